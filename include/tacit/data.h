@@ -1,0 +1,155 @@
+/**
+ * @file data.h
+ * The public schema, the columnar table of records, and packed record blocks.
+ *
+ * A schema is public: its bounds and levels are given by the user and never
+ * read off the data. A table is private: nothing computed from it may leave
+ * except through the curator (tacit/curator.h).
+ */
+#ifndef TACIT_DATA_H
+#define TACIT_DATA_H
+
+#include "tacit/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tacit_column_type {
+  TACIT_COLUMN_NUMERIC = 0,     /**< real number with public bounds */
+  TACIT_COLUMN_INTEGER = 1,     /**< whole number with public bounds */
+  TACIT_COLUMN_CATEGORICAL = 2, /**< one of the public levels */
+  TACIT_COLUMN_BINARY = 3,      /**< 0 or 1 */
+  TACIT_COLUMN_ID = 4           /**< identifies the unit of privacy; never a model variable */
+} tacit_column_type_t;
+
+typedef enum tacit_missing_rule {
+  TACIT_MISSING_ERROR = 0, /**< refuse the file, naming file:line:column */
+  TACIT_MISSING_VALUE = 1  /**< replace by the public value missing_value (or level) */
+} tacit_missing_rule_t;
+
+typedef enum tacit_range_rule {
+  TACIT_RANGE_CLAMP = 0, /**< replace by the nearer bound */
+  TACIT_RANGE_ERROR = 1  /**< refuse the file, naming file:line:column */
+} tacit_range_rule_t;
+
+/** What is publicly known of one column. */
+typedef struct tacit_column_schema {
+  const char *name;
+  tacit_column_type_t type;
+  double lower, upper;       /**< numeric and integer; 0 and 1 for binary */
+  const char *const *levels; /**< categorical: shape (n_levels), in the user's order */
+  size_t n_levels;
+  tacit_missing_rule_t missing;
+  double missing_value; /**< TACIT_MISSING_VALUE: a value in bounds, or the index of a level */
+  tacit_range_rule_t out_of_range;
+} tacit_column_schema_t;
+
+typedef struct tacit_schema tacit_schema_t;
+
+/** Read a schema from a YAML file; errors name file:line:column. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_read(tacit_schema_t **schema, const char *path,
+                                                          tacit_error_t *err);
+/** Read a schema from n bytes of YAML; `name` stands for the file in messages. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_parse(tacit_schema_t **schema, const char *text,
+                                                           size_t n, const char *name,
+                                                           tacit_error_t *err);
+TACIT_API void tacit_schema_free(tacit_schema_t *schema);
+TACIT_API const char *tacit_schema_dataset(const tacit_schema_t *schema); /**< "" if not named */
+TACIT_API tacit_relation_t tacit_schema_relation(const tacit_schema_t *schema);
+/** Name of the person column, or NULL if the unit of privacy is a row. */
+TACIT_API const char *tacit_schema_unit(const tacit_schema_t *schema);
+/** Most rows of one person that are used (`max_rows`); 1 when the unit is a row. */
+TACIT_API size_t tacit_schema_max_rows(const tacit_schema_t *schema);
+/** What the user says delta means (`delta_meaning`), or "". */
+TACIT_API const char *tacit_schema_delta_meaning(const tacit_schema_t *schema);
+TACIT_API size_t tacit_schema_n_columns(const tacit_schema_t *schema);
+/** Column i, or NULL; borrowed from the schema. */
+TACIT_API const tacit_column_schema_t *tacit_schema_column(const tacit_schema_t *schema, size_t i);
+/** Column by name, or NULL. */
+TACIT_API const tacit_column_schema_t *tacit_schema_find(const tacit_schema_t *schema, const char *name);
+
+/**
+ * Write a YAML template for a data file: column names and guessed types, and no
+ * bounds or levels, since a bound read off private data would be an unpaid release.
+ * Even the guessed types come from the data: the template says so.
+ * @param[out] text  returns owned, NUL-terminated; free with tacit_text_free().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_draft(const char *data_path, char **text,
+                                                           tacit_error_t *err);
+TACIT_API void tacit_text_free(char *text);
+
+/** Columnar records; PRIVATE. */
+typedef struct tacit_table tacit_table_t;
+
+/** Counts that only the curator may see (never written to an artefact). */
+typedef struct tacit_table_notes {
+  size_t n_clamped;      /**< values moved to a bound */
+  size_t n_missing;      /**< values replaced by the missing rule */
+  size_t n_rows_dropped; /**< rows beyond max_rows of their person */
+} tacit_table_notes_t;
+
+/**
+ * Read a CSV or TSV file (optionally gzip; the separator is a tab if the header
+ * row has tabs and no comma), streaming: the text is never held in memory.
+ *
+ * RFC 4180 quoting, CRLF or LF, optional UTF-8 byte-order mark, header row.
+ * Empty fields and NA are missing; so is NaN in a numeric column. Columns of the
+ * file that the schema does not name are an error when asked for, else ignored.
+ *
+ * @param[in] columns    names to keep, shape (n_columns); n_columns == 0 keeps all of the schema.
+ *                       The person column of the schema is always kept.
+ * @param[out] notes     may be NULL; for the curator's eyes only.
+ * @return TACIT_ERR_MISSING, TACIT_ERR_IO, TACIT_ERR_SYNTAX (malformed CSV), TACIT_ERR_DATA
+ *         (a record breaks a rule), TACIT_ERR_UNKNOWN (no such column), TACIT_ERR_MEMORY.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read(tacit_table_t **table, const char *path,
+                                                         const tacit_schema_t *schema,
+                                                         const char *const *columns, size_t n_columns,
+                                                         tacit_table_notes_t *notes,
+                                                         tacit_error_t *err);
+TACIT_API void tacit_table_free(tacit_table_t *table);
+TACIT_API size_t tacit_table_n_rows(const tacit_table_t *table);
+/** Values of a column, shape (n_rows): numbers, 0/1, or 0-based level indices. NULL if absent. Borrowed. */
+TACIT_API const double *tacit_table_column(const tacit_table_t *table, const char *name);
+/**
+ * Offsets of the units, shape (n_units + 1), rows being grouped by unit; NULL if the unit is a row.
+ * Rows of a person are adjacent; persons keep the order of their first row.
+ */
+TACIT_API const size_t *tacit_table_unit_offsets(const tacit_table_t *table, size_t *n_units);
+
+/** Records in one block; one record is one vector lane. */
+enum { TACIT_BLOCK = 16 };
+
+/**
+ * Packed float32 records, feature-major inside blocks of 16:
+ * element (record i, column j) is data[(i / 16) * n_columns * 16 + j * 16 + i % 16].
+ * Lanes past the last record are zero. 64-byte aligned. PRIVATE.
+ */
+typedef struct tacit_records tacit_records_t;
+
+/** Allocate n records of n_columns columns, all zero. n may be 0; n_columns >= 1. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new(tacit_records_t **records, size_t n,
+                                                          size_t n_columns, tacit_error_t *err);
+TACIT_API void tacit_records_free(tacit_records_t *records);
+/** Store x, shape (n_columns), as record i (rounded to float32). Distinct records may be set from distinct threads. */
+TACIT_API void tacit_records_set(tacit_records_t *records, size_t i, const double *x);
+/**
+ * Declare which records form a unit of privacy: unit u is records offsets[u] .. offsets[u+1]-1.
+ * Copies. offsets[0] == 0, non-decreasing, offsets[n_units] == n.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_set_units(tacit_records_t *records,
+                                                                const size_t *offsets, size_t n_units,
+                                                                tacit_error_t *err);
+TACIT_API size_t tacit_records_n(const tacit_records_t *records);
+TACIT_API size_t tacit_records_n_columns(const tacit_records_t *records);
+TACIT_API size_t tacit_records_n_blocks(const tacit_records_t *records);
+/** Block b, shape (n_columns, 16); borrowed. */
+TACIT_API const float *tacit_records_block(const tacit_records_t *records, size_t b);
+/** Unit offsets or NULL when every record is its own unit. */
+TACIT_API const size_t *tacit_records_unit_offsets(const tacit_records_t *records, size_t *n_units);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,51 @@
+/**
+ * @file draws.h
+ * Draws of several chains, as samplers write them and diagnostics read them.
+ */
+#ifndef TACIT_DRAWS_H
+#define TACIT_DRAWS_H
+
+#include "tacit/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Columns per draw that describe the sampler; every one a public value or computed from releases only. */
+typedef struct tacit_draw_stats {
+  double log_prior;   /**< lp__ of the prior alone (public) */
+  double accept_stat; /**< 1 if accepted, else 0: a function of releases */
+  double step_size;
+  double n_leapfrog;
+} tacit_draw_stats_t;
+
+/**
+ * values: shape (n_chains, n_warmup + n_draws, n_reported), row-major; stats: the same without the
+ * last axis. Rows 0 .. n_warmup-1 are warm-up. n_saved counts the rows filled in every chain
+ * (a run that stops early leaves n_saved < n_warmup + n_draws).
+ */
+typedef struct tacit_draws {
+  size_t n_chains, n_warmup, n_draws, n_reported, n_saved;
+  double *values;
+  tacit_draw_stats_t *stats;
+} tacit_draws_t;
+
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_draws_init(tacit_draws_t *draws, size_t n_chains,
+                                                         size_t n_warmup, size_t n_draws,
+                                                         size_t n_reported, tacit_error_t *err);
+TACIT_API void tacit_draws_clear(tacit_draws_t *draws);
+
+/** Number of draws after warm-up that were saved. */
+static inline size_t tacit_draws_n_kept(const tacit_draws_t *draws) {
+  return draws->n_saved > draws->n_warmup ? draws->n_saved - draws->n_warmup : 0;
+}
+
+/** Pointer to row `row` (warm-up included) of chain `chain`, shape (n_reported). */
+static inline double *tacit_draws_row(const tacit_draws_t *draws, size_t chain, size_t row) {
+  return draws->values + (chain * (draws->n_warmup + draws->n_draws) + row) * draws->n_reported;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

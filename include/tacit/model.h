@@ -1,0 +1,250 @@
+/**
+ * @file model.h
+ * Models: the likelihood of a block of records (private side) and the prior,
+ * names and transforms of the parameters (public side).
+ *
+ * tacit_record_model_t is what the curator evaluates on records.
+ * tacit_parameters_t is what samplers and reports may see; it holds nothing
+ * computed from records. A tacit_model_t joins the two. Users implement their
+ * own by filling these structs (examples/).
+ */
+#ifndef TACIT_MODEL_H
+#define TACIT_MODEL_H
+
+#include "tacit/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tacit_schema;
+struct tacit_table;
+struct tacit_records;
+
+/**
+ * Likelihood of records. All functions are pure (same inputs, same bits) and
+ * thread-safe; `ctx` is not modified. `block` has shape (n_columns, 16) as in
+ * tacit/data.h; lanes past the last record hold zeros, their results are ignored.
+ * Parameters are on the unconstrained scale.
+ */
+typedef struct tacit_record_model {
+  const char *name;
+  size_t dim;       /**< parameters, >= 1 */
+  size_t n_columns; /**< float32 columns of a record, >= 1 */
+
+  /**
+   * A number B with ||grad l_i(theta)||_2 <= B for every record the schema allows and every
+   * theta, or INFINITY. With a finite B nothing needs clipping.
+   */
+  double grad_bound;
+
+  /**
+   * sup over allowed records of |l_i(theta_prop) - l_i(theta)|, or INFINITY; public. NULL means
+   * grad_bound * ||theta_prop - theta||_2.
+   */
+  double (*ratio_bound)(const void *ctx, const double *theta, const double *theta_prop);
+
+  /**
+   * Log-likelihoods of 16 records for n_theta parameter vectors, up to terms free of theta.
+   * @param theta shape (n_theta, dim);  @param out shape (n_theta, 16).
+   */
+  void (*log_lik)(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);
+
+  /**
+   * Gradients of 16 records: out has shape (n_theta, dim, 16). Used when n_linear == 0.
+   */
+  void (*grad)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
+
+  /**
+   * Linear structure: when n_linear > 0 the gradient of a record with features
+   * x (columns 0 .. n_features-1) is
+   *
+   *     d l_i / d theta[r * n_features + j] = out[r] * x_j,        r < n_linear
+   *     d l_i / d theta[n_linear * n_features + e] = out[n_linear + e],   e < n_extra
+   *
+   * and `residual` fills out, shape (n_theta, n_linear + n_extra, 16). Column norm_column
+   * holds an upper bound of ||x||_2 of the record. dim == n_linear * n_features + n_extra.
+   */
+  size_t n_linear, n_extra, n_features, norm_column;
+  void (*residual)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
+
+  void *ctx;
+} tacit_record_model_t;
+
+/** The public side of a model: names, prior, transforms. */
+typedef struct tacit_parameters {
+  size_t dim;                /**< unconstrained parameters */
+  size_t n_reported;         /**< reported quantities, on the user's scale */
+  const char *const *labels; /**< shape (n_reported), as the user writes them: "log(flc)" */
+  const char *const *names;  /**< shape (n_reported), Stan CSV names: "b_log_flc" */
+
+  /**
+   * Log prior density on the unconstrained scale, Jacobian included, up to a constant.
+   * @param[out] grad shape (dim) or NULL.
+   */
+  double (*log_prior)(const void *ctx, const double *theta, double *grad);
+  /** Map unconstrained theta, shape (dim), to the reported scale, shape (n_reported). */
+  void (*report)(const void *ctx, const double *theta, double *reported);
+
+  /**
+   * Public guess s_j of the posterior scale: sd of theta_j is about s_j / sqrt(n). Shape (dim).
+   * Feeds default metrics and step sizes; a poor guess costs efficiency, never exactness.
+   */
+  const double *unit_scale;
+  void *ctx;
+} tacit_parameters_t;
+
+typedef struct tacit_model {
+  tacit_record_model_t records;
+  tacit_parameters_t parameters;
+  void (*free)(struct tacit_model *model); /**< frees both ctx; may be NULL */
+} tacit_model_t;
+
+/** Free what the model owns; NULL and a zeroed model are allowed. */
+TACIT_API void tacit_model_clear(tacit_model_t *model);
+
+/** Check that a (user's) model is complete: pointers, sizes, linear structure. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_model_validate(const tacit_model_t *model,
+                                                             tacit_error_t *err);
+
+/* ---- priors ---- */
+
+typedef enum tacit_prior_kind {
+  TACIT_PRIOR_FLAT = 0, /**< density 1 on the constrained scale (improper) */
+  TACIT_PRIOR_NORMAL = 1,
+  TACIT_PRIOR_STUDENT_T = 2,
+  TACIT_PRIOR_CAUCHY = 3
+} tacit_prior_kind_t;
+
+typedef struct tacit_prior {
+  tacit_prior_kind_t kind;
+  double df, location, scale; /**< df: student_t only; scale > 0 */
+} tacit_prior_t;
+
+/** Log density up to a constant and, if grad is not NULL, its derivative. */
+TACIT_API double tacit_prior_log_density(const tacit_prior_t *prior, double x, double *grad);
+
+/** One user-given prior: `term` is NULL for "every coefficient but the intercept". */
+typedef struct tacit_prior_entry {
+  char *term;
+  tacit_prior_t prior;
+} tacit_prior_entry_t;
+
+/**
+ * Parse "normal(0, 2.5)", "age: student_t(3, 0, 1)", "cauchy(0, 1)", "flat", "Intercept: flat".
+ * On success entry->term is owned (free with tacit_prior_entry_clear). Errors put a caret under the fault.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_prior_parse(tacit_prior_entry_t *entry, const char *text,
+                                                          tacit_error_t *err);
+TACIT_API void tacit_prior_entry_clear(tacit_prior_entry_t *entry);
+
+/* ---- formula and design ---- */
+
+typedef enum tacit_family {
+  TACIT_FAMILY_BERNOULLI = 0,   /**< logit link */
+  TACIT_FAMILY_GAUSSIAN = 1,    /**< identity link, sd known or unknown */
+  TACIT_FAMILY_POISSON = 2,     /**< log link */
+  TACIT_FAMILY_CATEGORICAL = 3  /**< softmax; the first level is the reference */
+} tacit_family_t;
+
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_family_parse(tacit_family_t *family, const char *text,
+                                                           tacit_error_t *err);
+TACIT_API const char *tacit_family_string(tacit_family_t family);
+
+/**
+ * The design: an R formula resolved against the public schema. Public; it has never seen a record.
+ *
+ * Grammar: `y ~ term + term ...`; term is a product (`a:b`, `a*b` = a + b + a:b) of columns,
+ * factor(c), log(x), exp(x), sqrt(x), I(arithmetic with + - * / ^ and numbers); `+ 0` or `- 1`
+ * drops the intercept. Categorical columns enter as treatment contrasts against their first level.
+ * Each feature's public range [lower, upper] follows from the schema by interval arithmetic.
+ */
+typedef struct tacit_design tacit_design_t;
+
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_new(tacit_design_t **design, const char *formula,
+                                                         const struct tacit_schema *schema,
+                                                         tacit_family_t family, tacit_error_t *err);
+TACIT_API void tacit_design_free(tacit_design_t *design);
+/** Number of features, the intercept included. */
+TACIT_API size_t tacit_design_n_features(const tacit_design_t *design);
+TACIT_API bool tacit_design_has_intercept(const tacit_design_t *design);
+/** Label of feature j as R writes it: "Intercept", "sexM", "log(flc)", "age:sexM". Borrowed. */
+TACIT_API const char *tacit_design_label(const tacit_design_t *design, size_t j);
+/** Public range of feature j before scaling. */
+TACIT_API void tacit_design_range(const tacit_design_t *design, size_t j, double *lower, double *upper);
+/** Affine scaling of feature j: scaled = (x - centre) / half. Intercept: centre 0, half 1. */
+TACIT_API void tacit_design_scaling(const tacit_design_t *design, size_t j, double *centre, double *half);
+/** Columns of the table that the formula needs, response first; shape (*n). Borrowed. */
+TACIT_API const char *const *tacit_design_columns(const tacit_design_t *design, size_t *n);
+TACIT_API const char *tacit_design_response(const tacit_design_t *design);
+/** Public range of the response: numeric bounds, 0..1, or 0..n_levels-1. */
+TACIT_API void tacit_design_response_range(const tacit_design_t *design, double *lower, double *upper);
+/** Levels of a categorical response (0 otherwise). */
+TACIT_API size_t tacit_design_n_classes(const tacit_design_t *design);
+TACIT_API const char *tacit_design_class_label(const tacit_design_t *design, size_t c);
+
+/**
+ * Pack a table as the records of a linear model: scaled features in [-1, 1], the response
+ * (gaussian: mapped to [-1, 1] by its public bounds; else its number), and an upper bound of
+ * the row's feature norm. n_columns == n_features + 2. Units of privacy are carried over.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_pack(struct tacit_records **records,
+                                                          const tacit_design_t *design,
+                                                          const struct tacit_table *table,
+                                                          tacit_error_t *err);
+
+/* ---- generalised linear models ---- */
+
+typedef struct tacit_glm_settings {
+  tacit_family_t family;
+  double known_sd; /**< gaussian: known residual sd in units of the response; 0: unknown */
+  const tacit_prior_entry_t *priors;
+  size_t n_priors;
+  bool prior_on_original_scale; /**< priors on original-scale coefficients, not on scaled features */
+} tacit_glm_settings_t;
+
+TACIT_API tacit_glm_settings_t tacit_glm_settings_default(void);
+
+/**
+ * Build a generalised linear model for a design. Borrows nothing: the design may be freed.
+ *
+ * Default priors on the scale of features in [-1, 1] (and, for gaussian, of a response in
+ * [-1, 1]): coefficients normal(0, 2.5), Intercept normal(0, 10), sigma half student_t(3, 0, 1).
+ * grad_bound: sqrt(n_features) for bernoulli, sqrt(2 n_features) for categorical, else INFINITY.
+ * Reported: coefficients (and sigma) on the original scale of the data.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_model_init_glm(tacit_model_t *model,
+                                                             const tacit_design_t *design,
+                                                             const tacit_glm_settings_t *settings,
+                                                             tacit_error_t *err);
+
+/* ---- models of the papers, with closed-form posteriors ---- */
+
+/**
+ * x_i ~ N(theta, diag(sd^2)), theta ~ N(0, prior_sd^2 I). Records: n_columns == dim.
+ * sd has shape (dim).
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_model_init_gaussian_mean(tacit_model_t *model, size_t dim,
+                                                                       const double *sd, double prior_sd,
+                                                                       tacit_error_t *err);
+
+/**
+ * Banana [Raisa2021, section 5]: with u(theta) = (theta_1, theta_2 + a (theta_1 - m)^2 + b, theta_3, ...),
+ * u ~ N(0, prior_var I) and x_i ~ N(u, diag(obs_var)). dim >= 2; obs_var has shape (dim).
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_model_init_banana(tacit_model_t *model, size_t dim, double a,
+                                                                double b, double m, double prior_var,
+                                                                const double *obs_var, tacit_error_t *err);
+
+/**
+ * Two-component mixture of the DP-Fast MH paper [Zhang2023]:
+ * x_i ~ 0.5 N(theta_1, obs_var) + 0.5 N(theta_1 + theta_2, obs_var), theta_j ~ N(0, prior_var_j).
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_model_init_mixture(tacit_model_t *model, double obs_var,
+                                                                 const double prior_var[2],
+                                                                 tacit_error_t *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

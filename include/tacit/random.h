@@ -1,0 +1,90 @@
+/**
+ * @file random.h
+ * Randomness, in two types that the compiler keeps apart.
+ *
+ * tacit_noise_t draws privacy noise: integers distributed exactly as a rounded
+ * Gaussian, from a ChaCha20 generator keyed by the operating system.
+ * tacit_rng_t draws the sampler's own moves (momenta, proposals, uniforms) as
+ * doubles. Neither is thread-safe: one object, one thread at a time.
+ */
+#ifndef TACIT_RANDOM_H
+#define TACIT_RANDOM_H
+
+#include "tacit/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Source of privacy noise. Opaque; wiped when freed. */
+typedef struct tacit_noise tacit_noise_t;
+
+/**
+ * Open a noise source keyed by the operating system's generator.
+ * @return TACIT_ERR_NOISE if the generator cannot be initialised; *noise is then NULL.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_new(tacit_noise_t **noise, tacit_error_t *err);
+
+/**
+ * Open a noise source whose noise anyone who knows the seed can subtract: for
+ * tests and repeatable demonstrations only. Whatever uses it is NOT PRIVATE,
+ * and tacit_noise_is_secret() says so.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_new_seeded_not_private(tacit_noise_t **noise,
+                                                                           uint64_t seed,
+                                                                           tacit_error_t *err);
+
+/** Wipe and free; NULL is allowed. */
+TACIT_API void tacit_noise_free(tacit_noise_t *noise);
+
+/** True if the key came from the operating system. */
+TACIT_API bool tacit_noise_is_secret(const tacit_noise_t *noise);
+
+/**
+ * Draw independent integers distributed exactly as round(N(0, sd^2)):
+ *
+ *     P(K = k) = Phi((k + 1/2)/sd) - Phi((k - 1/2)/sd)            for the real number sd
+ *
+ * No floating-point approximation enters: a lazily refined exact normal deviate
+ * [Karney2016, Algorithm N] is multiplied by sd in integer arithmetic until the
+ * integer nearest to the product is decided.
+ *
+ * @param[in]  sd   finite, 2^-20 <= sd <= 2^52; the double is taken as an exact real number.
+ * @param[in]  n    number of draws, >= 0.
+ * @param[out] out  shape (n). Set to zero on failure.
+ * @return TACIT_ERR_ARGUMENT outside the range of sd; TACIT_ERR_NOISE if random bits fail.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_rounded_gaussian(tacit_noise_t *noise, double sd,
+                                                                     size_t n, int64_t *out,
+                                                                     tacit_error_t *err);
+
+/** Generator for the sampler's own moves. Opaque. */
+typedef struct tacit_rng tacit_rng_t;
+
+/**
+ * Open stream number `stream` of the generator with the given 32-byte key.
+ * Streams of one key are independent; the same (key, stream) repeats.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_rng_new(tacit_rng_t **rng, const unsigned char key[32],
+                                                      uint64_t stream, tacit_error_t *err);
+/** Fill a key from the operating system's generator. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_rng_key_from_system(unsigned char key[32],
+                                                                  tacit_error_t *err);
+/** Derive a key from a seed (repeatable runs). */
+TACIT_API void tacit_rng_key_from_seed(unsigned char key[32], uint64_t seed);
+TACIT_API void tacit_rng_free(tacit_rng_t *rng);
+
+TACIT_API uint64_t tacit_rng_bits(tacit_rng_t *rng);
+/** Draw from Uniform(0, 1), never 0 or 1: (k + 1/2) 2^-53 for a 53-bit k. */
+TACIT_API double tacit_rng_uniform(tacit_rng_t *rng);
+/** Draw from N(0, 1), accurate to double rounding in the body and to 8 sd and beyond in the tails. */
+TACIT_API double tacit_rng_normal(tacit_rng_t *rng);
+/** Draw from Exp(1). */
+TACIT_API double tacit_rng_exponential(tacit_rng_t *rng);
+/** Draw an integer uniform on 0 .. n-1 without modulo bias; n >= 1. */
+TACIT_API uint64_t tacit_rng_below(tacit_rng_t *rng, uint64_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,91 @@
+/**
+ * @file report.h
+ * What a run leaves on disk: Stan CSV draws, summary, privacy statement, settings, a page to look at.
+ * Every file is written to a temporary name, synced, then renamed.
+ */
+#ifndef TACIT_REPORT_H
+#define TACIT_REPORT_H
+
+#include "tacit/account.h"
+#include "tacit/base.h"
+#include "tacit/diagnose.h"
+#include "tacit/draws.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One setting as the user could type it, for headers and run.yaml; all are public. */
+typedef struct tacit_report_setting {
+  const char *name;  /**< the long option without dashes */
+  const char *value; /**< as typed, or the default */
+  bool is_default;
+} tacit_report_setting_t;
+
+/** All that is said about a run. Borrows everything. */
+typedef struct tacit_report {
+  const char *method;        /**< "dp-hmc" */
+  const char *formula;       /**< or the model's name */
+  const char *family;        /**< or "" */
+  const char *data_name;     /**< the schema's dataset name, never a private file name */
+  const char *unit;          /**< "row" or the person column */
+  size_t max_rows;
+  const char *delta_meaning; /**< or "" */
+  bool is_private;           /**< false: every artefact says NOT PRIVATE and why */
+  const char *not_private_reason; /**< "exposed", "seeded noise", ...; "" if private */
+  bool is_exact;             /**< nothing can be clipped, the invariant law is the posterior */
+  const tacit_budget_t *budget; /**< NULL if exposed */
+  const char *const *assumptions; /**< sentences for the statement; shape (n_assumptions) */
+  size_t n_assumptions;
+  const char *end;           /**< "complete", "budget", "interrupted" */
+  const char *const *labels; /**< shape (draws->n_reported) */
+  const char *const *names;
+  const double *inv_metric;  /**< shape (dim) or (dim, dim) or NULL; public */
+  size_t metric_dim;
+  bool inv_metric_is_dense;
+  double step_size;
+  size_t thin;
+  const tacit_report_setting_t *settings;
+  size_t n_settings;
+  const tacit_draws_t *draws;
+} tacit_report_t;
+
+/**
+ * Write draws-1.csv .. draws-C.csv, summary.csv, privacy.json, privacy.txt, run.yaml and report.html into
+ * a new directory: assembled under a temporary name beside it, then renamed, so that `path`
+ * either holds a whole report or does not exist.
+ * @return TACIT_ERR_EXISTS if path exists; TACIT_ERR_IO with the reason (disk full: nothing is left).
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_write(const tacit_report_t *report, const char *path,
+                                                           tacit_error_t *err);
+
+/** The privacy statement in words, returned owned (tacit_report_text_free). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_statement(const tacit_report_t *report, char **text,
+                                                               tacit_error_t *err);
+TACIT_API void tacit_report_text_free(char *text);
+
+/** A report directory read back. */
+typedef struct tacit_report_read {
+  tacit_draws_t draws; /**< reported parameters; warm-up excluded */
+  char **labels, **names;
+  bool is_private;
+  double epsilon, delta; /**< NaN if not private */
+} tacit_report_read_t;
+
+/** Read a report directory (draws-*.csv and privacy.json). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_read(tacit_report_read_t *read, const char *path,
+                                                          tacit_error_t *err);
+TACIT_API void tacit_report_read_clear(tacit_report_read_t *read);
+
+/** Format a table of summaries for a terminal; returned owned. labels and summaries have shape (n). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_table(const char *const *labels,
+                                                           const tacit_summary_t *summaries, size_t n,
+                                                           char **text, tacit_error_t *err);
+/** The same as the documented JSON of `tacit summary --json`; returned owned. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_summary_json(const tacit_report_read_t *read,
+                                                                  char **text, tacit_error_t *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,106 @@
+/**
+ * @file sample.h
+ * Markov chain samplers. They see the public side of a model and the curator's
+ * releases, never a record.
+ */
+#ifndef TACIT_SAMPLE_H
+#define TACIT_SAMPLE_H
+
+#include "tacit/base.h"
+#include "tacit/draws.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tacit_curator;
+struct tacit_parameters;
+
+typedef enum tacit_proposal {
+  TACIT_PROPOSAL_FULL = 0,          /**< all components at once */
+  TACIT_PROPOSAL_ONE_COMPONENT = 1, /**< one random component (OCU) */
+  TACIT_PROPOSAL_GUIDED = 2         /**< guided random walk over components (GRW) */
+} tacit_proposal_t;
+
+/** What each method is; the table behind `tacit methods`. */
+typedef struct tacit_method {
+  const char *name; /**< "rwmh", "hmc", "dp-penalty", "dp-hmc" */
+  bool is_private;  /**< needs a budget; the others need an exposed curator */
+  bool is_exact;    /**< the invariant law is the posterior when nothing is clipped */
+  const char *summary;
+} tacit_method_t;
+
+/** Method i, or NULL past the last. */
+TACIT_API const tacit_method_t *tacit_method_get(size_t i);
+TACIT_API const tacit_method_t *tacit_method_find(const char *name);
+
+/** What the sampler reports while it runs; every field is public. */
+typedef struct tacit_progress {
+  size_t iteration, n_iterations; /**< warm-up included */
+  double accept_rate;             /**< over all chains so far */
+} tacit_progress_t;
+
+/** Return false to stop after the current iteration; draws so far are kept. */
+typedef bool (*tacit_progress_fn)(const tacit_progress_t *progress, void *user);
+
+typedef struct tacit_sampler_settings {
+  size_t n_chains, n_warmup, n_draws, thin; /**< iterations per chain = n_warmup + n_draws * thin */
+
+  double step_size;    /**< in units of the metric: HMC step, or random-walk scale; > 0 */
+  size_t n_leapfrog;   /**< dp-hmc, hmc */
+  bool step_jitter;    /**< multiply step_size by a randomised base-2 Halton point [Raisa2021] */
+  tacit_proposal_t proposal; /**< rwmh, dp-penalty */
+  bool reuse_gradient;       /**< dp-hmc: k L + 1 gradient releases instead of k (L + 1) */
+
+  const double *inv_metric; /**< inverse mass matrix, shape (dim) or (dim, dim); NULL: unit */
+  bool inv_metric_is_dense;
+
+  double noise_multiplier_grad;  /**< tau_g: noise_sd = tau_g * f * b */
+  double noise_multiplier_ratio; /**< tau_l: noise_sd = tau_l * f * c */
+  bool drop_penalty_for_tests;   /**< omits - noise_sd^2/2: the planted error of the tests */
+
+  const double *init;     /**< shape (n_chains, dim), unconstrained; NULL: zeros */
+  unsigned char key[32];  /**< of the sampler's own randomness */
+  tacit_progress_fn progress;
+  void *progress_user;
+} tacit_sampler_settings_t;
+
+TACIT_API tacit_sampler_settings_t tacit_sampler_settings_default(void);
+
+/** How a run ended. */
+typedef enum tacit_sample_end {
+  TACIT_SAMPLE_COMPLETE = 0,   /**< all iterations done */
+  TACIT_SAMPLE_BUDGET = 1,     /**< the budget refused a further release */
+  TACIT_SAMPLE_INTERRUPTED = 2 /**< the progress callback asked to stop */
+} tacit_sample_end_t;
+
+/** Releases that a run of n_iterations per chain makes, for planning; public. */
+typedef struct tacit_sampler_cost {
+  uint64_t n_gradients, n_ratios;
+} tacit_sampler_cost_t;
+
+/** Count the releases of n_chains chains of n_iterations iterations. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_sampler_cost(const tacit_method_t *method,
+                                                           const tacit_sampler_settings_t *settings,
+                                                           size_t n_iterations, tacit_sampler_cost_t *cost,
+                                                           tacit_error_t *err);
+
+/**
+ * Run a method; all chains advance in lockstep, so that every release is one pass over the data.
+ *
+ * @param[in,out] draws  initialised by the call (clear with tacit_draws_clear, also after failure);
+ *                       reported scale.
+ * @param[out]    end    how the run ended; an exhausted budget is not an error.
+ * @return TACIT_OK also when stopped early; else the error, with the draws so far in `draws`.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_sample(const tacit_method_t *method,
+                                                     struct tacit_curator *curator,
+                                                     const struct tacit_parameters *parameters,
+                                                     const tacit_sampler_settings_t *settings,
+                                                     tacit_draws_t *draws, tacit_sample_end_t *end,
+                                                     tacit_error_t *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

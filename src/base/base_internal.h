@@ -1,0 +1,71 @@
+/*
+ * What every module may use of base: allocation, error texts, growing texts,
+ * whole-file writes, a thread pool. Not installed.
+ */
+#ifndef TACIT_BASE_INTERNAL_H
+#define TACIT_BASE_INTERNAL_H
+
+#include <stdarg.h>
+
+#include "tacit/base.h"
+
+/* ---- errors ---- */
+
+/* Fill err (may be NULL) and return status. field may be NULL. */
+tacit_status_t tacit_error_set(tacit_error_t *err, tacit_status_t status, const char *field,
+                                         const char *format, ...) TACIT_PRINTF(4, 5);
+/* Out of memory, in the words used everywhere. */
+tacit_status_t tacit_error_memory(tacit_error_t *err);
+
+/* ---- allocation: overflow-checked; a size of zero gives a valid pointer; NULL on failure ---- */
+
+void *tacit_alloc(size_t n, size_t size);         /* uninitialised */
+void *tacit_alloc_zero(size_t n, size_t size);    /* zeroed, 64-byte aligned */
+void *tacit_realloc(void *p, size_t n, size_t size); /* of tacit_alloc only */
+char *tacit_strdup(const char *text);
+void tacit_free(void *p); /* of any of the above */
+/* Test hook: the k-th allocation from now (1-based) fails once; 0 switches it off. */
+void tacit_alloc_fail_at(size_t k);
+
+/* ---- growing text; after a failed append, `failed` stays set and further appends do nothing ---- */
+
+typedef struct tacit_text {
+  char *data; /* NUL-terminated once anything was appended; free with tacit_free */
+  size_t length, capacity;
+  bool failed;
+} tacit_text_t;
+
+void tacit_text_append(tacit_text_t *text, const char *bytes, size_t n);
+void tacit_text_printf(tacit_text_t *text, const char *format, ...) TACIT_PRINTF(2, 3);
+void tacit_text_vprintf(tacit_text_t *text, const char *format, va_list args) TACIT_PRINTF(2, 0);
+void tacit_text_clear(tacit_text_t *text);
+
+/* ---- files ---- */
+
+/*
+ * Write n bytes to path: temporary name in the same directory, fsync, rename.
+ * On failure nothing is left behind and the message names path and reason.
+ */
+TACIT_MUST_USE tacit_status_t tacit_file_write(const char *path, const char *bytes, size_t n,
+                                                         tacit_error_t *err);
+/* Read a whole (small) file; returns owned text (tacit_free), NUL-terminated; at most max_bytes. */
+TACIT_MUST_USE tacit_status_t tacit_file_read(const char *path, size_t max_bytes, char **bytes,
+                                                        size_t *n, tacit_error_t *err);
+
+/* ---- threads ---- */
+
+/*
+ * A pool of n_threads - 1 workers and the caller. tacit_pool_run calls task(user, part) for every part in
+ * 0 .. n_parts-1, in any order and on any thread, and returns when all are done.
+ */
+typedef struct tacit_pool tacit_pool_t;
+typedef void (*tacit_pool_task)(void *user, size_t part);
+TACIT_MUST_USE tacit_status_t tacit_pool_new(tacit_pool_t **pool, size_t n_threads,
+                                                       tacit_error_t *err);
+void tacit_pool_run(tacit_pool_t *pool, size_t n_parts, tacit_pool_task task, void *user);
+void tacit_pool_free(tacit_pool_t *pool);
+
+/* Seconds of a monotonic clock. */
+double tacit_clock(void);
+
+#endif
