@@ -1,0 +1,27 @@
+/*
+ * Vector kernels of the generalised linear models: log-likelihoods in double,
+ * residuals in float, for blocks of 16 records. Not installed.
+ */
+#ifndef TACIT_GLM_KERNEL_H
+#define TACIT_GLM_KERNEL_H
+
+#include "tacit/model.h"
+
+/*
+ * Context of both functions. Features are columns 0 .. n_features-1 of a block, the response is
+ * column n_features. theta: n_linear blocks of n_features coefficients, then log sigma if
+ * n_extra == 1 (gaussian with unknown sd, in scaled units).
+ */
+typedef struct tacit_glm_kernel {
+  tacit_family_t family;
+  size_t n_features, n_linear, n_extra;
+  double known_sd; /* gaussian, scaled units; 0 if unknown */
+} tacit_glm_kernel_t;
+
+/* As tacit_record_model_t.log_lik; poisson drops -log(y!), gaussian drops -log(2 pi)/2. */
+void tacit_glm_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);
+
+/* As tacit_record_model_t.residual: d l / d eta_r for r < n_linear, then d l / d log sigma. */
+void tacit_glm_residual(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
+
+#endif
