@@ -62,10 +62,10 @@ typedef struct tacit_record_model {
    *     d l_i / d theta[r * n_features + j] = out[r] * x_j,        r < n_linear
    *     d l_i / d theta[n_linear * n_features + e] = out[n_linear + e],   e < n_extra
    *
-   * and `residual` fills out, shape (n_theta, n_linear + n_extra, 16). Column norm_column
-   * holds an upper bound of ||x||_2 of the record. dim == n_linear * n_features + n_extra.
+   * and `residual` fills out, shape (n_theta, n_linear + n_extra, 16).
+   * dim == n_linear * n_features + n_extra.
    */
-  size_t n_linear, n_extra, n_features, norm_column;
+  size_t n_linear, n_extra, n_features;
   void (*residual)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
 
   void *ctx;
@@ -185,8 +185,8 @@ TACIT_API const char *tacit_design_class_label(const tacit_design_t *design, siz
 
 /**
  * Pack a table as the records of a linear model: scaled features in [-1, 1], the response
- * (gaussian: mapped to [-1, 1] by its public bounds; else its number), and an upper bound of
- * the row's feature norm. n_columns == n_features + 2. Units of privacy are carried over.
+ * (gaussian: mapped to [-1, 1] by its public bounds; else its number).
+ * n_columns == n_features + 1. Units of privacy are carried over.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_pack(struct tacit_records **records,
                                                           const tacit_design_t *design,

@@ -48,7 +48,8 @@ typedef struct tacit_sampler_settings {
 
   double step_size;    /**< in units of the metric: HMC step, or random-walk scale; > 0 */
   size_t n_leapfrog;   /**< dp-hmc, hmc */
-  bool step_jitter;    /**< multiply step_size by a randomised base-2 Halton point [Raisa2021] */
+  bool step_jitter;    /**< dp-hmc, hmc: multiply step_size by a randomised base-2 Halton point [Raisa2021] */
+  bool adapt;          /**< hmc only: step size (dual averaging) and diagonal metric tuned during warm-up */
   tacit_proposal_t proposal; /**< rwmh, dp-penalty */
   bool reuse_gradient;       /**< dp-hmc: k L + 1 gradient releases instead of k (L + 1) */
 
@@ -84,6 +85,40 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_sampler_cost(const tacit_method_t 
                                                            const tacit_sampler_settings_t *settings,
                                                            size_t n_iterations, tacit_sampler_cost_t *cost,
                                                            tacit_error_t *err);
+
+/** Stands for "not given" in tacit_sampler_settings_t.n_warmup when a plan is asked for. */
+#define TACIT_WARMUP_AUTO SIZE_MAX
+
+/** What planning may use; all of it is public. */
+typedef struct tacit_plan_request {
+  const struct tacit_curator *curator; /**< its public facts only; no release is made */
+  const struct tacit_parameters *parameters;
+  double n_units; /**< public number of units (under add-remove: a nominal one), > 0 */
+  double rho;     /**< budget: tacit_budget_rho() less what is spent; INFINITY if exposed */
+} tacit_plan_request_t;
+
+/** What the budget buys. */
+typedef struct tacit_plan {
+  size_t n_iterations;  /**< per chain, warm-up included */
+  double penalty_sd;    /**< noise in the log acceptance ratio at a typical move; 1 to 2 is efficient */
+  double grad_noise_sd; /**< noise in a released gradient; NaN if the method releases none */
+  double rho;           /**< what n_iterations of every chain cost */
+} tacit_plan_t;
+
+/**
+ * Complete the settings of a run from public information: the metric (unit_scale_j^2 / n_units), step size,
+ * trajectory length, noise multipliers, warm-up and number of draws. Fields above 0 were given by the user and
+ * stay (n_warmup: unless TACIT_WARMUP_AUTO); a number of draws that the budget cannot pay for is lowered.
+ *
+ * @param[in,out] settings   n_chains and thin must be set.
+ * @param[out]    inv_metric shape (dim): settings->inv_metric points here if the user gave none.
+ * @return TACIT_ERR_BUDGET if not even one iteration of every chain is affordable;
+ *         TACIT_ERR_SENSITIVITY if a bound that the method needs is unknown.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_plan(const tacit_method_t *method,
+                                                   const tacit_plan_request_t *request,
+                                                   tacit_sampler_settings_t *settings, double *inv_metric,
+                                                   tacit_plan_t *plan, tacit_error_t *err);
 
 /**
  * Run a method; all chains advance in lockstep, so that every release is one pass over the data.

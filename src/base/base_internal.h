@@ -55,11 +55,12 @@ TACIT_MUST_USE tacit_status_t tacit_file_read(const char *path, size_t max_bytes
 /* ---- threads ---- */
 
 /*
- * A pool of n_threads - 1 workers and the caller. tacit_pool_run calls task(user, part) for every part in
- * 0 .. n_parts-1, in any order and on any thread, and returns when all are done.
+ * A pool of n_threads - 1 workers and the caller. tacit_pool_run calls task(user, part, thread) for every
+ * part in 0 .. n_parts-1, in any order, and returns when all are done; `thread` in 0 .. n_threads-1 names
+ * the thread that runs it, so that each can have its own workspace.
  */
 typedef struct tacit_pool tacit_pool_t;
-typedef void (*tacit_pool_task)(void *user, size_t part);
+typedef void (*tacit_pool_task)(void *user, size_t part, size_t thread);
 TACIT_MUST_USE tacit_status_t tacit_pool_new(tacit_pool_t **pool, size_t n_threads,
                                                        tacit_error_t *err);
 void tacit_pool_run(tacit_pool_t *pool, size_t n_parts, tacit_pool_task task, void *user);

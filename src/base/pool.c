@@ -10,7 +10,7 @@ struct tacit_pool {
   pthread_mutex_t lock;
   pthread_cond_t work, done;
   pthread_t *threads;
-  size_t n_workers;
+  size_t n_workers, n_started;
   tacit_pool_task task;
   void *user;
   size_t n_parts, next_part, n_running;
@@ -18,14 +18,14 @@ struct tacit_pool {
 };
 
 /* Take and run parts until none is left; called and returns with the lock held. */
-static void run_parts(tacit_pool_t *pool) {
+static void run_parts(tacit_pool_t *pool, size_t thread) {
   while (pool->next_part < pool->n_parts) {
     size_t part = pool->next_part++;
     pool->n_running++;
     tacit_pool_task task = pool->task;
     void *user = pool->user;
     pthread_mutex_unlock(&pool->lock);
-    task(user, part);
+    task(user, part, thread);
     pthread_mutex_lock(&pool->lock);
     pool->n_running--;
   }
@@ -37,9 +37,10 @@ static void run_parts(tacit_pool_t *pool) {
 static void *worker(void *argument) {
   tacit_pool_t *pool = argument;
   pthread_mutex_lock(&pool->lock);
+  size_t thread = ++pool->n_started;
   while (!pool->quit) {
     if (pool->next_part < pool->n_parts) {
-      run_parts(pool);
+      run_parts(pool, thread);
     } else {
       pthread_cond_wait(&pool->work, &pool->lock);
     }
@@ -79,7 +80,7 @@ tacit_status_t tacit_pool_new(tacit_pool_t **out, size_t n_threads, tacit_error_
 void tacit_pool_run(tacit_pool_t *pool, size_t n_parts, tacit_pool_task task, void *user) {
   if (pool->n_workers == 0 || n_parts == 1) {
     for (size_t part = 0; part < n_parts; part++) {
-      task(user, part);
+      task(user, part, 0);
     }
     return;
   }
@@ -89,7 +90,7 @@ void tacit_pool_run(tacit_pool_t *pool, size_t n_parts, tacit_pool_task task, vo
   pool->next_part = 0;
   pool->n_parts = n_parts;
   pthread_cond_broadcast(&pool->work);
-  run_parts(pool);
+  run_parts(pool, 0);
   while (pool->n_running > 0) {
     pthread_cond_wait(&pool->done, &pool->lock);
   }

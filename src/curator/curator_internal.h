@@ -1,0 +1,123 @@
+/*
+ * Inside the privacy boundary. Only src/curator and its tests include this.
+ *
+ * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c (charge, sum,
+ * noise: the only functions that hand anything out), lattice_isa.c (clipping and rounding to integers), sum.c
+ * (integer sums over blocks), unit.c (several records a unit).
+ */
+#ifndef TACIT_CURATOR_INTERNAL_H
+#define TACIT_CURATOR_INTERNAL_H
+
+#include "base/base_internal.h"
+#include "tacit/account.h"
+#include "tacit/curator.h"
+#include "tacit/data.h"
+#include "tacit/model.h"
+#include "tacit/random.h"
+
+__extension__ typedef __int128 tacit_wide_t;
+
+enum {
+  TACIT_LATTICE_BITS = 20,     /* m: a clipped gradient has integer norm at most 2^m */
+  TACIT_RATIO_GRID_BITS = 32,  /* log-likelihoods are multiples of 2^-32 */
+  TACIT_EXPOSED_GRID_BITS = 24 /* unclipped exposed gradients are multiples of 2^-24 */
+};
+
+/*
+ * A lane holds an int32 per coordinate and gains at most 2^m a block; a part of this many blocks cannot
+ * overflow it: 2^10 * 2^20 < 2^31. The other accumulators are int64 with |value| <= 2^51 a record.
+ */
+enum { TACIT_PART_BLOCKS = 1024 };
+
+/* How a gradient becomes integers. */
+typedef struct tacit_lattice {
+  float scale_in;  /* T / b: contributions in units of the bound */
+  float scale_out; /* 2^m (1 - slack) */
+} tacit_lattice_t;
+
+/* Per-thread buffers and totals; totals are summed over threads at the end of a pass. */
+typedef struct tacit_workspace {
+  float *rows;       /* residuals or gradients of a block: (n_theta, dim, 16) */
+  int32_t *lanes;    /* (n_theta, dim, 16) */
+  int64_t *lanes64;  /* (n_theta, dim, 16): exposed gradients; first n_theta * 16: ratios */
+  double *log_lik;   /* (2 n_theta, 16) */
+  double *unit_sum;  /* (n_theta, dim): one unit's gradient */
+  tacit_wide_t *totals; /* (n_theta, dim) */
+  tacit_curator_notes_t notes;
+} tacit_workspace_t;
+
+struct tacit_curator {
+  tacit_records_t *records;
+  const tacit_record_model_t *model;
+  tacit_budget_t *budget; /* NULL if exposed */
+  tacit_noise_t *noise;   /* NULL if exposed */
+  tacit_curator_settings_t settings;
+  bool is_exposed;
+  size_t n_units;
+  const size_t *unit_offsets; /* NULL: every record is its own unit */
+
+  /*
+   * Per record: an upper bound of its feature norm (linear models) or 1; NaN for records that count as zero
+   * and for the lanes past the last record. Computed here, so that no sensitivity rests on the packer.
+   */
+  float *lane_norm;
+
+  tacit_pool_t *pool;
+  tacit_workspace_t *workspaces; /* (n_threads) */
+  size_t capacity;               /* n_theta the buffers were made for */
+  float *theta_float;            /* (capacity, dim) */
+  double *pairs;                 /* (2 capacity, dim): theta and theta_prop of each pair, adjacent */
+  double *clips;                 /* (capacity): clip bound of each ratio in grid units, a whole number */
+  int64_t *draws;                /* (capacity, dim) noise */
+  tacit_wide_t *sums;            /* (capacity, dim) */
+  tacit_curator_notes_t notes;
+};
+
+/* Vector kernels, one table for each instruction set; see lattice_isa.c. */
+typedef struct tacit_lattice_functions {
+  void (*linear)(const tacit_record_model_t *model, const float *block, const float *lane_norm,
+                 const tacit_lattice_t *lattice, size_t n_theta, const float *residual, int32_t *lanes,
+                 tacit_curator_notes_t *notes);
+  void (*dense)(const tacit_record_model_t *model, const float *lane_norm, const tacit_lattice_t *lattice,
+                size_t n_theta, const float *grad, int32_t *lanes, tacit_curator_notes_t *notes);
+  void (*exposed)(const tacit_record_model_t *model, const float *block, const float *lane_norm,
+                  double temperature_power, size_t n_theta, const float *rows, int64_t *lanes);
+  void (*ratio)(const float *lane_norm, double temperature_power, size_t n_pairs, const double *log_lik,
+                const double *clips, int64_t *lanes, tacit_curator_notes_t *notes);
+  /* One record's ratio in grid units before clipping, for 16 records and one pair; 0 where not finite. */
+  void (*ratio_unclipped)(const float *lane_norm, double temperature_power, const double *log_lik,
+                          double *out);
+} tacit_lattice_functions_t;
+
+const tacit_lattice_functions_t *tacit_lattice_functions(void);
+
+/* Scales of the lattice for a bound b and a model; the slack is proved in docs/theory.md, "Clipping". */
+tacit_lattice_t tacit_lattice_for(const tacit_record_model_t *model, double temperature_power, double bound);
+
+/* Make buffers for n_theta parameter vectors. */
+TACIT_MUST_USE tacit_status_t tacit_curator_reserve(tacit_curator_t *curator, size_t n_theta,
+                                                    tacit_error_t *err);
+
+/*
+ * Exact integer sums over the records, into curator->sums. `bound` is finite for clipped sums on the lattice
+ * bound 2^-m; INFINITY (exposed only) for unclipped ones on 2^-24.
+ */
+void tacit_curator_sum_gradients(tacit_curator_t *curator, size_t n_theta, double bound);
+/* Sums of clipped integer ratios of the pairs in curator->pairs, clipped at curator->clips. */
+void tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs);
+
+/* The same for units of several records; parts are ranges of units. */
+typedef struct tacit_unit_pass {
+  tacit_curator_t *curator;
+  size_t n_theta;
+  tacit_lattice_t lattice;
+  size_t units_per_part;
+} tacit_unit_pass_t;
+void tacit_unit_gradients_part(void *pass, size_t part, size_t thread);
+void tacit_unit_ratios_part(void *pass, size_t part, size_t thread);
+
+/* Fill workspace->rows with residuals (linear models) or gradients of block b. */
+void tacit_curator_eval_block(const tacit_curator_t *curator, tacit_workspace_t *workspace, size_t b,
+                              size_t n_theta);
+
+#endif

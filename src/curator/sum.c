@@ -1,0 +1,158 @@
+/*
+ * Sums over the records, one record a unit. Integer addition is associative: totals do not depend on the
+ * number of threads, the order of blocks, or the order of records.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "curator/curator_internal.h"
+
+typedef struct tacit_pass {
+  tacit_curator_t *curator;
+  size_t n_theta, blocks_per_part;
+  tacit_lattice_t lattice;
+  bool is_clipped;
+} tacit_pass_t;
+
+void tacit_curator_eval_block(const tacit_curator_t *curator, tacit_workspace_t *workspace, size_t b,
+                              size_t n_theta) {
+  const tacit_record_model_t *model = curator->model;
+  const float *block = tacit_records_block(curator->records, b);
+  if (model->n_linear > 0) {
+    model->residual(model->ctx, block, n_theta, curator->theta_float, workspace->rows);
+  } else {
+    model->grad(model->ctx, block, n_theta, curator->theta_float, workspace->rows);
+  }
+}
+
+static void flush(tacit_workspace_t *workspace, size_t n, bool is_wide) {
+  for (size_t i = 0; i < n; i++) {
+    int64_t sum = 0;
+    for (size_t lane = 0; lane < 16; lane++) {
+      sum += is_wide ? workspace->lanes64[i * 16 + lane] : workspace->lanes[i * 16 + lane];
+    }
+    workspace->totals[i] += sum;
+  }
+}
+
+static void gradients_part(void *user, size_t part, size_t thread) {
+  const tacit_pass_t *pass = user;
+  tacit_curator_t *curator = pass->curator;
+  const tacit_record_model_t *model = curator->model;
+  tacit_workspace_t *workspace = &curator->workspaces[thread];
+  const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
+  size_t n_blocks = tacit_records_n_blocks(curator->records);
+  size_t first = part * pass->blocks_per_part, n_sums = pass->n_theta * model->dim;
+  size_t last = n_blocks - first < pass->blocks_per_part ? n_blocks : first + pass->blocks_per_part;
+  memset(workspace->lanes, 0, n_sums * 16 * sizeof *workspace->lanes);
+  memset(workspace->lanes64, 0, n_sums * 16 * sizeof *workspace->lanes64);
+  for (size_t b = first; b < last; b++) {
+    const float *block = tacit_records_block(curator->records, b);
+    const float *lane_norm = curator->lane_norm + b * 16;
+    tacit_curator_eval_block(curator, workspace, b, pass->n_theta);
+    if (!pass->is_clipped) {
+      kernel->exposed(model, block, lane_norm, curator->settings.temperature_power, pass->n_theta,
+                      workspace->rows, workspace->lanes64);
+    } else if (model->n_linear > 0) {
+      kernel->linear(model, block, lane_norm, &pass->lattice, pass->n_theta, workspace->rows,
+                     workspace->lanes, &workspace->notes);
+    } else {
+      kernel->dense(model, lane_norm, &pass->lattice, pass->n_theta, workspace->rows, workspace->lanes,
+                    &workspace->notes);
+    }
+  }
+  workspace->notes.n_grad += (last - first) * 16 * pass->n_theta;
+  flush(workspace, n_sums, !pass->is_clipped);
+}
+
+static void ratios_part(void *user, size_t part, size_t thread) {
+  const tacit_pass_t *pass = user;
+  tacit_curator_t *curator = pass->curator;
+  const tacit_record_model_t *model = curator->model;
+  tacit_workspace_t *workspace = &curator->workspaces[thread];
+  const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
+  size_t n_blocks = tacit_records_n_blocks(curator->records);
+  size_t first = part * pass->blocks_per_part;
+  size_t last = n_blocks - first < pass->blocks_per_part ? n_blocks : first + pass->blocks_per_part;
+  memset(workspace->lanes64, 0, pass->n_theta * 16 * sizeof *workspace->lanes64);
+  for (size_t b = first; b < last; b++) {
+    model->log_lik(model->ctx, tacit_records_block(curator->records, b), 2 * pass->n_theta, curator->pairs,
+                   workspace->log_lik);
+    kernel->ratio(curator->lane_norm + b * 16, curator->settings.temperature_power, pass->n_theta,
+                  workspace->log_lik, curator->clips, workspace->lanes64, &workspace->notes);
+  }
+  workspace->notes.n_ratio += (last - first) * 16 * pass->n_theta;
+  flush(workspace, pass->n_theta, true);
+}
+
+/* Parts small enough to share among threads, large enough to be worth handing out. */
+static size_t part_size(size_t n, size_t n_threads, size_t most) {
+  size_t size = n / (8 * n_threads) + 1;
+  return size < most ? (size > 16 ? size : 16) : most;
+}
+
+static void begin(tacit_curator_t *curator, size_t n_sums) {
+  for (size_t t = 0; t < curator->settings.n_threads; t++) {
+    memset(curator->workspaces[t].totals, 0, n_sums * sizeof *curator->workspaces[t].totals);
+    curator->workspaces[t].notes = (tacit_curator_notes_t){0};
+  }
+}
+
+static void finish(tacit_curator_t *curator, size_t n_sums) {
+  memset(curator->sums, 0, n_sums * sizeof *curator->sums);
+  for (size_t t = 0; t < curator->settings.n_threads; t++) {
+    const tacit_workspace_t *workspace = &curator->workspaces[t];
+    for (size_t i = 0; i < n_sums; i++) {
+      curator->sums[i] += workspace->totals[i];
+    }
+    curator->notes.n_grad += workspace->notes.n_grad;
+    curator->notes.n_grad_clipped += workspace->notes.n_grad_clipped;
+    curator->notes.n_ratio += workspace->notes.n_ratio;
+    curator->notes.n_ratio_clipped += workspace->notes.n_ratio_clipped;
+    curator->notes.n_non_finite += workspace->notes.n_non_finite;
+  }
+}
+
+static void run_units(tacit_curator_t *curator, size_t n_theta, tacit_lattice_t lattice, tacit_pool_task task) {
+  tacit_unit_pass_t pass = {
+      .curator = curator,
+      .n_theta = n_theta,
+      .lattice = lattice,
+      .units_per_part = part_size(curator->n_units, curator->settings.n_threads, 16 * TACIT_PART_BLOCKS)};
+  size_t n_parts = (curator->n_units + pass.units_per_part - 1) / pass.units_per_part;
+  tacit_pool_run(curator->pool, n_parts, task, &pass);
+}
+
+static void run_blocks(tacit_curator_t *curator, tacit_pass_t *pass, tacit_pool_task task) {
+  size_t n_blocks = tacit_records_n_blocks(curator->records);
+  pass->blocks_per_part = part_size(n_blocks, curator->settings.n_threads, TACIT_PART_BLOCKS);
+  size_t n_parts = (n_blocks + pass->blocks_per_part - 1) / pass->blocks_per_part;
+  tacit_pool_run(curator->pool, n_parts, task, pass);
+}
+
+void tacit_curator_sum_gradients(tacit_curator_t *curator, size_t n_theta, double bound) {
+  const tacit_record_model_t *model = curator->model;
+  size_t n_sums = n_theta * model->dim;
+  tacit_pass_t pass = {.curator = curator, .n_theta = n_theta, .is_clipped = isfinite(bound)};
+  if (pass.is_clipped) {
+    pass.lattice = tacit_lattice_for(model, curator->settings.temperature_power, bound);
+  }
+  begin(curator, n_sums);
+  if (curator->unit_offsets != NULL && pass.is_clipped) {
+    run_units(curator, n_theta, pass.lattice, tacit_unit_gradients_part);
+  } else {
+    run_blocks(curator, &pass, gradients_part);
+  }
+  finish(curator, n_sums);
+}
+
+void tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs) {
+  tacit_pass_t pass = {.curator = curator, .n_theta = n_pairs};
+  begin(curator, n_pairs);
+  if (curator->unit_offsets != NULL) {
+    run_units(curator, n_pairs, (tacit_lattice_t){0}, tacit_unit_ratios_part);
+  } else {
+    run_blocks(curator, &pass, ratios_part);
+  }
+  finish(curator, n_pairs);
+}

@@ -1,0 +1,231 @@
+/*
+ * Settings from public information: what a budget buys before anything is spent.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sample/sample_internal.h"
+
+/* Noise in the log acceptance ratio that buys most: the penalty method's acceptance at the mode times
+ * the iterations that the budget allows, 2 Phi(-s/2) s^2, is largest near s = 2. */
+static const double target_penalty_sd = 2;
+/* A Hamiltonian move is dear, so fewer of them are wasted. */
+static const double target_penalty_sd_hamiltonian = 1.2;
+/* Variance of the energy error that gradient noise may add over a trajectory. */
+static const double target_energy_variance = 1;
+
+enum { max_iterations = 20000, exposed_draws = 1000, exposed_warmup = 1000 };
+
+typedef struct tacit_planner {
+  const tacit_plan_request_t *request;
+  tacit_sampler_settings_t *settings;
+  const double *scale; /* guessed posterior sd of each parameter, (dim) */
+  size_t dim;
+  bool is_hamiltonian;
+  double factor, grad_bound, typical_bound; /* sensitivity factor; gradient bound; ratio bound of a move */
+} tacit_planner_t;
+
+static void default_moves(tacit_planner_t *planner) {
+  tacit_sampler_settings_t *s = planner->settings;
+  if (planner->is_hamiltonian) {
+    s->n_leapfrog = s->n_leapfrog > 0 ? s->n_leapfrog : s->adapt ? 12 : 6;
+    s->step_size = s->step_size > 0 ? s->step_size : 0.5;
+  } else if (!(s->step_size > 0)) {
+    s->step_size = s->proposal == TACIT_PROPOSAL_FULL ? 2.4 / sqrt((double)planner->dim) : 2.4;
+  }
+}
+
+/* Root mean square over typical moves of the bound on one unit's log ratio. */
+static tacit_status_t typical_ratio_bound(tacit_planner_t *planner, tacit_error_t *err) {
+  const tacit_sampler_settings_t *s = planner->settings;
+  size_t d = planner->dim;
+  double *move = tacit_alloc_zero(2 * d, sizeof *move);
+  if (move == NULL) {
+    return tacit_error_memory(err);
+  }
+  double *origin = move + d, square = 0;
+  bool is_single = !planner->is_hamiltonian && s->proposal != TACIT_PROPOSAL_FULL;
+  double length = s->step_size;
+  if (planner->is_hamiltonian) { /* jitter halves the mean step; a long trajectory ends sqrt(2) sd away */
+    length = fmin(s->step_size * (double)s->n_leapfrog * (s->step_jitter ? 0.5 : 1), 1.4);
+  }
+  for (size_t j = 0; j < d; j++) {
+    move[j] = length * planner->scale[j];
+    if (is_single) {
+      double bound = tacit_curator_ratio_bound(planner->request->curator, origin, move);
+      square += bound * bound / (double)d;
+      move[j] = 0;
+    }
+  }
+  double bound = is_single ? sqrt(square)
+                           : tacit_curator_ratio_bound(planner->request->curator, origin, move);
+  tacit_free(move);
+  planner->typical_bound = bound;
+  if (!isfinite(bound)) {
+    return tacit_error_set(err, TACIT_ERR_SENSITIVITY, "clip_bound_ratio",
+                           "one record's log-likelihood ratio has no bound in this model: give a clip bound for "
+                           "ratios (--clip-ratio)");
+  }
+  return TACIT_OK;
+}
+
+/* Noise multipliers at which noise has its target size. */
+static void target_noise(const tacit_planner_t *planner, double *grad, double *ratio) {
+  const tacit_sampler_settings_t *s = planner->settings;
+  double penalty_sd = planner->is_hamiltonian ? target_penalty_sd_hamiltonian : target_penalty_sd;
+  *ratio = penalty_sd / (planner->factor * planner->typical_bound);
+  *grad = INFINITY;
+  if (planner->is_hamiltonian) {
+    /* energy variance = L E[step^2] noise_sd^2 sum_j scale_j^2; the jittered step has E[step^2] = step^2/3 */
+    double scale2 = 0, step2 = s->step_size * s->step_size * (s->step_jitter ? 1.0 / 3 : 1);
+    for (size_t j = 0; j < planner->dim; j++) {
+      scale2 += planner->scale[j] * planner->scale[j];
+    }
+    double noise_sd = sqrt(target_energy_variance / ((double)s->n_leapfrog * step2 * scale2));
+    *grad = noise_sd / (planner->factor * planner->grad_bound);
+  }
+}
+
+static double cost_of(double n_releases, double noise_multiplier) {
+  return n_releases > 0 ? n_releases / (2 * noise_multiplier * noise_multiplier) : 0;
+}
+
+/* rho of n iterations of every chain. */
+static double cost(const tacit_planner_t *planner, double n) {
+  const tacit_sampler_settings_t *s = planner->settings;
+  double chains = (double)s->n_chains, n_grad = 0;
+  if (planner->is_hamiltonian) {
+    n_grad = s->reuse_gradient ? n * (double)s->n_leapfrog + 1 : n * ((double)s->n_leapfrog + 1);
+  }
+  return cost_of(chains * n_grad, s->noise_multiplier_grad) + cost_of(chains * n, s->noise_multiplier_ratio);
+}
+
+/* Most iterations that rho pays for, found from the linear cost; a hair less, so that rounding cannot refuse. */
+static double affordable(const tacit_planner_t *planner) {
+  double fixed = cost(planner, 0), slope = cost(planner, 1) - fixed;
+  double n = floor((planner->request->rho * (1 - 1e-9) - fixed) / slope);
+  return n > 0 ? n : 0;
+}
+
+/* Fill the noise multipliers that the user left open so that n iterations use up the budget. */
+static void fit_noise(const tacit_planner_t *planner, double n, bool open_grad, bool open_ratio) {
+  tacit_sampler_settings_t *s = planner->settings;
+  double grad, ratio;
+  target_noise(planner, &grad, &ratio);
+  s->noise_multiplier_grad = open_grad ? grad : s->noise_multiplier_grad;
+  s->noise_multiplier_ratio = open_ratio ? ratio : s->noise_multiplier_ratio;
+  if (n <= 0 || !(open_grad || open_ratio)) {
+    return;
+  }
+  double total = cost(planner, n), given = 0, saved_grad = s->noise_multiplier_grad,
+         saved_ratio = s->noise_multiplier_ratio;
+  if (!open_grad || !open_ratio) {
+    s->noise_multiplier_grad = open_grad ? INFINITY : saved_grad;
+    s->noise_multiplier_ratio = open_ratio ? INFINITY : saved_ratio;
+    given = cost(planner, n);
+  }
+  double left = planner->request->rho * (1 - 1e-9) - given;
+  double stretch = left > 0 ? sqrt((total - given) / left) : 1;
+  s->noise_multiplier_grad = open_grad ? saved_grad * stretch : saved_grad;
+  s->noise_multiplier_ratio = open_ratio ? saved_ratio * stretch : saved_ratio;
+}
+
+static void split_iterations(tacit_sampler_settings_t *s, double n) {
+  size_t total = (size_t)n;
+  if (s->n_warmup == TACIT_WARMUP_AUTO) {
+    s->n_warmup = total / 3;
+  }
+  if (s->n_warmup >= total) {
+    s->n_warmup = total - 1;
+  }
+  size_t draws = (total - s->n_warmup) / s->thin;
+  if (s->n_draws == 0 || s->n_draws > draws) {
+    s->n_draws = draws;
+  }
+}
+
+static tacit_status_t plan_private(tacit_planner_t *planner, tacit_plan_t *plan, tacit_error_t *err) {
+  tacit_sampler_settings_t *s = planner->settings;
+  tacit_status_t status = typical_ratio_bound(planner, err);
+  if (status == TACIT_OK && planner->is_hamiltonian && !isfinite(planner->grad_bound)) {
+    status = tacit_error_set(err, TACIT_ERR_SENSITIVITY, "clip_bound_grad",
+                             "one record's gradient has no bound in this model: give a clip bound for gradients "
+                             "(--clip-grad)");
+  }
+  if (status != TACIT_OK) {
+    return status;
+  }
+  bool open_ratio = !(s->noise_multiplier_ratio > 0);
+  bool open_grad = planner->is_hamiltonian && !(s->noise_multiplier_grad > 0);
+  double wanted = 0;
+  if (s->n_draws > 0) {
+    double warmup = s->n_warmup == TACIT_WARMUP_AUTO ? (double)(s->n_draws * s->thin) / 2 : (double)s->n_warmup;
+    wanted = (double)s->n_draws * (double)s->thin + floor(warmup);
+  }
+  fit_noise(planner, wanted, open_grad, open_ratio);
+  double n = affordable(planner);
+  if (n > max_iterations && wanted == 0) { /* 0 is "not given": spend the rest on less noise */
+    wanted = max_iterations;
+    fit_noise(planner, wanted, open_grad, open_ratio);
+    n = affordable(planner);
+  }
+  n = wanted > 0 && wanted < n ? wanted : n;
+  if (n < s->thin || n < 1) {
+    return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
+                           "the budget does not pay for one draw of each of %zu chains with these settings: "
+                           "raise epsilon or the noise, or run fewer chains",
+                           s->n_chains);
+  }
+  split_iterations(s, n);
+  if (s->n_draws == 0) {
+    s->n_draws = 1;
+    s->n_warmup = (size_t)n - s->thin;
+  }
+  plan->n_iterations = s->n_warmup + s->n_draws * s->thin;
+  plan->rho = cost(planner, (double)plan->n_iterations);
+  plan->penalty_sd = s->noise_multiplier_ratio * planner->factor * planner->typical_bound;
+  plan->grad_noise_sd =
+      planner->is_hamiltonian ? s->noise_multiplier_grad * planner->factor * planner->grad_bound : NAN;
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request_t *request,
+                          tacit_sampler_settings_t *settings, double *inv_metric, tacit_plan_t *plan,
+                          tacit_error_t *err) {
+  *plan = (tacit_plan_t){.grad_noise_sd = NAN};
+  size_t d = request->parameters->dim;
+  if (!(request->n_units > 0) || settings->n_chains < 1 || settings->thin < 1) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_units",
+                           "planning needs a positive number of units, chains and thin");
+  }
+  double *scale = tacit_alloc(d, sizeof *scale);
+  if (scale == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t j = 0; j < d; j++) {
+    scale[j] = request->parameters->unit_scale[j] / sqrt(request->n_units);
+    inv_metric[j] = scale[j] * scale[j];
+  }
+  if (settings->inv_metric == NULL) {
+    settings->inv_metric = inv_metric;
+    settings->inv_metric_is_dense = false;
+  }
+  tacit_planner_t planner = {.request = request,
+                             .settings = settings,
+                             .scale = scale,
+                             .dim = d,
+                             .is_hamiltonian = tacit_method_is_hamiltonian(method),
+                             .factor = tacit_curator_sensitivity_factor(request->curator),
+                             .grad_bound = tacit_curator_grad_bound(request->curator)};
+  default_moves(&planner);
+  tacit_status_t status = TACIT_OK;
+  if (method->is_private) {
+    status = plan_private(&planner, plan, err);
+  } else {
+    settings->n_draws = settings->n_draws > 0 ? settings->n_draws : exposed_draws;
+    settings->n_warmup = settings->n_warmup == TACIT_WARMUP_AUTO ? exposed_warmup : settings->n_warmup;
+    plan->n_iterations = settings->n_warmup + settings->n_draws * settings->thin;
+  }
+  tacit_free(scale);
+  return status;
+}

@@ -1,0 +1,86 @@
+/*
+ * Shared by the samplers: chain states, the metric, the acceptance rule. Samplers see public values and
+ * releases only; nothing here may include tacit/data.h (tests/base/test_includes.py checks it).
+ */
+#ifndef TACIT_SAMPLE_INTERNAL_H
+#define TACIT_SAMPLE_INTERNAL_H
+
+#include "base/base_internal.h"
+#include "tacit/curator.h"
+#include "tacit/model.h"
+#include "tacit/random.h"
+#include "tacit/sample.h"
+
+/* Inverse mass matrix W: unit, diagonal or dense, with what momenta and random walks need. */
+typedef struct tacit_metric {
+  size_t dim;
+  bool is_dense;
+  double *inv_metric; /* (dim) or (dim, dim) */
+  double *root;       /* diagonal: sqrt(W), (dim); dense: lower Cholesky factor R of W, (dim, dim) */
+} tacit_metric_t;
+
+TACIT_MUST_USE tacit_status_t tacit_metric_init(tacit_metric_t *metric, size_t dim, const double *inv_metric,
+                                                bool is_dense, tacit_error_t *err);
+void tacit_metric_clear(tacit_metric_t *metric);
+/* p <- R^-T z ~ N(0, W^-1) for z ~ N(0, I) */
+void tacit_metric_momentum(const tacit_metric_t *metric, const double *z, double *p);
+/* x <- R z ~ N(0, W) */
+void tacit_metric_scale(const tacit_metric_t *metric, const double *z, double *x);
+/* v <- W p; returns p' W p */
+double tacit_metric_velocity(const tacit_metric_t *metric, const double *p, double *v);
+
+/*
+ * Base-2 Halton (van der Corput) point number i, shifted by `shift` modulo 1: jitter of step sizes that does
+ * not depend on the state [Raisa2021, section 4].
+ */
+double tacit_halton(uint64_t i, double shift);
+
+/* One run: all chains in lockstep. Arrays have shape (n_chains, dim) unless said. */
+typedef struct tacit_run {
+  const tacit_sampler_settings_t *settings;
+  tacit_curator_t *curator;
+  const tacit_parameters_t *parameters;
+  tacit_metric_t metric;
+  size_t n_chains, dim, iteration;
+
+  tacit_rng_t **rngs; /* (n_chains) */
+  double *theta, *theta_prop;
+  double *log_prior, *log_prior_prop; /* (n_chains) */
+  double *log_ratio, *noise_sd;       /* (n_chains) */
+  double *correction;                 /* (n_chains): public part of the log acceptance ratio */
+  double *step_size, *jitter_shift;   /* (n_chains) */
+  bool *accepted, *is_active;         /* (n_chains); inactive: the proposal overflowed and is rejected */
+
+  /* Hamiltonian moves */
+  double *grad, *grad_prop; /* released log-likelihood gradients */
+  double *momentum, *scratch;
+  bool has_grad;
+
+  /* component-wise walks: the component that moves, and the guided walk's directions +-1 */
+  size_t *component; /* (n_chains) */
+  double *direction;
+
+  /* the active chains, packed for a release: (n_chains), (n_chains, dim) */
+  size_t *packed_chain;
+  double *packed_a, *packed_b;
+} tacit_run_t;
+
+/* One iteration of every chain: fills theta_prop, decides accepted, updates the state. */
+typedef tacit_status_t (*tacit_step_fn)(tacit_run_t *run, tacit_error_t *err);
+tacit_status_t tacit_step_random_walk(tacit_run_t *run, tacit_error_t *err);
+tacit_status_t tacit_step_hamiltonian(tacit_run_t *run, tacit_error_t *err);
+
+/* Number of active chains; their indices into packed_chain and their rows of `rows` into `packed`. */
+size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed);
+
+/*
+ * Release the log-likelihood ratios of theta -> theta_prop and accept with probability
+ * min(1, exp(ratio + correction - noise_sd^2 / 2)) [math of the penalty: docs/theory.md, "Penalty"].
+ */
+TACIT_MUST_USE tacit_status_t tacit_run_accept(tacit_run_t *run, tacit_error_t *err);
+
+bool tacit_method_is_hamiltonian(const tacit_method_t *method);
+
+bool tacit_all_finite(const double *x, size_t n);
+
+#endif
