@@ -16,7 +16,10 @@
 extern "C" {
 #endif
 
-/** Source of privacy noise. Opaque; wiped when freed. */
+/**
+ * Source of privacy noise. Opaque; wiped when freed. A forked child holds a copy that would repeat its
+ * parent's noise: there it refuses to draw (TACIT_ERR_NOISE), and the child opens its own.
+ */
 typedef struct tacit_noise tacit_noise_t;
 
 /**
@@ -52,7 +55,8 @@ TACIT_API bool tacit_noise_is_secret(const tacit_noise_t *noise);
  * @param[in]  sd   finite, 2^-20 <= sd <= 2^52; the double is taken as an exact real number.
  * @param[in]  n    number of draws, >= 0.
  * @param[out] out  shape (n). Set to zero on failure.
- * @return TACIT_ERR_ARGUMENT outside the range of sd; TACIT_ERR_NOISE if random bits fail.
+ * @return TACIT_ERR_ARGUMENT outside the range of sd; TACIT_ERR_NOISE if random bits fail (the source then fails
+ *         for good) or in a forked child.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_rounded_gaussian(tacit_noise_t *noise, double sd,
                                                                      size_t n, int64_t *out,
@@ -75,7 +79,7 @@ TACIT_API void tacit_rng_key_from_seed(unsigned char key[32], uint64_t seed);
 TACIT_API void tacit_rng_free(tacit_rng_t *rng);
 
 TACIT_API uint64_t tacit_rng_bits(tacit_rng_t *rng);
-/** Draw from Uniform(0, 1), never 0 or 1: (k + 1/2) 2^-53 for a 53-bit k. */
+/** Draw from Uniform(0, 1), never 0 or 1: (k + 1/2) 2^-52 for a 52-bit k (with 53 bits, the last would be 1). */
 TACIT_API double tacit_rng_uniform(tacit_rng_t *rng);
 /** Draw from N(0, 1), accurate to double rounding in the body and to 8 sd and beyond in the tails. */
 TACIT_API double tacit_rng_normal(tacit_rng_t *rng);

@@ -114,6 +114,7 @@ tacit_status_t tacit_run_accept(tacit_run_t *run, tacit_error_t *err) {
     return status;
   }
   memset(run->accepted, 0, run->n_chains * sizeof *run->accepted);
+  memset(run->accept_prob, 0, run->n_chains * sizeof *run->accept_prob);
   for (size_t i = 0; i < n; i++) {
     size_t c = run->packed_chain[i], d = run->dim;
     double penalty = run->settings->drop_penalty_for_tests ? 0 : 0.5 * run->noise_sd[i] * run->noise_sd[i];
@@ -121,6 +122,7 @@ tacit_status_t tacit_run_accept(tacit_run_t *run, tacit_error_t *err) {
         run->parameters->log_prior(run->parameters->ctx, run->theta_prop + c * d, NULL);
     double log_accept =
         run->log_ratio[i] + run->log_prior_prop[c] - run->log_prior[c] + run->correction[c] - penalty;
+    run->accept_prob[c] = log_accept < 0 ? exp(log_accept) : log_accept >= 0 ? 1 : 0;
     if (log(tacit_rng_uniform(run->rngs[c])) < log_accept) {
       run->accepted[c] = true;
       run->log_prior[c] = run->log_prior_prop[c];
@@ -137,7 +139,7 @@ static void run_clear(tacit_run_t *run) {
   double *arrays[] = {run->theta,     run->theta_prop,   run->log_prior, run->log_prior_prop, run->log_ratio,
                       run->noise_sd,  run->correction,   run->step_size, run->jitter_shift,   run->grad,
                       run->grad_prop, run->momentum,     run->scratch,   run->direction,      run->packed_a,
-                      run->packed_b};
+                      run->packed_b,  run->accept_prob};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
@@ -147,12 +149,13 @@ static void run_clear(tacit_run_t *run) {
   tacit_free(run->component);
   tacit_free(run->packed_chain);
   tacit_metric_clear(&run->metric);
+  tacit_adapt_clear(&run->adapt);
 }
 
 static tacit_status_t allocate(tacit_run_t *run, tacit_error_t *err) {
   size_t n = run->n_chains, all = n * run->dim;
   double **per_chain[] = {&run->log_prior, &run->log_prior_prop, &run->log_ratio,   &run->noise_sd,
-                          &run->correction, &run->step_size,     &run->jitter_shift};
+                          &run->correction, &run->step_size,     &run->jitter_shift, &run->accept_prob};
   double **per_value[] = {&run->theta,    &run->theta_prop, &run->grad,     &run->grad_prop, &run->momentum,
                           &run->scratch,  &run->direction,  &run->packed_a, &run->packed_b};
   bool ok = true;
@@ -195,14 +198,16 @@ static tacit_status_t start_chain(tacit_run_t *run, size_t c, tacit_error_t *err
   return TACIT_OK;
 }
 
-static tacit_status_t run_init(tacit_run_t *run, tacit_curator_t *curator,
+static tacit_status_t run_init(tacit_run_t *run, const tacit_method_t *method, tacit_curator_t *curator,
                                const tacit_parameters_t *parameters, const tacit_sampler_settings_t *settings,
                                tacit_error_t *err) {
   *run = (tacit_run_t){.settings = settings,
                        .curator = curator,
                        .parameters = parameters,
                        .n_chains = settings->n_chains,
-                       .dim = parameters->dim};
+                       .dim = parameters->dim,
+                       .is_hamiltonian = tacit_method_is_hamiltonian(method),
+                       .is_adapting = settings->adapt && tacit_curator_is_exposed(curator)};
   if (parameters->dim != tacit_curator_dim(curator)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "parameters",
                            "the prior has %zu parameters, the likelihood %zu", parameters->dim,
@@ -211,6 +216,9 @@ static tacit_status_t run_init(tacit_run_t *run, tacit_curator_t *curator,
   tacit_status_t status = allocate(run, err);
   if (status == TACIT_OK) {
     status = tacit_metric_init(&run->metric, run->dim, settings->inv_metric, settings->inv_metric_is_dense, err);
+  }
+  if (status == TACIT_OK && run->is_adapting) {
+    status = tacit_adapt_init(&run->adapt, run->dim, settings->step_size, settings->n_warmup, err);
   }
   for (size_t c = 0; c < run->n_chains && status == TACIT_OK; c++) {
     status = start_chain(run, c, err);
@@ -232,9 +240,10 @@ static void keep(const tacit_run_t *run, tacit_draws_t *draws, size_t row) {
 
 /* Step sizes of this iteration: public, and independent of the state. */
 static void set_step_sizes(tacit_run_t *run) {
+  double step_size = run->is_adapting ? run->adapt.step_size : run->settings->step_size;
+  bool is_jittered = run->is_hamiltonian && run->settings->step_jitter;
   for (size_t c = 0; c < run->n_chains; c++) {
-    double jitter = run->settings->step_jitter ? tacit_halton(run->iteration + 1, run->jitter_shift[c]) : 1;
-    run->step_size[c] = run->settings->step_size * jitter;
+    run->step_size[c] = step_size * (is_jittered ? tacit_halton(run->iteration + 1, run->jitter_shift[c]) : 1);
   }
 }
 
@@ -255,6 +264,9 @@ static tacit_status_t iterate(tacit_run_t *run, tacit_step_fn step, tacit_draws_
     }
     for (size_t c = 0; c < run->n_chains; c++) {
       n_accepted += run->accepted[c];
+    }
+    if (run->is_adapting) {
+      tacit_adapt_update(&run->adapt, run);
     }
     size_t i = run->iteration, done = i + 1;
     if (i < s->n_warmup) {
@@ -281,13 +293,13 @@ tacit_status_t tacit_sample(const tacit_method_t *method, tacit_curator_t *curat
     return status;
   }
   tacit_run_t run;
-  status = run_init(&run, curator, parameters, settings, err);
+  status = run_init(&run, method, curator, parameters, settings, err);
   if (status == TACIT_OK) {
     status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws,
                               parameters->n_reported, err);
   }
   if (status == TACIT_OK) {
-    tacit_step_fn step = tacit_method_is_hamiltonian(method) ? tacit_step_hamiltonian : tacit_step_random_walk;
+    tacit_step_fn step = run.is_hamiltonian ? tacit_step_hamiltonian : tacit_step_random_walk;
     status = iterate(&run, step, draws, end, err);
   }
   run_clear(&run);

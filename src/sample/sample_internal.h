@@ -35,6 +35,21 @@ double tacit_metric_velocity(const tacit_metric_t *metric, const double *p, doub
  */
 double tacit_halton(uint64_t i, double shift);
 
+/* State of the tuning of the exposed hmc. */
+typedef struct tacit_adapt {
+  size_t n_warmup, n_steps, n_states;
+  double step_size; /* to use next */
+  double shrink_towards, error_sum, log_step_average;
+  double *mean, *square; /* (dim) */
+} tacit_adapt_t;
+
+struct tacit_run;
+TACIT_MUST_USE tacit_status_t tacit_adapt_init(tacit_adapt_t *adapt, size_t dim, double step_size,
+                                               size_t n_warmup, tacit_error_t *err);
+void tacit_adapt_clear(tacit_adapt_t *adapt);
+/* After an iteration of warm-up: next step size, and at the ends of two windows a new diagonal metric. */
+void tacit_adapt_update(tacit_adapt_t *adapt, struct tacit_run *run);
+
 /* One run: all chains in lockstep. Arrays have shape (n_chains, dim) unless said. */
 typedef struct tacit_run {
   const tacit_sampler_settings_t *settings;
@@ -42,6 +57,8 @@ typedef struct tacit_run {
   const tacit_parameters_t *parameters;
   tacit_metric_t metric;
   size_t n_chains, dim, iteration;
+  bool is_hamiltonian, is_adapting;
+  tacit_adapt_t adapt;
 
   tacit_rng_t **rngs; /* (n_chains) */
   double *theta, *theta_prop;
@@ -49,6 +66,7 @@ typedef struct tacit_run {
   double *log_ratio, *noise_sd;       /* (n_chains) */
   double *correction;                 /* (n_chains): public part of the log acceptance ratio */
   double *step_size, *jitter_shift;   /* (n_chains) */
+  double *accept_prob;                /* (n_chains) */
   bool *accepted, *is_active;         /* (n_chains); inactive: the proposal overflowed and is rejected */
 
   /* Hamiltonian moves */

@@ -1,0 +1,30 @@
+# A thin front for meson: the README shows the meson commands themselves.
+BUILD ?= build
+
+.PHONY: all deps build demo test bench install clean
+
+all: build
+
+deps:
+	@scripts/install-deps
+
+$(BUILD)/build.ninja: | deps
+	@meson setup $(BUILD) >/dev/null || { cat $(BUILD)/meson-logs/meson-log.txt; exit 1; }
+
+build: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+
+demo: build
+	@scripts/demo $(BUILD)
+
+test: build
+	@meson test -C $(BUILD) --print-errorlogs
+
+bench: build
+	@ninja -C $(BUILD) --quiet run-bench
+
+install: build
+	@meson install -C $(BUILD)
+
+clean:
+	@rm -rf $(BUILD)

@@ -1,0 +1,146 @@
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base_internal.h"
+#include "testing.h"
+
+static void test_status_string_is_total(void **state) {
+  (void)state;
+  for (int status = -2000; status <= 2000; status++) {
+    const char *text = tacit_status_string(status);
+    assert_non_null(text);
+    assert_true(strlen(text) > 3);
+  }
+  assert_string_equal(tacit_status_string(TACIT_OK), "success");
+  assert_string_not_equal(tacit_status_string(TACIT_ERR_BUDGET), "unknown status");
+}
+
+static void test_error_set_truncates_and_accepts_null(void **state) {
+  (void)state;
+  char longer[4096];
+  memset(longer, 'x', sizeof longer);
+  longer[sizeof longer - 1] = '\0';
+  tacit_error_t err;
+  assert_int_equal(tacit_error_set(&err, TACIT_ERR_IO, longer, "%s", longer), TACIT_ERR_IO);
+  assert_int_equal(strlen(err.message), sizeof err.message - 1);
+  assert_int_equal(strlen(err.field), sizeof err.field - 1);
+  assert_int_equal(tacit_error_set(NULL, TACIT_ERR_IO, NULL, "x"), TACIT_ERR_IO);
+}
+
+static void test_alloc_refuses_overflow_and_serves_zero(void **state) {
+  (void)state;
+  assert_null(tacit_alloc(SIZE_MAX, 2));
+  assert_null(tacit_alloc_zero(SIZE_MAX / 4, 8));
+  assert_null(tacit_alloc_zero(1, SIZE_MAX));
+  void *p = tacit_alloc(0, 8), *q = tacit_alloc_zero(3, 0);
+  assert_non_null(p);
+  assert_non_null(q);
+  tacit_free(p);
+  tacit_free(q);
+  unsigned char *zeroed = tacit_alloc_zero(1000, 1);
+  assert_int_equal((uintptr_t)zeroed % 64, 0);
+  for (size_t i = 0; i < 1000; i++) {
+    assert_int_equal(zeroed[i], 0);
+  }
+  tacit_free(zeroed);
+  tacit_alloc_fail_at(2);
+  p = tacit_alloc(1, 1);
+  assert_non_null(p);
+  assert_null(tacit_strdup("second"));
+  q = tacit_strdup("third");
+  assert_string_equal(q, "third");
+  tacit_free(p);
+  tacit_free(q);
+}
+
+static void test_text_grows_and_remembers_failure(void **state) {
+  (void)state;
+  tacit_text_t text = {0};
+  for (int i = 0; i < 1000; i++) {
+    tacit_text_printf(&text, "%d,", i);
+  }
+  assert_false(text.failed);
+  assert_int_equal(text.length, 10 * 2 + 90 * 3 + 900 * 4);
+  tacit_alloc_fail_at(1);
+  char big[5000] = {0};
+  tacit_text_append(&text, big, sizeof big);
+  assert_true(text.failed);
+  tacit_text_printf(&text, "ignored");
+  assert_true(text.failed);
+  tacit_text_clear(&text);
+  assert_null(text.data);
+}
+
+static void test_file_write_is_whole_or_nothing(void **state) {
+  (void)state;
+  char dir[] = "/tmp/tacit-test-XXXXXX", path[64], *bytes;
+  size_t n;
+  assert_non_null(mkdtemp(dir));
+  snprintf(path, sizeof path, "%s/file", dir);
+  tacit_error_t err;
+  assert_ok(tacit_file_write(path, "one", 3, &err), err);
+  assert_ok(tacit_file_write(path, "three", 5, &err), err);
+  assert_ok(tacit_file_read(path, 100, &bytes, &n, &err), err);
+  assert_int_equal(n, 5);
+  assert_string_equal(bytes, "three");
+  tacit_free(bytes);
+  assert_int_equal(tacit_file_read(path, 4, &bytes, &n, &err), TACIT_ERR_IO);
+  assert_null(bytes);
+  assert_int_equal(tacit_file_read(dir, 100, &bytes, &n, &err), TACIT_ERR_IO);
+  unlink(path);
+  assert_int_equal(tacit_file_read(path, 100, &bytes, &n, &err), TACIT_ERR_MISSING);
+  assert_int_equal(tacit_file_write("/nowhere/at/all", "x", 1, &err), TACIT_ERR_IO);
+  assert_non_null(strstr(err.message, "/nowhere/at/all"));
+  assert_int_equal(rmdir(dir), 0); /* no temporary was left behind */
+}
+
+typedef struct counts {
+  int seen[5000];
+  size_t n_threads;
+  bool bad_thread;
+} counts_t;
+
+static void count_part(void *user, size_t part, size_t thread) {
+  counts_t *counts = user;
+  counts->seen[part]++;
+  if (thread >= counts->n_threads) {
+    counts->bad_thread = true;
+  }
+}
+
+static void test_pool_runs_every_part_once(void **state) {
+  (void)state;
+  tacit_error_t err;
+  size_t threads[] = {1, 2, 3, 7};
+  for (size_t t = 0; t < 4; t++) {
+    tacit_pool_t *pool;
+    assert_ok(tacit_pool_new(&pool, threads[t], &err), err);
+    for (size_t round = 0; round < 50; round++) {
+      counts_t counts = {.n_threads = threads[t]};
+      size_t n_parts = round * 97 % 5000;
+      tacit_pool_run(pool, n_parts, count_part, &counts);
+      for (size_t i = 0; i < 5000; i++) {
+        assert_int_equal(counts.seen[i], i < n_parts);
+      }
+      assert_false(counts.bad_thread);
+    }
+    tacit_pool_free(pool);
+  }
+  tacit_pool_t *pool;
+  assert_int_equal(tacit_pool_new(&pool, 0, &err), TACIT_ERR_ARGUMENT);
+  assert_null(pool);
+  tacit_pool_free(NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_status_string_is_total),
+      cmocka_unit_test(test_error_set_truncates_and_accepts_null),
+      cmocka_unit_test(test_alloc_refuses_overflow_and_serves_zero),
+      cmocka_unit_test(test_text_grows_and_remembers_failure),
+      cmocka_unit_test(test_file_write_is_whole_or_nothing),
+      cmocka_unit_test(test_pool_runs_every_part_once),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,63 @@
+/* Data sets and models the curator's tests share. */
+#ifndef TACIT_CURATOR_SUPPORT_H
+#define TACIT_CURATOR_SUPPORT_H
+
+#include "curator/curator_internal.h"
+#include "model/glm_kernel.h"
+#include "testing.h"
+
+/* SplitMix64: repeatable test inputs, unrelated to the library's generators. */
+typedef struct support_rng {
+  uint64_t state;
+} support_rng_t;
+
+static inline uint64_t support_bits(support_rng_t *rng) {
+  uint64_t z = (rng->state += 0x9E3779B97F4A7C15u);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+static inline double support_uniform(support_rng_t *rng, double lower, double upper) {
+  return lower + (upper - lower) * ((double)(support_bits(rng) >> 11) * 0x1p-53);
+}
+
+static inline double support_normal(support_rng_t *rng) {
+  double u = support_uniform(rng, 1e-12, 1), v = support_uniform(rng, 0, 6.283185307179586);
+  return sqrt(-2 * log(u)) * cos(v);
+}
+
+/* A linear record model over p features with a response in column p; *kernel must outlive it. */
+static inline tacit_record_model_t support_glm(tacit_glm_kernel_t *kernel, tacit_family_t family, size_t p,
+                                               size_t n_linear, size_t n_extra) {
+  *kernel = (tacit_glm_kernel_t){family, p, n_linear, n_extra, n_extra == 0 ? 0.5 : 0};
+  return (tacit_record_model_t){.name = "glm",
+                                .dim = n_linear * p + n_extra,
+                                .n_columns = p + 1,
+                                .grad_bound = family == TACIT_FAMILY_BERNOULLI ? sqrt((double)p) : INFINITY,
+                                .log_lik = tacit_glm_log_lik,
+                                .n_linear = n_linear,
+                                .n_extra = n_extra,
+                                .n_features = p,
+                                .residual = tacit_glm_residual,
+                                .ctx = kernel};
+}
+
+/* n logistic records: features uniform on [-1, 1] but the first, which is 1; response from a coin. */
+static inline tacit_records_t *support_logistic(size_t n, size_t p, uint64_t seed) {
+  support_rng_t rng = {seed};
+  tacit_error_t err;
+  tacit_records_t *records;
+  assert_ok(tacit_records_new(&records, n, p + 1, &err), err);
+  double x[600];
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j < p; j++) {
+      x[j] = j == 0 ? 1 : support_uniform(&rng, -1, 1);
+    }
+    x[p] = support_uniform(&rng, 0, 1) < 0.3;
+    tacit_records_set(records, i, x);
+  }
+  return records;
+}
+
+#endif

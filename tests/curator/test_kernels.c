@@ -1,0 +1,194 @@
+/*
+ * The vector kernels against plain double-precision formulas, and against each other: every instruction set
+ * this machine has must give the same bits.
+ */
+#include <string.h>
+
+#include "base/isa.h"
+#include "base/vector.h"
+#include "model/glm_kernel_internal.h"
+#include "support.h"
+
+static void test_vector_functions_accuracy_is_as_stated(void **state) {
+  (void)state;
+  double worst_exp = 0, worst_expf = 0, worst_log1p = 0;
+  for (int i = 0; i < 4000000; i += 16) {
+    double x[16], y[16];
+    float xf[16], yf[16];
+    for (int lane = 0; lane < 16; lane++) {
+      double t = (double)(i + lane) / 4000000;
+      x[lane] = -700 + 1400 * t;
+      xf[lane] = (float)(-87 + 174 * t);
+    }
+    v16d_store(y, v16d_exp(v16d_load(x)));
+    v16f_store(yf, v16f_exp(v16f_load(xf)));
+    for (int lane = 0; lane < 16; lane++) {
+      worst_exp = fmax(worst_exp, fabs(y[lane] / exp(x[lane]) - 1));
+      worst_expf = fmax(worst_expf, fabs((double)yf[lane] / exp((double)xf[lane]) - 1));
+      x[lane] = ldexp(1, -(i % 60)) * (double)(i + lane) / 4000000;
+    }
+    v16d_store(y, v16d_log1p_unit(v16d_load(x)));
+    for (int lane = 0; lane < 16; lane++) {
+      worst_log1p = x[lane] > 0 ? fmax(worst_log1p, fabs(y[lane] / log1p(x[lane]) - 1)) : worst_log1p;
+    }
+  }
+  print_message("worst relative errors: exp %.2g, expf %.2g, log1p %.2g\n", worst_exp, worst_expf, worst_log1p);
+  assert_true(worst_exp <= 5e-16);
+  assert_true(worst_expf <= 2.5e-7);
+  assert_true(worst_log1p <= 5e-16);
+  float edge[16] = {NAN, INFINITY, -INFINITY, 0, 1000, -1000}, out[16];
+  v16f_store(out, v16f_exp(v16f_load(edge)));
+  assert_true(isnan(out[0]));
+  assert_true(isfinite(out[1]) && out[1] > 1e38f && out[2] < 1e-37f && out[2] >= 0);
+  assert_true(out[3] >= 1 && out[3] <= 1);
+}
+
+/* Log-likelihood and residuals of one record in double, from the definitions. */
+static double reference(const tacit_glm_kernel_t *glm, const double *x, double y, const double *theta,
+                        double *residual) {
+  size_t p = glm->n_features;
+  double eta[8] = {0};
+  for (size_t c = 0; c < glm->n_linear; c++) {
+    for (size_t j = 0; j < p; j++) {
+      eta[c] += x[j] * theta[c * p + j];
+    }
+  }
+  switch (glm->family) {
+    case TACIT_FAMILY_BERNOULLI:
+      residual[0] = y - 1 / (1 + exp(-eta[0]));
+      return y * eta[0] - (eta[0] > 0 ? eta[0] + log1p(exp(-eta[0])) : log1p(exp(eta[0])));
+    case TACIT_FAMILY_POISSON:
+      residual[0] = y - exp(eta[0]);
+      return y * eta[0] - exp(eta[0]);
+    case TACIT_FAMILY_GAUSSIAN: {
+      double sd = glm->n_extra == 1 ? exp(theta[p]) : glm->known_sd, z = (y - eta[0]) / sd;
+      residual[0] = z / sd;
+      residual[1] = z * z - 1;
+      return -0.5 * z * z - log(sd);
+    }
+    case TACIT_FAMILY_CATEGORICAL: {
+      double sum = 1, chosen = y >= 1 ? eta[(size_t)y - 1] : 0;
+      for (size_t c = 0; c < glm->n_linear; c++) {
+        sum += exp(eta[c]);
+      }
+      for (size_t c = 0; c < glm->n_linear; c++) {
+        residual[c] = (y >= (double)(c + 1) && y <= (double)(c + 1) ? 1 : 0) - exp(eta[c]) / sum;
+      }
+      return chosen - log(sum);
+    }
+  }
+  return NAN;
+}
+
+static void check_family(tacit_family_t family, size_t p, size_t n_linear, size_t n_extra) {
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model = support_glm(&kernel, family, p, n_linear, n_extra);
+  support_rng_t rng = {(uint64_t)family * 1000 + p};
+  enum { n_theta = 3 };
+  size_t n_out = n_linear + n_extra;
+  for (int round = 0; round < 300; round++) {
+    _Alignas(64) float block[(64 + 1) * 16];
+    double theta[n_theta * 200], log_lik[n_theta * 16], scale = round % 3 == 0 ? 10 : 1;
+    float theta_float[n_theta * 200], residual[n_theta * 8 * 16];
+    for (size_t i = 0; i < p * 16; i++) {
+      block[i] = (float)support_uniform(&rng, -1, 1);
+    }
+    for (size_t lane = 0; lane < 16; lane++) {
+      double y = support_uniform(&rng, 0, 1);
+      block[p * 16 + lane] = family == TACIT_FAMILY_GAUSSIAN ? (float)(2 * y - 1)
+                             : family == TACIT_FAMILY_BERNOULLI
+                                 ? (float)(y < 0.5)
+                                 : (float)floor(y * (double)(n_linear + 1));
+    }
+    for (size_t i = 0; i < n_theta * model.dim; i++) {
+      theta_float[i] = (float)(support_normal(&rng) * scale / sqrt((double)p));
+      theta[i] = (double)theta_float[i];
+    }
+    model.log_lik(model.ctx, block, n_theta, theta, log_lik);
+    model.residual(model.ctx, block, n_theta, theta_float, residual);
+    for (size_t k = 0; k < n_theta; k++) {
+      for (size_t lane = 0; lane < 16; lane++) {
+        double x[64], expected[8];
+        for (size_t j = 0; j < p; j++) {
+          x[j] = (double)block[j * 16 + lane];
+        }
+        double l = reference(&kernel, x, (double)block[p * 16 + lane], theta + k * model.dim, expected);
+        assert_close(log_lik[k * 16 + lane], l, 1e-13 * (1 + fabs(l)));
+        for (size_t r = 0; r < n_out; r++) {
+          double size = 1 + fabs(expected[r]);
+          assert_close((double)residual[(k * n_out + r) * 16 + lane], expected[r], 2e-5 * size);
+        }
+      }
+    }
+  }
+}
+
+static void test_glm_kernels_match_definitions(void **state) {
+  (void)state;
+  check_family(TACIT_FAMILY_BERNOULLI, 1, 1, 0);
+  check_family(TACIT_FAMILY_BERNOULLI, 50, 1, 0);
+  check_family(TACIT_FAMILY_POISSON, 7, 1, 0);
+  check_family(TACIT_FAMILY_GAUSSIAN, 5, 1, 0);
+  check_family(TACIT_FAMILY_GAUSSIAN, 5, 1, 1);
+  check_family(TACIT_FAMILY_CATEGORICAL, 6, 4, 0);
+  check_family(TACIT_FAMILY_CATEGORICAL, 3, 1, 0);
+}
+
+/* Every table this machine can run. */
+static size_t glm_tables(const tacit_glm_functions_t *tables[3]) {
+  size_t n = 0;
+  tables[n++] = &tacit_glm_functions_portable;
+#if defined(__x86_64__)
+  if (tacit_has_avx2()) {
+    tables[n++] = &tacit_glm_functions_avx2;
+  }
+  if (tacit_has_avx512()) {
+    tables[n++] = &tacit_glm_functions_avx512;
+  }
+#endif
+  return n;
+}
+
+static void test_glm_kernels_same_bits_on_every_instruction_set(void **state) {
+  (void)state;
+  const tacit_glm_functions_t *tables[3];
+  size_t n_tables = glm_tables(tables);
+  support_rng_t rng = {77};
+  tacit_family_t families[] = {TACIT_FAMILY_BERNOULLI, TACIT_FAMILY_POISSON, TACIT_FAMILY_GAUSSIAN,
+                               TACIT_FAMILY_CATEGORICAL};
+  for (size_t f = 0; f < 4; f++) {
+    tacit_glm_kernel_t kernel;
+    size_t n_linear = families[f] == TACIT_FAMILY_CATEGORICAL ? 3 : 1;
+    size_t n_extra = families[f] == TACIT_FAMILY_GAUSSIAN ? 1 : 0, p = 13;
+    tacit_record_model_t model = support_glm(&kernel, families[f], p, n_linear, n_extra);
+    for (int round = 0; round < 500; round++) {
+      float block[14 * 16], theta_float[64], residual[3][4 * 16] = {{0}};
+      double theta[64], log_lik[3][16];
+      for (size_t i = 0; i < 14 * 16; i++) {
+        block[i] = (float)support_uniform(&rng, -1, 1);
+      }
+      for (size_t lane = 0; lane < 16; lane++) {
+        block[p * 16 + lane] = (float)(support_bits(&rng) % (n_linear + 1));
+      }
+      for (size_t i = 0; i < model.dim; i++) {
+        theta[i] = support_normal(&rng) * 3;
+        theta_float[i] = (float)theta[i];
+      }
+      for (size_t t = 0; t < n_tables; t++) {
+        tables[t]->log_lik(&kernel, block, 1, theta, log_lik[t]);
+        tables[t]->residual(&kernel, block, 1, theta_float, residual[t]);
+        assert_memory_equal(log_lik[t], log_lik[0], sizeof log_lik[0]);
+        assert_memory_equal(residual[t], residual[0], sizeof residual[0]);
+      }
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_vector_functions_accuracy_is_as_stated),
+      cmocka_unit_test(test_glm_kernels_match_definitions),
+      cmocka_unit_test(test_glm_kernels_same_bits_on_every_instruction_set),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
