@@ -1,0 +1,98 @@
+#include <string.h>
+
+#include "base/base_internal.h"
+#include "tacit/data.h"
+
+struct tacit_records {
+  float *data;
+  size_t n, n_columns, n_blocks;
+  size_t *unit_offsets; /* NULL: every record is its own unit */
+  size_t n_units;
+};
+
+tacit_status_t tacit_records_new(tacit_records_t **out, size_t n, size_t n_columns, tacit_error_t *err) {
+  *out = NULL;
+  if (n_columns < 1) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_columns", "records need at least one column");
+  }
+  size_t n_blocks = n / TACIT_BLOCK + (n % TACIT_BLOCK != 0), n_lanes, n_values;
+  if (__builtin_mul_overflow(n_blocks, (size_t)TACIT_BLOCK, &n_lanes) ||
+      __builtin_mul_overflow(n_lanes, n_columns, &n_values)) {
+    return tacit_error_memory(err);
+  }
+  tacit_records_t *records = tacit_alloc_zero(1, sizeof *records);
+  float *data = tacit_alloc_zero(n_values, sizeof *data);
+  if (records == NULL || data == NULL) {
+    tacit_free(records);
+    tacit_free(data);
+    return tacit_error_memory(err);
+  }
+  *records = (tacit_records_t){.data = data, .n = n, .n_columns = n_columns, .n_blocks = n_blocks};
+  *out = records;
+  return TACIT_OK;
+}
+
+void tacit_records_free(tacit_records_t *records) {
+  if (records != NULL) {
+    tacit_free(records->data);
+    tacit_free(records->unit_offsets);
+    tacit_free(records);
+  }
+}
+
+void tacit_records_set(tacit_records_t *records, size_t i, const double *x) {
+  float *lane = records->data + i / TACIT_BLOCK * records->n_columns * TACIT_BLOCK + i % TACIT_BLOCK;
+  for (size_t j = 0; j < records->n_columns; j++) {
+    lane[j * TACIT_BLOCK] = (float)x[j];
+  }
+}
+
+static bool are_offsets(const size_t *offsets, size_t n_units, size_t n) {
+  if (offsets[0] != 0 || offsets[n_units] != n) {
+    return false;
+  }
+  for (size_t u = 0; u < n_units; u++) {
+    if (offsets[u] > offsets[u + 1]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+tacit_status_t tacit_records_set_units(tacit_records_t *records, const size_t *offsets, size_t n_units,
+                                       tacit_error_t *err) {
+  if (!are_offsets(offsets, n_units, records->n)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "offsets",
+                           "unit offsets must rise from 0 to the number of records");
+  }
+  size_t *copy = n_units < SIZE_MAX ? tacit_alloc(n_units + 1, sizeof *copy) : NULL;
+  if (copy == NULL) {
+    return tacit_error_memory(err);
+  }
+  memcpy(copy, offsets, (n_units + 1) * sizeof *copy);
+  tacit_free(records->unit_offsets);
+  records->unit_offsets = copy;
+  records->n_units = n_units;
+  return TACIT_OK;
+}
+
+size_t tacit_records_n(const tacit_records_t *records) {
+  return records->n;
+}
+
+size_t tacit_records_n_columns(const tacit_records_t *records) {
+  return records->n_columns;
+}
+
+size_t tacit_records_n_blocks(const tacit_records_t *records) {
+  return records->n_blocks;
+}
+
+const float *tacit_records_block(const tacit_records_t *records, size_t b) {
+  return records->data + b * records->n_columns * TACIT_BLOCK;
+}
+
+const size_t *tacit_records_unit_offsets(const tacit_records_t *records, size_t *n_units) {
+  *n_units = records->unit_offsets != NULL ? records->n_units : records->n;
+  return records->unit_offsets;
+}
