@@ -43,6 +43,33 @@ static inline tacit_record_model_t support_glm(tacit_glm_kernel_t *kernel, tacit
                                 .ctx = kernel};
 }
 
+/* A model whose gradient is the record itself, three numbers, and whose log-likelihood is theta_1 x_1. */
+static inline void support_echo_grad(const void *ctx, const float *block, size_t n_theta, const float *theta,
+                                     float *out) {
+  (void)ctx;
+  (void)theta;
+  for (size_t i = 0; i < n_theta * 48; i++) {
+    out[i] = block[i % 48];
+  }
+}
+
+static inline void support_echo_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                                        double *out) {
+  (void)ctx;
+  for (size_t i = 0; i < n_theta * 16; i++) {
+    out[i] = theta[i / 16 * 3] * (double)block[i % 16];
+  }
+}
+
+static inline tacit_record_model_t support_echo(void) {
+  return (tacit_record_model_t){.name = "echo",
+                                .dim = 3,
+                                .n_columns = 3,
+                                .grad_bound = INFINITY,
+                                .log_lik = support_echo_log_lik,
+                                .grad = support_echo_grad};
+}
+
 /* n logistic records: features uniform on [-1, 1] but the first, which is 1; response from a coin. */
 static inline tacit_records_t *support_logistic(size_t n, size_t p, uint64_t seed) {
   support_rng_t rng = {seed};

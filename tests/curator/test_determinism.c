@@ -26,7 +26,7 @@ static tacit_records_t *shuffled_logistic(const size_t *order) {
 }
 
 typedef struct sums {
-  __int128 grad[n_theta * dim], ratio[n_theta];
+  tacit_wide_t grad[n_theta * dim], ratio[n_theta];
 } sums_t;
 
 static sums_t sums_of(tacit_records_t *records, const tacit_record_model_t *model, size_t n_threads) {

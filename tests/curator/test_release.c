@@ -252,26 +252,27 @@ static void test_failed_allocations_release_nothing(void **state) {
  */
 static double audited_delta(double noise_multiplier, double epsilon, double *limit_below) {
   enum { repeats = 200000 };
-  tacit_glm_kernel_t kernel;
-  tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, 1, 1, 0);
+  tacit_record_model_t model = support_echo();
+  tacit_curator_settings_t settings = tacit_curator_settings_default();
+  settings.clip_bound_grad = 1;
   tacit_error_t err;
   tacit_budget_t *budget;
   tacit_noise_t *noise;
   assert_ok(tacit_budget_new(&budget, 1e9, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
   assert_ok(tacit_noise_new(&noise, &err), err);
-  double share[2] = {0}, theta[1] = {60}, out;
+  double share[2] = {0}, theta[3] = {0}, out[3];
   for (int side = 0; side < 2; side++) {
     tacit_records_t *records;
-    assert_ok(tacit_records_new(&records, 1, 2, &err), err);
-    double x[2] = {side == 0 ? 1 : -1, side}; /* gradients -1 and +1 of a confident model */
+    assert_ok(tacit_records_new(&records, 1, 3, &err), err);
+    double x[3] = {side == 0 ? -8 : 8, 0, 0}; /* clipped to gradients -1 and +1 */
     tacit_records_set(records, 0, x);
     tacit_curator_t *curator;
-    assert_ok(tacit_curator_new(&curator, records, &model, budget, noise, NULL, &err), err);
+    assert_ok(tacit_curator_new(&curator, records, &model, budget, noise, &settings, &err), err);
     /* log p_0/p_1 of N(-1, s^2) against N(+1, s^2), s = 2 noise_multiplier, exceeds epsilon below this */
     double threshold = -epsilon * 4 * noise_multiplier * noise_multiplier / 2;
     for (int i = 0; i < repeats; i++) {
-      assert_ok(tacit_curator_release_gradient(curator, 1, theta, noise_multiplier, &out, &err), err);
-      share[side] += (out <= threshold) / (double)repeats;
+      assert_ok(tacit_curator_release_gradient(curator, 1, theta, noise_multiplier, out, &err), err);
+      share[side] += (out[0] <= threshold) / (double)repeats;
     }
     tacit_curator_free(curator);
   }

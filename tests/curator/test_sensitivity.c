@@ -26,15 +26,15 @@ static float adversarial(support_rng_t *rng) {
   }
 }
 
-static const __int128 limit = (__int128)1 << (2 * TACIT_LATTICE_BITS);
+static const tacit_wide_t limit = (tacit_wide_t)1 << (2 * TACIT_LATTICE_BITS);
 
 /* Largest ||k||^2 over the 16 lanes of one theta, checked against the limit. */
 static double check_lanes(const int32_t *lanes, size_t dim) {
   double worst = 0;
   for (size_t lane = 0; lane < 16; lane++) {
-    __int128 square = 0;
+    tacit_wide_t square = 0;
     for (size_t j = 0; j < dim; j++) {
-      square += (__int128)lanes[j * 16 + lane] * lanes[j * 16 + lane];
+      square += (tacit_wide_t)lanes[j * 16 + lane] * lanes[j * 16 + lane];
     }
     assert_true(square <= limit);
     worst = fmax(worst, (double)square / (double)limit);
@@ -168,34 +168,9 @@ static void test_logistic_corner_reaches_model_bound(void **state) {
   assert_true(sqrt(norm) <= sqrt(8) && sqrt(norm) >= 0.99 * sqrt(8));
 }
 
-static void opposite_grad(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
-  (void)ctx;
-  (void)theta;
-  for (size_t k = 0; k < n_theta; k++) {
-    for (size_t i = 0; i < 3 * 16; i++) {
-      out[k * 48 + i] = block[i];
-    }
-  }
-}
-
-static void no_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
-  (void)ctx;
-  (void)theta;
-  for (size_t k = 0; k < n_theta; k++) {
-    for (size_t lane = 0; lane < 16; lane++) {
-      out[k * 16 + lane] = theta[k * 3] * (double)block[lane];
-    }
-  }
-}
-
 static void test_antipodal_neighbours_reach_both_sensitivities(void **state) {
   (void)state;
-  tacit_record_model_t model = {.name = "antipodal",
-                                .dim = 3,
-                                .n_columns = 3,
-                                .grad_bound = INFINITY,
-                                .log_lik = no_log_lik,
-                                .grad = opposite_grad};
+  tacit_record_model_t model = support_echo();
   tacit_curator_settings_t settings = tacit_curator_settings_default();
   settings.clip_bound_grad = 0.7;
   settings.clip_bound_ratio = 0.2;
@@ -253,7 +228,7 @@ static void test_unit_contribution_is_clipped_as_a_whole(void **state) {
       curator->theta_float[j] = (float)support_normal(&rng);
     }
     tacit_curator_sum_gradients(curator, 1, 1.5);
-    __int128 square = 0;
+    tacit_wide_t square = 0;
     for (size_t j = 0; j < 4; j++) {
       square += curator->sums[j] * curator->sums[j];
     }

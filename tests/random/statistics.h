@@ -1,5 +1,5 @@
 /*
- * Tail probabilities for the statistical tests. A test fails where one is below IMPROBABLE: with fewer than 100
+ * Tail probabilities for the statistical tests. A test fails where one is below IMPROBABLE: with fewer than 200
  * of them, a correct build fails for less than one in 10^6 choices of the seeds.
  */
 #ifndef TACIT_TESTS_RANDOM_STATISTICS_H
@@ -7,7 +7,7 @@
 
 #include "testing.h"
 
-#define IMPROBABLE 1e-8
+#define IMPROBABLE 5e-9
 
 #define assert_probable(p, ...)                              \
   do {                                                       \

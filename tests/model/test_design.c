@@ -1,0 +1,337 @@
+/* Designs: public ranges, scaling, packing. */
+#include "model_testing.h"
+
+#include "model/design_internal.h"
+
+static size_t find_label(const tacit_design_t *design, const char *label) {
+  for (size_t j = 0; j < tacit_design_n_features(design); j++) {
+    if (strcmp(tacit_design_label(design, j), label) == 0) {
+      return j;
+    }
+  }
+  fail_msg("no feature '%s'", label);
+  return 0;
+}
+
+static void test_design_ranges_follow_from_the_schema(void **state) {
+  (void)state;
+  static const struct {
+    const char *formula, *label;
+    double lower, upper;
+  } cases[] = {
+      {"death ~ age", "age", 50, 105},
+      {"death ~ smoker", "smoker", 0, 1},
+      {"death ~ grp", "grpc", 0, 1},
+      {"death ~ age:sex + age", "age:sexM", 0, 105},
+      {"death ~ z:grp + z", "z:grpb", -2, 3},
+      {"death ~ z:bmi", "z:bmi", -120, 180},
+      {"death ~ I(age^2)", "I(age^2)", 2500, 11025},
+      {"death ~ I(z^2)", "I(z^2)", 0, 9},
+      {"death ~ I(z^4)", "I(z^4)", 0, 81},
+      {"death ~ I(z^3)", "I(z^3)", -8, 27},
+      {"death ~ I(flc^-1)", "I(flc^-1)", 1.0 / 30, 1 / 0.3},
+      {"death ~ I(bmi^-2)", "I(bmi^-2)", 1.0 / 3600, 0.01},
+      {"death ~ I((z - 4)^-1)", "I((z - 4)^-1)", -1, -1.0 / 6},
+      {"death ~ I(1/(z + 3))", "I(1/(z + 3))", 1.0 / 6, 1},
+      {"death ~ I(-z)", "I(-z)", -3, 2},
+      {"death ~ I(z - bmi)", "I(z - bmi)", -62, -7},
+      {"death ~ I(2 * z + 1)", "I(2 * z + 1)", -3, 7},
+      {"death ~ I(z * -2)", "I(z * -2)", -6, 4},
+      {"death ~ I(2^z)", "I(2^z)", 0.25, 8},
+      {"death ~ I(0.5^z)", "I(0.5^z)", 0.125, 4},
+      {"death ~ I(bmi^0.5)", "I(bmi^0.5)", 3.1622776601683795, 7.745966692414834},
+      {"death ~ sqrt(age)", "sqrt(age)", 7.0710678118654755, 10.246950765959598},
+      {"death ~ log(flc)", "log(flc)", -1.2039728043259361, 3.4011973816621555},
+      {"death ~ exp(z)", "exp(z)", 0.1353352832366127, 20.085536923187668},
+      {"death ~ I(2^3^z)", "I(2^3^z)", 1.0800597388923061, 134217728},
+      {"death ~ I(-z^2)", "I(-z^2)", -9, 0},
+      {"death ~ sqrt(z^2)", "sqrt(z^2)", 0, 3},
+      {"death ~ sqrt(log(`odd name`))", "sqrt(log(`odd name`))", 0, 0.8325546111576977},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    tacit_design_t *design = model_testing_design(cases[i].formula, TACIT_FAMILY_BERNOULLI);
+    double lower, upper, centre, half;
+    size_t j = find_label(design, cases[i].label);
+    tacit_design_range(design, j, &lower, &upper);
+    tacit_design_scaling(design, j, &centre, &half);
+    assert_close(lower, cases[i].lower, 1e-14 * fabs(cases[i].lower));
+    assert_close(upper, cases[i].upper, 1e-14 * fabs(cases[i].upper));
+    assert_close(centre, (lower + upper) / 2, 1e-12);
+    assert_close(half, (upper - lower) / 2, 1e-12 * half);
+    tacit_design_free(design);
+  }
+}
+
+static void test_design_without_intercept_is_not_centred(void **state) {
+  (void)state;
+  tacit_design_t *design = model_testing_design("z ~ 0 + age + I(-bmi) + sex", TACIT_FAMILY_GAUSSIAN);
+  double centre, half;
+  tacit_design_scaling(design, 0, &centre, &half);
+  assert_true(centre == 0 && half == 105);
+  tacit_design_scaling(design, 1, &centre, &half);
+  assert_true(centre == 0 && half == 60);
+  tacit_design_scaling(design, 2, &centre, &half);
+  assert_true(centre == 0 && half == 1);
+  assert_false(tacit_design_has_intercept(design));
+  assert_true(design->response_centre == 0 && design->response_half == 3);
+  tacit_design_free(design);
+}
+
+static void test_design_intercept_and_accessors(void **state) {
+  (void)state;
+  tacit_design_t *design = model_testing_design("log(flc) ~ age + log(bmi)", TACIT_FAMILY_GAUSSIAN);
+  double a, b;
+  tacit_design_range(design, 0, &a, &b);
+  assert_true(a == 1 && b == 1);
+  tacit_design_scaling(design, 0, &a, &b);
+  assert_true(a == 0 && b == 1);
+  assert_true(tacit_design_has_intercept(design));
+  assert_string_equal(tacit_design_response(design), "log(flc)");
+  tacit_design_response_range(design, &a, &b);
+  assert_close(a, log(0.3), 1e-14);
+  assert_close(b, log(30), 1e-14);
+  size_t n;
+  const char *const *columns = tacit_design_columns(design, &n);
+  assert_int_equal(n, 3);
+  assert_string_equal(columns[0], "flc");
+  assert_string_equal(columns[1], "age");
+  assert_string_equal(columns[2], "bmi");
+  assert_int_equal(tacit_design_n_classes(design), 0);
+  tacit_design_free(design);
+  tacit_design_free(NULL);
+}
+
+static void test_design_classes_of_a_categorical_response(void **state) {
+  (void)state;
+  tacit_design_t *design = model_testing_design("factor(stage) ~ age", TACIT_FAMILY_CATEGORICAL);
+  double lower, upper;
+  assert_int_equal(tacit_design_n_classes(design), 4);
+  assert_string_equal(tacit_design_class_label(design, 0), "1");
+  assert_string_equal(tacit_design_class_label(design, 3), "4");
+  tacit_design_response_range(design, &lower, &upper);
+  assert_true(lower == 0 && upper == 3);
+  tacit_design_free(design);
+}
+
+/* ---- packing ---- */
+
+static tacit_table_t *random_table(const tacit_schema_t *schema, size_t n, uint64_t *rng) {
+  tacit_text_t csv = {0};
+  tacit_text_printf(&csv, "age,sex,flc,death,grp,stage,bmi,z,smoker,count,flag,wide,one,big,pid,odd name\n");
+  for (size_t i = 0; i < n; i++) {
+    tacit_text_printf(&csv, "%d,%c,%.17g,%d,%c,%d,%.17g,%.17g,%d,%d,%d,%d,only,%.17g,p%zu,1.5\n",
+                      (int)model_testing_corner(rng, 50, 105), "FM"[model_testing_bits(rng) % 2],
+                      model_testing_corner(rng, 0.3, 30), (int)(model_testing_bits(rng) % 2),
+                      "abc"[model_testing_bits(rng) % 3], (int)model_testing_corner(rng, 1, 4),
+                      model_testing_corner(rng, 10, 60), model_testing_corner(rng, -2, 3),
+                      (int)(model_testing_bits(rng) % 2), (int)model_testing_corner(rng, 0, 50),
+                      (int)(model_testing_bits(rng) % 2), (int)model_testing_corner(rng, 0, 100000),
+                      model_testing_corner(rng, 1, 1e300), i / 3);
+  }
+  assert_false(csv.failed);
+  tacit_table_t *table = model_testing_table(csv.data, csv.length, schema);
+  tacit_text_clear(&csv);
+  return table;
+}
+
+static double packed(const tacit_records_t *records, size_t i, size_t j) {
+  return (double)tacit_records_block(records, i / 16)[j * 16 + i % 16];
+}
+
+static void test_pack_features_never_leave_the_cube(void **state) {
+  (void)state;
+  static const char *const formulas[] = {
+      "death ~ age*sex + log(flc) + I(z^2) + I(1/flc):grp + bmi:z + exp(z) + sqrt(bmi):smoker",
+      "death ~ 0 + grp*age + I(z^3 - 2 * z) + log(flc)*z + factor(stage):z + count + big",
+      "death ~ I(log(flc)/(z + 3)^2) + I((flc - 0.3)^0.5) + I(0.1 * flc + 0.2 * bmi - 0.3 * z) + wide"};
+  uint64_t rng = 11;
+  tacit_schema_t *schema = model_testing_schema_new();
+  size_t n = (size_t)(34000 * testing_multiplier());
+  tacit_table_t *table = random_table(schema, n, &rng);
+  for (size_t f = 0; f < sizeof formulas / sizeof formulas[0]; f++) {
+    tacit_error_t err = {0};
+    tacit_design_t *design = model_testing_design(formulas[f], TACIT_FAMILY_BERNOULLI);
+    tacit_records_t *records;
+    assert_ok(tacit_design_pack(&records, design, table, &err), err);
+    size_t p = tacit_design_n_features(design);
+    assert_int_equal(tacit_records_n_columns(records), p + 1);
+    assert_int_equal(tacit_records_n(records), n);
+    for (size_t j = 0; j < p; j++) {
+      double least = INFINITY, most = -INFINITY;
+      for (size_t i = 0; i < n; i++) {
+        double x = packed(records, i, j);
+        if (!(fabs(x) <= 1)) {
+          fail_msg("%s: feature %s of record %zu is %.17g", formulas[f], tacit_design_label(design, j), i, x);
+        }
+        least = fmin(least, x);
+        most = fmax(most, x);
+      }
+      assert_true(most > 0.5 && (least < -0.5 || !tacit_design_has_intercept(design) || j == 0));
+    }
+    for (size_t i = 0; i < n; i++) {
+      double y = packed(records, i, p);
+      assert_true(y == 0 || y == 1);
+    }
+    tacit_records_free(records);
+    tacit_design_free(design);
+  }
+  tacit_table_free(table);
+  tacit_schema_free(schema);
+}
+
+/* Direct evaluation of the formula in double. */
+static void test_pack_values_are_those_of_the_formula(void **state) {
+  (void)state;
+  uint64_t rng = 12;
+  tacit_schema_t *schema = model_testing_schema_new();
+  tacit_table_t *table = random_table(schema, 1000, &rng);
+  tacit_design_t *design = model_testing_design(
+      "I(2 * count - 1) ~ log(flc) + age:sex + sex + I(bmi/10 - z^2) + factor(stage)", TACIT_FAMILY_GAUSSIAN);
+  tacit_error_t err = {0};
+  tacit_records_t *records;
+  assert_ok(tacit_design_pack(&records, design, table, &err), err);
+  const double *flc = tacit_table_column(table, "flc"), *age = tacit_table_column(table, "age");
+  const double *sex = tacit_table_column(table, "sex"), *bmi = tacit_table_column(table, "bmi");
+  const double *z = tacit_table_column(table, "z"), *stage = tacit_table_column(table, "stage");
+  const double *count = tacit_table_column(table, "count");
+  size_t p = tacit_design_n_features(design);
+  static const char *const labels[] = {"Intercept", "log(flc)", "age:sexF", "age:sexM", "sexM", "I(bmi/10 - z^2)",
+                                       "factor(stage)2", "factor(stage)3", "factor(stage)4"};
+  assert_int_equal(p, 9);
+  for (size_t i = 0; i < 1000; i++) {
+    double raw[] = {1, log(flc[i]), age[i] * (sex[i] == 0), age[i] * (sex[i] == 1), sex[i], bmi[i] / 10 - z[i] * z[i],
+                    stage[i] == 2, stage[i] == 3, stage[i] == 4};
+    for (size_t k = 0; k < p; k++) {
+      double centre, half;
+      size_t j = find_label(design, labels[k]);
+      tacit_design_scaling(design, j, &centre, &half);
+      assert_close(packed(records, i, j), (raw[k] - centre) / half, 1e-7);
+    }
+    assert_close(packed(records, i, p), (2 * count[i] - 1 - 49) / 50, 1e-7);
+  }
+  tacit_records_free(records);
+  tacit_design_free(design);
+  tacit_table_free(table);
+  tacit_schema_free(schema);
+}
+
+static void test_pack_codes_each_response(void **state) {
+  (void)state;
+  static const struct {
+    const char *formula;
+    tacit_family_t family;
+    const char *column;
+    double offset;
+  } cases[] = {
+      {"death ~ age", TACIT_FAMILY_BERNOULLI, "death", 0},
+      {"sex ~ age", TACIT_FAMILY_BERNOULLI, "sex", 0},
+      {"flag ~ age", TACIT_FAMILY_BERNOULLI, "flag", 0},
+      {"factor(death) ~ age", TACIT_FAMILY_BERNOULLI, "death", 0},
+      {"count ~ age", TACIT_FAMILY_POISSON, "count", 0},
+      {"grp ~ age", TACIT_FAMILY_CATEGORICAL, "grp", 0},
+      {"factor(stage) ~ age", TACIT_FAMILY_CATEGORICAL, "stage", 1},
+      {"sex ~ age", TACIT_FAMILY_CATEGORICAL, "sex", 0},
+  };
+  uint64_t rng = 13;
+  tacit_schema_t *schema = model_testing_schema_new();
+  tacit_table_t *table = random_table(schema, 200, &rng);
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    tacit_error_t err = {0};
+    tacit_design_t *design = model_testing_design(cases[c].formula, cases[c].family);
+    tacit_records_t *records;
+    assert_ok(tacit_design_pack(&records, design, table, &err), err);
+    for (size_t i = 0; i < 200; i++) {
+      assert_true(packed(records, i, 2) == tacit_table_column(table, cases[c].column)[i] - cases[c].offset);
+    }
+    tacit_records_free(records);
+    tacit_design_free(design);
+  }
+  tacit_table_free(table);
+  tacit_schema_free(schema);
+}
+
+static void test_pack_carries_units_and_single_rows(void **state) {
+  (void)state;
+  static const char schema_text[] =
+      "unit: pid\n"
+      "max_rows: 2\n"
+      "columns:\n"
+      "  pid: {type: id}\n"
+      "  x: {type: numeric, lower: 0, upper: 4}\n"
+      "  y: {type: binary}\n";
+  static const char csv[] = "pid,x,y\n1,0,0\n1,4,1\n2,2,1\n";
+  tacit_error_t err = {0};
+  tacit_schema_t *schema;
+  assert_ok(tacit_schema_parse(&schema, schema_text, sizeof schema_text - 1, "units", &err), err);
+  tacit_table_t *table = model_testing_table(csv, sizeof csv - 1, schema);
+  tacit_design_t *design;
+  assert_ok(tacit_design_new(&design, "y ~ x", schema, TACIT_FAMILY_BERNOULLI, &err), err);
+  tacit_records_t *records;
+  assert_ok(tacit_design_pack(&records, design, table, &err), err);
+  size_t n_units;
+  const size_t *offsets = tacit_records_unit_offsets(records, &n_units);
+  assert_non_null(offsets);
+  assert_int_equal(n_units, 2);
+  assert_int_equal(offsets[1], 2);
+  assert_int_equal(offsets[2], 3);
+  assert_true(packed(records, 0, 1) == -1 && packed(records, 1, 1) == 1 && packed(records, 2, 1) == 0);
+  tacit_records_free(records);
+  for (size_t k = 1;; k++) {
+    tacit_alloc_fail_at(k);
+    tacit_status_t status = tacit_design_pack(&records, design, table, &err);
+    tacit_alloc_fail_at(0);
+    if (status == TACIT_OK) {
+      break;
+    }
+    assert_int_equal(status, TACIT_ERR_MEMORY);
+    assert_null(records);
+  }
+  tacit_records_free(records);
+  tacit_design_free(design);
+  tacit_table_free(table);
+  tacit_schema_free(schema);
+}
+
+static void test_pack_missing_column_is_unknown(void **state) {
+  (void)state;
+  static const char csv[] = "age,death\n60,1\n";
+  tacit_error_t err = {0};
+  tacit_schema_t *schema = model_testing_schema_new();
+  static const char narrow[] = "columns:\n  age: {type: integer, lower: 50, upper: 105}\n  death: {type: binary}\n";
+  tacit_schema_t *narrow_schema;
+  assert_ok(tacit_schema_parse(&narrow_schema, narrow, sizeof narrow - 1, "narrow", &err), err);
+  tacit_table_t *table = model_testing_table(csv, sizeof csv - 1, narrow_schema);
+  tacit_design_t *design = model_testing_design("death ~ age + bmi", TACIT_FAMILY_BERNOULLI);
+  tacit_records_t *records;
+  assert_int_equal(tacit_design_pack(&records, design, table, &err), TACIT_ERR_UNKNOWN);
+  assert_non_null(strstr(err.message, "'bmi'"));
+  assert_null(records);
+  tacit_design_free(design);
+  tacit_table_free(table);
+  tacit_schema_free(narrow_schema);
+  tacit_schema_free(schema);
+}
+
+static void test_design_clamp_gives_nan_a_place(void **state) {
+  (void)state;
+  assert_true(tacit_design_clamp(NAN, -1, 1) == -1);
+  assert_true(tacit_design_clamp(INFINITY, -1, 1) == 1);
+  assert_true(tacit_design_clamp(-INFINITY, -1, 1) == -1);
+  assert_true(tacit_design_clamp(0.5, -1, 1) == 0.5);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_design_ranges_follow_from_the_schema),
+      cmocka_unit_test(test_design_without_intercept_is_not_centred),
+      cmocka_unit_test(test_design_intercept_and_accessors),
+      cmocka_unit_test(test_design_classes_of_a_categorical_response),
+      cmocka_unit_test(test_pack_features_never_leave_the_cube),
+      cmocka_unit_test(test_pack_values_are_those_of_the_formula),
+      cmocka_unit_test(test_pack_codes_each_response),
+      cmocka_unit_test(test_pack_carries_units_and_single_rows),
+      cmocka_unit_test(test_pack_missing_column_is_unknown),
+      cmocka_unit_test(test_design_clamp_gives_nan_a_place),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,284 @@
+/* Noise sources as objects: keys, wiping, arguments, and what happens when something fails. */
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "base/base_internal.h"
+#include "random/noise_internal.h"
+#include "testing.h"
+
+#ifdef TESTING_WRAP
+/* The linker sends the library's calls here (--wrap). */
+static bool entropy_fails, sodium_fails;
+int __real_getentropy(void *buffer, size_t length);
+int __wrap_getentropy(void *buffer, size_t length);
+int __real_sodium_init(void);
+int __wrap_sodium_init(void);
+
+int __wrap_getentropy(void *buffer, size_t length) {
+  return entropy_fails ? -1 : __real_getentropy(buffer, length);
+}
+
+int __wrap_sodium_init(void) {
+  return sodium_fails ? -1 : __real_sodium_init();
+}
+#endif
+
+/* Something to see that it was overwritten. */
+static void spoil(int64_t *draws, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    draws[i] = INT64_MIN + (int64_t)i;
+  }
+}
+
+static void assert_all_zero(const int64_t *draws, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    assert_true(draws[i] == 0);
+  }
+}
+
+static tacit_noise_t *seeded(uint64_t seed) {
+  tacit_error_t err;
+  tacit_noise_t *noise;
+  assert_ok(tacit_noise_new_seeded_not_private(&noise, seed, &err), err);
+  return noise;
+}
+
+/* RFC 8439, appendix A.1, test vector 1: bytes 0 to 63 of the stream of the zero key and nonce. */
+static const unsigned char rfc_block[64] = {
+    0x76, 0xb8, 0xe0, 0xad, 0xa0, 0xf1, 0x3d, 0x90, 0x40, 0x5d, 0x6a, 0xe5, 0x53, 0x86, 0xbd, 0x28,
+    0xbd, 0xd2, 0x19, 0xb8, 0xa0, 0x8d, 0xed, 0x1a, 0xa8, 0x36, 0xef, 0xcc, 0x8b, 0x77, 0x0d, 0xc7,
+    0xda, 0x41, 0x59, 0x7c, 0x51, 0x57, 0x48, 0x8d, 0x77, 0x24, 0xe0, 0x3f, 0xb8, 0xd8, 0x4a, 0x37,
+    0x6a, 0x43, 0xb8, 0xf4, 0x15, 0x18, 0xa1, 0x1c, 0xc3, 0x87, 0xb6, 0x69, 0xb2, 0xee, 0x65, 0x86};
+
+static void test_refill_takes_the_next_key_from_the_stream_and_erases_the_last(void **state) {
+  (void)state;
+  tacit_noise_t *noise = seeded(1);
+  memset(noise->key, 0, sizeof noise->key);
+  tacit_noise_refill(noise);
+  assert_memory_equal(noise->key, rfc_block, 32);
+  assert_memory_equal(noise->words + NOISE_KEY_WORDS, rfc_block + 32, 32);
+  for (size_t i = 0; i < NOISE_KEY_WORDS; i++) {
+    assert_true(noise->words[i] == 0);
+  }
+  assert_true(tacit_noise_word(noise) == 0x8d4857517c5941da);
+
+  tacit_noise_refill(noise);
+  unsigned char expected[8 * NOISE_WORDS], nonce[8] = {0};
+  crypto_stream_chacha20(expected, sizeof expected, nonce, rfc_block);
+  assert_memory_equal(noise->key, expected, 32);
+  assert_memory_equal(noise->words + NOISE_KEY_WORDS, expected + 32, sizeof expected - 32);
+  tacit_noise_free(noise);
+}
+
+static void test_words_are_wiped_as_they_are_used(void **state) {
+  (void)state;
+  tacit_noise_t *noise = seeded(2);
+  unsigned char key[TACIT_KEY_BYTES];
+  memcpy(key, noise->key, sizeof key);
+  int64_t draws[1000];
+  tacit_error_t err;
+  assert_ok(tacit_noise_rounded_gaussian(noise, 10, 1000, draws, &err), err);
+  assert_memory_not_equal(key, noise->key, sizeof key);
+  assert_true(noise->next > NOISE_KEY_WORDS);
+  for (size_t i = 0; i < noise->next; i++) {
+    assert_true(noise->words[i] == 0);
+  }
+  tacit_noise_free(noise);
+}
+
+static void test_seed_repeats_and_does_not_depend_on_how_draws_are_split(void **state) {
+  (void)state;
+  enum { N = 5000 };
+  static int64_t whole[N], pieces[N], other[N];
+  tacit_error_t err;
+  tacit_noise_t *a = seeded(3), *b = seeded(3), *c = seeded(4);
+  assert_ok(tacit_noise_rounded_gaussian(a, 1e6, N, whole, &err), err);
+  for (size_t i = 0, n = 0; i < N; i += n, n = n % 97 + 1) {
+    n = n < N - i ? n : N - i;
+    assert_ok(tacit_noise_rounded_gaussian(b, 1e6, n, n > 0 ? pieces + i : NULL, &err), err);
+  }
+  assert_memory_equal(whole, pieces, sizeof whole);
+  assert_ok(tacit_noise_rounded_gaussian(c, 1e6, N, other, &err), err);
+  assert_memory_not_equal(whole, other, sizeof whole);
+  assert_false(tacit_noise_is_secret(a));
+  tacit_noise_free(a);
+  tacit_noise_free(b);
+  tacit_noise_free(c);
+}
+
+static int compare_draws(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* At sd 2^52, 2000 draws hold an equal pair with probability 2000^2/2/(2 sqrt(pi) 2^52) < 2e-10. */
+static void test_two_system_sources_never_repeat(void **state) {
+  (void)state;
+  enum { N = 1000 };
+  static int64_t draws[2 * N];
+  tacit_error_t err;
+  tacit_noise_t *a, *b;
+  assert_ok(tacit_noise_new(&a, &err), err);
+  assert_ok(tacit_noise_new(&b, &err), err);
+  assert_true(tacit_noise_is_secret(a) && tacit_noise_is_secret(b));
+  assert_ok(tacit_noise_rounded_gaussian(a, 0x1p52, N, draws, &err), err);
+  assert_ok(tacit_noise_rounded_gaussian(b, 0x1p52, N, draws + N, &err), err);
+  qsort(draws, 2 * N, sizeof *draws, compare_draws);
+  for (size_t i = 1; i < 2 * N; i++) {
+    assert_true(draws[i] != draws[i - 1]);
+  }
+  tacit_noise_free(a);
+  tacit_noise_free(b);
+}
+
+static void test_refused_sd_leaves_zeros(void **state) {
+  (void)state;
+  const double refused[] = {0,         -0.0,     -1,       NAN,           INFINITY, -INFINITY, 0x1p-1074, nextafter(0x1p-20, 0),
+                            1e300, 0x1p53, -0x1p52, nextafter(0x1p52, INFINITY)};
+  tacit_noise_t *noise = seeded(5);
+  for (size_t j = 0; j < sizeof refused / sizeof refused[0]; j++) {
+    int64_t draws[7];
+    tacit_error_t err;
+    spoil(draws, 7);
+    assert_int_equal(tacit_noise_rounded_gaussian(noise, refused[j], 7, draws, &err), TACIT_ERR_ARGUMENT);
+    assert_all_zero(draws, 7);
+    assert_string_equal(err.field, "sd");
+    assert_int_equal(err.status, TACIT_ERR_ARGUMENT);
+    assert_int_equal(tacit_noise_rounded_gaussian(noise, refused[j], 0, NULL, NULL), TACIT_ERR_ARGUMENT);
+  }
+  tacit_noise_free(noise);
+}
+
+static void test_edges_of_sd_are_accepted(void **state) {
+  (void)state;
+  enum { N = 2000 };
+  static int64_t draws[N];
+  tacit_error_t err;
+  tacit_noise_t *noise = seeded(6);
+  const double vanishing[] = {0x1p-20, nextafter(0x1p-20, 1), 0x1p-11, 0x1p-10, 0x1.8p-9, 1.0 / 64};
+  for (size_t j = 0; j < sizeof vanishing / sizeof vanishing[0]; j++) {
+    spoil(draws, N);
+    assert_ok(tacit_noise_rounded_gaussian(noise, vanishing[j], N, draws, &err), err);
+    assert_all_zero(draws, N); /* a draw other than 0 is 32 sd away or more */
+  }
+  const double large[] = {0x1p52, nextafter(0x1p52, 0), 0x1.fffffffffffffp50};
+  for (size_t j = 0; j < sizeof large / sizeof large[0]; j++) {
+    double squares = 0;
+    assert_ok(tacit_noise_rounded_gaussian(noise, large[j], N, draws, &err), err);
+    for (size_t i = 0; i < N; i++) {
+      squares += (double)draws[i] / large[j] * ((double)draws[i] / large[j]);
+    }
+    assert_close(squares / N, 1, 6.5 * sqrt(2.0 / N));
+  }
+  assert_ok(tacit_noise_rounded_gaussian(noise, 1, 0, NULL, &err), err);
+  assert_ok(tacit_noise_rounded_gaussian(noise, 1, 1, draws, NULL), err);
+  tacit_noise_free(noise);
+}
+
+/* All words zero: every comparison is a tie to the last digit. */
+static void test_undecided_draw_fails_the_source_for_good_and_leaves_zeros(void **state) {
+  (void)state;
+  tacit_noise_t *noise = seeded(7);
+  tacit_noise_refill(noise);
+  memset(noise->words, 0, sizeof noise->words);
+  for (int again = 0; again < 2; again++) {
+    int64_t draws[5];
+    tacit_error_t err;
+    spoil(draws, 5);
+    assert_int_equal(tacit_noise_rounded_gaussian(noise, 1, 5, draws, &err), TACIT_ERR_NOISE);
+    assert_int_equal(err.status, TACIT_ERR_NOISE);
+    assert_all_zero(draws, 5);
+    tacit_noise_refill(noise);
+  }
+  tacit_noise_free(noise);
+}
+
+static void test_forked_child_is_refused(void **state) {
+  (void)state;
+  int64_t draws[3];
+  tacit_error_t err;
+  tacit_noise_t *noise;
+  assert_ok(tacit_noise_new(&noise, &err), err);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    spoil(draws, 3);
+    bool refused = tacit_noise_rounded_gaussian(noise, 1e9, 3, draws, &err) == TACIT_ERR_NOISE;
+    _exit(refused && draws[0] == 0 && draws[1] == 0 && draws[2] == 0 ? 0 : 1);
+  }
+  int how;
+  assert_true(waitpid(child, &how, 0) == child);
+  assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+  assert_ok(tacit_noise_rounded_gaussian(noise, 1e9, 3, draws, &err), err);
+  tacit_noise_free(noise);
+}
+
+static void test_failed_allocation_gives_no_source(void **state) {
+  (void)state;
+  tacit_error_t err;
+  tacit_noise_t *noise = (tacit_noise_t *)&err;
+  tacit_alloc_fail_at(1);
+  assert_int_equal(tacit_noise_new(&noise, &err), TACIT_ERR_MEMORY);
+  assert_null(noise);
+  tacit_alloc_fail_at(1);
+  noise = (tacit_noise_t *)&err;
+  assert_int_equal(tacit_noise_new_seeded_not_private(&noise, 1, &err), TACIT_ERR_MEMORY);
+  assert_null(noise);
+  tacit_alloc_fail_at(2);
+  assert_ok(tacit_noise_new(&noise, &err), err);
+  tacit_alloc_fail_at(0);
+  tacit_noise_free(noise);
+  tacit_noise_free(NULL);
+}
+
+static void test_failed_generator_gives_no_source_and_no_key(void **state) {
+  (void)state;
+#ifdef TESTING_WRAP
+  tacit_error_t err;
+  tacit_noise_t *noise;
+  tacit_rng_t *rng;
+  unsigned char key[TACIT_KEY_BYTES];
+  static const unsigned char zero[TACIT_KEY_BYTES];
+  entropy_fails = true;
+  memset(key, 1, sizeof key);
+  noise = (tacit_noise_t *)&err;
+  assert_int_equal(tacit_noise_new(&noise, &err), TACIT_ERR_NOISE);
+  assert_null(noise);
+  assert_int_equal(tacit_rng_key_from_system(key, &err), TACIT_ERR_NOISE);
+  assert_memory_equal(key, zero, sizeof key);
+  entropy_fails = false;
+
+  sodium_fails = true;
+  noise = (tacit_noise_t *)&err;
+  assert_int_equal(tacit_noise_new(&noise, &err), TACIT_ERR_NOISE);
+  assert_null(noise);
+  noise = (tacit_noise_t *)&err;
+  assert_int_equal(tacit_noise_new_seeded_not_private(&noise, 1, NULL), TACIT_ERR_NOISE);
+  assert_null(noise);
+  rng = (tacit_rng_t *)&err;
+  assert_int_equal(tacit_rng_new(&rng, key, 0, &err), TACIT_ERR_NOISE);
+  assert_null(rng);
+  sodium_fails = false;
+#else
+  skip();
+#endif
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_refill_takes_the_next_key_from_the_stream_and_erases_the_last),
+      cmocka_unit_test(test_words_are_wiped_as_they_are_used),
+      cmocka_unit_test(test_seed_repeats_and_does_not_depend_on_how_draws_are_split),
+      cmocka_unit_test(test_two_system_sources_never_repeat),
+      cmocka_unit_test(test_refused_sd_leaves_zeros),
+      cmocka_unit_test(test_edges_of_sd_are_accepted),
+      cmocka_unit_test(test_undecided_draw_fails_the_source_for_good_and_leaves_zeros),
+      cmocka_unit_test(test_forked_child_is_refused),
+      cmocka_unit_test(test_failed_allocation_gives_no_source),
+      cmocka_unit_test(test_failed_generator_gives_no_source_and_no_key),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
