@@ -1,6 +1,4 @@
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "account/account_internal.h"
@@ -47,40 +45,6 @@ double tacit_rho_lower(const tacit_exact_sum_t *sum) {
   return (sum->high + sum->low) * (1 - 16 * 0x1p-53);
 }
 
-/*
- * A number in C-locale spelling, whatever the locale: digits and one point are gathered by hand, the value is
- * integer mantissa times a power of ten in extended precision.
- */
-static bool parse_number(const char *text, double *value) {
-  long double mantissa = 0;
-  int exponent = 0, n_digits = 0;
-  bool seen_point = false;
-  for (; (*text >= '0' && *text <= '9') || (*text == '.' && !seen_point); text++) {
-    if (*text == '.') {
-      seen_point = true;
-      continue;
-    }
-    mantissa = mantissa * 10 + (*text - '0');
-    exponent -= seen_point ? 1 : 0;
-    n_digits++;
-  }
-  if (n_digits == 0 || n_digits > 300) {
-    return false;
-  }
-  if (*text == 'e' || *text == 'E') {
-    char *end;
-    errno = 0;
-    long power = strtol(text + 1, &end, 10);
-    if (end == text + 1 || errno != 0 || power > 1000 || power < -1000) {
-      return false;
-    }
-    exponent += (int)power;
-    text = end;
-  }
-  *value = (double)(mantissa * powl(10, exponent));
-  return *text == '\0' && isfinite(*value);
-}
-
 tacit_status_t tacit_event_parse(tacit_event_t *event, const char *text, tacit_error_t *err) {
   *event = (tacit_event_t){.kind = TACIT_EVENT_GAUSSIAN, .count = 1};
   static const char prefix[] = "gaussian", key[] = "sigma=";
@@ -94,7 +58,9 @@ tacit_status_t tacit_event_parse(tacit_event_t *event, const char *text, tacit_e
     return tacit_error_set(err, TACIT_ERR_SYNTAX, "event",
                            "event '%s': expected gaussian:sigma=NOISE_MULTIPLIER, as in gaussian:sigma=20", text);
   }
-  if (!parse_number(value + sizeof key - 1, &event->noise_multiplier) || !(event->noise_multiplier > 0)) {
+  const char *number = value + sizeof key - 1;
+  if (!tacit_number_parse(number, strlen(number), &event->noise_multiplier) ||
+      !(event->noise_multiplier > 0) || isinf(event->noise_multiplier)) {
     return tacit_error_set(err, TACIT_ERR_SYNTAX, "event",
                            "event '%s': sigma (noise sd / sensitivity) must be a finite number above 0", text);
   }

@@ -1,0 +1,128 @@
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base_internal.h"
+
+enum { MAX_LITERAL = 63 };
+
+static size_t digits(const char *text) {
+  size_t n = 0;
+  while (text[n] >= '0' && text[n] <= '9') {
+    n++;
+  }
+  return n;
+}
+
+static size_t literal_length(const char *text) {
+  size_t whole = digits(text), n = whole, fraction = 0;
+  if (text[n] == '.') {
+    fraction = digits(text + n + 1);
+    n += 1 + fraction;
+  }
+  if (whole + fraction == 0) {
+    return 0;
+  }
+  if (text[n] == 'e' || text[n] == 'E') {
+    size_t sign = text[n + 1] == '+' || text[n + 1] == '-' ? 1 : 0;
+    size_t exponent = digits(text + n + 1 + sign);
+    n += exponent > 0 ? 1 + sign + exponent : 0;
+  }
+  return n;
+}
+
+/* uselocale() switches the calling thread alone, so the process's locale is left as it is. */
+static locale_t enter_c_locale(locale_t *c) {
+  *c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  return uselocale(*c);
+}
+
+static void leave_c_locale(locale_t c, locale_t before) {
+  uselocale(before);
+  if (c != (locale_t)0) {
+    freelocale(c);
+  }
+}
+
+/*
+ * Up to 19 digits and a power of ten up to 10^22, both exact: one rounding gives the correctly rounded value
+ * whenever the digits fit into 53 bits. False if the literal is not of that kind.
+ */
+static bool scan_exactly(const char *text, size_t n, double *value) {
+  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  uint64_t mantissa = 0;
+  int exponent = 0;
+  bool after_point = false;
+  if (n > 20) {
+    return false;
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (text[i] == '.') {
+      after_point = true;
+    } else if (text[i] >= '0' && text[i] <= '9') {
+      mantissa = mantissa * 10 + (uint64_t)(text[i] - '0');
+      exponent -= after_point;
+    } else {
+      return false; /* an exponent */
+    }
+  }
+  if (mantissa > (uint64_t)1 << 53 || n > 19) {
+    return false;
+  }
+  *value = (double)mantissa / powers[-exponent];
+  return true;
+}
+
+size_t tacit_number_scan(const char *text, double *value) {
+  size_t n = literal_length(text);
+  *value = INFINITY;
+  if (n > 0 && scan_exactly(text, n, value)) {
+    return n;
+  }
+  if (n == 0 || n > MAX_LITERAL) {
+    return n;
+  }
+  char literal[MAX_LITERAL + 1];
+  memcpy(literal, text, n);
+  literal[n] = '\0';
+  locale_t c, before = enter_c_locale(&c);
+  *value = strtod(literal, NULL);
+  leave_c_locale(c, before);
+  return n;
+}
+
+const char *tacit_number_format(double value, char out[TACIT_NUMBER_SIZE]) {
+  locale_t c, before = enter_c_locale(&c);
+  snprintf(out, TACIT_NUMBER_SIZE, "%.10g", value);
+  leave_c_locale(c, before);
+  return out;
+}
+
+bool tacit_number_parse(const char *text, size_t n, double *value) {
+  while (n > 0 && (*text == ' ' || *text == '\t')) {
+    text++;
+    n--;
+  }
+  while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t')) {
+    n--;
+  }
+  bool is_negative = n > 0 && *text == '-';
+  if (n > 0 && (*text == '-' || *text == '+')) {
+    text++;
+    n--;
+  }
+  char literal[MAX_LITERAL + 2];
+  if (n == 0 || n > MAX_LITERAL) {
+    return false;
+  }
+  memcpy(literal, text, n);
+  literal[n] = '\0';
+  if (tacit_number_scan(literal, value) != n) {
+    return false;
+  }
+  *value = is_negative ? -*value : *value;
+  return true;
+}

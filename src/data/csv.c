@@ -1,0 +1,295 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "data/data_internal.h"
+
+enum { buffer_size = 1 << 17, max_field = 1 << 20, max_fields = 1 << 16 };
+
+tacit_status_t tacit_csv_error(const tacit_csv_t *csv, const tacit_csv_field_t *at, tacit_status_t status,
+                               tacit_error_t *err, const char *format, ...) {
+  char what[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(what, sizeof what, format, args);
+  va_end(args);
+  return tacit_error_set(err, status, csv->path, "%s:%zu:%zu: %s", csv->path, at->line, at->column, what);
+}
+
+static tacit_status_t error_here(const tacit_csv_t *csv, tacit_error_t *err, const char *what) {
+  tacit_csv_field_t here = {.line = csv->line, .column = csv->column};
+  return tacit_csv_error(csv, &here, TACIT_ERR_SYNTAX, err, "%s", what);
+}
+
+/* Make csv->next point at an unread byte, or set at_end. */
+static tacit_status_t fill(tacit_csv_t *csv, tacit_error_t *err) {
+  if (csv->next < csv->end || csv->at_end) {
+    return TACIT_OK;
+  }
+  int got = gzread(csv->file, csv->buffer, buffer_size);
+  int code = Z_OK;
+  const char *reason = gzerror(csv->file, &code);
+  if (got < 0 || code != Z_OK) { /* a truncated gzip file shows up as Z_BUF_ERROR at its end */
+    reason = code == Z_ERRNO ? strerror(errno) : code == Z_BUF_ERROR ? "the compressed file is truncated" : reason;
+    return tacit_error_set(err, TACIT_ERR_IO, csv->path, "cannot read %s: %s", csv->path, reason);
+  }
+  csv->next = csv->buffer;
+  csv->end = csv->buffer + got;
+  csv->at_end = got == 0;
+  return TACIT_OK;
+}
+
+/* The first buffer decides about byte-order mark and separator. */
+static tacit_status_t look_at_header(tacit_csv_t *csv, tacit_error_t *err) {
+  tacit_status_t status = fill(csv, err);
+  if (status != TACIT_OK || csv->at_end) {
+    return status;
+  }
+  if (csv->end - csv->next >= 3 && memcmp(csv->next, "\xEF\xBB\xBF", 3) == 0) {
+    csv->next += 3;
+  }
+  size_t n = (size_t)(csv->end - csv->next);
+  const char *newline = memchr(csv->next, '\n', n);
+  n = newline != NULL ? (size_t)(newline - csv->next) : n;
+  bool has_tab = memchr(csv->next, '\t', n) != NULL, has_comma = memchr(csv->next, ',', n) != NULL;
+  csv->separator = has_tab && !has_comma ? '\t' : ',';
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, tacit_error_t *err) {
+  *csv = (tacit_csv_t){.line = 1, .column = 1, .separator = ','};
+  struct stat info;
+  if (stat(path, &info) != 0) {
+    return tacit_error_set(err, errno == ENOENT ? TACIT_ERR_MISSING : TACIT_ERR_IO, path, "cannot open %s: %s", path,
+                           strerror(errno));
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return tacit_error_set(err, TACIT_ERR_IO, path, "cannot read %s: it is a directory", path);
+  }
+  csv->path = tacit_strdup(path);
+  csv->buffer = tacit_alloc(buffer_size, 1);
+  if (csv->path == NULL || csv->buffer == NULL) {
+    return tacit_error_memory(err);
+  }
+  csv->next = csv->end = csv->buffer;
+  errno = 0;
+  csv->file = gzopen(path, "rb");
+  if (csv->file == NULL) {
+    return tacit_error_set(err, errno == 0 ? TACIT_ERR_MEMORY : TACIT_ERR_IO, path, "cannot open %s: %s", path,
+                           errno == 0 ? "out of memory" : strerror(errno));
+  }
+  gzbuffer(csv->file, buffer_size);
+  return look_at_header(csv, err);
+}
+
+void tacit_csv_close(tacit_csv_t *csv) {
+  if (csv->file != NULL) {
+    gzclose(csv->file);
+  }
+  tacit_free(csv->path);
+  tacit_free(csv->buffer);
+  tacit_free(csv->fields);
+  tacit_free(csv->starts);
+  tacit_text_clear(&csv->text);
+  *csv = (tacit_csv_t){0};
+}
+
+/* Note where a new field begins. */
+static tacit_status_t begin_field(tacit_csv_t *csv, tacit_error_t *err) {
+  if (csv->n_fields == csv->capacity) {
+    size_t capacity = csv->capacity > 0 ? 2 * csv->capacity : 32;
+    tacit_csv_field_t *fields = tacit_realloc(csv->fields, capacity, sizeof *fields);
+    csv->fields = fields != NULL ? fields : csv->fields;
+    size_t *starts = tacit_realloc(csv->starts, capacity, sizeof *starts);
+    csv->starts = starts != NULL ? starts : csv->starts;
+    if (fields == NULL || starts == NULL) {
+      return tacit_error_memory(err);
+    }
+    csv->capacity = capacity;
+  }
+  if (csv->n_fields == max_fields) {
+    return error_here(csv, err, "a row has more than 65536 fields: is the separator a comma or a tab?");
+  }
+  csv->starts[csv->n_fields] = csv->text.length;
+  csv->fields[csv->n_fields++] = (tacit_csv_field_t){.line = csv->line, .column = csv->column};
+  return TACIT_OK;
+}
+
+static tacit_status_t append(tacit_csv_t *csv, const char *bytes, size_t n, tacit_error_t *err) {
+  tacit_text_append(&csv->text, bytes, n);
+  if (csv->text.failed) {
+    return tacit_error_memory(err);
+  }
+  if (csv->text.length - csv->starts[csv->n_fields - 1] > max_field) {
+    return error_here(csv, err, "a field is longer than 1 MiB: is a quotation mark left open?");
+  }
+  return TACIT_OK;
+}
+
+/* Bytes up to the end of an unquoted field: separator, line end, or quotation mark (an error). */
+static tacit_status_t read_plain(tacit_csv_t *csv, tacit_error_t *err) {
+  for (;;) {
+    const char *p = csv->next;
+    while (p < csv->end && *p != csv->separator && *p != '\n' && *p != '\r' && *p != '"' && *p != '\0') {
+      p++;
+    }
+    size_t n = (size_t)(p - csv->next);
+    tacit_status_t status = append(csv, csv->next, n, err);
+    csv->column += n;
+    csv->next = p;
+    if (status == TACIT_OK) {
+      status = fill(csv, err);
+    }
+    if (status != TACIT_OK || csv->at_end) {
+      return status;
+    }
+    if (csv->next < csv->end && (*csv->next == '"' || *csv->next == '\0')) {
+      return error_here(csv, err,
+                        *csv->next == '"' ? "a quotation mark inside a field that does not begin with one"
+                                          : "a NUL byte: this is not a text file");
+    }
+    if (*csv->next == csv->separator || *csv->next == '\n' || *csv->next == '\r') {
+      return TACIT_OK;
+    }
+  }
+}
+
+/* A quoted field, the opening mark already consumed; leaves the byte after the closing one unread. */
+static tacit_status_t read_quoted(tacit_csv_t *csv, tacit_error_t *err) {
+  tacit_csv_field_t opening = csv->fields[csv->n_fields - 1];
+  for (;;) {
+    tacit_status_t status = fill(csv, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+    if (csv->at_end) {
+      return tacit_csv_error(csv, &opening, TACIT_ERR_SYNTAX, err, "a quotation mark is never closed");
+    }
+    char byte = *csv->next++;
+    csv->column++;
+    if (byte == '"') {
+      status = fill(csv, err);
+      if (status != TACIT_OK || csv->at_end || *csv->next != '"') {
+        return status;
+      }
+      csv->next++;
+      csv->column++;
+    } else if (byte == '\n') {
+      csv->line++;
+      csv->column = 1;
+    } else if (byte == '\0') {
+      return error_here(csv, err, "a NUL byte: this is not a text file");
+    }
+    status = append(csv, &byte, 1, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+  }
+}
+
+/* Consume what ends a field; *ends_record tells a line end (or the end of the file) from a separator. */
+static tacit_status_t end_field(tacit_csv_t *csv, bool *ends_record, tacit_error_t *err) {
+  tacit_status_t status = fill(csv, err);
+  *ends_record = true;
+  if (status != TACIT_OK || csv->at_end) {
+    return status;
+  }
+  char byte = *csv->next;
+  if (byte == csv->separator) {
+    csv->next++;
+    csv->column++;
+    *ends_record = false;
+    return TACIT_OK;
+  }
+  if (byte == '\r') {
+    csv->next++;
+    status = fill(csv, err);
+    if (status != TACIT_OK || csv->at_end) {
+      return status;
+    }
+    byte = *csv->next;
+  }
+  if (byte != '\n') {
+    return error_here(csv, err, "expected a separator or the end of the line after a quoted field");
+  }
+  csv->next++;
+  csv->line++;
+  csv->column = 1;
+  return TACIT_OK;
+}
+
+static tacit_status_t read_record(tacit_csv_t *csv, tacit_error_t *err) {
+  bool ends_record = false;
+  while (!ends_record) {
+    tacit_status_t status = begin_field(csv, err);
+    if (status == TACIT_OK) {
+      status = fill(csv, err);
+    }
+    if (status != TACIT_OK) {
+      return status;
+    }
+    if (!csv->at_end && *csv->next == '"') {
+      csv->next++;
+      csv->column++;
+      status = read_quoted(csv, err);
+    } else if (!csv->at_end) {
+      status = read_plain(csv, err);
+    }
+    if (status == TACIT_OK) {
+      status = end_field(csv, &ends_record, err);
+    }
+    if (status != TACIT_OK) {
+      return status;
+    }
+  }
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_csv_read(tacit_csv_t *csv, tacit_error_t *err) {
+  csv->n_fields = 0;
+  csv->text.length = 0;
+  tacit_status_t status = fill(csv, err);
+  if (status == TACIT_OK && !csv->at_end) {
+    status = read_record(csv, err);
+  }
+  if (status != TACIT_OK) {
+    csv->n_fields = 0;
+    return status;
+  }
+  for (size_t i = 0; i < csv->n_fields; i++) {
+    size_t end = i + 1 < csv->n_fields ? csv->starts[i + 1] : csv->text.length;
+    csv->fields[i].text = csv->text.data != NULL ? csv->text.data + csv->starts[i] : "";
+    csv->fields[i].n = end - csv->starts[i];
+  }
+  return TACIT_OK;
+}
+
+bool tacit_is_missing(const char *text, size_t n) {
+  return n == 0 || (n == 2 && text[0] == 'N' && text[1] == 'A');
+}
+
+bool tacit_is_utf8(const char *text, size_t n) {
+  const unsigned char *s = (const unsigned char *)text;
+  for (size_t i = 0; i < n;) {
+    size_t more = s[i] < 0x80 ? 0 : s[i] >= 0xC2 && s[i] < 0xE0 ? 1 : (s[i] & 0xF0) == 0xE0 ? 2 : 3;
+    if (more == 3 && !(s[i] >= 0xF0 && s[i] <= 0xF4)) {
+      return false;
+    }
+    if (more > n - i - 1) {
+      return false;
+    }
+    for (size_t k = 1; k <= more; k++) {
+      if ((s[i + k] & 0xC0) != 0x80) {
+        return false;
+      }
+    }
+    bool overlong = (s[i] == 0xE0 && s[i + 1] < 0xA0) || (s[i] == 0xF0 && s[i + 1] < 0x90);
+    bool outside = (s[i] == 0xED && s[i + 1] > 0x9F) || (s[i] == 0xF4 && s[i + 1] > 0x8F);
+    if (overlong || outside) {
+      return false;
+    }
+    i += more + 1;
+  }
+  return true;
+}

@@ -1,0 +1,71 @@
+#ifndef TACIT_DATA_INTERNAL_H
+#define TACIT_DATA_INTERNAL_H
+
+#include <zlib.h>
+
+#include "base/base_internal.h"
+#include "tacit/data.h"
+
+/* One field of a CSV record; text is valid until the next record is read, and is not NUL-terminated. */
+typedef struct tacit_csv_field {
+  const char *text;
+  size_t n;
+  size_t line, column; /* where it begins in the file, both from 1; columns in bytes */
+} tacit_csv_field_t;
+
+/*
+ * A streaming reader of comma- or tab-separated files, plain or gzipped [RFC 4180]. Ours rather than a library's
+ * because every message names line and column of the physical file, and because it must not hold the text.
+ */
+typedef struct tacit_csv {
+  char *path;
+  gzFile file;
+  char *buffer;
+  const char *next, *end; /* unread bytes of the buffer */
+  char separator;
+  size_t line, column;    /* of the next byte */
+  tacit_text_t text;      /* the record's fields, one after another */
+  tacit_csv_field_t *fields;
+  size_t *starts; /* offsets of the fields in text, while it may still move */
+  size_t n_fields, capacity;
+  bool at_end;
+} tacit_csv_t;
+
+/* Open and choose the separator from the first line: a tab if it has one and no comma. */
+TACIT_MUST_USE tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, tacit_error_t *err);
+/* Read the next record; csv->n_fields == 0 at the end of the file. */
+TACIT_MUST_USE tacit_status_t tacit_csv_read(tacit_csv_t *csv, tacit_error_t *err);
+void tacit_csv_close(tacit_csv_t *csv);
+/* Set an error "path:line:column: ..." for a field. */
+tacit_status_t tacit_csv_error(const tacit_csv_t *csv, const tacit_csv_field_t *at, tacit_status_t status,
+                               tacit_error_t *err, const char *format, ...) TACIT_PRINTF(5, 6);
+
+/* One person: identifier text and rows kept. */
+typedef struct tacit_unit {
+  size_t start, length, n_rows;
+} tacit_unit_t;
+
+/* Persons in order of first appearance, and the person of each kept row. */
+typedef struct tacit_units {
+  tacit_text_t ids;
+  tacit_unit_t *units;
+  size_t n_units;
+  size_t *slots; /* open addressing: 1 + unit, or 0 */
+  size_t n_slots;
+  size_t *unit_of_row;
+  size_t n_rows, row_capacity;
+} tacit_units_t;
+
+/* Count a row for its person; *is_kept is false if the person has max_rows rows already. */
+TACIT_MUST_USE tacit_status_t tacit_units_add(tacit_units_t *units, const char *id, size_t n, size_t max_rows,
+                                              bool *is_kept, tacit_error_t *err);
+/* Row order that brings persons together, and where each begins; both returned owned. */
+TACIT_MUST_USE tacit_status_t tacit_units_group(const tacit_units_t *units, size_t **order, size_t **offsets,
+                                                size_t *n_units, tacit_error_t *err);
+void tacit_units_clear(tacit_units_t *units);
+
+/* Empty or NA. */
+bool tacit_is_missing(const char *text, size_t n);
+bool tacit_is_utf8(const char *text, size_t n);
+
+#endif

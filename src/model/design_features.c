@@ -1,0 +1,232 @@
+/* Expansion of terms into features: contrasts, products, labels, public ranges, scaling. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base_internal.h"
+#include "model/design_internal.h"
+
+bool tacit_design_scale(bool has_intercept, double lower, double upper, double *centre, double *half) {
+  double largest = fmax(fabs(lower), fabs(upper));
+  /* halves are taken first: the sum or difference of two finite bounds may overflow */
+  *centre = has_intercept ? lower / 2 + upper / 2 : 0;
+  *half = has_intercept ? upper / 2 - lower / 2 : largest;
+  double width = upper / 2 - lower / 2;
+  return width > 1e-13 * largest && width > 1e-290;
+}
+
+static bool is_within(const tacit_formula_term_t *term, size_t left_out, const tacit_formula_term_t *outer) {
+  for (size_t i = 0, j = 0; i < term->order; i++) {
+    if (i == left_out) {
+      continue;
+    }
+    while (j < outer->order && outer->variables[j] < term->variables[i]) {
+      j++;
+    }
+    if (j == outer->order || outer->variables[j] != term->variables[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/*
+ * R's rule [Chambers1992, p. 38]: a factor is coded by contrasts if the term without it is empty or
+ * part of an earlier term, else by indicators of all its levels.
+ */
+static bool uses_contrasts(const tacit_formula_t *formula, size_t t, size_t position) {
+  if (formula->terms[t].order == 1) {
+    return true;
+  }
+  for (size_t earlier = 0; earlier < t; earlier++) {
+    if (is_within(&formula->terms[t], position, &formula->terms[earlier])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The term and position of the first factor: without an intercept it shows all its levels, as in R. */
+static void find_first_factor(const tacit_design_t *design, size_t *term, size_t *position) {
+  for (*term = 0; *term < design->formula.n_terms; ++*term) {
+    const tacit_formula_term_t *candidate = &design->formula.terms[*term];
+    for (*position = 0; *position < candidate->order; ++*position) {
+      if (design->variables[candidate->variables[*position]].is_factor) {
+        return;
+      }
+    }
+  }
+}
+
+static void append_label(const tacit_design_t *design, const tacit_design_part_t *part, tacit_text_t *label) {
+  const char *variable = design->formula.variables[part->variable].label;
+  tacit_text_append(label, variable, strlen(variable));
+  if (part->is_indicator) {
+    char buffer[32];
+    const tacit_design_variable_t *factor = &design->variables[part->variable];
+    const char *level = tacit_design_level_label(factor, (size_t)(part->level - factor->first_level), buffer);
+    tacit_text_append(label, level, strlen(level));
+  }
+}
+
+static tacit_status_t make_label(const tacit_design_t *design, tacit_design_feature_t *feature,
+                                 tacit_error_t *err) {
+  tacit_text_t label = {0};
+  if (feature->n_parts == 0) {
+    tacit_text_append(&label, "Intercept", 9);
+  }
+  for (size_t i = 0; i < feature->n_parts; i++) {
+    tacit_text_append(&label, ":", i > 0);
+    append_label(design, &feature->parts[i], &label);
+  }
+  if (label.failed) {
+    tacit_text_clear(&label);
+    return tacit_error_memory(err);
+  }
+  feature->label = label.data;
+  return TACIT_OK;
+}
+
+typedef struct moments {
+  tacit_interval_t range;
+  double mean, variance;
+} moments_t;
+
+/*
+ * Range of the product, and its moments for parts that are independent, numbers uniform on their
+ * range, binary columns and indicators equal to either end with probability 1/2. Multiplying a
+ * product (mean m, variance v) by a part (mean a, variance s) gives the mean m a and the variance
+ * v s + v a^2 + m^2 s: no cancellation.
+ */
+static moments_t measure(const tacit_design_t *design, const tacit_design_feature_t *feature) {
+  moments_t product = {.range = {1, 1}, .mean = 1};
+  for (size_t i = 0; i < feature->n_parts; i++) {
+    const tacit_design_variable_t *variable = &design->variables[feature->parts[i].variable];
+    bool has_two_values = feature->parts[i].is_indicator || variable->type == TACIT_COLUMN_BINARY;
+    tacit_interval_t x = feature->parts[i].is_indicator ? (tacit_interval_t){0, 1} : variable->range;
+    product.range = tacit_interval_multiply(product.range, x);
+    double mean = x.lower / 2 + x.upper / 2, width = x.upper - x.lower;
+    double variance = width * width / (has_two_values ? 4 : 12);
+    product.variance = product.variance * (variance + mean * mean) + product.mean * product.mean * variance;
+    product.mean *= mean;
+  }
+  return product;
+}
+
+static tacit_status_t scale(const tacit_design_t *design, tacit_design_feature_t *feature, size_t offset,
+                            tacit_error_t *err) {
+  moments_t product = measure(design, feature);
+  feature->lower = product.range.lower;
+  feature->upper = product.range.upper;
+  if (!(isfinite(feature->lower) && isfinite(feature->upper))) {
+    return tacit_formula_error(&design->formula, err, TACIT_ERR_SCHEMA, offset,
+                               "the range of '%.64s' overflows by the public bounds of its columns; tighten them",
+                               feature->label);
+  }
+  if (!tacit_design_scale(design->formula.has_intercept, feature->lower, feature->upper, &feature->centre,
+                          &feature->half)) {
+    return tacit_formula_error(&design->formula, err, TACIT_ERR_SCHEMA, offset,
+                               "'%.64s' is constant by the public bounds of its columns; drop it",
+                               feature->label);
+  }
+  double shift = (product.mean - feature->centre) / feature->half, sd = sqrt(product.variance) / feature->half;
+  feature->mean_square = sd * sd + shift * shift;
+  if (!(feature->mean_square >= 1e-6 && feature->mean_square <= 1)) {
+    feature->mean_square = 1.0 / 3; /* the variance over- or underflowed: a guess will do */
+  }
+  return TACIT_OK;
+}
+
+/* Add a feature whose parts are given. */
+static tacit_status_t add_feature(tacit_design_t *design, const tacit_design_feature_t *given, size_t offset,
+                                  tacit_error_t *err) {
+  if (design->n_features == TACIT_DESIGN_MAX_FEATURES) {
+    return tacit_formula_error(&design->formula, err, TACIT_ERR_SCHEMA, offset,
+                               "the formula has more than %d features; write fewer interactions or levels",
+                               (int)TACIT_DESIGN_MAX_FEATURES);
+  }
+  if (design->n_features == design->features_capacity) {
+    size_t capacity = design->features_capacity == 0 ? 8 : 2 * design->features_capacity;
+    void *features = tacit_realloc(design->features, capacity, sizeof *design->features);
+    if (features == NULL) {
+      return tacit_error_memory(err);
+    }
+    design->features = features;
+    design->features_capacity = capacity;
+  }
+  tacit_design_feature_t *feature = &design->features[design->n_features];
+  *feature = *given;
+  tacit_status_t status = make_label(design, feature, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  design->n_features++;
+  return feature->n_parts == 0 ? TACIT_OK : scale(design, feature, offset, err);
+}
+
+typedef struct expansion {
+  size_t first[TACIT_FORMULA_MAX_ORDER]; /* first level that has an indicator */
+  size_t level[TACIT_FORMULA_MAX_ORDER]; /* odometer over levels; unused for numbers */
+} expansion_t;
+
+static void set_parts(const tacit_design_t *design, const tacit_formula_term_t *term, const expansion_t *expansion,
+                      tacit_design_feature_t *feature) {
+  *feature = (tacit_design_feature_t){.n_parts = term->order};
+  for (size_t i = 0; i < term->order; i++) {
+    const tacit_design_variable_t *variable = &design->variables[term->variables[i]];
+    feature->parts[i] = (tacit_design_part_t){.variable = term->variables[i],
+                                              .is_indicator = variable->is_factor,
+                                              .level = variable->first_level + (double)expansion->level[i]};
+  }
+}
+
+/* Step to the next combination of levels, the first factor fastest; false after the last. */
+static bool advance(const tacit_design_t *design, const tacit_formula_term_t *term, expansion_t *expansion) {
+  for (size_t i = 0; i < term->order; i++) {
+    const tacit_design_variable_t *variable = &design->variables[term->variables[i]];
+    if (variable->is_factor) {
+      if (++expansion->level[i] < variable->n_levels) {
+        return true;
+      }
+      expansion->level[i] = expansion->first[i];
+    }
+  }
+  return false;
+}
+
+static tacit_status_t expand_term(tacit_design_t *design, size_t t, size_t full_position, tacit_error_t *err) {
+  const tacit_formula_term_t *term = &design->formula.terms[t];
+  expansion_t expansion = {0};
+  for (size_t i = 0; i < term->order; i++) {
+    const tacit_design_variable_t *variable = &design->variables[term->variables[i]];
+    if (variable->is_factor && variable->n_levels < 2) {
+      return tacit_formula_error(&design->formula, err, TACIT_ERR_SCHEMA, term->offset,
+                                 "'%.64s' has a single level and so is constant; drop it",
+                                 design->formula.variables[term->variables[i]].label);
+    }
+    if (variable->is_factor && i != full_position && uses_contrasts(&design->formula, t, i)) {
+      expansion.first[i] = expansion.level[i] = 1;
+    }
+  }
+  tacit_status_t status = TACIT_OK;
+  do {
+    tacit_design_feature_t feature;
+    set_parts(design, term, &expansion, &feature);
+    status = add_feature(design, &feature, term->offset, err);
+  } while (status == TACIT_OK && advance(design, term, &expansion));
+  return status;
+}
+
+tacit_status_t tacit_design_expand(tacit_design_t *design, tacit_error_t *err) {
+  tacit_status_t status = TACIT_OK;
+  size_t first_term = SIZE_MAX, first_position = SIZE_MAX;
+  if (design->formula.has_intercept) {
+    tacit_design_feature_t intercept = {.lower = 1, .upper = 1, .half = 1, .mean_square = 1};
+    status = add_feature(design, &intercept, 0, err);
+  } else {
+    find_first_factor(design, &first_term, &first_position);
+  }
+  for (size_t t = 0; t < design->formula.n_terms && status == TACIT_OK; t++) {
+    status = expand_term(design, t, t == first_term ? first_position : SIZE_MAX, err);
+  }
+  return status;
+}

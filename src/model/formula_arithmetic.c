@@ -1,0 +1,343 @@
+/*
+ * Variables of a formula. Arithmetic is compiled by recursive descent to postfix code:
+ *
+ *   sum     := product (('+' | '-') product)*
+ *   product := unary (('*' | '/') unary)*
+ *   unary   := '-' unary | power
+ *   power   := primary ('^' unary)?        right-associative, binds closer than unary minus
+ *   primary := number | column | function '(' sum ')' | '(' sum ')'
+ *
+ * The label is rebuilt from the tokens with the spacing of R's deparse(): I(a + b * c^2).
+ */
+#include <string.h>
+
+#include "model/formula_parser.h"
+#include "model/model_text.h"
+
+typedef struct arithmetic {
+  tacit_parser_t *parser;
+  tacit_formula_variable_t *variable;
+  tacit_text_t *label;
+} arithmetic_t;
+
+typedef struct arithmetic_function {
+  const char *name;
+  tacit_formula_op_t op;
+} arithmetic_function_t;
+
+static const arithmetic_function_t functions[] = {
+    {"log", TACIT_OP_LOG}, {"exp", TACIT_OP_EXP}, {"sqrt", TACIT_OP_SQRT}};
+enum { N_FUNCTIONS = sizeof functions / sizeof functions[0] };
+
+static bool token_is(const tacit_token_t *token, const char *name) {
+  return strlen(name) == token->name_length && memcmp(token->name, name, token->name_length) == 0;
+}
+
+static const arithmetic_function_t *find_function(const tacit_token_t *token) {
+  for (size_t i = 0; i < N_FUNCTIONS; i++) {
+    if (token_is(token, functions[i].name)) {
+      return &functions[i];
+    }
+  }
+  return NULL;
+}
+
+static tacit_status_t unknown_function(tacit_parser_t *parser, const tacit_token_t *token) {
+  char name[64], hint[TACIT_HINT_SIZE];
+  size_t length = token->name_length < sizeof name ? token->name_length : sizeof name - 1;
+  memcpy(name, token->name, length);
+  name[length] = '\0';
+  tacit_nearest_t nearest = {.name = name};
+  for (size_t i = 0; i < N_FUNCTIONS; i++) {
+    tacit_nearest_offer(&nearest, functions[i].name);
+  }
+  tacit_nearest_offer(&nearest, "factor");
+  return tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, token->offset,
+                             "unknown function '%s'%s; there are factor, log, exp, sqrt and I", name,
+                             tacit_nearest_hint(&nearest, hint));
+}
+
+static void append(tacit_text_t *label, const char *text) {
+  tacit_text_append(label, text, strlen(text));
+}
+
+/* As written, so that backticks stay; a name that never needed them is written without. */
+static void append_name(const tacit_parser_t *parser, tacit_text_t *label, const tacit_token_t *token) {
+  size_t plain = strspn(token->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._");
+  bool starts_plain = strspn(token->name, "0123456789_") == 0;
+  if (plain >= token->name_length && starts_plain) {
+    tacit_text_append(label, token->name, token->name_length);
+  } else {
+    tacit_text_append(label, parser->formula->text + token->offset, token->length);
+  }
+}
+
+static tacit_status_t intern_column(tacit_parser_t *parser, const tacit_token_t *token, size_t *index) {
+  tacit_formula_t *formula = parser->formula;
+  for (size_t i = 0; i < formula->n_columns; i++) {
+    if (token_is(token, formula->columns[i])) {
+      *index = i;
+      return TACIT_OK;
+    }
+  }
+  void *columns = formula->columns, *offsets = formula->column_offsets;
+  bool has_room = tacit_parser_grow(&columns, &formula->columns_capacity, formula->n_columns, sizeof(char *));
+  formula->columns = columns;
+  has_room = has_room && tacit_parser_grow(&offsets, &formula->offsets_capacity, formula->n_columns, sizeof(size_t));
+  formula->column_offsets = offsets;
+  char *name = has_room ? tacit_alloc(token->name_length + 1, 1) : NULL;
+  if (name == NULL) {
+    return tacit_error_memory(parser->err);
+  }
+  memcpy(name, token->name, token->name_length);
+  name[token->name_length] = '\0';
+  *index = formula->n_columns++;
+  formula->columns[*index] = name;
+  formula->column_offsets[*index] = token->offset;
+  return TACIT_OK;
+}
+
+static tacit_status_t emit(arithmetic_t *a, tacit_formula_step_t step) {
+  tacit_formula_variable_t *variable = a->variable;
+  void *steps = variable->steps;
+  bool has_room = tacit_parser_grow(&steps, &variable->capacity, variable->n_steps, sizeof step);
+  variable->steps = steps;
+  if (!has_room) {
+    return tacit_error_memory(a->parser->err);
+  }
+  variable->steps[variable->n_steps++] = step;
+  return TACIT_OK;
+}
+
+static tacit_status_t emit_column(arithmetic_t *a, const tacit_token_t *token) {
+  tacit_formula_step_t step = {.op = TACIT_OP_COLUMN, .offset = token->offset};
+  tacit_status_t status = intern_column(a->parser, token, &step.column);
+  append_name(a->parser, a->label, token);
+  return status != TACIT_OK ? status : emit(a, step);
+}
+
+static tacit_status_t parse_sum(arithmetic_t *a);
+static tacit_status_t parse_unary(arithmetic_t *a);
+
+/* '(' sum ')', the parenthesis being the current token. */
+static tacit_status_t parse_parenthesis(arithmetic_t *a, const char *context) {
+  append(a->label, "(");
+  tacit_status_t status = tacit_parser_expect(a->parser, '(', context);
+  if (status == TACIT_OK) {
+    status = parse_sum(a);
+  }
+  append(a->label, ")");
+  return status != TACIT_OK ? status : tacit_parser_expect(a->parser, ')', "or an operator");
+}
+
+static tacit_status_t parse_call(arithmetic_t *a, const tacit_token_t *name) {
+  const arithmetic_function_t *function = find_function(name);
+  if (function == NULL && (token_is(name, "factor") || token_is(name, "I"))) {
+    return tacit_formula_error(a->parser->formula, a->parser->err, TACIT_ERR_SYNTAX, name->offset,
+                               "%.*s() cannot stand inside arithmetic; %s", (int)name->name_length, name->name,
+                               token_is(name, "I") ? "plain parentheses do" : "a factor is a term of its own");
+  }
+  if (function == NULL) {
+    return unknown_function(a->parser, name);
+  }
+  append(a->label, function->name);
+  tacit_status_t status = parse_parenthesis(a, "after the function's name");
+  return status != TACIT_OK ? status : emit(a, (tacit_formula_step_t){.op = function->op, .offset = name->offset});
+}
+
+static tacit_status_t parse_primary(arithmetic_t *a) {
+  tacit_parser_t *parser = a->parser;
+  tacit_token_t token = parser->token;
+  if (token.symbol == '(') {
+    return parse_parenthesis(a, "here");
+  }
+  if (token.kind != TACIT_TOKEN_NAME && token.kind != TACIT_TOKEN_NUMBER) {
+    return tacit_parser_unexpected(parser, "a column, a number, a function or '('");
+  }
+  tacit_status_t status = tacit_parser_next(parser);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  if (token.kind == TACIT_TOKEN_NUMBER) {
+    tacit_text_append(a->label, parser->formula->text + token.offset, token.length);
+    return emit(a, (tacit_formula_step_t){.op = TACIT_OP_NUMBER, .offset = token.offset, .number = token.number});
+  }
+  return parser->token.symbol == '(' ? parse_call(a, &token) : emit_column(a, &token);
+}
+
+static tacit_status_t parse_power(arithmetic_t *a) {
+  tacit_status_t status = parse_primary(a);
+  if (status != TACIT_OK || a->parser->token.symbol != '^') {
+    return status;
+  }
+  size_t offset = a->parser->token.offset;
+  append(a->label, "^");
+  status = tacit_parser_next(a->parser);
+  if (status == TACIT_OK) {
+    status = parse_unary(a);
+  }
+  return status != TACIT_OK ? status : emit(a, (tacit_formula_step_t){.op = TACIT_OP_POWER, .offset = offset});
+}
+
+/* Every recursion passes here, so the depth is counted here. */
+static tacit_status_t parse_unary(arithmetic_t *a) {
+  tacit_status_t status = tacit_parser_enter(a->parser);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  tacit_token_t token = a->parser->token;
+  if (token.symbol == '-') {
+    append(a->label, "-");
+    status = tacit_parser_next(a->parser);
+    if (status == TACIT_OK) {
+      status = parse_unary(a);
+    }
+    if (status == TACIT_OK) {
+      status = emit(a, (tacit_formula_step_t){.op = TACIT_OP_NEGATE, .offset = token.offset});
+    }
+  } else {
+    status = parse_power(a);
+  }
+  a->parser->depth--;
+  return status;
+}
+
+typedef struct binary_operator {
+  char symbol;
+  tacit_formula_op_t op;
+  const char *label;
+} binary_operator_t;
+
+/* operand (operator operand)*, left-associative, with two operators of one precedence. */
+static tacit_status_t parse_chain(arithmetic_t *a, const binary_operator_t operators[2],
+                                  tacit_status_t (*operand)(arithmetic_t *)) {
+  tacit_status_t status = operand(a);
+  while (status == TACIT_OK) {
+    tacit_token_t token = a->parser->token;
+    const binary_operator_t *binary = token.symbol == operators[0].symbol   ? &operators[0]
+                                      : token.symbol == operators[1].symbol ? &operators[1]
+                                                                            : NULL;
+    if (binary == NULL) {
+      break;
+    }
+    append(a->label, binary->label);
+    status = tacit_parser_next(a->parser);
+    if (status == TACIT_OK) {
+      status = operand(a);
+    }
+    if (status == TACIT_OK) {
+      status = emit(a, (tacit_formula_step_t){.op = binary->op, .offset = token.offset});
+    }
+  }
+  return status;
+}
+
+static tacit_status_t parse_product(arithmetic_t *a) {
+  static const binary_operator_t operators[2] = {{'*', TACIT_OP_MULTIPLY, " * "}, {'/', TACIT_OP_DIVIDE, "/"}};
+  return parse_chain(a, operators, parse_unary);
+}
+
+static tacit_status_t parse_sum(arithmetic_t *a) {
+  static const binary_operator_t operators[2] = {{'+', TACIT_OP_ADD, " + "}, {'-', TACIT_OP_SUBTRACT, " - "}};
+  return parse_chain(a, operators, parse_product);
+}
+
+static tacit_status_t parse_factor(arithmetic_t *a) {
+  tacit_parser_t *parser = a->parser;
+  append(a->label, "factor(");
+  tacit_status_t status = tacit_parser_expect(parser, '(', "after factor");
+  if (status != TACIT_OK) {
+    return status;
+  }
+  tacit_token_t column = parser->token;
+  if (column.kind != TACIT_TOKEN_NAME) {
+    return tacit_parser_unexpected(parser, "one column name");
+  }
+  status = emit_column(a, &column);
+  if (status == TACIT_OK) {
+    status = tacit_parser_next(parser);
+  }
+  append(a->label, ")");
+  return status != TACIT_OK ? status : tacit_parser_expect(parser, ')', "after the column");
+}
+
+/* The current token is '(' and `name` stands before it. */
+static tacit_status_t parse_variable_call(arithmetic_t *a, const tacit_token_t *name) {
+  if (token_is(name, "factor")) {
+    a->variable->kind = TACIT_VARIABLE_FACTOR;
+    return parse_factor(a);
+  }
+  a->variable->kind = TACIT_VARIABLE_ARITHMETIC;
+  if (token_is(name, "I")) {
+    append(a->label, "I");
+    return parse_parenthesis(a, "after I");
+  }
+  return parse_call(a, name);
+}
+
+static size_t stack_depth(const tacit_formula_variable_t *variable) {
+  size_t height = 0, depth = 0;
+  for (size_t i = 0; i < variable->n_steps; i++) {
+    tacit_formula_op_t op = variable->steps[i].op;
+    if (op == TACIT_OP_NUMBER || op == TACIT_OP_COLUMN) {
+      height++;
+    } else if (op >= TACIT_OP_ADD) {
+      height--;
+    }
+    depth = height > depth ? height : depth;
+  }
+  return depth;
+}
+
+static tacit_status_t intern_variable(tacit_parser_t *parser, tacit_formula_variable_t *variable, size_t *index) {
+  tacit_formula_t *formula = parser->formula;
+  for (size_t i = 0; i < formula->n_variables; i++) {
+    if (strcmp(formula->variables[i].label, variable->label) == 0) {
+      *index = i;
+      return TACIT_OK;
+    }
+  }
+  if (formula->n_variables > TACIT_FORMULA_MAX_TERMS) {
+    return tacit_formula_error(formula, parser->err, TACIT_ERR_SYNTAX, variable->offset,
+                               "more than %d variables", (int)TACIT_FORMULA_MAX_TERMS);
+  }
+  void *variables = formula->variables;
+  bool has_room =
+      tacit_parser_grow(&variables, &formula->variables_capacity, formula->n_variables, sizeof *variable);
+  formula->variables = variables;
+  if (!has_room) {
+    return tacit_error_memory(parser->err);
+  }
+  variable->depth = stack_depth(variable);
+  *index = formula->n_variables++;
+  formula->variables[*index] = *variable;
+  *variable = (tacit_formula_variable_t){0};
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_parser_variable(tacit_parser_t *parser, size_t *index) {
+  tacit_token_t name = parser->token;
+  if (name.kind != TACIT_TOKEN_NAME) {
+    return tacit_parser_unexpected(parser, name.kind == TACIT_TOKEN_NUMBER
+                                               ? "a column or a function (of numbers only 0 and 1, for the "
+                                                 "intercept, may stand between + and -)"
+                                               : "a column or a function");
+  }
+  tacit_formula_variable_t variable = {.kind = TACIT_VARIABLE_COLUMN, .offset = name.offset};
+  tacit_text_t label = {0};
+  arithmetic_t a = {parser, &variable, &label};
+  tacit_status_t status = tacit_parser_next(parser);
+  if (status == TACIT_OK) {
+    status = parser->token.symbol == '(' ? parse_variable_call(&a, &name) : emit_column(&a, &name);
+  }
+  if (status == TACIT_OK && label.failed) {
+    status = tacit_error_memory(parser->err);
+  }
+  variable.label = label.data;
+  if (status == TACIT_OK) {
+    status = intern_variable(parser, &variable, index);
+  }
+  tacit_free(variable.label);
+  tacit_free(variable.steps);
+  return status;
+}

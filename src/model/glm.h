@@ -1,0 +1,36 @@
+/* A generalised linear model, between its parts: construction, priors, transforms. */
+#ifndef TACIT_GLM_H
+#define TACIT_GLM_H
+
+#include "model/glm_kernel.h"
+#include "model/names.h"
+#include "tacit/model.h"
+
+/*
+ * beta_j = slope_j theta_j for a slope, with slope_j = half_y / half_j; the intercept is
+ * centre_y + half_y theta_0 - sum_j centre_j beta_j; sigma = half_y e^theta_last.
+ */
+typedef struct tacit_glm {
+  tacit_glm_kernel_t kernel; /* context of the record functions */
+  size_t dim;
+  bool has_intercept; /* feature 0 */
+  bool prior_on_original_scale;
+  double centre_y, half_y;
+  double *centre, *slope;  /* shape (n_features) */
+  tacit_prior_t *priors;   /* shape (dim) */
+  double *unit_scale;      /* shape (dim) */
+  tacit_names_t names;     /* of the dim reported quantities */
+} tacit_glm_t;
+
+/* glm_prior.c: defaults, then the user's entries in turn. */
+TACIT_MUST_USE tacit_status_t tacit_glm_set_priors(tacit_glm_t *glm, const tacit_design_t *design,
+                                                   const tacit_glm_settings_t *settings, tacit_error_t *err);
+/* glm_prior.c: tacit_parameters_t.log_prior and .report */
+double tacit_glm_log_prior(const void *ctx, const double *theta, double *grad);
+void tacit_glm_report(const void *ctx, const double *theta, double *reported);
+
+/* glm_bound.c: tacit_record_model_t.ratio_bound of a kernel. */
+double tacit_glm_bernoulli_ratio_bound(const void *ctx, const double *theta, const double *theta_prop);
+double tacit_glm_categorical_ratio_bound(const void *ctx, const double *theta, const double *theta_prop);
+
+#endif

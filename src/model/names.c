@@ -1,0 +1,140 @@
+#include "model/names.h"
+
+#include <string.h>
+
+#include "base/base_internal.h"
+
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool tacit_name_is_legal(const char *name) {
+  if (!is_letter(name[0])) {
+    return false;
+  }
+  size_t i = 1;
+  for (; is_letter(name[i]) || is_digit(name[i]) || name[i] == '_'; i++) {
+    if (name[i] == '_' && name[i - 1] == '_') {
+      return false;
+    }
+  }
+  while (name[i] == '.' && is_digit(name[i + 1])) {
+    for (i++; is_digit(name[i]); i++) {
+    }
+  }
+  return name[i] == '\0';
+}
+
+tacit_status_t tacit_names_init(tacit_names_t *names, size_t capacity, tacit_error_t *err) {
+  *names = (tacit_names_t){.capacity = capacity, .n_slots = 8};
+  while (names->n_slots < 2 * capacity) {
+    names->n_slots *= 2;
+  }
+  names->labels = tacit_alloc_zero(capacity, sizeof *names->labels);
+  names->names = tacit_alloc_zero(capacity, sizeof *names->names);
+  names->slots = tacit_alloc_zero(names->n_slots, sizeof *names->slots);
+  bool is_ready = names->labels != NULL && names->names != NULL && names->slots != NULL;
+  return is_ready ? TACIT_OK : tacit_error_memory(err);
+}
+
+void tacit_names_clear(tacit_names_t *names) {
+  for (size_t i = 0; i < names->n; i++) {
+    tacit_free((void *)(uintptr_t)names->labels[i]);
+    tacit_free((void *)(uintptr_t)names->names[i]);
+  }
+  tacit_free(names->labels);
+  tacit_free(names->names);
+  tacit_free(names->slots);
+  *names = (tacit_names_t){0};
+}
+
+/* FNV-1a */
+static size_t hash(const char *text) {
+  uint64_t h = 14695981039346656037u;
+  for (; *text != '\0'; text++) {
+    h = (h ^ (unsigned char)*text) * 1099511628211u;
+  }
+  return (size_t)(h ^ (h >> 32));
+}
+
+/* The slot that holds the name, or the free one where it would go. */
+static size_t *find_slot(const tacit_names_t *names, const char *name) {
+  size_t i = hash(name) & (names->n_slots - 1);
+  while (names->slots[i] != 0 && strcmp(names->names[names->slots[i] - 1], name) != 0) {
+    i = (i + 1) & (names->n_slots - 1);
+  }
+  return &names->slots[i];
+}
+
+/* `name` with a suffix if it is taken; owned, NULL if memory fails. */
+static char *make_unique(const tacit_names_t *names, const char *name) {
+  if (*find_slot(names, name) == 0) {
+    return tacit_strdup(name);
+  }
+  tacit_text_t text = {0};
+  tacit_text_append(&text, name, strlen(name));
+  size_t length = text.length;
+  for (size_t k = 2; !text.failed; k++) {
+    text.length = length;
+    tacit_text_printf(&text, "_%zu", k);
+    if (!text.failed && *find_slot(names, text.data) == 0) {
+      return text.data;
+    }
+  }
+  tacit_text_clear(&text);
+  return NULL;
+}
+
+tacit_status_t tacit_names_add(tacit_names_t *names, const char *label, const char *name, tacit_error_t *err) {
+  char *own_label = tacit_strdup(label), *own_name = make_unique(names, name);
+  if (own_label == NULL || own_name == NULL) {
+    tacit_free(own_label);
+    tacit_free(own_name);
+    return tacit_error_memory(err);
+  }
+  *find_slot(names, own_name) = names->n + 1;
+  names->labels[names->n] = own_label;
+  names->names[names->n++] = own_name;
+  return TACIT_OK;
+}
+
+/* Append letters and digits; each run of anything else becomes one '_' between them. */
+static void append_stan(tacit_text_t *name, const char *label) {
+  for (const char *c = label; *c != '\0'; c++) {
+    bool is_plain = is_letter(*c) || is_digit(*c);
+    if (is_plain) {
+      tacit_text_append(name, c, 1);
+    } else if (!name->failed && name->data[name->length - 1] != '_') {
+      tacit_text_append(name, "_", 1);
+    }
+  }
+}
+
+tacit_status_t tacit_names_add_coefficient(tacit_names_t *names, const char *class_label, const char *label,
+                                           tacit_error_t *err) {
+  tacit_text_t full = {0}, name = {0};
+  tacit_text_append(&name, "b_", 2);
+  if (class_label != NULL) {
+    tacit_text_printf(&full, "[%s] ", class_label);
+    append_stan(&name, class_label);
+    append_stan(&name, ":");
+  }
+  tacit_text_append(&full, label, strlen(label));
+  append_stan(&name, label);
+  tacit_status_t status = TACIT_OK;
+  if (full.failed || name.failed) {
+    status = tacit_error_memory(err);
+  } else {
+    while (name.length > 1 && name.data[name.length - 1] == '_') {
+      name.data[--name.length] = '\0';
+    }
+    status = tacit_names_add(names, full.data, name.data, err);
+  }
+  tacit_text_clear(&full);
+  tacit_text_clear(&name);
+  return status;
+}

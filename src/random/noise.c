@@ -1,0 +1,103 @@
+#include <string.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "base/base_internal.h"
+#include "random/exact_normal.h"
+
+void tacit_noise_refill(tacit_noise_t *noise) {
+  static const unsigned char nonce[crypto_stream_chacha20_NONCEBYTES] = {0};
+  if (crypto_stream_chacha20((unsigned char *)noise->words, sizeof noise->words, nonce, noise->key) != 0) {
+    noise->has_failed = true;
+  }
+  memcpy(noise->key, noise->words, sizeof noise->key);
+  sodium_memzero(noise->words, sizeof noise->key);
+  noise->next = NOISE_KEY_WORDS;
+}
+
+/* A source without its key: the first draw refills it. */
+static tacit_status_t noise_alloc(tacit_noise_t **noise, bool is_secret, tacit_error_t *err) {
+  *noise = tacit_alloc_zero(1, sizeof **noise);
+  if (*noise == NULL) {
+    return tacit_error_memory(err);
+  }
+  (*noise)->next = NOISE_WORDS;
+  (*noise)->owner = getpid();
+  (*noise)->is_secret = is_secret;
+  return TACIT_OK;
+}
+
+static tacit_status_t finish(tacit_noise_t **noise, tacit_status_t status) {
+  if (status != TACIT_OK) {
+    tacit_noise_free(*noise);
+    *noise = NULL;
+  }
+  return status;
+}
+
+tacit_status_t tacit_noise_new(tacit_noise_t **noise, tacit_error_t *err) {
+  tacit_status_t status = noise_alloc(noise, true, err);
+  if (status == TACIT_OK) {
+    status = tacit_key_from_system((*noise)->key, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_key_init(err);
+  }
+  return finish(noise, status);
+}
+
+tacit_status_t tacit_noise_new_seeded_not_private(tacit_noise_t **noise, uint64_t seed, tacit_error_t *err) {
+  tacit_status_t status = noise_alloc(noise, false, err);
+  if (status == TACIT_OK) {
+    status = tacit_key_init(err);
+  }
+  if (status == TACIT_OK) {
+    tacit_key_from_seed((*noise)->key, "tacit noise, not private", seed);
+  }
+  return finish(noise, status);
+}
+
+void tacit_noise_free(tacit_noise_t *noise) {
+  if (noise != NULL) {
+    sodium_memzero(noise, sizeof *noise);
+    tacit_free(noise);
+  }
+}
+
+bool tacit_noise_is_secret(const tacit_noise_t *noise) {
+  return noise->is_secret;
+}
+
+static tacit_status_t check(const tacit_noise_t *noise, double sd, tacit_error_t *err) {
+  if (!(sd >= 0x1p-20 && sd <= 0x1p52)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sd",
+                           "the standard deviation of rounded Gaussian noise must be a number from 2^-20 to 2^52, in "
+                           "units of the integer grid: choose a finer or coarser grid");
+  }
+  if (noise->owner != getpid()) {
+    return tacit_error_set(err, TACIT_ERR_NOISE, NULL,
+                           "this noise source was opened before a fork, and would repeat the noise of the parent "
+                           "process: open a new source in the child");
+  }
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_noise_rounded_gaussian(tacit_noise_t *noise, double sd, size_t n, int64_t *out,
+                                            tacit_error_t *err) {
+  tacit_status_t status = check(noise, sd, err);
+  if (status == TACIT_OK) {
+    exact_scale_t scale = exact_scale(sd);
+    for (size_t i = 0; i < n && !noise->has_failed; i++) {
+      out[i] = exact_rounded_normal(noise, scale, 64);
+    }
+    if (noise->has_failed) {
+      status = tacit_error_set(err, TACIT_ERR_NOISE, NULL,
+                               "the noise source failed and draws nothing more: open a new one");
+    }
+  }
+  if (status != TACIT_OK && n > 0) {
+    sodium_memzero(out, n * sizeof *out);
+  }
+  return status;
+}

@@ -1,0 +1,53 @@
+/*
+ * The generator of privacy noise: ChaCha20 with fast key erasure. Each refill replaces the key by the first
+ * 32 bytes of the stream that the key produced, and every word is wiped as it is handed out, so that neither
+ * this object nor a copy of its memory tells which noise was drawn before.
+ */
+#ifndef TACIT_NOISE_INTERNAL_H
+#define TACIT_NOISE_INTERNAL_H
+
+#include <sys/types.h>
+
+#include "random/key.h"
+#include "tacit/random.h"
+
+enum {
+  NOISE_KEY_WORDS = TACIT_KEY_BYTES / 8,
+  NOISE_WORDS = NOISE_KEY_WORDS + 2048 /* a refill: the next key, then 16 KiB to draw from */
+};
+
+struct tacit_noise {
+  uint64_t words[NOISE_WORDS];
+  size_t next; /* words before this one are wiped */
+  uint64_t coins;
+  unsigned n_coins;
+  unsigned char key[TACIT_KEY_BYTES];
+  pid_t owner; /* a forked child holds the same key, and would repeat its parent's noise */
+  bool is_secret;
+  bool has_failed; /* for good: whatever fails once draws nothing more */
+};
+
+/* Replace the key and fill the words; sets has_failed if the stream cannot be had. */
+void tacit_noise_refill(tacit_noise_t *noise);
+
+static inline uint64_t tacit_noise_word(tacit_noise_t *noise) {
+  if (__builtin_expect(noise->next == NOISE_WORDS, 0)) {
+    tacit_noise_refill(noise);
+  }
+  uint64_t word = noise->words[noise->next];
+  noise->words[noise->next++] = 0;
+  return tacit_stream_word(word);
+}
+
+static inline uint64_t tacit_noise_coin(tacit_noise_t *noise) {
+  if (noise->n_coins == 0) {
+    noise->coins = tacit_noise_word(noise);
+    noise->n_coins = 64;
+  }
+  uint64_t coin = noise->coins & 1;
+  noise->coins >>= 1;
+  noise->n_coins--;
+  return coin;
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* The small machine-readable files: summary.csv, privacy.json, run.yaml. */
+#include <math.h>
+#include <string.h>
+
+#include "report/report_internal.h"
+
+/* ---- summary.csv ---- */
+
+/* R and pandas both read NaN and Inf. */
+static void csv_number(tacit_text_t *text, double x) {
+  if (isfinite(x)) {
+    tacit_text_number(text, x, 17);
+  } else {
+    tacit_text_printf(text, isnan(x) ? "NaN" : x > 0 ? "Inf" : "-Inf");
+  }
+}
+
+void tacit_report_summary_csv(const tacit_report_t *report, const tacit_summary_t *summaries,
+                              tacit_text_t *text) {
+  tacit_text_printf(text, "name,mean,mcse_mean,sd,q5,q50,q95,ess_bulk,ess_tail,rhat\n");
+  for (size_t j = 0; j < report->draws->n_reported; j++) {
+    const tacit_summary_t *s = &summaries[j];
+    const double values[] = {s->mean, s->mcse_mean, s->sd,       s->q5,  s->q50,
+                             s->q95,  s->ess_bulk,  s->ess_tail, s->rhat};
+    tacit_text_printf(text, "%s", report->names[j]);
+    for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
+      tacit_text_append(text, ",", 1);
+      csv_number(text, values[k]);
+    }
+    tacit_text_append(text, "\n", 1);
+  }
+}
+
+/* ---- privacy.json ---- */
+
+static void json_key(tacit_text_t *text, const char *key) {
+  tacit_text_printf(text, "%s\n  \"%s\": ", text->length > 1 ? "," : "", key);
+}
+
+static void json_text(tacit_text_t *text, const char *key, const char *value) {
+  json_key(text, key);
+  tacit_text_json_string(text, value);
+}
+
+static void json_number(tacit_text_t *text, const char *key, double value) {
+  json_key(text, key);
+  tacit_text_json_number(text, value);
+}
+
+static void json_bool(tacit_text_t *text, const char *key, bool value) {
+  json_key(text, key);
+  tacit_text_printf(text, value ? "true" : "false");
+}
+
+static void json_events(const tacit_report_t *report, tacit_text_t *text) {
+  json_key(text, "events");
+  size_t n = 0;
+  const tacit_event_t *events = report->is_private ? tacit_budget_events(report->budget, &n) : NULL;
+  tacit_text_append(text, "[", 1);
+  for (size_t i = 0; i < n; i++) {
+    tacit_text_printf(text, "%s\n    {\"mechanism\": \"gaussian\", \"noise_multiplier\": ", i > 0 ? "," : "");
+    tacit_text_json_number(text, events[i].noise_multiplier);
+    tacit_text_printf(text, ", \"count\": %llu, \"label\": ", (unsigned long long)events[i].count);
+    tacit_text_json_string(text, events[i].label);
+    tacit_text_append(text, "}", 1);
+  }
+  tacit_text_printf(text, n > 0 ? "\n  ]" : "]");
+}
+
+static void json_assumptions(const tacit_report_t *report, tacit_text_t *text) {
+  json_key(text, "assumptions");
+  tacit_text_append(text, "[", 1);
+  bool is_first = true;
+  if (!report->is_private) {
+    tacit_text_t reason = {0};
+    tacit_text_printf(&reason, "NOT PRIVATE: %s", report->not_private_reason);
+    tacit_text_printf(text, "\n    ");
+    tacit_text_json_string(text, reason.failed ? "" : reason.data);
+    text->failed = text->failed || reason.failed;
+    tacit_text_clear(&reason);
+    is_first = false;
+  }
+  for (size_t i = 0; i < report->n_assumptions; i++) {
+    tacit_text_printf(text, is_first ? "\n    " : ",\n    ");
+    tacit_text_json_string(text, report->assumptions[i]);
+    is_first = false;
+  }
+  tacit_text_printf(text, is_first ? "]" : "\n  ]");
+}
+
+void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text) {
+  bool is_private = report->is_private;
+  tacit_guarantee_t spent = {.epsilon = NAN, .delta = NAN};
+  double budget_epsilon = NAN, delta = NAN;
+  if (is_private) {
+    spent = tacit_budget_spent(report->budget);
+    budget_epsilon = tacit_budget_epsilon(report->budget);
+    delta = tacit_budget_delta(report->budget);
+  }
+  tacit_text_append(text, "{", 1);
+  json_bool(text, "private", is_private);
+  json_number(text, "epsilon", spent.epsilon);
+  json_number(text, "delta", delta);
+  json_key(text, "relation");
+  if (is_private) {
+    tacit_text_json_string(text, tacit_relation_string(tacit_budget_relation(report->budget)));
+  } else {
+    tacit_text_printf(text, "null");
+  }
+  json_text(text, "unit", report->unit);
+  json_key(text, "accountant");
+  if (is_private && spent.method != NULL) {
+    tacit_text_json_string(text, spent.method);
+  } else {
+    tacit_text_printf(text, "null");
+  }
+  json_events(report, text);
+  json_text(text, "version", tacit_version());
+  json_text(text, "method", report->method);
+  json_bool(text, "exact", report->is_exact);
+  json_text(text, "end", report->end);
+  json_assumptions(report, text);
+  json_text(text, "delta_meaning", report->delta_meaning);
+  json_number(text, "epsilon_budget", budget_epsilon);
+  json_number(text, "delta_budget", delta);
+  json_key(text, "max_rows");
+  tacit_text_printf(text, "%zu\n}\n", report->max_rows);
+}
+
+/* ---- run.yaml ---- */
+
+static bool is_listed_before(const tacit_report_t *report, size_t i) {
+  for (size_t k = 0; k < i; k++) {
+    if (strcmp(report->settings[k].name, report->settings[i].name) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static size_t count_of_name(const tacit_report_t *report, const char *name) {
+  size_t n = 0;
+  for (size_t k = 0; k < report->n_settings; k++) {
+    n += strcmp(report->settings[k].name, name) == 0;
+  }
+  return n;
+}
+
+/* An option that was given several times becomes a list. */
+static void yaml_list(const tacit_report_t *report, const char *name, tacit_text_t *text) {
+  bool is_first = true;
+  for (size_t k = 0; k < report->n_settings; k++) {
+    if (strcmp(report->settings[k].name, name) == 0) {
+      tacit_text_printf(text, is_first ? "[" : ", ");
+      tacit_text_yaml_string(text, report->settings[k].value);
+      is_first = false;
+    }
+  }
+  tacit_text_append(text, "]", 1);
+}
+
+static void yaml_extra(const tacit_report_t *report, const char *name, const char *value, tacit_text_t *text) {
+  if (count_of_name(report, name) == 0 && value[0] != '\0') {
+    tacit_text_printf(text, "%s: ", name);
+    tacit_text_yaml_scalar(text, value);
+    tacit_text_append(text, "\n", 1);
+  }
+}
+
+void tacit_report_run_yaml(const tacit_report_t *report, tacit_text_t *text) {
+  tacit_text_printf(text, "# Settings of this run; all of them are public.%s\n",
+                    report->is_private ? "" : " The run was NOT PRIVATE.");
+  yaml_extra(report, "tacit-version", tacit_version(), text);
+  yaml_extra(report, "formula", report->formula, text);
+  yaml_extra(report, "family", report->family, text);
+  yaml_extra(report, "method", report->method, text);
+  for (size_t i = 0; i < report->n_settings; i++) {
+    const tacit_report_setting_t *setting = &report->settings[i];
+    if (is_listed_before(report, i)) {
+      continue;
+    }
+    tacit_text_yaml_scalar(text, setting->name);
+    tacit_text_append(text, ": ", 2);
+    if (count_of_name(report, setting->name) > 1) {
+      yaml_list(report, setting->name, text);
+    } else {
+      tacit_text_yaml_scalar(text, setting->value);
+    }
+    tacit_text_printf(text, setting->is_default ? "  # default\n" : "\n");
+  }
+}

@@ -1,0 +1,29 @@
+/* One Stan CSV file under reading. Not installed. */
+#ifndef TACIT_REPORT_READ_INTERNAL_H
+#define TACIT_REPORT_READ_INTERNAL_H
+
+#include "report/report_internal.h"
+
+typedef struct tacit_csv {
+  const char *path; /* borrowed */
+  char *bytes;
+  size_t n_bytes;
+  size_t names_line;             /* line of the column names, from 1 */
+  size_t rows_offset, rows_line; /* what follows it */
+  size_t n_columns, n_internal;  /* n_internal: those ending in __, which come first */
+  size_t n_names;                /* n_columns - n_internal */
+  char **names, **labels;        /* shape (n_names) */
+  size_t n_skipped, n_kept;      /* rows of warm-up and of draws */
+  int accept_stat, step_size, n_leapfrog; /* column or -1 */
+} tacit_csv_t;
+
+/*
+ * Read the file, its header and its column names, count its rows and compare with the header. Clear after
+ * failure too.
+ */
+tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, tacit_error_t *err);
+/* Parse the draws into chain `chain`, shape (csv->n_kept, csv->n_names). */
+tacit_status_t tacit_csv_draws(tacit_csv_t *csv, tacit_draws_t *draws, size_t chain, tacit_error_t *err);
+void tacit_csv_clear(tacit_csv_t *csv);
+
+#endif

@@ -1,0 +1,104 @@
+/* Parts of a report, each written by one file here. Not installed. */
+#ifndef TACIT_REPORT_INTERNAL_H
+#define TACIT_REPORT_INTERNAL_H
+
+#include "base/base_internal.h"
+#include "tacit/report.h"
+
+/* ---- numbers: a point as decimal separator whatever the locale ---- */
+
+/* %.*g, digits <= 17; "nan", "inf", "-inf". */
+void tacit_text_number(tacit_text_t *text, double x, int digits);
+/* %.*f without a sign before zero; "NA", "Inf", "-Inf". */
+void tacit_text_fixed(tacit_text_t *text, double x, int decimals);
+/* %.*g of the least number with so many digits that is >= x: for bounds that are promised. x finite >= 0. */
+void tacit_text_number_up(tacit_text_t *text, double x, int digits);
+/* x with about three significant digits of its spread `sd`: the digits that mean something. */
+void tacit_text_estimate(tacit_text_t *text, double x, double sd);
+/* x with so many significant digits, without an exponent where that is readable; "NA" as above. */
+void tacit_text_significant(tacit_text_t *text, double x, int digits);
+
+/* ---- texts in the quoting of each format; invalid UTF-8 becomes U+FFFD ---- */
+
+/* Code point at s (not at the end of the string) and its length in bytes; U+FFFD and 1 if invalid. */
+size_t tacit_utf8_decode(const char *s, uint32_t *code);
+/* Columns that the text takes on a terminal. */
+size_t tacit_utf8_width(const char *s);
+void tacit_text_utf8(tacit_text_t *text, uint32_t code);
+void tacit_text_json_string(tacit_text_t *text, const char *s);
+void tacit_text_json_number(tacit_text_t *text, double x); /* null unless finite */
+void tacit_text_html(tacit_text_t *text, const char *s);
+void tacit_text_yaml_scalar(tacit_text_t *text, const char *s);
+void tacit_text_yaml_string(tacit_text_t *text, const char *s); /* always quoted */
+/* One line, no control characters: for sentences that hold a user's words. */
+void tacit_text_plain(tacit_text_t *text, const char *s);
+/*
+ * A value of a Stan CSV header: readers take the keys flat and look for words anywhere in a comment, so
+ * '=', '%', control characters and the first letter of such words are percent-encoded.
+ */
+void tacit_text_header_value(tacit_text_t *text, const char *s);
+/* Undo it in place. */
+void tacit_header_value_decode(char *s);
+
+/* ---- the directory ---- */
+
+/* A directory under construction. Legal to abandon at any time after begin. */
+typedef struct tacit_directory {
+  tacit_text_t path, temporary, file;
+  int fd; /* of the file being written, or -1 */
+} tacit_directory_t;
+
+tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, tacit_error_t *err);
+tacit_status_t tacit_directory_open(tacit_directory_t *dir, const char *name, tacit_error_t *err);
+/* Write what the text holds and empty it. */
+tacit_status_t tacit_directory_put(tacit_directory_t *dir, tacit_text_t *text, tacit_error_t *err);
+/* Sync and close the open file. */
+tacit_status_t tacit_directory_close(tacit_directory_t *dir, tacit_error_t *err);
+/* Sync the directory and give it its name. */
+tacit_status_t tacit_directory_commit(tacit_directory_t *dir, tacit_error_t *err);
+/* Remove what is not committed and free. */
+void tacit_directory_clear(tacit_directory_t *dir);
+
+/* ---- the parts ---- */
+
+/* Value of a flag among the settings, whether typed with dashes or underscores. */
+bool tacit_report_has_flag(const tacit_report_t *report, const char *name);
+
+tacit_status_t tacit_report_write_chain(const tacit_report_t *report, size_t chain, tacit_directory_t *dir,
+                                        tacit_error_t *err);
+void tacit_report_summary_csv(const tacit_report_t *report, const tacit_summary_t *summaries,
+                              tacit_text_t *text);
+void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text);
+void tacit_report_run_yaml(const tacit_report_t *report, tacit_text_t *text);
+void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text);
+
+/*
+ * The statement in lines: "# heading", "- item", else a paragraph; the headline comes first. Rendered as
+ * plain text and as HTML.
+ */
+void tacit_statement_lines(const tacit_report_t *report, tacit_text_t *lines);
+void tacit_statement_text(const char *lines, tacit_text_t *text);
+void tacit_statement_html(const char *lines, tacit_text_t *text);
+
+/* ---- figures of the page ---- */
+
+/* Numbers of an axis: multiples of step from first to last. */
+typedef struct tacit_axis {
+  double low, high; /* the data's range, widened if empty */
+  double first, step;
+  int n_ticks;
+  int decimals; /* of a label; -1: labels need an exponent */
+} tacit_axis_t;
+
+tacit_axis_t tacit_axis_make(double low, double high, int target);
+double tacit_axis_tick(const tacit_axis_t *axis, int i);
+void tacit_axis_label(tacit_text_t *text, const tacit_axis_t *axis, int i);
+/* A label cut to so many columns, an ellipsis in place of the rest, escaped. */
+void tacit_text_html_cut(tacit_text_t *text, const char *s, size_t max_width);
+
+void tacit_figure_intervals(const tacit_report_t *report, const tacit_summary_t *summaries,
+                            tacit_text_t *text);
+void tacit_figure_trace(const tacit_report_t *report, size_t j, tacit_text_t *text);
+const char *tacit_figure_colour(size_t chain);
+
+#endif

@@ -1,0 +1,173 @@
+/* The privacy statement in words that a privacy officer can check. */
+#include <math.h>
+#include <string.h>
+
+#include "report/report_internal.h"
+
+enum { EPSILON_DIGITS = 5 };
+
+static void line(tacit_text_t *text, const char *marked) {
+  tacit_text_printf(text, "%s\n", marked);
+}
+
+static bool is_row(const tacit_report_t *report) {
+  return strcmp(report->unit, "row") == 0;
+}
+
+/* "one row" or "all rows of one value of column "patient" (at most 5)". */
+static void one_unit(const tacit_report_t *report, tacit_text_t *text) {
+  if (is_row(report)) {
+    tacit_text_printf(text, "one row");
+    return;
+  }
+  tacit_text_printf(text, "all rows that share one value of the column \"");
+  tacit_text_plain(text, report->unit);
+  tacit_text_printf(text, "\" (at most %zu rows)", report->max_rows);
+}
+
+static void who_is_protected(const tacit_report_t *report, tacit_text_t *text) {
+  line(text, "# Who is protected");
+  tacit_text_printf(text, "The unit of protection is ");
+  one_unit(report, text);
+  tacit_text_printf(text, " of the data set \"");
+  tacit_text_plain(text, report->data_name);
+  if (tacit_budget_relation(report->budget) == TACIT_RELATION_ADD_REMOVE) {
+    tacit_text_printf(text, "\". Two data sets are neighbours if one becomes the other by adding or removing "
+                            "one unit (relation: add-remove); how many units there are is not published.\n");
+  } else {
+    tacit_text_printf(text, "\". Two data sets are neighbours if one becomes the other by replacing one unit "
+                            "(relation: substitute); how many units there are is public.\n");
+  }
+}
+
+static void what_is_promised(const tacit_report_t *report, double epsilon, tacit_text_t *text) {
+  line(text, "# What is promised");
+  tacit_text_printf(text, "(epsilon, delta)-differential privacy: for any two neighbouring data sets A and B and any "
+                          "set S of results, Pr[result from A is in S] <= exp(epsilon) Pr[result from B is in S] + "
+                          "delta, with epsilon = ");
+  tacit_text_number_up(text, epsilon, EPSILON_DIGITS);
+  tacit_text_printf(text, " and delta = ");
+  tacit_text_number_up(text, tacit_budget_delta(report->budget), EPSILON_DIGITS);
+  double factor = exp(epsilon);
+  if (isfinite(factor)) {
+    tacit_text_printf(text, "; exp(epsilon) is ");
+    tacit_text_number_up(text, factor, 3);
+  }
+  tacit_text_printf(text, ". Whoever reads these files, whatever else they know and however they compute, finds them "
+                          "at most that factor (and delta) more likely with a unit's true data than with a "
+                          "neighbour's.\n");
+  if (report->delta_meaning[0] != '\0') {
+    tacit_text_printf(text, "What delta means here, in the words of the schema: ");
+    tacit_text_plain(text, report->delta_meaning);
+    tacit_text_append(text, "\n", 1);
+  } else {
+    line(text, "Delta is the part of the guarantee that may fail: an additive probability, which should stay far "
+               "below one over the number of units.");
+  }
+}
+
+static const char *end_in_words(const char *end) {
+  return strcmp(end, "complete") == 0      ? "The run did all its iterations."
+         : strcmp(end, "budget") == 0      ? "The run ended when the budget refused a further release."
+         : strcmp(end, "interrupted") == 0 ? "The run was interrupted; what it had charged stays charged."
+                                           : "";
+}
+
+static void what_was_spent(const tacit_report_t *report, const tacit_guarantee_t *spent, tacit_text_t *text) {
+  line(text, "# What was spent");
+  tacit_text_printf(text, "epsilon = ");
+  tacit_text_number_up(text, spent->epsilon, EPSILON_DIGITS);
+  tacit_text_printf(text, " of a budget of ");
+  tacit_text_number(text, tacit_budget_epsilon(report->budget), 17);
+  tacit_text_printf(text, ", at delta = ");
+  tacit_text_number(text, tacit_budget_delta(report->budget), 17);
+  tacit_text_printf(text, ". Each release was charged before it was computed and none was refunded. %s The "
+                          "releases:\n", end_in_words(report->end));
+  size_t n;
+  const tacit_event_t *events = tacit_budget_events(report->budget, &n);
+  for (size_t i = 0; i < n; i++) {
+    tacit_text_printf(text, "- %llu of \"", (unsigned long long)events[i].count);
+    tacit_text_plain(text, events[i].label);
+    tacit_text_printf(text, "\" with Gaussian noise of ");
+    tacit_text_number(text, events[i].noise_multiplier, 6);
+    tacit_text_printf(text, " times the sensitivity to one unit\n");
+  }
+  if (n == 0) {
+    line(text, "- none");
+  }
+  tacit_text_printf(text, "Their composition was computed with the accountant \"%s\" and rounded up.\n",
+                    spent->method != NULL ? spent->method : "none");
+}
+
+static void exactness(const tacit_report_t *report, tacit_text_t *text) {
+  line(text, "# How good the draws are");
+  line(text, report->is_exact
+                 ? "The model itself bounds what a unit can contribute, so nothing was clipped, and the method "
+                   "leaves the posterior distribution unchanged: privacy noise makes it slower, not biased. A "
+                   "run is finite all the same: R-hat and the effective sample sizes say how far it got."
+                 : "What a unit contributes was limited to a bound (clipped), or the method is approximate: "
+                   "the draws follow a distribution near the posterior, and nothing here says how near. R-hat "
+                   "and the effective sample sizes speak of that distribution.");
+}
+
+static void assumptions(const tacit_report_t *report, tacit_text_t *text) {
+  line(text, "# What is assumed");
+  line(text, "- The schema (bounds, levels, unit, relation), the model and all settings are public: they were "
+             "given by people and not read off the data.");
+  line(text, "- The curator's machine, its operating system and its source of random numbers can be trusted.");
+  for (size_t i = 0; i < report->n_assumptions; i++) {
+    tacit_text_append(text, "- ", 2);
+    tacit_text_plain(text, report->assumptions[i]);
+    tacit_text_append(text, "\n", 1);
+  }
+}
+
+static void not_promised(tacit_text_t *text) {
+  line(text, "# What is not promised");
+  line(text, "- Other releases from the same records, by this program or any other, are not counted here: the "
+             "costs of all of them add up.");
+  line(text, "- A group of units has weaker protection than one unit: k units have k times the epsilon and a "
+             "larger delta.");
+  line(text, "- What the data say about people in general is what the analysis is for. It can be used to guess at "
+             "somebody, whether or not their record was among the data.");
+  line(text, "- Running time, memory use, and what the program shows the curator alone are not covered.");
+}
+
+static void not_private(const tacit_report_t *report, tacit_text_t *text) {
+  line(text, "# NOT PRIVATE");
+  tacit_text_printf(text, "Reason: ");
+  tacit_text_plain(text, report->not_private_reason);
+  tacit_text_printf(text, ".\nNo guarantee of differential privacy holds for any file of this directory (method ");
+  tacit_text_plain(text, report->method);
+  tacit_text_printf(text, ", data set \"");
+  tacit_text_plain(text, report->data_name);
+  tacit_text_printf(text, "\"). It may reveal the records it was computed from: keep it as you keep the records, or "
+                          "use it for public data only.\n");
+  for (size_t i = 0; i < report->n_assumptions; i++) {
+    tacit_text_append(text, "- ", 2);
+    tacit_text_plain(text, report->assumptions[i]);
+    tacit_text_append(text, "\n", 1);
+  }
+}
+
+void tacit_statement_lines(const tacit_report_t *report, tacit_text_t *text) {
+  if (!report->is_private) {
+    not_private(report, text);
+    return;
+  }
+  tacit_guarantee_t spent = tacit_budget_spent(report->budget);
+  tacit_text_printf(text, "# Private: epsilon = ");
+  tacit_text_number_up(text, spent.epsilon, EPSILON_DIGITS);
+  tacit_text_printf(text, ", delta = ");
+  tacit_text_number_up(text, tacit_budget_delta(report->budget), EPSILON_DIGITS);
+  tacit_text_printf(text, "\nEvery file of this directory was computed from the noisy releases listed below and from "
+                          "public settings (method ");
+  tacit_text_plain(text, report->method);
+  tacit_text_printf(text, "). The records were used for nothing else that left the curator.\n");
+  who_is_protected(report, text);
+  what_is_promised(report, spent.epsilon, text);
+  what_was_spent(report, &spent, text);
+  exactness(report, text);
+  assumptions(report, text);
+  not_promised(text);
+}

@@ -1,0 +1,121 @@
+/* A table for a terminal, and the JSON of the same numbers. */
+#include <math.h>
+#include <string.h>
+
+#include "report/report_internal.h"
+
+enum { N_COLUMNS = 10 };
+
+static const char *const headings[N_COLUMNS] = {"parameter", "mean", "sd",       "5%",       "50%",
+                                                "95%",       "mcse", "ess_bulk", "ess_tail", "rhat"};
+
+static void cell(tacit_text_t *text, const char *label, const tacit_summary_t *s, int column) {
+  text->length = 0;
+  switch (column) {
+    case 0: tacit_text_plain(text, label); break;
+    case 1: tacit_text_estimate(text, s->mean, s->sd); break;
+    case 2: tacit_text_estimate(text, s->sd, s->sd); break;
+    case 3: tacit_text_estimate(text, s->q5, s->sd); break;
+    case 4: tacit_text_estimate(text, s->q50, s->sd); break;
+    case 5: tacit_text_estimate(text, s->q95, s->sd); break;
+    case 6: tacit_text_significant(text, s->mcse_mean, 2); break;
+    case 7: tacit_text_fixed(text, s->ess_bulk, 0); break;
+    case 8: tacit_text_fixed(text, s->ess_tail, 0); break;
+    default: tacit_text_fixed(text, s->rhat, 3); break;
+  }
+}
+
+static void spaces(tacit_text_t *text, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    tacit_text_append(text, " ", 1);
+  }
+}
+
+/* The first column is flush left, the numbers flush right. */
+static void padded(tacit_text_t *text, const char *content, size_t width, int column) {
+  size_t pad = width - tacit_utf8_width(content);
+  if (column > 0) {
+    spaces(text, 2 + pad);
+  }
+  tacit_text_append(text, content, strlen(content));
+  if (column == 0) {
+    spaces(text, pad);
+  }
+}
+
+tacit_status_t tacit_report_table(const char *const *labels, const tacit_summary_t *summaries, size_t n,
+                                  char **out, tacit_error_t *err) {
+  *out = NULL;
+  tacit_text_t text = {0}, content = {0};
+  size_t widths[N_COLUMNS];
+  tacit_text_append(&content, "", 0); /* so that an empty label has a text */
+  for (int c = 0; c < N_COLUMNS; c++) {
+    widths[c] = strlen(headings[c]);
+    for (size_t j = 0; j < n && !content.failed; j++) {
+      cell(&content, labels[j], &summaries[j], c);
+      size_t width = content.length > 0 && !content.failed ? tacit_utf8_width(content.data) : 0;
+      widths[c] = width > widths[c] ? width : widths[c];
+    }
+  }
+  for (int c = 0; c < N_COLUMNS; c++) {
+    padded(&text, headings[c], widths[c], c);
+  }
+  tacit_text_append(&text, "\n", 1);
+  for (size_t j = 0; j < n && !content.failed; j++) {
+    for (int c = 0; c < N_COLUMNS; c++) {
+      cell(&content, labels[j], &summaries[j], c);
+      if (!content.failed) {
+        padded(&text, content.length > 0 ? content.data : "", widths[c], c);
+      }
+    }
+    tacit_text_append(&text, "\n", 1);
+  }
+  bool has_failed = text.failed || content.failed;
+  tacit_text_clear(&content);
+  if (has_failed) {
+    tacit_text_clear(&text);
+    return tacit_error_memory(err);
+  }
+  *out = text.data;
+  return TACIT_OK;
+}
+
+static void json_parameter(tacit_text_t *text, const char *label, const tacit_summary_t *s) {
+  const struct {
+    const char *key;
+    double value;
+  } fields[] = {{"mean", s->mean},          {"sd", s->sd},         {"q5", s->q5},
+                {"q50", s->q50},            {"q95", s->q95},       {"mcse_mean", s->mcse_mean},
+                {"ess_bulk", s->ess_bulk},  {"ess_tail", s->ess_tail}, {"rhat", s->rhat}};
+  tacit_text_printf(text, "    {\"name\": ");
+  tacit_text_json_string(text, label);
+  for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++) {
+    tacit_text_printf(text, ", \"%s\": ", fields[k].key);
+    tacit_text_json_number(text, fields[k].value);
+  }
+  tacit_text_append(text, "}", 1);
+}
+
+tacit_status_t tacit_report_summary_json(const tacit_report_read_t *read, char **out, tacit_error_t *err) {
+  *out = NULL;
+  tacit_text_t text = {0};
+  tacit_status_t status = TACIT_OK;
+  tacit_text_printf(&text, "{\n  \"private\": %s,\n  \"n_chains\": %zu,\n  \"n_draws\": %zu,\n  \"parameters\": [",
+                    read->is_private ? "true" : "false", read->draws.n_chains, tacit_draws_n_kept(&read->draws));
+  for (size_t j = 0; j < read->draws.n_reported && status == TACIT_OK; j++) {
+    tacit_summary_t summary;
+    status = tacit_draws_summarise(&read->draws, j, &summary, err);
+    tacit_text_printf(&text, j > 0 ? ",\n" : "\n");
+    json_parameter(&text, read->labels[j], &summary);
+  }
+  tacit_text_printf(&text, read->draws.n_reported > 0 ? "\n  ]\n}\n" : "]\n}\n");
+  if (status == TACIT_OK && text.failed) {
+    status = tacit_error_memory(err);
+  }
+  if (status != TACIT_OK) {
+    tacit_text_clear(&text);
+    return status;
+  }
+  *out = text.data;
+  return TACIT_OK;
+}
