@@ -136,8 +136,8 @@ static void test_two_system_sources_never_repeat(void **state) {
 
 static void test_refused_sd_leaves_zeros(void **state) {
   (void)state;
-  const double refused[] = {0,         -0.0,     -1,       NAN,           INFINITY, -INFINITY, 0x1p-1074, nextafter(0x1p-20, 0),
-                            1e300, 0x1p53, -0x1p52, nextafter(0x1p52, INFINITY)};
+  const double refused[] = {0,         -0.0,  -1,     NAN,     INFINITY,              -INFINITY,
+                            0x1p-1074, 1e300, 0x1p53, -0x1p52, nextafter(0x1p-20, 0), nextafter(0x1p52, INFINITY)};
   tacit_noise_t *noise = seeded(5);
   for (size_t j = 0; j < sizeof refused / sizeof refused[0]; j++) {
     int64_t draws[7];

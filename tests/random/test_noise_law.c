@@ -1,7 +1,7 @@
 /*
  * The law of the rounded Gaussian, on seeded draws. Errors planted to see that these tests catch them: a standard
- * deviation off by 0.3 %, a wrong entry of the table of integer parts, a wrong probability of a step in Algorithm B,
- * truncation instead of rounding, a biased sign, a tail cut at 4 sd.
+ * deviation off by 0.3 %, a geometric integer part (steps N2 left out), a wrong probability of a step in Algorithm B,
+ * truncation instead of rounding, a sign with probability 0.501, a tail cut at 4 sd.
  */
 #include <string.h>
 
@@ -81,7 +81,7 @@ static void rounded_moments(double sd, double *m2, double *m4) {
 
 static void test_mean_variance_and_sign_match_the_rounded_law(void **state) {
   const sample_t *sample = *state;
-  double n = (double)sample->n;
+  double n = (double)sample->n, all_positive = 0, all_nonzero = 0;
   for (size_t s = 0; s < N_SDS; s++) {
     double m2, m4, sum = 0, squares = 0, positive = 0, negative = 0;
     rounded_moments(sds[s], &m2, &m4);
@@ -95,7 +95,10 @@ static void test_mean_variance_and_sign_match_the_rounded_law(void **state) {
     assert_probable(normal_p(sum / sqrt(n * m2)), "mean, sd %g", sds[s]);
     assert_probable(normal_p((squares - n * m2) / sqrt(n * (m4 - m2 * m2))), "variance, sd %g", sds[s]);
     assert_probable(normal_p(binomial_z(positive, positive + negative, 0.5)), "sign, sd %g", sds[s]);
+    all_positive += positive;
+    all_nonzero += positive + negative;
   }
+  assert_probable(normal_p(binomial_z(all_positive, all_nonzero, 0.5)), "sign, all sd");
 }
 
 static void test_consecutive_draws_are_uncorrelated(void **state) {

@@ -1,6 +1,6 @@
 /*
  * The generator of the sampler's own moves. Errors planted to see that these tests catch them: one wrong edge of the
- * ziggurat, wedges always accepted, the tail cut off, a biased integer.
+ * ziggurat, wedges always accepted, the tail without its rejection, a uniform of 53 bits, a biased integer.
  */
 #include <string.h>
 
@@ -78,6 +78,20 @@ static void test_key_and_stream_repeat_and_others_differ(void **state) {
   assert_memory_not_equal(key, other, sizeof key);
 }
 
+/* Odd multiples of 2^-53: exact doubles, symmetric about 1/2, and never 0 or 1. */
+static void test_uniforms_are_the_middles_of_equal_cells(void **state) {
+  (void)state;
+  tacit_rng_t *rng = rng_of_seed(104, 0), *bits = rng_of_seed(104, 0);
+  for (int i = 0; i < 100000; i++) {
+    double u = tacit_rng_uniform(rng), scaled = u * 0x1p53;
+    assert_true(u > 0 && u < 1);
+    assert_true(fmod(scaled, 2) == 1);
+    assert_true((uint64_t)scaled >> 1 == tacit_rng_bits(bits) >> 12);
+  }
+  tacit_rng_free(rng);
+  tacit_rng_free(bits);
+}
+
 static double cdf_uniform(double x, double unused) {
   (void)unused;
   return x;
@@ -132,12 +146,17 @@ static void test_tails_have_the_right_mass_and_shape(void **state) {
   double *normal = malloc(capacity * sizeof *normal), *exponential = malloc(capacity * sizeof *exponential);
   assert_true(normal != NULL && exponential != NULL);
   double start_normal = 3, start_exponential = 6, squares = 0, fourths = 0, negative = 0;
+  const double far[] = {4, 4.5, 5, 5.5};
+  double n_far[4] = {0};
   tacit_rng_t *rng = rng_of_seed(101, 0);
   for (size_t i = 0; i < n; i++) {
     double z = tacit_rng_normal(rng), e = tacit_rng_exponential(rng);
     squares += z * z;
     fourths += z * z * z * z;
     negative += z < 0;
+    for (size_t j = 0; j < 4 && fabs(z) > far[j]; j++) {
+      n_far[j]++;
+    }
     if (fabs(z) > start_normal && n_normal < capacity) {
       normal[n_normal++] = fabs(z);
     }
@@ -151,6 +170,9 @@ static void test_tails_have_the_right_mass_and_shape(void **state) {
   assert_probable(normal_p(binomial_z(negative, count, 0.5)), "sign");
   assert_probable(normal_p(binomial_z((double)n_normal, count, erfc(start_normal / sqrt(2)))), "normal tail");
   assert_probable(normal_p(binomial_z((double)n_exponential, count, exp(-start_exponential))), "exponential tail");
+  for (size_t j = 0; j < 4; j++) {
+    assert_probable(poisson_p(n_far[j], count * erfc(far[j] / sqrt(2))), "beyond %g", far[j]);
+  }
   assert_probable(kolmogorov_p(normal, n_normal, cdf_normal_beyond, start_normal), "normal tail");
   assert_probable(kolmogorov_p(exponential, n_exponential, cdf_exponential_beyond, start_exponential),
                   "exponential tail");
@@ -255,6 +277,7 @@ int main(void) {
       cmocka_unit_test(test_bits_match_chacha20_test_vectors),
       cmocka_unit_test(test_bits_continue_the_key_stream_across_refills),
       cmocka_unit_test(test_key_and_stream_repeat_and_others_differ),
+      cmocka_unit_test(test_uniforms_are_the_middles_of_equal_cells),
       cmocka_unit_test(test_variates_pass_kolmogorov_smirnov),
       cmocka_unit_test(test_tails_have_the_right_mass_and_shape),
       cmocka_unit_test(test_normal_has_exact_probabilities_between_ziggurat_edges),
