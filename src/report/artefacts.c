@@ -9,7 +9,7 @@
 /* R and pandas both read NaN and Inf. */
 static void csv_number(tacit_text_t *text, double x) {
   if (isfinite(x)) {
-    tacit_text_number(text, x, 17);
+    tacit_text_shortest(text, x);
   } else {
     tacit_text_printf(text, isnan(x) ? "NaN" : x > 0 ? "Inf" : "-Inf");
   }

@@ -31,7 +31,9 @@ void tacit_text_header_value(tacit_text_t *text, const char *s) {
 }
 
 static int hex_digit(char c) {
-  return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  static const char digits[] = "0123456789ABCDEF";
+  const char *found = c != '\0' ? strchr(digits, c) : NULL;
+  return found != NULL ? (int)(found - digits) : -1;
 }
 
 void tacit_header_value_decode(char *s) {

@@ -50,6 +50,15 @@ void tacit_text_fixed(tacit_text_t *text, double x, int decimals) {
   append_pointed(text, is_zero && buffer[0] == '-' ? buffer + 1 : buffer);
 }
 
+void tacit_text_shortest(tacit_text_t *text, double x) {
+  char buffer[MAX_NUMBER];
+  int digits = 15;
+  do {
+    snprintf(buffer, sizeof buffer, "%.*g", digits, x);
+  } while (digits++ < 17 && strtod(buffer, NULL) != x); /* equal exactly: that is what is asked */
+  tacit_text_number(text, x, digits - 1);
+}
+
 void tacit_text_number_up(tacit_text_t *text, double x, int digits) {
   char buffer[MAX_NUMBER];
   double candidate = x;

@@ -32,7 +32,8 @@ static const char style[] =
     "svg text{fill:#1b1f24}.grid{stroke:#e3e7eb;fill:none}.zero{stroke:#8a949f;stroke-dasharray:4 3}\n"
     ".interval{stroke:#0072b2;stroke-width:3;stroke-linecap:round}circle{fill:#0072b2;stroke:#fff;stroke-width:1.5}\n"
     "polyline{fill:none;stroke-width:.8;stroke-opacity:.8}.histogram{fill:#aebccb}\n"
-    ".key span{display:inline-block;width:1.4rem;height:.2rem;vertical-align:middle;margin:0 .35rem 0 .9rem}\n"
+    ".key span{display:inline-block;width:1.4rem;height:.2rem;vertical-align:middle;margin:0 .35rem 0 .9rem}"
+    ".key span:first-child{margin-left:0}\n"
     "footer{margin:3rem 0 1rem;color:#4a535e;font-size:.85rem}\n"
     "@media print{body{margin:0;max-width:none}svg,tr{break-inside:avoid}}\n";
 
@@ -74,7 +75,7 @@ static void banner(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_printf(text, ", &delta; = ");
   tacit_text_number_up(text, tacit_budget_delta(report->budget), 5);
   tacit_text_printf(text, "</strong>Of a budget of &epsilon; = ");
-  tacit_text_number(text, tacit_budget_epsilon(report->budget), 17);
+  tacit_text_shortest(text, tacit_budget_epsilon(report->budget));
   tacit_text_printf(text, "; relation %s, unit ", tacit_relation_string(tacit_budget_relation(report->budget)));
   tacit_text_html(text, report->unit);
   tacit_text_printf(text, ". The <a href=\"#privacy\">statement</a> says what that means.</div>\n");
@@ -93,9 +94,9 @@ static void convergence(const tacit_report_t *report, const tacit_summary_t *sum
     n_ess += !(summaries[j].ess_bulk >= enough && summaries[j].ess_tail >= enough);
   }
   if (n_rhat > 0) {
-    tacit_text_printf(text, "<p class=\"note\"><strong>The chains have not converged.</strong> R-hat is above 1.01, or "
+    tacit_text_printf(text, "<p class=\"note\"><strong>The chains do not agree yet.</strong> R-hat is above 1.01, or "
                             "undefined, for %zu of %zu quantities: run longer, or spend a larger budget, before "
-                            "using these numbers.</p>\n", n_rhat, n);
+                            "relying on these numbers.</p>\n", n_rhat, n);
   } else if (n_ess > 0) {
     tacit_text_printf(text, "<p class=\"note\">The effective sample size is below %d a chain for %zu of %zu "
                             "quantities: estimates, above all of the tails, are rough.</p>\n",

@@ -86,7 +86,7 @@ void tacit_text_json_string(tacit_text_t *text, const char *s) {
 
 void tacit_text_json_number(tacit_text_t *text, double x) {
   if (isfinite(x)) {
-    tacit_text_number(text, x, 17);
+    tacit_text_shortest(text, x);
   } else {
     tacit_text_append(text, "null", 4);
   }

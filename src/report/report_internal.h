@@ -9,6 +9,8 @@
 
 /* %.*g, digits <= 17; "nan", "inf", "-inf". */
 void tacit_text_number(tacit_text_t *text, double x, int digits);
+/* The fewest of 15, 16 or 17 digits that read back as x. */
+void tacit_text_shortest(tacit_text_t *text, double x);
 /* %.*f without a sign before zero; "NA", "Inf", "-Inf". */
 void tacit_text_fixed(tacit_text_t *text, double x, int decimals);
 /* %.*g of the least number with so many digits that is >= x: for bounds that are promised. x finite >= 0. */

@@ -67,7 +67,7 @@ static void stan_header(const tacit_report_t *report, const rows_t *rows, size_t
                     "#         stepsize = ",
                     rows->n_kept * report->thin, rows->n_warmup, rows->has_warmup ? 1 : 0, report->thin,
                     (int)MAX_DEPTH, metric_name(report));
-  tacit_text_number(text, report->step_size, DIGITS);
+  tacit_text_shortest(text, report->step_size);
   tacit_text_printf(text,
                     "\n"
                     "#     num_chains = %zu\n"
@@ -85,7 +85,7 @@ static void own_value(tacit_text_t *text, const char *key, const char *value) {
 
 static void own_number(tacit_text_t *text, const char *key, double value) {
   tacit_text_printf(text, "# %s = ", key);
-  tacit_text_number(text, value, DIGITS);
+  tacit_text_shortest(text, value);
   tacit_text_append(text, "\n", 1);
 }
 
@@ -126,7 +126,7 @@ static void column_names(const tacit_report_t *report, tacit_text_t *text) {
 static void matrix_row(const double *row, size_t n, tacit_text_t *text) {
   for (size_t i = 0; i < n; i++) {
     tacit_text_printf(text, i == 0 ? "# " : ", ");
-    tacit_text_number(text, row[i], DIGITS);
+    tacit_text_shortest(text, row[i]);
   }
   tacit_text_append(text, "\n", 1);
 }
@@ -134,7 +134,7 @@ static void matrix_row(const double *row, size_t n, tacit_text_t *text) {
 /* The wording is a format of its own: readers match it to the letter. */
 static void adaptation(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_printf(text, "# Adaptation terminated\n# Step size = ");
-  tacit_text_number(text, report->step_size, DIGITS);
+  tacit_text_shortest(text, report->step_size);
   tacit_text_append(text, "\n", 1);
   size_t d = report->metric_dim;
   if (!has_metric(report)) {

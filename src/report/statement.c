@@ -53,16 +53,16 @@ static void what_is_promised(const tacit_report_t *report, double epsilon, tacit
     tacit_text_printf(text, "; exp(epsilon) is ");
     tacit_text_number_up(text, factor, 3);
   }
-  tacit_text_printf(text, ". Whoever reads these files, whatever else they know and however they compute, finds them "
-                          "at most that factor (and delta) more likely with a unit's true data than with a "
-                          "neighbour's.\n");
+  tacit_text_printf(text, ". Nothing that can be concluded from these files, by whatever means and with whatever "
+                          "knowledge besides, is more than that factor, plus delta, likelier than it would have been "
+                          "from a neighbouring data set.\n");
   if (report->delta_meaning[0] != '\0') {
     tacit_text_printf(text, "What delta means here, in the words of the schema: ");
     tacit_text_plain(text, report->delta_meaning);
     tacit_text_append(text, "\n", 1);
   } else {
-    line(text, "Delta is the part of the guarantee that may fail: an additive probability, which should stay far "
-               "below one over the number of units.");
+    line(text, "Delta is the additive slack of that inequality: a probability, which should stay far below one over "
+               "the number of units.");
   }
 }
 
@@ -78,9 +78,9 @@ static void what_was_spent(const tacit_report_t *report, const tacit_guarantee_t
   tacit_text_printf(text, "epsilon = ");
   tacit_text_number_up(text, spent->epsilon, EPSILON_DIGITS);
   tacit_text_printf(text, " of a budget of ");
-  tacit_text_number(text, tacit_budget_epsilon(report->budget), 17);
+  tacit_text_shortest(text, tacit_budget_epsilon(report->budget));
   tacit_text_printf(text, ", at delta = ");
-  tacit_text_number(text, tacit_budget_delta(report->budget), 17);
+  tacit_text_shortest(text, tacit_budget_delta(report->budget));
   tacit_text_printf(text, ". Each release was charged before it was computed and none was refunded. %s The "
                           "releases:\n", end_in_words(report->end));
   size_t n;
@@ -143,11 +143,6 @@ static void not_private(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_plain(text, report->data_name);
   tacit_text_printf(text, "\"). It may reveal the records it was computed from: keep it as you keep the records, or "
                           "use it for public data only.\n");
-  for (size_t i = 0; i < report->n_assumptions; i++) {
-    tacit_text_append(text, "- ", 2);
-    tacit_text_plain(text, report->assumptions[i]);
-    tacit_text_append(text, "\n", 1);
-  }
 }
 
 void tacit_statement_lines(const tacit_report_t *report, tacit_text_t *text) {
