@@ -104,7 +104,7 @@ static tacit_status_t count_chains(const char *path, tacit_text_t *name, size_t 
 }
 
 /* Later chains must have the shape and the columns of the first, which `read` has taken. */
-static tacit_status_t check_shape(const tacit_report_read_t *read, const tacit_csv_t *csv, tacit_error_t *err) {
+static tacit_status_t check_shape(const tacit_report_read_t *read, const tacit_stan_csv_t *csv, tacit_error_t *err) {
   if (csv->n_kept != read->draws.n_draws || csv->n_names != read->draws.n_reported) {
     return tacit_error_set(err, TACIT_ERR_SYNTAX, csv->path,
                            "%s: %zu draws of %zu quantities, but draws-1.csv has %zu of %zu: all chains of a report "
@@ -123,7 +123,7 @@ static tacit_status_t check_shape(const tacit_report_read_t *read, const tacit_c
 }
 
 /* Shape, names and labels of the report are those of its first chain. */
-static tacit_status_t take_shape(tacit_report_read_t *read, size_t n_chains, tacit_csv_t *csv, tacit_error_t *err) {
+static tacit_status_t take_shape(tacit_report_read_t *read, size_t n_chains, tacit_stan_csv_t *csv, tacit_error_t *err) {
   tacit_status_t status = tacit_draws_init(&read->draws, n_chains, 0, csv->n_kept, csv->n_names, err);
   if (status == TACIT_OK) {
     read->names = csv->names;
@@ -135,15 +135,15 @@ static tacit_status_t take_shape(tacit_report_read_t *read, size_t n_chains, tac
 
 static tacit_status_t read_chain(tacit_report_read_t *read, size_t n_chains, size_t chain, const char *path,
                                  tacit_error_t *err) {
-  tacit_csv_t csv;
-  tacit_status_t status = tacit_csv_open(&csv, path, err);
+  tacit_stan_csv_t csv;
+  tacit_status_t status = tacit_stan_csv_open(&csv, path, err);
   if (status == TACIT_OK) {
     status = chain == 0 ? take_shape(read, n_chains, &csv, err) : check_shape(read, &csv, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_csv_draws(&csv, &read->draws, chain, err);
+    status = tacit_stan_csv_draws(&csv, &read->draws, chain, err);
   }
-  tacit_csv_clear(&csv);
+  tacit_stan_csv_clear(&csv);
   return status;
 }
 

@@ -65,7 +65,7 @@ static bool parse_count(const char *s, size_t *value) {
   return *s != '\0';
 }
 
-static tacit_status_t header_setting(const tacit_csv_t *csv, header_t *header, const char *key, const char *value,
+static tacit_status_t header_setting(const tacit_stan_csv_t *csv, header_t *header, const char *key, const char *value,
                                      size_t number, tacit_error_t *err) {
   const struct {
     const char *key;
@@ -105,7 +105,7 @@ static char *next_field(char **rest) {
   return field;
 }
 
-static void note_internal(tacit_csv_t *csv, const char *name) {
+static void note_internal(tacit_stan_csv_t *csv, const char *name) {
   int column = (int)csv->n_internal;
   if (strcmp(name, "accept_stat__") == 0) {
     csv->accept_stat = column;
@@ -116,7 +116,7 @@ static void note_internal(tacit_csv_t *csv, const char *name) {
   }
 }
 
-static tacit_status_t take_names(tacit_csv_t *csv, line_t *line, tacit_error_t *err) {
+static tacit_status_t take_names(tacit_stan_csv_t *csv, line_t *line, tacit_error_t *err) {
   line->start[line->length] = '\0';
   csv->names_line = line->number;
   csv->n_columns = 1;
@@ -152,7 +152,7 @@ static size_t label_index(const char *key) {
   return strncmp(key, prefix, sizeof prefix - 1) == 0 && parse_count(key + sizeof prefix - 1, &index) ? index : 0;
 }
 
-static tacit_status_t take_label(tacit_csv_t *csv, const char *key, const char *value, tacit_error_t *err) {
+static tacit_status_t take_label(tacit_stan_csv_t *csv, const char *key, const char *value, tacit_error_t *err) {
   size_t index = label_index(key);
   if (index == 0 || index > csv->n_names || csv->labels[index - 1] != NULL) {
     return TACIT_OK;
@@ -166,7 +166,7 @@ static tacit_status_t take_label(tacit_csv_t *csv, const char *key, const char *
 }
 
 /* Settings and labels stand in comments before the names; a missing label is the name itself. */
-static tacit_status_t take_header(tacit_csv_t *csv, header_t *header, tacit_error_t *err) {
+static tacit_status_t take_header(tacit_stan_csv_t *csv, header_t *header, tacit_error_t *err) {
   cursor_t cursor = {csv->bytes, csv->n_bytes, 0, 0};
   line_t line;
   tacit_status_t status = TACIT_OK;
@@ -185,7 +185,7 @@ static tacit_status_t take_header(tacit_csv_t *csv, header_t *header, tacit_erro
   return status;
 }
 
-static tacit_status_t find_names(tacit_csv_t *csv, tacit_error_t *err) {
+static tacit_status_t find_names(tacit_stan_csv_t *csv, tacit_error_t *err) {
   cursor_t cursor = {csv->bytes, csv->n_bytes, 0, 0};
   for (line_t line; next_line(&cursor, &line);) {
     if (line.length == 0 || line.start[0] != '#') {
@@ -200,7 +200,7 @@ static tacit_status_t find_names(tacit_csv_t *csv, tacit_error_t *err) {
 
 /* ---- rows ---- */
 
-static tacit_status_t count_rows(tacit_csv_t *csv, const header_t *header, tacit_error_t *err) {
+static tacit_status_t count_rows(tacit_stan_csv_t *csv, const header_t *header, tacit_error_t *err) {
   cursor_t cursor = {csv->bytes, csv->n_bytes, csv->rows_offset, csv->rows_line};
   size_t n_rows = 0;
   for (line_t line; next_line(&cursor, &line);) {
@@ -225,8 +225,8 @@ static tacit_status_t count_rows(tacit_csv_t *csv, const header_t *header, tacit
   return TACIT_OK;
 }
 
-tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, tacit_error_t *err) {
-  *csv = (tacit_csv_t){.path = path, .accept_stat = -1, .step_size = -1, .n_leapfrog = -1};
+tacit_status_t tacit_stan_csv_open(tacit_stan_csv_t *csv, const char *path, tacit_error_t *err) {
+  *csv = (tacit_stan_csv_t){.path = path, .accept_stat = -1, .step_size = -1, .n_leapfrog = -1};
   header_t header = {.thin = 1};
   tacit_status_t status = tacit_file_read(path, SIZE_MAX / 2, &csv->bytes, &csv->n_bytes, err);
   if (status == TACIT_OK && memchr(csv->bytes, '\0', csv->n_bytes) != NULL) {
@@ -259,7 +259,7 @@ static bool parse_field(char **s, const char *end, bool is_last, double *value) 
   return is_last ? stop == end : stop < end && *stop == ',';
 }
 
-static tacit_status_t parse_row(const tacit_csv_t *csv, const line_t *line, double *values,
+static tacit_status_t parse_row(const tacit_stan_csv_t *csv, const line_t *line, double *values,
                                 tacit_draw_stats_t *stats, tacit_error_t *err) {
   char *s = line->start, *end = line->start + line->length;
   for (size_t k = 0; k < csv->n_columns; k++) {
@@ -282,7 +282,7 @@ static tacit_status_t parse_row(const tacit_csv_t *csv, const line_t *line, doub
   return TACIT_OK;
 }
 
-tacit_status_t tacit_csv_draws(tacit_csv_t *csv, tacit_draws_t *draws, size_t chain, tacit_error_t *err) {
+tacit_status_t tacit_stan_csv_draws(tacit_stan_csv_t *csv, tacit_draws_t *draws, size_t chain, tacit_error_t *err) {
   /* Numbers have a point whatever the locale of the program. */
   locale_t numbers = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
   if (numbers == (locale_t)0) {
@@ -308,7 +308,7 @@ tacit_status_t tacit_csv_draws(tacit_csv_t *csv, tacit_draws_t *draws, size_t ch
   return status;
 }
 
-void tacit_csv_clear(tacit_csv_t *csv) {
+void tacit_stan_csv_clear(tacit_stan_csv_t *csv) {
   for (size_t j = 0; j < csv->n_names; j++) {
     tacit_free(csv->names != NULL ? csv->names[j] : NULL);
     tacit_free(csv->labels != NULL ? csv->labels[j] : NULL);
@@ -316,5 +316,5 @@ void tacit_csv_clear(tacit_csv_t *csv) {
   tacit_free(csv->names);
   tacit_free(csv->labels);
   tacit_free(csv->bytes);
-  *csv = (tacit_csv_t){0};
+  *csv = (tacit_stan_csv_t){0};
 }

@@ -15,15 +15,15 @@ typedef struct tacit_csv {
   char **names, **labels;        /* shape (n_names) */
   size_t n_skipped, n_kept;      /* rows of warm-up and of draws */
   int accept_stat, step_size, n_leapfrog; /* column or -1 */
-} tacit_csv_t;
+} tacit_stan_csv_t;
 
 /*
  * Read the file, its header and its column names, count its rows and compare with the header. Clear after
  * failure too.
  */
-tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, tacit_error_t *err);
+tacit_status_t tacit_stan_csv_open(tacit_stan_csv_t *csv, const char *path, tacit_error_t *err);
 /* Parse the draws into chain `chain`, shape (csv->n_kept, csv->n_names). */
-tacit_status_t tacit_csv_draws(tacit_csv_t *csv, tacit_draws_t *draws, size_t chain, tacit_error_t *err);
-void tacit_csv_clear(tacit_csv_t *csv);
+tacit_status_t tacit_stan_csv_draws(tacit_stan_csv_t *csv, tacit_draws_t *draws, size_t chain, tacit_error_t *err);
+void tacit_stan_csv_clear(tacit_stan_csv_t *csv);
 
 #endif

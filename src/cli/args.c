@@ -1,0 +1,183 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+void cli_error(const cli_args_t *args, const char *format, ...) {
+  fprintf(stderr, "tacit %s: ", args->command->name);
+  va_list list;
+  va_start(list, format);
+  vfprintf(stderr, format, list);
+  va_end(list);
+  fputc('\n', stderr);
+}
+
+int cli_fail(const cli_args_t *args, const tacit_error_t *err) {
+  cli_error(args, "%s", err->message);
+  switch (err->status) {
+    case TACIT_ERR_ARGUMENT:
+    case TACIT_ERR_SENSITIVITY:
+    case TACIT_ERR_STATE:
+      return CLI_USAGE;
+    case TACIT_ERR_SYNTAX:
+    case TACIT_ERR_SCHEMA:
+    case TACIT_ERR_DATA:
+    case TACIT_ERR_UNKNOWN:
+      return CLI_BAD_DATA;
+    case TACIT_ERR_BUDGET:
+      return CLI_BUDGET;
+    case TACIT_ERR_INTERRUPTED:
+      return CLI_INTERRUPTED;
+    default:
+      return CLI_FAILURE;
+  }
+}
+
+int cli_finish(const cli_args_t *args, int status) {
+  if ((fflush(stdout) != 0 || ferror(stdout)) && status == CLI_OK) {
+    cli_error(args, "cannot write to standard output");
+    return CLI_FAILURE;
+  }
+  return status;
+}
+
+static const cli_option_t *find_option(const cli_command_t *command, const char *name, size_t n,
+                                       tacit_nearest_t *nearest) {
+  for (size_t i = 0; i < command->n_options; i++) {
+    const cli_option_t *option = &command->options[i];
+    if (strlen(option->name) == n && strncmp(option->name, name, n) == 0) {
+      return option;
+    }
+    tacit_nearest_offer(nearest, option->name);
+  }
+  return NULL;
+}
+
+static bool unknown_option(cli_args_t *args, const char *name, const char *best) {
+  char hint[96] = "";
+  if (best != NULL) {
+    snprintf(hint, sizeof hint, " (did you mean --%s?)", best);
+  }
+  cli_error(args, "unknown option '%s'%s; see tacit %s --help", name, hint, args->command->name);
+  return false;
+}
+
+/* One word that begins with "--"; may take the next word as its value. */
+static bool parse_option(cli_args_t *args, int argc, char **argv, int *at) {
+  const char *word = argv[*at] + 2, *equals = strchr(word, '=');
+  size_t n = equals != NULL ? (size_t)(equals - word) : strlen(word);
+  char name[TACIT_HINT_SIZE];
+  snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), word);
+  tacit_nearest_t nearest = {.name = name};
+  const cli_option_t *option = find_option(args->command, word, n, &nearest);
+  if (option == NULL) {
+    return unknown_option(args, argv[*at], nearest.best);
+  }
+  const char *value = NULL;
+  if (option->metavar == NULL && equals != NULL) {
+    cli_error(args, "option --%s takes no value", option->name);
+    return false;
+  }
+  if (option->metavar != NULL) {
+    value = equals != NULL ? equals + 1 : *at + 1 < argc ? argv[++*at] : NULL;
+    if (value == NULL) {
+      cli_error(args, "option --%s needs a value: --%s %s", option->name, option->name, option->metavar);
+      return false;
+    }
+  }
+  args->given[args->n_given++] = (cli_given_t){option, value};
+  return true;
+}
+
+bool cli_parse(cli_args_t *args, const cli_command_t *command, int argc, char **argv) {
+  *args = (cli_args_t){.command = command};
+  args->given = tacit_alloc((size_t)argc, sizeof *args->given);
+  args->positionals = tacit_alloc((size_t)argc, sizeof *args->positionals);
+  if (args->given == NULL || args->positionals == NULL) {
+    cli_error(args, "out of memory");
+    return false;
+  }
+  bool only_positionals = false;
+  for (int i = 0; i < argc; i++) {
+    if (!only_positionals && strcmp(argv[i], "--") == 0) {
+      only_positionals = true;
+    } else if (!only_positionals && strncmp(argv[i], "--", 2) == 0) {
+      if (!parse_option(args, argc, argv, &i)) {
+        return false;
+      }
+    } else if (!only_positionals && argv[i][0] == '-' && argv[i][1] != '\0') {
+      return unknown_option(args, argv[i], NULL);
+    } else {
+      args->positionals[args->n_positionals++] = argv[i];
+    }
+  }
+  if (args->n_positionals != command->n_positionals) {
+    cli_error(args, "expected %s%s; usage: tacit %s [options] %s",
+              args->n_positionals < command->n_positionals ? "" : "only ",
+              command->n_positionals > 0 ? command->positionals : "options", command->name, command->positionals);
+    return false;
+  }
+  return true;
+}
+
+void cli_args_clear(cli_args_t *args) {
+  tacit_free(args->given);
+  tacit_free(args->positionals);
+  *args = (cli_args_t){0};
+}
+
+bool cli_is_given(const cli_args_t *args, const char *name) {
+  for (size_t i = 0; i < args->n_given; i++) {
+    if (strcmp(args->given[i].option->name, name) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+const char *cli_value(const cli_args_t *args, const char *name) {
+  for (size_t i = args->n_given; i-- > 0;) {
+    if (strcmp(args->given[i].option->name, name) == 0) {
+      return args->given[i].value;
+    }
+  }
+  for (size_t i = 0; i < args->command->n_options; i++) {
+    if (strcmp(args->command->options[i].name, name) == 0) {
+      return args->command->options[i].fallback;
+    }
+  }
+  return NULL;
+}
+
+bool cli_number(const cli_args_t *args, const char *name, double lower, double upper, double *x) {
+  const char *text = cli_value(args, name);
+  if (text == NULL) {
+    return true;
+  }
+  double value;
+  if (!tacit_number_parse(text, strlen(text), &value) || !(value >= lower && value <= upper)) {
+    char low[TACIT_NUMBER_SIZE], high[TACIT_NUMBER_SIZE];
+    cli_error(args, "option --%s must be a number between %s and %s, not '%s'", name,
+              tacit_number_format(lower, low), tacit_number_format(upper, high), text);
+    return false;
+  }
+  *x = value;
+  return true;
+}
+
+bool cli_count(const cli_args_t *args, const char *name, double lower, double upper, size_t *n) {
+  double value = NAN;
+  if (!cli_number(args, name, lower, upper, &value)) {
+    return false;
+  }
+  if (isnan(value)) {
+    return true;
+  }
+  if (value != floor(value)) {
+    cli_error(args, "option --%s must be a whole number, not '%s'", name, cli_value(args, name));
+    return false;
+  }
+  *n = (size_t)value;
+  return true;
+}

@@ -1,0 +1,81 @@
+/*
+ * The program's own small framework: a table of options for each command feeds parsing, help, man pages and
+ * completion. No mathematics here.
+ */
+#ifndef TACIT_CLI_H
+#define TACIT_CLI_H
+
+#include "base/base_internal.h"
+
+enum {
+  CLI_OK = 0,
+  CLI_FAILURE = 1,
+  CLI_USAGE = 2,
+  CLI_BAD_DATA = 3,
+  CLI_BUDGET = 4,
+  CLI_INTERRUPTED = 130
+};
+
+typedef struct cli_option {
+  const char *name;     /* long name without dashes */
+  const char *metavar;  /* NULL: a flag */
+  const char *fallback; /* default as shown and used; NULL: none */
+  const char *help;
+} cli_option_t;
+
+typedef struct cli_args cli_args_t;
+
+typedef struct cli_command {
+  const char *name;        /* "fit", "schema check" */
+  const char *positionals; /* as in the synopsis: "FORMULA" */
+  size_t n_positionals;
+  const char *summary;
+  const char *description; /* paragraphs for help and man page */
+  const char *examples;    /* lines */
+  const cli_option_t *options;
+  size_t n_options;
+  int (*run)(const cli_args_t *args);
+} cli_command_t;
+
+/* One option as given; value is NULL for flags. */
+typedef struct cli_given {
+  const cli_option_t *option;
+  const char *value;
+} cli_given_t;
+
+struct cli_args {
+  const cli_command_t *command;
+  cli_given_t *given; /* in the order of the command line */
+  size_t n_given;
+  const char **positionals;
+  size_t n_positionals;
+};
+
+extern const cli_command_t *const cli_commands[];
+extern const size_t cli_n_commands;
+
+/* Parse argv into args (clear with cli_args_clear); false after printing what is wrong. */
+bool cli_parse(cli_args_t *args, const cli_command_t *command, int argc, char **argv);
+void cli_args_clear(cli_args_t *args);
+
+bool cli_is_given(const cli_args_t *args, const char *name);
+/* Last value given, else the default, else NULL. */
+const char *cli_value(const cli_args_t *args, const char *name);
+/* Value as a number in [lower, upper]; false after printing what is wrong. Absent without default: *x unchanged. */
+bool cli_number(const cli_args_t *args, const char *name, double lower, double upper, double *x);
+/* The same for whole numbers. */
+bool cli_count(const cli_args_t *args, const char *name, double lower, double upper, size_t *n);
+
+/* Print "tacit COMMAND: message" to standard error. */
+void cli_error(const cli_args_t *args, const char *format, ...) TACIT_PRINTF(2, 3);
+/* Print an error of the library and return the exit status that stands for it. */
+int cli_fail(const cli_args_t *args, const tacit_error_t *err);
+
+/* What standard output swallowed without complaint is no success: flush and check it. */
+int cli_finish(const cli_args_t *args, int status);
+
+void cli_help(const cli_command_t *command);
+void cli_man(const cli_command_t *command);
+void cli_completion(void);
+
+#endif

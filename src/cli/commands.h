@@ -1,0 +1,8 @@
+#ifndef TACIT_CLI_COMMANDS_H
+#define TACIT_CLI_COMMANDS_H
+
+#include "cli/cli.h"
+
+extern const cli_command_t cli_fit, cli_summary, cli_schema_check, cli_schema_draft, cli_methods, cli_account;
+
+#endif

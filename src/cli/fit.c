@@ -1,0 +1,73 @@
+#include "cli/commands.h"
+#include "cli/fit.h"
+
+static int run(const cli_args_t *args) {
+  cli_fit_t fit;
+  int status = cli_fit_options(&fit, args);
+  if (status == CLI_OK) {
+    status = cli_fit_prepare(&fit);
+  }
+  if (status == CLI_OK) {
+    status = cli_fit_open(&fit);
+  }
+  if (status == CLI_OK && !cli_is_given(args, "dry-run")) {
+    status = cli_fit_run(&fit);
+  }
+  cli_fit_clear(&fit);
+  return status;
+}
+
+static const cli_option_t options[] = {
+    {"family", "NAME", NULL, "bernoulli (logit), gaussian, poisson (log) or categorical (softmax)."},
+    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped."},
+    {"schema", "FILE", NULL, "YAML: what is publicly known of each column. See tacit schema draft."},
+    {"out", "DIR", NULL, "New directory for draws, summary, privacy statement and report."},
+    {"method", "NAME", "dp-hmc", "dp-hmc, dp-penalty; with --exposed: hmc, rwmh."},
+    {"epsilon", "E", NULL, "Privacy budget of the whole run, all chains together."},
+    {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
+    {"exposed", NULL, NULL, "No noise, no budget: NOT PRIVATE. For baselines and public data."},
+    {"draws", "N", NULL, "Draws to keep of each chain; as many as the budget buys if not said."},
+    {"warmup", "N", NULL, "Iterations of each chain before the first draw is kept."},
+    {"chains", "N", "4", "Chains; they share the budget."},
+    {"thin", "N", "1", "Keep every N-th iteration."},
+    {"prior", "SPEC", NULL,
+     "'normal(0, 2.5)' for all coefficients but the intercept, or 'age: student_t(3, 0, 1)' for one; cauchy, flat. "
+     "May be repeated."},
+    {"prior-scale", "SCALE", "scaled", "Priors are on coefficients of features mapped to [-1, 1] by their public bounds "
+                                       "(scaled), or on those of the original columns (original)."},
+    {"sd", "S", NULL, "gaussian: known residual standard deviation."},
+    {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own."},
+    {"clip-ratio", "B", NULL, "Bound on a unit's log-likelihood ratio per unit of distance. Needed likewise."},
+    {"noise-grad", "S", NULL, "Noise multiplier of gradients (noise sd / sensitivity); chosen if not said."},
+    {"noise-ratio", "S", NULL, "Noise multiplier of log-likelihood ratios; chosen if not said."},
+    {"step-size", "H", NULL, "Step in units of the metric; chosen if not said."},
+    {"leapfrog", "L", NULL, "Leapfrog steps of a trajectory; chosen if not said."},
+    {"proposal", "KIND", "guided", "rwmh, dp-penalty: full, one-component or guided."},
+    {"no-jitter", NULL, NULL, "Do not vary the step size between iterations."},
+    {"no-reuse", NULL, NULL, "dp-hmc: redraw the first gradient of each trajectory, as the paper does."},
+    {"metric-file", "FILE", NULL, "Inverse metric from public knowledge: one number a parameter, or a full matrix."},
+    {"init", "FILE", "0", "Public start values on the scaled, unconstrained scale, or 0."},
+    {"temperature", "T", "1", "Power in (0, 1] that the likelihood is raised to."},
+    {"n-public", "N", NULL, "Public nominal number of units, for default settings; needed under add-remove."},
+    {"threads", "N", "1", "Threads; results do not depend on it."},
+    {"seed", "N", NULL, "Repeatable run. Noise that can be repeated protects nobody: NOT PRIVATE."},
+    {"dry-run", NULL, NULL, "Say what the budget would buy, then stop: nothing is charged or released."},
+    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."},
+    {"quiet", NULL, NULL, "No progress, no plan."}};
+
+const cli_command_t cli_fit = {
+    .name = "fit",
+    .positionals = "FORMULA",
+    .n_positionals = 1,
+    .summary = "fit a Bayesian regression under differential privacy",
+    .description = "Draws from the posterior of a regression. FORMULA is R's: 'y ~ a + b + a:b + log(c) + factor(d) + "
+                   "I(e^2)'. The records stay behind the curator: what leaves is bounded, summed exactly, covered by exact "
+                   "Gaussian noise and charged to the budget beforehand. The directory given by --out holds the draws (Stan "
+                   "CSV), a summary, the privacy statement in words and JSON, the settings, and report.html.",
+    .examples = "  tacit fit 'death ~ age + sex + log(flc)' --family bernoulli --data flchain.csv \\\n"
+                "        --schema flchain.yaml --method dp-hmc --epsilon 8 --delta 1e-6 --out fit/\n"
+                "  tacit fit 'death ~ age + sex' --family bernoulli --data flchain.csv --schema flchain.yaml \\\n"
+                "        --method hmc --exposed --draws 2000 --out baseline/\n",
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .run = run};

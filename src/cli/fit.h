@@ -1,0 +1,48 @@
+/* The parts of `tacit fit`: what was asked for, what was prepared from it, the run. */
+#ifndef TACIT_CLI_FIT_H
+#define TACIT_CLI_FIT_H
+
+#include "cli/cli.h"
+#include "tacit/account.h"
+#include "tacit/curator.h"
+#include "tacit/data.h"
+#include "tacit/model.h"
+#include "tacit/random.h"
+#include "tacit/report.h"
+#include "tacit/sample.h"
+
+typedef struct cli_fit {
+  const cli_args_t *args;
+  /* options */
+  const tacit_method_t *method;
+  tacit_family_t family;
+  bool is_exposed, is_seeded;
+  double epsilon, delta, known_sd, n_public;
+  size_t seed;
+  tacit_prior_entry_t *priors;
+  size_t n_priors;
+  tacit_sampler_settings_t settings;
+  tacit_curator_settings_t limits;
+  /* prepared */
+  tacit_schema_t *schema;
+  tacit_design_t *design;
+  tacit_model_t model;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+  double *inv_metric, *init;
+  tacit_plan_t plan;
+  tacit_table_notes_t notes;
+} cli_fit_t;
+
+/* Read and check every option; CLI_OK or an exit status after printing what is wrong. */
+int cli_fit_options(cli_fit_t *fit, const cli_args_t *args);
+/* Schema, formula, model, budget: everything that needs no record. */
+int cli_fit_prepare(cli_fit_t *fit);
+/* Records behind the curator, and the plan. */
+int cli_fit_open(cli_fit_t *fit);
+/* Sample, write the report, print the table. */
+int cli_fit_run(cli_fit_t *fit);
+void cli_fit_clear(cli_fit_t *fit);
+
+#endif

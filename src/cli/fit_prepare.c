@@ -1,0 +1,209 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/fit.h"
+
+int cli_fit_prepare(cli_fit_t *fit) {
+  const cli_args_t *args = fit->args;
+  tacit_error_t err;
+  if (tacit_schema_read(&fit->schema, cli_value(args, "schema"), &err) != TACIT_OK) {
+    return cli_fail(args, &err);
+  }
+  tacit_relation_t relation = tacit_schema_relation(fit->schema);
+  if (!fit->is_exposed && relation == TACIT_RELATION_ADD_REMOVE && !(fit->n_public > 0)) {
+    cli_error(args, "under relation add-remove the number of units is private: give a public nominal number with "
+                    "--n-public N, for the default settings");
+    return CLI_USAGE;
+  }
+  tacit_status_t status =
+      tacit_design_new(&fit->design, args->positionals[0], fit->schema, fit->family, &err);
+  if (status != TACIT_OK) {
+    return cli_fail(args, &err);
+  }
+  tacit_glm_settings_t glm = tacit_glm_settings_default();
+  glm.family = fit->family;
+  glm.known_sd = fit->known_sd;
+  glm.priors = fit->priors;
+  glm.n_priors = fit->n_priors;
+  glm.prior_on_original_scale = strcmp(cli_value(args, "prior-scale"), "original") == 0;
+  if (tacit_model_init_glm(&fit->model, fit->design, &glm, &err) != TACIT_OK) {
+    cli_error(args, "%s", err.message);
+    return err.status == TACIT_ERR_MEMORY ? CLI_FAILURE : CLI_USAGE;
+  }
+  if (fit->is_exposed) {
+    return CLI_OK;
+  }
+  status = tacit_budget_new(&fit->budget, fit->epsilon, fit->delta, relation, &err);
+  if (status == TACIT_OK) {
+    status = fit->is_seeded ? tacit_noise_new_seeded_not_private(&fit->noise, fit->seed, &err)
+                            : tacit_noise_new(&fit->noise, &err);
+  }
+  return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
+}
+
+/* Numbers separated by spaces, commas or newlines; # begins a comment line. Returned owned. */
+static int read_numbers(const cli_args_t *args, const char *path, double **numbers, size_t *n) {
+  char *text;
+  size_t length;
+  tacit_error_t err;
+  *n = 0;
+  if (tacit_file_read(path, (size_t)1 << 26, &text, &length, &err) != TACIT_OK) {
+    return cli_fail(args, &err);
+  }
+  *numbers = tacit_alloc(length / 2 + 1, sizeof **numbers);
+  int status = *numbers != NULL ? CLI_OK : CLI_FAILURE;
+  size_t line = 1;
+  for (const char *s = text; *s != '\0' && status == CLI_OK;) {
+    size_t word = strcspn(s, " ,\t\r\n#");
+    if (*s == '#') {
+      s += strcspn(s, "\n");
+    } else if (word == 0) {
+      line += *s++ == '\n';
+    } else if (!tacit_number_parse(s, word, &(*numbers)[*n])) {
+      cli_error(args, "%s:%zu: expected numbers", path, line);
+      status = CLI_USAGE;
+    } else {
+      (*n)++;
+      s += word;
+    }
+  }
+  tacit_free(text);
+  return status;
+}
+
+static int read_metric(cli_fit_t *fit) {
+  const char *path = cli_value(fit->args, "metric-file");
+  size_t dim = fit->model.parameters.dim, n;
+  fit->inv_metric = tacit_alloc_zero(dim, sizeof *fit->inv_metric);
+  if (fit->inv_metric == NULL) {
+    cli_error(fit->args, "out of memory");
+    return CLI_FAILURE;
+  }
+  if (path == NULL) {
+    return CLI_OK;
+  }
+  tacit_free(fit->inv_metric);
+  int status = read_numbers(fit->args, path, &fit->inv_metric, &n);
+  if (status == CLI_OK && n != dim && n != dim * dim) {
+    cli_error(fit->args, "%s holds %zu numbers; an inverse metric of %zu parameters has %zu or %zu", path, n, dim, dim,
+              dim * dim);
+    return CLI_USAGE;
+  }
+  fit->settings.inv_metric = fit->inv_metric;
+  fit->settings.inv_metric_is_dense = n != dim;
+  return status;
+}
+
+static int read_init(cli_fit_t *fit) {
+  const char *path = cli_value(fit->args, "init");
+  size_t dim = fit->model.parameters.dim, n_chains = fit->settings.n_chains, n;
+  if (strcmp(path, "0") == 0) {
+    return CLI_OK;
+  }
+  double *values = NULL;
+  int status = read_numbers(fit->args, path, &values, &n);
+  if (status == CLI_OK && n != dim && n != dim * n_chains) {
+    cli_error(fit->args, "%s holds %zu numbers; start values are %zu for all chains, or %zu", path, n, dim,
+              dim * n_chains);
+    status = CLI_USAGE;
+  }
+  fit->init = status == CLI_OK ? tacit_alloc(dim * n_chains, sizeof *fit->init) : NULL;
+  for (size_t i = 0; fit->init != NULL && i < dim * n_chains; i++) {
+    fit->init[i] = values[n == dim ? i % dim : i];
+  }
+  tacit_free(values);
+  fit->settings.init = fit->init;
+  return status;
+}
+
+static int open_records(cli_fit_t *fit) {
+  size_t n_columns;
+  const char *const *columns = tacit_design_columns(fit->design, &n_columns);
+  tacit_table_t *table;
+  tacit_records_t *records = NULL;
+  tacit_error_t err;
+  tacit_status_t status = tacit_table_read(&table, cli_value(fit->args, "data"), fit->schema, columns, n_columns,
+                                           &fit->notes, &err);
+  if (status == TACIT_OK) {
+    status = tacit_design_pack(&records, fit->design, table, &err);
+  }
+  tacit_table_free(table);
+  if (status == TACIT_OK) {
+    fit->limits.max_unit_rows = tacit_schema_max_rows(fit->schema);
+    status = fit->is_exposed ? tacit_curator_new_exposed(&fit->curator, records, &fit->model.records, &fit->limits, &err)
+                             : tacit_curator_new(&fit->curator, records, &fit->model.records, fit->budget, fit->noise,
+                                                 &fit->limits, &err);
+  }
+  return status == TACIT_OK ? CLI_OK : cli_fail(fit->args, &err);
+}
+
+static void print_plan(const cli_fit_t *fit) {
+  const tacit_sampler_settings_t *s = &fit->settings;
+  if (cli_is_given(fit->args, "quiet") && !cli_is_given(fit->args, "dry-run")) {
+    return;
+  }
+  fprintf(stderr, "plan: %s, %zu chains of %zu iterations (%zu warm-up, %zu draws kept)", fit->method->name,
+          s->n_chains, fit->plan.n_iterations, s->n_warmup, s->n_draws);
+  if (!fit->is_exposed) {
+    fprintf(stderr, "; noise multipliers: ratio %.4g", s->noise_multiplier_ratio);
+    if (!isnan(fit->plan.grad_noise_sd)) {
+      fprintf(stderr, ", gradient %.4g", s->noise_multiplier_grad);
+    }
+    fprintf(stderr, "; noise in the log acceptance ratio about %.2g", fit->plan.penalty_sd);
+  }
+  fputc('\n', stderr);
+  if (!fit->is_exposed && fit->plan.penalty_sd > 4) {
+    fprintf(stderr, "warning: with so much noise almost every proposal will be rejected: fewer --draws, fewer --chains "
+                    "or a larger budget would help\n");
+  }
+  if (!fit->is_exposed && s->n_draws < 50) {
+    fprintf(stderr, "warning: this budget buys %zu draws a chain: do not expect convergence\n", s->n_draws);
+  }
+}
+
+int cli_fit_open(cli_fit_t *fit) {
+  tacit_error_t err;
+  int status = read_metric(fit);
+  if (status == CLI_OK) {
+    status = read_init(fit);
+  }
+  if (status == CLI_OK) {
+    status = open_records(fit);
+  }
+  if (status != CLI_OK) {
+    return status;
+  }
+  double n_units = fit->n_public;
+  size_t n;
+  if (!(n_units > 0)) {
+    if (tacit_curator_n_units(fit->curator, &n, &err) != TACIT_OK) {
+      return cli_fail(fit->args, &err);
+    }
+    n_units = (double)n;
+  }
+  tacit_plan_request_t request = {.curator = fit->curator,
+                                  .parameters = &fit->model.parameters,
+                                  .n_units = n_units,
+                                  .rho = fit->budget != NULL ? tacit_budget_rho(fit->budget) : INFINITY};
+  if (tacit_plan(fit->method, &request, &fit->settings, fit->inv_metric, &fit->plan, &err) != TACIT_OK) {
+    return cli_fail(fit->args, &err);
+  }
+  print_plan(fit);
+  return CLI_OK;
+}
+
+void cli_fit_clear(cli_fit_t *fit) {
+  tacit_curator_free(fit->curator);
+  tacit_noise_free(fit->noise);
+  tacit_budget_free(fit->budget);
+  tacit_model_clear(&fit->model);
+  tacit_design_free(fit->design);
+  tacit_schema_free(fit->schema);
+  for (size_t i = 0; i < fit->n_priors; i++) {
+    tacit_prior_entry_clear(&fit->priors[i]);
+  }
+  tacit_free(fit->priors);
+  tacit_free(fit->inv_metric);
+  tacit_free(fit->init);
+}

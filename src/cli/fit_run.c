@@ -1,0 +1,287 @@
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/fit.h"
+
+/* Set by SIGINT and SIGTERM: the run stops after the iteration at hand. */
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal_number) {
+  (void)signal_number;
+  is_interrupted = 1;
+}
+
+static void catch_signals(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = interrupt;
+  action.sa_flags = (int)SA_RESETHAND; /* a second signal ends the program at once */
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+typedef struct cli_watch {
+  const cli_fit_t *fit;
+  bool is_shown;
+  double start, last;
+} cli_watch_t;
+
+static bool watch(const tacit_progress_t *progress, void *user) {
+  cli_watch_t *w = user;
+  double now = tacit_clock();
+  bool is_last = progress->iteration == progress->n_iterations;
+  if (w->is_shown && (now - w->last > 0.1 || is_last)) {
+    double left = (now - w->start) * (double)(progress->n_iterations - progress->iteration) /
+                  (double)progress->iteration;
+    fprintf(stderr, "\r%s: %zu of %zu iterations, acceptance %.2f", w->fit->method->name, progress->iteration,
+            progress->n_iterations, progress->accept_rate);
+    if (w->fit->budget != NULL) {
+      fprintf(stderr, ", epsilon %.3g of %.3g", tacit_budget_spent(w->fit->budget).epsilon, w->fit->epsilon);
+    }
+    fprintf(stderr, ", %.0f s left   %s", left, is_last ? "\n" : "");
+    w->last = now;
+  }
+  return !is_interrupted;
+}
+
+enum { max_settings = 40, max_text = 64 };
+
+/* Settings as they were used, for headers and run.yaml; files and places are left out: their names may tell. */
+typedef struct cli_settings {
+  tacit_report_setting_t items[max_settings];
+  char texts[max_settings][max_text];
+  size_t n;
+} cli_settings_t;
+
+static void add_setting(cli_settings_t *settings, const cli_fit_t *fit, const char *name, const char *value) {
+  settings->items[settings->n++] =
+      (tacit_report_setting_t){.name = name, .value = value, .is_default = !cli_is_given(fit->args, name)};
+}
+
+static void add_number(cli_settings_t *settings, const cli_fit_t *fit, const char *name, double value) {
+  char *text = settings->texts[settings->n];
+  add_setting(settings, fit, name, tacit_number_format(value, text));
+}
+
+static void list_settings(cli_settings_t *settings, const cli_fit_t *fit) {
+  const tacit_sampler_settings_t *s = &fit->settings;
+  settings->n = 0;
+  add_setting(settings, fit, "method", fit->method->name);
+  if (!fit->is_exposed) {
+    add_number(settings, fit, "epsilon", fit->epsilon);
+    add_number(settings, fit, "delta", fit->delta);
+    add_number(settings, fit, "noise-ratio", s->noise_multiplier_ratio);
+  }
+  if (!fit->is_exposed && s->n_leapfrog > 0) {
+    add_number(settings, fit, "noise-grad", s->noise_multiplier_grad);
+  }
+  add_number(settings, fit, "chains", (double)s->n_chains);
+  add_number(settings, fit, "warmup", (double)s->n_warmup);
+  add_number(settings, fit, "draws", (double)s->n_draws);
+  add_number(settings, fit, "thin", (double)s->thin);
+  add_number(settings, fit, "step-size", s->step_size);
+  if (s->n_leapfrog > 0) {
+    add_number(settings, fit, "leapfrog", (double)s->n_leapfrog);
+  } else {
+    add_setting(settings, fit, "proposal", cli_value(fit->args, "proposal"));
+  }
+  if (fit->limits.clip_bound_grad > 0) {
+    add_number(settings, fit, "clip-grad", fit->limits.clip_bound_grad);
+  }
+  if (fit->limits.clip_bound_ratio > 0) {
+    add_number(settings, fit, "clip-ratio", fit->limits.clip_bound_ratio);
+  }
+  add_number(settings, fit, "temperature", fit->limits.temperature_power);
+  add_setting(settings, fit, "prior-scale", cli_value(fit->args, "prior-scale"));
+  if (fit->known_sd > 0) {
+    add_number(settings, fit, "sd", fit->known_sd);
+  }
+  if (fit->n_public > 0) {
+    add_number(settings, fit, "n-public", fit->n_public);
+  }
+  if (fit->is_seeded) {
+    add_number(settings, fit, "seed", (double)fit->seed);
+  }
+  static const char *const flags[] = {"exposed", "no-jitter", "no-reuse"};
+  for (size_t i = 0; i < 3; i++) {
+    if (cli_is_given(fit->args, flags[i])) {
+      add_setting(settings, fit, flags[i], "true");
+    }
+  }
+  for (size_t i = 0; i < fit->args->n_given && settings->n < max_settings; i++) {
+    if (strcmp(fit->args->given[i].option->name, "prior") == 0) {
+      add_setting(settings, fit, "prior", fit->args->given[i].value);
+    }
+  }
+}
+
+enum { max_assumptions = 8 };
+
+static size_t list_assumptions(const cli_fit_t *fit, const char *assumptions[max_assumptions]) {
+  size_t n = 0;
+  assumptions[n++] = "Schema, formula, priors and settings were chosen without looking at the records.";
+  assumptions[n++] = "Nobody but the curator sees the curator's machine, its memory, its terminal or its clock.";
+  if (!tacit_curator_ratio_is_unclipped(fit->curator)) {
+    assumptions[n++] = "Log-likelihood ratios are clipped: if some are, the invariant law is not exactly the posterior.";
+  }
+  if (fit->limits.temperature_power < 1) {
+    assumptions[n++] = "The likelihood is tempered: draws are from the tempered posterior.";
+  }
+  return n;
+}
+
+static const char *end_word(tacit_sample_end_t end) {
+  return end == TACIT_SAMPLE_COMPLETE ? "complete" : end == TACIT_SAMPLE_BUDGET ? "budget" : "interrupted";
+}
+
+static tacit_report_t describe(const cli_fit_t *fit, const tacit_draws_t *draws, tacit_sample_end_t end) {
+  bool is_private = tacit_curator_is_private(fit->curator);
+  return (tacit_report_t){
+      .method = fit->method->name,
+      .formula = fit->args->positionals[0],
+      .family = tacit_family_string(fit->family),
+      .data_name = tacit_schema_dataset(fit->schema),
+      .unit = tacit_schema_unit(fit->schema) != NULL ? tacit_schema_unit(fit->schema) : "row",
+      .max_rows = tacit_schema_max_rows(fit->schema),
+      .delta_meaning = tacit_schema_delta_meaning(fit->schema),
+      .is_private = is_private,
+      .not_private_reason = is_private        ? ""
+                            : fit->is_exposed ? "exposed: no noise was added and no budget was charged"
+                                              : "seeded: whoever knows the seed can subtract the noise",
+      .is_exact = fit->method->is_exact && tacit_curator_ratio_is_unclipped(fit->curator),
+      .budget = fit->budget,
+      .end = end_word(end),
+      .labels = fit->model.parameters.labels,
+      .names = fit->model.parameters.names,
+      .inv_metric = fit->settings.inv_metric,
+      .metric_dim = fit->model.parameters.dim,
+      .inv_metric_is_dense = fit->settings.inv_metric_is_dense,
+      .step_size = fit->settings.step_size,
+      .thin = fit->settings.thin,
+      .draws = draws};
+}
+
+static int print_result(const cli_fit_t *fit, const tacit_draws_t *draws) {
+  size_t n = draws->n_reported;
+  tacit_error_t err;
+  tacit_summary_t *summaries = tacit_alloc(n, sizeof *summaries);
+  tacit_status_t status = summaries != NULL ? TACIT_OK : tacit_error_set(&err, TACIT_ERR_MEMORY, NULL, "out of memory");
+  for (size_t j = 0; j < n && status == TACIT_OK; j++) {
+    status = tacit_draws_summarise(draws, j, &summaries[j], &err);
+  }
+  char *text = NULL;
+  if (status == TACIT_OK) {
+    status = tacit_report_table(fit->model.parameters.labels, summaries, n, &text, &err);
+  }
+  double worst = 0;
+  for (size_t j = 0; status == TACIT_OK && j < n; j++) {
+    worst = isnan(summaries[j].rhat) ? INFINITY : fmax(worst, summaries[j].rhat);
+  }
+  tacit_free(summaries);
+  if (status != TACIT_OK) {
+    return cli_fail(fit->args, &err);
+  }
+  fputs(text, stdout);
+  tacit_report_text_free(text);
+  if (worst > 1.05) {
+    fprintf(stderr, "warning: the chains do not agree (R-hat up to %.2f): intervals are not to be trusted\n", worst);
+  }
+  return CLI_OK;
+}
+
+static void print_guarantee(const cli_fit_t *fit, FILE *to) {
+  if (fit->is_exposed) {
+    fprintf(to, "\nNOT PRIVATE: exposed run\n");
+    return;
+  }
+  tacit_guarantee_t spent = tacit_budget_spent(fit->budget);
+  fprintf(to, "\n%sepsilon %.6g of %.6g spent at delta %g (relation %s, unit %s)\n",
+          fit->is_seeded ? "NOT PRIVATE (seeded): " : "private: ", spent.epsilon, fit->epsilon, spent.delta,
+          tacit_relation_string(tacit_budget_relation(fit->budget)),
+          tacit_schema_unit(fit->schema) != NULL ? tacit_schema_unit(fit->schema) : "row");
+}
+
+static void print_notes(const cli_fit_t *fit) {
+  tacit_curator_notes_t notes = tacit_curator_notes(fit->curator);
+  fprintf(stderr,
+          "FOR THE CURATOR ONLY - not covered by the privacy guarantee\n"
+          "  values clamped to their bounds %zu, missing values replaced %zu, rows beyond max_rows %zu\n"
+          "  gradient contributions %llu, clipped %llu; ratios %llu, clipped %llu; not finite %llu\n",
+          fit->notes.n_clamped, fit->notes.n_missing, fit->notes.n_rows_dropped, (unsigned long long)notes.n_grad,
+          (unsigned long long)notes.n_grad_clipped, (unsigned long long)notes.n_ratio,
+          (unsigned long long)notes.n_ratio_clipped, (unsigned long long)notes.n_non_finite);
+}
+
+static int write_result(cli_fit_t *fit, const tacit_draws_t *draws, tacit_sample_end_t end) {
+  const char *out = cli_value(fit->args, "out");
+  cli_settings_t settings;
+  const char *assumptions[max_assumptions];
+  tacit_error_t err;
+  list_settings(&settings, fit);
+  tacit_report_t report = describe(fit, draws, end);
+  report.settings = settings.items;
+  report.n_settings = settings.n;
+  report.assumptions = assumptions;
+  report.n_assumptions = list_assumptions(fit, assumptions);
+  if (tacit_report_write(&report, out, &err) != TACIT_OK) {
+    int status = cli_fail(fit->args, &err);
+    print_guarantee(fit, stderr);
+    return status;
+  }
+  int status = print_result(fit, draws);
+  print_guarantee(fit, stdout);
+  printf("written: %s/ (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n", out);
+  return status;
+}
+
+static int make_key(cli_fit_t *fit) {
+  tacit_error_t err;
+  if (fit->is_seeded) {
+    tacit_rng_key_from_seed(fit->settings.key, fit->seed);
+    return CLI_OK;
+  }
+  return tacit_rng_key_from_system(fit->settings.key, &err) == TACIT_OK ? CLI_OK : cli_fail(fit->args, &err);
+}
+
+int cli_fit_run(cli_fit_t *fit) {
+  tacit_draws_t draws;
+  tacit_sample_end_t end;
+  tacit_error_t err;
+  double now = tacit_clock();
+  cli_watch_t state = {.fit = fit, .start = now, .last = now};
+  state.is_shown = isatty(STDERR_FILENO) && !cli_is_given(fit->args, "quiet");
+  int status = make_key(fit);
+  if (status != CLI_OK) {
+    return status;
+  }
+  fit->settings.progress = watch;
+  fit->settings.progress_user = &state;
+  catch_signals();
+  tacit_status_t sampled =
+      tacit_sample(fit->method, fit->curator, &fit->model.parameters, &fit->settings, &draws, &end, &err);
+  if (state.is_shown && end != TACIT_SAMPLE_COMPLETE) {
+    fputc('\n', stderr);
+  }
+  if (sampled != TACIT_OK) {
+    status = cli_fail(fit->args, &err);
+    print_guarantee(fit, stderr);
+  } else if (tacit_draws_n_kept(&draws) == 0) {
+    cli_error(fit->args, "stopped before the first draw after warm-up: nothing was written");
+    print_guarantee(fit, stderr);
+    status = end == TACIT_SAMPLE_INTERRUPTED ? CLI_INTERRUPTED : CLI_BUDGET;
+  } else {
+    status = write_result(fit, &draws, end);
+    if (status == CLI_OK && end == TACIT_SAMPLE_INTERRUPTED) {
+      fprintf(stderr, "interrupted: %zu draws a chain were kept\n", tacit_draws_n_kept(&draws));
+      status = CLI_INTERRUPTED;
+    }
+  }
+  if (cli_is_given(fit->args, "curator-notes")) {
+    print_notes(fit);
+  }
+  tacit_draws_clear(&draws);
+  return status;
+}

@@ -1,0 +1,134 @@
+/*
+ * Help, man pages (mdoc-free roff) and shell completion, all from the same tables.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "tacit/base.h"
+
+static const char *const exit_statuses =
+    "0 success; 1 failure (files, memory); 2 usage; 3 bad data, schema or formula; 4 the budget refuses; "
+    "130 interrupted, draws so far written";
+
+/* Print words wrapped at 78 columns behind an indent; `at` is the current column. */
+static void wrap(const char *text, size_t indent, size_t at) {
+  while (*text != '\0') {
+    size_t n = strcspn(text, " \n");
+    if (at + n + 1 > 78 && at > indent) {
+      printf("\n%*s", (int)indent, "");
+      at = indent;
+    }
+    printf("%s%.*s", at > indent ? " " : "", (int)n, text);
+    at += n + (at > indent ? 1 : 0);
+    text += n;
+    if (*text == '\n') {
+      printf("\n%*s", (int)indent, "");
+      at = indent;
+    }
+    text += *text != '\0';
+  }
+  printf("\n");
+}
+
+void cli_help(const cli_command_t *command) {
+  printf("tacit %s - %s\n\nUsage: tacit %s%s %s\n\n", command->name, command->summary, command->name,
+         command->n_options > 0 ? " [options]" : "", command->positionals);
+  wrap(command->description, 0, 0);
+  if (command->n_options > 0) {
+    printf("\nOptions:\n");
+  }
+  for (size_t i = 0; i < command->n_options; i++) {
+    const cli_option_t *option = &command->options[i];
+    int n = printf("  --%s%s%s", option->name, option->metavar != NULL ? " " : "",
+                   option->metavar != NULL ? option->metavar : "");
+    printf(n < 26 ? "%*s" : "\n%*s", n < 26 ? 26 - n : 26, "");
+    char text[600];
+    snprintf(text, sizeof text, "%s%s%s%s", option->help, option->fallback != NULL ? " (default: " : "",
+             option->fallback != NULL ? option->fallback : "", option->fallback != NULL ? ")" : "");
+    wrap(text, 26, 26);
+  }
+  printf("\nExamples:\n%s\nExit status: ", command->examples);
+  wrap(exit_statuses, 0, 13);
+}
+
+/* Escape what roff would read as a request or an escape. */
+static void roff(const char *text) {
+  bool at_line_start = true;
+  for (; *text != '\0'; text++) {
+    if (*text == '\\') {
+      printf("\\e");
+    } else if (*text == '-') {
+      printf("\\-");
+    } else if ((*text == '.' || *text == '\'') && at_line_start) {
+      printf("\\&%c", *text);
+    } else {
+      putchar(*text);
+    }
+    at_line_start = *text == '\n';
+  }
+}
+
+void cli_man(const cli_command_t *command) {
+  char title[64];
+  snprintf(title, sizeof title, "tacit-%s", command->name);
+  for (char *s = title; *s != '\0'; s++) {
+    *s = *s == ' ' ? '-' : *s;
+  }
+  printf(".TH \"%s\" 1 \"\" \"tacit %s\" \"User commands\"\n.SH NAME\n", title, tacit_version());
+  roff(title);
+  printf(" \\- ");
+  roff(command->summary);
+  printf("\n.SH SYNOPSIS\n.B tacit %s\n", command->name);
+  printf(command->n_options > 0 ? "[options]\n" : "");
+  if (command->positionals[0] != '\0') {
+    printf(".I ");
+    roff(command->positionals);
+    printf("\n");
+  }
+  printf(".SH DESCRIPTION\n");
+  roff(command->description);
+  printf(command->n_options > 0 ? "\n.SH OPTIONS\n" : "\n");
+  for (size_t i = 0; i < command->n_options; i++) {
+    const cli_option_t *option = &command->options[i];
+    printf(".TP\n\\fB\\-\\-");
+    roff(option->name);
+    printf("\\fR");
+    if (option->metavar != NULL) {
+      printf(" \\fI");
+      roff(option->metavar);
+      printf("\\fR");
+    }
+    printf("\n");
+    roff(option->help);
+    if (option->fallback != NULL) {
+      printf(" Default: ");
+      roff(option->fallback);
+      printf(".");
+    }
+    printf("\n");
+  }
+  printf(".SH EXAMPLES\n.nf\n");
+  roff(command->examples);
+  printf(".fi\n.SH EXIT STATUS\n");
+  roff(exit_statuses);
+  printf(".\n");
+}
+
+void cli_completion(void) {
+  printf("# bash completion for tacit\n_tacit() {\n  local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}\n"
+         "  [ \"$command\" = schema ] && command=\"schema ${COMP_WORDS[2]}\"\n  case $command in\n");
+  for (size_t i = 0; i < cli_n_commands; i++) {
+    printf("    '%s') options='--help", cli_commands[i]->name);
+    for (size_t k = 0; k < cli_commands[i]->n_options; k++) {
+      printf(" --%s", cli_commands[i]->options[k].name);
+    }
+    printf("' ;;\n");
+  }
+  printf("    *) options='fit summary schema methods account help --help --version' ;;\n  esac\n"
+         "  [ \"$COMP_CWORD\" -eq 1 ] && options='fit summary schema methods account help --help --version'\n"
+         "  [ \"${COMP_WORDS[1]}\" = schema ] && [ \"$COMP_CWORD\" -eq 2 ] && options='check draft'\n"
+         "  if [[ $word == -* ]] || [ \"$COMP_CWORD\" -eq 1 ] || [[ $options == check* ]]; then\n"
+         "    mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n  fi\n}\n"
+         "complete -o default -F _tacit tacit\n");
+}
