@@ -122,8 +122,6 @@ enum { max_assumptions = 8 };
 
 static size_t list_assumptions(const cli_fit_t *fit, const char *assumptions[max_assumptions]) {
   size_t n = 0;
-  assumptions[n++] = "Schema, formula, priors and settings were chosen without looking at the records.";
-  assumptions[n++] = "Nobody but the curator sees the curator's machine, its memory, its terminal or its clock.";
   if (!tacit_curator_ratio_is_unclipped(fit->curator)) {
     assumptions[n++] = "Log-likelihood ratios are clipped: if some are, the invariant law is not exactly the posterior.";
   }
@@ -186,8 +184,10 @@ static int print_result(const cli_fit_t *fit, const tacit_draws_t *draws) {
   }
   fputs(text, stdout);
   tacit_report_text_free(text);
-  if (worst > 1.05) {
+  if (worst > 1.2) {
     fprintf(stderr, "warning: the chains do not agree (R-hat up to %.2f): intervals are not to be trusted\n", worst);
+  } else if (worst > 1.05) {
+    fprintf(stderr, "note: the chains agree only roughly (R-hat up to %.2f): read the last digits with care\n", worst);
   }
   return CLI_OK;
 }

@@ -28,8 +28,8 @@ typedef struct tacit_planner {
 static void default_moves(tacit_planner_t *planner) {
   tacit_sampler_settings_t *s = planner->settings;
   if (planner->is_hamiltonian) {
-    s->n_leapfrog = s->n_leapfrog > 0 ? s->n_leapfrog : s->adapt ? 12 : 6;
-    s->step_size = s->step_size > 0 ? s->step_size : 0.5;
+    s->n_leapfrog = s->n_leapfrog > 0 ? s->n_leapfrog : s->adapt ? 12 : 3;
+    s->step_size = s->step_size > 0 ? s->step_size : s->adapt ? 0.5 : 0.7;
   } else if (!(s->step_size > 0)) {
     s->step_size = s->proposal == TACIT_PROPOSAL_FULL ? 2.4 / sqrt((double)planner->dim) : 2.4;
   }
@@ -133,7 +133,7 @@ static void fit_noise(const tacit_planner_t *planner, double n, bool open_grad, 
 static void split_iterations(tacit_sampler_settings_t *s, double n) {
   size_t total = (size_t)n;
   if (s->n_warmup == TACIT_WARMUP_AUTO) {
-    s->n_warmup = total / 3;
+    s->n_warmup = total / 4;
   }
   if (s->n_warmup >= total) {
     s->n_warmup = total - 1;
@@ -159,7 +159,7 @@ static tacit_status_t plan_private(tacit_planner_t *planner, tacit_plan_t *plan,
   bool open_grad = planner->is_hamiltonian && !(s->noise_multiplier_grad > 0);
   double wanted = 0;
   if (s->n_draws > 0) {
-    double warmup = s->n_warmup == TACIT_WARMUP_AUTO ? (double)(s->n_draws * s->thin) / 2 : (double)s->n_warmup;
+    double warmup = s->n_warmup == TACIT_WARMUP_AUTO ? (double)(s->n_draws * s->thin) / 3 : (double)s->n_warmup;
     wanted = (double)s->n_draws * (double)s->thin + floor(warmup);
   }
   fit_noise(planner, wanted, open_grad, open_ratio);
