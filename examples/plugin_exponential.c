@@ -86,20 +86,21 @@ int main(void) {
   tacit_noise_t *noise = NULL;
   tacit_curator_t *curator = NULL;
   tacit_curator_settings_t limits = tacit_curator_settings_default();
-  limits.clip_bound_grad = 3;
-  limits.clip_bound_ratio = 5;
-  if (tacit_budget_new(&budget, 4, 1e-6, TACIT_RELATION_SUBSTITUTE, &err) != TACIT_OK ||
+  limits.clip_bound_ratio = 3; /* |l_i(theta') - l_i(theta)| <= 3 |theta' - theta|: the longest of these lifetimes clip,
+                                   which shifts the posterior by some 2 %: a larger bound shifts less and costs more */
+  if (tacit_budget_new(&budget, 10, 1e-6, TACIT_RELATION_SUBSTITUTE, &err) != TACIT_OK ||
       tacit_noise_new(&noise, &err) != TACIT_OK ||
       tacit_curator_new(&curator, records, &model.records, budget, noise, &limits, &err) != TACIT_OK) {
     return fail("curator", &err);
   }
 
-  const tacit_method_t *method = tacit_method_find("dp-hmc");
+  const tacit_method_t *method = tacit_method_find("dp-penalty");
   tacit_sampler_settings_t settings = tacit_sampler_settings_default();
   tacit_plan_request_t request = {
       .curator = curator, .parameters = &model.parameters, .n_units = n, .rho = tacit_budget_rho(budget)};
-  settings.n_draws = 60;
-  settings.n_warmup = 20;
+  settings.n_chains = 2;
+  settings.n_draws = 400;
+  settings.n_warmup = 200;
   tacit_plan_t plan;
   double inv_metric[1];
   tacit_draws_t draws;
@@ -114,7 +115,7 @@ int main(void) {
   tacit_guarantee_t spent = tacit_budget_spent(budget);
   printf("rate: mean %.3f, sd %.3f, R-hat %.2f; (%.3f, %g)-differentially private\n", summary.mean, summary.sd,
          summary.rhat, spent.epsilon, spent.delta);
-  int found = summary.mean > 1.5 && summary.mean < 2.5;
+  int found = summary.mean > 1.8 && summary.mean < 2.2;
   tacit_draws_clear(&draws);
   tacit_curator_free(curator);
   tacit_noise_free(noise);

@@ -170,7 +170,7 @@ static tacit_status_t plan_private(tacit_planner_t *planner, tacit_plan_t *plan,
     n = affordable(planner);
   }
   n = wanted > 0 && wanted < n ? wanted : n;
-  if (n < s->thin || n < 1) {
+  if (n < (double)s->thin || n < 1) {
     return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
                            "the budget does not pay for one draw of each of %zu chains with these settings: "
                            "raise epsilon or the noise, or run fewer chains",

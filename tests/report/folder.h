@@ -60,14 +60,14 @@ static inline char *file_text(const char *folder, const char *name) {
 }
 
 static inline void assert_contains(const char *text, const char *part) {
-  if (strstr(text, part) == NULL) {
-    fail_msg("\"%s\" is missing in:\n%.3000s", part, text);
+  if (text == NULL || strstr(text, part) == NULL) {
+    fail_msg("\"%s\" is missing in:\n%.3000s", part, text != NULL ? text : "(nothing)");
   }
 }
 
 static inline void assert_lacks(const char *text, const char *part) {
-  if (strstr(text, part) != NULL) {
-    fail_msg("\"%s\" must not be in:\n%.3000s", part, text);
+  if (text == NULL || strstr(text, part) != NULL) {
+    fail_msg("\"%s\" must not be in:\n%.3000s", part, text != NULL ? text : "(nothing)");
   }
 }
 
