@@ -1,0 +1,419 @@
+#!/usr/bin/env python3
+"""Run the program as a user would: bad inputs and good paths.
+
+    run_cases.py TACIT SOURCE_ROOT            run all cases; ends with "N passed, N failed"
+    run_cases.py TACIT SOURCE_ROOT --table    write docs/errors.md from what the program really prints
+"""
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TACIT = os.path.abspath(sys.argv[1])
+ROOT = pathlib.Path(sys.argv[2]).resolve()
+CSV = str(ROOT / "data/flchain/flchain.csv")
+YAML = str(ROOT / "data/flchain/flchain.yaml")
+FORMULA = "death ~ age + sex + log(flc)"
+BASE = ["fit", FORMULA, "--family", "bernoulli", "--data", CSV, "--schema", YAML]
+BUDGET = ["--epsilon", "20", "--delta", "1e-6"]
+COLUMNS = "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: 0.5, upper: 2}\n  s: {type: categorical, levels: [F, M]}\n"
+
+FILES = {
+    "broken.yaml": "columns: {y: [1, 2\n",
+    "key.yaml": "columns:\n  y: {type: binary}\nrelaton: substitute\n",
+    "reversed.yaml": "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: 5, upper: 1}\n",
+    "levels.yaml": "columns:\n  s: {type: categorical}\n",
+    "type.yaml": "columns:\n  s: {type: number}\n",
+    "todo.yaml": 'columns:\n  x: {type: numeric, lower: "?", upper: "?"}\n',
+    "good.yaml": COLUMNS,
+    "zero.yaml": COLUMNS.replace("0.5", "0"),
+    "strict.yaml": COLUMNS.replace("upper: 2", "upper: 2, out_of_range: error"),
+    "private-n.yaml": "relation: add-remove\n" + COLUMNS,
+    "count.yaml": "columns:\n  n: {type: integer, lower: 0, upper: 50}\n  x: {type: numeric, lower: 0.5, upper: 2}\n",
+    "good.csv": "y,x,s\n1,1.5,F\n0,0.7,M\n1,1.1,M\n0,1.9,F\n",
+    "level.csv": "y,x,s\n1,1.5,F\n0,0.7,X\n",
+    "text.csv": "y,x,s\n1,high,F\n",
+    "ragged.csv": "y,x,s\n1,1.5,F\n0,0.7\n",
+    "open.csv": 'y,x,s\n1,1.5,"F\n',
+    "nul.csv": "y,x,s\n1,1.5,F\n\0,1,F\n",
+    "empty.csv": "",
+    "header.csv": "y,x,s\n",
+    "missing.csv": "y,x,s\n1,,F\n",
+    "range.csv": "y,x,s\n1,7,F\n",
+    "count.csv": "n,x\n1,1.5\n0,0.7\n4,1\n",
+    "numbers.txt": "1 2 3\n",
+    "words.txt": "1 2\nthree\n",
+}
+
+
+def simple(data, schema, formula="y ~ x + s", *extra):
+    return ["fit", formula, "--family", "bernoulli", "--data", data, "--schema", schema, *BUDGET, "--out", "out", *extra]
+
+
+def replaced(option, value):
+    words = BASE + BUDGET + ["--out", "out"]
+    words[words.index(option) + 1] = value
+    return words
+
+
+# what is wrong, command, exit status, what standard error must say
+BAD = [
+    ("data file does not exist", replaced("--data", "nowhere.csv"), 1, r"cannot open nowhere\.csv: No such file"),
+    ("data file is a directory", replaced("--data", "."), 1, r"is a directory"),
+    ("schema does not exist", replaced("--schema", "nowhere.yaml"), 1, r"cannot open nowhere\.yaml"),
+    ("schema is not YAML", ["schema", "check", "broken.yaml"], 3, r"broken\.yaml:2:1: not valid YAML"),
+    ("unknown key in the schema", ["schema", "check", "key.yaml"], 3, r"key\.yaml:3:1: .*did you mean 'relation'"),
+    ("bounds reversed", ["schema", "check", "reversed.yaml"], 3, r"reversed\.yaml:3:22: .*the bounds are reversed"),
+    ("categorical column without levels", ["schema", "check", "levels.yaml"], 3, r"levels\.yaml:2:13: .*needs levels"),
+    ("unknown column type", ["schema", "check", "type.yaml"], 3, r"expected numeric, integer"),
+    ("template not filled in", ["schema", "check", "todo.yaml"], 3, r"without looking at the data"),
+    ("unknown column in the formula", simple("good.csv", "good.yaml", "y ~ x + sx"), 3, r"'sx'(.|\n)*\n *\^"),
+    ("formula ends too early", simple("good.csv", "good.yaml", "y ~ x +"), 3, r"\n *\^"),
+    ("parenthesis left open", simple("good.csv", "good.yaml", "y ~ log(x"), 3, r"\n *\^"),
+    ("formula without ~", simple("good.csv", "good.yaml", "x + s"), 3, r"~"),
+    ("logarithm of a range with zero", simple("good.csv", "zero.yaml", "y ~ log(x)"), 3, r"log"),
+    ("response is no 0/1 column", simple("good.csv", "good.yaml", "x ~ y"), 3, r"bernoulli|binary"),
+    ("level not in the schema", simple("level.csv", "good.yaml"), 3, r"level\.csv:3:7: column 's': not one of the levels"),
+    ("text where a number belongs", simple("text.csv", "good.yaml"), 3, r"text\.csv:2:3: column 'x': expected a number"),
+    ("row with too few fields", simple("ragged.csv", "good.yaml"), 3, r"ragged\.csv:3:1: a row of 2 fields; the header has 3"),
+    ("quotation mark left open", simple("open.csv", "good.yaml"), 3, r"open\.csv:2:7: a quotation mark is never closed"),
+    ("NUL byte", simple("nul.csv", "good.yaml"), 3, r"nul\.csv:3:1: a NUL byte"),
+    ("empty file", simple("empty.csv", "good.yaml"), 3, r"empty\.csv is empty"),
+    ("no records (n = 0)", simple("header.csv", "good.yaml"), 3, r"has a header but no records"),
+    ("gzip file cut short", simple("cut.csv.gz", "good.yaml"), 1, r"truncated"),
+    ("missing value", simple("missing.csv", "good.yaml"), 3, r"missing\.csv:2:3: column 'x': a missing value"),
+    ("value out of range under error", simple("range.csv", "strict.yaml"), 3, r"range\.csv:2:3: .*outside its bounds"),
+    ("prior that does not parse", BASE + BUDGET + ["--out", "out", "--prior", "normal(0"], 2, r"prior"),
+    ("prior with a scale of 0", BASE + BUDGET + ["--out", "out", "--prior", "normal(0, 0)"], 2, r"prior"),
+    ("prior for an unknown term", BASE + BUDGET + ["--out", "out", "--prior", "agee: flat"], 2, r"age"),
+    ("epsilon 0", replaced("--epsilon", "0"), 2, r"--epsilon must be above 0"),
+    ("epsilon negative", replaced("--epsilon", "-1"), 2, r"--epsilon must be a number between"),
+    ("epsilon not a number", replaced("--epsilon", "nan"), 2, r"--epsilon must be a number"),
+    ("epsilon a word", replaced("--epsilon", "abc"), 2, r"not 'abc'"),
+    ("delta 0", replaced("--delta", "0"), 2, r"--delta must be above 0"),
+    ("delta 1", replaced("--delta", "1"), 2, r"--delta must be above 0 and below 1"),
+    ("delta 2", replaced("--delta", "2"), 2, r"--delta must be a number between"),
+    ("epsilon without delta", BASE + ["--epsilon", "1", "--out", "out"], 2, r"missing: --delta"),
+    ("no budget", BASE + ["--out", "out"], 2, r"needs a budget"),
+    ("unknown family", replaced("--family", "binomial"), 2, r"bernoulli"),
+    ("unknown method", BASE + BUDGET + ["--out", "out", "--method", "dp-hcm"], 2, r"did you mean 'dp-hmc'"),
+    ("unprotected method", BASE + ["--out", "out", "--method", "hmc"], 2, r"--exposed"),
+    ("private method exposed", BASE + ["--out", "out", "--method", "dp-hmc", "--exposed"], 2, r"--method hmc"),
+    ("exposed run with a budget", BASE + ["--out", "out", "--method", "hmc", "--exposed", "--epsilon", "1"], 2,
+     r"leave out --epsilon"),
+    ("no chains", BASE + BUDGET + ["--out", "out", "--chains", "0"], 2, r"--chains must be a number between 1"),
+    ("no draws", BASE + BUDGET + ["--out", "out", "--draws", "0"], 2, r"--draws must be a number between 1"),
+    ("half a draw", BASE + BUDGET + ["--out", "out", "--draws", "1.5"], 2, r"--draws must be a whole number"),
+    ("unknown option", BASE + BUDGET + ["--out", "out", "--epsilom", "1"], 2, r"did you mean --epsilon"),
+    ("option without its value", BASE + BUDGET + ["--out"], 2, r"--out needs a value"),
+    ("flag with a value", BASE + BUDGET + ["--out", "out", "--quiet=1"], 2, r"--quiet takes no value"),
+    ("no formula", ["fit"] + BASE[2:] + BUDGET + ["--out", "out"], 2, r"expected FORMULA"),
+    ("two formulas", BASE + ["y ~ x"] + BUDGET + ["--out", "out"], 2, r"expected only FORMULA"),
+    ("unknown command", ["fitt"], 2, r"did you mean 'fit'"),
+    ("output directory exists", BASE + BUDGET + ["--out", "exists"], 1, r"exists exists: choose another --out"),
+    ("output folder missing", BASE + BUDGET + ["--out", "no/where/fit"], 1, r"no/where is not a directory"),
+    ("no output given", BASE + BUDGET, 2, r"--out DIR"),
+    ("budget below one draw", BASE + ["--epsilon", "0.001", "--delta", "1e-9", "--noise-ratio", "0.1", "--out", "out",
+                                      "--method", "dp-penalty"], 4, r"does not pay for one draw"),
+    ("no bound known (poisson)", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "count.yaml",
+                                  *BUDGET, "--out", "out"], 2, r"--clip-(ratio|grad)"),
+    ("n is private", simple("good.csv", "private-n.yaml"), 2, r"--n-public"),
+    ("start values of the wrong number", BASE + BUDGET + ["--out", "out", "--init", "numbers.txt"], 2, r"holds 3 numbers"),
+    ("words in a file of numbers", BASE + BUDGET + ["--out", "out", "--metric-file", "words.txt"], 2,
+     r"words\.txt:2: expected numbers"),
+    ("summary of no report", ["summary", "."], 1, r"."),
+    ("summary of nothing", ["summary", "nowhere"], 1, r"nowhere"),
+    ("count before its event", ["account", "--count", "3", "--event", "gaussian:sigma=2", "--delta", "1e-6"], 2,
+     r"--count must follow"),
+    ("unknown mechanism", ["account", "--event", "laplase:scale=1", "--delta", "1e-6"], 2, r"unknown mechanism"),
+    ("noise multiplier 0", ["account", "--event", "gaussian:sigma=0", "--delta", "1e-6"], 2, r"above 0"),
+    ("neither delta nor epsilon", ["account", "--event", "gaussian:sigma=2"], 2, r"either --delta"),
+    ("unknown accountant", ["account", "--event", "gaussian:sigma=2", "--delta", "1e-6", "--method", "pld2"], 2,
+     r"unknown accountant"),
+]
+
+passed, failed = 0, 0
+
+
+def verdict(name, problem):
+    global passed, failed
+    if problem:
+        failed += 1
+        print(f"FAILED {name}: {problem}")
+    else:
+        passed += 1
+
+
+def run(words, **options):
+    return subprocess.run([TACIT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=250,
+                          errors="replace", **options)
+
+
+def common_faults(done):
+    if done.returncode < 0:
+        return f"ended by signal {-done.returncode}"
+    if re.search(r"Sanitizer|runtime error", done.stderr):
+        return "sanitizer: " + done.stderr[-2000:]
+    left = [name for name in os.listdir(".") if ".tmp" in name]
+    return f"left {left}" if left else None
+
+
+def case(name):
+    """Decorator: run the function as a case; it returns or raises what is wrong."""
+    def register(function):
+        try:
+            problem = function()
+        except Exception as error:  # a broken case is a failed one
+            problem = repr(error)
+        verdict(name, problem)
+        return function
+    return register
+
+
+def check_bad(name, words, status, pattern):
+    done = run(words)
+    problem = common_faults(done)
+    lines = done.stderr.rstrip("\n").split("\n")
+    messages = [line for line in lines if not line.startswith(("plan:", "warning:", "note:"))]
+    if not problem and done.returncode != status:
+        problem = f"exit status {done.returncode}, expected {status}: {done.stderr}"
+    if not problem and not re.search(pattern, done.stderr):
+        problem = f"no match for {pattern!r} in {done.stderr!r}"
+    if not problem and len(messages) not in (1, 3):
+        problem = f"not one clear line: {messages}"
+    if not problem and os.path.exists("out"):
+        problem = "an output directory was left behind"
+    shutil.rmtree("out", ignore_errors=True)
+    return problem, messages
+
+
+def write_table():
+    rows = ["# What is said about bad input", "",
+            "Printed by the program itself (`tests/cli/run_cases.py --table`); paths are shortened. Every message goes to",
+            "standard error; the exit statuses are those of `tacit fit --help`.", "",
+            "| what is wrong | what is printed | exit status |", "| --- | --- | --- |"]
+    for name, words, status, _ in BAD:
+        done = run(words)
+        shutil.rmtree("out", ignore_errors=True)
+        text = "\n".join(line for line in done.stderr.rstrip("\n").split("\n") if not line.startswith("plan:"))
+        text = text.replace(str(ROOT) + "/", "").replace("|", "\\|")
+        cell = "<br>".join("`" + line.replace("`", "'") + "`" for line in text.split("\n"))
+        rows.append(f"| {name} | {cell} | {done.returncode} |")
+    (ROOT / "docs/errors.md").write_text("\n".join(rows) + "\n")
+
+
+def good_paths():
+    quick = ["--chains", "2", "--draws", "30", "--warmup", "10", "--quiet"]
+
+    def fit(out, *extra, expect=0):
+        done = run(BASE + ["--out", out, *quick, *extra])
+        problem = common_faults(done)
+        assert not problem, problem
+        assert done.returncode == expect, done.stderr
+        return done
+
+    @case("private fit writes the contract")
+    def _():
+        fit("p1", *BUDGET, "--method", "dp-penalty")
+        statement = json.load(open("p1/privacy.json"))
+        for key in ("private", "epsilon", "delta", "relation", "unit", "accountant", "events", "version"):
+            assert key in statement, key
+        assert statement["private"] is True and 0 < statement["epsilon"] <= 20 and statement["delta"] == 1e-6
+        names = sorted(os.listdir("p1"))
+        assert names == ["draws-1.csv", "draws-2.csv", "privacy.json", "privacy.txt", "report.html", "run.yaml",
+                         "summary.csv"], names
+        for name in names:
+            assert "flchain.csv" not in open(f"p1/{name}").read(), f"{name} names the private file"
+
+    @case("summary --json keeps its contract")
+    def _():
+        summary = json.loads(run(["summary", "p1", "--json"]).stdout)
+        assert set(summary) == {"private", "n_chains", "n_draws", "parameters"}, summary.keys()
+        assert summary["private"] is True and summary["n_chains"] == 2 and summary["n_draws"] == 30
+        keys = {"name", "mean", "sd", "q5", "q50", "q95", "mcse_mean", "ess_bulk", "ess_tail", "rhat"}
+        assert all(set(p) == keys for p in summary["parameters"])
+        assert [p["name"] for p in summary["parameters"]] == ["Intercept", "age", "sexM", "log(flc)"]
+
+    @case("summary prints a table")
+    def _():
+        done = run(["summary", "p1"])
+        assert done.returncode == 0 and "log(flc)" in done.stdout and "differentially private" in done.stdout
+
+    @case("two private runs differ")
+    def _():
+        fit("p2", *BUDGET, "--method", "dp-penalty")
+        assert open("p1/draws-1.csv").read() != open("p2/draws-1.csv").read()
+
+    @case("dp-hmc runs and spends within its budget")
+    def _():
+        fit("h1", "--epsilon", "8", "--delta", "1e-6", "--method", "dp-hmc")
+        assert json.load(open("h1/privacy.json"))["epsilon"] <= 8
+
+    @case("--seed repeats, whatever the number of threads, and is not private")
+    def _():
+        for out, threads in (("s1", "1"), ("s2", "1"), ("s3", "2")):
+            fit(out, *BUDGET, "--method", "dp-hmc", "--seed", "7", "--threads", threads)
+        for name in ("draws-1.csv", "draws-2.csv"):
+            texts = [open(f"{out}/{name}").read() for out in ("s1", "s2", "s3")]
+            assert texts[0] == texts[1] == texts[2]
+        assert json.load(open("s1/privacy.json"))["private"] is False
+        assert all("NOT PRIVATE" in open(f"s1/{name}").read() for name in ("privacy.txt", "report.html"))
+
+    @case("exposed run says NOT PRIVATE")
+    def _():
+        done = fit("e1", "--method", "hmc", "--exposed")
+        assert "NOT PRIVATE" in done.stdout
+        statement = json.load(open("e1/privacy.json"))
+        assert statement["private"] is False and statement["epsilon"] is None and statement["events"] == []
+
+    @case("dry run releases and writes nothing")
+    def _():
+        done = run(BASE + BUDGET + ["--dry-run"])
+        assert done.returncode == 0 and "plan:" in done.stderr and done.stdout == ""
+
+    @case("curator's notes go to standard error only, under their heading")
+    def _():
+        done = fit("n1", *BUDGET, "--method", "dp-penalty", "--curator-notes")
+        assert "FOR THE CURATOR ONLY" in done.stderr and "clipped" not in done.stdout
+
+    @case("other families and persons")
+    def _():
+        rows = "".join(f"{i % 37},{i % 7},{0.5 + i % 3 / 2},{i % 4}\n" for i in range(400))
+        pathlib.Path("f.csv").write_text("id,n,x,g\n" + rows)
+        pathlib.Path("f.yaml").write_text(
+            "unit: id\nmax_rows: 12\ncolumns:\n  id: {type: id}\n  n: {type: integer, lower: 0, upper: 9}\n"
+            "  x: {type: numeric, lower: 0, upper: 2}\n  g: {type: integer, lower: 0, upper: 3}\n")
+        for number, (family, formula) in enumerate((("poisson", "n ~ x"), ("gaussian", "x ~ n"),
+                                                    ("categorical", "factor(g) ~ x"))):
+            done = run(["fit", formula, "--family", family, "--data", "f.csv", "--schema", "f.yaml", *BUDGET, "--out",
+                        f"fam{number}", "--clip-grad", "5", "--clip-ratio", "5", *quick])
+            assert done.returncode == 0, done.stderr
+            assert json.load(open(f"fam{number}/privacy.json"))["unit"] == "id"
+
+    @case("account")
+    def _():
+        words = ["account", "--event", "gaussian:sigma=20", "--count", "100", "--delta", "1e-5"]
+        answer = json.loads(run(words + ["--json"]).stdout)
+        assert set(answer) == {"epsilon", "epsilon_lower", "delta", "method"}
+        assert abs(answer["epsilon"] - 1.99309140441512) < 1e-9 and answer["epsilon_lower"] <= 1.99309140441512
+        assert "1.99309140" in run(words).stdout
+        back = json.loads(run(["account", "--event", "gaussian:sigma=20", "--count", "100", "--epsilon",
+                               "1.99309140441512", "--json"]).stdout)
+        assert abs(back["delta"] / 1e-5 - 1) < 1e-8
+        count = json.loads(run(["account", "--event", "gaussian:sigma=20", "--epsilon", "2", "--delta", "1e-6", "--solve",
+                                "count", "--json"]).stdout)["count"]
+        assert count == 80, count
+
+    @case("methods")
+    def _():
+        listed = json.loads(run(["methods", "--json"]).stdout)
+        assert all(set(m) == {"name", "private", "exact", "summary"} for m in listed)
+        assert {"dp-hmc", "dp-penalty", "hmc", "rwmh"} <= {m["name"] for m in listed}
+        assert "dp-hmc" in run(["methods"]).stdout
+
+    @case("schema check and draft")
+    def _():
+        done = run(["schema", "check", YAML, "--data", CSV])
+        assert done.returncode == 0 and "ok" in done.stdout and "7874" not in done.stdout, done
+        draft = run(["schema", "draft", CSV]).stdout
+        assert "50" not in draft and "105" not in draft and "age" in draft
+        assert run(["schema", "draft", CSV, "--out", "draft.yaml"]).returncode == 0
+        assert run(["schema", "check", "draft.yaml"]).returncode == 3
+
+    @case("help, man pages, completion")
+    def _():
+        assert run(["--help"]).returncode == 0 and run(["--version"]).returncode == 0 and run([]).returncode == 2
+        for command in ("fit", "summary", "schema check", "schema draft", "methods", "account"):
+            done = run(command.split() + ["--help"])
+            assert done.returncode == 0 and "Examples:" in done.stdout and max(map(len, done.stdout.split("\n"))) <= 110
+            page = run(["help", "--man", *command.split()])
+            assert page.returncode == 0 and page.stdout.startswith(".TH")
+            if shutil.which("mandoc"):
+                lint = subprocess.run(["mandoc", "-Tlint", "-Wwarning"], input=page.stdout, text=True, stdout=subprocess.PIPE)
+                assert "WARNING" not in lint.stdout.replace("missing date", ""), lint.stdout
+        script = run(["help", "--completion", "bash"]).stdout
+        assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
+
+    @case("run.yaml is YAML")
+    def _():
+        try:
+            import yaml
+        except ImportError:
+            return
+        settings = yaml.safe_load(open("p1/run.yaml"))
+        assert settings["method"] == "dp-penalty" and settings["formula"] == FORMULA
+
+    @case("a full standard output is a failure")
+    def _():
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([TACIT, "methods"], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and "standard output" in done.stderr
+
+    long_run = BASE + ["--epsilon", "1e6", "--delta", "1e-6", "--method", "dp-penalty", "--noise-ratio", "30", "--quiet",
+                       "--chains", "2"]
+
+    def interrupt(out, extra, after):
+        process = subprocess.Popen([TACIT, *long_run, *extra, "--out", out], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        time.sleep(after)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+        return process.returncode, stdout, stderr
+
+    @case("SIGINT: draws so far are written and the charge is stated")
+    def _():
+        status, stdout, stderr = interrupt("i1", ["--draws", "100000", "--warmup", "10"], 2)
+        assert status == 130, (status, stderr)
+        assert "spent" in stdout and "interrupted" in stderr
+        statement = json.load(open("i1/privacy.json"))
+        assert statement["end"] == "interrupted" and statement["epsilon"] > 0
+        rows = [line for line in open("i1/draws-1.csv") if line[0] not in "#l"]
+        assert f"num_samples = {len(rows)}\n" in open("i1/draws-1.csv").read()
+
+    @case("SIGINT during warm-up: nothing written, the charge is stated")
+    def _():
+        status, stdout, stderr = interrupt("i2", ["--draws", "10", "--warmup", "1000000"], 1)
+        assert status == 130 and not os.path.exists("i2") and "spent" in stderr, (status, stderr)
+
+    @case("disk full: nothing is left, the charge is stated")
+    def _():
+        if os.geteuid() != 0 or not shutil.which("mount"):
+            return
+        os.makedirs("tiny", exist_ok=True)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "tiny"], stderr=subprocess.DEVNULL).returncode:
+            return
+        try:
+            done = run(BASE + BUDGET + ["--out", "tiny/fit", "--method", "dp-penalty", "--draws", "3000", "--quiet"])
+            assert done.returncode == 1 and "No space left" in done.stderr and "spent" in done.stderr, done.stderr
+            assert os.listdir("tiny") == [], os.listdir("tiny")
+        finally:
+            subprocess.run(["umount", "tiny"])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name, text in FILES.items():
+            pathlib.Path(name).write_text(text)
+        packed = gzip.compress(("y,x,s\n" + "1,1.5,F\n0,0.7,M\n" * 5000).encode())
+        pathlib.Path("cut.csv.gz").write_bytes(packed[: len(packed) // 2])
+        os.mkdir("exists")
+        if "--table" in sys.argv:
+            write_table()
+            return
+        for name, words, status, pattern in BAD:
+            verdict(name, check_bad(name, words, status, pattern)[0])
+        good_paths()
+        os.chdir("/")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+main()
