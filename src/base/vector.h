@@ -15,6 +15,8 @@ typedef float v16f __attribute__((vector_size(64)));
 typedef int32_t v16i __attribute__((vector_size(64)));
 typedef double v16d __attribute__((vector_size(128)));
 typedef int64_t v16l __attribute__((vector_size(128)));
+typedef uint32_t v16u __attribute__((vector_size(64)));  /* for the bits of floats: wraps where a NaN goes in */
+typedef uint64_t v16ul __attribute__((vector_size(128)));
 
 #define TACIT_INLINE static inline __attribute__((always_inline, unused))
 
@@ -63,8 +65,8 @@ TACIT_INLINE v16f v16f_exp(v16f x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = (p * r) * r + r + 1.0f;
-  v16i e = ((v16i)shifted - 0x4B400000) << 23;
-  return (v16f)((v16i)p + e);
+  v16u e = ((v16u)shifted - 0x4B400000u) << 23;
+  return (v16f)((v16u)p + e);
 }
 
 /*
@@ -89,8 +91,8 @@ TACIT_INLINE v16d v16d_exp(v16d x) {
   p = p * r + 1.0 / 6.0;
   p = p * r + 0.5;
   p = (p * r) * r + r + 1.0;
-  v16l e = ((v16l)shifted - 0x4338000000000000) << 52;
-  return (v16d)((v16l)p + e);
+  v16ul e = ((v16ul)shifted - 0x4338000000000000u) << 52;
+  return (v16d)((v16ul)p + e);
 }
 
 /*

@@ -104,7 +104,23 @@ size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed) {
   return n;
 }
 
+/*
+ * Proposals so far away that noise would drown any log ratio are rejected without a release. The rule is symmetric
+ * in the two points and public, so the chain stays exact; it spares the budget after a divergent trajectory.
+ */
+static void drop_hopeless(tacit_run_t *run) {
+  static const double max_noise_sd = 1e5;
+  double per_bound = run->settings->noise_multiplier_ratio * tacit_curator_sensitivity_factor(run->curator);
+  for (size_t c = 0; c < run->n_chains && !tacit_curator_is_exposed(run->curator); c++) {
+    const double *from = run->theta + c * run->dim, *to = run->theta_prop + c * run->dim;
+    double bound = run->is_active[c] ? tacit_curator_ratio_bound(run->curator, from, to) : 0;
+    /* an infinite bound at a finite distance is a missing clip bound, which the release refuses */
+    run->is_active[c] = run->is_active[c] && (isinf(bound) || per_bound * bound <= max_noise_sd);
+  }
+}
+
 tacit_status_t tacit_run_accept(tacit_run_t *run, tacit_error_t *err) {
+  drop_hopeless(run);
   size_t n = tacit_run_pack(run, run->theta, run->packed_a);
   tacit_run_pack(run, run->theta_prop, run->packed_b);
   tacit_status_t status =

@@ -97,7 +97,7 @@ typedef struct options {
   double noise_grad, noise_ratio, step_size, clip_grad, clip_ratio;
   size_t n_leapfrog, n_draws;
   tacit_proposal_t proposal;
-  bool redraw_gradient, drop_penalty, dense_metric;
+  bool redraw_gradient, drop_penalty, dense_metric, fixed_step;
 } options_t;
 
 static void run(const target_t *target, const options_t *options, uint64_t seed, tacit_draws_t *draws,
@@ -144,6 +144,7 @@ static void run(const target_t *target, const options_t *options, uint64_t seed,
   settings.n_leapfrog = options->n_leapfrog;
   settings.proposal = options->proposal;
   settings.reuse_gradient = !options->redraw_gradient;
+  settings.step_jitter = !options->fixed_step;
   settings.drop_penalty_for_tests = options->drop_penalty;
   settings.noise_multiplier_grad = options->noise_grad;
   settings.noise_multiplier_ratio = options->noise_ratio;
@@ -280,6 +281,17 @@ static void test_noisy_clipped_gradients_leave_posterior_exact(void **state) {
   assert_true(check(&target, "gaussian, dp-hmc, reused gradients", options, 9) <= z_limit);
   options.redraw_gradient = true;
   assert_true(check(&target, "gaussian, dp-hmc, redrawn gradients", options, 10) <= z_limit);
+  /* One step, precise gradients, many rejections: fails if a rejected state keeps the proposal's gradient. */
+  options_t mala = {.method = "dp-hmc",
+                    .step_size = 1.4,
+                    .fixed_step = true,
+                    .n_leapfrog = 1,
+                    .n_draws = 40000,
+                    .clip_grad = loose,
+                    .clip_ratio = loose,
+                    .noise_grad = 1e-4,
+                    .noise_ratio = 1e-6};
+  assert_true(check(&target, "gaussian, dp-hmc, one step", mala, 14) <= z_limit);
   tacit_model_clear(&target.model);
 }
 
