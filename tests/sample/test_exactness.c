@@ -25,6 +25,7 @@ typedef struct target {
   size_t dim, n;
   double obs_sd[max_dim], truth[max_dim]; /* of the data */
   double mean[max_dim], sd[max_dim];      /* of the posterior of u */
+  double power;                           /* the likelihood is tempered to this power; 0 stands for 1 */
   double a;                               /* banana: u_2 = theta_2 + a theta_1^2; 0 for the Gaussian */
 } target_t;
 
@@ -65,7 +66,8 @@ static void set_posterior(target_t *target, double prior_var) {
     for (size_t i = 0; i < target->n; i++) {
       sum += (double)tacit_records_block(records, i / 16)[j * 16 + i % 16];
     }
-    double variance = target->obs_sd[j] * target->obs_sd[j];
+    double power = target->power > 0 ? target->power : 1;
+    double variance = target->obs_sd[j] * target->obs_sd[j] / power;
     double precision = 1 / prior_var + (double)target->n / variance;
     target->mean[j] = sum / variance / precision;
     target->sd[j] = 1 / sqrt(precision);
@@ -84,8 +86,8 @@ static void init_gaussian(target_t *target) {
   set_posterior(target, 100);
 }
 
-static void init_banana(target_t *target) {
-  *target = (target_t){.dim = 2, .n = 500, .a = 20, .obs_sd = {4.5, 5}, .truth = {0, 3}};
+static void init_banana(target_t *target, double power) {
+  *target = (target_t){.dim = 2, .n = 500, .power = power, .a = 20, .obs_sd = {4.5, 5}, .truth = {0, 3}};
   double variance[2] = {4.5 * 4.5, 25};
   tacit_error_t err;
   assert_ok(tacit_model_init_banana(&target->model, 2, 20, 0, 0, 1000, variance, &err), err);
@@ -105,6 +107,7 @@ static void run(const target_t *target, const options_t *options, uint64_t seed,
   tacit_error_t err;
   const tacit_method_t *method = tacit_method_find(options->method);
   tacit_curator_settings_t limits = tacit_curator_settings_default();
+  limits.temperature_power = target->power > 0 ? target->power : 1;
   tacit_curator_t *curator;
   tacit_budget_t *budget = NULL;
   tacit_noise_t *noise = NULL;
@@ -117,7 +120,8 @@ static void run(const target_t *target, const options_t *options, uint64_t seed,
                                 &err),
               err);
   } else {
-    assert_ok(tacit_curator_new_exposed(&curator, make_records(target), &target->model.records, NULL, &err), err);
+    assert_ok(tacit_curator_new_exposed(&curator, make_records(target), &target->model.records, &limits, &err),
+              err);
   }
   double metric[max_dim * max_dim] = {0}, init[2 * max_dim];
   size_t d = target->dim;
@@ -298,7 +302,7 @@ static void test_noisy_clipped_gradients_leave_posterior_exact(void **state) {
 static void test_banana_is_exact(void **state) {
   (void)state;
   target_t target;
-  init_banana(&target);
+  init_banana(&target, 1);
   options_t hmc = {.method = "hmc", .step_size = 0.3, .n_leapfrog = 12, .n_draws = 20000};
   assert_true(check(&target, "banana, hmc", hmc, 11) <= z_limit);
   options_t options = {.method = "dp-penalty",
@@ -320,6 +324,23 @@ static void test_banana_is_exact(void **state) {
   tacit_model_clear(&target.model);
 }
 
+/* The tempered posterior of the banana in closed form: precision 1/prior_var + T n / obs_var. */
+static void test_tempered_banana_is_exact(void **state) {
+  (void)state;
+  target_t target;
+  init_banana(&target, 0.25);
+  options_t hmc = {.method = "hmc", .step_size = 0.2, .n_leapfrog = 12, .n_draws = 20000};
+  assert_true(check(&target, "banana at power 0.25, hmc", hmc, 15) <= z_limit);
+  options_t dp = {.method = "dp-penalty",
+                  .step_size = 0.5,
+                  .n_draws = 160000,
+                  .proposal = TACIT_PROPOSAL_FULL,
+                  .clip_ratio = loose,
+                  .noise_ratio = 1 / (2 * loose * 0.4)};
+  assert_true(check(&target, "banana at power 0.25, dp-penalty", dp, 16) <= z_limit);
+  tacit_model_clear(&target.model);
+}
+
 /* The tests above must fail for a build without the penalty: here the error is planted. */
 static void test_dropped_penalty_is_caught(void **state) {
   (void)state;
@@ -338,6 +359,7 @@ int main(void) {
       cmocka_unit_test(test_penalty_noise_leaves_posterior_exact),
       cmocka_unit_test(test_noisy_clipped_gradients_leave_posterior_exact),
       cmocka_unit_test(test_banana_is_exact),
+      cmocka_unit_test(test_tempered_banana_is_exact),
       cmocka_unit_test(test_dropped_penalty_is_caught),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
