@@ -47,6 +47,18 @@ TACIT_INLINE v16f v16f_max(v16f x, v16f y) { return v16f_select(x > y, x, y); }
 TACIT_INLINE v16f v16f_min(v16f x, v16f y) { return v16f_select(x < y, x, y); }
 TACIT_INLINE v16d v16d_max(v16d x, v16d y) { return v16d_select(x > y, x, y); }
 TACIT_INLINE v16d v16d_min(v16d x, v16d y) { return v16d_select(x < y, x, y); }
+/* Sum of all lanes, by halves. */
+TACIT_INLINE int32_t v16i_sum(v16i x) {
+  typedef int32_t v8i __attribute__((vector_size(32)));
+  typedef int32_t v4i __attribute__((vector_size(16)));
+  v8i half[2];
+  v4i quarter[2];
+  memcpy(half, &x, sizeof x);
+  half[0] += half[1];
+  memcpy(quarter, half, sizeof quarter);
+  quarter[0] += quarter[1];
+  return (quarter[0][0] + quarter[0][1]) + (quarter[0][2] + quarter[0][3]);
+}
 TACIT_INLINE v16d v16d_abs(v16d x) { return (v16d)((v16l)x & INT64_MAX); }
 
 /*

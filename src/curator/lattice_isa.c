@@ -17,20 +17,13 @@ TACIT_INLINE v16f root(v16f x) {
   return v16f_load(lanes);
 }
 
+/* A mask lane is 0 or -1. */
 TACIT_INLINE uint64_t count_lanes(v16i mask) {
-  uint64_t n = 0;
-  for (int i = 0; i < 16; i++) {
-    n += mask[i] != 0;
-  }
-  return n;
+  return (uint64_t)-v16i_sum(mask);
 }
 
 TACIT_INLINE bool any_lane(v16i mask) {
-  int32_t any = 0;
-  for (int i = 0; i < 16; i++) {
-    any |= mask[i];
-  }
-  return any != 0;
+  return v16i_sum(mask) != 0;
 }
 
 /*

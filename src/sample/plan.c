@@ -133,7 +133,7 @@ static void fit_noise(const tacit_planner_t *planner, double n, bool open_grad, 
 static void split_iterations(tacit_sampler_settings_t *s, double n) {
   size_t total = (size_t)n;
   if (s->n_warmup == TACIT_WARMUP_AUTO) {
-    s->n_warmup = total / 4;
+    s->n_warmup = total / 4 > 0 ? total / 4 : 1;
   }
   if (s->n_warmup >= total) {
     s->n_warmup = total - 1;
