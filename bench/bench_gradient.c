@@ -63,10 +63,10 @@ static int bench(size_t n, size_t d, size_t n_theta, size_t n_threads, const cha
                                 .dim = d,
                                 .n_columns = d + 1,
                                 .grad_bound = sqrt((double)d),
-                                .log_lik = tacit_glm_log_lik,
+                                .log_lik = tacit_glm_functions()->log_lik,
                                 .n_linear = 1,
                                 .n_features = d,
-                                .residual = tacit_glm_residual,
+                                .residual = tacit_glm_functions()->residual,
                                 .ctx = &kernel};
   tacit_records_t *records = make_records(n, d);
   double *theta = calloc(n_theta * d, sizeof *theta), *out = calloc(n_theta * d, sizeof *out);

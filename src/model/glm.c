@@ -155,11 +155,11 @@ static void fill_model(tacit_model_t *model, tacit_glm_t *glm) {
                   .ratio_bound = family == TACIT_FAMILY_BERNOULLI     ? tacit_glm_bernoulli_ratio_bound
                                  : family == TACIT_FAMILY_CATEGORICAL ? tacit_glm_categorical_ratio_bound
                                                                       : NULL,
-                  .log_lik = tacit_glm_log_lik,
+                  .log_lik = tacit_glm_functions()->log_lik,
                   .n_linear = glm->kernel.n_linear,
                   .n_extra = glm->kernel.n_extra,
                   .n_features = p,
-                  .residual = tacit_glm_residual,
+                  .residual = tacit_glm_functions()->residual,
                   .ctx = &glm->kernel},
       .parameters = {.dim = glm->dim,
                      .n_reported = glm->dim,

@@ -8,7 +8,7 @@
 #include "tacit/model.h"
 
 /*
- * Context of both functions. Features are columns 0 .. n_features-1 of a block, the response is
+ * Context of the functions. Features are columns 0 .. n_features-1 of a block, the response is
  * column n_features. theta: n_linear blocks of n_features coefficients, then log sigma if
  * n_extra == 1 (gaussian with unknown sd, in scaled units).
  */
@@ -18,10 +18,16 @@ typedef struct tacit_glm_kernel {
   double known_sd; /* gaussian, scaled units; 0 if unknown */
 } tacit_glm_kernel_t;
 
-/* As tacit_record_model_t.log_lik; poisson drops -log(y!), gaussian drops -log(2 pi)/2. */
-void tacit_glm_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);
+/*
+ * The two functions of a record model, with a tacit_glm_kernel_t as context. log_lik: poisson drops -log(y!), gaussian
+ * -log(2 pi)/2. residual: d l / d eta_r for r < n_linear, then d l / d log sigma.
+ */
+typedef struct tacit_glm_functions {
+  void (*log_lik)(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);
+  void (*residual)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
+} tacit_glm_functions_t;
 
-/* As tacit_record_model_t.residual: d l / d eta_r for r < n_linear, then d l / d log sigma. */
-void tacit_glm_residual(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
+/* Those for this machine's best instruction set. */
+const tacit_glm_functions_t *tacit_glm_functions(void);
 
 #endif

@@ -4,11 +4,6 @@
 
 #include "model/glm_kernel.h"
 
-typedef struct tacit_glm_functions {
-  void (*log_lik)(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);
-  void (*residual)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
-} tacit_glm_functions_t;
-
 extern const tacit_glm_functions_t tacit_glm_functions_portable;
 #if defined(__x86_64__)
 extern const tacit_glm_functions_t tacit_glm_functions_avx2;

@@ -35,11 +35,11 @@ static inline tacit_record_model_t support_glm(tacit_glm_kernel_t *kernel, tacit
                                 .dim = n_linear * p + n_extra,
                                 .n_columns = p + 1,
                                 .grad_bound = family == TACIT_FAMILY_BERNOULLI ? sqrt((double)p) : INFINITY,
-                                .log_lik = tacit_glm_log_lik,
+                                .log_lik = tacit_glm_functions()->log_lik,
                                 .n_linear = n_linear,
                                 .n_extra = n_extra,
                                 .n_features = p,
-                                .residual = tacit_glm_residual,
+                                .residual = tacit_glm_functions()->residual,
                                 .ctx = kernel};
 }
 
