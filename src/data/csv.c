@@ -1,3 +1,6 @@
+/*
+ * Streaming CSV [RFC 4180], plain or gzipped; what is legal and what is refused is said in tacit/data.h.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +23,15 @@ tacit_status_t tacit_csv_error(const tacit_csv_t *csv, const tacit_csv_field_t *
 static tacit_status_t error_here(const tacit_csv_t *csv, tacit_error_t *err, const char *what) {
   tacit_csv_field_t here = {.line = csv->line, .column = csv->column};
   return tacit_csv_error(csv, &here, TACIT_ERR_SYNTAX, err, "%s", what);
+}
+
+static tacit_status_t error_nul(const tacit_csv_t *csv, tacit_error_t *err) {
+  return error_here(csv, err, "a NUL byte: this is not a text file");
+}
+
+static void skip_byte(tacit_csv_t *csv) {
+  csv->next++;
+  csv->column++;
 }
 
 /* Make csv->next point at an unread byte, or set at_end. */
@@ -54,11 +66,13 @@ static tacit_status_t look_at_header(tacit_csv_t *csv, tacit_error_t *err) {
   n = newline != NULL ? (size_t)(newline - csv->next) : n;
   bool has_tab = memchr(csv->next, '\t', n) != NULL, has_comma = memchr(csv->next, ',', n) != NULL;
   csv->separator = has_tab && !has_comma ? '\t' : ',';
+  csv->ends_plain[(unsigned char)csv->separator] = true;
   return TACIT_OK;
 }
 
 tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, tacit_error_t *err) {
-  *csv = (tacit_csv_t){.line = 1, .column = 1, .separator = ','};
+  *csv = (tacit_csv_t){.line = 1, .column = 1};
+  csv->ends_plain['\n'] = csv->ends_plain['\r'] = csv->ends_plain['"'] = csv->ends_plain['\0'] = true;
   struct stat info;
   if (stat(path, &info) != 0) {
     return tacit_error_set(err, errno == ENOENT ? TACIT_ERR_MISSING : TACIT_ERR_IO, path, "cannot open %s: %s", path,
@@ -122,7 +136,8 @@ static tacit_status_t append(tacit_csv_t *csv, const char *bytes, size_t n, taci
     return tacit_error_memory(err);
   }
   if (csv->text.length - csv->starts[csv->n_fields - 1] > max_field) {
-    return error_here(csv, err, "a field is longer than 1 MiB: is a quotation mark left open?");
+    return tacit_csv_error(csv, &csv->fields[csv->n_fields - 1], TACIT_ERR_SYNTAX, err,
+                           "a field is longer than 1 MiB: is a quotation mark left open?");
   }
   return TACIT_OK;
 }
@@ -131,7 +146,7 @@ static tacit_status_t append(tacit_csv_t *csv, const char *bytes, size_t n, taci
 static tacit_status_t read_plain(tacit_csv_t *csv, tacit_error_t *err) {
   for (;;) {
     const char *p = csv->next;
-    while (p < csv->end && *p != csv->separator && *p != '\n' && *p != '\r' && *p != '"' && *p != '\0') {
+    while (p < csv->end && !csv->ends_plain[(unsigned char)*p]) {
       p++;
     }
     size_t n = (size_t)(p - csv->next);
@@ -144,44 +159,55 @@ static tacit_status_t read_plain(tacit_csv_t *csv, tacit_error_t *err) {
     if (status != TACIT_OK || csv->at_end) {
       return status;
     }
-    if (csv->next < csv->end && (*csv->next == '"' || *csv->next == '\0')) {
-      return error_here(csv, err,
-                        *csv->next == '"' ? "a quotation mark inside a field that does not begin with one"
-                                          : "a NUL byte: this is not a text file");
+    if (*csv->next == '"') {
+      return error_here(csv, err, "a quotation mark inside a field that does not begin with one");
     }
-    if (*csv->next == csv->separator || *csv->next == '\n' || *csv->next == '\r') {
+    if (*csv->next == '\0') {
+      return error_nul(csv, err);
+    }
+    if (csv->ends_plain[(unsigned char)*csv->next]) {
       return TACIT_OK;
     }
   }
 }
 
+/* The bytes of a quoted field that stand for themselves; leaves a quotation mark unread, or nothing at the end. */
+static tacit_status_t read_quoted_run(tacit_csv_t *csv, tacit_error_t *err) {
+  const char *p = csv->next;
+  while (p < csv->end && *p != '"' && *p != '\0') {
+    bool is_newline = *p++ == '\n';
+    csv->line += is_newline;
+    csv->column = is_newline ? 1 : csv->column + 1;
+  }
+  tacit_status_t status = append(csv, csv->next, (size_t)(p - csv->next), err);
+  csv->next = p;
+  return status == TACIT_OK && p < csv->end && *p == '\0' ? error_nul(csv, err) : status;
+}
+
 /* A quoted field, the opening mark already consumed; leaves the byte after the closing one unread. */
 static tacit_status_t read_quoted(tacit_csv_t *csv, tacit_error_t *err) {
-  tacit_csv_field_t opening = csv->fields[csv->n_fields - 1];
   for (;;) {
     tacit_status_t status = fill(csv, err);
+    if (status == TACIT_OK && csv->at_end) {
+      return tacit_csv_error(csv, &csv->fields[csv->n_fields - 1], TACIT_ERR_SYNTAX, err,
+                             "a quotation mark is never closed");
+    }
+    if (status == TACIT_OK) {
+      status = read_quoted_run(csv, err);
+    }
     if (status != TACIT_OK) {
       return status;
     }
-    if (csv->at_end) {
-      return tacit_csv_error(csv, &opening, TACIT_ERR_SYNTAX, err, "a quotation mark is never closed");
+    if (csv->next == csv->end) {
+      continue; /* the field goes on in the next buffer */
     }
-    char byte = *csv->next++;
-    csv->column++;
-    if (byte == '"') {
-      status = fill(csv, err);
-      if (status != TACIT_OK || csv->at_end || *csv->next != '"') {
-        return status;
-      }
-      csv->next++;
-      csv->column++;
-    } else if (byte == '\n') {
-      csv->line++;
-      csv->column = 1;
-    } else if (byte == '\0') {
-      return error_here(csv, err, "a NUL byte: this is not a text file");
+    skip_byte(csv);
+    status = fill(csv, err);
+    if (status != TACIT_OK || csv->at_end || *csv->next != '"') {
+      return status;
     }
-    status = append(csv, &byte, 1, err);
+    skip_byte(csv); /* a doubled mark stands for one */
+    status = append(csv, "\"", 1, err);
     if (status != TACIT_OK) {
       return status;
     }
@@ -197,20 +223,20 @@ static tacit_status_t end_field(tacit_csv_t *csv, bool *ends_record, tacit_error
   }
   char byte = *csv->next;
   if (byte == csv->separator) {
-    csv->next++;
-    csv->column++;
+    skip_byte(csv);
     *ends_record = false;
     return TACIT_OK;
   }
   if (byte == '\r') {
-    csv->next++;
+    csv->next++; /* the column stays: a lone carriage return is the byte at fault */
     status = fill(csv, err);
     if (status != TACIT_OK || csv->at_end) {
       return status;
     }
-    byte = *csv->next;
-  }
-  if (byte != '\n') {
+    if (*csv->next != '\n') {
+      return error_here(csv, err, "a carriage return without a line feed: lines must end in LF or CRLF");
+    }
+  } else if (byte != '\n') {
     return error_here(csv, err, "expected a separator or the end of the line after a quoted field");
   }
   csv->next++;
@@ -230,8 +256,7 @@ static tacit_status_t read_record(tacit_csv_t *csv, tacit_error_t *err) {
       return status;
     }
     if (!csv->at_end && *csv->next == '"') {
-      csv->next++;
-      csv->column++;
+      skip_byte(csv);
       status = read_quoted(csv, err);
     } else if (!csv->at_end) {
       status = read_plain(csv, err);
@@ -267,29 +292,4 @@ tacit_status_t tacit_csv_read(tacit_csv_t *csv, tacit_error_t *err) {
 
 bool tacit_is_missing(const char *text, size_t n) {
   return n == 0 || (n == 2 && text[0] == 'N' && text[1] == 'A');
-}
-
-bool tacit_is_utf8(const char *text, size_t n) {
-  const unsigned char *s = (const unsigned char *)text;
-  for (size_t i = 0; i < n;) {
-    size_t more = s[i] < 0x80 ? 0 : s[i] >= 0xC2 && s[i] < 0xE0 ? 1 : (s[i] & 0xF0) == 0xE0 ? 2 : 3;
-    if (more == 3 && !(s[i] >= 0xF0 && s[i] <= 0xF4)) {
-      return false;
-    }
-    if (more > n - i - 1) {
-      return false;
-    }
-    for (size_t k = 1; k <= more; k++) {
-      if ((s[i + k] & 0xC0) != 0x80) {
-        return false;
-      }
-    }
-    bool overlong = (s[i] == 0xE0 && s[i + 1] < 0xA0) || (s[i] == 0xF0 && s[i + 1] < 0x90);
-    bool outside = (s[i] == 0xED && s[i + 1] > 0x9F) || (s[i] == 0xF4 && s[i + 1] > 0x8F);
-    if (overlong || outside) {
-      return false;
-    }
-    i += more + 1;
-  }
-  return true;
 }

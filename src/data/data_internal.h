@@ -23,6 +23,7 @@ typedef struct tacit_csv {
   char *buffer;
   const char *next, *end; /* unread bytes of the buffer */
   char separator;
+  bool ends_plain[256];   /* bytes that end an unquoted field, or may not be in one */
   size_t line, column;    /* of the next byte */
   tacit_text_t text;      /* the record's fields, one after another */
   tacit_csv_field_t *fields;
@@ -40,18 +41,39 @@ void tacit_csv_close(tacit_csv_t *csv);
 tacit_status_t tacit_csv_error(const tacit_csv_t *csv, const tacit_csv_field_t *at, tacit_status_t status,
                                tacit_error_t *err, const char *format, ...) TACIT_PRINTF(5, 6);
 
-/* One person: identifier text and rows kept. */
-typedef struct tacit_unit {
-  size_t start, length, n_rows;
-} tacit_unit_t;
+/* Texts, each with its place in the order of first appearance. */
+typedef struct tacit_dictionary_entry {
+  size_t start, length; /* in texts */
+} tacit_dictionary_entry_t;
+
+typedef struct tacit_dictionary_slot {
+  uint64_t hash;
+  size_t entry; /* from 1; 0 is an empty slot */
+} tacit_dictionary_slot_t;
+
+typedef struct tacit_dictionary {
+  tacit_text_t texts;
+  tacit_dictionary_entry_t *entries;
+  size_t n_entries;
+  tacit_dictionary_slot_t *slots; /* open addressing, at most half full; a power of two */
+  size_t n_slots;
+} tacit_dictionary_t;
+
+/* Place of a text, or SIZE_MAX. */
+size_t tacit_dictionary_find(const tacit_dictionary_t *dictionary, const char *text, size_t n);
+/* Place of a text, which is added if it is new. */
+TACIT_MUST_USE tacit_status_t tacit_dictionary_add(tacit_dictionary_t *dictionary, const char *text, size_t n,
+                                                   size_t *index, bool *is_new, tacit_error_t *err);
+void tacit_dictionary_clear(tacit_dictionary_t *dictionary);
+
+/* Read the header row; names end up in the order of the columns. Names are distinct and UTF-8; one may be empty. */
+TACIT_MUST_USE tacit_status_t tacit_csv_read_header(tacit_csv_t *csv, tacit_dictionary_t *names, tacit_error_t *err);
 
 /* Persons in order of first appearance, and the person of each kept row. */
 typedef struct tacit_units {
-  tacit_text_t ids;
-  tacit_unit_t *units;
-  size_t n_units;
-  size_t *slots; /* open addressing: 1 + unit, or 0 */
-  size_t n_slots;
+  tacit_dictionary_t ids;
+  size_t *n_rows_of; /* rows kept of each person */
+  size_t capacity;
   size_t *unit_of_row;
   size_t n_rows, row_capacity;
 } tacit_units_t;
@@ -66,6 +88,8 @@ void tacit_units_clear(tacit_units_t *units);
 
 /* Empty or NA. */
 bool tacit_is_missing(const char *text, size_t n);
+/* Bytes of the first code point of text[0..n-1], or 0 if they are not valid UTF-8. */
+size_t tacit_data_utf8_decode(const char *text, size_t n, uint32_t *code);
 bool tacit_is_utf8(const char *text, size_t n);
 
 #endif

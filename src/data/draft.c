@@ -7,7 +7,10 @@
 
 #include "data/data_internal.h"
 
-enum { rows_looked_at = 100 };
+enum {
+  rows_looked_at = 100,
+  longest_simple_key = 128 /* YAML wants keys beyond 1024 characters marked by ?; an escape is six for one byte */
+};
 
 typedef struct tacit_guess {
   char *name;
@@ -28,29 +31,65 @@ static void refine(tacit_guess_t *guess, const tacit_csv_field_t *field) {
   guess->is_binary = guess->is_binary && (value == 0 || value == 1);
 }
 
-/* Plain YAML where a name needs no quotes, else double quotes with escapes. */
-static void append_name(tacit_text_t *text, const char *name) {
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-  if (name[0] != '\0' && strspn(name, plain) == strlen(name) && strspn(name, plain + 52) == 0) {
-    tacit_text_printf(text, "%s", name);
+/* Equal but for the case of ASCII letters, in any locale; `word` is of lower-case letters. */
+static bool is_word(const char *name, const char *word) {
+  while (*word != '\0' && (*name | 0x20) == *word) {
+    name++;
+    word++;
+  }
+  return *name == '\0' && *word == '\0';
+}
+
+/* A letter, then letters, digits and underscores, and no word that some reader of YAML takes for a truth value. */
+static bool is_plain(const char *name) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  static const char *const words[] = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if (is_word(name, words[i])) {
+      return false;
+    }
+  }
+  return name[0] != '\0' && name[strspn(name, letters)] == '\0' && strspn(name, letters + 52) == 0;
+}
+
+/* Characters that YAML takes as they are inside quotes [YAML 1.1, c-printable], and which do not end a line. */
+static bool is_printable(uint32_t code) {
+  if (code < 0xA0) {
+    return code >= 0x20 && code < 0x7F;
+  }
+  return code != 0x2028 && code != 0x2029 && code != 0xFEFF && code != 0xFFFE && code != 0xFFFF;
+}
+
+/* Plain YAML where a name needs no quotes, else double quotes with escapes. The name is UTF-8. */
+static void append_name(tacit_text_t *text, const char *name, size_t n) {
+  if (is_plain(name)) {
+    tacit_text_append(text, name, n);
     return;
   }
   tacit_text_append(text, "\"", 1);
-  for (const char *s = name; *s != '\0'; s++) {
-    if (*s == '"' || *s == '\\') {
-      tacit_text_printf(text, "\\%c", *s);
-    } else if ((unsigned char)*s < 0x20) {
-      tacit_text_printf(text, "\\x%02X", (unsigned)*s);
+  for (size_t i = 0, length; i < n; i += length) {
+    uint32_t code = 0;
+    length = tacit_data_utf8_decode(name + i, n - i, &code);
+    if (code == '"' || code == '\\') {
+      tacit_text_printf(text, "\\%c", name[i]);
+    } else if (is_printable(code)) {
+      tacit_text_append(text, name + i, length);
     } else {
-      tacit_text_append(text, s, 1);
+      tacit_text_printf(text, "\\u%04X", (unsigned)code);
     }
   }
   tacit_text_append(text, "\"", 1);
 }
 
 static void append_column(tacit_text_t *text, const tacit_guess_t *guess) {
-  tacit_text_printf(text, "  ");
-  append_name(text, guess->name);
+  if (guess->name[0] == '\0') {
+    tacit_text_printf(text, "  # a column without a name in the header cannot be used\n");
+    return;
+  }
+  size_t n = strlen(guess->name);
+  tacit_text_printf(text, n > longest_simple_key ? "  ? " : "  ");
+  append_name(text, guess->name, n);
+  tacit_text_printf(text, n > longest_simple_key ? "\n  " : "");
   if (guess->is_seen && guess->is_binary) {
     tacit_text_printf(text, ": {type: binary}\n");
   } else if (guess->is_seen && guess->is_number) {
@@ -77,12 +116,11 @@ static void append_template(tacit_text_t *text, const tacit_guess_t *guesses, si
 }
 
 static tacit_status_t read_names(tacit_csv_t *csv, tacit_guess_t **guesses, size_t *n, tacit_error_t *err) {
-  tacit_status_t status = tacit_csv_read(csv, err);
+  tacit_dictionary_t names = {0};
+  tacit_status_t status = tacit_csv_read_header(csv, &names, err);
+  tacit_dictionary_clear(&names);
   if (status != TACIT_OK) {
     return status;
-  }
-  if (csv->n_fields == 0) {
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, csv->path, "%s is empty: expected a header row", csv->path);
   }
   *guesses = tacit_alloc_zero(csv->n_fields, sizeof **guesses);
   if (*guesses == NULL) {
@@ -90,16 +128,15 @@ static tacit_status_t read_names(tacit_csv_t *csv, tacit_guess_t **guesses, size
   }
   *n = csv->n_fields;
   for (size_t i = 0; i < *n; i++) {
-    (*guesses)[i] = (tacit_guess_t){.is_number = true, .is_whole = true, .is_binary = true};
-    (*guesses)[i].name = tacit_alloc(csv->fields[i].n + 1, 1);
-    if ((*guesses)[i].name == NULL) {
+    const tacit_csv_field_t *field = &csv->fields[i];
+    tacit_guess_t *guess = &(*guesses)[i];
+    *guess = (tacit_guess_t){.is_number = true, .is_whole = true, .is_binary = true};
+    guess->name = tacit_alloc(field->n + 1, 1);
+    if (guess->name == NULL) {
       return tacit_error_memory(err);
     }
-    memcpy((*guesses)[i].name, csv->fields[i].text, csv->fields[i].n);
-    (*guesses)[i].name[csv->fields[i].n] = '\0';
-    if (!tacit_is_utf8((*guesses)[i].name, csv->fields[i].n)) {
-      return tacit_csv_error(csv, &csv->fields[i], TACIT_ERR_SYNTAX, err, "the header is not valid UTF-8");
-    }
+    memcpy(guess->name, field->text, field->n); /* the CSV reader lets no NUL through */
+    guess->name[field->n] = '\0';
   }
   return TACIT_OK;
 }

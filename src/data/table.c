@@ -10,6 +10,7 @@ typedef struct tacit_table_column {
   const tacit_column_schema_t *schema; /* borrowed while reading */
   char *name;
   double *values;
+  tacit_dictionary_t levels;
   size_t field; /* place in a CSV record */
 } tacit_table_column_t;
 
@@ -25,8 +26,8 @@ typedef struct tacit_reader {
   const tacit_schema_t *schema;
   tacit_table_t *table;
   tacit_table_notes_t notes;
-  size_t n_fields;   /* of the header */
-  size_t unit_field; /* SIZE_MAX: the unit is a row */
+  tacit_dictionary_t header; /* names of the fields */
+  size_t unit_field;         /* SIZE_MAX: the unit is a row */
   tacit_units_t units;
 } tacit_reader_t;
 
@@ -37,6 +38,7 @@ void tacit_table_free(tacit_table_t *table) {
   for (size_t i = 0; table->columns != NULL && i < table->n_columns; i++) {
     tacit_free(table->columns[i].name);
     tacit_free(table->columns[i].values);
+    tacit_dictionary_clear(&table->columns[i].levels);
   }
   tacit_free(table->columns);
   tacit_free(table->unit_offsets);
@@ -61,33 +63,26 @@ const size_t *tacit_table_unit_offsets(const tacit_table_t *table, size_t *n_uni
   return table->unit_offsets;
 }
 
-static tacit_status_t check_header(const tacit_csv_t *csv, tacit_error_t *err) {
-  for (size_t i = 0; i < csv->n_fields; i++) {
-    const tacit_csv_field_t *field = &csv->fields[i];
-    if (!tacit_is_utf8(field->text, field->n)) {
-      return tacit_csv_error(csv, field, TACIT_ERR_SYNTAX, err, "the header is not valid UTF-8");
-    }
-    for (size_t k = 0; k < i; k++) {
-      if (csv->fields[k].n == field->n && memcmp(csv->fields[k].text, field->text, field->n) == 0) {
-        return tacit_csv_error(csv, field, TACIT_ERR_SYNTAX, err, "the header names column %zu and column %zu alike",
-                               k + 1, i + 1);
-      }
-    }
+/* Place of a column in the header. */
+static tacit_status_t find_field(const tacit_reader_t *reader, const char *name, size_t *place, tacit_error_t *err) {
+  *place = tacit_dictionary_find(&reader->header, name, strlen(name));
+  if (*place == SIZE_MAX) {
+    return tacit_error_set(err, TACIT_ERR_UNKNOWN, name, "%s has no column '%s' in its header", reader->csv.path,
+                           name);
   }
   return TACIT_OK;
 }
 
-/* Place of a column in the header. */
-static tacit_status_t find_field(const tacit_csv_t *csv, const char *name, size_t *place, tacit_error_t *err) {
-  size_t n = strlen(name);
-  for (size_t i = 0; i < csv->n_fields; i++) {
-    const tacit_csv_field_t *field = &csv->fields[i];
-    if (field->n == n && memcmp(field->text, name, n) == 0) {
-      *place = i;
-      return TACIT_OK;
-    }
+/* The levels by text; their places are those in the schema, which holds no level twice. */
+static tacit_status_t index_levels(tacit_dictionary_t *levels, const tacit_column_schema_t *schema,
+                                   tacit_error_t *err) {
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < schema->n_levels && status == TACIT_OK; i++) {
+    size_t place;
+    bool is_new;
+    status = tacit_dictionary_add(levels, schema->levels[i], strlen(schema->levels[i]), &place, &is_new, err);
   }
-  return tacit_error_set(err, TACIT_ERR_UNKNOWN, name, "%s has no column '%s' in its header", csv->path, name);
+  return status;
 }
 
 static tacit_status_t add_column(tacit_reader_t *reader, const char *name, tacit_error_t *err) {
@@ -105,7 +100,8 @@ static tacit_status_t add_column(tacit_reader_t *reader, const char *name, tacit
     return tacit_error_memory(err);
   }
   table->n_columns++;
-  return find_field(&reader->csv, name, &column->field, err);
+  tacit_status_t status = index_levels(&column->levels, schema, err);
+  return status == TACIT_OK ? find_field(reader, name, &column->field, err) : status;
 }
 
 static tacit_status_t choose_columns(tacit_reader_t *reader, const char *const *columns, size_t n_columns,
@@ -124,7 +120,7 @@ static tacit_status_t choose_columns(tacit_reader_t *reader, const char *const *
   }
   reader->unit_field = SIZE_MAX;
   if (status == TACIT_OK && tacit_schema_unit(reader->schema) != NULL) {
-    status = find_field(&reader->csv, tacit_schema_unit(reader->schema), &reader->unit_field, err);
+    status = find_field(reader, tacit_schema_unit(reader->schema), &reader->unit_field, err);
   }
   return status;
 }
@@ -140,16 +136,15 @@ static tacit_status_t missing(tacit_reader_t *reader, const tacit_column_schema_
   return TACIT_OK;
 }
 
-static tacit_status_t read_level(tacit_reader_t *reader, const tacit_column_schema_t *column,
+static tacit_status_t read_level(tacit_reader_t *reader, const tacit_table_column_t *column,
                                  const tacit_csv_field_t *field, double *value, tacit_error_t *err) {
-  for (size_t i = 0; i < column->n_levels; i++) {
-    if (strlen(column->levels[i]) == field->n && memcmp(column->levels[i], field->text, field->n) == 0) {
-      *value = (double)i;
-      return TACIT_OK;
-    }
+  size_t level = tacit_dictionary_find(&column->levels, field->text, field->n);
+  if (level == SIZE_MAX) {
+    return tacit_csv_error(&reader->csv, field, TACIT_ERR_DATA, err,
+                           "column '%s': not one of the levels in the schema", column->name);
   }
-  return tacit_csv_error(&reader->csv, field, TACIT_ERR_DATA, err,
-                         "column '%s': not one of the levels in the schema", column->name);
+  *value = (double)level;
+  return TACIT_OK;
 }
 
 static bool read_boolean(const tacit_csv_field_t *field, double *value) {
@@ -201,21 +196,23 @@ static tacit_status_t read_number(tacit_reader_t *reader, const tacit_column_sch
   return TACIT_OK;
 }
 
-static tacit_status_t read_value(tacit_reader_t *reader, const tacit_column_schema_t *column,
-                                 const tacit_csv_field_t *field, double *value, tacit_error_t *err) {
+static tacit_status_t read_value(tacit_reader_t *reader, const tacit_table_column_t *column, double *value,
+                                 tacit_error_t *err) {
+  const tacit_column_schema_t *schema = column->schema;
+  const tacit_csv_field_t *field = &reader->csv.fields[column->field];
   if (tacit_is_missing(field->text, field->n)) {
-    return missing(reader, column, field, value, err);
+    return missing(reader, schema, field, value, err);
   }
-  if (column->type == TACIT_COLUMN_CATEGORICAL) {
+  if (schema->type == TACIT_COLUMN_CATEGORICAL) {
     return read_level(reader, column, field, value, err);
   }
-  if (column->type == TACIT_COLUMN_BINARY) {
+  if (schema->type == TACIT_COLUMN_BINARY) {
     return read_boolean(field, value)
                ? TACIT_OK
                : tacit_csv_error(&reader->csv, field, TACIT_ERR_DATA, err, "column '%s': expected 0 or 1",
-                                 column->name);
+                                 schema->name);
   }
-  return read_number(reader, column, field, value, err);
+  return read_number(reader, schema, field, value, err);
 }
 
 static tacit_status_t grow(tacit_table_t *table, tacit_error_t *err) {
@@ -234,33 +231,42 @@ static tacit_status_t grow(tacit_table_t *table, tacit_error_t *err) {
   return TACIT_OK;
 }
 
+/* Whether the row is among the first max_rows of its person. */
+static tacit_status_t admit(tacit_reader_t *reader, bool *is_kept, tacit_error_t *err) {
+  *is_kept = true;
+  if (reader->unit_field == SIZE_MAX) {
+    return TACIT_OK;
+  }
+  const tacit_csv_field_t *id = &reader->csv.fields[reader->unit_field];
+  if (tacit_is_missing(id->text, id->n)) {
+    return tacit_csv_error(&reader->csv, id, TACIT_ERR_DATA, err, "column '%s': a row without its unit of privacy",
+                           tacit_schema_unit(reader->schema));
+  }
+  return tacit_units_add(&reader->units, id->text, id->n, tacit_schema_max_rows(reader->schema), is_kept, err);
+}
+
 static tacit_status_t read_row(tacit_reader_t *reader, tacit_error_t *err) {
   const tacit_csv_t *csv = &reader->csv;
   tacit_table_t *table = reader->table;
-  if (csv->n_fields != reader->n_fields) {
+  tacit_table_notes_t before = reader->notes;
+  bool is_kept;
+  if (csv->n_fields != reader->header.n_entries) {
     return tacit_csv_error(csv, &csv->fields[0], TACIT_ERR_SYNTAX, err,
-                           "a row of %zu fields; the header has %zu", csv->n_fields, reader->n_fields);
+                           "a row of %zu fields; the header has %zu", csv->n_fields, reader->header.n_entries);
   }
-  bool is_kept = true;
-  tacit_status_t status = TACIT_OK;
-  if (reader->unit_field != SIZE_MAX) {
-    const tacit_csv_field_t *id = &csv->fields[reader->unit_field];
-    if (tacit_is_missing(id->text, id->n)) {
-      return tacit_csv_error(csv, id, TACIT_ERR_DATA, err, "column '%s': a row without its unit of privacy",
-                             tacit_schema_unit(reader->schema));
-    }
-    status = tacit_units_add(&reader->units, id->text, id->n, tacit_schema_max_rows(reader->schema), &is_kept, err);
-    reader->notes.n_rows_dropped += !is_kept;
-  }
+  tacit_status_t status = admit(reader, &is_kept, err);
   if (status == TACIT_OK) {
     status = grow(table, err);
   }
   for (size_t i = 0; i < table->n_columns && status == TACIT_OK; i++) {
     const tacit_table_column_t *column = &table->columns[i];
-    status = read_value(reader, column->schema, &csv->fields[column->field], &column->values[table->n_rows], err);
+    status = read_value(reader, column, &column->values[table->n_rows], err);
   }
-  if (status == TACIT_OK && is_kept) {
-    table->n_rows++;
+  if (is_kept) {
+    table->n_rows += status == TACIT_OK;
+  } else { /* its values obey the schema too, but only its absence is worth a note */
+    reader->notes = before;
+    reader->notes.n_rows_dropped++;
   }
   return status;
 }
@@ -277,7 +283,7 @@ static tacit_status_t read_rows(tacit_reader_t *reader, tacit_error_t *err) {
     if (status != TACIT_OK || reader->csv.n_fields == 0) {
       return status;
     }
-    if (is_blank(&reader->csv) && reader->n_fields > 1) {
+    if (is_blank(&reader->csv) && reader->header.n_entries > 1) {
       blank = reader->csv.fields[0];
       continue;
     }
@@ -289,16 +295,6 @@ static tacit_status_t read_rows(tacit_reader_t *reader, tacit_error_t *err) {
       return status;
     }
   }
-}
-
-static tacit_status_t read_header(tacit_reader_t *reader, tacit_error_t *err) {
-  tacit_status_t status = tacit_csv_read(&reader->csv, err);
-  if (status == TACIT_OK && reader->csv.n_fields == 0) {
-    status = tacit_error_set(err, TACIT_ERR_SYNTAX, reader->csv.path, "%s is empty: expected a header row",
-                             reader->csv.path);
-  }
-  reader->n_fields = reader->csv.n_fields;
-  return status == TACIT_OK ? check_header(&reader->csv, err) : status;
 }
 
 /* Bring the rows of each unit together. */
@@ -335,7 +331,7 @@ tacit_status_t tacit_table_read(tacit_table_t **out, const char *path, const tac
   }
   tacit_status_t status = tacit_csv_open(&reader.csv, path, err);
   if (status == TACIT_OK) {
-    status = read_header(&reader, err);
+    status = tacit_csv_read_header(&reader.csv, &reader.header, err);
   }
   if (status == TACIT_OK) {
     status = choose_columns(&reader, columns, n_columns, err);
@@ -350,6 +346,7 @@ tacit_status_t tacit_table_read(tacit_table_t **out, const char *path, const tac
     status = group(&reader, err);
   }
   tacit_csv_close(&reader.csv);
+  tacit_dictionary_clear(&reader.header);
   tacit_units_clear(&reader.units);
   if (status != TACIT_OK) {
     tacit_table_free(reader.table);

@@ -83,7 +83,7 @@ static const struct {
     {"relation: swap\ncolumns: {y: {type: binary}}\n", "s.yaml:1:11: relation: expected substitute or add-remove"},
     {"relation: {}\ncolumns: {y: {type: binary}}\n", "relation: expected substitute or add-remove"},
     {"[a]: b\n", "s.yaml:1:1: the schema: expected a word as key"},
-    {"columns: {y: {type: binary}}\n---\nmore: 1\n", "s.yaml:3:1: expected one YAML document only"},
+    {"columns: {y: {type: binary}}\n---\nmore: 1\n", "s.yaml:2:1: expected one YAML document only"},
     {"columns: {y: {type: binary}}\n...\n{", "not valid YAML"},
     {"max_rows: 2\ncolumns: {y: {type: binary}}\n", "s.yaml:1:1: max_rows only goes with a person column"},
     {"unit: p\ncolumns: {y: {type: binary}}\n", "s.yaml:1:7: unit: 'p' must be a column of type id"},
@@ -128,6 +128,15 @@ static const struct {
     {COLUMN("{type: numeric, lower: 0, upper: 1, missing: [1]}"), "missing: expected error, lower, upper"},
     {COLUMN("{type: categorical, levels: [x], missing: y}"), "missing: expected error or one of the levels of 'a'"},
     {COLUMN("{type: id, missing: 3}"), "an identifier cannot be missing"},
+    {COLUMN("{type: numeric, lower: , upper: 1}"), "s.yaml:2:29: lower: still to be filled in"},
+    {COLUMN("{type: numeric, lower: -1e308, upper: 1e308}"), "s.yaml:2:22: column 'a': the bounds are too far apart"},
+    {COLUMN("{type: \"binary\\0x\"}"), "s.yaml:2:13: a text with a NUL byte"},
+    {COLUMN("{\"type\\0\": binary}"), "s.yaml:2:7: a text with a NUL byte"},
+    {COLUMN("&b {type: binary}\n  c: *b"), "s.yaml:2:6: anchors (&) and aliases (*) have no place in a schema"},
+    {COLUMN("{type: categorical, levels: &l [x]}"), "s.yaml:2:34: anchors (&) and aliases (*)"},
+    {COLUMN("{type: categorical, levels: [&l x]}"), "s.yaml:2:35: anchors (&) and aliases (*)"},
+    {"columns: *c\n", "s.yaml:1:10: anchors (&) and aliases (*)"},
+    {"columns: {y: {type: binary}}\n...\n---\n", "s.yaml:3:1: expected one YAML document only"},
 };
 
 static void test_bad_schemas_name_place_and_remedy(void **state) {
@@ -181,6 +190,38 @@ static void test_draft_names_types_without_bounds(void **state) {
   assert_null(text);
 }
 
+/* Thousands of levels that are one level written once: refused at the first, whatever it would expand to. */
+static void test_nested_aliases_are_refused_at_once(void **state) {
+  (void)state;
+  tacit_text_t text = {0};
+  tacit_schema_t *schema;
+  tacit_error_t err;
+  tacit_text_printf(&text, "a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+  for (int i = 1; i < 40; i++) {
+    int j = i - 1;
+    tacit_text_printf(&text, "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i, i, j, j, j, j, j, j);
+  }
+  assert_int_equal(parse(&schema, text.data, &err), TACIT_ERR_SCHEMA);
+  assert_non_null(strstr(err.message, "s.yaml:1:5: anchors"));
+  tacit_text_clear(&text);
+}
+
+/* Every text cut short anywhere ends in success or in an error with one line. */
+static void test_truncated_schemas_are_answered(void **state) {
+  (void)state;
+  static const char text[] = "dataset: d\nunit: p\nmax_rows: 2\ncolumns:\n  p: {type: id}\n  'o''s':\n"
+                             "    type: numeric\n    lower: -1\n    upper: 1\n    missing: lower\n"
+                             "  s: {type: categorical, levels: [a, \"b\"]}\n";
+  for (size_t n = 0; n < sizeof text; n++) {
+    tacit_schema_t *schema;
+    tacit_error_t err = {0};
+    tacit_status_t status = tacit_schema_parse(&schema, text, n, "s.yaml", &err);
+    assert_true((status == TACIT_OK) == (schema != NULL));
+    assert_true(status == TACIT_OK || (err.message[0] != '\0' && strchr(err.message, '\n') == NULL));
+    tacit_schema_free(schema);
+  }
+}
+
 static void test_failed_allocations_leak_nothing(void **state) {
   (void)state;
   const char *text = "unit: p\nmax_rows: 2\ndataset: d\ncolumns: {p: {type: id}, s: {type: categorical, levels: [F, M]}}\n";
@@ -206,6 +247,8 @@ int main(void) {
       cmocka_unit_test(test_bad_schemas_name_place_and_remedy),
       cmocka_unit_test(test_shipped_schemas_are_valid),
       cmocka_unit_test(test_draft_names_types_without_bounds),
+      cmocka_unit_test(test_nested_aliases_are_refused_at_once),
+      cmocka_unit_test(test_truncated_schemas_are_answered),
       cmocka_unit_test(test_failed_allocations_leak_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

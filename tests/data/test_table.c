@@ -1,83 +1,5 @@
-/* CSV in every legal spelling, the schema's rules for values, persons, and what is refused with its place. */
-#include <string.h>
-#include <unistd.h>
-#include <zlib.h>
-
-#include "base/base_internal.h"
-#include "tacit/data.h"
-#include "testing.h"
-
-static char folder[] = "/tmp/tacit-table-XXXXXX";
-static char file[64];
-
-static int set_up(void **state) {
-  (void)state;
-  if (mkdtemp(folder) == NULL) {
-    return -1;
-  }
-  snprintf(file, sizeof file, "%s/data.csv", folder);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  unlink(file);
-  return rmdir(folder);
-}
-
-static void write_file(const char *bytes, size_t n) {
-  FILE *out = fopen(file, "wb");
-  assert_non_null(out);
-  assert_int_equal(fwrite(bytes, 1, n, out), n);
-  assert_int_equal(fclose(out), 0);
-}
-
-static tacit_schema_t *schema_of(const char *text) {
-  tacit_schema_t *schema;
-  tacit_error_t err;
-  assert_ok(tacit_schema_parse(&schema, text, strlen(text), "s.yaml", &err), err);
-  return schema;
-}
-
-static const char *const plain_schema =
-    "columns:\n  x: {type: numeric, lower: -10, upper: 10}\n  k: {type: integer, lower: 0, upper: 5, missing: 2}\n"
-    "  s: {type: categorical, levels: [F, M, 'a \"b\"']}\n  y: {type: binary}\n";
-
-static tacit_status_t read_text(const char *text, size_t n, tacit_table_t **table, tacit_table_notes_t *notes,
-                                tacit_error_t *err) {
-  tacit_schema_t *schema = schema_of(plain_schema);
-  write_file(text, n);
-  tacit_status_t status = tacit_table_read(table, file, schema, NULL, 0, notes, err);
-  tacit_schema_free(schema);
-  return status;
-}
-
-static void test_spellings_of_the_same_table_read_alike(void **state) {
-  (void)state;
-  static const char *const spellings[] = {
-      "x,k,s,y\n1.5,3,F,1\n-2,0,\"a \"\"b\"\"\",0\n",
-      "x,k,s,y\r\n1.5,3,F,1\r\n-2,0,\"a \"\"b\"\"\",0\r\n",
-      "x,k,s,y\n1.5,3,F,1\n-2,0,\"a \"\"b\"\"\",0",
-      "\xEF\xBB\xBFx,k,s,y\n\"1.5\",\"3\",\"F\",\"1\"\n\"-2\",\"0\",\"a \"\"b\"\"\",\"0\"\n\n\n",
-      "x\tk\ts\ty\n1.5\t3\tF\t1\n-2\t0\t\"a \"\"b\"\"\"\t0\n",
-      "y,other,s,k,x\nTRUE,\"new\nline\",F,3.0,+1.5\nFALSE,,\"a \"\"b\"\"\",0, -2e0 \n",
-      "x,k,s,y\n15e-1,3,F,1\n-0.2e1,0,\"a \"\"b\"\"\",0\n",
-  };
-  for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++) {
-    tacit_table_t *table;
-    tacit_error_t err;
-    assert_ok(read_text(spellings[i], strlen(spellings[i]), &table, NULL, &err), err);
-    assert_int_equal(tacit_table_n_rows(table), 2);
-    const double *x = tacit_table_column(table, "x"), *k = tacit_table_column(table, "k"),
-                 *s = tacit_table_column(table, "s"), *y = tacit_table_column(table, "y");
-    assert_true(x[0] == 1.5 && x[1] == -2 && k[0] == 3 && k[1] == 0 && s[0] == 0 && s[1] == 2 && y[0] == 1 && y[1] == 0);
-    assert_null(tacit_table_column(table, "other"));
-    size_t n_units;
-    assert_null(tacit_table_unit_offsets(table, &n_units));
-    assert_int_equal(n_units, 2);
-    tacit_table_free(table);
-  }
-}
+/* Records in columns: the schema's rules for values, persons, record blocks. */
+#include "data_testing.h"
 
 static void test_rules_for_values(void **state) {
   (void)state;
@@ -92,90 +14,6 @@ static void test_rules_for_values(void **state) {
   assert_int_equal(notes.n_clamped, 4);
   assert_int_equal(notes.n_missing, 2);
   tacit_table_free(table);
-}
-
-static const struct {
-  const char *text, *expected;
-} bad[] = {
-    {"", "is empty: expected a header row"},
-    {"x,k,s,y\n", "has a header but no records"},
-    {"x,k,s,y\n\n\n", "has a header but no records"},
-    {"x,k,s,y\n1,2,F\n", "data.csv:2:1: a row of 3 fields; the header has 4"},
-    {"x,k,s,y\n1,2,F,1,9\n", "data.csv:2:1: a row of 5 fields; the header has 4"},
-    {"x,k,s,y\n1,2,F,1\n\n1,2,F,1\n", "data.csv:3:1: an empty line among the records"},
-    {"x,k,s,y\n1,2,X,1\n", "data.csv:2:5: column 's': not one of the levels"},
-    {"x,k,s,y\nabc,2,F,1\n", "data.csv:2:1: column 'x': expected a number"},
-    {"x,k,s,y\n0x10,2,F,1\n", "data.csv:2:1: column 'x': expected a number"},
-    {"x,k,s,y\n\"1,5\",2,F,1\n", "data.csv:2:1: column 'x': expected a number"},
-    {"x,k,s,y\n1 2,2,F,1\n", "expected a number"},
-    {"x,k,s,y\n1,2.5,F,1\n", "data.csv:2:3: column 'k': expected a whole number"},
-    {"x,k,s,y\n1,2,F,2\n", "data.csv:2:7: column 'y': expected 0 or 1"},
-    {"x,k,s,y\n1,2,F,yes\n", "column 'y': expected 0 or 1"},
-    {"x,k,s,y\n,2,F,1\n", "data.csv:2:1: column 'x': a missing value (the schema says missing: error)"},
-    {"x,k,s,y\nNaN,2,F,1\n", "column 'x': a missing value"},
-    {"x,k,s,y\n1,2,NA,1\n", "data.csv:2:5: column 's': a missing value"},
-    {"x,k,s,y\n1,2,F,1\n1,2,\"F,1\n", "data.csv:3:5: a quotation mark is never closed"},
-    {"x,k,s,y\n1,2,F\"M,1\n", "data.csv:2:6: a quotation mark inside a field"},
-    {"x,k,s,y\n1,2,\"F\"M,1\n", "data.csv:2:8: expected a separator or the end of the line after a quoted field"},
-    {"x,k,s\n1,2,F\n", "has no column 'y' in its header"},
-    {"x,k,s,y,x\n1,2,F,1,1\n", "data.csv:1:9: the header names column 1 and column 5 alike"},
-    {"x,k,\xFF,y\n1,2,F,1\n", "data.csv:1:5: the header is not valid UTF-8"},
-    {"x,k,s,y\n1,2,F,1\r1,2,F,1\n", "expected a separator or the end of the line"},
-};
-
-static void test_bad_files_name_place_and_never_a_value(void **state) {
-  (void)state;
-  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    tacit_table_t *table;
-    tacit_error_t err = {0};
-    tacit_status_t status = read_text(bad[i].text, strlen(bad[i].text), &table, NULL, &err);
-    assert_true(status == TACIT_ERR_SYNTAX || status == TACIT_ERR_DATA || status == TACIT_ERR_UNKNOWN);
-    assert_null(table);
-    if (strstr(err.message, bad[i].expected) == NULL) {
-      fail_msg("expected '%s' in '%s'", bad[i].expected, err.message);
-    }
-    assert_null(strstr(err.message, "abc"));
-  }
-  tacit_table_t *table;
-  tacit_error_t err;
-  static const char nul[] = "x,k,s,y\n1,2,F,1\n1,\0,F,1\n";
-  assert_int_equal(read_text(nul, sizeof nul - 1, &table, NULL, &err), TACIT_ERR_SYNTAX);
-  assert_non_null(strstr(err.message, "data.csv:3:3: a NUL byte"));
-}
-
-static void test_wrong_places_are_refused(void **state) {
-  (void)state;
-  tacit_schema_t *schema = schema_of(plain_schema);
-  tacit_table_t *table;
-  tacit_error_t err;
-  const char *const unknown[] = {"nonsense"};
-  assert_int_equal(tacit_table_read(&table, "/nowhere.csv", schema, NULL, 0, NULL, &err), TACIT_ERR_MISSING);
-  assert_int_equal(tacit_table_read(&table, folder, schema, NULL, 0, NULL, &err), TACIT_ERR_IO);
-  write_file("x,k,s,y\n1,2,F,1\n", 16);
-  assert_int_equal(tacit_table_read(&table, file, schema, unknown, 1, NULL, &err), TACIT_ERR_UNKNOWN);
-  tacit_schema_free(schema);
-}
-
-static void test_gzip_reads_alike_and_truncation_is_seen(void **state) {
-  (void)state;
-  tacit_schema_t *schema = schema_of(plain_schema);
-  tacit_table_t *table;
-  tacit_error_t err;
-  gzFile out = gzopen(file, "wb");
-  assert_non_null(out);
-  gzputs(out, "x,k,s,y\n");
-  for (int i = 0; i < 50000; i++) {
-    gzprintf(out, "%d.%d,%d,%s,%d\n", i % 10, i % 7919, i % 6, i % 3 ? "F" : "M", i & 1);
-  }
-  assert_int_equal(gzclose(out), Z_OK);
-  assert_ok(tacit_table_read(&table, file, schema, NULL, 0, NULL, &err), err);
-  assert_int_equal(tacit_table_n_rows(table), 50000);
-  assert_close(tacit_table_column(table, "k")[49999], 49999 % 6, 0);
-  tacit_table_free(table);
-  assert_int_equal(truncate(file, 40000), 0);
-  assert_int_equal(tacit_table_read(&table, file, schema, NULL, 0, NULL, &err), TACIT_ERR_IO);
-  assert_non_null(strstr(err.message, "truncated"));
-  tacit_schema_free(schema);
 }
 
 /* Random numbers in random legal spellings are read back as strtod reads them. */
@@ -237,11 +75,81 @@ static void test_persons_are_grouped_and_limited(void **state) {
   tacit_schema_free(schema);
 }
 
+/* Thousands of persons in random order, beside counting them one by one. */
+static void test_many_persons_keep_order_and_first_rows(void **state) {
+  (void)state;
+  enum { n_rows = 30000, n_ids = 5000 };
+  static size_t ids[n_rows], unit_of_id[n_ids], n_seen[n_ids];
+  tacit_text_t text = {0};
+  uint64_t seed = 3;
+  size_t n_units = 0, n_dropped = 0;
+  memset(unit_of_id, 0xFF, sizeof unit_of_id);
+  tacit_text_printf(&text, "id,x\n");
+  for (size_t i = 0; i < n_rows; i++) {
+    ids[i] = draw_below(&seed, n_ids);
+    if (unit_of_id[ids[i]] == SIZE_MAX) {
+      unit_of_id[ids[i]] = n_units++;
+    }
+    tacit_text_printf(&text, "p%zu,%.3f\n", ids[i], (double)i * 0x1p-9);
+  }
+  tacit_schema_t *schema = schema_of(person_schema);
+  tacit_table_t *table;
+  tacit_table_notes_t notes;
+  tacit_error_t err;
+  write_file(text.data, text.length);
+  assert_ok(tacit_table_read(&table, file, schema, NULL, 0, &notes, &err), err);
+  size_t n_found;
+  const size_t *offsets = tacit_table_unit_offsets(table, &n_found);
+  const double *x = tacit_table_column(table, "x");
+  assert_int_equal(n_found, n_units);
+  for (size_t i = 0; i < n_rows; i++) {
+    size_t unit = unit_of_id[ids[i]], seen = n_seen[ids[i]]++;
+    n_dropped += seen >= 2;
+    if (seen < 2) {
+      assert_close(x[offsets[unit] + seen], (double)i * 0x1p-9, 0.0006);
+    }
+  }
+  for (size_t id = 0; id < n_ids; id++) {
+    size_t unit = unit_of_id[id], n_kept = n_seen[id] < 2 ? n_seen[id] : 2;
+    assert_true(unit == SIZE_MAX || offsets[unit + 1] - offsets[unit] == n_kept);
+  }
+  assert_int_equal(notes.n_rows_dropped, n_dropped);
+  tacit_table_free(table);
+  tacit_text_clear(&text);
+  tacit_schema_free(schema);
+}
+
+/* A dropped row is checked as any other, but its clamped values are not counted. */
+static void test_dropped_rows_obey_the_schema(void **state) {
+  (void)state;
+  tacit_schema_t *schema = schema_of(person_schema);
+  tacit_table_t *table;
+  tacit_table_notes_t notes;
+  tacit_error_t err;
+  const char *text = "id,x\na,1\na,2\na,900\nb,-4\n";
+  write_file(text, strlen(text));
+  assert_ok(tacit_table_read(&table, file, schema, NULL, 0, &notes, &err), err);
+  assert_int_equal(notes.n_clamped, 1);
+  assert_int_equal(notes.n_rows_dropped, 1);
+  tacit_table_free(table);
+  text = "id,x\na,1\na,2\na,nonsense\n";
+  write_file(text, strlen(text));
+  assert_int_equal(tacit_table_read(&table, file, schema, NULL, 0, &notes, &err), TACIT_ERR_DATA);
+  assert_non_null(strstr(err.message, "data.csv:4:3: column 'x': expected a number"));
+  tacit_schema_free(schema);
+}
+
 static void test_failed_allocations_leak_nothing(void **state) {
   (void)state;
-  const char *text = "id,x\nb,1\na,2\nb,3\n";
-  tacit_schema_t *schema = schema_of(person_schema);
-  write_file(text, strlen(text));
+  tacit_text_t text = {0};
+  tacit_text_printf(&text, "id,x,s\n");
+  for (int i = 0; i < 1500; i++) { /* more than the first capacity of rows, persons and slots */
+    tacit_text_printf(&text, "%d,%d,%s\n", i % 1100, i % 7, i % 2 ? "F" : "M");
+  }
+  tacit_schema_t *schema = schema_of("unit: id\nmax_rows: 2\ncolumns: {id: {type: id}, s: {type: categorical, "
+                                     "levels: [F, M]}, x: {type: numeric, lower: 0, upper: 100}}\n");
+  write_file(text.data, text.length);
+  tacit_text_clear(&text);
   for (size_t k = 1; k < 200; k++) {
     tacit_table_t *table;
     tacit_error_t err;
@@ -312,6 +220,54 @@ static void test_records_layout_and_units(void **state) {
   tacit_records_free(NULL);
 }
 
+static void test_records_keep_what_is_not_finite_for_the_curator(void **state) {
+  (void)state;
+  tacit_records_t *records;
+  tacit_error_t err;
+  const double x[5] = {NAN, -INFINITY, 1e300, 1e-320, 1.0 / 3};
+  assert_ok(tacit_records_new(&records, 1, 5, &err), err);
+  tacit_records_set(records, 0, x);
+  const float *block = tacit_records_block(records, 0);
+  assert_true(isnan(block[0]));
+  assert_true(block[16] == -INFINITY && block[32] == INFINITY && block[48] == 0 && block[64] == 1.0f / 3);
+  tacit_records_free(records);
+  for (size_t k = 1; k <= 2; k++) {
+    tacit_alloc_fail_at(k);
+    assert_int_equal(tacit_records_new(&records, 1, 5, &err), TACIT_ERR_MEMORY);
+    tacit_alloc_fail_at(0);
+    assert_null(records);
+  }
+  assert_ok(tacit_records_new(&records, 0, 1, &err), err);
+  tacit_alloc_fail_at(1);
+  assert_int_equal(tacit_records_set_units(records, (size_t[]){0}, 0, &err), TACIT_ERR_MEMORY);
+  tacit_alloc_fail_at(0);
+  assert_ok(tacit_records_set_units(records, (size_t[]){0}, 0, &err), err);
+  tacit_records_free(records);
+}
+
+/* Counts taken from the file by another reader (Python's csv module). */
+static void test_shipped_file_is_read(void **state) {
+  (void)state;
+  tacit_schema_t *schema;
+  tacit_table_t *table;
+  tacit_error_t err;
+  const char *const names[] = {"age", "sex", "death"};
+  const double expected[] = {506244, 3524, 2169};
+  assert_ok(tacit_schema_read(&schema, TEST_DATA "/flchain/flchain.yaml", &err), err);
+  assert_ok(tacit_table_read(&table, TEST_DATA "/flchain/flchain.csv", schema, names, 3, NULL, &err), err);
+  assert_int_equal(tacit_table_n_rows(table), 7874);
+  for (size_t j = 0; j < 3; j++) {
+    double sum = 0;
+    for (size_t i = 0; i < 7874; i++) {
+      sum += tacit_table_column(table, names[j])[i];
+    }
+    assert_close(sum, expected[j], 0);
+  }
+  assert_null(tacit_table_column(table, "flc"));
+  tacit_table_free(table);
+  tacit_schema_free(schema);
+}
+
 static void test_shared_files_are_read(void **state) {
   (void)state;
   if (testing_shared() == NULL) {
@@ -321,9 +277,12 @@ static void test_shared_files_are_read(void **state) {
   tacit_schema_t *schema = schema_of("unit: patient_id\nmax_rows: 3\ncolumns: {patient_id: {type: id}, "
                                      "hdl: {type: numeric, lower: 10, upper: 120}}\n");
   tacit_table_t *table;
+  tacit_table_notes_t notes;
   tacit_error_t err;
   snprintf(path, sizeof path, "%s/data/patient_labs.csv", testing_shared());
-  assert_ok(tacit_table_read(&table, path, schema, NULL, 0, NULL, &err), err);
+  assert_ok(tacit_table_read(&table, path, schema, NULL, 0, &notes, &err), err);
+  assert_int_equal(tacit_table_n_rows(table), 10138);
+  assert_int_equal(notes.n_rows_dropped, 13925);
   size_t n_units;
   const size_t *offsets = tacit_table_unit_offsets(table, &n_units);
   assert_int_equal(n_units, 4000);
@@ -336,16 +295,16 @@ static void test_shared_files_are_read(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_spellings_of_the_same_table_read_alike),
       cmocka_unit_test(test_rules_for_values),
-      cmocka_unit_test(test_bad_files_name_place_and_never_a_value),
-      cmocka_unit_test(test_wrong_places_are_refused),
-      cmocka_unit_test(test_gzip_reads_alike_and_truncation_is_seen),
       cmocka_unit_test(test_random_tables_are_read_exactly),
       cmocka_unit_test(test_persons_are_grouped_and_limited),
+      cmocka_unit_test(test_many_persons_keep_order_and_first_rows),
+      cmocka_unit_test(test_dropped_rows_obey_the_schema),
       cmocka_unit_test(test_failed_allocations_leak_nothing),
       cmocka_unit_test(test_a_million_rows),
       cmocka_unit_test(test_records_layout_and_units),
+      cmocka_unit_test(test_records_keep_what_is_not_finite_for_the_curator),
+      cmocka_unit_test(test_shipped_file_is_read),
       cmocka_unit_test(test_shared_files_are_read),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -9,7 +9,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (tacit_schema_parse(&schema, (const char *)data, size, "fuzz", &err) == TACIT_OK) {
     for (size_t i = 0; i < tacit_schema_n_columns(schema); i++) {
       const tacit_column_schema_t *column = tacit_schema_column(schema, i);
-      if (tacit_schema_find(schema, column->name) == NULL) {
+      bool has_bounds = column->type == TACIT_COLUMN_NUMERIC || column->type == TACIT_COLUMN_INTEGER;
+      if (tacit_schema_find(schema, column->name) != column || (has_bounds && !(column->lower < column->upper)) ||
+          (column->type == TACIT_COLUMN_CATEGORICAL && column->n_levels == 0)) {
         __builtin_trap();
       }
     }

@@ -1,0 +1,71 @@
+#ifndef TACIT_SCHEMA_INTERNAL_H
+#define TACIT_SCHEMA_INTERNAL_H
+
+#include <yaml.h>
+
+#include "data/data_internal.h"
+
+typedef struct tacit_schema_column_owned {
+  tacit_column_schema_t public;
+  char *name, **levels;
+} tacit_schema_column_owned_t;
+
+struct tacit_schema {
+  char *dataset, *unit, *delta_meaning;
+  tacit_relation_t relation;
+  size_t max_rows;
+  tacit_schema_column_owned_t *columns;
+  size_t n_columns;
+};
+
+/* What the reading functions share. */
+typedef struct tacit_schema_reader {
+  yaml_document_t *document;
+  const char *name; /* of the file, in messages */
+  tacit_schema_t *schema;
+  const yaml_node_t *max_rows_key, *unit_value;
+  tacit_error_t *err;
+} tacit_schema_reader_t;
+
+/* One key of a mapping: where its value goes is up to `read`. */
+typedef struct tacit_schema_key {
+  const char *name;
+  tacit_status_t (*read)(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
+                         void *target);
+} tacit_schema_key_t;
+
+/* Set the error "file:line:column: ..." for the place of a node. */
+tacit_status_t tacit_schema_fault(const tacit_schema_reader_t *reader, const yaml_node_t *at, const char *format, ...)
+    TACIT_PRINTF(3, 4);
+
+/* The text of a scalar; it holds no NUL but the one at its end, which tacit_schema_check_yaml() has seen to. */
+static inline const char *tacit_schema_scalar(const yaml_node_t *node) {
+  return (const char *)node->data.scalar.value;
+}
+
+/* Copy a scalar to *text, in place of what it held. */
+TACIT_MUST_USE tacit_status_t tacit_schema_text(const tacit_schema_reader_t *reader, const yaml_node_t *node,
+                                                const char *key, char **text);
+
+/* Refuse the key of `pair` if an earlier pair of the mapping has it. */
+TACIT_MUST_USE tacit_status_t tacit_schema_refuse_duplicate(const tacit_schema_reader_t *reader,
+                                                            const yaml_node_t *mapping,
+                                                            const yaml_node_pair_t *pair);
+
+/* Read all pairs of a mapping by a table of keys; unknown and repeated keys are refused. */
+TACIT_MUST_USE tacit_status_t tacit_schema_mapping(tacit_schema_reader_t *reader, const yaml_node_t *mapping,
+                                                   const char *what, const tacit_schema_key_t *keys, size_t n_keys,
+                                                   void *target);
+
+/* Read one column, `key: value` in the mapping columns, into the schema's next place. */
+TACIT_MUST_USE tacit_status_t tacit_schema_read_column(tacit_schema_reader_t *reader, const yaml_node_t *key,
+                                                       const yaml_node_t *value);
+
+/* Set the error for what libyaml refuses. */
+tacit_status_t tacit_schema_yaml_fault(const yaml_parser_t *parser, const char *name, tacit_error_t *err);
+
+/* Refuse YAML that does not parse, and constructs that a schema has no use for. */
+TACIT_MUST_USE tacit_status_t tacit_schema_check_yaml(const char *text, size_t n, const char *name,
+                                                      tacit_error_t *err);
+
+#endif

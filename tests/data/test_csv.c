@@ -1,0 +1,388 @@
+/* CSV in every legal spelling, its limits, what is refused with its place, and files that are none. */
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <zlib.h>
+
+#include "data_testing.h"
+
+static void test_spellings_of_the_same_table_read_alike(void **state) {
+  (void)state;
+  static const char *const spellings[] = {
+      "x,k,s,y\n1.5,3,F,1\n-2,0,\"a \"\"b\"\"\",0\n",
+      "x,k,s,y\r\n1.5,3,F,1\r\n-2,0,\"a \"\"b\"\"\",0\r\n",
+      "x,k,s,y\n1.5,3,F,1\n-2,0,\"a \"\"b\"\"\",0",
+      "\xEF\xBB\xBFx,k,s,y\n\"1.5\",\"3\",\"F\",\"1\"\n\"-2\",\"0\",\"a \"\"b\"\"\",\"0\"\n\n\n",
+      "x\tk\ts\ty\n1.5\t3\tF\t1\n-2\t0\t\"a \"\"b\"\"\"\t0\n",
+      "y,other,s,k,x\nTRUE,\"new\nline\",F,3.0,+1.5\nFALSE,,\"a \"\"b\"\"\",0, -2e0 \n",
+      "x,k,s,y\n15e-1,3,F,1\n-0.2e1,0,\"a \"\"b\"\"\",0\n",
+      "x,k,\"a\ttab\",s,y\n1.5,3,,F,1\n-2,0,,\"a \"\"b\"\"\",0\n",
+  };
+  for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++) {
+    tacit_table_t *table;
+    tacit_error_t err;
+    assert_ok(read_text(spellings[i], strlen(spellings[i]), &table, NULL, &err), err);
+    assert_int_equal(tacit_table_n_rows(table), 2);
+    const double *x = tacit_table_column(table, "x"), *k = tacit_table_column(table, "k"),
+                 *s = tacit_table_column(table, "s"), *y = tacit_table_column(table, "y");
+    assert_true(x[0] == 1.5 && x[1] == -2 && k[0] == 3 && k[1] == 0);
+    assert_true(s[0] == 0 && s[1] == 2 && y[0] == 1 && y[1] == 0);
+    assert_null(tacit_table_column(table, "other"));
+    size_t n_units;
+    assert_null(tacit_table_unit_offsets(table, &n_units));
+    assert_int_equal(n_units, 2);
+    tacit_table_free(table);
+  }
+}
+
+static const struct {
+  const char *text, *expected;
+} bad[] = {
+    {"", "is empty: expected a header row"},
+    {"x,k,s,y\n", "has a header but no records"},
+    {"x,k,s,y\n\n\n", "has a header but no records"},
+    {"x,k,s,y\n1,2,F\n", "data.csv:2:1: a row of 3 fields; the header has 4"},
+    {"x,k,s,y\n1,2,F,1,9\n", "data.csv:2:1: a row of 5 fields; the header has 4"},
+    {"x,k,s,y\n1,2,F,1\n\n1,2,F,1\n", "data.csv:3:1: an empty line among the records"},
+    {"x,k,s,y\n1,2,X,1\n", "data.csv:2:5: column 's': not one of the levels"},
+    {"x,k,s,y\nabc,2,F,1\n", "data.csv:2:1: column 'x': expected a number"},
+    {"x,k,s,y\n0x10,2,F,1\n", "data.csv:2:1: column 'x': expected a number"},
+    {"x,k,s,y\n\"1,5\",2,F,1\n", "data.csv:2:1: column 'x': expected a number"},
+    {"x,k,s,y\n1 2,2,F,1\n", "expected a number"},
+    {"x,k,s,y\n1,2.5,F,1\n", "data.csv:2:3: column 'k': expected a whole number"},
+    {"x,k,s,y\n1,2,F,2\n", "data.csv:2:7: column 'y': expected 0 or 1"},
+    {"x,k,s,y\n1,2,F,yes\n", "column 'y': expected 0 or 1"},
+    {"x,k,s,y\n,2,F,1\n", "data.csv:2:1: column 'x': a missing value (the schema says missing: error)"},
+    {"x,k,s,y\nNaN,2,F,1\n", "column 'x': a missing value"},
+    {"x,k,s,y\n1,2,NA,1\n", "data.csv:2:5: column 's': a missing value"},
+    {"x,k,s,y\n1,2,F,1\n1,2,\"F,1\n", "data.csv:3:5: a quotation mark is never closed"},
+    {"x,k,s,y\n1,2,F\"M,1\n", "data.csv:2:6: a quotation mark inside a field"},
+    {"x,k,s,y\n1,2,\"F\"M,1\n", "data.csv:2:8: expected a separator or the end of the line after a quoted field"},
+    {"x,k,s\n1,2,F\n", "has no column 'y' in its header"},
+    {"x,k,s,y,x\n1,2,F,1,1\n", "data.csv:1:9: the header names column 1 and column 5 alike"},
+    {"x,k,\xFF,y\n1,2,F,1\n", "data.csv:1:5: the header is not valid UTF-8"},
+    {"x,k,s,y\n1,2,F,1\r1,2,F,1\n", "data.csv:2:8: a carriage return without a line feed"},
+    {"x,k,s,y\n1,2,\"F\"\r,1\n", "data.csv:2:8: a carriage return without a line feed"},
+    {"x,k,s,y\n1,2,\"F\nM\",1\n", "data.csv:2:5: column 's': not one of the levels"},
+    {"x,k,s,y,n\n1,2,F,1,\"\n\n\"\n1,2,M,3,z\n", "data.csv:5:7: column 'y': expected 0 or 1"},
+    {"x,k,s,y,n\n1,2,F,1,\"a\nbc\" \n", "data.csv:3:4: expected a separator"},
+    {"x,k,s,y\n1,2,\xC3(,1\n", "data.csv:2:5: column 's': not one of the levels"},
+};
+
+static void test_bad_files_name_place_and_never_a_value(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    tacit_table_t *table;
+    tacit_error_t err = {0};
+    tacit_status_t status = read_text(bad[i].text, strlen(bad[i].text), &table, NULL, &err);
+    assert_true(status == TACIT_ERR_SYNTAX || status == TACIT_ERR_DATA || status == TACIT_ERR_UNKNOWN);
+    assert_null(table);
+    if (strstr(err.message, bad[i].expected) == NULL) {
+      fail_msg("expected '%s' in '%s'", bad[i].expected, err.message);
+    }
+    assert_null(strstr(err.message, "abc"));
+  }
+  tacit_table_t *table;
+  tacit_error_t err;
+  static const char nul[] = "x,k,s,y\n1,2,F,1\n1,\0,F,1\n";
+  assert_int_equal(read_text(nul, sizeof nul - 1, &table, NULL, &err), TACIT_ERR_SYNTAX);
+  assert_non_null(strstr(err.message, "data.csv:3:3: a NUL byte"));
+}
+
+static void test_wrong_places_are_refused(void **state) {
+  (void)state;
+  tacit_schema_t *schema = schema_of(plain_schema);
+  tacit_table_t *table;
+  tacit_error_t err;
+  const char *const unknown[] = {"nonsense"};
+  assert_int_equal(tacit_table_read(&table, "/nowhere.csv", schema, NULL, 0, NULL, &err), TACIT_ERR_MISSING);
+  assert_int_equal(tacit_table_read(&table, folder, schema, NULL, 0, NULL, &err), TACIT_ERR_IO);
+  assert_int_equal(tacit_table_read(&table, "/dev/null/x.csv", schema, NULL, 0, NULL, &err), TACIT_ERR_IO);
+  assert_non_null(strstr(err.message, "cannot open /dev/null/x.csv: Not a directory"));
+  write_file("x,k,s,y\n1,2,F,1\n", 16);
+  assert_int_equal(tacit_table_read(&table, file, schema, unknown, 1, NULL, &err), TACIT_ERR_UNKNOWN);
+  assert_int_equal(unlink(file), 0);
+  assert_int_equal(symlink(file, file), 0);
+  assert_int_equal(tacit_table_read(&table, file, schema, NULL, 0, NULL, &err), TACIT_ERR_IO);
+  assert_int_equal(unlink(file), 0);
+  if (geteuid() != 0) { /* root may read anything */
+    write_file("x,k,s,y\n1,2,F,1\n", 16);
+    assert_int_equal(chmod(file, 0), 0);
+    assert_int_equal(tacit_table_read(&table, file, schema, NULL, 0, NULL, &err), TACIT_ERR_IO);
+    assert_non_null(strstr(err.message, "Permission denied"));
+    assert_int_equal(unlink(file), 0);
+  }
+  tacit_schema_free(schema);
+}
+
+static void test_gzip_reads_alike_and_truncation_is_seen(void **state) {
+  (void)state;
+  tacit_schema_t *schema = schema_of(plain_schema);
+  tacit_table_t *table;
+  tacit_error_t err;
+  gzFile out = gzopen(file, "wb");
+  assert_non_null(out);
+  gzputs(out, "x,k,s,y\n");
+  for (int i = 0; i < 50000; i++) {
+    gzprintf(out, "%d.%d,%d,%s,%d\n", i % 10, i % 7919, i % 6, i % 3 ? "F" : "M", i & 1);
+  }
+  assert_int_equal(gzclose(out), Z_OK);
+  assert_ok(tacit_table_read(&table, file, schema, NULL, 0, NULL, &err), err);
+  assert_int_equal(tacit_table_n_rows(table), 50000);
+  assert_close(tacit_table_column(table, "k")[49999], 49999 % 6, 0);
+  tacit_table_free(table);
+  FILE *member = fopen(file, "ab"); /* members one after another are one file [RFC 1952, section 2.2] */
+  assert_non_null(member);
+  gzFile more = gzdopen(dup(fileno(member)), "wb");
+  gzputs(more, "1,1,M,0\n");
+  assert_int_equal(gzclose(more), Z_OK);
+  fclose(member);
+  assert_ok(tacit_table_read(&table, file, schema, NULL, 0, NULL, &err), err);
+  assert_int_equal(tacit_table_n_rows(table), 50001);
+  tacit_table_free(table);
+  assert_int_equal(truncate(file, 40000), 0);
+  assert_int_equal(tacit_table_read(&table, file, schema, NULL, 0, NULL, &err), TACIT_ERR_IO);
+  assert_non_null(strstr(err.message, "truncated"));
+  tacit_schema_free(schema);
+}
+
+static void test_gzip_with_a_wrong_checksum_is_refused(void **state) {
+  (void)state;
+  tacit_schema_t *schema = schema_of(plain_schema);
+  tacit_table_t *table;
+  tacit_error_t err;
+  gzFile out = gzopen(file, "wb");
+  gzputs(out, "x,k,s,y\n1,2,F,1\n");
+  assert_int_equal(gzclose(out), Z_OK);
+  FILE *again = fopen(file, "r+b");
+  assert_int_equal(fseek(again, -8, SEEK_END), 0); /* CRC-32, then the length */
+  int byte = fgetc(again);
+  assert_int_equal(fseek(again, -8, SEEK_END), 0);
+  fputc(byte ^ 1, again);
+  assert_int_equal(fclose(again), 0);
+  assert_int_equal(tacit_table_read(&table, file, schema, NULL, 0, NULL, &err), TACIT_ERR_IO);
+  assert_null(table);
+  tacit_schema_free(schema);
+}
+
+static void test_a_pipe_is_read(void **state) {
+  (void)state;
+  unlink(file);
+  assert_int_equal(mkfifo(file, 0600), 0);
+  pid_t writer = fork();
+  if (writer == 0) {
+    FILE *out = fopen(file, "wb");
+    _exit(out != NULL && fputs("x,k,s,y\n1,2,F,1\n", out) >= 0 && fclose(out) == 0 ? 0 : 1);
+  }
+  assert_true(writer > 0);
+  tacit_schema_t *schema = schema_of(plain_schema);
+  tacit_table_t *table;
+  tacit_error_t err;
+  assert_ok(tacit_table_read(&table, file, schema, NULL, 0, NULL, &err), err);
+  assert_int_equal(tacit_table_n_rows(table), 1);
+  tacit_table_free(table);
+  tacit_schema_free(schema);
+  int status;
+  assert_int_equal(waitpid(writer, &status, 0), writer);
+  assert_int_equal(status, 0);
+  assert_int_equal(unlink(file), 0);
+}
+
+/* Whatever byte of a row the end of the reader's buffer (2^17 bytes) falls on, the row is the same. */
+static void test_rows_across_the_buffer_end(void **state) {
+  (void)state;
+  static const char row[] = "\",1.5,3,\"a \"\"b\"\"\",1\r\nz,-2,0,M,0\r\n";
+  for (size_t back = 0; back < sizeof row + 16; back++) {
+    tacit_text_t text = {0};
+    tacit_text_printf(&text, "pad,x,k,s,y\n\"");
+    while (text.length < ((size_t)1 << 17) - back) {
+      tacit_text_append(&text, "p", 1);
+    }
+    tacit_text_append(&text, row, sizeof row - 1);
+    tacit_table_t *table;
+    tacit_error_t err;
+    assert_ok(read_text(text.data, text.length, &table, NULL, &err), err);
+    const double *x = tacit_table_column(table, "x"), *s = tacit_table_column(table, "s");
+    assert_int_equal(tacit_table_n_rows(table), 2);
+    assert_true(x[0] == 1.5 && x[1] == -2 && s[0] == 2 && s[1] == 1);
+    tacit_table_free(table);
+    tacit_text_clear(&text);
+  }
+}
+
+static void append_repeated(tacit_text_t *text, const char *part, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    tacit_text_append(text, part, strlen(part));
+  }
+}
+
+static void test_limits_of_a_field_and_of_a_row(void **state) {
+  (void)state;
+  for (size_t extra = 0; extra < 2; extra++) {
+    for (int is_quoted = 0; is_quoted < 2; is_quoted++) {
+      tacit_text_t text = {0};
+      tacit_text_printf(&text, "pad,x,k,s,y\n%s", is_quoted ? "\"" : "");
+      append_repeated(&text, "p", ((size_t)1 << 20) + extra);
+      tacit_text_printf(&text, "%s,1,2,F,1\n", is_quoted ? "\"" : "");
+      tacit_table_t *table;
+      tacit_error_t err = {0};
+      assert_int_equal(read_text(text.data, text.length, &table, NULL, &err),
+                       extra == 0 ? TACIT_OK : TACIT_ERR_SYNTAX);
+      assert_true(extra == 0 || strstr(err.message, "data.csv:2:1: a field is longer than 1 MiB") != NULL);
+      tacit_table_free(table);
+      tacit_text_clear(&text);
+    }
+    tacit_text_t text = {0};
+    tacit_text_printf(&text, "x,k,s,y");
+    for (size_t i = 4; i < ((size_t)1 << 16) + extra; i++) {
+      tacit_text_printf(&text, ",c%zu", i);
+    }
+    tacit_text_printf(&text, "\n1,2,F,1");
+    append_repeated(&text, ",", ((size_t)1 << 16) - 4 + extra);
+    tacit_table_t *table;
+    tacit_error_t err = {0};
+    assert_int_equal(read_text(text.data, text.length, &table, NULL, &err), extra == 0 ? TACIT_OK : TACIT_ERR_SYNTAX);
+    assert_true(extra == 0 || strstr(err.message, "more than 65536 fields") != NULL);
+    tacit_table_free(table);
+    tacit_text_clear(&text);
+  }
+}
+
+/* ---- random tables in random legal spellings ---- */
+
+static const char *const hard_schema =
+    "columns:\n  x: {type: numeric, lower: -10, upper: 10}\n"
+    "  \"k \\\"1\\\"\": {type: integer, lower: -9, upper: 9}\n"
+    "  s: {type: categorical, levels: [plain, \"a,b\", \"\\\"q\\\"\", \"two\\nlines\", \"tab\\there\", \"\u00e9\",\n"
+    "      ' NA']}\n"
+    "  y: {type: binary}\n";
+static const char *const hard_names[] = {"x", "k \"1\"", "s", "y", "ignored"};
+static const char *const hard_levels[] = {"plain", "a,b", "\"q\"", "two\nlines", "tab\there", "\u00e9", " NA"};
+
+/* A field as it is where that is legal and chance says so, else quoted. */
+static void append_field(tacit_text_t *text, const char *field, char separator, uint64_t *seed) {
+  const char special[] = {'"', '\n', '\r', separator, '\0'};
+  if (strpbrk(field, special) == NULL && draw_below(seed, 2) == 0) {
+    tacit_text_append(text, field, strlen(field));
+    return;
+  }
+  tacit_text_append(text, "\"", 1);
+  for (const char *s = field; *s != '\0'; s++) {
+    tacit_text_append(text, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+  }
+  tacit_text_append(text, "\"", 1);
+}
+
+static void draw_field(size_t column, double value, char out[64], uint64_t *seed) {
+  static const char *const numbers[] = {"%.17g", "%+.17g", " %.17g ", "%.17e"};
+  static const char *const words[] = {"", "NA", "x\r\ny,z", "\t,", "\"\"", "0"};
+  if (column == 0 || (column == 1 && draw_below(seed, 2) == 0)) {
+    snprintf(out, 64, numbers[draw_below(seed, 4)], value); /* the tests run in the C locale */
+  } else if (column == 1) {
+    snprintf(out, 64, "%.1f", value);
+  } else if (column == 2) {
+    snprintf(out, 64, "%s", hard_levels[(size_t)value]);
+  } else if (column == 3) {
+    snprintf(out, 64, "%s", draw_below(seed, 2) ? (value > 0 ? "TRUE" : "FALSE") : (value > 0 ? "1" : "0.0"));
+  } else {
+    snprintf(out, 64, "%s", words[draw_below(seed, 6)]);
+  }
+}
+
+static double draw_value(size_t column, uint64_t *seed) {
+  switch (column) {
+    case 0: return ((double)draw_below(seed, 1u << 31) - 0x1p30) * 0x1p-27 / (double)(1 + draw_below(seed, 1000));
+    case 1: return (double)draw_below(seed, 19) - 9;
+    case 2: return (double)draw_below(seed, 7);
+    default: return (double)draw_below(seed, 2);
+  }
+}
+
+enum { hard_columns = 5, hard_rows = 40 };
+
+static void write_spelling(const tacit_text_t *text, bool is_zipped) {
+  if (!is_zipped) {
+    write_file(text->data, text->length);
+    return;
+  }
+  gzFile out = gzopen(file, "wb");
+  assert_int_equal(gzwrite(out, text->data, (unsigned)text->length), text->length);
+  assert_int_equal(gzclose(out), Z_OK);
+}
+
+/* Write a table of n_rows rows in some legal spelling. */
+static void spell(size_t n_rows, double values[hard_rows][hard_columns], uint64_t *seed) {
+  char separator = draw_below(seed, 2) ? ',' : '\t';
+  size_t order[hard_columns] = {0, 1, 2, 3, 4}, n_columns = 4 + draw_below(seed, 2);
+  for (size_t i = n_columns - 1; i > 0; i--) {
+    size_t j = draw_below(seed, i + 1), kept = order[i];
+    order[i] = order[j];
+    order[j] = kept;
+  }
+  tacit_text_t text = {0};
+  tacit_text_printf(&text, "%s", draw_below(seed, 2) ? "\xEF\xBB\xBF" : "");
+  for (size_t row = 0; row <= n_rows; row++) {
+    for (size_t i = 0; i < n_columns; i++) {
+      char field[64];
+      if (row > 0) {
+        draw_field(order[i], values[row - 1][order[i]], field, seed);
+      }
+      append_field(&text, row > 0 ? field : hard_names[order[i]], separator, seed);
+      tacit_text_append(&text, &separator, i + 1 < n_columns);
+    }
+    tacit_text_printf(&text, "%s", row == n_rows && draw_below(seed, 2) ? "" : draw_below(seed, 2) ? "\r\n" : "\n");
+  }
+  if (text.data[text.length - 1] == '\n') {
+    append_repeated(&text, "\n", draw_below(seed, 3));
+  }
+  write_spelling(&text, draw_below(seed, 2));
+  tacit_text_clear(&text);
+}
+
+static void test_random_spellings_read_back(void **state) {
+  (void)state;
+  tacit_schema_t *schema = schema_of(hard_schema);
+  size_t n_tables = (size_t)(400 * testing_multiplier());
+  for (size_t t = 0; t < n_tables; t++) {
+    uint64_t seed = t;
+    double values[hard_rows][hard_columns];
+    size_t n_rows = 1 + draw_below(&seed, hard_rows);
+    for (size_t i = 0; i < n_rows; i++) {
+      for (size_t j = 0; j < hard_columns; j++) {
+        values[i][j] = draw_value(j, &seed);
+      }
+    }
+    spell(n_rows, values, &seed);
+    tacit_table_t *table;
+    tacit_error_t err;
+    if (tacit_table_read(&table, file, schema, NULL, 0, NULL, &err) != TACIT_OK) {
+      fail_msg("seed %zu: %s", t, err.message);
+    }
+    assert_int_equal(tacit_table_n_rows(table), n_rows);
+    for (size_t j = 0; j < 4; j++) {
+      const double *column = tacit_table_column(table, hard_names[j]);
+      for (size_t i = 0; i < n_rows; i++) {
+        if (column[i] != values[i][j]) {
+          fail_msg("seed %zu: row %zu of %s is %.17g, not %.17g", t, i, hard_names[j], column[i], values[i][j]);
+        }
+      }
+    }
+    tacit_table_free(table);
+  }
+  tacit_schema_free(schema);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_spellings_of_the_same_table_read_alike),
+      cmocka_unit_test(test_bad_files_name_place_and_never_a_value),
+      cmocka_unit_test(test_wrong_places_are_refused),
+      cmocka_unit_test(test_gzip_reads_alike_and_truncation_is_seen),
+      cmocka_unit_test(test_gzip_with_a_wrong_checksum_is_refused),
+      cmocka_unit_test(test_a_pipe_is_read),
+      cmocka_unit_test(test_rows_across_the_buffer_end),
+      cmocka_unit_test(test_limits_of_a_field_and_of_a_row),
+      cmocka_unit_test(test_random_spellings_read_back),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}
