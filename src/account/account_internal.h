@@ -4,23 +4,30 @@
 #include "base/base_internal.h"
 #include "tacit/account.h"
 
-/*
- * e^(x^2) erfc(x) for x >= 0; relative error below 4e-15 (measured against 50-digit values over [0, 1e8],
- * tests/account).
- */
+/* ---- functions: relative errors measured against 50-digit values (tests/account) ---- */
+
+/* e^(x^2) erfc(x) for x >= 0; relative error below 1e-15. */
 double tacit_erfcx(double x);
+/* (erfcx(a) - erfcx(a + h)) / h for a, h >= 0, its limit -erfcx'(a) at h = 0; relative error below 2e-15. */
+double tacit_erfcx_slope(double a, double h);
 
-/*
- * erfcx(a) - erfcx(a + h) for a > -1, h > 0, without cancellation for small h; relative error below 1e-14
- * (measured likewise).
- */
-double tacit_erfcx_difference(double a, double h);
+/* ---- the Gaussian profile and the conversions ---- */
 
-/* Bound on the absolute error of tacit_gaussian_log_delta, for certified rounding. */
+/* Bound on the absolute error of tacit_gaussian_log_delta(rho, epsilon). */
 double tacit_gaussian_log_delta_error(double rho, double epsilon);
-
-/* Largest epsilon known to be below the exact one (the lower end of the last bracket). */
+/* An epsilon not above the least that holds at (rho, log_delta): the counterpart of tacit_gaussian_epsilon. */
 double tacit_gaussian_epsilon_lower(double rho, double log_delta);
+/* Upper bounds of log delta at epsilon by the three methods; 0 where a bound says nothing, -INFINITY for rho == 0. */
+double tacit_gaussian_log_delta_upper(double rho, double epsilon);
+double tacit_zcdp_log_delta(double rho, double epsilon);
+double tacit_rdp_gaussian_log_delta(double rho, double epsilon);
+
+/* log(delta), rounded so that it is certainly below or above, and back, rounded up and at most 1. */
+double tacit_log_below(double delta);
+double tacit_log_above(double delta);
+double tacit_exp_above(double log_delta);
+
+/* ---- sums of rho ---- */
 
 /* A sum of non-negative terms, kept to twice the working precision. */
 typedef struct tacit_exact_sum {
@@ -28,13 +35,20 @@ typedef struct tacit_exact_sum {
 } tacit_exact_sum_t;
 void tacit_exact_sum_add(tacit_exact_sum_t *sum, double term);
 
-/* rho of an event, within 3 units in the last place; 0 for an infinite noise multiplier. */
+/* rho of an event within 4 units of 2^-53, but at least DBL_MIN; 0 for an infinite noise multiplier. */
 double tacit_event_rho(const tacit_event_t *event);
 /* Certified bounds on the total of events summed by tacit_exact_sum_add. */
 double tacit_rho_upper(const tacit_exact_sum_t *sum);
 double tacit_rho_lower(const tacit_exact_sum_t *sum);
 
-/* Is the event well formed: kind, multiplier > 0, count >= 1. */
+/* ---- arguments ---- */
+
+/* The largest count of an event. */
+#define TACIT_MAX_COUNT UINT64_C(1000000000000000000)
+
+/* Is the event well formed: kind known, multiplier > 0, 1 <= count <= TACIT_MAX_COUNT, label terminated. */
 TACIT_MUST_USE tacit_status_t tacit_event_check(const tacit_event_t *event, tacit_error_t *err);
+/* Is delta in (0, 1). */
+TACIT_MUST_USE tacit_status_t tacit_delta_check(double delta, tacit_error_t *err);
 
 #endif

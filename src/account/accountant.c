@@ -19,79 +19,63 @@ static tacit_status_t total(const tacit_event_t *events, size_t n_events, tacit_
   return TACIT_OK;
 }
 
-static tacit_status_t check_delta(double delta, tacit_error_t *err) {
+tacit_status_t tacit_delta_check(double delta, tacit_error_t *err) {
+  char number[TACIT_NUMBER_SIZE];
   if (!(delta > 0 && delta < 1)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "delta", "delta must be above 0 and below 1, not %g", delta);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "delta", "delta must be above 0 and below 1, not %s",
+                           tacit_number_format(delta, number));
   }
   return TACIT_OK;
 }
 
 static tacit_status_t check_epsilon(double epsilon, tacit_error_t *err) {
+  char number[TACIT_NUMBER_SIZE];
   if (!(epsilon >= 0) || isinf(epsilon)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon", "epsilon must be a finite number from 0, not %g",
-                           epsilon);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon", "epsilon must be a finite number from 0, not %s",
+                           tacit_number_format(epsilon, number));
   }
   return TACIT_OK;
 }
 
-static double rdp_epsilon(double rho, double log_delta) {
-  return tacit_rdp_gaussian_epsilon(rho, log_delta, NULL);
+/* Least epsilon that the exact profile of the events allows at log_delta, rounded down. */
+static double least_epsilon(const tacit_exact_sum_t *sum, double log_delta) {
+  return tacit_gaussian_epsilon_lower(tacit_rho_lower(sum), log_delta);
 }
 
 static tacit_status_t epsilon_by(double (*bound)(double rho, double log_delta), const char *method,
                                  const tacit_event_t *events, size_t n_events, double delta,
                                  tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  *guarantee = (tacit_guarantee_t){.delta = delta, .method = method};
+  *guarantee = (tacit_guarantee_t){.epsilon = INFINITY, .delta = delta, .method = method};
   tacit_exact_sum_t sum;
-  tacit_status_t status = check_delta(delta, err);
+  tacit_status_t status = tacit_delta_check(delta, err);
   if (status == TACIT_OK) {
     status = total(events, n_events, &sum, err);
   }
-  if (status != TACIT_OK) {
-    return status;
+  if (status == TACIT_OK) {
+    guarantee->epsilon = bound(tacit_rho_upper(&sum), tacit_log_below(delta));
+    guarantee->epsilon_lower = least_epsilon(&sum, tacit_log_above(delta));
   }
-  guarantee->epsilon = bound(tacit_rho_upper(&sum), log(delta) - 1e-15);
-  guarantee->epsilon_lower = tacit_gaussian_epsilon_lower(tacit_rho_lower(&sum), log(delta) + 1e-15);
-  return TACIT_OK;
-}
-
-/* log delta of the zCDP conversion: -(eps - rho)^2 / (4 rho). */
-static double zcdp_log_delta(double rho, double epsilon) {
-  double excess = epsilon - rho;
-  return excess <= 0 ? 0 : rho <= 0 ? -INFINITY : -excess * excess / (4 * rho) * (1 - 1e-14);
-}
-
-/* Least log delta at which the improved conversion gives epsilon: it decreases in log delta, so bisect. */
-static double rdp_log_delta(double rho, double epsilon) {
-  double lower = zcdp_log_delta(rho, epsilon) - 1000, upper = 0;
-  if (rho <= 0) {
-    return -INFINITY;
-  }
-  for (int i = 0; i < 200 && upper - lower > 1e-13 * (1 - upper); i++) {
-    double middle = 0.5 * (lower + upper);
-    *(rdp_epsilon(rho, middle) <= epsilon ? &upper : &lower) = middle;
-  }
-  return upper;
-}
-
-static double exact_log_delta(double rho, double epsilon) {
-  return rho <= 0 ? -INFINITY
-                  : tacit_gaussian_log_delta(rho, epsilon) + tacit_gaussian_log_delta_error(rho, epsilon);
+  return status;
 }
 
 static tacit_status_t delta_by(double (*bound)(double rho, double epsilon), const char *method,
                                const tacit_event_t *events, size_t n_events, double epsilon,
                                tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  *guarantee = (tacit_guarantee_t){.epsilon = epsilon, .epsilon_lower = epsilon, .method = method};
+  *guarantee = (tacit_guarantee_t){.epsilon = epsilon, .delta = 1, .method = method};
   tacit_exact_sum_t sum;
   tacit_status_t status = check_epsilon(epsilon, err);
   if (status == TACIT_OK) {
     status = total(events, n_events, &sum, err);
   }
   if (status == TACIT_OK) {
-    guarantee->delta = fmin(exp(bound(tacit_rho_upper(&sum), epsilon)) * (1 + 1e-15), 1);
+    guarantee->delta = tacit_exp_above(bound(tacit_rho_upper(&sum), epsilon));
+    guarantee->epsilon_lower = least_epsilon(&sum, tacit_log_above(guarantee->delta));
   }
   return status;
+}
+
+static double rdp_epsilon(double rho, double log_delta) {
+  return tacit_rdp_gaussian_epsilon(rho, log_delta, NULL);
 }
 
 static tacit_status_t gaussian_epsilon(const tacit_event_t *events, size_t n_events, double delta,
@@ -101,7 +85,7 @@ static tacit_status_t gaussian_epsilon(const tacit_event_t *events, size_t n_eve
 
 static tacit_status_t gaussian_delta(const tacit_event_t *events, size_t n_events, double epsilon,
                                      tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  return delta_by(exact_log_delta, "gaussian", events, n_events, epsilon, guarantee, err);
+  return delta_by(tacit_gaussian_log_delta_upper, "gaussian", events, n_events, epsilon, guarantee, err);
 }
 
 static tacit_status_t zcdp_epsilon(const tacit_event_t *events, size_t n_events, double delta,
@@ -111,7 +95,7 @@ static tacit_status_t zcdp_epsilon(const tacit_event_t *events, size_t n_events,
 
 static tacit_status_t zcdp_delta(const tacit_event_t *events, size_t n_events, double epsilon,
                                  tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  return delta_by(zcdp_log_delta, "zcdp", events, n_events, epsilon, guarantee, err);
+  return delta_by(tacit_zcdp_log_delta, "zcdp", events, n_events, epsilon, guarantee, err);
 }
 
 static tacit_status_t renyi_epsilon(const tacit_event_t *events, size_t n_events, double delta,
@@ -121,7 +105,7 @@ static tacit_status_t renyi_epsilon(const tacit_event_t *events, size_t n_events
 
 static tacit_status_t renyi_delta(const tacit_event_t *events, size_t n_events, double epsilon,
                                   tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  return delta_by(rdp_log_delta, "rdp", events, n_events, epsilon, guarantee, err);
+  return delta_by(tacit_rdp_gaussian_log_delta, "rdp", events, n_events, epsilon, guarantee, err);
 }
 
 static const tacit_accountant_t accountants[] = {
@@ -136,12 +120,24 @@ const tacit_accountant_t *tacit_accountant_get(size_t i) {
 }
 
 const tacit_accountant_t *tacit_accountant_find(const char *name) {
-  for (size_t i = 0; tacit_accountant_get(i) != NULL; i++) {
+  for (size_t i = 0; name != NULL && tacit_accountant_get(i) != NULL; i++) {
     if (strcmp(accountants[i].name, name) == 0) {
       return &accountants[i];
     }
   }
   return NULL;
+}
+
+/* Largest k <= TACIT_MAX_COUNT with base + k each <= limit; the sums are rounded up, so this is monotone in k. */
+static uint64_t largest_count(const tacit_exact_sum_t *base, double each, double limit) {
+  uint64_t fits = 0, exceeds = TACIT_MAX_COUNT + 1;
+  while (exceeds - fits > 1) {
+    uint64_t middle = fits + (exceeds - fits) / 2;
+    tacit_exact_sum_t sum = *base;
+    tacit_exact_sum_add(&sum, (double)middle * each);
+    *(tacit_rho_upper(&sum) <= limit ? &fits : &exceeds) = middle;
+  }
+  return fits;
 }
 
 tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t n_fixed,
@@ -151,7 +147,7 @@ tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t 
   tacit_exact_sum_t base, step;
   tacit_status_t status = check_epsilon(epsilon, err);
   if (status == TACIT_OK) {
-    status = check_delta(delta, err);
+    status = tacit_delta_check(delta, err);
   }
   if (status == TACIT_OK) {
     status = total(fixed, n_fixed, &base, err);
@@ -162,16 +158,13 @@ tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t 
   if (status != TACIT_OK) {
     return status;
   }
-  double left = tacit_gaussian_rho(epsilon, log(delta)) - tacit_rho_upper(&base);
-  double each = tacit_rho_upper(&step);
-  if (!(left >= 0)) {
+  double limit = tacit_gaussian_rho(epsilon, tacit_log_below(delta)), each = tacit_rho_upper(&step);
+  if (!(tacit_rho_upper(&base) <= limit)) {
+    char numbers[2][TACIT_NUMBER_SIZE];
     return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
-                           "the fixed events alone exceed (epsilon %g, delta %g)", epsilon, delta);
+                           "the fixed events alone exceed (epsilon %s, delta %s): raise epsilon or their noise",
+                           tacit_number_format(epsilon, numbers[0]), tacit_number_format(delta, numbers[1]));
   }
-  double count = each > 0 ? floor(left / each) : INFINITY;
-  *k = count >= 0x1p63 ? UINT64_MAX : (uint64_t)count;
-  while (*k > 0 && *k != UINT64_MAX && (double)*k * each > left) {
-    (*k)--;
-  }
+  *k = each > 0 ? largest_count(&base, each, limit) : UINT64_MAX;
   return TACIT_OK;
 }

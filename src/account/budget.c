@@ -18,11 +18,13 @@ tacit_status_t tacit_budget_new(tacit_budget_t **out, double epsilon, double del
                                 tacit_error_t *err) {
   *out = NULL;
   if (!(epsilon > 0) || isinf(epsilon)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon", "epsilon must be a finite number above 0, not %g",
-                           epsilon);
+    char number[TACIT_NUMBER_SIZE];
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon", "epsilon must be a finite number above 0, not %s",
+                           tacit_number_format(epsilon, number));
   }
-  if (!(delta > 0 && delta < 1)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "delta", "delta must be above 0 and below 1, not %g", delta);
+  tacit_status_t status = tacit_delta_check(delta, err);
+  if (status != TACIT_OK) {
+    return status;
   }
   tacit_budget_t *budget = tacit_alloc_zero(1, sizeof *budget);
   if (budget == NULL) {
@@ -31,7 +33,7 @@ tacit_status_t tacit_budget_new(tacit_budget_t **out, double epsilon, double del
   budget->epsilon = epsilon;
   budget->delta = delta;
   budget->relation = relation;
-  budget->rho = tacit_gaussian_rho(epsilon, log(delta) - 1e-15);
+  budget->rho = tacit_gaussian_rho(epsilon, tacit_log_below(delta));
   *out = budget;
   return TACIT_OK;
 }
@@ -43,13 +45,34 @@ void tacit_budget_free(tacit_budget_t *budget) {
   }
 }
 
+/* What would be spent with the event charged `count` times. */
+static tacit_exact_sum_t spent_after(const tacit_budget_t *budget, const tacit_event_t *event, uint64_t count) {
+  tacit_event_t charged = *event;
+  charged.count = count;
+  tacit_exact_sum_t sum = budget->spent;
+  tacit_exact_sum_add(&sum, tacit_event_rho(&charged));
+  return sum;
+}
+
+static bool fits(const tacit_budget_t *budget, const tacit_exact_sum_t *spent) {
+  return tacit_rho_upper(spent) <= budget->rho;
+}
+
+/* event does not fit: say how many of its kind would, by the very check that a charge must pass. */
 static tacit_status_t refuse(const tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
-  double each = 0.5 / event->noise_multiplier / event->noise_multiplier;
-  double room = floor(fmax(budget->rho - tacit_rho_upper(&budget->spent), 0) / each);
+  uint64_t room = 0, excess = event->count;
+  while (excess - room > 1) {
+    uint64_t middle = room + (excess - room) / 2;
+    tacit_exact_sum_t after = spent_after(budget, event, middle);
+    *(fits(budget, &after) ? &room : &excess) = middle;
+  }
+  char numbers[3][TACIT_NUMBER_SIZE];
   return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
-                         "the budget (epsilon %g, delta %g) has room for %.0f more releases with noise multiplier "
-                         "%g, not for %llu",
-                         budget->epsilon, budget->delta, room, event->noise_multiplier,
+                         "the budget (epsilon %s, delta %s) has room for %llu more release%s with noise multiplier "
+                         "%s, not for %llu",
+                         tacit_number_format(budget->epsilon, numbers[0]),
+                         tacit_number_format(budget->delta, numbers[1]), (unsigned long long)room,
+                         room == 1 ? "" : "s", tacit_number_format(event->noise_multiplier, numbers[2]),
                          (unsigned long long)event->count);
 }
 
@@ -59,7 +82,7 @@ static tacit_event_t *find_equal(tacit_budget_t *budget, const tacit_event_t *ev
     /* the same double, not nearly the same: only then may counts be added */
     if (known->kind == event->kind && known->noise_multiplier >= event->noise_multiplier &&
         known->noise_multiplier <= event->noise_multiplier && strcmp(known->label, event->label) == 0 &&
-        known->count <= UINT64_MAX - event->count) {
+        known->count <= TACIT_MAX_COUNT - event->count) {
       return known;
     }
   }
@@ -82,20 +105,19 @@ static tacit_status_t make_room(tacit_budget_t *budget, tacit_error_t *err) {
 
 tacit_status_t tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
   tacit_status_t status = tacit_event_check(event, err);
-  if (status == TACIT_OK && memchr(event->label, '\0', sizeof event->label) == NULL) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "label", "the label of an event must end within its field");
-  }
-  tacit_event_t *known = status == TACIT_OK ? find_equal(budget, event) : NULL;
-  if (status == TACIT_OK && known == NULL) {
-    status = make_room(budget, err);
-  }
   if (status != TACIT_OK) {
     return status;
   }
-  tacit_exact_sum_t after = budget->spent;
-  tacit_exact_sum_add(&after, tacit_event_rho(event));
-  if (!(tacit_rho_upper(&after) <= budget->rho)) {
+  tacit_exact_sum_t after = spent_after(budget, event, event->count);
+  if (!fits(budget, &after)) {
     return refuse(budget, event, err);
+  }
+  tacit_event_t *known = find_equal(budget, event);
+  if (known == NULL) {
+    status = make_room(budget, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
   }
   budget->spent = after;
   if (known != NULL) {
@@ -127,13 +149,11 @@ double tacit_budget_rho_spent(const tacit_budget_t *budget) {
 }
 
 tacit_guarantee_t tacit_budget_spent(const tacit_budget_t *budget) {
-  double log_delta = log(budget->delta);
-  double epsilon = tacit_gaussian_epsilon(tacit_rho_upper(&budget->spent), log_delta - 1e-15);
-  return (tacit_guarantee_t){
-      .epsilon = fmin(epsilon, budget->epsilon), /* the filter's own guarantee */
-      .epsilon_lower = tacit_gaussian_epsilon_lower(tacit_rho_lower(&budget->spent), log_delta + 1e-15),
-      .delta = budget->delta,
-      .method = "gaussian"};
+  tacit_guarantee_t guarantee;
+  /* cannot fail: the budget's delta and every charged event were checked */
+  tacit_accountant_find("auto")->epsilon(budget->events, budget->n_events, budget->delta, &guarantee, NULL);
+  guarantee.epsilon = fmin(guarantee.epsilon, budget->epsilon); /* the filter's own guarantee */
+  return guarantee;
 }
 
 const tacit_event_t *tacit_budget_events(const tacit_budget_t *budget, size_t *n) {

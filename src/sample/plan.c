@@ -100,10 +100,13 @@ static double cost(const tacit_planner_t *planner, double n) {
   return cost_of(chains * n_grad, s->noise_multiplier_grad) + cost_of(chains * n, s->noise_multiplier_ratio);
 }
 
-/* Most iterations that rho pays for, found from the linear cost; a hair less, so that rounding cannot refuse. */
+/*
+ * Most iterations that rho pays for, found from the linear cost; a hair less, so that rounding cannot refuse, but
+ * more than fit_noise() fits to, so that rounding cannot lose the last iteration either.
+ */
 static double affordable(const tacit_planner_t *planner) {
   double fixed = cost(planner, 0), slope = cost(planner, 1) - fixed;
-  double n = floor((planner->request->rho * (1 - 1e-9) - fixed) / slope);
+  double n = floor((planner->request->rho * (1 - 5e-10) - fixed) / slope);
   return n > 0 ? n : 0;
 }
 
@@ -204,9 +207,11 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
   }
   for (size_t j = 0; j < d; j++) {
     scale[j] = request->parameters->unit_scale[j] / sqrt(request->n_units);
-    inv_metric[j] = scale[j] * scale[j];
   }
-  if (settings->inv_metric == NULL) {
+  if (settings->inv_metric == NULL) { /* else the array may hold the user's own */
+    for (size_t j = 0; j < d; j++) {
+      inv_metric[j] = scale[j] * scale[j];
+    }
     settings->inv_metric = inv_metric;
     settings->inv_metric_is_dense = false;
   }

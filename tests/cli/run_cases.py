@@ -266,6 +266,17 @@ def good_paths():
         assert json.load(open("s1/privacy.json"))["private"] is False
         assert all("NOT PRIVATE" in open(f"s1/{name}").read() for name in ("privacy.txt", "report.html"))
 
+    @case("metric, start values and the other settings of the sampler")
+    def _():
+        pathlib.Path("metric.txt").write_text("\n".join(
+            " ".join("0.002" if i == j else "0.0002" for j in range(4)) for i in range(4)) + "\n")
+        pathlib.Path("start.txt").write_text("# public guess\n0.4 3.5 0.2 2\n")
+        fit("m1", "--epsilon", "100", "--delta", "1e-6", "--method", "dp-hmc", "--metric-file", "metric.txt", "--init",
+            "start.txt", "--no-jitter", "--no-reuse", "--step-size", "0.4", "--leapfrog", "3", "--temperature", "0.5",
+            "--thin", "2")
+        header = open("m1/draws-1.csv").read()
+        assert "0.002, 0.0002" in header.replace("0.00020000000000000001", "0.0002") and "dense_e" in header
+
     @case("exposed run says NOT PRIVATE")
     def _():
         done = fit("e1", "--method", "hmc", "--exposed")
