@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#pragma GCC diagnostic ignored "-Wpsabi" /* vectors never cross a call: all helpers are inlined */
-
 typedef float v16f __attribute__((vector_size(64)));
 typedef int32_t v16i __attribute__((vector_size(64)));
 typedef double v16d __attribute__((vector_size(128)));
