@@ -14,17 +14,73 @@
 extern "C" {
 #endif
 
+/** Mechanisms. Each is a pair of output laws (P, Q), the worst that neighbours can give under the relation. */
 typedef enum tacit_event_kind {
-  TACIT_EVENT_GAUSSIAN = 0 /**< noise_multiplier = noise_sd / (L2 sensitivity under the relation) */
+  TACIT_EVENT_GAUSSIAN = 0,        /**< noise_multiplier = noise_sd / (L2 sensitivity under the relation) */
+  TACIT_EVENT_LAPLACE,             /**< noise_multiplier = scale / (L1 sensitivity under the relation) */
+  TACIT_EVENT_DISCRETE_GAUSSIAN,   /**< integer noise of weight exp(-x^2 / (2 noise_multiplier^2)), sensitivity 1 */
+  TACIT_EVENT_RANDOMIZED_RESPONSE, /**< with probability `probability` a uniform one of `buckets` answers; substitute */
+  TACIT_EVENT_PAIR,                /**< a discrete pair, in `curve` */
+  TACIT_EVENT_PROFILE,             /**< upper bounds of delta(epsilon), in `curve`; for symmetric relations */
+  TACIT_EVENT_PENALTY_BIT,         /**< accept/reject bit of the penalty test with noise sd `sigma` */
+  TACIT_EVENT_PROBIT_BIT,          /**< the same with any sd: only sensitivity / sigma matters, give sigma = 1 */
+  TACIT_EVENT_BARKER_BIT,          /**< noise-free Barker test */
+  TACIT_EVENT_ARCSINE_BIT          /**< the capped arcsine rule with `kappa` and `cap` */
 } tacit_event_kind_t;
 
-/** One kind of release, made `count` times. */
+/** How the records of a release were drawn. */
+typedef enum tacit_sampling {
+  TACIT_SAMPLING_NONE = 0,            /**< all records */
+  TACIT_SAMPLING_POISSON,             /**< each record independently with probability `sampling_rate` */
+  TACIT_SAMPLING_WITHOUT_REPLACEMENT, /**< a fixed share `sampling_rate` of the records; relation substitute only */
+  TACIT_SAMPLING_MULTIPLICITY         /**< each record Poisson(`sampling_rate`) times, as in DP-Fast MH */
+} tacit_sampling_t;
+
+/** A discrete pair or a privacy profile, as given by a user. */
+typedef struct tacit_curve tacit_curve_t;
+
+enum { TACIT_EVENT_TEXT_SIZE = 192 };
+
+/**
+ * One kind of release, made `count` times. Fields that a kind does not have are 0.
+ *
+ * Sampled Gaussians keep noise_multiplier = noise_sd / (L2 sensitivity of the unsampled sum under the relation); under
+ * TACIT_RELATION_SUBSTITUTE that sensitivity is twice a record's bound.
+ */
 typedef struct tacit_event {
   tacit_event_kind_t kind;
-  double noise_multiplier; /**< > 0; an infinite one costs nothing */
+  tacit_sampling_t sampling;
+  double noise_multiplier;    /**< > 0; an infinite one costs nothing */
+  double sampling_rate;       /**< in (0, 1] */
+  double probability;         /**< of a uniform answer, in (0, 1] */
+  double sensitivity;         /**< bits: how far a record can move the log acceptance ratio */
+  double sigma;               /**< penalty bit: noise sd, in units of the log ratio */
+  double rho;                 /**< bits: of the Gaussian releases made with each bit; may be 0 */
+  double kappa, cap;          /**< arcsine bit: square root of the information, largest acceptance */
+  uint64_t buckets;           /**< number of answers, from 2 */
+  const tacit_curve_t *curve; /**< borrowed */
   uint64_t count;
   char label[32]; /**< what was released: "gradient", "log-ratio" */
 } tacit_event_t;
+
+/**
+ * Parse "gaussian:sigma=20", "poisson-gaussian:q=0.01,sigma=1", ... into an event with count 1; tacit_event_help()
+ * lists them all. Pairs and profiles are read from the file that the text names, and then belong to the event:
+ * tacit_event_clear(). Errors name the key and what was expected.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_event_parse(tacit_event_t *event, const char *text,
+                                                          tacit_error_t *err);
+/** Inverse of tacit_event_parse(), without count and label. Kinds with a curve give their name alone. */
+TACIT_API void tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT_TEXT_SIZE]);
+TACIT_API void tacit_event_clear(tacit_event_t *event);
+/** The i-th form that tacit_event_parse() takes, or NULL past the last. */
+TACIT_API const char *tacit_event_help(size_t i);
+/**
+ * The events as JSON with the class and field names of Google's dp_accounting library, for independent recomputation;
+ * malloc'd by tacit_alloc, freed with tacit_free. Bits, which it does not know, are given as the zCDP events that bound them.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_events_json(const tacit_event_t *events, size_t n_events, char **json,
+                                                          tacit_error_t *err);
 
 /**
  * Gaussian composition with total rho = sum count / (2 noise_multiplier^2), exact
@@ -54,43 +110,74 @@ TACIT_API double tacit_rdp_gaussian_epsilon(double rho, double log_delta, double
 
 /** A guarantee with its certified bracket. */
 typedef struct tacit_guarantee {
-  double epsilon;       /**< upper bound: what is promised */
-  double epsilon_lower; /**< no smaller epsilon is true for the events as stated */
-  double delta;
-  const char *method; /**< "gaussian" (exact), "zcdp", "rdp" */
+  double epsilon, delta; /**< what is promised: the one asked for is an upper bound */
+  double epsilon_lower;  /**< no smaller epsilon is true for the pairs that the events stand for; 0 if not known */
+  double delta_lower;    /**< the same for delta, where that was asked for */
+  double order;          /**< Renyi order that attains the bound; 0 for other methods */
+  const char *method;    /**< "gaussian" (exact), "pld", "bits", "rdp", "zcdp", "moments" */
 } tacit_guarantee_t;
 
+/** What a computation is asked for besides its events. */
+typedef struct tacit_account_options {
+  tacit_relation_t relation; /**< which pairs the events stand for */
+  double relative_width;     /**< of the bracket of epsilon that "pld" must reach, in [1e-6, 0.1]; 0: 1e-3 */
+} tacit_account_options_t;
+
+struct tacit_account_question;
+
 /**
- * An accountant turns events into a guarantee. tacit_accountant_find() returns one by name:
- * "auto" (the tightest valid), "gaussian", "zcdp", "rdp"; NULL if unknown.
+ * An accountant turns events into a guarantee: "auto" (the tightest valid), "gaussian", "pld", "rdp", "zcdp", "moments".
  */
 typedef struct tacit_accountant {
   const char *name;
   const char *summary;
-  tacit_status_t (*epsilon)(const tacit_event_t *events, size_t n_events, double delta,
-                            tacit_guarantee_t *guarantee, tacit_error_t *err);
-  tacit_status_t (*delta)(const tacit_event_t *events, size_t n_events, double epsilon,
-                          tacit_guarantee_t *guarantee, tacit_error_t *err);
+  tacit_status_t (*answer)(const struct tacit_account_question *question, tacit_guarantee_t *guarantee,
+                           tacit_error_t *err); /**< internal: call tacit_account_epsilon() or tacit_account_delta() */
 } tacit_accountant_t;
 
+/** NULL if unknown. */
 TACIT_API const tacit_accountant_t *tacit_accountant_find(const char *name);
 /** Accountant i, or NULL past the last. */
 TACIT_API const tacit_accountant_t *tacit_accountant_get(size_t i);
 
 /**
- * Parse "gaussian:sigma=20" (sigma is the noise multiplier) into an event with count 1.
- * Errors name the key and what was expected.
+ * Least epsilon that the accountant (NULL: "auto") proves for the events at delta in (0, 1), or delta at epsilon >= 0.
+ * @param options NULL: relation substitute and the default width.
+ * @return TACIT_ERR_ARGUMENT for events that the accountant has no proven bound for.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_event_parse(tacit_event_t *event, const char *text,
-                                                          tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_epsilon(const tacit_accountant_t *accountant,
+                                                              const tacit_event_t *events, size_t n_events,
+                                                              const tacit_account_options_t *options, double delta,
+                                                              tacit_guarantee_t *guarantee, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_delta(const tacit_accountant_t *accountant,
+                                                            const tacit_event_t *events, size_t n_events,
+                                                            const tacit_account_options_t *options, double epsilon,
+                                                            tacit_guarantee_t *guarantee, tacit_error_t *err);
 
 /**
  * Largest number of repetitions k such that `fixed` (shape n_fixed, may be 0) followed by k times
- * all of `repeated` satisfies (epsilon, delta). UINT64_MAX if repetitions cost nothing.
+ * all of `repeated` satisfies (epsilon, delta) by the accountant "auto". UINT64_MAX if repetitions cost nothing.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_max_repetitions(
     const tacit_event_t *fixed, size_t n_fixed, const tacit_event_t *repeated, size_t n_repeated,
-    double epsilon, double delta, uint64_t *k, tacit_error_t *err);
+    const tacit_account_options_t *options, double epsilon, double delta, uint64_t *k, tacit_error_t *err);
+
+/**
+ * Smallest factor, rounded up (relative 1e-6), by which the noise multipliers of all events must be scaled so that they satisfy
+ * (epsilon, delta). Gaussian and Laplace events only, sampled or not.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_noise_factor(const tacit_event_t *events, size_t n_events,
+                                                                   const tacit_account_options_t *options,
+                                                                   double epsilon, double delta, double *factor,
+                                                                   tacit_error_t *err);
+
+/**
+ * Upper bound of the true-positive rate of any test of "was this record in the data" at false-positive rate fpr in (0, 1):
+ * min over epsilon of delta(epsilon) + e^epsilon fpr [Dong2022, Proposition 2.12].
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_attack_rate(const tacit_event_t *events, size_t n_events,
+                                                                  const tacit_account_options_t *options, double fpr,
+                                                                  double *tpr, tacit_error_t *err);
 
 /**
  * A budget: a privacy filter over adaptively chosen events. For Gaussian events it is the rho

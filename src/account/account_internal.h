@@ -35,7 +35,7 @@ typedef struct tacit_exact_sum {
 } tacit_exact_sum_t;
 void tacit_exact_sum_add(tacit_exact_sum_t *sum, double term);
 
-/* rho of an event within 4 units of 2^-53, but at least DBL_MIN; 0 for an infinite noise multiplier. */
+/* rho of a Gaussian event within 4 units of 2^-53, but at least DBL_MIN; 0 for an infinite noise multiplier. */
 double tacit_event_rho(const tacit_event_t *event);
 /* Certified bounds on the total of events summed by tacit_exact_sum_add. */
 double tacit_rho_upper(const tacit_exact_sum_t *sum);
@@ -48,7 +48,25 @@ double tacit_rho_lower(const tacit_exact_sum_t *sum);
 
 /* Is the event well formed: kind known, multiplier > 0, 1 <= count <= TACIT_MAX_COUNT, label terminated. */
 TACIT_MUST_USE tacit_status_t tacit_event_check(const tacit_event_t *event, tacit_error_t *err);
+/* Does the event cost nothing, its noise being infinite? */
+bool tacit_event_is_free(const tacit_event_t *event);
+/* Is it an accept/reject bit, or a Gaussian release of all records? */
+bool tacit_event_is_bit(const tacit_event_t *event);
+bool tacit_event_is_gaussian(const tacit_event_t *event);
+/* An order of mechanisms, whatever their counts and labels; 0 for the same one. */
+int tacit_event_compare(const tacit_event_t *left, const tacit_event_t *right);
 /* Is delta in (0, 1). */
 TACIT_MUST_USE tacit_status_t tacit_delta_check(double delta, tacit_error_t *err);
+/* Is epsilon finite and not negative. */
+TACIT_MUST_USE tacit_status_t tacit_epsilon_check(double epsilon, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_events_check(const tacit_event_t *events, size_t n_events, tacit_error_t *err);
+/* Gaussian releases of all records, or free ones, and nothing else? */
+bool tacit_events_are_gaussian(const tacit_event_t *events, size_t n_events);
+
+/* ---- pairs and profiles that users give: CSV files with the header "p,q" or "epsilon,delta" ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_curve_read_pair(tacit_curve_t **curve, const char *path, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_curve_read_profile(tacit_curve_t **curve, const char *path, tacit_error_t *err);
+void tacit_curve_free(tacit_curve_t *curve);
 
 #endif

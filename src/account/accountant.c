@@ -1,23 +1,10 @@
 /*
- * The accountants by name, and the inversion to a number of repetitions.
+ * The accountants by name.
  */
 #include <math.h>
 #include <string.h>
 
-#include "account/account_internal.h"
-
-static tacit_status_t total(const tacit_event_t *events, size_t n_events, tacit_exact_sum_t *sum,
-                            tacit_error_t *err) {
-  *sum = (tacit_exact_sum_t){0, 0};
-  for (size_t i = 0; i < n_events; i++) {
-    tacit_status_t status = tacit_event_check(&events[i], err);
-    if (status != TACIT_OK) {
-      return status;
-    }
-    tacit_exact_sum_add(sum, tacit_event_rho(&events[i]));
-  }
-  return TACIT_OK;
-}
+#include "account/composition.h"
 
 tacit_status_t tacit_delta_check(double delta, tacit_error_t *err) {
   char number[TACIT_NUMBER_SIZE];
@@ -28,7 +15,7 @@ tacit_status_t tacit_delta_check(double delta, tacit_error_t *err) {
   return TACIT_OK;
 }
 
-static tacit_status_t check_epsilon(double epsilon, tacit_error_t *err) {
+tacit_status_t tacit_epsilon_check(double epsilon, tacit_error_t *err) {
   char number[TACIT_NUMBER_SIZE];
   if (!(epsilon >= 0) || isinf(epsilon)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon", "epsilon must be a finite number from 0, not %s",
@@ -37,82 +24,165 @@ static tacit_status_t check_epsilon(double epsilon, tacit_error_t *err) {
   return TACIT_OK;
 }
 
-/* Least epsilon that the exact profile of the events allows at log_delta, rounded down. */
-static double least_epsilon(const tacit_exact_sum_t *sum, double log_delta) {
-  return tacit_gaussian_epsilon_lower(tacit_rho_lower(sum), log_delta);
+tacit_status_t tacit_events_check(const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
+  for (size_t i = 0; i < n_events; i++) {
+    tacit_status_t status = tacit_event_check(&events[i], err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+  }
+  return TACIT_OK;
 }
 
-static tacit_status_t epsilon_by(double (*bound)(double rho, double log_delta), const char *method,
-                                 const tacit_event_t *events, size_t n_events, double delta,
-                                 tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  *guarantee = (tacit_guarantee_t){.epsilon = INFINITY, .delta = delta, .method = method};
-  tacit_exact_sum_t sum;
-  tacit_status_t status = tacit_delta_check(delta, err);
-  if (status == TACIT_OK) {
-    status = total(events, n_events, &sum, err);
+bool tacit_events_are_gaussian(const tacit_event_t *events, size_t n_events) {
+  for (size_t i = 0; i < n_events; i++) {
+    if (!tacit_event_is_gaussian(&events[i]) && !tacit_event_is_free(&events[i])) {
+      return false;
+    }
   }
+  return true;
+}
+
+/* What is asked of an accountant, its arguments checked; it sets epsilon or delta of the guarantee and their lower bounds. */
+typedef struct tacit_account_question {
+  const tacit_event_t *events;
+  size_t n_events;
+  tacit_account_options_t options;
+  bool is_epsilon_given;
+  double epsilon, delta;
+} question_t;
+
+static tacit_status_t check(const question_t *question, tacit_error_t *err) {
+  tacit_status_t status = question->is_epsilon_given ? tacit_epsilon_check(question->epsilon, err)
+                                                     : tacit_delta_check(question->delta, err);
+  double width = question->options.relative_width;
+  if (status == TACIT_OK && !((width >= 1e-6 && width <= 0.1) || (width >= 0 && width <= 0))) {
+    char number[TACIT_NUMBER_SIZE];
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "relative_width",
+                             "the relative width must be from 1e-6 to 0.1, not %s", tacit_number_format(width, number));
+  }
+  return status == TACIT_OK ? tacit_events_check(question->events, question->n_events, err) : status;
+}
+
+/* ---- Gaussian releases: one sum of rho, three bounds of its curve ---- */
+
+static tacit_status_t total(const question_t *question, const char *method, tacit_exact_sum_t *sum,
+                            tacit_error_t *err) {
+  *sum = (tacit_exact_sum_t){0, 0};
+  for (size_t i = 0; i < question->n_events; i++) {
+    const tacit_event_t *event = &question->events[i];
+    if (tacit_event_is_free(event)) {
+      continue;
+    }
+    if (!tacit_event_is_gaussian(event)) {
+      char text[TACIT_EVENT_TEXT_SIZE];
+      tacit_event_format(event, text);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event",
+                             "accountant %s takes Gaussian releases of all records only, not %s: use auto", method, text);
+    }
+    tacit_exact_sum_add(sum, tacit_event_rho(event));
+  }
+  return TACIT_OK;
+}
+
+/* The bounds of the exact curve from below, whatever the method above. */
+static void set_lower(const question_t *question, const tacit_exact_sum_t *sum, tacit_guarantee_t *guarantee) {
+  double rho = tacit_rho_lower(sum);
+  guarantee->epsilon_lower = tacit_gaussian_epsilon_lower(rho, tacit_log_above(guarantee->delta));
+  if (question->is_epsilon_given) {
+    double log_delta = tacit_gaussian_log_delta(rho, question->epsilon);
+    guarantee->delta_lower = exp(log_delta - tacit_gaussian_log_delta_error(rho, question->epsilon)) * (1 - 0x1p-50);
+  }
+}
+
+static tacit_status_t gaussian_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  tacit_exact_sum_t sum;
+  tacit_status_t status = total(question, guarantee->method, &sum, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  double rho = tacit_rho_upper(&sum);
+  if (question->is_epsilon_given) {
+    guarantee->delta = tacit_exp_above(tacit_gaussian_log_delta_upper(rho, question->epsilon));
+  } else {
+    guarantee->epsilon = tacit_gaussian_epsilon(rho, tacit_log_below(question->delta));
+  }
+  set_lower(question, &sum, guarantee);
+  return TACIT_OK;
+}
+
+static tacit_status_t zcdp_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  tacit_exact_sum_t sum;
+  tacit_status_t status = total(question, guarantee->method, &sum, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  double rho = tacit_rho_upper(&sum);
+  if (question->is_epsilon_given) {
+    guarantee->delta = tacit_exp_above(tacit_zcdp_log_delta(rho, question->epsilon));
+  } else {
+    guarantee->epsilon = tacit_zcdp_epsilon(rho, tacit_log_below(question->delta));
+  }
+  set_lower(question, &sum, guarantee);
+  return TACIT_OK;
+}
+
+static tacit_status_t rdp_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  tacit_exact_sum_t sum;
+  tacit_status_t status = total(question, guarantee->method, &sum, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  double rho = tacit_rho_upper(&sum);
+  if (question->is_epsilon_given) {
+    guarantee->delta = tacit_exp_above(tacit_rdp_gaussian_log_delta(rho, question->epsilon));
+  } else {
+    guarantee->epsilon = tacit_rdp_gaussian_epsilon(rho, tacit_log_below(question->delta), &guarantee->order);
+  }
+  set_lower(question, &sum, guarantee);
+  return TACIT_OK;
+}
+
+/* ---- privacy loss distributions ---- */
+
+static tacit_status_t pld_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  tacit_bracket_t bracket;
+  tacit_status_t status;
+  if (question->is_epsilon_given) {
+    status = tacit_composition_log_delta(question->events, question->n_events, &question->options, question->epsilon,
+                                         &bracket, err);
+    if (status == TACIT_OK) {
+      guarantee->delta = tacit_exp_above(bracket.upper);
+      guarantee->delta_lower = exp(bracket.lower) * (1 - 0x1p-50);
+    }
+    return status;
+  }
+  status = tacit_composition_epsilon(question->events, question->n_events, &question->options, log(question->delta),
+                                     &bracket, err);
   if (status == TACIT_OK) {
-    guarantee->epsilon = bound(tacit_rho_upper(&sum), tacit_log_below(delta));
-    guarantee->epsilon_lower = least_epsilon(&sum, tacit_log_above(delta));
+    guarantee->epsilon = bracket.upper;
+    guarantee->epsilon_lower = bracket.lower;
   }
   return status;
 }
 
-static tacit_status_t delta_by(double (*bound)(double rho, double epsilon), const char *method,
-                               const tacit_event_t *events, size_t n_events, double epsilon,
-                               tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  *guarantee = (tacit_guarantee_t){.epsilon = epsilon, .delta = 1, .method = method};
-  tacit_exact_sum_t sum;
-  tacit_status_t status = check_epsilon(epsilon, err);
-  if (status == TACIT_OK) {
-    status = total(events, n_events, &sum, err);
+static tacit_status_t auto_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  if (tacit_events_are_gaussian(question->events, question->n_events)) {
+    guarantee->method = "gaussian";
+    return gaussian_answer(question, guarantee, err);
   }
-  if (status == TACIT_OK) {
-    guarantee->delta = tacit_exp_above(bound(tacit_rho_upper(&sum), epsilon));
-    guarantee->epsilon_lower = least_epsilon(&sum, tacit_log_above(guarantee->delta));
-  }
-  return status;
+  guarantee->method = "pld";
+  return pld_answer(question, guarantee, err);
 }
 
-static double rdp_epsilon(double rho, double log_delta) {
-  return tacit_rdp_gaussian_epsilon(rho, log_delta, NULL);
-}
-
-static tacit_status_t gaussian_epsilon(const tacit_event_t *events, size_t n_events, double delta,
-                                       tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  return epsilon_by(tacit_gaussian_epsilon, "gaussian", events, n_events, delta, guarantee, err);
-}
-
-static tacit_status_t gaussian_delta(const tacit_event_t *events, size_t n_events, double epsilon,
-                                     tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  return delta_by(tacit_gaussian_log_delta_upper, "gaussian", events, n_events, epsilon, guarantee, err);
-}
-
-static tacit_status_t zcdp_epsilon(const tacit_event_t *events, size_t n_events, double delta,
-                                   tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  return epsilon_by(tacit_zcdp_epsilon, "zcdp", events, n_events, delta, guarantee, err);
-}
-
-static tacit_status_t zcdp_delta(const tacit_event_t *events, size_t n_events, double epsilon,
-                                 tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  return delta_by(tacit_zcdp_log_delta, "zcdp", events, n_events, epsilon, guarantee, err);
-}
-
-static tacit_status_t renyi_epsilon(const tacit_event_t *events, size_t n_events, double delta,
-                                    tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  return epsilon_by(rdp_epsilon, "rdp", events, n_events, delta, guarantee, err);
-}
-
-static tacit_status_t renyi_delta(const tacit_event_t *events, size_t n_events, double epsilon,
-                                  tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  return delta_by(tacit_rdp_gaussian_log_delta, "rdp", events, n_events, epsilon, guarantee, err);
-}
+/* ---- the table ---- */
 
 static const tacit_accountant_t accountants[] = {
-    {"auto", "the tightest accountant that is valid for the events", gaussian_epsilon, gaussian_delta},
-    {"gaussian", "exact composition of Gaussian mechanisms", gaussian_epsilon, gaussian_delta},
-    {"rdp", "Renyi differential privacy with the improved conversion", renyi_epsilon, renyi_delta},
-    {"zcdp", "zero-concentrated differential privacy, classical conversion", zcdp_epsilon, zcdp_delta},
+    {"auto", "the tightest accountant that is valid for the events", auto_answer},
+    {"gaussian", "exact composition of Gaussian mechanisms", gaussian_answer},
+    {"pld", "privacy loss distributions, with bounds from both sides", pld_answer},
+    {"rdp", "Renyi differential privacy with the improved conversion", rdp_answer},
+    {"zcdp", "zero-concentrated differential privacy, classical conversion", zcdp_answer},
 };
 
 const tacit_accountant_t *tacit_accountant_get(size_t i) {
@@ -128,43 +198,27 @@ const tacit_accountant_t *tacit_accountant_find(const char *name) {
   return NULL;
 }
 
-/* Largest k <= TACIT_MAX_COUNT with base + k each <= limit; the sums are rounded up, so this is monotone in k. */
-static uint64_t largest_count(const tacit_exact_sum_t *base, double each, double limit) {
-  uint64_t fits = 0, exceeds = TACIT_MAX_COUNT + 1;
-  while (exceeds - fits > 1) {
-    uint64_t middle = fits + (exceeds - fits) / 2;
-    tacit_exact_sum_t sum = *base;
-    tacit_exact_sum_add(&sum, (double)middle * each);
-    *(tacit_rho_upper(&sum) <= limit ? &fits : &exceeds) = middle;
-  }
-  return fits;
+static tacit_status_t ask(const tacit_accountant_t *accountant, question_t *question,
+                          const tacit_account_options_t *options, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  const tacit_accountant_t *chosen = accountant != NULL ? accountant : &accountants[0];
+  *guarantee = (tacit_guarantee_t){.epsilon = question->is_epsilon_given ? question->epsilon : INFINITY,
+                                   .delta = question->is_epsilon_given ? 1 : question->delta,
+                                   .method = chosen->name};
+  question->options = options != NULL ? *options : (tacit_account_options_t){TACIT_RELATION_SUBSTITUTE, 0};
+  tacit_status_t status = check(question, err);
+  return status == TACIT_OK ? chosen->answer(question, guarantee, err) : status;
 }
 
-tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t n_fixed,
-                                             const tacit_event_t *repeated, size_t n_repeated, double epsilon,
-                                             double delta, uint64_t *k, tacit_error_t *err) {
-  *k = 0;
-  tacit_exact_sum_t base, step;
-  tacit_status_t status = check_epsilon(epsilon, err);
-  if (status == TACIT_OK) {
-    status = tacit_delta_check(delta, err);
-  }
-  if (status == TACIT_OK) {
-    status = total(fixed, n_fixed, &base, err);
-  }
-  if (status == TACIT_OK) {
-    status = total(repeated, n_repeated, &step, err);
-  }
-  if (status != TACIT_OK) {
-    return status;
-  }
-  double limit = tacit_gaussian_rho(epsilon, tacit_log_below(delta)), each = tacit_rho_upper(&step);
-  if (!(tacit_rho_upper(&base) <= limit)) {
-    char numbers[2][TACIT_NUMBER_SIZE];
-    return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
-                           "the fixed events alone exceed (epsilon %s, delta %s): raise epsilon or their noise",
-                           tacit_number_format(epsilon, numbers[0]), tacit_number_format(delta, numbers[1]));
-  }
-  *k = each > 0 ? largest_count(&base, each, limit) : UINT64_MAX;
-  return TACIT_OK;
+tacit_status_t tacit_account_epsilon(const tacit_accountant_t *accountant, const tacit_event_t *events, size_t n_events,
+                                     const tacit_account_options_t *options, double delta, tacit_guarantee_t *guarantee,
+                                     tacit_error_t *err) {
+  question_t question = {.events = events, .n_events = n_events, .delta = delta};
+  return ask(accountant, &question, options, guarantee, err);
+}
+
+tacit_status_t tacit_account_delta(const tacit_accountant_t *accountant, const tacit_event_t *events, size_t n_events,
+                                   const tacit_account_options_t *options, double epsilon, tacit_guarantee_t *guarantee,
+                                   tacit_error_t *err) {
+  question_t question = {.events = events, .n_events = n_events, .is_epsilon_given = true, .epsilon = epsilon};
+  return ask(accountant, &question, options, guarantee, err);
 }

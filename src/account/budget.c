@@ -79,9 +79,7 @@ static tacit_status_t refuse(const tacit_budget_t *budget, const tacit_event_t *
 static tacit_event_t *find_equal(tacit_budget_t *budget, const tacit_event_t *event) {
   for (size_t i = 0; i < budget->n_events; i++) {
     tacit_event_t *known = &budget->events[i];
-    /* the same double, not nearly the same: only then may counts be added */
-    if (known->kind == event->kind && known->noise_multiplier >= event->noise_multiplier &&
-        known->noise_multiplier <= event->noise_multiplier && strcmp(known->label, event->label) == 0 &&
+    if (tacit_event_compare(known, event) == 0 && strcmp(known->label, event->label) == 0 &&
         known->count <= TACIT_MAX_COUNT - event->count) {
       return known;
     }
@@ -105,6 +103,13 @@ static tacit_status_t make_room(tacit_budget_t *budget, tacit_error_t *err) {
 
 tacit_status_t tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
   tacit_status_t status = tacit_event_check(event, err);
+  if (status == TACIT_OK && !tacit_event_is_gaussian(event)) {
+    char text[TACIT_EVENT_TEXT_SIZE];
+    tacit_event_format(event, text);
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "event",
+                             "a budget takes Gaussian releases of all records, for which adaptive choice is proven, not %s",
+                             text);
+  }
   if (status != TACIT_OK) {
     return status;
   }
@@ -151,7 +156,9 @@ double tacit_budget_rho_spent(const tacit_budget_t *budget) {
 tacit_guarantee_t tacit_budget_spent(const tacit_budget_t *budget) {
   tacit_guarantee_t guarantee;
   /* cannot fail: the budget's delta and every charged event were checked */
-  tacit_accountant_find("auto")->epsilon(budget->events, budget->n_events, budget->delta, &guarantee, NULL);
+  tacit_status_t status =
+      tacit_account_epsilon(NULL, budget->events, budget->n_events, NULL, budget->delta, &guarantee, NULL);
+  (void)status;
   guarantee.epsilon = fmin(guarantee.epsilon, budget->epsilon); /* the filter's own guarantee */
   return guarantee;
 }

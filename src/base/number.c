@@ -101,6 +101,19 @@ const char *tacit_number_format(double value, char out[TACIT_NUMBER_SIZE]) {
   return out;
 }
 
+const char *tacit_number_exact(double value, char out[TACIT_NUMBER_SIZE]) {
+  locale_t c, before = enter_c_locale(&c);
+  for (int digits_used = 15; digits_used <= 17; digits_used++) {
+    snprintf(out, TACIT_NUMBER_SIZE, "%.*g", digits_used, value);
+    double read = strtod(out, NULL);
+    if (read >= value && read <= value) {
+      break;
+    }
+  }
+  leave_c_locale(c, before);
+  return out;
+}
+
 bool tacit_number_parse(const char *text, size_t n, double *value) {
   while (n > 0 && (*text == ' ' || *text == '\t')) {
     text++;

@@ -61,7 +61,7 @@ static int solve_count(const cli_args_t *args, const tacit_event_t *events, size
     cli_error(args, "--solve count needs both --epsilon and --delta");
     return CLI_USAGE;
   }
-  if (tacit_account_max_repetitions(NULL, 0, events, n_events, epsilon, delta, &k, &err) != TACIT_OK) {
+  if (tacit_account_max_repetitions(NULL, 0, events, n_events, NULL, epsilon, delta, &k, &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
   if (cli_is_given(args, "json")) {
@@ -96,8 +96,8 @@ static int answer(const cli_args_t *args, const tacit_event_t *events, size_t n_
   }
   tacit_guarantee_t guarantee;
   tacit_error_t err;
-  tacit_status_t status = isnan(epsilon) ? accountant->epsilon(events, n_events, delta, &guarantee, &err)
-                                         : accountant->delta(events, n_events, epsilon, &guarantee, &err);
+  tacit_status_t status = isnan(epsilon) ? tacit_account_epsilon(accountant, events, n_events, NULL, delta, &guarantee, &err)
+                                         : tacit_account_delta(accountant, events, n_events, NULL, epsilon, &guarantee, &err);
   return status == TACIT_OK ? print(args, &guarantee, epsilon) : cli_fail(args, &err);
 }
 

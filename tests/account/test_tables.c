@@ -40,7 +40,7 @@ static void test_epsilon_table(void **state) {
 static uint64_t repetitions(const tacit_event_t *first, const tacit_event_t *events, size_t n, double epsilon) {
   uint64_t k;
   tacit_error_t err;
-  assert_ok(tacit_account_max_repetitions(first, first != NULL, events, n, epsilon, 1e-6, &k, &err), err);
+  assert_ok(tacit_account_max_repetitions(first, first != NULL, events, n, NULL, epsilon, 1e-6, &k, &err), err);
   return k;
 }
 
@@ -55,7 +55,7 @@ static bool is_zcdp_count(const tacit_event_t *events, size_t n, double epsilon,
     }
     tacit_guarantee_t guarantee;
     tacit_error_t err;
-    assert_ok(tacit_accountant_find("zcdp")->epsilon(repeated, n, 1e-6, &guarantee, &err), err);
+    assert_ok(tacit_account_epsilon(tacit_accountant_find("zcdp"), repeated, n, NULL, 1e-6, &guarantee, &err), err);
     upper[extra] = guarantee.epsilon;
   }
   return upper[0] <= epsilon && upper[1] > epsilon;
@@ -146,13 +146,13 @@ static double check_gaussian_row(const json_t *row) {
   if (has_text(row, "query", "delta")) {
     double rho = 0.5 * pow(field(row, "mu"), 2), a = (epsilon - rho) / (2 * sqrt(rho)), log_delta = field(row, "log_delta");
     double slack = 4e-15 * (1 + a * a + rho);
-    assert_ok(accountant->delta(events, n, epsilon, &guarantee, &err), err);
+    assert_ok(tacit_account_delta(accountant, events, n, NULL, epsilon, &guarantee, &err), err);
     assert_true(guarantee.epsilon_lower <= epsilon * (1 + 1e-14));
     assert_true(log(guarantee.delta) >= log_delta - slack && log(guarantee.delta) <= log_delta + 20 * slack);
     assert_close(tacit_gaussian_log_delta(rho, epsilon), log_delta, slack);
     return 0;
   }
-  assert_ok(accountant->epsilon(events, n, delta, &guarantee, &err), err);
+  assert_ok(tacit_account_epsilon(accountant, events, n, NULL, delta, &guarantee, &err), err);
   assert_true(guarantee.epsilon >= epsilon * (1 - 2e-15) && guarantee.epsilon_lower <= epsilon * (1 + 2e-15));
   return epsilon > 0 ? (guarantee.epsilon - guarantee.epsilon_lower) / epsilon : guarantee.epsilon;
 }
@@ -199,7 +199,7 @@ static void check_inversion_row(const json_t *row) {
   uint64_t k;
   if (has_text(row, "query", "max_compositions")) {
     tacit_event_t event = gaussian(sigma, 1);
-    assert_ok(tacit_account_max_repetitions(NULL, 0, &event, 1, epsilon, delta, &k, &err), err);
+    assert_ok(tacit_account_max_repetitions(NULL, 0, &event, 1, NULL, epsilon, delta, &k, &err), err);
     assert_int_equal(k, (uint64_t)field(row, "max_compositions"));
     return;
   }
@@ -207,7 +207,7 @@ static void check_inversion_row(const json_t *row) {
   uint64_t compositions = (uint64_t)field(row, "compositions");
   for (int side = -1; side <= 1; side += 2) {
     tacit_event_t event = gaussian(sigma * (1 + side * 1e-12), compositions);
-    assert_ok(tacit_account_max_repetitions(NULL, 0, &event, 1, epsilon, delta, &k, &err), err);
+    assert_ok(tacit_account_max_repetitions(NULL, 0, &event, 1, NULL, epsilon, delta, &k, &err), err);
     assert_int_equal(k, side > 0);
   }
 }

@@ -66,8 +66,8 @@ static inline tacit_budget_t *support_budget(tacit_relation_t relation) {
   tacit_error_t err;
   tacit_budget_t *budget;
   assert_ok(tacit_budget_new(&budget, 8, 1e-6, relation, &err), err);
-  const tacit_event_t gradient = {TACIT_EVENT_GAUSSIAN, 120.5, 12000, "gradient"};
-  const tacit_event_t ratio = {TACIT_EVENT_GAUSSIAN, 80.25, 4000, "log-ratio"};
+  const tacit_event_t gradient = {.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = 120.5, .count = 12000, .label = "gradient"};
+  const tacit_event_t ratio = {.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = 80.25, .count = 4000, .label = "log-ratio"};
   assert_ok(tacit_budget_charge(budget, &gradient, &err), err);
   assert_ok(tacit_budget_charge(budget, &ratio, &err), err);
   return budget;

@@ -1,0 +1,152 @@
+/*
+ * From events to the pairs that are composed: all unsampled Gaussians are one pair, equal events one with their total count.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "account/composition.h"
+
+typedef struct pairs {
+  tacit_pair_t *pairs; /* shape (n) */
+  size_t n;
+} pairs_t;
+
+static void pairs_clear(pairs_t *pairs) {
+  for (size_t i = 0; i < pairs->n; i++) {
+    tacit_pair_clear(&pairs->pairs[i]);
+  }
+  tacit_free(pairs->pairs);
+}
+
+static int compare(const void *left, const void *right) {
+  return tacit_event_compare(left, right);
+}
+
+/* Events to compose, sorted, equal ones merged and free ones left out; the plain Gaussians' rho apart. */
+static tacit_status_t collect(const tacit_event_t *events, size_t n_events, tacit_event_t **kept, size_t *n_kept,
+                              tacit_exact_sum_t *rho, tacit_error_t *err) {
+  *n_kept = 0;
+  *rho = (tacit_exact_sum_t){0, 0};
+  *kept = tacit_alloc(n_events > 0 ? n_events : 1, sizeof **kept);
+  if (*kept == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t i = 0; i < n_events; i++) {
+    if (tacit_event_is_gaussian(&events[i])) {
+      tacit_exact_sum_add(rho, tacit_event_rho(&events[i]));
+    } else if (!tacit_event_is_free(&events[i])) {
+      (*kept)[(*n_kept)++] = events[i];
+    }
+  }
+  qsort(*kept, *n_kept, sizeof **kept, compare);
+  size_t n = 0;
+  for (size_t i = 0; i < *n_kept; i++) {
+    tacit_event_t *last = n > 0 ? &(*kept)[n - 1] : NULL;
+    if (last != NULL && tacit_event_compare(last, &(*kept)[i]) == 0 &&
+        last->count <= TACIT_MAX_COUNT - (*kept)[i].count) {
+      last->count += (*kept)[i].count;
+    } else {
+      (*kept)[n++] = (*kept)[i];
+    }
+  }
+  *n_kept = n;
+  return TACIT_OK;
+}
+
+static tacit_status_t pairs_init(pairs_t *pairs, const tacit_event_t *events, size_t n_events, double rho,
+                                 tacit_relation_t relation, tacit_direction_t direction, tacit_error_t *err) {
+  *pairs = (pairs_t){.pairs = tacit_alloc_zero(n_events + 1, sizeof *pairs->pairs)};
+  if (pairs->pairs == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t i = 0; i < n_events; i++) {
+    tacit_status_t status = tacit_pair_init(&pairs->pairs[i], &events[i], relation, direction, err);
+    if (status != TACIT_OK) {
+      pairs_clear(pairs);
+      return status;
+    }
+    pairs->n++;
+  }
+  if (rho > 0) {
+    tacit_pair_init_gaussian(&pairs->pairs[pairs->n++], rho);
+  }
+  return TACIT_OK;
+}
+
+typedef struct query {
+  bool is_epsilon_given;
+  double value; /* epsilon or log delta */
+} query_t;
+
+/* Gaussians alone need no grid. */
+static tacit_bracket_t gaussian_bracket(double rho, query_t query) {
+  double value = query.value;
+  if (!(rho > 0)) {
+    return query.is_epsilon_given ? (tacit_bracket_t){-INFINITY, -INFINITY} : (tacit_bracket_t){0, 0};
+  }
+  if (query.is_epsilon_given) {
+    double log_delta = tacit_gaussian_log_delta(rho, value), error = tacit_gaussian_log_delta_error(rho, value);
+    return (tacit_bracket_t){log_delta - error, tacit_gaussian_log_delta_upper(rho, value)};
+  }
+  double slack = 4 * DBL_EPSILON * fabs(value);
+  return (tacit_bracket_t){tacit_gaussian_epsilon_lower(rho, value + slack), tacit_gaussian_epsilon(rho, value - slack)};
+}
+
+static tacit_status_t ask_direction(const tacit_event_t *events, size_t n_events, double rho,
+                                    const tacit_account_options_t *options, tacit_direction_t direction, query_t query,
+                                    tacit_bracket_t *found, tacit_error_t *err) {
+  pairs_t pairs;
+  tacit_status_t status = pairs_init(&pairs, events, n_events, rho, options->relation, direction, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  tacit_composition_t composition = {pairs.pairs, pairs.n};
+  double width = options->relative_width > 0 ? options->relative_width : 1e-3;
+  if (n_events == 0) {
+    *found = gaussian_bracket(rho, query);
+  } else if (query.is_epsilon_given) {
+    status = tacit_pld_log_delta(&composition, query.value, width, found, err);
+  } else {
+    status = tacit_pld_epsilon(&composition, query.value, width, found, err);
+  }
+  pairs_clear(&pairs);
+  return status;
+}
+
+static tacit_status_t ask(const tacit_event_t *events, size_t n_events, const tacit_account_options_t *options,
+                          query_t query, tacit_bracket_t *worst, tacit_error_t *err) {
+  tacit_event_t *kept;
+  size_t n_kept;
+  tacit_exact_sum_t sum;
+  *worst = query.is_epsilon_given ? (tacit_bracket_t){-INFINITY, -INFINITY} : (tacit_bracket_t){0, 0};
+  tacit_status_t status = collect(events, n_events, &kept, &n_kept, &sum, err);
+  bool is_directed = false;
+  for (size_t i = 0; status == TACIT_OK && i < n_kept; i++) {
+    is_directed = is_directed || tacit_event_is_directed(&kept[i], options->relation);
+  }
+  for (int direction = 0; status == TACIT_OK && direction < (is_directed ? 2 : 1); direction++) {
+    tacit_bracket_t found;
+    status = ask_direction(kept, n_kept, tacit_rho_upper(&sum), options, (tacit_direction_t)direction, query, &found, err);
+    if (status == TACIT_OK) {
+      worst->lower = fmax(worst->lower, found.lower);
+      worst->upper = fmax(worst->upper, found.upper);
+    }
+  }
+  tacit_free(kept);
+  /* rho was rounded up, by less than 1e-14 of itself */
+  worst->lower -= 1e-13 * fabs(worst->lower);
+  return status;
+}
+
+tacit_status_t tacit_composition_epsilon(const tacit_event_t *events, size_t n_events,
+                                         const tacit_account_options_t *options, double log_delta,
+                                         tacit_bracket_t *epsilon, tacit_error_t *err) {
+  return ask(events, n_events, options, (query_t){false, log_delta}, epsilon, err);
+}
+
+tacit_status_t tacit_composition_log_delta(const tacit_event_t *events, size_t n_events,
+                                           const tacit_account_options_t *options, double epsilon,
+                                           tacit_bracket_t *log_delta, tacit_error_t *err) {
+  return ask(events, n_events, options, (query_t){true, epsilon}, log_delta, err);
+}

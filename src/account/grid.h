@@ -1,0 +1,30 @@
+#ifndef TACIT_ACCOUNT_GRID_H
+#define TACIT_ACCOUNT_GRID_H
+
+#include "account/pair.h"
+
+/*
+ * Two discrete pairs on the losses (first + i) step, i = 0..n-1: `upper` dominates the pair, `lower` is dominated by it.
+ * Masses are those under P. `infinite` belongs to upper.
+ */
+typedef struct tacit_grid {
+  double step;
+  int64_t first;
+  size_t n;
+  double *upper, *lower; /* shape (n) */
+  double infinite;
+  double loss_error; /* bound of the rounding of a loss */
+} tacit_grid_t;
+
+/*
+ * Losses outside [low, high] are treated on the safe side: for upper, those below are raised to low, and what exceeds high
+ * becomes infinite; for lower both are left out.
+ */
+TACIT_MUST_USE tacit_status_t tacit_grid_init(tacit_grid_t *grid, const tacit_pair_t *pair, double step, double low,
+                                              double high, tacit_error_t *err);
+void tacit_grid_clear(tacit_grid_t *grid);
+
+/* log E e^(s L) of upper. */
+double tacit_grid_cumulant(const tacit_grid_t *grid, double s);
+
+#endif
