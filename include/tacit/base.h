@@ -74,6 +74,8 @@ typedef enum tacit_relation {
 
 /** Return "substitute" or "add-remove". */
 TACIT_API const char *tacit_relation_string(tacit_relation_t relation);
+/** "substitute" or "add-remove"; false for anything else. */
+TACIT_API bool tacit_relation_parse(const char *text, tacit_relation_t *relation);
 
 #ifdef __cplusplus
 }

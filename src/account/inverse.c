@@ -239,7 +239,7 @@ static double rate_at(double epsilon, double delta, double fpr) {
   return fmin(fmin(by_first, by_second) * (1 + 0x1p-45), 1);
 }
 
-/* Every epsilon gives a bound: a grid on [0, epsilon at delta 1e-12], refined around its best. */
+/* Every epsilon gives a bound; the best one's delta is of the order of fpr: a grid up to where it is far less, refined twice. */
 tacit_status_t tacit_account_attack_rate(const tacit_event_t *events, size_t n_events,
                                          const tacit_account_options_t *options, double fpr, double *tpr,
                                          tacit_error_t *err) {
@@ -250,11 +250,11 @@ tacit_status_t tacit_account_attack_rate(const tacit_event_t *events, size_t n_e
                            tacit_number_format(fpr, number));
   }
   tacit_guarantee_t guarantee;
-  tacit_status_t status = tacit_account_epsilon(NULL, events, n_events, options, 1e-12, &guarantee, err);
+  tacit_status_t status = tacit_account_epsilon(NULL, events, n_events, options, 1e-3 * fpr, &guarantee, err);
   double high = fmin(guarantee.epsilon, 1e3), low = 0, best_at = 0;
   for (int round = 0; status == TACIT_OK && round < 3; round++) {
-    double step = (high - low) / 16;
-    for (int i = 0; status == TACIT_OK && i <= 16; i++) {
+    double step = (high - low) / 6;
+    for (int i = 0; status == TACIT_OK && i <= 6; i++) {
       double epsilon = low + i * step;
       status = tacit_account_delta(NULL, events, n_events, options, epsilon, &guarantee, err);
       double rate = status == TACIT_OK ? rate_at(epsilon, guarantee.delta, fpr) : 1;

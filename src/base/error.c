@@ -30,6 +30,12 @@ const char *tacit_version(void) {
   return TACIT_VERSION;
 }
 
+bool tacit_relation_parse(const char *text, tacit_relation_t *relation) {
+  bool is_add_remove = strcmp(text, "add-remove") == 0;
+  *relation = is_add_remove ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE;
+  return is_add_remove || strcmp(text, "substitute") == 0;
+}
+
 const char *tacit_relation_string(tacit_relation_t relation) {
   return relation == TACIT_RELATION_ADD_REMOVE ? "add-remove" : "substitute";
 }

@@ -2,135 +2,334 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/account.h"
 #include "cli/commands.h"
-#include "tacit/account.h"
 
-/* Events with their counts, in the order of the command line: --count belongs to the --event before it. */
-static bool read_events(const cli_args_t *args, tacit_event_t *events, size_t *n_events) {
-  *n_events = 0;
-  for (size_t i = 0; i < args->n_given; i++) {
-    const char *name = args->given[i].option->name, *value = args->given[i].value;
-    tacit_error_t err;
-    if (strcmp(name, "event") == 0) {
-      if (tacit_event_parse(&events[(*n_events)++], value, &err) != TACIT_OK) {
-        cli_error(args, "%s", err.message);
-        return false;
-      }
-    } else if (strcmp(name, "count") == 0) {
-      double count;
-      if (*n_events == 0 || !tacit_number_parse(value, strlen(value), &count) || !(count >= 1 && count <= 1e18) ||
-          count != floor(count)) {
-        cli_error(args, *n_events == 0 ? "--count must follow the --event that it counts"
-                                       : "option --count must be a whole number from 1, not '%s'",
-                  value);
-        return false;
-      }
-      events[*n_events - 1].count = (uint64_t)count;
-    }
-  }
-  if (*n_events == 0) {
-    cli_error(args, "say what was released: --event gaussian:sigma=NOISE_MULTIPLIER");
+/* What the command line asks; NaN: not given. */
+typedef struct request {
+  account_plan_t plan;
+  tacit_event_t *events; /* all of them, shape (n_events); curves borrowed from the plan */
+  size_t n_events;
+  double epsilon, delta, fpr;
+  const tacit_accountant_t *accountant;
+} request_t;
+
+static bool read_count(const cli_args_t *args, const char *value, uint64_t *n) {
+  double count;
+  if (!tacit_number_parse(value, strlen(value), &count) || !(count >= 1 && count <= 1e18) || count > floor(count)) {
+    cli_error(args, "option --count must be a whole number from 1, not '%s'", value);
     return false;
   }
+  *n = (uint64_t)count;
   return true;
 }
 
-static int print(const cli_args_t *args, const tacit_guarantee_t *guarantee, double given_epsilon) {
-  if (cli_is_given(args, "json")) {
-    if (isinf(guarantee->epsilon)) {
-      printf("{\"epsilon\": null, \"epsilon_lower\": null, \"delta\": %.17g, \"method\": \"%s\"}\n", guarantee->delta,
-             guarantee->method);
-    } else {
-      printf("{\"epsilon\": %.17g, \"epsilon_lower\": %.17g, \"delta\": %.17g, \"method\": \"%s\"}\n",
-             guarantee->epsilon, guarantee->epsilon_lower, guarantee->delta, guarantee->method);
+/* Events with their counts, in the order of the command line: --count belongs to the --event before it. */
+static int read_events(const cli_args_t *args, account_plan_t *plan) {
+  for (size_t i = 0; i < args->n_given; i++) {
+    const char *name = args->given[i].option->name, *value = args->given[i].value;
+    tacit_error_t err;
+    tacit_event_t event;
+    if (strcmp(name, "event") == 0) {
+      tacit_status_t status = tacit_event_parse(&event, value, &err);
+      if (status == TACIT_OK) {
+        status = account_plan_append(&plan->each, &plan->n_each, &event, &err);
+      }
+      if (status != TACIT_OK) {
+        return cli_fail(args, &err);
+      }
+    } else if (strcmp(name, "count") == 0) {
+      if (plan->n_each == 0) {
+        cli_error(args, "--count must follow the --event that it counts");
+        return CLI_USAGE;
+      }
+      if (!read_count(args, value, &plan->each[plan->n_each - 1].count)) {
+        return CLI_USAGE;
+      }
     }
-  } else if (!isnan(given_epsilon)) {
-    printf("delta %.10g at epsilon %g (%s)\n", guarantee->delta, given_epsilon, guarantee->method);
-  } else {
-    printf("epsilon %.10g at delta %g (%s; at least %.10g)\n", guarantee->epsilon, guarantee->delta,
-           guarantee->method, guarantee->epsilon_lower);
   }
+  plan->iterations = 1;
   return CLI_OK;
 }
 
-static int solve_count(const cli_args_t *args, const tacit_event_t *events, size_t n_events, double epsilon,
-                       double delta) {
-  uint64_t k;
+static int read_releases(const cli_args_t *args, account_plan_t *plan) {
+  const char *path = cli_value(args, "plan");
   tacit_error_t err;
-  if (isnan(epsilon) || isnan(delta)) {
-    cli_error(args, "--solve count needs both --epsilon and --delta");
+  if (path == NULL && !cli_is_given(args, "event")) {
+    cli_error(args, "say what was released: --event gaussian:sigma=NOISE_MULTIPLIER, or --plan FILE");
     return CLI_USAGE;
   }
-  if (tacit_account_max_repetitions(NULL, 0, events, n_events, NULL, epsilon, delta, &k, &err) != TACIT_OK) {
+  if (path == NULL) {
+    return read_events(args, plan);
+  }
+  if (cli_is_given(args, "event")) {
+    cli_error(args, "give either --plan or --event");
+    return CLI_USAGE;
+  }
+  return account_plan_read(plan, path, &err) == TACIT_OK ? CLI_OK : cli_fail(args, &err);
+}
+
+static int read_request(const cli_args_t *args, request_t *request) {
+  const char *relation = cli_value(args, "relation"), *method = cli_value(args, "method");
+  request->epsilon = request->delta = request->fpr = NAN;
+  double width = 0;
+  if (!cli_number(args, "epsilon", 0, 1e300, &request->epsilon) ||
+      !cli_number(args, "delta", 1e-300, 0.999999, &request->delta) ||
+      !cli_number(args, "fpr", 1e-300, 0.999999, &request->fpr) || !cli_number(args, "width", 1e-6, 0.1, &width)) {
+    return CLI_USAGE;
+  }
+  request->accountant = tacit_accountant_find(method);
+  if (request->accountant == NULL) {
+    cli_error(args, "unknown accountant '%s': expected auto, gaussian, pld, rdp, zcdp or moments", method);
+    return CLI_USAGE;
+  }
+  int status = read_releases(args, &request->plan);
+  if (status != CLI_OK) {
+    return status;
+  }
+  if (relation != NULL && !tacit_relation_parse(relation, &request->plan.options.relation)) {
+    cli_error(args, "option --relation must be substitute or add-remove, not '%s'", relation);
+    return CLI_USAGE;
+  }
+  request->plan.options.relative_width = width;
+  return CLI_OK;
+}
+
+/* ---- answers ---- */
+
+static void print_number(const char *key, double value) {
+  char number[TACIT_NUMBER_SIZE];
+  printf("\"%s\": %s", key, isfinite(value) ? tacit_number_exact(value, number) : "null");
+}
+
+static void print_json(const request_t *request, const tacit_guarantee_t *guarantee, double tpr) {
+  printf("{");
+  print_number("epsilon", guarantee->epsilon);
+  printf(", ");
+  print_number("epsilon_lower", isinf(guarantee->epsilon) ? NAN : guarantee->epsilon_lower);
+  printf(", ");
+  print_number("delta", guarantee->delta);
+  if (isnan(request->delta)) {
+    printf(", ");
+    print_number("delta_lower", guarantee->delta_lower);
+  }
+  printf(", \"method\": \"%s\", \"relation\": \"%s\"", guarantee->method,
+         tacit_relation_string(request->plan.options.relation));
+  if (guarantee->order > 0) {
+    printf(", ");
+    print_number("order", guarantee->order);
+  }
+  if (!isnan(tpr)) {
+    printf(", \"attack\": {");
+    print_number("false_positive_rate", request->fpr);
+    printf(", ");
+    print_number("true_positive_rate", tpr);
+    printf("}");
+  }
+  printf("}\n");
+}
+
+static void print_text(const request_t *request, const tacit_guarantee_t *guarantee, double tpr) {
+  if (isnan(request->delta)) {
+    printf("delta %.10g at epsilon %g (%s", guarantee->delta, request->epsilon, guarantee->method);
+    printf(guarantee->delta_lower > 0 ? "; at least %.10g" : "", guarantee->delta_lower);
+  } else {
+    printf("epsilon %.10g at delta %g (%s", guarantee->epsilon, guarantee->delta, guarantee->method);
+    printf(guarantee->order > 0 ? ", order %.4g" : "", guarantee->order);
+    printf(guarantee->epsilon_lower > 0 ? "; at least %.10g" : "", guarantee->epsilon_lower);
+  }
+  printf(")\n");
+  if (!isnan(tpr)) {
+    printf("a test that wrongly claims presence for %g %% of those absent finds at most %.4g %% of those present\n",
+           100 * request->fpr, 100 * tpr);
+  }
+}
+
+/* The picture of the risk goes with auto, the method that the rates are computed by. */
+static int print_guarantee(const cli_args_t *args, const request_t *request) {
+  tacit_guarantee_t guarantee;
+  tacit_error_t err;
+  const tacit_account_options_t *options = &request->plan.options;
+  tacit_status_t status =
+      isnan(request->epsilon)
+          ? tacit_account_epsilon(request->accountant, request->events, request->n_events, options, request->delta,
+                                  &guarantee, &err)
+          : tacit_account_delta(request->accountant, request->events, request->n_events, options, request->epsilon,
+                                &guarantee, &err);
+  double tpr = NAN;
+  if (status == TACIT_OK && !isnan(request->fpr)) {
+    status = tacit_account_attack_rate(request->events, request->n_events, options, request->fpr, &tpr, &err);
+  }
+  if (status != TACIT_OK) {
     return cli_fail(args, &err);
   }
   if (cli_is_given(args, "json")) {
-    printf("{\"count\": %llu, \"epsilon\": %.17g, \"delta\": %.17g}\n", (unsigned long long)k, epsilon, delta);
+    print_json(request, &guarantee, tpr);
   } else {
-    printf("%llu repetitions fit into (epsilon %g, delta %g)\n", (unsigned long long)k, epsilon, delta);
+    print_text(request, &guarantee, tpr);
   }
   return CLI_OK;
 }
 
-static int answer(const cli_args_t *args, const tacit_event_t *events, size_t n_events) {
-  double epsilon = NAN, delta = NAN;
-  if (!cli_number(args, "epsilon", 0, 1e300, &epsilon) || !cli_number(args, "delta", 1e-300, 0.999999, &delta)) {
+static int print_repetitions(const cli_args_t *args, const request_t *request, const char *what) {
+  const account_plan_t *plan = &request->plan;
+  uint64_t k;
+  tacit_error_t err;
+  if (tacit_account_max_repetitions(plan->once, plan->n_once, plan->each, plan->n_each, &plan->options,
+                                    request->epsilon, request->delta, &k, &err) != TACIT_OK) {
+    return cli_fail(args, &err);
+  }
+  if (cli_is_given(args, "json")) {
+    printf("{\"%s\": %llu, \"epsilon\": %.17g, \"delta\": %.17g}\n", what, (unsigned long long)k, request->epsilon,
+           request->delta);
+  } else {
+    printf("%llu %s fit into (epsilon %g, delta %g)\n", (unsigned long long)k,
+           strcmp(what, "count") == 0 ? "repetitions" : what, request->epsilon, request->delta);
+  }
+  return CLI_OK;
+}
+
+static int print_noise(const cli_args_t *args, const request_t *request) {
+  double factor;
+  tacit_error_t err;
+  if (tacit_account_noise_factor(request->events, request->n_events, &request->plan.options, request->epsilon,
+                                 request->delta, &factor, &err) != TACIT_OK) {
+    return cli_fail(args, &err);
+  }
+  if (cli_is_given(args, "json")) {
+    printf("{");
+    print_number("noise_factor", factor);
+    printf(", ");
+    print_number("noise_multiplier", factor * request->events[0].noise_multiplier);
+    printf("}\n");
+    return CLI_OK;
+  }
+  for (size_t i = 0; i < request->n_events; i++) {
+    tacit_event_t scaled = request->events[i];
+    char before[TACIT_EVENT_TEXT_SIZE], after[TACIT_EVENT_TEXT_SIZE];
+    tacit_event_format(&scaled, before);
+    scaled.noise_multiplier *= factor;
+    tacit_event_format(&scaled, after);
+    printf("%s instead of %s\n", after, before);
+  }
+  return CLI_OK;
+}
+
+static int solve(const cli_args_t *args, const request_t *request, const char *what) {
+  bool is_known = strcmp(what, "count") == 0 || strcmp(what, "iterations") == 0 || strcmp(what, "noise") == 0;
+  if (!is_known) {
+    cli_error(args, "option --solve must be count, iterations or noise, not '%s'", what);
     return CLI_USAGE;
   }
-  const char *solve = cli_value(args, "solve"), *method = cli_value(args, "method");
-  if (solve != NULL) {
-    if (strcmp(solve, "count") != 0) {
-      cli_error(args, "option --solve must be count, not '%s'", solve);
-      return CLI_USAGE;
-    }
-    return solve_count(args, events, n_events, epsilon, delta);
-  }
-  const tacit_accountant_t *accountant = tacit_accountant_find(method);
-  if (accountant == NULL) {
-    cli_error(args, "unknown accountant '%s': expected auto, gaussian, rdp or zcdp", method);
+  if (isnan(request->epsilon) || isnan(request->delta)) {
+    cli_error(args, "--solve %s needs both --epsilon and --delta", what);
     return CLI_USAGE;
   }
-  if (isnan(epsilon) == isnan(delta)) {
+  return strcmp(what, "noise") == 0 ? print_noise(args, request) : print_repetitions(args, request, what);
+}
+
+static int write_files(const cli_args_t *args, const request_t *request) {
+  const char *csv = cli_value(args, "profile"), *svg = cli_value(args, "plot"), *path = cli_value(args, "export");
+  tacit_error_t err;
+  if ((csv != NULL || svg != NULL) && account_curve_write(request->events, request->n_events, &request->plan.options,
+                                                          csv, svg, &err) != TACIT_OK) {
+    return cli_fail(args, &err);
+  }
+  if (path == NULL) {
+    return CLI_OK;
+  }
+  char *json;
+  tacit_status_t status = tacit_events_json(request->events, request->n_events, &json, &err);
+  if (status == TACIT_OK) {
+    status = tacit_file_write(path, json, strlen(json), &err);
+    tacit_free(json);
+  }
+  return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
+}
+
+static int answer(const cli_args_t *args, request_t *request) {
+  const char *what = cli_value(args, "solve");
+  tacit_error_t err;
+  bool needs_iterations = what == NULL || strcmp(what, "noise") == 0;
+  if (needs_iterations && request->plan.n_each > 0 && request->plan.iterations == 0) {
+    cli_error(args, "the plan does not say how many iterations: add `iterations: N`, or ask --solve iterations");
+    return CLI_USAGE;
+  }
+  if (account_plan_events(&request->plan, &request->events, &request->n_events, &err) != TACIT_OK) {
+    return cli_fail(args, &err);
+  }
+  if (what != NULL) {
+    return solve(args, request, what);
+  }
+  bool writes = cli_is_given(args, "profile") || cli_is_given(args, "plot") || cli_is_given(args, "export");
+  bool asks = !isnan(request->epsilon) || !isnan(request->delta);
+  if (isnan(request->epsilon) == isnan(request->delta) && (asks || !writes)) {
     cli_error(args, "give either --delta (to get epsilon) or --epsilon (to get delta)");
     return CLI_USAGE;
   }
-  tacit_guarantee_t guarantee;
-  tacit_error_t err;
-  tacit_status_t status = isnan(epsilon) ? tacit_account_epsilon(accountant, events, n_events, NULL, delta, &guarantee, &err)
-                                         : tacit_account_delta(accountant, events, n_events, NULL, epsilon, &guarantee, &err);
-  return status == TACIT_OK ? print(args, &guarantee, epsilon) : cli_fail(args, &err);
+  int status = asks ? print_guarantee(args, request) : CLI_OK;
+  return status == CLI_OK ? write_files(args, request) : status;
 }
 
 static int run(const cli_args_t *args) {
-  size_t n_events;
-  tacit_event_t *events = tacit_alloc_zero(args->n_given, sizeof *events);
-  int status = CLI_FAILURE;
-  if (events == NULL) {
-    cli_error(args, "out of memory");
-  } else {
-    status = read_events(args, events, &n_events) ? answer(args, events, n_events) : CLI_USAGE;
+  request_t request = {0};
+  int status = read_request(args, &request);
+  if (status == CLI_OK) {
+    status = answer(args, &request);
   }
-  tacit_free(events);
+  tacit_free(request.events);
+  account_plan_clear(&request.plan);
   return status;
 }
 
 static const cli_option_t options[] = {
-    {"event", "SPEC", NULL, "A release: gaussian:sigma=S, S being noise sd / L2 sensitivity. May be repeated."},
+    {"event", "SPEC", NULL, "A release, in one of the forms below. May be repeated."},
     {"count", "N", NULL, "How often the --event before it is made; 1 if not said."},
+    {"plan", "FILE", NULL,
+     "Releases from a YAML file instead: lists `once` and `each_iteration` of `event: SPEC` and `count: N`, and "
+     "`iterations`, `relation`."},
     {"delta", "D", NULL, "Get epsilon at this delta."},
     {"epsilon", "E", NULL, "Get delta at this epsilon."},
-    {"method", "NAME", "auto", "Accountant: auto, gaussian, rdp or zcdp."},
-    {"solve", "count", NULL, "With --epsilon and --delta: how many repetitions of all events fit."},
+    {"relation", "NAME", NULL,
+     "Who neighbours are: substitute (one record replaced; the default) or add-remove. It matters to sampled releases."},
+    {"method", "NAME", "auto", "Accountant: auto, gaussian, pld, rdp, zcdp or moments."},
+    {"width", "W", NULL, "Largest relative width of the bracket of epsilon; 0.001 if not said."},
+    {"fpr", "P", NULL, "Also bound what an attacker finds who is wrong about a share P of those absent."},
+    {"solve", "WHAT", NULL,
+     "With --epsilon and --delta: count (how many repetitions of all events fit), iterations (of a plan), or noise (the "
+     "least noise that fits)."},
+    {"profile", "FILE", NULL, "Write delta as a function of epsilon, as CSV."},
+    {"plot", "FILE", NULL, "The same as an SVG picture."},
+    {"export", "FILE", NULL, "Write the events as JSON in the names of the library dp_accounting."},
     {"json", NULL, NULL, "Print JSON."}};
 
 const cli_command_t cli_account = {
     .name = "account",
     .positionals = "",
     .summary = "compute what a sequence of releases costs",
-    .description = "Composes events and prints the guarantee, rounded up. Nothing is read or released.",
+    .description =
+        "Composes events and prints the guarantee, rounded up, and the value that no proof can go below. Nothing is read or "
+        "released.\n\n"
+        "Forms of --event; sigma is noise sd / L2 sensitivity under the relation, scale is noise scale / L1 sensitivity:\n"
+        "  gaussian:sigma=S                       all records\n"
+        "  poisson-gaussian:q=Q,sigma=S           each record with probability Q\n"
+        "  fixed-size-gaussian:q=Q,sigma=S        a share Q of the records, relation substitute\n"
+        "  multiplicity-gaussian:q=Q,sigma=S      each record Poisson(Q) times\n"
+        "  laplace:scale=B, poisson-laplace:q=Q,scale=B\n"
+        "  discrete-gaussian:sigma=S, poisson-discrete-gaussian:q=Q,sigma=S\n"
+        "  randomized-response:p=P,buckets=N      a uniform answer with probability P, relation substitute\n"
+        "  penalty-bit:sensitivity=D,sigma=S      accept/reject bits, D being how far a record can move the log ratio;\n"
+        "  probit-bit:sensitivity=D,sigma=S       with rho=R where Gaussian releases of that rho go with every bit\n"
+        "  barker-bit:sensitivity=D\n"
+        "  arcsine-bit:sensitivity=D,kappa=K,cap=C\n"
+        "  pair:FILE.csv                          columns p,q: a discrete pair of output laws\n"
+        "  profile:FILE.csv                       columns epsilon,delta: a privacy profile",
     .examples = "  tacit account --event gaussian:sigma=20 --count 1000 --delta 1e-6\n"
-                "  tacit account --event gaussian:sigma=20 --count 100 --event gaussian:sigma=5 --epsilon 2\n"
-                "  tacit account --event gaussian:sigma=20 --epsilon 2 --delta 1e-6 --solve count\n",
+                "  tacit account --event poisson-gaussian:q=0.01,sigma=1 --count 10000 --delta 1e-6 --relation add-remove\n"
+                "  tacit account --event gaussian:sigma=20 --count 100 --event laplace:scale=50 --count 3 --epsilon 2\n"
+                "  tacit account --event gaussian:sigma=20 --epsilon 2 --delta 1e-6 --solve count\n"
+                "  tacit account --plan run.yaml --epsilon 2 --delta 1e-6 --solve iterations\n"
+                "  tacit account --event gaussian:sigma=5 --profile profile.csv --plot profile.svg\n",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .run = run};

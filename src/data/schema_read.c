@@ -18,12 +18,9 @@ static tacit_status_t read_relation(tacit_schema_reader_t *reader, const yaml_no
   (void)key;
   (void)target;
   const char *text = value->type == YAML_SCALAR_NODE ? tacit_schema_scalar(value) : "";
-  if (strcmp(text, "substitute") != 0 && strcmp(text, "add-remove") != 0) {
-    return tacit_schema_fault(reader, value, "relation: expected substitute or add-remove");
-  }
-  reader->schema->relation =
-      strcmp(text, "add-remove") == 0 ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE;
-  return TACIT_OK;
+  return tacit_relation_parse(text, &reader->schema->relation)
+             ? TACIT_OK
+             : tacit_schema_fault(reader, value, "relation: expected substitute or add-remove");
 }
 
 static tacit_status_t read_unit(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
