@@ -94,15 +94,14 @@ static tacit_bracket_t gaussian_bracket(double rho, query_t query) {
 }
 
 static tacit_status_t ask_direction(const tacit_event_t *events, size_t n_events, double rho,
-                                    const tacit_account_options_t *options, tacit_direction_t direction, query_t query,
+                                    tacit_relation_t relation, tacit_direction_t direction, query_t query, double width,
                                     tacit_bracket_t *found, tacit_error_t *err) {
   pairs_t pairs;
-  tacit_status_t status = pairs_init(&pairs, events, n_events, rho, options->relation, direction, err);
+  tacit_status_t status = pairs_init(&pairs, events, n_events, rho, relation, direction, err);
   if (status != TACIT_OK) {
     return status;
   }
   tacit_composition_t composition = {pairs.pairs, pairs.n};
-  double width = options->relative_width > 0 ? options->relative_width : 1e-3;
   if (n_events == 0) {
     *found = gaussian_bracket(rho, query);
   } else if (query.is_epsilon_given) {
@@ -111,6 +110,26 @@ static tacit_status_t ask_direction(const tacit_event_t *events, size_t n_events
     status = tacit_pld_epsilon(&composition, query.value, width, found, err);
   }
   pairs_clear(&pairs);
+  return status;
+}
+
+/* The worse of two directions: of the second, first roughly whether it can be the worse. */
+static tacit_status_t ask_directions(const tacit_event_t *events, size_t n_events, double rho,
+                                     const tacit_account_options_t *options, bool is_directed, query_t query,
+                                     tacit_bracket_t *worst, tacit_error_t *err) {
+  double width = options->relative_width > 0 ? options->relative_width : 1e-3;
+  tacit_status_t status = ask_direction(events, n_events, rho, options->relation, TACIT_DIRECTION_REMOVE, query, width,
+                                        worst, err);
+  if (status != TACIT_OK || !is_directed) {
+    return status;
+  }
+  tacit_bracket_t other;
+  status = ask_direction(events, n_events, rho, options->relation, TACIT_DIRECTION_ADD, query, 0.1, &other, err);
+  if (status == TACIT_OK && !(other.upper <= worst->lower)) {
+    status = ask_direction(events, n_events, rho, options->relation, TACIT_DIRECTION_ADD, query, width, &other, err);
+  }
+  worst->lower = fmax(worst->lower, other.lower);
+  worst->upper = fmax(worst->upper, other.upper);
   return status;
 }
 
@@ -125,13 +144,8 @@ static tacit_status_t ask(const tacit_event_t *events, size_t n_events, const ta
   for (size_t i = 0; status == TACIT_OK && i < n_kept; i++) {
     is_directed = is_directed || tacit_event_is_directed(&kept[i], options->relation);
   }
-  for (int direction = 0; status == TACIT_OK && direction < (is_directed ? 2 : 1); direction++) {
-    tacit_bracket_t found;
-    status = ask_direction(kept, n_kept, tacit_rho_upper(&sum), options, (tacit_direction_t)direction, query, &found, err);
-    if (status == TACIT_OK) {
-      worst->lower = fmax(worst->lower, found.lower);
-      worst->upper = fmax(worst->upper, found.upper);
-    }
+  if (status == TACIT_OK) {
+    status = ask_directions(kept, n_kept, tacit_rho_upper(&sum), options, is_directed, query, worst, err);
   }
   tacit_free(kept);
   /* rho was rounded up, by less than 1e-14 of itself */

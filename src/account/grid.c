@@ -68,9 +68,9 @@ typedef struct work {
  * H is nowhere below 0, nor below its line from y = 0 on. A point that would be is put there instead, so that neither end of
  * the law drifts, however coarse its cells; and its neighbour towards the middle no higher than on the tangent through the
  * point, which is below H on the cell between them. A point at the lower end with an atom just above it stays below the line:
- * that tangent knows nothing of the atom.
+ * that tangent knows nothing of the atom; so does any that is below it by no more than the drift allowed.
  */
-static void clip(const work_t *work, size_t n) {
+static void clip(const work_t *work, size_t n, double drift) {
   double *floor_value = work->floor_value;
   for (size_t i = 1; i < n; i++) {
     if (floor_value[i] < 0) {
@@ -79,7 +79,7 @@ static void clip(const work_t *work, size_t n) {
     }
   }
   for (size_t i = n - 1; i-- > 0;) {
-    if (floor_value[i] < work->line[i] && !work->has_atom[i]) {
+    if (floor_value[i] < work->line[i] - (work->has_atom[i] ? INFINITY : drift)) {
       floor_value[i] = work->line[i];
       floor_value[i + 1] = fmin(floor_value[i + 1], work->line[i + 1] + work->rise[i]);
     }
@@ -129,20 +129,25 @@ static void tails_at(tacit_grid_t *grid, const tacit_pair_t *pair, double loss, 
 }
 
 /*
- * Where the range was cut, the hull ends in a corner that stands for all beyond and more. Mass may always be left out of
- * lower, and such a corner would spoil the bounds of tails.
+ * Mass may always be left out of lower. At the upper end, where the range was cut, the hull ends in a corner that stands for
+ * all beyond and more; at the lower end its corners are made of rounding. Both would spoil the bounds of tails.
  */
 static void trim(tacit_grid_t *grid) {
-  double above = 0;
+  double above = 0, below = grid->upper[0], taken = 0;
   size_t i = grid->n - 1;
   for (; i > 0 && !(grid->lower[i] > 0); i--) {
     above += grid->upper[i];
   }
   above += grid->upper[i] + (i > 0 ? grid->upper[i - 1] : 0);
   grid->lower[i] = fmin(grid->lower[i], above);
+  for (i = 0; i + 1 < grid->n && below < 1e-11; i++) {
+    below += grid->upper[i + 1];
+    grid->lower[i] = fmin(grid->lower[i], fmax(below - taken, 0));
+    taken += grid->lower[i];
+  }
 }
 
-static void fill(tacit_grid_t *grid, const tacit_pair_t *pair, work_t *work) {
+static void fill(tacit_grid_t *grid, const tacit_pair_t *pair, work_t *work, double drift) {
   tacit_tails_t t0, t1;
   double *loss = work->loss + 1, *floor_value = work->floor_value + 1;
   for (size_t i = 0; i < grid->n; i++) {
@@ -179,13 +184,13 @@ static void fill(tacit_grid_t *grid, const tacit_pair_t *pair, work_t *work) {
   grid->upper[grid->n - 1] += y * t0.q_above * (1 + t0.error + 4 * DBL_EPSILON);
   grid->infinite = fmax(t0.p_above - y * t0.q_above, 0) + 2 * tail_noise(&t0, y) + pair->infinite;
   floor_value[grid->n - 1] = work->line[grid->n] = 0;
-  clip(work, grid->n + 1);
+  clip(work, grid->n + 1, drift);
   hull(work->loss, work->floor_value, work->stack, grid->n, grid->lower);
   trim(grid);
 }
 
 tacit_status_t tacit_grid_init(tacit_grid_t *grid, const tacit_pair_t *pair, double step, double low, double high,
-                               tacit_error_t *err) {
+                               double drift, tacit_error_t *err) {
   int64_t first = (int64_t)floor(low / step), last = (int64_t)ceil(high / step) + 1;
   size_t n = (size_t)(last - first) + 1;
   *grid = (tacit_grid_t){.step = step, .first = first, .n = n, .upper = tacit_alloc(n, 2 * sizeof(double))};
@@ -202,7 +207,7 @@ tacit_status_t tacit_grid_init(tacit_grid_t *grid, const tacit_pair_t *pair, dou
     work.line = work.floor_value + n + 1;
     work.fall = work.line + n + 1;
     work.rise = work.fall + n + 1;
-    fill(grid, pair, &work);
+    fill(grid, pair, &work, drift);
   }
   tacit_free(work.loss);
   tacit_free(work.has_atom);
@@ -213,21 +218,4 @@ tacit_status_t tacit_grid_init(tacit_grid_t *grid, const tacit_pair_t *pair, dou
 void tacit_grid_clear(tacit_grid_t *grid) {
   tacit_free(grid->upper);
   *grid = (tacit_grid_t){0};
-}
-
-double tacit_grid_cumulant(const tacit_grid_t *grid, double s) {
-  double peak = -INFINITY, sum = 0, factor = exp(s * grid->step), power = 0;
-  for (size_t i = 0; i < grid->n; i++) {
-    if (grid->upper[i] > 0) {
-      peak = fmax(peak, log(grid->upper[i]) + s * (double)(grid->first + (int64_t)i) * grid->step);
-    }
-  }
-  for (size_t i = 0; i < grid->n; i++) {
-    /* a geometric sequence, restarted before its rounding grows */
-    power = i % 64 == 0 || !(power > 0) || isinf(power)
-                ? exp(s * (double)(grid->first + (int64_t)i) * grid->step - peak)
-                : power * factor;
-    sum += grid->upper[i] * power;
-  }
-  return log(sum) + peak;
 }

@@ -19,12 +19,12 @@ typedef struct tacit_grid {
 /*
  * Losses outside [low, high] are treated on the safe side: for upper, those below are raised to low, and what exceeds high
  * becomes infinite; for lower both are left out.
+ *
+ * Where the law begins within a cell, lower either begins with the next one, or has more of Q than Q has, by no more than
+ * `drift`: the losses of a composition then drift by that much each time.
  */
 TACIT_MUST_USE tacit_status_t tacit_grid_init(tacit_grid_t *grid, const tacit_pair_t *pair, double step, double low,
-                                              double high, tacit_error_t *err);
+                                              double high, double drift, tacit_error_t *err);
 void tacit_grid_clear(tacit_grid_t *grid);
-
-/* log E e^(s L) of upper. */
-double tacit_grid_cumulant(const tacit_grid_t *grid, double s);
 
 #endif

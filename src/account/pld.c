@@ -29,17 +29,19 @@ typedef struct solver {
   const tacit_composition_t *composition;
   query_t query;
   double total_count;
-  double max_tilt;            /* beyond it a bounded loss is at its maximum, within what is asked for */
+  double width;               /* relative, of the bracket asked for */
   range_t *ranges;            /* of each pair's losses, shape (n_pairs) */
   tacit_grid_t *grids;        /* coarse, for the choice of tilt and window, shape (n_pairs) */
   double tilt, epsilon;       /* c, and the epsilon around which it is right */
   double log_delta;           /* estimate there */
   double step, low, high;     /* of the composed losses */
+  double margin;              /* of the Chernoff bounds; log */
+  double drift;               /* allowed to the lower law of each use */
   double orders[2];           /* of the Chernoff bounds of the mass below low and above high */
   double log_mass;            /* K(c) of the composed upper distribution */
   double log_tail[2];         /* K(order) of the same, or of the lower one if that is larger */
   double window_error;        /* bound of the tilted mass outside [low, high] */
-  double rounding;            /* bound of the error of a composed tilted mass */
+  double rounding;            /* bound of the error of the composed tilted masses, in Euclidean norm */
   double log_noise;           /* bound of the relative error common to the masses */
   double loss_noise;          /* bound of the rounding of the losses of all steps together */
   double infinite;            /* mass at an infinite loss */
@@ -53,23 +55,33 @@ typedef struct cumulant {
   double value, slope, curve; /* K, K', K'' of the composition */
 } cumulant_t;
 
+/* log of a mass, rounded down to a power of two; for scaling only */
+static double rough_log(double mass) {
+  return 0.69314718055994531 * (mass < DBL_MIN ? -1022 : ilogb(mass));
+}
+
+static double loss_of(const tacit_grid_t *grid, size_t i) {
+  return (double)(grid->first + (int64_t)i) * grid->step;
+}
+
+/* Scaled by the largest term, so that none overflows and those that vanish do not count. */
 static void add_cumulant(cumulant_t *total, const tacit_grid_t *grid, const double *masses, double count, double s) {
-  double center = s > 0 ? (double)(grid->first + (int64_t)grid->n - 1) : (double)grid->first; /* largest exponent */
-  double factor = exp(-fabs(s) * grid->step), power = 1, sum = 0, first = 0, second = 0;
+  double peak = -INFINITY, center = 0, factor = exp(s * grid->step), power = 0, sum = 0, first = 0, second = 0;
   for (size_t i = 0; i < grid->n; i++) {
-    size_t at = s > 0 ? grid->n - 1 - i : i;
-    double mass = masses[at] * power, distance = (double)i * grid->step;
+    double term = masses[i] > 0 ? rough_log(masses[i]) + s * loss_of(grid, i) : -INFINITY;
+    center = term > peak ? loss_of(grid, i) : center;
+    peak = term > peak ? term : peak;
+  }
+  for (size_t i = 0; i < grid->n; i++) {
+    power = i % 64 == 0 || !(power > DBL_MIN) || power > 1e300 ? exp(s * loss_of(grid, i) - peak) : power * factor;
+    double mass = masses[i] > 0 ? masses[i] * power : 0, distance = loss_of(grid, i) - center;
     sum += mass;
     first += mass * distance;
     second += mass * distance * distance;
-    power = i % 64 == 63 ? exp(-fabs(s) * grid->step * (double)(i + 1)) : power * factor;
-    if (power < 1e-290) {
-      break;
-    }
   }
   double mean = first / sum;
-  total->value += count * (log(sum) + s * center * grid->step);
-  total->slope += count * (center * grid->step + (s > 0 ? -mean : mean));
+  total->value += count * (log(sum) + peak);
+  total->slope += count * (center + mean);
   total->curve += count * fmax(second / sum - mean * mean, 0);
 }
 
@@ -120,7 +132,7 @@ static tacit_status_t make_grids(solver_t *solver, double n, tacit_error_t *err)
     const range_t *range = &solver->ranges[i];
     tacit_status_t status =
         tacit_grid_init(&solver->grids[i], &solver->composition->pairs[i],
-                        fmax((range->high - range->low) / n, DBL_MIN), range->low, range->high, err);
+                        fmax((range->high - range->low) / n, DBL_MIN), range->low, range->high, 0, err);
     if (status != TACIT_OK) {
       return status;
     }
@@ -139,12 +151,14 @@ static void saddle(const solver_t *solver, double c, double *epsilon, double *lo
 }
 
 static void find_tilt(solver_t *solver) {
-  double lower = log(1e-9), upper = log(solver->max_tilt), epsilon, log_delta;
+  double lower = log(1e-9), upper = log(1e9), epsilon, log_delta;
   for (int i = 0; i < 40; i++) {
     double middle = 0.5 * (lower + upper);
     saddle(solver, exp(middle), &epsilon, &log_delta);
     bool is_short = solver->query.is_epsilon_given ? epsilon < solver->query.epsilon
-                                                   : log_delta > solver->query.log_delta && epsilon < 1e300;
+                                                   : log_delta > solver->query.log_delta;
+    /* of bounded losses that are all but the largest, a larger tilt would tell no more than the width asked for */
+    is_short = is_short && !(exp(middle) * solver->width * epsilon > 30);
     *(is_short ? &lower : &upper) = middle;
   }
   solver->tilt = exp(0.5 * (lower + upper));
@@ -223,9 +237,13 @@ static unsigned log2_points(double points) {
 }
 
 /* What lies outside may weigh 1e-5 of the width asked for, against delta e^(c epsilon - K(c)). */
-static void set_window(solver_t *solver, double width) {
+static double first_margin(const solver_t *solver) {
   double mass = solver->log_delta + solver->tilt * solver->epsilon - cumulant(solver, solver->tilt).value;
-  double margin = fmin(fmax(12 - log(width) - fmin(mass, 0), 16), 60);
+  return fmin(fmax(12 - log(solver->width) - fmin(mass, 0), 16), 45);
+}
+
+static void set_window(solver_t *solver) {
+  double margin = solver->margin;
   solver->low = fmin(window_edge(solver, -1, margin, &solver->orders[0]), solver->epsilon);
   solver->high = fmax(window_edge(solver, 1, margin, &solver->orders[1]), solver->epsilon);
 }
@@ -356,14 +374,13 @@ static double account_for(solver_t *solver, const tacit_grid_t *grid, double cou
 
 /*
  * Rounding [section 11.5]: a transform errs by at most e ||z|| sqrt(N) in norm, its count-th power, all moduli being at most
- * one, by count times that, a product by the sum; the inverse turns it into the same over sqrt(N) for every single mass, and
- * adds its own.
+ * one, by count times that, a product by the sum; the inverse turns it into the same over sqrt(N), and adds its own.
  */
 static tacit_status_t compose_pair(solver_t *solver, size_t i, tacit_error_t *err) {
   const tacit_pair_t *pair = &solver->composition->pairs[i];
   tacit_grid_t grid;
   tacit_status_t status =
-      tacit_grid_init(&grid, pair, solver->step, solver->ranges[i].low, solver->ranges[i].high, err);
+      tacit_grid_init(&grid, pair, solver->step, solver->ranges[i].low, solver->ranges[i].high, solver->drift, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -393,8 +410,8 @@ static double log_tail(const solver_t *solver, int side, double edge) {
   return solver->log_tail[side] - solver->log_mass - (solver->orders[side] - solver->tilt) * edge + 1e-6;
 }
 
-static tacit_status_t run(solver_t *solver, double width, tacit_error_t *err) {
-  set_window(solver, width);
+static tacit_status_t run(solver_t *solver, tacit_error_t *err) {
+  set_window(solver);
   for (size_t i = 0; i < solver->composition->n_pairs; i++) {
     solver->step = fmax(solver->step, (solver->ranges[i].high - solver->ranges[i].low) / max_points);
   }
@@ -433,8 +450,7 @@ typedef struct sweep {
 static double mass_at(const sweep_t *sweep, int64_t index) {
   int64_t n = (int64_t)sweep->solver->fft.n;
   size_t at = (size_t)(((index % n) + n) % n);
-  double mass = sweep->solver->work[2 * at + (sweep->is_upper ? 0 : 1)];
-  return fmax(mass + (sweep->is_upper ? 1 : -1) * sweep->solver->rounding, 0);
+  return sweep->solver->work[2 * at + (sweep->is_upper ? 0 : 1)];
 }
 
 static sweep_t sweep_start(const solver_t *solver, bool is_upper) {
@@ -446,8 +462,12 @@ static sweep_t sweep_start(const solver_t *solver, bool is_upper) {
                    .discount = exp(-(c + 1) * solver->step),
                    .share = -expm1(-solver->step)};
   sweep.mass = mass_at(&sweep, sweep.index);
-  /* sup of e^-cu (1 - e^-u) is c^c / (1 + c)^(1 + c) */
-  sweep.constant = solver->window_error * exp(-c * log1p(1 / c) - log1p(c));
+  /*
+   * A mass at a distance u above weighs w(u) = e^-cu (1 - e^-u) <= c^c / (1 + c)^(1 + c); the sum of w^2 over the grid is at
+   * most its integral over the step, and once its largest value [Cauchy-Schwarz with the norm of the rounding].
+   */
+  double largest = exp(-c * log1p(1 / c) - log1p(c)), squares = 1 / (2 * c * (2 * c + 1) * (c + 1) * solver->step);
+  sweep.constant = solver->window_error * largest + solver->rounding * sqrt(squares + largest * largest);
   return sweep;
 }
 
@@ -468,7 +488,7 @@ static double sweep_log_delta(const sweep_t *sweep) {
     double scaled = sweep->scaled - sweep->constant;
     return scaled > 0 ? log(scaled) + solver->log_mass - solver->tilt * at - noise : -INFINITY;
   }
-  double value = log(sweep->scaled + sweep->constant) + solver->log_mass - solver->tilt * at + noise;
+  double value = log(fmax(sweep->scaled, 0) + sweep->constant) + solver->log_mass - solver->tilt * at + noise;
   if (solver->infinite > 0) {
     double other = log(solver->infinite);
     value = fmax(value, other) + log1p(exp(-fabs(value - other)));
@@ -534,22 +554,27 @@ static void answer(const solver_t *solver, tacit_bracket_t *bracket) {
                  : (tacit_bracket_t){solve_epsilon(solver, false), solve_epsilon(solver, true)};
 }
 
-/* The width of the bracket in epsilon, over what is allowed; |d log delta / d epsilon| is the tilt and a little. */
-static double excess(const solver_t *solver, const tacit_bracket_t *bracket, double width) {
-  if (solver->query.is_epsilon_given) {
-    double scale = fmax(solver->query.epsilon, 1e-3 * sqrt(solver->total_count) * solver->step);
-    return (bracket->upper - bracket->lower) / (solver->tilt + 1) / (width * scale);
+/*
+ * The width of the bracket, over what is allowed: width times epsilon, or what that makes in log delta, whose slope in
+ * epsilon is the tilt and a little; but no finer than the width of delta itself.
+ */
+static double excess(const solver_t *solver, const tacit_bracket_t *bracket) {
+  double scale = solver->query.is_epsilon_given ? fmax((solver->tilt + 1) * solver->query.epsilon, 1) : bracket->upper;
+  double width = bracket->upper - bracket->lower;
+  if (!(width < INFINITY)) {
+    return 1000;
   }
-  return (bracket->upper - bracket->lower) / (width * bracket->upper);
+  return width > 0 ? width / (solver->width * scale) : 0;
 }
 
 /*
  * The step at which both bounds should be within width: chords add step^2 / 12 to each step's second moment, hulls take
  * twice that away, and a variance v moves epsilon by (c + 1) v / 2.
  */
-static double first_step(const solver_t *solver, double width) {
-  double scale = fmax(solver->epsilon, 1e-3 / solver->tilt);
-  return sqrt(2.5 * width * scale / ((solver->tilt + 1) * solver->total_count));
+static void first_step(solver_t *solver) {
+  double scale = fmax(solver->epsilon, (solver->query.is_epsilon_given ? 1 : 0.03) / (solver->tilt + 1));
+  solver->step = sqrt(2.5 * solver->width * scale / ((solver->tilt + 1) * solver->total_count));
+  solver->drift = 0.05 * solver->width * scale / solver->total_count;
 }
 
 /* With one pair of bounded losses, a step that puts the largest on the grid: often an atom, and the worst one. */
@@ -562,14 +587,18 @@ static double align(const solver_t *solver, double step) {
   return points < max_points ? pair->max_loss / points : step;
 }
 
-static tacit_status_t solve(solver_t *solver, double width, tacit_bracket_t *bracket, tacit_error_t *err) {
+static tacit_status_t solve(solver_t *solver, tacit_bracket_t *bracket, tacit_error_t *err) {
   tacit_bracket_t best = solver->query.is_epsilon_given ? (tacit_bracket_t){-INFINITY, 0}
                                                         : (tacit_bracket_t){0, INFINITY};
   tacit_status_t status = explore(solver, err);
-  solver->step = status == TACIT_OK ? first_step(solver, width) : 0;
-  for (int i = 0; status == TACIT_OK && i < 5; i++) {
+  if (status == TACIT_OK) {
+    first_step(solver);
+    solver->margin = first_margin(solver);
+  }
+  double before = INFINITY;
+  for (int i = 0; status == TACIT_OK && i < 7; i++) {
     solver->step = align(solver, solver->step);
-    status = run(solver, width, err);
+    status = run(solver, err);
     if (status != TACIT_OK) {
       break;
     }
@@ -577,11 +606,14 @@ static tacit_status_t solve(solver_t *solver, double width, tacit_bracket_t *bra
     answer(solver, &found);
     best.lower = fmax(best.lower, found.lower);
     best.upper = fmin(best.upper, found.upper);
-    double over = excess(solver, &best, width);
+    double over = excess(solver, &best);
     if (!(over > 1) || solver->fft.log2_n >= max_log2_points) {
       break;
     }
-    solver->step *= over > 100 ? 0.2 : fmin(0.7, 0.9 / sqrt(over));
+    bool is_slow = over > 100 || over > 0.9 * before; /* cells still wider than the law's features */
+    solver->step *= is_slow ? 0.2 : fmin(0.7, 0.9 / sqrt(over));
+    solver->margin = fmin(solver->margin + 12, 45); /* the estimate of delta may be far off where losses are heavy-tailed */
+    before = over;
   }
   *bracket = best;
   return status;
@@ -601,7 +633,7 @@ static double single_epsilon(const tacit_pair_t *pair, const query_t *query, boo
   if ((is_upper ? at_zero.upper : at_zero.lower) <= log_delta) {
     return 0;
   }
-  double below = 0, above = fmin(pair->max_loss, 1e6);
+  double below = 0, above = fmin(pair->max_loss, 600);
   for (int i = 0; i < 2100 && above > below * (1 + 0x1p-44); i++) {
     double middle = below > 0 || above < 1e-300 ? 0.5 * (below + above) : fmin(0.5, 0x1p-8 * above);
     tacit_bracket_t found = single_log_delta(pair, middle);
@@ -627,7 +659,7 @@ static tacit_bracket_t answer_single(const tacit_pair_t *pair, query_t query) {
 
 static tacit_status_t ask(const tacit_composition_t *composition, query_t query, double width, tacit_bracket_t *bracket,
                           tacit_error_t *err) {
-  solver_t solver = {.composition = composition, .query = query};
+  solver_t solver = {.composition = composition, .query = query, .width = width};
   double largest = 0, infinite = 0;
   for (size_t i = 0; i < composition->n_pairs; i++) {
     double count = (double)composition->pairs[i].count;
@@ -643,12 +675,11 @@ static tacit_status_t ask(const tacit_composition_t *composition, query_t query,
     *bracket = (tacit_bracket_t){-INFINITY, fmin(log(infinite * (1 + 0x1p-40)), 0)};
     return TACIT_OK;
   }
-  solver.max_tilt = largest > 0 && isfinite(largest) ? fmin(30 / (width * largest), 1e9) : 1e9;
   solver.grids = tacit_alloc_zero(composition->n_pairs, sizeof *solver.grids);
   solver.ranges = tacit_alloc(composition->n_pairs, sizeof *solver.ranges);
   tacit_status_t status = solver.grids != NULL && solver.ranges != NULL ? TACIT_OK : tacit_error_memory(err);
   if (status == TACIT_OK) {
-    status = solve(&solver, width, bracket, err);
+    status = solve(&solver, bracket, err);
   }
   if (status == TACIT_OK && !query.is_epsilon_given && !(infinite > 0)) {
     bracket->upper = fmin(bracket->upper, largest);
