@@ -84,6 +84,13 @@ TACIT_API const tacit_accountant_t *tacit_accountant_get(size_t i);
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_event_parse(tacit_event_t *event, const char *text,
                                                           tacit_error_t *err);
 
+enum { TACIT_EVENT_TEXT_SIZE = 64 };
+/**
+ * Write the mechanism of an event as tacit_event_parse reads it, with all digits that are needed to get the same
+ * noise multiplier back; count and label are not part of it. Returns `text`.
+ */
+TACIT_API const char *tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT_TEXT_SIZE]);
+
 /**
  * Largest number of repetitions k such that `fixed` (shape n_fixed, may be 0) followed by k times
  * all of `repeated` satisfies (epsilon, delta). UINT64_MAX if repetitions cost nothing.

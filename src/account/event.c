@@ -2,6 +2,7 @@
  * Events as people write them, and what makes one well formed.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "account/account_internal.h"
@@ -82,4 +83,11 @@ tacit_status_t tacit_event_parse(tacit_event_t *event, const char *text, tacit_e
     at += n;
   } while (*at == ',');
   return TACIT_OK;
+}
+
+const char *tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT_TEXT_SIZE]) {
+  char number[TACIT_NUMBER_SIZE];
+  snprintf(text, TACIT_EVENT_TEXT_SIZE, "gaussian:sigma=%s",
+           tacit_number_format_exactly(event->noise_multiplier, number));
+  return text;
 }

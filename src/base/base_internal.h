@@ -52,6 +52,8 @@ size_t tacit_number_scan(const char *text, double *value);
 enum { TACIT_NUMBER_SIZE = 32 };
 /* Up to 10 significant digits, with a point whatever the locale. */
 const char *tacit_number_format(double value, char out[TACIT_NUMBER_SIZE]);
+/* The same with as many digits, 15 to 17, as read back as the same number. */
+const char *tacit_number_format_exactly(double value, char out[TACIT_NUMBER_SIZE]);
 /*
  * All of text[0..n-1] as a decimal number with an optional sign, spaces around it allowed; false if it is none.
  * Hexadecimal, "inf", "nan" and decimal commas are none.

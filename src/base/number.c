@@ -101,6 +101,16 @@ const char *tacit_number_format(double value, char out[TACIT_NUMBER_SIZE]) {
   return out;
 }
 
+const char *tacit_number_format_exactly(double value, char out[TACIT_NUMBER_SIZE]) {
+  locale_t c, before = enter_c_locale(&c);
+  int digits = 15;
+  do {
+    snprintf(out, TACIT_NUMBER_SIZE, "%.*g", digits, value);
+  } while (digits++ < 17 && strtod(out, NULL) != value); /* equal exactly: that is what is asked */
+  leave_c_locale(c, before);
+  return out;
+}
+
 bool tacit_number_parse(const char *text, size_t n, double *value) {
   while (n > 0 && (*text == ' ' || *text == '\t')) {
     text++;
