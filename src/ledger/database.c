@@ -81,7 +81,7 @@ static tacit_status_t check_file(tacit_ledger_t *ledger, tacit_error_t *err) {
                            "names but one", path, (uintmax_t)info.st_nlink);
   }
   if (ledger->inode != 0 && (info.st_ino != ledger->inode || info.st_dev != ledger->device)) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "ledger", "%s was replaced by another file while it was open", path);
+    return tacit_error_set(err, TACIT_ERR_IO, "ledger", "%s was replaced by another file while it was open", path);
   }
   ledger->inode = info.st_ino;
   ledger->device = info.st_dev;
