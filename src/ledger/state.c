@@ -305,8 +305,10 @@ tacit_status_t tacit_state_read(tacit_ledger_t *ledger, tacit_ledger_state_t *st
     status = read_entries(ledger, state, err);
   }
   if (status == TACIT_OK && (state->n_entries != header.n_entries || strcmp(state->head, header.head) != 0)) {
-    status = tacit_ledger_broken(ledger, err, "it has %llu entries where %llu were written",
-                                 (unsigned long long)state->n_entries, (unsigned long long)header.n_entries);
+    status = state->n_entries != header.n_entries
+                 ? tacit_ledger_broken(ledger, err, "it has %llu entries where %llu were written",
+                                       (unsigned long long)state->n_entries, (unsigned long long)header.n_entries)
+                 : tacit_ledger_broken(ledger, err, "its budget or its data set's name was changed");
   }
   header_clear(&header);
   for (size_t i = 0; i < state->n_spends && status == TACIT_OK; i++) {
