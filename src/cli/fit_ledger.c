@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/fit.h"
+#include "report/report_internal.h"
 #include "tacit/ledger.h"
 
 static int check_options(const cli_fit_t *fit) {
@@ -27,7 +28,11 @@ static int check_match(const cli_fit_t *fit, const tacit_ledger_state_t *state) 
   const char *path = cli_value(fit->args, "ledger"), *data_id = cli_value(fit->args, "data-id");
   tacit_relation_t theirs = tacit_budget_relation(state->budget), ours = tacit_budget_relation(fit->budget);
   if (data_id != NULL && strcmp(data_id, state->data_id) != 0) {
-    cli_error(fit->args, "%s is the ledger of the data set '%.200s', not of '%.200s'", path, state->data_id, data_id);
+    tacit_text_t name = {0};
+    tacit_text_plain(&name, state->data_id);
+    cli_error(fit->args, "%s is the ledger of the data set '%.200s', not of '%.200s'", path,
+              name.failed ? "" : name.data, data_id);
+    tacit_text_clear(&name);
     return CLI_BAD_DATA;
   }
   if (theirs != ours) {

@@ -1,10 +1,13 @@
 /*
  * The SQLite file: opened with everything off that a hostile file could use, errors in one sentence.
  */
+#define _XOPEN_SOURCE 700 /* for realpath */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "ledger/ledger_internal.h"
 
@@ -26,6 +29,9 @@ tacit_status_t tacit_ledger_broken(const tacit_ledger_t *ledger, tacit_error_t *
   va_start(list, format);
   vsnprintf(what, sizeof what, format, list);
   va_end(list);
+  for (char *s = what; *s != '\0'; s++) { /* words of a hostile file could command the terminal */
+    *s = *s >= ' ' && *s <= '~' ? *s : '?';
+  }
   return tacit_error_set(err, TACIT_ERR_DATA, "ledger",
                          "%.200s: the ledger is broken: %s; nothing can be spent on it until it is restored",
                          ledger->path, what);
@@ -48,14 +54,17 @@ tacit_status_t tacit_ledger_error(const tacit_ledger_t *ledger, int code, tacit_
     case SQLITE_READONLY:
     case SQLITE_PERM:
       return tacit_error_set(err, TACIT_ERR_IO, "ledger",
-                             "%s cannot be written: recording a spend needs write access to it and its folder", path);
+                             "%s or its folder cannot be written: a ledger in use keeps a log beside it, and a spend "
+                             "is recorded in both", path);
     case SQLITE_CANTOPEN:
       return tacit_error_set(err, TACIT_ERR_IO, "ledger",
                              "cannot open %s: it needs read access, and its folder write access for %s-wal and %s-shm",
                              path, path, path);
-    default:
+    default: {
+      int reason = sqlite3_system_errno(ledger->db);
       return tacit_error_set(err, TACIT_ERR_IO, "ledger", "cannot read or write %s: %s", path,
-                             sqlite3_errstr(code));
+                             reason != 0 ? strerror(reason) : sqlite3_errstr(code));
+    }
   }
 }
 
@@ -214,14 +223,56 @@ static tacit_status_t check_mode(tacit_ledger_t *ledger, tacit_error_t *err) {
   return status;
 }
 
+static bool is_writable(const char *path) {
+  tacit_text_t folder = {0};
+  const char *slash = strrchr(path, '/');
+  tacit_text_append(&folder, slash == NULL ? "." : path, slash == NULL || slash == path ? 1 : (size_t)(slash - path));
+  bool answer = !folder.failed && access(path, W_OK) == 0 && access(folder.data, W_OK) == 0;
+  tacit_text_clear(&folder);
+  return answer;
+}
+
+/*
+ * Who may only read leaves nothing beside the file, which would lock out those who may write, and needs no folder to
+ * write to: without a log there is nothing to share. Should a spend begin meanwhile, the chain of hashes tells.
+ * The name is one of SQLite's URIs then, in which some characters have a meaning.
+ */
+static bool name_for_reader(const char *path, tacit_text_t *name) {
+  tacit_text_t log = {0};
+  char *real = realpath(path, NULL);
+  tacit_text_printf(&log, "%s-wal", real != NULL ? real : "");
+  bool is_alone = real != NULL && !log.failed && !is_writable(real) && access(log.data, F_OK) != 0;
+  if (is_alone) {
+    tacit_text_printf(name, "file:");
+    for (const char *s = real; *s != '\0'; s++) {
+      tacit_text_printf(name, strchr("%?#", *s) != NULL ? "%%%02x" : "%c", (unsigned char)*s);
+    }
+    tacit_text_printf(name, "?immutable=1");
+  }
+  free(real); /* the C library's, not ours */
+  tacit_text_clear(&log);
+  return is_alone;
+}
+
+static int open_flags(const char *path, tacit_text_t *name) {
+  if (name_for_reader(path, name)) {
+    return SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+  }
+  /* no name is special then, as ":memory:" and "file:" are to SQLite */
+  tacit_text_printf(name, path[0] == '/' ? "%s" : "./%s", path);
+  return SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+}
+
 tacit_status_t tacit_database_open(tacit_ledger_t *ledger, const char *path, tacit_error_t *err) {
   tacit_text_t name = {0};
-  /* no name is special then, as ":memory:" and "file:" are to SQLite */
-  tacit_text_printf(&name, path[0] == '/' ? "%s" : "./%s", path);
   ledger->path = tacit_strdup(path);
-  tacit_status_t status = name.failed || ledger->path == NULL ? tacit_error_memory(err) : check_file(ledger, err);
+  tacit_status_t status = ledger->path == NULL ? tacit_error_memory(err) : check_file(ledger, err);
+  int flags = status == TACIT_OK ? open_flags(path, &name) : 0;
+  if (status == TACIT_OK && name.failed) {
+    status = tacit_error_memory(err);
+  }
   if (status == TACIT_OK) {
-    int code = sqlite3_open_v2(name.data, &ledger->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    int code = sqlite3_open_v2(name.data, &ledger->db, flags, NULL);
     status = code == SQLITE_OK ? harden(ledger, err) : tacit_ledger_error(ledger, code, err);
   }
   if (status == TACIT_OK) {
