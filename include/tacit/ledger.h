@@ -89,20 +89,28 @@ TACIT_API double tacit_ledger_epsilon_left(const tacit_ledger_state_t *state);
 
 /** What to reserve. */
 typedef struct tacit_spend_request {
+  const char *data_id;            /**< must be the ledger's; NULL: whichever it is */
+  tacit_relation_t relation;      /**< that the events' noise multipliers are meant under; must be the ledger's */
   const char *purpose, *artefact; /**< public texts; may be "" */
   const tacit_event_t *events;    /**< all that the run can release; shape (n_events), 1 .. TACIT_LEDGER_MAX_EVENTS */
   size_t n_events;
 } tacit_spend_request_t;
 
+/** What was reserved: proves to tacit_ledger_settle that it settles this spend and no other. */
+typedef struct tacit_reservation {
+  uint64_t id;
+  char hash[TACIT_LEDGER_HASH_SIZE];
+} tacit_reservation_t;
+
 /**
  * Record a spend, before anything is released. When this returns TACIT_OK the spend is on disk; otherwise
  * nothing may be released.
- * @param[out] id  for tacit_ledger_settle.
- * @return TACIT_ERR_BUDGET if it does not fit: nothing is recorded and the message says what would fit.
+ * @return TACIT_ERR_BUDGET if it does not fit: nothing is recorded and the message says what would fit;
+ *         TACIT_ERR_DATA if the ledger is broken, of another data set or of another relation.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_reserve(tacit_ledger_t *ledger,
-                                                             const tacit_spend_request_t *request, uint64_t *id,
-                                                             tacit_error_t *err);
+                                                             const tacit_spend_request_t *request,
+                                                             tacit_reservation_t *reservation, tacit_error_t *err);
 /** Would tacit_ledger_reserve accept this now? Records nothing. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_check(tacit_ledger_t *ledger,
                                                            const tacit_spend_request_t *request, tacit_error_t *err);
@@ -113,7 +121,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_check(tacit_ledger_t *ledge
  * @param events  shape (n_events); n_events may be 0 if nothing was charged.
  * @return TACIT_ERR_ARGUMENT for more than was reserved, TACIT_ERR_STATE if already settled: the reservation stays.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_settle(tacit_ledger_t *ledger, uint64_t id,
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_settle(tacit_ledger_t *ledger,
+                                                            const tacit_reservation_t *reservation,
                                                             const tacit_event_t *events, size_t n_events,
                                                             tacit_error_t *err);
 

@@ -6,6 +6,7 @@
 #include "tacit/account.h"
 #include "tacit/curator.h"
 #include "tacit/data.h"
+#include "tacit/ledger.h"
 #include "tacit/model.h"
 #include "tacit/random.h"
 #include "tacit/report.h"
@@ -34,7 +35,7 @@ typedef struct cli_fit {
   tacit_plan_t plan;
   tacit_table_notes_t notes;
   char *data_id;  /* of the ledger; NULL: there is none */
-  uint64_t spend; /* in the ledger; 0: nothing is reserved */
+  tacit_reservation_t spend; /* in the ledger; id 0: nothing is reserved */
 } cli_fit_t;
 
 /* Read and check every option; CLI_OK or an exit status after printing what is wrong. */
@@ -43,7 +44,7 @@ int cli_fit_options(cli_fit_t *fit, const cli_args_t *args);
 int cli_fit_prepare(cli_fit_t *fit);
 /* Records behind the curator, and the plan. */
 int cli_fit_open(cli_fit_t *fit);
-/* Look at the ledger, if one is given: is it that of these data. */
+/* Look at the ledger, if one is given. */
 int cli_fit_ledger_open(cli_fit_t *fit);
 /* Reserve what the plan can release, durably; with --dry-run only say whether it would fit. */
 int cli_fit_ledger_reserve(cli_fit_t *fit);

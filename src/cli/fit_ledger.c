@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include "cli/fit.h"
-#include "report/report_internal.h"
-#include "tacit/ledger.h"
 
 static int check_options(const cli_fit_t *fit) {
   const cli_args_t *args = fit->args;
@@ -24,25 +22,6 @@ static int check_options(const cli_fit_t *fit) {
   return CLI_OK;
 }
 
-static int check_match(const cli_fit_t *fit, const tacit_ledger_state_t *state) {
-  const char *path = cli_value(fit->args, "ledger"), *data_id = cli_value(fit->args, "data-id");
-  tacit_relation_t theirs = tacit_budget_relation(state->budget), ours = tacit_budget_relation(fit->budget);
-  if (data_id != NULL && strcmp(data_id, state->data_id) != 0) {
-    tacit_text_t name = {0};
-    tacit_text_plain(&name, state->data_id);
-    cli_error(fit->args, "%s is the ledger of the data set '%.200s', not of '%.200s'", path,
-              name.failed ? "" : name.data, data_id);
-    tacit_text_clear(&name);
-    return CLI_BAD_DATA;
-  }
-  if (theirs != ours) {
-    cli_error(fit->args, "%s counts under relation %s, the schema says %s: give the schema or the ledger of these data",
-              path, tacit_relation_string(theirs), tacit_relation_string(ours));
-    return CLI_BAD_DATA;
-  }
-  return CLI_OK;
-}
-
 int cli_fit_ledger_open(cli_fit_t *fit) {
   tacit_ledger_t *ledger;
   tacit_ledger_state_t state = {0};
@@ -57,13 +36,13 @@ int cli_fit_ledger_open(cli_fit_t *fit) {
     read = tacit_ledger_read(ledger, &state, &err);
   }
   tacit_ledger_close(ledger);
-  status = read == TACIT_OK ? check_match(fit, &state) : cli_fail(fit->args, &err);
-  if (status == CLI_OK) {
-    fit->data_id = state.data_id;
-    state.data_id = NULL;
+  const char *data_id = cli_value(fit->args, "data-id");
+  if (read == TACIT_OK) { /* the ledger's own, unless the user says which it should be: the reservation checks it */
+    fit->data_id = tacit_strdup(data_id != NULL ? data_id : state.data_id);
+    read = fit->data_id != NULL ? TACIT_OK : tacit_error_memory(&err);
   }
   tacit_ledger_state_clear(&state);
-  return status;
+  return read == TACIT_OK ? CLI_OK : cli_fail(fit->args, &err);
 }
 
 /* All that the planned run can release, labelled as the curator labels it. */
@@ -120,7 +99,11 @@ int cli_fit_ledger_reserve(cli_fit_t *fit) {
   }
   put_purpose(&purpose, fit);
   put_artefact(&artefact, fit);
-  tacit_spend_request_t request = {.purpose = purpose.data, .artefact = artefact.data, .events = events};
+  tacit_spend_request_t request = {.data_id = fit->data_id,
+                                   .relation = tacit_budget_relation(fit->budget),
+                                   .purpose = purpose.data,
+                                   .artefact = artefact.data,
+                                   .events = events};
   tacit_status_t status =
       purpose.failed || artefact.failed ? tacit_error_memory(&err) : list_events(fit, events, &request.n_events, &err);
   if (status == TACIT_OK) {
@@ -135,13 +118,13 @@ void cli_fit_ledger_settle(cli_fit_t *fit) {
   tacit_ledger_t *ledger;
   tacit_error_t err;
   size_t n;
-  if (fit->spend == 0) {
+  if (fit->spend.id == 0) {
     return;
   }
   const tacit_event_t *events = tacit_budget_events(fit->budget, &n);
   tacit_status_t status = tacit_ledger_open(&ledger, cli_value(fit->args, "ledger"), &err);
   if (status == TACIT_OK) {
-    status = tacit_ledger_settle(ledger, fit->spend, events, n, &err);
+    status = tacit_ledger_settle(ledger, &fit->spend, events, n, &err);
   }
   tacit_ledger_close(ledger);
   if (status != TACIT_OK) {

@@ -152,7 +152,7 @@ static tacit_report_t describe(const cli_fit_t *fit, const tacit_draws_t *draws,
       .is_exact = fit->method->is_exact && tacit_curator_ratio_is_unclipped(fit->curator),
       .budget = fit->budget,
       .ledger_data_id = fit->data_id,
-      .ledger_spend = fit->spend,
+      .ledger_spend = fit->spend.id,
       .end = end_word(end),
       .labels = fit->model.parameters.labels,
       .names = fit->model.parameters.names,
@@ -204,8 +204,8 @@ static void print_guarantee(const cli_fit_t *fit, FILE *to) {
           fit->is_seeded ? "NOT PRIVATE (seeded): " : "private: ", spent.epsilon, fit->epsilon, spent.delta,
           tacit_relation_string(tacit_budget_relation(fit->budget)),
           tacit_schema_unit(fit->schema) != NULL ? tacit_schema_unit(fit->schema) : "row");
-  if (fit->spend > 0) {
-    fprintf(to, "spend %llu in the ledger %s\n", (unsigned long long)fit->spend, cli_value(fit->args, "ledger"));
+  if (fit->spend.id > 0) {
+    fprintf(to, "spend %llu in the ledger %s\n", (unsigned long long)fit->spend.id, cli_value(fit->args, "ledger"));
   }
 }
 

@@ -76,14 +76,33 @@ static tacit_status_t append(tacit_ledger_t *ledger, const tacit_ledger_state_t 
   return status == TACIT_OK ? tacit_entry_write(ledger, entry, err) : status;
 }
 
-static tacit_status_t reserve_entry(tacit_ledger_t *ledger, tacit_entry_t *entry, bool is_rehearsal,
-                                    tacit_error_t *err) {
+static tacit_status_t check_match(const tacit_ledger_t *ledger, const tacit_ledger_state_t *state,
+                                  const tacit_spend_request_t *request, tacit_error_t *err) {
+  tacit_relation_t relation = tacit_budget_relation(state->budget);
+  if (request->data_id != NULL && strcmp(request->data_id, state->data_id) != 0) {
+    return tacit_error_set(err, TACIT_ERR_DATA, "data_id",
+                           "%.200s is the ledger of another data set than '%.200s'; tacit ledger show says of which",
+                           ledger->path, request->data_id);
+  }
+  if (request->relation != relation) {
+    return tacit_error_set(err, TACIT_ERR_DATA, "relation",
+                           "%.200s counts under relation %s, this spend under %s: give the ledger of these data",
+                           ledger->path, tacit_relation_string(relation), tacit_relation_string(request->relation));
+  }
+  return TACIT_OK;
+}
+
+static tacit_status_t reserve_entry(tacit_ledger_t *ledger, const tacit_spend_request_t *request,
+                                    tacit_entry_t *entry, bool is_rehearsal, tacit_error_t *err) {
   tacit_ledger_state_t state = {0};
   tacit_status_t status = tacit_database_begin(ledger, !is_rehearsal, err);
   if (status != TACIT_OK) {
     return status;
   }
   status = tacit_state_read(ledger, &state, err);
+  if (status == TACIT_OK) {
+    status = check_match(ledger, &state, request, err);
+  }
   if (status == TACIT_OK) {
     status = tacit_state_charge(ledger, &state, entry->events, entry->n_events, err);
   }
@@ -102,7 +121,7 @@ static void fold_log(tacit_ledger_t *ledger) {
 }
 
 static tacit_status_t reserve(tacit_ledger_t *ledger, const tacit_spend_request_t *request, bool is_rehearsal,
-                              uint64_t *id, tacit_error_t *err) {
+                              tacit_reservation_t *reservation, tacit_error_t *err) {
   tacit_entry_t entry;
   if (request->n_events == 0) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_events", "a spend needs at least one event");
@@ -112,30 +131,32 @@ static tacit_status_t reserve(tacit_ledger_t *ledger, const tacit_spend_request_
   if (status != TACIT_OK) {
     return status;
   }
-  status = reserve_entry(ledger, &entry, is_rehearsal, err);
+  status = reserve_entry(ledger, request, &entry, is_rehearsal, err);
   if (status == TACIT_OK && !is_rehearsal) {
-    *id = entry.spend;
+    reservation->id = entry.spend;
+    memcpy(reservation->hash, entry.hash, sizeof reservation->hash);
     fold_log(ledger);
   }
   tacit_entry_clear(&entry);
   return status;
 }
 
-tacit_status_t tacit_ledger_reserve(tacit_ledger_t *ledger, const tacit_spend_request_t *request, uint64_t *id,
-                                    tacit_error_t *err) {
-  *id = 0;
-  return reserve(ledger, request, false, id, err);
+tacit_status_t tacit_ledger_reserve(tacit_ledger_t *ledger, const tacit_spend_request_t *request,
+                                    tacit_reservation_t *reservation, tacit_error_t *err) {
+  *reservation = (tacit_reservation_t){0};
+  return reserve(ledger, request, false, reservation, err);
 }
 
 tacit_status_t tacit_ledger_check(tacit_ledger_t *ledger, const tacit_spend_request_t *request, tacit_error_t *err) {
   return reserve(ledger, request, true, NULL, err);
 }
 
+/* Another file may stand at the path by now, an older copy say: the hash tells whose spend it is. */
 static tacit_status_t check_settlement(const tacit_ledger_t *ledger, const tacit_ledger_state_t *state,
-                                       const tacit_entry_t *entry, tacit_error_t *err) {
+                                       const tacit_entry_t *entry, const char *hash, tacit_error_t *err) {
   unsigned long long id = entry->spend;
-  if (id < 1 || id > state->n_spends) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "id", "%s has no spend %llu", ledger->path, id);
+  if (id < 1 || id > state->n_spends || strncmp(hash, state->spends[id - 1].hash, TACIT_LEDGER_HASH_SIZE) != 0) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "reservation", "%s has no such spend %llu", ledger->path, id);
   }
   const tacit_spend_t *spend = &state->spends[id - 1];
   if (spend->is_settled) {
@@ -148,8 +169,8 @@ static tacit_status_t check_settlement(const tacit_ledger_t *ledger, const tacit
   return TACIT_OK;
 }
 
-tacit_status_t tacit_ledger_settle(tacit_ledger_t *ledger, uint64_t id, const tacit_event_t *events, size_t n_events,
-                                   tacit_error_t *err) {
+tacit_status_t tacit_ledger_settle(tacit_ledger_t *ledger, const tacit_reservation_t *reservation,
+                                   const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
   tacit_entry_t entry;
   tacit_ledger_state_t state = {0};
   tacit_status_t status = tacit_entry_fill(&entry, "", "", events, n_events, err);
@@ -157,12 +178,12 @@ tacit_status_t tacit_ledger_settle(tacit_ledger_t *ledger, uint64_t id, const ta
     return status;
   }
   entry.is_settlement = true;
-  entry.spend = id;
+  entry.spend = reservation->id;
   status = tacit_database_begin(ledger, true, err);
   if (status == TACIT_OK) {
     status = tacit_state_read(ledger, &state, err);
     if (status == TACIT_OK) {
-      status = check_settlement(ledger, &state, &entry, err);
+      status = check_settlement(ledger, &state, &entry, reservation->hash, err);
     }
     if (status == TACIT_OK) {
       status = append(ledger, &state, &entry, err);

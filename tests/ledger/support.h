@@ -56,7 +56,22 @@ static inline tacit_status_t reserve(tacit_ledger_t *ledger, double noise_multip
                                      tacit_error_t *err) {
   tacit_event_t event = gaussian(noise_multiplier, count, "gradient");
   tacit_spend_request_t request = {.purpose = "test", .artefact = "/out", .events = &event, .n_events = 1};
-  return tacit_ledger_reserve(ledger, &request, id, err);
+  tacit_reservation_t reservation;
+  tacit_status_t status = tacit_ledger_reserve(ledger, &request, &reservation, err);
+  *id = reservation.id;
+  return status;
+}
+
+/* Settle by number, as no caller can: with the hash that the ledger has. */
+static inline tacit_status_t settle(tacit_ledger_t *ledger, uint64_t id, const tacit_event_t *events, size_t n_events,
+                                    tacit_error_t *err) {
+  tacit_reservation_t reservation = {.id = id};
+  tacit_ledger_state_t state;
+  if (tacit_ledger_read(ledger, &state, err) == TACIT_OK && id >= 1 && id <= state.n_spends) {
+    memcpy(reservation.hash, state.spends[id - 1].hash, sizeof reservation.hash);
+  }
+  tacit_ledger_state_clear(&state);
+  return tacit_ledger_settle(ledger, &reservation, events, n_events, err);
 }
 
 /* What an editor of the database can do. */

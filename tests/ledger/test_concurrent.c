@@ -18,7 +18,7 @@ static int spend_until_refused(const char *path, double noise_multiplier, bool i
     tacit_event_t event = gaussian(noise_multiplier, 1, "gradient");
     status = reserve(ledger, noise_multiplier, 1, &id, &err);
     if (status == TACIT_OK && is_settling) {
-      status = tacit_ledger_settle(ledger, id, &event, 1, &err);
+      status = settle(ledger, id, &event, 1, &err);
     }
     n += status == TACIT_OK;
   }

@@ -12,15 +12,16 @@ static void test_reserve_settle_and_read(void **unused) {
   tacit_event_t events[] = {gaussian(1.0 / 3, 1, "ratio"), gaussian(23.456789012345678, 50, "gradient")};
   tacit_spend_request_t request = {.purpose = "fit", .artefact = "/x/fit", .events = events, .n_events = 2};
   uint64_t id;
+  tacit_reservation_t spend;
   assert_int_equal(tacit_ledger_check(ledger, &request, &err), TACIT_ERR_BUDGET);
   events[0] = gaussian(20.1, 7, "ratio");
   assert_ok(tacit_ledger_check(ledger, &request, &err), err);
-  assert_ok(tacit_ledger_reserve(ledger, &request, &id, &err), err);
-  assert_int_equal(id, 1);
+  assert_ok(tacit_ledger_reserve(ledger, &request, &spend, &err), err);
+  assert_int_equal(spend.id, 1);
   assert_ok(reserve(ledger, 10, 20, &id, &err), err);
   assert_int_equal(id, 2);
   tacit_event_t charged = gaussian(23.456789012345678, 49, "gradient");
-  assert_ok(tacit_ledger_settle(ledger, 1, &charged, 1, &err), err);
+  assert_ok(settle(ledger, 1, &charged, 1, &err), err);
   assert_ok(tacit_ledger_verify(ledger, &err), err);
   tacit_ledger_close(ledger);
 
@@ -56,18 +57,18 @@ static void test_settling_never_raises_and_happens_once(void **unused) {
                           gaussian(10, UINT64_MAX, "gradient"), gaussian(NAN, 1, "gradient"),
                           gaussian(INFINITY, 1, "gradient")};
   for (size_t i = 0; i < LENGTH(more); i++) {
-    assert_int_equal(tacit_ledger_settle(ledger, id, &more[i], 1, &err), TACIT_ERR_ARGUMENT);
+    assert_int_equal(settle(ledger, id, &more[i], 1, &err), TACIT_ERR_ARGUMENT);
   }
   tacit_event_t twice[] = {gaussian(10, 11, "gradient"), gaussian(10, 10, "gradient")};
-  assert_int_equal(tacit_ledger_settle(ledger, id, twice, 2, &err), TACIT_ERR_ARGUMENT);
-  assert_int_equal(tacit_ledger_settle(ledger, 0, twice, 1, &err), TACIT_ERR_ARGUMENT);
-  assert_int_equal(tacit_ledger_settle(ledger, 2, twice, 1, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(settle(ledger, id, twice, 2, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(settle(ledger, 0, twice, 1, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(settle(ledger, 2, twice, 1, &err), TACIT_ERR_ARGUMENT);
   tacit_ledger_state_t state;
   assert_ok(tacit_ledger_read(ledger, &state, &err), err);
   assert_int_equal(state.n_entries, 1);
   tacit_ledger_state_clear(&state);
-  assert_ok(tacit_ledger_settle(ledger, id, NULL, 0, &err), err);
-  assert_int_equal(tacit_ledger_settle(ledger, id, NULL, 0, &err), TACIT_ERR_STATE);
+  assert_ok(settle(ledger, id, NULL, 0, &err), err);
+  assert_int_equal(settle(ledger, id, NULL, 0, &err), TACIT_ERR_STATE);
   assert_ok(tacit_ledger_read(ledger, &state, &err), err);
   assert_close(tacit_budget_rho_spent(state.budget), 0, 0);
   tacit_ledger_state_clear(&state);
@@ -144,16 +145,17 @@ static void test_refuses_numbers_that_are_none(void **unused) {
   }
   assert_int_equal(reserve(ledger, 1, UINT64_C(1000000000000000000), &id, &err), TACIT_ERR_BUDGET);
   assert_ok(reserve(ledger, 1e300, 1, &id, &err), err); /* costs next to nothing, and more than nothing */
+  tacit_reservation_t spend;
   tacit_event_t odd = gaussian(10, 1, "");
   tacit_spend_request_t request = {.purpose = "", .artefact = "", .events = &odd, .n_events = 1};
   odd.kind = (tacit_event_kind_t)77;
-  assert_int_equal(tacit_ledger_reserve(ledger, &request, &id, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_ledger_reserve(ledger, &request, &spend, &err), TACIT_ERR_ARGUMENT);
   assert_non_null(strstr(err.message, "Gaussian"));
   odd.kind = TACIT_EVENT_GAUSSIAN;
   memset(odd.label, 'x', sizeof odd.label);
-  assert_int_equal(tacit_ledger_reserve(ledger, &request, &id, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_ledger_reserve(ledger, &request, &spend, &err), TACIT_ERR_ARGUMENT);
   request.n_events = 0;
-  assert_int_equal(tacit_ledger_reserve(ledger, &request, &id, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_ledger_reserve(ledger, &request, &spend, &err), TACIT_ERR_ARGUMENT);
   tacit_ledger_state_t state;
   assert_ok(tacit_ledger_read(ledger, &state, &err), err);
   assert_int_equal(state.n_spends, 1);
@@ -235,13 +237,13 @@ static void test_edited_ledgers_refuse_to_spend(void **unused) {
     assert_ok(reserve(ledger, 10, 20, &id, &err), err);
     assert_ok(reserve(ledger, 10, 40, &id, &err), err);
     tacit_event_t charged = gaussian(10, 19, "gradient");
-    assert_ok(tacit_ledger_settle(ledger, 1, &charged, 1, &err), err);
+    assert_ok(settle(ledger, 1, &charged, 1, &err), err);
     tacit_ledger_close(ledger);
     edit(path, edits[i]);
     ledger = open_ledger(path);
     if (tacit_ledger_read(ledger, &state, &err) != TACIT_ERR_DATA || tacit_ledger_verify(ledger, &err) != TACIT_ERR_DATA ||
         reserve(ledger, 1e6, 1, &id, &err) != TACIT_ERR_DATA ||
-        tacit_ledger_settle(ledger, 2, NULL, 0, &err) != TACIT_ERR_DATA) {
+        settle(ledger, 2, NULL, 0, &err) != TACIT_ERR_DATA) {
       fail_msg("accepted: %s (%s)", edits[i], err.message);
     }
     assert_non_null(strstr(err.message, "the ledger is broken"));
@@ -277,6 +279,29 @@ static void test_a_consistent_overspend_is_refused(void **unused) {
   }
   assert_non_null(strstr(err.message, "exceed its budget"));
   tacit_ledger_state_clear(&state);
+  tacit_ledger_close(ledger);
+}
+
+static void test_only_the_same_data_and_the_own_spend(void **unused) {
+  (void)unused;
+  tacit_error_t err;
+  tacit_ledger_t *ledger = new_ledger("o.ledger");
+  tacit_event_t event = gaussian(10, 5, "");
+  tacit_spend_request_t request = {.data_id = "trial-8", .purpose = "", .artefact = "", .events = &event, .n_events = 1};
+  tacit_reservation_t mine, other;
+  assert_int_equal(tacit_ledger_reserve(ledger, &request, &mine, &err), TACIT_ERR_DATA);
+  request.data_id = "trial-7";
+  request.relation = TACIT_RELATION_ADD_REMOVE;
+  assert_int_equal(tacit_ledger_reserve(ledger, &request, &mine, &err), TACIT_ERR_DATA);
+  assert_int_equal(tacit_ledger_check(ledger, &request, &err), TACIT_ERR_DATA);
+  request.relation = TACIT_RELATION_SUBSTITUTE;
+  assert_ok(tacit_ledger_reserve(ledger, &request, &mine, &err), err);
+  assert_ok(tacit_ledger_reserve(ledger, &request, &other, &err), err);
+  tacit_reservation_t mixed = {.id = other.id};
+  assert_int_equal(tacit_ledger_settle(ledger, &mixed, &event, 1, &err), TACIT_ERR_ARGUMENT);
+  memcpy(mixed.hash, mine.hash, sizeof mixed.hash);
+  assert_int_equal(tacit_ledger_settle(ledger, &mixed, &event, 1, &err), TACIT_ERR_ARGUMENT);
+  assert_ok(tacit_ledger_settle(ledger, &other, &event, 1, &err), err);
   tacit_ledger_close(ledger);
 }
 
@@ -414,6 +439,7 @@ int main(void) {
       cmocka_unit_test(test_refuses_numbers_that_are_none),
       cmocka_unit_test(test_edited_ledgers_refuse_to_spend),
       cmocka_unit_test(test_a_consistent_overspend_is_refused),
+      cmocka_unit_test(test_only_the_same_data_and_the_own_spend),
       cmocka_unit_test(test_creating_overwrites_nothing),
       cmocka_unit_test(test_opens_ledgers_only),
       cmocka_unit_test(test_a_symbolic_link_is_the_same_ledger),

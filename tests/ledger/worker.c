@@ -25,12 +25,12 @@ static void release(const char *path, uint64_t id, uint64_t count) {
 static tacit_status_t spend_once(tacit_ledger_t *ledger, const char *name, const char *records, tacit_error_t *err) {
   tacit_event_t event = {TACIT_EVENT_GAUSSIAN, 10, 1 + (uint64_t)rand() % 8, "gradient"};
   tacit_spend_request_t request = {.purpose = name, .artefact = records, .events = &event, .n_events = 1};
-  uint64_t id;
-  tacit_status_t status = tacit_ledger_reserve(ledger, &request, &id, err);
+  tacit_reservation_t spend;
+  tacit_status_t status = tacit_ledger_reserve(ledger, &request, &spend, err);
   if (status == TACIT_OK) {
     event.count = 1 + (uint64_t)rand() % event.count; /* it may end before all that it planned */
-    release(records, id, event.count);
-    status = tacit_ledger_settle(ledger, id, &event, 1, err);
+    release(records, spend.id, event.count);
+    status = tacit_ledger_settle(ledger, &spend, &event, 1, err);
   }
   return status;
 }
