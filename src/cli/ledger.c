@@ -90,7 +90,8 @@ static void put_totals(tacit_text_t *text, const tacit_ledger_state_t *state) {
   tacit_text_number_up(text, tacit_budget_spent(budget).epsilon, 6);
   tacit_text_printf(text, " at that delta (rho ");
   tacit_text_number_up(text, tacit_budget_rho_spent(budget), 6);
-  tacit_text_printf(text, "), composed over all events below\nleft      room for one more run with epsilon %.6g (rho %.6g)\n",
+  tacit_text_printf(text, "), composed over all events below\n"
+                          "left      room for one more run with epsilon %.6g (rho %.6g)\n",
                     tacit_ledger_epsilon_left(state) * (1 - 5e-6), rho_left(budget) * (1 - 5e-6));
 }
 

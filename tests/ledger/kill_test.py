@@ -78,7 +78,7 @@ def how_it_ended(process, spends, records):
     if spends[-1]["status"] == "settled":
         return "killed after a settlement"
     is_released = any(spend == spends[-1]["id"] for spend, _ in records)
-    return "killed after the release, before its settlement" if is_released else "killed after a reservation, before a record"
+    return f"killed after {'the release, before its settlement' if is_released else 'a reservation, before a record'}"
 
 
 def check(ledger, processes):
