@@ -70,8 +70,8 @@ typedef struct tacit_event {
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_event_parse(tacit_event_t *event, const char *text,
                                                           tacit_error_t *err);
-/** Inverse of tacit_event_parse(), without count and label. Kinds with a curve give their name alone. */
-TACIT_API void tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT_TEXT_SIZE]);
+/** Inverse of tacit_event_parse(), without count and label, to the last bit; returns text. Kinds with a curve give their name alone. */
+TACIT_API const char *tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT_TEXT_SIZE]);
 TACIT_API void tacit_event_clear(tacit_event_t *event);
 /** The i-th form that tacit_event_parse() takes, or NULL past the last. */
 TACIT_API const char *tacit_event_help(size_t i);

@@ -35,6 +35,8 @@ typedef struct tacit_report {
   const char *not_private_reason; /**< "exposed", "seeded noise", ...; "" if private */
   bool is_exact;             /**< nothing can be clipped, the invariant law is the posterior */
   const tacit_budget_t *budget; /**< NULL if exposed */
+  const char *ledger_data_id;   /**< data set whose ledger holds this run, or NULL */
+  uint64_t ledger_spend;        /**< which spend of that ledger it is */
   const char *const *assumptions; /**< sentences for the statement; shape (n_assumptions) */
   size_t n_assumptions;
   const char *end;           /**< "complete", "budget", "interrupted" */

@@ -257,7 +257,7 @@ tacit_status_t tacit_event_parse(tacit_event_t *event, const char *text, tacit_e
   return status;
 }
 
-void tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT_TEXT_SIZE]) {
+const char *tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT_TEXT_SIZE]) {
   const form_t *form = form_of(event);
   size_t n = (size_t)snprintf(text, TACIT_EVENT_TEXT_SIZE, "%s", form != NULL ? form->name : "unknown");
   for (size_t i = 0; form != NULL && i < max_keys && form->keys[i] != NULL; i++) {
@@ -268,6 +268,7 @@ void tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT_TEXT_S
     n += (size_t)snprintf(text + n, TACIT_EVENT_TEXT_SIZE - n, "%c%s=%s", i == 0 ? ':' : ',', form->keys[i]->name,
                           tacit_number_exact(get(event, form->keys[i]), number));
   }
+  return text;
 }
 
 void tacit_event_clear(tacit_event_t *event) {

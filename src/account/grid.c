@@ -68,20 +68,21 @@ typedef struct work {
  * H is nowhere below 0, nor below its line from y = 0 on. A point that would be is put there instead, so that neither end of
  * the law drifts, however coarse its cells; and its neighbour towards the middle no higher than on the tangent through the
  * point, which is below H on the cell between them. A point at the lower end with an atom just above it stays below the line:
- * that tangent knows nothing of the atom; so does any that is below it by no more than the drift allowed.
+ * that tangent knows nothing of the atom; so does any that is below it by no more than the drift allowed. The upper end comes
+ * last: it only lowers points that are not below 0.
  */
 static void clip(const work_t *work, size_t n, double drift) {
   double *floor_value = work->floor_value;
-  for (size_t i = 1; i < n; i++) {
-    if (floor_value[i] < 0) {
-      floor_value[i] = 0;
-      floor_value[i - 1] = fmin(floor_value[i - 1], work->fall[i]);
-    }
-  }
   for (size_t i = n - 1; i-- > 0;) {
     if (floor_value[i] < work->line[i] - (work->has_atom[i] ? INFINITY : drift)) {
       floor_value[i] = work->line[i];
       floor_value[i + 1] = fmin(floor_value[i + 1], work->line[i + 1] + work->rise[i]);
+    }
+  }
+  for (size_t i = 1; i < n; i++) {
+    if (floor_value[i] < 0) {
+      floor_value[i] = 0;
+      floor_value[i - 1] = fmin(floor_value[i - 1], work->fall[i]);
     }
   }
 }
@@ -170,7 +171,7 @@ static void fill(tacit_grid_t *grid, const tacit_pair_t *pair, work_t *work, dou
     grid->upper[i] += cell.left;
     grid->upper[i + 1] = cell.right;
     floor_value[i] = profile(&t0, loss[i], y) - 2 * noise - 1.001 * fmax(before, cell.height);
-    work->line[i + 1] = fmax(-expm1(loss[i]) + (sum_p - 1) + y * (1 - sum_q - rest), 0);
+    work->line[i + 1] = -expm1(loss[i]) + (sum_p - 1) + y * (1 - sum_q - rest);
     work->fall[i + 1] = t0.q_above * (1 - t0.error) * y * -expm1(-grid->step) * (1 - rest);
     work->rise[i + 1] = t0.q_below * (1 - t0.error) * y * expm1(grid->step) * (1 - rest);
     work->has_atom[i + 1] =
@@ -183,7 +184,8 @@ static void fill(tacit_grid_t *grid, const tacit_pair_t *pair, work_t *work, dou
   double y = exp(loss[grid->n - 1]);
   grid->upper[grid->n - 1] += y * t0.q_above * (1 + t0.error + 4 * DBL_EPSILON);
   grid->infinite = fmax(t0.p_above - y * t0.q_above, 0) + 2 * tail_noise(&t0, y) + pair->infinite;
-  floor_value[grid->n - 1] = work->line[grid->n] = 0;
+  floor_value[grid->n - 1] = 0;
+  work->line[grid->n] = -INFINITY;
   clip(work, grid->n + 1, drift);
   hull(work->loss, work->floor_value, work->stack, grid->n, grid->lower);
   trim(grid);

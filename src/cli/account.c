@@ -35,6 +35,10 @@ static int read_events(const cli_args_t *args, account_plan_t *plan) {
       if (status == TACIT_OK) {
         status = account_plan_append(&plan->each, &plan->n_each, &event, &err);
       }
+      if (status == TACIT_ERR_SYNTAX || status == TACIT_ERR_UNKNOWN) {
+        cli_error(args, "%s", err.message);
+        return CLI_USAGE;
+      }
       if (status != TACIT_OK) {
         return cli_fail(args, &err);
       }

@@ -8,10 +8,17 @@ static int run(const cli_args_t *args) {
     status = cli_fit_prepare(&fit);
   }
   if (status == CLI_OK) {
+    status = cli_fit_ledger_open(&fit);
+  }
+  if (status == CLI_OK) {
     status = cli_fit_open(&fit);
+  }
+  if (status == CLI_OK) {
+    status = cli_fit_ledger_reserve(&fit);
   }
   if (status == CLI_OK && !cli_is_given(args, "dry-run")) {
     status = cli_fit_run(&fit);
+    cli_fit_ledger_settle(&fit);
   }
   cli_fit_clear(&fit);
   return status;
@@ -25,6 +32,9 @@ static const cli_option_t options[] = {
     {"method", "NAME", "dp-hmc", "dp-hmc, dp-penalty; with --exposed: hmc, rwmh."},
     {"epsilon", "E", NULL, "Privacy budget of the whole run, all chains together."},
     {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
+    {"ledger", "FILE", NULL, "Ledger of these data (tacit ledger init): what the run can release is reserved there first."},
+    {"data-id", "NAME", NULL, "Refuse if the ledger is of another data set."},
+    {"purpose", "TEXT", NULL, "What the ledger shall say of this run; method and formula if not said."},
     {"exposed", NULL, NULL, "No noise, no budget: NOT PRIVATE. For baselines and public data."},
     {"draws", "N", NULL, "Draws to keep of each chain; as many as the budget buys if not said."},
     {"warmup", "N", NULL, "Iterations of each chain before the first draw is kept."},

@@ -6,6 +6,7 @@
 #include "tacit/account.h"
 #include "tacit/curator.h"
 #include "tacit/data.h"
+#include "tacit/ledger.h"
 #include "tacit/model.h"
 #include "tacit/random.h"
 #include "tacit/report.h"
@@ -33,6 +34,8 @@ typedef struct cli_fit {
   double *inv_metric, *init;
   tacit_plan_t plan;
   tacit_table_notes_t notes;
+  char *data_id;  /* of the ledger; NULL: there is none */
+  tacit_reservation_t spend; /* in the ledger; id 0: nothing is reserved */
 } cli_fit_t;
 
 /* Read and check every option; CLI_OK or an exit status after printing what is wrong. */
@@ -41,6 +44,12 @@ int cli_fit_options(cli_fit_t *fit, const cli_args_t *args);
 int cli_fit_prepare(cli_fit_t *fit);
 /* Records behind the curator, and the plan. */
 int cli_fit_open(cli_fit_t *fit);
+/* Look at the ledger, if one is given. */
+int cli_fit_ledger_open(cli_fit_t *fit);
+/* Reserve what the plan can release, durably; with --dry-run only say whether it would fit. */
+int cli_fit_ledger_reserve(cli_fit_t *fit);
+/* Lower the reservation to what was charged. */
+void cli_fit_ledger_settle(cli_fit_t *fit);
 /* Sample, write the report, print the table. */
 int cli_fit_run(cli_fit_t *fit);
 void cli_fit_clear(cli_fit_t *fit);

@@ -206,4 +206,5 @@ void cli_fit_clear(cli_fit_t *fit) {
   tacit_free(fit->priors);
   tacit_free(fit->inv_metric);
   tacit_free(fit->init);
+  tacit_free(fit->data_id);
 }

@@ -151,6 +151,8 @@ static tacit_report_t describe(const cli_fit_t *fit, const tacit_draws_t *draws,
                                               : "seeded: whoever knows the seed can subtract the noise",
       .is_exact = fit->method->is_exact && tacit_curator_ratio_is_unclipped(fit->curator),
       .budget = fit->budget,
+      .ledger_data_id = fit->data_id,
+      .ledger_spend = fit->spend.id,
       .end = end_word(end),
       .labels = fit->model.parameters.labels,
       .names = fit->model.parameters.names,
@@ -202,6 +204,9 @@ static void print_guarantee(const cli_fit_t *fit, FILE *to) {
           fit->is_seeded ? "NOT PRIVATE (seeded): " : "private: ", spent.epsilon, fit->epsilon, spent.delta,
           tacit_relation_string(tacit_budget_relation(fit->budget)),
           tacit_schema_unit(fit->schema) != NULL ? tacit_schema_unit(fit->schema) : "row");
+  if (fit->spend.id > 0) {
+    fprintf(to, "spend %llu in the ledger %s\n", (unsigned long long)fit->spend.id, cli_value(fit->args, "ledger"));
+  }
 }
 
 static void print_notes(const cli_fit_t *fit) {

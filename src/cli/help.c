@@ -117,7 +117,7 @@ void cli_man(const cli_command_t *command) {
 
 void cli_completion(void) {
   printf("# bash completion for tacit\n_tacit() {\n  local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}\n"
-         "  [ \"$command\" = schema ] && command=\"schema ${COMP_WORDS[2]}\"\n  case $command in\n");
+         "  [[ $command == schema || $command == ledger ]] && command=\"$command ${COMP_WORDS[2]}\"\n  case $command in\n");
   for (size_t i = 0; i < cli_n_commands; i++) {
     printf("    '%s') options='--help", cli_commands[i]->name);
     for (size_t k = 0; k < cli_commands[i]->n_options; k++) {
@@ -125,10 +125,11 @@ void cli_completion(void) {
     }
     printf("' ;;\n");
   }
-  printf("    *) options='fit summary schema methods account help --help --version' ;;\n  esac\n"
-         "  [ \"$COMP_CWORD\" -eq 1 ] && options='fit summary schema methods account help --help --version'\n"
+  printf("    *) options='fit summary schema ledger methods account help --help --version' ;;\n  esac\n"
+         "  [ \"$COMP_CWORD\" -eq 1 ] && options='fit summary schema ledger methods account help --help --version'\n"
          "  [ \"${COMP_WORDS[1]}\" = schema ] && [ \"$COMP_CWORD\" -eq 2 ] && options='check draft'\n"
-         "  if [[ $word == -* ]] || [ \"$COMP_CWORD\" -eq 1 ] || [[ $options == check* ]]; then\n"
+         "  [ \"${COMP_WORDS[1]}\" = ledger ] && [ \"$COMP_CWORD\" -eq 2 ] && options='init show export verify'\n"
+         "  if [[ $word == -* ]] || [ \"$COMP_CWORD\" -eq 1 ] || [[ $options == check* || $options == init* ]]; then\n"
          "    mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n  fi\n}\n"
          "complete -o default -F _tacit tacit\n");
 }

@@ -6,7 +6,9 @@
 #include "tacit/base.h"
 
 const cli_command_t *const cli_commands[] = {&cli_fit,          &cli_summary,      &cli_schema_check,
-                                             &cli_schema_draft, &cli_methods,      &cli_account};
+                                             &cli_schema_draft, &cli_methods,      &cli_account,
+                                             &cli_ledger_init,  &cli_ledger_show,  &cli_ledger_export,
+                                             &cli_ledger_verify};
 const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];
 
 static void general_help(void) {
@@ -40,11 +42,18 @@ static int unknown_command(int argc, char **argv) {
                                           "or tacit schema draft FILE\n");
     return wants_help ? CLI_OK : CLI_USAGE;
   }
+  if (strcmp(argv[0], "ledger") == 0) {
+    bool wants_help = argc > 1 && strcmp(argv[1], "--help") == 0;
+    fprintf(wants_help ? stdout : stderr,
+            "tacit ledger: say what to do: tacit ledger init, show, export or verify LEDGER; see tacit ledger init --help\n");
+    return wants_help ? CLI_OK : CLI_USAGE;
+  }
   tacit_nearest_t nearest = {.name = argv[0]};
   for (size_t i = 0; i < cli_n_commands; i++) {
     tacit_nearest_offer(&nearest, cli_commands[i]->name);
   }
   tacit_nearest_offer(&nearest, "schema");
+  tacit_nearest_offer(&nearest, "ledger");
   char hint[TACIT_HINT_SIZE];
   fprintf(stderr, "tacit: unknown command '%s'%s; see tacit --help\n", argv[0], tacit_nearest_hint(&nearest, hint));
   return CLI_USAGE;

@@ -115,6 +115,12 @@ void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text)
     tacit_text_printf(text, "null");
   }
   json_events(report, text);
+  if (report->ledger_data_id != NULL) {
+    json_key(text, "ledger");
+    tacit_text_printf(text, "{\"data_id\": ");
+    tacit_text_json_string(text, report->ledger_data_id);
+    tacit_text_printf(text, ", \"spend\": %llu}", (unsigned long long)report->ledger_spend);
+  }
   json_text(text, "version", tacit_version());
   json_text(text, "method", report->method);
   json_bool(text, "exact", report->is_exact);

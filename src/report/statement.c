@@ -97,6 +97,12 @@ static void what_was_spent(const tacit_report_t *report, const tacit_guarantee_t
   }
   tacit_text_printf(text, "Their composition was computed with the accountant \"%s\" and rounded up.\n",
                     spent->method != NULL ? spent->method : "none");
+  if (report->ledger_data_id != NULL) {
+    tacit_text_printf(text, "This run is spend %llu in the ledger of the data set \"",
+                      (unsigned long long)report->ledger_spend);
+    tacit_text_plain(text, report->ledger_data_id);
+    tacit_text_printf(text, "\", which adds up all runs that were entered there.\n");
+  }
 }
 
 static void exactness(const tacit_report_t *report, tacit_text_t *text) {

@@ -11,6 +11,7 @@ import pathlib
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,33 @@ def replaced(option, value):
     words = BASE + BUDGET + ["--out", "out"]
     words[words.index(option) + 1] = value
     return words
+
+
+LEDGER = ["--data-id", "clinic", "--epsilon", "3", "--delta", "1e-6"]
+QUICK = ["--method", "dp-penalty", "--chains", "1", "--quiet"]
+
+
+def on_ledger(ledger, *extra):
+    return BASE + ["--epsilon", "2", "--delta", "1e-6", "--out", "out", *QUICK, "--ledger", ledger, *extra]
+
+
+def edit_ledger(path, statements):
+    with sqlite3.connect(path) as connection:
+        connection.executescript(statements)
+    connection.close()
+
+
+def make_ledgers():
+    """Ledgers for the bad cases: good, of another relation, too small, edited, of a newer version, a plain database."""
+    for name in ("good", "edited", "newer", "linked"):
+        assert run(["ledger", "init", f"{name}.ledger", *LEDGER]).returncode == 0
+    os.link("linked.ledger", "second-name.ledger")
+    assert run(["ledger", "init", "small.ledger", "--data-id", "clinic", "--epsilon", "1", "--delta", "1e-6"]).returncode == 0
+    assert run(["ledger", "init", "add.ledger", *LEDGER, "--relation", "add-remove"]).returncode == 0
+    edit_ledger("edited.ledger", "UPDATE ledger SET epsilon = '30'")
+    edit_ledger("newer.ledger", "PRAGMA user_version = 2")
+    edit_ledger("other.db", "CREATE TABLE t(x)")
+    os.mkfifo("pipe")
 
 
 # what is wrong, command, exit status, what standard error must say
@@ -137,6 +165,32 @@ BAD = [
     ("neither delta nor epsilon", ["account", "--event", "gaussian:sigma=2"], 2, r"either --delta"),
     ("unknown accountant", ["account", "--event", "gaussian:sigma=2", "--delta", "1e-6", "--method", "pld2"], 2,
      r"unknown accountant"),
+    ("ledger without a data set", ["ledger", "init", "new.ledger", "--epsilon", "3", "--delta", "1e-6"], 2, r"--data-id is needed"),
+    ("ledger with epsilon 0", ["ledger", "init", "new.ledger", *LEDGER, "--epsilon", "0"], 2, r"epsilon must be .*above 0"),
+    ("ledger with delta 1", ["ledger", "init", "new.ledger", *LEDGER, "--delta", "1"], 2, r"delta must be above 0 and below 1"),
+    ("ledger of an unknown relation", ["ledger", "init", "new.ledger", *LEDGER, "--relation", "swap"], 2, r"substitute or add-remove"),
+    ("ledger exists", ["ledger", "init", "good.ledger", *LEDGER], 1, r"good\.ledger exists and is not overwritten"),
+    ("ledger in a missing folder", ["ledger", "init", "no/new.ledger", *LEDGER], 1, r"No such file"),
+    ("ledger does not exist", ["ledger", "show", "nowhere.ledger"], 1, r"nowhere\.ledger: No such file"),
+    ("ledger is a directory", ["ledger", "show", "."], 1, r"is a directory"),
+    ("ledger is a pipe", ["ledger", "show", "pipe"], 1, r"not a plain file"),
+    ("ledger is a text", ["ledger", "verify", "good.csv"], 3, r"good\.csv is not a ledger"),
+    ("ledger is empty", ["ledger", "verify", "empty.csv"], 3, r"is empty and not a ledger"),
+    ("ledger is another database", ["ledger", "show", "other.db"], 3, r"a database but not a ledger"),
+    ("ledger of a newer version", ["ledger", "show", "newer.ledger"], 3, r"version 2, this program knows version 1"),
+    ("ledger with two names", ["ledger", "show", "linked.ledger"], 3, r"2 names \(hard links\)"),
+    ("ledger edited by hand", ["ledger", "verify", "edited.ledger"], 3, r"the ledger is broken"),
+    ("run on an edited ledger", on_ledger("edited.ledger"), 3, r"the ledger is broken"),
+    ("run on a ledger that does not exist", on_ledger("nowhere.ledger"), 1, r"nowhere\.ledger: No such file"),
+    ("run that the ledger has no room for", on_ledger("small.ledger"), 4, r"has room for one with epsilon 0\.9999"),
+    ("dry run that the ledger has no room for", on_ledger("small.ledger", "--dry-run"), 4, r"has room for one with"),
+    ("ledger of another relation", on_ledger("add.ledger"), 3, r"counts under relation add-remove, this spend under substitute"),
+    ("ledger of another data set", on_ledger("good.ledger", "--data-id", "ward"), 3, r"another data set than 'ward'"),
+    ("data id without a ledger", BASE + BUDGET + ["--out", "out", "--data-id", "ward"], 2, r"only goes with --ledger"),
+    ("seeded run on a ledger", on_ledger("good.ledger", "--seed", "1"), 2, r"a seeded run is not private"),
+    ("exposed run on a ledger", BASE + ["--method", "hmc", "--exposed", "--out", "out", "--ledger", "good.ledger"], 2,
+     r"an exposed run is not private"),
+    ("ledger without a command", ["ledger"], 2, r"init, show, export or verify"),
 ]
 
 passed, failed = 0, 0
@@ -294,6 +348,93 @@ def good_paths():
         done = fit("n1", *BUDGET, "--method", "dp-penalty", "--curator-notes")
         assert "FOR THE CURATOR ONLY" in done.stderr and "clipped" not in done.stdout
 
+    def export(path):
+        done = run(["ledger", "export", path, "--json"])
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    @case("ledger: runs are reserved, settled and added up; the last one that fits is the one that is offered")
+    def _():
+        assert run(["ledger", "init", "c.ledger", *LEDGER]).returncode == 0
+        on = ["--ledger", "c.ledger", "--data-id", "clinic", "--delta", "1e-6", "--quiet", "--chains", "1"]
+        for number, (method, epsilon) in enumerate((("dp-penalty", "1.5"), ("dp-hmc", "2"))):
+            done = run(BASE + on + ["--method", method, "--epsilon", epsilon, "--out", f"c{number}", "--purpose", "try \x1b[1m"])
+            assert done.returncode == 0 and f"spend {number + 1} in the ledger" in done.stdout, done.stderr
+            statement = json.load(open(f"c{number}/privacy.json"))
+            assert statement["ledger"] == {"data_id": "clinic", "spend": number + 1}
+            spend = export("c.ledger")["spends"][number]
+            assert spend["status"] == "settled" and spend["artefact"] == os.path.abspath(f"c{number}")
+            assert spend["events"] == spend["reserved"], "a whole run charges what it planned"
+            charged = [(e["count"], e["noise_multiplier"]) for e in statement["events"]]
+            assert sorted(charged) == sorted((e["count"], float(e["event"].split("=")[1])) for e in spend["events"])
+        assert "clinic" in open("c0/privacy.txt").read()
+        done = run(BASE + on + ["--method", "dp-penalty", "--epsilon", "3", "--out", "c2"])
+        offered = re.search(r"has room for one with epsilon ([0-9.]+) at that delta", done.stderr)
+        assert done.returncode == 4 and offered and not os.path.exists("c2"), done.stderr
+        assert run(BASE + on + ["--method", "dp-penalty", "--epsilon", offered[1], "--dry-run"]).returncode == 0
+        assert len(export("c.ledger")["spends"]) == 2, "a dry run records nothing"
+        assert run(BASE + on + ["--method", "dp-penalty", "--epsilon", offered[1], "--out", "c2"]).returncode == 0
+        ledger = export("c.ledger")
+        assert 2.9 < ledger["epsilon_spent"] <= 3 and ledger["rho_spent"] <= ledger["rho"]
+        events = [words for s in ledger["spends"] for e in s["events"]
+                  for words in ("--event", e["event"], "--count", str(e["count"]))]
+        total = json.loads(run(["account", *events, "--delta", "1e-6", "--json"]).stdout)["epsilon"]
+        assert abs(total / ledger["epsilon_spent"] - 1) < 1e-9
+        assert run(["ledger", "verify", "c.ledger"]).stdout.startswith("ok: 3 spends in 6 entries")
+        shown = run(["ledger", "show", "c.ledger"]).stdout
+        assert "settled" in shown and "gaussian:sigma=" in shown and "\x1b" not in shown
+        assert "flchain.csv" not in open("c.ledger", "rb").read().decode("latin-1")
+
+    @case("ledger: an interrupted run is settled with what it charged, a killed one stays reserved in full")
+    def _():
+        assert run(["ledger", "init", "k.ledger", "--data-id", "clinic", "--epsilon", "3e6", "--delta", "1e-6"]).returncode == 0
+        words = [TACIT, *BASE, "--epsilon", "1e6", "--delta", "1e-6", "--method", "dp-penalty", "--noise-ratio", "30",
+                 "--quiet", "--chains", "2", "--draws", "1000000", "--warmup", "10", "--ledger", "k.ledger"]
+        for number, signal_number in enumerate((signal.SIGINT, signal.SIGKILL)):
+            process = subprocess.Popen([*words, "--out", f"k{number}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            while len(export("k.ledger")["spends"]) <= number and process.poll() is None:
+                time.sleep(0.05)
+            time.sleep(1)
+            process.send_signal(signal_number)
+            process.communicate(timeout=60)
+        settled, killed = export("k.ledger")["spends"]
+        assert settled["status"] == "settled" and killed["status"] == "reserved"
+        assert 0 < settled["events"][0]["count"] < settled["reserved"][0]["count"]
+        assert killed["events"] == killed["reserved"] == settled["reserved"]
+        assert json.load(open("k0/privacy.json"))["events"][0]["count"] == settled["events"][0]["count"]
+        assert run(["ledger", "verify", "k.ledger"]).returncode == 0
+        done = run(BASE + ["--epsilon", "100", "--delta", "1e-9", "--method", "dp-hmc", "--no-reuse", *quick, "--thin", "2",
+                           "--ledger", "k.ledger", "--out", "k2"])
+        last = export("k.ledger")["spends"][2]
+        assert done.returncode == 0 and last["events"] == last["reserved"] and len(last["events"]) == 2, done.stderr
+
+    @case("ledger: what cannot be recorded is not released")
+    def _():
+        if os.geteuid() != 0 or not shutil.which("mount"):
+            return
+        os.makedirs("small", exist_ok=True)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", "small"], stderr=subprocess.DEVNULL).returncode:
+            return
+        try:
+            assert run(["ledger", "init", "small/f.ledger", *LEDGER]).returncode == 0
+            with open("small/filler", "wb", buffering=0) as filler:
+                try:
+                    while filler.write(bytes(4096)):
+                        pass
+                except OSError:
+                    pass
+            full = run(on_ledger("small/f.ledger"))
+            assert full.returncode == 1 and len(full.stderr.strip().split("\n")) == 1, (full.returncode, full.stderr)
+            assert not os.path.exists("out")
+            os.remove("small/filler")
+            assert run(["ledger", "verify", "small/f.ledger"]).stdout.startswith("ok: 0 spends")
+            subprocess.run(["mount", "-o", "remount,ro", "small"], check=True)
+            fixed = run(on_ledger("small/f.ledger"))
+            assert run(["ledger", "show", "small/f.ledger"]).returncode == 0
+            assert fixed.returncode == 1 and "cannot be written" in fixed.stderr and not os.path.exists("out"), fixed.stderr
+        finally:
+            subprocess.run(["umount", "small"])
+
     @case("other families and persons")
     def _():
         rows = "".join(f"{i % 37},{i % 7},{0.5 + i % 3 / 2},{i % 4}\n" for i in range(400))
@@ -312,7 +453,7 @@ def good_paths():
     def _():
         words = ["account", "--event", "gaussian:sigma=20", "--count", "100", "--delta", "1e-5"]
         answer = json.loads(run(words + ["--json"]).stdout)
-        assert set(answer) == {"epsilon", "epsilon_lower", "delta", "method"}
+        assert set(answer) == {"epsilon", "epsilon_lower", "delta", "method", "relation"}
         assert abs(answer["epsilon"] - 1.99309140441512) < 1e-9 and answer["epsilon_lower"] <= 1.99309140441512
         assert "1.99309140" in run(words).stdout
         back = json.loads(run(["account", "--event", "gaussian:sigma=20", "--count", "100", "--epsilon",
@@ -341,7 +482,8 @@ def good_paths():
     @case("help, man pages, completion")
     def _():
         assert run(["--help"]).returncode == 0 and run(["--version"]).returncode == 0 and run([]).returncode == 2
-        for command in ("fit", "summary", "schema check", "schema draft", "methods", "account"):
+        for command in ("fit", "summary", "schema check", "schema draft", "methods", "account", "ledger init",
+                        "ledger show", "ledger export", "ledger verify"):
             done = run(command.split() + ["--help"])
             assert done.returncode == 0 and "Examples:" in done.stdout and max(map(len, done.stdout.split("\n"))) <= 110
             page = run(["help", "--man", *command.split()])
@@ -417,6 +559,7 @@ def main():
         packed = gzip.compress(("y,x,s\n" + "1,1.5,F\n0,0.7,M\n" * 5000).encode())
         pathlib.Path("cut.csv.gz").write_bytes(packed[: len(packed) // 2])
         os.mkdir("exists")
+        make_ledgers()
         if "--table" in sys.argv:
             write_table()
             return

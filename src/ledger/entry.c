@@ -1,0 +1,186 @@
+/*
+ * One entry of the ledger: who, when, what, and the hash that chains it to those before.
+ */
+#include <math.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "ledger/ledger_internal.h"
+
+void tacit_entry_clear(tacit_entry_t *entry) {
+  char *texts[] = {entry->time, entry->who, entry->host, entry->purpose, entry->artefact};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    tacit_free(texts[i]);
+  }
+  tacit_free(entry->events);
+  *entry = (tacit_entry_t){0};
+}
+
+void tacit_time_now(char out[TACIT_TIME_SIZE]) {
+  time_t now = time(NULL);
+  struct tm utc;
+  if (gmtime_r(&now, &utc) == NULL || strftime(out, TACIT_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {
+    snprintf(out, TACIT_TIME_SIZE, "0000-00-00T00:00:00Z");
+  }
+}
+
+bool tacit_time_is_valid(const char *text) {
+  static const char pattern[] = "0000-00-00T00:00:00Z";
+  if (strlen(text) != sizeof pattern - 1) {
+    return false;
+  }
+  for (size_t i = 0; pattern[i] != '\0'; i++) {
+    if (pattern[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != pattern[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The account that the process runs under, which a user cannot choose as they can an environment variable. */
+static char *user_name(void) {
+  char buffer[4096], number[32];
+  struct passwd entry, *found = NULL;
+  if (getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &found) == 0 && found != NULL) {
+    return tacit_strdup(entry.pw_name);
+  }
+  snprintf(number, sizeof number, "uid %ju", (uintmax_t)getuid());
+  return tacit_strdup(number);
+}
+
+static char *host_name(void) {
+  char name[256];
+  if (gethostname(name, sizeof name) != 0) {
+    name[0] = '\0';
+  }
+  name[sizeof name - 1] = '\0';
+  return tacit_strdup(name);
+}
+
+static tacit_status_t check_text(const char *text, const char *what, tacit_error_t *err) {
+  size_t n = strlen(text);
+  return n <= TACIT_LEDGER_MAX_TEXT
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, what, "the %s has %zu bytes; a ledger holds at most %d", what,
+                               n, TACIT_LEDGER_MAX_TEXT);
+}
+
+tacit_status_t tacit_ledger_check_event(const tacit_event_t *event, tacit_error_t *err) {
+  static const uint64_t max_count = UINT64_C(1000000000000000000);
+  double sigma = event->noise_multiplier;
+  if (event->kind != TACIT_EVENT_GAUSSIAN) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "kind",
+                           "a ledger can add up Gaussian releases only (gaussian:sigma=NOISE_MULTIPLIER), not events of "
+                           "kind %d", (int)event->kind);
+  }
+  if (!(sigma > 0) || isinf(sigma)) {
+    char number[TACIT_NUMBER_SIZE];
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sigma",
+                           "the noise multiplier of a spend must be a finite number above 0, not %s",
+                           tacit_number_format(sigma, number));
+  }
+  if (event->count < 1 || event->count > max_count) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "count", "the count of an event must be from 1 to 1e18, not %llu",
+                           (unsigned long long)event->count);
+  }
+  if (memchr(event->label, '\0', sizeof event->label) == NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "label", "the label of an event must be shorter than %zu bytes",
+                           sizeof event->label);
+  }
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_entry_fill(tacit_entry_t *entry, const char *purpose, const char *artefact,
+                                const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
+  *entry = (tacit_entry_t){0};
+  if (n_events > TACIT_LEDGER_MAX_EVENTS) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_events", "a spend has at most %d events, not %zu",
+                           TACIT_LEDGER_MAX_EVENTS, n_events);
+  }
+  tacit_status_t status = check_text(purpose, "purpose", err);
+  if (status == TACIT_OK) {
+    status = check_text(artefact, "artefact", err);
+  }
+  for (size_t i = 0; i < n_events && status == TACIT_OK; i++) {
+    status = tacit_ledger_check_event(&events[i], err);
+  }
+  if (status != TACIT_OK) {
+    return status;
+  }
+  char now[TACIT_TIME_SIZE];
+  tacit_time_now(now);
+  entry->time = tacit_strdup(now);
+  entry->who = user_name();
+  entry->host = host_name();
+  entry->purpose = tacit_strdup(purpose);
+  entry->artefact = tacit_strdup(artefact);
+  entry->events = tacit_alloc(n_events, sizeof *entry->events);
+  if (entry->time == NULL || entry->who == NULL || entry->host == NULL || entry->purpose == NULL ||
+      entry->artefact == NULL || entry->events == NULL) {
+    tacit_entry_clear(entry);
+    return tacit_error_memory(err);
+  }
+  if (n_events > 0) {
+    memcpy(entry->events, events, n_events * sizeof *events);
+  }
+  entry->n_events = n_events;
+  return TACIT_OK;
+}
+
+/* With its length first, so that no two lists of values give the same text. */
+static void put(tacit_text_t *text, const char *value) {
+  tacit_text_printf(text, "%zu:%s\n", strlen(value), value);
+}
+
+static void put_count(tacit_text_t *text, uint64_t value) {
+  char number[32];
+  snprintf(number, sizeof number, "%llu", (unsigned long long)value);
+  put(text, number);
+}
+
+static tacit_status_t finish_hash(tacit_text_t *text, char hash[TACIT_LEDGER_HASH_SIZE], tacit_error_t *err) {
+  unsigned char digest[crypto_hash_sha256_BYTES];
+  tacit_status_t status = text->failed ? tacit_error_memory(err) : TACIT_OK;
+  if (status == TACIT_OK) {
+    crypto_hash_sha256(digest, (const unsigned char *)text->data, text->length);
+    sodium_bin2hex(hash, TACIT_LEDGER_HASH_SIZE, digest, sizeof digest);
+  }
+  tacit_text_clear(text);
+  return status;
+}
+
+tacit_status_t tacit_genesis_hash(const char *data_id, const char *relation, const char *epsilon, const char *delta,
+                                  const char *created, char hash[TACIT_LEDGER_HASH_SIZE], tacit_error_t *err) {
+  tacit_text_t text = {0};
+  const char *const values[] = {"tacit ledger " TACIT_LEDGER_VERSION, data_id, relation, epsilon, delta, created};
+  for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+    put(&text, values[i]);
+  }
+  return finish_hash(&text, hash, err);
+}
+
+tacit_status_t tacit_entry_hash(const tacit_entry_t *entry, const char *previous, char hash[TACIT_LEDGER_HASH_SIZE],
+                                tacit_error_t *err) {
+  tacit_text_t text = {0};
+  char spec[TACIT_EVENT_TEXT_SIZE];
+  put(&text, previous);
+  put_count(&text, entry->id);
+  put(&text, entry->is_settlement ? "settle" : "reserve");
+  put_count(&text, entry->spend);
+  const char *const values[] = {entry->time, entry->who, entry->host, entry->purpose, entry->artefact};
+  for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+    put(&text, values[i]);
+  }
+  put_count(&text, entry->n_events);
+  for (size_t i = 0; i < entry->n_events; i++) {
+    put_count(&text, entry->events[i].count);
+    put(&text, tacit_event_format(&entry->events[i], spec));
+    put(&text, entry->events[i].label);
+  }
+  return finish_hash(&text, hash, err);
+}
