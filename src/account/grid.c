@@ -140,7 +140,7 @@ static void trim(tacit_grid_t *grid) {
     above += grid->upper[i];
   }
   above += grid->upper[i] + (i > 0 ? grid->upper[i - 1] : 0);
-  grid->lower[i] = fmin(grid->lower[i], above);
+  grid->lower[i] = fmin(grid->lower[i], 2 * above);
   for (i = 0; i + 1 < grid->n && below < 1e-11; i++) {
     below += grid->upper[i + 1];
     grid->lower[i] = fmin(grid->lower[i], fmax(below - taken, 0));
