@@ -1,10 +1,12 @@
 /*
  * The accountants by name.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "account/composition.h"
+#include "account/renyi.h"
 
 tacit_status_t tacit_delta_check(double delta, tacit_error_t *err) {
   char number[TACIT_NUMBER_SIZE];
@@ -111,36 +113,76 @@ static tacit_status_t gaussian_answer(const question_t *question, tacit_guarante
   return TACIT_OK;
 }
 
-static tacit_status_t zcdp_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  tacit_exact_sum_t sum;
-  tacit_status_t status = total(question, guarantee->method, &sum, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
-  double rho = tacit_rho_upper(&sum);
+/* ---- Renyi and concentrated differential privacy ---- */
+
+static void set_answer(const question_t *question, double answer, tacit_guarantee_t *guarantee) {
   if (question->is_epsilon_given) {
-    guarantee->delta = tacit_exp_above(tacit_zcdp_log_delta(rho, question->epsilon));
+    guarantee->delta = tacit_exp_above(answer);
   } else {
-    guarantee->epsilon = tacit_zcdp_epsilon(rho, tacit_log_below(question->delta));
+    guarantee->epsilon = answer;
   }
-  set_lower(question, &sum, guarantee);
-  return TACIT_OK;
+}
+
+/* The exact curve from below, where it is known. */
+static void set_lower_if_gaussian(const question_t *question, tacit_guarantee_t *guarantee) {
+  tacit_exact_sum_t sum;
+  if (tacit_events_are_gaussian(question->events, question->n_events) &&
+      total(question, guarantee->method, &sum, NULL) == TACIT_OK) {
+    set_lower(question, &sum, guarantee);
+  }
+}
+
+static tacit_renyi_query_t renyi_query(const question_t *question) {
+  return (tacit_renyi_query_t){question->options.relation, question->is_epsilon_given, question->epsilon,
+                               question->is_epsilon_given ? 0 : tacit_log_below(question->delta)};
 }
 
 static tacit_status_t rdp_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  tacit_renyi_query_t query = renyi_query(question);
+  double answer;
   tacit_exact_sum_t sum;
-  tacit_status_t status = total(question, guarantee->method, &sum, err);
-  if (status != TACIT_OK) {
+  if (tacit_events_are_gaussian(question->events, question->n_events)) { /* the best order in closed form */
+    tacit_status_t status = total(question, guarantee->method, &sum, err);
+    double rho = status == TACIT_OK ? tacit_rho_upper(&sum) : 0;
+    set_answer(question,
+               query.is_epsilon_given ? tacit_rdp_gaussian_log_delta(rho, query.epsilon)
+                                      : tacit_rdp_gaussian_epsilon(rho, query.log_delta, &guarantee->order),
+               guarantee);
+    set_lower_if_gaussian(question, guarantee);
     return status;
   }
-  double rho = tacit_rho_upper(&sum);
-  if (question->is_epsilon_given) {
-    guarantee->delta = tacit_exp_above(tacit_rdp_gaussian_log_delta(rho, question->epsilon));
-  } else {
-    guarantee->epsilon = tacit_rdp_gaussian_epsilon(rho, tacit_log_below(question->delta), &guarantee->order);
+  tacit_status_t status =
+      tacit_renyi_bound(question->events, question->n_events, &query, &answer, &guarantee->order, err);
+  if (status == TACIT_OK) {
+    set_answer(question, answer, guarantee);
   }
-  set_lower(question, &sum, guarantee);
-  return TACIT_OK;
+  return status;
+}
+
+static tacit_status_t moments_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  tacit_renyi_query_t query = renyi_query(question);
+  double answer;
+  tacit_status_t status =
+      tacit_moments_bound(question->events, question->n_events, &query, &answer, &guarantee->order, err);
+  if (status == TACIT_OK) {
+    set_answer(question, answer, guarantee);
+    set_lower_if_gaussian(question, guarantee);
+  }
+  return status;
+}
+
+static tacit_status_t zcdp_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  double rho;
+  tacit_status_t status =
+      tacit_zcdp_total(question->events, question->n_events, question->options.relation, &rho, err);
+  if (status == TACIT_OK) {
+    set_answer(question,
+               question->is_epsilon_given ? tacit_zcdp_log_delta(rho, question->epsilon)
+                                          : tacit_zcdp_epsilon(rho, tacit_log_below(question->delta)),
+               guarantee);
+    set_lower_if_gaussian(question, guarantee);
+  }
+  return status;
 }
 
 /* ---- privacy loss distributions ---- */
@@ -166,10 +208,56 @@ static tacit_status_t pld_answer(const question_t *question, tacit_guarantee_t *
   return status;
 }
 
+/* ---- the tightest ---- */
+
+static bool has_bits(const question_t *question) {
+  for (size_t i = 0; i < question->n_events; i++) {
+    if (tacit_event_is_bit(&question->events[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/*
+ * A bit is a post-processing of the log ratio with Gaussian noise where it has one: never more than the Gaussian's cost. That
+ * cost is what remains of the minimum where Gaussian accounting is exact and the bits' bound is not.
+ */
+static tacit_status_t bits_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  tacit_guarantee_t other = *guarantee;
+  guarantee->method = "rdp";
+  tacit_status_t status = rdp_answer(question, guarantee, err);
+  tacit_exact_sum_t sum = {0, 0};
+  for (size_t i = 0; i < question->n_events; i++) {
+    const tacit_event_t *event = &question->events[i];
+    bool is_noisy = event->kind == TACIT_EVENT_PENALTY_BIT || event->kind == TACIT_EVENT_PROBIT_BIT;
+    if (!is_noisy && !tacit_event_is_gaussian(event)) {
+      return status;
+    }
+    tacit_event_t gaussian = {.noise_multiplier = is_noisy ? event->sigma / event->sensitivity : event->noise_multiplier,
+                              .count = event->count};
+    tacit_exact_sum_add(&sum, tacit_event_rho(&gaussian));
+    tacit_exact_sum_add(&sum, (double)event->count * event->rho * (1 + 4 * DBL_EPSILON));
+  }
+  double rho = tacit_rho_upper(&sum);
+  other.method = "gaussian";
+  set_answer(question,
+             question->is_epsilon_given ? tacit_gaussian_log_delta_upper(rho, question->epsilon)
+                                        : tacit_gaussian_epsilon(rho, tacit_log_below(question->delta)),
+             &other);
+  if (status == TACIT_OK && (other.epsilon < guarantee->epsilon || other.delta < guarantee->delta)) {
+    *guarantee = other;
+  }
+  return status;
+}
+
 static tacit_status_t auto_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
   if (tacit_events_are_gaussian(question->events, question->n_events)) {
     guarantee->method = "gaussian";
     return gaussian_answer(question, guarantee, err);
+  }
+  if (has_bits(question)) {
+    return bits_answer(question, guarantee, err);
   }
   guarantee->method = "pld";
   return pld_answer(question, guarantee, err);
@@ -183,6 +271,7 @@ static const tacit_accountant_t accountants[] = {
     {"pld", "privacy loss distributions, with bounds from both sides", pld_answer},
     {"rdp", "Renyi differential privacy with the improved conversion", rdp_answer},
     {"zcdp", "zero-concentrated differential privacy, classical conversion", zcdp_answer},
+    {"moments", "the moments accountant: integer orders, classical conversion", moments_answer},
 };
 
 const tacit_accountant_t *tacit_accountant_get(size_t i) {
