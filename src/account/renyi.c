@@ -178,30 +178,56 @@ static double classical(const tacit_renyi_query_t *query, double total, double o
   return bound + 8 * DBL_EPSILON * fabs(bound);
 }
 
-/* Orders 1 + e^x on a grid, and golden section around the best: every order is valid, so the search need not be exact. */
+typedef struct search {
+  const sum_t *sum;
+  const tacit_renyi_query_t *query;
+  double best, order;
+} search_t;
+
+/* The bound at order 1 + e^x. */
+static double try_order(search_t *search, double x) {
+  double order = 1 + exp(x), value = improved(search->query, sum_at(search->sum, order), order);
+  if (value < search->best) {
+    search->best = value;
+    search->order = order;
+  }
+  return value;
+}
+
+/* A grid of orders, and golden section around the best: every order is valid, so the search need not be exact. */
 static double search(const sum_t *sum, const tacit_renyi_query_t *query, double *order) {
   const double golden = 0.61803398874989484820, spacing = 0.25;
-  double best = INFINITY, at = 0;
+  search_t of = {sum, query, INFINITY, 0};
   for (double x = -5; x <= 11.5; x += spacing) {
-    double value = improved(query, sum_at(sum, 1 + exp(x)), 1 + exp(x));
-    at = value < best ? x : at;
-    best = fmin(best, value);
+    try_order(&of, x);
   }
-  double low = at - spacing, high = at + spacing;
-  *order = 1 + exp(at);
-  for (int i = 0; i < 24; i++) {
-    double x = i % 2 == 0 ? high - golden * (high - low) : low + golden * (high - low), mirror = low + high - x;
-    double value = improved(query, sum_at(sum, 1 + exp(x)), 1 + exp(x));
-    double other = improved(query, sum_at(sum, 1 + exp(mirror)), 1 + exp(mirror));
-    bool is_left = (value < other) == (x < mirror);
-    double smaller = fmin(x, mirror), larger = fmax(x, mirror);
-    *(is_left ? &high : &low) = is_left ? larger : smaller;
-    if (fmin(value, other) < best) {
-      best = fmin(value, other);
-      *order = 1 + exp(value < other ? x : mirror);
+  double low = log(of.order - 1) - spacing, high = low + 2 * spacing;
+  double left = high - golden * (high - low), right = low + golden * (high - low);
+  double at_left = try_order(&of, left), at_right = try_order(&of, right);
+  for (int i = 0; i < 30; i++) {
+    if (at_left < at_right) {
+      high = right, right = left, at_right = at_left;
+      left = high - golden * (high - low);
+      at_left = try_order(&of, left);
+    } else {
+      low = left, left = right, at_left = at_right;
+      right = low + golden * (high - low);
+      at_right = try_order(&of, right);
     }
   }
-  return best;
+  *order = of.order;
+  return of.best;
+}
+
+tacit_status_t tacit_renyi_total(const tacit_event_t *events, size_t n_events, tacit_relation_t relation, double order,
+                                 double *total, tacit_error_t *err) {
+  sum_t sum;
+  tacit_status_t status = sum_init(&sum, events, n_events, relation, "rdp", err);
+  if (status == TACIT_OK) {
+    *total = sum_at(&sum, order);
+    sum_clear(&sum);
+  }
+  return status;
 }
 
 tacit_status_t tacit_renyi_bound(const tacit_event_t *events, size_t n_events, const tacit_renyi_query_t *query,

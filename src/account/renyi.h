@@ -13,6 +13,9 @@ typedef struct tacit_renyi_query {
   double epsilon, log_delta;
 } tacit_renyi_query_t;
 
+/* Total Renyi divergence of the events at an order > 1. */
+TACIT_MUST_USE tacit_status_t tacit_renyi_total(const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
+                                                double order, double *total, tacit_error_t *err);
 /* The improved conversion [Canonne2020, Proposition 12] over continuous orders. */
 TACIT_MUST_USE tacit_status_t tacit_renyi_bound(const tacit_event_t *events, size_t n_events,
                                                 const tacit_renyi_query_t *query, double *answer, double *order,
