@@ -47,7 +47,8 @@ static double sampled_log_moment(double q, double m, double order) {
       total += pass == 1 ? exp(term - peak) : 0;
     }
   }
-  return peak + log(total * h) - 0.91893853320467274178 + 1e-13 * (1 + order * m);
+  double rounding = 4 * DBL_EPSILON * (4 + order * m * order * m); /* of the exponents that count */
+  return peak + log(total * h) - 0.91893853320467274178 + rounding;
 }
 
 static double sampled_renyi(const tacit_event_t *event, double order) {
