@@ -343,6 +343,36 @@ static void check_row(const json_t *row, const tacit_event_t *events, size_t n) 
   }
 }
 
+/* What a budget buys: never more than the truth, and no less than the width of the bracket explains. */
+static void check_inversion(const json_t *row, const tacit_event_t *events, size_t n) {
+  (void)events;
+  (void)n;
+  tacit_error_t err;
+  const tacit_account_options_t options = {TACIT_RELATION_ADD_REMOVE, 0};
+  double epsilon = row_get(row, "epsilon", 0), delta = row_get(row, "delta", 0);
+  double sigma = row_get(row, "sigma_over_sensitivity", 0);
+  tacit_event_t event = {.sampling = TACIT_SAMPLING_POISSON, .noise_multiplier = sigma,
+                         .sampling_rate = row_get(row, "q", 1), .count = 1};
+  if (strcmp(row_text(row, "mechanism"), "poisson_subsampled_gaussian") != 0 || event.sampling_rate >= 1) {
+    return;
+  }
+  if (strcmp(row_text(row, "query"), "max_compositions") == 0) {
+    uint64_t k, truth = (uint64_t)row_get(row, "max_compositions", row_get(row, "google_max_compositions", 0));
+    bool is_estimate = isnan(row_get(row, "max_compositions", NAN)); /* by a library, within its own grid */
+    assert_ok(tacit_account_max_repetitions(NULL, 0, &event, 1, &options, epsilon, delta, &k, &err), err);
+    if ((k > truth && !is_estimate) || (double)k < 0.99 * (double)truth - 1) {
+      fail_msg("%s: %llu times fit, not %llu", row_text(row, "id"), (unsigned long long)k, (unsigned long long)truth);
+    }
+    return;
+  }
+  double factor;
+  event.count = (uint64_t)row_get(row, "compositions", 1);
+  assert_ok(tacit_account_noise_factor(&event, 1, &options, epsilon, delta, &factor, &err), err);
+  if (factor < 1 - 1e-6 || factor > 1.003) {
+    fail_msg("%s: sigma %g times the least", row_text(row, "id"), factor);
+  }
+}
+
 static void test_shared_reference(void **state) {
   (void)state;
   if (testing_shared() == NULL) {
@@ -351,6 +381,7 @@ static void test_shared_reference(void **state) {
   for_each_row("accounting_poisson_gaussian", check_row);
   for_each_row("accounting_other_mechanisms", check_row);
   for_each_row("accounting_heterogeneous", check_row);
+  for_each_row("accounting_inversion", check_inversion);
 }
 
 int main(void) {
