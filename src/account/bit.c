@@ -1,5 +1,5 @@
 /*
- * The laws of accept/reject bits, and the Renyi divergence of the worst of them (docs/theory.md, section 12).
+ * The laws of accept/reject bits, and the Renyi divergence of the worst of them (docs/theory.md, section 10).
  *
  * One pair (p, q), p <= q, of Bernoulli laws is a post-processing of another, (P, P + G), if (q - p) / G is at most
  * min(p / P, (1 - p) / (1 - P)). So one pair stands for all log ratios of a cell, at the cost of a factor near 1 on its
@@ -205,7 +205,7 @@ static double excess(const double *pair, double order) {
 
 /*
  * Gaussian-like tails beyond the range: at a distance r, in units of sigma, from where the power sum peaks, it is less than
- * e^(order (order - 1) m^2 / 2 - r^2 / 2 + order m), m = sensitivity / sigma, r >= far - 1 [section 12.3].
+ * e^(order (order - 1) m^2 / 2 - r^2 / 2 + order m), m = sensitivity / sigma, r >= far - 1 [section 10.3].
  */
 static double tail_excess(const tacit_event_t *event, double order) {
   double m = event->sensitivity / event->sigma;

@@ -5,7 +5,7 @@
 
 /*
  * Accept/reject bits: the class of the pairs (Bern a(l), Bern a(l')) with |l - l'| <= sensitivity, a being the acceptance
- * probability of the event's rule (docs/theory.md, section 12).
+ * probability of the event's rule (docs/theory.md, section 10).
  */
 
 /* Acceptance probability at the log ratio lambda and its complement, both to nearly full relative precision. */

@@ -1,5 +1,5 @@
 /*
- * A dominating pair on a grid of losses, from above and from below (docs/theory.md, section 11.3).
+ * A dominating pair on a grid of losses, from above and from below (docs/theory.md, section 9.3).
  *
  * With y = e^epsilon, the profile H(y) = E_P[(1 - y e^-L)+] is convex in y, and a pair whose losses lie on the grid has a
  * profile that is linear between the grid's points. From above: the chords of H [Doroshenko2022]; in masses, what lies in a

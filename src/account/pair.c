@@ -1,5 +1,5 @@
 /*
- * The dominating pairs of the events, as laws of their privacy loss (docs/theory.md, section 11).
+ * The dominating pairs of the events, as laws of their privacy loss (docs/theory.md, section 9).
  */
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * Composition of privacy loss distributions with certified bounds on both sides (docs/theory.md, section 11.4).
+ * Composition of privacy loss distributions with certified bounds on both sides (docs/theory.md, section 9.4).
  *
  * The masses are tilted, p e^(c l - K(c)), before they are transformed: rounding is then relative to the masses that make
  * up delta at the epsilon in question, however small delta is. The upper and the lower distribution travel as the real and
@@ -140,7 +140,7 @@ static tacit_status_t make_grids(solver_t *solver, double n, tacit_error_t *err)
   return TACIT_OK;
 }
 
-/* ---- the tilt: saddle point of the inversion integral [math of section 11.4] ---- */
+/* ---- the tilt: saddle point of the inversion integral [section 9.4] ---- */
 
 /* epsilon and log delta for which c is the saddle point of exp(K(s) - s epsilon) / (s (s + 1)). */
 static void saddle(const solver_t *solver, double c, double *epsilon, double *log_delta) {
@@ -373,7 +373,7 @@ static double account_for(solver_t *solver, const tacit_grid_t *grid, double cou
 }
 
 /*
- * Rounding [section 11.5]: a transform errs by at most e ||z|| sqrt(N) in norm, its count-th power, all moduli being at most
+ * Rounding [section 9.5]: a transform errs by at most e ||z|| sqrt(N) in norm, its count-th power, all moduli being at most
  * one, by count times that, a product by the sum; the inverse turns it into the same over sqrt(N), and adds its own.
  */
 static tacit_status_t compose_pair(solver_t *solver, size_t i, tacit_error_t *err) {
