@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "account/composition.h"
+#include "account/contour.h"
 
 typedef struct pairs {
   tacit_pair_t *pairs; /* shape (n) */
@@ -54,7 +55,7 @@ static tacit_status_t collect(const tacit_event_t *events, size_t n_events, taci
   return TACIT_OK;
 }
 
-static tacit_status_t pairs_init(pairs_t *pairs, const tacit_event_t *events, size_t n_events, double rho,
+static tacit_status_t pairs_init(pairs_t *pairs, const tacit_event_t *events, size_t n_events,
                                  tacit_relation_t relation, tacit_direction_t direction, tacit_error_t *err) {
   *pairs = (pairs_t){.pairs = tacit_alloc_zero(n_events + 1, sizeof *pairs->pairs)};
   if (pairs->pairs == NULL) {
@@ -67,9 +68,6 @@ static tacit_status_t pairs_init(pairs_t *pairs, const tacit_event_t *events, si
       return status;
     }
     pairs->n++;
-  }
-  if (rho > 0) {
-    tacit_pair_init_gaussian(&pairs->pairs[pairs->n++], rho);
   }
   return TACIT_OK;
 }
@@ -93,44 +91,78 @@ static tacit_bracket_t gaussian_bracket(double rho, query_t query) {
   return (tacit_bracket_t){tacit_gaussian_epsilon_lower(rho, value + slack), tacit_gaussian_epsilon(rho, value - slack)};
 }
 
-static tacit_status_t ask_direction(const tacit_event_t *events, size_t n_events, double rho,
-                                    tacit_relation_t relation, tacit_direction_t direction, query_t query, double width,
-                                    tacit_bracket_t *found, tacit_error_t *err) {
+static bool is_narrow(const tacit_bracket_t *found, bool is_epsilon_given, double width) {
+  double between = found->upper - found->lower; /* both may be -INFINITY: no chance at all */
+  return !(between > width * (is_epsilon_given ? 1 : found->upper)) && !isinf(between);
+}
+
+/* By inverting the composed moment generating function, where that is cheap; else a bracket that says nothing. */
+static tacit_status_t ask_contour(const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
+                                  tacit_direction_t direction, query_t query, tacit_bracket_t *found,
+                                  tacit_error_t *err) {
+  *found = query.is_epsilon_given ? (tacit_bracket_t){-INFINITY, 0} : (tacit_bracket_t){0, INFINITY};
+  if (!tacit_contour_applies(events, n_events, relation)) {
+    return TACIT_OK;
+  }
+  return query.is_epsilon_given
+             ? tacit_contour_log_delta(events, n_events, direction, query.value, found, err)
+             : tacit_contour_epsilon(events, n_events, direction, query.value, found, err);
+}
+
+static tacit_status_t ask_grid(const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
+                               tacit_direction_t direction, query_t query, double width, tacit_bracket_t *found,
+                               tacit_error_t *err) {
   pairs_t pairs;
-  tacit_status_t status = pairs_init(&pairs, events, n_events, rho, relation, direction, err);
+  tacit_status_t status = pairs_init(&pairs, events, n_events, relation, direction, err);
   if (status != TACIT_OK) {
     return status;
   }
   tacit_composition_t composition = {pairs.pairs, pairs.n};
-  if (n_events == 0) {
-    *found = gaussian_bracket(rho, query);
-  } else if (query.is_epsilon_given) {
-    status = tacit_pld_log_delta(&composition, query.value, width, found, err);
-  } else {
-    status = tacit_pld_epsilon(&composition, query.value, width, found, err);
-  }
+  status = query.is_epsilon_given ? tacit_pld_log_delta(&composition, query.value, width, found, err)
+                                  : tacit_pld_epsilon(&composition, query.value, width, found, err);
   pairs_clear(&pairs);
   return status;
 }
 
+static tacit_status_t ask_direction(const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
+                                    tacit_direction_t direction, query_t query, double width, tacit_bracket_t *found,
+                                    tacit_error_t *err) {
+  tacit_bracket_t other;
+  tacit_status_t status = ask_contour(events, n_events, relation, direction, query, found, err);
+  if (status != TACIT_OK || is_narrow(found, query.is_epsilon_given, width)) {
+    return status;
+  }
+  status = ask_grid(events, n_events, relation, direction, query, width, &other, err);
+  found->lower = fmax(found->lower, other.lower);
+  found->upper = fmin(found->upper, other.upper);
+  return status;
+}
+
 /* The worse of two directions: of the second, first roughly whether it can be the worse. */
-static tacit_status_t ask_directions(const tacit_event_t *events, size_t n_events, double rho,
+static tacit_status_t ask_directions(const tacit_event_t *events, size_t n_events,
                                      const tacit_account_options_t *options, bool is_directed, query_t query,
                                      tacit_bracket_t *worst, tacit_error_t *err) {
   double width = options->relative_width > 0 ? options->relative_width : 1e-3;
-  tacit_status_t status = ask_direction(events, n_events, rho, options->relation, TACIT_DIRECTION_REMOVE, query, width,
+  tacit_status_t status = ask_direction(events, n_events, options->relation, TACIT_DIRECTION_REMOVE, query, width,
                                         worst, err);
   if (status != TACIT_OK || !is_directed) {
     return status;
   }
   tacit_bracket_t other;
-  status = ask_direction(events, n_events, rho, options->relation, TACIT_DIRECTION_ADD, query, 0.1, &other, err);
+  status = ask_direction(events, n_events, options->relation, TACIT_DIRECTION_ADD, query, 0.1, &other, err);
   if (status == TACIT_OK && !(other.upper <= worst->lower)) {
-    status = ask_direction(events, n_events, rho, options->relation, TACIT_DIRECTION_ADD, query, width, &other, err);
+    status = ask_direction(events, n_events, options->relation, TACIT_DIRECTION_ADD, query, width, &other, err);
   }
   worst->lower = fmax(worst->lower, other.lower);
   worst->upper = fmax(worst->upper, other.upper);
   return status;
+}
+
+/* All plain Gaussians as one release, its noise rounded down; there is room for it in place of them. */
+static void add_gaussian(tacit_event_t *kept, size_t *n_kept, double rho) {
+  if (rho > 0) {
+    kept[(*n_kept)++] = (tacit_event_t){.noise_multiplier = sqrt(0.5 / rho) * (1 - 2 * DBL_EPSILON), .count = 1};
+  }
 }
 
 static tacit_status_t ask(const tacit_event_t *events, size_t n_events, const tacit_account_options_t *options,
@@ -138,18 +170,22 @@ static tacit_status_t ask(const tacit_event_t *events, size_t n_events, const ta
   tacit_event_t *kept;
   size_t n_kept;
   tacit_exact_sum_t sum;
-  *worst = query.is_epsilon_given ? (tacit_bracket_t){-INFINITY, -INFINITY} : (tacit_bracket_t){0, 0};
   tacit_status_t status = collect(events, n_events, &kept, &n_kept, &sum, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
   bool is_directed = false;
-  for (size_t i = 0; status == TACIT_OK && i < n_kept; i++) {
+  for (size_t i = 0; i < n_kept; i++) {
     is_directed = is_directed || tacit_event_is_directed(&kept[i], options->relation);
   }
-  if (status == TACIT_OK) {
-    status = ask_directions(kept, n_kept, tacit_rho_upper(&sum), options, is_directed, query, worst, err);
+  if (n_kept == 0) {
+    *worst = gaussian_bracket(tacit_rho_upper(&sum), query);
+  } else {
+    add_gaussian(kept, &n_kept, tacit_rho_upper(&sum));
+    status = ask_directions(kept, n_kept, options, is_directed, query, worst, err);
   }
   tacit_free(kept);
-  /* rho was rounded up, by less than 1e-14 of itself */
-  worst->lower -= 1e-13 * fabs(worst->lower);
+  worst->lower -= 1e-13 * fabs(worst->lower); /* rho was rounded up, by less than 1e-14 of itself */
   return status;
 }
 
