@@ -449,13 +449,13 @@ static void weigh(const tacit_moment_work_t *w, double *re, double *im) {
   *im = lane_sum(sum_im);
 }
 
-/* count log(1 + z) into entry i; |z - truth| <= error */
+/* count log(1 + z) into entry i; |z - truth| <= error. Where 1 + z is below its error, its modulus is taken to be that. */
 static void accumulate(tacit_product_t *p, size_t i, double count, double re, double im, double error) {
-  double square = re * (2 + re) + im * im, modulus = sqrt(fmax(1 + square, 0));
-  double log_abs = modulus > error ? 0.5 * log1p(square) : log(error), phase = atan2(im, 1 + re);
+  double square = re * (2 + re) + im * im, modulus = fmax(hypot(1 + re, im), error);
+  double log_abs = modulus > 0.5 && modulus < 2 ? 0.5 * log1p(square) : log(modulus), phase = atan2(im, 1 + re);
   tacit_exact_sum_add(&p->log_abs[i], count * log_abs);
   tacit_exact_sum_add(&p->phase[i], count * phase);
-  p->error[i] += count * (2 * error / fmax(modulus, error) + 8 * unit * (fabs(log_abs) + fabs(phase)));
+  p->error[i] += count * (2 * error / modulus + 16 * unit * (fabs(log_abs) + fabs(phase)));
 }
 
 static void walk(tacit_product_t *p, const tacit_factor_t *f, const tacit_line_t *line, tacit_moment_work_t *w,

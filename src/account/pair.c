@@ -406,8 +406,13 @@ double tacit_pair_delta(const tacit_pair_t *pair, double epsilon, double *error)
   pair->tails(pair, epsilon, &tails);
   /* a mass that is no longer a normal number may be anything up to the least one, and pay for up to all of P's */
   double least = fmin(exp(epsilon + log(DBL_MIN)), tails.p_above);
-  double paid = tails.q_above > 0 ? fmin(exp(epsilon + log(tails.q_above)), tails.p_above) : 0;
-  *error = (tails.error + 4 * DBL_EPSILON * (1 + epsilon)) * (tails.p_above + paid) + tails.loss_error * paid +
+  double paid = tails.q_above > 0 ? exp(epsilon + log(tails.q_above)) : 0, exponent = 1 + 2 * epsilon;
+  if (epsilon < 700) {
+    paid = exp(epsilon) * tails.q_above;
+    exponent = 1;
+  }
+  paid = fmin(paid, tails.p_above);
+  *error = (tails.error + 4 * DBL_EPSILON * exponent) * (tails.p_above + paid) + tails.loss_error * paid +
            (tails.q_above < 2 * DBL_MIN ? least : 0);
   return tails.p_above - paid + pair->infinite;
 }

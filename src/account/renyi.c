@@ -255,8 +255,9 @@ tacit_status_t tacit_moments_bound(const tacit_event_t *events, size_t n_events,
   if (status != TACIT_OK) {
     return status;
   }
-  *answer = INFINITY;
-  for (int alpha = 2; alpha <= 256; alpha++) {
+  *order = 0;
+  *answer = sum.n > 0 ? INFINITY : query->is_epsilon_given ? -INFINITY : 0;
+  for (int alpha = 2; sum.n > 0 && alpha <= 256; alpha++) {
     double value = classical(query, sum_at(&sum, alpha), alpha);
     *order = value < *answer ? alpha : *order;
     *answer = fmin(*answer, value);

@@ -135,12 +135,17 @@ static void print_json(const request_t *request, const tacit_guarantee_t *guaran
 
 static void print_text(const request_t *request, const tacit_guarantee_t *guarantee, double tpr) {
   if (isnan(request->delta)) {
-    printf("delta %.10g at epsilon %g (%s", guarantee->delta, request->epsilon, guarantee->method);
-    printf(guarantee->delta_lower > 0 ? "; at least %.10g" : "", guarantee->delta_lower);
+    printf("delta %.10g at epsilon %g", guarantee->delta, request->epsilon);
   } else {
-    printf("epsilon %.10g at delta %g (%s", guarantee->epsilon, guarantee->delta, guarantee->method);
-    printf(guarantee->order > 0 ? ", order %.4g" : "", guarantee->order);
-    printf(guarantee->epsilon_lower > 0 ? "; at least %.10g" : "", guarantee->epsilon_lower);
+    printf("epsilon %.10g at delta %g", guarantee->epsilon, guarantee->delta);
+  }
+  double lower = isnan(request->delta) ? guarantee->delta_lower : guarantee->epsilon_lower;
+  printf(" (%s", guarantee->method);
+  if (guarantee->order > 0) {
+    printf(", order %.4g", guarantee->order);
+  }
+  if (lower > 0) {
+    printf("; at least %.10g", lower);
   }
   printf(")\n");
   if (!isnan(tpr)) {
