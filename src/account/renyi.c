@@ -1,5 +1,5 @@
 /*
- * Renyi differential privacy [Mironov2017] of each kind of event, and the accountants built on it (docs/theory.md, section 9.6).
+ * Renyi differential privacy [Mironov2017] of each kind of event, and the accountants built on it (docs/theory.md, section 9.7).
  */
 #include <float.h>
 #include <math.h>

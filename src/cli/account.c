@@ -35,7 +35,8 @@ static int read_events(const cli_args_t *args, account_plan_t *plan) {
       if (status == TACIT_OK) {
         status = account_plan_append(&plan->each, &plan->n_each, &event, &err);
       }
-      if (status == TACIT_ERR_SYNTAX || status == TACIT_ERR_UNKNOWN) {
+      bool is_word = (status == TACIT_ERR_SYNTAX || status == TACIT_ERR_UNKNOWN) && strcmp(err.field, "event") == 0;
+      if (is_word) { /* of the command line, not of a file that it names */
         cli_error(args, "%s", err.message);
         return CLI_USAGE;
       }
@@ -292,7 +293,7 @@ static int run(const cli_args_t *args) {
 }
 
 static const cli_option_t options[] = {
-    {"event", "SPEC", NULL, "A release, in one of the forms below. May be repeated."},
+    {"event", "SPEC", NULL, "A release, in one of the forms above. May be repeated."},
     {"count", "N", NULL, "How often the --event before it is made; 1 if not said."},
     {"plan", "FILE", NULL,
      "Releases from a YAML file instead: lists `once` and `each_iteration` of `event: SPEC` and `count: N`, and "
@@ -320,19 +321,18 @@ const cli_command_t cli_account = {
         "Composes events and prints the guarantee, rounded up, and the value that no proof can go below. Nothing is read or "
         "released.\n\n"
         "Forms of --event; sigma is noise sd / L2 sensitivity under the relation, scale is noise scale / L1 sensitivity:\n"
-        "  gaussian:sigma=S                       all records\n"
-        "  poisson-gaussian:q=Q,sigma=S           each record with probability Q\n"
-        "  fixed-size-gaussian:q=Q,sigma=S        a share Q of the records, relation substitute\n"
-        "  multiplicity-gaussian:q=Q,sigma=S      each record Poisson(Q) times\n"
-        "  laplace:scale=B, poisson-laplace:q=Q,scale=B\n"
-        "  discrete-gaussian:sigma=S, poisson-discrete-gaussian:q=Q,sigma=S\n"
-        "  randomized-response:p=P,buckets=N      a uniform answer with probability P, relation substitute\n"
-        "  penalty-bit:sensitivity=D,sigma=S      accept/reject bits, D being how far a record can move the log ratio;\n"
-        "  probit-bit:sensitivity=D,sigma=S       with rho=R where Gaussian releases of that rho go with every bit\n"
-        "  barker-bit:sensitivity=D\n"
-        "  arcsine-bit:sensitivity=D,kappa=K,cap=C\n"
-        "  pair:FILE.csv                          columns p,q: a discrete pair of output laws\n"
-        "  profile:FILE.csv                       columns epsilon,delta: a privacy profile",
+        "- gaussian:sigma=S: all records\n"
+        "- poisson-gaussian:q=Q,sigma=S: each record with probability Q\n"
+        "- fixed-size-gaussian:q=Q,sigma=S: a share Q of them (relation substitute)\n"
+        "- multiplicity-gaussian:q=Q,sigma=S: each record Poisson(Q) times\n"
+        "- laplace:scale=B and poisson-laplace:q=Q,scale=B\n"
+        "- discrete-gaussian:sigma=S and poisson-discrete-gaussian:q=Q,sigma=S\n"
+        "- randomized-response:p=P,buckets=N: with probability P a uniform answer\n"
+        "- pair:FILE.csv: a discrete pair of output laws, columns p,q\n"
+        "- profile:FILE.csv: a privacy profile, columns epsilon,delta\n"
+        "- penalty-bit:sensitivity=D,sigma=S, probit-bit:sensitivity=D,sigma=S, barker-bit:sensitivity=D, "
+        "arcsine-bit:sensitivity=D,kappa=K,cap=C: accept/reject bits, D being how far a record can move the log ratio; add rho=R "
+        "for Gaussian releases of that rho with every bit",
     .examples = "  tacit account --event gaussian:sigma=20 --count 1000 --delta 1e-6\n"
                 "  tacit account --event poisson-gaussian:q=0.01,sigma=1 --count 10000 --delta 1e-6 --relation add-remove\n"
                 "  tacit account --event gaussian:sigma=20 --count 100 --event laplace:scale=50 --count 3 --epsilon 2\n"

@@ -5,6 +5,7 @@
     run_cases.py TACIT SOURCE_ROOT --table    write docs/errors.md from what the program really prints
 """
 import gzip
+import csv
 import json
 import os
 import pathlib
@@ -49,6 +50,15 @@ FILES = {
     "missing.csv": "y,x,s\n1,,F\n",
     "range.csv": "y,x,s\n1,7,F\n",
     "count.csv": "n,x\n1,1.5\n0,0.7\n4,1\n",
+    "plan.yaml": "relation: add-remove\nonce:\n  - event: gaussian:sigma=50\n    label: moments\neach_iteration:\n"
+                 "  - event: poisson-gaussian:q=0.01,sigma=1\n    count: 11\n",
+    "plan-key.yaml": "each_iteraton:\n  - event: gaussian:sigma=50\n",
+    "plan-event.yaml": "once:\n  - event: gaussian:sigma=-1\n",
+    "plan-count.yaml": "once:\n  - event: gaussian:sigma=1\n    count: 1.5\n",
+    "plan-empty.yaml": "relation: substitute\n",
+    "pair.csv": "p,q\n0.5,0.25\n0.5,0.75\n",
+    "pair-sum.csv": "p,q\n0.5,0.25\n0.6,0.75\n",
+    "pair-text.csv": "p,q\n0.5,a\n",
     "numbers.txt": "1 2 3\n",
     "words.txt": "1 2\nthree\n",
 }
@@ -165,6 +175,23 @@ BAD = [
     ("neither delta nor epsilon", ["account", "--event", "gaussian:sigma=2"], 2, r"either --delta"),
     ("unknown accountant", ["account", "--event", "gaussian:sigma=2", "--delta", "1e-6", "--method", "pld2"], 2,
      r"unknown accountant"),
+    ("unknown relation", ["account", "--event", "gaussian:sigma=2", "--delta", "1e-6", "--relation", "swap"], 2,
+     r"substitute or add-remove"),
+    ("no proven pair", ["account", "--event", "fixed-size-gaussian:q=0.1,sigma=1", "--delta", "1e-6", "--relation",
+                        "add-remove"], 2, r"no proven dominating pair"),
+    ("accountant without a bound", ["account", "--event", "laplace:scale=1", "--delta", "1e-6", "--method", "gaussian"], 2,
+     r"takes Gaussian releases"),
+    ("pair that does not sum to one", ["account", "--event", "pair:pair-sum.csv", "--delta", "1e-6"], 3, r"sum to 1"),
+    ("pair with a word", ["account", "--event", "pair:pair-text.csv", "--delta", "1e-6"], 3, r"pair-text\.csv:2"),
+    ("plan with a misspelt key", ["account", "--plan", "plan-key.yaml", "--delta", "1e-6"], 3, r"plan-key\.yaml:1:1"),
+    ("plan with a bad event", ["account", "--plan", "plan-event.yaml", "--delta", "1e-6"], 3, r"plan-event\.yaml:2:12"),
+    ("plan with half a count", ["account", "--plan", "plan-count.yaml", "--delta", "1e-6"], 3, r"plan-count\.yaml:3:12"),
+    ("plan without events", ["account", "--plan", "plan-empty.yaml", "--delta", "1e-6"], 3, r"no events"),
+    ("plan without iterations", ["account", "--plan", "plan.yaml", "--delta", "1e-6"], 2, r"how many iterations"),
+    ("plan and events", ["account", "--plan", "plan.yaml", "--event", "gaussian:sigma=2", "--delta", "1e-6"], 2,
+     r"either --plan or --event"),
+    ("unknown quantity to solve", ["account", "--event", "gaussian:sigma=2", "--solve", "sigma", "--epsilon", "1", "--delta",
+                                   "1e-6"], 2, r"count, iterations or noise"),
     ("ledger without a data set", ["ledger", "init", "new.ledger", "--epsilon", "3", "--delta", "1e-6"], 2, r"--data-id is needed"),
     ("ledger with epsilon 0", ["ledger", "init", "new.ledger", *LEDGER, "--epsilon", "0"], 2, r"epsilon must be .*above 0"),
     ("ledger with delta 1", ["ledger", "init", "new.ledger", *LEDGER, "--delta", "1"], 2, r"delta must be above 0 and below 1"),
@@ -462,6 +489,23 @@ def good_paths():
         count = json.loads(run(["account", "--event", "gaussian:sigma=20", "--epsilon", "2", "--delta", "1e-6", "--solve",
                                 "count", "--json"]).stdout)["count"]
         assert count == 80, count
+
+    @case("account of sampled releases, plans and files")
+    def _():
+        poisson = ["account", "--event", "poisson-gaussian:q=0.01,sigma=1", "--count", "10000", "--relation", "add-remove"]
+        answer = json.loads(run(poisson + ["--delta", "1e-6", "--fpr", "0.01", "--json"]).stdout)
+        assert answer["epsilon_lower"] <= 6.9073844951 and 6.907384495 <= answer["epsilon"] <= 6.9143
+        assert 0.01 < answer["attack"]["true_positive_rate"] < 0.2
+        assert json.loads(run(["account", "--plan", "plan.yaml", "--epsilon", "2", "--delta", "1e-6", "--solve", "iterations",
+                               "--json"]).stdout)["iterations"] in (78, 79)
+        noise = json.loads(run(["account", "--event", "gaussian:sigma=1", "--count", "100", "--epsilon", "2", "--delta",
+                                "1e-6", "--solve", "noise", "--json"]).stdout)["noise_multiplier"]
+        assert 0 <= json.loads(run(["account", "--event", f"gaussian:sigma={noise}", "--count", "100", "--delta", "1e-6",
+                                    "--json"]).stdout)["epsilon"] <= 2
+        run(["account", "--event", "pair:pair.csv", "--count", "10", "--profile", "p.csv", "--plot", "p.svg"])
+        rows = list(csv.DictReader(open("p.csv")))
+        assert all(float(row["delta_lower"]) <= float(row["delta"]) for row in rows) and len(rows) == 49
+        assert open("p.svg").read().startswith("<svg")
 
     @case("methods")
     def _():
