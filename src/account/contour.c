@@ -1,6 +1,6 @@
 /*
  * delta(eps) = 1/(2 pi i) int M(s) e^(-eps s) / (s (s + 1)) ds along Re s = c > 0, M = E e^(s L) of the composed privacy
- * loss, by the trapezoidal rule with certified errors (docs/theory.md, section 11.4).
+ * loss, by the trapezoidal rule with certified errors (docs/theory.md, section 9.6).
  *
  * Planning (saddle point, period, length) works on uncertified estimates of a few representative releases; it decides how
  * narrow the bracket becomes, never whether it is valid.

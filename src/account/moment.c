@@ -1,5 +1,5 @@
 /*
- * Moment generating functions of sampled Gaussians on a vertical line, with certified errors (docs/theory.md, section 11.4).
+ * Moment generating functions of sampled Gaussians on a vertical line, with certified errors (docs/theory.md, section 9.6).
  *
  * M(c + it) = E[r(x)^(e + i t sign)], x ~ N(0, 1), e = c + 1 or -c, by the trapezoidal rule in x. All integrands are analytic
  * in |Im x| < pi / m, where r has no zero, so that the rule's error falls like e^(-2 pi a / step) [Trefethen2014, Theorem 5.1];
