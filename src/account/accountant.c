@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "account/bellman.h"
 #include "account/composition.h"
 #include "account/renyi.h"
 
@@ -219,20 +220,18 @@ static bool has_bits(const question_t *question) {
   return false;
 }
 
-/*
- * A bit is a post-processing of the log ratio with Gaussian noise where it has one: never more than the Gaussian's cost. That
- * cost is what remains of the minimum where Gaussian accounting is exact and the bits' bound is not.
- */
-static tacit_status_t bits_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  tacit_guarantee_t other = *guarantee;
-  guarantee->method = "rdp";
-  tacit_status_t status = rdp_answer(question, guarantee, err);
+static bool is_better(const tacit_guarantee_t *found, const tacit_guarantee_t *than) {
+  return found->epsilon < than->epsilon || found->delta < than->delta;
+}
+
+/* A bit is a post-processing of the log ratio with Gaussian noise, where it has any: never more than that Gaussian's cost. */
+static bool gaussian_of_bits(const question_t *question, tacit_guarantee_t *guarantee) {
   tacit_exact_sum_t sum = {0, 0};
   for (size_t i = 0; i < question->n_events; i++) {
     const tacit_event_t *event = &question->events[i];
     bool is_noisy = event->kind == TACIT_EVENT_PENALTY_BIT || event->kind == TACIT_EVENT_PROBIT_BIT;
     if (!is_noisy && !tacit_event_is_gaussian(event)) {
-      return status;
+      return false;
     }
     tacit_event_t gaussian = {.noise_multiplier = is_noisy ? event->sigma / event->sensitivity : event->noise_multiplier,
                               .count = event->count};
@@ -240,13 +239,40 @@ static tacit_status_t bits_answer(const question_t *question, tacit_guarantee_t 
     tacit_exact_sum_add(&sum, (double)event->count * event->rho * (1 + 4 * DBL_EPSILON));
   }
   double rho = tacit_rho_upper(&sum);
-  other.method = "gaussian";
+  guarantee->method = "gaussian";
   set_answer(question,
              question->is_epsilon_given ? tacit_gaussian_log_delta_upper(rho, question->epsilon)
                                         : tacit_gaussian_epsilon(rho, tacit_log_below(question->delta)),
-             &other);
-  if (status == TACIT_OK && (other.epsilon < guarantee->epsilon || other.delta < guarantee->delta)) {
+             guarantee);
+  return true;
+}
+
+/* Bits of one kind alone; blocks of several kinds would say nothing of a choice that goes back and forth between them. */
+static tacit_status_t bellman_of_bits(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  double answer;
+  tacit_status_t status =
+      question->is_epsilon_given
+          ? tacit_bellman_log_delta(question->events, question->epsilon, &answer, err)
+          : tacit_bellman_epsilon(question->events, tacit_log_below(question->delta), &answer, err);
+  guarantee->method = "bits";
+  if (status == TACIT_OK) {
+    set_answer(question, answer, guarantee);
+  }
+  return status == TACIT_ERR_ARGUMENT ? TACIT_OK : status; /* too fine or too coarse to be followed: the others stand */
+}
+
+static tacit_status_t bits_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  const tacit_guarantee_t blank = *guarantee;
+  guarantee->method = "rdp";
+  tacit_status_t status = rdp_answer(question, guarantee, err);
+  tacit_guarantee_t other = blank;
+  if (status == TACIT_OK && gaussian_of_bits(question, &other) && is_better(&other, guarantee)) {
     *guarantee = other;
+  }
+  other = blank;
+  if (status == TACIT_OK && question->n_events == 1) {
+    status = bellman_of_bits(question, &other, err);
+    *guarantee = status == TACIT_OK && is_better(&other, guarantee) ? other : *guarantee;
   }
   return status;
 }

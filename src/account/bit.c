@@ -160,7 +160,8 @@ static tacit_status_t keep_tails(tacit_bit_class_t *of, double low, double high,
   return status;
 }
 
-tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *event, tacit_error_t *err) {
+tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *event, double spare,
+                                    tacit_error_t *err) {
   double low, high;
   bernoulli_t kept = {1, 1, 0, 0};
   tacit_status_t status = TACIT_OK;
@@ -179,8 +180,8 @@ tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *
       continue;
     }
     /* with a little to spare, so that it covers the next cells too */
-    double spare = 0.001 * (pair.q - pair.p);
-    kept = (bernoulli_t){pair.p, fmin(pair.q + spare, 1), pair.reject_p, fmax(pair.reject_q - spare, 0)};
+    double more = spare * (pair.q - pair.p);
+    kept = (bernoulli_t){pair.p, fmin(pair.q + more, 1), pair.reject_p, fmax(pair.reject_q - more, 0)};
     status = keep(of, &kept, err);
   }
   if (status != TACIT_OK) {

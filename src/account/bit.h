@@ -18,7 +18,8 @@ typedef struct tacit_bit_class {
   size_t n, capacity;
 } tacit_bit_class_t;
 
-TACIT_MUST_USE tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *event,
+/* Each pair kept is worse by a share `spare` than need be, so that it covers its neighbours: fewer pairs, a looser bound. */
+TACIT_MUST_USE tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *event, double spare,
                                                    tacit_error_t *err);
 void tacit_bit_class_clear(tacit_bit_class_t *of);
 /*

@@ -387,6 +387,13 @@ tacit_status_t tacit_pair_init(tacit_pair_t *pair, const tacit_event_t *event, t
   return status;
 }
 
+void tacit_pair_use_own_table(tacit_pair_t *pair) {
+  pair->table = NULL; /* own_table may since have moved with the pair */
+  pair->base = NULL;
+  finish_table(pair);
+  pair->tails = pair->base;
+}
+
 void tacit_pair_init_gaussian(tacit_pair_t *pair, double rho) {
   *pair = (tacit_pair_t){.tails = gaussian_tails,
                          .base = gaussian_tails,

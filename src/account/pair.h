@@ -55,6 +55,8 @@ bool tacit_event_is_directed(const tacit_event_t *event, tacit_relation_t relati
 TACIT_MUST_USE tacit_status_t tacit_pair_init(tacit_pair_t *pair, const tacit_event_t *event,
                                               tacit_relation_t relation, tacit_direction_t direction,
                                               tacit_error_t *err);
+/* Complete a pair that was given nothing but its own_table, infinite and count. */
+void tacit_pair_use_own_table(tacit_pair_t *pair);
 void tacit_pair_init_gaussian(tacit_pair_t *pair, double rho);
 void tacit_pair_clear(tacit_pair_t *pair);
 
