@@ -12,10 +12,10 @@
 #include "account/contour.h"
 #include "account/moment.h"
 
-enum { max_strata = 40, max_proxies = 2 * max_strata, max_points = 20000, max_weights = 200 };
+enum { max_strata = 40, max_proxies = 2 * max_strata, max_points = 20000, max_weights = 128 };
 
 static const double unit = 0.5 * DBL_EPSILON, pi = 3.14159265358979323846;
-static const double digits = 33; /* what is left out is planned to be below e^-digits of delta */
+static const double usual_digits = 33;
 
 /* ---- the composition ---- */
 
@@ -25,6 +25,7 @@ typedef struct problem {
   double rho, count; /* of the unsampled, of the sampled releases */
   double log_dropped; /* log of the mass that multiplicities above `top` have in all releases together */
   double budget;     /* evaluations of e^(s L) */
+  double digits;     /* what is left out is planned to be below e^-digits of delta */
   bool is_add;
   tacit_factor_t proxies[max_proxies];
   size_t n_proxies;
@@ -102,7 +103,8 @@ static tacit_status_t problem_init(problem_t *p, const tacit_event_t *events, si
   }
   collect(p, events, n);
   merge(p);
-  p->budget = 1e8 + 3e5 * (double)p->n;
+  p->budget = 1e8 + 1e5 * (double)p->n;
+  p->digits = usual_digits;
   return TACIT_OK;
 }
 
@@ -118,8 +120,9 @@ static double log_tail(double rate, size_t top) {
 }
 
 /*
- * Keep multiplicities until what is left out weighs at most e^log_mass. Left out at all, because E r^(s + 1) over all of them is infinite:
- * P without them is a part of P, so that delta is at most their mass too small for remove, e^eps times it too large for add.
+ * Keep multiplicities until what is left out weighs at most e^log_mass. Left out at all, because E r^(s + 1) over all of
+ * them is infinite: P without them is a part of P, so that delta is at most their mass too small for remove, e^eps times
+ * it too large for add.
  */
 static void set_tops(problem_t *p, double log_mass) {
   double sum = 0, target = log_mass - log(p->count);
@@ -128,6 +131,7 @@ static void set_tops(problem_t *p, double log_mass) {
     if (f->top > 1) {
       for (f->top = 2; f->top < max_weights && !(log_tail(f->rate, f->top) <= target); f->top++) {
       }
+      f->left_out = exp(log_tail(f->rate, f->top));
       sum += f->count * exp(log_tail(f->rate, f->top) - target);
     }
   }
@@ -135,8 +139,8 @@ static void set_tops(problem_t *p, double log_mass) {
 }
 
 /*
- * A few of the factors for planning: of each stratum in their order, the last, which has the least noise and matters most where the tilt is
- * large, and one in the middle with the counts of all others.
+ * A few of the factors for planning: of each stratum in their order, the last, which has the least noise and matters most
+ * where the tilt is large, and one in the middle with the counts of all others.
  */
 static void set_proxies(problem_t *p) {
   size_t n_strata = p->n < max_strata ? p->n : max_strata;
@@ -198,11 +202,12 @@ static void approximate(plan_t *plan, const tacit_cumulants_t *k, double c, doub
 }
 
 /*
- * One evaluation of the search: the estimate at c, and Newton's step in log c towards K'(c) - 1/c - 1/(c + 1) = target, or, for is_delta,
- * towards the approximation at that epsilon being target. Both are monotone or nearly so, with derivatives c and about -c^2 times the
- * second derivative. *miss, in units of log delta, has the sign of the step.
+ * One evaluation of the search: the estimate at c, and Newton's step in log c towards K'(c) - 1/c - 1/(c + 1) = target,
+ * or, for is_delta, towards the approximation at that epsilon being target. Both are monotone or nearly so, with
+ * derivatives c and about -c^2 times the second derivative. *miss, in units of log delta, has the sign of the step.
  */
-static bool try_saddle(const problem_t *p, bool is_delta, double target, double c, plan_t *plan, double *step, double *miss) {
+static bool try_saddle(const problem_t *p, bool is_delta, double target, double c, plan_t *plan, double *step,
+                       double *miss) {
   tacit_cumulants_t k;
   if (!estimate(p, c, &k)) {
     return false;
@@ -238,19 +243,19 @@ static double log_chernoff(double c) {
 }
 
 /* The period that makes what comes from the right negligible, by Chernoff's bound at `far`. */
-static double period_by(const plan_t *plan, double far, double log_far) {
-  double excess = log_far - far * plan->epsilon + log_chernoff(far) - plan->log_delta + digits;
+static double period_by(const problem_t *p, const plan_t *plan, double far, double log_far) {
+  double excess = log_far - far * plan->epsilon + log_chernoff(far) - plan->log_delta + p->digits;
   return fmax(excess, 1) / (far - plan->c);
 }
 
 static double period_for(const problem_t *p, const plan_t *plan, double far) {
   tacit_cumulants_t k;
-  return estimate(p, far, &k) ? period_by(plan, far, k.value) : INFINITY;
+  return estimate(p, far, &k) ? period_by(p, plan, far, k.value) : INFINITY;
 }
 
 /* Search for the best far, from where it would be for a Gaussian loss. */
 static bool choose_period(const problem_t *p, plan_t *plan) {
-  double away = sqrt(2 * (digits + 6) / plan->curvature), ratio = 1.5;
+  double away = sqrt(2 * (p->digits + 6) / plan->curvature), ratio = 1.5;
   double best = period_for(p, plan, short_number(plan->c + away));
   plan->far = short_number(plan->c + away);
   for (int turn = 0; turn < 2; turn++, ratio = 1 / ratio) {
@@ -264,14 +269,14 @@ static bool choose_period(const problem_t *p, plan_t *plan) {
       plan->far = far;
     }
   }
-  plan->period = fmax(best, (digits - fmin(plan->log_delta, 0)) / plan->c) * 1.01;
+  plan->period = fmax(best, (p->digits - fmin(plan->log_delta, 0)) / plan->c) * 1.01;
   plan->step = short_number(2 * pi / plan->period);
   return plan->period < 1e9 && plan->step > 0;
 }
 
 /* How far to go along the line until the rest, int |M| / t^2, is negligible. */
 static bool choose_length(const problem_t *p, plan_t *plan) {
-  double allowed = plan->log_delta - digits - (plan->log_moment - plan->c * plan->epsilon);
+  double allowed = plan->log_delta - p->digits - (plan->log_moment - plan->c * plan->epsilon);
   double length = fmax(6 / sqrt(plan->curvature), 4 * plan->step), ratio = 1.15, most = max_points * plan->step;
   for (; length < most; length *= ratio) {
     double decay = -p->rho * length * length;
@@ -297,11 +302,12 @@ typedef struct integral {
   double log_moment, log_far;        /* log M(c); a bound of log M(far) */
   double rest;                       /* bound of the terms from n on */
   double log_dropped;
-  bool is_add;
+  bool is_add, is_out_of_memory;
 } integral_t;
 
 static bool product_init(tacit_product_t *q, size_t n) {
-  *q = (tacit_product_t){.log_abs = tacit_alloc_zero(2 * n, sizeof *q->log_abs), .error = tacit_alloc_zero(n, sizeof *q->error)};
+  *q = (tacit_product_t){.log_abs = tacit_alloc_zero(2 * n, sizeof *q->log_abs),
+                         .error = tacit_alloc_zero(n, sizeof *q->error)};
   q->phase = q->log_abs != NULL ? q->log_abs + n : NULL;
   return q->log_abs != NULL && q->error != NULL;
 }
@@ -352,15 +358,19 @@ static bool settle_far(const problem_t *p, plan_t *plan, double tolerance, doubl
   if (!bound_far(p, plan->far, tolerance, log_far)) {
     return false;
   }
-  double period = period_by(plan, plan->far, *log_far);
+  double period = period_by(p, plan, plan->far, *log_far);
   for (int i = 0; i < 6 && period > plan->period; i++) {
     double other = short_number(plan->c + (plan->far - plan->c) / 1.5), log_other;
-    if (!(other > plan->c) || !bound_far(p, other, tolerance, &log_other) || !(period_by(plan, other, log_other) < period)) {
+    if (!(other > plan->c) || !bound_far(p, other, tolerance, &log_other)) {
+      break;
+    }
+    double other_period = period_by(p, plan, other, log_other);
+    if (!(other_period < period)) {
       break;
     }
     plan->far = other;
     *log_far = log_other;
-    period = period_by(plan, other, log_other);
+    period = other_period;
   }
   if (period > plan->period) {
     double length = plan->step * (double)plan->n;
@@ -388,7 +398,7 @@ static void set_terms(integral_t *in, const tacit_product_t *q) {
 
 static bool integrate(const problem_t *p, plan_t *plan, integral_t *in) {
   tacit_product_t q = {0};
-  double tolerance = 1e-13 / (1 + p->count), log_far;
+  double tolerance = 20 * exp(-p->digits) / (1 + p->count), log_far;
   if (!settle_far(p, plan, tolerance, &log_far)) {
     return false;
   }
@@ -396,6 +406,7 @@ static bool integrate(const problem_t *p, plan_t *plan, integral_t *in) {
                      .log_dropped = p->log_dropped, .is_add = p->is_add,
                      .amplitude = tacit_alloc(plan->n, 3 * sizeof(double))};
   bool is_done = product_init(&q, plan->n) && in->amplitude != NULL;
+  in->is_out_of_memory = !is_done;
   if (is_done) {
     in->phase = in->amplitude + in->n;
     in->wrong = in->phase + in->n;
@@ -412,6 +423,7 @@ static bool integrate(const problem_t *p, plan_t *plan, integral_t *in) {
 
 static void integral_clear(integral_t *in) {
   tacit_free(in->amplitude);
+  in->amplitude = NULL;
 }
 
 /* ---- delta on the line ---- */
@@ -445,9 +457,9 @@ static delta_t delta_at(const integral_t *in, double epsilon) {
   }
   d.wrong += 8 * unit * sum * (fabs(in->log_moment) + in->c * epsilon);
   d.wrong *= 1 + 1e-9;
-  double dropped = exp(in->log_dropped - d.base);
-  d.below = in->is_add ? 0 : dropped;
-  d.above = aliases(in, epsilon, d.base) + (in->is_add ? dropped * exp(epsilon) : 0);
+  double log_dropped = in->log_dropped - d.base;
+  d.below = in->is_add ? 0 : exp(log_dropped);
+  d.above = aliases(in, epsilon, d.base) + (in->is_add ? exp(log_dropped + epsilon) : 0);
   return d;
 }
 
@@ -475,25 +487,27 @@ static double lower_at(const integral_t *in, double epsilon) {
 
 /* ---- epsilon ---- */
 
-/* Where the sum is the target, by Newton on its log; and how far from there its error may reach, in *away. */
-static double newton(const integral_t *in, double epsilon, double log_delta, double *away) {
+/*
+ * Where the sum is the target, by Newton on its log; how far from there its error may reach, in *away. False where the
+ * error is too large a part of the sum to say.
+ */
+static bool newton(const integral_t *in, double log_delta, double *epsilon, double *away) {
   double most = 3 / in->c;
   for (int i = 0; i < 50; i++) {
-    delta_t d = delta_at(in, epsilon);
-    double slope = d.slope / d.value, miss = log(d.value) + d.base - log_delta, step = miss / slope;
-    if (!(d.value > 0) || !(slope < 0)) {
-      step = d.value > 0 ? -most : most;
-      slope = -in->c;
+    delta_t d = delta_at(in, *epsilon);
+    double slope = d.slope / d.value, step = (log(d.value) + d.base - log_delta) / slope;
+    double wrong = d.wrong + d.above + d.below;
+    if (!(d.value > 2 * wrong) || !(slope < 0)) {
+      return false;
     }
-    double noise = 8 * unit * (1 + fabs(d.base) + fabs(log_delta));
-    *away = (fabs((d.wrong + d.above + d.below) / d.value) + noise) / -slope;
+    *away = (wrong / d.value + 8 * unit * (1 + fabs(d.base) + fabs(log_delta))) / -slope;
     step = fmin(fmax(step, -most), most);
-    epsilon = fmax(epsilon - step, 0);
+    *epsilon = fmax(*epsilon - step, 0);
     if (!(fabs(step) > 0.1 * *away)) {
-      break;
+      return *away < INFINITY;
     }
   }
-  return epsilon;
+  return true;
 }
 
 /* delta is decreasing: bounds of it at single points bound epsilon. */
@@ -502,15 +516,16 @@ static tacit_bracket_t solve(const integral_t *in, double guess, double log_delt
   if (upper_at(in, 0) <= log_delta) {
     return (tacit_bracket_t){0, 0};
   }
-  double away, epsilon = newton(in, fmax(guess, 0), log_delta, &away), reach = 1.2 * away;
-  if (!(epsilon < INFINITY) || !(away < INFINITY)) {
+  double away, epsilon = fmax(guess, 0);
+  if (!newton(in, log_delta, &epsilon, &away)) {
     return bracket;
   }
-  for (int i = 0; i < 40 && isinf(bracket.upper); i++, reach *= 1.5) {
+  double reach = 1.2 * away;
+  for (int i = 0; i < 20 && isinf(bracket.upper); i++, reach *= 1.5) {
     bracket.upper = upper_at(in, epsilon + reach) <= log_delta ? epsilon + reach : INFINITY;
   }
   reach = 1.2 * away;
-  for (int i = 0; i < 40 && epsilon > reach && bracket.lower <= 0; i++, reach *= 1.5) {
+  for (int i = 0; i < 20 && epsilon > reach && bracket.lower <= 0; i++, reach *= 1.5) {
     bracket.lower = lower_at(in, epsilon - reach) > log_delta ? epsilon - reach : 0;
   }
   return bracket;
@@ -530,15 +545,18 @@ static bool make_plan(problem_t *p, bool is_delta, double target, plan_t *plan) 
 
 /* The weight that multiplicities left out may have. */
 static double allowed_drop(const problem_t *p, const plan_t *plan) {
-  return plan->log_delta - digits - (p->is_add ? fmax(plan->epsilon, 0) : 0);
+  return plan->log_delta - p->digits - (p->is_add ? fmax(plan->epsilon, 0) : 0);
 }
 
 static bool prepare(problem_t *p, bool is_delta, double target, plan_t *plan, integral_t *in) {
-  double drop = is_delta ? target - digits : -60;
+  if (p->count > 0x1p53) {
+    return false; /* counts are doubles */
+  }
+  double drop = is_delta ? target - p->digits : -60;
   for (int i = 0; i < 4; i++) {
     set_tops(p, drop);
     set_proxies(p);
-    if (!make_plan(p, is_delta, target, plan)) {
+    if (p->log_dropped > drop + 3 || !make_plan(p, is_delta, target, plan)) {
       return false;
     }
     if (p->log_dropped <= allowed_drop(p, plan) + 3) {
@@ -570,11 +588,12 @@ tacit_status_t tacit_contour_epsilon(const tacit_event_t *events, size_t n, taci
   }
   integral_clear(&in);
   problem_clear(&p);
-  return TACIT_OK;
+  return in.is_out_of_memory ? tacit_error_memory(err) : TACIT_OK;
 }
 
-tacit_status_t tacit_contour_log_delta(const tacit_event_t *events, size_t n, tacit_direction_t direction, double epsilon,
-                                       tacit_bracket_t *log_delta, tacit_error_t *err) {
+tacit_status_t tacit_contour_log_delta_planned(const tacit_event_t *events, size_t n, tacit_direction_t direction,
+                                               double epsilon, double digits, tacit_bracket_t *log_delta,
+                                               tacit_error_t *err) {
   problem_t p;
   plan_t plan;
   integral_t in = {0};
@@ -583,6 +602,7 @@ tacit_status_t tacit_contour_log_delta(const tacit_event_t *events, size_t n, ta
   if (status != TACIT_OK) {
     return status;
   }
+  p.digits = digits;
   if (is_empty(&p)) {
     log_delta->upper = -INFINITY;
   } else if (epsilon >= 0 && isfinite(epsilon) && prepare(&p, false, epsilon, &plan, &in)) {
@@ -591,5 +611,10 @@ tacit_status_t tacit_contour_log_delta(const tacit_event_t *events, size_t n, ta
   }
   integral_clear(&in);
   problem_clear(&p);
-  return TACIT_OK;
+  return in.is_out_of_memory ? tacit_error_memory(err) : TACIT_OK;
+}
+
+tacit_status_t tacit_contour_log_delta(const tacit_event_t *events, size_t n, tacit_direction_t direction, double epsilon,
+                                       tacit_bracket_t *log_delta, tacit_error_t *err) {
+  return tacit_contour_log_delta_planned(events, n, direction, epsilon, usual_digits, log_delta, err);
 }

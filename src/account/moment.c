@@ -1,9 +1,10 @@
 /*
- * Moment generating functions of sampled Gaussians on a vertical line, with certified errors (docs/theory.md, section 9.6).
+ * Moment generating functions of sampled Gaussians on a vertical line, with certified errors (docs/theory.md, section
+ * 9.6).
  *
- * M(c + it) = E[r(x)^(e + i t sign)], x ~ N(0, 1), e = c + 1 or -c, by the trapezoidal rule in x. All integrands are analytic
- * in |Im x| < pi / m, where r has no zero, so that the rule's error falls like e^(-2 pi a / step) [Trefethen2014, Theorem 5.1];
- * its constant, a line integral, is bounded cell by cell on a coarse mesh.
+ * M(c + it) = E[r(x)^(e + i t sign)], x ~ N(0, 1), e = c + 1 or -c, by the trapezoidal rule in x. All integrands are
+ * analytic in |Im x| < pi / m, where r has no zero, so that the rule's error falls like e^(-2 pi a / step)
+ * [Trefethen2014, Theorem 5.1]; its constant, a line integral, is bounded cell by cell on a coarse mesh.
  */
 #include <float.h>
 #include <math.h>
@@ -82,7 +83,7 @@ static point_t large_multiplicity_point(const tacit_factor_t *f, double x) {
   return (point_t){value, slope / sum, 8 * (fabs(value) + fabs(peak)) + 6 * spread / sum};
 }
 
-/* r = 1 + sum_k w_k (e^(...) - 1), but for the weights left out, which are below a unit of the error. */
+/* r = 1 + sum_k w_k (e^(...) - 1) less the weights left out, which are counted as an error. */
 static point_t multiplicity_point(const tacit_factor_t *f, double x) {
   double weight = exp(-f->rate), excess = 0, ratio = weight, slope = 0, spread = 0;
   for (size_t k = 1; k <= f->top; k++) {
@@ -97,8 +98,9 @@ static point_t multiplicity_point(const tacit_factor_t *f, double x) {
     slope += (double)k * weight * power;
     spread += weight * (power * shift * (fabs(x) + shift) + (double)(4 * k) * fabs(change));
   }
-  double value = excess > -0.5 ? log1p(excess) : log(ratio);
-  return (point_t){value, slope / ratio, 8 * fabs(value) + 6 * spread / ratio};
+  bool is_near = excess > -0.5;
+  double value = is_near ? log1p(excess) : log(ratio), wrong = is_near ? f->left_out / unit : 8 * (ratio + slope);
+  return (point_t){value, slope / ratio, 8 * fabs(value) + (6 * spread + wrong) / ratio};
 }
 
 static point_t point_at(const tacit_factor_t *f, double x) {
@@ -191,12 +193,15 @@ static double shrinkage(size_t top, double low, double high, double v) {
 }
 
 /* log of a bound of |f(x + ia)| beside the density, |t| <= from, mean in [low, high] */
-static double gain(const tacit_moment_work_t *w, const tacit_factor_t *f, double low, double high, double v, double from) {
+static double gain(const tacit_moment_work_t *w, const tacit_factor_t *f, double low, double high, double v,
+                   double from) {
   double turned = from * angle(f->top, high, v);
   return w->is_add ? turned - w->exponent * shrinkage(f->top, low, high, v) : turned;
 }
 
-/* Terms of line_integral, as logs: the cells, what is left of them, and to the right by units of x and then all the rest. */
+/*
+ * Terms of line_integral, as logs: the cells, what is left of them, and to the right by units of x and then all the rest.
+ */
 static size_t line_terms(const tacit_moment_work_t *w, const tacit_factor_t *f, double v, double from, double *term) {
   size_t n = w->n;
   double last = w->density[n] + 1e-9;
@@ -214,7 +219,7 @@ static size_t line_terms(const tacit_moment_work_t *w, const tacit_factor_t *f, 
 
 /* log of a bound of int |f(x + ia)| dx, |t| <= from, f = phi (r^(e + it) - 1) */
 static double line_integral(tacit_moment_work_t *w, const tacit_factor_t *f, double a, double from) {
-  double *term = w->re, peak = 0, sum = 0; /* not yet in use */
+  double *term = w->re, peak = 0, sum = 0; /* re is not yet in use */
   size_t n = line_terms(w, f, f->m * a, from, term);
   for (size_t i = 0; i < n; i++) {
     peak = fmax(peak, term[i]);
@@ -287,8 +292,9 @@ typedef struct nodes {
 } nodes_t;
 
 /*
- * Rounding of base (r^(e + it) - 1), in units of 2^-53: the error of log r times |e| + t, the rounding of the exponents of the density, and
- * in e^(it log r) - 1 at most 32 t |log r| from the recurrence (3 |z| + 2 |y| a step, renewed every 8th) and a unit for every addition.
+ * Rounding of base (r^(e + it) - 1), in units of 2^-53: the error of log r times |e| + t, the rounding of the exponents
+ * of the density, and in e^(it log r) - 1 at most 32 t |log r| from the recurrence (3 |z| + 2 |y| a step, renewed every
+ * 8th) and a unit for every addition.
  */
 static double rounding(const point_t *point, double x, double e, double from, double n) {
   double size = fabs(point->log_ratio), exponents = x * x + 2 * fabs(e) * size + 8;
@@ -309,7 +315,7 @@ static bool fill_nodes(tacit_moment_work_t *w, nodes_t *nodes, const tacit_facto
     double x = (first + (double)j) * step, square = -0.5 * x * x;
     point_t point = point_at(f, x);
     double power = e * point.log_ratio, base = norm * exp(square), mass = norm * exp(square + power);
-    tacit_exact_sum_add(&excess, fabs(power) < 0.3 ? base * expm1(power) : mass - base);
+    tacit_exact_sum_add(&excess, fabs(power) < 1 ? base * expm1(power) : mass - base);
     noise += fmax(mass, base) * rounding(&point, x, e, from, n);
     w->ratio[j] = w->is_add ? -point.log_ratio : point.log_ratio;
     w->mass[j] = mass;
@@ -325,9 +331,9 @@ static bool fill_nodes(tacit_moment_work_t *w, nodes_t *nodes, const tacit_facto
 /* ---- the decay of M(c + it) ---- */
 
 /*
- * Shift x by i y, v = m y: |r(x + iy)^(e + it)| <= r^e e^(-rate mean(x)), rate = t sin(top v) / top, less c v^2 for add. With
- * K given x of mean(x), arg r >= sin arg r >= E sin(K v) >= mean sin(top v) / top for top v <= pi/2, and
- * -log |r(x + iy) / r(x)| <= -log(1 - v^2 mean / 2) <= v^2 mean for v^2 top <= 3/2.
+ * Shift x by i y, v = m y: |r(x + iy)^(e + it)| <= r^e e^(-rate mean(x)), rate = t sin(top v) / top, less c v^2 for add.
+ * With K given x of mean(x), arg r >= sin arg r >= E sin(K v) >= mean sin(top v) / top for top v <= pi/2, and -log |r(x +
+ * iy) / r(x)| <= -log(1 - v^2 mean / 2) <= v^2 mean for v^2 top <= 3/2.
  */
 static double decay_rate(const tacit_moment_work_t *w, const tacit_factor_t *f, double v, double from) {
   double top = (double)f->top;
@@ -372,8 +378,9 @@ static double choose_shift(const tacit_moment_work_t *w, const tacit_factor_t *f
 }
 
 /*
- * int phi r^e (1 - e^(-rate mean)) from below: the mean increases; between two nodes, log(phi r^e), with log r replaced by its tangent at
- * the left node where e > 0, is concave, so that its integral is at least that of the line between its ends, and this at least the geometric mean.
+ * int phi r^e (1 - e^(-rate mean)) from below: the mean increases; between two nodes, log(phi r^e), with log r replaced
+ * by its tangent at the left node where e > 0, is concave, so that its integral is at least that of the line between its
+ * ends, and this at least the geometric mean.
  */
 static double missing_mass(const tacit_moment_work_t *w, double step, size_t n, double rate) {
   double sum = 0, e = w->exponent, sign = w->is_add ? -1 : 1;

@@ -12,6 +12,7 @@ typedef struct tacit_factor {
   double rate;  /* of sampling */
   double count; /* of releases */
   size_t top;   /* 1: w = (1 - rate, rate); from 2: w_k = e^-rate rate^k / k!, k = 0..top, the rest left out */
+  double left_out; /* bound of the sum of the w_k left out */
 } tacit_factor_t;
 
 /* The points c + i j step, j = 0..n-1. Both c and step have at most 24 significant bits. */
