@@ -280,7 +280,8 @@ static void test_single_releases(void **state) {
   (void)state;
   uint64_t seed = 5;
   size_t covered = 0;
-  for (int i = 0; i < (int)(300 * testing_multiplier()); i++) {
+  int n_cases = (int)(300 * testing_multiplier());
+  for (int i = 0; i < n_cases; i++) {
     tacit_event_t event = i % 2 ? poisson(log_uniform(&seed, -2, -0.001), log_uniform(&seed, -0.3, 1), 1)
                                 : multiplicity(log_uniform(&seed, -2, 0), log_uniform(&seed, 0, 1.3), 1);
     double epsilon = log_uniform(&seed, -2, 0.6), error;
@@ -296,7 +297,7 @@ static void test_single_releases(void **state) {
     covered += isfinite(b.lower) ? 1 : 0;
   }
   print_message("single releases: %zu not trivial\n", covered);
-  assert_true(covered >= 30);
+  assert_true((double)covered >= 0.1 * n_cases);
 }
 
 /* ---- an independent method ---- */
@@ -382,7 +383,8 @@ static void test_coarse_plans(void **state) {
   uint64_t seed = 37;
   double widest = 0;
   size_t covered = 0;
-  for (int i = 0; i < (int)(1000 * testing_multiplier()); i++) {
+  int n_cases = (int)(1000 * testing_multiplier());
+  for (int i = 0; i < n_cases; i++) {
     tacit_event_t events[2] = {random_event(&seed), random_event(&seed)};
     tacit_direction_t direction = directions[i % 2];
     size_t n = 1 + (size_t)(i / 2 % 2);
@@ -398,7 +400,7 @@ static void test_coarse_plans(void **state) {
     }
   }
   print_message("coarse plans: %zu not trivial, widest %.2g\n", covered, widest);
-  assert_true(covered >= 400 && widest > 0.01);
+  assert_true((double)covered >= 0.3 * n_cases && widest > 0.01);
 }
 
 /* The same releases, listed in another order and split. */
