@@ -56,6 +56,7 @@ typedef struct tacit_event {
   double sensitivity;         /**< bits: how far a record can move the log acceptance ratio */
   double sigma;               /**< penalty bit: noise sd, in units of the log ratio */
   double rho;                 /**< bits: of the Gaussian releases made with each bit; may be 0 */
+  uint64_t together;          /**< bits: made in groups of this many, after the Gaussian releases of all; 0: 1 */
   double kappa, cap;          /**< arcsine bit: square root of the information, largest acceptance */
   uint64_t buckets;           /**< number of answers, from 2 */
   const tacit_curve_t *curve; /**< borrowed */
@@ -121,6 +122,7 @@ typedef struct tacit_guarantee {
 typedef struct tacit_account_options {
   tacit_relation_t relation; /**< which pairs the events stand for */
   double relative_width;     /**< of the bracket of epsilon that "pld" must reach, in [1e-6, 0.1]; 0: 1e-3 */
+  bool is_in_order;          /**< the events are made in the order listed, each as often as it counts before the next */
 } tacit_account_options_t;
 
 struct tacit_account_question;
@@ -156,7 +158,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_delta(const tacit_accounta
 
 /**
  * Largest number of repetitions k such that `fixed` (shape n_fixed, may be 0) followed by k times
- * all of `repeated` satisfies (epsilon, delta) by the accountant "auto". UINT64_MAX if repetitions cost nothing.
+ * all of `repeated` satisfies (epsilon, delta) by the accountant "auto". UINT64_MAX if repetitions cost nothing. Of bits,
+ * 0.2 % fewer may be returned.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_max_repetitions(
     const tacit_event_t *fixed, size_t n_fixed, const tacit_event_t *repeated, size_t n_repeated,
@@ -190,6 +193,18 @@ typedef struct tacit_budget tacit_budget_t;
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_new(tacit_budget_t **budget, double epsilon,
                                                          double delta, tacit_relation_t relation,
                                                          tacit_error_t *err);
+/**
+ * A budget for a schedule fixed in advance, which may hold events of any kind: refused here if all of it together exceeds
+ * (epsilon, delta). Charges must follow the list: each is part of the event at hand or of a later one, and what was passed
+ * over is forfeited; a Gaussian charge may be part of the rho of a bit, before the bits of its group. Stopping early and the
+ * choice of when to make which charge may depend on earlier releases (docs/theory.md, section 9.9).
+ *
+ * @param events shape (n_events), copied; none with a curve.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_new_scheduled(tacit_budget_t **budget, double epsilon,
+                                                                   double delta, tacit_relation_t relation,
+                                                                   const tacit_event_t *events, size_t n_events,
+                                                                   tacit_error_t *err);
 TACIT_API void tacit_budget_free(tacit_budget_t *budget);
 /**
  * Charge an event, before it is computed. Charges are never refunded.
@@ -200,10 +215,15 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_charge(tacit_budget_t *budg
 TACIT_API double tacit_budget_epsilon(const tacit_budget_t *budget);
 TACIT_API double tacit_budget_delta(const tacit_budget_t *budget);
 TACIT_API tacit_relation_t tacit_budget_relation(const tacit_budget_t *budget);
-/** Total rho that the budget allows and what has been charged. */
+/** Was it made for a schedule? */
+TACIT_API bool tacit_budget_is_scheduled(const tacit_budget_t *budget);
+/** Total rho that the budget allows and what has been charged; NaN for a schedule. */
 TACIT_API double tacit_budget_rho(const tacit_budget_t *budget);
 TACIT_API double tacit_budget_rho_spent(const tacit_budget_t *budget);
-/** Guarantee of what has been charged so far, at the budget's delta; epsilon 0 if nothing was. */
+/**
+ * Guarantee of what has been charged so far, at the budget's delta; epsilon 0 if nothing was. Of a schedule, all of which
+ * counts from the first charge on.
+ */
 TACIT_API tacit_guarantee_t tacit_budget_spent(const tacit_budget_t *budget);
 /** Charged events, equal ones merged; shape (*n). Borrowed until the next charge. */
 TACIT_API const tacit_event_t *tacit_budget_events(const tacit_budget_t *budget, size_t *n);

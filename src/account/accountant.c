@@ -247,16 +247,18 @@ static bool gaussian_of_bits(const question_t *question, tacit_guarantee_t *guar
   return true;
 }
 
-/* Bits of one kind alone; blocks of several kinds would say nothing of a choice that goes back and forth between them. */
+/* Bits of one kind, or one kind after another: blocks say nothing of a choice that goes back and forth between kinds. */
 static tacit_status_t bellman_of_bits(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
   double answer;
   tacit_status_t status =
       question->is_epsilon_given
-          ? tacit_bellman_log_delta(question->events, question->epsilon, &answer, err)
-          : tacit_bellman_epsilon(question->events, tacit_log_below(question->delta), &answer, err);
+          ? tacit_bellman_log_delta(question->events, question->n_events, question->epsilon, &answer, err)
+          : tacit_bellman_epsilon(question->events, question->n_events, tacit_log_below(question->delta), &answer, err);
   guarantee->method = "bits";
   if (status == TACIT_OK) {
     set_answer(question, answer, guarantee);
+  } else if (status == TACIT_ERR_ARGUMENT) {
+    set_answer(question, question->is_epsilon_given ? 0 : INFINITY, guarantee);
   }
   return status == TACIT_ERR_ARGUMENT ? TACIT_OK : status; /* too fine or too coarse to be followed: the others stand */
 }
@@ -270,7 +272,7 @@ static tacit_status_t bits_answer(const question_t *question, tacit_guarantee_t 
     *guarantee = other;
   }
   other = blank;
-  if (status == TACIT_OK && question->n_events == 1) {
+  if (status == TACIT_OK && (question->n_events == 1 || question->options.is_in_order)) {
     status = bellman_of_bits(question, &other, err);
     *guarantee = status == TACIT_OK && is_better(&other, guarantee) ? other : *guarantee;
   }
@@ -319,7 +321,7 @@ static tacit_status_t ask(const tacit_accountant_t *accountant, question_t *ques
   *guarantee = (tacit_guarantee_t){.epsilon = question->is_epsilon_given ? question->epsilon : INFINITY,
                                    .delta = question->is_epsilon_given ? 1 : question->delta,
                                    .method = chosen->name};
-  question->options = options != NULL ? *options : (tacit_account_options_t){TACIT_RELATION_SUBSTITUTE, 0};
+  question->options = options != NULL ? *options : (tacit_account_options_t){.relation = TACIT_RELATION_SUBSTITUTE};
   tacit_status_t status = check(question, err);
   return status == TACIT_OK ? chosen->answer(question, guarantee, err) : status;
 }

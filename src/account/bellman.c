@@ -83,12 +83,18 @@ static void measure(const tacit_bit_class_t *class, double *variance, double *sh
   }
 }
 
+/* Bits that follow the Gaussian releases of all of them. */
+static uint64_t group_of(const tacit_event_t *event) {
+  return event->rho > 0 && event->together > 1 ? event->together : 1;
+}
+
 static tacit_status_t table_init(table_t *table, const tacit_event_t *event, const tacit_bit_class_t *class,
                                  uint64_t n_steps, double variance, double shift, tacit_error_t *err) {
-  double steps = (double)n_steps, all = variance + 2 * event->rho, gaussian = sqrt(2 * event->rho);
+  double steps = (double)n_steps, all = variance + 2 * event->rho, rho = event->rho * (double)group_of(event);
+  double gaussian = sqrt(2 * rho) + rho;
   double reach = fmin(steps * (shift + 12 * gaussian), 11 * sqrt(steps * all) + 4 * shift) + 0.5 * steps * all;
   table->step = sqrt(all) / 7;
-  double nodes = ceil(reach / table->step) + 1, pad = ceil((shift + 12 * gaussian + all) / table->step) + 2;
+  double nodes = ceil(reach / table->step) + 1, pad = ceil((shift + 12 * gaussian) / table->step) + 2;
   if (nodes > max_nodes || pad > max_nodes) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "the bit's sensitivity is too small or too large to be followed");
   }
@@ -105,8 +111,8 @@ static tacit_status_t table_init(table_t *table, const tacit_event_t *event, con
   set_stencils(table, class);
   if (event->rho > 0) {
     tacit_pair_t pair;
-    tacit_pair_init_gaussian(&pair, event->rho);
-    return tacit_grid_init(&table->gaussian, &pair, table->step, -11 * gaussian - all, 11 * gaussian + all, 0, err);
+    tacit_pair_init_gaussian(&pair, rho * (1 + 4 * DBL_EPSILON));
+    return tacit_grid_init(&table->gaussian, &pair, table->step, -11 * gaussian, 11 * gaussian, 0, err);
   }
   return TACIT_OK;
 }
@@ -210,7 +216,7 @@ static tacit_status_t to_pair(const table_t *table, tacit_pair_t *pair, uint64_t
 /* ---- blocks ---- */
 
 typedef struct blocks {
-  tacit_pair_t pairs[2]; /* whole blocks, and the rest */
+  tacit_pair_t *pairs; /* shape (n): of each event, whole blocks and the rest */
   size_t n;
 } blocks_t;
 
@@ -218,23 +224,29 @@ static void blocks_clear(blocks_t *blocks) {
   for (size_t i = 0; i < blocks->n; i++) {
     tacit_pair_clear(&blocks->pairs[i]);
   }
+  tacit_free(blocks->pairs);
 }
 
 /* Steps in a block: enough for what a heavy tail loses at the seams not to matter, few enough to be followed quickly. */
 static uint64_t block_length(const tacit_event_t *event, double variance) {
   double length = fmin(fmax(ceil(0.25 / (variance + 2 * event->rho)), 16), 400);
-  return length < (double)event->count ? (uint64_t)length : event->count;
+  uint64_t group = group_of(event), groups = (uint64_t)ceil(length / (double)group);
+  return groups * group < event->count ? groups * group : (event->count - 1) / group * group + group;
 }
 
-static tacit_status_t run_blocks(table_t *table, blocks_t *blocks, uint64_t length, uint64_t count, tacit_error_t *err) {
-  uint64_t rest = count % length;
+/* An unfinished group counts as a whole one. */
+static tacit_status_t run_blocks(table_t *table, blocks_t *blocks, const tacit_event_t *event, uint64_t length,
+                                 tacit_error_t *err) {
+  uint64_t group = group_of(event), count = (event->count - 1) / group * group + group, rest = count % length;
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < table->n; i++) {
     table->value[table->pad + i] = fmax(expm1((double)((ptrdiff_t)i - (ptrdiff_t)table->center) * table->step), 0);
   }
   for (uint64_t t = 1; status == TACIT_OK && t <= length; t++) {
     step_bits(table);
-    step_gaussian(table);
+    if (t % group == 0) {
+      step_gaussian(table);
+    }
     if (t == rest || t == length) {
       status = to_pair(table, &blocks->pairs[blocks->n], t, t == rest ? 1 : count / length, err);
       blocks->n += status == TACIT_OK;
@@ -243,11 +255,10 @@ static tacit_status_t run_blocks(table_t *table, blocks_t *blocks, uint64_t leng
   return status;
 }
 
-static tacit_status_t blocks_init(blocks_t *blocks, const tacit_event_t *event, tacit_error_t *err) {
+static tacit_status_t add_bits(blocks_t *blocks, const tacit_event_t *event, tacit_error_t *err) {
   tacit_bit_class_t class;
   table_t table = {0};
   double variance, shift;
-  *blocks = (blocks_t){.n = 0};
   tacit_status_t status = tacit_bit_class_init(&class, event, 0.004, err);
   if (status != TACIT_OK) {
     return status;
@@ -256,20 +267,36 @@ static tacit_status_t blocks_init(blocks_t *blocks, const tacit_event_t *event, 
   uint64_t length = block_length(event, variance);
   status = table_init(&table, event, &class, length, variance, shift, err);
   if (status == TACIT_OK) {
-    status = run_blocks(&table, blocks, length, event->count, err);
+    status = run_blocks(&table, blocks, event, length, err);
   }
   table_clear(&table);
   tacit_bit_class_clear(&class);
+  return status;
+}
+
+static tacit_status_t blocks_init(blocks_t *blocks, const tacit_event_t *events, size_t n, tacit_error_t *err) {
+  *blocks = (blocks_t){.pairs = tacit_alloc(2 * n + 1, sizeof *blocks->pairs)};
+  tacit_status_t status = blocks->pairs != NULL ? TACIT_OK : tacit_error_memory(err);
+  for (size_t i = 0; status == TACIT_OK && i < n; i++) {
+    if (tacit_event_is_bit(&events[i])) {
+      status = add_bits(blocks, &events[i], err);
+    } else if (tacit_event_is_gaussian(&events[i])) {
+      tacit_pair_init_gaussian(&blocks->pairs[blocks->n++], tacit_event_rho(&events[i]) * (1 + 4 * DBL_EPSILON));
+    } else {
+      status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "not a bit or a Gaussian release of all records");
+    }
+  }
   if (status != TACIT_OK) {
     blocks_clear(blocks);
   }
   return status;
 }
 
-tacit_status_t tacit_bellman_epsilon(const tacit_event_t *event, double log_delta, double *epsilon, tacit_error_t *err) {
+tacit_status_t tacit_bellman_epsilon(const tacit_event_t *events, size_t n, double log_delta, double *epsilon,
+                                     tacit_error_t *err) {
   blocks_t blocks;
   tacit_bracket_t bracket = {0, INFINITY};
-  tacit_status_t status = blocks_init(&blocks, event, err);
+  tacit_status_t status = blocks_init(&blocks, events, n, err);
   if (status == TACIT_OK) {
     const tacit_composition_t composition = {blocks.pairs, blocks.n};
     status = tacit_pld_epsilon(&composition, log_delta, 2e-3, &bracket, err);
@@ -279,10 +306,11 @@ tacit_status_t tacit_bellman_epsilon(const tacit_event_t *event, double log_delt
   return status;
 }
 
-tacit_status_t tacit_bellman_log_delta(const tacit_event_t *event, double epsilon, double *log_delta, tacit_error_t *err) {
+tacit_status_t tacit_bellman_log_delta(const tacit_event_t *events, size_t n, double epsilon, double *log_delta,
+                                       tacit_error_t *err) {
   blocks_t blocks;
   tacit_bracket_t bracket = {-INFINITY, 0};
-  tacit_status_t status = blocks_init(&blocks, event, err);
+  tacit_status_t status = blocks_init(&blocks, events, n, err);
   if (status == TACIT_OK) {
     const tacit_composition_t composition = {blocks.pairs, blocks.n};
     status = tacit_pld_log_delta(&composition, epsilon, 2e-3, &bracket, err);

@@ -6,23 +6,38 @@
 
 #include "account/account_internal.h"
 
+/* Where charges stand in a schedule. */
+typedef struct schedule {
+  tacit_event_t *events; /* shape (n); counts: what is left */
+  size_t n, at;
+  tacit_guarantee_t guarantee; /* of all */
+  /* within the group of bits at hand */
+  uint64_t n_bits;
+  tacit_exact_sum_t rho;
+} schedule_t;
+
 struct tacit_budget {
   double epsilon, delta, rho;
   tacit_relation_t relation;
+  schedule_t schedule; /* n == 0: none */
   tacit_exact_sum_t spent;
   tacit_event_t *events;
   size_t n_events, capacity;
 };
 
-tacit_status_t tacit_budget_new(tacit_budget_t **out, double epsilon, double delta, tacit_relation_t relation,
-                                tacit_error_t *err) {
-  *out = NULL;
+static tacit_status_t check_totals(double epsilon, double delta, tacit_error_t *err) {
   if (!(epsilon > 0) || isinf(epsilon)) {
     char number[TACIT_NUMBER_SIZE];
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon", "epsilon must be a finite number above 0, not %s",
                            tacit_number_format(epsilon, number));
   }
-  tacit_status_t status = tacit_delta_check(delta, err);
+  return tacit_delta_check(delta, err);
+}
+
+tacit_status_t tacit_budget_new(tacit_budget_t **out, double epsilon, double delta, tacit_relation_t relation,
+                                tacit_error_t *err) {
+  *out = NULL;
+  tacit_status_t status = check_totals(epsilon, delta, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -38,8 +53,57 @@ tacit_status_t tacit_budget_new(tacit_budget_t **out, double epsilon, double del
   return TACIT_OK;
 }
 
+static tacit_status_t check_schedule(tacit_budget_t *budget, tacit_error_t *err) {
+  schedule_t *schedule = &budget->schedule;
+  const tacit_account_options_t options = {.relation = budget->relation, .is_in_order = true};
+  char numbers[4][TACIT_NUMBER_SIZE];
+  for (size_t i = 0; i < schedule->n; i++) {
+    if (schedule->events[i].curve != NULL) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "a schedule holds no pairs or profiles from files");
+    }
+  }
+  tacit_status_t status =
+      tacit_account_epsilon(NULL, schedule->events, schedule->n, &options, budget->delta, &schedule->guarantee, err);
+  if (status == TACIT_OK && !(schedule->guarantee.epsilon <= budget->epsilon)) {
+    return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
+                           "the schedule costs epsilon %s at delta %s, above the budget's %s: fewer iterations, more noise or "
+                           "a larger epsilon",
+                           tacit_number_format(schedule->guarantee.epsilon, numbers[0]),
+                           tacit_number_format(budget->delta, numbers[1]),
+                           tacit_number_format(budget->epsilon, numbers[2]));
+  }
+  return status;
+}
+
+tacit_status_t tacit_budget_new_scheduled(tacit_budget_t **out, double epsilon, double delta,
+                                          tacit_relation_t relation, const tacit_event_t *events, size_t n_events,
+                                          tacit_error_t *err) {
+  tacit_status_t status = tacit_budget_new(out, epsilon, delta, relation, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  schedule_t *schedule = &(*out)->schedule;
+  schedule->events = tacit_alloc(n_events, sizeof *events);
+  if (n_events == 0) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "events", "a schedule needs at least one event");
+  } else if (schedule->events == NULL) {
+    status = tacit_error_memory(err);
+  } else {
+    memcpy(schedule->events, events, n_events * sizeof *events);
+    schedule->n = n_events;
+    (*out)->rho = NAN;
+    status = check_schedule(*out, err);
+  }
+  if (status != TACIT_OK) {
+    tacit_budget_free(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
 void tacit_budget_free(tacit_budget_t *budget) {
   if (budget != NULL) {
+    tacit_free(budget->schedule.events);
     tacit_free(budget->events);
     tacit_free(budget);
   }
@@ -101,36 +165,145 @@ static tacit_status_t make_room(tacit_budget_t *budget, tacit_error_t *err) {
   return TACIT_OK;
 }
 
+/* ---- schedules ---- */
+
+static bool is_same_kind(const tacit_event_t *left, const tacit_event_t *right) {
+  tacit_event_t a = *left, b = *right;
+  a.rho = b.rho = 0;
+  a.together = b.together = 0;
+  return tacit_event_compare(&a, &b) == 0;
+}
+
+/* The next group of the bits at hand, if it was begun; what it had left is forfeited. */
+static void next_group(schedule_t *schedule) {
+  tacit_event_t *event = &schedule->events[schedule->at];
+  uint64_t group = event->together > 1 ? event->together : 1;
+  event->count -= group < event->count ? group : event->count;
+  schedule->n_bits = 0;
+  schedule->rho = (tacit_exact_sum_t){0, 0};
+}
+
+static void next_event(schedule_t *schedule) {
+  schedule->at++;
+  schedule->n_bits = 0;
+  schedule->rho = (tacit_exact_sum_t){0, 0};
+}
+
+/* A Gaussian charge comes before the bits of its group. */
+static bool take_rho(schedule_t *schedule, const tacit_event_t *charge) {
+  const tacit_event_t *event = &schedule->events[schedule->at];
+  if (!tacit_event_is_bit(event) || !tacit_event_is_gaussian(charge) || !(event->rho > 0)) {
+    return false;
+  }
+  if (schedule->n_bits > 0) {
+    next_group(schedule);
+  }
+  uint64_t group = event->together > 1 ? event->together : 1;
+  tacit_exact_sum_t after = schedule->rho;
+  tacit_exact_sum_add(&after, tacit_event_rho(charge));
+  if (event->count == 0 || !(tacit_rho_upper(&after) <= (double)group * event->rho * (1 + 64 * 0x1p-53))) {
+    return false;
+  }
+  schedule->rho = after;
+  return true;
+}
+
+static bool take_bits(schedule_t *schedule, const tacit_event_t *charge) {
+  tacit_event_t *event = &schedule->events[schedule->at];
+  uint64_t group = event->together > 1 ? event->together : 1;
+  if (!tacit_event_is_bit(charge) || !is_same_kind(event, charge) || charge->rho > 0) {
+    return false;
+  }
+  if (!(event->rho > 0)) { /* nothing but bits: groups do not matter */
+    bool fits = charge->count <= event->count;
+    event->count -= fits ? charge->count : 0;
+    return fits;
+  }
+  if (schedule->n_bits + charge->count > group) {
+    next_group(schedule);
+  }
+  if (charge->count > group || charge->count > event->count) {
+    return false;
+  }
+  schedule->n_bits += charge->count;
+  return true;
+}
+
+static bool take(schedule_t *schedule, const tacit_event_t *charge) {
+  tacit_event_t *event = &schedule->events[schedule->at];
+  if (tacit_event_is_bit(event)) {
+    return take_rho(schedule, charge) || take_bits(schedule, charge);
+  }
+  bool fits = !tacit_event_is_bit(charge) && tacit_event_compare(event, charge) == 0 && charge->count <= event->count;
+  event->count -= fits ? charge->count : 0;
+  return fits;
+}
+
+/* A refused charge passes nothing over. */
+static tacit_status_t follow_schedule(tacit_budget_t *budget, const tacit_event_t *charge, tacit_error_t *err) {
+  schedule_t *schedule = &budget->schedule;
+  const schedule_t before = *schedule;
+  while (schedule->at < schedule->n) {
+    tacit_event_t event = schedule->events[schedule->at];
+    if (take(schedule, charge)) {
+      return TACIT_OK;
+    }
+    schedule->events[schedule->at] = event;
+    next_event(schedule);
+  }
+  *schedule = before;
+  char text[TACIT_EVENT_TEXT_SIZE];
+  return tacit_error_set(err, TACIT_ERR_BUDGET, "event", "the schedule has no room for %llu more of %s",
+                         (unsigned long long)charge->count, tacit_event_format(charge, text));
+}
+
+/* ---- charges ---- */
+
+static tacit_status_t refuse_kind(const tacit_event_t *event, tacit_error_t *err) {
+  char text[TACIT_EVENT_TEXT_SIZE];
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event",
+                         "a budget without a schedule takes Gaussian releases of all records, for which adaptive choice is "
+                         "proven, not %s",
+                         tacit_event_format(event, text));
+}
+
+static tacit_status_t note_event(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
+  tacit_event_t *known = find_equal(budget, event);
+  if (known != NULL) {
+    known->count += event->count;
+    return TACIT_OK;
+  }
+  tacit_status_t status = make_room(budget, err);
+  if (status == TACIT_OK) {
+    budget->events[budget->n_events++] = *event;
+  }
+  return status;
+}
+
 tacit_status_t tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
+  bool is_scheduled = tacit_budget_is_scheduled(budget);
   tacit_status_t status = tacit_event_check(event, err);
-  if (status == TACIT_OK && !tacit_event_is_gaussian(event)) {
-    char text[TACIT_EVENT_TEXT_SIZE];
-    tacit_event_format(event, text);
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "event",
-                             "a budget takes Gaussian releases of all records, for which adaptive choice is proven, not %s",
-                             text);
+  if (status == TACIT_OK && !is_scheduled && !tacit_event_is_gaussian(event)) {
+    status = refuse_kind(event, err);
   }
   if (status != TACIT_OK) {
     return status;
+  }
+  if (is_scheduled) {
+    status = follow_schedule(budget, event, err);
+    return status == TACIT_OK ? note_event(budget, event, err) : status;
   }
   tacit_exact_sum_t after = spent_after(budget, event, event->count);
   if (!fits(budget, &after)) {
     return refuse(budget, event, err);
   }
-  tacit_event_t *known = find_equal(budget, event);
-  if (known == NULL) {
-    status = make_room(budget, err);
-    if (status != TACIT_OK) {
-      return status;
-    }
-  }
-  budget->spent = after;
-  if (known != NULL) {
-    known->count += event->count;
-  } else {
-    budget->events[budget->n_events++] = *event;
-  }
-  return TACIT_OK;
+  status = note_event(budget, event, err);
+  budget->spent = status == TACIT_OK ? after : budget->spent;
+  return status;
+}
+
+bool tacit_budget_is_scheduled(const tacit_budget_t *budget) {
+  return budget->schedule.n > 0;
 }
 
 double tacit_budget_epsilon(const tacit_budget_t *budget) {
@@ -150,11 +323,14 @@ double tacit_budget_rho(const tacit_budget_t *budget) {
 }
 
 double tacit_budget_rho_spent(const tacit_budget_t *budget) {
-  return tacit_rho_upper(&budget->spent);
+  return tacit_budget_is_scheduled(budget) ? NAN : tacit_rho_upper(&budget->spent);
 }
 
 tacit_guarantee_t tacit_budget_spent(const tacit_budget_t *budget) {
   tacit_guarantee_t guarantee;
+  if (tacit_budget_is_scheduled(budget) && budget->n_events > 0) {
+    return budget->schedule.guarantee;
+  }
   /* cannot fail: the budget's delta and every charged event were checked */
   tacit_status_t status =
       tacit_account_epsilon(NULL, budget->events, budget->n_events, NULL, budget->delta, &guarantee, NULL);

@@ -27,10 +27,12 @@ static const key_t delta_key = {"sensitivity", FIELD(sensitivity), 0, INFINITY,
                                 "how far a record moves the log ratio, above 0"};
 static const key_t noise_key = {"sigma", FIELD(sigma), 0, INFINITY, "the noise sd of the log ratio, above 0"};
 static const key_t rho_key = {"rho", FIELD(rho), 0, INFINITY, "rho of the Gaussian releases made with each bit, above 0"};
+static const key_t together_key = {"together", FIELD(together), 1, 1e15,
+                                   "the number of bits made after the Gaussian releases of all, from 2"};
 static const key_t kappa_key = {"kappa", FIELD(kappa), 0, 2, "the root of the information, above 0 and at most 2"};
 static const key_t cap_key = {"cap", FIELD(cap), 0, 0.999, "the largest acceptance, above 0 and at most 0.999"};
 
-enum { max_keys = 4 };
+enum { max_keys = 5 };
 
 typedef struct form {
   const char *name;
@@ -59,14 +61,14 @@ static const form_t forms[] = {
      "randomized-response:p=P,buckets=N"},
     {"pair", TACIT_EVENT_PAIR, TACIT_SAMPLING_NONE, {NULL}, "pair:FILE.csv"},
     {"profile", TACIT_EVENT_PROFILE, TACIT_SAMPLING_NONE, {NULL}, "profile:FILE.csv"},
-    {"penalty-bit", TACIT_EVENT_PENALTY_BIT, TACIT_SAMPLING_NONE, {&delta_key, &noise_key, &rho_key},
-     "penalty-bit:sensitivity=D,sigma=S[,rho=R]"},
-    {"probit-bit", TACIT_EVENT_PROBIT_BIT, TACIT_SAMPLING_NONE, {&delta_key, &noise_key, &rho_key},
-     "probit-bit:sensitivity=D,sigma=S[,rho=R]"},
-    {"barker-bit", TACIT_EVENT_BARKER_BIT, TACIT_SAMPLING_NONE, {&delta_key, &rho_key},
-     "barker-bit:sensitivity=D[,rho=R]"},
-    {"arcsine-bit", TACIT_EVENT_ARCSINE_BIT, TACIT_SAMPLING_NONE, {&delta_key, &kappa_key, &cap_key, &rho_key},
-     "arcsine-bit:sensitivity=D,kappa=K,cap=A[,rho=R]"},
+    {"penalty-bit", TACIT_EVENT_PENALTY_BIT, TACIT_SAMPLING_NONE, {&delta_key, &noise_key, &rho_key, &together_key},
+     "penalty-bit:sensitivity=D,sigma=S[,rho=R[,together=N]]"},
+    {"probit-bit", TACIT_EVENT_PROBIT_BIT, TACIT_SAMPLING_NONE, {&delta_key, &noise_key, &rho_key, &together_key},
+     "probit-bit:sensitivity=D,sigma=S[,rho=R[,together=N]]"},
+    {"barker-bit", TACIT_EVENT_BARKER_BIT, TACIT_SAMPLING_NONE, {&delta_key, &rho_key, &together_key},
+     "barker-bit:sensitivity=D[,rho=R[,together=N]]"},
+    {"arcsine-bit", TACIT_EVENT_ARCSINE_BIT, TACIT_SAMPLING_NONE, {&delta_key, &kappa_key, &cap_key, &rho_key, &together_key},
+     "arcsine-bit:sensitivity=D,kappa=K,cap=A[,rho=R[,together=N]]"},
 };
 
 enum { n_forms = sizeof forms / sizeof forms[0] };
@@ -84,10 +86,20 @@ static const form_t *form_of(const tacit_event_t *event) {
   return NULL;
 }
 
-/* Numbers are doubles at the key's offset, but for `buckets`. */
+static bool is_whole(const key_t *key) {
+  return key == &buckets_key || key == &together_key;
+}
+
+static bool is_optional(const key_t *key) {
+  return key == &rho_key || key == &together_key;
+}
+
+/* Numbers are doubles at the key's offset, but for whole ones. */
 static double get(const tacit_event_t *event, const key_t *key) {
-  if (key == &buckets_key) {
-    return (double)event->buckets;
+  if (is_whole(key)) {
+    uint64_t number;
+    memcpy(&number, (const char *)event + key->offset, sizeof number);
+    return (double)number;
   }
   double value;
   memcpy(&value, (const char *)event + key->offset, sizeof value);
@@ -95,15 +107,16 @@ static double get(const tacit_event_t *event, const key_t *key) {
 }
 
 static void set(tacit_event_t *event, const key_t *key, double value) {
-  if (key == &buckets_key) {
-    event->buckets = (uint64_t)value;
+  if (is_whole(key)) {
+    uint64_t number = (uint64_t)value;
+    memcpy((char *)event + key->offset, &number, sizeof number);
   } else {
     memcpy((char *)event + key->offset, &value, sizeof value);
   }
 }
 
 static bool is_valid(const key_t *key, double value) {
-  return value > key->low && value <= key->high && (key != &buckets_key || value == floor(value));
+  return value > key->low && value <= key->high && (!is_whole(key) || value == floor(value));
 }
 
 tacit_status_t tacit_event_check(const tacit_event_t *event, tacit_error_t *err) {
@@ -115,7 +128,7 @@ tacit_status_t tacit_event_check(const tacit_event_t *event, tacit_error_t *err)
   }
   for (size_t i = 0; i < max_keys && form->keys[i] != NULL; i++) {
     double value = get(event, form->keys[i]);
-    bool is_absent = form->keys[i] == &rho_key && value <= 0 && value >= 0;
+    bool is_absent = is_optional(form->keys[i]) && value <= 0 && value >= 0;
     if (!is_absent && !is_valid(form->keys[i], value)) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, form->keys[i]->name, "%s of a %s event must be %s, not %s",
                              form->keys[i]->name, form->name, form->keys[i]->meaning,
@@ -212,7 +225,7 @@ static tacit_status_t parse_keys(tacit_event_t *event, const form_t *form, const
     at += n;
   }
   for (size_t i = 0; i < max_keys && form->keys[i] != NULL; i++) {
-    if (!(given & 1u << i) && form->keys[i] != &rho_key) {
+    if (!(given & 1u << i) && !is_optional(form->keys[i])) {
       return tacit_error_set(err, TACIT_ERR_SYNTAX, "event", SHOWN ": %s is missing; expected %s", text,
                              form->keys[i]->name, form->help);
     }
@@ -261,8 +274,8 @@ const char *tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT
   const form_t *form = form_of(event);
   size_t n = (size_t)snprintf(text, TACIT_EVENT_TEXT_SIZE, "%s", form != NULL ? form->name : "unknown");
   for (size_t i = 0; form != NULL && i < max_keys && form->keys[i] != NULL; i++) {
-    if (form->keys[i] == &rho_key && !(event->rho > 0)) {
-      break;
+    if (is_optional(form->keys[i]) && !(get(event, form->keys[i]) > 0)) {
+      continue;
     }
     char number[TACIT_NUMBER_SIZE];
     n += (size_t)snprintf(text + n, TACIT_EVENT_TEXT_SIZE - n, "%c%s=%s", i == 0 ? ':' : ',', form->keys[i]->name,

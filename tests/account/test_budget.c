@@ -371,8 +371,101 @@ static void test_max_repetitions_is_the_largest(void **state) {
   }
 }
 
+/* ---- schedules ---- */
+
+static tacit_event_t parse(const char *text, uint64_t count) {
+  tacit_event_t event;
+  tacit_error_t err;
+  assert_ok(tacit_event_parse(&event, text, &err), err);
+  event.count = count;
+  return event;
+}
+
+static bool charges(tacit_budget_t *budget, const char *text, uint64_t count) {
+  tacit_event_t event = parse(text, count);
+  tacit_error_t err;
+  tacit_status_t status = tacit_budget_charge(budget, &event, &err);
+  assert_true(status == TACIT_OK || status == TACIT_ERR_BUDGET);
+  return status == TACIT_OK;
+}
+
+static void test_schedules_follow_their_list(void **state) {
+  (void)state;
+  const tacit_event_t events[] = {parse("poisson-gaussian:q=0.1,sigma=4", 5), parse("poisson-gaussian:q=0.1,sigma=5", 3),
+                                  parse("laplace:scale=50", 2)};
+  const tacit_account_options_t options = {.relation = TACIT_RELATION_ADD_REMOVE};
+  tacit_guarantee_t all;
+  tacit_budget_t *budget;
+  tacit_error_t err;
+  assert_ok(tacit_account_epsilon(NULL, events, 3, &options, 1e-6, &all, &err), err);
+  assert_int_equal(tacit_budget_new_scheduled(&budget, all.epsilon * 0.999, 1e-6, TACIT_RELATION_ADD_REMOVE, events, 3, &err),
+                   TACIT_ERR_BUDGET);
+  assert_null(budget);
+  assert_ok(tacit_budget_new_scheduled(&budget, all.epsilon, 1e-6, TACIT_RELATION_ADD_REMOVE, events, 3, &err), err);
+  assert_close(tacit_budget_spent(budget).epsilon, 0, 0);
+  assert_false(charges(budget, "poisson-gaussian:q=0.1,sigma=4", 6));
+  assert_false(charges(budget, "gaussian:sigma=1000", 1));
+  assert_true(charges(budget, "poisson-gaussian:q=0.1,sigma=4", 4));
+  assert_false(charges(budget, "poisson-gaussian:q=0.1,sigma=4", 2));
+  assert_true(charges(budget, "poisson-gaussian:q=0.1,sigma=5", 1)); /* forfeits the one left of the first */
+  assert_false(charges(budget, "poisson-gaussian:q=0.1,sigma=4", 1));
+  assert_true(charges(budget, "laplace:scale=50", 2));
+  assert_false(charges(budget, "poisson-gaussian:q=0.1,sigma=5", 1));
+  assert_false(charges(budget, "laplace:scale=50", 1));
+  assert_close(tacit_budget_spent(budget).epsilon, all.epsilon, 0);
+  size_t n;
+  tacit_budget_events(budget, &n);
+  assert_int_equal(n, 3);
+  tacit_budget_free(budget);
+}
+
+/* Two chains: of every iteration the Gaussian releases of both come before both bits. */
+static void test_schedules_of_bits(void **state) {
+  (void)state;
+  const tacit_event_t events[] = {parse("gaussian:sigma=20", 2),
+                                  parse("penalty-bit:sensitivity=0.1,sigma=1,rho=0.01,together=2", 6)};
+  tacit_budget_t *budget;
+  tacit_error_t err;
+  assert_ok(tacit_budget_new_scheduled(&budget, 4, 1e-6, TACIT_RELATION_SUBSTITUTE, events, 2, &err), err);
+  const char *const bit = "penalty-bit:sensitivity=0.1,sigma=1", *const gradient = "gaussian:sigma=10"; /* rho 0.005 */
+  assert_true(charges(budget, "gaussian:sigma=20", 2));
+  assert_false(charges(budget, bit, 3));
+  assert_true(charges(budget, gradient, 4)); /* the first group of three */
+  assert_false(charges(budget, gradient, 1));
+  assert_false(charges(budget, "penalty-bit:sensitivity=0.2,sigma=1", 1));
+  assert_true(charges(budget, bit, 1));
+  assert_true(charges(budget, gradient, 2)); /* the second: a bit is forfeited */
+  assert_true(charges(budget, gradient, 2));
+  assert_true(charges(budget, bit, 2));
+  assert_true(charges(budget, bit, 1)); /* the third: nothing Gaussian any more */
+  assert_true(charges(budget, bit, 1));
+  assert_false(charges(budget, bit, 1));
+  assert_false(charges(budget, gradient, 1));
+  tacit_budget_free(budget);
+}
+
+/* Order within a group costs something, order of the whole more, and RDP knows neither. */
+static void test_order_of_bits(void **state) {
+  (void)state;
+  tacit_event_t events[] = {parse("gaussian:sigma=20", 2), parse("barker-bit:sensitivity=0.1,rho=0.001", 60)};
+  tacit_account_options_t options = {.relation = TACIT_RELATION_SUBSTITUTE};
+  tacit_guarantee_t any, ordered, together;
+  tacit_error_t err;
+  assert_ok(tacit_account_epsilon(NULL, events, 2, &options, 1e-6, &any, &err), err);
+  options.is_in_order = true;
+  assert_ok(tacit_account_epsilon(NULL, events, 2, &options, 1e-6, &ordered, &err), err);
+  events[1].together = 4;
+  assert_ok(tacit_account_epsilon(NULL, events, 2, &options, 1e-6, &together, &err), err);
+  assert_string_equal(ordered.method, "bits");
+  assert_true(ordered.epsilon < 0.98 * any.epsilon);
+  assert_true(together.epsilon >= 0.999 * ordered.epsilon && together.epsilon < any.epsilon);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_schedules_follow_their_list),
+      cmocka_unit_test(test_schedules_of_bits),
+      cmocka_unit_test(test_order_of_bits),
       cmocka_unit_test(test_budget_rejects_bad_guarantees),
       cmocka_unit_test(test_bad_events_are_refused_and_not_charged),
       cmocka_unit_test(test_refusal_says_what_would_fit),

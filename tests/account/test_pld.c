@@ -133,7 +133,7 @@ static tacit_bracket_t epsilon_of(const tacit_event_t *events, size_t n, tacit_r
                                   double width) {
   tacit_bracket_t bracket;
   tacit_error_t err;
-  const tacit_account_options_t options = {relation, width};
+  const tacit_account_options_t options = {.relation = relation, .relative_width = width};
   assert_ok(tacit_composition_epsilon(events, n, &options, log(delta), &bracket, &err), err);
   assert_true(bracket.lower >= 0 && bracket.lower <= bracket.upper);
   return bracket;
@@ -142,7 +142,7 @@ static tacit_bracket_t epsilon_of(const tacit_event_t *events, size_t n, tacit_r
 static tacit_bracket_t log_delta_of(const tacit_event_t *events, size_t n, tacit_relation_t relation, double epsilon) {
   tacit_bracket_t bracket;
   tacit_error_t err;
-  const tacit_account_options_t options = {relation, 0};
+  const tacit_account_options_t options = {.relation = relation};
   assert_ok(tacit_composition_log_delta(events, n, &options, epsilon, &bracket, &err), err);
   assert_true(bracket.lower <= bracket.upper && bracket.upper <= 0);
   return bracket;
@@ -235,7 +235,7 @@ static void test_refusals(void **state) {
     tacit_event_t event = parse(bad[i].spec, 3);
     tacit_bracket_t bracket;
     tacit_error_t err;
-    const tacit_account_options_t options = {bad[i].relation, 0};
+    const tacit_account_options_t options = {.relation = bad[i].relation};
     assert_int_equal(tacit_composition_epsilon(&event, 1, &options, log(1e-6), &bracket, &err), TACIT_ERR_ARGUMENT);
     assert_non_null(strstr(err.message, bad[i].spec));
   }
@@ -348,7 +348,7 @@ static void check_inversion(const json_t *row, const tacit_event_t *events, size
   (void)events;
   (void)n;
   tacit_error_t err;
-  const tacit_account_options_t options = {TACIT_RELATION_ADD_REMOVE, 0};
+  const tacit_account_options_t options = {.relation = TACIT_RELATION_ADD_REMOVE};
   double epsilon = row_get(row, "epsilon", 0), delta = row_get(row, "delta", 0);
   double sigma = row_get(row, "sigma_over_sensitivity", 0);
   tacit_event_t event = {.sampling = TACIT_SAMPLING_POISSON, .noise_multiplier = sigma,

@@ -26,7 +26,7 @@ static double renyi_of(const tacit_event_t *event, tacit_relation_t relation, do
 static double bound(const tacit_event_t *events, size_t n, tacit_relation_t relation, double delta, const char *method) {
   tacit_guarantee_t guarantee;
   tacit_error_t err;
-  const tacit_account_options_t options = {relation, 0};
+  const tacit_account_options_t options = {.relation = relation};
   assert_ok(tacit_account_epsilon(tacit_accountant_find(method), events, n, &options, delta, &guarantee, &err), err);
   return guarantee.epsilon;
 }
