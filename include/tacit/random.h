@@ -62,6 +62,33 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_rounded_gaussian(tacit_noise
                                                                      size_t n, int64_t *out,
                                                                      tacit_error_t *err);
 
+/*
+ * Secret bits, counts and subsets with exact probabilities, by comparisons of whole numbers alone. Errors of all: as above.
+ */
+
+/** A bit that is true with probability numerator / denominator; denominator > 0, numerator <= denominator. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_ratio_bit(tacit_noise_t *noise, uint64_t numerator,
+                                                              uint64_t denominator, bool *bit, tacit_error_t *err);
+/** A bit that is true with probability exp(-exponent / 2^32) [Canonne2020a, Algorithm 1]. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_exp_bit(tacit_noise_t *noise, uint64_t exponent, bool *bit,
+                                                            tacit_error_t *err);
+/** A bit that is true with probability 1 / (1 + exp(-log_odds / 2^32)). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, bool *bit,
+                                                                 tacit_error_t *err);
+/** An integer uniform on 0 .. limit - 1; limit > 0. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, uint64_t *out,
+                                                          tacit_error_t *err);
+/**
+ * A subset of n elements, each in it independently with probability rate / 2^32.
+ * @param[in]  rate at most 2^32.
+ * @param[out] mask shape ((n + 63) / 64): bit i % 64 of word i / 64; bits past the last are 0.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_subset(tacit_noise_t *noise, uint64_t rate, size_t n,
+                                                           uint64_t *mask, tacit_error_t *err);
+/** A Poisson number with mean mean / 2^32, at most 2^24 [Duchon2016]; takes time proportional to the mean. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_poisson(tacit_noise_t *noise, uint64_t mean, uint64_t *out,
+                                                            tacit_error_t *err);
+
 /** Generator for the sampler's own moves. Opaque. */
 typedef struct tacit_rng tacit_rng_t;
 

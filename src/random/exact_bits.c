@@ -1,0 +1,183 @@
+/*
+ * Bits, counts and subsets whose probabilities are exact: everything is a comparison of whole numbers.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base_internal.h"
+#include "random/exact_normal.h"
+
+/* One in units of log odds, rates and means. */
+static const uint64_t one = (uint64_t)1 << 32;
+
+static tacit_status_t check(const tacit_noise_t *noise, tacit_error_t *err) {
+  if (noise->owner != getpid()) {
+    return tacit_error_set(err, TACIT_ERR_NOISE, NULL,
+                           "this noise source was opened before a fork, and would repeat the noise of the parent "
+                           "process: open a new source in the child");
+  }
+  return TACIT_OK;
+}
+
+static tacit_status_t finish(const tacit_noise_t *noise, tacit_error_t *err) {
+  return noise->has_failed ? tacit_error_set(err, TACIT_ERR_NOISE, NULL,
+                                             "the noise source failed and draws nothing more: open a new one")
+                           : TACIT_OK;
+}
+
+static bool ratio_bit(tacit_noise_t *noise, uint64_t numerator, uint64_t denominator) {
+  return exact_choice(noise, denominator) < numerator;
+}
+
+/* e^-(x / 2^32), x <= 2^32: the length of a run of Bernoulli(x / k), k = 1, 2, ..., is even [Canonne2020a, Algorithm 1]. */
+static bool short_exp_bit(tacit_noise_t *noise, uint64_t x) {
+  uint64_t k = 1;
+  while (ratio_bit(noise, x, one * k)) {
+    k++;
+  }
+  return k % 2 == 1;
+}
+
+static bool exp_bit(tacit_noise_t *noise, uint64_t x) {
+  for (; x > one; x -= one) {
+    if (!short_exp_bit(noise, one)) {
+      return false;
+    }
+  }
+  return short_exp_bit(noise, x);
+}
+
+/* 1 with weight 1/2, 0 with weight e^-x / 2. */
+static bool logistic_bit(tacit_noise_t *noise, uint64_t x) {
+  for (;;) {
+    if (tacit_noise_coin(noise)) {
+      return true;
+    }
+    if (exp_bit(noise, x)) {
+      return false;
+    }
+  }
+}
+
+tacit_status_t tacit_noise_ratio_bit(tacit_noise_t *noise, uint64_t numerator, uint64_t denominator, bool *bit,
+                                     tacit_error_t *err) {
+  *bit = false;
+  tacit_status_t status = check(noise, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  if (denominator == 0 || numerator > denominator) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "numerator", "a probability is a fraction from 0 to 1");
+  }
+  *bit = ratio_bit(noise, numerator, denominator);
+  return finish(noise, err);
+}
+
+tacit_status_t tacit_noise_exp_bit(tacit_noise_t *noise, uint64_t exponent, bool *bit, tacit_error_t *err) {
+  *bit = false;
+  tacit_status_t status = check(noise, err);
+  if (status == TACIT_OK) {
+    *bit = exp_bit(noise, exponent);
+    status = finish(noise, err);
+  }
+  return status;
+}
+
+tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, bool *bit, tacit_error_t *err) {
+  *bit = false;
+  tacit_status_t status = check(noise, err);
+  if (status == TACIT_OK) {
+    uint64_t size = log_odds < 0 ? -(uint64_t)log_odds : (uint64_t)log_odds;
+    *bit = logistic_bit(noise, size) == (log_odds >= 0);
+    status = finish(noise, err);
+  }
+  return status;
+}
+
+tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, uint64_t *out, tacit_error_t *err) {
+  *out = 0;
+  tacit_status_t status = check(noise, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  if (limit == 0) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "limit", "no number is below 0");
+  }
+  *out = exact_choice(noise, limit);
+  return finish(noise, err);
+}
+
+/*
+ * 64 Bernoulli(rate / 2^32) bits: the binary digits of 64 uniform numbers are compared with those of the rate, highest
+ * first, until all have differed.
+ */
+static uint64_t subset_word(tacit_noise_t *noise, uint32_t rate) {
+  uint64_t below = 0, tied = UINT64_MAX;
+  for (int i = 31; i >= 0 && tied != 0; i--) {
+    uint64_t digits = tacit_noise_word(noise);
+    if (rate >> i & 1) {
+      below |= tied & ~digits;
+      tied &= digits;
+    } else {
+      tied &= ~digits;
+    }
+  }
+  return below;
+}
+
+tacit_status_t tacit_noise_subset(tacit_noise_t *noise, uint64_t rate, size_t n, uint64_t *mask, tacit_error_t *err) {
+  size_t n_words = (n + 63) / 64;
+  memset(mask, 0, n_words * sizeof *mask);
+  tacit_status_t status = check(noise, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  if (rate > one) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "rate", "a sampling rate is at most 1");
+  }
+  for (size_t i = 0; i < n_words; i++) {
+    mask[i] = rate == one ? UINT64_MAX : subset_word(noise, (uint32_t)rate);
+  }
+  if (n % 64 != 0) {
+    mask[n_words - 1] &= ((uint64_t)1 << n % 64) - 1;
+  }
+  return finish(noise, err);
+}
+
+/*
+ * Poisson(1): the number of fixed points of a uniform permutation that grows without end
+ * [Duchon2016, "Preserving the number of cycles of length k in a growing uniform permutation"].
+ */
+static uint64_t poisson_one(tacit_noise_t *noise) {
+  uint64_t n = 1, guard = 0, k = 1;
+  for (;;) {
+    uint64_t i = exact_choice(noise, n + 1);
+    if (i == n) {
+      k++;
+    } else if (i >= guard) {
+      k--;
+      guard = n + 1;
+    } else {
+      return k;
+    }
+    n++;
+  }
+}
+
+tacit_status_t tacit_noise_poisson(tacit_noise_t *noise, uint64_t mean, uint64_t *out, tacit_error_t *err) {
+  *out = 0;
+  tacit_status_t status = check(noise, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  if (mean > one << 24) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "mean", "the mean of a Poisson number must be at most 2^24");
+  }
+  for (uint64_t i = 0; i < mean / one; i++) {
+    *out += poisson_one(noise);
+  }
+  for (uint64_t k = mean % one > 0 ? poisson_one(noise) : 0; k > 0; k--) { /* thinned */
+    *out += ratio_bit(noise, mean % one, one);
+  }
+  return finish(noise, err);
+}

@@ -1,0 +1,151 @@
+/*
+ * Bits, subsets and Poisson numbers: their laws on seeded draws. Errors planted to see that these tests catch them: the
+ * parity of a run turned around, the fraction of an exponent dropped, the digits of a rate read lowest first, a Poisson
+ * number without its thinned part.
+ */
+#include <string.h>
+
+#include "statistics.h"
+#include "tacit/random.h"
+#include "testing.h"
+
+static tacit_noise_t *noise;
+
+static int setup(void **state) {
+  (void)state;
+  tacit_error_t err;
+  return tacit_noise_new_seeded_not_private(&noise, 77, &err) == TACIT_OK ? 0 : 1;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  tacit_noise_free(noise);
+  return 0;
+}
+
+static void assert_share(double count, double n, double p) {
+  double sd = sqrt(n * p * (1 - p));
+  if (fabs(count - n * p) > 5.5 * sd + 1) {
+    fail_msg("%g of %g, expected a share of %g", count, n, p);
+  }
+}
+
+static void test_bits(void **state) {
+  (void)state;
+  static const double exponents[] = {0, 1e-3, 0.3, 1, 1.7, 4.25};
+  size_t n = (size_t)(3e5 * testing_multiplier());
+  tacit_error_t err;
+  for (size_t i = 0; i < 6; i++) {
+    uint64_t x = (uint64_t)(exponents[i] * 0x1p32);
+    double exps = 0, up = 0, down = 0, ratio = 0;
+    for (size_t j = 0; j < n; j++) {
+      bool bit;
+      assert_ok(tacit_noise_exp_bit(noise, x, &bit, &err), err);
+      exps += bit;
+      assert_ok(tacit_noise_logistic_bit(noise, (int64_t)x, &bit, &err), err);
+      up += bit;
+      assert_ok(tacit_noise_logistic_bit(noise, -(int64_t)x, &bit, &err), err);
+      down += bit;
+      assert_ok(tacit_noise_ratio_bit(noise, i, 7, &bit, &err), err);
+      ratio += bit;
+    }
+    double count = (double)n;
+    assert_share(exps, count, exp(-exponents[i]));
+    assert_share(up, count, 1 / (1 + exp(-exponents[i])));
+    assert_share(down, count, 1 / (1 + exp(exponents[i])));
+    assert_share(ratio, count, (double)i / 7);
+  }
+  bool bit;
+  assert_ok(tacit_noise_exp_bit(noise, UINT64_MAX, &bit, &err), err);
+  assert_false(bit);
+  assert_ok(tacit_noise_logistic_bit(noise, INT64_MIN, &bit, &err), err);
+  assert_false(bit);
+}
+
+static void test_subsets(void **state) {
+  (void)state;
+  static const uint64_t rates[] = {0, 1, 0x28f5c28, 0x80000000, 0xfffffff0, 0x100000000};
+  enum { n = 100 };
+  size_t repeats = (size_t)(4e4 * testing_multiplier());
+  tacit_error_t err;
+  for (size_t r = 0; r < 6; r++) {
+    double p = (double)rates[r] * 0x1p-32, total = 0, together = 0, of[n] = {0};
+    for (size_t k = 0; k < repeats; k++) {
+      uint64_t mask[2];
+      assert_ok(tacit_noise_subset(noise, rates[r], n, mask, &err), err);
+      assert_true(mask[1] >> (n - 64) == 0);
+      for (size_t i = 0; i < n; i++) {
+        bool is_in = mask[i / 64] >> i % 64 & 1;
+        of[i] += is_in;
+        total += is_in;
+        together += is_in && (mask[(i + 1) % n / 64] >> (i + 1) % n % 64 & 1);
+      }
+    }
+    double m = (double)repeats;
+    assert_share(total, m * n, p);
+    for (size_t i = 0; i < n; i++) {
+      assert_share(of[i], m, p);
+    }
+    assert_true(fabs(together - m * n * p * p) <= 5.5 * sqrt(3 * m * n * p * p) + 1); /* neighbours overlap */
+  }
+}
+
+static void test_poisson(void **state) {
+  (void)state;
+  static const double means[] = {0, 0.01, 0.75, 1, 3.5, 40};
+  size_t n = (size_t)(2e5 * testing_multiplier());
+  tacit_error_t err;
+  for (size_t m = 0; m < 6; m++) {
+    double counts[8] = {0}, sum = 0, squares = 0;
+    for (size_t k = 0; k < n; k++) {
+      uint64_t number;
+      assert_ok(tacit_noise_poisson(noise, (uint64_t)(means[m] * 0x1p32), &number, &err), err);
+      counts[number < 8 ? number : 7] += number < 8;
+      sum += (double)number;
+      squares += ((double)number - means[m]) * ((double)number - means[m]);
+    }
+    double p = exp(-means[m]), count = (double)n;
+    for (int k = 0; k < 8; k++) {
+      assert_share(counts[k], count, p);
+      p *= means[m] / (k + 1);
+    }
+    assert_true(fabs(sum - count * means[m]) <= 5.5 * sqrt(count * means[m]) + 1);
+    double fourth = means[m] * (1 + 3 * means[m]) - means[m] * means[m];
+    assert_true(fabs(squares - count * means[m]) <= 6 * sqrt(count * fourth) + 1);
+  }
+}
+
+static void test_numbers_below(void **state) {
+  (void)state;
+  size_t n = (size_t)(1e5 * testing_multiplier());
+  double counts[11] = {0};
+  tacit_error_t err;
+  for (size_t i = 0; i < n; i++) {
+    uint64_t k;
+    assert_ok(tacit_noise_below(noise, 11, &k, &err), err);
+    assert_true(k < 11);
+    counts[k]++;
+  }
+  for (size_t k = 0; k < 11; k++) {
+    assert_share(counts[k], (double)n, 1.0 / 11);
+  }
+}
+
+static void test_bad_arguments(void **state) {
+  (void)state;
+  bool bit;
+  uint64_t number, mask[1];
+  tacit_error_t err;
+  assert_int_equal(tacit_noise_ratio_bit(noise, 2, 1, &bit, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_noise_ratio_bit(noise, 0, 0, &bit, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_noise_below(noise, 0, &number, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_noise_subset(noise, 0x100000001, 1, mask, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_noise_poisson(noise, UINT64_MAX, &number, &err), TACIT_ERR_ARGUMENT);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits), cmocka_unit_test(test_subsets),
+                                     cmocka_unit_test(test_poisson), cmocka_unit_test(test_numbers_below),
+                                     cmocka_unit_test(test_bad_arguments)};
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
