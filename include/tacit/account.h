@@ -194,17 +194,16 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_new(tacit_budget_t **budget
                                                          double delta, tacit_relation_t relation,
                                                          tacit_error_t *err);
 /**
- * A budget for a schedule fixed in advance, which may hold events of any kind: refused here if all of it together exceeds
- * (epsilon, delta). Charges must follow the list: each is part of the event at hand or of a later one, and what was passed
- * over is forfeited; a Gaussian charge may be part of the rho of a bit, before the bits of its group. Stopping early and the
- * choice of when to make which charge may depend on earlier releases (docs/theory.md, section 9.9).
+ * Give an unused budget a schedule fixed in advance, which may hold events of any kind: refused if all of it together
+ * exceeds (epsilon, delta). Charges must then follow the list: each is part of the event at hand or of a later one, and what
+ * was passed over is forfeited; a Gaussian charge may be part of the rho of a bit, before the bits of its group. Stopping
+ * early and the choice of when to make which charge may depend on earlier releases (docs/theory.md, section 9.9).
  *
  * @param events shape (n_events), copied; none with a curve.
+ * @return TACIT_ERR_BUDGET, TACIT_ERR_STATE after a charge, TACIT_ERR_ARGUMENT.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_new_scheduled(tacit_budget_t **budget, double epsilon,
-                                                                   double delta, tacit_relation_t relation,
-                                                                   const tacit_event_t *events, size_t n_events,
-                                                                   tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_set_schedule(tacit_budget_t *budget, const tacit_event_t *events,
+                                                                  size_t n_events, tacit_error_t *err);
 TACIT_API void tacit_budget_free(tacit_budget_t *budget);
 /**
  * Charge an event, before it is computed. Charges are never refunded.

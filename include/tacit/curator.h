@@ -118,6 +118,45 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_log_ratio(
     tacit_curator_t *curator, size_t n_theta, const double *theta, const double *theta_prop,
     double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
 
+/* ---- decisions: only the bit leaves ---- */
+
+/** How a proposal with log acceptance ratio l is accepted; all are balanced, a(l) = e^l a(-l). */
+typedef enum tacit_accept_kind {
+  TACIT_ACCEPT_BARKER = 0, /**< 1 / (1 + e^-l), no noise */
+  TACIT_ACCEPT_PENALTY,    /**< min(1, exp(l + N(0, sigma^2) - sigma^2 / 2)) */
+  TACIT_ACCEPT_PROBIT,     /**< the same with a sigma for each pair: rule.sigma times its own sensitivity f c */
+  TACIT_ACCEPT_ARCSINE     /**< sin^2 of an angle linear in l, capped: the rule of least information (docs/theory.md) */
+} tacit_accept_kind_t;
+
+typedef struct tacit_accept_rule {
+  tacit_accept_kind_t kind;
+  double max_bound; /**< pairs with a larger ratio bound c are rejected unseen: what every bit is charged for */
+  double sigma;     /**< penalty, probit */
+  double kappa;     /**< arcsine: the square root of the information, from 0.05 to 2 */
+  double cap;       /**< arcsine: the largest acceptance, at most 0.999 */
+} tacit_accept_rule_t;
+
+/** The event that one decision is charged as; public. */
+TACIT_API struct tacit_event tacit_curator_accept_event(const tacit_curator_t *curator, const tacit_accept_rule_t *rule);
+
+/** Proposals to decide on. */
+typedef struct tacit_accept_pairs {
+  size_t n;
+  const double *theta, *theta_prop; /**< shape (n, dim), finite */
+  const double *correction; /**< shape (n): the public part of the log acceptance ratio; not finite: rejected unseen */
+  bool *accepted;           /**< shape (n), out; false on failure */
+} tacit_accept_pairs_t;
+
+/**
+ * Decide on proposals with log acceptance ratio sum_i clip_c(T l_i(theta_prop_k) - T l_i(theta_k)) + correction_k, in one pass;
+ * c = tacit_curator_ratio_bound. Each decision is one event; the ratio never leaves. Needs a private curator with a budget
+ * for a schedule (tacit_budget_set_schedule). A pair without a move is accepted, and not charged.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_accept(tacit_curator_t *curator,
+                                                                     const tacit_accept_rule_t *rule,
+                                                                     const tacit_accept_pairs_t *pairs,
+                                                                     tacit_error_t *err);
+
 /* ---- for the curator's own eyes ---- */
 
 /** What was clipped; PRIVATE: print it to the curator's terminal only, never to an artefact. */

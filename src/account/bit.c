@@ -94,7 +94,7 @@ static bernoulli_t cover(const tacit_event_t *event, double lambda, double width
   tacit_bit_accept(event, lambda + beyond + event->sensitivity, &at.q, &at.reject_q);
   tacit_bit_accept(event, lambda + width, &end.p, &end.reject_p);
   double difference = at.p < 0.5 ? at.q - at.p : at.reject_p - at.reject_q;
-  difference *= (beyond > 0 ? 1 : exp(growth(event, lambda) * width)) * at.reject_p / end.reject_p * (1 + 1e-9);
+  difference *= (beyond > 0 ? 1 : exp(growth(event, lambda) * width)) * at.reject_p / end.reject_p * (1 + 1e-7);
   at.q = fmin(at.p + difference, 1);
   at.reject_q = fmax(at.reject_p - difference, 0);
   return at;

@@ -53,8 +53,7 @@ tacit_status_t tacit_budget_new(tacit_budget_t **out, double epsilon, double del
   return TACIT_OK;
 }
 
-static tacit_status_t check_schedule(tacit_budget_t *budget, tacit_error_t *err) {
-  schedule_t *schedule = &budget->schedule;
+static tacit_status_t check_schedule(const tacit_budget_t *budget, schedule_t *schedule, tacit_error_t *err) {
   const tacit_account_options_t options = {.relation = budget->relation, .is_in_order = true};
   char numbers[4][TACIT_NUMBER_SIZE];
   for (size_t i = 0; i < schedule->n; i++) {
@@ -75,29 +74,22 @@ static tacit_status_t check_schedule(tacit_budget_t *budget, tacit_error_t *err)
   return status;
 }
 
-tacit_status_t tacit_budget_new_scheduled(tacit_budget_t **out, double epsilon, double delta,
-                                          tacit_relation_t relation, const tacit_event_t *events, size_t n_events,
-                                          tacit_error_t *err) {
-  tacit_status_t status = tacit_budget_new(out, epsilon, delta, relation, err);
-  if (status != TACIT_OK) {
-    return status;
+tacit_status_t tacit_budget_set_schedule(tacit_budget_t *budget, const tacit_event_t *events, size_t n_events,
+                                         tacit_error_t *err) {
+  if (budget->n_events > 0) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "budget", "a schedule must be set before the first charge");
   }
-  schedule_t *schedule = &(*out)->schedule;
-  schedule->events = tacit_alloc(n_events, sizeof *events);
   if (n_events == 0) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "events", "a schedule needs at least one event");
-  } else if (schedule->events == NULL) {
-    status = tacit_error_memory(err);
-  } else {
-    memcpy(schedule->events, events, n_events * sizeof *events);
-    schedule->n = n_events;
-    (*out)->rho = NAN;
-    status = check_schedule(*out, err);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "events", "a schedule needs at least one event");
   }
-  if (status != TACIT_OK) {
-    tacit_budget_free(*out);
-    *out = NULL;
+  schedule_t schedule = {.events = tacit_alloc(n_events, sizeof *events), .n = n_events};
+  if (schedule.events == NULL) {
+    return tacit_error_memory(err);
   }
+  memcpy(schedule.events, events, n_events * sizeof *events);
+  tacit_status_t status = check_schedule(budget, &schedule, err);
+  tacit_free(status == TACIT_OK ? budget->schedule.events : schedule.events);
+  budget->schedule = status == TACIT_OK ? schedule : budget->schedule;
   return status;
 }
 
@@ -319,7 +311,7 @@ tacit_relation_t tacit_budget_relation(const tacit_budget_t *budget) {
 }
 
 double tacit_budget_rho(const tacit_budget_t *budget) {
-  return budget->rho;
+  return tacit_budget_is_scheduled(budget) ? NAN : budget->rho;
 }
 
 double tacit_budget_rho_spent(const tacit_budget_t *budget) {

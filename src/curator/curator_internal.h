@@ -1,8 +1,8 @@
 /*
  * Inside the privacy boundary. Only src/curator and its tests include this.
  *
- * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c (charge, sum,
- * noise: the only functions that hand anything out), lattice_isa.c (clipping and rounding to integers), sum.c
+ * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c and accept.c (charge, sum,
+ * noise or decision: the only functions that hand anything out), lattice_isa.c (clipping and rounding to integers), sum.c
  * (integer sums over blocks), unit.c (several records a unit).
  */
 #ifndef TACIT_CURATOR_INTERNAL_H
@@ -115,6 +115,21 @@ typedef struct tacit_unit_pass {
 } tacit_unit_pass_t;
 void tacit_unit_gradients_part(void *pass, size_t part, size_t thread);
 void tacit_unit_ratios_part(void *pass, size_t part, size_t thread);
+
+TACIT_MUST_USE tacit_status_t tacit_curator_check_points(const tacit_curator_t *curator, size_t n_theta,
+                                                         const double *theta, tacit_error_t *err);
+/* Clip of a ratio bound in whole units of 2^-32, two more than the bound, from 2^10 to 2^51. */
+double tacit_ratio_clip(double bound);
+
+/*
+ * Decisions on log acceptance ratios in units of 2^-32: charge `count` of them; the public part of a ratio; and one decision.
+ * `clip` is the bound of what one unit adds, in the same units.
+ */
+TACIT_MUST_USE tacit_status_t tacit_curator_charge_accept(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
+                                                          size_t count, tacit_error_t *err);
+tacit_wide_t tacit_public_log_ratio(double correction);
+TACIT_MUST_USE tacit_status_t tacit_curator_decide(tacit_curator_t *curator, const tacit_accept_rule_t *rule, double clip,
+                                                   tacit_wide_t log_ratio, bool *accepted, tacit_error_t *err);
 
 /* Fill workspace->rows with residuals (linear models) or gradients of block b. */
 void tacit_curator_eval_block(const tacit_curator_t *curator, tacit_workspace_t *workspace, size_t b,

@@ -8,8 +8,8 @@
 
 #include "curator/curator_internal.h"
 
-static tacit_status_t check_points(const tacit_curator_t *curator, size_t n_theta, const double *theta,
-                                   tacit_error_t *err) {
+tacit_status_t tacit_curator_check_points(const tacit_curator_t *curator, size_t n_theta, const double *theta,
+                                          tacit_error_t *err) {
   for (size_t i = 0; i < n_theta * curator->model->dim; i++) {
     if (!isfinite(theta[i])) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "theta", "a release needs finite parameters");
@@ -69,7 +69,7 @@ tacit_status_t tacit_curator_release_gradient(tacit_curator_t *curator, size_t n
                            "the gradient of model %s has no bound of its own: give a clip bound for it",
                            curator->model->name);
   }
-  tacit_status_t status = check_points(curator, n_theta, theta, err);
+  tacit_status_t status = tacit_curator_check_points(curator, n_theta, theta, err);
   if (status == TACIT_OK) {
     status = check_noise_multiplier(curator, noise_multiplier, err);
   }
@@ -108,7 +108,7 @@ static const double min_clip = 0x1p10;
  * the grid moves their difference by at most one, so that a model's own bound never clips. A larger clip on
  * public grounds is safe, since noise and charge follow the clip.
  */
-static double clip_in_grid_units(double bound) {
+double tacit_ratio_clip(double bound) {
   double clip = ceil(bound * 0x1p32) + 2;
   return clip > max_clip ? max_clip : clip < min_clip ? min_clip : clip;
 }
@@ -133,7 +133,7 @@ static size_t gather_pairs(tacit_curator_t *curator, size_t n_theta, const doubl
     }
     memcpy(curator->pairs + 2 * n * dim, from, dim * sizeof *from);
     memcpy(curator->pairs + (2 * n + 1) * dim, to, dim * sizeof *to);
-    curator->clips[n] = clip_in_grid_units(tacit_curator_ratio_bound(curator, from, to));
+    curator->clips[n] = tacit_ratio_clip(tacit_curator_ratio_bound(curator, from, to));
     index[n++] = k;
   }
   return n;
@@ -189,9 +189,9 @@ tacit_status_t tacit_curator_release_log_ratio(tacit_curator_t *curator, size_t 
                            "the log-likelihood ratio of model %s has no bound of its own: give a clip bound",
                            curator->model->name);
   }
-  tacit_status_t status = check_points(curator, n_theta, theta, err);
+  tacit_status_t status = tacit_curator_check_points(curator, n_theta, theta, err);
   if (status == TACIT_OK) {
-    status = check_points(curator, n_theta, theta_prop, err);
+    status = tacit_curator_check_points(curator, n_theta, theta_prop, err);
   }
   if (status == TACIT_OK) {
     status = check_noise_multiplier(curator, noise_multiplier, err);

@@ -398,10 +398,15 @@ static void test_schedules_follow_their_list(void **state) {
   tacit_budget_t *budget;
   tacit_error_t err;
   assert_ok(tacit_account_epsilon(NULL, events, 3, &options, 1e-6, &all, &err), err);
-  assert_int_equal(tacit_budget_new_scheduled(&budget, all.epsilon * 0.999, 1e-6, TACIT_RELATION_ADD_REMOVE, events, 3, &err),
-                   TACIT_ERR_BUDGET);
-  assert_null(budget);
-  assert_ok(tacit_budget_new_scheduled(&budget, all.epsilon, 1e-6, TACIT_RELATION_ADD_REMOVE, events, 3, &err), err);
+  assert_ok(tacit_budget_new(&budget, all.epsilon * 0.999, 1e-6, TACIT_RELATION_ADD_REMOVE, &err), err);
+  assert_int_equal(tacit_budget_set_schedule(budget, events, 3, &err), TACIT_ERR_BUDGET);
+  assert_int_equal(tacit_budget_set_schedule(budget, events, 0, &err), TACIT_ERR_ARGUMENT);
+  assert_false(tacit_budget_is_scheduled(budget));
+  assert_true(charges(budget, "gaussian:sigma=1000", 1));
+  assert_int_equal(tacit_budget_set_schedule(budget, events, 1, &err), TACIT_ERR_STATE);
+  tacit_budget_free(budget);
+  assert_ok(tacit_budget_new(&budget, all.epsilon, 1e-6, TACIT_RELATION_ADD_REMOVE, &err), err);
+  assert_ok(tacit_budget_set_schedule(budget, events, 3, &err), err);
   assert_close(tacit_budget_spent(budget).epsilon, 0, 0);
   assert_false(charges(budget, "poisson-gaussian:q=0.1,sigma=4", 6));
   assert_false(charges(budget, "gaussian:sigma=1000", 1));
@@ -426,7 +431,8 @@ static void test_schedules_of_bits(void **state) {
                                   parse("penalty-bit:sensitivity=0.1,sigma=1,rho=0.01,together=2", 6)};
   tacit_budget_t *budget;
   tacit_error_t err;
-  assert_ok(tacit_budget_new_scheduled(&budget, 4, 1e-6, TACIT_RELATION_SUBSTITUTE, events, 2, &err), err);
+  assert_ok(tacit_budget_new(&budget, 4, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
+  assert_ok(tacit_budget_set_schedule(budget, events, 2, &err), err);
   const char *const bit = "penalty-bit:sensitivity=0.1,sigma=1", *const gradient = "gaussian:sigma=10"; /* rho 0.005 */
   assert_true(charges(budget, "gaussian:sigma=20", 2));
   assert_false(charges(budget, bit, 3));
