@@ -35,6 +35,7 @@ typedef struct tacit_curator_settings {
   double temperature_power; /**< T in [0, 1]: l_i is replaced by T l_i; default 1 */
   size_t max_unit_rows;     /**< most records of one unit (schema max_rows); default 1 */
   size_t n_threads;         /**< >= 1; results do not depend on it; default 1 */
+  struct tacit_noise *subset_noise; /**< exposed curators: draws minibatches; borrowed, may be NULL */
 } tacit_curator_settings_t;
 
 TACIT_API tacit_curator_settings_t tacit_curator_settings_default(void);
@@ -77,6 +78,9 @@ TACIT_API double tacit_curator_grad_bound(const tacit_curator_t *curator);
 /** Bound c on one unit's log-likelihood ratio between two public points; INFINITY if none. */
 TACIT_API double tacit_curator_ratio_bound(const tacit_curator_t *curator, const double *theta,
                                            const double *theta_prop);
+/** The same, but for an exposed curator the bound that a private one would have. */
+TACIT_API double tacit_curator_public_ratio_bound(const tacit_curator_t *curator, const double *theta,
+                                                  const double *theta_prop);
 /** Sensitivity in units of a bound: 2 under substitution, 1 under add-remove. */
 TACIT_API double tacit_curator_sensitivity_factor(const tacit_curator_t *curator);
 /** True if ratio bounds come from the model itself, so that no ratio is ever clipped. */
@@ -118,6 +122,33 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_log_ratio(
     tacit_curator_t *curator, size_t n_theta, const double *theta, const double *theta_prop,
     double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
 
+/* ---- minibatches: who is drawn stays secret ---- */
+
+/** The multiple of 2^-32 nearest to a sampling rate in (0, 1], at least 2^-32: the rates that can be drawn exactly. */
+TACIT_API double tacit_curator_sampling_rate(double rate);
+/** The event that a release with sampling rate and noise multiplier is charged as; public. */
+TACIT_API struct tacit_event tacit_curator_sampled_event(double rate, double noise_multiplier);
+
+/**
+ * As tacit_curator_release_gradient(), of records each drawn with probability rate, anew for every point: unscaled sums over
+ * the records drawn, so that out / rate estimates the sum over all. Each point is one Poisson-sampled Gaussian event.
+ * @param rate a multiple of 2^-32 in (0, 1].
+ * @return TACIT_ERR_STATE where a unit has several records, or an exposed curator has no subset_noise.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_sampled_gradient(
+    tacit_curator_t *curator, size_t n_theta, const double *theta, double rate, double noise_multiplier, double *out,
+    tacit_error_t *err);
+
+/**
+ * Noisy estimates of sum_i r_i - Var / 2, Var the variance of sampling, from records each drawn with probability q = rate:
+ * sum over them of psi(clip_c(r_i)), psi(r) = r / q - (1 - q) r^2 / (2 q^2), so that adding nothing more but -noise_sd^2 / 2 makes
+ * the penalty test nearly exact as long as the sampling noise is nearly normal (docs/theory.md, section 12).
+ * noise_sd[k] = noise_multiplier * f * |psi(-c)|. Each pair is one Poisson-sampled Gaussian event.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_sampled_log_ratio(
+    tacit_curator_t *curator, size_t n_theta, const double *theta, const double *theta_prop, double rate,
+    double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
+
 /* ---- decisions: only the bit leaves ---- */
 
 /** How a proposal with log acceptance ratio l is accepted; all are balanced, a(l) = e^l a(-l). */
@@ -156,6 +187,60 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_accept(tacit_curat
                                                                      const tacit_accept_rule_t *rule,
                                                                      const tacit_accept_pairs_t *pairs,
                                                                      tacit_error_t *err);
+
+/** TunaMH with public constants: what a decision by minibatch may look at. */
+typedef struct tacit_minibatch_rule {
+  double max_bound;    /**< b: pairs with a larger ratio bound are rejected unseen; at most 64 */
+  double intensity;    /**< a, in log-ratio units: about b or more keeps the cost of a decision near that of all records */
+  double n_public;     /**< public number of records, or a nominal one */
+  double max_batch;    /**< where n_public (a + b) is not below it, all records are looked at */
+  bool is_metropolis;  /**< min(1, e^l) instead of Barker's rule; exposed curators only */
+} tacit_minibatch_rule_t;
+
+/** Expected number of records that a decision with ratio bound b and intensity a looks at. */
+TACIT_API double tacit_curator_minibatch_size(double n, double bound, double intensity);
+/** The event that one decision is charged as: bounded range b (2 + b / a) under substitution, b (1 + b / a) under add-remove. */
+TACIT_API struct tacit_event tacit_curator_minibatch_event(const tacit_curator_t *curator,
+                                                           const tacit_minibatch_rule_t *rule);
+/**
+ * Decide on proposals as tacit_curator_release_accept() with Barker's rule does, by looking at about n (a + b) records drawn at
+ * random: as exact [Zhang2020], at a cost between 1 and (2 + b / a) / 2 times that of looking at all (docs/theory.md,
+ * section 13).
+ * @return TACIT_ERR_STATE where a unit has several records, or an exposed curator has no subset_noise.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_minibatch_accept(tacit_curator_t *curator,
+                                                                               const tacit_minibatch_rule_t *rule,
+                                                                               const tacit_accept_pairs_t *pairs,
+                                                                               tacit_error_t *err);
+
+/**
+ * A Langevin proposal: what is public of it. theta_prop is N(theta + step^2 / 2 W (G(theta) + prior gradient), step^2 W), with
+ * W = diag(inv_metric), G the sum of gradients; G itself was released with the privacy noise that the proposal shows.
+ */
+typedef struct tacit_langevin_pairs {
+  tacit_accept_pairs_t pairs;                  /**< correction: log prior ratio */
+  const double *prior_grad, *prior_grad_prop;  /**< shape (n, dim) */
+  const double *inv_metric;                    /**< shape (dim) */
+  double step;
+} tacit_langevin_pairs_t;
+
+/** The event that one decision on a Langevin proposal is charged as; sensitivity INFINITY where the model has no bounds for it. */
+TACIT_API struct tacit_event tacit_curator_langevin_event(const tacit_curator_t *curator,
+                                                          const tacit_accept_rule_t *rule, const double *inv_metric,
+                                                          double step);
+/**
+ * Decide on Langevin proposals (MALA). With s = theta_prop - theta the log acceptance ratio is a sum over records of errors of
+ * the trapezoidal rule, l_i' - l_i - s . (g_i + g_i') / 2, at most 0.0081 B^3 each, and step^2 / 8 (G - G') W (G + G'), G with the
+ * prior's: so its sensitivity falls with step^3, not with step (docs/theory.md, section 14). Both factors of the last term are
+ * clipped in the norm of W at twice their usual size, and each record's share of G - G' at its bound.
+ * rule.max_bound is the largest B, ratio bound of a pair; pairs beyond it are rejected unseen. Rules barker and penalty only.
+ * @return TACIT_ERR_SENSITIVITY for models without the bounds: they are known for bernoulli and categorical, unclipped and of
+ *         one record a unit.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_langevin_accept(tacit_curator_t *curator,
+                                                                              const tacit_accept_rule_t *rule,
+                                                                              const tacit_langevin_pairs_t *langevin,
+                                                                              tacit_error_t *err);
 
 /* ---- for the curator's own eyes ---- */
 

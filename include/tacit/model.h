@@ -45,6 +45,13 @@ typedef struct tacit_record_model {
   double (*ratio_bound)(const void *ctx, const double *theta, const double *theta_prop);
 
   /**
+   * The log-likelihood is eta_y - log sum_c e^eta_c in linear predictors eta (two classes: logistic regression): along any
+   * line its gradient changes by at most grad_bound B / 4 and its third derivative is at most B^3 / (6 sqrt 3), B the ratio bound
+   * of the ends.
+   */
+  bool is_softmax;
+
+  /**
    * Log-likelihoods of 16 records for n_theta parameter vectors, up to terms free of theta.
    * @param theta shape (n_theta, dim);  @param out shape (n_theta, 16).
    */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "curator/curator_internal.h"
+#include "curator/gather.h"
 
 tacit_curator_settings_t tacit_curator_settings_default(void) {
   return (tacit_curator_settings_t){.temperature_power = 1, .max_unit_rows = 1, .n_threads = 1};
@@ -149,6 +149,7 @@ tacit_status_t tacit_curator_new_exposed(tacit_curator_t **curator, tacit_record
   tacit_status_t status = open_curator(curator, records, model, settings, err);
   if (status == TACIT_OK) {
     (*curator)->is_exposed = true;
+    (*curator)->noise = (*curator)->settings.subset_noise;
   }
   return status;
 }
@@ -227,6 +228,7 @@ void tacit_curator_free(tacit_curator_t *curator) {
     return;
   }
   buffers_clear(curator);
+  tacit_minibatch_free(curator->minibatch);
   tacit_pool_free(curator->pool);
   tacit_free(curator->lane_norm);
   tacit_records_free(curator->records);
@@ -275,23 +277,23 @@ double tacit_curator_grad_bound(const tacit_curator_t *curator) {
   return clip > 0 && clip < bound ? clip : bound;
 }
 
-double tacit_curator_ratio_bound(const tacit_curator_t *curator, const double *theta,
-                                 const double *theta_prop) {
+double tacit_curator_public_ratio_bound(const tacit_curator_t *curator, const double *theta,
+                                        const double *theta_prop) {
   const tacit_record_model_t *model = curator->model;
   double d2 = 0;
   for (size_t j = 0; j < model->dim; j++) {
     d2 += (theta_prop[j] - theta[j]) * (theta_prop[j] - theta[j]);
   }
   double distance = sqrt(d2) * (1 + 1e-12);
-  double bound = INFINITY;
-  if (!curator->is_exposed) {
-    double record_bound = model->ratio_bound != NULL
-                              ? model->ratio_bound(model->ctx, theta, theta_prop)
-                              : model->grad_bound * distance;
-    bound = model_bound(curator, record_bound);
-  }
-  double clip = curator->settings.clip_bound_ratio;
+  double record_bound = model->ratio_bound != NULL ? model->ratio_bound(model->ctx, theta, theta_prop)
+                                                   : model->grad_bound * distance;
+  double bound = model_bound(curator, record_bound), clip = curator->settings.clip_bound_ratio;
   return clip > 0 && !(clip * distance >= bound) ? clip * distance : bound;
+}
+
+double tacit_curator_ratio_bound(const tacit_curator_t *curator, const double *theta, const double *theta_prop) {
+  bool is_unbounded = curator->is_exposed && !(curator->settings.clip_bound_ratio > 0);
+  return is_unbounded ? INFINITY : tacit_curator_public_ratio_bound(curator, theta, theta_prop);
 }
 
 bool tacit_curator_ratio_is_unclipped(const tacit_curator_t *curator) {

@@ -1,9 +1,9 @@
 /*
  * Inside the privacy boundary. Only src/curator and its tests include this.
  *
- * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c and accept.c (charge, sum,
- * noise or decision: the only functions that hand anything out), lattice_isa.c (clipping and rounding to integers), sum.c
- * (integer sums over blocks), unit.c (several records a unit).
+ * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c, accept.c and minibatch.c (charge,
+ * sum, noise or decision: the only functions that hand anything out), lattice_isa.c (clipping and rounding to integers), sum.c
+ * (integer sums over blocks), unit.c (several records a unit), minibatch.c and gather.c (records drawn at random).
  */
 #ifndef TACIT_CURATOR_INTERNAL_H
 #define TACIT_CURATOR_INTERNAL_H
@@ -50,7 +50,7 @@ struct tacit_curator {
   tacit_records_t *records;
   const tacit_record_model_t *model;
   tacit_budget_t *budget; /* NULL if exposed */
-  tacit_noise_t *noise;   /* NULL if exposed */
+  tacit_noise_t *noise;   /* exposed: for subsets alone, may be NULL */
   tacit_curator_settings_t settings;
   bool is_exposed;
   size_t n_units;
@@ -70,6 +70,7 @@ struct tacit_curator {
   double *clips;                 /* (capacity): clip bound of each ratio in grid units, a whole number */
   int64_t *draws;                /* (capacity, dim) noise */
   tacit_wide_t *sums;            /* (capacity, dim) */
+  struct tacit_minibatch *minibatch; /* NULL until one is drawn */
   tacit_curator_notes_t notes;
 };
 
@@ -118,6 +119,13 @@ void tacit_unit_ratios_part(void *pass, size_t part, size_t thread);
 
 TACIT_MUST_USE tacit_status_t tacit_curator_check_points(const tacit_curator_t *curator, size_t n_theta,
                                                          const double *theta, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_curator_check_noise_multiplier(const tacit_curator_t *curator,
+                                                                   double noise_multiplier, tacit_error_t *err);
+/* n exact rounded Gaussian integers; zeros if exposed. sd is rounded up, so that the noise is never less than was charged. */
+TACIT_MUST_USE tacit_status_t tacit_curator_draw_noise(tacit_curator_t *curator, double sd, size_t n, int64_t *draws,
+                                                       tacit_error_t *err);
+/* An integer of the lattice as a double; rounding to double is post-processing. */
+double tacit_released_value(tacit_wide_t sum, int64_t noise, double spacing);
 /* Clip of a ratio bound in whole units of 2^-32, two more than the bound, from 2^10 to 2^51. */
 double tacit_ratio_clip(double bound);
 

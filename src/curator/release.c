@@ -18,8 +18,8 @@ tacit_status_t tacit_curator_check_points(const tacit_curator_t *curator, size_t
   return TACIT_OK;
 }
 
-static tacit_status_t check_noise_multiplier(const tacit_curator_t *curator, double noise_multiplier,
-                                             tacit_error_t *err) {
+tacit_status_t tacit_curator_check_noise_multiplier(const tacit_curator_t *curator, double noise_multiplier,
+                                                    tacit_error_t *err) {
   if (curator->is_exposed || (noise_multiplier >= 0x1p-30 && noise_multiplier <= 0x1p28)) {
     return TACIT_OK;
   }
@@ -38,12 +38,8 @@ static tacit_status_t charge(tacit_curator_t *curator, double noise_multiplier, 
   return tacit_budget_charge(curator->budget, &event, err);
 }
 
-/*
- * curator->draws <- n exact rounded Gaussian integers; zeros if exposed. sd is rounded up, so that the
- * noise is never less than what was charged.
- */
-static tacit_status_t draw_noise(tacit_curator_t *curator, double sd, size_t n, int64_t *draws,
-                                 tacit_error_t *err) {
+tacit_status_t tacit_curator_draw_noise(tacit_curator_t *curator, double sd, size_t n, int64_t *draws,
+                                        tacit_error_t *err) {
   memset(draws, 0, n * sizeof *draws);
   if (curator->is_exposed) {
     return TACIT_OK;
@@ -51,8 +47,7 @@ static tacit_status_t draw_noise(tacit_curator_t *curator, double sd, size_t n, 
   return tacit_noise_rounded_gaussian(curator->noise, nextafter(sd, INFINITY), n, draws, err);
 }
 
-/* An integer of the lattice as a double; rounding to double is post-processing. */
-static double released_value(tacit_wide_t sum, int64_t noise, double spacing) {
+double tacit_released_value(tacit_wide_t sum, int64_t noise, double spacing) {
   return (double)(sum + noise) * spacing;
 }
 
@@ -71,7 +66,7 @@ tacit_status_t tacit_curator_release_gradient(tacit_curator_t *curator, size_t n
   }
   tacit_status_t status = tacit_curator_check_points(curator, n_theta, theta, err);
   if (status == TACIT_OK) {
-    status = check_noise_multiplier(curator, noise_multiplier, err);
+    status = tacit_curator_check_noise_multiplier(curator, noise_multiplier, err);
   }
   if (status == TACIT_OK) {
     status = tacit_curator_reserve(curator, n_theta, err);
@@ -82,7 +77,7 @@ tacit_status_t tacit_curator_release_gradient(tacit_curator_t *curator, size_t n
   if (status == TACIT_OK) {
     double lattice_sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) *
                         (double)(1 << TACIT_LATTICE_BITS);
-    status = draw_noise(curator, lattice_sd, n, curator->draws, err);
+    status = tacit_curator_draw_noise(curator, lattice_sd, n, curator->draws, err);
   }
   if (status != TACIT_OK) {
     return status;
@@ -93,7 +88,7 @@ tacit_status_t tacit_curator_release_gradient(tacit_curator_t *curator, size_t n
   tacit_curator_sum_gradients(curator, n_theta, bound);
   double spacing = isfinite(bound) ? ldexp(bound, -TACIT_LATTICE_BITS) : ldexp(1, -TACIT_EXPOSED_GRID_BITS);
   for (size_t i = 0; i < n; i++) {
-    out[i] = released_value(curator->sums[i], curator->draws[i], spacing);
+    out[i] = tacit_released_value(curator->sums[i], curator->draws[i], spacing);
   }
   return TACIT_OK;
 }
@@ -151,7 +146,7 @@ static tacit_status_t draw_ratio_noise(tacit_curator_t *curator, size_t n_pairs,
                              "the log-likelihood ratio of model %s needs a clip bound between these points",
                              curator->model->name);
     }
-    status = draw_noise(curator, sd, 1, &curator->draws[i], err);
+    status = tacit_curator_draw_noise(curator, sd, 1, &curator->draws[i], err);
   }
   return status;
 }
@@ -171,7 +166,7 @@ static tacit_status_t release_pairs(tacit_curator_t *curator, size_t n_pairs, co
   }
   tacit_curator_sum_ratios(curator, n_pairs);
   for (size_t i = 0; i < n_pairs; i++) {
-    out[index[i]] = released_value(curator->sums[i], curator->draws[i], 0x1p-32);
+    out[index[i]] = tacit_released_value(curator->sums[i], curator->draws[i], 0x1p-32);
     noise_sd[index[i]] = noise[i] * 0x1p-32;
   }
   return TACIT_OK;
@@ -194,7 +189,7 @@ tacit_status_t tacit_curator_release_log_ratio(tacit_curator_t *curator, size_t 
     status = tacit_curator_check_points(curator, n_theta, theta_prop, err);
   }
   if (status == TACIT_OK) {
-    status = check_noise_multiplier(curator, noise_multiplier, err);
+    status = tacit_curator_check_noise_multiplier(curator, noise_multiplier, err);
   }
   if (status == TACIT_OK) {
     status = tacit_curator_reserve(curator, n_theta, err);

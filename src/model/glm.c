@@ -155,6 +155,7 @@ static void fill_model(tacit_model_t *model, tacit_glm_t *glm) {
                   .ratio_bound = family == TACIT_FAMILY_BERNOULLI     ? tacit_glm_bernoulli_ratio_bound
                                  : family == TACIT_FAMILY_CATEGORICAL ? tacit_glm_categorical_ratio_bound
                                                                       : NULL,
+                  .is_softmax = family == TACIT_FAMILY_BERNOULLI || family == TACIT_FAMILY_CATEGORICAL,
                   .log_lik = tacit_glm_functions()->log_lik,
                   .n_linear = glm->kernel.n_linear,
                   .n_extra = glm->kernel.n_extra,

@@ -1,0 +1,182 @@
+/*
+ * TunaMH with public constants [Zhang2020, Algorithm 3; Zhang2023]: record i is counted Poisson(a + (b - x_i) / 2) times, x_i its
+ * log ratio clipped to [-b, b], and adds log((a + (b + x_i) / 2) / (a + (b - x_i) / 2)) each time to the log acceptance ratio.
+ * Exact for any balanced rule; with Barker's, a decision is bounded-range (docs/theory.md, section 13).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "curator/gather.h"
+
+static const double unit = 0x1p32;
+
+/* Bounds in whole grid units: b of a pair, a of the rule. */
+static int64_t intensity_units(const tacit_minibatch_rule_t *rule) {
+  return (int64_t)ceil(rule->intensity * unit);
+}
+
+double tacit_curator_minibatch_size(double n, double bound, double intensity) {
+  return n * (bound + intensity);
+}
+
+/*
+ * Log odds move by at most b (1 + t) under substitution and b t under add-remove, t = 1 + b / a; and by what rounding each
+ * log to a unit can change, at most a unit times the mean number of counts of one record.
+ */
+tacit_event_t tacit_curator_minibatch_event(const tacit_curator_t *curator, const tacit_minibatch_rule_t *rule) {
+  double b = tacit_ratio_clip(rule->max_bound) / unit, a = (double)intensity_units(rule) / unit, t = 1 + b / a;
+  bool is_substitute = tacit_curator_sensitivity_factor(curator) > 1.5;
+  double slack = 2 * (1 + (a + b) * t) / unit;
+  return (tacit_event_t){.kind = TACIT_EVENT_BARKER_BIT,
+                         .sensitivity = (is_substitute ? b * (1 + t) : b * t) * (1 + 1e-12) + slack,
+                         .count = 1,
+                         .label = "accept"};
+}
+
+static tacit_status_t check_rule(const tacit_minibatch_rule_t *rule, tacit_error_t *err) {
+  if (!(rule->max_bound > 0 && rule->max_bound <= 64 && rule->intensity >= 0x1p-20 && rule->intensity <= 64)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "max_bound",
+                           "the largest bound on one record's log ratio must be above 0 and at most 64, and the intensity from "
+                           "2^-20 to 64");
+  }
+  return TACIT_OK;
+}
+
+/* log((a + (b + x) / 2) / (a + (b - x) / 2)) in grid units, odd in x to the last bit. */
+static int64_t weight_of(int64_t x, int64_t b, int64_t a) {
+  double size = 2 * atanh(fabs((double)x) / (2 * (double)a + (double)b));
+  int64_t units = (int64_t)rint(size * unit);
+  return x < 0 ? -units : units;
+}
+
+typedef struct tally {
+  tacit_curator_t *curator;
+  const double *pair; /* theta and theta_prop, adjacent */
+  int64_t b, a;
+  tacit_wide_t sum;
+  tacit_status_t status;
+  tacit_error_t *err;
+} tally_t;
+
+/* Candidates were drawn with the largest rate a + b: keep each with its own. */
+static void count_block(tally_t *tally) {
+  tacit_curator_t *curator = tally->curator;
+  tacit_gather_t *gather = &curator->minibatch->gather;
+  tacit_workspace_t *w = &curator->workspaces[0];
+  const tacit_record_model_t *model = curator->model;
+  double ratios[16], clip = (double)tally->b;
+  model->log_lik(model->ctx, gather->block, 2, tally->pair, w->log_lik);
+  tacit_lattice_functions()->ratio_unclipped(gather->norms, curator->settings.temperature_power, w->log_lik, ratios);
+  for (size_t lane = 0; lane < gather->n && tally->status == TACIT_OK; lane++) {
+    int64_t x = (int64_t)fmax(fmin(ratios[lane], clip), -clip);
+    bool is_kept;
+    tally->status = tacit_noise_ratio_bit(curator->noise, (uint64_t)(2 * tally->a + tally->b - x),
+                                          2 * (uint64_t)(tally->a + tally->b), &is_kept, tally->err);
+    tally->sum += is_kept ? weight_of(x, tally->b, tally->a) : 0;
+    curator->notes.n_ratio_clipped += fabs(ratios[lane]) > clip;
+  }
+  curator->notes.n_ratio += gather->n;
+  tacit_gather_clear(gather);
+}
+
+static tacit_status_t minibatch_ratio(tally_t *tally, tacit_error_t *err) {
+  tacit_curator_t *curator = tally->curator;
+  size_t n = tacit_records_n(curator->records);
+  uint64_t n_candidates, record, mean;
+  if (__builtin_mul_overflow((uint64_t)(tally->a + tally->b), (uint64_t)n, &mean)) {
+    mean = UINT64_MAX; /* refused by the draw */
+  }
+  tally->status = tacit_noise_poisson(curator->noise, mean, &n_candidates, err);
+  for (uint64_t i = 0; tally->status == TACIT_OK && i < n_candidates; i++) {
+    tally->status = tacit_noise_below(curator->noise, n, &record, err);
+    if (tally->status == TACIT_OK) {
+      tacit_gather_add(&curator->minibatch->gather, (size_t)record);
+    }
+    if (curator->minibatch->gather.n == 16) {
+      count_block(tally);
+    }
+  }
+  if (curator->minibatch->gather.n > 0) {
+    count_block(tally);
+  }
+  return tally->status;
+}
+
+/* The full batch where a minibatch would be larger: a public rule, symmetric in the two points. */
+static tacit_status_t log_ratio(tally_t *tally, const tacit_minibatch_rule_t *rule, tacit_error_t *err) {
+  double size = tacit_curator_minibatch_size(rule->n_public, (double)tally->b / unit, (double)tally->a / unit);
+  if (size < rule->max_batch) {
+    return minibatch_ratio(tally, err);
+  }
+  tally->curator->clips[0] = (double)tally->b;
+  tacit_curator_sum_ratios(tally->curator, 1);
+  tally->sum = tally->curator->sums[0];
+  return TACIT_OK;
+}
+
+/* min(1, e^l) for exposed curators that ask for it. */
+static tacit_status_t decide(tacit_curator_t *curator, const tacit_minibatch_rule_t *rule, tacit_wide_t sum, bool *accepted,
+                             tacit_error_t *err) {
+  const tacit_wide_t limit = (tacit_wide_t)1 << 62;
+  int64_t capped = (int64_t)(sum > limit ? limit : sum < -limit ? -limit : sum);
+  if (!rule->is_metropolis) {
+    return tacit_noise_logistic_bit(curator->noise, capped, accepted, err);
+  }
+  *accepted = true;
+  return capped < 0 ? tacit_noise_exp_bit(curator->noise, (uint64_t)-capped, accepted, err) : TACIT_OK;
+}
+
+static tacit_status_t decide_pair(tacit_curator_t *curator, const tacit_minibatch_rule_t *rule,
+                                  const tacit_accept_pairs_t *pairs, size_t k, tacit_error_t *err) {
+  size_t dim = curator->model->dim;
+  const double *from = pairs->theta + k * dim, *to = pairs->theta_prop + k * dim;
+  double clip = tacit_ratio_clip(tacit_curator_public_ratio_bound(curator, from, to));
+  pairs->accepted[k] = memcmp(from, to, dim * sizeof *from) == 0;
+  if (pairs->accepted[k] || !(clip <= tacit_ratio_clip(rule->max_bound)) || !isfinite(pairs->correction[k])) {
+    return TACIT_OK;
+  }
+  memcpy(curator->pairs, from, dim * sizeof *from);
+  memcpy(curator->pairs + dim, to, dim * sizeof *to);
+  tally_t tally = {.curator = curator, .pair = curator->pairs, .b = (int64_t)clip, .a = intensity_units(rule), .err = err};
+  tacit_status_t status = TACIT_OK;
+  if (!curator->is_exposed) {
+    tacit_event_t event = tacit_curator_minibatch_event(curator, rule);
+    status = tacit_budget_charge(curator->budget, &event, err);
+  }
+  if (status == TACIT_OK) {
+    status = log_ratio(&tally, rule, err);
+  }
+  if (status == TACIT_OK) {
+    status = decide(curator, rule, tally.sum + tacit_public_log_ratio(pairs->correction[k]), &pairs->accepted[k], err);
+  }
+  return status;
+}
+
+tacit_status_t tacit_curator_release_minibatch_accept(tacit_curator_t *curator, const tacit_minibatch_rule_t *rule,
+                                                      const tacit_accept_pairs_t *pairs, tacit_error_t *err) {
+  memset(pairs->accepted, 0, pairs->n * sizeof *pairs->accepted);
+  tacit_status_t status = check_rule(rule, err);
+  if (status == TACIT_OK && rule->is_metropolis && !curator->is_exposed) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "is_metropolis",
+                             "the Metropolis rule without noise is not private at any epsilon: use Barker's");
+  }
+  if (status == TACIT_OK) {
+    status = tacit_curator_check_points(curator, pairs->n, pairs->theta, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_curator_check_points(curator, pairs->n, pairs->theta_prop, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_minibatch_open(curator, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_curator_reserve(curator, 1, err);
+  }
+  for (size_t k = 0; status == TACIT_OK && k < pairs->n; k++) {
+    status = decide_pair(curator, rule, pairs, k, err);
+  }
+  if (status != TACIT_OK) {
+    memset(pairs->accepted, 0, pairs->n * sizeof *pairs->accepted);
+  }
+  return status;
+}
