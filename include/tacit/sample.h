@@ -6,7 +6,9 @@
 #ifndef TACIT_SAMPLE_H
 #define TACIT_SAMPLE_H
 
+#include "tacit/account.h"
 #include "tacit/base.h"
+#include "tacit/curator.h"
 #include "tacit/draws.h"
 
 #ifdef __cplusplus
@@ -17,14 +19,14 @@ struct tacit_curator;
 struct tacit_parameters;
 
 typedef enum tacit_proposal {
-  TACIT_PROPOSAL_FULL = 0,          /**< all components at once */
+  TACIT_PROPOSAL_FULL = 0,          /**< all components at once; of a length fixed beforehand where only the bit leaves */
   TACIT_PROPOSAL_ONE_COMPONENT = 1, /**< one random component (OCU) */
   TACIT_PROPOSAL_GUIDED = 2         /**< guided random walk over components (GRW) */
 } tacit_proposal_t;
 
 /** What each method is; the table behind `tacit methods`. */
 typedef struct tacit_method {
-  const char *name; /**< "rwmh", "hmc", "dp-penalty", "dp-hmc" */
+  const char *name; /**< "dp-hmc", "dp-mala", "rwmh", ... */
   bool is_private;  /**< needs a budget; the others need an exposed curator */
   bool is_exact;    /**< the invariant law is the posterior when nothing is clipped */
   const char *summary;
@@ -46,8 +48,9 @@ typedef bool (*tacit_progress_fn)(const tacit_progress_t *progress, void *user);
 typedef struct tacit_sampler_settings {
   size_t n_chains, n_warmup, n_draws, thin; /**< iterations per chain = n_warmup + n_draws * thin */
 
-  double step_size;    /**< in units of the metric: HMC step, or random-walk scale; > 0 */
-  size_t n_leapfrog;   /**< dp-hmc, hmc */
+  double step_size;    /**< in units of the metric: HMC or Langevin step, or random-walk scale; > 0 */
+  double step_decay;   /**< dp-sgld, dp-sghmc, dp-sgnht, sghmc: the step of iteration t is step_size t^-step_decay; >= 0 */
+  size_t n_leapfrog;   /**< dp-hmc, hmc; dp-sghmc, sghmc: steps between draws of the momentum */
   bool step_jitter;    /**< dp-hmc, hmc: multiply step_size by a randomised base-2 Halton point [Raisa2021] */
   bool adapt;          /**< hmc only: step size (dual averaging) and diagonal metric tuned during warm-up */
   tacit_proposal_t proposal; /**< rwmh, dp-penalty */
@@ -55,6 +58,19 @@ typedef struct tacit_sampler_settings {
 
   const double *inv_metric; /**< inverse mass matrix, shape (dim) or (dim, dim); NULL: unit */
   bool inv_metric_is_dense;
+
+  /**
+   * Release decisions alone, made by accept_rule, instead of noisy ratios: dp-penalty and dp-hmc. Always so in dp-barker,
+   * dp-fast-mh-full and dp-mala; the step and the rule's bound then fix the cost, whatever the chain does.
+   */
+  bool accept_bit;
+  tacit_accept_rule_t accept_rule;
+
+  double sampling_rate; /**< minibatch methods: probability of each record, (0, 1] */
+  double friction;      /**< dp-sghmc, dp-sgnht, sghmc: in units of the metric, > 0 */
+  double intensity;     /**< dp-fast-mh, tunamh: see tacit_minibatch_rule_t */
+  double max_batch;     /**< dp-fast-mh, tunamh: likewise */
+  double n_public;      /**< dp-fast-mh, tunamh: likewise */
 
   double noise_multiplier_grad;  /**< tau_g: noise_sd = tau_g * f * b */
   double noise_multiplier_ratio; /**< tau_l: noise_sd = tau_l * f * c */
@@ -75,16 +91,20 @@ typedef enum tacit_sample_end {
   TACIT_SAMPLE_INTERRUPTED = 2 /**< the progress callback asked to stop */
 } tacit_sample_end_t;
 
-/** Releases that a run of n_iterations per chain makes, for planning; public. */
-typedef struct tacit_sampler_cost {
-  uint64_t n_gradients, n_ratios;
-} tacit_sampler_cost_t;
-
-/** Count the releases of n_chains chains of n_iterations iterations. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_sampler_cost(const tacit_method_t *method,
-                                                           const tacit_sampler_settings_t *settings,
-                                                           size_t n_iterations, tacit_sampler_cost_t *cost,
-                                                           tacit_error_t *err);
+/**
+ * What a run of n_iterations of every chain releases at most, in order, as events; freed with tacit_free(). None for an
+ * exposed method. settings as completed by tacit_plan().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_sampler_schedule(const tacit_method_t *method,
+                                                               const tacit_sampler_settings_t *settings,
+                                                               const struct tacit_curator *curator,
+                                                               size_t n_iterations, tacit_event_t **events,
+                                                               size_t *n_events, tacit_error_t *err);
+/**
+ * Does the method release anything but Gaussian sums over all records? Then its budget needs tacit_budget_set_schedule() with
+ * the list above before the run.
+ */
+TACIT_API bool tacit_sampler_needs_schedule(const tacit_method_t *method, const tacit_sampler_settings_t *settings);
 
 /** Stands for "not given" in tacit_sampler_settings_t.n_warmup when a plan is asked for. */
 #define TACIT_WARMUP_AUTO SIZE_MAX
@@ -95,6 +115,8 @@ typedef struct tacit_plan_request {
   const struct tacit_parameters *parameters;
   double n_units; /**< public number of units (under add-remove: a nominal one), > 0 */
   double rho;     /**< budget: tacit_budget_rho() less what is spent; INFINITY if exposed */
+  double epsilon, delta; /**< of the budget; for methods that need a schedule */
+  tacit_relation_t relation;
 } tacit_plan_request_t;
 
 /** What the budget buys. */
@@ -102,7 +124,8 @@ typedef struct tacit_plan {
   size_t n_iterations;  /**< per chain, warm-up included */
   double penalty_sd;    /**< noise in the log acceptance ratio at a typical move; 1 to 2 is efficient */
   double grad_noise_sd; /**< noise in a released gradient; NaN if the method releases none */
-  double rho;           /**< what n_iterations of every chain cost */
+  double rho;           /**< what n_iterations of every chain cost; NaN for methods that need a schedule */
+  double epsilon;       /**< the same at the budget's delta; NaN if exposed */
 } tacit_plan_t;
 
 /**

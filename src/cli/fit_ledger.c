@@ -19,6 +19,11 @@ static int check_options(const cli_fit_t *fit) {
               fit->is_exposed ? "an exposed" : "a seeded");
     return CLI_USAGE;
   }
+  if (tacit_sampler_needs_schedule(fit->method, &fit->settings)) {
+    cli_error(args, "a ledger takes runs that release Gaussian sums of all records: use dp-hmc or dp-penalty with "
+                    "--acceptance penalty, or leave out --ledger");
+    return CLI_USAGE;
+  }
   return CLI_OK;
 }
 
@@ -45,19 +50,9 @@ int cli_fit_ledger_open(cli_fit_t *fit) {
   return read == TACIT_OK ? CLI_OK : cli_fail(fit->args, &err);
 }
 
-/* All that the planned run can release, labelled as the curator labels it. */
-static tacit_status_t list_events(const cli_fit_t *fit, tacit_event_t events[2], size_t *n, tacit_error_t *err) {
-  tacit_sampler_cost_t cost;
-  const tacit_sampler_settings_t *s = &fit->settings;
-  tacit_status_t status = tacit_sampler_cost(fit->method, s, fit->plan.n_iterations, &cost, err);
-  *n = 0;
-  if (status == TACIT_OK && cost.n_gradients > 0) {
-    events[(*n)++] = (tacit_event_t){.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = s->noise_multiplier_grad, .count = cost.n_gradients, .label = "gradient"};
-  }
-  if (status == TACIT_OK && cost.n_ratios > 0) {
-    events[(*n)++] = (tacit_event_t){.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = s->noise_multiplier_ratio, .count = cost.n_ratios, .label = "log-ratio"};
-  }
-  return status;
+/* All that the planned run can release, labelled as the curator labels it; owned. */
+static tacit_status_t list_events(const cli_fit_t *fit, tacit_event_t **events, size_t *n, tacit_error_t *err) {
+  return tacit_sampler_schedule(fit->method, &fit->settings, fit->curator, fit->plan.n_iterations, events, n, err);
 }
 
 /* The results' folder from the root of the file system: others read the ledger from elsewhere. */
@@ -92,7 +87,7 @@ static tacit_status_t spend(cli_fit_t *fit, const tacit_spend_request_t *request
 
 int cli_fit_ledger_reserve(cli_fit_t *fit) {
   tacit_text_t purpose = {0}, artefact = {0};
-  tacit_event_t events[2];
+  tacit_event_t *events = NULL;
   tacit_error_t err;
   if (fit->data_id == NULL) {
     return CLI_OK;
@@ -102,15 +97,16 @@ int cli_fit_ledger_reserve(cli_fit_t *fit) {
   tacit_spend_request_t request = {.data_id = fit->data_id,
                                    .relation = tacit_budget_relation(fit->budget),
                                    .purpose = purpose.data,
-                                   .artefact = artefact.data,
-                                   .events = events};
+                                   .artefact = artefact.data};
   tacit_status_t status =
-      purpose.failed || artefact.failed ? tacit_error_memory(&err) : list_events(fit, events, &request.n_events, &err);
+      purpose.failed || artefact.failed ? tacit_error_memory(&err) : list_events(fit, &events, &request.n_events, &err);
+  request.events = events;
   if (status == TACIT_OK) {
     status = spend(fit, &request, &err);
   }
   tacit_text_clear(&purpose);
   tacit_text_clear(&artefact);
+  tacit_free(events);
   return status == TACIT_OK ? CLI_OK : cli_fail(fit->args, &err);
 }
 

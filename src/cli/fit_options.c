@@ -108,6 +108,39 @@ static bool read_proposal(cli_fit_t *fit) {
   return false;
 }
 
+static bool read_acceptance(cli_fit_t *fit) {
+  static const struct {
+    const char *name;
+    bool is_bit;
+    tacit_accept_kind_t kind;
+  } rules[] = {{"penalty", false, TACIT_ACCEPT_PENALTY},
+               {"penalty-bit", true, TACIT_ACCEPT_PENALTY},
+               {"probit-bit", true, TACIT_ACCEPT_PROBIT},
+               {"barker", true, TACIT_ACCEPT_BARKER},
+               {"arcsine", true, TACIT_ACCEPT_ARCSINE}};
+  const char *name = cli_value(fit->args, "acceptance");
+  tacit_sampler_settings_t *s = &fit->settings;
+  bool is_mala = strcmp(fit->method->name, "dp-mala") == 0;
+  if (name == NULL) { /* the method's own */
+    s->accept_rule.kind = is_mala ? TACIT_ACCEPT_PENALTY : TACIT_ACCEPT_BARKER;
+  }
+  bool is_found = name == NULL;
+  for (size_t i = 0; !is_found && i < sizeof rules / sizeof rules[0]; i++) {
+    if (strcmp(name, rules[i].name) == 0) {
+      s->accept_bit = rules[i].is_bit;
+      s->accept_rule.kind = rules[i].kind;
+      is_found = true;
+    }
+  }
+  if (!is_found) {
+    cli_error(fit->args, "option --acceptance must be penalty, penalty-bit, probit-bit, barker or arcsine, not '%s'", name);
+    return false;
+  }
+  tacit_accept_rule_t *rule = &s->accept_rule;
+  return cli_number(fit->args, "sigma", 1e-6, 1e4, &rule->sigma) && cli_number(fit->args, "kappa", 0.05, 2, &rule->kappa) &&
+         cli_number(fit->args, "cap", 1e-3, 0.999, &rule->cap);
+}
+
 static int read_sampler(cli_fit_t *fit) {
   const cli_args_t *args = fit->args;
   tacit_sampler_settings_t *s = &fit->settings;
@@ -122,7 +155,10 @@ static int read_sampler(cli_fit_t *fit) {
             cli_count(args, "leapfrog", 1, 1e6, &s->n_leapfrog) &&
             cli_number(args, "step-size", 1e-12, 1e12, &s->step_size) &&
             cli_number(args, "noise-grad", 1e-9, 1e8, &s->noise_multiplier_grad) &&
-            cli_number(args, "noise-ratio", 1e-9, 1e8, &s->noise_multiplier_ratio) && read_proposal(fit);
+            cli_number(args, "noise-ratio", 1e-9, 1e8, &s->noise_multiplier_ratio) &&
+            cli_number(args, "sampling-rate", 0x1p-32, 1, &s->sampling_rate) &&
+            cli_number(args, "friction", 1e-6, 1e6, &s->friction) && cli_number(args, "step-decay", 0, 1, &s->step_decay) &&
+            cli_number(args, "max-batch", 1, 1e18, &s->max_batch) && read_proposal(fit) && read_acceptance(fit);
   return ok ? CLI_OK : CLI_USAGE;
 }
 

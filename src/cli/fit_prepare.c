@@ -31,11 +31,10 @@ int cli_fit_prepare(cli_fit_t *fit) {
     cli_error(args, "%s", err.message);
     return err.status == TACIT_ERR_MEMORY ? CLI_FAILURE : CLI_USAGE;
   }
-  if (fit->is_exposed) {
-    return CLI_OK;
+  if (!fit->is_exposed) {
+    status = tacit_budget_new(&fit->budget, fit->epsilon, fit->delta, relation, &err);
   }
-  status = tacit_budget_new(&fit->budget, fit->epsilon, fit->delta, relation, &err);
-  if (status == TACIT_OK) {
+  if (status == TACIT_OK) { /* an exposed run draws nothing but minibatches from it */
     status = fit->is_seeded ? tacit_noise_new_seeded_not_private(&fit->noise, fit->seed, &err)
                             : tacit_noise_new(&fit->noise, &err);
   }
@@ -131,6 +130,7 @@ static int open_records(cli_fit_t *fit) {
   tacit_table_free(table);
   if (status == TACIT_OK) {
     fit->limits.max_unit_rows = tacit_schema_max_rows(fit->schema);
+    fit->limits.subset_noise = fit->noise;
     status = fit->is_exposed ? tacit_curator_new_exposed(&fit->curator, records, &fit->model.records, &fit->limits, &err)
                              : tacit_curator_new(&fit->curator, records, &fit->model.records, fit->budget, fit->noise,
                                                  &fit->limits, &err);
@@ -143,14 +143,17 @@ static void print_plan(const cli_fit_t *fit) {
   if (cli_is_given(fit->args, "quiet") && !cli_is_given(fit->args, "dry-run")) {
     return;
   }
-  fprintf(stderr, "plan: %s, %zu chains of %zu iterations (%zu warm-up, %zu draws kept)", fit->method->name,
-          s->n_chains, fit->plan.n_iterations, s->n_warmup, s->n_draws);
+  fprintf(stderr, "plan: %s, %zu chains of %zu iterations (%zu warm-up, %zu draws kept), step size %.3g",
+          fit->method->name, s->n_chains, fit->plan.n_iterations, s->n_warmup, s->n_draws, s->step_size);
+  if (!isnan(fit->plan.grad_noise_sd)) {
+    fprintf(stderr, "; noise multiplier of gradients %.4g", s->noise_multiplier_grad);
+  }
+  if (!isnan(fit->plan.penalty_sd)) {
+    fprintf(stderr, "; of ratios %.4g, noise in the log acceptance ratio about %.2g", s->noise_multiplier_ratio,
+            fit->plan.penalty_sd);
+  }
   if (!fit->is_exposed) {
-    fprintf(stderr, "; noise multipliers: ratio %.4g", s->noise_multiplier_ratio);
-    if (!isnan(fit->plan.grad_noise_sd)) {
-      fprintf(stderr, ", gradient %.4g", s->noise_multiplier_grad);
-    }
-    fprintf(stderr, "; noise in the log acceptance ratio about %.2g", fit->plan.penalty_sd);
+    fprintf(stderr, "; epsilon %.4g", fit->plan.epsilon);
   }
   fputc('\n', stderr);
   if (!fit->is_exposed && fit->plan.penalty_sd > 4) {
@@ -160,6 +163,22 @@ static void print_plan(const cli_fit_t *fit) {
   if (!fit->is_exposed && s->n_draws < 50) {
     fprintf(stderr, "warning: this budget buys %zu draws a chain: do not expect convergence\n", s->n_draws);
   }
+}
+
+/* The whole run is charged for in advance where its releases are not all Gaussian. */
+static tacit_status_t set_schedule(cli_fit_t *fit, tacit_error_t *err) {
+  tacit_event_t *events;
+  size_t n;
+  if (!tacit_sampler_needs_schedule(fit->method, &fit->settings)) {
+    return TACIT_OK;
+  }
+  tacit_status_t status =
+      tacit_sampler_schedule(fit->method, &fit->settings, fit->curator, fit->plan.n_iterations, &events, &n, err);
+  if (status == TACIT_OK) {
+    status = tacit_budget_set_schedule(fit->budget, events, n, err);
+  }
+  tacit_free(events);
+  return status;
 }
 
 int cli_fit_open(cli_fit_t *fit) {
@@ -185,8 +204,12 @@ int cli_fit_open(cli_fit_t *fit) {
   tacit_plan_request_t request = {.curator = fit->curator,
                                   .parameters = &fit->model.parameters,
                                   .n_units = n_units,
-                                  .rho = fit->budget != NULL ? tacit_budget_rho(fit->budget) : INFINITY};
-  if (tacit_plan(fit->method, &request, &fit->settings, fit->inv_metric, &fit->plan, &err) != TACIT_OK) {
+                                  .rho = fit->budget != NULL ? tacit_budget_rho(fit->budget) : INFINITY,
+                                  .epsilon = fit->epsilon,
+                                  .delta = fit->delta,
+                                  .relation = tacit_schema_relation(fit->schema)};
+  if (tacit_plan(fit->method, &request, &fit->settings, fit->inv_metric, &fit->plan, &err) != TACIT_OK ||
+      set_schedule(fit, &err) != TACIT_OK) {
     return cli_fail(fit->args, &err);
   }
   print_plan(fit);

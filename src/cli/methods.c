@@ -8,7 +8,7 @@ static int run(const cli_args_t *args) {
   if (as_json) {
     printf("[");
   } else {
-    printf("%-12s %-8s %-6s %s\n", "method", "private", "exact", "");
+    printf("%-22s %-8s %-6s %s\n", "method", "private", "exact", "");
   }
   for (size_t i = 0; tacit_method_get(i) != NULL; i++) {
     const tacit_method_t *method = tacit_method_get(i);
@@ -17,7 +17,7 @@ static int run(const cli_args_t *args) {
              method->name, method->is_private ? "true" : "false", method->is_exact ? "true" : "false",
              method->summary);
     } else {
-      printf("%-12s %-8s %-6s %s\n", method->name, method->is_private ? "yes" : "no",
+      printf("%-22s %-8s %-6s %s\n", method->name, method->is_private ? "yes" : "no",
              method->is_exact ? "yes" : "no", method->summary);
     }
   }

@@ -1,15 +1,51 @@
+#include <assert.h>
 #include <string.h>
 
 #include "sample/sample_internal.h"
 
 static const tacit_method_t methods[] = {
+    {"dp-barker", true, true,
+     "private random walk: nothing but Barker's accept/reject bit is released, no noise anywhere"},
+    {"dp-fast-mh", true, true, "private TunaMH: Barker's bit from a random minibatch, with public constants"},
+    {"dp-fast-mh-full", true, true, "the same from all records: as dp-barker, all components at once"},
     {"dp-hmc", true, true,
      "private Hamiltonian Monte Carlo: noisy clipped gradients, penalty-corrected acceptance"},
+    {"dp-mala", true, true,
+     "private Langevin: the proposal's noise hides the gradient, the decision costs little; bernoulli, categorical"},
     {"dp-penalty", true, true,
      "private random-walk Metropolis with penalty-corrected noisy acceptance (full, one-component, guided)"},
+    {"dp-penalty-subsampled", true, false,
+     "the same from Poisson minibatches; nearly exact as long as the sampling noise is nearly normal"},
+    {"dp-sghmc", true, false, "private stochastic gradient HMC with friction, Poisson minibatches; no acceptance test"},
+    {"dp-sgld", true, false, "private stochastic gradient Langevin dynamics, Poisson minibatches; no acceptance test"},
+    {"dp-sgnht", true, false, "private stochastic gradient Nose-Hoover thermostat, Poisson minibatches; no acceptance test"},
     {"hmc", false, true, "Hamiltonian Monte Carlo, the baseline: NOT PRIVATE, needs --exposed"},
     {"rwmh", false, true, "random-walk Metropolis, the baseline: NOT PRIVATE, needs --exposed"},
+    {"sghmc", false, false, "stochastic gradient HMC with friction, the baseline: NOT PRIVATE, needs --exposed"},
+    {"sghmc-naive", false, false, "the same without friction, too hot by design: NOT PRIVATE, needs --exposed"},
+    {"tunamh", false, true, "exact minibatch Metropolis, the baseline: NOT PRIVATE, needs --exposed"},
 };
+
+/* In the same order. */
+static const tacit_traits_t traits[] = {
+    {TACIT_MOVE_WALK, TACIT_DECISION_BIT},
+    {TACIT_MOVE_WALK, TACIT_DECISION_MINIBATCH},
+    {TACIT_MOVE_WALK, TACIT_DECISION_BIT},
+    {TACIT_MOVE_HAMILTONIAN, TACIT_DECISION_RATIO_OR_BIT},
+    {TACIT_MOVE_LANGEVIN, TACIT_DECISION_LANGEVIN},
+    {TACIT_MOVE_WALK, TACIT_DECISION_RATIO_OR_BIT},
+    {TACIT_MOVE_WALK, TACIT_DECISION_SAMPLED_RATIO},
+    {TACIT_MOVE_SGHMC, TACIT_DECISION_NONE},
+    {TACIT_MOVE_SGLD, TACIT_DECISION_NONE},
+    {TACIT_MOVE_SGNHT, TACIT_DECISION_NONE},
+    {TACIT_MOVE_HAMILTONIAN, TACIT_DECISION_RATIO_OR_BIT},
+    {TACIT_MOVE_WALK, TACIT_DECISION_RATIO_OR_BIT},
+    {TACIT_MOVE_SGHMC, TACIT_DECISION_NONE},
+    {TACIT_MOVE_SGHMC_NAIVE, TACIT_DECISION_NONE},
+    {TACIT_MOVE_WALK, TACIT_DECISION_MINIBATCH},
+};
+
+static_assert(sizeof methods / sizeof methods[0] == sizeof traits / sizeof traits[0], "one row each");
 
 const tacit_method_t *tacit_method_get(size_t i) {
   return i < sizeof methods / sizeof methods[0] ? &methods[i] : NULL;
@@ -24,6 +60,14 @@ const tacit_method_t *tacit_method_find(const char *name) {
   return NULL;
 }
 
-bool tacit_method_is_hamiltonian(const tacit_method_t *method) {
-  return strcmp(method->name, "hmc") == 0 || strcmp(method->name, "dp-hmc") == 0;
+tacit_traits_t tacit_method_traits(const tacit_method_t *method, const tacit_sampler_settings_t *settings) {
+  tacit_traits_t of = traits[method - methods];
+  if (of.decision == TACIT_DECISION_RATIO_OR_BIT) {
+    of.decision = settings->accept_bit && method->is_private ? TACIT_DECISION_BIT : TACIT_DECISION_RATIO;
+  }
+  return of;
+}
+
+bool tacit_traits_is_stochastic(tacit_traits_t traits_of) {
+  return traits_of.decision == TACIT_DECISION_NONE;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sample/sample_internal.h"
+#include "sample/plan.h"
 
 /* Noise in the log acceptance ratio that buys most: the penalty method's acceptance at the mode times
  * the iterations that the budget allows, 2 Phi(-s/2) s^2, is largest near s = 2. */
@@ -14,29 +14,36 @@ static const double target_penalty_sd_hamiltonian = 1.2;
 /* Variance of the energy error that gradient noise may add over a trajectory. */
 static const double target_energy_variance = 1;
 
-enum { max_iterations = 20000, exposed_draws = 1000, exposed_warmup = 1000 };
+enum { exposed_draws = 1000, exposed_warmup = 1000 };
 
-typedef struct tacit_planner {
-  const tacit_plan_request_t *request;
-  tacit_sampler_settings_t *settings;
-  const double *scale; /* guessed posterior sd of each parameter, (dim) */
-  size_t dim;
-  bool is_hamiltonian;
-  double factor, grad_bound, typical_bound; /* sensitivity factor; gradient bound; ratio bound of a move */
-} tacit_planner_t;
+static bool is_hamiltonian(const tacit_planner_t *planner) {
+  return planner->traits.move == TACIT_MOVE_HAMILTONIAN;
+}
+
+/*
+ * Length of a random walk's move in posterior sds: with noisy ratios the usual 2.4; where the cost grows with the square of
+ * the length, shorter, as is best at about 8 iterations for each independent draw that the budget buys
+ * (docs/theory.md, section 11).
+ */
+static double walk_length(tacit_decision_t decision, const tacit_accept_rule_t *rule) {
+  if (decision == TACIT_DECISION_RATIO || decision == TACIT_DECISION_SAMPLED_RATIO) {
+    return 2.4;
+  }
+  return decision == TACIT_DECISION_BIT && rule->kind != TACIT_ACCEPT_BARKER ? 1.1 : 0.75;
+}
 
 static void default_moves(tacit_planner_t *planner) {
   tacit_sampler_settings_t *s = planner->settings;
-  if (planner->is_hamiltonian) {
+  if (is_hamiltonian(planner)) {
     s->n_leapfrog = s->n_leapfrog > 0 ? s->n_leapfrog : s->adapt ? 12 : 3;
     s->step_size = s->step_size > 0 ? s->step_size : s->adapt ? 0.5 : 0.7;
-  } else if (!(s->step_size > 0)) {
-    s->step_size = s->proposal == TACIT_PROPOSAL_FULL ? 2.4 / sqrt((double)planner->dim) : 2.4;
+  } else if (planner->traits.move == TACIT_MOVE_WALK && !(s->step_size > 0)) {
+    double step = walk_length(planner->traits.decision, &s->accept_rule);
+    s->step_size = s->proposal == TACIT_PROPOSAL_FULL ? step / sqrt((double)planner->dim) : step;
   }
 }
 
-/* Root mean square over typical moves of the bound on one unit's log ratio. */
-static tacit_status_t typical_ratio_bound(tacit_planner_t *planner, tacit_error_t *err) {
+tacit_status_t tacit_plan_typical_bound(tacit_planner_t *planner, tacit_error_t *err) {
   const tacit_sampler_settings_t *s = planner->settings;
   size_t d = planner->dim;
   double *move = tacit_alloc_zero(2 * d, sizeof *move);
@@ -44,21 +51,21 @@ static tacit_status_t typical_ratio_bound(tacit_planner_t *planner, tacit_error_
     return tacit_error_memory(err);
   }
   double *origin = move + d, square = 0;
-  bool is_single = !planner->is_hamiltonian && s->proposal != TACIT_PROPOSAL_FULL;
+  bool is_single = !is_hamiltonian(planner) && s->proposal != TACIT_PROPOSAL_FULL;
   double length = s->step_size;
-  if (planner->is_hamiltonian) { /* jitter halves the mean step; a long trajectory ends sqrt(2) sd away */
+  if (is_hamiltonian(planner)) { /* jitter halves the mean step; a long trajectory ends sqrt(2) sd away */
     length = fmin(s->step_size * (double)s->n_leapfrog * (s->step_jitter ? 0.5 : 1), 1.4);
   }
   for (size_t j = 0; j < d; j++) {
     move[j] = length * planner->scale[j];
     if (is_single) {
-      double bound = tacit_curator_ratio_bound(planner->request->curator, origin, move);
+      double bound = tacit_curator_public_ratio_bound(planner->request->curator, origin, move);
       square += bound * bound / (double)d;
       move[j] = 0;
     }
   }
   double bound = is_single ? sqrt(square)
-                           : tacit_curator_ratio_bound(planner->request->curator, origin, move);
+                           : tacit_curator_public_ratio_bound(planner->request->curator, origin, move);
   tacit_free(move);
   planner->typical_bound = bound;
   if (!isfinite(bound)) {
@@ -72,10 +79,10 @@ static tacit_status_t typical_ratio_bound(tacit_planner_t *planner, tacit_error_
 /* Noise multipliers at which noise has its target size. */
 static void target_noise(const tacit_planner_t *planner, double *grad, double *ratio) {
   const tacit_sampler_settings_t *s = planner->settings;
-  double penalty_sd = planner->is_hamiltonian ? target_penalty_sd_hamiltonian : target_penalty_sd;
+  double penalty_sd = is_hamiltonian(planner) ? target_penalty_sd_hamiltonian : target_penalty_sd;
   *ratio = penalty_sd / (planner->factor * planner->typical_bound);
   *grad = INFINITY;
-  if (planner->is_hamiltonian) {
+  if (is_hamiltonian(planner)) {
     /* energy variance = L E[step^2] noise_sd^2 sum_j scale_j^2; the jittered step has E[step^2] = step^2/3 */
     double scale2 = 0, step2 = s->step_size * s->step_size * (s->step_jitter ? 1.0 / 3 : 1);
     for (size_t j = 0; j < planner->dim; j++) {
@@ -94,7 +101,7 @@ static double cost_of(double n_releases, double noise_multiplier) {
 static double cost(const tacit_planner_t *planner, double n) {
   const tacit_sampler_settings_t *s = planner->settings;
   double chains = (double)s->n_chains, n_grad = 0;
-  if (planner->is_hamiltonian) {
+  if (is_hamiltonian(planner)) {
     n_grad = s->reuse_gradient ? n * (double)s->n_leapfrog + 1 : n * ((double)s->n_leapfrog + 1);
   }
   return cost_of(chains * n_grad, s->noise_multiplier_grad) + cost_of(chains * n, s->noise_multiplier_ratio);
@@ -147,32 +154,15 @@ static void split_iterations(tacit_sampler_settings_t *s, double n) {
   }
 }
 
-static tacit_status_t plan_private(tacit_planner_t *planner, tacit_plan_t *plan, tacit_error_t *err) {
-  tacit_sampler_settings_t *s = planner->settings;
-  tacit_status_t status = typical_ratio_bound(planner, err);
-  if (status == TACIT_OK && planner->is_hamiltonian && !isfinite(planner->grad_bound)) {
-    status = tacit_error_set(err, TACIT_ERR_SENSITIVITY, "clip_bound_grad",
-                             "one record's gradient has no bound in this model: give a clip bound for gradients "
-                             "(--clip-grad)");
+double tacit_plan_wanted(const tacit_sampler_settings_t *s) {
+  if (s->n_draws == 0) {
+    return 0;
   }
-  if (status != TACIT_OK) {
-    return status;
-  }
-  bool open_ratio = !(s->noise_multiplier_ratio > 0);
-  bool open_grad = planner->is_hamiltonian && !(s->noise_multiplier_grad > 0);
-  double wanted = 0;
-  if (s->n_draws > 0) {
-    double warmup = s->n_warmup == TACIT_WARMUP_AUTO ? (double)(s->n_draws * s->thin) / 3 : (double)s->n_warmup;
-    wanted = (double)s->n_draws * (double)s->thin + floor(warmup);
-  }
-  fit_noise(planner, wanted, open_grad, open_ratio);
-  double n = affordable(planner);
-  if (n > max_iterations && wanted == 0) { /* 0 is "not given": spend the rest on less noise */
-    wanted = max_iterations;
-    fit_noise(planner, wanted, open_grad, open_ratio);
-    n = affordable(planner);
-  }
-  n = wanted > 0 && wanted < n ? wanted : n;
+  double warmup = s->n_warmup == TACIT_WARMUP_AUTO ? (double)(s->n_draws * s->thin) / 3 : (double)s->n_warmup;
+  return (double)s->n_draws * (double)s->thin + floor(warmup);
+}
+
+tacit_status_t tacit_plan_split(tacit_sampler_settings_t *s, double n, tacit_plan_t *plan, tacit_error_t *err) {
   if (n < (double)s->thin || n < 1) {
     return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
                            "the budget does not pay for one draw of each of %zu chains with these settings: "
@@ -185,17 +175,54 @@ static tacit_status_t plan_private(tacit_planner_t *planner, tacit_plan_t *plan,
     s->n_warmup = (size_t)n - s->thin;
   }
   plan->n_iterations = s->n_warmup + s->n_draws * s->thin;
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_plan_check_grad_bound(const tacit_planner_t *planner, tacit_error_t *err) {
+  if (isfinite(planner->grad_bound)) {
+    return TACIT_OK;
+  }
+  return tacit_error_set(err, TACIT_ERR_SENSITIVITY, "clip_bound_grad",
+                         "one record's gradient has no bound in this model: give a clip bound for gradients "
+                         "(--clip-grad)");
+}
+
+tacit_status_t tacit_plan_gaussian(tacit_planner_t *planner, tacit_plan_t *plan, tacit_error_t *err) {
+  tacit_sampler_settings_t *s = planner->settings;
+  tacit_status_t status = tacit_plan_typical_bound(planner, err);
+  if (status == TACIT_OK && is_hamiltonian(planner)) {
+    status = tacit_plan_check_grad_bound(planner, err);
+  }
+  if (status != TACIT_OK) {
+    return status;
+  }
+  bool open_ratio = !(s->noise_multiplier_ratio > 0);
+  bool open_grad = is_hamiltonian(planner) && !(s->noise_multiplier_grad > 0);
+  double wanted = tacit_plan_wanted(s);
+  fit_noise(planner, wanted, open_grad, open_ratio);
+  double n = affordable(planner);
+  if (n > TACIT_MAX_PLANNED && wanted == 0) { /* 0 is "not given": spend the rest on less noise */
+    wanted = TACIT_MAX_PLANNED;
+    fit_noise(planner, wanted, open_grad, open_ratio);
+    n = affordable(planner);
+  }
+  n = wanted > 0 && wanted < n ? wanted : n;
+  status = tacit_plan_split(s, n, plan, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
   plan->rho = cost(planner, (double)plan->n_iterations);
+  plan->epsilon = tacit_gaussian_epsilon(plan->rho, log(planner->request->delta));
   plan->penalty_sd = s->noise_multiplier_ratio * planner->factor * planner->typical_bound;
   plan->grad_noise_sd =
-      planner->is_hamiltonian ? s->noise_multiplier_grad * planner->factor * planner->grad_bound : NAN;
+      is_hamiltonian(planner) ? s->noise_multiplier_grad * planner->factor * planner->grad_bound : NAN;
   return TACIT_OK;
 }
 
 tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request_t *request,
                           tacit_sampler_settings_t *settings, double *inv_metric, tacit_plan_t *plan,
                           tacit_error_t *err) {
-  *plan = (tacit_plan_t){.grad_noise_sd = NAN};
+  *plan = (tacit_plan_t){.penalty_sd = NAN, .grad_noise_sd = NAN, .rho = NAN, .epsilon = NAN};
   size_t d = request->parameters->dim;
   if (!(request->n_units > 0) || settings->n_chains < 1 || settings->thin < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_units",
@@ -215,18 +242,21 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
     settings->inv_metric = inv_metric;
     settings->inv_metric_is_dense = false;
   }
-  tacit_planner_t planner = {.request = request,
+  tacit_planner_t planner = {.method = method,
+                             .request = request,
                              .settings = settings,
                              .scale = scale,
                              .dim = d,
-                             .is_hamiltonian = tacit_method_is_hamiltonian(method),
+                             .traits = tacit_method_traits(method, settings),
+                             .is_step_given = settings->step_size > 0,
                              .factor = tacit_curator_sensitivity_factor(request->curator),
                              .grad_bound = tacit_curator_grad_bound(request->curator)};
   default_moves(&planner);
-  tacit_status_t status = TACIT_OK;
-  if (method->is_private) {
-    status = plan_private(&planner, plan, err);
-  } else {
+  tacit_status_t status = tacit_plan_minibatch(&planner, err);
+  if (status == TACIT_OK && method->is_private) {
+    status = tacit_sampler_needs_schedule(method, settings) ? tacit_plan_scheduled(&planner, plan, err)
+                                                            : tacit_plan_gaussian(&planner, plan, err);
+  } else if (status == TACIT_OK) {
     settings->n_draws = settings->n_draws > 0 ? settings->n_draws : exposed_draws;
     settings->n_warmup = settings->n_warmup == TACIT_WARMUP_AUTO ? exposed_warmup : settings->n_warmup;
     plan->n_iterations = settings->n_warmup + settings->n_draws * settings->thin;

@@ -19,6 +19,22 @@ static void propose_full(tacit_run_t *run, size_t c) {
   }
 }
 
+/*
+ * Where only the bit leaves, or is to be charged for, every move has the ratio bound that bits are charged for, or in one
+ * dimension a random share of it: shorter moves would cost as much. Public and symmetric as long as the bound is one of the
+ * difference of the points alone, which tacit_plan() cannot know of a user's model; a proposal beyond the bound is rejected.
+ */
+static void stretch(tacit_run_t *run, size_t c, bool is_single) {
+  size_t d = run->dim;
+  const double *from = run->theta + c * d;
+  double *to = run->theta_prop + c * d, most = run->settings->accept_rule.max_bound * (1 - 1e-9);
+  double share = is_single || d == 1 ? 0.5 + 0.5 * tacit_rng_uniform(run->rngs[c]) : 1;
+  double factor = share * most / tacit_curator_public_ratio_bound(run->curator, from, to);
+  for (size_t j = 0; j < d && isfinite(factor); j++) {
+    to[j] = from[j] + factor * (to[j] - from[j]);
+  }
+}
+
 /* Marginal scale of component j under the metric. */
 static double component_scale(const tacit_metric_t *metric, size_t j) {
   return metric->is_dense ? sqrt(metric->inv_metric[j * metric->dim + j]) : metric->root[j];
@@ -44,6 +60,9 @@ tacit_status_t tacit_step_random_walk(tacit_run_t *run, tacit_error_t *err) {
       propose_full(run, c);
     } else {
       run->component[c] = propose_component(run, c, proposal == TACIT_PROPOSAL_GUIDED);
+    }
+    if (run->traits.decision == TACIT_DECISION_BIT || run->traits.decision == TACIT_DECISION_MINIBATCH) {
+      stretch(run, c, proposal != TACIT_PROPOSAL_FULL);
     }
     run->is_active[c] = tacit_all_finite(run->theta_prop + c * run->dim, run->dim);
   }

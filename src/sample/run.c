@@ -48,6 +48,25 @@ static tacit_status_t check_counts(const tacit_sampler_settings_t *s, tacit_erro
   return TACIT_OK;
 }
 
+static tacit_status_t check_noise(const tacit_method_t *method, tacit_traits_t traits, const tacit_sampler_settings_t *s,
+                                  tacit_error_t *err) {
+  bool uses_ratio = traits.decision == TACIT_DECISION_RATIO || traits.decision == TACIT_DECISION_SAMPLED_RATIO;
+  bool uses_grad = traits.move != TACIT_MOVE_WALK;
+  if (method->is_private && ((uses_ratio && !(s->noise_multiplier_ratio > 0)) ||
+                             (uses_grad && !(s->noise_multiplier_grad > 0)))) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "noise_multiplier",
+                           "a private method needs noise multipliers above 0");
+  }
+  bool is_sampled = traits.decision == TACIT_DECISION_SAMPLED_RATIO || tacit_traits_is_stochastic(traits);
+  if (is_sampled && !(s->sampling_rate > 0 && s->sampling_rate <= 1)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sampling_rate", "the sampling rate must be above 0 and at most 1");
+  }
+  if (s->inv_metric_is_dense && (traits.move == TACIT_MOVE_LANGEVIN || tacit_traits_is_stochastic(traits))) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "inv_metric", "method %s takes a diagonal metric", method->name);
+  }
+  return TACIT_OK;
+}
+
 static tacit_status_t check_settings(const tacit_method_t *method, const tacit_curator_t *curator,
                                      const tacit_sampler_settings_t *s, tacit_error_t *err) {
   tacit_status_t status = check_counts(s, err);
@@ -63,34 +82,14 @@ static tacit_status_t check_settings(const tacit_method_t *method, const tacit_c
   if (!(s->step_size > 0) || !isfinite(s->step_size)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "step_size", "the step size must be a number above 0");
   }
-  if (tacit_method_is_hamiltonian(method) && s->n_leapfrog < 1) {
+  tacit_traits_t traits = tacit_method_traits(method, s);
+  bool has_steps = traits.move == TACIT_MOVE_HAMILTONIAN || tacit_traits_is_stochastic(traits);
+  if (has_steps && tacit_stochastic_steps(traits, s) * s->n_leapfrog < 1 && traits.move != TACIT_MOVE_SGLD &&
+      traits.move != TACIT_MOVE_SGNHT) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_leapfrog",
                            "the number of leapfrog steps must be at least 1");
   }
-  if (method->is_private && (!(s->noise_multiplier_ratio > 0) ||
-                             (tacit_method_is_hamiltonian(method) && !(s->noise_multiplier_grad > 0)))) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "noise_multiplier",
-                           "a private method needs noise multipliers above 0");
-  }
-  return TACIT_OK;
-}
-
-tacit_status_t tacit_sampler_cost(const tacit_method_t *method, const tacit_sampler_settings_t *settings,
-                                  size_t n_iterations, tacit_sampler_cost_t *cost, tacit_error_t *err) {
-  *cost = (tacit_sampler_cost_t){0};
-  uint64_t per_chain = 0;
-  bool overflow = false;
-  if (tacit_method_is_hamiltonian(method)) {
-    uint64_t steps = settings->n_leapfrog + (settings->reuse_gradient ? 0 : 1);
-    overflow = __builtin_mul_overflow(n_iterations, steps, &per_chain) ||
-               __builtin_add_overflow(per_chain, settings->reuse_gradient ? 1 : 0, &per_chain);
-  }
-  overflow = overflow || __builtin_mul_overflow(per_chain, settings->n_chains, &cost->n_gradients) ||
-             __builtin_mul_overflow(n_iterations, settings->n_chains, &cost->n_ratios);
-  if (overflow) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_draws", "the number of releases does not fit");
-  }
-  return TACIT_OK;
+  return check_noise(method, traits, s, err);
 }
 
 size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed) {
@@ -104,50 +103,6 @@ size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed) {
   return n;
 }
 
-/*
- * Proposals so far away that noise would drown any log ratio are rejected without a release. The rule is symmetric
- * in the two points and public, so the chain stays exact; it spares the budget after a divergent trajectory.
- */
-static void drop_hopeless(tacit_run_t *run) {
-  static const double max_noise_sd = 1e5;
-  double per_bound = run->settings->noise_multiplier_ratio * tacit_curator_sensitivity_factor(run->curator);
-  for (size_t c = 0; c < run->n_chains && !tacit_curator_is_exposed(run->curator); c++) {
-    const double *from = run->theta + c * run->dim, *to = run->theta_prop + c * run->dim;
-    double bound = run->is_active[c] ? tacit_curator_ratio_bound(run->curator, from, to) : 0;
-    /* an infinite bound at a finite distance is a missing clip bound, which the release refuses */
-    run->is_active[c] = run->is_active[c] && (isinf(bound) || per_bound * bound <= max_noise_sd);
-  }
-}
-
-tacit_status_t tacit_run_accept(tacit_run_t *run, tacit_error_t *err) {
-  drop_hopeless(run);
-  size_t n = tacit_run_pack(run, run->theta, run->packed_a);
-  tacit_run_pack(run, run->theta_prop, run->packed_b);
-  tacit_status_t status =
-      tacit_curator_release_log_ratio(run->curator, n, run->packed_a, run->packed_b,
-                                      run->settings->noise_multiplier_ratio, run->log_ratio, run->noise_sd, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
-  memset(run->accepted, 0, run->n_chains * sizeof *run->accepted);
-  memset(run->accept_prob, 0, run->n_chains * sizeof *run->accept_prob);
-  for (size_t i = 0; i < n; i++) {
-    size_t c = run->packed_chain[i], d = run->dim;
-    double penalty = run->settings->drop_penalty_for_tests ? 0 : 0.5 * run->noise_sd[i] * run->noise_sd[i];
-    run->log_prior_prop[c] =
-        run->parameters->log_prior(run->parameters->ctx, run->theta_prop + c * d, NULL);
-    double log_accept =
-        run->log_ratio[i] + run->log_prior_prop[c] - run->log_prior[c] + run->correction[c] - penalty;
-    run->accept_prob[c] = log_accept < 0 ? exp(log_accept) : log_accept >= 0 ? 1 : 0;
-    if (log(tacit_rng_uniform(run->rngs[c])) < log_accept) {
-      run->accepted[c] = true;
-      run->log_prior[c] = run->log_prior_prop[c];
-      memcpy(run->theta + c * d, run->theta_prop + c * d, d * sizeof *run->theta);
-    }
-  }
-  return TACIT_OK;
-}
-
 static void run_clear(tacit_run_t *run) {
   for (size_t c = 0; run->rngs != NULL && c < run->n_chains; c++) {
     tacit_rng_free(run->rngs[c]);
@@ -155,12 +110,13 @@ static void run_clear(tacit_run_t *run) {
   double *arrays[] = {run->theta,     run->theta_prop,   run->log_prior, run->log_prior_prop, run->log_ratio,
                       run->noise_sd,  run->correction,   run->step_size, run->jitter_shift,   run->grad,
                       run->grad_prop, run->momentum,     run->scratch,   run->direction,      run->packed_a,
-                      run->packed_b,  run->accept_prob};
+                      run->packed_b,  run->accept_prob,  run->thermostat, run->prior_grad,     run->prior_grad_prop};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
   tacit_free(run->rngs);
   tacit_free(run->accepted);
+  tacit_free(run->packed_accepted);
   tacit_free(run->is_active);
   tacit_free(run->component);
   tacit_free(run->packed_chain);
@@ -171,9 +127,11 @@ static void run_clear(tacit_run_t *run) {
 static tacit_status_t allocate(tacit_run_t *run, tacit_error_t *err) {
   size_t n = run->n_chains, all = n * run->dim;
   double **per_chain[] = {&run->log_prior, &run->log_prior_prop, &run->log_ratio,   &run->noise_sd,
-                          &run->correction, &run->step_size,     &run->jitter_shift, &run->accept_prob};
+                          &run->correction, &run->step_size,     &run->jitter_shift, &run->accept_prob,
+                          &run->thermostat};
   double **per_value[] = {&run->theta,    &run->theta_prop, &run->grad,     &run->grad_prop, &run->momentum,
-                          &run->scratch,  &run->direction,  &run->packed_a, &run->packed_b};
+                          &run->scratch,  &run->direction,  &run->packed_a, &run->packed_b, &run->prior_grad,
+                          &run->prior_grad_prop};
   bool ok = true;
   for (size_t i = 0; i < sizeof per_chain / sizeof per_chain[0]; i++) {
     *per_chain[i] = tacit_alloc_zero(n, sizeof(double));
@@ -185,10 +143,11 @@ static tacit_status_t allocate(tacit_run_t *run, tacit_error_t *err) {
   }
   run->rngs = tacit_alloc_zero(n, sizeof *run->rngs);
   run->accepted = tacit_alloc_zero(n, sizeof *run->accepted);
+  run->packed_accepted = tacit_alloc_zero(n, sizeof *run->packed_accepted);
   run->is_active = tacit_alloc_zero(n, sizeof *run->is_active);
   run->component = tacit_alloc_zero(n, sizeof *run->component);
   run->packed_chain = tacit_alloc_zero(n, sizeof *run->packed_chain);
-  ok = ok && run->rngs != NULL && run->accepted != NULL && run->is_active != NULL && run->component != NULL &&
+  ok = ok && run->rngs != NULL && run->accepted != NULL && run->packed_accepted != NULL && run->is_active != NULL && run->component != NULL &&
        run->packed_chain != NULL;
   return ok ? TACIT_OK : tacit_error_memory(err);
 }
@@ -217,13 +176,15 @@ static tacit_status_t start_chain(tacit_run_t *run, size_t c, tacit_error_t *err
 static tacit_status_t run_init(tacit_run_t *run, const tacit_method_t *method, tacit_curator_t *curator,
                                const tacit_parameters_t *parameters, const tacit_sampler_settings_t *settings,
                                tacit_error_t *err) {
-  *run = (tacit_run_t){.settings = settings,
+  *run = (tacit_run_t){.method = method,
+                       .settings = settings,
+                       .traits = tacit_method_traits(method, settings),
                        .curator = curator,
                        .parameters = parameters,
                        .n_chains = settings->n_chains,
                        .dim = parameters->dim,
-                       .is_hamiltonian = tacit_method_is_hamiltonian(method),
                        .is_adapting = settings->adapt && tacit_curator_is_exposed(curator)};
+  run->is_adapting = run->is_adapting && !tacit_traits_is_stochastic(run->traits);
   if (parameters->dim != tacit_curator_dim(curator)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "parameters",
                            "the prior has %zu parameters, the likelihood %zu", parameters->dim,
@@ -257,7 +218,7 @@ static void keep(const tacit_run_t *run, tacit_draws_t *draws, size_t row) {
 /* Step sizes of this iteration: public, and independent of the state. */
 static void set_step_sizes(tacit_run_t *run) {
   double step_size = run->is_adapting ? run->adapt.step_size : run->settings->step_size;
-  bool is_jittered = run->is_hamiltonian && run->settings->step_jitter;
+  bool is_jittered = run->traits.move == TACIT_MOVE_HAMILTONIAN && run->settings->step_jitter;
   for (size_t c = 0; c < run->n_chains; c++) {
     run->step_size[c] = step_size * (is_jittered ? tacit_halton(run->iteration + 1, run->jitter_shift[c]) : 1);
   }
@@ -299,6 +260,14 @@ static tacit_status_t iterate(tacit_run_t *run, tacit_step_fn step, tacit_draws_
   return TACIT_OK;
 }
 
+static const tacit_step_fn steps[] = {[TACIT_MOVE_WALK] = tacit_step_random_walk,
+                                      [TACIT_MOVE_HAMILTONIAN] = tacit_step_hamiltonian,
+                                      [TACIT_MOVE_LANGEVIN] = tacit_step_langevin,
+                                      [TACIT_MOVE_SGLD] = tacit_step_sgld,
+                                      [TACIT_MOVE_SGHMC] = tacit_step_sghmc,
+                                      [TACIT_MOVE_SGHMC_NAIVE] = tacit_step_sghmc,
+                                      [TACIT_MOVE_SGNHT] = tacit_step_sgnht};
+
 tacit_status_t tacit_sample(const tacit_method_t *method, tacit_curator_t *curator,
                             const tacit_parameters_t *parameters, const tacit_sampler_settings_t *settings,
                             tacit_draws_t *draws, tacit_sample_end_t *end, tacit_error_t *err) {
@@ -315,8 +284,7 @@ tacit_status_t tacit_sample(const tacit_method_t *method, tacit_curator_t *curat
                               parameters->n_reported, err);
   }
   if (status == TACIT_OK) {
-    tacit_step_fn step = run.is_hamiltonian ? tacit_step_hamiltonian : tacit_step_random_walk;
-    status = iterate(&run, step, draws, end, err);
+    status = iterate(&run, steps[run.traits.move], draws, end, err);
   }
   run_clear(&run);
   return status;

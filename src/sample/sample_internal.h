@@ -50,14 +50,56 @@ void tacit_adapt_clear(tacit_adapt_t *adapt);
 /* After an iteration of warm-up: next step size, and at the ends of two windows a new diagonal metric. */
 void tacit_adapt_update(tacit_adapt_t *adapt, struct tacit_run *run);
 
+/* How a method moves, and how it decides. */
+typedef enum tacit_move {
+  TACIT_MOVE_WALK,
+  TACIT_MOVE_HAMILTONIAN,
+  TACIT_MOVE_LANGEVIN,
+  TACIT_MOVE_SGLD,
+  TACIT_MOVE_SGHMC,
+  TACIT_MOVE_SGHMC_NAIVE,
+  TACIT_MOVE_SGNHT
+} tacit_move_t;
+
+typedef enum tacit_decision {
+  TACIT_DECISION_NONE, /* stochastic gradients: every move is made */
+  TACIT_DECISION_RATIO_OR_BIT, /* as the settings say; not returned by tacit_method_traits() */
+  TACIT_DECISION_RATIO,
+  TACIT_DECISION_BIT,
+  TACIT_DECISION_SAMPLED_RATIO,
+  TACIT_DECISION_MINIBATCH,
+  TACIT_DECISION_LANGEVIN
+} tacit_decision_t;
+
+typedef struct tacit_traits {
+  tacit_move_t move;
+  tacit_decision_t decision;
+} tacit_traits_t;
+
+tacit_traits_t tacit_method_traits(const tacit_method_t *method, const tacit_sampler_settings_t *settings);
+bool tacit_traits_is_stochastic(tacit_traits_t traits);
+tacit_minibatch_rule_t tacit_minibatch_rule_of(const tacit_method_t *method, const tacit_sampler_settings_t *settings);
+
+/* Stochastic gradients: releases in an iteration; step and noise multiplier of iteration t, from 0. */
+uint64_t tacit_stochastic_steps(tacit_traits_t traits, const tacit_sampler_settings_t *settings);
+double tacit_stochastic_step_size(const tacit_sampler_settings_t *settings, uint64_t t);
+double tacit_stochastic_noise(tacit_traits_t traits, const tacit_sampler_settings_t *settings, uint64_t t);
+/*
+ * Largest sd of the noise in a released gradient that the noise a step adds anyway covers in every coordinate, the largest
+ * inverse metric being `largest`.
+ */
+double tacit_stochastic_noise_sd(tacit_traits_t traits, const tacit_sampler_settings_t *settings, double largest);
+
 /* One run: all chains in lockstep. Arrays have shape (n_chains, dim) unless said. */
 typedef struct tacit_run {
+  const tacit_method_t *method;
   const tacit_sampler_settings_t *settings;
+  tacit_traits_t traits;
   tacit_curator_t *curator;
   const tacit_parameters_t *parameters;
   tacit_metric_t metric;
   size_t n_chains, dim, iteration;
-  bool is_hamiltonian, is_adapting;
+  bool is_adapting;
   tacit_adapt_t adapt;
 
   tacit_rng_t **rngs; /* (n_chains) */
@@ -78,8 +120,12 @@ typedef struct tacit_run {
   size_t *component; /* (n_chains) */
   double *direction;
 
+  double *thermostat; /* (n_chains): of the Nose-Hoover sampler */
+  double *prior_grad, *prior_grad_prop; /* Langevin moves */
+
   /* the active chains, packed for a release: (n_chains), (n_chains, dim) */
   size_t *packed_chain;
+  bool *packed_accepted;
   double *packed_a, *packed_b;
 } tacit_run_t;
 
@@ -87,17 +133,20 @@ typedef struct tacit_run {
 typedef tacit_status_t (*tacit_step_fn)(tacit_run_t *run, tacit_error_t *err);
 tacit_status_t tacit_step_random_walk(tacit_run_t *run, tacit_error_t *err);
 tacit_status_t tacit_step_hamiltonian(tacit_run_t *run, tacit_error_t *err);
+tacit_status_t tacit_step_langevin(tacit_run_t *run, tacit_error_t *err);
+tacit_status_t tacit_step_sgld(tacit_run_t *run, tacit_error_t *err);
+tacit_status_t tacit_step_sghmc(tacit_run_t *run, tacit_error_t *err);
+tacit_status_t tacit_step_sgnht(tacit_run_t *run, tacit_error_t *err);
 
 /* Number of active chains; their indices into packed_chain and their rows of `rows` into `packed`. */
 size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed);
 
 /*
- * Release the log-likelihood ratios of theta -> theta_prop and accept with probability
- * min(1, exp(ratio + correction - noise_sd^2 / 2)) [math of the penalty: docs/theory.md, "Penalty"].
+ * Decide on theta -> theta_prop of the active chains in the method's way, `correction` being the public part of the log
+ * acceptance ratio without the prior, and move. By noisy ratios: with probability min(1, exp(ratio + correction -
+ * noise_sd^2 / 2)) [docs/theory.md, "Penalty"].
  */
 TACIT_MUST_USE tacit_status_t tacit_run_accept(tacit_run_t *run, tacit_error_t *err);
-
-bool tacit_method_is_hamiltonian(const tacit_method_t *method);
 
 bool tacit_all_finite(const double *x, size_t n);
 

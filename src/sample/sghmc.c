@@ -1,0 +1,45 @@
+/*
+ * Stochastic gradient Hamiltonian Monte Carlo with friction [Chen2014], signs as there and not as in later accounts of it
+ * (docs/theory.md, section 15), with the privacy noise as part of the injected noise. Without friction (sghmc-naive) the noise
+ * of gradients heats the chain.
+ */
+#include <math.h>
+
+#include "sample/stochastic.h"
+
+static void drift(tacit_run_t *run, size_t c, double h) {
+  for (size_t j = 0; j < run->dim; j++) {
+    size_t i = c * run->dim + j;
+    run->theta_prop[i] = run->theta[i] + h * run->metric.root[j] * run->momentum[i];
+  }
+  tacit_stochastic_keep(run, c, run->momentum + c * run->dim);
+}
+
+/* p += h (sqrt(W) G - c p) + N(0, 2 c h), of which the gradient brought h^2 W noise_sd^2 along. */
+static void kick(tacit_run_t *run, size_t c, double h, double friction, double noise_sd) {
+  for (size_t j = 0; j < run->dim; j++) {
+    size_t i = c * run->dim + j;
+    double root = run->metric.root[j], brought = h * root * noise_sd;
+    double lacking = fmax(2 * friction * h - brought * brought, 0);
+    run->momentum[i] += h * (root * run->grad[i] - friction * run->momentum[i]) + sqrt(lacking) * tacit_rng_normal(run->rngs[c]);
+  }
+}
+
+tacit_status_t tacit_step_sghmc(tacit_run_t *run, tacit_error_t *err) {
+  double h = tacit_stochastic_step_size(run->settings, run->iteration);
+  double friction = run->traits.move == TACIT_MOVE_SGHMC_NAIVE ? 0 : run->settings->friction;
+  tacit_status_t status = TACIT_OK;
+  for (size_t c = 0; c < run->n_chains; c++) {
+    tacit_stochastic_momentum(run, c);
+  }
+  for (size_t step = 0; status == TACIT_OK && step < run->settings->n_leapfrog; step++) {
+    for (size_t c = 0; c < run->n_chains; c++) {
+      drift(run, c, h);
+    }
+    double noise_sd = tacit_stochastic_release(run, &status, err);
+    for (size_t c = 0; status == TACIT_OK && c < run->n_chains; c++) {
+      kick(run, c, h, friction, noise_sd);
+    }
+  }
+  return status;
+}
