@@ -216,6 +216,8 @@ TACIT_API double tacit_budget_delta(const tacit_budget_t *budget);
 TACIT_API tacit_relation_t tacit_budget_relation(const tacit_budget_t *budget);
 /** Was it made for a schedule? */
 TACIT_API bool tacit_budget_is_scheduled(const tacit_budget_t *budget);
+/** Guarantee of the whole schedule. */
+TACIT_API tacit_guarantee_t tacit_budget_planned(const tacit_budget_t *budget);
 /** Total rho that the budget allows and what has been charged; NaN for a schedule. */
 TACIT_API double tacit_budget_rho(const tacit_budget_t *budget);
 TACIT_API double tacit_budget_rho_spent(const tacit_budget_t *budget);

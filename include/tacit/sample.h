@@ -125,7 +125,7 @@ typedef struct tacit_plan {
   double penalty_sd;    /**< noise in the log acceptance ratio at a typical move; 1 to 2 is efficient */
   double grad_noise_sd; /**< noise in a released gradient; NaN if the method releases none */
   double rho;           /**< what n_iterations of every chain cost; NaN for methods that need a schedule */
-  double epsilon;       /**< the same at the budget's delta; NaN if exposed */
+  double epsilon;       /**< the same at the budget's delta; NaN if exposed, and where rho is */
 } tacit_plan_t;
 
 /**

@@ -229,7 +229,7 @@ static void blocks_clear(blocks_t *blocks) {
 
 /* Steps in a block: enough for what a heavy tail loses at the seams not to matter, few enough to be followed quickly. */
 static uint64_t block_length(const tacit_event_t *event, double variance) {
-  double length = fmin(fmax(ceil(0.25 / (variance + 2 * event->rho)), 16), 400);
+  double length = fmin(fmax(ceil(0.25 / (variance + 2 * event->rho)), 16), 200);
   uint64_t group = group_of(event), groups = (uint64_t)ceil(length / (double)group);
   return groups * group < event->count ? groups * group : (event->count - 1) / group * group + group;
 }
@@ -259,7 +259,7 @@ static tacit_status_t add_bits(blocks_t *blocks, const tacit_event_t *event, tac
   tacit_bit_class_t class;
   table_t table = {0};
   double variance, shift;
-  tacit_status_t status = tacit_bit_class_init(&class, event, 0.004, err);
+  tacit_status_t status = tacit_bit_class_init(&class, event, 0.004, 0.05, err);
   if (status != TACIT_OK) {
     return status;
   }

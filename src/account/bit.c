@@ -160,8 +160,25 @@ static tacit_status_t keep_tails(tacit_bit_class_t *of, double low, double high,
   return status;
 }
 
+/* Information of a pair, its share of the largest on a coarse scan. */
+static double information(const bernoulli_t *pair) {
+  double difference = pair->q - pair->p;
+  return difference * difference / (pair->p * pair->reject_p);
+}
+
+static double largest_information(const tacit_event_t *event, double low, double high) {
+  double largest = 0;
+  for (double lambda = low; lambda < high;) {
+    double width = cell_width(event, lambda);
+    bernoulli_t pair = cover(event, lambda, width);
+    largest = fmax(largest, pair.p > 0 && pair.reject_p > 0 ? information(&pair) : 0);
+    lambda += 20 * width;
+  }
+  return largest;
+}
+
 tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *event, double spare,
-                                    tacit_error_t *err) {
+                                    double spare_far, tacit_error_t *err) {
   double low, high;
   bernoulli_t kept = {1, 1, 0, 0};
   tacit_status_t status = TACIT_OK;
@@ -172,6 +189,7 @@ tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *
   range(event, &low, &high);
   low -= event->kind == TACIT_EVENT_PROBIT_BIT ? 0 : event->sensitivity;
   status = keep_tails(of, low, high, err);
+  double largest = spare_far > spare ? largest_information(event, low, high) : 1;
   for (double lambda = low; status == TACIT_OK && lambda < high;) {
     double width = cell_width(event, lambda);
     bernoulli_t pair = cover(event, lambda, width);
@@ -180,7 +198,8 @@ tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *
       continue;
     }
     /* with a little to spare, so that it covers the next cells too */
-    double more = spare * (pair.q - pair.p);
+    double far_share = spare_far > spare ? fmin(fmax(1 - information(&pair) / largest, 0), 1) : 0;
+    double more = (spare + far_share * (spare_far - spare)) * (pair.q - pair.p);
     kept = (bernoulli_t){pair.p, fmin(pair.q + more, 1), pair.reject_p, fmax(pair.reject_q - more, 0)};
     status = keep(of, &kept, err);
   }

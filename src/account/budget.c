@@ -181,15 +181,9 @@ static void next_event(schedule_t *schedule) {
   schedule->rho = (tacit_exact_sum_t){0, 0};
 }
 
-/* A Gaussian charge comes before the bits of its group. */
-static bool take_rho(schedule_t *schedule, const tacit_event_t *charge) {
+/* Into the group at hand. */
+static bool add_rho(schedule_t *schedule, const tacit_event_t *charge) {
   const tacit_event_t *event = &schedule->events[schedule->at];
-  if (!tacit_event_is_bit(event) || !tacit_event_is_gaussian(charge) || !(event->rho > 0)) {
-    return false;
-  }
-  if (schedule->n_bits > 0) {
-    next_group(schedule);
-  }
   uint64_t group = event->together > 1 ? event->together : 1;
   tacit_exact_sum_t after = schedule->rho;
   tacit_exact_sum_add(&after, tacit_event_rho(charge));
@@ -198,6 +192,19 @@ static bool take_rho(schedule_t *schedule, const tacit_event_t *charge) {
   }
   schedule->rho = after;
   return true;
+}
+
+/* A Gaussian charge comes before the bits of its group; bits may have been forgone. */
+static bool take_rho(schedule_t *schedule, const tacit_event_t *charge) {
+  const tacit_event_t *event = &schedule->events[schedule->at];
+  if (!tacit_event_is_bit(event) || !tacit_event_is_gaussian(charge) || !(event->rho > 0)) {
+    return false;
+  }
+  if (schedule->n_bits == 0 && add_rho(schedule, charge)) {
+    return true;
+  }
+  next_group(schedule);
+  return add_rho(schedule, charge);
 }
 
 static bool take_bits(schedule_t *schedule, const tacit_event_t *charge) {
@@ -292,6 +299,10 @@ tacit_status_t tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *
   status = note_event(budget, event, err);
   budget->spent = status == TACIT_OK ? after : budget->spent;
   return status;
+}
+
+tacit_guarantee_t tacit_budget_planned(const tacit_budget_t *budget) {
+  return budget->schedule.guarantee;
 }
 
 bool tacit_budget_is_scheduled(const tacit_budget_t *budget) {

@@ -153,7 +153,8 @@ static void print_plan(const cli_fit_t *fit) {
             fit->plan.penalty_sd);
   }
   if (!fit->is_exposed) {
-    fprintf(stderr, "; epsilon %.4g", fit->plan.epsilon);
+    bool is_scheduled = tacit_budget_is_scheduled(fit->budget);
+    fprintf(stderr, "; epsilon %.4g", is_scheduled ? tacit_budget_planned(fit->budget).epsilon : fit->plan.epsilon);
   }
   fputc('\n', stderr);
   if (!fit->is_exposed && fit->plan.penalty_sd > 4) {

@@ -184,7 +184,6 @@ tacit_status_t tacit_plan_scheduled(tacit_planner_t *planner, tacit_plan_t *plan
     plan->grad_noise_sd = planner->traits.move != TACIT_MOVE_WALK
                               ? s->noise_multiplier_grad * planner->factor * planner->grad_bound
                               : NAN;
-    status = epsilon_of(planner, plan->n_iterations, &plan->epsilon, err);
   }
   return status;
 }

@@ -1,6 +1,6 @@
 /*
  * Stochastic gradient Nose-Hoover thermostat [Ding2014], semi-implicit: position and thermostat follow the new momentum. The
- * thermostat takes up gradient noise of unknown size, as long as it is the same in all directions (docs/theory.md, section 15).
+ * thermostat, applied as e^(-xi h), takes up gradient noise of unknown size, as long as it is the same in all directions (docs/theory.md, section 15).
  */
 #include <math.h>
 
@@ -12,8 +12,8 @@ static void step_chain(tacit_run_t *run, size_t c, double h, double noise_sd) {
     size_t i = c * run->dim + j;
     double root = run->metric.root[j], brought = h * root * noise_sd;
     double lacking = fmax(2 * run->settings->friction * h - brought * brought, 0);
-    run->momentum[i] += h * (root * run->grad[i] - run->thermostat[c] * run->momentum[i]) +
-                        sqrt(lacking) * tacit_rng_normal(run->rngs[c]);
+    run->momentum[i] = exp(-run->thermostat[c] * h) * run->momentum[i] + h * root * run->grad[i] +
+                       sqrt(lacking) * tacit_rng_normal(run->rngs[c]);
     run->theta_prop[i] = run->theta[i] + h * root * run->momentum[i];
     square += run->momentum[i] * run->momentum[i];
   }

@@ -436,8 +436,8 @@ static void test_schedules_of_bits(void **state) {
   const char *const bit = "penalty-bit:sensitivity=0.1,sigma=1", *const gradient = "gaussian:sigma=10"; /* rho 0.005 */
   assert_true(charges(budget, "gaussian:sigma=20", 2));
   assert_false(charges(budget, bit, 3));
+  assert_false(charges(budget, gradient, 5));
   assert_true(charges(budget, gradient, 4)); /* the first group of three */
-  assert_false(charges(budget, gradient, 1));
   assert_false(charges(budget, "penalty-bit:sensitivity=0.2,sigma=1", 1));
   assert_true(charges(budget, bit, 1));
   assert_true(charges(budget, gradient, 2)); /* the second: a bit is forfeited */
