@@ -77,6 +77,8 @@ typedef struct tacit_sampler_settings {
   bool drop_penalty_for_tests;   /**< omits - noise_sd^2/2: the planted error of the tests */
 
   const double *init;     /**< shape (n_chains, dim), unconstrained; NULL: zeros */
+  size_t n_init_steps;    /**< gradients released, one for all chains, to climb from the first start; 0: start there */
+  double noise_multiplier_init; /**< of these */
   unsigned char key[32];  /**< of the sampler's own randomness */
   tacit_progress_fn progress;
   void *progress_user;

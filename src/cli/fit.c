@@ -66,7 +66,8 @@ static const cli_option_t options[] = {
     {"no-jitter", NULL, NULL, "Do not vary the step size between iterations."},
     {"no-reuse", NULL, NULL, "dp-hmc: redraw the first gradient of each trajectory, as the paper does."},
     {"metric-file", "FILE", NULL, "Inverse metric from public knowledge: one number a parameter, or a full matrix."},
-    {"init", "FILE", "0", "Public start values on the scaled, unconstrained scale, or 0."},
+    {"init", "FILE", "private", "Start values: private (climb from 0 by a few released gradients, charged to the budget), 0, or a file "
+                               "of public ones on the scaled, unconstrained scale."},
     {"temperature", "T", "1", "Power in (0, 1] that the likelihood is raised to."},
     {"n-public", "N", NULL, "Public nominal number of units, for default settings; needed under add-remove."},
     {"threads", "N", "1", "Threads; results do not depend on it."},

@@ -13,6 +13,8 @@ static const double target_penalty_sd = 2;
 static const double target_penalty_sd_hamiltonian = 1.2;
 /* Variance of the energy error that gradient noise may add over a trajectory. */
 static const double target_energy_variance = 1;
+/* Share of the budget for a start by released gradients. */
+static const double start_share = 0.08;
 
 enum { exposed_draws = 1000, exposed_warmup = 1000 };
 
@@ -51,7 +53,7 @@ tacit_status_t tacit_plan_typical_bound(tacit_planner_t *planner, tacit_error_t 
     return tacit_error_memory(err);
   }
   double *origin = move + d, square = 0;
-  bool is_single = !is_hamiltonian(planner) && s->proposal != TACIT_PROPOSAL_FULL;
+  bool is_single = planner->traits.move == TACIT_MOVE_WALK && s->proposal != TACIT_PROPOSAL_FULL;
   double length = s->step_size;
   if (is_hamiltonian(planner)) { /* jitter halves the mean step; a long trajectory ends sqrt(2) sd away */
     length = fmin(s->step_size * (double)s->n_leapfrog * (s->step_jitter ? 0.5 : 1), 1.4);
@@ -113,7 +115,7 @@ static double cost(const tacit_planner_t *planner, double n) {
  */
 static double affordable(const tacit_planner_t *planner) {
   double fixed = cost(planner, 0), slope = cost(planner, 1) - fixed;
-  double n = floor((planner->request->rho * (1 - 5e-10) - fixed) / slope);
+  double n = floor((planner->rho * (1 - 5e-10) - fixed) / slope);
   return n > 0 ? n : 0;
 }
 
@@ -134,7 +136,7 @@ static void fit_noise(const tacit_planner_t *planner, double n, bool open_grad, 
     s->noise_multiplier_ratio = open_ratio ? INFINITY : saved_ratio;
     given = cost(planner, n);
   }
-  double left = planner->request->rho * (1 - 1e-9) - given;
+  double left = planner->rho * (1 - 1e-9) - given;
   double stretch = left > 0 ? sqrt((total - given) / left) : 1;
   s->noise_multiplier_grad = open_grad ? saved_grad * stretch : saved_grad;
   s->noise_multiplier_ratio = open_ratio ? saved_ratio * stretch : saved_ratio;
@@ -211,12 +213,26 @@ tacit_status_t tacit_plan_gaussian(tacit_planner_t *planner, tacit_plan_t *plan,
   if (status != TACIT_OK) {
     return status;
   }
-  plan->rho = cost(planner, (double)plan->n_iterations);
+  plan->rho = cost(planner, (double)plan->n_iterations) + planner->request->rho - planner->rho;
   plan->epsilon = tacit_gaussian_epsilon(plan->rho, log(planner->request->delta));
   plan->penalty_sd = s->noise_multiplier_ratio * planner->factor * planner->typical_bound;
   plan->grad_noise_sd =
       is_hamiltonian(planner) ? s->noise_multiplier_grad * planner->factor * planner->grad_bound : NAN;
   return TACIT_OK;
+}
+
+/* A start that takes a small share of the budget; what it leaves is for the iterations. */
+static void plan_start(tacit_planner_t *planner) {
+  tacit_sampler_settings_t *s = planner->settings;
+  if (s->n_init_steps == 0 || !planner->method->is_private || !isfinite(planner->grad_bound)) {
+    s->n_init_steps = 0;
+    return;
+  }
+  double n = (double)s->n_init_steps;
+  if (!(s->noise_multiplier_init > 0)) {
+    s->noise_multiplier_init = sqrt(n / (2 * start_share * planner->rho));
+  }
+  planner->rho -= n / (2 * s->noise_multiplier_init * s->noise_multiplier_init);
 }
 
 tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request_t *request,
@@ -244,6 +260,7 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
   }
   tacit_planner_t planner = {.method = method,
                              .request = request,
+                             .rho = request->rho,
                              .settings = settings,
                              .scale = scale,
                              .dim = d,
@@ -252,6 +269,7 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
                              .factor = tacit_curator_sensitivity_factor(request->curator),
                              .grad_bound = tacit_curator_grad_bound(request->curator)};
   default_moves(&planner);
+  plan_start(&planner);
   tacit_status_t status = tacit_plan_minibatch(&planner, err);
   if (status == TACIT_OK && method->is_private) {
     status = tacit_sampler_needs_schedule(method, settings) ? tacit_plan_scheduled(&planner, plan, err)

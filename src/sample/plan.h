@@ -7,6 +7,7 @@
 enum { TACIT_MAX_PLANNED = 20000 };
 
 typedef struct tacit_planner {
+  double rho; /* left for the iterations */
   const tacit_method_t *method;
   const tacit_plan_request_t *request;
   tacit_sampler_settings_t *settings;

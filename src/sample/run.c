@@ -284,6 +284,9 @@ tacit_status_t tacit_sample(const tacit_method_t *method, tacit_curator_t *curat
                               parameters->n_reported, err);
   }
   if (status == TACIT_OK) {
+    status = tacit_run_warm_start(&run, err);
+  }
+  if (status == TACIT_OK) {
     status = iterate(&run, steps[run.traits.move], draws, end, err);
   }
   run_clear(&run);

@@ -138,6 +138,9 @@ tacit_status_t tacit_step_sgld(tacit_run_t *run, tacit_error_t *err);
 tacit_status_t tacit_step_sghmc(tacit_run_t *run, tacit_error_t *err);
 tacit_status_t tacit_step_sgnht(tacit_run_t *run, tacit_error_t *err);
 
+/* Move the starts by released gradients, if the settings say so. */
+TACIT_MUST_USE tacit_status_t tacit_run_warm_start(tacit_run_t *run, tacit_error_t *err);
+
 /* Number of active chains; their indices into packed_chain and their rows of `rows` into `packed`. */
 size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed);
 

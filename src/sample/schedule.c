@@ -103,9 +103,12 @@ tacit_status_t tacit_sampler_schedule(const tacit_method_t *method, const tacit_
       __builtin_mul_overflow(count, (uint64_t)settings->n_leapfrog + 2, &count) || count > (uint64_t)1 << 59) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_draws", "the number of releases does not fit");
   }
-  list_t list = {.events = tacit_alloc(3 + (is_stochastic && settings->step_decay > 0 ? n_iterations : 0), sizeof **events)};
+  list_t list = {.events = tacit_alloc(4 + (is_stochastic && settings->step_decay > 0 ? n_iterations : 0), sizeof **events)};
   if (list.events == NULL) {
     return tacit_error_memory(err);
+  }
+  if (settings->n_init_steps > 0) {
+    add(&list, gaussian(settings->noise_multiplier_init, 1, "start"), settings->n_init_steps);
   }
   if (is_stochastic) {
     add_stochastic(&list, method, settings, n_iterations);
