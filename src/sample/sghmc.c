@@ -16,14 +16,15 @@ static void drift(tacit_run_t *run, size_t c, double h) {
 }
 
 /*
- * p += h (sqrt(W) G - c p) + N(0, 2 c h), of which the gradient brought h^2 W noise_sd^2 along. Friction as e^(-c h): the same
- * to first order, and stable for any c h.
+ * p += h (sqrt(W) G - c p) + N(0, 2 c h), of which the gradient brought h^2 W noise_sd^2 along; with friction e^(-c h) and noise
+ * 1 - e^(-2 c h): the same to first order, stable for any c h, and without a bias of their own.
  */
 static void kick(tacit_run_t *run, size_t c, double h, double friction, double noise_sd) {
+  double injected = friction > 0 ? tacit_stochastic_injected(run->settings, h) : 0;
   for (size_t j = 0; j < run->dim; j++) {
     size_t i = c * run->dim + j;
     double root = run->metric.root[j], brought = h * root * noise_sd;
-    double lacking = fmax(2 * friction * h - brought * brought, 0);
+    double lacking = fmax(injected - brought * brought, 0);
     run->momentum[i] = exp(-friction * h) * run->momentum[i] + h * root * run->grad[i] +
                        sqrt(lacking) * tacit_rng_normal(run->rngs[c]);
   }

@@ -11,7 +11,7 @@ static void step_chain(tacit_run_t *run, size_t c, double h, double noise_sd) {
   for (size_t j = 0; j < run->dim; j++) {
     size_t i = c * run->dim + j;
     double root = run->metric.root[j], brought = h * root * noise_sd;
-    double lacking = fmax(2 * run->settings->friction * h - brought * brought, 0);
+    double lacking = fmax(tacit_stochastic_injected(run->settings, h) - brought * brought, 0);
     run->momentum[i] = exp(-run->thermostat[c] * h) * run->momentum[i] + h * root * run->grad[i] +
                        sqrt(lacking) * tacit_rng_normal(run->rngs[c]);
     run->theta_prop[i] = run->theta[i] + h * root * run->momentum[i];

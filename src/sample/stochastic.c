@@ -17,16 +17,24 @@ double tacit_stochastic_step_size(const tacit_sampler_settings_t *settings, uint
   return settings->step_size * (decay > 0 ? pow((double)t + 1, -decay) : 1);
 }
 
-/* sgld: sd 2 q / (h sqrt w); the others: q sqrt(2 c / (h w)). */
+double tacit_stochastic_injected(const tacit_sampler_settings_t *settings, double h) {
+  return -expm1(-2 * settings->friction * h);
+}
+
+/* sgld: 2 q / (h sqrt w); the others: q sqrt(injected variance) / (h sqrt w). */
+static double noise_sd(tacit_traits_t traits, const tacit_sampler_settings_t *settings, double h, double largest) {
+  double root = traits.move == TACIT_MOVE_SGLD ? 2 : sqrt(tacit_stochastic_injected(settings, h));
+  return settings->sampling_rate * root / (h * sqrt(largest));
+}
+
 double tacit_stochastic_noise_sd(tacit_traits_t traits, const tacit_sampler_settings_t *settings, double largest) {
-  double h = settings->step_size, q = settings->sampling_rate;
-  return traits.move == TACIT_MOVE_SGLD ? 2 * q / (h * sqrt(largest)) : q * sqrt(2 * settings->friction / (h * largest));
+  return noise_sd(traits, settings, settings->step_size, largest);
 }
 
 /* As steps shrink, what they add grows beside the gradient, and the privacy noise with it. */
 double tacit_stochastic_noise(tacit_traits_t traits, const tacit_sampler_settings_t *settings, uint64_t t) {
-  double shrunk = tacit_stochastic_step_size(settings, t) / settings->step_size;
-  return settings->noise_multiplier_grad / (traits.move == TACIT_MOVE_SGLD ? shrunk : sqrt(shrunk));
+  return settings->noise_multiplier_grad * noise_sd(traits, settings, tacit_stochastic_step_size(settings, t), 1) /
+         noise_sd(traits, settings, settings->step_size, 1);
 }
 
 double tacit_stochastic_release(tacit_run_t *run, tacit_status_t *status, tacit_error_t *err) {

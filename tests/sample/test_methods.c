@@ -171,7 +171,7 @@ static tacit_sampler_settings_t settings_of(const options_t *options, const doub
   s.proposal = options->proposal;
   s.accept_bit = options->is_bit;
   s.accept_rule = options->rule;
-  s.sampling_rate = options->sampling_rate;
+  s.sampling_rate = options->sampling_rate > 0 ? tacit_curator_sampling_rate(options->sampling_rate) : 0;
   s.intensity = options->intensity;
   s.friction = options->friction;
   s.n_public = n_records;
