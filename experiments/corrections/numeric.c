@@ -216,7 +216,7 @@ double series_error(const series_t *series) {
 /* ---- accounting ---- */
 
 enum { log2_points = 17, n_points = 1 << log2_points, n_nodes = 1 << 16 };
-static const double widest_loss = 24;
+static const double widest_loss = 12;
 
 static void transform(double complex *x, size_t n, double sign) {
   for (size_t i = 1, j = 0; i < n; i++) { /* bit reversal */
