@@ -226,6 +226,9 @@ static void run_amplification(run_t *run) {
               "the bound 6 K p e needs sinh(e) <= 3 e: the e of the mixture experiment, and the largest allowed");
   expect_that(run, amplified(e, p, k) > step_epsilon * 1.5, amplified(e, p, k), NONE, step_epsilon, "bound violated",
               "K log((1-p+p e^e)/(1-p+p e^-e)) at e = %.3f, K = 60; claimed: at most 6 K p e", e);
+  double k_first = step_epsilon * mog_sum / (6 * mog_c), k_second = 6 * k_first;
+  expect_that(run, fabs(k / k_first - 1) > 0.1 && fabs(k_second / k_first - 1) > 0.1, k, k_first, NONE, "inconsistent",
+              "K = 60 in the program of the mixture, epsilon C/(6 c) in the text (elsewhere epsilon C/c = %.0f)", k_second);
   double small = 0.9 * limit; /* where the inequality does hold, to show that the comparison is not always lost */
   expect_that(run, amplified(small, p, k) <= 6 * k * p * small, 6 * k * p * small, amplified(small, p, k), NONE, "bound holds",
               "the same at e = %.2f, within the range", small);
@@ -366,7 +369,7 @@ static const correction_case_t cases[] = {
      "noise.",
      "Only acceptances were compared. Where log r(D) >= 0 a rejection is impossible under D and has probability 1 - e^-Delta under "
      "D', so delta is that large at every epsilon. Barker's r/(1+r) is Delta-private, and Delta^2/8 in zCDP.",
-     "10.1", run_reject_bit},
+     "10.3", run_reject_bit},
     {"reject-minibatch", "privacy for free, minibatch",
      "In the minibatch branch too a step whose Delta(l1) is small enough needs no noise.",
      "A record at its bound among records that give r >= 1 makes a rejection possible. With Barker's rule the log odds of the "
@@ -376,7 +379,7 @@ static const correction_case_t cases[] = {
      "The chain is exact when a step uses its minibatch if the number B of draws is below K and else all records.",
      "B includes draws that thinning discards, whose rates differ between a move and its reverse: conditioning on B < K breaks "
      "detailed balance. A rule on the public rate, lambda + C M < K, is exact.",
-     "11.2", run_random_branch},
+     "11.1", run_random_branch},
     {"amplification", "Theorem 1 and its use",
      "Sampling amplifies (e, delta') to 6 K p e: K log((1-p+p e^e)/(1-p+p e^-e)) <= 6 K p e.",
      "This needs sinh(e) <= 3 e, that is e <= 2.83845, and the mixture experiment has e = 3.75 (Theorem 1 itself is "

@@ -441,9 +441,9 @@ static const correction_case_t cases[] = {
     {"zero-gradient", "code of the clipping", "Gradients are clipped as x/||x|| min(||x||, b).",
      "A zero gradient gives 0/0. The factor is 1 within the bound.", "2", run_zero_gradient},
     {"prior-variance", "code of the Gaussian model", "The reference posterior has prior precision 1/sigma_0.",
-     "It is 1/sigma_0^2. Negligible at the paper's n.", "7", run_prior_variance},
+     "It is 1/sigma_0^2. Negligible at the paper's n.", "11.2", run_prior_variance},
     {"banana-sign", "code of the banana", "The likelihood has x_2 - (theta_2 + a (theta_1 - m)^2) + b.",
-     "The prior and the model in the text have theta_2 + a (theta_1 - m)^2 + b: the sign of b differs. Only b = 0 is used.", "7",
+     "The prior and the model in the text have theta_2 + a (theta_1 - m)^2 + b: the sign of b differs. Only b = 0 is used.", "11.2",
      run_banana_sign},
 };
 

@@ -10,7 +10,8 @@
 
 #include "corrections.h"
 
-static const source_t *const sources[] = {&source_dp_hmc, &source_thesis, &source_sghmc, &source_dp_fast_mh};
+static const source_t *const sources[] = {&source_dp_hmc, &source_thesis, &source_sghmc, &source_dp_fast_mh,
+                                          &source_privatized};
 enum { n_sources = sizeof sources / sizeof sources[0] };
 
 static int list(void) {

@@ -318,7 +318,7 @@ static const correction_case_t cases[] = {
      "It is ln(b/(b - 5a)): the extra ln 2/(2(a - 1)) does not vanish with b.", "11.2", run_barker_divergence},
     {"correction-variable", "section on Barker's test",
      "There is a law V_corr with N(0, C) + V_corr logistic.",
-     "Its characteristic function would exceed 1, for every C > 0. Barker's test on the noisy ratio less C/2 is exact instead.", "4",
+     "Its characteristic function would exceed 1, for every C > 0. Barker's test on the noisy ratio less C/2 is exact instead.", "11.1",
      run_correction_variable},
     {"mala-sensitivity", "DP-MALA, Lemma 3 and the proposal's sensitivity",
      "The log ratio of proposal densities has a sensitivity of its own, with a term in (n - 1) L^2.",
