@@ -1,6 +1,6 @@
 /*
- * The frame of the corrections experiment: a case is one error of one paper, its rows are numbers that show the paper's version
- * beside the corrected one, and every row asserts what it shows.
+ * The frame of the corrections experiment: a case is one error of one paper, its rows are numbers that show the paper's
+ * version beside the corrected one, and every row asserts what it shows.
  */
 #ifndef CORRECTIONS_H
 #define CORRECTIONS_H
@@ -18,7 +18,7 @@
 /* Not applicable: a column that a row has nothing for. */
 #define NONE NAN
 
-/* Standard errors that a correct mean stays within: 2e-9 for a normal deviate, 7e-9 with 256 batch means (Student, 255). */
+/* Standard errors that a correct mean leaves with probability 2e-9, or 7e-9 with 256 batch means (Student, 255). */
 static const double z_limit = 6;
 
 typedef struct run run_t;
@@ -113,6 +113,8 @@ double integrate(function_t f, const void *ctx, double lower, double upper, size
 double bisect(function_t f, const void *ctx, double lower, double upper);
 /* E a(w + sigma z - penalty), z ~ N(0, 1), by quadrature split where a has its kink. */
 double noisy_acceptance(acceptance_t a, double w, double sigma, double penalty);
+/* A(w) / (e^w A(-w)) of the same with penalty sigma^2/2: 1 where detailed balance holds. */
+double balance_ratio(acceptance_t a, double w, double sigma);
 
 /* Largest P(S) - e^epsilon Q(S) over outcomes S and both directions, of bits with probabilities p and q of a one. */
 double bit_delta(double p, double q, double epsilon);
@@ -123,7 +125,7 @@ double total_variation(size_t n, const double *p, const double *q);
 /* Solve the n x n system a x = b in place; a and b are overwritten, b with the solution. */
 void solve(size_t n, double *a, double *b);
 
-/* Stationary covariance of z' = A z + noise of covariance N in two dimensions: (v11, v12, v22); INFINITY if it has none. */
+/* Stationary covariance (v11, v12, v22) of z' = A z + noise of covariance N in two dimensions; INFINITY without one. */
 void stationary_covariance(const double a[4], const double noise[3], double v[3]);
 
 /* Generator of the current case: the same in every run. */

@@ -104,6 +104,11 @@ double noisy_acceptance(acceptance_t a, double w, double sigma, double penalty) 
   return integrate(noisy_integrand, &n, -reach, kink, 200) + integrate(noisy_integrand, &n, kink, 12, 200);
 }
 
+double balance_ratio(acceptance_t a, double w, double sigma) {
+  double penalty = sigma * sigma / 2;
+  return noisy_acceptance(a, w, sigma, penalty) / (exp(w) * noisy_acceptance(a, -w, sigma, penalty));
+}
+
 /* ---- linear algebra ---- */
 
 void solve(size_t n, double *a, double *b) {
@@ -253,7 +258,7 @@ double pair_delta(const density_pair_t *pair, double epsilon) {
   return sum;
 }
 
-/* The mass of each loss goes to the two points beside it, so that its mean is kept: the error is quadratic in the spacing. */
+/* The mass of each loss goes to the two points beside it and keeps its mean: the error is quadratic in the spacing. */
 static void losses(const density_pair_t *pair, double complex *mass) {
   double spacing = 2 * widest_loss / n_points, step = (pair->upper - pair->lower) / n_nodes;
   memset(mass, 0, n_points * sizeof *mass);

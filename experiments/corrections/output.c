@@ -94,6 +94,14 @@ void write_csv(const run_t *run) {
   close_output(file, "corrections.csv");
 }
 
+/* Vertical bars would end a table's cell. */
+static void write_cell(FILE *file, const char *text) {
+  for (; *text != '\0'; text++) {
+    fputs(*text == '|' ? "\\" : "", file);
+    putc(*text, file);
+  }
+}
+
 static void write_case(const run_t *run, FILE *file, size_t from) {
   char text[3][32];
   const correction_case_t *c = run->rows[from].of;
@@ -104,7 +112,9 @@ static void write_case(const run_t *run, FILE *file, size_t from) {
   for (size_t i = from; i < run->n_rows && run->rows[i].of == c; i++) {
     const row_t *row = &run->rows[i];
     has_figure = has_figure || row->has_figure;
-    fprintf(file, "| %s | %s | %s | %s | %s |\n", row->quantity, number(row->paper, text[0]), number(row->ours, text[1]),
+    fputs("| ", file);
+    write_cell(file, row->quantity);
+    fprintf(file, " | %s | %s | %s | %s |\n", number(row->paper, text[0]), number(row->ours, text[1]),
             number(row->expected, text[2]), row->verdict);
   }
   if (has_figure) {

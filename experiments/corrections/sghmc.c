@@ -63,7 +63,8 @@ static void run_noise_scale(run_t *run) {
     double step = i == 0 ? 0.1 : 0.05;
     friction_t theirs = setting(step, 1, false), ours = setting(step, 1, true);
     expect_value(run, stationary_variance(&theirs), stationary_variance(&ours), 1, step / 4, "scale wrong",
-                 "stationary variance, target 1, step size %g: noise inside the bracket against sqrt(2 (C - B) eta)", step);
+                 "stationary variance, target 1, step size %g: noise inside the bracket against sqrt(2 (C - B) "
+                 "eta)", step);
   }
 }
 
@@ -99,10 +100,12 @@ static chain_t run_chain(leapfrog_t kind, uint64_t n, tacit_rng_t *rng) {
 static void run_leapfrog(run_t *run) {
   uint64_t n = run->quick ? 2000000 : 40000000;
   tacit_rng_t *rng = case_rng(run, 0);
-  chain_t right = run_chain(LEAPFROG, n, rng), half = run_chain(HALF_KICKS, n, rng), ratio = run_chain(WRONG_RATIO, n, rng);
+  chain_t right = run_chain(LEAPFROG, n, rng), half = run_chain(HALF_KICKS, n, rng);
+  chain_t ratio = run_chain(WRONG_RATIO, n, rng);
   tacit_rng_free(rng);
   expect_value(run, half.variance, right.variance, 1, z_limit * right.error, "not exact",
-               "variance on N(0, 1), step 0.4, 4 steps: half kicks inside the loop (acceptance %.3f) against leapfrog (%.3f)",
+               "variance on N(0, 1), step 0.4, 4 steps: half kicks inside the loop (acceptance %.3f) against leapfrog "
+               "(%.3f)",
                half.acceptance, right.acceptance);
   expect_value(run, ratio.variance, right.variance, 1, z_limit * right.error, "not exact",
                "the same with acceptance e^(H - H_0) against e^(H_0 - H)");
@@ -172,7 +175,8 @@ static const schedule_t published = {1, 0.7, 3, 200};
 static void run_accountants(run_t *run) {
   static const struct {
     double delta, pld, moments;
-  } table[] = {{1e-6, 0.881, 2.254}, {1e-5, 0.763, 2.061}, {1e-4, 0.629, 1.848}, {1e-3, 0.473, 1.607}, {1e-2, 0.273, 1.324}};
+  } table[] = {{1e-6, 0.881, 2.254}, {1e-5, 0.763, 2.061}, {1e-4, 0.629, 1.848}, {1e-3, 0.473, 1.607},
+               {1e-2, 0.273, 1.324}};
   for (size_t i = 0; i < 5; i++) {
     double ours = schedule_epsilon(&published, 1, table[i].delta, "auto");
     expect_that(run, fabs(ours - table[i].pld) < 6e-4, table[i].pld, ours, table[i].pld, "reproduced",
@@ -182,12 +186,14 @@ static void run_accountants(run_t *run) {
                 "the same, moments column (corrected: moments of the mechanism whose PLD stands beside it)");
   }
   double own = own_epsilon(&published, 1, 0, 1e-5), ours = schedule_epsilon(&published, 1, 1e-5, "auto");
-  expect_value(run, NONE, ours, own, 1e-3, "agrees", "epsilon by the library; expected: by the transform of this program, delta = 1e-5");
+  expect_value(run, NONE, ours, own, 1e-3, "agrees",
+               "epsilon by the library; expected: by the transform of this program, delta = 1e-5");
   static const struct {
     schedule_t schedule;
     double printed;
     bool agrees;
-  } others[] = {{{0.7, 0.8, 3, 1500}, 2.248, true}, {{0.15, 1, 1.7, 1500}, 9.789, false}, {{0.05, 0.7, 2, 1500}, 19.811, false}};
+  } others[] = {{{0.7, 0.8, 3, 1500}, 2.248, true}, {{0.15, 1, 1.7, 1500}, 9.789, false},
+                {{0.05, 0.7, 2, 1500}, 19.811, false}};
   for (size_t i = 0; i < 3 && !run->quick; i++) {
     double value = schedule_epsilon(&others[i].schedule, 1, 1e-5, "auto");
     expect_that(run, (fabs(value - others[i].printed) < 6e-4) == others[i].agrees && value < others[i].printed + 6e-4,
@@ -218,7 +224,8 @@ static void run_relation(run_t *run) {
   double printed = 0.763;
   double poisson = own_epsilon(&published, 1, -1, 1e-5), fixed = own_epsilon(&published, 2, 0, 1e-5);
   expect_that(run, poisson > printed * 1.5, printed, NONE, poisson, "other relation",
-              "epsilon at delta = 1e-5 if a record is replaced, Poisson batches; expected: from the pair of that relation");
+              "epsilon at delta = 1e-5 if a record is replaced, Poisson batches; expected: from the pair of that "
+              "relation");
   static tacit_event_t events[most_steps];
   events_of(&published, 0.5, TACIT_SAMPLING_WITHOUT_REPLACEMENT, events);
   double library = library_epsilon(events, published.n_steps, TACIT_RELATION_SUBSTITUTE, 1e-5, "auto");
@@ -248,7 +255,8 @@ static void run_shuffled(run_t *run) {
     double claimed = library_delta(&sampled, 1, TACIT_RELATION_ADD_REMOVE, epsilon);
     double ours = tacit_gaussian_delta(1 / (2 * sigma * sigma), epsilon); /* one unamplified release an epoch */
     expect_that(run, attack > claimed && ours >= attack, claimed, ours, attack, "not covered",
-                "delta(%g) of one epoch of 1000 disjoint batches, sigma = %g: as Poisson, as one release; expected: an attack's",
+                "delta(%g) of one epoch of 1000 disjoint batches, sigma = %g: as Poisson, as one release; expected: an "
+                "attack's",
                 epsilon, sigma);
   }
 }
@@ -332,19 +340,23 @@ static void run_clipping(run_t *run) {
 static const correction_case_t cases[] = {
     {"friction-sign", "(3.1), (3.2), Algorithm 2 line 7",
      "The momentum step is p - eta (grad U - C p + noise).",
-     "The friction then accelerates: the chain diverges within a few thousand steps. p - eta grad U - eta C p + noise.", "11.2",
+     "The friction then accelerates: the chain diverges within a few thousand steps. p - eta grad U - eta C p + "
+     "noise.", "11.2",
      run_friction_sign},
     {"sghmc-noise-scale", "Algorithm 2",
      "The injected noise N(0, 2 (C - B)) stands inside the bracket that eta multiplies.",
-     "The momentum noise must have variance 2 (C - B) eta, as a later section has it; as printed the chain is far too cold.", "11.2",
+     "The momentum noise must have variance 2 (C - B) eta, as a later section has it; as printed the chain is far too "
+     "cold.", "11.2",
      run_noise_scale},
     {"hmc-steps", "Algorithm 1",
      "Momentum moves by eta/2 in the loop and by another eta/2 at the end; acceptance has e^(H - H_0).",
-     "Steps inside must be full ones, with half steps at the two ends only: as printed the map is not reversible and the chain not "
+     "Steps inside must be full ones, with half steps at the two ends only: as printed the map is not reversible and "
+     "the chain not "
      "exact. The ratio is e^(H_0 - H): as printed it prefers the worse of two points.", "11.2", run_leapfrog},
     {"accountants", "table 6.3",
      "Accounting by privacy loss distributions improves much on the moments accountant.",
-     "The PLD column is reproduced to all digits (Poisson, add-remove). The moments column belongs to another mechanism, close to "
+     "The PLD column is reproduced to all digits (Poisson, add-remove). The moments column belongs to another "
+     "mechanism, close to "
      "batches without replacement: like for like the improvement is much smaller.", "9.9", run_accountants},
     {"missing-scale", "section 5.4 against section 3.1",
      "The noise covers eta times the batch sum of gradients of norm at most L.",
@@ -356,11 +368,13 @@ static const correction_case_t cases[] = {
      run_relation},
     {"shuffled-epochs", "experiments",
      "Records are shuffled into disjoint batches in each trajectory, accounted as Poisson samples.",
-     "Every record is then used once in an epoch, for certain. The largest noisy sum alone tells more than the Poisson bound allows [Chua2024]; "
+     "Every record is then used once in an epoch, for certain. The largest noisy sum alone tells more than the Poisson "
+     "bound allows [Chua2024]; "
      "one release without amplification an epoch covers it.", "9.2", run_shuffled},
     {"moments-sigma", "section 5",
      "The moments accountant needs sigma >= 1.",
-     "That belongs to an asymptotic bound, not to the accountant, which is valid for any sigma.", "9.7", run_moments_sigma},
+     "That belongs to an asymptotic bound, not to the accountant, which is valid for any "
+     "sigma.", "9.7", run_moments_sigma},
     {"batch-energy", "section 6.1",
      "U_j = (s1^2 + N s0^2)/(s0^2 s1^2) (mu - m_j)^2, and its gradient.",
      "The factor 1/2 is missing, and the gradient has -2 for +1.", "11.2", run_energy},
@@ -369,7 +383,8 @@ static const correction_case_t cases[] = {
      "The sum of t^(-2/3) diverges: the quoted theorem does not apply.", "11.2", run_step_sizes},
     {"clipped-drift", "section 5",
      "Clipping the gradient does not impact convergence.",
-     "Without an accept step it moves the point of no drift, by several posterior standard deviations for skewed records.", "11.2",
+     "Without an accept step it moves the point of no drift, by several posterior standard deviations for skewed "
+     "records.", "11.2",
      run_clipping},
 };
 

@@ -1,4 +1,4 @@
-/* [Raisa2021thesis]: the penalty method, its subsampled variant, Barker's test with a correction variable, and DP-MALA. */
+/* [Raisa2021thesis]: the penalty method, its subsampled variant, Barker's test with a correction, and DP-MALA. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ static void run_noise_left_out(run_t *run) {
   for (int i = 1; i <= 2; i++) {
     double w = 1, s = i;
     expect_value(run, without_noise(w, s) / (exp(w) * without_noise(-w, s)),
-                 noisy_acceptance(metropolis, w, s, s * s / 2) / (exp(w) * noisy_acceptance(metropolis, -w, s, s * s / 2)), 1, 1e-9,
-                 "not reversible", "A(w) / (e^w A(-w)) at w = 1, sigma = %g: lambda - sigma^2/2 against lambda + xi - sigma^2/2", s);
+                 balance_ratio(metropolis, w, s), 1, 1e-9, "not reversible",
+                 "A(w) / (e^w A(-w)) at w = 1, sigma = %g: lambda - sigma^2/2 against lambda + xi - sigma^2/2", s);
   }
 }
 
@@ -33,7 +33,8 @@ static void run_log_sensitivity(run_t *run) {
   }
   /* (x - 1/2) at x = -3 */
   expect_value(run, of_density, of_log, bound + 0.5, 1e-9, "log missing",
-               "bound of one record's ratio, N(theta, 1), |x| <= 3, theta 0 to 1: differences of p against those of log p");
+               "bound of one record's ratio, N(theta, 1), |x| <= 3, theta 0 to 1: differences of p against those of "
+               "log p");
 }
 
 /* ---- Theorem 7 ---- */
@@ -51,7 +52,8 @@ static void run_rho_factor(run_t *run) {
   double c[2] = {rho, ours}, check = integrate(loss_tail, c, ours, rho + 40 * sqrt(2 * rho), 2000);
   expect_value(run, integrate(loss_tail, (double[]){rho, theirs}, theirs, rho + 40 * sqrt(2 * rho), 2000) / delta,
                check / delta, 1, 1e-6, "factor 2",
-               "true delta at the epsilon of 400 steps, tau = 20 (%.3f by mu = 1/tau^2, %.3f by 1/(2 tau^2)), over the delta meant",
+               "true delta at the epsilon of 400 steps, tau = 20 (%.3f by mu = 1/tau^2, %.3f by 1/(2 tau^2)), over the "
+               "delta meant",
                theirs, ours);
 }
 
@@ -75,8 +77,8 @@ typedef struct change {
 } change_t;
 
 /*
- * Changes when r[0] is replaced, largest over random and extreme batches of values in [-1, 1]: of half the sum of squares, and of
- * the sum less that half, which is what is released.
+ * Changes when r[0] is replaced, largest over random and extreme batches of values in [-1, 1]: of half the sum of
+ * squares, and of the sum less that half, which is what is released.
  */
 static change_t largest_change(tacit_rng_t *rng, int n_trials) {
   change_t worst = {0, 0};
@@ -102,7 +104,8 @@ static void run_variance_sensitivity(run_t *run) {
   tacit_rng_free(rng);
   double factor = (double)(batch - 1) / batch;
   expect_value(run, 3 * factor, 2 * factor, found.penalty, 1e-9, "loose",
-               "sensitivity of sigma_b^2/2, b = 7, in units of (n T/b)^2 c^2: 3 (b-1)/b against 2 (b-1)/b; expected: found by search");
+               "sensitivity of sigma_b^2/2, b = 7, in units of (n T/b)^2 c^2: 3 (b-1)/b against 2 (b-1)/b; expected: "
+               "found by search");
   expect_value(run, 2 + 3 * factor, 2 + 2 * factor, found.joint, 1e-9, "loose",
                "the same of lambda - sigma_b^2/2 at n T/b = c = 1: 2 + 3 (b-1)/b against 2 + 2 (b-1)/b");
 }
@@ -119,7 +122,7 @@ static void run_batch_variance(run_t *run) {
   for (int i = 0; i < n; i++) {
     population += (r[i] - mean) * (r[i] - mean) / n;
   }
-  for (unsigned set = 0; set < 1u << n; set++) { /* all batches of b records: variance of n/b sum, mean of a batch's estimate */
+  for (unsigned set = 0; set < 1u << n; set++) { /* all batches: variance of n/b sum, mean of a batch's estimate */
     double sum = 0, squares = 0;
     int size = 0;
     for (int i = 0; i < n; i++) {
@@ -138,7 +141,8 @@ static void run_batch_variance(run_t *run) {
   double exact = square / count, mean_of_printed = sample_variance / count;
   expect_value(run, (double)n / (b * b) * mean_of_printed,
                (double)(n * n) / b * mean_of_printed * b / (b - 1) * (1 - (double)b / n), exact, 1e-9, "factors missing",
-               "mean of the estimate sigma_b^2, n = 8, b = 3; expected: variance of n/b sum over all 56 batches (without the finite-"
+               "mean of the estimate sigma_b^2, n = 8, b = 3; expected: variance of n/b sum over all 56 batches "
+               "(without the finite-"
                "population factors: %.3f)",
                (double)(n * n) / b * mean_of_printed);
 }
@@ -199,18 +203,15 @@ static double chf_excess(double t, const void *c) {
   return log(needed_chf(t, *(const double *)c));
 }
 
-static double exact_barker(double w) { /* the corrected test: accept iff w + xi - c/2 + logistic > 0 */
-  return logistic(w);
-}
-
 static void run_correction_variable(run_t *run) {
   static const double variances[] = {0.5, 1, 2, 3};
   for (size_t i = 0; i < 4; i++) {
     double c = variances[i], w = 1.3, first = bisect(chf_excess, &c, 0.4, 14), s = sqrt(c);
-    double ratio = noisy_acceptance(exact_barker, w, s, c / 2) / (exp(w) * noisy_acceptance(exact_barker, -w, s, c / 2));
+    double ratio = balance_ratio(logistic, w, s);
     double peak = needed_chf(first * 1.02, c);
     expect_that(run, peak > 1 && fabs(ratio - 1) < 1e-9, peak, ratio, 1, "does not exist",
-                "C = %g: modulus that V's characteristic function would need at t = %.3g (at most 1 for any law; it exceeds 1 from t "
+                "C = %g: modulus that V's characteristic function would need at t = %.3g (at most 1 for any law; it "
+                "exceeds 1 from t "
                 "= %.4g on); corrected: A(w)/(e^w A(-w)) with the penalty",
                 c, 1.02 * first, first);
   }
@@ -234,13 +235,13 @@ static void run_correction_variable(run_t *run) {
 
 /* ---- DP-MALA ---- */
 
-/* Largest change of the log proposal ratio when one of n records' gradients is replaced, gradients in [-1, 1], step sd s. */
+/* Largest change of the log proposal ratio when one of n gradients, all in [-1, 1], is replaced; step sd s. */
 static double proposal_sensitivity(double n, double s, double move) {
   double worst = 0;
   for (int k = 0; k < 4; k++) {
     double rest = (k & 1) != 0 ? n - 1 : 1 - n, own = (k & 2) != 0 ? 1 : -1, value[2];
     for (int side = 0; side < 2; side++) {
-      double g = rest + (side == 0 ? own : -own), back = rest; /* the gradient at the other end is the same but for the record */
+      double g = rest + (side == 0 ? own : -own), back = rest; /* at the other end the record differs, no other */
       double forward = move - s * s / 2 * g, reverse = -move - s * s / 2 * (back - (side == 0 ? own : -own));
       value[side] = (forward * forward - reverse * reverse) / (2 * s * s);
     }
@@ -256,10 +257,12 @@ static void run_mala(run_t *run) {
   double from_releases = (forward * forward - reverse * reverse) / (2 * s * s);
   double p = z + s / 2 * u, end = p + s / 2 * v; /* one leapfrog step: momentum z, kicks s/2 u and s/2 v */
   expect_value(run, -from_releases, from_releases, (z * z - end * end) / 2, 1e-12, "sign reversed",
-               "log proposal ratio from the two released gradients; expected: kinetic energy difference of one leapfrog step");
+               "log proposal ratio from the two released gradients; expected: kinetic energy difference of one "
+               "leapfrog step");
   double small = proposal_sensitivity(100, s, 0.05), large = proposal_sensitivity(10000, s, 0.05);
   expect_that(run, large > 50 * small, large, NONE, NONE, "unnecessary",
-              "sensitivity of the log proposal ratio, n = 10000 (n = 100: %.3g); none is needed where both gradients are released", small);
+              "sensitivity of the log proposal ratio, n = 10000 (n = 100: %.3g); none is needed where both gradients "
+              "are released", small);
 }
 
 /* ---- the distance of samples ---- */
@@ -298,19 +301,23 @@ static void run_kernel_sign(run_t *run) {
 static const correction_case_t cases[] = {
     {"noise-left-out", "acceptance in sections 3.1, 4.1",
      "Accept with probability min(1, exp(lambda - sigma^2/2)).",
-     "lambda must be the released, noisy ratio lambda + xi: without xi the penalty breaks what it is there to restore. (There "
+     "lambda must be the released, noisy ratio lambda + xi: without xi the penalty breaks what it is there to restore. "
+     "(There "
      "too: \"theta_i = theta if accepted\", for theta'.)", "4", run_noise_left_out},
     {"log-sensitivity", "Theorem 6",
      "c bounds differences of p(x | theta).",
      "The released sum has differences of log p, which are larger.", "3", run_log_sensitivity},
     {"rho-factor", "Theorem 7", "The mean of the privacy loss is mu = 1/(tau^2 n^(2a)) a step.",
-     "It is 1/(2 tau^2 n^(2a)), as for any Gaussian. Safe, but half of the steps are given away, and the erfc's arguments no longer fit.",
+     "It is 1/(2 tau^2 n^(2a)), as for any Gaussian. Safe, but half of the steps are given away, and the erfc's "
+     "arguments no longer fit.",
      "1", run_rho_factor},
     {"variance-sensitivity", "Lemma 1", "The penalty's sensitivity is 3 (n T/b)^2 c^2 (b-1)/b.",
-     "The proof's own steps give 2.5; the tight constant is 2. Valid, 1.5 times too large.", "11.2", run_variance_sensitivity},
+     "The proof's own steps give 2.5; the tight constant is 2. Valid, 1.5 times too "
+     "large.", "11.2", run_variance_sensitivity},
     {"batch-variance", "sigma_b^2",
      "The variance of the batch estimate is (n T^2/|B|^2) sum (r_j - rbar)^2 /...",
-     "It is (n T)^2/b times the batch's variance, with the factors b/(b-1) and 1 - b/n of a small sample from a finite population.",
+     "It is (n T)^2/b times the batch's variance, with the factors b/(b-1) and 1 - b/n of a small sample from a finite "
+     "population.",
      "11.2", run_batch_variance},
     {"tau-square", "Theorem 9", "The noise variance is tau c^2 and the divergence alpha/(2 tau).",
      "Everywhere else tau multiplies the standard deviation: alpha/(2 tau^2).", "1", run_tau_square},
@@ -318,7 +325,8 @@ static const correction_case_t cases[] = {
      "It is ln(b/(b - 5a)): the extra ln 2/(2(a - 1)) does not vanish with b.", "11.2", run_barker_divergence},
     {"correction-variable", "section on Barker's test",
      "There is a law V_corr with N(0, C) + V_corr logistic.",
-     "Its characteristic function would exceed 1, for every C > 0. Barker's test on the noisy ratio less C/2 is exact instead.", "11.1",
+     "Its characteristic function would exceed 1, for every C > 0. Barker's test on the noisy ratio less C/2 is exact "
+     "instead.", "11.1",
      run_correction_variable},
     {"mala-sensitivity", "DP-MALA, Lemma 3 and the proposal's sensitivity",
      "The log ratio of proposal densities has a sensitivity of its own, with a term in (n - 1) L^2.",
