@@ -24,6 +24,7 @@ bench: build
 	@ninja -C $(BUILD) --quiet run-bench
 
 corrections: build
+	@ninja -C $(BUILD) --quiet experiments/tacit-corrections
 	@$(BUILD)/experiments/tacit-corrections --out $(BUILD)/corrections
 
 install: build

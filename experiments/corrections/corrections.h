@@ -15,8 +15,8 @@
 #include "tacit/base.h"
 #include "tacit/random.h"
 
-/* Not applicable: a column that a row has nothing for. */
-#define NONE NAN
+/* A column that a row has nothing for: no quantity here is minus infinity, while some published ones are not numbers. */
+#define NONE (-INFINITY)
 
 /* Standard errors that a correct mean leaves with probability 2e-9, or 7e-9 with 256 batch means (Student, 255). */
 static const double z_limit = 6;
@@ -44,7 +44,7 @@ extern const source_t source_dp_hmc, source_thesis, source_sghmc, source_dp_fast
 typedef struct row {
   const source_t *source;
   const correction_case_t *of;
-  char quantity[160], verdict[32];
+  char quantity[256], verdict[32];
   double paper, ours, expected;
   bool confirmed, has_figure; /* the latter in a case's last row */
 } row_t;

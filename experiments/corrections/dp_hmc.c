@@ -365,25 +365,51 @@ static double one_gradient(const tacit_model_t *model, const double *record, con
   return out[0];
 }
 
+/* rho charged for the log ratio of a point with itself; *ratio: what is released. */
+static double charge_of_no_move(const tacit_model_t *model, const double *record, double *ratio) {
+  tacit_records_t *records;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+  tacit_error_t err;
+  tacit_curator_settings_t settings = tacit_curator_settings_default();
+  settings.clip_bound_grad = settings.clip_bound_ratio = 1;
+  double theta[2] = {0.3, 0.4}, noise_sd;
+  must(tacit_records_new(&records, 1, 2, &err), &err);
+  tacit_records_set(records, 0, record);
+  must(tacit_budget_new(&budget, 1, delta_paper, TACIT_RELATION_SUBSTITUTE, &err), &err);
+  must(tacit_noise_new(&noise, &err), &err);
+  must(tacit_curator_new(&curator, records, &model->records, budget, noise, &settings, &err), &err);
+  must(tacit_curator_release_log_ratio(curator, 1, theta, theta, 20, ratio, &noise_sd, &err), &err);
+  double spent = tacit_budget_rho_spent(budget);
+  tacit_curator_free(curator);
+  tacit_noise_free(noise);
+  tacit_budget_free(budget);
+  return spent;
+}
+
 static void run_zero_gradient(run_t *run) {
   double zero[2] = {0, 0}, sd[2] = {1, 1}, gradient[2], norm = sqrt(zero[0] * zero[0] + zero[1] * zero[1]), bound = 1;
   tacit_model_t model;
   tacit_error_t err;
   must(tacit_model_init_gaussian_mean(&model, 2, sd, 10, &err), &err);
   double theirs = zero[0] / norm * fmin(norm, bound), ours = one_gradient(&model, zero, zero, bound, gradient);
+  double ratio, spent = charge_of_no_move(&model, zero, &ratio);
   tacit_model_clear(&model);
   expect_that(run, isnan(theirs) && ours == 0, theirs, ours, 0, "not a number",
               "clipped gradient of a record whose gradient is zero (published: x/||x|| min(||x||, b))");
+  expect_that(run, ratio == 0 && spent == 0, 0.0 / norm, ratio, 0, "not a number",
+              "ratio over its sensitivity where theta' = theta (corrected: the release, charged %g)", spent);
 }
 
 static void run_prior_variance(run_t *run) {
   static const double sizes[] = {10, n_paper};
   for (size_t i = 0; i < 2; i++) {
-    double n = sizes[i], prior_sd = 10, mean = 1, variance = 1 / (n + 1 / (prior_sd * prior_sd));
+    double n = sizes[i], prior_sd = 100, mean = 1, variance = 1 / (n + 1 / (prior_sd * prior_sd));
     double theirs = mean * n / (n + 1 / prior_sd), ours = mean * n * variance;
     double shift = fabs(theirs - ours) / sqrt(variance);
     expect_that(run, (shift < 1e-3) == (i == 1), shift, NONE, 0, i == 1 ? "harmless" : "wrong",
-                "shift of the reference posterior's mean, in its sd, at n = %g, prior sd 10", n);
+                "shift of the reference posterior's mean, in its sd, at n = %g, prior sd 100", n);
   }
 }
 
@@ -451,8 +477,9 @@ static const correction_case_t cases[] = {
      "delta = (erfc(a) - e^epsilon erfc(b)) / 2, as written.",
      "The second erfc underflows beyond 27 and e^epsilon overflows beyond 709: zero times infinity. Scaled functions "
      "do neither.", "1", run_erfc},
-    {"zero-gradient", "code of the clipping", "Gradients are clipped as x/||x|| min(||x||, b).",
-     "A zero gradient gives 0/0. The factor is 1 within the bound.", "2", run_zero_gradient},
+    {"zero-gradient", "code of the clipping, Theorem 3.5", "Gradients are clipped as x/||x|| min(||x||, b); Theorem 3.5 divides a ratio by its sensitivity.",
+     "A zero gradient gives 0/0, and so does a proposal that does not move. The factor is 1 within the bound, and "
+     "a point's ratio with itself is 0, known without looking: it is neither noised nor charged.", "2", run_zero_gradient},
     {"prior-variance", "code of the Gaussian model", "The reference posterior has prior precision 1/sigma_0.",
      "It is 1/sigma_0^2. Negligible at the paper's n.", "11.2", run_prior_variance},
     {"banana-sign", "code of the banana", "The likelihood has x_2 - (theta_2 + a (theta_1 - m)^2) + b.",

@@ -22,7 +22,11 @@ static void add_row(run_t *run, const double numbers[3], bool confirmed, const c
                  .ours = numbers[1],
                  .expected = numbers[2],
                  .confirmed = confirmed};
-  vsnprintf(row->quantity, sizeof row->quantity, format, arguments);
+  int length = vsnprintf(row->quantity, sizeof row->quantity, format, arguments);
+  if (length < 0 || (size_t)length >= sizeof row->quantity) {
+    fprintf(stderr, "tacit-corrections: the quantity of a row of %s is too long\n", run->current->name);
+    exit(1);
+  }
   snprintf(row->verdict, sizeof row->verdict, "%s", confirmed ? verdict : "NOT CONFIRMED");
   if (!confirmed) {
     fprintf(stderr, "not confirmed: %s: paper %.9g, corrected %.9g, expected %.9g\n", row->quantity, numbers[0], numbers[1],
@@ -34,7 +38,7 @@ void expect_value(run_t *run, double paper, double ours, double expected, double
                   const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  bool apart = isnan(paper) || !(fabs(paper - expected) <= tolerance);
+  bool apart = paper == NONE || !(fabs(paper - expected) <= tolerance);
   add_row(run, (double[]){paper, ours, expected}, apart && fabs(ours - expected) <= tolerance, verdict, format, arguments);
   va_end(arguments);
 }
@@ -55,7 +59,10 @@ void expect_that(run_t *run, bool holds, double paper, double ours, double expec
 }
 
 static const char *number(double x, char text[32]) {
-  snprintf(text, 32, isnan(x) ? "" : "%.6g", x);
+  if (x == NONE || isnan(x)) {
+    return x == NONE ? "" : "not a number";
+  }
+  snprintf(text, 32, "%.6g", x);
   return text;
 }
 

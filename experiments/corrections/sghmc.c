@@ -221,15 +221,15 @@ static void run_missing_scale(run_t *run) {
 }
 
 static void run_relation(run_t *run) {
-  double printed = 0.763;
-  double poisson = own_epsilon(&published, 1, -1, 1e-5), fixed = own_epsilon(&published, 2, 0, 1e-5);
-  expect_that(run, poisson > printed * 1.5, printed, NONE, poisson, "other relation",
-              "epsilon at delta = 1e-5 if a record is replaced, Poisson batches; expected: from the pair of that "
-              "relation");
+  double single = own_epsilon(&published, 1, 0, 1e-5), converted_delta = (1 + exp(single)) * 1e-5;
+  double poisson = own_epsilon(&published, 1, -1, converted_delta), fixed = own_epsilon(&published, 2, 0, converted_delta);
+  expect_that(run, 2 * single > poisson && 2 * single < fixed, 2 * single, poisson, NONE, "valid, loose",
+              "epsilon at delta = %.3g if a record is replaced, Poisson batches: converted against the pair of that relation",
+              converted_delta);
   static tacit_event_t events[most_steps];
   events_of(&published, 0.5, TACIT_SAMPLING_WITHOUT_REPLACEMENT, events);
-  double library = library_epsilon(events, published.n_steps, TACIT_RELATION_SUBSTITUTE, 1e-5, "auto");
-  expect_that(run, fixed > printed * 3 && library >= fixed * 0.999, printed, library, fixed, "not covered",
+  double library = library_epsilon(events, published.n_steps, TACIT_RELATION_SUBSTITUTE, converted_delta, "auto");
+  expect_that(run, fixed > 2 * single && library >= fixed * 0.999, 2 * single, library, fixed, "not covered",
               "the same for batches without replacement, which were run; expected: at least what an attack shows");
 }
 
@@ -363,25 +363,26 @@ static const correction_case_t cases[] = {
      "The algorithm's gradient is N/m times that sum, so that the noise is q times what is accounted. Clipping the "
      "whole batch's gradient, as printed, has sensitivity 2 L.", "1", run_missing_scale},
     {"batch-relation", "section 6.5",
-     "Batches without replacement stand in for Poisson batches, with a conversion between relations at the end.",
-     "The accounting covers neither the replacement of a record nor batches of fixed size: both cost far more.", "9.2",
-     run_relation},
+     "Batches without replacement stand in for Poisson batches; for the replacement of a record (epsilon, delta) becomes "
+     "(2 epsilon, (1 + e^epsilon) delta).",
+     "The conversion is right but looser than accounting for replacement from the start, and neither covers batches of fixed "
+     "size, which cost far more.", "9.2", run_relation},
     {"shuffled-epochs", "experiments",
      "Records are shuffled into disjoint batches in each trajectory, accounted as Poisson samples.",
      "Every record is then used once in an epoch, for certain. The largest noisy sum alone tells more than the Poisson "
      "bound allows [Chua2024]; "
      "one release without amplification an epoch covers it.", "9.2", run_shuffled},
-    {"moments-sigma", "section 5",
+    {"moments-sigma", "accounting",
      "The moments accountant needs sigma >= 1.",
      "That belongs to an asymptotic bound, not to the accountant, which is valid for any "
      "sigma.", "9.7", run_moments_sigma},
     {"batch-energy", "section 6.1",
      "U_j = (s1^2 + N s0^2)/(s0^2 s1^2) (mu - m_j)^2, and its gradient.",
      "The factor 1/2 is missing, and the gradient has -2 for +1.", "11.2", run_energy},
-    {"step-sizes", "section 6",
+    {"step-sizes", "experiments",
      "Steps eta_t = beta t^(-1/3) satisfy the conditions sum eta_t = inf, sum eta_t^2 < inf.",
      "The sum of t^(-2/3) diverges: the quoted theorem does not apply.", "11.2", run_step_sizes},
-    {"clipped-drift", "section 5",
+    {"clipped-drift", "algorithm",
      "Clipping the gradient does not impact convergence.",
      "Without an accept step it moves the point of no drift, by several posterior standard deviations for skewed "
      "records.", "11.2",

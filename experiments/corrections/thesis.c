@@ -210,9 +210,8 @@ static void run_correction_variable(run_t *run) {
     double ratio = balance_ratio(logistic, w, s);
     double peak = needed_chf(first * 1.02, c);
     expect_that(run, peak > 1 && fabs(ratio - 1) < 1e-9, peak, ratio, 1, "does not exist",
-                "C = %g: modulus that V's characteristic function would need at t = %.3g (at most 1 for any law; it "
-                "exceeds 1 from t "
-                "= %.4g on); corrected: A(w)/(e^w A(-w)) with the penalty",
+                "C = %g: |E e^(itV)| that V would need at t = %.3g (a law has at most 1; exceeded from t = %.4g on); "
+                "corrected: A(w)/(e^w A(-w)) with the penalty",
                 c, 1.02 * first, first);
   }
   if (!run->quick) {
