@@ -239,7 +239,7 @@ static void transform(double complex *x, size_t n, double sign) {
   for (size_t length = 2; length <= n; length <<= 1) {
     for (size_t k = 0; k < length / 2; k++) {
       double angle = sign * 2 * pi_number * (double)k / (double)length;
-      double complex root = CMPLX(cos(angle), sin(angle));
+      double complex root = cos(angle) + I * sin(angle);
       for (size_t i = k; i < n; i += length) {
         double complex even = x[i], odd = x[i + length / 2] * root;
         x[i] = even + odd;

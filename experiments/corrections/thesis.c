@@ -115,12 +115,9 @@ static void run_variance_sensitivity(run_t *run) {
 static void run_batch_variance(run_t *run) {
   enum { n = 8, b = 3 };
   static const double r[n] = {0.3, -1.2, 0.7, 2.1, -0.4, 0.1, 1.6, -0.9};
-  double mean = 0, square = 0, population = 0, sample_variance = 0, count = 0;
+  double mean = 0, square = 0, sample_variance = 0, count = 0;
   for (int i = 0; i < n; i++) {
     mean += r[i] / n;
-  }
-  for (int i = 0; i < n; i++) {
-    population += (r[i] - mean) * (r[i] - mean) / n;
   }
   for (unsigned set = 0; set < 1u << n; set++) { /* all batches: variance of n/b sum, mean of a batch's estimate */
     double sum = 0, squares = 0;
