@@ -477,7 +477,8 @@ static const correction_case_t cases[] = {
      "delta = (erfc(a) - e^epsilon erfc(b)) / 2, as written.",
      "The second erfc underflows beyond 27 and e^epsilon overflows beyond 709: zero times infinity. Scaled functions "
      "do neither.", "1", run_erfc},
-    {"zero-gradient", "code of the clipping, Theorem 3.5", "Gradients are clipped as x/||x|| min(||x||, b); Theorem 3.5 divides a ratio by its sensitivity.",
+    {"zero-gradient", "code of the clipping, Theorem 3.5",
+     "Gradients are clipped as x/||x|| min(||x||, b); Theorem 3.5 divides a ratio by its sensitivity.",
      "A zero gradient gives 0/0, and so does a proposal that does not move. The factor is 1 within the bound, and "
      "a point's ratio with itself is 0, known without looking: it is neither noised nor charged.", "2", run_zero_gradient},
     {"prior-variance", "code of the Gaussian model", "The reference posterior has prior precision 1/sigma_0.",

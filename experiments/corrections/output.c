@@ -113,8 +113,8 @@ static void write_case(const run_t *run, FILE *file, size_t from) {
   char text[3][32];
   const correction_case_t *c = run->rows[from].of;
   bool has_figure = false;
-  fprintf(file, "\n### `%s`: %s\n\n**Says.** %s\n\n**But.** %s ([theory](../../theory.md), section %s.)\n\n", c->name, c->place,
-          c->claim, c->fault, c->theory);
+  fprintf(file, "\n### `%s`: %s\n\n**Says.** %s\n\n**But.** %s ([theory](../../theory.md), section %s.)\n\n", c->name,
+          c->place, c->claim, c->fault, c->theory);
   fputs("| quantity | as published | corrected | bound or expected | verdict |\n| --- | --- | --- | --- | --- |\n", file);
   for (size_t i = from; i < run->n_rows && run->rows[i].of == c; i++) {
     const row_t *row = &run->rows[i];

@@ -95,6 +95,32 @@ static target_t example(size_t n, double epsilon, double variance_ratio) {
   return t;
 }
 
+/* Mean of p' A^-1 p over drawn momenta: the dimension, n + 1, if their covariance is A. */
+static void expect_momenta(run_t *run) {
+  enum { n_draws = 100000 };
+  target_t t = example(200, 10, 1);
+  size_t m = t.n + 1;
+  double *p = allocate(m, sizeof *p), *y = allocate(m, sizeof *y);
+  series_t mean;
+  tacit_rng_t *rng = case_rng(run, 1);
+  series_init(&mean, n_draws);
+  for (int k = 0; k < n_draws; k++) {
+    double sum = 0;
+    draw_momentum(&t, rng, p);
+    inverse_mass(&t, p, y);
+    for (size_t i = 0; i < m; i++) {
+      sum += p[i] * y[i];
+    }
+    series_add(&mean, sum);
+  }
+  tacit_rng_free(rng);
+  free(p);
+  free(y);
+  expect_value(run, NONE, series_mean(&mean), (double)m, z_limit * series_error(&mean), "correct",
+               "mean of p' A^-1 p of momenta drawn in O(n), n = 200 (within %.2g); expected: n + 1",
+               z_limit * series_error(&mean));
+}
+
 static void run_cost(run_t *run) {
   target_t t = example(200, 1, 1);
   size_t m = t.n + 1;
@@ -129,6 +155,7 @@ static void run_cost(run_t *run) {
   }
   expect_that(run, worst < 1e-5, NONE, worst, 0, "correct",
               "equations (9), (10): largest error against difference quotients");
+  expect_momenta(run);
   free(a);
   free(p);
   free(fast);

@@ -219,7 +219,7 @@ static void run_correction_variable(run_t *run) {
     static const char *const labels[] = {"C = 0.5", "C = 1", "C = 2", "C = 3"};
     for (size_t i = 0; i < 4; i++) {
       for (size_t k = 0; k < n; k++) {
-        t[k] = 0.03 * (double)(k + 1);
+        t[k] = 0.06 * (double)(k + 1);
         y[i][k] = needed_chf(t[k], variances[i]);
         y[i][k] = y[i][k] < 10 ? y[i][k] : NAN;
       }
