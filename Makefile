@@ -1,7 +1,7 @@
 # A thin front for meson: the README shows the meson commands themselves.
 BUILD ?= build
 
-.PHONY: all deps build demo test bench install clean
+.PHONY: all deps build demo test bench corrections install clean
 
 all: build
 
@@ -22,6 +22,10 @@ test: build
 
 bench: build
 	@ninja -C $(BUILD) --quiet run-bench
+
+corrections: build
+	@ninja -C $(BUILD) --quiet experiments/tacit-corrections
+	@$(BUILD)/experiments/tacit-corrections --out $(BUILD)/corrections
 
 install: build
 	@meson install -C $(BUILD)
