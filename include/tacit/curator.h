@@ -142,7 +142,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_sampled_gradient(
 /**
  * Noisy estimates of sum_i r_i - Var / 2, Var the variance of sampling, from records each drawn with probability q = rate:
  * sum over them of psi(clip_c(r_i)), psi(r) = r / q - (1 - q) r^2 / (2 q^2), so that adding nothing more but -noise_sd^2 / 2 makes
- * the penalty test nearly exact as long as the sampling noise is nearly normal (docs/theory.md, section 12).
+ * the penalty test nearly exact as long as the sampling noise is nearly normal (docs/theory.md, section 14).
  * noise_sd[k] = noise_multiplier * f * |psi(-c)|. Each pair is one Poisson-sampled Gaussian event.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_sampled_log_ratio(
@@ -205,7 +205,7 @@ TACIT_API struct tacit_event tacit_curator_minibatch_event(const tacit_curator_t
 /**
  * Decide on proposals as tacit_curator_release_accept() with Barker's rule does, by looking at about n (a + b) records drawn at
  * random: as exact [Zhang2020], at a cost between 1 and (2 + b / a) / 2 times that of looking at all (docs/theory.md,
- * section 13).
+ * section 15).
  * @return TACIT_ERR_STATE where a unit has several records, or an exposed curator has no subset_noise.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_minibatch_accept(tacit_curator_t *curator,
@@ -231,7 +231,7 @@ TACIT_API struct tacit_event tacit_curator_langevin_event(const tacit_curator_t 
 /**
  * Decide on Langevin proposals (MALA). With s = theta_prop - theta the log acceptance ratio is a sum over records of errors of
  * the trapezoidal rule, l_i' - l_i - s . (g_i + g_i') / 2, at most 0.0081 B^3 each, and step^2 / 8 (G - G') W (G + G'), G with the
- * prior's: so its sensitivity falls with step^3, not with step (docs/theory.md, section 14). Both factors of the last term are
+ * prior's: so its sensitivity falls with step^3, not with step (docs/theory.md, section 16). Both factors of the last term are
  * clipped in the norm of W at twice their usual size, and each record's share of G - G' at its bound.
  * rule.max_bound is the largest B, ratio bound of a pair; pairs beyond it are rejected unseen. Rules barker and penalty only.
  * @return TACIT_ERR_SENSITIVITY for models without the bounds: they are known for bernoulli and categorical, unclipped and of

@@ -64,7 +64,7 @@ static tacit_status_t check_rule(const tacit_curator_t *curator, const tacit_acc
   return TACIT_OK;
 }
 
-/* sin^2(phi0 / 2 + kappa l / 2), tan(phi0 / 2) = 2 kappa, capped; l >= 0 (docs/theory.md, section 11). */
+/* sin^2(phi0 / 2 + kappa l / 2), tan(phi0 / 2) = 2 kappa, capped; l >= 0 (docs/theory.md, section 13). */
 static double arcsine_accept(const tacit_accept_rule_t *rule, double log_ratio) {
   double angle = fmin(atan(2 * rule->kappa) + 0.5 * rule->kappa * log_ratio, 1.57079632679489661923), s = sin(angle);
   return fmin(s * s, rule->cap);

@@ -169,7 +169,7 @@ typedef struct ratio_task {
   double rate, clip;
 } ratio_task_t;
 
-/* psi(r) = r / q - (1 - q) r^2 / (2 q^2), all in grid units; |psi| <= psi(-clip) (docs/theory.md, section 12). */
+/* psi(r) = r / q - (1 - q) r^2 / (2 q^2), all in grid units; |psi| <= psi(-clip) (docs/theory.md, section 14). */
 static double psi(double ratio, double rate) {
   return ratio / rate - (1 - rate) / (2 * rate * rate) * ratio * (ratio / unit);
 }

@@ -1,5 +1,5 @@
 /*
- * The decision on a Langevin proposal (docs/theory.md, section 14). Gradients are those of the lattice, integers k of 2^-20 of
+ * The decision on a Langevin proposal (docs/theory.md, section 16). Gradients are those of the lattice, integers k of 2^-20 of
  * the bound: they are what the proposal's drift was made of, so that the ratio is exact for them.
  */
 #include <math.h>

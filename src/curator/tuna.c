@@ -1,7 +1,7 @@
 /*
  * TunaMH with public constants [Zhang2020, Algorithm 3; Zhang2023]: record i is counted Poisson(a + (b - x_i) / 2) times, x_i its
  * log ratio clipped to [-b, b], and adds log((a + (b + x_i) / 2) / (a + (b - x_i) / 2)) each time to the log acceptance ratio.
- * Exact for any balanced rule; with Barker's, a decision is bounded-range (docs/theory.md, section 13).
+ * Exact for any balanced rule; with Barker's, a decision is bounded-range (docs/theory.md, section 15).
  */
 #include <math.h>
 #include <string.h>

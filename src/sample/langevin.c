@@ -1,5 +1,5 @@
 /*
- * Private MALA whose proposal is the Gaussian mechanism (docs/theory.md, section 14): theta_prop shows the sum of gradients
+ * Private MALA whose proposal is the Gaussian mechanism (docs/theory.md, section 16): theta_prop shows the sum of gradients
  * through noise of variance step^2 W, none of it beyond what MALA adds anyway, and only the decision is released besides.
  */
 #include <math.h>

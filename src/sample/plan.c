@@ -25,7 +25,7 @@ static bool is_hamiltonian(const tacit_planner_t *planner) {
 /*
  * Length of a random walk's move in posterior sds: with noisy ratios the usual 2.4; where the cost grows with the square of
  * the length, shorter, as is best at about 8 iterations for each independent draw that the budget buys
- * (docs/theory.md, section 11).
+ * (docs/theory.md, section 13).
  */
 static double walk_length(tacit_decision_t decision, const tacit_accept_rule_t *rule) {
   if (decision == TACIT_DECISION_RATIO || decision == TACIT_DECISION_SAMPLED_RATIO) {

@@ -1,6 +1,6 @@
 /*
  * Stochastic gradient Hamiltonian Monte Carlo with friction [Chen2014], signs as there and not as in later accounts of it
- * (docs/theory.md, section 15), with the privacy noise as part of the injected noise. Without friction (sghmc-naive) the noise
+ * (docs/theory.md, section 17), with the privacy noise as part of the injected noise. Without friction (sghmc-naive) the noise
  * of gradients heats the chain.
  */
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * Stochastic gradient Langevin dynamics with the privacy noise as its own [Wang2015; Li2019; docs/theory.md, section 15]:
+ * Stochastic gradient Langevin dynamics with the privacy noise as its own [Wang2015; Li2019; docs/theory.md, section 17]:
  * theta += h^2 / 2 W G + N(0, h^2 W). Invariant law: the posterior up to O(h^2), the heat of subsampling and clipping.
  */
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
  * Stochastic gradient Nose-Hoover thermostat [Ding2014], semi-implicit: position and thermostat follow the new momentum. The
- * thermostat, applied as e^(-xi h), takes up gradient noise of unknown size, as long as it is the same in all directions (docs/theory.md, section 15).
+ * thermostat, applied as e^(-xi h), takes up gradient noise of unknown size, as long as it is the same in all directions (docs/theory.md, section 17).
  */
 #include <math.h>
 

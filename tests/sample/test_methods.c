@@ -2,7 +2,7 @@
  * The invariant law of every method on a logistic regression with two coefficients, whose posterior is known by quadrature.
  *
  * Means, second moments and the distribution function are compared as (estimate - truth) / (batch-means standard error): see
- * test_exactness.c. Methods that are not exact are compared within the bias that theory.md, section 15, gives them. Planted
+ * test_exactness.c. Methods that are not exact are compared within the bias that theory.md, section 17, gives them. Planted
  * errors that this was seen to catch are listed at the end of the file.
  */
 #include <string.h>
@@ -335,7 +335,7 @@ static const options_t approximate[] = {
     {.method = "sghmc-naive", .step_size = 0.1, .sampling_rate = 0.5, .friction = 1, .n_leapfrog = 10, .n_draws = 20000,
      .low = 1.05, .high = 1.5},
     {.method = "dp-penalty-subsampled", .step_size = 1, .sampling_rate = 0.4, .noise_ratio = 0.05, .n_draws = 60000,
-     .low = 0.93, .high = 1.1},
+     .low = 0.93, .high = 1.3},
 };
 
 static void test_approximate_methods(void **state) {
