@@ -139,6 +139,16 @@ tacit_wide_t tacit_public_log_ratio(double correction);
 TACIT_MUST_USE tacit_status_t tacit_curator_decide(tacit_curator_t *curator, const tacit_accept_rule_t *rule, double clip,
                                                    tacit_wide_t log_ratio, bool *accepted, tacit_error_t *err);
 
+/*
+ * Langevin pair k: is it near enough for its bounds to hold, by public facts; and its log acceptance ratio in units of 2^-32,
+ * secret. work has shape (3, dim), wide (2, dim); room for two points must be reserved.
+ */
+bool tacit_langevin_is_near(const tacit_curator_t *curator, const tacit_accept_rule_t *rule,
+                            const tacit_langevin_pairs_t *langevin, size_t k, double *work);
+tacit_wide_t tacit_langevin_log_ratio(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
+                                      const tacit_langevin_pairs_t *langevin, size_t k, double *work,
+                                      tacit_wide_t *wide);
+
 /* Fill workspace->rows with residuals (linear models) or gradients of block b. */
 void tacit_curator_eval_block(const tacit_curator_t *curator, tacit_workspace_t *workspace, size_t b,
                               size_t n_theta);

@@ -174,14 +174,36 @@ static double public_part(const tacit_langevin_pairs_t *l, size_t k, size_t dim,
   return sum;
 }
 
-static tacit_status_t decide_pair(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
-                                  const tacit_langevin_pairs_t *l, size_t k, double *work, tacit_wide_t *wide,
-                                  tacit_error_t *err) {
+bool tacit_langevin_is_near(const tacit_curator_t *curator, const tacit_accept_rule_t *rule,
+                            const tacit_langevin_pairs_t *l, size_t k, double *work) {
+  sizes_t s = sizes_of(curator, rule, l->step);
+  return is_near(curator, rule, l, &s, k, work) && isfinite(l->pairs.correction[k]);
+}
+
+tacit_wide_t tacit_langevin_log_ratio(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
+                                      const tacit_langevin_pairs_t *l, size_t k, double *work, tacit_wide_t *wide) {
   size_t dim = curator->model->dim;
   sizes_t s = sizes_of(curator, rule, l->step);
   double *step = work, *factors = work + dim;
-  l->pairs.accepted[k] = false;
-  if (!is_near(curator, rule, l, &s, k, step) || !isfinite(l->pairs.correction[k])) {
+  memcpy(curator->pairs, l->pairs.theta + k * dim, dim * sizeof *curator->pairs);
+  memcpy(curator->pairs + dim, l->pairs.theta_prop + k * dim, dim * sizeof *curator->pairs);
+  for (size_t j = 0; j < 2 * dim; j++) {
+    curator->theta_float[j] = (float)curator->pairs[j];
+  }
+  for (size_t j = 0; j < dim; j++) {
+    step[j] = curator->pairs[dim + j] - curator->pairs[j];
+  }
+  memset(wide, 0, 2 * dim * sizeof *wide);
+  sums_t sums = {.change = wide, .sum = wide + dim};
+  sum_records(curator, &s, step, &sums);
+  double quadratic = quadratic_term(curator, &s, l, k, &sums, factors);
+  return sums.error + tacit_public_log_ratio(quadratic) + tacit_public_log_ratio(public_part(l, k, dim, step));
+}
+
+static tacit_status_t decide_pair(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
+                                  const tacit_langevin_pairs_t *l, size_t k, double *work, tacit_wide_t *wide,
+                                  tacit_error_t *err) {
+  if (!tacit_langevin_is_near(curator, rule, l, k, work)) {
     return TACIT_OK;
   }
   tacit_event_t event = tacit_curator_langevin_event(curator, rule, l->inv_metric, l->step);
@@ -189,19 +211,8 @@ static tacit_status_t decide_pair(tacit_curator_t *curator, const tacit_accept_r
   if (status != TACIT_OK) {
     return status;
   }
-  memcpy(curator->pairs, l->pairs.theta + k * dim, dim * sizeof *curator->pairs);
-  memcpy(curator->pairs + dim, l->pairs.theta_prop + k * dim, dim * sizeof *curator->pairs);
-  for (size_t j = 0; j < 2 * dim; j++) {
-    curator->theta_float[j] = (float)curator->pairs[j];
-  }
-  memset(wide, 0, 2 * dim * sizeof *wide);
-  sums_t sums = {.change = wide, .sum = wide + dim};
-  sum_records(curator, &s, step, &sums);
-  double quadratic = quadratic_term(curator, &s, l, k, &sums, factors);
-  return tacit_curator_decide(curator, rule, 0,
-                              sums.error + tacit_public_log_ratio(quadratic) +
-                                  tacit_public_log_ratio(public_part(l, k, dim, step)),
-                              &l->pairs.accepted[k], err);
+  tacit_wide_t log_ratio = tacit_langevin_log_ratio(curator, rule, l, k, work, wide);
+  return tacit_curator_decide(curator, rule, 0, log_ratio, &l->pairs.accepted[k], err);
 }
 
 tacit_status_t tacit_curator_release_langevin_accept(tacit_curator_t *curator, const tacit_accept_rule_t *rule,

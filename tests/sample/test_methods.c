@@ -9,40 +9,12 @@
 
 #include "sample/sample_internal.h"
 #include "tacit/data.h"
+#include "logistic.h"
 #include "testing.h"
 
-enum { dim = 2, n_records = 60, n_grid = 1200 };
+enum { dim = logistic_dim, n_records = 60, n_grid = 1200 };
 
-/* ---- the model: y in column 2, features in [-1, 1] ---- */
-
-static double log1pexp(double x) {
-  return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-}
-
-static void log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
-  (void)ctx;
-  for (size_t k = 0; k < n_theta; k++) {
-    for (size_t i = 0; i < 16; i++) {
-      double eta = theta[2 * k] * (double)block[i] + theta[2 * k + 1] * (double)block[16 + i];
-      out[16 * k + i] = (double)block[32 + i] * eta - log1pexp(eta);
-    }
-  }
-}
-
-static void residual(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
-  (void)ctx;
-  for (size_t k = 0; k < n_theta; k++) {
-    for (size_t i = 0; i < 16; i++) {
-      float eta = theta[2 * k] * block[i] + theta[2 * k + 1] * block[16 + i];
-      out[16 * k + i] = block[32 + i] - 1 / (1 + expf(-eta));
-    }
-  }
-}
-
-static double ratio_bound(const void *ctx, const double *theta, const double *theta_prop) {
-  (void)ctx;
-  return (fabs(theta_prop[0] - theta[0]) + fabs(theta_prop[1] - theta[1])) * (1 + 1e-12);
-}
+/* ---- prior and records ---- */
 
 static double log_prior(const void *ctx, const double *theta, double *grad) {
   (void)ctx;
@@ -58,16 +30,6 @@ static void report(const void *ctx, const double *theta, double *reported) {
   memcpy(reported, theta, dim * sizeof *theta);
 }
 
-static const tacit_record_model_t logistic = {.name = "logistic",
-                                              .dim = dim,
-                                              .n_columns = 3,
-                                              .grad_bound = 1.41421356237309515,
-                                              .ratio_bound = ratio_bound,
-                                              .is_softmax = true,
-                                              .log_lik = log_lik,
-                                              .n_linear = 1,
-                                              .n_features = 2,
-                                              .residual = residual};
 static const double unit_scale[dim] = {3, 4};
 static const tacit_parameters_t parameters = {
     .dim = dim, .n_reported = dim, .log_prior = log_prior, .report = report, .unit_scale = unit_scale};
@@ -105,7 +67,7 @@ static double log_posterior(const double *theta) {
   for (size_t i = 0; i < n_records; i++) {
     record(i, x);
     double eta = theta[0] * x[0] + theta[1] * x[1];
-    sum += x[2] * eta - log1pexp(eta);
+    sum += x[2] * eta - logistic_log1pexp(eta);
   }
   return sum;
 }
