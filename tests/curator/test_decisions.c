@@ -232,7 +232,7 @@ static void test_langevin_ratios_move_no_more_than_charged(void **state) {
       p.theta_prop[j] = p.theta[j] + step * sqrt(p.metric[j]) * support_uniform(&rng, -2, 2);
       double steep = i % 2 ? 20 : 2000; /* the prior's own gradient may be far beyond the clips */
       p.grad[j] = support_uniform(&rng, -steep, steep);
-      p.grad_prop[j] = support_uniform(&rng, -steep, steep);
+      p.grad_prop[j] = i % 3 ? p.grad[j] + support_uniform(&rng, -1, 1) * step : support_uniform(&rng, -steep, steep);
     }
     tacit_accept_rule_t rule = {TACIT_ACCEPT_PENALTY, logistic_ratio_bound(NULL, p.theta, p.theta_prop) * 1.0001, 0.25, 0, 0};
     worst = fmax(worst, worst_move(rows, other, &p, step, &rule));
