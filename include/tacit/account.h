@@ -122,6 +122,7 @@ typedef struct tacit_guarantee {
 typedef struct tacit_account_options {
   tacit_relation_t relation; /**< which pairs the events stand for */
   double relative_width;     /**< of the bracket of epsilon that "pld" must reach, in [1e-6, 0.1]; 0: 1e-3 */
+  bool is_quick;             /**< bits by Renyi accounting alone: a hundredth of the time, about a tenth fewer iterations */
   bool is_in_order;          /**< the events are made in the order listed, each as often as it counts before the next */
 } tacit_account_options_t;
 

@@ -232,7 +232,7 @@ TACIT_API struct tacit_event tacit_curator_langevin_event(const tacit_curator_t 
  * Decide on Langevin proposals (MALA). With s = theta_prop - theta the log acceptance ratio is a sum over records of errors of
  * the trapezoidal rule, l_i' - l_i - s . (g_i + g_i') / 2, at most 0.0081 B^3 each, and step^2 / 8 (G - G') W (G + G'), G with the
  * prior's: so its sensitivity falls with step^3, not with step (docs/theory.md, section 16). Both factors of the last term are
- * clipped in the norm of W at twice their usual size, and each record's share of G - G' at its bound.
+ * clipped in the norm of W a little beyond their usual size, and each record's share of G - G' at its bound.
  * rule.max_bound is the largest B, ratio bound of a pair; pairs beyond it are rejected unseen. Rules barker and penalty only.
  * @return TACIT_ERR_SENSITIVITY for models without the bounds: they are known for bernoulli and categorical, unclipped and of
  *         one record a unit.

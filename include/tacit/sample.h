@@ -118,6 +118,7 @@ typedef struct tacit_plan_request {
   double n_units; /**< public number of units (under add-remove: a nominal one), > 0 */
   double rho;     /**< budget: tacit_budget_rho() less what is spent; INFINITY if exposed */
   double epsilon, delta; /**< of the budget; for methods that need a schedule */
+  bool is_quick;         /**< count iterations of bits by Renyi accounting alone: a rough plan, at once */
   tacit_relation_t relation;
 } tacit_plan_request_t;
 
@@ -128,6 +129,8 @@ typedef struct tacit_plan {
   double grad_noise_sd; /**< noise in a released gradient; NaN if the method releases none */
   double rho;           /**< what n_iterations of every chain cost; NaN for methods that need a schedule */
   double epsilon;       /**< the same at the budget's delta; NaN if exposed, and where rho is */
+  double ess;           /**< effective draws to be expected of all chains, were the posterior normal with the metric's scale */
+  double width;         /**< sd of the error of a posterior mean so estimated, beside the posterior's own: sqrt(1 + 1 / ess) */
 } tacit_plan_t;
 
 /**

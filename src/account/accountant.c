@@ -135,7 +135,8 @@ static void set_lower_if_gaussian(const question_t *question, tacit_guarantee_t 
 
 static tacit_renyi_query_t renyi_query(const question_t *question) {
   return (tacit_renyi_query_t){question->options.relation, question->is_epsilon_given, question->epsilon,
-                               question->is_epsilon_given ? 0 : tacit_log_below(question->delta)};
+                               question->is_epsilon_given ? 0 : tacit_log_below(question->delta),
+                               question->options.is_quick};
 }
 
 static tacit_status_t rdp_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
@@ -272,7 +273,8 @@ static tacit_status_t bits_answer(const question_t *question, tacit_guarantee_t 
     *guarantee = other;
   }
   other = blank;
-  if (status == TACIT_OK && (question->n_events == 1 || question->options.is_in_order)) {
+  bool is_one_kind_at_a_time = question->n_events == 1 || question->options.is_in_order;
+  if (status == TACIT_OK && is_one_kind_at_a_time && !question->options.is_quick) {
     status = bellman_of_bits(question, &other, err);
     *guarantee = status == TACIT_OK && is_better(&other, guarantee) ? other : *guarantee;
   }

@@ -259,7 +259,7 @@ static tacit_status_t add_bits(blocks_t *blocks, const tacit_event_t *event, tac
   tacit_bit_class_t class;
   table_t table = {0};
   double variance, shift;
-  tacit_status_t status = tacit_bit_class_init(&class, event, 0.004, 0.05, err);
+  tacit_status_t status = tacit_bit_class_init(&class, event, 0.004, event->count < 100 ? 0.004 : 0.03, err);
   if (status != TACIT_OK) {
     return status;
   }

@@ -76,9 +76,6 @@ static double growth(const tacit_event_t *event, double lambda) {
 /* Cells so narrow that the factors stay near 1: logarithms of a and 1 - a bend at the scale of sigma, faster in its tails. */
 static double cell_width(const tacit_event_t *event, double lambda) {
   const double fine = 0.002;
-  if (event->kind == TACIT_EVENT_ARCSINE_BIT) {
-    return fine * fmin(1, event->sensitivity);
-  }
   if (!has_gaussian_tails(event)) {
     return fine;
   }
@@ -89,12 +86,11 @@ static double cell_width(const tacit_event_t *event, double lambda) {
 /* The pair that stands for the log ratios in [lambda, lambda + width]. */
 static bernoulli_t cover(const tacit_event_t *event, double lambda, double width) {
   bernoulli_t at, end;
-  double beyond = event->kind == TACIT_EVENT_ARCSINE_BIT ? width : 0; /* it has corners: the difference over the whole cell */
   tacit_bit_accept(event, lambda, &at.p, &at.reject_p);
-  tacit_bit_accept(event, lambda + beyond + event->sensitivity, &at.q, &at.reject_q);
+  tacit_bit_accept(event, lambda + event->sensitivity, &at.q, &at.reject_q);
   tacit_bit_accept(event, lambda + width, &end.p, &end.reject_p);
   double difference = at.p < 0.5 ? at.q - at.p : at.reject_p - at.reject_q;
-  difference *= (beyond > 0 ? 1 : exp(growth(event, lambda) * width)) * at.reject_p / end.reject_p * (1 + 1e-7);
+  difference *= exp(growth(event, lambda) * width) * at.reject_p / end.reject_p * (1 + 1e-7);
   at.q = fmin(at.p + difference, 1);
   at.reject_q = fmax(at.reject_p - difference, 0);
   return at;
@@ -160,10 +156,10 @@ static tacit_status_t keep_tails(tacit_bit_class_t *of, double low, double high,
   return status;
 }
 
-/* Information of a pair, its share of the largest on a coarse scan. */
+/* Information of a pair at its middle. */
 static double information(const bernoulli_t *pair) {
   double difference = pair->q - pair->p;
-  return difference * difference / (pair->p * pair->reject_p);
+  return 4 * difference * difference / ((pair->p + pair->q) * (pair->reject_p + pair->reject_q));
 }
 
 static double largest_information(const tacit_event_t *event, double low, double high) {
@@ -190,16 +186,17 @@ tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *
   low -= event->kind == TACIT_EVENT_PROBIT_BIT ? 0 : event->sensitivity;
   status = keep_tails(of, low, high, err);
   double largest = spare_far > spare ? largest_information(event, low, high) : 1;
+  double far_share = 0; /* how far the last pair is from costing most */
   for (double lambda = low; status == TACIT_OK && lambda < high;) {
-    double width = cell_width(event, lambda);
+    double width = cell_width(event, lambda) * (1 + 4 * far_share * far_share);
     bernoulli_t pair = cover(event, lambda, width);
     lambda += width;
+    far_share = spare_far > spare ? fmin(fmax(1 - information(&pair) / largest, 0), 1) : 0;
     if (kept.q > kept.p && is_covered(&kept, &pair)) {
       continue;
     }
     /* with a little to spare, so that it covers the next cells too */
-    double far_share = spare_far > spare ? fmin(fmax(1 - information(&pair) / largest, 0), 1) : 0;
-    double more = (spare + far_share * (spare_far - spare)) * (pair.q - pair.p);
+    double more = (spare + far_share * far_share * (spare_far - spare)) * (pair.q - pair.p);
     kept = (bernoulli_t){pair.p, fmin(pair.q + more, 1), pair.reject_p, fmax(pair.reject_q - more, 0)};
     status = keep(of, &kept, err);
   }

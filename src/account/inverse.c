@@ -172,7 +172,7 @@ tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t 
     has_bits = has_bits || tacit_event_is_bit(&repeated[i]);
   }
   status = copy_events(&of.work, fixed, n_fixed, repeated, n_repeated, err);
-  if (status == TACIT_OK && has_bits) {
+  if (status == TACIT_OK && has_bits && !(options != NULL && options->is_quick)) {
     status = start_from_renyi(&of, err);
   }
   if (status == TACIT_OK) {

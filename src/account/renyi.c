@@ -127,8 +127,9 @@ static void sum_clear(sum_t *sum) {
   tacit_free(sum->curves);
 }
 
-static tacit_status_t sum_init(sum_t *sum, const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
-                               const char *method, tacit_error_t *err) {
+static tacit_status_t sum_init(sum_t *sum, const tacit_event_t *events, size_t n_events,
+                               const tacit_renyi_query_t *query, const char *method, tacit_error_t *err) {
+  tacit_relation_t relation = query->relation;
   *sum = (sum_t){.curves = tacit_alloc_zero(n_events + 1, sizeof *sum->curves)};
   tacit_status_t status = sum->curves != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t i = 0; status == TACIT_OK && i < n_events; i++) {
@@ -142,7 +143,7 @@ static tacit_status_t sum_init(sum_t *sum, const tacit_event_t *events, size_t n
     } else if (events[i].kind == TACIT_EVENT_RANDOMIZED_RESPONSE || events[i].kind == TACIT_EVENT_PAIR) {
       status = tacit_pair_init(&curve->pair, &events[i], relation, TACIT_DIRECTION_REMOVE, err);
     } else if (tacit_event_is_bit(&events[i])) {
-      status = tacit_bit_class_init(&curve->bits, &events[i], 0.001, 0.001, err);
+      status = tacit_bit_class_init(&curve->bits, &events[i], 0.001, query->is_quick ? 0.03 : 0.001, err);
     }
     sum->n += status == TACIT_OK;
   }
@@ -223,7 +224,8 @@ static double search(const sum_t *sum, const tacit_renyi_query_t *query, double 
 tacit_status_t tacit_renyi_total(const tacit_event_t *events, size_t n_events, tacit_relation_t relation, double order,
                                  double *total, tacit_error_t *err) {
   sum_t sum;
-  tacit_status_t status = sum_init(&sum, events, n_events, relation, "rdp", err);
+  const tacit_renyi_query_t query = {.relation = relation};
+  tacit_status_t status = sum_init(&sum, events, n_events, &query, "rdp", err);
   if (status == TACIT_OK) {
     *total = sum_at(&sum, order);
     sum_clear(&sum);
@@ -234,7 +236,7 @@ tacit_status_t tacit_renyi_total(const tacit_event_t *events, size_t n_events, t
 tacit_status_t tacit_renyi_bound(const tacit_event_t *events, size_t n_events, const tacit_renyi_query_t *query,
                                  double *answer, double *order, tacit_error_t *err) {
   sum_t sum;
-  tacit_status_t status = sum_init(&sum, events, n_events, query->relation, "rdp", err);
+  tacit_status_t status = sum_init(&sum, events, n_events, query, "rdp", err);
   if (status == TACIT_OK) {
     *order = 0;
     *answer = sum.n > 0 ? search(&sum, query, order) : query->is_epsilon_given ? -INFINITY : 0;
@@ -251,7 +253,7 @@ tacit_status_t tacit_moments_bound(const tacit_event_t *events, size_t n_events,
     }
   }
   sum_t sum;
-  tacit_status_t status = sum_init(&sum, events, n_events, query->relation, "moments", err);
+  tacit_status_t status = sum_init(&sum, events, n_events, query, "moments", err);
   if (status != TACIT_OK) {
     return status;
   }

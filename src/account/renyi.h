@@ -11,6 +11,7 @@ typedef struct tacit_renyi_query {
   tacit_relation_t relation;
   bool is_epsilon_given;
   double epsilon, log_delta;
+  bool is_quick; /* bits a few per cent looser */
 } tacit_renyi_query_t;
 
 /* Total Renyi divergence of the events at an order > 1. */

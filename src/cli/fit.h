@@ -12,6 +12,8 @@
 #include "tacit/report.h"
 #include "tacit/sample.h"
 
+enum { CLI_START_STEPS = 16 }; /* released gradients that --init private climbs by */
+
 typedef struct cli_fit {
   const cli_args_t *args;
   /* options */
@@ -40,6 +42,8 @@ typedef struct cli_fit {
 
 /* Read and check every option; CLI_OK or an exit status after printing what is wrong. */
 int cli_fit_options(cli_fit_t *fit, const cli_args_t *args);
+/* The same for tacit plan. */
+int cli_plan_options(cli_fit_t *fit, const cli_args_t *args);
 /* Schema, formula, model, budget: everything that needs no record. */
 int cli_fit_prepare(cli_fit_t *fit);
 /* Records behind the curator, and the plan. */

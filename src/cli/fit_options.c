@@ -207,15 +207,18 @@ static int read_priors(cli_fit_t *fit) {
   return CLI_OK;
 }
 
-static int read_family(cli_fit_t *fit) {
-  tacit_error_t err;
-  const char *required[] = {"family", "data", "schema"};
-  for (size_t i = 0; i < 3; i++) {
+static int check_required(const cli_fit_t *fit, const char *const *required, size_t n) {
+  for (size_t i = 0; i < n; i++) {
     if (cli_value(fit->args, required[i]) == NULL) {
-      cli_error(fit->args, "option --%s is needed; see tacit fit --help", required[i]);
+      cli_error(fit->args, "option --%s is needed; see tacit %s --help", required[i], fit->args->command->name);
       return CLI_USAGE;
     }
   }
+  return CLI_OK;
+}
+
+static int read_family(cli_fit_t *fit) {
+  tacit_error_t err;
   if (tacit_family_parse(&fit->family, cli_value(fit->args, "family"), &err) != TACIT_OK) {
     cli_error(fit->args, "%s", err.message);
     return CLI_USAGE;
@@ -223,8 +226,34 @@ static int read_family(cli_fit_t *fit) {
   return CLI_OK;
 }
 
-int cli_fit_options(cli_fit_t *fit, const cli_args_t *args) {
+int cli_plan_options(cli_fit_t *fit, const cli_args_t *args) {
+  static const char *const required[] = {"family", "schema", "n"};
   *fit = (cli_fit_t){.args = args, .epsilon = NAN, .delta = NAN};
+  tacit_sampler_settings_t *s = &fit->settings;
+  *s = tacit_sampler_settings_default();
+  s->n_draws = 0;
+  s->n_warmup = TACIT_WARMUP_AUTO;
+  fit->limits = tacit_curator_settings_default();
+  int status = check_required(fit, required, 3);
+  if (status == CLI_OK) {
+    status = read_family(fit);
+  }
+  if (status == CLI_OK) {
+    status = read_budget(fit);
+  }
+  bool ok = status == CLI_OK && cli_number(args, "n", 1, 1e18, &fit->n_public) &&
+            cli_count(args, "chains", 1, 1000, &s->n_chains) && cli_count(args, "draws", 1, 1e9, &s->n_draws) &&
+            cli_number(args, "clip-grad", 1e-15, 1e15, &fit->limits.clip_bound_grad) &&
+            cli_number(args, "clip-ratio", 1e-15, 1e15, &fit->limits.clip_bound_ratio);
+  return status != CLI_OK ? status : ok ? CLI_OK : CLI_USAGE;
+}
+
+int cli_fit_options(cli_fit_t *fit, const cli_args_t *args) {
+  static const char *const required[] = {"family", "data", "schema"};
+  *fit = (cli_fit_t){.args = args, .epsilon = NAN, .delta = NAN};
+  if (check_required(fit, required, 3) != CLI_OK) {
+    return CLI_USAGE;
+  }
   int (*const steps[])(cli_fit_t *) = {read_family, read_method, read_budget, read_sampler, read_limits, read_priors};
   for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
     int status = steps[i](fit);

@@ -94,14 +94,12 @@ static int read_metric(cli_fit_t *fit) {
   return status;
 }
 
-enum { n_start_steps = 16 };
-
 static int read_init(cli_fit_t *fit) {
   const char *path = cli_value(fit->args, "init");
   size_t dim = fit->model.parameters.dim, n_chains = fit->settings.n_chains, n;
   bool is_private = strcmp(path, "private") == 0;
   if (is_private || strcmp(path, "0") == 0) {
-    fit->settings.n_init_steps = is_private ? n_start_steps : 0;
+    fit->settings.n_init_steps = is_private ? CLI_START_STEPS : 0;
     return CLI_OK;
   }
   double *values = NULL;

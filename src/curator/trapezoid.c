@@ -26,9 +26,9 @@ static sizes_t sizes_of(const tacit_curator_t *curator, const tacit_accept_rule_
   sizes_t s = {.grad_bound = tacit_curator_grad_bound(curator) / power, .ratio_bound = rule->max_bound / power};
   s.spacing = power * s.grad_bound * ldexp(1, -TACIT_LATTICE_BITS);
   s.rounding = sqrt(d) + ((double)model->n_linear + 64) * 0x1p-23 * (double)(1 << TACIT_LATTICE_BITS);
-  s.reach = sqrt(d) + 4;
-  s.change = 2 * step * s.reach;
-  s.sum = 2 * (sqrt(d) + 5);
+  s.reach = sqrt(d) + 1.5;
+  s.change = 1.5 * step * s.reach;
+  s.sum = 2 * (sqrt(d) + 2.5);
   s.change_units = ceil(0.25 * s.ratio_bound * (double)(1 << TACIT_LATTICE_BITS) + 2 * s.rounding);
   double cubic = s.ratio_bound * s.ratio_bound * s.ratio_bound / (72 * sqrt(3));
   /* the rounding acts along the step; that of one class has at most the length of its ratio bound, an L1 norm */

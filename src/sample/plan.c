@@ -274,6 +274,9 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
   if (status == TACIT_OK && method->is_private) {
     status = tacit_sampler_needs_schedule(method, settings) ? tacit_plan_scheduled(&planner, plan, err)
                                                             : tacit_plan_gaussian(&planner, plan, err);
+    if (status == TACIT_OK) {
+      tacit_plan_forecast(&planner, plan);
+    }
   } else if (status == TACIT_OK) {
     settings->n_draws = settings->n_draws > 0 ? settings->n_draws : exposed_draws;
     settings->n_warmup = settings->n_warmup == TACIT_WARMUP_AUTO ? exposed_warmup : settings->n_warmup;

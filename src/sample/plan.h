@@ -28,6 +28,8 @@ TACIT_MUST_USE tacit_status_t tacit_plan_split(tacit_sampler_settings_t *setting
                                                tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_plan_gaussian(tacit_planner_t *planner, tacit_plan_t *plan, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_plan_scheduled(tacit_planner_t *planner, tacit_plan_t *plan, tacit_error_t *err);
+/* plan->ess and ->width */
+void tacit_plan_forecast(const tacit_planner_t *planner, tacit_plan_t *plan);
 /* What minibatch and stochastic methods need besides; also for exposed ones. */
 TACIT_MUST_USE tacit_status_t tacit_plan_minibatch(tacit_planner_t *planner, tacit_error_t *err);
 

@@ -63,7 +63,9 @@ static tacit_status_t derive(tacit_planner_t *planner, tacit_error_t *err) {
 }
 
 static tacit_status_t epsilon_of(const tacit_planner_t *planner, size_t n, double *epsilon, tacit_error_t *err) {
-  const tacit_account_options_t options = {.relation = planner->request->relation, .is_in_order = true};
+  const tacit_account_options_t options = {.relation = planner->request->relation,
+                                           .is_quick = planner->request->is_quick,
+                                           .is_in_order = true};
   tacit_event_t *events;
   size_t n_events;
   tacit_guarantee_t guarantee = {.epsilon = INFINITY};
@@ -79,7 +81,9 @@ static tacit_status_t epsilon_of(const tacit_planner_t *planner, size_t n, doubl
 
 /* Events of one iteration repeat: all but the first gradients of Hamiltonian moves. */
 static tacit_status_t affordable(const tacit_planner_t *planner, double *n, tacit_error_t *err) {
-  const tacit_account_options_t options = {.relation = planner->request->relation, .is_in_order = true};
+  const tacit_account_options_t options = {.relation = planner->request->relation,
+                                           .is_quick = planner->request->is_quick,
+                                           .is_in_order = true};
   const tacit_plan_request_t *request = planner->request;
   tacit_event_t *events;
   size_t n_events;
@@ -121,7 +125,7 @@ static tacit_status_t count_iterations(const tacit_planner_t *planner, double *n
 
 static double default_step(const tacit_planner_t *planner) {
   switch (planner->traits.move) {
-    case TACIT_MOVE_LANGEVIN: return 0.4;
+    case TACIT_MOVE_LANGEVIN: return 0.25;
     case TACIT_MOVE_SGLD: return 0.4;
     default: return planner->settings->step_size > 0 ? planner->settings->step_size : 0.1;
   }

@@ -1,0 +1,86 @@
+/*
+ * What a plan can be expected to yield, for a posterior that is normal with the scale of the metric (docs/theory.md, section 13.4).
+ * Guides to a choice between methods before anything is spent, not promises.
+ */
+#include <math.h>
+
+#include "sample/plan.h"
+
+static double normal_below(double x) {
+  return 0.5 * erfc(-x * 0.70710678118654752440);
+}
+
+/* Acceptance of a log ratio l by a rule, the noise of sd sigma being part of it. */
+static double rule_accepts(const tacit_accept_rule_t *rule, double l) {
+  double size = fabs(l), value;
+  if (rule->kind == TACIT_ACCEPT_BARKER) {
+    return 1 / (1 + exp(-l));
+  }
+  double s = sin(fmin(atan(2 * rule->kappa) + 0.5 * rule->kappa * size, asin(1)));
+  value = fmin(s * s, rule->cap);
+  return l < 0 ? value * exp(-size) : value;
+}
+
+/* E a(l), l ~ N(-v / 2, v): what the target alone makes of a proposal. */
+static double mean_acceptance(const tacit_accept_rule_t *rule, double v) {
+  double sum = 0, total = 0, sd = sqrt(v);
+  for (int i = -60; i <= 60; i++) {
+    double z = 0.1 * i, weight = exp(-0.5 * z * z);
+    sum += weight * rule_accepts(rule, -0.5 * v + sd * z);
+    total += weight;
+  }
+  return sum / total;
+}
+
+/* Metropolis with normal noise of variance `noise` in the ratio and its penalty: 2 Phi(-sqrt(v + noise) / 2). */
+static double penalty_acceptance(double v, double noise) {
+  return 2 * normal_below(-0.5 * sqrt(v + noise));
+}
+
+static double acceptance(const tacit_planner_t *planner, const tacit_plan_t *plan, double v) {
+  const tacit_sampler_settings_t *s = planner->settings;
+  const tacit_accept_rule_t barker = {.kind = TACIT_ACCEPT_BARKER};
+  double probit = s->accept_rule.sigma * planner->factor * planner->typical_bound;
+  switch (planner->traits.decision) {
+    case TACIT_DECISION_RATIO:
+    case TACIT_DECISION_SAMPLED_RATIO: return penalty_acceptance(v, plan->penalty_sd * plan->penalty_sd);
+    case TACIT_DECISION_MINIBATCH: return mean_acceptance(&barker, v + 2 * planner->typical_bound);
+    default: break;
+  }
+  switch (s->accept_rule.kind) {
+    case TACIT_ACCEPT_PENALTY: return penalty_acceptance(v, s->accept_rule.sigma * s->accept_rule.sigma);
+    case TACIT_ACCEPT_PROBIT: return penalty_acceptance(v, probit * probit);
+    default: return mean_acceptance(&s->accept_rule, v);
+  }
+}
+
+/* Effective draws of an iteration whose lag-one correlation is r. */
+static double draws_for(double r) {
+  return (1 - r) / (1 + r);
+}
+
+static double per_iteration(const tacit_planner_t *planner, const tacit_plan_t *plan) {
+  const tacit_sampler_settings_t *s = planner->settings;
+  double h = s->step_size, d = (double)planner->dim, time = h * (double)s->n_leapfrog;
+  switch (planner->traits.move) {
+    case TACIT_MOVE_WALK: {
+      double square = h * h * (s->proposal == TACIT_PROPOSAL_FULL ? d : 1);
+      return square * acceptance(planner, plan, square) / (4 * d);
+    }
+    case TACIT_MOVE_HAMILTONIAN: {
+      double length = s->step_jitter ? 0.5 * time : time, noise = plan->grad_noise_sd * h;
+      double v = (double)s->n_leapfrog * noise * noise * planner->scale[0] * planner->scale[0] * d / 3;
+      return draws_for(1 - acceptance(planner, plan, v) * (1 - cos(fmin(length, 3))));
+    }
+    case TACIT_MOVE_LANGEVIN: return draws_for(1 - 0.5 * h * h * acceptance(planner, plan, 0.25 * h * h * h * h * h * h * d));
+    case TACIT_MOVE_SGLD: return draws_for(1 - 0.5 * h * h);
+    case TACIT_MOVE_SGNHT: return draws_for(exp(-0.5 * h * fmin(s->friction, 1 / s->friction)));
+    default: return draws_for(exp(-0.5 * time * fmin(s->friction, 1 / s->friction)));
+  }
+}
+
+void tacit_plan_forecast(const tacit_planner_t *planner, tacit_plan_t *plan) {
+  double kept = (double)(planner->settings->n_draws * planner->settings->thin * planner->settings->n_chains);
+  plan->ess = kept * fmin(per_iteration(planner, plan), 1);
+  plan->width = sqrt(1 + 1 / plan->ess);
+}
