@@ -52,22 +52,25 @@ typedef struct sums {
   v4d inside_z, inside_cz;
 } sums_t;
 
-INLINE void add_point(sums_t *sums, v4d z, v4d present, double mean, double sd, double lower, double upper) {
+/* is_full: with what a square, or an unknown sd, needs; a constant where it is called. */
+INLINE void add_point(sums_t *sums, v4d z, v4d present, double mean, double sd, double lower, double upper, bool is_full) {
   v4d x = mean + sd * z;
-  v4d c = select(x < lower, lower + (v4d){0}, x);
-  c = select(c > upper, upper + (v4d){0}, c);
-  v4d inside = select((x > lower) & (x < upper), present, (v4d){0});
+  v4l below = x < lower, above = x > upper;
+  v4d c = select(below, lower + (v4d){0}, select(above, upper + (v4d){0}, x));
+  v4d inside = (v4d)(~(below | above) & (v4l)present);
   sums->first += present * c;
-  sums->second += present * (c * c);
   sums->z += z;
   sums->square += z * z;
   sums->inside += inside;
-  sums->inside_c += inside * c;
-  sums->inside_z += inside * z;
-  sums->inside_cz += inside * c * z;
+  if (is_full) {
+    sums->second += present * (c * c);
+    sums->inside_c += inside * c;
+    sums->inside_z += inside * z;
+    sums->inside_cz += inside * c * z;
+  }
 }
 
-/* 1 for records that exist, 0 for padding. */
+/* 1 for records that exist, 0 for padding, of the last vector. */
 INLINE v4d presence(size_t i, size_t n) {
   v4d present;
   for (size_t k = 0; k < TACIT_AUGMENT_PAD; k++) {
@@ -76,13 +79,26 @@ INLINE v4d presence(size_t i, size_t n) {
   return present;
 }
 
+/* Where the derivative in z is taken: force of the noise on x, bounds of the clamp. */
+typedef struct field {
+  double mean, sd, force, force_c, lower, upper;
+} field_t;
+
+static field_t field_at(const tacit_chain_t *chain, double mean, double sd) {
+  return (field_t){.mean = mean,
+                   .sd = sd,
+                   .force = sd * chain->path->force[0],
+                   .force_c = 2 * sd * chain->path->force[1],
+                   .lower = chain->release->lower,
+                   .upper = chain->release->upper};
+}
+
 /* Derivative of the log density in z at the point of the last evaluation. */
-INLINE v4d gradient_z(const tacit_chain_t *chain, v4d z, v4d present, double mean, double sd) {
-  const tacit_path_t *path = chain->path;
-  v4d x = mean + sd * z;
-  v4l inside = (x > chain->release->lower) & (x < chain->release->upper);
-  v4d force = sd * path->force[0] + (2 * sd * path->force[1]) * x;
-  return present * (select(inside, force, (v4d){0}) - z);
+INLINE v4d gradient_z(const field_t *at, v4d z, v4d present, bool is_full) {
+  v4d x = at->mean + at->sd * z;
+  v4l outside = (x < at->lower) | (x > at->upper);
+  v4d force = at->force + (is_full ? at->force_c * x : (v4d){0});
+  return present * ((v4d)(~outside & (v4l)force) - z);
 }
 
 /* Potential and gradient of the small coordinates from the sums. */
@@ -110,38 +126,72 @@ static void conclude(tacit_chain_t *chain, const sums_t *sums) {
   path->potential = -log_density;
 }
 
-void tacit_path_evaluate(tacit_chain_t *chain, double *gradient) {
+INLINE void evaluate(tacit_chain_t *chain, bool is_full) {
   const tacit_path_t *path = chain->path;
-  double mean = path->mean, sd = exp(path->log_sd);
+  double mean = path->mean, sd = exp(path->log_sd), lower = chain->release->lower, upper = chain->release->upper;
+  double shift = path->shift;
+  const double *zs = path->z;
+  size_t n = chain->n;
   sums_t sums = {0};
-  for (size_t i = 0; i < chain->n; i += TACIT_AUGMENT_PAD) {
-    v4d present = presence(i, chain->n);
-    add_point(&sums, present * (load(path->z + i) + path->shift), present, mean, sd, chain->release->lower,
-              chain->release->upper);
+  size_t n_full = n - n % TACIT_AUGMENT_PAD;
+  for (size_t i = 0; i < n_full; i += TACIT_AUGMENT_PAD) {
+    add_point(&sums, load(zs + i) + shift, 1 + (v4d){0}, mean, sd, lower, upper, is_full);
+  }
+  if (n_full < n) {
+    v4d present = presence(n_full, n);
+    add_point(&sums, present * (load(zs + n_full) + shift), present, mean, sd, lower, upper, is_full);
   }
   conclude(chain, &sums);
+}
+
+static bool is_full(const tacit_chain_t *chain) {
+  return chain->n_values == 2 || chain->path->dim == 2;
+}
+
+void tacit_path_evaluate(tacit_chain_t *chain, double *gradient) {
+  const tacit_path_t *path = chain->path;
+  is_full(chain) ? evaluate(chain, true) : evaluate(chain, false);
+  field_t at = field_at(chain, path->mean, exp(path->log_sd));
   for (size_t i = 0; gradient != NULL && i < chain->n; i++) {
-    gradient[i] = gradient_z(chain, path->z[i] + path->shift + (v4d){0}, 1 + (v4d){0}, mean, sd)[0];
+    gradient[i] = gradient_z(&at, path->z[i] + path->shift + (v4d){0}, 1 + (v4d){0}, true)[0];
   }
+}
+
+/* A drift of z after a kick, over one pass; see advance(). */
+typedef struct leap {
+  field_t before;
+  double kick, step, common;
+} leap_t;
+
+INLINE void advance_vector(sums_t *sums, const leap_t *leap, double *momenta, double *zs, v4d present, double mean,
+                           double sd, bool is_full) {
+  v4d z = load(zs), momentum = load(momenta) + leap->kick * gradient_z(&leap->before, z, present, is_full);
+  z += present * (leap->step * (momentum + leap->common));
+  store(momenta, momentum);
+  store(zs, z);
+  add_point(sums, z, present, mean, sd, leap->before.lower, leap->before.upper, is_full);
+}
+
+INLINE void advance_all(tacit_chain_t *chain, leap_t leap, bool is_full) {
+  tacit_path_t *path = chain->path;
+  double *zs = path->z, *momenta = path->momentum, mean = path->mean, sd = exp(path->log_sd);
+  size_t n_full = chain->n - chain->n % TACIT_AUGMENT_PAD;
+  sums_t sums = {0};
+  for (size_t i = 0; i < n_full; i += TACIT_AUGMENT_PAD) {
+    advance_vector(&sums, &leap, momenta + i, zs + i, 1 + (v4d){0}, mean, sd, is_full);
+  }
+  if (n_full < chain->n) {
+    advance_vector(&sums, &leap, momenta + n_full, zs + n_full, presence(n_full, chain->n), mean, sd, is_full);
+  }
+  conclude(chain, &sums);
 }
 
 /*
  * Joint paths: kick all momenta by `kick` times the gradient, then drift z by `step` times the velocity, whose common
  * part is `common`, and evaluate there. One pass.
  */
-static void advance(tacit_chain_t *chain, double kick, double step, double common, double mean, double sd) {
-  tacit_path_t *path = chain->path;
-  double sd_after = exp(path->log_sd), lower = chain->release->lower, upper = chain->release->upper;
-  sums_t sums = {0};
-  for (size_t i = 0; i < chain->n; i += TACIT_AUGMENT_PAD) {
-    v4d present = presence(i, chain->n), z = load(path->z + i);
-    v4d momentum = load(path->momentum + i) + kick * gradient_z(chain, z, present, mean, sd);
-    z += present * (step * (momentum + common));
-    store(path->momentum + i, momentum);
-    store(path->z + i, z);
-    add_point(&sums, z, present, path->mean, sd_after, lower, upper);
-  }
-  conclude(chain, &sums);
+static void advance(tacit_chain_t *chain, leap_t leap) {
+  is_full(chain) ? advance_all(chain, leap, true) : advance_all(chain, leap, false);
 }
 
 void tacit_path_velocity(const tacit_path_t *path, const double *small, double *velocity) {
@@ -168,7 +218,7 @@ static void kick_small(tacit_path_t *path, double weight) {
 }
 
 /* Kick by `kick`, then drift by `step`, then evaluate. */
-static void leap(tacit_chain_t *chain, double kick, double step) {
+static void kick_and_drift(tacit_chain_t *chain, double kick, double step) {
   tacit_path_t *path = chain->path;
   double velocity[TACIT_MAX_SMALL], mean = path->mean, sd = exp(path->log_sd), root_n = sqrt((double)chain->n);
   kick_small(path, kick);
@@ -177,7 +227,8 @@ static void leap(tacit_chain_t *chain, double kick, double step) {
   path->log_sd += path->dim == 2 ? step * velocity[1] : 0;
   double along = velocity[path->dim];
   if (is_joint(chain)) {
-    advance(chain, kick, step, (along - path->small[path->dim]) / root_n, mean, sd);
+    double common = (along - path->small[path->dim]) / root_n;
+    advance(chain, (leap_t){.before = field_at(chain, mean, sd), .kick = kick, .step = step, .common = common});
   } else {
     path->shift += step * along / root_n;
     tacit_path_evaluate(chain, NULL);
@@ -228,7 +279,7 @@ static void close_path(tacit_chain_t *chain, double half) {
   tacit_path_t *path = chain->path;
   kick_small(path, half);
   if (is_joint(chain)) {
-    advance(chain, half, 0, 0, path->mean, exp(path->log_sd));
+    advance(chain, (leap_t){.before = field_at(chain, path->mean, exp(path->log_sd)), .kick = half});
   }
 }
 
@@ -279,7 +330,7 @@ void tacit_path_step(tacit_chain_t *chain) {
   double before = path->potential + kinetic(chain), step = chain->step_size;
   chain->n_leapfrog = draw_length(chain);
   for (size_t l = 0; l < chain->n_leapfrog; l++) {
-    leap(chain, l == 0 ? 0.5 * step : step, step);
+    kick_and_drift(chain, l == 0 ? 0.5 * step : step, step);
   }
   close_path(chain, 0.5 * step);
   double log_accept = before - path->potential - kinetic(chain); /* NaN where the path left the numbers: rejected */
