@@ -6,7 +6,7 @@
  */
 #include "support.h"
 
-enum { N_FUNCTIONS = 8, N_BATCHES = 60, FORWARD = 60000 };
+enum { N_FUNCTIONS = 8, N_BATCHES = 60, FORWARD = 200000 };
 
 typedef struct state {
   double theta[5]; /* as reported */
@@ -182,18 +182,18 @@ static void test_gaussian_known_sd(void **state) {
   (void)state;
   scenario_t s;
   scenario_gaussian(&s, 5, 0.9, TACIT_RELEASE_GAUSSIAN, 1.1, 1);
-  all_kernels(&s, 1, 4000);
+  all_kernels(&s, 1, 12000);
   scenario_gaussian(&s, 7, 0.9, TACIT_RELEASE_LAPLACE, 0.9, 1);
-  all_kernels(&s, 11, 4000);
+  all_kernels(&s, 11, 12000);
 }
 
 static void test_gaussian_unknown_sd(void **state) {
   (void)state;
   scenario_t s;
   scenario_gaussian(&s, 5, 0, TACIT_RELEASE_GAUSSIAN, 1.1, 1);
-  all_kernels(&s, 21, 4000);
+  all_kernels(&s, 21, 8000);
   scenario_moments(&s, 6, TACIT_RELEASE_LAPLACE, 1.2, 1, 4);
-  all_kernels(&s, 31, 4000);
+  all_kernels(&s, 31, 8000);
 }
 
 static void test_lattice(void **state) {
