@@ -203,7 +203,7 @@ static double ess_per_second(const problem_t *p, const column_t *column, uint64_
   return summary.ess_bulk / seconds;
 }
 
-/* [Figure 2]: theta ~ N(0, 1), records N(theta, ratio) clamped to [-1, 1], their mean released. */
+/* The grid of the papers' comparison: theta ~ N(0, 1), records N(theta, ratio) clamped to [-1, 1], their mean released. */
 static void print_cell(double epsilon, size_t n, double ratio, size_t n_repeats) {
   double rates[N_COLUMNS] = {0}, accepts[N_COLUMNS] = {0};
   double scale = 2 / sqrt(2 * tacit_gaussian_rho(epsilon, log(1e-5)));

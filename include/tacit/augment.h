@@ -70,7 +70,7 @@ typedef struct tacit_release {
 
 /** How to sample. */
 typedef enum tacit_augment_method {
-  TACIT_AUGMENT_AUTO = 0, /**< GIBBS up to 20000 records, MARGINAL above where it applies */
+  TACIT_AUGMENT_AUTO = 0, /**< GIBBS; MARGINAL above 1000 records where it is exact, above 20000 where it applies */
   /**
    * Each record is proposed from the model and accepted by the noise's likelihood ratio [Ju2022]; theta from its
    * conditional law. For gaussian records, interwoven with moves of theta that carry all records along [YuMeng2011].
@@ -79,8 +79,10 @@ typedef enum tacit_augment_method {
   /** Hamiltonian trajectories; gaussian records under Gaussian or Laplace noise. See tacit_augment_path_t. */
   TACIT_AUGMENT_HMC = 2,
   /**
-   * No latent records: cost free of n. categorical: exact, cell counts by slice sampling. gaussian and poisson:
-   * approximate, the sum is normal with the exact mean and covariance of clamped records (error of order 1/sqrt(n)).
+   * No latent records: cost free of n. Exact for counts (by slice sampling of the cells' counts) and for a sum under
+   * Gaussian or discrete noise (its likelihood by Fourier inversion; counts and rounded records of at most 4097 values).
+   * Else, Laplace noise or moments, approximate: the sums are normal with the exact mean and covariance of clamped
+   * records (error of order 1/sqrt(n)).
    */
   TACIT_AUGMENT_MARGINAL = 3
 } tacit_augment_method_t;

@@ -13,7 +13,8 @@ enum {
   TACIT_AUGMENT_PAD = 4,        /* arrays of records are padded to a multiple of it */
   TACIT_MAX_SMALL = 3,          /* theta and the records' mean: dimension of the small block of the mass */
   TACIT_MAX_CELLS = 65536,
-  TACIT_AUGMENT_AUTO_MAX = 20000 /* most records for which AUTO keeps latent records */
+  TACIT_AUGMENT_AUTO_EXACT = 1000, /* most records that AUTO keeps latent where doing without is exact */
+  TACIT_AUGMENT_AUTO_MAX = 20000   /* and where it is not */
 };
 
 /* ---- variates ---- */
@@ -51,6 +52,8 @@ double tacit_slice(tacit_log_density density, void *user, double x, double *log_
 
 /* ---- moments of clamped records ---- */
 
+/* log Phi(z), accurate in the far tail. */
+double tacit_log_normal_cdf(double z);
 /* partial[k] = integral of z^k phi(z) over (lower, upper), k = 0 .. n - 1, n <= 5. */
 void tacit_normal_partial_moments(double lower, double upper, size_t n, double *partial);
 /* moments[k] = E clamp(x)^(k + 1), x ~ N(mean, sd^2), k = 0 .. n - 1, n <= 4. */
@@ -82,6 +85,7 @@ typedef struct tacit_chain {
   double hat_mean, hat_sd;      /* crude estimates from the release: scales of moves, never part of the target */
   double width[2];              /* of slices in theta */
   struct tacit_path *path;      /* HMC only */
+  struct tacit_inversion *inversion; /* MARGINAL of a sum whose likelihood is exact */
 
   double n_proposed, n_accepted, min_log_ratio; /* records, since the last reset */
   double path_accept, step_size;                /* last trajectory */
@@ -144,6 +148,24 @@ void tacit_marginal_start(tacit_chain_t *chain);
 void tacit_marginal_step(tacit_chain_t *chain);
 /* Log of the approximate likelihood of the release, gaussian and poisson. */
 double tacit_marginal_log_lik(const tacit_chain_t *chain, double mean_or_rate, double sd);
+
+/* ---- exact likelihood of a sum, without records ---- */
+
+enum { TACIT_INVERSION_MAX_LEVELS = 4096 };
+
+/* Law of a clamped record as weighted points, and its rotation in the complex plane; one block of memory. */
+typedef struct tacit_inversion {
+  size_t n, capacity;
+  double last_tilt; /* where the next search begins */
+  double *value, *log_weight, *tilted, *rotation, *real, *imaginary; /* shape (capacity) */
+} tacit_inversion_t;
+
+/* A sum under Gaussian or discrete noise; counts and rounded records of at most TACIT_INVERSION_MAX_LEVELS + 1 values. */
+bool tacit_inversion_applies(const tacit_latent_model_t *model, const tacit_release_t *release);
+TACIT_MUST_USE tacit_status_t tacit_inversion_init(tacit_chain_t *chain, tacit_error_t *err);
+void tacit_inversion_clear(tacit_chain_t *chain);
+/* Log likelihood up to a constant; -INFINITY where it is below what doubles resolve. */
+double tacit_inversion_log_lik(const tacit_chain_t *chain, double mean_or_rate, double sd);
 
 /* ---- Hamiltonian paths ---- */
 

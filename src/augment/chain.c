@@ -122,6 +122,9 @@ tacit_status_t tacit_chain_init(tacit_chain_t *chain, const tacit_latent_model_t
     set_hats(chain);
     set_widths(chain);
   }
+  if (chain->method == TACIT_AUGMENT_MARGINAL && tacit_inversion_applies(model, release)) {
+    return tacit_inversion_init(chain, err);
+  }
   return chain->method == TACIT_AUGMENT_HMC ? tacit_path_init(chain, err) : TACIT_OK;
 }
 
@@ -134,6 +137,7 @@ void tacit_chain_clear(tacit_chain_t *chain) {
   tacit_free(chain->levels);
   tacit_discrete_clear(&chain->law);
   tacit_path_clear(chain);
+  tacit_inversion_clear(chain);
   tacit_rng_free(chain->rng);
   *chain = (tacit_chain_t){0};
 }

@@ -181,9 +181,9 @@ tacit_status_t tacit_augment_validate(const tacit_latent_model_t *model, const t
 }
 
 /* Why there is no inference without latent records, or NULL. */
-static const char *no_marginal(const tacit_release_t *release) {
-  if (release->step > 0) {
-    return "method marginal knows no rounded records (step): use gibbs";
+static const char *no_marginal(const tacit_latent_model_t *model, const tacit_release_t *release) {
+  if (release->step > 0 && !tacit_inversion_applies(model, release)) {
+    return "method marginal knows no records rounded to more than 4097 values (step): use gibbs";
   }
   if (release->kind == TACIT_RELEASE_MOMENTS && release->noise == TACIT_RELEASE_LAPLACE) {
     return "method marginal knows no moments under Laplace noise: use gibbs";
@@ -196,13 +196,14 @@ tacit_augment_method_t tacit_augment_choose(const tacit_latent_model_t *model, c
   if (asked != TACIT_AUGMENT_AUTO) {
     return asked;
   }
-  bool is_large = model->n_records > TACIT_AUGMENT_AUTO_MAX;
-  return is_large && no_marginal(release) == NULL ? TACIT_AUGMENT_MARGINAL : TACIT_AUGMENT_GIBBS;
+  bool is_exact = release->kind == TACIT_RELEASE_COUNTS || tacit_inversion_applies(model, release);
+  bool is_large = model->n_records > (is_exact ? TACIT_AUGMENT_AUTO_EXACT : TACIT_AUGMENT_AUTO_MAX);
+  return is_large && no_marginal(model, release) == NULL ? TACIT_AUGMENT_MARGINAL : TACIT_AUGMENT_GIBBS;
 }
 
 static tacit_status_t check_method(const tacit_latent_model_t *model, const tacit_release_t *release,
                                    const tacit_augment_settings_t *s, tacit_error_t *err) {
-  const char *why = s->method == TACIT_AUGMENT_MARGINAL ? no_marginal(release) : NULL;
+  const char *why = s->method == TACIT_AUGMENT_MARGINAL ? no_marginal(model, release) : NULL;
   if (why != NULL) {
     return refuse(err, "method", why);
   }

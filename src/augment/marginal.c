@@ -42,21 +42,18 @@ static void record_moments(const tacit_chain_t *chain, double mean_or_rate, doub
   cov[2] = fmax(4 * middle * middle * v + 4 * middle * c + moments[3] - moments[1] * moments[1], 0);
 }
 
-static double log_normal_cdf(double z) {
-  if (z > -10) {
-    return log(0.5 * erfc(-z * 0.70710678118654752440));
-  }
-  double r = 1 / (z * z); /* asymptotic series, relative error below 1e-6 of a term that is beyond 1e-23 */
-  return -0.5 * z * z - log(-z) - 0.91893853320467274178 + log1p(-r * (1 - r * (3 - r * (15 - 105 * r))));
-}
-
 /* Log density at e of N(0, variance) plus Laplace noise of rate w. */
 static double log_normal_laplace(double e, double variance, double w) {
   double sd = sqrt(variance), a = fabs(e);
-  double up = 0.5 * w * w * variance - w * a + log_normal_cdf((a - w * variance) / sd);
-  double down = 0.5 * w * w * variance + w * a + log_normal_cdf((-a - w * variance) / sd);
+  double up = 0.5 * w * w * variance - w * a + tacit_log_normal_cdf((a - w * variance) / sd);
+  double down = 0.5 * w * w * variance + w * a + tacit_log_normal_cdf((-a - w * variance) / sd);
   double high = fmax(up, down), low = fmin(up, down);
   return high + log1p(exp(low - high));
+}
+
+static double log_lik(const tacit_chain_t *chain, double mean_or_rate, double sd) {
+  return chain->inversion != NULL ? tacit_inversion_log_lik(chain, mean_or_rate, sd)
+                                  : tacit_marginal_log_lik(chain, mean_or_rate, sd);
 }
 
 double tacit_marginal_log_lik(const tacit_chain_t *chain, double mean_or_rate, double sd) {
@@ -87,7 +84,7 @@ static double target_density(void *user, double at) {
   const tacit_latent_model_t *model = chain->model;
   if (model->kind == TACIT_LATENT_POISSON) { /* in log rate */
     double rate = exp(at);
-    return rate < 1e9 ? model->rate_shape * at - model->rate_rate * rate + tacit_marginal_log_lik(chain, rate, 0)
+    return rate < 1e9 ? model->rate_shape * at - model->rate_rate * rate + log_lik(chain, rate, 0)
                       : -INFINITY;
   }
   double mean = target->moves_sd ? chain->mean : at, sd = target->moves_sd ? exp(at) : chain->sd;
@@ -95,7 +92,7 @@ static double target_density(void *user, double at) {
   if (target->moves_sd) {
     log_prior += -2 * model->variance_shape * at - model->variance_scale * exp(-2 * at);
   }
-  return log_prior + tacit_marginal_log_lik(chain, mean, sd);
+  return log_prior + log_lik(chain, mean, sd);
 }
 
 static double slice(tacit_chain_t *chain, target_t *target, double at, double width) {
@@ -157,13 +154,13 @@ void tacit_marginal_start(tacit_chain_t *chain) {
 }
 
 void tacit_marginal_step(tacit_chain_t *chain) {
-  enum { ROUNDS = 3 }; /* they cost next to nothing */
+  const int n_rounds = chain->inversion != NULL ? 1 : 3; /* normal laws cost next to nothing */
   target_t mean = {.chain = chain}, sd = {.chain = chain, .moves_sd = true};
   if (chain->model->kind == TACIT_LATENT_CATEGORICAL) {
     counts_step(chain);
     return;
   }
-  for (int i = 0; i < ROUNDS; i++) {
+  for (int i = 0; i < n_rounds; i++) {
     if (chain->model->kind == TACIT_LATENT_POISSON) {
       chain->rate = exp(slice(chain, &mean, log(chain->rate), chain->width[0]));
       continue;

@@ -9,6 +9,14 @@ static double normal_cdf(double z) {
   return 0.5 * erfc(-z * 0.70710678118654752440);
 }
 
+double tacit_log_normal_cdf(double z) {
+  if (z > -36) {
+    return log(0.5 * erfc(-z * 0.70710678118654752440));
+  }
+  double r = 1 / (z * z); /* asymptotic series: the next term is below 1e-12 */
+  return -0.5 * z * z - log(-z) - 0.91893853320467274178 + log1p(-r * (1 - r * (3 - r * (15 - 105 * r))));
+}
+
 /* By parts: I_k = (k - 1) I_(k-2) + lower^(k-1) phi(lower) - upper^(k-1) phi(upper). */
 void tacit_normal_partial_moments(double lower, double upper, size_t n, double *partial) {
   double at_lower = normal_density(lower), at_upper = normal_density(upper);

@@ -93,7 +93,8 @@ static tacit_status_t conclude(const run_t *run, tacit_augment_result_t *result,
     result->is_complete = result->is_complete && o->is_complete;
     run->draws->n_saved = o->n_saved < run->draws->n_saved ? o->n_saved : run->draws->n_saved;
   }
-  result->is_exact = result->method != TACIT_AUGMENT_MARGINAL || run->model->kind == TACIT_LATENT_CATEGORICAL;
+  result->is_exact = result->method != TACIT_AUGMENT_MARGINAL || run->model->kind == TACIT_LATENT_CATEGORICAL ||
+                     tacit_inversion_applies(run->model, run->release);
   result->record_accept = proposed > 0 ? accepted / proposed : NAN;
   result->min_record_accept = proposed > 0 ? exp(least) : NAN;
   result->path_accept = n_paths > 0 ? paths / n_paths : NAN;

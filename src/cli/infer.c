@@ -154,7 +154,9 @@ static void print_method(const cli_infer_t *infer, const tacit_augment_settings_
                          const tacit_augment_result_t *result) {
   size_t n = infer->model.n_records;
   printf("\nmethod %s%s: ", method_names[result->method], s->method == TACIT_AUGMENT_AUTO ? " (chosen)" : "");
-  if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact) {
+  if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact && infer->model.kind != TACIT_LATENT_CATEGORICAL) {
+    printf("%zu records integrated out, exactly\n", n);
+  } else if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact) {
     printf("the cells' counts stand for %zu records, exactly\n", n);
   } else if (result->method == TACIT_AUGMENT_MARGINAL) {
     printf("%zu records replaced by the normal law of their sum, clamping included (approximate; exact: --method gibbs)\n", n);
@@ -266,7 +268,8 @@ static const cli_option_t options[] = {
     {"out", "DIR", NULL, "Directory for the results; must not exist."},
     {"method", "M", "auto",
      "gibbs: latent records, any model. hmc: gaussian records under continuous noise. marginal: no latent records, cost free "
-     "of n; approximate but for tables. auto: gibbs up to 20000 records, then marginal where it applies."},
+     "of n; approximate for Laplace noise and moments, else exact. auto: gibbs; marginal above 1000 records where it is exact, "
+     "above 20000 where it applies."},
     {"chains", "K", "4", "Number of chains."},
     {"warmup", "W", "1000", "Iterations that are dropped, per chain."},
     {"draws", "D", "1000", "Draws kept, per chain."},

@@ -374,6 +374,117 @@ static void test_clamped_moments_match_sums(void **state) {
   }
 }
 
+/* ---- the likelihood of a sum by inversion ---- */
+
+static double inverted(const scenario_t *s, double theta) {
+  tacit_augment_settings_t settings = settings_for(TACIT_AUGMENT_MARGINAL, 1, 1);
+  tacit_chain_t chain;
+  tacit_error_t err;
+  assert_ok(tacit_chain_init(&chain, &s->model, &s->release, &settings, 0, &err), err);
+  assert_non_null(chain.inversion);
+  double log_lik = tacit_inversion_log_lik(&chain, theta, s->model.known_sd);
+  tacit_chain_clear(&chain);
+  return log_lik;
+}
+
+static double test_normal_cdf(double z) {
+  return 0.5 * erfc(-z / sqrt(2));
+}
+
+/* One clamped record under Gaussian noise in closed form; values far outside the bounds too. */
+static void test_inversion_of_one_record_is_closed_form(void **state) {
+  (void)state;
+  const double scales[] = {0.05, 0.7, 4}, values[] = {-3, -1, 0.4, 1.5, 2.2, 6}, means[] = {-2.5, -0.3, 0.8, 3}, sds[] = {0.05, 0.8, 6};
+  for (size_t i = 0; i < 3 * 6 * 3; i++) {
+    double scale = scales[i % 3], y = values[i / 3 % 6], sd = sds[i / 18], reference = 0.5 * log(2 * 3.14159265358979323846);
+    for (size_t m = 0; m < 4; m++) {
+      scenario_t s;
+      scenario_gaussian(&s, 1, sd, TACIT_RELEASE_GAUSSIAN, scale, y);
+      double lower = s.release.lower, upper = s.release.upper, mean = means[m], v = sd * sd + scale * scale;
+      double centre = (mean * scale * scale + y * sd * sd) / v, width = sd * scale / sqrt(v);
+      double inside = exp(-0.5 * (y - mean) * (y - mean) / v) / sqrt(v) *
+                      (test_normal_cdf((upper - centre) / width) - test_normal_cdf((lower - centre) / width));
+      double at_bounds = test_normal_cdf((lower - mean) / sd) * exp(-0.5 * pow((y - lower) / scale, 2)) +
+                         test_normal_cdf((mean - upper) / sd) * exp(-0.5 * pow((y - upper) / scale, 2));
+      double expected = log(inside + at_bounds / scale), got = inverted(&s, mean);
+      if (expected > -600) {
+        if (!(fabs(got - expected - reference) <= 1e-9 + 1e-12 * fabs(expected))) {
+          fail_msg("mean %g, sd %g, scale %g, value %g: %.12g, expected %.12g", mean, sd, scale, y, got - reference, expected);
+        }
+      }
+    }
+  }
+}
+
+/* Sums of clamped Poisson records by convolution of whole numbers, from 1 to 1000 records, in the bulk and beyond it. */
+static void test_inversion_matches_convolution(void **state) {
+  (void)state;
+  static double sum[4001], next[4001];
+  const size_t sizes[] = {1, 4, 60, 1000};
+  for (size_t i = 0; i < 4 * 3 * 3; i++) {
+    static const tacit_release_noise_t noises[] = {TACIT_RELEASE_GAUSSIAN, TACIT_RELEASE_DISCRETE_GAUSSIAN,
+                                                   TACIT_RELEASE_DISCRETE_LAPLACE};
+    size_t n = sizes[i % 4];
+    double scale = i / 4 % 3 == 0 ? 0.6 : i / 4 % 3 == 1 ? 3 : 25, reference = NAN;
+    scenario_t s;
+    scenario_poisson(&s, n, noises[i / 12], scale, 0);
+    double value = round(2.3 * (double)n);
+    for (int m = 0; m < 3; m++) {
+      double rate = m == 0 ? 2.6 : m == 1 ? 2.2 : 3.1, law[5], tail = 1, expected = 0;
+      for (int k = 0; k < 5; k++) {
+        law[k] = k < 4 ? exp(k * log(rate) - rate - lgamma(k + 1.0)) : tail;
+        tail -= law[k];
+      }
+      memset(sum, 0, sizeof sum);
+      sum[0] = 1;
+      for (size_t r = 0; r < n; r++) {
+        memset(next, 0, sizeof next);
+        for (size_t a = 0; a <= 4 * r; a++) {
+          for (size_t b = 0; b < 5; b++) {
+            next[a + b] += sum[a] * law[b];
+          }
+        }
+        memcpy(sum, next, sizeof sum);
+      }
+      s.values[0] = m == 0 ? value : s.values[0];
+      for (size_t a = 0; a <= 4 * n; a++) {
+        double e = s.values[0] - (double)a;
+        expected += sum[a] * exp(noises[i / 12] == TACIT_RELEASE_DISCRETE_LAPLACE ? -fabs(e) / scale : -0.5 * e * e / (scale * scale));
+      }
+      double got = inverted(&s, rate) - log(expected);
+      reference = m == 0 ? got : reference;
+      if (!(fabs(got - reference) <= 1e-9)) {
+        fail_msg("n %zu, noise %d, scale %g, rate %g: off by %.3g", n, (int)noises[i / 12], scale, rate, got - reference);
+      }
+    }
+  }
+}
+
+/* Records rounded to multiples of 0.5, three of them, by enumeration; a release beyond all sums. */
+static void test_inversion_of_rounded_records(void **state) {
+  (void)state;
+  for (int far = 0; far < 2; far++) {
+    double reference = 0;
+    for (int m = 0; m < 4; m++) {
+      scenario_t s;
+      scenario_gaussian(&s, 3, 0.9, TACIT_RELEASE_DISCRETE_GAUSSIAN, 0.8, far ? 11 : 2);
+      s.release.step = 0.5;
+      double theta = -1 + m, p = 0, law[6];
+      for (int k = 0; k < 6; k++) {
+        law[k] = (k == 5 ? 1 : test_normal_cdf((-0.75 + 0.5 * k - theta) / 0.9)) -
+                 (k == 0 ? 0 : test_normal_cdf((-1.25 + 0.5 * k - theta) / 0.9));
+      }
+      for (int abc = 0; abc < 216; abc++) {
+        double e = s.values[0] + 3 - 0.5 * (abc % 6 + abc / 6 % 6 + abc / 36);
+        p += law[abc % 6] * law[abc / 6 % 6] * law[abc / 36] * exp(-0.5 * e * e / 0.64);
+      }
+      double got = inverted(&s, theta) - log(p);
+      reference = m == 0 ? got : reference;
+      assert_close(got, reference, 1e-10);
+    }
+  }
+}
+
 /* ---- the driver ---- */
 
 static void test_seeded_runs_repeat_on_any_number_of_threads(void **state) {
@@ -423,6 +534,10 @@ static void test_stopped_run_keeps_common_draws(void **state) {
 static void test_auto_chooses_by_n(void **state) {
   (void)state;
   scenario_t s;
+  scenario_gaussian(&s, 1000, 0.5, TACIT_RELEASE_GAUSSIAN, 2, 20);
+  assert_int_equal(tacit_augment_choose(&s.model, &s.release, TACIT_AUGMENT_AUTO), TACIT_AUGMENT_GIBBS);
+  s.model.n_records++;
+  assert_int_equal(tacit_augment_choose(&s.model, &s.release, TACIT_AUGMENT_AUTO), TACIT_AUGMENT_MARGINAL);
   scenario_gaussian(&s, 20000, 0.5, TACIT_RELEASE_LAPLACE, 2, 20);
   assert_int_equal(tacit_augment_choose(&s.model, &s.release, TACIT_AUGMENT_AUTO), TACIT_AUGMENT_GIBBS);
   s.model.n_records++;
@@ -528,7 +643,8 @@ static void test_bad_models_and_releases_are_refused(void **state) {
   bad.method = TACIT_AUGMENT_MARGINAL;
   expect_refusal(&s, &bad, "method");
   scenario_gaussian(&s, 10, 0.5, TACIT_RELEASE_DISCRETE_GAUSSIAN, 2, 3);
-  s.release.step = 0.5;
+  s.release.step = 1.0 / 4096;
+  s.release.upper = 1;
   expect_refusal(&s, &bad, "method");
   bad.method = TACIT_AUGMENT_HMC;
   expect_refusal(&s, &bad, "method");
@@ -563,6 +679,9 @@ int main(void) {
       cmocka_unit_test(test_poisson_and_gamma_laws),
       cmocka_unit_test(test_slice_leaves_a_normal_invariant),
       cmocka_unit_test(test_clamped_moments_match_sums),
+      cmocka_unit_test(test_inversion_of_one_record_is_closed_form),
+      cmocka_unit_test(test_inversion_matches_convolution),
+      cmocka_unit_test(test_inversion_of_rounded_records),
       cmocka_unit_test(test_seeded_runs_repeat_on_any_number_of_threads),
       cmocka_unit_test(test_stopped_run_keeps_common_draws),
       cmocka_unit_test(test_auto_chooses_by_n),
