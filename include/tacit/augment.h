@@ -111,7 +111,7 @@ typedef struct tacit_augment_settings {
   void *user;
 } tacit_augment_settings_t;
 
-/** GIBBS by AUTO, 4 chains of 1000 + 1000, interwoven, collective paths, smooth mass, 1 thread. */
+/** AUTO, 4 chains of 1000 + 1000, interwoven, collective paths, smooth mass, 1 thread. */
 TACIT_API tacit_augment_settings_t tacit_augment_settings_default(void);
 
 /** How a run went; rates are over iterations after warm-up and all chains. */
@@ -140,8 +140,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_validate(const tacit_laten
  * @param[out] result  may be NULL.
  * @return TACIT_ERR_ARGUMENT for settings, models or releases out of range, or a method that does not apply.
  *
- * Cost of an iteration: GIBBS about 20 ns a record; HMC about 3 ns a record and leapfrog step (and a sweep);
- * MARGINAL free of n. No allocation in an iteration.
+ * Cost of an iteration: GIBBS about 20 ns a record; HMC 3 (collective, and a sweep) to 6 ns (joint) a record and leapfrog
+ * step; MARGINAL free of n, 2 to 100 microseconds. No allocation in an iteration.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment(const tacit_latent_model_t *model, const tacit_release_t *release,
                                                       const tacit_augment_settings_t *settings, tacit_draws_t *draws,

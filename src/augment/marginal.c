@@ -1,7 +1,7 @@
 /*
  * Inference without latent records. Cells of a table: their counts are all that matters, and are drawn exactly, pair by
- * pair. Sums: by the central limit theorem the statistic of n records is N(n m(theta), n V(theta)) with the moments of
- * clamped records; the noise is folded in exactly.
+ * pair. Sums: exactly, by inversion.c, where that applies; else by the central limit theorem the statistic of n records is
+ * N(n m(theta), n V(theta)) with the moments of clamped records, and the noise is folded in exactly.
  */
 #include "augment/augment_internal.h"
 

@@ -14,7 +14,7 @@ ALLOWED = {
     "ledger": {"base", "account"},
     "curator": {"base", "random", "data", "model", "account"},
     "sample": {"base", "random", "draws", "model", "curator"},
-    "augment": {"base", "random", "draws", "model"},
+    "augment": {"base", "random", "draws"},
     "diagnose": {"base", "draws"},
     "report": {"base", "draws", "diagnose", "account"},
 }
