@@ -38,7 +38,7 @@ typedef struct tacit_latent_model {
   double variance_shape, variance_scale; /**< density v^(-shape - 1) exp(-scale / v), both > 0 */
   double rate_shape, rate_rate;          /**< both > 0 */
   size_t n_factors;                      /**< >= 1 */
-  const size_t *n_levels;                /**< shape (n_factors), each >= 2; their product is the number of cells, <= 65536 */
+  const size_t *n_levels;                /**< shape (n_factors), each >= 2; the product, number of cells, <= 65536 */
   const double *concentration;           /**< Dirichlet parameters of all factors in turn, each > 0 */
 } tacit_latent_model_t;
 
@@ -62,7 +62,7 @@ typedef struct tacit_release {
   tacit_release_kind_t kind;
   tacit_release_noise_t noise;
   double lower, upper; /**< clamp bounds of a record, lower < upper, finite; whole numbers for poisson */
-  double step;         /**< gaussian records under discrete noise: each clamped record was rounded to a multiple of it; else 0 */
+  double step;         /**< gaussian records, discrete noise: clamped records were rounded to multiples of it; else 0 */
   size_t n_values;
   const double *values; /**< sums over the records (not means), shape (n_values) */
   const double *scales; /**< noise scales of those sums, > 0, shape (n_values) */
@@ -70,7 +70,8 @@ typedef struct tacit_release {
 
 /** How to sample. */
 typedef enum tacit_augment_method {
-  TACIT_AUGMENT_AUTO = 0, /**< GIBBS; MARGINAL above 1000 records where it is exact, above 20000 where it applies */
+  /** MARGINAL where it is exact (gaussian: above 1000 records), above 20000 records where it applies; else GIBBS. */
+  TACIT_AUGMENT_AUTO = 0,
   /**
    * Each record is proposed from the model and accepted by the noise's likelihood ratio [Ju2022]; theta from its
    * conditional law. For gaussian records, interwoven with moves of theta that carry all records along [YuMeng2011].

@@ -83,7 +83,7 @@ typedef struct tacit_chain {
   double *cell_probabilities;
   tacit_discrete_t law;         /* of a discrete record */
   double hat_mean, hat_sd;      /* crude estimates from the release: scales of moves, never part of the target */
-  double width[2];              /* of slices in theta */
+  double width[2], wide[2];     /* of slices in theta: of the posterior, about, and of the prior */
   struct tacit_path *path;      /* HMC only */
   struct tacit_inversion *inversion; /* MARGINAL of a sum whose likelihood is exact */
 
@@ -114,6 +114,11 @@ void tacit_chain_clear(tacit_chain_t *chain);
 void tacit_chain_start(tacit_chain_t *chain);
 /* Variance of the noise on value j, in units of the statistic. */
 double tacit_noise_variance(const tacit_chain_t *chain, size_t j);
+/*
+ * Width of the next slice in mean or log rate (0) or log sd (1): one in four is as wide as the prior, to cross the plateau
+ * where all records are beyond a bound and the release says nothing more. Drawn independently of the state.
+ */
+double tacit_slice_width(tacit_chain_t *chain, size_t j);
 /* One iteration of the method. */
 void tacit_chain_step(tacit_chain_t *chain);
 /* Recompute the residuals, after records or values changed. */

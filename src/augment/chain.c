@@ -6,7 +6,7 @@ double tacit_noise_variance(const tacit_chain_t *chain, size_t j) {
   if (chain->is_laplace) {
     return 2 / (w * w);
   }
-  if (chain->release->noise == TACIT_RELEASE_GAUSSIAN || w < 0.02) { /* discrete with scale > 5: equal to double precision */
+  if (chain->release->noise == TACIT_RELEASE_GAUSSIAN || w < 0.02) { /* discrete with scale > 5: equal in doubles */
     return 0.5 / w;
   }
   for (double k = 1; w * k * k < 750; k += 1) {
@@ -45,6 +45,8 @@ static void set_widths(tacit_chain_t *chain) {
   const tacit_latent_model_t *model = chain->model;
   double n = (double)chain->n, mean = chain->hat_mean, sd = chain->hat_sd, unit = chain->unit;
   bool is_marginal = chain->method == TACIT_AUGMENT_MARGINAL;
+  chain->wide[0] = 3 * (model->kind == TACIT_LATENT_POISSON ? 1 / sqrt(model->rate_shape) : model->mean_scale);
+  chain->wide[1] = 1.5 / sqrt(model->variance_shape);
   if (model->kind == TACIT_LATENT_POISSON) {
     double variance = tacit_noise_variance(chain, 0) + n * mean;
     chain->width[0] = 3 / sqrt(model->rate_shape + n * mean * n * mean / variance);
@@ -62,6 +64,10 @@ static void set_widths(tacit_chain_t *chain) {
   }
   chain->width[0] = 3 / sqrt(information[0]);
   chain->width[1] = 3 / sqrt(information[1]);
+}
+
+double tacit_slice_width(tacit_chain_t *chain, size_t j) {
+  return tacit_rng_uniform(chain->rng) < 0.25 ? chain->wide[j] : chain->width[j];
 }
 
 static void set_noise(tacit_chain_t *chain) {

@@ -37,7 +37,8 @@ static tacit_status_t refuse(tacit_error_t *err, const char *field, const char *
 
 static tacit_status_t check_gaussian(const tacit_latent_model_t *model, tacit_error_t *err) {
   if (!isfinite(model->mean_location) || !is_positive(model->mean_scale)) {
-    return refuse(err, "mean", "the prior of the mean must be normal(location, scale) with finite numbers and scale above 0");
+    return refuse(err, "mean",
+                  "the prior of the mean must be normal(location, scale) with finite numbers and scale above 0");
   }
   if (!(model->known_sd >= 0) || !isfinite(model->known_sd)) {
     return refuse(err, "sd", "the known sd of a record must be a finite number above 0");
@@ -197,8 +198,9 @@ tacit_augment_method_t tacit_augment_choose(const tacit_latent_model_t *model, c
     return asked;
   }
   bool is_exact = release->kind == TACIT_RELEASE_COUNTS || tacit_inversion_applies(model, release);
-  bool is_large = model->n_records > (is_exact ? TACIT_AUGMENT_AUTO_EXACT : TACIT_AUGMENT_AUTO_MAX);
-  return is_large && no_marginal(model, release) == NULL ? TACIT_AUGMENT_MARGINAL : TACIT_AUGMENT_GIBBS;
+  bool has_moves = model->kind == TACIT_LATENT_GAUSSIAN; /* that carry the records: without them gibbs mixes slowly */
+  size_t most = !is_exact ? TACIT_AUGMENT_AUTO_MAX : has_moves ? TACIT_AUGMENT_AUTO_EXACT : 0;
+  return model->n_records > most && no_marginal(model, release) == NULL ? TACIT_AUGMENT_MARGINAL : TACIT_AUGMENT_GIBBS;
 }
 
 static tacit_status_t check_method(const tacit_latent_model_t *model, const tacit_release_t *release,

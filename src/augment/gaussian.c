@@ -178,14 +178,14 @@ static void carry(tacit_chain_t *chain, double offset, double scale) {
 void tacit_gaussian_interweave(tacit_chain_t *chain) {
   carried_t carried = {.chain = chain};
   double log_at = carried_density(&carried, chain->mean);
-  double mean = tacit_slice(carried_density, &carried, chain->mean, &log_at, chain->width[0], chain->rng);
+  double mean = tacit_slice(carried_density, &carried, chain->mean, &log_at, tacit_slice_width(chain, 0), chain->rng);
   carry(chain, mean - chain->mean, 1);
   chain->mean = mean;
   if (!(chain->model->known_sd > 0)) {
     double log_sd = log(chain->sd);
     carried.moves_sd = true;
     log_at = carried_density(&carried, log_sd);
-    log_sd = tacit_slice(carried_density, &carried, log_sd, &log_at, chain->width[1], chain->rng);
+    log_sd = tacit_slice(carried_density, &carried, log_sd, &log_at, tacit_slice_width(chain, 1), chain->rng);
     double scale = exp(log_sd) / chain->sd;
     carry(chain, chain->mean * (1 - scale), scale);
     chain->sd *= scale;

@@ -3,9 +3,9 @@
  *
  *     log E exp(t (sum c_i + noise)) = n log E e^(t c) + log E e^(t noise),     t = s + i omega,
  *
- * along a line on which the integrand is tilted (exponentially shifted) so that the law's mean is at the released value: the
- * value is then computed to relative precision also where it is tiny. The trapezoid rule on that line is exact up to
- * aliases, which lie where the law has no mass left, and the integrand's tail [Trefethen2014]. Cost does not grow with n.
+ * along a line on which the integrand is tilted (exponentially shifted) so that the law's mean is at the released value:
+ * the result then has relative precision also where it is tiny. The trapezoid rule on that line is exact up to aliases,
+ * which lie where the law has no mass left, and the integrand's tail [Trefethen2014]. Cost does not grow with n.
  */
 #include <complex.h>
 
@@ -20,8 +20,9 @@ static const double digits = 42; /* e^-42: what is left out of sums, below a dou
 static const double nodes[PANEL / 2] = {0.0950125098376374402, 0.2816035507792589132, 0.4580167776572273863,
                                         0.6178762444026437484, 0.7554044083550030339, 0.8656312023878317439,
                                         0.9445750230732325761, 0.9894009349916499326};
-static const double log_node_weights[PANEL / 2] = {-1.6636269192737427, -1.7004386086690819, -1.776930842405315, -1.8998170265246452,
-                                                   -2.0824141855666389, -2.3522112338284447, -2.7765401357833839, -3.6062876506365718};
+static const double log_node_weights[PANEL / 2] = {
+    -1.6636269192737427, -1.7004386086690819, -1.776930842405315,  -1.8998170265246452,
+    -2.0824141855666389, -2.3522112338284447, -2.7765401357833839, -3.6062876506365718};
 
 static double normal_cdf(double z) {
   return 0.5 * erfc(-z * 0.70710678118654752440);
@@ -32,6 +33,10 @@ bool tacit_inversion_applies(const tacit_latent_model_t *model, const tacit_rele
   bool is_lattice = release->step > 0 || model->kind == TACIT_LATENT_POISSON;
   if (release->kind != TACIT_RELEASE_SUM || release->noise == TACIT_RELEASE_LAPLACE) {
     return false; /* Laplace noise: its transform decays too slowly where all records are at a bound */
+  }
+  if (model->kind == TACIT_LATENT_POISSON && release->noise == TACIT_RELEASE_GAUSSIAN && release->scales[0] < 1.5 &&
+      model->n_records > 10000) {
+    return false; /* noise that hides no whole number: too many frequencies count */
   }
   double range = release->upper - release->lower; /* normal records: the panels must resolve all frequencies of the noise */
   return is_lattice ? range / unit <= TACIT_INVERSION_MAX_LEVELS : range <= 200 * release->scales[0];
@@ -96,7 +101,8 @@ static void set_normal(tacit_inversion_t *v, double mean, double sd, double lowe
 /* Clamped normal rounded to whole numbers (of units). */
 static void set_rounded_normal(tacit_inversion_t *v, double mean, double sd, double lower, double upper) {
   for (double k = lower; k <= upper + 0.25; k += 1) {
-    double low = k > lower + 0.5 ? (k - 0.5 - mean) / sd : -INFINITY, high = k < upper - 0.5 ? (k + 0.5 - mean) / sd : INFINITY;
+    double low = k > lower + 0.5 ? (k - 0.5 - mean) / sd : -INFINITY;
+    double high = k < upper - 0.5 ? (k + 0.5 - mean) / sd : INFINITY;
     add(v, k, log(low > 0 ? normal_cdf(-low) - normal_cdf(-high) : normal_cdf(high) - normal_cdf(low)));
   }
 }
@@ -105,7 +111,8 @@ static void set_rounded_normal(tacit_inversion_t *v, double mean, double sd, dou
 static void set_poisson(tacit_inversion_t *v, double rate, double lower, double upper) {
   double low = 0, high = 0, log_rate = log(rate), reach = 12 * sqrt(rate) + 60;
   double mode = floor(rate), from = fmin(lower, mode), to = fmax(upper, mode), p;
-  double log_from = from * log_rate - rate - tacit_log_factorial(from), log_to = to * log_rate - rate - tacit_log_factorial(to);
+  double log_from = from * log_rate - rate - tacit_log_factorial(from);
+  double log_to = to * log_rate - rate - tacit_log_factorial(to);
   p = 1;
   for (double k = from; k >= 0 && p > 1e-19; k -= 1) { /* downwards from min(lower, mode) .. */
     low += p;
@@ -270,13 +277,24 @@ static double reach(const tacit_chain_t *chain, const tilt_t *at, double noise_v
   return fmin(n * range, bernstein) + noise + fabs(away);
 }
 
-/* Size of the characteristic function where two atoms at the bounds would be in phase again. */
-static double revival(const tacit_inversion_t *v, double mean, double range) {
+/*
+ * Does the integrand, once negligible, remain so? It can come back at 2 pi / range, where atoms at both bounds are in phase
+ * again, and at 2 pi, where whole numbers are (beyond the period that is integrated, if the noise is discrete too).
+ */
+static bool stays_small(const tacit_chain_t *chain, double mean, double variance) {
+  const tacit_inversion_t *v = chain->inversion;
+  bool is_lattice = chain->release->noise != TACIT_RELEASE_GAUSSIAN;
+  double omega = 2 * pi * chain->unit / (chain->release->upper - chain->release->lower);
+  if (is_lattice && omega > pi) {
+    return true;
+  }
   double complex sum = 0;
   for (size_t k = 0; k < v->n; k++) {
-    sum += v->tilted[k] * cexp(I * (2 * pi / range) * (v->value[k] - mean));
+    sum += v->tilted[k] * cexp(I * omega * (v->value[k] - mean));
   }
-  return cabs(sum);
+  double log_size = (double)chain->n * log(cabs(sum)) - (is_lattice ? 0 : 0.5 * variance * omega * omega);
+  bool has_atoms = !is_lattice && chain->model->kind == TACIT_LATENT_POISSON;
+  return log_size < -digits && (!has_atoms || 2 * pi * pi * variance > digits);
 }
 
 double tacit_inversion_log_lik(const tacit_chain_t *chain, double mean_or_rate, double sd) {
@@ -284,15 +302,13 @@ double tacit_inversion_log_lik(const tacit_chain_t *chain, double mean_or_rate, 
   tacit_inversion_t *v = chain->inversion;
   bool is_lattice = chain->release->noise != TACIT_RELEASE_GAUSSIAN;
   double n = (double)chain->n, y = chain->values[0], variance, excess;
-  double range = (chain->release->upper - chain->release->lower) / chain->unit;
   tilt_t at = find_tilt(chain, mean_or_rate, sd, &variance, &excess);
   double spacing = 2 * pi / reach(chain, &at, variance, excess), last = is_lattice ? pi : sqrt(2 * digits / variance);
   if (is_lattice) { /* an odd number of points on the circle: none lies at its end */
     double n_points = 2 * ceil(pi / spacing) + 1;
     spacing = 2 * pi / n_points;
   }
-  bool has_atoms = !is_lattice && chain->model->kind == TACIT_LATENT_POISSON; /* in phase again at 2 pi */
-  bool may_stop = n * log(revival(v, at.mean, range)) < -digits && (!has_atoms || 2 * pi * pi * variance > digits);
+  bool is_decaying = stays_small(chain, at.mean, variance);
   double size = creal(noise_transform(chain, at.s, 0)), sum = size, away = n * at.mean - y;
   size_t n_quiet = 0;
   begin_rotation(v, at.mean, spacing);
@@ -301,7 +317,7 @@ double tacit_inversion_log_lik(const tacit_chain_t *chain, double mean_or_rate, 
     double complex power = cexp(n * clog(rotate(v)) + I * omega * away);
     double complex term = power * noise_transform(chain, at.s, omega);
     sum += 2 * creal(term);
-    n_quiet = may_stop && cabs(term) < 1e-19 * size ? n_quiet + 1 : 0;
+    n_quiet = is_decaying && cabs(term) < 1e-19 * size ? n_quiet + 1 : 0;
   }
   double factor = chain->is_laplace ? 0 : 0.5 * variance * at.s * at.s;
   return n * at.log_mass + factor - at.s * y + log(fmax(sum * spacing, 0));

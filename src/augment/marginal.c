@@ -129,7 +129,8 @@ static void move_pair(tacit_chain_t *chain, size_t a, size_t b) {
   double share = p[a] / (p[a] + p[b]), sd = sqrt(pair.both * share * (1 - share));
   pair.log_odds = log(p[a] / p[b]);
   double at = chain->counts[a] + tacit_rng_uniform(chain->rng), log_at = pair_density(&pair, at);
-  double width = 2 + 3 / (1 / (sd + 1) + 1 / chain->release->scales[a] + 1 / chain->release->scales[b]); /* of the narrowest factor */
+  const double *scales = chain->release->scales; /* about the width of the narrowest factor */
+  double width = 2 + 3 / (1 / (sd + 1) + 1 / scales[a] + 1 / scales[b]);
   double count = floor(tacit_slice(pair_density, &pair, at, &log_at, width, chain->rng));
   chain->counts[a] = count;
   chain->counts[b] = pair.both - count;
@@ -162,12 +163,12 @@ void tacit_marginal_step(tacit_chain_t *chain) {
   }
   for (int i = 0; i < n_rounds; i++) {
     if (chain->model->kind == TACIT_LATENT_POISSON) {
-      chain->rate = exp(slice(chain, &mean, log(chain->rate), chain->width[0]));
+      chain->rate = exp(slice(chain, &mean, log(chain->rate), tacit_slice_width(chain, 0)));
       continue;
     }
-    chain->mean = slice(chain, &mean, chain->mean, chain->width[0]);
+    chain->mean = slice(chain, &mean, chain->mean, tacit_slice_width(chain, 0));
     if (!(chain->model->known_sd > 0)) {
-      chain->sd = exp(slice(chain, &sd, log(chain->sd), chain->width[1]));
+      chain->sd = exp(slice(chain, &sd, log(chain->sd), tacit_slice_width(chain, 1)));
     }
   }
 }

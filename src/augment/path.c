@@ -5,8 +5,8 @@
  *
  * whose negative Hessian at a point where all records are alike is diag(prior curvature, 1 .. 1) + sum_j w_j g_j g_j'
  * with g_j = (gradient in theta, c_j, .., c_j). On (theta, sum z / sqrt n) that is a small matrix B, on the orthogonal
- * complement the identity: sampling momenta and M^-1 p are O(n) and exact. For known sd this is the map by x = mean + sd z of
- * the arrow plus rank one of the papers, and HMC does not see linear maps.
+ * complement the identity: sampling momenta and M^-1 p are O(n) and exact. For known sd this is the image under
+ * x = mean + sd z of the arrow plus rank one of the papers, and HMC does not see linear maps.
  */
 #include <string.h>
 

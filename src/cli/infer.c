@@ -159,7 +159,8 @@ static void print_method(const cli_infer_t *infer, const tacit_augment_settings_
   } else if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact) {
     printf("the cells' counts stand for %zu records, exactly\n", n);
   } else if (result->method == TACIT_AUGMENT_MARGINAL) {
-    printf("%zu records replaced by the normal law of their sum, clamping included (approximate; exact: --method gibbs)\n", n);
+    printf("%zu records replaced by the normal law of their sum, clamping included (approximate; exact: --method gibbs)\n",
+           n);
   } else if (result->method == TACIT_AUGMENT_HMC) {
     printf("paths of step size %.3g accepted with probability %.2f\n", result->step_size, result->path_accept);
   }
@@ -268,8 +269,8 @@ static const cli_option_t options[] = {
     {"out", "DIR", NULL, "Directory for the results; must not exist."},
     {"method", "M", "auto",
      "gibbs: latent records, any model. hmc: gaussian records under continuous noise. marginal: no latent records, cost free "
-     "of n; approximate for Laplace noise and moments, else exact. auto: gibbs; marginal above 1000 records where it is exact, "
-     "above 20000 where it applies."},
+     "of n; approximate for Laplace noise and moments, else exact. auto: marginal where it is exact (gaussian: above 1000 "
+     "records), and above 20000 records; else gibbs."},
     {"chains", "K", "4", "Number of chains."},
     {"warmup", "W", "1000", "Iterations that are dropped, per chain."},
     {"draws", "D", "1000", "Draws kept, per chain."},

@@ -218,7 +218,8 @@ static tacit_status_t label_scalars(cli_infer_t *infer, file_t *file, const char
 
 static tacit_status_t read_gaussian(cli_infer_t *infer, file_t *file) {
   tacit_latent_model_t *model = &infer->model;
-  tacit_status_t status = law2(file, "mean", "normal", "normal(location, scale)", &model->mean_location, &model->mean_scale);
+  tacit_status_t status =
+      law2(file, "mean", "normal", "normal(location, scale)", &model->mean_location, &model->mean_scale);
   if (status == TACIT_OK && (find(file, "sd") == NULL) == (find(file, "variance") == NULL)) {
     return tacit_error_set(file->err, TACIT_ERR_SYNTAX, "sd",
                            "%s: give either a known `sd: NUMBER` of the records or the prior `variance: "
@@ -289,7 +290,8 @@ static tacit_status_t read_categorical(cli_infer_t *infer, file_t *file) {
                            "other",
                            file->path);
   }
-  if (factors != NULL && (factors->type != YAML_MAPPING_NODE || factors->data.mapping.pairs.start == factors->data.mapping.pairs.top)) {
+  if (factors != NULL &&
+      (factors->type != YAML_MAPPING_NODE || factors->data.mapping.pairs.start == factors->data.mapping.pairs.top)) {
     return fault(file, factors, "factors: expected `{name: [level, level, ..], ..}`");
   }
   const yaml_node_pair_t *pairs = factors != NULL ? factors->data.mapping.pairs.start : NULL;
@@ -297,7 +299,8 @@ static tacit_status_t read_categorical(cli_infer_t *infer, file_t *file) {
   infer->n_levels = tacit_alloc(n, sizeof *infer->n_levels);
   tacit_status_t status = infer->n_levels != NULL ? TACIT_OK : tacit_error_memory(file->err);
   for (size_t f = 0; f < n && status == TACIT_OK; f++) {
-    status = read_levels(infer, file, factors != NULL ? yaml_document_get_node(&file->document, pairs[f].value) : levels, f);
+    const yaml_node_t *node = factors != NULL ? yaml_document_get_node(&file->document, pairs[f].value) : levels;
+    status = read_levels(infer, file, node, f);
   }
   infer->model.n_factors = status == TACIT_OK ? n : 0;
   infer->model.n_levels = infer->n_levels;
@@ -328,7 +331,8 @@ static tacit_status_t refuse_others(file_t *file, const char *const *allowed) {
 }
 
 static tacit_status_t read_model(cli_infer_t *infer, file_t *file) {
-  static const char *const keys[] = {"records", "mean", "sd", "variance", "rate", "levels", "factors", "probabilities", NULL};
+  static const char *const keys[] = {"records", "mean",    "sd",            "variance", "rate",
+                                     "levels",  "factors", "probabilities", NULL};
   static const char *const of_gaussian[] = {"mean", "sd", "variance", NULL}, *const of_poisson[] = {"rate", NULL};
   static const char *const of_categorical[] = {"levels", "factors", "probabilities", NULL};
   tacit_status_t status = open_file(file, keys);
@@ -476,8 +480,9 @@ static tacit_status_t read_scales(cli_infer_t *infer, file_t *file, const struct
   }
   if ((scales == NULL) == isnan(c.epsilon)) {
     tacit_free(scales);
-    return tacit_error_set(file->err, TACIT_ERR_SYNTAX, "scale", "%s: say how much noise there is: either `scale: NUMBER` or "
-                           "`epsilon: NUMBER`%s", file->path, is_laplace(infer) ? "" : " with `delta: NUMBER`");
+    return tacit_error_set(file->err, TACIT_ERR_SYNTAX, "scale",
+                           "%s: say how much noise there is: either `scale: NUMBER` or `epsilon: NUMBER`%s", file->path,
+                           is_laplace(infer) ? "" : " with `delta: NUMBER`");
   }
   if (scales != NULL && n != 1 && n != infer->release.n_values) {
     tacit_free(scales);
