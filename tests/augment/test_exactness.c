@@ -241,7 +241,7 @@ static void compare_gaussian(const scenario_t *s, size_t n_draws, uint64_t seed)
   }
   if (tacit_inversion_applies(&s->model, &s->release)) {
     tacit_draws_t draws;
-    draw(s, &without_records, n_draws / 10, seed + 9, &draws);
+    draw(s, &without_records, n_draws / 20, seed + 9, &draws);
     expect(&draws, 0, e.mean[0], e.square[0], 2e-4, without_records.name);
     tacit_draws_clear(&draws);
   }
@@ -304,7 +304,7 @@ static void test_lattice_matches_grid(void **state) {
       expect(&draws, 0, mean / mass, square / mass, 1e-5, "lattice");
       tacit_draws_clear(&draws);
     }
-    draw(&s, &without_records, 2000, 81 + i, &draws);
+    draw(&s, &without_records, 1000, 81 + i, &draws);
     expect(&draws, 0, mean / mass, square / mass, 1e-5, "lattice, marginal");
     tacit_draws_clear(&draws);
   }
@@ -323,7 +323,7 @@ static void test_poisson_matches_grid(void **state) {
     expect(&draws, 0, e.mean[0], e.square[0], 1e-5, "poisson");
     tacit_draws_clear(&draws);
     if (noises[i] != TACIT_RELEASE_LAPLACE) {
-      draw(&s, &without_records, 2000, 95 + i, &draws);
+      draw(&s, &without_records, 1000, 95 + i, &draws);
       expect(&draws, 0, e.mean[0], e.square[0], 1e-5, "poisson, marginal");
       tacit_draws_clear(&draws);
     }
@@ -390,7 +390,7 @@ static void test_marginal_agrees_with_gibbs(void **state) {
   for (size_t i = 0; i < 5; i++) {
     tacit_draws_t exact, approximate;
     draw(&s[i], &kernels[1], 8000, 301 + i, &exact);
-    draw(&s[i], &without_records, 3000, 311 + i, &approximate);
+    draw(&s[i], &without_records, 1000, 311 + i, &approximate);
     expect_agreement(&exact, &approximate, tacit_inversion_applies(&s[i].model, &s[i].release) ? 0 : 0.0005, "marginal");
     tacit_draws_clear(&exact);
     tacit_draws_clear(&approximate);
