@@ -19,6 +19,8 @@ typedef struct run {
   const tacit_augment_settings_t *settings;
   tacit_draws_t *draws;
   outcome_t *outcomes;
+  tacit_chain_t *chains;
+  size_t round_end; /* iterations that every chain has, or is about to have */
 } run_t;
 
 static void save(const tacit_chain_t *chain, tacit_draws_t *draws, size_t index, size_t row, double share) {
@@ -45,28 +47,50 @@ static double iterate(tacit_chain_t *chain, outcome_t *outcome, bool is_warmup) 
   return chain->n_proposed > 0 ? chain->n_accepted / chain->n_proposed : 1;
 }
 
-static void run_chain(void *user, size_t index, size_t thread) {
+static void begin_chain(void *user, size_t index, size_t thread) {
+  (void)thread;
+  const run_t *run = user;
+  outcome_t *outcome = &run->outcomes[index];
+  outcome->status = tacit_chain_init(&run->chains[index], run->model, run->release, run->settings, index, &outcome->err);
+  if (outcome->status == TACIT_OK) {
+    tacit_chain_start(&run->chains[index]);
+  }
+}
+
+/* The iterations of a round of one chain. */
+static void advance_chain(void *user, size_t index, size_t thread) {
   (void)thread;
   const run_t *run = user;
   const tacit_augment_settings_t *s = run->settings;
+  tacit_chain_t *chain = &run->chains[index];
   outcome_t *outcome = &run->outcomes[index];
-  tacit_chain_t chain;
-  outcome->status = tacit_chain_init(&chain, run->model, run->release, s, index, &outcome->err);
-  if (outcome->status == TACIT_OK) {
-    tacit_chain_start(&chain);
-    size_t n_iterations = s->n_warmup + s->n_draws * s->thin;
-    size_t i = 0;
-    for (; i < n_iterations && (s->proceed == NULL || s->proceed(index, i, s->user)); i++) {
-      bool is_warmup = i < s->n_warmup;
-      double share = iterate(&chain, outcome, is_warmup);
-      if (is_warmup || (i - s->n_warmup + 1) % s->thin == 0) {
-        save(&chain, run->draws, index, outcome->n_saved++, share);
-      }
+  for (size_t i = chain->iteration; i < run->round_end; i++) {
+    if (s->proceed != NULL && !s->proceed(index, i, s->user)) {
+      return;
     }
-    outcome->is_complete = i == n_iterations;
-    outcome->step_size = chain.step_size;
+    bool is_warmup = i < s->n_warmup;
+    double share = iterate(chain, outcome, is_warmup);
+    if (is_warmup || (i - s->n_warmup + 1) % s->thin == 0) {
+      save(chain, run->draws, index, outcome->n_saved++, share);
+    }
   }
-  tacit_chain_clear(&chain);
+  outcome->is_complete = run->round_end == s->n_warmup + s->n_draws * s->thin;
+  outcome->step_size = chain->step_size;
+}
+
+/* In rounds, so that a run that is stopped has draws of every chain, however many threads there are. */
+static void run_rounds(run_t *run, tacit_pool_t *pool) {
+  enum { ROUND = 50 };
+  const tacit_augment_settings_t *s = run->settings;
+  size_t n_iterations = s->n_warmup + s->n_draws * s->thin;
+  bool goes_on = true;
+  while (goes_on && run->round_end < n_iterations) {
+    run->round_end = n_iterations - run->round_end < ROUND ? n_iterations : run->round_end + ROUND;
+    tacit_pool_run(pool, s->n_chains, advance_chain, run);
+    for (size_t c = 0; c < s->n_chains; c++) {
+      goes_on = goes_on && run->chains[c].iteration == run->round_end;
+    }
+  }
 }
 
 static tacit_status_t conclude(const run_t *run, tacit_augment_result_t *result, tacit_error_t *err) {
@@ -102,19 +126,36 @@ static tacit_status_t conclude(const run_t *run, tacit_augment_result_t *result,
   return TACIT_OK;
 }
 
+static bool all_begun(const run_t *run) {
+  for (size_t c = 0; c < run->settings->n_chains; c++) {
+    if (run->outcomes[c].status != TACIT_OK) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static tacit_status_t run_all(run_t *run, tacit_augment_result_t *result, tacit_error_t *err) {
   tacit_pool_t *pool = NULL;
   const tacit_augment_settings_t *s = run->settings;
   run->outcomes = tacit_alloc_zero(s->n_chains, sizeof *run->outcomes);
-  tacit_status_t status = run->outcomes != NULL ? TACIT_OK : tacit_error_memory(err);
+  run->chains = tacit_alloc_zero(s->n_chains, sizeof *run->chains);
+  tacit_status_t status = run->outcomes != NULL && run->chains != NULL ? TACIT_OK : tacit_error_memory(err);
   if (status == TACIT_OK) {
     status = tacit_pool_new(&pool, s->n_threads < s->n_chains ? s->n_threads : s->n_chains, err);
   }
   if (status == TACIT_OK) {
-    tacit_pool_run(pool, s->n_chains, run_chain, run);
+    tacit_pool_run(pool, s->n_chains, begin_chain, run);
+    if (all_begun(run)) {
+      run_rounds(run, pool);
+    }
     status = conclude(run, result, err);
   }
   tacit_pool_free(pool);
+  for (size_t c = 0; run->chains != NULL && c < s->n_chains; c++) {
+    tacit_chain_clear(&run->chains[c]);
+  }
+  tacit_free(run->chains);
   tacit_free(run->outcomes);
   return status;
 }

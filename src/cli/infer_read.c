@@ -244,6 +244,12 @@ static tacit_status_t read_levels(cli_infer_t *infer, file_t *file, const yaml_n
     return fault(file, node, "expected a list of at least two levels");
   }
   infer->n_levels[f] = (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
+  for (size_t l = 0; l < infer->n_levels[f]; l++) {
+    const yaml_node_t *level = yaml_document_get_node(&file->document, node->data.sequence.items.start[l]);
+    if (scalar(level)[0] == '\0') {
+      return fault(file, level, "expected the name of a level");
+    }
+  }
   return TACIT_OK;
 }
 

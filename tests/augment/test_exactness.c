@@ -384,7 +384,7 @@ static void test_marginal_agrees_with_gibbs(void **state) {
   scenario_t s[5];
   scenario_gaussian(&s[0], 300, 0.8, TACIT_RELEASE_GAUSSIAN, 5, 183);
   scenario_gaussian(&s[1], 300, 0.8, TACIT_RELEASE_LAPLACE, 5, 183);
-  scenario_moments(&s[2], 300, TACIT_RELEASE_GAUSSIAN, 6, 165, 213);
+  scenario_moments(&s[2], 300, TACIT_RELEASE_GAUSSIAN, 15, 165, 213);
   scenario_poisson(&s[3], 300, TACIT_RELEASE_DISCRETE_GAUSSIAN, 4, 640);
   scenario_poisson(&s[4], 300, TACIT_RELEASE_LAPLACE, 4, 640);
   for (size_t i = 0; i < 5; i++) {

@@ -493,6 +493,46 @@ static void test_inversion_of_rounded_records(void **state) {
   }
 }
 
+/* The normal law of a sum of many records, near its posterior, against the exact one: noise and clamping alike. */
+static void test_normal_law_of_sums_nears_the_exact_one(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 3; kind++) {
+    scenario_t s;
+    double centre = 1.2, spread = 0.006;
+    if (kind == 0) {
+      scenario_gaussian(&s, 40000, 1.1, TACIT_RELEASE_GAUSSIAN, 150, 0);
+    } else {
+      scenario_poisson(&s, 40000, kind == 1 ? TACIT_RELEASE_GAUSSIAN : TACIT_RELEASE_DISCRETE_LAPLACE, 100, 0);
+      centre = 2.5;
+      spread = 0.01;
+    }
+    tacit_augment_settings_t settings = settings_for(TACIT_AUGMENT_MARGINAL, 1, 1);
+    tacit_chain_t chain;
+    tacit_error_t err;
+    assert_ok(tacit_chain_init(&chain, &s.model, &s.release, &settings, 0, &err), err);
+    double best = -INFINITY; /* the value at which `centre` is likeliest */
+    for (double y = 0; y < 4.0 * 40000; y += 20) {
+      double here = chain.values[0];
+      chain.values[0] = y;
+      double at = tacit_marginal_log_lik(&chain, centre, s.model.known_sd);
+      chain.values[0] = at > best ? y : here;
+      best = fmax(best, at);
+    }
+    double lowest = INFINITY, highest = -INFINITY;
+    for (int i = -2; i <= 2; i++) {
+      double normal = tacit_marginal_log_lik(&chain, centre + i * spread, s.model.known_sd);
+      double exact = tacit_inversion_log_lik(&chain, centre + i * spread, s.model.known_sd);
+      lowest = fmin(lowest, normal - exact);
+      highest = fmax(highest, normal - exact);
+    }
+    double drop = tacit_inversion_log_lik(&chain, centre, s.model.known_sd) -
+                  tacit_inversion_log_lik(&chain, centre + 2 * spread, s.model.known_sd);
+    assert_true(drop > 0.5 && drop < 8 && highest - lowest < 0.01); /* over points that span the posterior */
+
+    tacit_chain_clear(&chain);
+  }
+}
+
 /* ---- the driver ---- */
 
 static void test_seeded_runs_repeat_on_any_number_of_threads(void **state) {
@@ -690,6 +730,7 @@ int main(void) {
       cmocka_unit_test(test_inversion_of_one_record_is_closed_form),
       cmocka_unit_test(test_inversion_matches_convolution),
       cmocka_unit_test(test_inversion_of_rounded_records),
+      cmocka_unit_test(test_normal_law_of_sums_nears_the_exact_one),
       cmocka_unit_test(test_seeded_runs_repeat_on_any_number_of_threads),
       cmocka_unit_test(test_stopped_run_keeps_common_draws),
       cmocka_unit_test(test_auto_chooses_by_n),
