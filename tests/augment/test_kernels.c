@@ -533,6 +533,59 @@ static void test_normal_law_of_sums_nears_the_exact_one(void **state) {
   }
 }
 
+/* The bivariate normal law of two moments, with means and covariances of clamped records summed here. */
+static void test_normal_law_of_moments(void **state) {
+  (void)state;
+  enum { N = 200000 };
+  const double n = 500, theta[3][2] = {{0.2, 0.7}, {1.1, 0.5}, {-0.9, 1.6}};
+  scenario_t s;
+  scenario_moments(&s, (size_t)n, TACIT_RELEASE_GAUSSIAN, 3, 130, 300);
+  tacit_augment_settings_t settings = settings_for(TACIT_AUGMENT_MARGINAL, 1, 1);
+  tacit_chain_t chain;
+  tacit_error_t err;
+  assert_ok(tacit_chain_init(&chain, &s.model, &s.release, &settings, 0, &err), err);
+  for (size_t t = 0; t < 3; t++) {
+    double m[5] = {0};
+    for (int i = 0; i < N; i++) {
+      double z = -9 + 18 * (i + 0.5) / N, p = exp(-0.5 * z * z), c = test_clamp(&s.release, theta[t][0] + theta[t][1] * z);
+      for (int k = 0; k < 5; k++) {
+        m[k] += p * pow(c, k);
+      }
+    }
+    double mean[2] = {m[1] / m[0], m[2] / m[0]}, scale = s.scales[0], scale2 = s.scales[1];
+    double v = n * (mean[1] - mean[0] * mean[0]) + scale * scale, c = n * (m[3] / m[0] - mean[0] * mean[1]);
+    double w = n * (m[4] / m[0] - mean[1] * mean[1]) + scale2 * scale2, det = v * w - c * c;
+    double e = s.values[0] - n * mean[0], f = s.values[1] - n * mean[1];
+    double expected = -0.5 * (w * e * e - 2 * c * e * f + v * f * f) / det - 0.5 * log(det);
+    assert_close(tacit_marginal_log_lik(&chain, theta[t][0], theta[t][1]), expected, 1e-5 * fabs(expected));
+  }
+  tacit_chain_clear(&chain);
+}
+
+/* Laplace noise folded with a normal, against a sum over a fine grid. */
+static void test_normal_law_under_laplace_noise(void **state) {
+  (void)state;
+  enum { N = 400000 };
+  const double values[] = {20, 44, 60, 90}, n = 100, mean = 0.5, sd = 0.7;
+  for (size_t i = 0; i < 4; i++) {
+    scenario_t s;
+    double moments[2], total = 0;
+    scenario_gaussian(&s, (size_t)n, sd, TACIT_RELEASE_LAPLACE, 4, values[i]);
+    tacit_augment_settings_t settings = settings_for(TACIT_AUGMENT_MARGINAL, 1, 1);
+    tacit_chain_t chain;
+    tacit_error_t err;
+    assert_ok(tacit_chain_init(&chain, &s.model, &s.release, &settings, 0, &err), err);
+    tacit_clamped_normal_moments(mean, sd, -1, 1.5, 2, moments);
+    double spread = sqrt(n * (moments[1] - moments[0] * moments[0]));
+    for (int k = 0; k < N; k++) {
+      double z = -9 + 18 * (k + 0.5) / N;
+      total += exp(-0.5 * z * z - fabs(values[i] - n * moments[0] - spread * z) / 4) * 18 / N / sqrt(2 * 3.14159265358979323846);
+    }
+    assert_close(tacit_marginal_log_lik(&chain, mean, sd), log(total), 1e-6);
+    tacit_chain_clear(&chain);
+  }
+}
+
 /* ---- the driver ---- */
 
 static void test_seeded_runs_repeat_on_any_number_of_threads(void **state) {
@@ -731,6 +784,8 @@ int main(void) {
       cmocka_unit_test(test_inversion_matches_convolution),
       cmocka_unit_test(test_inversion_of_rounded_records),
       cmocka_unit_test(test_normal_law_of_sums_nears_the_exact_one),
+      cmocka_unit_test(test_normal_law_of_moments),
+      cmocka_unit_test(test_normal_law_under_laplace_noise),
       cmocka_unit_test(test_seeded_runs_repeat_on_any_number_of_threads),
       cmocka_unit_test(test_stopped_run_keeps_common_draws),
       cmocka_unit_test(test_auto_chooses_by_n),
