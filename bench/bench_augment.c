@@ -4,6 +4,7 @@
  *   bench_augment              record updates and leapfrog steps per second; one JSON array
  *   bench_augment --scaling    cost of an iteration against n, as a table
  *   bench_augment --figure2 [REPEATS]   effective draws of the mean per second of each method, over privacy, n and spread
+ *   bench_augment --cell EPSILON N RATIO [REPEATS]   one row of that
  */
 #include <math.h>
 #include <stdio.h>
@@ -242,9 +243,7 @@ static void print_cell(double epsilon, size_t n, double ratio, size_t n_repeats)
   fflush(stdout);
 }
 
-static void print_figure2(size_t n_repeats) {
-  static const double epsilons[] = {0.1, 0.3, 1, 3, 10}, ratios[] = {0.01, 0.1, 0.5, 1, 2, 5, 10};
-  static const size_t sizes[] = {100, 500, 1000};
+static void print_heading(size_t n_repeats) {
   printf("effective draws of the mean per processor second, warm-up included (5000 iterations, %zu repeats);\n"
          "acceptance of records (gibbs) and paths (hmc paper, hmc joint, collective)\n%7s %5s %5s",
          n_repeats, "epsilon", "n", "ratio");
@@ -252,6 +251,12 @@ static void print_figure2(size_t n_repeats) {
     printf(" %11s", columns[c].name);
   }
   printf("   acceptance\n");
+}
+
+static void print_figure2(size_t n_repeats) {
+  static const double epsilons[] = {0.1, 0.3, 1, 3, 10}, ratios[] = {0.01, 0.1, 0.5, 1, 2, 5, 10};
+  static const size_t sizes[] = {100, 500, 1000};
+  print_heading(n_repeats);
   for (size_t e = 0; e < 5; e++) {
     for (size_t i = 0; i < 3; i++) {
       for (size_t r = 0; r < 7; r++) {
@@ -261,12 +266,21 @@ static void print_figure2(size_t n_repeats) {
   }
 }
 
+/* Argument i, a number above 0; 1 if it is not there. */
+static double argument(int argc, char **argv, int i) {
+  double value = argc > i ? strtod(argv[i], NULL) : 1;
+  return value > 0 ? value : 1;
+}
+
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "--scaling") == 0) {
     print_scaling();
   } else if (argc > 1 && strcmp(argv[1], "--figure2") == 0) {
-    long n_repeats = argc > 2 ? strtol(argv[2], NULL, 10) : 1;
-    print_figure2(n_repeats > 0 ? (size_t)n_repeats : 1);
+    print_figure2((size_t)argument(argc, argv, 2));
+  } else if (argc > 4 && strcmp(argv[1], "--cell") == 0) {
+    print_heading((size_t)argument(argc, argv, 5));
+    print_cell(argument(argc, argv, 2), (size_t)argument(argc, argv, 3), argument(argc, argv, 4),
+               (size_t)argument(argc, argv, 5));
   } else {
     print_rates();
   }
