@@ -21,6 +21,7 @@ static bool read_choice(const cli_args_t *args, const char *name, const char *co
   for (size_t i = 0; i < n; i++) {
     if (strcmp(text, choices[i]) == 0) {
       *choice = i;
+      tacit_text_clear(&list);
       return true;
     }
     tacit_nearest_offer(&nearest, choices[i]);
