@@ -110,6 +110,10 @@ TACIT_API uint64_t tacit_rng_bits(tacit_rng_t *rng);
 TACIT_API double tacit_rng_uniform(tacit_rng_t *rng);
 /** Draw from N(0, 1), accurate to double rounding in the body and to 8 sd and beyond in the tails. */
 TACIT_API double tacit_rng_normal(tacit_rng_t *rng);
+/** Draw n of them, the same numbers as n single draws, without the cost of n calls. @param[out] out shape (n). */
+TACIT_API void tacit_rng_normals(tacit_rng_t *rng, size_t n, double *out);
+/** Draw n from Uniform(0, 1), the same numbers as n single draws. @param[out] out shape (n). */
+TACIT_API void tacit_rng_uniforms(tacit_rng_t *rng, size_t n, double *out);
 /** Draw from Exp(1). */
 TACIT_API double tacit_rng_exponential(tacit_rng_t *rng);
 /** Draw an integer uniform on 0 .. n-1 without modulo bias; n >= 1. */

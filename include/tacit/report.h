@@ -22,6 +22,13 @@ typedef struct tacit_report_setting {
   bool is_default;
 } tacit_report_setting_t;
 
+/** A noisy statistic released before the run, of which everything in a report is post-processing. Borrows everything. */
+typedef struct tacit_report_release {
+  const char *statistic;  /**< "mean of 500 records clamped to [-1, 1]" */
+  const char *noise;      /**< "laplace, scale 0.02" */
+  double epsilon, delta;  /**< what the release costs by its description, relation substitute; NaN if that does not say */
+} tacit_report_release_t;
+
 /** All that is said about a run. Borrows everything. */
 typedef struct tacit_report {
   const char *method;        /**< "dp-hmc" */
@@ -34,7 +41,8 @@ typedef struct tacit_report {
   bool is_private;           /**< false: every artefact says NOT PRIVATE and why */
   const char *not_private_reason; /**< "exposed", "seeded noise", ...; "" if private */
   bool is_exact;             /**< nothing can be clipped, the invariant law is the posterior */
-  const tacit_budget_t *budget; /**< NULL if exposed */
+  const tacit_budget_t *budget; /**< NULL if exposed, and if there is a release */
+  const tacit_report_release_t *release; /**< NULL, or what the run knows instead of records */
   const char *ledger_data_id;   /**< data set whose ledger holds this run, or NULL */
   uint64_t ledger_spend;        /**< which spend of that ledger it is */
   const char *const *assumptions; /**< sentences for the statement; shape (n_assumptions) */
@@ -80,7 +88,8 @@ typedef struct tacit_report_read {
   tacit_draws_t draws; /**< reported parameters; warm-up excluded */
   char **labels, **names;
   bool is_private;
-  double epsilon, delta; /**< NaN if not private */
+  bool is_post_processing; /**< of a release made before: private without cost */
+  double epsilon, delta;   /**< NaN if not private, or not known of the release */
 } tacit_report_read_t;
 
 /** Read a report directory (draws-*.csv and privacy.json). */

@@ -1,27 +1,10 @@
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/fit.h"
-
-/* Set by SIGINT and SIGTERM: the run stops after the iteration at hand. */
-static volatile sig_atomic_t is_interrupted;
-
-static void interrupt(int signal_number) {
-  (void)signal_number;
-  is_interrupted = 1;
-}
-
-static void catch_signals(void) {
-  struct sigaction action;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = interrupt;
-  action.sa_flags = (int)SA_RESETHAND; /* a second signal ends the program at once */
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-}
+#include "cli/result.h"
 
 typedef struct cli_watch {
   const cli_fit_t *fit;
@@ -44,7 +27,7 @@ static bool watch(const tacit_progress_t *progress, void *user) {
     fprintf(stderr, ", %.0f s left   %s", left, is_last ? "\n" : "");
     w->last = now;
   }
-  return !is_interrupted;
+  return !cli_is_interrupted();
 }
 
 enum { max_settings = 40, max_text = 64 };
@@ -164,36 +147,6 @@ static tacit_report_t describe(const cli_fit_t *fit, const tacit_draws_t *draws,
       .draws = draws};
 }
 
-static int print_result(const cli_fit_t *fit, const tacit_draws_t *draws) {
-  size_t n = draws->n_reported;
-  tacit_error_t err;
-  tacit_summary_t *summaries = tacit_alloc(n, sizeof *summaries);
-  tacit_status_t status = summaries != NULL ? TACIT_OK : tacit_error_set(&err, TACIT_ERR_MEMORY, NULL, "out of memory");
-  for (size_t j = 0; j < n && status == TACIT_OK; j++) {
-    status = tacit_draws_summarise(draws, j, &summaries[j], &err);
-  }
-  char *text = NULL;
-  if (status == TACIT_OK) {
-    status = tacit_report_table(fit->model.parameters.labels, summaries, n, &text, &err);
-  }
-  double worst = 0;
-  for (size_t j = 0; status == TACIT_OK && j < n; j++) {
-    worst = isnan(summaries[j].rhat) ? INFINITY : fmax(worst, summaries[j].rhat);
-  }
-  tacit_free(summaries);
-  if (status != TACIT_OK) {
-    return cli_fail(fit->args, &err);
-  }
-  fputs(text, stdout);
-  tacit_report_text_free(text);
-  if (worst > 1.2) {
-    fprintf(stderr, "warning: the chains do not agree (R-hat up to %.2f): intervals are not to be trusted\n", worst);
-  } else if (worst > 1.05) {
-    fprintf(stderr, "note: the chains agree only roughly (R-hat up to %.2f): read the last digits with care\n", worst);
-  }
-  return CLI_OK;
-}
-
 static void print_guarantee(const cli_fit_t *fit, FILE *to) {
   if (fit->is_exposed) {
     fprintf(to, "\nNOT PRIVATE: exposed run\n");
@@ -236,7 +189,7 @@ static int write_result(cli_fit_t *fit, const tacit_draws_t *draws, tacit_sample
     print_guarantee(fit, stderr);
     return status;
   }
-  int status = print_result(fit, draws);
+  int status = cli_print_summary(fit->args, draws, fit->model.parameters.labels);
   print_guarantee(fit, stdout);
   printf("written: %s/ (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n", out);
   return status;
@@ -264,7 +217,7 @@ int cli_fit_run(cli_fit_t *fit) {
   }
   fit->settings.progress = watch;
   fit->settings.progress_user = &state;
-  catch_signals();
+  cli_catch_signals();
   tacit_status_t sampled =
       tacit_sample(fit->method, fit->curator, &fit->model.parameters, &fit->settings, &draws, &end, &err);
   if (state.is_shown && end != TACIT_SAMPLE_COMPLETE) {

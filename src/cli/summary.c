@@ -36,7 +36,10 @@ static int print_table(const cli_args_t *args, const tacit_report_read_t *read) 
   }
   fputs(text, stdout);
   tacit_report_text_free(text);
-  if (read->is_private) {
+  if (read->is_post_processing) {
+    printf("\n%zu chains of %zu draws; computed from a released statistic alone, at no further privacy cost\n",
+           read->draws.n_chains, tacit_draws_n_kept(&read->draws));
+  } else if (read->is_private) {
     printf("\n%zu chains of %zu draws; (epsilon %.6g, delta %g)-differentially private\n", read->draws.n_chains,
            tacit_draws_n_kept(&read->draws), read->epsilon, read->delta);
   } else {

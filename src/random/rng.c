@@ -111,6 +111,18 @@ double tacit_rng_normal(tacit_rng_t *rng) {
   }
 }
 
+void tacit_rng_normals(tacit_rng_t *rng, size_t n, double *out) {
+  for (size_t i = 0; i < n; i++) {
+    out[i] = tacit_rng_normal(rng);
+  }
+}
+
+void tacit_rng_uniforms(tacit_rng_t *rng, size_t n, double *out) {
+  for (size_t i = 0; i < n; i++) {
+    out[i] = tacit_rng_uniform(rng);
+  }
+}
+
 /* The high word of a 128-bit product, redrawn for the 2^64 mod n low words that would favour some results. */
 uint64_t tacit_rng_below(tacit_rng_t *rng, uint64_t n) {
   tacit_u128_t product = (tacit_u128_t)tacit_rng_bits(rng) * n;

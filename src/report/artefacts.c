@@ -55,7 +55,7 @@ static void json_bool(tacit_text_t *text, const char *key, bool value) {
 static void json_events(const tacit_report_t *report, tacit_text_t *text) {
   json_key(text, "events");
   size_t n = 0;
-  const tacit_event_t *events = report->is_private ? tacit_budget_events(report->budget, &n) : NULL;
+  const tacit_event_t *events = report->budget != NULL ? tacit_budget_events(report->budget, &n) : NULL;
   tacit_text_append(text, "[", 1);
   for (size_t i = 0; i < n; i++) {
     tacit_text_printf(text, "%s\n    {\"mechanism\": \"gaussian\", \"noise_multiplier\": ", i > 0 ? "," : "");
@@ -88,11 +88,22 @@ static void json_assumptions(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_printf(text, is_first ? "]" : "\n  ]");
 }
 
+static void json_release(const tacit_report_t *report, tacit_text_t *text) {
+  if (report->release != NULL) {
+    json_bool(text, "post_processing", true);
+    json_text(text, "statistic", report->release->statistic);
+    json_text(text, "noise", report->release->noise);
+  }
+}
+
 void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text) {
   bool is_private = report->is_private;
   tacit_guarantee_t spent = {.epsilon = NAN, .delta = NAN};
   double budget_epsilon = NAN, delta = NAN;
-  if (is_private) {
+  if (report->release != NULL) {
+    spent.epsilon = report->release->epsilon;
+    delta = report->release->delta;
+  } else if (is_private) {
     spent = tacit_budget_spent(report->budget);
     budget_epsilon = tacit_budget_epsilon(report->budget);
     delta = tacit_budget_delta(report->budget);
@@ -103,7 +114,7 @@ void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text)
   json_number(text, "delta", delta);
   json_key(text, "relation");
   if (is_private) {
-    tacit_text_json_string(text, tacit_relation_string(tacit_budget_relation(report->budget)));
+    tacit_text_json_string(text, tacit_relation_string(tacit_report_relation(report)));
   } else {
     tacit_text_printf(text, "null");
   }
@@ -128,7 +139,8 @@ void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text)
   json_assumptions(report, text);
   json_text(text, "delta_meaning", report->delta_meaning);
   json_number(text, "epsilon_budget", budget_epsilon);
-  json_number(text, "delta_budget", delta);
+  json_number(text, "delta_budget", report->release != NULL ? NAN : delta);
+  json_release(report, text);
   json_key(text, "max_rows");
   tacit_text_printf(text, "%zu\n}\n", report->max_rows);
 }

@@ -70,6 +70,15 @@ static void banner(const tacit_report_t *report, tacit_text_t *text) {
     tacit_text_printf(text, ". This page may reveal the records it was computed from.</div>\n");
     return;
   }
+  if (report->release != NULL) {
+    tacit_text_printf(text, "<div class=\"banner\"><strong>Computed from a released statistic alone</strong>It costs no "
+                            "privacy beyond that release: ");
+    tacit_text_html(text, report->release->statistic);
+    tacit_text_printf(text, ", with noise ");
+    tacit_text_html(text, report->release->noise);
+    tacit_text_printf(text, ". The <a href=\"#privacy\">statement</a> says what that means.</div>\n");
+    return;
+  }
   tacit_text_printf(text, "<div class=\"banner\"><strong>Private: &epsilon; = ");
   tacit_text_number_up(text, tacit_budget_spent(report->budget).epsilon, 5);
   tacit_text_printf(text, ", &delta; = ");

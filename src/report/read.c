@@ -38,6 +38,10 @@ static tacit_status_t privacy_of(const json_t *root, const char *path, tacit_rep
   const json_t *epsilon = json_object_get(root, "epsilon"), *delta = json_object_get(root, "delta");
   read->epsilon = json_is_number(epsilon) ? json_number_value(epsilon) : NAN;
   read->delta = json_is_number(delta) ? json_number_value(delta) : NAN;
+  read->is_post_processing = json_is_true(json_object_get(root, "post_processing"));
+  if (read->is_post_processing) {
+    return TACIT_OK;
+  }
   if (!(read->epsilon >= 0) || !(read->delta >= 0 && read->delta <= 1)) {
     return tacit_error_set(err, TACIT_ERR_SYNTAX, "epsilon",
                            "%s: a private report needs numbers \"epsilon\" >= 0 and \"delta\" from 0 to 1", path);

@@ -18,6 +18,10 @@ bool tacit_report_has_flag(const tacit_report_t *report, const char *name) {
   return false;
 }
 
+tacit_relation_t tacit_report_relation(const tacit_report_t *report) {
+  return report->budget != NULL ? tacit_budget_relation(report->budget) : TACIT_RELATION_SUBSTITUTE;
+}
+
 /* name or name.i.j: a letter, letters, digits and single underscores, then indices from 1. */
 static bool is_stan_name(const char *s) {
   bool is_letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
@@ -53,7 +57,11 @@ static tacit_status_t check_names(const tacit_report_t *report, tacit_error_t *e
 }
 
 static tacit_status_t check_report(const tacit_report_t *report, tacit_error_t *err) {
-  if (report->is_private && report->budget == NULL) {
+  if (report->release != NULL && (!report->is_private || report->budget != NULL)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "release",
+                           "a report on a released statistic is private and has no budget of its own");
+  }
+  if (report->is_private && report->budget == NULL && report->release == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "budget",
                            "a report that claims privacy needs the budget that was charged");
   }

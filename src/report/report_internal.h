@@ -63,6 +63,8 @@ void tacit_directory_clear(tacit_directory_t *dir);
 
 /* ---- the parts ---- */
 
+/* Of the budget; substitute for a release, whose n is public. */
+tacit_relation_t tacit_report_relation(const tacit_report_t *report);
 /* Value of a flag among the settings, whether typed with dashes or underscores. */
 bool tacit_report_has_flag(const tacit_report_t *report, const char *name);
 

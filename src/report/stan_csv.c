@@ -92,7 +92,10 @@ static void own_number(tacit_text_t *text, const char *key, double value) {
 static void own_header(const tacit_report_t *report, tacit_text_t *text) {
   own_value(text, "tacit_version", tacit_version());
   tacit_text_printf(text, "# tacit_private = %d\n", report->is_private ? 1 : 0);
-  if (report->is_private) {
+  if (report->release != NULL) {
+    own_value(text, "tacit_statistic", report->release->statistic);
+    own_value(text, "tacit_noise", report->release->noise);
+  } else if (report->is_private) {
     own_number(text, "dp_epsilon", tacit_budget_spent(report->budget).epsilon);
     own_number(text, "dp_delta", tacit_budget_delta(report->budget));
     own_value(text, "dp_relation", tacit_relation_string(tacit_budget_relation(report->budget)));

@@ -151,7 +151,51 @@ static void not_private(const tacit_report_t *report, tacit_text_t *text) {
                           "use it for public data only.\n");
 }
 
+/* Nothing but a release went in: the statement is about that release. */
+static void post_processing(const tacit_report_t *report, tacit_text_t *text) {
+  const tacit_report_release_t *release = report->release;
+  line(text, "# No privacy cost beyond the release");
+  tacit_text_printf(text, "Every file of this directory was computed from one released statistic and from public settings "
+                          "(method ");
+  tacit_text_plain(text, report->method);
+  tacit_text_printf(text, "). No record was read: whatever differential privacy that release has, these files have too.\n");
+  line(text, "# The release");
+  tacit_text_printf(text, "Statistic: ");
+  tacit_text_plain(text, release->statistic);
+  tacit_text_printf(text, ". Noise: ");
+  tacit_text_plain(text, release->noise);
+  tacit_text_printf(text, ".\n");
+  if (isfinite(release->epsilon) && isfinite(release->delta)) {
+    tacit_text_printf(text, "If it was made as described, its cost is epsilon = ");
+    tacit_text_number_up(text, release->epsilon, EPSILON_DIGITS);
+    tacit_text_printf(text, " at delta = ");
+    tacit_text_number_up(text, release->delta, EPSILON_DIGITS);
+    tacit_text_printf(text, " (replacing one record; the number of records is public). That was paid when it was "
+                            "released, not here.\n");
+  } else {
+    line(text, "Its description does not say what it cost (epsilon, delta); whoever released it can.");
+  }
+  line(text, "# How good the draws are");
+  line(text, report->is_exact ? "The chain's law is the posterior given the release, clamping and noise included. A run is "
+                                "finite all the same: R-hat and the effective sample sizes say how far it got."
+                              : "The sum of the records was taken as normal, with the exact mean and covariance of "
+                                "clamped records: an approximation whose error shrinks like one over the square root of "
+                                "their number.");
+  line(text, "# What is assumed");
+  line(text, "- The law of the records, the clamp bounds, their number and the law of the noise are as stated: the "
+             "posterior is only as right as they are.");
+  for (size_t i = 0; i < report->n_assumptions; i++) {
+    tacit_text_append(text, "- ", 2);
+    tacit_text_plain(text, report->assumptions[i]);
+    tacit_text_append(text, "\n", 1);
+  }
+}
+
 void tacit_statement_lines(const tacit_report_t *report, tacit_text_t *text) {
+  if (report->release != NULL) {
+    post_processing(report, text);
+    return;
+  }
   if (!report->is_private) {
     not_private(report, text);
     return;

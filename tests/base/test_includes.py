@@ -14,12 +14,14 @@ ALLOWED = {
     "ledger": {"base", "account"},
     "curator": {"base", "random", "data", "model", "account"},
     "sample": {"base", "random", "draws", "model", "curator"},
+    "augment": {"base", "random", "draws"},
     "diagnose": {"base", "draws"},
     "report": {"base", "draws", "diagnose", "account"},
 }
 HEADERS = {  # public headers; a header may include only these, so that nothing slips in behind it
     "base": set(), "random": {"base"}, "draws": {"base"}, "data": {"base"}, "model": {"base"},
-    "account": {"base"}, "ledger": {"account", "base"}, "curator": {"base"}, "sample": {"base", "draws"}, "diagnose": {"base", "draws"},
+    "account": {"base"}, "ledger": {"account", "base"}, "curator": {"base"}, "sample": {"base", "draws"},
+    "augment": {"base", "draws"}, "diagnose": {"base", "draws"},
     "report": {"account", "base", "diagnose", "draws"},
 }
 INCLUDE = re.compile(r'#\s*include\s+"(?:tacit/)?([a-z0-9_]+)[./]')

@@ -27,6 +27,8 @@ BASE = ["fit", FORMULA, "--family", "bernoulli", "--data", CSV, "--schema", YAML
 BUDGET = ["--epsilon", "20", "--delta", "1e-6"]
 COLUMNS = "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: 0.5, upper: 2}\n  s: {type: categorical, levels: [F, M]}\n"
 
+MEAN = "statistic: mean\nvalue: 0.31\nlower: -1\nupper: 1\nmechanism: laplace\nepsilon: 1\n"
+
 FILES = {
     "broken.yaml": "columns: {y: [1, 2\n",
     "key.yaml": "columns:\n  y: {type: binary}\nrelaton: substitute\n",
@@ -61,6 +63,44 @@ FILES = {
     "pair-text.csv": "p,q\n0.5,a\n",
     "numbers.txt": "1 2 3\n",
     "words.txt": "1 2\nthree\n",
+    "gauss-model.yaml": "records: gaussian\nmean: normal(0, 1)\nsd: 0.5\n",
+    "gauss2-model.yaml": "records: gaussian\nmean: normal(0, 1)\nvariance: inverse_gamma(2, 1)\n",
+    "poisson-model.yaml": "records: poisson\nrate: gamma(2, 0.5)\n",
+    "table-model.yaml": "records: categorical\nlevels: [a, b, c]\nprobabilities: dirichlet(1)\n",
+    "factors-model.yaml": "records: categorical\nfactors: {sex: [F, M], smoker: [no, yes]}\nprobabilities: dirichlet(1, 1, 2, 2)\n",
+    "law-model.yaml": "records: gaussan\n",
+    "key-model.yaml": "records: gaussian\nmaen: normal(0, 1)\n",
+    "prior-model.yaml": "records: gaussian\nmean: normal(0)\nsd: 1\n",
+    "scale-model.yaml": "records: gaussian\nmean: normal(0, -1)\nsd: 1\n",
+    "nosd-model.yaml": "records: gaussian\nmean: normal(0, 1)\n",
+    "mixed-model.yaml": "records: poisson\nrate: gamma(2, 1)\nsd: 1\n",
+    "level-model.yaml": "records: categorical\nlevels: [a]\nprobabilities: dirichlet(1)\n",
+    "list-model.yaml": "- records\n",
+    "mean.yaml": MEAN,
+    "n-mean.yaml": MEAN + "n: 200\n",
+    "gauss-mean.yaml": MEAN.replace("laplace", "gaussian") + "delta: 1e-5\n",
+    "classical.yaml": MEAN.replace("laplace\nepsilon: 1", "classical-gaussian\nepsilon: 10") + "delta: 1e-5\n",
+    "moments.yaml": "statistic: moments\nvalue: [0.3, 0.3]\nlower: -1\nupper: 1\nmechanism: gaussian\nscale: [0.02, 0.01]\n",
+    "sum.yaml": "statistic: sum\nvalue: 612\nlower: 0\nupper: 10\nmechanism: discrete-laplace\nepsilon: 1\n",
+    "counts.yaml": "statistic: counts\nvalue: [60, -1, 143]\nmechanism: discrete-gaussian\nscale: 2\ndelta: 1e-6\n",
+    "cells.yaml": "statistic: counts\nvalue: [60.2, 20.1, 99.7, 18]\nmechanism: laplace\nepsilon: 1\n",
+    "kind.yaml": MEAN.replace("mean", "median"),
+    "mechanism.yaml": MEAN.replace("laplace", "laplase"),
+    "noscale.yaml": MEAN.replace("epsilon: 1\n", ""),
+    "twoscales.yaml": MEAN + "scale: 1\n",
+    "nodelta.yaml": MEAN.replace("laplace", "gaussian"),
+    "negative.yaml": MEAN.replace("epsilon: 1", "scale: -1"),
+    "nobounds.yaml": MEAN.replace("lower: -1\n", ""),
+    "bounds.yaml": MEAN.replace("lower: -1", "lower: 3"),
+    "novalue.yaml": MEAN.replace("value: 0.31\n", ""),
+    "word.yaml": MEAN.replace("0.31", "high"),
+    "twice.yaml": MEAN + "value: 0.4\n",
+    "misspelt.yaml": MEAN.replace("lower", "lowr"),
+    "nostep.yaml": MEAN.replace("laplace", "discrete-laplace"),
+    "offgrid.yaml": "statistic: sum\nvalue: 61.5\nlower: 0\nupper: 10\nmechanism: discrete-laplace\nepsilon: 1\n",
+    "discrete.yaml": "statistic: sum\nvalue: 61\nlower: 0\nupper: 10\nmechanism: discrete-gaussian\nepsilon: 1\ndelta: 1e-6\n",
+    "short.yaml": "statistic: counts\nvalue: [60, 20]\nmechanism: laplace\nepsilon: 1\n",
+    "open-statistic.yaml": "statistic: [mean\n",
 }
 
 
@@ -80,6 +120,10 @@ QUICK = ["--method", "dp-penalty", "--chains", "1", "--quiet"]
 
 def on_ledger(ledger, *extra):
     return BASE + ["--epsilon", "2", "--delta", "1e-6", "--out", "out", *QUICK, "--ledger", ledger, *extra]
+
+
+def infer(model="gauss", statistic="mean", *extra, n=("--n", "200")):
+    return ["infer", f"{model}-model.yaml", "--statistic", f"{statistic}.yaml", "--out", "out", *n, *extra]
 
 
 def edit_ledger(path, statements):
@@ -218,6 +262,43 @@ BAD = [
     ("exposed run on a ledger", BASE + ["--method", "hmc", "--exposed", "--out", "out", "--ledger", "good.ledger"], 2,
      r"an exposed run is not private"),
     ("ledger without a command", ["ledger"], 2, r"init, show, export or verify"),
+    ("model does not exist", ["infer", "nowhere.yaml", *infer()[2:]], 1, r"cannot open nowhere\.yaml"),
+    ("model that is a list", infer("list"), 3, r"list-model\.yaml: a model is made of `key: value` pairs"),
+    ("unknown law of records", infer("law"), 3, r"law-model\.yaml:1:10: records: expected gaussian, poisson or categorical"),
+    ("misspelt key of a model", infer("key"), 3, r"key-model\.yaml:2:1: a model has no key 'maen' \(did you mean 'mean'\?\)"),
+    ("prior of a model that does not parse", infer("prior"), 3, r"prior-model\.yaml:2:7: mean: expected normal\(location, scale\)"),
+    ("prior of a model with a negative scale", infer("scale"), 2, r"scale above 0"),
+    ("model without sd", infer("nosd"), 3, r"either a known `sd: NUMBER`"),
+    ("key of another law", infer("mixed"), 3, r"mixed-model\.yaml:3:5: 'sd' does not go with poisson records"),
+    ("one level only", infer("level"), 3, r"level-model\.yaml:2:9: expected a list of at least two levels"),
+    ("statistic is not YAML", infer(statistic="open-statistic"), 3, r"open-statistic\.yaml:2:1: not valid YAML"),
+    ("unknown statistic", infer(statistic="kind"), 3, r"kind\.yaml:1:12: statistic: expected mean, sum, moments"),
+    ("misspelt mechanism", infer(statistic="mechanism"), 3, r"mechanism\.yaml:5:12: .*did you mean 'laplace'"),
+    ("noise not given", infer(statistic="noscale"), 3, r"noscale\.yaml: say how much noise there is"),
+    ("noise given twice", infer(statistic="twoscales"), 3, r"either `scale: NUMBER` or `epsilon: NUMBER`"),
+    ("gaussian noise by epsilon alone", infer(statistic="nodelta"), 3, r"gaussian noise by epsilon needs a `delta`"),
+    ("negative noise scale", infer(statistic="negative"), 3, r"negative\.yaml:6:8: scale must be above 0"),
+    ("no clamp bound", infer(statistic="nobounds"), 3, r"a statistic needs `lower`"),
+    ("clamp bounds reversed", infer(statistic="bounds"), 3, r"bounds\.yaml:3:8: the clamp bounds are reversed"),
+    ("no released value", infer(statistic="novalue"), 3, r"a statistic needs `value`"),
+    ("released value is a word", infer(statistic="word"), 3, r"word\.yaml:2:8: value must be a finite number"),
+    ("key of a statistic given twice", infer(statistic="twice"), 3, r"twice\.yaml:7:1: 'value' is given twice"),
+    ("misspelt key of a statistic", infer(statistic="misspelt"), 3, r"misspelt\.yaml:3:1: .*did you mean 'lower'"),
+    ("discrete noise without a lattice", infer(statistic="nostep"), 2, r"give the step"),
+    ("value off the lattice", infer("poisson", "offgrid"), 2, r"a multiple of 1, which 61\.5 is not"),
+    ("discrete gaussian by epsilon", infer("poisson", "discrete"), 3, r"give `scale`"),
+    ("counts of too few cells", infer("table", "short"), 2, r"the release has 2 values where the model expects 3"),
+    ("counts of records that are no cells", infer("gauss", "counts"), 2, r"counts go with categorical records"),
+    ("mean of categorical records", infer("table", "mean"), 2, r"categorical records go with released counts"),
+    ("number of records not given", infer(n=()), 2, r"the number of records is needed: --n N"),
+    ("two numbers of records", infer(statistic="n-mean", n=("--n", "300")), 3, r"n-mean\.yaml:7:4: n is 200 here and 300"),
+    ("no statistic", ["infer", "gauss-model.yaml", "--n", "5", "--out", "out"], 2, r"option --statistic is needed"),
+    ("no output for an inference", ["infer", "gauss-model.yaml", "--n", "5", "--statistic", "mean.yaml"], 2, r"option --out is needed"),
+    ("unknown inference method", infer("gauss", "mean", "--method", "gibs"), 2, r"must be auto, gibbs, hmc or marginal.*did you mean 'gibbs'"),
+    ("hmc of discrete records", infer("poisson", "sum", "--method", "hmc"), 2, r"hmc needs gaussian records"),
+    ("options of another method", infer("gauss", "mean", "--leapfrog", "20"), 2, r"only go with --method hmc"),
+    ("results of an inference exist", ["infer", "gauss-model.yaml", "--n", "5", "--statistic", "mean.yaml", "--out", "exists"], 1,
+     r"exists exists"),
 ]
 
 passed, failed = 0, 0
@@ -523,11 +604,59 @@ def good_paths():
         assert run(["schema", "draft", CSV, "--out", "draft.yaml"]).returncode == 0
         assert run(["schema", "check", "draft.yaml"]).returncode == 3
 
+    @case("infer: all models and methods; a report that says it is post-processing")
+    def _():
+        few = ["--chains", "2", "--draws", "200", "--warmup", "100", "--seed", "1", "--quiet"]
+        cases = [("gauss", "mean", "gibbs"), ("gauss", "mean", "hmc"), ("gauss", "mean", "marginal"), ("gauss2", "moments", "gibbs"),
+                 ("gauss2", "moments", "hmc"), ("gauss", "gauss-mean", "auto"), ("poisson", "sum", "gibbs"),
+                 ("poisson", "sum", "marginal"), ("table", "counts", "gibbs"), ("table", "counts", "marginal"),
+                 ("factors", "cells", "gibbs")]
+        means = {}
+        for number, (model, statistic, method) in enumerate(cases):
+            words = infer(model, statistic, "--method", method, *few)
+            words[words.index("out")] = f"infer{number}"
+            done = run(words)
+            assert not common_faults(done) and done.returncode == 0, (words, done.stderr)
+            assert "inference from it costs no privacy" in done.stdout, done.stdout
+            statement = json.load(open(f"infer{number}/privacy.json"))
+            assert statement["private"] is True and statement["post_processing"] is True
+            assert statement["exact"] is (method != "marginal" or model != "gauss")
+            assert sorted(os.listdir(f"infer{number}")) == sorted(os.listdir("p1"))
+            rows = list(csv.DictReader(open(f"infer{number}/summary.csv")))
+            means.setdefault((model, statistic), []).append((float(rows[0]["mean"]), float(rows[0]["sd"])))
+            done = run(["summary", f"infer{number}"])
+            assert done.returncode == 0 and "at no further privacy cost" in done.stdout, done.stderr
+        for results in means.values():
+            for mean, sd in results:
+                assert abs(mean - results[0][0]) < sd, means
+
+    @case("infer: noise by calibration, its cost, and a warning where the classical one protects less")
+    def _():
+        few = ["--chains", "1", "--draws", "20", "--warmup", "20", "--quiet"]
+        done = run([w if w != "out" else "cal1" for w in infer("gauss", "gauss-mean", *few)])
+        statement = json.load(open("cal1/privacy.json"))
+        assert abs(statement["epsilon"] - 1) < 1e-6 and statement["delta"] == 1e-5 and "warning: classical" not in done.stderr
+        assert re.search(r"scale 0\.0373\d", done.stdout), done.stdout  # 0.01 / sqrt(2 rho), rho = tacit_gaussian_rho(1, log 1e-5)
+        done = run([w if w != "out" else "cal2" for w in infer("gauss", "classical", *few)])
+        assert "its true delta is 2.27e-05, not 1e-05" in done.stderr, done.stderr
+        done = run([w if w != "out" else "cal3" for w in infer("gauss", "n-mean", *few, n=())])
+        assert done.returncode == 0 and "noise laplace, scale 0.01 (epsilon 1, delta 0" in done.stdout, done.stdout
+        done = run([w if w != "out" else "cal4" for w in infer("gauss", "mean", *few, n=("--n", "50000"))])
+        assert "method marginal (chosen): 50000 records replaced" in done.stdout, done.stdout
+
+    @case("infer: seeded runs repeat, on any number of threads")
+    def _():
+        few = ["--chains", "3", "--draws", "50", "--warmup", "20", "--quiet", "--seed", "4"]
+        for name, threads in (("same1", "1"), ("same2", "3")):
+            run([w if w != "out" else name for w in infer("gauss", "mean", *few, "--threads", threads)])
+        for chain in (1, 2, 3):
+            assert open(f"same1/draws-{chain}.csv").read() == open(f"same2/draws-{chain}.csv").read()
+
     @case("help, man pages, completion")
     def _():
         assert run(["--help"]).returncode == 0 and run(["--version"]).returncode == 0 and run([]).returncode == 2
         for command in ("fit", "summary", "schema check", "schema draft", "methods", "account", "ledger init",
-                        "ledger show", "ledger export", "ledger verify"):
+                        "ledger show", "ledger export", "ledger verify", "infer"):
             done = run(command.split() + ["--help"])
             assert done.returncode == 0 and "Examples:" in done.stdout and max(map(len, done.stdout.split("\n"))) <= 110
             page = run(["help", "--man", *command.split()])

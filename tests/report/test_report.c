@@ -361,6 +361,54 @@ static void test_write_run_yaml_lists_repeated_options(void **state) {
   sample_run_clear(run);
 }
 
+/* Post-processing of a release: no budget, no claim but that of the release, whose cost may be unknown. */
+static void test_write_post_processing_states_the_release(void **state) {
+  (void)state;
+  for (int is_known = 0; is_known < 2; is_known++) {
+    sample_run_t *run = sample_run_new(2, 0, 8, 2, true);
+    tacit_report_release_t release = {.statistic = "mean of 500 records clamped to [-1, 1]",
+                                      .noise = "laplace, scale 0.02",
+                                      .epsilon = is_known ? 1.5 : NAN,
+                                      .delta = is_known ? 0 : NAN};
+    run->report.is_private = true;
+    run->report.not_private_reason = "";
+    run->report.release = &release;
+    write_ok(run);
+    static const char *const names[] = {"draws-1.csv", "privacy.json", "privacy.txt", "report.html"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+      char *text = file_text(path, names[i]);
+      unwrap(text);
+      assert_contains(text, "mean of 500 records clamped to [-1, 1]");
+      assert_lacks(text, "NOT PRIVATE");
+      tacit_free(text);
+    }
+    char *statement = file_text(path, "privacy.txt");
+    unwrap(statement);
+    assert_contains(statement, "No privacy cost beyond the release");
+    assert_contains(statement, is_known ? "epsilon = 1.5 at delta = 0" : "does not say what it cost");
+    tacit_free(statement);
+    char *json = file_text(path, "privacy.json");
+    json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, NULL);
+    tacit_free(json);
+    assert_true(json_is_true(json_object_get(root, "post_processing")));
+    assert_true(is_known ? json_is_number(json_object_get(root, "epsilon")) : json_is_null(json_object_get(root, "epsilon")));
+    assert_true(json_is_null(json_object_get(root, "epsilon_budget")));
+    json_decref(root);
+    tacit_report_read_t read;
+    tacit_error_t err;
+    assert_ok(tacit_report_read(&read, path, &err), err);
+    assert_true(read.is_private && read.is_post_processing && (is_known ? read.epsilon > 1.49 : isnan(read.epsilon)));
+    tacit_report_read_clear(&read);
+    run->report.is_private = false;
+    run->report.not_private_reason = "exposed";
+    assert_int_equal(tacit_report_write(&run->report, "elsewhere", &err), TACIT_ERR_ARGUMENT);
+    assert_string_equal(err.field, "release");
+    sample_run_clear(run);
+    teardown(state);
+    setup(state);
+  }
+}
+
 #define in_folder(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void) {
@@ -373,6 +421,7 @@ int main(void) {
       in_folder(test_write_privacy_json_of_private_run),
       in_folder(test_write_exposed_run_says_not_private_everywhere),
       in_folder(test_write_seeded_noise_promises_nothing),
+      in_folder(test_write_post_processing_states_the_release),
       in_folder(test_statement_says_who_what_and_how_much),
       in_folder(test_write_hostile_words_stay_text),
       in_folder(test_write_page_stands_alone),

@@ -1,0 +1,154 @@
+/**
+ * @file augment.h
+ * Bayesian inference from a statistic that was released with privacy noise.
+ *
+ * The records x_1 .. x_n are unknown; known are their law f(x | theta), the prior p(theta), and
+ *
+ *     y = sum_i t(x_i) + noise,      t(x) = clamp(x) | (clamp(x), clamp(x)^2) | indicator of a cell
+ *
+ * so that the target is p(theta, x | y), proportional to p(theta) prod f(x_i | theta) g(y | sum t(x_i)).
+ * Everything here is post-processing of y and of public settings: it costs no privacy.
+ */
+#ifndef TACIT_AUGMENT_H
+#define TACIT_AUGMENT_H
+
+#include "tacit/base.h"
+#include "tacit/draws.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Law of a record. */
+typedef enum tacit_latent_kind {
+  TACIT_LATENT_GAUSSIAN = 0,   /**< N(mean, sd^2); mean ~ N(mean_location, mean_scale^2), variance known or inverse gamma */
+  TACIT_LATENT_POISSON = 1,    /**< Poisson(rate); rate ~ Gamma(rate_shape, rate_rate) */
+  TACIT_LATENT_CATEGORICAL = 2 /**< a cell of a table; its factors are independent, each with Dirichlet probabilities */
+} tacit_latent_kind_t;
+
+/**
+ * Law of the records and prior. Borrows its arrays. Fields that a kind does not have are ignored.
+ * A saturated table is one factor whose levels are the cells.
+ */
+typedef struct tacit_latent_model {
+  tacit_latent_kind_t kind;
+  size_t n_records;                      /**< public, 1 .. 2^31 - 1 */
+  double mean_location, mean_scale;      /**< mean_scale > 0 */
+  double known_sd;                       /**< > 0; 0: unknown */
+  double variance_shape, variance_scale; /**< density v^(-shape - 1) exp(-scale / v), both > 0 */
+  double rate_shape, rate_rate;          /**< both > 0 */
+  size_t n_factors;                      /**< >= 1 */
+  const size_t *n_levels;                /**< shape (n_factors), each >= 2; the product, number of cells, <= 65536 */
+  const double *concentration;           /**< Dirichlet parameters of all factors in turn, each > 0 */
+} tacit_latent_model_t;
+
+/** What was summed over the records. */
+typedef enum tacit_release_kind {
+  TACIT_RELEASE_SUM = 0,     /**< of clamp(x): 1 value; gaussian and poisson */
+  TACIT_RELEASE_MOMENTS = 1, /**< of clamp(x) and of clamp(x)^2: 2 values; gaussian */
+  TACIT_RELEASE_COUNTS = 2   /**< records in each cell, the last factor fastest; categorical */
+} tacit_release_kind_t;
+
+/** Noise of each value, independent. The discrete laws live on the multiples of `step`. */
+typedef enum tacit_release_noise {
+  TACIT_RELEASE_GAUSSIAN = 0,          /**< density of exp(-e^2 / (2 scale^2)) */
+  TACIT_RELEASE_LAPLACE = 1,           /**< density of exp(-|e| / scale) */
+  TACIT_RELEASE_DISCRETE_GAUSSIAN = 2, /**< weights exp(-e^2 / (2 scale^2)) [Canonne2020] */
+  TACIT_RELEASE_DISCRETE_LAPLACE = 3   /**< weights exp(-|e| / scale) */
+} tacit_release_noise_t;
+
+/** What was released. Borrows its arrays. */
+typedef struct tacit_release {
+  tacit_release_kind_t kind;
+  tacit_release_noise_t noise;
+  double lower, upper; /**< clamp bounds of a record, lower < upper, finite; whole numbers for poisson */
+  double step;         /**< gaussian records, discrete noise: clamped records were rounded to multiples of it; else 0 */
+  size_t n_values;
+  const double *values; /**< sums over the records (not means), shape (n_values) */
+  const double *scales; /**< noise scales of those sums, > 0, shape (n_values) */
+} tacit_release_t;
+
+/** How to sample. */
+typedef enum tacit_augment_method {
+  /** MARGINAL where it is exact (gaussian: above 1000 records), above 20000 records where it applies; else GIBBS. */
+  TACIT_AUGMENT_AUTO = 0,
+  /**
+   * Each record is proposed from the model and accepted by the noise's likelihood ratio [Ju2022]; theta from its
+   * conditional law. For gaussian records, interwoven with moves of theta that carry all records along [YuMeng2011].
+   */
+  TACIT_AUGMENT_GIBBS = 1,
+  /** Hamiltonian trajectories; gaussian records under Gaussian or Laplace noise. See tacit_augment_path_t. */
+  TACIT_AUGMENT_HMC = 2,
+  /**
+   * No latent records: cost free of n. Exact for counts (by slice sampling of the cells' counts) and for a sum under
+   * Gaussian or discrete noise (its likelihood by Fourier inversion; counts and rounded records of at most 4097 values).
+   * Else, Laplace noise or moments, approximate: the sums are normal with the exact mean and covariance of clamped
+   * records (error of order 1/sqrt(n)).
+   */
+  TACIT_AUGMENT_MARGINAL = 3
+} tacit_augment_method_t;
+
+/** What a Hamiltonian trajectory moves. */
+typedef enum tacit_augment_path {
+  TACIT_PATH_COLLECTIVE = 0, /**< theta and the records' mean; a Gibbs sweep then moves the records */
+  TACIT_PATH_JOINT = 1       /**< theta and every record, no sweep */
+} tacit_augment_path_t;
+
+typedef struct tacit_augment_settings {
+  tacit_augment_method_t method;
+  size_t n_chains, n_warmup, n_draws, thin; /**< n_draws are kept, each after `thin` iterations */
+  bool interweave;                          /**< GIBBS of gaussian records: moves that carry the records along */
+  tacit_augment_path_t path;                /**< HMC */
+  bool smooth_mass;                         /**< HMC: expected derivative of the clamp in the mass, not 1 */
+  double step_size;                         /**< HMC: > 0 fixed; 0: dual averaging during warm-up */
+  size_t n_leapfrog;                        /**< HMC: > 0 fixed; 0: length around pi/2, jittered by 20 % */
+  unsigned char key[32];                    /**< of the random moves, tacit/random.h */
+  size_t n_threads;                         /**< chains at a time; results do not depend on it */
+  /**
+   * Called before each iteration of each chain, from its thread; false stops the run. May be NULL.
+   * Draws that every chain has are kept.
+   */
+  bool (*proceed)(size_t chain, size_t iteration, void *user);
+  void *user;
+} tacit_augment_settings_t;
+
+/** AUTO, 4 chains of 1000 + 1000, interwoven, collective paths, smooth mass, 1 thread. */
+TACIT_API tacit_augment_settings_t tacit_augment_settings_default(void);
+
+/** How a run went; rates are over iterations after warm-up and all chains. */
+typedef struct tacit_augment_result {
+  tacit_augment_method_t method; /**< the one used, never AUTO */
+  bool is_exact;                 /**< the chain's invariant law is the posterior, not an approximation of it */
+  bool is_complete;              /**< false: stopped by `proceed` */
+  double record_accept;          /**< share of record proposals accepted; NaN if there were none */
+  double min_record_accept;      /**< least acceptance probability of a record, >= exp(-epsilon) under pure epsilon-DP */
+  double path_accept;            /**< mean acceptance probability of trajectories; NaN if there were none */
+  double step_size;              /**< of trajectories, mean over chains; 0 if there were none */
+} tacit_augment_result_t;
+
+/** Quantities reported: gaussian mean (and sd), poisson rate, categorical probabilities of all factors in turn. */
+TACIT_API size_t tacit_latent_n_reported(const tacit_latent_model_t *model);
+
+/** Check a model and a release and that they fit; the message says how to mend them. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_validate(const tacit_latent_model_t *model,
+                                                               const tacit_release_t *release, tacit_error_t *err);
+
+/**
+ * Draw theta from p(theta | y).
+ *
+ * @param[out] draws   initialised by the call (clear with tacit_draws_clear, also after failure). stats: log_prior, and
+ *                     the share of records accepted in the sweep, or the trajectory's acceptance probability.
+ * @param[out] result  may be NULL.
+ * @return TACIT_ERR_ARGUMENT for settings, models or releases out of range, or a method that does not apply.
+ *
+ * Cost of an iteration: GIBBS about 20 ns a record; HMC 3 (collective, and a sweep) to 6 ns (joint) a record and leapfrog
+ * step; MARGINAL free of n, 2 to 100 microseconds. No allocation in an iteration.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment(const tacit_latent_model_t *model, const tacit_release_t *release,
+                                                      const tacit_augment_settings_t *settings, tacit_draws_t *draws,
+                                                      tacit_augment_result_t *result, tacit_error_t *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

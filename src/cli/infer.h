@@ -1,0 +1,28 @@
+/* The parts of `tacit infer`: what its two files say, and the run. */
+#ifndef TACIT_CLI_INFER_H
+#define TACIT_CLI_INFER_H
+
+#include "cli/cli.h"
+#include "tacit/augment.h"
+
+/* What model.yaml and the statistic's file say, and the names of what is reported. Clear with cli_infer_clear(). */
+typedef struct cli_infer {
+  tacit_latent_model_t model;
+  tacit_release_t release;
+  const char *records;   /* "gaussian", "poisson", "categorical" */
+  char statistic[160];   /* in words, for reports */
+  char noise[96];
+  double epsilon, delta; /* what the release costs under substitution; NaN if not known */
+  double true_delta;     /* classical calibration: the delta it really has at the stated epsilon; else NaN */
+  double *values, *scales, *concentration;
+  size_t *n_levels;
+  char **labels, **names; /* shape (n_reported) */
+  size_t n_reported;
+} cli_infer_t;
+
+/* Read both files; n is 0 if --n was not given, and then the statistic's file must have it. An exit status. */
+int cli_infer_read(cli_infer_t *infer, const cli_args_t *args, const char *model_path, const char *statistic_path,
+                   size_t n);
+void cli_infer_clear(cli_infer_t *infer);
+
+#endif
