@@ -18,8 +18,7 @@ static tacit_status_t check_points(const tacit_curator_t *curator, size_t n_thet
   return TACIT_OK;
 }
 
-static tacit_status_t check_noise_multiplier(const tacit_curator_t *curator, double noise_multiplier,
-                                             tacit_error_t *err) {
+tacit_status_t tacit_curator_check_noise(const tacit_curator_t *curator, double noise_multiplier, tacit_error_t *err) {
   if (curator->is_exposed || (noise_multiplier >= 0x1p-30 && noise_multiplier <= 0x1p28)) {
     return TACIT_OK;
   }
@@ -27,8 +26,8 @@ static tacit_status_t check_noise_multiplier(const tacit_curator_t *curator, dou
                          "the noise multiplier must be between 2^-30 and 2^28, not %g", noise_multiplier);
 }
 
-static tacit_status_t charge(tacit_curator_t *curator, double noise_multiplier, size_t count,
-                             const char *label, tacit_error_t *err) {
+tacit_status_t tacit_curator_charge(tacit_curator_t *curator, double noise_multiplier, size_t count, const char *label,
+                                    tacit_error_t *err) {
   if (curator->is_exposed) {
     return TACIT_OK;
   }
@@ -38,12 +37,8 @@ static tacit_status_t charge(tacit_curator_t *curator, double noise_multiplier, 
   return tacit_budget_charge(curator->budget, &event, err);
 }
 
-/*
- * curator->draws <- n exact rounded Gaussian integers; zeros if exposed. sd is rounded up, so that the
- * noise is never less than what was charged.
- */
-static tacit_status_t draw_noise(tacit_curator_t *curator, double sd, size_t n, int64_t *draws,
-                                 tacit_error_t *err) {
+tacit_status_t tacit_curator_draw_noise(tacit_curator_t *curator, double sd, size_t n, int64_t *draws,
+                                        tacit_error_t *err) {
   memset(draws, 0, n * sizeof *draws);
   if (curator->is_exposed) {
     return TACIT_OK;
@@ -71,18 +66,18 @@ tacit_status_t tacit_curator_release_gradient(tacit_curator_t *curator, size_t n
   }
   tacit_status_t status = check_points(curator, n_theta, theta, err);
   if (status == TACIT_OK) {
-    status = check_noise_multiplier(curator, noise_multiplier, err);
+    status = tacit_curator_check_noise(curator, noise_multiplier, err);
   }
   if (status == TACIT_OK) {
     status = tacit_curator_reserve(curator, n_theta, err);
   }
   if (status == TACIT_OK) {
-    status = charge(curator, noise_multiplier, n_theta, "gradient", err);
+    status = tacit_curator_charge(curator, noise_multiplier, n_theta, "gradient", err);
   }
   if (status == TACIT_OK) {
     double lattice_sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) *
                         (double)(1 << TACIT_LATTICE_BITS);
-    status = draw_noise(curator, lattice_sd, n, curator->draws, err);
+    status = tacit_curator_draw_noise(curator, lattice_sd, n, curator->draws, err);
   }
   if (status != TACIT_OK) {
     return status;
@@ -151,7 +146,7 @@ static tacit_status_t draw_ratio_noise(tacit_curator_t *curator, size_t n_pairs,
                              "the log-likelihood ratio of model %s needs a clip bound between these points",
                              curator->model->name);
     }
-    status = draw_noise(curator, sd, 1, &curator->draws[i], err);
+    status = tacit_curator_draw_noise(curator, sd, 1, &curator->draws[i], err);
   }
   return status;
 }
@@ -162,7 +157,7 @@ static tacit_status_t release_pairs(tacit_curator_t *curator, size_t n_pairs, co
   if (n_pairs == 0) {
     return TACIT_OK;
   }
-  tacit_status_t status = charge(curator, noise_multiplier, n_pairs, "log-ratio", err);
+  tacit_status_t status = tacit_curator_charge(curator, noise_multiplier, n_pairs, "log-ratio", err);
   if (status == TACIT_OK) {
     status = draw_ratio_noise(curator, n_pairs, noise_multiplier, noise, err);
   }
@@ -194,7 +189,7 @@ tacit_status_t tacit_curator_release_log_ratio(tacit_curator_t *curator, size_t 
     status = check_points(curator, n_theta, theta_prop, err);
   }
   if (status == TACIT_OK) {
-    status = check_noise_multiplier(curator, noise_multiplier, err);
+    status = tacit_curator_check_noise(curator, noise_multiplier, err);
   }
   if (status == TACIT_OK) {
     status = tacit_curator_reserve(curator, n_theta, err);
