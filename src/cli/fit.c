@@ -29,7 +29,7 @@ static const cli_option_t options[] = {
     {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. See tacit schema draft."},
     {"out", "DIR", NULL, "New directory for draws, summary, privacy statement and report."},
-    {"method", "NAME", "dp-hmc", "dp-hmc, dp-penalty; with --exposed: hmc, rwmh."},
+    {"method", "NAME", "dp-hmc", "noise-aware, dp-hmc, dp-penalty; with --exposed: hmc, rwmh."},
     {"epsilon", "E", NULL, "Privacy budget of the whole run, all chains together."},
     {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
     {"ledger", "FILE", NULL, "Ledger of these data (tacit ledger init): what the run can release is reserved there first."},

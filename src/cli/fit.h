@@ -8,6 +8,7 @@
 #include "tacit/data.h"
 #include "tacit/ledger.h"
 #include "tacit/model.h"
+#include "tacit/noise_aware.h"
 #include "tacit/random.h"
 #include "tacit/report.h"
 #include "tacit/sample.h"
@@ -32,6 +33,8 @@ typedef struct cli_fit {
   tacit_noise_t *noise;
   tacit_curator_t *curator;
   double *inv_metric, *init;
+  bool *is_two_valued;               /* (n_features); of method noise-aware, as is: */
+  tacit_noise_aware_settings_t aware;
   tacit_plan_t plan;
   tacit_table_notes_t notes;
   char *data_id;  /* of the ledger; NULL: there is none */
@@ -44,6 +47,10 @@ int cli_fit_options(cli_fit_t *fit, const cli_args_t *args);
 int cli_fit_prepare(cli_fit_t *fit);
 /* Records behind the curator, and the plan. */
 int cli_fit_open(cli_fit_t *fit);
+/* The same steps of method noise-aware: options, design, plan. */
+int cli_fit_aware_options(cli_fit_t *fit);
+int cli_fit_aware_prepare(cli_fit_t *fit);
+int cli_fit_aware_plan(cli_fit_t *fit);
 /* Look at the ledger, if one is given. */
 int cli_fit_ledger_open(cli_fit_t *fit);
 /* Reserve what the plan can release, durably; with --dry-run only say whether it would fit. */

@@ -45,9 +45,17 @@ int cli_fit_ledger_open(cli_fit_t *fit) {
   return read == TACIT_OK ? CLI_OK : cli_fail(fit->args, &err);
 }
 
+enum { MAX_EVENTS = TACIT_NOISE_AWARE_N_EVENTS }; /* the other methods have two */
+
 /* All that the planned run can release, labelled as the curator labels it. */
-static tacit_status_t list_events(const cli_fit_t *fit, tacit_event_t events[2], size_t *n, tacit_error_t *err) {
+static tacit_status_t list_events(const cli_fit_t *fit, tacit_event_t events[MAX_EVENTS], size_t *n,
+                                  tacit_error_t *err) {
   tacit_sampler_cost_t cost;
+  if (fit->method->is_one_off) {
+    tacit_noise_aware_events(fit->aware.rho, events);
+    *n = TACIT_NOISE_AWARE_N_EVENTS;
+    return TACIT_OK;
+  }
   const tacit_sampler_settings_t *s = &fit->settings;
   tacit_status_t status = tacit_sampler_cost(fit->method, s, fit->plan.n_iterations, &cost, err);
   *n = 0;
@@ -92,7 +100,7 @@ static tacit_status_t spend(cli_fit_t *fit, const tacit_spend_request_t *request
 
 int cli_fit_ledger_reserve(cli_fit_t *fit) {
   tacit_text_t purpose = {0}, artefact = {0};
-  tacit_event_t events[2];
+  tacit_event_t events[MAX_EVENTS];
   tacit_error_t err;
   if (fit->data_id == NULL) {
     return CLI_OK;

@@ -189,7 +189,8 @@ static int read_family(cli_fit_t *fit) {
 
 int cli_fit_options(cli_fit_t *fit, const cli_args_t *args) {
   *fit = (cli_fit_t){.args = args, .epsilon = NAN, .delta = NAN};
-  int (*const steps[])(cli_fit_t *) = {read_family, read_method, read_budget, read_sampler, read_limits, read_priors};
+  int (*const steps[])(cli_fit_t *) = {read_family, read_method, read_budget, read_sampler, read_limits, read_priors,
+                                      cli_fit_aware_options};
   for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
     int status = steps[i](fit);
     if (status != CLI_OK) {

@@ -34,6 +34,10 @@ int cli_fit_prepare(cli_fit_t *fit) {
   if (fit->is_exposed) {
     return CLI_OK;
   }
+  int prepared = cli_fit_aware_prepare(fit);
+  if (prepared != CLI_OK) {
+    return prepared;
+  }
   status = tacit_budget_new(&fit->budget, fit->epsilon, fit->delta, relation, &err);
   if (status == TACIT_OK) {
     status = fit->is_seeded ? tacit_noise_new_seeded_not_private(&fit->noise, fit->seed, &err)
@@ -174,6 +178,9 @@ int cli_fit_open(cli_fit_t *fit) {
   if (status != CLI_OK) {
     return status;
   }
+  if (fit->method->is_one_off) {
+    return cli_fit_aware_plan(fit);
+  }
   double n_units = fit->n_public;
   size_t n;
   if (!(n_units > 0)) {
@@ -206,5 +213,6 @@ void cli_fit_clear(cli_fit_t *fit) {
   tacit_free(fit->priors);
   tacit_free(fit->inv_metric);
   tacit_free(fit->init);
+  tacit_free(fit->is_two_valued);
   tacit_free(fit->data_id);
 }

@@ -197,6 +197,10 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
                           tacit_error_t *err) {
   *plan = (tacit_plan_t){.grad_noise_sd = NAN};
   size_t d = request->parameters->dim;
+  tacit_status_t status = tacit_method_check(method, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
   if (!(request->n_units > 0) || settings->n_chains < 1 || settings->thin < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_units",
                            "planning needs a positive number of units, chains and thin");
@@ -223,7 +227,6 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
                              .factor = tacit_curator_sensitivity_factor(request->curator),
                              .grad_bound = tacit_curator_grad_bound(request->curator)};
   default_moves(&planner);
-  tacit_status_t status = TACIT_OK;
   if (method->is_private) {
     status = plan_private(&planner, plan, err);
   } else {

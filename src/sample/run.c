@@ -50,7 +50,10 @@ static tacit_status_t check_counts(const tacit_sampler_settings_t *s, tacit_erro
 
 static tacit_status_t check_settings(const tacit_method_t *method, const tacit_curator_t *curator,
                                      const tacit_sampler_settings_t *s, tacit_error_t *err) {
-  tacit_status_t status = check_counts(s, err);
+  tacit_status_t status = tacit_method_check(method, err);
+  if (status == TACIT_OK) {
+    status = check_counts(s, err);
+  }
   if (status != TACIT_OK) {
     return status;
   }
@@ -78,6 +81,10 @@ static tacit_status_t check_settings(const tacit_method_t *method, const tacit_c
 tacit_status_t tacit_sampler_cost(const tacit_method_t *method, const tacit_sampler_settings_t *settings,
                                   size_t n_iterations, tacit_sampler_cost_t *cost, tacit_error_t *err) {
   *cost = (tacit_sampler_cost_t){0};
+  tacit_status_t status = tacit_method_check(method, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
   uint64_t per_chain = 0;
   bool overflow = false;
   if (tacit_method_is_hamiltonian(method)) {
