@@ -4,7 +4,7 @@
 #include "tacit/model.h"
 
 static tacit_family_moments_t bernoulli(double eta) {
-  double mean = 1 / (1 + exp(-eta)), variance = mean / (1 + exp(eta)); /* no cancellation near 1 */
+  double e = exp(-fabs(eta)), share = 1 / (1 + e), mean = eta < 0 ? e * share : share, variance = e * share * share;
   return (tacit_family_moments_t){mean, variance, variance, variance * (1 - 2 * mean)};
 }
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "noise_aware/kernel.h"
 #include "noise_aware/noise_aware_internal.h"
 #include "noise_aware/schedule.h"
 
@@ -36,39 +37,21 @@ void tacit_discrepancy_clear(tacit_discrepancy_t *discrepancy) {
   *discrepancy = (tacit_discrepancy_t){0};
 }
 
-/* columns <- omega [1, Q, f_1 - mean, ...]; means (n_fitted d) of the f_j. */
-static void fill_columns(tacit_discrepancy_t *p, double *means) {
+/* columns <- omega [1, Q, f_1 - mean, ...] */
+static void fill_columns(tacit_discrepancy_t *p) {
   const tacit_surrogate_t *s = p->surrogate;
-  size_t n = s->n_rows, d = s->d, r = s->n_basis, nb = p->n_columns;
-  memset(means, 0, p->n_fitted * d * sizeof *means);
+  size_t n = s->n_rows, r = s->n_basis, m = p->n_fitted * s->d;
   for (size_t k = 0; k < n; k++) {
-    for (size_t i = 0; i < p->n_fitted * d; i++) {
-      means[i] += s->weight[k] * p->fitted[(i / d * n + k) * d + i % d];
-    }
-  }
-  for (size_t k = 0; k < n; k++) {
-    double *column = p->columns + k * nb;
-    column[0] = s->weight[k];
+    p->columns[k] = s->weight[k];
     for (size_t i = 0; i < r; i++) {
-      column[1 + i] = s->weight[k] * s->basis[k * r + i];
-    }
-    for (size_t i = 0; i < p->n_fitted * d; i++) {
-      column[1 + r + i] = s->weight[k] * (p->fitted[(i / d * n + k) * d + i % d] - means[i]);
+      p->columns[(1 + i) * n + k] = s->weight[k] * s->basis[k * r + i];
     }
   }
-}
-
-/* out (n_fitted d, n_columns) <- y of the released points: f_j' columns. */
-static void project_fitted(const tacit_discrepancy_t *p, double *out) {
-  const tacit_surrogate_t *s = p->surrogate;
-  size_t n = s->n_rows, d = s->d, nb = p->n_columns;
-  memset(out, 0, p->n_fitted * d * nb * sizeof *out);
-  for (size_t i = 0; i < p->n_fitted * d; i++) {
+  for (size_t i = 0; i < m; i++) {
+    const double *f = p->fitted + i * n;
+    double mean = tacit_dot(n, s->weight, f);
     for (size_t k = 0; k < n; k++) {
-      double f = p->fitted[(i / d * n + k) * d + i % d];
-      for (size_t b = 0; b < nb; b++) {
-        out[i * nb + b] += f * p->columns[k * nb + b];
-      }
+      p->columns[(1 + r + i) * n + k] = s->weight[k] * (f[k] - mean);
     }
   }
 }
@@ -95,8 +78,12 @@ static void fill_scale(tacit_discrepancy_t *p, const double *lift) {
   const tacit_surrogate_t *s = p->surrogate;
   size_t r = s->n_basis, nb = p->n_columns;
   for (size_t k = 0; k < s->n_rows; k++) {
-    const double *column = p->columns + k * nb;
-    p->scale[k] = column[0] + tacit_dot(r, column + 1, s->basis_shift) + tacit_dot(nb, column, lift);
+    double value = p->columns[k];
+    for (size_t b = 0; b < nb; b++) {
+      double shift = b >= 1 && b <= r ? s->basis_shift[b - 1] : 0;
+      value += p->columns[b * s->n_rows + k] * (lift[b] + shift);
+    }
+    p->scale[k] = value;
   }
 }
 
@@ -122,10 +109,10 @@ static void fill_quadratic(tacit_discrepancy_t *p, const double *x, size_t m) {
 static bool condition(tacit_discrepancy_t *p, double *memory) {
   const tacit_surrogate_t *s = p->surrogate;
   size_t d = s->d, m = p->n_fitted * d, nb = p->n_columns, r = s->n_basis;
-  double *means = memory, *projected = means + m, *loading = projected + m * nb, *gram = loading + nb * m,
+  double *projected = memory, *loading = projected + m * nb, *gram = loading + nb * m,
          *z = gram + m * m, *lift = z + m;
-  fill_columns(p, means);
-  project_fitted(p, projected);
+  fill_columns(p);
+  tacit_aware_kernel()->project(s->n_rows, m, nb, p->fitted, p->columns, projected);
   fill_loading(p, projected, loading);
   tacit_multiply(m, nb, m, projected, loading, gram);
   for (size_t i = 0; i < m; i++) {
@@ -157,7 +144,7 @@ tacit_status_t tacit_discrepancy_condition(tacit_discrepancy_t *discrepancy, con
     discrepancy->n_fitted++;
   }
   size_t m = discrepancy->n_fitted * d, nb = discrepancy->n_columns = 1 + s->n_basis + m;
-  double *memory = tacit_alloc(2 * m + 2 * m * nb + m * m + nb, sizeof *memory);
+  double *memory = tacit_alloc(m + 2 * m * nb + m * m + nb, sizeof *memory);
   if (memory == NULL) {
     return tacit_error_memory(err);
   }

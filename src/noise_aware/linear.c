@@ -5,12 +5,19 @@
 
 #include "noise_aware/noise_aware_internal.h"
 
+/* Four sums at a time: a single one would wait for each addition. */
 double tacit_dot(size_t n, const double *a, const double *b) {
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) {
+  double sum = 0, sums[4] = {0};
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (size_t l = 0; l < 4; l++) {
+      sums[l] += a[i + l] * b[i + l];
+    }
+  }
+  for (; i < n; i++) {
     sum += a[i] * b[i];
   }
-  return sum;
+  return sum + ((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 bool tacit_cholesky(size_t n, double *a) {

@@ -53,7 +53,7 @@ void tacit_shape_from(tacit_shape_t *shape, const double *second);
 
 /* The releases of the two matrices and what follows from them. */
 typedef struct tacit_surrogate {
-  size_t d, n_rows, n_basis;
+  size_t d, n_rows, n_basis; /* n_rows: a multiple of 16 */
   double *x;           /* (n_rows, d): pseudo-rows in the cube, x_0 = 1 */
   double *weight;      /* (n_rows): omega */
   double *basis;       /* (n_rows, n_basis): Q, centred and orthonormal under omega */
@@ -61,7 +61,7 @@ typedef struct tacit_surrogate {
   double *basis_shift; /* (n_basis): e_Q, the means themselves */
   double *whiten;      /* (d, d): L^-1 of the final metric */
   double radius;       /* R of the row weights in that metric */
-  double *rows;        /* (n_rows, d): w x~ */
+  double *rows;        /* (d, n_rows): w x~ */
 } tacit_surrogate_t;
 
 /* Make the two releases of second moments and build the surrogate. Clear also after failure. */
@@ -75,17 +75,17 @@ void tacit_surrogate_clear(tacit_surrogate_t *surrogate);
 enum { TACIT_MAX_FITTED = 3 };
 
 /*
- * Conditional law of F(theta)/n: with f (n_rows, d) on the pseudo-rows and y = f' b (d, n_columns),
+ * Conditional law of F(theta)/n: with f (d, n_rows) on the pseudo-rows and y = f columns' (d, n_columns),
  *
- *     mean = sum_k scale_k f_k,      covariance = sum_k omega_k f_k f_k' / 30 + y quadratic y'
+ *     mean = f scale,      covariance = f diag(omega) f' / 30 + y quadratic y'
  */
 typedef struct tacit_discrepancy {
   const tacit_surrogate_t *surrogate;
   size_t n_fitted, n_columns; /* columns: 1, n_basis of Q, d for each release */
-  double *columns;  /* (n_rows, n_columns): omega times [1, Q, f_1 centred, ...] */
+  double *columns;  /* (n_columns, n_rows): omega times [1, Q, f_1 centred, ...] */
   double *scale;    /* (n_rows): omega_k s_k */
   double *quadratic; /* (n_columns, n_columns) */
-  double *fitted;   /* (TACIT_MAX_FITTED, n_rows, d): f at the released points */
+  double *fitted;   /* (TACIT_MAX_FITTED, d, n_rows): f at the released points */
   double *released; /* (TACIT_MAX_FITTED, d): F / n */
   double noise_var[TACIT_MAX_FITTED]; /* of released */
 } tacit_discrepancy_t;
@@ -107,9 +107,10 @@ typedef struct tacit_aware_posterior {
   double n;
   double *response;   /* (d): T */
   double response_var; /* of its noise */
-  /* workspace; after an evaluation: f (n_rows, d), cov_factor (d, d) */
+  /* workspace; after an evaluation: f (d, n_rows), cov_factor (d, d) */
   tacit_family_moments_t *moments; /* (n_rows) */
   double *f, *y, *cov, *cov_factor, *cov_inverse, *solved, *adjoint, *temporary;
+  double *lines[4]; /* (n_rows) each */
 } tacit_aware_posterior_t;
 
 TACIT_MUST_USE tacit_status_t tacit_aware_posterior_init(tacit_aware_posterior_t *posterior,

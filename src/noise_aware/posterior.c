@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "noise_aware/kernel.h"
 #include "noise_aware/noise_aware_internal.h"
 #include "noise_aware/schedule.h"
 
@@ -32,9 +33,13 @@ tacit_status_t tacit_aware_posterior_init(tacit_aware_posterior_t *posterior, co
   posterior->cov_factor = tacit_alloc_zero(d * d, sizeof *posterior->cov_factor);
   posterior->cov_inverse = tacit_alloc_zero(d * d, sizeof *posterior->cov_inverse);
   posterior->solved = tacit_alloc_zero(d, sizeof *posterior->solved);
+  double *lines = tacit_alloc_zero(4 * n, sizeof *lines);
+  for (size_t i = 0; lines != NULL && i < 4; i++) {
+    posterior->lines[i] = lines + i * n;
+  }
   bool ok = posterior->response != NULL && posterior->moments != NULL && posterior->f != NULL && posterior->y != NULL &&
             posterior->adjoint != NULL && posterior->temporary != NULL && posterior->cov != NULL &&
-            posterior->cov_factor != NULL && posterior->cov_inverse != NULL && posterior->solved != NULL;
+            posterior->cov_factor != NULL && posterior->cov_inverse != NULL && posterior->solved != NULL && lines != NULL;
   return ok ? TACIT_OK : tacit_error_memory(err);
 }
 
@@ -49,17 +54,21 @@ void tacit_aware_posterior_clear(tacit_aware_posterior_t *posterior) {
   tacit_free(posterior->cov_factor);
   tacit_free(posterior->cov_inverse);
   tacit_free(posterior->solved);
+  tacit_free(posterior->lines[0]);
   *posterior = (tacit_aware_posterior_t){0};
 }
 
 void tacit_aware_posterior_fitted(tacit_aware_posterior_t *posterior, const double *theta) {
   const tacit_surrogate_t *s = posterior->surrogate;
-  double upper = posterior->settings->upper;
+  double upper = posterior->settings->upper, *spread = posterior->lines[0];
   for (size_t k = 0; k < s->n_rows; k++) {
     double eta = tacit_dot(s->d, theta, s->x + k * s->d);
     posterior->moments[k] = tacit_family_moments(posterior->settings->family, upper, eta);
-    for (size_t i = 0; i < s->d; i++) {
-      posterior->f[k * s->d + i] = s->rows[k * s->d + i] * (posterior->moments[k].mean - upper / 2);
+    spread[k] = posterior->moments[k].mean - upper / 2;
+  }
+  for (size_t i = 0; i < s->d; i++) {
+    for (size_t k = 0; k < s->n_rows; k++) {
+      posterior->f[i * s->n_rows + k] = s->rows[i * s->n_rows + k] * spread[k];
     }
   }
 }
@@ -72,30 +81,22 @@ static double discrepancy_weight(const tacit_aware_posterior_t *p) {
 static void fill_law(tacit_aware_posterior_t *p) {
   const tacit_surrogate_t *s = p->surrogate;
   const tacit_discrepancy_t *process = p->discrepancy;
-  size_t d = s->d, nb = process->n_columns;
-  double n2 = discrepancy_weight(p);
-  memset(p->y, 0, d * nb * sizeof *p->y);
-  memset(p->cov, 0, d * d * sizeof *p->cov);
-  memcpy(p->solved, p->response, d * sizeof *p->solved);
-  for (size_t k = 0; k < s->n_rows; k++) {
-    const double *row = s->rows + k * d, *f = p->f + k * d, *column = process->columns + k * nb;
-    double spread = p->moments[k].mean - p->settings->upper / 2;
-    double own = s->weight[k] * (p->n * p->moments[k].variance + n2 * spread * spread / surrogate_weight);
-    for (size_t i = 0; i < d; i++) {
-      p->solved[i] -= p->n * process->scale[k] * f[i];
-      for (size_t b = 0; b < nb; b++) {
-        p->y[i * nb + b] += f[i] * column[b];
-      }
-      for (size_t j = 0; j <= i; j++) {
-        p->cov[i * d + j] += own * row[i] * row[j];
-      }
-    }
+  size_t n = s->n_rows, d = s->d, nb = process->n_columns;
+  double n2 = discrepancy_weight(p), *spread = p->lines[0], *own = p->lines[1], *weighted = p->lines[2];
+  for (size_t k = 0; k < n; k++) {
+    own[k] = s->weight[k] * (p->n * p->moments[k].variance + n2 * spread[k] * spread[k] / surrogate_weight);
   }
+  tacit_aware_kernel()->project(n, d, nb, p->f, process->columns, p->y);
   tacit_multiply(d, nb, nb, p->y, process->quadratic, p->adjoint);
   for (size_t i = 0; i < d; i++) {
-    p->cov[i * d + i] += p->response_var;
+    const double *row = s->rows + i * n;
+    p->solved[i] = p->response[i] - p->n * tacit_dot(n, process->scale, p->f + i * n);
+    for (size_t k = 0; k < n; k++) {
+      weighted[k] = own[k] * row[k];
+    }
     for (size_t j = 0; j <= i; j++) {
-      p->cov[i * d + j] += n2 * tacit_dot(nb, p->adjoint + i * nb, p->y + j * nb);
+      p->cov[i * d + j] = tacit_dot(n, weighted, s->rows + j * n) + (i == j ? p->response_var : 0) +
+                          n2 * tacit_dot(nb, p->adjoint + i * nb, p->y + j * nb);
     }
   }
 }
@@ -138,26 +139,27 @@ static void invert_covariance(tacit_aware_posterior_t *p) {
 static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
   const tacit_surrogate_t *s = p->surrogate;
   const tacit_discrepancy_t *process = p->discrepancy;
-  size_t d = s->d, nb = process->n_columns;
-  double n2 = discrepancy_weight(p), *slope = p->cov_inverse, *lift = p->temporary;
+  size_t n = s->n_rows, d = s->d, nb = process->n_columns;
+  double n2 = discrepancy_weight(p), *slope = p->cov_inverse, *weight = p->temporary;
+  double *spread = p->lines[0], *along = p->lines[1], *quadratic = p->lines[2], *lifted = p->lines[3];
   invert_covariance(p);
   for (size_t i = 0; i < d * d; i++) {
     slope[i] = 0.5 * (p->solved[i / d] * p->solved[i % d] - p->cov_inverse[i]);
   }
-  tacit_multiply(d, d, nb, slope, p->adjoint, lift); /* S y quadratic */
-  for (size_t k = 0; k < s->n_rows; k++) {
-    const double *row = s->rows + k * d, *column = process->columns + k * nb;
-    double along = 0, quadratic = 0, lifted = 0;
-    for (size_t i = 0; i < d; i++) {
-      along += row[i] * p->solved[i];
-      quadratic += row[i] * tacit_dot(d, slope + i * d, row);
-      lifted += row[i] * tacit_dot(nb, lift + i * nb, column);
+  tacit_aware_kernel()->lift(n, d, d, s->rows, slope, s->rows, quadratic); /* r_k' S r_k */
+  tacit_multiply(d, d, nb, slope, p->adjoint, weight);
+  tacit_aware_kernel()->lift(n, d, nb, s->rows, weight, process->columns, lifted); /* r_k' S y quadratic columns_k */
+  memset(along, 0, n * sizeof *along);
+  for (size_t i = 0; i < d; i++) {
+    for (size_t k = 0; k < n; k++) {
+      along[k] += p->solved[i] * s->rows[i * n + k];
     }
+  }
+  for (size_t k = 0; k < n; k++) {
     tacit_family_moments_t m = p->moments[k];
-    double spread = m.mean - p->settings->upper / 2;
-    double by_mean = p->n * process->scale[k] * along +
-                     2 * n2 * (s->weight[k] * spread * quadratic / surrogate_weight + lifted);
-    double by_eta = by_mean * m.slope + p->n * s->weight[k] * quadratic * m.variance_slope;
+    double by_mean = p->n * process->scale[k] * along[k] +
+                     2 * n2 * (s->weight[k] * spread[k] * quadratic[k] / surrogate_weight + lifted[k]);
+    double by_eta = by_mean * m.slope + p->n * s->weight[k] * quadratic[k] * m.variance_slope;
     for (size_t j = 0; j < d; j++) {
       grad[j] += by_eta * s->x[k * d + j];
     }
@@ -215,10 +217,8 @@ void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const d
   memset(jacobian, 0, d * d * sizeof *jacobian);
   for (size_t k = 0; k < s->n_rows; k++) {
     double weight = posterior->n * s->weight[k] * posterior->moments[k].slope;
-    for (size_t j = 0; j < d; j++) {
-      for (size_t i = 0; i < d; i++) {
-        jacobian[j * d + i] += weight * s->x[k * d + j] * s->rows[k * d + i];
-      }
+    for (size_t i = 0; i < d * d; i++) {
+      jacobian[i] += weight * s->x[k * d + i / d] * s->rows[i % d * s->n_rows + k];
     }
   }
   for (size_t j = 0; j < d; j++) {

@@ -8,7 +8,7 @@
 #include "noise_aware/noise_aware_internal.h"
 #include "noise_aware/schedule.h"
 
-enum { MIN_ROWS = 500, N_CALIBRATIONS = 3 };
+enum { MIN_ROWS = 512, N_CALIBRATIONS = 3 };
 
 /* What the construction needs besides the result. */
 typedef struct builder {
@@ -356,9 +356,9 @@ static tacit_status_t weigh_rows(builder_t *b, tacit_error_t *err) {
     return status;
   }
   memcpy(s->whiten, b->inverse, b->d * b->d * sizeof *s->whiten);
-  double *norms = b->normals, best = INFINITY;
+  double *norms = b->normals, best = INFINITY, row[TACIT_NOISE_AWARE_MAX_FEATURES];
   for (size_t k = 0; k < s->n_rows; k++) {
-    norms[k] = whiten_row(b->d, s->whiten, s->x + k * b->d, INFINITY, s->rows + k * b->d);
+    norms[k] = whiten_row(b->d, s->whiten, s->x + k * b->d, INFINITY, row);
   }
   for (int step = 0; step <= 88; step++) {
     double c = 0.8 + 0.025 * step, value = relative_variance(b, norms, c);
@@ -368,7 +368,10 @@ static tacit_status_t weigh_rows(builder_t *b, tacit_error_t *err) {
     }
   }
   for (size_t k = 0; k < s->n_rows; k++) {
-    whiten_row(b->d, s->whiten, s->x + k * b->d, s->radius, s->rows + k * b->d);
+    whiten_row(b->d, s->whiten, s->x + k * b->d, s->radius, row);
+    for (size_t i = 0; i < b->d; i++) {
+      s->rows[i * s->n_rows + k] = row[i];
+    }
   }
   return TACIT_OK;
 }
@@ -435,7 +438,8 @@ tacit_status_t tacit_surrogate_init(tacit_surrogate_t *surrogate, tacit_curator_
                                     tacit_error_t *err) {
   static const bool none[TACIT_NOISE_AWARE_MAX_FEATURES];
   size_t d = tacit_curator_dim(curator), n_moments = d * (d + 1) / 2;
-  *surrogate = (tacit_surrogate_t){.d = d, .n_rows = 4 * n_moments > MIN_ROWS ? 4 * n_moments : MIN_ROWS};
+  size_t enough = (4 * n_moments + 15) / 16 * 16;
+  *surrogate = (tacit_surrogate_t){.d = d, .n_rows = enough > MIN_ROWS ? enough : MIN_ROWS};
   builder_t b = {.s = surrogate, .curator = curator, .settings = settings, .n = n_units, .d = d, .n_moments = n_moments};
   b.shape.p = d - 1;
   b.shape.is_two_valued = settings->is_two_valued != NULL ? settings->is_two_valued + 1 : none; /* past the intercept */
