@@ -72,7 +72,9 @@ int main(int argc, char **argv) {
                     .epsilon = atof(argv[6]),
                     .delta = 1e-6,
                     .n_chains = 4,
+                    .n_warmup = 150,
                     .n_draws = 250,
+                    .has_reference = true,
                     .fault = argc > 9 ? (tacit_noise_aware_fault_t)atoi(argv[9]) : TACIT_NOISE_AWARE_SOUND};
   simulation_must(tacit_family_parse(&s.family, argv[1], &simulation_error));
   size_t repeats = (size_t)atoi(argv[7]), seed = argc > 8 ? (size_t)atoi(argv[8]) : 1;

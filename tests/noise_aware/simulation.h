@@ -31,7 +31,8 @@ typedef struct simulation {
   simulation_truth_t truth;
   size_t d, n;
   double epsilon, delta;
-  size_t n_chains, n_draws;
+  size_t n_chains, n_warmup, n_draws;
+  bool has_reference; /* whether the non-private posterior is wanted too */
   tacit_noise_aware_fault_t fault;
 } simulation_t;
 
@@ -227,7 +228,9 @@ static inline void simulation_run(const simulation_t *s, uint64_t seed, simulati
   simulation_must(tacit_rng_new(&rng, key, 1 << 20, &simulation_error));
   simulation_truth(s, rng, fit->theta);
   simulation_data(s, fit->theta, rng, data);
-  simulation_reference(s, data, fit);
+  if (s->has_reference) {
+    simulation_reference(s, data, fit);
+  }
   tacit_records_t *records;
   simulation_must(tacit_records_new(&records, s->n, s->d + 1, &simulation_error));
   for (size_t i = 0; i < s->n; i++) {
@@ -252,7 +255,7 @@ static inline void simulation_run(const simulation_t *s, uint64_t seed, simulati
   settings.is_two_valued = is_two_valued;
   settings.rho = tacit_budget_rho(budget) * (1 - 1e-9);
   settings.n_chains = s->n_chains;
-  settings.n_warmup = 150;
+  settings.n_warmup = s->n_warmup;
   settings.n_draws = s->n_draws;
   settings.fault_for_tests = s->fault;
   memcpy(settings.key, key, sizeof key);
