@@ -54,7 +54,7 @@ void tacit_shape_from(tacit_shape_t *shape, const double *second);
 /* The releases of the two matrices and what follows from them. */
 typedef struct tacit_surrogate {
   size_t d, n_rows, n_basis; /* n_rows: a multiple of 16 */
-  double *x;           /* (n_rows, d): pseudo-rows in the cube, x_0 = 1 */
+  double *x;           /* (d, n_rows): pseudo-rows in the cube, x_0 = 1; (n_rows, d) while they are built */
   double *weight;      /* (n_rows): omega */
   double *basis;       /* (n_rows, n_basis): Q, centred and orthonormal under omega */
   double *basis_cov;   /* (n_basis, n_basis): V_Q, uncertainty of the population means of Q */

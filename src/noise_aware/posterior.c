@@ -61,9 +61,15 @@ void tacit_aware_posterior_clear(tacit_aware_posterior_t *posterior) {
 void tacit_aware_posterior_fitted(tacit_aware_posterior_t *posterior, const double *theta) {
   const tacit_surrogate_t *s = posterior->surrogate;
   double upper = posterior->settings->upper, *spread = posterior->lines[0];
+  double *eta = posterior->lines[1];
+  memset(eta, 0, s->n_rows * sizeof *eta);
+  for (size_t i = 0; i < s->d; i++) {
+    for (size_t k = 0; k < s->n_rows; k++) {
+      eta[k] += theta[i] * s->x[i * s->n_rows + k];
+    }
+  }
   for (size_t k = 0; k < s->n_rows; k++) {
-    double eta = tacit_dot(s->d, theta, s->x + k * s->d);
-    posterior->moments[k] = tacit_family_moments(posterior->settings->family, upper, eta);
+    posterior->moments[k] = tacit_family_moments(posterior->settings->family, upper, eta[k]);
     spread[k] = posterior->moments[k].mean - upper / 2;
   }
   for (size_t i = 0; i < s->d; i++) {
@@ -142,6 +148,7 @@ static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
   size_t n = s->n_rows, d = s->d, nb = process->n_columns;
   double n2 = discrepancy_weight(p), *slope = p->cov_inverse, *weight = p->temporary;
   double *spread = p->lines[0], *along = p->lines[1], *quadratic = p->lines[2], *lifted = p->lines[3];
+  double *by_eta = along;
   invert_covariance(p);
   for (size_t i = 0; i < d * d; i++) {
     slope[i] = 0.5 * (p->solved[i / d] * p->solved[i % d] - p->cov_inverse[i]);
@@ -159,10 +166,10 @@ static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
     tacit_family_moments_t m = p->moments[k];
     double by_mean = p->n * process->scale[k] * along[k] +
                      2 * n2 * (s->weight[k] * spread[k] * quadratic[k] / surrogate_weight + lifted[k]);
-    double by_eta = by_mean * m.slope + p->n * s->weight[k] * quadratic[k] * m.variance_slope;
-    for (size_t j = 0; j < d; j++) {
-      grad[j] += by_eta * s->x[k * d + j];
-    }
+    by_eta[k] = by_mean * m.slope + p->n * s->weight[k] * quadratic[k] * m.variance_slope;
+  }
+  for (size_t j = 0; j < d; j++) {
+    grad[j] += tacit_dot(n, by_eta, s->x + j * n);
   }
 }
 
@@ -214,12 +221,15 @@ void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const d
   const tacit_surrogate_t *s = posterior->surrogate;
   size_t d = s->d;
   double *jacobian = posterior->temporary + d * d; /* transposed: row j is the derivative by theta_j */
-  memset(jacobian, 0, d * d * sizeof *jacobian);
+  double *weighted = posterior->lines[2], *line = posterior->lines[1];
   for (size_t k = 0; k < s->n_rows; k++) {
-    double weight = posterior->n * s->weight[k] * posterior->moments[k].slope;
-    for (size_t i = 0; i < d * d; i++) {
-      jacobian[i] += weight * s->x[k * d + i / d] * s->rows[i % d * s->n_rows + k];
+    weighted[k] = posterior->n * s->weight[k] * posterior->moments[k].slope;
+  }
+  for (size_t j = 0; j < d; j++) {
+    for (size_t k = 0; k < s->n_rows; k++) {
+      line[k] = weighted[k] * s->x[j * s->n_rows + k];
     }
+    tacit_aware_kernel()->project(s->n_rows, 1, d, line, s->rows, jacobian + j * d);
   }
   for (size_t j = 0; j < d; j++) {
     tacit_solve_lower(d, posterior->cov_factor, jacobian + j * d);

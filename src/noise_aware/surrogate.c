@@ -23,7 +23,7 @@ typedef struct builder {
   double *released;  /* (n_moments): svec as released */
   double *moments;   /* (n_moments): posterior means of the entries, row by row of the upper triangle */
   double *variances; /* (n_moments): and variances */
-  double *products;  /* (n_rows, n_moments): upper triangle of x1 x1' */
+  double *products;  /* (n_rows, n_moments), n_moments >= d: upper triangle of x1 x1' */
   double *average;   /* (n_moments) */
   double *gram;      /* (n_moments, n_moments), at least 2 d^2 */
   double *metric;    /* (d, d): L1, then others */
@@ -372,6 +372,11 @@ static tacit_status_t weigh_rows(builder_t *b, tacit_error_t *err) {
     for (size_t i = 0; i < b->d; i++) {
       s->rows[i * s->n_rows + k] = row[i];
     }
+  }
+  double *rows = b->products; /* the pseudo-rows are wanted line by line from now on */
+  memcpy(rows, s->x, s->n_rows * b->d * sizeof *rows);
+  for (size_t i = 0; i < s->n_rows * b->d; i++) {
+    s->x[i % b->d * s->n_rows + i / b->d] = rows[i];
   }
   return TACIT_OK;
 }
