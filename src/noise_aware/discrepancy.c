@@ -13,9 +13,10 @@
 #include "noise_aware/schedule.h"
 
 tacit_status_t tacit_discrepancy_init(tacit_discrepancy_t *discrepancy, const tacit_surrogate_t *surrogate,
-                                      tacit_error_t *err) {
+                                      tacit_family_t family, tacit_error_t *err) {
   size_t n = surrogate->n_rows, d = surrogate->d, most = 1 + surrogate->n_basis + TACIT_MAX_FITTED * d;
-  *discrepancy = (tacit_discrepancy_t){.surrogate = surrogate};
+  *discrepancy = (tacit_discrepancy_t){
+      .surrogate = surrogate, .weight = family == TACIT_FAMILY_BERNOULLI ? weight_bernoulli : weight_poisson};
   discrepancy->columns = tacit_alloc_zero(n * most, sizeof *discrepancy->columns);
   discrepancy->scale = tacit_alloc_zero(n, sizeof *discrepancy->scale);
   discrepancy->quadratic = tacit_alloc_zero(most * most, sizeof *discrepancy->quadratic);
@@ -57,8 +58,8 @@ static void fill_columns(tacit_discrepancy_t *p) {
 }
 
 /*
- * loading (n_columns, m), m = n_fitted d, with k(theta, Theta) = y(theta) loading: rows of Q get (V - I/30) c_Theta', those
- * of the f_j get I/30, the first 0.
+ * loading (n_columns, m), m = n_fitted d, with k(theta, Theta) = y(theta) loading: rows of Q get (V - I/weight) c_Theta', those
+ * of the f_j get I/weight, the first 0.
  */
 static void fill_loading(const tacit_discrepancy_t *p, const double *projected, double *loading) {
   const tacit_surrogate_t *s = p->surrogate;
@@ -67,9 +68,9 @@ static void fill_loading(const tacit_discrepancy_t *p, const double *projected, 
   for (size_t i = 0; i < m; i++) {
     const double *c = projected + i * nb + 1;
     for (size_t a = 0; a < r; a++) {
-      loading[(1 + a) * m + i] = tacit_dot(r, s->basis_cov + a * r, c) - c[a] / surrogate_weight;
+      loading[(1 + a) * m + i] = tacit_dot(r, s->basis_cov + a * r, c) - c[a] / p->weight;
     }
-    loading[(1 + r + i) * m + i] = 1 / surrogate_weight;
+    loading[(1 + r + i) * m + i] = 1 / p->weight;
   }
 }
 
@@ -87,15 +88,15 @@ static void fill_scale(tacit_discrepancy_t *p, const double *lift) {
   }
 }
 
-/* quadratic <- diag(-1/30, V - I/30, 0) - X X' with X (n_columns, m). */
+/* quadratic <- diag(-1/weight, V - I/weight, 0) - X X' with X (n_columns, m). */
 static void fill_quadratic(tacit_discrepancy_t *p, const double *x, size_t m) {
   const tacit_surrogate_t *s = p->surrogate;
   size_t r = s->n_basis, nb = p->n_columns;
   memset(p->quadratic, 0, nb * nb * sizeof *p->quadratic);
-  p->quadratic[0] = -1 / surrogate_weight;
+  p->quadratic[0] = -1 / p->weight;
   for (size_t a = 0; a < r; a++) {
     for (size_t b = 0; b < r; b++) {
-      p->quadratic[(1 + a) * nb + 1 + b] = s->basis_cov[a * r + b] - (a == b ? 1 / surrogate_weight : 0);
+      p->quadratic[(1 + a) * nb + 1 + b] = s->basis_cov[a * r + b] - (a == b ? 1 / p->weight : 0);
     }
   }
   for (size_t a = 0; a < nb; a++) {

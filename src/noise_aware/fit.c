@@ -165,7 +165,7 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
     status = tacit_surrogate_init(&surrogate, curator, settings, (double)n, rng, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_discrepancy_init(&process, &surrogate, err);
+    status = tacit_discrepancy_init(&process, &surrogate, settings->family, err);
   }
   if (status == TACIT_OK) {
     status = tacit_aware_posterior_init(&posterior, &surrogate, &process, parameters, settings, (double)n, err);

@@ -77,10 +77,11 @@ enum { TACIT_MAX_FITTED = 3 };
 /*
  * Conditional law of F(theta)/n: with f (d, n_rows) on the pseudo-rows and y = f columns' (d, n_columns),
  *
- *     mean = f scale,      covariance = f diag(omega) f' / 30 + y quadratic y'
+ *     mean = f scale,      covariance = f diag(omega) f' / weight + y quadratic y'
  */
 typedef struct tacit_discrepancy {
   const tacit_surrogate_t *surrogate;
+  double weight;              /* tau + 1 */
   size_t n_fitted, n_columns; /* columns: 1, n_basis of Q, d for each release */
   double *columns;  /* (n_columns, n_rows): omega times [1, Q, f_1 centred, ...] */
   double *scale;    /* (n_rows): omega_k s_k */
@@ -91,7 +92,8 @@ typedef struct tacit_discrepancy {
 } tacit_discrepancy_t;
 
 TACIT_MUST_USE tacit_status_t tacit_discrepancy_init(tacit_discrepancy_t *discrepancy,
-                                                     const tacit_surrogate_t *surrogate, tacit_error_t *err);
+                                                     const tacit_surrogate_t *surrogate, tacit_family_t family,
+                                                     tacit_error_t *err);
 void tacit_discrepancy_clear(tacit_discrepancy_t *discrepancy);
 /* Condition on one more release: f on the pseudo-rows, F / n and its noise variance. */
 TACIT_MUST_USE tacit_status_t tacit_discrepancy_condition(tacit_discrepancy_t *discrepancy, const double *f,

@@ -11,7 +11,6 @@
 
 #include "noise_aware/kernel.h"
 #include "noise_aware/noise_aware_internal.h"
-#include "noise_aware/schedule.h"
 
 tacit_status_t tacit_aware_posterior_init(tacit_aware_posterior_t *posterior, const tacit_surrogate_t *surrogate,
                                           const tacit_discrepancy_t *discrepancy, const tacit_parameters_t *parameters,
@@ -90,7 +89,7 @@ static void fill_law(tacit_aware_posterior_t *p) {
   size_t n = s->n_rows, d = s->d, nb = process->n_columns;
   double n2 = discrepancy_weight(p), *spread = p->lines[0], *own = p->lines[1], *weighted = p->lines[2];
   for (size_t k = 0; k < n; k++) {
-    own[k] = s->weight[k] * (p->n * p->moments[k].variance + n2 * spread[k] * spread[k] / surrogate_weight);
+    own[k] = s->weight[k] * (p->n * p->moments[k].variance + n2 * spread[k] * spread[k] / process->weight);
   }
   tacit_aware_kernel()->project(n, d, nb, p->f, process->columns, p->y);
   tacit_multiply(d, nb, nb, p->y, process->quadratic, p->adjoint);
@@ -165,7 +164,7 @@ static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
   for (size_t k = 0; k < n; k++) {
     tacit_family_moments_t m = p->moments[k];
     double by_mean = p->n * process->scale[k] * along[k] +
-                     2 * n2 * (s->weight[k] * spread[k] * quadratic[k] / surrogate_weight + lifted[k]);
+                     2 * n2 * (s->weight[k] * spread[k] * quadratic[k] / process->weight + lifted[k]);
     by_eta[k] = by_mean * m.slope + p->n * s->weight[k] * quadratic[k] * m.variance_slope;
   }
   for (size_t j = 0; j < d; j++) {

@@ -199,7 +199,7 @@ static void open_fixture(fixture_t *f, tacit_family_t family, double upper, size
   f->settings.is_two_valued = two_valued;
   f->settings.rho = tacit_budget_rho(f->budget) * (1 - 1e-9);
   assert_ok(tacit_surrogate_init(&f->surrogate, f->curator, &f->settings, (double)f->s.n, f->rng, &err), err);
-  assert_ok(tacit_discrepancy_init(&f->process, &f->surrogate, &err), err);
+  assert_ok(tacit_discrepancy_init(&f->process, &f->surrogate, family, &err), err);
   assert_ok(tacit_aware_posterior_init(&f->posterior, &f->surrogate, &f->process, &f->model.parameters, &f->settings,
                                        (double)f->s.n, &err),
             err);
@@ -289,7 +289,7 @@ static void prior_law(const tacit_surrogate_t *s, const double *f, const double 
           moments += c[0][i * r + a] * s->basis_cov[a * r + b] * c[1][j * r + b];
         }
       }
-      cov[i * d + j] = moments + (plain - known) / surrogate_weight;
+      cov[i * d + j] = moments + (plain - known) / weight_bernoulli;
     }
   }
 }
@@ -356,7 +356,7 @@ static void test_process_is_conditioned_as_a_gaussian_vector(void **state) {
     for (size_t j = 0; j < d; j++) {
       double own = 0;
       for (size_t k = 0; k < n; k++) {
-        own += s->weight[k] * last[i * n + k] * last[j * n + k] / surrogate_weight;
+        own += s->weight[k] * last[i * n + k] * last[j * n + k] / weight_bernoulli;
       }
       assert_close(own + tacit_dot(nb, z + i * nb, y + j * nb), expected_cov[i * d + j], 1e-9);
     }
