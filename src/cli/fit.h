@@ -47,7 +47,12 @@ int cli_fit_options(cli_fit_t *fit, const cli_args_t *args);
 int cli_fit_prepare(cli_fit_t *fit);
 /* Records behind the curator, and the plan. */
 int cli_fit_open(cli_fit_t *fit);
-/* The same steps of method noise-aware: options, design, plan. */
+/* The first option given that only chains of releases have, or NULL. */
+const char *cli_fit_chain_option(const cli_args_t *args);
+/*
+ * The same steps of method noise-aware: options, design, plan. A default that does not suit the schema or the formula
+ * becomes dp-hmc in the second.
+ */
 int cli_fit_aware_options(cli_fit_t *fit);
 int cli_fit_aware_prepare(cli_fit_t *fit);
 int cli_fit_aware_plan(cli_fit_t *fit);

@@ -11,11 +11,6 @@ int cli_fit_prepare(cli_fit_t *fit) {
     return cli_fail(args, &err);
   }
   tacit_relation_t relation = tacit_schema_relation(fit->schema);
-  if (!fit->is_exposed && relation == TACIT_RELATION_ADD_REMOVE && !(fit->n_public > 0)) {
-    cli_error(args, "under relation add-remove the number of units is private: give a public nominal number with "
-                    "--n-public N, for the default settings");
-    return CLI_USAGE;
-  }
   tacit_status_t status =
       tacit_design_new(&fit->design, args->positionals[0], fit->schema, fit->family, &err);
   if (status != TACIT_OK) {
@@ -37,6 +32,11 @@ int cli_fit_prepare(cli_fit_t *fit) {
   int prepared = cli_fit_aware_prepare(fit);
   if (prepared != CLI_OK) {
     return prepared;
+  }
+  if (relation == TACIT_RELATION_ADD_REMOVE && !(fit->n_public > 0)) {
+    cli_error(args, "under relation add-remove the number of units is private: give a public nominal number with "
+                    "--n-public N, for the default settings");
+    return CLI_USAGE;
   }
   status = tacit_budget_new(&fit->budget, fit->epsilon, fit->delta, relation, &err);
   if (status == TACIT_OK) {

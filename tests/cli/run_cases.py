@@ -410,6 +410,19 @@ def good_paths():
             assert abs(rows[name]["mean"] - mean) < 16 * sd and 0.8 * sd < rows[name]["sd"] < 8 * sd, rows[name]
             assert rows[name]["rhat"] < 1.05 and rows[name]["ess_bulk"] > 400, rows[name]
 
+    @case("the default method is noise-aware where it applies")
+    def _():
+        def planned(words):
+            done = run([*words, "--epsilon", "20", "--delta", "1e-6", "--dry-run", "--seed", "1"])
+            assert done.returncode == 0, done.stderr
+            return re.match(r"plan: ([a-z-]+),", done.stderr)[1]
+        small = ["--family", "bernoulli", "--data", "good.csv", "--schema", "good.yaml"]
+        assert planned(BASE) == "noise-aware"
+        assert planned(BASE + ["--leapfrog", "2"]) == "dp-hmc"
+        assert planned(["fit", "y ~ x + 0", *small, "--draws", "1"]) == "dp-hmc"
+        assert planned(["fit", "y ~ x", *small[:-1], "private-n.yaml", "--n-public", "4", "--draws", "1"]) == "dp-hmc"
+        assert planned(["fit", "s ~ x", "--family", "categorical", *small[2:], "--draws", "1"]) == "dp-hmc"
+
     @case("noise-aware: a seed repeats, chains share nothing but the releases, a dry run spends nothing")
     def _():
         words = BASE + AWARE + ["--epsilon", "2", "--delta", "1e-6", "--seed", "5", "--quiet", "--draws", "100", "--chains", "3"]
