@@ -42,7 +42,8 @@ typedef struct tacit_noise_aware_settings {
 /** Bernoulli, 4 chains of 500 + 1000 iterations. */
 TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 
-enum { TACIT_NOISE_AWARE_MAX_FEATURES = 32, TACIT_NOISE_AWARE_N_EVENTS = 4 };
+/** Up to 16 features were measured; time grows with their fifth power. */
+enum { TACIT_NOISE_AWARE_MAX_FEATURES = 20, TACIT_NOISE_AWARE_N_EVENTS = 4 };
 
 /** The releases that a run with `rho` makes, as the curator charges them; six in all. */
 TACIT_API void tacit_noise_aware_events(double rho, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);

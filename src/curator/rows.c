@@ -105,8 +105,8 @@ static void rows_part(void *user, size_t part, size_t thread) {
 
 static tacit_status_t check_curator(const tacit_curator_t *curator, tacit_error_t *err) {
   const tacit_record_model_t *model = curator->model;
-  if (model->n_linear != 1 || model->n_extra != 0 || model->n_columns != model->n_features + 1 ||
-      model->n_features > TACIT_MAX_ROW_FEATURES) {
+  if (model->n_linear != 1 || model->n_extra != 0 || model->dim != model->n_features ||
+      model->n_columns != model->n_features + 1 || model->n_features > TACIT_MAX_ROW_FEATURES) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "model",
                            "sums of rows need one linear predictor of at most %d features and one response, and no further "
                            "parameter",
