@@ -122,6 +122,66 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_log_ratio(
     tacit_curator_t *curator, size_t n_theta, const double *theta, const double *theta_prop,
     double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
 
+/**
+ * Whitened, weighted rows: a record's features x enter as w u with u = whiten x and w = min(1, radius / ||u||_2), so that
+ * no row has a norm above `radius`. Weights that depend on x alone leave an estimating equation unbiased [Mallows1975].
+ */
+typedef struct tacit_row_weighting {
+  const double *whiten; /**< lower triangular, shape (dim, dim), row-major, finite; NULL: the identity */
+  double radius;        /**< finite, > 0 */
+} tacit_row_weighting_t;
+
+/** Most features of a model whose rows are released in this way. */
+enum { TACIT_MAX_ROW_FEATURES = 64 };
+
+/**
+ * Release the noisy matrix of second moments of the weighted rows, as the vector of its upper triangle with off-diagonal
+ * entries times sqrt(2), row by row (svec: an isometry for the Frobenius norm):
+ *
+ *     out = svec(sum_i w_i^2 u_i u_i') + N(0, noise_sd^2 I)
+ *
+ * Sensitivity (substitution): ||u u' - v v'||_F <= sqrt(2) radius^2 (docs/theory.md, "Noise-aware regression"); charged as
+ * one Gaussian event. This and the next two releases need one linear predictor, units of one record, temperature 1 and
+ * relation substitute.
+ *
+ * @param[in]  noise_multiplier  noise_sd over the sensitivity; 2^-30 to 2^28; ignored if exposed.
+ * @param[out] out       shape (dim (dim + 1) / 2); zero on failure.
+ * @param[out] noise_sd  standard deviation of the noise in each element; 0 if exposed.
+ * @return TACIT_ERR_BUDGET: refused, nothing computed; TACIT_ERR_NOISE; TACIT_ERR_ARGUMENT; TACIT_ERR_STATE: units of several
+ *         records, tempered, or relation add-remove.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_second_moments(tacit_curator_t *curator,
+                                                                             const tacit_row_weighting_t *rows,
+                                                                             double noise_multiplier, double *out,
+                                                                             double *noise_sd, tacit_error_t *err);
+
+/**
+ * Release out = sum_i w_i u_i (y_i - upper / 2) + N(0, noise_sd^2 I), the response clamped to [0, upper]. Sensitivity
+ * (substitution): upper radius. Shape (dim); everything else as above.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_response(tacit_curator_t *curator,
+                                                                       const tacit_row_weighting_t *rows, double upper,
+                                                                       double noise_multiplier, double *out,
+                                                                       double *noise_sd, tacit_error_t *err);
+
+/** A public function of a row: what is fitted to its response. */
+typedef struct tacit_fitted_mean {
+  int family;           /**< a tacit_family_t that, with `upper`, has tacit_family_moments() */
+  double upper;
+  const double *theta;  /**< shape (dim), finite */
+  double reach;         /**< t > 0: m(x . theta) - upper / 2 is clamped to [-t, t] */
+} tacit_fitted_mean_t;
+
+/**
+ * Release out = sum_i w_i u_i (m(x_i . theta) - upper / 2) + N(0, noise_sd^2 I): a function of the features alone.
+ * Sensitivity (substitution): 2 reach radius. Shape (dim); everything else as above.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_fitted(tacit_curator_t *curator,
+                                                                     const tacit_row_weighting_t *rows,
+                                                                     const tacit_fitted_mean_t *fitted,
+                                                                     double noise_multiplier, double *out,
+                                                                     double *noise_sd, tacit_error_t *err);
+
 /* ---- minibatches: who is drawn stays secret ---- */
 
 /** The multiple of 2^-32 nearest to a sampling rate in (0, 1], at least 2^-32: the rates that can be drawn exactly. */

@@ -26,9 +26,10 @@ typedef enum tacit_proposal {
 
 /** What each method is; the table behind `tacit methods`. */
 typedef struct tacit_method {
-  const char *name; /**< "dp-hmc", "dp-mala", "rwmh", ... */
+  const char *name; /**< "noise-aware", "dp-hmc", "dp-mala", "rwmh", ... */
   bool is_private;  /**< needs a budget; the others need an exposed curator */
   bool is_exact;    /**< the invariant law is the posterior when nothing is clipped */
+  bool is_one_off;  /**< no chain of releases: run by tacit_noise_aware_fit() (tacit/noise_aware.h), refused by the functions here */
   const char *summary;
 } tacit_method_t;
 

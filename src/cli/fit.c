@@ -29,7 +29,8 @@ static const cli_option_t options[] = {
     {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. See tacit schema draft."},
     {"out", "DIR", NULL, "New directory for draws, summary, privacy statement and report."},
-    {"method", "NAME", "dp-hmc", "dp-hmc, dp-mala, dp-penalty, dp-barker, ...; with --exposed: hmc, rwmh, ... tacit methods lists all."},
+    {"method", "NAME", NULL, "See tacit methods. If not said: noise-aware for family bernoulli where it applies and no option of the "
+                             "others is given, else dp-hmc."},
     {"epsilon", "E", NULL, "Privacy budget of the whole run, all chains together."},
     {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
     {"ledger", "FILE", NULL, "Ledger of these data (tacit ledger init): what the run can release is reserved there first."},
@@ -86,7 +87,7 @@ const cli_command_t cli_fit = {
                    "Gaussian noise and charged to the budget beforehand. The directory given by --out holds the draws (Stan "
                    "CSV), a summary, the privacy statement in words and JSON, the settings, and report.html.",
     .examples = "  tacit fit 'death ~ age + sex + log(flc)' --family bernoulli --data flchain.csv \\\n"
-                "        --schema flchain.yaml --method dp-hmc --epsilon 8 --delta 1e-6 --out fit/\n"
+                "        --schema flchain.yaml --epsilon 1 --delta 1e-6 --out fit/\n"
                 "  tacit fit 'death ~ age + sex' --family bernoulli --data flchain.csv --schema flchain.yaml \\\n"
                 "        --method hmc --exposed --draws 2000 --out baseline/\n",
     .options = options,

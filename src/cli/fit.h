@@ -8,6 +8,7 @@
 #include "tacit/data.h"
 #include "tacit/ledger.h"
 #include "tacit/model.h"
+#include "tacit/noise_aware.h"
 #include "tacit/random.h"
 #include "tacit/report.h"
 #include "tacit/sample.h"
@@ -34,6 +35,8 @@ typedef struct cli_fit {
   tacit_noise_t *noise;
   tacit_curator_t *curator;
   double *inv_metric, *init;
+  bool *is_two_valued;               /* (n_features); of method noise-aware, as is: */
+  tacit_noise_aware_settings_t aware;
   tacit_plan_t plan;
   tacit_table_notes_t notes;
   char *data_id;  /* of the ledger; NULL: there is none */
@@ -48,6 +51,15 @@ int cli_plan_options(cli_fit_t *fit, const cli_args_t *args);
 int cli_fit_prepare(cli_fit_t *fit);
 /* Records behind the curator, and the plan. */
 int cli_fit_open(cli_fit_t *fit);
+/* The first option given that only chains of releases have, or NULL. */
+const char *cli_fit_chain_option(const cli_args_t *args);
+/*
+ * The same steps of method noise-aware: options, design, plan. A default that does not suit the schema or the formula
+ * becomes dp-hmc in the second.
+ */
+int cli_fit_aware_options(cli_fit_t *fit);
+int cli_fit_aware_prepare(cli_fit_t *fit);
+int cli_fit_aware_plan(cli_fit_t *fit);
 /* Look at the ledger, if one is given. */
 int cli_fit_ledger_open(cli_fit_t *fit);
 /* Reserve what the plan can release, durably; with --dry-run only say whether it would fit. */

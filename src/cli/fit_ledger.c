@@ -52,6 +52,15 @@ int cli_fit_ledger_open(cli_fit_t *fit) {
 
 /* All that the planned run can release, labelled as the curator labels it; owned. */
 static tacit_status_t list_events(const cli_fit_t *fit, tacit_event_t **events, size_t *n, tacit_error_t *err) {
+  if (fit->method->is_one_off) {
+    *n = TACIT_NOISE_AWARE_N_EVENTS;
+    *events = tacit_alloc(*n, sizeof **events);
+    if (*events == NULL) {
+      return tacit_error_memory(err);
+    }
+    tacit_noise_aware_events(fit->aware.rho, *events);
+    return TACIT_OK;
+  }
   return tacit_sampler_schedule(fit->method, &fit->settings, fit->curator, fit->plan.n_iterations, events, n, err);
 }
 

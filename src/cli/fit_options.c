@@ -42,8 +42,14 @@ static int check_out(const cli_fit_t *fit) {
   return ok ? CLI_OK : CLI_FAILURE;
 }
 
+/* Where it applies, the method that a small budget goes furthest with. */
+static const char *default_method(const cli_fit_t *fit) {
+  bool is_aware = fit->family == TACIT_FAMILY_BERNOULLI && cli_fit_chain_option(fit->args) == NULL;
+  return is_aware ? "noise-aware" : "dp-hmc";
+}
+
 static int read_method(cli_fit_t *fit) {
-  const char *name = cli_value(fit->args, "method");
+  const char *name = cli_is_given(fit->args, "method") ? cli_value(fit->args, "method") : default_method(fit);
   fit->method = tacit_method_find(name);
   fit->is_exposed = cli_is_given(fit->args, "exposed");
   if (fit->method == NULL) {
@@ -254,7 +260,8 @@ int cli_fit_options(cli_fit_t *fit, const cli_args_t *args) {
   if (check_required(fit, required, 3) != CLI_OK) {
     return CLI_USAGE;
   }
-  int (*const steps[])(cli_fit_t *) = {read_family, read_method, read_budget, read_sampler, read_limits, read_priors};
+  int (*const steps[])(cli_fit_t *) = {read_family, read_method, read_budget, read_sampler, read_limits, read_priors,
+                                      cli_fit_aware_options};
   for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
     int status = steps[i](fit);
     if (status != CLI_OK) {

@@ -11,11 +11,6 @@ int cli_fit_prepare(cli_fit_t *fit) {
     return cli_fail(args, &err);
   }
   tacit_relation_t relation = tacit_schema_relation(fit->schema);
-  if (!fit->is_exposed && relation == TACIT_RELATION_ADD_REMOVE && !(fit->n_public > 0)) {
-    cli_error(args, "under relation add-remove the number of units is private: give a public nominal number with "
-                    "--n-public N, for the default settings");
-    return CLI_USAGE;
-  }
   tacit_status_t status =
       tacit_design_new(&fit->design, args->positionals[0], fit->schema, fit->family, &err);
   if (status != TACIT_OK) {
@@ -30,6 +25,15 @@ int cli_fit_prepare(cli_fit_t *fit) {
   if (tacit_model_init_glm(&fit->model, fit->design, &glm, &err) != TACIT_OK) {
     cli_error(args, "%s", err.message);
     return err.status == TACIT_ERR_MEMORY ? CLI_FAILURE : CLI_USAGE;
+  }
+  int prepared = fit->is_exposed ? CLI_OK : cli_fit_aware_prepare(fit);
+  if (prepared != CLI_OK) {
+    return prepared;
+  }
+  if (!fit->is_exposed && relation == TACIT_RELATION_ADD_REMOVE && !(fit->n_public > 0)) {
+    cli_error(args, "under relation add-remove the number of units is private: give a public nominal number with "
+                    "--n-public N, for the default settings");
+    return CLI_USAGE;
   }
   if (!fit->is_exposed) {
     status = tacit_budget_new(&fit->budget, fit->epsilon, fit->delta, relation, &err);
@@ -196,6 +200,9 @@ int cli_fit_open(cli_fit_t *fit) {
   if (status != CLI_OK) {
     return status;
   }
+  if (fit->method->is_one_off) {
+    return cli_fit_aware_plan(fit);
+  }
   double n_units = fit->n_public;
   size_t n;
   if (!(n_units > 0)) {
@@ -232,5 +239,6 @@ void cli_fit_clear(cli_fit_t *fit) {
   tacit_free(fit->priors);
   tacit_free(fit->inv_metric);
   tacit_free(fit->init);
+  tacit_free(fit->is_two_valued);
   tacit_free(fit->data_id);
 }

@@ -56,6 +56,8 @@ static void list_settings(cli_settings_t *settings, const cli_fit_t *fit) {
   if (!fit->is_exposed) {
     add_number(settings, fit, "epsilon", fit->epsilon);
     add_number(settings, fit, "delta", fit->delta);
+  }
+  if (!fit->is_exposed && !fit->method->is_one_off) {
     add_number(settings, fit, "noise-ratio", s->noise_multiplier_ratio);
   }
   if (!fit->is_exposed && s->n_leapfrog > 0) {
@@ -65,10 +67,12 @@ static void list_settings(cli_settings_t *settings, const cli_fit_t *fit) {
   add_number(settings, fit, "warmup", (double)s->n_warmup);
   add_number(settings, fit, "draws", (double)s->n_draws);
   add_number(settings, fit, "thin", (double)s->thin);
-  add_number(settings, fit, "step-size", s->step_size);
+  if (!fit->method->is_one_off) {
+    add_number(settings, fit, "step-size", s->step_size);
+  }
   if (s->n_leapfrog > 0) {
     add_number(settings, fit, "leapfrog", (double)s->n_leapfrog);
-  } else {
+  } else if (!fit->method->is_one_off) {
     add_setting(settings, fit, "proposal", cli_value(fit->args, "proposal"));
   }
   if (fit->limits.clip_bound_grad > 0) {
@@ -77,7 +81,9 @@ static void list_settings(cli_settings_t *settings, const cli_fit_t *fit) {
   if (fit->limits.clip_bound_ratio > 0) {
     add_number(settings, fit, "clip-ratio", fit->limits.clip_bound_ratio);
   }
-  add_number(settings, fit, "temperature", fit->limits.temperature_power);
+  if (!fit->method->is_one_off) {
+    add_number(settings, fit, "temperature", fit->limits.temperature_power);
+  }
   add_setting(settings, fit, "prior-scale", cli_value(fit->args, "prior-scale"));
   if (fit->known_sd > 0) {
     add_number(settings, fit, "sd", fit->known_sd);
@@ -105,6 +111,11 @@ enum { max_assumptions = 8 };
 
 static size_t list_assumptions(const cli_fit_t *fit, const char *assumptions[max_assumptions]) {
   size_t n = 0;
+  if (fit->method->is_one_off) {
+    assumptions[n++] = "Intervals are calibrated as far as the regression model is right and the features resemble the "
+                       "surrogate population that stands for them.";
+    return n;
+  }
   if (!tacit_curator_ratio_is_unclipped(fit->curator)) {
     assumptions[n++] = "Log-likelihood ratios are clipped: if some are, the invariant law is not exactly the posterior.";
   }
@@ -116,6 +127,10 @@ static size_t list_assumptions(const cli_fit_t *fit, const char *assumptions[max
 
 static const char *end_word(tacit_sample_end_t end) {
   return end == TACIT_SAMPLE_COMPLETE ? "complete" : end == TACIT_SAMPLE_BUDGET ? "budget" : "interrupted";
+}
+
+static double last_step_size(const tacit_draws_t *draws) {
+  return draws->stats[draws->n_warmup + draws->n_draws - 1].step_size;
 }
 
 static tacit_report_t describe(const cli_fit_t *fit, const tacit_draws_t *draws, tacit_sample_end_t end) {
@@ -132,6 +147,7 @@ static tacit_report_t describe(const cli_fit_t *fit, const tacit_draws_t *draws,
       .not_private_reason = is_private        ? ""
                             : fit->is_exposed ? "exposed: no noise was added and no budget was charged"
                                               : "seeded: whoever knows the seed can subtract the noise",
+      .is_noise_aware = fit->method->is_one_off,
       .is_exact = fit->method->is_exact && tacit_curator_ratio_is_unclipped(fit->curator),
       .budget = fit->budget,
       .ledger_data_id = fit->data_id,
@@ -142,7 +158,7 @@ static tacit_report_t describe(const cli_fit_t *fit, const tacit_draws_t *draws,
       .inv_metric = fit->settings.inv_metric,
       .metric_dim = fit->model.parameters.dim,
       .inv_metric_is_dense = fit->settings.inv_metric_is_dense,
-      .step_size = fit->settings.step_size,
+      .step_size = fit->method->is_one_off ? last_step_size(draws) : fit->settings.step_size,
       .thin = fit->settings.thin,
       .draws = draws};
 }
@@ -204,6 +220,15 @@ static int make_key(cli_fit_t *fit) {
   return tacit_rng_key_from_system(fit->settings.key, &err) == TACIT_OK ? CLI_OK : cli_fail(fit->args, &err);
 }
 
+static tacit_status_t sample(cli_fit_t *fit, tacit_draws_t *draws, tacit_sample_end_t *end, tacit_error_t *err) {
+  if (!fit->method->is_one_off) {
+    return tacit_sample(fit->method, fit->curator, &fit->model.parameters, &fit->settings, draws, end, err);
+  }
+  *end = TACIT_SAMPLE_COMPLETE;
+  memcpy(fit->aware.key, fit->settings.key, sizeof fit->aware.key);
+  return tacit_noise_aware_fit(fit->curator, &fit->model.parameters, &fit->aware, draws, err);
+}
+
 int cli_fit_run(cli_fit_t *fit) {
   tacit_draws_t draws;
   tacit_sample_end_t end;
@@ -218,8 +243,7 @@ int cli_fit_run(cli_fit_t *fit) {
   fit->settings.progress = watch;
   fit->settings.progress_user = &state;
   cli_catch_signals();
-  tacit_status_t sampled =
-      tacit_sample(fit->method, fit->curator, &fit->model.parameters, &fit->settings, &draws, &end, &err);
+  tacit_status_t sampled = sample(fit, &draws, &end, &err);
   if (state.is_shown && end != TACIT_SAMPLE_COMPLETE) {
     fputc('\n', stderr);
   }

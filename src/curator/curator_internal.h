@@ -1,9 +1,10 @@
 /*
  * Inside the privacy boundary. Only src/curator and its tests include this.
  *
- * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c, accept.c and minibatch.c (charge,
+ * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c, rows.c, accept.c, minibatch.c, trapezoid.c
+ * and tuna.c (charge,
  * sum, noise or decision: the only functions that hand anything out), lattice_isa.c (clipping and rounding to integers), sum.c
- * (integer sums over blocks), unit.c (several records a unit), minibatch.c and gather.c (records drawn at random).
+ * (integer sums over blocks), unit.c (several records a unit), gather.c (records drawn at random).
  */
 #ifndef TACIT_CURATOR_INTERNAL_H
 #define TACIT_CURATOR_INTERNAL_H
@@ -28,6 +29,8 @@ enum {
  * overflow it: 2^10 * 2^20 < 2^31. The other accumulators are int64 with |value| <= 2^51 a record.
  */
 enum { TACIT_PART_BLOCKS = 1024 };
+
+enum { TACIT_ROW_BITS = 22 }; /* sums of weighted rows: two records' integers differ by at most 2^22 (rows.c) */
 
 /* How a gradient becomes integers. */
 typedef struct tacit_lattice {
@@ -99,6 +102,22 @@ tacit_lattice_t tacit_lattice_for(const tacit_record_model_t *model, double temp
 TACIT_MUST_USE tacit_status_t tacit_curator_reserve(tacit_curator_t *curator, size_t n_theta,
                                                     tacit_error_t *err);
 
+/* ---- release.c: the steps of every release ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_curator_check_noise(const tacit_curator_t *curator, double noise_multiplier,
+                                                        tacit_error_t *err);
+/* Charge `count` Gaussian events; free if exposed. */
+TACIT_MUST_USE tacit_status_t tacit_curator_charge(tacit_curator_t *curator, double noise_multiplier, size_t count,
+                                                   const char *label, tacit_error_t *err);
+/*
+ * draws <- n exact rounded Gaussian integers; zeros if exposed. sd is rounded up, so that the noise is never less
+ * than what was charged.
+ */
+TACIT_MUST_USE tacit_status_t tacit_curator_draw_noise(tacit_curator_t *curator, double sd, size_t n, int64_t *draws,
+                                                       tacit_error_t *err);
+
+/* ---- sum.c ---- */
+
 /*
  * Exact integer sums over the records, into curator->sums. `bound` is finite for clipped sums on the lattice
  * bound 2^-m; INFINITY (exposed only) for unclipped ones on 2^-24.
@@ -106,6 +125,10 @@ TACIT_MUST_USE tacit_status_t tacit_curator_reserve(tacit_curator_t *curator, si
 void tacit_curator_sum_gradients(tacit_curator_t *curator, size_t n_theta, double bound);
 /* Sums of clipped integer ratios of the pairs in curator->pairs, clipped at curator->clips. */
 void tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs);
+
+/* Clear the totals of all threads, run task(pass, part, thread) over parts of blocks, add the totals into ->sums. */
+void tacit_curator_sum_blocks(tacit_curator_t *curator, size_t n_sums, size_t *blocks_per_part, tacit_pool_task task,
+                              void *pass);
 
 /* The same for units of several records; parts are ranges of units. */
 typedef struct tacit_unit_pass {
@@ -119,11 +142,6 @@ void tacit_unit_ratios_part(void *pass, size_t part, size_t thread);
 
 TACIT_MUST_USE tacit_status_t tacit_curator_check_points(const tacit_curator_t *curator, size_t n_theta,
                                                          const double *theta, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_curator_check_noise_multiplier(const tacit_curator_t *curator,
-                                                                   double noise_multiplier, tacit_error_t *err);
-/* n exact rounded Gaussian integers; zeros if exposed. sd is rounded up, so that the noise is never less than was charged. */
-TACIT_MUST_USE tacit_status_t tacit_curator_draw_noise(tacit_curator_t *curator, double sd, size_t n, int64_t *draws,
-                                                       tacit_error_t *err);
 /* An integer of the lattice as a double; rounding to double is post-processing. */
 double tacit_released_value(tacit_wide_t sum, int64_t noise, double spacing);
 /* Clip of a ratio bound in whole units of 2^-32, two more than the bound, from 2^10 to 2^51. */

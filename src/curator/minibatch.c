@@ -66,7 +66,7 @@ static tacit_status_t prepare(tacit_curator_t *curator, size_t n_theta, const do
                               double noise_multiplier, tacit_error_t *err) {
   tacit_status_t status = tacit_curator_check_points(curator, n_theta, theta, err);
   if (status == TACIT_OK) {
-    status = tacit_curator_check_noise_multiplier(curator, noise_multiplier, err);
+    status = tacit_curator_check_noise(curator, noise_multiplier, err);
   }
   if (status == TACIT_OK) {
     status = check_rate(rate, err);

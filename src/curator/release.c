@@ -18,8 +18,7 @@ tacit_status_t tacit_curator_check_points(const tacit_curator_t *curator, size_t
   return TACIT_OK;
 }
 
-tacit_status_t tacit_curator_check_noise_multiplier(const tacit_curator_t *curator, double noise_multiplier,
-                                                    tacit_error_t *err) {
+tacit_status_t tacit_curator_check_noise(const tacit_curator_t *curator, double noise_multiplier, tacit_error_t *err) {
   if (curator->is_exposed || (noise_multiplier >= 0x1p-30 && noise_multiplier <= 0x1p28)) {
     return TACIT_OK;
   }
@@ -27,8 +26,8 @@ tacit_status_t tacit_curator_check_noise_multiplier(const tacit_curator_t *curat
                          "the noise multiplier must be between 2^-30 and 2^28, not %g", noise_multiplier);
 }
 
-static tacit_status_t charge(tacit_curator_t *curator, double noise_multiplier, size_t count,
-                             const char *label, tacit_error_t *err) {
+tacit_status_t tacit_curator_charge(tacit_curator_t *curator, double noise_multiplier, size_t count, const char *label,
+                                    tacit_error_t *err) {
   if (curator->is_exposed) {
     return TACIT_OK;
   }
@@ -66,13 +65,13 @@ tacit_status_t tacit_curator_release_gradient(tacit_curator_t *curator, size_t n
   }
   tacit_status_t status = tacit_curator_check_points(curator, n_theta, theta, err);
   if (status == TACIT_OK) {
-    status = tacit_curator_check_noise_multiplier(curator, noise_multiplier, err);
+    status = tacit_curator_check_noise(curator, noise_multiplier, err);
   }
   if (status == TACIT_OK) {
     status = tacit_curator_reserve(curator, n_theta, err);
   }
   if (status == TACIT_OK) {
-    status = charge(curator, noise_multiplier, n_theta, "gradient", err);
+    status = tacit_curator_charge(curator, noise_multiplier, n_theta, "gradient", err);
   }
   if (status == TACIT_OK) {
     double lattice_sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) *
@@ -157,7 +156,7 @@ static tacit_status_t release_pairs(tacit_curator_t *curator, size_t n_pairs, co
   if (n_pairs == 0) {
     return TACIT_OK;
   }
-  tacit_status_t status = charge(curator, noise_multiplier, n_pairs, "log-ratio", err);
+  tacit_status_t status = tacit_curator_charge(curator, noise_multiplier, n_pairs, "log-ratio", err);
   if (status == TACIT_OK) {
     status = draw_ratio_noise(curator, n_pairs, noise_multiplier, noise, err);
   }
@@ -189,7 +188,7 @@ tacit_status_t tacit_curator_release_log_ratio(tacit_curator_t *curator, size_t 
     status = tacit_curator_check_points(curator, n_theta, theta_prop, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_curator_check_noise_multiplier(curator, noise_multiplier, err);
+    status = tacit_curator_check_noise(curator, noise_multiplier, err);
   }
   if (status == TACIT_OK) {
     status = tacit_curator_reserve(curator, n_theta, err);

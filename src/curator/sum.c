@@ -123,11 +123,18 @@ static void run_units(tacit_curator_t *curator, size_t n_theta, tacit_lattice_t 
   tacit_pool_run(curator->pool, n_parts, task, &pass);
 }
 
-static void run_blocks(tacit_curator_t *curator, tacit_pass_t *pass, tacit_pool_task task) {
+static void run_blocks(tacit_curator_t *curator, size_t *blocks_per_part, tacit_pool_task task, void *pass) {
   size_t n_blocks = tacit_records_n_blocks(curator->records);
-  pass->blocks_per_part = part_size(n_blocks, curator->settings.n_threads, TACIT_PART_BLOCKS);
-  size_t n_parts = (n_blocks + pass->blocks_per_part - 1) / pass->blocks_per_part;
+  *blocks_per_part = part_size(n_blocks, curator->settings.n_threads, TACIT_PART_BLOCKS);
+  size_t n_parts = (n_blocks + *blocks_per_part - 1) / *blocks_per_part;
   tacit_pool_run(curator->pool, n_parts, task, pass);
+}
+
+void tacit_curator_sum_blocks(tacit_curator_t *curator, size_t n_sums, size_t *blocks_per_part, tacit_pool_task task,
+                              void *pass) {
+  begin(curator, n_sums);
+  run_blocks(curator, blocks_per_part, task, pass);
+  finish(curator, n_sums);
 }
 
 void tacit_curator_sum_gradients(tacit_curator_t *curator, size_t n_theta, double bound) {
@@ -141,7 +148,7 @@ void tacit_curator_sum_gradients(tacit_curator_t *curator, size_t n_theta, doubl
   if (curator->unit_offsets != NULL && pass.is_clipped) {
     run_units(curator, n_theta, pass.lattice, tacit_unit_gradients_part);
   } else {
-    run_blocks(curator, &pass, gradients_part);
+    run_blocks(curator, &pass.blocks_per_part, gradients_part, &pass);
   }
   finish(curator, n_sums);
 }
@@ -152,7 +159,7 @@ void tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs) {
   if (curator->unit_offsets != NULL) {
     run_units(curator, n_pairs, (tacit_lattice_t){0}, tacit_unit_ratios_part);
   } else {
-    run_blocks(curator, &pass, ratios_part);
+    run_blocks(curator, &pass.blocks_per_part, ratios_part, &pass);
   }
   finish(curator, n_pairs);
 }

@@ -73,6 +73,19 @@ void tacit_design_scaling(const tacit_design_t *design, size_t j, double *centre
   *half = design->features[j].half;
 }
 
+bool tacit_design_is_two_valued(const tacit_design_t *design, size_t j) {
+  const tacit_design_feature_t *feature = &design->features[j];
+  for (size_t i = 0; i < feature->n_parts; i++) {
+    const tacit_design_variable_t *variable = &design->variables[feature->parts[i].variable];
+    bool is_zero_one = variable->type == TACIT_COLUMN_BINARY ||
+                       (variable->type == TACIT_COLUMN_INTEGER && variable->range.lower == 0 && variable->range.upper == 1);
+    if (!feature->parts[i].is_indicator && !is_zero_one) {
+      return false;
+    }
+  }
+  return feature->n_parts > 0;
+}
+
 const char *const *tacit_design_columns(const tacit_design_t *design, size_t *n) {
   *n = design->formula.n_columns;
   return (const char *const *)design->formula.columns;

@@ -107,6 +107,12 @@ static void what_was_spent(const tacit_report_t *report, const tacit_guarantee_t
 
 static void exactness(const tacit_report_t *report, tacit_text_t *text) {
   line(text, "# How good the draws are");
+  if (report->is_noise_aware) {
+    line(text, "They are from the posterior distribution given the releases above, so that intervals include the privacy "
+               "noise. Records enter whitened and weighted; what the releases leave open about them is part of the "
+               "uncertainty. R-hat and the effective sample sizes say how far the sampling got, not how good the model is.");
+    return;
+  }
   line(text, report->is_exact
                  ? "The model itself bounds what a unit can contribute, so nothing was clipped, and the method "
                    "leaves the posterior distribution unchanged: privacy noise makes it slower, not biased. A "

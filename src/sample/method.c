@@ -4,30 +4,33 @@
 #include "sample/sample_internal.h"
 
 static const tacit_method_t methods[] = {
-    {"dp-barker", true, true,
+    {"noise-aware", true, false, true,
+     "six releases, then the posterior given them, their noise included (bernoulli, poisson)"},
+    {"dp-barker", true, true, false,
      "private random walk: nothing but Barker's accept/reject bit is released, no noise anywhere"},
-    {"dp-fast-mh", true, true, "private TunaMH: Barker's bit from a random minibatch, with public constants"},
-    {"dp-fast-mh-full", true, true, "the same from all records: as dp-barker, all components at once"},
-    {"dp-hmc", true, true,
+    {"dp-fast-mh", true, true, false, "private TunaMH: Barker's bit from a random minibatch, with public constants"},
+    {"dp-fast-mh-full", true, true, false, "the same from all records: as dp-barker, all components at once"},
+    {"dp-hmc", true, true, false,
      "private Hamiltonian Monte Carlo: noisy clipped gradients, penalty-corrected acceptance"},
-    {"dp-mala", true, true,
+    {"dp-mala", true, true, false,
      "private Langevin: the proposal's noise hides the gradient, the decision costs little; bernoulli, categorical"},
-    {"dp-penalty", true, true,
+    {"dp-penalty", true, true, false,
      "private random-walk Metropolis with penalty-corrected noisy acceptance (full, one-component, guided)"},
-    {"dp-penalty-subsampled", true, false,
+    {"dp-penalty-subsampled", true, false, false,
      "the same from Poisson minibatches; nearly exact as long as the sampling noise is nearly normal"},
-    {"dp-sghmc", true, false, "private stochastic gradient HMC with friction, Poisson minibatches; no acceptance test"},
-    {"dp-sgld", true, false, "private stochastic gradient Langevin dynamics, Poisson minibatches; no acceptance test"},
-    {"dp-sgnht", true, false, "private stochastic gradient Nose-Hoover thermostat, Poisson minibatches; no acceptance test"},
-    {"hmc", false, true, "Hamiltonian Monte Carlo, the baseline: NOT PRIVATE, needs --exposed"},
-    {"rwmh", false, true, "random-walk Metropolis, the baseline: NOT PRIVATE, needs --exposed"},
-    {"sghmc", false, false, "stochastic gradient HMC with friction, the baseline: NOT PRIVATE, needs --exposed"},
-    {"sghmc-naive", false, false, "the same without friction, too hot by design: NOT PRIVATE, needs --exposed"},
-    {"tunamh", false, true, "exact minibatch Metropolis, the baseline: NOT PRIVATE, needs --exposed"},
+    {"dp-sghmc", true, false, false, "private stochastic gradient HMC with friction, Poisson minibatches; no acceptance test"},
+    {"dp-sgld", true, false, false, "private stochastic gradient Langevin dynamics, Poisson minibatches; no acceptance test"},
+    {"dp-sgnht", true, false, false, "private stochastic gradient Nose-Hoover thermostat, Poisson minibatches; no acceptance test"},
+    {"hmc", false, true, false, "Hamiltonian Monte Carlo, the baseline: NOT PRIVATE, needs --exposed"},
+    {"rwmh", false, true, false, "random-walk Metropolis, the baseline: NOT PRIVATE, needs --exposed"},
+    {"sghmc", false, false, false, "stochastic gradient HMC with friction, the baseline: NOT PRIVATE, needs --exposed"},
+    {"sghmc-naive", false, false, false, "the same without friction, too hot by design: NOT PRIVATE, needs --exposed"},
+    {"tunamh", false, true, false, "exact minibatch Metropolis, the baseline: NOT PRIVATE, needs --exposed"},
 };
 
 /* In the same order. */
 static const tacit_traits_t traits[] = {
+    {TACIT_MOVE_WALK, TACIT_DECISION_RATIO}, /* no chain of releases: not used */
     {TACIT_MOVE_WALK, TACIT_DECISION_BIT},
     {TACIT_MOVE_WALK, TACIT_DECISION_MINIBATCH},
     {TACIT_MOVE_WALK, TACIT_DECISION_BIT},
@@ -70,4 +73,11 @@ tacit_traits_t tacit_method_traits(const tacit_method_t *method, const tacit_sam
 
 bool tacit_traits_is_stochastic(tacit_traits_t traits_of) {
   return traits_of.decision == TACIT_DECISION_NONE;
+}
+
+tacit_status_t tacit_method_check(const tacit_method_t *method, tacit_error_t *err) {
+  return !method->is_one_off ? TACIT_OK
+                             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
+                                               "method %s is not a chain of releases: call tacit_noise_aware_fit()",
+                                               method->name);
 }

@@ -240,6 +240,10 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
                           tacit_error_t *err) {
   *plan = (tacit_plan_t){.penalty_sd = NAN, .grad_noise_sd = NAN, .rho = NAN, .epsilon = NAN};
   size_t d = request->parameters->dim;
+  tacit_status_t status = tacit_method_check(method, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
   if (!(request->n_units > 0) || settings->n_chains < 1 || settings->thin < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_units",
                            "planning needs a positive number of units, chains and thin");
@@ -270,7 +274,7 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
                              .grad_bound = tacit_curator_grad_bound(request->curator)};
   default_moves(&planner);
   plan_start(&planner);
-  tacit_status_t status = tacit_plan_minibatch(&planner, err);
+  status = tacit_plan_minibatch(&planner, err);
   if (status == TACIT_OK && method->is_private) {
     status = tacit_sampler_needs_schedule(method, settings) ? tacit_plan_scheduled(&planner, plan, err)
                                                             : tacit_plan_gaussian(&planner, plan, err);

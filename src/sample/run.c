@@ -69,7 +69,10 @@ static tacit_status_t check_noise(const tacit_method_t *method, tacit_traits_t t
 
 static tacit_status_t check_settings(const tacit_method_t *method, const tacit_curator_t *curator,
                                      const tacit_sampler_settings_t *s, tacit_error_t *err) {
-  tacit_status_t status = check_counts(s, err);
+  tacit_status_t status = tacit_method_check(method, err);
+  if (status == TACIT_OK) {
+    status = check_counts(s, err);
+  }
   if (status != TACIT_OK) {
     return status;
   }

@@ -151,6 +151,9 @@ size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed);
  */
 TACIT_MUST_USE tacit_status_t tacit_run_accept(tacit_run_t *run, tacit_error_t *err);
 
+/* Refuse a method that is no Markov chain over releases. */
+TACIT_MUST_USE tacit_status_t tacit_method_check(const tacit_method_t *method, tacit_error_t *err);
+
 bool tacit_all_finite(const double *x, size_t n);
 
 #endif

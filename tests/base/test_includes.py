@@ -15,14 +15,15 @@ ALLOWED = {
     "curator": {"base", "random", "data", "model", "account"},
     "sample": {"base", "random", "draws", "model", "curator"},
     "augment": {"base", "random", "draws"},
+    "noise_aware": {"base", "random", "draws", "model", "account", "curator"},
     "diagnose": {"base", "draws"},
     "report": {"base", "draws", "diagnose", "account"},
 }
 HEADERS = {  # public headers; a header may include only these, so that nothing slips in behind it
     "base": set(), "random": {"base"}, "draws": {"base"}, "data": {"base"}, "model": {"base"},
     "account": {"base"}, "ledger": {"account", "base"}, "curator": {"base"}, "sample": {"base", "draws"},
-    "augment": {"base", "draws"}, "diagnose": {"base", "draws"},
-    "report": {"account", "base", "diagnose", "draws"},
+    "augment": {"base", "draws"}, "noise_aware": {"account", "base", "draws", "model"},
+    "diagnose": {"base", "draws"}, "report": {"account", "base", "diagnose", "draws"},
 }
 INCLUDE = re.compile(r'#\s*include\s+"(?:tacit/)?([a-z0-9_]+)[./]')
 root = pathlib.Path(sys.argv[1])

@@ -40,6 +40,9 @@ FILES = {
     "zero.yaml": COLUMNS.replace("0.5", "0"),
     "strict.yaml": COLUMNS.replace("upper: 2", "upper: 2, out_of_range: error"),
     "private-n.yaml": "relation: add-remove\n" + COLUMNS,
+    "person.yaml": "unit: who\nmax_rows: 3\n" + COLUMNS + "  who: {type: id}\n",
+    "person.csv": "who,y,x,s\na,1,1.5,F\na,0,0.7,M\nb,1,1.1,M\n",
+    "many.yaml": "columns:\n  n: {type: integer, lower: 0, upper: 5000}\n  x: {type: numeric, lower: 0.5, upper: 2}\n",
     "count.yaml": "columns:\n  n: {type: integer, lower: 0, upper: 50}\n  x: {type: numeric, lower: 0.5, upper: 2}\n",
     "good.csv": "y,x,s\n1,1.5,F\n0,0.7,M\n1,1.1,M\n0,1.9,F\n",
     "level.csv": "y,x,s\n1,1.5,F\n0,0.7,X\n",
@@ -120,6 +123,9 @@ QUICK = ["--method", "dp-penalty", "--chains", "1", "--quiet"]
 
 def on_ledger(ledger, *extra):
     return BASE + ["--epsilon", "2", "--delta", "1e-6", "--out", "out", *QUICK, "--ledger", ledger, *extra]
+
+
+AWARE = ["--method", "noise-aware"]
 
 
 def infer(model="gauss", statistic="mean", *extra, n=("--n", "200")):
@@ -206,6 +212,15 @@ BAD = [
                                       "--method", "dp-penalty"], 4, r"does not pay for one draw"),
     ("no bound known (poisson)", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "count.yaml",
                                   *BUDGET, "--out", "out"], 2, r"--clip-(ratio|grad)"),
+    ("noise-aware with an option of chains", BASE + BUDGET + AWARE + ["--out", "out", "--clip-grad", "1"], 2,
+     r"--clip-grad is for methods that release at every step"),
+    ("noise-aware for another family", ["fit", "s ~ x", "--family", "categorical", "--data", "good.csv", "--schema", "good.yaml",
+                                        *BUDGET, *AWARE, "--out", "out"], 2, r"bernoulli or poisson"),
+    ("noise-aware when n is private", simple("good.csv", "private-n.yaml", "y ~ x", *AWARE), 2, r"add-remove"),
+    ("noise-aware for units of several rows", simple("person.csv", "person.yaml", "y ~ x", *AWARE), 2, r"protects one row"),
+    ("noise-aware without an intercept", simple("good.csv", "good.yaml", "y ~ x + 0", *AWARE), 2, r"needs an intercept"),
+    ("noise-aware with a wide response", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "many.yaml",
+                                          *BUDGET, *AWARE, "--out", "out"], 2, r"between 1 and 500"),
     ("n is private", simple("good.csv", "private-n.yaml"), 2, r"--n-public"),
     ("start values of the wrong number", BASE + BUDGET + ["--out", "out", "--init", "numbers.txt"], 2, r"holds 3 numbers"),
     ("words in a file of numbers", BASE + BUDGET + ["--out", "out", "--metric-file", "words.txt"], 2,
@@ -461,6 +476,57 @@ def good_paths():
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
+    @case("noise-aware: six releases at epsilon 1, near the non-private posterior")
+    def _():
+        done = run(BASE + AWARE + ["--epsilon", "1", "--delta", "1e-6", "--out", "a1"])
+        assert not common_faults(done) and done.returncode == 0 and "6 releases" in done.stderr, done.stderr
+        statement = json.load(open("a1/privacy.json"))
+        assert sum(e["count"] for e in statement["events"]) == 6 and 0.999 < statement["epsilon"] <= 1
+        text = open("a1/privacy.txt").read()
+        assert "intervals include" in text and "clipped" not in text and "step-size" not in open("a1/run.yaml").read()
+        # non-private means and sds of the README; a mean beyond 8 of twice that sd happens less than once in a million runs
+        rows = {row["name"]: row for row in json.loads(run(["summary", "a1", "--json"]).stdout)["parameters"]}
+        for name, mean, sd in (("Intercept", -10.95, 0.254), ("age", 0.1313, 0.0035), ("sexM", 0.419, 0.063),
+                               ("log(flc)", 0.937, 0.077)):
+            assert abs(rows[name]["mean"] - mean) < 16 * sd and 0.8 * sd < rows[name]["sd"] < 8 * sd, rows[name]
+            assert rows[name]["rhat"] < 1.05 and rows[name]["ess_bulk"] > 400, rows[name]
+
+    @case("the default method is noise-aware where it applies")
+    def _():
+        def planned(words):
+            done = run([*words, "--epsilon", "20", "--delta", "1e-6", "--dry-run", "--seed", "1"])
+            assert done.returncode == 0, done.stderr
+            return re.match(r"plan: ([a-z-]+),", done.stderr)[1]
+        small = ["--family", "bernoulli", "--data", "good.csv", "--schema", "good.yaml"]
+        assert planned(BASE) == "noise-aware"
+        assert planned(BASE + ["--leapfrog", "2"]) == "dp-hmc"
+        assert planned(["fit", "y ~ x + 0", *small, "--draws", "1"]) == "dp-hmc"
+        assert planned(["fit", "y ~ x", *small[:-1], "private-n.yaml", "--n-public", "4", "--draws", "1"]) == "dp-hmc"
+        assert planned(["fit", "s ~ x", "--family", "categorical", *small[2:], "--draws", "1"]) == "dp-hmc"
+
+    @case("noise-aware: a seed repeats, chains share nothing but the releases, a dry run spends nothing")
+    def _():
+        words = BASE + AWARE + ["--epsilon", "2", "--delta", "1e-6", "--seed", "5", "--quiet", "--draws", "100", "--chains", "3"]
+        for out in ("a2", "a3"):
+            assert run(words + ["--out", out]).returncode == 0
+        first = [open(f"a2/draws-{c}.csv").read().split("Adaptation")[1] for c in (1, 2, 3)]
+        again = [open(f"a3/draws-{c}.csv").read().split("Adaptation")[1] for c in (1, 2, 3)]
+        assert first == again and len(set(first)) == 3
+        assert json.load(open("a2/privacy.json"))["private"] is False
+        dry = run(words[:-4] + ["--dry-run"])
+        assert dry.returncode == 0 and "times the non-private ones" in dry.stderr, dry.stderr
+
+    @case("noise-aware: poisson, and a ledger that gets what was charged")
+    def _():
+        rows = "".join(f"{1 + i % 3},{0.5 + i % 15 / 10}\n" for i in range(600))
+        pathlib.Path("counts.csv").write_text("n,x\n" + rows)
+        assert run(["ledger", "init", "a.ledger", *LEDGER]).returncode == 0
+        done = run(["fit", "n ~ x", "--family", "poisson", "--data", "counts.csv", "--schema", "count.yaml", *AWARE, "--epsilon",
+                    "2", "--delta", "1e-6", "--out", "a4", "--quiet", "--ledger", "a.ledger"])
+        assert not common_faults(done) and done.returncode == 0, done.stderr
+        spend = export("a.ledger")["spends"][0]
+        assert spend["status"] == "settled" and spend["events"] == spend["reserved"] and len(spend["events"]) == 4
+
     @case("ledger: runs are reserved, settled and added up; the last one that fits is the one that is offered")
     def _():
         assert run(["ledger", "init", "c.ledger", *LEDGER]).returncode == 0
@@ -592,7 +658,7 @@ def good_paths():
     def _():
         listed = json.loads(run(["methods", "--json"]).stdout)
         assert all(set(m) == {"name", "private", "exact", "summary"} for m in listed)
-        assert {"dp-hmc", "dp-penalty", "hmc", "rwmh"} <= {m["name"] for m in listed}
+        assert {"noise-aware", "dp-hmc", "dp-penalty", "hmc", "rwmh"} <= {m["name"] for m in listed}
         assert "dp-hmc" in run(["methods"]).stdout
 
     @case("schema check and draft")

@@ -1,0 +1,329 @@
+/*
+ * Sums over weighted rows: the integers that are actually summed differ by no more than what is charged for, over random
+ * and adversarial pairs of records, and worst cases come close to it; values agree with a plain sum; charge before compute.
+ */
+#include <float.h>
+#include <string.h>
+
+#include "support.h"
+
+enum { max_features = 12, max_sums = max_features * (max_features + 1) / 2 };
+
+typedef enum kind { SECOND_MOMENTS, RESPONSE, FITTED } kind_t;
+
+typedef struct release {
+  kind_t kind;
+  tacit_row_weighting_t rows;
+  tacit_fitted_mean_t fitted;
+} release_t;
+
+static tacit_status_t make(tacit_curator_t *curator, const release_t *r, double noise_multiplier, double *out, double *sd,
+                           tacit_error_t *err) {
+  switch (r->kind) {
+    case SECOND_MOMENTS:
+      return tacit_curator_release_second_moments(curator, &r->rows, noise_multiplier, out, sd, err);
+    case RESPONSE:
+      return tacit_curator_release_response(curator, &r->rows, r->fitted.upper, noise_multiplier, out, sd, err);
+    default: return tacit_curator_release_fitted(curator, &r->rows, &r->fitted, noise_multiplier, out, sd, err);
+  }
+}
+
+static size_t n_sums(const release_t *r, size_t d) {
+  return r->kind == SECOND_MOMENTS ? d * (d + 1) / 2 : d;
+}
+
+static tacit_records_t *records_of(size_t n, size_t n_columns, const double *x) {
+  tacit_error_t err;
+  tacit_records_t *records;
+  assert_ok(tacit_records_new(&records, n, n_columns, &err), err);
+  for (size_t i = 0; i < n; i++) {
+    tacit_records_set(records, i, x + i * n_columns);
+  }
+  return records;
+}
+
+/* The integers of one record. */
+static void integers(const release_t *r, size_t d, const double *record, int64_t *out) {
+  tacit_error_t err;
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, d, 1, 0);
+  tacit_curator_t *curator;
+  double values[max_sums], sd;
+  assert_ok(tacit_curator_new_exposed(&curator, records_of(1, d + 1, record), &model, NULL, &err), err);
+  assert_ok(make(curator, r, 1, values, &sd, &err), err);
+  assert_true(sd >= 0 && sd <= 0);
+  for (size_t i = 0; i < n_sums(r, d); i++) {
+    out[i] = (int64_t)curator->sums[i];
+  }
+  tacit_curator_free(curator);
+}
+
+static double adversarial(support_rng_t *rng) {
+  static const double special[] = {0, FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY, -INFINITY, 1e-20, 1e9, -4e9, 1, -1};
+  switch (support_bits(rng) % 3) {
+    case 0: return special[support_bits(rng) % (sizeof special / sizeof special[0])];
+    case 1: return support_normal(rng);
+    default: return ldexp(support_uniform(rng, -1, 1), (int)(support_bits(rng) % 80) - 40);
+  }
+}
+
+/* A record: a vertex of the cube, a point of it, or anything a float can hold. */
+static void any_record(support_rng_t *rng, size_t d, double upper, double *record) {
+  size_t kind = support_bits(rng) % 4;
+  for (size_t j = 0; j <= d; j++) {
+    record[j] = kind < 2 ? (support_bits(rng) & 1 ? 1 : -1) : kind == 2 ? support_uniform(rng, -1, 1) : adversarial(rng);
+  }
+  record[0] = kind < 3 ? 1 : record[0];
+  record[d] = kind < 3 ? (support_bits(rng) & 1 ? upper : 0) : record[d];
+}
+
+static void check_pairs(kind_t kind, size_t d, bool is_whitened, double least) {
+  support_rng_t rng = {d * 10 + (size_t)kind};
+  double whiten[max_features * max_features], theta[max_features], a[max_features + 1], b[max_features + 1], worst = 0;
+  double limit = ldexp(1, 2 * TACIT_ROW_BITS);
+  size_t n_pairs = (size_t)(4000 * testing_multiplier());
+  for (size_t pair = 0; pair < n_pairs; pair++) {
+    for (size_t i = 0; i < d * d; i++) {
+      whiten[i] = i / d == i % d ? support_uniform(&rng, 0.5, 6) : i % d < i / d ? support_uniform(&rng, -2, 2) : 0;
+    }
+    for (size_t j = 0; j < d; j++) {
+      theta[j] = 3 * support_normal(&rng);
+    }
+    release_t r = {kind,
+                   {is_whitened ? whiten : NULL, is_whitened ? support_uniform(&rng, 0.1, 3) : sqrt((double)d)},
+                   {TACIT_FAMILY_BERNOULLI, 1, theta, support_uniform(&rng, 0.01, 0.5)}};
+    int64_t from[max_sums], to[max_sums];
+    any_record(&rng, d, r.fitted.upper, a);
+    any_record(&rng, d, r.fitted.upper, b);
+    for (size_t j = 1; j <= d && kind != SECOND_MOMENTS && pair % 2 == 0; j++) {
+      b[j] = j < d ? a[j] : 1 - a[j]; /* the same row with the other response */
+    }
+    integers(&r, d, a, from);
+    integers(&r, d, b, to);
+    double square = 0;
+    for (size_t i = 0; i < n_sums(&r, d); i++) {
+      double difference = (double)(to[i] - from[i]);
+      square += difference * difference;
+    }
+    assert_true(square <= limit);
+    worst = fmax(worst, sqrt(square / limit));
+  }
+  if (!(worst >= least)) {
+    fail_msg("kind %d, %zu features: the worst pair reaches only %g of the bound", (int)kind, d, worst);
+  }
+}
+
+static void test_no_pair_of_records_exceeds_the_sensitivity(void **state) {
+  (void)state;
+  check_pairs(SECOND_MOMENTS, 3, false, 0.9);
+  check_pairs(SECOND_MOMENTS, 5, true, 0.9);
+  check_pairs(SECOND_MOMENTS, 10, false, 0.9);
+  check_pairs(RESPONSE, 4, false, 0.99);
+  check_pairs(RESPONSE, 6, true, 0.99);
+  check_pairs(FITTED, 4, false, 0.8);
+  check_pairs(FITTED, 6, true, 0.9);
+}
+
+/* Sums in plain double arithmetic, without a lattice. */
+static void plain_sum(const release_t *r, size_t n, size_t d, const double *x, double *out) {
+  memset(out, 0, n_sums(r, d) * sizeof *out);
+  for (size_t i = 0; i < n; i++) {
+    const double *record = x + i * (d + 1);
+    double u[max_features], norm = 0, eta = 0;
+    for (size_t a = 0; a < d; a++) {
+      u[a] = r->rows.whiten == NULL ? (double)(float)record[a] : 0;
+      for (size_t b = 0; r->rows.whiten != NULL && b <= a; b++) {
+        u[a] += r->rows.whiten[a * d + b] * (double)(float)record[b];
+      }
+      norm += u[a] * u[a];
+      eta += r->fitted.theta[a] * (double)(float)record[a];
+    }
+    double weight = fmin(1, r->rows.radius / sqrt(norm));
+    double value = r->kind == RESPONSE ? record[d] - r->fitted.upper / 2 : 1 / (1 + exp(-eta)) - 0.5;
+    for (size_t a = 0, k = 0; a < d && r->kind == SECOND_MOMENTS; a++) {
+      for (size_t b = a; b < d; b++) {
+        out[k++] += (a == b ? 1 : sqrt(2)) * weight * u[a] * weight * u[b];
+      }
+    }
+    for (size_t a = 0; a < d && r->kind != SECOND_MOMENTS; a++) {
+      out[a] += weight * u[a] * value;
+    }
+  }
+}
+
+static void test_sums_agree_with_plain_arithmetic_on_any_number_of_threads(void **state) {
+  (void)state;
+  enum { n = 4099, d = 5 };
+  support_rng_t rng = {11};
+  static double x[n * (d + 1)];
+  double whiten[d * d] = {1}, theta[d] = {0.3, -1, 0.5, 2, -0.2}, expected[max_sums], out[max_sums], sd;
+  for (size_t i = 0; i < n * (d + 1); i++) {
+    x[i] = i % (d + 1) == 0 ? 1 : i % (d + 1) == d ? (double)(support_bits(&rng) & 1) : support_uniform(&rng, -1, 1);
+  }
+  for (size_t i = d; i < d * d; i++) {
+    whiten[i] = i % d <= i / d ? support_uniform(&rng, 0.5, 1.5) : 0;
+  }
+  tacit_error_t err;
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, d, 1, 0);
+  for (size_t threads = 1; threads <= 3; threads++) {
+    tacit_curator_settings_t settings = tacit_curator_settings_default();
+    settings.n_threads = threads;
+    tacit_curator_t *curator;
+    assert_ok(tacit_curator_new_exposed(&curator, records_of(n, d + 1, x), &model, &settings, &err), err);
+    for (kind_t kind = SECOND_MOMENTS; kind <= FITTED; kind++) {
+      release_t r = {kind, {whiten, 1.7}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.5}};
+      assert_ok(make(curator, &r, 1, out, &sd, &err), err);
+      plain_sum(&r, n, d, x, expected);
+      for (size_t i = 0; i < n_sums(&r, d); i++) { /* n roundings of half a spacing each */
+        assert_close(out[i], expected[i], 4.5 * n * 0x1p-22);
+      }
+    }
+    tacit_curator_free(curator);
+  }
+}
+
+typedef struct fixture {
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+} fixture_t;
+
+static void open_private(fixture_t *f, double epsilon, tacit_relation_t relation, const tacit_curator_settings_t *settings) {
+  tacit_error_t err;
+  f->model = support_glm(&f->kernel, TACIT_FAMILY_BERNOULLI, 3, 1, 0);
+  assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, relation, &err), err);
+  assert_ok(tacit_noise_new(&f->noise, &err), err);
+  assert_ok(tacit_curator_new(&f->curator, support_logistic(40, 3, 4), &f->model, f->budget, f->noise, settings, &err),
+            err);
+}
+
+static void close_private(fixture_t *f) {
+  tacit_curator_free(f->curator);
+  tacit_noise_free(f->noise);
+  tacit_budget_free(f->budget);
+}
+
+/*
+ * Noise of 3000 releases against its announced standard deviation, which must be the noise multiplier times the sensitivity
+ * to 1e-4: the sum of squares of 3000 n normals is within 6 of its own standard deviations, false alarm 2e-9. Halving the
+ * noise is 50 of them off.
+ */
+static void check_noise(kind_t kind, double sensitivity) {
+  fixture_t f;
+  tacit_error_t err;
+  double theta[3] = {0.5, 1, -1}, whiten[9] = {1, 0, 0, 0.2, 1.5, 0, 0.1, -0.3, 2}, exact[6], out[6], sd;
+  release_t r = {kind, {whiten, 2}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.4}};
+  tacit_curator_t *exposed;
+  f.model = support_glm(&f.kernel, TACIT_FAMILY_BERNOULLI, 3, 1, 0);
+  assert_ok(tacit_curator_new_exposed(&exposed, support_logistic(40, 3, 4), &f.model, NULL, &err), err);
+  assert_ok(make(exposed, &r, 1, exact, &sd, &err), err);
+  tacit_curator_free(exposed);
+  open_private(&f, 1e6, TACIT_RELATION_SUBSTITUTE, NULL);
+  double square = 0, n = 0;
+  for (size_t i = 0; i < 3000; i++) {
+    assert_ok(make(f.curator, &r, 0.7, out, &sd, &err), err);
+    assert_close(sd / (0.7 * sensitivity), 1 + 5e-5, 5e-5);
+    for (size_t j = 0; j < n_sums(&r, 3); j++, n++) {
+      square += (out[j] - exact[j]) * (out[j] - exact[j]) / (sd * sd);
+    }
+  }
+  assert_close(square, n, 6 * sqrt(2 * n));
+  size_t n_events;
+  const tacit_event_t *events = tacit_budget_events(f.budget, &n_events);
+  assert_int_equal(n_events, 1);
+  assert_int_equal(events[0].kind, TACIT_EVENT_GAUSSIAN);
+  assert_int_equal(events[0].count, 3000);
+  assert_close(events[0].noise_multiplier, 0.7, 0);
+  close_private(&f);
+}
+
+static void test_noise_is_what_was_charged(void **state) {
+  (void)state;
+  check_noise(SECOND_MOMENTS, sqrt(2) * 4);
+  check_noise(RESPONSE, 2);
+  check_noise(FITTED, 2 * 0.4 * 2);
+}
+
+static void test_release_is_charged_then_refused(void **state) {
+  (void)state;
+  fixture_t f;
+  tacit_error_t err;
+  double theta[3] = {0}, out[6], sd;
+  for (kind_t kind = SECOND_MOMENTS; kind <= FITTED; kind++) {
+    release_t r = {kind, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.5}};
+    size_t n_granted = 0;
+    tacit_status_t status;
+    open_private(&f, 2, TACIT_RELATION_SUBSTITUTE, NULL);
+    while ((status = make(f.curator, &r, 5, out, &sd, &err)) == TACIT_OK) {
+      n_granted++;
+      assert_close(tacit_budget_rho_spent(f.budget), (double)n_granted / 50, 1e-12);
+    }
+    assert_int_equal(status, TACIT_ERR_BUDGET);
+    assert_int_equal(n_granted, (size_t)(tacit_gaussian_rho(2, log(1e-6)) * 50));
+    assert_close(out[0], 0, 0);
+    assert_close(sd, 0, 0);
+    close_private(&f);
+  }
+}
+
+static void test_bad_arguments_charge_nothing(void **state) {
+  (void)state;
+  fixture_t f;
+  tacit_error_t err;
+  open_private(&f, 1, TACIT_RELATION_SUBSTITUTE, NULL);
+  double good[3] = {0}, bad[3] = {0, NAN, 0}, broken[9] = {INFINITY}, out[6], sd;
+  const release_t refused[] = {
+      {FITTED, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, bad, 0.5}},   {FITTED, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 2, good, 0.5}},
+      {FITTED, {NULL, 1}, {TACIT_FAMILY_POISSON, 2.5, good, 0.5}},  {FITTED, {NULL, 1}, {TACIT_FAMILY_GAUSSIAN, 1, good, 0.5}},
+      {FITTED, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, good, NAN}},  {FITTED, {NULL, NAN}, {TACIT_FAMILY_BERNOULLI, 1, good, 1}},
+      {RESPONSE, {NULL, 0}, {TACIT_FAMILY_BERNOULLI, 1, good, 1}},  {RESPONSE, {broken, 1}, {TACIT_FAMILY_BERNOULLI, 1, good, 1}},
+      {RESPONSE, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, -1, good, 1}}, {SECOND_MOMENTS, {NULL, INFINITY}, {0, 0, NULL, 0}},
+      {SECOND_MOMENTS, {broken, 1}, {0, 0, NULL, 0}}};
+  for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+    assert_int_equal(make(f.curator, &refused[i], 5, out, &sd, &err), TACIT_ERR_ARGUMENT);
+  }
+  release_t r = {SECOND_MOMENTS, {NULL, 1}, {0, 0, NULL, 0}};
+  const double multipliers[] = {0, -1, NAN, INFINITY, 1e-30};
+  for (size_t i = 0; i < 5; i++) {
+    assert_int_equal(make(f.curator, &r, multipliers[i], out, &sd, &err), TACIT_ERR_ARGUMENT);
+  }
+  assert_true(tacit_budget_rho_spent(f.budget) <= 0);
+  close_private(&f);
+}
+
+static void test_what_the_sums_cannot_protect_is_refused(void **state) {
+  (void)state;
+  fixture_t f;
+  tacit_error_t err;
+  double out[6], sd;
+  release_t r = {SECOND_MOMENTS, {NULL, 1}, {0, 0, NULL, 0}};
+  tacit_curator_settings_t several = tacit_curator_settings_default(), tempered = several;
+  several.max_unit_rows = 2;
+  tempered.temperature_power = 0.5;
+  for (size_t i = 0; i < 3; i++) {
+    open_private(&f, 1, i == 0 ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE,
+                 i == 1 ? &several : i == 2 ? &tempered : NULL);
+    assert_int_equal(make(f.curator, &r, 5, out, &sd, &err), TACIT_ERR_STATE);
+    assert_true(tacit_budget_rho_spent(f.budget) <= 0);
+    close_private(&f);
+  }
+  tacit_record_model_t echo = support_echo();
+  tacit_curator_t *curator;
+  const double x[3] = {1, 2, 3};
+  assert_ok(tacit_curator_new_exposed(&curator, records_of(1, 3, x), &echo, NULL, &err), err);
+  assert_int_equal(make(curator, &r, 1, out, &sd, &err), TACIT_ERR_ARGUMENT);
+  tacit_curator_free(curator);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_pair_of_records_exceeds_the_sensitivity),
+                                     cmocka_unit_test(test_sums_agree_with_plain_arithmetic_on_any_number_of_threads),
+                                     cmocka_unit_test(test_noise_is_what_was_charged),
+                                     cmocka_unit_test(test_release_is_charged_then_refused),
+                                     cmocka_unit_test(test_bad_arguments_charge_nothing),
+                                     cmocka_unit_test(test_what_the_sums_cannot_protect_is_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

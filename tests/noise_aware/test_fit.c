@@ -1,0 +1,217 @@
+/* The whole fit: near the non-private posterior at a large budget, what it charges, what it refuses, repeats, no leaks. */
+#include <string.h>
+
+#include "base/base_internal.h"
+#include "noise_aware/simulation.h"
+#include "testing.h"
+
+static void check_large_budget(tacit_family_t family, double upper, size_t d) {
+  simulation_t s = {.family = family,
+                    .upper = upper,
+                    .truth = TRUTH_FIXED,
+                    .d = d,
+                    .n = 4000,
+                    .epsilon = 1e4,
+                    .delta = 1e-6,
+                    .n_chains = 4,
+                    .n_warmup = 150,
+                    .n_draws = 500,
+                    .has_reference = true};
+  simulation_fit_t fit;
+  simulation_run(&s, 3, &fit);
+  for (size_t j = 0; j < s.d; j++) { /* seeds are fixed; Monte Carlo error is about 0.03 of a sd */
+    assert_close((fit.mean[j] - fit.reference_mean[j]) / fit.reference_sd[j], 0, 0.35);
+    assert_close(fit.sd[j] / fit.reference_sd[j], 1.05, 0.13);
+  }
+}
+
+static void test_large_budget_gives_the_non_private_posterior(void **state) {
+  (void)state;
+  check_large_budget(TACIT_FAMILY_BERNOULLI, 1, 4);
+  check_large_budget(TACIT_FAMILY_POISSON, 30, 2);
+}
+
+static void test_tiny_budget_gives_the_prior(void **state) {
+  (void)state;
+  simulation_t s = {.family = TACIT_FAMILY_BERNOULLI,
+                    .upper = 1,
+                    .truth = TRUTH_FIXED,
+                    .d = 4,
+                    .n = 500,
+                    .epsilon = 0.001,
+                    .delta = 1e-6,
+                    .n_chains = 4,
+                    .n_warmup = 200,
+                    .n_draws = 500};
+  simulation_fit_t fit;
+  simulation_run(&s, 3, &fit);
+  for (size_t j = 0; j < s.d; j++) {
+    assert_close(fit.mean[j], 0, 0.6);
+    assert_close(fit.sd[j], 2.5, 0.5);
+  }
+}
+
+/* A curator of 300 simulated records with the given budget. */
+typedef struct fixture {
+  tacit_model_t model;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+  tacit_noise_aware_settings_t settings;
+} fixture_t;
+
+static tacit_records_t *simulated_records(const simulation_t *s) {
+  unsigned char key[32];
+  tacit_error_t err;
+  tacit_rng_t *rng;
+  tacit_records_t *records;
+  double theta[SIMULATION_MAX_DIM], *data = malloc(s->n * (s->d + 1) * sizeof *data);
+  tacit_rng_key_from_seed(key, 1);
+  assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
+  simulation_truth(s, rng, theta);
+  simulation_data(s, theta, rng, data);
+  assert_ok(tacit_records_new(&records, s->n, s->d + 1, &err), err);
+  for (size_t i = 0; i < s->n; i++) {
+    tacit_records_set(records, i, data + i * (s->d + 1));
+  }
+  tacit_rng_free(rng);
+  free(data);
+  return records;
+}
+
+static void open_fixture(fixture_t *f, size_t d, double epsilon, tacit_relation_t relation) {
+  tacit_error_t err;
+  simulation_t s = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .truth = TRUTH_FIXED, .d = d, .n = 300};
+  simulation_model(&s, &f->model);
+  assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, relation, &err), err);
+  assert_ok(tacit_noise_new_seeded_not_private(&f->noise, 8, &err), err);
+  assert_ok(tacit_curator_new(&f->curator, simulated_records(&s), &f->model.records, f->budget, f->noise, NULL, &err), err);
+  f->settings = tacit_noise_aware_settings_default();
+  f->settings.rho = tacit_budget_rho(f->budget) * (1 - 1e-9);
+  f->settings.n_chains = 2;
+  f->settings.n_warmup = 40;
+  f->settings.n_draws = 20;
+}
+
+static void close_fixture(fixture_t *f) {
+  tacit_curator_free(f->curator);
+  tacit_noise_free(f->noise);
+  tacit_budget_free(f->budget);
+  tacit_model_clear(&f->model);
+}
+
+static void test_charges_are_the_six_that_were_announced(void **state) {
+  (void)state;
+  tacit_error_t err;
+  for (size_t d = 1; d <= 4; d += 1) { /* 1: the intercept alone */
+    fixture_t f;
+    tacit_draws_t draws;
+    tacit_event_t planned[TACIT_NOISE_AWARE_N_EVENTS];
+    size_t n;
+    open_fixture(&f, d, 1, TACIT_RELATION_SUBSTITUTE);
+    tacit_noise_aware_events(f.settings.rho, planned);
+    f.settings.thin = 3;
+    assert_ok(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err), err);
+    assert_int_equal(tacit_draws_n_kept(&draws), 20);
+    for (size_t i = 0; i < 2 * 60 * d; i++) {
+      assert_true(isfinite(draws.values[i]));
+    }
+    const tacit_event_t *events = tacit_budget_events(f.budget, &n);
+    double rho = 0;
+    assert_int_equal(n, TACIT_NOISE_AWARE_N_EVENTS);
+    for (size_t i = 0; i < n; i++) {
+      assert_string_equal(events[i].label, planned[i].label);
+      assert_int_equal(events[i].count, planned[i].count);
+      assert_close(events[i].noise_multiplier, planned[i].noise_multiplier, 0);
+      rho += (double)events[i].count / (2 * events[i].noise_multiplier * events[i].noise_multiplier);
+    }
+    assert_close(rho, f.settings.rho, 1e-12 * rho);
+    tacit_draws_clear(&draws);
+    close_fixture(&f);
+  }
+}
+
+static void test_what_does_not_fit_is_refused(void **state) {
+  (void)state;
+  tacit_error_t err;
+  tacit_draws_t draws;
+  fixture_t f;
+  open_fixture(&f, 3, 1, TACIT_RELATION_SUBSTITUTE);
+  tacit_noise_aware_settings_t s = f.settings;
+  const tacit_parameters_t *parameters = &f.model.parameters;
+  double bad[] = {0, -1, NAN, INFINITY};
+  for (size_t i = 0; i < 4; i++) {
+    s.rho = bad[i];
+    assert_int_equal(tacit_noise_aware_fit(f.curator, parameters, &s, &draws, &err), TACIT_ERR_ARGUMENT);
+  }
+  s = f.settings;
+  s.family = TACIT_FAMILY_GAUSSIAN;
+  assert_int_equal(tacit_noise_aware_fit(f.curator, parameters, &s, &draws, &err), TACIT_ERR_ARGUMENT);
+  s = f.settings;
+  s.n_draws = 0;
+  assert_int_equal(tacit_noise_aware_fit(f.curator, parameters, &s, &draws, &err), TACIT_ERR_ARGUMENT);
+  tacit_parameters_t wide = *parameters;
+  wide.dim = 4;
+  assert_int_equal(tacit_noise_aware_fit(f.curator, &wide, &f.settings, &draws, &err), TACIT_ERR_ARGUMENT);
+  assert_true(tacit_budget_rho_spent(f.budget) <= 0);
+  s = f.settings;
+  s.rho *= 1.5;
+  assert_int_equal(tacit_noise_aware_fit(f.curator, parameters, &s, &draws, &err), TACIT_ERR_BUDGET);
+  tacit_draws_clear(&draws);
+  close_fixture(&f);
+
+  open_fixture(&f, 3, 1, TACIT_RELATION_ADD_REMOVE);
+  assert_int_equal(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err), TACIT_ERR_STATE);
+  assert_true(tacit_budget_rho_spent(f.budget) <= 0);
+  tacit_draws_clear(&draws);
+  close_fixture(&f);
+
+  simulation_t small = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .truth = TRUTH_FIXED, .d = 3, .n = 30};
+  tacit_curator_t *exposed;
+  tacit_model_t model;
+  simulation_model(&small, &model);
+  assert_ok(tacit_curator_new_exposed(&exposed, simulated_records(&small), &model.records, NULL, &err), err);
+  assert_int_equal(tacit_noise_aware_fit(exposed, &model.parameters, &f.settings, &draws, &err), TACIT_ERR_ARGUMENT);
+  tacit_curator_free(exposed);
+  tacit_model_clear(&model);
+}
+
+static void test_every_failed_allocation_is_an_error_return(void **state) {
+  (void)state;
+  tacit_error_t err;
+  tacit_status_t status = TACIT_ERR_MEMORY;
+  for (size_t k = 1; status != TACIT_OK; k++) {
+    fixture_t f;
+    tacit_draws_t draws;
+    open_fixture(&f, 3, 1, TACIT_RELATION_SUBSTITUTE);
+    f.settings.n_warmup = 4;
+    f.settings.n_draws = 2;
+    tacit_alloc_fail_at(k);
+    status = tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err);
+    tacit_alloc_fail_at(0);
+    assert_true(status == TACIT_OK || status == TACIT_ERR_MEMORY);
+    assert_true(k < 500 && (k > 20 || status != TACIT_OK));
+    tacit_draws_clear(&draws);
+    close_fixture(&f);
+  }
+}
+
+static void test_inflation_is_the_formula(void **state) {
+  (void)state;
+  tacit_noise_aware_settings_t s = tacit_noise_aware_settings_default();
+  s.rho = 0.5 * 0.2367 * 0.2367;
+  /* sqrt(1 + 4 * 5 / (0.8 * 0.2367^2 * 8000 * 0.15)) */
+  assert_close(tacit_noise_aware_inflation(&s, 5, 8000), sqrt(1 + 20 / (0.8 * 0.2367 * 0.2367 * 1200)), 1e-12);
+  s.rho = INFINITY;
+  assert_close(tacit_noise_aware_inflation(&s, 5, 8000), 1, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_large_budget_gives_the_non_private_posterior),
+                                     cmocka_unit_test(test_tiny_budget_gives_the_prior),
+                                     cmocka_unit_test(test_charges_are_the_six_that_were_announced),
+                                     cmocka_unit_test(test_what_does_not_fit_is_refused),
+                                     cmocka_unit_test(test_every_failed_allocation_is_an_error_return),
+                                     cmocka_unit_test(test_inflation_is_the_formula)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

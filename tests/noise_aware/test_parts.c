@@ -1,0 +1,427 @@
+/* The parts of noise-aware regression against plain computations: matrices, population, process, density and gradient. */
+#include <string.h>
+
+#include "base/isa.h"
+#include "noise_aware/kernel.h"
+#include "noise_aware/noise_aware_internal.h"
+#include "noise_aware/schedule.h"
+#include "noise_aware/simulation.h"
+#include "testing.h"
+
+static tacit_rng_t *generator(uint64_t seed) {
+  unsigned char key[32];
+  tacit_error_t err;
+  tacit_rng_t *rng;
+  tacit_rng_key_from_seed(key, seed);
+  assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
+  return rng;
+}
+
+static void random_positive(tacit_rng_t *rng, size_t n, double *a) {
+  double *root = malloc(n * n * sizeof *root);
+  for (size_t i = 0; i < n * n; i++) {
+    root[i] = tacit_rng_normal(rng);
+  }
+  for (size_t i = 0; i < n * n; i++) {
+    a[i] = tacit_dot(n, root + i / n * n, root + i % n * n) + (i / n == i % n ? 0.1 : 0);
+  }
+  free(root);
+}
+
+static void test_matrices_factor_and_invert(void **state) {
+  (void)state;
+  tacit_rng_t *rng = generator(1);
+  for (size_t n = 0; n <= 13; n++) {
+    double a[169], factor[169], inverse[169], product[169], values[13], vectors[169], x[13], b[13];
+    random_positive(rng, n, a);
+    memcpy(factor, a, sizeof a);
+    assert_true(tacit_cholesky(n, factor));
+    tacit_invert_lower(n, factor, inverse);
+    tacit_multiply(n, n, n, factor, inverse, product);
+    for (size_t i = 0; i < n * n; i++) {
+      assert_close(tacit_dot(n, factor + i / n * n, factor + i % n * n), a[i], 1e-12 * 100);
+      assert_close(product[i], i / n == i % n, 1e-9);
+    }
+    for (size_t i = 0; i < n; i++) {
+      x[i] = tacit_rng_normal(rng);
+    }
+    tacit_multiply(n, n, 1, a, x, b);
+    tacit_solve_lower(n, factor, b);
+    tacit_solve_upper(n, factor, b);
+    for (size_t i = 0; i < n; i++) {
+      assert_close(b[i], x[i], 1e-8);
+    }
+    memcpy(factor, a, sizeof a);
+    tacit_eigen(n, factor, values, vectors);
+    for (size_t i = 0; i < n * n; i++) {
+      double sum = 0;
+      for (size_t k = 0; k < n; k++) {
+        sum += values[k] * vectors[i / n * n + k] * vectors[i % n * n + k];
+      }
+      assert_close(sum, a[i], 1e-11);
+    }
+  }
+  tacit_rng_free(rng);
+}
+
+static void test_raised_eigenvalues_leave_the_others(void **state) {
+  (void)state;
+  double a[9] = {2, 0, 0, 0, -1, 0, 0, 0, 0.25}, work[21];
+  tacit_raise_eigenvalues(3, a, 0.5, work);
+  const double expected[9] = {2, 0, 0, 0, 0.5, 0, 0, 0, 0.5};
+  for (size_t i = 0; i < 9; i++) {
+    assert_close(a[i], expected[i], 1e-14);
+  }
+  double indefinite[4] = {1, 2, 2, 1}, nan_matrix[1] = {NAN}, odd[3] = {3, 1, 2}, even[4] = {4, 1, 2, 3};
+  assert_false(tacit_cholesky(2, indefinite));
+  assert_false(tacit_cholesky(1, nan_matrix));
+  assert_close(tacit_median(3, odd), 2, 0);
+  assert_close(tacit_median(4, even), 2.5, 0);
+  assert_close(tacit_median(0, NULL), 0, 0);
+}
+
+extern const tacit_aware_kernel_t tacit_aware_kernel_portable;
+
+static void test_kernels_agree_with_plain_sums_to_the_last_bit_of_each_other(void **state) {
+  (void)state;
+  enum { n = 48, d = 5, m = 7 };
+  tacit_rng_t *rng = generator(2);
+  double f[d * n], c[m * n], weight[d * m], y[d * m], same[d * m], out[n], again[n];
+  for (size_t i = 0; i < d * n; i++) {
+    f[i] = tacit_rng_normal(rng);
+  }
+  for (size_t i = 0; i < m * n; i++) {
+    c[i] = tacit_rng_normal(rng);
+  }
+  for (size_t i = 0; i < d * m; i++) {
+    weight[i] = tacit_rng_normal(rng);
+  }
+  tacit_aware_kernel()->project(n, d, m, f, c, y);
+  tacit_aware_kernel_portable.project(n, d, m, f, c, same);
+  assert_memory_equal(y, same, sizeof y);
+  for (size_t i = 0; i < d * m; i++) {
+    assert_close(y[i], tacit_dot(n, f + i / m * n, c + i % m * n), 1e-12);
+  }
+  tacit_aware_kernel()->lift(n, d, m, f, weight, c, out);
+  tacit_aware_kernel_portable.lift(n, d, m, f, weight, c, again);
+  assert_memory_equal(out, again, sizeof out);
+  for (size_t k = 0; k < n; k++) {
+    double sum = 0;
+    for (size_t i = 0; i < d * m; i++) {
+      sum += f[i / m * n + k] * weight[i] * c[i % m * n + k];
+    }
+    assert_close(out[k], sum, 1e-11);
+  }
+  tacit_rng_free(rng);
+}
+
+/* Moments of 2^18 rows: standard errors of 0.002; the attenuation between two signs is only approximate. */
+static void test_population_has_the_moments_asked_for(void **state) {
+  (void)state;
+  enum { p = 3, n = 1 << 18 };
+  const bool is_two_valued[p] = {false, true, true};
+  double mean[p] = {0.1, -0.4, 0.2}, sd[p] = {0.2, sqrt(1 - 0.16), sqrt(1 - 0.04)}, work[6 * p * p + 4 * p];
+  double cov[p * p], correlation[p * p] = {1, 0.4, -0.3, 0.4, 1, 0.1, -0.3, 0.1, 1};
+  for (size_t i = 0; i < p * p; i++) {
+    cov[i] = correlation[i] * sd[i / p] * sd[i % p];
+  }
+  tacit_shape_t shape = {.p = p, .is_two_valued = is_two_valued, .mean = mean, .cov = cov};
+  double *normals = malloc(n * p * sizeof *normals), *rows = malloc(n * (p + 1) * sizeof *rows), second[16] = {0}, want[16];
+  tacit_rng_t *rng = generator(3);
+  for (size_t i = 0; i < n * p; i++) {
+    normals[i] = tacit_rng_normal(rng);
+  }
+  tacit_population(&shape, n, normals, rows, work);
+  for (size_t k = 0; k < n; k++) {
+    const double *x = rows + k * (p + 1);
+    assert_true(x[0] >= 1 && x[0] <= 1 && fabs(x[1]) <= 1 && fabs(x[2]) >= 1 && fabs(x[2]) <= 1);
+    for (size_t i = 0; i < 16; i++) {
+      second[i] += x[i / 4] * x[i % 4] / n;
+    }
+  }
+  tacit_second_moments(&shape, want);
+  for (size_t i = 0; i < 16; i++) {
+    assert_close(second[i], want[i], i == 11 || i == 14 ? 0.03 : 0.012);
+  }
+  double found_mean[p], found_cov[p * p];
+  tacit_shape_t found = {.p = p, .is_two_valued = is_two_valued, .mean = found_mean, .cov = found_cov};
+  for (size_t i = 0; i < 16; i++) {
+    want[i] *= 3; /* only proportions count */
+  }
+  tacit_shape_from(&found, want);
+  for (size_t i = 0; i < p * p; i++) {
+    assert_close(found_cov[i], cov[i], 1e-12);
+    assert_close(found_mean[i % p], mean[i % p], 1e-12);
+  }
+  tacit_rng_free(rng);
+  free(normals);
+  free(rows);
+}
+
+/* A surrogate, process and posterior from simulated data, kept for a test. */
+typedef struct fixture {
+  simulation_t s;
+  tacit_model_t model;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+  tacit_noise_aware_settings_t settings;
+  tacit_surrogate_t surrogate;
+  tacit_discrepancy_t process;
+  tacit_aware_posterior_t posterior;
+  tacit_rng_t *rng;
+} fixture_t;
+
+static const bool two_valued[8] = {false, false, true, false, false, false, true, false};
+
+static void open_fixture(fixture_t *f, tacit_family_t family, double upper, size_t d, double epsilon) {
+  tacit_error_t err;
+  double theta[SIMULATION_MAX_DIM];
+  f->s = (simulation_t){
+      .family = family, .upper = upper, .truth = TRUTH_FIXED, .d = d, .n = 2000, .epsilon = epsilon, .delta = 1e-6};
+  f->rng = generator(4);
+  double *data = malloc(f->s.n * (d + 1) * sizeof *data);
+  simulation_truth(&f->s, f->rng, theta);
+  simulation_data(&f->s, theta, f->rng, data);
+  tacit_records_t *records;
+  assert_ok(tacit_records_new(&records, f->s.n, d + 1, &err), err);
+  for (size_t i = 0; i < f->s.n; i++) {
+    tacit_records_set(records, i, data + i * (d + 1));
+  }
+  free(data);
+  simulation_model(&f->s, &f->model);
+  assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
+  assert_ok(tacit_noise_new_seeded_not_private(&f->noise, 5, &err), err);
+  assert_ok(tacit_curator_new(&f->curator, records, &f->model.records, f->budget, f->noise, NULL, &err), err);
+  f->settings = tacit_noise_aware_settings_default();
+  f->settings.family = family;
+  f->settings.upper = upper;
+  f->settings.is_two_valued = two_valued;
+  f->settings.rho = tacit_budget_rho(f->budget) * (1 - 1e-9);
+  assert_ok(tacit_surrogate_init(&f->surrogate, f->curator, &f->settings, (double)f->s.n, f->rng, &err), err);
+  assert_ok(tacit_discrepancy_init(&f->process, &f->surrogate, family, &err), err);
+  assert_ok(tacit_aware_posterior_init(&f->posterior, &f->surrogate, &f->process, &f->model.parameters, &f->settings,
+                                       (double)f->s.n, &err),
+            err);
+}
+
+static void close_fixture(fixture_t *f) {
+  tacit_aware_posterior_clear(&f->posterior);
+  tacit_discrepancy_clear(&f->process);
+  tacit_surrogate_clear(&f->surrogate);
+  tacit_curator_free(f->curator);
+  tacit_noise_free(f->noise);
+  tacit_budget_free(f->budget);
+  tacit_model_clear(&f->model);
+  tacit_rng_free(f->rng);
+}
+
+static void test_surrogate_is_a_weighted_population_with_an_orthonormal_basis(void **state) {
+  (void)state;
+  fixture_t f;
+  open_fixture(&f, TACIT_FAMILY_BERNOULLI, 1, 5, 1);
+  const tacit_surrogate_t *s = &f.surrogate;
+  double total = 0;
+  assert_true(s->n_rows % 16 == 0 && s->n_rows >= 500 && s->n_basis >= 8 && s->n_basis <= 15);
+  for (size_t k = 0; k < s->n_rows; k++) {
+    double norm = 0;
+    total += s->weight[k];
+    assert_true(s->weight[k] > 0);
+    for (size_t i = 0; i < s->d; i++) {
+      assert_true(fabs(s->x[k * s->d + i]) <= 1);
+      norm += s->rows[i * s->n_rows + k] * s->rows[i * s->n_rows + k];
+    }
+    assert_true(sqrt(norm) <= s->radius * (1 + 1e-12));
+  }
+  assert_close(total, 1, 1e-12);
+  for (size_t a = 0; a < s->n_basis; a++) {
+    for (size_t b = 0; b <= a; b++) {
+      double mean = 0, product = 0;
+      for (size_t k = 0; k < s->n_rows; k++) {
+        mean += s->weight[k] * s->basis[k * s->n_basis + a];
+        product += s->weight[k] * s->basis[k * s->n_basis + a] * s->basis[k * s->n_basis + b];
+      }
+      assert_close(mean, 0, 1e-9);
+      assert_close(product, a == b, 1e-8);
+    }
+    double variance = s->basis_cov[a * s->n_basis + a];
+    assert_true(variance > 0 && variance < 1);
+  }
+  close_fixture(&f);
+}
+
+/* f and its weighted mean for a random theta. */
+static void random_f(fixture_t *f, double *values) {
+  double theta[SIMULATION_MAX_DIM];
+  for (size_t j = 0; j < f->s.d; j++) {
+    theta[j] = tacit_rng_normal(f->rng);
+  }
+  tacit_aware_posterior_fitted(&f->posterior, theta);
+  memcpy(values, f->posterior.f, f->s.d * f->surrogate.n_rows * sizeof *values);
+}
+
+/* k(theta, theta') of discrepancy.c's heading, from its definition; prior mean into mean (d) of the first. */
+static void prior_law(const tacit_surrogate_t *s, const double *f, const double *g, double *cov, double *mean) {
+  size_t n = s->n_rows, d = s->d, r = s->n_basis;
+  double c[2][8 * 40], average[2][8];
+  for (size_t side = 0; side < 2; side++) {
+    for (size_t i = 0; i < d; i++) {
+      const double *line = (side == 0 ? f : g) + i * n;
+      average[side][i] = tacit_dot(n, s->weight, line);
+      for (size_t a = 0; a < r; a++) {
+        c[side][i * r + a] = 0;
+        for (size_t k = 0; k < n; k++) {
+          c[side][i * r + a] += s->weight[k] * line[k] * s->basis[k * r + a];
+        }
+      }
+    }
+  }
+  for (size_t i = 0; i < d; i++) {
+    mean[i] = average[0][i] + tacit_dot(r, c[0] + i * r, s->basis_shift);
+    for (size_t j = 0; j < d; j++) {
+      double plain = 0, known = 0, moments = 0;
+      for (size_t k = 0; k < n; k++) {
+        plain += s->weight[k] * (f[i * n + k] - average[0][i]) * (g[j * n + k] - average[1][j]);
+      }
+      for (size_t a = 0; a < r; a++) {
+        known += c[0][i * r + a] * c[1][j * r + a];
+        for (size_t b = 0; b < r; b++) {
+          moments += c[0][i * r + a] * s->basis_cov[a * r + b] * c[1][j * r + b];
+        }
+      }
+      cov[i * d + j] = moments + (plain - known) / weight_bernoulli;
+    }
+  }
+}
+
+/* Conditioning on two releases by the textbook formula, in the joint law of three points. */
+static void test_process_is_conditioned_as_a_gaussian_vector(void **state) {
+  (void)state;
+  enum { d = 4, J = 2, m = J * d };
+  fixture_t f;
+  tacit_error_t err;
+  open_fixture(&f, TACIT_FAMILY_BERNOULLI, 1, d, 0.7);
+  const tacit_surrogate_t *s = &f.surrogate;
+  size_t n = s->n_rows;
+  double *points = malloc((J + 1) * d * n * sizeof *points), joint[(m + d) * (m + d)], means[m + d], block[d * d];
+  double released[m], noise_var[J] = {1e-4, 3e-4};
+  for (size_t j = 0; j <= J; j++) {
+    random_f(&f, points + j * d * n);
+  }
+  for (size_t a = 0; a <= J; a++) {
+    for (size_t b = 0; b <= J; b++) {
+      prior_law(s, points + a * d * n, points + b * d * n, block, means + a * d);
+      for (size_t i = 0; i < d * d; i++) {
+        joint[(a * d + i / d) * (m + d) + b * d + i % d] = block[i] + (a == b && a < J && i / d == i % d ? noise_var[a] : 0);
+      }
+    }
+  }
+  for (size_t i = 0; i < m; i++) {
+    released[i] = means[i] + 0.02 * tacit_rng_normal(f.rng);
+  }
+  for (size_t j = 0; j < J; j++) {
+    assert_ok(tacit_discrepancy_condition(&f.process, points + j * d * n, released + j * d, noise_var[j], &err), err);
+  }
+  /* gain = K(new, old) K(old, old)^-1 */
+  double old[m * m], inverse[m * m], expected_mean[d], expected_cov[d * d], gain[d * m];
+  for (size_t i = 0; i < m * m; i++) {
+    old[i] = joint[i / m * (m + d) + i % m];
+  }
+  simulation_invert(m, old, inverse);
+  memset(gain, 0, sizeof gain);
+  for (size_t i = 0; i < d * m; i++) {
+    for (size_t l = 0; l < m; l++) {
+      gain[i] += joint[(m + i / m) * (m + d) + l] * inverse[l * m + i % m];
+    }
+  }
+  for (size_t i = 0; i < d; i++) {
+    expected_mean[i] = means[m + i];
+    for (size_t l = 0; l < m; l++) {
+      expected_mean[i] += gain[i * m + l] * (released[l] - means[l]);
+    }
+    for (size_t j = 0; j < d; j++) {
+      expected_cov[i * d + j] = joint[(m + i) * (m + d) + m + j];
+      for (size_t l = 0; l < m; l++) {
+        expected_cov[i * d + j] -= gain[i * m + l] * joint[(m + j) * (m + d) + l];
+      }
+    }
+  }
+  const double *last = points + J * d * n;
+  size_t nb = f.process.n_columns;
+  double *y = malloc(d * nb * sizeof *y), *z = malloc(d * nb * sizeof *z);
+  tacit_aware_kernel()->project(n, d, nb, last, f.process.columns, y);
+  tacit_multiply(d, nb, nb, y, f.process.quadratic, z);
+  for (size_t i = 0; i < d; i++) {
+    assert_close(tacit_dot(n, f.process.scale, last + i * n), expected_mean[i], 1e-9);
+    for (size_t j = 0; j < d; j++) {
+      double own = 0;
+      for (size_t k = 0; k < n; k++) {
+        own += s->weight[k] * last[i * n + k] * last[j * n + k] / weight_bernoulli;
+      }
+      assert_close(own + tacit_dot(nb, z + i * nb, y + j * nb), expected_cov[i * d + j], 1e-9);
+    }
+  }
+  free(y);
+  free(z);
+  free(points);
+  close_fixture(&f);
+}
+
+static void check_gradient(tacit_family_t family, double upper, double epsilon) {
+  fixture_t f;
+  tacit_error_t err;
+  open_fixture(&f, family, upper, 4, epsilon);
+  size_t d = f.s.d;
+  double *point = malloc(d * f.surrogate.n_rows * sizeof *point);
+  for (size_t release = 0; release <= TACIT_MAX_FITTED; release++) {
+    for (size_t j = 0; j < d; j++) {
+      f.posterior.response[j] = 30 * tacit_rng_normal(f.rng);
+    }
+    f.posterior.response_var = 200;
+    for (int attempt = 0; attempt < 5; attempt++) {
+      double theta[SIMULATION_MAX_DIM], grad[SIMULATION_MAX_DIM], precision[64];
+      for (size_t j = 0; j < d; j++) {
+        theta[j] = tacit_rng_normal(f.rng);
+      }
+      double at = tacit_aware_posterior_log_density(&f.posterior, theta, grad);
+      tacit_aware_posterior_precision(&f.posterior, theta, precision);
+      assert_true(isfinite(at) && tacit_cholesky(d, precision));
+      for (size_t j = 0; j < d; j++) {
+        const double h = 1e-5;
+        double there = theta[j];
+        theta[j] = there + h;
+        double above = tacit_aware_posterior_log_density(&f.posterior, theta, NULL);
+        theta[j] = there - h;
+        double below = tacit_aware_posterior_log_density(&f.posterior, theta, NULL);
+        theta[j] = there;
+        assert_close(grad[j], (above - below) / (2 * h), 1e-5 * (1 + fabs(at) + fabs(grad[j])));
+      }
+    }
+    if (release < TACIT_MAX_FITTED) {
+      double released[SIMULATION_MAX_DIM] = {0.01, -0.02, 0.03, 0.01};
+      random_f(&f, point);
+      assert_ok(tacit_discrepancy_condition(&f.process, point, released, 1e-3, &err), err);
+    }
+  }
+  free(point);
+  close_fixture(&f);
+}
+
+static void test_gradient_is_the_derivative_of_the_density(void **state) {
+  (void)state;
+  check_gradient(TACIT_FAMILY_BERNOULLI, 1, 1);
+  check_gradient(TACIT_FAMILY_BERNOULLI, 1, 0.05);
+  check_gradient(TACIT_FAMILY_POISSON, 8, 2);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_matrices_factor_and_invert),
+      cmocka_unit_test(test_raised_eigenvalues_leave_the_others),
+      cmocka_unit_test(test_kernels_agree_with_plain_sums_to_the_last_bit_of_each_other),
+      cmocka_unit_test(test_population_has_the_moments_asked_for),
+      cmocka_unit_test(test_surrogate_is_a_weighted_population_with_an_orthonormal_basis),
+      cmocka_unit_test(test_process_is_conditioned_as_a_gaussian_vector),
+      cmocka_unit_test(test_gradient_is_the_derivative_of_the_density)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
