@@ -13,7 +13,7 @@ ALLOWED = {
     "account": {"base"},
     "ledger": {"base", "account"},
     "curator": {"base", "random", "data", "model", "account"},
-    "sample": {"base", "random", "draws", "model", "curator"},
+    "sample": {"base", "random", "draws", "model", "account", "curator"},
     "augment": {"base", "random", "draws"},
     "noise_aware": {"base", "random", "draws", "model", "account", "curator"},
     "diagnose": {"base", "draws"},
@@ -21,7 +21,7 @@ ALLOWED = {
 }
 HEADERS = {  # public headers; a header may include only these, so that nothing slips in behind it
     "base": set(), "random": {"base"}, "draws": {"base"}, "data": {"base"}, "model": {"base"},
-    "account": {"base"}, "ledger": {"account", "base"}, "curator": {"base"}, "sample": {"base", "draws"},
+    "account": {"base"}, "ledger": {"account", "base"}, "curator": {"base"}, "sample": {"account", "base", "curator", "draws"},
     "augment": {"base", "draws"}, "noise_aware": {"account", "base", "draws", "model"},
     "diagnose": {"base", "draws"}, "report": {"account", "base", "diagnose", "draws"},
 }

@@ -260,10 +260,10 @@ static const options_t exact[] = {
     {.method = "dp-penalty", .step_size = 1, .n_draws = 60000},
     {.method = "dp-fast-mh", .rule = {.max_bound = 0.8}, .intensity = 0.8, .step_size = 1, .n_draws = 60000},
     {.method = "dp-fast-mh-full", .rule = {.max_bound = 0.8}, .step_size = 1, .n_draws = 60000},
-    {.method = "dp-hmc", .is_bit = true, .rule = {TACIT_ACCEPT_BARKER, 8}, .step_size = 0.8, .n_leapfrog = 3, .n_draws = 40000},
+    {.method = "dp-hmc", .is_bit = true, .rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 8}, .step_size = 0.8, .n_leapfrog = 3, .n_draws = 40000},
     {.method = "dp-hmc", .is_bit = true, .rule = {TACIT_ACCEPT_PROBIT, 8, .sigma = 0.2}, .step_size = 0.8, .n_leapfrog = 3,
      .n_draws = 40000},
-    {.method = "dp-mala", .rule = {TACIT_ACCEPT_BARKER, 6}, .step_size = 0.8, .n_draws = 60000},
+    {.method = "dp-mala", .rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 6}, .step_size = 0.8, .n_draws = 60000},
     {.method = "dp-mala", .rule = {TACIT_ACCEPT_PENALTY, 6, .sigma = 0.25}, .step_size = 0.8, .n_draws = 60000},
     {.method = "tunamh", .rule = {.max_bound = 0.8}, .intensity = 0.8, .step_size = 1, .n_draws = 60000},
 };
