@@ -580,7 +580,7 @@ def good_paths():
         done = run(BASE + ["--epsilon", "100", "--delta", "1e-9", "--method", "dp-hmc", "--no-reuse", *quick, "--thin", "2",
                            "--ledger", "k.ledger", "--out", "k2"])
         last = export("k.ledger")["spends"][2]
-        assert done.returncode == 0 and last["events"] == last["reserved"] and len(last["events"]) == 2, done.stderr
+        assert done.returncode == 0 and last["events"] == last["reserved"] and len(last["events"]) == 3, done.stderr
 
     @case("ledger: what cannot be recorded is not released")
     def _():
