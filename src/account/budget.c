@@ -9,6 +9,7 @@
 /* Where charges stand in a schedule. */
 typedef struct schedule {
   tacit_event_t *events; /* shape (n); counts: what is left */
+  tacit_event_t *planned; /* shape (n): as it was set */
   size_t n, at;
   tacit_guarantee_t guarantee; /* of all */
   /* within the group of bits at hand */
@@ -82,11 +83,13 @@ tacit_status_t tacit_budget_set_schedule(tacit_budget_t *budget, const tacit_eve
   if (n_events == 0) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "events", "a schedule needs at least one event");
   }
-  schedule_t schedule = {.events = tacit_alloc(n_events, sizeof *events), .n = n_events};
+  schedule_t schedule = {.events = tacit_alloc(2 * n_events, sizeof *events), .n = n_events};
   if (schedule.events == NULL) {
     return tacit_error_memory(err);
   }
+  schedule.planned = schedule.events + n_events;
   memcpy(schedule.events, events, n_events * sizeof *events);
+  memcpy(schedule.planned, events, n_events * sizeof *events);
   tacit_status_t status = check_schedule(budget, &schedule, err);
   tacit_free(status == TACIT_OK ? budget->schedule.events : schedule.events);
   budget->schedule = status == TACIT_OK ? schedule : budget->schedule;
@@ -303,6 +306,11 @@ tacit_status_t tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *
 
 tacit_guarantee_t tacit_budget_planned(const tacit_budget_t *budget) {
   return budget->schedule.guarantee;
+}
+
+const tacit_event_t *tacit_budget_schedule(const tacit_budget_t *budget, size_t *n) {
+  *n = budget->schedule.n;
+  return budget->schedule.planned;
 }
 
 bool tacit_budget_is_scheduled(const tacit_budget_t *budget) {

@@ -97,6 +97,7 @@ static int read_request(const cli_args_t *args, request_t *request) {
     return CLI_USAGE;
   }
   request->plan.options.relative_width = width;
+  request->plan.options.is_in_order = cli_is_given(args, "in-order");
   return CLI_OK;
 }
 
@@ -303,6 +304,7 @@ static const cli_option_t options[] = {
     {"relation", "NAME", NULL,
      "Who neighbours are: substitute (one record replaced; the default) or add-remove. It matters to sampled releases."},
     {"method", "NAME", "auto", "Accountant: auto, gaussian, pld, rdp, zcdp or moments."},
+    {"in-order", NULL, NULL, "The events are made in the order given, each as often as it counts before the next: tighter for bits."},
     {"width", "W", NULL, "Largest relative width of the bracket of epsilon; 0.001 if not said."},
     {"fpr", "P", NULL, "Also bound what an attacker finds who is wrong about a share P of those absent."},
     {"solve", "WHAT", NULL,

@@ -52,19 +52,40 @@ static void json_bool(tacit_text_t *text, const char *key, bool value) {
   tacit_text_printf(text, value ? "true" : "false");
 }
 
-static void json_events(const tacit_report_t *report, tacit_text_t *text) {
-  json_key(text, "events");
-  size_t n = 0;
-  const tacit_event_t *events = report->budget != NULL ? tacit_budget_events(report->budget, &n) : NULL;
+/* Gaussian releases of all records with their multiplier; every event as `tacit account --event` takes it. */
+static void json_event(const tacit_event_t *event, tacit_text_t *text) {
+  char spec[TACIT_EVENT_TEXT_SIZE];
+  bool is_gaussian = event->kind == TACIT_EVENT_GAUSSIAN && event->sampling == TACIT_SAMPLING_NONE;
+  tacit_event_format(event, spec);
+  tacit_text_printf(text, "\n    {\"mechanism\": \"%.*s\", \"event\": \"%s\"", (int)strcspn(spec, ":"), spec, spec);
+  if (is_gaussian) {
+    tacit_text_printf(text, ", \"noise_multiplier\": ");
+    tacit_text_json_number(text, event->noise_multiplier);
+  }
+  tacit_text_printf(text, ", \"count\": %llu, \"label\": ", (unsigned long long)event->count);
+  tacit_text_json_string(text, event->label);
+  tacit_text_append(text, "}", 1);
+}
+
+static void json_events(const char *key, const tacit_event_t *events, size_t n, tacit_text_t *text) {
+  json_key(text, key);
   tacit_text_append(text, "[", 1);
   for (size_t i = 0; i < n; i++) {
-    tacit_text_printf(text, "%s\n    {\"mechanism\": \"gaussian\", \"noise_multiplier\": ", i > 0 ? "," : "");
-    tacit_text_json_number(text, events[i].noise_multiplier);
-    tacit_text_printf(text, ", \"count\": %llu, \"label\": ", (unsigned long long)events[i].count);
-    tacit_text_json_string(text, events[i].label);
-    tacit_text_append(text, "}", 1);
+    tacit_text_printf(text, i > 0 ? "," : "");
+    json_event(&events[i], text);
   }
   tacit_text_printf(text, n > 0 ? "\n  ]" : "]");
+}
+
+/* What was charged; and what was planned, where the guarantee is that of the plan, made in this order. */
+static void json_spent(const tacit_report_t *report, tacit_text_t *text) {
+  size_t n = 0;
+  const tacit_event_t *events = report->budget != NULL ? tacit_budget_events(report->budget, &n) : NULL;
+  json_events("events", events, n, text);
+  if (report->budget != NULL && tacit_budget_is_scheduled(report->budget)) {
+    events = tacit_budget_schedule(report->budget, &n);
+    json_events("schedule", events, n, text);
+  }
 }
 
 static void json_assumptions(const tacit_report_t *report, tacit_text_t *text) {
@@ -125,7 +146,7 @@ void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text)
   } else {
     tacit_text_printf(text, "null");
   }
-  json_events(report, text);
+  json_spent(report, text);
   if (report->ledger_data_id != NULL) {
     json_key(text, "ledger");
     tacit_text_printf(text, "{\"data_id\": ");

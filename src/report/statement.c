@@ -73,6 +73,39 @@ static const char *end_in_words(const char *end) {
                                            : "";
 }
 
+/* After the label: what noise it had, or what was decided. */
+static void describe_event(const tacit_event_t *event, tacit_text_t *text) {
+  switch (event->kind) {
+    case TACIT_EVENT_GAUSSIAN:
+      tacit_text_printf(text, "\"");
+      if (event->sampling == TACIT_SAMPLING_POISSON) {
+        tacit_text_printf(text, " from records each drawn with probability ");
+        tacit_text_number(text, event->sampling_rate, 4);
+        tacit_text_printf(text, ",");
+      }
+      tacit_text_printf(text, " with Gaussian noise of ");
+      tacit_text_number(text, event->noise_multiplier, 6);
+      tacit_text_printf(text, " times the sensitivity to one unit\n");
+      return;
+    case TACIT_EVENT_PENALTY_BIT:
+    case TACIT_EVENT_PROBIT_BIT:
+    case TACIT_EVENT_BARKER_BIT:
+    case TACIT_EVENT_ARCSINE_BIT:
+      tacit_text_printf(text, "\": a yes or no, whose log odds before any noise one unit moves by at most ");
+      tacit_text_number(text, event->sensitivity, 6);
+      if (event->kind == TACIT_EVENT_PENALTY_BIT || event->kind == TACIT_EVENT_PROBIT_BIT) {
+        tacit_text_printf(text, ", decided under Gaussian noise of ");
+        tacit_text_number(text, event->sigma, 6);
+      }
+      tacit_text_printf(text, "\n");
+      return;
+    default: {
+      char spec[TACIT_EVENT_TEXT_SIZE];
+      tacit_text_printf(text, "\": %s\n", tacit_event_format(event, spec));
+    }
+  }
+}
+
 static void what_was_spent(const tacit_report_t *report, const tacit_guarantee_t *spent, tacit_text_t *text) {
   line(text, "# What was spent");
   tacit_text_printf(text, "epsilon = ");
@@ -88,15 +121,17 @@ static void what_was_spent(const tacit_report_t *report, const tacit_guarantee_t
   for (size_t i = 0; i < n; i++) {
     tacit_text_printf(text, "- %llu of \"", (unsigned long long)events[i].count);
     tacit_text_plain(text, events[i].label);
-    tacit_text_printf(text, "\" with Gaussian noise of ");
-    tacit_text_number(text, events[i].noise_multiplier, 6);
-    tacit_text_printf(text, " times the sensitivity to one unit\n");
+    describe_event(&events[i], text);
   }
   if (n == 0) {
     line(text, "- none");
   }
-  tacit_text_printf(text, "Their composition was computed with the accountant \"%s\" and rounded up.\n",
-                    spent->method != NULL ? spent->method : "none");
+  tacit_text_printf(text, "Their composition was computed with the accountant \"%s\" and rounded up.%s\n",
+                    spent->method != NULL ? spent->method : "none",
+                    tacit_budget_is_scheduled(report->budget)
+                        ? " The whole schedule that was fixed before the first release is counted (privacy.json lists it), "
+                          "whether or not all of it was used."
+                        : "");
   if (report->ledger_data_id != NULL) {
     tacit_text_printf(text, "This run is spend %llu in the ledger of the data set \"",
                       (unsigned long long)report->ledger_spend);
