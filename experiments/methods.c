@@ -140,14 +140,17 @@ typedef struct contender {
 
 static const contender_t contenders[] = {
     {"dp-penalty", "penalty", false, TACIT_ACCEPT_BARKER, {0, 1.2, 0.6, 0.3}, TACIT_PROPOSAL_FULL},
+    {"dp-penalty", "penalty, guided", false, TACIT_ACCEPT_BARKER, {0, 1.5, 0.75, 0.4}, TACIT_PROPOSAL_GUIDED},
     {"dp-penalty", "penalty-bit", true, TACIT_ACCEPT_PENALTY, {0, 0.8, 0.4, 0.25}, TACIT_PROPOSAL_FULL},
+    {"dp-penalty", "penalty-bit, guided", true, TACIT_ACCEPT_PENALTY, {0, 1, 0.5, 0.3}, TACIT_PROPOSAL_GUIDED},
+    {"dp-penalty", "arcsine, guided", true, TACIT_ACCEPT_ARCSINE, {0, 1, 0.5, 0.3}, TACIT_PROPOSAL_GUIDED},
     {"dp-penalty", "arcsine", true, TACIT_ACCEPT_ARCSINE, {0, 0.8, 0.4, 0.25}, TACIT_PROPOSAL_FULL},
     {"dp-barker", "barker", true, TACIT_ACCEPT_BARKER, {0, 0.8, 0.4, 0.2}, TACIT_PROPOSAL_FULL},
     {"dp-barker", "barker, guided", true, TACIT_ACCEPT_BARKER, {0, 1.5, 0.75, 0.4}, TACIT_PROPOSAL_GUIDED},
     {"dp-fast-mh", "barker", true, TACIT_ACCEPT_BARKER, {0, 0.8, 0.4, 0.2}, TACIT_PROPOSAL_FULL},
     {"dp-hmc", "penalty", false, TACIT_ACCEPT_BARKER, {0, 0.4, 0.2, 0.1}, TACIT_PROPOSAL_FULL},
     {"dp-hmc", "barker", true, TACIT_ACCEPT_BARKER, {0, 0.4, 0.2, 0.1}, TACIT_PROPOSAL_FULL},
-    {"dp-mala", "penalty-bit", true, TACIT_ACCEPT_PENALTY, {0, 0.4, 0.3, 0.2}, TACIT_PROPOSAL_FULL},
+    {"dp-mala", "penalty-bit", true, TACIT_ACCEPT_PENALTY, {0, 0.2, 0.15, 0.1}, TACIT_PROPOSAL_FULL},
     {"dp-mala", "barker", true, TACIT_ACCEPT_BARKER, {0, 0.5, 0.4, 0.3}, TACIT_PROPOSAL_FULL},
     {"dp-sgld", "none", false, TACIT_ACCEPT_BARKER, {0, 0.3, 0.2, 0.6}, TACIT_PROPOSAL_FULL},
     {"dp-sghmc", "none", false, TACIT_ACCEPT_BARKER, {0, 0.3, 0.2, 0.05}, TACIT_PROPOSAL_FULL},

@@ -29,6 +29,30 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_summarise(const double *x, size_t 
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_draws_summarise(const tacit_draws_t *draws, size_t j,
                                                               tacit_summary_t *summary, tacit_error_t *err);
 
+typedef enum tacit_severity { TACIT_SEVERITY_NOTE = 0, TACIT_SEVERITY_WARNING, TACIT_SEVERITY_PROBLEM } tacit_severity_t;
+
+enum { TACIT_MAX_FINDINGS = 64 };
+
+/** What was seen, and what to do about it. */
+typedef struct tacit_finding {
+  tacit_severity_t severity;
+  char what[160], advice[160];
+} tacit_finding_t;
+
+typedef struct tacit_findings {
+  size_t n;
+  tacit_severity_t worst;
+  tacit_finding_t items[TACIT_MAX_FINDINGS];
+} tacit_findings_t;
+
+/**
+ * Look for what makes draws unusable: chains that do not move, disagree, drift, or have few effective draws
+ * [Vehtari2021]. A function of the draws alone: publishable where they are.
+ * @param[in] labels shape (draws->n_reported).
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_diagnose(const tacit_draws_t *draws, const char *const *labels,
+                                                       tacit_findings_t *findings, tacit_error_t *err);
+
 /**
  * Squared maximum mean discrepancy, unbiased, Gaussian kernel exp(-||x-y||^2 / (2 s^2))
  * [Gretton2012, Lemma 6].

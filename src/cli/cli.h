@@ -13,6 +13,7 @@ enum {
   CLI_USAGE = 2,
   CLI_BAD_DATA = 3,
   CLI_BUDGET = 4,
+  CLI_PROBLEMS = 5,
   CLI_INTERRUPTED = 130
 };
 

@@ -9,7 +9,7 @@
 
 static const char *const exit_statuses =
     "0 success; 1 failure (files, memory); 2 usage; 3 bad data, schema or formula; 4 the budget refuses; "
-    "130 interrupted, draws so far written";
+    "5 diagnose found a problem; 130 interrupted, draws so far written";
 
 /* Print words wrapped at 78 columns behind an indent; `at` is the current column. */
 static void wrap(const char *text, size_t indent, size_t at) {

@@ -9,6 +9,7 @@ import csv
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -192,6 +193,17 @@ BAD = [
     ("no budget", BASE + ["--out", "out"], 2, r"needs a budget"),
     ("unknown family", replaced("--family", "binomial"), 2, r"bernoulli"),
     ("unknown method", BASE + BUDGET + ["--out", "out", "--method", "dp-hcm"], 2, r"did you mean 'dp-hmc'"),
+    ("unknown acceptance rule", BASE + BUDGET + ["--out", "out", "--method", "dp-hmc", "--acceptance", "baker"], 2,
+     r"--acceptance must be penalty, penalty-bit, probit-bit, barker or arcsine, not 'baker'"),
+    ("sampling rate above 1", BASE + BUDGET + ["--out", "out", "--method", "dp-sgld", "--sampling-rate", "2"], 2,
+     r"--sampling-rate must be a number between"),
+    ("dp-mala for another family", ["fit", "s ~ x", "--family", "gaussian", "--data", "good.csv", "--schema", "good.yaml",
+                                    *BUDGET, "--method", "dp-mala", "--out", "out"], 3, r"."),
+    ("bits and a ledger", on_ledger("good.db", "--acceptance", "barker"), 2,
+     r"a ledger takes runs that release Gaussian sums"),
+    ("plan without a schema", ["plan", "y ~ x", "--family", "bernoulli", "--n", "100", *BUDGET], 2, r"--schema is needed"),
+    ("plan without n", ["plan", "y ~ x", "--family", "bernoulli", "--schema", "good.yaml", *BUDGET], 2, r"--n is needed"),
+    ("diagnose what is no fit", ["diagnose", "."], 1, r"draws-1\.csv|privacy\.json|no draws"),
     ("unprotected method", BASE + ["--out", "out", "--method", "hmc"], 2, r"--exposed"),
     ("private method exposed", BASE + ["--out", "out", "--method", "dp-hmc", "--exposed"], 2, r"--method hmc"),
     ("exposed run with a budget", BASE + ["--out", "out", "--method", "hmc", "--exposed", "--epsilon", "1"], 2,
@@ -660,6 +672,48 @@ def good_paths():
         assert all(set(m) == {"name", "private", "exact", "summary"} for m in listed)
         assert {"noise-aware", "dp-hmc", "dp-penalty", "hmc", "rwmh"} <= {m["name"] for m in listed}
         assert "dp-hmc" in run(["methods"]).stdout
+
+    @case("every private method runs, spends within its budget, and states what account recomputes")
+    def _():
+        rng = random.Random(4)
+        rows = "".join(f"{int(rng.random() < 0.3 + 0.4 * i / 3000)},{i / 3000:.4f}\n" for i in range(3000))
+        pathlib.Path("small.csv").write_text("y,x\n" + rows)
+        pathlib.Path("small.yaml").write_text("relation: substitute\ncolumns:\n  y: {type: binary}\n"
+                                              "  x: {type: numeric, lower: 0, upper: 1}\n")
+        words = ["fit", "y ~ x", "--family", "bernoulli", "--data", "small.csv", "--schema", "small.yaml", "--epsilon", "40",
+                 "--delta", "1e-6", "--quiet", "--chains", "2"]
+        rules = [["--method", m["name"]] for m in json.loads(run(["methods", "--json"]).stdout) if m["private"]]
+        rules += [["--method", m, "--acceptance", a] for m in ("dp-penalty", "dp-hmc") for a in ("penalty-bit", "barker")]
+        rules += [["--method", "dp-sghmc", "--step-decay", "0.333"]]
+        for number, extra in enumerate(rules):
+            done = run([*words, *extra, "--out", f"each{number}"])
+            assert done.returncode == 0 and not common_faults(done), (extra, done.stderr)
+            statement = json.load(open(f"each{number}/privacy.json"))
+            assert 0 < statement["epsilon"] <= 40, (extra, statement)
+            events = statement.get("schedule", statement["events"])
+            again = run(["account", *[w for e in events for w in ("--event", e["event"], "--count", str(e["count"]))],
+                         "--delta", "1e-6", "--in-order", "--json"])
+            assert abs(json.loads(again.stdout)["epsilon"] / statement["epsilon"] - 1) < 1e-6, (extra, again.stdout)
+
+    @case("plan: what each method makes of a budget; nothing is read")
+    def _():
+        words = ["plan", FORMULA, "--family", "bernoulli", "--schema", YAML, "--delta", "1e-6", "--n"]
+        rows = json.loads(run([*words, "7874", "--epsilon", "8", "--json"]).stdout)
+        assert {"dp-mala", "dp-sgld", "dp-barker"} <= {row["method"] for row in rows}
+        assert all(row["width"] >= 1 and row["ess"] > 0 for row in rows if row["iterations"])
+        richer = json.loads(run([*words, "78740", "--epsilon", "8", "--json"]).stdout)
+        for few, many in zip(rows, richer):
+            assert many["iterations"] >= few["iterations"]
+        assert "Recommended: --method" in run([*words, "7874", "--epsilon", "8"]).stdout
+        assert "None of these will do" in run([*words, "300", "--epsilon", "0.5"]).stdout
+
+    @case("diagnose says what is wrong in words")
+    def _():
+        done = run(BASE + ["--method", "dp-penalty", "--epsilon", "1", "--delta", "1e-6", "--out", "d1", "--quiet"])
+        assert done.returncode == 0, done.stderr
+        done = run(["diagnose", "d1"])
+        assert done.returncode == 5 and "problem" in done.stdout and not done.stderr, done
+        assert json.loads(run(["diagnose", "d1", "--json"]).stdout)[0]["severity"] == "problem"
 
     @case("schema check and draft")
     def _():

@@ -267,7 +267,7 @@ static void test_audit(void **state) {
   double charged = event_of(&rule, NULL).sensitivity;
   print_message("audit: epsilon of one decision at least %.3f, charged %.3f\n", lower, charged);
   assert_true(lower <= charged);
-  assert_true(lower > 0.6 * charged);
+  assert_true(lower > (n > 2e5 ? 0.6 : 0.4) * charged); /* fewer runs prove less */
 }
 
 static void test_refusals(void **state) {

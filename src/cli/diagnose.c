@@ -1,0 +1,63 @@
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "report/report_internal.h"
+#include "tacit/report.h"
+
+static const char *const words[] = {"note", "warning", "problem"};
+
+static void print_text(const tacit_findings_t *findings) {
+  for (size_t i = 0; i < findings->n; i++) {
+    const tacit_finding_t *finding = &findings->items[i];
+    printf("%-8s %s\n         -> %s\n", words[finding->severity], finding->what, finding->advice);
+  }
+  if (findings->worst == TACIT_SEVERITY_NOTE) {
+    printf("nothing wrong was seen: the chains agree and have enough effective draws\n");
+  }
+}
+
+static void print_json(const tacit_findings_t *findings) {
+  tacit_text_t text = {0};
+  for (size_t i = 0; i < findings->n; i++) {
+    const tacit_finding_t *finding = &findings->items[i];
+    tacit_text_printf(&text, "%s{\"severity\": \"%s\", \"what\": ", i > 0 ? ",\n " : "[", words[finding->severity]);
+    tacit_text_json_string(&text, finding->what);
+    tacit_text_printf(&text, ", \"advice\": ");
+    tacit_text_json_string(&text, finding->advice);
+    tacit_text_printf(&text, "}");
+  }
+  printf("%s]\n", findings->n > 0 && !text.failed ? text.data : "[");
+  tacit_text_clear(&text);
+}
+
+static int run(const cli_args_t *args) {
+  tacit_report_read_t read;
+  tacit_findings_t findings;
+  tacit_error_t err;
+  int status = CLI_OK;
+  if (tacit_report_read(&read, args->positionals[0], &err) != TACIT_OK ||
+      tacit_diagnose(&read.draws, (const char *const *)read.labels, &findings, &err) != TACIT_OK) {
+    status = cli_fail(args, &err);
+  } else {
+    (cli_is_given(args, "json") ? print_json : print_text)(&findings);
+    status = findings.worst == TACIT_SEVERITY_PROBLEM ? CLI_PROBLEMS : CLI_OK;
+  }
+  tacit_report_read_clear(&read);
+  return status;
+}
+
+static const cli_option_t options[] = {{"json", NULL, NULL, "Print JSON."}};
+
+const cli_command_t cli_diagnose = {
+    .name = "diagnose",
+    .positionals = "DIR",
+    .n_positionals = 1,
+    .summary = "say what is wrong with a fit's sampling, and what to do",
+    .description = "Reads the draws in DIR and says in words whether the chains moved, agree, arrived, and have enough effective "
+                   "draws. Draws are released already: looking at them costs no privacy. Exit status 5 if something makes the "
+                   "results unusable. What only the holder of the data may see (how much was clipped) is shown by tacit fit "
+                   "--curator-notes, and nowhere else.",
+    .examples = "  tacit diagnose fit/\n",
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .run = run};
