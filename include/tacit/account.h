@@ -162,7 +162,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_delta(const tacit_accounta
 /**
  * Largest number of repetitions k such that `fixed` (shape n_fixed, may be 0) followed by k times
  * all of `repeated` satisfies (epsilon, delta) by the accountant "auto". UINT64_MAX if repetitions cost nothing. Of bits,
- * 0.2 % fewer may be returned.
+ * 0.8 % fewer may be returned.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_max_repetitions(
     const tacit_event_t *fixed, size_t n_fixed, const tacit_event_t *repeated, size_t n_repeated,

@@ -135,10 +135,14 @@ static tacit_status_t search_repetitions(const repetition_t *of, uint64_t *k, ta
 
 /* The tight accountant of bits takes a second for what Renyi's takes a hundredth, and allows a little more. */
 static tacit_status_t start_from_renyi(repetition_t *of, tacit_error_t *err) {
+  tacit_account_options_t rough = of->options != NULL ? *of->options : (tacit_account_options_t){.is_quick = true};
   repetition_t quick = *of;
+  rough.is_quick = true;
+  quick.options = &rough;
+  quick.tolerance = 0.02;
   quick.accountant = tacit_accountant_find("rdp");
   tacit_status_t status = search_repetitions(&quick, &of->start, err);
-  of->tolerance = 0.002;
+  of->tolerance = 0.008;
   return status == TACIT_ERR_MEMORY ? status : TACIT_OK; /* where it allows nothing, the other may */
 }
 

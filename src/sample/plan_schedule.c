@@ -103,14 +103,16 @@ static tacit_status_t affordable(const tacit_planner_t *planner, double *n, taci
   return status;
 }
 
-/* Steps that shrink make every iteration another event: bisection on the whole schedule. */
+/* Steps that shrink make every iteration another event: doubling, then bisection, of the whole schedule. */
 static tacit_status_t affordable_decaying(const tacit_planner_t *planner, double *n, tacit_error_t *err) {
   size_t fits = 0, exceeds = TACIT_MAX_PLANNED + 1;
   tacit_status_t status = TACIT_OK;
-  while (status == TACIT_OK && exceeds - fits > 1 + fits / 200) {
-    size_t middle = fits + (exceeds - fits) / 2;
+  bool is_bracketed = false;
+  while (status == TACIT_OK && exceeds - fits > 1 + fits / 100) {
+    size_t middle = is_bracketed || 2 * fits >= exceeds ? fits + (exceeds - fits) / 2 : fits > 0 ? 2 * fits : 16;
     double epsilon;
     status = epsilon_of(planner, middle, &epsilon, err);
+    is_bracketed = is_bracketed || !(epsilon <= planner->request->epsilon);
     *(epsilon <= planner->request->epsilon ? &fits : &exceeds) = middle;
   }
   *n = (double)fits;

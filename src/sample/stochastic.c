@@ -31,10 +31,14 @@ double tacit_stochastic_noise_sd(tacit_traits_t traits, const tacit_sampler_sett
   return noise_sd(traits, settings, settings->step_size, largest);
 }
 
-/* As steps shrink, what they add grows beside the gradient, and the privacy noise with it. */
+/*
+ * As steps shrink, what they add grows beside the gradient, and the privacy noise with it; in steps of 1 %, the rest being added
+ * as other noise, so that a long schedule has few kinds of releases.
+ */
 double tacit_stochastic_noise(tacit_traits_t traits, const tacit_sampler_settings_t *settings, uint64_t t) {
-  return settings->noise_multiplier_grad * noise_sd(traits, settings, tacit_stochastic_step_size(settings, t), 1) /
-         noise_sd(traits, settings, settings->step_size, 1);
+  double growth = noise_sd(traits, settings, tacit_stochastic_step_size(settings, t), 1) /
+                  noise_sd(traits, settings, settings->step_size, 1);
+  return settings->noise_multiplier_grad * pow(1.01, floor(log(growth) / log(1.01) + 1e-9));
 }
 
 double tacit_stochastic_release(tacit_run_t *run, tacit_status_t *status, tacit_error_t *err) {

@@ -684,7 +684,7 @@ def good_paths():
                  "--delta", "1e-6", "--quiet", "--chains", "2"]
         rules = [["--method", m["name"]] for m in json.loads(run(["methods", "--json"]).stdout) if m["private"]]
         rules += [["--method", m, "--acceptance", a] for m in ("dp-penalty", "dp-hmc") for a in ("penalty-bit", "barker")]
-        rules += [["--method", "dp-sghmc", "--step-decay", "0.333"]]
+        rules += [["--method", "dp-sghmc", "--step-decay", "0.333", "--draws", "40"]]
         for number, extra in enumerate(rules):
             done = run([*words, *extra, "--out", f"each{number}"])
             assert done.returncode == 0 and not common_faults(done), (extra, done.stderr)
