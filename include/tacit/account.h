@@ -123,7 +123,8 @@ typedef struct tacit_guarantee {
 /** What a computation is asked for besides its events. */
 typedef struct tacit_account_options {
   tacit_relation_t relation; /**< which pairs the events stand for */
-  double relative_width;     /**< of the bracket of epsilon that "pld" must reach, in [1e-6, 0.1]; 0: 1e-3 */
+  double relative_width;     /**< of the bracket of epsilon that "pld" must reach, in [1e-6, 0.1]; 0: 1e-3; below, bits
+                                  are covered more finely, at a cost of its inverse to the 1.5 */
   bool is_quick;             /**< bits by Renyi accounting alone: a hundredth of the time, about a tenth fewer iterations */
   bool is_in_order;          /**< the events are made in the order listed, each as often as it counts before the next */
 } tacit_account_options_t;

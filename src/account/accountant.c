@@ -253,8 +253,10 @@ static tacit_status_t bellman_of_bits(const question_t *question, tacit_guarante
   double answer;
   tacit_status_t status =
       question->is_epsilon_given
-          ? tacit_bellman_log_delta(question->events, question->n_events, question->epsilon, &answer, err)
-          : tacit_bellman_epsilon(question->events, question->n_events, tacit_log_below(question->delta), &answer, err);
+          ? tacit_bellman_log_delta(question->events, question->n_events, question->epsilon,
+                                    question->options.relative_width, &answer, err)
+          : tacit_bellman_epsilon(question->events, question->n_events, tacit_log_below(question->delta),
+                                  question->options.relative_width, &answer, err);
   guarantee->method = "bits";
   if (status == TACIT_OK) {
     set_answer(question, answer, guarantee);

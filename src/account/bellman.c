@@ -89,11 +89,11 @@ static uint64_t group_of(const tacit_event_t *event) {
 }
 
 static tacit_status_t table_init(table_t *table, const tacit_event_t *event, const tacit_bit_class_t *class,
-                                 uint64_t n_steps, double variance, double shift, tacit_error_t *err) {
+                                 uint64_t n_steps, double variance, double shift, double fineness, tacit_error_t *err) {
   double steps = (double)n_steps, all = variance + 2 * event->rho, rho = event->rho * (double)group_of(event);
   double gaussian = sqrt(2 * rho) + rho;
   double reach = fmin(steps * (shift + 12 * gaussian), 11 * sqrt(steps * all) + 4 * shift) + 0.5 * steps * all;
-  table->step = sqrt(all) / 7;
+  table->step = sqrt(all * fineness) / 7;
   double nodes = ceil(reach / table->step) + 1, pad = ceil((shift + 12 * gaussian) / table->step) + 2;
   if (nodes > max_nodes || pad > max_nodes) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "the bit's sensitivity is too small or too large to be followed");
@@ -255,17 +255,17 @@ static tacit_status_t run_blocks(table_t *table, blocks_t *blocks, const tacit_e
   return status;
 }
 
-static tacit_status_t add_bits(blocks_t *blocks, const tacit_event_t *event, tacit_error_t *err) {
+static tacit_status_t add_bits(blocks_t *blocks, const tacit_event_t *event, double fineness, tacit_error_t *err) {
   tacit_bit_class_t class;
   table_t table = {0};
   double variance, shift;
-  tacit_status_t status = tacit_bit_class_init(&class, event, 0.004, event->count < 100 ? 0.004 : 0.03, err);
+  tacit_status_t status = tacit_bit_class_init(&class, event, 0.004 * fineness, (event->count < 100 ? 0.004 : 0.03) * fineness, fineness, err);
   if (status != TACIT_OK) {
     return status;
   }
   measure(&class, &variance, &shift);
   uint64_t length = block_length(event, variance);
-  status = table_init(&table, event, &class, length, variance, shift, err);
+  status = table_init(&table, event, &class, length, variance, shift, fineness, err);
   if (status == TACIT_OK) {
     status = run_blocks(&table, blocks, event, length, err);
   }
@@ -274,12 +274,13 @@ static tacit_status_t add_bits(blocks_t *blocks, const tacit_event_t *event, tac
   return status;
 }
 
-static tacit_status_t blocks_init(blocks_t *blocks, const tacit_event_t *events, size_t n, tacit_error_t *err) {
+static tacit_status_t blocks_init(blocks_t *blocks, const tacit_event_t *events, size_t n, double fineness,
+                                  tacit_error_t *err) {
   *blocks = (blocks_t){.pairs = tacit_alloc(2 * n + 1, sizeof *blocks->pairs)};
   tacit_status_t status = blocks->pairs != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t i = 0; status == TACIT_OK && i < n; i++) {
     if (tacit_event_is_bit(&events[i])) {
-      status = add_bits(blocks, &events[i], err);
+      status = add_bits(blocks, &events[i], fineness, err);
     } else if (tacit_event_is_gaussian(&events[i])) {
       tacit_pair_init_gaussian(&blocks->pairs[blocks->n++], tacit_event_rho(&events[i]) * (1 + 4 * DBL_EPSILON));
     } else {
@@ -292,28 +293,33 @@ static tacit_status_t blocks_init(blocks_t *blocks, const tacit_event_t *events,
   return status;
 }
 
-tacit_status_t tacit_bellman_epsilon(const tacit_event_t *events, size_t n, double log_delta, double *epsilon,
-                                     tacit_error_t *err) {
+/* Of the covering and the grid, for a relative width asked for. */
+static double fineness_of(double width) {
+  return width > 0 ? fmin(fmax(width / 1e-3, 0.05), 1) : 1;
+}
+
+tacit_status_t tacit_bellman_epsilon(const tacit_event_t *events, size_t n, double log_delta, double width,
+                                     double *epsilon, tacit_error_t *err) {
   blocks_t blocks;
   tacit_bracket_t bracket = {0, INFINITY};
-  tacit_status_t status = blocks_init(&blocks, events, n, err);
+  tacit_status_t status = blocks_init(&blocks, events, n, fineness_of(width), err);
   if (status == TACIT_OK) {
     const tacit_composition_t composition = {blocks.pairs, blocks.n};
-    status = tacit_pld_epsilon(&composition, log_delta, 2e-3, &bracket, err);
+    status = tacit_pld_epsilon(&composition, log_delta, 2e-3 * fineness_of(width), &bracket, err);
     blocks_clear(&blocks);
   }
   *epsilon = bracket.upper;
   return status;
 }
 
-tacit_status_t tacit_bellman_log_delta(const tacit_event_t *events, size_t n, double epsilon, double *log_delta,
-                                       tacit_error_t *err) {
+tacit_status_t tacit_bellman_log_delta(const tacit_event_t *events, size_t n, double epsilon, double width,
+                                       double *log_delta, tacit_error_t *err) {
   blocks_t blocks;
   tacit_bracket_t bracket = {-INFINITY, 0};
-  tacit_status_t status = blocks_init(&blocks, events, n, err);
+  tacit_status_t status = blocks_init(&blocks, events, n, fineness_of(width), err);
   if (status == TACIT_OK) {
     const tacit_composition_t composition = {blocks.pairs, blocks.n};
-    status = tacit_pld_log_delta(&composition, epsilon, 2e-3, &bracket, err);
+    status = tacit_pld_log_delta(&composition, epsilon, 2e-3 * fineness_of(width), &bracket, err);
     blocks_clear(&blocks);
   }
   *log_delta = bracket.upper;

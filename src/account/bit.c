@@ -174,7 +174,7 @@ static double largest_information(const tacit_event_t *event, double low, double
 }
 
 tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *event, double spare,
-                                    double spare_far, tacit_error_t *err) {
+                                    double spare_far, double fineness, tacit_error_t *err) {
   double low, high;
   bernoulli_t kept = {1, 1, 0, 0};
   tacit_status_t status = TACIT_OK;
@@ -188,7 +188,7 @@ tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *
   double largest = spare_far > spare ? largest_information(event, low, high) : 1;
   double far_share = 0; /* how far the last pair is from costing most */
   for (double lambda = low; status == TACIT_OK && lambda < high;) {
-    double width = cell_width(event, lambda) * (1 + 4 * far_share * far_share);
+    double width = fineness * cell_width(event, lambda) * (1 + 4 * far_share * far_share);
     bernoulli_t pair = cover(event, lambda, width);
     lambda += width;
     far_share = spare_far > spare ? fmin(fmax(1 - information(&pair) / largest, 0), 1) : 0;

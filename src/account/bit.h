@@ -20,10 +20,11 @@ typedef struct tacit_bit_class {
 
 /*
  * Each pair kept is worse by a share than need be, so that it covers its neighbours: fewer pairs, a looser bound. The share is
- * `spare` where the pairs cost most, and grows to `spare_far` where they cost little.
+ * `spare` where the pairs cost most, and grows to `spare_far` where they cost little; cells have `fineness` times their usual
+ * width, at most 1.
  */
 TACIT_MUST_USE tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *event, double spare,
-                                                   double spare_far, tacit_error_t *err);
+                                                   double spare_far, double fineness, tacit_error_t *err);
 void tacit_bit_class_clear(tacit_bit_class_t *of);
 /*
  * Upper bound of the Renyi divergence of the given order > 1 of every pair of the class, in both orders, without event->rho;

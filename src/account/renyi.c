@@ -143,7 +143,7 @@ static tacit_status_t sum_init(sum_t *sum, const tacit_event_t *events, size_t n
     } else if (events[i].kind == TACIT_EVENT_RANDOMIZED_RESPONSE || events[i].kind == TACIT_EVENT_PAIR) {
       status = tacit_pair_init(&curve->pair, &events[i], relation, TACIT_DIRECTION_REMOVE, err);
     } else if (tacit_event_is_bit(&events[i])) {
-      status = tacit_bit_class_init(&curve->bits, &events[i], 0.001, query->is_quick ? 0.03 : 0.001, err);
+      status = tacit_bit_class_init(&curve->bits, &events[i], 0.001, query->is_quick ? 0.03 : 0.001, 1, err);
     }
     sum->n += status == TACIT_OK;
   }
