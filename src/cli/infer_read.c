@@ -100,8 +100,8 @@ static void close_file(file_t *file) {
   }
 }
 
-static yaml_node_t *find(file_t *file, const char *name) {
-  const yaml_node_t *root = yaml_document_get_root_node(&file->document);
+/* The value of a key of a mapping, or NULL. */
+static yaml_node_t *find_in(file_t *file, const yaml_node_t *root, const char *name) {
   for (yaml_node_pair_t *pair = root->data.mapping.pairs.start; pair < root->data.mapping.pairs.top; pair++) {
     if (strcmp(scalar(yaml_document_get_node(&file->document, pair->key)), name) == 0) {
       return yaml_document_get_node(&file->document, pair->value);
@@ -110,14 +110,16 @@ static yaml_node_t *find(file_t *file, const char *name) {
   return NULL;
 }
 
+static yaml_node_t *find(file_t *file, const char *name) {
+  return find_in(file, yaml_document_get_root_node(&file->document), name);
+}
+
 static tacit_status_t missing(file_t *file, const char *key, const char *example) {
   return tacit_error_set(file->err, TACIT_ERR_SYNTAX, key, "%s: %s needs `%s`, as in `%s`", file->path, file->what, key,
                          example);
 }
 
-/* A number; absent: *x unchanged. */
-static tacit_status_t number(file_t *file, const char *key, double *x) {
-  const yaml_node_t *node = find(file, key);
+static tacit_status_t number_at(file_t *file, const yaml_node_t *node, const char *key, double *x) {
   if (node == NULL) {
     return TACIT_OK;
   }
@@ -127,6 +129,11 @@ static tacit_status_t number(file_t *file, const char *key, double *x) {
   }
   *x = value;
   return TACIT_OK;
+}
+
+/* A number; absent: *x unchanged. */
+static tacit_status_t number(file_t *file, const char *key, double *x) {
+  return number_at(file, find(file, key), key, x);
 }
 
 /* One number or a list of them, owned; absent: *values NULL. */
@@ -551,6 +558,68 @@ static tacit_status_t read_n(cli_infer_t *infer, file_t *file, size_t n) {
   return status;
 }
 
+/* What the file says its release cost, where it does: a release may be one of several, or its noise not said by epsilon. */
+static tacit_status_t read_privacy(cli_infer_t *infer, file_t *file) {
+  const yaml_node_t *node = find(file, "privacy");
+  double epsilon = NAN, delta = NAN;
+  if (node == NULL) {
+    return TACIT_OK;
+  }
+  if (node->type != YAML_MAPPING_NODE) {
+    return fault(file, node, "privacy: expected `{epsilon: NUMBER, delta: NUMBER, ..}`");
+  }
+  const yaml_node_t *at_epsilon = find_in(file, node, "epsilon"), *at_delta = find_in(file, node, "delta");
+  tacit_status_t status = number_at(file, at_epsilon, "epsilon", &epsilon);
+  status = status == TACIT_OK ? number_at(file, at_delta, "delta", &delta) : status;
+  if (status == TACIT_OK && at_epsilon != NULL && !(epsilon > 0)) {
+    return fault(file, at_epsilon, "epsilon must be above 0");
+  }
+  if (status == TACIT_OK && at_delta != NULL && !(delta >= 0 && delta < 1)) {
+    return fault(file, at_delta, "delta must be from 0 to below 1");
+  }
+  if (status == TACIT_OK && at_epsilon != NULL && at_delta != NULL) {
+    infer->epsilon = epsilon;
+    infer->delta = delta;
+  }
+  return status;
+}
+
+/* Factors and levels of released counts must be the model's, in the same order: equal numbers alone say nothing. */
+static tacit_status_t check_factors(cli_infer_t *infer, file_t *file) {
+  const yaml_node_t *node = find(file, "factors");
+  size_t j = 0;
+  if (node == NULL) {
+    return TACIT_OK;
+  }
+  if (node->type != YAML_MAPPING_NODE || infer->release.kind != TACIT_RELEASE_COUNTS) {
+    return fault(file, node, "factors: expected `{name: [level, level, ..], ..}`, with counts");
+  }
+  bool is_table = infer->labels != NULL && strchr(infer->labels[0], '=') == NULL; /* `levels:` name the cells themselves */
+  size_t n_factors = (size_t)(node->data.mapping.pairs.top - node->data.mapping.pairs.start);
+  for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
+    const yaml_node_t *name = yaml_document_get_node(&file->document, pair->key);
+    const yaml_node_t *levels = yaml_document_get_node(&file->document, pair->value);
+    if (levels->type != YAML_SEQUENCE_NODE) {
+      return fault(file, levels, "expected a list of levels");
+    }
+    for (yaml_node_item_t *item = levels->data.sequence.items.start; item < levels->data.sequence.items.top; item++, j++) {
+      const yaml_node_t *level = yaml_document_get_node(&file->document, *item);
+      char label[160];
+      if (is_table) {
+        snprintf(label, sizeof label, "p[%s]", scalar(level));
+      } else {
+        snprintf(label, sizeof label, "p[%s=%s]", scalar(name), scalar(level));
+      }
+      bool is_checked = !is_table || n_factors == 1;
+      if (is_checked && (j >= infer->n_reported || strcmp(label, infer->labels[j]) != 0)) {
+        return fault(file, level, "level '%s' of '%s' was counted here, where the model has %s", scalar(level), scalar(name),
+                     j < infer->n_reported ? infer->labels[j] : "no more levels");
+      }
+    }
+  }
+  return TACIT_OK;
+}
+
 static void describe(cli_infer_t *infer, const struct mechanism *mechanism, bool is_mean, double unit) {
   const tacit_release_t *r = &infer->release;
   size_t n = infer->model.n_records;
@@ -568,7 +637,8 @@ static void describe(cli_infer_t *infer, const struct mechanism *mechanism, bool
 
 static tacit_status_t read_statistic(cli_infer_t *infer, file_t *file, size_t n) {
   static const char *const keys[] = {"statistic", "value",       "lower", "upper", "mechanism", "scale",
-                                     "epsilon",   "delta", "sensitivity", "step",  "n",     NULL};
+                                     "epsilon",   "delta", "sensitivity", "step",  "n",     "columns",
+                                     "factors",   "privacy",     NULL};
   const struct mechanism *mechanism = NULL;
   bool is_mean = false;
   tacit_status_t status = open_file(file, keys);
@@ -597,6 +667,11 @@ static tacit_status_t read_statistic(cli_infer_t *infer, file_t *file, size_t n)
   }
   infer->release.values = infer->values;
   infer->release.scales = infer->scales;
+  if (infer->model.kind == TACIT_LATENT_POISSON && fabs(infer->release.step - 1) <= 0) {
+    infer->release.step = 0; /* the lattice of counts, said */
+  }
+  status = status == TACIT_OK ? read_privacy(infer, file) : status;
+  status = status == TACIT_OK && infer->model.kind == TACIT_LATENT_CATEGORICAL ? check_factors(infer, file) : status;
   if (status == TACIT_OK) {
     describe(infer, mechanism, is_mean, unit);
     status = tacit_augment_validate(&infer->model, &infer->release, file->err);
