@@ -136,8 +136,8 @@ static tacit_status_t write_report(const cli_args_t *args, const cli_infer_t *in
                            .unit = "row",
                            .max_rows = 1,
                            .delta_meaning = "",
-                           .is_private = true,
-                           .not_private_reason = "",
+                           .is_private = !infer->is_not_private,
+                           .not_private_reason = infer->is_not_private ? "the statistic's noise was drawn from a seed" : "",
                            .is_exact = result->is_exact,
                            .release = &release,
                            .end = result->is_complete ? "complete" : "interrupted",
@@ -180,6 +180,9 @@ static void print_cost(const cli_infer_t *infer) {
 }
 
 static void warn(const cli_infer_t *infer) {
+  if (infer->is_not_private) {
+    fprintf(stderr, "warning: the statistic is not private: its noise can be repeated by whoever knows the seed\n");
+  }
   if (infer->true_delta > infer->delta) {
     fprintf(stderr, "warning: classical-gaussian noise is proven for epsilon below 1 only; here its true delta is %.3g, not "
                     "%.3g: the release protected less than it claimed\n", infer->true_delta, infer->delta);

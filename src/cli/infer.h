@@ -13,6 +13,7 @@ typedef struct cli_infer {
   char statistic[160];   /* in words, for reports */
   char noise[96];
   double epsilon, delta; /* what the release costs under substitution; NaN if not known */
+  bool is_not_private;   /* the statistic's file says that its noise can be repeated */
   double true_delta;     /* classical calibration: the delta it really has at the stated epsilon; else NaN */
   double *values, *scales, *concentration;
   size_t *n_levels;

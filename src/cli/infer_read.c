@@ -569,6 +569,8 @@ static tacit_status_t read_privacy(cli_infer_t *infer, file_t *file) {
     return fault(file, node, "privacy: expected `{epsilon: NUMBER, delta: NUMBER, ..}`");
   }
   const yaml_node_t *at_epsilon = find_in(file, node, "epsilon"), *at_delta = find_in(file, node, "delta");
+  const yaml_node_t *is_private = find_in(file, node, "is_private");
+  infer->is_not_private = is_private != NULL && strcmp(scalar(is_private), "false") == 0;
   tacit_status_t status = number_at(file, at_epsilon, "epsilon", &epsilon);
   status = status == TACIT_OK ? number_at(file, at_delta, "delta", &delta) : status;
   if (status == TACIT_OK && at_epsilon != NULL && !(epsilon > 0)) {
@@ -577,9 +579,9 @@ static tacit_status_t read_privacy(cli_infer_t *infer, file_t *file) {
   if (status == TACIT_OK && at_delta != NULL && !(delta >= 0 && delta < 1)) {
     return fault(file, at_delta, "delta must be from 0 to below 1");
   }
-  if (status == TACIT_OK && at_epsilon != NULL && at_delta != NULL) {
-    infer->epsilon = epsilon;
-    infer->delta = delta;
+  if (status == TACIT_OK && (infer->is_not_private || (at_epsilon != NULL && at_delta != NULL))) {
+    infer->epsilon = infer->is_not_private ? NAN : epsilon;
+    infer->delta = infer->is_not_private ? NAN : delta;
   }
   return status;
 }
