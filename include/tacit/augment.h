@@ -23,6 +23,7 @@ extern "C" {
 typedef enum tacit_latent_kind {
   TACIT_LATENT_GAUSSIAN = 0,   /**< N(mean, sd^2); mean ~ N(mean_location, mean_scale^2), variance known or inverse gamma */
   TACIT_LATENT_POISSON = 1,    /**< Poisson(rate); rate ~ Gamma(rate_shape, rate_rate) */
+  TACIT_LATENT_REGRESSION = 3, /**< a normal row of features and a response, linear given them; columns mapped to [-1, 1] */
   TACIT_LATENT_CATEGORICAL = 2 /**< a cell of a table; its factors are independent, each with Dirichlet probabilities */
 } tacit_latent_kind_t;
 
@@ -37,6 +38,12 @@ typedef struct tacit_latent_model {
   double known_sd;                       /**< > 0; 0: unknown */
   double variance_shape, variance_scale; /**< density v^(-shape - 1) exp(-scale / v), both > 0 */
   double rate_shape, rate_rate;          /**< both > 0 */
+  /**
+   * Regression: of the response on the features, and of each feature on those before it, all with the same priors on the
+   * mapped scale: intercepts and slopes N(0, coefficient_scale^2), residual variances inverse gamma as above.
+   */
+  double coefficient_scale;              /**< > 0 */
+  size_t n_features;                     /**< 1 .. 20 */
   size_t n_factors;                      /**< >= 1 */
   const size_t *n_levels;                /**< shape (n_factors), each >= 2; the product, number of cells, <= 65536 */
   const double *concentration;           /**< Dirichlet parameters of all factors in turn, each > 0 */
@@ -46,6 +53,7 @@ typedef struct tacit_latent_model {
 typedef enum tacit_release_kind {
   TACIT_RELEASE_SUM = 0,     /**< of clamp(x): 1 value; gaussian and poisson */
   TACIT_RELEASE_MOMENTS = 1, /**< of clamp(x) and of clamp(x)^2: 2 values; gaussian */
+  TACIT_RELEASE_PRODUCTS = 3, /**< of z_j, then of z_i z_j, i <= j, row by row; z_j in [-1, 1] is a clamped column, the response last */
   TACIT_RELEASE_COUNTS = 2   /**< records in each cell, the last factor fastest; categorical */
 } tacit_release_kind_t;
 
@@ -82,7 +90,7 @@ typedef enum tacit_augment_method {
   /**
    * No latent records: cost free of n. Exact for counts (by slice sampling of the cells' counts) and for a sum under
    * Gaussian or discrete noise (its likelihood by Fourier inversion; counts and rounded records of at most 4097 values).
-   * Else, Laplace noise or moments, approximate: the sums are normal with the exact mean and covariance of clamped
+   * Else, Laplace noise, moments or products, approximate: the sums are normal with the exact mean and covariance of clamped
    * records (error of order 1/sqrt(n)).
    */
   TACIT_AUGMENT_MARGINAL = 3
@@ -126,7 +134,10 @@ typedef struct tacit_augment_result {
   double step_size;              /**< of trajectories, mean over chains; 0 if there were none */
 } tacit_augment_result_t;
 
-/** Quantities reported: gaussian mean (and sd), poisson rate, categorical probabilities of all factors in turn. */
+/**
+ * Quantities reported: gaussian mean (and sd), poisson rate, categorical probabilities of all factors in turn; regression
+ * intercept, slopes and residual sd, on the mapped scale.
+ */
 TACIT_API size_t tacit_latent_n_reported(const tacit_latent_model_t *model);
 
 /** Check a model and a release and that they fit; the message says how to mend them. */
