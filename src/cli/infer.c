@@ -159,6 +159,9 @@ static void print_method(const cli_infer_t *infer, const tacit_augment_settings_
     printf("%zu records integrated out, exactly\n", n);
   } else if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact) {
     printf("the cells' counts stand for %zu records, exactly\n", n);
+  } else if (infer->model.kind == TACIT_LATENT_REGRESSION) {
+    printf("%zu records replaced by the normal law of sums of their clamped columns and products, features taken as normal "
+           "(approximate)\n", n);
   } else if (result->method == TACIT_AUGMENT_MARGINAL) {
     printf("%zu records replaced by the normal law of their sum, clamping included (approximate; exact: --method gibbs)\n",
            n);
@@ -245,9 +248,13 @@ static int sample(const cli_args_t *args, const cli_infer_t *infer, tacit_augmen
   settings->user = &w;
   warn(infer);
   cli_catch_signals();
-  int status = tacit_augment(&infer->model, &infer->release, settings, &draws, &result, &err) == TACIT_OK
-                   ? finish(args, infer, settings, &draws, &result)
-                   : cli_fail(args, &err);
+  int status = CLI_OK;
+  if (tacit_augment(&infer->model, &infer->release, settings, &draws, &result, &err) == TACIT_OK) {
+    cli_infer_unmap(infer, &draws);
+    status = finish(args, infer, settings, &draws, &result);
+  } else {
+    status = cli_fail(args, &err);
+  }
   tacit_draws_clear(&draws);
   return status;
 }
@@ -295,10 +302,11 @@ const cli_command_t cli_infer = {
     .description =
         "Draws parameters from their posterior given a privatized statistic of records that nobody else has, noise and "
         "clamping included. It reads no records and costs no privacy.\n"
-        "MODEL is YAML: records: gaussian, poisson or categorical; and for gaussian mean: normal(0, 1) with sd: 0.5 (known) "
-        "or variance: inverse_gamma(2, 1); for poisson rate: gamma(2, 0.5) (shape, rate); for categorical levels: [a, b, c] "
+        "MODEL is YAML: records: gaussian, poisson, regression or categorical; and for gaussian mean: normal(0, 1) with sd: 0.5 (known) "
+        "or variance: inverse_gamma(2, 1); for poisson rate: gamma(2, 0.5) (shape, rate); for regression coefficients: normal(0, 1) with variance: inverse_gamma(2, 0.1) (of every column given those before it, all "
+        "mapped to [-1, 1] by their bounds); for categorical levels: [a, b, c] "
         "or factors: {sex: [F, M], smoker: [no, yes]} (independent factors of a table), with probabilities: dirichlet(1).\n"
-        "The statistic is YAML: statistic: mean, sum, moments (means of x and of x^2) or counts; value: a number or a list "
+        "The statistic is YAML: statistic: mean, sum, moments (means of x and of x^2), counts or regression-moments (as tacit release writes them); value: a number or a list "
         "(counts: the last factor fastest); lower and upper: the clamp bounds of a record; mechanism: gaussian, "
         "classical-gaussian (scale sqrt(2 ln(1.25/delta)) sensitivity / epsilon), laplace, discrete-gaussian or "
         "discrete-laplace; and either scale: the noise's sd or scale in units of the value, or epsilon: and delta:, from which "
