@@ -159,6 +159,42 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment(const tacit_latent_model_t
                                                       const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                                       tacit_augment_result_t *result, tacit_error_t *err);
 
+struct tacit_rng;
+
+/**
+ * A model and a mechanism of one's own: records of record_size numbers with law f(x | theta), and released values
+ * y = sum_i t(x_i) + noise. Borrows its arrays. Functions must be pure but for the generator they are given.
+ */
+typedef struct tacit_augment_plugin {
+  size_t n_theta, record_size, n_values; /**< each >= 1 */
+  const double *start;  /**< shape (n_theta): within the prior's support; chains begin near it */
+  const double *width;  /**< shape (n_theta), > 0: about the posterior's standard deviations; sets how fast, not where, chains go */
+  const double *values; /**< y, shape (n_values) */
+  /** record <- a draw from f(. | theta), shape (record_size). */
+  void (*draw_record)(void *user, const double *theta, struct tacit_rng *rng, double *record);
+  /** t <- t(record), shape (n_values), clamping included; t is zero on entry. */
+  void (*statistic)(void *user, const double *record, double *t);
+  /** Log density, up to a constant, of the noise at y - sum_i t(x_i), shape (n_values). */
+  double (*log_noise)(void *user, const double *residual);
+  /** log p(theta) + sum_i log f(x_i | theta), up to a constant; -INFINITY outside the support. records: shape (n, record_size), n may be 0. */
+  double (*log_density)(void *user, const double *theta, size_t n, const double *records);
+  void *user;
+} tacit_augment_plugin_t;
+
+/**
+ * Draw theta from p(theta | y): sweeps of records proposed from f and accepted by the noise's ratio [Ju2022, algorithm 1], then a
+ * slice update of each element of theta. Exact; mixes slowly where the noise is far wider than what records vary by. Of the settings
+ * it takes chains (one after the other), warm-up, draws, thin, key and proceed.
+ *
+ * @param[out] draws   initialised by the call; shape of a row (n_theta). A run that is stopped keeps draws only if all chains have some.
+ * @param[out] result  may be NULL.
+ * @return TACIT_ERR_ARGUMENT for a plug-in that is not complete.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_with_plugin(const tacit_augment_plugin_t *plugin, size_t n_records,
+                                                                  const tacit_augment_settings_t *settings,
+                                                                  tacit_draws_t *draws, tacit_augment_result_t *result,
+                                                                  tacit_error_t *err);
+
 #ifdef __cplusplus
 }
 #endif
