@@ -119,7 +119,7 @@ static tacit_status_t search_repetitions(const repetition_t *of, uint64_t *k, ta
     } else if (fits > TACIT_MAX_COUNT) {
       break;
     }
-    double epsilon;
+    double epsilon = INFINITY;
     status = status == TACIT_OK ? epsilon_of(of, middle, &epsilon, err) : status;
     if (epsilon <= of->epsilon) {
       fits = middle;

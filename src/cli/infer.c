@@ -263,9 +263,10 @@ static int run(const cli_args_t *args) {
   tacit_augment_settings_t settings;
   cli_infer_t infer = {0};
   size_t n;
+  tacit_error_t err;
   int status = read_settings(args, &settings, &n);
-  if (status == CLI_OK) {
-    status = cli_infer_read(&infer, args, args->positionals[0], cli_value(args, "statistic"), n);
+  if (status == CLI_OK && cli_infer_read(&infer, args->positionals[0], cli_value(args, "statistic"), n, &err) != TACIT_OK) {
+    status = cli_fail(args, &err);
   }
   if (status == CLI_OK) {
     status = sample(args, &infer, &settings);

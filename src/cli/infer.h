@@ -22,9 +22,9 @@ typedef struct cli_infer {
   size_t n_reported;
 } cli_infer_t;
 
-/* Read both files; n is 0 if --n was not given, and then the statistic's file must have it. An exit status. */
-int cli_infer_read(cli_infer_t *infer, const cli_args_t *args, const char *model_path, const char *statistic_path,
-                   size_t n);
+/* Read both files; n is 0 if --n was not given, and then the statistic's file must have it. Clear also after failure. */
+tacit_status_t cli_infer_read(cli_infer_t *infer, const char *model_path, const char *statistic_path, size_t n,
+                              tacit_error_t *err);
 /* Draws of a regression on the scale of its columns instead of the mapped one; others are left as they are. */
 void cli_infer_unmap(const cli_infer_t *infer, tacit_draws_t *draws);
 void cli_infer_clear(cli_infer_t *infer);

@@ -146,6 +146,9 @@ static tacit_status_t numbers(file_t *file, const char *key, double **values, si
   }
   bool is_list = node->type == YAML_SEQUENCE_NODE;
   size_t length = is_list ? (size_t)(node->data.sequence.items.top - node->data.sequence.items.start) : 1;
+  if (length == 0) {
+    return fault(file, node, "%s must be a finite number or a list of them, not an empty list", key);
+  }
   double *read = tacit_alloc(length, sizeof *read);
   if (read == NULL) {
     return tacit_error_memory(file->err);
@@ -767,19 +770,18 @@ static tacit_status_t read_statistic(cli_infer_t *infer, file_t *file, size_t n)
   return status;
 }
 
-int cli_infer_read(cli_infer_t *infer, const cli_args_t *args, const char *model_path, const char *statistic_path,
-                   size_t n) {
-  tacit_error_t err;
+tacit_status_t cli_infer_read(cli_infer_t *infer, const char *model_path, const char *statistic_path, size_t n,
+                              tacit_error_t *err) {
   *infer = (cli_infer_t){.epsilon = NAN, .delta = NAN, .true_delta = NAN};
-  file_t model = {.path = model_path, .what = "a model", .err = &err};
+  file_t model = {.path = model_path, .what = "a model", .err = err};
   tacit_status_t status = read_model(infer, &model);
   close_file(&model);
   if (status == TACIT_OK) {
-    file_t statistic = {.path = statistic_path, .what = "a statistic", .err = &err};
+    file_t statistic = {.path = statistic_path, .what = "a statistic", .err = err};
     status = read_statistic(infer, &statistic, n);
     close_file(&statistic);
   }
-  return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
+  return status;
 }
 
 void cli_infer_unmap(const cli_infer_t *infer, tacit_draws_t *draws) {

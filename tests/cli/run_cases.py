@@ -104,6 +104,7 @@ FILES = {
     "discrete.yaml": "statistic: sum\nvalue: 61\nlower: 0\nupper: 10\nmechanism: discrete-gaussian\nepsilon: 1\ndelta: 1e-6\n",
     "short.yaml": "statistic: counts\nvalue: [60, 20]\nmechanism: laplace\nepsilon: 1\n",
     "open-statistic.yaml": "statistic: [mean\n",
+    "empty-value.yaml": "statistic: counts\nvalue: []\nscale: []\nmechanism: laplace\n",
     "privacy.yaml": MEAN.replace("epsilon: 1", "scale: 0.1") + "privacy: {epsilon: -1, delta: 0}\n",
     "factors.yaml": "statistic: counts\nfactors: {smoker: [no, yes], sex: [F, M]}\nvalue: [60, 20, 99, 18]\nmechanism: laplace\nepsilon: 1\n",
     "people.yaml": "dataset: people\ncolumns:\n  hours: {type: numeric, lower: 0, upper: 80}\n  kids: {type: integer, lower: 0, upper: 9}\n"
@@ -323,6 +324,7 @@ BAD = [
     ("mean of categorical records", infer("table", "mean"), 2, r"categorical records go with released counts"),
     ("number of records not given", infer(n=()), 2, r"the number of records is needed: --n N"),
     ("two numbers of records", infer(statistic="n-mean", n=("--n", "300")), 3, r"n-mean\.yaml:7:4: n is 200 here and 300"),
+    ("released value that is an empty list", infer("table", "empty-value"), 3, r"empty-value\.yaml:2:8: .*not an empty list"),
     ("privacy of a statistic that cannot be", infer(statistic="privacy"), 3, r"privacy\.yaml:7:20: epsilon must be above 0"),
     ("counts of other factors", infer("factors", "factors"), 3, r"factors\.yaml:2:20: level 'no' of 'smoker' was counted here, where the model has p\[sex=F\]"),
     ("release of an unknown statistic", release("median", "hours", *DELTA), 2, r"must be clamped-mean, counts or moments, not 'median'"),
