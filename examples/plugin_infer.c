@@ -1,6 +1,6 @@
 /*
  * A model and a mechanism of one's own for inference from a released statistic: waiting times x_i ~ Exponential(rate) with
- * rate ~ Gamma(2, 1), of which somebody released the number above 1, by a staircase mechanism [GengViswanath2014] that the library
+ * rate ~ Gamma(2, 1), of which somebody released the number above 1, by a staircase mechanism [Geng2014] that the library
  * does not know.
  *
  *     cc plugin_infer.c $(pkg-config --cflags --libs tacit) -lm && ./a.out

@@ -2,7 +2,7 @@
  * Linear regression from noisy sums of products of clamped columns, without latent records. A row w = (features, response) is
  * normal, each of its columns a regression on those before it (the response is the last one), so that theta has as many
  * numbers as there are sums: intercept, slopes and log sd of each column. By the central limit theorem the sums of n rows are
- * N(n m(theta), n V(theta)), m and V those of t(w), products of *clamped* columns [BernsteinSheldon2019, without their
+ * N(n m(theta), n V(theta)), m and V those of t(w), products of *clamped* columns [Bernstein2019, without their
  * assumption that nothing is clamped]; the noise is folded in exactly.
  *
  * m is exact to quadrature: one column in closed form, pairs by Gauss-Legendre panels of one column with the other, given it,

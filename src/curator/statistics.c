@@ -145,7 +145,7 @@ tacit_event_t tacit_statistic_event(const tacit_statistic_t *s, double noise_mul
     } else {
       event.sensitivity = lattice_steps(s);
     }
-  } else { /* no epsilon-DP mechanism tells more than randomised response between two answers [Kairouz2015, theorem 3.4] */
+  } else { /* no epsilon-DP mechanism tells more than randomised response between two answers [Kairouz2015] */
     event.kind = TACIT_EVENT_RANDOMIZED_RESPONSE;
     event.noise_multiplier = 0;
     event.probability = 2 / (1 + exp(1 / noise_multiplier * (1 + 1e-12)));

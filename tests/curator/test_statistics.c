@@ -37,6 +37,7 @@ static const struct {
     {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_GAUSSIAN, 3, NULL, NULL, 0, levels}, 1 - 1e-12},
     {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_LAPLACE, 2, NULL, NULL, 0, levels}, 1},
     {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, NULL, NULL, 0, levels + 1}, 1},
+    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 2, NULL, NULL, 0, levels}, 1 - 1e-12},
     {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0, NULL}, 1 - 1e-12},
     {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 3, lowers, uppers, 0, NULL}, 1 - 1e-12},
     {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 5, lowers, uppers, 0, NULL}, 0.98},
@@ -184,6 +185,23 @@ static void test_released_values_are_the_statistic_and_noise_of_the_scale(void *
   }
 }
 
+/* What a release is charged as costs what its noise multiplier says: 1 / m if pure, else that of the Gaussian, nearly. */
+static void test_events_cost_what_the_noise_is_worth(void **state) {
+  (void)state;
+  static const double multipliers[] = {0.5, 2, 5};
+  for (size_t i = 0; i < 3 * N_CASES; i++) {
+    const tacit_statistic_t *s = &cases[i / 3].statistic;
+    double m = multipliers[i % 3];
+    bool is_pure = s->noise == TACIT_STATISTIC_LAPLACE || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
+    double expected = is_pure ? 1 / m : tacit_gaussian_epsilon(0.5 / (m * m), log(1e-6));
+    tacit_event_t event = tacit_statistic_event(s, m);
+    tacit_guarantee_t guarantee;
+    tacit_error_t err;
+    assert_ok(tacit_account_epsilon(NULL, &event, 1, NULL, is_pure ? 1e-100 : 1e-6, &guarantee, &err), err);
+    assert_close(guarantee.epsilon, expected, 0.03 * expected); /* a discrete Gaussian's own steps: 2 % at sigma = 0.7 */
+  }
+}
+
 static void test_refusals_release_nothing(void **state) {
   (void)state;
   const tacit_statistic_t *s = &cases[0].statistic;
@@ -195,7 +213,7 @@ static void test_refusals_release_nothing(void **state) {
   assert_int_equal(tacit_curator_release_statistic(f.curator, s, 1e-4, &out, &scale, &err), TACIT_ERR_BUDGET);
   assert_true(out == 0 && scale == 0);
   assert_int_equal(tacit_curator_release_statistic(f.curator, s, NAN, &out, &scale, &err), TACIT_ERR_ARGUMENT);
-  assert_int_equal(tacit_curator_release_statistic(f.curator, &cases[9].statistic, 3, (double[MAX_VALUES]){0}, &scale, &err),
+  assert_int_equal(tacit_curator_release_statistic(f.curator, &cases[N_CASES - 1].statistic, 3, (double[MAX_VALUES]){0}, &scale, &err),
                    TACIT_ERR_STATE);
   tacit_budget_events(f.budget, &n_events);
   assert_int_equal(n_events, 0);
@@ -238,6 +256,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_no_two_records_are_further_apart_than_is_charged),
       cmocka_unit_test(test_released_values_are_the_statistic_and_noise_of_the_scale),
+      cmocka_unit_test(test_events_cost_what_the_noise_is_worth),
       cmocka_unit_test(test_refusals_release_nothing),
       cmocka_unit_test(test_statistics_out_of_range_are_refused),
   };
