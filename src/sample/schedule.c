@@ -108,7 +108,7 @@ tacit_status_t tacit_sampler_schedule(const tacit_method_t *method, const tacit_
     return tacit_error_memory(err);
   }
   if (settings->n_init_steps > 0) {
-    add(&list, gaussian(settings->noise_multiplier_init, 1, "start"), settings->n_init_steps);
+    add(&list, gaussian(settings->noise_multiplier_init, 1, "gradient"), settings->n_init_steps);
   }
   if (is_stochastic) {
     add_stochastic(&list, method, settings, n_iterations);

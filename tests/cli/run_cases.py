@@ -113,6 +113,13 @@ FILES = {
     "people.csv": "hours,kids,sex,smoker,x,y\n" + "".join(
         f"{20 + i * 37 % 41},{i * i % 4},{'FM'[i % 2]},{'yes' if i % 3 == 0 else 'no'},{i * 7 % 31 / 15 - 1:.3f},"
         f"{(i * 7 % 31 / 15 - 1) * 1.5 + i * 11 % 23 / 23 - 0.5:.3f}\n" for i in range(600)),
+    "regression-model.yaml": "records: regression\ncoefficients: normal(0, 1)\nvariance: inverse_gamma(2, 0.1)\n",
+    "centred-model.yaml": "records: regression\ncoefficients: normal(1, 1)\nvariance: inverse_gamma(2, 0.1)\n",
+    "products.yaml": "statistic: regression-moments\ncolumns: [x, y]\nlower: [-2, -4]\nupper: [2, 4]\nvalue: [0, 0, 0.1, 0.1, 0.1]\n"
+                     "mechanism: gaussian\nscale: 0.001\n",
+    "one-column.yaml": "statistic: regression-moments\ncolumns: [y]\nlower: [-4]\nupper: [4]\nvalue: [0, 0.1]\nmechanism: gaussian\nscale: 0.1\n",
+    "one-bound.yaml": "statistic: regression-moments\ncolumns: [x, y]\nlower: [-4]\nupper: [4, 4]\nvalue: [0, 0, 0.1, 0.1, 0.1]\n"
+                      "mechanism: gaussian\nscale: 0.1\n",
     "hours-model.yaml": "records: gaussian\nmean: normal(40, 20)\nsd: 12\n",
     "people-model.yaml": "records: categorical\nfactors: {sex: [F, M], smoker: [\"no\", \"yes\"]}\nprobabilities: dirichlet(1)\n",
 }
@@ -296,7 +303,7 @@ BAD = [
     ("ledger without a command", ["ledger"], 2, r"init, show, export or verify"),
     ("model does not exist", ["infer", "nowhere.yaml", *infer()[2:]], 1, r"cannot open nowhere\.yaml"),
     ("model that is a list", infer("list"), 3, r"list-model\.yaml: a model is made of `key: value` pairs"),
-    ("unknown law of records", infer("law"), 3, r"law-model\.yaml:1:10: records: expected gaussian, poisson or categorical"),
+    ("unknown law of records", infer("law"), 3, r"law-model\.yaml:1:10: records: expected gaussian, poisson, categorical or regression, not"),
     ("misspelt key of a model", infer("key"), 3, r"key-model\.yaml:2:1: a model has no key 'maen' \(did you mean 'mean'\?\)"),
     ("prior of a model that does not parse", infer("prior"), 3, r"prior-model\.yaml:2:7: mean: expected normal\(location, scale\)"),
     ("prior of a model with a negative scale", infer("scale"), 2, r"scale above 0"),
@@ -325,6 +332,12 @@ BAD = [
     ("number of records not given", infer(n=()), 2, r"the number of records is needed: --n N"),
     ("two numbers of records", infer(statistic="n-mean", n=("--n", "300")), 3, r"n-mean\.yaml:7:4: n is 200 here and 300"),
     ("released value that is an empty list", infer("table", "empty-value"), 3, r"empty-value\.yaml:2:8: .*not an empty list"),
+    ("regression with a prior that is not centred", infer("centred", "products"), 3, r"is centred: normal\(0, scale\)"),
+    ("regression from a mean", infer("regression", "mean"), 3, r"goes with `statistic: regression-moments`"),
+    ("moments of a regression for another law", infer("gauss", "products"), 3, r"go with a model of `records: regression`"),
+    ("regression without a feature", infer("regression", "one-column"), 3, r"a list of 1 to 20 features and the response"),
+    ("regression with too few bounds", infer("regression", "one-bound"), 3, r"one bound for each of 2 columns"),
+    ("regression by gibbs", infer("regression", "products", "--method", "gibbs"), 2, r"use method marginal"),
     ("privacy of a statistic that cannot be", infer(statistic="privacy"), 3, r"privacy\.yaml:7:20: epsilon must be above 0"),
     ("counts of other factors", infer("factors", "factors"), 3, r"factors\.yaml:2:20: level 'no' of 'smoker' was counted here, where the model has p\[sex=F\]"),
     ("release of an unknown statistic", release("median", "hours", *DELTA), 2, r"must be clamped-mean, counts or moments, not 'median'"),
@@ -778,6 +791,18 @@ def good_paths():
                 rows = list(csv.DictReader(open(f"post-{name}/summary.csv")))
                 mean, tolerance = expected
                 assert abs(float(rows[0]["mean"]) - mean) < tolerance, (name, rows[0])
+
+    @case("release and infer: a linear regression, on the scale of the columns")
+    def _():
+        done = run([w if w != "out" else "xy.yaml" for w in ["release", "y ~ x", *release("moments", None, *DELTA, epsilon="100")[1:]]])
+        assert done.returncode == 0 and "5 values" in done.stdout, done
+        done = run(["infer", "regression-model.yaml", "--statistic", "xy.yaml", "--out", "post-xy", "--chains", "2", "--draws", "200", "--warmup", "20",
+                    "--quiet"])
+        assert done.returncode == 0 and "method marginal (chosen)" in done.stdout and "(approximate)" in done.stdout, done
+        assert json.load(open("post-xy/privacy.json"))["exact"] is False
+        rows = list(csv.DictReader(open("post-xy/summary.csv")))
+        assert abs(float(rows[1]["mean"]) - 1.5) < 0.15, rows
+        assert abs(float(rows[2]["mean"]) - 0.29) < 0.09, rows  # of 23 equally spaced numbers; prior and noise of the squares besides
 
     @case("release: seeded noise repeats and says that it protects nobody; secret noise does not repeat")
     def _():
