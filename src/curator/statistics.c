@@ -186,7 +186,7 @@ static void add_products(const pass_t *pass, const double *x, tacit_wide_t *tota
   for (size_t j = 0; j < d; j++) {
     double z = (2 * x[j] - s->lower[j] - s->upper[j]) / (s->upper[j] - s->lower[j]);
     q[j] = (int64_t)clamped(nearbyint(z * pass->steps), -pass->steps, pass->steps);
-    totals[j] += (tacit_wide_t)q[j] << PRODUCT_BITS;
+    totals[j] += (tacit_wide_t)q[j] * (1 << PRODUCT_BITS);
   }
   for (size_t i = 0; i < d; i++) {
     for (size_t j = i; j < d; j++) {
