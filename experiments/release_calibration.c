@@ -282,7 +282,8 @@ static int full(size_t n_replicates, const char *folder) {
   FILE *md = open_in(folder, "release.md"), *csv = open_in(folder, "release.csv"), *svg = open_in(folder, "release.svg");
   ranks_t ranks[MAX_REPORTED];
   int faults = 0;
-  fprintf(md, "| statistic | noise | epsilon | parameter | posterior | 50 %% | 80 %% | 90 %% | 95 %% | chi-square (19) | ranks, at 99.9 %% |\n"
+  fprintf(md, "| statistic | noise | epsilon | parameter | posterior | 50 %% | 80 %% | 90 %% | 95 %% | "
+              "chi-square (19) | ranks, at 99.9 %% |\n"
               "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   fprintf(csv, "statistic,noise,epsilon,parameter,posterior,replicates,cover50,cover80,cover90,cover95");
   for (size_t b = 0; b < N_BINS; b++) {

@@ -177,7 +177,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_noise_factor(const tacit_e
 
 /**
  * Noise multiplier of the Gaussian release that is no more private than any mechanism with pure epsilon-DP, rounded down:
- * 1 / (2 z), Phi(z) = e^epsilon / (1 + e^epsilon) (docs/theory.md, section 12.8). By it pure mechanisms can be added up with Gaussian ones.
+ * 1 / (2 z), Phi(z) = e^epsilon / (1 + e^epsilon) (docs/theory.md, section 12.8). By it pure mechanisms can be added up with
+ * Gaussian ones.
  * @param epsilon > 0, at most 700; NaN outside.
  */
 TACIT_API double tacit_pure_gaussian_multiplier(double epsilon);

@@ -53,7 +53,8 @@ typedef struct tacit_latent_model {
 typedef enum tacit_release_kind {
   TACIT_RELEASE_SUM = 0,     /**< of clamp(x): 1 value; gaussian and poisson */
   TACIT_RELEASE_MOMENTS = 1, /**< of clamp(x) and of clamp(x)^2: 2 values; gaussian */
-  TACIT_RELEASE_PRODUCTS = 3, /**< of z_j, then of z_i z_j, i <= j, row by row; z_j in [-1, 1] is a clamped column, the response last */
+  /** Of z_j, then of z_i z_j, i <= j, row by row; z_j in [-1, 1] is a clamped column, the response last; regression. */
+  TACIT_RELEASE_PRODUCTS = 3,
   TACIT_RELEASE_COUNTS = 2   /**< records in each cell, the last factor fastest; categorical */
 } tacit_release_kind_t;
 
@@ -176,17 +177,21 @@ typedef struct tacit_augment_plugin {
   void (*statistic)(void *user, const double *record, double *t);
   /** Log density, up to a constant, of the noise at y - sum_i t(x_i), shape (n_values). */
   double (*log_noise)(void *user, const double *residual);
-  /** log p(theta) + sum_i log f(x_i | theta), up to a constant; -INFINITY outside the support. records: shape (n, record_size), n may be 0. */
+  /**
+   * log p(theta) + sum_i log f(x_i | theta), up to a constant; -INFINITY outside the support.
+   * records: shape (n, record_size), n may be 0.
+   */
   double (*log_density)(void *user, const double *theta, size_t n, const double *records);
   void *user;
 } tacit_augment_plugin_t;
 
 /**
  * Draw theta from p(theta | y): sweeps of records proposed from f and accepted by the noise's ratio [Ju2022, algorithm 1], then a
- * slice update of each element of theta. Exact; mixes slowly where the noise is far wider than what records vary by. Of the settings
- * it takes chains (one after the other), warm-up, draws, thin, key and proceed.
+ * slice update of each element of theta. Exact; mixes slowly where the noise is far wider than what records vary by. Of the
+ * settings it takes chains (one after the other), warm-up, draws, thin, key and proceed.
  *
- * @param[out] draws   initialised by the call; shape of a row (n_theta). A run that is stopped keeps draws only if all chains have some.
+ * @param[out] draws   initialised by the call; shape of a row (n_theta). A run that is stopped keeps draws only if all chains
+ *                     have some.
  * @param[out] result  may be NULL.
  * @return TACIT_ERR_ARGUMENT for a plug-in that is not complete.
  */

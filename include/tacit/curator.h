@@ -187,7 +187,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_fitted(tacit_curat
 typedef enum tacit_statistic_kind {
   TACIT_STATISTIC_SUM = 0,     /**< sum of one column clamped to [lower, upper]: 1 value */
   TACIT_STATISTIC_COUNTS = 1,  /**< records in each cell of a table of columns of levels, the last column fastest */
-  TACIT_STATISTIC_PRODUCTS = 2 /**< sums of z_j, then of z_i z_j for i <= j row by row; z_j in [-1, 1] is column j clamped and mapped */
+  /** Sums of z_j, then of z_i z_j for i <= j row by row; z_j in [-1, 1] is column j clamped and mapped. */
+  TACIT_STATISTIC_PRODUCTS = 2
 } tacit_statistic_kind_t;
 
 /** Noise of each value, independent; laws as in tacit/random.h and tacit/augment.h. */
