@@ -18,7 +18,7 @@ extern "C" {
 typedef enum tacit_event_kind {
   TACIT_EVENT_GAUSSIAN = 0,        /**< noise_multiplier = noise_sd / (L2 sensitivity under the relation) */
   TACIT_EVENT_LAPLACE,             /**< noise_multiplier = scale / (L1 sensitivity under the relation) */
-  TACIT_EVENT_DISCRETE_GAUSSIAN,   /**< integer noise of weight exp(-x^2 / (2 noise_multiplier^2)), sensitivity 1 */
+  TACIT_EVENT_DISCRETE_GAUSSIAN,   /**< integer noise of weight exp(-x^2 / (2 (D noise_multiplier)^2)), D = `sensitivity` or 1 */
   TACIT_EVENT_RANDOMIZED_RESPONSE, /**< with probability `probability` a uniform one of `buckets` answers; substitute */
   TACIT_EVENT_PAIR,                /**< a discrete pair, in `curve` */
   TACIT_EVENT_PROFILE,             /**< upper bounds of delta(epsilon), in `curve`; for symmetric relations */
@@ -53,7 +53,7 @@ typedef struct tacit_event {
   double noise_multiplier;    /**< > 0; an infinite one costs nothing */
   double sampling_rate;       /**< in (0, 1] */
   double probability;         /**< of a uniform answer, in (0, 1] */
-  double sensitivity;         /**< bits: how far a record can move the log acceptance ratio */
+  double sensitivity;         /**< bits: how far a record can move the log acceptance ratio; discrete Gaussian: 0 or D steps */
   double sigma;               /**< penalty bit: noise sd, in units of the log ratio */
   double rho;                 /**< bits: of the Gaussian releases made with each bit; may be 0 */
   uint64_t together;          /**< bits: made in groups of this many, after the Gaussian releases of all; 0: 1 */
@@ -171,12 +171,20 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_max_repetitions(
 
 /**
  * Smallest factor, rounded up (relative 1e-6), by which the noise multipliers of all events must be scaled so that they satisfy
- * (epsilon, delta). Gaussian and Laplace events only, sampled or not.
+ * (epsilon, delta). Gaussian, Laplace and discrete Gaussian events only, sampled or not.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_noise_factor(const tacit_event_t *events, size_t n_events,
                                                                    const tacit_account_options_t *options,
                                                                    double epsilon, double delta, double *factor,
                                                                    tacit_error_t *err);
+
+/**
+ * Noise multiplier of the Gaussian release that is no more private than any mechanism with pure epsilon-DP, rounded down:
+ * 1 / (2 z), Phi(z) = e^epsilon / (1 + e^epsilon) (docs/theory.md, section 12.8). By it pure mechanisms can be added up with
+ * Gaussian ones.
+ * @param epsilon > 0, at most 700; NaN outside.
+ */
+TACIT_API double tacit_pure_gaussian_multiplier(double epsilon);
 
 /**
  * Upper bound of the true-positive rate of any test of "was this record in the data" at false-positive rate fpr in (0, 1):

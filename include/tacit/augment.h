@@ -23,6 +23,7 @@ extern "C" {
 typedef enum tacit_latent_kind {
   TACIT_LATENT_GAUSSIAN = 0,   /**< N(mean, sd^2); mean ~ N(mean_location, mean_scale^2), variance known or inverse gamma */
   TACIT_LATENT_POISSON = 1,    /**< Poisson(rate); rate ~ Gamma(rate_shape, rate_rate) */
+  TACIT_LATENT_REGRESSION = 3, /**< a normal row of features and a response, linear given them; columns mapped to [-1, 1] */
   TACIT_LATENT_CATEGORICAL = 2 /**< a cell of a table; its factors are independent, each with Dirichlet probabilities */
 } tacit_latent_kind_t;
 
@@ -37,6 +38,12 @@ typedef struct tacit_latent_model {
   double known_sd;                       /**< > 0; 0: unknown */
   double variance_shape, variance_scale; /**< density v^(-shape - 1) exp(-scale / v), both > 0 */
   double rate_shape, rate_rate;          /**< both > 0 */
+  /**
+   * Regression: of the response on the features, and of each feature on those before it, all with the same priors on the
+   * mapped scale: intercepts and slopes N(0, coefficient_scale^2), residual variances inverse gamma as above.
+   */
+  double coefficient_scale;              /**< > 0 */
+  size_t n_features;                     /**< 1 .. 20 */
   size_t n_factors;                      /**< >= 1 */
   const size_t *n_levels;                /**< shape (n_factors), each >= 2; the product, number of cells, <= 65536 */
   const double *concentration;           /**< Dirichlet parameters of all factors in turn, each > 0 */
@@ -46,6 +53,8 @@ typedef struct tacit_latent_model {
 typedef enum tacit_release_kind {
   TACIT_RELEASE_SUM = 0,     /**< of clamp(x): 1 value; gaussian and poisson */
   TACIT_RELEASE_MOMENTS = 1, /**< of clamp(x) and of clamp(x)^2: 2 values; gaussian */
+  /** Of z_j, then of z_i z_j, i <= j, row by row; z_j in [-1, 1] is a clamped column, the response last; regression. */
+  TACIT_RELEASE_PRODUCTS = 3,
   TACIT_RELEASE_COUNTS = 2   /**< records in each cell, the last factor fastest; categorical */
 } tacit_release_kind_t;
 
@@ -82,7 +91,7 @@ typedef enum tacit_augment_method {
   /**
    * No latent records: cost free of n. Exact for counts (by slice sampling of the cells' counts) and for a sum under
    * Gaussian or discrete noise (its likelihood by Fourier inversion; counts and rounded records of at most 4097 values).
-   * Else, Laplace noise or moments, approximate: the sums are normal with the exact mean and covariance of clamped
+   * Else, Laplace noise, moments or products, approximate: the sums are normal with the exact mean and covariance of clamped
    * records (error of order 1/sqrt(n)).
    */
   TACIT_AUGMENT_MARGINAL = 3
@@ -126,7 +135,10 @@ typedef struct tacit_augment_result {
   double step_size;              /**< of trajectories, mean over chains; 0 if there were none */
 } tacit_augment_result_t;
 
-/** Quantities reported: gaussian mean (and sd), poisson rate, categorical probabilities of all factors in turn. */
+/**
+ * Quantities reported: gaussian mean (and sd), poisson rate, categorical probabilities of all factors in turn; regression
+ * intercept, slopes and residual sd, on the mapped scale.
+ */
 TACIT_API size_t tacit_latent_n_reported(const tacit_latent_model_t *model);
 
 /** Check a model and a release and that they fit; the message says how to mend them. */
@@ -147,6 +159,46 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_validate(const tacit_laten
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment(const tacit_latent_model_t *model, const tacit_release_t *release,
                                                       const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                                       tacit_augment_result_t *result, tacit_error_t *err);
+
+struct tacit_rng;
+
+/**
+ * A model and a mechanism of one's own: records of record_size numbers with law f(x | theta), and released values
+ * y = sum_i t(x_i) + noise. Borrows its arrays. Functions must be pure but for the generator they are given.
+ */
+typedef struct tacit_augment_plugin {
+  size_t n_theta, record_size, n_values; /**< each >= 1 */
+  const double *start;  /**< shape (n_theta): within the prior's support; chains begin near it */
+  const double *width;  /**< shape (n_theta), > 0: about the posterior's standard deviations; sets how fast, not where, chains go */
+  const double *values; /**< y, shape (n_values) */
+  /** record <- a draw from f(. | theta), shape (record_size). */
+  void (*draw_record)(void *user, const double *theta, struct tacit_rng *rng, double *record);
+  /** t <- t(record), shape (n_values), clamping included; t is zero on entry. */
+  void (*statistic)(void *user, const double *record, double *t);
+  /** Log density, up to a constant, of the noise at y - sum_i t(x_i), shape (n_values). */
+  double (*log_noise)(void *user, const double *residual);
+  /**
+   * log p(theta) + sum_i log f(x_i | theta), up to a constant; -INFINITY outside the support.
+   * records: shape (n, record_size), n may be 0.
+   */
+  double (*log_density)(void *user, const double *theta, size_t n, const double *records);
+  void *user;
+} tacit_augment_plugin_t;
+
+/**
+ * Draw theta from p(theta | y): sweeps of records proposed from f and accepted by the noise's ratio [Ju2022, algorithm 1], then a
+ * slice update of each element of theta. Exact; mixes slowly where the noise is far wider than what records vary by. Of the
+ * settings it takes chains (one after the other), warm-up, draws, thin, key and proceed.
+ *
+ * @param[out] draws   initialised by the call; shape of a row (n_theta). A run that is stopped keeps draws only if all chains
+ *                     have some.
+ * @param[out] result  may be NULL.
+ * @return TACIT_ERR_ARGUMENT for a plug-in that is not complete.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_with_plugin(const tacit_augment_plugin_t *plugin, size_t n_records,
+                                                                  const tacit_augment_settings_t *settings,
+                                                                  tacit_draws_t *draws, tacit_augment_result_t *result,
+                                                                  tacit_error_t *err);
 
 #ifdef __cplusplus
 }

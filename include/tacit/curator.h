@@ -182,6 +182,57 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_fitted(tacit_curat
                                                                      double noise_multiplier, double *out,
                                                                      double *noise_sd, tacit_error_t *err);
 
+/* ---- statistics of columns, for inference from what is released ---- */
+
+typedef enum tacit_statistic_kind {
+  TACIT_STATISTIC_SUM = 0,     /**< sum of one column clamped to [lower, upper]: 1 value */
+  TACIT_STATISTIC_COUNTS = 1,  /**< records in each cell of a table of columns of levels, the last column fastest */
+  /** Sums of z_j, then of z_i z_j for i <= j row by row; z_j in [-1, 1] is column j clamped and mapped. */
+  TACIT_STATISTIC_PRODUCTS = 2
+} tacit_statistic_kind_t;
+
+/** Noise of each value, independent; laws as in tacit/random.h and tacit/augment.h. */
+typedef enum tacit_statistic_noise {
+  TACIT_STATISTIC_GAUSSIAN = 0,
+  TACIT_STATISTIC_LAPLACE = 1,
+  TACIT_STATISTIC_DISCRETE_GAUSSIAN = 2, /**< on the multiples of `step`, or on counts */
+  TACIT_STATISTIC_DISCRETE_LAPLACE = 3
+} tacit_statistic_noise_t;
+
+/** What to release; everything here is public. Borrows its arrays. */
+typedef struct tacit_statistic {
+  tacit_statistic_kind_t kind;
+  tacit_statistic_noise_t noise; /**< products: gaussian only */
+  size_t n_columns;              /**< sum: 1; counts: up to 16; products: up to 24 */
+  const double *lower, *upper;   /**< shape (n_columns); sum and products */
+  double step;                   /**< sum under discrete noise: values are rounded to multiples of it, as both bounds are; else 0 */
+  const size_t *n_levels;        /**< counts: shape (n_columns), each >= 2; records hold level indices from 0 */
+} tacit_statistic_t;
+
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_statistic_check(const tacit_statistic_t *statistic, tacit_error_t *err);
+/** Number of values released. */
+TACIT_API size_t tacit_statistic_n_values(const tacit_statistic_t *statistic);
+/** Fill the model that a curator is opened with for a statistic: columns alone. Borrows the statistic. */
+TACIT_API void tacit_statistic_model(struct tacit_record_model *model, const tacit_statistic_t *statistic);
+/**
+ * The event that a release is charged as, under relation substitute. noise_multiplier is the noise's scale over the sensitivity,
+ * L2 for Gaussian noise, L1 for Laplace noise (which then has epsilon = 1 / noise_multiplier).
+ */
+TACIT_API struct tacit_event tacit_statistic_event(const tacit_statistic_t *statistic, double noise_multiplier);
+/**
+ * Release a statistic. The curator must be private and opened with tacit_statistic_model(); units of one record, relation
+ * substitute. But for Gaussian noise the budget must have been given the event as its schedule (tacit_budget_set_schedule()).
+ *
+ * @param[in]  noise_multiplier  2^-30 to 2^28, and such that the noise can be drawn (tacit/random.h).
+ * @param[out] out          sums over the records, shape (tacit_statistic_n_values()); zero on failure.
+ * @param[out] noise_scale  scale of the noise of each value, in the same units.
+ * @return TACIT_ERR_BUDGET: refused, nothing computed; TACIT_ERR_ARGUMENT; TACIT_ERR_STATE; TACIT_ERR_NOISE.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_statistic(tacit_curator_t *curator,
+                                                                        const tacit_statistic_t *statistic,
+                                                                        double noise_multiplier, double *out,
+                                                                        double *noise_scale, tacit_error_t *err);
+
 /* ---- minibatches: who is drawn stays secret ---- */
 
 /** The multiple of 2^-32 nearest to a sampling rate in (0, 1], at least 2^-32: the rates that can be drawn exactly. */

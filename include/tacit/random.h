@@ -62,6 +62,28 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_rounded_gaussian(tacit_noise
                                                                      size_t n, int64_t *out,
                                                                      tacit_error_t *err);
 
+/**
+ * Draw independent integers distributed exactly as round(L), L of density exp(-|x| / scale) / (2 scale):
+ *
+ *     P(0) = 1 - e^(-1 / (2 scale)),     P(k) = sinh(1 / (2 scale)) e^(-|k| / scale)
+ *
+ * so that an integer plus this noise is the rounding of that integer plus Laplace noise. By comparisons of whole numbers alone.
+ *
+ * @param[in]  scale  1 <= scale <= 2^52; the double is taken as an exact real number.
+ * @param[out] out    shape (n). Set to zero on failure. Errors: as tacit_noise_rounded_gaussian().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_rounded_laplace(tacit_noise_t *noise, double scale, size_t n,
+                                                                    int64_t *out, tacit_error_t *err);
+/** The same with weights e^(-|k| / scale) [Canonne2020, algorithm 2]; 2^-8 <= scale <= 2^52. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_discrete_laplace(tacit_noise_t *noise, double scale, size_t n,
+                                                                     int64_t *out, tacit_error_t *err);
+/**
+ * The same with weights e^(-k^2 / (2 s^2)) [Canonne2020, algorithm 3]; s^2 is sigma^2 rounded up to a fraction, by a relative
+ * 2^-45 at most. 2^-4 <= sigma <= 2^26.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_discrete_gaussian(tacit_noise_t *noise, double sigma, size_t n,
+                                                                      int64_t *out, tacit_error_t *err);
+
 /*
  * Secret bits, counts and subsets with exact probabilities, by comparisons of whole numbers alone. Errors of all: as above.
  */

@@ -29,6 +29,8 @@ static const key_t noise_key = {"sigma", FIELD(sigma), 0, INFINITY, "the noise s
 static const key_t rho_key = {"rho", FIELD(rho), 0, INFINITY, "rho of the Gaussian releases made with each bit, above 0"};
 static const key_t together_key = {"together", FIELD(together), 1, 1e15,
                                    "the number of bits made after the Gaussian releases of all, from 2"};
+static const key_t shift_key = {"sensitivity", FIELD(sensitivity), 0, 1e6,
+                                "the whole number of steps that a record moves the sum, at most 1e6"};
 static const key_t kappa_key = {"kappa", FIELD(kappa), 0, 2, "the root of the information, above 0 and at most 2"};
 static const key_t cap_key = {"cap", FIELD(cap), 0, 0.999, "the largest acceptance, above 0 and at most 0.999"};
 
@@ -53,8 +55,8 @@ static const form_t forms[] = {
     {"laplace", TACIT_EVENT_LAPLACE, TACIT_SAMPLING_NONE, {&scale_key}, "laplace:scale=B"},
     {"poisson-laplace", TACIT_EVENT_LAPLACE, TACIT_SAMPLING_POISSON, {&rate_key, &scale_key},
      "poisson-laplace:q=Q,scale=B"},
-    {"discrete-gaussian", TACIT_EVENT_DISCRETE_GAUSSIAN, TACIT_SAMPLING_NONE, {&sigma_key},
-     "discrete-gaussian:sigma=S"},
+    {"discrete-gaussian", TACIT_EVENT_DISCRETE_GAUSSIAN, TACIT_SAMPLING_NONE, {&sigma_key, &shift_key},
+     "discrete-gaussian:sigma=S[,sensitivity=D]"},
     {"poisson-discrete-gaussian", TACIT_EVENT_DISCRETE_GAUSSIAN, TACIT_SAMPLING_POISSON, {&rate_key, &sigma_key},
      "poisson-discrete-gaussian:q=Q,sigma=S"},
     {"randomized-response", TACIT_EVENT_RANDOMIZED_RESPONSE, TACIT_SAMPLING_NONE, {&probability_key, &buckets_key},
@@ -91,7 +93,7 @@ static bool is_whole(const key_t *key) {
 }
 
 static bool is_optional(const key_t *key) {
-  return key == &rho_key || key == &together_key;
+  return key == &rho_key || key == &together_key || key == &shift_key;
 }
 
 /* Numbers are doubles at the key's offset, but for whole ones. */
@@ -116,7 +118,8 @@ static void set(tacit_event_t *event, const key_t *key, double value) {
 }
 
 static bool is_valid(const key_t *key, double value) {
-  return value > key->low && value <= key->high && (!is_whole(key) || value == floor(value));
+  bool must_be_whole = is_whole(key) || key == &shift_key;
+  return value > key->low && value <= key->high && (!must_be_whole || value == floor(value));
 }
 
 tacit_status_t tacit_event_check(const tacit_event_t *event, tacit_error_t *err) {

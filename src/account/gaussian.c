@@ -164,3 +164,20 @@ double tacit_gaussian_rho(double epsilon, double log_delta) {
   }
   return lower;
 }
+
+/*
+ * The trade-off function of epsilon-DP is a polygon with vertices (0, 1), (a, a), (1, 0), a = 1 / (1 + e^epsilon). That of the
+ * Gaussian is convex and passes through its ends: it lies below the polygon as soon as it does at the middle vertex, where
+ * Phi(Phi^-1(1 - a) - mu) = a for mu = 2 Phi^-1(1 - a).
+ */
+double tacit_pure_gaussian_multiplier(double epsilon) {
+  if (!(epsilon > 0 && epsilon <= 700)) {
+    return NAN;
+  }
+  double tail = 1 / (1 + exp(epsilon)), low = 0, high = 40;
+  for (int i = 0; i < 200; i++) {
+    double z = 0.5 * (low + high);
+    *(0.5 * erfc(z * 0.70710678118654752440) > tail ? &low : &high) = z;
+  }
+  return 0.5 / high * (1 - 1e-9);
+}

@@ -210,11 +210,16 @@ bool tacit_event_is_directed(const tacit_event_t *event, tacit_relation_t relati
   return relation == TACIT_RELATION_ADD_REMOVE && event->sampling != TACIT_SAMPLING_NONE;
 }
 
-static tacit_status_t init_discrete_gaussian(tacit_pair_t *pair, double sigma, tacit_error_t *err) {
+/*
+ * Noise of weight exp(-x^2 / (2 sigma^2)) moved by `shift` steps. A record that moves the sum by fewer is told apart no better:
+ * the best tests of a shift d are thresholds t, with P(X >= t) against P(X >= t + d), which falls as d grows.
+ */
+static tacit_status_t init_discrete_gaussian(tacit_pair_t *pair, double sigma, double shift, tacit_error_t *err) {
   if (sigma > 1e5) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sigma", "the sigma of a discrete Gaussian must be at most 1e5");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sigma",
+                           "the sd of a discrete Gaussian must be at most 1e5 steps: a wider one is a Gaussian but for its name");
   }
-  long reach = (long)ceil(40 * sigma) + 2; /* beyond it, less than exp(-800) */
+  long reach = (long)ceil(40 * sigma + shift) + 1; /* beyond it, less than exp(-800) */
   size_t n = (size_t)(2 * reach + 1);
   double *work = tacit_alloc(n, 3 * sizeof *work), total = 0;
   if (work == NULL) {
@@ -224,14 +229,15 @@ static tacit_status_t init_discrete_gaussian(tacit_pair_t *pair, double sigma, t
     double weight = exp(-0.5 * (double)x / sigma * ((double)x / sigma));
     total += x > 0 ? 2 * weight : weight;
   }
-  for (size_t i = 0; i < n; i++) { /* noise x = reach - i, in increasing order of the loss (1 - 2x) / (2 sigma^2) */
+  for (size_t i = 0; i < n; i++) { /* noise x = reach - i, in increasing order of the loss (D^2 - 2 D x) / (2 sigma^2) */
     double x = (double)reach - (double)i;
-    work[i] = (0.5 - x) / sigma / sigma;
+    work[i] = shift * (0.5 * shift - x) / sigma / sigma;
     work[n + i] = exp(-0.5 * x / sigma * (x / sigma)) / total;
-    work[2 * n + i] = exp(-0.5 * (x - 1) / sigma * ((x - 1) / sigma)) / total;
+    work[2 * n + i] = exp(-0.5 * (x - shift) / sigma * ((x - shift) / sigma)) / total;
   }
   tacit_status_t status = tacit_table_init(&pair->own_table, n, work, work + n, work + 2 * n, err);
-  pair->own_table.error = 5000 * DBL_EPSILON; /* exponents reach 800 */
+  double farthest = 1 + shift / (40 * sigma);
+  pair->own_table.error = 5000 * DBL_EPSILON * farthest * farthest; /* exponents reach 800 times the square */
   tacit_free(work);
   return status;
 }
@@ -283,7 +289,10 @@ static tacit_status_t init_base(tacit_pair_t *pair, const tacit_event_t *event, 
       pair->min_loss = -pair->max_loss;
       pair->base = laplace_tails;
       return TACIT_OK;
-    case TACIT_EVENT_DISCRETE_GAUSSIAN: return init_discrete_gaussian(pair, event->noise_multiplier, err);
+    case TACIT_EVENT_DISCRETE_GAUSSIAN: {
+      double shift = fmax(event->sensitivity, 1);
+      return init_discrete_gaussian(pair, event->noise_multiplier * shift, shift, err);
+    }
     case TACIT_EVENT_RANDOMIZED_RESPONSE:
       return relation == TACIT_RELATION_SUBSTITUTE
                  ? init_randomized_response(pair, event->probability, event->buckets, err)

@@ -85,6 +85,7 @@ typedef struct tacit_chain {
   double hat_mean, hat_sd;      /* crude estimates from the release: scales of moves, never part of the target */
   double width[2], wide[2];     /* of slices in theta: of the posterior, about, and of the prior */
   struct tacit_path *path;      /* HMC only */
+  struct tacit_regression *regression; /* of regressions */
   struct tacit_inversion *inversion; /* MARGINAL of a sum whose likelihood is exact */
 
   double n_proposed, n_accepted, min_log_ratio; /* records, since the last reset */
@@ -125,6 +126,17 @@ void tacit_chain_step(tacit_chain_t *chain);
 void tacit_chain_refresh(tacit_chain_t *chain);
 void tacit_chain_report(const tacit_chain_t *chain, double *reported);
 double tacit_chain_log_prior(const tacit_chain_t *chain);
+
+/* ---- regression.c: sums of products of the columns of a row ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_regression_init(tacit_chain_t *chain, tacit_error_t *err);
+void tacit_regression_clear(tacit_chain_t *chain);
+void tacit_regression_start(tacit_chain_t *chain);
+void tacit_regression_step(tacit_chain_t *chain);
+void tacit_regression_report(const tacit_chain_t *chain, double *reported);
+double tacit_regression_log_prior(const tacit_chain_t *chain);
+/* Expectations of clamped columns and of their products, in the order of the release, at parameters (theory.md, 12.9). */
+void tacit_regression_moments(const tacit_chain_t *chain, const double *parameters, double *expected);
 
 /* The method that AUTO stands for. */
 tacit_augment_method_t tacit_augment_choose(const tacit_latent_model_t *model, const tacit_release_t *release,

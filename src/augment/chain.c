@@ -124,6 +124,9 @@ tacit_status_t tacit_chain_init(tacit_chain_t *chain, const tacit_latent_model_t
     return status;
   }
   set_noise(chain);
+  if (model->kind == TACIT_LATENT_REGRESSION) {
+    return tacit_regression_init(chain, err);
+  }
   if (model->kind != TACIT_LATENT_CATEGORICAL) {
     set_hats(chain);
     set_widths(chain);
@@ -144,6 +147,7 @@ void tacit_chain_clear(tacit_chain_t *chain) {
   tacit_discrete_clear(&chain->law);
   tacit_path_clear(chain);
   tacit_inversion_clear(chain);
+  tacit_regression_clear(chain);
   tacit_rng_free(chain->rng);
   *chain = (tacit_chain_t){0};
 }
@@ -214,6 +218,9 @@ void tacit_chain_report(const tacit_chain_t *chain, double *reported) {
     case TACIT_LATENT_POISSON:
       reported[0] = chain->rate;
       break;
+    case TACIT_LATENT_REGRESSION:
+      tacit_regression_report(chain, reported);
+      break;
     default:
       for (size_t j = 0; j < chain->n_reported; j++) {
         reported[j] = chain->probabilities[j];
@@ -233,6 +240,8 @@ double tacit_chain_log_prior(const tacit_chain_t *chain) {
       return sum;
     case TACIT_LATENT_POISSON:
       return (model->rate_shape - 1) * log(chain->rate) - model->rate_rate * chain->rate;
+    case TACIT_LATENT_REGRESSION:
+      return tacit_regression_log_prior(chain);
     default:
       for (size_t j = 0; j < chain->n_reported; j++) {
         sum += (model->concentration[j] - 1) * log(chain->probabilities[j]);

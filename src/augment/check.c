@@ -19,6 +19,8 @@ size_t tacit_latent_n_reported(const tacit_latent_model_t *model) {
       return model->known_sd > 0 ? 1 : 2;
     case TACIT_LATENT_POISSON:
       return 1;
+    case TACIT_LATENT_REGRESSION:
+      return model->n_features + 2;
     default:
       for (size_t f = 0; f < model->n_factors; f++) {
         n += model->n_levels[f];
@@ -59,6 +61,19 @@ static tacit_status_t check_poisson(const tacit_latent_model_t *model, tacit_err
   return TACIT_OK;
 }
 
+static tacit_status_t check_regression(const tacit_latent_model_t *model, tacit_error_t *err) {
+  if (model->n_features < 1 || model->n_features > 20) {
+    return refuse(err, "columns", "a regression has 1 to 20 features");
+  }
+  if (!is_positive(model->coefficient_scale)) {
+    return refuse(err, "coefficients", "the prior of the coefficients must be normal(0, scale) with scale above 0");
+  }
+  if (!is_positive(model->variance_shape) || !is_positive(model->variance_scale)) {
+    return refuse(err, "variance", "the prior of the variances must be inverse_gamma(shape, scale) with both above 0");
+  }
+  return TACIT_OK;
+}
+
 static tacit_status_t check_categorical(const tacit_latent_model_t *model, tacit_error_t *err) {
   size_t n_cells = 1, j = 0;
   if (model->n_factors < 1 || model->n_levels == NULL || model->concentration == NULL) {
@@ -90,6 +105,8 @@ static tacit_status_t check_model(const tacit_latent_model_t *model, tacit_error
       return check_gaussian(model, err);
     case TACIT_LATENT_POISSON:
       return check_poisson(model, err);
+    case TACIT_LATENT_REGRESSION:
+      return check_regression(model, err);
     case TACIT_LATENT_CATEGORICAL:
       return check_categorical(model, err);
     default:
@@ -113,6 +130,12 @@ static tacit_status_t check_kind(const tacit_latent_model_t *model, const tacit_
     return refuse(err, "statistic", is_categorical ? "categorical records go with released counts"
                                                    : "counts go with categorical records; use a mean or a sum");
   }
+  if ((release->kind == TACIT_RELEASE_PRODUCTS) != (model->kind == TACIT_LATENT_REGRESSION)) {
+    return refuse(err, "statistic", "regression records go with released regression-moments, and no others do");
+  }
+  if (release->kind == TACIT_RELEASE_PRODUCTS) {
+    expected = (model->n_features + 1) * (model->n_features + 4) / 2;
+  }
   if (release->kind == TACIT_RELEASE_MOMENTS && model->kind != TACIT_LATENT_GAUSSIAN) {
     return refuse(err, "statistic", "moments go with gaussian records");
   }
@@ -129,6 +152,12 @@ static tacit_status_t check_kind(const tacit_latent_model_t *model, const tacit_
 static tacit_status_t check_bounds(const tacit_latent_model_t *model, const tacit_release_t *release,
                                    tacit_error_t *err) {
   double lower = release->lower, upper = release->upper;
+  if (release->kind == TACIT_RELEASE_PRODUCTS && release->noise != TACIT_RELEASE_GAUSSIAN) {
+    return refuse(err, "mechanism", "regression-moments are known under gaussian noise only");
+  }
+  if (release->kind == TACIT_RELEASE_PRODUCTS && (lower < -1 || lower > -1 || upper < 1 || upper > 1)) {
+    return refuse(err, "lower", "columns of products must be mapped to [-1, 1]");
+  }
   if (!isfinite(lower) || !isfinite(upper) || !(lower < upper)) {
     return refuse(err, "lower", "the clamp bounds must be finite numbers with lower below upper");
   }
@@ -194,8 +223,8 @@ static const char *no_marginal(const tacit_latent_model_t *model, const tacit_re
 
 tacit_augment_method_t tacit_augment_choose(const tacit_latent_model_t *model, const tacit_release_t *release,
                                             tacit_augment_method_t asked) {
-  if (asked != TACIT_AUGMENT_AUTO) {
-    return asked;
+  if (asked != TACIT_AUGMENT_AUTO || model->kind == TACIT_LATENT_REGRESSION) {
+    return asked != TACIT_AUGMENT_AUTO ? asked : TACIT_AUGMENT_MARGINAL;
   }
   bool is_exact = release->kind == TACIT_RELEASE_COUNTS || tacit_inversion_applies(model, release);
   bool has_moves = model->kind == TACIT_LATENT_GAUSSIAN; /* that carry the records: without them gibbs mixes slowly */
@@ -208,6 +237,9 @@ static tacit_status_t check_method(const tacit_latent_model_t *model, const taci
   const char *why = s->method == TACIT_AUGMENT_MARGINAL ? no_marginal(model, release) : NULL;
   if (why != NULL) {
     return refuse(err, "method", why);
+  }
+  if (model->kind == TACIT_LATENT_REGRESSION && s->method != TACIT_AUGMENT_AUTO && s->method != TACIT_AUGMENT_MARGINAL) {
+    return refuse(err, "method", "a regression has no latent records here: use method marginal");
   }
   if (s->method == TACIT_AUGMENT_HMC && (model->kind != TACIT_LATENT_GAUSSIAN || is_discrete(release))) {
     return refuse(err, "method", "method hmc needs gaussian records and continuous noise: use gibbs");

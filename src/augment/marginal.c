@@ -147,7 +147,9 @@ static void counts_step(tacit_chain_t *chain) {
 }
 
 void tacit_marginal_start(tacit_chain_t *chain) {
-  if (chain->model->kind == TACIT_LATENT_GAUSSIAN) {
+  if (chain->model->kind == TACIT_LATENT_REGRESSION) {
+    tacit_regression_start(chain);
+  } else if (chain->model->kind == TACIT_LATENT_GAUSSIAN) {
     tacit_gaussian_start(chain);
   } else {
     tacit_discrete_start(chain);
@@ -159,6 +161,10 @@ void tacit_marginal_step(tacit_chain_t *chain) {
   target_t mean = {.chain = chain}, sd = {.chain = chain, .moves_sd = true};
   if (chain->model->kind == TACIT_LATENT_CATEGORICAL) {
     counts_step(chain);
+    return;
+  }
+  if (chain->model->kind == TACIT_LATENT_REGRESSION) {
+    tacit_regression_step(chain);
     return;
   }
   for (int i = 0; i < n_rounds; i++) {

@@ -112,10 +112,11 @@ bool cli_parse(cli_args_t *args, const cli_command_t *command, int argc, char **
       args->positionals[args->n_positionals++] = argv[i];
     }
   }
-  if (args->n_positionals != command->n_positionals) {
+  size_t most = command->n_positionals + command->n_optional;
+  if (args->n_positionals < command->n_positionals || args->n_positionals > most) {
     cli_error(args, "expected %s%s; usage: tacit %s [options] %s",
               args->n_positionals < command->n_positionals ? "" : "only ",
-              command->n_positionals > 0 ? command->positionals : "options", command->name, command->positionals);
+              most > 0 ? command->positionals : "options", command->name, command->positionals);
     return false;
   }
   return true;

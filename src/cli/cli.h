@@ -29,7 +29,8 @@ typedef struct cli_args cli_args_t;
 typedef struct cli_command {
   const char *name;        /* "fit", "schema check" */
   const char *positionals; /* as in the synopsis: "FORMULA" */
-  size_t n_positionals;
+  size_t n_positionals; /* needed; up to n_optional more may follow */
+  size_t n_optional;
   const char *summary;
   const char *description; /* paragraphs for help and man page */
   const char *examples;    /* lines */

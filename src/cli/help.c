@@ -125,8 +125,8 @@ void cli_completion(void) {
     }
     printf("' ;;\n");
   }
-  printf("    *) options='fit summary schema ledger methods account help --help --version' ;;\n  esac\n"
-         "  [ \"$COMP_CWORD\" -eq 1 ] && options='fit summary schema ledger methods account help --help --version'\n"
+  printf("    *) options='fit release infer summary schema ledger methods plan account help --help --version' ;;\n  esac\n"
+         "  [ \"$COMP_CWORD\" -eq 1 ] && options='fit release infer summary schema ledger methods plan account help --help --version'\n"
          "  [ \"${COMP_WORDS[1]}\" = schema ] && [ \"$COMP_CWORD\" -eq 2 ] && options='check draft'\n"
          "  [ \"${COMP_WORDS[1]}\" = ledger ] && [ \"$COMP_CWORD\" -eq 2 ] && options='init show export verify'\n"
          "  if [[ $word == -* ]] || [ \"$COMP_CWORD\" -eq 1 ] || [[ $options == check* || $options == init* ]]; then\n"

@@ -136,8 +136,8 @@ static tacit_status_t write_report(const cli_args_t *args, const cli_infer_t *in
                            .unit = "row",
                            .max_rows = 1,
                            .delta_meaning = "",
-                           .is_private = true,
-                           .not_private_reason = "",
+                           .is_private = !infer->is_not_private,
+                           .not_private_reason = infer->is_not_private ? "the statistic's noise was drawn from a seed" : "",
                            .is_exact = result->is_exact,
                            .release = &release,
                            .end = result->is_complete ? "complete" : "interrupted",
@@ -159,6 +159,9 @@ static void print_method(const cli_infer_t *infer, const tacit_augment_settings_
     printf("%zu records integrated out, exactly\n", n);
   } else if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact) {
     printf("the cells' counts stand for %zu records, exactly\n", n);
+  } else if (infer->model.kind == TACIT_LATENT_REGRESSION) {
+    printf("%zu records replaced by the normal law of sums of their clamped columns and products, features taken as normal "
+           "(approximate)\n", n);
   } else if (result->method == TACIT_AUGMENT_MARGINAL) {
     printf("%zu records replaced by the normal law of their sum, clamping included (approximate; exact: --method gibbs)\n",
            n);
@@ -180,6 +183,9 @@ static void print_cost(const cli_infer_t *infer) {
 }
 
 static void warn(const cli_infer_t *infer) {
+  if (infer->is_not_private) {
+    fprintf(stderr, "warning: the statistic is not private: its noise can be repeated by whoever knows the seed\n");
+  }
   if (infer->true_delta > infer->delta) {
     fprintf(stderr, "warning: classical-gaussian noise is proven for epsilon below 1 only; here its true delta is %.3g, not "
                     "%.3g: the release protected less than it claimed\n", infer->true_delta, infer->delta);
@@ -242,9 +248,13 @@ static int sample(const cli_args_t *args, const cli_infer_t *infer, tacit_augmen
   settings->user = &w;
   warn(infer);
   cli_catch_signals();
-  int status = tacit_augment(&infer->model, &infer->release, settings, &draws, &result, &err) == TACIT_OK
-                   ? finish(args, infer, settings, &draws, &result)
-                   : cli_fail(args, &err);
+  int status = CLI_OK;
+  if (tacit_augment(&infer->model, &infer->release, settings, &draws, &result, &err) == TACIT_OK) {
+    cli_infer_unmap(infer, &draws);
+    status = finish(args, infer, settings, &draws, &result);
+  } else {
+    status = cli_fail(args, &err);
+  }
   tacit_draws_clear(&draws);
   return status;
 }
@@ -253,9 +263,10 @@ static int run(const cli_args_t *args) {
   tacit_augment_settings_t settings;
   cli_infer_t infer = {0};
   size_t n;
+  tacit_error_t err;
   int status = read_settings(args, &settings, &n);
-  if (status == CLI_OK) {
-    status = cli_infer_read(&infer, args, args->positionals[0], cli_value(args, "statistic"), n);
+  if (status == CLI_OK && cli_infer_read(&infer, args->positionals[0], cli_value(args, "statistic"), n, &err) != TACIT_OK) {
+    status = cli_fail(args, &err);
   }
   if (status == CLI_OK) {
     status = sample(args, &infer, &settings);
@@ -292,10 +303,11 @@ const cli_command_t cli_infer = {
     .description =
         "Draws parameters from their posterior given a privatized statistic of records that nobody else has, noise and "
         "clamping included. It reads no records and costs no privacy.\n"
-        "MODEL is YAML: records: gaussian, poisson or categorical; and for gaussian mean: normal(0, 1) with sd: 0.5 (known) "
-        "or variance: inverse_gamma(2, 1); for poisson rate: gamma(2, 0.5) (shape, rate); for categorical levels: [a, b, c] "
+        "MODEL is YAML: records: gaussian, poisson, regression or categorical; and for gaussian mean: normal(0, 1) with sd: 0.5 (known) "
+        "or variance: inverse_gamma(2, 1); for poisson rate: gamma(2, 0.5) (shape, rate); for regression coefficients: normal(0, 1) with variance: inverse_gamma(2, 0.1) (of every column given those before it, all "
+        "mapped to [-1, 1] by their bounds); for categorical levels: [a, b, c] "
         "or factors: {sex: [F, M], smoker: [no, yes]} (independent factors of a table), with probabilities: dirichlet(1).\n"
-        "The statistic is YAML: statistic: mean, sum, moments (means of x and of x^2) or counts; value: a number or a list "
+        "The statistic is YAML: statistic: mean, sum, moments (means of x and of x^2), counts or regression-moments (as tacit release writes them); value: a number or a list "
         "(counts: the last factor fastest); lower and upper: the clamp bounds of a record; mechanism: gaussian, "
         "classical-gaussian (scale sqrt(2 ln(1.25/delta)) sensitivity / epsilon), laplace, discrete-gaussian or "
         "discrete-laplace; and either scale: the noise's sd or scale in units of the value, or epsilon: and delta:, from which "

@@ -100,8 +100,8 @@ static void close_file(file_t *file) {
   }
 }
 
-static yaml_node_t *find(file_t *file, const char *name) {
-  const yaml_node_t *root = yaml_document_get_root_node(&file->document);
+/* The value of a key of a mapping, or NULL. */
+static yaml_node_t *find_in(file_t *file, const yaml_node_t *root, const char *name) {
   for (yaml_node_pair_t *pair = root->data.mapping.pairs.start; pair < root->data.mapping.pairs.top; pair++) {
     if (strcmp(scalar(yaml_document_get_node(&file->document, pair->key)), name) == 0) {
       return yaml_document_get_node(&file->document, pair->value);
@@ -110,14 +110,16 @@ static yaml_node_t *find(file_t *file, const char *name) {
   return NULL;
 }
 
+static yaml_node_t *find(file_t *file, const char *name) {
+  return find_in(file, yaml_document_get_root_node(&file->document), name);
+}
+
 static tacit_status_t missing(file_t *file, const char *key, const char *example) {
   return tacit_error_set(file->err, TACIT_ERR_SYNTAX, key, "%s: %s needs `%s`, as in `%s`", file->path, file->what, key,
                          example);
 }
 
-/* A number; absent: *x unchanged. */
-static tacit_status_t number(file_t *file, const char *key, double *x) {
-  const yaml_node_t *node = find(file, key);
+static tacit_status_t number_at(file_t *file, const yaml_node_t *node, const char *key, double *x) {
   if (node == NULL) {
     return TACIT_OK;
   }
@@ -127,6 +129,11 @@ static tacit_status_t number(file_t *file, const char *key, double *x) {
   }
   *x = value;
   return TACIT_OK;
+}
+
+/* A number; absent: *x unchanged. */
+static tacit_status_t number(file_t *file, const char *key, double *x) {
+  return number_at(file, find(file, key), key, x);
 }
 
 /* One number or a list of them, owned; absent: *values NULL. */
@@ -139,6 +146,9 @@ static tacit_status_t numbers(file_t *file, const char *key, double **values, si
   }
   bool is_list = node->type == YAML_SEQUENCE_NODE;
   size_t length = is_list ? (size_t)(node->data.sequence.items.top - node->data.sequence.items.start) : 1;
+  if (length == 0) {
+    return fault(file, node, "%s must be a finite number or a list of them, not an empty list", key);
+  }
   double *read = tacit_alloc(length, sizeof *read);
   if (read == NULL) {
     return tacit_error_memory(file->err);
@@ -321,9 +331,22 @@ static tacit_status_t read_categorical(cli_infer_t *infer, file_t *file) {
   return status == TACIT_OK ? read_concentration(infer, file) : status;
 }
 
+/* One prior for all coefficients and one for all variances, on the scale where columns are within [-1, 1]. */
+static tacit_status_t read_regression(cli_infer_t *infer, file_t *file) {
+  tacit_latent_model_t *model = &infer->model;
+  double location = 0;
+  tacit_status_t status = law2(file, "coefficients", "normal", "normal(0, scale)", &location, &model->coefficient_scale);
+  if (status == TACIT_OK && fabs(location) > 0) {
+    return fault(file, find(file, "coefficients"), "the prior of the coefficients is centred: normal(0, scale)");
+  }
+  return status == TACIT_OK ? law2(file, "variance", "inverse_gamma", "inverse_gamma(shape, scale)", &model->variance_shape,
+                                   &model->variance_scale)
+                            : status;
+}
+
 /* Keys that go with each law of records. */
 static tacit_status_t refuse_others(file_t *file, const char *const *allowed) {
-  static const char *const all[] = {"mean", "sd", "variance", "rate", "levels", "factors", "probabilities"};
+  static const char *const all[] = {"mean", "sd", "variance", "rate", "levels", "factors", "probabilities", "coefficients"};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     bool is_allowed = false;
     for (size_t k = 0; allowed[k] != NULL; k++) {
@@ -338,7 +361,8 @@ static tacit_status_t refuse_others(file_t *file, const char *const *allowed) {
 
 static tacit_status_t read_model(cli_infer_t *infer, file_t *file) {
   static const char *const keys[] = {"records", "mean",    "sd",            "variance", "rate",
-                                     "levels",  "factors", "probabilities", NULL};
+                                     "levels",  "factors", "probabilities", "coefficients", NULL};
+  static const char *const of_regression[] = {"coefficients", "variance", NULL};
   static const char *const of_gaussian[] = {"mean", "sd", "variance", NULL}, *const of_poisson[] = {"rate", NULL};
   static const char *const of_categorical[] = {"levels", "factors", "probabilities", NULL};
   tacit_status_t status = open_file(file, keys);
@@ -369,7 +393,13 @@ static tacit_status_t read_model(cli_infer_t *infer, file_t *file) {
     status = refuse_others(file, of_categorical);
     return status == TACIT_OK ? read_categorical(infer, file) : status;
   }
-  return fault(file, records, "records: expected gaussian, poisson or categorical, not '%s'", scalar(records));
+  if (strcmp(scalar(records), "regression") == 0) {
+    infer->records = "regression";
+    infer->model.kind = TACIT_LATENT_REGRESSION;
+    status = refuse_others(file, of_regression);
+    return status == TACIT_OK ? read_regression(infer, file) : status;
+  }
+  return fault(file, records, "records: expected gaussian, poisson, categorical or regression, not '%s'", scalar(records));
 }
 
 /* ---- the statistic ---- */
@@ -419,6 +449,10 @@ static void sensitivities(const cli_infer_t *infer, double per_value, double *l1
     case TACIT_RELEASE_MOMENTS:
       *l1 = first + second;
       *l2 = hypot(first, second);
+      break;
+    case TACIT_RELEASE_PRODUCTS: /* of columns mapped to [-1, 1]; docs/theory.md, section 12.8 */
+      *l2 = ((double)infer->model.n_features + 2) * per_value;
+      *l1 = *l2 * sqrt((double)infer->release.n_values);
       break;
     default:
       *l1 = *l2 = first;
@@ -518,12 +552,14 @@ static tacit_status_t read_kind(cli_infer_t *infer, file_t *file, bool *is_mean)
   }
   const char *text = scalar(node);
   bool is_moments = strcmp(text, "moments") == 0, is_counts = strcmp(text, "counts") == 0;
-  *is_mean = strcmp(text, "mean") == 0 || is_moments;
-  infer->release.kind = is_moments  ? TACIT_RELEASE_MOMENTS
+  bool is_products = strcmp(text, "regression-moments") == 0;
+  *is_mean = strcmp(text, "mean") == 0 || is_moments || is_products;
+  infer->release.kind = is_moments    ? TACIT_RELEASE_MOMENTS
+                        : is_products ? TACIT_RELEASE_PRODUCTS
                         : is_counts ? TACIT_RELEASE_COUNTS
                                     : TACIT_RELEASE_SUM;
   if (!*is_mean && !is_counts && strcmp(text, "sum") != 0) {
-    return fault(file, node, "statistic: expected mean, sum, moments (means of x and of x^2) or counts, not '%s'", text);
+    return fault(file, node, "statistic: expected mean, sum, moments (means of x and of x^2), regression-moments or counts, not '%s'", text);
   }
   if (is_counts && (find(file, "lower") != NULL || find(file, "upper") != NULL)) {
     return fault(file, find(file, find(file, "lower") != NULL ? "lower" : "upper"), "counts have no clamp bounds");
@@ -532,6 +568,63 @@ static tacit_status_t read_kind(cli_infer_t *infer, file_t *file, bool *is_mean)
     return missing(file, "lower", "lower: 0");
   }
   return is_counts || find(file, "upper") != NULL ? TACIT_OK : missing(file, "upper", "upper: 10");
+}
+
+static tacit_status_t label_columns(cli_infer_t *infer, file_t *file, const yaml_node_t *columns) {
+  tacit_status_t status = allocate_labels(infer, file);
+  size_t d = infer->model.n_features;
+  for (size_t j = 0; j <= d + 1 && status == TACIT_OK; j++) {
+    char name[32];
+    const char *label = j == 0 ? "Intercept" : "sd";
+    if (j > 0 && j <= d) {
+      label = scalar(yaml_document_get_node(&file->document, columns->data.sequence.items.start[j - 1]));
+    }
+    snprintf(name, sizeof name, "b.%zu", j);
+    status = set_label(infer, file, j, label, j == 0 ? "Intercept" : j == d + 1 ? "sd" : name);
+  }
+  return status;
+}
+
+/* Columns of released products, the response last, and the bounds that were mapped to [-1, 1]. */
+static tacit_status_t read_columns(cli_infer_t *infer, file_t *file) {
+  yaml_node_t *columns = find(file, "columns");
+  size_t n_lower = 0, n_upper = 0;
+  if (infer->model.kind != TACIT_LATENT_REGRESSION) {
+    return fault(file, find(file, "statistic"), "regression-moments go with a model of `records: regression`");
+  }
+  if (columns == NULL) {
+    return missing(file, "columns", "columns: [x1, x2, y]");
+  }
+  bool is_list = columns->type == YAML_SEQUENCE_NODE;
+  size_t n = is_list ? (size_t)(columns->data.sequence.items.top - columns->data.sequence.items.start) : 0;
+  if (n < 2 || n > 21) {
+    return fault(file, columns, "columns: expected a list of 1 to 20 features and the response");
+  }
+  infer->model.n_features = n - 1;
+  tacit_status_t status = numbers(file, "lower", &infer->column_lower, &n_lower);
+  status = status == TACIT_OK ? numbers(file, "upper", &infer->column_upper, &n_upper) : status;
+  if (status == TACIT_OK && (n_lower != n || n_upper != n)) {
+    return fault(file, find(file, n_lower != n ? "lower" : "upper"), "expected one bound for each of %zu columns", n);
+  }
+  for (size_t j = 0; status == TACIT_OK && j < n; j++) {
+    if (!(infer->column_lower[j] < infer->column_upper[j])) {
+      return fault(file, find(file, "lower"), "the clamp bounds are reversed: lower must be below upper");
+    }
+  }
+  infer->release.lower = -1;
+  infer->release.upper = 1;
+  return status == TACIT_OK ? label_columns(infer, file, columns) : status;
+}
+
+static tacit_status_t read_bounds(cli_infer_t *infer, file_t *file) {
+  if (infer->release.kind == TACIT_RELEASE_PRODUCTS) {
+    return read_columns(infer, file);
+  }
+  if (infer->model.kind == TACIT_LATENT_REGRESSION) {
+    return fault(file, find(file, "statistic"), "records: regression goes with `statistic: regression-moments`");
+  }
+  tacit_status_t status = number(file, "lower", &infer->release.lower);
+  return status == TACIT_OK ? number(file, "upper", &infer->release.upper) : status;
 }
 
 static tacit_status_t read_n(cli_infer_t *infer, file_t *file, size_t n) {
@@ -551,11 +644,78 @@ static tacit_status_t read_n(cli_infer_t *infer, file_t *file, size_t n) {
   return status;
 }
 
+/* What the file says its release cost, where it does: a release may be one of several, or its noise not said by epsilon. */
+static tacit_status_t read_privacy(cli_infer_t *infer, file_t *file) {
+  const yaml_node_t *node = find(file, "privacy");
+  double epsilon = NAN, delta = NAN;
+  if (node == NULL) {
+    return TACIT_OK;
+  }
+  if (node->type != YAML_MAPPING_NODE) {
+    return fault(file, node, "privacy: expected `{epsilon: NUMBER, delta: NUMBER, ..}`");
+  }
+  const yaml_node_t *at_epsilon = find_in(file, node, "epsilon"), *at_delta = find_in(file, node, "delta");
+  const yaml_node_t *is_private = find_in(file, node, "is_private");
+  infer->is_not_private = is_private != NULL && strcmp(scalar(is_private), "false") == 0;
+  tacit_status_t status = number_at(file, at_epsilon, "epsilon", &epsilon);
+  status = status == TACIT_OK ? number_at(file, at_delta, "delta", &delta) : status;
+  if (status == TACIT_OK && at_epsilon != NULL && !(epsilon > 0)) {
+    return fault(file, at_epsilon, "epsilon must be above 0");
+  }
+  if (status == TACIT_OK && at_delta != NULL && !(delta >= 0 && delta < 1)) {
+    return fault(file, at_delta, "delta must be from 0 to below 1");
+  }
+  if (status == TACIT_OK && (infer->is_not_private || (at_epsilon != NULL && at_delta != NULL))) {
+    infer->epsilon = infer->is_not_private ? NAN : epsilon;
+    infer->delta = infer->is_not_private ? NAN : delta;
+  }
+  return status;
+}
+
+/* Factors and levels of released counts must be the model's, in the same order: equal numbers alone say nothing. */
+static tacit_status_t check_factors(cli_infer_t *infer, file_t *file) {
+  const yaml_node_t *node = find(file, "factors");
+  size_t j = 0;
+  if (node == NULL) {
+    return TACIT_OK;
+  }
+  if (node->type != YAML_MAPPING_NODE || infer->release.kind != TACIT_RELEASE_COUNTS) {
+    return fault(file, node, "factors: expected `{name: [level, level, ..], ..}`, with counts");
+  }
+  bool is_table = infer->labels != NULL && strchr(infer->labels[0], '=') == NULL; /* `levels:` name the cells themselves */
+  size_t n_factors = (size_t)(node->data.mapping.pairs.top - node->data.mapping.pairs.start);
+  for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
+    const yaml_node_t *name = yaml_document_get_node(&file->document, pair->key);
+    const yaml_node_t *levels = yaml_document_get_node(&file->document, pair->value);
+    if (levels->type != YAML_SEQUENCE_NODE) {
+      return fault(file, levels, "expected a list of levels");
+    }
+    for (yaml_node_item_t *item = levels->data.sequence.items.start; item < levels->data.sequence.items.top; item++, j++) {
+      const yaml_node_t *level = yaml_document_get_node(&file->document, *item);
+      char label[160];
+      if (is_table) {
+        snprintf(label, sizeof label, "p[%s]", scalar(level));
+      } else {
+        snprintf(label, sizeof label, "p[%s=%s]", scalar(name), scalar(level));
+      }
+      bool is_checked = !is_table || n_factors == 1;
+      if (is_checked && (j >= infer->n_reported || strcmp(label, infer->labels[j]) != 0)) {
+        return fault(file, level, "level '%s' of '%s' was counted here, where the model has %s", scalar(level), scalar(name),
+                     j < infer->n_reported ? infer->labels[j] : "no more levels");
+      }
+    }
+  }
+  return TACIT_OK;
+}
+
 static void describe(cli_infer_t *infer, const struct mechanism *mechanism, bool is_mean, double unit) {
   const tacit_release_t *r = &infer->release;
   size_t n = infer->model.n_records;
   if (r->kind == TACIT_RELEASE_COUNTS) {
     snprintf(infer->statistic, sizeof infer->statistic, "counts of %zu records in %zu cells", n, r->n_values);
+  } else if (r->kind == TACIT_RELEASE_PRODUCTS) {
+    snprintf(infer->statistic, sizeof infer->statistic, "means, squares and products of %zu clamped columns of %zu records",
+             infer->model.n_features + 1, n);
   } else {
     snprintf(infer->statistic, sizeof infer->statistic, "%s of %zu records clamped to [%g, %g]",
              r->kind == TACIT_RELEASE_MOMENTS ? "means of values and of their squares"
@@ -568,21 +728,22 @@ static void describe(cli_infer_t *infer, const struct mechanism *mechanism, bool
 
 static tacit_status_t read_statistic(cli_infer_t *infer, file_t *file, size_t n) {
   static const char *const keys[] = {"statistic", "value",       "lower", "upper", "mechanism", "scale",
-                                     "epsilon",   "delta", "sensitivity", "step",  "n",     NULL};
+                                     "epsilon",   "delta", "sensitivity", "step",  "n",     "columns",
+                                     "factors",   "privacy",     NULL};
   const struct mechanism *mechanism = NULL;
   bool is_mean = false;
   tacit_status_t status = open_file(file, keys);
   status = status == TACIT_OK ? read_n(infer, file, n) : status;
   status = status == TACIT_OK ? read_kind(infer, file, &is_mean) : status;
   status = status == TACIT_OK ? read_mechanism(infer, file, &mechanism) : status;
-  status = status == TACIT_OK ? number(file, "lower", &infer->release.lower) : status;
-  status = status == TACIT_OK ? number(file, "upper", &infer->release.upper) : status;
+  status = status == TACIT_OK ? read_bounds(infer, file) : status;
   status = status == TACIT_OK ? number(file, "step", &infer->release.step) : status;
   status = status == TACIT_OK ? numbers(file, "value", &infer->values, &infer->release.n_values) : status;
   if (status == TACIT_OK && infer->values == NULL) {
     return missing(file, "value", "value: 0.37");
   }
-  if (status == TACIT_OK && infer->release.kind != TACIT_RELEASE_COUNTS && !(infer->release.lower < infer->release.upper)) {
+  bool has_range = infer->release.kind != TACIT_RELEASE_COUNTS && infer->release.kind != TACIT_RELEASE_PRODUCTS;
+  if (status == TACIT_OK && has_range && !(infer->release.lower < infer->release.upper)) {
     return fault(file, find(file, "lower"), "the clamp bounds are reversed: lower must be below upper");
   }
   if (status == TACIT_OK) {
@@ -597,6 +758,11 @@ static tacit_status_t read_statistic(cli_infer_t *infer, file_t *file, size_t n)
   }
   infer->release.values = infer->values;
   infer->release.scales = infer->scales;
+  if (infer->model.kind == TACIT_LATENT_POISSON && fabs(infer->release.step - 1) <= 0) {
+    infer->release.step = 0; /* the lattice of counts, said */
+  }
+  status = status == TACIT_OK ? read_privacy(infer, file) : status;
+  status = status == TACIT_OK && infer->model.kind == TACIT_LATENT_CATEGORICAL ? check_factors(infer, file) : status;
   if (status == TACIT_OK) {
     describe(infer, mechanism, is_mean, unit);
     status = tacit_augment_validate(&infer->model, &infer->release, file->err);
@@ -604,19 +770,38 @@ static tacit_status_t read_statistic(cli_infer_t *infer, file_t *file, size_t n)
   return status;
 }
 
-int cli_infer_read(cli_infer_t *infer, const cli_args_t *args, const char *model_path, const char *statistic_path,
-                   size_t n) {
-  tacit_error_t err;
+tacit_status_t cli_infer_read(cli_infer_t *infer, const char *model_path, const char *statistic_path, size_t n,
+                              tacit_error_t *err) {
   *infer = (cli_infer_t){.epsilon = NAN, .delta = NAN, .true_delta = NAN};
-  file_t model = {.path = model_path, .what = "a model", .err = &err};
+  file_t model = {.path = model_path, .what = "a model", .err = err};
   tacit_status_t status = read_model(infer, &model);
   close_file(&model);
   if (status == TACIT_OK) {
-    file_t statistic = {.path = statistic_path, .what = "a statistic", .err = &err};
+    file_t statistic = {.path = statistic_path, .what = "a statistic", .err = err};
     status = read_statistic(infer, &statistic, n);
     close_file(&statistic);
   }
-  return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
+  return status;
+}
+
+void cli_infer_unmap(const cli_infer_t *infer, tacit_draws_t *draws) {
+  size_t d = infer->model.n_features;
+  if (infer->model.kind != TACIT_LATENT_REGRESSION) {
+    return;
+  }
+  const double *lower = infer->column_lower, *upper = infer->column_upper;
+  double half = 0.5 * (upper[d] - lower[d]), middle = 0.5 * (lower[d] + upper[d]);
+  for (size_t c = 0; c < draws->n_chains; c++) {
+    for (size_t i = 0; i < draws->n_warmup + draws->n_draws; i++) {
+      double *row = tacit_draws_row(draws, c, i);
+      row[0] = middle + half * row[0];
+      for (size_t j = 1; j <= d; j++) {
+        row[j] *= half / (0.5 * (upper[j - 1] - lower[j - 1]));
+        row[0] -= row[j] * 0.5 * (lower[j - 1] + upper[j - 1]);
+      }
+      row[d + 1] *= half;
+    }
+  }
 }
 
 void cli_infer_clear(cli_infer_t *infer) {
@@ -629,6 +814,8 @@ void cli_infer_clear(cli_infer_t *infer) {
   tacit_free(infer->values);
   tacit_free(infer->scales);
   tacit_free(infer->concentration);
+  tacit_free(infer->column_lower);
+  tacit_free(infer->column_upper);
   tacit_free(infer->n_levels);
   *infer = (cli_infer_t){0};
 }

@@ -1,7 +1,7 @@
 /*
  * Inside the privacy boundary. Only src/curator and its tests include this.
  *
- * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c, rows.c, accept.c, minibatch.c, trapezoid.c
+ * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c, rows.c, statistics.c, accept.c, minibatch.c, trapezoid.c
  * and tuna.c (charge,
  * sum, noise or decision: the only functions that hand anything out), lattice_isa.c (clipping and rounding to integers), sum.c
  * (integer sums over blocks), unit.c (several records a unit), gather.c (records drawn at random).
@@ -166,6 +166,10 @@ bool tacit_langevin_is_near(const tacit_curator_t *curator, const tacit_accept_r
 tacit_wide_t tacit_langevin_log_ratio(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
                                       const tacit_langevin_pairs_t *langevin, size_t k, double *work,
                                       tacit_wide_t *wide);
+
+/* statistics.c: the integers one record adds to the totals, and how far two records' can be apart: L2, or L1 under Laplace noise. */
+void tacit_statistic_add(const tacit_statistic_t *statistic, const double *x, tacit_wide_t *totals);
+double tacit_statistic_sensitivity(const tacit_statistic_t *statistic);
 
 /* Fill workspace->rows with residuals (linear models) or gradients of block b. */
 void tacit_curator_eval_block(const tacit_curator_t *curator, tacit_workspace_t *workspace, size_t b,

@@ -105,6 +105,24 @@ FILES = {
     "discrete.yaml": "statistic: sum\nvalue: 61\nlower: 0\nupper: 10\nmechanism: discrete-gaussian\nepsilon: 1\ndelta: 1e-6\n",
     "short.yaml": "statistic: counts\nvalue: [60, 20]\nmechanism: laplace\nepsilon: 1\n",
     "open-statistic.yaml": "statistic: [mean\n",
+    "empty-value.yaml": "statistic: counts\nvalue: []\nscale: []\nmechanism: laplace\n",
+    "privacy.yaml": MEAN.replace("epsilon: 1", "scale: 0.1") + "privacy: {epsilon: -1, delta: 0}\n",
+    "factors.yaml": "statistic: counts\nfactors: {smoker: [no, yes], sex: [F, M]}\nvalue: [60, 20, 99, 18]\nmechanism: laplace\nepsilon: 1\n",
+    "people.yaml": "dataset: people\ncolumns:\n  hours: {type: numeric, lower: 0, upper: 80}\n  kids: {type: integer, lower: 0, upper: 9}\n"
+                   "  sex: {type: categorical, levels: [F, M]}\n  smoker: {type: categorical, levels: [\"no\", \"yes\"]}\n"
+                   "  x: {type: numeric, lower: -2, upper: 2}\n  y: {type: numeric, lower: -4, upper: 4}\n",
+    "people.csv": "hours,kids,sex,smoker,x,y\n" + "".join(
+        f"{20 + i * 37 % 41},{i * i % 4},{'FM'[i % 2]},{'yes' if i % 3 == 0 else 'no'},{i * 7 % 31 / 15 - 1:.3f},"
+        f"{(i * 7 % 31 / 15 - 1) * 1.5 + i * 11 % 23 / 23 - 0.5:.3f}\n" for i in range(600)),
+    "regression-model.yaml": "records: regression\ncoefficients: normal(0, 1)\nvariance: inverse_gamma(2, 0.1)\n",
+    "centred-model.yaml": "records: regression\ncoefficients: normal(1, 1)\nvariance: inverse_gamma(2, 0.1)\n",
+    "products.yaml": "statistic: regression-moments\ncolumns: [x, y]\nlower: [-2, -4]\nupper: [2, 4]\nvalue: [0, 0, 0.1, 0.1, 0.1]\n"
+                     "mechanism: gaussian\nscale: 0.001\n",
+    "one-column.yaml": "statistic: regression-moments\ncolumns: [y]\nlower: [-4]\nupper: [4]\nvalue: [0, 0.1]\nmechanism: gaussian\nscale: 0.1\n",
+    "one-bound.yaml": "statistic: regression-moments\ncolumns: [x, y]\nlower: [-4]\nupper: [4, 4]\nvalue: [0, 0, 0.1, 0.1, 0.1]\n"
+                      "mechanism: gaussian\nscale: 0.1\n",
+    "hours-model.yaml": "records: gaussian\nmean: normal(40, 20)\nsd: 12\n",
+    "people-model.yaml": "records: categorical\nfactors: {sex: [F, M], smoker: [\"no\", \"yes\"]}\nprobabilities: dirichlet(1)\n",
 }
 
 
@@ -118,6 +136,12 @@ def replaced(option, value):
     return words
 
 
+def release(statistic, column, *extra, data="people.csv", schema="people.yaml", epsilon="1"):
+    columns = ["--column", column] if column else []
+    return ["release", "--statistic", statistic, *columns, "--data", data, "--schema", schema, "--epsilon", epsilon, "--out", "out", *extra]
+
+
+DELTA = ["--delta", "1e-6"]
 LEDGER = ["--data-id", "clinic", "--epsilon", "3", "--delta", "1e-6"]
 QUICK = ["--method", "dp-penalty", "--chains", "1", "--quiet"]
 
@@ -291,7 +315,7 @@ BAD = [
     ("ledger without a command", ["ledger"], 2, r"init, show, export or verify"),
     ("model does not exist", ["infer", "nowhere.yaml", *infer()[2:]], 1, r"cannot open nowhere\.yaml"),
     ("model that is a list", infer("list"), 3, r"list-model\.yaml: a model is made of `key: value` pairs"),
-    ("unknown law of records", infer("law"), 3, r"law-model\.yaml:1:10: records: expected gaussian, poisson or categorical"),
+    ("unknown law of records", infer("law"), 3, r"law-model\.yaml:1:10: records: expected gaussian, poisson, categorical or regression, not"),
     ("misspelt key of a model", infer("key"), 3, r"key-model\.yaml:2:1: a model has no key 'maen' \(did you mean 'mean'\?\)"),
     ("prior of a model that does not parse", infer("prior"), 3, r"prior-model\.yaml:2:7: mean: expected normal\(location, scale\)"),
     ("prior of a model with a negative scale", infer("scale"), 2, r"scale above 0"),
@@ -319,6 +343,45 @@ BAD = [
     ("mean of categorical records", infer("table", "mean"), 2, r"categorical records go with released counts"),
     ("number of records not given", infer(n=()), 2, r"the number of records is needed: --n N"),
     ("two numbers of records", infer(statistic="n-mean", n=("--n", "300")), 3, r"n-mean\.yaml:7:4: n is 200 here and 300"),
+    ("released value that is an empty list", infer("table", "empty-value"), 3, r"empty-value\.yaml:2:8: .*not an empty list"),
+    ("regression with a prior that is not centred", infer("centred", "products"), 3, r"is centred: normal\(0, scale\)"),
+    ("regression from a mean", infer("regression", "mean"), 3, r"goes with `statistic: regression-moments`"),
+    ("moments of a regression for another law", infer("gauss", "products"), 3, r"go with a model of `records: regression`"),
+    ("regression without a feature", infer("regression", "one-column"), 3, r"a list of 1 to 20 features and the response"),
+    ("regression with too few bounds", infer("regression", "one-bound"), 3, r"one bound for each of 2 columns"),
+    ("regression by gibbs", infer("regression", "products", "--method", "gibbs"), 2, r"use method marginal"),
+    ("privacy of a statistic that cannot be", infer(statistic="privacy"), 3, r"privacy\.yaml:7:20: epsilon must be above 0"),
+    ("counts of other factors", infer("factors", "factors"), 3, r"factors\.yaml:2:20: level 'no' of 'smoker' was counted here, where the model has p\[sex=F\]"),
+    ("release of an unknown statistic", release("median", "hours", *DELTA), 2, r"must be clamped-mean, counts or moments, not 'median'"),
+    ("release without a statistic", ["release", "--data", "people.csv", "--schema", "people.yaml", "--epsilon", "1", "--out", "out"], 2,
+     r"option --statistic is needed"),
+    ("release by an unknown mechanism", release("clamped-mean", "hours", "--mechanism", "laplase"), 2, r"did you mean 'laplace'"),
+    ("gaussian release without delta", release("clamped-mean", "hours"), 2, r"gaussian noise needs a --delta"),
+    ("laplace release with delta", release("clamped-mean", "hours", "--mechanism", "laplace", *DELTA), 2, r"leave out --delta"),
+    ("release of an unknown column", release("clamped-mean", "hour", *DELTA), 3, r"no column 'hour' \(did you mean 'hours'"),
+    ("release of a column of another type", release("clamped-mean", "sex", *DELTA), 3, r"type numeric, integer or binary"),
+    ("counts of a numeric column", release("counts", "hours", *DELTA), 3, r"type categorical or binary"),
+    ("mean of two columns", release("clamped-mean", "hours,kids", *DELTA), 2, r"a clamped mean is of one column"),
+    ("counts of a column twice", release("counts", "sex,sex", *DELTA), 2, r"named twice"),
+    ("release without a column", release("counts", None, *DELTA), 2, r"option --column is needed"),
+    ("release with a formula that is none", release("moments", None, *DELTA), 2, r"--statistic moments is of a formula"),
+    ("moments of transformed columns", ["release", "y ~ log(x)", *release("moments", None, *DELTA)[1:]], 2, r"moments are of plain columns"),
+    ("moments under laplace noise", ["release", "y ~ x", *release("moments", None, "--mechanism", "laplace")[1:]], 2, r"gaussian noise only"),
+    ("formula for a mean", ["release", "y ~ x", *release("clamped-mean", "hours", *DELTA)[1:]], 2, r"only goes with --statistic moments"),
+    ("discrete noise without a step", release("clamped-mean", "hours", "--mechanism", "discrete-laplace"), 2, r"needs a --step"),
+    ("step that bounds are no multiples of", release("clamped-mean", "hours", "--mechanism", "discrete-laplace", "--step", "0.3"), 2,
+     r"both clamp bounds are multiples"),
+    ("step without discrete noise", release("clamped-mean", "hours", "--step", "1", *DELTA), 2, r"--step only goes with"),
+    ("release under add-remove", release("clamped-mean", "x", *DELTA, data="good.csv", schema="private-n.yaml"), 2, r"must be substitute"),
+    ("release of persons with several rows", release("clamped-mean", "x", *DELTA, data="person.csv", schema="person.yaml"), 2,
+     r"one row a person"),
+    ("release of no records", release("clamped-mean", "x", *DELTA, data="header.csv", schema="good.yaml"), 3, r"no records"),
+    ("release into a file that exists", [w if w != "out" else "exists" for w in release("clamped-mean", "hours", *DELTA)], 1, r"exists: choose another"),
+    ("release that a ledger cannot cover", release("clamped-mean", "hours", "--mechanism", "laplace", "--ledger", "small.ledger", epsilon="50"), 4,
+     r"has room for"),
+    ("seeded release with a ledger", release("clamped-mean", "hours", *DELTA, "--seed", "1", "--ledger", "small.ledger"), 2, r"not private"),
+    ("discrete gaussian release with a ledger", release("counts", "sex", *DELTA, "--mechanism", "discrete-gaussian", "--ledger", "small.ledger"), 2,
+     r"a ledger takes gaussian, laplace"),
     ("no statistic", ["infer", "gauss-model.yaml", "--n", "5", "--out", "out"], 2, r"option --statistic is needed"),
     ("no output for an inference", ["infer", "gauss-model.yaml", "--n", "5", "--statistic", "mean.yaml"], 2, r"option --out is needed"),
     ("unknown inference method", infer("gauss", "mean", "--method", "gibs"), 2, r"must be auto, gibbs, hmc or marginal.*did you mean 'gibbs'"),
@@ -585,6 +648,7 @@ def good_paths():
             process.communicate(timeout=60)
         settled, killed = export("k.ledger")["spends"]
         assert settled["status"] == "settled" and killed["status"] == "reserved"
+        assert settled["events"][0] == settled["reserved"][0], "the gradients of the start"
         assert 0 < settled["events"][-1]["count"] < settled["reserved"][-1]["count"]
         assert killed["events"] == killed["reserved"] == settled["reserved"]
         assert json.load(open("k0/privacy.json"))["events"][-1]["count"] == settled["events"][-1]["count"]
@@ -592,7 +656,7 @@ def good_paths():
         done = run(BASE + ["--epsilon", "100", "--delta", "1e-9", "--method", "dp-hmc", "--no-reuse", *quick, "--thin", "2",
                            "--ledger", "k.ledger", "--out", "k2"])
         last = export("k.ledger")["spends"][2]
-        assert done.returncode == 0 and last["events"] == last["reserved"] and len(last["events"]) == 3, done.stderr
+        assert done.returncode == 0 and last["events"] == last["reserved"] and len(last["events"]) == 3, (done.stderr, last)
 
     @case("ledger: what cannot be recorded is not released")
     def _():
@@ -764,6 +828,62 @@ def good_paths():
         done = run([w if w != "out" else "cal4" for w in infer("gauss", "mean", *few, n=("--n", "50000"))])
         assert "method marginal (chosen): 50000 records replaced" in done.stdout, done.stdout
 
+    @case("release and infer: a private analysis without editing a file")
+    def _():
+        few = ["--chains", "2", "--draws", "300", "--warmup", "200", "--seed", "1", "--quiet"]
+        steps = {"gaussian": DELTA, "laplace": [], "discrete-gaussian": [*DELTA, "--step", "0.5"], "discrete-laplace": ["--step", "0.5"]}
+        for mechanism, extra in steps.items():
+            for statistic, column, model, expected in (("clamped-mean", "hours", "hours", (40, 1.5)), ("clamped-mean", "kids", "poisson", (0.5, 0.2)),
+                                                       ("counts", "sex,smoker", "people", (0.5, 0.05))):
+                options = extra[:2] if column == "kids" and extra[:1] == ["--delta"] else extra if column == "hours" else [w for w in extra if w in DELTA]
+                name = f"{mechanism}-{column}"
+                words = [w if w != "out" else name + ".yaml" for w in release(statistic, column, "--mechanism", mechanism, *options, epsilon="5")]
+                done = run(words)
+                assert done.returncode == 0 and f"cost: epsilon 5 at delta {'1e-06' if 'gaussian' in mechanism else '0'}" in done.stdout, (words, done)
+                assert run(words).returncode == 1, "written over"
+                done = run(["infer", f"{model}-model.yaml", "--statistic", name + ".yaml", "--out", "post-" + name, *few])
+                assert done.returncode == 0 and "(epsilon 5, delta" in done.stdout, (name, done)
+                rows = list(csv.DictReader(open(f"post-{name}/summary.csv")))
+                mean, tolerance = expected
+                assert abs(float(rows[0]["mean"]) - mean) < tolerance, (name, rows[0])
+
+    @case("release and infer: a linear regression, on the scale of the columns")
+    def _():
+        done = run([w if w != "out" else "xy.yaml" for w in ["release", "y ~ x", *release("moments", None, *DELTA, epsilon="100")[1:]]])
+        assert done.returncode == 0 and "5 values" in done.stdout, done
+        done = run(["infer", "regression-model.yaml", "--statistic", "xy.yaml", "--out", "post-xy", "--chains", "2", "--draws", "200", "--warmup", "20",
+                    "--quiet"])
+        assert done.returncode == 0 and "method marginal (chosen)" in done.stdout and "(approximate)" in done.stdout, done
+        assert json.load(open("post-xy/privacy.json"))["exact"] is False
+        rows = list(csv.DictReader(open("post-xy/summary.csv")))
+        assert abs(float(rows[1]["mean"]) - 1.5) < 0.15, rows
+        assert abs(float(rows[2]["mean"]) - 0.29) < 0.09, rows  # of 23 equally spaced numbers; prior and noise of the squares besides
+
+    @case("release: seeded noise repeats and says that it protects nobody; secret noise does not repeat")
+    def _():
+        for name, extra in (("seed1", ["--seed", "3"]), ("seed2", ["--seed", "3"]), ("secret1", []), ("secret2", [])):
+            done = run([w if w != "out" else name + ".yaml" for w in release("clamped-mean", "hours", *DELTA, *extra)])
+            assert ("NOT PRIVATE" in done.stdout) is (extra != []), done.stdout
+        texts = [open(name + ".yaml").read() for name in ("seed1", "seed2", "secret1", "secret2")]
+        assert texts[0] == texts[1] and texts[2] != texts[3] and "is_private: false" in texts[0] and "is_private: true" in texts[2]
+        done = run(["infer", "hours-model.yaml", "--statistic", "seed1.yaml", "--out", "post-seed", "--chains", "1", "--draws", "20", "--quiet"])
+        assert "not private" in done.stderr and "(epsilon" not in done.stdout, done
+
+    @case("release: ledgers add up gaussian and pure releases")
+    def _():
+        run(["ledger", "init", "people.ledger", "--data-id", "people", "--epsilon", "3", *DELTA])
+        words = release("clamped-mean", "hours", "--ledger", "people.ledger", "--data-id", "people")
+        first = run([w if w != "out" else "l1.yaml" for w in words + DELTA])
+        second = run([w if w != "out" else "l2.yaml" for w in words + ["--mechanism", "laplace"]])
+        assert first.returncode == 4 or first.returncode == 0, first
+        state = json.loads(run(["ledger", "export", "people.ledger", "--json"]).stdout)
+        labels = [e["label"] for spend in state["spends"] for e in spend["events"]]
+        assert labels == ["clamped sum"], labels  # epsilon 1 as gaussian has room; pure epsilon 1 is a gaussian of rho 0.76
+        assert second.returncode == 4 and "room for" in second.stderr and not os.path.exists("l2.yaml"), second
+        third = run([w if w != "out" else "l3.yaml" for w in release("clamped-mean", "hours", "--ledger", "people.ledger", "--mechanism", "laplace",
+                                                                     epsilon="0.2")])
+        assert third.returncode == 0, third
+
     @case("infer: seeded runs repeat, on any number of threads")
     def _():
         few = ["--chains", "3", "--draws", "50", "--warmup", "20", "--quiet", "--seed", "4"]
@@ -776,7 +896,7 @@ def good_paths():
     def _():
         assert run(["--help"]).returncode == 0 and run(["--version"]).returncode == 0 and run([]).returncode == 2
         for command in ("fit", "summary", "schema check", "schema draft", "methods", "account", "ledger init",
-                        "ledger show", "ledger export", "ledger verify", "infer"):
+                        "ledger show", "ledger export", "ledger verify", "infer", "release"):
             done = run(command.split() + ["--help"])
             assert done.returncode == 0 and "Examples:" in done.stdout and max(map(len, done.stdout.split("\n"))) <= 110
             page = run(["help", "--man", *command.split()])

@@ -1,0 +1,108 @@
+/* A released statistic as YAML, in the form that `tacit infer --statistic` reads. */
+#include <math.h>
+#include <string.h>
+
+#include "cli/release.h"
+
+/* A double-quoted YAML scalar. */
+static void put_quoted(tacit_text_t *text, const char *word) {
+  tacit_text_printf(text, "\"");
+  for (; *word != '\0'; word++) {
+    unsigned char c = (unsigned char)*word;
+    if (c == '"' || c == '\\') {
+      tacit_text_printf(text, "\\%c", c);
+    } else if (c < 0x20 || c == 0x7f) {
+      tacit_text_printf(text, "\\x%02x", c);
+    } else {
+      tacit_text_append(text, word, 1);
+    }
+  }
+  tacit_text_printf(text, "\"");
+}
+
+static void put_number(tacit_text_t *text, double value) {
+  char number[TACIT_NUMBER_SIZE];
+  tacit_text_printf(text, "%s", tacit_number_exact(value, number));
+}
+
+static void put_numbers(tacit_text_t *text, const char *key, const double *values, size_t n, double unit, bool is_list) {
+  tacit_text_printf(text, "%s: %s", key, is_list ? "[" : "");
+  for (size_t j = 0; j < n; j++) {
+    tacit_text_printf(text, j == 0 ? "" : j % 8 == 0 ? ",\n  " : ", ");
+    put_number(text, values[j] / unit);
+  }
+  tacit_text_printf(text, is_list ? "]\n" : "\n");
+}
+
+static void put_levels(tacit_text_t *text, const tacit_column_schema_t *column) {
+  static const char *const bits[] = {"0", "1"};
+  bool is_binary = column->type == TACIT_COLUMN_BINARY;
+  size_t n = is_binary ? 2 : column->n_levels;
+  for (size_t l = 0; l < n; l++) {
+    tacit_text_printf(text, l == 0 ? "[" : ", ");
+    put_quoted(text, is_binary ? bits[l] : column->levels[l]);
+  }
+  tacit_text_printf(text, "]");
+}
+
+/* Names, and for counts the levels too: in the order of the values. */
+static void put_columns(tacit_text_t *text, const cli_release_t *release) {
+  bool is_counts = release->statistic.kind == TACIT_STATISTIC_COUNTS;
+  tacit_text_printf(text, is_counts ? "factors: {" : "columns: [");
+  for (size_t j = 0; j < release->statistic.n_columns; j++) {
+    tacit_text_printf(text, j == 0 ? "" : ", ");
+    put_quoted(text, release->columns[j]->name);
+    if (is_counts) {
+      tacit_text_printf(text, ": ");
+      put_levels(text, release->columns[j]);
+    }
+  }
+  tacit_text_printf(text, is_counts ? "}\n" : "]\n");
+}
+
+static void put_privacy(tacit_text_t *text, const cli_release_t *release) {
+  const char *dataset = tacit_schema_dataset(release->schema);
+  tacit_text_printf(text, "privacy:\n  epsilon: ");
+  put_number(text, release->epsilon);
+  tacit_text_printf(text, "\n  delta: ");
+  put_number(text, release->delta);
+  tacit_text_printf(text, "\n  relation: substitute\n  unit: row\n  is_private: %s\n", release->is_seeded ? "false" : "true");
+  if (dataset[0] != '\0') {
+    tacit_text_printf(text, "  dataset: ");
+    put_quoted(text, dataset);
+    tacit_text_printf(text, "\n");
+  }
+}
+
+static void put_statistic(tacit_text_t *text, const cli_release_t *release) {
+  const tacit_statistic_t *s = &release->statistic;
+  bool is_counts = s->kind == TACIT_STATISTIC_COUNTS, is_products = s->kind == TACIT_STATISTIC_PRODUCTS;
+  bool is_sum = !is_products && (is_counts || s->step > 0);
+  double unit = is_sum ? 1 : (double)release->n; /* means, but on a lattice the sum itself: a mean may have no exact decimals */
+  tacit_text_printf(text, "statistic: %s\n",
+                    is_products ? "regression-moments" : is_counts ? "counts" : is_sum ? "sum" : "mean");
+  put_columns(text, release);
+  put_numbers(text, "value", release->values, tacit_statistic_n_values(s), unit, s->kind != TACIT_STATISTIC_SUM);
+  if (!is_counts) {
+    put_numbers(text, "lower", release->lower, s->n_columns, 1, is_products);
+    put_numbers(text, "upper", release->upper, s->n_columns, 1, is_products);
+  }
+  if (s->step > 0) {
+    put_numbers(text, "step", &s->step, 1, 1, false);
+  }
+  tacit_text_printf(text, "n: %zu\nmechanism: %s\n", release->n, release->mechanism);
+  put_numbers(text, "scale", &release->scale, 1, unit, false);
+}
+
+tacit_status_t cli_release_write(const cli_release_t *release, tacit_error_t *err) {
+  tacit_text_t text = {0};
+  tacit_text_printf(&text, "# Written by tacit %s release. %s\n", tacit_version(),
+                    release->is_seeded ? "NOT PRIVATE: its noise can be repeated by whoever knows the seed."
+                                       : "Noise included: what is below may be published at the cost stated under privacy.");
+  put_statistic(&text, release);
+  put_privacy(&text, release);
+  tacit_status_t status = text.failed ? tacit_error_memory(err)
+                                      : tacit_file_write(cli_value(release->args, "out"), text.data, text.length, err);
+  tacit_text_clear(&text);
+  return status;
+}
