@@ -5,29 +5,23 @@
 #include "base/vector.h"
 #include "harness.h"
 
+/* As many independent chains as hide the latency and still fit the registers. */
+enum { N_CHAINS = TACIT_VECTOR_BYTES == 64 ? 24 : 12, READ_STEP = 8 * FLOAT_LANES };
+
 static float read_all(const float *data, size_t n) {
-  v16f sum[4] = {0};
-  for (size_t i = 0; i < n; i += 64) {
-    for (size_t u = 0; u < 4; u++) {
-      sum[u] += v16f_load(data + i + u * 16);
+  vfloat sum[8] = {0};
+  for (size_t i = 0; i + READ_STEP <= n; i += READ_STEP) {
+    for (size_t u = 0; u < 8; u++) {
+      sum[u] += vfloat_load(data + i + u * FLOAT_LANES);
     }
   }
-  return ((sum[0] + sum[1]) + (sum[2] + sum[3]))[0];
+  return (((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7])))[0];
 }
 
-/* As many independent chains as hide the latency and still fit the registers. */
-#if defined(__AVX512F__)
-enum { N_CHAINS = 12 };
-#elif defined(__AVX2__)
-enum { N_CHAINS = 6 };
-#else
-enum { N_CHAINS = 3 };
-#endif
-
 static float arithmetic(size_t n_rounds, float x) {
-  v16f chain[N_CHAINS], factor = v16f_set(1 - x * 0x1p-10f), term = v16f_set(x * 0x1p-10f);
+  vfloat chain[N_CHAINS], factor = vfloat_set(1 - x * 0x1p-10f), term = vfloat_set(x * 0x1p-10f);
   for (size_t c = 0; c < N_CHAINS; c++) {
-    chain[c] = v16f_set(x + (float)c);
+    chain[c] = vfloat_set(x + (float)c);
   }
   for (size_t r = 0; r < n_rounds; r++) {
     for (size_t c = 0; c < N_CHAINS; c++) {
@@ -42,9 +36,9 @@ static float arithmetic(size_t n_rounds, float x) {
 }
 
 static float divide(size_t n_rounds, float x) {
-  v16f chain[4];
+  vfloat chain[4];
   for (size_t c = 0; c < 4; c++) {
-    chain[c] = v16f_set(x + (float)c);
+    chain[c] = vfloat_set(x + (float)c);
   }
   for (size_t r = 0; r < n_rounds; r++) {
     for (size_t c = 0; c < 4; c++) {
@@ -57,4 +51,4 @@ static float divide(size_t n_rounds, float x) {
 #define TABLE_NAME_(isa) bench_bound_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const bench_bound_functions_t TABLE_NAME(TACIT_ISA);
-const bench_bound_functions_t TABLE_NAME(TACIT_ISA) = {read_all, arithmetic, divide, N_CHAINS * 32};
+const bench_bound_functions_t TABLE_NAME(TACIT_ISA) = {read_all, arithmetic, divide, 2 * N_CHAINS * FLOAT_LANES, 4 * FLOAT_LANES};

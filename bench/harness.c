@@ -41,7 +41,7 @@ static void keep_best(double *best, double rate) {
 
 static void measure_speed(bench_speed_t *speed, const void *data, size_t n_bytes) {
   const bench_bound_functions_t *bound = TACIT_ISA_SELECT(bench_bound);
-  size_t n = n_bytes / sizeof(float) / 64 * 64;
+  size_t n = n_bytes / sizeof(float) / 128 * 128;
   /* Data of a few kilobytes are read several times, so that the clock does not count. */
   size_t n_sweeps = n > 0 ? (1 << 16) / n + 1 : 0;
   double start = bench_cpu_seconds();
@@ -54,7 +54,7 @@ static void measure_speed(bench_speed_t *speed, const void *data, size_t n_bytes
   keep_best(&speed->flops, BOUND_ROUNDS * bound->flops_a_round / (bench_cpu_seconds() - start));
   start = bench_cpu_seconds();
   sink = sink + bound->divide(BOUND_ROUNDS, 0.5f);
-  keep_best(&speed->divisions, BOUND_ROUNDS * 64.0 / (bench_cpu_seconds() - start));
+  keep_best(&speed->divisions, BOUND_ROUNDS * bound->divisions_a_round / (bench_cpu_seconds() - start));
 }
 
 bench_time_t bench_measure(bench_call call, void *user, const void *data, size_t n_bytes, size_t n_threads) {

@@ -48,10 +48,10 @@ double bench_cpu_seconds(void);
 
 /* One table for each instruction set (bound_isa.c). */
 typedef struct bench_bound_functions {
-  float (*read)(const float *data, size_t n);     /* n a multiple of 64 */
-  float (*arithmetic)(size_t n_rounds, float x);  /* bench_flops_a_round() lanes of arithmetic each */
-  float (*divide)(size_t n_rounds, float x);      /* 64 lanes of division each */
-  double flops_a_round;
+  float (*read)(const float *data, size_t n); /* n a multiple of 128 */
+  float (*arithmetic)(size_t n_rounds, float x);
+  float (*divide)(size_t n_rounds, float x);
+  double flops_a_round, divisions_a_round;
 } bench_bound_functions_t;
 
 #endif
