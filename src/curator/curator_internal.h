@@ -130,6 +130,11 @@ void tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs);
 void tacit_curator_sum_blocks(tacit_curator_t *curator, size_t n_sums, size_t *blocks_per_part, tacit_pool_task task,
                               void *pass);
 
+/* The same for any n_parts parts. */
+void tacit_curator_sum_parts(tacit_curator_t *curator, size_t n_sums, size_t n_parts, tacit_pool_task task, void *pass);
+/* Add n rows of 16 lanes, of lanes64 if is_wide, else of lanes, to the totals. */
+void tacit_workspace_flush(tacit_workspace_t *workspace, size_t n, bool is_wide);
+
 /* The same for units of several records; parts are ranges of units. */
 typedef struct tacit_unit_pass {
   tacit_curator_t *curator;

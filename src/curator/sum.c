@@ -25,7 +25,7 @@ void tacit_curator_eval_block(const tacit_curator_t *curator, tacit_workspace_t 
   }
 }
 
-static void flush(tacit_workspace_t *workspace, size_t n, bool is_wide) {
+void tacit_workspace_flush(tacit_workspace_t *workspace, size_t n, bool is_wide) {
   for (size_t i = 0; i < n; i++) {
     int64_t sum = 0;
     for (size_t lane = 0; lane < 16; lane++) {
@@ -62,7 +62,7 @@ static void gradients_part(void *user, size_t part, size_t thread) {
     }
   }
   workspace->notes.n_grad += (last - first) * 16 * pass->n_theta;
-  flush(workspace, n_sums, !pass->is_clipped);
+  tacit_workspace_flush(workspace, n_sums, !pass->is_clipped);
 }
 
 static void ratios_part(void *user, size_t part, size_t thread) {
@@ -82,7 +82,7 @@ static void ratios_part(void *user, size_t part, size_t thread) {
                   workspace->log_lik, curator->clips, workspace->lanes64, &workspace->notes);
   }
   workspace->notes.n_ratio += (last - first) * 16 * pass->n_theta;
-  flush(workspace, pass->n_theta, true);
+  tacit_workspace_flush(workspace, pass->n_theta, true);
 }
 
 /* Parts small enough to share among threads, large enough to be worth handing out. */
@@ -134,6 +134,12 @@ void tacit_curator_sum_blocks(tacit_curator_t *curator, size_t n_sums, size_t *b
                               void *pass) {
   begin(curator, n_sums);
   run_blocks(curator, blocks_per_part, task, pass);
+  finish(curator, n_sums);
+}
+
+void tacit_curator_sum_parts(tacit_curator_t *curator, size_t n_sums, size_t n_parts, tacit_pool_task task, void *pass) {
+  begin(curator, n_sums);
+  tacit_pool_run(curator->pool, n_parts, task, pass);
   finish(curator, n_sums);
 }
 

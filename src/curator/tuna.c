@@ -59,45 +59,49 @@ typedef struct tally {
 } tally_t;
 
 /* Candidates were drawn with the largest rate a + b: keep each with its own. */
-static void count_block(tally_t *tally) {
+static void count_block(tally_t *tally, tacit_gather_t *gather) {
   tacit_curator_t *curator = tally->curator;
-  tacit_gather_t *gather = &curator->minibatch->gather;
   tacit_workspace_t *w = &curator->workspaces[0];
   const tacit_record_model_t *model = curator->model;
   double ratios[16], clip = (double)tally->b;
+  int64_t x[16];
+  uint64_t share[16];
+  bool is_kept[16];
+  size_t n = tacit_gather_fill(gather);
   model->log_lik(model->ctx, gather->block, 2, tally->pair, w->log_lik);
   tacit_lattice_functions()->ratio_unclipped(gather->norms, curator->settings.temperature_power, w->log_lik, ratios);
-  for (size_t lane = 0; lane < gather->n && tally->status == TACIT_OK; lane++) {
-    int64_t x = (int64_t)fmax(fmin(ratios[lane], clip), -clip);
-    bool is_kept;
-    tally->status = tacit_noise_ratio_bit(curator->noise, (uint64_t)(2 * tally->a + tally->b - x),
-                                          2 * (uint64_t)(tally->a + tally->b), &is_kept, tally->err);
-    tally->sum += is_kept ? weight_of(x, tally->b, tally->a) : 0;
+  for (size_t lane = 0; lane < n; lane++) {
+    x[lane] = (int64_t)fmax(fmin(ratios[lane], clip), -clip);
+    share[lane] = (uint64_t)(2 * tally->a + tally->b - x[lane]);
     curator->notes.n_ratio_clipped += fabs(ratios[lane]) > clip;
   }
-  curator->notes.n_ratio += gather->n;
-  tacit_gather_clear(gather);
+  tally->status =
+      tacit_noise_ratio_bits(curator->noise, n, share, 2 * (uint64_t)(tally->a + tally->b), is_kept, tally->err);
+  for (size_t lane = 0; tally->status == TACIT_OK && lane < n; lane++) {
+    tally->sum += is_kept[lane] ? weight_of(x[lane], tally->b, tally->a) : 0;
+  }
+  curator->notes.n_ratio += n;
 }
 
 static tacit_status_t minibatch_ratio(tally_t *tally, tacit_error_t *err) {
   tacit_curator_t *curator = tally->curator;
+  tacit_gather_t *gather = &curator->minibatch->gathers[0];
   size_t n = tacit_records_n(curator->records);
-  uint64_t n_candidates, record, mean;
+  uint64_t left, records[16], mean;
   if (__builtin_mul_overflow((uint64_t)(tally->a + tally->b), (uint64_t)n, &mean)) {
     mean = UINT64_MAX; /* refused by the draw */
   }
-  tally->status = tacit_noise_poisson(curator->noise, mean, &n_candidates, err);
-  for (uint64_t i = 0; tally->status == TACIT_OK && i < n_candidates; i++) {
-    tally->status = tacit_noise_below(curator->noise, n, &record, err);
+  tally->status = tacit_noise_poisson(curator->noise, mean, &left, err);
+  while (tally->status == TACIT_OK && left > 0) {
+    size_t some = left < 16 ? (size_t)left : 16;
+    tally->status = tacit_noise_below(curator->noise, n, some, records, err);
+    for (size_t i = 0; tally->status == TACIT_OK && i < some; i++) {
+      tacit_gather_add(gather, (size_t)records[i]);
+    }
     if (tally->status == TACIT_OK) {
-      tacit_gather_add(&curator->minibatch->gather, (size_t)record);
+      count_block(tally, gather);
     }
-    if (curator->minibatch->gather.n == 16) {
-      count_block(tally);
-    }
-  }
-  if (curator->minibatch->gather.n > 0) {
-    count_block(tally);
+    left -= some;
   }
   return tally->status;
 }

@@ -59,18 +59,23 @@ static bool logistic_bit(tacit_noise_t *noise, uint64_t x) {
   }
 }
 
+tacit_status_t tacit_noise_ratio_bits(tacit_noise_t *noise, size_t n, const uint64_t *numerators, uint64_t denominator,
+                                      bool *bits, tacit_error_t *err) {
+  memset(bits, 0, n * sizeof *bits);
+  tacit_status_t status = check(noise, err);
+  for (size_t i = 0; status == TACIT_OK && i < n; i++) {
+    if (denominator == 0 || numerators[i] > denominator) {
+      memset(bits, 0, n * sizeof *bits);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "numerator", "a probability is a fraction from 0 to 1");
+    }
+    bits[i] = ratio_bit(noise, numerators[i], denominator);
+  }
+  return status == TACIT_OK ? finish(noise, err) : status;
+}
+
 tacit_status_t tacit_noise_ratio_bit(tacit_noise_t *noise, uint64_t numerator, uint64_t denominator, bool *bit,
                                      tacit_error_t *err) {
-  *bit = false;
-  tacit_status_t status = check(noise, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
-  if (denominator == 0 || numerator > denominator) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "numerator", "a probability is a fraction from 0 to 1");
-  }
-  *bit = ratio_bit(noise, numerator, denominator);
-  return finish(noise, err);
+  return tacit_noise_ratio_bits(noise, 1, &numerator, denominator, bit, err);
 }
 
 tacit_status_t tacit_noise_exp_bit(tacit_noise_t *noise, uint64_t exponent, bool *bit, tacit_error_t *err) {
@@ -94,8 +99,8 @@ tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, 
   return status;
 }
 
-tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, uint64_t *out, tacit_error_t *err) {
-  *out = 0;
+tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, size_t n, uint64_t *out, tacit_error_t *err) {
+  memset(out, 0, n * sizeof *out);
   tacit_status_t status = check(noise, err);
   if (status != TACIT_OK) {
     return status;
@@ -103,7 +108,9 @@ tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, uint64_t 
   if (limit == 0) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "limit", "no number is below 0");
   }
-  *out = exact_choice(noise, limit);
+  for (size_t i = 0; i < n; i++) {
+    out[i] = exact_choice(noise, limit);
+  }
   return finish(noise, err);
 }
 

@@ -122,7 +122,7 @@ static void test_numbers_below(void **state) {
   tacit_error_t err;
   for (size_t i = 0; i < n; i++) {
     uint64_t k;
-    assert_ok(tacit_noise_below(noise, 11, &k, &err), err);
+    assert_ok(tacit_noise_below(noise, 11, 1, &k, &err), err);
     assert_true(k < 11);
     counts[k]++;
   }
@@ -138,7 +138,7 @@ static void test_bad_arguments(void **state) {
   tacit_error_t err;
   assert_int_equal(tacit_noise_ratio_bit(noise, 2, 1, &bit, &err), TACIT_ERR_ARGUMENT);
   assert_int_equal(tacit_noise_ratio_bit(noise, 0, 0, &bit, &err), TACIT_ERR_ARGUMENT);
-  assert_int_equal(tacit_noise_below(noise, 0, &number, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_noise_below(noise, 0, 1, &number, &err), TACIT_ERR_ARGUMENT);
   assert_int_equal(tacit_noise_subset(noise, 0x100000001, 1, mask, &err), TACIT_ERR_ARGUMENT);
   assert_int_equal(tacit_noise_poisson(noise, UINT64_MAX, &number, &err), TACIT_ERR_ARGUMENT);
 }
