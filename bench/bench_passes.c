@@ -163,20 +163,19 @@ static void langevin(void *user) {
   size_t dim = box->model.records.dim;
   tacit_accept_rule_t rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 4};
   double metric[64], grad[64] = {0}, work[3 * 64], correction = 0;
-  tacit_wide_t wide[2 * 64];
   bool accepted;
   for (size_t j = 0; j < dim; j++) {
     metric[j] = 1;
   }
   tacit_langevin_pairs_t pairs = {{1, box->theta, box->theta_prop, &correction, &accepted}, grad, grad, metric, 0.1};
-  (void)tacit_langevin_log_ratio(box->curator, &rule, &pairs, 0, work, wide);
+  (void)tacit_langevin_log_ratio(box->curator, &rule, &pairs, 0, work);
 }
 
 static void bench_langevin(size_t n, size_t p, size_t n_threads) {
   tacit_error_t err;
   box_t box = {.model = logistic(p)};
   open_box(&box, make_records(n, p + 1, true), 0, false, n_threads);
-  bench_require(tacit_curator_reserve(box.curator, 2, &err), &err);
+  bench_require(tacit_curator_reserve(box.curator, 3, &err), &err);
   for (size_t j = 0; j < p; j++) {
     box.theta_prop[j] = 0.02;
   }

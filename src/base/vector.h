@@ -30,7 +30,9 @@ typedef uint32_t vuint __attribute__((vector_size(TACIT_VECTOR_BYTES))); /* for 
 typedef double vdouble __attribute__((vector_size(TACIT_VECTOR_BYTES)));
 typedef int64_t vlong __attribute__((vector_size(TACIT_VECTOR_BYTES)));
 typedef uint64_t vulong __attribute__((vector_size(TACIT_VECTOR_BYTES)));
-typedef float vfloat_half __attribute__((vector_size(TACIT_VECTOR_BYTES / 2))); /* as many floats as a vdouble has lanes */
+/* As many floats and integers as a vdouble has lanes. */
+typedef float vfloat_half __attribute__((vector_size(TACIT_VECTOR_BYTES / 2)));
+typedef int32_t vint_half __attribute__((vector_size(TACIT_VECTOR_BYTES / 2)));
 
 enum { FLOAT_LANES = TACIT_VECTOR_BYTES / 4, DOUBLE_LANES = TACIT_VECTOR_BYTES / 8 };
 
@@ -44,6 +46,11 @@ TACIT_INLINE vfloat vfloat_load(const float *p) {
 TACIT_INLINE void vfloat_store(float *p, vfloat v) { memcpy(p, &v, sizeof v); }
 TACIT_INLINE vdouble vdouble_load(const double *p) {
   vdouble v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+TACIT_INLINE vint_half vint_half_load(const int32_t *p) {
+  vint_half v;
   memcpy(&v, p, sizeof v);
   return v;
 }
@@ -114,6 +121,21 @@ TACIT_INLINE vfloat vfloat_sqrt(vfloat x) {
 #else
   for (size_t lane = 0; lane < FLOAT_LANES; lane++) {
     x[lane] = __builtin_sqrtf(x[lane]);
+  }
+  return x;
+#endif
+}
+
+TACIT_INLINE vdouble vdouble_sqrt(vdouble x) {
+#if defined(__AVX512F__)
+  return (vdouble)_mm512_sqrt_pd((__m512d)x);
+#elif defined(__AVX2__)
+  return (vdouble)_mm256_sqrt_pd((__m256d)x);
+#elif defined(__x86_64__)
+  return (vdouble)_mm_sqrt_pd((__m128d)x);
+#else
+  for (size_t lane = 0; lane < DOUBLE_LANES; lane++) {
+    x[lane] = __builtin_sqrt(x[lane]);
   }
   return x;
 #endif

@@ -218,7 +218,39 @@ static void ratio_unclipped(const float *lane_norm, double temperature_power, co
   }
 }
 
+/* The record's share of G - G', at most change_units long, and its trapezoidal error, both of DOUBLE_LANES records. */
+TACIT_INLINE void trapezoid_piece(size_t dim, const tacit_trapezoid_t *bounds, const double *step, const int32_t *from,
+                                  const double *ratio, int64_t *totals) {
+  const int32_t *to = from + dim * 16;
+  vdouble square = vdouble_set(0), along = vdouble_set(0), factor = vdouble_set(1);
+  for (size_t j = 0; j < dim; j++) {
+    vint_half before = vint_half_load(from + j * 16), after = vint_half_load(to + j * 16);
+    vdouble change = __builtin_convertvector(after - before, vdouble);
+    square += change * change;
+    along += __builtin_convertvector(after + before, vdouble) * step[j];
+    add_lanes64(totals + (dim + j) * 16, __builtin_convertvector(after + before, vlong));
+  }
+  vlong over = square > bounds->change_units * bounds->change_units;
+  if (vlong_bits(over) != 0) {
+    factor = vdouble_select(over, bounds->change_units / vdouble_sqrt(square) * (1 - 0x1p-50), factor);
+  }
+  for (size_t j = 0; j < dim; j++) {
+    vint_half change = vint_half_load(to + j * 16) - vint_half_load(from + j * 16);
+    vint_half clipped = __builtin_convertvector(__builtin_convertvector(change, vdouble) * factor, vint_half);
+    add_lanes64(totals + j * 16, __builtin_convertvector(clipped, vlong));
+  }
+  vdouble error = vdouble_load(ratio) - along * (0.5 * bounds->spacing) * 0x1p32, clip = vdouble_set(bounds->error_units);
+  add_lanes64(totals + 2 * dim * 16, vdouble_nearest(vdouble_max(vdouble_min(error, clip), -clip)));
+}
+
+static void trapezoid(size_t dim, const tacit_trapezoid_t *bounds, const double *step, const int32_t *lanes,
+                      const double *ratios, int64_t *totals) {
+  for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+    trapezoid_piece(dim, bounds, step, lanes + lane, ratios + lane, totals + lane);
+  }
+}
+
 #define TABLE_NAME_(isa) tacit_lattice_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {linear, dense, exposed, ratio, ratio_unclipped};
+const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {linear, dense, exposed, ratio, ratio_unclipped, trapezoid};

@@ -10,7 +10,7 @@
 
 static const double unit = 0x1p32; /* grid units of a log ratio of one; of a rate of one */
 
-/* A part is 16 words of the mask for each block that a thread's lanes can take (TACIT_PART_BLOCKS). */
+/* A part has as many records as TACIT_PART_BLOCKS blocks, so that its lanes cannot overflow. */
 enum { PART_WORDS = TACIT_PART_BLOCKS / 16 * 4 };
 
 typedef struct subset_pass subset_pass_t;
