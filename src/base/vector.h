@@ -165,43 +165,56 @@ TACIT_INLINE vfloat vfloat_exp(vfloat x) {
 }
 
 /*
- * e^x in double for x clamped to [-708, 709]; NaN stays NaN. Relative error at most 4e-16
+ * In double, four vectors at a time: each is a long chain of dependent operations, and four of them fill the time that one
+ * would wait.
+ */
+enum { GROUP = 4, GROUP_LANES = GROUP * DOUBLE_LANES };
+#define TACIT_EACH(i) _Pragma("GCC unroll 8") for (size_t i = 0; i < GROUP; i++)
+
+/*
+ * x <- e^x for x clamped to [-708, 709]; NaN stays NaN. Relative error at most 4e-16
  * (measured). Taylor polynomial of degree 13 on |r| <= log(2)/2: remainder below 2^-56.
  */
-TACIT_INLINE vdouble vdouble_exp(vdouble x) {
-  x = vdouble_select(x > 709.0, vdouble_set(709.0), x);
-  x = vdouble_select(x < -708.0, vdouble_set(-708.0), x);
-  vdouble shifted = x * 1.4426950408889634 + 6755399441055744.0; /* 1.5 * 2^52 */
-  vdouble n = shifted - 6755399441055744.0;
-  vdouble r = (x - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33;
-  vdouble p = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;
-  p = p * r + 1.0 / 39916800.0;
-  p = p * r + 1.0 / 3628800.0;
-  p = p * r + 1.0 / 362880.0;
-  p = p * r + 1.0 / 40320.0;
-  p = p * r + 1.0 / 5040.0;
-  p = p * r + 1.0 / 720.0;
-  p = p * r + 1.0 / 120.0;
-  p = p * r + 1.0 / 24.0;
-  p = p * r + 1.0 / 6.0;
-  p = p * r + 0.5;
-  p = (p * r) * r + r + 1.0;
-  vulong e = ((vulong)shifted - 0x4338000000000000u) << 52;
-  return (vdouble)((vulong)p + e);
+TACIT_INLINE void vdoubles_exp(vdouble x[GROUP]) {
+  static const double coefficients[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
+                                        1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,     1.0 / 120.0,
+                                        1.0 / 24.0,        1.0 / 6.0,        0.5};
+  vdouble shifted[GROUP], r[GROUP], p[GROUP];
+  TACIT_EACH(i) {
+    x[i] = vdouble_select(x[i] > 709.0, vdouble_set(709.0), x[i]);
+    x[i] = vdouble_select(x[i] < -708.0, vdouble_set(-708.0), x[i]);
+    shifted[i] = x[i] * 1.4426950408889634 + 6755399441055744.0; /* 1.5 * 2^52 */
+  }
+  TACIT_EACH(i) {
+    vdouble n = shifted[i] - 6755399441055744.0;
+    r[i] = (x[i] - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33;
+    p[i] = vdouble_set(1.0 / 6227020800.0);
+  }
+  _Pragma("GCC unroll 16") for (size_t c = 0; c < sizeof coefficients / sizeof coefficients[0]; c++) {
+    TACIT_EACH(i) { p[i] = p[i] * r[i] + coefficients[c]; }
+  }
+  TACIT_EACH(i) {
+    p[i] = (p[i] * r[i]) * r[i] + r[i] + 1.0;
+    vulong e = ((vulong)shifted[i] - 0x4338000000000000u) << 52;
+    x[i] = (vdouble)((vulong)p[i] + e);
+  }
 }
 
 /*
- * log(1 + u) for u in [0, 1]: 2 atanh(s), s = u / (2 + u) <= 1/3, series to s^33 (remainder below
+ * u <- log(1 + u) for u in [0, 1]: 2 atanh(s), s = u / (2 + u) <= 1/3, series to s^33 (remainder below
  * 3^-35 / 35). Relative error at most 4e-16 (measured).
  */
-TACIT_INLINE vdouble vdouble_log1p_unit(vdouble u) {
-  vdouble s = u / (u + 2.0);
-  vdouble t = s * s;
-  vdouble p = vdouble_set(1.0 / 33.0);
-  for (int k = 31; k >= 3; k -= 2) {
-    p = p * t + 1.0 / (double)k;
+TACIT_INLINE void vdoubles_log1p_unit(vdouble u[GROUP]) {
+  vdouble s[GROUP], t[GROUP], p[GROUP];
+  TACIT_EACH(i) {
+    s[i] = u[i] / (u[i] + 2.0);
+    t[i] = s[i] * s[i];
+    p[i] = vdouble_set(1.0 / 33.0);
   }
-  return 2.0 * s + 2.0 * ((s * t) * p);
+  _Pragma("GCC unroll 16") for (int k = 31; k >= 3; k -= 2) {
+    TACIT_EACH(i) { p[i] = p[i] * t[i] + 1.0 / (double)k; }
+  }
+  TACIT_EACH(i) { u[i] = 2.0 * s[i] + 2.0 * ((s[i] * t[i]) * p[i]); }
 }
 
 #endif

@@ -71,14 +71,22 @@ static void banana_grad(const void *ctx, const float *block, size_t n_theta, con
 static void mixture_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
   const tacit_analytic_t *model = ctx;
   double half_inv_var = 0.5 * model->inv_obs_var[0];
-  for (size_t k = 0; k < n_theta; k++) {
-    for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
-      vdouble x = vdouble_load_floats(block + lane);
-      vdouble first = x - theta[2 * k], second = x - (theta[2 * k] + theta[2 * k + 1]);
+  size_t n = n_theta * 16;
+  for (size_t at = 0; at < n; at += GROUP_LANES) { /* the last group may repeat its last piece */
+    vdouble most[GROUP], tail[GROUP];
+    double *outs[GROUP];
+    TACIT_EACH(i) {
+      size_t place = at + i * DOUBLE_LANES < n ? at + i * DOUBLE_LANES : n - DOUBLE_LANES;
+      const double *t = theta + place / 16 * 2;
+      vdouble x = vdouble_load_floats(block + place % 16), first = x - t[0], second = x - (t[0] + t[1]);
       vdouble p = first * first * -half_inv_var, q = second * second * -half_inv_var;
-      vdouble_store(out + k * 16 + lane,
-                    vdouble_max(p, q) + vdouble_log1p_unit(vdouble_exp(-vdouble_abs(p - q))));
+      most[i] = vdouble_max(p, q);
+      tail[i] = -vdouble_abs(p - q);
+      outs[i] = out + place;
     }
+    vdoubles_exp(tail);
+    vdoubles_log1p_unit(tail);
+    TACIT_EACH(i) { vdouble_store(outs[i], most[i] + tail[i]); }
   }
 }
 

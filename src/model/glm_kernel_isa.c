@@ -35,55 +35,73 @@ TACIT_INLINE vdouble linear_predictor_double(const float *block, const double *t
 }
 
 /* y eta - log(1 + e^eta), without cancellation for large |eta| */
-TACIT_INLINE vdouble bernoulli_log_lik(vdouble eta, vdouble y) {
-  vdouble softplus = vdouble_max(eta, vdouble_set(0)) + vdouble_log1p_unit(vdouble_exp(-vdouble_abs(eta)));
-  return y * eta - softplus;
+TACIT_INLINE void bernoulli_log_lik(const vdouble eta[GROUP], const vdouble y[GROUP], vdouble out[GROUP]) {
+  vdouble tail[GROUP];
+  TACIT_EACH(i) { tail[i] = -vdouble_abs(eta[i]); }
+  vdoubles_exp(tail);
+  vdoubles_log1p_unit(tail);
+  TACIT_EACH(i) { out[i] = y[i] * eta[i] - (vdouble_max(eta[i], vdouble_set(0)) + tail[i]); }
 }
 
 /*
  * eta_y - log(1 + sum_c e^eta_c), in one pass over the classes: `top` is the running maximum and
  * `sum` the sum scaled by e^-top.
  */
-TACIT_INLINE vdouble categorical_log_lik(const tacit_glm_kernel_t *glm, const float *block,
-                                      const double *theta, vdouble y) {
-  vdouble top = {0}, sum = vdouble_set(1), chosen = {0};
+TACIT_INLINE void categorical_log_lik(const tacit_glm_kernel_t *glm, const float *const block[GROUP],
+                                      const double *const theta[GROUP], const vdouble y[GROUP], vdouble out[GROUP]) {
+  vdouble top[GROUP], sum[GROUP], chosen[GROUP], down[GROUP], up[GROUP];
+  TACIT_EACH(i) {
+    top[i] = chosen[i] = vdouble_set(0);
+    sum[i] = vdouble_set(1);
+  }
   for (size_t c = 0; c < glm->n_linear; c++) {
-    vdouble eta = linear_predictor_double(block, theta + c * glm->n_features, glm->n_features);
-    vdouble higher = vdouble_max(eta, top);
-    sum = sum * vdouble_exp(top - higher) + vdouble_exp(eta - higher);
-    top = higher;
-    chosen = vdouble_select(y == (double)(c + 1), eta, chosen);
+    TACIT_EACH(i) {
+      vdouble eta = linear_predictor_double(block[i], theta[i] + c * glm->n_features, glm->n_features);
+      vdouble higher = vdouble_max(eta, top[i]);
+      down[i] = top[i] - higher;
+      up[i] = eta - higher;
+      top[i] = higher;
+      chosen[i] = vdouble_select(y[i] == (double)(c + 1), eta, chosen[i]);
+    }
+    vdoubles_exp(down);
+    vdoubles_exp(up);
+    TACIT_EACH(i) { sum[i] = sum[i] * down[i] + up[i]; }
   }
-  double total[DOUBLE_LANES];
-  vdouble_store(total, sum);
-  for (size_t lane = 0; lane < DOUBLE_LANES; lane++) {
-    total[lane] = __builtin_log(total[lane]);
+  for (size_t i = 0; i < GROUP; i++) {
+    double total[DOUBLE_LANES];
+    vdouble_store(total, sum[i]);
+    for (size_t lane = 0; lane < DOUBLE_LANES; lane++) {
+      total[lane] = __builtin_log(total[lane]);
+    }
+    out[i] = chosen[i] - top[i] - vdouble_load(total);
   }
-  return chosen - top - vdouble_load(total);
 }
 
-/* DOUBLE_LANES records, `block` and `out` pointing at the first. */
-static void log_lik(const tacit_glm_kernel_t *glm, const float *block, const double *theta, double *out) {
+TACIT_INLINE vdouble gaussian_log_lik(const tacit_glm_kernel_t *glm, const double *theta, vdouble eta, vdouble y) {
+  double log_sd = glm->n_extra == 1 ? theta[glm->n_features] : __builtin_log(glm->known_sd);
+  vdouble z = (y - eta) * __builtin_exp(-log_sd);
+  return z * z * -0.5 - log_sd;
+}
+
+/* GROUP pieces, each DOUBLE_LANES records at the place that block[i] points at and a parameter vector of its own. */
+TACIT_INLINE void log_lik(const tacit_glm_kernel_t *glm, const float *const block[GROUP], const double *const theta[GROUP],
+                          vdouble out[GROUP]) {
   size_t p = glm->n_features;
-  vdouble y = vdouble_load_floats(block + p * 16);
-  switch (glm->family) {
-    case TACIT_FAMILY_BERNOULLI:
-      vdouble_store(out, bernoulli_log_lik(linear_predictor_double(block, theta, p), y));
-      break;
-    case TACIT_FAMILY_POISSON: {
-      vdouble eta = linear_predictor_double(block, theta, p);
-      vdouble_store(out, y * eta - vdouble_exp(eta));
-      break;
-    }
-    case TACIT_FAMILY_GAUSSIAN: {
-      double log_sd = glm->n_extra == 1 ? theta[p] : __builtin_log(glm->known_sd);
-      vdouble z = (y - linear_predictor_double(block, theta, p)) * __builtin_exp(-log_sd);
-      vdouble_store(out, z * z * -0.5 - log_sd);
-      break;
-    }
-    case TACIT_FAMILY_CATEGORICAL:
-      vdouble_store(out, categorical_log_lik(glm, block, theta, y));
-      break;
+  vdouble y[GROUP], eta[GROUP];
+  TACIT_EACH(i) { y[i] = vdouble_load_floats(block[i] + p * 16); }
+  if (glm->family == TACIT_FAMILY_CATEGORICAL) {
+    categorical_log_lik(glm, block, theta, y, out);
+    return;
+  }
+  TACIT_EACH(i) { eta[i] = linear_predictor_double(block[i], theta[i], p); }
+  if (glm->family == TACIT_FAMILY_BERNOULLI) {
+    bernoulli_log_lik(eta, y, out);
+  } else if (glm->family == TACIT_FAMILY_POISSON) {
+    TACIT_EACH(i) { out[i] = eta[i]; }
+    vdoubles_exp(out);
+    TACIT_EACH(i) { out[i] = y[i] * eta[i] - out[i]; }
+  } else {
+    TACIT_EACH(i) { out[i] = gaussian_log_lik(glm, theta[i], eta[i], y[i]); }
   }
 }
 
@@ -136,14 +154,24 @@ static void residual(const tacit_glm_kernel_t *glm, const float *block, const fl
   }
 }
 
+/* Groups run over the pieces of all parameter vectors; the last one may repeat its last piece. */
 static void log_lik_all(const void *ctx, const float *block, size_t n_theta, const double *theta,
                         double *out) {
   const tacit_glm_kernel_t *glm = ctx;
-  size_t dim = glm->n_linear * glm->n_features + glm->n_extra;
-  for (size_t k = 0; k < n_theta; k++) {
-    for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
-      log_lik(glm, block + lane, theta + k * dim, out + k * 16 + lane);
+  size_t dim = glm->n_linear * glm->n_features + glm->n_extra, n = n_theta * 16;
+  for (size_t at = 0; at < n; at += GROUP_LANES) {
+    const float *blocks[GROUP];
+    const double *thetas[GROUP];
+    double *outs[GROUP];
+    vdouble values[GROUP];
+    TACIT_EACH(i) {
+      size_t place = at + i * DOUBLE_LANES < n ? at + i * DOUBLE_LANES : n - DOUBLE_LANES;
+      blocks[i] = block + place % 16;
+      thetas[i] = theta + place / 16 * dim;
+      outs[i] = out + place;
     }
+    log_lik(glm, blocks, thetas, values);
+    TACIT_EACH(i) { vdouble_store(outs[i], values[i]); }
   }
 }
 
