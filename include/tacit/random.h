@@ -88,7 +88,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_below(tacit_noise_t *noise, 
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_subset(tacit_noise_t *noise, uint64_t rate, size_t n,
                                                            uint64_t *mask, tacit_error_t *err);
-/** A Poisson number with mean mean / 2^32, at most 2^24 [Duchon2016]; takes time proportional to the mean. */
+/** A Poisson number with mean mean / 2^32, at most 2^24 [Duchon2016]; or by its distribution function. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_poisson(tacit_noise_t *noise, uint64_t mean, uint64_t *out,
                                                             tacit_error_t *err);
 

@@ -58,49 +58,60 @@ typedef struct tally {
   tacit_error_t *err;
 } tally_t;
 
-/* Candidates were drawn with the largest rate a + b: keep each with its own. */
-static void count_block(tally_t *tally, tacit_gather_t *gather) {
+enum { BATCH = 256 }; /* candidates drawn at a time, so that the source of noise is checked once for all */
+
+/* Clipped log ratios of n records, in whole grid units. */
+static void look_at(tally_t *tally, const uint64_t *records, size_t n, int64_t *x) {
   tacit_curator_t *curator = tally->curator;
+  tacit_gather_t *gather = &curator->minibatch->gathers[0];
   tacit_workspace_t *w = &curator->workspaces[0];
   const tacit_record_model_t *model = curator->model;
   double ratios[16], clip = (double)tally->b;
-  int64_t x[16];
-  uint64_t share[16];
-  bool is_kept[16];
-  size_t n = tacit_gather_fill(gather);
+  for (size_t i = 0; i < n; i++) {
+    tacit_gather_add(gather, (size_t)records[i]);
+  }
+  tacit_gather_fill(gather);
   model->log_lik(model->ctx, gather->block, 2, tally->pair, w->log_lik);
   tacit_lattice_functions()->ratio_unclipped(gather->norms, curator->settings.temperature_power, w->log_lik, ratios);
   for (size_t lane = 0; lane < n; lane++) {
     x[lane] = (int64_t)fmax(fmin(ratios[lane], clip), -clip);
-    share[lane] = (uint64_t)(2 * tally->a + tally->b - x[lane]);
     curator->notes.n_ratio_clipped += fabs(ratios[lane]) > clip;
-  }
-  tally->status =
-      tacit_noise_ratio_bits(curator->noise, n, share, 2 * (uint64_t)(tally->a + tally->b), is_kept, tally->err);
-  for (size_t lane = 0; tally->status == TACIT_OK && lane < n; lane++) {
-    tally->sum += is_kept[lane] ? weight_of(x[lane], tally->b, tally->a) : 0;
   }
   curator->notes.n_ratio += n;
 }
 
+/* Candidates are drawn with the largest rate a + b: keep each with its own. */
+static void count(tally_t *tally, size_t n) {
+  tacit_noise_t *noise = tally->curator->noise;
+  uint64_t records[BATCH], share[BATCH];
+  int64_t x[BATCH];
+  bool is_kept[BATCH];
+  tally->status = tacit_noise_below(noise, tacit_records_n(tally->curator->records), n, records, tally->err);
+  for (size_t i = 0; tally->status == TACIT_OK && i < n; i += 16) {
+    look_at(tally, records + i, n - i < 16 ? n - i : 16, x + i);
+  }
+  for (size_t i = 0; tally->status == TACIT_OK && i < n; i++) {
+    share[i] = (uint64_t)(2 * tally->a + tally->b - x[i]);
+  }
+  if (tally->status == TACIT_OK) {
+    tally->status =
+        tacit_noise_ratio_bits(noise, n, share, 2 * (uint64_t)(tally->a + tally->b), is_kept, tally->err);
+  }
+  for (size_t i = 0; tally->status == TACIT_OK && i < n; i++) {
+    tally->sum += is_kept[i] ? weight_of(x[i], tally->b, tally->a) : 0;
+  }
+}
+
 static tacit_status_t minibatch_ratio(tally_t *tally, tacit_error_t *err) {
-  tacit_curator_t *curator = tally->curator;
-  tacit_gather_t *gather = &curator->minibatch->gathers[0];
-  size_t n = tacit_records_n(curator->records);
-  uint64_t left, records[16], mean;
+  size_t n = tacit_records_n(tally->curator->records);
+  uint64_t left, mean;
   if (__builtin_mul_overflow((uint64_t)(tally->a + tally->b), (uint64_t)n, &mean)) {
     mean = UINT64_MAX; /* refused by the draw */
   }
-  tally->status = tacit_noise_poisson(curator->noise, mean, &left, err);
+  tally->status = tacit_noise_poisson(tally->curator->noise, mean, &left, err);
   while (tally->status == TACIT_OK && left > 0) {
-    size_t some = left < 16 ? (size_t)left : 16;
-    tally->status = tacit_noise_below(curator->noise, n, some, records, err);
-    for (size_t i = 0; tally->status == TACIT_OK && i < some; i++) {
-      tacit_gather_add(gather, (size_t)records[i]);
-    }
-    if (tally->status == TACIT_OK) {
-      count_block(tally, gather);
-    }
+    size_t some = left < BATCH ? (size_t)left : BATCH;
+    count(tally, some);
     left -= some;
   }
   return tally->status;
