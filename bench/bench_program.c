@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,14 +95,26 @@ static void spawn(char *const *argv) {
   posix_spawn_file_actions_destroy(&actions);
 }
 
-/* Wall time: the best of several, as other programs on the machine delay a start. */
-static double best_start(char *const *argv, const char *out) {
-  double best = 1e9;
+typedef struct start {
+  double wall, cpu; /* seconds; the best of several each, as other programs on the machine delay a start */
+} start_t;
+
+static double children_seconds(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_CHILDREN, &usage);
+  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static start_t best_start(char *const *argv, const char *out) {
+  start_t best = {1e9, 1e9};
   for (int i = 0; i < 15; i++) {
-    double start = tacit_clock();
+    double wall = tacit_clock(), cpu = children_seconds();
     spawn(argv);
-    double seconds = tacit_clock() - start;
-    best = seconds < best ? seconds : best;
+    wall = tacit_clock() - wall;
+    cpu = children_seconds() - cpu;
+    best.wall = wall < best.wall ? wall : best.wall;
+    best.cpu = cpu < best.cpu ? cpu : best.cpu;
     char *const remove[] = {"/bin/rm", "-rf", (char *)out, NULL};
     spawn(remove);
   }
@@ -117,9 +130,11 @@ static void bench_start(char *tacit, char *data, char *schema) {
   char *const version[] = {tacit, "--version", NULL};
   char *const fit[] = {tacit, "fit", "death ~ age + sex", "--family", "bernoulli", "--data", data, "--schema", schema, "--method",
                        "hmc", "--exposed", "--draws", "1", "--warmup", "0", "--chains", "1", "--out", out, NULL};
-  double least = best_start(version, out), whole = best_start(fit, out);
-  bench_print_value("start of the program (--version)", "ms", 1e3 * least, 0, 0, true);
-  bench_print_value("start to end of a fit of one draw, 7874 records of 308 kB", "ms", 1e3 * whole, 1e3 * least, 10, true);
+  start_t least = best_start(version, out), whole = best_start(fit, out);
+  bench_print_value("start of the program (--version), wall", "ms", 1e3 * least.wall, 0, 0, true);
+  bench_print_value("a fit of one draw, 7874 records of 308 kB, processor", "ms", 1e3 * whole.cpu, 1e3 * least.cpu, 10, true);
+  /* Files are written to the disk (fsync) before the program ends. */
+  bench_print_value("a fit of one draw, 7874 records of 308 kB, wall", "ms", 1e3 * whole.wall, 1e3 * least.wall, 0, true);
 }
 
 int main(int argc, char **argv) {

@@ -217,4 +217,26 @@ TACIT_INLINE void vdoubles_log1p_unit(vdouble u[GROUP]) {
   TACIT_EACH(i) { u[i] = 2.0 * s[i] + 2.0 * ((s[i] * t[i]) * p[i]); }
 }
 
+/*
+ * x <- log x for normal x > 0; NaN stays NaN. x = 2^k m with m from sqrt(1/2) to sqrt(2), log m = 2 atanh(s), s = (m - 1) / (m + 1),
+ * |s| <= 0.172, series to s^21 (remainder below 2^-58). Error at most 4e-16 (1 + |log x|) (measured). Unlike the C library's, the
+ * same on every processor.
+ */
+TACIT_INLINE void vdoubles_log(vdouble x[GROUP]) {
+  const uint64_t root_half = 0x3FE6A09E667F3BCD; /* the bits of sqrt(1/2) */
+  vdouble k[GROUP], s[GROUP], t[GROUP], p[GROUP];
+  TACIT_EACH(i) {
+    vulong exponent = ((vulong)x[i] - root_half + 0x3FF0000000000000u) >> 52; /* k + 1023 */
+    vdouble m = (vdouble)((vulong)x[i] - ((exponent - 1023) << 52));
+    k[i] = (vdouble)(exponent + 0x4338000000000000u) - (6755399441055744.0 + 1023.0) + (x[i] - x[i]);
+    s[i] = (m - 1.0) / (m + 1.0);
+    t[i] = s[i] * s[i];
+    p[i] = vdouble_set(1.0 / 21.0);
+  }
+  _Pragma("GCC unroll 16") for (int c = 19; c >= 3; c -= 2) {
+    TACIT_EACH(i) { p[i] = p[i] * t[i] + 1.0 / (double)c; }
+  }
+  TACIT_EACH(i) { x[i] = k[i] * 0x1.62e42fefa39efp-1 + (2.0 * s[i] + 2.0 * ((s[i] * t[i]) * p[i])); }
+}
+
 #endif

@@ -104,6 +104,8 @@ typedef struct tacit_lattice_functions {
    */
   void (*trapezoid)(size_t dim, const tacit_trapezoid_t *bounds, const double *step, const int32_t *lanes,
                     const double *ratios, int64_t *totals);
+  /* log((most + x) / (most - x)) in units of 2^-32, odd in x to the last bit; |x| < most. n is a multiple of 16. */
+  void (*log_odds)(size_t n, double most, const double *x, int64_t *out);
 } tacit_lattice_functions_t;
 
 const tacit_lattice_functions_t *tacit_lattice_functions(void);

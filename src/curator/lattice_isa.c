@@ -250,7 +250,27 @@ static void trapezoid(size_t dim, const tacit_trapezoid_t *bounds, const double 
   }
 }
 
+static void log_odds(size_t n, double most, const double *x, int64_t *out) {
+  for (size_t at = 0; at < n; at += GROUP_LANES) { /* the last group may repeat its last piece */
+    vdouble value[GROUP], ratio[GROUP];
+    size_t place[GROUP];
+    TACIT_EACH(i) {
+      place[i] = at + i * DOUBLE_LANES < n ? at + i * DOUBLE_LANES : n - DOUBLE_LANES;
+      value[i] = vdouble_load(x + place[i]);
+      vdouble size = vdouble_abs(value[i]);
+      ratio[i] = (most + size) / (most - size);
+    }
+    vdoubles_log(ratio);
+    TACIT_EACH(i) {
+      vlong units = vdouble_nearest(ratio[i] * 0x1p32), sign = value[i] < 0.0;
+      units = (units ^ sign) - sign;
+      memcpy(out + place[i], &units, sizeof units);
+    }
+  }
+}
+
 #define TABLE_NAME_(isa) tacit_lattice_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {linear, dense, exposed, ratio, ratio_unclipped, trapezoid};
+const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {linear, dense, exposed, ratio, ratio_unclipped, trapezoid,
+                                                          log_odds};

@@ -42,13 +42,6 @@ static tacit_status_t check_rule(const tacit_minibatch_rule_t *rule, tacit_error
   return TACIT_OK;
 }
 
-/* log((a + (b + x) / 2) / (a + (b - x) / 2)) in grid units, odd in x to the last bit. */
-static int64_t weight_of(int64_t x, int64_t b, int64_t a) {
-  double size = 2 * atanh(fabs((double)x) / (2 * (double)a + (double)b));
-  int64_t units = (int64_t)rint(size * unit);
-  return x < 0 ? -units : units;
-}
-
 typedef struct tally {
   tacit_curator_t *curator;
   const double *pair; /* theta and theta_prop, adjacent */
@@ -58,10 +51,10 @@ typedef struct tally {
   tacit_error_t *err;
 } tally_t;
 
-enum { BATCH = 256 }; /* candidates drawn at a time, so that the source of noise is checked once for all */
+enum { BATCH = 1024 }; /* candidates drawn at a time, so that the source of noise is checked once for all */
 
-/* Clipped log ratios of n records, in whole grid units. */
-static void look_at(tally_t *tally, const uint64_t *records, size_t n, int64_t *x) {
+/* Clipped log ratios of n <= 16 records, in whole grid units; 0 past the last. */
+static void look_at(tally_t *tally, const uint64_t *records, size_t n, double x[16]) {
   tacit_curator_t *curator = tally->curator;
   tacit_gather_t *gather = &curator->minibatch->gathers[0];
   tacit_workspace_t *w = &curator->workspaces[0];
@@ -73,32 +66,37 @@ static void look_at(tally_t *tally, const uint64_t *records, size_t n, int64_t *
   tacit_gather_fill(gather);
   model->log_lik(model->ctx, gather->block, 2, tally->pair, w->log_lik);
   tacit_lattice_functions()->ratio_unclipped(gather->norms, curator->settings.temperature_power, w->log_lik, ratios);
-  for (size_t lane = 0; lane < n; lane++) {
-    x[lane] = (int64_t)fmax(fmin(ratios[lane], clip), -clip);
+  for (size_t lane = 0; lane < 16; lane++) { /* lanes not filled have ratio 0 */
+    x[lane] = fmax(fmin(ratios[lane], clip), -clip);
     curator->notes.n_ratio_clipped += fabs(ratios[lane]) > clip;
   }
   curator->notes.n_ratio += n;
 }
 
-/* Candidates are drawn with the largest rate a + b: keep each with its own. */
+/*
+ * Candidates are drawn with the largest rate a + b: keep each with its own. One that is kept adds
+ * log((a + (b + x) / 2) / (a + (b - x) / 2)).
+ */
 static void count(tally_t *tally, size_t n) {
   tacit_noise_t *noise = tally->curator->noise;
   uint64_t records[BATCH], share[BATCH];
-  int64_t x[BATCH];
+  double x[BATCH];
+  int64_t weights[BATCH];
   bool is_kept[BATCH];
   tally->status = tacit_noise_below(noise, tacit_records_n(tally->curator->records), n, records, tally->err);
   for (size_t i = 0; tally->status == TACIT_OK && i < n; i += 16) {
     look_at(tally, records + i, n - i < 16 ? n - i : 16, x + i);
   }
   for (size_t i = 0; tally->status == TACIT_OK && i < n; i++) {
-    share[i] = (uint64_t)(2 * tally->a + tally->b - x[i]);
+    share[i] = (uint64_t)(2 * tally->a + tally->b - (int64_t)x[i]);
   }
   if (tally->status == TACIT_OK) {
+    tacit_lattice_functions()->log_odds((n + 15) / 16 * 16, 2 * (double)tally->a + (double)tally->b, x, weights);
     tally->status =
         tacit_noise_ratio_bits(noise, n, share, 2 * (uint64_t)(tally->a + tally->b), is_kept, tally->err);
   }
   for (size_t i = 0; tally->status == TACIT_OK && i < n; i++) {
-    tally->sum += is_kept[i] ? weight_of(x[i], tally->b, tally->a) : 0;
+    tally->sum += is_kept[i] ? weights[i] : 0;
   }
 }
 

@@ -67,20 +67,23 @@ TACIT_INLINE void categorical_log_lik(const tacit_glm_kernel_t *glm, const float
     vdoubles_exp(up);
     TACIT_EACH(i) { sum[i] = sum[i] * down[i] + up[i]; }
   }
-  for (size_t i = 0; i < GROUP; i++) {
-    double total[DOUBLE_LANES];
-    vdouble_store(total, sum[i]);
-    for (size_t lane = 0; lane < DOUBLE_LANES; lane++) {
-      total[lane] = __builtin_log(total[lane]);
-    }
-    out[i] = chosen[i] - top[i] - vdouble_load(total);
-  }
+  vdoubles_log(sum);
+  TACIT_EACH(i) { out[i] = chosen[i] - top[i] - sum[i]; }
 }
 
-TACIT_INLINE vdouble gaussian_log_lik(const tacit_glm_kernel_t *glm, const double *theta, vdouble eta, vdouble y) {
-  double log_sd = glm->n_extra == 1 ? theta[glm->n_features] : __builtin_log(glm->known_sd);
-  vdouble z = (y - eta) * __builtin_exp(-log_sd);
-  return z * z * -0.5 - log_sd;
+TACIT_INLINE void gaussian_log_lik(const tacit_glm_kernel_t *glm, const double *const theta[GROUP], const vdouble eta[GROUP],
+                                   const vdouble y[GROUP], vdouble out[GROUP]) {
+  vdouble log_sd[GROUP], inverse_sd[GROUP];
+  TACIT_EACH(i) { log_sd[i] = vdouble_set(glm->n_extra == 1 ? theta[i][glm->n_features] : glm->known_sd); }
+  if (glm->n_extra == 0) {
+    vdoubles_log(log_sd);
+  }
+  TACIT_EACH(i) { inverse_sd[i] = -log_sd[i]; }
+  vdoubles_exp(inverse_sd);
+  TACIT_EACH(i) {
+    vdouble z = (y[i] - eta[i]) * inverse_sd[i];
+    out[i] = z * z * -0.5 - log_sd[i];
+  }
 }
 
 /* GROUP pieces, each DOUBLE_LANES records at the place that block[i] points at and a parameter vector of its own. */
@@ -101,7 +104,7 @@ TACIT_INLINE void log_lik(const tacit_glm_kernel_t *glm, const float *const bloc
     vdoubles_exp(out);
     TACIT_EACH(i) { out[i] = y[i] * eta[i] - out[i]; }
   } else {
-    TACIT_EACH(i) { out[i] = gaussian_log_lik(glm, theta[i], eta[i], y[i]); }
+    gaussian_log_lik(glm, theta, eta, y, out);
   }
 }
 
@@ -140,7 +143,7 @@ static void residual(const tacit_glm_kernel_t *glm, const float *block, const fl
       vfloat_store(out, y - vfloat_exp(linear_predictor_float(block, theta, p)));
       break;
     case TACIT_FAMILY_GAUSSIAN: {
-      float inverse_sd = glm->n_extra == 1 ? __builtin_expf(-theta[p]) : (float)(1 / glm->known_sd);
+      vfloat inverse_sd = glm->n_extra == 1 ? vfloat_exp(vfloat_set(-theta[p])) : vfloat_set((float)(1 / glm->known_sd));
       vfloat z = (y - linear_predictor_float(block, theta, p)) * inverse_sd;
       vfloat_store(out, z * inverse_sd);
       if (glm->n_extra == 1) {

@@ -248,6 +248,17 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
       assert_memory_equal(lanes[t], lanes[0], sizeof lanes[0]);
       assert_memory_equal(lanes64[t], lanes64[0], sizeof lanes64[0]);
       assert_memory_equal(unclipped[t], unclipped[0], sizeof unclipped[0]);
+      double ends[16];
+      int64_t odds[3][16];
+      for (size_t lane = 0; lane < 16; lane++) {
+        ends[lane] = rint(fmod(log_lik[lane], 1) * 0x1p32);
+      }
+      tables[t]->log_odds(16, 0x1p33, ends, odds[t]);
+      tables[0]->log_odds(16, 0x1p33, ends, odds[0]);
+      for (size_t lane = 0; lane < 16; lane++) {
+        assert_true(odds[t][lane] == odds[0][lane]);
+        assert_close((double)odds[t][lane], 0x1p33 * atanh(ends[lane] / 0x1p33), 0.501);
+      }
     }
   }
 }
