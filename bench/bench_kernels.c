@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "curator/curator_internal.h"
 #include "harness.h"
@@ -195,7 +196,8 @@ static void bench_paper_models(void) {
   tacit_model_clear(&mixture);
 }
 
-int main(void) {
+/* bench_kernels [TEXT]: only the linear models whose name contains it. */
+int main(int argc, char **argv) {
   const tacit_family_t logistic = TACIT_FAMILY_BERNOULLI;
   const pass_case_t cases[] = {
       {"logistic gradient", logistic, 1000000, 50, 1, 1, 1, PASS_GRADIENT},
@@ -215,9 +217,13 @@ int main(void) {
   };
   bench_begin();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    bench_linear(&cases[i]);
+    if (argc < 2 || strstr(cases[i].name, argv[1]) != NULL) {
+      bench_linear(&cases[i]);
+    }
   }
-  bench_paper_models();
+  if (argc < 2) {
+    bench_paper_models();
+  }
   bench_end();
   return 0;
 }
