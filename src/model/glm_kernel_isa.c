@@ -74,12 +74,13 @@ TACIT_INLINE void categorical_log_lik(const tacit_glm_kernel_t *glm, const float
 TACIT_INLINE void gaussian_log_lik(const tacit_glm_kernel_t *glm, const double *const theta[GROUP], const vdouble eta[GROUP],
                                    const vdouble y[GROUP], vdouble out[GROUP]) {
   vdouble log_sd[GROUP], inverse_sd[GROUP];
-  TACIT_EACH(i) { log_sd[i] = vdouble_set(glm->n_extra == 1 ? theta[i][glm->n_features] : glm->known_sd); }
-  if (glm->n_extra == 0) {
-    vdoubles_log(log_sd);
+  TACIT_EACH(i) {
+    log_sd[i] = vdouble_set(glm->n_extra == 1 ? theta[i][glm->n_features] : 0);
+    inverse_sd[i] = glm->n_extra == 1 ? -log_sd[i] : vdouble_set(1 / glm->known_sd);
   }
-  TACIT_EACH(i) { inverse_sd[i] = -log_sd[i]; }
-  vdoubles_exp(inverse_sd);
+  if (glm->n_extra == 1) {
+    vdoubles_exp(inverse_sd);
+  }
   TACIT_EACH(i) {
     vdouble z = (y[i] - eta[i]) * inverse_sd[i];
     out[i] = z * z * -0.5 - log_sd[i];

@@ -95,7 +95,7 @@ static double reference(const tacit_glm_kernel_t *glm, const double *x, double y
       double sd = glm->n_extra == 1 ? exp(theta[p]) : glm->known_sd, z = (y - eta[0]) / sd;
       residual[0] = z / sd;
       residual[1] = z * z - 1;
-      return -0.5 * z * z - log(sd);
+      return -0.5 * z * z - (glm->n_extra == 1 ? log(sd) : 0);
     }
     case TACIT_FAMILY_CATEGORICAL: {
       double sum = 1, chosen = y >= 1 ? eta[(size_t)y - 1] : 0;
