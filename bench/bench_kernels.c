@@ -196,7 +196,19 @@ static void bench_paper_models(void) {
   tacit_model_clear(&mixture);
 }
 
-/* bench_kernels [TEXT]: only the linear models whose name contains it. */
+/* Cost of the logistic gradient against records, parameters, chains and threads. */
+static void bench_scaling(void) {
+  static const size_t points[][4] = {{1000, 10, 1, 1},   {10000, 10, 1, 1},  {100000, 10, 1, 1}, {1000000, 10, 1, 1},
+                                     {100000, 2, 1, 1},  {100000, 50, 1, 1}, {10000, 200, 1, 1}, {4000, 1000, 1, 1},
+                                     {10000, 10, 4, 1},  {10000, 10, 16, 1}, {10000, 50, 1, 1},  {10000, 50, 4, 1},
+                                     {10000, 50, 16, 1}, {200000, 50, 4, 2}, {200000, 50, 4, 1}};
+  for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
+    const size_t *at = points[i];
+    bench_linear(&(pass_case_t){"logistic gradient", TACIT_FAMILY_BERNOULLI, at[0], at[1], 1, at[2], at[3], PASS_GRADIENT});
+  }
+}
+
+/* bench_kernels --scaling, or bench_kernels [TEXT]: only the linear models whose name contains it. */
 int main(int argc, char **argv) {
   const tacit_family_t logistic = TACIT_FAMILY_BERNOULLI;
   const pass_case_t cases[] = {
@@ -216,6 +228,11 @@ int main(int argc, char **argv) {
       {"linear log ratio", TACIT_FAMILY_GAUSSIAN, 100000, 10, 1, 1, 1, PASS_RATIO},
   };
   bench_begin();
+  if (argc > 1 && strcmp(argv[1], "--scaling") == 0) {
+    bench_scaling();
+    bench_end();
+    return 0;
+  }
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     if (argc < 2 || strstr(cases[i].name, argv[1]) != NULL) {
       bench_linear(&cases[i]);
