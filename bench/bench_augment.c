@@ -1,7 +1,7 @@
 /*
  * Inference from a released statistic.
  *
- *   bench_augment              record updates and leapfrog steps per second; one JSON array
+ *   bench_augment              record updates and leapfrog steps per second; rows of JSON (harness.h)
  *   bench_augment --scaling    cost of an iteration against n, as a table
  *   bench_augment --figure2 [REPEATS]   effective draws of the mean per second of each method, over privacy, n and spread
  *   bench_augment --cell EPSILON N RATIO [REPEATS]   one row of that
@@ -10,32 +10,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <sodium.h>
 
 #include "augment/augment_internal.h"
+#include "harness.h"
 #include "tacit/account.h"
 #include "tacit/diagnose.h"
 
 static const double min_seconds = 0.4;
 
-static void require(tacit_status_t status, const tacit_error_t *err) {
-  if (status != TACIT_OK) {
-    fprintf(stderr, "bench_augment: %s\n", err->message);
-    exit(1);
-  }
-}
-
 static double stream_bytes_per_second(void) {
   static unsigned char bytes[1 << 14];
   unsigned char nonce[crypto_stream_chacha20_NONCEBYTES] = {0}, key[crypto_stream_chacha20_KEYBYTES] = {0};
-  double start = tacit_clock(), seconds, total = 0;
+  double start = bench_cpu_seconds(), seconds, total = 0;
   do {
     crypto_stream_chacha20(bytes, sizeof bytes, nonce, key);
     key[0] ^= bytes[0];
     total += (double)sizeof bytes;
-    seconds = tacit_clock() - start;
+    seconds = bench_cpu_seconds() - start;
   } while (seconds < min_seconds);
   return total / seconds;
 }
@@ -81,16 +74,16 @@ static double seconds_per_iteration(const problem_t *p, tacit_augment_settings_t
   tacit_chain_t chain;
   tacit_error_t err;
   settings.n_warmup = 0;
-  require(tacit_chain_init(&chain, &p->model, &p->release, &settings, 0, &err), &err);
+  bench_require(tacit_chain_init(&chain, &p->model, &p->release, &settings, 0, &err), &err);
   tacit_chain_start(&chain);
   tacit_chain_step(&chain);
-  double start = tacit_clock(), seconds, n = 0;
+  double start = bench_cpu_seconds(), seconds, n = 0;
   *n_leaps = 0;
   do {
     tacit_chain_step(&chain);
     n += 1;
     *n_leaps += (double)chain.n_leapfrog;
-    seconds = tacit_clock() - start;
+    seconds = bench_cpu_seconds() - start;
   } while (seconds < min_seconds);
   *n_leaps /= n;
   tacit_chain_clear(&chain);
@@ -107,36 +100,27 @@ static tacit_augment_settings_t with_method(tacit_augment_method_t method, bool 
   return s;
 }
 
-static void print_item(const char *name, double value, const char *unit, double bound, const char *end) {
-  printf("  {\"name\": \"%s\", \"value\": %.4g, \"unit\": \"%s\", ", name, value, unit);
-  if (bound > 0) {
-    printf("\"bound\": %.4g, \"ratio\": %.4f}%s\n", bound, value / bound, end);
-  } else {
-    printf("\"bound\": null, \"ratio\": null}%s\n", end);
-  }
-}
-
 /* Bound: ChaCha20's rate over the 16 random bytes of a proposal and its acceptance. */
 static void print_rates(void) {
   enum { N = 10000 };
-  double leaps, stream = stream_bytes_per_second();
+  double leaps, stream = sodium_init() >= 0 ? stream_bytes_per_second() : 0; /* its fast code is chosen by the initialisation */
   problem_t p;
-  printf("[\n");
+  bench_begin();
   gaussian_problem(&p, N, 0.5, 0.2, 20, 0);
   tacit_augment_settings_t plain = with_method(TACIT_AUGMENT_GIBBS, false, TACIT_PATH_JOINT);
-  print_item("gibbs, gaussian", N / seconds_per_iteration(&p, plain, &leaps), "records/s", stream / 16, ",");
+  bench_print_value("gibbs, gaussian", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16, 1e8, false);
   plain.interweave = true;
-  print_item("gibbs interwoven, gaussian", N / seconds_per_iteration(&p, plain, &leaps), "records/s", stream / 16, ",");
+  bench_print_value("gibbs interwoven, gaussian", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16, 0, false);
   for (int i = 0; i < 2; i++) {
     tacit_augment_path_t path = i == 0 ? TACIT_PATH_JOINT : TACIT_PATH_COLLECTIVE;
     double seconds = seconds_per_iteration(&p, with_method(TACIT_AUGMENT_HMC, true, path), &leaps);
-    print_item(i == 0 ? "hmc joint" : "hmc collective and sweep", N * leaps / seconds, "records*steps/s", 0, ",");
+    bench_print_value(i == 0 ? "hmc joint" : "hmc collective and sweep", "records*steps/s", N * leaps / seconds, 0, 0, false);
   }
   poisson_problem(&p, N);
-  print_item("gibbs, poisson", N / seconds_per_iteration(&p, plain, &leaps), "records/s", stream / 16, ",");
+  bench_print_value("gibbs, poisson", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16, 0, false);
   table_problem(&p, N);
-  print_item("gibbs, 16 cells", N / seconds_per_iteration(&p, plain, &leaps), "records/s", stream / 16, "");
-  printf("]\n");
+  bench_print_value("gibbs, 16 cells", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16, 0, false);
+  bench_end();
 }
 
 /* ---- tables ---- */
@@ -185,13 +169,6 @@ static void print_scaling(void) {
   printf("\n");
 }
 
-/* Processor seconds: other programs on the machine do not enter. */
-static double cpu_clock(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Effective draws of the mean per processor second. */
 static double ess_per_second(const problem_t *p, const column_t *column, uint64_t seed, double *accept) {
   tacit_augment_settings_t s = settings_of(column);
@@ -203,10 +180,10 @@ static double ess_per_second(const problem_t *p, const column_t *column, uint64_
   s.n_warmup = 500;
   s.n_draws = 5000;
   tacit_rng_key_from_seed(s.key, seed);
-  double start = cpu_clock();
-  require(tacit_augment(&p->model, &p->release, &s, &draws, &result, &err), &err);
-  double seconds = cpu_clock() - start;
-  require(tacit_draws_summarise(&draws, 0, &summary, &err), &err);
+  double start = bench_cpu_seconds();
+  bench_require(tacit_augment(&p->model, &p->release, &s, &draws, &result, &err), &err);
+  double seconds = bench_cpu_seconds() - start;
+  bench_require(tacit_draws_summarise(&draws, 0, &summary, &err), &err);
   tacit_draws_clear(&draws);
   *accept = column->method == TACIT_AUGMENT_HMC ? result.path_accept : result.record_accept;
   return summary.ess_bulk / seconds;
@@ -222,7 +199,7 @@ static void print_cell(double epsilon, size_t n, double ratio, size_t n_repeats)
     tacit_error_t err;
     problem_t p;
     tacit_rng_key_from_seed(key, 100 + r);
-    require(tacit_rng_new(&rng, key, 0, &err), &err);
+    bench_require(tacit_rng_new(&rng, key, 0, &err), &err);
     double theta = tacit_rng_normal(rng), sum = scale * tacit_rng_normal(rng);
     for (size_t i = 0; i < n; i++) {
       sum += fmax(-1, fmin(1, theta + sqrt(ratio) * tacit_rng_normal(rng)));

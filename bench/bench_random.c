@@ -1,36 +1,29 @@
 /*
  * Draws per second of the generators, beside the rate at which ChaCha20 could supply their random bytes.
- * Prints one JSON array.
+ * Prints rows of JSON (harness.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <sodium.h>
 
-#include "base/base_internal.h"
+#include "harness.h"
 #include "random/noise_internal.h"
 
 enum { N_DRAWS = 4096 };
 
 static const double min_seconds = 0.4;
 
-static void require(tacit_status_t status, const tacit_error_t *err) {
-  if (status != TACIT_OK) {
-    fprintf(stderr, "bench_random: %s\n", err->message);
-    exit(1);
-  }
-}
-
 static double stream_bytes_per_second(void) {
   static unsigned char bytes[8 * NOISE_WORDS];
   static const unsigned char nonce[crypto_stream_chacha20_NONCEBYTES] = {0};
   unsigned char key[TACIT_KEY_BYTES] = {0};
-  double start = tacit_clock(), seconds, total = 0;
+  double start = bench_cpu_seconds(), seconds, total = 0;
   do {
     crypto_stream_chacha20(bytes, sizeof bytes, nonce, key);
     key[0] ^= bytes[0];
     total += (double)sizeof bytes;
-    seconds = tacit_clock() - start;
+    seconds = bench_cpu_seconds() - start;
   } while (seconds < min_seconds);
   return total / seconds;
 }
@@ -43,7 +36,7 @@ static double bytes_per_draw(tacit_noise_t *noise, double sd) {
   for (size_t i = 0; i < N; i++) {
     int64_t draw;
     size_t before = noise->next;
-    require(tacit_noise_rounded_gaussian(noise, sd, 1, &draw, &err), &err);
+    bench_require(tacit_noise_rounded_gaussian(noise, sd, 1, &draw, &err), &err);
     words += noise->next >= before ? noise->next - before : noise->next - NOISE_KEY_WORDS + NOISE_WORDS - before;
   }
   return 8.0 * (double)words / N;
@@ -52,18 +45,18 @@ static double bytes_per_draw(tacit_noise_t *noise, double sd) {
 static double gaussians_per_second(tacit_noise_t *noise, double sd) {
   static int64_t draws[N_DRAWS];
   tacit_error_t err;
-  double start = tacit_clock(), seconds, total = 0;
+  double start = bench_cpu_seconds(), seconds, total = 0;
   do {
-    require(tacit_noise_rounded_gaussian(noise, sd, N_DRAWS, draws, &err), &err);
+    bench_require(tacit_noise_rounded_gaussian(noise, sd, N_DRAWS, draws, &err), &err);
     total += N_DRAWS;
-    seconds = tacit_clock() - start;
+    seconds = bench_cpu_seconds() - start;
   } while (seconds < min_seconds);
   return total / seconds;
 }
 
 static double normals_per_second(tacit_rng_t *rng) {
   static volatile double sink;
-  double start = tacit_clock(), seconds, total = 0;
+  double start = bench_cpu_seconds(), seconds, total = 0;
   do {
     double sum = 0;
     for (size_t i = 0; i < N_DRAWS; i++) {
@@ -71,15 +64,10 @@ static double normals_per_second(tacit_rng_t *rng) {
     }
     sink = sum;
     total += N_DRAWS;
-    seconds = tacit_clock() - start;
+    seconds = bench_cpu_seconds() - start;
   } while (seconds < min_seconds);
   (void)sink;
   return total / seconds;
-}
-
-static void print_item(const char *name, double value, double bound, const char *end) {
-  printf("  {\"name\": \"%s\", \"value\": %.4g, \"unit\": \"draws/s\", \"bound\": %.4g, \"ratio\": %.4f}%s\n", name,
-         value, bound, value / bound, end);
 }
 
 int main(void) {
@@ -92,19 +80,19 @@ int main(void) {
   tacit_noise_t *noise;
   tacit_rng_t *rng;
   unsigned char key[TACIT_KEY_BYTES];
-  require(tacit_noise_new(&noise, &err), &err);
+  bench_require(tacit_noise_new(&noise, &err), &err);
   tacit_rng_key_from_seed(key, 1);
-  require(tacit_rng_new(&rng, key, 0, &err), &err);
+  bench_require(tacit_rng_new(&rng, key, 0, &err), &err);
 
   double stream = stream_bytes_per_second();
-  printf("[\n");
+  bench_begin();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     double bound = stream / bytes_per_draw(noise, cases[i].sd);
-    print_item(cases[i].name, gaussians_per_second(noise, cases[i].sd), bound, ",");
+    bench_print_value(cases[i].name, "draws/s", gaussians_per_second(noise, cases[i].sd), bound, 2e6, false);
   }
   /* The share of draws that take more than one word, about 1 %, is left out of the bound. */
-  print_item("normal", normals_per_second(rng), stream / 8, "");
-  printf("]\n");
+  bench_print_value("normal", "draws/s", normals_per_second(rng), stream / 8, 0, false);
+  bench_end();
   tacit_rng_free(rng);
   tacit_noise_free(noise);
   return 0;

@@ -97,8 +97,11 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_exp_bit(tacit_noise_t *noise
 /** A bit that is true with probability 1 / (1 + exp(-log_odds / 2^32)). */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, bool *bit,
                                                                  tacit_error_t *err);
-/** An integer uniform on 0 .. limit - 1; limit > 0. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, uint64_t *out,
+/** n such bits of their own numerators, shape (n), and one denominator. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_ratio_bits(tacit_noise_t *noise, size_t n, const uint64_t *numerators,
+                                                               uint64_t denominator, bool *bits, tacit_error_t *err);
+/** n integers uniform on 0 .. limit - 1; limit > 0. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, size_t n, uint64_t *out,
                                                           tacit_error_t *err);
 /**
  * A subset of n elements, each in it independently with probability rate / 2^32.
@@ -107,7 +110,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_below(tacit_noise_t *noise, 
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_subset(tacit_noise_t *noise, uint64_t rate, size_t n,
                                                            uint64_t *mask, tacit_error_t *err);
-/** A Poisson number with mean mean / 2^32, at most 2^24 [Duchon2016]; takes time proportional to the mean. */
+/** A Poisson number with mean mean / 2^32, at most 2^24 [Duchon2016]; or by its distribution function. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_poisson(tacit_noise_t *noise, uint64_t mean, uint64_t *out,
                                                             tacit_error_t *err);
 

@@ -46,42 +46,41 @@ static void leave_c_locale(locale_t c, locale_t before) {
   }
 }
 
+static size_t add_digits(const char *text, uint64_t *number) {
+  size_t n = 0;
+  for (unsigned digit; (digit = (unsigned)(text[n] - '0')) <= 9; n++) {
+    *number = *number * 10 + digit;
+  }
+  return n;
+}
+
 /*
- * Up to 19 digits and a power of ten up to 10^22, both exact: one rounding gives the correctly rounded value
- * whenever the digits fit into 53 bits. False if the literal is not of that kind.
+ * Up to 18 digits over a power of ten, both exact: one rounding gives the correctly rounded value whenever the digits fit
+ * into 53 bits. 0 if the literal is not of that kind.
  */
-static bool scan_exactly(const char *text, size_t n, double *value) {
-  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+static size_t scan_exactly(const char *text, double *value) {
+  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
   uint64_t mantissa = 0;
-  int exponent = 0;
-  bool after_point = false;
-  if (n > 20) {
-    return false;
+  size_t whole = add_digits(text, &mantissa), n = whole, fraction = 0;
+  if (text[n] == '.') {
+    fraction = add_digits(text + n + 1, &mantissa);
+    n += 1 + fraction;
   }
-  for (size_t i = 0; i < n; i++) {
-    if (text[i] == '.') {
-      after_point = true;
-    } else if (text[i] >= '0' && text[i] <= '9') {
-      mantissa = mantissa * 10 + (uint64_t)(text[i] - '0');
-      exponent -= after_point;
-    } else {
-      return false; /* an exponent */
-    }
+  if (whole + fraction == 0 || whole + fraction > 18 || text[n] == 'e' || text[n] == 'E' || mantissa > (uint64_t)1 << 53) {
+    return 0;
   }
-  if (mantissa > (uint64_t)1 << 53 || n > 19) {
-    return false;
-  }
-  *value = (double)mantissa / powers[-exponent];
-  return true;
+  *value = fraction > 0 ? (double)mantissa / powers[fraction] : (double)mantissa;
+  return n;
 }
 
 size_t tacit_number_scan(const char *text, double *value) {
-  size_t n = literal_length(text);
-  *value = INFINITY;
-  if (n > 0 && scan_exactly(text, n, value)) {
+  size_t n = scan_exactly(text, value);
+  if (n > 0) {
     return n;
   }
+  n = literal_length(text);
+  *value = INFINITY;
   if (n == 0 || n > MAX_LITERAL) {
     return n;
   }

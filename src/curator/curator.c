@@ -228,7 +228,7 @@ void tacit_curator_free(tacit_curator_t *curator) {
     return;
   }
   buffers_clear(curator);
-  tacit_minibatch_free(curator->minibatch);
+  tacit_minibatch_free(curator->minibatch, curator->settings.n_threads);
   tacit_pool_free(curator->pool);
   tacit_free(curator->lane_norm);
   tacit_records_free(curator->records);

@@ -77,6 +77,13 @@ struct tacit_curator {
   tacit_curator_notes_t notes;
 };
 
+/* Public bounds of one record's share of a Langevin decision. */
+typedef struct tacit_trapezoid {
+  double spacing;      /* of the lattice of gradients */
+  double change_units; /* clip of k' - k in the norm; whole, at most 2^31 */
+  double error_units;  /* clip of the error; whole, at most 2^51 */
+} tacit_trapezoid_t;
+
 /* Vector kernels, one table for each instruction set; see lattice_isa.c. */
 typedef struct tacit_lattice_functions {
   void (*linear)(const tacit_record_model_t *model, const float *block, const float *lane_norm,
@@ -91,6 +98,14 @@ typedef struct tacit_lattice_functions {
   /* One record's ratio in grid units before clipping, for 16 records and one pair; 0 where not finite. */
   void (*ratio_unclipped)(const float *lane_norm, double temperature_power, const double *log_lik,
                           double *out);
+  /*
+   * Langevin decisions (trapezoid.c): lanes (2, dim, 16) holds the integers k and k' of 16 records at both ends of a step, shape
+   * (dim), ratios their log ratios in grid units. totals (2 dim + 1, 16) gains k' - k, clipped; k + k'; the trapezoidal error.
+   */
+  void (*trapezoid)(size_t dim, const tacit_trapezoid_t *bounds, const double *step, const int32_t *lanes,
+                    const double *ratios, int64_t *totals);
+  /* log((most + x) / (most - x)) in units of 2^-32, odd in x to the last bit; |x| < most. n is a multiple of 16. */
+  void (*log_odds)(size_t n, double most, const double *x, int64_t *out);
 } tacit_lattice_functions_t;
 
 const tacit_lattice_functions_t *tacit_lattice_functions(void);
@@ -130,6 +145,11 @@ void tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs);
 void tacit_curator_sum_blocks(tacit_curator_t *curator, size_t n_sums, size_t *blocks_per_part, tacit_pool_task task,
                               void *pass);
 
+/* The same for any n_parts parts. */
+void tacit_curator_sum_parts(tacit_curator_t *curator, size_t n_sums, size_t n_parts, tacit_pool_task task, void *pass);
+/* Add n rows of 16 lanes, of lanes64 if is_wide, else of lanes, to the totals. */
+void tacit_workspace_flush(tacit_workspace_t *workspace, size_t n, bool is_wide);
+
 /* The same for units of several records; parts are ranges of units. */
 typedef struct tacit_unit_pass {
   tacit_curator_t *curator;
@@ -159,13 +179,12 @@ TACIT_MUST_USE tacit_status_t tacit_curator_decide(tacit_curator_t *curator, con
 
 /*
  * Langevin pair k: is it near enough for its bounds to hold, by public facts; and its log acceptance ratio in units of 2^-32,
- * secret. work has shape (3, dim), wide (2, dim); room for two points must be reserved.
+ * secret. work has shape (3, dim); room for three points must be reserved.
  */
 bool tacit_langevin_is_near(const tacit_curator_t *curator, const tacit_accept_rule_t *rule,
                             const tacit_langevin_pairs_t *langevin, size_t k, double *work);
 tacit_wide_t tacit_langevin_log_ratio(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
-                                      const tacit_langevin_pairs_t *langevin, size_t k, double *work,
-                                      tacit_wide_t *wide);
+                                      const tacit_langevin_pairs_t *langevin, size_t k, double *work);
 
 /* statistics.c: the integers one record adds to the totals, and how far two records' can be apart: L2, or L1 under Laplace noise. */
 void tacit_statistic_add(const tacit_statistic_t *statistic, const double *x, tacit_wide_t *totals);

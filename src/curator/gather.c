@@ -20,39 +20,62 @@ tacit_status_t tacit_minibatch_open(tacit_curator_t *curator, tacit_error_t *err
   if (of == NULL) {
     return tacit_error_memory(err);
   }
-  of->gather.curator = curator;
-  of->gather.block = tacit_alloc_zero(16 * curator->model->n_columns, sizeof *of->gather.block);
+  size_t n_threads = curator->settings.n_threads;
+  of->gathers = tacit_alloc_zero(n_threads, sizeof *of->gathers);
   of->mask = tacit_alloc_zero((tacit_records_n(curator->records) + 63) / 64 + 1, sizeof *of->mask);
-  if (of->gather.block == NULL || of->mask == NULL) {
-    tacit_minibatch_free(of);
+  bool ok = of->gathers != NULL && of->mask != NULL;
+  for (size_t t = 0; ok && t < n_threads; t++) {
+    of->gathers[t].curator = curator;
+    of->gathers[t].block = tacit_alloc_zero(16 * curator->model->n_columns, sizeof(float));
+    ok = of->gathers[t].block != NULL;
+  }
+  if (!ok) {
+    tacit_minibatch_free(of, n_threads);
     return tacit_error_memory(err);
   }
-  tacit_gather_clear(&of->gather);
   curator->minibatch = of;
   return TACIT_OK;
 }
 
-void tacit_minibatch_free(struct tacit_minibatch *minibatch) {
-  if (minibatch != NULL) {
-    tacit_free(minibatch->gather.block);
-    tacit_free(minibatch->mask);
-    tacit_free(minibatch);
+void tacit_minibatch_free(struct tacit_minibatch *minibatch, size_t n_threads) {
+  if (minibatch == NULL) {
+    return;
   }
+  for (size_t t = 0; minibatch->gathers != NULL && t < n_threads; t++) {
+    tacit_free(minibatch->gathers[t].block);
+  }
+  tacit_free(minibatch->gathers);
+  tacit_free(minibatch->mask);
+  tacit_free(minibatch);
 }
 
-void tacit_gather_clear(tacit_gather_t *gather) {
-  gather->n = 0;
-  for (size_t lane = 0; lane < 16; lane++) {
-    gather->norms[lane] = NAN;
-  }
+static const float *first_column(const tacit_curator_t *curator, size_t record) {
+  return tacit_records_block(curator->records, record / 16) + record % 16;
 }
 
 void tacit_gather_add(tacit_gather_t *gather, size_t record) {
   const tacit_curator_t *curator = gather->curator;
-  const float *from = tacit_records_block(curator->records, record / 16) + record % 16;
-  float *to = gather->block + gather->n;
+  const float *from = first_column(curator, record);
   for (size_t j = 0; j < curator->model->n_columns; j++) {
-    to[j * 16] = from[j * 16];
+    __builtin_prefetch(from + j * 16, 0, 2);
   }
-  gather->norms[gather->n++] = curator->lane_norm[record];
+  __builtin_prefetch(curator->lane_norm + record, 0, 2);
+  gather->records[gather->n++] = record;
+}
+
+size_t tacit_gather_fill(tacit_gather_t *gather) {
+  const tacit_curator_t *curator = gather->curator;
+  size_t n = gather->n, n_columns = curator->model->n_columns;
+  for (size_t lane = 0; lane < n; lane++) {
+    const float *from = first_column(curator, gather->records[lane]);
+    for (size_t j = 0; j < n_columns; j++) {
+      gather->block[j * 16 + lane] = from[j * 16];
+    }
+    gather->norms[lane] = curator->lane_norm[gather->records[lane]];
+  }
+  for (size_t lane = n; lane < 16; lane++) {
+    gather->norms[lane] = NAN;
+  }
+  gather->n = 0;
+  return n;
 }

@@ -8,194 +8,269 @@
 #include "base/vector.h"
 #include "curator/curator_internal.h"
 
-TACIT_INLINE v16f root(v16f x) {
-  float lanes[16];
-  v16f_store(lanes, x);
-  for (int i = 0; i < 16; i++) {
-    lanes[i] = __builtin_sqrtf(lanes[i]);
-  }
-  return v16f_load(lanes);
-}
-
-/* A mask lane is 0 or -1. */
-TACIT_INLINE uint64_t count_lanes(v16i mask) {
-  return (uint64_t)-v16i_sum(mask);
-}
-
-TACIT_INLINE bool any_lane(v16i mask) {
-  return v16i_sum(mask) != 0;
+TACIT_INLINE uint64_t count_lanes(vint mask) {
+  return (uint64_t)__builtin_popcount(vint_bits(mask));
 }
 
 /*
  * Factor by which contributions with squared norm n2 (in units of the bound) are multiplied: scale_out within
  * the bound, scale_out / norm beyond it, 0 where the norm is not finite.
  */
-TACIT_INLINE v16f clip_factor(v16f n2, v16i valid, float scale_out, tacit_curator_notes_t *notes) {
-  v16i finite = valid & (n2 <= FLT_MAX);
-  v16i over = finite & (n2 > 1.0f);
-  v16f factor = v16f_set(scale_out);
-  if (any_lane(over)) {
-    factor = v16f_select(over, scale_out / root(n2), factor);
+TACIT_INLINE vfloat clip_factor(vfloat n2, vint valid, float scale_out, tacit_curator_notes_t *notes) {
+  vint finite = valid & (n2 <= FLT_MAX);
+  vint over = finite & (n2 > 1.0f);
+  vfloat factor = vfloat_set(scale_out);
+  if (vint_bits(over) != 0) {
+    factor = vfloat_select(over, scale_out / vfloat_sqrt(n2), factor);
     notes->n_grad_clipped += count_lanes(over);
   }
-  v16i bad = valid & ~finite;
-  if (any_lane(bad)) {
+  vint bad = valid & ~finite;
+  if (vint_bits(bad) != 0) {
     notes->n_non_finite += count_lanes(bad);
   }
-  return v16f_select(finite, factor, v16f_set(0));
+  return vfloat_select(finite, factor, vfloat_set(0));
 }
 
-TACIT_INLINE void add_lanes(int32_t *lanes, v16f product) {
-  v16i sum;
+TACIT_INLINE void add_lanes(int32_t *lanes, vfloat product) {
+  vint sum;
   memcpy(&sum, lanes, sizeof sum);
-  sum += __builtin_convertvector(product, v16i); /* truncates toward zero: the norm only shrinks */
+  sum += __builtin_convertvector(product, vint); /* truncates toward zero: the norm only shrinks */
   memcpy(lanes, &sum, sizeof sum);
 }
 
 /* lanes[j] += trunc(weight * x_j) for all features; x_j of an invalid lane may be NaN and is not used. */
-TACIT_INLINE void add_features(const float *block, size_t n_features, v16f weight, v16i valid, bool all_valid,
+TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat weight, vint valid, bool all_valid,
                                int32_t *lanes) {
   if (all_valid) {
     for (size_t j = 0; j < n_features; j++) {
-      add_lanes(lanes + j * 16, weight * v16f_load(block + j * 16));
+      add_lanes(lanes + j * 16, weight * vfloat_load(block + j * 16));
     }
   } else {
     for (size_t j = 0; j < n_features; j++) {
-      v16f product = weight * v16f_load(block + j * 16);
-      add_lanes(lanes + j * 16, v16f_select(valid, product, v16f_set(0)));
+      vfloat product = weight * vfloat_load(block + j * 16);
+      add_lanes(lanes + j * 16, vfloat_select(valid, product, vfloat_set(0)));
     }
+  }
+}
+
+/* One piece of the lanes for one parameter vector; block, residual and sums point at its first lane. */
+TACIT_INLINE void linear_piece(const tacit_record_model_t *model, const float *block, vfloat x_norm,
+                               const tacit_lattice_t *lattice, const float *residual, int32_t *sums,
+                               tacit_curator_notes_t *notes) {
+  size_t n_linear = model->n_linear, n_extra = model->n_extra, p = model->n_features;
+  vint valid = x_norm <= FLT_MAX;
+  bool all_valid = vint_bits(~valid) == 0;
+  vfloat n2 = {0};
+  for (size_t i = 0; i < n_linear; i++) {
+    vfloat u = vfloat_load(residual + i * 16) * lattice->scale_in;
+    n2 += u * u;
+  }
+  n2 = n2 * (x_norm * x_norm);
+  for (size_t i = n_linear; i < n_linear + n_extra; i++) {
+    vfloat u = vfloat_load(residual + i * 16) * lattice->scale_in;
+    n2 += u * u;
+  }
+  vfloat factor = clip_factor(n2, valid, lattice->scale_out, notes);
+  vint used = factor != 0.0f;
+  for (size_t i = 0; i < n_linear; i++) {
+    vfloat weight = (vfloat_load(residual + i * 16) * lattice->scale_in) * factor;
+    weight = vfloat_select(used, weight, vfloat_set(0));
+    add_features(block, p, weight, valid, all_valid, sums + i * p * 16);
+  }
+  for (size_t i = 0; i < n_extra; i++) {
+    vfloat weight = (vfloat_load(residual + (n_linear + i) * 16) * lattice->scale_in) * factor;
+    add_lanes(sums + (n_linear * p + i) * 16, vfloat_select(used, weight, vfloat_set(0)));
   }
 }
 
 static void linear(const tacit_record_model_t *model, const float *block, const float *lane_norm,
                    const tacit_lattice_t *lattice, size_t n_theta, const float *residual, int32_t *lanes,
                    tacit_curator_notes_t *notes) {
-  size_t n_linear = model->n_linear, n_extra = model->n_extra, p = model->n_features;
-  v16f x_norm = v16f_load(lane_norm);
-  v16i valid = x_norm <= FLT_MAX;
-  bool all_valid = !any_lane(~valid);
+  size_t n_rows = model->n_linear + model->n_extra;
   for (size_t k = 0; k < n_theta; k++) {
-    const float *r = residual + k * (n_linear + n_extra) * 16;
-    int32_t *sums = lanes + k * model->dim * 16;
-    v16f n2 = {0};
-    for (size_t i = 0; i < n_linear; i++) {
-      v16f u = v16f_load(r + i * 16) * lattice->scale_in;
-      n2 += u * u;
+    for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
+      linear_piece(model, block + lane, vfloat_load(lane_norm + lane), lattice, residual + k * n_rows * 16 + lane,
+                   lanes + k * model->dim * 16 + lane, notes);
     }
-    n2 = n2 * (x_norm * x_norm);
-    for (size_t i = n_linear; i < n_linear + n_extra; i++) {
-      v16f u = v16f_load(r + i * 16) * lattice->scale_in;
-      n2 += u * u;
-    }
-    v16f factor = clip_factor(n2, valid, lattice->scale_out, notes);
-    v16i used = factor != 0.0f;
-    for (size_t i = 0; i < n_linear; i++) {
-      v16f weight = (v16f_load(r + i * 16) * lattice->scale_in) * factor;
-      weight = v16f_select(used, weight, v16f_set(0));
-      add_features(block, p, weight, valid, all_valid, sums + i * p * 16);
-    }
-    for (size_t i = 0; i < n_extra; i++) {
-      v16f weight = (v16f_load(r + (n_linear + i) * 16) * lattice->scale_in) * factor;
-      add_lanes(sums + (n_linear * p + i) * 16, v16f_select(used, weight, v16f_set(0)));
-    }
+  }
+}
+
+TACIT_INLINE void dense_piece(size_t dim, vint valid, const tacit_lattice_t *lattice, const float *grad, int32_t *sums,
+                              tacit_curator_notes_t *notes) {
+  vfloat n2 = {0};
+  for (size_t j = 0; j < dim; j++) {
+    vfloat u = vfloat_load(grad + j * 16) * lattice->scale_in;
+    n2 += u * u;
+  }
+  vfloat factor = clip_factor(n2, valid, lattice->scale_out, notes);
+  vint used = factor != 0.0f;
+  for (size_t j = 0; j < dim; j++) {
+    vfloat weight = (vfloat_load(grad + j * 16) * lattice->scale_in) * factor;
+    add_lanes(sums + j * 16, vfloat_select(used, weight, vfloat_set(0)));
   }
 }
 
 static void dense(const tacit_record_model_t *model, const float *lane_norm, const tacit_lattice_t *lattice,
                   size_t n_theta, const float *grad, int32_t *lanes, tacit_curator_notes_t *notes) {
-  v16i valid = v16f_load(lane_norm) <= FLT_MAX;
   for (size_t k = 0; k < n_theta; k++) {
-    const float *g = grad + k * model->dim * 16;
-    v16f n2 = {0};
-    for (size_t j = 0; j < model->dim; j++) {
-      v16f u = v16f_load(g + j * 16) * lattice->scale_in;
-      n2 += u * u;
-    }
-    v16f factor = clip_factor(n2, valid, lattice->scale_out, notes);
-    v16i used = factor != 0.0f;
-    for (size_t j = 0; j < model->dim; j++) {
-      v16f weight = (v16f_load(g + j * 16) * lattice->scale_in) * factor;
-      add_lanes(lanes + (k * model->dim + j) * 16, v16f_select(used, weight, v16f_set(0)));
+    for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
+      size_t at = k * model->dim * 16 + lane;
+      dense_piece(model->dim, vfloat_load(lane_norm + lane) <= FLT_MAX, lattice, grad + at, lanes + at, notes);
     }
   }
 }
 
-/* Nearest integer for |x| <= 2^51; ties to even. */
-TACIT_INLINE v16d nearest(v16d x) {
+/* Nearest whole number for |x| <= 2^51; ties to even. */
+TACIT_INLINE vdouble nearest(vdouble x) {
   return (x + 6755399441055744.0) - 6755399441055744.0;
 }
 
-/* lanes += value on the exposed grid; values beyond +-2^24 saturate, NaN counts as zero. */
-TACIT_INLINE void add_exposed(int64_t *lanes, v16f value, double temperature_power, v16i valid) {
-  v16d x = __builtin_convertvector(v16f_select(valid & (value == value), value, v16f_set(0)), v16d);
-  x = v16d_max(v16d_min(x * temperature_power, v16d_set(0x1p24)), v16d_set(-0x1p24));
-  v16l sum;
+/* Lanes of records that count: their norm is a number. */
+TACIT_INLINE vlong valid_lanes(const float *lane_norm) {
+  return vdouble_load_floats(lane_norm) <= (double)FLT_MAX;
+}
+
+TACIT_INLINE void add_lanes64(int64_t *lanes, vlong value) {
+  vlong sum;
   memcpy(&sum, lanes, sizeof sum);
-  sum += __builtin_convertvector(nearest(x * (double)(1 << TACIT_EXPOSED_GRID_BITS)), v16l);
+  sum += value;
   memcpy(lanes, &sum, sizeof sum);
+}
+
+/* lanes += value on the exposed grid; values beyond +-2^24 saturate, NaN counts as zero. */
+TACIT_INLINE void add_exposed(int64_t *lanes, vdouble value, double temperature_power, vlong valid) {
+  vdouble x = vdouble_select(valid & (value == value), value, vdouble_set(0));
+  x = vdouble_max(vdouble_min(x * temperature_power, vdouble_set(0x1p24)), vdouble_set(-0x1p24));
+  add_lanes64(lanes, vdouble_nearest(x * (double)(1 << TACIT_EXPOSED_GRID_BITS)));
+}
+
+/* A product of floats, rounded to float, widened. */
+TACIT_INLINE vdouble float_product(const float *a, const float *b) {
+  vfloat_half x, y;
+  memcpy(&x, a, sizeof x);
+  memcpy(&y, b, sizeof y);
+  return __builtin_convertvector(x * y, vdouble);
+}
+
+TACIT_INLINE void exposed_piece(const tacit_record_model_t *model, const float *block, vlong valid, double temperature_power,
+                                const float *rows, int64_t *sums) {
+  size_t p = model->n_features, n_rows = model->n_linear > 0 ? model->n_linear + model->n_extra : model->dim;
+  for (size_t i = 0; i < model->n_linear; i++) {
+    for (size_t j = 0; j < p; j++) {
+      add_exposed(sums + (i * p + j) * 16, float_product(rows + i * 16, block + j * 16), temperature_power, valid);
+    }
+  }
+  for (size_t i = model->n_linear; i < n_rows; i++) {
+    size_t j = model->n_linear * p + (i - model->n_linear);
+    add_exposed(sums + j * 16, vdouble_load_floats(rows + i * 16), temperature_power, valid);
+  }
 }
 
 static void exposed(const tacit_record_model_t *model, const float *block, const float *lane_norm,
                     double temperature_power, size_t n_theta, const float *rows, int64_t *lanes) {
-  v16i valid = v16f_load(lane_norm) <= FLT_MAX;
-  size_t p = model->n_features, n_rows = model->n_linear > 0 ? model->n_linear + model->n_extra : model->dim;
+  size_t n_rows = model->n_linear > 0 ? model->n_linear + model->n_extra : model->dim;
   for (size_t k = 0; k < n_theta; k++) {
-    const float *r = rows + k * n_rows * 16;
-    int64_t *sums = lanes + k * model->dim * 16;
-    for (size_t i = 0; i < model->n_linear; i++) {
-      for (size_t j = 0; j < p; j++) {
-        v16f product = v16f_load(r + i * 16) * v16f_load(block + j * 16);
-        add_exposed(sums + (i * p + j) * 16, product, temperature_power, valid);
-      }
-    }
-    for (size_t i = model->n_linear; i < n_rows; i++) {
-      size_t j = model->n_linear * p + (i - model->n_linear);
-      add_exposed(sums + j * 16, v16f_load(r + i * 16), temperature_power, valid);
+    for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+      exposed_piece(model, block + lane, valid_lanes(lane_norm + lane), temperature_power, rows + k * n_rows * 16 + lane,
+                    lanes + k * model->dim * 16 + lane);
     }
   }
 }
 
 /* T l on the ratio grid, saturating at +-2^18; `finite` loses the lanes where l is not. */
-TACIT_INLINE v16d on_ratio_grid(v16d l, double temperature_power, v16l *finite) {
-  *finite &= v16d_abs(l) <= DBL_MAX;
-  l = v16d_max(v16d_min(l * temperature_power, v16d_set(0x1p18)), v16d_set(-0x1p18));
+TACIT_INLINE vdouble on_ratio_grid(vdouble l, double temperature_power, vlong *finite) {
+  *finite &= vdouble_abs(l) <= DBL_MAX;
+  l = vdouble_max(vdouble_min(l * temperature_power, vdouble_set(0x1p18)), vdouble_set(-0x1p18));
   return nearest(l * 0x1p32);
 }
 
 /* Difference of the gridded log-likelihoods, an exact whole number below 2^52; 0 where not finite. */
-TACIT_INLINE v16d grid_ratio(const float *lane_norm, double temperature_power, const double *log_lik,
-                             v16l *valid, v16l *finite) {
-  *valid = __builtin_convertvector(v16f_load(lane_norm) <= FLT_MAX, v16l);
+TACIT_INLINE vdouble grid_ratio(const float *lane_norm, double temperature_power, const double *log_lik,
+                                vlong *valid, vlong *finite) {
+  *valid = valid_lanes(lane_norm);
   *finite = *valid;
-  v16d before = on_ratio_grid(v16d_load(log_lik), temperature_power, finite);
-  v16d after = on_ratio_grid(v16d_load(log_lik + 16), temperature_power, finite);
-  return v16d_select(*finite, after - before, v16d_set(0));
+  vdouble before = on_ratio_grid(vdouble_load(log_lik), temperature_power, finite);
+  vdouble after = on_ratio_grid(vdouble_load(log_lik + 16), temperature_power, finite);
+  return vdouble_select(*finite, after - before, vdouble_set(0));
 }
 
 static void ratio(const float *lane_norm, double temperature_power, size_t n_pairs, const double *log_lik,
                   const double *clips, int64_t *lanes, tacit_curator_notes_t *notes) {
   for (size_t k = 0; k < n_pairs; k++) {
-    v16l valid, finite;
-    v16d difference = grid_ratio(lane_norm, temperature_power, log_lik + k * 32, &valid, &finite);
-    v16d clip = v16d_set(clips[k]);
-    v16l over = v16d_abs(difference) > clip;
-    difference = v16d_max(v16d_min(difference, clip), -clip);
-    v16l sum;
-    memcpy(&sum, lanes + k * 16, sizeof sum);
-    sum += __builtin_convertvector(difference, v16l);
-    memcpy(lanes + k * 16, &sum, sizeof sum);
-    notes->n_ratio_clipped += count_lanes(__builtin_convertvector(over, v16i));
-    notes->n_non_finite += count_lanes(__builtin_convertvector(valid & ~finite, v16i));
+    vdouble clip = vdouble_set(clips[k]);
+    for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+      vlong valid, finite;
+      vdouble difference = grid_ratio(lane_norm + lane, temperature_power, log_lik + k * 32 + lane, &valid, &finite);
+      vlong over = vdouble_abs(difference) > clip;
+      difference = vdouble_max(vdouble_min(difference, clip), -clip);
+      add_lanes64(lanes + k * 16 + lane, vdouble_nearest(difference));
+      notes->n_ratio_clipped += (uint64_t)__builtin_popcount(vlong_bits(over));
+      notes->n_non_finite += (uint64_t)__builtin_popcount(vlong_bits(valid & ~finite));
+    }
   }
 }
 
 static void ratio_unclipped(const float *lane_norm, double temperature_power, const double *log_lik,
                             double *out) {
-  v16l valid, finite;
-  v16d_store(out, grid_ratio(lane_norm, temperature_power, log_lik, &valid, &finite));
+  for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+    vlong valid, finite;
+    vdouble_store(out + lane, grid_ratio(lane_norm + lane, temperature_power, log_lik + lane, &valid, &finite));
+  }
+}
+
+/* The record's share of G - G', at most change_units long, and its trapezoidal error, both of DOUBLE_LANES records. */
+TACIT_INLINE void trapezoid_piece(size_t dim, const tacit_trapezoid_t *bounds, const double *step, const int32_t *from,
+                                  const double *ratio, int64_t *totals) {
+  const int32_t *to = from + dim * 16;
+  vdouble square = vdouble_set(0), along = vdouble_set(0), factor = vdouble_set(1);
+  for (size_t j = 0; j < dim; j++) {
+    vint_half before = vint_half_load(from + j * 16), after = vint_half_load(to + j * 16);
+    vdouble change = __builtin_convertvector(after - before, vdouble);
+    square += change * change;
+    along += __builtin_convertvector(after + before, vdouble) * step[j];
+    add_lanes64(totals + (dim + j) * 16, __builtin_convertvector(after + before, vlong));
+  }
+  vlong over = square > bounds->change_units * bounds->change_units;
+  if (vlong_bits(over) != 0) {
+    factor = vdouble_select(over, bounds->change_units / vdouble_sqrt(square) * (1 - 0x1p-50), factor);
+  }
+  for (size_t j = 0; j < dim; j++) {
+    vint_half change = vint_half_load(to + j * 16) - vint_half_load(from + j * 16);
+    vint_half clipped = __builtin_convertvector(__builtin_convertvector(change, vdouble) * factor, vint_half);
+    add_lanes64(totals + j * 16, __builtin_convertvector(clipped, vlong));
+  }
+  vdouble error = vdouble_load(ratio) - along * (0.5 * bounds->spacing) * 0x1p32, clip = vdouble_set(bounds->error_units);
+  add_lanes64(totals + 2 * dim * 16, vdouble_nearest(vdouble_max(vdouble_min(error, clip), -clip)));
+}
+
+static void trapezoid(size_t dim, const tacit_trapezoid_t *bounds, const double *step, const int32_t *lanes,
+                      const double *ratios, int64_t *totals) {
+  for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+    trapezoid_piece(dim, bounds, step, lanes + lane, ratios + lane, totals + lane);
+  }
+}
+
+static void log_odds(size_t n, double most, const double *x, int64_t *out) {
+  for (size_t at = 0; at < n; at += GROUP_LANES) { /* the last group may repeat its last piece */
+    vdouble value[GROUP], ratio[GROUP];
+    size_t place[GROUP];
+    TACIT_EACH(i) {
+      place[i] = at + i * DOUBLE_LANES < n ? at + i * DOUBLE_LANES : n - DOUBLE_LANES;
+      value[i] = vdouble_load(x + place[i]);
+      vdouble size = vdouble_abs(value[i]);
+      ratio[i] = (most + size) / (most - size);
+    }
+    vdoubles_log(ratio);
+    TACIT_EACH(i) {
+      vlong units = vdouble_nearest(ratio[i] * 0x1p32), sign = value[i] < 0.0;
+      units = (units ^ sign) - sign;
+      memcpy(out + place[i], &units, sizeof units);
+    }
+  }
 }
 
 #define TABLE_NAME_(isa) tacit_lattice_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {linear, dense, exposed, ratio, ratio_unclipped};
+const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {linear, dense, exposed, ratio, ratio_unclipped, trapezoid,
+                                                          log_odds};

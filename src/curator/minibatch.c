@@ -10,25 +10,21 @@
 
 static const double unit = 0x1p32; /* grid units of a log ratio of one; of a rate of one */
 
-/* The records in the mask, 16 at a time. */
-static void for_each_block(tacit_curator_t *curator, void (*task)(tacit_curator_t *, const tacit_gather_t *, void *),
-                           void *user) {
-  struct tacit_minibatch *of = curator->minibatch;
-  size_t n_words = (tacit_records_n(curator->records) + 63) / 64;
-  for (size_t w = 0; w < n_words; w++) {
-    for (uint64_t left = of->mask[w]; left != 0; left &= left - 1) {
-      tacit_gather_add(&of->gather, w * 64 + (size_t)__builtin_ctzll(left));
-      if (of->gather.n == 16) {
-        task(curator, &of->gather, user);
-        tacit_gather_clear(&of->gather);
-      }
-    }
-  }
-  if (of->gather.n > 0) {
-    task(curator, &of->gather, user);
-    tacit_gather_clear(&of->gather);
-  }
-}
+/* A part has as many records as TACIT_PART_BLOCKS blocks, so that its lanes cannot overflow. */
+enum { PART_WORDS = TACIT_PART_BLOCKS / 16 * 4 };
+
+typedef struct subset_pass subset_pass_t;
+typedef void (*subset_task)(const subset_pass_t *pass, const tacit_gather_t *gather, size_t n, tacit_workspace_t *workspace);
+
+/* One release's pass over the records in the mask. */
+struct subset_pass {
+  tacit_curator_t *curator;
+  subset_task task;
+  size_t k, n_sums;
+  bool is_clipped;
+  tacit_lattice_t lattice;
+  double rate, clip;
+};
 
 static tacit_status_t check_rate(double rate, tacit_error_t *err) {
   if (rate > 0 && rate <= 1 && rate * unit == floor(rate * unit)) {
@@ -82,39 +78,61 @@ static tacit_status_t draw_subset(tacit_curator_t *curator, double rate, tacit_e
                             curator->minibatch->mask, err);
 }
 
+static void finish_block(const subset_pass_t *pass, tacit_gather_t *gather, tacit_workspace_t *workspace) {
+  size_t n = tacit_gather_fill(gather);
+  pass->task(pass, gather, n, workspace);
+}
+
+/* Records are lanes of their own, so that sums do not depend on which of them share a block. */
+static void subset_part(void *user, size_t part, size_t thread) {
+  const subset_pass_t *pass = user;
+  const struct tacit_minibatch *of = pass->curator->minibatch;
+  tacit_workspace_t *workspace = &pass->curator->workspaces[thread];
+  tacit_gather_t *gather = &of->gathers[thread];
+  size_t n_words = (tacit_records_n(pass->curator->records) + 63) / 64, first = part * PART_WORDS;
+  size_t last = n_words - first < PART_WORDS ? n_words : first + PART_WORDS;
+  memset(workspace->lanes, 0, pass->n_sums * 16 * sizeof *workspace->lanes);
+  memset(workspace->lanes64, 0, pass->n_sums * 16 * sizeof *workspace->lanes64);
+  for (size_t w = first; w < last; w++) {
+    for (uint64_t left = of->mask[w]; left != 0; left &= left - 1) {
+      tacit_gather_add(gather, w * 64 + (size_t)__builtin_ctzll(left));
+      if (gather->n == 16) {
+        finish_block(pass, gather, workspace);
+      }
+    }
+  }
+  if (gather->n > 0) {
+    finish_block(pass, gather, workspace);
+  }
+  tacit_workspace_flush(workspace, pass->n_sums, !pass->is_clipped);
+}
+
+/* Sums over the records in the mask, into curator->sums[0 .. n_sums - 1]. */
+static void sum_subset(subset_pass_t *pass) {
+  size_t n_words = (tacit_records_n(pass->curator->records) + 63) / 64;
+  tacit_curator_sum_parts(pass->curator, pass->n_sums, (n_words + PART_WORDS - 1) / PART_WORDS, subset_part, pass);
+}
+
 /* ---- gradients ---- */
 
-typedef struct gradient_task {
-  size_t k;
-  bool is_clipped;
-  tacit_lattice_t lattice;
-} gradient_task_t;
-
-static void add_gradients(tacit_curator_t *curator, const tacit_gather_t *gather, void *user) {
-  const gradient_task_t *task = user;
+static void add_gradients(const subset_pass_t *pass, const tacit_gather_t *gather, size_t n, tacit_workspace_t *w) {
+  const tacit_curator_t *curator = pass->curator;
   const tacit_record_model_t *model = curator->model;
-  tacit_workspace_t *w = &curator->workspaces[0];
   const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
-  const float *theta = curator->theta_float + task->k * model->dim;
-  size_t n_lanes = 16 * model->dim;
-  memset(w->lanes, 0, n_lanes * sizeof *w->lanes);
-  memset(w->lanes64, 0, n_lanes * sizeof *w->lanes64);
+  const float *theta = curator->theta_float + pass->k * model->dim;
   if (model->n_linear > 0) {
     model->residual(model->ctx, gather->block, 1, theta, w->rows);
   } else {
     model->grad(model->ctx, gather->block, 1, theta, w->rows);
   }
-  if (!task->is_clipped) {
+  if (!pass->is_clipped) {
     kernel->exposed(model, gather->block, gather->norms, curator->settings.temperature_power, 1, w->rows, w->lanes64);
   } else if (model->n_linear > 0) {
-    kernel->linear(model, gather->block, gather->norms, &task->lattice, 1, w->rows, w->lanes, &curator->notes);
+    kernel->linear(model, gather->block, gather->norms, &pass->lattice, 1, w->rows, w->lanes, &w->notes);
   } else {
-    kernel->dense(model, gather->norms, &task->lattice, 1, w->rows, w->lanes, &curator->notes);
+    kernel->dense(model, gather->norms, &pass->lattice, 1, w->rows, w->lanes, &w->notes);
   }
-  curator->notes.n_grad += gather->n;
-  for (size_t i = 0; i < n_lanes; i++) {
-    curator->sums[task->k * model->dim + i / 16] += task->is_clipped ? w->lanes[i] : w->lanes64[i];
-  }
+  w->notes.n_grad += n;
 }
 
 tacit_status_t tacit_curator_release_sampled_gradient(tacit_curator_t *curator, size_t n_theta, const double *theta,
@@ -141,52 +159,48 @@ tacit_status_t tacit_curator_release_sampled_gradient(tacit_curator_t *curator, 
                                           (double)(1 << TACIT_LATTICE_BITS),
                                       n, curator->draws, err);
   }
-  gradient_task_t task = {.is_clipped = isfinite(bound)};
-  if (task.is_clipped) {
-    task.lattice = tacit_lattice_for(curator->model, curator->settings.temperature_power, bound);
+  subset_pass_t pass = {.curator = curator, .task = add_gradients, .n_sums = dim, .is_clipped = isfinite(bound)};
+  if (pass.is_clipped) {
+    pass.lattice = tacit_lattice_for(curator->model, curator->settings.temperature_power, bound);
   }
-  memset(curator->sums, 0, status == TACIT_OK ? n * sizeof *curator->sums : 0);
   for (size_t i = 0; status == TACIT_OK && i < n; i++) {
     curator->theta_float[i] = (float)theta[i];
   }
-  for (; status == TACIT_OK && task.k < n_theta; task.k++) { /* a subset of its own for each point: separate releases */
+  double spacing = isfinite(bound) ? ldexp(bound, -TACIT_LATTICE_BITS) : ldexp(1, -TACIT_EXPOSED_GRID_BITS);
+  for (; status == TACIT_OK && pass.k < n_theta; pass.k++) { /* a subset of its own for each point: separate releases */
     status = draw_subset(curator, rate, err);
     if (status == TACIT_OK) {
-      for_each_block(curator, add_gradients, &task);
+      sum_subset(&pass);
+    }
+    for (size_t j = 0, at = pass.k * dim; status == TACIT_OK && j < dim; j++, at++) {
+      out[at] = tacit_released_value(curator->sums[j], curator->draws[at], spacing);
     }
   }
-  double spacing = isfinite(bound) ? ldexp(bound, -TACIT_LATTICE_BITS) : ldexp(1, -TACIT_EXPOSED_GRID_BITS);
-  for (size_t i = 0; status == TACIT_OK && i < n; i++) {
-    out[i] = tacit_released_value(curator->sums[i], curator->draws[i], spacing);
+  if (status != TACIT_OK) {
+    memset(out, 0, n * sizeof *out);
   }
   return status;
 }
 
 /* ---- log ratios with the penalty of their own sampling noise ---- */
 
-typedef struct ratio_task {
-  size_t k;
-  double rate, clip;
-} ratio_task_t;
-
 /* psi(r) = r / q - (1 - q) r^2 / (2 q^2), all in grid units; |psi| <= psi(-clip) (docs/theory.md, section 14). */
 static double psi(double ratio, double rate) {
   return ratio / rate - (1 - rate) / (2 * rate * rate) * ratio * (ratio / unit);
 }
 
-static void add_psi(tacit_curator_t *curator, const tacit_gather_t *gather, void *user) {
-  const ratio_task_t *task = user;
+static void add_psi(const subset_pass_t *pass, const tacit_gather_t *gather, size_t n, tacit_workspace_t *w) {
+  const tacit_curator_t *curator = pass->curator;
   const tacit_record_model_t *model = curator->model;
-  tacit_workspace_t *w = &curator->workspaces[0];
-  double ratios[16], most = ceil(fabs(psi(-task->clip, task->rate)));
-  model->log_lik(model->ctx, gather->block, 2, curator->pairs + 2 * task->k * model->dim, w->log_lik);
+  double ratios[16], most = ceil(fabs(psi(-pass->clip, pass->rate)));
+  model->log_lik(model->ctx, gather->block, 2, curator->pairs + 2 * pass->k * model->dim, w->log_lik);
   tacit_lattice_functions()->ratio_unclipped(gather->norms, curator->settings.temperature_power, w->log_lik, ratios);
-  for (size_t lane = 0; lane < gather->n; lane++) {
-    double clipped = fmax(fmin(ratios[lane], task->clip), -task->clip);
-    curator->notes.n_ratio_clipped += fabs(ratios[lane]) > task->clip;
-    curator->sums[task->k] += (int64_t)fmax(fmin(rint(psi(clipped, task->rate)), most), -most);
+  for (size_t lane = 0; lane < n; lane++) {
+    double clipped = fmax(fmin(ratios[lane], pass->clip), -pass->clip);
+    w->notes.n_ratio_clipped += fabs(ratios[lane]) > pass->clip;
+    w->totals[0] += (int64_t)fmax(fmin(rint(psi(clipped, pass->rate)), most), -most);
   }
-  curator->notes.n_ratio += gather->n;
+  w->notes.n_ratio += n;
 }
 
 tacit_status_t tacit_curator_release_sampled_log_ratio(tacit_curator_t *curator, size_t n_theta, const double *theta,
@@ -202,27 +216,26 @@ tacit_status_t tacit_curator_release_sampled_log_ratio(tacit_curator_t *curator,
   if (status == TACIT_OK && n_theta > 0) {
     status = charge(curator, rate, noise_multiplier, n_theta, "log-ratio", err);
   }
-  ratio_task_t task = {.rate = rate};
-  for (; status == TACIT_OK && task.k < n_theta; task.k++) {
-    const double *from = theta + task.k * dim, *to = theta_prop + task.k * dim;
-    memcpy(curator->pairs + 2 * task.k * dim, from, dim * sizeof *from);
-    memcpy(curator->pairs + (2 * task.k + 1) * dim, to, dim * sizeof *to);
-    task.clip = tacit_ratio_clip(tacit_curator_ratio_bound(curator, from, to));
-    double sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) * ceil(fabs(psi(-task.clip, rate)));
+  subset_pass_t pass = {.curator = curator, .task = add_psi, .n_sums = 1, .rate = rate};
+  for (; status == TACIT_OK && pass.k < n_theta; pass.k++) {
+    const double *from = theta + pass.k * dim, *to = theta_prop + pass.k * dim;
+    memcpy(curator->pairs + 2 * pass.k * dim, from, dim * sizeof *from);
+    memcpy(curator->pairs + (2 * pass.k + 1) * dim, to, dim * sizeof *to);
+    pass.clip = tacit_ratio_clip(tacit_curator_ratio_bound(curator, from, to));
+    double sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) * ceil(fabs(psi(-pass.clip, rate)));
     if (!(sd <= 0x1p51)) {
       return tacit_error_set(err, TACIT_ERR_SENSITIVITY, "clip_bound_ratio",
                              "the log-likelihood ratio of model %s needs a smaller clip bound between these points",
                              curator->model->name);
     }
     status = tacit_curator_draw_noise(curator, sd, 1, curator->draws, err);
-    curator->sums[task.k] = 0;
     if (status == TACIT_OK) {
       status = draw_subset(curator, rate, err);
     }
     if (status == TACIT_OK) {
-      for_each_block(curator, add_psi, &task);
-      out[task.k] = tacit_released_value(curator->sums[task.k], curator->draws[0], 1 / unit);
-      noise_sd[task.k] = curator->is_exposed ? 0 : sd / unit;
+      sum_subset(&pass);
+      out[pass.k] = tacit_released_value(curator->sums[0], curator->draws[0], 1 / unit);
+      noise_sd[pass.k] = curator->is_exposed ? 0 : sd / unit;
     }
   }
   return status;

@@ -25,7 +25,21 @@ void tacit_curator_eval_block(const tacit_curator_t *curator, tacit_workspace_t 
   }
 }
 
-static void flush(tacit_workspace_t *workspace, size_t n, bool is_wide) {
+/*
+ * Blocks follow each other in memory: the next one is asked for while this one is worked on, in two halves, as a core waits
+ * when it has asked for too many lines at once.
+ */
+static void prefetch_half(const tacit_curator_t *curator, size_t b, size_t half) {
+  size_t n_columns = tacit_records_n_columns(curator->records), middle = n_columns / 2;
+  if (b + 1 < tacit_records_n_blocks(curator->records)) {
+    const float *next = tacit_records_block(curator->records, b + 1);
+    for (size_t j = half == 0 ? 0 : middle; j < (half == 0 ? middle : n_columns); j++) {
+      __builtin_prefetch(next + j * 16, 0, 3);
+    }
+  }
+}
+
+void tacit_workspace_flush(tacit_workspace_t *workspace, size_t n, bool is_wide) {
   for (size_t i = 0; i < n; i++) {
     int64_t sum = 0;
     for (size_t lane = 0; lane < 16; lane++) {
@@ -49,7 +63,9 @@ static void gradients_part(void *user, size_t part, size_t thread) {
   for (size_t b = first; b < last; b++) {
     const float *block = tacit_records_block(curator->records, b);
     const float *lane_norm = curator->lane_norm + b * 16;
+    prefetch_half(curator, b, 0);
     tacit_curator_eval_block(curator, workspace, b, pass->n_theta);
+    prefetch_half(curator, b, 1);
     if (!pass->is_clipped) {
       kernel->exposed(model, block, lane_norm, curator->settings.temperature_power, pass->n_theta,
                       workspace->rows, workspace->lanes64);
@@ -62,7 +78,7 @@ static void gradients_part(void *user, size_t part, size_t thread) {
     }
   }
   workspace->notes.n_grad += (last - first) * 16 * pass->n_theta;
-  flush(workspace, n_sums, !pass->is_clipped);
+  tacit_workspace_flush(workspace, n_sums, !pass->is_clipped);
 }
 
 static void ratios_part(void *user, size_t part, size_t thread) {
@@ -82,7 +98,7 @@ static void ratios_part(void *user, size_t part, size_t thread) {
                   workspace->log_lik, curator->clips, workspace->lanes64, &workspace->notes);
   }
   workspace->notes.n_ratio += (last - first) * 16 * pass->n_theta;
-  flush(workspace, pass->n_theta, true);
+  tacit_workspace_flush(workspace, pass->n_theta, true);
 }
 
 /* Parts small enough to share among threads, large enough to be worth handing out. */
@@ -134,6 +150,12 @@ void tacit_curator_sum_blocks(tacit_curator_t *curator, size_t n_sums, size_t *b
                               void *pass) {
   begin(curator, n_sums);
   run_blocks(curator, blocks_per_part, task, pass);
+  finish(curator, n_sums);
+}
+
+void tacit_curator_sum_parts(tacit_curator_t *curator, size_t n_sums, size_t n_parts, tacit_pool_task task, void *pass) {
+  begin(curator, n_sums);
+  tacit_pool_run(curator->pool, n_parts, task, pass);
   finish(curator, n_sums);
 }
 

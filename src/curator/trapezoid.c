@@ -75,51 +75,44 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_accept_r
   return TACIT_OK;
 }
 
-/* Sums over records for one pair. */
-typedef struct sums {
-  tacit_wide_t *change, *sum; /* (dim): of k' - k, each clipped, and of k + k' */
-  tacit_wide_t error;         /* of trapezoidal errors, clipped, in units of the log ratio */
-} sums_t;
+/* A pass over all records for one pair; curator->pairs holds theta and theta_prop, theta_float the same. */
+typedef struct langevin_pass {
+  tacit_curator_t *curator;
+  const double *step;
+  tacit_lattice_t lattice;
+  tacit_trapezoid_t bounds;
+  size_t blocks_per_part;
+} langevin_pass_t;
 
-/* One record: its integers at both ends are lanes[j * 16] and lanes[(dim + j) * 16]. */
-static void add_record(const tacit_curator_t *curator, const sizes_t *s, const double *step, const int32_t *lanes,
-                       double ratio, sums_t *sums) {
-  size_t dim = curator->model->dim;
-  const int32_t *end = lanes + 16 * dim;
-  double square = 0, along = 0;
-  for (size_t j = 0; j < dim; j++) {
-    double change = (double)end[j * 16] - lanes[j * 16];
-    square += change * change;
-    along += step[j] * ((double)end[j * 16] + lanes[j * 16]);
-  }
-  double factor = square > s->change_units * s->change_units ? s->change_units / sqrt(square) * (1 - 0x1p-50) : 1;
-  for (size_t j = 0; j < dim; j++) {
-    sums->change[j] += (int64_t)(((double)end[j * 16] - lanes[j * 16]) * factor);
-    sums->sum[j] += (int64_t)end[j * 16] + lanes[j * 16];
-  }
-  double error = rint(ratio - 0.5 * s->spacing * along * unit);
-  sums->error += (int64_t)fmax(fmin(error, s->error_units), -s->error_units);
-}
-
-/* curator->pairs holds theta and theta_prop, theta_float the same. */
-static void sum_records(tacit_curator_t *curator, const sizes_t *s, const double *step, sums_t *sums) {
+static void langevin_part(void *user, size_t part, size_t thread) {
+  const langevin_pass_t *pass = user;
+  const tacit_curator_t *curator = pass->curator;
   const tacit_record_model_t *model = curator->model;
-  tacit_workspace_t *w = &curator->workspaces[0];
+  tacit_workspace_t *w = &curator->workspaces[thread];
   const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
-  tacit_lattice_t lattice = tacit_lattice_for(model, curator->settings.temperature_power, tacit_curator_grad_bound(curator));
-  size_t n = tacit_records_n(curator->records), dim = model->dim;
+  size_t n_blocks = tacit_records_n_blocks(curator->records), dim = model->dim, first = part * pass->blocks_per_part;
+  size_t last = n_blocks - first < pass->blocks_per_part ? n_blocks : first + pass->blocks_per_part;
   double ratios[16];
-  for (size_t b = 0; b < tacit_records_n_blocks(curator->records); b++) {
+  memset(w->lanes64, 0, (2 * dim + 1) * 16 * sizeof *w->lanes64);
+  for (size_t b = first; b < last; b++) {
     const float *block = tacit_records_block(curator->records, b), *norms = curator->lane_norm + b * 16;
     memset(w->lanes, 0, 2 * dim * 16 * sizeof *w->lanes);
     model->residual(model->ctx, block, 2, curator->theta_float, w->rows);
-    kernel->linear(model, block, norms, &lattice, 2, w->rows, w->lanes, &curator->notes);
+    kernel->linear(model, block, norms, &pass->lattice, 2, w->rows, w->lanes, &w->notes);
     model->log_lik(model->ctx, block, 2, curator->pairs, w->log_lik);
     kernel->ratio_unclipped(norms, curator->settings.temperature_power, w->log_lik, ratios);
-    for (size_t lane = 0; lane < 16 && b * 16 + lane < n; lane++) {
-      add_record(curator, s, step, w->lanes + lane, ratios[lane], sums);
-    }
+    kernel->trapezoid(dim, &pass->bounds, pass->step, w->lanes, ratios, w->lanes64);
   }
+  tacit_workspace_flush(w, 2 * dim + 1, true);
+}
+
+/* curator->sums <- k' - k, clipped, shape (dim); k + k', shape (dim); trapezoidal errors in units of the log ratio. */
+static void sum_records(tacit_curator_t *curator, const sizes_t *s, const double *step) {
+  langevin_pass_t pass = {.curator = curator, .step = step};
+  pass.lattice = tacit_lattice_for(curator->model, curator->settings.temperature_power, tacit_curator_grad_bound(curator));
+  /* Log ratios saturate at 2^51 units: no clip is ever larger. Nor is a change, of two integers of 2^20, larger than 2^22. */
+  pass.bounds = (tacit_trapezoid_t){s->spacing, fmin(s->change_units, 0x1p22), fmin(s->error_units, 0x1p51)};
+  tacit_curator_sum_blocks(curator, 2 * curator->model->dim + 1, &pass.blocks_per_part, langevin_part, &pass);
 }
 
 /* Scale x, shape (n), to norm at most `most`. */
@@ -136,13 +129,14 @@ static void clip(double *x, size_t n, double most) {
 
 /* step^2 / 8 (G - G') W (G + G'), the two factors clipped; `work` has shape (2, dim). */
 static double quadratic_term(const tacit_curator_t *curator, const sizes_t *s, const tacit_langevin_pairs_t *l, size_t k,
-                             const sums_t *sums, double *work) {
+                             double *work) {
   size_t dim = curator->model->dim;
+  const tacit_wide_t *changes = curator->sums, *sums = changes + dim;
   double *change = work, *sum = work + dim, product = 0;
   for (size_t j = 0; j < dim; j++) {
     double root = sqrt(l->inv_metric[j]), g = l->prior_grad[k * dim + j], g_prop = l->prior_grad_prop[k * dim + j];
-    change[j] = root * (g - g_prop - s->spacing * (double)sums->change[j]);
-    sum[j] = root * (g + g_prop + s->spacing * (double)sums->sum[j]);
+    change[j] = root * (g - g_prop - s->spacing * (double)changes[j]);
+    sum[j] = root * (g + g_prop + s->spacing * (double)sums[j]);
   }
   clip(change, dim, s->change);
   clip(sum, dim, s->sum);
@@ -181,7 +175,7 @@ bool tacit_langevin_is_near(const tacit_curator_t *curator, const tacit_accept_r
 }
 
 tacit_wide_t tacit_langevin_log_ratio(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
-                                      const tacit_langevin_pairs_t *l, size_t k, double *work, tacit_wide_t *wide) {
+                                      const tacit_langevin_pairs_t *l, size_t k, double *work) {
   size_t dim = curator->model->dim;
   sizes_t s = sizes_of(curator, rule, l->step);
   double *step = work, *factors = work + dim;
@@ -193,16 +187,13 @@ tacit_wide_t tacit_langevin_log_ratio(tacit_curator_t *curator, const tacit_acce
   for (size_t j = 0; j < dim; j++) {
     step[j] = curator->pairs[dim + j] - curator->pairs[j];
   }
-  memset(wide, 0, 2 * dim * sizeof *wide);
-  sums_t sums = {.change = wide, .sum = wide + dim};
-  sum_records(curator, &s, step, &sums);
-  double quadratic = quadratic_term(curator, &s, l, k, &sums, factors);
-  return sums.error + tacit_public_log_ratio(quadratic) + tacit_public_log_ratio(public_part(l, k, dim, step));
+  sum_records(curator, &s, step);
+  double quadratic = quadratic_term(curator, &s, l, k, factors);
+  return curator->sums[2 * dim] + tacit_public_log_ratio(quadratic) + tacit_public_log_ratio(public_part(l, k, dim, step));
 }
 
 static tacit_status_t decide_pair(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
-                                  const tacit_langevin_pairs_t *l, size_t k, double *work, tacit_wide_t *wide,
-                                  tacit_error_t *err) {
+                                  const tacit_langevin_pairs_t *l, size_t k, double *work, tacit_error_t *err) {
   if (!tacit_langevin_is_near(curator, rule, l, k, work)) {
     return TACIT_OK;
   }
@@ -211,7 +202,7 @@ static tacit_status_t decide_pair(tacit_curator_t *curator, const tacit_accept_r
   if (status != TACIT_OK) {
     return status;
   }
-  tacit_wide_t log_ratio = tacit_langevin_log_ratio(curator, rule, l, k, work, wide);
+  tacit_wide_t log_ratio = tacit_langevin_log_ratio(curator, rule, l, k, work);
   return tacit_curator_decide(curator, rule, 0, log_ratio, &l->pairs.accepted[k], err);
 }
 
@@ -227,18 +218,16 @@ tacit_status_t tacit_curator_release_langevin_accept(tacit_curator_t *curator, c
     status = tacit_curator_check_points(curator, l->pairs.n, l->pairs.theta_prop, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_curator_reserve(curator, 2, err);
+    status = tacit_curator_reserve(curator, 3, err);
   }
   double *work = status == TACIT_OK ? tacit_alloc(3 * dim, sizeof *work) : NULL;
-  tacit_wide_t *wide = status == TACIT_OK ? tacit_alloc(2 * dim, sizeof *wide) : NULL;
-  if (status == TACIT_OK && (work == NULL || wide == NULL)) {
+  if (status == TACIT_OK && work == NULL) {
     status = tacit_error_memory(err);
   }
   for (size_t k = 0; status == TACIT_OK && k < l->pairs.n; k++) {
-    status = decide_pair(curator, rule, l, k, work, wide, err);
+    status = decide_pair(curator, rule, l, k, work, err);
   }
   tacit_free(work);
-  tacit_free(wide);
   if (status != TACIT_OK) {
     memset(l->pairs.accepted, 0, l->pairs.n * sizeof *l->pairs.accepted);
   }

@@ -42,13 +42,6 @@ static tacit_status_t check_rule(const tacit_minibatch_rule_t *rule, tacit_error
   return TACIT_OK;
 }
 
-/* log((a + (b + x) / 2) / (a + (b - x) / 2)) in grid units, odd in x to the last bit. */
-static int64_t weight_of(int64_t x, int64_t b, int64_t a) {
-  double size = 2 * atanh(fabs((double)x) / (2 * (double)a + (double)b));
-  int64_t units = (int64_t)rint(size * unit);
-  return x < 0 ? -units : units;
-}
-
 typedef struct tally {
   tacit_curator_t *curator;
   const double *pair; /* theta and theta_prop, adjacent */
@@ -58,46 +51,66 @@ typedef struct tally {
   tacit_error_t *err;
 } tally_t;
 
-/* Candidates were drawn with the largest rate a + b: keep each with its own. */
-static void count_block(tally_t *tally) {
+enum { BATCH = 1024 }; /* candidates drawn at a time, so that the source of noise is checked once for all */
+
+/* Clipped log ratios of n <= 16 records, in whole grid units; 0 past the last. */
+static void look_at(tally_t *tally, const uint64_t *records, size_t n, double x[16]) {
   tacit_curator_t *curator = tally->curator;
-  tacit_gather_t *gather = &curator->minibatch->gather;
+  tacit_gather_t *gather = &curator->minibatch->gathers[0];
   tacit_workspace_t *w = &curator->workspaces[0];
   const tacit_record_model_t *model = curator->model;
   double ratios[16], clip = (double)tally->b;
+  for (size_t i = 0; i < n; i++) {
+    tacit_gather_add(gather, (size_t)records[i]);
+  }
+  tacit_gather_fill(gather);
   model->log_lik(model->ctx, gather->block, 2, tally->pair, w->log_lik);
   tacit_lattice_functions()->ratio_unclipped(gather->norms, curator->settings.temperature_power, w->log_lik, ratios);
-  for (size_t lane = 0; lane < gather->n && tally->status == TACIT_OK; lane++) {
-    int64_t x = (int64_t)fmax(fmin(ratios[lane], clip), -clip);
-    bool is_kept;
-    tally->status = tacit_noise_ratio_bit(curator->noise, (uint64_t)(2 * tally->a + tally->b - x),
-                                          2 * (uint64_t)(tally->a + tally->b), &is_kept, tally->err);
-    tally->sum += is_kept ? weight_of(x, tally->b, tally->a) : 0;
+  for (size_t lane = 0; lane < 16; lane++) { /* lanes not filled have ratio 0 */
+    x[lane] = fmax(fmin(ratios[lane], clip), -clip);
     curator->notes.n_ratio_clipped += fabs(ratios[lane]) > clip;
   }
-  curator->notes.n_ratio += gather->n;
-  tacit_gather_clear(gather);
+  curator->notes.n_ratio += n;
+}
+
+/*
+ * Candidates are drawn with the largest rate a + b: keep each with its own. One that is kept adds
+ * log((a + (b + x) / 2) / (a + (b - x) / 2)).
+ */
+static void count(tally_t *tally, size_t n) {
+  tacit_noise_t *noise = tally->curator->noise;
+  uint64_t records[BATCH], share[BATCH];
+  double x[BATCH];
+  int64_t weights[BATCH];
+  bool is_kept[BATCH];
+  tally->status = tacit_noise_below(noise, tacit_records_n(tally->curator->records), n, records, tally->err);
+  for (size_t i = 0; tally->status == TACIT_OK && i < n; i += 16) {
+    look_at(tally, records + i, n - i < 16 ? n - i : 16, x + i);
+  }
+  for (size_t i = 0; tally->status == TACIT_OK && i < n; i++) {
+    share[i] = (uint64_t)(2 * tally->a + tally->b - (int64_t)x[i]);
+  }
+  if (tally->status == TACIT_OK) {
+    tacit_lattice_functions()->log_odds((n + 15) / 16 * 16, 2 * (double)tally->a + (double)tally->b, x, weights);
+    tally->status =
+        tacit_noise_ratio_bits(noise, n, share, 2 * (uint64_t)(tally->a + tally->b), is_kept, tally->err);
+  }
+  for (size_t i = 0; tally->status == TACIT_OK && i < n; i++) {
+    tally->sum += is_kept[i] ? weights[i] : 0;
+  }
 }
 
 static tacit_status_t minibatch_ratio(tally_t *tally, tacit_error_t *err) {
-  tacit_curator_t *curator = tally->curator;
-  size_t n = tacit_records_n(curator->records);
-  uint64_t n_candidates, record, mean;
+  size_t n = tacit_records_n(tally->curator->records);
+  uint64_t left, mean;
   if (__builtin_mul_overflow((uint64_t)(tally->a + tally->b), (uint64_t)n, &mean)) {
     mean = UINT64_MAX; /* refused by the draw */
   }
-  tally->status = tacit_noise_poisson(curator->noise, mean, &n_candidates, err);
-  for (uint64_t i = 0; tally->status == TACIT_OK && i < n_candidates; i++) {
-    tally->status = tacit_noise_below(curator->noise, n, &record, err);
-    if (tally->status == TACIT_OK) {
-      tacit_gather_add(&curator->minibatch->gather, (size_t)record);
-    }
-    if (curator->minibatch->gather.n == 16) {
-      count_block(tally);
-    }
-  }
-  if (curator->minibatch->gather.n > 0) {
-    count_block(tally);
+  tally->status = tacit_noise_poisson(tally->curator->noise, mean, &left, err);
+  while (tally->status == TACIT_OK && left > 0) {
+    size_t some = left < BATCH ? (size_t)left : BATCH;
+    count(tally, some);
+    left -= some;
   }
   return tally->status;
 }

@@ -5,6 +5,16 @@
 #include <string.h>
 
 #include "base/base_internal.h"
+#include "base/isa.h"
+
+const tacit_analytic_functions_t *tacit_analytic_functions(void) {
+  return TACIT_ISA_SELECT(tacit_analytic_functions);
+}
+
+void tacit_analytic_set_functions(tacit_model_t *model, const tacit_analytic_pair_t *functions) {
+  model->records.log_lik = functions->log_lik;
+  model->records.grad = functions->grad;
+}
 
 static void analytic_free(tacit_analytic_t *analytic) {
   tacit_names_clear(&analytic->names);

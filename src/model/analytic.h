@@ -14,6 +14,32 @@ typedef struct tacit_analytic {
   tacit_names_t names;
 } tacit_analytic_t;
 
+/* The banana's u_j for j in 0 .. dim-1. */
+static inline double tacit_banana_bend(const tacit_analytic_t *model, const double *theta, size_t j) {
+  double offset = theta[0] - model->m;
+  return j == 1 ? theta[1] + model->a * offset * offset + model->b : theta[j];
+}
+
+/* Record functions, one table for each instruction set (analytic_isa.c). */
+typedef struct tacit_analytic_pair {
+  void (*log_lik)(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);
+  void (*grad)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
+} tacit_analytic_pair_t;
+
+typedef struct tacit_analytic_functions {
+  tacit_analytic_pair_t mean, banana, mixture;
+} tacit_analytic_functions_t;
+
+extern const tacit_analytic_functions_t tacit_analytic_functions_portable;
+#if defined(__x86_64__)
+extern const tacit_analytic_functions_t tacit_analytic_functions_avx2;
+extern const tacit_analytic_functions_t tacit_analytic_functions_avx512;
+#endif
+
+/* Those for this machine's best instruction set. */
+const tacit_analytic_functions_t *tacit_analytic_functions(void);
+void tacit_analytic_set_functions(tacit_model_t *model, const tacit_analytic_pair_t *functions);
+
 /*
  * Fill model but for records.log_lik, records.grad and parameters.log_prior; both contexts are the
  * tacit_analytic_t that is returned, its arrays uninitialised. NULL and a cleared model on failure.

@@ -2,30 +2,7 @@
 #include <math.h>
 
 #include "base/base_internal.h"
-#include "base/vector.h"
 #include "model/analytic.h"
-
-static void log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
-  const tacit_analytic_t *model = ctx;
-  for (size_t k = 0; k < n_theta; k++) {
-    v16d sum = v16d_set(0);
-    for (size_t j = 0; j < model->dim; j++) {
-      v16d x = __builtin_convertvector(v16f_load(block + j * 16), v16d) - theta[k * model->dim + j];
-      sum -= x * x * (0.5 * model->inv_obs_var[j]);
-    }
-    v16d_store(out + k * 16, sum);
-  }
-}
-
-static void grad(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
-  const tacit_analytic_t *model = ctx;
-  for (size_t k = 0; k < n_theta; k++) {
-    for (size_t j = 0; j < model->dim; j++) {
-      size_t at = k * model->dim + j;
-      v16f_store(out + at * 16, (v16f_load(block + j * 16) - theta[at]) * (float)model->inv_obs_var[j]);
-    }
-  }
-}
 
 static double log_prior(const void *ctx, const double *theta, double *gradient) {
   const tacit_analytic_t *model = ctx;
@@ -61,8 +38,7 @@ tacit_status_t tacit_model_init_gaussian_mean(tacit_model_t *model, size_t dim, 
     analytic->inv_prior_var[j] = 1 / (prior_sd * prior_sd);
     analytic->unit_scale[j] = sd[j];
   }
-  model->records.log_lik = log_lik;
-  model->records.grad = grad;
+  tacit_analytic_set_functions(model, &tacit_analytic_functions()->mean);
   model->parameters.log_prior = log_prior;
   return TACIT_OK;
 }

@@ -20,7 +20,7 @@ typedef struct tacit_glm_kernel {
 
 /*
  * The two functions of a record model, with a tacit_glm_kernel_t as context. log_lik: poisson drops -log(y!), gaussian
- * -log(2 pi)/2. residual: d l / d eta_r for r < n_linear, then d l / d log sigma.
+ * -log(2 pi)/2 and a known -log(sd). residual: d l / d eta_r for r < n_linear, then d l / d log sigma.
  */
 typedef struct tacit_glm_functions {
   void (*log_lik)(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);

@@ -6,125 +6,149 @@
 #include "model/glm_kernel_internal.h"
 
 /* Four partial sums hide the latency of the additions; their order is fixed, so results repeat. */
-TACIT_INLINE v16f linear_predictor_float(const float *block, const float *theta, size_t p) {
-  v16f sum[4] = {0};
+TACIT_INLINE vfloat linear_predictor_float(const float *block, const float *theta, size_t p) {
+  vfloat sum[4] = {0};
   size_t j = 0;
   for (; j + 4 <= p; j += 4) {
     for (size_t u = 0; u < 4; u++) {
-      sum[u] += v16f_load(block + (j + u) * 16) * theta[j + u];
+      sum[u] += vfloat_load(block + (j + u) * 16) * theta[j + u];
     }
   }
   for (; j < p; j++) {
-    sum[0] += v16f_load(block + j * 16) * theta[j];
+    sum[0] += vfloat_load(block + j * 16) * theta[j];
   }
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-TACIT_INLINE v16d linear_predictor_double(const float *block, const double *theta, size_t p) {
-  v16d sum[2] = {0};
+TACIT_INLINE vdouble linear_predictor_double(const float *block, const double *theta, size_t p) {
+  vdouble sum[2] = {0};
   size_t j = 0;
   for (; j + 2 <= p; j += 2) {
     for (size_t u = 0; u < 2; u++) {
-      sum[u] += __builtin_convertvector(v16f_load(block + (j + u) * 16), v16d) * theta[j + u];
+      sum[u] += vdouble_load_floats(block + (j + u) * 16) * theta[j + u];
     }
   }
   if (j < p) {
-    sum[0] += __builtin_convertvector(v16f_load(block + j * 16), v16d) * theta[j];
+    sum[0] += vdouble_load_floats(block + j * 16) * theta[j];
   }
   return sum[0] + sum[1];
 }
 
 /* y eta - log(1 + e^eta), without cancellation for large |eta| */
-TACIT_INLINE v16d bernoulli_log_lik(v16d eta, v16d y) {
-  v16d softplus = v16d_max(eta, v16d_set(0)) + v16d_log1p_unit(v16d_exp(-v16d_abs(eta)));
-  return y * eta - softplus;
+TACIT_INLINE void bernoulli_log_lik(const vdouble eta[GROUP], const vdouble y[GROUP], vdouble out[GROUP]) {
+  vdouble tail[GROUP];
+  TACIT_EACH(i) { tail[i] = -vdouble_abs(eta[i]); }
+  vdoubles_exp(tail);
+  vdoubles_log1p_unit(tail);
+  TACIT_EACH(i) { out[i] = y[i] * eta[i] - (vdouble_max(eta[i], vdouble_set(0)) + tail[i]); }
 }
 
 /*
  * eta_y - log(1 + sum_c e^eta_c), in one pass over the classes: `top` is the running maximum and
  * `sum` the sum scaled by e^-top.
  */
-TACIT_INLINE v16d categorical_log_lik(const tacit_glm_kernel_t *glm, const float *block,
-                                      const double *theta, v16d y) {
-  v16d top = {0}, sum = v16d_set(1), chosen = {0};
+TACIT_INLINE void categorical_log_lik(const tacit_glm_kernel_t *glm, const float *const block[GROUP],
+                                      const double *const theta[GROUP], const vdouble y[GROUP], vdouble out[GROUP]) {
+  vdouble top[GROUP], sum[GROUP], chosen[GROUP], down[GROUP], up[GROUP];
+  TACIT_EACH(i) {
+    top[i] = chosen[i] = vdouble_set(0);
+    sum[i] = vdouble_set(1);
+  }
   for (size_t c = 0; c < glm->n_linear; c++) {
-    v16d eta = linear_predictor_double(block, theta + c * glm->n_features, glm->n_features);
-    v16d higher = v16d_max(eta, top);
-    sum = sum * v16d_exp(top - higher) + v16d_exp(eta - higher);
-    top = higher;
-    chosen = v16d_select(y == (double)(c + 1), eta, chosen);
+    TACIT_EACH(i) {
+      vdouble eta = linear_predictor_double(block[i], theta[i] + c * glm->n_features, glm->n_features);
+      vdouble higher = vdouble_max(eta, top[i]);
+      down[i] = top[i] - higher;
+      up[i] = eta - higher;
+      top[i] = higher;
+      chosen[i] = vdouble_select(y[i] == (double)(c + 1), eta, chosen[i]);
+    }
+    vdoubles_exp(down);
+    vdoubles_exp(up);
+    TACIT_EACH(i) { sum[i] = sum[i] * down[i] + up[i]; }
   }
-  double total[16];
-  v16d_store(total, sum);
-  for (size_t lane = 0; lane < 16; lane++) {
-    total[lane] = __builtin_log(total[lane]);
-  }
-  return chosen - top - v16d_load(total);
+  vdoubles_log(sum);
+  TACIT_EACH(i) { out[i] = chosen[i] - top[i] - sum[i]; }
 }
 
-static void log_lik(const tacit_glm_kernel_t *glm, const float *block, const double *theta, double *out) {
+TACIT_INLINE void gaussian_log_lik(const tacit_glm_kernel_t *glm, const double *const theta[GROUP], const vdouble eta[GROUP],
+                                   const vdouble y[GROUP], vdouble out[GROUP]) {
+  vdouble log_sd[GROUP], inverse_sd[GROUP];
+  TACIT_EACH(i) {
+    log_sd[i] = vdouble_set(glm->n_extra == 1 ? theta[i][glm->n_features] : 0);
+    inverse_sd[i] = glm->n_extra == 1 ? -log_sd[i] : vdouble_set(1 / glm->known_sd);
+  }
+  if (glm->n_extra == 1) {
+    vdoubles_exp(inverse_sd);
+  }
+  TACIT_EACH(i) {
+    vdouble z = (y[i] - eta[i]) * inverse_sd[i];
+    out[i] = z * z * -0.5 - log_sd[i];
+  }
+}
+
+/* GROUP pieces, each DOUBLE_LANES records at the place that block[i] points at and a parameter vector of its own. */
+TACIT_INLINE void log_lik(const tacit_glm_kernel_t *glm, const float *const block[GROUP], const double *const theta[GROUP],
+                          vdouble out[GROUP]) {
   size_t p = glm->n_features;
-  v16d y = __builtin_convertvector(v16f_load(block + p * 16), v16d);
-  switch (glm->family) {
-    case TACIT_FAMILY_BERNOULLI:
-      v16d_store(out, bernoulli_log_lik(linear_predictor_double(block, theta, p), y));
-      break;
-    case TACIT_FAMILY_POISSON: {
-      v16d eta = linear_predictor_double(block, theta, p);
-      v16d_store(out, y * eta - v16d_exp(eta));
-      break;
-    }
-    case TACIT_FAMILY_GAUSSIAN: {
-      double log_sd = glm->n_extra == 1 ? theta[p] : __builtin_log(glm->known_sd);
-      v16d z = (y - linear_predictor_double(block, theta, p)) * __builtin_exp(-log_sd);
-      v16d_store(out, z * z * -0.5 - log_sd);
-      break;
-    }
-    case TACIT_FAMILY_CATEGORICAL:
-      v16d_store(out, categorical_log_lik(glm, block, theta, y));
-      break;
+  vdouble y[GROUP], eta[GROUP];
+  TACIT_EACH(i) { y[i] = vdouble_load_floats(block[i] + p * 16); }
+  if (glm->family == TACIT_FAMILY_CATEGORICAL) {
+    categorical_log_lik(glm, block, theta, y, out);
+    return;
+  }
+  TACIT_EACH(i) { eta[i] = linear_predictor_double(block[i], theta[i], p); }
+  if (glm->family == TACIT_FAMILY_BERNOULLI) {
+    bernoulli_log_lik(eta, y, out);
+  } else if (glm->family == TACIT_FAMILY_POISSON) {
+    TACIT_EACH(i) { out[i] = eta[i]; }
+    vdoubles_exp(out);
+    TACIT_EACH(i) { out[i] = y[i] * eta[i] - out[i]; }
+  } else {
+    gaussian_log_lik(glm, theta, eta, y, out);
   }
 }
 
 static void residual_categorical(const tacit_glm_kernel_t *glm, const float *block, const float *theta,
-                                 v16f y, float *out) {
-  v16f top = {0};
+                                 vfloat y, float *out) {
+  vfloat top = {0};
   for (size_t c = 0; c < glm->n_linear; c++) {
-    v16f eta = linear_predictor_float(block, theta + c * glm->n_features, glm->n_features);
-    v16f_store(out + c * 16, eta);
-    top = v16f_max(eta, top);
+    vfloat eta = linear_predictor_float(block, theta + c * glm->n_features, glm->n_features);
+    vfloat_store(out + c * 16, eta);
+    top = vfloat_max(eta, top);
   }
-  v16f sum = v16f_exp(-top);
+  vfloat sum = vfloat_exp(-top);
   for (size_t c = 0; c < glm->n_linear; c++) {
-    v16f weight = v16f_exp(v16f_load(out + c * 16) - top);
-    v16f_store(out + c * 16, weight);
+    vfloat weight = vfloat_exp(vfloat_load(out + c * 16) - top);
+    vfloat_store(out + c * 16, weight);
     sum += weight;
   }
-  v16f inverse = 1.0f / sum;
+  vfloat inverse = 1.0f / sum;
   for (size_t c = 0; c < glm->n_linear; c++) {
-    v16f chosen = v16f_select(y == (float)(c + 1), v16f_set(1), v16f_set(0));
-    v16f_store(out + c * 16, chosen - v16f_load(out + c * 16) * inverse);
+    vfloat chosen = vfloat_select(y == (float)(c + 1), vfloat_set(1), vfloat_set(0));
+    vfloat_store(out + c * 16, chosen - vfloat_load(out + c * 16) * inverse);
   }
 }
 
+/* FLOAT_LANES records, `block` and `out` pointing at the first. */
 static void residual(const tacit_glm_kernel_t *glm, const float *block, const float *theta, float *out) {
   size_t p = glm->n_features;
-  v16f y = v16f_load(block + p * 16);
+  vfloat y = vfloat_load(block + p * 16);
   switch (glm->family) {
     case TACIT_FAMILY_BERNOULLI: {
-      v16f eta = linear_predictor_float(block, theta, p);
-      v16f_store(out, y - 1.0f / (v16f_exp(-eta) + 1.0f));
+      vfloat eta = linear_predictor_float(block, theta, p);
+      vfloat_store(out, y - 1.0f / (vfloat_exp(-eta) + 1.0f));
       break;
     }
     case TACIT_FAMILY_POISSON:
-      v16f_store(out, y - v16f_exp(linear_predictor_float(block, theta, p)));
+      vfloat_store(out, y - vfloat_exp(linear_predictor_float(block, theta, p)));
       break;
     case TACIT_FAMILY_GAUSSIAN: {
-      float inverse_sd = glm->n_extra == 1 ? __builtin_expf(-theta[p]) : (float)(1 / glm->known_sd);
-      v16f z = (y - linear_predictor_float(block, theta, p)) * inverse_sd;
-      v16f_store(out, z * inverse_sd);
+      vfloat inverse_sd = glm->n_extra == 1 ? vfloat_exp(vfloat_set(-theta[p])) : vfloat_set((float)(1 / glm->known_sd));
+      vfloat z = (y - linear_predictor_float(block, theta, p)) * inverse_sd;
+      vfloat_store(out, z * inverse_sd);
       if (glm->n_extra == 1) {
-        v16f_store(out + 16, z * z - 1.0f);
+        vfloat_store(out + 16, z * z - 1.0f);
       }
       break;
     }
@@ -134,12 +158,24 @@ static void residual(const tacit_glm_kernel_t *glm, const float *block, const fl
   }
 }
 
+/* Groups run over the pieces of all parameter vectors; the last one may repeat its last piece. */
 static void log_lik_all(const void *ctx, const float *block, size_t n_theta, const double *theta,
                         double *out) {
   const tacit_glm_kernel_t *glm = ctx;
-  size_t dim = glm->n_linear * glm->n_features + glm->n_extra;
-  for (size_t k = 0; k < n_theta; k++) {
-    log_lik(glm, block, theta + k * dim, out + k * 16);
+  size_t dim = glm->n_linear * glm->n_features + glm->n_extra, n = n_theta * 16;
+  for (size_t at = 0; at < n; at += GROUP_LANES) {
+    const float *blocks[GROUP];
+    const double *thetas[GROUP];
+    double *outs[GROUP];
+    vdouble values[GROUP];
+    TACIT_EACH(i) {
+      size_t place = at + i * DOUBLE_LANES < n ? at + i * DOUBLE_LANES : n - DOUBLE_LANES;
+      blocks[i] = block + place % 16;
+      thetas[i] = theta + place / 16 * dim;
+      outs[i] = out + place;
+    }
+    log_lik(glm, blocks, thetas, values);
+    TACIT_EACH(i) { vdouble_store(outs[i], values[i]); }
   }
 }
 
@@ -149,7 +185,9 @@ static void residual_all(const void *ctx, const float *block, size_t n_theta, co
   size_t dim = glm->n_linear * glm->n_features + glm->n_extra;
   size_t n_out = glm->n_linear + glm->n_extra;
   for (size_t k = 0; k < n_theta; k++) {
-    residual(glm, block, theta + k * dim, out + k * n_out * 16);
+    for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
+      residual(glm, block + lane, theta + k * dim, out + k * n_out * 16 + lane);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/base_internal.h"
 #include "random/exact_normal.h"
+#include "random/tables.h"
 
 /* One in units of log odds, rates and means. */
 static const uint64_t one = (uint64_t)1 << 32;
@@ -59,18 +60,23 @@ static bool logistic_bit(tacit_noise_t *noise, uint64_t x) {
   }
 }
 
+tacit_status_t tacit_noise_ratio_bits(tacit_noise_t *noise, size_t n, const uint64_t *numerators, uint64_t denominator,
+                                      bool *bits, tacit_error_t *err) {
+  memset(bits, 0, n * sizeof *bits);
+  tacit_status_t status = check(noise, err);
+  for (size_t i = 0; status == TACIT_OK && i < n; i++) {
+    if (denominator == 0 || numerators[i] > denominator) {
+      memset(bits, 0, n * sizeof *bits);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "numerator", "a probability is a fraction from 0 to 1");
+    }
+    bits[i] = ratio_bit(noise, numerators[i], denominator);
+  }
+  return status == TACIT_OK ? finish(noise, err) : status;
+}
+
 tacit_status_t tacit_noise_ratio_bit(tacit_noise_t *noise, uint64_t numerator, uint64_t denominator, bool *bit,
                                      tacit_error_t *err) {
-  *bit = false;
-  tacit_status_t status = check(noise, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
-  if (denominator == 0 || numerator > denominator) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "numerator", "a probability is a fraction from 0 to 1");
-  }
-  *bit = ratio_bit(noise, numerator, denominator);
-  return finish(noise, err);
+  return tacit_noise_ratio_bits(noise, 1, &numerator, denominator, bit, err);
 }
 
 tacit_status_t tacit_noise_exp_bit(tacit_noise_t *noise, uint64_t exponent, bool *bit, tacit_error_t *err) {
@@ -94,8 +100,8 @@ tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, 
   return status;
 }
 
-tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, uint64_t *out, tacit_error_t *err) {
-  *out = 0;
+tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, size_t n, uint64_t *out, tacit_error_t *err) {
+  memset(out, 0, n * sizeof *out);
   tacit_status_t status = check(noise, err);
   if (status != TACIT_OK) {
     return status;
@@ -103,7 +109,9 @@ tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, uint64_t 
   if (limit == 0) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "limit", "no number is below 0");
   }
-  *out = exact_choice(noise, limit);
+  for (size_t i = 0; i < n; i++) {
+    out[i] = exact_choice(noise, limit);
+  }
   return finish(noise, err);
 }
 
@@ -164,6 +172,44 @@ static uint64_t poisson_one(tacit_noise_t *noise) {
   }
 }
 
+/* The least j >= k with u < F(j), where the first word of u is that of F(k): its further words are drawn as they are needed. */
+static uint64_t poisson_tied(tacit_noise_t *noise, uint64_t first, size_t k) {
+  uint64_t u[TACIT_CDF_WORDS] = {first};
+  size_t n_drawn = 1;
+  for (; k < TACIT_N_POISSON; k++) {
+    size_t i = 0;
+    for (; i < TACIT_CDF_WORDS; i++) {
+      if (i == n_drawn) {
+        u[n_drawn++] = tacit_noise_word(noise);
+      }
+      if (u[i] != tacit_poisson_cdf[i][k]) {
+        break;
+      }
+    }
+    if (i == TACIT_CDF_WORDS) {
+      break;
+    }
+    if (u[i] < tacit_poisson_cdf[i][k]) {
+      return k;
+    }
+  }
+  noise->has_failed = true;
+  return 0;
+}
+
+/* Poisson(16), by inversion of its distribution function to 512 bits; fails where they do not decide. */
+uint64_t tacit_poisson_sixteen(tacit_noise_t *noise) {
+  const uint64_t *cdf = tacit_poisson_cdf[0];
+  uint64_t u = tacit_noise_word(noise);
+  size_t k = 0; /* entries below u: all before k, none from k + n */
+  for (size_t n = TACIT_N_POISSON - 1; n > 0;) {
+    size_t half = (n + 1) / 2;
+    k += cdf[k + half - 1] < u ? half : 0;
+    n -= half;
+  }
+  return __builtin_expect(cdf[k] == u, 0) ? poisson_tied(noise, u, k) : k;
+}
+
 tacit_status_t tacit_noise_poisson(tacit_noise_t *noise, uint64_t mean, uint64_t *out, tacit_error_t *err) {
   *out = 0;
   tacit_status_t status = check(noise, err);
@@ -173,7 +219,10 @@ tacit_status_t tacit_noise_poisson(tacit_noise_t *noise, uint64_t mean, uint64_t
   if (mean > one << 24) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "mean", "the mean of a Poisson number must be at most 2^24");
   }
-  for (uint64_t i = 0; i < mean / one; i++) {
+  for (uint64_t i = 0; i < mean / one / TACIT_POISSON_MEAN; i++) {
+    *out += tacit_poisson_sixteen(noise);
+  }
+  for (uint64_t i = 0; i < mean / one % TACIT_POISSON_MEAN; i++) {
     *out += poisson_one(noise);
   }
   for (uint64_t k = mean % one > 0 ? poisson_one(noise) : 0; k > 0; k--) { /* thinned */

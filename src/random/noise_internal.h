@@ -30,6 +30,9 @@ struct tacit_noise {
 /* Replace the key and fill the words; sets has_failed if the stream cannot be had. */
 void tacit_noise_refill(tacit_noise_t *noise);
 
+/* A Poisson number of mean TACIT_POISSON_MEAN (tables.h). */
+uint64_t tacit_poisson_sixteen(tacit_noise_t *noise);
+
 static inline uint64_t tacit_noise_word(tacit_noise_t *noise) {
   if (__builtin_expect(noise->next == NOISE_WORDS, 0)) {
     tacit_noise_refill(noise);

@@ -7,7 +7,7 @@ identities that define the second.
 from decimal import Decimal, getcontext
 
 getcontext().prec = 220
-BITS, PARTS, LAYERS = 512, 27, 256
+BITS, PARTS, LAYERS, POISSON_MEAN, POISSON_PARTS = 512, 27, 256, 16, 300
 
 
 def integer_part_cdf():
@@ -18,6 +18,18 @@ def integer_part_cdf():
         partial += weight
         cdf.append(int(partial / total * 2**BITS))
     return cdf
+
+
+def poisson_cdf():
+    """floor(2^512 F(k)), F the distribution function of a Poisson number, up to where all digits are ones."""
+    term, partial, cdf = Decimal(-POISSON_MEAN).exp(), Decimal(0), []
+    for k in range(POISSON_PARTS):
+        partial += term
+        term *= Decimal(POISSON_MEAN) / (k + 1)
+        cdf.append(int(partial * 2**BITS))
+        if cdf[-1] == 2**BITS - 1:
+            return cdf
+    raise ValueError("POISSON_PARTS is too small")
 
 
 def half_normal_area():
@@ -76,17 +88,22 @@ def print_rows(values, per_row):
         print("    " + ", ".join(values[i:i + per_row]) + ",")
 
 
-def main():
-    cdf = integer_part_cdf()
-    edges = ziggurat()
-    print("/* Written by tables.py: change that, not this. */")
-    print('#include "random/tables.h"\n')
-    print("const uint64_t tacit_integer_part_cdf[TACIT_CDF_WORDS][TACIT_N_INTEGER_PARTS] = {")
+def print_cdf(name, length, cdf):
+    print(f"const uint64_t {name}[TACIT_CDF_WORDS][{length}] = {{")
     for word in range(BITS // 64):
         print("  {")
         print_rows([f"0x{(c >> (BITS - 64 * (word + 1))) & (2**64 - 1):016x}" for c in cdf], 4)
         print("  },")
     print("};\n")
+
+
+def main():
+    integer_parts, poisson = integer_part_cdf(), poisson_cdf()
+    edges = ziggurat()
+    print("/* Written by tables.py: change that, not this. */")
+    print('#include "random/tables.h"\n')
+    print_cdf("tacit_integer_part_cdf", "TACIT_N_INTEGER_PARTS", integer_parts)
+    print_cdf("tacit_poisson_cdf", "TACIT_N_POISSON", poisson)
     print("const double tacit_ziggurat_edge[TACIT_N_LAYERS + 1] = {")
     print_rows([float(x).hex() for x in edges], 4)
     print("};\n")

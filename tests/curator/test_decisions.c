@@ -201,12 +201,11 @@ static double worst_move(float (*rows)[3], const float other[3], const pair_t *p
     memcpy(rows[7], saved, sizeof saved);
     bool bit;
     double work[3 * dim];
-    tacit_wide_t wide[2 * dim];
     tacit_error_t err;
     tacit_langevin_pairs_t l = {{1, p->theta, p->theta_prop, &p->correction, &bit}, p->grad, p->grad_prop, p->metric, step};
-    assert_ok(tacit_curator_reserve(box.curator, 2, &err), err);
+    assert_ok(tacit_curator_reserve(box.curator, 3, &err), err);
     bool is_near = tacit_langevin_is_near(box.curator, rule, &l, 0, work);
-    values[side] = is_near ? tacit_langevin_log_ratio(box.curator, rule, &l, 0, work, wide) : 0;
+    values[side] = is_near ? tacit_langevin_log_ratio(box.curator, rule, &l, 0, work) : 0;
     charged = tacit_curator_langevin_event(box.curator, rule, p->metric, step).sensitivity;
     box_close(&box);
   }

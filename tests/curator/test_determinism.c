@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "model/analytic.h"
 #include "support.h"
 
 enum { n_records = 20011, n_features = 7, n_theta = 3, dim = n_features };
@@ -111,6 +112,97 @@ static void test_unit_sums_do_not_depend_on_threads(void **state) {
   }
 }
 
+/* ---- every other pass: what is released, for one seed of the noise ---- */
+
+typedef struct releases {
+  double unclipped[n_theta * dim], sampled[n_theta * dim], sampled_unclipped[n_theta * dim], sampled_ratio[n_theta];
+  double moments[dim * (dim + 1) / 2], noise_sd[n_theta];
+  tacit_wide_t langevin, langevin_sums[2 * dim + 1];
+  tacit_curator_notes_t notes[2];
+} releases_t;
+
+static void release_exposed(releases_t *r, const tacit_record_model_t *model, const double *theta, const double *theta_prop,
+                            size_t n_threads, double clip, double *sampled) {
+  tacit_error_t err;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+  assert_ok(tacit_noise_new_seeded_not_private(&noise, 8, &err), err);
+  tacit_curator_settings_t settings = tacit_curator_settings_default();
+  settings.n_threads = n_threads;
+  settings.clip_bound_grad = settings.clip_bound_ratio = clip;
+  settings.subset_noise = noise;
+  assert_ok(tacit_curator_new_exposed(&curator, support_logistic(n_records, n_features, 11), model, &settings, &err), err);
+  double rate = tacit_curator_sampling_rate(0.3);
+  assert_ok(tacit_curator_release_sampled_gradient(curator, n_theta, theta, rate, 1, sampled, &err), err);
+  if (clip > 0) {
+    assert_ok(tacit_curator_release_sampled_log_ratio(curator, n_theta, theta, theta_prop, rate, 1, r->sampled_ratio,
+                                                      r->noise_sd, &err), err);
+    tacit_row_weighting_t rows = {NULL, 1};
+    assert_ok(tacit_curator_release_second_moments(curator, &rows, 1, r->moments, r->noise_sd, &err), err);
+  } else {
+    assert_ok(tacit_curator_release_gradient(curator, n_theta, theta, 1, r->unclipped, &err), err);
+  }
+  r->notes[clip > 0] = tacit_curator_notes(curator);
+  tacit_curator_free(curator);
+  tacit_noise_free(noise);
+}
+
+static void decide_langevin(releases_t *r, const tacit_record_model_t *model, const double *theta, const double *theta_prop,
+                            size_t n_threads) {
+  tacit_error_t err;
+  tacit_noise_t *noise;
+  tacit_budget_t *budget;
+  tacit_curator_t *curator;
+  tacit_curator_settings_t settings = tacit_curator_settings_default();
+  settings.n_threads = n_threads;
+  assert_ok(tacit_noise_new_seeded_not_private(&noise, 8, &err), err);
+  assert_ok(tacit_budget_new(&budget, 1e15, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
+  assert_ok(tacit_curator_new(&curator, support_logistic(n_records, n_features, 11), model, budget, noise, &settings, &err), err);
+  assert_ok(tacit_curator_reserve(curator, 3, &err), err);
+  tacit_accept_rule_t rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 0.2};
+  double metric[dim], prior_grad[dim] = {0}, work[3 * dim], correction = 0;
+  for (size_t j = 0; j < dim; j++) {
+    metric[j] = 1;
+  }
+  bool bit;
+  tacit_langevin_pairs_t pairs = {{1, theta, theta_prop, &correction, &bit}, prior_grad, prior_grad, metric, 0.1};
+  r->langevin = tacit_langevin_log_ratio(curator, &rule, &pairs, 0, work);
+  memcpy(r->langevin_sums, curator->sums, sizeof r->langevin_sums);
+  tacit_curator_free(curator);
+  tacit_budget_free(budget);
+  tacit_noise_free(noise);
+}
+
+static void test_all_releases_do_not_depend_on_threads(void **state) {
+  (void)state;
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, n_features, 1, 0);
+  model.is_softmax = true;
+  support_rng_t rng = {3};
+  double theta[n_theta * dim], theta_prop[n_theta * dim];
+  for (size_t i = 0; i < n_theta * dim; i++) {
+    theta[i] = support_normal(&rng);
+    theta_prop[i] = theta[i] + 0.1 * support_normal(&rng);
+  }
+  static releases_t expected, found;
+  size_t threads[] = {1, 2, 3, 7};
+  for (size_t t = 0; t < 4; t++) {
+    releases_t *r = t == 0 ? &expected : &found;
+    release_exposed(r, &model, theta, theta_prop, threads[t], 1.1, r->sampled);
+    release_exposed(r, &model, theta, theta_prop, threads[t], 0, r->sampled_unclipped);
+    decide_langevin(r, &model, theta, theta_prop, threads[t]);
+    if (t > 0) {
+      assert_memory_equal(&found, &expected, sizeof found);
+    }
+  }
+  assert_true(expected.notes[1].n_grad > 0 && expected.notes[1].n_grad_clipped > 0);
+  double near_share = (double)expected.notes[1].n_grad / (n_theta * n_records);
+  assert_true(near_share > 0.28 && near_share < 0.32); /* 10 standard deviations */
+  assert_true(expected.langevin != 0 && expected.langevin_sums[2 * dim] != 0);
+}
+
+/* ---- instruction sets ---- */
+
 #if defined(__x86_64__)
 extern const tacit_lattice_functions_t tacit_lattice_functions_portable, tacit_lattice_functions_avx2,
     tacit_lattice_functions_avx512;
@@ -156,8 +248,136 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
       assert_memory_equal(lanes[t], lanes[0], sizeof lanes[0]);
       assert_memory_equal(lanes64[t], lanes64[0], sizeof lanes64[0]);
       assert_memory_equal(unclipped[t], unclipped[0], sizeof unclipped[0]);
+      double ends[16];
+      int64_t odds[3][16];
+      for (size_t lane = 0; lane < 16; lane++) {
+        ends[lane] = rint(fmod(log_lik[lane], 1) * 0x1p32);
+      }
+      tables[t]->log_odds(16, 0x1p33, ends, odds[t]);
+      tables[0]->log_odds(16, 0x1p33, ends, odds[0]);
+      for (size_t lane = 0; lane < 16; lane++) {
+        assert_true(odds[t][lane] == odds[0][lane]);
+        assert_close((double)odds[t][lane], 0x1p33 * atanh(ends[lane] / 0x1p33), 0.501);
+      }
     }
   }
+}
+
+/* One record, in the order of trapezoid_piece, a lane at a time. */
+static void reference_trapezoid(size_t d, const tacit_trapezoid_t *bounds, const double *step, const int32_t *lanes,
+                                double ratio, int64_t *totals) {
+  double square = 0, along = 0;
+  for (size_t j = 0; j < d; j++) {
+    double from = lanes[j * 16], to = lanes[(d + j) * 16];
+    square += (to - from) * (to - from);
+    along += step[j] * (to + from);
+    totals[(d + j) * 16] += (int64_t)(to + from);
+  }
+  double cut = bounds->change_units, factor = square > cut * cut ? cut / sqrt(square) * (1 - 0x1p-50) : 1;
+  for (size_t j = 0; j < d; j++) {
+    totals[j * 16] += (int64_t)(((double)lanes[(d + j) * 16] - lanes[j * 16]) * factor);
+  }
+  double error = rint(ratio - 0.5 * bounds->spacing * along * 0x1p32);
+  totals[2 * d * 16] += (int64_t)fmax(fmin(error, bounds->error_units), -bounds->error_units);
+}
+
+static void test_langevin_kernels_same_integers_as_one_record_at_a_time(void **state) {
+  (void)state;
+  const tacit_lattice_functions_t *tables[3] = {&tacit_lattice_functions_portable};
+  size_t n_tables = 1;
+  if (tacit_has_avx2()) {
+    tables[n_tables++] = &tacit_lattice_functions_avx2;
+  }
+  if (tacit_has_avx512()) {
+    tables[n_tables++] = &tacit_lattice_functions_avx512;
+  }
+  enum { d = 5 };
+  support_rng_t rng = {31};
+  for (int round = 0; round < 3000; round++) {
+    int32_t lanes[2 * d * 16];
+    double step[d], ratios[16];
+    tacit_trapezoid_t bounds = {0x1p-21, 2e5, ldexp(1, 24 + round % 28)};
+    for (size_t i = 0; i < 2 * d * 16; i++) {
+      lanes[i] = (int32_t)support_uniform(&rng, -4e5, 4e5) / (round % 2 == 0 ? 1 : 8);
+    }
+    for (size_t i = 0; i < 16; i++) {
+      step[i % d] = support_normal(&rng);
+      ratios[i] = rint(support_normal(&rng) * 0x1p32);
+    }
+    int64_t expected[(2 * d + 1) * 16] = {0}, found[(2 * d + 1) * 16];
+    for (size_t lane = 0; lane < 16; lane++) {
+      reference_trapezoid(d, &bounds, step, lanes + lane, ratios[lane], expected + lane);
+    }
+    for (size_t t = 0; t < n_tables; t++) {
+      memset(found, 0, sizeof found);
+      tables[t]->trapezoid(d, &bounds, step, lanes, ratios, found);
+      assert_memory_equal(found, expected, sizeof expected);
+    }
+  }
+}
+
+static void check_analytic(const tacit_model_t *model, const tacit_analytic_pair_t *const pairs[3], size_t n_tables) {
+  enum { n = 5 };
+  support_rng_t rng = {41};
+  size_t d = model->records.dim;
+  for (int round = 0; round < 2000; round++) {
+    float block[3 * 16], theta[n * 3], grad[3][n * 3 * 16];
+    double points[n * 3], log_lik[3][n * 16];
+    for (size_t i = 0; i < 3 * 16; i++) {
+      block[i] = round % 7 == 0 && i == 5 ? NAN : (float)(support_normal(&rng) * (round % 5 == 0 ? 30 : 1));
+    }
+    for (size_t i = 0; i < n * d; i++) {
+      points[i] = support_normal(&rng);
+      theta[i] = (float)points[i];
+    }
+    for (size_t t = 0; t < n_tables; t++) {
+      memset(grad[t], 0, sizeof grad[t]);
+      pairs[t]->grad(model->records.ctx, block, n, theta, grad[t]);
+      pairs[t]->log_lik(model->records.ctx, block, n, points, log_lik[t]);
+      for (size_t i = 0; i < n * d * 16; i++) {
+        assert_true(isnan(grad[t][i]) == isnan(grad[0][i]));
+        assert_true(isnan(grad[0][i]) || memcmp(&grad[t][i], &grad[0][i], sizeof(float)) == 0);
+      }
+      for (size_t i = 0; i < n * 16; i++) {
+        assert_true(isnan(log_lik[t][i]) == isnan(log_lik[0][i]));
+        assert_true(isnan(log_lik[0][i]) || memcmp(&log_lik[t][i], &log_lik[0][i], sizeof(double)) == 0);
+      }
+    }
+  }
+}
+
+static void test_paper_models_same_bits_on_every_instruction_set(void **state) {
+  (void)state;
+  const tacit_analytic_functions_t *tables[3] = {&tacit_analytic_functions_portable};
+  size_t n_tables = 1;
+  if (tacit_has_avx2()) {
+    tables[n_tables++] = &tacit_analytic_functions_avx2;
+  }
+  if (tacit_has_avx512()) {
+    tables[n_tables++] = &tacit_analytic_functions_avx512;
+  }
+  const double var[3] = {1.5, 0.7, 2}, prior_var[2] = {10, 1};
+  tacit_model_t model;
+  tacit_error_t err;
+  const tacit_analytic_pair_t *pairs[3];
+  for (size_t t = 0; t < n_tables; t++) {
+    pairs[t] = &tables[t]->mean;
+  }
+  assert_ok(tacit_model_init_gaussian_mean(&model, 3, var, 1, &err), err);
+  check_analytic(&model, pairs, n_tables);
+  tacit_model_clear(&model);
+  for (size_t t = 0; t < n_tables; t++) {
+    pairs[t] = &tables[t]->banana;
+  }
+  assert_ok(tacit_model_init_banana(&model, 3, 0.3, -1, 0.2, 1, var, &err), err);
+  check_analytic(&model, pairs, n_tables);
+  tacit_model_clear(&model);
+  for (size_t t = 0; t < n_tables; t++) {
+    pairs[t] = &tables[t]->mixture;
+  }
+  assert_ok(tacit_model_init_mixture(&model, 2, prior_var, &err), err);
+  check_analytic(&model, pairs, n_tables);
+  tacit_model_clear(&model);
 }
 #endif
 
@@ -165,8 +385,11 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sums_do_not_depend_on_threads_or_order),
       cmocka_unit_test(test_unit_sums_do_not_depend_on_threads),
+      cmocka_unit_test(test_all_releases_do_not_depend_on_threads),
 #if defined(__x86_64__)
       cmocka_unit_test(test_lattice_kernels_same_integers_on_every_instruction_set),
+      cmocka_unit_test(test_langevin_kernels_same_integers_as_one_record_at_a_time),
+      cmocka_unit_test(test_paper_models_same_bits_on_every_instruction_set),
 #endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,13 @@
 /*
  * Bits, subsets and Poisson numbers: their laws on seeded draws. Errors planted to see that these tests catch them: the
  * parity of a run turned around, the fraction of an exponent dropped, the digits of a rate read lowest first, a Poisson
- * number without its thinned part.
+ * number without its thinned part, an entry of the Poisson table off by 16 units, a tie decided one entry late.
  */
 #include <string.h>
 
+#include "random/noise_internal.h"
+#include "random/tables.h"
 #include "statistics.h"
-#include "tacit/random.h"
 #include "testing.h"
 
 static tacit_noise_t *noise;
@@ -115,6 +116,80 @@ static void test_poisson(void **state) {
   }
 }
 
+/* out <- a m - b c for 512-bit numbers, most significant word first; wraps. */
+static void weigh(const uint64_t a[8], uint64_t m, const uint64_t b[8], uint64_t c, uint64_t out[8]) {
+  __extension__ typedef __int128 wide_t;
+  wide_t carry = 0;
+  for (int i = 7; i >= 0; i--) {
+    carry += (wide_t)a[i] * m - (wide_t)b[i] * c;
+    out[i] = (uint64_t)carry;
+    carry >>= 64;
+  }
+}
+
+/* k p_k = 16 p_{k-1} to a few units of 2^-512 and a sum of one leave only one law. */
+static void test_poisson_table(void **state) {
+  (void)state;
+  uint64_t before[8] = {0}, mass[2][8];
+  for (size_t k = 0; k < TACIT_N_POISSON; k++) {
+    uint64_t at[8], difference[8];
+    for (size_t i = 0; i < 8; i++) {
+      at[i] = tacit_poisson_cdf[i][k];
+    }
+    weigh(at, 1, before, 1, mass[k % 2]);
+    memcpy(before, at, sizeof at);
+    weigh(mass[k % 2], k, mass[1 - k % 2], 16, difference);
+    bool is_negative = difference[0] >> 63;
+    for (size_t i = 0; k > 0 && i < 7; i++) {
+      assert_true(difference[i] == (is_negative ? UINT64_MAX : 0));
+    }
+    assert_true(k == 0 || (is_negative ? -difference[7] : difference[7]) <= k + 16);
+  }
+  for (size_t i = 0; i < 8; i++) {
+    assert_true(before[i] == UINT64_MAX);
+  }
+}
+
+/* Words scripted at every entry of the table and beside it, to every depth. */
+static void test_poisson_is_decided_at_every_digit(void **state) {
+  (void)state;
+  tacit_noise_t *source;
+  tacit_error_t err;
+  assert_ok(tacit_noise_new_seeded_not_private(&source, 9, &err), err);
+  for (size_t k = 0; k < TACIT_N_POISSON; k++) {
+    for (size_t depth = 0; depth < TACIT_CDF_WORDS; depth++) {
+      for (int side = -1; side <= 1; side++) {
+        uint64_t u[8], expected = 0;
+        for (size_t i = 0; i < 8; i++) {
+          u[i] = tacit_poisson_cdf[i][k];
+        }
+        u[depth] += (uint64_t)side; /* may wrap: another number as good as any */
+        while (expected < TACIT_N_POISSON) {
+          size_t i = 0;
+          while (i < 8 && u[i] == tacit_poisson_cdf[i][expected]) {
+            i++;
+          }
+          if (i == 8 || u[i] < tacit_poisson_cdf[i][expected]) {
+            expected = i == 8 ? TACIT_N_POISSON : expected;
+            break;
+          }
+          expected++;
+        }
+        source->next = NOISE_WORDS - 8;
+        for (size_t i = 0; i < 8; i++) {
+          source->words[source->next + i] = tacit_stream_word(u[i]);
+        }
+        source->has_failed = false;
+        uint64_t found = tacit_poisson_sixteen(source);
+        assert_true(source->has_failed == (expected >= TACIT_N_POISSON));
+        assert_true(found == (source->has_failed ? 0 : expected));
+      }
+    }
+  }
+  source->has_failed = false;
+  tacit_noise_free(source);
+}
+
 static void test_numbers_below(void **state) {
   (void)state;
   size_t n = (size_t)(1e5 * testing_multiplier());
@@ -122,7 +197,7 @@ static void test_numbers_below(void **state) {
   tacit_error_t err;
   for (size_t i = 0; i < n; i++) {
     uint64_t k;
-    assert_ok(tacit_noise_below(noise, 11, &k, &err), err);
+    assert_ok(tacit_noise_below(noise, 11, 1, &k, &err), err);
     assert_true(k < 11);
     counts[k]++;
   }
@@ -138,14 +213,16 @@ static void test_bad_arguments(void **state) {
   tacit_error_t err;
   assert_int_equal(tacit_noise_ratio_bit(noise, 2, 1, &bit, &err), TACIT_ERR_ARGUMENT);
   assert_int_equal(tacit_noise_ratio_bit(noise, 0, 0, &bit, &err), TACIT_ERR_ARGUMENT);
-  assert_int_equal(tacit_noise_below(noise, 0, &number, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_noise_below(noise, 0, 1, &number, &err), TACIT_ERR_ARGUMENT);
   assert_int_equal(tacit_noise_subset(noise, 0x100000001, 1, mask, &err), TACIT_ERR_ARGUMENT);
   assert_int_equal(tacit_noise_poisson(noise, UINT64_MAX, &number, &err), TACIT_ERR_ARGUMENT);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits), cmocka_unit_test(test_subsets),
-                                     cmocka_unit_test(test_poisson), cmocka_unit_test(test_numbers_below),
+                                     cmocka_unit_test(test_poisson), cmocka_unit_test(test_poisson_table),
+                                     cmocka_unit_test(test_poisson_is_decided_at_every_digit),
+                                     cmocka_unit_test(test_numbers_below),
                                      cmocka_unit_test(test_bad_arguments)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }
