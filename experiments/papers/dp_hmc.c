@@ -1,0 +1,276 @@
+/*
+ * [Raisa2021, section 5]: four chains that share the budget on a banana (d = 2) and on a Gaussian mean (d = 10), n = 100000.
+ *
+ * A run to the largest budget contains the runs to all smaller ones, because steps and noise do not depend on the budget: the
+ * results at an epsilon are those of the first iterations that it pays for, the first half of them discarded as in the paper.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "papers.h"
+#include "tacit/diagnose.h"
+
+enum { n_records = 100000, n_chains = 4, n_exact = 1000, most_dim = 10, most_repeats = 5, n_epsilons = 7 };
+
+static const double epsilons[n_epsilons] = {2, 4, 6, 8, 10, 12, 15};
+
+/* ---- targets ---- */
+
+typedef struct problem {
+  target_t target;
+  tacit_model_t model;
+  size_t dim;
+  bool is_banana;
+  double obs_sd[most_dim], truth[most_dim], prior_var;
+  double mean[most_dim], sd[most_dim], metric[most_dim]; /* posterior: of u = (theta_1, theta_2 + 20 theta_1^2) for the banana */
+  double exact[n_exact * most_dim]; /* draws */
+} problem_t;
+
+static void draw_exact(const problem_t *p, tacit_rng_t *rng, double *theta) {
+  for (size_t j = 0; j < p->dim; j++) {
+    theta[j] = p->mean[j] + p->sd[j] * tacit_rng_normal(rng);
+  }
+  if (p->is_banana) {
+    theta[1] -= 20 * theta[0] * theta[0];
+  }
+}
+
+/* Records, and the conjugate posterior of u from the records as stored. */
+static void simulate(problem_t *p, tacit_rng_t *rng) {
+  double sum[most_dim] = {0};
+  float *x = allocate((size_t)n_records * p->dim, sizeof *x);
+  for (size_t i = 0; i < n_records; i++) {
+    for (size_t j = 0; j < p->dim; j++) {
+      x[i * p->dim + j] = (float)(p->truth[j] + p->obs_sd[j] * tacit_rng_normal(rng));
+      sum[j] += (double)x[i * p->dim + j];
+    }
+  }
+  for (size_t j = 0; j < p->dim; j++) {
+    double variance = p->obs_sd[j] * p->obs_sd[j], precision = 1 / p->prior_var + n_records / variance;
+    p->mean[j] = sum[j] / variance / precision;
+    p->sd[j] = 1 / sqrt(precision);
+    p->metric[j] = 1 / precision;
+  }
+  for (size_t i = 0; i < n_exact; i++) {
+    draw_exact(p, rng, p->exact + i * p->dim);
+  }
+  p->target = (target_t){.name = p->is_banana ? "banana" : "gaussian", .model = &p->model, .n = n_records, .n_columns = p->dim, .x = x};
+}
+
+static problem_t *open_problem(const run_t *run, bool is_banana) {
+  problem_t *p = allocate(1, sizeof *p);
+  tacit_rng_t *rng = study_rng(run, is_banana);
+  tacit_error_t err;
+  p->is_banana = is_banana;
+  p->dim = is_banana ? 2 : 10;
+  p->truth[1] = 3;
+  p->prior_var = is_banana ? 1000 : 10000;
+  if (is_banana) {
+    const double variances[2] = {2000, 2500};
+    p->obs_sd[0] = sqrt(variances[0]);
+    p->obs_sd[1] = sqrt(variances[1]);
+    must(tacit_model_init_banana(&p->model, 2, 20, 0, 0, p->prior_var, variances, &err), &err);
+  } else { /* the paper draws variances from a gamma law of shape 1/2 that is not printed: these have its spread */
+    for (size_t j = 0; j < p->dim; j++) {
+      p->obs_sd[j] = sqrt(0.05 * pow(38, (double)j / 9));
+    }
+    must(tacit_model_init_gaussian_mean(&p->model, p->dim, p->obs_sd, sqrt(p->prior_var), &err), &err);
+  }
+  simulate(p, rng);
+  tacit_rng_free(rng);
+  return p;
+}
+
+static void close_problem(problem_t *p) {
+  free((void *)p->target.x);
+  tacit_model_clear(&p->model);
+  free(p);
+}
+
+/* Posterior mean of theta itself. */
+static double exact_mean(const problem_t *p, size_t j) {
+  bool is_bent = p->is_banana && j == 1;
+  return p->mean[j] - (is_bent ? 20 * (p->mean[0] * p->mean[0] + p->sd[0] * p->sd[0]) : 0);
+}
+
+/* ---- settings ---- */
+
+typedef struct setting {
+  const char *method, *source;
+  bool is_scaled; /* steps in units of the posterior's sds instead of the parameters' */
+  double step, clip_grad, clip_ratio, tau_grad, tau_ratio; /* noise multipliers over sqrt(n), as the authors give them */
+  size_t n_leapfrog;
+  tacit_proposal_t proposal;
+  bool reuse_gradient;
+  double rate, friction;
+} setting_t;
+
+/*
+ * "paper": the authors' programs; DP-SGLD and DP-SGNHT with the noise that makes them sample the posterior. eta of those
+ * programs is per record: DP-SGLD's drift eta / n is h^2 / 2 here, DP-SGNHT's step is eta / n.
+ */
+static const setting_t on_banana[] = {
+    {"dp-hmc", "paper", false, 0.006, 0.05, 0.1, 0.55, 0.1, 25, TACIT_PROPOSAL_FULL, false, 0, 0},
+    {"dp-penalty", "paper", false, 0.06, 0, 0.15, 0, 0.17, 0, TACIT_PROPOSAL_FULL, false, 0, 0},
+    {"dp-sgld", "paper", false, 0.004472136, 0.2, 0, 0, 0, 1, TACIT_PROPOSAL_FULL, false, 0.01, 0},
+    {"dp-sgnht", "paper", false, 0.001, 0.2, 0, 0, 0, 1, TACIT_PROPOSAL_FULL, false, 0.01, 50},
+    {"dp-hmc", "ours", true, 0.06, 0.15, 0.1, 0.55, 0.1, 25, TACIT_PROPOSAL_FULL, true, 0, 0},
+    {"dp-penalty", "ours", true, 0.8, 0, 0.1, 0, 0.17, 0, TACIT_PROPOSAL_FULL, true, 0, 0},
+    {"dp-sgld", "ours", false, 0.007, 0.6, 0, 0, 0, 1, TACIT_PROPOSAL_FULL, false, 1, 0},
+    {"dp-sgnht", "ours", false, 0.007, 0.6, 0, 0, 0, 1, TACIT_PROPOSAL_FULL, false, 1, 10},
+};
+static const setting_t on_gaussian[] = {
+    {"dp-hmc", "paper", false, 0.00015, 10, 6, 0.25, 0.1, 12, TACIT_PROPOSAL_FULL, false, 0, 0},
+    {"dp-penalty", "paper", false, 0.0007, 0, 10, 0, 0.05, 0, TACIT_PROPOSAL_FULL, false, 0, 0},
+    {"dp-sgld", "paper", false, 0.0004, 15, 0, 0, 0, 1, TACIT_PROPOSAL_FULL, false, 0.01, 0},
+    {"dp-sgnht", "paper", false, 0.000002, 12, 0, 0, 0, 1, TACIT_PROPOSAL_FULL, false, 0.01, 30},
+    {"dp-hmc", "ours", true, 0.35, 12, 8, 0.2, 0.1, 5, TACIT_PROPOSAL_FULL, true, 0, 0},
+    {"dp-penalty", "ours", true, 2.4, 0, 12, 0, 0.12, 0, TACIT_PROPOSAL_GUIDED, true, 0, 0},
+    {"dp-sgld", "ours", true, 0.4, 12, 0, 0, 0, 1, TACIT_PROPOSAL_FULL, false, 1, 0},
+    {"dp-sgnht", "ours", true, 0.1, 12, 0, 0, 0, 1, TACIT_PROPOSAL_FULL, false, 1, 1},
+};
+enum { n_settings = sizeof on_banana / sizeof on_banana[0] };
+
+static bool is_stochastic(const setting_t *s) {
+  return s->rate > 0;
+}
+
+/* The noise that a step needs anyway, taken as privacy noise (docs/theory.md, section 17). */
+static double own_noise(const setting_t *s, double largest) {
+  double injected = strcmp(s->method, "dp-sgld") == 0 ? 4 : -expm1(-2 * s->friction * s->step);
+  return s->rate * sqrt(injected) / (s->step * sqrt(largest)) / (2 * s->clip_grad);
+}
+
+static trial_t trial_of(const problem_t *p, const setting_t *s, size_t n_runs, uint64_t seed) {
+  trial_t t = trial_default(s->method, seed);
+  t.delta = 0.1 / n_records;
+  t.settings.n_chains = n_chains * n_runs;
+  t.settings.step_size = s->step;
+  t.settings.n_leapfrog = s->n_leapfrog;
+  t.settings.proposal = s->proposal;
+  t.settings.reuse_gradient = s->reuse_gradient;
+  t.settings.sampling_rate = is_stochastic(s) ? tacit_curator_sampling_rate(s->rate) : 0;
+  t.settings.friction = s->friction;
+  t.settings.inv_metric = s->is_scaled ? p->metric : NULL;
+  t.settings.noise_multiplier_grad = is_stochastic(s) ? own_noise(s, s->is_scaled ? p->metric[p->dim - 1] : 1) : s->tau_grad * sqrt(n_records);
+  t.settings.noise_multiplier_ratio = s->tau_ratio * sqrt(n_records);
+  t.limits.clip_bound_grad = s->clip_grad;
+  t.limits.clip_bound_ratio = s->clip_ratio;
+  return t;
+}
+
+/* About a posterior sd off the posterior, as in the paper; with real records such a start would have to be public or paid for. */
+static double *starts(const problem_t *p, tacit_rng_t *rng, size_t n) {
+  double *init = allocate(n * p->dim, sizeof *init);
+  for (size_t c = 0; c < n; c++) {
+    draw_exact(p, rng, init + c * p->dim);
+    for (size_t j = 0; j < p->dim; j++) {
+      init[c * p->dim + j] += p->sd[j] * tacit_rng_normal(rng);
+    }
+  }
+  return init;
+}
+
+/* ---- measures ---- */
+
+typedef struct score {
+  double mmd, mean_error; /* the latter in posterior sds of u */
+} score_t;
+
+/* Of the second half of the first k draws of four chains. */
+static score_t score_of(const problem_t *p, const tacit_draws_t *draws, size_t first_chain, size_t k) {
+  size_t kept = k - k / 2, total = kept * n_chains, n = total < n_exact ? total : n_exact;
+  double *sample = allocate(n * p->dim, sizeof *sample), mean[most_dim] = {0}, mmd2;
+  for (size_t i = 0; i < total; i++) {
+    const double *theta = tacit_draws_row(draws, first_chain + i / kept, k / 2 + i % kept);
+    for (size_t j = 0; j < p->dim; j++) {
+      mean[j] += theta[j] / (double)total;
+    }
+  }
+  for (size_t i = 0; i < n; i++) {
+    size_t at = i * total / n;
+    memcpy(sample + i * p->dim, tacit_draws_row(draws, first_chain + at / kept, k / 2 + at % kept), p->dim * sizeof *sample);
+  }
+  tacit_error_t err;
+  must(tacit_mmd2(sample, n, p->exact, n_exact, p->dim, 0, &mmd2, &err), &err);
+  free(sample);
+  score_t score = {.mmd = sqrt(fabs(mmd2))};
+  for (size_t j = 0; j < p->dim; j++) {
+    score.mean_error += pow(mean[j] - exact_mean(p, j), 2);
+  }
+  score.mean_error = sqrt(score.mean_error);
+  return score;
+}
+
+/* ---- Figure 1: error against budget ---- */
+
+typedef struct curve {
+  size_t n_iterations[n_epsilons]; /* of each chain */
+  double spent[n_epsilons];
+  double mmd[3][n_epsilons], error[3][n_epsilons]; /* median, least, greatest over the repeats */
+  double accept_rate, grad_clipped, ratio_clipped, seconds;
+} curve_t;
+
+static void summarise(double values[most_repeats], size_t n, double out[3][n_epsilons], size_t e) {
+  out[0][e] = sorted_median(values, n);
+  out[1][e] = values[0];
+  out[2][e] = values[n - 1];
+}
+
+static void measure(const run_t *run, const problem_t *p, const setting_t *s, size_t n_budgets, size_t n_repeats, uint64_t seed,
+                    curve_t *curve) {
+  size_t most = run->quick ? 1500 : 12000; /* iterations that are computed where the budget pays for more */
+  trial_t one = trial_of(p, s, 1, seed), all = trial_of(p, s, n_repeats, seed);
+  tacit_rng_t *rng = study_rng(run, 100 + seed);
+  double *init = starts(p, rng, all.settings.n_chains);
+  outcome_t outcome;
+  for (size_t e = 0; e < n_budgets; e++) {
+    curve->n_iterations[e] = trial_affordable(&p->target, &one, epsilons[e], most);
+    curve->spent[e] = trial_epsilon(&p->target, &one, curve->n_iterations[e]);
+  }
+  all.settings.init = init;
+  all.settings.n_draws = curve->n_iterations[n_budgets - 1];
+  trial_run(&p->target, &all, &outcome);
+  for (size_t e = 0; e < n_budgets; e++) {
+    double mmd[most_repeats], error[most_repeats];
+    for (size_t r = 0; r < n_repeats; r++) {
+      score_t score = score_of(p, &outcome.draws, r * n_chains, curve->n_iterations[e]);
+      mmd[r] = score.mmd;
+      error[r] = score.mean_error;
+    }
+    summarise(mmd, n_repeats, curve->mmd, e);
+    summarise(error, n_repeats, curve->error, e);
+  }
+  curve->accept_rate = outcome.accept_rate;
+  curve->grad_clipped = outcome.notes.n_grad > 0 ? (double)outcome.notes.n_grad_clipped / (double)outcome.notes.n_grad : 0;
+  curve->ratio_clipped = outcome.notes.n_ratio > 0 ? (double)outcome.notes.n_ratio_clipped / (double)outcome.notes.n_ratio : 0;
+  curve->seconds = outcome.seconds;
+  outcome_clear(&outcome);
+  free(init);
+  tacit_rng_free(rng);
+}
+
+static void run_budget(run_t *run) {
+  size_t n_budgets = run->quick ? 3 : n_epsilons, n_repeats = run->quick ? 1 : most_repeats;
+  static curve_t curves[2][n_settings];
+  table_t table = table_open(run, "", "target,method,settings,epsilon,epsilon spent,iterations a chain,MMD median,MMD least,MMD most,mean error median,mean error least,mean error most,acceptance,gradients clipped,ratios clipped,seconds");
+  for (size_t b = 0; b < 2; b++) {
+    problem_t *p = open_problem(run, b == 0);
+    for (size_t i = 0; i < n_settings; i++) {
+      const setting_t *s = b == 0 ? &on_banana[i] : &on_gaussian[i];
+      curve_t *c = &curves[b][i];
+      measure(run, p, s, n_budgets, n_repeats, i, c);
+      for (size_t e = 0; e < n_budgets; e++) {
+        bool is_shown = e == 0 || e == n_budgets - 1;
+        table_row(&table, is_shown, "%s,%s,%s,%g,%.3g,%zu,%.3f,%.3f,%.3f,%.3g,%.3g,%.3g,%.2f,%.3f,%.3f,%.1f", p->target.name, s->method,
+                  s->source, epsilons[e], c->spent[e], c->n_iterations[e], c->mmd[0][e], c->mmd[1][e], c->mmd[2][e],
+                  c->error[0][e], c->error[1][e], c->error[2][e], c->accept_rate, c->grad_clipped, c->ratio_clipped,
+                  c->seconds);
+      }
+    }
+    close_problem(p);
+  }
+  table_close(&table);
+}
+
+const study_t study_hmc_budget = {"dp-hmc-budget", 'a', "[Raisa2021], Figure 1", "DP-HMC: error against privacy budget", run_budget};
