@@ -94,8 +94,8 @@ static void close_session(session_t *s) {
   tacit_budget_free(s->budget);
 }
 
-static double epsilon_of(const session_t *session, const trial_t *trial, size_t n_iterations) {
-  const tacit_account_options_t options = {.relation = trial->relation, .relative_width = 0.01, .is_in_order = true};
+static double epsilon_of(const session_t *session, const trial_t *trial, size_t n_iterations, double width) {
+  const tacit_account_options_t options = {.relation = trial->relation, .relative_width = width, .is_in_order = true};
   tacit_event_t *events;
   size_t n_events;
   tacit_error_t err;
@@ -111,7 +111,7 @@ static double epsilon_of(const session_t *session, const trial_t *trial, size_t 
 
 double trial_epsilon(const target_t *target, const trial_t *trial, size_t n_iterations) {
   session_t session = open_session(target, trial);
-  double epsilon = epsilon_of(&session, trial, n_iterations);
+  double epsilon = epsilon_of(&session, trial, n_iterations, 1e-3);
   close_session(&session);
   return epsilon;
 }
@@ -120,15 +120,31 @@ size_t trial_affordable(const target_t *target, const trial_t *trial, double eps
   session_t session = open_session(target, trial);
   bool is_exact = !tacit_sampler_needs_schedule(tacit_method_find(trial->method), &trial->settings);
   size_t fits = 0, exceeds = most + 1;
-  if (epsilon_of(&session, trial, most) <= epsilon) {
+  if (epsilon_of(&session, trial, most, 1e-2) <= epsilon) {
     fits = most;
   }
   while (exceeds - fits > 1 + (is_exact ? 0 : fits / 100)) {
     size_t middle = fits + (exceeds - fits) / 2;
-    *(epsilon_of(&session, trial, middle) <= epsilon ? &fits : &exceeds) = middle;
+    *(epsilon_of(&session, trial, middle, 1e-2) <= epsilon ? &fits : &exceeds) = middle;
   }
   close_session(&session);
   return fits;
+}
+
+void trial_plan(const target_t *target, trial_t *trial, double epsilon, double *inv_metric) {
+  session_t session = open_session(target, trial);
+  tacit_plan_t plan;
+  tacit_error_t err;
+  tacit_plan_request_t request = {.curator = session.curator,
+                                  .parameters = &target->model->parameters,
+                                  .n_units = (double)target->n,
+                                  .rho = tacit_gaussian_rho(epsilon, log(trial->delta)),
+                                  .epsilon = epsilon,
+                                  .delta = trial->delta,
+                                  .is_quick = true,
+                                  .relation = trial->relation};
+  must(tacit_plan(tacit_method_find(trial->method), &request, &trial->settings, inv_metric, &plan, &err), &err);
+  close_session(&session);
 }
 
 static void set_schedule(session_t *session, const trial_t *trial) {

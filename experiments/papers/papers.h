@@ -145,9 +145,41 @@ double trial_epsilon(const target_t *target, const trial_t *trial, size_t n_iter
  * fewer.
  */
 size_t trial_affordable(const target_t *target, const trial_t *trial, double epsilon, size_t most);
+/* Complete the settings by tacit_plan() for a budget of epsilon; inv_metric: shape (dim), to be kept until after the run. */
+void trial_plan(const target_t *target, trial_t *trial, double epsilon, double *inv_metric);
 /* Run settings.n_draws iterations, whatever they cost. */
 void trial_run(const target_t *target, const trial_t *trial, outcome_t *outcome);
 void outcome_clear(outcome_t *outcome);
+
+/* ---- data sets of a formula (design.c) ---- */
+
+/* Scaled features and response of all rows, unpacked, and the model; parameters are reported as the sampler has them. */
+typedef struct regression {
+  tacit_model_t model;
+  target_t train;
+  float *x, *x_test; /* rows of n_features + 1, the response last */
+  size_t n_features, n_test, n_classes; /* classes: of a categorical response, else 0 */
+  bool is_real; /* false: simulated, because the file is not there */
+} regression_t;
+
+/*
+ * Read TACIT_SHARED/data/train (rows for which the column `split` is 1 are the test set; or, if split is NULL, the file `test` is), or
+ * simulate n records (a fifth of them for tests) from the model with coefficients of size 1.
+ */
+typedef struct regression_source {
+  const char *formula, *schema, *train, *test, *split;
+  tacit_family_t family;
+  double prior_sd; /* of all coefficients, features scaled to [-1, 1]; 0: the default priors */
+  size_t n;
+} regression_source_t;
+void regression_open(const run_t *run, const regression_source_t *source, regression_t *regression);
+void regression_clear(regression_t *regression);
+
+/* Share of test rows whose most probable class is right, and mean log probability of the right one, averaged over n draws. */
+typedef struct prediction {
+  double accuracy, log_score;
+} prediction_t;
+prediction_t predict(const regression_t *regression, const tacit_draws_t *draws, size_t first, size_t n);
 
 /* Median of n numbers, which are sorted. */
 double sorted_median(double *x, size_t n);
