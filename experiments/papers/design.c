@@ -33,7 +33,8 @@ static void unpack(const tacit_records_t *records, size_t i, size_t n_columns, f
   }
 }
 
-/* Add the rows of a file: those whose `split` is 1, or all if is_test, to the test rows, the others to the training rows. */
+/* Add the rows of a file: those whose `split` is 1, or all if is_test, to the test rows, the others to the training
+ * rows. */
 static void read_rows(regression_t *r, const char *path, const tacit_schema_t *schema, const tacit_design_t *design,
                       const char *split, bool is_test) {
   tacit_table_t *table;
@@ -108,7 +109,8 @@ void regression_open(const run_t *run, const regression_source_t *source, regres
   tacit_error_t err;
   tacit_glm_settings_t settings = tacit_glm_settings_default();
   char train[1024], test[1024];
-  *r = (regression_t){.is_real = data_path(source->train, train) && (source->test == NULL || data_path(source->test, test))};
+  *r = (regression_t){.is_real = data_path(source->train, train) && (source->test == NULL || data_path(source->test,
+      test))};
   must(tacit_schema_parse(&schema, source->schema, strlen(source->schema), "schema", &err), &err);
   must(tacit_design_new(&design, source->formula, schema, source->family, &err), &err);
   settings.family = source->family;

@@ -100,7 +100,8 @@ static double epsilon_of(const session_t *session, const trial_t *trial, size_t 
   size_t n_events;
   tacit_error_t err;
   tacit_guarantee_t guarantee = {.epsilon = 0};
-  must(tacit_sampler_schedule(tacit_method_find(trial->method), &trial->settings, session->curator, n_iterations, &events,
+  must(tacit_sampler_schedule(tacit_method_find(trial->method), &trial->settings, session->curator, n_iterations,
+                              &events,
                               &n_events, &err), &err);
   if (n_events > 0) {
     must(tacit_account_epsilon(NULL, events, n_events, &options, trial->delta, &guarantee, &err), &err);

@@ -9,7 +9,9 @@
 
 #include "papers.h"
 
-static const study_t *const studies[] = {&study_hmc_budget, &study_hmc_marginals, &study_hmc_clipping, &study_fast_mixture, &study_sghmc_accounting, &study_sghmc_phase, &study_sghmc_radon, &study_fast_logistic};
+static const study_t *const studies[] = {&study_hmc_budget,       &study_hmc_marginals, &study_hmc_clipping,
+                                         &study_sghmc_accounting, &study_sghmc_radon,   &study_sghmc_phase,
+                                         &study_fast_mixture,     &study_fast_logistic};
 enum { n_studies = sizeof studies / sizeof studies[0] };
 
 static int usage(const char *what, const char *argument) {

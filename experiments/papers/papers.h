@@ -1,6 +1,8 @@
 /*
- * The frame of the reproductions: a study recomputes one figure or table of a paper with the library's own methods, and writes
- * NAME.csv, NAME.svg and NAME.md: numbers, picture, and what differs from the paper and why. What must hold is asserted.
+ * The frame of the reproductions: a study recomputes one figure or table of a paper with the library's own methods,
+ * and writes
+ * NAME.csv, NAME.svg and NAME.md: numbers, picture, and what differs from the paper and why. What must hold is
+ * asserted.
  */
 #ifndef PAPERS_H
 #define PAPERS_H
@@ -70,7 +72,8 @@ void study_end(run_t *run);
 
 /* ---- pictures (chart.c) ---- */
 
-typedef enum mark { MARK_LINE = 0, MARK_DASHED, MARK_DOTS, MARK_CLOUD } mark_t; /* dots: a line with dots; cloud: points only */
+/* dots: a line with dots; cloud: points only */
+typedef enum mark { MARK_LINE = 0, MARK_DASHED, MARK_DOTS, MARK_CLOUD } mark_t;
 
 enum { most_series = 10, most_panels = 12 };
 
@@ -99,7 +102,8 @@ typedef struct chart {
 } chart_t;
 
 /* Add a curve to a panel and return it. */
-series_t *panel_add(panel_t *panel, const char *label, int colour, mark_t mark, const double *x, const double *y, size_t n);
+series_t *panel_add(panel_t *panel, const char *label, int colour, mark_t mark, const double *x, const double *y,
+                    size_t n);
 /* Write STUDY[-suffix].svg and refer to it in the Markdown. */
 void chart_write(run_t *run, const char *suffix, const chart_t *chart);
 
@@ -141,11 +145,13 @@ trial_t trial_default(const char *method, uint64_t seed);
 /* Certified epsilon at trial.delta of n_iterations of every chain, all together; 0 of an exposed method. */
 double trial_epsilon(const target_t *target, const trial_t *trial, size_t n_iterations);
 /*
- * Most iterations of every chain, at most `most`, with trial_epsilon() <= epsilon: exact for Gaussian releases, else up to 1 %
+ * Most iterations of every chain, at most `most`, with trial_epsilon() <= epsilon: exact for Gaussian releases, else
+ * up to 1 %
  * fewer.
  */
 size_t trial_affordable(const target_t *target, const trial_t *trial, double epsilon, size_t most);
-/* Complete the settings by tacit_plan() for a budget of epsilon; inv_metric: shape (dim), to be kept until after the run. */
+/* Complete the settings by tacit_plan() for a budget of epsilon; inv_metric: shape (dim), to be kept until after the
+ * run. */
 void trial_plan(const target_t *target, trial_t *trial, double epsilon, double *inv_metric);
 /* Run settings.n_draws iterations, whatever they cost. */
 void trial_run(const target_t *target, const trial_t *trial, outcome_t *outcome);
@@ -153,7 +159,8 @@ void outcome_clear(outcome_t *outcome);
 
 /* ---- data sets of a formula (design.c) ---- */
 
-/* Scaled features and response of all rows, unpacked, and the model; parameters are reported as the sampler has them. */
+/* Scaled features and response of all rows, unpacked, and the model; parameters are reported as the sampler has them.
+ * */
 typedef struct regression {
   tacit_model_t model;
   target_t train;
@@ -163,7 +170,8 @@ typedef struct regression {
 } regression_t;
 
 /*
- * Read TACIT_SHARED/data/train (rows for which the column `split` is 1 are the test set; or, if split is NULL, the file `test` is), or
+ * Read TACIT_SHARED/data/train (rows for which the column `split` is 1 are the test set; or, if split is NULL, the
+ * file `test` is), or
  * simulate n records (a fifth of them for tests) from the model with coefficients of size 1.
  */
 typedef struct regression_source {
@@ -175,7 +183,8 @@ typedef struct regression_source {
 void regression_open(const run_t *run, const regression_source_t *source, regression_t *regression);
 void regression_clear(regression_t *regression);
 
-/* Share of test rows whose most probable class is right, and mean log probability of the right one, averaged over n draws. */
+/* Share of test rows whose most probable class is right, and mean log probability of the right one, averaged over n
+ * draws. */
 typedef struct prediction {
   double accuracy, log_score;
 } prediction_t;

@@ -1,4 +1,5 @@
-/* [SGHMCthesis]: Table 6.3, what its runs cost by several accountants; and its pictures of trajectories in phase space. */
+/* [SGHMCthesis]: Table 6.3, what its runs cost by several accountants; and its pictures of trajectories in phase
+ * space. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +24,11 @@ typedef struct convention {
   tacit_sampling_t sampling;
 } convention_t;
 
-static double epsilon_of(const thesis_run_t *r, const convention_t *c, size_t n_trajectories, double delta) {
+static double epsilon_of(const run_t *run, const thesis_run_t *r, const convention_t *c, size_t n_trajectories, double delta) {
   bool is_slow = c->relation == TACIT_RELATION_SUBSTITUTE; /* a bound that searches over two directions */
   static tacit_event_t events[most_trajectories];
-  double factor = c->relation == TACIT_RELATION_SUBSTITUTE ? 0.5 : 1; /* noise over the sensitivity under the relation */
+  /* noise over the sensitivity under the relation */
+  double factor = c->relation == TACIT_RELATION_SUBSTITUTE ? 0.5 : 1;
   for (size_t t = 0; t < n_trajectories; t++) {
     double eta = r->beta * pow((double)t + 1, -1.0 / 3);
     events[t] = (tacit_event_t){.kind = TACIT_EVENT_GAUSSIAN,
@@ -35,19 +37,22 @@ static double epsilon_of(const thesis_run_t *r, const convention_t *c, size_t n_
                                 .noise_multiplier = factor * sqrt(2 * r->friction / eta) / r->clip,
                                 .count = n_leaps};
   }
-  const tacit_account_options_t options = {.relation = c->relation, .relative_width = is_slow ? 1e-2 : 1e-3};
+  const tacit_account_options_t options = {.relation = c->relation, .relative_width = run->quick && (is_slow || n_trajectories > 200) ? 0.05 : is_slow ? 0.01 : 1e-3};
   tacit_guarantee_t guarantee;
   tacit_error_t err;
-  must(tacit_account_epsilon(tacit_accountant_find(c->accountant), events, n_trajectories, &options, delta, &guarantee, &err), &err);
+  must(tacit_account_epsilon(tacit_accountant_find(c->accountant), events, n_trajectories, &options, delta,
+                             &guarantee, &err), &err);
   return guarantee.epsilon;
 }
 
 static const convention_t conventions[] = {
     {"loss distribution: Poisson batches and add-remove", "pld", TACIT_RELATION_ADD_REMOVE, TACIT_SAMPLING_POISSON},
     {"loss distribution: Poisson batches and substitution", "pld", TACIT_RELATION_SUBSTITUTE, TACIT_SAMPLING_POISSON},
-    {"loss distribution: batches of fixed size and substitution", "pld", TACIT_RELATION_SUBSTITUTE, TACIT_SAMPLING_WITHOUT_REPLACEMENT},
+    {"loss distribution: batches of fixed size and substitution", "pld", TACIT_RELATION_SUBSTITUTE,
+     TACIT_SAMPLING_WITHOUT_REPLACEMENT},
     {"moments: Poisson batches and add-remove", "moments", TACIT_RELATION_ADD_REMOVE, TACIT_SAMPLING_POISSON},
-    {"Renyi with its best conversion: Poisson batches and add-remove", "rdp", TACIT_RELATION_ADD_REMOVE, TACIT_SAMPLING_POISSON},
+    {"Renyi with its best conversion: Poisson batches and add-remove", "rdp", TACIT_RELATION_ADD_REMOVE,
+     TACIT_SAMPLING_POISSON},
 };
 enum { n_conventions = sizeof conventions / sizeof conventions[0] };
 
@@ -60,12 +65,13 @@ static void table_deltas(run_t *run, double ours[n_conventions][n_deltas]) {
   const double *published[2] = {published_pld, published_moments};
   for (size_t i = 0; i < 2; i++) {
     const double *p = published[i];
-    table_row(&table, true, "the thesis: %s,%.3f,%.3f,%.3f,%.3f,%.3f", i == 0 ? "loss distribution" : "moments", p[0], p[1], p[2], p[3], p[4]);
+    table_row(&table, true, "the thesis: %s,%.3f,%.3f,%.3f,%.3f,%.3f", i == 0 ? "loss distribution" : "moments",
+              p[0], p[1], p[2], p[3], p[4]);
   }
   for (size_t c = 0; c < n_conventions; c++) {
     for (size_t k = 0; k < n_deltas; k++) {
       bool is_slow = conventions[c].relation == TACIT_RELATION_SUBSTITUTE;
-      ours[c][k] = run->quick && is_slow && k != 1 ? NAN : epsilon_of(&of_table, &conventions[c], 200, deltas[k]);
+      ours[c][k] = run->quick && is_slow && k != 1 ? NAN : epsilon_of(run, &of_table, &conventions[c], 200, deltas[k]);
     }
     const double *o = ours[c];
     table_row(&table, true, "%s,%.4f,%.4f,%.4f,%.4f,%.4f", conventions[c].label, o[0], o[1], o[2], o[3], o[4]);
@@ -74,10 +80,11 @@ static void table_deltas(run_t *run, double ours[n_conventions][n_deltas]) {
 }
 
 static void table_lengths(run_t *run, double ours[2][n_lengths]) {
-  table_t table = table_open(run, "steps", "steps of the run,thesis: loss distribution,ours,thesis: moments,ours: moments");
+  table_t table = table_open(run, "steps",
+                             "steps of the run,thesis: loss distribution,ours,thesis: moments,ours: moments");
   for (size_t k = 0; k < n_lengths; k++) {
-    ours[0][k] = epsilon_of(&of_table, &conventions[0], lengths[k], 1e-5);
-    ours[1][k] = epsilon_of(&of_table, &conventions[3], lengths[k], 1e-5);
+    ours[0][k] = epsilon_of(run, &of_table, &conventions[0], lengths[k], 1e-5);
+    ours[1][k] = epsilon_of(run, &of_table, &conventions[3], lengths[k], 1e-5);
     table_row(&table, true, "%zu,%.3f,%.4f,%.3f,%.4f", lengths[k] * n_leaps, published_lengths[0][k], ours[0][k],
               published_lengths[1][k], ours[1][k]);
   }
@@ -87,7 +94,8 @@ static void table_lengths(run_t *run, double ours[2][n_lengths]) {
 static void draw_accounting(run_t *run, double ours[n_conventions][n_deltas], double by_length[2][n_lengths]) {
   double steps[n_lengths];
   chart_t chart = {.title = "SGHMC thesis, Table 6.3", .n_columns = 2, .n_panels = 2};
-  chart.panels[0] = (panel_t){.title = "2000 steps", .x_label = "delta", .y_label = "epsilon", .log_x = true, .log_y = true};
+  chart.panels[0] = (panel_t){.title = "2000 steps", .x_label = "delta", .y_label = "epsilon", .log_x = true,
+                              .log_y = true};
   chart.panels[1] = (panel_t){.title = "delta = 1e-5", .x_label = "steps", .y_label = "epsilon"};
   for (size_t c = 0; c < n_conventions; c++) {
     panel_add(&chart.panels[0], conventions[c].label, (int)c, MARK_LINE, deltas, ours[c], n_deltas);
@@ -110,29 +118,35 @@ static void table_runs(run_t *run) {
   double worst = 0;
   table_t table = table_open(run, "runs", "friction C,step beta,clip L,thesis: epsilon at delta = 1e-5,ours");
   for (size_t i = 0; i < 3; i++) {
-    double epsilon = epsilon_of(&runs[i], &conventions[0], 1500, 1e-5);
+    double epsilon = epsilon_of(run, &runs[i], &conventions[0], 1500, 1e-5);
     worst = fmax(worst, fabs(epsilon / tight[i] - 1));
     table_row(&table, true, "%g,%g,%g,%.3f,%.4f", runs[i].friction, runs[i].beta, runs[i].clip, published[i], epsilon);
   }
   table_close(&table);
-  check(run, worst < 1e-3, "the budgets of the thesis' three private fits (1500 trajectories) are 2.248, 9.238 and 18.537, to within %.2g", worst);
+  check(run, worst < (run->quick ? 0.05 : 1e-3),
+        "the budgets of the thesis' three private fits (1500 trajectories) are 2.248, 9.238 and 18.537, to within %.2g",
+        worst);
 }
 
 static void run_accounting(run_t *run) {
   double ours[n_conventions][n_deltas], by_length[2][n_lengths], worst = 0, worst_length = 0;
-  say(run, "\nq = 0.01, L = 0.7, C = 1, B = 0, beta = 3, 10 steps in each of 200 trajectories; then, at delta = 1e-5, other lengths; "
+  say(run,
+      "\nq = 0.01, L = 0.7, C = 1, B = 0, beta = 3, 10 steps in each of 200 trajectories; then, at delta = 1e-5, other "
+      "lengths; "
            "then the budgets of the thesis' fits.\n");
   table_deltas(run, ours);
   table_lengths(run, by_length);
   draw_accounting(run, ours, by_length);
   say(run,
-      "\n**What differs.** The column by loss distributions is reproduced to its last digit: Poisson batches, relation add-remove, and "
-      "noise sqrt(2 C / (eta_t L^2)) clip bounds. The thesis' batches are of fixed size and shuffled, and its relation is "
-      "converted afterwards: accounted for directly, substitution costs %.2f times as much with Poisson batches and %.2f times with "
-      "batches of fixed size (delta = 1e-5). These two are proven upper bounds: the pair of two shifted mixtures that would give 1.498 and "
-      "3.268 is not known to dominate under composition [Lebeda2024]. The moments column is of another mechanism, batches without replacement, so that most "
-      "of the advertised improvement is a mismatch: like for like it is %.3f against %.3f, or %.3f with the best conversion. Two of "
-      "the three budgets of the private fits are larger than they need be: 9.789 and 19.811 are 9.238 and 18.537.\n",
+      "\n**What differs.** The column by loss distributions is reproduced to its last digit: Poisson batches, "
+      "relation add-remove, and noise sqrt(2 C / (eta_t L^2)) clip bounds. The thesis' batches are of fixed size "
+      "and shuffled, and its relation is converted afterwards: accounted for directly, substitution costs %.2f "
+      "times as much with Poisson batches and %.2f times with batches of fixed size (delta = 1e-5). These two are "
+      "proven upper bounds: the pair of two shifted mixtures that would give 1.498 and 3.268 is not known to "
+      "dominate under composition [Lebeda2024]. The moments column is of another mechanism, batches without "
+      "replacement, so that most of the advertised improvement is a mismatch: like for like it is %.3f against "
+      "%.3f, or %.3f with the best conversion. Two of the three budgets of the private fits are larger than they "
+      "need be: 9.789 and 19.811 are 9.238 and 18.537.\n",
       ours[1][1] / ours[0][1], ours[2][1] / ours[0][1], ours[0][1], ours[3][1], ours[4][1]);
   table_runs(run);
   for (size_t k = 0; k < n_deltas; k++) {
@@ -141,14 +155,16 @@ static void run_accounting(run_t *run) {
   for (size_t k = 0; k < n_lengths; k++) {
     worst_length = fmax(worst_length, fabs(by_length[0][k] - published_lengths[0][k]));
   }
-  /* Half a digit of what is printed, and a relative width of 1e-3 of the bracket. */
+  /* Half a digit of what is printed, and the relative width of the bracket, 1e-3 or 0.05. */
   check(run, worst < 0.0005 + 0.0009, "the column by loss distributions agrees to within %.4f", worst);
-  check(run, worst_length < 0.0005 + 0.0014, "its row of other lengths agrees to within %.4f", worst_length);
+  check(run, worst_length < 0.0005 + (run->quick ? 0.067 : 0.0014), "its row of other lengths agrees to within %.4f", worst_length);
   check(run, ours[3][1] < published_moments[1] && ours[0][1] < ours[4][1] && ours[4][1] < ours[3][1],
-        "the same mechanism costs less by moments than the thesis has it, less still by Renyi, least by loss distributions");
+        "the same mechanism costs less by moments than the thesis has it, less still by Renyi, least by loss "
+        "distributions");
 }
 
-const study_t study_sghmc_accounting = {"sghmc-accounting", 'b', "[SGHMCthesis], Table 6.3", "SGHMC under privacy: what runs cost",
+const study_t study_sghmc_accounting = {"sghmc-accounting", 'b', "[SGHMCthesis], Table 6.3",
+                                        "SGHMC under privacy: what runs cost",
                                         run_accounting};
 
 /* ---- Figures 6.1 to 6.5: the energy theta^2 / 2 in phase space ---- */
@@ -186,13 +202,15 @@ static void run_phase(run_t *run) {
   static const double around[4] = {-8, 8, -8, 8};
   size_t n_paths = run->quick ? 20 : 200;
   tacit_rng_t *rng = study_rng(run, 0);
-  chart_t chart = {.title = "SGHMC thesis, Figures 6.1 to 6.5: the target is normal(0, 1)", .n_columns = 3, .n_panels = n_dynamics};
+  chart_t chart = {.title = "SGHMC thesis, Figures 6.1 to 6.5: the target is normal(0, 1)", .n_columns = 3,
+                   .n_panels = n_dynamics};
   table_t table = table_open(run, "", "dynamics,mean of theta^2 (1 is right)");
   for (int d = 0; d < n_dynamics; d++) {
     square[d] = 0;
     for (size_t i = 0; i < (d == EXACT || d == PUBLISHED_SIGN ? 1 : n_paths); i++) {
       square[d] += trace(rng, (dynamics_t)d, x[d], y[d]);
-      energy += d == NAIVE ? 0.5 * (x[d][n_steps - 1] * x[d][n_steps - 1] + y[d][n_steps - 1] * y[d][n_steps - 1]) / (double)n_paths : 0;
+      double last = hypot(x[d][n_steps - 1], y[d][n_steps - 1]);
+      energy += d == NAIVE ? 0.5 * last * last / (double)n_paths : 0;
     }
     square[d] /= d == EXACT || d == PUBLISHED_SIGN ? 1 : (double)n_paths;
     table_row(&table, true, "%s,%.4g", titles[d], square[d]);
@@ -203,20 +221,26 @@ static void run_phase(run_t *run) {
   chart_write(run, "", &chart);
   double growth = 0.5 * step * step * gradient_variance * n_steps;
   say(run,
-      "\nStep 0.1, gradient noise of variance 4, %zu paths of %d steps; the first %d steps of the last path are drawn. Without noise the "
-      "trajectory is closed. Noise in the gradient adds energy at every step: %.0f after all steps, where eta^2 V / 2 a step makes "
-      "%.0f. Drawing the momentum anew bounds it, too hot; friction with as much noise as it takes, less what the gradient brings, "
-      "restores the target up to the error of the step. With the sign printed in the thesis' Algorithm 2, friction accelerates, and the path leaves "
-      "for infinity ([corrections](../corrections/corrections.md), `friction-sign`).\n\n",
+      "\nStep 0.1, gradient noise of variance 4, %zu paths of %d steps; the first %d steps of the last path are "
+      "drawn. Without noise the trajectory is closed. Noise in the gradient adds energy at every step: %.0f after "
+      "all steps, where eta^2 V / 2 a step makes %.0f. Drawing the momentum anew bounds it, too hot; friction with "
+      "as much noise as it takes, less what the gradient brings, restores the target up to the error of the step. "
+      "With the sign printed in the thesis' Algorithm 2, friction accelerates, and the path leaves for infinity "
+      "([corrections](../corrections/corrections.md), `friction-sign`).\n\n",
       n_paths, (int)n_steps, (int)n_shown, energy, growth);
-  /* Energies of paths are about exponential around the growth: 20 of them have a relative sd of 0.22, so 0.05 and 3.5 are beyond 6
-   * sds of the gamma law (its tails: 1e-9 below 0.2, 1e-15 above 3.5). Friction: 20 paths of 3000 steps with a time of 20 steps. */
+  /* Energies of paths are about exponential around the growth: 20 of them have a relative sd of 0.22, so 0.05 and 3.5
+   * are beyond 6
+   * sds of the gamma law (its tails: 1e-9 below 0.2, 1e-15 above 3.5). Friction: 20 paths of 3000 steps with a time of
+   * 20 steps. */
   check(run, energy > 0.15 * growth && energy < 3.5 * growth, "naive: energy %.0f, expected %.0f", energy, growth);
   check(run, fabs(square[FRICTION] - 1) < 0.2, "friction: mean of theta^2 is %.3f", square[FRICTION]);
-  check(run, square[REFRESHED] > square[FRICTION] + 0.3, "refreshed momentum alone is too hot: %.2f", square[REFRESHED]);
+  check(run, square[REFRESHED] > square[FRICTION] + 0.3, "refreshed momentum alone is too hot: %.2f",
+        square[REFRESHED]);
   check(run, !(square[PUBLISHED_SIGN] < 1e6), "the printed sign diverges");
-  check(run, fabs(square[EXACT] - 0.5) < 0.01, "without noise the energy is kept: mean of theta^2 is %.4f, 1/2 expected", square[EXACT]);
+  check(run, fabs(square[EXACT] - 0.5) < 0.01,
+        "without noise the energy is kept: mean of theta^2 is %.4f, 1/2 expected", square[EXACT]);
   tacit_rng_free(rng);
 }
 
-const study_t study_sghmc_phase = {"sghmc-phase-space", 'b', "[SGHMCthesis], Figures 6.1 to 6.5", "SGHMC in phase space", run_phase};
+const study_t study_sghmc_phase = {"sghmc-phase-space", 'b', "[SGHMCthesis], Figures 6.1 to 6.5",
+                                   "SGHMC in phase space", run_phase};
