@@ -7,7 +7,7 @@
 
 /* ---- targets ---- */
 
-void draw_exact(const problem_t *p, tacit_rng_t *rng, double *theta) {
+static void draw_exact(const problem_t *p, tacit_rng_t *rng, double *theta) {
   for (size_t j = 0; j < p->dim; j++) {
     theta[j] = p->mean[j] + p->sd[j] * tacit_rng_normal(rng);
   }
@@ -131,13 +131,15 @@ trial_t trial_of(const problem_t *p, const setting_t *s, size_t n_runs, uint64_t
   return t;
 }
 
+double posterior_sd(const problem_t *p, size_t j) {
+  bool is_bent = p->is_banana && j == 1; /* 20 u_1^2 varies with 20 sqrt(2) sd^2, and with the mean */
+  return is_bent ? sqrt(pow(p->sd[1], 2) + 800 * pow(p->sd[0], 4) + pow(40 * p->mean[0] * p->sd[0], 2)) : p->sd[j];
+}
+
 double *starts(const problem_t *p, tacit_rng_t *rng, size_t n) {
   double *init = allocate(n * p->dim, sizeof *init);
-  for (size_t c = 0; c < n; c++) {
-    draw_exact(p, rng, init + c * p->dim);
-    for (size_t j = 0; j < p->dim; j++) {
-      init[c * p->dim + j] += p->sd[j] * tacit_rng_normal(rng);
-    }
+  for (size_t i = 0; i < n * p->dim; i++) {
+    init[i] = p->truth[i % p->dim] + posterior_sd(p, i % p->dim) * tacit_rng_normal(rng);
   }
   return init;
 }

@@ -21,8 +21,8 @@ problem_t *open_problem(const run_t *run, bool is_banana);
 void close_problem(problem_t *p);
 /* Posterior mean of theta itself. */
 double exact_mean(const problem_t *p, size_t j);
-/* A posterior draw, shape (dim). */
-void draw_exact(const problem_t *p, tacit_rng_t *rng, double *theta);
+/* Posterior standard deviation of theta_j. */
+double posterior_sd(const problem_t *p, size_t j);
 
 typedef struct setting {
   const char *method, *source;
@@ -43,9 +43,8 @@ bool is_stochastic(const setting_t *s);
 /* n_runs repeats of four chains in lockstep. */
 trial_t trial_of(const problem_t *p, const setting_t *s, size_t n_runs, uint64_t seed);
 /*
- * Starts of n chains, about a posterior sd off the posterior, as in the paper; with real records such a start would
- * have to be
- * public or paid for. Freed by the caller.
+ * Starts of n chains: the true parameters moved by posterior sds, as in the paper; with real records such a start would have to
+ * be public or paid for. Freed by the caller.
  */
 double *starts(const problem_t *p, tacit_rng_t *rng, size_t n);
 

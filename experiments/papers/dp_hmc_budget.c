@@ -170,8 +170,8 @@ static void explain_budget(run_t *run, curve_t (*curves)[n_settings], const doub
       "Gaussian at every budget (%.3f and %.3f at the largest), unlike in the paper, for reasons (1) and (3): all "
       "of their privacy noise is noise that the sampler needs anyway, while DP-HMC pays for noise in gradients and "
       "again in the test. On the banana no chain is long enough for this to matter. Three repeats leave an MMD "
-      "uncertain by a factor of about 1.5: see the ranges. Chains start about a posterior standard deviation from "
-      "the posterior, as in the paper.\n\n",
+      "uncertain by a factor of about 1.5: see the ranges. Chains start at the true parameters, moved by "
+      "posterior standard deviations, as in the paper.\n\n",
       floors[0], floors[1], curves[1][2].first_variance, epsilons[last], curves[0][0].mmd[0][last],
       curves[0][1].mmd[0][last],
       curves[0][2].mmd[0][last], curves[0][3].mmd[0][last], curves[1][0].mmd[0][last], curves[1][1].mmd[0][last],

@@ -205,7 +205,7 @@ static void run_radon(run_t *run) {
   say(run,
       "\n**What differs.** The thesis' tables are known here by their budgets alone, so ours are compared with "
       "frequencies and with HMC without privacy. (1) The thesis steps along the gradient of the mean loss, and so "
-      "samples the posterior to the power 1/n, whose predictions are hardly better than the prior's (mean log score "
+      "samples the posterior to the power 1/n, whose predictions are worse than frequencies (mean log score "
       "%.2f; frequencies %.2f), while its account is that of the sum: with noise against what is summed, %zu "
       "trajectories of its first setting cost %.2f. (2) The posterior itself, at the same budget, from %zu and %zu "
       "trajectories at the smallest and the largest, with settings from public facts alone (`tacit plan`), predicts "
