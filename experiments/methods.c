@@ -194,7 +194,7 @@ static void set_schedule(const contender_t *of, const tacit_sampler_settings_t *
   if (tacit_sampler_needs_schedule(method, s)) {
     must(tacit_sampler_schedule(method, s, curator, s->n_warmup + s->n_draws, &events, &n, &err));
     must(tacit_budget_set_schedule(budget, events, n, &err));
-    tacit_events_free(events);
+    tacit_free(events);
   }
 }
 

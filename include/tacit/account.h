@@ -74,13 +74,11 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_event_parse(tacit_event_t *event, 
 /** Inverse of tacit_event_parse(), without count and label, to the last bit; returns text. Kinds with a curve give their name alone. */
 TACIT_API const char *tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT_TEXT_SIZE]);
 TACIT_API void tacit_event_clear(tacit_event_t *event);
-/** Free an array of events without curves, or a text, that the library allocated; NULL is allowed. */
-TACIT_API void tacit_events_free(void *events);
 /** The i-th form that tacit_event_parse() takes, or NULL past the last. */
 TACIT_API const char *tacit_event_help(size_t i);
 /**
  * The events as JSON with the class and field names of Google's dp_accounting library, for independent recomputation;
- * freed with tacit_events_free(). Bits, which it does not know, are given as the zCDP events that bound them.
+ * freed with tacit_free(). Bits, which it does not know, are given as the zCDP events that bound them.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_events_json(const tacit_event_t *events, size_t n_events, char **json,
                                                           tacit_error_t *err);

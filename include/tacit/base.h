@@ -63,6 +63,9 @@ typedef struct tacit_error {
 /** Return the general sentence for a status; total: any integer has a text. Never NULL. */
 TACIT_API const char *tacit_status_string(int status);
 
+/** Free what the library returned with the words "freed with tacit_free()"; NULL is allowed. */
+TACIT_API void tacit_free(void *p);
+
 /** Return the library's version, "MAJOR.MINOR.PATCH". */
 TACIT_API const char *tacit_version(void);
 

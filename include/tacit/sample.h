@@ -95,7 +95,7 @@ typedef enum tacit_sample_end {
 } tacit_sample_end_t;
 
 /**
- * What a run of n_iterations of every chain releases at most, in order, as events; freed with tacit_events_free(). None for an
+ * What a run of n_iterations of every chain releases at most, in order, as events; freed with tacit_free(). None for an
  * exposed method. settings as completed by tacit_plan().
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_sampler_schedule(const tacit_method_t *method,

@@ -287,10 +287,6 @@ const char *tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT
   return text;
 }
 
-void tacit_events_free(void *events) {
-  tacit_free(events);
-}
-
 void tacit_event_clear(tacit_event_t *event) {
   tacit_curve_free((tacit_curve_t *)event->curve);
   event->curve = NULL;

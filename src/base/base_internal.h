@@ -23,7 +23,6 @@ void *tacit_alloc(size_t n, size_t size);         /* uninitialised */
 void *tacit_alloc_zero(size_t n, size_t size);    /* zeroed, 64-byte aligned */
 void *tacit_realloc(void *p, size_t n, size_t size); /* of tacit_alloc only */
 char *tacit_strdup(const char *text);
-void tacit_free(void *p); /* of any of the above */
 /* Test hook: the k-th allocation from now (1-based) fails once; 0 switches it off. */
 void tacit_alloc_fail_at(size_t k);
 
