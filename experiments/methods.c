@@ -5,7 +5,7 @@
  * given a few step sizes, and the best is shown: a setting that a user would not know beforehand, for all methods alike.
  * Seeded and simulated: nothing here is private.
  *
- * Usage: methods [TARGET [RUNS]]; writes CSV to standard output.
+ * Usage: methods [TARGET [RUNS [RULE]]]; RULE: only contenders whose acceptance rule is named so. Writes CSV to standard output.
  */
 #include <math.h>
 #include <stdio.h>
@@ -287,10 +287,11 @@ static void set_reference(target_t *target) {
   tacit_curator_free(curator);
 }
 
-static void compare(target_t *target, size_t n_runs) {
+static void compare(target_t *target, size_t n_runs, const char *rule) {
   set_reference(target);
   for (size_t m = 0; m < sizeof contenders / sizeof contenders[0]; m++) {
-    for (size_t k = 0; k < 4; k++) {
+    bool is_wanted = rule == NULL || strcmp(rule, contenders[m].acceptance) == 0;
+    for (size_t k = 0; is_wanted && k < 4; k++) {
       tally_t t = {0};
       tacit_sampler_settings_t s;
       for (uint64_t seed = 1; seed <= n_runs; seed++) {
@@ -316,7 +317,7 @@ int main(int argc, char **argv) {
     target_t target;
     inits[i](&target);
     if (argc < 2 || strcmp(argv[1], target.name) == 0) {
-      compare(&target, n_runs);
+      compare(&target, n_runs, argc > 3 ? argv[3] : NULL);
     } else {
       tacit_model_clear(&target.model);
     }
