@@ -290,7 +290,7 @@ static int full(size_t n_replicates, const char *folder) {
     fprintf(csv, ",bin%zu", b + 1);
   }
   fprintf(csv, "\n");
-  fprintf(svg, "<svg xmlns='http://www.w3.org/2000/svg' width='1080' height='%d' font-family='sans-serif' font-size='10'>\n"
+  fprintf(svg, "<svg xmlns='http://www.w3.org/2000/svg' width='1080' height='%d' font-family='sans-serif' font-size='8'>\n"
                "<rect width='100%%' height='100%%' fill='white'/>\n", 30 + N_SETTINGS * 100);
   for (size_t s = 0; s < N_SETTINGS; s++) {
     for (how_t how = SOUND; how <= NAIVE; how++) {
