@@ -107,8 +107,9 @@ static void run_marginals(run_t *run) {
            "in one arm or lie in a few clumps, a chain has not gone round the bend: the tails are 0.01 wide across, "
            "where steps of trajectories are rejected "
            "and gradients are clipped.\n\n", epsilon);
-  /* Chains that have hardly moved are at worst four draws of about the posterior's spread; seeds are fixed. */
-  check(run, worst < 3, "means of theta_2 of DP-HMC and DP-penalty are within %.2f posterior sds of the exact one",
+  /* Chains that have hardly moved are at worst four draws of about the posterior's spread, of
+   * which the mean has an sd of a half: 3 sds. Seeds are fixed. */
+  check(run, worst < 1.5, "means of theta_2 of DP-HMC and DP-penalty are within %.2f posterior sds of the exact one",
         worst);
   close_problem(p);
 }
