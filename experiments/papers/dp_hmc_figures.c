@@ -107,8 +107,9 @@ static void run_marginals(run_t *run) {
            "in one arm or lie in a few clumps, a chain has not gone round the bend: the tails are 0.01 wide across, "
            "where steps of trajectories are rejected "
            "and gradients are clipped.\n\n", epsilon);
-  /* Chains that have hardly moved are at worst four draws of about the posterior's spread; seeds are fixed. */
-  check(run, worst < 3, "means of theta_2 of DP-HMC and DP-penalty are within %.2f posterior sds of the exact one",
+  /* Chains that have hardly moved are at worst four draws of about the posterior's spread, of
+   * which the mean has an sd of a half: 3 sds. Seeds are fixed. */
+  check(run, worst < 1.5, "means of theta_2 of DP-HMC and DP-penalty are within %.2f posterior sds of the exact one",
         worst);
   close_problem(p);
 }
@@ -183,8 +184,8 @@ static void run_clipping(run_t *run) {
       "\nAs in the paper, tests without noise and ratios clipped: what clipping alone does to the invariant law. Four "
       "chains, one repeat, "
            "%d trajectories or %d steps a chain (the paper: 1000 and 12000 or 25000, ten repeats), steps in units "
-           "of posterior sds. A clipped sum of ratios is no difference of a potential: where most ratios are "
-           "clipped the walk follows the median record rather than the sum.\n\n",
+           "of posterior sds. A clipped sum of ratios is no difference of a potential, so no "
+           "formula for the law is known: it has to be seen.\n\n",
       run->quick ? 25 : 300, run->quick ? 125 : 1500);
   size_t last = n_points - 1;
   for (size_t b = 0; b < 2; b++) {

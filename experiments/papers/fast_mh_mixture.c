@@ -110,6 +110,18 @@ static double kl_of_draws(const mixture_t *m, const tacit_draws_t *draws, size_t
   return kl;
 }
 
+/* Mean of the logarithm of the exact cell probability, over the draws of all chains. */
+static double log_density_of_draws(const mixture_t *m, const tacit_draws_t *draws) {
+  double sum = 0;
+  size_t n = draws->n_saved * draws->n_chains;
+  for (size_t i = 0; i < n; i++) {
+    const double *theta = tacit_draws_row(draws, i / draws->n_saved, i % draws->n_saved);
+    size_t cell = cell_of(theta[0], theta[1]);
+    sum += log(cell < n_cells ? fmax(m->cells[cell], 1e-13) : 1e-13) / (double)n;
+  }
+  return sum;
+}
+
 /* What n independent draws score. */
 static double kl_of_exact(const run_t *run, const mixture_t *m, size_t n) {
   tacit_rng_t *rng = study_rng(run, 1);
@@ -136,6 +148,7 @@ static double kl_of_exact(const run_t *run, const mixture_t *m, size_t n) {
 /* ---- runs ---- */
 
 typedef struct series_of_runs {
+  double log_density[most_runs]; /* mean log_density_of_draws() */
   const char *method, *label;
   size_t n, n_iterations, n_chains;
   double step_epsilon[most_runs], total_epsilon[most_runs], length[most_runs], kl[most_runs], batch[most_runs],
@@ -206,6 +219,7 @@ static void run_series(const mixture_t *m, series_of_runs_t *s, const double *st
     double n_decisions = (double)(s->n_chains * s->n_iterations);
     s->kl[i] = sorted_median(kl, s->n_chains);
     s->batch[i] = (double)outcome.notes.n_ratio / n_decisions;
+    s->log_density[i] = log_density_of_draws(m, &outcome.draws);
     s->accept_rate[i] = outcome.accept_rate;
     s->milliseconds[i] = 1e3 * outcome.seconds / n_decisions;
     if (fabs(step_epsilons[i] - 0.05) < 1e-9) {
@@ -299,7 +313,7 @@ static void explain(run_t *run, const mixture_t *m, const series_of_runs_t *s, d
       s[2].milliseconds[1] / s[0].milliseconds[last]);
 }
 
-static void check_mixture(run_t *run, const series_of_runs_t *s) {
+static void check_mixture(run_t *run, const mixture_t *m, const series_of_runs_t *s) {
   size_t last = s[0].n - 1;
   double worst_batch = 0, worst_step = 0;
   for (size_t i = 0; i <= last; i++) {
@@ -314,6 +328,14 @@ static void check_mixture(run_t *run, const series_of_runs_t *s) {
   check(run, worst_step <= 1.0001, "one decision costs at most its epsilon: %.4f of it", worst_step);
   check(run, s[0].total_epsilon[last] < 0.2 * s[0].step_epsilon[last] * (double)s[0].n_iterations,
         "the accountant's epsilon of the chain, %.3g, is below a fifth of the sum", s[0].total_epsilon[last]);
+  double expected = 0;
+  for (size_t i = 0; i < n_cells; i++) {
+    expected += m->cells[i] > 0 ? m->cells[i] * log(m->cells[i]) : 0;
+  }
+  /* A log density in two dimensions has an sd of about 1, and a chain of 2000 moves some 100 effective values of it; a
+   * likelihood raised to the power p has a mean 1 - 1 / p higher. */
+  check(run, fabs(s[0].log_density[last] - expected) < (run->quick ? 0.4 : 0.15),
+        "mean log probability of the cells that draws are in: %.3f, expected %.3f", s[0].log_density[last], expected);
   /* Seeds are fixed. The modes are 2.2 apart: moves of 0.038, all that 0.002 buys, need thousands of steps from one to
    * the other; moves
    * of 0.16 some two hundred. */
@@ -348,7 +370,7 @@ static void run_mixture(run_t *run) {
   write_rows(run, s);
   draw(run, m, s, floor_at);
   explain(run, m, s, floor_at[n_marks - 1]);
-  check_mixture(run, s);
+  check_mixture(run, m, s);
   close_mixture(m);
 }
 
