@@ -3,8 +3,6 @@
  *
  *   bench_augment              record updates and leapfrog steps per second; rows of JSON (harness.h)
  *   bench_augment --scaling    cost of an iteration against n, as a table
- *   bench_augment --figure2 [REPEATS]   effective draws of the mean per second of each method, over privacy, n and spread
- *   bench_augment --cell EPSILON N RATIO [REPEATS]   one row of that
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +14,6 @@
 #include "augment/augment_internal.h"
 #include "harness.h"
 #include "tacit/account.h"
-#include "tacit/diagnose.h"
 
 static const double min_seconds = 0.4;
 
@@ -169,95 +166,9 @@ static void print_scaling(void) {
   printf("\n");
 }
 
-/* Effective draws of the mean per processor second. */
-static double ess_per_second(const problem_t *p, const column_t *column, uint64_t seed, double *accept) {
-  tacit_augment_settings_t s = settings_of(column);
-  tacit_augment_result_t result;
-  tacit_draws_t draws;
-  tacit_summary_t summary;
-  tacit_error_t err;
-  s.n_chains = 1;
-  s.n_warmup = 500;
-  s.n_draws = 5000;
-  tacit_rng_key_from_seed(s.key, seed);
-  double start = bench_cpu_seconds();
-  bench_require(tacit_augment(&p->model, &p->release, &s, &draws, &result, &err), &err);
-  double seconds = bench_cpu_seconds() - start;
-  bench_require(tacit_draws_summarise(&draws, 0, &summary, &err), &err);
-  tacit_draws_clear(&draws);
-  *accept = column->method == TACIT_AUGMENT_HMC ? result.path_accept : result.record_accept;
-  return summary.ess_bulk / seconds;
-}
-
-/* The grid of the papers' comparison: theta ~ N(0, 1), records N(theta, ratio) clamped to [-1, 1], their mean released. */
-static void print_cell(double epsilon, size_t n, double ratio, size_t n_repeats) {
-  double rates[N_COLUMNS] = {0}, accepts[N_COLUMNS] = {0};
-  double scale = 2 / sqrt(2 * tacit_gaussian_rho(epsilon, log(1e-5)));
-  for (size_t r = 0; r < n_repeats; r++) {
-    unsigned char key[32];
-    tacit_rng_t *rng;
-    tacit_error_t err;
-    problem_t p;
-    tacit_rng_key_from_seed(key, 100 + r);
-    bench_require(tacit_rng_new(&rng, key, 0, &err), &err);
-    double theta = tacit_rng_normal(rng), sum = scale * tacit_rng_normal(rng);
-    for (size_t i = 0; i < n; i++) {
-      sum += fmax(-1, fmin(1, theta + sqrt(ratio) * tacit_rng_normal(rng)));
-    }
-    tacit_rng_free(rng);
-    gaussian_problem(&p, n, sqrt(ratio), 0, scale, sum);
-    for (int c = 0; c < N_COLUMNS; c++) {
-      double accept;
-      rates[c] += ess_per_second(&p, &columns[c], 7 + r, &accept) / (double)n_repeats;
-      accepts[c] += accept / (double)n_repeats;
-    }
-  }
-  printf("%7g %5zu %5g", epsilon, n, ratio);
-  for (int c = 0; c < N_COLUMNS; c++) {
-    printf(" %11.0f", rates[c]);
-  }
-  printf("   %.2f %.2f %.2f %.2f\n", accepts[0], accepts[2], accepts[3], accepts[4]);
-  fflush(stdout);
-}
-
-static void print_heading(size_t n_repeats) {
-  printf("effective draws of the mean per processor second, warm-up included (5000 iterations, %zu repeats);\n"
-         "acceptance of records (gibbs) and paths (hmc paper, hmc joint, collective)\n%7s %5s %5s",
-         n_repeats, "epsilon", "n", "ratio");
-  for (int c = 0; c < N_COLUMNS; c++) {
-    printf(" %11s", columns[c].name);
-  }
-  printf("   acceptance\n");
-}
-
-static void print_figure2(size_t n_repeats) {
-  static const double epsilons[] = {0.1, 0.3, 1, 3, 10}, ratios[] = {0.01, 0.1, 0.5, 1, 2, 5, 10};
-  static const size_t sizes[] = {100, 500, 1000};
-  print_heading(n_repeats);
-  for (size_t e = 0; e < 5; e++) {
-    for (size_t i = 0; i < 3; i++) {
-      for (size_t r = 0; r < 7; r++) {
-        print_cell(epsilons[e], sizes[i], ratios[r], n_repeats);
-      }
-    }
-  }
-}
-
-/* Argument i, a number above 0; 1 if it is not there. */
-static double argument(int argc, char **argv, int i) {
-  double value = argc > i ? strtod(argv[i], NULL) : 1;
-  return value > 0 ? value : 1;
-}
-
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "--scaling") == 0) {
     print_scaling();
-  } else if (argc > 1 && strcmp(argv[1], "--figure2") == 0) {
-    print_figure2((size_t)argument(argc, argv, 2));
-  } else if (argc > 4 && strcmp(argv[1], "--cell") == 0) {
-    print_heading((size_t)argument(argc, argv, 5));
-    print_cell(argument(argc, argv, 2), (size_t)argument(argc, argv, 3), argument(argc, argv, 4),
-               (size_t)argument(argc, argv, 5));
   } else {
     print_rates();
   }

@@ -24,7 +24,7 @@ typedef struct run run_t;
 
 typedef struct study {
   const char *name; /* --only NAME */
-  char part;        /* --only a, b or c */
+  char part;        /* --only a, b, c or d */
   const char *source; /* key of docs/references.md, and place */
   const char *title;
   void (*run)(run_t *run);
@@ -33,6 +33,7 @@ typedef struct study {
 extern const study_t study_hmc_budget, study_hmc_marginals, study_hmc_clipping;
 extern const study_t study_sghmc_accounting, study_sghmc_radon, study_sghmc_phase;
 extern const study_t study_fast_mixture, study_fast_logistic;
+extern const study_t study_privatized_grid;
 
 struct run {
   bool quick;
@@ -75,7 +76,7 @@ void study_end(run_t *run);
 /* dots: a line with dots; cloud: points only */
 typedef enum mark { MARK_LINE = 0, MARK_DASHED, MARK_DOTS, MARK_CLOUD } mark_t;
 
-enum { most_series = 10, most_panels = 12 };
+enum { most_series = 10, most_panels = 15 };
 
 typedef struct series {
   const char *label; /* NULL: not in the legend */
