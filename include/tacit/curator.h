@@ -21,6 +21,22 @@ struct tacit_noise;
 
 typedef struct tacit_curator tacit_curator_t;
 
+/** All ranks but the last hold a multiple of this many records, where minibatches are to be drawn. */
+enum { TACIT_RANK_ALIGNMENT = 64 };
+
+/**
+ * Several processes that share the records: rank r holds those that follow rank r - 1's. All ranks make the same calls with the same
+ * arguments, keys included (tacit_noise_new_with_key(), tacit_sampler_settings_t.key), on machines of one kind; all of
+ * them are behind the privacy boundary, and so is what they tell each other. Every rank then gets the same releases, to the last
+ * bit those of a single process that holds all records.
+ */
+typedef struct tacit_ranks {
+  size_t rank, n_ranks; /**< rank < n_ranks <= 2^20 */
+  /** Replace each of n numbers by its sum over the ranks, on all of them; does not return if it cannot. */
+  void (*sum)(void *user, size_t n, int64_t *numbers);
+  void *user;
+} tacit_ranks_t;
+
 typedef struct tacit_curator_settings {
   /**
    * L2 bound on one unit's gradient contribution. 0: the model's own bound (an error if it has
@@ -36,6 +52,7 @@ typedef struct tacit_curator_settings {
   size_t max_unit_rows;     /**< most records of one unit (schema max_rows); default 1 */
   size_t n_threads;         /**< >= 1; results do not depend on it; default 1 */
   struct tacit_noise *subset_noise; /**< exposed curators: draws minibatches; borrowed, may be NULL */
+  const tacit_ranks_t *ranks; /**< NULL: one process holds all records; borrowed */
 } tacit_curator_settings_t;
 
 TACIT_API tacit_curator_settings_t tacit_curator_settings_default(void);

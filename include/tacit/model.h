@@ -220,6 +220,13 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_pack(struct tacit_records *
                                                           const tacit_design_t *design,
                                                           const struct tacit_table *table,
                                                           tacit_error_t *err);
+/**
+ * The same for part `part` of n_parts, which follow each other and together are the table: whole units, and where a unit is a row,
+ * multiples of 64 rows but for the last. part < n_parts.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_pack_part(struct tacit_records **records, const tacit_design_t *design,
+                                                               const struct tacit_table *table, size_t part, size_t n_parts,
+                                                               tacit_error_t *err);
 
 /* ---- generalised linear models ---- */
 

@@ -29,6 +29,13 @@ typedef struct tacit_noise tacit_noise_t;
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_new(tacit_noise_t **noise, tacit_error_t *err);
 
 /**
+ * Open a noise source with a key made by tacit_rng_key_from_system(): for processes that share the records and must draw the same
+ * noise (tacit_ranks_t). Whoever knows the key can subtract the noise; it is as secret as the records. The caller wipes it.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_new_with_key(tacit_noise_t **noise, const unsigned char key[32],
+                                                                 tacit_error_t *err);
+
+/**
  * Open a noise source whose noise anyone who knows the seed can subtract: for
  * tests and repeatable demonstrations only. Whatever uses it is NOT PRIVATE,
  * and tacit_noise_is_secret() says so.
@@ -40,7 +47,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_new_seeded_not_private(tacit
 /** Wipe and free; NULL is allowed. */
 TACIT_API void tacit_noise_free(tacit_noise_t *noise);
 
-/** True if the key came from the operating system. */
+/** True if the key came from the operating system, or from tacit_noise_new_with_key()'s caller. */
 TACIT_API bool tacit_noise_is_secret(const tacit_noise_t *noise);
 
 /**

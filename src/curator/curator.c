@@ -70,17 +70,10 @@ static tacit_status_t measure_records(tacit_curator_t *curator, tacit_error_t *e
   return TACIT_OK;
 }
 
-/* Offsets are kept only if some unit has several records; then each must fit max_unit_rows. */
-static tacit_status_t find_units(tacit_curator_t *curator, tacit_error_t *err) {
-  size_t n_units;
-  const size_t *offsets = tacit_records_unit_offsets(curator->records, &n_units);
-  if (offsets == NULL) {
-    curator->n_units = tacit_records_n(curator->records);
-    return TACIT_OK;
-  }
-  curator->n_units = n_units;
-  curator->unit_offsets = offsets;
-  for (size_t u = 0; u < n_units; u++) {
+/* Units of several records must fit max_unit_rows. */
+static tacit_status_t check_units(const tacit_curator_t *curator, tacit_error_t *err) {
+  const size_t *offsets = curator->unit_offsets;
+  for (size_t u = 0; offsets != NULL && u < curator->n_units; u++) {
     if (offsets[u + 1] - offsets[u] > curator->settings.max_unit_rows) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "max_unit_rows",
                              "a unit has more records than max_unit_rows = %zu allows",
@@ -109,7 +102,11 @@ static tacit_status_t open_curator(tacit_curator_t **out, tacit_records_t *recor
                              tacit_records_n_columns(records), model->name, model->n_columns);
   }
   if (status == TACIT_OK) {
-    status = find_units(curator, err);
+    curator->unit_offsets = tacit_records_unit_offsets(records, &curator->n_units);
+    status = tacit_curator_join_ranks(curator, err); /* before anything that one rank alone could stumble over */
+  }
+  if (status == TACIT_OK) {
+    status = check_units(curator, err);
   }
   if (status == TACIT_OK) {
     status = measure_records(curator, err);
@@ -174,12 +171,14 @@ static void buffers_clear(tacit_curator_t *curator) {
   tacit_free(curator->clips);
   tacit_free(curator->draws);
   tacit_free(curator->sums);
+  tacit_free(curator->message);
   curator->workspaces = NULL;
   curator->theta_float = NULL;
   curator->pairs = NULL;
   curator->clips = NULL;
   curator->draws = NULL;
   curator->sums = NULL;
+  curator->message = NULL;
   curator->capacity = 0;
 }
 
@@ -210,8 +209,9 @@ tacit_status_t tacit_curator_reserve(tacit_curator_t *curator, size_t n_theta, t
   curator->clips = tacit_alloc_zero(n_theta, sizeof *curator->clips);
   curator->draws = tacit_alloc_zero(n_sums, sizeof *curator->draws);
   curator->sums = tacit_alloc_zero(n_sums, sizeof *curator->sums);
+  curator->message = tacit_alloc_zero(tacit_curator_message_size(n_sums), sizeof *curator->message);
   bool ok = curator->workspaces != NULL && curator->theta_float != NULL && curator->pairs != NULL &&
-            curator->clips != NULL && curator->draws != NULL && curator->sums != NULL;
+            curator->clips != NULL && curator->draws != NULL && curator->sums != NULL && curator->message != NULL;
   for (size_t t = 0; ok && t < curator->settings.n_threads; t++) {
     ok = workspace_init(&curator->workspaces[t], n_theta, dim);
   }
@@ -253,7 +253,7 @@ tacit_status_t tacit_curator_n_units(const tacit_curator_t *curator, size_t *n, 
     return tacit_error_set(err, TACIT_ERR_STATE, "n",
                            "under add-remove the number of units is private: give a public nominal number");
   }
-  *n = curator->n_units;
+  *n = curator->n_units_all;
   return TACIT_OK;
 }
 

@@ -4,7 +4,7 @@
  * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c, rows.c, statistics.c, accept.c, minibatch.c, trapezoid.c
  * and tuna.c (charge,
  * sum, noise or decision: the only functions that hand anything out), lattice_isa.c (clipping and rounding to integers), sum.c
- * (integer sums over blocks), unit.c (several records a unit), gather.c (records drawn at random).
+ * (integer sums over blocks), unit.c (several records a unit), gather.c (records drawn at random), ranks.c (sums over processes).
  */
 #ifndef TACIT_CURATOR_INTERNAL_H
 #define TACIT_CURATOR_INTERNAL_H
@@ -56,7 +56,10 @@ struct tacit_curator {
   tacit_noise_t *noise;   /* exposed: for subsets alone, may be NULL */
   tacit_curator_settings_t settings;
   bool is_exposed;
-  size_t n_units;
+  size_t n_units; /* here; n_units_all, n_records: on all ranks */
+  size_t n_units_all, n_records, first_record;
+  bool has_aligned_ranks; /* minibatches can be drawn */
+  bool has_parted;        /* the ranks no longer ask the same */
   const size_t *unit_offsets; /* NULL: every record is its own unit */
 
   /*
@@ -73,6 +76,7 @@ struct tacit_curator {
   double *clips;                 /* (capacity): clip bound of each ratio in grid units, a whole number */
   int64_t *draws;                /* (capacity, dim) noise */
   tacit_wide_t *sums;            /* (capacity, dim) */
+  int64_t *message;              /* (tacit_curator_message_size(capacity dim)) */
   struct tacit_minibatch *minibatch; /* NULL until one is drawn */
   tacit_curator_notes_t notes;
 };
@@ -130,6 +134,16 @@ TACIT_MUST_USE tacit_status_t tacit_curator_charge(tacit_curator_t *curator, dou
  */
 TACIT_MUST_USE tacit_status_t tacit_curator_draw_noise(tacit_curator_t *curator, double sd, size_t n, int64_t *draws,
                                                        tacit_error_t *err);
+
+/* ---- ranks.c ---- */
+
+/* Learn from the other ranks where these records belong. */
+TACIT_MUST_USE tacit_status_t tacit_curator_join_ranks(tacit_curator_t *curator, tacit_error_t *err);
+size_t tacit_curator_message_size(size_t n_sums);
+/* ->sums[0 .. n_sums - 1] and the notes of a pass <- their sums over the ranks. */
+void tacit_curator_sum_ranks(tacit_curator_t *curator, size_t n_sums, tacit_curator_notes_t *notes);
+/* The same for n numbers whose sums fit. */
+void tacit_curator_sum_numbers(tacit_curator_t *curator, size_t n, int64_t *numbers);
 
 /* ---- sum.c ---- */
 

@@ -16,13 +16,18 @@ tacit_status_t tacit_minibatch_open(tacit_curator_t *curator, tacit_error_t *err
   if (curator->minibatch != NULL) {
     return TACIT_OK;
   }
+  if (!curator->has_aligned_ranks) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "ranks",
+                           "for minibatches all ranks but the last must hold a multiple of %d records",
+                           (int)TACIT_RANK_ALIGNMENT);
+  }
   struct tacit_minibatch *of = tacit_alloc_zero(1, sizeof *of);
   if (of == NULL) {
     return tacit_error_memory(err);
   }
   size_t n_threads = curator->settings.n_threads;
   of->gathers = tacit_alloc_zero(n_threads, sizeof *of->gathers);
-  of->mask = tacit_alloc_zero((tacit_records_n(curator->records) + 63) / 64 + 1, sizeof *of->mask);
+  of->mask = tacit_alloc_zero((curator->n_records + 63) / 64 + 1, sizeof *of->mask);
   bool ok = of->gathers != NULL && of->mask != NULL;
   for (size_t t = 0; ok && t < n_threads; t++) {
     of->gathers[t].curator = curator;

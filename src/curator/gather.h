@@ -16,7 +16,7 @@ typedef struct tacit_gather {
 /* What minibatch releases keep between calls, made at the first. */
 struct tacit_minibatch {
   tacit_gather_t *gathers; /* shape (n_threads) */
-  uint64_t *mask;          /* shape ((n_records + 63) / 64) */
+  uint64_t *mask;          /* of the records of all ranks: shape ((n_records + 63) / 64) */
 };
 
 /* TACIT_ERR_STATE without a source of secret randomness or where units have several records. */

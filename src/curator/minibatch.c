@@ -74,7 +74,7 @@ static tacit_status_t prepare(tacit_curator_t *curator, size_t n_theta, const do
 }
 
 static tacit_status_t draw_subset(tacit_curator_t *curator, double rate, tacit_error_t *err) {
-  return tacit_noise_subset(curator->noise, (uint64_t)(rate * unit), tacit_records_n(curator->records),
+  return tacit_noise_subset(curator->noise, (uint64_t)(rate * unit), curator->n_records,
                             curator->minibatch->mask, err);
 }
 
@@ -87,6 +87,7 @@ static void finish_block(const subset_pass_t *pass, tacit_gather_t *gather, taci
 static void subset_part(void *user, size_t part, size_t thread) {
   const subset_pass_t *pass = user;
   const struct tacit_minibatch *of = pass->curator->minibatch;
+  const uint64_t *mask = of->mask + pass->curator->first_record / 64;
   tacit_workspace_t *workspace = &pass->curator->workspaces[thread];
   tacit_gather_t *gather = &of->gathers[thread];
   size_t n_words = (tacit_records_n(pass->curator->records) + 63) / 64, first = part * PART_WORDS;
@@ -94,7 +95,7 @@ static void subset_part(void *user, size_t part, size_t thread) {
   memset(workspace->lanes, 0, pass->n_sums * 16 * sizeof *workspace->lanes);
   memset(workspace->lanes64, 0, pass->n_sums * 16 * sizeof *workspace->lanes64);
   for (size_t w = first; w < last; w++) {
-    for (uint64_t left = of->mask[w]; left != 0; left &= left - 1) {
+    for (uint64_t left = mask[w]; left != 0; left &= left - 1) {
       tacit_gather_add(gather, w * 64 + (size_t)__builtin_ctzll(left));
       if (gather->n == 16) {
         finish_block(pass, gather, workspace);

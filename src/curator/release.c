@@ -10,6 +10,10 @@
 
 tacit_status_t tacit_curator_check_points(const tacit_curator_t *curator, size_t n_theta, const double *theta,
                                           tacit_error_t *err) {
+  if (curator->has_parted) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "ranks",
+                           "the ranks no longer ask for the same: run them on machines of one kind, with the same arguments and keys");
+  }
   for (size_t i = 0; i < n_theta * curator->model->dim; i++) {
     if (!isfinite(theta[i])) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "theta", "a release needs finite parameters");

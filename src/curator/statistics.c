@@ -260,7 +260,7 @@ static tacit_status_t draw_noise(tacit_curator_t *curator, const tacit_statistic
 static void set_values(const pass_t *pass, double lattice_scale, double *out, double *noise_scale) {
   const tacit_curator_t *curator = pass->curator;
   const tacit_statistic_t *s = pass->statistic;
-  tacit_wide_t n = (tacit_wide_t)tacit_records_n(curator->records), middle = (tacit_wide_t)floor(0.5 * pass->steps);
+  tacit_wide_t n = (tacit_wide_t)curator->n_records, middle = (tacit_wide_t)floor(0.5 * pass->steps);
   double unit = 1 / pass->steps, shift = 0;
   if (s->kind == TACIT_STATISTIC_PRODUCTS) {
     unit *= unit;

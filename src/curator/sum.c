@@ -114,19 +114,26 @@ static void begin(tacit_curator_t *curator, size_t n_sums) {
   }
 }
 
+static void add_notes(tacit_curator_notes_t *to, const tacit_curator_notes_t *notes) {
+  to->n_grad += notes->n_grad;
+  to->n_grad_clipped += notes->n_grad_clipped;
+  to->n_ratio += notes->n_ratio;
+  to->n_ratio_clipped += notes->n_ratio_clipped;
+  to->n_non_finite += notes->n_non_finite;
+}
+
 static void finish(tacit_curator_t *curator, size_t n_sums) {
+  tacit_curator_notes_t notes = {0};
   memset(curator->sums, 0, n_sums * sizeof *curator->sums);
   for (size_t t = 0; t < curator->settings.n_threads; t++) {
     const tacit_workspace_t *workspace = &curator->workspaces[t];
     for (size_t i = 0; i < n_sums; i++) {
       curator->sums[i] += workspace->totals[i];
     }
-    curator->notes.n_grad += workspace->notes.n_grad;
-    curator->notes.n_grad_clipped += workspace->notes.n_grad_clipped;
-    curator->notes.n_ratio += workspace->notes.n_ratio;
-    curator->notes.n_ratio_clipped += workspace->notes.n_ratio_clipped;
-    curator->notes.n_non_finite += workspace->notes.n_non_finite;
+    add_notes(&notes, &workspace->notes);
   }
+  tacit_curator_sum_ranks(curator, n_sums, &notes);
+  add_notes(&curator->notes, &notes);
 }
 
 static void run_units(tacit_curator_t *curator, size_t n_theta, tacit_lattice_t lattice, tacit_pool_task task) {

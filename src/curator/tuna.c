@@ -53,24 +53,42 @@ typedef struct tally {
 
 enum { BATCH = 1024 }; /* candidates drawn at a time, so that the source of noise is checked once for all */
 
-/* Clipped log ratios of n <= 16 records, in whole grid units; 0 past the last. */
+/* Clipped log ratios of n <= 16 records, in whole grid units; 0 past the last, and for those of other ranks. */
 static void look_at(tally_t *tally, const uint64_t *records, size_t n, double x[16]) {
   tacit_curator_t *curator = tally->curator;
   tacit_gather_t *gather = &curator->minibatch->gathers[0];
   tacit_workspace_t *w = &curator->workspaces[0];
   const tacit_record_model_t *model = curator->model;
   double ratios[16], clip = (double)tally->b;
+  size_t n_here = tacit_records_n(curator->records), lane_of[16], n_lanes = 0;
   for (size_t i = 0; i < n; i++) {
-    tacit_gather_add(gather, (size_t)records[i]);
+    size_t record = (size_t)records[i] - curator->first_record; /* wraps for those of earlier ranks */
+    if (record < n_here) {
+      tacit_gather_add(gather, record);
+      lane_of[n_lanes++] = i;
+    }
   }
+  memset(x, 0, 16 * sizeof *x);
   tacit_gather_fill(gather);
   model->log_lik(model->ctx, gather->block, 2, tally->pair, w->log_lik);
   tacit_lattice_functions()->ratio_unclipped(gather->norms, curator->settings.temperature_power, w->log_lik, ratios);
-  for (size_t lane = 0; lane < 16; lane++) { /* lanes not filled have ratio 0 */
-    x[lane] = fmax(fmin(ratios[lane], clip), -clip);
+  for (size_t lane = 0; lane < n_lanes; lane++) {
+    x[lane_of[lane]] = fmax(fmin(ratios[lane], clip), -clip);
     curator->notes.n_ratio_clipped += fabs(ratios[lane]) > clip;
   }
   curator->notes.n_ratio += n;
+}
+
+/* Each candidate's log ratio is known to one rank. */
+static void share_ratios(const tally_t *tally, size_t n, double *x) {
+  int64_t numbers[BATCH];
+  for (size_t i = 0; i < n; i++) {
+    numbers[i] = (int64_t)x[i];
+  }
+  tacit_curator_sum_numbers(tally->curator, n, numbers);
+  for (size_t i = 0; i < n; i++) {
+    x[i] = (double)numbers[i];
+  }
 }
 
 /*
@@ -83,9 +101,12 @@ static void count(tally_t *tally, size_t n) {
   double x[BATCH];
   int64_t weights[BATCH];
   bool is_kept[BATCH];
-  tally->status = tacit_noise_below(noise, tacit_records_n(tally->curator->records), n, records, tally->err);
+  tally->status = tacit_noise_below(noise, tally->curator->n_records, n, records, tally->err);
   for (size_t i = 0; tally->status == TACIT_OK && i < n; i += 16) {
     look_at(tally, records + i, n - i < 16 ? n - i : 16, x + i);
+  }
+  if (tally->status == TACIT_OK && tally->curator->settings.ranks != NULL) {
+    share_ratios(tally, n, x);
   }
   for (size_t i = 0; tally->status == TACIT_OK && i < n; i++) {
     share[i] = (uint64_t)(2 * tally->a + tally->b - (int64_t)x[i]);
@@ -101,7 +122,7 @@ static void count(tally_t *tally, size_t n) {
 }
 
 static tacit_status_t minibatch_ratio(tally_t *tally, tacit_error_t *err) {
-  size_t n = tacit_records_n(tally->curator->records);
+  size_t n = tally->curator->n_records;
   uint64_t left, mean;
   if (__builtin_mul_overflow((uint64_t)(tally->a + tally->b), (uint64_t)n, &mean)) {
     mean = UINT64_MAX; /* refused by the draw */

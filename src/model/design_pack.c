@@ -80,8 +80,9 @@ static double pack_response(const tacit_design_t *design, double value) {
   return tacit_design_clamp((y - design->response_centre) / design->response_half, -1, 1);
 }
 
+/* Rows first .. first + n - 1 of the table become the records from `at`. */
 static void pack_chunk(const tacit_design_t *design, size_t first, size_t n, pack_workspace_t *work,
-                       tacit_records_t *records) {
+                       tacit_records_t *records, size_t at) {
   size_t p = design->n_features, stride = p + 1;
   eval_variables(design, first, n, work);
   for (size_t j = 0; j < p; j++) {
@@ -90,16 +91,46 @@ static void pack_chunk(const tacit_design_t *design, size_t first, size_t n, pac
   for (size_t i = 0; i < n; i++) {
     double *row = work->rows + i * stride;
     row[p] = pack_response(design, work->values[i]); /* the response is variable 0 */
-    tacit_records_set(records, first + i, row);
+    tacit_records_set(records, at + i, row);
   }
+}
+
+/* Where part `part` of n items begins, a multiple of `alignment` but for the end. */
+static size_t cut(size_t n, size_t part, size_t n_parts, size_t alignment) {
+  size_t n_groups = n / alignment + (n % alignment != 0);
+  size_t group = n_groups / n_parts * part + (part < n_groups % n_parts ? part : n_groups % n_parts);
+  return group * alignment < n ? group * alignment : n;
+}
+
+/* The part's rows and, where units have several, the offsets of its units among them. */
+static tacit_status_t set_units(tacit_records_t *records, const size_t *offsets, size_t n_units, tacit_error_t *err) {
+  size_t *own = tacit_alloc(n_units + 1, sizeof *own);
+  if (own == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t u = 0; u <= n_units; u++) {
+    own[u] = offsets[u] - offsets[0];
+  }
+  tacit_status_t status = tacit_records_set_units(records, own, n_units, err);
+  tacit_free(own);
+  return status;
 }
 
 tacit_status_t tacit_design_pack(tacit_records_t **records, const tacit_design_t *design,
                                  const tacit_table_t *table, tacit_error_t *err) {
+  return tacit_design_pack_part(records, design, table, 0, 1, err);
+}
+
+tacit_status_t tacit_design_pack_part(tacit_records_t **records, const tacit_design_t *design, const tacit_table_t *table,
+                                      size_t part, size_t n_parts, tacit_error_t *err) {
   *records = NULL;
   tacit_records_t *packed = NULL;
   pack_workspace_t work = {0};
-  size_t n = tacit_table_n_rows(table), n_units = 0;
+  size_t n_units = 0;
+  const size_t *offsets = tacit_table_unit_offsets(table, &n_units);
+  size_t alignment = offsets == NULL ? 64 : 1, n_items = offsets == NULL ? tacit_table_n_rows(table) : n_units;
+  size_t from = cut(n_items, part, n_parts, alignment), to = cut(n_items, part + 1, n_parts, alignment);
+  size_t begin = offsets == NULL ? from : offsets[from], n = (offsets == NULL ? to : offsets[to]) - begin;
   tacit_status_t status = open_workspace(&work, design, err);
   if (status == TACIT_OK) {
     status = find_columns(design, table, work.columns, err);
@@ -108,11 +139,10 @@ tacit_status_t tacit_design_pack(tacit_records_t **records, const tacit_design_t
     status = tacit_records_new(&packed, n, design->n_features + 1, err);
   }
   for (size_t first = 0; first < n && status == TACIT_OK; first += TACIT_CHUNK) {
-    pack_chunk(design, first, n - first < TACIT_CHUNK ? n - first : TACIT_CHUNK, &work, packed);
+    pack_chunk(design, begin + first, n - first < TACIT_CHUNK ? n - first : TACIT_CHUNK, &work, packed, first);
   }
-  const size_t *offsets = tacit_table_unit_offsets(table, &n_units);
   if (status == TACIT_OK && offsets != NULL) {
-    status = tacit_records_set_units(packed, offsets, n_units, err);
+    status = set_units(packed, offsets + from, to - from, err);
   }
   close_workspace(&work);
   if (status != TACIT_OK) {

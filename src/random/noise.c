@@ -47,6 +47,15 @@ tacit_status_t tacit_noise_new(tacit_noise_t **noise, tacit_error_t *err) {
   return finish(noise, status);
 }
 
+tacit_status_t tacit_noise_new_with_key(tacit_noise_t **noise, const unsigned char key[32], tacit_error_t *err) {
+  tacit_status_t status = noise_alloc(noise, true, err);
+  if (status == TACIT_OK) {
+    memcpy((*noise)->key, key, sizeof (*noise)->key);
+    status = tacit_key_init(err);
+  }
+  return finish(noise, status);
+}
+
 tacit_status_t tacit_noise_new_seeded_not_private(tacit_noise_t **noise, uint64_t seed, tacit_error_t *err) {
   tacit_status_t status = noise_alloc(noise, false, err);
   if (status == TACIT_OK) {
