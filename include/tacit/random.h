@@ -135,6 +135,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_rng_key_from_system(unsigned char 
                                                                   tacit_error_t *err);
 /** Derive a key from a seed (repeatable runs). */
 TACIT_API void tacit_rng_key_from_seed(unsigned char key[32], uint64_t seed);
+/** Overwrite a key that is no longer needed. */
+TACIT_API void tacit_rng_key_wipe(unsigned char key[32]);
 TACIT_API void tacit_rng_free(tacit_rng_t *rng);
 
 TACIT_API uint64_t tacit_rng_bits(tacit_rng_t *rng);

@@ -1,23 +1,25 @@
 #include "cli/commands.h"
 #include "cli/fit.h"
+#include "cli/ranks.h"
+
+/* One rank keeps the ledger for all. */
+static int open_ledger(cli_fit_t *fit) {
+  return cli_is_first_rank() ? cli_fit_ledger_open(fit) : CLI_OK;
+}
+
+static int reserve(cli_fit_t *fit) {
+  return cli_is_first_rank() ? cli_fit_ledger_reserve(fit) : CLI_OK;
+}
 
 static int run(const cli_args_t *args) {
+  static int (*const steps[])(cli_fit_t *) = {cli_fit_prepare, open_ledger, cli_fit_open, reserve};
   cli_fit_t fit;
-  int status = cli_fit_options(&fit, args);
-  if (status == CLI_OK) {
-    status = cli_fit_prepare(&fit);
-  }
-  if (status == CLI_OK) {
-    status = cli_fit_ledger_open(&fit);
-  }
-  if (status == CLI_OK) {
-    status = cli_fit_open(&fit);
-  }
-  if (status == CLI_OK) {
-    status = cli_fit_ledger_reserve(&fit);
+  int status = cli_ranks_agree(cli_fit_options(&fit, args));
+  for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == CLI_OK; i++) {
+    status = cli_ranks_agree(steps[i](&fit));
   }
   if (status == CLI_OK && !cli_is_given(args, "dry-run")) {
-    status = cli_fit_run(&fit);
+    status = cli_ranks_agree(cli_fit_run(&fit));
     cli_fit_ledger_settle(&fit);
   }
   cli_fit_clear(&fit);

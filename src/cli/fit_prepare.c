@@ -3,6 +3,25 @@
 #include <string.h>
 
 #include "cli/fit.h"
+#include "cli/ranks.h"
+
+/* All ranks draw the same noise, from a key that the first of them makes. */
+static tacit_status_t open_noise(cli_fit_t *fit, tacit_error_t *err) {
+  unsigned char key[32];
+  if (fit->is_seeded) {
+    return tacit_noise_new_seeded_not_private(&fit->noise, fit->seed, err);
+  }
+  if (cli_ranks() == NULL) {
+    return tacit_noise_new(&fit->noise, err);
+  }
+  tacit_status_t status = tacit_rng_key_from_system(key, err);
+  if (status == TACIT_OK && cli_ranks_agree(CLI_OK) == CLI_OK) {
+    cli_ranks_share(key, sizeof key);
+    status = tacit_noise_new_with_key(&fit->noise, key, err);
+  }
+  tacit_rng_key_wipe(key);
+  return status;
+}
 
 int cli_fit_prepare(cli_fit_t *fit) {
   const cli_args_t *args = fit->args;
@@ -39,8 +58,7 @@ int cli_fit_prepare(cli_fit_t *fit) {
     status = tacit_budget_new(&fit->budget, fit->epsilon, fit->delta, relation, &err);
   }
   if (status == TACIT_OK) { /* an exposed run draws nothing but minibatches from it */
-    status = fit->is_seeded ? tacit_noise_new_seeded_not_private(&fit->noise, fit->seed, &err)
-                            : tacit_noise_new(&fit->noise, &err);
+    status = open_noise(fit, &err);
   }
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
@@ -122,6 +140,14 @@ static int read_init(cli_fit_t *fit) {
   return status;
 }
 
+/* The records that this rank has a share in. */
+static tacit_status_t pack(cli_fit_t *fit, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
+  const tacit_ranks_t *ranks = cli_ranks();
+  fit->limits.ranks = ranks;
+  return tacit_design_pack_part(records, fit->design, table, ranks != NULL ? ranks->rank : 0,
+                                ranks != NULL ? ranks->n_ranks : 1, err);
+}
+
 static int open_records(cli_fit_t *fit) {
   size_t n_columns;
   const char *const *columns = tacit_design_columns(fit->design, &n_columns);
@@ -131,9 +157,13 @@ static int open_records(cli_fit_t *fit) {
   tacit_status_t status = tacit_table_read(&table, cli_value(fit->args, "data"), fit->schema, columns, n_columns,
                                            &fit->notes, &err);
   if (status == TACIT_OK) {
-    status = tacit_design_pack(&records, fit->design, table, &err);
+    status = pack(fit, table, &records, &err);
   }
   tacit_table_free(table);
+  if (status == TACIT_OK && cli_ranks_agree(CLI_OK) != CLI_OK) {
+    tacit_records_free(records);
+    return CLI_FAILURE;
+  }
   if (status == TACIT_OK) {
     fit->limits.max_unit_rows = tacit_schema_max_rows(fit->schema);
     fit->limits.subset_noise = fit->noise;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/fit.h"
+#include "cli/ranks.h"
 #include "cli/result.h"
 
 typedef struct cli_watch {
@@ -27,7 +28,7 @@ static bool watch(const tacit_progress_t *progress, void *user) {
     fprintf(stderr, ", %.0f s left   %s", left, is_last ? "\n" : "");
     w->last = now;
   }
-  return !cli_is_interrupted();
+  return !cli_ranks_any(cli_is_interrupted());
 }
 
 enum { max_settings = 40, max_text = 64 };
@@ -191,6 +192,9 @@ static void print_notes(const cli_fit_t *fit) {
 
 static int write_result(cli_fit_t *fit, const tacit_draws_t *draws, tacit_sample_end_t end) {
   const char *out = cli_value(fit->args, "out");
+  if (!cli_is_first_rank()) {
+    return CLI_OK;
+  }
   cli_settings_t settings;
   const char *assumptions[max_assumptions];
   tacit_error_t err;
@@ -217,7 +221,14 @@ static int make_key(cli_fit_t *fit) {
     tacit_rng_key_from_seed(fit->settings.key, fit->seed);
     return CLI_OK;
   }
-  return tacit_rng_key_from_system(fit->settings.key, &err) == TACIT_OK ? CLI_OK : cli_fail(fit->args, &err);
+  if (tacit_rng_key_from_system(fit->settings.key, &err) != TACIT_OK) {
+    return cli_fail(fit->args, &err);
+  }
+  int status = cli_ranks_agree(CLI_OK);
+  if (status == CLI_OK) {
+    cli_ranks_share(fit->settings.key, sizeof fit->settings.key);
+  }
+  return status;
 }
 
 static tacit_status_t sample(cli_fit_t *fit, tacit_draws_t *draws, tacit_sample_end_t *end, tacit_error_t *err) {

@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/ranks.h"
 #include "tacit/base.h"
 
 const cli_command_t *const cli_commands[] = {&cli_fit,          &cli_summary,      &cli_schema_check,
@@ -90,8 +91,19 @@ static int run(const cli_command_t *command, int argc, char **argv) {
     }
   }
   cli_args_t args;
-  int status = cli_parse(&args, command, argc, argv) ? cli_finish(&args, command->run(&args)) : CLI_USAGE;
-  cli_args_clear(&args);
+  int status = cli_ranks_open();
+  if (status == CLI_OK) {
+    status = cli_parse(&args, command, argc, argv) ? CLI_OK : CLI_USAGE;
+    if (status == CLI_OK && cli_ranks() != NULL && command != &cli_fit) {
+      cli_error(&args, "runs as one process: of the commands only tacit fit can share its work among several");
+      status = CLI_USAGE;
+    }
+    if (status == CLI_OK) {
+      status = cli_finish(&args, command->run(&args));
+    }
+    cli_args_clear(&args);
+  }
+  cli_ranks_close();
   return status;
 }
 

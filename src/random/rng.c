@@ -51,6 +51,10 @@ void tacit_rng_key_from_seed(unsigned char key[32], uint64_t seed) {
   tacit_key_from_seed(key, "tacit sampler", seed);
 }
 
+void tacit_rng_key_wipe(unsigned char key[32]) {
+  sodium_memzero(key, TACIT_KEY_BYTES);
+}
+
 void tacit_rng_free(tacit_rng_t *rng) {
   if (rng != NULL) {
     sodium_memzero(rng, sizeof *rng);

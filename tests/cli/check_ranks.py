@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""check_ranks.py TACIT SOURCE MPIRUN: what several processes write is what one writes, byte for byte; and they fail as one."""
+import filecmp
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+tacit, source, mpirun = sys.argv[1:4]
+data = pathlib.Path(source) / "data" / "flchain"
+environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1")
+failures = []
+
+
+def run(n_ranks, *words):
+    launcher = [mpirun, "-n", str(n_ranks)] if n_ranks > 0 else []
+    return subprocess.run(launcher + [tacit, *words], env=environment, capture_output=True, text=True, timeout=120)
+
+
+def fit(n_ranks, out, *words):
+    return run(n_ranks, "fit", "death ~ age + sex + log(flc)", "--family", "bernoulli", "--data", str(data / "flchain.csv"),
+               "--schema", str(data / "flchain.yaml"), "--out", str(out), *words)
+
+
+def expect(holds, what):
+    if not holds:
+        failures.append(what)
+
+
+def same(a, b):
+    names = sorted(p.name for p in a.iterdir())
+    if names != sorted(p.name for p in b.iterdir()):
+        return False
+    return not any(filecmp.cmpfiles(a, b, names, shallow=False)[1:])
+
+
+def compare(folder, name, most_ranks, *words):
+    one = folder / f"{name}-1"
+    alone = fit(0, one, *words)
+    expect(alone.returncode == 0, f"{name} alone: {alone.stderr}")
+    for n in (2, 4)[:1 if most_ranks < 4 else 2]:  # waiting ranks keep a core busy, and there may be but two
+        out = folder / f"{name}-{n}"
+        several = fit(n, out, *words)
+        expect(several.returncode == 0 and several.stdout.replace(str(out), str(one)) == alone.stdout,
+               f"{name} on {n} ranks: {several.stderr}{several.stdout}")
+        expect(out.exists() and same(one, out), f"{name} on {n} ranks writes other files than alone")
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = pathlib.Path(name)
+    private = ["--delta", "1e-6", "--seed", "3"]
+    compare(folder, "noise-aware", 4, "--epsilon", "1", *private)
+    compare(folder, "dp-penalty", 4, "--method", "dp-penalty", "--epsilon", "50", "--draws", "30", *private)
+    compare(folder, "dp-hmc", 2, "--method", "dp-hmc", "--epsilon", "50", "--draws", "10", "--threads", "2", *private)
+    compare(folder, "dp-fast-mh", 2, "--method", "dp-fast-mh", "--epsilon", "20", "--draws", "20", *private)
+    compare(folder, "dp-sgld", 2, "--method", "dp-sgld", "--epsilon", "8", "--draws", "30", *private)
+    compare(folder, "hmc", 2, "--method", "hmc", "--exposed", "--draws", "40", "--warmup", "20", "--seed", "3")
+
+    secret = fit(2, folder / "secret", "--method", "dp-sgld", "--epsilon", "8", "--draws", "20", "--delta", "1e-6")
+    expect(secret.returncode == 0 and "private: epsilon" in secret.stdout, f"without a seed: {secret.stderr}")
+
+    again = fit(3, folder / "hmc-1", "--method", "hmc", "--exposed")
+    expect(again.returncode == 1 and again.stderr.count("exists") == 1, f"one message of all ranks: {again.stderr}")
+    other = run(2, "methods")
+    expect(other.returncode == 2 and "one process" in other.stderr, f"tacit methods on two ranks: {other.stderr}")
+
+    # one rank alone cannot read the data: all stop, and it says why
+    odd = folder / "odd.sh"
+    odd.write_text(f"""#!/bin/sh
+data={data}/flchain.csv
+[ "${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}" = 1 ] && data=/nowhere.csv
+exec {tacit} fit 'death ~ age' --family bernoulli --data $data --schema {data}/flchain.yaml --method hmc --exposed --out {folder}/odd
+""")
+    odd.chmod(0o755)
+    parted = subprocess.run([mpirun, "-n", "3", str(odd)], env=environment, capture_output=True, text=True, timeout=60)
+    expect(parted.returncode != 0 and "/nowhere.csv" in parted.stderr and not (folder / "odd").exists(),
+           f"a rank without data: {parted.stderr}")
+
+for failure in failures:
+    print(failure)
+print(f"{len(failures)} failures")
+sys.exit(1 if failures else 0)
