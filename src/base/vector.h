@@ -148,9 +148,7 @@ TACIT_INLINE vlong vdouble_nearest(vdouble x) { return (vlong)(x + 6755399441055
  * e^x in float for x clamped to [-87, 88]; NaN stays NaN. Relative error at most 2.5e-7 (measured
  * over all of the range, tests/model). Cody-Waite reduction, degree 6 polynomial.
  */
-TACIT_INLINE vfloat vfloat_exp(vfloat x) {
-  x = vfloat_select(x > 88.0f, vfloat_set(88.0f), x);
-  x = vfloat_select(x < -87.0f, vfloat_set(-87.0f), x);
+TACIT_INLINE vfloat vfloat_exp_clamped(vfloat x) {
   vfloat shifted = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to nearest */
   vfloat n = shifted - 12582912.0f;
   vfloat r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
@@ -162,6 +160,16 @@ TACIT_INLINE vfloat vfloat_exp(vfloat x) {
   p = (p * r) * r + r + 1.0f;
   vuint e = ((vuint)shifted - 0x4B400000u) << 23;
   return (vfloat)((vuint)p + e);
+}
+
+TACIT_INLINE vfloat vfloat_exp(vfloat x) {
+  x = vfloat_select(x > 88.0f, vfloat_set(88.0f), x);
+  return vfloat_exp_clamped(vfloat_select(x < -87.0f, vfloat_set(-87.0f), x));
+}
+
+/* The same for x <= 0, or NaN. */
+TACIT_INLINE vfloat vfloat_exp_negative(vfloat x) {
+  return vfloat_exp_clamped(vfloat_select(x < -87.0f, vfloat_set(-87.0f), x));
 }
 
 /*

@@ -38,24 +38,59 @@ TACIT_INLINE void add_lanes(int32_t *lanes, vfloat product) {
   memcpy(lanes, &sum, sizeof sum);
 }
 
-/* lanes[j] += trunc(weight * x_j) for all features; x_j of an invalid lane may be NaN and is not used. */
-TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat weight, vint valid, bool all_valid,
+/*
+ * Blocks follow each other in memory. This loop waits for none of what it reads, so here the block after the next is asked for, a
+ * line for each that is worked on: a core waits when it has asked for too many at once. An address past the last block does no
+ * harm.
+ */
+TACIT_INLINE void ask_for(const float *block, size_t n_floats) {
+  __builtin_prefetch((const void *)((uintptr_t)block + n_floats * sizeof(float)), 0, 2);
+}
+
+/*
+ * lanes[j] += trunc(weight * x_j) for all features; x_j of an invalid lane may be NaN and is not used. What is `ahead` floats
+ * further on is asked for, unless that is 0.
+ */
+TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat weight, vint valid, bool all_valid, size_t ahead,
                                int32_t *lanes) {
-  if (all_valid) {
-    for (size_t j = 0; j < n_features; j++) {
-      add_lanes(lanes + j * 16, weight * vfloat_load(block + j * 16));
-    }
-  } else {
+  if (!all_valid) {
     for (size_t j = 0; j < n_features; j++) {
       vfloat product = weight * vfloat_load(block + j * 16);
       add_lanes(lanes + j * 16, vfloat_select(valid, product, vfloat_set(0)));
     }
+  } else if (ahead > 0) {
+    for (size_t j = 0; j < n_features; j++) {
+      ask_for(block + j * 16, ahead);
+      add_lanes(lanes + j * 16, weight * vfloat_load(block + j * 16));
+    }
+  } else {
+    for (size_t j = 0; j < n_features; j++) {
+      add_lanes(lanes + j * 16, weight * vfloat_load(block + j * 16));
+    }
   }
+}
+
+/* The same for two classes, which share their features, and valid records. */
+TACIT_INLINE void add_features_twice(const float *block, size_t n_features, const vfloat weight[2], size_t ahead,
+                                     int32_t *lanes) {
+  int32_t *lanes2 = lanes + n_features * 16;
+  for (size_t j = 0; j < n_features; j++) {
+    vfloat x = vfloat_load(block + j * 16);
+    ask_for(block + j * 16, ahead);
+    add_lanes(lanes + j * 16, weight[0] * x);
+    add_lanes(lanes2 + j * 16, weight[1] * x);
+  }
+}
+
+/* A residual in lattice units; 0 where the record does not count. */
+TACIT_INLINE vfloat linear_weight(const float *residual, const tacit_lattice_t *lattice, vfloat factor) {
+  vfloat weight = (vfloat_load(residual) * lattice->scale_in) * factor;
+  return vfloat_select(factor != 0.0f, weight, vfloat_set(0));
 }
 
 /* One piece of the lanes for one parameter vector; block, residual and sums point at its first lane. */
 TACIT_INLINE void linear_piece(const tacit_record_model_t *model, const float *block, vfloat x_norm,
-                               const tacit_lattice_t *lattice, const float *residual, int32_t *sums,
+                               const tacit_lattice_t *lattice, const float *residual, size_t ahead, int32_t *sums,
                                tacit_curator_notes_t *notes) {
   size_t n_linear = model->n_linear, n_extra = model->n_extra, p = model->n_features;
   vint valid = x_norm <= FLT_MAX;
@@ -71,26 +106,29 @@ TACIT_INLINE void linear_piece(const tacit_record_model_t *model, const float *b
     n2 += u * u;
   }
   vfloat factor = clip_factor(n2, valid, lattice->scale_out, notes);
-  vint used = factor != 0.0f;
-  for (size_t i = 0; i < n_linear; i++) {
-    vfloat weight = (vfloat_load(residual + i * 16) * lattice->scale_in) * factor;
-    weight = vfloat_select(used, weight, vfloat_set(0));
-    add_features(block, p, weight, valid, all_valid, sums + i * p * 16);
+  for (size_t i = 0; i < n_linear; i++, ahead = 0) {
+    vfloat weight[2] = {linear_weight(residual + i * 16, lattice, factor)};
+    int32_t *at = sums + i * p * 16;
+    if (all_valid && i + 1 < n_linear) {
+      weight[1] = linear_weight(residual + ++i * 16, lattice, factor);
+      add_features_twice(block, p, weight, ahead, at);
+    } else {
+      add_features(block, p, weight[0], valid, all_valid, ahead, at);
+    }
   }
-  for (size_t i = 0; i < n_extra; i++) {
-    vfloat weight = (vfloat_load(residual + (n_linear + i) * 16) * lattice->scale_in) * factor;
-    add_lanes(sums + (n_linear * p + i) * 16, vfloat_select(used, weight, vfloat_set(0)));
+  for (size_t i = n_linear; i < n_linear + n_extra; i++) {
+    add_lanes(sums + (n_linear * (p - 1) + i) * 16, linear_weight(residual + i * 16, lattice, factor));
   }
 }
 
 static void linear(const tacit_record_model_t *model, const float *block, const float *lane_norm,
                    const tacit_lattice_t *lattice, size_t n_theta, const float *residual, int32_t *lanes,
                    tacit_curator_notes_t *notes) {
-  size_t n_rows = model->n_linear + model->n_extra;
+  size_t n_rows = model->n_linear + model->n_extra, ahead = 2 * model->n_columns * 16;
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
       linear_piece(model, block + lane, vfloat_load(lane_norm + lane), lattice, residual + k * n_rows * 16 + lane,
-                   lanes + k * model->dim * 16 + lane, notes);
+                   k == 0 && lane == 0 ? ahead : 0, lanes + k * model->dim * 16 + lane, notes);
     }
   }
 }

@@ -25,20 +25,6 @@ void tacit_curator_eval_block(const tacit_curator_t *curator, tacit_workspace_t 
   }
 }
 
-/*
- * Blocks follow each other in memory: the next one is asked for while this one is worked on, in two halves, as a core waits
- * when it has asked for too many lines at once.
- */
-static void prefetch_half(const tacit_curator_t *curator, size_t b, size_t half) {
-  size_t n_columns = tacit_records_n_columns(curator->records), middle = n_columns / 2;
-  if (b + 1 < tacit_records_n_blocks(curator->records)) {
-    const float *next = tacit_records_block(curator->records, b + 1);
-    for (size_t j = half == 0 ? 0 : middle; j < (half == 0 ? middle : n_columns); j++) {
-      __builtin_prefetch(next + j * 16, 0, 3);
-    }
-  }
-}
-
 void tacit_workspace_flush(tacit_workspace_t *workspace, size_t n, bool is_wide) {
   for (size_t i = 0; i < n; i++) {
     int64_t sum = 0;
@@ -63,9 +49,7 @@ static void gradients_part(void *user, size_t part, size_t thread) {
   for (size_t b = first; b < last; b++) {
     const float *block = tacit_records_block(curator->records, b);
     const float *lane_norm = curator->lane_norm + b * 16;
-    prefetch_half(curator, b, 0);
     tacit_curator_eval_block(curator, workspace, b, pass->n_theta);
-    prefetch_half(curator, b, 1);
     if (!pass->is_clipped) {
       kernel->exposed(model, block, lane_norm, curator->settings.temperature_power, pass->n_theta,
                       workspace->rows, workspace->lanes64);

@@ -20,6 +20,27 @@ TACIT_INLINE vfloat linear_predictor_float(const float *block, const float *thet
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
+/* The same of two parameter vectors, which share the features. */
+TACIT_INLINE void linear_predictors_float(const float *block, const float *theta, size_t p, vfloat eta[2]) {
+  vfloat sum[2][4] = {0};
+  size_t j = 0;
+  for (; j + 4 <= p; j += 4) {
+    for (size_t u = 0; u < 4; u++) {
+      vfloat x = vfloat_load(block + (j + u) * 16);
+      sum[0][u] += x * theta[j + u];
+      sum[1][u] += x * theta[p + j + u];
+    }
+  }
+  for (; j < p; j++) {
+    vfloat x = vfloat_load(block + j * 16);
+    sum[0][0] += x * theta[j];
+    sum[1][0] += x * theta[p + j];
+  }
+  for (size_t k = 0; k < 2; k++) {
+    eta[k] = (sum[k][0] + sum[k][1]) + (sum[k][2] + sum[k][3]);
+  }
+}
+
 TACIT_INLINE vdouble linear_predictor_double(const float *block, const double *theta, size_t p) {
   vdouble sum[2] = {0};
   size_t j = 0;
@@ -112,19 +133,27 @@ TACIT_INLINE void log_lik(const tacit_glm_kernel_t *glm, const float *const bloc
 static void residual_categorical(const tacit_glm_kernel_t *glm, const float *block, const float *theta,
                                  vfloat y, float *out) {
   vfloat top = {0};
-  for (size_t c = 0; c < glm->n_linear; c++) {
+  size_t c = 0;
+  for (; c + 1 < glm->n_linear; c += 2) {
+    vfloat eta[2];
+    linear_predictors_float(block, theta + c * glm->n_features, glm->n_features, eta);
+    vfloat_store(out + c * 16, eta[0]);
+    vfloat_store(out + (c + 1) * 16, eta[1]);
+    top = vfloat_max(eta[1], vfloat_max(eta[0], top));
+  }
+  if (c < glm->n_linear) {
     vfloat eta = linear_predictor_float(block, theta + c * glm->n_features, glm->n_features);
     vfloat_store(out + c * 16, eta);
     top = vfloat_max(eta, top);
   }
-  vfloat sum = vfloat_exp(-top);
-  for (size_t c = 0; c < glm->n_linear; c++) {
-    vfloat weight = vfloat_exp(vfloat_load(out + c * 16) - top);
+  vfloat sum = vfloat_exp_negative(-top);
+  for (c = 0; c < glm->n_linear; c++) {
+    vfloat weight = vfloat_exp_negative(vfloat_load(out + c * 16) - top);
     vfloat_store(out + c * 16, weight);
     sum += weight;
   }
   vfloat inverse = 1.0f / sum;
-  for (size_t c = 0; c < glm->n_linear; c++) {
+  for (c = 0; c < glm->n_linear; c++) {
     vfloat chosen = vfloat_select(y == (float)(c + 1), vfloat_set(1), vfloat_set(0));
     vfloat_store(out + c * 16, chosen - vfloat_load(out + c * 16) * inverse);
   }
