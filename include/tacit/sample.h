@@ -128,6 +128,7 @@ typedef struct tacit_plan {
   size_t n_iterations;  /**< per chain, warm-up included */
   double penalty_sd;    /**< noise in the log acceptance ratio at a typical move; 1 to 2 is efficient */
   double grad_noise_sd; /**< noise in a released gradient; NaN if the method releases none */
+  double grad_noise;    /**< the same beside a gradient one posterior sd from the mode, as public guesses have it: above 1, drowned */
   double rho;           /**< what n_iterations of every chain cost; NaN for methods that need a schedule */
   double epsilon;       /**< the same at the budget's delta; NaN if exposed, and where rho is */
   double ess;           /**< effective draws to be expected of all chains, were the posterior normal with the metric's scale */

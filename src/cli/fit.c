@@ -14,6 +14,9 @@ static int run(const cli_args_t *args) {
     status = cli_fit_open(&fit);
   }
   if (status == CLI_OK) {
+    status = cli_fit_confirm(&fit);
+  }
+  if (status == CLI_OK) {
     status = cli_fit_ledger_reserve(&fit);
   }
   if (status == CLI_OK && !cli_is_given(args, "dry-run")) {
@@ -74,6 +77,7 @@ static const cli_option_t options[] = {
     {"threads", "N", "1", "Threads; results do not depend on it."},
     {"seed", "N", NULL, "Repeatable run. Noise that can be repeated protects nobody: NOT PRIVATE."},
     {"dry-run", NULL, NULL, "Say what the budget would buy, then stop: nothing is charged or released."},
+    {"yes", NULL, NULL, "Do not ask, however bad the forecast is."},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."},
     {"quiet", NULL, NULL, "No progress, no plan."}};
 
@@ -85,7 +89,10 @@ const cli_command_t cli_fit = {
     .description = "Draws from the posterior of a regression. FORMULA is R's: 'y ~ a + b + a:b + log(c) + factor(d) + "
                    "I(e^2)'. The records stay behind the curator: what leaves is bounded, summed exactly, covered by exact "
                    "Gaussian noise and charged to the budget beforehand. The directory given by --out holds the draws (Stan "
-                   "CSV), a summary, the privacy statement in words and JSON, the settings, and report.html.",
+                   "CSV), a summary, the privacy statement in words and JSON, the settings, and report.html. Before anything is "
+                   "spent, the plan is printed with a forecast from public facts. If that promises no usable chain (fewer than 20 "
+                   "effective draws in all, or 50 draws a chain), a terminal is asked whether to go on, unless --yes is given; a run "
+                   "that nobody can answer goes on with a warning. A budget that is spent does not come back.",
     .examples = "  tacit fit 'death ~ age + sex + log(flc)' --family bernoulli --data flchain.csv \\\n"
                 "        --schema flchain.yaml --epsilon 1 --delta 1e-6 --out fit/\n"
                 "  tacit fit 'death ~ age + sex' --family bernoulli --data flchain.csv --schema flchain.yaml \\\n"

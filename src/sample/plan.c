@@ -238,7 +238,7 @@ static void plan_start(tacit_planner_t *planner) {
 tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request_t *request,
                           tacit_sampler_settings_t *settings, double *inv_metric, tacit_plan_t *plan,
                           tacit_error_t *err) {
-  *plan = (tacit_plan_t){.penalty_sd = NAN, .grad_noise_sd = NAN, .rho = NAN, .epsilon = NAN};
+  *plan = (tacit_plan_t){.penalty_sd = NAN, .grad_noise_sd = NAN, .grad_noise = NAN, .rho = NAN, .epsilon = NAN};
   size_t d = request->parameters->dim;
   tacit_status_t status = tacit_method_check(method, err);
   if (status != TACIT_OK) {

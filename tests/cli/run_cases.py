@@ -541,15 +541,65 @@ def good_paths():
         done = run(BASE + BUDGET + ["--dry-run"])
         assert done.returncode == 0 and "plan:" in done.stderr and done.stdout == ""
 
-    @case("curator's notes go to standard error only, under their heading")
-    def _():
-        done = fit("n1", *BUDGET, "--method", "dp-penalty", "--curator-notes")
-        assert "FOR THE CURATOR ONLY" in done.stderr and "clipped" not in done.stdout
-
     def export(path):
         done = run(["ledger", "export", path, "--json"])
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
+
+    def at_terminal(words, answer):
+        """Run with a terminal as standard input and error; what was printed there, and the exit status."""
+        leader, follower = os.openpty()
+        process = subprocess.Popen([TACIT, *words], stdin=follower, stdout=subprocess.PIPE, stderr=follower)
+        os.close(follower)
+        os.write(leader, answer)
+        seen = b""
+        try:
+            while chunk := os.read(leader, 4096):
+                seen += chunk
+        except OSError:  # the program has closed its side
+            pass
+        process.communicate(timeout=250)
+        os.close(leader)
+        return seen.decode(), process.returncode
+
+    @case("the plan and its forecast come before anything is spent")
+    def _():
+        done = run(BASE + ["--epsilon", "20", "--delta", "1e-6", "--method", "dp-penalty", "--dry-run"])
+        assert re.search(r"worth about \d+ independent draws", done.stderr) and "log acceptance ratio" in done.stderr
+        assert "warning" not in done.stderr, done.stderr
+        planned = json.loads(run(["plan", FORMULA, "--family", "bernoulli", "--schema", YAML, "--n", "7874", "--epsilon", "20",
+                                  "--delta", "1e-6", "--json"]).stdout)
+        ess = next(row["ess"] for row in planned if row["method"] == "dp-penalty" and row["acceptance"] == "penalty")
+        assert f"worth about {ess:.2g} independent draws" in done.stderr, (ess, done.stderr)
+
+    @case("a bad forecast is a question at a terminal, a warning elsewhere, and --yes is an answer")
+    def _():
+        words = BASE + ["--epsilon", "2", "--delta", "1e-6", "--method", "dp-penalty", "--chains", "1", "--out"]
+        for answer in (b"\n", b"no\n", b"\x04"):
+            text, status = at_terminal(words + ["q1"], answer)
+            assert status == 4 and "[y/N]" in text and "nothing was released" in text and not os.path.exists("q1"), (text, status)
+        text, status = at_terminal(words + ["q1", "--quiet"], b"n\n")
+        assert status == 4 and "Spend epsilon 2" in text and "plan:" not in text, text
+        text, status = at_terminal(words + ["q1"], b"y\n")
+        assert status == 0 and "[y/N]" in text and os.path.exists("q1"), text
+        text, status = at_terminal(words + ["q2", "--yes"], b"")
+        assert status == 0 and "[y/N]" not in text and "warning:" in text and os.path.exists("q2"), text
+        text, status = at_terminal(words[:-1] + ["--dry-run"], b"")
+        assert status == 0 and "[y/N]" not in text and "warning:" in text, text
+        good = BASE + ["--epsilon", "60", "--delta", "1e-6", "--method", "dp-penalty", "--dry-run"]
+        assert "warning" not in at_terminal(good, b"")[0]
+        done = run(words + ["q3"], stdin=subprocess.DEVNULL)
+        assert done.returncode == 0 and "[y/N]" not in done.stderr and "warning:" in done.stderr, done.stderr
+        hopeless = run(BASE + ["--epsilon", "2", "--delta", "1e-6", "--method", "dp-hmc", "--chains", "1", "--quiet", "--out", "q4"])
+        assert "spent for nothing" in hopeless.stderr, hopeless.stderr
+        assert run(["ledger", "init", "q.ledger", *LEDGER]).returncode == 0
+        assert at_terminal(words + ["q5", "--ledger", "q.ledger"], b"n\n")[1] == 4
+        assert export("q.ledger")["spends"] == [], "what is declined is not reserved either"
+
+    @case("curator's notes go to standard error only, under their heading")
+    def _():
+        done = fit("n1", *BUDGET, "--method", "dp-penalty", "--curator-notes")
+        assert "FOR THE CURATOR ONLY" in done.stderr and "clipped" not in done.stdout
 
     @case("noise-aware: six releases at epsilon 1, near the non-private posterior")
     def _():
