@@ -95,6 +95,10 @@ static tacit_status_t check_settings(const tacit_method_t *method, const tacit_c
   return check_noise(method, traits, s, err);
 }
 
+bool tacit_run_is_tallied(const tacit_run_t *run) {
+  return run->iteration >= run->settings->n_warmup;
+}
+
 size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed) {
   size_t n = 0;
   for (size_t c = 0; c < run->n_chains; c++) {
@@ -227,6 +231,16 @@ static void set_step_sizes(tacit_run_t *run) {
   }
 }
 
+static void tally_move(tacit_run_t *run, size_t c) {
+  bool decides = run->traits.decision != TACIT_DECISION_NONE;
+  if (tacit_run_is_tallied(run)) {
+    run->tally.n_moves++;
+    run->tally.n_decisions += decides;
+    run->tally.n_accepted += decides && run->accepted[c];
+    run->tally.n_divergent += decides ? !run->is_active[c] : !run->accepted[c];
+  }
+}
+
 static tacit_status_t iterate(tacit_run_t *run, tacit_step_fn step, tacit_draws_t *draws,
                               tacit_sample_end_t *end, tacit_error_t *err) {
   const tacit_sampler_settings_t *s = run->settings;
@@ -244,6 +258,7 @@ static tacit_status_t iterate(tacit_run_t *run, tacit_step_fn step, tacit_draws_
     }
     for (size_t c = 0; c < run->n_chains; c++) {
       n_accepted += run->accepted[c];
+      tally_move(run, c);
     }
     if (run->is_adapting) {
       tacit_adapt_update(&run->adapt, run);
@@ -291,6 +306,7 @@ tacit_status_t tacit_sample(const tacit_method_t *method, tacit_curator_t *curat
   }
   if (status == TACIT_OK) {
     status = iterate(&run, steps[run.traits.move], draws, end, err);
+    draws->tally = run.tally;
   }
   run_clear(&run);
   return status;

@@ -98,6 +98,7 @@ typedef struct tacit_run {
   tacit_curator_t *curator;
   const tacit_parameters_t *parameters;
   tacit_metric_t metric;
+  tacit_sampler_tally_t tally;
   size_t n_chains, dim, iteration;
   bool is_adapting;
   tacit_adapt_t adapt;
@@ -140,6 +141,9 @@ tacit_status_t tacit_step_sgnht(tacit_run_t *run, tacit_error_t *err);
 
 /* Move the starts by released gradients, if the settings say so. */
 TACIT_MUST_USE tacit_status_t tacit_run_warm_start(tacit_run_t *run, tacit_error_t *err);
+
+/* Is this iteration one that the tally is of? */
+bool tacit_run_is_tallied(const tacit_run_t *run);
 
 /* Number of active chains; their indices into packed_chain and their rows of `rows` into `packed`. */
 size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed);

@@ -479,7 +479,7 @@ def good_paths():
             assert key in statement, key
         assert statement["private"] is True and 0 < statement["epsilon"] <= 20 and statement["delta"] == 1e-6
         names = sorted(os.listdir("p1"))
-        assert names == ["draws-1.csv", "draws-2.csv", "privacy.json", "privacy.txt", "report.html", "run.yaml",
+        assert names == ["diagnostics.json", "draws-1.csv", "draws-2.csv", "privacy.json", "privacy.txt", "report.html", "run.yaml",
                          "summary.csv"], names
         for name in names:
             assert "flchain.csv" not in open(f"p1/{name}").read(), f"{name} names the private file"
@@ -600,6 +600,20 @@ def good_paths():
     def _():
         done = fit("n1", *BUDGET, "--method", "dp-penalty", "--curator-notes")
         assert "FOR THE CURATOR ONLY" in done.stderr and "clipped" not in done.stdout
+
+    @case("a number that only the curator may see is in no file of a fit")
+    def _():
+        rows = "".join(f"{i % 2},{9 if i < 1237 else 1 + i % 7 / 8},F\n" for i in range(3000))
+        pathlib.Path("clamped.csv").write_text("y,x,s\n" + rows)
+        done = run(["fit", "y ~ x", "--family", "bernoulli", "--data", "clamped.csv", "--schema", "good.yaml", *BUDGET, *quick,
+                    "--method", "dp-hmc", "--seed", "3", "--curator-notes", "--out", "n2"])
+        assert done.returncode == 0 and re.search(r"values_clamped +1237 ", done.stderr), done.stderr
+        for name in os.listdir("n2"):
+            text = open(f"n2/{name}").read()
+            assert not re.search(r"(?<![\d.])1237(?![\d.])", text) and "clamped" not in text, name
+        published = json.load(open("n2/diagnostics.json"))
+        assert set(published) == {"accept_rate", "ratio_noise_variance", "gradient_signal", "divergent_share"}
+        assert 0 <= published["accept_rate"] <= 1 and published["gradient_signal"] >= 0
 
     @case("noise-aware: six releases at epsilon 1, near the non-private posterior")
     def _():
@@ -828,6 +842,10 @@ def good_paths():
         done = run(["diagnose", "d1"])
         assert done.returncode == 5 and "problem" in done.stdout and not done.stderr, done
         assert json.loads(run(["diagnose", "d1", "--json"]).stdout)[0]["severity"] == "problem"
+        run(BASE + ["--method", "dp-hmc", "--epsilon", "8", "--delta", "1e-6", "--out", "d2", "--quiet", "--draws", "200", "--chains",
+                    "1", "--yes"])
+        drowned = run(["diagnose", "d2"]).stdout
+        assert "drowned in privacy noise" in drowned and "in the acceptance test" in drowned, drowned
 
     @case("schema check and draft")
     def _():
