@@ -50,8 +50,12 @@ static const cli_option_t options[] = {
     {"prior-scale", "SCALE", "scaled", "Priors are on coefficients of features mapped to [-1, 1] by their public bounds "
                                        "(scaled), or on those of the original columns (original)."},
     {"sd", "S", NULL, "gaussian: known residual standard deviation."},
-    {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own."},
-    {"clip-ratio", "B", NULL, "Bound on a unit's log-likelihood ratio per unit of distance. Needed likewise."},
+    {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own. private: chosen by counts of "
+                             "gradient norms that are released and charged (dp-hmc and random walks)."},
+    {"clip-ratio", "B", NULL, "Bound on a unit's log-likelihood ratio per unit of distance. Needed likewise; private likewise."},
+    {"clip-share", "S", "0.01", "Share of units to be clipped by a private bound."},
+    {"metric", "KIND", "schema", "Inverse metric: by the schema's bounds (schema), or from the curvature of the log-likelihood, which is "
+                                 "released and charged (private; dp-hmc and random walks)."},
     {"noise-grad", "S", NULL, "Noise multiplier of gradients (noise sd / sensitivity); chosen if not said."},
     {"noise-ratio", "S", NULL, "Noise multiplier of log-likelihood ratios; chosen if not said."},
     {"step-size", "H", NULL, "Step in units of the metric; chosen if not said."},

@@ -28,6 +28,7 @@ typedef struct cli_fit {
   const tacit_method_t *method;
   tacit_family_t family;
   bool is_exposed, is_seeded;
+  bool is_clip_grad_open, is_clip_ratio_open; /* to be chosen by a release */
   double epsilon, delta, known_sd, n_public;
   size_t seed;
   tacit_prior_entry_t *priors;
@@ -42,6 +43,7 @@ typedef struct cli_fit {
   tacit_noise_t *noise;
   tacit_curator_t *curator;
   double *inv_metric, *init;
+  tacit_tuned_t tuned;
   bool *is_two_valued;               /* (n_features); of method noise-aware, as is: */
   tacit_noise_aware_settings_t aware;
   tacit_plan_t plan;
@@ -75,6 +77,14 @@ void cli_fit_forecast(cli_fit_t *fit);
  * go on, warned. CLI_OK or an exit status after saying why not.
  */
 int cli_fit_confirm(const cli_fit_t *fit);
+/* Is anything tuned by releases? */
+bool cli_fit_is_tuned(const cli_fit_t *fit);
+/* --metric, --clip-grad, --clip-ratio, --clip-share; false after printing what is wrong. */
+bool cli_fit_tuning_options(cli_fit_t *fit);
+/* Bounds to plan with where releases are to choose them: what public guesses of the posterior make likely. */
+void cli_fit_tuning_prepare(cli_fit_t *fit);
+/* Say what the releases led to. */
+void cli_fit_tuning_print(const cli_fit_t *fit);
 /* Look at the ledger, if one is given. */
 int cli_fit_ledger_open(cli_fit_t *fit);
 /* Reserve what the plan can release, durably; with --dry-run only say whether it would fit. */

@@ -26,6 +26,7 @@ int cli_fit_prepare(cli_fit_t *fit) {
     cli_error(args, "%s", err.message);
     return err.status == TACIT_ERR_MEMORY ? CLI_FAILURE : CLI_USAGE;
   }
+  cli_fit_tuning_prepare(fit);
   int prepared = fit->is_exposed ? CLI_OK : cli_fit_aware_prepare(fit);
   if (prepared != CLI_OK) {
     return prepared;
@@ -84,7 +85,12 @@ static int read_metric(cli_fit_t *fit) {
     return CLI_FAILURE;
   }
   if (path == NULL) {
+    fit->tuned.inv_metric = fit->inv_metric;
     return CLI_OK;
+  }
+  if (fit->settings.tune_metric) {
+    cli_error(fit->args, "give either --metric private or --metric-file");
+    return CLI_USAGE;
   }
   tacit_free(fit->inv_metric);
   int status = read_numbers(fit->args, path, &fit->inv_metric, &n);

@@ -75,11 +75,21 @@ static void list_settings(cli_settings_t *settings, const cli_fit_t *fit) {
   } else if (!fit->method->is_one_off) {
     add_setting(settings, fit, "proposal", cli_value(fit->args, "proposal"));
   }
-  if (fit->limits.clip_bound_grad > 0) {
+  if (fit->is_clip_grad_open) {
+    add_setting(settings, fit, "clip-grad", "private");
+  } else if (fit->limits.clip_bound_grad > 0) {
     add_number(settings, fit, "clip-grad", fit->limits.clip_bound_grad);
   }
-  if (fit->limits.clip_bound_ratio > 0) {
+  if (fit->is_clip_ratio_open) {
+    add_setting(settings, fit, "clip-ratio", "private");
+  } else if (fit->limits.clip_bound_ratio > 0) {
     add_number(settings, fit, "clip-ratio", fit->limits.clip_bound_ratio);
+  }
+  if (fit->is_clip_grad_open || fit->is_clip_ratio_open) {
+    add_number(settings, fit, "clip-share", s->clip_share);
+  }
+  if (!fit->is_exposed && !fit->method->is_one_off && !cli_is_given(fit->args, "metric-file")) {
+    add_setting(settings, fit, "metric", cli_value(fit->args, "metric"));
   }
   if (!fit->method->is_one_off) {
     add_number(settings, fit, "temperature", fit->limits.temperature_power);
@@ -158,7 +168,9 @@ static tacit_report_t describe(const cli_fit_t *fit, const tacit_draws_t *draws,
       .inv_metric = fit->settings.inv_metric,
       .metric_dim = fit->model.parameters.dim,
       .inv_metric_is_dense = fit->settings.inv_metric_is_dense,
-      .step_size = fit->method->is_one_off ? last_step_size(draws) : fit->settings.step_size,
+      .step_size = fit->method->is_one_off ? last_step_size(draws)
+                   : cli_fit_is_tuned(fit) ? fit->tuned.step_size
+                                           : fit->settings.step_size,
       .thin = fit->settings.thin,
       .draws = draws};
 }
@@ -186,6 +198,8 @@ static double share(uint64_t part, uint64_t whole) {
 static tacit_diagnostics_t diagnose(const cli_fit_t *fit, const tacit_draws_t *draws) {
   tacit_diagnostics_t d = tacit_diagnostics_of(&draws->tally);
   tacit_curator_notes_t notes = tacit_curator_notes(fit->curator);
+  d.values[TACIT_DIAGNOSTIC_CLIP_GRAD] = fit->tuned.clip_grad;
+  d.values[TACIT_DIAGNOSTIC_CLIP_RATIO] = fit->tuned.clip_ratio;
   d.values[TACIT_DIAGNOSTIC_GRADIENTS_CLIPPED] = share(notes.n_grad_clipped, notes.n_grad);
   d.values[TACIT_DIAGNOSTIC_RATIOS_CLIPPED] = share(notes.n_ratio_clipped, notes.n_ratio);
   d.values[TACIT_DIAGNOSTIC_NOT_FINITE] = (double)notes.n_non_finite;
@@ -265,6 +279,7 @@ int cli_fit_run(cli_fit_t *fit) {
   if (state.is_shown && end != TACIT_SAMPLE_COMPLETE) {
     fputc('\n', stderr);
   }
+  cli_fit_tuning_print(fit);
   const tacit_diagnostics_t diagnostics = diagnose(fit, &draws);
   if (sampled != TACIT_OK) {
     status = cli_fail(fit->args, &err);

@@ -170,8 +170,10 @@ static const cli_option_t options[] = {
     {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
     {"chains", "N", "4", "Chains; they share the budget."},
     {"draws", "N", NULL, "Draws to keep of each chain; as many as the budget buys if not said."},
-    {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own."},
+    {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own; or private, as in tacit fit."},
     {"clip-ratio", "B", NULL, "Bound on a unit's log-likelihood ratio per unit of distance. Needed likewise."},
+    {"clip-share", "S", "0.01", "As in tacit fit."},
+    {"metric", "KIND", "schema", "As in tacit fit: schema or private."},
     {"prior-scale", "SCALE", "scaled", "As in tacit fit."},
     {"json", NULL, NULL, "Print JSON."}};
 

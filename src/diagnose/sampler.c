@@ -15,6 +15,9 @@ static const tacit_diagnostic_info_t table[TACIT_N_DIAGNOSTICS] = {
                                           "size of the gradient in a coordinate, beside the noise it was released with"},
     [TACIT_DIAGNOSTIC_DIVERGENT_SHARE] = {"divergent_share", TACIT_PUBLISHABLE,
                                           "share of moves that left the finite numbers or went too far for any release"},
+    [TACIT_DIAGNOSTIC_CLIP_GRAD] = {"clip_grad", TACIT_PUBLISHABLE, "clip bound of gradients, where a release chose it"},
+    [TACIT_DIAGNOSTIC_CLIP_RATIO] = {"clip_ratio", TACIT_PUBLISHABLE,
+                                     "clip bound of ratios per unit of distance, where a release chose it"},
     [TACIT_DIAGNOSTIC_GRADIENTS_CLIPPED] = {"gradients_clipped", TACIT_CURATOR_ONLY, "share of gradient contributions clipped"},
     [TACIT_DIAGNOSTIC_RATIOS_CLIPPED] = {"ratios_clipped", TACIT_CURATOR_ONLY, "share of log-likelihood ratios clipped"},
     [TACIT_DIAGNOSTIC_NOT_FINITE] = {"not_finite", TACIT_CURATOR_ONLY, "contributions that were no finite number, counted as zero"},
@@ -69,7 +72,7 @@ static void look_at_test(double variance, double accepted, tacit_findings_t *fin
   }
   if (accepted < accept_few && !(variance > variance_much)) {
     tacit_findings_say(findings, accepted < accept_hardly ? TACIT_SEVERITY_PROBLEM : TACIT_SEVERITY_WARNING,
-                       "proposals go too far for this posterior: a smaller --step-size, or a metric that fits it (--metric-file)",
+                       "proposals go too far for this posterior: a smaller --step-size, or a metric that fits it (--metric private, --metric-file)",
                        "%.2g %% of proposals were accepted, and privacy noise is not the reason", 100 * accepted);
   }
 }

@@ -13,8 +13,8 @@ static const double target_penalty_sd = 2;
 static const double target_penalty_sd_hamiltonian = 1.2;
 /* Variance of the energy error that gradient noise may add over a trajectory. */
 static const double target_energy_variance = 1;
-/* Share of the budget for a start by released gradients. */
-static const double start_share = 0.08;
+/* Shares of the budget: for a start by released gradients; for the curvature; for counts of gradient norms. */
+static const double start_share = 0.08, metric_share = 0.04, norms_share = 0.02;
 
 enum { exposed_draws = 1000, exposed_warmup = 1000 };
 
@@ -221,6 +221,24 @@ tacit_status_t tacit_plan_gaussian(tacit_planner_t *planner, tacit_plan_t *plan,
   return TACIT_OK;
 }
 
+static double multiplier_for(double n_releases, double rho) {
+  return sqrt(n_releases / (2 * rho));
+}
+
+/* Releases that tune, of small shares of the budget. After the start, whose steps say how many there are. */
+static void plan_tuning(tacit_planner_t *planner) {
+  tacit_sampler_settings_t *s = planner->settings;
+  double n_norms = (double)tacit_tuning_n_norms(s), rho = planner->request->rho;
+  s->tune_step = !planner->is_step_given;
+  if (s->tune_metric && !(s->noise_multiplier_metric > 0)) {
+    s->noise_multiplier_metric = multiplier_for(1, metric_share * rho);
+  }
+  if (n_norms > 0 && !(s->noise_multiplier_norms > 0)) {
+    s->noise_multiplier_norms = multiplier_for(n_norms, norms_share * rho);
+  }
+  planner->rho -= cost_of(s->tune_metric ? 1 : 0, s->noise_multiplier_metric) + cost_of(n_norms, s->noise_multiplier_norms);
+}
+
 /* A start that takes a small share of the budget; what it leaves is for the iterations. */
 static void plan_start(tacit_planner_t *planner) {
   tacit_sampler_settings_t *s = planner->settings;
@@ -248,6 +266,10 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_units",
                            "planning needs a positive number of units, chains and thin");
   }
+  status = tacit_tuning_check(method, settings, request->curator, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
   double *scale = tacit_alloc(d, sizeof *scale);
   if (scale == NULL) {
     return tacit_error_memory(err);
@@ -274,6 +296,9 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
                              .grad_bound = tacit_curator_grad_bound(request->curator)};
   default_moves(&planner);
   plan_start(&planner);
+  if (method->is_private) {
+    plan_tuning(&planner);
+  }
   status = tacit_plan_minibatch(&planner, err);
   if (status == TACIT_OK && method->is_private) {
     status = tacit_sampler_needs_schedule(method, settings) ? tacit_plan_scheduled(&planner, plan, err)

@@ -13,7 +13,8 @@ tacit_sampler_settings_t tacit_sampler_settings_default(void) {
                                     .thin = 1,
                                     .step_jitter = true,
                                     .proposal = TACIT_PROPOSAL_GUIDED,
-                                    .reuse_gradient = true};
+                                    .reuse_gradient = true,
+                                    .clip_share = 0.01};
 }
 
 bool tacit_all_finite(const double *x, size_t n) {
@@ -92,7 +93,8 @@ static tacit_status_t check_settings(const tacit_method_t *method, const tacit_c
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_leapfrog",
                            "the number of leapfrog steps must be at least 1");
   }
-  return check_noise(method, traits, s, err);
+  status = tacit_tuning_check(method, s, curator, err);
+  return status == TACIT_OK ? check_noise(method, traits, s, err) : status;
 }
 
 bool tacit_run_is_tallied(const tacit_run_t *run) {
@@ -181,10 +183,11 @@ static tacit_status_t start_chain(tacit_run_t *run, size_t c, tacit_error_t *err
 }
 
 static tacit_status_t run_init(tacit_run_t *run, const tacit_method_t *method, tacit_curator_t *curator,
-                               const tacit_parameters_t *parameters, const tacit_sampler_settings_t *settings,
+                               const tacit_parameters_t *parameters, tacit_sampler_settings_t *settings,
                                tacit_error_t *err) {
   *run = (tacit_run_t){.method = method,
                        .settings = settings,
+                       .own = settings,
                        .traits = tacit_method_traits(method, settings),
                        .curator = curator,
                        .parameters = parameters,
@@ -296,7 +299,8 @@ tacit_status_t tacit_sample(const tacit_method_t *method, tacit_curator_t *curat
     return status;
   }
   tacit_run_t run;
-  status = run_init(&run, method, curator, parameters, settings, err);
+  tacit_sampler_settings_t own = *settings;
+  status = run_init(&run, method, curator, parameters, &own, err);
   if (status == TACIT_OK) {
     status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws,
                               parameters->n_reported, err);

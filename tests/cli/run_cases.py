@@ -612,7 +612,8 @@ def good_paths():
             text = open(f"n2/{name}").read()
             assert not re.search(r"(?<![\d.])1237(?![\d.])", text) and "clamped" not in text, name
         published = json.load(open("n2/diagnostics.json"))
-        assert set(published) == {"accept_rate", "ratio_noise_variance", "gradient_signal", "divergent_share"}
+        assert set(published) == {"accept_rate", "ratio_noise_variance", "gradient_signal", "divergent_share", "clip_grad",
+                                  "clip_ratio"}
         assert 0 <= published["accept_rate"] <= 1 and published["gradient_signal"] >= 0
 
     @case("noise-aware: six releases at epsilon 1, near the non-private posterior")
