@@ -89,9 +89,9 @@ typedef struct tacit_sampler_settings {
   double noise_multiplier_init; /**< of these */
 
   /**
-   * Tuning by releases, paid for by the budget: random walks and Hamiltonian methods, private ones only. Halfway through the climb
-   * (at the start, if there is none) a diagonal metric is made from the released curvature; clip bounds are chosen so that about
-   * clip_share of the units' gradients are longer, from released counts at the start and halfway. Then the step is shortened, if
+   * Tuning by releases, paid for by the budget: random walks and Hamiltonian methods, private ones only. Before the climb and again
+   * halfway (only at the start, if there is no climb) a diagonal metric is made from the released curvature, and clip bounds are
+   * chosen so that about clip_share of the units' gradients are longer, from released counts. Then the step is shortened, if
    * tune_step, so that noise is no larger than planned; the cost is as planned in any case. The curator keeps the bounds.
    */
   bool tune_metric, tune_clip_grad, tune_clip_ratio, tune_step;

@@ -228,15 +228,16 @@ static double multiplier_for(double n_releases, double rho) {
 /* Releases that tune, of small shares of the budget. After the start, whose steps say how many there are. */
 static void plan_tuning(tacit_planner_t *planner) {
   tacit_sampler_settings_t *s = planner->settings;
-  double n_norms = (double)tacit_tuning_n_norms(s), rho = planner->request->rho;
+  double rounds = (double)tacit_tuning_n_rounds(s), rho = planner->request->rho;
+  double n_metric = s->tune_metric ? rounds : 0, n_norms = tacit_settings_tune_clips(s) ? rounds : 0;
   s->tune_step = !planner->is_step_given;
-  if (s->tune_metric && !(s->noise_multiplier_metric > 0)) {
-    s->noise_multiplier_metric = multiplier_for(1, metric_share * rho);
+  if (n_metric > 0 && !(s->noise_multiplier_metric > 0)) {
+    s->noise_multiplier_metric = multiplier_for(n_metric, metric_share * rho);
   }
   if (n_norms > 0 && !(s->noise_multiplier_norms > 0)) {
     s->noise_multiplier_norms = multiplier_for(n_norms, norms_share * rho);
   }
-  planner->rho -= cost_of(s->tune_metric ? 1 : 0, s->noise_multiplier_metric) + cost_of(n_norms, s->noise_multiplier_norms);
+  planner->rho -= cost_of(n_metric, s->noise_multiplier_metric) + cost_of(n_norms, s->noise_multiplier_norms);
 }
 
 /* A start that takes a small share of the budget; what it leaves is for the iterations. */

@@ -130,6 +130,7 @@ static void run_clear(tacit_run_t *run) {
   tacit_free(run->component);
   tacit_free(run->packed_chain);
   tacit_metric_clear(&run->metric);
+  tacit_metric_clear(&run->planned_metric);
   tacit_adapt_clear(&run->adapt);
 }
 

@@ -24,7 +24,7 @@ tacit_minibatch_rule_t tacit_minibatch_rule_of(const tacit_method_t *method, con
                                   .is_metropolis = !method->is_private};
 }
 
-enum { MOST_KINDS = 8 }; /* five of a start, two of an iteration; more where steps decay */
+enum { MOST_KINDS = 8 }; /* six of a start, two of an iteration; more where steps decay */
 
 typedef struct list {
   tacit_event_t *events;
@@ -38,16 +38,23 @@ static void add(list_t *list, tacit_event_t event, uint64_t count) {
   }
 }
 
-/* In the order of warm_start.c: tuning comes halfway through the climb. */
-static void add_start(list_t *list, const tacit_sampler_settings_t *s) {
-  bool is_tuned = s->tune_metric || tacit_settings_tune_clips(s);
-  uint64_t n = s->n_init_steps, half = is_tuned ? n / 2 : 0, norms = tacit_tuning_n_norms(s);
-  tacit_event_t gradients = gaussian(s->noise_multiplier_init, 1, "gradient");
-  tacit_event_t counts = gaussian(s->noise_multiplier_norms, 1, "gradient norms");
-  add(list, counts, norms > 1 ? 1 : 0);
-  add(list, gradients, half);
-  add(list, counts, norms > 0 ? 1 : 0);
+static void add_tuning(list_t *list, const tacit_sampler_settings_t *s) {
+  add(list, gaussian(s->noise_multiplier_norms, 1, "gradient norms"), tacit_settings_tune_clips(s) ? 1 : 0);
   add(list, gaussian(s->noise_multiplier_metric, 1, "curvature"), s->tune_metric ? 1 : 0);
+}
+
+/* In the order of warm_start.c: tuning before the climb and halfway. */
+static void add_start(list_t *list, const tacit_sampler_settings_t *s) {
+  size_t rounds = tacit_tuning_n_rounds(s);
+  uint64_t n = s->n_init_steps, half = rounds > 0 ? n / 2 : 0;
+  tacit_event_t gradients = gaussian(s->noise_multiplier_init, 1, "gradient");
+  if (rounds == 2) {
+    add_tuning(list, s);
+  }
+  add(list, gradients, half);
+  if (rounds > 0) {
+    add_tuning(list, s);
+  }
   add(list, gradients, n - half);
 }
 

@@ -12,15 +12,19 @@ bool tacit_settings_tune_clips(const tacit_sampler_settings_t *s) {
   return s->tune_clip_grad || s->tune_clip_ratio;
 }
 
-size_t tacit_tuning_n_norms(const tacit_sampler_settings_t *s) {
-  return !tacit_settings_tune_clips(s) ? 0 : s->n_init_steps > 0 ? 2 : 1;
+bool tacit_settings_are_tuned(const tacit_sampler_settings_t *s) {
+  return s->tune_metric || tacit_settings_tune_clips(s);
+}
+
+size_t tacit_tuning_n_rounds(const tacit_sampler_settings_t *s) {
+  return !tacit_settings_are_tuned(s) ? 0 : s->n_init_steps > 0 ? 2 : 1;
 }
 
 tacit_status_t tacit_tuning_check(const tacit_method_t *method, const tacit_sampler_settings_t *s,
                                   const tacit_curator_t *curator, tacit_error_t *err) {
   tacit_traits_t traits = tacit_method_traits(method, s);
   bool can_be_tuned = method->is_private && (traits.move == TACIT_MOVE_WALK || traits.move == TACIT_MOVE_HAMILTONIAN);
-  if (!s->tune_metric && !tacit_settings_tune_clips(s)) {
+  if (!tacit_settings_are_tuned(s)) {
     return TACIT_OK;
   }
   if (!can_be_tuned) {
@@ -85,7 +89,7 @@ static tacit_status_t measure(const tacit_run_t *run, effort_t *effort, tacit_er
   return status;
 }
 
-tacit_status_t tacit_run_tune_clips(tacit_run_t *run, const double *theta, tacit_error_t *err) {
+static tacit_status_t tune_clips(tacit_run_t *run, const double *theta, tacit_error_t *err) {
   const tacit_sampler_settings_t *s = run->settings;
   double counts[TACIT_NORM_CELLS], noise_sd;
   if (!tacit_settings_tune_clips(s)) {
@@ -104,7 +108,7 @@ static void prior_curvature(tacit_run_t *run, const double *theta, double *out) 
   size_t d = run->dim;
   double *at = run->packed_b, *grad = run->prior_grad;
   for (size_t j = 0; j < d; j++) {
-    double step = 0.5 * sqrt(variance(&run->metric, j)), slope = 0;
+    double step = 0.5 * sqrt(variance(&run->planned_metric, j)), slope = 0;
     memcpy(at, theta, d * sizeof *at);
     for (int side = -1; side <= 1; side += 2) {
       at[j] = theta[j] + side * step;
@@ -115,36 +119,35 @@ static void prior_curvature(tacit_run_t *run, const double *theta, double *out) 
   }
 }
 
-static tacit_status_t tune_metric(tacit_run_t *run, const double *theta, tacit_error_t *err) {
+/*
+ * A climb that goes on from here must not run away: before it, no curvature is taken to be smaller than guessed, as it may grow
+ * on the way (a residual sd that falls).
+ */
+static tacit_status_t tune_metric(tacit_run_t *run, const double *theta, bool is_last, tacit_error_t *err) {
   size_t d = run->dim;
   double *work = tacit_alloc_zero(3 * d, sizeof *work);
   if (work == NULL) {
     return tacit_error_memory(err);
   }
-  double *curvature = work, *noise_sd = work + d, *prior = work + 2 * d;
+  double *inverse = work, *noise_sd = work + d, *prior = work + 2 * d;
   tacit_status_t status =
-      tacit_curator_release_curvature(run->curator, theta, run->settings->noise_multiplier_metric, curvature, noise_sd, err);
+      tacit_curator_release_curvature(run->curator, theta, run->settings->noise_multiplier_metric, inverse, noise_sd, err);
   if (status == TACIT_OK) {
     prior_curvature(run, theta, prior);
     for (size_t j = 0; j < d; j++) {
-      curvature[j] = 1 / (tacit_tuning_curvature(curvature[j], noise_sd[j], 1 / variance(&run->metric, j)) + prior[j]);
+      double guess = 1 / variance(&run->planned_metric, j), used = tacit_tuning_curvature(inverse[j], noise_sd[j], guess);
+      inverse[j] = 1 / (prior[j] + (is_last ? used : fmax(used, guess)));
     }
     tacit_metric_clear(&run->metric);
-    status = tacit_metric_init(&run->metric, d, curvature, false, err);
+    status = tacit_metric_init(&run->metric, d, inverse, false, err);
   }
   tacit_free(work);
   return status;
 }
 
-tacit_status_t tacit_run_tune(tacit_run_t *run, const double *theta, tacit_error_t *err) {
+static tacit_status_t shorten_step(tacit_run_t *run, tacit_error_t *err) {
   effort_t now;
-  tacit_status_t status = tacit_run_tune_clips(run, theta, err);
-  if (status == TACIT_OK && run->settings->tune_metric) {
-    status = tune_metric(run, theta, err);
-  }
-  if (status == TACIT_OK) {
-    status = measure(run, &now, err);
-  }
+  tacit_status_t status = measure(run, &now, err);
   if (status == TACIT_OK && run->settings->tune_step) {
     double shrink = fmin(1, run->planned_bound / now.bound);
     bool uses_gradients = run->traits.move == TACIT_MOVE_HAMILTONIAN;
@@ -153,11 +156,22 @@ tacit_status_t tacit_run_tune(tacit_run_t *run, const double *theta, tacit_error
   return status;
 }
 
+tacit_status_t tacit_run_tune(tacit_run_t *run, const double *theta, bool is_last, tacit_error_t *err) {
+  tacit_status_t status = tune_clips(run, theta, err);
+  if (status == TACIT_OK && run->settings->tune_metric) {
+    status = tune_metric(run, theta, is_last, err);
+  }
+  return status == TACIT_OK && is_last ? shorten_step(run, err) : status;
+}
+
 tacit_status_t tacit_run_tuning_begin(tacit_run_t *run, tacit_error_t *err) {
   effort_t planned;
   tacit_status_t status = measure(run, &planned, err);
   run->planned_bound = planned.bound;
   run->planned_kick = planned.kick;
+  if (status == TACIT_OK) {
+    status = tacit_metric_init(&run->planned_metric, run->dim, run->metric.inv_metric, run->metric.is_dense, err);
+  }
   return status;
 }
 

@@ -1,6 +1,6 @@
 /*
  * A start that is paid for: a few steps of the heavy ball [Polyak1964] on released gradients, common to all chains, then the mean
- * of the last of them. Each chain starts at a draw of its own around it. Releases that tune the sampler are made halfway.
+ * of the last of them. Each chain starts at a draw of its own around it. Releases that tune the sampler are made before it and halfway.
  */
 #include <math.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static tacit_status_t start(tacit_run_t *run, bool is_tuned, tacit_error_t *err)
   memcpy(theta, run->theta, d * sizeof *theta);
   memset(mean, 0, d * sizeof *mean);
   if (is_tuned && n > 0) {
-    status = tacit_run_tune_clips(run, theta, err);
+    status = tacit_run_tune(run, theta, false, err);
   }
   if (status == TACIT_OK) {
     status = climb_steps(run, theta, 0, half, kept, err);
@@ -92,7 +92,7 @@ static tacit_status_t start(tacit_run_t *run, bool is_tuned, tacit_error_t *err)
     if (!tacit_all_finite(theta, d)) { /* the climb ran away */
       memcpy(theta, run->theta, d * sizeof *theta);
     }
-    status = tacit_run_tune(run, theta, err);
+    status = tacit_run_tune(run, theta, true, err);
   }
   if (status == TACIT_OK) {
     status = climb_steps(run, theta, half, n, kept, err);
@@ -105,7 +105,7 @@ static tacit_status_t start(tacit_run_t *run, bool is_tuned, tacit_error_t *err)
 
 tacit_status_t tacit_run_warm_start(tacit_run_t *run, tacit_error_t *err) {
   const tacit_sampler_settings_t *s = run->settings;
-  bool is_tuned = s->tune_metric || tacit_settings_tune_clips(s);
+  bool is_tuned = tacit_settings_are_tuned(s);
   tacit_status_t status = is_tuned ? tacit_run_tuning_begin(run, err) : TACIT_OK;
   if (status == TACIT_OK && (is_tuned || s->n_init_steps > 0)) {
     status = start(run, is_tuned, err);
