@@ -223,6 +223,18 @@ BAD = [
      r"--sampling-rate must be a number between"),
     ("dp-mala for another family", ["fit", "s ~ x", "--family", "gaussian", "--data", "good.csv", "--schema", "good.yaml",
                                     *BUDGET, "--method", "dp-mala", "--out", "out"], 3, r"."),
+    ("unknown metric", BASE + BUDGET + ["--out", "out", "--method", "dp-hmc", "--metric", "privat"], 2,
+     r"--metric must be schema or private, not 'privat'"),
+    ("two metrics", BASE + BUDGET + ["--out", "out", "--metric", "private", "--metric-file", "numbers.txt"], 2,
+     r"either --metric private or --metric-file"),
+    ("private tuning of an exposed run", BASE + ["--method", "hmc", "--exposed", "--out", "out", "--metric", "private"], 2,
+     r"an exposed run releases nothing to tune by"),
+    ("private tuning of a method whose cost it would change", BASE + BUDGET + ["--out", "out", "--method", "dp-sgld", "--metric",
+                                                                               "private"], 2, r"dp-sgld cannot be tuned by releases"),
+    ("share to be clipped by no private bound", BASE + BUDGET + ["--out", "out", "--method", "dp-hmc", "--clip-share", "0.1"], 2,
+     r"--clip-share only goes with"),
+    ("clip bound that is a word", BASE + BUDGET + ["--out", "out", "--method", "dp-hmc", "--clip-grad", "privat"], 2,
+     r"--clip-grad must be a number between"),
     ("bits and a ledger", on_ledger("good.db", "--acceptance", "barker"), 2,
      r"a ledger takes runs that release Gaussian sums"),
     ("plan without a schema", ["plan", "y ~ x", "--family", "bernoulli", "--n", "100", *BUDGET], 2, r"--schema is needed"),
@@ -763,6 +775,58 @@ def good_paths():
                         f"fam{number}", "--clip-grad", "5", "--clip-ratio", "5", *quick])
             assert done.returncode == 0, done.stderr
             assert json.load(open(f"fam{number}/privacy.json"))["unit"] == "id"
+
+    def counted(events):
+        """Events of a spend with equal ones added up, as a budget lists what it was charged."""
+        counts = {}
+        for event in events:
+            counts[event["label"], event["event"]] = counts.get((event["label"], event["event"]), 0) + event["count"]
+        return counts
+
+    @case("private metric and clip bounds: charged, listed, in the ledger, the same events that account recomputes")
+    def _():
+        assert run(["ledger", "init", "t.ledger", "--data-id", "clinic", "--epsilon", "60", "--delta", "1e-6"]).returncode == 0
+        words = ["fit", "x ~ y", "--family", "gaussian", "--data", "people.csv", "--schema", "people.yaml", "--epsilon", "15", "--delta",
+                 "1e-6", "--chains", "1", "--metric", "private", "--clip-ratio", "private", "--ledger", "t.ledger", "--yes"]
+        for number, method in enumerate(("dp-penalty", "dp-hmc")):
+            done = run([*words, "--method", method, "--out", f"t{number}"])
+            assert not common_faults(done) and done.returncode == 0, done.stderr
+            assert re.search(r"tuned by releases: step size [\d.]+, clip bound of gradients [\d.]+, of ratios", done.stderr)
+            statement = json.load(open(f"t{number}/privacy.json"))
+            counts = {}
+            for event in statement["events"]:
+                counts[event["label"]] = counts.get(event["label"], 0) + event["count"]
+            assert counts["gradient norms"] == 2 and counts["curvature"] == 2 and counts["gradient"] >= 16, counts
+            assert "gradient norms" in open(f"t{number}/privacy.txt").read()
+            spend = export("t.ledger")["spends"][number]
+            assert spend["status"] == "settled" and counted(spend["events"]) == counted(spend["reserved"]), spend
+            again = [w for e in statement["events"] for w in ("--event", e["event"], "--count", str(e["count"]))]
+            total = json.loads(run(["account", *again, "--delta", "1e-6", "--json"]).stdout)["epsilon"]
+            assert abs(total / statement["epsilon"] - 1) < 1e-6 and 14.5 < total <= 15, total
+            settings = open(f"t{number}/run.yaml").read()
+            assert "metric: private" in settings and "clip-grad: private" in settings and "clip-share: 0.01" in settings
+            published = json.load(open(f"t{number}/diagnostics.json"))
+            assert published["clip_grad"] > 0 and published["clip_ratio"] == published["clip_grad"]
+        done = run(["plan", "x ~ y", "--family", "gaussian", "--schema", "people.yaml", "--n", "600", "--epsilon", "15", "--delta",
+                    "1e-6", "--chains", "1", "--metric", "private", "--clip-ratio", "private", "--json"])
+        planned = {(row["method"], row["acceptance"]): row["iterations"] for row in json.loads(done.stdout)}
+        plain = json.loads(run(["plan", "x ~ y", "--family", "gaussian", "--schema", "people.yaml", "--n", "600", "--epsilon", "15",
+                                "--delta", "1e-6", "--chains", "1", "--clip-ratio", "private", "--json"]).stdout)
+        penalty = next(row["iterations"] for row in plain if (row["method"], row["acceptance"]) == ("dp-penalty", "penalty"))
+        ran = len([l for l in open("t0/draws-1.csv") if l[0].isdigit()])
+        assert 0 < ran < planned["dp-penalty", "penalty"] < penalty and planned["dp-sgld", "-"] == 0, (ran, planned, penalty)
+
+    @case("private tuning under add-remove, of persons, and of bits")
+    def _():
+        assert run(["fit", "n ~ x", "--family", "poisson", "--data", "f.csv", "--schema", "f.yaml", *BUDGET, "--method", "dp-penalty",
+                    "--clip-ratio", "private", "--metric", "private", "--out", "t2", *quick, "--yes"]).returncode == 0
+        assert json.load(open("t2/privacy.json"))["unit"] == "id"
+        done = run(["fit", "y ~ x", "--family", "bernoulli", "--data", "clamped.csv", "--schema", "private-n.yaml", *BUDGET, "--method",
+                    "dp-penalty", "--acceptance", "arcsine", "--n-public", "3000", "--metric", "private", "--out", "t3", "--yes",
+                    "--chains", "2"])
+        assert not common_faults(done) and done.returncode == 0, done.stderr
+        statement = json.load(open("t3/privacy.json"))
+        assert statement["epsilon"] <= 20 and [e["label"] for e in statement["schedule"]].count("curvature") == 2, statement
 
     @case("account")
     def _():

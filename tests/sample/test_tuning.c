@@ -214,8 +214,8 @@ static void test_bad_scales_are_found_and_paid_for_as_planned(void **state) {
 }
 
 /*
- * A chain with the planned metric is stuck: steps are 12 times too long. The tuned one moves: its acceptance is that of a
- * penalty method with noise of sd 2, about a quarter, and a rate below 0.05 does not occur in 200 moves of two chains.
+ * Acceptance of moves of 2.4 posterior sds: about 0.4 by the tuned metric. By the planned one they are 30 sds long. Neither bound
+ * is passed by chance: 800 moves of two chains.
  */
 static double acceptance(bool is_tuned) {
   fixture_t f;
@@ -228,7 +228,7 @@ static double acceptance(bool is_tuned) {
   tacit_sampler_settings_t s = tuned_settings();
   s.tune_metric = is_tuned;
   s.n_draws = 400;
-  s.tune_step = false;
+  s.step_size = 2.4; /* given, so that it stays */
   assert_ok(plan(&f, "dp-penalty", &s, metric, &planned, &err), err);
   assert_ok(tacit_sample(tacit_method_find("dp-penalty"), f.curator, &f.model.parameters, &s, &draws, &end, &err), err);
   double rate = (double)draws.tally.n_accepted / (double)draws.tally.n_decisions;
@@ -239,9 +239,7 @@ static double acceptance(bool is_tuned) {
 
 static void test_a_tuned_metric_lets_a_chain_move(void **state) {
   (void)state;
-  double with = acceptance(true), without = acceptance(false);
-  print_message("%g %g\n", with, without);
-  assert_true(with > 0.05 && without < 0.02);
+  assert_true(acceptance(true) > 0.2 && acceptance(false) < 0.1);
 }
 
 static void test_what_cannot_be_tuned_is_refused(void **state) {
