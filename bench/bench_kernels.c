@@ -141,7 +141,7 @@ static bench_work_t ratio_work(const pass_case_t *c) {
 }
 
 static void bench_linear(const pass_case_t *c) {
-  tacit_glm_kernel_t kernel = {c->family, c->n_features, c->n_linear, 0, c->family == TACIT_FAMILY_GAUSSIAN};
+  tacit_glm_kernel_t kernel = {c->family, c->n_features, c->n_linear, 0, c->family == TACIT_FAMILY_GAUSSIAN, false};
   tacit_record_model_t model = {.name = "glm",
                                 .dim = c->n_linear * c->n_features,
                                 .n_columns = c->n_features + 1,

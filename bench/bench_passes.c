@@ -53,7 +53,7 @@ static tacit_records_t *make_records(size_t n, size_t n_columns, bool is_regress
 
 static tacit_model_t logistic(size_t p) {
   static tacit_glm_kernel_t kernel;
-  kernel = (tacit_glm_kernel_t){TACIT_FAMILY_BERNOULLI, p, 1, 0, 0};
+  kernel = (tacit_glm_kernel_t){TACIT_FAMILY_BERNOULLI, p, 1, 0, 0, false};
   tacit_model_t model = {0};
   model.records = (tacit_record_model_t){.name = "glm",
                                          .dim = p,

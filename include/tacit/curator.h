@@ -92,6 +92,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_n_units(const tacit_curato
                                                               tacit_error_t *err);
 /** L2 bound on one unit's gradient contribution; INFINITY if exposed without clipping. */
 TACIT_API double tacit_curator_grad_bound(const tacit_curator_t *curator);
+/** Clip bound on ratios per unit of distance; 0: none but the model's own. */
+TACIT_API double tacit_curator_clip_ratio(const tacit_curator_t *curator);
 /** Bound c on one unit's log-likelihood ratio between two public points; INFINITY if none. */
 TACIT_API double tacit_curator_ratio_bound(const tacit_curator_t *curator, const double *theta,
                                            const double *theta_prop);
@@ -198,6 +200,53 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_fitted(tacit_curat
                                                                      const tacit_fitted_mean_t *fitted,
                                                                      double noise_multiplier, double *out,
                                                                      double *noise_sd, tacit_error_t *err);
+
+/* ---- statistics for tuning a sampler: metric and clip bounds ---- */
+
+/**
+ * Release the noisy diagonal of the curvature of the (tempered) log-likelihood at a point, from the features alone:
+ *
+ *     out[r p + j] = T sum_i v_r(x_i, theta) min(x_ij^2, 1) + N(0, noise_sd[r p + j]^2),     v_r as in tacit_record_model_t.curvature
+ *
+ * and T sum_i v_r + N for the extra parameters. In units of the public bound of v_r, a unit of at most m records adds a vector in
+ * the box [0, m]^dim, so that neighbours are at most m sqrt(dim) apart in L2 under either relation; charged as one Gaussian
+ * event (docs/theory.md, section 19).
+ *
+ * @param[in]  theta  shape (dim), finite.  @param[in] noise_multiplier  2^-30 to 2^28; ignored if exposed.
+ * @param[out] out, noise_sd  shape (dim); zero on failure.
+ * @return TACIT_ERR_BUDGET: refused, nothing computed; TACIT_ERR_NOISE; TACIT_ERR_ARGUMENT: also for models whose curvature is not
+ *         known.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_curvature(tacit_curator_t *curator, const double *theta,
+                                                                        double noise_multiplier, double *out,
+                                                                        double *noise_sd, tacit_error_t *err);
+/** Is the curvature of its model known? */
+TACIT_API bool tacit_curator_has_curvature(const tacit_curator_t *curator);
+
+/** Cells of the public grid of gradient norms: cell k ends at tacit_norm_edge(k) = 2^(k/2 - 8), the last has no end. */
+enum { TACIT_NORM_CELLS = 49 };
+TACIT_API double tacit_norm_edge(size_t k);
+
+/**
+ * Release noisy counts of units by the norm of their (tempered, unclipped) gradient at a point:
+ *
+ *     out[k] = number of units with norm in (tacit_norm_edge(k - 1), tacit_norm_edge(k)] + N(0, noise_sd^2)
+ *
+ * A norm that is no finite number is in no cell. Replacing a unit moves at most two counts by one, adding one a single
+ * count: sensitivity sqrt(2) and 1. Charged as one Gaussian event.
+ *
+ * @param[in]  theta  shape (dim), finite.  @param[in] noise_multiplier  2^-30 to 2^28; ignored if exposed.
+ * @param[out] out shape (TACIT_NORM_CELLS); zero on failure.  @param[out] noise_sd  of each count.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_norms(tacit_curator_t *curator, const double *theta,
+                                                                    double noise_multiplier, double *out,
+                                                                    double *noise_sd, tacit_error_t *err);
+/**
+ * Replace clip bounds for the releases to come: public values, or functions of releases. 0 keeps the present one. The noise of
+ * later releases follows; their charge is by multiplier and does not change.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_set_clip_bounds(tacit_curator_t *curator, double grad, double ratio,
+                                                                      tacit_error_t *err);
 
 /* ---- statistics of columns, for inference from what is released ---- */
 

@@ -53,6 +53,57 @@ typedef struct tacit_findings {
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_diagnose(const tacit_draws_t *draws, const char *const *labels,
                                                        tacit_findings_t *findings, tacit_error_t *err);
 
+/* ---- diagnostics of a run, sorted by who may see them ---- */
+
+typedef enum tacit_visibility {
+  TACIT_PUBLISHABLE = 0, /**< a function of releases and public values: costs nothing, may stand anywhere */
+  TACIT_CURATOR_ONLY = 1 /**< computed from records without noise: for the holder of the data alone */
+} tacit_visibility_t;
+
+/** All diagnostics; those that may be published come first. */
+typedef enum tacit_diagnostic {
+  TACIT_DIAGNOSTIC_ACCEPT_RATE = 0,
+  TACIT_DIAGNOSTIC_RATIO_NOISE_VARIANCE,
+  TACIT_DIAGNOSTIC_GRADIENT_SIGNAL,
+  TACIT_DIAGNOSTIC_DIVERGENT_SHARE,
+  TACIT_DIAGNOSTIC_CLIP_GRAD,
+  TACIT_DIAGNOSTIC_CLIP_RATIO,
+  TACIT_N_PUBLISHABLE,
+  TACIT_DIAGNOSTIC_GRADIENTS_CLIPPED = TACIT_N_PUBLISHABLE,
+  TACIT_DIAGNOSTIC_RATIOS_CLIPPED,
+  TACIT_DIAGNOSTIC_NOT_FINITE,
+  TACIT_DIAGNOSTIC_VALUES_CLAMPED,
+  TACIT_DIAGNOSTIC_VALUES_REPLACED,
+  TACIT_DIAGNOSTIC_ROWS_DROPPED,
+  TACIT_N_DIAGNOSTICS
+} tacit_diagnostic_t;
+
+typedef struct tacit_diagnostic_info {
+  const char *name; /**< as in diagnostics.json */
+  tacit_visibility_t visibility;
+  const char *meaning;
+} tacit_diagnostic_info_t;
+
+/** The table row of a diagnostic; NULL beyond the last. */
+TACIT_API const tacit_diagnostic_info_t *tacit_diagnostic_info(size_t i);
+
+/** Everything that is known of a run; NaN: not known. Never handed to what writes artefacts, which takes the next type. */
+typedef struct tacit_diagnostics {
+  double values[TACIT_N_DIAGNOSTICS];
+} tacit_diagnostics_t;
+
+/** What may be published: there is no place for anything else. Made by tacit_diagnostics_publish(). */
+typedef struct tacit_published {
+  double values[TACIT_N_PUBLISHABLE];
+} tacit_published_t;
+
+/** All NaN, but for what a run's tally says. */
+TACIT_API tacit_diagnostics_t tacit_diagnostics_of(const tacit_sampler_tally_t *tally);
+/** The values whose row in the table says TACIT_PUBLISHABLE; NaN for the others. */
+TACIT_API tacit_published_t tacit_diagnostics_publish(const tacit_diagnostics_t *diagnostics);
+/** Add to `findings` what the sampler itself tells: few acceptances, noise in the test, drowned gradients, divergences. */
+TACIT_API void tacit_diagnose_sampler(const tacit_published_t *published, tacit_findings_t *findings);
+
 /**
  * Squared maximum mean discrepancy, unbiased, Gaussian kernel exp(-||x-y||^2 / (2 s^2))
  * [Gretton2012, Lemma 6].

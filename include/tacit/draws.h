@@ -19,6 +19,17 @@ typedef struct tacit_draw_stats {
   double n_leapfrog;
 } tacit_draw_stats_t;
 
+/** Sums over the iterations after warm-up of all chains; every one computed from releases and public values only. */
+typedef struct tacit_sampler_tally {
+  uint64_t n_moves;                 /**< proposed */
+  uint64_t n_decisions, n_accepted; /**< of methods that decide on moves; else 0 */
+  uint64_t n_divergent;             /**< moves that left the finite numbers or were too far for any release: rejected unseen */
+  uint64_t n_ratios;
+  double ratio_noise;               /**< sum over the ratios of the variance of the noise in them */
+  uint64_t n_gradients;             /**< released for trajectories under noise */
+  double grad_square;               /**< sum over those of their mean square over coordinates, in units of the noise's variance */
+} tacit_sampler_tally_t;
+
 /**
  * values: shape (n_chains, n_warmup + n_draws, n_reported), row-major; stats: the same without the
  * last axis. Rows 0 .. n_warmup-1 are warm-up. n_saved counts the rows filled in every chain
@@ -28,6 +39,7 @@ typedef struct tacit_draws {
   size_t n_chains, n_warmup, n_draws, n_reported, n_saved;
   double *values;
   tacit_draw_stats_t *stats;
+  tacit_sampler_tally_t tally; /**< of tacit_sample(); zeros from elsewhere */
 } tacit_draws_t;
 
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_draws_init(tacit_draws_t *draws, size_t n_chains,

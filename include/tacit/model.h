@@ -75,6 +75,14 @@ typedef struct tacit_record_model {
   size_t n_linear, n_extra, n_features;
   void (*residual)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
 
+  /**
+   * Curvature, for metrics; both NULL if not known, else n_linear > 0. Minus the second derivative of a record's log-likelihood, or
+   * its expectation given the features x, is about weights[r] x_j^2 for theta[r * n_features + j], r < n_linear, and
+   * weights[n_linear + e] for the extra parameters; 0 <= weights[r] <= bound[r], which is public. Shapes (n_linear + n_extra).
+   */
+  void (*curvature_bound)(const void *ctx, const double *theta, double *bound);
+  void (*curvature)(const void *ctx, const double *x, const double *theta, double *weights);
+
   void *ctx;
 } tacit_record_model_t;
 

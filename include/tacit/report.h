@@ -59,11 +59,12 @@ typedef struct tacit_report {
   const tacit_report_setting_t *settings;
   size_t n_settings;
   const tacit_draws_t *draws;
+  const tacit_published_t *published; /**< of the sampler, for diagnostics.json; NULL: there is no such file */
 } tacit_report_t;
 
 /**
- * Write draws-1.csv .. draws-C.csv, summary.csv, privacy.json, privacy.txt, run.yaml and report.html into
- * a new directory: assembled under a temporary name beside it, then renamed, so that `path`
+ * Write draws-1.csv .. draws-C.csv, summary.csv, privacy.json, privacy.txt, run.yaml, report.html and, if
+ * anything is published, diagnostics.json into a new directory: assembled under a temporary name beside it, then renamed, so that `path`
  * either holds a whole report or does not exist.
  * @return TACIT_ERR_EXISTS if path exists; TACIT_ERR_IO with the reason (disk full: nothing is left).
  */
@@ -91,6 +92,7 @@ typedef struct tacit_report_read {
   bool is_private;
   bool is_post_processing; /**< of a release made before: private without cost */
   double epsilon, delta;   /**< NaN if not private, or not known of the release */
+  tacit_published_t published; /**< diagnostics.json; NaN where it says nothing, and without the file */
 } tacit_report_read_t;
 
 /** Read a report directory (draws-*.csv and privacy.json). */

@@ -46,6 +46,13 @@ typedef struct tacit_progress {
 /** Return false to stop after the current iteration; draws so far are kept. */
 typedef bool (*tacit_progress_fn)(const tacit_progress_t *progress, void *user);
 
+/** What tuning by releases came to; public, as they are. */
+typedef struct tacit_tuned {
+  double step_size;             /**< used for the iterations */
+  double clip_grad, clip_ratio; /**< chosen clip bounds; NaN where they were not to be chosen */
+  double *inv_metric;           /**< the caller's array, shape (dim), or NULL; filled if the metric was tuned */
+} tacit_tuned_t;
+
 typedef struct tacit_sampler_settings {
   size_t n_chains, n_warmup, n_draws, thin; /**< iterations per chain = n_warmup + n_draws * thin */
 
@@ -80,6 +87,18 @@ typedef struct tacit_sampler_settings {
   const double *init;     /**< shape (n_chains, dim), unconstrained; NULL: zeros */
   size_t n_init_steps;    /**< gradients released, one for all chains, to climb from the first start; 0: start there */
   double noise_multiplier_init; /**< of these */
+
+  /**
+   * Tuning by releases, paid for by the budget: random walks and Hamiltonian methods, private ones only. Before the climb and again
+   * halfway (only at the start, if there is no climb) a diagonal metric is made from the released curvature, and clip bounds are
+   * chosen so that about clip_share of the units' gradients are longer, from released counts. Then the step is shortened, if
+   * tune_step, so that noise is no larger than planned; the cost is as planned in any case. The curator keeps the bounds.
+   */
+  bool tune_metric, tune_clip_grad, tune_clip_ratio, tune_step;
+  double clip_share;                                      /**< (0, 1) */
+  double noise_multiplier_metric, noise_multiplier_norms; /**< of these releases */
+  tacit_tuned_t *tuned;                                   /**< out; NULL: not wanted */
+
   unsigned char key[32];  /**< of the sampler's own randomness */
   tacit_progress_fn progress;
   void *progress_user;
@@ -128,6 +147,7 @@ typedef struct tacit_plan {
   size_t n_iterations;  /**< per chain, warm-up included */
   double penalty_sd;    /**< noise in the log acceptance ratio at a typical move; 1 to 2 is efficient */
   double grad_noise_sd; /**< noise in a released gradient; NaN if the method releases none */
+  double grad_noise;    /**< the same beside a gradient one posterior sd from the mode, as public guesses have it: above 1, drowned */
   double rho;           /**< what n_iterations of every chain cost; NaN for methods that need a schedule */
   double epsilon;       /**< the same at the budget's delta; NaN if exposed, and where rho is */
   double ess;           /**< effective draws to be expected of all chains, were the posterior normal with the metric's scale */

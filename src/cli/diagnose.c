@@ -39,6 +39,7 @@ static int run(const cli_args_t *args) {
       tacit_diagnose(&read.draws, (const char *const *)read.labels, &findings, &err) != TACIT_OK) {
     status = cli_fail(args, &err);
   } else {
+    tacit_diagnose_sampler(&read.published, &findings);
     (cli_is_given(args, "json") ? print_json : print_text)(&findings);
     status = findings.worst == TACIT_SEVERITY_PROBLEM ? CLI_PROBLEMS : CLI_OK;
   }
@@ -54,7 +55,8 @@ const cli_command_t cli_diagnose = {
     .n_positionals = 1,
     .summary = "say what is wrong with a fit's sampling, and what to do",
     .description = "Reads the draws in DIR and says in words whether the chains moved, agree, arrived, and have enough effective "
-                   "draws. Draws are released already: looking at them costs no privacy. Exit status 5 if something makes the "
+                   "draws; from diagnostics.json, whether proposals were accepted, how much privacy noise the acceptance test "
+                   "and the gradients had, and how many moves diverged. All of it is released already: looking costs no privacy. Exit status 5 if something makes the "
                    "results unusable. What only the holder of the data may see (how much was clipped) is shown by tacit fit "
                    "--curator-notes, and nowhere else.",
     .examples = "  tacit diagnose fit/\n",

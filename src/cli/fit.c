@@ -11,8 +11,12 @@ static int reserve(cli_fit_t *fit) {
   return cli_is_first_rank() ? cli_fit_ledger_reserve(fit) : CLI_OK;
 }
 
+static int confirm(cli_fit_t *fit) {
+  return cli_is_first_rank() ? cli_fit_confirm(fit) : CLI_OK;
+}
+
 static int run(const cli_args_t *args) {
-  static int (*const steps[])(cli_fit_t *) = {cli_fit_prepare, open_ledger, cli_fit_open, reserve};
+  static int (*const steps[])(cli_fit_t *) = {cli_fit_prepare, open_ledger, cli_fit_open, confirm, reserve};
   cli_fit_t fit;
   int status = cli_ranks_agree(cli_fit_options(&fit, args));
   for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == CLI_OK; i++) {
@@ -49,8 +53,12 @@ static const cli_option_t options[] = {
     {"prior-scale", "SCALE", "scaled", "Priors are on coefficients of features mapped to [-1, 1] by their public bounds "
                                        "(scaled), or on those of the original columns (original)."},
     {"sd", "S", NULL, "gaussian: known residual standard deviation."},
-    {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own."},
-    {"clip-ratio", "B", NULL, "Bound on a unit's log-likelihood ratio per unit of distance. Needed likewise."},
+    {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own. private: chosen by counts of "
+                             "gradient norms that are released and charged (dp-hmc and random walks)."},
+    {"clip-ratio", "B", NULL, "Bound on a unit's log-likelihood ratio per unit of distance. Needed likewise; private likewise."},
+    {"clip-share", "S", "0.01", "Share of units to be clipped by a private bound."},
+    {"metric", "KIND", "schema", "Inverse metric: by the schema's bounds (schema), or from the curvature of the log-likelihood, which is "
+                                 "released and charged (private; dp-hmc and random walks)."},
     {"noise-grad", "S", NULL, "Noise multiplier of gradients (noise sd / sensitivity); chosen if not said."},
     {"noise-ratio", "S", NULL, "Noise multiplier of log-likelihood ratios; chosen if not said."},
     {"step-size", "H", NULL, "Step in units of the metric; chosen if not said."},
@@ -76,6 +84,7 @@ static const cli_option_t options[] = {
     {"threads", "N", "1", "Threads; results do not depend on it."},
     {"seed", "N", NULL, "Repeatable run. Noise that can be repeated protects nobody: NOT PRIVATE."},
     {"dry-run", NULL, NULL, "Say what the budget would buy, then stop: nothing is charged or released."},
+    {"yes", NULL, NULL, "Do not ask, however bad the forecast is."},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."},
     {"quiet", NULL, NULL, "No progress, no plan."}};
 
@@ -87,7 +96,10 @@ const cli_command_t cli_fit = {
     .description = "Draws from the posterior of a regression. FORMULA is R's: 'y ~ a + b + a:b + log(c) + factor(d) + "
                    "I(e^2)'. The records stay behind the curator: what leaves is bounded, summed exactly, covered by exact "
                    "Gaussian noise and charged to the budget beforehand. The directory given by --out holds the draws (Stan "
-                   "CSV), a summary, the privacy statement in words and JSON, the settings, and report.html.",
+                   "CSV), a summary, the privacy statement in words and JSON, the settings, and report.html. Before anything is "
+                   "spent, the plan is printed with a forecast from public facts. If that promises no usable chain (fewer than 20 "
+                   "effective draws in all, or 50 draws a chain), a terminal is asked whether to go on, unless --yes is given; a run "
+                   "that nobody can answer goes on with a warning. A budget that is spent does not come back.",
     .examples = "  tacit fit 'death ~ age + sex + log(flc)' --family bernoulli --data flchain.csv \\\n"
                 "        --schema flchain.yaml --epsilon 1 --delta 1e-6 --out fit/\n"
                 "  tacit fit 'death ~ age + sex' --family bernoulli --data flchain.csv --schema flchain.yaml \\\n"

@@ -15,12 +15,20 @@
 
 enum { CLI_START_STEPS = 16 }; /* released gradients that --init private climbs by */
 
+/* What the plan can be expected to yield; the thresholds are those of tacit diagnose. */
+typedef enum cli_verdict {
+  CLI_VERDICT_GOOD = 0,
+  CLI_VERDICT_POOR,    /* no usable chain, or intervals several times as wide as without privacy */
+  CLI_VERDICT_HOPELESS /* all chains together not worth one draw */
+} cli_verdict_t;
+
 typedef struct cli_fit {
   const cli_args_t *args;
   /* options */
   const tacit_method_t *method;
   tacit_family_t family;
   bool is_exposed, is_seeded;
+  bool is_clip_grad_open, is_clip_ratio_open; /* to be chosen by a release */
   double epsilon, delta, known_sd, n_public;
   size_t seed;
   tacit_prior_entry_t *priors;
@@ -35,9 +43,11 @@ typedef struct cli_fit {
   tacit_noise_t *noise;
   tacit_curator_t *curator;
   double *inv_metric, *init;
+  tacit_tuned_t tuned;
   bool *is_two_valued;               /* (n_features); of method noise-aware, as is: */
   tacit_noise_aware_settings_t aware;
   tacit_plan_t plan;
+  cli_verdict_t verdict; /* on the plan */
   tacit_table_notes_t notes;
   char *data_id;  /* of the ledger; NULL: there is none */
   tacit_reservation_t spend; /* in the ledger; id 0: nothing is reserved */
@@ -60,6 +70,21 @@ const char *cli_fit_chain_option(const cli_args_t *args);
 int cli_fit_aware_options(cli_fit_t *fit);
 int cli_fit_aware_prepare(cli_fit_t *fit);
 int cli_fit_aware_plan(cli_fit_t *fit);
+/* Print the plan and what can be expected of it; everything printed is public. Sets the verdict. */
+void cli_fit_forecast(cli_fit_t *fit);
+/*
+ * Is the budget to be spent on this plan? A terminal is asked where the verdict is not good, unless --yes answers beforehand; scripts
+ * go on, warned. CLI_OK or an exit status after saying why not.
+ */
+int cli_fit_confirm(const cli_fit_t *fit);
+/* Is anything tuned by releases? */
+bool cli_fit_is_tuned(const cli_fit_t *fit);
+/* --metric, --clip-grad, --clip-ratio, --clip-share; false after printing what is wrong. */
+bool cli_fit_tuning_options(cli_fit_t *fit);
+/* Bounds to plan with where releases are to choose them: what public guesses of the posterior make likely. */
+void cli_fit_tuning_prepare(cli_fit_t *fit);
+/* Say what the releases led to. */
+void cli_fit_tuning_print(const cli_fit_t *fit);
 /* Look at the ledger, if one is given. */
 int cli_fit_ledger_open(cli_fit_t *fit);
 /* Reserve what the plan can release, durably; with --dry-run only say whether it would fit. */

@@ -8,7 +8,8 @@ const char *cli_fit_chain_option(const cli_args_t *args) {
   static const char *const names[] = {"clip-grad", "clip-ratio", "noise-grad",  "noise-ratio", "step-size",   "leapfrog",
                                       "proposal",  "no-jitter",  "no-reuse",    "metric-file", "init",        "temperature",
                                       "sd",        "n-public",   "acceptance", "sigma",      "kappa",       "cap",
-                                      "sampling-rate", "friction", "step-decay", "max-batch"};
+                                      "sampling-rate", "friction", "step-decay", "max-batch",
+                                      "metric", "clip-share"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     if (cli_is_given(args, names[i])) {
       return names[i];
@@ -108,14 +109,7 @@ int cli_fit_aware_plan(cli_fit_t *fit) {
   fit->aware.thin = s->thin;
   fit->settings.inv_metric = NULL;
   fit->plan.n_iterations = s->n_warmup + s->n_draws * s->thin;
-  if (!cli_is_given(fit->args, "quiet") || cli_is_given(fit->args, "dry-run")) {
-    double inflation = tacit_noise_aware_inflation(&fit->aware, fit->model.parameters.dim, (double)n);
-    fprintf(stderr, "plan: noise-aware, 6 releases, then %zu chains of %zu iterations (%zu warm-up, %zu draws kept) on them; "
-                    "standard deviations at least about %.3g times the non-private ones\n",
-            s->n_chains, fit->plan.n_iterations, s->n_warmup, s->n_draws, inflation);
-    if (inflation > 3) {
-      fprintf(stderr, "warning: with so small a budget for so few rows the prior will speak louder than the data\n");
-    }
-  }
+  fit->plan.width = tacit_noise_aware_inflation(&fit->aware, fit->model.parameters.dim, (double)n);
+  cli_fit_forecast(fit);
   return CLI_OK;
 }

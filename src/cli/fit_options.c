@@ -172,9 +172,7 @@ static int read_limits(cli_fit_t *fit) {
   const cli_args_t *args = fit->args;
   tacit_curator_settings_t *limits = &fit->limits;
   *limits = tacit_curator_settings_default();
-  bool ok = cli_number(args, "clip-grad", 1e-15, 1e15, &limits->clip_bound_grad) &&
-            cli_number(args, "clip-ratio", 1e-15, 1e15, &limits->clip_bound_ratio) &&
-            cli_number(args, "temperature", 1e-9, 1, &limits->temperature_power) &&
+  bool ok = cli_fit_tuning_options(fit) && cli_number(args, "temperature", 1e-9, 1, &limits->temperature_power) &&
             cli_count(args, "threads", 1, 1024, &limits->n_threads) &&
             cli_number(args, "sd", 1e-300, 1e300, &fit->known_sd) &&
             cli_number(args, "n-public", 1, 1e18, &fit->n_public) &&
@@ -249,8 +247,7 @@ int cli_plan_options(cli_fit_t *fit, const cli_args_t *args) {
   }
   bool ok = status == CLI_OK && cli_number(args, "n", 1, 1e18, &fit->n_public) &&
             cli_count(args, "chains", 1, 1000, &s->n_chains) && cli_count(args, "draws", 1, 1e9, &s->n_draws) &&
-            cli_number(args, "clip-grad", 1e-15, 1e15, &fit->limits.clip_bound_grad) &&
-            cli_number(args, "clip-ratio", 1e-15, 1e15, &fit->limits.clip_bound_ratio);
+            cli_fit_tuning_options(fit);
   return status != CLI_OK ? status : ok ? CLI_OK : CLI_USAGE;
 }
 

@@ -45,6 +45,7 @@ int cli_fit_prepare(cli_fit_t *fit) {
     cli_error(args, "%s", err.message);
     return err.status == TACIT_ERR_MEMORY ? CLI_FAILURE : CLI_USAGE;
   }
+  cli_fit_tuning_prepare(fit);
   int prepared = fit->is_exposed ? CLI_OK : cli_fit_aware_prepare(fit);
   if (prepared != CLI_OK) {
     return prepared;
@@ -102,7 +103,12 @@ static int read_metric(cli_fit_t *fit) {
     return CLI_FAILURE;
   }
   if (path == NULL) {
+    fit->tuned.inv_metric = fit->inv_metric;
     return CLI_OK;
+  }
+  if (fit->settings.tune_metric) {
+    cli_error(fit->args, "give either --metric private or --metric-file");
+    return CLI_USAGE;
   }
   tacit_free(fit->inv_metric);
   int status = read_numbers(fit->args, path, &fit->inv_metric, &n);
@@ -174,34 +180,6 @@ static int open_records(cli_fit_t *fit) {
   return status == TACIT_OK ? CLI_OK : cli_fail(fit->args, &err);
 }
 
-static void print_plan(const cli_fit_t *fit) {
-  const tacit_sampler_settings_t *s = &fit->settings;
-  if (cli_is_given(fit->args, "quiet") && !cli_is_given(fit->args, "dry-run")) {
-    return;
-  }
-  fprintf(stderr, "plan: %s, %zu chains of %zu iterations (%zu warm-up, %zu draws kept), step size %.3g",
-          fit->method->name, s->n_chains, fit->plan.n_iterations, s->n_warmup, s->n_draws, s->step_size);
-  if (!isnan(fit->plan.grad_noise_sd)) {
-    fprintf(stderr, "; noise multiplier of gradients %.4g", s->noise_multiplier_grad);
-  }
-  if (!isnan(fit->plan.penalty_sd)) {
-    fprintf(stderr, "; of ratios %.4g, noise in the log acceptance ratio about %.2g", s->noise_multiplier_ratio,
-            fit->plan.penalty_sd);
-  }
-  if (!fit->is_exposed) {
-    bool is_scheduled = tacit_budget_is_scheduled(fit->budget);
-    fprintf(stderr, "; epsilon %.4g", is_scheduled ? tacit_budget_planned(fit->budget).epsilon : fit->plan.epsilon);
-  }
-  fputc('\n', stderr);
-  if (!fit->is_exposed && fit->plan.penalty_sd > 4) {
-    fprintf(stderr, "warning: with so much noise almost every proposal will be rejected: fewer --draws, fewer --chains "
-                    "or a larger budget would help\n");
-  }
-  if (!fit->is_exposed && s->n_draws < 50) {
-    fprintf(stderr, "warning: this budget buys %zu draws a chain: do not expect convergence\n", s->n_draws);
-  }
-}
-
 /* The whole run is charged for in advance where its releases are not all Gaussian. */
 static tacit_status_t set_schedule(cli_fit_t *fit, tacit_error_t *err) {
   tacit_event_t *events;
@@ -252,7 +230,7 @@ int cli_fit_open(cli_fit_t *fit) {
       set_schedule(fit, &err) != TACIT_OK) {
     return cli_fail(fit->args, &err);
   }
-  print_plan(fit);
+  cli_fit_forecast(fit);
   return CLI_OK;
 }
 

@@ -76,11 +76,21 @@ static void list_settings(cli_settings_t *settings, const cli_fit_t *fit) {
   } else if (!fit->method->is_one_off) {
     add_setting(settings, fit, "proposal", cli_value(fit->args, "proposal"));
   }
-  if (fit->limits.clip_bound_grad > 0) {
+  if (fit->is_clip_grad_open) {
+    add_setting(settings, fit, "clip-grad", "private");
+  } else if (fit->limits.clip_bound_grad > 0) {
     add_number(settings, fit, "clip-grad", fit->limits.clip_bound_grad);
   }
-  if (fit->limits.clip_bound_ratio > 0) {
+  if (fit->is_clip_ratio_open) {
+    add_setting(settings, fit, "clip-ratio", "private");
+  } else if (fit->limits.clip_bound_ratio > 0) {
     add_number(settings, fit, "clip-ratio", fit->limits.clip_bound_ratio);
+  }
+  if (fit->is_clip_grad_open || fit->is_clip_ratio_open) {
+    add_number(settings, fit, "clip-share", s->clip_share);
+  }
+  if (!fit->is_exposed && !fit->method->is_one_off && !cli_is_given(fit->args, "metric-file")) {
+    add_setting(settings, fit, "metric", cli_value(fit->args, "metric"));
   }
   if (!fit->method->is_one_off) {
     add_number(settings, fit, "temperature", fit->limits.temperature_power);
@@ -159,7 +169,9 @@ static tacit_report_t describe(const cli_fit_t *fit, const tacit_draws_t *draws,
       .inv_metric = fit->settings.inv_metric,
       .metric_dim = fit->model.parameters.dim,
       .inv_metric_is_dense = fit->settings.inv_metric_is_dense,
-      .step_size = fit->method->is_one_off ? last_step_size(draws) : fit->settings.step_size,
+      .step_size = fit->method->is_one_off ? last_step_size(draws)
+                   : cli_fit_is_tuned(fit) ? fit->tuned.step_size
+                                           : fit->settings.step_size,
       .thin = fit->settings.thin,
       .draws = draws};
 }
@@ -179,18 +191,37 @@ static void print_guarantee(const cli_fit_t *fit, FILE *to) {
   }
 }
 
-static void print_notes(const cli_fit_t *fit) {
-  tacit_curator_notes_t notes = tacit_curator_notes(fit->curator);
-  fprintf(stderr,
-          "FOR THE CURATOR ONLY - not covered by the privacy guarantee\n"
-          "  values clamped to their bounds %zu, missing values replaced %zu, rows beyond max_rows %zu\n"
-          "  gradient contributions %llu, clipped %llu; ratios %llu, clipped %llu; not finite %llu\n",
-          fit->notes.n_clamped, fit->notes.n_missing, fit->notes.n_rows_dropped, (unsigned long long)notes.n_grad,
-          (unsigned long long)notes.n_grad_clipped, (unsigned long long)notes.n_ratio,
-          (unsigned long long)notes.n_ratio_clipped, (unsigned long long)notes.n_non_finite);
+static double share(uint64_t part, uint64_t whole) {
+  return whole > 0 ? (double)part / (double)whole : NAN;
 }
 
-static int write_result(cli_fit_t *fit, const tacit_draws_t *draws, tacit_sample_end_t end) {
+/* All that is known of the run, the curator's own knowledge included: only tacit_diagnostics_publish() leads on from here. */
+static tacit_diagnostics_t diagnose(const cli_fit_t *fit, const tacit_draws_t *draws) {
+  tacit_diagnostics_t d = tacit_diagnostics_of(&draws->tally);
+  tacit_curator_notes_t notes = tacit_curator_notes(fit->curator);
+  d.values[TACIT_DIAGNOSTIC_CLIP_GRAD] = fit->tuned.clip_grad;
+  d.values[TACIT_DIAGNOSTIC_CLIP_RATIO] = fit->tuned.clip_ratio;
+  d.values[TACIT_DIAGNOSTIC_GRADIENTS_CLIPPED] = share(notes.n_grad_clipped, notes.n_grad);
+  d.values[TACIT_DIAGNOSTIC_RATIOS_CLIPPED] = share(notes.n_ratio_clipped, notes.n_ratio);
+  d.values[TACIT_DIAGNOSTIC_NOT_FINITE] = (double)notes.n_non_finite;
+  d.values[TACIT_DIAGNOSTIC_VALUES_CLAMPED] = (double)fit->notes.n_clamped;
+  d.values[TACIT_DIAGNOSTIC_VALUES_REPLACED] = (double)fit->notes.n_missing;
+  d.values[TACIT_DIAGNOSTIC_ROWS_DROPPED] = (double)fit->notes.n_rows_dropped;
+  return d;
+}
+
+static void print_notes(const tacit_diagnostics_t *diagnostics) {
+  fprintf(stderr, "FOR THE CURATOR ONLY - not covered by the privacy guarantee\n");
+  for (size_t i = 0; i < TACIT_N_DIAGNOSTICS; i++) {
+    const tacit_diagnostic_info_t *info = tacit_diagnostic_info(i);
+    if (info->visibility == TACIT_CURATOR_ONLY && !isnan(diagnostics->values[i])) {
+      fprintf(stderr, "  %-18s %.6g  %s\n", info->name, diagnostics->values[i], info->meaning);
+    }
+  }
+}
+
+static int write_result(cli_fit_t *fit, const tacit_draws_t *draws, tacit_sample_end_t end,
+                        const tacit_published_t *published) {
   const char *out = cli_value(fit->args, "out");
   if (!cli_is_first_rank()) {
     return CLI_OK;
@@ -204,6 +235,7 @@ static int write_result(cli_fit_t *fit, const tacit_draws_t *draws, tacit_sample
   report.n_settings = settings.n;
   report.assumptions = assumptions;
   report.n_assumptions = list_assumptions(fit, assumptions);
+  report.published = fit->method->is_one_off ? NULL : published;
   if (tacit_report_write(&report, out, &err) != TACIT_OK) {
     int status = cli_fail(fit->args, &err);
     print_guarantee(fit, stderr);
@@ -258,6 +290,8 @@ int cli_fit_run(cli_fit_t *fit) {
   if (state.is_shown && end != TACIT_SAMPLE_COMPLETE) {
     fputc('\n', stderr);
   }
+  cli_fit_tuning_print(fit);
+  const tacit_diagnostics_t diagnostics = diagnose(fit, &draws);
   if (sampled != TACIT_OK) {
     status = cli_fail(fit->args, &err);
     print_guarantee(fit, stderr);
@@ -266,14 +300,15 @@ int cli_fit_run(cli_fit_t *fit) {
     print_guarantee(fit, stderr);
     status = end == TACIT_SAMPLE_INTERRUPTED ? CLI_INTERRUPTED : CLI_BUDGET;
   } else {
-    status = write_result(fit, &draws, end);
+    const tacit_published_t published = tacit_diagnostics_publish(&diagnostics);
+    status = write_result(fit, &draws, end, &published);
     if (status == CLI_OK && end == TACIT_SAMPLE_INTERRUPTED) {
       fprintf(stderr, "interrupted: %zu draws a chain were kept\n", tacit_draws_n_kept(&draws));
       status = CLI_INTERRUPTED;
     }
   }
   if (cli_is_given(fit->args, "curator-notes")) {
-    print_notes(fit);
+    print_notes(&diagnostics);
   }
   tacit_draws_clear(&draws);
   return status;

@@ -60,14 +60,24 @@ static void plan_row(cli_fit_t *fit, const choice_t *choice, row_t *row) {
   row->status = tacit_plan(tacit_method_find(choice->method), &request, &row->settings, fit->inv_metric, &row->plan, &row->err);
 }
 
+static void print_noise(double noise) {
+  if (isnan(noise)) {
+    printf(" %8s", "-");
+  } else {
+    printf(" %8.2g", noise);
+  }
+}
+
 static void print_row(const choice_t *choice, const row_t *row) {
   if (row->status != TACIT_OK) {
     printf("%-12s %-12s  %s\n", choice->method, choice->acceptance,
            row->status == TACIT_ERR_BUDGET ? "not one draw of each chain" : row->err.message);
     return;
   }
-  printf("%-12s %-12s %10zu %8.2g %10.3g %9.3g\n", choice->method, choice->acceptance, row->plan.n_iterations,
-         row->settings.step_size, row->plan.ess, row->plan.width);
+  printf("%-12s %-12s %10zu %8.2g", choice->method, choice->acceptance, row->plan.n_iterations, row->settings.step_size);
+  print_noise(row->plan.penalty_sd);
+  print_noise(row->plan.grad_noise);
+  printf(" %10.3g %9.3g\n", row->plan.ess, row->plan.width);
 }
 
 static void print_json(const choice_t *choice, const row_t *row, bool is_first) {
@@ -113,7 +123,8 @@ static int print_plans(cli_fit_t *fit) {
     plan_row(fit, &choices[i], &rows[i]);
   }
   if (!as_json) {
-    printf("%-12s %-12s %10s %8s %10s %9s\n", "method", "acceptance", "iterations", "step", "ess", "width");
+    printf("%-12s %-12s %10s %8s %8s %8s %10s %9s\n", "method", "acceptance", "iterations", "step", "in ratio", "in grad", "ess",
+           "width");
   }
   for (size_t i = 0; i < n_choices; i++) {
     if (as_json) {
@@ -127,7 +138,8 @@ static int print_plans(cli_fit_t *fit) {
     return CLI_OK;
   }
   printf("\niterations: of each of %zu chains. step: in posterior standard deviations, were the posterior as wide as the schema "
-         "suggests.\ness: effective draws of all chains to be expected then. width: error of a posterior mean from them beside that of "
+         "suggests.\nin ratio: sd of the noise in a log acceptance ratio that is released. in grad: of that in a gradient, beside the "
+         "gradient one\nposterior sd from the mode.\ness: effective draws of all chains to be expected then. width: error of a posterior mean from them beside that of "
          "the exact one.\n",
          fit->settings.n_chains);
   recommend(rows);
@@ -158,8 +170,10 @@ static const cli_option_t options[] = {
     {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
     {"chains", "N", "4", "Chains; they share the budget."},
     {"draws", "N", NULL, "Draws to keep of each chain; as many as the budget buys if not said."},
-    {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own."},
+    {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own; or private, as in tacit fit."},
     {"clip-ratio", "B", NULL, "Bound on a unit's log-likelihood ratio per unit of distance. Needed likewise."},
+    {"clip-share", "S", "0.01", "As in tacit fit."},
+    {"metric", "KIND", "schema", "As in tacit fit: schema or private."},
     {"prior-scale", "SCALE", "scaled", "As in tacit fit."},
     {"json", NULL, NULL, "Print JSON."}};
 

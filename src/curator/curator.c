@@ -235,6 +235,19 @@ void tacit_curator_free(tacit_curator_t *curator) {
   tacit_free(curator);
 }
 
+tacit_status_t tacit_curator_set_clip_bounds(tacit_curator_t *curator, double grad, double ratio, tacit_error_t *err) {
+  tacit_status_t status = check_bound(grad, "clip_bound_grad", err);
+  if (status == TACIT_OK) {
+    status = check_bound(ratio, "clip_bound_ratio", err);
+  }
+  if (status == TACIT_OK) {
+    tacit_curator_settings_t *s = &curator->settings;
+    s->clip_bound_grad = grad > 0 ? grad : s->clip_bound_grad;
+    s->clip_bound_ratio = ratio > 0 ? ratio : s->clip_bound_ratio;
+  }
+  return status;
+}
+
 bool tacit_curator_is_private(const tacit_curator_t *curator) {
   return !curator->is_exposed && tacit_noise_is_secret(curator->noise);
 }
@@ -299,6 +312,10 @@ double tacit_curator_ratio_bound(const tacit_curator_t *curator, const double *t
 bool tacit_curator_ratio_is_unclipped(const tacit_curator_t *curator) {
   double clip = curator->settings.clip_bound_ratio;
   return clip == 0 || clip >= model_bound(curator, curator->model->grad_bound); /* 0 is "not given" */
+}
+
+double tacit_curator_clip_ratio(const tacit_curator_t *curator) {
+  return curator->settings.clip_bound_ratio;
 }
 
 tacit_curator_notes_t tacit_curator_notes(const tacit_curator_t *curator) {

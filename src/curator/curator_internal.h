@@ -1,7 +1,7 @@
 /*
  * Inside the privacy boundary. Only src/curator and its tests include this.
  *
- * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c, rows.c, statistics.c, accept.c, minibatch.c, trapezoid.c
+ * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c, rows.c, curvature.c, norms.c, statistics.c, accept.c, minibatch.c, trapezoid.c
  * and tuna.c (charge,
  * sum, noise or decision: the only functions that hand anything out), lattice_isa.c (clipping and rounding to integers), sum.c
  * (integer sums over blocks), unit.c (several records a unit), gather.c (records drawn at random), ranks.c (sums over processes).
@@ -203,6 +203,13 @@ tacit_wide_t tacit_langevin_log_ratio(tacit_curator_t *curator, const tacit_acce
 /* statistics.c: the integers one record adds to the totals, and how far two records' can be apart: L2, or L1 under Laplace noise. */
 void tacit_statistic_add(const tacit_statistic_t *statistic, const double *x, tacit_wide_t *totals);
 double tacit_statistic_sensitivity(const tacit_statistic_t *statistic);
+
+/* curvature.c, norms.c: the integers that units first .. last - 1 add to totals, of length dim and TACIT_NORM_CELLS. */
+void tacit_curvature_add(const tacit_curator_t *curator, const double *theta, const double *bound, size_t first, size_t last,
+                         tacit_wide_t *totals);
+void tacit_norms_add(const tacit_curator_t *curator, tacit_workspace_t *workspace, size_t first, size_t last,
+                     tacit_wide_t *totals);
+enum { TACIT_TUNING_BITS = 20 }; /* a count, and the bound of a curvature, are 2^20 of the integers summed */
 
 /* Fill workspace->rows with residuals (linear models) or gradients of block b. */
 void tacit_curator_eval_block(const tacit_curator_t *curator, tacit_workspace_t *workspace, size_t b,

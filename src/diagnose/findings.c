@@ -13,10 +13,7 @@
 static const double rhat_note = 1.05, rhat_problem = 1.2, ess_few = 100, ess_hardly = 20, drift_z = 4;
 static const double moves_few = 0.02, moves_hardly = 0.002;
 
-static void say(tacit_findings_t *findings, tacit_severity_t severity, const char *advice, const char *format, ...)
-    TACIT_PRINTF(4, 5);
-
-static void say(tacit_findings_t *findings, tacit_severity_t severity, const char *advice, const char *format, ...) {
+void tacit_findings_say(tacit_findings_t *findings, tacit_severity_t severity, const char *advice, const char *format, ...) {
   if (findings->n == TACIT_MAX_FINDINGS) {
     return;
   }
@@ -86,42 +83,42 @@ static void look_at_chains(const tacit_draws_t *draws, tacit_findings_t *finding
     total += share / (double)draws->n_chains;
   }
   if (least < moves_hardly) {
-    say(findings, TACIT_SEVERITY_PROBLEM,
+    tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM,
         "use smaller steps (--step-size), a larger budget, or fewer chains so that each has more of it",
         "a chain hardly ever moved: %.2g %% of its draws differ from the one before", 100 * least);
   } else if (total < moves_few) {
-    say(findings, TACIT_SEVERITY_WARNING, "smaller steps, or less noise in each decision, would accept more",
+    tacit_findings_say(findings, TACIT_SEVERITY_WARNING, "smaller steps, or less noise in each decision, would accept more",
         "only %.2g %% of draws differ from the one before", 100 * total);
   }
   size_t kept = tacit_draws_n_kept(draws);
   if (kept < 50) {
-    say(findings, TACIT_SEVERITY_PROBLEM, "a larger budget, fewer chains, or a method that the budget takes further: see tacit plan",
+    tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM, "a larger budget, fewer chains, or a method that the budget takes further: see tacit plan",
         "there are only %zu draws in a chain: too few to say anything about convergence", kept);
   }
 }
 
 static void look_at_parameter(const char *label, const tacit_summary_t *s, double z, tacit_findings_t *findings) {
   if (isnan(s->rhat)) {
-    say(findings, TACIT_SEVERITY_PROBLEM, "there is nothing to compute from", "%s: too few draws, or draws that are all the same", label);
+    tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM, "there is nothing to compute from", "%s: too few draws, or draws that are all the same", label);
     return;
   }
   if (s->rhat > rhat_problem) {
-    say(findings, TACIT_SEVERITY_PROBLEM,
+    tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM,
         "do not use the intervals: run longer, start nearer (--init private or a public guess), or take fewer chains",
         "%s: the chains disagree (R-hat %.3g)", label, s->rhat);
   } else if (s->rhat > rhat_note) {
-    say(findings, TACIT_SEVERITY_WARNING, "read its last digits with care, or run longer", "%s: the chains agree only roughly (R-hat %.3g)",
+    tacit_findings_say(findings, TACIT_SEVERITY_WARNING, "read its last digits with care, or run longer", "%s: the chains agree only roughly (R-hat %.3g)",
         label, s->rhat);
   }
   if (s->ess_bulk < ess_hardly) {
-    say(findings, TACIT_SEVERITY_PROBLEM, "its mean and interval are mostly luck: a larger budget or another method would help",
+    tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM, "its mean and interval are mostly luck: a larger budget or another method would help",
         "%s: all draws are worth %.2g independent ones", label, s->ess_bulk);
   } else if (fmin(s->ess_bulk, s->ess_tail) < ess_few) {
-    say(findings, TACIT_SEVERITY_WARNING, "its interval ends are rough",
+    tacit_findings_say(findings, TACIT_SEVERITY_WARNING, "its interval ends are rough",
         "%s: %.3g effective draws for the mean, %.3g for the tails", label, s->ess_bulk, s->ess_tail);
   }
   if (fabs(z) > drift_z && s->rhat <= rhat_problem) {
-    say(findings, TACIT_SEVERITY_WARNING, "the run had not arrived when draws were first kept: a longer --warmup would help",
+    tacit_findings_say(findings, TACIT_SEVERITY_WARNING, "the run had not arrived when draws were first kept: a longer --warmup would help",
         "%s: its mean drifts over the run, by %.2g standard errors", label, z);
   }
 }
@@ -143,7 +140,7 @@ tacit_status_t tacit_diagnose(const tacit_draws_t *draws, const char *const *lab
     look_at_parameter(labels[j], &summary, z, findings);
   }
   if (draws->n_chains < 2) {
-    say(findings, TACIT_SEVERITY_NOTE, "two or more chains would tell more", "there is one chain: that it agrees with itself says little");
+    tacit_findings_say(findings, TACIT_SEVERITY_NOTE, "two or more chains would tell more", "there is one chain: that it agrees with itself says little");
   }
   return TACIT_OK;
 }

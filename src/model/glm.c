@@ -65,6 +65,7 @@ static tacit_glm_t *glm_alloc(const tacit_design_t *design, const tacit_glm_sett
   glm->kernel.n_linear = design->family == TACIT_FAMILY_CATEGORICAL ? design->n_classes - 1 : 1;
   glm->kernel.n_extra = is_gaussian && settings->known_sd == 0 ? 1 : 0; /* exact: 0 means unknown */
   glm->kernel.known_sd = settings->known_sd / design->response_half;
+  glm->kernel.has_intercept = design->formula.has_intercept;
   glm->dim = glm->kernel.n_linear * glm->kernel.n_features + glm->kernel.n_extra;
   glm->has_intercept = design->formula.has_intercept;
   glm->prior_on_original_scale = settings->prior_on_original_scale;
@@ -161,6 +162,8 @@ static void fill_model(tacit_model_t *model, tacit_glm_t *glm) {
                   .n_extra = glm->kernel.n_extra,
                   .n_features = p,
                   .residual = tacit_glm_functions()->residual,
+                  .curvature_bound = tacit_glm_curvature_bound,
+                  .curvature = tacit_glm_curvature,
                   .ctx = &glm->kernel},
       .parameters = {.dim = glm->dim,
                      .n_reported = glm->dim,

@@ -33,4 +33,8 @@ void tacit_glm_report(const void *ctx, const double *theta, double *reported);
 double tacit_glm_bernoulli_ratio_bound(const void *ctx, const double *theta, const double *theta_prop);
 double tacit_glm_categorical_ratio_bound(const void *ctx, const double *theta, const double *theta_prop);
 
+/* Of a record model: see tacit_record_model_t. Features are in [-1, 1]. */
+void tacit_glm_curvature_bound(const void *ctx, const double *theta, double *bound);
+void tacit_glm_curvature(const void *ctx, const double *x, const double *theta, double *weights);
+
 #endif

@@ -16,6 +16,7 @@ typedef struct tacit_glm_kernel {
   tacit_family_t family;
   size_t n_features, n_linear, n_extra;
   double known_sd; /* gaussian, scaled units; 0 if unknown */
+  bool has_intercept; /* feature 0 is 1 */
 } tacit_glm_kernel_t;
 
 /*

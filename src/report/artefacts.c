@@ -1,4 +1,4 @@
-/* The small machine-readable files: summary.csv, privacy.json, run.yaml. */
+/* The small machine-readable files: summary.csv, privacy.json, diagnostics.json, run.yaml. */
 #include <math.h>
 #include <string.h>
 
@@ -164,6 +164,16 @@ void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text)
   json_release(report, text);
   json_key(text, "max_rows");
   tacit_text_printf(text, "%zu\n}\n", report->max_rows);
+}
+
+/* ---- diagnostics.json ---- */
+
+void tacit_report_diagnostics_json(const tacit_published_t *published, tacit_text_t *text) {
+  tacit_text_append(text, "{", 1);
+  for (size_t i = 0; i < TACIT_N_PUBLISHABLE; i++) {
+    json_number(text, tacit_diagnostic_info(i)->name, published->values[i]);
+  }
+  tacit_text_printf(text, "\n}\n");
 }
 
 /* ---- run.yaml ---- */

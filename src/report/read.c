@@ -49,7 +49,7 @@ static tacit_status_t privacy_of(const json_t *root, const char *path, tacit_rep
   return TACIT_OK;
 }
 
-static tacit_status_t read_privacy(const char *path, tacit_report_read_t *read, tacit_error_t *err) {
+static tacit_status_t load_json(const char *path, json_t **root, tacit_error_t *err) {
   char *bytes;
   size_t n;
   tacit_status_t status = tacit_file_read(path, MAX_PRIVACY_BYTES, &bytes, &n, err);
@@ -57,25 +57,56 @@ static tacit_status_t read_privacy(const char *path, tacit_report_read_t *read, 
     return status;
   }
   json_error_t problem;
-  json_t *root = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &problem);
+  *root = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &problem);
   tacit_free(bytes);
-  if (root == NULL) {
+  if (*root == NULL) {
     return json_error_code(&problem) == json_error_out_of_memory
                ? tacit_error_memory(err)
                : tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s:%d:%d: not valid JSON: %s", path, problem.line,
                                  problem.column, problem.text);
   }
-  status = privacy_of(root, path, read, err);
-  json_decref(root);
+  return TACIT_OK;
+}
+
+static tacit_status_t read_privacy(const char *path, tacit_report_read_t *read, tacit_error_t *err) {
+  json_t *root;
+  tacit_status_t status = load_json(path, &root, err);
+  if (status == TACIT_OK) {
+    status = privacy_of(root, path, read, err);
+    json_decref(root);
+  }
   return status;
 }
 
-/* ---- the directory ---- */
+/* ---- diagnostics.json ---- */
 
 static bool exists(const char *path) {
   struct stat info;
   return stat(path, &info) == 0;
 }
+
+static tacit_status_t read_diagnostics(const char *folder, tacit_text_t *name, tacit_report_read_t *read, tacit_error_t *err) {
+  json_t *root;
+  name->length = 0;
+  tacit_text_printf(name, "%s/diagnostics.json", folder);
+  if (name->failed) {
+    return tacit_error_memory(err);
+  }
+  if (!exists(name->data)) { /* inference from a release has none */
+    return TACIT_OK;
+  }
+  tacit_status_t status = load_json(name->data, &root, err);
+  for (size_t i = 0; status == TACIT_OK && i < TACIT_N_PUBLISHABLE; i++) {
+    const json_t *value = json_object_get(root, tacit_diagnostic_info(i)->name);
+    read->published.values[i] = json_is_number(value) ? json_number_value(value) : NAN;
+  }
+  if (status == TACIT_OK) {
+    json_decref(root);
+  }
+  return status;
+}
+
+/* ---- the directory ---- */
 
 static tacit_status_t check_folder(const char *path, tacit_error_t *err) {
   struct stat info;
@@ -167,7 +198,8 @@ static tacit_status_t read_chains(tacit_report_read_t *read, const char *path, s
 }
 
 tacit_status_t tacit_report_read(tacit_report_read_t *read, const char *path, tacit_error_t *err) {
-  *read = (tacit_report_read_t){.epsilon = NAN, .delta = NAN};
+  const tacit_diagnostics_t nothing = tacit_diagnostics_of(&(tacit_sampler_tally_t){0});
+  *read = (tacit_report_read_t){.epsilon = NAN, .delta = NAN, .published = tacit_diagnostics_publish(&nothing)};
   tacit_text_t name = {0};
   size_t n_chains;
   tacit_status_t status = check_folder(path, err);
@@ -179,6 +211,9 @@ tacit_status_t tacit_report_read(tacit_report_read_t *read, const char *path, ta
   }
   if (status == TACIT_OK) {
     status = read_privacy(name.data, read, err);
+  }
+  if (status == TACIT_OK) {
+    status = read_diagnostics(path, &name, read, err);
   }
   if (status == TACIT_OK) {
     status = read_chains(read, path, n_chains, &name, err);

@@ -90,6 +90,11 @@ static void run_yaml(const tacit_report_t *report, const tacit_summary_t *summar
   tacit_report_run_yaml(report, text);
 }
 
+static void diagnostics_json(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+  (void)summaries;
+  tacit_report_diagnostics_json(report->published, text);
+}
+
 static void privacy_text(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   (void)summaries;
   tacit_text_t lines = {0};
@@ -132,6 +137,9 @@ static tacit_status_t write_files(const tacit_report_t *report, const tacit_summ
   }
   for (size_t i = 0; i < sizeof files / sizeof files[0] && status == TACIT_OK; i++) {
     status = write_file(report, summaries, files[i].name, files[i].writer, dir, err);
+  }
+  if (status == TACIT_OK && report->published != NULL) {
+    status = write_file(report, summaries, "diagnostics.json", diagnostics_json, dir, err);
   }
   return status;
 }

@@ -73,6 +73,7 @@ tacit_status_t tacit_report_write_chain(const tacit_report_t *report, size_t cha
 void tacit_report_summary_csv(const tacit_report_t *report, const tacit_summary_t *summaries,
                               tacit_text_t *text);
 void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text);
+void tacit_report_diagnostics_json(const tacit_published_t *published, tacit_text_t *text);
 void tacit_report_run_yaml(const tacit_report_t *report, tacit_text_t *text);
 void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text);
 

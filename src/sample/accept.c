@@ -42,6 +42,10 @@ static tacit_status_t decide_by_ratios(tacit_run_t *run, size_t n, tacit_error_t
   tacit_status_t status = release_ratios(run, n, err);
   for (size_t i = 0; status == TACIT_OK && i < n; i++) {
     size_t c = run->packed_chain[i];
+    if (tacit_run_is_tallied(run)) {
+      run->tally.n_ratios++;
+      run->tally.ratio_noise += run->noise_sd[i] * run->noise_sd[i];
+    }
     double penalty = run->settings->drop_penalty_for_tests ? 0 : 0.5 * run->noise_sd[i] * run->noise_sd[i];
     double log_accept =
         run->log_ratio[i] + run->log_prior_prop[c] - run->log_prior[c] + run->correction[c] - penalty;

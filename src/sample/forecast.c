@@ -79,8 +79,18 @@ static double per_iteration(const tacit_planner_t *planner, const tacit_plan_t *
   }
 }
 
+/* Noise of a gradient times the posterior sd, root mean square over parameters; of a minibatch's, as a share of the whole. */
+static double gradient_noise(const tacit_planner_t *planner, double noise_sd) {
+  double square = 0, rate = tacit_traits_is_stochastic(planner->traits) ? planner->settings->sampling_rate : 1;
+  for (size_t j = 0; j < planner->dim; j++) {
+    square += planner->scale[j] * planner->scale[j] / (double)planner->dim;
+  }
+  return noise_sd / rate * sqrt(square);
+}
+
 void tacit_plan_forecast(const tacit_planner_t *planner, tacit_plan_t *plan) {
   double kept = (double)(planner->settings->n_draws * planner->settings->thin * planner->settings->n_chains);
   plan->ess = kept * fmin(per_iteration(planner, plan), 1);
   plan->width = sqrt(1 + 1 / plan->ess);
+  plan->grad_noise = gradient_noise(planner, plan->grad_noise_sd);
 }

@@ -9,6 +9,20 @@
 
 #include "sample/sample_internal.h"
 
+static void tally_gradient(tacit_run_t *run, const double *grad) {
+  double noise_sd = run->settings->noise_multiplier_grad * tacit_curator_sensitivity_factor(run->curator) *
+                    tacit_curator_grad_bound(run->curator);
+  double square = 0;
+  if (tacit_curator_is_exposed(run->curator) || !tacit_run_is_tallied(run)) {
+    return;
+  }
+  for (size_t j = 0; j < run->dim; j++) {
+    square += grad[j] * grad[j] / (double)run->dim;
+  }
+  run->tally.n_gradients++;
+  run->tally.grad_square += square / (noise_sd * noise_sd);
+}
+
 /* Release gradients of the active chains at `points` into `grads`. */
 static tacit_status_t release_gradients(tacit_run_t *run, const double *points, double *grads,
                                         tacit_error_t *err) {
@@ -17,6 +31,7 @@ static tacit_status_t release_gradients(tacit_run_t *run, const double *points, 
       run->curator, n, run->packed_a, run->settings->noise_multiplier_grad, run->packed_b, err);
   for (size_t i = 0; status == TACIT_OK && i < n; i++) {
     memcpy(grads + run->packed_chain[i] * d, run->packed_b + i * d, d * sizeof *grads);
+    tally_gradient(run, run->packed_b + i * d);
   }
   return status;
 }

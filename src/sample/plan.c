@@ -13,8 +13,8 @@ static const double target_penalty_sd = 2;
 static const double target_penalty_sd_hamiltonian = 1.2;
 /* Variance of the energy error that gradient noise may add over a trajectory. */
 static const double target_energy_variance = 1;
-/* Share of the budget for a start by released gradients. */
-static const double start_share = 0.08;
+/* Shares of the budget: for a start by released gradients; for the curvature; for counts of gradient norms. */
+static const double start_share = 0.08, metric_share = 0.04, norms_share = 0.02;
 
 enum { exposed_draws = 1000, exposed_warmup = 1000 };
 
@@ -221,6 +221,25 @@ tacit_status_t tacit_plan_gaussian(tacit_planner_t *planner, tacit_plan_t *plan,
   return TACIT_OK;
 }
 
+static double multiplier_for(double n_releases, double rho) {
+  return sqrt(n_releases / (2 * rho));
+}
+
+/* Releases that tune, of small shares of the budget. After the start, whose steps say how many there are. */
+static void plan_tuning(tacit_planner_t *planner) {
+  tacit_sampler_settings_t *s = planner->settings;
+  double rounds = (double)tacit_tuning_n_rounds(s), rho = planner->request->rho;
+  double n_metric = s->tune_metric ? rounds : 0, n_norms = tacit_settings_tune_clips(s) ? rounds : 0;
+  s->tune_step = !planner->is_step_given;
+  if (n_metric > 0 && !(s->noise_multiplier_metric > 0)) {
+    s->noise_multiplier_metric = multiplier_for(n_metric, metric_share * rho);
+  }
+  if (n_norms > 0 && !(s->noise_multiplier_norms > 0)) {
+    s->noise_multiplier_norms = multiplier_for(n_norms, norms_share * rho);
+  }
+  planner->rho -= cost_of(n_metric, s->noise_multiplier_metric) + cost_of(n_norms, s->noise_multiplier_norms);
+}
+
 /* A start that takes a small share of the budget; what it leaves is for the iterations. */
 static void plan_start(tacit_planner_t *planner) {
   tacit_sampler_settings_t *s = planner->settings;
@@ -238,7 +257,7 @@ static void plan_start(tacit_planner_t *planner) {
 tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request_t *request,
                           tacit_sampler_settings_t *settings, double *inv_metric, tacit_plan_t *plan,
                           tacit_error_t *err) {
-  *plan = (tacit_plan_t){.penalty_sd = NAN, .grad_noise_sd = NAN, .rho = NAN, .epsilon = NAN};
+  *plan = (tacit_plan_t){.penalty_sd = NAN, .grad_noise_sd = NAN, .grad_noise = NAN, .rho = NAN, .epsilon = NAN};
   size_t d = request->parameters->dim;
   tacit_status_t status = tacit_method_check(method, err);
   if (status != TACIT_OK) {
@@ -247,6 +266,10 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
   if (!(request->n_units > 0) || settings->n_chains < 1 || settings->thin < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_units",
                            "planning needs a positive number of units, chains and thin");
+  }
+  status = tacit_tuning_check(method, settings, request->curator, err);
+  if (status != TACIT_OK) {
+    return status;
   }
   double *scale = tacit_alloc(d, sizeof *scale);
   if (scale == NULL) {
@@ -274,6 +297,9 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
                              .grad_bound = tacit_curator_grad_bound(request->curator)};
   default_moves(&planner);
   plan_start(&planner);
+  if (method->is_private) {
+    plan_tuning(&planner);
+  }
   status = tacit_plan_minibatch(&planner, err);
   if (status == TACIT_OK && method->is_private) {
     status = tacit_sampler_needs_schedule(method, settings) ? tacit_plan_scheduled(&planner, plan, err)

@@ -13,7 +13,8 @@ tacit_sampler_settings_t tacit_sampler_settings_default(void) {
                                     .thin = 1,
                                     .step_jitter = true,
                                     .proposal = TACIT_PROPOSAL_GUIDED,
-                                    .reuse_gradient = true};
+                                    .reuse_gradient = true,
+                                    .clip_share = 0.01};
 }
 
 bool tacit_all_finite(const double *x, size_t n) {
@@ -92,7 +93,12 @@ static tacit_status_t check_settings(const tacit_method_t *method, const tacit_c
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_leapfrog",
                            "the number of leapfrog steps must be at least 1");
   }
-  return check_noise(method, traits, s, err);
+  status = tacit_tuning_check(method, s, curator, err);
+  return status == TACIT_OK ? check_noise(method, traits, s, err) : status;
+}
+
+bool tacit_run_is_tallied(const tacit_run_t *run) {
+  return run->iteration >= run->settings->n_warmup;
 }
 
 size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed) {
@@ -124,6 +130,7 @@ static void run_clear(tacit_run_t *run) {
   tacit_free(run->component);
   tacit_free(run->packed_chain);
   tacit_metric_clear(&run->metric);
+  tacit_metric_clear(&run->planned_metric);
   tacit_adapt_clear(&run->adapt);
 }
 
@@ -177,10 +184,11 @@ static tacit_status_t start_chain(tacit_run_t *run, size_t c, tacit_error_t *err
 }
 
 static tacit_status_t run_init(tacit_run_t *run, const tacit_method_t *method, tacit_curator_t *curator,
-                               const tacit_parameters_t *parameters, const tacit_sampler_settings_t *settings,
+                               const tacit_parameters_t *parameters, tacit_sampler_settings_t *settings,
                                tacit_error_t *err) {
   *run = (tacit_run_t){.method = method,
                        .settings = settings,
+                       .own = settings,
                        .traits = tacit_method_traits(method, settings),
                        .curator = curator,
                        .parameters = parameters,
@@ -227,6 +235,16 @@ static void set_step_sizes(tacit_run_t *run) {
   }
 }
 
+static void tally_move(tacit_run_t *run, size_t c) {
+  bool decides = run->traits.decision != TACIT_DECISION_NONE;
+  if (tacit_run_is_tallied(run)) {
+    run->tally.n_moves++;
+    run->tally.n_decisions += decides;
+    run->tally.n_accepted += decides && run->accepted[c];
+    run->tally.n_divergent += decides ? !run->is_active[c] : !run->accepted[c];
+  }
+}
+
 static tacit_status_t iterate(tacit_run_t *run, tacit_step_fn step, tacit_draws_t *draws,
                               tacit_sample_end_t *end, tacit_error_t *err) {
   const tacit_sampler_settings_t *s = run->settings;
@@ -244,6 +262,7 @@ static tacit_status_t iterate(tacit_run_t *run, tacit_step_fn step, tacit_draws_
     }
     for (size_t c = 0; c < run->n_chains; c++) {
       n_accepted += run->accepted[c];
+      tally_move(run, c);
     }
     if (run->is_adapting) {
       tacit_adapt_update(&run->adapt, run);
@@ -281,7 +300,8 @@ tacit_status_t tacit_sample(const tacit_method_t *method, tacit_curator_t *curat
     return status;
   }
   tacit_run_t run;
-  status = run_init(&run, method, curator, parameters, settings, err);
+  tacit_sampler_settings_t own = *settings;
+  status = run_init(&run, method, curator, parameters, &own, err);
   if (status == TACIT_OK) {
     status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws,
                               parameters->n_reported, err);
@@ -291,6 +311,7 @@ tacit_status_t tacit_sample(const tacit_method_t *method, tacit_curator_t *curat
   }
   if (status == TACIT_OK) {
     status = iterate(&run, steps[run.traits.move], draws, end, err);
+    draws->tally = run.tally;
   }
   run_clear(&run);
   return status;

@@ -93,11 +93,15 @@ double tacit_stochastic_noise_sd(tacit_traits_t traits, const tacit_sampler_sett
 /* One run: all chains in lockstep. Arrays have shape (n_chains, dim) unless said. */
 typedef struct tacit_run {
   const tacit_method_t *method;
-  const tacit_sampler_settings_t *settings;
+  const tacit_sampler_settings_t *settings; /* same as own */
+  tacit_sampler_settings_t *own;            /* tuning changes the step */
   tacit_traits_t traits;
+  double planned_bound, planned_kick; /* effort of a step as planned; see tune.c */
+  tacit_metric_t planned_metric;      /* where there is tuning */
   tacit_curator_t *curator;
   const tacit_parameters_t *parameters;
   tacit_metric_t metric;
+  tacit_sampler_tally_t tally;
   size_t n_chains, dim, iteration;
   bool is_adapting;
   tacit_adapt_t adapt;
@@ -140,6 +144,26 @@ tacit_status_t tacit_step_sgnht(tacit_run_t *run, tacit_error_t *err);
 
 /* Move the starts by released gradients, if the settings say so. */
 TACIT_MUST_USE tacit_status_t tacit_run_warm_start(tacit_run_t *run, tacit_error_t *err);
+
+/*
+ * tune.c. Times that releases tune a run: 0, 1 or 2. The smallest edge of the grid beyond which at most `share` of the noisy
+ * counts are; the last, if there is none. The curvature to use for a released one, given a public guess of it: what a normal
+ * law with mean and sd `guess` becomes, no smaller than its own sd, so that noise makes no curvature vanish.
+ */
+bool tacit_settings_tune_clips(const tacit_sampler_settings_t *settings);
+bool tacit_settings_are_tuned(const tacit_sampler_settings_t *settings);
+size_t tacit_tuning_n_rounds(const tacit_sampler_settings_t *settings);
+TACIT_MUST_USE tacit_status_t tacit_tuning_check(const tacit_method_t *method, const tacit_sampler_settings_t *settings,
+                                                 const tacit_curator_t *curator, tacit_error_t *err);
+double tacit_tuning_clip(const double *counts, double share);
+double tacit_tuning_curvature(double released, double noise_sd, double guess);
+/* Note what the plan counts on; choose clip bounds and metric at a point, the last time also the step; report. */
+TACIT_MUST_USE tacit_status_t tacit_run_tuning_begin(tacit_run_t *run, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_run_tune(tacit_run_t *run, const double *theta, bool is_last, tacit_error_t *err);
+void tacit_run_tuning_end(const tacit_run_t *run);
+
+/* Is this iteration one that the tally is of? */
+bool tacit_run_is_tallied(const tacit_run_t *run);
 
 /* Number of active chains; their indices into packed_chain and their rows of `rows` into `packed`. */
 size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed);

@@ -24,6 +24,8 @@ tacit_minibatch_rule_t tacit_minibatch_rule_of(const tacit_method_t *method, con
                                   .is_metropolis = !method->is_private};
 }
 
+enum { MOST_KINDS = 8 }; /* six of a start, two of an iteration; more where steps decay */
+
 typedef struct list {
   tacit_event_t *events;
   size_t n;
@@ -34,6 +36,26 @@ static void add(list_t *list, tacit_event_t event, uint64_t count) {
   if (count > 0) {
     list->events[list->n++] = event;
   }
+}
+
+static void add_tuning(list_t *list, const tacit_sampler_settings_t *s) {
+  add(list, gaussian(s->noise_multiplier_norms, 1, "gradient norms"), tacit_settings_tune_clips(s) ? 1 : 0);
+  add(list, gaussian(s->noise_multiplier_metric, 1, "curvature"), s->tune_metric ? 1 : 0);
+}
+
+/* In the order of warm_start.c: tuning before the climb and halfway. */
+static void add_start(list_t *list, const tacit_sampler_settings_t *s) {
+  size_t rounds = tacit_tuning_n_rounds(s);
+  uint64_t n = s->n_init_steps, half = rounds > 0 ? n / 2 : 0;
+  tacit_event_t gradients = gaussian(s->noise_multiplier_init, 1, "gradient");
+  if (rounds == 2) {
+    add_tuning(list, s);
+  }
+  add(list, gradients, half);
+  if (rounds > 0) {
+    add_tuning(list, s);
+  }
+  add(list, gradients, n - half);
 }
 
 static void add_decisions(list_t *list, const tacit_method_t *method, const tacit_sampler_settings_t *s,
@@ -103,13 +125,11 @@ tacit_status_t tacit_sampler_schedule(const tacit_method_t *method, const tacit_
       __builtin_mul_overflow(count, (uint64_t)settings->n_leapfrog + 2, &count) || count > (uint64_t)1 << 59) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_draws", "the number of releases does not fit");
   }
-  list_t list = {.events = tacit_alloc(4 + (is_stochastic && settings->step_decay > 0 ? n_iterations : 0), sizeof **events)};
+  list_t list = {.events = tacit_alloc(MOST_KINDS + (is_stochastic && settings->step_decay > 0 ? n_iterations : 0), sizeof **events)};
   if (list.events == NULL) {
     return tacit_error_memory(err);
   }
-  if (settings->n_init_steps > 0) {
-    add(&list, gaussian(settings->noise_multiplier_init, 1, "gradient"), settings->n_init_steps);
-  }
+  add_start(&list, settings);
   if (is_stochastic) {
     add_stochastic(&list, method, settings, n_iterations);
   } else {

@@ -1,6 +1,6 @@
 /*
  * A start that is paid for: a few steps of the heavy ball [Polyak1964] on released gradients, common to all chains, then the mean
- * of the last of them. Each chain starts at a draw of its own around it.
+ * of the last of them. Each chain starts at a draw of its own around it. Releases that tune the sampler are made before it and halfway.
  */
 #include <math.h>
 #include <string.h>
@@ -57,28 +57,61 @@ static void disperse(tacit_run_t *run, const double *centre) {
   }
 }
 
-tacit_status_t tacit_run_warm_start(tacit_run_t *run, tacit_error_t *err) {
+/* Steps first .. last - 1 from theta; the mean of those from `kept` on is added up. */
+static tacit_status_t climb_steps(tacit_run_t *run, double *theta, size_t first, size_t last, size_t kept, tacit_error_t *err) {
   const tacit_sampler_settings_t *s = run->settings;
-  size_t d = run->dim, n = s->n_init_steps, last = (n + 2) / 3;
-  double *theta = run->packed_a, *grad = run->packed_b, *mean = run->theta_prop, *velocity = run->momentum;
+  size_t d = run->dim;
+  double *grad = run->packed_b, *mean = run->theta_prop, *velocity = run->momentum;
   tacit_status_t status = TACIT_OK;
-  if (n == 0) {
-    return TACIT_OK;
-  }
-  memcpy(theta, run->theta, d * sizeof *theta);
-  memset(mean, 0, d * sizeof *mean);
   memset(velocity, 0, d * sizeof *velocity);
-  for (size_t i = 0; status == TACIT_OK && i < n; i++) {
+  for (size_t i = first; status == TACIT_OK && i < last; i++) {
     status = tacit_curator_release_gradient(run->curator, 1, theta, s->noise_multiplier_init, grad, err);
     if (status == TACIT_OK) {
       climb(run, theta, grad, velocity);
     }
-    for (size_t j = 0; j < d && i >= n - last; j++) {
-      mean[j] += theta[j] / (double)last;
+    for (size_t j = 0; j < d && i >= kept; j++) {
+      mean[j] += theta[j] / (double)(s->n_init_steps - kept);
     }
   }
-  if (status == TACIT_OK && tacit_all_finite(mean, d)) {
+  return status;
+}
+
+static tacit_status_t start(tacit_run_t *run, bool is_tuned, tacit_error_t *err) {
+  size_t d = run->dim, n = run->settings->n_init_steps, kept = n - (n + 2) / 3, half = is_tuned ? n / 2 : 0;
+  double *theta = run->packed_a, *mean = run->theta_prop;
+  tacit_status_t status = TACIT_OK;
+  memcpy(theta, run->theta, d * sizeof *theta);
+  memset(mean, 0, d * sizeof *mean);
+  if (is_tuned && n > 0) {
+    status = tacit_run_tune(run, theta, false, err);
+  }
+  if (status == TACIT_OK) {
+    status = climb_steps(run, theta, 0, half, kept, err);
+  }
+  if (status == TACIT_OK && is_tuned) {
+    if (!tacit_all_finite(theta, d)) { /* the climb ran away */
+      memcpy(theta, run->theta, d * sizeof *theta);
+    }
+    status = tacit_run_tune(run, theta, true, err);
+  }
+  if (status == TACIT_OK) {
+    status = climb_steps(run, theta, half, n, kept, err);
+  }
+  if (status == TACIT_OK && n > 0 && tacit_all_finite(mean, d)) {
     disperse(run, mean);
+  }
+  return status;
+}
+
+tacit_status_t tacit_run_warm_start(tacit_run_t *run, tacit_error_t *err) {
+  const tacit_sampler_settings_t *s = run->settings;
+  bool is_tuned = tacit_settings_are_tuned(s);
+  tacit_status_t status = is_tuned ? tacit_run_tuning_begin(run, err) : TACIT_OK;
+  if (status == TACIT_OK && (is_tuned || s->n_init_steps > 0)) {
+    status = start(run, is_tuned, err);
+  }
+  if (status == TACIT_OK && is_tuned) {
+    tacit_run_tuning_end(run);
   }
   return status;
 }

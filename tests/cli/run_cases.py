@@ -223,6 +223,18 @@ BAD = [
      r"--sampling-rate must be a number between"),
     ("dp-mala for another family", ["fit", "s ~ x", "--family", "gaussian", "--data", "good.csv", "--schema", "good.yaml",
                                     *BUDGET, "--method", "dp-mala", "--out", "out"], 3, r"."),
+    ("unknown metric", BASE + BUDGET + ["--out", "out", "--method", "dp-hmc", "--metric", "privat"], 2,
+     r"--metric must be schema or private, not 'privat'"),
+    ("two metrics", BASE + BUDGET + ["--out", "out", "--metric", "private", "--metric-file", "numbers.txt"], 2,
+     r"either --metric private or --metric-file"),
+    ("private tuning of an exposed run", BASE + ["--method", "hmc", "--exposed", "--out", "out", "--metric", "private"], 2,
+     r"an exposed run releases nothing to tune by"),
+    ("private tuning of a method whose cost it would change", BASE + BUDGET + ["--out", "out", "--method", "dp-sgld", "--metric",
+                                                                               "private"], 2, r"dp-sgld cannot be tuned by releases"),
+    ("share to be clipped by no private bound", BASE + BUDGET + ["--out", "out", "--method", "dp-hmc", "--clip-share", "0.1"], 2,
+     r"--clip-share only goes with"),
+    ("clip bound that is a word", BASE + BUDGET + ["--out", "out", "--method", "dp-hmc", "--clip-grad", "privat"], 2,
+     r"--clip-grad must be a number between"),
     ("bits and a ledger", on_ledger("good.db", "--acceptance", "barker"), 2,
      r"a ledger takes runs that release Gaussian sums"),
     ("plan without a schema", ["plan", "y ~ x", "--family", "bernoulli", "--n", "100", *BUDGET], 2, r"--schema is needed"),
@@ -479,7 +491,7 @@ def good_paths():
             assert key in statement, key
         assert statement["private"] is True and 0 < statement["epsilon"] <= 20 and statement["delta"] == 1e-6
         names = sorted(os.listdir("p1"))
-        assert names == ["draws-1.csv", "draws-2.csv", "privacy.json", "privacy.txt", "report.html", "run.yaml",
+        assert names == ["diagnostics.json", "draws-1.csv", "draws-2.csv", "privacy.json", "privacy.txt", "report.html", "run.yaml",
                          "summary.csv"], names
         for name in names:
             assert "flchain.csv" not in open(f"p1/{name}").read(), f"{name} names the private file"
@@ -541,15 +553,80 @@ def good_paths():
         done = run(BASE + BUDGET + ["--dry-run"])
         assert done.returncode == 0 and "plan:" in done.stderr and done.stdout == ""
 
+    def export(path):
+        done = run(["ledger", "export", path, "--json"])
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def at_terminal(words, answer):
+        """Run with a terminal as standard input and error; what was printed there, and the exit status."""
+        leader, follower = os.openpty()
+        process = subprocess.Popen([TACIT, *words], stdin=follower, stdout=subprocess.PIPE, stderr=follower)
+        os.close(follower)
+        os.write(leader, answer)
+        seen = b""
+        try:
+            while chunk := os.read(leader, 4096):
+                seen += chunk
+        except OSError:  # the program has closed its side
+            pass
+        process.communicate(timeout=250)
+        os.close(leader)
+        return seen.decode(), process.returncode
+
+    @case("the plan and its forecast come before anything is spent")
+    def _():
+        done = run(BASE + ["--epsilon", "20", "--delta", "1e-6", "--method", "dp-penalty", "--dry-run"])
+        assert re.search(r"worth about \d+ independent draws", done.stderr) and "log acceptance ratio" in done.stderr
+        assert "warning" not in done.stderr, done.stderr
+        planned = json.loads(run(["plan", FORMULA, "--family", "bernoulli", "--schema", YAML, "--n", "7874", "--epsilon", "20",
+                                  "--delta", "1e-6", "--json"]).stdout)
+        ess = next(row["ess"] for row in planned if row["method"] == "dp-penalty" and row["acceptance"] == "penalty")
+        assert f"worth about {ess:.2g} independent draws" in done.stderr, (ess, done.stderr)
+
+    @case("a bad forecast is a question at a terminal, a warning elsewhere, and --yes is an answer")
+    def _():
+        words = BASE + ["--epsilon", "2", "--delta", "1e-6", "--method", "dp-penalty", "--chains", "1", "--out"]
+        for answer in (b"\n", b"no\n", b"\x04"):
+            text, status = at_terminal(words + ["q1"], answer)
+            assert status == 4 and "[y/N]" in text and "nothing was released" in text and not os.path.exists("q1"), (text, status)
+        text, status = at_terminal(words + ["q1", "--quiet"], b"n\n")
+        assert status == 4 and "Spend epsilon 2" in text and "plan:" not in text, text
+        text, status = at_terminal(words + ["q1"], b"y\n")
+        assert status == 0 and "[y/N]" in text and os.path.exists("q1"), text
+        text, status = at_terminal(words + ["q2", "--yes"], b"")
+        assert status == 0 and "[y/N]" not in text and "warning:" in text and os.path.exists("q2"), text
+        text, status = at_terminal(words[:-1] + ["--dry-run"], b"")
+        assert status == 0 and "[y/N]" not in text and "warning:" in text, text
+        good = BASE + ["--epsilon", "60", "--delta", "1e-6", "--method", "dp-penalty", "--dry-run"]
+        assert "warning" not in at_terminal(good, b"")[0]
+        done = run(words + ["q3"], stdin=subprocess.DEVNULL)
+        assert done.returncode == 0 and "[y/N]" not in done.stderr and "warning:" in done.stderr, done.stderr
+        hopeless = run(BASE + ["--epsilon", "2", "--delta", "1e-6", "--method", "dp-hmc", "--chains", "1", "--quiet", "--out", "q4"])
+        assert "spent for nothing" in hopeless.stderr, hopeless.stderr
+        assert run(["ledger", "init", "q.ledger", *LEDGER]).returncode == 0
+        assert at_terminal(words + ["q5", "--ledger", "q.ledger"], b"n\n")[1] == 4
+        assert export("q.ledger")["spends"] == [], "what is declined is not reserved either"
+
     @case("curator's notes go to standard error only, under their heading")
     def _():
         done = fit("n1", *BUDGET, "--method", "dp-penalty", "--curator-notes")
         assert "FOR THE CURATOR ONLY" in done.stderr and "clipped" not in done.stdout
 
-    def export(path):
-        done = run(["ledger", "export", path, "--json"])
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+    @case("a number that only the curator may see is in no file of a fit")
+    def _():
+        rows = "".join(f"{i % 2},{9 if i < 1237 else 1 + i % 7 / 8},F\n" for i in range(3000))
+        pathlib.Path("clamped.csv").write_text("y,x,s\n" + rows)
+        done = run(["fit", "y ~ x", "--family", "bernoulli", "--data", "clamped.csv", "--schema", "good.yaml", *BUDGET, *quick,
+                    "--method", "dp-hmc", "--seed", "3", "--curator-notes", "--out", "n2"])
+        assert done.returncode == 0 and re.search(r"values_clamped +1237 ", done.stderr), done.stderr
+        for name in os.listdir("n2"):
+            text = open(f"n2/{name}").read()
+            assert not re.search(r"(?<![\d.])1237(?![\d.])", text) and "clamped" not in text, name
+        published = json.load(open("n2/diagnostics.json"))
+        assert set(published) == {"accept_rate", "ratio_noise_variance", "gradient_signal", "divergent_share", "clip_grad",
+                                  "clip_ratio"}
+        assert 0 <= published["accept_rate"] <= 1 and published["gradient_signal"] >= 0
 
     @case("noise-aware: six releases at epsilon 1, near the non-private posterior")
     def _():
@@ -699,6 +776,58 @@ def good_paths():
             assert done.returncode == 0, done.stderr
             assert json.load(open(f"fam{number}/privacy.json"))["unit"] == "id"
 
+    def counted(events):
+        """Events of a spend with equal ones added up, as a budget lists what it was charged."""
+        counts = {}
+        for event in events:
+            counts[event["label"], event["event"]] = counts.get((event["label"], event["event"]), 0) + event["count"]
+        return counts
+
+    @case("private metric and clip bounds: charged, listed, in the ledger, the same events that account recomputes")
+    def _():
+        assert run(["ledger", "init", "t.ledger", "--data-id", "clinic", "--epsilon", "60", "--delta", "1e-6"]).returncode == 0
+        words = ["fit", "x ~ y", "--family", "gaussian", "--data", "people.csv", "--schema", "people.yaml", "--epsilon", "15", "--delta",
+                 "1e-6", "--chains", "1", "--metric", "private", "--clip-ratio", "private", "--ledger", "t.ledger", "--yes"]
+        for number, method in enumerate(("dp-penalty", "dp-hmc")):
+            done = run([*words, "--method", method, "--out", f"t{number}"])
+            assert not common_faults(done) and done.returncode == 0, done.stderr
+            assert re.search(r"tuned by releases: step size [\d.]+, clip bound of gradients [\d.]+, of ratios", done.stderr)
+            statement = json.load(open(f"t{number}/privacy.json"))
+            counts = {}
+            for event in statement["events"]:
+                counts[event["label"]] = counts.get(event["label"], 0) + event["count"]
+            assert counts["gradient norms"] == 2 and counts["curvature"] == 2 and counts["gradient"] >= 16, counts
+            assert "gradient norms" in open(f"t{number}/privacy.txt").read()
+            spend = export("t.ledger")["spends"][number]
+            assert spend["status"] == "settled" and counted(spend["events"]) == counted(spend["reserved"]), spend
+            again = [w for e in statement["events"] for w in ("--event", e["event"], "--count", str(e["count"]))]
+            total = json.loads(run(["account", *again, "--delta", "1e-6", "--json"]).stdout)["epsilon"]
+            assert abs(total / statement["epsilon"] - 1) < 1e-6 and 12 < total <= 15, total
+            settings = open(f"t{number}/run.yaml").read()
+            assert "metric: private" in settings and "clip-grad: private" in settings and "clip-share: 0.01" in settings
+            published = json.load(open(f"t{number}/diagnostics.json"))
+            assert published["clip_grad"] > 0 and published["clip_ratio"] == published["clip_grad"]
+        done = run(["plan", "x ~ y", "--family", "gaussian", "--schema", "people.yaml", "--n", "600", "--epsilon", "15", "--delta",
+                    "1e-6", "--chains", "1", "--metric", "private", "--clip-ratio", "private", "--json"])
+        planned = {(row["method"], row["acceptance"]): row["iterations"] for row in json.loads(done.stdout)}
+        plain = json.loads(run(["plan", "x ~ y", "--family", "gaussian", "--schema", "people.yaml", "--n", "600", "--epsilon", "15",
+                                "--delta", "1e-6", "--chains", "1", "--clip-ratio", "private", "--json"]).stdout)
+        penalty = next(row["iterations"] for row in plain if (row["method"], row["acceptance"]) == ("dp-penalty", "penalty"))
+        ran = len([l for l in open("t0/draws-1.csv") if l[0].isdigit()])
+        assert 0 < ran < planned["dp-penalty", "penalty"] < penalty and planned["dp-sgld", "-"] == 0, (ran, planned, penalty)
+
+    @case("private tuning under add-remove, of persons, and of bits")
+    def _():
+        assert run(["fit", "n ~ x", "--family", "poisson", "--data", "f.csv", "--schema", "f.yaml", *BUDGET, "--method", "dp-penalty",
+                    "--clip-ratio", "private", "--metric", "private", "--out", "t2", *quick, "--yes"]).returncode == 0
+        assert json.load(open("t2/privacy.json"))["unit"] == "id"
+        done = run(["fit", "y ~ x", "--family", "bernoulli", "--data", "clamped.csv", "--schema", "private-n.yaml", *BUDGET, "--method",
+                    "dp-penalty", "--acceptance", "arcsine", "--n-public", "3000", "--metric", "private", "--out", "t3", "--yes",
+                    "--chains", "2"])
+        assert not common_faults(done) and done.returncode == 0, done.stderr
+        statement = json.load(open("t3/privacy.json"))
+        assert statement["epsilon"] <= 20 and [e["label"] for e in statement["schedule"]].count("curvature") == 2, statement
+
     @case("account")
     def _():
         words = ["account", "--event", "gaussian:sigma=20", "--count", "100", "--delta", "1e-5"]
@@ -778,6 +907,10 @@ def good_paths():
         done = run(["diagnose", "d1"])
         assert done.returncode == 5 and "problem" in done.stdout and not done.stderr, done
         assert json.loads(run(["diagnose", "d1", "--json"]).stdout)[0]["severity"] == "problem"
+        run(BASE + ["--method", "dp-hmc", "--epsilon", "8", "--delta", "1e-6", "--out", "d2", "--quiet", "--draws", "200", "--chains",
+                    "1", "--yes"])
+        drowned = run(["diagnose", "d2"]).stdout
+        assert "drowned in privacy noise" in drowned and "in the acceptance test" in drowned, drowned
 
     @case("schema check and draft")
     def _():
@@ -805,7 +938,7 @@ def good_paths():
             statement = json.load(open(f"infer{number}/privacy.json"))
             assert statement["private"] is True and statement["post_processing"] is True
             assert statement["exact"] is (method != "marginal" or model != "gauss")
-            assert sorted(os.listdir(f"infer{number}")) == sorted(os.listdir("p1"))
+            assert sorted(os.listdir(f"infer{number}") + ["diagnostics.json"]) == sorted(os.listdir("p1"))
             rows = list(csv.DictReader(open(f"infer{number}/summary.csv")))
             means.setdefault((model, statistic), []).append((float(rows[0]["mean"]), float(rows[0]["sd"])))
             done = run(["summary", f"infer{number}"])

@@ -30,7 +30,7 @@ static inline double support_normal(support_rng_t *rng) {
 /* A linear record model over p features with a response in column p; *kernel must outlive it. */
 static inline tacit_record_model_t support_glm(tacit_glm_kernel_t *kernel, tacit_family_t family, size_t p,
                                                size_t n_linear, size_t n_extra) {
-  *kernel = (tacit_glm_kernel_t){family, p, n_linear, n_extra, n_extra == 0 ? 0.5 : 0};
+  *kernel = (tacit_glm_kernel_t){family, p, n_linear, n_extra, n_extra == 0 ? 0.5 : 0, false};
   return (tacit_record_model_t){.name = "glm",
                                 .dim = n_linear * p + n_extra,
                                 .n_columns = p + 1,

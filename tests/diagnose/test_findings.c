@@ -53,7 +53,79 @@ static void test_findings(void **state) {
   expect(0, 0, 0, 400, TACIT_SEVERITY_PROBLEM, "hardly ever moved");
 }
 
+static void expect_sampler(double accepted, double variance, double signal, double divergent, tacit_severity_t worst,
+                           const char *what) {
+  tacit_findings_t findings = {.worst = TACIT_SEVERITY_NOTE};
+  const tacit_published_t published = {{[TACIT_DIAGNOSTIC_ACCEPT_RATE] = accepted,
+                                        [TACIT_DIAGNOSTIC_RATIO_NOISE_VARIANCE] = variance,
+                                        [TACIT_DIAGNOSTIC_GRADIENT_SIGNAL] = signal,
+                                        [TACIT_DIAGNOSTIC_DIVERGENT_SHARE] = divergent}};
+  tacit_diagnose_sampler(&published, &findings);
+  assert_int_equal(findings.worst, worst);
+  assert_int_equal(findings.n, what == NULL ? 0 : 1);
+  if (what != NULL && strstr(findings.items[0].what, what) == NULL) {
+    fail_msg("nothing about '%s', but: %s", what, findings.items[0].what);
+  }
+}
+
+static void test_sampler_findings(void **state) {
+  (void)state;
+  expect_sampler(0.4, 1, 2, 0, TACIT_SEVERITY_NOTE, NULL);
+  expect_sampler(NAN, NAN, NAN, NAN, TACIT_SEVERITY_NOTE, NULL);
+  expect_sampler(0.05, 1, 2, 0, TACIT_SEVERITY_WARNING, "privacy noise is not the reason");
+  expect_sampler(0.001, NAN, NAN, 0, TACIT_SEVERITY_PROBLEM, "privacy noise is not the reason");
+  expect_sampler(0.05, 9, 2, 0, TACIT_SEVERITY_WARNING, "variance 9 in the acceptance test: the best proposal is accepted 13 %");
+  expect_sampler(0.01, 25, 2, 0, TACIT_SEVERITY_PROBLEM, "in the acceptance test");
+  expect_sampler(0.4, 1, 0.1, 0, TACIT_SEVERITY_PROBLEM, "drowned");
+  expect_sampler(0.4, 1, 2, 0.05, TACIT_SEVERITY_WARNING, "diverged");
+}
+
+static void test_tally_becomes_diagnostics(void **state) {
+  (void)state;
+  const tacit_sampler_tally_t tally = {.n_moves = 200, .n_decisions = 100, .n_accepted = 25, .n_divergent = 4, .n_ratios = 50,
+                                       .ratio_noise = 200, .n_gradients = 10, .grad_square = 50};
+  tacit_diagnostics_t d = tacit_diagnostics_of(&tally);
+  assert_true(d.values[TACIT_DIAGNOSTIC_ACCEPT_RATE] == 0.25 && d.values[TACIT_DIAGNOSTIC_DIVERGENT_SHARE] == 0.02);
+  assert_true(d.values[TACIT_DIAGNOSTIC_RATIO_NOISE_VARIANCE] == 4 && d.values[TACIT_DIAGNOSTIC_GRADIENT_SIGNAL] == 2);
+  for (size_t i = TACIT_N_PUBLISHABLE; i < TACIT_N_DIAGNOSTICS; i++) {
+    assert_true(isnan(d.values[i]));
+  }
+  d = tacit_diagnostics_of(&(tacit_sampler_tally_t){0});
+  for (size_t i = 0; i < TACIT_N_DIAGNOSTICS; i++) {
+    assert_true(isnan(d.values[i]));
+  }
+}
+
+/* The table and the order of the names say the same of every diagnostic, and only what may be published gets through. */
+static void test_visibility(void **state) {
+  (void)state;
+  tacit_diagnostics_t all;
+  for (size_t i = 0; i < TACIT_N_DIAGNOSTICS; i++) {
+    const tacit_diagnostic_info_t *info = tacit_diagnostic_info(i);
+    assert_non_null(info->name);
+    assert_non_null(info->meaning);
+    assert_int_equal(info->visibility, i < TACIT_N_PUBLISHABLE ? TACIT_PUBLISHABLE : TACIT_CURATOR_ONLY);
+    for (size_t k = 0; k < i; k++) {
+      assert_string_not_equal(info->name, tacit_diagnostic_info(k)->name);
+    }
+    all.values[i] = (double)i;
+  }
+  assert_null(tacit_diagnostic_info(TACIT_N_DIAGNOSTICS));
+  /* whoever moves one of these must look here: they are computed from records without noise */
+  const tacit_diagnostic_t curators[] = {TACIT_DIAGNOSTIC_GRADIENTS_CLIPPED, TACIT_DIAGNOSTIC_RATIOS_CLIPPED,
+                                         TACIT_DIAGNOSTIC_NOT_FINITE,        TACIT_DIAGNOSTIC_VALUES_CLAMPED,
+                                         TACIT_DIAGNOSTIC_VALUES_REPLACED,   TACIT_DIAGNOSTIC_ROWS_DROPPED};
+  for (size_t i = 0; i < sizeof curators / sizeof curators[0]; i++) {
+    assert_int_equal(tacit_diagnostic_info((size_t)curators[i])->visibility, TACIT_CURATOR_ONLY);
+  }
+  const tacit_published_t published = tacit_diagnostics_publish(&all);
+  for (size_t i = 0; i < TACIT_N_PUBLISHABLE; i++) {
+    assert_true(published.values[i] == (double)i);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_findings)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_findings), cmocka_unit_test(test_sampler_findings),
+                                     cmocka_unit_test(test_tally_becomes_diagnostics), cmocka_unit_test(test_visibility)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

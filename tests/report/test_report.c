@@ -1,6 +1,7 @@
 /* What a report holds. */
 #include "report/folder.h"
 
+#include <dirent.h>
 #include <jansson.h>
 
 static char folder[64], path[96];
@@ -225,6 +226,45 @@ static void test_write_exposed_run_says_not_private_everywhere(void **state) {
   sample_run_clear(run);
 }
 
+/* A number that only the curator may see, planted in every place for one, is in no file. */
+static void test_curator_only_numbers_are_in_no_file(void **state) {
+  (void)state;
+  static const double planted = 7130917;
+  tacit_diagnostics_t all;
+  for (size_t i = 0; i < TACIT_N_DIAGNOSTICS; i++) {
+    all.values[i] = tacit_diagnostic_info(i)->visibility == TACIT_CURATOR_ONLY ? planted : 0.25 + (double)i;
+  }
+  const tacit_published_t published = tacit_diagnostics_publish(&all);
+  sample_run_t *run = sample_run_new(2, 0, 8, 2, false);
+  run->report.published = &published;
+  write_ok(run);
+  DIR *files = opendir(path);
+  assert_non_null(files);
+  size_t n = 0;
+  for (struct dirent *entry; (entry = readdir(files)) != NULL;) {
+    if (entry->d_name[0] != '.') {
+      char *text = file_text(path, entry->d_name);
+      assert_lacks(text, "7130917");
+      assert_lacks(text, "7.130917");
+      for (size_t i = TACIT_N_PUBLISHABLE; i < TACIT_N_DIAGNOSTICS; i++) {
+        assert_lacks(text, tacit_diagnostic_info(i)->name);
+      }
+      tacit_free(text);
+      n++;
+    }
+  }
+  closedir(files);
+  assert_int_equal(n, 8);
+  tacit_report_read_t read;
+  tacit_error_t err;
+  assert_ok(tacit_report_read(&read, path, &err), err);
+  for (size_t i = 0; i < TACIT_N_PUBLISHABLE; i++) {
+    assert_true(read.published.values[i] == 0.25 + (double)i);
+  }
+  tacit_report_read_clear(&read);
+  sample_run_clear(run);
+}
+
 /* Line ends as spaces, so that wrapping does not matter. */
 static void unwrap(char *text) {
   for (char *s = text; (s = strchr(s, '\n')) != NULL;) {
@@ -419,6 +459,7 @@ int main(void) {
       in_folder(test_write_run_that_stopped_states_what_it_did),
       in_folder(test_write_metrics),
       in_folder(test_write_privacy_json_of_private_run),
+      in_folder(test_curator_only_numbers_are_in_no_file),
       in_folder(test_write_exposed_run_says_not_private_everywhere),
       in_folder(test_write_seeded_noise_promises_nothing),
       in_folder(test_write_post_processing_states_the_release),
