@@ -52,12 +52,12 @@ static const double atoms_300[][2] = {
 };
 
 const tacit_vcorr_t tacit_vcorr_laws[TACIT_N_VCORR] = {
-  {1, 5.2085e-08, sizeof atoms_100 / sizeof atoms_100[0], atoms_100},
-  {1.25, 2.2631e-06, sizeof atoms_125 / sizeof atoms_125[0], atoms_125},
-  {1.5, 2.7288e-05, sizeof atoms_150 / sizeof atoms_150[0], atoms_150},
-  {1.75, 1.5862e-04, sizeof atoms_175 / sizeof atoms_175[0], atoms_175},
-  {2, 5.8789e-04, sizeof atoms_200 / sizeof atoms_200[0], atoms_200},
-  {2.25, 1.6247e-03, sizeof atoms_225 / sizeof atoms_225[0], atoms_225},
-  {2.5, 3.5360e-03, sizeof atoms_250 / sizeof atoms_250[0], atoms_250},
-  {3, 1.2975e-02, sizeof atoms_300 / sizeof atoms_300[0], atoms_300},
+  {1, 5.2293e-08, sizeof atoms_100 / sizeof atoms_100[0], atoms_100},
+  {1.25, 2.2721e-06, sizeof atoms_125 / sizeof atoms_125[0], atoms_125},
+  {1.5, 2.7397e-05, sizeof atoms_150 / sizeof atoms_150[0], atoms_150},
+  {1.75, 1.5925e-04, sizeof atoms_175 / sizeof atoms_175[0], atoms_175},
+  {2, 5.9023e-04, sizeof atoms_200 / sizeof atoms_200[0], atoms_200},
+  {2.25, 1.6312e-03, sizeof atoms_225 / sizeof atoms_225[0], atoms_225},
+  {2.5, 3.5502e-03, sizeof atoms_250 / sizeof atoms_250[0], atoms_250},
+  {3, 1.3027e-02, sizeof atoms_300 / sizeof atoms_300[0], atoms_300},
 };
