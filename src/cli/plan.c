@@ -21,6 +21,7 @@ static const choice_t choices[] = {{"dp-mala", "penalty-bit", true, TACIT_ACCEPT
                                    {"dp-penalty", "penalty-bit", true, TACIT_ACCEPT_PENALTY},
                                    {"dp-penalty", "penalty", false, TACIT_ACCEPT_BARKER},
                                    {"dp-barker", "barker", true, TACIT_ACCEPT_BARKER},
+                                   {"dp-barker-vcorr", "vcorr", false, TACIT_ACCEPT_BARKER},
                                    {"dp-fast-mh", "barker", true, TACIT_ACCEPT_BARKER},
                                    {"dp-hmc", "penalty", false, TACIT_ACCEPT_BARKER}};
 enum { n_choices = sizeof choices / sizeof choices[0] };
@@ -62,11 +63,11 @@ static void plan_row(cli_fit_t *fit, const choice_t *choice, row_t *row) {
 
 static void print_row(const choice_t *choice, const row_t *row) {
   if (row->status != TACIT_OK) {
-    printf("%-12s %-12s  %s\n", choice->method, choice->acceptance,
+    printf("%-15s %-12s  %s\n", choice->method, choice->acceptance,
            row->status == TACIT_ERR_BUDGET ? "not one draw of each chain" : row->err.message);
     return;
   }
-  printf("%-12s %-12s %10zu %8.2g %10.3g %9.3g\n", choice->method, choice->acceptance, row->plan.n_iterations,
+  printf("%-15s %-12s %10zu %8.2g %10.3g %9.3g\n", choice->method, choice->acceptance, row->plan.n_iterations,
          row->settings.step_size, row->plan.ess, row->plan.width);
 }
 
@@ -113,7 +114,7 @@ static int print_plans(cli_fit_t *fit) {
     plan_row(fit, &choices[i], &rows[i]);
   }
   if (!as_json) {
-    printf("%-12s %-12s %10s %8s %10s %9s\n", "method", "acceptance", "iterations", "step", "ess", "width");
+    printf("%-15s %-12s %10s %8s %10s %9s\n", "method", "acceptance", "iterations", "step", "ess", "width");
   }
   for (size_t i = 0; i < n_choices; i++) {
     if (as_json) {

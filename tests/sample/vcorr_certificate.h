@@ -55,12 +55,12 @@ static const struct {
   size_t n;
   const double (*points)[2];
 } certificates[] = {
-  {1, 5.2085e-08, sizeof points_100 / sizeof points_100[0], points_100},
-  {1.25, 2.2631e-06, sizeof points_125 / sizeof points_125[0], points_125},
-  {1.5, 2.7288e-05, sizeof points_150 / sizeof points_150[0], points_150},
-  {1.75, 1.5862e-04, sizeof points_175 / sizeof points_175[0], points_175},
-  {2, 5.8789e-04, sizeof points_200 / sizeof points_200[0], points_200},
-  {2.25, 1.6247e-03, sizeof points_225 / sizeof points_225[0], points_225},
-  {2.5, 3.5360e-03, sizeof points_250 / sizeof points_250[0], points_250},
-  {3, 1.2975e-02, sizeof points_300 / sizeof points_300[0], points_300},
+  {1, 5.2293e-08, sizeof points_100 / sizeof points_100[0], points_100},
+  {1.25, 2.2721e-06, sizeof points_125 / sizeof points_125[0], points_125},
+  {1.5, 2.7397e-05, sizeof points_150 / sizeof points_150[0], points_150},
+  {1.75, 1.5925e-04, sizeof points_175 / sizeof points_175[0], points_175},
+  {2, 5.9023e-04, sizeof points_200 / sizeof points_200[0], points_200},
+  {2.25, 1.6312e-03, sizeof points_225 / sizeof points_225[0], points_225},
+  {2.5, 3.5502e-03, sizeof points_250 / sizeof points_250[0], points_250},
+  {3, 1.3027e-02, sizeof points_300 / sizeof points_300[0], points_300},
 };
