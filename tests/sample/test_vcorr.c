@@ -64,6 +64,8 @@ static void test_no_law_does_better(void **state) {
   (void)state;
   for (size_t i = 0; i < TACIT_N_VCORR; i++) {
     double total = 0, least = INFINITY, sd = sqrt(certificates[i].variance);
+    assert_memory_equal(&certificates[i].variance, &tacit_vcorr_laws[i].variance, sizeof sd);
+    assert_memory_equal(&certificates[i].error, &tacit_vcorr_laws[i].error, sizeof sd); /* written by the same program */
     for (size_t k = 0; k < certificates[i].n; k++) {
       total += fabs(certificates[i].points[k][1]);
     }
