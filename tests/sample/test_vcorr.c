@@ -39,7 +39,7 @@ static void test_laws_are_laws(void **state) {
   assert_true(isnan(tacit_vcorr_error(1.1)));
 }
 
-/* Smallest errors at 9 variances by another linear programme, to its two digits; looser where its tolerance was reached. */
+/* Smallest errors by another linear programme, to its two digits; looser where its tolerance was reached. */
 static const double published[][3] = {{1, 0, 1.5e-7},        {1.25, 2.2e-6, 2.4e-6},  {1.5, 2.7e-5, 2.8e-5},
                                       {1.75, 1.57e-4, 1.6e-4}, {2, 5.8e-4, 6.0e-4},     {2.25, 1.55e-3, 1.65e-3},
                                       {2.5, 3.45e-3, 3.55e-3}, {3, 1.25e-2, 1.35e-2}};
