@@ -326,6 +326,9 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_sampled_log_ratio(
     tacit_curator_t *curator, size_t n_theta, const double *theta, const double *theta_prop, double rate,
     double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
 
+/** |psi(-c)| of the above for pairs of ratio bound c, c rounded up as it is there: noise_sd over noise_multiplier * f. */
+TACIT_API double tacit_curator_sampled_ratio_bound(double rate, double ratio_bound);
+
 /* ---- decisions: only the bit leaves ---- */
 
 /** How a proposal with log acceptance ratio l is accepted; all are balanced, a(l) = e^l a(-l). */

@@ -24,6 +24,13 @@ typedef enum tacit_proposal {
   TACIT_PROPOSAL_GUIDED = 2         /**< guided random walk over components (GRW) */
 } tacit_proposal_t;
 
+/** dp-barker-vcorr: what is added to the log acceptance ratio, whose noise has variance C, before its sign is looked at. */
+typedef enum tacit_barker_test {
+  /** V such that noise and V together are as nearly logistic as can be: tacit_vcorr_error() [Heikkila2019] */
+  TACIT_BARKER_VCORR = 0,
+  TACIT_BARKER_PENALTY = 1 /**< a logistic variable less C / 2: exactly balanced (docs/theory.md, section 4) */
+} tacit_barker_test_t;
+
 /** What each method is; the table behind `tacit methods`. */
 typedef struct tacit_method {
   const char *name; /**< "noise-aware", "dp-hmc", "dp-mala", "rwmh", ... */
@@ -75,6 +82,8 @@ typedef struct tacit_sampler_settings {
   tacit_accept_rule_t accept_rule;
 
   double sampling_rate; /**< minibatch methods: probability of each record, (0, 1] */
+  tacit_barker_test_t barker_test; /**< dp-barker-vcorr */
+  double ratio_variance;           /**< dp-barker-vcorr: C, up to which noise is added to the log ratio; (0, 1000] */
   double friction;      /**< dp-sghmc, dp-sgnht, sghmc: in units of the metric, > 0 */
   double intensity;     /**< dp-fast-mh, tunamh: see tacit_minibatch_rule_t */
   double max_batch;     /**< dp-fast-mh, tunamh: likewise */
@@ -105,6 +114,19 @@ typedef struct tacit_sampler_settings {
 } tacit_sampler_settings_t;
 
 TACIT_API tacit_sampler_settings_t tacit_sampler_settings_default(void);
+
+/**
+ * Is the invariant law the posterior, with these settings, when nothing is clipped? At sampling_rate 1 more methods are exact
+ * than tacit_method_t.is_exact says. settings as completed by tacit_plan().
+ */
+TACIT_API bool tacit_sampler_is_exact(const tacit_method_t *method, const tacit_sampler_settings_t *settings);
+
+/**
+ * Largest difference between the distribution functions of N(0, variance) + V and of the logistic law, for the V of
+ * TACIT_BARKER_VCORR: no V has a smaller one (docs/theory.md, section 20). NaN where none is tabulated; there are
+ * 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5 and 3.
+ */
+TACIT_API double tacit_vcorr_error(double variance);
 
 /** How a run ended. */
 typedef enum tacit_sample_end {

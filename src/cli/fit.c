@@ -62,11 +62,16 @@ static const cli_option_t options[] = {
     {"noise-grad", "S", NULL, "Noise multiplier of gradients (noise sd / sensitivity); chosen if not said."},
     {"noise-ratio", "S", NULL, "Noise multiplier of log-likelihood ratios; chosen if not said."},
     {"step-size", "H", NULL, "Step in units of the metric; chosen if not said."},
-    {"leapfrog", "L", NULL, "Leapfrog steps of a trajectory; chosen if not said."},
-    {"proposal", "KIND", "guided", "rwmh, dp-penalty: full, one-component or guided."},
+    {"leapfrog", "L", NULL, "Leapfrog steps of a trajectory; chosen if not said. 1 makes dp-hmc a Langevin method whose gradients and "
+                            "decisions have noise of their own, and are paid for apart."},
+    {"proposal", "KIND", "guided", "Random walks: full, one-component or guided."},
     {"acceptance", "RULE", NULL,
      "dp-penalty, dp-hmc: penalty (noisy ratios are released), or nothing but the decision, by penalty-bit, probit-bit, "
-     "barker or arcsine; dp-mala: penalty-bit (its own) or barker."},
+     "barker or arcsine; dp-mala: penalty-bit (its own) or barker; dp-barker-vcorr: vcorr (its own) or barker-penalty, which is "
+     "exact at --sampling-rate 1."},
+    {"variance", "C", NULL, "dp-barker-vcorr: variance of the noise in the log ratio; 2 if not said, as published. With vcorr 1, 1.25, "
+                            "1.5, 1.75, 2, 2.25, 2.5 or 3; acceptance probabilities are then off by up to 5.2e-8, 2.3e-6, 2.7e-5, "
+                            "1.6e-4, 5.9e-4, 1.6e-3, 3.5e-3, 1.3e-2, and no law does better."},
     {"sigma", "S", NULL, "Noise in the log ratio of penalty-bit; of probit-bit in units of the sensitivity."},
     {"kappa", "K", NULL, "arcsine: square root of the information of a decision."},
     {"cap", "A", NULL, "arcsine: largest acceptance."},
@@ -75,7 +80,7 @@ static const cli_option_t options[] = {
     {"step-decay", "P", NULL, "Stochastic gradient methods: the step of iteration t is H t^-P."},
     {"max-batch", "K", NULL, "dp-fast-mh, tunamh: look at all records where more than K would be drawn."},
     {"no-jitter", NULL, NULL, "Do not vary the step size between iterations."},
-    {"no-reuse", NULL, NULL, "dp-hmc: redraw the first gradient of each trajectory, as the paper does."},
+    {"no-reuse", NULL, NULL, "dp-hmc: redraw the first gradient of each trajectory, as the paper does: k (L + 1) releases for k L + 1."},
     {"metric-file", "FILE", NULL, "Inverse metric from public knowledge: one number a parameter, or a full matrix."},
     {"init", "FILE", "private", "Start values: private (climb from 0 by a few released gradients, charged to the budget), 0, or a file "
                                "of public ones on the scaled, unconstrained scale."},

@@ -8,7 +8,7 @@ const char *cli_fit_chain_option(const cli_args_t *args) {
   static const char *const names[] = {"clip-grad", "clip-ratio", "noise-grad",  "noise-ratio", "step-size",   "leapfrog",
                                       "proposal",  "no-jitter",  "no-reuse",    "metric-file", "init",        "temperature",
                                       "sd",        "n-public",   "acceptance", "sigma",      "kappa",       "cap",
-                                      "sampling-rate", "friction", "step-decay", "max-batch",
+                                      "sampling-rate", "variance", "friction", "step-decay", "max-batch",
                                       "metric", "clip-share"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     if (cli_is_given(args, names[i])) {

@@ -114,6 +114,27 @@ static bool read_proposal(cli_fit_t *fit) {
   return false;
 }
 
+/* The two tests of dp-barker-vcorr, and the variance that they are made for. */
+static bool read_barker_test(cli_fit_t *fit) {
+  const char *name = cli_value(fit->args, "acceptance");
+  tacit_sampler_settings_t *s = &fit->settings;
+  bool is_penalty = name != NULL && strcmp(name, "barker-penalty") == 0;
+  if (name != NULL && !is_penalty && strcmp(name, "vcorr") != 0) {
+    cli_error(fit->args, "option --acceptance of dp-barker-vcorr must be vcorr or barker-penalty, not '%s'", name);
+    return false;
+  }
+  s->barker_test = is_penalty ? TACIT_BARKER_PENALTY : TACIT_BARKER_VCORR;
+  if (!cli_number(fit->args, "variance", 1e-3, 1000, &s->ratio_variance)) {
+    return false;
+  }
+  if (!is_penalty && s->ratio_variance > 0 && isnan(tacit_vcorr_error(s->ratio_variance))) {
+    cli_error(fit->args, "option --variance must be 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5 or 3, not %g; any number goes with "
+                         "--acceptance barker-penalty", s->ratio_variance);
+    return false;
+  }
+  return true;
+}
+
 static bool read_acceptance(cli_fit_t *fit) {
   static const struct {
     const char *name;
@@ -127,6 +148,13 @@ static bool read_acceptance(cli_fit_t *fit) {
   const char *name = cli_value(fit->args, "acceptance");
   tacit_sampler_settings_t *s = &fit->settings;
   bool is_mala = strcmp(fit->method->name, "dp-mala") == 0;
+  if (strcmp(fit->method->name, "dp-barker-vcorr") == 0) {
+    return read_barker_test(fit);
+  }
+  if (cli_is_given(fit->args, "variance")) {
+    cli_error(fit->args, "--variance only goes with --method dp-barker-vcorr");
+    return false;
+  }
   if (name == NULL) { /* the method's own */
     s->accept_rule.kind = is_mala ? TACIT_ACCEPT_PENALTY : TACIT_ACCEPT_BARKER;
   }

@@ -105,6 +105,18 @@ static void list_settings(cli_settings_t *settings, const cli_fit_t *fit) {
   if (fit->is_seeded) {
     add_number(settings, fit, "seed", (double)fit->seed);
   }
+  if (s->sampling_rate > 0) {
+    add_number(settings, fit, "sampling-rate", s->sampling_rate);
+  }
+  if (s->ratio_variance > 0) {
+    add_number(settings, fit, "variance", s->ratio_variance);
+  }
+  static const char *const rules[] = {"acceptance", "sigma", "kappa", "cap", "friction", "step-decay", "max-batch"};
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    if (cli_value(fit->args, rules[i]) != NULL) {
+      add_setting(settings, fit, rules[i], cli_value(fit->args, rules[i]));
+    }
+  }
   static const char *const flags[] = {"exposed", "no-jitter", "no-reuse"};
   for (size_t i = 0; i < 3; i++) {
     if (cli_is_given(fit->args, flags[i])) {
@@ -133,6 +145,10 @@ static size_t list_assumptions(const cli_fit_t *fit, const char *assumptions[max
   if (fit->limits.temperature_power < 1) {
     assumptions[n++] = "The likelihood is tempered: draws are from the tempered posterior.";
   }
+  if (strcmp(fit->method->name, "dp-barker-vcorr") == 0 && fit->settings.barker_test == TACIT_BARKER_VCORR) {
+    assumptions[n++] = "No correction variable makes Barker's test of a noisy ratio exact: this one comes as near as one can "
+                       "(tacit fit --help, option --variance).";
+  }
   return n;
 }
 
@@ -159,7 +175,7 @@ static tacit_report_t describe(const cli_fit_t *fit, const tacit_draws_t *draws,
                             : fit->is_exposed ? "exposed: no noise was added and no budget was charged"
                                               : "seeded: whoever knows the seed can subtract the noise",
       .is_noise_aware = fit->method->is_one_off,
-      .is_exact = fit->method->is_exact && tacit_curator_ratio_is_unclipped(fit->curator),
+      .is_exact = tacit_sampler_is_exact(fit->method, &fit->settings) && tacit_curator_ratio_is_unclipped(fit->curator),
       .budget = fit->budget,
       .ledger_data_id = fit->data_id,
       .ledger_spend = fit->spend.id,

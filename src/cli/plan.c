@@ -21,6 +21,7 @@ static const choice_t choices[] = {{"dp-mala", "penalty-bit", true, TACIT_ACCEPT
                                    {"dp-penalty", "penalty-bit", true, TACIT_ACCEPT_PENALTY},
                                    {"dp-penalty", "penalty", false, TACIT_ACCEPT_BARKER},
                                    {"dp-barker", "barker", true, TACIT_ACCEPT_BARKER},
+                                   {"dp-barker-vcorr", "vcorr", false, TACIT_ACCEPT_BARKER},
                                    {"dp-fast-mh", "barker", true, TACIT_ACCEPT_BARKER},
                                    {"dp-hmc", "penalty", false, TACIT_ACCEPT_BARKER}};
 enum { n_choices = sizeof choices / sizeof choices[0] };
@@ -70,11 +71,11 @@ static void print_noise(double noise) {
 
 static void print_row(const choice_t *choice, const row_t *row) {
   if (row->status != TACIT_OK) {
-    printf("%-12s %-12s  %s\n", choice->method, choice->acceptance,
+    printf("%-15s %-12s  %s\n", choice->method, choice->acceptance,
            row->status == TACIT_ERR_BUDGET ? "not one draw of each chain" : row->err.message);
     return;
   }
-  printf("%-12s %-12s %10zu %8.2g", choice->method, choice->acceptance, row->plan.n_iterations, row->settings.step_size);
+  printf("%-15s %-12s %10zu %8.2g", choice->method, choice->acceptance, row->plan.n_iterations, row->settings.step_size);
   print_noise(row->plan.penalty_sd);
   print_noise(row->plan.grad_noise);
   printf(" %10.3g %9.3g\n", row->plan.ess, row->plan.width);
@@ -123,7 +124,7 @@ static int print_plans(cli_fit_t *fit) {
     plan_row(fit, &choices[i], &rows[i]);
   }
   if (!as_json) {
-    printf("%-12s %-12s %10s %8s %8s %8s %10s %9s\n", "method", "acceptance", "iterations", "step", "in ratio", "in grad", "ess",
+    printf("%-15s %-12s %10s %8s %8s %8s %10s %9s\n", "method", "acceptance", "iterations", "step", "in ratio", "in grad", "ess",
            "width");
   }
   for (size_t i = 0; i < n_choices; i++) {

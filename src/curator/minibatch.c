@@ -190,10 +190,19 @@ static double psi(double ratio, double rate) {
   return ratio / rate - (1 - rate) / (2 * rate * rate) * ratio * (ratio / unit);
 }
 
+/* psi(-clip), in grid units: the largest share of a record. */
+static double largest_psi(double clip, double rate) {
+  return ceil(fabs(psi(-clip, rate)));
+}
+
+double tacit_curator_sampled_ratio_bound(double rate, double ratio_bound) {
+  return largest_psi(tacit_ratio_clip(ratio_bound), rate) / unit;
+}
+
 static void add_psi(const subset_pass_t *pass, const tacit_gather_t *gather, size_t n, tacit_workspace_t *w) {
   const tacit_curator_t *curator = pass->curator;
   const tacit_record_model_t *model = curator->model;
-  double ratios[16], most = ceil(fabs(psi(-pass->clip, pass->rate)));
+  double ratios[16], most = largest_psi(pass->clip, pass->rate);
   model->log_lik(model->ctx, gather->block, 2, curator->pairs + 2 * pass->k * model->dim, w->log_lik);
   tacit_lattice_functions()->ratio_unclipped(gather->norms, curator->settings.temperature_power, w->log_lik, ratios);
   for (size_t lane = 0; lane < n; lane++) {
@@ -223,7 +232,7 @@ tacit_status_t tacit_curator_release_sampled_log_ratio(tacit_curator_t *curator,
     memcpy(curator->pairs + 2 * pass.k * dim, from, dim * sizeof *from);
     memcpy(curator->pairs + (2 * pass.k + 1) * dim, to, dim * sizeof *to);
     pass.clip = tacit_ratio_clip(tacit_curator_ratio_bound(curator, from, to));
-    double sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) * ceil(fabs(psi(-pass.clip, rate)));
+    double sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) * largest_psi(pass.clip, rate);
     if (!(sd <= 0x1p51)) {
       return tacit_error_set(err, TACIT_ERR_SENSITIVITY, "clip_bound_ratio",
                              "the log-likelihood ratio of model %s needs a smaller clip bound between these points",

@@ -44,6 +44,8 @@ static double acceptance(const tacit_planner_t *planner, const tacit_plan_t *pla
   switch (planner->traits.decision) {
     case TACIT_DECISION_RATIO:
     case TACIT_DECISION_SAMPLED_RATIO: return penalty_acceptance(v, plan->penalty_sd * plan->penalty_sd);
+    case TACIT_DECISION_SAMPLED_BARKER: /* with a correction law the noise is part of Barker's rule */
+      return mean_acceptance(&barker, v + (s->barker_test == TACIT_BARKER_PENALTY ? plan->penalty_sd * plan->penalty_sd : 0));
     case TACIT_DECISION_MINIBATCH: return mean_acceptance(&barker, v + 2 * planner->typical_bound);
     default: break;
   }

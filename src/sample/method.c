@@ -8,6 +8,8 @@ static const tacit_method_t methods[] = {
      "six releases, then the posterior given them, their noise included (bernoulli, poisson)"},
     {"dp-barker", true, true, false,
      "private random walk: nothing but Barker's accept/reject bit is released, no noise anywhere"},
+    {"dp-barker-vcorr", true, false, false,
+     "Barker's test of a noisy ratio from Poisson minibatches, with the correction variable that comes nearest; approximate"},
     {"dp-fast-mh", true, true, false, "private TunaMH: Barker's bit from a random minibatch, with public constants"},
     {"dp-fast-mh-full", true, true, false, "the same from all records: as dp-barker, all components at once"},
     {"dp-hmc", true, true, false,
@@ -32,6 +34,7 @@ static const tacit_method_t methods[] = {
 static const tacit_traits_t traits[] = {
     {TACIT_MOVE_WALK, TACIT_DECISION_RATIO}, /* no chain of releases: not used */
     {TACIT_MOVE_WALK, TACIT_DECISION_BIT},
+    {TACIT_MOVE_WALK, TACIT_DECISION_SAMPLED_BARKER},
     {TACIT_MOVE_WALK, TACIT_DECISION_MINIBATCH},
     {TACIT_MOVE_WALK, TACIT_DECISION_BIT},
     {TACIT_MOVE_HAMILTONIAN, TACIT_DECISION_RATIO_OR_BIT},
@@ -73,6 +76,22 @@ tacit_traits_t tacit_method_traits(const tacit_method_t *method, const tacit_sam
 
 bool tacit_traits_is_stochastic(tacit_traits_t traits_of) {
   return traits_of.decision == TACIT_DECISION_NONE;
+}
+
+bool tacit_decision_is_sampled_ratio(tacit_decision_t decision) {
+  return decision == TACIT_DECISION_SAMPLED_RATIO || decision == TACIT_DECISION_SAMPLED_BARKER;
+}
+
+bool tacit_decision_is_by_ratio(tacit_decision_t decision) {
+  return decision == TACIT_DECISION_RATIO || tacit_decision_is_sampled_ratio(decision);
+}
+
+bool tacit_sampler_is_exact(const tacit_method_t *method, const tacit_sampler_settings_t *settings) {
+  bool is_full_batch = !method->is_one_off &&
+                       tacit_decision_is_sampled_ratio(tacit_method_traits(method, settings).decision) &&
+                       settings->sampling_rate >= 1;
+  bool is_corrected = strcmp(method->name, "dp-barker-vcorr") != 0 || settings->barker_test == TACIT_BARKER_PENALTY;
+  return method->is_exact || (is_full_batch && is_corrected);
 }
 
 tacit_status_t tacit_method_check(const tacit_method_t *method, tacit_error_t *err) {

@@ -293,6 +293,7 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
                              .dim = d,
                              .traits = tacit_method_traits(method, settings),
                              .is_step_given = settings->step_size > 0,
+                             .is_ratio_noise_given = settings->noise_multiplier_ratio > 0,
                              .factor = tacit_curator_sensitivity_factor(request->curator),
                              .grad_bound = tacit_curator_grad_bound(request->curator)};
   default_moves(&planner);

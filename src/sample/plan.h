@@ -14,7 +14,7 @@ typedef struct tacit_planner {
   const double *scale; /* guessed posterior sd of each parameter, (dim) */
   size_t dim;
   tacit_traits_t traits;
-  bool is_step_given;
+  bool is_step_given, is_ratio_noise_given;
   double factor, grad_bound, typical_bound; /* sensitivity factor; gradient bound; ratio bound of a move */
 } tacit_planner_t;
 

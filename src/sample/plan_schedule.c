@@ -8,6 +8,8 @@
 
 /* Noise in the log acceptance ratio of a subsampled penalty test. */
 static const double subsampled_penalty_sd = 1.5;
+/* C of [Heikkila2019]. */
+static const double published_ratio_variance = 2;
 /* Bits of trajectories: the ratio bound that is charged for, beside a typical trajectory's. */
 static const double trajectory_reach = 1.5;
 static const double mala_sigma = 0.25;
@@ -52,6 +54,12 @@ static tacit_status_t derive(tacit_planner_t *planner, tacit_error_t *err) {
     s->noise_multiplier_grad = 2 / (s->step_size * sqrt(largest) * planner->factor * planner->grad_bound);
   } else if (planner->traits.move == TACIT_MOVE_HAMILTONIAN) {
     s->accept_rule.max_bound = trajectory_reach * planner->typical_bound;
+  } else if (planner->traits.decision == TACIT_DECISION_SAMPLED_BARKER) {
+    s->accept_rule.max_bound = planner->typical_bound;
+    if (!planner->is_ratio_noise_given) { /* all of the variance, by the noise of a release */
+      double share = tacit_curator_sampled_ratio_bound(s->sampling_rate, planner->typical_bound);
+      s->noise_multiplier_ratio = sqrt(s->ratio_variance) / (planner->factor * share);
+    }
   } else if (planner->traits.decision == TACIT_DECISION_SAMPLED_RATIO && !(s->noise_multiplier_ratio > 0)) {
     double q = s->sampling_rate, c = planner->typical_bound;
     s->noise_multiplier_ratio = subsampled_penalty_sd / (planner->factor * (c / q + (1 - q) * c * c / (2 * q * q)));
@@ -182,11 +190,16 @@ tacit_status_t tacit_plan_scheduled(tacit_planner_t *planner, tacit_plan_t *plan
     status = search(planner, can_trade_steps(planner), wanted, &n, err);
   }
   if (status == TACIT_OK) {
+    status = tacit_barker_check(planner->traits, planner->request->curator, s, err);
+  }
+  if (status == TACIT_OK) {
     status = tacit_plan_split(s, n, plan, err);
   }
   if (status == TACIT_OK) {
     plan->rho = NAN;
-    plan->penalty_sd = planner->traits.decision == TACIT_DECISION_SAMPLED_RATIO ? subsampled_penalty_sd : NAN;
+    plan->penalty_sd = planner->traits.decision == TACIT_DECISION_SAMPLED_RATIO    ? subsampled_penalty_sd
+                       : planner->traits.decision == TACIT_DECISION_SAMPLED_BARKER ? sqrt(s->ratio_variance)
+                                                                                   : NAN;
     plan->grad_noise_sd = planner->traits.move != TACIT_MOVE_WALK
                               ? s->noise_multiplier_grad * planner->factor * planner->grad_bound
                               : NAN;
@@ -198,9 +211,12 @@ tacit_status_t tacit_plan_minibatch(tacit_planner_t *planner, tacit_error_t *err
   tacit_sampler_settings_t *s = planner->settings;
   bool is_stochastic = planner->traits.decision == TACIT_DECISION_NONE;
   (void)err;
-  if (is_stochastic || planner->traits.decision == TACIT_DECISION_SAMPLED_RATIO) {
+  if (is_stochastic || tacit_decision_is_sampled_ratio(planner->traits.decision)) {
     s->sampling_rate = tacit_curator_sampling_rate(s->sampling_rate > 0 ? s->sampling_rate : 0.1);
     s->friction = s->friction > 0 ? s->friction : 1;
+  }
+  if (planner->traits.decision == TACIT_DECISION_SAMPLED_BARKER && !(s->ratio_variance > 0)) {
+    s->ratio_variance = published_ratio_variance;
   }
   if (is_stochastic) {
     s->n_leapfrog = s->n_leapfrog > 0 ? s->n_leapfrog : 10;

@@ -20,8 +20,8 @@ static void propose_full(tacit_run_t *run, size_t c) {
 }
 
 /*
- * Where only the bit leaves, or is to be charged for, every move has the ratio bound that bits are charged for, or in one
- * dimension a random share of it: shorter moves would cost as much. Public and symmetric as long as the bound is one of the
+ * Where only the bit leaves, or is to be charged for, or the noise is to have a variance fixed beforehand, every move has the
+ * ratio bound that is charged for, or in one dimension a random share of it: shorter moves would cost as much. Public and symmetric as long as the bound is one of the
  * difference of the points alone, which tacit_plan() cannot know of a user's model; a proposal beyond the bound is rejected.
  */
 static void stretch(tacit_run_t *run, size_t c, bool is_single) {
@@ -61,7 +61,8 @@ tacit_status_t tacit_step_random_walk(tacit_run_t *run, tacit_error_t *err) {
     } else {
       run->component[c] = propose_component(run, c, proposal == TACIT_PROPOSAL_GUIDED);
     }
-    if (run->traits.decision == TACIT_DECISION_BIT || run->traits.decision == TACIT_DECISION_MINIBATCH) {
+    if (run->traits.decision == TACIT_DECISION_BIT || run->traits.decision == TACIT_DECISION_MINIBATCH ||
+        run->traits.decision == TACIT_DECISION_SAMPLED_BARKER) {
       stretch(run, c, proposal != TACIT_PROPOSAL_FULL);
     }
     run->is_active[c] = tacit_all_finite(run->theta_prop + c * run->dim, run->dim);

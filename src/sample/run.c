@@ -51,14 +51,14 @@ static tacit_status_t check_counts(const tacit_sampler_settings_t *s, tacit_erro
 
 static tacit_status_t check_noise(const tacit_method_t *method, tacit_traits_t traits, const tacit_sampler_settings_t *s,
                                   tacit_error_t *err) {
-  bool uses_ratio = traits.decision == TACIT_DECISION_RATIO || traits.decision == TACIT_DECISION_SAMPLED_RATIO;
+  bool uses_ratio = tacit_decision_is_by_ratio(traits.decision);
   bool uses_grad = traits.move != TACIT_MOVE_WALK;
   if (method->is_private && ((uses_ratio && !(s->noise_multiplier_ratio > 0)) ||
                              (uses_grad && !(s->noise_multiplier_grad > 0)))) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "noise_multiplier",
                            "a private method needs noise multipliers above 0");
   }
-  bool is_sampled = traits.decision == TACIT_DECISION_SAMPLED_RATIO || tacit_traits_is_stochastic(traits);
+  bool is_sampled = tacit_decision_is_sampled_ratio(traits.decision) || tacit_traits_is_stochastic(traits);
   if (is_sampled && !(s->sampling_rate > 0 && s->sampling_rate <= 1)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sampling_rate", "the sampling rate must be above 0 and at most 1");
   }
@@ -94,7 +94,10 @@ static tacit_status_t check_settings(const tacit_method_t *method, const tacit_c
                            "the number of leapfrog steps must be at least 1");
   }
   status = tacit_tuning_check(method, s, curator, err);
-  return status == TACIT_OK ? check_noise(method, traits, s, err) : status;
+  if (status == TACIT_OK) {
+    status = check_noise(method, traits, s, err);
+  }
+  return status == TACIT_OK ? tacit_barker_check(traits, curator, s, err) : status;
 }
 
 bool tacit_run_is_tallied(const tacit_run_t *run) {

@@ -67,6 +67,7 @@ typedef enum tacit_decision {
   TACIT_DECISION_RATIO,
   TACIT_DECISION_BIT,
   TACIT_DECISION_SAMPLED_RATIO,
+  TACIT_DECISION_SAMPLED_BARKER,
   TACIT_DECISION_MINIBATCH,
   TACIT_DECISION_LANGEVIN
 } tacit_decision_t;
@@ -78,6 +79,9 @@ typedef struct tacit_traits {
 
 tacit_traits_t tacit_method_traits(const tacit_method_t *method, const tacit_sampler_settings_t *settings);
 bool tacit_traits_is_stochastic(tacit_traits_t traits);
+/* Are noisy log ratios released? From minibatches? */
+bool tacit_decision_is_by_ratio(tacit_decision_t decision);
+bool tacit_decision_is_sampled_ratio(tacit_decision_t decision);
 tacit_minibatch_rule_t tacit_minibatch_rule_of(const tacit_method_t *method, const tacit_sampler_settings_t *settings);
 
 /* Stochastic gradients: releases in an iteration; step and noise multiplier of iteration t, from 0. */
@@ -169,9 +173,19 @@ bool tacit_run_is_tallied(const tacit_run_t *run);
 size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed);
 
 /*
+ * Probability that a proposal is accepted given its log acceptance ratio, in which there is noise of sd noise_sd:
+ * min(1, exp(noisy_ratio - noise_sd^2 / 2)) [docs/theory.md, "Penalty"], or what barker_test says.
+ */
+double tacit_accept_probability(const tacit_sampler_settings_t *settings, tacit_decision_t decision, double noisy_ratio,
+                                double noise_sd);
+
+/* Does the noise of a release leave room in the variance that Barker's test is made for? Other decisions pass. */
+TACIT_MUST_USE tacit_status_t tacit_barker_check(tacit_traits_t traits, const tacit_curator_t *curator,
+                                                 const tacit_sampler_settings_t *s, tacit_error_t *err);
+
+/*
  * Decide on theta -> theta_prop of the active chains in the method's way, `correction` being the public part of the log
- * acceptance ratio without the prior, and move. By noisy ratios: with probability min(1, exp(ratio + correction -
- * noise_sd^2 / 2)) [docs/theory.md, "Penalty"].
+ * acceptance ratio without the prior, and move.
  */
 TACIT_MUST_USE tacit_status_t tacit_run_accept(tacit_run_t *run, tacit_error_t *err);
 

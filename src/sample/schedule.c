@@ -66,6 +66,7 @@ static void add_decisions(list_t *list, const tacit_method_t *method, const taci
   switch (traits.decision) {
     case TACIT_DECISION_RATIO: add(list, gaussian(s->noise_multiplier_ratio, 1, "log-ratio"), count); return;
     case TACIT_DECISION_SAMPLED_RATIO:
+    case TACIT_DECISION_SAMPLED_BARKER:
       event = tacit_curator_sampled_event(s->sampling_rate, s->noise_multiplier_ratio);
       snprintf(event.label, sizeof event.label, "log-ratio");
       add(list, event, count);

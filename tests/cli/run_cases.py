@@ -219,6 +219,14 @@ BAD = [
     ("unknown method", BASE + BUDGET + ["--out", "out", "--method", "dp-hcm"], 2, r"did you mean 'dp-hmc'"),
     ("unknown acceptance rule", BASE + BUDGET + ["--out", "out", "--method", "dp-hmc", "--acceptance", "baker"], 2,
      r"--acceptance must be penalty, penalty-bit, probit-bit, barker or arcsine, not 'baker'"),
+    ("no correction law for the variance", BASE + BUDGET + ["--out", "out", "--method", "dp-barker-vcorr", "--variance", "1.3"], 2,
+     r"--variance must be 1, 1\.25, .* or 3, not 1\.3"),
+    ("variance of another method", BASE + BUDGET + ["--out", "out", "--method", "dp-penalty", "--variance", "2"], 2,
+     r"--variance only goes with --method dp-barker-vcorr"),
+    ("acceptance of another method", BASE + BUDGET + ["--out", "out", "--method", "dp-barker-vcorr", "--acceptance", "barker"], 2,
+     r"--acceptance of dp-barker-vcorr must be vcorr or barker-penalty, not 'barker'"),
+    ("more noise than the variance", BASE + BUDGET + ["--out", "out", "--method", "dp-barker-vcorr", "--noise-ratio", "50",
+                                                      "--step-size", "1"], 2, r"noise of sd .* is more than the variance 2 allows"),
     ("sampling rate above 1", BASE + BUDGET + ["--out", "out", "--method", "dp-sgld", "--sampling-rate", "2"], 2,
      r"--sampling-rate must be a number between"),
     ("dp-mala for another family", ["fit", "s ~ x", "--family", "gaussian", "--data", "good.csv", "--schema", "good.yaml",
@@ -877,6 +885,8 @@ def good_paths():
                  "--delta", "1e-6", "--quiet", "--chains", "2"]
         rules = [["--method", m["name"]] for m in json.loads(run(["methods", "--json"]).stdout) if m["private"]]
         rules += [["--method", m, "--acceptance", a] for m in ("dp-penalty", "dp-hmc") for a in ("penalty-bit", "barker")]
+        rules += [["--method", "dp-barker-vcorr", "--acceptance", "barker-penalty", "--sampling-rate", "1"],
+                  ["--method", "dp-hmc", "--leapfrog", "1", "--no-reuse"]]
         rules += [["--method", "dp-sghmc", "--step-decay", "0.333", "--draws", "40"]]
         for number, extra in enumerate(rules):
             done = run([*words, *extra, "--out", f"each{number}"])
@@ -887,6 +897,29 @@ def good_paths():
             again = run(["account", *[w for e in events for w in ("--event", e["event"], "--count", str(e["count"]))],
                          "--delta", "1e-6", "--in-order", "--json"])
             assert abs(json.loads(again.stdout)["epsilon"] / statement["epsilon"] - 1) < 1e-6, (extra, again.stdout)
+
+    @case("dp-barker-vcorr says how exact it is")
+    def _():
+        words = ["--method", "dp-barker-vcorr", "--chains", "1", "--draws", "20", "--quiet", "--epsilon", "20", "--delta", "1e-6"]
+        for number, (extra, is_exact) in enumerate((([], False), (["--acceptance", "barker-penalty"], False),
+                                                    (["--sampling-rate", "1"], False),
+                                                    (["--acceptance", "barker-penalty", "--sampling-rate", "1"], True))):
+            done = run(BASE + words + extra + ["--out", f"v{number}"])
+            assert done.returncode == 0 and not common_faults(done), done.stderr
+            assert json.load(open(f"v{number}/privacy.json"))["exact"] is is_exact
+            assert ("correction variable" in open(f"v{number}/privacy.txt").read()) is ("--acceptance" not in extra)
+            assert "variance: 2" in open(f"v{number}/run.yaml").read()
+
+    @case("dp-hmc: k L + 1 gradients, or k (L + 1) as in the paper; one step of a trajectory is a Langevin method")
+    def _():
+        words = ["--method", "dp-hmc", "--chains", "1", "--draws", "10", "--warmup", "5", "--init", "0", "--quiet", "--epsilon", "20",
+                 "--delta", "1e-6"]
+        for number, (extra, gradients) in enumerate(((["--leapfrog", "3"], 46), (["--leapfrog", "3", "--no-reuse"], 60),
+                                                     (["--leapfrog", "1"], 16), (["--leapfrog", "1", "--no-reuse"], 30))):
+            done = run(BASE + words + extra + ["--out", f"g{number}"])
+            assert done.returncode == 0, done.stderr
+            counts = {e["label"]: e["count"] for e in json.load(open(f"g{number}/privacy.json"))["events"]}
+            assert counts == {"gradient": gradients, "log-ratio": 15}, counts
 
     @case("plan: what each method makes of a budget; nothing is read")
     def _():

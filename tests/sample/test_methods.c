@@ -121,6 +121,8 @@ typedef struct options {
   double low, high; /* approximate methods: of the variance beside the truth */
   size_t n_leapfrog, n_draws;
   tacit_proposal_t proposal;
+  tacit_barker_test_t barker_test;
+  double variance;
 } options_t;
 
 static tacit_sampler_settings_t settings_of(const options_t *options, const double *metric, const double *init) {
@@ -136,6 +138,8 @@ static tacit_sampler_settings_t settings_of(const options_t *options, const doub
   s.sampling_rate = options->sampling_rate > 0 ? tacit_curator_sampling_rate(options->sampling_rate) : 0;
   s.intensity = options->intensity;
   s.friction = options->friction;
+  s.barker_test = options->barker_test;
+  s.ratio_variance = options->variance;
   s.n_public = n_records;
   s.max_batch = 100 * n_records;
   s.inv_metric = metric;
@@ -265,6 +269,10 @@ static const options_t exact[] = {
      .n_draws = 40000},
     {.method = "dp-mala", .rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 6}, .step_size = 0.8, .n_draws = 60000},
     {.method = "dp-mala", .rule = {TACIT_ACCEPT_PENALTY, 6, .sigma = 0.25}, .step_size = 0.8, .n_draws = 60000},
+    {.method = "dp-barker-vcorr", .barker_test = TACIT_BARKER_PENALTY, .variance = 2, .noise_ratio = 0.8, .sampling_rate = 1,
+     .rule = {.max_bound = 0.8}, .step_size = 1, .n_draws = 60000},
+    {.method = "dp-barker-vcorr", .variance = 1, .noise_ratio = 0.3, .sampling_rate = 1, .rule = {.max_bound = 1.5},
+     .step_size = 1, .proposal = TACIT_PROPOSAL_GUIDED, .n_draws = 60000}, /* its bias is 1e-7 */
     {.method = "tunamh", .rule = {.max_bound = 0.8}, .intensity = 0.8, .step_size = 1, .n_draws = 60000},
 };
 
@@ -296,6 +304,8 @@ static const options_t approximate[] = {
      .low = 0.95, .high = 1.1},
     {.method = "sghmc-naive", .step_size = 0.1, .sampling_rate = 0.5, .friction = 1, .n_leapfrog = 10, .n_draws = 20000,
      .low = 1.05, .high = 1.5},
+    {.method = "dp-barker-vcorr", .variance = 2, .step_size = 1, .sampling_rate = 0.5, .noise_ratio = 0.15,
+     .rule = {.max_bound = 0.8}, .n_draws = 60000, .low = 0.93, .high = 1.3},
     {.method = "dp-penalty-subsampled", .step_size = 1, .sampling_rate = 0.4, .noise_ratio = 0.05, .n_draws = 60000,
      .low = 0.93, .high = 1.3},
 };
