@@ -129,7 +129,16 @@ static void draw_grid(run_t *run, const grid_t *grid) {
   chart_write(run, "", &chart);
 }
 
+typedef char factor_text_t[16];
+
+/* A factor for prose, without powers of ten; shown in `text`. */
+static const char *factor(double x, factor_text_t text) {
+  snprintf(text, sizeof(factor_text_t), x < 100 ? "%.2g" : "%.0f", x);
+  return text;
+}
+
 static void explain(run_t *run, const grid_t *grid) {
+  factor_text_t text[10];
   advantage_t collective = compare(grid, HMC_COLLECTIVE, GIBBS), paper = compare(grid, HMC_PAPER, GIBBS),
               joint = compare(grid, HMC_JOINT, HMC_PAPER), woven = compare(grid, INTERWOVEN, GIBBS),
               best = compare(grid, HMC_COLLECTIVE, INTERWOVEN);
@@ -140,15 +149,17 @@ static void explain(run_t *run, const grid_t *grid) {
       "O(n) ([theory](../../theory.md), section 12), so its sampler with its settings (step 0.03, 20 steps) is far cheaper here "
       "than there. It is not adapted: a trajectory of length 0.6 is a tenth of a period. The adapted samplers choose their "
       "step by dual averaging and a length of a quarter period.\n\n"
-      "**What it shows.** HMC of theta and the records' mean, followed by a Gibbs sweep of the records, has %.3g to %.3g times "
+      "**What it shows.** HMC of theta and the records' mean, followed by a Gibbs sweep of the records, has %s to %s times "
       "the effective draws a second of the Gibbs sampler of [Ju2022] over the grid, %.0f times in the coupled corner (epsilon = "
-      "0.1, n = 1000, ratio 0.01; the paper's own settings: %.3g to %.3g times). Moving all records by HMC has %.3g to %.3g times "
+      "0.1, n = 1000, ratio 0.01; the paper's own settings: %s to %s times). Moving all records by HMC has %s to %s times "
       "those of the paper's settings: where records spread over both clamps, accuracy in n dimensions wants small steps. "
-      "Interweaving mends Gibbs itself: %.3g to %.3g times as many effective draws, and HMC has %.3g to %.3g times as many as "
-      "interwoven Gibbs. `tacit infer` therefore prefers interwoven Gibbs or, from 1000 records on, no records at all.\n\n",
-      run->quick ? "One repeat of 1000 iterations" : "Five repeats of 5000 iterations (the paper: ten)", collective.least,
-      collective.greatest, collective.corner, paper.least, paper.greatest, joint.least, joint.greatest, woven.least,
-      woven.greatest, best.least, best.greatest);
+      "Interweaving mends Gibbs itself: %s to %s times as many effective draws, and HMC has %s to %s times as many as "
+      "interwoven Gibbs. Left to itself, `tacit infer` takes interwoven Gibbs up to 1000 "
+      "records, which has no step to adapt, and beyond no records at all, at a cost free of n.\n\n",
+      run->quick ? "One repeat of 1000 iterations" : "Five repeats of 5000 iterations (the paper: ten)",
+      factor(collective.least, text[0]), factor(collective.greatest, text[1]), collective.corner, factor(paper.least, text[2]),
+      factor(paper.greatest, text[3]), factor(joint.least, text[4]), factor(joint.greatest, text[5]), factor(woven.least, text[6]),
+      factor(woven.greatest, text[7]), factor(best.least, text[8]), factor(best.greatest, text[9]));
   check(run, collective.corner >= 10, "in the coupled corner HMC has %.0f times the effective draws of Gibbs, at least 10",
         collective.corner);
   check(run, collective.least >= 0.5, "nowhere has adapted HMC less than half of those of Gibbs (least: %.2f)", collective.least);
