@@ -23,8 +23,8 @@ static const key_t rate_key = {"q", FIELD(sampling_rate), 0, 1, "the sampling ra
 static const key_t probability_key = {"p", FIELD(probability), 0, 1,
                                       "the probability of a uniform answer, above 0 and at most 1"};
 static const key_t buckets_key = {"buckets", FIELD(buckets), 1, 1e15, "the number of answers, from 2"};
-static const key_t delta_key = {"sensitivity", FIELD(sensitivity), 0, INFINITY,
-                                "how far a record moves the log ratio, above 0"};
+static const key_t delta_key = {"sensitivity", FIELD(sensitivity), 0, 300,
+                                "how far a record moves the log ratio, above 0 and at most 300"}; /* e^-300: probabilities are still numbers */
 static const key_t noise_key = {"sigma", FIELD(sigma), 0, INFINITY, "the noise sd of the log ratio, above 0"};
 static const key_t rho_key = {"rho", FIELD(rho), 0, INFINITY, "rho of the Gaussian releases made with each bit, above 0"};
 static const key_t together_key = {"together", FIELD(together), 1, 1e15,

@@ -46,6 +46,13 @@ static tacit_status_t derive(tacit_planner_t *planner, tacit_error_t *err) {
   if (planner->traits.decision != TACIT_DECISION_NONE) {
     status = tacit_plan_typical_bound(planner, err);
   }
+  if (status == TACIT_OK && planner->traits.decision == TACIT_DECISION_LANGEVIN) {
+    tacit_event_t event = tacit_curator_langevin_event(planner->request->curator, &s->accept_rule, s->inv_metric, s->step_size);
+    if (isinf(event.sensitivity)) {
+      return tacit_error_set(err, TACIT_ERR_SENSITIVITY, "method",
+                             "method dp-mala needs bounds that are known for families bernoulli and categorical alone: use dp-hmc here");
+    }
+  }
   if (is_walk_by_bit(planner)) {
     s->accept_rule.max_bound = planner->typical_bound;
     s->intensity = s->intensity > 0 ? s->intensity : planner->typical_bound;

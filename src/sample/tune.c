@@ -125,13 +125,17 @@ static void prior_curvature(tacit_run_t *run, const double *theta, double *out) 
  */
 static tacit_status_t tune_metric(tacit_run_t *run, const double *theta, bool is_last, tacit_error_t *err) {
   size_t d = run->dim;
-  double *work = tacit_alloc_zero(3 * d, sizeof *work);
+  double *work = tacit_alloc_zero(4 * d, sizeof *work);
   if (work == NULL) {
     return tacit_error_memory(err);
   }
-  double *inverse = work, *noise_sd = work + d, *prior = work + 2 * d;
-  tacit_status_t status =
-      tacit_curator_release_curvature(run->curator, theta, run->settings->noise_multiplier_metric, inverse, noise_sd, err);
+  double *inverse = work, *noise_sd = work + d, *prior = work + 2 * d, *origin = work + 3 * d;
+  double noise_multiplier = run->settings->noise_multiplier_metric;
+  tacit_status_t status = tacit_curator_release_curvature(run->curator, theta, noise_multiplier, inverse, noise_sd, err);
+  if (status == TACIT_ERR_ARGUMENT) { /* a climb that noise has led to where no bound is finite: nothing was charged */
+    theta = origin;
+    status = tacit_curator_release_curvature(run->curator, theta, noise_multiplier, inverse, noise_sd, err);
+  }
   if (status == TACIT_OK) {
     prior_curvature(run, theta, prior);
     for (size_t j = 0; j < d; j++) {
