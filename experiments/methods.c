@@ -149,7 +149,10 @@ static const contender_t contenders[] = {
     {"dp-barker", "barker, guided", true, TACIT_ACCEPT_BARKER, {0, 1.5, 0.75, 0.4}, TACIT_PROPOSAL_GUIDED},
     {"dp-fast-mh", "barker", true, TACIT_ACCEPT_BARKER, {0, 0.8, 0.4, 0.2}, TACIT_PROPOSAL_FULL},
     {"dp-hmc", "penalty", false, TACIT_ACCEPT_BARKER, {0, 0.4, 0.2, 0.1}, TACIT_PROPOSAL_FULL},
+    {"dp-hmc", "penalty, no reuse", false, TACIT_ACCEPT_BARKER, {0, 0.4, 0.2, 0.1}, TACIT_PROPOSAL_FULL},
     {"dp-hmc", "barker", true, TACIT_ACCEPT_BARKER, {0, 0.4, 0.2, 0.1}, TACIT_PROPOSAL_FULL},
+    {"dp-penalty-subsampled", "penalty", false, TACIT_ACCEPT_BARKER, {0, 0.8, 0.4, 0.2}, TACIT_PROPOSAL_FULL},
+    {"dp-barker-vcorr", "vcorr", false, TACIT_ACCEPT_BARKER, {0, 0.8, 0.4, 0.2}, TACIT_PROPOSAL_FULL},
     {"dp-mala", "penalty-bit", true, TACIT_ACCEPT_PENALTY, {0, 0.2, 0.15, 0.1}, TACIT_PROPOSAL_FULL},
     {"dp-mala", "barker", true, TACIT_ACCEPT_BARKER, {0, 0.5, 0.4, 0.3}, TACIT_PROPOSAL_FULL},
     {"dp-sgld", "none", false, TACIT_ACCEPT_BARKER, {0, 0.3, 0.2, 0.6}, TACIT_PROPOSAL_FULL},
@@ -181,6 +184,7 @@ static tacit_status_t plan_runs(const target_t *target, const contender_t *of, d
   s->step_size = step;
   s->proposal = of->proposal;
   s->accept_bit = of->is_bit;
+  s->reuse_gradient = strstr(of->acceptance, "no reuse") == NULL; /* else k(L + 1) gradients, as the paper has it */
   s->accept_rule.kind = of->kind;
   s->inv_metric = metric;
   return tacit_plan(method, &request, s, unused, &plan, &err);
