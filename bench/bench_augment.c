@@ -97,6 +97,37 @@ static tacit_augment_settings_t with_method(tacit_augment_method_t method, bool 
   return s;
 }
 
+/* A path of one chain, again and again. */
+static void run_path(void *user) {
+  tacit_chain_step(user);
+}
+
+/*
+ * Leapfrog steps over a million latent records: a pass reads and writes z and momentum. What a path costs besides (momenta, energies)
+ * is taken out by paths of two lengths.
+ */
+static void print_leapfrog(void) {
+  enum { N_LATENT = 1000000, LONG = 48, SHORT = 16 };
+  problem_t p;
+  bench_time_t times[2];
+  gaussian_problem(&p, N_LATENT, 0.5, 0.2, 20, 0);
+  for (int i = 0; i < 2; i++) {
+    tacit_chain_t chain;
+    tacit_error_t err;
+    tacit_augment_settings_t s = with_method(TACIT_AUGMENT_HMC, false, TACIT_PATH_JOINT);
+    s.n_leapfrog = i == 0 ? SHORT : LONG;
+    s.step_size = 0.03;
+    s.n_warmup = 0;
+    bench_require(tacit_chain_init(&chain, &p.model, &p.release, &s, 0, &err), &err);
+    tacit_chain_start(&chain);
+    times[i] = bench_measure(run_path, &chain, chain.path->z, N_LATENT * sizeof(double), 1);
+    tacit_chain_clear(&chain);
+  }
+  times[1].seconds -= times[0].seconds;
+  bench_print_time("hmc leapfrog, n=1000000 latent records", "ns/record", (double)N_LATENT * (LONG - SHORT),
+                   (bench_work_t){32, 2 * 25, 0}, times[1], 0);
+}
+
 /* Bound: ChaCha20's rate over the 16 random bytes of a proposal and its acceptance. */
 static void print_rates(void) {
   enum { N = 10000 };
@@ -117,6 +148,7 @@ static void print_rates(void) {
   bench_print_value("gibbs, poisson", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16, 0, false);
   table_problem(&p, N);
   bench_print_value("gibbs, 16 cells", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16, 0, false);
+  print_leapfrog();
   bench_end();
 }
 

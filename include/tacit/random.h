@@ -148,6 +148,8 @@ TACIT_API double tacit_rng_normal(tacit_rng_t *rng);
 TACIT_API void tacit_rng_normals(tacit_rng_t *rng, size_t n, double *out);
 /** Draw n from Uniform(0, 1), the same numbers as n single draws. @param[out] out shape (n). */
 TACIT_API void tacit_rng_uniforms(tacit_rng_t *rng, size_t n, double *out);
+/** Draw n independent words of 32 bits. */
+TACIT_API void tacit_rng_halves(tacit_rng_t *rng, size_t n, uint32_t *out);
 /** Draw from Exp(1). */
 TACIT_API double tacit_rng_exponential(tacit_rng_t *rng);
 /** Draw an integer uniform on 0 .. n-1 without modulo bias; n >= 1. */

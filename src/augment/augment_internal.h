@@ -106,6 +106,12 @@ static inline bool tacit_accepts(double log_ratio, double uniform) {
   return uniform < 1 + log_ratio || (uniform * (1 - log_ratio) <= 1 && uniform < exp(log_ratio));
 }
 
+/* The same for a uniform number of which the first 32 bits are drawn: the rest is drawn if they do not decide. */
+static inline bool tacit_accepts_coarse(double log_ratio, uint32_t bits, tacit_rng_t *rng) {
+  return ((double)bits + 1) * 0x1p-32 <= 1 + log_ratio ||
+         tacit_accepts(log_ratio, ((double)bits + tacit_rng_uniform(rng)) * 0x1p-32);
+}
+
 TACIT_MUST_USE tacit_status_t tacit_chain_init(tacit_chain_t *chain, const tacit_latent_model_t *model,
                                                const tacit_release_t *release,
                                                const tacit_augment_settings_t *settings, size_t index,

@@ -22,8 +22,8 @@ INLINE double log_ratio(double weight, double residual, double change, bool is_l
 
 /* One pass over all records; the flags are constants where it is called, so each kind has a loop of its own. */
 INLINE void sweep(tacit_chain_t *chain, bool is_laplace, bool has_square, bool is_lattice) {
-  double proposal[TACIT_AUGMENT_BLOCK], uniform[TACIT_AUGMENT_BLOCK], first[TACIT_AUGMENT_BLOCK],
-      second[TACIT_AUGMENT_BLOCK];
+  double proposal[TACIT_AUGMENT_BLOCK], first[TACIT_AUGMENT_BLOCK], second[TACIT_AUGMENT_BLOCK];
+  uint32_t bits[TACIT_AUGMENT_BLOCK];
   double mean = chain->mean, sd = chain->sd, least = chain->min_log_ratio;
   double residual = chain->residual[0], residual2 = has_square ? chain->residual[1] : 0;
   double weight = chain->weight[0], weight2 = has_square ? chain->weight[1] : 0;
@@ -32,7 +32,7 @@ INLINE void sweep(tacit_chain_t *chain, bool is_laplace, bool has_square, bool i
     size_t n = chain->n - start < TACIT_AUGMENT_BLOCK ? chain->n - start : TACIT_AUGMENT_BLOCK;
     double *records = chain->records + start;
     tacit_rng_normals(chain->rng, n, proposal);
-    tacit_rng_uniforms(chain->rng, n, uniform);
+    tacit_rng_halves(chain->rng, n, bits);
     for (size_t i = 0; i < n; i++) {
       proposal[i] = mean + sd * proposal[i];
       double before = clamp(chain, records[i], is_lattice), after = clamp(chain, proposal[i], is_lattice);
@@ -43,11 +43,12 @@ INLINE void sweep(tacit_chain_t *chain, bool is_laplace, bool has_square, bool i
       double ratio = log_ratio(weight, residual, first[i], is_laplace);
       ratio += has_square ? log_ratio(weight2, residual2, second[i], is_laplace) : 0;
       least = ratio < least ? ratio : least;
-      bool is_accepted = tacit_accepts(ratio, uniform[i]);
-      records[i] = is_accepted ? proposal[i] : records[i];
-      residual -= is_accepted ? first[i] : 0;
-      residual2 -= is_accepted ? second[i] : 0;
-      n_accepted += is_accepted;
+      if (tacit_accepts_coarse(ratio, bits[i], chain->rng)) { /* foreseen by the processor more often than not; selections would wait for each other */
+        records[i] = proposal[i];
+        residual -= first[i];
+        residual2 -= second[i];
+        n_accepted++;
+      }
     }
   }
   chain->min_log_ratio = least;
