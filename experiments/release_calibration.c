@@ -112,7 +112,7 @@ static tacit_records_t *draw_records(const setting_t *setting, const tacit_laten
 
 /* ---- the release ---- */
 
-static void release(const setting_t *setting, tacit_records_t *records, uint64_t seed, double *values, double *scale) {
+static void release(const setting_t *setting, tacit_records_t *records, uint64_t seed, double *values, double *scales) {
   static const double lower[] = {-1, -1}, upper[] = {1, 1};
   tacit_statistic_t statistic = {.kind = setting->is_regression ? TACIT_STATISTIC_PRODUCTS : TACIT_STATISTIC_SUM,
                                  .noise = setting->is_laplace ? TACIT_STATISTIC_LAPLACE : TACIT_STATISTIC_GAUSSIAN,
@@ -134,7 +134,7 @@ static void release(const setting_t *setting, tacit_records_t *records, uint64_t
   check(tacit_noise_new_seeded_not_private(&noise, seed, &err), &err);
   tacit_statistic_model(&model, &statistic);
   check(tacit_curator_new(&curator, records, &model, budget, noise, NULL, &err), &err);
-  check(tacit_curator_release_statistic(curator, &statistic, multiplier, values, scale, &err), &err);
+  check(tacit_curator_release_statistic(curator, &statistic, multiplier, values, scales, &err), &err);
   tacit_curator_free(curator);
   tacit_noise_free(noise);
   tacit_budget_free(budget);
@@ -142,7 +142,7 @@ static void release(const setting_t *setting, tacit_records_t *records, uint64_t
 
 /* ---- the posterior ---- */
 
-static void infer(const setting_t *setting, how_t how, const tacit_latent_model_t *model, const double *values, double scale,
+static void infer(const setting_t *setting, how_t how, const tacit_latent_model_t *model, const double *values, const double *noise,
                   uint64_t seed, tacit_draws_t *draws) {
   size_t n_values = setting->is_regression ? 5 : 1;
   double scales[MAX_VALUES], taken[MAX_VALUES], n = (double)model->n_records;
@@ -155,7 +155,7 @@ static void infer(const setting_t *setting, how_t how, const tacit_latent_model_
                                .scales = scales};
   double tiny = (setting->is_regression ? 0.01 : 0.1) * sqrt(n); /* at most a fifth of what sums over n records vary by */
   for (size_t k = 0; k < n_values; k++) { /* naive: next to no noise, and values that can be */
-    scales[k] = how == NAIVE ? tiny : how == THIRD_NOISE ? scale / 3 : scale;
+    scales[k] = how == NAIVE ? tiny : how == THIRD_NOISE ? noise[k] / 3 : noise[k];
     taken[k] = how == NAIVE ? fmin(fmax(values[k], -n), n) : values[k];
   }
   tacit_augment_settings_t settings = tacit_augment_settings_default();
@@ -192,12 +192,12 @@ static void simulate(const setting_t *setting, how_t how, size_t n_replicates, r
     unsigned char key[32];
     tacit_rng_t *rng;
     tacit_error_t err;
-    double truth[MAX_REPORTED], values[MAX_VALUES], scale;
+    double truth[MAX_REPORTED], values[MAX_VALUES], scales[MAX_VALUES];
     tacit_draws_t draws;
     tacit_rng_key_from_seed(key, seed);
     check(tacit_rng_new(&rng, key, 7, &err), &err);
-    release(setting, draw_records(setting, &model, rng, truth), seed, values, &scale);
-    infer(setting, how, &model, values, scale, seed, &draws);
+    release(setting, draw_records(setting, &model, rng, truth), seed, values, scales);
+    infer(setting, how, &model, values, scales, seed, &draws);
     for (size_t j = 0; j < draws.n_reported; j++) {
       add_rank(&ranks[j], &draws, j, truth[j]);
     }
