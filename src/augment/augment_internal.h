@@ -129,6 +129,10 @@ double tacit_chain_log_prior(const tacit_chain_t *chain);
 
 /* ---- regression.c: sums of products of the columns of a row ---- */
 
+static inline bool tacit_latent_is_row(const tacit_latent_model_t *model) {
+  return model->kind == TACIT_LATENT_REGRESSION || model->kind == TACIT_LATENT_LOGISTIC;
+}
+
 TACIT_MUST_USE tacit_status_t tacit_regression_init(tacit_chain_t *chain, tacit_error_t *err);
 void tacit_regression_clear(tacit_chain_t *chain);
 void tacit_regression_start(tacit_chain_t *chain);

@@ -124,7 +124,7 @@ tacit_status_t tacit_chain_init(tacit_chain_t *chain, const tacit_latent_model_t
     return status;
   }
   set_noise(chain);
-  if (model->kind == TACIT_LATENT_REGRESSION) {
+  if (tacit_latent_is_row(model)) {
     return tacit_regression_init(chain, err);
   }
   if (model->kind != TACIT_LATENT_CATEGORICAL) {
@@ -219,6 +219,7 @@ void tacit_chain_report(const tacit_chain_t *chain, double *reported) {
       reported[0] = chain->rate;
       break;
     case TACIT_LATENT_REGRESSION:
+    case TACIT_LATENT_LOGISTIC:
       tacit_regression_report(chain, reported);
       break;
     default:
@@ -241,6 +242,7 @@ double tacit_chain_log_prior(const tacit_chain_t *chain) {
     case TACIT_LATENT_POISSON:
       return (model->rate_shape - 1) * log(chain->rate) - model->rate_rate * chain->rate;
     case TACIT_LATENT_REGRESSION:
+    case TACIT_LATENT_LOGISTIC:
       return tacit_regression_log_prior(chain);
     default:
       for (size_t j = 0; j < chain->n_reported; j++) {
