@@ -247,9 +247,6 @@ static tacit_status_t check_method(const tacit_latent_model_t *model, const taci
   if (why != NULL) {
     return refuse(err, "method", why);
   }
-  if (tacit_latent_is_row(model) && s->method != TACIT_AUGMENT_AUTO && s->method != TACIT_AUGMENT_MARGINAL) {
-    return refuse(err, "method", "a regression has no latent records here: use method marginal");
-  }
   if (s->method == TACIT_AUGMENT_HMC && (model->kind != TACIT_LATENT_GAUSSIAN || is_discrete(release))) {
     return refuse(err, "method", "method hmc needs gaussian records and continuous noise: use gibbs");
   }

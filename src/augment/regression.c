@@ -11,8 +11,7 @@
 
 /* ---- small dense algebra ---- */
 
-/* matrix <- its Cholesky factor (lower triangle); false if it is not positive definite. */
-static bool factorise(double *matrix, size_t n) {
+bool tacit_dense_factorise(double *matrix, size_t n) {
   for (size_t i = 0; i < n; i++) {
     for (size_t j = 0; j <= i; j++) {
       double sum = matrix[i * n + j];
@@ -28,8 +27,7 @@ static bool factorise(double *matrix, size_t n) {
   return true;
 }
 
-/* x <- L^-1 x */
-static void solve_lower(const double *factor, size_t n, double *x) {
+void tacit_dense_solve_lower(const double *factor, size_t n, double *x) {
   for (size_t i = 0; i < n; i++) {
     for (size_t k = 0; k < i; k++) {
       x[i] -= factor[i * n + k] * x[k];
@@ -38,8 +36,7 @@ static void solve_lower(const double *factor, size_t n, double *x) {
   }
 }
 
-/* x <- L'^-1 x */
-static void solve_upper(const double *factor, size_t n, double *x) {
+void tacit_dense_solve_upper(const double *factor, size_t n, double *x) {
   for (size_t i = n; i-- > 0;) {
     for (size_t k = i + 1; k < n; k++) {
       x[i] -= factor[k * n + i] * x[k];
@@ -50,7 +47,7 @@ static void solve_upper(const double *factor, size_t n, double *x) {
 
 /* ---- the posterior ---- */
 
-static double log_prior(const tacit_chain_t *chain, const double *parameters) {
+double tacit_row_log_prior(const tacit_chain_t *chain, const double *parameters) {
   const tacit_latent_model_t *model = chain->model;
   double sum = 0;
   const tacit_regression_t *r = chain->regression;
@@ -81,24 +78,24 @@ static bool set_release_law(const tacit_chain_t *chain, const double *parameters
     }
     r->spread[a * r->q + a] += tacit_noise_variance(chain, a);
   }
-  return factorise(r->spread, r->q);
+  return tacit_dense_factorise(r->spread, r->q);
 }
 
 static double log_posterior(const tacit_chain_t *chain, const double *parameters) {
   tacit_regression_t *r = chain->regression;
-  for (size_t j = 0; j < r->d; j++) { /* beyond it nothing but the prior's far tail */
-    if (!(fabs(parameters[tacit_row_offset(j) + j + 1]) < 12)) {
+  for (size_t j = 0; j < r->d; j++) {
+    if (!(fabs(parameters[tacit_row_offset(j) + j + 1]) < TACIT_ROW_MAX_LOG_SD)) {
       return -INFINITY;
     }
   }
   if (!set_release_law(chain, parameters)) {
     return -INFINITY;
   }
-  double sum = log_prior(chain, parameters), *e = r->work;
+  double sum = tacit_row_log_prior(chain, parameters), *e = r->work;
   for (size_t a = 0; a < r->q; a++) {
     e[a] = chain->values[a] - (double)chain->n * r->expected[a];
   }
-  solve_lower(r->spread, r->q, e);
+  tacit_dense_solve_lower(r->spread, r->q, e);
   for (size_t a = 0; a < r->q; a++) {
     sum -= 0.5 * e[a] * e[a] + log(r->spread[a * r->q + a]);
   }
@@ -119,7 +116,7 @@ static void crude_start(const tacit_chain_t *chain, double *parameters) {
         matrix[j * d + i] = chain->values[k] / n - tacit_row_clamp(chain->values[i] / n) * tacit_row_clamp(chain->values[j] / n) + (i == j ? ridge : 0);
       }
     }
-    is_definite = factorise(matrix, d);
+    is_definite = tacit_dense_factorise(matrix, d);
   }
   for (size_t j = 0; j < d; j++) { /* row j of the factor is slopes times the rows before it, and its own sd */
     double *own = parameters + tacit_row_offset(j);
@@ -160,7 +157,7 @@ static bool set_curvature(tacit_chain_t *chain, const double *parameters) {
     return false;
   }
   for (size_t p = 0; p < q; p++) {
-    solve_lower(r->spread, q, r->jacobian + p * q);
+    tacit_dense_solve_lower(r->spread, q, r->jacobian + p * q);
   }
   for (size_t p = 0; p < q; p++) {
     for (size_t s = 0; s <= p; s++) {
@@ -182,7 +179,7 @@ static bool set_curvature(tacit_chain_t *chain, const double *parameters) {
     size_t last = tacit_row_offset(j) + j + 1;
     r->columns[last * q + last] += 4 * chain->model->variance_scale / (sd * sd) + 1e-6;
   }
-  return factorise(r->columns, q);
+  return tacit_dense_factorise(r->columns, q);
 }
 
 /* Towards the mode, never downwards. */
@@ -191,8 +188,8 @@ static void climb(tacit_chain_t *chain) {
   double here = log_posterior(chain, r->at);
   for (int i = 0; i < 20 && set_curvature(chain, r->at); i++) {
     double length = 1, gained = 0;
-    solve_lower(r->columns, r->q, r->step);
-    solve_upper(r->columns, r->q, r->step);
+    tacit_dense_solve_lower(r->columns, r->q, r->step);
+    tacit_dense_solve_upper(r->columns, r->q, r->step);
     for (int halving = 0; halving < 8 && !(gained > 0); halving++, length *= 0.5) {
       for (size_t p = 0; p < r->q; p++) {
         r->trial[p] = r->at[p] + length * fmin(fmax(r->step[p], -1), 1);
@@ -220,7 +217,7 @@ void tacit_regression_start(tacit_chain_t *chain) {
     memset(r->step, 0, q * sizeof *r->step);
     r->step[p] = has_curvature ? 1 : 0.1;
     if (has_curvature) {
-      solve_upper(r->columns, q, r->step);
+      tacit_dense_solve_upper(r->columns, q, r->step);
     }
     memcpy(r->jacobian + p * q, r->step, q * sizeof *r->step);
   }
@@ -282,7 +279,7 @@ void tacit_regression_report(const tacit_chain_t *chain, double *reported) {
 }
 
 double tacit_regression_log_prior(const tacit_chain_t *chain) {
-  return log_prior(chain, chain->regression->at);
+  return tacit_row_log_prior(chain, chain->regression->at);
 }
 
 /* ---- memory ---- */

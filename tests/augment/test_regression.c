@@ -287,7 +287,7 @@ static void test_refusals(void **state) {
   assert_int_equal(tacit_augment_validate(&m, &other, &err), TACIT_ERR_ARGUMENT);
   tacit_augment_settings_t settings = tacit_augment_settings_default();
   tacit_draws_t draws;
-  settings.method = TACIT_AUGMENT_GIBBS;
+  settings.method = TACIT_AUGMENT_HMC;
   assert_int_equal(tacit_augment(&m, &r, &settings, &draws, NULL, &err), TACIT_ERR_ARGUMENT);
   tacit_draws_clear(&draws);
 }

@@ -365,7 +365,7 @@ BAD = [
     ("moments of a regression for another law", infer("gauss", "products"), 3, r"go with a model of `records: regression`"),
     ("regression without a feature", infer("regression", "one-column"), 3, r"a list of 1 to 20 features and the response"),
     ("regression with too few bounds", infer("regression", "one-bound"), 3, r"one bound for each of 2 columns"),
-    ("regression by gibbs", infer("regression", "products", "--method", "gibbs"), 2, r"use method marginal"),
+    ("regression by hmc", infer("regression", "products", "--method", "hmc"), 2, r"hmc needs gaussian records"),
     ("privacy of a statistic that cannot be", infer(statistic="privacy"), 3, r"privacy\.yaml:7:20: epsilon must be above 0"),
     ("counts of other factors", infer("factors", "factors"), 3, r"factors\.yaml:2:20: level 'no' of 'smoker' was counted here, where the model has p\[sex=F\]"),
     ("release of an unknown statistic", release("median", "hours", *DELTA), 2, r"must be clamped-mean, counts, moments or score, not 'median'"),
