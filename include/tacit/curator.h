@@ -164,6 +164,23 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_response(tacit_cur
                                                                        double noise_multiplier, double *out,
                                                                        double *noise_sd, tacit_error_t *err);
 
+/** The residual of a public linear fit: (y - x . theta) / scale, clamped to [-reach, reach]. */
+typedef struct tacit_row_residual {
+  const double *theta; /**< shape (n_features), finite */
+  double scale, reach; /**< > 0 */
+} tacit_row_residual_t;
+
+/**
+ * As tacit_curator_release_second_moments(), of v = w (u, residual): svec(sum_i v_i v_i') with one more row and column.
+ * Sensitivity: |v|^2 <= radius^2 + reach^2 = B, so sqrt(2) B. The model may have a parameter beside its coefficients (a gaussian's
+ * sd). Shape ((n_features + 1) (n_features + 2) / 2).
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_joint_moments(tacit_curator_t *curator,
+                                                                            const tacit_row_weighting_t *rows,
+                                                                            const tacit_row_residual_t *residual,
+                                                                            double noise_multiplier, double *out,
+                                                                            double *noise_sd, tacit_error_t *err);
+
 /** A public function of a row: what is fitted to its response. */
 typedef struct tacit_fitted_mean {
   int family;           /**< a tacit_family_t that, with `upper`, has tacit_family_moments() */

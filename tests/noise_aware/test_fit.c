@@ -109,7 +109,7 @@ static void test_charges_are_the_six_that_were_announced(void **state) {
     tacit_event_t planned[TACIT_NOISE_AWARE_N_EVENTS];
     size_t n;
     open_fixture(&f, d, 1, TACIT_RELATION_SUBSTITUTE);
-    tacit_noise_aware_events(f.settings.rho, planned);
+    assert_int_equal(tacit_noise_aware_events(f.settings.family, f.settings.rho, planned), TACIT_NOISE_AWARE_N_EVENTS);
     f.settings.thin = 3;
     assert_ok(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err), err);
     assert_int_equal(tacit_draws_n_kept(&draws), 20);
