@@ -259,7 +259,7 @@ BAD = [
     ("noise-aware with an option of chains", BASE + BUDGET + AWARE + ["--out", "out", "--clip-grad", "1"], 2,
      r"--clip-grad is for methods that release at every step"),
     ("noise-aware for another family", ["fit", "s ~ x", "--family", "categorical", "--data", "good.csv", "--schema", "good.yaml",
-                                        *BUDGET, *AWARE, "--out", "out"], 2, r"bernoulli or poisson"),
+                                        *BUDGET, *AWARE, "--out", "out"], 2, r"bernoulli, gaussian or poisson"),
     ("noise-aware when n is private", simple("good.csv", "private-n.yaml", "y ~ x", *AWARE), 2, r"add-remove"),
     ("noise-aware for units of several rows", simple("person.csv", "person.yaml", "y ~ x", *AWARE), 2, r"protects one row"),
     ("noise-aware without an intercept", simple("good.csv", "good.yaml", "y ~ x + 0", *AWARE), 2, r"needs an intercept"),
