@@ -167,6 +167,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_response(tacit_cur
 /** The residual of a public linear fit: (y - x . theta) / scale, clamped to [-reach, reach]. */
 typedef struct tacit_row_residual {
   const double *theta; /**< shape (n_features), finite */
+  size_t n_features;   /**< that of the model */
   double scale, reach; /**< > 0 */
 } tacit_row_residual_t;
 

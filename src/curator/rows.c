@@ -259,13 +259,16 @@ tacit_status_t tacit_curator_release_fitted(tacit_curator_t *curator, const taci
 }
 
 static tacit_status_t check_residual(const tacit_curator_t *curator, const tacit_row_residual_t *residual, tacit_error_t *err) {
-  bool ok = residual->scale >= 1e-15 && residual->scale <= 1e15 && residual->reach >= 1e-15 && residual->reach <= 1e15;
-  for (size_t j = 0; j < curator->model->n_features; j++) {
-    ok = ok && isfinite(residual->theta[j]);
+  bool ok = residual->scale >= 1e-15 && residual->scale <= 1e15 && residual->reach >= 1e-15 && residual->reach <= 1e15 &&
+            residual->n_features == curator->model->n_features;
+  for (size_t j = 0; ok && j < residual->n_features; j++) {
+    ok = isfinite(residual->theta[j]);
   }
   return ok ? TACIT_OK
             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "residual",
-                              "a residual needs finite parameters, and a scale and a reach between 1e-15 and 1e15");
+                              "a residual needs a finite parameter for each of the model's %zu features, and a scale and a reach "
+                              "between 1e-15 and 1e15",
+                              curator->model->n_features);
 }
 
 tacit_status_t tacit_curator_release_joint_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,

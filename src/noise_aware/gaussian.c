@@ -105,7 +105,7 @@ static tacit_status_t learn_in_cube(gaussian_t *g, tacit_error_t *err) {
   size_t d = g->d, m = d + 1;
   double released[MAX_PACKED], second[MAX * MAX], variances[MAX * MAX], mean[MAX], noise_sd, zero[MAX] = {0};
   tacit_row_weighting_t rows = {.radius = sqrt((double)d) * (1 + 1e-12)};
-  tacit_row_residual_t residual = {.theta = zero, .scale = 1, .reach = 1};
+  tacit_row_residual_t residual = {.theta = zero, .n_features = d, .scale = 1, .reach = 1};
   tacit_status_t status = tacit_curator_release_joint_moments(
       g->curator, &rows, &residual, schedule_multiplier(g->settings->rho, share_joint_cube), released, &noise_sd, err);
   if (status != TACIT_OK) {
@@ -143,7 +143,7 @@ static tacit_status_t learn_whitened(gaussian_t *g, tacit_error_t *err) {
   g->scale = g->radius / (joint_reach * g->spread);
   set_kept(g);
   tacit_row_weighting_t rows = {.whiten = g->inverse, .radius = g->radius};
-  tacit_row_residual_t residual = {.theta = g->fit, .scale = 1 / g->scale, .reach = g->radius};
+  tacit_row_residual_t residual = {.theta = g->fit, .n_features = d, .scale = 1 / g->scale, .reach = g->radius};
   tacit_status_t status = tacit_curator_release_joint_moments(
       g->curator, &rows, &residual, schedule_multiplier(g->settings->rho, 1 - share_joint_cube), released, &noise_sd, err);
   if (status != TACIT_OK) {

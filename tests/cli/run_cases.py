@@ -595,6 +595,18 @@ def good_paths():
         assert planned(["fit", "y ~ x", *small[:-1], "private-n.yaml", "--n-public", "4", "--draws", "1"]) == "dp-hmc"
         assert planned(["fit", "s ~ x", "--family", "categorical", *small[2:], "--draws", "1"]) == "dp-hmc"
 
+    @case("noise-aware: a linear regression from two releases, the default for gaussian, residual sd unknown or known")
+    def _():
+        words = ["fit", "y ~ x + sex", "--family", "gaussian", "--data", "people.csv", "--schema", "people.yaml", "--epsilon", "20", *DELTA]
+        done = run([*words, "--out", "linear"])
+        assert not common_faults(done) and done.returncode == 0 and "noise-aware, 2 releases" in done.stderr, done.stderr
+        statement = json.load(open("linear/privacy.json"))
+        assert statement["exact"] is False and len(statement["events"]) == 2, statement
+        rows = list(csv.DictReader(open("linear/summary.csv")))
+        assert len(rows) == 4 and abs(float(rows[1]["mean"]) - 1.5) < 0.2 and abs(float(rows[3]["mean"]) - 0.29) < 0.1, rows
+        done = run([*words, "--sd", "0.3", "--out", "linear-known", "--quiet"])
+        assert done.returncode == 0 and len(list(csv.DictReader(open("linear-known/summary.csv")))) == 3, done
+
     @case("noise-aware: a seed repeats, chains share nothing but the releases, a dry run spends nothing")
     def _():
         words = BASE + AWARE + ["--epsilon", "2", "--delta", "1e-6", "--seed", "5", "--quiet", "--draws", "100", "--chains", "3"]

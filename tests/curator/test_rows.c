@@ -19,7 +19,7 @@ typedef struct release {
 
 static tacit_status_t make(tacit_curator_t *curator, const release_t *r, double noise_multiplier, double *out, double *sd,
                            tacit_error_t *err) {
-  tacit_row_residual_t residual = {r->fitted.theta, r->fitted.upper, r->fitted.reach};
+  tacit_row_residual_t residual = {r->fitted.theta, curator->model->n_features, r->fitted.upper, r->fitted.reach};
   switch (r->kind) {
     case SECOND_MOMENTS:
       return tacit_curator_release_second_moments(curator, &r->rows, noise_multiplier, out, sd, err);

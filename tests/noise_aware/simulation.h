@@ -224,7 +224,15 @@ static inline void simulation_reference(const simulation_t *s, const double *dat
     fit->reference_sd[j] = sqrt(inverse[j * d + j]);
   }
   if (is_gaussian) {
-    theta[d] = sigma;
+    double square = 0;
+    for (size_t i = 0; i < s->n; i++) {
+      double residual = data[i * (d + 1) + d];
+      for (size_t j = 0; j < d; j++) {
+        residual -= theta[j] * data[i * (d + 1) + j];
+      }
+      square += residual * residual;
+    }
+    theta[d] = sqrt(square / (double)s->n);
     fit->reference_sd[d] = sigma / sqrt(2 * (double)s->n);
   }
 }
