@@ -113,7 +113,8 @@ static void crude_start(const tacit_chain_t *chain, double *parameters) {
   for (; !is_definite; ridge *= 2) {
     for (size_t i = 0, k = d; i < d; i++) {
       for (size_t j = i; j < d; j++, k++) {
-        matrix[j * d + i] = chain->values[k] / n - tacit_row_clamp(chain->values[i] / n) * tacit_row_clamp(chain->values[j] / n) + (i == j ? ridge : 0);
+        double centred = chain->values[k] / n - tacit_row_clamp(chain->values[i] / n) * tacit_row_clamp(chain->values[j] / n);
+        matrix[j * d + i] = centred + (i == j ? ridge : 0);
       }
     }
     is_definite = tacit_dense_factorise(matrix, d);
