@@ -41,7 +41,7 @@ static void add(totals_t *t, const simulation_fit_t *fit) {
 
 static void print(const simulation_t *s, const totals_t *t, double repeats, double seconds) {
   double worst_inflation = 0, worst_cover = 1, worst_chi2 = 0;
-  for (size_t j = 0; j < s->d; j++) {
+  for (size_t j = 0; j < s->d + (s->family == TACIT_FAMILY_GAUSSIAN); j++) {
     double chi2 = 0, expected = repeats / 10;
     for (size_t b = 0; b < 10; b++) {
       chi2 += (t->ranks[j][b] - expected) * (t->ranks[j][b] - expected) / expected;

@@ -4,7 +4,7 @@
  * share u of draws below the truth is uniform. Beside it the naive posterior, which takes the released statistic as exact, and, in
  * quick mode, planted errors that must be found.
  *
- *     release_calibration [--quick] [--replicates N] [--out FOLDER]
+ *     release_calibration [--quick] [--only mean|regression|score] [--replicates N] [--out FOLDER]
  *
  * Exit status 1 if a posterior is not calibrated, or an error is not found. Over other seeds than these, a correct build would
  * fail in less than one of 10^6 runs.
@@ -30,8 +30,14 @@ static const double delta = 1e-5;
 typedef enum how { SOUND, NAIVE, THIRD_NOISE, NO_CLAMP } how_t;
 static const char *const how_names[] = {"noise-aware", "naive", "a third of the noise", "clamp forgotten"};
 
+typedef enum kind { MEAN, REGRESSION, SCORE } kind_t;
+static const char *const kind_names[] = {"mean", "regression", "score"};
+static const char *const statistic_names[] = {"clamped mean", "regression", "logistic score"};
+static const size_t n_parameters[] = {1, 3, 2};
+
 typedef struct setting {
-  bool is_regression, is_laplace;
+  kind_t kind;
+  bool is_laplace;
   double epsilon;
 } setting_t;
 
@@ -54,7 +60,7 @@ static void check(tacit_status_t status, const tacit_error_t *err) {
 
 static const char *parameter_name(const setting_t *setting, size_t j) {
   static const char *const names[] = {"intercept", "slope", "sd"};
-  return setting->is_regression ? names[j] : "mean";
+  return setting->kind == MEAN ? "mean" : names[j];
 }
 
 /* ---- prior and records ---- */
@@ -68,10 +74,12 @@ static double draw_sd(tacit_rng_t *rng, double shape, double scale) { /* of an i
 }
 
 static tacit_latent_model_t latent_model(const setting_t *setting) {
-  if (setting->is_regression) {
-    return (tacit_latent_model_t){.kind = TACIT_LATENT_REGRESSION,
+  bool is_score = setting->kind == SCORE;
+  if (setting->kind != MEAN) {
+    return (tacit_latent_model_t){.kind = is_score ? TACIT_LATENT_LOGISTIC : TACIT_LATENT_REGRESSION,
                                   .n_records = 500,
-                                  .coefficient_scale = 0.5,
+                                  .coefficient_scale = is_score ? 2 : 0.5,
+                                  .feature_scale = 0.5,
                                   .variance_shape = 5,
                                   .variance_scale = 0.5,
                                   .n_features = 1};
@@ -86,24 +94,25 @@ static tacit_records_t *draw_records(const setting_t *setting, const tacit_laten
   tacit_records_t *records;
   tacit_error_t err;
   size_t n = model->n_records;
-  check(tacit_records_new(&records, n, setting->is_regression ? 2 : 1, &err), &err);
+  check(tacit_records_new(&records, n, setting->kind == MEAN ? 1 : 2, &err), &err);
   double scale = model->coefficient_scale, centre = 0, spread = 0;
-  if (setting->is_regression) {
-    centre = scale * tacit_rng_normal(rng);
+  if (setting->kind == MEAN) {
+    truth[0] = model->mean_scale * tacit_rng_normal(rng);
+  } else {
+    centre = (setting->kind == SCORE ? model->feature_scale : scale) * tacit_rng_normal(rng);
     spread = draw_sd(rng, model->variance_shape, model->variance_scale);
     truth[0] = scale * tacit_rng_normal(rng);
     truth[1] = scale * tacit_rng_normal(rng);
     truth[2] = draw_sd(rng, model->variance_shape, model->variance_scale);
-  } else {
-    truth[0] = model->mean_scale * tacit_rng_normal(rng);
   }
   for (size_t i = 0; i < n; i++) {
     double x[2];
-    if (setting->is_regression) {
-      x[0] = centre + spread * tacit_rng_normal(rng);
-      x[1] = truth[0] + truth[1] * x[0] + truth[2] * tacit_rng_normal(rng);
-    } else {
+    if (setting->kind == MEAN) {
       x[0] = truth[0] + model->known_sd * tacit_rng_normal(rng);
+    } else {
+      x[0] = centre + spread * tacit_rng_normal(rng);
+      x[1] = truth[0] + truth[1] * x[0];
+      x[1] = setting->kind == SCORE ? tacit_rng_uniform(rng) * (1 + exp(-x[1])) < 1 : x[1] + truth[2] * tacit_rng_normal(rng);
     }
     tacit_records_set(records, i, x);
   }
@@ -112,12 +121,13 @@ static tacit_records_t *draw_records(const setting_t *setting, const tacit_laten
 
 /* ---- the release ---- */
 
-static void release(const setting_t *setting, tacit_records_t *records, uint64_t seed, double *values, double *scale) {
-  static const double lower[] = {-1, -1}, upper[] = {1, 1};
-  tacit_statistic_t statistic = {.kind = setting->is_regression ? TACIT_STATISTIC_PRODUCTS : TACIT_STATISTIC_SUM,
+static void release(const setting_t *setting, tacit_records_t *records, uint64_t seed, double *values, double *scales) {
+  static const double lower[] = {-1, -1}, lower_of_bit[] = {-1, 0}, upper[] = {1, 1};
+  static const tacit_statistic_kind_t kinds[] = {TACIT_STATISTIC_SUM, TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_SCORE};
+  tacit_statistic_t statistic = {.kind = kinds[setting->kind],
                                  .noise = setting->is_laplace ? TACIT_STATISTIC_LAPLACE : TACIT_STATISTIC_GAUSSIAN,
-                                 .n_columns = setting->is_regression ? 2 : 1,
-                                 .lower = lower,
+                                 .n_columns = setting->kind == MEAN ? 1 : 2,
+                                 .lower = setting->kind == SCORE ? lower_of_bit : lower,
                                  .upper = upper};
   double multiplier = (1 + 1e-9) * (setting->is_laplace ? 1 / setting->epsilon
                                                         : 1 / sqrt(2 * tacit_gaussian_rho(setting->epsilon, log(delta))));
@@ -134,7 +144,7 @@ static void release(const setting_t *setting, tacit_records_t *records, uint64_t
   check(tacit_noise_new_seeded_not_private(&noise, seed, &err), &err);
   tacit_statistic_model(&model, &statistic);
   check(tacit_curator_new(&curator, records, &model, budget, noise, NULL, &err), &err);
-  check(tacit_curator_release_statistic(curator, &statistic, multiplier, values, scale, &err), &err);
+  check(tacit_curator_release_statistic(curator, &statistic, multiplier, values, scales, &err), &err);
   tacit_curator_free(curator);
   tacit_noise_free(noise);
   tacit_budget_free(budget);
@@ -142,28 +152,31 @@ static void release(const setting_t *setting, tacit_records_t *records, uint64_t
 
 /* ---- the posterior ---- */
 
-static void infer(const setting_t *setting, how_t how, const tacit_latent_model_t *model, const double *values, double scale,
+static void infer(const setting_t *setting, how_t how, const tacit_latent_model_t *model, const double *values, const double *noise,
                   uint64_t seed, tacit_draws_t *draws) {
-  size_t n_values = setting->is_regression ? 5 : 1;
+  static const size_t counts[] = {1, 5, 4};
+  static const tacit_release_kind_t kinds[] = {TACIT_RELEASE_SUM, TACIT_RELEASE_PRODUCTS, TACIT_RELEASE_SCORE};
+  size_t n_values = counts[setting->kind];
+  bool is_of_rows = setting->kind != MEAN;
   double scales[MAX_VALUES], taken[MAX_VALUES], n = (double)model->n_records;
-  tacit_release_t statistic = {.kind = setting->is_regression ? TACIT_RELEASE_PRODUCTS : TACIT_RELEASE_SUM,
+  tacit_release_t statistic = {.kind = kinds[setting->kind],
                                .noise = setting->is_laplace && how != NAIVE ? TACIT_RELEASE_LAPLACE : TACIT_RELEASE_GAUSSIAN,
                                .lower = how == NO_CLAMP ? -20 : -1,
                                .upper = how == NO_CLAMP ? 20 : 1,
                                .n_values = n_values,
                                .values = taken,
                                .scales = scales};
-  double tiny = (setting->is_regression ? 0.01 : 0.1) * sqrt(n); /* at most a fifth of what sums over n records vary by */
+  double tiny = (is_of_rows ? 0.01 : 0.1) * sqrt(n); /* at most a fifth of what sums over n records vary by */
   for (size_t k = 0; k < n_values; k++) { /* naive: next to no noise, and values that can be */
-    scales[k] = how == NAIVE ? tiny : how == THIRD_NOISE ? scale / 3 : scale;
+    scales[k] = how == NAIVE ? tiny : how == THIRD_NOISE ? noise[k] / 3 : noise[k];
     taken[k] = how == NAIVE ? fmin(fmax(values[k], -n), n) : values[k];
   }
   tacit_augment_settings_t settings = tacit_augment_settings_default();
   settings.n_chains = 1;
-  settings.n_warmup = setting->is_regression ? 30 : 200;
+  settings.n_warmup = is_of_rows ? 30 : 200;
   settings.n_draws = N_DRAWS;
-  settings.thin = setting->is_regression ? 1 : 10;
-  settings.method = setting->is_regression ? TACIT_AUGMENT_MARGINAL : TACIT_AUGMENT_GIBBS;
+  settings.thin = is_of_rows ? 1 : 10;
+  settings.method = is_of_rows ? TACIT_AUGMENT_MARGINAL : TACIT_AUGMENT_GIBBS;
   tacit_rng_key_from_seed(settings.key, seed);
   tacit_error_t err;
   check(tacit_augment(model, &statistic, &settings, draws, NULL, &err), &err);
@@ -188,16 +201,16 @@ static void simulate(const setting_t *setting, how_t how, size_t n_replicates, r
   tacit_latent_model_t model = latent_model(setting);
   memset(ranks, 0, MAX_REPORTED * sizeof *ranks);
   for (size_t i = 0; i < n_replicates; i++) {
-    uint64_t seed = 1000 * (uint64_t)(10 * setting->epsilon) + 2 * setting->is_regression + setting->is_laplace + 1000000 * (i + 1);
+    uint64_t seed = 1000 * (uint64_t)(10 * setting->epsilon) + 2 * (uint64_t)setting->kind + setting->is_laplace + 1000000 * (i + 1);
     unsigned char key[32];
     tacit_rng_t *rng;
     tacit_error_t err;
-    double truth[MAX_REPORTED], values[MAX_VALUES], scale;
+    double truth[MAX_REPORTED], values[MAX_VALUES], scales[MAX_VALUES];
     tacit_draws_t draws;
     tacit_rng_key_from_seed(key, seed);
     check(tacit_rng_new(&rng, key, 7, &err), &err);
-    release(setting, draw_records(setting, &model, rng, truth), seed, values, &scale);
-    infer(setting, how, &model, values, scale, seed, &draws);
+    release(setting, draw_records(setting, &model, rng, truth), seed, values, scales);
+    infer(setting, how, &model, values, scales, seed, &draws);
     for (size_t j = 0; j < draws.n_reported; j++) {
       add_rank(&ranks[j], &draws, j, truth[j]);
     }
@@ -230,7 +243,7 @@ static bool is_uniform(const ranks_t *ranks) {
 /* ---- tables ---- */
 
 static void put_table_row(FILE *md, const setting_t *setting, how_t how, size_t j, const ranks_t *ranks) {
-  fprintf(md, "| %s | %s | %g | %s | %s |", setting->is_regression ? "regression" : "clamped mean",
+  fprintf(md, "| %s | %s | %g | %s | %s |", statistic_names[setting->kind],
           setting->is_laplace ? "laplace" : "gaussian", setting->epsilon, parameter_name(setting, j), how_names[how]);
   for (size_t l = 0; l < N_LEVELS; l++) {
     fprintf(md, " %.1f |", 100 * ranks->covered[l] / (double)ranks->n);
@@ -239,7 +252,7 @@ static void put_table_row(FILE *md, const setting_t *setting, how_t how, size_t 
 }
 
 static void put_csv_row(FILE *csv, const setting_t *setting, how_t how, size_t j, const ranks_t *ranks) {
-  fprintf(csv, "%s,%s,%g,%s,%s,%zu", setting->is_regression ? "regression" : "mean", setting->is_laplace ? "laplace" : "gaussian",
+  fprintf(csv, "%s,%s,%g,%s,%s,%zu", kind_names[setting->kind], setting->is_laplace ? "laplace" : "gaussian",
           setting->epsilon, parameter_name(setting, j), how_names[how], ranks->n);
   for (size_t l = 0; l < N_LEVELS; l++) {
     fprintf(csv, ",%.4f", ranks->covered[l] / (double)ranks->n);
@@ -263,9 +276,9 @@ static void put_histogram(FILE *svg, double x, double y, const char *title, cons
   }
 }
 
-static FILE *open_in(const char *folder, const char *name) {
+static FILE *open_in(const char *folder, const char *only, const char *ending) {
   char path[1024];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
+  snprintf(path, sizeof path, "%s/%s.%s", folder, only != NULL ? only : "release", ending);
   FILE *file = fopen(path, "w");
   if (file == NULL) {
     stop("cannot write into the folder given by --out: make it first");
@@ -273,15 +286,24 @@ static FILE *open_in(const char *folder, const char *name) {
   return file;
 }
 
-static const setting_t settings[] = {{false, false, 0.3}, {false, false, 1}, {false, false, 3},
-                                     {false, true, 0.3},  {false, true, 1},  {false, true, 3},
-                                     {true, false, 0.3},  {true, false, 1},  {true, false, 3}};
+static const setting_t settings[] = {{MEAN, false, 0.3},       {MEAN, false, 1},       {MEAN, false, 3},
+                                     {MEAN, true, 0.3},        {MEAN, true, 1},        {MEAN, true, 3},
+                                     {REGRESSION, false, 0.3}, {REGRESSION, false, 1}, {REGRESSION, false, 3},
+                                     {SCORE, false, 0.3},      {SCORE, false, 1},      {SCORE, false, 3}};
 enum { N_SETTINGS = sizeof settings / sizeof *settings };
 
-static int full(size_t n_replicates, const char *folder) {
-  FILE *md = open_in(folder, "release.md"), *csv = open_in(folder, "release.csv"), *svg = open_in(folder, "release.svg");
+static bool is_wanted(const setting_t *setting, const char *only) {
+  return only == NULL || strcmp(only, kind_names[setting->kind]) == 0;
+}
+
+/* All settings into release.*, or those of one kind into files of its name. */
+static int full(size_t n_replicates, const char *folder, const char *only) {
+  FILE *md = open_in(folder, only, "md"), *csv = open_in(folder, only, "csv"), *svg = open_in(folder, only, "svg");
   ranks_t ranks[MAX_REPORTED];
-  int faults = 0;
+  int faults = 0, n_wanted = 0;
+  for (size_t s = 0; s < N_SETTINGS; s++) {
+    n_wanted += is_wanted(&settings[s], only);
+  }
   fprintf(md, "| statistic | noise | epsilon | parameter | posterior | 50 %% | 80 %% | 90 %% | 95 %% | "
               "chi-square (19) | ranks, at 99.9 %% |\n"
               "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
@@ -291,21 +313,23 @@ static int full(size_t n_replicates, const char *folder) {
   }
   fprintf(csv, "\n");
   fprintf(svg, "<svg xmlns='http://www.w3.org/2000/svg' width='1080' height='%d' font-family='sans-serif' font-size='8'>\n"
-               "<rect width='100%%' height='100%%' fill='white'/>\n", 30 + N_SETTINGS * 100);
+               "<rect width='100%%' height='100%%' fill='white'/>\n", 30 + n_wanted * 100);
+  int row = 0;
   for (size_t s = 0; s < N_SETTINGS; s++) {
-    for (how_t how = SOUND; how <= NAIVE; how++) {
+    for (how_t how = SOUND; is_wanted(&settings[s], only) && how <= NAIVE; how++) {
       simulate(&settings[s], how, n_replicates, ranks);
-      for (size_t j = 0; j < (settings[s].is_regression ? 3 : 1); j++) {
+      for (size_t j = 0; j < n_parameters[settings[s].kind]; j++) {
         char title[96];
         snprintf(title, sizeof title, "%s, %s, eps %g: %s", settings[s].is_laplace ? "laplace" : "gaussian",
                  parameter_name(&settings[s], j), settings[s].epsilon, how_names[how]);
         put_table_row(md, &settings[s], how, j, &ranks[j]);
         put_csv_row(csv, &settings[s], how, j, &ranks[j]);
-        put_histogram(svg, 10 + 178 * (double)(2 * j + (how == NAIVE)), 25 + 100 * (double)s, title, &ranks[j]);
+        put_histogram(svg, 10 + 178 * (double)(2 * j + (how == NAIVE)), 25 + 100 * (double)row, title, &ranks[j]);
         faults += how == SOUND && !is_uniform(&ranks[j]);
       }
       fflush(md), fflush(csv);
     }
+    row += is_wanted(&settings[s], only);
   }
   fprintf(svg, "</svg>\n");
   bool failed = fclose(md) != 0 || fclose(csv) != 0 || fclose(svg) != 0;
@@ -319,28 +343,30 @@ static int expect(const setting_t *setting, how_t how, size_t n_replicates) {
   int faults = 0;
   double most = -INFINITY;
   simulate(setting, how, n_replicates, ranks);
-  for (size_t j = 0; j < (setting->is_regression ? 3 : 1); j++) {
+  for (size_t j = 0; j < n_parameters[setting->kind]; j++) {
     most = fmax(most, excess(&ranks[j]));
     faults += !is_uniform(&ranks[j]);
   }
   bool ok = how == SOUND ? faults == 0 : most > 5.5;
   printf("%s %s, %s noise, epsilon %g, %s: %.1f standard errors\n", ok ? "ok    " : "FAILED",
-         setting->is_regression ? "regression" : "clamped mean", setting->is_laplace ? "laplace" : "gaussian", setting->epsilon,
+         statistic_names[setting->kind], setting->is_laplace ? "laplace" : "gaussian", setting->epsilon,
          how_names[how], most);
   return !ok;
 }
 
 static int quick(void) {
-  static const setting_t gaussian = {false, false, 1}, laplace = {false, true, 0.3}, regression = {true, false, 1};
+  static const setting_t gaussian = {MEAN, false, 1}, laplace = {MEAN, true, 0.3}, regression = {REGRESSION, false, 1},
+                         score = {SCORE, false, 1};
   return expect(&gaussian, SOUND, 300) + expect(&gaussian, NAIVE, 100) + expect(&gaussian, THIRD_NOISE, 300) +
          expect(&gaussian, NO_CLAMP, 200) + expect(&laplace, SOUND, 300) + expect(&laplace, NAIVE, 100) +
          expect(&laplace, THIRD_NOISE, 300) + expect(&regression, SOUND, 60) + expect(&regression, NAIVE, 40) +
-         expect(&regression, THIRD_NOISE, 100);
+         expect(&regression, THIRD_NOISE, 100) + expect(&score, SOUND, 60) + expect(&score, NAIVE, 40) +
+         expect(&score, THIRD_NOISE, 150);
 }
 
 int main(int argc, char **argv) {
   size_t n_replicates = 500;
-  const char *folder = ".";
+  const char *folder = ".", *only = NULL;
   bool is_quick = false;
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--quick") == 0) {
@@ -349,9 +375,11 @@ int main(int argc, char **argv) {
       n_replicates = (size_t)atol(argv[++i]);
     } else if (strcmp(argv[i], "--out") == 0 && i + 1 < argc) {
       folder = argv[++i];
+    } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+      only = argv[++i];
     } else {
-      stop("usage: release_calibration [--quick] [--replicates N] [--out FOLDER]");
+      stop("usage: release_calibration [--quick] [--only mean|regression|score] [--replicates N] [--out FOLDER]");
     }
   }
-  return is_quick ? quick() > 0 : full(n_replicates, folder);
+  return is_quick ? quick() > 0 : full(n_replicates, folder, only);
 }

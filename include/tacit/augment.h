@@ -4,7 +4,7 @@
  *
  * The records x_1 .. x_n are unknown; known are their law f(x | theta), the prior p(theta), and
  *
- *     y = sum_i t(x_i) + noise,      t(x) = clamp(x) | (clamp(x), clamp(x)^2) | indicator of a cell
+ *     y = sum_i t(x_i) + noise,      t(x) = clamp(x) | (clamp(x), clamp(x)^2) | indicator of a cell | products of columns
  *
  * so that the target is p(theta, x | y), proportional to p(theta) prod f(x_i | theta) g(y | sum t(x_i)).
  * Everything here is post-processing of y and of public settings: it costs no privacy.
@@ -24,6 +24,8 @@ typedef enum tacit_latent_kind {
   TACIT_LATENT_GAUSSIAN = 0,   /**< N(mean, sd^2); mean ~ N(mean_location, mean_scale^2), variance known or inverse gamma */
   TACIT_LATENT_POISSON = 1,    /**< Poisson(rate); rate ~ Gamma(rate_shape, rate_rate) */
   TACIT_LATENT_REGRESSION = 3, /**< a normal row of features and a response, linear given them; columns mapped to [-1, 1] */
+  /** A normal row of features, mapped to [-1, 1], and a binary response: P(1) is logistic in the features, unclamped. */
+  TACIT_LATENT_LOGISTIC = 4,
   TACIT_LATENT_CATEGORICAL = 2 /**< a cell of a table; its factors are independent, each with Dirichlet probabilities */
 } tacit_latent_kind_t;
 
@@ -41,8 +43,9 @@ typedef struct tacit_latent_model {
   /**
    * Regression: of the response on the features, and of each feature on those before it, all with the same priors on the
    * mapped scale: intercepts and slopes N(0, coefficient_scale^2), residual variances inverse gamma as above.
+   * Logistic: the coefficients N(0, coefficient_scale^2); intercepts and slopes of the features N(0, feature_scale^2).
    */
-  double coefficient_scale;              /**< > 0 */
+  double coefficient_scale, feature_scale; /**< > 0 */
   size_t n_features;                     /**< 1 .. 20 */
   size_t n_factors;                      /**< >= 1 */
   const size_t *n_levels;                /**< shape (n_factors), each >= 2; the product, number of cells, <= 65536 */
@@ -55,6 +58,8 @@ typedef enum tacit_release_kind {
   TACIT_RELEASE_MOMENTS = 1, /**< of clamp(x) and of clamp(x)^2: 2 values; gaussian */
   /** Of z_j, then of z_i z_j, i <= j, row by row; z_j in [-1, 1] is a clamped column, the response last; regression. */
   TACIT_RELEASE_PRODUCTS = 3,
+  /** Of the features as above, and then of (y - 1/2) (1, z_1 .. z_d), y being 0 or 1; logistic. */
+  TACIT_RELEASE_SCORE = 4,
   TACIT_RELEASE_COUNTS = 2   /**< records in each cell, the last factor fastest; categorical */
 } tacit_release_kind_t;
 
@@ -91,7 +96,7 @@ typedef enum tacit_augment_method {
   /**
    * No latent records: cost free of n. Exact for counts (by slice sampling of the cells' counts) and for a sum under
    * Gaussian or discrete noise (its likelihood by Fourier inversion; counts and rounded records of at most 4097 values).
-   * Else, Laplace noise, moments or products, approximate: the sums are normal with the exact mean and covariance of clamped
+   * Else, Laplace noise, moments, products or a score, approximate: the sums are normal with the exact mean and covariance of clamped
    * records (error of order 1/sqrt(n)).
    */
   TACIT_AUGMENT_MARGINAL = 3
@@ -137,7 +142,7 @@ typedef struct tacit_augment_result {
 
 /**
  * Quantities reported: gaussian mean (and sd), poisson rate, categorical probabilities of all factors in turn; regression
- * intercept, slopes and residual sd, on the mapped scale.
+ * intercept, slopes and residual sd, on the mapped scale; logistic intercept and slopes.
  */
 TACIT_API size_t tacit_latent_n_reported(const tacit_latent_model_t *model);
 

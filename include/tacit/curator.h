@@ -183,6 +183,24 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_response(tacit_cur
                                                                        double noise_multiplier, double *out,
                                                                        double *noise_sd, tacit_error_t *err);
 
+/** The residual of a public linear fit: (y - x . theta) / scale, clamped to [-reach, reach]. */
+typedef struct tacit_row_residual {
+  const double *theta; /**< shape (n_features), finite */
+  size_t n_features;   /**< that of the model */
+  double scale, reach; /**< > 0 */
+} tacit_row_residual_t;
+
+/**
+ * As tacit_curator_release_second_moments(), of v = w (u, residual): svec(sum_i v_i v_i') with one more row and column.
+ * Sensitivity: |v|^2 <= radius^2 + reach^2 = B, so sqrt(2) B. The model may have a parameter beside its coefficients (a gaussian's
+ * sd). Shape ((n_features + 1) (n_features + 2) / 2).
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_joint_moments(tacit_curator_t *curator,
+                                                                            const tacit_row_weighting_t *rows,
+                                                                            const tacit_row_residual_t *residual,
+                                                                            double noise_multiplier, double *out,
+                                                                            double *noise_sd, tacit_error_t *err);
+
 /** A public function of a row: what is fitted to its response. */
 typedef struct tacit_fitted_mean {
   int family;           /**< a tacit_family_t that, with `upper`, has tacit_family_moments() */
@@ -254,7 +272,12 @@ typedef enum tacit_statistic_kind {
   TACIT_STATISTIC_SUM = 0,     /**< sum of one column clamped to [lower, upper]: 1 value */
   TACIT_STATISTIC_COUNTS = 1,  /**< records in each cell of a table of columns of levels, the last column fastest */
   /** Sums of z_j, then of z_i z_j for i <= j row by row; z_j in [-1, 1] is column j clamped and mapped. */
-  TACIT_STATISTIC_PRODUCTS = 2
+  TACIT_STATISTIC_PRODUCTS = 2,
+  /**
+   * Of d features and a binary response, the last column: sums of z_j, then of z_i z_j as above, for the features alone; then of
+   * (y - 1/2) (1, z_1 .. z_d), the score of a logistic regression at coefficients 0. y is 1 at the upper bound, 0 at the lower one.
+   */
+  TACIT_STATISTIC_SCORE = 3
 } tacit_statistic_kind_t;
 
 /** Noise of each value, independent; laws as in tacit/random.h and tacit/augment.h. */
@@ -268,9 +291,9 @@ typedef enum tacit_statistic_noise {
 /** What to release; everything here is public. Borrows its arrays. */
 typedef struct tacit_statistic {
   tacit_statistic_kind_t kind;
-  tacit_statistic_noise_t noise; /**< products: gaussian only */
-  size_t n_columns;              /**< sum: 1; counts: up to 16; products: up to 24 */
-  const double *lower, *upper;   /**< shape (n_columns); sum and products */
+  tacit_statistic_noise_t noise; /**< products and score: gaussian only */
+  size_t n_columns;              /**< sum: 1; counts: up to 16; products: up to 24; score: 2 to 24 */
+  const double *lower, *upper;   /**< shape (n_columns); all but counts */
   double step;                   /**< sum under discrete noise: values are rounded to multiples of it, as both bounds are; else 0 */
   const size_t *n_levels;        /**< counts: shape (n_columns), each >= 2; records hold level indices from 0 */
 } tacit_statistic_t;
@@ -291,13 +314,13 @@ TACIT_API struct tacit_event tacit_statistic_event(const tacit_statistic_t *stat
  *
  * @param[in]  noise_multiplier  2^-30 to 2^28, and such that the noise can be drawn (tacit/random.h).
  * @param[out] out          sums over the records, shape (tacit_statistic_n_values()); zero on failure.
- * @param[out] noise_scale  scale of the noise of each value, in the same units.
+ * @param[out] noise_scales scale of the noise of each value, in the same units; same shape, zero on failure.
  * @return TACIT_ERR_BUDGET: refused, nothing computed; TACIT_ERR_ARGUMENT; TACIT_ERR_STATE; TACIT_ERR_NOISE.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_statistic(tacit_curator_t *curator,
                                                                         const tacit_statistic_t *statistic,
                                                                         double noise_multiplier, double *out,
-                                                                        double *noise_scale, tacit_error_t *err);
+                                                                        double *noise_scales, tacit_error_t *err);
 
 /* ---- minibatches: who is drawn stays secret ---- */
 

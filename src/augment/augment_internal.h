@@ -86,6 +86,7 @@ typedef struct tacit_chain {
   double width[2], wide[2];     /* of slices in theta: of the posterior, about, and of the prior */
   struct tacit_path *path;      /* HMC only */
   struct tacit_regression *regression; /* of regressions */
+  struct tacit_rows *rows;             /* of regressions with latent rows */
   struct tacit_inversion *inversion; /* MARGINAL of a sum whose likelihood is exact */
 
   double n_proposed, n_accepted, min_log_ratio; /* records, since the last reset */
@@ -135,12 +136,23 @@ double tacit_chain_log_prior(const tacit_chain_t *chain);
 
 /* ---- regression.c: sums of products of the columns of a row ---- */
 
+static inline bool tacit_latent_is_row(const tacit_latent_model_t *model) {
+  return model->kind == TACIT_LATENT_REGRESSION || model->kind == TACIT_LATENT_LOGISTIC;
+}
+
 TACIT_MUST_USE tacit_status_t tacit_regression_init(tacit_chain_t *chain, tacit_error_t *err);
 void tacit_regression_clear(tacit_chain_t *chain);
 void tacit_regression_start(tacit_chain_t *chain);
 void tacit_regression_step(tacit_chain_t *chain);
 void tacit_regression_report(const tacit_chain_t *chain, double *reported);
 double tacit_regression_log_prior(const tacit_chain_t *chain);
+
+/* rows.c: the same with latent rows. */
+TACIT_MUST_USE tacit_status_t tacit_rows_init(tacit_chain_t *chain, tacit_error_t *err);
+void tacit_rows_clear(tacit_chain_t *chain);
+void tacit_rows_start(tacit_chain_t *chain);
+void tacit_rows_refresh(tacit_chain_t *chain);
+void tacit_rows_step(tacit_chain_t *chain);
 /* Expectations of clamped columns and of their products, in the order of the release, at parameters (theory.md, 12.9). */
 void tacit_regression_moments(const tacit_chain_t *chain, const double *parameters, double *expected);
 

@@ -100,7 +100,7 @@ static tacit_status_t allocate(tacit_chain_t *chain, tacit_error_t *err) {
       return tacit_error_memory(err);
     }
   }
-  if (has_records && !is_gaussian) {
+  if (has_records && !is_gaussian && !tacit_latent_is_row(model)) {
     chain->levels = tacit_alloc_zero(chain->n, sizeof *chain->levels);
     return chain->levels != NULL ? tacit_discrete_init(&chain->law, n_cells, err) : tacit_error_memory(err);
   }
@@ -124,8 +124,9 @@ tacit_status_t tacit_chain_init(tacit_chain_t *chain, const tacit_latent_model_t
     return status;
   }
   set_noise(chain);
-  if (model->kind == TACIT_LATENT_REGRESSION) {
-    return tacit_regression_init(chain, err);
+  if (tacit_latent_is_row(model)) {
+    status = tacit_regression_init(chain, err);
+    return status == TACIT_OK && chain->method == TACIT_AUGMENT_GIBBS ? tacit_rows_init(chain, err) : status;
   }
   if (model->kind != TACIT_LATENT_CATEGORICAL) {
     set_hats(chain);
@@ -147,6 +148,7 @@ void tacit_chain_clear(tacit_chain_t *chain) {
   tacit_discrete_clear(&chain->law);
   tacit_path_clear(chain);
   tacit_inversion_clear(chain);
+  tacit_rows_clear(chain);
   tacit_regression_clear(chain);
   tacit_rng_free(chain->rng);
   *chain = (tacit_chain_t){0};
@@ -155,12 +157,18 @@ void tacit_chain_clear(tacit_chain_t *chain) {
 void tacit_chain_refresh(tacit_chain_t *chain) {
   if (chain->model->kind == TACIT_LATENT_GAUSSIAN) {
     tacit_gaussian_refresh(chain);
+  } else if (chain->rows != NULL) {
+    tacit_rows_refresh(chain);
   } else {
     tacit_discrete_refresh(chain);
   }
 }
 
 static void gibbs(tacit_chain_t *chain) {
+  if (chain->rows != NULL) {
+    tacit_rows_step(chain);
+    return;
+  }
   if (chain->model->kind != TACIT_LATENT_GAUSSIAN) {
     tacit_discrete_sweep(chain);
     tacit_discrete_theta(chain);
@@ -179,6 +187,8 @@ void tacit_chain_start(tacit_chain_t *chain) {
     tacit_marginal_start(chain);
   } else if (chain->model->kind == TACIT_LATENT_GAUSSIAN) {
     tacit_gaussian_start(chain);
+  } else if (chain->rows != NULL) {
+    tacit_rows_start(chain);
   } else {
     tacit_discrete_start(chain);
   }
@@ -219,6 +229,7 @@ void tacit_chain_report(const tacit_chain_t *chain, double *reported) {
       reported[0] = chain->rate;
       break;
     case TACIT_LATENT_REGRESSION:
+    case TACIT_LATENT_LOGISTIC:
       tacit_regression_report(chain, reported);
       break;
     default:
@@ -241,6 +252,7 @@ double tacit_chain_log_prior(const tacit_chain_t *chain) {
     case TACIT_LATENT_POISSON:
       return (model->rate_shape - 1) * log(chain->rate) - model->rate_rate * chain->rate;
     case TACIT_LATENT_REGRESSION:
+    case TACIT_LATENT_LOGISTIC:
       return tacit_regression_log_prior(chain);
     default:
       for (size_t j = 0; j < chain->n_reported; j++) {

@@ -21,6 +21,8 @@ size_t tacit_latent_n_reported(const tacit_latent_model_t *model) {
       return 1;
     case TACIT_LATENT_REGRESSION:
       return model->n_features + 2;
+    case TACIT_LATENT_LOGISTIC:
+      return model->n_features + 1;
     default:
       for (size_t f = 0; f < model->n_factors; f++) {
         n += model->n_levels[f];
@@ -68,6 +70,9 @@ static tacit_status_t check_regression(const tacit_latent_model_t *model, tacit_
   if (!is_positive(model->coefficient_scale)) {
     return refuse(err, "coefficients", "the prior of the coefficients must be normal(0, scale) with scale above 0");
   }
+  if (model->kind == TACIT_LATENT_LOGISTIC && !is_positive(model->feature_scale)) {
+    return refuse(err, "features", "the prior of the features' intercepts and slopes must be normal(0, scale) with scale above 0");
+  }
   if (!is_positive(model->variance_shape) || !is_positive(model->variance_scale)) {
     return refuse(err, "variance", "the prior of the variances must be inverse_gamma(shape, scale) with both above 0");
   }
@@ -106,6 +111,7 @@ static tacit_status_t check_model(const tacit_latent_model_t *model, tacit_error
     case TACIT_LATENT_POISSON:
       return check_poisson(model, err);
     case TACIT_LATENT_REGRESSION:
+    case TACIT_LATENT_LOGISTIC:
       return check_regression(model, err);
     case TACIT_LATENT_CATEGORICAL:
       return check_categorical(model, err);
@@ -133,8 +139,11 @@ static tacit_status_t check_kind(const tacit_latent_model_t *model, const tacit_
   if ((release->kind == TACIT_RELEASE_PRODUCTS) != (model->kind == TACIT_LATENT_REGRESSION)) {
     return refuse(err, "statistic", "regression records go with released regression-moments, and no others do");
   }
-  if (release->kind == TACIT_RELEASE_PRODUCTS) {
-    expected = (model->n_features + 1) * (model->n_features + 4) / 2;
+  if ((release->kind == TACIT_RELEASE_SCORE) != (model->kind == TACIT_LATENT_LOGISTIC)) {
+    return refuse(err, "statistic", "logistic records go with a released logistic-score, and no others do");
+  }
+  if (tacit_latent_is_row(model)) {
+    expected = (model->n_features + 1) * (model->n_features + 4) / 2 - (model->kind == TACIT_LATENT_LOGISTIC);
   }
   if (release->kind == TACIT_RELEASE_MOMENTS && model->kind != TACIT_LATENT_GAUSSIAN) {
     return refuse(err, "statistic", "moments go with gaussian records");
@@ -152,10 +161,10 @@ static tacit_status_t check_kind(const tacit_latent_model_t *model, const tacit_
 static tacit_status_t check_bounds(const tacit_latent_model_t *model, const tacit_release_t *release,
                                    tacit_error_t *err) {
   double lower = release->lower, upper = release->upper;
-  if (release->kind == TACIT_RELEASE_PRODUCTS && release->noise != TACIT_RELEASE_GAUSSIAN) {
-    return refuse(err, "mechanism", "regression-moments are known under gaussian noise only");
+  if (tacit_latent_is_row(model) && release->noise != TACIT_RELEASE_GAUSSIAN) {
+    return refuse(err, "mechanism", "regression-moments and logistic-score are known under gaussian noise only");
   }
-  if (release->kind == TACIT_RELEASE_PRODUCTS && (lower < -1 || lower > -1 || upper < 1 || upper > 1)) {
+  if (tacit_latent_is_row(model) && (lower < -1 || lower > -1 || upper < 1 || upper > 1)) {
     return refuse(err, "lower", "columns of products must be mapped to [-1, 1]");
   }
   if (!isfinite(lower) || !isfinite(upper) || !(lower < upper)) {
@@ -223,7 +232,7 @@ static const char *no_marginal(const tacit_latent_model_t *model, const tacit_re
 
 tacit_augment_method_t tacit_augment_choose(const tacit_latent_model_t *model, const tacit_release_t *release,
                                             tacit_augment_method_t asked) {
-  if (asked != TACIT_AUGMENT_AUTO || model->kind == TACIT_LATENT_REGRESSION) {
+  if (asked != TACIT_AUGMENT_AUTO || tacit_latent_is_row(model)) {
     return asked != TACIT_AUGMENT_AUTO ? asked : TACIT_AUGMENT_MARGINAL;
   }
   bool is_exact = release->kind == TACIT_RELEASE_COUNTS || tacit_inversion_applies(model, release);
@@ -237,9 +246,6 @@ static tacit_status_t check_method(const tacit_latent_model_t *model, const taci
   const char *why = s->method == TACIT_AUGMENT_MARGINAL ? no_marginal(model, release) : NULL;
   if (why != NULL) {
     return refuse(err, "method", why);
-  }
-  if (model->kind == TACIT_LATENT_REGRESSION && s->method != TACIT_AUGMENT_AUTO && s->method != TACIT_AUGMENT_MARGINAL) {
-    return refuse(err, "method", "a regression has no latent records here: use method marginal");
   }
   if (s->method == TACIT_AUGMENT_HMC && (model->kind != TACIT_LATENT_GAUSSIAN || is_discrete(release))) {
     return refuse(err, "method", "method hmc needs gaussian records and continuous noise: use gibbs");

@@ -147,7 +147,7 @@ static void counts_step(tacit_chain_t *chain) {
 }
 
 void tacit_marginal_start(tacit_chain_t *chain) {
-  if (chain->model->kind == TACIT_LATENT_REGRESSION) {
+  if (tacit_latent_is_row(chain->model)) {
     tacit_regression_start(chain);
   } else if (chain->model->kind == TACIT_LATENT_GAUSSIAN) {
     tacit_gaussian_start(chain);
@@ -163,7 +163,7 @@ void tacit_marginal_step(tacit_chain_t *chain) {
     counts_step(chain);
     return;
   }
-  if (chain->model->kind == TACIT_LATENT_REGRESSION) {
+  if (tacit_latent_is_row(chain->model)) {
     tacit_regression_step(chain);
     return;
   }

@@ -35,7 +35,7 @@ static const cli_option_t options[] = {
     {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. See tacit schema draft."},
     {"out", "DIR", NULL, "New directory for draws, summary, privacy statement and report."},
-    {"method", "NAME", NULL, "See tacit methods. If not said: noise-aware for family bernoulli where it applies and no option of the "
+    {"method", "NAME", NULL, "See tacit methods. If not said: noise-aware for families bernoulli and gaussian where it applies and no option of the "
                              "others is given, else dp-hmc."},
     {"epsilon", "E", NULL, "Privacy budget of the whole run, all chains together."},
     {"delta", "D", NULL, "Its delta: far below 1 / number of units."},

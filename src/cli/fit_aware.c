@@ -7,7 +7,7 @@
 const char *cli_fit_chain_option(const cli_args_t *args) {
   static const char *const names[] = {"clip-grad", "clip-ratio", "noise-grad",  "noise-ratio", "step-size",   "leapfrog",
                                       "proposal",  "no-jitter",  "no-reuse",    "metric-file", "init",        "temperature",
-                                      "sd",        "n-public",   "acceptance", "sigma",      "kappa",       "cap",
+                                      "n-public",    "acceptance", "sigma",      "kappa",       "cap",
                                       "sampling-rate", "variance", "friction", "step-decay", "max-batch",
                                       "metric", "clip-share"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -23,8 +23,8 @@ int cli_fit_aware_options(cli_fit_t *fit) {
   if (!fit->method->is_one_off) {
     return CLI_OK;
   }
-  if (fit->family != TACIT_FAMILY_BERNOULLI && fit->family != TACIT_FAMILY_POISSON) {
-    cli_error(fit->args, "method noise-aware is for family bernoulli or poisson; for %s use --method dp-hmc or dp-penalty",
+  if (fit->family == TACIT_FAMILY_CATEGORICAL) {
+    cli_error(fit->args, "method noise-aware is for family bernoulli, gaussian or poisson; for %s use --method dp-hmc or dp-penalty",
               tacit_family_string(fit->family));
     return CLI_USAGE;
   }
@@ -52,7 +52,7 @@ static bool find_obstacle(const cli_fit_t *fit, double upper, char text[MAX_OBST
   } else if (d > TACIT_NOISE_AWARE_MAX_FEATURES) {
     snprintf(text, MAX_OBSTACLE, "the formula has %zu features, the intercept included; method noise-aware takes at most %d",
              d, (int)TACIT_NOISE_AWARE_MAX_FEATURES);
-  } else if (!tacit_family_has_moments(fit->family, upper)) {
+  } else if (fit->family != TACIT_FAMILY_GAUSSIAN && !tacit_family_has_moments(fit->family, upper)) {
     snprintf(text, MAX_OBSTACLE, "method noise-aware needs an upper bound of the response between 1 and %d, and noise grows "
                                  "with it; the schema says %g",
              (int)TACIT_FAMILY_MAX_COUNT, upper);
@@ -89,6 +89,7 @@ int cli_fit_aware_prepare(cli_fit_t *fit) {
   fit->aware = tacit_noise_aware_settings_default();
   fit->aware.family = fit->family;
   fit->aware.upper = upper;
+  fit->aware.known_sd = fit->known_sd > 0 ? 2 * fit->known_sd / (upper - lower) : 0; /* the response is mapped to [-1, 1] */
   fit->aware.is_two_valued = fit->is_two_valued;
   return CLI_OK;
 }
@@ -109,7 +110,7 @@ int cli_fit_aware_plan(cli_fit_t *fit) {
   fit->aware.thin = s->thin;
   fit->settings.inv_metric = NULL;
   fit->plan.n_iterations = s->n_warmup + s->n_draws * s->thin;
-  fit->plan.width = tacit_noise_aware_inflation(&fit->aware, fit->model.parameters.dim, (double)n);
+  fit->plan.width = tacit_noise_aware_inflation(&fit->aware, tacit_design_n_features(fit->design), (double)n);
   cli_fit_forecast(fit);
   return CLI_OK;
 }

@@ -63,9 +63,9 @@ static void print_worth(const tacit_plan_t *plan) {
 
 static void print_aware(const cli_fit_t *fit) {
   const tacit_sampler_settings_t *s = &fit->settings;
-  fprintf(stderr, "plan: noise-aware, 6 releases, then %zu chains of %zu iterations (%zu warm-up, %zu draws kept) on them; "
+  fprintf(stderr, "plan: noise-aware, %d releases, then %zu chains of %zu iterations (%zu warm-up, %zu draws kept) on them; "
                   "standard deviations at least about %.3g times the non-private ones\n",
-          s->n_chains, fit->plan.n_iterations, s->n_warmup, s->n_draws, fit->plan.width);
+          fit->family == TACIT_FAMILY_GAUSSIAN ? 2 : 6, s->n_chains, fit->plan.n_iterations, s->n_warmup, s->n_draws, fit->plan.width);
 }
 
 static void print_warnings(const cli_fit_t *fit) {

@@ -58,7 +58,7 @@ static tacit_status_t list_events(const cli_fit_t *fit, tacit_event_t **events, 
     if (*events == NULL) {
       return tacit_error_memory(err);
     }
-    tacit_noise_aware_events(fit->aware.rho, *events);
+    *n = tacit_noise_aware_events(fit->family, fit->aware.rho, *events);
     return TACIT_OK;
   }
   return tacit_sampler_schedule(fit->method, &fit->settings, fit->curator, fit->plan.n_iterations, events, n, err);

@@ -135,8 +135,11 @@ enum { max_assumptions = 8 };
 static size_t list_assumptions(const cli_fit_t *fit, const char *assumptions[max_assumptions]) {
   size_t n = 0;
   if (fit->method->is_one_off) {
-    assumptions[n++] = "Intervals are calibrated as far as the regression model is right and the features resemble the "
-                       "surrogate population that stands for them.";
+    assumptions[n++] = fit->family == TACIT_FAMILY_GAUSSIAN
+                           ? "Intervals are calibrated as far as the regression model is right, errors are normal, and the "
+                             "response's public bounds cut off next to none of its values."
+                           : "Intervals are calibrated as far as the regression model is right and the features resemble the "
+                             "surrogate population that stands for them.";
     return n;
   }
   if (!tacit_curator_ratio_is_unclipped(fit->curator)) {

@@ -159,7 +159,7 @@ static void print_method(const cli_infer_t *infer, const tacit_augment_settings_
     printf("%zu records integrated out, exactly\n", n);
   } else if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact) {
     printf("the cells' counts stand for %zu records, exactly\n", n);
-  } else if (infer->model.kind == TACIT_LATENT_REGRESSION) {
+  } else if (infer->model.kind == TACIT_LATENT_REGRESSION || infer->model.kind == TACIT_LATENT_LOGISTIC) {
     printf("%zu records replaced by the normal law of sums of their clamped columns and products, features taken as normal "
            "(approximate)\n", n);
   } else if (result->method == TACIT_AUGMENT_MARGINAL) {
@@ -303,11 +303,12 @@ const cli_command_t cli_infer = {
     .description =
         "Draws parameters from their posterior given a privatized statistic of records that nobody else has, noise and "
         "clamping included. It reads no records and costs no privacy.\n"
-        "MODEL is YAML: records: gaussian, poisson, regression or categorical; and for gaussian mean: normal(0, 1) with sd: 0.5 (known) "
+        "MODEL is YAML: records: gaussian, poisson, regression, logistic or categorical; and for gaussian mean: normal(0, 1) with sd: 0.5 (known) "
         "or variance: inverse_gamma(2, 1); for poisson rate: gamma(2, 0.5) (shape, rate); for regression coefficients: normal(0, 1) with variance: inverse_gamma(2, 0.1) (of every column given those before it, all "
-        "mapped to [-1, 1] by their bounds); for categorical levels: [a, b, c] "
+        "mapped to [-1, 1] by their bounds); for logistic coefficients: normal(0, 2.5) with features: normal(0, 1) and variance: inverse_gamma(2, 0.1) "
+        "(of every feature given those before it, mapped alike); for categorical levels: [a, b, c] "
         "or factors: {sex: [F, M], smoker: [no, yes]} (independent factors of a table), with probabilities: dirichlet(1).\n"
-        "The statistic is YAML: statistic: mean, sum, moments (means of x and of x^2), counts or regression-moments (as tacit release writes them); value: a number or a list "
+        "The statistic is YAML: statistic: mean, sum, moments (means of x and of x^2), counts, regression-moments or logistic-score (as tacit release writes them); value: a number or a list "
         "(counts: the last factor fastest); lower and upper: the clamp bounds of a record; mechanism: gaussian, "
         "classical-gaussian (scale sqrt(2 ln(1.25/delta)) sensitivity / epsilon), laplace, discrete-gaussian or "
         "discrete-laplace; and either scale: the noise's sd or scale in units of the value, or epsilon: and delta:, from which "

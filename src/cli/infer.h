@@ -9,7 +9,7 @@
 typedef struct cli_infer {
   tacit_latent_model_t model;
   tacit_release_t release;
-  const char *records;   /* "gaussian", "poisson", "categorical", "regression" */
+  const char *records;   /* "gaussian", "poisson", "categorical", "regression", "logistic" */
   char statistic[160];   /* in words, for reports */
   char noise[96];
   double epsilon, delta; /* what the release costs under substitution; NaN if not known */
@@ -25,7 +25,7 @@ typedef struct cli_infer {
 /* Read both files; n is 0 if --n was not given, and then the statistic's file must have it. Clear also after failure. */
 tacit_status_t cli_infer_read(cli_infer_t *infer, const char *model_path, const char *statistic_path, size_t n,
                               tacit_error_t *err);
-/* Draws of a regression on the scale of its columns instead of the mapped one; others are left as they are. */
+/* Draws of a linear or logistic regression on the scale of its columns instead of the mapped one; others are left as they are. */
 void cli_infer_unmap(const cli_infer_t *infer, tacit_draws_t *draws);
 void cli_infer_clear(cli_infer_t *infer);
 

@@ -344,9 +344,20 @@ static tacit_status_t read_regression(cli_infer_t *infer, file_t *file) {
                             : status;
 }
 
+/* The prior of the features besides. */
+static tacit_status_t read_logistic(cli_infer_t *infer, file_t *file) {
+  double location = 0;
+  tacit_status_t status = law2(file, "features", "normal", "normal(0, scale)", &location, &infer->model.feature_scale);
+  if (status == TACIT_OK && fabs(location) > 0) {
+    return fault(file, find(file, "features"), "the prior of the features' intercepts and slopes is centred: normal(0, scale)");
+  }
+  return status == TACIT_OK ? read_regression(infer, file) : status;
+}
+
 /* Keys that go with each law of records. */
 static tacit_status_t refuse_others(file_t *file, const char *const *allowed) {
-  static const char *const all[] = {"mean", "sd", "variance", "rate", "levels", "factors", "probabilities", "coefficients"};
+  static const char *const all[] = {"mean",    "sd",            "variance",     "rate",    "levels",
+                                    "factors", "probabilities", "coefficients", "features"};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     bool is_allowed = false;
     for (size_t k = 0; allowed[k] != NULL; k++) {
@@ -361,8 +372,9 @@ static tacit_status_t refuse_others(file_t *file, const char *const *allowed) {
 
 static tacit_status_t read_model(cli_infer_t *infer, file_t *file) {
   static const char *const keys[] = {"records", "mean",    "sd",            "variance", "rate",
-                                     "levels",  "factors", "probabilities", "coefficients", NULL};
+                                     "levels",  "factors", "probabilities", "coefficients", "features", NULL};
   static const char *const of_regression[] = {"coefficients", "variance", NULL};
+  static const char *const of_logistic[] = {"coefficients", "features", "variance", NULL};
   static const char *const of_gaussian[] = {"mean", "sd", "variance", NULL}, *const of_poisson[] = {"rate", NULL};
   static const char *const of_categorical[] = {"levels", "factors", "probabilities", NULL};
   tacit_status_t status = open_file(file, keys);
@@ -399,7 +411,14 @@ static tacit_status_t read_model(cli_infer_t *infer, file_t *file) {
     status = refuse_others(file, of_regression);
     return status == TACIT_OK ? read_regression(infer, file) : status;
   }
-  return fault(file, records, "records: expected gaussian, poisson, categorical or regression, not '%s'", scalar(records));
+  if (strcmp(scalar(records), "logistic") == 0) {
+    infer->records = "logistic";
+    infer->model.kind = TACIT_LATENT_LOGISTIC;
+    status = refuse_others(file, of_logistic);
+    return status == TACIT_OK ? read_logistic(infer, file) : status;
+  }
+  return fault(file, records, "records: expected gaussian, poisson, categorical, regression or logistic, not '%s'",
+               scalar(records));
 }
 
 /* ---- the statistic ---- */
@@ -452,6 +471,10 @@ static void sensitivities(const cli_infer_t *infer, double per_value, double *l1
       break;
     case TACIT_RELEASE_PRODUCTS: /* of columns mapped to [-1, 1]; docs/theory.md, section 12.8 */
       *l2 = ((double)infer->model.n_features + 2) * per_value;
+      *l1 = *l2 * sqrt((double)infer->release.n_values);
+      break;
+    case TACIT_RELEASE_SCORE: /* without weights: those of tacit release are said by a scale for each value */
+      *l2 = ((double)infer->model.n_features + 1.25) * per_value;
       *l1 = *l2 * sqrt((double)infer->release.n_values);
       break;
     default:
@@ -552,14 +575,16 @@ static tacit_status_t read_kind(cli_infer_t *infer, file_t *file, bool *is_mean)
   }
   const char *text = scalar(node);
   bool is_moments = strcmp(text, "moments") == 0, is_counts = strcmp(text, "counts") == 0;
-  bool is_products = strcmp(text, "regression-moments") == 0;
-  *is_mean = strcmp(text, "mean") == 0 || is_moments || is_products;
+  bool is_products = strcmp(text, "regression-moments") == 0, is_score = strcmp(text, "logistic-score") == 0;
+  *is_mean = strcmp(text, "mean") == 0 || is_moments || is_products || is_score;
   infer->release.kind = is_moments    ? TACIT_RELEASE_MOMENTS
                         : is_products ? TACIT_RELEASE_PRODUCTS
-                        : is_counts ? TACIT_RELEASE_COUNTS
-                                    : TACIT_RELEASE_SUM;
+                        : is_score    ? TACIT_RELEASE_SCORE
+                        : is_counts   ? TACIT_RELEASE_COUNTS
+                                      : TACIT_RELEASE_SUM;
   if (!*is_mean && !is_counts && strcmp(text, "sum") != 0) {
-    return fault(file, node, "statistic: expected mean, sum, moments (means of x and of x^2), regression-moments or counts, not '%s'", text);
+    return fault(file, node, "statistic: expected mean, sum, moments (means of x and of x^2), regression-moments, logistic-score or "
+                             "counts, not '%s'", text);
   }
   if (is_counts && (find(file, "lower") != NULL || find(file, "upper") != NULL)) {
     return fault(file, find(file, find(file, "lower") != NULL ? "lower" : "upper"), "counts have no clamp bounds");
@@ -573,7 +598,7 @@ static tacit_status_t read_kind(cli_infer_t *infer, file_t *file, bool *is_mean)
 static tacit_status_t label_columns(cli_infer_t *infer, file_t *file, const yaml_node_t *columns) {
   tacit_status_t status = allocate_labels(infer, file);
   size_t d = infer->model.n_features;
-  for (size_t j = 0; j <= d + 1 && status == TACIT_OK; j++) {
+  for (size_t j = 0; j < infer->n_reported && status == TACIT_OK; j++) {
     char name[32];
     const char *label = j == 0 ? "Intercept" : "sd";
     if (j > 0 && j <= d) {
@@ -585,12 +610,18 @@ static tacit_status_t label_columns(cli_infer_t *infer, file_t *file, const yaml
   return status;
 }
 
+static bool is_of_rows(const cli_infer_t *infer) {
+  return infer->release.kind == TACIT_RELEASE_PRODUCTS || infer->release.kind == TACIT_RELEASE_SCORE;
+}
+
 /* Columns of released products, the response last, and the bounds that were mapped to [-1, 1]. */
 static tacit_status_t read_columns(cli_infer_t *infer, file_t *file) {
   yaml_node_t *columns = find(file, "columns");
   size_t n_lower = 0, n_upper = 0;
-  if (infer->model.kind != TACIT_LATENT_REGRESSION) {
-    return fault(file, find(file, "statistic"), "regression-moments go with a model of `records: regression`");
+  bool is_score = infer->release.kind == TACIT_RELEASE_SCORE;
+  if (infer->model.kind != (is_score ? TACIT_LATENT_LOGISTIC : TACIT_LATENT_REGRESSION)) {
+    return fault(file, find(file, "statistic"), "%s with a model of `records: %s`",
+                 is_score ? "a logistic-score goes" : "regression-moments go", is_score ? "logistic" : "regression");
   }
   if (columns == NULL) {
     return missing(file, "columns", "columns: [x1, x2, y]");
@@ -617,11 +648,12 @@ static tacit_status_t read_columns(cli_infer_t *infer, file_t *file) {
 }
 
 static tacit_status_t read_bounds(cli_infer_t *infer, file_t *file) {
-  if (infer->release.kind == TACIT_RELEASE_PRODUCTS) {
+  if (is_of_rows(infer)) {
     return read_columns(infer, file);
   }
-  if (infer->model.kind == TACIT_LATENT_REGRESSION) {
-    return fault(file, find(file, "statistic"), "records: regression goes with `statistic: regression-moments`");
+  if (infer->model.kind == TACIT_LATENT_REGRESSION || infer->model.kind == TACIT_LATENT_LOGISTIC) {
+    return fault(file, find(file, "statistic"), "records: %s goes with `statistic: %s`", infer->records,
+                 infer->model.kind == TACIT_LATENT_LOGISTIC ? "logistic-score" : "regression-moments");
   }
   tacit_status_t status = number(file, "lower", &infer->release.lower);
   return status == TACIT_OK ? number(file, "upper", &infer->release.upper) : status;
@@ -713,6 +745,10 @@ static void describe(cli_infer_t *infer, const struct mechanism *mechanism, bool
   size_t n = infer->model.n_records;
   if (r->kind == TACIT_RELEASE_COUNTS) {
     snprintf(infer->statistic, sizeof infer->statistic, "counts of %zu records in %zu cells", n, r->n_values);
+  } else if (r->kind == TACIT_RELEASE_SCORE) {
+    snprintf(infer->statistic, sizeof infer->statistic,
+             "score of a binary response and means, squares and products of %zu clamped features of %zu records",
+             infer->model.n_features, n);
   } else if (r->kind == TACIT_RELEASE_PRODUCTS) {
     snprintf(infer->statistic, sizeof infer->statistic, "means, squares and products of %zu clamped columns of %zu records",
              infer->model.n_features + 1, n);
@@ -723,7 +759,11 @@ static void describe(cli_infer_t *infer, const struct mechanism *mechanism, bool
                                               : "sum",
              n, r->lower, r->upper);
   }
-  snprintf(infer->noise, sizeof infer->noise, "%s, scale %.6g", mechanism->name, infer->scales[0] / unit);
+  int length = snprintf(infer->noise, sizeof infer->noise, "%s, scale %.6g", mechanism->name, infer->scales[0] / unit);
+  if (r->kind == TACIT_RELEASE_SCORE) {
+    snprintf(infer->noise + length, sizeof infer->noise - (size_t)length, " (moments) and %.6g (score)",
+             infer->scales[r->n_values - 1] / unit);
+  }
 }
 
 static tacit_status_t read_statistic(cli_infer_t *infer, file_t *file, size_t n) {
@@ -742,7 +782,7 @@ static tacit_status_t read_statistic(cli_infer_t *infer, file_t *file, size_t n)
   if (status == TACIT_OK && infer->values == NULL) {
     return missing(file, "value", "value: 0.37");
   }
-  bool has_range = infer->release.kind != TACIT_RELEASE_COUNTS && infer->release.kind != TACIT_RELEASE_PRODUCTS;
+  bool has_range = infer->release.kind != TACIT_RELEASE_COUNTS && !is_of_rows(infer);
   if (status == TACIT_OK && has_range && !(infer->release.lower < infer->release.upper)) {
     return fault(file, find(file, "lower"), "the clamp bounds are reversed: lower must be below upper");
   }
@@ -786,11 +826,12 @@ tacit_status_t cli_infer_read(cli_infer_t *infer, const char *model_path, const 
 
 void cli_infer_unmap(const cli_infer_t *infer, tacit_draws_t *draws) {
   size_t d = infer->model.n_features;
-  if (infer->model.kind != TACIT_LATENT_REGRESSION) {
+  bool is_linear = infer->model.kind == TACIT_LATENT_REGRESSION;
+  if (!is_linear && infer->model.kind != TACIT_LATENT_LOGISTIC) {
     return;
   }
   const double *lower = infer->column_lower, *upper = infer->column_upper;
-  double half = 0.5 * (upper[d] - lower[d]), middle = 0.5 * (lower[d] + upper[d]);
+  double half = is_linear ? 0.5 * (upper[d] - lower[d]) : 1, middle = is_linear ? 0.5 * (lower[d] + upper[d]) : 0;
   for (size_t c = 0; c < draws->n_chains; c++) {
     for (size_t i = 0; i < draws->n_warmup + draws->n_draws; i++) {
       double *row = tacit_draws_row(draws, c, i);
@@ -799,7 +840,9 @@ void cli_infer_unmap(const cli_infer_t *infer, tacit_draws_t *draws) {
         row[j] *= half / (0.5 * (upper[j - 1] - lower[j - 1]));
         row[0] -= row[j] * 0.5 * (lower[j - 1] + upper[j - 1]);
       }
-      row[d + 1] *= half;
+      if (is_linear) {
+        row[d + 1] *= half;
+      }
     }
   }
 }

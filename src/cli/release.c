@@ -10,7 +10,7 @@
 /* Delta that stands for none in a budget: below it no double can tell. */
 static const double pure_delta = 1e-300;
 
-static const char *const statistic_names[] = {"clamped-mean", "counts", "moments"};
+static const char *const statistic_names[] = {"clamped-mean", "counts", "moments", "score"};
 static const char *const mechanism_names[] = {"gaussian", "laplace", "discrete-gaussian", "discrete-laplace"};
 
 /* ---- options ---- */
@@ -87,7 +87,7 @@ static int read_options(cli_release_t *release) {
   if (status != CLI_OK) {
     return status;
   }
-  if (!read_word(args, "statistic", statistic_names, 3, &statistic) ||
+  if (!read_word(args, "statistic", statistic_names, 4, &statistic) ||
       !read_word(args, "mechanism", mechanism_names, 4, &mechanism) || !cli_number(args, "epsilon", 1e-6, 500, &release->epsilon) ||
       !cli_number(args, "delta", 1e-300, 0.5, &release->delta) || !cli_count(args, "seed", 0, 9007199254740992.0, &release->seed)) {
     return CLI_USAGE;
@@ -266,10 +266,11 @@ static int compute(cli_release_t *release) {
   tacit_error_t err;
   size_t n_values = tacit_statistic_n_values(&release->statistic);
   release->values = tacit_alloc_zero(n_values, sizeof *release->values);
-  tacit_status_t status = release->values != NULL ? TACIT_OK : tacit_error_memory(&err);
+  release->scales = tacit_alloc_zero(n_values, sizeof *release->scales);
+  tacit_status_t status = release->values != NULL && release->scales != NULL ? TACIT_OK : tacit_error_memory(&err);
   if (status == TACIT_OK) {
     status = tacit_curator_release_statistic(release->curator, &release->statistic, release->noise_multiplier, release->values,
-                                             &release->scale, &err);
+                                             release->scales, &err);
   }
   settle(release);
   if (status == TACIT_OK) {
@@ -312,19 +313,21 @@ static int run(const cli_args_t *args) {
   tacit_budget_free(release.budget);
   tacit_schema_free(release.schema);
   tacit_free(release.values);
+  tacit_free(release.scales);
   return status;
 }
 
 static const cli_option_t options[] = {
     {"statistic", "NAME", NULL,
-     "clamped-mean (mean of a column within its public bounds), counts (records in each cell of a table) or moments (means, "
-     "squares and products of the columns of a formula, for a linear regression)."},
+     "clamped-mean (mean of a column within its public bounds), counts (records in each cell of a table), moments (means, "
+     "squares and products of the columns of a formula, for a linear regression) or score (the score of a logistic regression at "
+     "coefficients 0, and the features' moments, which tell it elsewhere)."},
     {"column", "NAMES", NULL, "The column; for counts, columns joined by commas, the last one fastest in the result."},
     {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. Its bounds are where values are clamped."},
     {"out", "FILE", NULL, "The released statistic, YAML; must not exist."},
     {"mechanism", "NAME", "gaussian",
-     "gaussian, laplace, discrete-gaussian or discrete-laplace; moments: gaussian. The discrete ones live on whole counts, or on "
+     "gaussian, laplace, discrete-gaussian or discrete-laplace; moments, score: gaussian. The discrete ones live on whole counts, or on "
      "multiples of --step."},
     {"epsilon", "E", NULL, "What the release may cost."},
     {"delta", "D", NULL, "Its delta, far below 1 / number of rows; Gaussian noise only."},
@@ -351,7 +354,9 @@ const cli_command_t cli_release = {
                 "  tacit release --statistic counts --column sex,smoker --data d.csv --schema d.yaml \\\n"
                 "        --mechanism discrete-gaussian --epsilon 1 --delta 1e-6 --out counts.yaml\n"
                 "  tacit release 'y ~ x1 + x2' --statistic moments --data d.csv --schema d.yaml --epsilon 1 --delta 1e-6 \\\n"
-                "        --out moments.yaml\n",
+                "        --out moments.yaml\n"
+                "  tacit release 'died ~ x1 + x2' --statistic score --data d.csv --schema d.yaml --epsilon 1 --delta 1e-6 \\\n"
+                "        --out score.yaml\n",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .run = run};

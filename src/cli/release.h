@@ -19,7 +19,7 @@ typedef struct cli_release {
   bool is_seeded;
   size_t seed, n;
   tacit_schema_t *schema;
-  const tacit_column_schema_t *columns[CLI_RELEASE_MAX_COLUMNS]; /* moments: the response last */
+  const tacit_column_schema_t *columns[CLI_RELEASE_MAX_COLUMNS]; /* moments, score: the response last */
   double lower[CLI_RELEASE_MAX_COLUMNS], upper[CLI_RELEASE_MAX_COLUMNS];
   size_t n_levels[CLI_RELEASE_MAX_COLUMNS];
   tacit_statistic_t statistic;
@@ -28,7 +28,7 @@ typedef struct cli_release {
   tacit_budget_t *budget;
   tacit_noise_t *noise;
   tacit_curator_t *curator;
-  double *values, scale;
+  double *values, *scales;
   tacit_reservation_t spend; /* id 0: nothing is reserved */
 } cli_release_t;
 

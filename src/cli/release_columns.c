@@ -65,10 +65,12 @@ static int read_formula(cli_release_t *release) {
   const char *text = args->n_positionals > 0 ? args->positionals[0] : NULL;
   const char *tilde = text != NULL ? strchr(text, '~') : NULL;
   if (tilde == NULL || cli_is_given(args, "column")) {
-    return usage(release, "--statistic moments is of a formula, as in: tacit release 'y ~ x1 + x2' --statistic moments ...");
+    cli_error(args, "--statistic %s is of a formula, as in: tacit release 'y ~ x1 + x2' --statistic %s ...",
+              cli_value(args, "statistic"), cli_value(args, "statistic"));
+    return CLI_USAGE;
   }
   if (strpbrk(text, "():*^-") != NULL) {
-    return usage(release, "moments are of plain columns joined by +: put transformed ones into the data and the schema");
+    return usage(release, "moments and scores are of plain columns joined by +: put transformed ones into the data and the schema");
   }
   int status = add_columns(release, tilde + 1, '+');
   return status == CLI_OK ? add_column(release, text, (size_t)(tilde - text)) : status;
@@ -77,11 +79,11 @@ static int read_formula(cli_release_t *release) {
 static int read_names(cli_release_t *release) {
   const cli_args_t *args = release->args;
   const char *names = cli_value(args, "column");
-  if (release->statistic.kind == TACIT_STATISTIC_PRODUCTS) {
+  if (release->statistic.kind == TACIT_STATISTIC_PRODUCTS || release->statistic.kind == TACIT_STATISTIC_SCORE) {
     return read_formula(release);
   }
   if (args->n_positionals > 0) {
-    return usage(release, "a formula only goes with --statistic moments: name columns with --column");
+    return usage(release, "a formula only goes with --statistic moments or score: name columns with --column");
   }
   if (names == NULL) {
     return usage(release, "option --column is needed: the column, or columns of a table joined by commas");
@@ -105,7 +107,12 @@ static int read_ranges(cli_release_t *release) {
     if (is_counts ? !is_binary && !is_categorical : !has_numbers(column)) {
       cli_error(release->args, "column '%s': %s", column->name,
                 is_counts ? "counts are of columns of type categorical or binary"
-                          : "means and moments are of columns of type numeric, integer or binary");
+                          : "means, moments and scores are of columns of type numeric, integer or binary");
+      return CLI_BAD_DATA;
+    }
+    if (release->statistic.kind == TACIT_STATISTIC_SCORE && j + 1 == release->statistic.n_columns && !is_binary) {
+      cli_error(release->args, "column '%s': the score is of a logistic regression, whose response is of type binary; for others "
+                               "release moments", column->name);
       return CLI_BAD_DATA;
     }
     release->lower[j] = column->lower;

@@ -76,11 +76,12 @@ static void put_privacy(tacit_text_t *text, const cli_release_t *release) {
 
 static void put_statistic(tacit_text_t *text, const cli_release_t *release) {
   const tacit_statistic_t *s = &release->statistic;
-  bool is_counts = s->kind == TACIT_STATISTIC_COUNTS, is_products = s->kind == TACIT_STATISTIC_PRODUCTS;
+  bool is_counts = s->kind == TACIT_STATISTIC_COUNTS, is_score = s->kind == TACIT_STATISTIC_SCORE;
+  bool is_products = is_score || s->kind == TACIT_STATISTIC_PRODUCTS;
   bool is_sum = !is_products && (is_counts || s->step > 0);
   double unit = is_sum ? 1 : (double)release->n; /* means, but on a lattice the sum itself: a mean may have no exact decimals */
   tacit_text_printf(text, "statistic: %s\n",
-                    is_products ? "regression-moments" : is_counts ? "counts" : is_sum ? "sum" : "mean");
+                    is_score ? "logistic-score" : is_products ? "regression-moments" : is_counts ? "counts" : is_sum ? "sum" : "mean");
   put_columns(text, release);
   put_numbers(text, "value", release->values, tacit_statistic_n_values(s), unit, s->kind != TACIT_STATISTIC_SUM);
   if (!is_counts) {
@@ -91,7 +92,7 @@ static void put_statistic(tacit_text_t *text, const cli_release_t *release) {
     put_numbers(text, "step", &s->step, 1, 1, false);
   }
   tacit_text_printf(text, "n: %zu\nmechanism: %s\n", release->n, release->mechanism);
-  put_numbers(text, "scale", &release->scale, 1, unit, false);
+  put_numbers(text, "scale", release->scales, is_score ? tacit_statistic_n_values(s) : 1, unit, is_score);
 }
 
 tacit_status_t cli_release_write(const cli_release_t *release, tacit_error_t *err) {

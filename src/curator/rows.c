@@ -13,7 +13,7 @@
 
 #include "curator/curator_internal.h"
 
-typedef enum row_sum { ROW_SECOND_MOMENTS, ROW_RESPONSE, ROW_FITTED } row_sum_t;
+typedef enum row_sum { ROW_SECOND_MOMENTS, ROW_RESPONSE, ROW_FITTED, ROW_JOINT } row_sum_t;
 
 /* What is summed over the records. */
 typedef struct row_pass {
@@ -21,6 +21,7 @@ typedef struct row_pass {
   row_sum_t what;
   const tacit_row_weighting_t *rows;
   const tacit_fitted_mean_t *fitted; /* ROW_FITTED */
+  const tacit_row_residual_t *residual; /* ROW_JOINT */
   double centre, reach;              /* of the response or the fitted mean: |. - centre| <= reach */
   double spacing;
   size_t n_out, blocks_per_part;
@@ -29,7 +30,7 @@ typedef struct row_pass {
 static const double root_2 = 1.41421356237309514547; /* sqrt(2), rounded */
 
 /* row <- w u; false if it is not finite. */
-static bool weigh(const tacit_row_weighting_t *rows, size_t d, const double *x, double *row) {
+static bool weigh(const tacit_row_weighting_t *rows, size_t d, const double *x, double *row, double *weight) {
   double n2 = 0;
   for (size_t i = 0; i < d; i++) {
     row[i] = rows->whiten == NULL ? x[i] : 0;
@@ -38,9 +39,10 @@ static bool weigh(const tacit_row_weighting_t *rows, size_t d, const double *x, 
     }
     n2 += row[i] * row[i];
   }
-  double norm = sqrt(n2), weight = norm > rows->radius ? rows->radius / norm : 1;
+  double norm = sqrt(n2);
+  *weight = norm > rows->radius ? rows->radius / norm : 1;
   for (size_t i = 0; i < d; i++) {
-    row[i] *= weight;
+    row[i] *= *weight;
   }
   return n2 <= DBL_MAX;
 }
@@ -62,13 +64,28 @@ static void add(const row_pass_t *pass, tacit_wide_t *total, double value) {
   *total += (tacit_wide_t)nearbyint(value / pass->spacing);
 }
 
+/* The residual of a record from a public fit, clamped; false if it is not a number. */
+static bool residual_of(const row_pass_t *pass, const double *x, double y, double *value) {
+  const tacit_row_residual_t *residual = pass->residual;
+  for (size_t j = 0; j < pass->curator->model->n_features; j++) {
+    y -= residual->theta[j] * x[j];
+  }
+  *value = fmax(fmin(y / residual->scale, residual->reach), -residual->reach);
+  return !isnan(y);
+}
+
 static void add_record(const row_pass_t *pass, const double *x, double y, tacit_wide_t *totals) {
   size_t d = pass->curator->model->n_features;
-  double row[TACIT_MAX_ROW_FEATURES], value;
-  if (!weigh(pass->rows, d, x, row)) {
+  double row[TACIT_MAX_ROW_FEATURES + 1], value, weight;
+  if (!weigh(pass->rows, d, x, row, &weight)) {
     return;
   }
-  if (pass->what != ROW_SECOND_MOMENTS) {
+  if (pass->what == ROW_JOINT) {
+    if (!residual_of(pass, x, y, &value)) {
+      return;
+    }
+    row[d++] = weight * value;
+  } else if (pass->what != ROW_SECOND_MOMENTS) {
     for (size_t j = 0; multiplier(pass, x, y, &value) && j < d; j++) {
       add(pass, &totals[j], row[j] * value);
     }
@@ -103,9 +120,10 @@ static void rows_part(void *user, size_t part, size_t thread) {
   }
 }
 
-static tacit_status_t check_curator(const tacit_curator_t *curator, tacit_error_t *err) {
+/* may_be_extra: a parameter beside the coefficients does no harm, as in a gaussian's with unknown sd. */
+static tacit_status_t check_curator(const tacit_curator_t *curator, bool may_be_extra, tacit_error_t *err) {
   const tacit_record_model_t *model = curator->model;
-  if (model->n_linear != 1 || model->n_extra != 0 || model->dim != model->n_features ||
+  if (model->n_linear != 1 || (model->n_extra != 0 && !may_be_extra) || model->dim != model->n_features + model->n_extra ||
       model->n_columns != model->n_features + 1 || model->n_features > TACIT_MAX_ROW_FEATURES) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "model",
                            "sums of rows need one linear predictor of at most %d features and one response, and no further "
@@ -135,7 +153,7 @@ static tacit_status_t check_weighting(const row_pass_t *pass, tacit_error_t *err
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "rows",
                            "rows need a finite whitening matrix and a radius between 1e-15 and 1e15");
   }
-  if (pass->what != ROW_SECOND_MOMENTS && !(pass->reach >= 1e-15 && pass->reach <= 1e15)) {
+  if (pass->what != ROW_SECOND_MOMENTS && pass->what != ROW_JOINT && !(pass->reach >= 1e-15 && pass->reach <= 1e15)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "reach",
                            "the bound on what multiplies a row must be a number between 1e-15 and 1e15");
   }
@@ -153,7 +171,7 @@ static tacit_status_t release(row_pass_t *pass, double diameter, double noise_mu
     status = tacit_curator_check_noise(curator, noise_multiplier, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_curator_reserve(curator, curator->model->dim, err);
+    status = tacit_curator_reserve(curator, curator->model->dim + 2, err); /* at least n_out sums */
   }
   if (status == TACIT_OK) {
     status = tacit_curator_charge(curator, noise_multiplier, 1, label, err);
@@ -180,7 +198,7 @@ tacit_status_t tacit_curator_release_second_moments(tacit_curator_t *curator, co
   row_pass_t pass = {.curator = curator, .what = ROW_SECOND_MOMENTS, .rows = rows, .n_out = d * (d + 1) / 2};
   memset(out, 0, pass.n_out * sizeof *out);
   *noise_sd = 0;
-  tacit_status_t status = check_curator(curator, err);
+  tacit_status_t status = check_curator(curator, false, err);
   return status != TACIT_OK ? status
                             : release(&pass, sqrt(2) * rows->radius * rows->radius, noise_multiplier,
                                       rows->whiten == NULL ? "second moments" : "whitened second moments", out, noise_sd,
@@ -198,7 +216,7 @@ tacit_status_t tacit_curator_release_response(tacit_curator_t *curator, const ta
                      .n_out = curator->model->dim};
   memset(out, 0, pass.n_out * sizeof *out);
   *noise_sd = 0;
-  tacit_status_t status = check_curator(curator, err);
+  tacit_status_t status = check_curator(curator, false, err);
   return status != TACIT_OK ? status
                             : release(&pass, upper * rows->radius, noise_multiplier, "responses times rows", out, noise_sd,
                                       err);
@@ -231,11 +249,41 @@ tacit_status_t tacit_curator_release_fitted(tacit_curator_t *curator, const taci
                      .n_out = curator->model->dim};
   memset(out, 0, pass.n_out * sizeof *out);
   *noise_sd = 0;
-  tacit_status_t status = check_curator(curator, err);
+  tacit_status_t status = check_curator(curator, false, err);
   if (status == TACIT_OK) {
     status = check_fitted(curator, fitted, err);
   }
   return status != TACIT_OK ? status
                             : release(&pass, 2 * fitted->reach * rows->radius, noise_multiplier, "fitted means times rows",
                                       out, noise_sd, err);
+}
+
+static tacit_status_t check_residual(const tacit_curator_t *curator, const tacit_row_residual_t *residual, tacit_error_t *err) {
+  bool ok = residual->scale >= 1e-15 && residual->scale <= 1e15 && residual->reach >= 1e-15 && residual->reach <= 1e15 &&
+            residual->n_features == curator->model->n_features;
+  for (size_t j = 0; ok && j < residual->n_features; j++) {
+    ok = isfinite(residual->theta[j]);
+  }
+  return ok ? TACIT_OK
+            : tacit_error_set(err, TACIT_ERR_ARGUMENT, "residual",
+                              "a residual needs a finite parameter for each of the model's %zu features, and a scale and a reach "
+                              "between 1e-15 and 1e15",
+                              curator->model->n_features);
+}
+
+tacit_status_t tacit_curator_release_joint_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
+                                                   const tacit_row_residual_t *residual, double noise_multiplier, double *out,
+                                                   double *noise_sd, tacit_error_t *err) {
+  size_t d = curator->model->n_features + 1;
+  row_pass_t pass = {.curator = curator, .what = ROW_JOINT, .rows = rows, .residual = residual, .n_out = d * (d + 1) / 2};
+  memset(out, 0, pass.n_out * sizeof *out);
+  *noise_sd = 0;
+  tacit_status_t status = check_curator(curator, true, err);
+  if (status == TACIT_OK) {
+    status = check_residual(curator, residual, err);
+  }
+  double norm2 = rows->radius * rows->radius + residual->reach * residual->reach;
+  return status != TACIT_OK ? status
+                            : release(&pass, sqrt(2) * norm2, noise_multiplier,
+                                      rows->whiten == NULL ? "joint moments" : "whitened joint moments", out, noise_sd, err);
 }

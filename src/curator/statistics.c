@@ -7,6 +7,7 @@
  *     sum       k - floor(D / 2), k in 0 .. D the step nearest to the clamped value: two records differ by at most D
  *     counts    c in the record's cell: two records differ by c in two cells
  *     products  Q q_i and q_i q_j (i <= j), q_j in -Q .. Q: two records differ by at most (d + 1) Q^2 in L2
+ *     score     these of the features, and r H Q and r H q_j, r = 2 y - 1: at most D Q^2 + H^2 in L2, D features and the response
  *
  * (docs/theory.md, section 12.8). A record with a value that is no finite number contributes zeros, and so does a level that
  * is none: what a record in the middle of all ranges contributes, or one in no cell, which moves no sensitivity.
@@ -26,6 +27,14 @@ enum {
 
 static const double max_steps = 1e6; /* of a range under discrete noise: beyond it that is continuous noise in all but name */
 
+/*
+ * H of the score, Q sqrt(D / 2): noise of the response is then 1.5 / sqrt(2), and that of the features' moments 1.5 times what it
+ * would be if nothing else were released.
+ */
+static double response_steps(const tacit_statistic_t *s) {
+  return floor((double)(1 << PRODUCT_BITS) * sqrt(0.5 * (double)s->n_columns));
+}
+
 typedef struct pass {
   tacit_curator_t *curator;
   const tacit_statistic_t *statistic;
@@ -42,6 +51,10 @@ static bool is_gaussian(const tacit_statistic_t *s) {
   return s->noise == TACIT_STATISTIC_GAUSSIAN || s->noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN;
 }
 
+static bool is_of_rows(const tacit_statistic_t *s) {
+  return s->kind == TACIT_STATISTIC_PRODUCTS || s->kind == TACIT_STATISTIC_SCORE;
+}
+
 /* ---- what is asked for ---- */
 
 size_t tacit_statistic_n_values(const tacit_statistic_t *statistic) {
@@ -51,6 +64,8 @@ size_t tacit_statistic_n_values(const tacit_statistic_t *statistic) {
       return 1;
     case TACIT_STATISTIC_PRODUCTS:
       return d + d * (d + 1) / 2;
+    case TACIT_STATISTIC_SCORE:
+      return d - 1 + d * (d - 1) / 2 + d;
     default:
       for (size_t j = 0; j < d; j++) {
         n *= statistic->n_levels[j];
@@ -70,10 +85,10 @@ static tacit_status_t check_bounds(const tacit_statistic_t *s, tacit_error_t *er
       return refuse(err, "bounds", "clamp bounds must be numbers up to 1e15 in size, lower below upper by 1e-15 or more");
     }
   }
-  if (s->kind == TACIT_STATISTIC_PRODUCTS) {
+  if (is_of_rows(s)) {
     return s->noise == TACIT_STATISTIC_GAUSSIAN
                ? TACIT_OK
-               : refuse(err, "noise", "products of columns are released under gaussian noise only");
+               : refuse(err, "noise", "moments and scores of several columns are released under gaussian noise only");
   }
   if (!is_discrete(s)) {
     return s->step > 0 ? refuse(err, "step", "a step goes with discrete noise only") : TACIT_OK;
@@ -103,16 +118,17 @@ static tacit_status_t check_levels(const tacit_statistic_t *s, tacit_error_t *er
 tacit_status_t tacit_statistic_check(const tacit_statistic_t *statistic, tacit_error_t *err) {
   bool is_sum = statistic->kind == TACIT_STATISTIC_SUM;
   size_t most = is_sum ? 1 : statistic->kind == TACIT_STATISTIC_COUNTS ? 16 : MAX_PRODUCT_COLUMNS;
-  if (statistic->n_columns < 1 || statistic->n_columns > most) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "columns", "a statistic of this kind has 1 to %zu columns, not %zu", most,
-                           statistic->n_columns);
+  size_t least = statistic->kind == TACIT_STATISTIC_SCORE ? 2 : 1;
+  if (statistic->n_columns < least || statistic->n_columns > most) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "columns", "a statistic of this kind has %zu to %zu columns, not %zu", least,
+                           most, statistic->n_columns);
   }
   return statistic->kind == TACIT_STATISTIC_COUNTS ? check_levels(statistic, err) : check_bounds(statistic, err);
 }
 
 /* Steps of a range, or worth of a record in a cell. */
 static double lattice_steps(const tacit_statistic_t *s) {
-  if (s->kind == TACIT_STATISTIC_PRODUCTS) {
+  if (is_of_rows(s)) {
     return 1 << PRODUCT_BITS;
   }
   if (!is_discrete(s)) {
@@ -126,14 +142,15 @@ double tacit_statistic_sensitivity(const tacit_statistic_t *s) {
   switch (s->kind) {
     case TACIT_STATISTIC_SUM: return steps;
     case TACIT_STATISTIC_COUNTS: return is_gaussian(s) ? sqrt(2) * (1 + 0x1p-50) * steps : 2 * steps;
+    case TACIT_STATISTIC_SCORE: return (double)s->n_columns * steps * steps + response_steps(s) * response_steps(s);
     default: return ((double)s->n_columns + 1) * steps * steps;
   }
 }
 
 tacit_event_t tacit_statistic_event(const tacit_statistic_t *s, double noise_multiplier) {
+  static const char *const labels[] = {"clamped sum", "counts", "products", "score"};
   tacit_event_t event = {.noise_multiplier = noise_multiplier, .count = 1};
-  snprintf(event.label, sizeof event.label, "%s",
-           s->kind == TACIT_STATISTIC_SUM ? "clamped sum" : s->kind == TACIT_STATISTIC_COUNTS ? "counts" : "products");
+  snprintf(event.label, sizeof event.label, "%s", labels[s->kind]);
   bool is_plain_laplace = s->noise == TACIT_STATISTIC_LAPLACE && s->kind == TACIT_STATISTIC_SUM;
   if (s->noise == TACIT_STATISTIC_GAUSSIAN || is_plain_laplace) {
     event.kind = is_plain_laplace ? TACIT_EVENT_LAPLACE : TACIT_EVENT_GAUSSIAN;
@@ -179,13 +196,17 @@ static void add_count(const pass_t *pass, const double *x, tacit_wide_t *totals)
   totals[cell] += (tacit_wide_t)pass->steps;
 }
 
-static void add_products(const pass_t *pass, const double *x, tacit_wide_t *totals) {
-  const tacit_statistic_t *s = pass->statistic;
-  size_t d = s->n_columns, k = d;
-  int64_t q[MAX_PRODUCT_COLUMNS];
+/* Column j mapped to [-1, 1], in steps. */
+static int64_t mapped(const tacit_statistic_t *s, size_t j, double x, double steps) {
+  double z = (2 * x - s->lower[j] - s->upper[j]) / (s->upper[j] - s->lower[j]);
+  return (int64_t)clamped(nearbyint(z * steps), -steps, steps);
+}
+
+/* Of the first d columns; q: shape (d), these columns in steps. */
+static void add_products(const pass_t *pass, size_t d, const double *x, int64_t *q, tacit_wide_t *totals) {
+  size_t k = d;
   for (size_t j = 0; j < d; j++) {
-    double z = (2 * x[j] - s->lower[j] - s->upper[j]) / (s->upper[j] - s->lower[j]);
-    q[j] = (int64_t)clamped(nearbyint(z * pass->steps), -pass->steps, pass->steps);
+    q[j] = mapped(pass->statistic, j, x[j], pass->steps);
     totals[j] += (tacit_wide_t)q[j] * (1 << PRODUCT_BITS);
   }
   for (size_t i = 0; i < d; i++) {
@@ -195,7 +216,20 @@ static void add_products(const pass_t *pass, const double *x, tacit_wide_t *tota
   }
 }
 
+/* A response between its bounds, which a binary one is not, counts as the nearest of the two or as none. */
+static void add_score(const pass_t *pass, const double *x, tacit_wide_t *totals) {
+  const tacit_statistic_t *s = pass->statistic;
+  size_t d = s->n_columns - 1, k = d + d * (d + 1) / 2;
+  int64_t q[MAX_PRODUCT_COLUMNS], r = mapped(s, d, x[d], 1) * (int64_t)response_steps(s);
+  add_products(pass, d, x, q, totals);
+  totals[k++] += (tacit_wide_t)(r * (1 << PRODUCT_BITS));
+  for (size_t j = 0; j < d; j++) {
+    totals[k++] += (tacit_wide_t)(r * q[j]);
+  }
+}
+
 void tacit_statistic_add(const tacit_statistic_t *statistic, const double *x, tacit_wide_t *totals) {
+  int64_t q[MAX_PRODUCT_COLUMNS];
   pass_t pass = {.statistic = statistic, .steps = lattice_steps(statistic)};
   pass.first = statistic->step > 0 ? nearbyint(statistic->lower[0] / statistic->step) : 0;
   for (size_t j = 0; j < statistic->n_columns; j++) {
@@ -206,7 +240,8 @@ void tacit_statistic_add(const tacit_statistic_t *statistic, const double *x, ta
   switch (statistic->kind) {
     case TACIT_STATISTIC_SUM: add_sum(&pass, x, totals); break;
     case TACIT_STATISTIC_COUNTS: add_count(&pass, x, totals); break;
-    default: add_products(&pass, x, totals);
+    case TACIT_STATISTIC_SCORE: add_score(&pass, x, totals); break;
+    default: add_products(&pass, statistic->n_columns, x, q, totals);
   }
 }
 
@@ -256,35 +291,40 @@ static tacit_status_t draw_noise(tacit_curator_t *curator, const tacit_statistic
   }
 }
 
-/* From lattice to the units of the sum; a clamped value's is the lattice's own where noise is discrete. */
-static void set_values(const pass_t *pass, double lattice_scale, double *out, double *noise_scale) {
+/* The lattice's spacing in the units of value k; a clamped value's is the lattice's own where noise is discrete. */
+static double unit_of(const pass_t *pass, size_t k) {
+  const tacit_statistic_t *s = pass->statistic;
+  size_t d = s->n_columns - 1;
+  if (is_of_rows(s)) {
+    bool is_response = s->kind == TACIT_STATISTIC_SCORE && k >= d + d * (d + 1) / 2; /* (y - 1/2) x */
+    return 1 / (pass->steps * (is_response ? 2 * response_steps(s) : pass->steps));
+  }
+  if (s->kind == TACIT_STATISTIC_COUNTS) {
+    return 1 / pass->steps;
+  }
+  return is_discrete(s) ? s->step : (s->upper[0] - s->lower[0]) / pass->steps;
+}
+
+static void set_values(const pass_t *pass, double lattice_scale, double *out, double *noise_scales) {
   const tacit_curator_t *curator = pass->curator;
   const tacit_statistic_t *s = pass->statistic;
-  tacit_wide_t n = (tacit_wide_t)curator->n_records, middle = (tacit_wide_t)floor(0.5 * pass->steps);
-  double unit = 1 / pass->steps, shift = 0;
-  if (s->kind == TACIT_STATISTIC_PRODUCTS) {
-    unit *= unit;
-  } else if (s->kind == TACIT_STATISTIC_COUNTS) {
-    middle = 0;
-  } else if (is_discrete(s)) {
-    unit = s->step;
-    middle += (tacit_wide_t)pass->first;
-  } else {
-    unit = (s->upper[0] - s->lower[0]) / pass->steps;
-    shift = (double)n * s->lower[0];
+  tacit_wide_t n = (tacit_wide_t)curator->n_records, offset = 0;
+  double shift = 0;
+  if (s->kind == TACIT_STATISTIC_SUM) {
+    offset = n * ((tacit_wide_t)floor(0.5 * pass->steps) + (is_discrete(s) ? (tacit_wide_t)pass->first : 0));
+    shift = is_discrete(s) ? 0 : (double)n * s->lower[0];
   }
-  tacit_wide_t offset = s->kind == TACIT_STATISTIC_SUM ? middle * n : 0;
   for (size_t i = 0; i < pass->n_values; i++) {
+    double unit = unit_of(pass, i);
     out[i] = shift + (double)(offset + curator->sums[i] + curator->draws[i]) * unit;
+    noise_scales[i] = lattice_scale * unit;
   }
-  *noise_scale = lattice_scale * unit;
 }
 
 tacit_status_t tacit_curator_release_statistic(tacit_curator_t *curator, const tacit_statistic_t *statistic,
-                                               double noise_multiplier, double *out, double *noise_scale,
+                                               double noise_multiplier, double *out, double *noise_scales,
                                                tacit_error_t *err) {
   pass_t pass = {.curator = curator, .statistic = statistic};
-  *noise_scale = 0;
   tacit_status_t status = tacit_statistic_check(statistic, err);
   if (status != TACIT_OK) {
     return status;
@@ -293,6 +333,7 @@ tacit_status_t tacit_curator_release_statistic(tacit_curator_t *curator, const t
   pass.steps = lattice_steps(statistic);
   pass.first = statistic->step > 0 ? nearbyint(statistic->lower[0] / statistic->step) : 0;
   memset(out, 0, pass.n_values * sizeof *out);
+  memset(noise_scales, 0, pass.n_values * sizeof *noise_scales);
   double scale = nextafter(noise_multiplier * tacit_statistic_sensitivity(statistic), INFINITY);
   status = check_curator(curator, statistic, err);
   if (status == TACIT_OK) {
@@ -310,7 +351,7 @@ tacit_status_t tacit_curator_release_statistic(tacit_curator_t *curator, const t
   }
   if (status == TACIT_OK) {
     tacit_curator_sum_blocks(curator, pass.n_values, &pass.blocks_per_part, statistic_part, &pass);
-    set_values(&pass, scale, out, noise_scale);
+    set_values(&pass, scale, out, noise_scales);
   }
   return status;
 }

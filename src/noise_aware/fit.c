@@ -17,27 +17,39 @@ tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void) {
       .family = TACIT_FAMILY_BERNOULLI, .upper = 1, .n_chains = 4, .n_warmup = 500, .n_draws = 1000, .thin = 1};
 }
 
-void tacit_noise_aware_events(double rho, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
-  static const struct {
-    double share;
-    uint64_t count;
-    const char *label;
-  } releases[TACIT_NOISE_AWARE_N_EVENTS] = {{share_cube, 1, "second moments"},
-                                            {share_whitened, 1, "whitened second moments"},
-                                            {share_response, 1, "responses times rows"},
-                                            {share_fitted, TACIT_MAX_FITTED, "fitted means times rows"}};
-  for (size_t i = 0; i < TACIT_NOISE_AWARE_N_EVENTS; i++) {
+typedef struct planned {
+  double share;
+  uint64_t count;
+  const char *label;
+} planned_t;
+
+size_t tacit_noise_aware_events(tacit_family_t family, double rho, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
+  const planned_t of_canonical_links[TACIT_NOISE_AWARE_N_EVENTS] = {{share_cube, 1, "second moments"},
+                                                                    {share_whitened, 1, "whitened second moments"},
+                                                                    {share_response, 1, "responses times rows"},
+                                                                    {share_fitted, TACIT_MAX_FITTED, "fitted means times rows"}};
+  const planned_t of_gaussian[] = {{share_joint_cube, 1, "joint moments"},
+                                   {1 - share_joint_cube, 1, "whitened joint moments"}};
+  bool is_gaussian = family == TACIT_FAMILY_GAUSSIAN;
+  const planned_t *releases = is_gaussian ? of_gaussian : of_canonical_links;
+  size_t n = is_gaussian ? 2 : TACIT_NOISE_AWARE_N_EVENTS;
+  for (size_t i = 0; i < n; i++) {
     events[i] = (tacit_event_t){.kind = TACIT_EVENT_GAUSSIAN,
                                 .noise_multiplier = schedule_multiplier(rho, releases[i].share),
                                 .count = releases[i].count};
     snprintf(events[i].label, sizeof events[i].label, "%s", releases[i].label);
   }
+  return n;
 }
 
 double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units) {
   bool is_bernoulli = settings->family == TACIT_FAMILY_BERNOULLI;
   double variance = is_bernoulli ? 0.15 : 1, mu2 = 2 * settings->rho * (1 - share_cube - share_whitened);
   double noise = 4 * nominal_radius * nominal_radius * (double)dim * settings->upper * settings->upper;
+  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
+    noise = 4 * joint_radius * joint_radius * (double)dim * joint_reach * joint_reach;
+    mu2 = 2 * settings->rho * (1 - share_joint_cube);
+  }
   return sqrt(1 + noise / (mu2 * n_units * variance));
 }
 
@@ -47,17 +59,19 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_paramete
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "curator",
                            "noise-aware regression models the noise of its releases: it needs a private curator");
   }
-  if (parameters->dim != tacit_curator_dim(curator) || parameters->dim < 1 ||
-      parameters->dim > TACIT_NOISE_AWARE_MAX_FEATURES) {
+  bool is_gaussian = s->family == TACIT_FAMILY_GAUSSIAN;
+  size_t n_extra = is_gaussian && !(s->known_sd > 0);
+  if (parameters->dim != tacit_curator_dim(curator) || parameters->dim < 1 + n_extra ||
+      parameters->dim > TACIT_NOISE_AWARE_MAX_FEATURES + n_extra) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "dim",
                            "noise-aware regression takes 1 to %d features, the intercept included, and no other parameter; "
                            "there are %zu",
                            (int)TACIT_NOISE_AWARE_MAX_FEATURES, parameters->dim);
   }
-  if (!tacit_family_has_moments(s->family, s->upper)) {
+  if (!is_gaussian && !tacit_family_has_moments(s->family, s->upper)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family",
-                           "noise-aware regression is for family bernoulli, and for poisson with an upper bound of the "
-                           "response between 1 and %d",
+                           "noise-aware regression is for families bernoulli and gaussian, and for poisson with an upper bound "
+                           "of the response between 1 and %d",
                            (int)TACIT_FAMILY_MAX_COUNT);
   }
   if (!(s->rho > 0 && isfinite(s->rho)) || s->n_chains < 1 || s->n_draws < 1 || s->thin < 1) {
@@ -149,6 +163,10 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
   }
   if (status != TACIT_OK) {
     return status;
+  }
+  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
+    status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, parameters->n_reported, err);
+    return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, (double)n, draws, err) : status;
   }
   tacit_surrogate_t surrogate = {0};
   tacit_discrepancy_t process = {0};

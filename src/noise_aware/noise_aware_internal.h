@@ -10,6 +10,12 @@
 #include "tacit/noise_aware.h"
 #include "tacit/random.h"
 
+/* ---- gaussian.c: both releases of a linear regression and draws given them; draws are initialised ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parameters_t *parameters,
+                                                   const tacit_noise_aware_settings_t *settings, double n, tacit_draws_t *draws,
+                                                   tacit_error_t *err);
+
 /* ---- linear.c: small dense matrices ---- */
 
 /* Lower Cholesky factor of the lower triangle of a, in place, upper triangle cleared; false if a is not positive. */

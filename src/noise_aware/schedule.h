@@ -11,6 +11,12 @@ static const double share_cube = 0.06, share_whitened = 0.14, share_response = 0
 static const double whitened_radius = 1.3;
 
 /*
+ * Linear regression: share of mu^2 of the joint moments in the cube, the rest is for the whitened ones; their radius in units of
+ * sqrt(d), and where residuals are clamped in units of what they may vary by.
+ */
+static const double share_joint_cube = 0.2, joint_radius = 1.3, joint_reach = 3.5;
+
+/*
  * Weight of the surrogate in records plus one: precision of a Dirichlet process around it [Ferguson1973]. Sums of counts
  * depend more on rows in the tails, of which a surrogate knows less.
  */

@@ -110,11 +110,19 @@ FILES = {
     "factors.yaml": "statistic: counts\nfactors: {smoker: [no, yes], sex: [F, M]}\nvalue: [60, 20, 99, 18]\nmechanism: laplace\nepsilon: 1\n",
     "people.yaml": "dataset: people\ncolumns:\n  hours: {type: numeric, lower: 0, upper: 80}\n  kids: {type: integer, lower: 0, upper: 9}\n"
                    "  sex: {type: categorical, levels: [F, M]}\n  smoker: {type: categorical, levels: [\"no\", \"yes\"]}\n"
-                   "  x: {type: numeric, lower: -2, upper: 2}\n  y: {type: numeric, lower: -4, upper: 4}\n",
-    "people.csv": "hours,kids,sex,smoker,x,y\n" + "".join(
+                   "  x: {type: numeric, lower: -2, upper: 2}\n  y: {type: numeric, lower: -4, upper: 4}\n"
+                   "  old: {type: binary}\n",
+    "people.csv": "hours,kids,sex,smoker,x,y,old\n" + "".join(
         f"{20 + i * 37 % 41},{i * i % 4},{'FM'[i % 2]},{'yes' if i % 3 == 0 else 'no'},{i * 7 % 31 / 15 - 1:.3f},"
-        f"{(i * 7 % 31 / 15 - 1) * 1.5 + i * 11 % 23 / 23 - 0.5:.3f}\n" for i in range(600)),
+        f"{(i * 7 % 31 / 15 - 1) * 1.5 + i * 11 % 23 / 23 - 0.5:.3f},{i * 7 % 31 + i * 13 % 37 > 33:d}\n" for i in range(600)),
     "regression-model.yaml": "records: regression\ncoefficients: normal(0, 1)\nvariance: inverse_gamma(2, 0.1)\n",
+    "logistic-model.yaml": "records: logistic\ncoefficients: normal(0, 2)\nfeatures: normal(0, 1)\nvariance: inverse_gamma(2, 0.1)\n",
+    "nofeatures-model.yaml": "records: logistic\ncoefficients: normal(0, 2)\nvariance: inverse_gamma(2, 0.1)\n",
+    "shifted-model.yaml": "records: logistic\ncoefficients: normal(0, 2)\nfeatures: normal(1, 1)\nvariance: inverse_gamma(2, 0.1)\n",
+    "score.yaml": "statistic: logistic-score\ncolumns: [x, y]\nlower: [-2, 0]\nupper: [2, 1]\nvalue: [0, 0.1, 0.1, 0.1]\n"
+                  "mechanism: gaussian\nepsilon: 5\ndelta: 1e-6\n",
+    "short-score.yaml": "statistic: logistic-score\ncolumns: [x, y]\nlower: [-2, 0]\nupper: [2, 1]\nvalue: [0, 0.1, 0.1]\n"
+                        "mechanism: gaussian\nscale: 0.1\n",
     "centred-model.yaml": "records: regression\ncoefficients: normal(1, 1)\nvariance: inverse_gamma(2, 0.1)\n",
     "products.yaml": "statistic: regression-moments\ncolumns: [x, y]\nlower: [-2, -4]\nupper: [2, 4]\nvalue: [0, 0, 0.1, 0.1, 0.1]\n"
                      "mechanism: gaussian\nscale: 0.001\n",
@@ -271,7 +279,7 @@ BAD = [
     ("noise-aware with an option of chains", BASE + BUDGET + AWARE + ["--out", "out", "--clip-grad", "1"], 2,
      r"--clip-grad is for methods that release at every step"),
     ("noise-aware for another family", ["fit", "s ~ x", "--family", "categorical", "--data", "good.csv", "--schema", "good.yaml",
-                                        *BUDGET, *AWARE, "--out", "out"], 2, r"bernoulli or poisson"),
+                                        *BUDGET, *AWARE, "--out", "out"], 2, r"bernoulli, gaussian or poisson"),
     ("noise-aware when n is private", simple("good.csv", "private-n.yaml", "y ~ x", *AWARE), 2, r"add-remove"),
     ("noise-aware for units of several rows", simple("person.csv", "person.yaml", "y ~ x", *AWARE), 2, r"protects one row"),
     ("noise-aware without an intercept", simple("good.csv", "good.yaml", "y ~ x + 0", *AWARE), 2, r"needs an intercept"),
@@ -335,7 +343,7 @@ BAD = [
     ("ledger without a command", ["ledger"], 2, r"init, show, export or verify"),
     ("model does not exist", ["infer", "nowhere.yaml", *infer()[2:]], 1, r"cannot open nowhere\.yaml"),
     ("model that is a list", infer("list"), 3, r"list-model\.yaml: a model is made of `key: value` pairs"),
-    ("unknown law of records", infer("law"), 3, r"law-model\.yaml:1:10: records: expected gaussian, poisson, categorical or regression, not"),
+    ("unknown law of records", infer("law"), 3, r"law-model\.yaml:1:10: records: expected gaussian, poisson, categorical, regression or logistic, not"),
     ("misspelt key of a model", infer("key"), 3, r"key-model\.yaml:2:1: a model has no key 'maen' \(did you mean 'mean'\?\)"),
     ("prior of a model that does not parse", infer("prior"), 3, r"prior-model\.yaml:2:7: mean: expected normal\(location, scale\)"),
     ("prior of a model with a negative scale", infer("scale"), 2, r"scale above 0"),
@@ -365,14 +373,22 @@ BAD = [
     ("two numbers of records", infer(statistic="n-mean", n=("--n", "300")), 3, r"n-mean\.yaml:7:4: n is 200 here and 300"),
     ("released value that is an empty list", infer("table", "empty-value"), 3, r"empty-value\.yaml:2:8: .*not an empty list"),
     ("regression with a prior that is not centred", infer("centred", "products"), 3, r"is centred: normal\(0, scale\)"),
+    ("logistic records without a prior of the features", infer("nofeatures", "score"), 3, r"a model needs `features`"),
+    ("prior of features that is not centred", infer("shifted", "score"), 3, r"features' intercepts and slopes is centred"),
+    ("logistic regression from moments", infer("logistic", "products"), 3, r"regression-moments go with a model of `records: regression`"),
+    ("linear regression from a score", infer("regression", "score"), 3, r"a logistic-score goes with a model of `records: logistic`"),
+    ("score of too few values", infer("logistic", "short-score"), 2, r"the release has 3 values where the model expects 4"),
+    ("score of a response that is not binary", ["release", "y ~ x", *release("score", None, *DELTA)[1:]], 3, r"whose response is of type binary"),
+    ("score of one column", ["release", "old ~ old", *release("score", None, *DELTA)[1:]], 2, r"named twice"),
+    ("score under laplace noise", ["release", "old ~ x", *release("score", None, "--mechanism", "laplace")[1:]], 2, r"gaussian noise only"),
     ("regression from a mean", infer("regression", "mean"), 3, r"goes with `statistic: regression-moments`"),
     ("moments of a regression for another law", infer("gauss", "products"), 3, r"go with a model of `records: regression`"),
     ("regression without a feature", infer("regression", "one-column"), 3, r"a list of 1 to 20 features and the response"),
     ("regression with too few bounds", infer("regression", "one-bound"), 3, r"one bound for each of 2 columns"),
-    ("regression by gibbs", infer("regression", "products", "--method", "gibbs"), 2, r"use method marginal"),
+    ("regression by hmc", infer("regression", "products", "--method", "hmc"), 2, r"hmc needs gaussian records"),
     ("privacy of a statistic that cannot be", infer(statistic="privacy"), 3, r"privacy\.yaml:7:20: epsilon must be above 0"),
     ("counts of other factors", infer("factors", "factors"), 3, r"factors\.yaml:2:20: level 'no' of 'smoker' was counted here, where the model has p\[sex=F\]"),
-    ("release of an unknown statistic", release("median", "hours", *DELTA), 2, r"must be clamped-mean, counts or moments, not 'median'"),
+    ("release of an unknown statistic", release("median", "hours", *DELTA), 2, r"must be clamped-mean, counts, moments or score, not 'median'"),
     ("release without a statistic", ["release", "--data", "people.csv", "--schema", "people.yaml", "--epsilon", "1", "--out", "out"], 2,
      r"option --statistic is needed"),
     ("release by an unknown mechanism", release("clamped-mean", "hours", "--mechanism", "laplase"), 2, r"did you mean 'laplace'"),
@@ -385,9 +401,9 @@ BAD = [
     ("counts of a column twice", release("counts", "sex,sex", *DELTA), 2, r"named twice"),
     ("release without a column", release("counts", None, *DELTA), 2, r"option --column is needed"),
     ("release with a formula that is none", release("moments", None, *DELTA), 2, r"--statistic moments is of a formula"),
-    ("moments of transformed columns", ["release", "y ~ log(x)", *release("moments", None, *DELTA)[1:]], 2, r"moments are of plain columns"),
+    ("moments of transformed columns", ["release", "y ~ log(x)", *release("moments", None, *DELTA)[1:]], 2, r"moments and scores are of plain columns"),
     ("moments under laplace noise", ["release", "y ~ x", *release("moments", None, "--mechanism", "laplace")[1:]], 2, r"gaussian noise only"),
-    ("formula for a mean", ["release", "y ~ x", *release("clamped-mean", "hours", *DELTA)[1:]], 2, r"only goes with --statistic moments"),
+    ("formula for a mean", ["release", "y ~ x", *release("clamped-mean", "hours", *DELTA)[1:]], 2, r"only goes with --statistic moments or score"),
     ("discrete noise without a step", release("clamped-mean", "hours", "--mechanism", "discrete-laplace"), 2, r"needs a --step"),
     ("step that bounds are no multiples of", release("clamped-mean", "hours", "--mechanism", "discrete-laplace", "--step", "0.3"), 2,
      r"both clamp bounds are multiples"),
@@ -663,6 +679,18 @@ def good_paths():
         assert planned(["fit", "y ~ x + 0", *small, "--draws", "1"]) == "dp-hmc"
         assert planned(["fit", "y ~ x", *small[:-1], "private-n.yaml", "--n-public", "4", "--draws", "1"]) == "dp-hmc"
         assert planned(["fit", "s ~ x", "--family", "categorical", *small[2:], "--draws", "1"]) == "dp-hmc"
+
+    @case("noise-aware: a linear regression from two releases, the default for gaussian, residual sd unknown or known")
+    def _():
+        words = ["fit", "y ~ x + sex", "--family", "gaussian", "--data", "people.csv", "--schema", "people.yaml", "--epsilon", "20", *DELTA]
+        done = run([*words, "--out", "linear"])
+        assert not common_faults(done) and done.returncode == 0 and "noise-aware, 2 releases" in done.stderr, done.stderr
+        statement = json.load(open("linear/privacy.json"))
+        assert statement["exact"] is False and len(statement["events"]) == 2, statement
+        rows = list(csv.DictReader(open("linear/summary.csv")))
+        assert len(rows) == 4 and abs(float(rows[1]["mean"]) - 1.5) < 0.2 and abs(float(rows[3]["mean"]) - 0.29) < 0.1, rows
+        done = run([*words, "--sd", "0.3", "--out", "linear-known", "--quiet"])
+        assert done.returncode == 0 and len(list(csv.DictReader(open("linear-known/summary.csv")))) == 3, done
 
     @case("noise-aware: a seed repeats, chains share nothing but the releases, a dry run spends nothing")
     def _():
@@ -1025,6 +1053,21 @@ def good_paths():
         rows = list(csv.DictReader(open("post-xy/summary.csv")))
         assert abs(float(rows[1]["mean"]) - 1.5) < 0.15, rows
         assert abs(float(rows[2]["mean"]) - 0.29) < 0.09, rows  # of 23 equally spaced numbers; prior and noise of the squares besides
+
+    @case("release and infer: a logistic regression, on the scale of the columns")
+    def _():
+        done = run([w if w != "out" else "oldx.yaml" for w in ["release", "old ~ x", *release("score", None, *DELTA, epsilon="100")[1:]]])
+        assert done.returncode == 0 and "4 values" in done.stdout, done
+        done = run(["infer", "logistic-model.yaml", "--statistic", "oldx.yaml", "--out", "post-oldx", "--chains", "2", "--draws", "200",
+                    "--warmup", "20", "--quiet"])
+        assert done.returncode == 0 and "method marginal (chosen)" in done.stdout and "(epsilon 100, delta 1e-06" in done.stdout, done
+        exposed = run(["fit", "old ~ x", "--family", "bernoulli", "--data", "people.csv", "--schema", "people.yaml", "--method", "hmc",
+                       "--exposed", "--out", "exposed-oldx", "--quiet"])
+        assert exposed.returncode == 0, exposed
+        rows, exact = (list(csv.DictReader(open(folder + "/summary.csv"))) for folder in ("post-oldx", "exposed-oldx"))
+        assert len(rows) == len(exact) == 2, rows
+        for mine, other in zip(rows, exact):
+            assert abs(float(mine["mean"]) - float(other["mean"])) < 3 * float(other["sd"]), (rows, exact)
 
     @case("release: seeded noise repeats and says that it protects nobody; secret noise does not repeat")
     def _():

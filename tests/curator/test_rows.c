@@ -7,29 +7,31 @@
 
 #include "support.h"
 
-enum { max_features = 12, max_sums = max_features * (max_features + 1) / 2 };
+enum { max_features = 12, max_sums = (max_features + 1) * (max_features + 2) / 2 };
 
-typedef enum kind { SECOND_MOMENTS, RESPONSE, FITTED } kind_t;
+typedef enum kind { SECOND_MOMENTS, RESPONSE, FITTED, JOINT } kind_t;
 
 typedef struct release {
   kind_t kind;
   tacit_row_weighting_t rows;
-  tacit_fitted_mean_t fitted;
+  tacit_fitted_mean_t fitted; /* JOINT: the residual's theta, scale (upper) and reach */
 } release_t;
 
 static tacit_status_t make(tacit_curator_t *curator, const release_t *r, double noise_multiplier, double *out, double *sd,
                            tacit_error_t *err) {
+  tacit_row_residual_t residual = {r->fitted.theta, curator->model->n_features, r->fitted.upper, r->fitted.reach};
   switch (r->kind) {
     case SECOND_MOMENTS:
       return tacit_curator_release_second_moments(curator, &r->rows, noise_multiplier, out, sd, err);
     case RESPONSE:
       return tacit_curator_release_response(curator, &r->rows, r->fitted.upper, noise_multiplier, out, sd, err);
+    case JOINT: return tacit_curator_release_joint_moments(curator, &r->rows, &residual, noise_multiplier, out, sd, err);
     default: return tacit_curator_release_fitted(curator, &r->rows, &r->fitted, noise_multiplier, out, sd, err);
   }
 }
 
 static size_t n_sums(const release_t *r, size_t d) {
-  return r->kind == SECOND_MOMENTS ? d * (d + 1) / 2 : d;
+  return r->kind == JOINT ? (d + 1) * (d + 2) / 2 : r->kind == SECOND_MOMENTS ? d * (d + 1) / 2 : d;
 }
 
 static tacit_records_t *records_of(size_t n, size_t n_columns, const double *x) {
@@ -95,7 +97,7 @@ static void check_pairs(kind_t kind, size_t d, bool is_whitened, double least) {
     int64_t from[max_sums], to[max_sums];
     any_record(&rng, d, r.fitted.upper, a);
     any_record(&rng, d, r.fitted.upper, b);
-    for (size_t j = 1; j <= d && kind != SECOND_MOMENTS && pair % 2 == 0; j++) {
+    for (size_t j = 1; j <= d && kind != SECOND_MOMENTS && kind != JOINT && pair % 2 == 0; j++) {
       b[j] = j < d ? a[j] : 1 - a[j]; /* the same row with the other response */
     }
     integers(&r, d, a, from);
@@ -122,6 +124,8 @@ static void test_no_pair_of_records_exceeds_the_sensitivity(void **state) {
   check_pairs(RESPONSE, 6, true, 0.99);
   check_pairs(FITTED, 4, false, 0.8);
   check_pairs(FITTED, 6, true, 0.9);
+  check_pairs(JOINT, 3, false, 0.95);
+  check_pairs(JOINT, 5, true, 0.5);
 }
 
 /* Sums in plain double arithmetic, without a lattice. */
@@ -129,7 +133,7 @@ static void plain_sum(const release_t *r, size_t n, size_t d, const double *x, d
   memset(out, 0, n_sums(r, d) * sizeof *out);
   for (size_t i = 0; i < n; i++) {
     const double *record = x + i * (d + 1);
-    double u[max_features], norm = 0, eta = 0;
+    double u[max_features + 1], norm = 0, eta = 0;
     for (size_t a = 0; a < d; a++) {
       u[a] = r->rows.whiten == NULL ? (double)(float)record[a] : 0;
       for (size_t b = 0; r->rows.whiten != NULL && b <= a; b++) {
@@ -140,12 +144,15 @@ static void plain_sum(const release_t *r, size_t n, size_t d, const double *x, d
     }
     double weight = fmin(1, r->rows.radius / sqrt(norm));
     double value = r->kind == RESPONSE ? record[d] - r->fitted.upper / 2 : 1 / (1 + exp(-eta)) - 0.5;
-    for (size_t a = 0, k = 0; a < d && r->kind == SECOND_MOMENTS; a++) {
-      for (size_t b = a; b < d; b++) {
+    bool is_matrix = r->kind == SECOND_MOMENTS || r->kind == JOINT;
+    size_t m = r->kind == JOINT ? d + 1 : d;
+    u[d] = fmax(fmin((record[d] - eta) / r->fitted.upper, r->fitted.reach), -r->fitted.reach);
+    for (size_t a = 0, k = 0; a < m && is_matrix; a++) {
+      for (size_t b = a; b < m; b++) {
         out[k++] += (a == b ? 1 : sqrt(2)) * weight * u[a] * weight * u[b];
       }
     }
-    for (size_t a = 0; a < d && r->kind != SECOND_MOMENTS; a++) {
+    for (size_t a = 0; a < d && !is_matrix; a++) {
       out[a] += weight * u[a] * value;
     }
   }
@@ -171,7 +178,7 @@ static void test_sums_agree_with_plain_arithmetic_on_any_number_of_threads(void 
     settings.n_threads = threads;
     tacit_curator_t *curator;
     assert_ok(tacit_curator_new_exposed(&curator, records_of(n, d + 1, x), &model, &settings, &err), err);
-    for (kind_t kind = SECOND_MOMENTS; kind <= FITTED; kind++) {
+    for (kind_t kind = SECOND_MOMENTS; kind <= JOINT; kind++) {
       release_t r = {kind, {whiten, 1.7}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.5}};
       assert_ok(make(curator, &r, 1, out, &sd, &err), err);
       plain_sum(&r, n, d, x, expected);
@@ -214,7 +221,7 @@ static void close_private(fixture_t *f) {
 static void check_noise(kind_t kind, double sensitivity) {
   fixture_t f;
   tacit_error_t err;
-  double theta[3] = {0.5, 1, -1}, whiten[9] = {1, 0, 0, 0.2, 1.5, 0, 0.1, -0.3, 2}, exact[6], out[6], sd;
+  double theta[3] = {0.5, 1, -1}, whiten[9] = {1, 0, 0, 0.2, 1.5, 0, 0.1, -0.3, 2}, exact[max_sums], out[max_sums], sd;
   release_t r = {kind, {whiten, 2}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.4}};
   tacit_curator_t *exposed;
   f.model = support_glm(&f.kernel, TACIT_FAMILY_BERNOULLI, 3, 1, 0);
@@ -245,14 +252,15 @@ static void test_noise_is_what_was_charged(void **state) {
   check_noise(SECOND_MOMENTS, sqrt(2) * 4);
   check_noise(RESPONSE, 2);
   check_noise(FITTED, 2 * 0.4 * 2);
+  check_noise(JOINT, sqrt(2) * (4 + 0.4 * 0.4));
 }
 
 static void test_release_is_charged_then_refused(void **state) {
   (void)state;
   fixture_t f;
   tacit_error_t err;
-  double theta[3] = {0}, out[6], sd;
-  for (kind_t kind = SECOND_MOMENTS; kind <= FITTED; kind++) {
+  double theta[3] = {0}, out[max_sums], sd;
+  for (kind_t kind = SECOND_MOMENTS; kind <= JOINT; kind++) {
     release_t r = {kind, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.5}};
     size_t n_granted = 0;
     tacit_status_t status;
@@ -274,13 +282,14 @@ static void test_bad_arguments_charge_nothing(void **state) {
   fixture_t f;
   tacit_error_t err;
   open_private(&f, 1, TACIT_RELATION_SUBSTITUTE, NULL);
-  double good[3] = {0}, bad[3] = {0, NAN, 0}, broken[9] = {INFINITY}, out[6], sd;
+  double good[3] = {0}, bad[3] = {0, NAN, 0}, broken[9] = {INFINITY}, out[max_sums], sd;
   const release_t refused[] = {
       {FITTED, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, bad, 0.5}},   {FITTED, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 2, good, 0.5}},
       {FITTED, {NULL, 1}, {TACIT_FAMILY_POISSON, 2.5, good, 0.5}},  {FITTED, {NULL, 1}, {TACIT_FAMILY_GAUSSIAN, 1, good, 0.5}},
       {FITTED, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, good, NAN}},  {FITTED, {NULL, NAN}, {TACIT_FAMILY_BERNOULLI, 1, good, 1}},
       {RESPONSE, {NULL, 0}, {TACIT_FAMILY_BERNOULLI, 1, good, 1}},  {RESPONSE, {broken, 1}, {TACIT_FAMILY_BERNOULLI, 1, good, 1}},
-      {RESPONSE, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, -1, good, 1}}, {SECOND_MOMENTS, {NULL, INFINITY}, {0, 0, NULL, 0}},
+      {RESPONSE, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, -1, good, 1}}, {JOINT, {NULL, 1}, {0, 1, bad, 1}},
+      {JOINT, {NULL, 1}, {0, 0, good, 1}}, {JOINT, {NULL, 1}, {0, 1, good, INFINITY}}, {SECOND_MOMENTS, {NULL, INFINITY}, {0, 0, NULL, 0}},
       {SECOND_MOMENTS, {broken, 1}, {0, 0, NULL, 0}}};
   for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
     assert_int_equal(make(f.curator, &refused[i], 5, out, &sd, &err), TACIT_ERR_ARGUMENT);

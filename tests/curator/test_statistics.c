@@ -1,7 +1,8 @@
 /*
  * Statistics of columns: the integers that two records add are never further apart than what is charged for, and worst cases
  * attain it; what is released is the sum and noise of the scale that is said; nothing is released that is not charged.
- * Errors planted to see that these tests catch them: a sensitivity of d instead of d + 1 for products, of 1 for counts, a value
+ * Errors planted to see that these tests catch them: a sensitivity of d instead of d + 1 for products, of D Q^2 + 0.98 H^2 for
+ * the score, its response in units of H instead of 2 H, of 1 for counts, a value
  * that is not clamped, a non-finite value that counts as a bound beyond the range, the offset of the lattice left out.
  */
 #include <float.h>
@@ -41,6 +42,8 @@ static const struct {
     {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0, NULL}, 1 - 1e-12},
     {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 3, lowers, uppers, 0, NULL}, 1 - 1e-12},
     {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 5, lowers, uppers, 0, NULL}, 0.98},
+    {{TACIT_STATISTIC_SCORE, TACIT_STATISTIC_GAUSSIAN, 4, lowers, uppers, 0, NULL}, 1 - 1e-5}, /* but for the rounding of H */
+    {{TACIT_STATISTIC_SCORE, TACIT_STATISTIC_GAUSSIAN, 2, lowers, uppers, 0, NULL}, 0.94},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
@@ -91,9 +94,11 @@ static tacit_records_t *make_records(const tacit_statistic_t *s, double *totals)
   tacit_error_t err;
   assert_ok(tacit_records_new(&records, N, s->n_columns, &err), err);
   memset(totals, 0, tacit_statistic_n_values(s) * sizeof *totals);
+  bool is_score = s->kind == TACIT_STATISTIC_SCORE, is_of_rows = is_score || s->kind == TACIT_STATISTIC_PRODUCTS;
+  size_t d = s->n_columns - is_score; /* columns that are multiplied with each other */
   for (size_t i = 0; i < N; i++) {
     double x[MAX_COLUMNS], z[MAX_COLUMNS];
-    size_t cell = 0, k = s->n_columns;
+    size_t cell = 0, k = d;
     for (size_t j = 0; j < s->n_columns; j++) {
       if (s->kind == TACIT_STATISTIC_COUNTS) {
         x[j] = (double)(support_bits(&rng) % s->n_levels[j]);
@@ -104,7 +109,10 @@ static tacit_records_t *make_records(const tacit_statistic_t *s, double *totals)
       x[j] = (double)(float)support_uniform(&rng, s->lower[j] - 0.25 * width, s->upper[j] + 0.25 * width);
       z[j] = fmin(fmax(x[j], s->lower[j]), s->upper[j]);
       z[j] = s->step > 0 ? s->step * nearbyint(z[j] / s->step) : z[j];
-      if (s->kind == TACIT_STATISTIC_PRODUCTS) {
+      if (is_score && j == d) {
+        x[j] = support_bits(&rng) & 1 ? s->upper[j] : s->lower[j];
+        z[j] = x[j] > s->lower[j] ? 0.5 : -0.5;
+      } else if (is_of_rows) {
         z[j] = (2 * z[j] - s->lower[j] - s->upper[j]) / width;
         totals[j] += z[j];
       }
@@ -114,10 +122,13 @@ static tacit_records_t *make_records(const tacit_statistic_t *s, double *totals)
     } else if (s->kind == TACIT_STATISTIC_SUM) {
       totals[0] += z[0];
     }
-    for (size_t a = 0; s->kind == TACIT_STATISTIC_PRODUCTS && a < s->n_columns; a++) {
-      for (size_t b = a; b < s->n_columns; b++) {
+    for (size_t a = 0; is_of_rows && a < d; a++) {
+      for (size_t b = a; b < d; b++) {
         totals[k++] += z[a] * z[b];
       }
+    }
+    for (size_t j = 0; is_score && j <= d; j++) {
+      totals[k++] += j == 0 ? z[d] : z[j - 1] * z[d];
     }
     tacit_records_set(records, i, x);
   }
@@ -159,14 +170,14 @@ static void test_released_values_are_the_statistic_and_noise_of_the_scale(void *
     const tacit_statistic_t *s = &cases[c].statistic;
     fixture_t f;
     tacit_error_t err;
-    double out[MAX_VALUES], scale, sum[MAX_VALUES] = {0}, square = 0;
+    double out[MAX_VALUES], scales[MAX_VALUES], sum[MAX_VALUES] = {0}, square = 0;
     bool is_l1 = s->noise == TACIT_STATISTIC_LAPLACE || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
     size_t n_values = tacit_statistic_n_values(s);
     open_fixture(&f, s, 3, n_releases, TACIT_RELATION_SUBSTITUTE);
     for (size_t r = 0; r < n_releases; r++) {
-      assert_ok(tacit_curator_release_statistic(f.curator, s, 3, out, &scale, &err), err);
+      assert_ok(tacit_curator_release_statistic(f.curator, s, 3, out, scales, &err), err);
       for (size_t k = 0; k < n_values; k++) {
-        double e = (out[k] - f.totals[k]) / scale;
+        double e = (out[k] - f.totals[k]) / scales[k];
         sum[k] += e;
         square += e * e;
       }
@@ -207,13 +218,13 @@ static void test_refusals_release_nothing(void **state) {
   const tacit_statistic_t *s = &cases[0].statistic;
   fixture_t f;
   tacit_error_t err;
-  double out = 7, scale = 7;
+  double out = 7, scale = 7, others[MAX_VALUES];
   size_t n_events;
   open_fixture(&f, s, 3, 1, TACIT_RELATION_SUBSTITUTE);
   assert_int_equal(tacit_curator_release_statistic(f.curator, s, 1e-4, &out, &scale, &err), TACIT_ERR_BUDGET);
   assert_true(out == 0 && scale == 0);
   assert_int_equal(tacit_curator_release_statistic(f.curator, s, NAN, &out, &scale, &err), TACIT_ERR_ARGUMENT);
-  assert_int_equal(tacit_curator_release_statistic(f.curator, &cases[N_CASES - 1].statistic, 3, (double[MAX_VALUES]){0}, &scale, &err),
+  assert_int_equal(tacit_curator_release_statistic(f.curator, &cases[N_CASES - 1].statistic, 3, (double[MAX_VALUES]){0}, others, &err),
                    TACIT_ERR_STATE);
   tacit_budget_events(f.budget, &n_events);
   assert_int_equal(n_events, 0);
@@ -245,6 +256,8 @@ static void test_statistics_out_of_range_are_refused(void **state) {
       {TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_LAPLACE, 2, NULL, NULL, 0, too_many},
       {TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_LAPLACE, 2, lowers, uppers, 0, NULL},
       {TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 25, lowers, uppers, 0, NULL},
+      {TACIT_STATISTIC_SCORE, TACIT_STATISTIC_LAPLACE, 2, lowers, uppers, 0, NULL},
+      {TACIT_STATISTIC_SCORE, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0, NULL},
   };
   tacit_error_t err;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -20,7 +20,7 @@
 enum { SIMULATION_MAX_DIM = 16 };
 
 typedef enum simulation_truth {
-  TRUTH_PRIOR = 0, /* every coefficient from normal(0, 2.5): simulation-based calibration */
+  TRUTH_PRIOR = 0, /* every coefficient from its prior: simulation-based calibration */
   TRUTH_FIXED,     /* slopes of alternating sign, 0.5 to 1.5; intercept 0 */
   TRUTH_RARE       /* the same with the intercept at -3.5: few positives */
 } simulation_truth_t;
@@ -29,7 +29,7 @@ typedef struct simulation {
   tacit_family_t family;
   double upper; /* of the response */
   simulation_truth_t truth;
-  size_t d, n;
+  size_t d, n; /* coefficients, and after them the sd of a gaussian; records */
   double epsilon, delta;
   size_t n_chains, n_warmup, n_draws;
   bool has_reference; /* whether the non-private posterior is wanted too */
@@ -73,10 +73,13 @@ static inline double simulation_feature(size_t j, double g) {
   }
 }
 
-static inline double simulation_response(const simulation_t *s, double eta, tacit_rng_t *rng) {
+static inline double simulation_response(const simulation_t *s, double eta, double sigma, tacit_rng_t *rng) {
   double u = tacit_rng_uniform(rng);
   if (s->family == TACIT_FAMILY_BERNOULLI) {
     return u < 1 / (1 + exp(-eta));
+  }
+  if (s->family == TACIT_FAMILY_GAUSSIAN) {
+    return (double)(float)simulation_clamp(eta + sigma * tacit_rng_normal(rng), -1, 1);
   }
   double rate = exp(eta), p = exp(-rate), y = 0;
   for (u -= p; u > 0 && y < s->upper; u -= p) {
@@ -86,13 +89,23 @@ static inline double simulation_response(const simulation_t *s, double eta, taci
   return y;
 }
 
+/* Sd of the normal priors of all coefficients; that of a gaussian's sd is half normal(0, 0.15). */
+static inline double simulation_prior_sd(const simulation_t *s) {
+  return s->family == TACIT_FAMILY_GAUSSIAN ? 0.1 : 2.5;
+}
+
+/* A gaussian's slopes are smaller, so that responses stay within [-1, 1]; its sd comes last. */
 static inline void simulation_truth(const simulation_t *s, tacit_rng_t *rng, double *theta) {
+  double share = s->family == TACIT_FAMILY_GAUSSIAN ? 1 / (1.5 * (double)s->d) : 1;
   for (size_t j = 0; j < s->d; j++) {
     double size = 0.5 + tacit_rng_uniform(rng);
-    theta[j] = s->truth == TRUTH_PRIOR ? 2.5 * tacit_rng_normal(rng)
-               : j > 0                 ? (j % 2 == 1 ? size : -size)
+    theta[j] = s->truth == TRUTH_PRIOR ? simulation_prior_sd(s) * tacit_rng_normal(rng)
+               : j > 0                 ? share * (j % 2 == 1 ? size : -size)
                : s->truth == TRUTH_RARE ? -3.5
                                         : 0;
+  }
+  if (s->family == TACIT_FAMILY_GAUSSIAN) {
+    theta[s->d] = s->truth == TRUTH_PRIOR ? 0.15 * fabs(tacit_rng_normal(rng)) : 0.1;
   }
 }
 
@@ -105,15 +118,17 @@ static inline void simulation_data(const simulation_t *s, const double *theta, t
       x[j] = (double)(float)simulation_feature(j, common + sqrt(0.7) * tacit_rng_normal(rng));
       eta += theta[j] * x[j];
     }
-    x[s->d] = simulation_response(s, eta, rng);
+    x[s->d] = simulation_response(s, eta, s->family == TACIT_FAMILY_GAUSSIAN ? theta[s->d] : 0, rng);
   }
 }
 
-/* A model over d - 1 columns in [-1, 1] with every prior normal(0, 2.5). */
+/* A model over d - 1 columns in [-1, 1]. */
 static inline void simulation_model(const simulation_t *s, tacit_model_t *model) {
   char schema_text[64 * (SIMULATION_MAX_DIM + 3)], formula[16 * (SIMULATION_MAX_DIM + 1)];
   int at = snprintf(schema_text, sizeof schema_text, "columns:\n  y: {type: %s}\n",
-                    s->family == TACIT_FAMILY_BERNOULLI ? "binary" : "integer, lower: 0, upper: 1000");
+                    s->family == TACIT_FAMILY_BERNOULLI  ? "binary"
+                    : s->family == TACIT_FAMILY_GAUSSIAN ? "numeric, lower: -1, upper: 1"
+                                                         : "integer, lower: 0, upper: 1000");
   int end = snprintf(formula, sizeof formula, "y ~ 1");
   for (size_t j = 1; j < s->d; j++) {
     at += snprintf(schema_text + at, sizeof schema_text - (size_t)at, "  x%zu: {type: numeric, lower: -1, upper: 1}\n", j);
@@ -121,18 +136,22 @@ static inline void simulation_model(const simulation_t *s, tacit_model_t *model)
   }
   tacit_schema_t *schema;
   tacit_design_t *design;
-  tacit_prior_entry_t priors[2];
+  tacit_prior_entry_t priors[3];
+  bool is_gaussian = s->family == TACIT_FAMILY_GAUSSIAN;
   simulation_must(tacit_schema_parse(&schema, schema_text, (size_t)at, "simulation", &simulation_error));
   simulation_must(tacit_design_new(&design, formula, schema, s->family, &simulation_error));
-  simulation_must(tacit_prior_parse(&priors[0], "normal(0, 2.5)", &simulation_error));
-  simulation_must(tacit_prior_parse(&priors[1], "Intercept: normal(0, 2.5)", &simulation_error));
+  simulation_must(tacit_prior_parse(&priors[0], is_gaussian ? "normal(0, 0.1)" : "normal(0, 2.5)", &simulation_error));
+  simulation_must(tacit_prior_parse(&priors[1], is_gaussian ? "Intercept: normal(0, 0.1)" : "Intercept: normal(0, 2.5)",
+                                    &simulation_error));
+  simulation_must(tacit_prior_parse(&priors[2], "sigma: normal(0, 0.15)", &simulation_error));
   tacit_glm_settings_t glm = tacit_glm_settings_default();
   glm.family = s->family;
   glm.priors = priors;
-  glm.n_priors = 2;
+  glm.n_priors = is_gaussian ? 3 : 2;
   simulation_must(tacit_model_init_glm(model, design, &glm, &simulation_error));
   tacit_prior_entry_clear(&priors[0]);
   tacit_prior_entry_clear(&priors[1]);
+  tacit_prior_entry_clear(&priors[2]);
   tacit_design_free(design);
   tacit_schema_free(schema);
 }
@@ -162,15 +181,17 @@ static inline void simulation_invert(size_t d, double *a, double *inverse) {
 static inline void simulation_reference(const simulation_t *s, const double *data, simulation_fit_t *fit) {
   size_t d = s->d;
   double hessian[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM], inverse[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM];
-  double *theta = fit->reference_mean;
+  double *theta = fit->reference_mean, precision = 1 / (simulation_prior_sd(s) * simulation_prior_sd(s));
+  bool is_gaussian = s->family == TACIT_FAMILY_GAUSSIAN;
+  double sigma = is_gaussian ? fit->theta[d] : 0; /* known, as good as */
   memset(theta, 0, d * sizeof *theta);
   for (int iteration = 0; iteration < 30; iteration++) {
     double grad[SIMULATION_MAX_DIM];
     for (size_t i = 0; i < d * d; i++) {
-      hessian[i] = i / d == i % d ? 1 / 6.25 : 0;
+      hessian[i] = i / d == i % d ? precision : 0;
     }
     for (size_t j = 0; j < d; j++) {
-      grad[j] = -theta[j] / 6.25;
+      grad[j] = -theta[j] * precision;
     }
     for (size_t i = 0; i < s->n; i++) {
       const double *x = data + i * (d + 1);
@@ -178,11 +199,15 @@ static inline void simulation_reference(const simulation_t *s, const double *dat
       for (size_t j = 0; j < d; j++) {
         eta += theta[j] * x[j];
       }
-      tacit_family_moments_t m = tacit_family_moments(s->family, s->upper, eta);
+      tacit_family_moments_t m = {.mean = eta, .slope = 1};
+      if (!is_gaussian) {
+        m = tacit_family_moments(s->family, s->upper, eta);
+      }
+      double weight = is_gaussian ? 1 / (sigma * sigma) : 1;
       for (size_t j = 0; j < d; j++) {
-        grad[j] += x[j] * (x[d] - m.mean);
+        grad[j] += weight * x[j] * (x[d] - m.mean);
         for (size_t l = 0; l < d; l++) {
-          hessian[j * d + l] += m.slope * x[j] * x[l];
+          hessian[j * d + l] += weight * m.slope * x[j] * x[l];
         }
       }
     }
@@ -197,6 +222,18 @@ static inline void simulation_reference(const simulation_t *s, const double *dat
   }
   for (size_t j = 0; j < d; j++) {
     fit->reference_sd[j] = sqrt(inverse[j * d + j]);
+  }
+  if (is_gaussian) {
+    double square = 0;
+    for (size_t i = 0; i < s->n; i++) {
+      double residual = data[i * (d + 1) + d];
+      for (size_t j = 0; j < d; j++) {
+        residual -= theta[j] * data[i * (d + 1) + j];
+      }
+      square += residual * residual;
+    }
+    theta[d] = sqrt(square / (double)s->n);
+    fit->reference_sd[d] = sigma / sqrt(2 * (double)s->n);
   }
 }
 
@@ -223,7 +260,7 @@ static inline void simulation_run(const simulation_t *s, uint64_t seed, simulati
   unsigned char key[32];
   tacit_rng_t *rng;
   double *data = malloc(s->n * (s->d + 1) * sizeof *data);
-  *fit = (simulation_fit_t){.d = s->d};
+  *fit = (simulation_fit_t){.d = s->d + (s->family == TACIT_FAMILY_GAUSSIAN)};
   tacit_rng_key_from_seed(key, seed);
   simulation_must(tacit_rng_new(&rng, key, 1 << 20, &simulation_error));
   simulation_truth(s, rng, fit->theta);

@@ -9,15 +9,17 @@
 
 /* A data set and a budget; in the second, privacy noise is nearly all of the uncertainty. */
 typedef struct setting {
+  tacit_family_t family;
   size_t d, n;
   double epsilon;
 } setting_t;
 
-static const setting_t moderate = {3, 1000, 0.4}, noisy = {2, 2000, 0.1};
+static const setting_t moderate = {TACIT_FAMILY_BERNOULLI, 3, 1000, 0.4}, noisy = {TACIT_FAMILY_BERNOULLI, 2, 2000, 0.1},
+                       linear = {TACIT_FAMILY_GAUSSIAN, 3, 4000, 1}, noisy_linear = {TACIT_FAMILY_GAUSSIAN, 3, 1000, 1};
 
 /* (mean - 1/3) / standard error over n_fits fits. */
 static double excess(setting_t setting, tacit_noise_aware_fault_t fault, size_t n_fits) {
-  simulation_t s = {.family = TACIT_FAMILY_BERNOULLI,
+  simulation_t s = {.family = setting.family,
                     .upper = 1,
                     .truth = TRUTH_PRIOR,
                     .d = setting.d,
@@ -33,8 +35,8 @@ static double excess(setting_t setting, tacit_noise_aware_fault_t fault, size_t 
     simulation_fit_t fit;
     double value = 0;
     simulation_run(&s, 7 + i, &fit);
-    for (size_t j = 0; j < s.d; j++) {
-      value += pow(2 * fit.share_below[j] - 1, 2) / (double)s.d;
+    for (size_t j = 0; j < fit.d; j++) {
+      value += pow(2 * fit.share_below[j] - 1, 2) / (double)fit.d;
     }
     sum += value;
     square += value * value;
@@ -43,12 +45,21 @@ static double excess(setting_t setting, tacit_noise_aware_fault_t fault, size_t 
   return (mean - 1.0 / 3) / sqrt(variance / n);
 }
 
-static void test_ranks_of_the_truth_are_uniform(void **state) {
-  (void)state;
-  double value = excess(moderate, TACIT_NOISE_AWARE_SOUND, (size_t)fmax(20, 400 * testing_multiplier()));
+static void check_uniform(setting_t setting, double n_fits) {
+  double value = excess(setting, TACIT_NOISE_AWARE_SOUND, (size_t)fmax(20, n_fits * testing_multiplier()));
   if (!(fabs(value) < 5)) {
     fail_msg("mean (2 u - 1)^2 is %.2f standard errors from 1/3", value);
   }
+}
+
+static void test_ranks_of_the_truth_are_uniform(void **state) {
+  (void)state;
+  check_uniform(moderate, 400);
+}
+
+static void test_ranks_of_a_linear_regression_are_uniform(void **state) {
+  (void)state;
+  check_uniform(linear, 200);
 }
 
 /* What the test above must find. */
@@ -72,9 +83,16 @@ static void test_a_posterior_with_half_of_the_noise_is_found_out(void **state) {
   check_found(noisy, TACIT_NOISE_AWARE_HALF_RESPONSE_NOISE, 250);
 }
 
+static void test_linear_regressions_that_forget_noise_are_found_out(void **state) {
+  (void)state;
+  check_found(noisy_linear, TACIT_NOISE_AWARE_HALF_RESPONSE_NOISE, 100);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranks_of_the_truth_are_uniform),
                                      cmocka_unit_test(test_a_posterior_without_the_discrepancy_is_found_out),
-                                     cmocka_unit_test(test_a_posterior_with_half_of_the_noise_is_found_out)};
+                                     cmocka_unit_test(test_a_posterior_with_half_of_the_noise_is_found_out),
+                                     cmocka_unit_test(test_ranks_of_a_linear_regression_are_uniform),
+                                     cmocka_unit_test(test_linear_regressions_that_forget_noise_are_found_out)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

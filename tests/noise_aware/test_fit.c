@@ -19,7 +19,7 @@ static void check_large_budget(tacit_family_t family, double upper, size_t d) {
                     .has_reference = true};
   simulation_fit_t fit;
   simulation_run(&s, 3, &fit);
-  for (size_t j = 0; j < s.d; j++) { /* seeds are fixed; Monte Carlo error is about 0.03 of a sd */
+  for (size_t j = 0; j < fit.d; j++) { /* seeds are fixed; Monte Carlo error is about 0.03 of a sd */
     assert_close((fit.mean[j] - fit.reference_mean[j]) / fit.reference_sd[j], 0, 0.35);
     assert_close(fit.sd[j] / fit.reference_sd[j], 1.05, 0.13);
   }
@@ -29,11 +29,11 @@ static void test_large_budget_gives_the_non_private_posterior(void **state) {
   (void)state;
   check_large_budget(TACIT_FAMILY_BERNOULLI, 1, 4);
   check_large_budget(TACIT_FAMILY_POISSON, 30, 2);
+  check_large_budget(TACIT_FAMILY_GAUSSIAN, 1, 4);
 }
 
-static void test_tiny_budget_gives_the_prior(void **state) {
-  (void)state;
-  simulation_t s = {.family = TACIT_FAMILY_BERNOULLI,
+static void check_tiny_budget(tacit_family_t family) {
+  simulation_t s = {.family = family,
                     .upper = 1,
                     .truth = TRUTH_FIXED,
                     .d = 4,
@@ -46,9 +46,15 @@ static void test_tiny_budget_gives_the_prior(void **state) {
   simulation_fit_t fit;
   simulation_run(&s, 3, &fit);
   for (size_t j = 0; j < s.d; j++) {
-    assert_close(fit.mean[j], 0, 0.6);
-    assert_close(fit.sd[j], 2.5, 0.5);
+    assert_close(fit.mean[j] / simulation_prior_sd(&s), 0, 0.24);
+    assert_close(fit.sd[j] / simulation_prior_sd(&s), 1, 0.2);
   }
+}
+
+static void test_tiny_budget_gives_the_prior(void **state) {
+  (void)state;
+  check_tiny_budget(TACIT_FAMILY_BERNOULLI);
+  check_tiny_budget(TACIT_FAMILY_GAUSSIAN);
 }
 
 /* A curator of 300 simulated records with the given budget. */
@@ -79,18 +85,23 @@ static tacit_records_t *simulated_records(const simulation_t *s) {
   return records;
 }
 
-static void open_fixture(fixture_t *f, size_t d, double epsilon, tacit_relation_t relation) {
+static void open_family(fixture_t *f, tacit_family_t family, size_t d, double epsilon, tacit_relation_t relation) {
   tacit_error_t err;
-  simulation_t s = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .truth = TRUTH_FIXED, .d = d, .n = 300};
+  simulation_t s = {.family = family, .upper = 1, .truth = TRUTH_FIXED, .d = d, .n = 300};
   simulation_model(&s, &f->model);
   assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, relation, &err), err);
   assert_ok(tacit_noise_new_seeded_not_private(&f->noise, 8, &err), err);
   assert_ok(tacit_curator_new(&f->curator, simulated_records(&s), &f->model.records, f->budget, f->noise, NULL, &err), err);
   f->settings = tacit_noise_aware_settings_default();
+  f->settings.family = family;
   f->settings.rho = tacit_budget_rho(f->budget) * (1 - 1e-9);
   f->settings.n_chains = 2;
   f->settings.n_warmup = 40;
   f->settings.n_draws = 20;
+}
+
+static void open_fixture(fixture_t *f, size_t d, double epsilon, tacit_relation_t relation) {
+  open_family(f, TACIT_FAMILY_BERNOULLI, d, epsilon, relation);
 }
 
 static void close_fixture(fixture_t *f) {
@@ -100,25 +111,24 @@ static void close_fixture(fixture_t *f) {
   tacit_model_clear(&f->model);
 }
 
-static void test_charges_are_the_six_that_were_announced(void **state) {
-  (void)state;
+static void check_charges(tacit_family_t family, size_t n_expected) {
   tacit_error_t err;
   for (size_t d = 1; d <= 4; d += 1) { /* 1: the intercept alone */
     fixture_t f;
     tacit_draws_t draws;
     tacit_event_t planned[TACIT_NOISE_AWARE_N_EVENTS];
     size_t n;
-    open_fixture(&f, d, 1, TACIT_RELATION_SUBSTITUTE);
-    tacit_noise_aware_events(f.settings.rho, planned);
+    open_family(&f, family, d, 1, TACIT_RELATION_SUBSTITUTE);
+    assert_int_equal(tacit_noise_aware_events(f.settings.family, f.settings.rho, planned), n_expected);
     f.settings.thin = 3;
     assert_ok(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err), err);
     assert_int_equal(tacit_draws_n_kept(&draws), 20);
-    for (size_t i = 0; i < 2 * 60 * d; i++) {
+    for (size_t i = 0; i < 2 * 60 * draws.n_reported; i++) {
       assert_true(isfinite(draws.values[i]));
     }
     const tacit_event_t *events = tacit_budget_events(f.budget, &n);
     double rho = 0;
-    assert_int_equal(n, TACIT_NOISE_AWARE_N_EVENTS);
+    assert_int_equal(n, n_expected);
     for (size_t i = 0; i < n; i++) {
       assert_string_equal(events[i].label, planned[i].label);
       assert_int_equal(events[i].count, planned[i].count);
@@ -129,6 +139,12 @@ static void test_charges_are_the_six_that_were_announced(void **state) {
     tacit_draws_clear(&draws);
     close_fixture(&f);
   }
+}
+
+static void test_charges_are_those_that_were_announced(void **state) {
+  (void)state;
+  check_charges(TACIT_FAMILY_BERNOULLI, TACIT_NOISE_AWARE_N_EVENTS);
+  check_charges(TACIT_FAMILY_GAUSSIAN, 2);
 }
 
 static void test_what_does_not_fit_is_refused(void **state) {
@@ -145,8 +161,11 @@ static void test_what_does_not_fit_is_refused(void **state) {
     assert_int_equal(tacit_noise_aware_fit(f.curator, parameters, &s, &draws, &err), TACIT_ERR_ARGUMENT);
   }
   s = f.settings;
-  s.family = TACIT_FAMILY_GAUSSIAN;
+  s.family = TACIT_FAMILY_CATEGORICAL;
   assert_int_equal(tacit_noise_aware_fit(f.curator, parameters, &s, &draws, &err), TACIT_ERR_ARGUMENT);
+  s.family = TACIT_FAMILY_GAUSSIAN; /* its sd would be one of the model's coefficients */
+  assert_int_equal(tacit_noise_aware_fit(f.curator, parameters, &s, &draws, &err), TACIT_ERR_ARGUMENT);
+  tacit_draws_clear(&draws);
   s = f.settings;
   s.n_draws = 0;
   assert_int_equal(tacit_noise_aware_fit(f.curator, parameters, &s, &draws, &err), TACIT_ERR_ARGUMENT);
@@ -176,24 +195,29 @@ static void test_what_does_not_fit_is_refused(void **state) {
   tacit_model_clear(&model);
 }
 
-static void test_every_failed_allocation_is_an_error_return(void **state) {
-  (void)state;
+static void check_failed_allocations(tacit_family_t family, size_t least) {
   tacit_error_t err;
   tacit_status_t status = TACIT_ERR_MEMORY;
   for (size_t k = 1; status != TACIT_OK; k++) {
     fixture_t f;
     tacit_draws_t draws;
-    open_fixture(&f, 3, 1, TACIT_RELATION_SUBSTITUTE);
+    open_family(&f, family, 3, 1, TACIT_RELATION_SUBSTITUTE);
     f.settings.n_warmup = 4;
     f.settings.n_draws = 2;
     tacit_alloc_fail_at(k);
     status = tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err);
     tacit_alloc_fail_at(0);
     assert_true(status == TACIT_OK || status == TACIT_ERR_MEMORY);
-    assert_true(k < 500 && (k > 20 || status != TACIT_OK));
+    assert_true(k < 500 && (k > least || status != TACIT_OK));
     tacit_draws_clear(&draws);
     close_fixture(&f);
   }
+}
+
+static void test_every_failed_allocation_is_an_error_return(void **state) {
+  (void)state;
+  check_failed_allocations(TACIT_FAMILY_BERNOULLI, 20);
+  check_failed_allocations(TACIT_FAMILY_GAUSSIAN, 5);
 }
 
 static void test_inflation_is_the_formula(void **state) {
@@ -209,7 +233,7 @@ static void test_inflation_is_the_formula(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_large_budget_gives_the_non_private_posterior),
                                      cmocka_unit_test(test_tiny_budget_gives_the_prior),
-                                     cmocka_unit_test(test_charges_are_the_six_that_were_announced),
+                                     cmocka_unit_test(test_charges_are_those_that_were_announced),
                                      cmocka_unit_test(test_what_does_not_fit_is_refused),
                                      cmocka_unit_test(test_every_failed_allocation_is_an_error_return),
                                      cmocka_unit_test(test_inflation_is_the_formula)};
