@@ -42,9 +42,9 @@ extern const char *const fault_names[N_FAULTS];
 /* Where likelihoods are as steep as clipping lets them be, where they are those of a logistic regression, or where there are none. */
 typedef enum audit_model { AUDIT_STEEP, AUDIT_LOGISTIC, AUDIT_COLUMNS } audit_model_t;
 
-/* One data set. */
+/* One data set of n records: rows[0] n_first times, then rows[1]. */
 typedef struct side {
-  size_t n;
+  size_t n, n_first;
   double rows[2][AUDIT_MAX_DIM + 1];
 } side_t;
 
@@ -57,7 +57,8 @@ typedef struct audit_case {
   void (*configure)(tacit_sampler_settings_t *settings);
   size_t n_bits;            /* decisions in a run that releases nothing else: then epsilon is also computed exactly; 0: no */
   double share, share_exact; /* least share of the charge that the audit must reach */
-  fault_t faults[4];        /* planted, up to the first FAULT_NONE */
+  fault_t faults[4];        /* planted, up to the first FAULT_NONE; in a quick run the first alone */
+  bool is_slow;             /* a quick run makes few runs, and plants nothing */
   const tacit_statistic_t *statistic; /* released statistics: the only release */
   double noise_multiplier;            /* of it */
   double rho;               /* noise-aware */
@@ -115,7 +116,7 @@ double binomial_upper(double successes, double n, double alpha);
 
 /*
  * Lower bound, with confidence 1 - alpha, of any epsilon for which the mechanism is (epsilon, delta)-private, from evidence of
- * n runs on either data set: a threshold chosen on the first half of them, judged on the second. The arrays are reordered.
+ * n runs on either data set: a threshold chosen on the first quarter of them, judged on the others. The arrays are reordered.
  */
 double epsilon_lower_bound(double *evidence[2], size_t n, double delta, double alpha);
 

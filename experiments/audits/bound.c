@@ -71,18 +71,23 @@ static double count_from(const double *x, size_t n, double t) {
 
 static double bound_from(double p, double q, double n, double delta, double alpha) {
   double least = binomial_lower(p, n, 0.5 * alpha) - delta;
-  return least > 0 ? log(least / binomial_upper(q, n, 0.5 * alpha)) : 0;
+  return least > 0 ? fmax(log(least / binomial_upper(q, n, 0.5 * alpha)), 0) : 0;
 }
 
-/* The threshold t that "p at least t" bounds epsilon best by; all arrays sorted. */
+enum { TRIAL = 4 }; /* one run in so many is spent on the choice of the threshold */
+
+/*
+ * The threshold t by which "p at least t" bounds epsilon best, were the other runs, TRIAL - 1 times as many, like these; arrays
+ * sorted.
+ */
 static double best_threshold(const double *p, const double *q, size_t n, double delta, double alpha, double *best) {
   enum { n_candidates = 60 };
-  double threshold = INFINITY;
-  *best = 0;
+  double threshold = INFINITY, more = TRIAL - 1;
+  *best = -1;
   for (size_t i = 0; i < 2 * n_candidates; i++) {
     double share = ((double)(i / 2) + 0.5) / n_candidates;
     double t = (i % 2 ? p : q)[n - 1 - (size_t)(share * share * (double)n)]; /* densest in the upper tail */
-    double bound = bound_from(count_from(p, n, t), count_from(q, n, t), (double)n, delta, alpha);
+    double bound = bound_from(more * count_from(p, n, t), more * count_from(q, n, t), more * (double)n, delta, alpha);
     if (bound > *best) {
       *best = bound;
       threshold = t;
@@ -91,26 +96,23 @@ static double best_threshold(const double *p, const double *q, size_t n, double 
   return threshold;
 }
 
-static void sort_halves(double *x, size_t half) {
-  qsort(x, half, sizeof *x, compare);
-  qsort(x + half, half, sizeof *x, compare);
-}
-
 double epsilon_lower_bound(double *evidence[2], size_t n, double delta, double alpha) {
-  size_t half = n / 2;
+  size_t n_trial = n / TRIAL, n_rest = n - n_trial;
   double most = -1, judged = 0;
   for (int turned = 0; turned < 2; turned++) { /* the other way round, evidence changes its sign */
-    for (size_t i = 0; turned && i < n; i++) {
-      evidence[0][i] = -evidence[0][i];
-      evidence[1][i] = -evidence[1][i];
+    for (int side = 0; side < 2; side++) {
+      for (size_t i = 0; turned && i < n; i++) {
+        evidence[side][i] = -evidence[side][i];
+      }
+      qsort(evidence[side], n_trial, sizeof(double), compare);
+      qsort(evidence[side] + n_trial, n_rest, sizeof(double), compare);
     }
-    sort_halves(evidence[0], half);
-    sort_halves(evidence[1], half);
     const double *p = evidence[turned], *q = evidence[!turned];
-    double expected, t = best_threshold(p, q, half, delta, alpha, &expected);
+    double expected, t = best_threshold(p, q, n_trial, delta, alpha, &expected);
     if (expected > most) {
       most = expected;
-      judged = bound_from(count_from(p + half, half, t), count_from(q + half, half, t), (double)half, delta, alpha);
+      judged = bound_from(count_from(p + n_trial, n_rest, t), count_from(q + n_trial, n_rest, t), (double)n_rest, delta,
+                          alpha);
     }
   }
   return judged;

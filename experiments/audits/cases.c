@@ -173,11 +173,11 @@ static void barker(tacit_sampler_settings_t *s) {
 }
 
 static void penalty_bit(tacit_sampler_settings_t *s) {
-  bits(s, (tacit_accept_rule_t){.kind = TACIT_ACCEPT_PENALTY, .max_bound = 0.3, .sigma = 1});
+  bits(s, (tacit_accept_rule_t){.kind = TACIT_ACCEPT_PENALTY, .max_bound = 0.2, .sigma = 1});
 }
 
 static void probit_bit(tacit_sampler_settings_t *s) {
-  bits(s, (tacit_accept_rule_t){.kind = TACIT_ACCEPT_PROBIT, .max_bound = 0.2, .sigma = 2.5});
+  bits(s, (tacit_accept_rule_t){.kind = TACIT_ACCEPT_PROBIT, .max_bound = 0.4, .sigma = 2.5});
 }
 
 static void arcsine_bit(tacit_sampler_settings_t *s) {
@@ -185,15 +185,15 @@ static void arcsine_bit(tacit_sampler_settings_t *s) {
 }
 
 static void minibatch(tacit_sampler_settings_t *s) {
-  barker(s);
-  s->intensity = 0.6;
+  bits(s, (tacit_accept_rule_t){.kind = TACIT_ACCEPT_BARKER, .max_bound = 0.4});
+  s->intensity = 2.5;
 }
 
 static void sampled_penalty(tacit_sampler_settings_t *s) {
   s->n_draws = 4;
   s->step_size = 0.02;
-  s->sampling_rate = 0.25;
-  s->noise_multiplier_ratio = 1;
+  s->sampling_rate = 0.5;
+  s->noise_multiplier_ratio = 1.2;
 }
 
 static void hamiltonian(tacit_sampler_settings_t *s) {
@@ -213,13 +213,13 @@ static void hamiltonian_bit(tacit_sampler_settings_t *s) {
   s->step_jitter = false;
   s->noise_multiplier_grad = 4;
   s->accept_bit = true;
-  s->accept_rule = (tacit_accept_rule_t){.kind = TACIT_ACCEPT_BARKER, .max_bound = 0.7};
+  s->accept_rule = (tacit_accept_rule_t){.kind = TACIT_ACCEPT_BARKER, .max_bound = 0.3};
 }
 
 static void hamiltonian_bit_chains(tacit_sampler_settings_t *s) {
   hamiltonian_bit(s);
   s->n_chains = 2;
-  s->noise_multiplier_grad = 5;
+  s->noise_multiplier_grad = 5.5;
 }
 
 /* Far from all that makes a record likely: residuals are 1 wherever the chain goes. */
@@ -240,9 +240,9 @@ static void langevin_penalty(tacit_sampler_settings_t *s) {
 static void stochastic(tacit_sampler_settings_t *s) {
   s->n_draws = 4;
   s->n_leapfrog = 2;
-  s->sampling_rate = 0.25;
+  s->sampling_rate = 0.5;
   s->friction = 1;
-  s->noise_multiplier_grad = 0.9;
+  s->noise_multiplier_grad = 1.2;
 }
 
 static void stochastic_trajectories(tacit_sampler_settings_t *s) {
@@ -291,78 +291,75 @@ static const tacit_statistic_t statistics[] = {
 #define SUBSTITUTE .relation = TACIT_RELATION_SUBSTITUTE
 #define ADD_REMOVE .relation = TACIT_RELATION_ADD_REMOVE
 /* One record, far out on either side; or one record that is there or not, beside one that adds nothing. */
-#define OPPOSITE .model = AUDIT_STEEP, .dim = 2, .sides = {{1, {{1000, 618}}}, {1, {{-1000, -618}}}}
-#define PRESENT .model = AUDIT_STEEP, .dim = 2, .sides = {{2, {{0, 0}, {1000, 618}}}, {1, {{0, 0}}}}
+#define OPPOSITE .model = AUDIT_STEEP, .dim = 2, .sides = {{1, 1, {{1000, 618}}}, {1, 1, {{-1000, -618}}}}
+#define PRESENT .model = AUDIT_STEEP, .dim = 2, .sides = {{2, 1, {{0, 0}, {1000, 618}}}, {1, 1, {{0, 0}}}}
 /* Gradients at the bound, all but the intercept's share opposite. */
 #define FEATURES \
   .model = AUDIT_LOGISTIC, .dim = 8, \
-  .sides = {{1, {{1, 1, 1, 1, 1, 1, 1, 1, 1}}}, {1, {{1, -1, -1, -1, -1, -1, -1, -1, 1}}}}
+  .sides = {{1, 1, {{1, 1, 1, 1, 1, 1, 1, 1, 1}}}, {1, 1, {{1, -1, -1, -1, -1, -1, -1, -1, 1}}}}
 #define STATISTIC(i) .method = "release", .model = AUDIT_COLUMNS, .statistic = &statistics[i], SUBSTITUTE, .configure = nothing
-#define LEVELS .sides = {{1, {{0}}}, {1, {{1}}}}
-
-#define WALK_FAULTS {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_UNIFORM_NOISE}
-#define BIT_FAULTS {FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}
+#define LEVELS .sides = {{1, 1, {{0}}}, {1, 1, {{1}}}}
 
 const audit_case_t audit_cases[] = {
     {"penalty-full", "dp-penalty", "all components, noisy ratios", SUBSTITUTE, OPPOSITE, .configure = penalty, .share = 0.6,
-     .faults = WALK_FAULTS},
+     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_UNIFORM_NOISE}},
     {"penalty-one", "dp-penalty", "one component, noisy ratios", SUBSTITUTE, OPPOSITE, .configure = penalty_one, .share = 0.6,
-     .faults = WALK_FAULTS},
+     .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
     {"penalty-guided", "dp-penalty", "guided, noisy ratios", SUBSTITUTE, OPPOSITE, .configure = penalty_guided, .share = 0.6,
-     .faults = WALK_FAULTS},
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE}},
     {"penalty-add-remove", "dp-penalty", "all components, noisy ratios", ADD_REMOVE, PRESENT, .configure = penalty,
-     .share = 0.6, .faults = {FAULT_HALF_NOISE, FAULT_NO_CLIP, FAULT_UNIFORM_NOISE}},
+     .share = 0.6, .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_NO_CLIP}},
     {"penalty-unit", "dp-penalty", "a unit of two records", SUBSTITUTE, .model = AUDIT_STEEP, .dim = 2, .unit_rows = 2,
-     .sides = {{2, {{1000, 618}, {900, 618}}}, {2, {{-1000, -618}, {-900, -618}}}}, .configure = penalty, .share = 0.6,
-     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
+     .sides = {{2, 1, {{1000, 618}, {900, 618}}}, {2, 1, {{-1000, -618}, {-900, -618}}}}, .configure = penalty, .share = 0.6,
+     .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}},
     {"warm-start", "dp-penalty", "four gradients, then one step", SUBSTITUTE, OPPOSITE, .configure = warm_start, .share = 0.6,
-     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_FREE_START}},
+     .faults = {FAULT_FREE_START, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
     {"penalty-bit", "dp-penalty", "penalty-bit", SUBSTITUTE, OPPOSITE, .configure = penalty_bit, .n_bits = 8, .share = 0.5,
-     .share_exact = 0.5, .faults = {FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_HALF_NOISE}},
+     .share_exact = 0.5, .faults = {FAULT_NO_CLIP, FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}},
     {"probit-bit", "dp-penalty", "probit-bit", SUBSTITUTE, OPPOSITE, .configure = probit_bit, .n_bits = 8, .share = 0.5,
-     .share_exact = 0.5, .faults = {FAULT_HALF_NOISE}},
+     .share_exact = 0.5, .faults = {FAULT_NO_CLIP, FAULT_HALF_SENSITIVITY}},
     {"barker-bit", "dp-penalty", "barker", SUBSTITUTE, OPPOSITE, .configure = barker, .n_bits = 8, .share = 0.5,
-     .share_exact = 0.8, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_FREE_BIT}},
+     .share_exact = 0.8, .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE, FAULT_NO_CLIP, FAULT_FREE_BIT}},
     {"arcsine-bit", "dp-penalty", "arcsine", SUBSTITUTE, OPPOSITE, .configure = arcsine_bit, .n_bits = 8, .share = 0.5,
-     .share_exact = 0.5, .faults = BIT_FAULTS},
+     .share_exact = 0.5, .faults = {FAULT_NO_CLIP, FAULT_HALF_SENSITIVITY}},
     {"barker", "dp-barker", "", SUBSTITUTE, OPPOSITE, .configure = barker, .n_bits = 8, .share = 0.5, .share_exact = 0.8,
-     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_FREE_BIT}},
+     .faults = {FAULT_FREE_BIT, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
     {"barker-add-remove", "dp-barker", "", ADD_REMOVE, PRESENT, .configure = barker, .n_bits = 8, .share = 0.5,
-     .share_exact = 0.8, .faults = {FAULT_HALF_NOISE, FAULT_NO_CLIP, FAULT_FREE_BIT}},
+     .share_exact = 0.8, .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_FREE_BIT}},
     {"fast-mh-full", "dp-fast-mh-full", "", SUBSTITUTE, OPPOSITE, .configure = barker, .n_bits = 8, .share = 0.5,
      .share_exact = 0.8, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_FREE_BIT}},
     {"fast-mh", "dp-fast-mh", "", SUBSTITUTE, OPPOSITE, .configure = minibatch, .n_bits = 8, .share = 0.3, .share_exact = 0.3,
      .faults = {FAULT_HALF_SENSITIVITY, FAULT_FREE_BIT}},
     {"fast-mh-add-remove", "dp-fast-mh", "", ADD_REMOVE, PRESENT, .configure = minibatch, .n_bits = 8, .share = 0.3,
      .share_exact = 0.3, .faults = {FAULT_FREE_BIT}},
-    {"penalty-subsampled", "dp-penalty-subsampled", "q = 0.25", SUBSTITUTE, OPPOSITE, .configure = sampled_penalty,
-     .share = 0.5, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_DOUBLE_RATE, FAULT_UNIFORM_NOISE}},
+    {"penalty-subsampled", "dp-penalty-subsampled", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = sampled_penalty,
+     .share = 0.5, .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE}},
     {"hmc", "dp-hmc", "noisy ratios, gradients reused", SUBSTITUTE, OPPOSITE, .configure = hamiltonian, .share = 0.6,
-     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_UNIFORM_NOISE}},
+     .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
     {"hmc-anew", "dp-hmc", "noisy ratios, gradients anew", SUBSTITUTE, OPPOSITE, .configure = hamiltonian_anew, .share = 0.6,
      .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_UNIFORM_NOISE}},
     {"hmc-bit", "dp-hmc", "barker", SUBSTITUTE, OPPOSITE, .configure = hamiltonian_bit, .share = 0.5,
-     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
     {"hmc-bit-chains", "dp-hmc", "barker, two chains", SUBSTITUTE, OPPOSITE, .configure = hamiltonian_bit_chains, .share = 0.5,
-     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
     {"mala", "dp-mala", "barker", SUBSTITUTE, FEATURES, .configure = langevin, .share = 0.5,
      .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
     {"mala-penalty", "dp-mala", "penalty-bit", SUBSTITUTE, FEATURES, .configure = langevin_penalty, .share = 0.5,
-     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
-    {"sgld", "dp-sgld", "q = 0.25", SUBSTITUTE, OPPOSITE, .configure = stochastic, .share = 0.5,
-     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_DOUBLE_RATE}},
-    {"sgld-decay", "dp-sgld", "q = 0.25, falling steps", SUBSTITUTE, OPPOSITE, .configure = stochastic_decay, .share = 0.5,
-     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_DOUBLE_RATE}},
+     .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}},
+    {"sgld", "dp-sgld", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = stochastic, .share = 0.5,
+     .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
+    {"sgld-decay", "dp-sgld", "q = 0.5, falling steps", SUBSTITUTE, OPPOSITE, .configure = stochastic_decay, .share = 0.5,
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_DOUBLE_RATE}},
     {"sgld-full", "dp-sgld", "q = 1", SUBSTITUTE, OPPOSITE, .configure = stochastic_full, .share = 0.6,
-     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
-    {"sgld-add-remove", "dp-sgld", "q = 0.25", ADD_REMOVE, PRESENT, .configure = stochastic, .share = 0.5,
-     .faults = {FAULT_HALF_NOISE, FAULT_NO_CLIP, FAULT_DOUBLE_RATE}},
-    {"sghmc", "dp-sghmc", "q = 0.25", SUBSTITUTE, OPPOSITE, .configure = stochastic_trajectories, .share = 0.5,
-     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_DOUBLE_RATE}},
-    {"sgnht", "dp-sgnht", "q = 0.25", SUBSTITUTE, OPPOSITE, .configure = stochastic, .share = 0.5,
-     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_DOUBLE_RATE}},
+     .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE, FAULT_NO_CLIP}},
+    {"sgld-add-remove", "dp-sgld", "q = 0.5", ADD_REMOVE, PRESENT, .configure = stochastic, .share = 0.5,
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_DOUBLE_RATE}},
+    {"sghmc", "dp-sghmc", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = stochastic_trajectories, .share = 0.5,
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_DOUBLE_RATE}},
+    {"sgnht", "dp-sgnht", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = stochastic, .share = 0.5,
+     .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE, FAULT_NO_CLIP, FAULT_DOUBLE_RATE}},
     {"noise-aware", "noise-aware", "bernoulli, two features", SUBSTITUTE, .model = AUDIT_LOGISTIC, .dim = 2,
-     .sides = {{1, {{1, 1, 1}}}, {1, {{1, -1, 0}}}}, .configure = nothing, .rho = 0.3, .share = 0.5,
+     .sides = {{121, 120, {{1, 0, 1}, {1, 1, 1}}}, {121, 120, {{1, 0, 1}, {1, -1, 1}}}}, .configure = nothing, .rho = 0.3, .is_slow = true, .share = 0.5,
      .faults = {FAULT_HALF_NOISE}},
     {"sum-gaussian", STATISTIC(0), .setting = "clamped sum, gaussian", LEVELS, .noise_multiplier = 1.2, .share = 0.6,
      .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},
@@ -380,7 +377,7 @@ const audit_case_t audit_cases[] = {
      .share = 0.6, .faults = {FAULT_HALF_NOISE}},
     {"counts-discrete-laplace", STATISTIC(7), .setting = "counts, discrete laplace", LEVELS, .noise_multiplier = 1,
      .share = 0.5, .faults = {FAULT_HALF_NOISE}},
-    {"products-gaussian", STATISTIC(8), .setting = "products, gaussian", .sides = {{1, {{-1}}}, {1, {{1}}}},
+    {"products-gaussian", STATISTIC(8), .setting = "products, gaussian", .sides = {{1, 1, {{-1}}}, {1, 1, {{1}}}},
      .noise_multiplier = 1.2, .share = 0.6, .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},
 };
 

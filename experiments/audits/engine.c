@@ -25,7 +25,7 @@ tacit_curator_t *audit_curator(const audit_case_t *of, size_t side, tacit_budget
   }
   must(tacit_records_new(&records, data->n, model->n_columns, &err), &err);
   for (size_t i = 0; i < data->n; i++) {
-    tacit_records_set(records, i, data->rows[i]);
+    tacit_records_set(records, i, data->rows[i < data->n_first ? 0 : 1]);
   }
   if (of->unit_rows > 1) {
     settings.max_unit_rows = of->unit_rows;

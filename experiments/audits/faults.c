@@ -83,9 +83,15 @@ tacit_lattice_t __wrap_tacit_lattice_for(const tacit_record_model_t *model, doub
   return lattice;
 }
 
-void __wrap_tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs) {
+/* By a power of two, so that the clips are what they were. */
+static void scale_clips(tacit_curator_t *curator, size_t n_pairs, double factor) {
   for (size_t i = 0; fault_at_work == FAULT_NO_CLIP && i < n_pairs; i++) {
-    curator->clips[i] *= clips_missed_by;
+    curator->clips[i] *= factor;
   }
+}
+
+void __wrap_tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs) {
+  scale_clips(curator, n_pairs, clips_missed_by);
   __real_tacit_curator_sum_ratios(curator, n_pairs);
+  scale_clips(curator, n_pairs, 1 / clips_missed_by);
 }
