@@ -48,6 +48,9 @@ typedef struct side {
   double rows[2][AUDIT_MAX_DIM + 1];
 } side_t;
 
+/* Releases of sums over rows, made once with a fixed weighting. */
+typedef enum row_release { ROWS_NONE = 0, ROWS_SECOND_MOMENTS, ROWS_RESPONSE, ROWS_FITTED } row_release_t;
+
 typedef struct audit_case {
   const char *name, *method, *setting;
   audit_model_t model;
@@ -59,8 +62,9 @@ typedef struct audit_case {
   double share, share_exact; /* least share of the charge that the audit must reach */
   fault_t faults[4];        /* planted, up to the first FAULT_NONE; in a quick run the first alone */
   bool is_slow;             /* a quick run makes few runs, and plants nothing */
-  const tacit_statistic_t *statistic; /* released statistics: the only release */
-  double noise_multiplier;            /* of it */
+  const tacit_statistic_t *statistic; /* the only release, or NULL */
+  row_release_t rows;                 /* likewise */
+  double noise_multiplier;            /* of either */
   double rho;               /* noise-aware */
 } audit_case_t;
 

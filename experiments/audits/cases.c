@@ -298,6 +298,9 @@ static const tacit_statistic_t statistics[] = {
   .model = AUDIT_LOGISTIC, .dim = 8, \
   .sides = {{1, 1, {{1, 1, 1, 1, 1, 1, 1, 1, 1}}}, {1, 1, {{1, -1, -1, -1, -1, -1, -1, -1, 1}}}}
 #define STATISTIC(i) .method = "release", .model = AUDIT_COLUMNS, .statistic = &statistics[i], SUBSTITUTE, .configure = nothing
+#define ROWS(release) \
+  .method = "noise-aware", .model = AUDIT_LOGISTIC, .dim = 2, SUBSTITUTE, .configure = nothing, .rows = release, \
+  .noise_multiplier = 1.2, .share = 0.6
 #define LEVELS .sides = {{1, 1, {{0}}}, {1, 1, {{1}}}}
 
 const audit_case_t audit_cases[] = {
@@ -361,6 +364,12 @@ const audit_case_t audit_cases[] = {
     {"noise-aware", "noise-aware", "bernoulli, two features", SUBSTITUTE, .model = AUDIT_LOGISTIC, .dim = 2,
      .sides = {{121, 120, {{1, 0, 1}, {1, 1, 1}}}, {121, 120, {{1, 0, 1}, {1, -1, 1}}}}, .configure = nothing, .rho = 0.3, .is_slow = true, .share = 0.5,
      .faults = {FAULT_HALF_NOISE}},
+    {"rows-moments", ROWS(ROWS_SECOND_MOMENTS), .setting = "second moments of rows",
+     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"rows-response", ROWS(ROWS_RESPONSE), .setting = "responses times rows",
+     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, 1, 0}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"rows-fitted", ROWS(ROWS_FITTED), .setting = "fitted means times rows",
+     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE}},
     {"sum-gaussian", STATISTIC(0), .setting = "clamped sum, gaussian", LEVELS, .noise_multiplier = 1.2, .share = 0.6,
      .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},
     {"sum-laplace", STATISTIC(1), .setting = "clamped sum, laplace", LEVELS, .noise_multiplier = 1, .share = 0.6,

@@ -67,6 +67,21 @@ static tacit_status_t release_statistic(const audit_case_t *of, tacit_curator_t 
   return status;
 }
 
+/* ---- sums over rows ---- */
+
+/* Whitening that makes the second feature nearly all of a row, and means that the first decides. */
+static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *curator, tacit_error_t *err) {
+  static const double whiten[4] = {1e-3, 0, 0, 1e3}, theta[2] = {40, 0};
+  const tacit_row_weighting_t rows = {.whiten = whiten, .radius = 1e-3};
+  const tacit_fitted_mean_t fitted = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .theta = theta, .reach = 0.5};
+  double out[3], sd, multiplier = of->noise_multiplier;
+  switch (of->rows) {
+    case ROWS_SECOND_MOMENTS: return tacit_curator_release_second_moments(curator, &rows, multiplier, out, &sd, err);
+    case ROWS_RESPONSE: return tacit_curator_release_response(curator, &rows, 1, multiplier, out, &sd, err);
+    default: return tacit_curator_release_fitted(curator, &rows, &fitted, multiplier, out, &sd, err);
+  }
+}
+
 /* ---- one run ---- */
 
 static tacit_status_t run_noise_aware(const audit_case_t *of, tacit_curator_t *curator, uint64_t seed,
@@ -99,6 +114,7 @@ static tacit_status_t run_once(const audit_case_t *of, tacit_curator_t *curator,
   adversary_begin_run();
   *draws = (tacit_draws_t){0};
   return of->statistic != NULL ? release_statistic(of, curator, err)
+         : of->rows != ROWS_NONE ? release_rows(of, curator, err)
          : of->rho > 0         ? run_noise_aware(of, curator, seed, draws, err)
                                : run_sampler(of, curator, seed, draws, err);
 }

@@ -41,7 +41,7 @@ static void audit_sound(const audit_case_t *of, const options_t *options, audit_
   row->charged = audit_charge(of, FAULT_NONE);
   row->lower = audit_run(of, FAULT_NONE, options->is_quick && of->is_slow ? options->n_runs / 10 : options->n_runs, alpha);
   row->exact = of->n_bits > 0 ? audit_exact(of) : NAN;
-  row->is_replayed = of->statistic != NULL || audit_replay(of);
+  row->is_replayed = of->statistic != NULL || of->rows != ROWS_NONE || audit_replay(of); /* a release alone has no draws */
   /* fewer runs prove less: the share is asked of a full run */
   row->holds = row->lower <= row->charged && (options->is_quick || row->lower >= of->share * row->charged) &&
                (of->n_bits == 0 || (row->exact <= row->charged && row->exact >= of->share_exact * row->charged)) &&
@@ -89,6 +89,7 @@ static size_t audit_all(const options_t *options, audit_row_t *rows) {
 static int audit(const options_t *options) {
   audit_row_t *rows = calloc(5 * n_audit_cases, sizeof *rows);
   if (rows == NULL) {
+    fprintf(stderr, "tacit-audits: out of memory\n");
     return 1;
   }
   size_t n = audit_all(options, rows), n_failed = 0;
