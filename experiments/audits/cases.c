@@ -293,6 +293,9 @@ static const tacit_statistic_t statistics[] = {
 /* One record, far out on either side; or one record that is there or not, beside one that adds nothing. */
 #define OPPOSITE .model = AUDIT_STEEP, .dim = 2, .sides = {{1, 1, {{1000, 618}}}, {1, 1, {{-1000, -618}}}}
 #define PRESENT .model = AUDIT_STEEP, .dim = 2, .sides = {{2, 1, {{0, 0}, {1000, 618}}}, {1, 1, {{0, 0}}}}
+#define UNIT \
+  .model = AUDIT_STEEP, .dim = 2, .unit_rows = 2, \
+  .sides = {{2, 1, {{1000, 618}, {900, 618}}}, {2, 1, {{-1000, -618}, {-900, -618}}}}
 /* Gradients at the bound, all but the intercept's share opposite. */
 #define FEATURES \
   .model = AUDIT_LOGISTIC, .dim = 8, \
@@ -312,9 +315,10 @@ const audit_case_t audit_cases[] = {
      .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE}},
     {"penalty-add-remove", "dp-penalty", "all components, noisy ratios", ADD_REMOVE, PRESENT, .configure = penalty,
      .share = 0.6, .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_NO_CLIP}},
-    {"penalty-unit", "dp-penalty", "a unit of two records", SUBSTITUTE, .model = AUDIT_STEEP, .dim = 2, .unit_rows = 2,
-     .sides = {{2, 1, {{1000, 618}, {900, 618}}}, {2, 1, {{-1000, -618}, {-900, -618}}}}, .configure = penalty, .share = 0.6,
+    {"penalty-unit", "dp-penalty", "a unit of two records, noisy ratios", SUBSTITUTE, UNIT, .configure = penalty, .share = 0.6,
      .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}},
+    {"unit-start", "dp-penalty", "a unit of two records, four gradients, then one step", SUBSTITUTE, UNIT,
+     .configure = warm_start, .share = 0.6, .faults = {FAULT_HALF_NOISE, FAULT_NO_CLIP}},
     {"warm-start", "dp-penalty", "four gradients, then one step", SUBSTITUTE, OPPOSITE, .configure = warm_start, .share = 0.6,
      .faults = {FAULT_FREE_START, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
     {"penalty-bit", "dp-penalty", "penalty-bit", SUBSTITUTE, OPPOSITE, .configure = penalty_bit, .n_bits = 8, .share = 0.5,
