@@ -20,6 +20,7 @@ void must(tacit_status_t status, const tacit_error_t *err) {
 
 void adversary_open(const audit_case_t *of) {
   tacit_error_t err;
+  audit_record_model(of, &adversary.model);
   must(tacit_budget_new(&adversary.budget, 1, audit_delta, of->relation, &err), &err);
   must(tacit_noise_new_seeded_not_private(&adversary.noise, 1, &err), &err);
   for (size_t side = 0; side < 2; side++) {
@@ -146,6 +147,21 @@ static bool is_decided_unseen(const tacit_curator_t *curator, const tacit_accept
 
 /* ---- releases ---- */
 
+/* Gradients at n points, of records drawn with probability `rate`. */
+static void see_gradients(const tacit_curator_t *curator, size_t n, const double *theta, double rate,
+                          double noise_multiplier, const double *released) {
+  size_t dim = tacit_curator_dim(curator);
+  double sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) * tacit_curator_grad_bound(curator);
+  tacit_error_t err;
+  for (size_t k = 0; k < n; k++) {
+    double sums[2][AUDIT_MAX_DIM];
+    for (size_t side = 0; side < 2; side++) {
+      must(__real_tacit_curator_release_gradient(adversary.exposed[side], 1, theta + k * dim, 1, sums[side], &err), &err);
+    }
+    see_normal(released + k * dim, (const double(*)[AUDIT_MAX_DIM])sums, dim, sd, rate);
+  }
+}
+
 tacit_status_t __wrap_tacit_curator_release_gradient(tacit_curator_t *curator, size_t n, const double *theta,
                                                      double noise_multiplier, double *out, tacit_error_t *err) {
   tacit_status_t status = __real_tacit_curator_release_gradient(curator, n, theta, noise_multiplier, out, err);
@@ -153,16 +169,8 @@ tacit_status_t __wrap_tacit_curator_release_gradient(tacit_curator_t *curator, s
     return status;
   }
   fault_t at_work = begin_looking();
-  size_t dim = tacit_curator_dim(curator);
-  double sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) * tacit_curator_grad_bound(curator);
-  for (size_t k = 0; k < n; k++) {
-    double sums[2][AUDIT_MAX_DIM];
-    for (size_t side = 0; side < 2; side++) {
-      must(__real_tacit_curator_release_gradient(adversary.exposed[side], 1, theta + k * dim, 1, sums[side], err), err);
-    }
-    see_normal(out + k * dim, (const double(*)[AUDIT_MAX_DIM])sums, dim, sd, 1);
-  }
-  return end_looking(at_work, out, n * dim * sizeof *out, err);
+  see_gradients(curator, n, theta, 1, noise_multiplier, out);
+  return end_looking(at_work, out, n * tacit_curator_dim(curator) * sizeof *out, err);
 }
 
 tacit_status_t __wrap_tacit_curator_release_sampled_gradient(tacit_curator_t *curator, size_t n, const double *theta,
@@ -174,16 +182,8 @@ tacit_status_t __wrap_tacit_curator_release_sampled_gradient(tacit_curator_t *cu
     return status;
   }
   fault_t at_work = begin_looking();
-  size_t dim = tacit_curator_dim(curator);
-  double sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) * tacit_curator_grad_bound(curator);
-  for (size_t k = 0; k < n; k++) {
-    double sums[2][AUDIT_MAX_DIM];
-    for (size_t side = 0; side < 2; side++) {
-      must(__real_tacit_curator_release_gradient(adversary.exposed[side], 1, theta + k * dim, 1, sums[side], err), err);
-    }
-    see_normal(out + k * dim, (const double(*)[AUDIT_MAX_DIM])sums, dim, sd, rate);
-  }
-  return end_looking(at_work, out, n * dim * sizeof *out, err);
+  see_gradients(curator, n, theta, rate, noise_multiplier, out);
+  return end_looking(at_work, out, n * tacit_curator_dim(curator) * sizeof *out, err);
 }
 
 tacit_status_t __wrap_tacit_curator_release_log_ratio(tacit_curator_t *curator, size_t n, const double *theta,

@@ -22,7 +22,7 @@
 /* delta at which epsilon is charged and bounded: a tail that so many runs can see. */
 static const double audit_delta = 0.01;
 
-enum { AUDIT_MAX_DIM = 16, AUDIT_MAX_POINTS = 8 };
+enum { AUDIT_MAX_DIM = 16 };
 
 /* Errors that the audit must find; each is made inside the method's own code (faults.c). */
 typedef enum fault {
@@ -31,7 +31,7 @@ typedef enum fault {
   FAULT_HALF_SENSITIVITY, /* the factor 2 of substitution forgotten, in noise and in charges */
   FAULT_NO_CLIP,          /* contributions are clipped at eight times the bound */
   FAULT_UNIFORM_NOISE,    /* sd rand() for sd randn() [Zhang2023, code] */
-  FAULT_FREE_BIT,         /* min(1, r) without noise, the "free" branch [Zhang2023, Algorithm 1] */
+  FAULT_FREE_BIT,         /* min(1, r) without noise, "privacy for free" [Zhang2023] */
   FAULT_DOUBLE_RATE,      /* records are drawn twice as often as charged for */
   FAULT_FREE_START,       /* the released gradients of the start are not charged */
   N_FAULTS
@@ -39,7 +39,7 @@ typedef enum fault {
 
 extern const char *const fault_names[N_FAULTS];
 
-/* Where likelihoods are as steep as clipping lets them be, where they are those of a logistic regression, or where there are none. */
+/* Likelihoods as steep as clipping lets them be, those of a logistic regression, or none. */
 typedef enum audit_model { AUDIT_STEEP, AUDIT_LOGISTIC, AUDIT_COLUMNS } audit_model_t;
 
 /* One data set of n records: rows[0] n_first times, then rows[1]. */
@@ -61,7 +61,7 @@ typedef struct audit_case {
   size_t n_bits;            /* decisions in a run that releases nothing else: then epsilon is also computed exactly; 0: no */
   double share, share_exact; /* least share of the charge that the audit must reach */
   fault_t faults[4];        /* planted, up to the first FAULT_NONE; in a quick run the first alone */
-  bool is_slow;             /* a quick run makes few runs, and plants nothing */
+  double quick_effort;      /* times as many runs as other cases in a quick run, 0: once; below 1 nothing is planted */
   const tacit_statistic_t *statistic; /* the only release, or NULL */
   row_release_t rows;                 /* likewise */
   double noise_multiplier;            /* of either */
@@ -71,7 +71,7 @@ typedef struct audit_case {
 extern const audit_case_t audit_cases[];
 extern const size_t n_audit_cases;
 
-const tacit_record_model_t *audit_record_model(const audit_case_t *of);
+void audit_record_model(const audit_case_t *of, tacit_record_model_t *model);
 tacit_parameters_t audit_parameters(const audit_case_t *of);
 tacit_sampler_settings_t audit_settings(const audit_case_t *of);
 
@@ -81,6 +81,7 @@ tacit_sampler_settings_t audit_settings(const audit_case_t *of);
 typedef enum tape { TAPE_OFF, TAPE_RECORD, TAPE_REPLAY } tape_t;
 
 typedef struct adversary {
+  tacit_record_model_t model;  /* of the case: what all its curators borrow */
   tacit_curator_t *exposed[2]; /* his own copies of the two data sets: sums without noise */
   tacit_curator_t *replica[2]; /* the same behind a private curator, for what exposed ones refuse */
   tacit_budget_t *budget;
@@ -128,6 +129,9 @@ double epsilon_lower_bound(double *evidence[2], size_t n, double delta, double a
 double epsilon_of_laws(const double *p, const double *q, size_t n, double delta);
 
 /* ---- runs (engine.c) ---- */
+
+/* Of all noise, and of the samplers' own randomness; 0 unless asked for. */
+extern uint64_t audit_seed;
 
 /* What a user is charged for one run, at audit_delta. */
 double audit_charge(const audit_case_t *of, fault_t fault);

@@ -8,7 +8,7 @@
 
 /* ---- models ---- */
 
-/* l(theta) = theta . x with x far beyond the clip bound 1: every gradient and every log ratio is clipped, to plus or minus its bound. */
+/* l(theta) = theta . x with x far beyond the clip bound 1: every gradient and every log ratio is clipped to its bound. */
 static void steep_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
   size_t dim = *(const size_t *)ctx;
   for (size_t k = 0; k < n_theta; k++) {
@@ -64,28 +64,30 @@ static double logistic_ratio_bound(const void *ctx, const double *theta, const d
   return sum * (1 + 1e-12);
 }
 
-const tacit_record_model_t *audit_record_model(const audit_case_t *of) {
-  static tacit_record_model_t model;
-  if (of->model == AUDIT_COLUMNS) {
-    tacit_statistic_model(&model, of->statistic);
-    return &model;
+void audit_record_model(const audit_case_t *of, tacit_record_model_t *model) {
+  switch (of->model) {
+    case AUDIT_COLUMNS: tacit_statistic_model(model, of->statistic); return;
+    case AUDIT_STEEP:
+      *model = (tacit_record_model_t){.name = "steep",
+                                      .dim = of->dim,
+                                      .n_columns = of->dim,
+                                      .grad_bound = INFINITY,
+                                      .log_lik = steep_log_lik,
+                                      .grad = steep_grad};
+      break;
+    default:
+      *model = (tacit_record_model_t){.name = "logistic",
+                                      .dim = of->dim,
+                                      .n_columns = of->dim + 1,
+                                      .grad_bound = sqrt((double)of->dim) * (1 + 1e-12),
+                                      .ratio_bound = logistic_ratio_bound,
+                                      .is_softmax = true,
+                                      .log_lik = logistic_log_lik,
+                                      .n_linear = 1,
+                                      .n_features = of->dim,
+                                      .residual = logistic_residual};
   }
-  model = (tacit_record_model_t){.name = "steep", .dim = of->dim, .n_columns = of->dim, .grad_bound = INFINITY, .log_lik = steep_log_lik,
-                                 .grad = steep_grad};
-  if (of->model == AUDIT_LOGISTIC) {
-    model = (tacit_record_model_t){.name = "logistic",
-                                   .dim = of->dim,
-                                   .n_columns = of->dim + 1,
-                                   .grad_bound = sqrt((double)of->dim) * (1 + 1e-12),
-                                   .ratio_bound = logistic_ratio_bound,
-                                   .is_softmax = true,
-                                   .log_lik = logistic_log_lik,
-                                   .n_linear = 1,
-                                   .n_features = of->dim,
-                                   .residual = logistic_residual};
-  }
-  model.ctx = (void *)&of->dim;
-  return &model;
+  model->ctx = (void *)&of->dim;
 }
 
 /* ---- priors ---- */
@@ -336,11 +338,11 @@ const audit_case_t audit_cases[] = {
     {"fast-mh-full", "dp-fast-mh-full", "", SUBSTITUTE, OPPOSITE, .configure = barker, .n_bits = 8, .share = 0.5,
      .share_exact = 0.8, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_FREE_BIT}},
     {"fast-mh", "dp-fast-mh", "", SUBSTITUTE, OPPOSITE, .configure = minibatch, .n_bits = 8, .share = 0.3, .share_exact = 0.3,
-     .faults = {FAULT_HALF_SENSITIVITY, FAULT_FREE_BIT}},
+     .faults = {FAULT_HALF_SENSITIVITY, FAULT_FREE_BIT}, .quick_effort = 3},
     {"fast-mh-add-remove", "dp-fast-mh", "", ADD_REMOVE, PRESENT, .configure = minibatch, .n_bits = 8, .share = 0.3,
      .share_exact = 0.3, .faults = {FAULT_FREE_BIT}},
     {"penalty-subsampled", "dp-penalty-subsampled", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = sampled_penalty,
-     .share = 0.5, .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE}},
+     .share = 0.5, .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE}, .quick_effort = 3},
     {"hmc", "dp-hmc", "noisy ratios, gradients reused", SUBSTITUTE, OPPOSITE, .configure = hamiltonian, .share = 0.6,
      .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
     {"hmc-anew", "dp-hmc", "noisy ratios, gradients anew", SUBSTITUTE, OPPOSITE, .configure = hamiltonian_anew, .share = 0.6,
@@ -352,9 +354,9 @@ const audit_case_t audit_cases[] = {
     {"mala", "dp-mala", "barker", SUBSTITUTE, FEATURES, .configure = langevin, .share = 0.5,
      .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
     {"mala-penalty", "dp-mala", "penalty-bit", SUBSTITUTE, FEATURES, .configure = langevin_penalty, .share = 0.5,
-     .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}},
+     .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}, .quick_effort = 3},
     {"sgld", "dp-sgld", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = stochastic, .share = 0.5,
-     .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
+     .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}, .quick_effort = 3},
     {"sgld-decay", "dp-sgld", "q = 0.5, falling steps", SUBSTITUTE, OPPOSITE, .configure = stochastic_decay, .share = 0.5,
      .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_DOUBLE_RATE}},
     {"sgld-full", "dp-sgld", "q = 1", SUBSTITUTE, OPPOSITE, .configure = stochastic_full, .share = 0.6,
@@ -364,9 +366,10 @@ const audit_case_t audit_cases[] = {
     {"sghmc", "dp-sghmc", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = stochastic_trajectories, .share = 0.5,
      .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_DOUBLE_RATE}},
     {"sgnht", "dp-sgnht", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = stochastic, .share = 0.5,
-     .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE, FAULT_NO_CLIP, FAULT_DOUBLE_RATE}},
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_DOUBLE_RATE}},
     {"noise-aware", "noise-aware", "bernoulli, two features", SUBSTITUTE, .model = AUDIT_LOGISTIC, .dim = 2,
-     .sides = {{121, 120, {{1, 0, 1}, {1, 1, 1}}}, {121, 120, {{1, 0, 1}, {1, -1, 1}}}}, .configure = nothing, .rho = 0.3, .is_slow = true, .share = 0.5,
+     .sides = {{121, 120, {{1, 0, 1}, {1, 1, 1}}}, {121, 120, {{1, 0, 1}, {1, -1, 1}}}}, .configure = nothing,
+     .rho = 0.3, .quick_effort = 0.1, .share = 0.5,
      .faults = {FAULT_HALF_NOISE}},
     {"rows-moments", ROWS(ROWS_SECOND_MOMENTS), .setting = "second moments of rows",
      .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},

@@ -7,23 +7,20 @@
 #include "tacit/draws.h"
 #include "tacit/noise_aware.h"
 
+uint64_t audit_seed = 0;
+
 enum { NOISE_AWARE_RELEASES = 6, MAX_EXACT_BITS = 12 };
 
 tacit_curator_t *audit_curator(const audit_case_t *of, size_t side, tacit_budget_t *budget, tacit_noise_t *noise) {
   const side_t *data = &of->sides[side];
-  const tacit_record_model_t *model = audit_record_model(of);
-  static tacit_record_model_t models[8]; /* curators borrow theirs: one for each of a case */
-  static size_t n_models;
-  tacit_record_model_t *kept = &models[n_models++ % 8];
   tacit_curator_settings_t settings = tacit_curator_settings_default();
   tacit_records_t *records;
   tacit_curator_t *curator;
   tacit_error_t err;
-  *kept = *model;
   if (of->model == AUDIT_STEEP) {
     settings.clip_bound_grad = settings.clip_bound_ratio = 1;
   }
-  must(tacit_records_new(&records, data->n, model->n_columns, &err), &err);
+  must(tacit_records_new(&records, data->n, adversary.model.n_columns, &err), &err);
   for (size_t i = 0; i < data->n; i++) {
     tacit_records_set(records, i, data->rows[i < data->n_first ? 0 : 1]);
   }
@@ -31,8 +28,8 @@ tacit_curator_t *audit_curator(const audit_case_t *of, size_t side, tacit_budget
     settings.max_unit_rows = of->unit_rows;
     must(tacit_records_set_units(records, (size_t[2]){0, data->n}, 1, &err), &err);
   }
-  must(budget != NULL ? tacit_curator_new(&curator, records, kept, budget, noise, &settings, &err)
-                      : tacit_curator_new_exposed(&curator, records, kept, &settings, &err),
+  must(budget != NULL ? tacit_curator_new(&curator, records, &adversary.model, budget, noise, &settings, &err)
+                      : tacit_curator_new_exposed(&curator, records, &adversary.model, &settings, &err),
        &err);
   return curator;
 }
@@ -173,7 +170,7 @@ typedef struct victim {
 static void victim_open(victim_t *victim, const audit_case_t *of, size_t side) {
   tacit_error_t err;
   must(tacit_budget_new(&victim->budget, 1, audit_delta, of->relation, &err), &err);
-  must(tacit_noise_new_seeded_not_private(&victim->noise, 100 + side, &err), &err);
+  must(tacit_noise_new_seeded_not_private(&victim->noise, 100 + side + 1000 * audit_seed, &err), &err);
   victim->curator = audit_curator(of, side, victim->budget, victim->noise);
 }
 
@@ -196,7 +193,7 @@ double audit_run(const audit_case_t *of, fault_t fault, size_t n_runs, double al
       tacit_draws_t draws;
       tacit_error_t err;
       fault_at_work = fault;
-      tacit_status_t status = run_once(of, victim.curator, 2 * i + side, &draws, &err);
+      tacit_status_t status = run_once(of, victim.curator, (audit_seed << 40) + 2 * i + side, &draws, &err);
       fault_at_work = FAULT_NONE;
       tacit_draws_clear(&draws);
       if (adversary.stop_after == 0 || adversary.n_releases < adversary.stop_after) {
