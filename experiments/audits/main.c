@@ -1,7 +1,7 @@
 /*
  * tacit-audits [--quick] [--runs N] [--seed N] [--only NAME] [--list] [--out DIR]: lower bounds of epsilon of every private
- * method beside what is charged, and of planted errors. Exit status 0 if every bound is where it must be, 1 if one is not or nothing could be
- * written, 2 for a wrong command line.
+ * method beside what is charged, and of planted errors. Exit status 0 if every bound is where it must be, 1 if one is not or
+ * nothing could be written, 2 for a wrong command line.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,8 +24,9 @@ typedef struct options {
 } options_t;
 
 static int usage(const char *what, const char *argument) {
-  fprintf(stderr, "tacit-audits: %s%s; usage: tacit-audits [--quick] [--runs N] [--seed N] [--only NAME] [--list] [--out DIR]\n", what,
-          argument);
+  fprintf(stderr,
+          "tacit-audits: %s%s; usage: tacit-audits [--quick] [--runs N] [--seed N] [--only NAME] [--list] [--out DIR]\n",
+          what, argument);
   return 2;
 }
 
@@ -36,15 +37,16 @@ static int list(void) {
   return 0;
 }
 
-static size_t n_runs_of(const audit_case_t *of, const options_t *options) {
+/* More effort is for planted errors alone: a sound method needs none to pass. */
+static size_t n_runs_of(const audit_case_t *of, fault_t fault, const options_t *options) {
   double effort = options->is_quick && of->quick_effort > 0 ? of->quick_effort : 1;
-  return (size_t)((double)options->n_runs * effort);
+  return (size_t)((double)options->n_runs * (fault == FAULT_NONE ? fmin(effort, 1) : effort));
 }
 
 static void audit_sound(const audit_case_t *of, const options_t *options, audit_row_t *row) {
   double alpha = options->is_quick ? quick_alpha : full_alpha;
   row->charged = audit_charge(of, FAULT_NONE);
-  row->lower = audit_run(of, FAULT_NONE, n_runs_of(of, options), alpha);
+  row->lower = audit_run(of, FAULT_NONE, n_runs_of(of, FAULT_NONE, options), alpha);
   row->exact = of->n_bits > 0 ? audit_exact(of) : NAN;
   row->is_replayed = of->statistic != NULL || of->rows != ROWS_NONE || audit_replay(of); /* a release alone has no draws */
   /* fewer runs prove less: the share is asked of a full run */
@@ -56,14 +58,14 @@ static void audit_sound(const audit_case_t *of, const options_t *options, audit_
 static void audit_fault(const audit_case_t *of, fault_t fault, const options_t *options, audit_row_t *row) {
   row->fault = fault;
   row->charged = audit_charge(of, fault);
-  row->lower = audit_run(of, fault, n_runs_of(of, options), options->is_quick ? quick_alpha : full_alpha);
+  row->lower = audit_run(of, fault, n_runs_of(of, fault, options), options->is_quick ? quick_alpha : full_alpha);
   row->exact = NAN;
   row->holds = row->lower > row->charged;
 }
 
 /* Errors planted in a case. */
 static size_t n_planted(const audit_case_t *of, const options_t *options) {
-  size_t n = 0, most = !options->is_quick ? 4 : n_runs_of(of, options) < options->n_runs ? 0 : 1;
+  size_t n = 0, most = !options->is_quick ? 4 : n_runs_of(of, FAULT_NONE, options) < options->n_runs ? 0 : 1;
   while (n < most && of->faults[n] != FAULT_NONE) {
     n++;
   }

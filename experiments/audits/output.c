@@ -88,8 +88,9 @@ static bool write_markdown(const char *folder, const audit_row_t *rows, size_t n
   if (file == NULL) {
     return false;
   }
-  fprintf(file, "# Audits\n\nWritten by `tacit-audits`, %zu runs on either data set, delta = %g; read [README.md](README.md).\n\n"
-                "## Methods as they are\n\n",
+  fprintf(file,
+          "# Audits\n\nWritten by `tacit-audits`, %zu runs on either data set, delta = %g; read [README.md](README.md).\n\n"
+          "## Methods as they are\n\n",
           n_runs, audit_delta);
   write_sound(file, rows, n);
   fputs("\n## Planted errors\n\n", file);
