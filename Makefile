@@ -1,7 +1,7 @@
 # A thin front for meson: the README shows the meson commands themselves.
 BUILD ?= build
 
-.PHONY: all deps build demo test bench corrections papers install clean
+.PHONY: all deps build demo test bench corrections audits papers install clean
 
 all: build
 
@@ -26,6 +26,10 @@ bench: build
 corrections: build
 	@ninja -C $(BUILD) --quiet experiments/tacit-corrections
 	@$(BUILD)/experiments/tacit-corrections --out $(BUILD)/corrections
+
+audits: build
+	@ninja -C $(BUILD) --quiet experiments/tacit-audits
+	@$(BUILD)/experiments/tacit-audits --out $(BUILD)/audits
 
 # Data that may not be shipped are looked for in TACIT_SHARED/data; simulated stand-ins take their place.
 papers: build

@@ -1,0 +1,350 @@
+/*
+ * The adversary. He sees each release as it leaves the curator, knows both data sets, and adds up the logarithms of how much
+ * likelier it is under the first than under the second. The linker puts these functions between the samplers and the curator
+ * (--wrap), so that methods run as they are.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit.h"
+#include "wrap.h"
+
+adversary_t adversary;
+
+void must(tacit_status_t status, const tacit_error_t *err) {
+  if (status != TACIT_OK) {
+    fprintf(stderr, "tacit-audits: %s\n", err->message);
+    exit(1);
+  }
+}
+
+void adversary_open(const audit_case_t *of) {
+  tacit_error_t err;
+  audit_record_model(of, &adversary.model);
+  must(tacit_budget_new(&adversary.budget, 1, audit_delta, of->relation, &err), &err);
+  must(tacit_noise_new_seeded_not_private(&adversary.noise, 1, &err), &err);
+  for (size_t side = 0; side < 2; side++) {
+    adversary.exposed[side] = audit_curator(of, side, NULL, NULL);
+    adversary.replica[side] = audit_curator(of, side, adversary.budget, adversary.noise);
+    must(tacit_curator_reserve(adversary.replica[side], 3, &err), &err);
+  }
+}
+
+void adversary_close(void) {
+  for (size_t side = 0; side < 2; side++) {
+    tacit_curator_free(adversary.exposed[side]);
+    tacit_curator_free(adversary.replica[side]);
+  }
+  tacit_noise_free(adversary.noise);
+  tacit_budget_free(adversary.budget);
+}
+
+void adversary_begin_run(void) {
+  adversary.evidence = 0;
+  adversary.n_releases = 0;
+  adversary.n_decided = 0;
+  adversary.log_probability[0] = adversary.log_probability[1] = 0;
+  adversary.tape_at = 0;
+}
+
+/* Planted errors are the victim's alone. */
+static fault_t begin_looking(void) {
+  fault_t at_work = fault_at_work;
+  fault_at_work = FAULT_NONE;
+  return at_work;
+}
+
+/* Note what was released on the tape, or put in its place what is there; count it. */
+static tacit_status_t end_looking(fault_t at_work, void *released, size_t size, tacit_error_t *err) {
+  fault_at_work = at_work;
+  adversary.n_releases++;
+  if (adversary.tape != TAPE_OFF) {
+    if (adversary.tape_at + size > sizeof adversary.tape_data ||
+        (adversary.tape == TAPE_REPLAY && adversary.tape_at + size > adversary.tape_size)) {
+      return tacit_error_set(err, TACIT_ERR_STATE, "tape", "a run releases more than there is on the tape");
+    }
+    unsigned char *at = adversary.tape_data + adversary.tape_at;
+    memcpy(adversary.tape == TAPE_RECORD ? (void *)at : released, adversary.tape == TAPE_RECORD ? released : (void *)at, size);
+    adversary.tape_at += size;
+  }
+  return adversary.n_releases == adversary.stop_after
+             ? tacit_error_set(err, TACIT_ERR_STATE, "run", "nothing more is released")
+             : TACIT_OK;
+}
+
+/* ---- likelihoods ---- */
+
+/* log of (1 - q) exp(-|x|^2 / (2 sd^2)) + q exp(-|x - s|^2 / (2 sd^2)): a record that contributes s is drawn or not. */
+static double log_mixture(const double *x, const double *s, size_t n, double sd, double q) {
+  double missed = 0, drawn = 0;
+  for (size_t j = 0; j < n; j++) {
+    missed -= 0.5 * x[j] * x[j] / (sd * sd);
+    drawn -= 0.5 * (x[j] - s[j]) * (x[j] - s[j]) / (sd * sd);
+  }
+  if (q >= 1) {
+    return drawn;
+  }
+  double most = fmax(missed, drawn);
+  return most + log((1 - q) * exp(missed - most) + q * exp(drawn - most));
+}
+
+static void see_normal(const double *released, const double sums[2][AUDIT_MAX_DIM], size_t n, double sd, double q) {
+  adversary.evidence += log_mixture(released, sums[0], n, sd, q) - log_mixture(released, sums[1], n, sd, q);
+}
+
+/* The rules of docs/theory.md, section 13, at log ratio l. */
+static double acceptance(const tacit_accept_rule_t *rule, double sigma, double l) {
+  double size = fabs(l), value;
+  if (rule->kind == TACIT_ACCEPT_BARKER) {
+    return 1 / (1 + exp(-l));
+  }
+  if (rule->kind == TACIT_ACCEPT_ARCSINE) {
+    double s = sin(fmin(atan(2 * rule->kappa) + 0.5 * rule->kappa * size, asin(1)));
+    value = fmin(s * s, rule->cap);
+  } else {
+    value = 0.5 * erfc(-(size / sigma - sigma / 2) / sqrt(2)) + exp(size) * 0.5 * erfc((size / sigma + sigma / 2) / sqrt(2));
+  }
+  return l < 0 ? value * exp(-size) : value;
+}
+
+/* E 1 / (1 + e^-(w + s h)), s ~ Poisson(a + (b - x) / 2) (docs/theory.md, section 15). */
+static double minibatch_acceptance(double w, double x, double b, double a) {
+  double rate = a + (b - x) / 2, h = log((a + (b + x) / 2) / rate), weight = exp(-rate), sum = 0;
+  for (int s = 0; s < 60; weight *= rate / ++s) {
+    sum += weight / (1 + exp(-(w + s * h)));
+  }
+  return sum;
+}
+
+/* A decision with these probabilities of acceptance. */
+static void see_decision(const double p[2], bool *accepted) {
+  if (adversary.is_on_path) {
+    *accepted = adversary.path >> adversary.n_decided & 1;
+    adversary.n_decided++;
+    adversary.log_probability[0] += log(*accepted ? p[0] : 1 - p[0]);
+    adversary.log_probability[1] += log(*accepted ? p[1] : 1 - p[1]);
+  } else {
+    adversary.evidence += *accepted ? log(p[0] / p[1]) : log((1 - p[0]) / (1 - p[1]));
+  }
+}
+
+/* What the records of each data set add to the log acceptance ratio. */
+static void ratios_of(const double *from, const double *to, double ratio[2]) {
+  double unused;
+  tacit_error_t err;
+  for (size_t side = 0; side < 2; side++) {
+    must(__real_tacit_curator_release_log_ratio(adversary.exposed[side], 1, from, to, 1, &ratio[side], &unused, &err), &err);
+  }
+}
+
+/* Public: pairs beyond the rule's bound are rejected, and pairs without a move accepted, without a look at records. */
+static bool is_decided_unseen(const tacit_curator_t *curator, const tacit_accept_pairs_t *pairs, size_t k, double max_bound) {
+  size_t dim = tacit_curator_dim(curator);
+  const double *from = pairs->theta + k * dim, *to = pairs->theta_prop + k * dim;
+  return memcmp(from, to, dim * sizeof *from) == 0 || !isfinite(pairs->correction[k]) ||
+         tacit_ratio_clip(tacit_curator_public_ratio_bound(curator, from, to)) > tacit_ratio_clip(max_bound);
+}
+
+/* ---- releases ---- */
+
+/* Gradients at n points, of records drawn with probability `rate`. */
+static void see_gradients(const tacit_curator_t *curator, size_t n, const double *theta, double rate,
+                          double noise_multiplier, const double *released) {
+  size_t dim = tacit_curator_dim(curator);
+  double sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) * tacit_curator_grad_bound(curator);
+  tacit_error_t err;
+  for (size_t k = 0; k < n; k++) {
+    double sums[2][AUDIT_MAX_DIM];
+    for (size_t side = 0; side < 2; side++) {
+      must(__real_tacit_curator_release_gradient(adversary.exposed[side], 1, theta + k * dim, 1, sums[side], &err), &err);
+    }
+    see_normal(released + k * dim, (const double(*)[AUDIT_MAX_DIM])sums, dim, sd, rate);
+  }
+}
+
+tacit_status_t __wrap_tacit_curator_release_gradient(tacit_curator_t *curator, size_t n, const double *theta,
+                                                     double noise_multiplier, double *out, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_gradient(curator, n, theta, noise_multiplier, out, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  see_gradients(curator, n, theta, 1, noise_multiplier, out);
+  return end_looking(at_work, out, n * tacit_curator_dim(curator) * sizeof *out, err);
+}
+
+tacit_status_t __wrap_tacit_curator_release_sampled_gradient(tacit_curator_t *curator, size_t n, const double *theta,
+                                                             double rate, double noise_multiplier, double *out,
+                                                             tacit_error_t *err) {
+  tacit_status_t status =
+      __real_tacit_curator_release_sampled_gradient(curator, n, theta, rate, noise_multiplier, out, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  see_gradients(curator, n, theta, rate, noise_multiplier, out);
+  return end_looking(at_work, out, n * tacit_curator_dim(curator) * sizeof *out, err);
+}
+
+tacit_status_t __wrap_tacit_curator_release_log_ratio(tacit_curator_t *curator, size_t n, const double *theta,
+                                                      const double *theta_prop, double noise_multiplier, double *out,
+                                                      double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status =
+      __real_tacit_curator_release_log_ratio(curator, n, theta, theta_prop, noise_multiplier, out, noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  size_t dim = tacit_curator_dim(curator);
+  for (size_t k = 0; k < n; k++) {
+    double ratio[2];
+    ratios_of(theta + k * dim, theta_prop + k * dim, ratio);
+    const double sums[2][AUDIT_MAX_DIM] = {{ratio[0]}, {ratio[1]}};
+    if (noise_sd[k] > 0) {
+      see_normal(&out[k], sums, 1, noise_sd[k], 1);
+    }
+  }
+  return end_looking(at_work, out, n * sizeof *out, err);
+}
+
+tacit_status_t __wrap_tacit_curator_release_sampled_log_ratio(tacit_curator_t *curator, size_t n, const double *theta,
+                                                              const double *theta_prop, double rate,
+                                                              double noise_multiplier, double *out, double *noise_sd,
+                                                              tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_sampled_log_ratio(curator, n, theta, theta_prop, rate,
+                                                                         noise_multiplier, out, noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  size_t dim = tacit_curator_dim(curator);
+  for (size_t k = 0; k < n; k++) {
+    double sums[2][AUDIT_MAX_DIM], ratio[2];
+    ratios_of(theta + k * dim, theta_prop + k * dim, ratio);
+    for (size_t side = 0; side < 2; side++) { /* psi of docs/theory.md, section 14 */
+      sums[side][0] = ratio[side] / rate - (1 - rate) / (2 * rate * rate) * ratio[side] * ratio[side];
+    }
+    see_normal(&out[k], (const double(*)[AUDIT_MAX_DIM])sums, 1, noise_sd[k], rate);
+  }
+  return end_looking(at_work, out, n * sizeof *out, err);
+}
+
+tacit_status_t __wrap_tacit_curator_release_accept(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
+                                                   const tacit_accept_pairs_t *pairs, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_accept(curator, rule, pairs, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  size_t dim = tacit_curator_dim(curator);
+  for (size_t k = 0; k < pairs->n; k++) {
+    const double *from = pairs->theta + k * dim, *to = pairs->theta_prop + k * dim;
+    if (is_decided_unseen(curator, pairs, k, rule->max_bound)) {
+      continue;
+    }
+    double ratio[2], clip = tacit_ratio_clip(tacit_curator_public_ratio_bound(curator, from, to)) * 0x1p-32;
+    double sigma = rule->kind == TACIT_ACCEPT_PROBIT ? rule->sigma * tacit_curator_sensitivity_factor(curator) * clip
+                                                     : rule->sigma;
+    ratios_of(from, to, ratio);
+    see_decision((double[2]){acceptance(rule, sigma, ratio[0] + pairs->correction[k]),
+                             acceptance(rule, sigma, ratio[1] + pairs->correction[k])},
+                 &pairs->accepted[k]);
+  }
+  return end_looking(at_work, pairs->accepted, pairs->n * sizeof *pairs->accepted, err);
+}
+
+tacit_status_t __wrap_tacit_curator_release_minibatch_accept(tacit_curator_t *curator, const tacit_minibatch_rule_t *rule,
+                                                             const tacit_accept_pairs_t *pairs, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_minibatch_accept(curator, rule, pairs, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  size_t dim = tacit_curator_dim(curator);
+  for (size_t k = 0; k < pairs->n; k++) {
+    const double *from = pairs->theta + k * dim, *to = pairs->theta_prop + k * dim;
+    if (is_decided_unseen(curator, pairs, k, rule->max_bound)) {
+      continue;
+    }
+    double ratio[2], p[2], b = tacit_ratio_clip(tacit_curator_public_ratio_bound(curator, from, to)) * 0x1p-32;
+    ratios_of(from, to, ratio);
+    for (size_t side = 0; side < 2; side++) {
+      p[side] = minibatch_acceptance(pairs->correction[k], ratio[side], b, rule->intensity);
+    }
+    see_decision(p, &pairs->accepted[k]);
+  }
+  return end_looking(at_work, pairs->accepted, pairs->n * sizeof *pairs->accepted, err);
+}
+
+tacit_status_t __wrap_tacit_curator_release_langevin_accept(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
+                                                            const tacit_langevin_pairs_t *langevin, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_langevin_accept(curator, rule, langevin, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  const tacit_accept_pairs_t *pairs = &langevin->pairs;
+  for (size_t k = 0; k < pairs->n; k++) {
+    double p[2], work[3 * AUDIT_MAX_DIM];
+    if (!tacit_langevin_is_near(adversary.replica[0], rule, langevin, k, work)) {
+      continue;
+    }
+    for (size_t side = 0; side < 2; side++) {
+      double units = (double)tacit_langevin_log_ratio(adversary.replica[side], rule, langevin, k, work);
+      p[side] = acceptance(rule, rule->sigma, units * 0x1p-32);
+    }
+    see_decision(p, &pairs->accepted[k]);
+  }
+  return end_looking(at_work, pairs->accepted, pairs->n * sizeof *pairs->accepted, err);
+}
+
+tacit_status_t __wrap_tacit_curator_release_second_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
+                                                           double noise_multiplier, double *out, double *noise_sd,
+                                                           tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_second_moments(curator, rows, noise_multiplier, out, noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  size_t dim = tacit_curator_dim(curator), n = dim * (dim + 1) / 2;
+  double sums[2][AUDIT_MAX_DIM], unused;
+  for (size_t side = 0; side < 2; side++) {
+    must(__real_tacit_curator_release_second_moments(adversary.exposed[side], rows, 1, sums[side], &unused, err), err);
+  }
+  see_normal(out, (const double(*)[AUDIT_MAX_DIM])sums, n, *noise_sd, 1);
+  return end_looking(at_work, out, n * sizeof *out, err);
+}
+
+tacit_status_t __wrap_tacit_curator_release_response(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
+                                                     double upper, double noise_multiplier, double *out,
+                                                     double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_response(curator, rows, upper, noise_multiplier, out, noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  size_t dim = tacit_curator_dim(curator);
+  double sums[2][AUDIT_MAX_DIM], unused;
+  for (size_t side = 0; side < 2; side++) {
+    must(__real_tacit_curator_release_response(adversary.exposed[side], rows, upper, 1, sums[side], &unused, err), err);
+  }
+  see_normal(out, (const double(*)[AUDIT_MAX_DIM])sums, dim, *noise_sd, 1);
+  return end_looking(at_work, out, dim * sizeof *out, err);
+}
+
+tacit_status_t __wrap_tacit_curator_release_fitted(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
+                                                   const tacit_fitted_mean_t *fitted, double noise_multiplier, double *out,
+                                                   double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_fitted(curator, rows, fitted, noise_multiplier, out, noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  size_t dim = tacit_curator_dim(curator);
+  double sums[2][AUDIT_MAX_DIM], unused;
+  for (size_t side = 0; side < 2; side++) {
+    must(__real_tacit_curator_release_fitted(adversary.exposed[side], rows, fitted, 1, sums[side], &unused, err), err);
+  }
+  see_normal(out, (const double(*)[AUDIT_MAX_DIM])sums, dim, *noise_sd, 1);
+  return end_looking(at_work, out, dim * sizeof *out, err);
+}

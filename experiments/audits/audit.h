@@ -1,0 +1,148 @@
+/*
+ * The frame of the privacy audit: a case is one private method in one setting on two neighbouring data sets that are as far
+ * apart as its bounds allow. An adversary who knows both data sets, the settings and the sampler's own randomness sees every
+ * release; how well he tells the two apart bounds epsilon from below.
+ */
+#ifndef AUDIT_H
+#define AUDIT_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tacit/account.h"
+#include "tacit/curator.h"
+#include "tacit/data.h"
+#include "tacit/model.h"
+#include "tacit/random.h"
+#include "tacit/sample.h"
+
+/* delta at which epsilon is charged and bounded: a tail that so many runs can see. */
+static const double audit_delta = 0.01;
+
+enum { AUDIT_MAX_DIM = 16 };
+
+/* Errors that the audit must find; each is made inside the method's own code (faults.c). */
+typedef enum fault {
+  FAULT_NONE = 0,
+  FAULT_HALF_NOISE,       /* of every release; of Barker's bit: log odds doubled */
+  FAULT_HALF_SENSITIVITY, /* the factor 2 of substitution forgotten, in noise and in charges */
+  FAULT_NO_CLIP,          /* contributions are clipped at eight times the bound */
+  FAULT_UNIFORM_NOISE,    /* sd rand() for sd randn() [Zhang2023, code] */
+  FAULT_FREE_BIT,         /* min(1, r) without noise, "privacy for free" [Zhang2023] */
+  FAULT_DOUBLE_RATE,      /* records are drawn twice as often as charged for */
+  FAULT_FREE_START,       /* the released gradients of the start are not charged */
+  N_FAULTS
+} fault_t;
+
+extern const char *const fault_names[N_FAULTS];
+
+/* Likelihoods as steep as clipping lets them be, those of a logistic regression, or none. */
+typedef enum audit_model { AUDIT_STEEP, AUDIT_LOGISTIC, AUDIT_COLUMNS } audit_model_t;
+
+/* One data set of n records: rows[0] n_first times, then rows[1]. */
+typedef struct side {
+  size_t n, n_first;
+  double rows[2][AUDIT_MAX_DIM + 1];
+} side_t;
+
+/* Releases of sums over rows, made once with a fixed weighting. */
+typedef enum row_release { ROWS_NONE = 0, ROWS_SECOND_MOMENTS, ROWS_RESPONSE, ROWS_FITTED } row_release_t;
+
+typedef struct audit_case {
+  const char *name, *method, *setting;
+  audit_model_t model;
+  tacit_relation_t relation;
+  size_t dim, unit_rows;    /* unit_rows: of the only unit; 0 or 1: records are units */
+  side_t sides[2];
+  void (*configure)(tacit_sampler_settings_t *settings);
+  size_t n_bits;            /* decisions in a run that releases nothing else: then epsilon is also computed exactly; 0: no */
+  double share, share_exact; /* least share of the charge that the audit must reach */
+  fault_t faults[4];        /* planted, up to the first FAULT_NONE; in a quick run the first alone */
+  double quick_effort;      /* times as many runs as other cases in a quick run, 0: once; below 1 nothing is planted */
+  const tacit_statistic_t *statistic; /* the only release, or NULL */
+  row_release_t rows;                 /* likewise */
+  double noise_multiplier;            /* of either */
+  double rho;               /* noise-aware */
+} audit_case_t;
+
+extern const audit_case_t audit_cases[];
+extern const size_t n_audit_cases;
+
+void audit_record_model(const audit_case_t *of, tacit_record_model_t *model);
+tacit_parameters_t audit_parameters(const audit_case_t *of);
+tacit_sampler_settings_t audit_settings(const audit_case_t *of);
+
+/* ---- the adversary (adversary.c) ---- */
+
+/* What he does with releases besides looking at them. */
+typedef enum tape { TAPE_OFF, TAPE_RECORD, TAPE_REPLAY } tape_t;
+
+typedef struct adversary {
+  tacit_record_model_t model;  /* of the case: what all its curators borrow */
+  tacit_curator_t *exposed[2]; /* his own copies of the two data sets: sums without noise */
+  tacit_curator_t *replica[2]; /* the same behind a private curator, for what exposed ones refuse */
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  bool is_paid;       /* releases are charged to the budget, as for a user; else not */
+  double evidence;    /* log likelihood ratio of the releases of a run, first data set over second */
+  size_t n_releases, stop_after; /* stop_after: the run ends with an error after that many releases; 0: never */
+  /* Exact probabilities: decisions are those of a path, and evidence is not gathered. */
+  bool is_on_path;
+  uint64_t path;
+  size_t n_decided;
+  double log_probability[2];
+  tape_t tape;
+  size_t tape_at, tape_size;
+  unsigned char tape_data[1 << 14];
+} adversary_t;
+
+extern adversary_t adversary;
+
+void adversary_open(const audit_case_t *of);
+void adversary_close(void);
+void adversary_begin_run(void);
+
+/* A curator of one data set; budget NULL: exposed. */
+tacit_curator_t *audit_curator(const audit_case_t *of, size_t side, tacit_budget_t *budget, tacit_noise_t *noise);
+
+/* ---- planted errors (faults.c) ---- */
+
+/* The error at work; none while the adversary computes. */
+extern fault_t fault_at_work;
+
+/* ---- bounds (bound.c) ---- */
+
+/* Clopper-Pearson: with probability 1 - alpha the probability is at least, or at most, this. */
+double binomial_lower(double successes, double n, double alpha);
+double binomial_upper(double successes, double n, double alpha);
+
+/*
+ * Lower bound, with confidence 1 - alpha, of any epsilon for which the mechanism is (epsilon, delta)-private, from evidence of
+ * n runs on either data set: a threshold chosen on the first quarter of them, judged on the others. The arrays are reordered.
+ */
+double epsilon_lower_bound(double *evidence[2], size_t n, double delta, double alpha);
+
+/* Least epsilon for which two discrete laws, shape (n), are (epsilon, delta)-close, both ways. */
+double epsilon_of_laws(const double *p, const double *q, size_t n, double delta);
+
+/* ---- runs (engine.c) ---- */
+
+/* Of all noise, and of the samplers' own randomness; 0 unless asked for. */
+extern uint64_t audit_seed;
+
+/* What a user is charged for one run, at audit_delta. */
+double audit_charge(const audit_case_t *of, fault_t fault);
+/* Lower bound of epsilon from n_runs runs on each data set. */
+double audit_run(const audit_case_t *of, fault_t fault, size_t n_runs, double alpha);
+/* Exact epsilon of all paths of decisions, the proposals being public: the largest of a few sets of proposals. */
+double audit_exact(const audit_case_t *of);
+/* Do the draws of one data set's run come out the same, to the last bit, if the other's releases are played to it? */
+bool audit_replay(const audit_case_t *of);
+
+/* Stop with a message if a call failed. */
+void must(tacit_status_t status, const tacit_error_t *err);
+
+#endif

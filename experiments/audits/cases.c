@@ -1,0 +1,401 @@
+/*
+ * What is audited: every private method on neighbours that differ as much as its bounds allow, in settings in which a run of a
+ * few iterations costs an epsilon that 1e5 runs can see.
+ */
+#include <string.h>
+
+#include "audit.h"
+
+/* ---- models ---- */
+
+/* l(theta) = theta . x with x far beyond the clip bound 1: every gradient and every log ratio is clipped to its bound. */
+static void steep_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+  size_t dim = *(const size_t *)ctx;
+  for (size_t k = 0; k < n_theta; k++) {
+    for (size_t i = 0; i < TACIT_BLOCK; i++) {
+      out[k * TACIT_BLOCK + i] = 0;
+      for (size_t j = 0; j < dim; j++) {
+        out[k * TACIT_BLOCK + i] += theta[k * dim + j] * (double)block[j * TACIT_BLOCK + i];
+      }
+    }
+  }
+}
+
+static void steep_grad(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
+  (void)theta;
+  size_t size = *(const size_t *)ctx * TACIT_BLOCK;
+  for (size_t k = 0; k < n_theta; k++) {
+    memcpy(out + k * size, block, size * sizeof *out);
+  }
+}
+
+/* Features in [-1, 1], the response in the last column. */
+static void logistic_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+  size_t dim = *(const size_t *)ctx;
+  for (size_t k = 0; k < n_theta; k++) {
+    for (size_t i = 0; i < TACIT_BLOCK; i++) {
+      double eta = 0;
+      for (size_t j = 0; j < dim; j++) {
+        eta += theta[k * dim + j] * (double)block[j * TACIT_BLOCK + i];
+      }
+      out[k * TACIT_BLOCK + i] = (double)block[dim * TACIT_BLOCK + i] * eta - (fmax(eta, 0) + log1p(exp(-fabs(eta))));
+    }
+  }
+}
+
+static void logistic_residual(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
+  size_t dim = *(const size_t *)ctx;
+  for (size_t k = 0; k < n_theta; k++) {
+    for (size_t i = 0; i < TACIT_BLOCK; i++) {
+      float eta = 0;
+      for (size_t j = 0; j < dim; j++) {
+        eta += theta[k * dim + j] * block[j * TACIT_BLOCK + i];
+      }
+      out[k * TACIT_BLOCK + i] = block[dim * TACIT_BLOCK + i] - 1 / (1 + expf(-eta));
+    }
+  }
+}
+
+static double logistic_ratio_bound(const void *ctx, const double *theta, const double *theta_prop) {
+  double sum = 0;
+  for (size_t j = 0; j < *(const size_t *)ctx; j++) {
+    sum += fabs(theta_prop[j] - theta[j]);
+  }
+  return sum * (1 + 1e-12);
+}
+
+void audit_record_model(const audit_case_t *of, tacit_record_model_t *model) {
+  switch (of->model) {
+    case AUDIT_COLUMNS: tacit_statistic_model(model, of->statistic); return;
+    case AUDIT_STEEP:
+      *model = (tacit_record_model_t){.name = "steep",
+                                      .dim = of->dim,
+                                      .n_columns = of->dim,
+                                      .grad_bound = INFINITY,
+                                      .log_lik = steep_log_lik,
+                                      .grad = steep_grad};
+      break;
+    default:
+      *model = (tacit_record_model_t){.name = "logistic",
+                                      .dim = of->dim,
+                                      .n_columns = of->dim + 1,
+                                      .grad_bound = sqrt((double)of->dim) * (1 + 1e-12),
+                                      .ratio_bound = logistic_ratio_bound,
+                                      .is_softmax = true,
+                                      .log_lik = logistic_log_lik,
+                                      .n_linear = 1,
+                                      .n_features = of->dim,
+                                      .residual = logistic_residual};
+  }
+  model->ctx = (void *)&of->dim;
+}
+
+/* ---- priors ---- */
+
+static double flat_prior(const void *ctx, const double *theta, double *grad) {
+  (void)theta;
+  if (grad != NULL) {
+    memset(grad, 0, *(const size_t *)ctx * sizeof *grad);
+  }
+  return 0;
+}
+
+static double normal_prior(const void *ctx, const double *theta, double *grad) {
+  double sum = 0;
+  for (size_t j = 0; j < *(const size_t *)ctx; j++) {
+    sum -= 0.5 * theta[j] * theta[j];
+    if (grad != NULL) {
+      grad[j] = -theta[j];
+    }
+  }
+  return sum;
+}
+
+static void report(const void *ctx, const double *theta, double *reported) {
+  memcpy(reported, theta, *(const size_t *)ctx * sizeof *theta);
+}
+
+tacit_parameters_t audit_parameters(const audit_case_t *of) {
+  static const double ones[AUDIT_MAX_DIM] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  return (tacit_parameters_t){.dim = of->dim,
+                              .n_reported = of->dim,
+                              .log_prior = of->rho > 0 ? normal_prior : flat_prior,
+                              .report = report,
+                              .unit_scale = ones,
+                              .ctx = (void *)&of->dim};
+}
+
+/* ---- settings ---- */
+
+static const double unit_metric[AUDIT_MAX_DIM] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+tacit_sampler_settings_t audit_settings(const audit_case_t *of) {
+  tacit_sampler_settings_t s = tacit_sampler_settings_default();
+  s.n_chains = 1;
+  s.n_warmup = 0;
+  s.step_size = 0.1;
+  s.proposal = TACIT_PROPOSAL_FULL;
+  s.inv_metric = unit_metric;
+  s.n_public = 1;
+  s.max_batch = 1000;
+  of->configure(&s);
+  return s;
+}
+
+static void penalty(tacit_sampler_settings_t *s) {
+  s->n_draws = 4;
+  s->noise_multiplier_ratio = 2.5;
+}
+
+static void penalty_one(tacit_sampler_settings_t *s) {
+  penalty(s);
+  s->proposal = TACIT_PROPOSAL_ONE_COMPONENT;
+}
+
+static void penalty_guided(tacit_sampler_settings_t *s) {
+  penalty(s);
+  s->proposal = TACIT_PROPOSAL_GUIDED;
+}
+
+static void warm_start(tacit_sampler_settings_t *s) {
+  s->n_draws = 1;
+  s->noise_multiplier_ratio = 4;
+  s->n_init_steps = 4;
+  s->noise_multiplier_init = 2.5;
+}
+
+static void bits(tacit_sampler_settings_t *s, tacit_accept_rule_t rule) {
+  s->n_draws = 8;
+  s->accept_bit = true;
+  s->accept_rule = rule;
+}
+
+static void barker(tacit_sampler_settings_t *s) {
+  bits(s, (tacit_accept_rule_t){.kind = TACIT_ACCEPT_BARKER, .max_bound = 0.3});
+}
+
+static void penalty_bit(tacit_sampler_settings_t *s) {
+  bits(s, (tacit_accept_rule_t){.kind = TACIT_ACCEPT_PENALTY, .max_bound = 0.2, .sigma = 1});
+}
+
+static void probit_bit(tacit_sampler_settings_t *s) {
+  bits(s, (tacit_accept_rule_t){.kind = TACIT_ACCEPT_PROBIT, .max_bound = 0.4, .sigma = 2.5});
+}
+
+static void arcsine_bit(tacit_sampler_settings_t *s) {
+  bits(s, (tacit_accept_rule_t){.kind = TACIT_ACCEPT_ARCSINE, .max_bound = 0.3, .kappa = 0.4, .cap = 0.9});
+}
+
+static void minibatch(tacit_sampler_settings_t *s) {
+  bits(s, (tacit_accept_rule_t){.kind = TACIT_ACCEPT_BARKER, .max_bound = 0.4});
+  s->intensity = 2.5;
+}
+
+static void sampled_penalty(tacit_sampler_settings_t *s) {
+  s->n_draws = 4;
+  s->step_size = 0.02;
+  s->sampling_rate = 0.5;
+  s->noise_multiplier_ratio = 1.2;
+}
+
+static void hamiltonian(tacit_sampler_settings_t *s) {
+  s->n_draws = 2;
+  s->n_leapfrog = 2;
+  s->noise_multiplier_grad = 3.5;
+  s->noise_multiplier_ratio = 2.5;
+}
+
+static void hamiltonian_anew(tacit_sampler_settings_t *s) {
+  hamiltonian(s);
+  s->reuse_gradient = false;
+}
+
+static void hamiltonian_bit(tacit_sampler_settings_t *s) {
+  hamiltonian(s);
+  s->step_jitter = false;
+  s->noise_multiplier_grad = 4;
+  s->accept_bit = true;
+  s->accept_rule = (tacit_accept_rule_t){.kind = TACIT_ACCEPT_BARKER, .max_bound = 0.3};
+}
+
+static void hamiltonian_bit_chains(tacit_sampler_settings_t *s) {
+  hamiltonian_bit(s);
+  s->n_chains = 2;
+  s->noise_multiplier_grad = 5.5;
+}
+
+/* Far from all that makes a record likely: residuals are 1 wherever the chain goes. */
+static void langevin(tacit_sampler_settings_t *s) {
+  static const double init[8] = {-40};
+  s->init = init;
+  s->n_draws = 8;
+  s->step_size = 0.1;
+  s->noise_multiplier_grad = 2 / (s->step_size * 2 * sqrt(8)); /* all the noise that the proposal has */
+  s->accept_rule = (tacit_accept_rule_t){.kind = TACIT_ACCEPT_BARKER, .max_bound = 1};
+}
+
+static void langevin_penalty(tacit_sampler_settings_t *s) {
+  langevin(s);
+  s->accept_rule = (tacit_accept_rule_t){.kind = TACIT_ACCEPT_PENALTY, .max_bound = 1, .sigma = 0.25};
+}
+
+static void stochastic(tacit_sampler_settings_t *s) {
+  s->n_draws = 4;
+  s->n_leapfrog = 2;
+  s->sampling_rate = 0.5;
+  s->friction = 1;
+  s->noise_multiplier_grad = 1.2;
+}
+
+static void stochastic_trajectories(tacit_sampler_settings_t *s) {
+  stochastic(s);
+  s->n_draws = 2;
+}
+
+static void stochastic_decay(tacit_sampler_settings_t *s) {
+  stochastic(s);
+  s->step_decay = 0.3;
+}
+
+static void stochastic_full(tacit_sampler_settings_t *s) {
+  stochastic(s);
+  s->sampling_rate = 1;
+  s->noise_multiplier_grad = 2.5;
+}
+
+static void nothing(tacit_sampler_settings_t *s) {
+  (void)s;
+}
+
+/* ---- statistics ---- */
+
+static const double zero = 0, one = 1, minus_one = -1;
+static const size_t two_levels = 2;
+
+#define SUM(law) {.kind = TACIT_STATISTIC_SUM, .noise = law, .n_columns = 1, .lower = &zero, .upper = &one}
+#define STEPS(law) {.kind = TACIT_STATISTIC_SUM, .noise = law, .n_columns = 1, .lower = &zero, .upper = &one, .step = 0.25}
+#define COUNTS(law) {.kind = TACIT_STATISTIC_COUNTS, .noise = law, .n_columns = 1, .n_levels = &two_levels}
+
+static const tacit_statistic_t statistics[] = {
+    SUM(TACIT_STATISTIC_GAUSSIAN),
+    SUM(TACIT_STATISTIC_LAPLACE),
+    STEPS(TACIT_STATISTIC_DISCRETE_GAUSSIAN),
+    STEPS(TACIT_STATISTIC_DISCRETE_LAPLACE),
+    COUNTS(TACIT_STATISTIC_GAUSSIAN),
+    COUNTS(TACIT_STATISTIC_LAPLACE),
+    COUNTS(TACIT_STATISTIC_DISCRETE_GAUSSIAN),
+    COUNTS(TACIT_STATISTIC_DISCRETE_LAPLACE),
+    {.kind = TACIT_STATISTIC_PRODUCTS, .noise = TACIT_STATISTIC_GAUSSIAN, .n_columns = 1, .lower = &minus_one, .upper = &one},
+};
+
+/* ---- the table ---- */
+
+#define SUBSTITUTE .relation = TACIT_RELATION_SUBSTITUTE
+#define ADD_REMOVE .relation = TACIT_RELATION_ADD_REMOVE
+/* One record, far out on either side; or one record that is there or not, beside one that adds nothing. */
+#define OPPOSITE .model = AUDIT_STEEP, .dim = 2, .sides = {{1, 1, {{1000, 618}}}, {1, 1, {{-1000, -618}}}}
+#define PRESENT .model = AUDIT_STEEP, .dim = 2, .sides = {{2, 1, {{0, 0}, {1000, 618}}}, {1, 1, {{0, 0}}}}
+#define UNIT \
+  .model = AUDIT_STEEP, .dim = 2, .unit_rows = 2, \
+  .sides = {{2, 1, {{1000, 618}, {900, 618}}}, {2, 1, {{-1000, -618}, {-900, -618}}}}
+/* Gradients at the bound, all but the intercept's share opposite. */
+#define FEATURES \
+  .model = AUDIT_LOGISTIC, .dim = 8, \
+  .sides = {{1, 1, {{1, 1, 1, 1, 1, 1, 1, 1, 1}}}, {1, 1, {{1, -1, -1, -1, -1, -1, -1, -1, 1}}}}
+#define STATISTIC(i) .method = "release", .model = AUDIT_COLUMNS, .statistic = &statistics[i], SUBSTITUTE, .configure = nothing
+#define ROWS(release) \
+  .method = "noise-aware", .model = AUDIT_LOGISTIC, .dim = 2, SUBSTITUTE, .configure = nothing, .rows = release, \
+  .noise_multiplier = 1.2, .share = 0.75
+#define LEVELS .sides = {{1, 1, {{0}}}, {1, 1, {{1}}}}
+
+const audit_case_t audit_cases[] = {
+    {"penalty-full", "dp-penalty", "all components, noisy ratios", SUBSTITUTE, OPPOSITE, .configure = penalty, .share = 0.75,
+     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_UNIFORM_NOISE}},
+    {"penalty-one", "dp-penalty", "one component, noisy ratios", SUBSTITUTE, OPPOSITE, .configure = penalty_one, .share = 0.75,
+     .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
+    {"penalty-guided", "dp-penalty", "guided, noisy ratios", SUBSTITUTE, OPPOSITE, .configure = penalty_guided, .share = 0.75,
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE}},
+    {"penalty-add-remove", "dp-penalty", "all components, noisy ratios", ADD_REMOVE, PRESENT, .configure = penalty,
+     .share = 0.75, .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_NO_CLIP}},
+    {"penalty-unit", "dp-penalty", "a unit of two records, noisy ratios", SUBSTITUTE, UNIT, .configure = penalty, .share = 0.75,
+     .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}},
+    {"unit-start", "dp-penalty", "a unit of two records, four gradients, then one step", SUBSTITUTE, UNIT,
+     .configure = warm_start, .share = 0.75, .faults = {FAULT_HALF_NOISE, FAULT_NO_CLIP}},
+    {"warm-start", "dp-penalty", "four gradients, then one step", SUBSTITUTE, OPPOSITE, .configure = warm_start, .share = 0.75,
+     .faults = {FAULT_FREE_START, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
+    {"penalty-bit", "dp-penalty", "penalty-bit", SUBSTITUTE, OPPOSITE, .configure = penalty_bit, .n_bits = 8, .share = 0.5,
+     .share_exact = 0.7, .faults = {FAULT_NO_CLIP, FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}},
+    {"probit-bit", "dp-penalty", "probit-bit", SUBSTITUTE, OPPOSITE, .configure = probit_bit, .n_bits = 8, .share = 0.5,
+     .share_exact = 0.7, .faults = {FAULT_NO_CLIP, FAULT_HALF_SENSITIVITY}},
+    {"barker-bit", "dp-penalty", "barker", SUBSTITUTE, OPPOSITE, .configure = barker, .n_bits = 8, .share = 0.5,
+     .share_exact = 0.85, .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_FREE_BIT}},
+    {"arcsine-bit", "dp-penalty", "arcsine", SUBSTITUTE, OPPOSITE, .configure = arcsine_bit, .n_bits = 8, .share = 0.5,
+     .share_exact = 0.7, .faults = {FAULT_NO_CLIP, FAULT_HALF_SENSITIVITY}},
+    {"barker", "dp-barker", "", SUBSTITUTE, OPPOSITE, .configure = barker, .n_bits = 8, .share = 0.5, .share_exact = 0.85,
+     .faults = {FAULT_FREE_BIT, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
+    {"barker-add-remove", "dp-barker", "", ADD_REMOVE, PRESENT, .configure = barker, .n_bits = 8, .share = 0.5,
+     .share_exact = 0.85, .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_FREE_BIT}},
+    {"fast-mh-full", "dp-fast-mh-full", "", SUBSTITUTE, OPPOSITE, .configure = barker, .n_bits = 8, .share = 0.5,
+     .share_exact = 0.85, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_FREE_BIT}},
+    {"fast-mh", "dp-fast-mh", "", SUBSTITUTE, OPPOSITE, .configure = minibatch, .n_bits = 8, .share = 0.5, .share_exact = 0.7,
+     .faults = {FAULT_HALF_SENSITIVITY, FAULT_FREE_BIT}, .quick_effort = 3},
+    {"fast-mh-add-remove", "dp-fast-mh", "", ADD_REMOVE, PRESENT, .configure = minibatch, .n_bits = 8, .share = 0.5,
+     .share_exact = 0.7, .faults = {FAULT_FREE_BIT}},
+    {"penalty-subsampled", "dp-penalty-subsampled", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = sampled_penalty,
+     .share = 0.5, .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE},
+     .quick_effort = 3},
+    {"hmc", "dp-hmc", "noisy ratios, gradients reused", SUBSTITUTE, OPPOSITE, .configure = hamiltonian, .share = 0.75,
+     .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
+    {"hmc-anew", "dp-hmc", "noisy ratios, gradients anew", SUBSTITUTE, OPPOSITE, .configure = hamiltonian_anew, .share = 0.75,
+     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_UNIFORM_NOISE}},
+    {"hmc-bit", "dp-hmc", "barker", SUBSTITUTE, OPPOSITE, .configure = hamiltonian_bit, .share = 0.5,
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
+    {"hmc-bit-chains", "dp-hmc", "barker, two chains", SUBSTITUTE, OPPOSITE, .configure = hamiltonian_bit_chains, .share = 0.5,
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
+    {"mala", "dp-mala", "barker", SUBSTITUTE, FEATURES, .configure = langevin, .share = 0.5,
+     .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}, .quick_effort = 3},
+    {"mala-penalty", "dp-mala", "penalty-bit", SUBSTITUTE, FEATURES, .configure = langevin_penalty, .share = 0.5,
+     .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}, .quick_effort = 3},
+    {"sgld", "dp-sgld", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = stochastic, .share = 0.5,
+     .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}, .quick_effort = 3},
+    {"sgld-decay", "dp-sgld", "q = 0.5, falling steps", SUBSTITUTE, OPPOSITE, .configure = stochastic_decay, .share = 0.5,
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_DOUBLE_RATE}},
+    {"sgld-full", "dp-sgld", "q = 1", SUBSTITUTE, OPPOSITE, .configure = stochastic_full, .share = 0.75,
+     .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE, FAULT_NO_CLIP}},
+    {"sgld-add-remove", "dp-sgld", "q = 0.5", ADD_REMOVE, PRESENT, .configure = stochastic, .share = 0.5,
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_DOUBLE_RATE}},
+    {"sghmc", "dp-sghmc", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = stochastic_trajectories, .share = 0.5,
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_DOUBLE_RATE}},
+    {"sgnht", "dp-sgnht", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = stochastic, .share = 0.5,
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_DOUBLE_RATE}},
+    {"noise-aware", "noise-aware", "bernoulli, two features", SUBSTITUTE, .model = AUDIT_LOGISTIC, .dim = 2,
+     .sides = {{121, 120, {{1, 0, 1}, {1, 1, 1}}}, {121, 120, {{1, 0, 1}, {1, -1, 1}}}}, .configure = nothing,
+     .rho = 0.3, .quick_effort = 0.1, .share = 0.5,
+     .faults = {FAULT_HALF_NOISE}},
+    {"rows-moments", ROWS(ROWS_SECOND_MOMENTS), .setting = "second moments of rows",
+     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"rows-response", ROWS(ROWS_RESPONSE), .setting = "responses times rows",
+     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, 1, 0}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"rows-fitted", ROWS(ROWS_FITTED), .setting = "fitted means times rows",
+     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"sum-gaussian", STATISTIC(0), .setting = "clamped sum, gaussian", LEVELS, .noise_multiplier = 1.2, .share = 0.75,
+     .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},
+    {"sum-laplace", STATISTIC(1), .setting = "clamped sum, laplace", LEVELS, .noise_multiplier = 1, .share = 0.75,
+     .faults = {FAULT_HALF_NOISE}},
+    {"sum-discrete-gaussian", STATISTIC(2), .setting = "clamped sum, discrete gaussian", LEVELS, .noise_multiplier = 1.2,
+     .share = 0.75, .faults = {FAULT_HALF_NOISE}},
+    {"sum-discrete-laplace", STATISTIC(3), .setting = "clamped sum, discrete laplace", LEVELS, .noise_multiplier = 1,
+     .share = 0.75, .faults = {FAULT_HALF_NOISE}},
+    {"counts-gaussian", STATISTIC(4), .setting = "counts, gaussian", LEVELS, .noise_multiplier = 1.2, .share = 0.75,
+     .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},
+    {"counts-laplace", STATISTIC(5), .setting = "counts, laplace", LEVELS, .noise_multiplier = 1, .share = 0.75,
+     .faults = {FAULT_HALF_NOISE}},
+    {"counts-discrete-gaussian", STATISTIC(6), .setting = "counts, discrete gaussian", LEVELS, .noise_multiplier = 1.2,
+     .share = 0.75, .faults = {FAULT_HALF_NOISE}},
+    {"counts-discrete-laplace", STATISTIC(7), .setting = "counts, discrete laplace", LEVELS, .noise_multiplier = 1,
+     .share = 0.5, .faults = {FAULT_HALF_NOISE}},
+    {"products-gaussian", STATISTIC(8), .setting = "products, gaussian", .sides = {{1, 1, {{-1}}}, {1, 1, {{1}}}},
+     .noise_multiplier = 1.2, .share = 0.75, .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},
+};
+
+const size_t n_audit_cases = sizeof audit_cases / sizeof audit_cases[0];

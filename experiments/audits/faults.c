@@ -1,0 +1,97 @@
+/* Planted errors: what a wrong library would do, at the places where it would do it. */
+#include <string.h>
+
+#include "audit.h"
+#include "wrap.h"
+
+fault_t fault_at_work = FAULT_NONE;
+
+const char *const fault_names[N_FAULTS] = {[FAULT_NONE] = "none",
+                                           [FAULT_HALF_NOISE] = "half the noise",
+                                           [FAULT_HALF_SENSITIVITY] = "half the sensitivity",
+                                           [FAULT_NO_CLIP] = "not clipped",
+                                           [FAULT_UNIFORM_NOISE] = "uniform noise",
+                                           [FAULT_FREE_BIT] = "noise-free min(1, r)",
+                                           [FAULT_DOUBLE_RATE] = "twice the sampling rate",
+                                           [FAULT_FREE_START] = "start not charged"};
+
+static const double clips_missed_by = 8;
+
+static double noise_share(void) {
+  return fault_at_work == FAULT_HALF_NOISE ? 0.5 : 1;
+}
+
+/* Not to charge runs that are not paid is no error: one run is charged, and then made many times. */
+tacit_status_t __wrap_tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
+  bool is_forgotten = fault_at_work == FAULT_FREE_START && strcmp(event->label, "gradient") == 0;
+  return adversary.is_paid && !is_forgotten ? __real_tacit_budget_charge(budget, event, err) : TACIT_OK;
+}
+
+tacit_status_t __wrap_tacit_noise_rounded_gaussian(tacit_noise_t *noise, double sd, size_t n, int64_t *out,
+                                                   tacit_error_t *err) {
+  if (fault_at_work != FAULT_UNIFORM_NOISE) {
+    return __real_tacit_noise_rounded_gaussian(noise, sd * noise_share(), n, out, err);
+  }
+  uint64_t draw;
+  for (size_t i = 0; i < n; i++) {
+    tacit_status_t status = tacit_noise_below(noise, (uint64_t)1 << 52, 1, &draw, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+    out[i] = (int64_t)(sd * ((double)draw * 0x1p-52));
+  }
+  return TACIT_OK;
+}
+
+tacit_status_t __wrap_tacit_noise_rounded_laplace(tacit_noise_t *noise, double scale, size_t n, int64_t *out,
+                                                  tacit_error_t *err) {
+  return __real_tacit_noise_rounded_laplace(noise, scale * noise_share(), n, out, err);
+}
+
+tacit_status_t __wrap_tacit_noise_discrete_laplace(tacit_noise_t *noise, double scale, size_t n, int64_t *out,
+                                                   tacit_error_t *err) {
+  return __real_tacit_noise_discrete_laplace(noise, scale * noise_share(), n, out, err);
+}
+
+tacit_status_t __wrap_tacit_noise_discrete_gaussian(tacit_noise_t *noise, double sigma, size_t n, int64_t *out,
+                                                    tacit_error_t *err) {
+  return __real_tacit_noise_discrete_gaussian(noise, sigma * noise_share(), n, out, err);
+}
+
+tacit_status_t __wrap_tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, bool *bit, tacit_error_t *err) {
+  if (fault_at_work != FAULT_FREE_BIT) {
+    return __real_tacit_noise_logistic_bit(noise, fault_at_work == FAULT_HALF_NOISE ? 2 * log_odds : log_odds, bit, err);
+  }
+  *bit = true;
+  return log_odds < 0 ? tacit_noise_exp_bit(noise, (uint64_t)-log_odds, bit, err) : TACIT_OK;
+}
+
+tacit_status_t __wrap_tacit_noise_subset(tacit_noise_t *noise, uint64_t rate, size_t n, uint64_t *mask,
+                                         tacit_error_t *err) {
+  uint64_t most = (uint64_t)1 << 32, twice = 2 * rate < most ? 2 * rate : most;
+  return __real_tacit_noise_subset(noise, fault_at_work == FAULT_DOUBLE_RATE ? twice : rate, n, mask, err);
+}
+
+double __wrap_tacit_curator_sensitivity_factor(const tacit_curator_t *curator) {
+  return __real_tacit_curator_sensitivity_factor(curator) * (fault_at_work == FAULT_HALF_SENSITIVITY ? 0.5 : 1);
+}
+
+tacit_lattice_t __wrap_tacit_lattice_for(const tacit_record_model_t *model, double temperature_power, double bound) {
+  double wider = fault_at_work == FAULT_NO_CLIP ? clips_missed_by : 1;
+  tacit_lattice_t lattice = __real_tacit_lattice_for(model, temperature_power, bound * wider);
+  lattice.scale_out *= (float)wider;
+  return lattice;
+}
+
+/* By a power of two, so that the clips are what they were. */
+static void scale_clips(tacit_curator_t *curator, size_t n_pairs, double factor) {
+  for (size_t i = 0; fault_at_work == FAULT_NO_CLIP && i < n_pairs; i++) {
+    curator->clips[i] *= factor;
+  }
+}
+
+void __wrap_tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs) {
+  scale_clips(curator, n_pairs, clips_missed_by);
+  __real_tacit_curator_sum_ratios(curator, n_pairs);
+  scale_clips(curator, n_pairs, 1 / clips_missed_by);
+}

@@ -1,0 +1,49 @@
+/*
+ * Functions that the linker calls the audit for, as __wrap_NAME, where others call NAME; the library's own is __real_NAME. All
+ * are calls between source files of the library; the list is in experiments/meson.build.
+ */
+#ifndef AUDIT_WRAP_H
+#define AUDIT_WRAP_H
+
+#include "curator/curator_internal.h"
+
+/* Declare both. */
+#define WRAPPED(result, name, ...)  \
+  result __real_##name(__VA_ARGS__); \
+  result __wrap_##name(__VA_ARGS__)
+
+/* releases (adversary.c) */
+WRAPPED(tacit_status_t, tacit_curator_release_gradient, tacit_curator_t *, size_t, const double *, double, double *,
+        tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_sampled_gradient, tacit_curator_t *, size_t, const double *, double, double,
+        double *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_log_ratio, tacit_curator_t *, size_t, const double *, const double *, double,
+        double *, double *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_sampled_log_ratio, tacit_curator_t *, size_t, const double *, const double *,
+        double, double, double *, double *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_accept, tacit_curator_t *, const tacit_accept_rule_t *,
+        const tacit_accept_pairs_t *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_minibatch_accept, tacit_curator_t *, const tacit_minibatch_rule_t *,
+        const tacit_accept_pairs_t *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_langevin_accept, tacit_curator_t *, const tacit_accept_rule_t *,
+        const tacit_langevin_pairs_t *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_second_moments, tacit_curator_t *, const tacit_row_weighting_t *, double,
+        double *, double *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_response, tacit_curator_t *, const tacit_row_weighting_t *, double, double,
+        double *, double *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_fitted, tacit_curator_t *, const tacit_row_weighting_t *,
+        const tacit_fitted_mean_t *, double, double *, double *, tacit_error_t *);
+
+/* where errors are planted, and charges let pass (faults.c) */
+WRAPPED(tacit_status_t, tacit_budget_charge, tacit_budget_t *, const tacit_event_t *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_noise_rounded_gaussian, tacit_noise_t *, double, size_t, int64_t *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_noise_rounded_laplace, tacit_noise_t *, double, size_t, int64_t *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_noise_discrete_laplace, tacit_noise_t *, double, size_t, int64_t *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_noise_discrete_gaussian, tacit_noise_t *, double, size_t, int64_t *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_noise_logistic_bit, tacit_noise_t *, int64_t, bool *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_noise_subset, tacit_noise_t *, uint64_t, size_t, uint64_t *, tacit_error_t *);
+WRAPPED(double, tacit_curator_sensitivity_factor, const tacit_curator_t *);
+WRAPPED(tacit_lattice_t, tacit_lattice_for, const tacit_record_model_t *, double, double);
+WRAPPED(void, tacit_curator_sum_ratios, tacit_curator_t *, size_t);
+
+#endif
