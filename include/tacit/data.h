@@ -90,8 +90,12 @@ typedef struct tacit_table_notes {
 } tacit_table_notes_t;
 
 /**
- * Read a CSV or TSV file (optionally gzip; the separator is a tab if the header
- * row has tabs and no comma), streaming: the text is never held in memory.
+ * Read records: a CSV or TSV file, or a directory that tacit_table_import() wrote, whose columns are mapped and not read until
+ * they are looked at. The directory must have been imported under the same rules for these columns, and must not be changed while
+ * it is open.
+ *
+ * A CSV or TSV file (optionally gzip; the separator is a tab if the header
+ * row has tabs and no comma) is streamed: the text is never held in memory.
  *
  * RFC 4180 quoting, CRLF or LF, optional UTF-8 byte-order mark, header row.
  * Empty fields and NA are missing; so is NaN in a numeric column. Columns of the
@@ -101,13 +105,31 @@ typedef struct tacit_table_notes {
  *                       The person column of the schema is always kept.
  * @param[out] notes     may be NULL; for the curator's eyes only.
  * @return TACIT_ERR_MISSING, TACIT_ERR_IO, TACIT_ERR_SYNTAX (malformed CSV), TACIT_ERR_DATA
- *         (a record breaks a rule), TACIT_ERR_UNKNOWN (no such column), TACIT_ERR_MEMORY.
+ *         (a record breaks a rule, or an imported file is damaged), TACIT_ERR_SCHEMA (imported under other rules),
+ *         TACIT_ERR_UNKNOWN (no such column), TACIT_ERR_STATE (imported columns on a big-endian or 32-bit machine),
+ *         TACIT_ERR_MEMORY.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read(tacit_table_t **table, const char *path,
                                                          const tacit_schema_t *schema,
                                                          const char *const *columns, size_t n_columns,
                                                          tacit_table_notes_t *notes,
                                                          tacit_error_t *err);
+/**
+ * Convert a file once into a directory of mapped columns, for data larger than memory: all columns of the schema, checked and
+ * clamped by it. Memory does not grow with the rows, but with the persons where they are the unit. The directory is PRIVATE as the
+ * file is (mode 0700); it appears whole, synced to the disk, or not at all, and must not exist.
+ *
+ * @param[out] notes  may be NULL; for the curator's eyes only.
+ * @return as tacit_table_read(); TACIT_ERR_EXISTS, TACIT_ERR_IO.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import(const char *path, const tacit_schema_t *schema,
+                                                           const char *directory, tacit_table_notes_t *notes,
+                                                           tacit_error_t *err);
+/**
+ * Say that rows [from, to) were looked at and that as many after them will be next: imported columns leave memory and are read
+ * ahead. Values stay as they are. Without effect on tables from CSV.
+ */
+TACIT_API void tacit_table_pass(const tacit_table_t *table, size_t from, size_t to);
 TACIT_API void tacit_table_free(tacit_table_t *table);
 TACIT_API size_t tacit_table_n_rows(const tacit_table_t *table);
 /** Values of a column, shape (n_rows): numbers, 0/1, or 0-based level indices. NULL if absent. Borrowed. */

@@ -28,7 +28,7 @@ static int run(const cli_args_t *args) {
 
 static const cli_option_t options[] = {
     {"family", "NAME", NULL, "bernoulli (logit), gaussian, poisson (log) or categorical (softmax)."},
-    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped."},
+    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; or a directory written by tacit import."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. See tacit schema draft."},
     {"out", "DIR", NULL, "New directory for draws, summary, privacy statement and report."},
     {"method", "NAME", NULL, "See tacit methods. If not said: noise-aware for family bernoulli where it applies and no option of the "

@@ -320,7 +320,7 @@ static const cli_option_t options[] = {
      "clamped-mean (mean of a column within its public bounds), counts (records in each cell of a table) or moments (means, "
      "squares and products of the columns of a formula, for a linear regression)."},
     {"column", "NAMES", NULL, "The column; for counts, columns joined by commas, the last one fastest in the result."},
-    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped."},
+    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; or a directory written by tacit import."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. Its bounds are where values are clamped."},
     {"out", "FILE", NULL, "The released statistic, YAML; must not exist."},
     {"mechanism", "NAME", "gaussian",
