@@ -125,11 +125,10 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read(tacit_table_t **table, 
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import(const char *path, const tacit_schema_t *schema,
                                                            const char *directory, tacit_table_notes_t *notes,
                                                            tacit_error_t *err);
-/**
- * Say that rows [from, to) were looked at and that as many after them will be next: imported columns leave memory and are read
- * ahead. Values stay as they are. Without effect on tables from CSV.
- */
-TACIT_API void tacit_table_pass(const tacit_table_t *table, size_t from, size_t to);
+/** Rows [from, to) are looked at next, so that imported columns can be read ahead; without effect on tables from CSV. */
+TACIT_API void tacit_table_need(const tacit_table_t *table, size_t from, size_t to);
+/** Rows [from, to) are not looked at soon and may leave memory; they keep their values. As above. */
+TACIT_API void tacit_table_drop(const tacit_table_t *table, size_t from, size_t to);
 TACIT_API void tacit_table_free(tacit_table_t *table);
 TACIT_API size_t tacit_table_n_rows(const tacit_table_t *table);
 /** Values of a column, shape (n_rows): numbers, 0/1, or 0-based level indices. NULL if absent. Borrowed. */
@@ -153,9 +152,25 @@ typedef struct tacit_records tacit_records_t;
 /** Allocate n records of n_columns columns, all zero. n may be 0; n_columns >= 1. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new(tacit_records_t **records, size_t n,
                                                           size_t n_columns, tacit_error_t *err);
+/**
+ * The same in a file without a name in the folder `scratch`, for records larger than memory; NULL: in memory. All of its room on
+ * the disk is taken at once (TACIT_ERR_IO if there is none), and is free again with the records, or when the program ends in
+ * whatever way. What was written there is PRIVATE and is not wiped.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new_in(tacit_records_t **records, size_t n,
+                                                             size_t n_columns, const char *scratch,
+                                                             tacit_error_t *err);
 TACIT_API void tacit_records_free(tacit_records_t *records);
 /** Store x, shape (n_columns), as record i (rounded to float32). Distinct records may be set from distinct threads. */
 TACIT_API void tacit_records_set(tacit_records_t *records, size_t i, const double *x);
+/** Store x, shape (n), as column j of records first .. first + n - 1 (rounded to float32). */
+TACIT_API void tacit_records_set_column(tacit_records_t *records, size_t first, size_t n, size_t j, const double *x);
+/** The folder that the records are in a file of, or NULL if they are in memory. */
+TACIT_API const char *tacit_records_scratch(const tacit_records_t *records);
+/** Blocks [from, to) are looked at next, so that they can be read ahead; without effect on records in memory. */
+TACIT_API void tacit_records_need(const tacit_records_t *records, size_t from, size_t to);
+/** Blocks [from, to) are not looked at soon and may leave memory; they keep their values. As above. */
+TACIT_API void tacit_records_drop(const tacit_records_t *records, size_t from, size_t to);
 /**
  * Declare which records form a unit of privacy: unit u is records offsets[u] .. offsets[u+1]-1.
  * Copies. offsets[0] == 0, non-decreasing, offsets[n_units] == n.

@@ -38,14 +38,15 @@ const size_t *tacit_table_unit_offsets(const tacit_table_t *table, size_t *n_uni
   return table->unit_offsets;
 }
 
-void tacit_table_pass(const tacit_table_t *table, size_t from, size_t to) {
-  size_t n = to - from, width = sizeof(double);
+void tacit_table_need(const tacit_table_t *table, size_t from, size_t to) {
   for (size_t i = 0; i < table->n_columns; i++) {
-    const tacit_mapping_t *mapping = &table->columns[i].mapping;
-    if (mapping->data != NULL) {
-      tacit_mapping_need(mapping, to * width, (to + n) * width);
-      tacit_mapping_drop(mapping, from * width, to * width);
-    }
+    tacit_mapping_need(&table->columns[i].mapping, from * sizeof(double), to * sizeof(double));
+  }
+}
+
+void tacit_table_drop(const tacit_table_t *table, size_t from, size_t to) {
+  for (size_t i = 0; i < table->n_columns; i++) {
+    tacit_mapping_drop(&table->columns[i].mapping, from * sizeof(double), to * sizeof(double));
   }
 }
 
