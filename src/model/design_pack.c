@@ -1,10 +1,19 @@
 /* Packing of a table into the records of a linear model. */
 #include "base/base_internal.h"
+#include "base/isa.h"
 #include "model/design_internal.h"
+#include "model/design_kernel.h"
+
+extern const tacit_design_kernel_t tacit_design_kernel_portable;
+#if defined(__x86_64__)
+extern const tacit_design_kernel_t tacit_design_kernel_avx2;
+extern const tacit_design_kernel_t tacit_design_kernel_avx512;
+#endif
 
 enum { STRETCH = 1 << 15 }; /* rows after which memory is given back; a multiple of TACIT_CHUNK and of TACIT_BLOCK */
 
 typedef struct pack_workspace {
+  const tacit_design_kernel_t *kernel;
   const double **columns; /* as formula.columns */
   double *values;         /* (n_variables, TACIT_CHUNK) */
   double *stack;          /* (largest depth, TACIT_CHUNK) */
@@ -29,6 +38,7 @@ static tacit_status_t open_workspace(pack_workspace_t *work, const tacit_design_
   for (size_t v = 0; v < n_variables; v++) {
     depth = design->formula.variables[v].depth > depth ? design->formula.variables[v].depth : depth;
   }
+  work->kernel = TACIT_ISA_SELECT(tacit_design_kernel);
   work->columns = tacit_alloc(design->formula.n_columns, sizeof *work->columns);
   work->values = tacit_alloc(n_variables * TACIT_CHUNK, sizeof *work->values);
   work->stack = tacit_alloc(depth * TACIT_CHUNK, sizeof *work->stack);
@@ -44,12 +54,6 @@ static void close_workspace(pack_workspace_t *work) {
   tacit_free(work->feature);
 }
 
-static void clamp(size_t n, const double *restrict x, double lower, double upper, double *restrict out) {
-  for (size_t i = 0; i < n; i++) {
-    out[i] = tacit_design_clamp(x[i], lower, upper);
-  }
-}
-
 static void eval_variables(const tacit_design_t *design, size_t first, size_t n, const pack_workspace_t *work) {
   for (size_t v = 0; v < design->formula.n_variables; v++) {
     const tacit_formula_variable_t *source = &design->formula.variables[v];
@@ -60,7 +64,7 @@ static void eval_variables(const tacit_design_t *design, size_t first, size_t n,
     } else {
       tacit_expression_eval(source, work->columns, first, n, work->stack);
     }
-    clamp(n, values, range.lower, range.upper, work->values + v * TACIT_CHUNK);
+    work->kernel->clamp(n, values, range.lower, range.upper, work->values + v * TACIT_CHUNK);
   }
 }
 
@@ -81,36 +85,34 @@ static void multiply(const tacit_design_part_t *part, size_t n, const double *re
  * The raw product is clamped to its public range, and the scaled value to [-1, 1], so that the bound
  * on a record's influence holds whatever rounding did before.
  */
-static void scale(const tacit_design_feature_t *feature, size_t n, const double *restrict product, double *restrict out) {
-  double lower = feature->lower, upper = feature->upper, centre = feature->centre, half = feature->half;
-  for (size_t i = 0; i < n; i++) {
-    out[i] = tacit_design_clamp((tacit_design_clamp(product[i], lower, upper) - centre) / half, -1, 1);
-  }
-}
-
-static void eval_feature(const tacit_design_feature_t *feature, size_t n, const double *values, double *product, double *out) {
+static void eval_feature(const tacit_design_feature_t *feature, size_t n, const pack_workspace_t *work) {
+  tacit_design_scaling_t scaling = {feature->lower, feature->upper, feature->centre, feature->half};
+  double *product = work->stack;
   if (feature->n_parts == 1 && !feature->parts[0].is_indicator) { /* a number: most features are */
-    scale(feature, n, values + feature->parts[0].variable * TACIT_CHUNK, out);
+    work->kernel->scale(n, work->values + feature->parts[0].variable * TACIT_CHUNK, &scaling, work->feature);
     return;
   }
   for (size_t i = 0; i < n; i++) {
     product[i] = 1;
   }
   for (size_t k = 0; k < feature->n_parts; k++) {
-    multiply(&feature->parts[k], n, values + feature->parts[k].variable * TACIT_CHUNK, product);
+    multiply(&feature->parts[k], n, work->values + feature->parts[k].variable * TACIT_CHUNK, product);
   }
-  scale(feature, n, product, out);
+  work->kernel->scale(n, product, &scaling, work->feature);
 }
 
-static void eval_response(const tacit_design_t *design, size_t n, const double *values, double *out) {
-  double offset = design->response_offset, lower = design->response_lower, upper = design->response_upper;
+/* The response is variable 0. */
+static void eval_response(const tacit_design_t *design, size_t n, const pack_workspace_t *work) {
+  tacit_design_scaling_t scaling = {design->response_lower, design->response_upper, design->response_centre,
+                                    design->response_half};
+  double *number = work->stack;
   for (size_t i = 0; i < n; i++) {
-    out[i] = tacit_design_clamp(values[i] - offset, lower, upper);
+    number[i] = work->values[i] - design->response_offset;
   }
   if (design->family == TACIT_FAMILY_GAUSSIAN) {
-    for (size_t i = 0; i < n; i++) {
-      out[i] = tacit_design_clamp((out[i] - design->response_centre) / design->response_half, -1, 1);
-    }
+    work->kernel->scale(n, number, &scaling, work->feature);
+  } else {
+    work->kernel->clamp(n, number, scaling.lower, scaling.upper, work->feature);
   }
 }
 
@@ -119,10 +121,10 @@ static void pack_chunk(const tacit_design_t *design, size_t first, size_t n, con
                        tacit_records_t *records, size_t at) {
   eval_variables(design, first, n, work);
   for (size_t j = 0; j < design->n_features; j++) {
-    eval_feature(&design->features[j], n, work->values, work->stack, work->feature);
+    eval_feature(&design->features[j], n, work);
     tacit_records_set_column(records, at, n, j, work->feature);
   }
-  eval_response(design, n, work->values, work->feature); /* the response is variable 0 */
+  eval_response(design, n, work);
   tacit_records_set_column(records, at, n, design->n_features, work->feature);
 }
 
