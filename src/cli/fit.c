@@ -74,6 +74,8 @@ static const cli_option_t options[] = {
     {"temperature", "T", "1", "Power in (0, 1] that the likelihood is raised to."},
     {"n-public", "N", NULL, "Public nominal number of units, for default settings; needed under add-remove."},
     {"threads", "N", "1", "Threads; results do not depend on it."},
+    {"scratch", "DIR", NULL, "For records larger than memory: keep them in a file without a name in DIR, on a disk with room for 4 bytes a "
+                             "value, and as private as the data. Results do not depend on it."},
     {"seed", "N", NULL, "Repeatable run. Noise that can be repeated protects nobody: NOT PRIVATE."},
     {"dry-run", NULL, NULL, "Say what the budget would buy, then stop: nothing is charged or released."},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."},
