@@ -125,6 +125,12 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read(tacit_table_t **table, 
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import(const char *path, const tacit_schema_t *schema,
                                                            const char *directory, tacit_table_notes_t *notes,
                                                            tacit_error_t *err);
+/**
+ * Look at every value: TACIT_ERR_DATA if one does not keep the rules of the schema that the table was read by. Reading CSV has done
+ * so; imported columns are not looked at on opening, and may have been damaged on the disk.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_verify(const tacit_table_t *table, const tacit_schema_t *schema,
+                                                           tacit_error_t *err);
 /** Rows [from, to) are looked at next, so that imported columns can be read ahead; without effect on tables from CSV. */
 TACIT_API void tacit_table_need(const tacit_table_t *table, size_t from, size_t to);
 /** Rows [from, to) are not looked at soon and may leave memory; they keep their values. As above. */

@@ -276,6 +276,36 @@ static void test_damage_is_noticed(void **state) {
   }
 }
 
+/* A value that no CSV file could have left there. */
+static void test_values_are_verified(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    double value;
+    const char *column;
+  } cases[] = {{"column-0001.f64", 10.5, "'x'"}, {"column-0001.f64", NAN, "'x'"}, {"column-0002.f64", 2.5, "'k'"}, {"column-0002.f64", -1, "'k'"},
+               {"column-0003.f64", 3, "'s'"},    {"column-0003.f64", -1, "'s'"},  {"column-0003.f64", 0.5, "'s'"}, {"column-0004.f64", 0.5, "'y'"}};
+  tacit_schema_t *schema = schema_of(plain_schema);
+  for (size_t i = 0; i <= sizeof cases / sizeof cases[0]; i++) {
+    tacit_table_t *table;
+    tacit_error_t err;
+    write_rows(40000, 10, i);
+    assert_ok(import_file(plain_schema, NULL, &err), err);
+    if (i > 0) {
+      int fd = open(inside(cases[i - 1].name), O_RDWR);
+      assert_int_equal(pwrite(fd, &cases[i - 1].value, sizeof(double), 35000 * sizeof(double)), sizeof(double));
+      close(fd);
+    }
+    assert_ok(tacit_table_read(&table, columns, schema, NULL, 0, NULL, &err), err);
+    assert_int_equal(tacit_table_verify(table, schema, &err), i > 0 ? TACIT_ERR_DATA : TACIT_OK);
+    if (i > 0 && (strstr(err.message, cases[i - 1].column) == NULL || strstr(err.message, "row 35001 of 40000") == NULL)) {
+      fail_msg("%s", err.message);
+    }
+    tacit_table_free(table);
+  }
+  tacit_schema_free(schema);
+}
+
 static void test_manifests_are_checked(void **state) {
   (void)state;
   static const struct {
@@ -357,6 +387,7 @@ int main(void) {
       cmocka_unit_test(test_manifest_keeps_the_schema),
       cmocka_unit_test(test_other_schemas_are_refused),
       cmocka_unit_test(test_damage_is_noticed),
+      cmocka_unit_test(test_values_are_verified),
       cmocka_unit_test(test_manifests_are_checked),
       cmocka_unit_test(test_failures_leave_nothing),
   };
