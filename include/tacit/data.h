@@ -90,8 +90,12 @@ typedef struct tacit_table_notes {
 } tacit_table_notes_t;
 
 /**
- * Read a CSV or TSV file (optionally gzip; the separator is a tab if the header
- * row has tabs and no comma), streaming: the text is never held in memory.
+ * Read records: a CSV or TSV file, or a directory that tacit_table_import() wrote, whose columns are mapped and not read until
+ * they are looked at. The directory must have been imported under the same rules for these columns, and must not be changed while
+ * it is open.
+ *
+ * A CSV or TSV file (optionally gzip; the separator is a tab if the header
+ * row has tabs and no comma) is streamed: the text is never held in memory.
  *
  * RFC 4180 quoting, CRLF or LF, optional UTF-8 byte-order mark, header row.
  * Empty fields and NA are missing; so is NaN in a numeric column. Columns of the
@@ -101,13 +105,36 @@ typedef struct tacit_table_notes {
  *                       The person column of the schema is always kept.
  * @param[out] notes     may be NULL; for the curator's eyes only.
  * @return TACIT_ERR_MISSING, TACIT_ERR_IO, TACIT_ERR_SYNTAX (malformed CSV), TACIT_ERR_DATA
- *         (a record breaks a rule), TACIT_ERR_UNKNOWN (no such column), TACIT_ERR_MEMORY.
+ *         (a record breaks a rule, or an imported file is damaged), TACIT_ERR_SCHEMA (imported under other rules),
+ *         TACIT_ERR_UNKNOWN (no such column), TACIT_ERR_STATE (imported columns on a big-endian or 32-bit machine),
+ *         TACIT_ERR_MEMORY.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read(tacit_table_t **table, const char *path,
                                                          const tacit_schema_t *schema,
                                                          const char *const *columns, size_t n_columns,
                                                          tacit_table_notes_t *notes,
                                                          tacit_error_t *err);
+/**
+ * Convert a file once into a directory of mapped columns, for data larger than memory: all columns of the schema, checked and
+ * clamped by it. Memory does not grow with the rows, but with the persons where they are the unit. The directory is PRIVATE as the
+ * file is (mode 0700); it appears whole, synced to the disk, or not at all, and must not exist.
+ *
+ * @param[out] notes  may be NULL; for the curator's eyes only.
+ * @return as tacit_table_read(); TACIT_ERR_EXISTS, TACIT_ERR_IO.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import(const char *path, const tacit_schema_t *schema,
+                                                           const char *directory, tacit_table_notes_t *notes,
+                                                           tacit_error_t *err);
+/**
+ * Look at every value: TACIT_ERR_DATA if one does not keep the rules of the schema that the table was read by. Reading CSV has done
+ * so; imported columns are not looked at on opening, and may have been damaged on the disk.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_verify(const tacit_table_t *table, const tacit_schema_t *schema,
+                                                           tacit_error_t *err);
+/** Rows [from, to) are looked at next, so that imported columns can be read ahead; without effect on tables from CSV. */
+TACIT_API void tacit_table_need(const tacit_table_t *table, size_t from, size_t to);
+/** Rows [from, to) are not looked at soon and may leave memory; they keep their values. As above. */
+TACIT_API void tacit_table_drop(const tacit_table_t *table, size_t from, size_t to);
 TACIT_API void tacit_table_free(tacit_table_t *table);
 TACIT_API size_t tacit_table_n_rows(const tacit_table_t *table);
 /** Values of a column, shape (n_rows): numbers, 0/1, or 0-based level indices. NULL if absent. Borrowed. */
@@ -131,9 +158,25 @@ typedef struct tacit_records tacit_records_t;
 /** Allocate n records of n_columns columns, all zero. n may be 0; n_columns >= 1. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new(tacit_records_t **records, size_t n,
                                                           size_t n_columns, tacit_error_t *err);
+/**
+ * The same in a file without a name in the folder `scratch`, for records larger than memory; NULL: in memory. All of its room on
+ * the disk is taken at once (TACIT_ERR_IO if there is none), and is free again with the records, or when the program ends in
+ * whatever way. What was written there is PRIVATE and is not wiped.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new_in(tacit_records_t **records, size_t n,
+                                                             size_t n_columns, const char *scratch,
+                                                             tacit_error_t *err);
 TACIT_API void tacit_records_free(tacit_records_t *records);
 /** Store x, shape (n_columns), as record i (rounded to float32). Distinct records may be set from distinct threads. */
 TACIT_API void tacit_records_set(tacit_records_t *records, size_t i, const double *x);
+/** Store x, shape (n), as column j of records first .. first + n - 1 (rounded to float32). */
+TACIT_API void tacit_records_set_column(tacit_records_t *records, size_t first, size_t n, size_t j, const double *x);
+/** The folder that the records are in a file of, or NULL if they are in memory. */
+TACIT_API const char *tacit_records_scratch(const tacit_records_t *records);
+/** Blocks [from, to) are looked at next, so that they can be read ahead; without effect on records in memory. */
+TACIT_API void tacit_records_need(const tacit_records_t *records, size_t from, size_t to);
+/** Blocks [from, to) are not looked at soon and may leave memory; they keep their values. As above. */
+TACIT_API void tacit_records_drop(const tacit_records_t *records, size_t from, size_t to);
 /**
  * Declare which records form a unit of privacy: unit u is records offsets[u] .. offsets[u+1]-1.
  * Copies. offsets[0] == 0, non-decreasing, offsets[n_units] == n.

@@ -83,6 +83,56 @@ TACIT_MUST_USE tacit_status_t tacit_file_write(const char *path, const char *byt
 TACIT_MUST_USE tacit_status_t tacit_file_read(const char *path, size_t max_bytes, char **bytes,
                                                         size_t *n, tacit_error_t *err);
 
+/* ---- directories ---- */
+
+/* A directory under construction. Legal to abandon at any time after begin. */
+typedef struct tacit_directory {
+  tacit_text_t path, temporary, file;
+  bool is_private; /* for its owner's eyes only */
+  int fd;          /* of the file being written, or -1 */
+} tacit_directory_t;
+
+TACIT_MUST_USE tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, bool is_private,
+                                                    tacit_error_t *err);
+/* Begin a file. */
+TACIT_MUST_USE tacit_status_t tacit_directory_open(tacit_directory_t *dir, const char *name, tacit_error_t *err);
+/* Write what the text holds and empty it. */
+TACIT_MUST_USE tacit_status_t tacit_directory_put(tacit_directory_t *dir, tacit_text_t *text, tacit_error_t *err);
+/* Sync and close the open file. */
+TACIT_MUST_USE tacit_status_t tacit_directory_close(tacit_directory_t *dir, tacit_error_t *err);
+/*
+ * Add n bytes to a file, which is made if need be, and close it: many files can be written by turns. Not synced until
+ * tacit_directory_sync.
+ */
+TACIT_MUST_USE tacit_status_t tacit_directory_append(tacit_directory_t *dir, const char *name, const void *bytes, size_t n,
+                                                     tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_directory_sync(tacit_directory_t *dir, const char *name, tacit_error_t *err);
+/* dir->file <- where a file is for now. */
+TACIT_MUST_USE tacit_status_t tacit_directory_name(tacit_directory_t *dir, const char *name, tacit_error_t *err);
+/* Sync the directory and give it its name. */
+TACIT_MUST_USE tacit_status_t tacit_directory_commit(tacit_directory_t *dir, tacit_error_t *err);
+/* Remove what was not committed, and free. */
+void tacit_directory_clear(tacit_directory_t *dir);
+
+/* ---- files as memory ---- */
+
+typedef struct tacit_mapping {
+  char *data; /* NULL where there is nothing */
+  size_t size;
+} tacit_mapping_t;
+
+/* An existing file of exactly `size` bytes, to be read; TACIT_ERR_DATA if it is no plain file of that size. */
+TACIT_MUST_USE tacit_status_t tacit_mapping_open(tacit_mapping_t *mapping, const char *path, size_t size, tacit_error_t *err);
+/* A new file of `size` zeros for its owner's eyes only, all of its room on the disk taken. */
+TACIT_MUST_USE tacit_status_t tacit_mapping_create(tacit_mapping_t *mapping, const char *path, size_t size, tacit_error_t *err);
+/* The same in a folder, without a name: its room is free again when the mapping or the program ends. */
+TACIT_MUST_USE tacit_status_t tacit_mapping_scratch(tacit_mapping_t *mapping, const char *folder, size_t size,
+                                                    tacit_error_t *err);
+/* Bytes [from, to) are needed soon; are not needed soon, what is near them included. Contents stay as they are. */
+void tacit_mapping_need(const tacit_mapping_t *mapping, size_t from, size_t to);
+void tacit_mapping_drop(const tacit_mapping_t *mapping, size_t from, size_t to);
+void tacit_mapping_close(tacit_mapping_t *mapping);
+
 /* ---- threads ---- */
 
 /*

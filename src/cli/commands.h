@@ -4,6 +4,6 @@
 #include "cli/cli.h"
 
 extern const cli_command_t cli_fit, cli_summary, cli_schema_check, cli_schema_draft, cli_methods, cli_plan, cli_diagnose, cli_account,
-    cli_ledger_init, cli_ledger_show, cli_ledger_export, cli_ledger_verify, cli_infer, cli_release;
+    cli_ledger_init, cli_ledger_show, cli_ledger_export, cli_ledger_verify, cli_infer, cli_release, cli_import;
 
 #endif

@@ -32,7 +32,7 @@ static int run(const cli_args_t *args) {
 
 static const cli_option_t options[] = {
     {"family", "NAME", NULL, "bernoulli (logit), gaussian, poisson (log) or categorical (softmax)."},
-    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped."},
+    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; or a directory written by tacit import."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. See tacit schema draft."},
     {"out", "DIR", NULL, "New directory for draws, summary, privacy statement and report."},
     {"method", "NAME", NULL, "See tacit methods. If not said: noise-aware for families bernoulli and gaussian where it applies and no option of the "
@@ -87,6 +87,8 @@ static const cli_option_t options[] = {
     {"temperature", "T", "1", "Power in (0, 1] that the likelihood is raised to."},
     {"n-public", "N", NULL, "Public nominal number of units, for default settings; needed under add-remove."},
     {"threads", "N", "1", "Threads; results do not depend on it."},
+    {"scratch", "DIR", NULL, "For records larger than memory: keep them in a file without a name in DIR, on a disk with room for 4 bytes a "
+                             "value, and as private as the data. Results do not depend on it."},
     {"seed", "N", NULL, "Repeatable run. Noise that can be repeated protects nobody: NOT PRIVATE."},
     {"dry-run", NULL, NULL, "Say what the budget would buy, then stop: nothing is charged or released."},
     {"yes", NULL, NULL, "Do not ask, however bad the forecast is."},

@@ -211,20 +211,18 @@ static void settle(const cli_release_t *release) {
 
 /* ---- records ---- */
 
+enum { STRETCH = 1 << 15 }; /* rows packed at a time */
+
 static tacit_status_t pack(const cli_release_t *release, const tacit_table_t *table, tacit_records_t **records,
                            tacit_error_t *err) {
   size_t d = release->statistic.n_columns, n = tacit_table_n_rows(table);
-  const double *columns[CLI_RELEASE_MAX_COLUMNS];
   tacit_status_t status = tacit_records_new(records, n, d, err);
-  for (size_t j = 0; j < d; j++) {
-    columns[j] = tacit_table_column(table, release->columns[j]->name);
-  }
-  for (size_t i = 0; status == TACIT_OK && i < n; i++) {
-    double x[CLI_RELEASE_MAX_COLUMNS];
+  for (size_t from = 0; status == TACIT_OK && from < n; from += STRETCH) {
+    size_t some = n - from < STRETCH ? n - from : STRETCH;
     for (size_t j = 0; j < d; j++) {
-      x[j] = columns[j][i];
+      tacit_records_set_column(*records, from, some, j, tacit_table_column(table, release->columns[j]->name) + from);
     }
-    tacit_records_set(*records, i, x);
+    tacit_table_drop(table, from, from + some); /* imported columns need not be in memory too */
   }
   return status;
 }
@@ -323,7 +321,7 @@ static const cli_option_t options[] = {
      "squares and products of the columns of a formula, for a linear regression) or score (the score of a logistic regression at "
      "coefficients 0, and the features' moments, which tell it elsewhere)."},
     {"column", "NAMES", NULL, "The column; for counts, columns joined by commas, the last one fastest in the result."},
-    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped."},
+    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; or a directory written by tacit import."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. Its bounds are where values are clamped."},
     {"out", "FILE", NULL, "The released statistic, YAML; must not exist."},
     {"mechanism", "NAME", "gaussian",

@@ -11,6 +11,10 @@ static int check_data(const cli_args_t *args, const tacit_schema_t *schema, cons
   if (tacit_table_read(&table, path, schema, NULL, 0, &notes, &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
+  if (tacit_table_verify(table, schema, &err) != TACIT_OK) {
+    tacit_table_free(table);
+    return cli_fail(args, &err);
+  }
   printf("ok: every row of the data keeps the schema's rules\n");
   if (cli_is_given(args, "curator-notes")) {
     size_t n_units;
@@ -57,7 +61,7 @@ static int draft(const cli_args_t *args) {
 }
 
 static const cli_option_t check_options[] = {
-    {"data", "FILE", NULL, "Check every row of this CSV file against the schema too."},
+    {"data", "FILE", NULL, "Check every row of this CSV file, or directory of tacit import, against the schema too."},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}};
 
 const cli_command_t cli_schema_check = {

@@ -58,16 +58,17 @@ static float record_norm(const tacit_records_t *records, const tacit_record_mode
 }
 
 static tacit_status_t measure_records(tacit_curator_t *curator, tacit_error_t *err) {
-  size_t n_lanes = tacit_records_n_blocks(curator->records) * 16;
-  size_t n = tacit_records_n(curator->records);
-  curator->lane_norm = tacit_alloc_zero(n_lanes, sizeof *curator->lane_norm);
-  if (curator->lane_norm == NULL) {
-    return tacit_error_memory(err);
+  size_t n_blocks = tacit_records_n_blocks(curator->records), n = tacit_records_n(curator->records);
+  tacit_status_t status = tacit_curator_new_lane_norm(curator, n_blocks * TACIT_BLOCK, err);
+  for (size_t first = 0; status == TACIT_OK && first < n_blocks; first += TACIT_PART_BLOCKS) {
+    size_t last = n_blocks - first < TACIT_PART_BLOCKS ? n_blocks : first + TACIT_PART_BLOCKS;
+    tacit_curator_need(curator, last, last + TACIT_PART_BLOCKS);
+    for (size_t i = first * TACIT_BLOCK; i < last * TACIT_BLOCK; i++) {
+      curator->lane_norm[i] = i < n ? record_norm(curator->records, curator->model, i) : NAN;
+    }
+    tacit_curator_drop(curator, first, last);
   }
-  for (size_t i = 0; i < n_lanes; i++) {
-    curator->lane_norm[i] = i < n ? record_norm(curator->records, curator->model, i) : NAN;
-  }
-  return TACIT_OK;
+  return status;
 }
 
 /* Units of several records must fit max_unit_rows. */
@@ -230,7 +231,7 @@ void tacit_curator_free(tacit_curator_t *curator) {
   buffers_clear(curator);
   tacit_minibatch_free(curator->minibatch, curator->settings.n_threads);
   tacit_pool_free(curator->pool);
-  tacit_free(curator->lane_norm);
+  tacit_curator_free_lane_norm(curator);
   tacit_records_free(curator->records);
   tacit_free(curator);
 }

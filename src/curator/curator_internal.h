@@ -4,7 +4,8 @@
  * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c, rows.c, curvature.c, norms.c, statistics.c, accept.c, minibatch.c, trapezoid.c
  * and tuna.c (charge,
  * sum, noise or decision: the only functions that hand anything out), lattice_isa.c (clipping and rounding to integers), sum.c
- * (integer sums over blocks), unit.c (several records a unit), gather.c (records drawn at random), ranks.c (sums over processes).
+ * (integer sums over blocks), unit.c (several records a unit), gather.c (records drawn at random), ranks.c (sums over processes), scratch.c
+ * (records in a file).
  */
 #ifndef TACIT_CURATOR_INTERNAL_H
 #define TACIT_CURATOR_INTERNAL_H
@@ -67,6 +68,7 @@ struct tacit_curator {
    * and for the lanes past the last record. Computed here, so that no sensitivity rests on the packer.
    */
   float *lane_norm;
+  tacit_mapping_t lane_mapping; /* of lane_norm, where the records are in a file too */
 
   tacit_pool_t *pool;
   tacit_workspace_t *workspaces; /* (n_threads) */
@@ -145,6 +147,17 @@ void tacit_curator_sum_ranks(tacit_curator_t *curator, size_t n_sums, tacit_cura
 /* The same for n numbers whose sums fit. */
 void tacit_curator_sum_numbers(tacit_curator_t *curator, size_t n, int64_t *numbers);
 
+/* ---- scratch.c: records in a file rather than in memory ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_curator_new_lane_norm(tacit_curator_t *curator, size_t n_lanes, tacit_error_t *err);
+void tacit_curator_free_lane_norm(tacit_curator_t *curator);
+/* Blocks [from, to) are looked at next; are done with, and may leave memory. */
+void tacit_curator_need(const tacit_curator_t *curator, size_t from, size_t to);
+void tacit_curator_drop(const tacit_curator_t *curator, size_t from, size_t to);
+/* tacit_pool_run of parts of `size` blocks, or units, read ahead and given back. */
+void tacit_curator_run_parts(tacit_curator_t *curator, size_t n_parts, size_t size, bool is_by_units, tacit_pool_task task,
+                             void *pass);
+
 /* ---- sum.c ---- */
 
 /*
@@ -159,8 +172,10 @@ void tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs);
 void tacit_curator_sum_blocks(tacit_curator_t *curator, size_t n_sums, size_t *blocks_per_part, tacit_pool_task task,
                               void *pass);
 
-/* The same for any n_parts parts. */
-void tacit_curator_sum_parts(tacit_curator_t *curator, size_t n_sums, size_t n_parts, tacit_pool_task task, void *pass);
+/* The same for parts of blocks_per_part blocks. */
+void tacit_curator_sum_parts(tacit_curator_t *curator, size_t n_sums, size_t blocks_per_part, tacit_pool_task task, void *pass);
+/* Parts of units_per_part units each, a multiple of 16. */
+void tacit_curator_sum_units(tacit_curator_t *curator, size_t n_sums, size_t units_per_part, tacit_pool_task task, void *pass);
 /* Add n rows of 16 lanes, of lanes64 if is_wide, else of lanes, to the totals. */
 void tacit_workspace_flush(tacit_workspace_t *workspace, size_t n, bool is_wide);
 

@@ -120,7 +120,7 @@ tacit_status_t tacit_curator_release_curvature(tacit_curator_t *curator, const d
     return status;
   }
   pass_t pass = {curator, theta, bound, 16 * TACIT_PART_BLOCKS};
-  tacit_curator_sum_parts(curator, dim, (curator->n_units + pass.units_per_part - 1) / pass.units_per_part, curvature_part, &pass);
+  tacit_curator_sum_units(curator, dim, pass.units_per_part, curvature_part, &pass);
   for (size_t i = 0; i < dim; i++) {
     double unit = temperature * bound_of(curator->model, bound, i) / most;
     out[i] = tacit_released_value(curator->sums[i], curator->draws[i], unit);

@@ -110,8 +110,7 @@ static void subset_part(void *user, size_t part, size_t thread) {
 
 /* Sums over the records in the mask, into curator->sums[0 .. n_sums - 1]. */
 static void sum_subset(subset_pass_t *pass) {
-  size_t n_words = (tacit_records_n(pass->curator->records) + 63) / 64;
-  tacit_curator_sum_parts(pass->curator, pass->n_sums, (n_words + PART_WORDS - 1) / PART_WORDS, subset_part, pass);
+  tacit_curator_sum_parts(pass->curator, pass->n_sums, TACIT_PART_BLOCKS, subset_part, pass);
 }
 
 /* ---- gradients ---- */

@@ -102,8 +102,7 @@ tacit_status_t tacit_curator_release_norms(tacit_curator_t *curator, const doubl
     curator->theta_float[j] = (float)theta[j];
   }
   pass_t pass = {curator, 16 * TACIT_PART_BLOCKS};
-  tacit_curator_sum_parts(curator, TACIT_NORM_CELLS, (curator->n_units + pass.units_per_part - 1) / pass.units_per_part, norms_part,
-                          &pass);
+  tacit_curator_sum_units(curator, TACIT_NORM_CELLS, pass.units_per_part, norms_part, &pass);
   for (size_t k = 0; k < TACIT_NORM_CELLS; k++) {
     out[k] = tacit_released_value(curator->sums[k], curator->draws[k], 1 / count);
   }

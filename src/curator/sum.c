@@ -127,33 +127,43 @@ static void run_units(tacit_curator_t *curator, size_t n_theta, tacit_lattice_t 
       .lattice = lattice,
       .units_per_part = part_size(curator->n_units, curator->settings.n_threads, 16 * TACIT_PART_BLOCKS)};
   size_t n_parts = (curator->n_units + pass.units_per_part - 1) / pass.units_per_part;
-  tacit_pool_run(curator->pool, n_parts, task, &pass);
+  tacit_curator_run_parts(curator, n_parts, pass.units_per_part, true, task, &pass);
 }
 
-static void run_blocks(tacit_curator_t *curator, size_t *blocks_per_part, tacit_pool_task task, void *pass) {
-  size_t n_blocks = tacit_records_n_blocks(curator->records);
-  *blocks_per_part = part_size(n_blocks, curator->settings.n_threads, TACIT_PART_BLOCKS);
-  size_t n_parts = (n_blocks + *blocks_per_part - 1) / *blocks_per_part;
-  tacit_pool_run(curator->pool, n_parts, task, pass);
+static void run_blocks(tacit_curator_t *curator, size_t blocks_per_part, tacit_pool_task task, void *pass) {
+  size_t n_parts = (tacit_records_n_blocks(curator->records) + blocks_per_part - 1) / blocks_per_part;
+  tacit_curator_run_parts(curator, n_parts, blocks_per_part, false, task, pass);
+}
+
+static size_t part_blocks(const tacit_curator_t *curator) {
+  return part_size(tacit_records_n_blocks(curator->records), curator->settings.n_threads, TACIT_PART_BLOCKS);
 }
 
 void tacit_curator_sum_blocks(tacit_curator_t *curator, size_t n_sums, size_t *blocks_per_part, tacit_pool_task task,
                               void *pass) {
+  *blocks_per_part = part_blocks(curator);
+  tacit_curator_sum_parts(curator, n_sums, *blocks_per_part, task, pass);
+}
+
+void tacit_curator_sum_parts(tacit_curator_t *curator, size_t n_sums, size_t blocks_per_part, tacit_pool_task task, void *pass) {
   begin(curator, n_sums);
   run_blocks(curator, blocks_per_part, task, pass);
   finish(curator, n_sums);
 }
 
-void tacit_curator_sum_parts(tacit_curator_t *curator, size_t n_sums, size_t n_parts, tacit_pool_task task, void *pass) {
+void tacit_curator_sum_units(tacit_curator_t *curator, size_t n_sums, size_t units_per_part, tacit_pool_task task, void *pass) {
+  size_t n_parts = (curator->n_units + units_per_part - 1) / units_per_part;
+  bool is_by_units = curator->unit_offsets != NULL;
   begin(curator, n_sums);
-  tacit_pool_run(curator->pool, n_parts, task, pass);
+  tacit_curator_run_parts(curator, n_parts, is_by_units ? units_per_part : units_per_part / TACIT_BLOCK, is_by_units, task, pass);
   finish(curator, n_sums);
 }
 
 void tacit_curator_sum_gradients(tacit_curator_t *curator, size_t n_theta, double bound) {
   const tacit_record_model_t *model = curator->model;
   size_t n_sums = n_theta * model->dim;
-  tacit_pass_t pass = {.curator = curator, .n_theta = n_theta, .is_clipped = isfinite(bound)};
+  tacit_pass_t pass = {
+      .curator = curator, .n_theta = n_theta, .blocks_per_part = part_blocks(curator), .is_clipped = isfinite(bound)};
   if (pass.is_clipped) {
     pass.lattice = tacit_lattice_for(model, curator->settings.temperature_power, bound);
   }
@@ -161,18 +171,18 @@ void tacit_curator_sum_gradients(tacit_curator_t *curator, size_t n_theta, doubl
   if (curator->unit_offsets != NULL && pass.is_clipped) {
     run_units(curator, n_theta, pass.lattice, tacit_unit_gradients_part);
   } else {
-    run_blocks(curator, &pass.blocks_per_part, gradients_part, &pass);
+    run_blocks(curator, pass.blocks_per_part, gradients_part, &pass);
   }
   finish(curator, n_sums);
 }
 
 void tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs) {
-  tacit_pass_t pass = {.curator = curator, .n_theta = n_pairs};
+  tacit_pass_t pass = {.curator = curator, .n_theta = n_pairs, .blocks_per_part = part_blocks(curator)};
   begin(curator, n_pairs);
   if (curator->unit_offsets != NULL) {
     run_units(curator, n_pairs, (tacit_lattice_t){0}, tacit_unit_ratios_part);
   } else {
-    run_blocks(curator, &pass.blocks_per_part, ratios_part, &pass);
+    run_blocks(curator, pass.blocks_per_part, ratios_part, &pass);
   }
   finish(curator, n_pairs);
 }

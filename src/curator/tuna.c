@@ -131,6 +131,7 @@ static tacit_status_t minibatch_ratio(tally_t *tally, tacit_error_t *err) {
   while (tally->status == TACIT_OK && left > 0) {
     size_t some = left < BATCH ? (size_t)left : BATCH;
     count(tally, some);
+    tacit_curator_drop(tally->curator, 0, tacit_records_n_blocks(tally->curator->records));
     left -= some;
   }
   return tally->status;

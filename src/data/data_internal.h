@@ -69,22 +69,55 @@ void tacit_dictionary_clear(tacit_dictionary_t *dictionary);
 /* Read the header row; names end up in the order of the columns. Names are distinct and UTF-8; one may be empty. */
 TACIT_MUST_USE tacit_status_t tacit_csv_read_header(tacit_csv_t *csv, tacit_dictionary_t *names, tacit_error_t *err);
 
-/* Persons in order of first appearance, and the person of each kept row. */
+/* Persons in order of first appearance, and how many rows of each are kept. */
 typedef struct tacit_units {
   tacit_dictionary_t ids;
-  size_t *n_rows_of; /* rows kept of each person */
+  size_t *n_rows_of;
   size_t capacity;
-  size_t *unit_of_row;
-  size_t n_rows, row_capacity;
 } tacit_units_t;
 
-/* Count a row for its person; *is_kept is false if the person has max_rows rows already. */
+/* Count a row for its person, *unit; *is_kept is false if the person has max_rows rows already. */
 TACIT_MUST_USE tacit_status_t tacit_units_add(tacit_units_t *units, const char *id, size_t n, size_t max_rows,
-                                              bool *is_kept, tacit_error_t *err);
-/* Row order that brings persons together, and where each begins; both returned owned. */
-TACIT_MUST_USE tacit_status_t tacit_units_group(const tacit_units_t *units, size_t **order, size_t **offsets,
-                                                size_t *n_units, tacit_error_t *err);
+                                              size_t *unit, bool *is_kept, tacit_error_t *err);
+/* Where the rows of each person begin once they are brought together, shape (n_units + 1); returned owned. */
+TACIT_MUST_USE tacit_status_t tacit_units_offsets(const tacit_units_t *units, size_t **offsets, tacit_error_t *err);
 void tacit_units_clear(tacit_units_t *units);
+
+/* What reads rows; notes are of kept rows alone. */
+typedef struct tacit_reader_column {
+  const tacit_column_schema_t *schema; /* borrowed */
+  tacit_dictionary_t levels;
+  size_t field; /* place in a CSV record */
+  size_t n_clamped, n_missing;
+} tacit_reader_column_t;
+
+typedef struct tacit_reader {
+  tacit_csv_t csv;
+  const tacit_schema_t *schema;
+  tacit_dictionary_t header; /* names of the fields */
+  tacit_reader_column_t *columns;
+  size_t n_columns;
+  double *row;       /* shape (n_columns) */
+  size_t unit_field; /* SIZE_MAX: the unit is a row */
+  tacit_units_t units;
+  size_t unit; /* of the row */
+  bool is_kept;
+  size_t n_rows, n_rows_dropped;
+} tacit_reader_t;
+
+/* Takes the values of one row, shape (n_columns), and its person. */
+typedef tacit_status_t (*tacit_row_sink)(void *user, const double *values, size_t unit, tacit_error_t *err);
+
+/* Read the header; n_columns == 0 means all of the schema. Clear in either case. */
+TACIT_MUST_USE tacit_status_t tacit_reader_open(tacit_reader_t *reader, const char *path, const tacit_schema_t *schema,
+                                                const char *const *columns, size_t n_columns, tacit_error_t *err);
+/* Hand all rows that are kept, at least one, to the sink. */
+TACIT_MUST_USE tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_row_sink sink, void *user,
+                                                tacit_error_t *err);
+tacit_table_notes_t tacit_reader_notes(const tacit_reader_t *reader);
+void tacit_reader_clear(tacit_reader_t *reader);
+/* The error for a column that has no values: it is not in the schema (NULL), or identifies persons. */
+tacit_status_t tacit_reader_no_column(const tacit_column_schema_t *schema, const char *name, tacit_error_t *err);
 
 /* Empty or NA. */
 bool tacit_is_missing(const char *text, size_t n);

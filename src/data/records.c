@@ -5,12 +5,35 @@
 
 struct tacit_records {
   float *data;
+  char *scratch;           /* folder; NULL: in memory */
+  tacit_mapping_t mapping; /* of data, in the folder */
   size_t n, n_columns, n_blocks;
   size_t *unit_offsets; /* NULL: every record is its own unit */
   size_t n_units;
 };
 
 tacit_status_t tacit_records_new(tacit_records_t **out, size_t n, size_t n_columns, tacit_error_t *err) {
+  return tacit_records_new_in(out, n, n_columns, NULL, err);
+}
+
+/* Zeros, in memory or in a file. */
+static tacit_status_t make_room(tacit_records_t *records, size_t n_values, const char *scratch, tacit_error_t *err) {
+  if (scratch == NULL) {
+    records->data = tacit_alloc_zero(n_values, sizeof *records->data);
+    return records->data != NULL ? TACIT_OK : tacit_error_memory(err);
+  }
+  records->scratch = tacit_strdup(scratch);
+  size_t n_bytes;
+  if (records->scratch == NULL || __builtin_mul_overflow(n_values, sizeof *records->data, &n_bytes)) {
+    return tacit_error_memory(err);
+  }
+  tacit_status_t status = tacit_mapping_scratch(&records->mapping, scratch, n_bytes, err);
+  records->data = (float *)records->mapping.data;
+  return status;
+}
+
+tacit_status_t tacit_records_new_in(tacit_records_t **out, size_t n, size_t n_columns, const char *scratch,
+                                    tacit_error_t *err) {
   *out = NULL;
   if (n_columns < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_columns", "records need at least one column");
@@ -21,20 +44,26 @@ tacit_status_t tacit_records_new(tacit_records_t **out, size_t n, size_t n_colum
     return tacit_error_memory(err);
   }
   tacit_records_t *records = tacit_alloc_zero(1, sizeof *records);
-  float *data = tacit_alloc_zero(n_values, sizeof *data);
-  if (records == NULL || data == NULL) {
-    tacit_free(records);
-    tacit_free(data);
+  if (records == NULL) {
     return tacit_error_memory(err);
   }
-  *records = (tacit_records_t){.data = data, .n = n, .n_columns = n_columns, .n_blocks = n_blocks};
+  *records = (tacit_records_t){.n = n, .n_columns = n_columns, .n_blocks = n_blocks};
+  tacit_status_t status = make_room(records, n_values, scratch, err);
+  if (status != TACIT_OK) {
+    tacit_records_free(records);
+    return status;
+  }
   *out = records;
   return TACIT_OK;
 }
 
 void tacit_records_free(tacit_records_t *records) {
   if (records != NULL) {
-    tacit_free(records->data);
+    if (records->scratch == NULL) {
+      tacit_free(records->data);
+    }
+    tacit_mapping_close(&records->mapping);
+    tacit_free(records->scratch);
     tacit_free(records->unit_offsets);
     tacit_free(records);
   }
@@ -45,6 +74,39 @@ void tacit_records_set(tacit_records_t *records, size_t i, const double *x) {
   for (size_t j = 0; j < records->n_columns; j++) {
     lane[j * TACIT_BLOCK] = (float)x[j];
   }
+}
+
+void tacit_records_set_column(tacit_records_t *records, size_t first, size_t n, size_t j, const double *x) {
+  float *column = records->data + j * TACIT_BLOCK;
+  size_t stride = records->n_columns * TACIT_BLOCK, i = 0;
+  for (; i < n && (first + i) % TACIT_BLOCK != 0; i++) {
+    column[(first + i) / TACIT_BLOCK * stride + (first + i) % TACIT_BLOCK] = (float)x[i];
+  }
+  for (; n - i >= TACIT_BLOCK; i += TACIT_BLOCK) {
+    float *lanes = column + (first + i) / TACIT_BLOCK * stride;
+    for (size_t lane = 0; lane < TACIT_BLOCK; lane++) {
+      lanes[lane] = (float)x[i + lane];
+    }
+  }
+  for (; i < n; i++) {
+    column[(first + i) / TACIT_BLOCK * stride + (first + i) % TACIT_BLOCK] = (float)x[i];
+  }
+}
+
+const char *tacit_records_scratch(const tacit_records_t *records) {
+  return records->scratch;
+}
+
+static size_t block_bytes(const tacit_records_t *records) {
+  return records->n_columns * TACIT_BLOCK * sizeof *records->data;
+}
+
+void tacit_records_need(const tacit_records_t *records, size_t from, size_t to) {
+  tacit_mapping_need(&records->mapping, from * block_bytes(records), to * block_bytes(records));
+}
+
+void tacit_records_drop(const tacit_records_t *records, size_t from, size_t to) {
+  tacit_mapping_drop(&records->mapping, from * block_bytes(records), to * block_bytes(records));
 }
 
 static bool are_offsets(const size_t *offsets, size_t n_units, size_t n) {

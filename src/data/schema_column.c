@@ -24,9 +24,14 @@ typedef struct tacit_column_draft {
   const yaml_node_t *type, *lower, *upper, *levels, *missing, *out_of_range;
 } tacit_column_draft_t;
 
+static const char *const types[] = {"numeric", "integer", "categorical", "binary", "id"};
+
+const char *tacit_column_type_string(tacit_column_type_t type) {
+  return types[type];
+}
+
 static tacit_status_t read_type(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
                                 void *target) {
-  static const char *const types[] = {"numeric", "integer", "categorical", "binary", "id"};
   tacit_column_draft_t *draft = target;
   (void)key;
   draft->type = value;

@@ -61,6 +61,21 @@ TACIT_MUST_USE tacit_status_t tacit_schema_mapping(tacit_schema_reader_t *reader
 TACIT_MUST_USE tacit_status_t tacit_schema_read_column(tacit_schema_reader_t *reader, const yaml_node_t *key,
                                                        const yaml_node_t *value);
 
+/* Read a whole schema from a mapping into reader->schema. */
+TACIT_MUST_USE tacit_status_t tacit_schema_read_node(tacit_schema_reader_t *reader, const yaml_node_t *root);
+
+/* Check n bytes of YAML and load them; delete the document after success. */
+TACIT_MUST_USE tacit_status_t tacit_schema_load(yaml_document_t *document, const char *text, size_t n, const char *name,
+                                                tacit_error_t *err);
+
+/* A name or text, UTF-8, as YAML: plain where it needs no quotes, else in double quotes with escapes. */
+void tacit_schema_append_text(tacit_text_t *text, const char *name, size_t n);
+/* The same as a key, with its indent; ": value" is to follow. */
+void tacit_schema_append_key(tacit_text_t *text, const char *indent, const char *name);
+
+/* "numeric" */
+const char *tacit_column_type_string(tacit_column_type_t type);
+
 /* Set the error for what libyaml refuses. */
 tacit_status_t tacit_schema_yaml_fault(const yaml_parser_t *parser, const char *name, tacit_error_t *err);
 

@@ -100,15 +100,10 @@ static tacit_status_t settle_unit(tacit_schema_reader_t *reader) {
   return TACIT_OK;
 }
 
-static tacit_status_t read_root(tacit_schema_reader_t *reader) {
+tacit_status_t tacit_schema_read_node(tacit_schema_reader_t *reader, const yaml_node_t *root) {
   static const tacit_schema_key_t keys[] = {{"dataset", read_dataset},             {"relation", read_relation},
                                             {"unit", read_unit},                   {"max_rows", read_max_rows},
                                             {"delta_meaning", read_delta_meaning}, {"columns", read_columns}};
-  const yaml_node_t *root = yaml_document_get_root_node(reader->document);
-  if (root == NULL) {
-    return tacit_error_set(reader->err, TACIT_ERR_SCHEMA, reader->name,
-                           "%s is empty: expected a schema with the key columns", reader->name);
-  }
   tacit_status_t status = tacit_schema_mapping(reader, root, "the schema", keys, sizeof keys / sizeof keys[0], NULL);
   if (status == TACIT_OK && reader->schema->n_columns == 0) {
     status = tacit_schema_fault(reader, root, "the schema needs the key columns");
@@ -116,8 +111,8 @@ static tacit_status_t read_root(tacit_schema_reader_t *reader) {
   return status == TACIT_OK ? settle_unit(reader) : status;
 }
 
-static tacit_status_t load(yaml_document_t *document, const char *text, size_t n, const char *name,
-                           tacit_error_t *err) {
+tacit_status_t tacit_schema_load(yaml_document_t *document, const char *text, size_t n, const char *name,
+                                 tacit_error_t *err) {
   yaml_parser_t parser;
   tacit_status_t status = tacit_schema_check_yaml(text, n, name, err);
   if (status != TACIT_OK) {
@@ -134,11 +129,20 @@ static tacit_status_t load(yaml_document_t *document, const char *text, size_t n
   return status;
 }
 
+static tacit_status_t read_root(tacit_schema_reader_t *reader) {
+  const yaml_node_t *root = yaml_document_get_root_node(reader->document);
+  if (root == NULL) {
+    return tacit_error_set(reader->err, TACIT_ERR_SCHEMA, reader->name,
+                           "%s is empty: expected a schema with the key columns", reader->name);
+  }
+  return tacit_schema_read_node(reader, root);
+}
+
 tacit_status_t tacit_schema_parse(tacit_schema_t **out, const char *text, size_t n, const char *name,
                                   tacit_error_t *err) {
   *out = NULL;
   yaml_document_t document;
-  tacit_status_t status = load(&document, text, n, name, err);
+  tacit_status_t status = tacit_schema_load(&document, text, n, name, err);
   if (status != TACIT_OK) {
     return status;
   }

@@ -70,7 +70,8 @@ const char *tacit_design_level_label(const tacit_design_variable_t *variable, si
 
 /* x clamped to [lower, upper]; NaN gives lower. */
 static inline double tacit_design_clamp(double x, double lower, double upper) {
-  return x > upper ? upper : x >= lower ? x : lower;
+  double least = x >= lower ? x : lower; /* two selections, for vectors */
+  return least > upper ? upper : least;
 }
 
 #endif

@@ -1,12 +1,23 @@
 /* Packing of a table into the records of a linear model. */
 #include "base/base_internal.h"
+#include "base/isa.h"
 #include "model/design_internal.h"
+#include "model/design_kernel.h"
+
+extern const tacit_design_kernel_t tacit_design_kernel_portable;
+#if defined(__x86_64__)
+extern const tacit_design_kernel_t tacit_design_kernel_avx2;
+extern const tacit_design_kernel_t tacit_design_kernel_avx512;
+#endif
+
+enum { STRETCH = 1 << 15 }; /* rows after which memory is given back; a multiple of TACIT_CHUNK and of TACIT_BLOCK */
 
 typedef struct pack_workspace {
+  const tacit_design_kernel_t *kernel;
   const double **columns; /* as formula.columns */
   double *values;         /* (n_variables, TACIT_CHUNK) */
   double *stack;          /* (largest depth, TACIT_CHUNK) */
-  double *rows;           /* (TACIT_CHUNK, n_features + 1) */
+  double *feature;        /* (TACIT_CHUNK) */
 } pack_workspace_t;
 
 static tacit_status_t find_columns(const tacit_design_t *design, const tacit_table_t *table, const double **columns,
@@ -27,11 +38,12 @@ static tacit_status_t open_workspace(pack_workspace_t *work, const tacit_design_
   for (size_t v = 0; v < n_variables; v++) {
     depth = design->formula.variables[v].depth > depth ? design->formula.variables[v].depth : depth;
   }
+  work->kernel = TACIT_ISA_SELECT(tacit_design_kernel);
   work->columns = tacit_alloc(design->formula.n_columns, sizeof *work->columns);
   work->values = tacit_alloc(n_variables * TACIT_CHUNK, sizeof *work->values);
   work->stack = tacit_alloc(depth * TACIT_CHUNK, sizeof *work->stack);
-  work->rows = tacit_alloc((design->n_features + 1) * TACIT_CHUNK, sizeof *work->rows);
-  bool is_open = work->columns != NULL && work->values != NULL && work->stack != NULL && work->rows != NULL;
+  work->feature = tacit_alloc(TACIT_CHUNK, sizeof *work->feature);
+  bool is_open = work->columns != NULL && work->values != NULL && work->stack != NULL && work->feature != NULL;
   return is_open ? TACIT_OK : tacit_error_memory(err);
 }
 
@@ -39,16 +51,32 @@ static void close_workspace(pack_workspace_t *work) {
   tacit_free(work->columns);
   tacit_free(work->values);
   tacit_free(work->stack);
-  tacit_free(work->rows);
+  tacit_free(work->feature);
 }
 
-static void eval_variables(const tacit_design_t *design, size_t first, size_t n, pack_workspace_t *work) {
+static void eval_variables(const tacit_design_t *design, size_t first, size_t n, const pack_workspace_t *work) {
   for (size_t v = 0; v < design->formula.n_variables; v++) {
-    const tacit_design_variable_t *variable = &design->variables[v];
-    tacit_expression_eval(&design->formula.variables[v], work->columns, first, n, work->stack);
+    const tacit_formula_variable_t *source = &design->formula.variables[v];
+    tacit_interval_t range = design->variables[v].range;
+    const double *values = work->stack;
+    if (source->n_steps == 1 && source->steps[0].op == TACIT_OP_COLUMN) {
+      values = work->columns[source->steps[0].column] + first;
+    } else {
+      tacit_expression_eval(source, work->columns, first, n, work->stack);
+    }
+    work->kernel->clamp(n, values, range.lower, range.upper, work->values + v * TACIT_CHUNK);
+  }
+}
+
+/* out <- out times a part's values; levels are exact whole numbers. */
+static void multiply(const tacit_design_part_t *part, size_t n, const double *restrict values, double *restrict out) {
+  if (part->is_indicator) {
     for (size_t i = 0; i < n; i++) {
-      work->values[v * TACIT_CHUNK + i] =
-          tacit_design_clamp(work->stack[i], variable->range.lower, variable->range.upper);
+      out[i] *= values[i] == part->level ? 1 : 0;
+    }
+  } else {
+    for (size_t i = 0; i < n; i++) {
+      out[i] *= values[i];
     }
   }
 }
@@ -57,41 +85,64 @@ static void eval_variables(const tacit_design_t *design, size_t first, size_t n,
  * The raw product is clamped to its public range, and the scaled value to [-1, 1], so that the bound
  * on a record's influence holds whatever rounding did before.
  */
-static void fill_feature(const tacit_design_t *design, size_t j, size_t n, const double *values, double *rows) {
-  const tacit_design_feature_t *feature = &design->features[j];
-  size_t stride = design->n_features + 1;
-  for (size_t i = 0; i < n; i++) {
-    double product = 1;
-    for (size_t k = 0; k < feature->n_parts; k++) {
-      const tacit_design_part_t *part = &feature->parts[k];
-      double value = values[part->variable * TACIT_CHUNK + i];
-      product *= !part->is_indicator ? value : value == part->level ? 1 : 0; /* levels are exact whole numbers */
-    }
-    double x = tacit_design_clamp(product, feature->lower, feature->upper);
-    rows[i * stride + j] = tacit_design_clamp((x - feature->centre) / feature->half, -1, 1);
+static void eval_feature(const tacit_design_feature_t *feature, size_t n, const pack_workspace_t *work) {
+  tacit_design_scaling_t scaling = {feature->lower, feature->upper, feature->centre, feature->half};
+  double *product = work->stack;
+  if (feature->n_parts == 1 && !feature->parts[0].is_indicator) { /* a number: most features are */
+    work->kernel->scale(n, work->values + feature->parts[0].variable * TACIT_CHUNK, &scaling, work->feature);
+    return;
   }
+  for (size_t i = 0; i < n; i++) {
+    product[i] = 1;
+  }
+  for (size_t k = 0; k < feature->n_parts; k++) {
+    multiply(&feature->parts[k], n, work->values + feature->parts[k].variable * TACIT_CHUNK, product);
+  }
+  work->kernel->scale(n, product, &scaling, work->feature);
 }
 
-static double pack_response(const tacit_design_t *design, double value) {
-  double y = tacit_design_clamp(value - design->response_offset, design->response_lower, design->response_upper);
-  if (design->family != TACIT_FAMILY_GAUSSIAN) {
-    return y;
+/* The response is variable 0. */
+static void eval_response(const tacit_design_t *design, size_t n, const pack_workspace_t *work) {
+  tacit_design_scaling_t scaling = {design->response_lower, design->response_upper, design->response_centre,
+                                    design->response_half};
+  double *number = work->stack;
+  for (size_t i = 0; i < n; i++) {
+    number[i] = work->values[i] - design->response_offset;
   }
-  return tacit_design_clamp((y - design->response_centre) / design->response_half, -1, 1);
+  if (design->family == TACIT_FAMILY_GAUSSIAN) {
+    work->kernel->scale(n, number, &scaling, work->feature);
+  } else {
+    work->kernel->clamp(n, number, scaling.lower, scaling.upper, work->feature);
+  }
 }
 
 /* Rows first .. first + n - 1 of the table become the records from `at`. */
-static void pack_chunk(const tacit_design_t *design, size_t first, size_t n, pack_workspace_t *work,
+static void pack_chunk(const tacit_design_t *design, size_t first, size_t n, const pack_workspace_t *work,
                        tacit_records_t *records, size_t at) {
-  size_t p = design->n_features, stride = p + 1;
   eval_variables(design, first, n, work);
-  for (size_t j = 0; j < p; j++) {
-    fill_feature(design, j, n, work->values, work->rows);
+  for (size_t j = 0; j < design->n_features; j++) {
+    eval_feature(&design->features[j], n, work);
+    tacit_records_set_column(records, at, n, j, work->feature);
   }
-  for (size_t i = 0; i < n; i++) {
-    double *row = work->rows + i * stride;
-    row[p] = pack_response(design, work->values[i]); /* the response is variable 0 */
-    tacit_records_set(records, at + i, row);
+  eval_response(design, n, work);
+  tacit_records_set_column(records, at, n, design->n_features, work->feature);
+}
+
+static size_t least(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+/* Rows begin .. begin + n - 1 of the table. What was looked at and written leaves memory, where a file backs it. */
+static void pack_rows(const tacit_design_t *design, const tacit_table_t *table, size_t begin, size_t n,
+                      const pack_workspace_t *work, tacit_records_t *records) {
+  for (size_t from = 0; from < n; from += STRETCH) {
+    size_t to = least(from + STRETCH, n);
+    tacit_table_need(table, begin + to, begin + least(to + STRETCH, n));
+    for (size_t first = from; first < to; first += TACIT_CHUNK) {
+      pack_chunk(design, begin + first, least(to - first, TACIT_CHUNK), work, records, first);
+    }
+    tacit_table_drop(table, begin + from, begin + to);
+    tacit_records_drop(records, from / TACIT_BLOCK, (to + TACIT_BLOCK - 1) / TACIT_BLOCK);
   }
 }
 
@@ -118,11 +169,11 @@ static tacit_status_t set_units(tacit_records_t *records, const size_t *offsets,
 
 tacit_status_t tacit_design_pack(tacit_records_t **records, const tacit_design_t *design,
                                  const tacit_table_t *table, tacit_error_t *err) {
-  return tacit_design_pack_part(records, design, table, 0, 1, err);
+  return tacit_design_pack_part(records, design, table, 0, 1, NULL, err);
 }
 
 tacit_status_t tacit_design_pack_part(tacit_records_t **records, const tacit_design_t *design, const tacit_table_t *table,
-                                      size_t part, size_t n_parts, tacit_error_t *err) {
+                                      size_t part, size_t n_parts, const char *scratch, tacit_error_t *err) {
   *records = NULL;
   tacit_records_t *packed = NULL;
   pack_workspace_t work = {0};
@@ -136,10 +187,10 @@ tacit_status_t tacit_design_pack_part(tacit_records_t **records, const tacit_des
     status = find_columns(design, table, work.columns, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_records_new(&packed, n, design->n_features + 1, err);
+    status = tacit_records_new_in(&packed, n, design->n_features + 1, scratch, err);
   }
-  for (size_t first = 0; first < n && status == TACIT_OK; first += TACIT_CHUNK) {
-    pack_chunk(design, begin + first, n - first < TACIT_CHUNK ? n - first : TACIT_CHUNK, &work, packed, first);
+  if (status == TACIT_OK) {
+    pack_rows(design, table, begin, n, &work, packed);
   }
   if (status == TACIT_OK && offsets != NULL) {
     status = set_units(packed, offsets + from, to - from, err);

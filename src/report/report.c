@@ -159,7 +159,7 @@ tacit_status_t tacit_report_write(const tacit_report_t *report, const char *path
   }
   tacit_directory_t dir = {.fd = -1};
   if (status == TACIT_OK) {
-    status = tacit_directory_begin(&dir, path, err);
+    status = tacit_directory_begin(&dir, path, false, err);
   }
   if (status == TACIT_OK) {
     status = write_files(report, summaries, &dir, err);

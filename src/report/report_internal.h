@@ -42,25 +42,6 @@ void tacit_text_header_value(tacit_text_t *text, const char *s);
 /* Undo it in place. */
 void tacit_header_value_decode(char *s);
 
-/* ---- the directory ---- */
-
-/* A directory under construction. Legal to abandon at any time after begin. */
-typedef struct tacit_directory {
-  tacit_text_t path, temporary, file;
-  int fd; /* of the file being written, or -1 */
-} tacit_directory_t;
-
-tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, tacit_error_t *err);
-tacit_status_t tacit_directory_open(tacit_directory_t *dir, const char *name, tacit_error_t *err);
-/* Write what the text holds and empty it. */
-tacit_status_t tacit_directory_put(tacit_directory_t *dir, tacit_text_t *text, tacit_error_t *err);
-/* Sync and close the open file. */
-tacit_status_t tacit_directory_close(tacit_directory_t *dir, tacit_error_t *err);
-/* Sync the directory and give it its name. */
-tacit_status_t tacit_directory_commit(tacit_directory_t *dir, tacit_error_t *err);
-/* Remove what is not committed and free. */
-void tacit_directory_clear(tacit_directory_t *dir);
-
 /* ---- the parts ---- */
 
 /* Of the budget; substitute for a release, whose n is public. */

@@ -58,6 +58,17 @@ with tempfile.TemporaryDirectory() as name:
     compare(folder, "dp-sgld", 2, "--method", "dp-sgld", "--epsilon", "8", "--draws", "30", *private)
     compare(folder, "hmc", 2, "--method", "hmc", "--exposed", "--draws", "40", "--warmup", "20", "--seed", "3")
 
+    # each rank maps imported columns and packs its share; the files of --scratch are each rank's own
+    columns = folder / "columns"
+    made = run(0, "import", str(data / "flchain.csv"), "--schema", str(data / "flchain.yaml"), "--out", str(columns))
+    expect(made.returncode == 0, f"import: {made.stderr}")
+    for name, words in (("columns", []), ("scratch", ["--scratch", str(folder)])):
+        out = folder / f"noise-aware-{name}"
+        several = run(2, "fit", "death ~ age + sex + log(flc)", "--family", "bernoulli", "--data", str(columns), "--schema",
+                      str(data / "flchain.yaml"), "--out", str(out), "--epsilon", "1", *private, *words)
+        expect(several.returncode == 0, f"{name} on 2 ranks: {several.stderr}")
+        expect(out.exists() and same(folder / "noise-aware-1", out), f"{name} on 2 ranks writes other files than CSV alone")
+
     secret = fit(2, folder / "secret", "--method", "dp-sgld", "--epsilon", "8", "--draws", "20", "--delta", "1e-6")
     expect(secret.returncode == 0 and "private: epsilon" in secret.stdout, f"without a seed: {secret.stderr}")
 

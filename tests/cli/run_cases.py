@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,8 @@ FILES = {
     "todo.yaml": 'columns:\n  x: {type: numeric, lower: "?", upper: "?"}\n',
     "good.yaml": COLUMNS,
     "zero.yaml": COLUMNS.replace("0.5", "0"),
+    "wide.yaml": COLUMNS.replace("upper: 2", "upper: 3"),
+    "more.yaml": COLUMNS + "  z: {type: binary}\n",
     "strict.yaml": COLUMNS.replace("upper: 2", "upper: 2, out_of_range: error"),
     "private-n.yaml": "relation: add-remove\n" + COLUMNS,
     "person.yaml": "unit: who\nmax_rows: 3\n" + COLUMNS + "  who: {type: id}\n",
@@ -182,6 +185,20 @@ def make_ledgers():
     edit_ledger("newer.ledger", "PRAGMA user_version = 2")
     edit_ledger("other.db", "CREATE TABLE t(x)")
     os.mkfifo("pipe")
+
+
+def make_columns():
+    """Imported columns for the bad cases: good, and damaged in various ways."""
+    for name in ("good", "cut", "gone", "value", "newer", "manifest"):
+        assert run(["import", "good.csv", "--schema", "good.yaml", "--out", f"{name}.columns"]).returncode == 0
+    os.truncate("cut.columns/column-0002.f64", 31)
+    os.unlink("gone.columns/column-0002.f64")
+    with open("value.columns/column-0002.f64", "r+b") as file:
+        file.seek(8)
+        file.write(struct.pack("<d", 7))
+    manifest = pathlib.Path("newer.columns/manifest.yaml")
+    manifest.write_text(manifest.read_text().replace("format: 1", "format: 2"))
+    pathlib.Path("manifest.columns/manifest.yaml").write_text("rows: [1, 2\n")
 
 
 # what is wrong, command, exit status, what standard error must say
@@ -425,6 +442,23 @@ BAD = [
     ("options of another method", infer("gauss", "mean", "--leapfrog", "20"), 2, r"only go with --method hmc"),
     ("results of an inference exist", ["infer", "gauss-model.yaml", "--n", "5", "--statistic", "mean.yaml", "--out", "exists"], 1,
      r"exists exists"),
+    ("import without a schema", ["import", "good.csv", "--out", "out"], 2, r"--schema is needed"),
+    ("import to nowhere", ["import", "good.csv", "--schema", "good.yaml"], 2, r"--out is needed"),
+    ("import of a level not in the schema", ["import", "level.csv", "--schema", "good.yaml", "--out", "out"], 3, r"level\.csv:3:7: column 's'"),
+    ("import of no records", ["import", "header.csv", "--schema", "good.yaml", "--out", "out"], 3, r"header but no records"),
+    ("import of a column that is not there", ["import", "count.csv", "--schema", "good.yaml", "--out", "out"], 3, r"no column 'y' in its header"),
+    ("import over what exists", ["import", "good.csv", "--schema", "good.yaml", "--out", "exists"], 1, r"exists and is not overwritten"),
+    ("import of imported columns", ["import", "good.columns", "--schema", "good.yaml", "--out", "out"], 1, r"is a directory"),
+    ("columns imported under other bounds", simple("good.columns", "wide.yaml"), 3, r"column 'x' had upper 2, now 3; import again"),
+    ("columns imported with another unit", simple("good.columns", "person.yaml"), 3, r"the unit was 'row', now 'who'; import again"),
+    ("column that was not imported", simple("good.columns", "more.yaml", "y ~ x + z"), 3, r"has no column 'z': it was imported under"),
+    ("imported column cut short", simple("cut.columns", "good.yaml"), 3, r"column-0002\.f64 is damaged: expected a file of 32 bytes"),
+    ("imported column that is gone", simple("gone.columns", "good.yaml"), 1, r"column-0002\.f64: No such file"),
+    ("imported value that breaks a rule", ["schema", "check", "good.yaml", "--data", "value.columns"], 3, r"'x': the value of row 2 of 4"),
+    ("columns of a newer format", simple("newer.columns", "good.yaml"), 3, r"columns of format 2, this program knows format 1"),
+    ("manifest that is no YAML", simple("manifest.columns", "good.yaml"), 3, r"manifest\.yaml:2:1: not valid YAML"),
+    ("directory without a manifest", simple("exists", "good.yaml"), 1, r"is a directory, and none of tacit import"),
+    ("scratch folder that does not exist", simple("good.csv", "good.yaml", "y ~ x", "--scratch", "nowhere"), 1, r"cannot make a file in nowhere"),
 ]
 
 passed, failed = 0, 0
@@ -1105,7 +1139,7 @@ def good_paths():
     @case("help, man pages, completion")
     def _():
         assert run(["--help"]).returncode == 0 and run(["--version"]).returncode == 0 and run([]).returncode == 2
-        for command in ("fit", "summary", "schema check", "schema draft", "methods", "account", "ledger init",
+        for command in ("fit", "summary", "schema check", "schema draft", "import", "methods", "account", "ledger init",
                         "ledger show", "ledger export", "ledger verify", "infer", "release"):
             done = run(command.split() + ["--help"])
             assert done.returncode == 0 and "Examples:" in done.stdout and max(map(len, done.stdout.split("\n"))) <= 110
@@ -1174,6 +1208,89 @@ def good_paths():
             subprocess.run(["umount", "tiny"])
 
 
+def import_paths():
+    seeded = ["--seed", "5", "--quiet", "--chains", "2", "--delta", "1e-6"]
+
+    def same(a, b):
+        names = sorted(os.listdir(a))
+        assert names == sorted(os.listdir(b)) and names, (a, b)
+        for name in names:
+            assert pathlib.Path(a, name).read_bytes() == pathlib.Path(b, name).read_bytes(), f"{a}/{name} differs from {b}/{name}"
+
+    def succeed(words):
+        done = run(words)
+        assert not common_faults(done) and done.returncode == 0, done.stderr
+        return done
+
+    @case("a fit from imported columns, and with records in a file, is the fit from CSV")
+    def _():
+        succeed(["import", CSV, "--schema", YAML, "--out", "flchain.columns/"])
+        os.mkdir("scratch")
+        for number, words in enumerate((["--epsilon", "1"], ["--epsilon", "50", "--method", "dp-hmc", "--draws", "20", "--threads", "2"],
+                                        ["--epsilon", "20", "--method", "dp-fast-mh", "--draws", "20"],
+                                        ["--epsilon", "8", "--method", "dp-sgld", "--draws", "20"],
+                                        ["--epsilon", "8", "--method", "dp-mala", "--draws", "5"])):
+            texts = []
+            for data, out, more in ((CSV, f"from-csv-{number}", []), ("flchain.columns", f"from-columns-{number}", []),
+                                    ("flchain.columns/", f"from-file-{number}", ["--scratch", "scratch"])):
+                done = succeed([data if word == CSV else word for word in BASE] + seeded + words + ["--out", out, "--curator-notes"] + more)
+                texts.append((done.stdout.replace(out, "OUT"), done.stderr))
+            assert texts[0] == texts[1] == texts[2], texts
+            same(f"from-csv-{number}", f"from-columns-{number}")
+            same(f"from-csv-{number}", f"from-file-{number}")
+        assert os.listdir("scratch") == []
+
+    @case("persons with several rows from imported columns")
+    def _():
+        done = succeed(["import", "person.csv", "--schema", "person.yaml", "--out", "person.columns", "--curator-notes"])
+        assert "person.columns" in done.stdout and "PRIVATE" in done.stdout and "rows" not in done.stdout, done.stdout
+        assert "FOR THE CURATOR ONLY" in done.stderr and "rows beyond max_rows 0" in done.stderr, done.stderr
+        for data, more in (("person.csv", []), ("person.columns", []), ("person.columns", ["--scratch", "."])):
+            shutil.rmtree("person-fit", ignore_errors=True)
+            succeed(["fit", "y ~ x", "--family", "bernoulli", "--data", data, "--schema", "person.yaml", "--epsilon", "50", *seeded,
+                     "--method", "dp-penalty", "--draws", "5", "--out", "person-fit", *more])
+            if os.path.exists("person-fit-0"):
+                same("person-fit-0", "person-fit")
+            else:
+                os.rename("person-fit", "person-fit-0")
+
+    @case("a release from imported columns is the release from CSV")
+    def _():
+        succeed(["import", "people.csv", "--schema", "people.yaml", "--out", "people.columns"])
+        for number, words in enumerate((release("clamped-mean", "hours", *DELTA), release("counts", "sex,smoker", *DELTA),
+                                        ["release", "y ~ x + hours", *release("moments", None, *DELTA)[1:]])):
+            texts = []
+            for data in ("people.csv", "people.columns"):
+                words[words.index("--data") + 1] = data
+                words[words.index("--out") + 1] = f"released-{number}.yaml"
+                succeed(words + ["--seed", "3"])
+                texts.append(pathlib.Path(f"released-{number}.yaml").read_text())
+                os.unlink(f"released-{number}.yaml")
+            assert texts[0] == texts[1]
+
+    @case("imported columns are their owner's alone, and are checked on request")
+    def _():
+        assert os.stat("people.columns").st_mode & 0o777 == 0o700
+        assert all(os.stat(f"people.columns/{name}").st_mode & 0o777 == 0o600 for name in os.listdir("people.columns"))
+        assert "ok: every row" in succeed(["schema", "check", "people.yaml", "--data", "people.columns"]).stdout
+
+    @case("disk full: nothing is left of an import, and no room for records is an error")
+    def _():
+        if os.geteuid() != 0 or not shutil.which("mount"):
+            return
+        os.makedirs("tiny", exist_ok=True)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "tiny"], stderr=subprocess.DEVNULL).returncode:
+            return
+        try:
+            done = run(["import", CSV, "--schema", YAML, "--out", "tiny/columns"])
+            assert done.returncode == 1 and "No space left" in done.stderr and not common_faults(done), done.stderr
+            done = run(BASE + ["--epsilon", "1", "--delta", "1e-6", "--out", "full", "--scratch", "tiny"])
+            assert done.returncode == 1 and "bytes of room in tiny: No space left" in done.stderr, done.stderr
+            assert os.listdir("tiny") == [] and not os.path.exists("full")
+        finally:
+            subprocess.run(["umount", "tiny"])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -1183,12 +1300,14 @@ def main():
         pathlib.Path("cut.csv.gz").write_bytes(packed[: len(packed) // 2])
         os.mkdir("exists")
         make_ledgers()
+        make_columns()
         if "--table" in sys.argv:
             write_table()
             return
         for name, words, status, pattern in BAD:
             verdict(name, check_bad(name, words, status, pattern)[0])
         good_paths()
+        import_paths()
         os.chdir("/")
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)

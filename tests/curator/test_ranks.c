@@ -1,6 +1,6 @@
 /*
- * Every kind of release, to the last bit the same for 1, 2 and 4 ranks, 1 and 2 threads each, and every instruction set. Ranks are
- * threads here that meet at a barrier to add their numbers; the program's own are processes (src/cli/ranks.c).
+ * Every kind of release, to the last bit the same for 1, 2 and 4 ranks, 1 and 2 threads each, every instruction set, and with
+ * records in memory (of 1 thread) or in a file (of 2). Ranks are threads here that meet at a barrier to add their numbers; the program's own are processes (src/cli/ranks.c).
  */
 #include <pthread.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static tacit_records_t *share(const job_t *job, bool has_units, size_t n_columns
   to = to < n_records ? to : n_records;
   tacit_records_t *all = support_logistic(n_records, n_features, 11), *records;
   tacit_error_t err;
-  assert_ok(tacit_records_new(&records, to - from, n_columns, &err), err);
+  assert_ok(tacit_records_new_in(&records, to - from, n_columns, job->n_threads == 2 ? "/tmp" : NULL, &err), err);
   for (size_t i = from; i < to; i++) {
     double x[n_features + 1];
     for (size_t j = 0; j < n_columns; j++) {

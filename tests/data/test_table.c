@@ -1,4 +1,6 @@
 /* Records in columns: the schema's rules for values, persons, record blocks. */
+#include <dirent.h>
+
 #include "data_testing.h"
 
 static void test_rules_for_values(void **state) {
@@ -245,6 +247,85 @@ static void test_records_keep_what_is_not_finite_for_the_curator(void **state) {
   tacit_records_free(records);
 }
 
+static size_t count_files(void) {
+  DIR *entries = opendir(folder);
+  size_t n = 0;
+  assert_non_null(entries);
+  while (readdir(entries) != NULL) {
+    n++;
+  }
+  closedir(entries);
+  return n;
+}
+
+/* In a file as in memory, by rows as by columns, dropped or not; and the file has no name. */
+static void test_records_in_a_file(void **state) {
+  (void)state;
+  enum { n = 5000, n_columns = 7 };
+  tacit_records_t *memory, *by_rows, *by_columns;
+  tacit_error_t err;
+  uint64_t seed = 5;
+  size_t n_files = count_files();
+  assert_ok(tacit_records_new(&memory, n, n_columns, &err), err);
+  assert_ok(tacit_records_new_in(&by_rows, n, n_columns, folder, &err), err);
+  assert_ok(tacit_records_new_in(&by_columns, n, n_columns, folder, &err), err);
+  double *columns = malloc(n_columns * n * sizeof *columns);
+  for (size_t i = 0; i < n; i++) {
+    double x[n_columns];
+    for (size_t j = 0; j < n_columns; j++) {
+      x[j] = columns[j * n + i] = (double)draw_below(&seed, 1u << 30) / 3;
+    }
+    tacit_records_set(memory, i, x);
+    tacit_records_set(by_rows, i, x);
+    if (i % 500 == 0) {
+      tacit_records_drop(by_rows, 0, i / 16);
+      tacit_records_need(by_rows, i / 16, i / 16 + 10000);
+    }
+  }
+  for (size_t first = 0, some; first < n; first += some) {
+    some = 1 + draw_below(&seed, 70);
+    some = some < n - first ? some : n - first;
+    for (size_t j = 0; j < n_columns; j++) {
+      tacit_records_set_column(by_columns, first, some, j, columns + j * n + first);
+    }
+  }
+  tacit_records_drop(by_columns, 0, SIZE_MAX / 1024);
+  tacit_records_drop(memory, 0, n / 16);
+  for (size_t b = 0; b < tacit_records_n_blocks(memory); b++) {
+    size_t size = n_columns * 16 * sizeof(float);
+    assert_memory_equal(tacit_records_block(by_rows, b), tacit_records_block(memory, b), size);
+    assert_memory_equal(tacit_records_block(by_columns, b), tacit_records_block(memory, b), size);
+  }
+  assert_int_equal((uintptr_t)tacit_records_block(by_rows, 1) % 64, 0);
+  assert_null(tacit_records_scratch(memory));
+  assert_string_equal(tacit_records_scratch(by_rows), folder);
+  assert_int_equal(count_files(), n_files);
+  tacit_records_free(memory);
+  tacit_records_free(by_rows);
+  tacit_records_free(by_columns);
+  free(columns);
+}
+
+static void test_records_without_room_in_a_file(void **state) {
+  (void)state;
+  tacit_records_t *records;
+  tacit_error_t err;
+  assert_int_equal(tacit_records_new_in(&records, 1, 1, "/nowhere", &err), TACIT_ERR_MISSING);
+  assert_null(records);
+  assert_non_null(strstr(err.message, "cannot make a file in /nowhere: No such file"));
+  assert_int_equal(tacit_records_new_in(&records, (size_t)1 << 55, 1, folder, &err), TACIT_ERR_IO);
+  assert_null(records);
+  assert_non_null(strstr(err.message, "bytes of room in /tmp/"));
+  for (size_t k = 1; k <= 3; k++) {
+    tacit_alloc_fail_at(k);
+    assert_int_equal(tacit_records_new_in(&records, 1, 5, folder, &err), TACIT_ERR_MEMORY);
+    tacit_alloc_fail_at(0);
+  }
+  assert_ok(tacit_records_new_in(&records, 0, 3, folder, &err), err);
+  tacit_records_drop(records, 0, 1);
+  tacit_records_free(records);
+}
+
 /* Counts taken from the file by another reader (Python's csv module). */
 static void test_shipped_file_is_read(void **state) {
   (void)state;
@@ -304,6 +385,8 @@ int main(void) {
       cmocka_unit_test(test_a_million_rows),
       cmocka_unit_test(test_records_layout_and_units),
       cmocka_unit_test(test_records_keep_what_is_not_finite_for_the_curator),
+      cmocka_unit_test(test_records_in_a_file),
+      cmocka_unit_test(test_records_without_room_in_a_file),
       cmocka_unit_test(test_shipped_file_is_read),
       cmocka_unit_test(test_shared_files_are_read),
   };

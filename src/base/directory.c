@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/report_internal.h"
+#include "base/base_internal.h"
 
 enum { MAX_ATTEMPTS = 100 };
 
@@ -40,7 +40,7 @@ static tacit_status_t make_temporary(tacit_directory_t *dir, tacit_error_t *err)
     if (dir->temporary.failed) {
       return tacit_error_memory(err);
     }
-    if (mkdir(dir->temporary.data, 0777) == 0) {
+    if (mkdir(dir->temporary.data, dir->is_private ? 0700 : 0777) == 0) {
       return TACIT_OK;
     }
     if (errno != EEXIST) {
@@ -61,14 +61,14 @@ static tacit_status_t make_temporary(tacit_directory_t *dir, tacit_error_t *err)
   return fail(dir, "make the folder", reason, err);
 }
 
-tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, tacit_error_t *err) {
-  *dir = (tacit_directory_t){.fd = -1};
+tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, bool is_private, tacit_error_t *err) {
+  *dir = (tacit_directory_t){.is_private = is_private, .fd = -1};
   size_t n = strlen(path);
   while (n > 1 && path[n - 1] == '/') {
     n--;
   }
   if (n == 0) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "out", "the name of the report's folder is empty");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "out", "the name of the folder to write is empty");
   }
   tacit_text_append(&dir->path, path, n);
   if (dir->path.failed) {
@@ -77,33 +77,61 @@ tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, t
   return is_there(dir->path.data) ? exists(dir, err) : make_temporary(dir, err);
 }
 
-tacit_status_t tacit_directory_open(tacit_directory_t *dir, const char *name, tacit_error_t *err) {
+tacit_status_t tacit_directory_name(tacit_directory_t *dir, const char *name, tacit_error_t *err) {
   dir->file.length = 0;
   tacit_text_printf(&dir->file, "%s/%s", dir->temporary.data, name);
-  if (dir->file.failed) {
-    return tacit_error_memory(err);
+  return dir->file.failed ? tacit_error_memory(err) : TACIT_OK;
+}
+
+static tacit_status_t open_file(tacit_directory_t *dir, const char *name, int flags, tacit_error_t *err) {
+  tacit_status_t status = tacit_directory_name(dir, name, err);
+  if (status != TACIT_OK) {
+    return status;
   }
-  dir->fd = open(dir->file.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  dir->fd = open(dir->file.data, O_WRONLY | O_CLOEXEC | flags, dir->is_private ? 0600 : 0666);
   return dir->fd >= 0 ? TACIT_OK : fail(dir, name, errno, err);
 }
 
-tacit_status_t tacit_directory_put(tacit_directory_t *dir, tacit_text_t *text, tacit_error_t *err) {
-  if (text->failed) {
-    return tacit_error_memory(err);
-  }
-  const char *name = strrchr(dir->file.data, '/') + 1;
-  for (size_t done = 0; done < text->length;) {
-    ssize_t written = write(dir->fd, text->data + done, text->length - done);
+tacit_status_t tacit_directory_open(tacit_directory_t *dir, const char *name, tacit_error_t *err) {
+  return open_file(dir, name, O_CREAT | O_EXCL, err);
+}
+
+static tacit_status_t write_bytes(const tacit_directory_t *dir, const char *bytes, size_t n, tacit_error_t *err) {
+  while (n > 0) {
+    ssize_t written = write(dir->fd, bytes, n);
     if (written < 0 && errno == EINTR) {
       continue;
     }
     if (written <= 0) {
-      return fail(dir, name, written < 0 ? errno : EIO, err);
+      return fail(dir, strrchr(dir->file.data, '/') + 1, written < 0 ? errno : EIO, err);
     }
-    done += (size_t)written;
+    bytes += written;
+    n -= (size_t)written;
   }
-  text->length = 0;
   return TACIT_OK;
+}
+
+tacit_status_t tacit_directory_put(tacit_directory_t *dir, tacit_text_t *text, tacit_error_t *err) {
+  tacit_status_t status = text->failed ? tacit_error_memory(err) : write_bytes(dir, text->data, text->length, err);
+  text->length = status == TACIT_OK ? 0 : text->length;
+  return status;
+}
+
+tacit_status_t tacit_directory_append(tacit_directory_t *dir, const char *name, const void *bytes, size_t n,
+                                      tacit_error_t *err) {
+  tacit_status_t status = open_file(dir, name, O_CREAT | O_APPEND, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  status = write_bytes(dir, bytes, n, err);
+  int fd = dir->fd;
+  dir->fd = -1;
+  return close(fd) == 0 || status != TACIT_OK ? status : fail(dir, name, errno, err);
+}
+
+tacit_status_t tacit_directory_sync(tacit_directory_t *dir, const char *name, tacit_error_t *err) {
+  tacit_status_t status = open_file(dir, name, 0, err);
+  return status == TACIT_OK ? tacit_directory_close(dir, err) : status;
 }
 
 tacit_status_t tacit_directory_close(tacit_directory_t *dir, tacit_error_t *err) {

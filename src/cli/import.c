@@ -1,0 +1,59 @@
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "tacit/data.h"
+
+static void print_notes(const tacit_table_notes_t *notes) {
+  fprintf(stderr,
+          "FOR THE CURATOR ONLY - not covered by any privacy guarantee\n"
+          "  values clamped %zu, missing values replaced %zu, rows beyond max_rows %zu\n",
+          notes->n_clamped, notes->n_missing, notes->n_rows_dropped);
+}
+
+static int run(const cli_args_t *args) {
+  tacit_schema_t *schema;
+  tacit_table_notes_t notes;
+  tacit_error_t err;
+  const char *out = cli_value(args, "out"), *path = cli_value(args, "schema");
+  if (path == NULL || out == NULL) {
+    cli_error(args, "option --%s is needed; see tacit import --help", path == NULL ? "schema" : "out");
+    return CLI_USAGE;
+  }
+  if (tacit_schema_read(&schema, path, &err) != TACIT_OK) {
+    return cli_fail(args, &err);
+  }
+  tacit_status_t status = tacit_table_import(args->positionals[0], schema, out, &notes, &err);
+  tacit_schema_free(schema);
+  if (status != TACIT_OK) {
+    return cli_fail(args, &err);
+  }
+  printf("written: %s. PRIVATE: it holds the records, only their owner can open it; --data %s reads it\n", out, out);
+  if (cli_is_given(args, "curator-notes")) {
+    print_notes(&notes);
+  }
+  return CLI_OK;
+}
+
+static const cli_option_t options[] = {
+    {"schema", "FILE", NULL, "YAML: the rules that values are checked and clamped by, once and for all."},
+    {"out", "DIR", NULL, "New directory for the columns. It is as private as FILE is, and as large as 8 bytes a value."},
+    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}};
+
+const cli_command_t cli_import = {
+    .name = "import",
+    .positionals = "FILE",
+    .n_positionals = 1,
+    .summary = "convert a CSV file once, for data larger than memory",
+    .description = "Checks every row of FILE against the schema and writes all columns of the schema to a directory, one binary file "
+                   "each, in one pass and in memory that does not grow with the rows (but with the persons, where they are the unit "
+                   "of privacy). tacit fit, tacit release and tacit schema check take the directory as --data: they map the columns "
+                   "they need instead of reading text, and give the same results.\n"
+                   "The directory is PRIVATE: it holds the records, and only their owner can open it (mode 0700). A schema that "
+                   "changes a column's rules needs another import. The files are for little-endian machines of 64 bits, and must not "
+                   "be changed while a program reads them.",
+    .examples = "  tacit import flchain.csv --schema flchain.yaml --out flchain.columns/\n"
+                "  tacit fit 'death ~ age + sex' --family bernoulli --data flchain.columns/ --schema flchain.yaml \\\n"
+                "        --epsilon 1 --delta 1e-6 --out fit/\n",
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .run = run};
