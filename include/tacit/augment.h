@@ -158,7 +158,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_validate(const tacit_laten
  * @param[out] result  may be NULL.
  * @return TACIT_ERR_ARGUMENT for settings, models or releases out of range, or a method that does not apply.
  *
- * Cost of an iteration: GIBBS about 20 ns a record; HMC 3 (collective, and a sweep) to 6 ns (joint) a record and leapfrog
+ * Cost of an iteration: GIBBS about 10 ns a record; HMC about 1 ns a record and leapfrog
  * step; MARGINAL free of n, 2 to 100 microseconds. No allocation in an iteration.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment(const tacit_latent_model_t *model, const tacit_release_t *release,

@@ -11,29 +11,7 @@
 #include <string.h>
 
 #include "augment/augment_internal.h"
-
-typedef double v4d __attribute__((vector_size(32)));
-typedef int64_t v4l __attribute__((vector_size(32)));
-
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE v4d load(const double *p) {
-  v4d v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-
-INLINE void store(double *p, v4d v) {
-  memcpy(p, &v, sizeof v);
-}
-
-INLINE v4d select(v4l mask, v4d a, v4d b) {
-  return (v4d)((mask & (v4l)a) | (~mask & (v4l)b));
-}
-
-INLINE double total(v4d v) {
-  return (v[0] + v[1]) + (v[2] + v[3]);
-}
+#include "augment/path_kernel.h"
 
 static bool is_joint(const tacit_chain_t *chain) {
   return chain->settings->path == TACIT_PATH_JOINT;
@@ -44,154 +22,71 @@ static double noise_force(const tacit_chain_t *chain, size_t j, double residual)
   return chain->is_laplace ? (residual > 0 ? w : residual < 0 ? -w : 0) : 2 * w * residual;
 }
 
-/* What one pass over z sums: statistics, z^2, and derivatives of the statistics. */
-typedef struct sums {
-  v4d first, second;     /* t(x) */
-  v4d z, square;         /* z and z^2 */
-  v4d inside, inside_c;  /* 1 and clamp(x) where x lies between the bounds */
-  v4d inside_z, inside_cz;
-} sums_t;
-
-/* is_full: with what a square, or an unknown sd, needs; a constant where it is called. */
-INLINE void add_point(sums_t *sums, v4d z, v4d present, double mean, double sd, double lower, double upper, bool is_full) {
-  v4d x = mean + sd * z;
-  v4l below = x < lower, above = x > upper;
-  v4d c = select(below, lower + (v4d){0}, select(above, upper + (v4d){0}, x));
-  v4d inside = (v4d)(~(below | above) & (v4l)present);
-  sums->first += present * c;
-  sums->z += z;
-  sums->square += z * z;
-  sums->inside += inside;
-  if (is_full) {
-    sums->second += present * (c * c);
-    sums->inside_c += inside * c;
-    sums->inside_z += inside * z;
-    sums->inside_cz += inside * c * z;
-  }
+static bool is_full(const tacit_chain_t *chain) {
+  return chain->n_values == 2 || chain->path->dim == 2;
 }
 
-/* 1 for records that exist, 0 for padding, of the last vector. */
-INLINE v4d presence(size_t i, size_t n) {
-  v4d present;
-  for (size_t k = 0; k < TACIT_AUGMENT_PAD; k++) {
-    present[k] = i + k < n ? 1 : 0;
-  }
-  return present;
+static tacit_path_point_t point_at(const tacit_chain_t *chain, double mean, double sd) {
+  return (tacit_path_point_t){mean, sd, chain->release->lower, chain->release->upper, is_full(chain)};
 }
 
-/* Where the derivative in z is taken: force of the noise on x, bounds of the clamp. */
-typedef struct field {
-  double mean, sd, force, force_c, lower, upper;
-} field_t;
-
-static field_t field_at(const tacit_chain_t *chain, double mean, double sd) {
-  return (field_t){.mean = mean,
-                   .sd = sd,
-                   .force = sd * chain->path->force[0],
-                   .force_c = 2 * sd * chain->path->force[1],
-                   .lower = chain->release->lower,
-                   .upper = chain->release->upper};
-}
-
-/* Derivative of the log density in z at the point of the last evaluation. */
-INLINE v4d gradient_z(const field_t *at, v4d z, v4d present, bool is_full) {
-  v4d x = at->mean + at->sd * z;
-  v4l outside = (x < at->lower) | (x > at->upper);
-  v4d force = at->force + (is_full ? at->force_c * x : (v4d){0});
-  return present * ((v4d)(~outside & (v4l)force) - z);
+/* A kick by the derivative in z at the point of the last evaluation. */
+static tacit_path_leap_t leap_from(const tacit_chain_t *chain, double mean, double sd, double kick) {
+  const tacit_path_t *path = chain->path;
+  return (tacit_path_leap_t){
+      .before = point_at(chain, mean, sd), .force = sd * path->force[0], .force_c = 2 * sd * path->force[1], .kick = kick};
 }
 
 /* Potential and gradient of the small coordinates from the sums. */
-static void conclude(tacit_chain_t *chain, const sums_t *sums) {
+static void conclude(tacit_chain_t *chain, const tacit_path_sums_t *sums) {
   tacit_path_t *path = chain->path;
   const tacit_latent_model_t *model = chain->model;
-  double statistic[2] = {total(sums->first), total(sums->second)}, sd = exp(path->log_sd);
+  double statistic[2] = {sums->first, sums->second}, sd = exp(path->log_sd);
   double deviation = (path->mean - model->mean_location) / model->mean_scale;
-  double log_density = -0.5 * deviation * deviation - 0.5 * total(sums->square);
+  double log_density = -0.5 * deviation * deviation - 0.5 * sums->square;
   path->force[1] = 0;
   for (size_t j = 0; j < chain->n_values; j++) {
     double residual = chain->values[j] - statistic[j];
     log_density += tacit_noise_log(chain, j, residual);
     path->force[j] = noise_force(chain, j, residual);
   }
-  double in_mean = path->force[0] * total(sums->inside) + 2 * path->force[1] * total(sums->inside_c);
+  double in_mean = path->force[0] * sums->inside + 2 * path->force[1] * sums->inside_c;
   path->gradient[0] = in_mean - deviation / model->mean_scale;
   if (path->dim == 2) {
     double inverse_variance = exp(-2 * path->log_sd);
     log_density -= 2 * model->variance_shape * path->log_sd + model->variance_scale * inverse_variance;
-    path->gradient[1] = sd * (path->force[0] * total(sums->inside_z) + 2 * path->force[1] * total(sums->inside_cz)) -
+    path->gradient[1] = sd * (path->force[0] * sums->inside_z + 2 * path->force[1] * sums->inside_cz) -
                         2 * model->variance_shape + 2 * model->variance_scale * inverse_variance;
   }
-  path->gradient[path->dim] = (sd * in_mean - total(sums->z)) / sqrt((double)chain->n);
+  path->gradient[path->dim] = (sd * in_mean - sums->z) / sqrt((double)chain->n);
   path->potential = -log_density;
-}
-
-INLINE void evaluate(tacit_chain_t *chain, bool is_full) {
-  const tacit_path_t *path = chain->path;
-  double mean = path->mean, sd = exp(path->log_sd), lower = chain->release->lower, upper = chain->release->upper;
-  double shift = path->shift;
-  const double *zs = path->z;
-  size_t n = chain->n;
-  sums_t sums = {0};
-  size_t n_full = n - n % TACIT_AUGMENT_PAD;
-  for (size_t i = 0; i < n_full; i += TACIT_AUGMENT_PAD) {
-    add_point(&sums, load(zs + i) + shift, 1 + (v4d){0}, mean, sd, lower, upper, is_full);
-  }
-  if (n_full < n) {
-    v4d present = presence(n_full, n);
-    add_point(&sums, present * (load(zs + n_full) + shift), present, mean, sd, lower, upper, is_full);
-  }
-  conclude(chain, &sums);
-}
-
-static bool is_full(const tacit_chain_t *chain) {
-  return chain->n_values == 2 || chain->path->dim == 2;
 }
 
 void tacit_path_evaluate(tacit_chain_t *chain, double *gradient) {
   const tacit_path_t *path = chain->path;
-  is_full(chain) ? evaluate(chain, true) : evaluate(chain, false);
-  field_t at = field_at(chain, path->mean, exp(path->log_sd));
-  for (size_t i = 0; gradient != NULL && i < chain->n; i++) {
-    gradient[i] = gradient_z(&at, path->z[i] + path->shift + (v4d){0}, 1 + (v4d){0}, true)[0];
-  }
-}
-
-/* A drift of z after a kick, over one pass; see advance(). */
-typedef struct leap {
-  field_t before;
-  double kick, step, common;
-} leap_t;
-
-INLINE void advance_vector(sums_t *sums, const leap_t *leap, double *momenta, double *zs, v4d present, double mean,
-                           double sd, bool is_full) {
-  v4d z = load(zs), momentum = load(momenta) + leap->kick * gradient_z(&leap->before, z, present, is_full);
-  z += present * (leap->step * (momentum + leap->common));
-  store(momenta, momentum);
-  store(zs, z);
-  add_point(sums, z, present, mean, sd, leap->before.lower, leap->before.upper, is_full);
-}
-
-INLINE void advance_all(tacit_chain_t *chain, leap_t leap, bool is_full) {
-  tacit_path_t *path = chain->path;
-  double *zs = path->z, *momenta = path->momentum, mean = path->mean, sd = exp(path->log_sd);
-  size_t n_full = chain->n - chain->n % TACIT_AUGMENT_PAD;
-  sums_t sums = {0};
-  for (size_t i = 0; i < n_full; i += TACIT_AUGMENT_PAD) {
-    advance_vector(&sums, &leap, momenta + i, zs + i, 1 + (v4d){0}, mean, sd, is_full);
-  }
-  if (n_full < chain->n) {
-    advance_vector(&sums, &leap, momenta + n_full, zs + n_full, presence(n_full, chain->n), mean, sd, is_full);
-  }
+  double sd = exp(path->log_sd);
+  tacit_path_point_t at = point_at(chain, path->mean, sd);
+  tacit_path_sums_t sums;
+  tacit_path_kernel()->evaluate(chain->n, &at, path->z, path->shift, &sums);
   conclude(chain, &sums);
+  tacit_path_leap_t leap = leap_from(chain, path->mean, sd, 0);
+  for (size_t i = 0; gradient != NULL && i < chain->n; i++) {
+    double z = path->z[i] + path->shift, x = path->mean + sd * z;
+    bool is_inside = x >= at.lower && x <= at.upper;
+    gradient[i] = (is_inside ? leap.force + leap.force_c * x : 0) - z;
+  }
 }
 
 /*
- * Joint paths: kick all momenta by `kick` times the gradient, then drift z by `step` times the velocity, whose common
- * part is `common`, and evaluate there. One pass.
+ * Joint paths: kick all momenta by leap.kick times the gradient, then drift z by leap.step times the velocity, whose common
+ * part is leap.common, and evaluate there. One pass.
  */
-static void advance(tacit_chain_t *chain, leap_t leap) {
-  is_full(chain) ? advance_all(chain, leap, true) : advance_all(chain, leap, false);
+static void advance(tacit_chain_t *chain, tacit_path_leap_t leap) {
+  tacit_path_t *path = chain->path;
+  tacit_path_point_t after = point_at(chain, path->mean, exp(path->log_sd));
+  tacit_path_sums_t sums;
+  tacit_path_kernel()->advance(chain->n, &leap, &after, path->z, path->momentum, &sums);
+  conclude(chain, &sums);
 }
 
 void tacit_path_velocity(const tacit_path_t *path, const double *small, double *velocity) {
@@ -228,7 +123,10 @@ static void kick_and_drift(tacit_chain_t *chain, double kick, double step) {
   double along = velocity[path->dim];
   if (is_joint(chain)) {
     double common = (along - path->small[path->dim]) / root_n;
-    advance(chain, (leap_t){.before = field_at(chain, mean, sd), .kick = kick, .step = step, .common = common});
+    tacit_path_leap_t leap = leap_from(chain, mean, sd, kick);
+    leap.step = step;
+    leap.common = common;
+    advance(chain, leap);
   } else {
     path->shift += step * along / root_n;
     tacit_path_evaluate(chain, NULL);
@@ -279,7 +177,7 @@ static void close_path(tacit_chain_t *chain, double half) {
   tacit_path_t *path = chain->path;
   kick_small(path, half);
   if (is_joint(chain)) {
-    advance(chain, (leap_t){.before = field_at(chain, path->mean, exp(path->log_sd)), .kick = half});
+    advance(chain, leap_from(chain, path->mean, exp(path->log_sd), half));
   }
 }
 
@@ -395,7 +293,7 @@ tacit_status_t tacit_path_init(tacit_chain_t *chain, tacit_error_t *err) {
   if (path == NULL) {
     return tacit_error_memory(err);
   }
-  size_t padded = (chain->n + TACIT_AUGMENT_PAD - 1) / TACIT_AUGMENT_PAD * TACIT_AUGMENT_PAD;
+  size_t padded = (chain->n + TACIT_PATH_LANES - 1) / TACIT_PATH_LANES * TACIT_PATH_LANES;
   path->dim = chain->model->known_sd > 0 ? 1 : 2;
   path->z = tacit_alloc_zero(padded, sizeof *path->z);
   path->momentum = is_joint(chain) ? tacit_alloc_zero(padded, sizeof *path->momentum) : NULL;
