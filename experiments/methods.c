@@ -26,7 +26,8 @@ typedef struct target {
   size_t n, dim;
   double epsilon, clip_grad, clip_ratio;
   tacit_model_t model;
-  void (*record)(const struct target *target, tacit_rng_t *rng, double *x);
+  void (*record)(const struct target *target, tacit_rng_t *rng, double *x); /* simulates; NULL: read from `data` */
+  tacit_records_t *(*data)(void);
   double mean[max_dim], sd[max_dim];
   tacit_draws_t reference;
 } target_t;
@@ -61,7 +62,8 @@ static void logistic_record(const target_t *target, tacit_rng_t *rng, double *x)
   x[target->dim] = tacit_rng_uniform(rng) < 1 / (1 + exp(-eta)) ? 1 : 0;
 }
 
-static void init_logistic(target_t *target) {
+/* Features in [-1, 1], so that parameters are reported as the sampler has them. */
+static void init_regression(tacit_model_t *model, const char *formula) {
   static const char schema_text[] = "relation: substitute\ncolumns:\n  y: {type: binary}\n"
                                     "  a: {type: numeric, lower: -1, upper: 1}\n  b: {type: numeric, lower: -1, upper: 1}\n"
                                     "  c: {type: numeric, lower: -1, upper: 1}\n  d: {type: numeric, lower: -1, upper: 1}\n";
@@ -70,11 +72,44 @@ static void init_logistic(target_t *target) {
   tacit_glm_settings_t settings = tacit_glm_settings_default();
   settings.family = TACIT_FAMILY_BERNOULLI;
   must(tacit_schema_parse(&schema, schema_text, sizeof schema_text - 1, "schema", &err));
-  must(tacit_design_new(&design, "y ~ a + b + c + d", schema, TACIT_FAMILY_BERNOULLI, &err));
-  *target = (target_t){.name = "logistic", .n = 20000, .dim = 5, .epsilon = 3, .record = logistic_record};
-  must(tacit_model_init_glm(&target->model, design, &settings, &err));
+  must(tacit_design_new(&design, formula, schema, TACIT_FAMILY_BERNOULLI, &err));
+  must(tacit_model_init_glm(model, design, &settings, &err));
   tacit_design_free(design);
   tacit_schema_free(schema);
+}
+
+static void init_logistic(target_t *target) {
+  *target = (target_t){.name = "logistic", .n = 20000, .dim = 5, .epsilon = 3, .record = logistic_record};
+  init_regression(&target->model, "y ~ a + b + c + d");
+}
+
+/* The demonstration of the README: run from the project's folder. */
+static const char demo_formula[] = "death ~ age + sex + log(flc)", demo_schema[] = "data/flchain/flchain.yaml",
+                  demo_data[] = "data/flchain/flchain.csv";
+
+static tacit_records_t *read_demo(void) {
+  tacit_schema_t *schema;
+  tacit_design_t *design;
+  tacit_table_t *table;
+  tacit_records_t *records;
+  size_t n_columns;
+  must(tacit_schema_read(&schema, demo_schema, &err));
+  must(tacit_design_new(&design, demo_formula, schema, TACIT_FAMILY_BERNOULLI, &err));
+  const char *const *columns = tacit_design_columns(design, &n_columns);
+  must(tacit_table_read(&table, demo_data, schema, columns, n_columns, NULL, &err));
+  must(tacit_design_pack(&records, design, table, &err));
+  tacit_table_free(table);
+  tacit_design_free(design);
+  tacit_schema_free(schema);
+  return records;
+}
+
+static void init_demo(target_t *target) {
+  *target = (target_t){.name = "demo", .dim = 4, .epsilon = 6, .data = read_demo};
+  init_regression(&target->model, "y ~ a + b + c"); /* three features, scaled as the demonstration scales them */
+  tacit_records_t *records = read_demo();
+  target->n = tacit_records_n(records);
+  tacit_records_free(records);
 }
 
 static void normal_record(const target_t *target, tacit_rng_t *rng, double *x) {
@@ -116,6 +151,9 @@ static void init_mixture(target_t *target) {
 }
 
 static tacit_records_t *simulate(const target_t *target) {
+  if (target->data != NULL) {
+    return target->data();
+  }
   tacit_records_t *records;
   tacit_rng_t *rng = generator(1);
   must(tacit_records_new(&records, target->n, target->model.records.n_columns, &err));
@@ -314,10 +352,10 @@ static void compare(target_t *target, size_t n_runs, const char *rule) {
 }
 
 int main(int argc, char **argv) {
-  void (*const inits[])(target_t *) = {init_logistic, init_gaussian, init_banana, init_mixture};
+  void (*const inits[])(target_t *) = {init_logistic, init_demo, init_gaussian, init_banana, init_mixture};
   size_t n_runs = argc > 2 ? (size_t)atoi(argv[2]) : 16;
   printf("target,epsilon,method,acceptance rule,step size,iterations,acceptance,effective draws,seconds\n");
-  for (size_t i = 0; i < 4; i++) {
+  for (size_t i = 0; i < sizeof inits / sizeof inits[0]; i++) {
     target_t target;
     inits[i](&target);
     if (argc < 2 || strcmp(argv[1], target.name) == 0) {
