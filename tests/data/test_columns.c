@@ -152,7 +152,7 @@ static void test_for_its_owner_alone(void **state) {
 /* Whatever a schema can be, the manifest says it again. */
 static void test_manifest_keeps_the_schema(void **state) {
   (void)state;
-  const char *text = "unit: \"wh\\\"o\\t\"\nmax_rows: 7\ncolumns:\n  \"a\\u2028b\": {type: numeric, lower: -0.1, upper: 1e300, missing: 0.3}\n"
+  const char *text = "unit: \"wh\\\"o\\t\"\nmax_rows: 7\ncolumns:\n  \"a\\u2028b\": {type: numeric, lower: -0.12345678901234567, upper: 1e300, missing: 0.3}\n"
                      "  yes: {type: integer, lower: -3, upper: 4, missing: upper, out_of_range: error}\n"
                      "  \"\\U0001F600: {\": {type: categorical, levels: [\"no\", 'x, y]', \"\\x07\", '12'], missing: \"\\x07\"}\n"
                      "  b: {type: binary, missing: 1}\n  \"wh\\\"o\\t\": {type: id}\n";
