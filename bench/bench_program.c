@@ -1,5 +1,6 @@
 /*
- * Reading and importing CSV, packing, and the start of the program itself: `bench_program TACIT DATA SCHEMA`. Prints rows of JSON (harness.h).
+ * Reading and importing CSV, packing, and the start of the program itself: `bench_program TACIT DATA SCHEMA`. Prints rows
+ * of JSON (harness.h).
  */
 #include <fcntl.h>
 #include <spawn.h>

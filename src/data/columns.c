@@ -76,7 +76,8 @@ static tacit_status_t compare_column(const opening_t *of, const tacit_column_sch
   tacit_status_t status = compare_levels(of, then, now);
   if (status == TACIT_OK && then->missing == TACIT_MISSING_VALUE && then->missing_value != now->missing_value) {
     status = now->type == TACIT_COLUMN_CATEGORICAL
-                 ? differs(of, now->name, "missing:", then->levels[(size_t)then->missing_value], now->levels[(size_t)now->missing_value])
+                 ? differs(of, now->name, "missing:", then->levels[(size_t)then->missing_value],
+                           now->levels[(size_t)now->missing_value])
                  : numbers_differ(of, now->name, "missing:", then->missing_value, now->missing_value);
   }
   return status;
@@ -174,8 +175,9 @@ static tacit_status_t open_units(const opening_t *of, tacit_table_t *table) {
     ok = offsets[u] < offsets[u + 1] && offsets[u + 1] - offsets[u] <= most;
   }
   return ok ? TACIT_OK
-            : tacit_error_set(of->err, TACIT_ERR_DATA, of->path, "%s/" TACIT_OFFSETS_NAME " is damaged: it does not divide the rows "
-                                                                 "among persons; import again", of->path);
+            : tacit_error_set(of->err, TACIT_ERR_DATA, of->path,
+                              "%s/" TACIT_OFFSETS_NAME " is damaged: it does not divide the rows among persons; import again",
+                              of->path);
 }
 
 static tacit_status_t open_table(opening_t *of, tacit_table_t **table, const char *const *columns, size_t n_columns,

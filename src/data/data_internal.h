@@ -97,7 +97,9 @@ typedef struct tacit_reader {
   tacit_dictionary_t header; /* names of the fields */
   tacit_reader_column_t *columns;
   size_t n_columns;
-  double *row;       /* shape (n_columns) */
+  double **values;    /* of each column, shape (n_columns); rows at .. room - 1 are to be filled; the caller's */
+  uint64_t *row_units; /* of each row likewise; not needed where the unit is a row */
+  size_t at, room;
   size_t unit_field; /* SIZE_MAX: the unit is a row */
   tacit_units_t units;
   size_t unit; /* of the row */
@@ -105,14 +107,14 @@ typedef struct tacit_reader {
   size_t n_rows, n_rows_dropped;
 } tacit_reader_t;
 
-/* Takes the values of one row, shape (n_columns), and its person. */
-typedef tacit_status_t (*tacit_row_sink)(void *user, const double *values, size_t unit, tacit_error_t *err);
+/* Called where at == room: makes room for at least one more row. */
+typedef tacit_status_t (*tacit_room_maker)(void *user, tacit_error_t *err);
 
 /* Read the header; n_columns == 0 means all of the schema. Clear in either case. */
 TACIT_MUST_USE tacit_status_t tacit_reader_open(tacit_reader_t *reader, const char *path, const tacit_schema_t *schema,
                                                 const char *const *columns, size_t n_columns, tacit_error_t *err);
-/* Hand all rows that are kept, at least one, to the sink. */
-TACIT_MUST_USE tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_row_sink sink, void *user,
+/* Read all rows; at least one is kept. */
+TACIT_MUST_USE tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user,
                                                 tacit_error_t *err);
 tacit_table_notes_t tacit_reader_notes(const tacit_reader_t *reader);
 void tacit_reader_clear(tacit_reader_t *reader);

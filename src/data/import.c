@@ -15,7 +15,6 @@ typedef struct import {
   tacit_reader_t reader;
   double *buffers; /* shape (n_columns, BUFFER) */
   uint64_t *units; /* shape (BUFFER); NULL: the unit is a row */
-  size_t n;        /* filled */
 } import_t;
 
 static const char order_name[] = "order.tmp"; /* the person of each row, in the order of the file; then its place */
@@ -25,29 +24,21 @@ static const char *unsorted_name(size_t column, char out[TACIT_COLUMN_FILE_SIZE]
   return out;
 }
 
-static tacit_status_t flush(import_t *import, tacit_error_t *err) {
+/* Add what the buffers hold to the files. */
+static tacit_status_t flush(void *user, tacit_error_t *err) {
+  import_t *import = user;
   tacit_status_t status = TACIT_OK;
+  size_t n = import->reader.at;
   char name[TACIT_COLUMN_FILE_SIZE];
   for (size_t i = 0; i < import->reader.n_columns && status == TACIT_OK; i++) {
     (void)(import->units != NULL ? unsorted_name(i, name) : tacit_column_file(i, name));
-    status = tacit_directory_append(&import->dir, name, import->buffers + i * BUFFER, import->n * sizeof(double), err);
+    status = tacit_directory_append(&import->dir, name, import->buffers + i * BUFFER, n * sizeof(double), err);
   }
   if (status == TACIT_OK && import->units != NULL) {
-    status = tacit_directory_append(&import->dir, order_name, import->units, import->n * sizeof(uint64_t), err);
+    status = tacit_directory_append(&import->dir, order_name, import->units, n * sizeof(uint64_t), err);
   }
-  import->n = 0;
+  import->reader.at = 0;
   return status;
-}
-
-static tacit_status_t add_row(void *user, const double *values, size_t unit, tacit_error_t *err) {
-  import_t *import = user;
-  for (size_t i = 0; i < import->reader.n_columns; i++) {
-    import->buffers[i * BUFFER + import->n] = values[i];
-  }
-  if (import->units != NULL) {
-    import->units[import->n] = unit;
-  }
-  return ++import->n < BUFFER ? TACIT_OK : flush(import, err);
 }
 
 /* ---- persons ---- */
@@ -166,8 +157,13 @@ static tacit_status_t read_rows(import_t *import, const char *path, const tacit_
   if (import->buffers == NULL || (has_units && import->units == NULL)) {
     return tacit_error_memory(err);
   }
-  status = tacit_reader_rows(&import->reader, add_row, import, err);
-  return status == TACIT_OK && import->n > 0 ? flush(import, err) : status;
+  for (size_t i = 0; i < import->reader.n_columns; i++) {
+    import->reader.values[i] = import->buffers + i * BUFFER;
+  }
+  import->reader.row_units = import->units;
+  import->reader.room = BUFFER;
+  status = tacit_reader_rows(&import->reader, flush, import, err);
+  return status == TACIT_OK ? flush(import, err) : status;
 }
 
 static tacit_status_t write_columns(import_t *import, const char *path, const tacit_schema_t *schema, tacit_error_t *err) {

@@ -60,8 +60,10 @@ static void append_column(tacit_text_t *text, const tacit_column_schema_t *colum
 
 void tacit_manifest_append(tacit_text_t *text, const tacit_manifest_t *manifest, const tacit_schema_t *schema) {
   const char *unit = tacit_schema_unit(schema);
-  tacit_text_printf(text, "# Written by tacit import. PRIVATE: the counts here and the values in the files beside it are of records.\n"
-                          "format: %d\nrows: %zu\n", (int)TACIT_COLUMNS_VERSION, manifest->n_rows);
+  tacit_text_printf(text,
+                    "# Written by tacit import. PRIVATE: the counts here and the values in the files beside it are of records.\n"
+                    "format: %d\nrows: %zu\n",
+                    (int)TACIT_COLUMNS_VERSION, manifest->n_rows);
   if (unit != NULL) {
     tacit_text_printf(text, "units: %zu\nrows_dropped: %zu\n", manifest->n_units, manifest->n_rows_dropped);
   }

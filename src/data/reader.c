@@ -51,8 +51,8 @@ static tacit_status_t choose_columns(tacit_reader_t *reader, const char *const *
   size_t n_schema = tacit_schema_n_columns(reader->schema), most = n_columns > 0 ? n_columns : n_schema;
   tacit_status_t status = TACIT_OK;
   reader->columns = tacit_alloc_zero(most, sizeof *reader->columns);
-  reader->row = tacit_alloc_zero(most, sizeof *reader->row);
-  if (reader->columns == NULL || reader->row == NULL) {
+  reader->values = tacit_alloc_zero(most, sizeof *reader->values);
+  if (reader->columns == NULL || reader->values == NULL) {
     return tacit_error_memory(err);
   }
   for (size_t i = 0; i < most && status == TACIT_OK; i++) {
@@ -175,15 +175,18 @@ static tacit_status_t admit(tacit_reader_t *reader, tacit_error_t *err) {
                          err);
 }
 
-static tacit_status_t read_row(tacit_reader_t *reader, tacit_row_sink sink, void *user, tacit_error_t *err) {
+static tacit_status_t read_row(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
   const tacit_csv_t *csv = &reader->csv;
   if (csv->n_fields != reader->header.n_entries) {
     return tacit_csv_error(csv, &csv->fields[0], TACIT_ERR_SYNTAX, err,
                            "a row of %zu fields; the header has %zu", csv->n_fields, reader->header.n_entries);
   }
   tacit_status_t status = admit(reader, err);
+  if (status == TACIT_OK && reader->at == reader->room) {
+    status = make_room(user, err);
+  }
   for (size_t i = 0; i < reader->n_columns && status == TACIT_OK; i++) {
-    status = read_value(reader, &reader->columns[i], &reader->row[i], err);
+    status = read_value(reader, &reader->columns[i], &reader->values[i][reader->at], err);
   }
   if (status != TACIT_OK) {
     return status;
@@ -192,8 +195,12 @@ static tacit_status_t read_row(tacit_reader_t *reader, tacit_row_sink sink, void
     reader->n_rows_dropped++;
     return TACIT_OK;
   }
+  if (reader->row_units != NULL) {
+    reader->row_units[reader->at] = reader->unit;
+  }
+  reader->at++;
   reader->n_rows++;
-  return sink(user, reader->row, reader->unit, err);
+  return TACIT_OK;
 }
 
 /* A line with nothing on it: tolerated at the end of the file only. */
@@ -201,7 +208,7 @@ static bool is_blank(const tacit_csv_t *csv) {
   return csv->n_fields == 1 && csv->fields[0].n == 0;
 }
 
-tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_row_sink sink, void *user, tacit_error_t *err) {
+tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
   tacit_csv_field_t blank = {0};
   for (;;) {
     tacit_status_t status = tacit_csv_read(&reader->csv, err);
@@ -218,7 +225,7 @@ tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_row_sink sink, vo
     if (blank.line > 0) {
       return tacit_csv_error(&reader->csv, &blank, TACIT_ERR_SYNTAX, err, "an empty line among the records");
     }
-    status = read_row(reader, sink, user, err);
+    status = read_row(reader, make_room, user, err);
     if (status != TACIT_OK) {
       return status;
     }
@@ -249,7 +256,7 @@ void tacit_reader_clear(tacit_reader_t *reader) {
     tacit_dictionary_clear(&reader->columns[i].levels);
   }
   tacit_free(reader->columns);
-  tacit_free(reader->row);
+  tacit_free(reader->values);
   tacit_csv_close(&reader->csv);
   tacit_dictionary_clear(&reader->header);
   tacit_units_clear(&reader->units);

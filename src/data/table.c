@@ -69,53 +69,35 @@ tacit_status_t tacit_table_new(tacit_table_t **out, const char *const *names, si
 /* A table that grows. */
 typedef struct growing {
   tacit_table_t *table;
-  size_t capacity;
-  size_t *unit_of_row; /* NULL: the unit is a row */
-  bool has_units;
+  tacit_reader_t reader;
+  uint64_t *unit_of_row; /* NULL: the unit is a row */
 } growing_t;
 
-static tacit_status_t grow(growing_t *growing, tacit_error_t *err) {
-  tacit_table_t *table = growing->table;
-  size_t capacity = growing->capacity > 0 ? growing->capacity + growing->capacity / 2 : 1024;
-  for (size_t i = 0; i < table->n_columns; i++) {
-    double *values = tacit_realloc(table->columns[i].owned, capacity, sizeof *values);
+static tacit_status_t grow(void *user, tacit_error_t *err) {
+  growing_t *growing = user;
+  tacit_reader_t *reader = &growing->reader;
+  size_t room = reader->room > 0 ? reader->room + reader->room / 2 : 1024;
+  for (size_t i = 0; i < reader->n_columns; i++) {
+    double *values = tacit_realloc(reader->values[i], room, sizeof *values);
     if (values == NULL) {
       return tacit_error_memory(err);
     }
-    table->columns[i].owned = values;
+    growing->table->columns[i].owned = reader->values[i] = values;
   }
-  if (growing->has_units) {
-    size_t *units = tacit_realloc(growing->unit_of_row, capacity, sizeof *units);
+  if (reader->unit_field != SIZE_MAX) {
+    uint64_t *units = tacit_realloc(growing->unit_of_row, room, sizeof *units);
     if (units == NULL) {
       return tacit_error_memory(err);
     }
-    growing->unit_of_row = units;
+    growing->unit_of_row = reader->row_units = units;
   }
-  growing->capacity = capacity;
-  return TACIT_OK;
-}
-
-static tacit_status_t add_row(void *user, const double *values, size_t unit, tacit_error_t *err) {
-  growing_t *growing = user;
-  tacit_table_t *table = growing->table;
-  if (table->n_rows == growing->capacity) {
-    tacit_status_t status = grow(growing, err);
-    if (status != TACIT_OK) {
-      return status;
-    }
-  }
-  for (size_t i = 0; i < table->n_columns; i++) {
-    table->columns[i].owned[table->n_rows] = values[i];
-  }
-  if (growing->has_units) {
-    growing->unit_of_row[table->n_rows] = unit;
-  }
-  table->n_rows++;
+  reader->room = room;
   return TACIT_OK;
 }
 
 /* Bring the rows of each unit together. */
-static tacit_status_t group(growing_t *growing, const tacit_units_t *units, tacit_error_t *err) {
+static tacit_status_t group(const growing_t *growing, tacit_error_t *err) {
+  const tacit_units_t *units = &growing->reader.units;
   tacit_table_t *table = growing->table;
   table->n_units = units->ids.n_entries;
   tacit_status_t status = tacit_units_offsets(units, &table->owned_offsets, err);
@@ -154,25 +136,27 @@ static tacit_status_t new_table(tacit_table_t **table, const tacit_reader_t *rea
 static tacit_status_t read_csv(tacit_table_t **table, const char *path, const tacit_schema_t *schema,
                                const char *const *columns, size_t n_columns, tacit_table_notes_t *notes,
                                tacit_error_t *err) {
-  tacit_reader_t reader;
-  growing_t growing = {.has_units = tacit_schema_unit(schema) != NULL};
-  tacit_status_t status = tacit_reader_open(&reader, path, schema, columns, n_columns, err);
+  growing_t growing = {0};
+  tacit_status_t status = tacit_reader_open(&growing.reader, path, schema, columns, n_columns, err);
   if (status == TACIT_OK) {
-    status = new_table(&growing.table, &reader, err);
+    status = new_table(&growing.table, &growing.reader, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_reader_rows(&reader, add_row, &growing, err);
+    status = tacit_reader_rows(&growing.reader, grow, &growing, err);
   }
-  if (status == TACIT_OK && growing.has_units) {
-    status = group(&growing, &reader.units, err);
-  }
-  *notes = tacit_reader_notes(&reader);
   *table = growing.table;
+  if (status == TACIT_OK) {
+    (*table)->n_rows = growing.reader.n_rows;
+  }
   for (size_t i = 0; status == TACIT_OK && i < (*table)->n_columns; i++) {
     (*table)->columns[i].values = (*table)->columns[i].owned;
   }
+  if (status == TACIT_OK && growing.unit_of_row != NULL) {
+    status = group(&growing, err);
+  }
+  *notes = tacit_reader_notes(&growing.reader);
   tacit_free(growing.unit_of_row);
-  tacit_reader_clear(&reader);
+  tacit_reader_clear(&growing.reader);
   return status;
 }
 

@@ -1,6 +1,7 @@
 /*
  * Every kind of release, to the last bit the same for 1, 2 and 4 ranks, 1 and 2 threads each, every instruction set, and with
- * records in memory (of 1 thread) or in a file (of 2). Ranks are threads here that meet at a barrier to add their numbers; the program's own are processes (src/cli/ranks.c).
+ * records in memory (of 1 thread) or in a file (of 2). Ranks are threads here that meet at a barrier to add their numbers; the
+ * program's own are processes (src/cli/ranks.c).
  */
 #include <pthread.h>
 #include <string.h>

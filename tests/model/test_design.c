@@ -1,6 +1,7 @@
 /* Designs: public ranges, scaling, packing. */
 #include "model_testing.h"
 
+#include "base/isa.h"
 #include "model/design_internal.h"
 
 static size_t find_label(const tacit_design_t *design, const char *label) {
@@ -179,6 +180,43 @@ static void test_pack_features_never_leave_the_cube(void **state) {
   tacit_schema_free(schema);
 }
 
+/* (x - centre) / half to the last bit, on every instruction set, whatever part of the table is packed, in memory or in a file. */
+static void test_pack_numbers_exactly(void **state) {
+  (void)state;
+  static const char *const names[] = {"age", "flc", "bmi", "z", "count", "wide", "big"};
+  enum { n_names = sizeof names / sizeof names[0], n = 34001 };
+  uint64_t rng = 15;
+  tacit_schema_t *schema = model_testing_schema_new();
+  tacit_table_t *table = random_table(schema, n, &rng);
+  tacit_design_t *design = model_testing_design("death ~ age + flc + bmi + z + count + wide + big", TACIT_FAMILY_BERNOULLI);
+  tacit_error_t err = {0};
+  for (int isa = 0; isa < 3; isa++) {
+#if defined(__x86_64__)
+    tacit_isa_limit((tacit_isa_t)isa);
+#endif
+    size_t n_parts = isa == 0 ? 1 : 3, from = 0;
+    for (size_t part = 0; part < n_parts; part++) {
+      tacit_records_t *records;
+      assert_ok(tacit_design_pack_part(&records, design, table, part, n_parts, isa == 1 ? "/tmp" : NULL, &err), err);
+      for (size_t i = 0; i < tacit_records_n(records); i++) {
+        for (size_t j = 0; j < n_names; j++) {
+          double centre, half;
+          tacit_design_scaling(design, j + 1, &centre, &half);
+          float expected = (float)((tacit_table_column(table, names[j])[from + i] - centre) / half);
+          assert_true(packed(records, i, j + 1) == (double)expected);
+        }
+        assert_true(packed(records, i, n_names + 1) == tacit_table_column(table, "death")[from + i]);
+      }
+      from += tacit_records_n(records);
+      tacit_records_free(records);
+    }
+    assert_int_equal(from, n);
+  }
+  tacit_design_free(design);
+  tacit_table_free(table);
+  tacit_schema_free(schema);
+}
+
 /* Direct evaluation of the formula in double. */
 static void test_pack_values_are_those_of_the_formula(void **state) {
   (void)state;
@@ -327,6 +365,7 @@ int main(void) {
       cmocka_unit_test(test_design_intercept_and_accessors),
       cmocka_unit_test(test_design_classes_of_a_categorical_response),
       cmocka_unit_test(test_pack_features_never_leave_the_cube),
+      cmocka_unit_test(test_pack_numbers_exactly),
       cmocka_unit_test(test_pack_values_are_those_of_the_formula),
       cmocka_unit_test(test_pack_codes_each_response),
       cmocka_unit_test(test_pack_carries_units_and_single_rows),
