@@ -21,7 +21,8 @@ import subprocess
 import sys
 import time
 
-os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 os.environ["JAX_PLATFORMS"] = "cpu"
 try:
