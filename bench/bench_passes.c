@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "curator/curator_internal.h"
 #include "harness.h"
@@ -254,27 +255,40 @@ static void bench_run(const setting_t *setting, tacit_model_t model, double iter
   close_box(&run.box);
 }
 
-static void bench_runs(void) {
+static void bench_hamiltonian(void) {
   tacit_error_t err;
-  tacit_model_t banana, mean, mixture;
-  const double ones[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, prior_var[2] = {10, 1};
+  tacit_model_t banana, mean;
+  const double ones[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   bench_require(tacit_model_init_banana(&banana, 2, 1, 0, 0, 1, ones, &err), &err);
   bench_require(tacit_model_init_gaussian_mean(&mean, 10, ones, 1, &err), &err);
-  bench_require(tacit_model_init_mixture(&mixture, 2, prior_var, &err), &err);
   bench_run(&(setting_t){"dp-hmc, banana n=100000 L=25 4 chains", "dp-hmc", 100000, 4, 25, 4, 4}, banana, 0, NULL, 0);
   bench_run(&(setting_t){"dp-hmc, gaussian d=10 n=100000 L=12 4 chains", "dp-hmc", 100000, 4, 12, 4, 4}, mean, 0, NULL, 0);
+}
+
+static void bench_random_walk(void) {
+  tacit_error_t err;
+  tacit_model_t mixture;
+  const double prior_var[2] = {10, 1};
+  bench_require(tacit_model_init_mixture(&mixture, 2, prior_var, &err), &err);
   bench_run(&(setting_t){"dp-penalty, mixture N=50000", "dp-penalty", 50000, 1, 0, 200, 2}, mixture, 1e4,
             "dp-penalty, mixture N=50000: 10000 iterations", 1);
 }
 
-int main(void) {
+/* bench_passes --dp-hmc: only the runs that have peers (peers/dp_hmc_jax.py). */
+int main(int argc, char **argv) {
   bench_begin();
+  if (argc > 1 && strcmp(argv[1], "--dp-hmc") == 0) {
+    bench_hamiltonian();
+    bench_end();
+    return 0;
+  }
   bench_minibatch(1000000, 50);
   bench_minibatch(100000, 10);
   bench_tuna();
   bench_langevin(100000, 10, 1);
   bench_langevin(100000, 10, 2);
-  bench_runs();
+  bench_hamiltonian();
+  bench_random_walk();
   bench_end();
   return 0;
 }

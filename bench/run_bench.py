@@ -11,7 +11,8 @@ parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--tacit", help="the program, for its start")
 parser.add_argument("--data", help="a small data file")
 parser.add_argument("--schema", help="its schema")
-parser.add_argument("--peers", help="a program that prints rows of other packages")
+parser.add_argument("--peers", action="append", default=[],
+                    help="a script that prints rows of other packages, or nothing; it is given the programs, to run beside them")
 parser.add_argument("programs", nargs="+")
 options = parser.parse_args()
 
@@ -46,8 +47,8 @@ def describe_machine():
 
 
 def run(command):
-    print(f"running {os.path.basename(command[0])}", file=sys.stderr)
-    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    print(f"running {os.path.basename(command[command[0] == sys.executable])}", file=sys.stderr)
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout or "[]")
 
 
 def text(value, width, digits=4):
@@ -60,8 +61,8 @@ for program in options.programs:
     is_program = os.path.basename(program) == "bench_program"
     arguments = [options.tacit, options.data, options.schema] if is_program and options.tacit else []
     rows += run([program, *arguments])
-if options.peers:
-    rows += run([sys.executable, options.peers])
+for peer in options.peers:
+    rows += run([sys.executable, peer, *options.programs])
 for row in rows:
     row["met"] = None if row["target"] is None else (row["value"] <= row["target"]) == row["less_is_better"] or \
         row["value"] == row["target"]
