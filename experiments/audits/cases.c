@@ -253,7 +253,7 @@ const audit_case_t audit_cases[] = {
     {"penalty-tuned", "dp-penalty", "metric and clip bounds by releases, then one step", SUBSTITUTE, FAR, .configure = tuned,
      .share = 0.75, .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_FREE_TUNING, FAULT_HALF_RHO}},
     {"penalty-tempered", "dp-penalty", "temperature 0.5, four gradients, then one step", SUBSTITUTE, FEATURES,
-     .configure = tempered, .temperature = 0.5, .share = 0.75, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
+     .configure = tempered, .temperature = 0.5, .share = 0.65, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
     {"penalty-poisson", "dp-penalty", "poisson regression, clipped noisy ratios", SUBSTITUTE, .model = AUDIT_POISSON, .dim = 2,
      .sides = {{1, 1, {{1, 1, 1000}}}, {1, 1, {{1, 1, 0}}}}, .configure = poisson, .share = 0.75,
      .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE}},
