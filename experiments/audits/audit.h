@@ -50,10 +50,10 @@ extern const char *const fault_names[N_FAULTS];
  */
 typedef enum audit_model { AUDIT_STEEP, AUDIT_TUNED, AUDIT_LOGISTIC, AUDIT_POISSON, AUDIT_COLUMNS } audit_model_t;
 
-/* One data set of n records: rows[0] n_first times, then rows[1]. */
+/* One data set of n records: rows[0] n_first times, then rows[1], of which there may be a number too, then rows[2]. */
 typedef struct side {
   size_t n, n_first;
-  double rows[2][AUDIT_MAX_DIM + 1];
+  double rows[3][AUDIT_MAX_DIM + 1];
 } side_t;
 
 /* Releases of sums over rows, made once with a fixed weighting. */
@@ -65,6 +65,7 @@ typedef struct audit_case {
   tacit_relation_t relation;
   size_t dim, unit_rows;    /* unit_rows: of the only unit; 0 or 1: records are units */
   side_t sides[2];
+  size_t n_second;          /* of rows[1] of either; 0: as many as are left */
   void (*configure)(tacit_sampler_settings_t *settings);
   size_t n_bits;            /* decisions in a run that releases nothing else: then epsilon is also computed exactly; 0: no */
   double share, share_exact; /* least share of the charge that the audit must reach */

@@ -31,7 +31,8 @@ tacit_curator_t *audit_curator(const audit_case_t *of, size_t side, tacit_budget
   }
   must(tacit_records_new(&records, data->n, adversary.model.n_columns, &err), &err);
   for (size_t i = 0; i < data->n; i++) {
-    tacit_records_set(records, i, data->rows[i < data->n_first ? 0 : 1]);
+    size_t last = of->n_second > 0 ? 2 : 1;
+    tacit_records_set(records, i, data->rows[i < data->n_first ? 0 : i < data->n_first + of->n_second ? 1 : last]);
   }
   if (of->unit_rows > 1) {
     settings.max_unit_rows = of->unit_rows;
