@@ -37,6 +37,7 @@ void adversary_close(void) {
   }
   tacit_noise_free(adversary.noise);
   tacit_budget_free(adversary.budget);
+  audit_model_clear();
 }
 
 void adversary_begin_run(void) {
@@ -88,7 +89,7 @@ static double log_mixture(const double *x, const double *s, size_t n, double sd,
   return most + log((1 - q) * exp(missed - most) + q * exp(drawn - most));
 }
 
-static void see_normal(const double *released, const double sums[2][AUDIT_MAX_DIM], size_t n, double sd, double q) {
+static void see_normal(const double *released, const double sums[2][AUDIT_MAX_SUMS], size_t n, double sd, double q) {
   adversary.evidence += log_mixture(released, sums[0], n, sd, q) - log_mixture(released, sums[1], n, sd, q);
 }
 
@@ -154,11 +155,11 @@ static void see_gradients(const tacit_curator_t *curator, size_t n, const double
   double sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) * tacit_curator_grad_bound(curator);
   tacit_error_t err;
   for (size_t k = 0; k < n; k++) {
-    double sums[2][AUDIT_MAX_DIM];
+    double sums[2][AUDIT_MAX_SUMS];
     for (size_t side = 0; side < 2; side++) {
       must(__real_tacit_curator_release_gradient(adversary.exposed[side], 1, theta + k * dim, 1, sums[side], &err), &err);
     }
-    see_normal(released + k * dim, (const double(*)[AUDIT_MAX_DIM])sums, dim, sd, rate);
+    see_normal(released + k * dim, (const double(*)[AUDIT_MAX_SUMS])sums, dim, sd, rate);
   }
 }
 
@@ -199,7 +200,7 @@ tacit_status_t __wrap_tacit_curator_release_log_ratio(tacit_curator_t *curator, 
   for (size_t k = 0; k < n; k++) {
     double ratio[2];
     ratios_of(theta + k * dim, theta_prop + k * dim, ratio);
-    const double sums[2][AUDIT_MAX_DIM] = {{ratio[0]}, {ratio[1]}};
+    const double sums[2][AUDIT_MAX_SUMS] = {{ratio[0]}, {ratio[1]}};
     if (noise_sd[k] > 0) {
       see_normal(&out[k], sums, 1, noise_sd[k], 1);
     }
@@ -219,19 +220,21 @@ tacit_status_t __wrap_tacit_curator_release_sampled_log_ratio(tacit_curator_t *c
   fault_t at_work = begin_looking();
   size_t dim = tacit_curator_dim(curator);
   for (size_t k = 0; k < n; k++) {
-    double sums[2][AUDIT_MAX_DIM], ratio[2];
+    double sums[2][AUDIT_MAX_SUMS], ratio[2];
     ratios_of(theta + k * dim, theta_prop + k * dim, ratio);
     for (size_t side = 0; side < 2; side++) { /* psi of docs/theory.md, section 14 */
       sums[side][0] = ratio[side] / rate - (1 - rate) / (2 * rate * rate) * ratio[side] * ratio[side];
     }
-    see_normal(&out[k], (const double(*)[AUDIT_MAX_DIM])sums, 1, noise_sd[k], rate);
+    see_normal(&out[k], (const double(*)[AUDIT_MAX_SUMS])sums, 1, noise_sd[k], rate);
   }
   return end_looking(at_work, out, n * sizeof *out, err);
 }
 
 tacit_status_t __wrap_tacit_curator_release_accept(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
                                                    const tacit_accept_pairs_t *pairs, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_accept(curator, rule, pairs, err);
+  tacit_accept_rule_t used = *rule;
+  used.sigma *= fault_at_work == FAULT_HALF_SIGMA && !adversary.is_paid ? 0.5 : 1;
+  tacit_status_t status = __real_tacit_curator_release_accept(curator, &used, pairs, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -268,8 +271,10 @@ tacit_status_t __wrap_tacit_curator_release_minibatch_accept(tacit_curator_t *cu
     }
     double ratio[2], p[2], b = tacit_ratio_clip(tacit_curator_public_ratio_bound(curator, from, to)) * 0x1p-32;
     ratios_of(from, to, ratio);
+    bool is_full = tacit_curator_minibatch_size(rule->n_public, b, rule->intensity) >= rule->max_batch;
     for (size_t side = 0; side < 2; side++) {
-      p[side] = minibatch_acceptance(pairs->correction[k], ratio[side], b, rule->intensity);
+      p[side] = is_full ? 1 / (1 + exp(-(ratio[side] + pairs->correction[k])))
+                        : minibatch_acceptance(pairs->correction[k], ratio[side], b, rule->intensity);
     }
     see_decision(p, &pairs->accepted[k]);
   }
@@ -307,11 +312,11 @@ tacit_status_t __wrap_tacit_curator_release_second_moments(tacit_curator_t *cura
   }
   fault_t at_work = begin_looking();
   size_t dim = tacit_curator_dim(curator), n = dim * (dim + 1) / 2;
-  double sums[2][AUDIT_MAX_DIM], unused;
+  double sums[2][AUDIT_MAX_SUMS], unused;
   for (size_t side = 0; side < 2; side++) {
     must(__real_tacit_curator_release_second_moments(adversary.exposed[side], rows, 1, sums[side], &unused, err), err);
   }
-  see_normal(out, (const double(*)[AUDIT_MAX_DIM])sums, n, *noise_sd, 1);
+  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, *noise_sd, 1);
   return end_looking(at_work, out, n * sizeof *out, err);
 }
 
@@ -324,11 +329,11 @@ tacit_status_t __wrap_tacit_curator_release_response(tacit_curator_t *curator, c
   }
   fault_t at_work = begin_looking();
   size_t dim = tacit_curator_dim(curator);
-  double sums[2][AUDIT_MAX_DIM], unused;
+  double sums[2][AUDIT_MAX_SUMS], unused;
   for (size_t side = 0; side < 2; side++) {
     must(__real_tacit_curator_release_response(adversary.exposed[side], rows, upper, 1, sums[side], &unused, err), err);
   }
-  see_normal(out, (const double(*)[AUDIT_MAX_DIM])sums, dim, *noise_sd, 1);
+  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, dim, *noise_sd, 1);
   return end_looking(at_work, out, dim * sizeof *out, err);
 }
 
@@ -341,10 +346,73 @@ tacit_status_t __wrap_tacit_curator_release_fitted(tacit_curator_t *curator, con
   }
   fault_t at_work = begin_looking();
   size_t dim = tacit_curator_dim(curator);
-  double sums[2][AUDIT_MAX_DIM], unused;
+  double sums[2][AUDIT_MAX_SUMS], unused;
   for (size_t side = 0; side < 2; side++) {
     must(__real_tacit_curator_release_fitted(adversary.exposed[side], rows, fitted, 1, sums[side], &unused, err), err);
   }
-  see_normal(out, (const double(*)[AUDIT_MAX_DIM])sums, dim, *noise_sd, 1);
+  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, dim, *noise_sd, 1);
   return end_looking(at_work, out, dim * sizeof *out, err);
+}
+
+tacit_status_t __wrap_tacit_curator_release_joint_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
+                                                          const tacit_row_residual_t *residual, double noise_multiplier,
+                                                          double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status =
+      __real_tacit_curator_release_joint_moments(curator, rows, residual, noise_multiplier, out, noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  size_t m = residual->n_features + 1, n = m * (m + 1) / 2;
+  double sums[2][AUDIT_MAX_SUMS], unused;
+  for (size_t side = 0; side < 2; side++) {
+    must(__real_tacit_curator_release_joint_moments(adversary.exposed[side], rows, residual, 1, sums[side], &unused, err), err);
+  }
+  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, *noise_sd, 1);
+  return end_looking(at_work, out, n * sizeof *out, err);
+}
+
+/* ---- what a sampler is tuned by ---- */
+
+tacit_status_t __wrap_tacit_curator_release_norms(tacit_curator_t *curator, const double *theta, double noise_multiplier,
+                                                  double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_norms(curator, theta, noise_multiplier, out, noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  double sums[2][AUDIT_MAX_SUMS], unused;
+  for (size_t side = 0; side < 2; side++) {
+    must(__real_tacit_curator_release_norms(adversary.exposed[side], theta, 1, sums[side], &unused, err), err);
+  }
+  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, TACIT_NORM_CELLS, *noise_sd, 1);
+  return end_looking(at_work, out, TACIT_NORM_CELLS * sizeof *out, err);
+}
+
+tacit_status_t __wrap_tacit_curator_release_curvature(tacit_curator_t *curator, const double *theta, double noise_multiplier,
+                                                      double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_curvature(curator, theta, noise_multiplier, out, noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  size_t dim = tacit_curator_dim(curator);
+  double sums[2][AUDIT_MAX_SUMS], unused[AUDIT_MAX_SUMS];
+  for (size_t side = 0; side < 2; side++) {
+    must(__real_tacit_curator_release_curvature(adversary.exposed[side], theta, 1, sums[side], unused, err), err);
+  }
+  for (size_t j = 0; j < dim; j++) {
+    const double sum[2][AUDIT_MAX_SUMS] = {{sums[0][j]}, {sums[1][j]}};
+    see_normal(&out[j], sum, 1, noise_sd[j], 1);
+  }
+  return end_looking(at_work, out, dim * sizeof *out, err);
+}
+
+/* Bounds that releases led to are the adversary's too. */
+tacit_status_t __wrap_tacit_curator_set_clip_bounds(tacit_curator_t *curator, double grad, double ratio, tacit_error_t *err) {
+  for (size_t side = 0; side < 2; side++) {
+    must(__real_tacit_curator_set_clip_bounds(adversary.exposed[side], grad, ratio, err), err);
+    must(__real_tacit_curator_set_clip_bounds(adversary.replica[side], grad, ratio, err), err);
+  }
+  return __real_tacit_curator_set_clip_bounds(curator, grad, ratio, err);
 }

@@ -22,7 +22,7 @@
 /* delta at which epsilon is charged and bounded: a tail that so many runs can see. */
 static const double audit_delta = 0.01;
 
-enum { AUDIT_MAX_DIM = 16 };
+enum { AUDIT_MAX_DIM = 16, AUDIT_MAX_SUMS = 64, AUDIT_MAX_FAULTS = 5 };
 
 /* Errors that the audit must find; each is made inside the method's own code (faults.c). */
 typedef enum fault {
@@ -34,22 +34,30 @@ typedef enum fault {
   FAULT_FREE_BIT,         /* min(1, r) without noise, "privacy for free" [Zhang2023] */
   FAULT_DOUBLE_RATE,      /* records are drawn twice as often as charged for */
   FAULT_FREE_START,       /* the released gradients of the start are not charged */
+  FAULT_FREE_GRADIENTS,   /* nor are those of the chain */
+  FAULT_FREE_TUNING,      /* nor is what the sampler is tuned by */
+  FAULT_ROOT_2,           /* sqrt(2) missing in the noise, as where two outer products are taken to be as far apart as one is long */
+  FAULT_HALF_SIGMA,       /* of the probit rule: the factor 2 forgotten in what it draws, not in its charge */
+  FAULT_HALF_RHO,         /* half of what is charged under Gaussian noise, in rho */
   N_FAULTS
 } fault_t;
 
 extern const char *const fault_names[N_FAULTS];
 
-/* Likelihoods as steep as clipping lets them be, those of a logistic regression, or none. */
-typedef enum audit_model { AUDIT_STEEP, AUDIT_LOGISTIC, AUDIT_COLUMNS } audit_model_t;
+/*
+ * Likelihoods as steep as clipping lets them be, alone or with a curvature; those of a logistic regression; the library's own poisson
+ * regression; or none.
+ */
+typedef enum audit_model { AUDIT_STEEP, AUDIT_TUNED, AUDIT_LOGISTIC, AUDIT_POISSON, AUDIT_COLUMNS } audit_model_t;
 
-/* One data set of n records: rows[0] n_first times, then rows[1]. */
+/* One data set of n records: rows[0] n_first times, then rows[1], of which there may be a number too, then rows[2]. */
 typedef struct side {
   size_t n, n_first;
-  double rows[2][AUDIT_MAX_DIM + 1];
+  double rows[3][AUDIT_MAX_DIM + 1];
 } side_t;
 
 /* Releases of sums over rows, made once with a fixed weighting. */
-typedef enum row_release { ROWS_NONE = 0, ROWS_SECOND_MOMENTS, ROWS_RESPONSE, ROWS_FITTED } row_release_t;
+typedef enum row_release { ROWS_NONE = 0, ROWS_SECOND_MOMENTS, ROWS_RESPONSE, ROWS_FITTED, ROWS_JOINT } row_release_t;
 
 typedef struct audit_case {
   const char *name, *method, *setting;
@@ -57,21 +65,26 @@ typedef struct audit_case {
   tacit_relation_t relation;
   size_t dim, unit_rows;    /* unit_rows: of the only unit; 0 or 1: records are units */
   side_t sides[2];
+  size_t n_second;          /* of rows[1] of either; 0: as many as are left */
   void (*configure)(tacit_sampler_settings_t *settings);
   size_t n_bits;            /* decisions in a run that releases nothing else: then epsilon is also computed exactly; 0: no */
   double share, share_exact; /* least share of the charge that the audit must reach */
-  fault_t faults[4];        /* planted, up to the first FAULT_NONE; in a quick run the first alone */
+  fault_t faults[AUDIT_MAX_FAULTS]; /* planted, up to the first FAULT_NONE; in a quick run the first alone */
   double quick_effort;      /* times as many runs as other cases in a quick run, 0: once; below 1 nothing is planted */
   const tacit_statistic_t *statistic; /* the only release, or NULL */
   row_release_t rows;                 /* likewise */
   double noise_multiplier;            /* of either */
   double rho;               /* noise-aware */
+  tacit_family_t family;    /* likewise */
+  double temperature;       /* of the likelihood; 0: it is not tempered */
 } audit_case_t;
 
 extern const audit_case_t audit_cases[];
 extern const size_t n_audit_cases;
 
+/* What it makes is freed by audit_model_clear(). */
 void audit_record_model(const audit_case_t *of, tacit_record_model_t *model);
+void audit_model_clear(void);
 tacit_parameters_t audit_parameters(const audit_case_t *of);
 tacit_sampler_settings_t audit_settings(const audit_case_t *of);
 

@@ -2,128 +2,7 @@
  * What is audited: every private method on neighbours that differ as much as its bounds allow, in settings in which a run of a
  * few iterations costs an epsilon that 1e5 runs can see.
  */
-#include <string.h>
-
 #include "audit.h"
-
-/* ---- models ---- */
-
-/* l(theta) = theta . x with x far beyond the clip bound 1: every gradient and every log ratio is clipped to its bound. */
-static void steep_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
-  size_t dim = *(const size_t *)ctx;
-  for (size_t k = 0; k < n_theta; k++) {
-    for (size_t i = 0; i < TACIT_BLOCK; i++) {
-      out[k * TACIT_BLOCK + i] = 0;
-      for (size_t j = 0; j < dim; j++) {
-        out[k * TACIT_BLOCK + i] += theta[k * dim + j] * (double)block[j * TACIT_BLOCK + i];
-      }
-    }
-  }
-}
-
-static void steep_grad(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
-  (void)theta;
-  size_t size = *(const size_t *)ctx * TACIT_BLOCK;
-  for (size_t k = 0; k < n_theta; k++) {
-    memcpy(out + k * size, block, size * sizeof *out);
-  }
-}
-
-/* Features in [-1, 1], the response in the last column. */
-static void logistic_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
-  size_t dim = *(const size_t *)ctx;
-  for (size_t k = 0; k < n_theta; k++) {
-    for (size_t i = 0; i < TACIT_BLOCK; i++) {
-      double eta = 0;
-      for (size_t j = 0; j < dim; j++) {
-        eta += theta[k * dim + j] * (double)block[j * TACIT_BLOCK + i];
-      }
-      out[k * TACIT_BLOCK + i] = (double)block[dim * TACIT_BLOCK + i] * eta - (fmax(eta, 0) + log1p(exp(-fabs(eta))));
-    }
-  }
-}
-
-static void logistic_residual(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
-  size_t dim = *(const size_t *)ctx;
-  for (size_t k = 0; k < n_theta; k++) {
-    for (size_t i = 0; i < TACIT_BLOCK; i++) {
-      float eta = 0;
-      for (size_t j = 0; j < dim; j++) {
-        eta += theta[k * dim + j] * block[j * TACIT_BLOCK + i];
-      }
-      out[k * TACIT_BLOCK + i] = block[dim * TACIT_BLOCK + i] - 1 / (1 + expf(-eta));
-    }
-  }
-}
-
-static double logistic_ratio_bound(const void *ctx, const double *theta, const double *theta_prop) {
-  double sum = 0;
-  for (size_t j = 0; j < *(const size_t *)ctx; j++) {
-    sum += fabs(theta_prop[j] - theta[j]);
-  }
-  return sum * (1 + 1e-12);
-}
-
-void audit_record_model(const audit_case_t *of, tacit_record_model_t *model) {
-  switch (of->model) {
-    case AUDIT_COLUMNS: tacit_statistic_model(model, of->statistic); return;
-    case AUDIT_STEEP:
-      *model = (tacit_record_model_t){.name = "steep",
-                                      .dim = of->dim,
-                                      .n_columns = of->dim,
-                                      .grad_bound = INFINITY,
-                                      .log_lik = steep_log_lik,
-                                      .grad = steep_grad};
-      break;
-    default:
-      *model = (tacit_record_model_t){.name = "logistic",
-                                      .dim = of->dim,
-                                      .n_columns = of->dim + 1,
-                                      .grad_bound = sqrt((double)of->dim) * (1 + 1e-12),
-                                      .ratio_bound = logistic_ratio_bound,
-                                      .is_softmax = true,
-                                      .log_lik = logistic_log_lik,
-                                      .n_linear = 1,
-                                      .n_features = of->dim,
-                                      .residual = logistic_residual};
-  }
-  model->ctx = (void *)&of->dim;
-}
-
-/* ---- priors ---- */
-
-static double flat_prior(const void *ctx, const double *theta, double *grad) {
-  (void)theta;
-  if (grad != NULL) {
-    memset(grad, 0, *(const size_t *)ctx * sizeof *grad);
-  }
-  return 0;
-}
-
-static double normal_prior(const void *ctx, const double *theta, double *grad) {
-  double sum = 0;
-  for (size_t j = 0; j < *(const size_t *)ctx; j++) {
-    sum -= 0.5 * theta[j] * theta[j];
-    if (grad != NULL) {
-      grad[j] = -theta[j];
-    }
-  }
-  return sum;
-}
-
-static void report(const void *ctx, const double *theta, double *reported) {
-  memcpy(reported, theta, *(const size_t *)ctx * sizeof *theta);
-}
-
-tacit_parameters_t audit_parameters(const audit_case_t *of) {
-  static const double ones[AUDIT_MAX_DIM] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-  return (tacit_parameters_t){.dim = of->dim,
-                              .n_reported = of->dim,
-                              .log_prior = of->rho > 0 ? normal_prior : flat_prior,
-                              .report = report,
-                              .unit_scale = ones,
-                              .ctx = (void *)&of->dim};
-}
 
 /* ---- settings ---- */
 
@@ -198,6 +77,45 @@ static void sampled_penalty(tacit_sampler_settings_t *s) {
   s->noise_multiplier_ratio = 1.2;
 }
 
+/* What --metric private --clip-ratio private asks for, where the family has no bounds of its own. */
+static void tuned(tacit_sampler_settings_t *s) {
+  static const double metric[2] = {1e-9, 1e-9};
+  warm_start(s);
+  s->inv_metric = metric;
+  s->n_init_steps = 2;
+  s->noise_multiplier_init = 3;
+  s->noise_multiplier_ratio = 6;
+  s->tune_metric = s->tune_clip_grad = s->tune_clip_ratio = s->tune_step = true;
+  s->clip_share = 0.01;
+  s->noise_multiplier_metric = s->noise_multiplier_norms = 3;
+}
+
+/* Means so large that a count of 0 is as far out as one of 1000. */
+static void poisson(tacit_sampler_settings_t *s) {
+  static const double init[2] = {5, 0};
+  penalty(s);
+  s->init = init;
+}
+
+static void correction(tacit_sampler_settings_t *s) {
+  s->n_draws = 4;
+  s->sampling_rate = 0.5;
+  s->noise_multiplier_ratio = 1.2;
+  s->accept_rule = (tacit_accept_rule_t){.kind = TACIT_ACCEPT_BARKER, .max_bound = 0.25};
+  s->ratio_variance = 2;
+}
+
+static void correction_penalty(tacit_sampler_settings_t *s) {
+  correction(s);
+  s->barker_test = TACIT_BARKER_PENALTY;
+}
+
+/* Every minibatch would be larger than what is allowed. */
+static void minibatch_full(tacit_sampler_settings_t *s) {
+  minibatch(s);
+  s->max_batch = 1;
+}
+
 static void hamiltonian(tacit_sampler_settings_t *s) {
   s->n_draws = 2;
   s->n_leapfrog = 2;
@@ -239,6 +157,12 @@ static void langevin_penalty(tacit_sampler_settings_t *s) {
   s->accept_rule = (tacit_accept_rule_t){.kind = TACIT_ACCEPT_PENALTY, .max_bound = 1, .sigma = 0.25};
 }
 
+static void tempered(tacit_sampler_settings_t *s) {
+  static const double init[8] = {-40};
+  warm_start(s);
+  s->init = init;
+}
+
 static void stochastic(tacit_sampler_settings_t *s) {
   s->n_draws = 4;
   s->n_leapfrog = 2;
@@ -269,7 +193,7 @@ static void nothing(tacit_sampler_settings_t *s) {
 
 /* ---- statistics ---- */
 
-static const double zero = 0, one = 1, minus_one = -1;
+static const double zero = 0, one = 1, minus_one = -1, score_lower[2] = {-1, 0}, score_upper[2] = {1, 1};
 static const size_t two_levels = 2;
 
 #define SUM(law) {.kind = TACIT_STATISTIC_SUM, .noise = law, .n_columns = 1, .lower = &zero, .upper = &one}
@@ -286,6 +210,7 @@ static const tacit_statistic_t statistics[] = {
     COUNTS(TACIT_STATISTIC_DISCRETE_GAUSSIAN),
     COUNTS(TACIT_STATISTIC_DISCRETE_LAPLACE),
     {.kind = TACIT_STATISTIC_PRODUCTS, .noise = TACIT_STATISTIC_GAUSSIAN, .n_columns = 1, .lower = &minus_one, .upper = &one},
+    {.kind = TACIT_STATISTIC_SCORE, .noise = TACIT_STATISTIC_GAUSSIAN, .n_columns = 2, .lower = score_lower, .upper = score_upper},
 };
 
 /* ---- the table ---- */
@@ -298,6 +223,8 @@ static const tacit_statistic_t statistics[] = {
 #define UNIT \
   .model = AUDIT_STEEP, .dim = 2, .unit_rows = 2, \
   .sides = {{2, 1, {{1000, 618}, {900, 618}}}, {2, 1, {{-1000, -618}, {-900, -618}}}}
+/* Gradients of different length and opposite direction, far beyond clip bounds; curvature as large as can be, or none. */
+#define FAR .model = AUDIT_TUNED, .dim = 2, .sides = {{1, 1, {{1, 1, 4e4}}}, {1, 1, {{-1, -1, 3e4}}}}
 /* Gradients at the bound, all but the intercept's share opposite. */
 #define FEATURES \
   .model = AUDIT_LOGISTIC, .dim = 8, \
@@ -316,17 +243,24 @@ const audit_case_t audit_cases[] = {
     {"penalty-guided", "dp-penalty", "guided, noisy ratios", SUBSTITUTE, OPPOSITE, .configure = penalty_guided, .share = 0.75,
      .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE}},
     {"penalty-add-remove", "dp-penalty", "all components, noisy ratios", ADD_REMOVE, PRESENT, .configure = penalty,
-     .share = 0.75, .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_NO_CLIP}},
+     .share = 0.75, .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_NO_CLIP, FAULT_HALF_RHO}},
     {"penalty-unit", "dp-penalty", "a unit of two records, noisy ratios", SUBSTITUTE, UNIT, .configure = penalty, .share = 0.75,
      .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}},
     {"unit-start", "dp-penalty", "a unit of two records, four gradients, then one step", SUBSTITUTE, UNIT,
      .configure = warm_start, .share = 0.75, .faults = {FAULT_HALF_NOISE, FAULT_NO_CLIP}},
     {"warm-start", "dp-penalty", "four gradients, then one step", SUBSTITUTE, OPPOSITE, .configure = warm_start, .share = 0.75,
      .faults = {FAULT_FREE_START, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
+    {"penalty-tuned", "dp-penalty", "metric and clip bounds by releases, then one step", SUBSTITUTE, FAR, .configure = tuned,
+     .share = 0.75, .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_FREE_TUNING, FAULT_HALF_RHO}},
+    {"penalty-tempered", "dp-penalty", "temperature 0.5, four gradients, then one step", SUBSTITUTE, FEATURES,
+     .configure = tempered, .temperature = 0.5, .share = 0.65, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
+    {"penalty-poisson", "dp-penalty", "poisson regression, clipped noisy ratios", SUBSTITUTE, .model = AUDIT_POISSON, .dim = 2,
+     .sides = {{1, 1, {{1, 1, 1000}}}, {1, 1, {{1, 1, 0}}}}, .configure = poisson, .share = 0.75,
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE}},
     {"penalty-bit", "dp-penalty", "penalty-bit", SUBSTITUTE, OPPOSITE, .configure = penalty_bit, .n_bits = 8, .share = 0.5,
      .share_exact = 0.7, .faults = {FAULT_NO_CLIP, FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}},
     {"probit-bit", "dp-penalty", "probit-bit", SUBSTITUTE, OPPOSITE, .configure = probit_bit, .n_bits = 8, .share = 0.5,
-     .share_exact = 0.7, .faults = {FAULT_NO_CLIP, FAULT_HALF_SENSITIVITY}},
+     .share_exact = 0.7, .faults = {FAULT_NO_CLIP, FAULT_HALF_SENSITIVITY, FAULT_HALF_SIGMA}},
     {"barker-bit", "dp-penalty", "barker", SUBSTITUTE, OPPOSITE, .configure = barker, .n_bits = 8, .share = 0.5,
      .share_exact = 0.85, .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_FREE_BIT}},
     {"arcsine-bit", "dp-penalty", "arcsine", SUBSTITUTE, OPPOSITE, .configure = arcsine_bit, .n_bits = 8, .share = 0.5,
@@ -341,11 +275,19 @@ const audit_case_t audit_cases[] = {
      .faults = {FAULT_HALF_SENSITIVITY, FAULT_FREE_BIT}, .quick_effort = 3},
     {"fast-mh-add-remove", "dp-fast-mh", "", ADD_REMOVE, PRESENT, .configure = minibatch, .n_bits = 8, .share = 0.5,
      .share_exact = 0.7, .faults = {FAULT_FREE_BIT}},
+    {"fast-mh-full-batch", "dp-fast-mh", "minibatches not allowed to be so large", SUBSTITUTE, OPPOSITE,
+     .configure = minibatch_full, .n_bits = 8, .share = 0.5, .share_exact = 0.7,
+     .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_FREE_BIT}},
+    {"barker-vcorr", "dp-barker-vcorr", "correction law, q = 0.5", SUBSTITUTE, OPPOSITE, .configure = correction, .share = 0.5,
+     .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE}, .quick_effort = 3},
+    {"barker-vcorr-penalty", "dp-barker-vcorr", "barker-penalty, q = 0.5", SUBSTITUTE, OPPOSITE, .configure = correction_penalty,
+     .share = 0.5, .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE},
+     .quick_effort = 0.5},
     {"penalty-subsampled", "dp-penalty-subsampled", "q = 0.5", SUBSTITUTE, OPPOSITE, .configure = sampled_penalty,
      .share = 0.5, .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE},
      .quick_effort = 3},
     {"hmc", "dp-hmc", "noisy ratios, gradients reused", SUBSTITUTE, OPPOSITE, .configure = hamiltonian, .share = 0.75,
-     .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
+     .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_FREE_GRADIENTS}},
     {"hmc-anew", "dp-hmc", "noisy ratios, gradients anew", SUBSTITUTE, OPPOSITE, .configure = hamiltonian_anew, .share = 0.75,
      .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_UNIFORM_NOISE}},
     {"hmc-bit", "dp-hmc", "barker", SUBSTITUTE, OPPOSITE, .configure = hamiltonian_bit, .share = 0.5,
@@ -372,12 +314,18 @@ const audit_case_t audit_cases[] = {
      .sides = {{121, 120, {{1, 0, 1}, {1, 1, 1}}}, {121, 120, {{1, 0, 1}, {1, -1, 1}}}}, .configure = nothing,
      .rho = 0.3, .quick_effort = 0.1, .share = 0.5,
      .faults = {FAULT_HALF_NOISE}},
+    {"noise-aware-gaussian", "noise-aware", "gaussian, two features", SUBSTITUTE, .model = AUDIT_LOGISTIC, .dim = 2,
+     .family = TACIT_FAMILY_GAUSSIAN,
+     .sides = {{121, 60, {{1, 0.65, 0}, {1, -0.65, 0}, {1, 1, 1}}}, {121, 60, {{1, 0.65, 0}, {1, -0.65, 0}, {1, 1, -1}}}}, .n_second = 60,
+     .configure = nothing, .rho = 0.3, .quick_effort = 0.1, .share = 0.5, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
     {"rows-moments", ROWS(ROWS_SECOND_MOMENTS), .setting = "second moments of rows",
-     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},
+     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, 0, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
     {"rows-response", ROWS(ROWS_RESPONSE), .setting = "responses times rows",
      .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, 1, 0}}}}, .faults = {FAULT_HALF_NOISE}},
     {"rows-fitted", ROWS(ROWS_FITTED), .setting = "fitted means times rows",
      .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"rows-joint", ROWS(ROWS_JOINT), .setting = "joint second moments of rows and residuals",
+     .sides = {{1, 1, {{1, 1, 2}}}, {1, 1, {{1, 1, -2}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
     {"sum-gaussian", STATISTIC(0), .setting = "clamped sum, gaussian", LEVELS, .noise_multiplier = 1.2, .share = 0.75,
      .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},
     {"sum-laplace", STATISTIC(1), .setting = "clamped sum, laplace", LEVELS, .noise_multiplier = 1, .share = 0.75,
@@ -396,6 +344,8 @@ const audit_case_t audit_cases[] = {
      .share = 0.5, .faults = {FAULT_HALF_NOISE}},
     {"products-gaussian", STATISTIC(8), .setting = "products, gaussian", .sides = {{1, 1, {{-1}}}, {1, 1, {{1}}}},
      .noise_multiplier = 1.2, .share = 0.75, .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},
+    {"score-gaussian", STATISTIC(9), .setting = "score, gaussian", .sides = {{1, 1, {{1, 1}}}, {1, 1, {{1, 0}}}},
+     .noise_multiplier = 1.2, .share = 0.7, .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},
 };
 
 const size_t n_audit_cases = sizeof audit_cases / sizeof audit_cases[0];

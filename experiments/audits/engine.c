@@ -9,7 +9,13 @@
 
 uint64_t audit_seed = 0;
 
-enum { NOISE_AWARE_RELEASES = 6, MAX_EXACT_BITS = 12 };
+enum { MAX_EXACT_BITS = 12 };
+
+static const double clip_bound = 1;
+
+static bool is_clipped(const audit_case_t *of) {
+  return of->model == AUDIT_STEEP || of->model == AUDIT_TUNED || of->model == AUDIT_POISSON;
+}
 
 tacit_curator_t *audit_curator(const audit_case_t *of, size_t side, tacit_budget_t *budget, tacit_noise_t *noise) {
   const side_t *data = &of->sides[side];
@@ -17,12 +23,16 @@ tacit_curator_t *audit_curator(const audit_case_t *of, size_t side, tacit_budget
   tacit_records_t *records;
   tacit_curator_t *curator;
   tacit_error_t err;
-  if (of->model == AUDIT_STEEP) {
-    settings.clip_bound_grad = settings.clip_bound_ratio = 1;
+  if (is_clipped(of)) {
+    settings.clip_bound_grad = settings.clip_bound_ratio = clip_bound;
+  }
+  if (of->temperature > 0) {
+    settings.temperature_power = of->temperature;
   }
   must(tacit_records_new(&records, data->n, adversary.model.n_columns, &err), &err);
   for (size_t i = 0; i < data->n; i++) {
-    tacit_records_set(records, i, data->rows[i < data->n_first ? 0 : 1]);
+    size_t last = of->n_second > 0 ? 2 : 1;
+    tacit_records_set(records, i, data->rows[i < data->n_first ? 0 : i < data->n_first + of->n_second ? 1 : last]);
   }
   if (of->unit_rows > 1) {
     settings.max_unit_rows = of->unit_rows;
@@ -36,8 +46,11 @@ tacit_curator_t *audit_curator(const audit_case_t *of, size_t side, tacit_budget
 
 /* ---- released statistics ---- */
 
+enum { MAX_VALUES = 4 };
+
 /* What a record adds to the values released. */
-static void values_of(const tacit_statistic_t *statistic, double x, double *values) {
+static void values_of(const tacit_statistic_t *statistic, const double *row, double *values) {
+  double x = row[0];
   if (statistic->kind == TACIT_STATISTIC_COUNTS) {
     values[0] = x < 0.5 ? 1 : 0;
     values[1] = 1 - values[0];
@@ -45,6 +58,10 @@ static void values_of(const tacit_statistic_t *statistic, double x, double *valu
   }
   values[0] = x;
   values[1] = x * x; /* products of one column in [-1, 1] */
+  if (statistic->kind == TACIT_STATISTIC_SCORE) {
+    values[2] = row[1] - 0.5;
+    values[3] = values[2] * x;
+  }
 }
 
 static double distance(const tacit_statistic_t *statistic, double z) {
@@ -53,28 +70,31 @@ static double distance(const tacit_statistic_t *statistic, double z) {
 }
 
 static tacit_status_t release_statistic(const audit_case_t *of, tacit_curator_t *curator, tacit_error_t *err) {
-  double out[2], scale, values[2][2];
-  tacit_status_t status = tacit_curator_release_statistic(curator, of->statistic, of->noise_multiplier, out, &scale, err);
-  values_of(of->statistic, of->sides[0].rows[0][0], values[0]);
-  values_of(of->statistic, of->sides[1].rows[0][0], values[1]);
+  double out[MAX_VALUES], scales[MAX_VALUES], values[2][MAX_VALUES];
+  tacit_status_t status = tacit_curator_release_statistic(curator, of->statistic, of->noise_multiplier, out, scales, err);
+  values_of(of->statistic, of->sides[0].rows[0], values[0]);
+  values_of(of->statistic, of->sides[1].rows[0], values[1]);
   for (size_t i = 0; status == TACIT_OK && i < tacit_statistic_n_values(of->statistic); i++) {
-    adversary.evidence += distance(of->statistic, (out[i] - values[1][i]) / scale) -
-                          distance(of->statistic, (out[i] - values[0][i]) / scale);
+    adversary.evidence += distance(of->statistic, (out[i] - values[1][i]) / scales[i]) -
+                          distance(of->statistic, (out[i] - values[0][i]) / scales[i]);
   }
   return status;
 }
 
 /* ---- sums over rows ---- */
 
-/* Whitening that makes the second feature nearly all of a row, and means that the first decides. */
+/* Whitening that makes the second feature nearly all of a row, and means that the first decides; responses as far out as rows. */
 static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *curator, tacit_error_t *err) {
   static const double whiten[4] = {1e-3, 0, 0, 1e3}, theta[2] = {40, 0};
   const tacit_row_weighting_t rows = {.whiten = whiten, .radius = 1e-3};
   const tacit_fitted_mean_t fitted = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .theta = theta, .reach = 0.5};
-  double out[3], sd, multiplier = of->noise_multiplier;
+  const tacit_row_weighting_t plain = {.radius = sqrt(2)};
+  const tacit_row_residual_t residual = {.theta = (const double[2]){0, 0}, .n_features = 2, .scale = 1, .reach = sqrt(2)};
+  double out[6], sd, multiplier = of->noise_multiplier;
   switch (of->rows) {
     case ROWS_SECOND_MOMENTS: return tacit_curator_release_second_moments(curator, &rows, multiplier, out, &sd, err);
     case ROWS_RESPONSE: return tacit_curator_release_response(curator, &rows, 1, multiplier, out, &sd, err);
+    case ROWS_JOINT: return tacit_curator_release_joint_moments(curator, &plain, &residual, multiplier, out, &sd, err);
     default: return tacit_curator_release_fitted(curator, &rows, &fitted, multiplier, out, &sd, err);
   }
 }
@@ -86,6 +106,8 @@ static tacit_status_t run_noise_aware(const audit_case_t *of, tacit_curator_t *c
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
   tacit_parameters_t parameters = audit_parameters(of);
   settings.rho = of->rho;
+  settings.family = of->family;
+  settings.known_sd = 0.5;
   settings.n_chains = settings.n_draws = 1;
   settings.n_warmup = 1;
   tacit_rng_key_from_seed(settings.key, seed);
@@ -110,6 +132,9 @@ static tacit_status_t run_once(const audit_case_t *of, tacit_curator_t *curator,
                                tacit_error_t *err) {
   adversary_begin_run();
   *draws = (tacit_draws_t){0};
+  if (is_clipped(of)) { /* another run's releases may have changed them */
+    must(tacit_curator_set_clip_bounds(curator, clip_bound, clip_bound, err), err);
+  }
   return of->statistic != NULL ? release_statistic(of, curator, err)
          : of->rows != ROWS_NONE ? release_rows(of, curator, err)
          : of->rho > 0         ? run_noise_aware(of, curator, seed, draws, err)
@@ -180,12 +205,22 @@ static void victim_close(victim_t *victim) {
   tacit_budget_free(victim->budget);
 }
 
+/* Of the noise-aware method: what follows is drawn from them. */
+static size_t n_aware_releases(const audit_case_t *of) {
+  tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS];
+  size_t n = of->rho > 0 ? tacit_noise_aware_events(of->family, of->rho, events) : 0, sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += (size_t)events[i].count;
+  }
+  return sum;
+}
+
 double audit_run(const audit_case_t *of, fault_t fault, size_t n_runs, double alpha) {
   double *evidence[2] = {malloc(n_runs * sizeof(double)), malloc(n_runs * sizeof(double))};
   if (evidence[0] == NULL || evidence[1] == NULL) {
     must(TACIT_ERR_MEMORY, &(tacit_error_t){.message = "out of memory"});
   }
-  adversary.stop_after = of->rho > 0 ? NOISE_AWARE_RELEASES : 0; /* what follows is drawn from the releases */
+  adversary.stop_after = n_aware_releases(of);
   for (size_t side = 0; side < 2; side++) {
     victim_t victim;
     victim_open(&victim, of, side);

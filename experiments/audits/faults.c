@@ -13,18 +13,33 @@ const char *const fault_names[N_FAULTS] = {[FAULT_NONE] = "none",
                                            [FAULT_UNIFORM_NOISE] = "uniform noise",
                                            [FAULT_FREE_BIT] = "noise-free min(1, r)",
                                            [FAULT_DOUBLE_RATE] = "twice the sampling rate",
-                                           [FAULT_FREE_START] = "start not charged"};
+                                           [FAULT_FREE_START] = "start not charged",
+                                           [FAULT_FREE_GRADIENTS] = "gradients not charged",
+                                           [FAULT_FREE_TUNING] = "tuning not charged",
+                                           [FAULT_ROOT_2] = "sqrt(2) missing",
+                                           [FAULT_HALF_SIGMA] = "half the sigma of probit",
+                                           [FAULT_HALF_RHO] = "half of rho charged"};
 
 static const double clips_missed_by = 8;
 
 static double noise_share(void) {
-  return fault_at_work == FAULT_HALF_NOISE ? 0.5 : 1;
+  return fault_at_work == FAULT_HALF_NOISE ? 0.5 : fault_at_work == FAULT_ROOT_2 ? sqrt(0.5) : 1;
+}
+
+static bool is_forgotten(const tacit_event_t *event) {
+  switch (fault_at_work) {
+    case FAULT_FREE_START:
+    case FAULT_FREE_GRADIENTS: return strcmp(event->label, "gradient") == 0;
+    case FAULT_FREE_TUNING: return strcmp(event->label, "gradient norms") == 0 || strcmp(event->label, "curvature") == 0;
+    default: return false;
+  }
 }
 
 /* Not to charge runs that are not paid is no error: one run is charged, and then made many times. */
 tacit_status_t __wrap_tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
-  bool is_forgotten = fault_at_work == FAULT_FREE_START && strcmp(event->label, "gradient") == 0;
-  return adversary.is_paid && !is_forgotten ? __real_tacit_budget_charge(budget, event, err) : TACIT_OK;
+  tacit_event_t charged = *event;
+  charged.noise_multiplier *= fault_at_work == FAULT_HALF_RHO ? sqrt(2) : 1;
+  return adversary.is_paid && !is_forgotten(event) ? __real_tacit_budget_charge(budget, &charged, err) : TACIT_OK;
 }
 
 tacit_status_t __wrap_tacit_noise_rounded_gaussian(tacit_noise_t *noise, double sd, size_t n, int64_t *out,

@@ -65,7 +65,7 @@ static void audit_fault(const audit_case_t *of, fault_t fault, const options_t *
 
 /* Errors planted in a case. */
 static size_t n_planted(const audit_case_t *of, const options_t *options) {
-  size_t n = 0, most = !options->is_quick ? 4 : n_runs_of(of, FAULT_NONE, options) < options->n_runs ? 0 : 1;
+  size_t n = 0, most = !options->is_quick ? AUDIT_MAX_FAULTS : n_runs_of(of, FAULT_NONE, options) < options->n_runs ? 0 : 1;
   while (n < most && of->faults[n] != FAULT_NONE) {
     n++;
   }
@@ -94,7 +94,7 @@ static size_t audit_all(const options_t *options, audit_row_t *rows) {
 }
 
 static int audit(const options_t *options) {
-  audit_row_t *rows = calloc(5 * n_audit_cases, sizeof *rows);
+  audit_row_t *rows = calloc((1 + AUDIT_MAX_FAULTS) * n_audit_cases, sizeof *rows);
   if (rows == NULL) {
     fprintf(stderr, "tacit-audits: out of memory\n");
     return 1;

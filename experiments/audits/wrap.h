@@ -33,6 +33,14 @@ WRAPPED(tacit_status_t, tacit_curator_release_response, tacit_curator_t *, const
         double *, double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_fitted, tacit_curator_t *, const tacit_row_weighting_t *,
         const tacit_fitted_mean_t *, double, double *, double *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_joint_moments, tacit_curator_t *, const tacit_row_weighting_t *,
+        const tacit_row_residual_t *, double, double *, double *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_norms, tacit_curator_t *, const double *, double, double *, double *,
+        tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_curvature, tacit_curator_t *, const double *, double, double *, double *,
+        tacit_error_t *);
+/* what the releases before it lead to */
+WRAPPED(tacit_status_t, tacit_curator_set_clip_bounds, tacit_curator_t *, double, double, tacit_error_t *);
 
 /* where errors are planted, and charges let pass (faults.c) */
 WRAPPED(tacit_status_t, tacit_budget_charge, tacit_budget_t *, const tacit_event_t *, tacit_error_t *);

@@ -15,6 +15,14 @@
 
 enum { CLI_START_STEPS = 16 }; /* released gradients that --init private climbs by */
 
+/*
+ * Where a plan is poor: few effective draws, which tacit diagnose calls a problem afterwards; intervals of the noise-aware method
+ * at which the prior speaks louder than the data.
+ */
+enum { CLI_ESS_HARDLY = 20, CLI_INFLATION_MUCH = 3 };
+
+enum { CLI_OBSTACLE_SIZE = 256 };
+
 /* What the plan can be expected to yield; the thresholds are those of tacit diagnose. */
 typedef enum cli_verdict {
   CLI_VERDICT_GOOD = 0,
@@ -70,6 +78,16 @@ const char *cli_fit_chain_option(const cli_args_t *args);
 int cli_fit_aware_options(cli_fit_t *fit);
 int cli_fit_aware_prepare(cli_fit_t *fit);
 int cli_fit_aware_plan(cli_fit_t *fit);
+/* Why family, schema and formula do not suit the method, into `text`; false if they do. */
+bool cli_fit_aware_obstacle(const cli_fit_t *fit, char text[CLI_OBSTACLE_SIZE]);
+/* Settings of the method, budget excepted, where nothing stands against it. */
+tacit_noise_aware_settings_t cli_fit_aware_settings(const cli_fit_t *fit);
+/* What all its releases may cost together. */
+double cli_fit_aware_rho(const cli_fit_t *fit);
+/* The releases that it makes. */
+size_t cli_fit_aware_n_releases(const cli_fit_t *fit);
+/* The method that tacit fit takes by itself where it applies? */
+bool cli_fit_aware_is_default(const cli_fit_t *fit);
 /* Print the plan and what can be expected of it; everything printed is public. Sets the verdict. */
 void cli_fit_forecast(cli_fit_t *fit);
 /*

@@ -4,6 +4,9 @@
 
 #include "cli/fit.h"
 
+static const char not_categorical[] =
+    "method noise-aware is for family bernoulli, gaussian or poisson; for %s use --method dp-hmc or dp-penalty";
+
 const char *cli_fit_chain_option(const cli_args_t *args) {
   static const char *const names[] = {"clip-grad", "clip-ratio", "noise-grad",  "noise-ratio", "step-size",   "leapfrog",
                                       "proposal",  "no-jitter",  "no-reuse",    "metric-file", "init",        "temperature",
@@ -24,8 +27,7 @@ int cli_fit_aware_options(cli_fit_t *fit) {
     return CLI_OK;
   }
   if (fit->family == TACIT_FAMILY_CATEGORICAL) {
-    cli_error(fit->args, "method noise-aware is for family bernoulli, gaussian or poisson; for %s use --method dp-hmc or dp-penalty",
-              tacit_family_string(fit->family));
+    cli_error(fit->args, not_categorical, tacit_family_string(fit->family));
     return CLI_USAGE;
   }
   const char *name = cli_fit_chain_option(fit->args);
@@ -36,24 +38,29 @@ int cli_fit_aware_options(cli_fit_t *fit) {
   return name != NULL ? CLI_USAGE : CLI_OK;
 }
 
-enum { MAX_OBSTACLE = 256 };
+bool cli_fit_aware_is_default(const cli_fit_t *fit) {
+  return fit->family == TACIT_FAMILY_BERNOULLI || fit->family == TACIT_FAMILY_GAUSSIAN;
+}
 
-/* Why schema and formula do not suit the method, into `text`; false if they do. */
-static bool find_obstacle(const cli_fit_t *fit, double upper, char text[MAX_OBSTACLE]) {
+bool cli_fit_aware_obstacle(const cli_fit_t *fit, char text[CLI_OBSTACLE_SIZE]) {
   size_t d = tacit_design_n_features(fit->design);
-  if (tacit_schema_relation(fit->schema) != TACIT_RELATION_SUBSTITUTE) {
-    snprintf(text, MAX_OBSTACLE, "method noise-aware uses the number of rows, which relation add-remove keeps private: use "
+  double lower, upper;
+  tacit_design_response_range(fit->design, &lower, &upper);
+  if (fit->family == TACIT_FAMILY_CATEGORICAL) {
+    snprintf(text, CLI_OBSTACLE_SIZE, not_categorical, tacit_family_string(fit->family));
+  } else if (tacit_schema_relation(fit->schema) != TACIT_RELATION_SUBSTITUTE) {
+    snprintf(text, CLI_OBSTACLE_SIZE, "method noise-aware uses the number of rows, which relation add-remove keeps private: use "
                                  "relation substitute, or --method dp-hmc or dp-penalty");
   } else if (tacit_schema_unit(fit->schema) != NULL) {
-    snprintf(text, MAX_OBSTACLE, "method noise-aware protects one row, not all rows of a unit as the schema asks: use "
+    snprintf(text, CLI_OBSTACLE_SIZE, "method noise-aware protects one row, not all rows of a unit as the schema asks: use "
                                  "--method dp-hmc or dp-penalty");
   } else if (!tacit_design_has_intercept(fit->design)) {
-    snprintf(text, MAX_OBSTACLE, "method noise-aware needs an intercept: leave out '+ 0' or '- 1'");
+    snprintf(text, CLI_OBSTACLE_SIZE, "method noise-aware needs an intercept: leave out '+ 0' or '- 1'");
   } else if (d > TACIT_NOISE_AWARE_MAX_FEATURES) {
-    snprintf(text, MAX_OBSTACLE, "the formula has %zu features, the intercept included; method noise-aware takes at most %d",
+    snprintf(text, CLI_OBSTACLE_SIZE, "the formula has %zu features, the intercept included; method noise-aware takes at most %d",
              d, (int)TACIT_NOISE_AWARE_MAX_FEATURES);
   } else if (fit->family != TACIT_FAMILY_GAUSSIAN && !tacit_family_has_moments(fit->family, upper)) {
-    snprintf(text, MAX_OBSTACLE, "method noise-aware needs an upper bound of the response between 1 and %d, and noise grows "
+    snprintf(text, CLI_OBSTACLE_SIZE, "method noise-aware needs an upper bound of the response between 1 and %d, and noise grows "
                                  "with it; the schema says %g",
              (int)TACIT_FAMILY_MAX_COUNT, upper);
   } else {
@@ -62,14 +69,22 @@ static bool find_obstacle(const cli_fit_t *fit, double upper, char text[MAX_OBST
   return true;
 }
 
-int cli_fit_aware_prepare(cli_fit_t *fit) {
+tacit_noise_aware_settings_t cli_fit_aware_settings(const cli_fit_t *fit) {
+  tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
   double lower, upper;
-  char text[MAX_OBSTACLE];
+  tacit_design_response_range(fit->design, &lower, &upper);
+  settings.family = fit->family;
+  settings.upper = upper;
+  settings.known_sd = fit->known_sd > 0 ? 2 * fit->known_sd / (upper - lower) : 0; /* the response is mapped to [-1, 1] */
+  return settings;
+}
+
+int cli_fit_aware_prepare(cli_fit_t *fit) {
+  char text[CLI_OBSTACLE_SIZE];
   if (fit->method == NULL || !fit->method->is_one_off) { /* tacit plan names none */
     return CLI_OK;
   }
-  tacit_design_response_range(fit->design, &lower, &upper);
-  if (find_obstacle(fit, upper, text)) {
+  if (cli_fit_aware_obstacle(fit, text)) {
     if (!cli_is_given(fit->args, "method")) {
       fit->method = tacit_method_find("dp-hmc");
       return CLI_OK;
@@ -86,12 +101,23 @@ int cli_fit_aware_prepare(cli_fit_t *fit) {
   for (size_t j = 0; j < d; j++) {
     fit->is_two_valued[j] = tacit_design_is_two_valued(fit->design, j);
   }
-  fit->aware = tacit_noise_aware_settings_default();
-  fit->aware.family = fit->family;
-  fit->aware.upper = upper;
-  fit->aware.known_sd = fit->known_sd > 0 ? 2 * fit->known_sd / (upper - lower) : 0; /* the response is mapped to [-1, 1] */
+  fit->aware = cli_fit_aware_settings(fit);
   fit->aware.is_two_valued = fit->is_two_valued;
   return CLI_OK;
+}
+
+/* Less what rounding of the charges could add. */
+double cli_fit_aware_rho(const cli_fit_t *fit) {
+  return tacit_budget_rho(fit->budget) * (1 - 1e-9);
+}
+
+size_t cli_fit_aware_n_releases(const cli_fit_t *fit) {
+  tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS];
+  size_t n = tacit_noise_aware_events(fit->family, cli_fit_aware_rho(fit), events), sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += (size_t)events[i].count;
+  }
+  return sum;
 }
 
 int cli_fit_aware_plan(cli_fit_t *fit) {
@@ -103,7 +129,7 @@ int cli_fit_aware_plan(cli_fit_t *fit) {
   if (tacit_curator_n_units(fit->curator, &n, &err) != TACIT_OK) {
     return cli_fail(fit->args, &err);
   }
-  fit->aware.rho = tacit_budget_rho(fit->budget) * (1 - 1e-9); /* less what rounding of six charges could add */
+  fit->aware.rho = cli_fit_aware_rho(fit);
   fit->aware.n_chains = s->n_chains;
   fit->aware.n_warmup = s->n_warmup;
   fit->aware.n_draws = s->n_draws;

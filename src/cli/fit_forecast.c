@@ -6,25 +6,22 @@
 
 #include "cli/fit.h"
 
-/* What tacit diagnose calls a problem afterwards: few effective draws, few draws of a chain. */
-static const double ess_hardly = 20;
+/* What tacit diagnose calls a problem afterwards, besides few effective draws. */
 enum { draws_few = 50 };
 /* Noise in the log acceptance ratio at which nearly everything is rejected. */
 static const double penalty_sd_much = 4;
-/* Intervals of the noise-aware method at which the prior speaks louder than the data. */
-static const double inflation_much = 3;
 
 static cli_verdict_t judge(const cli_fit_t *fit) {
   if (fit->is_exposed) {
     return CLI_VERDICT_GOOD;
   }
   if (fit->method->is_one_off) {
-    return fit->plan.width > inflation_much ? CLI_VERDICT_POOR : CLI_VERDICT_GOOD;
+    return fit->plan.width > CLI_INFLATION_MUCH ? CLI_VERDICT_POOR : CLI_VERDICT_GOOD;
   }
   if (fit->plan.ess < 1) {
     return CLI_VERDICT_HOPELESS;
   }
-  bool is_poor = fit->plan.ess < ess_hardly || fit->settings.n_draws < draws_few || fit->plan.penalty_sd > penalty_sd_much;
+  bool is_poor = fit->plan.ess < CLI_ESS_HARDLY || fit->settings.n_draws < draws_few || fit->plan.penalty_sd > penalty_sd_much;
   return is_poor ? CLI_VERDICT_POOR : CLI_VERDICT_GOOD;
 }
 
@@ -63,9 +60,9 @@ static void print_worth(const tacit_plan_t *plan) {
 
 static void print_aware(const cli_fit_t *fit) {
   const tacit_sampler_settings_t *s = &fit->settings;
-  fprintf(stderr, "plan: noise-aware, %d releases, then %zu chains of %zu iterations (%zu warm-up, %zu draws kept) on them; "
+  fprintf(stderr, "plan: noise-aware, %zu releases, then %zu chains of %zu iterations (%zu warm-up, %zu draws kept) on them; "
                   "standard deviations at least about %.3g times the non-private ones\n",
-          fit->family == TACIT_FAMILY_GAUSSIAN ? 2 : 6, s->n_chains, fit->plan.n_iterations, s->n_warmup, s->n_draws, fit->plan.width);
+          cli_fit_aware_n_releases(fit), s->n_chains, fit->plan.n_iterations, s->n_warmup, s->n_draws, fit->plan.width);
 }
 
 static void print_warnings(const cli_fit_t *fit) {
@@ -86,7 +83,7 @@ static void print_warnings(const cli_fit_t *fit) {
                     "independent draw: it would be spent for nothing\n", s->n_draws);
   } else if (s->n_draws < draws_few) {
     fprintf(stderr, "warning: this budget buys %zu draws a chain: do not expect convergence\n", s->n_draws);
-  } else if (fit->plan.ess < ess_hardly) {
+  } else if (fit->plan.ess < CLI_ESS_HARDLY) {
     fprintf(stderr, "warning: all chains are forecast to be worth %.2g independent draws: means and intervals would be mostly luck; "
                     "tacit plan compares methods\n", fit->plan.ess);
   }

@@ -44,8 +44,7 @@ static int check_out(const cli_fit_t *fit) {
 
 /* Where it applies, the method that a small budget goes furthest with. */
 static const char *default_method(const cli_fit_t *fit) {
-  bool has_one = fit->family == TACIT_FAMILY_BERNOULLI || fit->family == TACIT_FAMILY_GAUSSIAN;
-  bool is_aware = has_one && cli_fit_chain_option(fit->args) == NULL;
+  bool is_aware = cli_fit_aware_is_default(fit) && cli_fit_chain_option(fit->args) == NULL;
   return is_aware ? "noise-aware" : "dp-hmc";
 }
 

@@ -13,7 +13,8 @@ typedef struct choice {
   tacit_accept_kind_t kind;
 } choice_t;
 
-static const choice_t choices[] = {{"dp-mala", "penalty-bit", true, TACIT_ACCEPT_PENALTY},
+static const choice_t choices[] = {{"noise-aware", "-", false, TACIT_ACCEPT_BARKER},
+                                   {"dp-mala", "penalty-bit", true, TACIT_ACCEPT_PENALTY},
                                    {"dp-sgld", "-", false, TACIT_ACCEPT_BARKER},
                                    {"dp-sghmc", "-", false, TACIT_ACCEPT_BARKER},
                                    {"dp-sgnht", "-", false, TACIT_ACCEPT_BARKER},
@@ -25,6 +26,11 @@ static const choice_t choices[] = {{"dp-mala", "penalty-bit", true, TACIT_ACCEPT
                                    {"dp-fast-mh", "barker", true, TACIT_ACCEPT_BARKER},
                                    {"dp-hmc", "penalty", false, TACIT_ACCEPT_BARKER}};
 enum { n_choices = sizeof choices / sizeof choices[0] };
+
+/* Its width counts as no worse than a chain's up to this factor: it leaves quantiles free of Monte Carlo error. */
+static const double aware_slack = 1.1;
+/* Chains worth fewer draws are not recommended. */
+static const double ess_least = 4;
 
 typedef struct row {
   tacit_sampler_settings_t settings;
@@ -44,6 +50,26 @@ static tacit_status_t open_blank(cli_fit_t *fit, tacit_error_t *err) {
   return status;
 }
 
+static const tacit_method_t *method_of(size_t i) {
+  return tacit_method_find(choices[i].method);
+}
+
+/* Of the method that releases a few sums once; its draws cost nothing, and are as many as are asked for. */
+static void plan_aware(const cli_fit_t *fit, row_t *row) {
+  char obstacle[CLI_OBSTACLE_SIZE];
+  row->plan = (tacit_plan_t){.penalty_sd = NAN, .grad_noise = NAN, .ess = NAN};
+  row->settings.step_size = NAN;
+  if (cli_fit_aware_obstacle(fit, obstacle)) {
+    row->status = tacit_error_set(&row->err, TACIT_ERR_ARGUMENT, "method", "%s", obstacle);
+    return;
+  }
+  tacit_noise_aware_settings_t settings = cli_fit_aware_settings(fit);
+  settings.rho = cli_fit_aware_rho(fit);
+  row->status = TACIT_OK;
+  row->plan.n_iterations = cli_fit_aware_n_releases(fit);
+  row->plan.width = tacit_noise_aware_inflation(&settings, tacit_design_n_features(fit->design), fit->n_public);
+}
+
 static void plan_row(cli_fit_t *fit, const choice_t *choice, row_t *row) {
   tacit_plan_request_t request = {.curator = fit->curator,
                                   .parameters = &fit->model.parameters,
@@ -53,19 +79,25 @@ static void plan_row(cli_fit_t *fit, const choice_t *choice, row_t *row) {
                                   .delta = fit->delta,
                                   .relation = tacit_schema_relation(fit->schema),
                                   .is_quick = true};
+  const tacit_method_t *method = tacit_method_find(choice->method);
   row->settings = fit->settings;
+  if (method->is_one_off) {
+    plan_aware(fit, row);
+    return;
+  }
   row->settings.accept_bit = choice->is_bit;
   row->settings.accept_rule.kind = choice->kind;
   row->settings.inv_metric = NULL;
   row->settings.n_init_steps = CLI_START_STEPS;
-  row->status = tacit_plan(tacit_method_find(choice->method), &request, &row->settings, fit->inv_metric, &row->plan, &row->err);
+  row->status = tacit_plan(method, &request, &row->settings, fit->inv_metric, &row->plan, &row->err);
 }
 
-static void print_noise(double noise) {
-  if (isnan(noise)) {
-    printf(" %8s", "-");
+/* A number of so many digits, or that there is none. */
+static void print_number(int width, int digits, double number) {
+  if (isnan(number)) {
+    printf(" %*s", width, "-");
   } else {
-    printf(" %8.2g", noise);
+    printf(" %*.*g", width, digits, number);
   }
 }
 
@@ -75,45 +107,83 @@ static void print_row(const choice_t *choice, const row_t *row) {
            row->status == TACIT_ERR_BUDGET ? "not one draw of each chain" : row->err.message);
     return;
   }
-  printf("%-15s %-12s %10zu %8.2g", choice->method, choice->acceptance, row->plan.n_iterations, row->settings.step_size);
-  print_noise(row->plan.penalty_sd);
-  print_noise(row->plan.grad_noise);
-  printf(" %10.3g %9.3g\n", row->plan.ess, row->plan.width);
+  printf("%-15s %-12s %10zu", choice->method, choice->acceptance, row->plan.n_iterations);
+  print_number(8, 2, row->settings.step_size);
+  print_number(8, 2, row->plan.penalty_sd);
+  print_number(8, 2, row->plan.grad_noise);
+  print_number(10, 3, row->plan.ess);
+  print_number(9, 3, row->plan.width);
+  putchar('\n');
+}
+
+static void print_field(const char *name, double number) {
+  if (isnan(number)) {
+    printf(", \"%s\": null", name);
+  } else {
+    printf(", \"%s\": %.6g", name, number);
+  }
 }
 
 static void print_json(const choice_t *choice, const row_t *row, bool is_first) {
-  printf("%s{\"method\": \"%s\", \"acceptance\": \"%s\", ", is_first ? "[" : ",\n ", choice->method, choice->acceptance);
+  printf("%s{\"method\": \"%s\", \"acceptance\": \"%s\", \"iterations\": %zu", is_first ? "[" : ",\n ", choice->method,
+         choice->acceptance, row->status == TACIT_OK ? row->plan.n_iterations : 0);
   if (row->status == TACIT_OK) {
-    printf("\"iterations\": %zu, \"step_size\": %.6g, \"ess\": %.6g, \"width\": %.6g}", row->plan.n_iterations,
-           row->settings.step_size, row->plan.ess, row->plan.width);
-  } else {
-    printf("\"iterations\": 0}");
+    print_field("step_size", row->settings.step_size);
+    print_field("ess", row->plan.ess);
+    print_field("width", row->plan.width);
+  }
+  printf("}");
+}
+
+/* The chain of releases with the smallest width, or n_choices. */
+static size_t best_chain(const row_t *rows, bool must_be_exact) {
+  size_t best = n_choices;
+  for (size_t i = 0; i < n_choices; i++) {
+    bool is_one = rows[i].status == TACIT_OK && !method_of(i)->is_one_off && (method_of(i)->is_exact || !must_be_exact);
+    best = is_one && (best == n_choices || rows[i].plan.width < rows[best].plan.width) ? i : best;
+  }
+  return best;
+}
+
+/* Where its intervals are not mostly the prior's, and no chain does better that has draws enough for intervals. */
+static bool prefers_aware(const row_t *aware, const row_t *chain) {
+  bool is_usable = aware->status == TACIT_OK && aware->plan.width <= CLI_INFLATION_MUCH;
+  return is_usable &&
+         (chain == NULL || chain->plan.ess < CLI_ESS_HARDLY || aware->plan.width <= aware_slack * chain->plan.width);
+}
+
+static void print_best_exact(const row_t *rows) {
+  size_t exact = best_chain(rows, true);
+  if (exact < n_choices) {
+    printf("It approximates; the best of the exact ones is %s (%s), worth %.3g draws.\n", choices[exact].method,
+           choices[exact].acceptance, rows[exact].plan.ess);
   }
 }
 
-static void recommend(const row_t *rows) {
-  size_t best = n_choices;
-  for (size_t i = 0; i < n_choices; i++) {
-    bool is_better = rows[i].status == TACIT_OK && (best == n_choices || rows[i].plan.width < rows[best].plan.width);
-    best = is_better ? i : best;
+static void recommend(const cli_fit_t *fit, const row_t *rows) {
+  size_t aware = 0, chain = best_chain(rows, false);
+  while (!method_of(aware)->is_one_off) {
+    aware++;
   }
-  if (best == n_choices || rows[best].plan.ess < 4) {
+  bool is_aware = prefers_aware(&rows[aware], chain < n_choices ? &rows[chain] : NULL);
+  bool is_default = rows[aware].status == TACIT_OK && cli_fit_aware_is_default(fit);
+  size_t best = is_aware ? aware : chain;
+  if (!is_aware && (chain == n_choices || rows[chain].plan.ess < ess_least)) {
     printf("\nNone of these will do: at this budget the best of them is worth fewer than four independent draws. A larger epsilon, "
            "more records, fewer coefficients or tighter bounds in the schema would help.\n");
     return;
   }
-  printf("\nRecommended: --method %s%s%s\n", choices[best].method, strcmp(choices[best].method, "dp-penalty") == 0 ? " --acceptance " : "",
-         strcmp(choices[best].method, "dp-penalty") == 0 ? choices[best].acceptance : "");
-  if (!tacit_method_find(choices[best].method)->is_exact) {
-    size_t exact = n_choices;
-    for (size_t i = 0; i < n_choices; i++) {
-      bool is_better = rows[i].status == TACIT_OK && tacit_method_find(choices[i].method)->is_exact &&
-                       (exact == n_choices || rows[i].plan.width < rows[exact].plan.width);
-      exact = is_better ? i : exact;
-    }
-    if (exact < n_choices) {
-      printf("It has a bias of its own; the best of the exact ones is %s (%s).\n", choices[exact].method, choices[exact].acceptance);
-    }
+  bool has_rules = strcmp(choices[best].method, "dp-penalty") == 0;
+  printf("\nRecommended: --method %s%s%s%s\n", choices[best].method, has_rules ? " --acceptance " : "",
+         has_rules ? choices[best].acceptance : "", is_aware && is_default ? ", which tacit fit takes by itself" : "");
+  if (is_aware && cli_fit_chain_option(fit->args) != NULL) {
+    printf("It goes without --%s.\n", cli_fit_chain_option(fit->args));
+  } else if (!is_aware && is_default) {
+    printf("Say so: tacit fit takes noise-aware by itself, which is forecast to be %.3g times as wide as without privacy.\n",
+           rows[aware].plan.width);
+  }
+  if (!method_of(best)->is_exact) {
+    print_best_exact(rows);
   }
 }
 
@@ -141,9 +211,10 @@ static int print_plans(cli_fit_t *fit) {
   printf("\niterations: of each of %zu chains. step: in posterior standard deviations, were the posterior as wide as the schema "
          "suggests.\nin ratio: sd of the noise in a log acceptance ratio that is released. in grad: of that in a gradient, beside the "
          "gradient one\nposterior sd from the mode.\ness: effective draws of all chains to be expected then. width: error of a posterior mean from them beside that of "
-         "the exact one.\n",
+         "the exact one.\nnoise-aware: its releases stand under iterations; draws given them are free. width: least posterior sd to be "
+         "expected, beside the\nnon-private one.\n",
          fit->settings.n_chains);
-  recommend(rows);
+  recommend(fit, rows);
   return CLI_OK;
 }
 
@@ -186,7 +257,9 @@ const cli_command_t cli_plan = {
     .description = "Lists for each method how many iterations the budget pays for and what they can be expected to be worth, from the "
                    "number of records and the public bounds alone: nothing is read, charged or released. The forecast holds for a "
                    "posterior about as wide as the schema's bounds suggest; it compares methods, and promises nothing. Bits are "
-                   "counted by Renyi accounting here; tacit fit accounts more tightly and finds about a tenth more iterations.",
+                   "counted by Renyi accounting here; tacit fit accounts more tightly and finds about a tenth more iterations. "
+                   "noise-aware releases a few sums once, where family, schema and formula allow it: what stands for its "
+                   "iterations is their number. It is recommended unless a chain worth 20 draws or more is narrower by a tenth.",
     .examples = "  tacit plan 'death ~ age + sex + log(flc)' --family bernoulli --schema flchain.yaml \\\n"
                 "        --n 7874 --epsilon 3 --delta 1e-6\n",
     .options = options,

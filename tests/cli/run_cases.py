@@ -946,6 +946,10 @@ def good_paths():
         assert all(set(m) == {"name", "private", "exact", "summary"} for m in listed)
         assert {"noise-aware", "dp-hmc", "dp-penalty", "hmc", "rwmh"} <= {m["name"] for m in listed}
         assert "dp-hmc" in run(["methods"]).stdout
+        readme = pathlib.Path(ROOT, "README.md").read_text()
+        rows = {name: line.split("|")[2].strip() == "yes" for line in readme.split("\n") if line.startswith("| `") and line.count("|") == 4
+                for name in re.findall(r"`([a-z-]+)`", line.split("|")[1])}
+        assert rows == {m["name"]: m["private"] for m in listed}, rows
 
     @case("every private method runs, spends within its budget, and states what account recomputes")
     def _():
@@ -954,13 +958,24 @@ def good_paths():
         pathlib.Path("small.csv").write_text("y,x\n" + rows)
         pathlib.Path("small.yaml").write_text("relation: substitute\ncolumns:\n  y: {type: binary}\n"
                                               "  x: {type: numeric, lower: 0, upper: 1}\n")
+        pathlib.Path("small-counts.yaml").write_text("relation: substitute\ncolumns:\n  y: {type: integer, lower: 0, upper: 3}\n"
+                                               "  x: {type: numeric, lower: 0, upper: 1}\n")
         words = ["fit", "y ~ x", "--family", "bernoulli", "--data", "small.csv", "--schema", "small.yaml", "--epsilon", "40",
                  "--delta", "1e-6", "--quiet", "--chains", "2"]
         rules = [["--method", m["name"]] for m in json.loads(run(["methods", "--json"]).stdout) if m["private"]]
         rules += [["--method", m, "--acceptance", a] for m in ("dp-penalty", "dp-hmc") for a in ("penalty-bit", "barker")]
         rules += [["--method", "dp-barker-vcorr", "--acceptance", "barker-penalty", "--sampling-rate", "1"],
                   ["--method", "dp-hmc", "--leapfrog", "1", "--no-reuse"]]
-        rules += [["--method", "dp-sghmc", "--step-decay", "0.333", "--draws", "40"]]
+        rules += [["--method", "dp-sghmc", "--step-decay", "0.333", "--draws", "40"],
+                  ["--method", "dp-barker-vcorr", "--acceptance", "barker-penalty"],
+                  ["--method", "dp-penalty", "--metric", "private", "--clip-grad", "private", "--clip-ratio", "private"],
+                  ["--method", "dp-hmc", "--acceptance", "barker", "--metric", "private"],
+                  ["--method", "dp-fast-mh", "--metric", "private"],
+                  ["--method", "dp-barker-vcorr", "--metric", "private"],
+                  ["--method", "noise-aware", "--family", "gaussian"],
+                  ["--method", "noise-aware", "--family", "gaussian", "--sd", "0.5"],
+                  ["--method", "noise-aware", "--family", "poisson", "--schema", "small-counts.yaml"],
+                  ["--method", "dp-penalty", "--family", "gaussian", "--metric", "private", "--clip-ratio", "private"]]
         for number, extra in enumerate(rules):
             done = run([*words, *extra, "--out", f"each{number}"])
             assert done.returncode == 0 and not common_faults(done), (extra, done.stderr)
@@ -970,6 +985,10 @@ def good_paths():
             again = run(["account", *[w for e in events for w in ("--event", e["event"], "--count", str(e["count"]))],
                          "--delta", "1e-6", "--in-order", "--json"])
             assert abs(json.loads(again.stdout)["epsilon"] / statement["epsilon"] - 1) < 1e-6, (extra, again.stdout)
+            labels = {e["label"] for e in events}
+            assert ("curvature" in labels) is ("--metric" in extra), (extra, labels)
+            assert ("gradient norms" in labels) is ("--clip-ratio" in extra), (extra, labels)
+            assert ("whitened joint moments" in labels) is (extra[:4] == ["--method", "noise-aware", "--family", "gaussian"]), labels
 
     @case("dp-barker-vcorr says how exact it is")
     def _():
@@ -998,13 +1017,51 @@ def good_paths():
     def _():
         words = ["plan", FORMULA, "--family", "bernoulli", "--schema", YAML, "--delta", "1e-6", "--n"]
         rows = json.loads(run([*words, "7874", "--epsilon", "8", "--json"]).stdout)
-        assert {"dp-mala", "dp-sgld", "dp-barker"} <= {row["method"] for row in rows}
-        assert all(row["width"] >= 1 and row["ess"] > 0 for row in rows if row["iterations"])
+        assert {"noise-aware", "dp-mala", "dp-sgld", "dp-barker"} <= {row["method"] for row in rows}
+        assert all(row["width"] >= 1 and (row["ess"] is None) is (row["method"] == "noise-aware") for row in rows if row["iterations"])
+        assert all(row["ess"] > 0 for row in rows if row["iterations"] and row["method"] != "noise-aware")
         richer = json.loads(run([*words, "78740", "--epsilon", "8", "--json"]).stdout)
         for few, many in zip(rows, richer):
             assert many["iterations"] >= few["iterations"]
         assert "Recommended: --method" in run([*words, "7874", "--epsilon", "8"]).stdout
         assert "None of these will do" in run([*words, "300", "--epsilon", "0.5"]).stdout
+
+    @case("plan and fit agree on noise-aware: where it applies, what it releases, how wide it is, and that it is taken")
+    def _():
+        def planned(formula, family, schema, n, epsilon, *more):
+            words = ["plan", formula, "--family", family, "--schema", schema, "--n", n, "--epsilon", epsilon, "--delta", "1e-6", *more]
+            row = next(row for row in json.loads(run([*words, "--json"]).stdout) if row["method"] == "noise-aware")
+            done = run(words)
+            assert not common_faults(done) and done.returncode == 0, done.stderr
+            return row, done.stdout
+        def fitted(words, epsilon):
+            done = run([*words, "--epsilon", epsilon, "--delta", "1e-6", "--dry-run", "--seed", "1"])
+            match = re.match(r"plan: noise-aware, (\d) releases.* at least about ([\d.e+]+) times", done.stderr)
+            return int(match[1]), float(match[2])
+        taken = "Recommended: --method noise-aware, which tacit fit takes by itself"
+        for epsilon in ("1", "8"):
+            row, text = planned(FORMULA, "bernoulli", YAML, "7874", epsilon)
+            assert fitted(BASE, epsilon) == (6, float(f"{row['width']:.3g}")) and row["iterations"] == 6, row
+            assert taken in text and "the best of the exact ones is" in text, text
+        row, text = planned(FORMULA, "bernoulli", YAML, "7874", "8", "--metric", "private")
+        assert taken in text and "It goes without --metric." in text, text
+        linear = ["fit", "y ~ x + sex", "--family", "gaussian", "--data", "people.csv", "--schema", "people.yaml"]
+        n = str(len(open("people.csv").readlines()) - 1)
+        row, text = planned("y ~ x + sex", "gaussian", "people.yaml", n, "20")
+        assert fitted(linear, "20") == (2, float(f"{row['width']:.3g}")) and row["iterations"] == 2 and taken in text, (row, text)
+        row, text = planned(FORMULA, "bernoulli", YAML, "7874", "0.1")
+        assert row["width"] > 3 and "None of these will do" in text, (row, text)
+        row, text = planned("y ~ x + 0", "bernoulli", "good.yaml", "100000", "8")
+        assert row["iterations"] == 0 and "needs an intercept" in text and not re.search(r"Recommended: .*noise-aware", text), text
+        row, text = planned("y ~ x", "bernoulli", "private-n.yaml", "100000", "8")
+        assert row["iterations"] == 0 and "keeps private" in text, text
+        row, text = planned("s ~ x", "categorical", "good.yaml", "100000", "8")
+        assert row["iterations"] == 0 and "for categorical" in text, text
+        pathlib.Path("visits.yaml").write_text("relation: substitute\ncolumns:\n  n: {type: integer, lower: 0, upper: 400}\n"
+                                               "  x: {type: numeric, lower: 0, upper: 1}\n")
+        row, text = planned("n ~ x", "poisson", "visits.yaml", "100000", "8", "--clip-grad", "1", "--clip-ratio", "1")
+        assert row["iterations"] == 6 and row["width"] > 1.2 and "takes by itself" not in text, (row, text)
+        assert re.search(r"Recommended: --method dp-", text), text
 
     @case("diagnose says what is wrong in words")
     def _():
