@@ -135,7 +135,7 @@ static void banana_record(const target_t *target, tacit_rng_t *rng, double *x) {
 
 static void init_banana(target_t *target) {
   const double variance[2] = {20, 25};
-  *target = (target_t){.name = "banana", .n = 100000, .dim = 2, .epsilon = 6, .clip_grad = 1, .clip_ratio = 1, .record = banana_record};
+  *target = (target_t){.name = "banana", .n = 20000, .dim = 2, .epsilon = 6, .clip_grad = 1, .clip_ratio = 1, .record = banana_record};
   must(tacit_model_init_banana(&target->model, 2, 20, 0, 0, 1000, variance, &err));
 }
 
@@ -352,16 +352,18 @@ static void compare(target_t *target, size_t n_runs, const char *rule) {
 }
 
 int main(int argc, char **argv) {
-  void (*const inits[])(target_t *) = {init_logistic, init_demo, init_gaussian, init_banana, init_mixture};
+  static const struct {
+    const char *name;
+    void (*init)(target_t *target);
+  } targets[] = {{"logistic", init_logistic}, {"demo", init_demo}, {"gaussian", init_gaussian}, {"banana", init_banana},
+                 {"mixture", init_mixture}};
   size_t n_runs = argc > 2 ? (size_t)atoi(argv[2]) : 16;
   printf("target,epsilon,method,acceptance rule,step size,iterations,acceptance,effective draws,seconds\n");
-  for (size_t i = 0; i < sizeof inits / sizeof inits[0]; i++) {
-    target_t target;
-    inits[i](&target);
-    if (argc < 2 || strcmp(argv[1], target.name) == 0) {
+  for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+    if (argc < 2 || strcmp(argv[1], targets[i].name) == 0) {
+      target_t target;
+      targets[i].init(&target);
       compare(&target, n_runs, argc > 3 ? argv[3] : NULL);
-    } else {
-      tacit_model_clear(&target.model);
     }
   }
   return 0;
