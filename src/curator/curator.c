@@ -187,7 +187,7 @@ static void buffers_clear(tacit_curator_t *curator) {
 
 static bool workspace_init(tacit_workspace_t *workspace, size_t n_theta, size_t dim) {
   size_t n = n_theta * dim, wide = dim > 17 ? dim : 17; /* unit passes keep 16 ratios and their sum here */
-  workspace->rows = tacit_alloc_zero(n, 16 * sizeof *workspace->rows);
+  workspace->rows = tacit_alloc_zero(n, TACIT_ROW_BLOCKS * 16 * sizeof *workspace->rows);
   workspace->lanes = tacit_alloc_zero(n, 16 * sizeof *workspace->lanes);
   workspace->lanes64 = tacit_alloc_zero(n, 16 * sizeof *workspace->lanes64);
   workspace->log_lik = tacit_alloc_zero(2 * n_theta, TACIT_RUN_BLOCKS * 16 * sizeof *workspace->log_lik);

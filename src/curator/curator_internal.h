@@ -30,6 +30,12 @@ enum {
  */
 enum { TACIT_PART_BLOCKS = 1024 };
 
+/*
+ * Gradients of this many blocks are evaluated before they are summed: a core that waits for one block's exponentials has the
+ * products of another to make.
+ */
+enum { TACIT_ROW_BLOCKS = 2 };
+
 /* Log-likelihoods are evaluated for this many blocks at a time. */
 enum { TACIT_RUN_BLOCKS = 8 };
 
@@ -43,7 +49,7 @@ typedef struct tacit_lattice {
 
 /* Per-thread buffers and totals; totals are summed over threads at the end of a pass. */
 typedef struct tacit_workspace {
-  float *rows;       /* residuals or gradients of a block: (n_theta, dim, 16) */
+  float *rows;       /* residuals or gradients: (TACIT_ROW_BLOCKS, n_theta, dim, 16) */
   int32_t *lanes;    /* (n_theta, dim, 16) */
   int64_t *lanes64;  /* (n_theta, dim, 16): exposed gradients; first n_theta * 16: ratios */
   double *log_lik;   /* (TACIT_RUN_BLOCKS, 2 n_theta, 16) */
@@ -254,8 +260,7 @@ void tacit_norms_add(const tacit_curator_t *curator, tacit_workspace_t *workspac
                      tacit_wide_t *totals);
 enum { TACIT_TUNING_BITS = 20 }; /* a count, and the bound of a curvature, are 2^20 of the integers summed */
 
-/* Fill workspace->rows with residuals (linear models) or gradients of block b. */
-void tacit_curator_eval_block(const tacit_curator_t *curator, tacit_workspace_t *workspace, size_t b,
-                              size_t n_theta);
+/* Fill rows with residuals (linear models) or gradients of block b. */
+void tacit_curator_eval_block(const tacit_curator_t *curator, size_t b, size_t n_theta, float *rows);
 
 #endif
