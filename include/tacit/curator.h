@@ -132,7 +132,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_gradient(tacit_cur
  *
  * c = tacit_curator_ratio_bound(theta_k, theta_prop_k); noise_sd[k] = noise_multiplier * f * c.
  * Each l_i is first rounded to a public grid, so ratios are differences of a potential and the
- * chain is exact for a posterior that differs by at most n g / 2 in log density (docs/theory.md).
+ * chain is exact for a posterior that differs by at most 3 n g / 4 in log density (docs/theory.md).
  * A pair with theta_prop == theta yields exactly 0 with noise_sd 0 and is not charged.
  *
  * @param[out] out, noise_sd  shape (n_theta); zero on failure.

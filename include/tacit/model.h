@@ -58,6 +58,14 @@ typedef struct tacit_record_model {
   void (*log_lik)(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);
 
   /**
+   * The same, to the last bit, for n_blocks blocks that follow each other in memory: fewer calls, each with more to do at a
+   * time. NULL: log_lik is called for each block.
+   * @param out shape (n_blocks, n_theta, 16).
+   */
+  void (*log_lik_blocks)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const double *theta,
+                         double *out);
+
+  /**
    * Gradients of 16 records: out has shape (n_theta, dim, 16). Used when n_linear == 0.
    */
   void (*grad)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);

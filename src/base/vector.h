@@ -71,11 +71,51 @@ TACIT_INLINE vfloat vfloat_select(vint mask, vfloat a, vfloat b) {
 TACIT_INLINE vdouble vdouble_select(vlong mask, vdouble a, vdouble b) {
   return (vdouble)((mask & (vlong)a) | (~mask & (vlong)b));
 }
-/* A NaN in x gives y. */
-TACIT_INLINE vfloat vfloat_max(vfloat x, vfloat y) { return vfloat_select(x > y, x, y); }
-TACIT_INLINE vfloat vfloat_min(vfloat x, vfloat y) { return vfloat_select(x < y, x, y); }
-TACIT_INLINE vdouble vdouble_max(vdouble x, vdouble y) { return vdouble_select(x > y, x, y); }
-TACIT_INLINE vdouble vdouble_min(vdouble x, vdouble y) { return vdouble_select(x < y, x, y); }
+/* A NaN in either gives y: x > y ? x : y, which is one instruction of its own. */
+TACIT_INLINE vfloat vfloat_max(vfloat x, vfloat y) {
+#if defined(__AVX512F__)
+  return (vfloat)_mm512_max_ps((__m512)x, (__m512)y);
+#elif defined(__AVX2__)
+  return (vfloat)_mm256_max_ps((__m256)x, (__m256)y);
+#elif defined(__x86_64__)
+  return (vfloat)_mm_max_ps((__m128)x, (__m128)y);
+#else
+  return vfloat_select(x > y, x, y);
+#endif
+}
+TACIT_INLINE vfloat vfloat_min(vfloat x, vfloat y) {
+#if defined(__AVX512F__)
+  return (vfloat)_mm512_min_ps((__m512)x, (__m512)y);
+#elif defined(__AVX2__)
+  return (vfloat)_mm256_min_ps((__m256)x, (__m256)y);
+#elif defined(__x86_64__)
+  return (vfloat)_mm_min_ps((__m128)x, (__m128)y);
+#else
+  return vfloat_select(x < y, x, y);
+#endif
+}
+TACIT_INLINE vdouble vdouble_max(vdouble x, vdouble y) {
+#if defined(__AVX512F__)
+  return (vdouble)_mm512_max_pd((__m512d)x, (__m512d)y);
+#elif defined(__AVX2__)
+  return (vdouble)_mm256_max_pd((__m256d)x, (__m256d)y);
+#elif defined(__x86_64__)
+  return (vdouble)_mm_max_pd((__m128d)x, (__m128d)y);
+#else
+  return vdouble_select(x > y, x, y);
+#endif
+}
+TACIT_INLINE vdouble vdouble_min(vdouble x, vdouble y) {
+#if defined(__AVX512F__)
+  return (vdouble)_mm512_min_pd((__m512d)x, (__m512d)y);
+#elif defined(__AVX2__)
+  return (vdouble)_mm256_min_pd((__m256d)x, (__m256d)y);
+#elif defined(__x86_64__)
+  return (vdouble)_mm_min_pd((__m128d)x, (__m128d)y);
+#else
+  return vdouble_select(x < y, x, y);
+#endif
+}
 TACIT_INLINE vdouble vdouble_abs(vdouble x) { return (vdouble)((vlong)x & INT64_MAX); }
 
 /* One bit a lane of a mask. */
@@ -107,6 +147,22 @@ TACIT_INLINE unsigned vlong_bits(vlong mask) {
     bits |= (unsigned)(mask[lane] & 1) << lane;
   }
   return bits;
+#endif
+}
+
+/* Do all lanes have x <= y? A NaN does not. */
+TACIT_INLINE bool vfloat_all_at_most(vfloat x, vfloat y) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_LE_OQ) == 0xFFFF;
+#else
+  return vint_bits(~(x <= y)) == 0;
+#endif
+}
+TACIT_INLINE bool vdouble_all_at_most(vdouble x, vdouble y) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_pd_mask((__m512d)x, (__m512d)y, _CMP_LE_OQ) == 0xFF;
+#else
+  return vlong_bits(~(x <= y)) == 0;
 #endif
 }
 
@@ -158,18 +214,16 @@ TACIT_INLINE vfloat vfloat_exp_clamped(vfloat x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = (p * r) * r + r + 1.0f;
-  vuint e = ((vuint)shifted - 0x4B400000u) << 23;
-  return (vfloat)((vuint)p + e);
+  return (vfloat)((vuint)p + ((vuint)shifted << 23)); /* of 1.5 * 2^23 no bit is left */
 }
 
 TACIT_INLINE vfloat vfloat_exp(vfloat x) {
-  x = vfloat_select(x > 88.0f, vfloat_set(88.0f), x);
-  return vfloat_exp_clamped(vfloat_select(x < -87.0f, vfloat_set(-87.0f), x));
+  return vfloat_exp_clamped(vfloat_max(vfloat_set(-87.0f), vfloat_min(vfloat_set(88.0f), x)));
 }
 
 /* The same for x <= 0, or NaN. */
 TACIT_INLINE vfloat vfloat_exp_negative(vfloat x) {
-  return vfloat_exp_clamped(vfloat_select(x < -87.0f, vfloat_set(-87.0f), x));
+  return vfloat_exp_clamped(vfloat_max(vfloat_set(-87.0f), x));
 }
 
 /*
@@ -189,8 +243,7 @@ TACIT_INLINE void vdoubles_exp(vdouble x[GROUP]) {
                                         1.0 / 24.0,        1.0 / 6.0,        0.5};
   vdouble shifted[GROUP], r[GROUP], p[GROUP];
   TACIT_EACH(i) {
-    x[i] = vdouble_select(x[i] > 709.0, vdouble_set(709.0), x[i]);
-    x[i] = vdouble_select(x[i] < -708.0, vdouble_set(-708.0), x[i]);
+    x[i] = vdouble_max(vdouble_set(-708.0), vdouble_min(vdouble_set(709.0), x[i]));
     shifted[i] = x[i] * 1.4426950408889634 + 6755399441055744.0; /* 1.5 * 2^52 */
   }
   TACIT_EACH(i) {
@@ -203,8 +256,7 @@ TACIT_INLINE void vdoubles_exp(vdouble x[GROUP]) {
   }
   TACIT_EACH(i) {
     p[i] = (p[i] * r[i]) * r[i] + r[i] + 1.0;
-    vulong e = ((vulong)shifted[i] - 0x4338000000000000u) << 52;
-    x[i] = (vdouble)((vulong)p[i] + e);
+    x[i] = (vdouble)((vulong)p[i] + ((vulong)shifted[i] << 52)); /* of 1.5 * 2^52 no bit is left */
   }
 }
 
@@ -223,6 +275,39 @@ TACIT_INLINE void vdoubles_log1p_unit(vdouble u[GROUP]) {
     TACIT_EACH(i) { p[i] = p[i] * t[i] + 1.0 / (double)k; }
   }
   TACIT_EACH(i) { u[i] = 2.0 * s[i] + 2.0 * ((s[i] * t[i]) * p[i]); }
+}
+
+/*
+ * x <- log(1 + e^-x) for x >= 0; NaN stays NaN. Only as exact as sums on a grid of 2^-32 ask: absolute error below 2^-34 (proved
+ * in docs/theory.md, section 3), at half the cost of the two functions above. With y = x / log(2), at most 40, and k whole,
+ * e^-x = 2^-k 2^f, |f| <= 1/2; log(1 + u) = s g(s^2), s = u / (2 + u), g(t) = 2 atanh(sqrt t) / sqrt t. Both polynomials interpolate at
+ * Chebyshev's nodes: 2^f at 8 of them on [-1/2, 1/2], g at 7 on [0, 1/9].
+ */
+TACIT_INLINE void vdoubles_log1p_exp_negative(vdouble x[GROUP]) {
+  static const double power[] = {0x1.446c79efd4834p-13, 0x1.5d877598350dep-10, 0x1.3b29d8bb0b97ep-7, 0x1.c6b08da70cce3p-5,
+                                 0x1.ebfbe0aa03df0p-3,  0x1.62e42fef9cc69p-1,  0x1.ffffffffa7135p-1};
+  static const double series[] = {0x1.5eab67b0d884cp-3, 0x1.c8cf1b3455de3p-3, 0x1.2489ae158dab2p-2,
+                                 0x1.9999c2d1aee49p-2, 0x1.5555553081220p-1, 0x1.0000000002acdp+1};
+  vdouble shifted[GROUP], f[GROUP], p[GROUP], s[GROUP];
+  TACIT_EACH(i) {
+    vdouble y = vdouble_min(vdouble_set(40), x[i] * 1.4426950408889634);
+    shifted[i] = 6755399441055744.0 - y; /* 1.5 * 2^52, less the nearest whole number */
+    f[i] = (6755399441055744.0 - shifted[i]) - y;
+    p[i] = f[i] * 0x1.00c0e4e15189cp-16 + power[0];
+  }
+  _Pragma("GCC unroll 16") for (size_t c = 1; c < sizeof power / sizeof power[0]; c++) {
+    TACIT_EACH(i) { p[i] = p[i] * f[i] + power[c]; }
+  }
+  TACIT_EACH(i) {
+    vdouble u = (vdouble)((vulong)p[i] + ((vulong)shifted[i] << 52));
+    s[i] = u / (u + 2.0);
+    f[i] = s[i] * s[i];
+    p[i] = f[i] * 0x1.bfb4561e8dc48p-3 + series[0];
+  }
+  _Pragma("GCC unroll 16") for (size_t c = 1; c < sizeof series / sizeof series[0]; c++) {
+    TACIT_EACH(i) { p[i] = p[i] * f[i] + series[c]; }
+  }
+  TACIT_EACH(i) { x[i] = s[i] * p[i]; }
 }
 
 /*

@@ -172,6 +172,9 @@ tacit_status_t tacit_curator_release_accept(tacit_curator_t *curator, const taci
   if (status == TACIT_OK && pairs->n > 0) {
     status = tacit_curator_reserve(curator, pairs->n, err);
   }
+  if (status == TACIT_OK && pairs->n > 0) {
+    status = tacit_kept_reserve(curator, pairs->n, err);
+  }
   size_t *index = status == TACIT_OK ? tacit_alloc(pairs->n + 1, sizeof *index) : NULL;
   if (status == TACIT_OK) {
     status = index != NULL ? decide_all(curator, rule, pairs, index, err) : tacit_error_memory(err);

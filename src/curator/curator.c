@@ -96,6 +96,7 @@ static tacit_status_t open_curator(tacit_curator_t **out, tacit_records_t *recor
   curator->records = records;
   curator->model = model;
   curator->settings = settings != NULL ? *settings : tacit_curator_settings_default();
+  curator->kept.limit = TACIT_KEPT_BYTES;
   tacit_status_t status = check_settings(&curator->settings, err);
   if (status == TACIT_OK && tacit_records_n_columns(records) != model->n_columns) {
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "records",
@@ -157,6 +158,7 @@ static void workspace_clear(tacit_workspace_t *workspace) {
   tacit_free(workspace->lanes);
   tacit_free(workspace->lanes64);
   tacit_free(workspace->log_lik);
+  tacit_free(workspace->grid);
   tacit_free(workspace->unit_sum);
   tacit_free(workspace->totals);
   *workspace = (tacit_workspace_t){0};
@@ -173,6 +175,7 @@ static void buffers_clear(tacit_curator_t *curator) {
   tacit_free(curator->draws);
   tacit_free(curator->sums);
   tacit_free(curator->message);
+  tacit_kept_clear(&curator->kept);
   curator->workspaces = NULL;
   curator->theta_float = NULL;
   curator->pairs = NULL;
@@ -185,14 +188,15 @@ static void buffers_clear(tacit_curator_t *curator) {
 
 static bool workspace_init(tacit_workspace_t *workspace, size_t n_theta, size_t dim) {
   size_t n = n_theta * dim, wide = dim > 17 ? dim : 17; /* unit passes keep 16 ratios and their sum here */
-  workspace->rows = tacit_alloc_zero(n, 16 * sizeof *workspace->rows);
+  workspace->rows = tacit_alloc_zero(n, TACIT_ROW_BLOCKS * 16 * sizeof *workspace->rows);
   workspace->lanes = tacit_alloc_zero(n, 16 * sizeof *workspace->lanes);
   workspace->lanes64 = tacit_alloc_zero(n, 16 * sizeof *workspace->lanes64);
-  workspace->log_lik = tacit_alloc_zero(2 * n_theta, 16 * sizeof *workspace->log_lik);
+  workspace->log_lik = tacit_alloc_zero(2 * n_theta, TACIT_RUN_BLOCKS * 16 * sizeof *workspace->log_lik);
+  workspace->grid = tacit_alloc_zero(2 * n_theta, TACIT_RUN_BLOCKS * 16 * sizeof *workspace->grid);
   workspace->unit_sum = tacit_alloc_zero(n_theta * wide, sizeof *workspace->unit_sum);
   workspace->totals = tacit_alloc_zero(n, sizeof *workspace->totals);
   return workspace->rows != NULL && workspace->lanes != NULL && workspace->lanes64 != NULL &&
-         workspace->log_lik != NULL && workspace->unit_sum != NULL && workspace->totals != NULL;
+         workspace->log_lik != NULL && workspace->grid != NULL && workspace->unit_sum != NULL && workspace->totals != NULL;
 }
 
 tacit_status_t tacit_curator_reserve(tacit_curator_t *curator, size_t n_theta, tacit_error_t *err) {
@@ -212,7 +216,8 @@ tacit_status_t tacit_curator_reserve(tacit_curator_t *curator, size_t n_theta, t
   curator->sums = tacit_alloc_zero(n_sums, sizeof *curator->sums);
   curator->message = tacit_alloc_zero(tacit_curator_message_size(n_sums), sizeof *curator->message);
   bool ok = curator->workspaces != NULL && curator->theta_float != NULL && curator->pairs != NULL &&
-            curator->clips != NULL && curator->draws != NULL && curator->sums != NULL && curator->message != NULL;
+            curator->clips != NULL && curator->draws != NULL && curator->sums != NULL && curator->message != NULL &&
+            tacit_kept_init(&curator->kept, n_theta, dim);
   for (size_t t = 0; ok && t < curator->settings.n_threads; t++) {
     ok = workspace_init(&curator->workspaces[t], n_theta, dim);
   }

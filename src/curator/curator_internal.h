@@ -4,8 +4,8 @@
  * What a reviewer of the guarantee reads: curator.c (bounds and what counts as zero), release.c, rows.c, curvature.c, norms.c, statistics.c, accept.c, minibatch.c, trapezoid.c
  * and tuna.c (charge,
  * sum, noise or decision: the only functions that hand anything out), lattice_isa.c (clipping and rounding to integers), sum.c
- * (integer sums over blocks), unit.c (several records a unit), gather.c (records drawn at random), ranks.c (sums over processes), scratch.c
- * (records in a file).
+ * (integer sums over blocks), unit.c (several records a unit), kept.c (what is not evaluated again), gather.c (records drawn at random), ranks.c
+ * (sums over processes), scratch.c (records in a file).
  */
 #ifndef TACIT_CURATOR_INTERNAL_H
 #define TACIT_CURATOR_INTERNAL_H
@@ -31,6 +31,15 @@ enum {
  */
 enum { TACIT_PART_BLOCKS = 1024 };
 
+/*
+ * Gradients of this many blocks are evaluated before they are summed: a core that waits for one block's exponentials has the
+ * products of another to make.
+ */
+enum { TACIT_ROW_BLOCKS = 2 };
+
+/* Log-likelihoods are evaluated for this many blocks at a time. */
+enum { TACIT_RUN_BLOCKS = 8 };
+
 enum { TACIT_ROW_BITS = 22 }; /* sums of weighted rows: two records' integers differ by at most 2^22 (rows.c) */
 
 /* How a gradient becomes integers. */
@@ -41,14 +50,36 @@ typedef struct tacit_lattice {
 
 /* Per-thread buffers and totals; totals are summed over threads at the end of a pass. */
 typedef struct tacit_workspace {
-  float *rows;       /* residuals or gradients of a block: (n_theta, dim, 16) */
+  float *rows;       /* residuals or gradients: (TACIT_ROW_BLOCKS, n_theta, dim, 16) */
   int32_t *lanes;    /* (n_theta, dim, 16) */
   int64_t *lanes64;  /* (n_theta, dim, 16): exposed gradients; first n_theta * 16: ratios */
-  double *log_lik;   /* (2 n_theta, 16) */
+  double *log_lik;   /* (TACIT_RUN_BLOCKS, 2 n_theta, 16) */
+  double *grid;      /* (2 n_theta, TACIT_RUN_BLOCKS, 16): log-likelihoods on the grid of ratios, where they are not kept */
   double *unit_sum;  /* (n_theta, dim): one unit's gradient */
   tacit_wide_t *totals; /* (n_theta, dim) */
   tacit_curator_notes_t notes;
 } tacit_workspace_t;
+
+/*
+ * What a pass over pairs evaluates, and the log-likelihoods on the grid of ratios that are kept between passes (kept.c): a chain
+ * asks for the ratio between its current point, which was an end of its last pair, and a new one.
+ */
+enum { TACIT_KEPT_BYTES = 1 << 23 };
+
+typedef struct tacit_kept {
+  size_t limit;    /* most bytes of values, TACIT_KEPT_BYTES; beyond, none are kept */
+  size_t n_points; /* 2 for each pair there is room for; 0: none are kept */
+  double *values;  /* (n_points, n_blocks, 16) */
+  double *theta;   /* (n_points, dim): where the values are from */
+  uint64_t *used;  /* (n_points): the last pass that used them; 0: there are none */
+  uint64_t pass;
+
+  /* The pass at hand. */
+  size_t n_fresh;     /* points to evaluate */
+  double *fresh;      /* (2 capacity, dim) */
+  size_t *fresh_at;   /* (2 capacity): where they are kept */
+  size_t *before, *after; /* (capacity): where each pair's ends are kept */
+} tacit_kept_t;
 
 struct tacit_curator {
   tacit_records_t *records;
@@ -80,6 +111,7 @@ struct tacit_curator {
   tacit_wide_t *sums;            /* (capacity, dim) */
   int64_t *message;              /* (tacit_curator_message_size(capacity dim)) */
   struct tacit_minibatch *minibatch; /* NULL until one is drawn */
+  tacit_kept_t kept;
   tacit_curator_notes_t notes;
 };
 
@@ -99,8 +131,15 @@ typedef struct tacit_lattice_functions {
                 size_t n_theta, const float *grad, int32_t *lanes, tacit_curator_notes_t *notes);
   void (*exposed)(const tacit_record_model_t *model, const float *block, const float *lane_norm,
                   double temperature_power, size_t n_theta, const float *rows, int64_t *lanes);
-  void (*ratio)(const float *lane_norm, double temperature_power, size_t n_pairs, const double *log_lik,
-                const double *clips, int64_t *lanes, tacit_curator_notes_t *notes);
+  /*
+   * T l of one point on the grid of ratios, a whole number of units, for n_blocks blocks; NaN for records that do not count or have
+   * no finite l. Block b is at log_lik + b stride and goes to out + 16 b.
+   */
+  void (*grid)(const float *lane_norm, double temperature_power, size_t n_blocks, const double *log_lik, size_t stride,
+               double *out);
+  /* lanes, shape (16), gain the clipped differences of two points' values on the grid, each of shape (n_blocks, 16); NaN counts as 0. */
+  void (*ratio)(const float *lane_norm, size_t n_blocks, const double *before, const double *after, double clip,
+                int64_t *lanes, tacit_curator_notes_t *notes);
   /* One record's ratio in grid units before clipping, for 16 records and one pair; 0 where not finite. */
   void (*ratio_unclipped)(const float *lane_norm, double temperature_power, const double *log_lik,
                           double *out);
@@ -157,6 +196,16 @@ void tacit_curator_drop(const tacit_curator_t *curator, size_t from, size_t to);
 /* tacit_pool_run of parts of `size` blocks, or units, read ahead and given back. */
 void tacit_curator_run_parts(tacit_curator_t *curator, size_t n_parts, size_t size, bool is_by_units, tacit_pool_task task,
                              void *pass);
+
+/* ---- kept.c ---- */
+
+/* Room for the plan of passes over n_theta pairs. */
+bool tacit_kept_init(tacit_kept_t *kept, size_t n_theta, size_t dim);
+void tacit_kept_clear(tacit_kept_t *kept);
+/* Make room to keep the values of n_pairs pairs, if they fit the limit. */
+TACIT_MUST_USE tacit_status_t tacit_kept_reserve(tacit_curator_t *curator, size_t n_pairs, tacit_error_t *err);
+/* Find out what a pass over the first n_pairs of curator->pairs must evaluate. */
+void tacit_kept_plan(tacit_curator_t *curator, size_t n_pairs);
 
 /* ---- sum.c ---- */
 
@@ -226,8 +275,7 @@ void tacit_norms_add(const tacit_curator_t *curator, tacit_workspace_t *workspac
                      tacit_wide_t *totals);
 enum { TACIT_TUNING_BITS = 20 }; /* a count, and the bound of a curvature, are 2^20 of the integers summed */
 
-/* Fill workspace->rows with residuals (linear models) or gradients of block b. */
-void tacit_curator_eval_block(const tacit_curator_t *curator, tacit_workspace_t *workspace, size_t b,
-                              size_t n_theta);
+/* Fill rows with residuals (linear models) or gradients of block b. */
+void tacit_curator_eval_block(const tacit_curator_t *curator, size_t b, size_t n_theta, float *rows);
 
 #endif

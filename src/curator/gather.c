@@ -31,6 +31,7 @@ tacit_status_t tacit_minibatch_open(tacit_curator_t *curator, tacit_error_t *err
   bool ok = of->gathers != NULL && of->mask != NULL;
   for (size_t t = 0; ok && t < n_threads; t++) {
     of->gathers[t].curator = curator;
+    of->gathers[t].blocks = tacit_records_block(curator->records, 0);
     of->gathers[t].block = tacit_alloc_zero(16 * curator->model->n_columns, sizeof(float));
     ok = of->gathers[t].block != NULL;
   }
@@ -54,13 +55,13 @@ void tacit_minibatch_free(struct tacit_minibatch *minibatch, size_t n_threads) {
   tacit_free(minibatch);
 }
 
-static const float *first_column(const tacit_curator_t *curator, size_t record) {
-  return tacit_records_block(curator->records, record / 16) + record % 16;
+static const float *first_column(const tacit_gather_t *gather, size_t record) {
+  return gather->blocks + record / 16 * gather->curator->model->n_columns * 16 + record % 16;
 }
 
 void tacit_gather_add(tacit_gather_t *gather, size_t record) {
   const tacit_curator_t *curator = gather->curator;
-  const float *from = first_column(curator, record);
+  const float *from = first_column(gather, record);
   for (size_t j = 0; j < curator->model->n_columns; j++) {
     __builtin_prefetch(from + j * 16, 0, 2);
   }
@@ -72,7 +73,7 @@ size_t tacit_gather_fill(tacit_gather_t *gather) {
   const tacit_curator_t *curator = gather->curator;
   size_t n = gather->n, n_columns = curator->model->n_columns;
   for (size_t lane = 0; lane < n; lane++) {
-    const float *from = first_column(curator, gather->records[lane]);
+    const float *from = first_column(gather, gather->records[lane]);
     for (size_t j = 0; j < n_columns; j++) {
       gather->block[j * 16 + lane] = from[j * 16];
     }

@@ -7,6 +7,7 @@
 /* One thread's block. Records are asked for by tacit_gather_add and copied by tacit_gather_fill. */
 typedef struct tacit_gather {
   const tacit_curator_t *curator;
+  const float *blocks; /* of all records */
   float *block;       /* shape (n_columns, 16) */
   float norms[16];    /* NaN in the lanes not filled */
   size_t records[16]; /* asked for */

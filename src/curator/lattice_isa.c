@@ -4,6 +4,7 @@
  * single IEEE operation or an integer one.
  */
 #include <float.h>
+#include <math.h>
 
 #include "base/vector.h"
 #include "curator/curator_internal.h"
@@ -218,41 +219,67 @@ static void exposed(const tacit_record_model_t *model, const float *block, const
 /* T l on the ratio grid, saturating at +-2^18; `finite` loses the lanes where l is not. */
 TACIT_INLINE vdouble on_ratio_grid(vdouble l, double temperature_power, vlong *finite) {
   *finite &= vdouble_abs(l) <= DBL_MAX;
-  l = vdouble_max(vdouble_min(l * temperature_power, vdouble_set(0x1p18)), vdouble_set(-0x1p18));
-  return nearest(l * 0x1p32);
+  l = l * (temperature_power * 0x1p32);
+  return nearest(vdouble_max(vdouble_min(l, vdouble_set(0x1p50)), vdouble_set(-0x1p50)));
+}
+
+static void grid(const float *lane_norm, double temperature_power, size_t n_blocks, const double *log_lik, size_t stride,
+                 double *out) {
+  const double scale = temperature_power * 0x1p32;
+  for (size_t b = 0; b < n_blocks; b++, lane_norm += 16, log_lik += stride, out += 16) {
+    bool is_plain = true; /* all count, and are finite and not saturated */
+    for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
+      is_plain = is_plain && vfloat_all_at_most(vfloat_load(lane_norm + lane), vfloat_set(FLT_MAX));
+    }
+    for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+      vdouble l = vdouble_load(log_lik + lane), units = l * scale;
+      if (is_plain && vdouble_all_at_most(vdouble_abs(units), vdouble_set(0x1p50))) {
+        vdouble_store(out + lane, nearest(units));
+        continue;
+      }
+      vlong finite = valid_lanes(lane_norm + lane);
+      units = on_ratio_grid(l, temperature_power, &finite);
+      vdouble_store(out + lane, vdouble_select(finite, units, vdouble_set(NAN)));
+    }
+  }
+}
+
+/* A difference that is clipped, or no number. */
+TACIT_INLINE vdouble clip_ratio(const float *lane_norm, vdouble difference, vdouble clip, tacit_curator_notes_t *notes) {
+  vlong finite = difference == difference, over = finite & (vdouble_abs(difference) > clip);
+  notes->n_ratio_clipped += (uint64_t)__builtin_popcount(vlong_bits(over));
+  notes->n_non_finite += (uint64_t)__builtin_popcount(vlong_bits(valid_lanes(lane_norm) & ~finite));
+  return vdouble_select(finite, vdouble_max(vdouble_min(difference, clip), -clip), vdouble_set(0));
+}
+
+static void ratio(const float *lane_norm, size_t n_blocks, const double *before, const double *after, double most,
+                  int64_t *lanes, tacit_curator_notes_t *notes) {
+  const vdouble clip = vdouble_set(most);
+  for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+    vlong sum = {0};
+    for (size_t at = lane; at < n_blocks * 16; at += 16) {
+      vdouble difference = vdouble_load(after + at) - vdouble_load(before + at);
+      if (!vdouble_all_at_most(vdouble_abs(difference), clip)) {
+        difference = clip_ratio(lane_norm + at, difference, clip, notes);
+      }
+      sum += vdouble_nearest(difference);
+    }
+    add_lanes64(lanes + lane, sum);
+  }
 }
 
 /* Difference of the gridded log-likelihoods, an exact whole number below 2^52; 0 where not finite. */
-TACIT_INLINE vdouble grid_ratio(const float *lane_norm, double temperature_power, const double *log_lik,
-                                vlong *valid, vlong *finite) {
-  *valid = valid_lanes(lane_norm);
-  *finite = *valid;
-  vdouble before = on_ratio_grid(vdouble_load(log_lik), temperature_power, finite);
-  vdouble after = on_ratio_grid(vdouble_load(log_lik + 16), temperature_power, finite);
-  return vdouble_select(*finite, after - before, vdouble_set(0));
-}
-
-static void ratio(const float *lane_norm, double temperature_power, size_t n_pairs, const double *log_lik,
-                  const double *clips, int64_t *lanes, tacit_curator_notes_t *notes) {
-  for (size_t k = 0; k < n_pairs; k++) {
-    vdouble clip = vdouble_set(clips[k]);
-    for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
-      vlong valid, finite;
-      vdouble difference = grid_ratio(lane_norm + lane, temperature_power, log_lik + k * 32 + lane, &valid, &finite);
-      vlong over = vdouble_abs(difference) > clip;
-      difference = vdouble_max(vdouble_min(difference, clip), -clip);
-      add_lanes64(lanes + k * 16 + lane, vdouble_nearest(difference));
-      notes->n_ratio_clipped += (uint64_t)__builtin_popcount(vlong_bits(over));
-      notes->n_non_finite += (uint64_t)__builtin_popcount(vlong_bits(valid & ~finite));
-    }
-  }
+TACIT_INLINE vdouble grid_ratio(const float *lane_norm, double temperature_power, const double *log_lik) {
+  vlong finite = valid_lanes(lane_norm);
+  vdouble before = on_ratio_grid(vdouble_load(log_lik), temperature_power, &finite);
+  vdouble after = on_ratio_grid(vdouble_load(log_lik + 16), temperature_power, &finite);
+  return vdouble_select(finite, after - before, vdouble_set(0));
 }
 
 static void ratio_unclipped(const float *lane_norm, double temperature_power, const double *log_lik,
                             double *out) {
   for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
-    vlong valid, finite;
-    vdouble_store(out + lane, grid_ratio(lane_norm + lane, temperature_power, log_lik + lane, &valid, &finite));
+    vdouble_store(out + lane, grid_ratio(lane_norm + lane, temperature_power, log_lik + lane));
   }
 }
 
@@ -310,5 +337,5 @@ static void log_odds(size_t n, double most, const double *x, int64_t *out) {
 #define TABLE_NAME_(isa) tacit_lattice_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {linear, dense, exposed, ratio, ratio_unclipped, trapezoid,
-                                                          log_odds};
+const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {linear, dense, exposed, grid, ratio, ratio_unclipped,
+                                                          trapezoid, log_odds};

@@ -46,7 +46,7 @@ void tacit_norms_add(const tacit_curator_t *curator, tacit_workspace_t *workspac
     for (size_t i = offsets != NULL ? offsets[u] : u; i < (offsets != NULL ? offsets[u + 1] : u + 1); i++) {
       if (i / TACIT_BLOCK != at) {
         at = i / TACIT_BLOCK;
-        tacit_curator_eval_block(curator, workspace, at, 1);
+        tacit_curator_eval_block(curator, at, 1, workspace->rows);
       }
       if (curator->lane_norm[i] <= FLT_MAX) {
         add_gradient(curator, workspace, i);

@@ -102,8 +102,8 @@ static const double max_clip = 0x1p51;
 static const double min_clip = 0x1p10;
 
 /*
- * Clip of a ratio bound in whole grid units. Two units more than the bound: rounding both log-likelihoods to
- * the grid moves their difference by at most one, so that a model's own bound never clips. A larger clip on
+ * Clip of a ratio bound in whole grid units. Two units more than the bound: each log-likelihood on the grid is within
+ * 3/4 of a unit of the exact one (docs/theory.md, section 3), so that a model's own bound never clips. A larger clip on
  * public grounds is safe, since noise and charge follow the clip.
  */
 double tacit_ratio_clip(double bound) {
@@ -196,6 +196,9 @@ tacit_status_t tacit_curator_release_log_ratio(tacit_curator_t *curator, size_t 
   }
   if (status == TACIT_OK) {
     status = tacit_curator_reserve(curator, n_theta, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_kept_reserve(curator, n_theta, err);
   }
   if (status != TACIT_OK) {
     return status;

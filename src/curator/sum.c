@@ -14,14 +14,13 @@ typedef struct tacit_pass {
   bool is_clipped;
 } tacit_pass_t;
 
-void tacit_curator_eval_block(const tacit_curator_t *curator, tacit_workspace_t *workspace, size_t b,
-                              size_t n_theta) {
+void tacit_curator_eval_block(const tacit_curator_t *curator, size_t b, size_t n_theta, float *rows) {
   const tacit_record_model_t *model = curator->model;
   const float *block = tacit_records_block(curator->records, b);
   if (model->n_linear > 0) {
-    model->residual(model->ctx, block, n_theta, curator->theta_float, workspace->rows);
+    model->residual(model->ctx, block, n_theta, curator->theta_float, rows);
   } else {
-    model->grad(model->ctx, block, n_theta, curator->theta_float, workspace->rows);
+    model->grad(model->ctx, block, n_theta, curator->theta_float, rows);
   }
 }
 
@@ -35,51 +34,87 @@ void tacit_workspace_flush(tacit_workspace_t *workspace, size_t n, bool is_wide)
   }
 }
 
+/* Add block b's gradients, from its residuals or gradients in rows, to the lanes. */
+static void add_gradients(const tacit_pass_t *pass, tacit_workspace_t *workspace, size_t b, const float *rows) {
+  const tacit_curator_t *curator = pass->curator;
+  const tacit_record_model_t *model = curator->model;
+  const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
+  const float *block = tacit_records_block(curator->records, b), *lane_norm = curator->lane_norm + b * 16;
+  if (!pass->is_clipped) {
+    kernel->exposed(model, block, lane_norm, curator->settings.temperature_power, pass->n_theta, rows, workspace->lanes64);
+  } else if (model->n_linear > 0) {
+    kernel->linear(model, block, lane_norm, &pass->lattice, pass->n_theta, rows, workspace->lanes, &workspace->notes);
+  } else {
+    kernel->dense(model, lane_norm, &pass->lattice, pass->n_theta, rows, workspace->lanes, &workspace->notes);
+  }
+}
+
 static void gradients_part(void *user, size_t part, size_t thread) {
   const tacit_pass_t *pass = user;
   tacit_curator_t *curator = pass->curator;
-  const tacit_record_model_t *model = curator->model;
   tacit_workspace_t *workspace = &curator->workspaces[thread];
-  const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
   size_t n_blocks = tacit_records_n_blocks(curator->records);
-  size_t first = part * pass->blocks_per_part, n_sums = pass->n_theta * model->dim;
+  size_t first = part * pass->blocks_per_part, n_sums = pass->n_theta * curator->model->dim;
   size_t last = n_blocks - first < pass->blocks_per_part ? n_blocks : first + pass->blocks_per_part;
   memset(workspace->lanes, 0, n_sums * 16 * sizeof *workspace->lanes);
   memset(workspace->lanes64, 0, n_sums * 16 * sizeof *workspace->lanes64);
-  for (size_t b = first; b < last; b++) {
-    const float *block = tacit_records_block(curator->records, b);
-    const float *lane_norm = curator->lane_norm + b * 16;
-    tacit_curator_eval_block(curator, workspace, b, pass->n_theta);
-    if (!pass->is_clipped) {
-      kernel->exposed(model, block, lane_norm, curator->settings.temperature_power, pass->n_theta,
-                      workspace->rows, workspace->lanes64);
-    } else if (model->n_linear > 0) {
-      kernel->linear(model, block, lane_norm, &pass->lattice, pass->n_theta, workspace->rows,
-                     workspace->lanes, &workspace->notes);
-    } else {
-      kernel->dense(model, lane_norm, &pass->lattice, pass->n_theta, workspace->rows, workspace->lanes,
-                    &workspace->notes);
+  size_t at_a_time = curator->model->n_linear > 1 ? TACIT_ROW_BLOCKS : 1;
+  for (size_t b = first; b < last; b += at_a_time) {
+    size_t n = last - b < at_a_time ? last - b : at_a_time;
+    for (size_t i = 0; i < n; i++) {
+      tacit_curator_eval_block(curator, b + i, pass->n_theta, workspace->rows + i * n_sums * 16);
+    }
+    for (size_t i = 0; i < n; i++) {
+      add_gradients(pass, workspace, b + i, workspace->rows + i * n_sums * 16);
     }
   }
   workspace->notes.n_grad += (last - first) * 16 * pass->n_theta;
   tacit_workspace_flush(workspace, n_sums, !pass->is_clipped);
 }
 
+/* Log-likelihoods of the points that the pass evaluates, for n blocks from b on. */
+static void eval_log_lik(const tacit_curator_t *curator, tacit_workspace_t *workspace, size_t b, size_t n) {
+  const tacit_record_model_t *model = curator->model;
+  const tacit_kept_t *kept = &curator->kept;
+  if (model->log_lik_blocks != NULL) {
+    model->log_lik_blocks(model->ctx, tacit_records_block(curator->records, b), n, kept->n_fresh, kept->fresh, workspace->log_lik);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    model->log_lik(model->ctx, tacit_records_block(curator->records, b + i), kept->n_fresh, kept->fresh,
+                   workspace->log_lik + i * kept->n_fresh * 16);
+  }
+}
+
+/* n <= TACIT_RUN_BLOCKS blocks from b on. */
+static void ratios_run(const tacit_pass_t *pass, tacit_workspace_t *workspace, size_t b, size_t n) {
+  const tacit_curator_t *curator = pass->curator;
+  const tacit_kept_t *kept = &curator->kept;
+  const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
+  const float *lane_norm = curator->lane_norm + b * 16;
+  bool is_kept = kept->n_points > 0;
+  double *values = is_kept ? kept->values + b * 16 : workspace->grid;
+  size_t stride = is_kept ? tacit_records_n_blocks(curator->records) * 16 : TACIT_RUN_BLOCKS * 16;
+  eval_log_lik(curator, workspace, b, n);
+  for (size_t i = 0; i < kept->n_fresh; i++) {
+    kernel->grid(lane_norm, curator->settings.temperature_power, n, workspace->log_lik + i * 16, kept->n_fresh * 16,
+                 values + kept->fresh_at[i] * stride);
+  }
+  for (size_t k = 0; k < pass->n_theta; k++) {
+    kernel->ratio(lane_norm, n, values + kept->before[k] * stride, values + kept->after[k] * stride, curator->clips[k],
+                  workspace->lanes64 + k * 16, &workspace->notes);
+  }
+}
+
 static void ratios_part(void *user, size_t part, size_t thread) {
   const tacit_pass_t *pass = user;
-  tacit_curator_t *curator = pass->curator;
-  const tacit_record_model_t *model = curator->model;
-  tacit_workspace_t *workspace = &curator->workspaces[thread];
-  const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
-  size_t n_blocks = tacit_records_n_blocks(curator->records);
+  tacit_workspace_t *workspace = &pass->curator->workspaces[thread];
+  size_t n_blocks = tacit_records_n_blocks(pass->curator->records);
   size_t first = part * pass->blocks_per_part;
   size_t last = n_blocks - first < pass->blocks_per_part ? n_blocks : first + pass->blocks_per_part;
   memset(workspace->lanes64, 0, pass->n_theta * 16 * sizeof *workspace->lanes64);
-  for (size_t b = first; b < last; b++) {
-    model->log_lik(model->ctx, tacit_records_block(curator->records, b), 2 * pass->n_theta, curator->pairs,
-                   workspace->log_lik);
-    kernel->ratio(curator->lane_norm + b * 16, curator->settings.temperature_power, pass->n_theta,
-                  workspace->log_lik, curator->clips, workspace->lanes64, &workspace->notes);
+  for (size_t b = first; b < last; b += TACIT_RUN_BLOCKS) {
+    ratios_run(pass, workspace, b, last - b < TACIT_RUN_BLOCKS ? last - b : TACIT_RUN_BLOCKS);
   }
   workspace->notes.n_ratio += (last - first) * 16 * pass->n_theta;
   tacit_workspace_flush(workspace, pass->n_theta, true);
@@ -182,6 +217,7 @@ void tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs) {
   if (curator->unit_offsets != NULL) {
     run_units(curator, n_pairs, (tacit_lattice_t){0}, tacit_unit_ratios_part);
   } else {
+    tacit_kept_plan(curator, n_pairs);
     run_blocks(curator, pass.blocks_per_part, ratios_part, &pass);
   }
   finish(curator, n_pairs);

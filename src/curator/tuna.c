@@ -72,9 +72,10 @@ static void look_at(tally_t *tally, const uint64_t *records, size_t n, double x[
   tacit_gather_fill(gather);
   model->log_lik(model->ctx, gather->block, 2, tally->pair, w->log_lik);
   tacit_lattice_functions()->ratio_unclipped(gather->norms, curator->settings.temperature_power, w->log_lik, ratios);
-  for (size_t lane = 0; lane < n_lanes; lane++) {
-    x[lane_of[lane]] = fmax(fmin(ratios[lane], clip), -clip);
-    curator->notes.n_ratio_clipped += fabs(ratios[lane]) > clip;
+  for (size_t lane = 0; lane < n_lanes; lane++) { /* ratios are whole numbers: none is NaN */
+    double ratio = ratios[lane];
+    x[lane_of[lane]] = ratio > clip ? clip : ratio < -clip ? -clip : ratio;
+    curator->notes.n_ratio_clipped += fabs(ratio) > clip;
   }
   curator->notes.n_ratio += n;
 }
@@ -108,17 +109,19 @@ static void count(tally_t *tally, size_t n) {
   if (tally->status == TACIT_OK && tally->curator->settings.ranks != NULL) {
     share_ratios(tally, n, x);
   }
-  for (size_t i = 0; tally->status == TACIT_OK && i < n; i++) {
-    share[i] = (uint64_t)(2 * tally->a + tally->b - (int64_t)x[i]);
-  }
   if (tally->status == TACIT_OK) {
+    for (size_t i = 0; i < n; i++) {
+      share[i] = (uint64_t)(2 * tally->a + tally->b - (int64_t)x[i]);
+    }
     tacit_lattice_functions()->log_odds((n + 15) / 16 * 16, 2 * (double)tally->a + (double)tally->b, x, weights);
     tally->status =
         tacit_noise_ratio_bits(noise, n, share, 2 * (uint64_t)(tally->a + tally->b), is_kept, tally->err);
   }
+  int64_t sum = 0; /* of at most BATCH logarithms below 2^7, in units of 2^-32 */
   for (size_t i = 0; tally->status == TACIT_OK && i < n; i++) {
-    tally->sum += is_kept[i] ? weights[i] : 0;
+    sum += weights[i] & -(int64_t)is_kept[i]; /* a branch on secret coins would be guessed wrong half of the time */
   }
+  tally->sum += sum;
 }
 
 static tacit_status_t minibatch_ratio(tally_t *tally, tacit_error_t *err) {

@@ -73,7 +73,7 @@ void tacit_unit_gradients_part(void *user, size_t part, size_t thread) {
     for (size_t i = curator->unit_offsets[u]; i < curator->unit_offsets[u + 1]; i++) {
       if (i / 16 != block) {
         block = i / 16;
-        tacit_curator_eval_block(curator, workspace, block, pass->n_theta);
+        tacit_curator_eval_block(curator, block, pass->n_theta, workspace->rows);
       }
       if (curator->lane_norm[i] <= FLT_MAX) {
         add_record(pass, workspace, i);

@@ -13,6 +13,7 @@ const tacit_analytic_functions_t *tacit_analytic_functions(void) {
 
 void tacit_analytic_set_functions(tacit_model_t *model, const tacit_analytic_pair_t *functions) {
   model->records.log_lik = functions->log_lik;
+  model->records.log_lik_blocks = functions->log_lik_blocks;
   model->records.grad = functions->grad;
 }
 

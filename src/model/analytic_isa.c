@@ -4,6 +4,7 @@
  */
 #include "base/vector.h"
 #include "model/analytic.h"
+#include "model/pieces.h"
 
 /* sum_j -(x_j - u_j)^2 / (2 obs_var_j) for DOUBLE_LANES records; u is theta, bent or not */
 TACIT_INLINE vdouble normal_log_lik(const tacit_analytic_t *model, const float *block, const double *theta, bool is_bent) {
@@ -67,27 +68,32 @@ static void banana_grad(const void *ctx, const float *block, size_t n_theta, con
   }
 }
 
-/* log(e^p + e^q) = max(p, q) + log(1 + e^-|p - q|), p and q the exponents of the two components. */
-static void mixture_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+/* log(e^-p + e^-q) = log(1 + e^-|p - q|) - min(p, q), p and q minus the exponents of the two components. */
+static void mixture_log_lik_blocks(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const double *theta,
+                                   double *out) {
   const tacit_analytic_t *model = ctx;
   double half_inv_var = 0.5 * model->inv_obs_var[0];
-  size_t n = n_theta * 16;
-  for (size_t at = 0; at < n; at += GROUP_LANES) { /* the last group may repeat its last piece */
-    vdouble most[GROUP], tail[GROUP];
+  size_t n = n_blocks * n_theta * 16;
+  tacit_pieces_t pieces = tacit_pieces(block, 1, n_blocks, theta, 2, n_theta, out);
+  for (size_t at = 0; at < n; at += GROUP_LANES) {
+    vdouble least[GROUP], tail[GROUP];
     double *outs[GROUP];
     TACIT_EACH(i) {
-      size_t place = at + i * DOUBLE_LANES < n ? at + i * DOUBLE_LANES : n - DOUBLE_LANES;
-      const double *t = theta + place / 16 * 2;
-      vdouble x = vdouble_load_floats(block + place % 16), first = x - t[0], second = x - (t[0] + t[1]);
-      vdouble p = first * first * -half_inv_var, q = second * second * -half_inv_var;
-      most[i] = vdouble_max(p, q);
-      tail[i] = -vdouble_abs(p - q);
-      outs[i] = out + place;
+      const float *lanes;
+      const double *t;
+      tacit_pieces_next(&pieces, &lanes, &t, &outs[i]);
+      vdouble x = vdouble_load_floats(lanes), first = x - t[0], second = x - (t[0] + t[1]);
+      vdouble p = first * first * half_inv_var, q = second * second * half_inv_var;
+      least[i] = vdouble_min(p, q);
+      tail[i] = vdouble_abs(p - q);
     }
-    vdoubles_exp(tail);
-    vdoubles_log1p_unit(tail);
-    TACIT_EACH(i) { vdouble_store(outs[i], most[i] + tail[i]); }
+    vdoubles_log1p_exp_negative(tail);
+    TACIT_EACH(i) { vdouble_store(outs[i], tail[i] - least[i]); }
   }
+}
+
+static void mixture_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+  mixture_log_lik_blocks(ctx, block, 1, n_theta, theta, out);
 }
 
 /* With w the probability of the second component: d l / d theta_2 = w (x - theta_1 - theta_2) / v. */
@@ -109,4 +115,4 @@ static void mixture_grad(const void *ctx, const float *block, size_t n_theta, co
 #define TABLE_NAME_(isa) tacit_analytic_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 const tacit_analytic_functions_t TABLE_NAME(TACIT_ISA) = {
-    {mean_log_lik, mean_grad}, {banana_log_lik, banana_grad}, {mixture_log_lik, mixture_grad}};
+    {mean_log_lik, NULL, mean_grad}, {banana_log_lik, NULL, banana_grad}, {mixture_log_lik, mixture_log_lik_blocks, mixture_grad}};

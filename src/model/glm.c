@@ -158,6 +158,7 @@ static void fill_model(tacit_model_t *model, tacit_glm_t *glm) {
                                                                       : NULL,
                   .is_softmax = family == TACIT_FAMILY_BERNOULLI || family == TACIT_FAMILY_CATEGORICAL,
                   .log_lik = tacit_glm_functions()->log_lik,
+                  .log_lik_blocks = tacit_glm_functions()->log_lik_blocks,
                   .n_linear = glm->kernel.n_linear,
                   .n_extra = glm->kernel.n_extra,
                   .n_features = p,

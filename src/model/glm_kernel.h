@@ -20,11 +20,13 @@ typedef struct tacit_glm_kernel {
 } tacit_glm_kernel_t;
 
 /*
- * The two functions of a record model, with a tacit_glm_kernel_t as context. log_lik: poisson drops -log(y!), gaussian
+ * Functions of a record model, with a tacit_glm_kernel_t as context. log_lik: poisson drops -log(y!), gaussian
  * -log(2 pi)/2 and a known -log(sd). residual: d l / d eta_r for r < n_linear, then d l / d log sigma.
  */
 typedef struct tacit_glm_functions {
   void (*log_lik)(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);
+  void (*log_lik_blocks)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const double *theta,
+                         double *out);
   void (*residual)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
 } tacit_glm_functions_t;
 

@@ -4,6 +4,7 @@
  */
 #include "base/vector.h"
 #include "model/glm_kernel_internal.h"
+#include "model/pieces.h"
 
 /* Four partial sums hide the latency of the additions; their order is fixed, so results repeat. */
 TACIT_INLINE vfloat linear_predictor_float(const float *block, const float *theta, size_t p) {
@@ -58,9 +59,8 @@ TACIT_INLINE vdouble linear_predictor_double(const float *block, const double *t
 /* y eta - log(1 + e^eta), without cancellation for large |eta| */
 TACIT_INLINE void bernoulli_log_lik(const vdouble eta[GROUP], const vdouble y[GROUP], vdouble out[GROUP]) {
   vdouble tail[GROUP];
-  TACIT_EACH(i) { tail[i] = -vdouble_abs(eta[i]); }
-  vdoubles_exp(tail);
-  vdoubles_log1p_unit(tail);
+  TACIT_EACH(i) { tail[i] = vdouble_abs(eta[i]); }
+  vdoubles_log1p_exp_negative(tail);
   TACIT_EACH(i) { out[i] = y[i] * eta[i] - (vdouble_max(eta[i], vdouble_set(0)) + tail[i]); }
 }
 
@@ -187,25 +187,25 @@ static void residual(const tacit_glm_kernel_t *glm, const float *block, const fl
   }
 }
 
-/* Groups run over the pieces of all parameter vectors; the last one may repeat its last piece. */
-static void log_lik_all(const void *ctx, const float *block, size_t n_theta, const double *theta,
-                        double *out) {
+/* Groups run over the pieces of all blocks and parameter vectors. */
+static void log_lik_blocks(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const double *theta,
+                           double *out) {
   const tacit_glm_kernel_t *glm = ctx;
-  size_t dim = glm->n_linear * glm->n_features + glm->n_extra, n = n_theta * 16;
+  size_t dim = glm->n_linear * glm->n_features + glm->n_extra, n = n_blocks * n_theta * 16;
+  tacit_pieces_t pieces = tacit_pieces(block, glm->n_features + 1, n_blocks, theta, dim, n_theta, out);
   for (size_t at = 0; at < n; at += GROUP_LANES) {
     const float *blocks[GROUP];
     const double *thetas[GROUP];
     double *outs[GROUP];
     vdouble values[GROUP];
-    TACIT_EACH(i) {
-      size_t place = at + i * DOUBLE_LANES < n ? at + i * DOUBLE_LANES : n - DOUBLE_LANES;
-      blocks[i] = block + place % 16;
-      thetas[i] = theta + place / 16 * dim;
-      outs[i] = out + place;
-    }
+    TACIT_EACH(i) { tacit_pieces_next(&pieces, &blocks[i], &thetas[i], &outs[i]); }
     log_lik(glm, blocks, thetas, values);
     TACIT_EACH(i) { vdouble_store(outs[i], values[i]); }
   }
+}
+
+static void log_lik_all(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+  log_lik_blocks(ctx, block, 1, n_theta, theta, out);
 }
 
 static void residual_all(const void *ctx, const float *block, size_t n_theta, const float *theta,
@@ -222,4 +222,4 @@ static void residual_all(const void *ctx, const float *block, size_t n_theta, co
 
 #define TABLE_NAME_(isa) tacit_glm_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
-const tacit_glm_functions_t TABLE_NAME(TACIT_ISA) = {log_lik_all, residual_all};
+const tacit_glm_functions_t TABLE_NAME(TACIT_ISA) = {log_lik_all, log_lik_blocks, residual_all};

@@ -36,6 +36,7 @@ static inline tacit_record_model_t support_glm(tacit_glm_kernel_t *kernel, tacit
                                 .n_columns = p + 1,
                                 .grad_bound = family == TACIT_FAMILY_BERNOULLI ? sqrt((double)p) : INFINITY,
                                 .log_lik = tacit_glm_functions()->log_lik,
+                                .log_lik_blocks = tacit_glm_functions()->log_lik_blocks,
                                 .n_linear = n_linear,
                                 .n_extra = n_extra,
                                 .n_features = p,

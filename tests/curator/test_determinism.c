@@ -222,7 +222,7 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
   support_rng_t rng = {21};
   for (int round = 0; round < 3000; round++) {
     float block[5 * 16], residual[12 * 16], norms[16];
-    double log_lik[32], clips[1] = {0x1p31};
+    double log_lik[32], ends[2][3][16];
     for (size_t i = 0; i < 12 * 16; i++) {
       residual[i] = (float)(support_normal(&rng) * (round % 4 == 0 ? 1e30 : 1));
       block[i % 80] = (float)support_uniform(&rng, -1, 1);
@@ -243,21 +243,25 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
       tables[t]->linear(&linear, block, norms, &lattice, 1, residual, lanes[t], &notes);
       tables[t]->dense(&dense, norms, &lattice, 1, residual, lanes[t], &notes);
       tables[t]->exposed(&linear, block, norms, 0.5, 1, residual, lanes64[t]);
-      tables[t]->ratio(norms, 1, 1, log_lik, clips, lanes64[t], &notes);
+      for (size_t end = 0; end < 2; end++) {
+        tables[t]->grid(norms, 0.7, 1, log_lik + 16 * end, 16, ends[end][t]);
+        assert_memory_equal(ends[end][t], ends[end][0], sizeof ends[end][0]);
+      }
+      tables[t]->ratio(norms, 1, ends[0][t], ends[1][t], 0x1p31, lanes64[t], &notes);
       tables[t]->ratio_unclipped(norms, 1, log_lik, unclipped[t]);
       assert_memory_equal(lanes[t], lanes[0], sizeof lanes[0]);
       assert_memory_equal(lanes64[t], lanes64[0], sizeof lanes64[0]);
       assert_memory_equal(unclipped[t], unclipped[0], sizeof unclipped[0]);
-      double ends[16];
+      double at[16];
       int64_t odds[3][16];
       for (size_t lane = 0; lane < 16; lane++) {
-        ends[lane] = rint(fmod(log_lik[lane], 1) * 0x1p32);
+        at[lane] = rint(fmod(log_lik[lane], 1) * 0x1p32);
       }
-      tables[t]->log_odds(16, 0x1p33, ends, odds[t]);
-      tables[0]->log_odds(16, 0x1p33, ends, odds[0]);
+      tables[t]->log_odds(16, 0x1p33, at, odds[t]);
+      tables[0]->log_odds(16, 0x1p33, at, odds[0]);
       for (size_t lane = 0; lane < 16; lane++) {
         assert_true(odds[t][lane] == odds[0][lane]);
-        assert_close((double)odds[t][lane], 0x1p33 * atanh(ends[lane] / 0x1p33), 0.501);
+        assert_close((double)odds[t][lane], 0x1p33 * atanh(at[lane] / 0x1p33), 0.501);
       }
     }
   }

@@ -75,6 +75,30 @@ static void test_vector_functions_accuracy_is_as_stated(void **state) {
 }
 
 /* Log-likelihood and residuals of one record in double, from the definitions. */
+/* The two functions' errors as docs/theory.md, section 3, proves them, and what rounding to the grid makes of them. */
+static void test_log_likelihoods_are_as_exact_as_the_grid_asks(void **state) {
+  (void)state;
+  enum { n = 1 << 22 };
+  double worst = 0;
+  for (int i = 0; i < n; i += 16) {
+    double x[16], y[16];
+    for (int lane = 0; lane < 16; lane++) {
+      double t = (double)(i + lane) / n;
+      x[lane] = i % 64 == 0 ? ldexp(t, -i / 16 % 100) : i % 64 == 16 ? 800 * t : 30 * t;
+    }
+    in_groups(vdoubles_log1p_exp_negative, x, y);
+    for (int lane = 0; lane < 16; lane++) {
+      worst = fmax(worst, fabs(y[lane] - log1p(exp(-x[lane]))));
+    }
+  }
+  print_message("worst error of log(1 + e^-x): %.3f units of 2^-32\n", worst * 0x1p32);
+  assert_true(worst <= 0x1p-35 && worst >= 0x1p-37); /* proved below 2^-34; and it is not the exact function that was tried */
+  double edge[16] = {NAN, INFINITY, 0, 1e300}, out[16];
+  in_groups(vdoubles_log1p_exp_negative, edge, out);
+  assert_true(isnan(out[0]) && out[1] >= 0 && out[1] < 1e-12 && out[3] >= 0 && out[3] < 1e-12);
+  assert_close(out[2], log(2), 0x1p-34);
+}
+
 static double reference(const tacit_glm_kernel_t *glm, const double *x, double y, const double *theta,
                         double *residual) {
   size_t p = glm->n_features;
@@ -144,7 +168,8 @@ static void check_family(tacit_family_t family, size_t p, size_t n_linear, size_
           x[j] = (double)block[j * 16 + lane];
         }
         double l = reference(&kernel, x, (double)block[p * 16 + lane], theta + k * model.dim, expected);
-        assert_close(log_lik[k * 16 + lane], l, 1e-13 * (1 + fabs(l)));
+        double grid = family == TACIT_FAMILY_BERNOULLI ? 0x1p-34 : 0;
+        assert_close(log_lik[k * 16 + lane], l, grid + 1e-13 * (1 + fabs(l)));
         for (size_t r = 0; r < n_out; r++) {
           /* float32 linear predictors: their error is divided by sd^2 in a gaussian residual */
           double sd = n_extra == 1 ? exp(theta[k * model.dim + p]) : 1;
@@ -217,10 +242,39 @@ static void test_glm_kernels_same_bits_on_every_instruction_set(void **state) {
   }
 }
 
+static void test_blocks_at_a_time_are_blocks_one_by_one(void **state) {
+  (void)state;
+  enum { n_blocks = 5, p = 3, n_theta = 3 };
+  const tacit_glm_functions_t *tables[3];
+  size_t n_tables = glm_tables(tables);
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_CATEGORICAL, p, 2, 0);
+  support_rng_t rng = {78};
+  float blocks[n_blocks * (p + 1) * 16];
+  double theta[n_theta * 2 * p], together[n_blocks * n_theta * 16], alone[n_theta * 16];
+  for (size_t i = 0; i < n_blocks * (p + 1) * 16; i++) {
+    blocks[i] = i / 16 % (p + 1) == p ? (float)(i % 3) : (float)support_normal(&rng);
+  }
+  for (size_t i = 0; i < n_theta * 2 * p; i++) {
+    theta[i] = support_normal(&rng);
+  }
+  for (size_t n = 1; n <= n_theta; n++) {
+    for (size_t t = 0; t < n_tables; t++) {
+      tables[t]->log_lik_blocks(model.ctx, blocks, n_blocks, n, theta, together);
+      for (size_t b = 0; b < n_blocks; b++) {
+        tables[t]->log_lik(model.ctx, blocks + b * (p + 1) * 16, n, theta, alone);
+        assert_memory_equal(together + b * n * 16, alone, n * 16 * sizeof *alone);
+      }
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_vector_functions_accuracy_is_as_stated),
+      cmocka_unit_test(test_log_likelihoods_are_as_exact_as_the_grid_asks),
       cmocka_unit_test(test_glm_kernels_match_definitions),
+      cmocka_unit_test(test_blocks_at_a_time_are_blocks_one_by_one),
       cmocka_unit_test(test_glm_kernels_same_bits_on_every_instruction_set),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

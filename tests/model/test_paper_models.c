@@ -172,7 +172,7 @@ static void test_mixture_matches_its_density(void **state) {
     for (size_t i = 0; i < 16; i++) {
       double x = at(&records, i, 0), p = x - theta[0], q = x - theta[0] - theta[1];
       double density = exp(-p * p / (2 * obs_var)) + exp(-q * q / (2 * obs_var));
-      assert_close(out[i], log(density), 1e-13 * (1 + fabs(out[i])));
+      assert_close(out[i], log(density), 0x1p-34 + 1e-13 * (1 + fabs(out[i])));
     }
     double prior = -theta[0] * theta[0] / 20 - theta[1] * theta[1] / 2;
     assert_close(model.parameters.log_prior(model.parameters.ctx, theta, NULL), prior, 1e-13);
