@@ -15,7 +15,7 @@
 #include "harness.h"
 #include "model/glm_kernel.h"
 
-enum { D = 10, BATCH = 1000000, N_SHARED = 1 << 20, N_REPEATS = 9, N_SUMS = 2000 };
+enum { D = 10, BATCH = 1000000, N_SHARED = 1 << 20, N_REPEATS = 9, N_SUMS = 200 };
 
 typedef struct scale {
   tacit_glm_kernel_t kernel;
