@@ -54,11 +54,39 @@ TACIT_INLINE vint_half vint_half_load(const int32_t *p) {
   memcpy(&v, p, sizeof v);
   return v;
 }
+/* Widened; the compilers' own conversion goes by halves of a register. */
+TACIT_INLINE vdouble vdouble_from_floats(vfloat_half v) {
+#if defined(__AVX512F__)
+  return (vdouble)_mm512_cvtps_pd((__m256)v);
+#elif defined(__AVX2__)
+  return (vdouble)_mm256_cvtps_pd((__m128)v);
+#else
+  return __builtin_convertvector(v, vdouble);
+#endif
+}
+TACIT_INLINE vdouble vdouble_from_ints(vint_half v) {
+#if defined(__AVX512F__)
+  return (vdouble)_mm512_cvtepi32_pd((__m256i)v);
+#elif defined(__AVX2__)
+  return (vdouble)_mm256_cvtepi32_pd((__m128i)v);
+#else
+  return __builtin_convertvector(v, vdouble);
+#endif
+}
+TACIT_INLINE vlong vlong_from_ints(vint_half v) {
+#if defined(__AVX512F__)
+  return (vlong)_mm512_cvtepi32_epi64((__m256i)v);
+#elif defined(__AVX2__)
+  return (vlong)_mm256_cvtepi32_epi64((__m128i)v);
+#else
+  return __builtin_convertvector(v, vlong);
+#endif
+}
 /* DOUBLE_LANES floats, widened. */
 TACIT_INLINE vdouble vdouble_load_floats(const float *p) {
   vfloat_half v;
   memcpy(&v, p, sizeof v);
-  return __builtin_convertvector(v, vdouble);
+  return vdouble_from_floats(v);
 }
 TACIT_INLINE void vdouble_store(double *p, vdouble v) { memcpy(p, &v, sizeof v); }
 TACIT_INLINE vfloat vfloat_set(float x) { return (vfloat){0} + x; }
@@ -280,8 +308,8 @@ TACIT_INLINE void vdoubles_log1p_unit(vdouble u[GROUP]) {
 /*
  * x <- log(1 + e^-x) for x >= 0; NaN stays NaN. Only as exact as sums on a grid of 2^-32 ask: absolute error below 2^-34 (proved
  * in docs/theory.md, section 3), at half the cost of the two functions above. With y = x / log(2), at most 40, and k whole,
- * e^-x = 2^-k 2^f, |f| <= 1/2; log(1 + u) = s g(s^2), s = u / (2 + u), g(t) = 2 atanh(sqrt t) / sqrt t. Both polynomials interpolate at
- * Chebyshev's nodes: 2^f at 8 of them on [-1/2, 1/2], g at 7 on [0, 1/9].
+ * e^-x = 2^-k 2^f, |f| <= 1/2; log(1 + u) = s g(s^2), s = u / (2 + u), g(t) = 2 atanh(sqrt t) / sqrt t. Both polynomials interpolate
+ * at Chebyshev's nodes: 2^f at 8 of them on [-1/2, 1/2], g at 7 on [0, 1/9].
  */
 TACIT_INLINE void vdoubles_log1p_exp_negative(vdouble x[GROUP]) {
   static const double power[] = {0x1.446c79efd4834p-13, 0x1.5d877598350dep-10, 0x1.3b29d8bb0b97ep-7, 0x1.c6b08da70cce3p-5,

@@ -160,6 +160,8 @@ static void workspace_clear(tacit_workspace_t *workspace) {
   tacit_free(workspace->log_lik);
   tacit_free(workspace->grid);
   tacit_free(workspace->unit_sum);
+  tacit_free(workspace->unit_weights);
+  tacit_free(workspace->unit_x);
   tacit_free(workspace->totals);
   *workspace = (tacit_workspace_t){0};
 }
@@ -186,17 +188,20 @@ static void buffers_clear(tacit_curator_t *curator) {
   curator->capacity = 0;
 }
 
-static bool workspace_init(tacit_workspace_t *workspace, size_t n_theta, size_t dim) {
-  size_t n = n_theta * dim, wide = dim > 17 ? dim : 17; /* unit passes keep 16 ratios and their sum here */
+static bool workspace_init(tacit_workspace_t *workspace, size_t n_theta, const tacit_record_model_t *model) {
+  size_t dim = model->dim, n = n_theta * dim, n_sums = tacit_unit_n_sums(model), wide = n_sums > 17 ? n_sums : 17;
   workspace->rows = tacit_alloc_zero(n, TACIT_ROW_BLOCKS * 16 * sizeof *workspace->rows);
   workspace->lanes = tacit_alloc_zero(n, 16 * sizeof *workspace->lanes);
   workspace->lanes64 = tacit_alloc_zero(n, 16 * sizeof *workspace->lanes64);
   workspace->log_lik = tacit_alloc_zero(2 * n_theta, TACIT_RUN_BLOCKS * 16 * sizeof *workspace->log_lik);
   workspace->grid = tacit_alloc_zero(2 * n_theta, TACIT_RUN_BLOCKS * 16 * sizeof *workspace->grid);
-  workspace->unit_sum = tacit_alloc_zero(n_theta * wide, sizeof *workspace->unit_sum);
+  workspace->unit_sum = tacit_alloc_zero((n_theta + 16) * wide, sizeof *workspace->unit_sum);
+  workspace->unit_weights = tacit_alloc_zero(dim, 16 * sizeof *workspace->unit_weights);
+  workspace->unit_x = tacit_alloc_zero(n_sums, 16 * sizeof *workspace->unit_x);
   workspace->totals = tacit_alloc_zero(n, sizeof *workspace->totals);
   return workspace->rows != NULL && workspace->lanes != NULL && workspace->lanes64 != NULL &&
-         workspace->log_lik != NULL && workspace->grid != NULL && workspace->unit_sum != NULL && workspace->totals != NULL;
+         workspace->log_lik != NULL && workspace->grid != NULL && workspace->unit_sum != NULL && workspace->unit_weights != NULL &&
+         workspace->unit_x != NULL && workspace->totals != NULL;
 }
 
 tacit_status_t tacit_curator_reserve(tacit_curator_t *curator, size_t n_theta, tacit_error_t *err) {
@@ -219,7 +224,7 @@ tacit_status_t tacit_curator_reserve(tacit_curator_t *curator, size_t n_theta, t
             curator->clips != NULL && curator->draws != NULL && curator->sums != NULL && curator->message != NULL &&
             tacit_kept_init(&curator->kept, n_theta, dim);
   for (size_t t = 0; ok && t < curator->settings.n_threads; t++) {
-    ok = workspace_init(&curator->workspaces[t], n_theta, dim);
+    ok = workspace_init(&curator->workspaces[t], n_theta, curator->model);
   }
   if (!ok) {
     buffers_clear(curator);

@@ -55,7 +55,9 @@ typedef struct tacit_workspace {
   int64_t *lanes64;  /* (n_theta, dim, 16): exposed gradients; first n_theta * 16: ratios */
   double *log_lik;   /* (TACIT_RUN_BLOCKS, 2 n_theta, 16) */
   double *grid;      /* (2 n_theta, TACIT_RUN_BLOCKS, 16): log-likelihoods on the grid of ratios, where they are not kept */
-  double *unit_sum;  /* (n_theta, dim): one unit's gradient */
+  double *unit_sum;  /* (16 + n_theta, tacit_unit_n_sums()): units' gradients; of passes over ratios: (n_theta, 17) */
+  double *unit_weights; /* (dim, 16) */
+  float *unit_x;     /* (16, n_features or dim, padded) */
   tacit_wide_t *totals; /* (n_theta, dim) */
   tacit_curator_notes_t notes;
 } tacit_workspace_t;
@@ -122,6 +124,21 @@ typedef struct tacit_trapezoid {
   double error_units;  /* clip of the error; whole, at most 2^51 */
 } tacit_trapezoid_t;
 
+/* Sums over a unit's records are padded to a multiple of this many numbers, and squared in as many partial sums. */
+enum { TACIT_UNIT_ALIGNMENT = 8 };
+
+/* The units of a block: those of u begin at lane begins[u] and end before begins[u + 1]. */
+typedef struct tacit_unit_block {
+  size_t n_linear, n_extra; /* predictors, and parameters that no feature multiplies */
+  size_t width;             /* features, padded */
+  size_t n_sums;            /* n_linear width + n_extra, padded */
+  const float *x;           /* (16, width): features of a record after another; 0 where it does not count */
+  unsigned valid;           /* a bit for each record that counts */
+  size_t n_units;
+  size_t begins[17];
+  bool is_continued, continues; /* the first began in an earlier block, the last goes on in the next */
+} tacit_unit_block_t;
+
 /* Vector kernels, one table for each instruction set; see lattice_isa.c. */
 typedef struct tacit_lattice_functions {
   void (*linear)(const tacit_record_model_t *model, const float *block, const float *lane_norm,
@@ -131,13 +148,24 @@ typedef struct tacit_lattice_functions {
                 size_t n_theta, const float *grad, int32_t *lanes, tacit_curator_notes_t *notes);
   void (*exposed)(const tacit_record_model_t *model, const float *block, const float *lane_norm,
                   double temperature_power, size_t n_theta, const float *rows, int64_t *lanes);
+  /* A bit for each of 16 records that counts. */
+  unsigned (*valid)(const float *lane_norm);
+  /* rows, shape (n_rows, 16), become out, shape (16, width): 0 for records that are not valid; n_rows rounded up to fours are written. */
+  void (*turn)(size_t n_rows, const float *rows, unsigned valid, size_t width, float *out);
+  /*
+   * Sum a block's records over their units in double, in their order, and add the clipped integers of those that end to totals,
+   * shape (n_sums). pending, of the same shape, is the sum of a unit that began in an earlier block, and of one that goes on. Room for
+   * the work: weights (n_linear + n_extra, 16), sums (16, n_sums).
+   */
+  void (*units)(const tacit_unit_block_t *at, const tacit_lattice_t *lattice, const float *residual, double *weights,
+                double *sums, double *pending, int64_t *totals, tacit_curator_notes_t *notes);
   /*
    * T l of one point on the grid of ratios, a whole number of units, for n_blocks blocks; NaN for records that do not count or have
    * no finite l. Block b is at log_lik + b stride and goes to out + 16 b.
    */
   void (*grid)(const float *lane_norm, double temperature_power, size_t n_blocks, const double *log_lik, size_t stride,
                double *out);
-  /* lanes, shape (16), gain the clipped differences of two points' values on the grid, each of shape (n_blocks, 16); NaN counts as 0. */
+  /* lanes, shape (16), gain the clipped differences of two points' values on the grid, of shape (n_blocks, 16); NaN counts as 0. */
   void (*ratio)(const float *lane_norm, size_t n_blocks, const double *before, const double *after, double clip,
                 int64_t *lanes, tacit_curator_notes_t *notes);
   /* One record's ratio in grid units before clipping, for 16 records and one pair; 0 where not finite. */
@@ -235,6 +263,8 @@ typedef struct tacit_unit_pass {
   tacit_lattice_t lattice;
   size_t units_per_part;
 } tacit_unit_pass_t;
+/* Numbers in the sum of a unit's records, padding included. */
+size_t tacit_unit_n_sums(const tacit_record_model_t *model);
 void tacit_unit_gradients_part(void *pass, size_t part, size_t thread);
 void tacit_unit_ratios_part(void *pass, size_t part, size_t thread);
 

@@ -3,8 +3,8 @@
  * ended or, after a rejection, began: half of the work is done already. Values are reused where the parameters are the same to the
  * last bit, and a log-likelihood is a function of record and parameters: the integers summed are those of a pass without.
  *
- * Their place is 16 bytes a record and chain. Beyond TACIT_KEPT_BYTES nothing is kept, so that memory stays near that of the records for
- * large data; nor is anything for units of several records.
+ * They take 16 bytes a record and chain. Beyond TACIT_KEPT_BYTES nothing is kept, so that memory stays near that of the records
+ * for large data; nor is anything for units of several records.
  */
 #include <string.h>
 

@@ -188,7 +188,7 @@ TACIT_INLINE vdouble float_product(const float *a, const float *b) {
   vfloat_half x, y;
   memcpy(&x, a, sizeof x);
   memcpy(&y, b, sizeof y);
-  return __builtin_convertvector(x * y, vdouble);
+  return vdouble_from_floats(x * y);
 }
 
 TACIT_INLINE void exposed_piece(const tacit_record_model_t *model, const float *block, vlong valid, double temperature_power,
@@ -283,6 +283,204 @@ static void ratio_unclipped(const float *lane_norm, double temperature_power, co
   }
 }
 
+/* ---- units of several records ---- */
+
+/* Four floats of each of n_rows rows, 16 apart, become four rows, `width` apart; rows past the fourth are for the next tile. */
+TACIT_INLINE void turn_tile(const float *from, size_t n_rows, float *to, size_t width) {
+#if defined(__x86_64__)
+  const __m128 zero = _mm_setzero_ps();
+  __m128 a = _mm_loadu_ps(from), b = n_rows > 1 ? _mm_loadu_ps(from + 16) : zero;
+  __m128 c = n_rows > 2 ? _mm_loadu_ps(from + 32) : zero, d = n_rows > 3 ? _mm_loadu_ps(from + 48) : zero;
+  _MM_TRANSPOSE4_PS(a, b, c, d);
+  _mm_storeu_ps(to, a);
+  _mm_storeu_ps(to + width, b);
+  _mm_storeu_ps(to + 2 * width, c);
+  _mm_storeu_ps(to + 3 * width, d);
+#else
+  for (size_t lane = 0; lane < 4; lane++) {
+    for (size_t row = 0; row < 4; row++) {
+      to[lane * width + row] = row < n_rows ? from[row * 16 + lane] : 0;
+    }
+  }
+#endif
+}
+
+#if defined(__AVX2__)
+/* The same for eight floats of each of eight rows. */
+TACIT_INLINE void turn_large_tile(const float *from, float *to, size_t width) {
+  __m256 r[8], s[8];
+  for (size_t i = 0; i < 8; i++) {
+    r[i] = _mm256_loadu_ps(from + i * 16);
+  }
+  for (size_t i = 0; i < 8; i += 4) {
+    __m256 a = _mm256_unpacklo_ps(r[i], r[i + 1]), b = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    __m256 c = _mm256_unpacklo_ps(r[i + 2], r[i + 3]), d = _mm256_unpackhi_ps(r[i + 2], r[i + 3]);
+    s[i] = _mm256_shuffle_ps(a, c, 0x44);
+    s[i + 1] = _mm256_shuffle_ps(a, c, 0xEE);
+    s[i + 2] = _mm256_shuffle_ps(b, d, 0x44);
+    s[i + 3] = _mm256_shuffle_ps(b, d, 0xEE);
+  }
+  for (size_t i = 0; i < 4; i++) {
+    _mm256_storeu_ps(to + i * width, _mm256_permute2f128_ps(s[i], s[i + 4], 0x20));
+    _mm256_storeu_ps(to + (i + 4) * width, _mm256_permute2f128_ps(s[i], s[i + 4], 0x31));
+  }
+}
+#endif
+
+static unsigned valid(const float *lane_norm) {
+  unsigned bits = 0;
+  for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
+    bits |= vint_bits(vfloat_load(lane_norm + lane) <= FLT_MAX) << lane;
+  }
+  return bits;
+}
+
+static void turn(size_t n_rows, const float *rows, unsigned counted, size_t width, float *out) {
+  size_t row = 0;
+#if defined(__AVX2__)
+  for (; row + 8 <= n_rows; row += 8) {
+    turn_large_tile(rows + row * 16, out + row, width);
+    turn_large_tile(rows + row * 16 + 8, out + 8 * width + row, width);
+  }
+#endif
+  for (; row < n_rows; row += 4) {
+    for (size_t lane = 0; lane < 16; lane += 4) {
+      turn_tile(rows + row * 16 + lane, n_rows - row, out + lane * width + row, width);
+    }
+  }
+  for (size_t lane = 0; counted != 0xFFFF && lane < 16; lane++) {
+    if (!(counted >> lane & 1)) {
+      memset(out + lane * width, 0, width * sizeof *out);
+    }
+  }
+}
+
+enum { UNIT_VECTORS = TACIT_UNIT_ALIGNMENT / DOUBLE_LANES };
+
+/* Residuals of 16 records in units of the bound, 0 for those that do not count. */
+TACIT_INLINE void unit_weights(const float *residual, double scale, unsigned counted, double *weights) {
+  for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+    vdouble_store(weights + lane, vdouble_load_floats(residual + lane) * scale);
+  }
+  for (size_t lane = 0; counted != 0xFFFF && lane < 16; lane++) {
+    weights[lane] = counted >> lane & 1 ? weights[lane] : 0;
+  }
+}
+
+/* n_vectors of unit_add, a constant. */
+TACIT_INLINE void unit_add_vectors(size_t n_vectors, size_t from, size_t to, size_t width, const float *x, const double *weights,
+                                   const double *before, double *sum) {
+  vdouble value[2 * UNIT_VECTORS];
+  for (size_t v = 0; v < n_vectors; v++) {
+    value[v] = before != NULL ? vdouble_load(before + v * DOUBLE_LANES) : vdouble_set(0);
+  }
+  for (size_t lane = from; lane < to; lane++) {
+    for (size_t v = 0; v < n_vectors; v++) {
+      value[v] += vdouble_load_floats(x + lane * width + v * DOUBLE_LANES) * weights[lane];
+    }
+  }
+  for (size_t v = 0; v < n_vectors; v++) {
+    vdouble_store(sum + v * DOUBLE_LANES, value[v]);
+  }
+}
+
+/* sum, shape (width), is what it was `before` (NULL: 0) plus weight times x of the records from .. to - 1, one after another. */
+TACIT_INLINE void unit_add(size_t from, size_t to, size_t width, const float *x, const double *weights, const double *before,
+                           double *sum) {
+  size_t j = 0;
+  for (; j + 2 * TACIT_UNIT_ALIGNMENT <= width; j += 2 * TACIT_UNIT_ALIGNMENT) {
+    unit_add_vectors(2 * UNIT_VECTORS, from, to, width, x + j, weights, before != NULL ? before + j : NULL, sum + j);
+  }
+  if (j < width) {
+    unit_add_vectors(UNIT_VECTORS, from, to, width, x + j, weights, before != NULL ? before + j : NULL, sum + j);
+  }
+}
+
+/* The parameters that no feature multiplies. */
+TACIT_INLINE void unit_add_extra(size_t from, size_t to, size_t n_extra, const double *weights, const double *before, double *sum) {
+  for (size_t e = 0; e < n_extra; e++) {
+    double value = before != NULL ? before[e] : 0;
+    for (size_t lane = from; lane < to; lane++) {
+      value += weights[e * 16 + lane];
+    }
+    sum[e] = value;
+  }
+}
+
+/* Eight partial sums on every instruction set, added in one order, so that all round alike. */
+TACIT_INLINE double unit_square(size_t width, const double *sum) {
+  vdouble square[UNIT_VECTORS] = {0};
+  double q[DOUBLE_LANES];
+  for (size_t j = 0; j < width; j += TACIT_UNIT_ALIGNMENT) {
+    for (size_t v = 0; v < UNIT_VECTORS; v++) {
+      vdouble x = vdouble_load(sum + j + v * DOUBLE_LANES);
+      square[v] += x * x;
+    }
+  }
+  for (size_t half = UNIT_VECTORS / 2; half > 0; half /= 2) {
+    for (size_t v = 0; v < half; v++) {
+      square[v] += square[v + half];
+    }
+  }
+  vdouble_store(q, square[0]);
+#pragma GCC unroll 8
+  for (size_t half = DOUBLE_LANES / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (size_t i = 0; i < half; i++) {
+      q[i] += q[i + half];
+    }
+  }
+  return q[0];
+}
+
+/* What a unit's sum is multiplied by; one that is not finite becomes 0. */
+TACIT_INLINE double unit_factor(size_t n_sums, double scale_out, double *sum, tacit_curator_notes_t *notes) {
+  double square = unit_square(n_sums, sum), factor = scale_out;
+  if (!(square <= DBL_MAX)) {
+    notes->n_non_finite++;
+    memset(sum, 0, n_sums * sizeof *sum);
+  } else if (square > 1) {
+    notes->n_grad_clipped++;
+    factor /= sqrt(square);
+  }
+  return factor;
+}
+
+static void units(const tacit_unit_block_t *at, const tacit_lattice_t *lattice, const float *residual, double *weights,
+                  double *sums, double *pending, int64_t *totals, tacit_curator_notes_t *notes) {
+  size_t n_linear = at->n_linear, width = at->width, n_sums = at->n_sums, n_ends = at->n_units - at->continues;
+  double factors[16];
+  for (size_t r = 0; r < n_linear + at->n_extra; r++) {
+    unit_weights(residual + r * 16, (double)lattice->scale_in, at->valid, weights + r * 16);
+  }
+  for (size_t u = 0; u < at->n_units; u++) {
+    size_t from = at->begins[u], to = at->begins[u + 1];
+    const double *before = u == 0 && at->is_continued ? pending : NULL;
+    double *sum = sums + u * n_sums;
+    for (size_t r = 0; r < n_linear; r++) {
+      unit_add(from, to, width, at->x, weights + r * 16, before != NULL ? before + r * width : NULL, sum + r * width);
+    }
+    if (at->n_extra > 0) {
+      unit_add_extra(from, to, at->n_extra, weights + n_linear * 16, before != NULL ? before + n_linear * width : NULL,
+                     sum + n_linear * width);
+    }
+  }
+  for (size_t u = 0; u < n_ends; u++) {
+    factors[u] = unit_factor(n_sums, (double)lattice->scale_out, sums + u * n_sums, notes);
+  }
+  for (size_t j = 0; n_ends > 0 && j < n_sums; j += DOUBLE_LANES) {
+    vlong total = {0};
+    for (size_t u = 0; u < n_ends; u++) { /* truncated toward zero; at most 2^20 */
+      vint_half whole = __builtin_convertvector(vdouble_load(sums + u * n_sums + j) * factors[u], vint_half);
+      total += vlong_from_ints(whole);
+    }
+    add_lanes64(totals + j, total);
+  }
+  if (at->continues) {
+    memcpy(pending, sums + n_ends * n_sums, n_sums * sizeof *sums);
+  }
+}
+
 /* The record's share of G - G', at most change_units long, and its trapezoidal error, both of DOUBLE_LANES records. */
 TACIT_INLINE void trapezoid_piece(size_t dim, const tacit_trapezoid_t *bounds, const double *step, const int32_t *from,
                                   const double *ratio, int64_t *totals) {
@@ -290,10 +488,10 @@ TACIT_INLINE void trapezoid_piece(size_t dim, const tacit_trapezoid_t *bounds, c
   vdouble square = vdouble_set(0), along = vdouble_set(0), factor = vdouble_set(1);
   for (size_t j = 0; j < dim; j++) {
     vint_half before = vint_half_load(from + j * 16), after = vint_half_load(to + j * 16);
-    vdouble change = __builtin_convertvector(after - before, vdouble);
+    vdouble change = vdouble_from_ints(after - before);
     square += change * change;
-    along += __builtin_convertvector(after + before, vdouble) * step[j];
-    add_lanes64(totals + (dim + j) * 16, __builtin_convertvector(after + before, vlong));
+    along += vdouble_from_ints(after + before) * step[j];
+    add_lanes64(totals + (dim + j) * 16, vlong_from_ints(after + before));
   }
   vlong over = square > bounds->change_units * bounds->change_units;
   if (vlong_bits(over) != 0) {
@@ -301,8 +499,8 @@ TACIT_INLINE void trapezoid_piece(size_t dim, const tacit_trapezoid_t *bounds, c
   }
   for (size_t j = 0; j < dim; j++) {
     vint_half change = vint_half_load(to + j * 16) - vint_half_load(from + j * 16);
-    vint_half clipped = __builtin_convertvector(__builtin_convertvector(change, vdouble) * factor, vint_half);
-    add_lanes64(totals + j * 16, __builtin_convertvector(clipped, vlong));
+    vint_half clipped = __builtin_convertvector(vdouble_from_ints(change) * factor, vint_half);
+    add_lanes64(totals + j * 16, vlong_from_ints(clipped));
   }
   vdouble error = vdouble_load(ratio) - along * (0.5 * bounds->spacing) * 0x1p32, clip = vdouble_set(bounds->error_units);
   add_lanes64(totals + 2 * dim * 16, vdouble_nearest(vdouble_max(vdouble_min(error, clip), -clip)));
@@ -337,5 +535,5 @@ static void log_odds(size_t n, double most, const double *x, int64_t *out) {
 #define TABLE_NAME_(isa) tacit_lattice_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {linear, dense, exposed, grid, ratio, ratio_unclipped,
-                                                          trapezoid, log_odds};
+const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {linear, dense, exposed, valid, turn, units, grid, ratio,
+                                                          ratio_unclipped, trapezoid, log_odds};

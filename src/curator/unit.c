@@ -1,6 +1,6 @@
 /*
- * Units of several records (a person's rows): the unit's records are summed first, the sum is clipped and
- * rounded to integers, in double precision.
+ * Units of several records (a person's rows): the unit's records are summed first, the sum is clipped and rounded to integers, in
+ * double precision. A block's features are turned around, so that vectors run over the parameters of one record.
  */
 #include <float.h>
 #include <math.h>
@@ -8,50 +8,12 @@
 
 #include "curator/curator_internal.h"
 
-/* Add record i's gradient (in units of the bound) to workspace->unit_sum for every theta. */
-static void add_record(const tacit_unit_pass_t *pass, tacit_workspace_t *workspace, size_t i) {
-  const tacit_curator_t *curator = pass->curator;
-  const tacit_record_model_t *model = curator->model;
-  const float *block = tacit_records_block(curator->records, i / 16);
-  size_t lane = i % 16, p = model->n_features;
-  size_t n_rows = model->n_linear > 0 ? model->n_linear + model->n_extra : model->dim;
-  for (size_t k = 0; k < pass->n_theta; k++) {
-    const float *rows = workspace->rows + k * n_rows * 16;
-    double *sum = workspace->unit_sum + k * model->dim;
-    for (size_t r = 0; r < model->n_linear; r++) {
-      double weight = (double)rows[r * 16 + lane] * (double)pass->lattice.scale_in;
-      for (size_t j = 0; j < p; j++) {
-        sum[r * p + j] += weight * (double)block[j * 16 + lane];
-      }
-    }
-    for (size_t r = model->n_linear; r < n_rows; r++) {
-      sum[model->n_linear * p + r - model->n_linear] +=
-          (double)rows[r * 16 + lane] * (double)pass->lattice.scale_in;
-    }
-  }
+static size_t padded(size_t n) {
+  return (n + TACIT_UNIT_ALIGNMENT - 1) / TACIT_UNIT_ALIGNMENT * TACIT_UNIT_ALIGNMENT;
 }
 
-/* Clip one unit's sum for one theta and add its integers to the totals. */
-static void add_unit(const tacit_unit_pass_t *pass, tacit_workspace_t *workspace, size_t k) {
-  size_t dim = pass->curator->model->dim;
-  const double *sum = workspace->unit_sum + k * dim;
-  double n2 = 0;
-  for (size_t j = 0; j < dim; j++) {
-    n2 += sum[j] * sum[j];
-  }
-  workspace->notes.n_grad++;
-  if (!(n2 <= DBL_MAX)) {
-    workspace->notes.n_non_finite++;
-    return;
-  }
-  double factor = (double)pass->lattice.scale_out;
-  if (n2 > 1) {
-    factor /= sqrt(n2);
-    workspace->notes.n_grad_clipped++;
-  }
-  for (size_t j = 0; j < dim; j++) {
-    workspace->totals[k * dim + j] += (int64_t)(sum[j] * factor);
-  }
+size_t tacit_unit_n_sums(const tacit_record_model_t *model) {
+  return model->n_linear > 0 ? model->n_linear * padded(model->n_features) + padded(model->n_extra) : padded(model->dim);
 }
 
 static void unit_range(const tacit_unit_pass_t *pass, size_t part, size_t *first, size_t *last) {
@@ -62,27 +24,90 @@ static void unit_range(const tacit_unit_pass_t *pass, size_t part, size_t *first
   }
 }
 
+static tacit_unit_block_t unit_block(const tacit_record_model_t *model) {
+  tacit_unit_block_t at = {.n_linear = 1, .width = padded(model->dim), .n_sums = tacit_unit_n_sums(model)};
+  if (model->n_linear > 0) {
+    at.n_linear = model->n_linear;
+    at.n_extra = model->n_extra;
+    at.width = padded(model->n_features);
+  }
+  return at;
+}
+
+/*
+ * at <- the units with records in block b, from *unit on and before `last`; *unit becomes the first that begins in a later block,
+ * or the one that goes on there. Units without records are passed over: their sums are zero.
+ */
+static void find_units(const tacit_curator_t *curator, size_t b, size_t *unit, size_t last, tacit_unit_block_t *at) {
+  const size_t *offsets = curator->unit_offsets;
+  size_t u = *unit, n = 0, start = b * 16, end = start + 16;
+  bool continues = false;
+  at->is_continued = offsets[u] < start;
+  for (; u < last && offsets[u] < end && !continues; u += !continues) {
+    size_t from = offsets[u] > start ? offsets[u] : start, to = offsets[u + 1];
+    if (from < to) {
+      continues = to > end;
+      at->begins[n++] = from - start;
+      at->begins[n] = continues ? 16 : to - start;
+    }
+  }
+  *unit = u;
+  at->n_units = n;
+  at->continues = continues;
+}
+
+/* Add a block's records to their units. */
+static void add_block(const tacit_unit_pass_t *pass, tacit_workspace_t *workspace, size_t b, const tacit_unit_block_t *at) {
+  static const float ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  const tacit_curator_t *curator = pass->curator;
+  const tacit_record_model_t *model = curator->model;
+  const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
+  bool is_linear = model->n_linear > 0;
+  size_t n_rows = is_linear ? model->n_linear + model->n_extra : model->dim;
+  if (is_linear) {
+    kernel->turn(model->n_features, tacit_records_block(curator->records, b), at->valid, at->width, workspace->unit_x);
+  }
+  for (size_t k = 0; k < pass->n_theta; k++) {
+    const float *rows = workspace->rows + k * n_rows * 16;
+    if (!is_linear) {
+      kernel->turn(n_rows, rows, at->valid, at->width, workspace->unit_x);
+    }
+    kernel->units(at, &pass->lattice, is_linear ? rows : ones, workspace->unit_weights, workspace->unit_sum,
+                  workspace->unit_sum + (16 + k) * at->n_sums, workspace->lanes64 + k * at->n_sums, &workspace->notes);
+  }
+}
+
+/* Totals without the padding. */
+static void flush(const tacit_unit_pass_t *pass, tacit_workspace_t *workspace) {
+  const tacit_record_model_t *model = pass->curator->model;
+  size_t n_linear = model->n_linear, p = n_linear > 0 ? model->n_features : model->dim;
+  for (size_t i = 0; i < pass->n_theta * model->dim; i++) {
+    size_t j = i % model->dim, n_products = n_linear * p;
+    bool is_extra = n_linear > 0 && j >= n_products;
+    size_t at = is_extra ? n_linear * padded(p) + j - n_products : j / p * padded(p) + j % p;
+    workspace->totals[i] += workspace->lanes64[i / model->dim * tacit_unit_n_sums(model) + at];
+  }
+}
+
+/* Sums of one unit's gradient in units of the bound, one record after another: their bits depend on nothing else. */
 void tacit_unit_gradients_part(void *user, size_t part, size_t thread) {
   const tacit_unit_pass_t *pass = user;
   const tacit_curator_t *curator = pass->curator;
   tacit_workspace_t *workspace = &curator->workspaces[thread];
-  size_t n_sums = pass->n_theta * curator->model->dim, block = SIZE_MAX, first, last;
+  size_t first, last;
   unit_range(pass, part, &first, &last);
-  for (size_t u = first; u < last; u++) {
-    memset(workspace->unit_sum, 0, n_sums * sizeof *workspace->unit_sum);
-    for (size_t i = curator->unit_offsets[u]; i < curator->unit_offsets[u + 1]; i++) {
-      if (i / 16 != block) {
-        block = i / 16;
-        tacit_curator_eval_block(curator, block, pass->n_theta, workspace->rows);
-      }
-      if (curator->lane_norm[i] <= FLT_MAX) {
-        add_record(pass, workspace, i);
-      }
-    }
-    for (size_t k = 0; k < pass->n_theta; k++) {
-      add_unit(pass, workspace, k);
-    }
+  memset(workspace->lanes64, 0, pass->n_theta * tacit_unit_n_sums(curator->model) * sizeof *workspace->lanes64);
+  workspace->notes.n_grad += (last - first) * pass->n_theta;
+  size_t end = curator->unit_offsets[last], unit = first;
+  tacit_unit_block_t at = unit_block(curator->model);
+  at.x = workspace->unit_x;
+  for (size_t b = curator->unit_offsets[first] / 16; b * 16 < end; b++) {
+    find_units(curator, b, &unit, last, &at);
+    at.valid = tacit_lattice_functions()->valid(curator->lane_norm + b * 16);
+    tacit_curator_eval_block(curator, b, pass->n_theta, workspace->rows);
+    add_block(pass, workspace, b, &at);
   }
+  flush(pass, workspace);
 }
 
 void tacit_unit_ratios_part(void *user, size_t part, size_t thread) {

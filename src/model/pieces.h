@@ -1,4 +1,4 @@
-/* The pieces of log-likelihoods, DOUBLE_LANES records at one parameter vector each, in the order of tacit_record_model_t.log_lik_blocks. */
+/* Pieces of log-likelihoods, DOUBLE_LANES records at one parameter vector, in the order of tacit_record_model_t.log_lik_blocks. */
 #ifndef TACIT_PIECES_H
 #define TACIT_PIECES_H
 

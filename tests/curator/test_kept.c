@@ -78,7 +78,8 @@ static double reference_ratio(const tacit_curator_t *curator, const double *thet
 
 static void check_walk(const tacit_record_model_t *model, tacit_records_t *records[2], size_t n_threads) {
   tacit_error_t err;
-  tacit_curator_t *with = open_curator(model, records[0], n_threads, TACIT_KEPT_BYTES), *without = open_curator(model, records[1], 1, 0);
+  tacit_curator_t *with = open_curator(model, records[0], n_threads, TACIT_KEPT_BYTES);
+  tacit_curator_t *without = open_curator(model, records[1], 1, 0);
   support_rng_t rng = {5};
   size_t dim = model->dim;
   double theta[n_chains * n_features] = {0}, previous[n_chains * n_features] = {0}, theta_prop[n_chains * n_features];
@@ -127,7 +128,8 @@ static void test_only_new_points_are_evaluated(void **state) {
   model.log_lik = count_log_lik;
   model.log_lik_blocks = NULL;
   size_t n_blocks = (n_records + 15) / 16, expected = 2 * n_blocks;
-  const size_t limits[] = {2 * n_blocks * 16 * sizeof(double), 2 * n_blocks * 16 * sizeof(double) - 1}; /* just room for one chain */
+  size_t room = 2 * n_blocks * 16 * sizeof(double); /* for one chain */
+  const size_t limits[] = {room, room - 1};
   for (size_t l = 0; l < 2; l++) {
     tacit_curator_t *curator = open_curator(&model, odd_records(), 1, limits[l]);
     support_rng_t rng = {6};

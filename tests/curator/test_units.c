@@ -1,0 +1,194 @@
+/*
+ * Persons of several records: the vectors' integers are those of one record after another in plain C, on every instruction set,
+ * for any number of threads, wherever a person's records lie in their blocks.
+ */
+#include <float.h>
+#include <string.h>
+
+#include "base/isa.h"
+#include "support.h"
+
+enum { n_records = 2500, n_theta = 2, max_dim = 64, max_rows = 70 };
+
+/* Units of 0 to 70 records, most of them small. */
+static size_t *make_offsets(uint64_t seed, size_t *n_units) {
+  support_rng_t rng = {seed};
+  size_t *offsets = calloc(2 * n_records, sizeof *offsets), n = 0;
+  assert_non_null(offsets);
+  for (size_t at = 0; at < n_records; offsets[n] = at) {
+    size_t most = support_bits(&rng) % 8 == 0 ? max_rows : 6, size = support_bits(&rng) % (most + 1);
+    at = at + size < n_records ? at + size : n_records;
+    n++;
+    assert_true(n + 1 < 2 * n_records);
+  }
+  *n_units = n;
+  return offsets;
+}
+
+/* The last column is a response that every family can have; some records do not count, or overflow. */
+static tacit_records_t *make_records(const tacit_record_model_t *model, const size_t *offsets, size_t n_units) {
+  tacit_error_t err;
+  tacit_records_t *records;
+  support_rng_t rng = {12};
+  double x[max_dim];
+  size_t n_columns = model->n_columns;
+  assert_ok(tacit_records_new(&records, n_records, n_columns, &err), err);
+  for (size_t i = 0; i < n_records; i++) {
+    for (size_t j = 0; j < n_columns; j++) {
+      x[j] = support_uniform(&rng, -1, 1);
+    }
+    x[n_columns - 1] = (double)(support_bits(&rng) % 2);
+    x[0] = i % 97 == 5 ? NAN : i % 301 == 7 ? 1e30 : x[0];
+    tacit_records_set(records, i, x);
+  }
+  assert_ok(tacit_records_set_units(records, offsets, n_units, &err), err);
+  return records;
+}
+
+typedef struct sums {
+  tacit_wide_t sums[n_theta * max_dim];
+  tacit_curator_notes_t notes;
+} sums_t;
+
+static const double bound = 1.3;
+
+/* Derivative i of record `lane` of a block. */
+static double derivative(const tacit_record_model_t *model, const float *block, const float *rows, size_t lane, double scale,
+                         size_t i) {
+  size_t p = model->n_features, n_products = model->n_linear * p;
+  if (model->n_linear == 0 || i >= n_products) {
+    return (double)rows[(model->n_linear == 0 ? i : model->n_linear + i - n_products) * 16 + lane] * scale;
+  }
+  return (double)rows[i / p * 16 + lane] * scale * (double)block[i % p * 16 + lane];
+}
+
+/* The square in eight partial sums: a predictor's features, and what they do not multiply, each begin with the first. */
+static double square_of(const tacit_record_model_t *model, const double *sum) {
+  double q[8] = {0};
+  size_t p = model->n_linear > 0 ? model->n_features : model->dim;
+  for (size_t i = 0; i < model->dim; i++) {
+    size_t n_products = model->n_linear > 0 ? model->n_linear * p : model->dim;
+    q[(i < n_products ? i % p : i - n_products) % 8] += sum[i] * sum[i];
+  }
+  return ((q[0] + q[4]) + (q[2] + q[6])) + ((q[1] + q[5]) + (q[3] + q[7]));
+}
+
+static void reference_unit(const tacit_curator_t *curator, size_t u, const float *theta, tacit_wide_t *sums,
+                           tacit_curator_notes_t *notes) {
+  const tacit_record_model_t *model = curator->model;
+  tacit_lattice_t lattice = tacit_lattice_for(model, 1, bound);
+  double sum[max_dim] = {0};
+  float rows[max_dim * 16];
+  for (size_t i = curator->unit_offsets[u]; i < curator->unit_offsets[u + 1]; i++) {
+    const float *block = tacit_records_block(curator->records, i / 16);
+    (model->n_linear > 0 ? model->residual : model->grad)(model->ctx, block, 1, theta, rows);
+    for (size_t j = 0; j < model->dim && curator->lane_norm[i] <= FLT_MAX; j++) {
+      sum[j] += derivative(model, block, rows, i % 16, (double)lattice.scale_in, j);
+    }
+  }
+  double square = square_of(model, sum), factor = (double)lattice.scale_out / (square > 1 ? sqrt(square) : 1);
+  notes->n_grad++;
+  notes->n_non_finite += !(square <= DBL_MAX);
+  notes->n_grad_clipped += square <= DBL_MAX && square > 1;
+  for (size_t j = 0; j < model->dim && square <= DBL_MAX; j++) {
+    sums[j] += (int64_t)(sum[j] * factor);
+  }
+}
+
+static tacit_curator_t *open_curator(const tacit_record_model_t *model, uint64_t seed, size_t n_threads) {
+  tacit_error_t err;
+  tacit_curator_t *curator;
+  tacit_curator_settings_t settings = tacit_curator_settings_default();
+  settings.n_threads = n_threads;
+  settings.clip_bound_grad = bound;
+  settings.max_unit_rows = max_rows;
+  size_t n_units, *offsets = make_offsets(seed, &n_units);
+  assert_ok(tacit_curator_new_exposed(&curator, make_records(model, offsets, n_units), model, &settings, &err), err);
+  free(offsets);
+  assert_ok(tacit_curator_reserve(curator, n_theta, &err), err);
+  support_rng_t rng = {4};
+  for (size_t i = 0; i < n_theta * model->dim; i++) {
+    curator->theta_float[i] = (float)(0.5 * support_normal(&rng));
+  }
+  return curator;
+}
+
+static sums_t reference_sums(const tacit_record_model_t *model, uint64_t seed) {
+  static sums_t sums;
+  memset(&sums, 0, sizeof sums);
+  tacit_curator_t *curator = open_curator(model, seed, 1);
+  for (size_t u = 0; u < curator->n_units; u++) {
+    for (size_t k = 0; k < n_theta; k++) {
+      reference_unit(curator, u, curator->theta_float + k * model->dim, sums.sums + k * model->dim, &sums.notes);
+    }
+  }
+  tacit_curator_free(curator);
+  return sums;
+}
+
+static sums_t sums_of(const tacit_record_model_t *model, uint64_t seed, size_t n_threads) {
+  static sums_t sums;
+  memset(&sums, 0, sizeof sums);
+  tacit_curator_t *curator = open_curator(model, seed, n_threads);
+  tacit_curator_sum_gradients(curator, n_theta, bound);
+  memcpy(sums.sums, curator->sums, n_theta * model->dim * sizeof *sums.sums);
+  sums.notes = curator->notes;
+  tacit_curator_free(curator);
+  return sums;
+}
+
+static void check(const tacit_record_model_t *model) {
+  for (uint64_t seed = 1; seed <= 3; seed++) {
+    sums_t expected = reference_sums(model, seed);
+    assert_true(expected.notes.n_grad_clipped > 0 && expected.notes.n_grad_clipped < expected.notes.n_grad);
+    for (size_t n_threads = 1; n_threads <= 3; n_threads += 2) {
+      sums_t found = sums_of(model, seed, n_threads);
+      assert_memory_equal(found.sums, expected.sums, sizeof found.sums);
+      assert_memory_equal(&found.notes, &expected.notes, sizeof found.notes);
+    }
+  }
+}
+
+/* A model that overflows where a record is huge. */
+static void overflowing_grad(const void *ctx, const float *block, size_t n, const float *theta, float *out) {
+  support_echo_grad(ctx, block, n, theta, out);
+  for (size_t i = 0; i < n * 48; i++) {
+    out[i] = fabsf(out[i]) > 1e20f ? INFINITY : out[i];
+  }
+}
+
+static void check_all(void) {
+  static const size_t p[] = {1, 3, 8, 10, 17};
+  tacit_glm_kernel_t kernel;
+  for (size_t i = 0; i < sizeof p / sizeof p[0]; i++) {
+    tacit_record_model_t logistic = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, p[i], 1, 0);
+    check(&logistic);
+  }
+  tacit_record_model_t linear = support_glm(&kernel, TACIT_FAMILY_GAUSSIAN, 5, 1, 1);
+  check(&linear);
+  tacit_record_model_t softmax = support_glm(&kernel, TACIT_FAMILY_CATEGORICAL, 9, 3, 0);
+  check(&softmax);
+  tacit_record_model_t dense = support_echo();
+  dense.grad = overflowing_grad;
+  check(&dense);
+  assert_true(reference_sums(&dense, 1).notes.n_non_finite > 0);
+}
+
+static void test_unit_sums_are_those_of_one_record_after_another(void **state) {
+  (void)state;
+  check_all();
+#if defined(__x86_64__)
+  for (int isa = TACIT_ISA_PORTABLE; isa < TACIT_ISA_AVX512; isa++) {
+    tacit_isa_limit((tacit_isa_t)isa);
+    check_all();
+  }
+  tacit_isa_limit(TACIT_ISA_AVX512);
+#endif
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_unit_sums_are_those_of_one_record_after_another),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
