@@ -40,28 +40,31 @@ TACIT_INLINE void add_lanes(int32_t *lanes, vfloat product) {
 }
 
 /*
- * Blocks follow each other in memory. This loop waits for none of what it reads, so here the block after the next is asked for, a
- * line for each that is worked on: a core waits when it has asked for too many at once. An address past the last block does no
- * harm.
+ * Blocks follow each other in memory. This loop waits for none of what it reads, so here a block some way ahead is asked for from
+ * memory and the next one from the second cache, a line each for each that is worked on: a core waits when it has asked for too
+ * many at once. An address past the last block does no harm.
  */
-TACIT_INLINE void ask_for(const float *block, size_t n_floats) {
-  __builtin_prefetch((const void *)((uintptr_t)block + n_floats * sizeof(float)), 0, 2);
+enum { BLOCKS_AHEAD = 4 };
+
+TACIT_INLINE void ask_for(const float *block, size_t block_bytes) {
+  __builtin_prefetch((const void *)((uintptr_t)block + BLOCKS_AHEAD * block_bytes), 0, 2);
+  __builtin_prefetch((const void *)((uintptr_t)block + block_bytes), 0, 3);
 }
 
 /*
- * lanes[j] += trunc(weight * x_j) for all features; x_j of an invalid lane may be NaN and is not used. What is `ahead` floats
- * further on is asked for, unless that is 0.
+ * lanes[j] += trunc(weight * x_j) for all features; x_j of an invalid lane may be NaN and is not used. Blocks of block_bytes that
+ * follow are asked for, unless that is 0.
  */
-TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat weight, vint valid, bool all_valid, size_t ahead,
+TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat weight, vint valid, bool all_valid, size_t block_bytes,
                                int32_t *lanes) {
   if (!all_valid) {
     for (size_t j = 0; j < n_features; j++) {
       vfloat product = weight * vfloat_load(block + j * 16);
       add_lanes(lanes + j * 16, vfloat_select(valid, product, vfloat_set(0)));
     }
-  } else if (ahead > 0) {
+  } else if (block_bytes > 0) {
     for (size_t j = 0; j < n_features; j++) {
-      ask_for(block + j * 16, ahead);
+      ask_for(block + j * 16, block_bytes);
       add_lanes(lanes + j * 16, weight * vfloat_load(block + j * 16));
     }
   } else {
@@ -72,12 +75,12 @@ TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat wei
 }
 
 /* The same for two classes, which share their features, and valid records. */
-TACIT_INLINE void add_features_twice(const float *block, size_t n_features, const vfloat weight[2], size_t ahead,
+TACIT_INLINE void add_features_twice(const float *block, size_t n_features, const vfloat weight[2], size_t block_bytes,
                                      int32_t *lanes) {
   int32_t *lanes2 = lanes + n_features * 16;
   for (size_t j = 0; j < n_features; j++) {
     vfloat x = vfloat_load(block + j * 16);
-    ask_for(block + j * 16, ahead);
+    ask_for(block + j * 16, block_bytes);
     add_lanes(lanes + j * 16, weight[0] * x);
     add_lanes(lanes2 + j * 16, weight[1] * x);
   }
@@ -91,7 +94,7 @@ TACIT_INLINE vfloat linear_weight(const float *residual, const tacit_lattice_t *
 
 /* One piece of the lanes for one parameter vector; block, residual and sums point at its first lane. */
 TACIT_INLINE void linear_piece(const tacit_record_model_t *model, const float *block, vfloat x_norm,
-                               const tacit_lattice_t *lattice, const float *residual, size_t ahead, int32_t *sums,
+                               const tacit_lattice_t *lattice, const float *residual, size_t block_bytes, int32_t *sums,
                                tacit_curator_notes_t *notes) {
   size_t n_linear = model->n_linear, n_extra = model->n_extra, p = model->n_features;
   vint valid = x_norm <= FLT_MAX;
@@ -107,14 +110,14 @@ TACIT_INLINE void linear_piece(const tacit_record_model_t *model, const float *b
     n2 += u * u;
   }
   vfloat factor = clip_factor(n2, valid, lattice->scale_out, notes);
-  for (size_t i = 0; i < n_linear; i++, ahead = 0) {
+  for (size_t i = 0; i < n_linear; i++, block_bytes = 0) {
     vfloat weight[2] = {linear_weight(residual + i * 16, lattice, factor)};
     int32_t *at = sums + i * p * 16;
     if (all_valid && i + 1 < n_linear) {
       weight[1] = linear_weight(residual + ++i * 16, lattice, factor);
-      add_features_twice(block, p, weight, ahead, at);
+      add_features_twice(block, p, weight, block_bytes, at);
     } else {
-      add_features(block, p, weight[0], valid, all_valid, ahead, at);
+      add_features(block, p, weight[0], valid, all_valid, block_bytes, at);
     }
   }
   for (size_t i = n_linear; i < n_linear + n_extra; i++) {
@@ -125,11 +128,11 @@ TACIT_INLINE void linear_piece(const tacit_record_model_t *model, const float *b
 static void linear(const tacit_record_model_t *model, const float *block, const float *lane_norm,
                    const tacit_lattice_t *lattice, size_t n_theta, const float *residual, int32_t *lanes,
                    tacit_curator_notes_t *notes) {
-  size_t n_rows = model->n_linear + model->n_extra, ahead = 2 * model->n_columns * 16;
+  size_t n_rows = model->n_linear + model->n_extra, block_bytes = model->n_columns * 16 * sizeof *block;
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
       linear_piece(model, block + lane, vfloat_load(lane_norm + lane), lattice, residual + k * n_rows * 16 + lane,
-                   k == 0 && lane == 0 ? ahead : 0, lanes + k * model->dim * 16 + lane, notes);
+                   k == 0 && lane == 0 ? block_bytes : 0, lanes + k * model->dim * 16 + lane, notes);
     }
   }
 }
