@@ -40,15 +40,15 @@ TACIT_INLINE void add_lanes(int32_t *lanes, vfloat product) {
 }
 
 /*
- * Blocks follow each other in memory. This loop waits for none of what it reads, so here a block some way ahead is asked for from
- * memory and the next one from the second cache, a line each for each that is worked on: a core waits when it has asked for too
- * many at once. An address past the last block does no harm.
+ * Blocks follow each other in memory. This loop waits for none of what it reads, so here a later block is asked for, a line for
+ * each that is worked on: a core waits when it has asked for too many at once. One chain needs them sooner, from memory four blocks
+ * ahead and the next from the second cache. An address past the last block does no harm.
  */
-enum { BLOCKS_AHEAD = 4 };
-
-TACIT_INLINE void ask_for(const float *block, size_t block_bytes) {
-  __builtin_prefetch((const void *)((uintptr_t)block + BLOCKS_AHEAD * block_bytes), 0, 2);
-  __builtin_prefetch((const void *)((uintptr_t)block + block_bytes), 0, 3);
+TACIT_INLINE void ask_for(const float *block, size_t block_bytes, bool is_one_chain) {
+  __builtin_prefetch((const void *)((uintptr_t)block + (is_one_chain ? 4 : 2) * block_bytes), 0, 2);
+  if (is_one_chain) {
+    __builtin_prefetch((const void *)((uintptr_t)block + block_bytes), 0, 3);
+  }
 }
 
 /*
@@ -56,15 +56,20 @@ TACIT_INLINE void ask_for(const float *block, size_t block_bytes) {
  * follow are asked for, unless that is 0.
  */
 TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat weight, vint valid, bool all_valid, size_t block_bytes,
-                               int32_t *lanes) {
+                               bool is_one_chain, int32_t *lanes) {
   if (!all_valid) {
     for (size_t j = 0; j < n_features; j++) {
       vfloat product = weight * vfloat_load(block + j * 16);
       add_lanes(lanes + j * 16, vfloat_select(valid, product, vfloat_set(0)));
     }
+  } else if (block_bytes > 0 && is_one_chain) {
+    for (size_t j = 0; j < n_features; j++) {
+      ask_for(block + j * 16, block_bytes, true);
+      add_lanes(lanes + j * 16, weight * vfloat_load(block + j * 16));
+    }
   } else if (block_bytes > 0) {
     for (size_t j = 0; j < n_features; j++) {
-      ask_for(block + j * 16, block_bytes);
+      ask_for(block + j * 16, block_bytes, false);
       add_lanes(lanes + j * 16, weight * vfloat_load(block + j * 16));
     }
   } else {
@@ -80,7 +85,7 @@ TACIT_INLINE void add_features_twice(const float *block, size_t n_features, cons
   int32_t *lanes2 = lanes + n_features * 16;
   for (size_t j = 0; j < n_features; j++) {
     vfloat x = vfloat_load(block + j * 16);
-    ask_for(block + j * 16, block_bytes);
+    ask_for(block + j * 16, block_bytes, false);
     add_lanes(lanes + j * 16, weight[0] * x);
     add_lanes(lanes2 + j * 16, weight[1] * x);
   }
@@ -94,8 +99,8 @@ TACIT_INLINE vfloat linear_weight(const float *residual, const tacit_lattice_t *
 
 /* One piece of the lanes for one parameter vector; block, residual and sums point at its first lane. */
 TACIT_INLINE void linear_piece(const tacit_record_model_t *model, const float *block, vfloat x_norm,
-                               const tacit_lattice_t *lattice, const float *residual, size_t block_bytes, int32_t *sums,
-                               tacit_curator_notes_t *notes) {
+                               const tacit_lattice_t *lattice, const float *residual, size_t block_bytes, bool is_one_chain,
+                               int32_t *sums, tacit_curator_notes_t *notes) {
   size_t n_linear = model->n_linear, n_extra = model->n_extra, p = model->n_features;
   vint valid = x_norm <= FLT_MAX;
   bool all_valid = vint_bits(~valid) == 0;
@@ -117,7 +122,7 @@ TACIT_INLINE void linear_piece(const tacit_record_model_t *model, const float *b
       weight[1] = linear_weight(residual + ++i * 16, lattice, factor);
       add_features_twice(block, p, weight, block_bytes, at);
     } else {
-      add_features(block, p, weight[0], valid, all_valid, block_bytes, at);
+      add_features(block, p, weight[0], valid, all_valid, block_bytes, is_one_chain, at);
     }
   }
   for (size_t i = n_linear; i < n_linear + n_extra; i++) {
@@ -132,7 +137,7 @@ static void linear(const tacit_record_model_t *model, const float *block, const 
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
       linear_piece(model, block + lane, vfloat_load(lane_norm + lane), lattice, residual + k * n_rows * 16 + lane,
-                   k == 0 && lane == 0 ? block_bytes : 0, lanes + k * model->dim * 16 + lane, notes);
+                   k == 0 && lane == 0 ? block_bytes : 0, n_theta == 1, lanes + k * model->dim * 16 + lane, notes);
     }
   }
 }
