@@ -16,7 +16,7 @@ static tacit_status_t open_noise(cli_fit_t *fit, tacit_error_t *err) {
   }
   tacit_status_t status = tacit_rng_key_from_system(key, err);
   if (status == TACIT_OK && cli_ranks_agree(CLI_OK) == CLI_OK) {
-    cli_ranks_share(key, sizeof key);
+    cli_ranks_share_key(key);
     status = tacit_noise_new_with_key(&fit->noise, key, err);
   }
   tacit_rng_key_wipe(key);

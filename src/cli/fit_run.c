@@ -277,7 +277,7 @@ static int make_key(cli_fit_t *fit) {
   }
   int status = cli_ranks_agree(CLI_OK);
   if (status == CLI_OK) {
-    cli_ranks_share(fit->settings.key, sizeof fit->settings.key);
+    cli_ranks_share_key(fit->settings.key);
   }
   return status;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/launcher.h"
+#include "tacit/random.h"
 
 static tacit_ranks_t ranks = {.n_ranks = 1};
 static int agreed;            /* exit status; CLI_OK until one rank fails */
@@ -90,12 +91,15 @@ int cli_ranks_agree(int status) {
   return agreed;
 }
 
-void cli_ranks_share(void *bytes, size_t n) {
+void cli_ranks_share_key(unsigned char key[32]) {
+  int64_t words[4] = {0};
   if (ranks.n_ranks > 1) {
-    if (!cli_is_first_rank()) {
-      memset(bytes, 0, n);
+    if (cli_is_first_rank()) {
+      memcpy(words, key, sizeof words);
     }
-    ranks.sum(ranks.user, n / sizeof(int64_t), bytes);
+    ranks.sum(ranks.user, sizeof words / sizeof words[0], words);
+    memcpy(key, words, sizeof words);
+    tacit_rng_key_wipe((unsigned char *)words);
   }
 }
 

@@ -21,8 +21,8 @@ bool cli_is_first_rank(void);
  * would have said alone. After a failure the ranks are on their own. Call before whatever all must do together.
  */
 int cli_ranks_agree(int status);
-/* bytes <- those of the first rank; n is a multiple of 8. */
-void cli_ranks_share(void *bytes, size_t n);
+/* key <- that of the first rank. */
+void cli_ranks_share_key(unsigned char key[32]);
 /* True on all ranks if it is on one. */
 bool cli_ranks_any(bool flag);
 
