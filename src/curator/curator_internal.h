@@ -221,9 +221,13 @@ void tacit_curator_free_lane_norm(tacit_curator_t *curator);
 /* Blocks [from, to) are looked at next; are done with, and may leave memory. */
 void tacit_curator_need(const tacit_curator_t *curator, size_t from, size_t to);
 void tacit_curator_drop(const tacit_curator_t *curator, size_t from, size_t to);
-/* tacit_pool_run of parts of `size` blocks, or units, read ahead and given back. */
-void tacit_curator_run_parts(tacit_curator_t *curator, size_t n_parts, size_t size, bool is_by_units, tacit_pool_task task,
-                             void *pass);
+/* What is done with the blocks or units [first, last). */
+typedef void (*tacit_range_task)(void *pass, size_t first, size_t last, size_t thread);
+/*
+ * Run the task over all blocks, or units, on all threads, in ranges that begin with a multiple of 16 and hold at most TACIT_PART_BLOCKS blocks
+ * (of units, 16 times as many); records in a file are read ahead and given back.
+ */
+void tacit_curator_run_ranges(tacit_curator_t *curator, bool is_by_units, tacit_range_task task, void *pass);
 
 /* ---- kept.c ---- */
 
@@ -245,28 +249,22 @@ void tacit_curator_sum_gradients(tacit_curator_t *curator, size_t n_theta, doubl
 /* Sums of clipped integer ratios of the pairs in curator->pairs, clipped at curator->clips. */
 void tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs);
 
-/* Clear the totals of all threads, run task(pass, part, thread) over parts of blocks, add the totals into ->sums. */
-void tacit_curator_sum_blocks(tacit_curator_t *curator, size_t n_sums, size_t *blocks_per_part, tacit_pool_task task,
-                              void *pass);
-
-/* The same for parts of blocks_per_part blocks. */
-void tacit_curator_sum_parts(tacit_curator_t *curator, size_t n_sums, size_t blocks_per_part, tacit_pool_task task, void *pass);
-/* Parts of units_per_part units each, a multiple of 16. */
-void tacit_curator_sum_units(tacit_curator_t *curator, size_t n_sums, size_t units_per_part, tacit_pool_task task, void *pass);
+/* Clear the totals of all threads, run the task over all blocks, or over all units, add the totals into ->sums. */
+void tacit_curator_sum_blocks(tacit_curator_t *curator, size_t n_sums, tacit_range_task task, void *pass);
+void tacit_curator_sum_units(tacit_curator_t *curator, size_t n_sums, tacit_range_task task, void *pass);
 /* Add n rows of 16 lanes, of lanes64 if is_wide, else of lanes, to the totals. */
 void tacit_workspace_flush(tacit_workspace_t *workspace, size_t n, bool is_wide);
 
-/* The same for units of several records; parts are ranges of units. */
+/* The same for units of several records. */
 typedef struct tacit_unit_pass {
   tacit_curator_t *curator;
   size_t n_theta;
   tacit_lattice_t lattice;
-  size_t units_per_part;
 } tacit_unit_pass_t;
 /* Numbers in the sum of a unit's records, padding included. */
 size_t tacit_unit_n_sums(const tacit_record_model_t *model);
-void tacit_unit_gradients_part(void *pass, size_t part, size_t thread);
-void tacit_unit_ratios_part(void *pass, size_t part, size_t thread);
+void tacit_unit_gradients_part(void *pass, size_t first, size_t last, size_t thread);
+void tacit_unit_ratios_part(void *pass, size_t first, size_t last, size_t thread);
 
 TACIT_MUST_USE tacit_status_t tacit_curator_check_points(const tacit_curator_t *curator, size_t n_theta,
                                                          const double *theta, tacit_error_t *err);

@@ -54,13 +54,10 @@ void tacit_curvature_add(const tacit_curator_t *curator, const double *theta, co
 typedef struct pass {
   tacit_curator_t *curator;
   const double *theta, *bound;
-  size_t units_per_part;
 } pass_t;
 
-static void curvature_part(void *user, size_t part, size_t thread) {
+static void curvature_part(void *user, size_t first, size_t last, size_t thread) {
   const pass_t *pass = user;
-  size_t first = part * pass->units_per_part, n = pass->curator->n_units;
-  size_t last = n - first < pass->units_per_part ? n : first + pass->units_per_part;
   tacit_curvature_add(pass->curator, pass->theta, pass->bound, first, last, pass->curator->workspaces[thread].totals);
 }
 
@@ -119,8 +116,8 @@ tacit_status_t tacit_curator_release_curvature(tacit_curator_t *curator, const d
   if (status != TACIT_OK) {
     return status;
   }
-  pass_t pass = {curator, theta, bound, 16 * TACIT_PART_BLOCKS};
-  tacit_curator_sum_units(curator, dim, pass.units_per_part, curvature_part, &pass);
+  pass_t pass = {curator, theta, bound};
+  tacit_curator_sum_units(curator, dim, curvature_part, &pass);
   for (size_t i = 0; i < dim; i++) {
     double unit = temperature * bound_of(curator->model, bound, i) / most;
     out[i] = tacit_released_value(curator->sums[i], curator->draws[i], unit);

@@ -10,8 +10,7 @@
 
 static const double unit = 0x1p32; /* grid units of a log ratio of one; of a rate of one */
 
-/* A part has as many records as TACIT_PART_BLOCKS blocks, so that its lanes cannot overflow. */
-enum { PART_WORDS = TACIT_PART_BLOCKS / 16 * 4 };
+enum { WORD_BLOCKS = 64 / TACIT_BLOCK }; /* of a word of the mask; ranges of blocks begin with a word */
 
 typedef struct subset_pass subset_pass_t;
 typedef void (*subset_task)(const subset_pass_t *pass, const tacit_gather_t *gather, size_t n, tacit_workspace_t *workspace);
@@ -84,17 +83,15 @@ static void finish_block(const subset_pass_t *pass, tacit_gather_t *gather, taci
 }
 
 /* Records are lanes of their own, so that sums do not depend on which of them share a block. */
-static void subset_part(void *user, size_t part, size_t thread) {
+static void subset_part(void *user, size_t first, size_t last, size_t thread) {
   const subset_pass_t *pass = user;
   const struct tacit_minibatch *of = pass->curator->minibatch;
   const uint64_t *mask = of->mask + pass->curator->first_record / 64;
   tacit_workspace_t *workspace = &pass->curator->workspaces[thread];
   tacit_gather_t *gather = &of->gathers[thread];
-  size_t n_words = (tacit_records_n(pass->curator->records) + 63) / 64, first = part * PART_WORDS;
-  size_t last = n_words - first < PART_WORDS ? n_words : first + PART_WORDS;
   memset(workspace->lanes, 0, pass->n_sums * 16 * sizeof *workspace->lanes);
   memset(workspace->lanes64, 0, pass->n_sums * 16 * sizeof *workspace->lanes64);
-  for (size_t w = first; w < last; w++) {
+  for (size_t w = first / WORD_BLOCKS; w * WORD_BLOCKS < last; w++) {
     for (uint64_t left = mask[w]; left != 0; left &= left - 1) {
       tacit_gather_add(gather, w * 64 + (size_t)__builtin_ctzll(left));
       if (gather->n == 16) {
@@ -110,7 +107,7 @@ static void subset_part(void *user, size_t part, size_t thread) {
 
 /* Sums over the records in the mask, into curator->sums[0 .. n_sums - 1]. */
 static void sum_subset(subset_pass_t *pass) {
-  tacit_curator_sum_parts(pass->curator, pass->n_sums, TACIT_PART_BLOCKS, subset_part, pass);
+  tacit_curator_sum_blocks(pass->curator, pass->n_sums, subset_part, pass);
 }
 
 /* ---- gradients ---- */

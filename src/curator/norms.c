@@ -61,17 +61,10 @@ void tacit_norms_add(const tacit_curator_t *curator, tacit_workspace_t *workspac
   }
 }
 
-typedef struct pass {
-  tacit_curator_t *curator;
-  size_t units_per_part;
-} pass_t;
-
-static void norms_part(void *user, size_t part, size_t thread) {
-  const pass_t *pass = user;
-  size_t first = part * pass->units_per_part, n = pass->curator->n_units;
-  size_t last = n - first < pass->units_per_part ? n : first + pass->units_per_part;
-  tacit_workspace_t *workspace = &pass->curator->workspaces[thread];
-  tacit_norms_add(pass->curator, workspace, first, last, workspace->totals);
+static void norms_part(void *user, size_t first, size_t last, size_t thread) {
+  const tacit_curator_t *curator = user;
+  tacit_workspace_t *workspace = &curator->workspaces[thread];
+  tacit_norms_add(curator, workspace, first, last, workspace->totals);
 }
 
 tacit_status_t tacit_curator_release_norms(tacit_curator_t *curator, const double *theta, double noise_multiplier, double *out,
@@ -101,8 +94,7 @@ tacit_status_t tacit_curator_release_norms(tacit_curator_t *curator, const doubl
   for (size_t j = 0; j < dim; j++) {
     curator->theta_float[j] = (float)theta[j];
   }
-  pass_t pass = {curator, 16 * TACIT_PART_BLOCKS};
-  tacit_curator_sum_units(curator, TACIT_NORM_CELLS, pass.units_per_part, norms_part, &pass);
+  tacit_curator_sum_units(curator, TACIT_NORM_CELLS, norms_part, curator);
   for (size_t k = 0; k < TACIT_NORM_CELLS; k++) {
     out[k] = tacit_released_value(curator->sums[k], curator->draws[k], 1 / count);
   }

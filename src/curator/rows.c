@@ -24,7 +24,7 @@ typedef struct row_pass {
   const tacit_row_residual_t *residual; /* ROW_JOINT */
   double centre, reach;              /* of the response or the fitted mean: |. - centre| <= reach */
   double spacing;
-  size_t n_out, blocks_per_part;
+  size_t n_out;
 } row_pass_t;
 
 static const double root_2 = 1.41421356237309514547; /* sqrt(2), rounded */
@@ -99,12 +99,10 @@ static void add_record(const row_pass_t *pass, const double *x, double y, tacit_
   }
 }
 
-static void rows_part(void *user, size_t part, size_t thread) {
+static void rows_part(void *user, size_t first, size_t last, size_t thread) {
   const row_pass_t *pass = user;
   const tacit_curator_t *curator = pass->curator;
-  size_t d = curator->model->n_features, n_blocks = tacit_records_n_blocks(curator->records);
-  size_t first = part * pass->blocks_per_part;
-  size_t last = n_blocks - first < pass->blocks_per_part ? n_blocks : first + pass->blocks_per_part;
+  size_t d = curator->model->n_features;
   for (size_t b = first; b < last; b++) {
     const float *block = tacit_records_block(curator->records, b);
     for (size_t lane = 0; lane < 16; lane++) {
@@ -183,7 +181,7 @@ static tacit_status_t release(row_pass_t *pass, double diameter, double noise_mu
   if (status != TACIT_OK) {
     return status;
   }
-  tacit_curator_sum_blocks(curator, pass->n_out, &pass->blocks_per_part, rows_part, pass);
+  tacit_curator_sum_blocks(curator, pass->n_out, rows_part, pass);
   for (size_t i = 0; i < pass->n_out; i++) {
     out[i] = (double)(curator->sums[i] + curator->draws[i]) * pass->spacing;
   }

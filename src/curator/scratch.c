@@ -1,6 +1,6 @@
 /*
  * Records in a file rather than in memory: while one part of a pass is worked on, the next is read ahead, and what is done with
- * leaves memory. Where records are in memory all of this does nothing. Contents never change, so neither do sums.
+ * leaves memory. Where records are in memory reading ahead and giving back do nothing. Contents never change, so neither do sums.
  */
 #include "curator/curator_internal.h"
 
@@ -38,36 +38,44 @@ void tacit_curator_drop(const tacit_curator_t *curator, size_t from, size_t to) 
   }
 }
 
-/* A pass's task between reading ahead and giving back. */
-typedef struct streamed {
+/* A pass over ranges of blocks or units. */
+typedef struct ranges {
   const tacit_curator_t *curator;
-  tacit_pool_task task;
+  tacit_range_task task;
   void *pass;
-  size_t size;      /* of a part, in blocks or units */
+  size_t n, size; /* of all, and of a range, in blocks or units */
   bool is_by_units;
-} streamed_t;
+} ranges_t;
 
-/* Where part `part` begins, in blocks. */
-static size_t first_block(const streamed_t *s, size_t part) {
-  size_t n_blocks = tacit_records_n_blocks(s->curator->records), n = s->is_by_units ? s->curator->n_units : n_blocks;
-  size_t first = part * s->size < n ? part * s->size : n;
-  return s->is_by_units ? s->curator->unit_offsets[first] / TACIT_BLOCK : first;
+/* Where range `part` begins. */
+static size_t begin_of(const ranges_t *r, size_t part) {
+  return part * r->size < r->n ? part * r->size : r->n;
 }
 
-static void streamed_part(void *user, size_t part, size_t thread) {
-  const streamed_t *s = user;
-  size_t ahead = s->curator->settings.n_threads; /* the others are at the parts between */
-  tacit_curator_need(s->curator, first_block(s, part + ahead), first_block(s, part + ahead + 1));
-  s->task(s->pass, part, thread);
-  tacit_curator_drop(s->curator, first_block(s, part), first_block(s, part + 1));
+/* The same in blocks. */
+static size_t first_block(const ranges_t *r, size_t part) {
+  size_t first = begin_of(r, part);
+  const size_t *offsets = r->curator->unit_offsets;
+  return !r->is_by_units ? first : (offsets != NULL ? offsets[first] : first) / TACIT_BLOCK;
 }
 
-void tacit_curator_run_parts(tacit_curator_t *curator, size_t n_parts, size_t size, bool is_by_units, tacit_pool_task task,
-                             void *pass) {
-  streamed_t streamed = {curator, task, pass, size, is_by_units};
-  if (curator->lane_mapping.data == NULL) {
-    tacit_pool_run(curator->pool, n_parts, task, pass);
-  } else {
-    tacit_pool_run(curator->pool, n_parts, streamed_part, &streamed);
-  }
+static void range_part(void *user, size_t part, size_t thread) {
+  const ranges_t *r = user;
+  size_t ahead = r->curator->settings.n_threads; /* the others are at the ranges between */
+  tacit_curator_need(r->curator, first_block(r, part + ahead), first_block(r, part + ahead + 1));
+  r->task(r->pass, begin_of(r, part), begin_of(r, part + 1), thread);
+  tacit_curator_drop(r->curator, first_block(r, part), first_block(r, part + 1));
+}
+
+/* Small enough to share among threads, large enough to be worth handing out; a multiple of 16. */
+static size_t range_size(size_t n, size_t n_threads, size_t most) {
+  size_t size = (n / (8 * n_threads) / 16 + 1) * 16;
+  return size < most ? size : most;
+}
+
+void tacit_curator_run_ranges(tacit_curator_t *curator, bool is_by_units, tacit_range_task task, void *pass) {
+  size_t n = is_by_units ? curator->n_units : tacit_records_n_blocks(curator->records);
+  size_t most = is_by_units ? TACIT_BLOCK * TACIT_PART_BLOCKS : TACIT_PART_BLOCKS;
+  ranges_t ranges = {curator, task, pass, n, range_size(n, curator->settings.n_threads, most), is_by_units};
+  tacit_pool_run(curator->pool, (n + ranges.size - 1) / ranges.size, range_part, &ranges);
 }

@@ -40,7 +40,7 @@ typedef struct pass {
   const tacit_statistic_t *statistic;
   double steps;     /* of a clamped value's range, or worth of a record in a cell */
   double first;     /* discrete noise: lower / step */
-  size_t n_values, blocks_per_part;
+  size_t n_values;
 } pass_t;
 
 static bool is_discrete(const tacit_statistic_t *s) {
@@ -245,12 +245,10 @@ void tacit_statistic_add(const tacit_statistic_t *statistic, const double *x, ta
   }
 }
 
-static void statistic_part(void *user, size_t part, size_t thread) {
+static void statistic_part(void *user, size_t first, size_t last, size_t thread) {
   const pass_t *pass = user;
   const tacit_curator_t *curator = pass->curator;
   size_t n = tacit_records_n(curator->records), n_columns = curator->model->n_columns;
-  size_t n_blocks = tacit_records_n_blocks(curator->records), first = part * pass->blocks_per_part;
-  size_t last = n_blocks - first < pass->blocks_per_part ? n_blocks : first + pass->blocks_per_part;
   for (size_t i = first * TACIT_BLOCK; i < last * TACIT_BLOCK && i < n; i++) {
     const float *block = tacit_records_block(curator->records, i / TACIT_BLOCK);
     double x[MAX_PRODUCT_COLUMNS];
@@ -350,7 +348,7 @@ tacit_status_t tacit_curator_release_statistic(tacit_curator_t *curator, const t
     status = draw_noise(curator, statistic, pass.n_values, scale, err);
   }
   if (status == TACIT_OK) {
-    tacit_curator_sum_blocks(curator, pass.n_values, &pass.blocks_per_part, statistic_part, &pass);
+    tacit_curator_sum_blocks(curator, pass.n_values, statistic_part, &pass);
     set_values(&pass, scale, out, noise_scales);
   }
   return status;

@@ -9,7 +9,7 @@
 
 typedef struct tacit_pass {
   tacit_curator_t *curator;
-  size_t n_theta, blocks_per_part;
+  size_t n_theta;
   tacit_lattice_t lattice;
   bool is_clipped;
 } tacit_pass_t;
@@ -49,13 +49,11 @@ static void add_gradients(const tacit_pass_t *pass, tacit_workspace_t *workspace
   }
 }
 
-static void gradients_part(void *user, size_t part, size_t thread) {
+static void gradients_part(void *user, size_t first, size_t last, size_t thread) {
   const tacit_pass_t *pass = user;
   tacit_curator_t *curator = pass->curator;
   tacit_workspace_t *workspace = &curator->workspaces[thread];
-  size_t n_blocks = tacit_records_n_blocks(curator->records);
-  size_t first = part * pass->blocks_per_part, n_sums = pass->n_theta * curator->model->dim;
-  size_t last = n_blocks - first < pass->blocks_per_part ? n_blocks : first + pass->blocks_per_part;
+  size_t n_sums = pass->n_theta * curator->model->dim;
   memset(workspace->lanes, 0, n_sums * 16 * sizeof *workspace->lanes);
   memset(workspace->lanes64, 0, n_sums * 16 * sizeof *workspace->lanes64);
   size_t at_a_time = curator->model->n_linear > 1 ? TACIT_ROW_BLOCKS : 1;
@@ -106,24 +104,15 @@ static void ratios_run(const tacit_pass_t *pass, tacit_workspace_t *workspace, s
   }
 }
 
-static void ratios_part(void *user, size_t part, size_t thread) {
+static void ratios_part(void *user, size_t first, size_t last, size_t thread) {
   const tacit_pass_t *pass = user;
   tacit_workspace_t *workspace = &pass->curator->workspaces[thread];
-  size_t n_blocks = tacit_records_n_blocks(pass->curator->records);
-  size_t first = part * pass->blocks_per_part;
-  size_t last = n_blocks - first < pass->blocks_per_part ? n_blocks : first + pass->blocks_per_part;
   memset(workspace->lanes64, 0, pass->n_theta * 16 * sizeof *workspace->lanes64);
   for (size_t b = first; b < last; b += TACIT_RUN_BLOCKS) {
     ratios_run(pass, workspace, b, last - b < TACIT_RUN_BLOCKS ? last - b : TACIT_RUN_BLOCKS);
   }
   workspace->notes.n_ratio += (last - first) * 16 * pass->n_theta;
   tacit_workspace_flush(workspace, pass->n_theta, true);
-}
-
-/* Parts small enough to share among threads, large enough to be worth handing out. */
-static size_t part_size(size_t n, size_t n_threads, size_t most) {
-  size_t size = n / (8 * n_threads) + 1;
-  return size < most ? (size > 16 ? size : 16) : most;
 }
 
 static void begin(tacit_curator_t *curator, size_t n_sums) {
@@ -155,70 +144,39 @@ static void finish(tacit_curator_t *curator, size_t n_sums) {
   add_notes(&curator->notes, &notes);
 }
 
-static void run_units(tacit_curator_t *curator, size_t n_theta, tacit_lattice_t lattice, tacit_pool_task task) {
-  tacit_unit_pass_t pass = {
-      .curator = curator,
-      .n_theta = n_theta,
-      .lattice = lattice,
-      .units_per_part = part_size(curator->n_units, curator->settings.n_threads, 16 * TACIT_PART_BLOCKS)};
-  size_t n_parts = (curator->n_units + pass.units_per_part - 1) / pass.units_per_part;
-  tacit_curator_run_parts(curator, n_parts, pass.units_per_part, true, task, &pass);
-}
-
-static void run_blocks(tacit_curator_t *curator, size_t blocks_per_part, tacit_pool_task task, void *pass) {
-  size_t n_parts = (tacit_records_n_blocks(curator->records) + blocks_per_part - 1) / blocks_per_part;
-  tacit_curator_run_parts(curator, n_parts, blocks_per_part, false, task, pass);
-}
-
-static size_t part_blocks(const tacit_curator_t *curator) {
-  return part_size(tacit_records_n_blocks(curator->records), curator->settings.n_threads, TACIT_PART_BLOCKS);
-}
-
-void tacit_curator_sum_blocks(tacit_curator_t *curator, size_t n_sums, size_t *blocks_per_part, tacit_pool_task task,
-                              void *pass) {
-  *blocks_per_part = part_blocks(curator);
-  tacit_curator_sum_parts(curator, n_sums, *blocks_per_part, task, pass);
-}
-
-void tacit_curator_sum_parts(tacit_curator_t *curator, size_t n_sums, size_t blocks_per_part, tacit_pool_task task, void *pass) {
+void tacit_curator_sum_blocks(tacit_curator_t *curator, size_t n_sums, tacit_range_task task, void *pass) {
   begin(curator, n_sums);
-  run_blocks(curator, blocks_per_part, task, pass);
+  tacit_curator_run_ranges(curator, false, task, pass);
   finish(curator, n_sums);
 }
 
-void tacit_curator_sum_units(tacit_curator_t *curator, size_t n_sums, size_t units_per_part, tacit_pool_task task, void *pass) {
-  size_t n_parts = (curator->n_units + units_per_part - 1) / units_per_part;
-  bool is_by_units = curator->unit_offsets != NULL;
+void tacit_curator_sum_units(tacit_curator_t *curator, size_t n_sums, tacit_range_task task, void *pass) {
   begin(curator, n_sums);
-  tacit_curator_run_parts(curator, n_parts, is_by_units ? units_per_part : units_per_part / TACIT_BLOCK, is_by_units, task, pass);
+  tacit_curator_run_ranges(curator, true, task, pass);
   finish(curator, n_sums);
 }
 
 void tacit_curator_sum_gradients(tacit_curator_t *curator, size_t n_theta, double bound) {
   const tacit_record_model_t *model = curator->model;
-  size_t n_sums = n_theta * model->dim;
-  tacit_pass_t pass = {
-      .curator = curator, .n_theta = n_theta, .blocks_per_part = part_blocks(curator), .is_clipped = isfinite(bound)};
+  tacit_pass_t pass = {.curator = curator, .n_theta = n_theta, .is_clipped = isfinite(bound)};
   if (pass.is_clipped) {
     pass.lattice = tacit_lattice_for(model, curator->settings.temperature_power, bound);
   }
-  begin(curator, n_sums);
   if (curator->unit_offsets != NULL && pass.is_clipped) {
-    run_units(curator, n_theta, pass.lattice, tacit_unit_gradients_part);
+    tacit_unit_pass_t unit_pass = {.curator = curator, .n_theta = n_theta, .lattice = pass.lattice};
+    tacit_curator_sum_units(curator, n_theta * model->dim, tacit_unit_gradients_part, &unit_pass);
   } else {
-    run_blocks(curator, pass.blocks_per_part, gradients_part, &pass);
+    tacit_curator_sum_blocks(curator, n_theta * model->dim, gradients_part, &pass);
   }
-  finish(curator, n_sums);
 }
 
 void tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs) {
-  tacit_pass_t pass = {.curator = curator, .n_theta = n_pairs, .blocks_per_part = part_blocks(curator)};
-  begin(curator, n_pairs);
   if (curator->unit_offsets != NULL) {
-    run_units(curator, n_pairs, (tacit_lattice_t){0}, tacit_unit_ratios_part);
+    tacit_unit_pass_t unit_pass = {.curator = curator, .n_theta = n_pairs};
+    tacit_curator_sum_units(curator, n_pairs, tacit_unit_ratios_part, &unit_pass);
   } else {
+    tacit_pass_t pass = {.curator = curator, .n_theta = n_pairs};
     tacit_kept_plan(curator, n_pairs);
-    run_blocks(curator, pass.blocks_per_part, ratios_part, &pass);
+    tacit_curator_sum_blocks(curator, n_pairs, ratios_part, &pass);
   }
-  finish(curator, n_pairs);
 }

@@ -81,17 +81,15 @@ typedef struct langevin_pass {
   const double *step;
   tacit_lattice_t lattice;
   tacit_trapezoid_t bounds;
-  size_t blocks_per_part;
 } langevin_pass_t;
 
-static void langevin_part(void *user, size_t part, size_t thread) {
+static void langevin_part(void *user, size_t first, size_t last, size_t thread) {
   const langevin_pass_t *pass = user;
   const tacit_curator_t *curator = pass->curator;
   const tacit_record_model_t *model = curator->model;
   tacit_workspace_t *w = &curator->workspaces[thread];
   const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
-  size_t n_blocks = tacit_records_n_blocks(curator->records), dim = model->dim, first = part * pass->blocks_per_part;
-  size_t last = n_blocks - first < pass->blocks_per_part ? n_blocks : first + pass->blocks_per_part;
+  size_t dim = model->dim;
   double ratios[16];
   memset(w->lanes64, 0, (2 * dim + 1) * 16 * sizeof *w->lanes64);
   for (size_t b = first; b < last; b++) {
@@ -112,7 +110,7 @@ static void sum_records(tacit_curator_t *curator, const sizes_t *s, const double
   pass.lattice = tacit_lattice_for(curator->model, curator->settings.temperature_power, tacit_curator_grad_bound(curator));
   /* Log ratios saturate at 2^51 units: no clip is ever larger. Nor is a change, of two integers of 2^20, larger than 2^22. */
   pass.bounds = (tacit_trapezoid_t){s->spacing, fmin(s->change_units, 0x1p22), fmin(s->error_units, 0x1p51)};
-  tacit_curator_sum_blocks(curator, 2 * curator->model->dim + 1, &pass.blocks_per_part, langevin_part, &pass);
+  tacit_curator_sum_blocks(curator, 2 * curator->model->dim + 1, langevin_part, &pass);
 }
 
 /* Scale x, shape (n), to norm at most `most`. */

@@ -16,14 +16,6 @@ size_t tacit_unit_n_sums(const tacit_record_model_t *model) {
   return model->n_linear > 0 ? model->n_linear * padded(model->n_features) + padded(model->n_extra) : padded(model->dim);
 }
 
-static void unit_range(const tacit_unit_pass_t *pass, size_t part, size_t *first, size_t *last) {
-  *first = part * pass->units_per_part;
-  *last = *first + pass->units_per_part;
-  if (*last > pass->curator->n_units) {
-    *last = pass->curator->n_units;
-  }
-}
-
 static tacit_unit_block_t unit_block(const tacit_record_model_t *model) {
   tacit_unit_block_t at = {.n_linear = 1, .width = padded(model->dim), .n_sums = tacit_unit_n_sums(model)};
   if (model->n_linear > 0) {
@@ -90,12 +82,10 @@ static void flush(const tacit_unit_pass_t *pass, tacit_workspace_t *workspace) {
 }
 
 /* Sums of one unit's gradient in units of the bound, one record after another: their bits depend on nothing else. */
-void tacit_unit_gradients_part(void *user, size_t part, size_t thread) {
+void tacit_unit_gradients_part(void *user, size_t first, size_t last, size_t thread) {
   const tacit_unit_pass_t *pass = user;
   const tacit_curator_t *curator = pass->curator;
   tacit_workspace_t *workspace = &curator->workspaces[thread];
-  size_t first, last;
-  unit_range(pass, part, &first, &last);
   memset(workspace->lanes64, 0, pass->n_theta * tacit_unit_n_sums(curator->model) * sizeof *workspace->lanes64);
   workspace->notes.n_grad += (last - first) * pass->n_theta;
   size_t end = curator->unit_offsets[last], unit = first;
@@ -110,15 +100,14 @@ void tacit_unit_gradients_part(void *user, size_t part, size_t thread) {
   flush(pass, workspace);
 }
 
-void tacit_unit_ratios_part(void *user, size_t part, size_t thread) {
+void tacit_unit_ratios_part(void *user, size_t first, size_t last, size_t thread) {
   const tacit_unit_pass_t *pass = user;
   const tacit_curator_t *curator = pass->curator;
   const tacit_record_model_t *model = curator->model;
   tacit_workspace_t *workspace = &curator->workspaces[thread];
   const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
   double *ratios = workspace->unit_sum, *sums = ratios + pass->n_theta * 16;
-  size_t block = SIZE_MAX, first, last;
-  unit_range(pass, part, &first, &last);
+  size_t block = SIZE_MAX;
   for (size_t u = first; u < last; u++) {
     memset(sums, 0, pass->n_theta * sizeof *sums);
     for (size_t i = curator->unit_offsets[u]; i < curator->unit_offsets[u + 1]; i++) {
