@@ -5,7 +5,8 @@
  * given a few step sizes, and the best is shown: a setting that a user would not know beforehand, for all methods alike.
  * Seeded and simulated: nothing here is private.
  *
- * Usage: methods [TARGET [RUNS [RULE]]]; RULE: only contenders whose acceptance rule is named so. Writes CSV to standard output.
+ * Usage: methods [TARGET [RUNS [RULE [EPSILON]]]]; RULE: only contenders whose acceptance rule is named so, "" for all. Writes CSV
+ * to standard output.
  */
 #include <math.h>
 #include <stdio.h>
@@ -332,7 +333,7 @@ static void set_reference(target_t *target) {
 static void compare(target_t *target, size_t n_runs, const char *rule) {
   set_reference(target);
   for (size_t m = 0; m < sizeof contenders / sizeof contenders[0]; m++) {
-    bool is_wanted = rule == NULL || strcmp(rule, contenders[m].acceptance) == 0;
+    bool is_wanted = rule == NULL || *rule == '\0' || strcmp(rule, contenders[m].acceptance) == 0;
     for (size_t k = 0; is_wanted && k < 4; k++) {
       tally_t t = {0};
       tacit_sampler_settings_t s;
@@ -363,6 +364,7 @@ int main(int argc, char **argv) {
     if (argc < 2 || strcmp(argv[1], targets[i].name) == 0) {
       target_t target;
       targets[i].init(&target);
+      target.epsilon = argc > 4 ? atof(argv[4]) : target.epsilon;
       compare(&target, n_runs, argc > 3 ? argv[3] : NULL);
     }
   }

@@ -254,6 +254,26 @@ static void plan_start(tacit_planner_t *planner) {
   planner->rho -= n / (2 * s->noise_multiplier_init * s->noise_multiplier_init);
 }
 
+/* scale <- posterior sds to expect, those of the metric: what the public facts of the data suggest where the user gives none. */
+static tacit_status_t set_scale(const tacit_plan_request_t *request, tacit_sampler_settings_t *settings, double *scale,
+                                double *inv_metric, tacit_error_t *err) {
+  size_t d = request->parameters->dim;
+  tacit_metric_t metric;
+  if (settings->inv_metric == NULL) { /* else the array may hold the user's own */
+    for (size_t j = 0; j < d; j++) {
+      inv_metric[j] = pow(request->parameters->unit_scale[j], 2) / request->n_units;
+    }
+    settings->inv_metric = inv_metric;
+    settings->inv_metric_is_dense = false;
+  }
+  tacit_status_t status = tacit_metric_init(&metric, d, settings->inv_metric, settings->inv_metric_is_dense, err);
+  for (size_t j = 0; status == TACIT_OK && j < d; j++) {
+    scale[j] = sqrt(metric.inv_metric[metric.is_dense ? j * d + j : j]);
+  }
+  tacit_metric_clear(&metric);
+  return status;
+}
+
 tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request_t *request,
                           tacit_sampler_settings_t *settings, double *inv_metric, tacit_plan_t *plan,
                           tacit_error_t *err) {
@@ -275,15 +295,10 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
   if (scale == NULL) {
     return tacit_error_memory(err);
   }
-  for (size_t j = 0; j < d; j++) {
-    scale[j] = request->parameters->unit_scale[j] / sqrt(request->n_units);
-  }
-  if (settings->inv_metric == NULL) { /* else the array may hold the user's own */
-    for (size_t j = 0; j < d; j++) {
-      inv_metric[j] = scale[j] * scale[j];
-    }
-    settings->inv_metric = inv_metric;
-    settings->inv_metric_is_dense = false;
+  status = set_scale(request, settings, scale, inv_metric, err);
+  if (status != TACIT_OK) {
+    tacit_free(scale);
+    return status;
   }
   tacit_planner_t planner = {.method = method,
                              .request = request,

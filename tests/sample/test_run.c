@@ -46,8 +46,38 @@ static tacit_status_t plan_of(fixture_t *f, const char *name, tacit_sampler_sett
   tacit_plan_request_t request = {.curator = f->curator,
                                   .parameters = &f->model.parameters,
                                   .n_units = n_records,
-                                  .rho = f->budget != NULL ? tacit_budget_rho(f->budget) : INFINITY};
+                                  .rho = f->budget != NULL ? tacit_budget_rho(f->budget) : INFINITY,
+                                  .epsilon = f->budget != NULL ? tacit_budget_epsilon(f->budget) : INFINITY,
+                                  .delta = 1e-6,
+                                  .is_quick = true};
   return tacit_plan(tacit_method_find(name), &request, settings, metric, plan, err);
+}
+
+/* The bound that a proposal must keep is for steps in the units of the metric, whoever gave it: else most are rejected unseen. */
+static void test_bounds_of_proposals_follow_the_metric(void **state) {
+  (void)state;
+  double bounds[4];
+  for (size_t k = 0; k < 4; k++) {
+    fixture_t f;
+    open_fixture(&f, 20, 1);
+    tacit_sampler_settings_t settings = tacit_sampler_settings_default();
+    double metric[dim * dim] = {0}, scale = k == 1 ? 1.0 / n_records : 9.0 / n_records;
+    tacit_plan_t plan;
+    tacit_error_t err;
+    settings.n_warmup = settings.n_draws = 0;
+    settings.step_size = 0.1;
+    settings.proposal = TACIT_PROPOSAL_FULL;
+    settings.inv_metric = k > 0 ? metric : NULL;
+    settings.inv_metric_is_dense = k == 3;
+    for (size_t j = 0; j < dim; j++) {
+      metric[k == 3 ? j * dim + j : j] = scale;
+    }
+    assert_ok(plan_of(&f, "dp-barker", &settings, metric, &plan, &err), err);
+    bounds[k] = settings.accept_rule.max_bound;
+    close_fixture(&f);
+  }
+  assert_true(bounds[0] > 0 && fabs(bounds[1] - bounds[0]) < 1e-12 * bounds[0]); /* the guess is the metric of unit scales */
+  assert_true(fabs(bounds[2] - 3 * bounds[1]) < 1e-9 * bounds[1] && fabs(bounds[3] - bounds[2]) < 1e-9 * bounds[2]);
 }
 
 static void test_planned_run_spends_its_budget_and_no_more(void **state) {
@@ -281,6 +311,7 @@ static void test_halton_points_fill_the_interval(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_bounds_of_proposals_follow_the_metric),
       cmocka_unit_test(test_planned_run_spends_its_budget_and_no_more),
       cmocka_unit_test(test_plan_refuses_what_cannot_be_done),
       cmocka_unit_test(test_sample_rejects_bad_settings),
