@@ -204,7 +204,7 @@ static double seconds(void) {
 }
 
 static tacit_status_t plan_runs(const target_t *target, const contender_t *of, double step, const double *metric,
-                                tacit_curator_t *curator, tacit_budget_t *budget, tacit_sampler_settings_t *s) {
+                                tacit_curator_t *curator, tacit_budget_t *budget, tacit_sampler_settings_t *s, double *forecast) {
   const tacit_method_t *method = tacit_method_find(of->method);
   tacit_plan_request_t request = {.curator = curator,
                                   .parameters = &target->model.parameters,
@@ -226,7 +226,9 @@ static tacit_status_t plan_runs(const target_t *target, const contender_t *of, d
   s->reuse_gradient = strstr(of->acceptance, "no reuse") == NULL; /* else k(L + 1) gradients, as the paper has it */
   s->accept_rule.kind = of->kind;
   s->inv_metric = metric;
-  return tacit_plan(method, &request, s, unused, &plan, &err);
+  tacit_status_t status = tacit_plan(method, &request, s, unused, &plan, &err);
+  *forecast = plan.ess;
+  return status;
 }
 
 static void set_schedule(const contender_t *of, const tacit_sampler_settings_t *s, const tacit_curator_t *curator,
@@ -242,7 +244,7 @@ static void set_schedule(const contender_t *of, const tacit_sampler_settings_t *
 }
 
 typedef struct tally {
-  double square, acceptance, iterations, seconds, step;
+  double square, acceptance, iterations, seconds, step, forecast;
   size_t n;
 } tally_t;
 
@@ -264,7 +266,7 @@ static bool run(const target_t *target, const contender_t *of, double step, uint
   must(tacit_curator_new(&curator, simulate(target), &target->model.records, budget, noise, &limits, &err));
   tacit_status_t status = TACIT_OK;
   if (tally->n == 0) {
-    status = plan_runs(target, of, step, metric, curator, budget, s);
+    status = plan_runs(target, of, step, metric, curator, budget, s, &tally->forecast);
   }
   s->inv_metric = metric;
   if (status == TACIT_OK) {
@@ -343,8 +345,8 @@ static void compare(target_t *target, size_t n_runs, const char *rule) {
         }
       }
       double n = (double)t.n;
-      printf("%s,%g,%s,\"%s\",%.3g,%.0f,%.3f,%.2f,%.3f\n", target->name, target->epsilon, contenders[m].method,
-             contenders[m].acceptance, t.step, t.iterations / n, t.acceptance / n, n / t.square, t.seconds / n);
+      printf("%s,%g,%s,\"%s\",%.3g,%.0f,%.3f,%.2f,%.3f,%.2f\n", target->name, target->epsilon, contenders[m].method,
+             contenders[m].acceptance, t.step, t.iterations / n, t.acceptance / n, n / t.square, t.seconds / n, t.forecast);
       fflush(stdout);
     }
   }
@@ -359,7 +361,7 @@ int main(int argc, char **argv) {
   } targets[] = {{"logistic", init_logistic}, {"demo", init_demo}, {"gaussian", init_gaussian}, {"banana", init_banana},
                  {"mixture", init_mixture}};
   size_t n_runs = argc > 2 ? (size_t)atoi(argv[2]) : 16;
-  printf("target,epsilon,method,acceptance rule,step size,iterations,acceptance,effective draws,seconds\n");
+  printf("target,epsilon,method,acceptance rule,step size,iterations,acceptance,effective draws,seconds,forecast\n");
   for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
     if (argc < 2 || strcmp(argv[1], targets[i].name) == 0) {
       target_t target;

@@ -173,6 +173,8 @@ typedef struct tacit_plan {
   double rho;           /**< what n_iterations of every chain cost; NaN for methods that need a schedule */
   double epsilon;       /**< the same at the budget's delta; NaN if exposed, and where rho is */
   double ess;           /**< effective draws to be expected of all chains, were the posterior normal with the metric's scale */
+  double ess_wide;    /**< the same, were the posterior three times as wide as guessed, as where features vary a third as much as their
+                             bounds allow; same as ess if the user gave the metric */
   double width;         /**< sd of the error of a posterior mean so estimated, beside the posterior's own: sqrt(1 + 1 / ess) */
 } tacit_plan_t;
 

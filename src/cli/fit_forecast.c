@@ -44,8 +44,11 @@ static void print_chains(const cli_fit_t *fit) {
 
 static void print_worth(const tacit_plan_t *plan) {
   fprintf(stderr, "plan: forecast: all chains are worth about %.2g independent draws, posterior means %.3g times as uncertain as the "
-                  "exact ones, if the posterior is as wide as the schema suggests\n",
-          plan->ess, plan->width);
+                  "exact ones", plan->ess, plan->width);
+  if (plan->ess_wide < plan->ess) {
+    fprintf(stderr, ", if the posterior is as wide as the schema suggests; %.2g draws, if three times as wide", plan->ess_wide);
+  }
+  fputc('\n', stderr);
   if (!isnan(plan->penalty_sd) || !isnan(plan->grad_noise)) {
     fprintf(stderr, "plan: forecast: noise of a step:");
     if (!isnan(plan->penalty_sd)) {

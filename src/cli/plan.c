@@ -57,7 +57,7 @@ static const tacit_method_t *method_of(size_t i) {
 /* Of the method that releases a few sums once; its draws cost nothing, and are as many as are asked for. */
 static void plan_aware(const cli_fit_t *fit, row_t *row) {
   char obstacle[CLI_OBSTACLE_SIZE];
-  row->plan = (tacit_plan_t){.penalty_sd = NAN, .grad_noise = NAN, .ess = NAN};
+  row->plan = (tacit_plan_t){.penalty_sd = NAN, .grad_noise = NAN, .ess = NAN, .ess_wide = NAN};
   row->settings.step_size = NAN;
   if (cli_fit_aware_obstacle(fit, obstacle)) {
     row->status = tacit_error_set(&row->err, TACIT_ERR_ARGUMENT, "method", "%s", obstacle);
@@ -111,7 +111,8 @@ static void print_row(const choice_t *choice, const row_t *row) {
   print_number(8, 2, row->settings.step_size);
   print_number(8, 2, row->plan.penalty_sd);
   print_number(8, 2, row->plan.grad_noise);
-  print_number(10, 3, row->plan.ess);
+  print_number(8, 3, row->plan.ess);
+  print_number(8, 2, row->plan.ess_wide);
   print_number(9, 3, row->plan.width);
   putchar('\n');
 }
@@ -130,6 +131,7 @@ static void print_json(const choice_t *choice, const row_t *row, bool is_first) 
   if (row->status == TACIT_OK) {
     print_field("step_size", row->settings.step_size);
     print_field("ess", row->plan.ess);
+    print_field("ess_wide", row->plan.ess_wide);
     print_field("width", row->plan.width);
   }
   printf("}");
@@ -194,8 +196,8 @@ static int print_plans(cli_fit_t *fit) {
     plan_row(fit, &choices[i], &rows[i]);
   }
   if (!as_json) {
-    printf("%-15s %-12s %10s %8s %8s %8s %10s %9s\n", "method", "acceptance", "iterations", "step", "in ratio", "in grad", "ess",
-           "width");
+    printf("%-15s %-12s %10s %8s %8s %8s %8s %8s %9s\n", "method", "acceptance", "iterations", "step", "in ratio", "in grad", "ess",
+           "if wide", "width");
   }
   for (size_t i = 0; i < n_choices; i++) {
     if (as_json) {
@@ -210,9 +212,10 @@ static int print_plans(cli_fit_t *fit) {
   }
   printf("\niterations: of each of %zu chains. step: in posterior standard deviations, were the posterior as wide as the schema "
          "suggests.\nin ratio: sd of the noise in a log acceptance ratio that is released. in grad: of that in a gradient, beside the "
-         "gradient one\nposterior sd from the mode.\ness: effective draws of all chains to be expected then. width: error of a posterior mean from them beside that of "
-         "the exact one.\nnoise-aware: its releases stand under iterations; draws given them are free. width: least posterior sd to be "
-         "expected, beside the\nnon-private one.\n",
+         "gradient one\nposterior sd from the mode.\ness: effective draws of all chains to be expected then; if wide: of a posterior three "
+         "times as wide, where features vary a third as\nmuch as their bounds suggest. width: error of a posterior mean from as many "
+         "draws as ess beside that of the exact one.\nnoise-aware: its releases stand under iterations; draws given them are free. width: "
+         "least posterior sd to be expected, beside the\nnon-private one.\n",
          fit->settings.n_chains);
   recommend(fit, rows);
   return CLI_OK;
@@ -255,8 +258,9 @@ const cli_command_t cli_plan = {
     .n_positionals = 1,
     .summary = "say what a budget would buy, by every method, before a record is read",
     .description = "Lists for each method how many iterations the budget pays for and what they can be expected to be worth, from the "
-                   "number of records and the public bounds alone: nothing is read, charged or released. The forecast holds for a "
-                   "posterior about as wide as the schema's bounds suggest; it compares methods, and promises nothing. Bits are "
+                   "number of records and the public bounds alone: nothing is read, charged or released. One forecast (ess) is of a "
+                   "posterior as wide as the schema's bounds suggest, one (if wide) of a posterior three times as wide, which "
+                   "features that vary less than their bounds allow make it; they compare methods, and promise nothing. Bits are "
                    "counted by Renyi accounting here; tacit fit accounts more tightly and finds about a tenth more iterations. "
                    "noise-aware releases a few sums once, where family, schema and formula allow it: what stands for its "
                    "iterations is their number. It is recommended unless a chain worth 20 draws or more is narrower by a tenth.",

@@ -6,6 +6,9 @@
 
 #include "sample/plan.h"
 
+/* By how much the posterior may be wider than the bounds of the features suggest: an age between 50 and 105 has an sd of 10, not 16. */
+static const double wide_guess = 3;
+
 static double normal_below(double x) {
   return 0.5 * erfc(-x * 0.70710678118654752440);
 }
@@ -61,23 +64,25 @@ static double draws_for(double r) {
   return (1 - r) / (1 + r);
 }
 
-static double per_iteration(const tacit_planner_t *planner, const tacit_plan_t *plan) {
+/* Effective draws of an iteration, the posterior being `wide` times as wide as guessed. */
+static double per_iteration(const tacit_planner_t *planner, const tacit_plan_t *plan, double wide) {
   const tacit_sampler_settings_t *s = planner->settings;
-  double h = s->step_size, d = (double)planner->dim, time = h * (double)s->n_leapfrog;
+  double h = s->step_size / wide, d = (double)planner->dim, n_steps = (double)s->n_leapfrog;
+  double damping = 0.5 * s->step_size * fmin(s->friction, 1 / (s->friction * wide * wide)); /* a step's, of an oscillator of frequency 1 / wide */
   switch (planner->traits.move) {
     case TACIT_MOVE_WALK: {
       double square = h * h * (s->proposal == TACIT_PROPOSAL_FULL ? d : 1);
       return square * acceptance(planner, plan, square) / (4 * d);
     }
     case TACIT_MOVE_HAMILTONIAN: {
-      double length = s->step_jitter ? 0.5 * time : time, noise = plan->grad_noise_sd * h;
-      double v = (double)s->n_leapfrog * noise * noise * planner->scale[0] * planner->scale[0] * d / 3;
+      double length = h * n_steps * (s->step_jitter ? 0.5 : 1), noise = plan->grad_noise_sd * s->step_size;
+      double v = n_steps * noise * noise * planner->scale[0] * planner->scale[0] * d / 3;
       return draws_for(1 - acceptance(planner, plan, v) * (1 - cos(fmin(length, 3))));
     }
     case TACIT_MOVE_LANGEVIN: return draws_for(1 - 0.5 * h * h * acceptance(planner, plan, 0.25 * h * h * h * h * h * h * d));
     case TACIT_MOVE_SGLD: return draws_for(1 - 0.5 * h * h);
-    case TACIT_MOVE_SGNHT: return draws_for(exp(-0.5 * h * fmin(s->friction, 1 / s->friction)));
-    default: return draws_for(exp(-0.5 * time * fmin(s->friction, 1 / s->friction)));
+    case TACIT_MOVE_SGNHT: return draws_for(exp(-damping));
+    default: return draws_for(exp(-n_steps * damping));
   }
 }
 
@@ -92,7 +97,8 @@ static double gradient_noise(const tacit_planner_t *planner, double noise_sd) {
 
 void tacit_plan_forecast(const tacit_planner_t *planner, tacit_plan_t *plan) {
   double kept = (double)(planner->settings->n_draws * planner->settings->thin * planner->settings->n_chains);
-  plan->ess = kept * fmin(per_iteration(planner, plan), 1);
+  plan->ess = kept * fmin(per_iteration(planner, plan, 1), 1);
+  plan->ess_wide = kept * fmin(per_iteration(planner, plan, planner->is_scale_guessed ? wide_guess : 1), 1);
   plan->width = sqrt(1 + 1 / plan->ess);
   plan->grad_noise = gradient_noise(planner, plan->grad_noise_sd);
 }

@@ -295,6 +295,7 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
   if (scale == NULL) {
     return tacit_error_memory(err);
   }
+  bool is_scale_guessed = settings->inv_metric == NULL;
   status = set_scale(request, settings, scale, inv_metric, err);
   if (status != TACIT_OK) {
     tacit_free(scale);
@@ -308,6 +309,7 @@ tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request
                              .dim = d,
                              .traits = tacit_method_traits(method, settings),
                              .is_step_given = settings->step_size > 0,
+                             .is_scale_guessed = is_scale_guessed,
                              .is_ratio_noise_given = settings->noise_multiplier_ratio > 0,
                              .factor = tacit_curator_sensitivity_factor(request->curator),
                              .grad_bound = tacit_curator_grad_bound(request->curator)};

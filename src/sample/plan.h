@@ -14,7 +14,7 @@ typedef struct tacit_planner {
   const double *scale; /* guessed posterior sd of each parameter, (dim) */
   size_t dim;
   tacit_traits_t traits;
-  bool is_step_given, is_ratio_noise_given;
+  bool is_step_given, is_ratio_noise_given, is_scale_guessed;
   double factor, grad_bound, typical_bound; /* sensitivity factor; gradient bound; ratio bound of a move */
 } tacit_planner_t;
 
@@ -28,7 +28,7 @@ TACIT_MUST_USE tacit_status_t tacit_plan_split(tacit_sampler_settings_t *setting
                                                tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_plan_gaussian(tacit_planner_t *planner, tacit_plan_t *plan, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_plan_scheduled(tacit_planner_t *planner, tacit_plan_t *plan, tacit_error_t *err);
-/* plan->ess and ->width */
+/* plan->ess, ->ess_wide, ->width and ->grad_noise */
 void tacit_plan_forecast(const tacit_planner_t *planner, tacit_plan_t *plan);
 /* What minibatch and stochastic methods need besides; also for exposed ones. */
 TACIT_MUST_USE tacit_status_t tacit_plan_minibatch(tacit_planner_t *planner, tacit_error_t *err);

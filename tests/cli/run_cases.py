@@ -634,6 +634,7 @@ def good_paths():
 
     @case("the plan and its forecast come before anything is spent")
     def _():
+        pathlib.Path("plan.metric").write_text("0.002 0.0095 0.001 0.031\n")
         done = run(BASE + ["--epsilon", "20", "--delta", "1e-6", "--method", "dp-penalty", "--dry-run"])
         assert re.search(r"worth about \d+ independent draws", done.stderr) and "log acceptance ratio" in done.stderr
         assert "warning" not in done.stderr, done.stderr
@@ -641,6 +642,9 @@ def good_paths():
                                   "--delta", "1e-6", "--json"]).stdout)
         ess = next(row["ess"] for row in planned if row["method"] == "dp-penalty" and row["acceptance"] == "penalty")
         assert f"worth about {ess:.2g} independent draws" in done.stderr, (ess, done.stderr)
+        assert "if three times as wide" in done.stderr, done.stderr
+        given = run(BASE + ["--epsilon", "20", "--delta", "1e-6", "--method", "dp-penalty", "--dry-run", "--metric-file", "plan.metric"])
+        assert "worth about" in given.stderr and "three times as wide" not in given.stderr, given.stderr
 
     @case("a bad forecast is a question at a terminal, a warning elsewhere, and --yes is an answer")
     def _():
@@ -1019,7 +1023,8 @@ def good_paths():
         rows = json.loads(run([*words, "7874", "--epsilon", "8", "--json"]).stdout)
         assert {"noise-aware", "dp-mala", "dp-sgld", "dp-barker"} <= {row["method"] for row in rows}
         assert all(row["width"] >= 1 and (row["ess"] is None) is (row["method"] == "noise-aware") for row in rows if row["iterations"])
-        assert all(row["ess"] > 0 for row in rows if row["iterations"] and row["method"] != "noise-aware")
+        chains = [row for row in rows if row["iterations"] and row["method"] != "noise-aware"]
+        assert all(0 < row["ess_wide"] < row["ess"] / 2 for row in chains), chains
         richer = json.loads(run([*words, "78740", "--epsilon", "8", "--json"]).stdout)
         for few, many in zip(rows, richer):
             assert many["iterations"] >= few["iterations"]
