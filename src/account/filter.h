@@ -15,7 +15,7 @@ typedef struct tacit_filter {
 void tacit_filter_add_gaussian(tacit_exact_sum_t *sum, const tacit_event_t *event);
 /*
  * c such that one event of the kind (barker, arcsine, discrete Gaussian) and a Gaussian release of rho `reserve` or more are dominated
- * by a Gaussian release of c more: falling in the reserve, INFINITY where that is too small.
+ * by a Gaussian release of c more: falling in the reserve, which may be 0; INFINITY where that is too small.
  */
 double tacit_filter_cost(const tacit_event_t *event, double reserve);
 /*

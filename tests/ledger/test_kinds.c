@@ -144,8 +144,9 @@ static void test_settles_groups(void **unused) {
   const tacit_event_t twice[] = {bits, gradients, gradients};
   assert_int_equal(settle(ledger, id, twice, 3, &err), TACIT_ERR_ARGUMENT);
   assert_close(rho_spent(ledger), all, 0);
-  const tacit_event_t right[] = {bits, start, gradients};
-  assert_ok(settle(ledger, id, right, 3, &err), err);
+  gradients.count = 100;
+  const tacit_event_t right[] = {bits, start, gradients, gradients};
+  assert_ok(settle(ledger, id, right, 4, &err), err);
   assert_close(rho_spent(ledger), all, 1e-9);
   assert_ok(spend(ledger, reserved, 2, &id, &err), err);
   assert_ok(settle(ledger, id, reserved, 2, &err), err); /* as they were reserved */
