@@ -1,10 +1,11 @@
 /*
- * The filter of budgets without a schedule: what events of several kinds cost when each may be chosen by the outcomes of those
- * before (docs/theory.md, section 9.11).
+ * The filter of budgets without a schedule: what events of several kinds cost when each may be chosen by the outcomes
+ * of those before (docs/theory.md, section 9.11).
  *
- * Gaussian releases cost their rho, which is exact. Decisions and lattice noise have laws with gaps, and cost about their rho only
- * as long as a Gaussian release of some rho r, the reserve, is still to come: c(r), falling in r. A reserve that is never spent
- * is as good, so that the total is the least over r of r + sum c(r). Without one, decisions cost pi / 2 times as much.
+ * Gaussian releases cost their rho, which is exact. Decisions and lattice noise have laws with gaps, and cost about
+ * their rho only as long as a Gaussian release of some rho r, the reserve, is still to come: c(r), falling in r. A
+ * reserve that is never spent is as good, so that the total is the least over r of r + sum c(r). Without one,
+ * decisions cost pi / 2 times as much.
  */
 #include <float.h>
 #include <math.h>
@@ -43,19 +44,19 @@ tacit_status_t tacit_filter_check(const tacit_event_t *event, tacit_error_t *err
   }
   if (event->sampling != TACIT_SAMPLING_NONE) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event",
-                           "releases of subsampled records (%s) can be added up in a schedule of their own alone, not with what "
-                           "others choose later: no bound of them is known that holds then; use all records",
+                           "releases of subsampled records (%s) can be added up in a schedule of their own alone, not "
+                           "with what others choose later: no bound of them is known that holds then; use all records",
                            tacit_event_format(event, text));
   }
   if (event->kind == TACIT_EVENT_DISCRETE_GAUSSIAN && !(lattice_sd(event) > 1)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event",
-                           "discrete Gaussian noise can be added up with other releases if its sd is above 1 step, not %s; use "
-                           "gaussian noise", tacit_event_format(event, text));
+                           "discrete Gaussian noise can be added up with other releases if its sd is above 1 step, "
+                           "not %s; use gaussian noise", tacit_event_format(event, text));
   }
   if (!tacit_event_is_gaussian(event) && !tacit_event_is_bit(event) && event->kind != TACIT_EVENT_DISCRETE_GAUSSIAN) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event",
-                           "Gaussian releases of all records, decisions and discrete Gaussian releases can be added up when they "
-                           "are chosen one after another, not %s", tacit_event_format(event, text));
+                           "Gaussian releases of all records, decisions and discrete Gaussian releases can be added up "
+                           "when they are chosen one after another, not %s", tacit_event_format(event, text));
   }
   return TACIT_OK;
 }
@@ -134,8 +135,8 @@ static double cost_scales(const tacit_filter_t *filter, double *least) {
 }
 
 /*
- * Every reserve gives a valid total, so the search need not be exact: none, then a grid whose ends are far from the best, then golden
- * section around the best of the grid.
+ * Every reserve gives a valid total, so the search need not be exact: none, then a grid whose ends are far from the
+ * best, then golden section around the best of the grid.
  */
 double tacit_filter_total(const tacit_filter_t *filter) {
   const double golden = 0.61803398874989484820, spacing = 0.25;
@@ -149,7 +150,8 @@ double tacit_filter_total(const tacit_filter_t *filter) {
     at = total < best ? x : at;
     best = fmin(best, total);
   }
-  double low = at - spacing, high = at + spacing, left = high - golden * 2 * spacing, right = low + golden * 2 * spacing;
+  double low = at - spacing, high = at + spacing;
+  double left = high - golden * (high - low), right = low + golden * (high - low);
   double at_left = total_at(filter, exp(left)), at_right = total_at(filter, exp(right));
   while (high - low > 1e-7) {
     best = fmin(best, fmin(at_left, at_right));

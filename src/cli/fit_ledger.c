@@ -65,9 +65,9 @@ static tacit_status_t check_events(const tacit_event_t *events, size_t n, tacit_
   for (size_t i = 0; i < n; i++) {
     if (events[i].sampling != TACIT_SAMPLING_NONE) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "ledger",
-                             "a ledger takes no Gaussian releases of minibatches (%s, sampling rate %s): no bound of them is known "
-                             "that holds whatever else is run on these data; use --sampling-rate 1 or another method (tacit "
-                             "methods), or leave out --ledger",
+                             "a ledger takes no Gaussian releases of minibatches (%s, sampling rate %s): no bound of "
+                             "them is known that holds whatever else is run on these data; use --sampling-rate 1 or "
+                             "another method (tacit methods), or leave out --ledger",
                              events[i].label, tacit_number_format(events[i].sampling_rate, number));
     }
   }
@@ -83,8 +83,8 @@ static void print_price(const cli_fit_t *fit, const tacit_event_t *events, size_
   if (is_plain || (cli_is_given(fit->args, "quiet") && !cli_is_given(fit->args, "dry-run"))) {
     return;
   }
-  fprintf(stderr, "ledger: decisions cost more among other runs than by themselves: of the ledger this run takes as much as one with "
-                  "epsilon %.4g at delta %g that releases Gaussian sums\n",
+  fprintf(stderr, "ledger: decisions cost more among other runs than by themselves: of the ledger this run takes as "
+                  "much as one with epsilon %.4g at delta %g that releases Gaussian sums\n",
           tacit_ledger_price(events, n, fit->delta), fit->delta);
 }
 

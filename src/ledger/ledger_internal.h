@@ -17,8 +17,9 @@ struct tacit_ledger {
 };
 
 /*
- * What marks the file as ours: "TCLG", and the version of what follows. Ledgers begin as version 1, which holds Gaussian releases
- * alone; the first spend of another kind makes version 2 of it, which programs that cannot add that up refuse.
+ * What marks the file as ours: "TCLG", and the version of what follows. Ledgers begin as version 1, which holds
+ * Gaussian releases alone; the first spend of another kind makes version 2 of it, which programs that cannot add that
+ * up refuse.
  */
 #define TACIT_LEDGER_APPLICATION_ID "1413696583"
 #define TACIT_LEDGER_VERSION "1"
@@ -101,8 +102,8 @@ tacit_status_t tacit_entry_read(tacit_ledger_t *ledger, sqlite3_stmt *statement,
 /* Everything, checked; to be called inside a transaction. Clear also after failure. */
 tacit_status_t tacit_state_read(tacit_ledger_t *ledger, tacit_ledger_state_t *state, tacit_error_t *err);
 /*
- * Does each event fit into the reserved ones. Gaussian releases may also be part of the rho that was reserved with bits, in whatever
- * groups and with whatever label.
+ * Does each event fit into the reserved ones. Gaussian releases may also be part of the rho that was reserved with
+ * bits, in whatever groups and with whatever label.
  */
 bool tacit_events_are_within(const tacit_event_t *events, size_t n_events, const tacit_event_t *reserved,
                              size_t n_reserved);

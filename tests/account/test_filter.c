@@ -1,6 +1,8 @@
 /*
- * The filter of budgets without a schedule (docs/theory.md, section 9.11): what it takes a decision or a release with lattice noise to
- * cost really covers it, alone, in random mixes, and under strategies that look at what was released.
+ * The filter of budgets without a schedule (docs/theory.md, section 9.11): what it takes a decision or a release with
+ * lattice noise to cost really covers it, alone, in random mixes, and under strategies that look at what was released.
+ * Errors planted to see that these tests catch them: no reserve counted, costs without the reserve's factor or 1 % too
+ * small, slopes of the arcsine rule left out, lattices below their least reserve.
  */
 #include <math.h>
 #include <string.h>
