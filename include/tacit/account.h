@@ -115,7 +115,7 @@ typedef struct tacit_guarantee {
   double epsilon_lower;  /**< no smaller epsilon is true for the pairs that the events stand for; 0 if not known */
   double delta_lower;    /**< the same for delta, where that was asked for */
   double order;          /**< Renyi order that attains the bound; 0 for other methods */
-  const char *method;    /**< "gaussian" (exact), "pld", "bits", "rdp", "zcdp", "moments" */
+  const char *method;    /**< "gaussian" (exact), "pld", "bits", "rdp", "zcdp", "moments"; "filter": of a budget that took bits */
 } tacit_guarantee_t;
 
 /** What a computation is asked for besides its events. */
@@ -195,7 +195,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_attack_rate(const tacit_ev
 /**
  * A budget: a privacy filter over adaptively chosen events. For Gaussian events it is the rho
  * filter: sum rho_j <= rho(epsilon, delta), valid when noise multipliers are chosen adaptively
- * (GDP/RDP filters [Feldman2021, SmithThakurta2022]). Not thread-safe.
+ * (GDP/RDP filters [Feldman2021, SmithThakurta2022]). Accept/reject bits and discrete Gaussian releases, which may come in between,
+ * are added up as the Gaussian releases that dominate them (docs/theory.md, section 9.11). Not thread-safe.
  */
 typedef struct tacit_budget tacit_budget_t;
 
@@ -215,6 +216,11 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_new(tacit_budget_t **budget
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_set_schedule(tacit_budget_t *budget, const tacit_event_t *events,
                                                                   size_t n_events, tacit_error_t *err);
 TACIT_API void tacit_budget_free(tacit_budget_t *budget);
+/**
+ * Can a budget without a schedule take events of this kind: Gaussian and discrete Gaussian releases of all records (the latter with an
+ * sd above one step), and bits? TACIT_ERR_ARGUMENT says why not.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_filter_check(const tacit_event_t *event, tacit_error_t *err);
 /**
  * Charge an event, before it is computed. Charges are never refunded.
  * @return TACIT_ERR_BUDGET if it does not fit: nothing is charged and the message says what would fit.

@@ -87,12 +87,20 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_verify(tacit_ledger_t *ledg
 /** Largest epsilon, rounded down, that one more run at the ledger's delta could still have; 0 if none. */
 TACIT_API double tacit_ledger_epsilon_left(const tacit_ledger_state_t *state);
 
+/**
+ * Epsilon, rounded up, that a run of these events takes of a ledger at that delta: that of the Gaussian releases which dominate
+ * them whatever else is run (docs/theory.md, section 9.11). More than by themselves, unless all are Gaussian; INFINITY for events that
+ * a ledger does not take, tacit_filter_check(), and where memory runs out.
+ */
+TACIT_API double tacit_ledger_price(const tacit_event_t *events, size_t n_events, double delta);
+
 /** What to reserve. */
 typedef struct tacit_spend_request {
   const char *data_id;            /**< must be the ledger's; NULL: whichever it is */
   tacit_relation_t relation;      /**< that the events' noise multipliers are meant under; must be the ledger's */
   const char *purpose, *artefact; /**< public texts; may be "" */
-  const tacit_event_t *events;    /**< all that the run can release; shape (n_events), 1 .. TACIT_LEDGER_MAX_EVENTS */
+  const tacit_event_t *events;    /**< all that the run can release, each as tacit_filter_check() takes it;
+                                       shape (n_events), 1 .. TACIT_LEDGER_MAX_EVENTS */
   size_t n_events;
 } tacit_spend_request_t;
 
@@ -117,7 +125,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_check(tacit_ledger_t *ledge
 
 /**
  * After an orderly end: lower a reservation to the events that were charged, each of which must be among the
- * reserved ones (kind, noise multiplier, label) with no larger count. A spend is settled once.
+ * reserved ones (kind, parameters, label) with no larger count; Gaussian releases may also be part of the rho that was reserved with
+ * bits. A spend is settled once.
  * @param events  shape (n_events); n_events may be 0 if nothing was charged.
  * @return TACIT_ERR_ARGUMENT for more than was reserved, TACIT_ERR_STATE if already settled: the reservation stays.
  */

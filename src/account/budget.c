@@ -2,9 +2,10 @@
  * The privacy filter: charges before anything is computed, never refunds, and never passes its total.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "account/account_internal.h"
+#include "account/filter.h"
 
 /* Where charges stand in a schedule. */
 typedef struct schedule {
@@ -21,7 +22,8 @@ struct tacit_budget {
   double epsilon, delta, rho;
   tacit_relation_t relation;
   schedule_t schedule; /* n == 0: none */
-  tacit_exact_sum_t spent;
+  tacit_exact_sum_t spent_gaussian; /* what does not depend on what else there is */
+  double spent;                     /* rho of all together */
   tacit_event_t *events;
   size_t n_events, capacity;
 };
@@ -104,35 +106,37 @@ void tacit_budget_free(tacit_budget_t *budget) {
   }
 }
 
-/* What would be spent with the event charged `count` times. */
-static tacit_exact_sum_t spent_after(const tacit_budget_t *budget, const tacit_event_t *event, uint64_t count) {
+/* What would be spent with the event charged `count` times; *gaussian: the part of it that is a sum. */
+static double spent_after(const tacit_budget_t *budget, const tacit_event_t *event, uint64_t count,
+                          tacit_exact_sum_t *gaussian) {
   tacit_event_t charged = *event;
   charged.count = count;
-  tacit_exact_sum_t sum = budget->spent;
-  tacit_exact_sum_add(&sum, tacit_event_rho(&charged));
-  return sum;
-}
-
-static bool fits(const tacit_budget_t *budget, const tacit_exact_sum_t *spent) {
-  return tacit_rho_upper(spent) <= budget->rho;
+  *gaussian = budget->spent_gaussian;
+  tacit_filter_add_gaussian(gaussian, &charged);
+  const tacit_filter_t filter = {*gaussian, budget->events, budget->n_events, &charged};
+  return tacit_filter_total(&filter);
 }
 
 /* event does not fit: say how many of its kind would, by the very check that a charge must pass. */
 static tacit_status_t refuse(const tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
   uint64_t room = 0, excess = event->count;
+  tacit_exact_sum_t gaussian;
   while (excess - room > 1) {
     uint64_t middle = room + (excess - room) / 2;
-    tacit_exact_sum_t after = spent_after(budget, event, middle);
-    *(fits(budget, &after) ? &room : &excess) = middle;
+    *(spent_after(budget, event, middle, &gaussian) <= budget->rho ? &room : &excess) = middle;
   }
-  char numbers[3][TACIT_NUMBER_SIZE];
+  char numbers[3][TACIT_NUMBER_SIZE], what[TACIT_EVENT_TEXT_SIZE + 8];
+  if (tacit_event_is_gaussian(event)) {
+    snprintf(what, sizeof what, "with noise multiplier %s", tacit_number_format(event->noise_multiplier, numbers[2]));
+  } else {
+    char text[TACIT_EVENT_TEXT_SIZE];
+    snprintf(what, sizeof what, "of %s", tacit_event_format(event, text));
+  }
   return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
-                         "the budget (epsilon %s, delta %s) has room for %llu more release%s with noise multiplier "
-                         "%s, not for %llu",
+                         "the budget (epsilon %s, delta %s) has room for %llu more release%s %s, not for %llu",
                          tacit_number_format(budget->epsilon, numbers[0]),
                          tacit_number_format(budget->delta, numbers[1]), (unsigned long long)room,
-                         room == 1 ? "" : "s", tacit_number_format(event->noise_multiplier, numbers[2]),
-                         (unsigned long long)event->count);
+                         room == 1 ? "" : "s", what, (unsigned long long)event->count);
 }
 
 static tacit_event_t *find_equal(tacit_budget_t *budget, const tacit_event_t *event) {
@@ -261,14 +265,6 @@ static tacit_status_t follow_schedule(tacit_budget_t *budget, const tacit_event_
 
 /* ---- charges ---- */
 
-static tacit_status_t refuse_kind(const tacit_event_t *event, tacit_error_t *err) {
-  char text[TACIT_EVENT_TEXT_SIZE];
-  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event",
-                         "a budget without a schedule takes Gaussian releases of all records, for which adaptive choice is "
-                         "proven, not %s",
-                         tacit_event_format(event, text));
-}
-
 static tacit_status_t note_event(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
   tacit_event_t *known = find_equal(budget, event);
   if (known != NULL) {
@@ -285,8 +281,8 @@ static tacit_status_t note_event(tacit_budget_t *budget, const tacit_event_t *ev
 tacit_status_t tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
   bool is_scheduled = tacit_budget_is_scheduled(budget);
   tacit_status_t status = tacit_event_check(event, err);
-  if (status == TACIT_OK && !is_scheduled && !tacit_event_is_gaussian(event)) {
-    status = refuse_kind(event, err);
+  if (status == TACIT_OK && !is_scheduled) {
+    status = tacit_filter_check(event, err);
   }
   if (status != TACIT_OK) {
     return status;
@@ -295,12 +291,16 @@ tacit_status_t tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *
     status = follow_schedule(budget, event, err);
     return status == TACIT_OK ? note_event(budget, event, err) : status;
   }
-  tacit_exact_sum_t after = spent_after(budget, event, event->count);
-  if (!fits(budget, &after)) {
+  tacit_exact_sum_t gaussian;
+  double after = spent_after(budget, event, event->count, &gaussian);
+  if (!(after <= budget->rho)) {
     return refuse(budget, event, err);
   }
   status = note_event(budget, event, err);
-  budget->spent = status == TACIT_OK ? after : budget->spent;
+  if (status == TACIT_OK) {
+    budget->spent_gaussian = gaussian;
+    budget->spent = after;
+  }
   return status;
 }
 
@@ -334,13 +334,17 @@ double tacit_budget_rho(const tacit_budget_t *budget) {
 }
 
 double tacit_budget_rho_spent(const tacit_budget_t *budget) {
-  return tacit_budget_is_scheduled(budget) ? NAN : tacit_rho_upper(&budget->spent);
+  return tacit_budget_is_scheduled(budget) ? NAN : budget->spent;
 }
 
 tacit_guarantee_t tacit_budget_spent(const tacit_budget_t *budget) {
   tacit_guarantee_t guarantee;
   if (tacit_budget_is_scheduled(budget) && budget->n_events > 0) {
     return budget->schedule.guarantee;
+  }
+  if (!tacit_events_are_gaussian(budget->events, budget->n_events)) {
+    double epsilon = tacit_gaussian_epsilon(budget->spent, tacit_log_below(budget->delta));
+    return (tacit_guarantee_t){fmin(epsilon, budget->epsilon), budget->delta, 0, 0, 0, "filter"};
   }
   /* cannot fail: the budget's delta and every charged event were checked */
   tacit_status_t status =

@@ -19,11 +19,6 @@ static int check_options(const cli_fit_t *fit) {
               fit->is_exposed ? "an exposed" : "a seeded");
     return CLI_USAGE;
   }
-  if (tacit_sampler_needs_schedule(fit->method, &fit->settings)) {
-    cli_error(args, "a ledger takes runs that release Gaussian sums of all records: use dp-hmc or dp-penalty with "
-                    "--acceptance penalty, or leave out --ledger");
-    return CLI_USAGE;
-  }
   return CLI_OK;
 }
 
@@ -62,6 +57,35 @@ static tacit_status_t list_events(const cli_fit_t *fit, tacit_event_t **events, 
     return TACIT_OK;
   }
   return tacit_sampler_schedule(fit->method, &fit->settings, fit->curator, fit->plan.n_iterations, events, n, err);
+}
+
+/* What has no price that holds whatever others run: nothing was released yet. */
+static tacit_status_t check_events(const tacit_event_t *events, size_t n, tacit_error_t *err) {
+  char number[TACIT_NUMBER_SIZE];
+  for (size_t i = 0; i < n; i++) {
+    if (events[i].sampling != TACIT_SAMPLING_NONE) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "ledger",
+                             "a ledger takes no Gaussian releases of minibatches (%s, sampling rate %s): no bound of "
+                             "them is known that holds whatever else is run on these data; use --sampling-rate 1 or "
+                             "another method (tacit methods), or leave out --ledger",
+                             events[i].label, tacit_number_format(events[i].sampling_rate, number));
+    }
+  }
+  return TACIT_OK;
+}
+
+/* Decisions and the like cost more among other runs than by themselves: say how much. */
+static void print_price(const cli_fit_t *fit, const tacit_event_t *events, size_t n) {
+  bool is_plain = true;
+  for (size_t i = 0; i < n; i++) {
+    is_plain = is_plain && events[i].kind == TACIT_EVENT_GAUSSIAN;
+  }
+  if (is_plain || (cli_is_given(fit->args, "quiet") && !cli_is_given(fit->args, "dry-run"))) {
+    return;
+  }
+  fprintf(stderr, "ledger: decisions cost more among other runs than by themselves: of the ledger this run takes as "
+                  "much as one with epsilon %.4g at delta %g that releases Gaussian sums\n",
+          tacit_ledger_price(events, n, fit->delta), fit->delta);
 }
 
 /* The results' folder from the root of the file system: others read the ledger from elsewhere. */
@@ -111,7 +135,13 @@ int cli_fit_ledger_reserve(cli_fit_t *fit) {
       purpose.failed || artefact.failed ? tacit_error_memory(&err) : list_events(fit, &events, &request.n_events, &err);
   request.events = events;
   if (status == TACIT_OK) {
+    status = check_events(events, request.n_events, &err);
+  }
+  if (status == TACIT_OK) {
     status = spend(fit, &request, &err);
+  }
+  if (status == TACIT_OK) {
+    print_price(fit, events, request.n_events);
   }
   tacit_text_clear(&purpose);
   tacit_text_clear(&artefact);

@@ -95,6 +95,17 @@ static void put_totals(tacit_text_t *text, const tacit_ledger_state_t *state) {
                     tacit_ledger_epsilon_left(state) * (1 - 5e-6), rho_left(budget) * (1 - 5e-6));
 }
 
+static void put_event(tacit_text_t *text, const tacit_event_t *event) {
+  char number[TACIT_NUMBER_SIZE], spec[TACIT_EVENT_TEXT_SIZE];
+  tacit_text_printf(text, "\n     %llu x ", (unsigned long long)event->count);
+  if (event->kind == TACIT_EVENT_GAUSSIAN) {
+    tacit_text_printf(text, "gaussian:sigma=%s ", tacit_number_format(event->noise_multiplier, number));
+  } else {
+    tacit_text_printf(text, "%s ", tacit_event_format(event, spec));
+  }
+  tacit_text_plain(text, event->label);
+}
+
 static void put_spend(tacit_text_t *text, const tacit_spend_t *spend) {
   size_t n;
   const tacit_event_t *events = tacit_spend_events(spend, &n);
@@ -106,10 +117,7 @@ static void put_spend(tacit_text_t *text, const tacit_spend_t *spend) {
   tacit_text_printf(text, "  ");
   tacit_text_plain(text, spend->purpose);
   for (size_t i = 0; i < n; i++) {
-    char number[TACIT_NUMBER_SIZE];
-    tacit_text_printf(text, "\n     %llu x gaussian:sigma=%s ", (unsigned long long)events[i].count,
-                      tacit_number_format(events[i].noise_multiplier, number));
-    tacit_text_plain(text, events[i].label);
+    put_event(text, &events[i]);
   }
   if (n == 0) {
     tacit_text_printf(text, "\n     nothing was charged");
@@ -255,7 +263,8 @@ const cli_command_t cli_ledger_show = {
     .positionals = "LEDGER",
     .n_positionals = 1,
     .summary = "show what was spent on a data set, and what is left",
-    .description = "Prints the budget, what all spends together cost by exact composition of their events, what is left, "
+    .description = "Prints the budget, what all spends together cost by composition of their events (exact for Gaussian "
+                   "releases; decisions and discrete noise at a price that holds whatever else is run), what is left, "
                    "and each spend. A spend that is \"reserved\" belongs to a run that goes on or that was killed: it "
                    "counts in full. One that is \"settled\" counts with what the run charged.",
     .examples = "  tacit ledger show clinic.ledger\n",

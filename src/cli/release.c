@@ -72,11 +72,6 @@ static int check_ledger_options(const cli_release_t *release) {
     cli_error(args, "a seeded release is not private, so that no ledger can account for it: leave out --ledger");
     return CLI_USAGE;
   }
-  if (release->statistic.noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN) {
-    cli_error(args, "a ledger takes gaussian, laplace and discrete-laplace releases: there is no Gaussian that is proven to bound "
-                    "a discrete one");
-    return CLI_USAGE;
-  }
   return CLI_OK;
 }
 

@@ -197,10 +197,10 @@ static tacit_status_t check_version(tacit_ledger_t *ledger, tacit_error_t *err) 
     status = tacit_error_set(err, TACIT_ERR_DATA, "ledger",
                              "%s is a database but not a ledger; tacit ledger init makes one", ledger->path);
   }
-  if (status == TACIT_OK && strcmp(version, TACIT_LEDGER_VERSION) != 0) {
+  if (status == TACIT_OK && strcmp(version, TACIT_LEDGER_VERSION) != 0 && strcmp(version, TACIT_LEDGER_NEWEST) != 0) {
     status = tacit_error_set(err, TACIT_ERR_DATA, "ledger",
-                             "%s is a ledger of version %.20s, this program knows version " TACIT_LEDGER_VERSION
-                             ": use the tacit that made it", ledger->path, version);
+                             "%s is a ledger of version %.20s, this program knows versions " TACIT_LEDGER_VERSION
+                             " and " TACIT_LEDGER_NEWEST ": use the tacit that wrote to it", ledger->path, version);
   }
   tacit_free(application);
   tacit_free(version);

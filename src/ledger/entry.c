@@ -73,12 +73,8 @@ static tacit_status_t check_text(const char *text, const char *what, tacit_error
 tacit_status_t tacit_ledger_check_event(const tacit_event_t *event, tacit_error_t *err) {
   static const uint64_t max_count = UINT64_C(1000000000000000000);
   double sigma = event->noise_multiplier;
-  if (event->kind != TACIT_EVENT_GAUSSIAN) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "kind",
-                           "a ledger can add up Gaussian releases only (gaussian:sigma=NOISE_MULTIPLIER), not events of "
-                           "kind %d", (int)event->kind);
-  }
-  if (!(sigma > 0) || isinf(sigma)) {
+  bool is_bit = event->kind >= TACIT_EVENT_PENALTY_BIT && event->kind <= TACIT_EVENT_ARCSINE_BIT;
+  if (event->kind == TACIT_EVENT_GAUSSIAN && (!(sigma > 0) || isinf(sigma))) {
     char number[TACIT_NUMBER_SIZE];
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sigma",
                            "the noise multiplier of a spend must be a finite number above 0, not %s",
@@ -92,7 +88,20 @@ tacit_status_t tacit_ledger_check_event(const tacit_event_t *event, tacit_error_
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "label", "the label of an event must be shorter than %zu bytes",
                            sizeof event->label);
   }
-  return TACIT_OK;
+  tacit_status_t status = tacit_filter_check(event, err);
+  if (status == TACIT_OK && (isinf(event->noise_multiplier) || (is_bit && (isinf(event->sigma) || isinf(event->rho))))) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "the noise of a spend must be finite");
+  }
+  return status;
+}
+
+bool tacit_events_are_plain(const tacit_event_t *events, size_t n_events) {
+  for (size_t i = 0; i < n_events; i++) {
+    if (events[i].kind != TACIT_EVENT_GAUSSIAN) {
+      return false;
+    }
+  }
+  return true;
 }
 
 tacit_status_t tacit_entry_fill(tacit_entry_t *entry, const char *purpose, const char *artefact,

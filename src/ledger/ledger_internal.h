@@ -16,9 +16,14 @@ struct tacit_ledger {
   ino_t inode;
 };
 
-/* What marks the file as ours: "TCLG", and the version of what follows. */
+/*
+ * What marks the file as ours: "TCLG", and the version of what follows. Ledgers begin as version 1, which holds
+ * Gaussian releases alone; the first spend of another kind makes version 2 of it, which programs that cannot add that
+ * up refuse.
+ */
 #define TACIT_LEDGER_APPLICATION_ID "1413696583"
 #define TACIT_LEDGER_VERSION "1"
+#define TACIT_LEDGER_NEWEST "2"
 
 /* ---- database.c: SQLite with our errors ---- */
 
@@ -81,6 +86,8 @@ void tacit_time_now(char out[TACIT_TIME_SIZE]);
 bool tacit_time_is_valid(const char *text);
 /* Can the ledger hold this event; messages name it. */
 tacit_status_t tacit_ledger_check_event(const tacit_event_t *event, tacit_error_t *err);
+/* Gaussian releases and nothing else? */
+bool tacit_events_are_plain(const tacit_event_t *events, size_t n_events);
 
 /* ---- table.c: entries in the database ---- */
 
@@ -94,7 +101,10 @@ tacit_status_t tacit_entry_read(tacit_ledger_t *ledger, sqlite3_stmt *statement,
 
 /* Everything, checked; to be called inside a transaction. Clear also after failure. */
 tacit_status_t tacit_state_read(tacit_ledger_t *ledger, tacit_ledger_state_t *state, tacit_error_t *err);
-/* Does each event fit into the reserved ones. */
+/*
+ * Does each event fit into the reserved ones. Gaussian releases may also be part of the rho that was reserved with
+ * bits, in whatever groups and with whatever label.
+ */
 bool tacit_events_are_within(const tacit_event_t *events, size_t n_events, const tacit_event_t *reserved,
                              size_t n_reserved);
 /* Charge the state's budget; TACIT_ERR_BUDGET says what would fit. */

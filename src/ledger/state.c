@@ -157,9 +157,15 @@ static tacit_status_t begin_state(tacit_ledger_t *ledger, tacit_header_t *header
 
 /* ---- entries into spends ---- */
 
+static bool is_equal(double a, double b) {
+  return a >= b && a <= b;
+}
+
+/* Whatever Gaussian releases are counted with bits, and in which groups. */
 static bool is_same_event(const tacit_event_t *a, const tacit_event_t *b) {
-  return a->kind == b->kind && a->noise_multiplier >= b->noise_multiplier &&
-         a->noise_multiplier <= b->noise_multiplier && strcmp(a->label, b->label) == 0;
+  return a->kind == b->kind && a->sampling == b->sampling && is_equal(a->noise_multiplier, b->noise_multiplier) &&
+         is_equal(a->sensitivity, b->sensitivity) && is_equal(a->sigma, b->sigma) && is_equal(a->kappa, b->kappa) &&
+         is_equal(a->cap, b->cap) && strcmp(a->label, b->label) == 0;
 }
 
 static uint64_t total_count(const tacit_event_t *events, size_t n_events, const tacit_event_t *like) {
@@ -172,15 +178,29 @@ static uint64_t total_count(const tacit_event_t *events, size_t n_events, const 
   return total;
 }
 
+/* rho of the Gaussian releases that are counted with bits. */
+static double rho_with_bits(const tacit_event_t *events, size_t n_events) {
+  double rho = 0;
+  for (size_t i = 0; i < n_events; i++) {
+    rho += events[i].rho > 0 ? (double)events[i].count * events[i].rho : 0;
+  }
+  return rho;
+}
+
 bool tacit_events_are_within(const tacit_event_t *events, size_t n_events, const tacit_event_t *reserved,
                              size_t n_reserved) {
+  double rho = rho_with_bits(events, n_events);
   for (size_t i = 0; i < n_events; i++) {
-    uint64_t wanted = total_count(events, n_events, &events[i]);
-    if (wanted == UINT64_MAX || wanted > total_count(reserved, n_reserved, &events[i])) {
+    const tacit_event_t *event = &events[i];
+    uint64_t wanted = total_count(events, n_events, event), room = total_count(reserved, n_reserved, event);
+    if (wanted == UINT64_MAX || (wanted > room && event->kind != TACIT_EVENT_GAUSSIAN)) {
       return false;
     }
+    if (wanted > room && total_count(events, i, event) == 0) { /* once for all alike */
+      rho += 0.5 * (double)(wanted - room) / event->noise_multiplier / event->noise_multiplier;
+    }
   }
-  return true;
+  return rho <= rho_with_bits(reserved, n_reserved) * (1 + 1e-12);
 }
 
 /* Both take the entry's texts and events where they succeed. */
@@ -289,6 +309,20 @@ static tacit_status_t read_entries(tacit_ledger_t *ledger, tacit_ledger_state_t 
   return status == TACIT_OK ? check_n_events(ledger, state, err) : status;
 }
 
+/* The version tells older programs what they cannot add up: it may not be set back. */
+static tacit_status_t check_kinds(tacit_ledger_t *ledger, const tacit_ledger_state_t *state, tacit_error_t *err) {
+  char *version = NULL;
+  tacit_status_t status = tacit_database_text(ledger, "PRAGMA user_version", &version, err);
+  for (size_t i = 0; status == TACIT_OK && i < state->n_spends; i++) {
+    const tacit_spend_t *spend = &state->spends[i];
+    if (strcmp(version, TACIT_LEDGER_VERSION) == 0 && !tacit_events_are_plain(spend->reserved, spend->n_reserved)) {
+      status = tacit_ledger_broken(ledger, err, "spend %zu is none that version %s can hold", i + 1, version);
+    }
+  }
+  tacit_free(version);
+  return status;
+}
+
 static tacit_status_t charge_all(tacit_budget_t *budget, const tacit_event_t *events, size_t n, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
@@ -309,6 +343,9 @@ tacit_status_t tacit_state_read(tacit_ledger_t *ledger, tacit_ledger_state_t *st
                  ? tacit_ledger_broken(ledger, err, "it has %llu entries where %llu were written",
                                        (unsigned long long)state->n_entries, (unsigned long long)header.n_entries)
                  : tacit_ledger_broken(ledger, err, "its budget or its data set's name was changed");
+  }
+  if (status == TACIT_OK) {
+    status = check_kinds(ledger, state, err);
   }
   header_clear(&header);
   for (size_t i = 0; i < state->n_spends && status == TACIT_OK; i++) {
@@ -351,27 +388,51 @@ static double few_digits_below(double x) {
   return floor(x * scale * (1 - 1e-12)) / scale;
 }
 
-static tacit_status_t refuse(const tacit_ledger_t *ledger, const tacit_budget_t *budget, double epsilon_left,
-                             const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
-  char numbers[4][TACIT_NUMBER_SIZE], releases[120] = "";
+/* ", or for N releases" of a kind; empty where that is not the question. */
+static void offer_releases(char *text, size_t size, const tacit_budget_t *budget, const tacit_event_t *events,
+                           size_t n_events) {
   size_t n_fixed;
   const tacit_event_t *fixed = tacit_budget_events(budget, &n_fixed);
+  char number[TACIT_NUMBER_SIZE];
   tacit_event_t one = events[0];
   uint64_t room;
   one.count = 1;
-  double epsilon = tacit_budget_epsilon(budget), delta = tacit_budget_delta(budget);
-  if (n_events == 1 &&
-      tacit_account_max_repetitions(fixed, n_fixed, &one, 1, NULL, epsilon, delta, &room, NULL) == TACIT_OK) {
-    snprintf(releases, sizeof releases, ", or for %llu release%s with noise multiplier %s (not %llu)",
-             (unsigned long long)room, room == 1 ? "" : "s", tacit_number_format(one.noise_multiplier, numbers[3]),
+  text[0] = '\0';
+  if (n_events == 1 && tacit_events_are_plain(&one, 1) && tacit_events_are_plain(fixed, n_fixed) &&
+      tacit_account_max_repetitions(fixed, n_fixed, &one, 1, NULL, tacit_budget_epsilon(budget),
+                                    tacit_budget_delta(budget), &room, NULL) == TACIT_OK) {
+    snprintf(text, size, ", or for %llu release%s with noise multiplier %s (not %llu)", (unsigned long long)room,
+             room == 1 ? "" : "s", tacit_number_format(one.noise_multiplier, number),
              (unsigned long long)events[0].count);
+  }
+}
+
+double tacit_ledger_price(const tacit_event_t *events, size_t n_events, double delta) {
+  tacit_budget_t *budget;
+  double epsilon = INFINITY;
+  if (tacit_budget_new(&budget, 1e12, delta, TACIT_RELATION_SUBSTITUTE, NULL) == TACIT_OK) {
+    epsilon = charge_all(budget, events, n_events, NULL) == TACIT_OK ? tacit_budget_spent(budget).epsilon : INFINITY;
+  }
+  tacit_budget_free(budget);
+  return epsilon;
+}
+
+static tacit_status_t refuse(const tacit_ledger_t *ledger, const tacit_budget_t *budget, double epsilon_left,
+                             const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
+  char numbers[4][TACIT_NUMBER_SIZE], more[160];
+  double epsilon = tacit_budget_epsilon(budget), delta = tacit_budget_delta(budget);
+  if (tacit_events_are_plain(events, n_events)) {
+    offer_releases(more, sizeof more, budget, events, n_events);
+  } else {
+    snprintf(more, sizeof more, ", and here this one is as dear as a Gaussian run with epsilon %s",
+             tacit_number_format(tacit_ledger_price(events, n_events, delta), numbers[3]));
   }
   return tacit_error_set(err, TACIT_ERR_BUDGET, "ledger",
                          "the ledger %.200s (epsilon %s, delta %s for all runs together) has no room for this spend; it "
                          "has room for one with epsilon %s at that delta%s",
                          ledger->path, tacit_number_format(epsilon, numbers[0]),
                          tacit_number_format(delta, numbers[1]),
-                         tacit_number_format(few_digits_below(epsilon_left), numbers[2]), releases);
+                         tacit_number_format(few_digits_below(epsilon_left), numbers[2]), more);
 }
 
 /* A refusal leaves the state's budget partly charged: it is of no further use. A single event is charged whole or not. */

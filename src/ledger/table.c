@@ -73,6 +73,9 @@ static tacit_status_t write_head(tacit_ledger_t *ledger, const tacit_entry_t *en
 
 tacit_status_t tacit_entry_write(tacit_ledger_t *ledger, const tacit_entry_t *entry, tacit_error_t *err) {
   tacit_status_t status = write_row(ledger, entry, err);
+  if (status == TACIT_OK && !tacit_events_are_plain(entry->events, entry->n_events)) {
+    status = tacit_database_run(ledger, "PRAGMA user_version=" TACIT_LEDGER_NEWEST, err);
+  }
   for (size_t i = 0; i < entry->n_events && status == TACIT_OK; i++) {
     status = write_event(ledger, entry->id, i, &entry->events[i], err);
   }
@@ -81,12 +84,17 @@ tacit_status_t tacit_entry_write(tacit_ledger_t *ledger, const tacit_entry_t *en
 
 /* ---- reading ---- */
 
-/* The mechanism's text must be the one that its value is written as: "sigma=20.0" was not written here. */
+/*
+ * The mechanism's text must be the one that its value is written as: "sigma=20.0" was not written here. Texts that name a file are
+ * none of ours, and it is not opened.
+ */
 static tacit_status_t parse_event(tacit_ledger_t *ledger, uint64_t entry, const char *spec, uint64_t count,
                                   const char *label, tacit_event_t *event, tacit_error_t *err) {
   char again[TACIT_EVENT_TEXT_SIZE];
   tacit_error_t reason;
-  tacit_status_t status = tacit_event_parse(event, spec, &reason);
+  bool names_file = strncmp(spec, "pair:", 5) == 0 || strncmp(spec, "profile:", 8) == 0;
+  tacit_status_t status = names_file ? tacit_error_set(&reason, TACIT_ERR_DATA, "event", "an event names a file")
+                                     : tacit_event_parse(event, spec, &reason);
   if (status == TACIT_OK) {
     event->count = count;
     status = tacit_ledger_check_event(event, &reason);

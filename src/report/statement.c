@@ -106,6 +106,17 @@ static void describe_event(const tacit_event_t *event, tacit_text_t *text) {
   }
 }
 
+static bool has_decisions(const tacit_budget_t *budget) {
+  size_t n;
+  const tacit_event_t *events = tacit_budget_events(budget, &n);
+  for (size_t i = 0; i < n; i++) {
+    if (events[i].kind >= TACIT_EVENT_PENALTY_BIT && events[i].kind <= TACIT_EVENT_ARCSINE_BIT) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void what_was_spent(const tacit_report_t *report, const tacit_guarantee_t *spent, tacit_text_t *text) {
   line(text, "# What was spent");
   tacit_text_printf(text, "epsilon = ");
@@ -136,7 +147,10 @@ static void what_was_spent(const tacit_report_t *report, const tacit_guarantee_t
     tacit_text_printf(text, "This run is spend %llu in the ledger of the data set \"",
                       (unsigned long long)report->ledger_spend);
     tacit_text_plain(text, report->ledger_data_id);
-    tacit_text_printf(text, "\", which adds up all runs that were entered there.\n");
+    tacit_text_printf(text, "\", which adds up all runs that were entered there.%s\n",
+                      has_decisions(report->budget)
+                          ? " Decisions count there for more than by themselves: at a price that holds whatever else is run."
+                          : "");
   }
 }
 

@@ -182,7 +182,7 @@ def make_ledgers():
     assert run(["ledger", "init", "small.ledger", "--data-id", "clinic", "--epsilon", "1", "--delta", "1e-6"]).returncode == 0
     assert run(["ledger", "init", "add.ledger", *LEDGER, "--relation", "add-remove"]).returncode == 0
     edit_ledger("edited.ledger", "UPDATE ledger SET epsilon = '30'")
-    edit_ledger("newer.ledger", "PRAGMA user_version = 2")
+    edit_ledger("newer.ledger", "PRAGMA user_version = 3")
     edit_ledger("other.db", "CREATE TABLE t(x)")
     os.mkfifo("pipe")
 
@@ -268,8 +268,11 @@ BAD = [
      r"--clip-share only goes with"),
     ("clip bound that is a word", BASE + BUDGET + ["--out", "out", "--method", "dp-hmc", "--clip-grad", "privat"], 2,
      r"--clip-grad must be a number between"),
-    ("bits and a ledger", on_ledger("good.db", "--acceptance", "barker"), 2,
-     r"a ledger takes runs that release Gaussian sums"),
+    ("minibatches and a ledger", BASE + BUDGET + ["--out", "out", "--method", "dp-sgld", "--chains", "1", "--quiet", "--ledger",
+                                                  "good.ledger"], 2,
+     r"a ledger takes no Gaussian releases of minibatches \(gradient, sampling rate 0\.1[0-9]*\): .*--sampling-rate 1"),
+    ("decisions that the ledger has no room for", on_ledger("small.ledger", "--acceptance", "barker", "--draws", "100", "--yes"), 4,
+     r"has room for one with epsilon 0\.9999.*, and here this one is as dear as a Gaussian run with epsilon 1\.[0-9]"),
     ("plan without a schema", ["plan", "y ~ x", "--family", "bernoulli", "--n", "100", *BUDGET], 2, r"--schema is needed"),
     ("plan without n", ["plan", "y ~ x", "--family", "bernoulli", "--schema", "good.yaml", *BUDGET], 2, r"--n is needed"),
     ("diagnose what is no fit", ["diagnose", "."], 1, r"draws-1\.csv|privacy\.json|no draws"),
@@ -344,7 +347,7 @@ BAD = [
     ("ledger is a text", ["ledger", "verify", "good.csv"], 3, r"good\.csv is not a ledger"),
     ("ledger is empty", ["ledger", "verify", "empty.csv"], 3, r"is empty and not a ledger"),
     ("ledger is another database", ["ledger", "show", "other.db"], 3, r"a database but not a ledger"),
-    ("ledger of a newer version", ["ledger", "show", "newer.ledger"], 3, r"version 2, this program knows version 1"),
+    ("ledger of a newer version", ["ledger", "show", "newer.ledger"], 3, r"version 3, this program knows versions 1 and 2"),
     ("ledger with two names", ["ledger", "show", "linked.ledger"], 3, r"2 names \(hard links\)"),
     ("ledger edited by hand", ["ledger", "verify", "edited.ledger"], 3, r"the ledger is broken"),
     ("run on an edited ledger", on_ledger("edited.ledger"), 3, r"the ledger is broken"),
@@ -433,8 +436,9 @@ BAD = [
     ("release that a ledger cannot cover", release("clamped-mean", "hours", "--mechanism", "laplace", "--ledger", "small.ledger", epsilon="50"), 4,
      r"has room for"),
     ("seeded release with a ledger", release("clamped-mean", "hours", *DELTA, "--seed", "1", "--ledger", "small.ledger"), 2, r"not private"),
-    ("discrete gaussian release with a ledger", release("counts", "sex", *DELTA, "--mechanism", "discrete-gaussian", "--ledger", "small.ledger"), 2,
-     r"a ledger takes gaussian, laplace"),
+    ("coarse discrete gaussian release with a ledger",
+     release("counts", "sex", *DELTA, "--mechanism", "discrete-gaussian", "--ledger", "small.ledger", epsilon="60"), 2,
+     r"if its sd is above 1 step"),
     ("no statistic", ["infer", "gauss-model.yaml", "--n", "5", "--out", "out"], 2, r"option --statistic is needed"),
     ("no output for an inference", ["infer", "gauss-model.yaml", "--n", "5", "--statistic", "mean.yaml"], 2, r"option --out is needed"),
     ("unknown inference method", infer("gauss", "mean", "--method", "gibs"), 2, r"must be auto, gibbs, hmc or marginal.*did you mean 'gibbs'"),
@@ -784,6 +788,34 @@ def good_paths():
         shown = run(["ledger", "show", "c.ledger"]).stdout
         assert "settled" in shown and "gaussian:sigma=" in shown and "\x1b" not in shown
         assert "flchain.csv" not in open("c.ledger", "rb").read().decode("latin-1")
+
+    @case("ledger: runs of decisions are planned, reserved, settled and added up")
+    def _():
+        assert run(["ledger", "init", "b.ledger", *LEDGER]).returncode == 0
+        assert run(on_ledger("b.ledger")).returncode == 0
+        shutil.rmtree("out")
+        plain = export("b.ledger")["rho_spent"]
+        words = BASE + ["--epsilon", "1.5", "--delta", "1e-6", "--chains", "2", "--draws", "400", "--yes", "--ledger", "b.ledger"]
+        done = run(words + ["--method", "dp-barker", "--dry-run"])
+        price = re.search(r"takes as much as one with epsilon ([0-9.]+) at delta 1e-06", done.stderr)
+        assert done.returncode == 0 and price and 1.4 < float(price[1]) < 1.6, done.stderr
+        done = run(words + ["--method", "dp-barker", "--out", "b0"])
+        assert done.returncode == 0 and "spend 2 in the ledger" in done.stdout, done.stderr
+        assert "Decisions count there for more" in open("b0/privacy.txt").read()
+        state = export("b.ledger")
+        spend = state["spends"][1]
+        events = {e["label"]: e for e in spend["events"]}
+        assert spend["status"] == "settled" and events["accept"]["event"].startswith("barker-bit:sensitivity=")
+        charged = {(e["event"], e["count"]) for e in spend["events"]}
+        reserved = {(e["event"], e["count"]) for e in spend["reserved"]}
+        assert {e for e, _ in charged} == {e for e, _ in reserved} and len(charged) == 2, spend
+        sensitivity, k = float(events["accept"]["event"].split("=")[1]), events["accept"]["count"]
+        gradients = events["gradient"]["count"] / 2 / float(events["gradient"]["event"].split("=")[1]) ** 2
+        total = plain + gradients + sensitivity**2 / 8 * min((k**0.5 + 1) ** 2, 1.5707963 * k)
+        assert abs(state["rho_spent"] / total - 1) < 1e-9, (state["rho_spent"], total)
+        shown = run(["ledger", "show", "b.ledger"]).stdout
+        assert re.search(r"\n     [0-9]+ x barker-bit:sensitivity=[0-9.e-]+ accept\n", shown), shown
+        assert run(["ledger", "verify", "b.ledger"]).stdout.startswith("ok: 2 spends in 4 entries")
 
     def processor_seconds(pid):
         """That a running process has used."""
@@ -1199,6 +1231,18 @@ def good_paths():
         third = run([w if w != "out" else "l3.yaml" for w in release("clamped-mean", "hours", "--ledger", "people.ledger", "--mechanism", "laplace",
                                                                      epsilon="0.2")])
         assert third.returncode == 0, third
+
+    @case("release: ledgers take discrete gaussian counts")
+    def _():
+        run(["ledger", "init", "counts.ledger", "--data-id", "people", "--epsilon", "3", *DELTA])
+        done = run([w if w != "out" else "dg.yaml" for w in
+                    release("counts", "sex", *DELTA, "--mechanism", "discrete-gaussian", "--ledger", "counts.ledger")])
+        assert done.returncode == 0, done
+        state = export("counts.ledger")
+        (event,) = state["spends"][0]["events"]
+        assert event["event"].startswith("discrete-gaussian:sigma=") and state["spends"][0]["status"] == "settled", state
+        assert 0.99 < state["epsilon_spent"] < 1.03, state
+        assert "x discrete-gaussian:sigma=" in run(["ledger", "show", "counts.ledger"]).stdout
 
     @case("infer: seeded runs repeat, on any number of threads")
     def _():
