@@ -98,7 +98,7 @@ static void pack(void *user) {
   const packing_t *p = user;
   tacit_records_t *records;
   tacit_error_t err;
-  bench_require(tacit_design_pack_part(&records, p->design, p->table, 0, 1, p->scratch, &err), &err);
+  bench_require(tacit_design_pack_part(&records, p->design, p->table, 0, 1, 1, p->scratch, &err), &err);
   tacit_records_free(records);
 }
 

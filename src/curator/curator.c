@@ -1,6 +1,7 @@
 /*
  * Opening a curator: which records count, and how much one unit can contribute.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -39,34 +40,42 @@ static tacit_status_t check_settings(const tacit_curator_settings_t *settings, t
 /* Feature norms beyond this count as zero: below it no square underflows within a clipped norm. */
 static const double max_feature_norm = 0x1p32;
 
-/* Norm bound of record i, or NaN if it counts as zero. */
-static float record_norm(const tacit_records_t *records, const tacit_record_model_t *model, size_t i) {
-  const float *block = tacit_records_block(records, i / 16);
-  double n2 = 0;
+/* Norm bounds of a block's records, NaN for those that count as zero. */
+static void block_norms(const float *block, const tacit_record_model_t *model, float *norms) {
+  double n2[TACIT_BLOCK] = {0};
+  int32_t n_faults[TACIT_BLOCK] = {0}; /* values that are not finite, the response's among them */
   for (size_t j = 0; j < model->n_columns; j++) {
-    double x = (double)block[j * 16 + i % 16];
-    if (!isfinite(x)) {
-      return NAN;
+    double weight = j < model->n_features ? 1 : 0;
+    for (size_t lane = 0; lane < TACIT_BLOCK; lane++) {
+      float x = block[j * TACIT_BLOCK + lane];
+      n_faults[lane] += !(fabsf(x) <= FLT_MAX);
+      n2[lane] += weight * ((double)x * (double)x);
     }
-    n2 += j < model->n_features ? x * x : 0;
   }
-  if (model->n_linear == 0) {
-    return 1;
+  for (size_t lane = 0; lane < TACIT_BLOCK; lane++) {
+    double norm = sqrt(n2[lane]) * (1 + 1e-9);
+    bool counts = n_faults[lane] == 0 && (model->n_linear == 0 || norm <= max_feature_norm);
+    norms[lane] = !counts ? NAN : model->n_linear == 0 ? 1 : nextafterf((float)norm, INFINITY);
   }
-  double norm = sqrt(n2) * (1 + 1e-9);
-  return norm <= max_feature_norm ? nextafterf((float)norm, INFINITY) : NAN;
+}
+
+static void measure_range(void *user, size_t first, size_t last, size_t thread) {
+  const tacit_curator_t *curator = user;
+  size_t n = tacit_records_n(curator->records);
+  (void)thread;
+  for (size_t b = first; b < last; b++) {
+    block_norms(tacit_records_block(curator->records, b), curator->model, curator->lane_norm + b * TACIT_BLOCK);
+  }
+  for (size_t i = n; i < last * TACIT_BLOCK; i++) { /* past the last record */
+    curator->lane_norm[i] = NAN;
+  }
 }
 
 static tacit_status_t measure_records(tacit_curator_t *curator, tacit_error_t *err) {
-  size_t n_blocks = tacit_records_n_blocks(curator->records), n = tacit_records_n(curator->records);
-  tacit_status_t status = tacit_curator_new_lane_norm(curator, n_blocks * TACIT_BLOCK, err);
-  for (size_t first = 0; status == TACIT_OK && first < n_blocks; first += TACIT_PART_BLOCKS) {
-    size_t last = n_blocks - first < TACIT_PART_BLOCKS ? n_blocks : first + TACIT_PART_BLOCKS;
-    tacit_curator_need(curator, last, last + TACIT_PART_BLOCKS);
-    for (size_t i = first * TACIT_BLOCK; i < last * TACIT_BLOCK; i++) {
-      curator->lane_norm[i] = i < n ? record_norm(curator->records, curator->model, i) : NAN;
-    }
-    tacit_curator_drop(curator, first, last);
+  size_t n_lanes = tacit_records_n_blocks(curator->records) * TACIT_BLOCK;
+  tacit_status_t status = tacit_curator_new_lane_norm(curator, n_lanes, err);
+  if (status == TACIT_OK) {
+    tacit_curator_run_ranges(curator, false, measure_range, curator);
   }
   return status;
 }
@@ -111,10 +120,10 @@ static tacit_status_t open_curator(tacit_curator_t **out, tacit_records_t *recor
     status = check_units(curator, err);
   }
   if (status == TACIT_OK) {
-    status = measure_records(curator, err);
+    status = tacit_pool_new(&curator->pool, curator->settings.n_threads, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_pool_new(&curator->pool, curator->settings.n_threads, err);
+    status = measure_records(curator, err);
   }
   if (status != TACIT_OK) {
     tacit_curator_free(curator);
