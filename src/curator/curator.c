@@ -40,6 +40,15 @@ static tacit_status_t check_settings(const tacit_curator_settings_t *settings, t
 /* Feature norms beyond this count as zero: below it no square underflows within a clipped norm. */
 static const double max_feature_norm = 0x1p32;
 
+/* The next float after x >= 0, finite. */
+static float next_after(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  bits++;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
 /* Norm bounds of a block's records, NaN for those that count as zero. */
 static void block_norms(const float *block, const tacit_record_model_t *model, float *norms) {
   double n2[TACIT_BLOCK] = {0};
@@ -55,7 +64,7 @@ static void block_norms(const float *block, const tacit_record_model_t *model, f
   for (size_t lane = 0; lane < TACIT_BLOCK; lane++) {
     double norm = sqrt(n2[lane]) * (1 + 1e-9);
     bool counts = n_faults[lane] == 0 && (model->n_linear == 0 || norm <= max_feature_norm);
-    norms[lane] = !counts ? NAN : model->n_linear == 0 ? 1 : nextafterf((float)norm, INFINITY);
+    norms[lane] = !counts ? NAN : model->n_linear == 0 ? 1 : next_after((float)norm);
   }
 }
 
@@ -71,13 +80,8 @@ static void measure_range(void *user, size_t first, size_t last, size_t thread) 
   }
 }
 
-static tacit_status_t measure_records(tacit_curator_t *curator, tacit_error_t *err) {
-  size_t n_lanes = tacit_records_n_blocks(curator->records) * TACIT_BLOCK;
-  tacit_status_t status = tacit_curator_new_lane_norm(curator, n_lanes, err);
-  if (status == TACIT_OK) {
-    tacit_curator_run_ranges(curator, false, measure_range, curator);
-  }
-  return status;
+void tacit_curator_measure_records(tacit_curator_t *curator) {
+  tacit_curator_run_ranges(curator, false, measure_range, curator);
 }
 
 /* Units of several records must fit max_unit_rows. */
@@ -123,7 +127,10 @@ static tacit_status_t open_curator(tacit_curator_t **out, tacit_records_t *recor
     status = tacit_pool_new(&curator->pool, curator->settings.n_threads, err);
   }
   if (status == TACIT_OK) {
-    status = measure_records(curator, err);
+    status = tacit_curator_new_lane_norm(curator, tacit_records_n_blocks(records) * TACIT_BLOCK, err);
+  }
+  if (status == TACIT_OK) {
+    tacit_curator_measure_records(curator);
   }
   if (status != TACIT_OK) {
     tacit_curator_free(curator);
