@@ -6,7 +6,7 @@ To be run where memory, the page cache included, is limited to less than the rec
 or, with version 1 of control groups,
     mkdir /sys/fs/cgroup/memory/small; echo 512M > /sys/fs/cgroup/memory/small/memory.limit_in_bytes
     sh -c 'echo $$ > /sys/fs/cgroup/memory/small/cgroup.procs; exec bench/larger_than_memory.py build/src/cli/tacit /var/tmp'
-The folder needs 190 bytes of room a row; all of it is free again at the end. Rows are a block of 10^4 random ones, repeated.
+The folder needs 140 bytes of room a row; all of it is free again at the end. Rows are a block of 10^4 random ones, repeated.
 """
 import argparse
 import os

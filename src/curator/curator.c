@@ -51,10 +51,12 @@ static float next_after(float x) {
 
 /* Norm bounds of a block's records, NaN for those that count as zero. */
 static void block_norms(const float *block, const tacit_record_model_t *model, float *norms) {
+  const size_t ahead = 4 * model->n_columns * TACIT_BLOCK * sizeof *block; /* four blocks are asked for before they are needed */
   double n2[TACIT_BLOCK] = {0};
   int32_t n_faults[TACIT_BLOCK] = {0}; /* values that are not finite, the response's among them */
   for (size_t j = 0; j < model->n_columns; j++) {
     double weight = j < model->n_features ? 1 : 0;
+    __builtin_prefetch((const void *)((uintptr_t)(block + j * TACIT_BLOCK) + ahead), 0, 2);
     for (size_t lane = 0; lane < TACIT_BLOCK; lane++) {
       float x = block[j * TACIT_BLOCK + lane];
       n_faults[lane] += !(fabsf(x) <= FLT_MAX);
