@@ -347,6 +347,7 @@ static void test_columns_become_records(void **state) {
   fclose(out);
   assert_ok(tacit_schema_parse(&schema, schema_text, strlen(schema_text), "columns", &err), err);
   assert_ok(tacit_table_read(&table, path, schema, NULL, 0, NULL, &err), err);
+  unlink(path);
   const double *x = tacit_table_column(table, "x"), *s = tacit_table_column(table, "s");
   for (size_t n_threads = 1; n_threads <= 5; n_threads++) {
     tacit_records_t *records;
