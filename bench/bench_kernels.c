@@ -14,8 +14,8 @@
 #include "tacit/data.h"
 #include "tacit/model.h"
 
-/* PASS_STEP: ratios of a chain's steps, the log-likelihoods of one end being kept. */
-typedef enum pass_kind { PASS_GRADIENT, PASS_RATIO, PASS_STEP, PASS_UNITS } pass_kind_t;
+/* PASS_STEP: ratios of a chain's steps, the log-likelihoods of one end being kept. PASS_NORMS: what opening a curator computes. */
+typedef enum pass_kind { PASS_GRADIENT, PASS_RATIO, PASS_STEP, PASS_UNITS, PASS_NORMS } pass_kind_t;
 
 typedef struct pass_case {
   const char *name;
@@ -34,7 +34,9 @@ typedef struct run {
 static void call(void *user) {
   run_t *run = user;
   tacit_error_t err;
-  if (run->kind == PASS_RATIO || run->kind == PASS_STEP) {
+  if (run->kind == PASS_NORMS) {
+    tacit_curator_measure_records(run->curator);
+  } else if (run->kind == PASS_RATIO || run->kind == PASS_STEP) {
     run->theta_prop[0] += 0x1p-20;
     bench_require(tacit_curator_release_log_ratio(run->curator, run->n_theta, run->theta, run->theta_prop, 0, run->out,
                                                   run->noise_sd, &err),
@@ -144,6 +146,17 @@ static bench_work_t ratio_work(const pass_case_t *c) {
   return (bench_work_t){4 * (p + 2) + kept, ends * k * (6 * l * p + link), ends * k * divisions};
 }
 
+/* A conversion, a product and a sum a feature in double, a test for what is not finite; then a root, and the next float. */
+static bench_work_t norms_work(const pass_case_t *c) {
+  double p = (double)c->n_features;
+  return (bench_work_t){4 * (p + 2), 6 * p + 3 * (p + 1) + 10, 2};
+}
+
+static bench_work_t work_of(const pass_case_t *c) {
+  bool is_ratio = c->kind == PASS_RATIO || c->kind == PASS_STEP;
+  return c->kind == PASS_NORMS ? norms_work(c) : is_ratio ? ratio_work(c) : gradient_work(c);
+}
+
 static void bench_linear(const pass_case_t *c) {
   tacit_glm_kernel_t kernel = {c->family, c->n_features, c->n_linear, 0, c->family == TACIT_FAMILY_GAUSSIAN, false};
   tacit_record_model_t model = {.name = "glm",
@@ -166,7 +179,7 @@ static void bench_linear(const pass_case_t *c) {
     bench_require(offsets != NULL ? tacit_records_set_units(records, offsets, n_units, &err) : tacit_error_memory(&err), &err);
     free(offsets);
   }
-  measure(records, &model, c, c->kind == PASS_RATIO || c->kind == PASS_STEP ? ratio_work(c) : gradient_work(c));
+  measure(records, &model, c, work_of(c));
 }
 
 /* ---- models of the papers ---- */
@@ -237,6 +250,8 @@ int main(int argc, char **argv) {
       {"softmax log ratio, 5 classes", TACIT_FAMILY_CATEGORICAL, 100000, 10, 4, 1, 1, PASS_RATIO},
       {"poisson log ratio", TACIT_FAMILY_POISSON, 100000, 10, 1, 1, 1, PASS_RATIO},
       {"linear log ratio", TACIT_FAMILY_GAUSSIAN, 100000, 10, 1, 1, 1, PASS_RATIO},
+      {"norms of the records", logistic, 1000000, 10, 1, 1, 1, PASS_NORMS},
+      {"norms of the records", logistic, 1000000, 10, 1, 1, 2, PASS_NORMS},
   };
   bench_begin();
   if (argc > 1 && strcmp(argv[1], "--scaling") == 0) {

@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-enum { N_ROWS = 100000 };
+enum { N_ROWS = 100000, N_WIDE_ROWS = 1000000 };
 
 static const char schema_text[] =
     "relation: substitute\nunit: row\ncolumns:\n"
@@ -28,15 +28,22 @@ static const char schema_text[] =
     "  arm: {type: categorical, levels: [control, treated]}\n"
     "  event: {type: binary}\n";
 
+static const char wide_schema_text[] =
+    "columns:\n  y: {type: binary}\n"
+    "  x1: {type: numeric, lower: 0, upper: 1000}\n  x2: {type: numeric, lower: 0, upper: 1000}\n"
+    "  x3: {type: numeric, lower: 0, upper: 1000}\n  x4: {type: numeric, lower: 0, upper: 1000}\n"
+    "  x5: {type: numeric, lower: 0, upper: 1000}\n  x6: {type: numeric, lower: 0, upper: 1000}\n"
+    "  x7: {type: numeric, lower: 0, upper: 1000}\n  x8: {type: numeric, lower: 0, upper: 1000}\n"
+    "  x9: {type: numeric, lower: 0, upper: 1000}\n";
+
 typedef struct file {
   char path[64], columns[80];
   size_t n_bytes;
   tacit_schema_t *schema;
 } file_t;
 
-static void write_file(file_t *file) {
+static FILE *begin_file(file_t *file, const char *schema) {
   tacit_error_t err;
-  uint64_t state = 3;
   snprintf(file->path, sizeof file->path, "/tmp/tacit-bench-XXXXXX");
   int fd = mkstemp(file->path);
   FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -44,6 +51,13 @@ static void write_file(file_t *file) {
     perror("bench_program: temporary file");
     exit(1);
   }
+  bench_require(tacit_schema_parse(&file->schema, schema, strlen(schema), "bench", &err), &err);
+  return out;
+}
+
+static void write_file(file_t *file) {
+  uint64_t state = 3;
+  FILE *out = begin_file(file, schema_text);
   fprintf(out, "age,dose,score,weight,arm,event\n");
   for (int i = 0; i < N_ROWS; i++) {
     fprintf(out, "%d,%.3f,%.5f,%.2f,%s,%d\n", (int)(120 * bench_uniform(&state)), 100 * bench_uniform(&state),
@@ -52,7 +66,21 @@ static void write_file(file_t *file) {
   }
   file->n_bytes = (size_t)ftell(out);
   fclose(out);
-  bench_require(tacit_schema_parse(&file->schema, schema_text, strlen(schema_text), "bench", &err), &err);
+}
+
+/* y and x1 .. x9, whole numbers below 1000. */
+static void write_wide_file(file_t *file) {
+  uint64_t state = 4;
+  FILE *out = begin_file(file, wide_schema_text);
+  fprintf(out, "y,x1,x2,x3,x4,x5,x6,x7,x8,x9\n");
+  for (int i = 0; i < N_WIDE_ROWS; i++) {
+    fprintf(out, "%d", bench_uniform(&state) < 0.3);
+    for (int j = 0; j < 9; j++) {
+      fprintf(out, ",%d", (int)(1000 * bench_uniform(&state)));
+    }
+    fputc('\n', out);
+  }
+  fclose(out);
 }
 
 static void read_table(void *user) {
@@ -91,6 +119,7 @@ static void import_table(void *user) {
 typedef struct packing {
   tacit_design_t *design;
   tacit_table_t *table;
+  size_t n_threads;
   const char *scratch;
 } packing_t;
 
@@ -98,13 +127,13 @@ static void pack(void *user) {
   const packing_t *p = user;
   tacit_records_t *records;
   tacit_error_t err;
-  bench_require(tacit_design_pack_part(&records, p->design, p->table, 0, 1, p->scratch, &err), &err);
+  bench_require(tacit_design_pack_part(&records, p->design, p->table, 0, 1, p->n_threads, p->scratch, &err), &err);
   tacit_records_free(records);
 }
 
 /* Five columns of doubles become six of float32; a value meets three clamps, a difference and a division. */
 static void bench_pack(const file_t *file) {
-  packing_t p = {0};
+  packing_t p = {.n_threads = 1};
   tacit_error_t err;
   bench_work_t work = {5 * 8 + 6 * 4, 6 * 28, 6 * 2};
   bench_require(tacit_design_new(&p.design, "event ~ age + dose + score + weight", file->schema, TACIT_FAMILY_BERNOULLI, &err),
@@ -118,6 +147,34 @@ static void bench_pack(const file_t *file) {
   bench_print_time("the same into a file (--scratch)", "ns/record", N_ROWS, work, time, 0);
   tacit_table_free(p.table);
   tacit_design_free(p.design);
+}
+
+/* Ten columns of doubles become eleven of float32, on one thread and on two, both by the clock. */
+static void bench_pack_threads(void) {
+  file_t file;
+  packing_t p = {.n_threads = 1};
+  tacit_error_t err;
+  bench_work_t work = {10 * 8 + 11 * 4, 11 * 28, 11 * 2};
+  write_wide_file(&file);
+  snprintf(file.columns, sizeof file.columns, "%s.columns", file.path);
+  import_table(&file);
+  bench_require(tacit_design_new(&p.design, "y ~ x1 + x2 + x3 + x4 + x5 + x6 + x7 + x8 + x9", file.schema, TACIT_FAMILY_BERNOULLI, &err),
+                &err);
+  bench_require(tacit_table_read(&p.table, file.columns, file.schema, NULL, 0, NULL, &err), &err);
+  const double *values = tacit_table_column(p.table, "x1");
+  bench_time_t one = bench_measure(pack, &p, values, N_WIDE_ROWS * sizeof *values, 2);
+  bench_print_time("packing imported columns, 9 numbers, 10^6 rows, by the clock", "ns/record", N_WIDE_ROWS, work, one, 0);
+  p.n_threads = 2;
+  bench_time_t two = bench_measure(pack, &p, values, N_WIDE_ROWS * sizeof *values, 2);
+  work.flops /= 2;
+  work.divisions /= 2;
+  bench_print_time("the same, 2 threads", "ns/record", N_WIDE_ROWS, work, two, 0);
+  bench_print_value("the same, 2 threads beside one", "times", one.seconds / two.seconds, 2, 0, false);
+  tacit_table_free(p.table);
+  tacit_design_free(p.design);
+  remove_columns(&file);
+  unlink(file.path);
+  tacit_schema_free(file.schema);
 }
 
 static void bench_csv(void) {
@@ -194,6 +251,7 @@ static void bench_start(char *tacit, char *data, char *schema) {
 int main(int argc, char **argv) {
   bench_begin();
   bench_csv();
+  bench_pack_threads();
   if (argc > 3) {
     bench_start(argv[1], argv[2], argv[3]);
   }

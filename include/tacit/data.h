@@ -166,10 +166,18 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new(tacit_records_t **reco
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new_in(tacit_records_t **records, size_t n,
                                                              size_t n_columns, const char *scratch,
                                                              tacit_error_t *err);
+/**
+ * Pack n_names columns of a table as they are (rounded to float32), row by row, on n_threads threads (1 to 4096), in memory or in a file
+ * in the folder `scratch`. The records do not depend on the number of threads. Every row is its own unit. TACIT_ERR_UNKNOWN if the table
+ * was read without a column. Rows of imported columns that were looked at leave memory.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_pack(tacit_records_t **records, const tacit_table_t *table,
+                                                         const char *const *names, size_t n_names, size_t n_threads,
+                                                         const char *scratch, tacit_error_t *err);
 TACIT_API void tacit_records_free(tacit_records_t *records);
 /** Store x, shape (n_columns), as record i (rounded to float32). Distinct records may be set from distinct threads. */
 TACIT_API void tacit_records_set(tacit_records_t *records, size_t i, const double *x);
-/** Store x, shape (n), as column j of records first .. first + n - 1 (rounded to float32). */
+/** Store x, shape (n), as column j of records first .. first + n - 1 (rounded to float32). Distinct records, as above. */
 TACIT_API void tacit_records_set_column(tacit_records_t *records, size_t first, size_t n, size_t j, const double *x);
 /** The folder that the records are in a file of, or NULL if they are in memory. */
 TACIT_API const char *tacit_records_scratch(const tacit_records_t *records);

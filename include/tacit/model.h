@@ -238,12 +238,13 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_pack(struct tacit_records *
                                                           tacit_error_t *err);
 /**
  * The same for part `part` of n_parts, which follow each other and together are the table: whole units, and where a unit is a row,
- * multiples of 64 rows but for the last. part < n_parts. The records are in memory, or in a file in the folder `scratch`
- * (tacit_records_new_in). No other rows of imported columns are looked at, and those that were leave memory.
+ * multiples of 64 rows but for the last. part < n_parts. n_threads threads (1 to 4096) do the work, which does not depend on their
+ * number. The records are in memory, or in a file in the folder `scratch` (tacit_records_new_in). No other rows of imported columns are
+ * looked at, and those that were leave memory.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_pack_part(struct tacit_records **records, const tacit_design_t *design,
                                                                const struct tacit_table *table, size_t part, size_t n_parts,
-                                                               const char *scratch, tacit_error_t *err);
+                                                               size_t n_threads, const char *scratch, tacit_error_t *err);
 
 /* ---- generalised linear models ---- */
 

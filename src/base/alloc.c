@@ -1,11 +1,8 @@
-#if defined(__linux__)
-#  define _DEFAULT_SOURCE /* madvise */
-#  include <sys/mman.h>
-#endif
-
+#define _DEFAULT_SOURCE /* madvise */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/base_internal.h"
 
@@ -46,23 +43,69 @@ void *tacit_alloc(size_t n, size_t size) {
   return malloc(total);
 }
 
+static size_t round_up(size_t total, size_t alignment) {
+  return (total + alignment - 1) & ~(alignment - 1);
+}
+
+/* A wish: fewer pages, and fetching ahead does not stop at their ends. */
+static void wish_huge_pages(void *p, size_t total) {
+#if defined(MADV_HUGEPAGE)
+  (void)madvise(p, total, MADV_HUGEPAGE);
+#else
+  (void)p, (void)total;
+#endif
+}
+
 void *tacit_alloc_zero(size_t n, size_t size) {
   size_t total;
   if (!total_size(n, size, &total) || must_fail()) {
     return NULL;
   }
   size_t alignment = total >= large ? huge_page : 64;
-  total = (total + alignment - 1) & ~(alignment - 1);
+  total = round_up(total, alignment);
   void *p = aligned_alloc(alignment, total);
   if (p != NULL) {
-#if defined(MADV_HUGEPAGE)
     if (alignment == huge_page) {
-      (void)madvise(p, total, MADV_HUGEPAGE); /* a wish: fewer pages, and fetching ahead does not stop at their ends */
+      wish_huge_pages(p, total);
     }
-#endif
     memset(p, 0, total);
   }
   return p;
+}
+
+/* Straight from the system, whose pages are zeros and nowhere before they are written to. */
+static void *map_pages(size_t total) {
+  char *whole = mmap(NULL, total + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (whole == MAP_FAILED) {
+    return NULL;
+  }
+  size_t before = -(size_t)(uintptr_t)whole & (huge_page - 1); /* to the next multiple of a huge page */
+  if (before > 0) {
+    munmap(whole, before);
+  }
+  munmap(whole + before + total, huge_page - before);
+  wish_huge_pages(whole + before, total);
+  return whole + before;
+}
+
+void *tacit_alloc_pages(size_t n, size_t size) {
+  size_t total;
+  if (!total_size(n, size, &total)) {
+    return NULL;
+  }
+  if (total < large) {
+    return tacit_alloc_zero(n, size);
+  }
+  return must_fail() ? NULL : map_pages(round_up(total, huge_page));
+}
+
+void tacit_free_pages(void *p, size_t n, size_t size) {
+  size_t total = n * size;
+  if (total < large) {
+    tacit_free(p);
+  } else if (p != NULL) {
+    munmap(p, round_up(total, huge_page));
+  }
 }
 
 void *tacit_realloc(void *p, size_t n, size_t size) {

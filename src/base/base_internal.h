@@ -21,6 +21,12 @@ tacit_status_t tacit_error_memory(tacit_error_t *err);
 
 void *tacit_alloc(size_t n, size_t size);         /* uninitialised */
 void *tacit_alloc_zero(size_t n, size_t size);    /* zeroed, 64-byte aligned */
+/*
+ * As tacit_alloc_zero; from 8 MiB on nothing has been written there yet, so that on a machine with several memory nodes a page comes
+ * to be at the thread that first writes to it. Freed by tacit_free_pages with the same numbers alone.
+ */
+void *tacit_alloc_pages(size_t n, size_t size);
+void tacit_free_pages(void *p, size_t n, size_t size);
 void *tacit_realloc(void *p, size_t n, size_t size); /* of tacit_alloc only */
 char *tacit_strdup(const char *text);
 /* Test hook: the k-th allocation from now (1-based) fails once; 0 switches it off. */
@@ -146,6 +152,8 @@ TACIT_MUST_USE tacit_status_t tacit_pool_new(tacit_pool_t **pool, size_t n_threa
                                                        tacit_error_t *err);
 void tacit_pool_run(tacit_pool_t *pool, size_t n_parts, tacit_pool_task task, void *user);
 void tacit_pool_free(tacit_pool_t *pool);
+/* How many of n things to make a part: few enough to share among threads, enough to be worth it. A multiple of 16, at most `most`. */
+size_t tacit_pool_share(size_t n, size_t n_threads, size_t most);
 
 /* Seconds of a monotonic clock. */
 double tacit_clock(void);

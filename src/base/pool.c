@@ -99,6 +99,11 @@ void tacit_pool_run(tacit_pool_t *pool, size_t n_parts, tacit_pool_task task, vo
   pthread_mutex_unlock(&pool->lock);
 }
 
+size_t tacit_pool_share(size_t n, size_t n_threads, size_t most) {
+  size_t share = (n / (8 * n_threads) / 16 + 1) * 16;
+  return share < most ? share : most;
+}
+
 void tacit_pool_free(tacit_pool_t *pool) {
   if (pool == NULL) {
     return;

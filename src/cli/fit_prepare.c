@@ -151,7 +151,7 @@ static tacit_status_t pack(cli_fit_t *fit, const tacit_table_t *table, tacit_rec
   const tacit_ranks_t *ranks = cli_ranks();
   fit->limits.ranks = ranks;
   return tacit_design_pack_part(records, fit->design, table, ranks != NULL ? ranks->rank : 0,
-                                ranks != NULL ? ranks->n_ranks : 1, cli_value(fit->args, "scratch"), err);
+                                ranks != NULL ? ranks->n_ranks : 1, fit->limits.n_threads, cli_value(fit->args, "scratch"), err);
 }
 
 static int open_records(cli_fit_t *fit) {

@@ -79,12 +79,14 @@ static int read_options(cli_release_t *release) {
   const cli_args_t *args = release->args;
   size_t statistic = 0, mechanism = 0;
   int status = check_needed(args);
+  release->limits = tacit_curator_settings_default();
   if (status != CLI_OK) {
     return status;
   }
   if (!read_word(args, "statistic", statistic_names, 4, &statistic) ||
       !read_word(args, "mechanism", mechanism_names, 4, &mechanism) || !cli_number(args, "epsilon", 1e-6, 500, &release->epsilon) ||
-      !cli_number(args, "delta", 1e-300, 0.5, &release->delta) || !cli_count(args, "seed", 0, 9007199254740992.0, &release->seed)) {
+      !cli_number(args, "delta", 1e-300, 0.5, &release->delta) || !cli_count(args, "seed", 0, 9007199254740992.0, &release->seed) ||
+      !cli_count(args, "threads", 1, 1024, &release->limits.n_threads)) {
     return CLI_USAGE;
   }
   release->statistic.kind = (tacit_statistic_kind_t)statistic;
@@ -206,22 +208,6 @@ static void settle(const cli_release_t *release) {
 
 /* ---- records ---- */
 
-enum { STRETCH = 1 << 15 }; /* rows packed at a time */
-
-static tacit_status_t pack(const cli_release_t *release, const tacit_table_t *table, tacit_records_t **records,
-                           tacit_error_t *err) {
-  size_t d = release->statistic.n_columns, n = tacit_table_n_rows(table);
-  tacit_status_t status = tacit_records_new(records, n, d, err);
-  for (size_t from = 0; status == TACIT_OK && from < n; from += STRETCH) {
-    size_t some = n - from < STRETCH ? n - from : STRETCH;
-    for (size_t j = 0; j < d; j++) {
-      tacit_records_set_column(*records, from, some, j, tacit_table_column(table, release->columns[j]->name) + from);
-    }
-    tacit_table_drop(table, from, from + some); /* imported columns need not be in memory too */
-  }
-  return status;
-}
-
 static int open_records(cli_release_t *release) {
   const char *names[CLI_RELEASE_MAX_COLUMNS];
   tacit_table_t *table;
@@ -233,7 +219,8 @@ static int open_records(cli_release_t *release) {
   tacit_status_t status = tacit_table_read(&table, cli_value(release->args, "data"), release->schema, names,
                                            release->statistic.n_columns, NULL, &err);
   if (status == TACIT_OK) {
-    status = pack(release, table, &records, &err);
+    status = tacit_table_pack(&records, table, names, release->statistic.n_columns, release->limits.n_threads,
+                              cli_value(release->args, "scratch"), &err);
   }
   tacit_table_free(table);
   if (status == TACIT_OK) {
@@ -245,7 +232,7 @@ static int open_records(cli_release_t *release) {
     return cli_fail(release->args, &err);
   }
   tacit_statistic_model(&release->model, &release->statistic);
-  status = tacit_curator_new(&release->curator, records, &release->model, release->budget, release->noise, NULL, &err);
+  status = tacit_curator_new(&release->curator, records, &release->model, release->budget, release->noise, &release->limits, &err);
   if (status == TACIT_OK) {
     status = tacit_curator_n_units(release->curator, &release->n, &err);
   }
@@ -325,6 +312,9 @@ static const cli_option_t options[] = {
     {"epsilon", "E", NULL, "What the release may cost."},
     {"delta", "D", NULL, "Its delta, far below 1 / number of rows; Gaussian noise only."},
     {"step", "S", NULL, "clamped-mean under discrete noise: values are rounded to its multiples. 1 for whole numbers if not said."},
+    {"threads", "N", "1", "Threads; results do not depend on it."},
+    {"scratch", "DIR", NULL, "For records larger than memory: keep them in a file without a name in DIR, on a disk with room for 4 bytes a "
+                             "value of the columns used and 4 a record, and as private as the data. Results do not depend on it."},
     {"ledger", "FILE", NULL, "Ledger of these data (tacit ledger init): the release is reserved there first."},
     {"data-id", "NAME", NULL, "Refuse if the ledger is of another data set."},
     {"purpose", "TEXT", NULL, "What the ledger shall say of this release; statistic and columns if not said."},

@@ -18,6 +18,7 @@ typedef struct cli_release {
   double epsilon, delta; /* delta 0: pure */
   bool is_seeded;
   size_t seed, n;
+  tacit_curator_settings_t limits;
   tacit_schema_t *schema;
   const tacit_column_schema_t *columns[CLI_RELEASE_MAX_COLUMNS]; /* moments, score: the response last */
   double lower[CLI_RELEASE_MAX_COLUMNS], upper[CLI_RELEASE_MAX_COLUMNS];

@@ -1,6 +1,7 @@
 /*
  * Opening a curator: which records count, and how much one unit can contribute.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -39,36 +40,50 @@ static tacit_status_t check_settings(const tacit_curator_settings_t *settings, t
 /* Feature norms beyond this count as zero: below it no square underflows within a clipped norm. */
 static const double max_feature_norm = 0x1p32;
 
-/* Norm bound of record i, or NaN if it counts as zero. */
-static float record_norm(const tacit_records_t *records, const tacit_record_model_t *model, size_t i) {
-  const float *block = tacit_records_block(records, i / 16);
-  double n2 = 0;
-  for (size_t j = 0; j < model->n_columns; j++) {
-    double x = (double)block[j * 16 + i % 16];
-    if (!isfinite(x)) {
-      return NAN;
-    }
-    n2 += j < model->n_features ? x * x : 0;
-  }
-  if (model->n_linear == 0) {
-    return 1;
-  }
-  double norm = sqrt(n2) * (1 + 1e-9);
-  return norm <= max_feature_norm ? nextafterf((float)norm, INFINITY) : NAN;
+/* The next float after x >= 0, finite. */
+static float next_after(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  bits++;
+  memcpy(&x, &bits, sizeof x);
+  return x;
 }
 
-static tacit_status_t measure_records(tacit_curator_t *curator, tacit_error_t *err) {
-  size_t n_blocks = tacit_records_n_blocks(curator->records), n = tacit_records_n(curator->records);
-  tacit_status_t status = tacit_curator_new_lane_norm(curator, n_blocks * TACIT_BLOCK, err);
-  for (size_t first = 0; status == TACIT_OK && first < n_blocks; first += TACIT_PART_BLOCKS) {
-    size_t last = n_blocks - first < TACIT_PART_BLOCKS ? n_blocks : first + TACIT_PART_BLOCKS;
-    tacit_curator_need(curator, last, last + TACIT_PART_BLOCKS);
-    for (size_t i = first * TACIT_BLOCK; i < last * TACIT_BLOCK; i++) {
-      curator->lane_norm[i] = i < n ? record_norm(curator->records, curator->model, i) : NAN;
+/* Norm bounds of a block's records, NaN for those that count as zero. */
+static void block_norms(const float *block, const tacit_record_model_t *model, float *norms) {
+  const size_t ahead = 4 * model->n_columns * TACIT_BLOCK * sizeof *block; /* four blocks are asked for before they are needed */
+  double n2[TACIT_BLOCK] = {0};
+  int32_t n_faults[TACIT_BLOCK] = {0}; /* values that are not finite, the response's among them */
+  for (size_t j = 0; j < model->n_columns; j++) {
+    double weight = j < model->n_features ? 1 : 0;
+    __builtin_prefetch((const void *)((uintptr_t)(block + j * TACIT_BLOCK) + ahead), 0, 2);
+    for (size_t lane = 0; lane < TACIT_BLOCK; lane++) {
+      float x = block[j * TACIT_BLOCK + lane];
+      n_faults[lane] += !(fabsf(x) <= FLT_MAX);
+      n2[lane] += weight * ((double)x * (double)x);
     }
-    tacit_curator_drop(curator, first, last);
   }
-  return status;
+  for (size_t lane = 0; lane < TACIT_BLOCK; lane++) {
+    double norm = sqrt(n2[lane]) * (1 + 1e-9);
+    bool counts = n_faults[lane] == 0 && (model->n_linear == 0 || norm <= max_feature_norm);
+    norms[lane] = !counts ? NAN : model->n_linear == 0 ? 1 : next_after((float)norm);
+  }
+}
+
+static void measure_range(void *user, size_t first, size_t last, size_t thread) {
+  const tacit_curator_t *curator = user;
+  size_t n = tacit_records_n(curator->records);
+  (void)thread;
+  for (size_t b = first; b < last; b++) {
+    block_norms(tacit_records_block(curator->records, b), curator->model, curator->lane_norm + b * TACIT_BLOCK);
+  }
+  for (size_t i = n; i < last * TACIT_BLOCK; i++) { /* past the last record */
+    curator->lane_norm[i] = NAN;
+  }
+}
+
+void tacit_curator_measure_records(tacit_curator_t *curator) {
+  tacit_curator_run_ranges(curator, false, measure_range, curator);
 }
 
 /* Units of several records must fit max_unit_rows. */
@@ -111,10 +126,13 @@ static tacit_status_t open_curator(tacit_curator_t **out, tacit_records_t *recor
     status = check_units(curator, err);
   }
   if (status == TACIT_OK) {
-    status = measure_records(curator, err);
+    status = tacit_pool_new(&curator->pool, curator->settings.n_threads, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_pool_new(&curator->pool, curator->settings.n_threads, err);
+    status = tacit_curator_new_lane_norm(curator, tacit_records_n_blocks(records) * TACIT_BLOCK, err);
+  }
+  if (status == TACIT_OK) {
+    tacit_curator_measure_records(curator);
   }
   if (status != TACIT_OK) {
     tacit_curator_free(curator);

@@ -190,6 +190,9 @@ tacit_lattice_t tacit_lattice_for(const tacit_record_model_t *model, double temp
 TACIT_MUST_USE tacit_status_t tacit_curator_reserve(tacit_curator_t *curator, size_t n_theta,
                                                     tacit_error_t *err);
 
+/* ->lane_norm of all records, on all threads. */
+void tacit_curator_measure_records(tacit_curator_t *curator);
+
 /* ---- release.c: the steps of every release ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_curator_check_noise(const tacit_curator_t *curator, double noise_multiplier,

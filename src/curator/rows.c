@@ -60,8 +60,9 @@ static bool multiplier(const row_pass_t *pass, const double *x, double y, double
   return !isnan(y);
 }
 
+/* By way of 64 bits, a single instruction: a record's integers are at most 2^22. */
 static void add(const row_pass_t *pass, tacit_wide_t *total, double value) {
-  *total += (tacit_wide_t)nearbyint(value / pass->spacing);
+  *total += (int64_t)nearbyint(value / pass->spacing);
 }
 
 /* The residual of a record from a public fit, clamped; false if it is not a number. */

@@ -7,7 +7,7 @@
 tacit_status_t tacit_curator_new_lane_norm(tacit_curator_t *curator, size_t n_lanes, tacit_error_t *err) {
   const char *folder = tacit_records_scratch(curator->records);
   if (folder == NULL) {
-    curator->lane_norm = tacit_alloc_zero(n_lanes, sizeof *curator->lane_norm);
+    curator->lane_norm = tacit_alloc_pages(n_lanes, sizeof *curator->lane_norm);
     return curator->lane_norm != NULL ? TACIT_OK : tacit_error_memory(err);
   }
   tacit_status_t status = tacit_mapping_scratch(&curator->lane_mapping, folder, n_lanes * sizeof *curator->lane_norm, err);
@@ -17,7 +17,8 @@ tacit_status_t tacit_curator_new_lane_norm(tacit_curator_t *curator, size_t n_la
 
 void tacit_curator_free_lane_norm(tacit_curator_t *curator) {
   if (tacit_records_scratch(curator->records) == NULL) {
-    tacit_free(curator->lane_norm);
+    size_t n_lanes = tacit_records_n_blocks(curator->records) * TACIT_BLOCK;
+    tacit_free_pages(curator->lane_norm, n_lanes, sizeof *curator->lane_norm);
   }
   tacit_mapping_close(&curator->lane_mapping);
 }
@@ -67,15 +68,9 @@ static void range_part(void *user, size_t part, size_t thread) {
   tacit_curator_drop(r->curator, first_block(r, part), first_block(r, part + 1));
 }
 
-/* Small enough to share among threads, large enough to be worth handing out; a multiple of 16. */
-static size_t range_size(size_t n, size_t n_threads, size_t most) {
-  size_t size = (n / (8 * n_threads) / 16 + 1) * 16;
-  return size < most ? size : most;
-}
-
 void tacit_curator_run_ranges(tacit_curator_t *curator, bool is_by_units, tacit_range_task task, void *pass) {
   size_t n = is_by_units ? curator->n_units : tacit_records_n_blocks(curator->records);
   size_t most = is_by_units ? TACIT_BLOCK * TACIT_PART_BLOCKS : TACIT_PART_BLOCKS;
-  ranges_t ranges = {curator, task, pass, n, range_size(n, curator->settings.n_threads, most), is_by_units};
+  ranges_t ranges = {curator, task, pass, n, tacit_pool_share(n, curator->settings.n_threads, most), is_by_units};
   tacit_pool_run(curator->pool, (n + ranges.size - 1) / ranges.size, range_part, &ranges);
 }

@@ -7,7 +7,7 @@ struct tacit_records {
   float *data;
   char *scratch;           /* folder; NULL: in memory */
   tacit_mapping_t mapping; /* of data, in the folder */
-  size_t n, n_columns, n_blocks;
+  size_t n, n_columns, n_blocks, n_values;
   size_t *unit_offsets; /* NULL: every record is its own unit */
   size_t n_units;
 };
@@ -17,14 +17,14 @@ tacit_status_t tacit_records_new(tacit_records_t **out, size_t n, size_t n_colum
 }
 
 /* Zeros, in memory or in a file. */
-static tacit_status_t make_room(tacit_records_t *records, size_t n_values, const char *scratch, tacit_error_t *err) {
+static tacit_status_t make_room(tacit_records_t *records, const char *scratch, tacit_error_t *err) {
   if (scratch == NULL) {
-    records->data = tacit_alloc_zero(n_values, sizeof *records->data);
+    records->data = tacit_alloc_pages(records->n_values, sizeof *records->data);
     return records->data != NULL ? TACIT_OK : tacit_error_memory(err);
   }
   records->scratch = tacit_strdup(scratch);
   size_t n_bytes;
-  if (records->scratch == NULL || __builtin_mul_overflow(n_values, sizeof *records->data, &n_bytes)) {
+  if (records->scratch == NULL || __builtin_mul_overflow(records->n_values, sizeof *records->data, &n_bytes)) {
     return tacit_error_memory(err);
   }
   tacit_status_t status = tacit_mapping_scratch(&records->mapping, scratch, n_bytes, err);
@@ -47,8 +47,8 @@ tacit_status_t tacit_records_new_in(tacit_records_t **out, size_t n, size_t n_co
   if (records == NULL) {
     return tacit_error_memory(err);
   }
-  *records = (tacit_records_t){.n = n, .n_columns = n_columns, .n_blocks = n_blocks};
-  tacit_status_t status = make_room(records, n_values, scratch, err);
+  *records = (tacit_records_t){.n = n, .n_columns = n_columns, .n_blocks = n_blocks, .n_values = n_values};
+  tacit_status_t status = make_room(records, scratch, err);
   if (status != TACIT_OK) {
     tacit_records_free(records);
     return status;
@@ -60,7 +60,7 @@ tacit_status_t tacit_records_new_in(tacit_records_t **out, size_t n, size_t n_co
 void tacit_records_free(tacit_records_t *records) {
   if (records != NULL) {
     if (records->scratch == NULL) {
-      tacit_free(records->data);
+      tacit_free_pages(records->data, records->n_values, sizeof *records->data);
     }
     tacit_mapping_close(&records->mapping);
     tacit_free(records->scratch);

@@ -1,6 +1,7 @@
 /* Packing of a table into the records of a linear model. */
 #include "base/base_internal.h"
 #include "base/isa.h"
+#include "data/pack.h"
 #include "model/design_internal.h"
 #include "model/design_kernel.h"
 
@@ -10,15 +11,24 @@ extern const tacit_design_kernel_t tacit_design_kernel_avx2;
 extern const tacit_design_kernel_t tacit_design_kernel_avx512;
 #endif
 
-enum { STRETCH = 1 << 15 }; /* rows after which memory is given back; a multiple of TACIT_CHUNK and of TACIT_BLOCK */
-
+/* One thread's. */
 typedef struct pack_workspace {
   const tacit_design_kernel_t *kernel;
-  const double **columns; /* as formula.columns */
-  double *values;         /* (n_variables, TACIT_CHUNK) */
-  double *stack;          /* (largest depth, TACIT_CHUNK) */
-  double *feature;        /* (TACIT_CHUNK) */
+  const double *const *columns; /* as formula.columns; borrowed */
+  double *values;               /* (n_variables, TACIT_CHUNK) */
+  double *stack;                /* (largest depth, TACIT_CHUNK) */
+  double *feature;              /* (TACIT_CHUNK) */
 } pack_workspace_t;
+
+typedef struct design_packing {
+  const tacit_design_t *design;
+  tacit_records_t *records;
+  size_t begin;                 /* row of the table that is the first record */
+  const double **columns;       /* as formula.columns */
+  pack_workspace_t *workspaces; /* (n_threads) */
+  size_t n_threads;
+  tacit_pool_t *pool;
+} design_packing_t;
 
 static tacit_status_t find_columns(const tacit_design_t *design, const tacit_table_t *table, const double **columns,
                                    tacit_error_t *err) {
@@ -33,25 +43,43 @@ static tacit_status_t find_columns(const tacit_design_t *design, const tacit_tab
   return TACIT_OK;
 }
 
-static tacit_status_t open_workspace(pack_workspace_t *work, const tacit_design_t *design, tacit_error_t *err) {
+static bool open_workspace(pack_workspace_t *work, const tacit_design_t *design, const double *const *columns) {
   size_t depth = 1, n_variables = design->formula.n_variables;
   for (size_t v = 0; v < n_variables; v++) {
     depth = design->formula.variables[v].depth > depth ? design->formula.variables[v].depth : depth;
   }
   work->kernel = TACIT_ISA_SELECT(tacit_design_kernel);
-  work->columns = tacit_alloc(design->formula.n_columns, sizeof *work->columns);
+  work->columns = columns;
   work->values = tacit_alloc(n_variables * TACIT_CHUNK, sizeof *work->values);
   work->stack = tacit_alloc(depth * TACIT_CHUNK, sizeof *work->stack);
   work->feature = tacit_alloc(TACIT_CHUNK, sizeof *work->feature);
-  bool is_open = work->columns != NULL && work->values != NULL && work->stack != NULL && work->feature != NULL;
-  return is_open ? TACIT_OK : tacit_error_memory(err);
+  return work->values != NULL && work->stack != NULL && work->feature != NULL;
 }
 
-static void close_workspace(pack_workspace_t *work) {
-  tacit_free(work->columns);
-  tacit_free(work->values);
-  tacit_free(work->stack);
-  tacit_free(work->feature);
+/* Whatever can fail does so here, before the threads begin. */
+static tacit_status_t open_packing(design_packing_t *packing, const tacit_table_t *table, tacit_error_t *err) {
+  tacit_status_t status = tacit_pool_new(&packing->pool, packing->n_threads, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  packing->columns = tacit_alloc(packing->design->formula.n_columns, sizeof *packing->columns);
+  packing->workspaces = tacit_alloc_zero(packing->n_threads, sizeof *packing->workspaces);
+  bool is_open = packing->columns != NULL && packing->workspaces != NULL;
+  for (size_t t = 0; is_open && t < packing->n_threads; t++) {
+    is_open = open_workspace(&packing->workspaces[t], packing->design, packing->columns);
+  }
+  return is_open ? find_columns(packing->design, table, packing->columns, err) : tacit_error_memory(err);
+}
+
+static void close_packing(design_packing_t *packing) {
+  for (size_t t = 0; packing->workspaces != NULL && t < packing->n_threads; t++) {
+    tacit_free(packing->workspaces[t].values);
+    tacit_free(packing->workspaces[t].stack);
+    tacit_free(packing->workspaces[t].feature);
+  }
+  tacit_free(packing->workspaces);
+  tacit_free(packing->columns);
+  tacit_pool_free(packing->pool);
 }
 
 static void eval_variables(const tacit_design_t *design, size_t first, size_t n, const pack_workspace_t *work) {
@@ -132,17 +160,11 @@ static size_t least(size_t a, size_t b) {
   return a < b ? a : b;
 }
 
-/* Rows begin .. begin + n - 1 of the table. What was looked at and written leaves memory, where a file backs it. */
-static void pack_rows(const tacit_design_t *design, const tacit_table_t *table, size_t begin, size_t n,
-                      const pack_workspace_t *work, tacit_records_t *records) {
-  for (size_t from = 0; from < n; from += STRETCH) {
-    size_t to = least(from + STRETCH, n);
-    tacit_table_need(table, begin + to, begin + least(to + STRETCH, n));
-    for (size_t first = from; first < to; first += TACIT_CHUNK) {
-      pack_chunk(design, begin + first, least(to - first, TACIT_CHUNK), work, records, first);
-    }
-    tacit_table_drop(table, begin + from, begin + to);
-    tacit_records_drop(records, from / TACIT_BLOCK, (to + TACIT_BLOCK - 1) / TACIT_BLOCK);
+static void pack_range(void *user, size_t from, size_t to, size_t thread) {
+  const design_packing_t *packing = user;
+  for (size_t first = from; first < to; first += TACIT_CHUNK) {
+    pack_chunk(packing->design, packing->begin + first, least(to - first, TACIT_CHUNK), &packing->workspaces[thread],
+               packing->records, first);
   }
 }
 
@@ -169,37 +191,33 @@ static tacit_status_t set_units(tacit_records_t *records, const size_t *offsets,
 
 tacit_status_t tacit_design_pack(tacit_records_t **records, const tacit_design_t *design,
                                  const tacit_table_t *table, tacit_error_t *err) {
-  return tacit_design_pack_part(records, design, table, 0, 1, NULL, err);
+  return tacit_design_pack_part(records, design, table, 0, 1, 1, NULL, err);
 }
 
 tacit_status_t tacit_design_pack_part(tacit_records_t **records, const tacit_design_t *design, const tacit_table_t *table,
-                                      size_t part, size_t n_parts, const char *scratch, tacit_error_t *err) {
+                                      size_t part, size_t n_parts, size_t n_threads, const char *scratch, tacit_error_t *err) {
   *records = NULL;
-  tacit_records_t *packed = NULL;
-  pack_workspace_t work = {0};
   size_t n_units = 0;
   const size_t *offsets = tacit_table_unit_offsets(table, &n_units);
   size_t alignment = offsets == NULL ? 64 : 1, n_items = offsets == NULL ? tacit_table_n_rows(table) : n_units;
   size_t from = cut(n_items, part, n_parts, alignment), to = cut(n_items, part + 1, n_parts, alignment);
   size_t begin = offsets == NULL ? from : offsets[from], n = (offsets == NULL ? to : offsets[to]) - begin;
-  tacit_status_t status = open_workspace(&work, design, err);
+  design_packing_t packing = {.design = design, .begin = begin, .n_threads = n_threads};
+  tacit_status_t status = open_packing(&packing, table, err);
   if (status == TACIT_OK) {
-    status = find_columns(design, table, work.columns, err);
+    status = tacit_records_new_in(&packing.records, n, design->n_features + 1, scratch, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_records_new_in(&packed, n, design->n_features + 1, scratch, err);
-  }
-  if (status == TACIT_OK) {
-    pack_rows(design, table, begin, n, &work, packed);
+    tacit_pack_rows(packing.pool, n_threads, table, begin, packing.records, pack_range, &packing);
   }
   if (status == TACIT_OK && offsets != NULL) {
-    status = set_units(packed, offsets + from, to - from, err);
+    status = set_units(packing.records, offsets + from, to - from, err);
   }
-  close_workspace(&work);
+  close_packing(&packing);
   if (status != TACIT_OK) {
-    tacit_records_free(packed);
+    tacit_records_free(packing.records);
     return status;
   }
-  *records = packed;
+  *records = packing.records;
   return TACIT_OK;
 }

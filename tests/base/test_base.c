@@ -1,4 +1,6 @@
+#define _DEFAULT_SOURCE /* mincore */
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +54,48 @@ static void test_alloc_refuses_overflow_and_serves_zero(void **state) {
   assert_string_equal(q, "third");
   tacit_free(p);
   tacit_free(q);
+}
+
+/* Pages of the n_bytes at p that are somewhere. */
+static size_t count_resident(void *p, size_t n_bytes) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), n = 0;
+  unsigned char *seen = malloc(n_bytes / page);
+  assert_int_equal(mincore(p, n_bytes / page * page, seen), 0);
+  for (size_t i = 0; i < n_bytes / page; i++) {
+    n += seen[i] & 1;
+  }
+  free(seen);
+  return n;
+}
+
+/* Large arrays are zeros that nobody has written: the first to do so decides where their pages are. */
+static void test_pages_are_zero_and_nowhere(void **state) {
+  (void)state;
+  enum { large = 17000000 };
+  unsigned char *small = tacit_alloc_pages(1000, 3), *p = tacit_alloc_pages(large, 1), *none = tacit_alloc_pages(0, 8);
+  assert_non_null(none);
+  assert_true((uintptr_t)small % 64 == 0 && (uintptr_t)p % (1 << 21) == 0); /* for huge pages */
+  assert_int_equal(count_resident(p, large), 0);
+  p[large / 2] = 1;
+  size_t n = count_resident(p, large);
+  assert_true(n > 0 && n <= 512);
+  for (size_t i = 0; i < large; i++) {
+    assert_int_equal(p[i], i == large / 2);
+  }
+  for (size_t i = 0; i < 3000; i++) {
+    assert_int_equal(small[i], 0);
+  }
+  tacit_free_pages(small, 1000, 3);
+  tacit_free_pages(p, large, 1);
+  tacit_free_pages(none, 0, 8);
+  tacit_free_pages(NULL, large, 1);
+  assert_null(tacit_alloc_pages(SIZE_MAX, 2));
+  assert_null(tacit_alloc_pages(SIZE_MAX / 4, 1)); /* more than there are addresses for */
+  for (size_t size = 1; size <= large; size += large - 1) {
+    tacit_alloc_fail_at(1);
+    assert_null(tacit_alloc_pages(size, 1));
+    tacit_alloc_fail_at(0);
+  }
 }
 
 static void test_text_grows_and_remembers_failure(void **state) {
@@ -133,14 +177,27 @@ static void test_pool_runs_every_part_once(void **state) {
   tacit_pool_free(NULL);
 }
 
+static void test_pool_shares_are_within_limits(void **state) {
+  (void)state;
+  for (size_t n = 0; n < 100000; n = n * 3 / 2 + 1) {
+    for (size_t n_threads = 1; n_threads <= 64; n_threads *= 2) {
+      size_t share = tacit_pool_share(n, n_threads, 1024);
+      assert_true(share >= 16 && share <= 1024 && share % 16 == 0);
+      assert_true(n < 128 * n_threads || n / share >= 4 * n_threads); /* something for all */
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_status_string_is_total),
       cmocka_unit_test(test_error_set_truncates_and_accepts_null),
       cmocka_unit_test(test_alloc_refuses_overflow_and_serves_zero),
+      cmocka_unit_test(test_pages_are_zero_and_nowhere),
       cmocka_unit_test(test_text_grows_and_remembers_failure),
       cmocka_unit_test(test_file_write_is_whole_or_nothing),
       cmocka_unit_test(test_pool_runs_every_part_once),
+      cmocka_unit_test(test_pool_shares_are_within_limits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,8 +45,15 @@ with tempfile.TemporaryDirectory() as folder:
            "--chains", "1", "--draws", "1", "--warmup", "0", "--step-size", "0.01", "--leapfrog", "2"]
     # the matrix, a number a record beside it, and the program
     expect("fit from columns", peak(*fit, "--out", "fit"), 1.3 * MATRIX + 8)
+    release = ["release", "--statistic", "clamped-mean", "--column", "x1", "--data", "columns", "--schema", "d.yaml", "--epsilon", "1",
+               "--mechanism", "laplace"]
+    # a value and a norm of each record
+    expect("release from columns", peak(*release, "--out", "release.yaml"), 2.6 * MATRIX / 5 + 8)
     # the system may hold up to 2 MiB on either side of where each of six files is looked at
     expect("fit with records in a file", peak(*fit, "--out", "scratch-fit", "--scratch", "."), 36)
+    expect("the same on two threads", peak(*fit, "--out", "threads-fit", "--scratch", ".", "--threads", "2"), 44)
+    expect("release with records in a file", peak(*release, "--out", "scratch.yaml", "--scratch", "."), 16)
+    expect("the same on two threads", peak(*release, "--out", "threads.yaml", "--scratch", ".", "--threads", "2"), 22)
 
 for failure in failures:
     print("FAILED", failure)

@@ -399,6 +399,9 @@ BAD = [
     ("linear regression from a score", infer("regression", "score"), 3, r"a logistic-score goes with a model of `records: logistic`"),
     ("score of too few values", infer("logistic", "short-score"), 2, r"the release has 3 values where the model expects 4"),
     ("score of a response that is not binary", ["release", "y ~ x", *release("score", None, *DELTA)[1:]], 3, r"whose response is of type binary"),
+    ("release without threads", release("clamped-mean", "hours", *DELTA, "--threads", "0"), 2, r"--threads must be"),
+    ("release into a scratch folder that does not exist", release("clamped-mean", "hours", *DELTA, "--scratch", "nowhere"), 1,
+     r"cannot make a file in nowhere"),
     ("score of one column", ["release", "old ~ old", *release("score", None, *DELTA)[1:]], 2, r"named twice"),
     ("score under laplace noise", ["release", "old ~ x", *release("score", None, "--mechanism", "laplace")[1:]], 2, r"gaussian noise only"),
     ("regression from a mean", infer("regression", "mean"), 3, r"goes with `statistic: regression-moments`"),
@@ -1370,19 +1373,22 @@ def import_paths():
             else:
                 os.rename("person-fit", "person-fit-0")
 
-    @case("a release from imported columns is the release from CSV")
+    @case("a release from imported columns, on threads and from a file, is the release from CSV")
     def _():
         succeed(["import", "people.csv", "--schema", "people.yaml", "--out", "people.columns"])
         for number, words in enumerate((release("clamped-mean", "hours", *DELTA), release("counts", "sex,smoker", *DELTA),
-                                        ["release", "y ~ x + hours", *release("moments", None, *DELTA)[1:]])):
+                                        ["release", "y ~ x + hours", *release("moments", None, *DELTA)[1:]],
+                                        ["release", "old ~ x + hours", *release("score", None, *DELTA)[1:]])):
             texts = []
-            for data in ("people.csv", "people.columns"):
+            for data, more in (("people.csv", []), ("people.csv", ["--threads", "2"]), ("people.columns", []),
+                               ("people.columns", ["--scratch", "scratch"]), ("people.columns", ["--scratch", "scratch", "--threads", "3"])):
                 words[words.index("--data") + 1] = data
                 words[words.index("--out") + 1] = f"released-{number}.yaml"
-                succeed(words + ["--seed", "3"])
+                succeed(words + ["--seed", "3"] + more)
                 texts.append(pathlib.Path(f"released-{number}.yaml").read_text())
                 os.unlink(f"released-{number}.yaml")
-            assert texts[0] == texts[1]
+            assert texts == texts[:1] * len(texts)
+        assert os.listdir("scratch") == []
 
     @case("imported columns are their owner's alone, and are checked on request")
     def _():
@@ -1402,6 +1408,9 @@ def import_paths():
             assert done.returncode == 1 and "No space left" in done.stderr and not common_faults(done), done.stderr
             done = run(BASE + ["--epsilon", "1", "--delta", "1e-6", "--out", "full", "--scratch", "tiny"])
             assert done.returncode == 1 and "bytes of room in tiny: No space left" in done.stderr, done.stderr
+            done = run(["release", "death ~ age", "--statistic", "score", "--data", CSV, "--schema", YAML, "--epsilon", "1", "--delta", "1e-6",
+                        "--out", "full", "--scratch", "tiny"])
+            assert done.returncode == 1 and "of room in tiny: No space left" in done.stderr, done.stderr
             assert os.listdir("tiny") == [] and not os.path.exists("full")
         finally:
             subprocess.run(["umount", "tiny"])

@@ -89,6 +89,41 @@ static void test_sums_do_not_depend_on_threads_or_order(void **state) {
   free(order);
 }
 
+/* Bounds of the records' norms, NaN for those that do not count: by the formula, on any number of threads. */
+static void test_norms_do_not_depend_on_threads(void **state) {
+  (void)state;
+  static const double odd[] = {NAN, INFINITY, -INFINITY, 3e38, -5e9, 4e9};
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t linear = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, n_features, 1, 0), dense = linear;
+  dense.n_linear = 0;
+  tacit_error_t err;
+  for (size_t n_threads = 1; n_threads <= 7; n_threads += 2) {
+    for (size_t is_dense = 0; is_dense < 2; is_dense++) {
+      tacit_records_t *records = support_logistic(n_records, n_features, 11);
+      for (size_t i = 0, j = 0; i < n_records; i += 37, j++) { /* in each feature and in the response */
+        float *value = (float *)tacit_records_block(records, i / 16) + j % (n_features + 1) * 16 + i % 16;
+        *value = (float)odd[j / (n_features + 1) % (sizeof odd / sizeof odd[0])];
+      }
+      tacit_curator_t *curator;
+      tacit_curator_settings_t settings = tacit_curator_settings_default();
+      settings.n_threads = n_threads;
+      assert_ok(tacit_curator_new_exposed(&curator, records, is_dense ? &dense : &linear, &settings, &err), err);
+      for (size_t i = 0; i < tacit_records_n_blocks(records) * 16; i++) {
+        double square = 0, sum = 0;
+        for (size_t j = 0; j <= n_features; j++) {
+          double x = (double)tacit_records_block(records, i / 16)[j * 16 + i % 16];
+          sum += fabs(x);
+          square += j < n_features ? x * x : 0;
+        }
+        double norm = sqrt(square) * (1 + 1e-9), found = (double)curator->lane_norm[i];
+        bool counts = i < n_records && isfinite(sum) && (is_dense || norm <= 0x1p32);
+        assert_true(counts ? found == (is_dense ? 1 : (double)nextafterf((float)norm, INFINITY)) : isnan(found));
+      }
+      tacit_curator_free(curator);
+    }
+  }
+}
+
 static void test_unit_sums_do_not_depend_on_threads(void **state) {
   (void)state;
   tacit_glm_kernel_t kernel;
@@ -388,6 +423,7 @@ static void test_paper_models_same_bits_on_every_instruction_set(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sums_do_not_depend_on_threads_or_order),
+      cmocka_unit_test(test_norms_do_not_depend_on_threads),
       cmocka_unit_test(test_unit_sums_do_not_depend_on_threads),
       cmocka_unit_test(test_all_releases_do_not_depend_on_threads),
 #if defined(__x86_64__)

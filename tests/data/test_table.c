@@ -326,6 +326,52 @@ static void test_records_without_room_in_a_file(void **state) {
   tacit_records_free(records);
 }
 
+/* Columns as they are, in the order asked for, whatever the number of threads, in memory or in a file. */
+static void test_columns_become_records(void **state) {
+  (void)state;
+  enum { n = 40037 };
+  static const char schema_text[] = "columns:\n  x: {type: numeric, lower: -9, upper: 9}\n  y: {type: binary}\n"
+                                    "  s: {type: categorical, levels: [F, M]}\n";
+  static const char *const names[] = {"s", "x"}, *const unknown[] = {"s", "w"};
+  tacit_error_t err;
+  tacit_schema_t *schema;
+  tacit_table_t *table;
+  uint64_t seed = 8;
+  char path[300];
+  snprintf(path, sizeof path, "%s/columns.csv", folder);
+  FILE *out = fopen(path, "w");
+  fputs("x,y,s\n", out);
+  for (size_t i = 0; i < n; i++) {
+    fprintf(out, "%.3f,%d,%c\n", (double)draw_below(&seed, 18000) / 1000 - 9, (int)draw_below(&seed, 2), "FM"[draw_below(&seed, 2)]);
+  }
+  fclose(out);
+  assert_ok(tacit_schema_parse(&schema, schema_text, strlen(schema_text), "columns", &err), err);
+  assert_ok(tacit_table_read(&table, path, schema, NULL, 0, NULL, &err), err);
+  unlink(path);
+  const double *x = tacit_table_column(table, "x"), *s = tacit_table_column(table, "s");
+  for (size_t n_threads = 1; n_threads <= 5; n_threads++) {
+    tacit_records_t *records;
+    assert_ok(tacit_table_pack(&records, table, names, 2, n_threads, n_threads % 2 == 0 ? folder : NULL, &err), err);
+    assert_int_equal(tacit_records_n(records), n);
+    for (size_t i = 0; i < tacit_records_n_blocks(records) * TACIT_BLOCK; i++) {
+      const float *lane = tacit_records_block(records, i / TACIT_BLOCK) + i % TACIT_BLOCK;
+      assert_true(lane[0] == (i < n ? (float)s[i] : 0) && lane[TACIT_BLOCK] == (i < n ? (float)x[i] : 0));
+    }
+    tacit_records_free(records);
+    assert_int_equal(tacit_table_pack(&records, table, unknown, 2, n_threads, NULL, &err), TACIT_ERR_UNKNOWN);
+    assert_null(records);
+    assert_non_null(strstr(err.message, "without column 'w'"));
+    for (size_t k = 1; k <= 5; k++) {
+      tacit_alloc_fail_at(k);
+      assert_int_equal(tacit_table_pack(&records, table, names, 2, n_threads, NULL, &err), TACIT_ERR_MEMORY);
+      tacit_alloc_fail_at(0);
+      assert_null(records);
+    }
+  }
+  tacit_table_free(table);
+  tacit_schema_free(schema);
+}
+
 /* Counts taken from the file by another reader (Python's csv module). */
 static void test_shipped_file_is_read(void **state) {
   (void)state;
@@ -386,6 +432,7 @@ int main(void) {
       cmocka_unit_test(test_records_layout_and_units),
       cmocka_unit_test(test_records_keep_what_is_not_finite_for_the_curator),
       cmocka_unit_test(test_records_in_a_file),
+      cmocka_unit_test(test_columns_become_records),
       cmocka_unit_test(test_records_without_room_in_a_file),
       cmocka_unit_test(test_shipped_file_is_read),
       cmocka_unit_test(test_shared_files_are_read),

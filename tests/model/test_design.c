@@ -197,7 +197,7 @@ static void test_pack_numbers_exactly(void **state) {
     size_t n_parts = isa == 0 ? 1 : 3, from = 0;
     for (size_t part = 0; part < n_parts; part++) {
       tacit_records_t *records;
-      assert_ok(tacit_design_pack_part(&records, design, table, part, n_parts, isa == 1 ? "/tmp" : NULL, &err), err);
+      assert_ok(tacit_design_pack_part(&records, design, table, part, n_parts, (size_t)isa + 1, isa == 1 ? "/tmp" : NULL, &err), err);
       for (size_t i = 0; i < tacit_records_n(records); i++) {
         for (size_t j = 0; j < n_names; j++) {
           double centre, half;
@@ -215,6 +215,61 @@ static void test_pack_numbers_exactly(void **state) {
   tacit_design_free(design);
   tacit_table_free(table);
   tacit_schema_free(schema);
+}
+
+static tacit_records_t *pack_on(const tacit_design_t *design, const tacit_table_t *table, size_t part, size_t n_parts, size_t n_threads,
+                                const char *scratch) {
+  tacit_error_t err = {0};
+  tacit_records_t *records;
+  assert_ok(tacit_design_pack_part(&records, design, table, part, n_parts, n_threads, scratch, &err), err);
+  return records;
+}
+
+static void assert_same_records(const tacit_records_t *a, const tacit_records_t *b) {
+  size_t n_blocks = tacit_records_n_blocks(a), n_units[2];
+  assert_int_equal(tacit_records_n(a), tacit_records_n(b));
+  assert_memory_equal(tacit_records_block(a, 0), tacit_records_block(b, 0),
+                      n_blocks * tacit_records_n_columns(a) * TACIT_BLOCK * sizeof(float));
+  const size_t *offsets = tacit_records_unit_offsets(a, &n_units[0]), *others = tacit_records_unit_offsets(b, &n_units[1]);
+  assert_int_equal(n_units[0], n_units[1]);
+  assert_int_equal(offsets == NULL, others == NULL);
+  if (offsets != NULL) {
+    assert_memory_equal(offsets, others, (n_units[0] + 1) * sizeof *offsets);
+  }
+}
+
+/* The same bits from any number of threads: rows or persons of three, the whole table or a part, in memory or in a file. */
+static void test_pack_does_not_depend_on_threads(void **state) {
+  (void)state;
+  static const char unit_text[] = "unit: pid\nmax_rows: 3\n";
+  const size_t threads[] = {2, 3, 7};
+  tacit_design_t *design =
+      model_testing_design("death ~ age*sex + log(flc) + I(z^2) + grp + bmi:z + exp(z) + wide", TACIT_FAMILY_BERNOULLI);
+  for (size_t has_persons = 0; has_persons < 2; has_persons++) {
+    char text[sizeof model_testing_schema + sizeof unit_text];
+    uint64_t rng = 16;
+    tacit_error_t err = {0};
+    tacit_schema_t *schema;
+    snprintf(text, sizeof text, "%s%s", has_persons ? unit_text : "", model_testing_schema);
+    assert_ok(tacit_schema_parse(&schema, text, strlen(text), "threads", &err), err);
+    tacit_table_t *table = random_table(schema, 70003, &rng);
+    for (size_t part = 0; part < 4; part++) { /* the whole, and thirds */
+      size_t at = part > 0 ? part - 1 : 0, n_parts = part > 0 ? 3 : 1;
+      tacit_records_t *expected = pack_on(design, table, at, n_parts, 1, NULL);
+      for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
+        tacit_records_t *records = pack_on(design, table, at, n_parts, threads[t], t == part % 3 ? "/tmp" : NULL);
+        assert_same_records(records, expected);
+        tacit_records_free(records);
+      }
+      tacit_records_free(expected);
+    }
+    tacit_records_t *records;
+    assert_int_equal(tacit_design_pack_part(&records, design, table, 0, 1, 0, NULL, &err), TACIT_ERR_ARGUMENT);
+    assert_null(records);
+    tacit_table_free(table);
+    tacit_schema_free(schema);
+  }
+  tacit_design_free(design);
 }
 
 /* Direct evaluation of the formula in double. */
@@ -316,7 +371,7 @@ static void test_pack_carries_units_and_single_rows(void **state) {
   tacit_records_free(records);
   for (size_t k = 1;; k++) {
     tacit_alloc_fail_at(k);
-    tacit_status_t status = tacit_design_pack(&records, design, table, &err);
+    tacit_status_t status = tacit_design_pack_part(&records, design, table, 0, 1, 2, NULL, &err);
     tacit_alloc_fail_at(0);
     if (status == TACIT_OK) {
       break;
@@ -366,6 +421,7 @@ int main(void) {
       cmocka_unit_test(test_design_classes_of_a_categorical_response),
       cmocka_unit_test(test_pack_features_never_leave_the_cube),
       cmocka_unit_test(test_pack_numbers_exactly),
+      cmocka_unit_test(test_pack_does_not_depend_on_threads),
       cmocka_unit_test(test_pack_values_are_those_of_the_formula),
       cmocka_unit_test(test_pack_codes_each_response),
       cmocka_unit_test(test_pack_carries_units_and_single_rows),

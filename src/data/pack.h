@@ -1,0 +1,19 @@
+/* Rows of a table become records, on several threads. Not installed. */
+#ifndef TACIT_DATA_PACK_H
+#define TACIT_DATA_PACK_H
+
+#include "base/base_internal.h"
+#include "tacit/data.h"
+
+/* Rows from .. to - 1, counted from the first that is packed, become the records of these numbers; `from` is a multiple of 256. */
+typedef void (*tacit_pack_task)(void *user, size_t from, size_t to, size_t thread);
+
+/*
+ * Run the task over all records, whose first is row `begin` of the table, on the pool's n_threads threads. Ranges of blocks are handed
+ * out in rising order to whoever is free, as those of the curator's passes are; each thread is the first to touch what it packs. Where
+ * files back table or records, a range is read ahead, and what is done with leaves memory.
+ */
+void tacit_pack_rows(tacit_pool_t *pool, size_t n_threads, const tacit_table_t *table, size_t begin, tacit_records_t *records,
+                     tacit_pack_task task, void *user);
+
+#endif
