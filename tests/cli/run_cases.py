@@ -918,10 +918,13 @@ def good_paths():
             assert counts["gradient norms"] == 2 and counts["curvature"] == 2 and counts["gradient"] >= 16, counts
             assert "gradient norms" in open(f"t{number}/privacy.txt").read()
             spend = export("t.ledger")["spends"][number]
-            assert spend["status"] == "settled" and counted(spend["events"]) == counted(spend["reserved"]), spend
+            charged, reserved = counted(spend["events"]), counted(spend["reserved"])
+            assert spend["status"] == "settled" and all(charged[key] <= reserved[key] for key in charged), spend
+            is_whole = charged == reserved  # one dp-hmc in eight ends a trajectory that left the numbers without its last gradients
+            assert is_whole or method == "dp-hmc", spend
             again = [w for e in statement["events"] for w in ("--event", e["event"], "--count", str(e["count"]))]
             total = json.loads(run(["account", *again, "--delta", "1e-6", "--json"]).stdout)["epsilon"]
-            assert abs(total / statement["epsilon"] - 1) < 1e-6 and 12 < total <= 15, total
+            assert abs(total / statement["epsilon"] - 1) < 1e-6 and (12 < total or not is_whole) and total <= 15, total
             settings = open(f"t{number}/run.yaml").read()
             assert "metric: private" in settings and "clip-grad: private" in settings and "clip-share: 0.01" in settings
             published = json.load(open(f"t{number}/diagnostics.json"))
