@@ -237,8 +237,8 @@ static inline void axis_align(axis_t *axis, moves_t *m, size_t k, double spacing
 static inline axis_t axis_of(char letter, double n_normal, const moves_target_t *target, double rate) {
   axis_t axis = {.kind = letter};
   switch (letter) {
-    case 'n':
-    case 'g': axis_add_normal(&axis, n_normal); break;
+    case 'n': axis_add_normal(&axis, n_normal); break;
+    case 'g': axis_add_normal(&axis, 1); break; /* moves follow it less */
     case 'a':
     case 'b':
       axis_add(&axis, 0, 1);

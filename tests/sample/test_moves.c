@@ -5,7 +5,6 @@
  * their size.
  */
 #include <string.h>
-#include <time.h>
 
 #include "moves.h"
 
@@ -137,7 +136,7 @@ static void add_theta(const way_t *way, moves_t *m, const double *theta, double 
 }
 
 /* Largest change of an expectation in units of the function's size. */
-static double movement_of(const way_t *way, double *accept) {
+static double movement_of(const way_t *way) {
   static moves_t m;
   static axis_t axes[MOVES_AXES], noise;
   double spacing = 1 / (way->n_theta > 0 ? way->n_theta : 2), n_normal = way->n_normal > 0 ? way->n_normal : 1, worst = 0;
@@ -162,8 +161,9 @@ static double movement_of(const way_t *way, double *accept) {
     double size = sqrt(sums.square[k] / sums.total);
     worst = size > 1e-9 ? fmax(worst, fabs(sums.moved[k] / sums.total) / size) : worst;
   }
-  *accept = sums.accept / sums.total;
   moves_close(&m);
+  print_message("%-52s acceptance %.3f, one step moves expectations by %.2g\n", way->name, sums.accept / sums.total, worst);
+  assert_true(sums.accept / sums.total > 0.02);
   return worst;
 }
 
@@ -172,7 +172,7 @@ static double movement_of(const way_t *way, double *accept) {
 #define WALK(kind, n) .step = tacit_step_random_walk, .settings.proposal = TACIT_PROPOSAL_##kind, .dim = n, .settings.step_size = 1
 #define HMC(n, h) .step = tacit_step_hamiltonian, .dim = 1, .settings.n_leapfrog = n, .settings.step_size = h
 #define REUSE .state = GRADIENT, .settings.reuse_gradient = true
-#define MALA(h, b) .step = tacit_step_langevin, .dim = 1, .settings.step_size = h, .settings.accept_rule.max_bound = b
+#define MALA(h, b) .step = tacit_step_langevin, .dim = 1, .settings.step_size = h, .settings.accept_rule.max_bound = b, .n_theta = 4
 #define RATIO(sd) .settings.noise_multiplier_ratio = sd
 #define GRADIENTS(sd) .settings.noise_multiplier_grad = 0.5 * (sd)
 #define BIT(...) .settings.accept_bit = true, .settings.accept_rule = {__VA_ARGS__}
@@ -180,7 +180,7 @@ static double movement_of(const way_t *way, double *accept) {
 #define METRIC .settings.inv_metric = single
 
 static const double dense[4] = {1, -1, -1, 2};
-static const double single[1] = {0.8};
+static const double single[1] = {0.8}, wide[1] = {2}, too_wide[1] = {4};
 
 static const way_t exact[] = {
     {"rwmh", "rwmh", "a", WALK(FULL, 1), .n_theta = 8},
@@ -204,23 +204,107 @@ static const way_t exact[] = {
     {"dp-hmc, L = 1, penalty bit", "dp-hmc", "ag", HMC(1, 0.9), METRIC, REUSE, GRADIENTS(1),
      BIT(TACIT_ACCEPT_PENALTY, 20, .sigma = 1), .n_theta = 2},
     {"dp-hmc, L = 1, gradients not reused", "dp-hmc", "gag", HMC(1, 0.9), METRIC, GRADIENTS(1), RATIO(0.4), .n_theta = 2},
-    {"dp-hmc, L = 2, barker bit", "dp-hmc", "ngg", HMC(2, 0.6), METRIC, REUSE, GRADIENTS(0.4), BIT(TACIT_ACCEPT_BARKER, 20)},
-    {"dp-mala", "dp-mala", "ga", MALA(0.9, 6), METRIC, GRADIENTS(1.5), .n_theta = 4},
-    {"dp-mala, all noise from the gradient", "dp-mala", "bN", MALA(0.9, 6), METRIC, GRADIENTS(2.48451997499976646), .n_theta = 4},
-    {"dp-mala, penalty bit", "dp-mala", "ga", MALA(0.9, 6), METRIC, GRADIENTS(1.5), .settings.accept_rule.kind = TACIT_ACCEPT_PENALTY, .settings.accept_rule.sigma = 1, .n_theta = 4},
+    {"dp-hmc, L = 2, barker bit", "dp-hmc", "ngg", HMC(2, 0.6), METRIC, REUSE, GRADIENTS(0.4), BIT(TACIT_ACCEPT_BARKER, 20),
+     .n_theta = 2, .n_normal = 1.5},
+    {"dp-mala", "dp-mala", "ga", MALA(0.9, 6), METRIC, GRADIENTS(1.5)},
+    {"dp-mala, all noise from the gradient", "dp-mala", "bN", MALA(0.9, 6), METRIC, GRADIENTS(2.48451997499976646)},
+    {"dp-mala, penalty bit", "dp-mala", "ga", MALA(0.9, 6), METRIC, GRADIENTS(1.5),
+     .settings.accept_rule.kind = TACIT_ACCEPT_PENALTY, .settings.accept_rule.sigma = 1},
+    {"dp-mala, moves up to 1.1", "dp-mala", "ga", MALA(0.9, 1.1), METRIC, GRADIENTS(1.5)},
 };
 
 static void test_exact_methods_leave_the_target_alone(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++) {
-    clock_t c0=clock();
-    double accept, moved = movement_of(&exact[i], &accept);
-    print_message("%-52s acceptance %.3f, one step moves expectations by %.2g\n", exact[i].name, accept, moved); printf("   %.2f s\n", (double)(clock()-c0)/1e6);fflush(stdout);
-    (void)accept;
+    assert_true(movement_of(&exact[i]) < 1e-6);
+  }
+}
+
+/*
+ * What bounds a Langevin decision's sensitivity: G + G' clipped to 7 here, in the norm of the metric. The posterior's variance is 1.1;
+ * where the metric is as wide, clips are reached far out alone. Least and most of what is moved are half and twice what was measured.
+ */
+static const struct {
+  way_t way;
+  double least, most;
+} clipped[] = {
+    {{"dp-mala, long steps", "dp-mala", "ga", MALA(2, 6), METRIC, GRADIENTS(0.8)}, 2e-6, 8e-6},
+    {{"dp-mala, metric twice too wide", "dp-mala", "ga", MALA(0.9, 6), .settings.inv_metric = wide, GRADIENTS(0.8)}, 0, 1},
+    {{"dp-mala, metric four times too wide", "dp-mala", "ga", MALA(0.9, 6), .settings.inv_metric = too_wide, GRADIENTS(0.8)}, 0, 1},
+};
+
+static void test_clipped_decisions_have_the_bias_they_are_said_to_have(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof clipped / sizeof clipped[0]; i++) {
+    double moved = movement_of(&clipped[i].way);
+    assert_true(moved > clipped[i].least && moved < clipped[i].most);
+  }
+}
+
+/* ---- planted errors ---- */
+
+/* Of the log posterior, with no rounding. */
+static double gradient(double theta) {
+  double sum = -theta / 4;
+  for (size_t i = 0; i < MOVES_RECORDS; i++) {
+    sum += moves_rows[i][0] * (moves_rows[i][2] - 1 / (1 + exp(-theta * moves_rows[i][0])));
+  }
+  return sum;
+}
+
+/* Log ratio of the densities of a Langevin proposal's way back and way there, of the given variance. */
+static double proposals(const tacit_run_t *run, double variance) {
+  double a = run->theta[0], b = run->theta_prop[0], half = 0.5 * pow(run->step_size[0], 2) * run->metric.inv_metric[0];
+  double there = b - a - half * gradient(a), back = a - b - half * gradient(b);
+  return (there * there - back * back) / (2 * variance);
+}
+
+static double all_noise(const tacit_run_t *run) {
+  return pow(run->step_size[0], 2) * run->metric.inv_metric[0];
+}
+
+static double no_proposals(const tacit_run_t *run) {
+  return -proposals(run, all_noise(run));
+}
+
+static double noise_apart(const tacit_run_t *run) {
+  double h2 = all_noise(run), shown = 0.5 * h2 * 2 * run->settings->noise_multiplier_grad;
+  return proposals(run, h2 - shown * shown) - proposals(run, h2);
+}
+
+static double no_quadratic_term(const tacit_run_t *run) {
+  double g = gradient(run->theta[0]), g_prop = gradient(run->theta_prop[0]);
+  return -all_noise(run) / 8 * (g - g_prop) * (g + g_prop);
+}
+
+static const way_t wrong[] = {
+    {"PLANTED: no penalty", "dp-penalty", "a", WALK(FULL, 1), RATIO(0.4), .settings.drop_penalty_for_tests = true, .n_theta = 2},
+    {"PLANTED: no penalty in dp-hmc", "dp-hmc", "ag", HMC(1, 0.9), METRIC, REUSE, GRADIENTS(1), RATIO(0.4),
+     .settings.drop_penalty_for_tests = true, .n_theta = 2},
+    {"PLANTED: noise 10 % larger than said", "dp-penalty", "a", WALK(FULL, 1), RATIO(0.4), .excess = 0.1, .n_theta = 2},
+    {"PLANTED: the same in a bit", "dp-penalty", "pu", WALK(FULL, 1), BIT(TACIT_ACCEPT_PENALTY, 2, .sigma = 1), .excess = 0.1},
+    {"PLANTED: a rejected proposal's gradient reused", "dp-hmc", "ag", HMC(1, 0.9), METRIC, REUSE, GRADIENTS(1),
+     BIT(TACIT_ACCEPT_BARKER, 20), .n_theta = 2, .planted = GRADIENT_OF_PROPOSAL},
+    {"PLANTED: a guided walk that does not turn", "dp-barker", "cNu", WALK(GUIDED, 2), BIT(TACIT_ACCEPT_BARKER, 2),
+     .state = DIRECTIONS, .planted = NO_TURN},
+    {"PLANTED: dp-mala without its quadratic term", "dp-mala", "ga", MALA(0.9, 6), METRIC, GRADIENTS(1.5),
+     .shift = no_quadratic_term},
+    {"PLANTED: dp-mala's privacy noise taken as its own", "dp-mala", "ga", MALA(0.9, 6), METRIC, GRADIENTS(1.5),
+     .shift = noise_apart},
+    {"PLANTED: dp-mala decides like a random walk", "dp-mala", "ga", MALA(0.9, 6), METRIC, GRADIENTS(1.5),
+     .shift = no_proposals},
+};
+
+static void test_planted_errors_are_seen(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    assert_true(movement_of(&wrong[i]) > 1e-3);
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact_methods_leave_the_target_alone)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact_methods_leave_the_target_alone),
+                                     cmocka_unit_test(test_clipped_decisions_have_the_bias_they_are_said_to_have),
+                                     cmocka_unit_test(test_planted_errors_are_seen)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
