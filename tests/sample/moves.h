@@ -17,6 +17,7 @@ static const double moves_rows[MOVES_RECORDS][3] = {
 
 typedef struct moves_target {
   size_t dim, n_records;
+  double power; /* of the likelihood */
 } moves_target_t;
 
 static inline double moves_log_prior(const void *ctx, const double *theta, double *grad) {
@@ -35,7 +36,7 @@ static inline double moves_density(const moves_target_t *target, const double *t
   double sum = moves_log_prior(target, theta, NULL);
   for (size_t i = 0; i < target->n_records; i++) {
     double eta = theta[0] * moves_rows[i][0] + (target->dim > 1 ? theta[1] * moves_rows[i][1] : 0);
-    sum += moves_rows[i][2] * eta - logistic_log1pexp(eta);
+    sum += target->power * (moves_rows[i][2] * eta - logistic_log1pexp(eta));
   }
   return exp(sum);
 }
@@ -121,6 +122,7 @@ static inline void moves_open_curator(moves_t *m, bool is_exposed) {
     tacit_records_set(records, i, row);
   }
   limits.subset_noise = m->noise;
+  limits.temperature_power = m->target.power;
   assert_ok(tacit_budget_new(&m->budget, 1, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
   assert_ok(is_exposed ? tacit_curator_new_exposed(&m->run.curator, records, &m->model, &limits, &err)
                        : tacit_curator_new(&m->run.curator, records, &m->model, m->budget, m->noise, &limits, &err), err);
@@ -231,7 +233,7 @@ static inline void axis_align(axis_t *axis, moves_t *m, size_t k, double spacing
 }
 
 /*
- * Letters as on a tape; a, b: n and g of an aligned axis, h: the size of a normal number whose sign does not count, d: the direction of two, p: a sign; capitals: numbers
+ * Letters as on a tape; a, b: n and g of an aligned axis, h: a normal number on which laws depend by its size, d: the direction of two, p: a sign; capitals: numbers
  * that are asked for but must not count.
  */
 static inline axis_t axis_of(char letter, double n_normal, const moves_target_t *target, double rate) {
@@ -246,10 +248,8 @@ static inline axis_t axis_of(char letter, double n_normal, const moves_target_t 
       axis.is_aligned = true;
       break;
     case 'h':
+      axis_add_piece(&axis, -widest, 0, normal_density);
       axis_add_piece(&axis, 0, widest, normal_density);
-      for (size_t i = 0; i < axis.n; i++) {
-        axis.weight[i] *= 2;
-      }
       axis.kind = 'n';
       break;
     case 'd':

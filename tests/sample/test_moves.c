@@ -17,7 +17,9 @@ typedef struct way {
   size_t dim;
   state_kind_t state;
   tacit_sampler_settings_t settings;
+  double power;             /* of the likelihood; 0: 1 */
   double n_theta, n_normal; /* nodes a unit; 0: 2 and 1 */
+  bool is_long; /* seconds; left out where tests are shortened */
   planted_t planted;
   double excess;
   double (*shift)(const tacit_run_t *run);
@@ -69,6 +71,7 @@ static void add_outcomes(const way_t *way, moves_t *m, const double *theta, cons
     if (m->run.accepted[0] != (outcome > 0) && tape.probability > 0) {
       fail_msg("%s: told %d with probability %g, decided %d", way->name, outcome, tape.probability, m->run.accepted[0]);
     }
+    assert_close(m->run.log_prior[0], moves_log_prior(&m->target, m->run.theta, NULL), 1e-12);
     kept = outcome == 0 && way->planted == GRADIENT_OF_PROPOSAL ? m->run.grad_prop
            : outcome == 0 && way->planted == NO_TURN            ? rest
            : way->state == GRADIENT                             ? m->run.grad
@@ -141,7 +144,7 @@ static double movement_of(const way_t *way) {
   static axis_t axes[MOVES_AXES], noise;
   double spacing = 1 / (way->n_theta > 0 ? way->n_theta : 2), n_normal = way->n_normal > 0 ? way->n_normal : 1, worst = 0;
   sums_t sums = {0};
-  m = (moves_t){.target = {way->dim, MOVES_RECORDS}, .settings = way->settings};
+  m = (moves_t){.target = {way->dim, MOVES_RECORDS, way->power > 0 ? way->power : 1}, .settings = way->settings};
   moves_open(&m, way->method, way->step);
   tape = (tape_t){.excess = way->excess, .shift = way->shift};
   for (size_t k = 0; k < strlen(way->draws); k++) {
@@ -185,38 +188,41 @@ static const double single[1] = {0.8}, wide[1] = {2}, too_wide[1] = {4};
 static const way_t exact[] = {
     {"rwmh", "rwmh", "a", WALK(FULL, 1), .n_theta = 8},
     {"rwmh, one component", "rwmh", "ca", WALK(ONE_COMPONENT, 2), .n_theta = 4},
-    {"dp-penalty", "dp-penalty", "nn", WALK(FULL, 2), DENSE, RATIO(0.4), .n_theta = 1.5, .n_normal = 1.5},
+    {"dp-penalty", "dp-penalty", "nn", WALK(FULL, 2), DENSE, RATIO(0.4), .n_theta = 1.5, .n_normal = 1.5, .is_long = true},
     {"dp-penalty, one component", "dp-penalty", "cn", WALK(ONE_COMPONENT, 2), RATIO(0.4), .n_theta = 1.5, .n_normal = 1.5},
-    {"dp-penalty, guided", "dp-penalty", "ch", WALK(GUIDED, 2), DENSE, RATIO(0.4), .n_theta = 1.5, .state = DIRECTIONS},
+    {"dp-penalty, guided", "dp-penalty", "ch", WALK(GUIDED, 2), DENSE, RATIO(0.4), .n_theta = 1.5, .state = DIRECTIONS, .is_long = true},
     {"dp-penalty, penalty bit", "dp-penalty", "d", WALK(FULL, 2), BIT(TACIT_ACCEPT_PENALTY, 2, .sigma = 1), .n_theta = 1.75},
     {"dp-penalty, probit bit, guided", "dp-penalty", "cNu", WALK(GUIDED, 2), BIT(TACIT_ACCEPT_PROBIT, 2, .sigma = 0.4),
-     .state = DIRECTIONS, .n_theta = 1.75},
+     .state = DIRECTIONS, .n_theta = 1.75, .is_long = true},
     {"dp-barker", "dp-barker", "d", WALK(FULL, 2), BIT(TACIT_ACCEPT_BARKER, 2)},
     {"dp-barker, one component", "dp-barker", "cpu", WALK(ONE_COMPONENT, 2), BIT(TACIT_ACCEPT_BARKER, 2)},
     {"dp-barker, guided", "dp-barker", "cNu", WALK(GUIDED, 2), BIT(TACIT_ACCEPT_BARKER, 2), .state = DIRECTIONS},
     {"dp-barker-vcorr, penalty, all records", "dp-barker-vcorr", "d", WALK(FULL, 2), RATIO(0.3), .settings.sampling_rate = 1,
      .settings.accept_rule.max_bound = 2, .settings.barker_test = TACIT_BARKER_PENALTY, .settings.ratio_variance = 2,
-     .n_theta = 1.5},
+     .n_theta = 1.5, .is_long = true},
     {"hmc, L = 1", "hmc", "a", HMC(1, 0.9), METRIC, .n_theta = 8},
     {"hmc, L = 3", "hmc", "n", HMC(3, 0.9), METRIC, .n_theta = 16, .n_normal = 30},
     {"dp-hmc, L = 1", "dp-hmc", "ag", HMC(1, 0.9), METRIC, REUSE, GRADIENTS(1), RATIO(0.4), .n_theta = 2},
     {"dp-hmc, L = 1, barker bit", "dp-hmc", "ag", HMC(1, 0.9), METRIC, REUSE, GRADIENTS(1), BIT(TACIT_ACCEPT_BARKER, 20), .n_theta = 2},
     {"dp-hmc, L = 1, penalty bit", "dp-hmc", "ag", HMC(1, 0.9), METRIC, REUSE, GRADIENTS(1),
-     BIT(TACIT_ACCEPT_PENALTY, 20, .sigma = 1), .n_theta = 2},
-    {"dp-hmc, L = 1, gradients not reused", "dp-hmc", "gag", HMC(1, 0.9), METRIC, GRADIENTS(1), RATIO(0.4), .n_theta = 2},
+     BIT(TACIT_ACCEPT_PENALTY, 20, .sigma = 1), .n_theta = 2, .is_long = true},
+    {"dp-hmc, L = 1, gradients not reused", "dp-hmc", "gag", HMC(1, 0.9), METRIC, GRADIENTS(1), RATIO(0.4), .n_theta = 2, .is_long = true},
     {"dp-hmc, L = 2, barker bit", "dp-hmc", "ngg", HMC(2, 0.6), METRIC, REUSE, GRADIENTS(0.4), BIT(TACIT_ACCEPT_BARKER, 20),
-     .n_theta = 2, .n_normal = 1.5},
+     .n_theta = 2, .n_normal = 1.5, .is_long = true},
     {"dp-mala", "dp-mala", "ga", MALA(0.9, 6), METRIC, GRADIENTS(1.5)},
     {"dp-mala, all noise from the gradient", "dp-mala", "bN", MALA(0.9, 6), METRIC, GRADIENTS(2.48451997499976646)},
     {"dp-mala, penalty bit", "dp-mala", "ga", MALA(0.9, 6), METRIC, GRADIENTS(1.5),
      .settings.accept_rule.kind = TACIT_ACCEPT_PENALTY, .settings.accept_rule.sigma = 1},
+    {"dp-mala, tempered", "dp-mala", "ga", MALA(0.9, 6), METRIC, GRADIENTS(1.5), .power = 0.6},
     {"dp-mala, moves up to 1.1", "dp-mala", "ga", MALA(0.9, 1.1), METRIC, GRADIENTS(1.5)},
 };
 
 static void test_exact_methods_leave_the_target_alone(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++) {
-    assert_true(movement_of(&exact[i]) < 1e-6);
+    if (testing_multiplier() >= 0.5 || !exact[i].is_long) {
+      assert_true(movement_of(&exact[i]) < 1e-6);
+    }
   }
 }
 
@@ -229,8 +235,9 @@ static const struct {
   double least, most;
 } clipped[] = {
     {{"dp-mala, long steps", "dp-mala", "ga", MALA(2, 6), METRIC, GRADIENTS(0.8)}, 2e-6, 8e-6},
-    {{"dp-mala, metric twice too wide", "dp-mala", "ga", MALA(0.9, 6), .settings.inv_metric = wide, GRADIENTS(0.8)}, 0, 1},
-    {{"dp-mala, metric four times too wide", "dp-mala", "ga", MALA(0.9, 6), .settings.inv_metric = too_wide, GRADIENTS(0.8)}, 0, 1},
+    {{"dp-mala, metric twice too wide", "dp-mala", "ga", MALA(0.9, 6), .settings.inv_metric = wide, GRADIENTS(0.8)}, 1.5e-3, 6e-3},
+    {{"dp-mala, metric four times too wide", "dp-mala", "ga", MALA(0.9, 6), .settings.inv_metric = too_wide, GRADIENTS(0.8)},
+     0.022, 0.09},
 };
 
 static void test_clipped_decisions_have_the_bias_they_are_said_to_have(void **state) {

@@ -232,7 +232,7 @@ static law_t law_of(const way_t *way, double h) {
   static moves_t m;
   static galerkin_t g;
   size_t most = way->n_state == 1 ? 16 : 8;
-  m = (moves_t){.target = {1, n_records},
+  m = (moves_t){.target = {1, n_records, 1},
                 .settings = {.step_size = h, .sampling_rate = way->rate, .friction = 1, .n_leapfrog = way->n_leapfrog}};
   moves_open(&m, way->method, way->step);
   m.run.iteration = 1; /* momentum and thermostat are there */
@@ -320,7 +320,7 @@ static void test_minibatches_heat_as_predicted(void **state) {
   for (size_t i = 0; i < 5; i++) {
     laws[i] = law_of(&ways[i], 0.4);
   }
-  moves_target_t target = {1, n_records};
+  moves_target_t target = {1, n_records, 1};
   double heat = pow(0.4, 4) / 4 * truth_of(&target).spread;
   print_message("heat of a step: predicted %.6g, dp-sgld %.6g, sghmc-naive %.6g\n", heat, laws[1].gain - laws[0].gain,
                 laws[3].gain - laws[2].gain);
