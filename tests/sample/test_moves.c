@@ -3,6 +3,13 @@
  * theirs a node of quadrature (tape.h), on a logistic regression of six records. An exact method must leave the target, and what
  * else is its state (released gradients, directions), as it is: expectations of a dozen functions move by less than 1e-6 of
  * their size.
+ *
+ * Seen to be caught, besides the errors planted below: first or last kick of 0.55 for 0.5; 0.48 of the kinetic energy; a rejected
+ * proposal's gradient kept; no fresh gradient where none is reused; a drift of 0.52, or a tenth of the noise lacking, in dp-mala, and in its
+ * decision 0.48 in the prior's trapezoid, or its sign turned, 1/7.8 for 1/8, either factor's sign, the lattice without the likelihood's
+ * power, a reach that depends on the direction; another component turned; a length that depends on where a walk starts; no
+ * kinetic energy or 0.48 of the penalty in decisions; a noise sd 2 % too small; sqrt(W) for W or 1 / sqrt(W). Not errors, and not caught:
+ * other weights for kicks within a trajectory; a guided walk of either sign.
  */
 #include <string.h>
 
