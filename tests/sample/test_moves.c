@@ -235,15 +235,15 @@ static void test_exact_methods_leave_the_target_alone(void **state) {
 
 /*
  * What bounds a Langevin decision's sensitivity: G + G' clipped to 7 here, in the norm of the metric. The posterior's variance is 1.1;
- * where the metric is as wide, clips are reached far out alone. Least and most of what is moved are half and twice what was measured.
+ * with a metric of 0.8 clips are reached far out alone. Least and most of what is moved are half and twice what was measured.
  */
 static const struct {
   way_t way;
   double least, most;
 } clipped[] = {
     {{"dp-mala, long steps", "dp-mala", "ga", MALA(2, 6), METRIC, GRADIENTS(0.8)}, 2e-6, 8e-6},
-    {{"dp-mala, metric twice too wide", "dp-mala", "ga", MALA(0.9, 6), .settings.inv_metric = wide, GRADIENTS(0.8)}, 1.5e-3, 6e-3},
-    {{"dp-mala, metric four times too wide", "dp-mala", "ga", MALA(0.9, 6), .settings.inv_metric = too_wide, GRADIENTS(0.8)},
+    {{"dp-mala, metric 1.8 times the variance", "dp-mala", "ga", MALA(0.9, 6), .settings.inv_metric = wide, GRADIENTS(0.8)}, 1.5e-3, 6e-3},
+    {{"dp-mala, metric 3.5 times the variance", "dp-mala", "ga", MALA(0.9, 6), .settings.inv_metric = too_wide, GRADIENTS(0.8)},
      0.022, 0.09},
 };
 
