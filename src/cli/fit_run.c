@@ -130,6 +130,16 @@ static void list_settings(cli_settings_t *settings, const cli_fit_t *fit) {
   }
 }
 
+/* Langevin decisions clip gradients in the norm of the metric, whatever the model's bounds (docs/theory.md, section 16). */
+static bool clips_decisions(const cli_fit_t *fit) {
+  return strcmp(fit->method->name, "dp-mala") == 0;
+}
+
+static bool is_exact(const cli_fit_t *fit) {
+  return tacit_sampler_is_exact(fit->method, &fit->settings) && tacit_curator_ratio_is_unclipped(fit->curator) &&
+         !clips_decisions(fit);
+}
+
 enum { max_assumptions = 8 };
 
 static size_t list_assumptions(const cli_fit_t *fit, const char *assumptions[max_assumptions]) {
@@ -144,6 +154,10 @@ static size_t list_assumptions(const cli_fit_t *fit, const char *assumptions[max
   }
   if (!tacit_curator_ratio_is_unclipped(fit->curator)) {
     assumptions[n++] = "Log-likelihood ratios are clipped: if some are, the invariant law is not exactly the posterior.";
+  }
+  if (clips_decisions(fit)) {
+    assumptions[n++] = "Decisions clip gradients a little beyond their usual size in units of the metric: where the metric is wider than the "
+                       "posterior, the invariant law is not exactly the posterior.";
   }
   if (fit->limits.temperature_power < 1) {
     assumptions[n++] = "The likelihood is tempered: draws are from the tempered posterior.";
@@ -178,7 +192,7 @@ static tacit_report_t describe(const cli_fit_t *fit, const tacit_draws_t *draws,
                             : fit->is_exposed ? "exposed: no noise was added and no budget was charged"
                                               : "seeded: whoever knows the seed can subtract the noise",
       .is_noise_aware = fit->method->is_one_off,
-      .is_exact = tacit_sampler_is_exact(fit->method, &fit->settings) && tacit_curator_ratio_is_unclipped(fit->curator),
+      .is_exact = is_exact(fit),
       .budget = fit->budget,
       .ledger_data_id = fit->data_id,
       .ledger_spend = fit->spend.id,

@@ -18,7 +18,7 @@ double tacit_stochastic_step_size(const tacit_sampler_settings_t *settings, uint
 }
 
 double tacit_stochastic_injected(const tacit_sampler_settings_t *settings, double h) {
-  return -expm1(-2 * settings->friction * h);
+  return 2 * sinh(settings->friction * h);
 }
 
 /* sgld: 2 q / (h sqrt w); the others: q sqrt(injected variance) / (h sqrt w). */
@@ -74,4 +74,12 @@ void tacit_stochastic_momentum(tacit_run_t *run, size_t c) {
   for (size_t j = 0; j < run->dim; j++) {
     run->momentum[c * run->dim + j] = tacit_rng_normal(run->rngs[c]);
   }
+}
+
+void tacit_stochastic_drift(tacit_run_t *run, size_t c, double h) {
+  for (size_t j = 0; j < run->dim; j++) {
+    size_t i = c * run->dim + j;
+    run->theta_prop[i] = run->theta[i] + h * run->metric.root[j] * run->momentum[i];
+  }
+  tacit_stochastic_keep(run, c, run->momentum + c * run->dim);
 }

@@ -1362,6 +1362,13 @@ def import_paths():
             same(f"from-csv-{number}", f"from-file-{number}")
         assert os.listdir("scratch") == []
 
+    @case("a statement claims no exactness where decisions clip")
+    def _():
+        for method, is_exact in (("dp-mala", False), ("dp-barker", True)):
+            succeed(BASE + seeded[2:] + ["--epsilon", "8", "--method", method, "--draws", "5", "--out", f"claims-{method}"])
+            words = " ".join(pathlib.Path(f"claims-{method}", "privacy.txt").read_text().split())
+            assert ("wider than the posterior" in words) != is_exact and ("slower, not biased" in words) == is_exact, words
+
     @case("persons with several rows from imported columns")
     def _():
         done = succeed(["import", "person.csv", "--schema", "person.yaml", "--out", "person.columns", "--curator-notes"])

@@ -303,7 +303,7 @@ static const options_t approximate[] = {
     {.method = "sghmc", .step_size = 0.1, .sampling_rate = 0.5, .friction = 1, .n_leapfrog = 10, .n_draws = 20000,
      .low = 0.95, .high = 1.1},
     {.method = "sghmc-naive", .step_size = 0.1, .sampling_rate = 0.5, .friction = 1, .n_leapfrog = 10, .n_draws = 20000,
-     .low = 1.05, .high = 1.5},
+     .low = 1.005, .high = 1.15},
     {.method = "dp-barker-vcorr", .variance = 2, .step_size = 1, .sampling_rate = 0.5, .noise_ratio = 0.15,
      .rule = {.max_bound = 0.8}, .n_draws = 60000, .low = 0.93, .high = 1.3},
     {.method = "dp-penalty-subsampled", .step_size = 1, .sampling_rate = 0.4, .noise_ratio = 0.05, .n_draws = 60000,
