@@ -345,6 +345,9 @@ static void compare(target_t *target, size_t n_runs, const char *rule) {
         }
       }
       double n = (double)t.n;
+      if (t.n == 0) { /* not one iteration */
+        continue;
+      }
       printf("%s,%g,%s,\"%s\",%.3g,%.0f,%.3f,%.2f,%.3f,%.2f\n", target->name, target->epsilon, contenders[m].method,
              contenders[m].acceptance, t.step, t.iterations / n, t.acceptance / n, n / t.square, t.seconds / n, t.forecast);
       fflush(stdout);
