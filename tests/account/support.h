@@ -12,6 +12,15 @@ static inline tacit_event_t gaussian(double sigma, uint64_t count) {
   return (tacit_event_t){.noise_multiplier = sigma, .count = count, .label = "gradient"};
 }
 
+/* Of the spelling that `tacit account --event` takes. */
+static inline tacit_event_t parse(const char *spec, uint64_t count) {
+  tacit_event_t event;
+  tacit_error_t err;
+  assert_ok(tacit_event_parse(&event, spec, &err), err);
+  event.count = count;
+  return event;
+}
+
 /* Uniform on [0, 1): Knuth's multiplier, high bits. */
 static inline double uniform(uint64_t *state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;

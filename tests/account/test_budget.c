@@ -373,14 +373,6 @@ static void test_max_repetitions_is_the_largest(void **state) {
 
 /* ---- schedules ---- */
 
-static tacit_event_t parse(const char *text, uint64_t count) {
-  tacit_event_t event;
-  tacit_error_t err;
-  assert_ok(tacit_event_parse(&event, text, &err), err);
-  event.count = count;
-  return event;
-}
-
 static bool charges(tacit_budget_t *budget, const char *text, uint64_t count) {
   tacit_event_t event = parse(text, count);
   tacit_error_t err;

@@ -45,14 +45,6 @@ static void check_pair(const pair_t *pair, double after, double before) {
   }
 }
 
-static tacit_event_t parse(const char *text, uint64_t count) {
-  tacit_event_t event;
-  tacit_error_t err;
-  assert_ok(tacit_event_parse(&event, text, &err), err);
-  event.count = count;
-  return event;
-}
-
 static void check_bit(const tacit_event_t *event, double after, double before) {
   static pair_t pair = {.n = 2};
   for (double l = -30; l < 30; l += 0.03 * (1 + 0.1 * fabs(l))) {

@@ -10,14 +10,6 @@
 #include "account/fft.h"
 #include "account/grid.h"
 
-static tacit_event_t parse(const char *spec, uint64_t count) {
-  tacit_event_t event;
-  tacit_error_t err;
-  assert_ok(tacit_event_parse(&event, spec, &err), err);
-  event.count = count;
-  return event;
-}
-
 /* ---- transforms ---- */
 
 static size_t reversed(size_t k, unsigned bits) {

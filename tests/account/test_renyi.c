@@ -8,14 +8,6 @@
 #include "account/composition.h"
 #include "account/renyi.h"
 
-static tacit_event_t parse(const char *spec, uint64_t count) {
-  tacit_event_t event;
-  tacit_error_t err;
-  assert_ok(tacit_event_parse(&event, spec, &err), err);
-  event.count = count;
-  return event;
-}
-
 static double renyi_of(const tacit_event_t *event, tacit_relation_t relation, double order) {
   double total;
   tacit_error_t err;

@@ -85,4 +85,35 @@ static inline void edit(const char *path, const char *sql) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* Reading, spending and settling refuse what the edit left, in these words among others. */
+static inline void assert_edit_is_refused(const char *path, const char *sql, const char *words) {
+  tacit_ledger_state_t state;
+  tacit_error_t err;
+  uint64_t id;
+  edit(path, sql);
+  tacit_ledger_t *ledger = open_ledger(path);
+  if (tacit_ledger_read(ledger, &state, &err) != TACIT_ERR_DATA || strstr(err.message, words) == NULL ||
+      tacit_ledger_verify(ledger, &err) != TACIT_ERR_DATA || reserve(ledger, 1e6, 1, &id, &err) != TACIT_ERR_DATA ||
+      settle(ledger, 2, NULL, 0, &err) != TACIT_ERR_DATA) {
+    fail_msg("%s: %s", sql, err.message);
+  }
+  assert_non_null(strstr(err.message, "the ledger is broken"));
+  tacit_ledger_close(ledger);
+}
+
+/* Another budget and another count of the only spend's only event, by a forger who recomputes every hash. */
+static inline void forge(const char *path, tacit_ledger_state_t *state, const char *epsilon, uint64_t count) {
+  char genesis[TACIT_LEDGER_HASH_SIZE], sql[400];
+  tacit_error_t err;
+  tacit_spend_t *spend = &state->spends[0];
+  tacit_entry_t entry = {.id = 1, .spend = 1, .time = spend->time, .who = spend->who, .host = spend->host,
+                         .purpose = spend->purpose, .artefact = spend->artefact, .events = spend->reserved, .n_events = 1};
+  spend->reserved[0].count = count;
+  assert_ok(tacit_genesis_hash("trial-7", "substitute", epsilon, "1e-06", state->created, genesis, &err), err);
+  assert_ok(tacit_entry_hash(&entry, genesis, entry.hash, &err), err);
+  snprintf(sql, sizeof sql, "UPDATE events SET count = %llu; UPDATE ledger SET epsilon = '%s', head = '%s'; UPDATE entries SET hash = '%s'",
+           (unsigned long long)count, epsilon, entry.hash, entry.hash);
+  edit(path, sql);
+}
+
 #endif
