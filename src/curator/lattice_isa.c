@@ -39,37 +39,25 @@ TACIT_INLINE void add_lanes(int32_t *lanes, vfloat product) {
   memcpy(lanes, &sum, sizeof sum);
 }
 
-/*
- * Blocks follow each other in memory. This loop waits for none of what it reads, so here a later block is asked for, a line for
- * each that is worked on: a core waits when it has asked for too many at once. One chain needs them sooner, from memory four blocks
- * ahead and the next from the second cache. An address past the last block does no harm.
- */
-TACIT_INLINE void ask_for(const float *block, size_t block_bytes, bool is_one_chain) {
-  __builtin_prefetch((const void *)((uintptr_t)block + (is_one_chain ? 4 : 2) * block_bytes), 0, 2);
-  if (is_one_chain) {
-    __builtin_prefetch((const void *)((uintptr_t)block + block_bytes), 0, 3);
-  }
+TACIT_INLINE void ask_for(const float *block, size_t ahead) {
+  __builtin_prefetch((const void *)((uintptr_t)block + ahead), 0, 2);
 }
 
 /*
- * lanes[j] += trunc(weight * x_j) for all features; x_j of an invalid lane may be NaN and is not used. Blocks of block_bytes that
- * follow are asked for, unless that is 0.
+ * lanes[j] += trunc(weight * x_j) for all features; x_j of an invalid lane may be NaN and is not used. Blocks follow each other in memory, and
+ * this loop waits for none of what it reads: here the block that is `ahead` bytes further on is asked for, a line for each that is worked on,
+ * since a core waits when it has asked for too many at once. An address past the last block does no harm; 0: nothing is asked for.
  */
-TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat weight, vint valid, bool all_valid, size_t block_bytes,
-                               bool is_one_chain, int32_t *lanes) {
+TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat weight, vint valid, bool all_valid, size_t ahead,
+                               int32_t *lanes) {
   if (!all_valid) {
     for (size_t j = 0; j < n_features; j++) {
       vfloat product = weight * vfloat_load(block + j * 16);
       add_lanes(lanes + j * 16, vfloat_select(valid, product, vfloat_set(0)));
     }
-  } else if (block_bytes > 0 && is_one_chain) {
+  } else if (ahead > 0) {
     for (size_t j = 0; j < n_features; j++) {
-      ask_for(block + j * 16, block_bytes, true);
-      add_lanes(lanes + j * 16, weight * vfloat_load(block + j * 16));
-    }
-  } else if (block_bytes > 0) {
-    for (size_t j = 0; j < n_features; j++) {
-      ask_for(block + j * 16, block_bytes, false);
+      ask_for(block + j * 16, ahead);
       add_lanes(lanes + j * 16, weight * vfloat_load(block + j * 16));
     }
   } else {
@@ -80,12 +68,11 @@ TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat wei
 }
 
 /* The same for two classes, which share their features, and valid records. */
-TACIT_INLINE void add_features_twice(const float *block, size_t n_features, const vfloat weight[2], size_t block_bytes,
-                                     int32_t *lanes) {
+TACIT_INLINE void add_features_twice(const float *block, size_t n_features, const vfloat weight[2], size_t ahead, int32_t *lanes) {
   int32_t *lanes2 = lanes + n_features * 16;
   for (size_t j = 0; j < n_features; j++) {
     vfloat x = vfloat_load(block + j * 16);
-    ask_for(block + j * 16, block_bytes, false);
+    ask_for(block + j * 16, ahead);
     add_lanes(lanes + j * 16, weight[0] * x);
     add_lanes(lanes2 + j * 16, weight[1] * x);
   }
@@ -99,8 +86,8 @@ TACIT_INLINE vfloat linear_weight(const float *residual, const tacit_lattice_t *
 
 /* One piece of the lanes for one parameter vector; block, residual and sums point at its first lane. */
 TACIT_INLINE void linear_piece(const tacit_record_model_t *model, const float *block, vfloat x_norm,
-                               const tacit_lattice_t *lattice, const float *residual, size_t block_bytes, bool is_one_chain,
-                               int32_t *sums, tacit_curator_notes_t *notes) {
+                               const tacit_lattice_t *lattice, const float *residual, size_t ahead, int32_t *sums,
+                               tacit_curator_notes_t *notes) {
   size_t n_linear = model->n_linear, n_extra = model->n_extra, p = model->n_features;
   vint valid = x_norm <= FLT_MAX;
   bool all_valid = vint_bits(~valid) == 0;
@@ -115,14 +102,14 @@ TACIT_INLINE void linear_piece(const tacit_record_model_t *model, const float *b
     n2 += u * u;
   }
   vfloat factor = clip_factor(n2, valid, lattice->scale_out, notes);
-  for (size_t i = 0; i < n_linear; i++, block_bytes = 0) {
+  for (size_t i = 0; i < n_linear; i++, ahead = 0) {
     vfloat weight[2] = {linear_weight(residual + i * 16, lattice, factor)};
     int32_t *at = sums + i * p * 16;
     if (all_valid && i + 1 < n_linear) {
       weight[1] = linear_weight(residual + ++i * 16, lattice, factor);
-      add_features_twice(block, p, weight, block_bytes, at);
+      add_features_twice(block, p, weight, ahead, at);
     } else {
-      add_features(block, p, weight[0], valid, all_valid, block_bytes, is_one_chain, at);
+      add_features(block, p, weight[0], valid, all_valid, ahead, at);
     }
   }
   for (size_t i = n_linear; i < n_linear + n_extra; i++) {
@@ -133,11 +120,12 @@ TACIT_INLINE void linear_piece(const tacit_record_model_t *model, const float *b
 static void linear(const tacit_record_model_t *model, const float *block, const float *lane_norm,
                    const tacit_lattice_t *lattice, size_t n_theta, const float *residual, int32_t *lanes,
                    tacit_curator_notes_t *notes) {
-  size_t n_rows = model->n_linear + model->n_extra, block_bytes = model->n_columns * 16 * sizeof *block;
+  size_t n_rows = model->n_linear + model->n_extra;
+  size_t ahead = (n_theta == 1 ? 4 : 2) * model->n_columns * 16 * sizeof *block; /* one chain is done with a block sooner */
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
       linear_piece(model, block + lane, vfloat_load(lane_norm + lane), lattice, residual + k * n_rows * 16 + lane,
-                   k == 0 && lane == 0 ? block_bytes : 0, n_theta == 1, lanes + k * model->dim * 16 + lane, notes);
+                   k == 0 && lane == 0 ? ahead : 0, lanes + k * model->dim * 16 + lane, notes);
     }
   }
 }
