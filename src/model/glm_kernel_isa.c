@@ -21,21 +21,21 @@ TACIT_INLINE vfloat linear_predictor_float(const float *block, const float *thet
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* The same of two parameter vectors, which share the features. */
-TACIT_INLINE void linear_predictors_float(const float *block, const float *theta, size_t p, vfloat eta[2]) {
+/* The same of two parameter vectors so far apart, which share the features. */
+TACIT_INLINE void linear_predictors_float(const float *block, const float *theta, size_t apart, size_t p, vfloat eta[2]) {
   vfloat sum[2][4] = {0};
   size_t j = 0;
   for (; j + 4 <= p; j += 4) {
     for (size_t u = 0; u < 4; u++) {
       vfloat x = vfloat_load(block + (j + u) * 16);
       sum[0][u] += x * theta[j + u];
-      sum[1][u] += x * theta[p + j + u];
+      sum[1][u] += x * theta[apart + j + u];
     }
   }
   for (; j < p; j++) {
     vfloat x = vfloat_load(block + j * 16);
     sum[0][0] += x * theta[j];
-    sum[1][0] += x * theta[p + j];
+    sum[1][0] += x * theta[apart + j];
   }
   for (size_t k = 0; k < 2; k++) {
     eta[k] = (sum[k][0] + sum[k][1]) + (sum[k][2] + sum[k][3]);
@@ -136,7 +136,7 @@ static void residual_categorical(const tacit_glm_kernel_t *glm, const float *blo
   size_t c = 0;
   for (; c + 1 < glm->n_linear; c += 2) {
     vfloat eta[2];
-    linear_predictors_float(block, theta + c * glm->n_features, glm->n_features, eta);
+    linear_predictors_float(block, theta + c * glm->n_features, glm->n_features, glm->n_features, eta);
     vfloat_store(out + c * 16, eta[0]);
     vfloat_store(out + (c + 1) * 16, eta[1]);
     top = vfloat_max(eta[1], vfloat_max(eta[0], top));
@@ -159,32 +159,41 @@ static void residual_categorical(const tacit_glm_kernel_t *glm, const float *blo
   }
 }
 
+/* What a linear predictor leaves of the response, by the family's link. */
+TACIT_INLINE void residual_of(const tacit_glm_kernel_t *glm, const float *theta, vfloat eta, vfloat y, float *out) {
+  if (glm->family == TACIT_FAMILY_BERNOULLI) {
+    vfloat_store(out, y - 1.0f / (vfloat_exp(-eta) + 1.0f));
+  } else if (glm->family == TACIT_FAMILY_POISSON) {
+    vfloat_store(out, y - vfloat_exp(eta));
+  } else {
+    bool has_sd = glm->n_extra == 1;
+    vfloat inverse_sd = has_sd ? vfloat_exp(vfloat_set(-theta[glm->n_features])) : vfloat_set((float)(1 / glm->known_sd));
+    vfloat z = (y - eta) * inverse_sd;
+    vfloat_store(out, z * inverse_sd);
+    if (has_sd) {
+      vfloat_store(out + 16, z * z - 1.0f);
+    }
+  }
+}
+
 /* FLOAT_LANES records, `block` and `out` pointing at the first. */
 static void residual(const tacit_glm_kernel_t *glm, const float *block, const float *theta, float *out) {
   size_t p = glm->n_features;
   vfloat y = vfloat_load(block + p * 16);
-  switch (glm->family) {
-    case TACIT_FAMILY_BERNOULLI: {
-      vfloat eta = linear_predictor_float(block, theta, p);
-      vfloat_store(out, y - 1.0f / (vfloat_exp(-eta) + 1.0f));
-      break;
-    }
-    case TACIT_FAMILY_POISSON:
-      vfloat_store(out, y - vfloat_exp(linear_predictor_float(block, theta, p)));
-      break;
-    case TACIT_FAMILY_GAUSSIAN: {
-      vfloat inverse_sd = glm->n_extra == 1 ? vfloat_exp(vfloat_set(-theta[p])) : vfloat_set((float)(1 / glm->known_sd));
-      vfloat z = (y - linear_predictor_float(block, theta, p)) * inverse_sd;
-      vfloat_store(out, z * inverse_sd);
-      if (glm->n_extra == 1) {
-        vfloat_store(out + 16, z * z - 1.0f);
-      }
-      break;
-    }
-    case TACIT_FAMILY_CATEGORICAL:
-      residual_categorical(glm, block, theta, y, out);
-      break;
+  if (glm->family == TACIT_FAMILY_CATEGORICAL) {
+    residual_categorical(glm, block, theta, y, out);
+  } else {
+    residual_of(glm, theta, linear_predictor_float(block, theta, p), y, out);
   }
+}
+
+/* Of two parameter vectors, and families with one predictor. */
+static void residuals(const tacit_glm_kernel_t *glm, const float *block, const float *theta, float *out) {
+  size_t p = glm->n_features, dim = p + glm->n_extra;
+  vfloat y = vfloat_load(block + p * 16), eta[2];
+  linear_predictors_float(block, theta, dim, p, eta);
+  residual_of(glm, theta, eta[0], y, out);
+  residual_of(glm, theta + dim, eta[1], y, out + (1 + glm->n_extra) * 16);
 }
 
 /* Groups run over the pieces of all blocks and parameter vectors. */
@@ -212,8 +221,13 @@ static void residual_all(const void *ctx, const float *block, size_t n_theta, co
                          float *out) {
   const tacit_glm_kernel_t *glm = ctx;
   size_t dim = glm->n_linear * glm->n_features + glm->n_extra;
-  size_t n_out = glm->n_linear + glm->n_extra;
-  for (size_t k = 0; k < n_theta; k++) {
+  size_t n_out = glm->n_linear + glm->n_extra, k = 0;
+  for (; glm->family != TACIT_FAMILY_CATEGORICAL && k + 1 < n_theta; k += 2) {
+    for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
+      residuals(glm, block + lane, theta + k * dim, out + k * n_out * 16 + lane);
+    }
+  }
+  for (; k < n_theta; k++) {
     for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
       residual(glm, block + lane, theta + k * dim, out + k * n_out * 16 + lane);
     }
