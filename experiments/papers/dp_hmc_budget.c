@@ -11,7 +11,7 @@
 #include "dp_hmc.h"
 #include "tacit/diagnose.h"
 
-enum { most_repeats = 3, n_epsilons = 7 };
+enum { most_repeats = 10, n_epsilons = 7 };
 
 static const double epsilons[n_epsilons] = {2, 4, 6, 8, 10, 12, 15};
 
@@ -165,14 +165,14 @@ static void explain_budget(run_t *run, curve_t (*curves)[n_settings], const doub
       "all records in each step (`ours`) the same noise costs the same epsilon and there is no such heat. (4) The "
       "Gaussian's variances are drawn in the paper from a gamma law by a seed of another generator: here they are "
       "0.05 to 1.9, evenly spaced in the logarithm, which clips about as many gradients. (5) DP-SGNHT's thermostat "
-      "is updated after the momentum, as [Ding2014] has it.\n\n**What it shows.** At the paper's settings and "
+      "is updated by halves before and after the momentum ([theory](../../theory.md), section 17).\n\n**What it shows.** At the paper's settings and "
       "epsilon = %g, DP-HMC, DP-penalty, DP-SGLD and DP-SGNHT have an MMD of %.2f, %.2f, %.2f and %.2f on the "
       "banana and %.2f, %.2f, %.2f and %.2f on the Gaussian: DP-HMC is level with the penalty method, as the paper "
       "finds, and the other two depend on the target. With all records in each step they are ahead of DP-HMC on the "
       "Gaussian at every budget (%.3f and %.3f at the largest), unlike in the paper, for reasons (1) and (3): all "
       "of their privacy noise is noise that the sampler needs anyway, while DP-HMC pays for noise in gradients and "
-      "again in the test. On the banana no chain is long enough for this to matter. Three repeats leave an MMD "
-      "uncertain by a factor of about 1.5: see the ranges. Chains start at the true parameters, moved by "
+      "again in the test. On the banana no chain is long enough for this to matter. The median of ten "
+      "repeats is good to a sixth or so: see the ranges. Chains start at the true parameters, moved by "
       "posterior standard deviations, as in the paper.\n\n",
       floors[0], floors[1], curves[1][2].first_variance, epsilons[last], curves[0][0].mmd[0][last],
       curves[0][1].mmd[0][last],
