@@ -192,9 +192,9 @@ static const options_t exact[] = {
     {.method = "dp-barker", .step_size = 1.2, .rule = {.max_bound = 3}},
     {.method = "dp-fast-mh", .step_size = 1.2, .rule = {.max_bound = 3}, .intensity = 2},
     {.method = "dp-hmc", .step_size = 0.6, .n_leapfrog = 3, .noise_ratio = 0.5, .noise_grad = 0.4},
-    {.method = "dp-hmc", .step_size = 0.6, .n_leapfrog = 3, .noise_grad = 0.4, .is_bit = true, .rule = {TACIT_ACCEPT_BARKER, 8}},
-    {.method = "dp-mala", .step_size = 0.8, .noise_grad = 0.6, .rule = {TACIT_ACCEPT_BARKER, 8}},
-    {.method = "dp-mala", .step_size = 0.8, .noise_grad = 0.6, .rule = {TACIT_ACCEPT_PENALTY, 8, .sigma = 1}}};
+    {.method = "dp-hmc", .step_size = 0.6, .n_leapfrog = 3, .noise_grad = 0.4, .is_bit = true, .rule = {TACIT_ACCEPT_BARKER, 8, 0, 0, 0}},
+    {.method = "dp-mala", .step_size = 0.8, .noise_grad = 0.6, .rule = {TACIT_ACCEPT_BARKER, 8, 0, 0, 0}},
+    {.method = "dp-mala", .step_size = 0.8, .noise_grad = 0.6, .rule = {TACIT_ACCEPT_PENALTY, 8, 1, 0, 0}}};
 
 static void test_parameters_and_records_keep_their_joint_law(void **state) {
   (void)state;
