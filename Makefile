@@ -1,7 +1,7 @@
 # A thin front for meson: the README shows the meson commands themselves.
 BUILD ?= build
 
-.PHONY: all deps build demo test bench corrections audits papers install clean
+.PHONY: all deps build demo test check deb bench corrections audits papers install clean
 
 all: build
 
@@ -19,6 +19,15 @@ demo: build
 
 test: build
 	@meson test -C $(BUILD) --print-errorlogs
+
+# Debian packages of the commit that is checked out: libtacit0, libtacit-dev, tacit, python3-tacit.
+deb:
+	@scripts/install-deps deb
+	@packaging/debian/build $(BUILD)/deb
+
+# Everything: tests in full, a second compiler, sanitizers, valgrind, fuzzing. Takes a quarter of an hour.
+check:
+	@.ci/run
 
 bench: build
 	@ninja -C $(BUILD) --quiet run-bench

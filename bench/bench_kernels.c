@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "curator/curator_internal.h"
+#include "door/door_internal.h"
 #include "harness.h"
 #include "model/glm_kernel.h"
 #include "tacit/curator.h"
@@ -35,7 +36,7 @@ static void call(void *user) {
   run_t *run = user;
   tacit_error_t err;
   if (run->kind == PASS_NORMS) {
-    tacit_curator_measure_records(run->curator);
+    tacit_door_measure_records(run->curator->door);
   } else if (run->kind == PASS_RATIO || run->kind == PASS_STEP) {
     run->theta_prop[0] += 0x1p-20;
     bench_require(tacit_curator_release_log_ratio(run->curator, run->n_theta, run->theta, run->theta_prop, 0, run->out,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "curator/curator_internal.h"
+#include "door/door_internal.h"
 #include "harness.h"
 #include "model/glm_kernel.h"
 #include "tacit/sample.h"
@@ -102,7 +103,7 @@ static void close_box(box_t *box) {
 }
 
 static bench_time_t measure(box_t *box, bench_call call, size_t n_threads) {
-  const tacit_records_t *records = box->curator->records;
+  const tacit_records_t *records = box->curator->door->records;
   size_t n_bytes = tacit_records_n_blocks(records) * 64 * tacit_records_n_columns(records);
   return bench_measure(call, box, tacit_records_block(records, 0), n_bytes, n_threads);
 }
@@ -164,13 +165,18 @@ static void langevin(void *user) {
   box_t *box = user;
   size_t dim = box->model.records.dim;
   tacit_accept_rule_t rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 4};
-  double metric[64], grad[64] = {0}, work[3 * 64], correction = 0;
+  double metric[64], grad[64] = {0}, room[TACIT_LANGEVIN_ROOM * 64], correction = 0;
   bool accepted;
   for (size_t j = 0; j < dim; j++) {
     metric[j] = 1;
   }
   tacit_langevin_pairs_t pairs = {{1, box->theta, box->theta_prop, &correction, &accepted}, grad, grad, metric, 0.1};
-  (void)tacit_langevin_log_ratio(box->curator, &rule, &pairs, 0, work);
+  tacit_langevin_work_t work;
+  tacit_door_product_t product;
+  tacit_wide_t log_ratio;
+  tacit_error_t err;
+  (void)tacit_langevin_product(box->curator, &rule, &pairs, 0, room, &work, &product);
+  bench_require(tacit_door_product_sum(box->curator->door, &product, &log_ratio, &err), &err);
 }
 
 static void bench_langevin(size_t n, size_t p, size_t n_threads) {
@@ -222,13 +228,15 @@ static void passes(void *user) {
   tacit_curator_t *curator = run->box.curator;
   size_t n_chains = run->setting->n_chains, n_grad = run->setting->n_draws * run->setting->n_leapfrog;
   for (size_t i = 0; i < n_grad + (n_grad > 0); i++) {
-    tacit_curator_sum_gradients(curator, n_chains, run->setting->clip);
+    tacit_vectors_t vectors = tacit_gradient_vectors(curator, n_chains, 1);
+    tacit_vectors_sum(curator->door, &vectors, SIZE_MAX);
   }
   for (size_t i = 0; i < run->setting->n_draws; i++) {
     for (size_t k = 0; k < n_chains; k++) {
       curator->pairs[(2 * k + 1) * curator->model->dim] += 0x1p-20; /* a proposal not seen before */
     }
-    tacit_curator_sum_ratios(curator, n_chains);
+    tacit_scalars_t scalars = tacit_ratio_scalars(curator, n_chains);
+    tacit_scalars_sum(curator->door, &scalars);
   }
 }
 

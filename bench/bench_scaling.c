@@ -12,6 +12,7 @@
 
 #include "cli/launcher.h"
 #include "curator/curator_internal.h"
+#include "door/door_internal.h"
 #include "harness.h"
 #include "model/glm_kernel.h"
 
@@ -168,7 +169,7 @@ static void measure_ranks(scale_t *s, watch_t *watch) {
   static const size_t points[][2] = {{10, 1}, {10, 4}, {50, 1}, {50, 4}};
   tacit_ranks_t ranks = {watch->ranks.rank, watch->ranks.n_ranks, watched_sum, watch};
   for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
-    size_t p = points[i][0], n_theta = points[i][1], n_numbers = tacit_curator_message_size(p * n_theta);
+    size_t p = points[i][0], n_theta = points[i][1], n_numbers = tacit_door_message_size(p * n_theta);
     double share = time_share(s, watch, watch->ranks.n_ranks > 1 ? &ranks : NULL, p, n_theta);
     double sum = watch->ranks.n_ranks > 1 ? time_sum(&watch->ranks, n_numbers) : 0;
     if (watch->ranks.rank == 0) {

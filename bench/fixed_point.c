@@ -12,6 +12,7 @@
 
 #include "base/isa.h"
 #include "curator/curator_internal.h"
+#include "door/door_internal.h"
 #include "harness.h"
 #include "model/glm_kernel.h"
 
@@ -198,7 +199,7 @@ static void print_times(trial_t *t, const char *isa) {
   bench_time_t best[N_VARIANTS];
   for (size_t r = 0; r < ROUNDS; r++) {
     for (size_t v = 0; v < N_VARIANTS; v++) {
-      const void *data = variants[v].is_wide ? (const void *)tacit_records_block(t->curator->records, 0) : t->by_pair;
+      const void *data = variants[v].is_wide ? (const void *)tacit_records_block(t->curator->door->records, 0) : t->by_pair;
       size_t n_bytes = t->n * t->p * (variants[v].is_wide ? sizeof(float) : sizeof(int16_t));
       bench_time_t time = bench_measure(variants[v].call, t, data, n_bytes, 1);
       best[v] = r == 0 || time.seconds < best[v].seconds ? time : best[v];

@@ -12,12 +12,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tacit/base.h"
 
-/* TACIT_TEST_MULTIPLIER scales the iterations of property and statistical tests; default 1. */
+/* TACIT_TEST_MULTIPLIER scales the iterations of property and statistical tests. If it is not set: 1 with TACIT_TEST_FULL,
+   else what tests/meson.build gives as the test's short form in TACIT_TEST_SHORT, else 1. */
+static const double testing_least_multiplier = 0.1; /* with fewer iterations checks that hold for many no longer do */
 static inline double testing_multiplier(void) {
   const char *text = getenv("TACIT_TEST_MULTIPLIER");
+  if (text != NULL && atof(text) > 0 && atof(text) < testing_least_multiplier) return testing_least_multiplier;
+  if (text == NULL && getenv("TACIT_TEST_FULL") == NULL) text = getenv("TACIT_TEST_SHORT");
   double value = text != NULL ? atof(text) : 1.0;
   return value > 0 ? value : 1.0;
 }
@@ -25,6 +30,22 @@ static inline double testing_multiplier(void) {
 /* Folder of reference numbers beside a checkout, or NULL: tests that need it then skip. */
 static inline const char *testing_shared(void) {
   return getenv("TACIT_SHARED");
+}
+
+/* Is the memory at p left out of core dumps? True where nobody can tell. */
+static inline bool testing_is_kept_private(const void *p) {
+  FILE *maps = fopen("/proc/self/smaps", "r");
+  unsigned long from, to;
+  char line[512];
+  bool is_inside = false, is_left_out = maps == NULL;
+  while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+    is_inside = sscanf(line, "%lx-%lx ", &from, &to) == 2 ? from <= (uintptr_t)p && (uintptr_t)p < to : is_inside;
+    is_left_out = is_left_out || (is_inside && strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " dd") != NULL);
+  }
+  if (maps != NULL) {
+    fclose(maps);
+  }
+  return is_left_out;
 }
 
 #define assert_ok(call, err)                                                        \

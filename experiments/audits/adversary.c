@@ -290,13 +290,20 @@ tacit_status_t __wrap_tacit_curator_release_langevin_accept(tacit_curator_t *cur
   fault_t at_work = begin_looking();
   const tacit_accept_pairs_t *pairs = &langevin->pairs;
   for (size_t k = 0; k < pairs->n; k++) {
-    double p[2], work[3 * AUDIT_MAX_DIM];
-    if (!tacit_langevin_is_near(adversary.replica[0], rule, langevin, k, work)) {
-      continue;
+    double p[2], room[TACIT_LANGEVIN_ROOM * AUDIT_MAX_DIM];
+    bool is_near = true;
+    for (size_t side = 0; is_near && side < 2; side++) {
+      tacit_langevin_work_t work;
+      tacit_door_product_t product;
+      tacit_wide_t units;
+      is_near = tacit_langevin_product(adversary.replica[side], rule, langevin, k, room, &work, &product);
+      if (is_near) {
+        must(tacit_door_product_sum(adversary.replica[side]->door, &product, &units, err), err);
+        p[side] = acceptance(rule, rule->sigma, (double)(units + tacit_log_ratio_units(work.correction)) * 0x1p-32);
+      }
     }
-    for (size_t side = 0; side < 2; side++) {
-      double units = (double)tacit_langevin_log_ratio(adversary.replica[side], rule, langevin, k, work);
-      p[side] = acceptance(rule, rule->sigma, units * 0x1p-32);
+    if (!is_near) {
+      continue;
     }
     see_decision(p, &pairs->accepted[k]);
   }
@@ -320,38 +327,51 @@ tacit_status_t __wrap_tacit_curator_release_second_moments(tacit_curator_t *cura
   return end_looking(at_work, out, n * sizeof *out, err);
 }
 
-tacit_status_t __wrap_tacit_curator_release_response(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
-                                                     double upper, double noise_multiplier, double *out,
-                                                     double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_response(curator, rows, upper, noise_multiplier, out, noise_sd, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
+typedef tacit_status_t (*score_release)(tacit_curator_t *curator, const tacit_score_point_t *point, double noise_multiplier,
+                                        double *out, double *noise_sd, tacit_error_t *err);
+
+static tacit_status_t see_score(score_release release, const tacit_score_point_t *point, size_t n, double *out, double noise_sd,
+                                tacit_error_t *err) {
   fault_t at_work = begin_looking();
-  size_t dim = tacit_curator_dim(curator);
   double sums[2][AUDIT_MAX_SUMS], unused;
   for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_response(adversary.exposed[side], rows, upper, 1, sums[side], &unused, err), err);
+    must(release(adversary.exposed[side], point, 1, sums[side], &unused, err), err);
   }
-  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, dim, *noise_sd, 1);
-  return end_looking(at_work, out, dim * sizeof *out, err);
+  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, noise_sd, 1);
+  return end_looking(at_work, out, n * sizeof *out, err);
 }
 
-tacit_status_t __wrap_tacit_curator_release_fitted(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
-                                                   const tacit_fitted_mean_t *fitted, double noise_multiplier, double *out,
-                                                   double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_fitted(curator, rows, fitted, noise_multiplier, out, noise_sd, err);
+tacit_status_t __wrap_tacit_curator_release_score(tacit_curator_t *curator, const tacit_score_point_t *point,
+                                                  double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_score(curator, point, noise_multiplier, out, noise_sd, err);
+  return status == TACIT_OK ? see_score(__real_tacit_curator_release_score, point, tacit_curator_dim(curator), out, *noise_sd, err) : status;
+}
+
+tacit_status_t __wrap_tacit_curator_release_information(tacit_curator_t *curator, const tacit_score_point_t *point,
+                                                        double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_information(curator, point, noise_multiplier, out, noise_sd, err);
+  return status == TACIT_OK ? see_score(__real_tacit_curator_release_information, point, tacit_curator_dim(curator) * (tacit_curator_dim(curator) + 1) / 2, out, *noise_sd, err) : status;
+}
+
+tacit_status_t __wrap_tacit_curator_release_score_squares(tacit_curator_t *curator, const tacit_score_point_t *point,
+                                                          double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_score_squares(curator, point, noise_multiplier, out, noise_sd, err);
+  return status == TACIT_OK ? see_score(__real_tacit_curator_release_score_squares, point, tacit_curator_dim(curator) * (tacit_curator_dim(curator) + 1) / 2, out, *noise_sd, err) : status;
+}
+
+tacit_status_t __wrap_tacit_curator_release_count(tacit_curator_t *curator, double noise_multiplier, double *out, double *noise_sd,
+                                                  tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_count(curator, noise_multiplier, out, noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
   fault_t at_work = begin_looking();
-  size_t dim = tacit_curator_dim(curator);
   double sums[2][AUDIT_MAX_SUMS], unused;
   for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_fitted(adversary.exposed[side], rows, fitted, 1, sums[side], &unused, err), err);
+    must(__real_tacit_curator_release_count(adversary.exposed[side], 1, sums[side], &unused, err), err);
   }
-  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, dim, *noise_sd, 1);
-  return end_looking(at_work, out, dim * sizeof *out, err);
+  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, 1, *noise_sd, 1);
+  return end_looking(at_work, out, sizeof *out, err);
 }
 
 tacit_status_t __wrap_tacit_curator_release_joint_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,

@@ -38,6 +38,8 @@ typedef enum fault {
   FAULT_FREE_TUNING,      /* nor is what the sampler is tuned by */
   FAULT_ROOT_2,           /* sqrt(2) missing in the noise, as where two outer products are taken to be as far apart as one is long */
   FAULT_HALF_SIGMA,       /* of the probit rule: the factor 2 forgotten in what it draws, not in its charge */
+  FAULT_ROWS_APART,       /* records of a unit are clipped one by one */
+  FAULT_LONG_ROWS,        /* norms of whitened rows come out half as large, so that they are weighted too late */
   FAULT_HALF_RHO,         /* half of what is charged under Gaussian noise, in rho */
   N_FAULTS
 } fault_t;
@@ -57,7 +59,7 @@ typedef struct side {
 } side_t;
 
 /* Releases of sums over rows, made once with a fixed weighting. */
-typedef enum row_release { ROWS_NONE = 0, ROWS_SECOND_MOMENTS, ROWS_RESPONSE, ROWS_FITTED, ROWS_JOINT } row_release_t;
+typedef enum row_release { ROWS_NONE = 0, ROWS_SECOND_MOMENTS, ROWS_SCORE, ROWS_INFORMATION, ROWS_SQUARES, ROWS_COUNT, ROWS_JOINT } row_release_t;
 
 typedef struct audit_case {
   const char *name, *method, *setting;

@@ -230,8 +230,8 @@ static const tacit_statistic_t statistics[] = {
   .model = AUDIT_LOGISTIC, .dim = 8, \
   .sides = {{1, 1, {{1, 1, 1, 1, 1, 1, 1, 1, 1}}}, {1, 1, {{1, -1, -1, -1, -1, -1, -1, -1, 1}}}}
 #define STATISTIC(i) .method = "release", .model = AUDIT_COLUMNS, .statistic = &statistics[i], SUBSTITUTE, .configure = nothing
-#define ROWS(release) \
-  .method = "noise-aware", .model = AUDIT_LOGISTIC, .dim = 2, SUBSTITUTE, .configure = nothing, .rows = release, \
+#define ROWS(release, pairs) \
+  .method = "noise-aware", .model = AUDIT_LOGISTIC, .dim = 2, pairs, .configure = nothing, .rows = release, \
   .noise_multiplier = 1.2, .share = 0.75
 #define LEVELS .sides = {{1, 1, {{0}}}, {1, 1, {{1}}}}
 
@@ -245,9 +245,9 @@ const audit_case_t audit_cases[] = {
     {"penalty-add-remove", "dp-penalty", "all components, noisy ratios", ADD_REMOVE, PRESENT, .configure = penalty,
      .share = 0.75, .faults = {FAULT_UNIFORM_NOISE, FAULT_HALF_NOISE, FAULT_NO_CLIP, FAULT_HALF_RHO}},
     {"penalty-unit", "dp-penalty", "a unit of two records, noisy ratios", SUBSTITUTE, UNIT, .configure = penalty, .share = 0.75,
-     .faults = {FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}},
+     .faults = {FAULT_ROWS_APART, FAULT_HALF_SENSITIVITY, FAULT_HALF_NOISE}},
     {"unit-start", "dp-penalty", "a unit of two records, four gradients, then one step", SUBSTITUTE, UNIT,
-     .configure = warm_start, .share = 0.75, .faults = {FAULT_HALF_NOISE, FAULT_NO_CLIP}},
+     .configure = warm_start, .share = 0.75, .faults = {FAULT_ROWS_APART, FAULT_HALF_NOISE, FAULT_NO_CLIP}},
     {"warm-start", "dp-penalty", "four gradients, then one step", SUBSTITUTE, OPPOSITE, .configure = warm_start, .share = 0.75,
      .faults = {FAULT_FREE_START, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP}},
     {"penalty-tuned", "dp-penalty", "metric and clip bounds by releases, then one step", SUBSTITUTE, FAR, .configure = tuned,
@@ -318,13 +318,19 @@ const audit_case_t audit_cases[] = {
      .family = TACIT_FAMILY_GAUSSIAN,
      .sides = {{121, 60, {{1, 0.65, 0}, {1, -0.65, 0}, {1, 1, 1}}}, {121, 60, {{1, 0.65, 0}, {1, -0.65, 0}, {1, 1, -1}}}}, .n_second = 60,
      .configure = nothing, .rho = 0.3, .quick_effort = 0.1, .share = 0.5, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
-    {"rows-moments", ROWS(ROWS_SECOND_MOMENTS), .setting = "second moments of rows",
+    {"rows-moments", ROWS(ROWS_SECOND_MOMENTS, SUBSTITUTE), .setting = "second moments of rows",
      .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, 0, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
-    {"rows-response", ROWS(ROWS_RESPONSE), .setting = "responses times rows",
-     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, 1, 0}}}}, .faults = {FAULT_HALF_NOISE}},
-    {"rows-fitted", ROWS(ROWS_FITTED), .setting = "fitted means times rows",
-     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE}},
-    {"rows-joint", ROWS(ROWS_JOINT), .setting = "joint second moments of rows and residuals",
+    {"rows-score", ROWS(ROWS_SCORE, SUBSTITUTE), .setting = "weighted score",
+     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, 1, 0}}}}, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_LONG_ROWS}},
+    {"rows-score-present", ROWS(ROWS_SCORE, ADD_REMOVE), .setting = "weighted score, a record more",
+     .sides = {{2, 1, {{1, 0, 1}, {1, 1, 1}}}, {1, 1, {{1, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"rows-information", ROWS(ROWS_INFORMATION, SUBSTITUTE), .setting = "information",
+     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2, FAULT_LONG_ROWS}},
+    {"rows-squares", ROWS(ROWS_SQUARES, SUBSTITUTE), .setting = "squares of scores",
+     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
+    {"rows-count", ROWS(ROWS_COUNT, ADD_REMOVE), .setting = "number of units",
+     .sides = {{2, 1, {{1, 0, 1}, {1, 1, 1}}}, {1, 1, {{1, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"rows-joint", ROWS(ROWS_JOINT, SUBSTITUTE), .setting = "joint second moments of rows and residuals",
      .sides = {{1, 1, {{1, 1, 2}}}, {1, 1, {{1, 1, -2}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
     {"sum-gaussian", STATISTIC(0), .setting = "clamped sum, gaussian", LEVELS, .noise_multiplier = 1.2, .share = 0.75,
      .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},

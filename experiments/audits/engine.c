@@ -83,19 +83,24 @@ static tacit_status_t release_statistic(const audit_case_t *of, tacit_curator_t 
 
 /* ---- sums over rows ---- */
 
-/* Whitening that makes the second feature nearly all of a row, and means that the first decides; responses as far out as rows. */
+/*
+ * Whitening that makes the second feature nearly all of a row; responses as far out as rows. Of scores both responses are as likely, so
+ * that two records that differ by it are as far apart as any; of the information rows of either sign of the second feature are orthogonal.
+ */
 static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *curator, tacit_error_t *err) {
-  static const double whiten[4] = {1e-3, 0, 0, 1e3}, theta[2] = {40, 0};
+  static const double whiten[4] = {1e-3, 0, 0, 1e3}, theta[2] = {0, 0};
   const tacit_row_weighting_t rows = {.whiten = whiten, .radius = 1e-3};
-  const tacit_fitted_mean_t fitted = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .theta = theta, .reach = 0.5};
+  const tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, theta, whiten, 1e-3}, even = {TACIT_FAMILY_BERNOULLI, 1, theta, NULL, 0.5};
   const tacit_row_weighting_t plain = {.radius = sqrt(2)};
   const tacit_row_residual_t residual = {.theta = (const double[2]){0, 0}, .n_features = 2, .scale = 1, .reach = sqrt(2)};
   double out[6], sd, multiplier = of->noise_multiplier;
   switch (of->rows) {
     case ROWS_SECOND_MOMENTS: return tacit_curator_release_second_moments(curator, &rows, multiplier, out, &sd, err);
-    case ROWS_RESPONSE: return tacit_curator_release_response(curator, &rows, 1, multiplier, out, &sd, err);
-    case ROWS_JOINT: return tacit_curator_release_joint_moments(curator, &plain, &residual, multiplier, out, &sd, err);
-    default: return tacit_curator_release_fitted(curator, &rows, &fitted, multiplier, out, &sd, err);
+    case ROWS_SCORE: return tacit_curator_release_score(curator, &point, multiplier, out, &sd, err);
+    case ROWS_INFORMATION: return tacit_curator_release_information(curator, &even, multiplier, out, &sd, err);
+    case ROWS_SQUARES: return tacit_curator_release_score_squares(curator, &even, multiplier, out, &sd, err);
+    case ROWS_COUNT: return tacit_curator_release_count(curator, multiplier, out, &sd, err);
+    default: return tacit_curator_release_joint_moments(curator, &plain, &residual, multiplier, out, &sd, err);
   }
 }
 
@@ -107,6 +112,7 @@ static tacit_status_t run_noise_aware(const audit_case_t *of, tacit_curator_t *c
   tacit_parameters_t parameters = audit_parameters(of);
   settings.rho = of->rho;
   settings.family = of->family;
+  settings.relation = of->relation;
   settings.known_sd = 0.5;
   settings.n_chains = settings.n_draws = 1;
   settings.n_warmup = 1;
@@ -208,7 +214,8 @@ static void victim_close(victim_t *victim) {
 /* Of the noise-aware method: what follows is drawn from them. */
 static size_t n_aware_releases(const audit_case_t *of) {
   tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS];
-  size_t n = of->rho > 0 ? tacit_noise_aware_events(of->family, of->rho, events) : 0, sum = 0;
+  tacit_noise_aware_settings_t settings = {.family = of->family, .relation = of->relation, .rho = of->rho};
+  size_t n = of->rho > 0 ? tacit_noise_aware_events(&settings, events) : 0, sum = 0;
   for (size_t i = 0; i < n; i++) {
     sum += (size_t)events[i].count;
   }
@@ -223,6 +230,7 @@ double audit_run(const audit_case_t *of, fault_t fault, size_t n_runs, double al
   adversary.stop_after = n_aware_releases(of);
   for (size_t side = 0; side < 2; side++) {
     victim_t victim;
+    fault_at_work = fault;
     victim_open(&victim, of, side);
     for (size_t i = 0; i < n_runs; i++) {
       tacit_draws_t draws;

@@ -18,6 +18,8 @@ const char *const fault_names[N_FAULTS] = {[FAULT_NONE] = "none",
                                            [FAULT_FREE_TUNING] = "tuning not charged",
                                            [FAULT_ROOT_2] = "sqrt(2) missing",
                                            [FAULT_HALF_SIGMA] = "half the sigma of probit",
+                                           [FAULT_ROWS_APART] = "rows of a unit apart",
+                                           [FAULT_LONG_ROWS] = "rows of twice the radius",
                                            [FAULT_HALF_RHO] = "half of rho charged"};
 
 static const double clips_missed_by = 8;
@@ -87,26 +89,42 @@ tacit_status_t __wrap_tacit_noise_subset(tacit_noise_t *noise, uint64_t rate, si
   return __real_tacit_noise_subset(noise, fault_at_work == FAULT_DOUBLE_RATE ? twice : rate, n, mask, err);
 }
 
-double __wrap_tacit_curator_sensitivity_factor(const tacit_curator_t *curator) {
-  return __real_tacit_curator_sensitivity_factor(curator) * (fault_at_work == FAULT_HALF_SENSITIVITY ? 0.5 : 1);
+/* Asked for when a curator is opened. */
+const size_t *__wrap_tacit_records_unit_offsets(const tacit_records_t *records, size_t *n_units) {
+  const size_t *offsets = __real_tacit_records_unit_offsets(records, n_units);
+  *n_units = fault_at_work == FAULT_ROWS_APART ? tacit_records_n(records) : *n_units;
+  return fault_at_work == FAULT_ROWS_APART ? NULL : offsets;
 }
 
-tacit_lattice_t __wrap_tacit_lattice_for(const tacit_record_model_t *model, double temperature_power, double bound) {
+double __wrap_tacit_door_factor(const tacit_door_t *door) {
+  return __real_tacit_door_factor(door) * (fault_at_work == FAULT_HALF_SENSITIVITY ? 0.5 : 1);
+}
+
+tacit_lattice_t __wrap_tacit_lattice_for(const tacit_vectors_t *vectors, double bound) {
   double wider = fault_at_work == FAULT_NO_CLIP ? clips_missed_by : 1;
-  tacit_lattice_t lattice = __real_tacit_lattice_for(model, temperature_power, bound * wider);
+  tacit_lattice_t lattice = __real_tacit_lattice_for(vectors, bound * wider);
   lattice.scale_out *= (float)wider;
   return lattice;
 }
 
-/* By a power of two, so that the clips are what they were. */
-static void scale_clips(tacit_curator_t *curator, size_t n_pairs, double factor) {
-  for (size_t i = 0; fault_at_work == FAULT_NO_CLIP && i < n_pairs; i++) {
-    curator->clips[i] *= factor;
+void __wrap_tacit_scalars_sum(tacit_door_t *door, const tacit_scalars_t *scalars) {
+  double clips[AUDIT_MAX_SUMS];
+  tacit_scalars_t wider = *scalars;
+  for (size_t k = 0; k < scalars->n_pairs; k++) {
+    clips[k] = scalars->clips[k] * (fault_at_work == FAULT_NO_CLIP ? clips_missed_by : 1);
   }
+  wider.clips = clips;
+  __real_tacit_scalars_sum(door, &wider);
 }
 
-void __wrap_tacit_curator_sum_ratios(tacit_curator_t *curator, size_t n_pairs) {
-  scale_clips(curator, n_pairs, clips_missed_by);
-  __real_tacit_curator_sum_ratios(curator, n_pairs);
-  scale_clips(curator, n_pairs, 1 / clips_missed_by);
+/* Norms that come out half as large, so that rows are weighted too late: caught, unless the door measures as badly. */
+double __wrap_tacit_rows_whiten(size_t d, const double *whiten, const double *x, double *row) {
+  double n2 = __real_tacit_rows_whiten(d, whiten, x, row);
+  return fault_at_work == FAULT_LONG_ROWS ? 0.25 * n2 : n2;
+}
+
+bool __wrap_tacit_door_shape_add(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k, tacit_wide_t *totals) {
+  tacit_door_shape_t wider = *shape;
+  wider.radius *= fault_at_work == FAULT_LONG_ROWS ? 2 : 1;
+  return __real_tacit_door_shape_add(&wider, n_rows, k, totals);
 }

@@ -5,7 +5,8 @@
 #ifndef AUDIT_WRAP_H
 #define AUDIT_WRAP_H
 
-#include "curator/curator_internal.h"
+#include "curator/rows.h"
+#include "door/door_internal.h"
 
 /* Declare both. */
 #define WRAPPED(result, name, ...)  \
@@ -29,10 +30,13 @@ WRAPPED(tacit_status_t, tacit_curator_release_langevin_accept, tacit_curator_t *
         const tacit_langevin_pairs_t *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_second_moments, tacit_curator_t *, const tacit_row_weighting_t *, double,
         double *, double *, tacit_error_t *);
-WRAPPED(tacit_status_t, tacit_curator_release_response, tacit_curator_t *, const tacit_row_weighting_t *, double, double,
-        double *, double *, tacit_error_t *);
-WRAPPED(tacit_status_t, tacit_curator_release_fitted, tacit_curator_t *, const tacit_row_weighting_t *,
-        const tacit_fitted_mean_t *, double, double *, double *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_score, tacit_curator_t *, const tacit_score_point_t *, double, double *, double *,
+        tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_information, tacit_curator_t *, const tacit_score_point_t *, double, double *, double *,
+        tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_score_squares, tacit_curator_t *, const tacit_score_point_t *, double, double *, double *,
+        tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_count, tacit_curator_t *, double, double *, double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_joint_moments, tacit_curator_t *, const tacit_row_weighting_t *,
         const tacit_row_residual_t *, double, double *, double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_norms, tacit_curator_t *, const double *, double, double *, double *,
@@ -45,13 +49,16 @@ WRAPPED(tacit_status_t, tacit_curator_set_clip_bounds, tacit_curator_t *, double
 /* where errors are planted, and charges let pass (faults.c) */
 WRAPPED(tacit_status_t, tacit_budget_charge, tacit_budget_t *, const tacit_event_t *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_noise_rounded_gaussian, tacit_noise_t *, double, size_t, int64_t *, tacit_error_t *);
+WRAPPED(double, tacit_rows_whiten, size_t, const double *, const double *, double *);
+WRAPPED(bool, tacit_door_shape_add, const tacit_door_shape_t *, size_t, const int64_t *, tacit_wide_t *);
 WRAPPED(tacit_status_t, tacit_noise_rounded_laplace, tacit_noise_t *, double, size_t, int64_t *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_noise_discrete_laplace, tacit_noise_t *, double, size_t, int64_t *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_noise_discrete_gaussian, tacit_noise_t *, double, size_t, int64_t *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_noise_logistic_bit, tacit_noise_t *, int64_t, bool *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_noise_subset, tacit_noise_t *, uint64_t, size_t, uint64_t *, tacit_error_t *);
-WRAPPED(double, tacit_curator_sensitivity_factor, const tacit_curator_t *);
-WRAPPED(tacit_lattice_t, tacit_lattice_for, const tacit_record_model_t *, double, double);
-WRAPPED(void, tacit_curator_sum_ratios, tacit_curator_t *, size_t);
+WRAPPED(const size_t *, tacit_records_unit_offsets, const tacit_records_t *, size_t *);
+WRAPPED(double, tacit_door_factor, const tacit_door_t *);
+WRAPPED(tacit_lattice_t, tacit_lattice_for, const tacit_vectors_t *, double);
+WRAPPED(void, tacit_scalars_sum, tacit_door_t *, const tacit_scalars_t *);
 
 #endif

@@ -56,7 +56,8 @@ typedef struct tacit_event {
   double sensitivity;         /**< bits: how far a record can move the log acceptance ratio; discrete Gaussian: 0 or D steps */
   double sigma;               /**< penalty bit: noise sd, in units of the log ratio */
   double rho;                 /**< bits: of the Gaussian releases made with each bit; may be 0 */
-  uint64_t together;          /**< bits: made in groups of this many, after the Gaussian releases of all; 0: 1 */
+  uint64_t together;          /**< bits: made in groups of this many, after the Gaussian releases of all; 0: 1. A count that is no
+                                   multiple costs what the next multiple does */
   double kappa, cap;          /**< arcsine bit: square root of the information, largest acceptance */
   uint64_t buckets;           /**< number of answers, from 2 */
   const tacit_curve_t *curve; /**< borrowed */
@@ -227,6 +228,9 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_filter_check(const tacit_event_t *
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_charge(tacit_budget_t *budget,
                                                             const tacit_event_t *event, tacit_error_t *err);
+/** Charge several events of a budget without a schedule, all or none: in time proportional to their number. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_charge_all(tacit_budget_t *budget, const tacit_event_t *events,
+                                                                size_t n_events, tacit_error_t *err);
 TACIT_API double tacit_budget_epsilon(const tacit_budget_t *budget);
 TACIT_API double tacit_budget_delta(const tacit_budget_t *budget);
 TACIT_API tacit_relation_t tacit_budget_relation(const tacit_budget_t *budget);
@@ -240,8 +244,14 @@ TACIT_API tacit_guarantee_t tacit_budget_planned(const tacit_budget_t *budget);
 TACIT_API double tacit_budget_rho(const tacit_budget_t *budget);
 TACIT_API double tacit_budget_rho_spent(const tacit_budget_t *budget);
 /**
- * Guarantee of what has been charged so far, at the budget's delta; epsilon 0 if nothing was. Of a schedule, all of which
- * counts from the first charge on.
+ * What is promised, fixed before the first charge: the budget's (epsilon, delta), method "filter"; of a schedule its own guarantee. It holds
+ * whatever was released, and for whoever stops, or chose what to release, by what came out.
+ */
+TACIT_API tacit_guarantee_t tacit_budget_promised(const tacit_budget_t *budget);
+/**
+ * What has been charged so far, at the budget's delta; epsilon 0 if nothing was. Of a schedule, all of which counts from the first
+ * charge on. No guarantee: how much is charged depends on what was released (a divergent move skips releases, a run ends early), and
+ * one who stops when he likes what he sees is not covered by it.
  */
 TACIT_API tacit_guarantee_t tacit_budget_spent(const tacit_budget_t *budget);
 /** Charged events, equal ones merged; shape (*n). Borrowed until the next charge. */

@@ -6,6 +6,16 @@
  * Every call that can fail returns a tacit_status_t (0 is success, negative is
  * an error) and takes an optional, caller-owned tacit_error_t that receives one
  * sentence for a person: what, where, what was expected, how to mend it.
+ *
+ * Pointers. Every pointer that a function takes must point to what its type and documented shape say, for the whole call, and no object that
+ * it writes may be one that it reads, unless the function says otherwise. NULL may be passed only
+ * - as `tacit_error_t *err`, everywhere: nothing is said then but the status;
+ * - to functions named ..._free and ..._close, which do nothing then (..._clear take an object, zeroed or initialised, also after failure);
+ * - for an array whose documented shape has no elements;
+ * - as `user`, which is handed to the caller's own function and not looked at;
+ * - where the function, the member or the header says what NULL means.
+ * NULL elsewhere is a fault of the caller: it is not looked for, and what happens is undefined, most often a crash. It is never a release: what is
+ * spent is charged before anything is released. Members of structures and elements of arrays follow the same rule.
  */
 #ifndef TACIT_BASE_H
 #define TACIT_BASE_H

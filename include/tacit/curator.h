@@ -9,6 +9,7 @@
 #define TACIT_CURATOR_H
 
 #include "tacit/base.h"
+#include "tacit/door.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,22 +21,6 @@ struct tacit_budget;
 struct tacit_noise;
 
 typedef struct tacit_curator tacit_curator_t;
-
-/** All ranks but the last hold a multiple of this many records, where minibatches are to be drawn. */
-enum { TACIT_RANK_ALIGNMENT = 64 };
-
-/**
- * Several processes that share the records: rank r holds those that follow rank r - 1's. All ranks make the same calls with the same
- * arguments, keys included (tacit_noise_new_with_key(), tacit_sampler_settings_t.key), on machines of one kind; all of
- * them are behind the privacy boundary, and so is what they tell each other. Every rank then gets the same releases, to the last
- * bit those of a single process that holds all records.
- */
-typedef struct tacit_ranks {
-  size_t rank, n_ranks; /**< rank < n_ranks <= 2^20 */
-  /** Replace each of n numbers by its sum over the ranks, on all of them; does not return if it cannot. */
-  void (*sum)(void *user, size_t n, int64_t *numbers);
-  void *user;
-} tacit_ranks_t;
 
 typedef struct tacit_curator_settings {
   /**
@@ -159,29 +144,62 @@ enum { TACIT_MAX_ROW_FEATURES = 64 };
  *
  *     out = svec(sum_i w_i^2 u_i u_i') + N(0, noise_sd^2 I)
  *
- * Sensitivity (substitution): ||u u' - v v'||_F <= sqrt(2) radius^2 (docs/theory.md, "Noise-aware regression"); charged as
- * one Gaussian event. This and the next two releases need one linear predictor, units of one record, temperature 1 and
- * relation substitute.
+ * A unit of several records has one weight, w = min(1, radius / (sum_t |u_t|^2)^1/2). Sensitivity: sqrt(2) radius^2 under
+ * substitution, radius^2 under add-remove, for any number of records a unit (docs/theory.md, "Noise-aware regression"); charged as
+ * one Gaussian event. This and the following releases need one linear predictor and temperature 1.
  *
  * @param[in]  noise_multiplier  noise_sd over the sensitivity; 2^-30 to 2^28; ignored if exposed.
  * @param[out] out       shape (dim (dim + 1) / 2); zero on failure.
  * @param[out] noise_sd  standard deviation of the noise in each element; 0 if exposed.
- * @return TACIT_ERR_BUDGET: refused, nothing computed; TACIT_ERR_NOISE; TACIT_ERR_ARGUMENT; TACIT_ERR_STATE: units of several
- *         records, tempered, or relation add-remove.
+ * @return TACIT_ERR_BUDGET: refused, nothing computed; TACIT_ERR_NOISE; TACIT_ERR_ARGUMENT; TACIT_ERR_STATE: tempered.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_second_moments(tacit_curator_t *curator,
                                                                              const tacit_row_weighting_t *rows,
                                                                              double noise_multiplier, double *out,
                                                                              double *noise_sd, tacit_error_t *err);
 
+/** A public point at which scores are released, and how rows are weighted there. */
+typedef struct tacit_score_point {
+  int family;           /**< a tacit_family_t that, with `upper`, has tacit_family_moments() */
+  double upper;         /**< the response is clamped to [0, upper] */
+  const double *theta;  /**< shape (dim), finite */
+  const double *whiten; /**< L: lower triangular, shape (dim, dim), row-major, finite; NULL: the identity */
+  double radius;        /**< R, from 1e-15 to 1e15 */
+} tacit_score_point_t;
+
 /**
- * Release out = sum_i w_i u_i (y_i - upper / 2) + N(0, noise_sd^2 I), the response clamped to [0, upper]. Sensitivity
- * (substitution): upper radius. Shape (dim); everything else as above.
+ * Release the weighted score out = sum w L x (y - m(x . theta)) + N(0, noise_sd^2 I), summed over records, y clamped to
+ * [0, upper]. With q(x) = 1/2 + |m(x . theta) - upper / 2| / upper the largest possible |y - m| / upper, the weight of a unit is
+ * w = min(1, R / sum_t |L x_t| q_t): no unit adds more than R upper in norm, nothing is clipped, and the score keeps mean 0 at the
+ * truth since w depends on features alone. Sensitivity: 2 R upper under substitution, R upper under add-remove. Shape (dim);
+ * everything else as above.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_response(tacit_curator_t *curator,
-                                                                       const tacit_row_weighting_t *rows, double upper,
-                                                                       double noise_multiplier, double *out,
-                                                                       double *noise_sd, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_score(tacit_curator_t *curator, const tacit_score_point_t *point,
+                                                                    double noise_multiplier, double *out, double *noise_sd,
+                                                                    tacit_error_t *err);
+
+/**
+ * Release the information out = svec(sum t t') + N(0, noise_sd^2 I), t = w sqrt(v) L x with v = Var(y | x) at theta and w so that the sum
+ * of |t|^2 over a unit is at most R^2; from features alone. Sensitivity and shape as of the second moments.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_information(tacit_curator_t *curator,
+                                                                          const tacit_score_point_t *point,
+                                                                          double noise_multiplier, double *out,
+                                                                          double *noise_sd, tacit_error_t *err);
+
+/**
+ * Release out = svec(sum_u psi_u psi_u') + N(0, noise_sd^2 I), psi_u what unit u adds to tacit_curator_release_score(): the variance of
+ * that sum as the records themselves show it, dependence within units included. Sensitivity: sqrt(2) (R upper)^2 under substitution,
+ * (R upper)^2 under add-remove.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_score_squares(tacit_curator_t *curator,
+                                                                            const tacit_score_point_t *point,
+                                                                            double noise_multiplier, double *out,
+                                                                            double *noise_sd, tacit_error_t *err);
+
+/** Release out[0] = number of units + N(0, noise_sd^2), for relation add-remove. Sensitivity 1. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_count(tacit_curator_t *curator, double noise_multiplier, double *out,
+                                                                    double *noise_sd, tacit_error_t *err);
 
 /** The residual of a public linear fit: (y - x . theta) / scale, clamped to [-reach, reach]. */
 typedef struct tacit_row_residual {
@@ -191,33 +209,15 @@ typedef struct tacit_row_residual {
 } tacit_row_residual_t;
 
 /**
- * As tacit_curator_release_second_moments(), of v = w (u, residual): svec(sum_i v_i v_i') with one more row and column.
- * Sensitivity: |v|^2 <= radius^2 + reach^2 = B, so sqrt(2) B. The model may have a parameter beside its coefficients (a gaussian's
- * sd). Shape ((n_features + 1) (n_features + 2) / 2).
+ * As tacit_curator_release_second_moments(), of v = (w u, residual): svec(sum_i v_i v_i') with one more row and column.
+ * Sensitivity: |v|^2 <= radius^2 + reach^2 = B, so sqrt(2) B; relation substitute and units of one record only. The model may have a
+ * parameter beside its coefficients (a gaussian's sd). Shape ((n_features + 1) (n_features + 2) / 2).
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_joint_moments(tacit_curator_t *curator,
                                                                             const tacit_row_weighting_t *rows,
                                                                             const tacit_row_residual_t *residual,
                                                                             double noise_multiplier, double *out,
                                                                             double *noise_sd, tacit_error_t *err);
-
-/** A public function of a row: what is fitted to its response. */
-typedef struct tacit_fitted_mean {
-  int family;           /**< a tacit_family_t that, with `upper`, has tacit_family_moments() */
-  double upper;
-  const double *theta;  /**< shape (dim), finite */
-  double reach;         /**< t > 0: m(x . theta) - upper / 2 is clamped to [-t, t] */
-} tacit_fitted_mean_t;
-
-/**
- * Release out = sum_i w_i u_i (m(x_i . theta) - upper / 2) + N(0, noise_sd^2 I): a function of the features alone.
- * Sensitivity (substitution): 2 reach radius. Shape (dim); everything else as above.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_fitted(tacit_curator_t *curator,
-                                                                     const tacit_row_weighting_t *rows,
-                                                                     const tacit_fitted_mean_t *fitted,
-                                                                     double noise_multiplier, double *out,
-                                                                     double *noise_sd, tacit_error_t *err);
 
 /* ---- statistics for tuning a sampler: metric and clip bounds ---- */
 
@@ -354,22 +354,6 @@ TACIT_API double tacit_curator_sampled_ratio_bound(double rate, double ratio_bou
 
 /* ---- decisions: only the bit leaves ---- */
 
-/** How a proposal with log acceptance ratio l is accepted; all are balanced, a(l) = e^l a(-l). */
-typedef enum tacit_accept_kind {
-  TACIT_ACCEPT_BARKER = 0, /**< 1 / (1 + e^-l), no noise */
-  TACIT_ACCEPT_PENALTY,    /**< min(1, exp(l + N(0, sigma^2) - sigma^2 / 2)) */
-  TACIT_ACCEPT_PROBIT,     /**< the same with a sigma for each pair: rule.sigma times its own sensitivity f c */
-  TACIT_ACCEPT_ARCSINE     /**< sin^2 of an angle linear in l, capped: the rule of least information (docs/theory.md) */
-} tacit_accept_kind_t;
-
-typedef struct tacit_accept_rule {
-  tacit_accept_kind_t kind;
-  double max_bound; /**< pairs with a larger ratio bound c are rejected unseen: what every bit is charged for */
-  double sigma;     /**< penalty, probit */
-  double kappa;     /**< arcsine: the square root of the information, from 0.05 to 2 */
-  double cap;       /**< arcsine: the largest acceptance, at most 0.999 */
-} tacit_accept_rule_t;
-
 /** The event that one decision is charged as; public. */
 TACIT_API struct tacit_event tacit_curator_accept_event(const tacit_curator_t *curator, const tacit_accept_rule_t *rule);
 
@@ -390,15 +374,6 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_accept(tacit_curat
                                                                      const tacit_accept_rule_t *rule,
                                                                      const tacit_accept_pairs_t *pairs,
                                                                      tacit_error_t *err);
-
-/** TunaMH with public constants: what a decision by minibatch may look at. */
-typedef struct tacit_minibatch_rule {
-  double max_bound;    /**< b: pairs with a larger ratio bound are rejected unseen; at most 64 */
-  double intensity;    /**< a, in log-ratio units: about b or more keeps the cost of a decision near that of all records */
-  double n_public;     /**< public number of records, or a nominal one */
-  double max_batch;    /**< where n_public (a + b) is not below it, all records are looked at */
-  bool is_metropolis;  /**< min(1, e^l) instead of Barker's rule; exposed curators only */
-} tacit_minibatch_rule_t;
 
 /** Expected number of records that a decision with ratio bound b and intensity a looks at. */
 TACIT_API double tacit_curator_minibatch_size(double n, double bound, double intensity);
@@ -447,12 +422,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_langevin_accept(ta
 
 /* ---- for the curator's own eyes ---- */
 
-/** What was clipped; PRIVATE: print it to the curator's terminal only, never to an artefact. */
-typedef struct tacit_curator_notes {
-  uint64_t n_grad, n_grad_clipped;   /**< contributions seen and clipped over all gradient releases */
-  uint64_t n_ratio, n_ratio_clipped;
-  uint64_t n_non_finite;             /**< contributions counted as zero */
-} tacit_curator_notes_t;
+/** PRIVATE, see there. */
+typedef tacit_door_notes_t tacit_curator_notes_t;
 
 TACIT_API tacit_curator_notes_t tacit_curator_notes(const tacit_curator_t *curator);
 

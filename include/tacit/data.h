@@ -38,6 +38,8 @@ typedef struct tacit_column_schema {
   const char *name;
   tacit_column_type_t type;
   double lower, upper;       /**< numeric and integer; 0 and 1 for binary */
+  bool has_typical;          /**< numeric and integer: is it publicly known where nine in ten values lie? */
+  double typical_low, typical_high; /**< there; meant only if it is known */
   const char *const *levels; /**< categorical: shape (n_levels), in the user's order */
   size_t n_levels;
   tacit_missing_rule_t missing;
@@ -46,6 +48,8 @@ typedef struct tacit_column_schema {
 } tacit_column_schema_t;
 
 typedef struct tacit_schema tacit_schema_t;
+
+enum { TACIT_SCHEMA_MAX_BYTES = 1 << 22 }; /**< of a schema's file */
 
 /** Read a schema from a YAML file; errors name file:line:column. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_read(tacit_schema_t **schema, const char *path,
@@ -70,14 +74,33 @@ TACIT_API const tacit_column_schema_t *tacit_schema_column(const tacit_schema_t 
 TACIT_API const tacit_column_schema_t *tacit_schema_find(const tacit_schema_t *schema, const char *name);
 
 /**
- * Write a YAML template for a data file: column names and guessed types, and no
- * bounds or levels, since a bound read off private data would be an unpaid release.
- * Even the guessed types come from the data: the template says so.
+ * The schema for rows that an analyst brings, which are nobody's records: no persons, and a value that is missing, out of range or no
+ * level is refused where a record's would be replaced.
+ * @param[in] columns  the names to keep, shape (n_columns), all of the schema; repeated ones count once.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_for_new_rows(tacit_schema_t **rows, const tacit_schema_t *schema,
+                                                                  const char *const *columns, size_t n_columns,
+                                                                  tacit_error_t *err);
+
+/**
+ * Write a YAML template for a data file: its column names, and questions for everything else, since a type, bound or level read off
+ * private data would be an unpaid release.
  * @param[out] text  returns owned, NUL-terminated; free with tacit_text_free().
+ * @return TACIT_ERR_SYNTAX also where the first row looks like a record: a number, a date, or a value of its own column.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_draft(const char *data_path, char **text,
                                                            tacit_error_t *err);
+/** The same where the first row is known to be names, whatever it looks like. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_draft_of_header(const char *data_path, char **text, tacit_error_t *err);
 TACIT_API void tacit_text_free(char *text);
+
+/** Who reads may watch; every member may be NULL. Called on the thread that reads. */
+typedef struct tacit_stream_watch {
+  bool (*go_on)(void *user); /**< asked now and then, at least every 4096 rows; false: TACIT_ERR_INTERRUPTED, and nothing is left behind */
+  /** What a stream (tacit/arrow.h) itself says of its failure. It may quote a value: PRIVATE, and in no message of tacit's. */
+  void (*said)(void *user, const char *text);
+  void *user;
+} tacit_stream_watch_t;
 
 /** Columnar records; PRIVATE. */
 typedef struct tacit_table tacit_table_t;
@@ -89,13 +112,21 @@ typedef struct tacit_table_notes {
   size_t n_rows_dropped; /**< rows beyond max_rows of their person */
 } tacit_table_notes_t;
 
+/** The same of one column; for the curator's eyes only. */
+typedef struct tacit_column_notes {
+  size_t n_clamped, n_far; /**< moved to a bound; of them by more than the width of the bounds (0 of imported columns, which do not know) */
+  size_t n_missing;
+} tacit_column_notes_t;
+
 /**
  * Read records: a CSV or TSV file, or a directory that tacit_table_import() wrote, whose columns are mapped and not read until
  * they are looked at. The directory must have been imported under the same rules for these columns, and must not be changed while
  * it is open.
  *
- * A CSV or TSV file (optionally gzip; the separator is a tab if the header
- * row has tabs and no comma) is streamed: the text is never held in memory.
+ * A CSV or TSV file (optionally gzip) is streamed: the text is never held in memory. The separator is a comma if the header row has
+ * one, else a tab, else a semicolon; where it is a semicolon, numbers may have a decimal comma.
+ *
+ * No records at all are TACIT_ERR_DATA under relation substitute, where their number is public; under add-remove they are read.
  *
  * RFC 4180 quoting, CRLF or LF, optional UTF-8 byte-order mark, header row.
  * Empty fields and NA are missing; so is NaN in a numeric column. Columns of the
@@ -125,6 +156,10 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read(tacit_table_t **table, 
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import(const char *path, const tacit_schema_t *schema,
                                                            const char *directory, tacit_table_notes_t *notes,
                                                            tacit_error_t *err);
+/** The same, able to be stopped (watch may be NULL). What a process that was killed left of the same directory is removed. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import_watched(const char *path, const tacit_schema_t *schema,
+                                                                   const char *directory, const tacit_stream_watch_t *watch,
+                                                                   tacit_table_notes_t *notes, tacit_error_t *err);
 /**
  * Look at every value: TACIT_ERR_DATA if one does not keep the rules of the schema that the table was read by. Reading CSV has done
  * so; imported columns are not looked at on opening, and may have been damaged on the disk.
@@ -139,6 +174,20 @@ TACIT_API void tacit_table_free(tacit_table_t *table);
 TACIT_API size_t tacit_table_n_rows(const tacit_table_t *table);
 /** Values of a column, shape (n_rows): numbers, 0/1, or 0-based level indices. NULL if absent. Borrowed. */
 TACIT_API const double *tacit_table_column(const tacit_table_t *table, const char *name);
+/** What was done to a column's values on reading; zeros if it is absent. For the curator's eyes only. */
+TACIT_API tacit_column_notes_t tacit_table_column_notes(const tacit_table_t *table, const char *name);
+/**
+ * A sentence for the holder of the data where values of a column were clamped, and what to look at; "" where none was.
+ * @param is_response  of a model: then its coding is asked about first.
+ */
+TACIT_API void tacit_column_notes_say(const tacit_column_schema_t *column, const tacit_column_notes_t *notes, size_t n_rows,
+                                      bool is_response, char *out, size_t size);
+/**
+ * A column of a CSV file whose name says that it identifies persons ("patient_id") while the schema's unit is the row; "" if there is
+ * none, or the file is not one. Names are looked at, records are not.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_find_identifier(const char *path, const tacit_schema_t *schema, char *out, size_t size,
+                                                              tacit_error_t *err);
 /**
  * Offsets of the units, shape (n_units + 1), rows being grouped by unit; NULL if the unit is a row.
  * Rows of a person are adjacent; persons keep the order of their first row.
@@ -199,6 +248,23 @@ TACIT_API size_t tacit_records_n_blocks(const tacit_records_t *records);
 TACIT_API const float *tacit_records_block(const tacit_records_t *records, size_t b);
 /** Unit offsets or NULL when every record is its own unit. */
 TACIT_API const size_t *tacit_records_unit_offsets(const tacit_records_t *records, size_t *n_units);
+
+/**
+ * A part of a vector in a sparse form: how one number of a record, a row, meets the numbers of the vector, x being the record's columns.
+ */
+typedef enum tacit_piece_kind {
+  TACIT_PIECE_DENSE = 0,  /**< vector[parameter] = row */
+  TACIT_PIECE_LINEAR = 1, /**< vector[parameter + j] = row * x[column + j], j < n */
+  TACIT_PIECE_GATHER = 2  /**< vector[parameter + k * stride] = row for the one k = x[column] - first, clamped to 0 .. n - 1 */
+} tacit_piece_kind_t;
+
+typedef struct tacit_piece {
+  tacit_piece_kind_t kind;
+  size_t row, parameter;
+  size_t column, n; /**< linear and gather */
+  size_t stride;    /**< gather: >= 1 */
+  double first;     /**< gather */
+} tacit_piece_t;
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,7 @@ extern "C" {
 /** Summary of one scalar quantity; NaN where it is undefined (constant or fewer than 4 draws per chain). */
 typedef struct tacit_summary {
   double mean, sd, mcse_mean, q5, q50, q95, ess_bulk, ess_tail, rhat;
+  double prior_sd, prior_share; /**< of its prior, and the prior's share in the posterior precision; NaN: not known */
 } tacit_summary_t;
 
 /**
@@ -52,6 +53,80 @@ typedef struct tacit_findings {
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_diagnose(const tacit_draws_t *draws, const char *const *labels,
                                                        tacit_findings_t *findings, tacit_error_t *err);
+
+/* ---- checks of what a fit rests on: statistics that are public or released ---- */
+
+/** All checks; see tacit_check_info(). */
+typedef enum tacit_check_id {
+  TACIT_CHECK_FAR = 0,
+  TACIT_CHECK_MEAN_AT_EDGE,
+  TACIT_CHECK_SCALE_UNKNOWN,
+  TACIT_CHECK_PRIOR_PULLS,
+  TACIT_CHECK_SEPARATION,
+  TACIT_CHECK_NORMAL_TAILS,
+  TACIT_CHECK_PRIOR_SHARE,
+  TACIT_CHECK_CONFLICT,
+  TACIT_CHECK_FEW_POSITIVES,
+  TACIT_CHECK_RARE_LEVEL,
+  TACIT_CHECK_SCALE_VAGUE,
+  TACIT_CHECK_WIDE_BOUNDS,
+  TACIT_CHECK_COLLINEAR,
+  TACIT_N_CHECKS
+} tacit_check_id_t;
+
+/** What a check means. A problem makes results unusable; a warning marks what is wide or uncertain, not wrong. */
+typedef struct tacit_check_info {
+  const char *name;       /**< "mean-at-edge" */
+  const char *statistic;  /**< what is compared, in words */
+  tacit_severity_t severity;
+  double threshold;
+  bool is_below;          /**< flagged below the threshold, else above it */
+  double false_alarm;     /**< share of fits of easy data that it flags, measured (experiments/honesty) */
+  const char *what;       /**< of a finding, after the term; %.3g is the statistic */
+  const char *advice;
+} tacit_check_info_t;
+
+TACIT_API const tacit_check_info_t *tacit_check_info(tacit_check_id_t id);
+/** NULL: there is none of that name. */
+TACIT_API const tacit_check_info_t *tacit_check_find(const char *name, tacit_check_id_t *id);
+
+enum { TACIT_MAX_CHECKS = 320 };
+
+/** One statistic; term: the reported quantity that it is about, or SIZE_MAX: the whole fit. */
+typedef struct tacit_check {
+  tacit_check_id_t id;
+  size_t term;
+  double statistic;
+} tacit_check_t;
+
+typedef struct tacit_checks {
+  size_t n;
+  tacit_check_t items[TACIT_MAX_CHECKS];
+} tacit_checks_t;
+
+/** No effect where the list is full, or the statistic is no number. */
+TACIT_API void tacit_checks_add(tacit_checks_t *checks, tacit_check_id_t id, size_t term, double statistic);
+TACIT_API bool tacit_check_is_flagged(const tacit_check_t *check);
+/** True if one of them says that there must be no intervals: the fit ended far from where its releases lead. */
+TACIT_API bool tacit_checks_forbid_intervals(const tacit_checks_t *checks);
+/** Add to `findings` what is flagged; labels has shape (n_labels). */
+TACIT_API void tacit_diagnose_checks(const tacit_checks_t *checks, const char *const *labels, size_t n_labels,
+                                     tacit_findings_t *findings);
+
+enum { TACIT_MAX_EVIDENCE = 64 };
+
+/** What a fit tells of itself besides its draws; all of it functions of releases. */
+typedef struct tacit_evidence {
+  tacit_checks_t checks;
+  size_t n_terms;                         /**< reported quantities that it knows */
+  double prior_sd[TACIT_MAX_EVIDENCE];    /**< of the reported quantity; INFINITY: none; NaN: not known */
+  double prior_share[TACIT_MAX_EVIDENCE]; /**< of the prior in its posterior precision; NaN: not known */
+} tacit_evidence_t;
+
+/** The same as tacit_draws_summarise(), with what the evidence adds; where it forbids intervals sd and quantiles are NaN. NULL: nothing. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_draws_summarise_with(const tacit_draws_t *draws, size_t j,
+                                                                   const tacit_evidence_t *evidence, tacit_summary_t *summary,
+                                                                   tacit_error_t *err);
 
 /* ---- diagnostics of a run, sorted by who may see them ---- */
 
@@ -101,6 +176,15 @@ typedef struct tacit_published {
 TACIT_API tacit_diagnostics_t tacit_diagnostics_of(const tacit_sampler_tally_t *tally);
 /** The values whose row in the table says TACIT_PUBLISHABLE; NaN for the others. */
 TACIT_API tacit_published_t tacit_diagnostics_publish(const tacit_diagnostics_t *diagnostics);
+/**
+ * All that is wrong with a fit, in one list, problems first: what the terminal, tacit diagnose and the report all say. published and checks
+ * may be NULL.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_diagnose_fit(const tacit_draws_t *draws, const char *const *labels,
+                                                           const struct tacit_published *published, const tacit_checks_t *checks,
+                                                           tacit_findings_t *findings, tacit_error_t *err);
+/** What was looked at, for those in whom nothing wrong was seen: "R-hat, effective draws, ..."; at most n bytes, the end included. */
+TACIT_API void tacit_findings_looked_at(const tacit_checks_t *checks, size_t n, char *text);
 /** Add to `findings` what the sampler itself tells: few acceptances, noise in the test, drowned gradients, divergences. */
 TACIT_API void tacit_diagnose_sampler(const tacit_published_t *published, tacit_findings_t *findings);
 

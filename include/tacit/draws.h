@@ -42,6 +42,15 @@ typedef struct tacit_draws {
   tacit_sampler_tally_t tally; /**< of tacit_sample(); zeros from elsewhere */
 } tacit_draws_t;
 
+/** What a sampler reports while it runs; every field is public. */
+typedef struct tacit_progress {
+  size_t iteration, n_iterations; /**< warm-up included */
+  double accept_rate;             /**< over all chains so far */
+} tacit_progress_t;
+
+/** Return false to stop after the current iteration; draws so far are kept. */
+typedef bool (*tacit_progress_fn)(const tacit_progress_t *progress, void *user);
+
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_draws_init(tacit_draws_t *draws, size_t n_chains,
                                                          size_t n_warmup, size_t n_draws,
                                                          size_t n_reported, tacit_error_t *err);

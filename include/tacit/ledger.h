@@ -3,11 +3,15 @@
  * A file that records every privacy spend on a data set, across runs, people and processes, and that cannot be
  * overspent: what a run may release is reserved durably before anything is released.
  *
- * The file is an SQLite database. It holds nothing computed from records: only the data set's public name, the
- * budget, and for each spend its events, who made it, when, where and what for. Every value read back is checked
- * as if an adversary had written it, and entries are chained by hashes: a ledger that fails a check refuses to spend.
- * The hashes have no key. They show accidents and careless edits, not a forger who recomputes them or who puts an
- * older copy in the file's place.
+ * The file is an SQLite database. It holds nothing computed from records: only the data set's public name, who is protected (relation,
+ * unit and the most rows of a unit, which every spend must share), the budget, and for each spend its events, who made it, when (the
+ * day alone where the number of records is private: the time between runs tells how long they took), where and what for. Every value
+ * read back is checked as if an adversary had written it, and entries are chained by hashes: a ledger that fails a check refuses to
+ * spend. The hashes have no key. They show accidents and careless edits, not a forger who recomputes them or who puts an older copy in
+ * the file's place.
+ *
+ * What is said to be spent depends on what was released (a run may end early), and is no guarantee by itself: the promise that holds
+ * for all runs together, however they were chosen, is the budget.
  */
 #ifndef TACIT_LEDGER_H
 #define TACIT_LEDGER_H
@@ -36,7 +40,6 @@ typedef struct tacit_spend {
   tacit_event_t *reserved, *settled;                   /**< shapes (n_reserved), (n_settled) */
   size_t n_reserved, n_settled;
   bool is_settled;
-  char *settled_time;                                  /**< NULL unless settled */
   char hash[TACIT_LEDGER_HASH_SIZE];                   /**< of the reservation's entry */
   char settled_hash[TACIT_LEDGER_HASH_SIZE];           /**< of the settlement's entry, or "" */
 } tacit_spend_t;
@@ -47,22 +50,41 @@ TACIT_API const tacit_event_t *tacit_spend_events(const tacit_spend_t *spend, si
 /** All that a ledger says at one instant; clear with tacit_ledger_state_clear. */
 typedef struct tacit_ledger_state {
   char *data_id, *created;
-  tacit_budget_t *budget; /**< the ledger's whole budget, with every spend charged */
-  tacit_spend_t *spends;  /**< shape (n_spends), by id */
+  char *unit;             /**< "row" or the column of persons; NULL: the first spend will say */
+  uint64_t max_rows;      /**< the most rows of a unit; 0 if unit is NULL */
+  int version;            /**< of the file: 1 and 2 do not say the unit, and must be migrated before anything is spent */
+  tacit_budget_t *budget; /**< the ledger's whole budget, with every spend charged: Gaussian ones as one release */
+  tacit_spend_t *spends;  /**< shape (n_spends), by id; NULL after tacit_ledger_glance */
   size_t n_spends;
   uint64_t n_entries;                /**< reservations and settlements */
   char head[TACIT_LEDGER_HASH_SIZE]; /**< hash of the last entry: note it down to recognise this state again */
 } tacit_ledger_state_t;
 
+/** What a ledger is made with, and holds to. */
+typedef struct tacit_ledger_terms {
+  const char *data_id;       /**< public name of the data set, not empty */
+  double epsilon, delta;     /**< the budget of all runs together, as for tacit_budget_new */
+  tacit_relation_t relation; /**< which data sets are neighbours */
+  const char *unit;          /**< "row", or the column whose values are the persons protected; NULL: what the first spend says */
+  uint64_t max_rows;         /**< the most rows of a unit, from 1 (1 of "row") */
+} tacit_ledger_terms_t;
+
 /**
- * Make a new ledger: complete under a temporary name, synced, then named.
- * @param data_id  public name of the data set, not empty.
- * @param epsilon, delta  the budget of all runs together, as for tacit_budget_new.
+ * Make a new ledger, for its owner alone (mode 0600): complete under a temporary name, synced, then named.
  * @return TACIT_ERR_EXISTS if there is anything at path.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_create(const char *path, const char *data_id, double epsilon,
-                                                            double delta, tacit_relation_t relation,
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_create(const char *path, const tacit_ledger_terms_t *terms,
                                                             tacit_error_t *err);
+
+/**
+ * Make a ledger of version 1 or 2 one of the newest: all of it is checked, the unit that its spends were meant for is entered in the
+ * chain, whose hashes stay as they are, and from then on it keeps a journal that is gone after each spend instead of a log.
+ * @param relation  must be the ledger's; @param unit, max_rows as in tacit_ledger_terms_t, unit not NULL.
+ * @return TACIT_ERR_STATE if it is of the newest version already, TACIT_ERR_BUDGET for another relation, TACIT_ERR_IO while another
+ *         process has it open.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_migrate(const char *path, tacit_relation_t relation, const char *unit,
+                                                             uint64_t max_rows, tacit_error_t *err);
 
 /**
  * Open a ledger, for reading alone if its file cannot be written.
@@ -71,7 +93,10 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_create(const char *path, co
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_open(tacit_ledger_t **ledger, const char *path,
                                                           tacit_error_t *err);
 TACIT_API void tacit_ledger_close(tacit_ledger_t *ledger);
-/** How long calls wait for other processes, 30 seconds at first; then they return TACIT_ERR_IO. */
+/**
+ * How long calls wait for other processes, 60 seconds at first, who came first writing first; then they return TACIT_ERR_IO. A settlement
+ * waits ten times as long.
+ */
 TACIT_API void tacit_ledger_set_patience(tacit_ledger_t *ledger, double seconds);
 
 /**
@@ -80,9 +105,16 @@ TACIT_API void tacit_ledger_set_patience(tacit_ledger_t *ledger, double seconds)
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_read(tacit_ledger_t *ledger, tacit_ledger_state_t *state,
                                                           tacit_error_t *err);
+/**
+ * The same without the spends, in a time that does not grow with their number: totals that the last spend left are believed if they
+ * fit the last entry of the chain and nobody but tacit wrote to the file since; otherwise everything is read and checked.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_glance(tacit_ledger_t *ledger, tacit_ledger_state_t *state,
+                                                            tacit_error_t *err);
 TACIT_API void tacit_ledger_state_clear(tacit_ledger_state_t *state);
-/** tacit_ledger_read, and SQLite's own check of the file's structure. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_verify(tacit_ledger_t *ledger, tacit_error_t *err);
+/** tacit_ledger_read, and SQLite's own check of the file's structure; state may be NULL. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_verify(tacit_ledger_t *ledger, tacit_ledger_state_t *state,
+                                                            tacit_error_t *err);
 
 /** Largest epsilon, rounded down, that one more run at the ledger's delta could still have; 0 if none. */
 TACIT_API double tacit_ledger_epsilon_left(const tacit_ledger_state_t *state);
@@ -98,6 +130,8 @@ TACIT_API double tacit_ledger_price(const tacit_event_t *events, size_t n_events
 typedef struct tacit_spend_request {
   const char *data_id;            /**< must be the ledger's; NULL: whichever it is */
   tacit_relation_t relation;      /**< that the events' noise multipliers are meant under; must be the ledger's */
+  const char *unit;               /**< that they protect, as in tacit_ledger_terms_t, not NULL; must be the ledger's */
+  uint64_t max_rows;              /**< with at most so many rows; must be the ledger's */
   const char *purpose, *artefact; /**< public texts; may be "" */
   const tacit_event_t *events;    /**< all that the run can release, each as tacit_filter_check() takes it;
                                        shape (n_events), 1 .. TACIT_LEDGER_MAX_EVENTS */
@@ -112,9 +146,10 @@ typedef struct tacit_reservation {
 
 /**
  * Record a spend, before anything is released. When this returns TACIT_OK the spend is on disk; otherwise
- * nothing may be released.
- * @return TACIT_ERR_BUDGET if it does not fit: nothing is recorded and the message says what would fit;
- *         TACIT_ERR_DATA if the ledger is broken, of another data set or of another relation.
+ * nothing may be released, and nothing is recorded unless the message says so. The time that it takes does not grow with the number of
+ * Gaussian spends.
+ * @return TACIT_ERR_BUDGET if it does not fit (the message says what would), if relation, unit or max_rows are not the ledger's, or
+ *         if it is an old one that must be migrated first; TACIT_ERR_DATA if it is broken or of another data set.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_reserve(tacit_ledger_t *ledger,
                                                              const tacit_spend_request_t *request,
@@ -126,7 +161,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_check(tacit_ledger_t *ledge
 /**
  * After an orderly end: lower a reservation to the events that were charged, each of which must be among the
  * reserved ones (kind, parameters, label) with no larger count; Gaussian releases may also be part of the rho that was reserved with
- * bits. A spend is settled once.
+ * bits. A spend is settled once. Where the file cannot be written for now, the attempt is repeated until patience is out.
  * @param events  shape (n_events); n_events may be 0 if nothing was charged.
  * @return TACIT_ERR_ARGUMENT for more than was reserved, TACIT_ERR_STATE if already settled: the reservation stays.
  */

@@ -20,6 +20,7 @@ extern "C" {
 struct tacit_schema;
 struct tacit_table;
 struct tacit_records;
+struct tacit_piece;
 
 /**
  * Likelihood of records. All functions are pure (same inputs, same bits) and
@@ -84,9 +85,19 @@ typedef struct tacit_record_model {
   void (*residual)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
 
   /**
-   * Curvature, for metrics; both NULL if not known, else n_linear > 0. Minus the second derivative of a record's log-likelihood, or
+   * Pieces: a gradient in a sparse form, of use beside grad (n_linear == 0), so that what a record costs does not grow with parameters
+   * that it does not touch. No two pieces share a parameter; a parameter without one has gradient 0. `rows` fills out, shape
+   * (n_blocks, n_theta, n_rows, 16), for n_blocks <= 16 blocks that follow each other in memory. n_pieces == 0: grad is used.
+   */
+  size_t n_pieces, n_rows;
+  const struct tacit_piece *pieces; /**< (n_pieces), tacit/data.h */
+  void (*rows)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const float *theta, float *out);
+
+  /**
+   * Curvature, for metrics; both NULL if not known, else n_linear > 0 or n_pieces > 0. Minus the second derivative of a record's log-likelihood, or
    * its expectation given the features x, is about weights[r] x_j^2 for theta[r * n_features + j], r < n_linear, and
-   * weights[n_linear + e] for the extra parameters; 0 <= weights[r] <= bound[r], which is public. Shapes (n_linear + n_extra).
+   * weights[n_linear + e] for the extra parameters; 0 <= weights[r] <= bound[r], which is public. Shapes (n_linear + n_extra). Of a
+   * gradient in pieces: weights[j] for theta[j], x being all columns, shapes (dim).
    */
   void (*curvature_bound)(const void *ctx, const double *theta, double *bound);
   void (*curvature)(const void *ctx, const double *x, const double *theta, double *weights);
@@ -99,13 +110,18 @@ typedef struct tacit_parameters {
   size_t dim;                /**< unconstrained parameters */
   size_t n_reported;         /**< reported quantities, on the user's scale */
   const char *const *labels; /**< shape (n_reported), as the user writes them: "log(flc)" */
-  const char *const *names;  /**< shape (n_reported), Stan CSV names: "b_log_flc" */
+  const char *const *names;  /**< shape (n_reported), Stan CSV names: "b_log_flc"; "b_groesse" of größe */
 
   /**
    * Log prior density on the unconstrained scale, Jacobian included, up to a constant.
    * @param[out] grad shape (dim) or NULL.
    */
   double (*log_prior)(const void *ctx, const double *theta, double *grad);
+  /**
+   * precision, shape (dim, dim), += the precision of the normal prior that touches the log prior at theta: C' diag(w) C for factors p(u_i)
+   * of linear functions u = C theta + c, w_i = -(d log p / du_i) / (u_i - location) > 0. NULL: not known.
+   */
+  void (*prior_precision)(const void *ctx, const double *theta, double *precision);
   /** Map unconstrained theta, shape (dim), to the reported scale, shape (n_reported). */
   void (*report)(const void *ctx, const double *theta, double *reported);
 
@@ -146,6 +162,30 @@ typedef struct tacit_prior {
 
 /** Log density up to a constant and, if grad is not NULL, its derivative. */
 TACIT_API double tacit_prior_log_density(const tacit_prior_t *prior, double x, double *grad);
+
+/** Precision of the normal density that touches the prior at x and is centred where it is; 0 for a flat one. */
+TACIT_API double tacit_prior_precision(const tacit_prior_t *prior, double x);
+/** Its standard deviation; INFINITY where it has none. */
+TACIT_API double tacit_prior_sd(const tacit_prior_t *prior);
+
+/** What the scale of a prior was made from. */
+typedef enum tacit_prior_basis {
+  TACIT_PRIOR_BASIS_BOUNDS = 0, /**< the public bounds of the columns */
+  TACIT_PRIOR_BASIS_TYPICAL,    /**< `typical:` of the schema, as public as they are */
+  TACIT_PRIOR_BASIS_RELEASED,   /**< moments that were released, noise and all: post-processing */
+  TACIT_PRIOR_BASIS_USER        /**< as given */
+} tacit_prior_basis_t;
+
+typedef struct tacit_prior_source {
+  tacit_prior_basis_t basis;
+  double released_sd, relative_error; /**< released: sd of the feature in [-1, 1], and how uncertain its square is; else 0 */
+} tacit_prior_source_t;
+
+/** What released moments tell of a feature in [-1, 1]. */
+typedef struct tacit_feature_scale {
+  double mean, sd;
+  double relative_error; /**< sd of the variance over the variance */
+} tacit_feature_scale_t;
 
 /** One user-given prior: `term` is NULL for "every coefficient but the intercept". */
 typedef struct tacit_prior_entry {
@@ -220,6 +260,8 @@ TACIT_API void tacit_design_scaling(const tacit_design_t *design, size_t j, doub
 TACIT_API bool tacit_design_is_two_valued(const tacit_design_t *design, size_t j);
 /** Columns of the table that the formula needs, response first; shape (*n). Borrowed. */
 TACIT_API const char *const *tacit_design_columns(const tacit_design_t *design, size_t *n);
+/** Is column i of these part of a feature? No: only of the response. */
+TACIT_API bool tacit_design_uses(const tacit_design_t *design, size_t i);
 TACIT_API const char *tacit_design_response(const tacit_design_t *design);
 /** Public range of the response: numeric bounds, 0..1, or 0..n_levels-1. */
 TACIT_API void tacit_design_response_range(const tacit_design_t *design, double *lower, double *upper);
@@ -246,6 +288,27 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_pack_part(struct tacit_reco
                                                                const struct tacit_table *table, size_t part, size_t n_parts,
                                                                size_t n_threads, const char *scratch, tacit_error_t *err);
 
+/**
+ * Columns that the terms need, the response aside: their number. @param[out] names shape (as many as tacit_design_columns() has at
+ * most); borrowed from the design.
+ */
+TACIT_API size_t tacit_design_term_columns(const tacit_design_t *design, const char **names);
+/**
+ * Features of the rows of a table, in double precision and on the scale that coefficients are reported on: for predictions of rows that an
+ * analyst brings. The table may lack the response. Values are held within their public ranges, as in packing.
+ * @param[out] features  shape (n_rows, n_features), row-major; the intercept is 1.
+ * @return TACIT_ERR_UNKNOWN if the table was read without a column of the terms; TACIT_ERR_MEMORY.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_features(const tacit_design_t *design, const struct tacit_table *table,
+                                                              double *features, tacit_error_t *err);
+/**
+ * The same from columns of any origin.
+ * @param[in]  columns  as tacit_design_columns(), shape (n_columns) of (n); those of the response may be NULL.
+ * @param[out] features shape (n, n_features).
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_evaluate(const tacit_design_t *design, const double *const *columns,
+                                                              size_t n, double *features, tacit_error_t *err);
+
 /* ---- generalised linear models ---- */
 
 typedef struct tacit_glm_settings {
@@ -253,7 +316,7 @@ typedef struct tacit_glm_settings {
   double known_sd; /**< gaussian: known residual sd in units of the response; 0: unknown */
   const tacit_prior_entry_t *priors;
   size_t n_priors;
-  bool prior_on_original_scale; /**< priors on original-scale coefficients, not on scaled features */
+  bool prior_on_original_scale; /**< priors given are on original-scale coefficients, not on scaled features */
 } tacit_glm_settings_t;
 
 TACIT_API tacit_glm_settings_t tacit_glm_settings_default(void);
@@ -261,8 +324,9 @@ TACIT_API tacit_glm_settings_t tacit_glm_settings_default(void);
 /**
  * Build a generalised linear model for a design. Borrows nothing: the design may be freed.
  *
- * Default priors on the scale of features in [-1, 1] (and, for gaussian, of a response in
- * [-1, 1]): coefficients normal(0, 2.5), Intercept normal(0, 10), sigma half student_t(3, 0, 1).
+ * Default priors on the scale of features in [-1, 1] (and, for gaussian, of a response in [-1, 1]): coefficients student_t(3, 0, 2.5),
+ * of two-valued features student_t(3, 0, 1.25), Intercept student_t(7, 0, 1.5) (gaussian: student_t(3, 0, 2.5)) at the middle of the
+ * features' bounds, sigma half student_t(3, 0, 1). tacit_model_scale_priors() replaces them.
  * grad_bound: sqrt(n_features) for bernoulli, sqrt(2 n_features) for categorical, else INFINITY.
  * Reported: coefficients (and sigma) on the original scale of the data.
  */
@@ -270,6 +334,28 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_model_init_glm(tacit_model_t *mode
                                                              const tacit_design_t *design,
                                                              const tacit_glm_settings_t *settings,
                                                              tacit_error_t *err);
+
+/**
+ * Default priors of a generalised linear model by what is known of the features' scales, scales having n_features elements (that of the
+ * intercept is ignored): coefficients student_t(7, 0, 1.25 / s), s = sd / (1 + relative_error), of two-valued features student_t(7, 0, 1.25),
+ * Intercept student_t(7, 0, 1.5) at the features' means. Priors that the user gave stay. No effect on other models and on families gaussian
+ * and categorical.
+ */
+TACIT_API void tacit_model_scale_priors(tacit_model_t *model, const tacit_feature_scale_t *scales, tacit_prior_basis_t basis);
+/** Normal tails: each student_t and cauchy prior becomes a normal one of the same location and scale. */
+TACIT_API void tacit_model_normal_tails(tacit_model_t *model);
+
+/** Prior i of a generalised linear model, of n_reported: its law, and where it is from. */
+typedef struct tacit_prior_view {
+  tacit_prior_t prior;
+  tacit_prior_source_t source;
+  double unit; /**< reported units for one of the prior's: 1 where it is given on the original scale */
+} tacit_prior_view_t;
+
+/** False if the parameters are not those of a generalised linear model. */
+TACIT_API bool tacit_parameters_prior(const tacit_parameters_t *parameters, size_t i, tacit_prior_view_t *view);
+/** What prior i is a density of: u(theta), linear; weights, shape (dim), its derivatives, or NULL. Sigma is not linear: NaN. */
+TACIT_API double tacit_parameters_prior_argument(const tacit_parameters_t *parameters, size_t i, const double *theta, double *weights);
 
 /* ---- models of the papers, with closed-form posteriors ---- */
 

@@ -1,18 +1,20 @@
 /**
  * @file noise_aware.h
- * Noise-aware regression: a generalised linear model with canonical link from six releases, a linear one from two.
+ * Noise-aware regression: a generalised linear model with canonical link from a few released scores, a linear one from two
+ * matrices.
  *
- * The score splits into T = sum w x (y - a), released once, and F(theta) = sum w x (m(x . theta) - a), a function of the
- * features alone. A surrogate population, calibrated to private second moments, stands for the features; what it leaves
- * open about F is a Gaussian process, conditioned on releases of F at three points. The posterior of theta given all
- * releases then accounts for sampling, privacy noise and the surrogate's error; drawing from it is post-processing
- * (docs/theory.md, "Noise-aware regression").
+ * A surrogate population, calibrated to private second moments, stands for the features. Scores sum w L x (y - m(x . theta_j)) are
+ * released at three points, each the mode given what was released before, with weights that bound the whole contribution of a
+ * record, so that nothing is clipped; and the information once. What a score at theta_j says of another theta is a function of the
+ * features, known up to the surrogate's error, which is a Gaussian process. The posterior given all releases accounts for
+ * sampling, privacy noise and that error; drawing from it is post-processing (docs/theory.md, "Noise-aware regression").
  */
 #ifndef TACIT_NOISE_AWARE_H
 #define TACIT_NOISE_AWARE_H
 
 #include "tacit/account.h"
 #include "tacit/base.h"
+#include "tacit/diagnose.h"
 #include "tacit/draws.h"
 #include "tacit/model.h"
 
@@ -26,7 +28,8 @@ struct tacit_curator;
 typedef enum tacit_noise_aware_fault {
   TACIT_NOISE_AWARE_SOUND = 0,
   TACIT_NOISE_AWARE_NO_DISCREPANCY,     /**< the surrogate's error is left out of the posterior; gaussian: that of the features' moments */
-  TACIT_NOISE_AWARE_HALF_RESPONSE_NOISE /**< the noise of T is taken for half of what it is; gaussian: of all whitened moments */
+  TACIT_NOISE_AWARE_NO_DENSITY,         /**< no mode is found until tails are normal */
+  TACIT_NOISE_AWARE_HALF_NOISE          /**< the noise of scores is taken for half of what it is; gaussian: of all whitened moments */
 } tacit_noise_aware_fault_t;
 
 typedef struct tacit_noise_aware_settings {
@@ -34,41 +37,68 @@ typedef struct tacit_noise_aware_settings {
   double upper;              /**< the response is clamped to [0, upper]; see tacit_family_has_moments(); gaussian: to [-1, 1] */
   double known_sd;           /**< gaussian: residual sd in units of the mapped response; 0: the last parameter is its log */
   const bool *is_two_valued; /**< shape (dim): the feature is +1 or -1, publicly; NULL: none */
-  double rho;                /**< what the six releases may cost together: 1/2 mu^2 of Gaussian differential privacy */
+  tacit_relation_t relation; /**< that of the curator's budget */
+  double rho;                /**< what the releases may cost together: 1/2 mu^2 of Gaussian differential privacy */
   size_t n_chains, n_warmup, n_draws, thin;
   unsigned char key[32];     /**< of the surrogate and the sampler */
+  /** Called before each release, while the surrogate is made (iteration 0) and after each iteration of all chains; may be NULL. */
+  tacit_progress_fn progress;
+  void *progress_user;
+  /** Called once, when the features' scales are released, shape (dim), before the first mode is sought: may set the prior. May be NULL. */
+  void (*scaled)(void *user, const tacit_feature_scale_t *scales);
+  /** Called where heavy tails of the prior leave no density to climb: makes them normal. May be NULL: then such a run fails. */
+  void (*normal_tails)(void *user);
+  void *prior_user;                  /**< of both */
+  tacit_evidence_t *evidence; /**< filled by the fit, of bernoulli and poisson; may be NULL */
   tacit_noise_aware_fault_t fault_for_tests;
 } tacit_noise_aware_settings_t;
 
 /** Bernoulli, 4 chains of 500 + 1000 iterations. */
 TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 
-/** Up to 16 features were measured; time grows with their fifth power. */
-enum { TACIT_NOISE_AWARE_MAX_FEATURES = 20, TACIT_NOISE_AWARE_N_EVENTS = 4 };
+/** Time grows with the fifth power of the number of features. */
+enum { TACIT_NOISE_AWARE_MAX_FEATURES = 20, TACIT_NOISE_AWARE_N_EVENTS = 7 };
 
-/** The releases that a run with `rho` makes, as the curator charges them: six, of a gaussian two; returns the number of events. */
-TACIT_API size_t tacit_noise_aware_events(tacit_family_t family, double rho, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
+/**
+ * The releases that a run makes, as the curator charges them: six, and the number of units under add-remove; of a
+ * gaussian two. Returns the number of events. Their order is of no meaning.
+ */
+TACIT_API size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
 
 /**
  * Predicted ratio of the posterior standard deviation to the non-private one, from public numbers alone:
  *
- *     sqrt(1 + 4 c^2 dim upper^2 / (0.8 mu^2 n v)),      v the nominal variance of a response
+ *     sqrt(1 + f^2 c^2 dim upper^2 / (0.7 mu^2 n v)),      v the nominal variance of a response
  *
- * of a gaussian c = 1.3, upper = 3.5 residual sds and v = 1 (dim: features).
+ * f = 2 under substitution, 1 under add-remove, c = 0.7 / sqrt(v). Of a gaussian c = 1.3, upper = 3.5 residual sds and v = 1 (dim: features).
  * A floor that is nearly reached with many records, not a promise: at small budgets what the surrogate does not know
  * comes on top.
  */
 TACIT_API double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
+/**
+ * The same of the worst coefficient where data are as unkind as bounds allow them to be: 2 % in the rarer level of a two-valued feature, a
+ * numeric feature that fills a tenth of its bounds, and of a gaussian residuals that fill a tenth of the response's (or the known sd). Nothing
+ * is whitened then:
+ *
+ *     sqrt(1 + 4 f^2 dim upper^2 / (0.7 mu^2 n v s^2)),   s^2 = 4 (0.02) (0.98);   gaussian: sqrt(1 + f^2 (dim + 1)^2 / (0.2 mu^2 n s^2 sigma^2))
+ *
+ * An assumption with a margin, no bound. Simulated (dim 3, one to two runs each) beside it, two-valued feature, bernoulli: n 8000, epsilon 1: 1.3
+ * and 2.0 (3.7); n 1000, epsilon 3, 1, 0.4: 4.0, 5.6, 5.4 (3.8, 10, 23); gaussian: n 8000, epsilon 1: 18 (52), n 1000, epsilon 8, 1: 6, 130 (23, 148).
+ * Numeric features filling a tenth of their bounds, the same: bernoulli 1.1, 2.3, 8.6 at n 8000 and n 1000, epsilon 1, 0.4; gaussian 4, 7, 47.
+ */
+TACIT_API double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
 
 /**
- * Fit: make the six releases, then draw from the posterior given them.
+ * Fit: make the releases, then draw from the posterior given them.
  *
- * @param[in] curator     private, of a model whose feature 0 is the intercept; relation substitute, units of one record.
+ * @param[in] curator     private, of a model whose feature 0 is the intercept; units of one record; gaussian: relation substitute.
  * @param[in] parameters  public side of the same model: prior and reported scale; 1 to TACIT_NOISE_AWARE_MAX_FEATURES
  *                        coefficients, and log sigma of a gaussian with unknown sd.
  * @param[in,out] draws   initialised by the call (clear with tacit_draws_clear, also after failure); reported scale.
+ *                        Where progress() stopped the chains, n_saved is below n_warmup + n_draws.
  * @return TACIT_ERR_ARGUMENT for settings out of range; TACIT_ERR_BUDGET if the budget refuses; TACIT_ERR_STATE if the
- *         curator cannot make these releases; TACIT_ERR_NUMERIC if the posterior is not a density (an improper prior).
+ *         curator cannot make these releases; TACIT_ERR_INTERRUPTED if progress() stopped before the first iteration: nothing is
+ *         charged if it did so at its first call; TACIT_ERR_NUMERIC if the posterior is not a density (an improper prior).
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_fit(struct tacit_curator *curator,
                                                               const tacit_parameters_t *parameters,

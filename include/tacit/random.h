@@ -104,6 +104,15 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_exp_bit(tacit_noise_t *noise
 /** A bit that is true with probability 1 / (1 + exp(-log_odds / 2^32)). */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, bool *bit,
                                                                  tacit_error_t *err);
+/**
+ * A bit that is true with probability min(1, exp(l + N(0, sigma^2) - sigma^2 / 2)), l = log_ratio / 2^32, |l| <= 2^30; the noise is
+ * rounded to a multiple of 2^-32. sigma as for tacit_noise_rounded_gaussian(), in units of 2^-32.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_penalty_bit(tacit_noise_t *noise, double sigma, int64_t log_ratio, bool *bit,
+                                                                tacit_error_t *err);
+/** The same with probability a(l) of docs/theory.md, section 13: kappa from 0.05 to 2, cap above 0 and at most 0.999. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_arcsine_bit(tacit_noise_t *noise, double kappa, double cap, int64_t log_ratio,
+                                                                bool *bit, tacit_error_t *err);
 /** n such bits of their own numerators, shape (n), and one denominator. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_ratio_bits(tacit_noise_t *noise, size_t n, const uint64_t *numerators,
                                                                uint64_t denominator, bool *bits, tacit_error_t *err);
@@ -117,7 +126,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_below(tacit_noise_t *noise, 
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_subset(tacit_noise_t *noise, uint64_t rate, size_t n,
                                                            uint64_t *mask, tacit_error_t *err);
-/** A Poisson number with mean mean / 2^32, at most 2^24 [Duchon2016]; or by its distribution function. */
+/** A Poisson number with mean mean / 2^32, any, in time that grows with it [Duchon2016]; or by its distribution function. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_poisson(tacit_noise_t *noise, uint64_t mean, uint64_t *out,
                                                             tacit_error_t *err);
 

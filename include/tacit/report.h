@@ -35,6 +35,7 @@ typedef struct tacit_report {
   const char *formula;       /**< or the model's name */
   const char *family;        /**< or "" */
   const char *data_name;     /**< the schema's dataset name, never a private file name */
+  const char *schema;        /**< the schema's text, written as schema.yaml; NULL: there is none */
   const char *unit;          /**< "row" or the person column */
   size_t max_rows;
   const char *delta_meaning; /**< or "" */
@@ -59,11 +60,12 @@ typedef struct tacit_report {
   const tacit_report_setting_t *settings;
   size_t n_settings;
   const tacit_draws_t *draws;
-  const tacit_published_t *published; /**< of the sampler, for diagnostics.json; NULL: there is no such file */
+  const tacit_published_t *published; /**< of the sampler, for diagnostics.json; NULL: nothing of it */
+  const tacit_evidence_t *evidence;   /**< what the fit rests on, for the same; NULL: nothing of it, and no such file without either */
 } tacit_report_t;
 
 /**
- * Write draws-1.csv .. draws-C.csv, summary.csv, privacy.json, privacy.txt, run.yaml, report.html and, if
+ * Write draws-1.csv .. draws-C.csv, summary.csv, privacy.json, privacy.txt, run.yaml, report.html, schema.yaml if there is one and, if
  * anything is published, diagnostics.json into a new directory: assembled under a temporary name beside it, then renamed, so that `path`
  * either holds a whole report or does not exist.
  * @return TACIT_ERR_EXISTS if path exists; TACIT_ERR_IO with the reason (disk full: nothing is left).
@@ -85,20 +87,36 @@ typedef struct tacit_profile_point {
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_profile_svg(const tacit_profile_point_t *points, size_t n,
                                                                  char **svg, tacit_error_t *err);
 
+/** A picture of medians and 90 % intervals, labels and summaries of shape (n); SVG that stands alone, owned (tacit_report_text_free). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_intervals_svg(const char *const *labels, const tacit_summary_t *summaries, size_t n,
+                                                                   char **svg, tacit_error_t *err);
+
 /** A report directory read back. */
 typedef struct tacit_report_read {
   tacit_draws_t draws; /**< reported parameters; warm-up excluded */
   char **labels, **names;
+  char *formula, *family; /**< as the header of draws-1.csv has them; NULL where it has none */
   bool is_private;
   bool is_post_processing; /**< of a release made before: private without cost */
   double epsilon, delta;   /**< NaN if not private, or not known of the release */
   tacit_published_t published; /**< diagnostics.json; NaN where it says nothing, and without the file */
+  tacit_evidence_t evidence;   /**< the same; n_terms 0 where it says nothing */
 } tacit_report_read_t;
 
 /** Read a report directory (draws-*.csv and privacy.json). */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_read(tacit_report_read_t *read, const char *path,
                                                           tacit_error_t *err);
 TACIT_API void tacit_report_read_clear(tacit_report_read_t *read);
+
+/**
+ * One page about a report directory for a privacy officer to check and to sign: the claim and what it means in chances, mechanism, trust model,
+ * what is outside of it, schema, ledger, version, and the command that computes the number again, which is done here, too. Needs privacy.json,
+ * draws-1.csv and, if there is one, schema.yaml.
+ * @param is_html a page that stands alone; else plain text.
+ * @param[out] text owned (tacit_report_text_free).
+ * @return TACIT_ERR_SYNTAX, too, if the releases listed compose to more than is claimed.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_statement_page(const char *path, bool is_html, char **text, tacit_error_t *err);
 
 /** Format a table of summaries for a terminal; returned owned. labels and summaries have shape (n). */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_table(const char *const *labels,

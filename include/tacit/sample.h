@@ -44,15 +44,6 @@ typedef struct tacit_method {
 TACIT_API const tacit_method_t *tacit_method_get(size_t i);
 TACIT_API const tacit_method_t *tacit_method_find(const char *name);
 
-/** What the sampler reports while it runs; every field is public. */
-typedef struct tacit_progress {
-  size_t iteration, n_iterations; /**< warm-up included */
-  double accept_rate;             /**< over all chains so far */
-} tacit_progress_t;
-
-/** Return false to stop after the current iteration; draws so far are kept. */
-typedef bool (*tacit_progress_fn)(const tacit_progress_t *progress, void *user);
-
 /** What tuning by releases came to; public, as they are. */
 typedef struct tacit_tuned {
   double step_size;             /**< used for the iterations */

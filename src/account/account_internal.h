@@ -53,6 +53,10 @@ bool tacit_event_is_free(const tacit_event_t *event);
 /* Is it an accept/reject bit, or a Gaussian release of all records? */
 bool tacit_event_is_bit(const tacit_event_t *event);
 bool tacit_event_is_gaussian(const tacit_event_t *event);
+/* Bits that are made after the Gaussian releases of all of them: `together`, or 1 where that is nothing to them. */
+uint64_t tacit_event_group(const tacit_event_t *event);
+/* The count with an unfinished group as a whole one: its Gaussian releases come before any of its bits. */
+uint64_t tacit_event_whole_count(const tacit_event_t *event);
 /* An order of mechanisms, whatever their counts and labels; 0 for the same one. */
 int tacit_event_compare(const tacit_event_t *left, const tacit_event_t *right);
 /* Is delta in (0, 1). */

@@ -235,9 +235,9 @@ static bool gaussian_of_bits(const question_t *question, tacit_guarantee_t *guar
       return false;
     }
     tacit_event_t gaussian = {.noise_multiplier = is_noisy ? event->sigma / event->sensitivity : event->noise_multiplier,
-                              .count = event->count};
+                              .count = tacit_event_whole_count(event)};
     tacit_exact_sum_add(&sum, tacit_event_rho(&gaussian));
-    tacit_exact_sum_add(&sum, (double)event->count * event->rho * (1 + 4 * DBL_EPSILON));
+    tacit_exact_sum_add(&sum, (double)gaussian.count * event->rho * (1 + 4 * DBL_EPSILON));
   }
   double rho = tacit_rho_upper(&sum);
   guarantee->method = "gaussian";

@@ -83,14 +83,9 @@ static void measure(const tacit_bit_class_t *class, double *variance, double *sh
   }
 }
 
-/* Bits that follow the Gaussian releases of all of them. */
-static uint64_t group_of(const tacit_event_t *event) {
-  return event->rho > 0 && event->together > 1 ? event->together : 1;
-}
-
 static tacit_status_t table_init(table_t *table, const tacit_event_t *event, const tacit_bit_class_t *class,
                                  uint64_t n_steps, double variance, double shift, double fineness, tacit_error_t *err) {
-  double steps = (double)n_steps, all = variance + 2 * event->rho, rho = event->rho * (double)group_of(event);
+  double steps = (double)n_steps, all = variance + 2 * event->rho, rho = event->rho * (double)tacit_event_group(event);
   double gaussian = sqrt(2 * rho) + rho;
   double reach = fmin(steps * (shift + 12 * gaussian), 11 * sqrt(steps * all) + 4 * shift) + 0.5 * steps * all;
   table->step = sqrt(all * fineness) / 7;
@@ -230,14 +225,13 @@ static void blocks_clear(blocks_t *blocks) {
 /* Steps in a block: enough for what a heavy tail loses at the seams not to matter, few enough to be followed quickly. */
 static uint64_t block_length(const tacit_event_t *event, double variance) {
   double length = fmin(fmax(ceil(0.25 / (variance + 2 * event->rho)), 16), 200);
-  uint64_t group = group_of(event), groups = (uint64_t)ceil(length / (double)group);
-  return groups * group < event->count ? groups * group : (event->count - 1) / group * group + group;
+  uint64_t group = tacit_event_group(event), groups = (uint64_t)ceil(length / (double)group);
+  return groups * group < event->count ? groups * group : tacit_event_whole_count(event);
 }
 
-/* An unfinished group counts as a whole one. */
 static tacit_status_t run_blocks(table_t *table, blocks_t *blocks, const tacit_event_t *event, uint64_t length,
                                  tacit_error_t *err) {
-  uint64_t group = group_of(event), count = (event->count - 1) / group * group + group, rest = count % length;
+  uint64_t group = tacit_event_group(event), count = tacit_event_whole_count(event), rest = count % length;
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < table->n; i++) {
     table->value[table->pad + i] = fmax(expm1((double)((ptrdiff_t)i - (ptrdiff_t)table->center) * table->step), 0);

@@ -26,6 +26,8 @@ struct tacit_budget {
   double spent;                     /* rho of all together */
   tacit_event_t *events;
   size_t n_events, capacity;
+  size_t *slots; /* shape (n_slots), a power of two */
+  size_t n_slots;
 };
 
 static tacit_status_t check_totals(double epsilon, double delta, tacit_error_t *err) {
@@ -102,28 +104,30 @@ void tacit_budget_free(tacit_budget_t *budget) {
   if (budget != NULL) {
     tacit_free(budget->schedule.events);
     tacit_free(budget->events);
+    tacit_free(budget->slots);
     tacit_free(budget);
   }
 }
 
-/* What would be spent with the event charged `count` times; *gaussian: the part of it that is a sum. */
-static double spent_after(const tacit_budget_t *budget, const tacit_event_t *event, uint64_t count,
+/* What would be spent with the events charged as well; *gaussian: the part of it that is a sum. */
+static double spent_after(const tacit_budget_t *budget, const tacit_event_t *events, size_t n_events,
                           tacit_exact_sum_t *gaussian) {
-  tacit_event_t charged = *event;
-  charged.count = count;
   *gaussian = budget->spent_gaussian;
-  tacit_filter_add_gaussian(gaussian, &charged);
-  const tacit_filter_t filter = {*gaussian, budget->events, budget->n_events, &charged};
+  for (size_t i = 0; i < n_events; i++) {
+    tacit_exact_sum_add(gaussian, tacit_filter_rho(&events[i]));
+  }
+  const tacit_filter_t filter = {*gaussian, budget->events, events, budget->n_events, n_events};
   return tacit_filter_total(&filter);
 }
 
 /* event does not fit: say how many of its kind would, by the very check that a charge must pass. */
 static tacit_status_t refuse(const tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
   uint64_t room = 0, excess = event->count;
+  tacit_event_t fewer = *event;
   tacit_exact_sum_t gaussian;
   while (excess - room > 1) {
-    uint64_t middle = room + (excess - room) / 2;
-    *(spent_after(budget, event, middle, &gaussian) <= budget->rho ? &room : &excess) = middle;
+    fewer.count = room + (excess - room) / 2;
+    *(spent_after(budget, &fewer, 1, &gaussian) <= budget->rho ? &room : &excess) = fewer.count;
   }
   char numbers[3][TACIT_NUMBER_SIZE], what[TACIT_EVENT_TEXT_SIZE + 8];
   if (tacit_event_is_gaussian(event)) {
@@ -139,29 +143,73 @@ static tacit_status_t refuse(const tacit_budget_t *budget, const tacit_event_t *
                          room == 1 ? "" : "s", what, (unsigned long long)event->count);
 }
 
-static tacit_event_t *find_equal(tacit_budget_t *budget, const tacit_event_t *event) {
-  for (size_t i = 0; i < budget->n_events; i++) {
-    tacit_event_t *known = &budget->events[i];
-    if (tacit_event_compare(known, event) == 0 && strcmp(known->label, event->label) == 0 &&
-        known->count <= TACIT_MAX_COUNT - event->count) {
-      return known;
-    }
+/* ---- charged events, equal ones merged: found by a table of hashes, whose slots hold positions from 1 ---- */
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
+  for (size_t i = 0; i < n; i++) { /* FNV-1a */
+    hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(1099511628211);
   }
-  return NULL;
+  return hash;
 }
 
-static tacit_status_t make_room(tacit_budget_t *budget, tacit_error_t *err) {
-  if (budget->n_events < budget->capacity) {
+/* Of what tells mechanisms apart most often; equal events have equal ones. */
+static uint64_t hash_of(const tacit_event_t *event) {
+  const double values[] = {event->noise_multiplier + 0.0, event->sensitivity + 0.0, event->rho + 0.0, event->sigma + 0.0};
+  uint64_t hash = mix(UINT64_C(14695981039346656037) + (uint64_t)event->kind, values, sizeof values);
+  hash = mix(hash, event->label, strlen(event->label));
+  return hash ^ hash >> 32;
+}
+
+/* The slot of an event like this one, or the empty one where it belongs. */
+static size_t slot_of(const tacit_budget_t *budget, const tacit_event_t *event) {
+  size_t slot = (size_t)hash_of(event) & (budget->n_slots - 1);
+  while (budget->slots[slot] != 0) {
+    const tacit_event_t *known = &budget->events[budget->slots[slot] - 1];
+    if (tacit_event_compare(known, event) == 0 && strcmp(known->label, event->label) == 0 &&
+        known->count <= TACIT_MAX_COUNT - event->count) {
+      break;
+    }
+    slot = (slot + 1) & (budget->n_slots - 1);
+  }
+  return slot;
+}
+
+/* For n more events, with half of the slots empty. */
+static tacit_status_t make_room(tacit_budget_t *budget, size_t n, tacit_error_t *err) {
+  size_t capacity = budget->capacity > 0 ? budget->capacity : 8, needed = budget->n_events + n;
+  if (needed <= budget->capacity) {
     return TACIT_OK;
   }
-  size_t capacity = budget->capacity > 0 ? 2 * budget->capacity : 8;
+  while (capacity < needed) {
+    capacity *= 2;
+  }
   tacit_event_t *events = tacit_realloc(budget->events, capacity, sizeof *events);
-  if (events == NULL) {
+  budget->events = events != NULL ? events : budget->events;
+  size_t *slots = events != NULL ? tacit_alloc_zero(2 * capacity, sizeof *slots) : NULL;
+  if (slots == NULL) {
     return tacit_error_memory(err);
   }
-  budget->events = events;
+  tacit_free(budget->slots);
+  budget->slots = slots;
+  budget->n_slots = 2 * capacity;
   budget->capacity = capacity;
+  size_t n_events = budget->n_events;
+  for (budget->n_events = 0; budget->n_events < n_events;) {
+    slots[slot_of(budget, &budget->events[budget->n_events])] = budget->n_events + 1;
+    budget->n_events++;
+  }
   return TACIT_OK;
+}
+
+/* After make_room. */
+static void note_event(tacit_budget_t *budget, const tacit_event_t *event) {
+  size_t *position = &budget->slots[slot_of(budget, event)];
+  if (*position > 0) {
+    budget->events[*position - 1].count += event->count;
+    return;
+  }
+  budget->events[budget->n_events++] = *event;
+  *position = budget->n_events;
 }
 
 /* ---- schedules ---- */
@@ -176,7 +224,7 @@ static bool is_same_kind(const tacit_event_t *left, const tacit_event_t *right) 
 /* The next group of the bits at hand, if it was begun; what it had left is forfeited. */
 static void next_group(schedule_t *schedule) {
   tacit_event_t *event = &schedule->events[schedule->at];
-  uint64_t group = event->together > 1 ? event->together : 1;
+  uint64_t group = tacit_event_group(event);
   event->count -= group < event->count ? group : event->count;
   schedule->n_bits = 0;
   schedule->rho = (tacit_exact_sum_t){0, 0};
@@ -188,10 +236,10 @@ static void next_event(schedule_t *schedule) {
   schedule->rho = (tacit_exact_sum_t){0, 0};
 }
 
-/* Into the group at hand. */
+/* Into the group at hand; the last may be smaller than the others, and then takes less. */
 static bool add_rho(schedule_t *schedule, const tacit_event_t *charge) {
   const tacit_event_t *event = &schedule->events[schedule->at];
-  uint64_t group = event->together > 1 ? event->together : 1;
+  uint64_t whole = tacit_event_group(event), group = whole < event->count ? whole : event->count;
   tacit_exact_sum_t after = schedule->rho;
   tacit_exact_sum_add(&after, tacit_event_rho(charge));
   if (event->count == 0 || !(tacit_rho_upper(&after) <= (double)group * event->rho * (1 + 64 * 0x1p-53))) {
@@ -216,7 +264,7 @@ static bool take_rho(schedule_t *schedule, const tacit_event_t *charge) {
 
 static bool take_bits(schedule_t *schedule, const tacit_event_t *charge) {
   tacit_event_t *event = &schedule->events[schedule->at];
-  uint64_t group = event->together > 1 ? event->together : 1;
+  uint64_t group = tacit_event_group(event);
   if (!tacit_event_is_bit(charge) || !is_same_kind(event, charge) || charge->rho > 0) {
     return false;
   }
@@ -265,39 +313,48 @@ static tacit_status_t follow_schedule(tacit_budget_t *budget, const tacit_event_
 
 /* ---- charges ---- */
 
-static tacit_status_t note_event(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
-  tacit_event_t *known = find_equal(budget, event);
-  if (known != NULL) {
-    known->count += event->count;
-    return TACIT_OK;
-  }
-  tacit_status_t status = make_room(budget, err);
+static tacit_status_t charge_schedule(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
+  tacit_status_t status = tacit_event_check(event, err);
   if (status == TACIT_OK) {
-    budget->events[budget->n_events++] = *event;
+    status = make_room(budget, 1, err);
+  }
+  if (status == TACIT_OK) {
+    status = follow_schedule(budget, event, err);
+  }
+  if (status == TACIT_OK) {
+    note_event(budget, event);
   }
   return status;
 }
 
 tacit_status_t tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
-  bool is_scheduled = tacit_budget_is_scheduled(budget);
-  tacit_status_t status = tacit_event_check(event, err);
-  if (status == TACIT_OK && !is_scheduled) {
-    status = tacit_filter_check(event, err);
+  return tacit_budget_is_scheduled(budget) ? charge_schedule(budget, event, err)
+                                           : tacit_budget_charge_all(budget, event, 1, err);
+}
+
+tacit_status_t tacit_budget_charge_all(tacit_budget_t *budget, const tacit_event_t *events, size_t n_events,
+                                       tacit_error_t *err) {
+  if (tacit_budget_is_scheduled(budget)) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "budget", "a schedule is charged one event at a time");
   }
-  if (status != TACIT_OK) {
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < n_events && status == TACIT_OK; i++) {
+    status = tacit_filter_check(&events[i], err);
+  }
+  if (status != TACIT_OK || n_events == 0) {
     return status;
   }
-  if (is_scheduled) {
-    status = follow_schedule(budget, event, err);
-    return status == TACIT_OK ? note_event(budget, event, err) : status;
-  }
   tacit_exact_sum_t gaussian;
-  double after = spent_after(budget, event, event->count, &gaussian);
+  double after = spent_after(budget, events, n_events, &gaussian);
   if (!(after <= budget->rho)) {
-    return refuse(budget, event, err);
+    return n_events == 1 ? refuse(budget, events, err)
+                         : tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon", "these %zu events exceed the budget", n_events);
   }
-  status = note_event(budget, event, err);
+  status = make_room(budget, n_events, err);
   if (status == TACIT_OK) {
+    for (size_t i = 0; i < n_events; i++) {
+      note_event(budget, &events[i]);
+    }
     budget->spent_gaussian = gaussian;
     budget->spent = after;
   }
@@ -306,6 +363,11 @@ tacit_status_t tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *
 
 tacit_guarantee_t tacit_budget_planned(const tacit_budget_t *budget) {
   return budget->schedule.guarantee;
+}
+
+tacit_guarantee_t tacit_budget_promised(const tacit_budget_t *budget) {
+  return tacit_budget_is_scheduled(budget) ? budget->schedule.guarantee
+                                           : (tacit_guarantee_t){budget->epsilon, budget->delta, 0, 0, 0, "filter"};
 }
 
 const tacit_event_t *tacit_budget_schedule(const tacit_budget_t *budget, size_t *n) {

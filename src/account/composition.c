@@ -195,8 +195,24 @@ tacit_status_t tacit_composition_epsilon(const tacit_event_t *events, size_t n_e
   return ask(events, n_events, options, (query_t){false, log_delta}, epsilon, err);
 }
 
+/* Can the loss of some event be as large as one likes? Then no delta is 0. */
+static bool is_unbounded(const tacit_event_t *events, size_t n_events) {
+  for (size_t i = 0; i < n_events; i++) {
+    bool is_normal = events[i].kind == TACIT_EVENT_GAUSSIAN || events[i].kind == TACIT_EVENT_DISCRETE_GAUSSIAN;
+    if (is_normal && !tacit_event_is_free(&events[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Where masses vanish below the doubles, the bound is the least of these. */
 tacit_status_t tacit_composition_log_delta(const tacit_event_t *events, size_t n_events,
                                            const tacit_account_options_t *options, double epsilon,
                                            tacit_bracket_t *log_delta, tacit_error_t *err) {
-  return ask(events, n_events, options, (query_t){true, epsilon}, log_delta, err);
+  tacit_status_t status = ask(events, n_events, options, (query_t){true, epsilon}, log_delta, err);
+  if (status == TACIT_OK && isinf(log_delta->upper) && log_delta->upper < 0 && is_unbounded(events, n_events)) {
+    log_delta->upper = log(DBL_TRUE_MIN);
+  }
+  return status;
 }

@@ -166,6 +166,15 @@ bool tacit_event_is_gaussian(const tacit_event_t *event) {
   return event->kind == TACIT_EVENT_GAUSSIAN && event->sampling == TACIT_SAMPLING_NONE;
 }
 
+uint64_t tacit_event_group(const tacit_event_t *event) {
+  return tacit_event_is_bit(event) && event->rho > 0 && event->together > 1 ? event->together : 1;
+}
+
+uint64_t tacit_event_whole_count(const tacit_event_t *event) {
+  uint64_t group = tacit_event_group(event);
+  return (event->count - 1) / group * group + group;
+}
+
 int tacit_event_compare(const tacit_event_t *left, const tacit_event_t *right) {
   const form_t *form = form_of(left);
   if (left->kind != right->kind || left->sampling != right->sampling) {

@@ -61,17 +61,19 @@ tacit_status_t tacit_filter_check(const tacit_event_t *event, tacit_error_t *err
   return TACIT_OK;
 }
 
-void tacit_filter_add_gaussian(tacit_exact_sum_t *sum, const tacit_event_t *event) {
-  double count = (double)event->count;
+double tacit_filter_rho(const tacit_event_t *event) {
   if (tacit_event_is_free(event)) {
-    return;
+    return 0;
   }
   if (tacit_event_is_gaussian(event)) {
-    tacit_exact_sum_add(sum, tacit_event_rho(event));
-  } else if (tacit_event_is_bit(event)) {
-    double each = event->rho * (1 + 8 * DBL_EPSILON) + (needs_reserve(event) ? 0 : noise_rho(event));
-    tacit_exact_sum_add(sum, each > 0 ? fmax(count * each, DBL_MIN) : 0);
+    return tacit_event_rho(event);
   }
+  double each = event->rho * (1 + 8 * DBL_EPSILON) + (needs_reserve(event) ? 0 : noise_rho(event));
+  return tacit_event_is_bit(event) && each > 0 ? fmax((double)tacit_event_whole_count(event) * each, DBL_MIN) : 0;
+}
+
+bool tacit_filter_needs_reserve(const tacit_event_t *event) {
+  return needs_reserve(event) && !tacit_event_is_free(event);
 }
 
 /* ---- what depends on the reserve ---- */
@@ -106,9 +108,9 @@ static double least_cost(const tacit_event_t *event) {
 static double total_at(const tacit_filter_t *filter, double reserve) {
   tacit_exact_sum_t sum = filter->gaussian;
   tacit_exact_sum_add(&sum, reserve);
-  for (size_t i = 0; i < filter->n_events + 1; i++) {
-    const tacit_event_t *event = i < filter->n_events ? &filter->events[i] : filter->last;
-    if (event != NULL && needs_reserve(event) && !tacit_event_is_free(event)) {
+  for (size_t i = 0; i < filter->n_events + filter->n_last; i++) {
+    const tacit_event_t *event = i < filter->n_events ? &filter->events[i] : &filter->last[i - filter->n_events];
+    if (tacit_filter_needs_reserve(event)) {
       double each = tacit_filter_cost(event, reserve);
       if (!(each <= DBL_MAX)) {
         return INFINITY;
@@ -123,9 +125,9 @@ static double total_at(const tacit_filter_t *filter, double reserve) {
 static double cost_scales(const tacit_filter_t *filter, double *least) {
   double sum = 0;
   *least = INFINITY;
-  for (size_t i = 0; i < filter->n_events + 1; i++) {
-    const tacit_event_t *event = i < filter->n_events ? &filter->events[i] : filter->last;
-    if (event != NULL && needs_reserve(event) && !tacit_event_is_free(event)) {
+  for (size_t i = 0; i < filter->n_events + filter->n_last; i++) {
+    const tacit_event_t *event = i < filter->n_events ? &filter->events[i] : &filter->last[i - filter->n_events];
+    if (tacit_filter_needs_reserve(event)) {
       double each = fmax(least_cost(event), DBL_MIN);
       *least = fmin(*least, each);
       sum += fmax((double)event->count * each, DBL_MIN);

@@ -156,7 +156,7 @@ static tacit_status_t sum_init(sum_t *sum, const tacit_event_t *events, size_t n
 static double sum_at(const sum_t *sum, double order) {
   double total = 0;
   for (size_t i = 0; i < sum->n; i++) {
-    total += (double)sum->curves[i].event->count * renyi(&sum->curves[i], order);
+    total += (double)tacit_event_whole_count(sum->curves[i].event) * renyi(&sum->curves[i], order);
   }
   return total * (1 + 1e-14 * (double)(sum->n + 4));
 }
@@ -296,7 +296,7 @@ tacit_status_t tacit_zcdp_total(const tacit_event_t *events, size_t n_events, ta
     if (isinf(each)) {
       return refuse(event, "zcdp", err);
     }
-    tacit_exact_sum_add(&sum, fmax((double)event->count * each * (1 + 16 * DBL_EPSILON), DBL_MIN));
+    tacit_exact_sum_add(&sum, fmax((double)tacit_event_whole_count(event) * each * (1 + 16 * DBL_EPSILON), DBL_MIN));
   }
   *rho = tacit_rho_upper(&sum);
   return TACIT_OK;

@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE /* madvise */
+#define _GNU_SOURCE /* madvise, mremap, explicit_bzero */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 static const size_t huge_page = (size_t)1 << 21, large = (size_t)1 << 23;
 
-/* The hook of the allocation-failure tests: the one mutable global of the library. */
+/* The hook of the allocation-failure tests: with the start of libsodium (random/key.c) the only mutable global of the library. */
 static atomic_size_t fail_countdown;
 
 void tacit_alloc_fail_at(size_t k) {
@@ -73,10 +73,35 @@ void *tacit_alloc_zero(size_t n, size_t size) {
   return p;
 }
 
-/* Straight from the system, whose pages are zeros and nowhere before they are written to. */
+/* A sanitizer knows where an array of the heap ends, and nothing of pages. */
+#if defined(__SANITIZE_ADDRESS__)
+static const bool is_watched = true;
+#elif defined(__has_feature)
+#  if __has_feature(address_sanitizer)
+static const bool is_watched = true;
+#  else
+static const bool is_watched = false;
+#  endif
+#else
+static const bool is_watched = false;
+#endif
+
+/* Straight from the system: zeros, and given back to nobody else before the system has made them zeros again. In no core dump. */
+static void *map_private(size_t total) {
+  void *p = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) {
+    return NULL;
+  }
+#if defined(MADV_DONTDUMP)
+  (void)madvise(p, total, MADV_DONTDUMP);
+#endif
+  return p;
+}
+
+/* Pages that are nowhere before they are written to. */
 static void *map_pages(size_t total) {
-  char *whole = mmap(NULL, total + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (whole == MAP_FAILED) {
+  char *whole = map_private(total + huge_page);
+  if (whole == NULL) {
     return NULL;
   }
   size_t before = -(size_t)(uintptr_t)whole & (huge_page - 1); /* to the next multiple of a huge page */
@@ -93,18 +118,56 @@ void *tacit_alloc_pages(size_t n, size_t size) {
   if (!total_size(n, size, &total)) {
     return NULL;
   }
-  if (total < large) {
+  if (total < large && is_watched) {
     return tacit_alloc_zero(n, size);
   }
-  return must_fail() ? NULL : map_pages(round_up(total, huge_page));
+  return must_fail() ? NULL : total < large ? map_private(total) : map_pages(round_up(total, huge_page));
 }
 
 void tacit_free_pages(void *p, size_t n, size_t size) {
-  size_t total = n * size;
-  if (total < large) {
+  size_t total = n * size > 0 ? n * size : 1;
+  if (total < large && is_watched) {
     tacit_free(p);
   } else if (p != NULL) {
-    munmap(p, round_up(total, huge_page));
+    munmap(p, total < large ? total : round_up(total, huge_page));
+  }
+}
+
+void *tacit_grow_private(void *p, size_t n_old, size_t n, size_t size) {
+  size_t total;
+  if (!total_size(n, size, &total) || must_fail()) {
+    return NULL;
+  }
+  if (is_watched) {
+    return realloc(p, total);
+  }
+  if (p == NULL) {
+    return map_private(total);
+  }
+#if defined(MREMAP_MAYMOVE)
+  void *grown = mremap(p, n_old * size, total, MREMAP_MAYMOVE);
+  return grown != MAP_FAILED ? grown : NULL;
+#else
+  void *grown = map_private(total);
+  if (grown != NULL) {
+    memcpy(grown, p, n_old * size);
+    munmap(p, n_old * size);
+  }
+  return grown;
+#endif
+}
+
+void tacit_free_private(void *p, size_t n, size_t size) {
+  if (is_watched) {
+    tacit_free(p);
+  } else if (p != NULL) {
+    munmap(p, n * size);
+  }
+}
+
+void tacit_wipe(void *p, size_t n) {
+  if (p != NULL) {
+    explicit_bzero(p, n);
   }
 }
 

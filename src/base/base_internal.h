@@ -22,12 +22,17 @@ tacit_status_t tacit_error_memory(tacit_error_t *err);
 void *tacit_alloc(size_t n, size_t size);         /* uninitialised */
 void *tacit_alloc_zero(size_t n, size_t size);    /* zeroed, 64-byte aligned */
 /*
- * As tacit_alloc_zero; from 8 MiB on nothing has been written there yet, so that on a machine with several memory nodes a page comes
- * to be at the thread that first writes to it. Freed by tacit_free_pages with the same numbers alone.
+ * As tacit_alloc_zero, for records: in no core dump. From 8 MiB on nothing has been written there yet, so that on a machine with
+ * several memory nodes a page comes to be at the thread that first writes to it. Freed by tacit_free_pages with the same numbers alone.
  */
 void *tacit_alloc_pages(size_t n, size_t size);
 void tacit_free_pages(void *p, size_t n, size_t size);
 void *tacit_realloc(void *p, size_t n, size_t size); /* of tacit_alloc only */
+/* An array of records that grows, in no core dump: from nothing (p NULL), or from n_old > 0. Freed with the same numbers alone. */
+void *tacit_grow_private(void *p, size_t n_old, size_t n, size_t size);
+void tacit_free_private(void *p, size_t n, size_t size);
+/* Zeros that no compiler leaves out; p may be NULL. */
+void tacit_wipe(void *p, size_t n);
 char *tacit_strdup(const char *text);
 /* Test hook: the k-th allocation from now (1-based) fails once; 0 switches it off. */
 void tacit_alloc_fail_at(size_t k);
@@ -44,6 +49,8 @@ void tacit_text_append(tacit_text_t *text, const char *bytes, size_t n);
 void tacit_text_printf(tacit_text_t *text, const char *format, ...) TACIT_PRINTF(2, 3);
 void tacit_text_vprintf(tacit_text_t *text, const char *format, va_list args) TACIT_PRINTF(2, 0);
 void tacit_text_clear(tacit_text_t *text);
+/* Append a path from the root of the file system: others read it from elsewhere. */
+void tacit_text_put_path(tacit_text_t *text, const char *path);
 
 /* ---- numbers and names that people write: independent of the locale ---- */
 
@@ -80,11 +87,21 @@ const char *tacit_nearest_hint(const tacit_nearest_t *nearest, char out[TACIT_HI
 /* ---- files ---- */
 
 /*
- * Write n bytes to path: temporary name in the same directory, fsync, rename.
- * On failure nothing is left behind and the message names path and reason.
+ * Write n bytes to path: temporary name in the same directory, fsync, rename, fsync of the directory.
+ * On failure nothing is left behind and the message names path and reason; but where only the last step fails the file is there, and the
+ * message says so.
  */
 TACIT_MUST_USE tacit_status_t tacit_file_write(const char *path, const char *bytes, size_t n,
                                                          tacit_error_t *err);
+/* The same; TACIT_ERR_EXISTS if there is anything of that name. */
+TACIT_MUST_USE tacit_status_t tacit_file_create(const char *path, const char *bytes, size_t n, tacit_error_t *err);
+/* A temporary name of this process beside path; a number is added where a process of the same id once left one behind. False: no memory. */
+enum { TACIT_MAX_ATTEMPTS = 100 };
+bool tacit_temporary_name(tacit_text_t *name, const char *path, int attempt);
+/* Sync the folder in which something was given its name; the message of a failure says that it is there. */
+TACIT_MUST_USE tacit_status_t tacit_file_confirm(const char *path, tacit_error_t *err);
+/* 0 or an errno. */
+int tacit_folder_sync(const char *path);
 /* Read a whole (small) file; returns owned text (tacit_free), NUL-terminated; at most max_bytes. */
 TACIT_MUST_USE tacit_status_t tacit_file_read(const char *path, size_t max_bytes, char **bytes,
                                                         size_t *n, tacit_error_t *err);
@@ -96,8 +113,11 @@ typedef struct tacit_directory {
   tacit_text_t path, temporary, file;
   bool is_private; /* for its owner's eyes only */
   int fd;          /* of the file being written, or -1 */
+  int lock;        /* held on the temporary directory while this process is at work, or -1 */
 } tacit_directory_t;
+static const tacit_directory_t tacit_directory_none = {.fd = -1, .lock = -1};
 
+/* Begin. What a process that has ended left of the same directory is removed first. */
 TACIT_MUST_USE tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, bool is_private,
                                                     tacit_error_t *err);
 /* Begin a file. */
@@ -117,8 +137,19 @@ TACIT_MUST_USE tacit_status_t tacit_directory_sync(tacit_directory_t *dir, const
 TACIT_MUST_USE tacit_status_t tacit_directory_name(tacit_directory_t *dir, const char *name, tacit_error_t *err);
 /* Sync the directory and give it its name. */
 TACIT_MUST_USE tacit_status_t tacit_directory_commit(tacit_directory_t *dir, tacit_error_t *err);
-/* Remove what was not committed, and free. */
-void tacit_directory_clear(tacit_directory_t *dir);
+/* Remove what was not committed, and free; false if something could not be removed. */
+bool tacit_directory_clear(tacit_directory_t *dir);
+
+/* ---- functions of lanes ---- */
+
+/*
+ * out (n_blocks, n_out, 16), numbers of `size` bytes, float (4) or double or int64_t (8) <- what the function makes of block
+ * (n_blocks, n_columns, 16); n_blocks is 1 or 2.
+ */
+typedef void (*tacit_probe_function)(void *user, const float *block, size_t n_blocks, void *out);
+/* *is_pure <- judged on made-up numbers in [0, 1]: is what is in a lane of `out` a function of that lane of the block alone? */
+TACIT_MUST_USE tacit_status_t tacit_probe(size_t n_columns, tacit_probe_function function, void *user, size_t n_out, size_t size,
+                                          bool *is_pure, tacit_error_t *err);
 
 /* ---- files as memory ---- */
 

@@ -1,18 +1,21 @@
 /*
  * A directory that appears whole or not at all: files are written and synced under a temporary name
- * beside it, then one rename gives it its own.
+ * beside it, then one rename gives it its own. The temporary directory is locked while its process is at work, so that what a process
+ * that was killed left behind (records, perhaps) can be told apart and removed by the next.
  */
+#define _DEFAULT_SOURCE /* flock */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base_internal.h"
-
-enum { MAX_ATTEMPTS = 100 };
 
 static tacit_status_t fail(const tacit_directory_t *dir, const char *what, int reason, tacit_error_t *err) {
   tacit_status_t status = reason == EEXIST || reason == ENOTEMPTY ? TACIT_ERR_EXISTS
@@ -31,16 +34,16 @@ static bool is_there(const char *path) {
   return lstat(path, &info) == 0;
 }
 
-/* A name of this process; a number is added where a process of the same id once left one behind. */
 static tacit_status_t make_temporary(tacit_directory_t *dir, tacit_error_t *err) {
-  for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    dir->temporary.length = 0;
-    tacit_text_printf(&dir->temporary, attempt == 0 ? "%s.tmp-%ld" : "%s.tmp-%ld-%d", dir->path.data,
-                      (long)getpid(), attempt);
-    if (dir->temporary.failed) {
+  for (int attempt = 0; attempt < TACIT_MAX_ATTEMPTS; attempt++) {
+    if (!tacit_temporary_name(&dir->temporary, dir->path.data, attempt)) {
       return tacit_error_memory(err);
     }
     if (mkdir(dir->temporary.data, dir->is_private ? 0700 : 0777) == 0) {
+      dir->lock = open(dir->temporary.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      if (dir->lock >= 0) {
+        (void)flock(dir->lock, LOCK_EX | LOCK_NB); /* where there are no locks, nothing is taken for left over */
+      }
       return TACIT_OK;
     }
     if (errno != EEXIST) {
@@ -61,8 +64,77 @@ static tacit_status_t make_temporary(tacit_directory_t *dir, tacit_error_t *err)
   return fail(dir, "make the folder", reason, err);
 }
 
+/* Remove the files in the open directory; false if one is left. */
+static bool remove_files(int folder) {
+  int fd = dup(folder);
+  DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+  bool ok = entries != NULL;
+  for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+      ok = unlinkat(fd, entry->d_name, 0) == 0 && ok;
+    }
+  }
+  if (entries != NULL) {
+    closedir(entries);
+  } else if (fd >= 0) {
+    close(fd);
+  }
+  return ok;
+}
+
+/* "NAME.tmp-123" or "NAME.tmp-123-4" of a process that is no more. */
+static bool is_of_the_dead(const char *entry, const char *name) {
+  size_t n = strlen(name);
+  static const char mark[] = ".tmp-";
+  if (strncmp(entry, name, n) != 0 || strncmp(entry + n, mark, sizeof mark - 1) != 0) {
+    return false;
+  }
+  const char *number = entry + n + sizeof mark - 1;
+  char *end;
+  long process = strtol(number, &end, 10);
+  bool is_ours = *number >= '1' && *number <= '9' && (*end == '\0' || (*end == '-' && strspn(end + 1, "0123456789") == strlen(end + 1)));
+  return is_ours && kill((pid_t)process, 0) != 0 && errno == ESRCH;
+}
+
+/* A process elsewhere (in another container) may be at work on what looks like that of a dead one: it holds the lock. */
+static void remove_left_over(int parent, const char *entry) {
+  int fd = openat(parent, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && remove_files(fd)) {
+    unlinkat(parent, entry, AT_REMOVEDIR);
+  }
+  if (fd >= 0) {
+    close(fd);
+  }
+}
+
+static void set_file_to_parent(tacit_directory_t *dir) {
+  const char *slash = strrchr(dir->path.data, '/');
+  dir->file.length = 0;
+  if (slash == NULL) {
+    tacit_text_append(&dir->file, ".", 1);
+  } else {
+    tacit_text_append(&dir->file, dir->path.data, slash == dir->path.data ? 1 : (size_t)(slash - dir->path.data));
+  }
+}
+
+static void sweep(tacit_directory_t *dir) {
+  const char *slash = strrchr(dir->path.data, '/'), *name = slash != NULL ? slash + 1 : dir->path.data;
+  set_file_to_parent(dir);
+  DIR *entries = dir->file.failed ? NULL : opendir(dir->file.data);
+  if (entries == NULL) {
+    return;
+  }
+  for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+    if (is_of_the_dead(entry->d_name, name)) {
+      remove_left_over(dirfd(entries), entry->d_name);
+    }
+  }
+  closedir(entries);
+}
+
 tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, bool is_private, tacit_error_t *err) {
-  *dir = (tacit_directory_t){.is_private = is_private, .fd = -1};
+  *dir = tacit_directory_none;
+  dir->is_private = is_private;
   size_t n = strlen(path);
   while (n > 1 && path[n - 1] == '/') {
     n--;
@@ -74,7 +146,11 @@ tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, b
   if (dir->path.failed) {
     return tacit_error_memory(err);
   }
-  return is_there(dir->path.data) ? exists(dir, err) : make_temporary(dir, err);
+  if (is_there(dir->path.data)) {
+    return exists(dir, err);
+  }
+  sweep(dir);
+  return make_temporary(dir, err);
 }
 
 tacit_status_t tacit_directory_name(tacit_directory_t *dir, const char *name, tacit_error_t *err) {
@@ -146,35 +222,10 @@ tacit_status_t tacit_directory_close(tacit_directory_t *dir, tacit_error_t *err)
   return close(fd) == 0 ? TACIT_OK : fail(dir, name, errno, err);
 }
 
-/* 0 or an errno. Some file systems cannot sync a directory: EINVAL is theirs to answer for. */
-static int sync_folder(const char *path) {
-  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) {
-    return errno;
-  }
-  int reason = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
-  close(fd);
-  return reason;
-}
-
-static void set_file_to_parent(tacit_directory_t *dir) {
-  const char *slash = strrchr(dir->path.data, '/');
-  dir->file.length = 0;
-  if (slash == NULL) {
-    tacit_text_append(&dir->file, ".", 1);
-  } else {
-    tacit_text_append(&dir->file, dir->path.data, slash == dir->path.data ? 1 : (size_t)(slash - dir->path.data));
-  }
-}
-
 tacit_status_t tacit_directory_commit(tacit_directory_t *dir, tacit_error_t *err) {
-  int reason = sync_folder(dir->temporary.data);
+  int reason = tacit_folder_sync(dir->temporary.data);
   if (reason != 0) {
     return fail(dir, "sync the folder", reason, err);
-  }
-  set_file_to_parent(dir);
-  if (dir->file.failed) {
-    return tacit_error_memory(err);
   }
   /* rename would replace an empty directory that appeared meanwhile. */
   if (is_there(dir->path.data)) {
@@ -185,33 +236,25 @@ tacit_status_t tacit_directory_commit(tacit_directory_t *dir, tacit_error_t *err
                                                                      : fail(dir, "rename", errno, err);
   }
   dir->temporary.length = 0;
-  reason = sync_folder(dir->file.data);
-  return reason == 0 ? TACIT_OK : fail(dir, "sync the folder it stands in", reason, err);
+  return tacit_file_confirm(dir->path.data, err);
 }
 
-static void remove_tree(tacit_directory_t *dir) {
-  DIR *entries = opendir(dir->temporary.data);
-  if (entries != NULL) {
-    int fd = dirfd(entries);
-    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
-      if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-        unlinkat(fd, entry->d_name, 0);
-      }
-    }
-    closedir(entries);
-  }
-  rmdir(dir->temporary.data);
-}
-
-void tacit_directory_clear(tacit_directory_t *dir) {
+bool tacit_directory_clear(tacit_directory_t *dir) {
+  bool ok = true;
   if (dir->fd >= 0) {
     close(dir->fd);
   }
   if (dir->temporary.length > 0) {
-    remove_tree(dir);
+    int fd = dir->lock >= 0 ? dir->lock : open(dir->temporary.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ok = fd >= 0 && remove_files(fd) && rmdir(dir->temporary.data) == 0;
+    dir->lock = fd;
+  }
+  if (dir->lock >= 0) {
+    close(dir->lock);
   }
   tacit_text_clear(&dir->path);
   tacit_text_clear(&dir->temporary);
   tacit_text_clear(&dir->file);
-  *dir = (tacit_directory_t){.fd = -1};
+  *dir = tacit_directory_none;
+  return ok;
 }

@@ -2,7 +2,7 @@
  * Files as memory. What a file backs can leave memory at any time and is read again when it is looked at, so that telling the
  * system what is not needed soon changes where bytes are, and nothing else.
  */
-#define _DEFAULT_SOURCE /* madvise */
+#define _GNU_SOURCE /* O_TMPFILE, madvise */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -46,16 +46,16 @@ tacit_status_t tacit_mapping_open(tacit_mapping_t *mapping, const char *path, si
   }
   if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size != size) {
     close(fd);
-    return tacit_error_set(err, TACIT_ERR_DATA, path, "%s is damaged: expected a file of %zu bytes", path, size);
+    return tacit_error_set(err, TACIT_ERR_DATA, path, "%s is damaged: it is not of the size that it was written with", path);
   }
   return map(mapping, fd, size, PROT_READ, path, err);
 }
 
-/* Room on the disk is taken now: a page that finds none later could only end the program. */
+/* Room on the disk is taken now: a page that finds none later could only end the program. How much, no message tells: it counts records. */
 static tacit_status_t reserve(int fd, size_t size, const char *path, tacit_error_t *err) {
   int reason = size == 0 ? 0 : size > (size_t)INT64_MAX ? EFBIG : posix_fallocate(fd, 0, (off_t)size);
   return reason == 0 ? TACIT_OK
-                     : tacit_error_set(err, TACIT_ERR_IO, path, "cannot take %zu bytes of room in %s: %s", size, path,
+                     : tacit_error_set(err, TACIT_ERR_IO, path, "cannot take the room that the records need in %s: %s", path,
                                        strerror(reason));
 }
 
@@ -74,8 +74,22 @@ tacit_status_t tacit_mapping_create(tacit_mapping_t *mapping, const char *path, 
   return fd >= 0 ? map_new(mapping, fd, size, path, err) : fail(path, "make", errno, err);
 }
 
+/* A file that never has a name; -1 where the file system has none of the kind. */
+static int open_unnamed(const char *folder) {
+#if defined(O_TMPFILE)
+  return open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+#else
+  (void)folder;
+  return -1;
+#endif
+}
+
 tacit_status_t tacit_mapping_scratch(tacit_mapping_t *mapping, const char *folder, size_t size, tacit_error_t *err) {
   *mapping = (tacit_mapping_t){0};
+  int unnamed = open_unnamed(folder);
+  if (unnamed >= 0) {
+    return map_new(mapping, unnamed, size, folder, err);
+  }
   tacit_text_t path = {0};
   tacit_text_printf(&path, "%s/tacit-XXXXXX", folder);
   if (path.failed) {
@@ -83,8 +97,12 @@ tacit_status_t tacit_mapping_scratch(tacit_mapping_t *mapping, const char *folde
     return tacit_error_memory(err);
   }
   int fd = mkstemp(path.data), reason = errno; /* mode 0600 */
-  if (fd >= 0) {
-    unlink(path.data);
+  if (fd >= 0 && unlink(path.data) != 0) {
+    tacit_status_t status = tacit_error_set(err, TACIT_ERR_IO, folder, "cannot take the name from %s, and records are not written to a "
+                                                                       "file with one: %s", path.data, strerror(errno));
+    close(fd);
+    tacit_text_clear(&path);
+    return status;
   }
   tacit_text_clear(&path);
   return fd >= 0 ? map_new(mapping, fd, size, folder, err) : fail(folder, "make a file in", reason, err);

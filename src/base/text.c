@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/base_internal.h"
 
@@ -57,4 +58,12 @@ void tacit_text_printf(tacit_text_t *text, const char *format, ...) {
 void tacit_text_clear(tacit_text_t *text) {
   tacit_free(text->data);
   *text = (tacit_text_t){0};
+}
+
+void tacit_text_put_path(tacit_text_t *text, const char *path) {
+  char folder[4096];
+  if (path[0] != '\0' && path[0] != '/' && getcwd(folder, sizeof folder) != NULL) {
+    tacit_text_printf(text, "%s/", strcmp(folder, "/") == 0 ? "" : folder);
+  }
+  tacit_text_printf(text, "%s", path);
 }

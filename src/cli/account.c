@@ -27,7 +27,7 @@ static bool read_count(const cli_args_t *args, const char *value, uint64_t *n) {
 /* Events with their counts, in the order of the command line: --count belongs to the --event before it. */
 static int read_events(const cli_args_t *args, account_plan_t *plan) {
   for (size_t i = 0; i < args->n_given; i++) {
-    const char *name = args->given[i].option->name, *value = args->given[i].value;
+    const char *name = args->given[i].name, *value = args->given[i].value;
     tacit_error_t err;
     tacit_event_t event;
     if (strcmp(name, "event") == 0) {
@@ -334,7 +334,8 @@ const cli_command_t cli_account = {
         "- profile:FILE.csv: a privacy profile, columns epsilon,delta\n"
         "- penalty-bit:sensitivity=D,sigma=S, probit-bit:sensitivity=D,sigma=S, barker-bit:sensitivity=D, "
         "arcsine-bit:sensitivity=D,kappa=K,cap=C: accept/reject bits, D being how far a record can move the log ratio; add rho=R "
-        "for Gaussian releases of that rho with every bit",
+        "for Gaussian releases of that rho with every bit, and together=N where those of N bits come before any of the N (a count that is no "
+        "multiple of N is rounded up to one)",
     .examples = "  tacit account --event gaussian:sigma=20 --count 1000 --delta 1e-6\n"
                 "  tacit account --event poisson-gaussian:q=0.01,sigma=1 --count 10000 --delta 1e-6 --relation add-remove\n"
                 "  tacit account --event gaussian:sigma=20 --count 100 --event laplace:scale=50 --count 3 --epsilon 2\n"

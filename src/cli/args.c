@@ -3,14 +3,38 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "report/report_internal.h"
+
+/* What a terminal would act upon, or show in another order than it stands: the two sets of controls, and those of direction. */
+static bool is_command(uint32_t code) {
+  return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0) || (code >= 0x202A && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
+void cli_put(FILE *to, const char *text) {
+  for (uint32_t code; *text != '\0';) {
+    size_t n = tacit_utf8_decode(text, &code);
+    if (is_command(code) || (code == 0xFFFD && n == 1)) {
+      for (size_t i = 0; i < n; i++) {
+        fprintf(to, "\\x%02x", (unsigned char)text[i]);
+      }
+    } else {
+      fwrite(text, 1, n, to);
+    }
+    text += n;
+  }
+}
 
 void cli_error(const cli_args_t *args, const char *format, ...) {
-  fprintf(stderr, "tacit %s: ", args->command->name);
+  tacit_text_t text = {0};
   va_list list;
   va_start(list, format);
-  vfprintf(stderr, format, list);
+  tacit_text_vprintf(&text, format, list);
   va_end(list);
+  fprintf(stderr, "tacit %s: ", args->command->name);
+  cli_put(stderr, text.failed ? "out of memory" : text.data);
   fputc('\n', stderr);
+  tacit_text_clear(&text);
 }
 
 int cli_fail(const cli_args_t *args, const tacit_error_t *err) {
@@ -42,16 +66,32 @@ int cli_finish(const cli_args_t *args, int status) {
   return status;
 }
 
-static const cli_option_t *find_option(const cli_command_t *command, const char *name, size_t n,
-                                       tacit_nearest_t *nearest) {
-  for (size_t i = 0; i < command->n_options; i++) {
-    const cli_option_t *option = &command->options[i];
+size_t cli_n_options(const cli_command_t *command) {
+  size_t n = command->n_options;
+  if (command->settings != NULL) {
+    command->settings(&n);
+  }
+  return n;
+}
+
+cli_option_t cli_option(const cli_command_t *command, size_t i) {
+  size_t n;
+  if (command->settings == NULL) {
+    return command->options[i];
+  }
+  const tacit_setting_t *setting = &command->settings(&n)[i];
+  return (cli_option_t){.name = setting->name, .metavar = setting->value, .fallback = setting->fallback, .help = setting->help};
+}
+
+static bool find_option(const cli_command_t *command, const char *name, size_t n, cli_option_t *option, tacit_nearest_t *nearest) {
+  for (size_t i = 0; i < cli_n_options(command); i++) {
+    *option = cli_option(command, i);
     if (strlen(option->name) == n && strncmp(option->name, name, n) == 0) {
-      return option;
+      return true;
     }
     tacit_nearest_offer(nearest, option->name);
   }
-  return NULL;
+  return false;
 }
 
 static bool unknown_option(cli_args_t *args, const char *name, const char *best) {
@@ -70,23 +110,23 @@ static bool parse_option(cli_args_t *args, int argc, char **argv, int *at) {
   char name[TACIT_HINT_SIZE];
   snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), word);
   tacit_nearest_t nearest = {.name = name};
-  const cli_option_t *option = find_option(args->command, word, n, &nearest);
-  if (option == NULL) {
+  cli_option_t option;
+  if (!find_option(args->command, word, n, &option, &nearest)) {
     return unknown_option(args, argv[*at], nearest.best);
   }
   const char *value = NULL;
-  if (option->metavar == NULL && equals != NULL) {
-    cli_error(args, "option --%s takes no value", option->name);
+  if (option.metavar == NULL && equals != NULL) {
+    cli_error(args, "option --%s takes no value", option.name);
     return false;
   }
-  if (option->metavar != NULL) {
+  if (option.metavar != NULL) {
     value = equals != NULL ? equals + 1 : *at + 1 < argc ? argv[++*at] : NULL;
     if (value == NULL) {
-      cli_error(args, "option --%s needs a value: --%s %s", option->name, option->name, option->metavar);
+      cli_error(args, "option --%s needs a value: --%s %s", option.name, option.name, option.metavar);
       return false;
     }
   }
-  args->given[args->n_given++] = (cli_given_t){option, value};
+  args->given[args->n_given++] = (cli_given_t){option.name, value};
   return true;
 }
 
@@ -130,7 +170,7 @@ void cli_args_clear(cli_args_t *args) {
 
 bool cli_is_given(const cli_args_t *args, const char *name) {
   for (size_t i = 0; i < args->n_given; i++) {
-    if (strcmp(args->given[i].option->name, name) == 0) {
+    if (strcmp(args->given[i].name, name) == 0) {
       return true;
     }
   }
@@ -139,16 +179,27 @@ bool cli_is_given(const cli_args_t *args, const char *name) {
 
 const char *cli_value(const cli_args_t *args, const char *name) {
   for (size_t i = args->n_given; i-- > 0;) {
-    if (strcmp(args->given[i].option->name, name) == 0) {
+    if (strcmp(args->given[i].name, name) == 0) {
       return args->given[i].value;
     }
   }
-  for (size_t i = 0; i < args->command->n_options; i++) {
-    if (strcmp(args->command->options[i].name, name) == 0) {
-      return args->command->options[i].fallback;
+  for (size_t i = 0; i < cli_n_options(args->command); i++) {
+    cli_option_t option = cli_option(args->command, i);
+    if (strcmp(option.name, name) == 0) {
+      return option.fallback;
     }
   }
   return NULL;
+}
+
+bool cli_require(const cli_args_t *args, const char *const *names, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (cli_value(args, names[i]) == NULL) {
+      cli_error(args, "option --%s is needed; see tacit %s --help", names[i], args->command->name);
+      return false;
+    }
+  }
+  return true;
 }
 
 bool cli_number(const cli_args_t *args, const char *name, double lower, double upper, double *x) {
@@ -181,4 +232,9 @@ bool cli_count(const cli_args_t *args, const char *name, double lower, double up
   }
   *n = (size_t)value;
   return true;
+}
+
+bool cli_is_program(const char *model) {
+  size_t length = strlen(model);
+  return length > 5 && strcmp(model + length - 5, ".stan") == 0;
 }

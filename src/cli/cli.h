@@ -5,7 +5,10 @@
 #ifndef TACIT_CLI_H
 #define TACIT_CLI_H
 
+#include <stdio.h>
+
 #include "base/base_internal.h"
+#include "tacit/fit.h"
 
 enum {
   CLI_OK = 0,
@@ -36,13 +39,14 @@ typedef struct cli_command {
   const char *examples;    /* lines */
   const cli_option_t *options;
   size_t n_options;
+  bool reads_records;
+  const tacit_setting_t *(*settings)(size_t *n); /* instead of them: the library's */
   int (*run)(const cli_args_t *args);
 } cli_command_t;
 
 /* One option as given; value is NULL for flags. */
 typedef struct cli_given {
-  const cli_option_t *option;
-  const char *value;
+  const char *name, *value;
 } cli_given_t;
 
 struct cli_args {
@@ -60,6 +64,13 @@ extern const size_t cli_n_commands;
 bool cli_parse(cli_args_t *args, const cli_command_t *command, int argc, char **argv);
 void cli_args_clear(cli_args_t *args);
 
+size_t cli_n_options(const cli_command_t *command);
+cli_option_t cli_option(const cli_command_t *command, size_t i);
+/* Are all of these given? False after printing which one is not. */
+bool cli_require(const cli_args_t *args, const char *const *names, size_t n);
+/* Is a model a program, FILE.stan, rather than a formula? */
+bool cli_is_program(const char *model);
+
 bool cli_is_given(const cli_args_t *args, const char *name);
 /* Last value given, else the default, else NULL. */
 const char *cli_value(const cli_args_t *args, const char *name);
@@ -68,7 +79,9 @@ bool cli_number(const cli_args_t *args, const char *name, double lower, double u
 /* The same for whole numbers. */
 bool cli_count(const cli_args_t *args, const char *name, double lower, double upper, size_t *n);
 
-/* Print "tacit COMMAND: message" to standard error. */
+/* Print a text that may come from anybody's file: what a terminal would act upon is shown, as \x1b. */
+void cli_put(FILE *to, const char *text);
+/* Print "tacit COMMAND: message" to standard error, in the same way. */
 void cli_error(const cli_args_t *args, const char *format, ...) TACIT_PRINTF(2, 3);
 /* Print an error of the library and return the exit status that stands for it. */
 int cli_fail(const cli_args_t *args, const tacit_error_t *err);
@@ -76,8 +89,13 @@ int cli_fail(const cli_args_t *args, const tacit_error_t *err);
 /* What standard output swallowed without complaint is no success: flush and check it. */
 int cli_finish(const cli_args_t *args, int status);
 
+/* Keep what is in memory to this process: no core dump, no debugger of the same user. Before records or keys are read. */
+void cli_keep_private(void);
+
 void cli_help(const cli_command_t *command);
 void cli_man(const cli_command_t *command);
+/* tacit(1): all commands. */
+void cli_man_all(void);
 void cli_completion(void);
 
 #endif

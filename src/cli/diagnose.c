@@ -1,22 +1,13 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "cli/result.h"
 #include "report/report_internal.h"
 #include "tacit/report.h"
 
 static const char *const words[] = {"note", "warning", "problem"};
 
-static void print_text(const tacit_findings_t *findings) {
-  for (size_t i = 0; i < findings->n; i++) {
-    const tacit_finding_t *finding = &findings->items[i];
-    printf("%-8s %s\n         -> %s\n", words[finding->severity], finding->what, finding->advice);
-  }
-  if (findings->worst == TACIT_SEVERITY_NOTE) {
-    printf("nothing wrong was seen: the chains agree and have enough effective draws\n");
-  }
-}
-
-static void print_json(const tacit_findings_t *findings) {
+static int print_json(const cli_args_t *args, const tacit_findings_t *findings) {
   tacit_text_t text = {0};
   for (size_t i = 0; i < findings->n; i++) {
     const tacit_finding_t *finding = &findings->items[i];
@@ -26,8 +17,15 @@ static void print_json(const tacit_findings_t *findings) {
     tacit_text_json_string(&text, finding->advice);
     tacit_text_printf(&text, "}");
   }
-  printf("%s]\n", findings->n > 0 && !text.failed ? text.data : "[");
+  int status = CLI_OK;
+  if (text.failed) {
+    cli_error(args, "out of memory");
+    status = CLI_FAILURE;
+  } else {
+    printf("%s]\n", findings->n > 0 ? text.data : "[");
+  }
   tacit_text_clear(&text);
+  return status;
 }
 
 static int run(const cli_args_t *args) {
@@ -36,12 +34,16 @@ static int run(const cli_args_t *args) {
   tacit_error_t err;
   int status = CLI_OK;
   if (tacit_report_read(&read, args->positionals[0], &err) != TACIT_OK ||
-      tacit_diagnose(&read.draws, (const char *const *)read.labels, &findings, &err) != TACIT_OK) {
+      tacit_diagnose_fit(&read.draws, (const char *const *)read.labels, &read.published, &read.evidence.checks, &findings, &err) !=
+          TACIT_OK) {
     status = cli_fail(args, &err);
   } else {
-    tacit_diagnose_sampler(&read.published, &findings);
-    (cli_is_given(args, "json") ? print_json : print_text)(&findings);
-    status = findings.worst == TACIT_SEVERITY_PROBLEM ? CLI_PROBLEMS : CLI_OK;
+    if (cli_is_given(args, "json")) {
+      status = print_json(args, &findings);
+    } else {
+      cli_print_findings(stdout, &findings, findings.n, &read.evidence.checks);
+    }
+    status = status == CLI_OK && findings.worst == TACIT_SEVERITY_PROBLEM ? CLI_PROBLEMS : status;
   }
   tacit_report_read_clear(&read);
   return status;
@@ -56,7 +58,8 @@ const cli_command_t cli_diagnose = {
     .summary = "say what is wrong with a fit's sampling, and what to do",
     .description = "Reads the draws in DIR and says in words whether the chains moved, agree, arrived, and have enough effective "
                    "draws; from diagnostics.json, whether proposals were accepted, how much privacy noise the acceptance test "
-                   "and the gradients had, and how many moves diverged. All of it is released already: looking costs no privacy. Exit status 5 if something makes the "
+                   "and the gradients had, and how many moves diverged; of noise-aware, what its releases say of the features' scales, the prior's share "
+                   "and more, each with its statistic and threshold. All of it is released already: looking costs no privacy. Exit status 5 if something makes the "
                    "results unusable. What only the holder of the data may see (how much was clipped) is shown by tacit fit "
                    "--curator-notes, and nowhere else.",
     .examples = "  tacit diagnose fit/\n",

@@ -1,107 +1,227 @@
+/* tacit fit: the command line, questions and progress around tacit/fit.h. */
+#include "tacit/fit.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "cli/commands.h"
-#include "cli/fit.h"
+#include "cli/program_read.h"
 #include "cli/ranks.h"
+#include "cli/result.h"
+#include "fit/fit_internal.h"
 
-/* One rank keeps the ledger for all. */
-static int open_ledger(cli_fit_t *fit) {
-  return cli_is_first_rank() ? cli_fit_ledger_open(fit) : CLI_OK;
-}
+typedef struct watch {
+  const tacit_fit_t *fit;
+  tacit_fit_plan_t plan;
+  double budget; /* epsilon; NaN: none */
+  bool is_shown;
+  double start, last;
+} watch_t;
 
-static int reserve(cli_fit_t *fit) {
-  return cli_is_first_rank() ? cli_fit_ledger_reserve(fit) : CLI_OK;
-}
-
-static int confirm(cli_fit_t *fit) {
-  return cli_is_first_rank() ? cli_fit_confirm(fit) : CLI_OK;
-}
-
-static int run(const cli_args_t *args) {
-  static int (*const steps[])(cli_fit_t *) = {cli_fit_prepare, open_ledger, cli_fit_open, confirm, reserve};
-  cli_fit_t fit;
-  int status = cli_ranks_agree(cli_fit_options(&fit, args));
-  for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == CLI_OK; i++) {
-    status = cli_ranks_agree(steps[i](&fit));
+static bool watch(const tacit_progress_t *progress, void *user) {
+  watch_t *w = user;
+  double now = tacit_clock();
+  bool is_last = progress->iteration == progress->n_iterations;
+  if (w->is_shown && progress->iteration > 0 && (now - w->last > 0.1 || is_last)) {
+    double left = (now - w->start) * (double)(progress->n_iterations - progress->iteration) /
+                  (double)progress->iteration;
+    fprintf(stderr, "\r%s: %zu of %zu iterations, acceptance %.2f", w->plan.method, progress->iteration, progress->n_iterations,
+            progress->accept_rate);
+    if (!isnan(w->budget)) {
+      fprintf(stderr, ", epsilon %.3g of %.3g", tacit_fit_spent(w->fit).epsilon, w->budget);
+    }
+    fprintf(stderr, ", %.0f s left   %s", left, is_last ? "\n" : "");
+    w->last = now;
   }
-  if (status == CLI_OK && !cli_is_given(args, "dry-run")) {
-    status = cli_ranks_agree(cli_fit_run(&fit));
-    cli_fit_ledger_settle(&fit);
+  return !cli_ranks_any(cli_is_interrupted());
+}
+
+/* An error of the library, unless another rank has failed and says so. */
+static int fail(const cli_args_t *args, const tacit_error_t *err) {
+  return cli_ranks_have_failed() ? CLI_FAILURE : cli_fail(args, err);
+}
+
+static int check_required(const cli_args_t *args) {
+  static const char *const required[] = {"data", "schema", "family"};
+  const char *out = cli_value(args, "out");
+  if (!cli_require(args, required, cli_is_program(args->positionals[0]) ? 2 : 3)) {
+    return CLI_USAGE;
   }
-  cli_fit_clear(&fit);
+  if (!cli_is_given(args, "dry-run") && (out == NULL || out[0] == '\0')) {
+    cli_error(args, "say where the results go: --out DIR, a directory that does not exist yet");
+    return CLI_USAGE;
+  }
+  return CLI_OK;
+}
+
+/* What the program keeps to itself; where a dry run would write does not matter. */
+static bool is_own(const cli_args_t *args, const char *name) {
+  static const char *const own[] = {"dry-run", "yes", "curator-notes", "quiet", "print-model"};
+  bool found = strcmp(name, "out") == 0 && cli_is_given(args, "dry-run");
+  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+    found = found || strcmp(name, own[i]) == 0;
+  }
+  return found;
+}
+
+static int read_all(const cli_args_t *args, tacit_fit_t **fit) {
+  tacit_error_t err;
+  int required = check_required(args);
+  if (required != CLI_OK) {
+    return required;
+  }
+  tacit_status_t status = tacit_fit_new(fit, args->positionals[0], &err);
+  for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
+    const cli_given_t *given = &args->given[i];
+    status = is_own(args, given->name) ? TACIT_OK : tacit_fit_set(*fit, given->name, given->value, &err);
+  }
+  if (status == TACIT_OK) {
+    tacit_fit_set_ranks(*fit, &(tacit_fit_ranks_t){.ranks = cli_ranks(), .is_well = cli_ranks_are_well});
+    status = tacit_fit_read(*fit, NULL, &err);
+  }
+  return status == TACIT_OK ? CLI_OK : fail(args, &err);
+}
+
+static void print_plan(const cli_args_t *args, const tacit_fit_t *fit, const tacit_fit_plan_t *plan) {
+  bool is_quiet = cli_is_given(args, "quiet") && !cli_is_given(args, "dry-run");
+  fputs(is_quiet ? "" : tacit_fit_text(fit, TACIT_FIT_TEXT_PLAN), stderr);
+  fputs(is_quiet && plan->verdict != TACIT_FIT_HOPELESS ? "" : tacit_fit_text(fit, TACIT_FIT_TEXT_WARNING), stderr);
+}
+
+/* The first letter of the answer decides; no answer is a no. */
+static bool ask(const tacit_fit_plan_t *plan, double epsilon) {
+  char answer[64] = "";
+  if (plan->n_releases > 0) {
+    fprintf(stderr, "Spend epsilon %g for intervals at least %.2g times as wide as without privacy? [y/N] ", epsilon, plan->width);
+  } else {
+    fprintf(stderr, "Spend epsilon %g for what is forecast to be worth %.2g independent draws, %zu kept of each chain? [y/N] ", epsilon,
+            plan->ess, plan->n_draws);
+  }
+  fflush(stderr);
+  if (fgets(answer, sizeof answer, stdin) == NULL) {
+    fputc('\n', stderr);
+  }
+  return tolower((unsigned char)answer[0]) == 'y';
+}
+
+/* A terminal is asked where the verdict is not good, unless --yes answers beforehand; scripts go on, warned. */
+static int confirm(const cli_args_t *args, const tacit_fit_t *fit, const tacit_fit_plan_t *plan, double epsilon) {
+  bool is_spending = tacit_fit_is_private(fit) && !cli_is_given(args, "dry-run");
+  if (!cli_is_first_rank() || !is_spending || plan->verdict == TACIT_FIT_GOOD || cli_is_given(args, "yes")) {
+    return CLI_OK;
+  }
+  if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO) || ask(plan, epsilon)) {
+    return CLI_OK;
+  }
+  cli_error(args, "not started: nothing was released or charged");
+  return CLI_BUDGET;
+}
+
+static int reserve(const cli_args_t *args, tacit_fit_t *fit) {
+  tacit_error_t err;
+  bool is_trial = cli_is_given(args, "dry-run");
+  if (tacit_fit_reserve(fit, is_trial, &err) != TACIT_OK) {
+    return cli_fail(args, &err);
+  }
+  fputs(cli_is_given(args, "quiet") && !is_trial ? "" : tacit_fit_text(fit, TACIT_FIT_TEXT_PRICE), stderr);
+  return CLI_OK;
+}
+
+/* What only the holder of the data may see. */
+static void print_notes(const tacit_fit_t *fit) {
+  tacit_diagnostics_t diagnostics = tacit_fit_diagnose(fit);
+  fprintf(stderr, "FOR THE CURATOR ONLY - not covered by the privacy guarantee\n");
+  for (size_t i = 0; i < TACIT_N_DIAGNOSTICS; i++) {
+    const tacit_diagnostic_info_t *info = tacit_diagnostic_info(i);
+    if (info->visibility == TACIT_CURATOR_ONLY && !isnan(diagnostics.values[i])) {
+      fprintf(stderr, "  %-18s %.6g  %s\n", info->name, diagnostics.values[i], info->meaning);
+    }
+  }
+  cli_put(stderr, fit->holder_notes.length > 0 ? fit->holder_notes.data : "");
+}
+
+static void print_spent(const tacit_fit_t *fit, FILE *to) {
+  fprintf(to, "\n%s", tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT));
+}
+
+static int write_result(const cli_args_t *args, const tacit_fit_t *fit) {
+  tacit_error_t err;
+  if (!cli_is_first_rank()) {
+    return CLI_OK;
+  }
+  if (tacit_fit_write(fit, NULL, &err) != TACIT_OK) {
+    int status = cli_fail(args, &err);
+    print_spent(fit, stderr);
+    return status;
+  }
+  int status = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit));
+  print_spent(fit, stdout);
+  printf("written: %s/ (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n", cli_value(args, "out"));
   return status;
 }
 
-static const cli_option_t options[] = {
-    {"family", "NAME", NULL, "bernoulli (logit), gaussian, poisson (log) or categorical (softmax)."},
-    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; or a directory written by tacit import."},
-    {"schema", "FILE", NULL, "YAML: what is publicly known of each column. See tacit schema draft."},
-    {"out", "DIR", NULL, "New directory for draws, summary, privacy statement and report."},
-    {"method", "NAME", NULL, "See tacit methods. If not said: noise-aware for families bernoulli and gaussian where it applies and no option of the "
-                             "others is given, else dp-hmc."},
-    {"epsilon", "E", NULL, "Privacy budget of the whole run, all chains together."},
-    {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
-    {"ledger", "FILE", NULL, "Ledger of these data (tacit ledger init): what the run can release is reserved there first."},
-    {"data-id", "NAME", NULL, "Refuse if the ledger is of another data set."},
-    {"purpose", "TEXT", NULL, "What the ledger shall say of this run; method and formula if not said."},
-    {"exposed", NULL, NULL, "No noise, no budget: NOT PRIVATE. For baselines and public data."},
-    {"draws", "N", NULL, "Draws to keep of each chain; as many as the budget buys if not said."},
-    {"warmup", "N", NULL, "Iterations of each chain before the first draw is kept."},
-    {"chains", "N", "4", "Chains; they share the budget."},
-    {"thin", "N", "1", "Keep every N-th iteration."},
-    {"prior", "SPEC", NULL,
-     "'normal(0, 2.5)' for all coefficients but the intercept, or 'age: student_t(3, 0, 1)' for one; cauchy, flat. "
-     "May be repeated."},
-    {"prior-scale", "SCALE", "scaled", "Priors are on coefficients of features mapped to [-1, 1] by their public bounds "
-                                       "(scaled), or on those of the original columns (original)."},
-    {"sd", "S", NULL, "gaussian: known residual standard deviation."},
-    {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own. private: chosen by counts of "
-                             "gradient norms that are released and charged (dp-hmc and random walks)."},
-    {"clip-ratio", "B", NULL, "Bound on a unit's log-likelihood ratio per unit of distance. Needed likewise; private likewise."},
-    {"clip-share", "S", "0.01", "Share of units to be clipped by a private bound."},
-    {"metric", "KIND", "schema", "Inverse metric: by the schema's bounds (schema), or from the curvature of the log-likelihood, which is "
-                                 "released and charged (private; dp-hmc and random walks)."},
-    {"noise-grad", "S", NULL, "Noise multiplier of gradients (noise sd / sensitivity); chosen if not said."},
-    {"noise-ratio", "S", NULL, "Noise multiplier of log-likelihood ratios; chosen if not said."},
-    {"step-size", "H", NULL, "Step in units of the metric; chosen if not said."},
-    {"leapfrog", "L", NULL, "Leapfrog steps of a trajectory; chosen if not said. 1 makes dp-hmc a Langevin method whose gradients and "
-                            "decisions have noise of their own, and are paid for apart."},
-    {"proposal", "KIND", "guided", "Random walks: full, one-component or guided."},
-    {"acceptance", "RULE", NULL,
-     "dp-penalty, dp-hmc: penalty (noisy ratios are released), or nothing but the decision, by penalty-bit, probit-bit, "
-     "barker or arcsine; dp-mala: penalty-bit (its own) or barker; dp-barker-vcorr: vcorr (its own) or barker-penalty, which is "
-     "exact at --sampling-rate 1."},
-    {"variance", "C", NULL, "dp-barker-vcorr: variance of the noise in the log ratio; 2 if not said, as published. With vcorr 1, 1.25, "
-                            "1.5, 1.75, 2, 2.25, 2.5 or 3; acceptance probabilities are then off by up to 5.2e-8, 2.3e-6, 2.7e-5, "
-                            "1.6e-4, 5.9e-4, 1.6e-3, 3.5e-3, 1.3e-2, and no law does better."},
-    {"sigma", "S", NULL, "Noise in the log ratio of penalty-bit; of probit-bit in units of the sensitivity."},
-    {"kappa", "K", NULL, "arcsine: square root of the information of a decision."},
-    {"cap", "A", NULL, "arcsine: largest acceptance."},
-    {"sampling-rate", "Q", NULL, "Minibatch methods: probability of each record; 0.1 if not said."},
-    {"friction", "C", NULL, "dp-sghmc, dp-sgnht, sghmc: friction in units of the metric; 1 if not said."},
-    {"step-decay", "P", NULL, "Stochastic gradient methods: the step of iteration t is H t^-P."},
-    {"max-batch", "K", NULL, "dp-fast-mh, tunamh: look at all records where more than K would be drawn."},
-    {"no-jitter", NULL, NULL, "Do not vary the step size between iterations."},
-    {"no-reuse", NULL, NULL, "dp-hmc: redraw the first gradient of each trajectory, as the paper does: k (L + 1) releases for k L + 1."},
-    {"metric-file", "FILE", NULL, "Inverse metric from public knowledge: one number a parameter, or a full matrix."},
-    {"init", "FILE", "private", "Start values: private (climb from 0 by a few released gradients, charged to the budget), 0, or a file "
-                               "of public ones on the scaled, unconstrained scale."},
-    {"temperature", "T", "1", "Power in (0, 1] that the likelihood is raised to."},
-    {"n-public", "N", NULL, "Public nominal number of units, for default settings; needed under add-remove."},
-    {"threads", "N", "1", "Threads; results do not depend on it."},
-    {"scratch", "DIR", NULL, "For records larger than memory: keep them in a file without a name in DIR, on a disk with room for 4 bytes a "
-                             "value, and as private as the data. Results do not depend on it."},
-    {"seed", "N", NULL, "Repeatable run. Noise that can be repeated protects nobody: NOT PRIVATE."},
-    {"dry-run", NULL, NULL, "Say what the budget would buy, then stop: nothing is charged or released."},
-    {"yes", NULL, NULL, "Do not ask, however bad the forecast is."},
-    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."},
-    {"quiet", NULL, NULL, "No progress, no plan."}};
+static int sample(const cli_args_t *args, tacit_fit_t *fit, const tacit_fit_plan_t *plan, double epsilon) {
+  tacit_error_t err;
+  double now = tacit_clock();
+  watch_t state = {.fit = fit, .plan = *plan, .budget = epsilon, .start = now, .last = now};
+  state.is_shown = isatty(STDERR_FILENO) && !cli_is_given(args, "quiet");
+  cli_catch_signals();
+  tacit_status_t sampled = tacit_fit_run(fit, watch, &state, &err);
+  bool is_interrupted = strcmp(tacit_fit_end(fit), "interrupted") == 0;
+  int status;
+  if (state.is_shown && strcmp(tacit_fit_end(fit), "complete") != 0) {
+    fputc('\n', stderr);
+  }
+  fputs(cli_is_given(args, "quiet") ? "" : tacit_fit_text(fit, TACIT_FIT_TEXT_TUNED), stderr);
+  if (sampled != TACIT_OK) {
+    status = fail(args, &err);
+    print_spent(fit, stderr);
+  } else {
+    status = write_result(args, fit);
+  }
+  if (status == CLI_OK && is_interrupted) {
+    fprintf(stderr, "interrupted: %zu draws a chain were kept\n", tacit_draws_n_kept(tacit_fit_draws(fit)));
+    status = CLI_INTERRUPTED;
+  }
+  if (cli_is_given(args, "curator-notes")) {
+    print_notes(fit);
+  }
+  return status;
+}
+
+static int run(const cli_args_t *args) {
+  tacit_fit_t *fit = NULL;
+  tacit_fit_plan_t plan;
+  tacit_error_t err;
+  double epsilon = NAN;
+  if (cli_is_given(args, "print-model")) {
+    return cli_formula_write(args, NULL);
+  }
+  int status = cli_ranks_agree(read_all(args, &fit));
+  if (status == CLI_OK && tacit_fit_plan(fit, 0, &plan, &err) == TACIT_OK) {
+    cli_number(args, "epsilon", 0, INFINITY, &epsilon);
+    print_plan(args, fit, &plan);
+    status = cli_ranks_agree(confirm(args, fit, &plan, epsilon));
+    status = status == CLI_OK ? cli_ranks_agree(reserve(args, fit)) : status;
+    if (status == CLI_OK && !cli_is_given(args, "dry-run")) {
+      status = cli_ranks_agree(sample(args, fit, &plan, epsilon));
+      fputs(tacit_fit_text(fit, TACIT_FIT_TEXT_UNSETTLED), stderr);
+    }
+  }
+  tacit_fit_free(fit);
+  return status;
+}
 
 const cli_command_t cli_fit = {
     .name = "fit",
-    .positionals = "FORMULA",
+    .positionals = "FORMULA|PROGRAM",
     .n_positionals = 1,
     .summary = "fit a Bayesian regression under differential privacy",
     .description = "Draws from the posterior of a regression. FORMULA is R's: 'y ~ a + b + a:b + log(c) + factor(d) + "
-                   "I(e^2)'. The records stay behind the curator: what leaves is bounded, summed exactly, covered by exact "
+                   "I(e^2)'. PROGRAM is a file with a model in Stan's language, FILE.stan (docs/language.md; tacit model check). The records stay behind the curator: what leaves is bounded, summed exactly, covered by exact "
                    "Gaussian noise and charged to the budget beforehand. The directory given by --out holds the draws (Stan "
                    "CSV), a summary, the privacy statement in words and JSON, the settings, and report.html. Before anything is "
                    "spent, the plan is printed with a forecast from public facts. If that promises no usable chain (fewer than 20 "
@@ -111,6 +231,6 @@ const cli_command_t cli_fit = {
                 "        --schema flchain.yaml --epsilon 1 --delta 1e-6 --out fit/\n"
                 "  tacit fit 'death ~ age + sex' --family bernoulli --data flchain.csv --schema flchain.yaml \\\n"
                 "        --method hmc --exposed --draws 2000 --out baseline/\n",
-    .options = options,
-    .n_options = sizeof options / sizeof options[0],
+    .reads_records = true,
+    .settings = tacit_fit_settings,
     .run = run};

@@ -33,19 +33,19 @@ static void wrap(const char *text, size_t indent, size_t at) {
 
 void cli_help(const cli_command_t *command) {
   printf("tacit %s - %s\n\nUsage: tacit %s%s %s\n\n", command->name, command->summary, command->name,
-         command->n_options > 0 ? " [options]" : "", command->positionals);
+         cli_n_options(command) > 0 ? " [options]" : "", command->positionals);
   wrap(command->description, 0, 0);
-  if (command->n_options > 0) {
+  if (cli_n_options(command) > 0) {
     printf("\nOptions:\n");
   }
-  for (size_t i = 0; i < command->n_options; i++) {
-    const cli_option_t *option = &command->options[i];
-    int n = printf("  --%s%s%s", option->name, option->metavar != NULL ? " " : "",
-                   option->metavar != NULL ? option->metavar : "");
+  for (size_t i = 0; i < cli_n_options(command); i++) {
+    cli_option_t option = cli_option(command, i);
+    int n = printf("  --%s%s%s", option.name, option.metavar != NULL ? " " : "",
+                   option.metavar != NULL ? option.metavar : "");
     printf(n < 26 ? "%*s" : "\n%*s", n < 26 ? 26 - n : 26, "");
     char text[600];
-    snprintf(text, sizeof text, "%s%s%s%s", option->help, option->fallback != NULL ? " (default: " : "",
-             option->fallback != NULL ? option->fallback : "", option->fallback != NULL ? ")" : "");
+    snprintf(text, sizeof text, "%s%s%s%s", option.help, option.fallback != NULL ? " (default: " : "",
+             option.fallback != NULL ? option.fallback : "", option.fallback != NULL ? ")" : "");
     wrap(text, 26, 26);
   }
   printf("\nExamples:\n%s\nExit status: ", command->examples);
@@ -80,7 +80,7 @@ void cli_man(const cli_command_t *command) {
   printf(" \\- ");
   roff(command->summary);
   printf("\n.SH SYNOPSIS\n.B tacit %s\n", command->name);
-  printf(command->n_options > 0 ? "[options]\n" : "");
+  printf(cli_n_options(command) > 0 ? "[options]\n" : "");
   if (command->positionals[0] != '\0') {
     printf(".I ");
     roff(command->positionals);
@@ -88,22 +88,22 @@ void cli_man(const cli_command_t *command) {
   }
   printf(".SH DESCRIPTION\n");
   roff(command->description);
-  printf(command->n_options > 0 ? "\n.SH OPTIONS\n" : "\n");
-  for (size_t i = 0; i < command->n_options; i++) {
-    const cli_option_t *option = &command->options[i];
+  printf(cli_n_options(command) > 0 ? "\n.SH OPTIONS\n" : "\n");
+  for (size_t i = 0; i < cli_n_options(command); i++) {
+    cli_option_t option = cli_option(command, i);
     printf(".TP\n\\fB\\-\\-");
-    roff(option->name);
+    roff(option.name);
     printf("\\fR");
-    if (option->metavar != NULL) {
+    if (option.metavar != NULL) {
       printf(" \\fI");
-      roff(option->metavar);
+      roff(option.metavar);
       printf("\\fR");
     }
     printf("\n");
-    roff(option->help);
-    if (option->fallback != NULL) {
+    roff(option.help);
+    if (option.fallback != NULL) {
       printf(" Default: ");
-      roff(option->fallback);
+      roff(option.fallback);
       printf(".");
     }
     printf("\n");
@@ -115,13 +115,40 @@ void cli_man(const cli_command_t *command) {
   printf(".\n");
 }
 
+void cli_man_all(void) {
+  printf(".TH \"TACIT\" 1 \"\" \"tacit %s\" \"User commands\"\n.SH NAME\ntacit \\- Bayesian inference under differential privacy\n"
+         ".SH SYNOPSIS\n.B tacit\n.I COMMAND\n[options]\n.SH COMMANDS\n", tacit_version());
+  for (size_t i = 0; i < cli_n_commands; i++) {
+    printf(".TP\n.B ");
+    roff(cli_commands[i]->name);
+    printf("\n");
+    roff(cli_commands[i]->summary);
+    printf("\n");
+  }
+  printf(".SH FILES\n.TP\n.I schema\nYAML: what is publicly known of each column; see \n.BR tacit\\-schema (5).\n.TP\n.I fit/\n"
+         "What a fit writes: draws\\-1.csv ... (Stan CSV), summary.csv, privacy.json, privacy.txt, run.yaml, diagnostics.json, "
+         "report.html.\n.SH EXIT STATUS\n");
+  roff(exit_statuses);
+  printf(".\n.SH SEE ALSO\n");
+  for (size_t i = 0; i < cli_n_commands; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "tacit-%s", cli_commands[i]->name);
+    for (char *c = name; *c != '\0'; c++) {
+      *c = *c == ' ' ? '-' : *c;
+    }
+    printf(".BR ");
+    roff(name);
+    printf(" (1)%s\n", i + 1 < cli_n_commands ? "," : "");
+  }
+}
+
 void cli_completion(void) {
   printf("# bash completion for tacit\n_tacit() {\n  local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}\n"
          "  [[ $command == schema || $command == ledger ]] && command=\"$command ${COMP_WORDS[2]}\"\n  case $command in\n");
   for (size_t i = 0; i < cli_n_commands; i++) {
     printf("    '%s') options='--help", cli_commands[i]->name);
-    for (size_t k = 0; k < cli_commands[i]->n_options; k++) {
-      printf(" --%s", cli_commands[i]->options[k].name);
+    for (size_t k = 0; k < cli_n_options(cli_commands[i]); k++) {
+      printf(" --%s", cli_option(cli_commands[i], k).name);
     }
     printf("' ;;\n");
   }

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "cli/result.h"
 #include "tacit/data.h"
 
 static void print_notes(const tacit_table_notes_t *notes) {
@@ -8,6 +9,11 @@ static void print_notes(const tacit_table_notes_t *notes) {
           "FOR THE CURATOR ONLY - not covered by any privacy guarantee\n"
           "  values clamped %zu, missing values replaced %zu, rows beyond max_rows %zu\n",
           notes->n_clamped, notes->n_missing, notes->n_rows_dropped);
+}
+
+static bool go_on(void *user) {
+  (void)user;
+  return !cli_is_interrupted();
 }
 
 static int run(const cli_args_t *args) {
@@ -22,7 +28,9 @@ static int run(const cli_args_t *args) {
   if (tacit_schema_read(&schema, path, &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
-  tacit_status_t status = tacit_table_import(args->positionals[0], schema, out, &notes, &err);
+  const tacit_stream_watch_t watch = {.go_on = go_on};
+  cli_catch_signals();
+  tacit_status_t status = tacit_table_import_watched(args->positionals[0], schema, out, &watch, &notes, &err);
   tacit_schema_free(schema);
   if (status != TACIT_OK) {
     return cli_fail(args, &err);
@@ -49,7 +57,8 @@ const cli_command_t cli_import = {
                    "unit of privacy). tacit fit, tacit release and tacit schema check take the directory as --data: they map the columns "
                    "they need instead of reading text, and give the same results.\n"
                    "The directory is PRIVATE: it holds the records, and only their owner can open it (mode 0700). It appears whole or "
-                   "not at all; an import that is killed leaves DIR.tmp-NUMBER behind, to be removed. A schema that changes a "
+                   "not at all: an import that is interrupted removes what it wrote, and what one that was killed (kill -9, a power failure) left as "
+                   "DIR.tmp-NUMBER the next import to DIR removes. A schema that changes a "
                    "column's rules needs another import. The files are for little-endian machines of 64 bits, and must not be "
                    "changed while a program reads them.",
     .examples = "  tacit import flchain.csv --schema flchain.yaml --out flchain.columns/\n"
@@ -57,4 +66,5 @@ const cli_command_t cli_import = {
                 "        --epsilon 1 --delta 1e-6 --out fit/\n",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
+    .reads_records = true,
     .run = run};

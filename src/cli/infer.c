@@ -139,7 +139,7 @@ static tacit_status_t write_report(const cli_args_t *args, const cli_infer_t *in
                            .is_private = !infer->is_not_private,
                            .not_private_reason = infer->is_not_private ? "the statistic's noise was drawn from a seed" : "",
                            .is_exact = result->is_exact,
-                           .release = &release,
+                           .release = infer->is_not_private ? NULL : &release,
                            .end = result->is_complete ? "complete" : "interrupted",
                            .labels = (const char *const *)infer->labels,
                            .names = (const char *const *)infer->names,
@@ -159,6 +159,8 @@ static void print_method(const cli_infer_t *infer, const tacit_augment_settings_
     printf("%zu records integrated out, exactly\n", n);
   } else if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact) {
     printf("the cells' counts stand for %zu records, exactly\n", n);
+  } else if (result->is_exact && infer->model.kind == TACIT_LATENT_REGRESSION) {
+    printf("%zu records drawn along with the parameters, clamping and noise included (exact)\n", n);
   } else if (infer->model.kind == TACIT_LATENT_REGRESSION || infer->model.kind == TACIT_LATENT_LOGISTIC) {
     printf("%zu records replaced by the normal law of sums of their clamped columns and products, features taken as normal "
            "(approximate)\n", n);
@@ -225,7 +227,7 @@ static int finish(const cli_args_t *args, const cli_infer_t *infer, const tacit_
   if (write_report(args, infer, settings, draws, result, &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
-  int status = cli_print_summary(args, draws, (const char *const *)infer->labels);
+  int status = cli_print_summary(args, draws, (const char *const *)infer->labels, NULL, NULL);
   print_method(infer, settings, result);
   print_cost(infer);
   printf("written: %s/ (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n", cli_value(args, "out"));

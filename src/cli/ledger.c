@@ -20,10 +20,29 @@ static bool read_relation(const cli_args_t *args, tacit_relation_t *relation) {
   return false;
 }
 
+/* --unit and --max-rows, if given; *max_rows 1 where that can be nothing else. */
+static bool read_unit(const cli_args_t *args, const char **unit, uint64_t *max_rows) {
+  double rows = 1;
+  *unit = cli_value(args, "unit");
+  bool is_row = *unit != NULL && strcmp(*unit, "row") == 0, has_rows = cli_is_given(args, "max-rows");
+  if (*unit == NULL ? has_rows : !is_row && !has_rows) {
+    cli_error(args, *unit == NULL ? "--max-rows only goes with --unit" : "unit %s needs --max-rows, as in the schema", *unit);
+    return false;
+  }
+  if (!cli_number(args, "max-rows", 1, 1e15, &rows)) {
+    return false;
+  }
+  *max_rows = (uint64_t)rows;
+  if (rows > floor(rows) || (is_row && rows > 1)) {
+    cli_error(args, "option --max-rows must be a whole number, and 1 of --unit row");
+    return false;
+  }
+  return true;
+}
+
 static int init(const cli_args_t *args) {
   static const char *const required[] = {"data-id", "epsilon", "delta"};
-  double epsilon = NAN, delta = NAN;
-  tacit_relation_t relation;
+  tacit_ledger_terms_t terms = {.data_id = cli_value(args, "data-id"), .epsilon = NAN, .delta = NAN};
   tacit_error_t err;
   for (size_t i = 0; i < 3; i++) {
     if (cli_value(args, required[i]) == NULL) {
@@ -31,15 +50,34 @@ static int init(const cli_args_t *args) {
       return CLI_USAGE;
     }
   }
-  if (!cli_number(args, "epsilon", 0, 1e12, &epsilon) || !cli_number(args, "delta", 0, 1, &delta) ||
-      !read_relation(args, &relation)) {
+  if (!cli_number(args, "epsilon", 0, 1e12, &terms.epsilon) || !cli_number(args, "delta", 0, 1, &terms.delta) ||
+      !read_relation(args, &terms.relation) || !read_unit(args, &terms.unit, &terms.max_rows)) {
     return CLI_USAGE;
   }
   const char *path = args->positionals[0];
-  if (tacit_ledger_create(path, cli_value(args, "data-id"), epsilon, delta, relation, &err) != TACIT_OK) {
+  if (tacit_ledger_create(path, &terms, &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
-  printf("made: %s\n", path);
+  printf("made: %s%s\n", path, terms.unit == NULL ? " (unit and max_rows will be those of the first spend)" : "");
+  return CLI_OK;
+}
+
+static int migrate(const cli_args_t *args) {
+  tacit_relation_t relation;
+  const char *unit;
+  uint64_t max_rows;
+  tacit_error_t err;
+  if (cli_value(args, "relation") == NULL || cli_value(args, "unit") == NULL) {
+    cli_error(args, "options --relation and --unit are needed: whom the runs in this ledger protected, as their schemas said");
+    return CLI_USAGE;
+  }
+  if (!read_relation(args, &relation) || !read_unit(args, &unit, &max_rows)) {
+    return CLI_USAGE;
+  }
+  if (tacit_ledger_migrate(args->positionals[0], relation, unit, max_rows, &err) != TACIT_OK) {
+    return cli_fail(args, &err);
+  }
+  printf("migrated: %s; its entries and their hashes are as they were\n", args->positionals[0]);
   return CLI_OK;
 }
 
@@ -50,11 +88,8 @@ static int read_ledger(const cli_args_t *args, bool is_thorough, tacit_ledger_st
   tacit_error_t err;
   *state = (tacit_ledger_state_t){0};
   tacit_status_t status = tacit_ledger_open(&ledger, args->positionals[0], &err);
-  if (status == TACIT_OK && is_thorough) {
-    status = tacit_ledger_verify(ledger, &err);
-  }
   if (status == TACIT_OK) {
-    status = tacit_ledger_read(ledger, state, &err);
+    status = is_thorough ? tacit_ledger_verify(ledger, state, &err) : tacit_ledger_read(ledger, state, &err);
   }
   tacit_ledger_close(ledger);
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
@@ -77,20 +112,35 @@ static double rho_left(const tacit_budget_t *budget) {
   return fmax(tacit_budget_rho(budget) - tacit_budget_rho_spent(budget), 0);
 }
 
+static void put_unit(tacit_text_t *text, const tacit_ledger_state_t *state) {
+  tacit_text_printf(text, "protects  ");
+  if (state->unit == NULL) {
+    tacit_text_printf(text, state->version < 3 ? "not said by this old ledger: nothing can be spent before tacit ledger migrate\n"
+                                               : "the unit of the first spend\n");
+    return;
+  }
+  tacit_text_printf(text, "unit ");
+  tacit_text_plain(text, state->unit);
+  tacit_text_printf(text, ", of at most %llu row%s\n", (unsigned long long)state->max_rows, state->max_rows == 1 ? "" : "s");
+}
+
 static void put_totals(tacit_text_t *text, const tacit_ledger_state_t *state) {
   const tacit_budget_t *budget = state->budget;
   tacit_text_printf(text, "data set  ");
   tacit_text_plain(text, state->data_id);
-  tacit_text_printf(text, " (relation %s), ledger made %s\nbudget    epsilon ",
-                    tacit_relation_string(tacit_budget_relation(budget)), state->created);
+  tacit_text_printf(text, " (relation %s), ledger made %s\n", tacit_relation_string(tacit_budget_relation(budget)),
+                    state->created);
+  put_unit(text, state);
+  tacit_text_printf(text, "promised  epsilon ");
   tacit_text_shortest(text, tacit_budget_epsilon(budget));
   tacit_text_printf(text, " at delta ");
   tacit_text_shortest(text, tacit_budget_delta(budget));
-  tacit_text_printf(text, " for all runs together (rho %.6g)\nspent     epsilon ", tacit_budget_rho(budget));
+  tacit_text_printf(text, " for all runs together, those to come included (rho %.6g)\ncharged   epsilon ", tacit_budget_rho(budget));
   tacit_text_number_up(text, tacit_budget_spent(budget).epsilon, 6);
   tacit_text_printf(text, " at that delta (rho ");
   tacit_text_number_up(text, tacit_budget_rho_spent(budget), 6);
-  tacit_text_printf(text, "), composed over all events below\n"
+  tacit_text_printf(text, "), composed over all events below: no guarantee, as runs\n"
+                          "          may end, or be left out, by what was released\n"
                           "left      room for one more run with epsilon %.6g (rho %.6g)\n",
                     tacit_ledger_epsilon_left(state) * (1 - 5e-6), rho_left(budget) * (1 - 5e-6));
 }
@@ -193,7 +243,6 @@ static void json_spend(tacit_text_t *text, const tacit_spend_t *spend) {
   json_text(text, "purpose", spend->purpose);
   json_text(text, "artefact", spend->artefact);
   json_text(text, "status", spend->is_settled ? "settled" : "reserved");
-  json_text(text, "settled_time", spend->is_settled ? spend->settled_time : "");
   json_text(text, "hash", spend->hash);
   json_text(text, "settled_hash", spend->settled_hash);
   json_events(text, "reserved", spend->reserved, spend->n_reserved);
@@ -207,6 +256,12 @@ static void json_ledger(tacit_text_t *text, const tacit_ledger_state_t *state) {
   tacit_text_printf(text, "{");
   json_text(text, "data_id", state->data_id);
   json_text(text, "relation", tacit_relation_string(tacit_budget_relation(budget)));
+  if (state->unit != NULL) {
+    json_text(text, "unit", state->unit);
+  } else {
+    tacit_text_printf(text, "\"unit\": null, ");
+  }
+  tacit_text_printf(text, "\"max_rows\": %llu, \"version\": %d, ", (unsigned long long)state->max_rows, state->version);
   json_text(text, "created", state->created);
   json_number(text, "epsilon", tacit_budget_epsilon(budget));
   json_number(text, "delta", tacit_budget_delta(budget));
@@ -242,7 +297,9 @@ static const cli_option_t init_options[] = {
     {"data-id", "NAME", NULL, "Public name of the data set whose spends are recorded."},
     {"epsilon", "E", NULL, "Budget of all runs on these data together, by whomever."},
     {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
-    {"relation", "R", "substitute", "Which data sets are neighbours: substitute or add-remove, as in the schema."}};
+    {"relation", "R", "substitute", "Which data sets are neighbours: substitute or add-remove, as in the schema."},
+    {"unit", "UNIT", NULL, "Who is protected, as in the schema: row, or the column of persons. If not said, the first run says it."},
+    {"max-rows", "K", NULL, "The most rows of a person, as in the schema."}};
 
 const cli_command_t cli_ledger_init = {
     .name = "ledger init",
@@ -250,22 +307,48 @@ const cli_command_t cli_ledger_init = {
     .n_positionals = 1,
     .summary = "make a ledger, which adds up all runs on a data set",
     .description = "Makes a file that records every privacy spend on a data set and refuses what its budget does not "
-                   "cover. Give it to every run as tacit fit --ledger LEDGER. Keep one ledger for a data set, on a local "
-                   "disk (not a network folder), in a folder that all who spend can write to, and back it up: a lost "
-                   "ledger is a lost record of what was promised.",
-    .examples = "  tacit ledger init clinic.ledger --data-id clinic-2026 --epsilon 3 --delta 1e-6\n",
+                   "cover. Give it to every run as tacit fit --ledger LEDGER. All its runs protect the same unit under the same "
+                   "relation; others are refused (exit status 4), as their sum would hold for nobody. Keep one ledger for a data "
+                   "set, on a local disk (not a network folder), in a folder that all who spend can write to, and back it up: a "
+                   "lost ledger is a lost record of what was promised. Between spends the file alone is whole; LEDGER-turns beside "
+                   "it only says whose turn it is, and may be removed. The file is made for you alone: chmod it, and give it to a "
+                   "group, where others spend, too.",
+    .examples = "  tacit ledger init clinic.ledger --data-id clinic-2026 --epsilon 3 --delta 1e-6\n"
+                "  tacit ledger init ward.ledger --data-id ward-2026 --epsilon 3 --delta 1e-6 --unit patient --max-rows 5\n",
     .options = init_options,
     .n_options = sizeof init_options / sizeof init_options[0],
     .run = init};
+
+static const cli_option_t migrate_options[] = {
+    {"relation", "R", NULL, "Which data sets are neighbours; what the ledger was made with."},
+    {"unit", "UNIT", NULL, "Who was protected by the runs in it: row, or the column of persons."},
+    {"max-rows", "K", NULL, "The most rows of a person."}};
+
+const cli_command_t cli_ledger_migrate = {
+    .name = "ledger migrate",
+    .positionals = "LEDGER",
+    .n_positionals = 1,
+    .summary = "make an old ledger say who is protected",
+    .description = "Ledgers of earlier builds did not say which unit their runs protected, and added up runs that protected different "
+                   "ones. This checks such a ledger, appends whom all its runs protected, and makes it one that keeps no log beside "
+                   "it. Entries and hashes stay as they are, and are still verified. Look at the runs' privacy.json first (unit, "
+                   "max_rows): if they differ, their total holds for nobody, and no answer here is right. Back the file up before, "
+                   "together with LEDGER-wal if there is one.",
+    .examples = "  tacit ledger migrate clinic.ledger --relation substitute --unit row\n"
+                "  tacit ledger migrate ward.ledger --relation substitute --unit patient --max-rows 5\n",
+    .options = migrate_options,
+    .n_options = sizeof migrate_options / sizeof migrate_options[0],
+    .run = migrate};
 
 const cli_command_t cli_ledger_show = {
     .name = "ledger show",
     .positionals = "LEDGER",
     .n_positionals = 1,
     .summary = "show what was spent on a data set, and what is left",
-    .description = "Prints the budget, what all spends together cost by composition of their events (exact for Gaussian "
-                   "releases; decisions and discrete noise at a price that holds whatever else is run), what is left, "
-                   "and each spend. A spend that is \"reserved\" belongs to a run that goes on or that was killed: it "
+    .description = "Prints whom it protects, what is promised (the budget: it holds for all runs together, however they are "
+                   "chosen), what all spends so far were charged by composition of their events (exact for Gaussian releases; "
+                   "decisions and discrete noise at a price that holds whatever else is run; no guarantee by itself, as it can "
+                   "depend on what was released), what is left, and each spend. A spend that is \"reserved\" belongs to a run that goes on or that was killed: it "
                    "counts in full. One that is \"settled\" counts with what the run charged.",
     .examples = "  tacit ledger show clinic.ledger\n",
     .run = show};

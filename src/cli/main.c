@@ -7,9 +7,9 @@
 #include "tacit/base.h"
 
 const cli_command_t *const cli_commands[] = {&cli_fit,          &cli_summary,      &cli_schema_check,
-                                             &cli_schema_draft, &cli_import,       &cli_methods,      &cli_plan,         &cli_diagnose,     &cli_account,
+                                             &cli_schema_draft, &cli_import,       &cli_model_check,  &cli_model_list, &cli_model_write,       &cli_methods,      &cli_plan,         &cli_diagnose,     &cli_predict,      &cli_contrast,     &cli_compare,      &cli_statement,    &cli_account,
                                              &cli_ledger_init,  &cli_ledger_show,  &cli_ledger_export,
-                                             &cli_ledger_verify, &cli_release,     &cli_infer};
+                                             &cli_ledger_verify, &cli_ledger_migrate, &cli_release,     &cli_infer};
 const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];
 
 static void general_help(void) {
@@ -36,18 +36,55 @@ static const cli_command_t *find_command(int argc, char **argv, int *n_words) {
   return NULL;
 }
 
-static int unknown_command(int argc, char **argv) {
-  if (strcmp(argv[0], "schema") == 0) {
-    bool wants_help = argc > 1 && strcmp(argv[1], "--help") == 0;
-    fprintf(wants_help ? stdout : stderr, "tacit schema: say what to do: tacit schema check SCHEMA [--data FILE], "
-                                          "or tacit schema draft FILE\n");
-    return wants_help ? CLI_OK : CLI_USAGE;
+static bool is_of_group(const cli_command_t *command, const char *group) {
+  size_t n = strlen(group);
+  return strncmp(command->name, group, n) == 0 && command->name[n] == ' ';
+}
+
+static bool is_group(const char *word) {
+  bool found = false;
+  for (size_t i = 0; i < cli_n_commands; i++) {
+    found = found || is_of_group(cli_commands[i], word);
   }
-  if (strcmp(argv[0], "ledger") == 0) {
-    bool wants_help = argc > 1 && strcmp(argv[1], "--help") == 0;
-    fprintf(wants_help ? stdout : stderr,
-            "tacit ledger: say what to do: tacit ledger init, show, export or verify LEDGER; see tacit ledger init --help\n");
-    return wants_help ? CLI_OK : CLI_USAGE;
+  return found;
+}
+
+static void list_group(const char *group) {
+  printf("tacit %s VERB, and VERB is one of\n\n", group);
+  for (size_t i = 0; i < cli_n_commands; i++) {
+    const cli_command_t *command = cli_commands[i];
+    if (is_of_group(command, group)) {
+      printf("  %-10s %s\n", command->name + strlen(group) + 1, command->summary);
+    }
+  }
+  printf("\ntacit %s VERB --help explains one.\n", group);
+}
+
+/* "tacit ledger: say what to do: tacit ledger init, show, ... or migrate; see tacit ledger --help" */
+static void ask_for_verb(const char *group) {
+  size_t n = 0, n_said = 0;
+  for (size_t i = 0; i < cli_n_commands; i++) {
+    n += is_of_group(cli_commands[i], group);
+  }
+  fprintf(stderr, "tacit %s: say what to do: tacit %s ", group, group);
+  for (size_t i = 0; i < cli_n_commands; i++) {
+    if (is_of_group(cli_commands[i], group)) {
+      n_said++;
+      fprintf(stderr, "%s%s", cli_commands[i]->name + strlen(group) + 1, n_said + 1 < n ? ", " : n_said < n ? " or " : "");
+    }
+  }
+  fprintf(stderr, "; see tacit %s --help\n", group);
+}
+
+static int unknown_command(int argc, char **argv) {
+  if (is_group(argv[0])) {
+    bool wants_help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+    if (wants_help) {
+      list_group(argv[0]);
+      return CLI_OK;
+    }
+    ask_for_verb(argv[0]);
+    return CLI_USAGE;
   }
   tacit_nearest_t nearest = {.name = argv[0]};
   for (size_t i = 0; i < cli_n_commands; i++) {
@@ -55,6 +92,7 @@ static int unknown_command(int argc, char **argv) {
   }
   tacit_nearest_offer(&nearest, "schema");
   tacit_nearest_offer(&nearest, "ledger");
+  tacit_nearest_offer(&nearest, "model");
   char hint[TACIT_HINT_SIZE];
   fprintf(stderr, "tacit: unknown command '%s'%s; see tacit --help\n", argv[0], tacit_nearest_hint(&nearest, hint));
   return CLI_USAGE;
@@ -64,6 +102,10 @@ static int help(int argc, char **argv) {
   int n_words;
   if (argc == 0) {
     general_help();
+    return CLI_OK;
+  }
+  if (argc == 1 && strcmp(argv[0], "--man") == 0) {
+    cli_man_all();
     return CLI_OK;
   }
   if (argc == 2 && strcmp(argv[0], "--completion") == 0 && strcmp(argv[1], "bash") == 0) {
@@ -92,6 +134,9 @@ static int run(const cli_command_t *command, int argc, char **argv) {
   }
   cli_args_t args;
   int status = cli_ranks_open();
+  if (command->reads_records) {
+    cli_keep_private();
+  }
   if (status == CLI_OK) {
     status = cli_parse(&args, command, argc, argv) ? CLI_OK : CLI_USAGE;
     if (status == CLI_OK && cli_ranks() != NULL && command != &cli_fit) {
@@ -107,7 +152,7 @@ static int run(const cli_command_t *command, int argc, char **argv) {
   return status;
 }
 
-int main(int argc, char **argv) {
+static int start(int argc, char **argv) {
   if (argc < 2) {
     general_help();
     return CLI_USAGE;
@@ -125,4 +170,13 @@ int main(int argc, char **argv) {
   int n_words;
   const cli_command_t *command = find_command(argc - 1, argv + 1, &n_words);
   return command != NULL ? run(command, argc - 1 - n_words, argv + 1 + n_words) : unknown_command(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv) {
+  int status = start(argc, argv);
+  if ((fflush(stdout) != 0 || ferror(stdout)) && status == CLI_OK) { /* help, too, may go to a full disk */
+    fprintf(stderr, "tacit: cannot write to standard output\n");
+    return CLI_FAILURE;
+  }
+  return status;
 }

@@ -2,11 +2,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/launcher.h"
-#include "tacit/random.h"
 
 static tacit_ranks_t ranks = {.n_ranks = 1};
 static int agreed;            /* exit status; CLI_OK until one rank fails */
@@ -91,16 +89,13 @@ int cli_ranks_agree(int status) {
   return agreed;
 }
 
-void cli_ranks_share_key(unsigned char key[32]) {
-  int64_t words[4] = {0};
-  if (ranks.n_ranks > 1) {
-    if (cli_is_first_rank()) {
-      memcpy(words, key, sizeof words);
-    }
-    ranks.sum(ranks.user, sizeof words / sizeof words[0], words);
-    memcpy(key, words, sizeof words);
-    tacit_rng_key_wipe((unsigned char *)words);
-  }
+bool cli_ranks_are_well(void *unused) {
+  (void)unused;
+  return cli_ranks_agree(CLI_OK) == CLI_OK;
+}
+
+bool cli_ranks_have_failed(void) {
+  return agreed != CLI_OK;
 }
 
 bool cli_ranks_any(bool flag) {

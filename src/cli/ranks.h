@@ -21,8 +21,10 @@ bool cli_is_first_rank(void);
  * would have said alone. After a failure the ranks are on their own. Call before whatever all must do together.
  */
 int cli_ranks_agree(int status);
-/* key <- that of the first rank. */
-void cli_ranks_share_key(unsigned char key[32]);
+/* The same of a rank that did not fail, for tacit_fit_ranks_t. */
+bool cli_ranks_are_well(void *unused);
+/* Has one failed, as far as is known here? */
+bool cli_ranks_have_failed(void);
 /* True on all ranks if it is on one. */
 bool cli_ranks_any(bool flag);
 

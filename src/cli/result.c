@@ -5,10 +5,16 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#if defined(__linux__)
+#  include <sys/prctl.h>
+#endif
+
+#include "cli/ranks.h"
 
 #include "tacit/report.h"
 
-/* Set by SIGINT and SIGTERM: the run stops after the iteration at hand. */
+/* Set by SIGINT, SIGTERM and SIGHUP: the run stops after the iteration at hand. */
 static volatile sig_atomic_t is_interrupted;
 
 static void interrupt(int signal_number) {
@@ -23,38 +29,71 @@ void cli_catch_signals(void) {
   action.sa_flags = (int)SA_RESETHAND; /* a second signal ends the program at once */
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  struct sigaction now;
+  if (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN) { /* nohup goes on */
+    sigaction(SIGHUP, &action, NULL);
+  }
+}
+
+void cli_keep_private(void) {
+  const struct rlimit none = {0, 0};
+  (void)setrlimit(RLIMIT_CORE, &none);
+#if defined(PR_SET_DUMPABLE)
+  if (cli_ranks() == NULL) { /* several processes may hand each other their sums through each other's memory */
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  }
+#endif
 }
 
 bool cli_is_interrupted(void) {
   return is_interrupted != 0;
 }
 
-int cli_print_summary(const cli_args_t *args, const tacit_draws_t *draws, const char *const *labels) {
+void cli_print_findings(FILE *to, const tacit_findings_t *findings, size_t most, const tacit_checks_t *checks) {
+  static const char *const words[] = {"note", "warning", "problem"};
+  char looked_at[512];
+  for (size_t i = 0; i < findings->n && i < most; i++) {
+    const tacit_finding_t *finding = &findings->items[i];
+    fprintf(to, "%-8s ", words[finding->severity]);
+    cli_put(to, finding->what);
+    fprintf(to, "\n         -> %s\n", finding->advice);
+  }
+  if (findings->n > most) {
+    fprintf(to, "         and %zu more: tacit diagnose\n", findings->n - most);
+  }
+  if (findings->worst == TACIT_SEVERITY_NOTE) {
+    tacit_findings_looked_at(checks, sizeof looked_at, looked_at);
+    fprintf(to, "nothing wrong was seen in %s\n", looked_at);
+  }
+}
+
+int cli_print_summary(const cli_args_t *args, const tacit_draws_t *draws, const char *const *labels,
+                      const tacit_published_t *published, const tacit_evidence_t *evidence) {
+  enum { MOST = 8 };
   size_t n = draws->n_reported;
+  const tacit_checks_t *checks = evidence != NULL ? &evidence->checks : NULL;
   tacit_error_t err;
+  tacit_findings_t findings;
   tacit_summary_t *summaries = tacit_alloc(n, sizeof *summaries);
   tacit_status_t status = summaries != NULL ? TACIT_OK : tacit_error_set(&err, TACIT_ERR_MEMORY, NULL, "out of memory");
   for (size_t j = 0; j < n && status == TACIT_OK; j++) {
-    status = tacit_draws_summarise(draws, j, &summaries[j], &err);
+    status = tacit_draws_summarise_with(draws, j, evidence, &summaries[j], &err);
   }
   char *text = NULL;
   if (status == TACIT_OK) {
     status = tacit_report_table(labels, summaries, n, &text, &err);
   }
-  double worst = 0;
-  for (size_t j = 0; status == TACIT_OK && j < n; j++) {
-    worst = isnan(summaries[j].rhat) ? INFINITY : fmax(worst, summaries[j].rhat);
+  if (status == TACIT_OK) {
+    status = tacit_diagnose_fit(draws, labels, published, checks, &findings, &err);
   }
   tacit_free(summaries);
   if (status != TACIT_OK) {
+    tacit_report_text_free(text);
     return cli_fail(args, &err);
   }
-  fputs(text, stdout);
+  cli_put(stdout, text);
   tacit_report_text_free(text);
-  if (worst > 1.2) {
-    fprintf(stderr, "warning: the chains do not agree (R-hat up to %.2f): intervals are not to be trusted\n", worst);
-  } else if (worst > 1.05) {
-    fprintf(stderr, "note: the chains agree only roughly (R-hat up to %.2f): read the last digits with care\n", worst);
-  }
+  fflush(stdout);
+  cli_print_findings(stderr, &findings, MOST, checks);
   return CLI_OK;
 }

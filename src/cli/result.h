@@ -2,13 +2,19 @@
 #define TACIT_CLI_RESULT_H
 
 #include "cli/cli.h"
+#include <stdio.h>
+
+#include "tacit/diagnose.h"
 #include "tacit/draws.h"
 
 /* Let SIGINT and SIGTERM be seen by cli_is_interrupted(); a second one ends the program at once. */
 void cli_catch_signals(void);
 bool cli_is_interrupted(void);
 
-/* Print the table of summaries, and a warning if the chains disagree; an exit status. labels: shape (n_reported). */
-int cli_print_summary(const cli_args_t *args, const tacit_draws_t *draws, const char *const *labels);
+/* Print the table of summaries and what is wrong with the fit; an exit status. published and evidence may be NULL. labels: shape (n_reported). */
+int cli_print_summary(const cli_args_t *args, const tacit_draws_t *draws, const char *const *labels,
+                      const tacit_published_t *published, const tacit_evidence_t *evidence);
+/* Findings with their advice, at most `most` of them, and what was looked at if nothing is wrong. */
+void cli_print_findings(FILE *to, const tacit_findings_t *findings, size_t most, const tacit_checks_t *checks);
 
 #endif

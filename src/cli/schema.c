@@ -4,6 +4,28 @@
 #include "cli/commands.h"
 #include "tacit/data.h"
 
+/* Whoever checks records holds them: what was done to them, and what they may be, is for those eyes. */
+static void print_holder_notes(const tacit_table_t *table, const tacit_schema_t *schema, const char *path) {
+  char text[512], identifier[96];
+  tacit_error_t err;
+  for (size_t i = 0; i < tacit_schema_n_columns(schema); i++) {
+    const tacit_column_schema_t *column = tacit_schema_column(schema, i);
+    tacit_column_notes_t notes = tacit_table_column_notes(table, column->name);
+    tacit_column_notes_say(column, &notes, tacit_table_n_rows(table), false, text, sizeof text);
+    if (text[0] != '\0') {
+      fprintf(stderr, "for the holder of the data only: ");
+      cli_put(stderr, text);
+      fputc('\n', stderr);
+    }
+  }
+  if (tacit_find_identifier(path, schema, identifier, sizeof identifier, &err) == TACIT_OK && identifier[0] != '\0') {
+    fprintf(stderr, "question: column '");
+    cli_put(stderr, identifier);
+    fprintf(stderr, "' seems to say whose record it is, and the unit is a row: if one person has several rows, each row is protected, the person "
+                    "is not; then give the column type id, and say unit: and max_rows:\n");
+  }
+}
+
 static int check_data(const cli_args_t *args, const tacit_schema_t *schema, const char *path) {
   tacit_table_t *table;
   tacit_table_notes_t notes;
@@ -16,6 +38,7 @@ static int check_data(const cli_args_t *args, const tacit_schema_t *schema, cons
     return cli_fail(args, &err);
   }
   printf("ok: every row of the data keeps the schema's rules\n");
+  print_holder_notes(table, schema, path);
   if (cli_is_given(args, "curator-notes")) {
     size_t n_units;
     tacit_table_unit_offsets(table, &n_units);
@@ -28,6 +51,18 @@ static int check_data(const cli_args_t *args, const tacit_schema_t *schema, cons
   return CLI_OK;
 }
 
+/* From the schema alone. */
+static void warn_of_constants(const tacit_schema_t *schema) {
+  for (size_t i = 0; i < tacit_schema_n_columns(schema); i++) {
+    const tacit_column_schema_t *column = tacit_schema_column(schema, i);
+    if (column->type == TACIT_COLUMN_CATEGORICAL && column->n_levels == 1) {
+      fprintf(stderr, "warning: column '");
+      cli_put(stderr, column->name);
+      fprintf(stderr, "' has a single level: it says nothing, and no formula takes it\n");
+    }
+  }
+}
+
 static int check(const cli_args_t *args) {
   tacit_schema_t *schema;
   tacit_error_t err;
@@ -37,6 +72,7 @@ static int check(const cli_args_t *args) {
   printf("ok: %zu columns, relation %s, unit %s\n", tacit_schema_n_columns(schema),
          tacit_relation_string(tacit_schema_relation(schema)),
          tacit_schema_unit(schema) != NULL ? tacit_schema_unit(schema) : "row");
+  warn_of_constants(schema);
   const char *data = cli_value(args, "data");
   int status = data != NULL ? check_data(args, schema, data) : CLI_OK;
   tacit_schema_free(schema);
@@ -46,14 +82,16 @@ static int check(const cli_args_t *args) {
 static int draft(const cli_args_t *args) {
   char *text;
   tacit_error_t err;
-  if (tacit_schema_draft(args->positionals[0], &text, &err) != TACIT_OK) {
+  tacit_status_t drafted = cli_is_given(args, "header") ? tacit_schema_draft_of_header(args->positionals[0], &text, &err)
+                                                        : tacit_schema_draft(args->positionals[0], &text, &err);
+  if (drafted != TACIT_OK) {
     return cli_fail(args, &err);
   }
   const char *out = cli_value(args, "out");
   int status = CLI_OK;
   if (out == NULL) {
     fputs(text, stdout);
-  } else if (tacit_file_write(out, text, strlen(text), &err) != TACIT_OK) {
+  } else if (tacit_file_create(out, text, strlen(text), &err) != TACIT_OK) {
     status = cli_fail(args, &err);
   }
   tacit_text_free(text);
@@ -74,18 +112,23 @@ const cli_command_t cli_schema_check = {
     .examples = "  tacit schema check flchain.yaml\n  tacit schema check flchain.yaml --data flchain.csv\n",
     .options = check_options,
     .n_options = sizeof check_options / sizeof check_options[0],
+    .reads_records = true,
     .run = check};
 
-static const cli_option_t draft_options[] = {{"out", "FILE", NULL, "Write here instead of standard output."}};
+static const cli_option_t draft_options[] = {
+    {"out", "FILE", NULL, "Write here instead of standard output; must not exist."},
+    {"header", NULL, NULL, "The first row is names, though some look like numbers, dates or values."}};
 
 const cli_command_t cli_schema_draft = {
     .name = "schema draft",
     .positionals = "FILE",
     .n_positionals = 1,
     .summary = "write a template of a schema for a CSV file",
-    .description = "Writes a template with the columns of FILE and guessed types, but without bounds or levels: those must "
-                   "come from public knowledge, since a bound read off private data is an unpaid release.",
+    .description = "Writes a template with the names of FILE's columns, and questions (\"?\") for type, bounds and levels: those must "
+                   "come from public knowledge, since what is read off private data is an unpaid release. A first row that looks like a "
+                   "record is asked about, not used for names. tacit schema check says what is still to be filled in.",
     .examples = "  tacit schema draft clinic.csv --out clinic.yaml\n",
     .options = draft_options,
     .n_options = sizeof draft_options / sizeof draft_options[0],
+    .reads_records = true,
     .run = draft};

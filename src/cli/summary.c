@@ -25,7 +25,7 @@ static int print_table(const cli_args_t *args, const tacit_report_read_t *read) 
     return CLI_FAILURE;
   }
   for (size_t j = 0; j < n && status == TACIT_OK; j++) {
-    status = tacit_draws_summarise(&read->draws, j, &summaries[j], &err);
+    status = tacit_draws_summarise_with(&read->draws, j, &read->evidence, &summaries[j], &err);
   }
   if (status == TACIT_OK) {
     status = tacit_report_table((const char *const *)read->labels, summaries, n, &text, &err);
@@ -34,7 +34,7 @@ static int print_table(const cli_args_t *args, const tacit_report_read_t *read) 
   if (status != TACIT_OK) {
     return cli_fail(args, &err);
   }
-  fputs(text, stdout);
+  cli_put(stdout, text);
   tacit_report_text_free(text);
   if (read->is_post_processing) {
     printf("\n%zu chains of %zu draws; computed from a released statistic alone, at no further privacy cost\n",

@@ -1,11 +1,6 @@
 /*
- * Release of the diagonal of the curvature, from which a sampler's metric is made. Like all releases, it is described as an event,
- * charged, and only then computed; noise is added to an exact integer.
- *
- * Coordinate (r, j) of a record's contribution is k = round(2^20 v_r min(x_j^2, 1) / bound_r), clamped to 0 .. 2^20 as an integer:
- * whatever a record holds, its vector lies in the box [0, 2^20]^dim. A unit of at most m records, or none, adds a vector in the
- * box [0, m 2^20]^dim, whose diameter is m 2^20 sqrt(dim). That is the sensitivity under substitution, and the length of the
- * longest vector, which is the sensitivity under add-remove, is the same. No slack: the integers are clamped, not their sources.
+ * The diagonal of the curvature, from which a sampler's metric is made: coordinate (r, j) of a record is v_r min(x_j^2, 1) in units
+ * of bound_r, at most 1, and a unit of at most m records a vector in the box [0, m]^dim.
  */
 #include <float.h>
 #include <math.h>
@@ -13,58 +8,51 @@
 
 #include "curator/curator_internal.h"
 
-static const double most = 1 << TACIT_TUNING_BITS;
-
-static tacit_wide_t quantised(double share) {
-  return share > 0 ? (tacit_wide_t)nearbyint(most * fmin(share, 1)) : 0; /* NaN: 0 */
-}
-
-static void add_record(const tacit_record_model_t *model, const double *theta, const double *bound, const double *x,
-                       double *weights, tacit_wide_t *totals) {
-  size_t p = model->n_features;
-  model->curvature(model->ctx, x, theta, weights);
-  for (size_t r = 0; r < model->n_linear; r++) {
-    for (size_t j = 0; j < p; j++) {
-      totals[r * p + j] += quantised(weights[r] / bound[r] * fmin(x[j] * x[j], 1));
-    }
-  }
-  for (size_t e = 0; e < model->n_extra; e++) {
-    totals[model->n_linear * p + e] += quantised(weights[model->n_linear + e] / bound[model->n_linear + e]);
-  }
-}
-
-void tacit_curvature_add(const tacit_curator_t *curator, const double *theta, const double *bound, size_t first, size_t last,
-                         tacit_wide_t *totals) {
-  const tacit_record_model_t *model = curator->model;
-  const size_t *offsets = curator->unit_offsets;
-  double x[TACIT_MAX_ROW_FEATURES], weights[TACIT_MAX_ROW_FEATURES];
-  size_t begin = offsets != NULL ? offsets[first] : first, end = offsets != NULL ? offsets[last] : last;
-  for (size_t i = begin; i < end; i++) {
-    const float *block = tacit_records_block(curator->records, i / TACIT_BLOCK);
-    if (!(curator->lane_norm[i] <= FLT_MAX)) {
-      continue;
-    }
-    for (size_t j = 0; j < model->n_features; j++) {
-      x[j] = (double)block[j * TACIT_BLOCK + i % TACIT_BLOCK];
-    }
-    add_record(model, theta, bound, x, weights, totals);
-  }
-}
-
 typedef struct pass {
-  tacit_curator_t *curator;
+  const tacit_curator_t *curator;
   const double *theta, *bound;
+  double most; /* whole numbers of a record's largest share */
 } pass_t;
 
-static void curvature_part(void *user, size_t first, size_t last, size_t thread) {
-  const pass_t *pass = user;
-  tacit_curvature_add(pass->curator, pass->theta, pass->bound, first, last, pass->curator->workspaces[thread].totals);
+/* Weights that the model gives: one a predictor and further parameter; of a gradient in pieces, one a parameter. */
+static size_t n_weights(const tacit_record_model_t *model) {
+  return model->n_pieces > 0 ? model->dim : model->n_linear + model->n_extra;
+}
+
+/* Columns that it is shown. */
+static size_t n_shown(const tacit_record_model_t *model) { return model->n_pieces > 0 ? model->n_columns : model->n_features; }
+
+static int64_t quantised(const pass_t *pass, double share) {
+  return share > 0 ? (int64_t)nearbyint(pass->most * fmin(share, 1)) : 0; /* NaN: 0 */
+}
+
+static void add_unit(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const pass_t *pass = ctx;
+  const tacit_record_model_t *model = pass->curator->model;
+  size_t p = n_shown(model);
+  double x[TACIT_MAX_ROW_FEATURES], weights[TACIT_MAX_ROW_FEATURES];
+  (void)work;
+  for (size_t i = 0; i < n_rows; i++) {
+    for (size_t j = 0; j < p; j++) {
+      x[j] = (double)records[i * model->n_columns + j];
+    }
+    model->curvature(model->ctx, x, pass->theta, weights);
+    for (size_t r = 0; r < n_weights(model); r++) {
+      double share = weights[r] / pass->bound[r];
+      for (size_t j = 0; r < model->n_linear && j < p; j++) {
+        k[r * p + j] += quantised(pass, share * fmin(x[j] * x[j], 1));
+      }
+      if (r >= model->n_linear) {
+        k[model->n_linear * (p - 1) + r] += quantised(pass, share);
+      }
+    }
+  }
 }
 
 bool tacit_curator_has_curvature(const tacit_curator_t *curator) {
   const tacit_record_model_t *model = curator->model;
-  return model->curvature != NULL && model->curvature_bound != NULL && model->n_features <= TACIT_MAX_ROW_FEATURES &&
-         model->n_linear + model->n_extra <= TACIT_MAX_ROW_FEATURES;
+  return model->curvature != NULL && model->curvature_bound != NULL && n_shown(model) <= TACIT_MAX_ROW_FEATURES &&
+         n_weights(model) <= TACIT_MAX_ROW_FEATURES;
 }
 
 static tacit_status_t check(const tacit_curator_t *curator, const double *theta, double *bound, tacit_error_t *err) {
@@ -79,7 +67,7 @@ static tacit_status_t check(const tacit_curator_t *curator, const double *theta,
     return status;
   }
   model->curvature_bound(model->ctx, theta, bound);
-  for (size_t r = 0; r < model->n_linear + model->n_extra; r++) {
+  for (size_t r = 0; r < n_weights(model); r++) {
     if (!(bound[r] > 0 && bound[r] <= DBL_MAX)) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "theta", "the curvature has no finite bound at this point");
     }
@@ -93,35 +81,30 @@ static double bound_of(const tacit_record_model_t *model, const double *bound, s
   return i < n ? bound[i / model->n_features] : bound[model->n_linear + i - n];
 }
 
+/* A record's bits: the door takes boxes of 2^26 for a unit. */
+static int bits_of(size_t max_unit_rows) {
+  return (int)fmax(fmin(20, 26 - ceil(log2((double)max_unit_rows))), 0);
+}
+
 tacit_status_t tacit_curator_release_curvature(tacit_curator_t *curator, const double *theta, double noise_multiplier, double *out,
                                                double *noise_sd, tacit_error_t *err) {
-  size_t dim = curator->model->dim;
-  double bound[TACIT_MAX_ROW_FEATURES], temperature = curator->settings.temperature_power;
-  double lattice_sd = noise_multiplier * most * sqrt((double)dim) * (1 + 0x1p-50) * (double)curator->settings.max_unit_rows;
+  size_t dim = curator->model->dim, most_rows = curator->settings.max_unit_rows;
+  double bound[TACIT_MAX_ROW_FEATURES], scale = 0;
+  pass_t pass = {curator, theta, bound, ldexp(1, bits_of(most_rows))};
+  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = dim, .high = (int64_t)pass.most * (int64_t)most_rows},
+                         .unit = add_unit,
+                         .ctx = &pass,
+                         .label = "curvature"};
   memset(out, 0, dim * sizeof *out);
   memset(noise_sd, 0, dim * sizeof *noise_sd);
   tacit_status_t status = check(curator, theta, bound, err);
   if (status == TACIT_OK) {
-    status = tacit_curator_check_noise(curator, noise_multiplier, err);
+    status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, &scale, err);
   }
-  if (status == TACIT_OK) {
-    status = tacit_curator_reserve(curator, 1, err);
+  for (size_t i = 0; status == TACIT_OK && i < dim; i++) {
+    double unit = curator->settings.temperature_power * bound_of(curator->model, bound, i) / pass.most;
+    out[i] *= unit;
+    noise_sd[i] = scale * unit;
   }
-  if (status == TACIT_OK) {
-    status = tacit_curator_charge(curator, noise_multiplier, 1, "curvature", err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_curator_draw_noise(curator, lattice_sd, dim, curator->draws, err);
-  }
-  if (status != TACIT_OK) {
-    return status;
-  }
-  pass_t pass = {curator, theta, bound};
-  tacit_curator_sum_units(curator, dim, curvature_part, &pass);
-  for (size_t i = 0; i < dim; i++) {
-    double unit = temperature * bound_of(curator->model, bound, i) / most;
-    out[i] = tacit_released_value(curator->sums[i], curator->draws[i], unit);
-    noise_sd[i] = curator->is_exposed ? 0 : lattice_sd * unit;
-  }
-  return TACIT_OK;
+  return status;
 }

@@ -12,7 +12,6 @@
 
 void tacit_kept_clear(tacit_kept_t *kept) {
   size_t limit = kept->limit;
-  tacit_free(kept->values);
   tacit_free(kept->theta);
   tacit_free(kept->used);
   tacit_free(kept->fresh);
@@ -32,31 +31,29 @@ bool tacit_kept_init(tacit_kept_t *kept, size_t n_theta, size_t dim) {
 }
 
 static void forget(tacit_kept_t *kept) {
-  tacit_free(kept->values);
   tacit_free(kept->theta);
   tacit_free(kept->used);
-  kept->values = kept->theta = NULL;
+  kept->theta = NULL;
   kept->used = NULL;
   kept->n_points = 0;
 }
 
 tacit_status_t tacit_kept_reserve(tacit_curator_t *curator, size_t n_pairs, tacit_error_t *err) {
   tacit_kept_t *kept = &curator->kept;
-  size_t n_values = tacit_records_n_blocks(curator->records) * 16, n_points = 2 * n_pairs, n_bytes;
-  bool is_too_much = __builtin_mul_overflow(n_values, n_points * sizeof *kept->values, &n_bytes) || n_bytes > kept->limit;
-  if (n_points <= kept->n_points || is_too_much || curator->unit_offsets != NULL) {
-    return TACIT_OK;
+  size_t n_points, before = kept->n_points;
+  tacit_status_t status = tacit_door_keep(curator->door, 2 * n_pairs, kept->limit, &n_points, err);
+  if (n_points == before && (before == 0 || kept->theta != NULL)) {
+    return status;
   }
   forget(kept);
-  kept->values = tacit_alloc_zero(n_points * n_values, sizeof *kept->values);
-  kept->theta = tacit_alloc_zero(n_points * curator->model->dim, sizeof *kept->theta);
-  kept->used = tacit_alloc_zero(n_points, sizeof *kept->used);
-  if (kept->values == NULL || kept->theta == NULL || kept->used == NULL) {
+  kept->theta = tacit_alloc_zero(n_points * curator->model->dim + 1, sizeof *kept->theta);
+  kept->used = tacit_alloc_zero(n_points + 1, sizeof *kept->used);
+  if (kept->theta == NULL || kept->used == NULL) {
     forget(kept);
     return tacit_error_memory(err);
   }
   kept->n_points = n_points;
-  return TACIT_OK;
+  return status;
 }
 
 /* The point whose values are kept; n_points if they are not. */
@@ -105,12 +102,15 @@ static size_t find_or_evaluate(tacit_kept_t *kept, const double *theta, size_t d
   return at < kept->n_points ? at : evaluate(kept, theta, dim);
 }
 
+void tacit_kept_settle(tacit_curator_t *curator, tacit_status_t status) {
+  for (size_t i = 0; status != TACIT_OK && i < curator->kept.n_points; i++) {
+    curator->kept.used[i] = 0;
+  }
+}
+
 void tacit_kept_plan(tacit_curator_t *curator, size_t n_pairs) {
   tacit_kept_t *kept = &curator->kept;
   size_t dim = curator->model->dim;
-  if (2 * n_pairs > kept->n_points) {
-    forget(kept);
-  }
   kept->pass++;
   kept->n_fresh = 0;
   mark(kept, curator->pairs, 2 * n_pairs, dim);

@@ -1,126 +1,88 @@
 /*
- * Releases of sums over whitened, weighted rows: second moments, responses, fitted means. Like those of release.c, each
- * is described as an event, charged, and only then computed; noise is added to an exact integer.
- *
- * A contribution v (a vector of D numbers) becomes the integers round(v / spacing). If any two contributions differ by at
- * most Delta in norm, their integers differ by at most Delta / spacing + sqrt(D), each coordinate's rounding moving the
- * difference by at most 1; the spacing is chosen so that this is at most 2^22. A record that counts as zero contributes
- * the zero vector, which is no further than Delta from any contribution.
+ * Second moments of whitened, weighted rows, with or without the residuals of a public fit: a unit's rows u_t, scaled by one
+ * weight so that sum_t |u_t|^2 <= bound^2, are the door's shape "squares".
  */
+#include "curator/rows.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "curator/curator_internal.h"
+/* Rounding to the nearest whole number makes vectors longer by half a unit in each of their n numbers; 1 is for what came before. */
+static double spacing_of(size_t n, double bound, int64_t radius) {
+  return bound / ((double)radius - 0.5 * sqrt((double)n) - 1);
+}
 
-typedef enum row_sum { ROW_SECOND_MOMENTS, ROW_RESPONSE, ROW_FITTED, ROW_JOINT } row_sum_t;
+/* Of vectors that are multiplied: noise has sd sqrt(2) radius^2 times the multiplier, and 2^51 at most. */
+static int64_t radius_of(const tacit_row_sum_t *sum, double noise_multiplier) {
+  bool is_fine = !sum->is_square || tacit_curator_is_exposed(sum->curator);
+  double bits = is_fine ? 22 : floor(0.5 * (50 - log2(fmax(noise_multiplier, 1))));
+  return (int64_t)1 << (int)fmax(fmin(bits, 22), 8);
+}
 
-/* What is summed over the records. */
-typedef struct row_pass {
-  tacit_curator_t *curator;
-  row_sum_t what;
-  const tacit_row_weighting_t *rows;
-  const tacit_fitted_mean_t *fitted; /* ROW_FITTED */
-  const tacit_row_residual_t *residual; /* ROW_JOINT */
-  double centre, reach;              /* of the response or the fitted mean: |. - centre| <= reach */
-  double spacing;
-  size_t n_out;
-} row_pass_t;
+/* Off the diagonal svec has sqrt(2) times the sums, whose noise is sqrt(2) less. */
+static void scale_squares(size_t d, double unit, double *out) {
+  for (size_t i = 0; i < d; i++) {
+    *out++ *= unit;
+    for (size_t j = i + 1; j < d; j++) {
+      *out++ *= sqrt(2) * unit;
+    }
+  }
+}
 
-static const double root_2 = 1.41421356237309514547; /* sqrt(2), rounded */
+tacit_status_t tacit_rows_release(tacit_row_sum_t *sum, tacit_row_function function, double noise_multiplier, double *out,
+                                  double *noise_sd, tacit_error_t *err) {
+  const tacit_curator_t *curator = sum->curator;
+  size_t d = sum->dim, n_rows = sum->is_square ? curator->settings.max_unit_rows : 1;
+  tacit_units_t units = {.shape = {.kind = sum->is_square ? TACIT_SHAPE_SQUARES : TACIT_SHAPE_BALL, .dim = d,
+                                   .radius = radius_of(sum, noise_multiplier)},
+                         .unit = function,
+                         .ctx = sum,
+                         .label = sum->label};
+  sum->spacing = spacing_of(n_rows * d, sum->bound, units.shape.radius);
+  double unit = sum->is_square ? sum->spacing * sum->spacing : sum->spacing;
+  tacit_status_t status =
+      tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, noise_sd, err);
+  if (sum->is_square) {
+    scale_squares(d, unit, out);
+  }
+  for (size_t i = 0; !sum->is_square && i < d; i++) {
+    out[i] *= unit;
+  }
+  *noise_sd *= unit;
+  return status;
+}
 
-/* row <- w u; false if it is not finite. */
-static bool weigh(const tacit_row_weighting_t *rows, size_t d, const double *x, double *row, double *weight) {
+double tacit_rows_get(const tacit_row_sum_t *sum, const float *rows, size_t t, double *x) {
+  const tacit_record_model_t *model = sum->curator->model;
+  const float *from = rows + t * model->n_columns;
+  for (size_t j = 0; j < model->n_features; j++) {
+    x[j] = (double)from[j];
+  }
+  return (double)from[model->n_features];
+}
+
+void tacit_rows_write(const tacit_row_sum_t *sum, double factor, double *v, int64_t *k) {
+  for (size_t i = 0; i < sum->dim; i++) {
+    double at = v[i] * factor / sum->spacing;
+    k[i] = fabs(at) <= 0x1p30 ? (int64_t)nearbyint(at) : INT64_C(1) << 30; /* beyond every shape: the unit counts as zero */
+  }
+}
+
+double tacit_rows_whiten(size_t d, const double *whiten, const double *x, double *row) {
   double n2 = 0;
   for (size_t i = 0; i < d; i++) {
-    row[i] = rows->whiten == NULL ? x[i] : 0;
-    for (size_t j = 0; rows->whiten != NULL && j <= i; j++) {
-      row[i] += rows->whiten[i * d + j] * x[j];
+    double sum = whiten == NULL ? x[i] : 0;
+    for (size_t j = 0; whiten != NULL && j <= i; j++) {
+      sum += whiten[i * d + j] * x[j];
     }
-    n2 += row[i] * row[i];
+    row[i] = sum;
+    n2 += sum * sum;
   }
-  double norm = sqrt(n2);
-  *weight = norm > rows->radius ? rows->radius / norm : 1;
-  for (size_t i = 0; i < d; i++) {
-    row[i] *= *weight;
-  }
-  return n2 <= DBL_MAX;
+  return n2;
 }
 
-/* What multiplies the row: the response or the fitted mean, centred and clamped; false if it is not a number. */
-static bool multiplier(const row_pass_t *pass, const double *x, double y, double *value) {
-  if (pass->what == ROW_FITTED) {
-    double eta = 0;
-    for (size_t j = 0; j < pass->curator->model->n_features; j++) {
-      eta += pass->fitted->theta[j] * x[j];
-    }
-    y = tacit_family_moments((tacit_family_t)pass->fitted->family, pass->fitted->upper, eta).mean;
-  }
-  *value = fmax(fmin(y - pass->centre, pass->reach), -pass->reach);
-  return !isnan(y);
-}
-
-/* By way of 64 bits, a single instruction: a record's integers are at most 2^22. */
-static void add(const row_pass_t *pass, tacit_wide_t *total, double value) {
-  *total += (int64_t)nearbyint(value / pass->spacing);
-}
-
-/* The residual of a record from a public fit, clamped; false if it is not a number. */
-static bool residual_of(const row_pass_t *pass, const double *x, double y, double *value) {
-  const tacit_row_residual_t *residual = pass->residual;
-  for (size_t j = 0; j < pass->curator->model->n_features; j++) {
-    y -= residual->theta[j] * x[j];
-  }
-  *value = fmax(fmin(y / residual->scale, residual->reach), -residual->reach);
-  return !isnan(y);
-}
-
-static void add_record(const row_pass_t *pass, const double *x, double y, tacit_wide_t *totals) {
-  size_t d = pass->curator->model->n_features;
-  double row[TACIT_MAX_ROW_FEATURES + 1], value, weight;
-  if (!weigh(pass->rows, d, x, row, &weight)) {
-    return;
-  }
-  if (pass->what == ROW_JOINT) {
-    if (!residual_of(pass, x, y, &value)) {
-      return;
-    }
-    row[d++] = weight * value;
-  } else if (pass->what != ROW_SECOND_MOMENTS) {
-    for (size_t j = 0; multiplier(pass, x, y, &value) && j < d; j++) {
-      add(pass, &totals[j], row[j] * value);
-    }
-    return;
-  }
-  for (size_t i = 0, k = 0; i < d; i++) {
-    add(pass, &totals[k++], row[i] * row[i]);
-    for (size_t j = i + 1; j < d; j++) {
-      add(pass, &totals[k++], root_2 * (row[i] * row[j]));
-    }
-  }
-}
-
-static void rows_part(void *user, size_t first, size_t last, size_t thread) {
-  const row_pass_t *pass = user;
-  const tacit_curator_t *curator = pass->curator;
-  size_t d = curator->model->n_features;
-  for (size_t b = first; b < last; b++) {
-    const float *block = tacit_records_block(curator->records, b);
-    for (size_t lane = 0; lane < 16; lane++) {
-      double x[TACIT_MAX_ROW_FEATURES];
-      if (!(curator->lane_norm[b * 16 + lane] <= FLT_MAX)) {
-        continue;
-      }
-      for (size_t j = 0; j < d; j++) {
-        x[j] = (double)block[j * 16 + lane];
-      }
-      add_record(pass, x, (double)block[d * 16 + lane], curator->workspaces[thread].totals);
-    }
-  }
-}
-
-/* may_be_extra: a parameter beside the coefficients does no harm, as in a gaussian's with unknown sd. */
-static tacit_status_t check_curator(const tacit_curator_t *curator, bool may_be_extra, tacit_error_t *err) {
+tacit_status_t tacit_rows_check(const tacit_curator_t *curator, bool may_be_extra, tacit_error_t *err) {
   const tacit_record_model_t *model = curator->model;
   if (model->n_linear != 1 || (model->n_extra != 0 && !may_be_extra) || model->dim != model->n_features + model->n_extra ||
       model->n_columns != model->n_features + 1 || model->n_features > TACIT_MAX_ROW_FEATURES) {
@@ -129,160 +91,123 @@ static tacit_status_t check_curator(const tacit_curator_t *curator, bool may_be_
                            "parameter",
                            (int)TACIT_MAX_ROW_FEATURES);
   }
-  if (curator->unit_offsets != NULL || curator->settings.max_unit_rows != 1) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "unit", "sums of rows protect one row: a unit must not have several");
-  }
   if (curator->settings.temperature_power < 1) {
     return tacit_error_set(err, TACIT_ERR_STATE, "temperature", "sums of rows are not tempered: leave the temperature at 1");
   }
-  if (!curator->is_exposed && tacit_budget_relation(curator->budget) != TACIT_RELATION_SUBSTITUTE) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "relation",
-                           "sums of rows are read with the number of records, which is public under relation substitute only");
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_rows_check_numbers(const char *field, const double *values, size_t n, tacit_error_t *err) {
+  for (size_t i = 0; values != NULL && i < n; i++) {
+    if (!isfinite(values[i])) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "a release needs finite numbers for its %s", field);
+    }
   }
   return TACIT_OK;
 }
 
-static tacit_status_t check_weighting(const row_pass_t *pass, tacit_error_t *err) {
-  size_t d = pass->curator->model->n_features;
-  bool ok = pass->rows->radius >= 1e-15 && pass->rows->radius <= 1e15;
-  for (size_t i = 0; pass->rows->whiten != NULL && i < d * d; i++) {
-    ok = ok && isfinite(pass->rows->whiten[i]);
-  }
-  if (!ok) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "rows",
-                           "rows need a finite whitening matrix and a radius between 1e-15 and 1e15");
-  }
-  if (pass->what != ROW_SECOND_MOMENTS && pass->what != ROW_JOINT && !(pass->reach >= 1e-15 && pass->reach <= 1e15)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "reach",
-                           "the bound on what multiplies a row must be a number between 1e-15 and 1e15");
-  }
-  return TACIT_OK;
+tacit_status_t tacit_rows_check_size(const char *field, double value, tacit_error_t *err) {
+  return value >= 1e-15 && value <= 1e15 ? TACIT_OK
+                                         : tacit_error_set(err, TACIT_ERR_ARGUMENT, field,
+                                                           "%s must be a number between 1e-15 and 1e15", field);
 }
 
-/* Charge, sum, noise. `diameter` bounds the distance of two contributions. */
-static tacit_status_t release(row_pass_t *pass, double diameter, double noise_multiplier, const char *label, double *out,
-                              double *noise_sd, tacit_error_t *err) {
-  tacit_curator_t *curator = pass->curator;
-  /* 1 + 1e-9 exceeds the rounding of a contribution before it meets the lattice: at most 64 terms of 2^-53 each */
-  pass->spacing = diameter * (1 + 1e-9) / (0x1p22 - sqrt((double)pass->n_out) - 1);
-  tacit_status_t status = check_weighting(pass, err);
+/* ---- second moments ---- */
+
+typedef struct moments {
+  const tacit_row_weighting_t *rows;
+  const tacit_row_residual_t *residual; /* NULL: of the rows alone */
+} moments_t;
+
+static double residual_of(const tacit_row_residual_t *residual, const double *x, double y) {
+  for (size_t j = 0; j < residual->n_features; j++) {
+    y -= residual->theta[j] * x[j];
+  }
+  return isnan(y) ? y : fmax(fmin(y / residual->scale, residual->reach), -residual->reach);
+}
+
+/* Norms first, since the weight is that of the unit; rows are made again, which costs less than keeping them. */
+static void add_moments(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const tacit_row_sum_t *sum = ctx;
+  const moments_t *moments = sum->what;
+  size_t d = sum->curator->model->n_features;
+  double x[TACIT_MAX_ROW_FEATURES], row[TACIT_MAX_ROW_FEATURES + 1], n2 = 0, radius = moments->rows->radius;
+  (void)work;
+  for (size_t t = 0; t < n_rows; t++) {
+    (void)tacit_rows_get(sum, records, t, x);
+    n2 += tacit_rows_whiten(d, moments->rows->whiten, x, row);
+  }
+  double weight = n2 > radius * radius ? radius / sqrt(n2) : 1;
+  for (size_t t = 0; n2 <= DBL_MAX && t < n_rows; t++) {
+    double y = tacit_rows_get(sum, records, t, x);
+    (void)tacit_rows_whiten(d, moments->rows->whiten, x, row);
+    row[d] = moments->residual != NULL ? residual_of(moments->residual, x, y) : 0;
+    tacit_rows_write(sum, weight, row, k + t * sum->dim);
+  }
+}
+
+static tacit_status_t check_rows(const tacit_curator_t *curator, const tacit_row_weighting_t *rows, bool may_be_extra,
+                                 tacit_error_t *err) {
+  size_t d = curator->model->n_features;
+  tacit_status_t status = tacit_rows_check(curator, may_be_extra, err);
   if (status == TACIT_OK) {
-    status = tacit_curator_check_noise(curator, noise_multiplier, err);
+    status = tacit_rows_check_numbers("whitening matrix", rows->whiten, d * d, err);
   }
-  if (status == TACIT_OK) {
-    status = tacit_curator_reserve(curator, curator->model->dim + 2, err); /* at least n_out sums */
-  }
-  if (status == TACIT_OK) {
-    status = tacit_curator_charge(curator, noise_multiplier, 1, label, err);
-  }
-  double lattice_sd = noise_multiplier * (double)(1 << TACIT_ROW_BITS);
-  if (status == TACIT_OK) {
-    status = tacit_curator_draw_noise(curator, lattice_sd, pass->n_out, curator->draws, err);
-  }
-  if (status != TACIT_OK) {
-    return status;
-  }
-  tacit_curator_sum_blocks(curator, pass->n_out, rows_part, pass);
-  for (size_t i = 0; i < pass->n_out; i++) {
-    out[i] = (double)(curator->sums[i] + curator->draws[i]) * pass->spacing;
-  }
-  *noise_sd = curator->is_exposed ? 0 : lattice_sd * pass->spacing;
-  return TACIT_OK;
+  return status == TACIT_OK ? tacit_rows_check_size("radius", rows->radius, err) : status;
 }
 
 tacit_status_t tacit_curator_release_second_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
                                                     double noise_multiplier, double *out, double *noise_sd,
                                                     tacit_error_t *err) {
   size_t d = curator->model->dim;
-  row_pass_t pass = {.curator = curator, .what = ROW_SECOND_MOMENTS, .rows = rows, .n_out = d * (d + 1) / 2};
-  memset(out, 0, pass.n_out * sizeof *out);
+  moments_t moments = {.rows = rows};
+  tacit_row_sum_t sum = {.curator = curator,
+                         .is_square = true,
+                         .dim = d,
+                         .bound = rows->radius,
+                         .what = &moments,
+                         .label = rows->whiten == NULL ? "second moments" : "whitened second moments"};
+  memset(out, 0, d * (d + 1) / 2 * sizeof *out);
   *noise_sd = 0;
-  tacit_status_t status = check_curator(curator, false, err);
-  return status != TACIT_OK ? status
-                            : release(&pass, sqrt(2) * rows->radius * rows->radius, noise_multiplier,
-                                      rows->whiten == NULL ? "second moments" : "whitened second moments", out, noise_sd,
-                                      err);
-}
-
-tacit_status_t tacit_curator_release_response(tacit_curator_t *curator, const tacit_row_weighting_t *rows, double upper,
-                                              double noise_multiplier, double *out, double *noise_sd,
-                                              tacit_error_t *err) {
-  row_pass_t pass = {.curator = curator,
-                     .what = ROW_RESPONSE,
-                     .rows = rows,
-                     .centre = upper / 2,
-                     .reach = upper / 2,
-                     .n_out = curator->model->dim};
-  memset(out, 0, pass.n_out * sizeof *out);
-  *noise_sd = 0;
-  tacit_status_t status = check_curator(curator, false, err);
-  return status != TACIT_OK ? status
-                            : release(&pass, upper * rows->radius, noise_multiplier, "responses times rows", out, noise_sd,
-                                      err);
-}
-
-static tacit_status_t check_fitted(const tacit_curator_t *curator, const tacit_fitted_mean_t *fitted, tacit_error_t *err) {
-  for (size_t j = 0; j < curator->model->dim; j++) {
-    if (!isfinite(fitted->theta[j])) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "theta", "a release needs finite parameters");
-    }
-  }
-  if (!tacit_family_has_moments((tacit_family_t)fitted->family, fitted->upper)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family",
-                           "means are known for bernoulli with upper bound 1 and for poisson with a whole number from 1 to "
-                           "%d as its upper bound",
-                           (int)TACIT_FAMILY_MAX_COUNT);
-  }
-  return TACIT_OK;
-}
-
-tacit_status_t tacit_curator_release_fitted(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
-                                            const tacit_fitted_mean_t *fitted, double noise_multiplier, double *out,
-                                            double *noise_sd, tacit_error_t *err) {
-  row_pass_t pass = {.curator = curator,
-                     .what = ROW_FITTED,
-                     .rows = rows,
-                     .fitted = fitted,
-                     .centre = fitted->upper / 2,
-                     .reach = fitted->reach,
-                     .n_out = curator->model->dim};
-  memset(out, 0, pass.n_out * sizeof *out);
-  *noise_sd = 0;
-  tacit_status_t status = check_curator(curator, false, err);
-  if (status == TACIT_OK) {
-    status = check_fitted(curator, fitted, err);
-  }
-  return status != TACIT_OK ? status
-                            : release(&pass, 2 * fitted->reach * rows->radius, noise_multiplier, "fitted means times rows",
-                                      out, noise_sd, err);
+  tacit_status_t status = check_rows(curator, rows, false, err);
+  return status == TACIT_OK ? tacit_rows_release(&sum, add_moments, noise_multiplier, out, noise_sd, err) : status;
 }
 
 static tacit_status_t check_residual(const tacit_curator_t *curator, const tacit_row_residual_t *residual, tacit_error_t *err) {
-  bool ok = residual->scale >= 1e-15 && residual->scale <= 1e15 && residual->reach >= 1e-15 && residual->reach <= 1e15 &&
-            residual->n_features == curator->model->n_features;
-  for (size_t j = 0; ok && j < residual->n_features; j++) {
-    ok = isfinite(residual->theta[j]);
+  if (residual->n_features != curator->model->n_features) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "residual", "a residual needs a parameter for each of the model's %zu features",
+                           curator->model->n_features);
   }
-  return ok ? TACIT_OK
-            : tacit_error_set(err, TACIT_ERR_ARGUMENT, "residual",
-                              "a residual needs a finite parameter for each of the model's %zu features, and a scale and a reach "
-                              "between 1e-15 and 1e15",
-                              curator->model->n_features);
+  if (tacit_door_has_units(curator->door)) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "unit", "sums of residuals protect one row: a unit must not have several");
+  }
+  if (tacit_curator_sensitivity_factor(curator) < 2) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "relation",
+                           "sums of residuals are read with the number of records, which is public under relation substitute only");
+  }
+  tacit_status_t status = tacit_rows_check_numbers("residual", residual->theta, residual->n_features, err);
+  if (status == TACIT_OK) {
+    status = tacit_rows_check_size("scale", residual->scale, err);
+  }
+  return status == TACIT_OK ? tacit_rows_check_size("reach", residual->reach, err) : status;
 }
 
 tacit_status_t tacit_curator_release_joint_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
                                                    const tacit_row_residual_t *residual, double noise_multiplier, double *out,
                                                    double *noise_sd, tacit_error_t *err) {
   size_t d = curator->model->n_features + 1;
-  row_pass_t pass = {.curator = curator, .what = ROW_JOINT, .rows = rows, .residual = residual, .n_out = d * (d + 1) / 2};
-  memset(out, 0, pass.n_out * sizeof *out);
+  moments_t moments = {rows, residual};
+  tacit_row_sum_t sum = {.curator = curator,
+                         .is_square = true,
+                         .dim = d,
+                         .bound = sqrt(rows->radius * rows->radius + residual->reach * residual->reach),
+                         .what = &moments,
+                         .label = rows->whiten == NULL ? "joint moments" : "whitened joint moments"};
+  memset(out, 0, d * (d + 1) / 2 * sizeof *out);
   *noise_sd = 0;
-  tacit_status_t status = check_curator(curator, true, err);
+  tacit_status_t status = check_rows(curator, rows, true, err);
   if (status == TACIT_OK) {
     status = check_residual(curator, residual, err);
   }
-  double norm2 = rows->radius * rows->radius + residual->reach * residual->reach;
-  return status != TACIT_OK ? status
-                            : release(&pass, sqrt(2) * norm2, noise_multiplier,
-                                      rows->whiten == NULL ? "joint moments" : "whitened joint moments", out, noise_sd, err);
+  return status == TACIT_OK ? tacit_rows_release(&sum, add_moments, noise_multiplier, out, noise_sd, err) : status;
 }

@@ -1,16 +1,13 @@
 /*
- * Releases of statistics of columns: a clamped sum, the counts of a table's cells, sums of products. Like all releases, each
- * is described as an event, charged, and only then computed; noise is added to an exact integer.
+ * Statistics of columns: a clamped sum, the counts of a table's cells, sums of products. A record's whole numbers, and their shapes:
  *
- * Contributions are integers by construction, so that sensitivities hold for what is summed, without a slack for rounding:
- *
- *     sum       k - floor(D / 2), k in 0 .. D the step nearest to the clamped value: two records differ by at most D
- *     counts    c in the record's cell: two records differ by c in two cells
- *     products  Q q_i and q_i q_j (i <= j), q_j in -Q .. Q: two records differ by at most (d + 1) Q^2 in L2
- *     score     these of the features, and r H Q and r H q_j, r = 2 y - 1: at most D Q^2 + H^2 in L2, D features and the response
+ *     sum       box       k - floor(D / 2), k in 0 .. D the step nearest to the clamped value
+ *     counts    cell      the record's
+ *     products  products  q_j in -Q .. Q
+ *     score     products  these of the features, and r H, r = 2 y - 1
  *
  * (docs/theory.md, section 12.8). A record with a value that is no finite number contributes zeros, and so does a level that
- * is none: what a record in the middle of all ranges contributes, or one in no cell, which moves no sensitivity.
+ * is none: what a record in the middle of all ranges contributes, or one in no cell.
  */
 #include <math.h>
 #include <stdio.h>
@@ -35,20 +32,8 @@ static double response_steps(const tacit_statistic_t *s) {
   return floor((double)(1 << PRODUCT_BITS) * sqrt(0.5 * (double)s->n_columns));
 }
 
-typedef struct pass {
-  tacit_curator_t *curator;
-  const tacit_statistic_t *statistic;
-  double steps;     /* of a clamped value's range, or worth of a record in a cell */
-  double first;     /* discrete noise: lower / step */
-  size_t n_values;
-} pass_t;
-
 static bool is_discrete(const tacit_statistic_t *s) {
   return s->noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
-}
-
-static bool is_gaussian(const tacit_statistic_t *s) {
-  return s->noise == TACIT_STATISTIC_GAUSSIAN || s->noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN;
 }
 
 static bool is_of_rows(const tacit_statistic_t *s) {
@@ -137,63 +122,65 @@ static double lattice_steps(const tacit_statistic_t *s) {
   return s->kind == TACIT_STATISTIC_COUNTS ? 1 : nearbyint(s->upper[0] / s->step) - nearbyint(s->lower[0] / s->step);
 }
 
-double tacit_statistic_sensitivity(const tacit_statistic_t *s) {
-  double steps = lattice_steps(s);
+static tacit_door_noise_t law_of(const tacit_statistic_t *s) {
+  static const tacit_door_noise_t laws[] = {[TACIT_STATISTIC_GAUSSIAN] = TACIT_DOOR_GAUSSIAN,
+                                            [TACIT_STATISTIC_LAPLACE] = TACIT_DOOR_LAPLACE,
+                                            [TACIT_STATISTIC_DISCRETE_GAUSSIAN] = TACIT_DOOR_DISCRETE_GAUSSIAN,
+                                            [TACIT_STATISTIC_DISCRETE_LAPLACE] = TACIT_DOOR_DISCRETE_LAPLACE};
+  return laws[s->noise];
+}
+
+static const char *label_of(const tacit_statistic_t *s) {
+  static const char *const labels[] = {"clamped sum", "counts", "products", "score"};
+  return labels[s->kind];
+}
+
+tacit_door_shape_t tacit_statistic_shape(const tacit_statistic_t *s) {
+  int64_t steps = (int64_t)lattice_steps(s);
   switch (s->kind) {
-    case TACIT_STATISTIC_SUM: return steps;
-    case TACIT_STATISTIC_COUNTS: return is_gaussian(s) ? sqrt(2) * (1 + 0x1p-50) * steps : 2 * steps;
-    case TACIT_STATISTIC_SCORE: return (double)s->n_columns * steps * steps + response_steps(s) * response_steps(s);
-    default: return ((double)s->n_columns + 1) * steps * steps;
+    case TACIT_STATISTIC_SUM:
+      return (tacit_door_shape_t){.kind = TACIT_SHAPE_BOX, .dim = 1, .low = -(steps / 2), .high = steps - steps / 2};
+    case TACIT_STATISTIC_COUNTS:
+      return (tacit_door_shape_t){.kind = TACIT_SHAPE_CELL, .dim = tacit_statistic_n_values(s), .radius = steps};
+    default:
+      return (tacit_door_shape_t){.kind = TACIT_SHAPE_PRODUCTS, .dim = s->n_columns, .radius = steps,
+                             .high = s->kind == TACIT_STATISTIC_SCORE ? (int64_t)response_steps(s) : 0};
   }
 }
 
 tacit_event_t tacit_statistic_event(const tacit_statistic_t *s, double noise_multiplier) {
-  static const char *const labels[] = {"clamped sum", "counts", "products", "score"};
-  tacit_event_t event = {.noise_multiplier = noise_multiplier, .count = 1};
-  snprintf(event.label, sizeof event.label, "%s", labels[s->kind]);
-  bool is_plain_laplace = s->noise == TACIT_STATISTIC_LAPLACE && s->kind == TACIT_STATISTIC_SUM;
-  if (s->noise == TACIT_STATISTIC_GAUSSIAN || is_plain_laplace) {
-    event.kind = is_plain_laplace ? TACIT_EVENT_LAPLACE : TACIT_EVENT_GAUSSIAN;
-  } else if (s->noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN) {
-    event.kind = TACIT_EVENT_DISCRETE_GAUSSIAN;
-    if (s->kind == TACIT_STATISTIC_COUNTS) { /* a record leaves one cell and enters another */
-      event.noise_multiplier = noise_multiplier * sqrt(2);
-      event.count = 2;
-    } else {
-      event.sensitivity = lattice_steps(s);
-    }
-  } else { /* no epsilon-DP mechanism tells more than randomised response between two answers [Kairouz2015] */
-    event.kind = TACIT_EVENT_RANDOMIZED_RESPONSE;
-    event.noise_multiplier = 0;
-    event.probability = 2 / (1 + exp(1 / noise_multiplier * (1 + 1e-12)));
-    event.buckets = 2;
-  }
-  return event;
+  tacit_door_shape_t shape = tacit_statistic_shape(s);
+  return tacit_door_shape_event(&shape, law_of(s), true, noise_multiplier, label_of(s));
 }
 
-/* ---- the sums ---- */
+/* ---- a record's whole numbers ---- */
 
 static double clamped(double x, double low, double high) {
   return x < low ? low : x > high ? high : x;
 }
 
-static void add_sum(const pass_t *pass, const double *x, tacit_wide_t *totals) {
-  const tacit_statistic_t *s = pass->statistic;
-  double at = is_discrete(s) ? nearbyint(x[0] / s->step) - pass->first
-                             : nearbyint((x[0] - s->lower[0]) / (s->upper[0] - s->lower[0]) * pass->steps);
-  totals[0] += (tacit_wide_t)(clamped(at, 0, pass->steps) - floor(0.5 * pass->steps));
+/* Discrete noise: the lower bound in steps. */
+static double first_step(const tacit_statistic_t *s) {
+  return s->step > 0 ? nearbyint(s->lower[0] / s->step) : 0;
 }
 
-static void add_count(const pass_t *pass, const double *x, tacit_wide_t *totals) {
-  const tacit_statistic_t *s = pass->statistic;
+static int64_t step_of(const tacit_statistic_t *s, double x) {
+  double steps = lattice_steps(s);
+  double at = is_discrete(s) ? nearbyint(x / s->step) - first_step(s)
+                             : nearbyint((x - s->lower[0]) / (s->upper[0] - s->lower[0]) * steps);
+  return (int64_t)(clamped(at, 0, steps) - floor(0.5 * steps));
+}
+
+/* 0: none, else the cell from 1. */
+static int64_t cell_of(const tacit_statistic_t *s, const float *x) {
   size_t cell = 0;
   for (size_t j = 0; j < s->n_columns; j++) {
-    if (!(x[j] >= 0 && x[j] < (double)s->n_levels[j])) {
-      return;
+    if (!(x[j] >= 0 && (double)x[j] < (double)s->n_levels[j])) {
+      return 0;
     }
     cell = cell * s->n_levels[j] + (size_t)x[j];
   }
-  totals[cell] += (tacit_wide_t)pass->steps;
+  return (int64_t)cell + 1;
 }
 
 /* Column j mapped to [-1, 1], in steps. */
@@ -202,154 +189,93 @@ static int64_t mapped(const tacit_statistic_t *s, size_t j, double x, double ste
   return (int64_t)clamped(nearbyint(z * steps), -steps, steps);
 }
 
-/* Of the first d columns; q: shape (d), these columns in steps. */
-static void add_products(const pass_t *pass, size_t d, const double *x, int64_t *q, tacit_wide_t *totals) {
-  size_t k = d;
-  for (size_t j = 0; j < d; j++) {
-    q[j] = mapped(pass->statistic, j, x[j], pass->steps);
-    totals[j] += (tacit_wide_t)q[j] * (1 << PRODUCT_BITS);
-  }
-  for (size_t i = 0; i < d; i++) {
-    for (size_t j = i; j < d; j++) {
-      totals[k++] += (tacit_wide_t)(q[i] * q[j]);
+void tacit_statistic_add(const void *ctx, size_t n_rows, const float *x, double *work, int64_t *k) {
+  const tacit_statistic_t *s = ctx;
+  size_t d = s->n_columns;
+  (void)n_rows;
+  (void)work;
+  if (s->kind == TACIT_STATISTIC_SUM) {
+    k[0] = step_of(s, (double)x[0]);
+  } else if (s->kind == TACIT_STATISTIC_COUNTS) {
+    k[0] = cell_of(s, x);
+  } else {
+    for (size_t j = 0; j < d; j++) {
+      k[j] = mapped(s, j, (double)x[j], lattice_steps(s));
     }
-  }
-}
-
-/* A response between its bounds, which a binary one is not, counts as the nearest of the two or as none. */
-static void add_score(const pass_t *pass, const double *x, tacit_wide_t *totals) {
-  const tacit_statistic_t *s = pass->statistic;
-  size_t d = s->n_columns - 1, k = d + d * (d + 1) / 2;
-  int64_t q[MAX_PRODUCT_COLUMNS], r = mapped(s, d, x[d], 1) * (int64_t)response_steps(s);
-  add_products(pass, d, x, q, totals);
-  totals[k++] += (tacit_wide_t)(r * (1 << PRODUCT_BITS));
-  for (size_t j = 0; j < d; j++) {
-    totals[k++] += (tacit_wide_t)(r * q[j]);
-  }
-}
-
-void tacit_statistic_add(const tacit_statistic_t *statistic, const double *x, tacit_wide_t *totals) {
-  int64_t q[MAX_PRODUCT_COLUMNS];
-  pass_t pass = {.statistic = statistic, .steps = lattice_steps(statistic)};
-  pass.first = statistic->step > 0 ? nearbyint(statistic->lower[0] / statistic->step) : 0;
-  for (size_t j = 0; j < statistic->n_columns; j++) {
-    if (!isfinite(x[j])) {
-      return;
+    if (s->kind == TACIT_STATISTIC_SCORE) { /* a response between its bounds, which a binary one is not, counts as the nearest or none */
+      k[d - 1] = mapped(s, d - 1, (double)x[d - 1], 1) * (int64_t)response_steps(s);
     }
-  }
-  switch (statistic->kind) {
-    case TACIT_STATISTIC_SUM: add_sum(&pass, x, totals); break;
-    case TACIT_STATISTIC_COUNTS: add_count(&pass, x, totals); break;
-    case TACIT_STATISTIC_SCORE: add_score(&pass, x, totals); break;
-    default: add_products(&pass, statistic->n_columns, x, q, totals);
-  }
-}
-
-static void statistic_part(void *user, size_t first, size_t last, size_t thread) {
-  const pass_t *pass = user;
-  const tacit_curator_t *curator = pass->curator;
-  size_t n = tacit_records_n(curator->records), n_columns = curator->model->n_columns;
-  for (size_t i = first * TACIT_BLOCK; i < last * TACIT_BLOCK && i < n; i++) {
-    const float *block = tacit_records_block(curator->records, i / TACIT_BLOCK);
-    double x[MAX_PRODUCT_COLUMNS];
-    for (size_t j = 0; j < n_columns; j++) {
-      x[j] = (double)block[j * TACIT_BLOCK + i % TACIT_BLOCK];
-    }
-    tacit_statistic_add(pass->statistic, x, curator->workspaces[thread].totals);
   }
 }
 
 /* ---- the release ---- */
 
 static tacit_status_t check_curator(const tacit_curator_t *curator, const tacit_statistic_t *statistic, tacit_error_t *err) {
-  if (curator->is_exposed || curator->model->n_columns != statistic->n_columns ||
+  if (tacit_curator_is_exposed(curator) || curator->model->n_columns != statistic->n_columns ||
       curator->model->dim < tacit_statistic_n_values(statistic)) {
     return tacit_error_set(err, TACIT_ERR_STATE, "curator",
                            "a statistic needs a private curator opened with tacit_statistic_model() of the same statistic");
   }
-  if (curator->unit_offsets != NULL || curator->settings.max_unit_rows != 1) {
+  if (tacit_door_has_units(curator->door)) {
     return tacit_error_set(err, TACIT_ERR_STATE, "unit",
                            "a released statistic protects one row: the schema's unit must be the row, not a person with several");
   }
-  if (tacit_budget_relation(curator->budget) != TACIT_RELATION_SUBSTITUTE) {
+  if (tacit_curator_sensitivity_factor(curator) < 2) {
     return tacit_error_set(err, TACIT_ERR_STATE, "relation",
                            "a statistic is read with the number of records, which is public under relation substitute only");
   }
   return TACIT_OK;
 }
 
-static tacit_status_t draw_noise(tacit_curator_t *curator, const tacit_statistic_t *s, size_t n, double scale,
-                                 tacit_error_t *err) {
-  switch (s->noise) {
-    case TACIT_STATISTIC_GAUSSIAN: return tacit_noise_rounded_gaussian(curator->noise, scale, n, curator->draws, err);
-    case TACIT_STATISTIC_LAPLACE: return tacit_noise_rounded_laplace(curator->noise, scale, n, curator->draws, err);
-    case TACIT_STATISTIC_DISCRETE_GAUSSIAN:
-      return tacit_noise_discrete_gaussian(curator->noise, scale, n, curator->draws, err);
-    default: return tacit_noise_discrete_laplace(curator->noise, scale, n, curator->draws, err);
-  }
-}
-
 /* The lattice's spacing in the units of value k; a clamped value's is the lattice's own where noise is discrete. */
-static double unit_of(const pass_t *pass, size_t k) {
-  const tacit_statistic_t *s = pass->statistic;
+static double unit_of(const tacit_statistic_t *s, size_t k) {
+  double steps = lattice_steps(s);
   size_t d = s->n_columns - 1;
   if (is_of_rows(s)) {
     bool is_response = s->kind == TACIT_STATISTIC_SCORE && k >= d + d * (d + 1) / 2; /* (y - 1/2) x */
-    return 1 / (pass->steps * (is_response ? 2 * response_steps(s) : pass->steps));
+    return 1 / (steps * (is_response ? 2 * response_steps(s) : steps));
   }
-  if (s->kind == TACIT_STATISTIC_COUNTS) {
-    return 1 / pass->steps;
-  }
-  return is_discrete(s) ? s->step : (s->upper[0] - s->lower[0]) / pass->steps;
+  return s->kind == TACIT_STATISTIC_COUNTS ? 1 / steps : is_discrete(s) ? s->step : (s->upper[0] - s->lower[0]) / steps;
 }
 
-static void set_values(const pass_t *pass, double lattice_scale, double *out, double *noise_scales) {
-  const tacit_curator_t *curator = pass->curator;
-  const tacit_statistic_t *s = pass->statistic;
-  tacit_wide_t n = (tacit_wide_t)curator->n_records, offset = 0;
-  double shift = 0;
-  if (s->kind == TACIT_STATISTIC_SUM) {
-    offset = n * ((tacit_wide_t)floor(0.5 * pass->steps) + (is_discrete(s) ? (tacit_wide_t)pass->first : 0));
-    shift = is_discrete(s) ? 0 : (double)n * s->lower[0];
+/* A clamped sum is told from the middle of its range. */
+static tacit_status_t shift_sum(const tacit_curator_t *curator, const tacit_statistic_t *s, double *out, tacit_error_t *err) {
+  size_t n;
+  tacit_status_t status = tacit_door_n_units(curator->door, &n, err);
+  if (status == TACIT_OK) {
+    double middle = floor(0.5 * lattice_steps(s)) + first_step(s), lower = is_discrete(s) ? 0 : (double)n * s->lower[0];
+    out[0] = lower + ((double)n * middle + out[0]) * unit_of(s, 0);
   }
-  for (size_t i = 0; i < pass->n_values; i++) {
-    double unit = unit_of(pass, i);
-    out[i] = shift + (double)(offset + curator->sums[i] + curator->draws[i]) * unit;
-    noise_scales[i] = lattice_scale * unit;
-  }
+  return status;
 }
 
 tacit_status_t tacit_curator_release_statistic(tacit_curator_t *curator, const tacit_statistic_t *statistic,
                                                double noise_multiplier, double *out, double *noise_scales,
                                                tacit_error_t *err) {
-  pass_t pass = {.curator = curator, .statistic = statistic};
   tacit_status_t status = tacit_statistic_check(statistic, err);
   if (status != TACIT_OK) {
     return status;
   }
-  pass.n_values = tacit_statistic_n_values(statistic);
-  pass.steps = lattice_steps(statistic);
-  pass.first = statistic->step > 0 ? nearbyint(statistic->lower[0] / statistic->step) : 0;
-  memset(out, 0, pass.n_values * sizeof *out);
-  memset(noise_scales, 0, pass.n_values * sizeof *noise_scales);
-  double scale = nextafter(noise_multiplier * tacit_statistic_sensitivity(statistic), INFINITY);
+  size_t n = tacit_statistic_n_values(statistic);
+  double scale = 0;
+  tacit_units_t units = {.shape = tacit_statistic_shape(statistic),
+                         .unit = tacit_statistic_add,
+                         .ctx = statistic,
+                         .label = label_of(statistic)};
+  memset(out, 0, n * sizeof *out);
+  memset(noise_scales, 0, n * sizeof *noise_scales);
   status = check_curator(curator, statistic, err);
   if (status == TACIT_OK) {
-    status = tacit_curator_check_noise(curator, noise_multiplier, err);
+    status = tacit_door_release_units(curator->door, &units, law_of(statistic), noise_multiplier, out, &scale, err);
   }
-  if (status == TACIT_OK) {
-    status = tacit_curator_reserve(curator, 1, err);
+  if (status == TACIT_OK && statistic->kind == TACIT_STATISTIC_SUM) {
+    status = shift_sum(curator, statistic, out, err);
+    noise_scales[0] = scale * unit_of(statistic, 0);
+    return status;
   }
-  if (status == TACIT_OK) {
-    tacit_event_t event = tacit_statistic_event(statistic, noise_multiplier);
-    status = tacit_budget_charge(curator->budget, &event, err);
-  }
-  if (status == TACIT_OK) {
-    status = draw_noise(curator, statistic, pass.n_values, scale, err);
-  }
-  if (status == TACIT_OK) {
-    tacit_curator_sum_blocks(curator, pass.n_values, statistic_part, &pass);
-    set_values(&pass, scale, out, noise_scales);
+  for (size_t i = 0; status == TACIT_OK && i < n; i++) {
+    out[i] *= unit_of(statistic, i);
+    noise_scales[i] = scale * unit_of(statistic, i);
   }
   return status;
 }

@@ -1,11 +1,14 @@
 /*
  * The decision on a Langevin proposal (docs/theory.md, section 16). Gradients are those of the lattice, integers k of 2^-20 of
- * the bound: they are what the proposal's drift was made of, so that the ratio is exact for them.
+ * the bound: they are what the proposal's drift was made of, so that the ratio is exact for them. The door adds up k' - k, k + k' and
+ * the trapezoidal errors, and takes step^2 / 8 (G - G') W (G + G') of the first two.
  */
 #include <math.h>
 #include <string.h>
 
 #include "curator/curator_internal.h"
+
+enum { LATTICE_BITS = 20 }; /* the door's, of vectors */
 
 static const double unit = 0x1p32;
 
@@ -24,36 +27,48 @@ static sizes_t sizes_of(const tacit_curator_t *curator, const tacit_accept_rule_
   const tacit_record_model_t *model = curator->model;
   double power = curator->settings.temperature_power, d = (double)model->dim;
   sizes_t s = {.grad_bound = tacit_curator_grad_bound(curator) / power, .ratio_bound = rule->max_bound / power};
-  s.spacing = power * s.grad_bound * ldexp(1, -TACIT_LATTICE_BITS);
-  s.rounding = sqrt(d) + ((double)model->n_linear + 64) * 0x1p-23 * (double)(1 << TACIT_LATTICE_BITS);
+  s.spacing = power * s.grad_bound * ldexp(1, -LATTICE_BITS);
+  s.rounding = sqrt(d) + ((double)model->n_linear + 64) * 0x1p-23 * (double)(1 << LATTICE_BITS);
   s.reach = sqrt(d) + 1.5;
   s.change = 1.5 * step * s.reach;
   s.sum = 2 * (sqrt(d) + 2.5);
-  s.change_units = ceil(0.25 * s.ratio_bound * (double)(1 << TACIT_LATTICE_BITS) + 2 * s.rounding);
+  s.change_units = ceil(0.25 * s.ratio_bound * (double)(1 << LATTICE_BITS) + 2 * s.rounding);
   double cubic = s.ratio_bound * s.ratio_bound * s.ratio_bound / (72 * sqrt(3));
   /* the rounding acts along the step; that of one class has at most the length of its ratio bound, an L1 norm */
   double length = s.ratio_bound * sqrt((double)(model->n_linear > 0 ? model->n_linear : 1));
-  s.error_units = ceil(power * (cubic + s.rounding * ldexp(s.grad_bound * length, -TACIT_LATTICE_BITS)) * unit) + 3;
+  s.error_units = ceil(power * (cubic + s.rounding * ldexp(s.grad_bound * length, -LATTICE_BITS)) * unit) + 3;
   return s;
 }
 
-static double largest(const double *x, size_t n) {
-  double most = 0;
-  for (size_t i = 0; i < n; i++) {
-    most = fmax(most, x[i]);
+/* What the door is told of a step; the sums' scale, and what is added, are `numbers`. */
+static tacit_door_product_t product_of(const tacit_curator_t *curator, const sizes_t *s, double step, const double *scale) {
+  return (tacit_door_product_t){.dim = curator->model->dim,
+                                .weight = -step * step / 8,
+                                .scale = scale,
+                                .radius = {(int64_t)fmin(s->change_units, 0x1p22), 2 << LATTICE_BITS},
+                                .clip = {s->change, s->sum},
+                                .most = (int64_t)fmin(s->error_units, 0x1p51)};
+}
+
+static void set_scale(const tacit_curator_t *curator, const sizes_t *s, const double *inv_metric, double *scale) {
+  for (size_t j = 0; j < curator->model->dim; j++) {
+    scale[j] = sqrt(inv_metric[j]) * s->spacing;
   }
-  return most;
 }
 
 tacit_event_t tacit_curator_langevin_event(const tacit_curator_t *curator, const tacit_accept_rule_t *rule,
                                            const double *inv_metric, double step) {
-  tacit_event_t event = tacit_curator_accept_event(curator, rule);
   sizes_t s = sizes_of(curator, rule, step);
-  double root = sqrt(largest(inv_metric, curator->model->dim)), factor = tacit_curator_sensitivity_factor(curator);
-  double quadratic = step * step / 8 *
-                     (s.change_units * s.spacing * root * s.sum + 2 * s.spacing * (double)(1 << TACIT_LATTICE_BITS) * root * s.change);
   bool is_bounded = curator->model->is_softmax && isfinite(s.grad_bound);
-  event.sensitivity = is_bounded ? factor * (s.error_units / unit + quadratic) * (1 + 1e-9) + 4 / unit : INFINITY;
+  double largest = 0, factor = tacit_curator_sensitivity_factor(curator);
+  for (size_t j = 0; j < curator->model->dim; j++) {
+    largest = fmax(largest, inv_metric[j]);
+  }
+  double scale = sqrt(largest) * s.spacing;
+  tacit_door_product_t product = product_of(curator, &s, step, &scale);
+  product.dim = 1; /* an event knows the largest scale alone */
+  tacit_event_t event = is_bounded ? tacit_product_event(rule, factor, &product) : tacit_accept_event(rule, factor);
+  event.sensitivity = is_bounded ? event.sensitivity : INFINITY;
   return event;
 }
 
@@ -61,10 +76,10 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_accept_r
   const tacit_record_model_t *model = curator->model;
   double clip = curator->settings.clip_bound_grad;
   bool is_clipped = clip > 0 && clip < curator->settings.temperature_power * model->grad_bound;
-  if (curator->is_exposed) {
+  if (tacit_curator_is_exposed(curator)) {
     return tacit_error_set(err, TACIT_ERR_STATE, "curator", "an exposed curator makes no secret decisions");
   }
-  if (!model->is_softmax || is_clipped || curator->unit_offsets != NULL || curator->settings.max_unit_rows > 1) {
+  if (!model->is_softmax || is_clipped || tacit_door_has_units(curator->door)) {
     return tacit_error_set(err, TACIT_ERR_SENSITIVITY, "method",
                            "Langevin decisions need bounds that are known for families bernoulli and categorical, without "
                            "clipping and with one row a unit: use dp-hmc here");
@@ -75,73 +90,28 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_accept_r
   return TACIT_OK;
 }
 
-/* A pass over all records for one pair; curator->pairs holds theta and theta_prop, theta_float the same. */
-typedef struct langevin_pass {
-  tacit_curator_t *curator;
-  const double *step;
-  tacit_lattice_t lattice;
-  tacit_trapezoid_t bounds;
-} langevin_pass_t;
+/* Scratch, in this order. */
+typedef struct scratch {
+  double log_lik[2 * 16], ratios[16];
+} scratch_t;
 
-static void langevin_part(void *user, size_t first, size_t last, size_t thread) {
-  const langevin_pass_t *pass = user;
-  const tacit_curator_t *curator = pass->curator;
+static size_t scratch_size(const tacit_record_model_t *model) {
+  return sizeof(scratch_t) + 2 * 16 * ((model->n_linear + model->n_extra) * sizeof(float) + model->dim * sizeof(int32_t));
+}
+
+static void lanes(const void *ctx, const float *block, const float *norms, void *work, int64_t *out) {
+  const tacit_langevin_work_t *of = ctx;
+  const tacit_curator_t *curator = of->curator;
   const tacit_record_model_t *model = curator->model;
-  tacit_workspace_t *w = &curator->workspaces[thread];
-  const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
-  size_t dim = model->dim;
-  double ratios[16];
-  memset(w->lanes64, 0, (2 * dim + 1) * 16 * sizeof *w->lanes64);
-  for (size_t b = first; b < last; b++) {
-    const float *block = tacit_records_block(curator->records, b), *norms = curator->lane_norm + b * 16;
-    memset(w->lanes, 0, 2 * dim * 16 * sizeof *w->lanes);
-    model->residual(model->ctx, block, 2, curator->theta_float, w->rows);
-    kernel->linear(model, block, norms, &pass->lattice, 2, w->rows, w->lanes, &w->notes);
-    model->log_lik(model->ctx, block, 2, curator->pairs, w->log_lik);
-    kernel->ratio_unclipped(norms, curator->settings.temperature_power, w->log_lik, ratios);
-    kernel->trapezoid(dim, &pass->bounds, pass->step, w->lanes, ratios, w->lanes64);
-  }
-  tacit_workspace_flush(w, 2 * dim + 1, true);
-}
-
-/* curator->sums <- k' - k, clipped, shape (dim); k + k', shape (dim); trapezoidal errors in units of the log ratio. */
-static void sum_records(tacit_curator_t *curator, const sizes_t *s, const double *step) {
-  langevin_pass_t pass = {.curator = curator, .step = step};
-  pass.lattice = tacit_lattice_for(curator->model, curator->settings.temperature_power, tacit_curator_grad_bound(curator));
-  /* Log ratios saturate at 2^51 units: no clip is ever larger. Nor is a change, of two integers of 2^20, larger than 2^22. */
-  pass.bounds = (tacit_trapezoid_t){s->spacing, fmin(s->change_units, 0x1p22), fmin(s->error_units, 0x1p51)};
-  tacit_curator_sum_blocks(curator, 2 * curator->model->dim + 1, langevin_part, &pass);
-}
-
-/* Scale x, shape (n), to norm at most `most`. */
-static void clip(double *x, size_t n, double most) {
-  double square = 0;
-  for (size_t j = 0; j < n; j++) {
-    square += x[j] * x[j];
-  }
-  double factor = square > most * most ? most / sqrt(square) : 1;
-  for (size_t j = 0; j < n; j++) {
-    x[j] *= factor;
-  }
-}
-
-/* step^2 / 8 (G - G') W (G + G'), the two factors clipped; `work` has shape (2, dim). */
-static double quadratic_term(const tacit_curator_t *curator, const sizes_t *s, const tacit_langevin_pairs_t *l, size_t k,
-                             double *work) {
-  size_t dim = curator->model->dim;
-  const tacit_wide_t *changes = curator->sums, *sums = changes + dim;
-  double *change = work, *sum = work + dim, product = 0;
-  for (size_t j = 0; j < dim; j++) {
-    double root = sqrt(l->inv_metric[j]), g = l->prior_grad[k * dim + j], g_prop = l->prior_grad_prop[k * dim + j];
-    change[j] = root * (g - g_prop - s->spacing * (double)changes[j]);
-    sum[j] = root * (g + g_prop + s->spacing * (double)sums[j]);
-  }
-  clip(change, dim, s->change);
-  clip(sum, dim, s->sum);
-  for (size_t j = 0; j < dim; j++) {
-    product += change[j] * sum[j];
-  }
-  return l->step * l->step / 8 * product;
+  scratch_t *scratch = work;
+  int32_t *gradients = (int32_t *)(scratch + 1);
+  float *rows = (float *)(gradients + 2 * 16 * model->dim);
+  memset(gradients, 0, 2 * 16 * model->dim * sizeof *gradients);
+  model->residual(model->ctx, block, 2, curator->theta_float, rows);
+  tacit_door_round(&of->vectors, model->n_columns, block, norms, rows, gradients);
+  model->log_lik(model->ctx, block, 2, curator->pairs, scratch->log_lik);
+  tacit_grid_functions()->ratio(curator->settings.temperature_power, scratch->log_lik, scratch->ratios);
+  tacit_grid_functions()->trapezoid(model->dim, &of->bounds, of->step, gradients, scratch->ratios, out);
 }
 
 /* Public: is the proposal near enough for its bounds to hold? step <- theta_prop - theta */
@@ -166,47 +136,45 @@ static double public_part(const tacit_langevin_pairs_t *l, size_t k, size_t dim,
   return sum;
 }
 
-bool tacit_langevin_is_near(const tacit_curator_t *curator, const tacit_accept_rule_t *rule,
-                            const tacit_langevin_pairs_t *l, size_t k, double *work) {
+bool tacit_langevin_product(tacit_curator_t *curator, const tacit_accept_rule_t *rule, const tacit_langevin_pairs_t *l, size_t k,
+                            double *room, tacit_langevin_work_t *work, tacit_door_product_t *product) {
+  const tacit_record_model_t *model = curator->model;
+  size_t dim = model->dim;
   sizes_t s = sizes_of(curator, rule, l->step);
-  return is_near(curator, rule, l, &s, k, work) && isfinite(l->pairs.correction[k]);
-}
-
-tacit_wide_t tacit_langevin_log_ratio(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
-                                      const tacit_langevin_pairs_t *l, size_t k, double *work) {
-  size_t dim = curator->model->dim;
-  sizes_t s = sizes_of(curator, rule, l->step);
-  double *step = work, *factors = work + dim;
+  double *step = room, *scale = step + dim, *change = scale + dim, *sum = change + dim;
+  if (!is_near(curator, rule, l, &s, k, step) || !isfinite(l->pairs.correction[k])) {
+    return false;
+  }
   memcpy(curator->pairs, l->pairs.theta + k * dim, dim * sizeof *curator->pairs);
   memcpy(curator->pairs + dim, l->pairs.theta_prop + k * dim, dim * sizeof *curator->pairs);
   for (size_t j = 0; j < 2 * dim; j++) {
     curator->theta_float[j] = (float)curator->pairs[j];
   }
+  set_scale(curator, &s, l->inv_metric, scale);
   for (size_t j = 0; j < dim; j++) {
-    step[j] = curator->pairs[dim + j] - curator->pairs[j];
+    double root = sqrt(l->inv_metric[j]), g = l->prior_grad[k * dim + j], g_prop = l->prior_grad_prop[k * dim + j];
+    change[j] = root * (g_prop - g);
+    sum[j] = root * (g_prop + g);
   }
-  sum_records(curator, &s, step);
-  double quadratic = quadratic_term(curator, &s, l, k, factors);
-  return curator->sums[2 * dim] + tacit_public_log_ratio(quadratic) + tacit_public_log_ratio(public_part(l, k, dim, step));
-}
-
-static tacit_status_t decide_pair(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
-                                  const tacit_langevin_pairs_t *l, size_t k, double *work, tacit_error_t *err) {
-  if (!tacit_langevin_is_near(curator, rule, l, k, work)) {
-    return TACIT_OK;
-  }
-  tacit_event_t event = tacit_curator_langevin_event(curator, rule, l->inv_metric, l->step);
-  tacit_status_t status = tacit_budget_charge(curator->budget, &event, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
-  tacit_wide_t log_ratio = tacit_langevin_log_ratio(curator, rule, l, k, work);
-  return tacit_curator_decide(curator, rule, 0, log_ratio, &l->pairs.accepted[k], err);
+  /* Log ratios saturate at 2^51 units: no clip is ever larger. Nor is a change, of two integers of 2^20, larger than 2^22. */
+  *work = (tacit_langevin_work_t){.curator = curator,
+                                  .vectors = tacit_gradient_vectors(curator, 2, 1),
+                                  .bounds = {s.spacing, fmin(s.change_units, 0x1p22), fmin(s.error_units, 0x1p51)},
+                                  .step = step,
+                                  .correction = public_part(l, k, dim, step)};
+  *product = product_of(curator, &s, l->step, scale);
+  product->add[0] = change;
+  product->add[1] = sum;
+  product->lanes = lanes;
+  product->ctx = work;
+  product->n_work = scratch_size(model);
+  product->points = curator->pairs;
+  product->n_numbers = 2 * dim;
+  return true;
 }
 
 tacit_status_t tacit_curator_release_langevin_accept(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
                                                      const tacit_langevin_pairs_t *l, tacit_error_t *err) {
-  size_t dim = curator->model->dim;
   memset(l->pairs.accepted, 0, l->pairs.n * sizeof *l->pairs.accepted);
   tacit_status_t status = check(curator, rule, err);
   if (status == TACIT_OK) {
@@ -216,16 +184,20 @@ tacit_status_t tacit_curator_release_langevin_accept(tacit_curator_t *curator, c
     status = tacit_curator_check_points(curator, l->pairs.n, l->pairs.theta_prop, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_curator_reserve(curator, 3, err);
+    status = tacit_curator_reserve(curator, 2, err);
   }
-  double *work = status == TACIT_OK ? tacit_alloc(3 * dim, sizeof *work) : NULL;
-  if (status == TACIT_OK && work == NULL) {
+  double *room = status == TACIT_OK ? tacit_alloc(TACIT_LANGEVIN_ROOM * curator->model->dim, sizeof *room) : NULL;
+  if (status == TACIT_OK && room == NULL) {
     status = tacit_error_memory(err);
   }
   for (size_t k = 0; status == TACIT_OK && k < l->pairs.n; k++) {
-    status = decide_pair(curator, rule, l, k, work, err);
+    tacit_langevin_work_t work;
+    tacit_door_product_t product;
+    if (tacit_langevin_product(curator, rule, l, k, room, &work, &product)) {
+      status = tacit_door_decide_product(curator->door, &product, rule, work.correction, &l->pairs.accepted[k], err);
+    }
   }
-  tacit_free(work);
+  tacit_free(room);
   if (status != TACIT_OK) {
     memset(l->pairs.accepted, 0, l->pairs.n * sizeof *l->pairs.accepted);
   }

@@ -158,6 +158,7 @@ static tacit_status_t open_column(const opening_t *of, tacit_table_column_t *col
     status = map_file(of, &column->mapping, tacit_column_file(place, name), of->manifest.n_rows);
   }
   column->values = (const double *)column->mapping.data;
+  column->notes = (tacit_column_notes_t){.n_clamped = of->manifest.n_clamped[place], .n_missing = of->manifest.n_missing[place]};
   notes->n_clamped += of->manifest.n_clamped[place];
   notes->n_missing += of->manifest.n_missing[place];
   return status;
@@ -190,6 +191,9 @@ static tacit_status_t open_table(opening_t *of, tacit_table_t **table, const cha
     status = compare_unit(of);
   }
   if (status == TACIT_OK) {
+    status = tacit_check_any_rows(of->schema, of->manifest.n_rows, of->path, of->err);
+  }
+  if (status == TACIT_OK) {
     status = tacit_table_new(table, columns, n_columns, of->err);
   }
   if (status != TACIT_OK) {
@@ -200,7 +204,7 @@ static tacit_status_t open_table(opening_t *of, tacit_table_t **table, const cha
   for (size_t i = 0; i < n_columns && status == TACIT_OK; i++) {
     status = open_column(of, &(*table)->columns[i], notes);
   }
-  return status == TACIT_OK && of->manifest.n_units > 0 ? open_units(of, *table) : status;
+  return status == TACIT_OK && tacit_schema_unit(of->schema) != NULL ? open_units(of, *table) : status;
 }
 
 tacit_status_t tacit_columns_open(tacit_table_t **table, const char *path, const tacit_schema_t *schema,

@@ -7,7 +7,9 @@
 typedef struct tacit_table_column {
   char *name;
   const double *values;
-  double *owned;           /* what was read from CSV */
+  double *owned;           /* what was read from CSV, with room for: */
+  size_t room;
+  tacit_column_notes_t notes;
   tacit_mapping_t mapping; /* what was imported */
 } tacit_table_column_t;
 

@@ -58,6 +58,9 @@ static tacit_status_t look_at_header(tacit_csv_t *csv, tacit_error_t *err) {
   if (status != TACIT_OK || csv->at_end) {
     return status;
   }
+  if (csv->end - csv->next >= 2 && (memcmp(csv->next, "\xFF\xFE", 2) == 0 || memcmp(csv->next, "\xFE\xFF", 2) == 0)) {
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, csv->path, "%s is in UTF-16: iconv -f utf16 -t utf8 converts it", csv->path);
+  }
   if (csv->end - csv->next >= 3 && memcmp(csv->next, "\xEF\xBB\xBF", 3) == 0) {
     csv->next += 3;
   }
@@ -65,7 +68,8 @@ static tacit_status_t look_at_header(tacit_csv_t *csv, tacit_error_t *err) {
   const char *newline = memchr(csv->next, '\n', n);
   n = newline != NULL ? (size_t)(newline - csv->next) : n;
   bool has_tab = memchr(csv->next, '\t', n) != NULL, has_comma = memchr(csv->next, ',', n) != NULL;
-  csv->separator = has_tab && !has_comma ? '\t' : ',';
+  bool has_semicolon = memchr(csv->next, ';', n) != NULL;
+  csv->separator = has_comma ? ',' : has_tab ? '\t' : has_semicolon ? ';' : ',';
   csv->ends_plain[(unsigned char)csv->separator] = true;
   return TACIT_OK;
 }
@@ -102,6 +106,8 @@ void tacit_csv_close(tacit_csv_t *csv) {
     gzclose(csv->file);
   }
   tacit_free(csv->path);
+  tacit_wipe(csv->buffer, csv->buffer != NULL ? buffer_size : 0);
+  tacit_wipe(csv->text.data, csv->text.capacity);
   tacit_free(csv->buffer);
   tacit_free(csv->fields);
   tacit_free(csv->starts);

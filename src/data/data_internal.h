@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "base/base_internal.h"
+#include "tacit/arrow.h"
 #include "tacit/data.h"
 
 /* One field of a CSV record; text is valid until the next record is read, and is not NUL-terminated. */
@@ -32,7 +33,7 @@ typedef struct tacit_csv {
   bool at_end;
 } tacit_csv_t;
 
-/* Open and choose the separator from the first line: a tab if it has one and no comma. */
+/* Open and choose the separator from the first line: a comma if it has one, else a tab, else a semicolon, else a comma. */
 TACIT_MUST_USE tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, tacit_error_t *err);
 /* Read the next record; csv->n_fields == 0 at the end of the file. */
 TACIT_MUST_USE tacit_status_t tacit_csv_read(tacit_csv_t *csv, tacit_error_t *err);
@@ -83,16 +84,33 @@ TACIT_MUST_USE tacit_status_t tacit_units_add(tacit_units_t *units, const char *
 TACIT_MUST_USE tacit_status_t tacit_units_offsets(const tacit_units_t *units, size_t **offsets, tacit_error_t *err);
 void tacit_units_clear(tacit_units_t *units);
 
-/* What reads rows; notes are of kept rows alone. */
-typedef struct tacit_reader_column {
+/* The rules of one column (rules.h); notes are of kept rows alone. */
+typedef struct tacit_rule {
   const tacit_column_schema_t *schema; /* borrowed */
   tacit_dictionary_t levels;
-  size_t field; /* place in a CSV record */
-  size_t n_clamped, n_missing;
+  bool has_decimal_comma; /* of numbers, beside the point */
+  size_t n_clamped, n_far, n_missing; /* far: clamped by more than the width of the bounds */
+} tacit_rule_t;
+
+/* What is read: a file, or where path is NULL an Arrow stream, which is not released. */
+typedef struct tacit_source {
+  const char *path;
+  struct ArrowArrayStream *stream;
+  const tacit_stream_watch_t *watch; /* may be NULL */
+} tacit_source_t;
+
+typedef struct tacit_reader_column {
+  tacit_rule_t rule;
+  size_t field; /* place in a CSV record, or among the stream's columns */
 } tacit_reader_column_t;
 
+typedef struct tacit_arrow tacit_arrow_t;
+
+/* What reads rows, from a source. */
 typedef struct tacit_reader {
+  tacit_source_t source;
   tacit_csv_t csv;
+  tacit_arrow_t *arrow;
   const tacit_schema_t *schema;
   tacit_dictionary_t header; /* names of the fields */
   tacit_reader_column_t *columns;
@@ -102,8 +120,6 @@ typedef struct tacit_reader {
   size_t at, room;
   size_t unit_field; /* SIZE_MAX: the unit is a row */
   tacit_units_t units;
-  size_t unit; /* of the row */
-  bool is_kept;
   size_t n_rows, n_rows_dropped;
 } tacit_reader_t;
 
@@ -111,18 +127,49 @@ typedef struct tacit_reader {
 typedef tacit_status_t (*tacit_room_maker)(void *user, tacit_error_t *err);
 
 /* Read the header; n_columns == 0 means all of the schema. Clear in either case. */
-TACIT_MUST_USE tacit_status_t tacit_reader_open(tacit_reader_t *reader, const char *path, const tacit_schema_t *schema,
+TACIT_MUST_USE tacit_status_t tacit_reader_open(tacit_reader_t *reader, const tacit_source_t *source, const tacit_schema_t *schema,
                                                 const char *const *columns, size_t n_columns, tacit_error_t *err);
-/* Read all rows; at least one is kept. */
+/* TACIT_ERR_INTERRUPTED where the watch (may be NULL) says stop. */
+TACIT_MUST_USE tacit_status_t tacit_watch_check(const tacit_stream_watch_t *watch, tacit_error_t *err);
+/*
+ * TACIT_ERR_DATA for no rows at all, which are a mistake where their number is public. Under add-remove they are a neighbour of one
+ * row, and a refusal would tell the two apart.
+ */
+TACIT_MUST_USE tacit_status_t tacit_check_any_rows(const tacit_schema_t *schema, size_t n_rows, const char *path,
+                                                   tacit_error_t *err);
+/* Read all rows; at least one, as above. */
 TACIT_MUST_USE tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user,
                                                 tacit_error_t *err);
 tacit_table_notes_t tacit_reader_notes(const tacit_reader_t *reader);
 void tacit_reader_clear(tacit_reader_t *reader);
 /* The error for a column that has no values: it is not in the schema (NULL), or identifies persons. */
 tacit_status_t tacit_reader_no_column(const tacit_column_schema_t *schema, const char *name, tacit_error_t *err);
+/* Count a row for its person where persons are the unit; whether it is kept. */
+TACIT_MUST_USE tacit_status_t tacit_reader_admit(tacit_reader_t *reader, const char *id, size_t n, size_t *unit, bool *is_kept,
+                                                 tacit_error_t *err);
+
+/* The same of a stream: names into reader->header; columns, once they are chosen; rows; what is held. */
+TACIT_MUST_USE tacit_status_t tacit_arrow_open(tacit_reader_t *reader, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_arrow_check(tacit_reader_t *reader, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_arrow_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err);
+void tacit_arrow_close(tacit_arrow_t *arrow);
+/* Release a stream that is not released yet. */
+void tacit_arrow_release(struct ArrowArrayStream *stream);
 
 /* Empty or NA. */
 bool tacit_is_missing(const char *text, size_t n);
+/* What a field looks like; what it is to be, the schema says. */
+typedef enum tacit_look {
+  TACIT_LOOK_TEXT,
+  TACIT_LOOK_NUMBER,
+  TACIT_LOOK_COMMA, /* a number with a decimal comma, or commas between thousands */
+  TACIT_LOOK_DATE,
+  TACIT_LOOK_TRUTH, /* TRUE, no, ... */
+  TACIT_LOOK_MISSING
+} tacit_look_t;
+tacit_look_t tacit_look(const char *text, size_t n);
+/* "a number" */
+const char *tacit_look_string(tacit_look_t look);
 /* Bytes of the first code point of text[0..n-1], or 0 if they are not valid UTF-8. */
 size_t tacit_data_utf8_decode(const char *text, size_t n, uint32_t *code);
 bool tacit_is_utf8(const char *text, size_t n);

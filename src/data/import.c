@@ -1,7 +1,8 @@
 /*
- * From CSV to a directory of columns, in one pass and little memory: values are collected by column and added to its file as they
+ * From CSV or a stream to a directory of columns, in one pass and little memory: values are collected by column and added to its file as they
  * fill a buffer. Where units are persons, rows are first written in the order of the file, then brought together.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,11 +56,14 @@ static tacit_status_t map(import_t *import, const char *name, bool is_new, size_
 }
 
 /* Move the values of one column to where their persons' rows are. Rows near each other stay near each other in most files. */
-static void scatter(const import_t *import, const uint64_t *units, const double *from, const size_t *offsets, size_t *next,
-                    const tacit_mapping_t mappings[3]) {
+static tacit_status_t scatter(const import_t *import, const size_t *offsets, size_t *next, const tacit_mapping_t mappings[3],
+                              tacit_error_t *err) {
+  const uint64_t *units = (const uint64_t *)mappings[0].data;
+  const double *from = (const double *)mappings[1].data;
   double *to = (double *)mappings[2].data;
+  tacit_status_t status = TACIT_OK;
   memcpy(next, offsets, import->reader.units.ids.n_entries * sizeof *next);
-  for (size_t first = 0; first < import->reader.n_rows; first += BUFFER) {
+  for (size_t first = 0; first < import->reader.n_rows && status == TACIT_OK; first += BUFFER) {
     size_t last = import->reader.n_rows - first < BUFFER ? import->reader.n_rows : first + BUFFER;
     for (size_t r = first; r < last; r++) {
       to[next[units[r]]++] = from[r];
@@ -67,7 +71,15 @@ static void scatter(const import_t *import, const uint64_t *units, const double 
     tacit_mapping_drop(&mappings[0], first * sizeof(double), last * sizeof(double));
     tacit_mapping_drop(&mappings[1], first * sizeof(double), last * sizeof(double));
     tacit_mapping_drop(&mappings[2], 0, mappings[2].size);
+    status = tacit_watch_check(import->reader.source.watch, err);
   }
+  return status;
+}
+
+/* The file named last, which holds records. */
+static tacit_status_t remove_file(const import_t *import, tacit_error_t *err) {
+  const char *path = import->dir.file.data;
+  return unlink(path) == 0 ? TACIT_OK : tacit_error_set(err, TACIT_ERR_IO, path, "cannot remove %s: %s", path, strerror(errno));
 }
 
 static tacit_status_t group_column(import_t *import, size_t column, const size_t *offsets, size_t *next, tacit_error_t *err) {
@@ -79,11 +91,13 @@ static tacit_status_t group_column(import_t *import, size_t column, const size_t
     status = map(import, unsorted_name(column, old), false, n, &mappings[1], err);
   }
   if (status == TACIT_OK) {
-    unlink(import->dir.file.data); /* its room, once it is no longer mapped */
+    status = remove_file(import, err); /* its room, once it is no longer mapped */
+  }
+  if (status == TACIT_OK) {
     status = map(import, tacit_column_file(column, new), true, n, &mappings[2], err);
   }
   if (status == TACIT_OK) {
-    scatter(import, (const uint64_t *)mappings[0].data, (const double *)mappings[1].data, offsets, next, mappings);
+    status = scatter(import, offsets, next, mappings, err);
   }
   for (size_t i = 0; i < 3; i++) {
     tacit_mapping_close(&mappings[i]);
@@ -107,7 +121,7 @@ static tacit_status_t group(import_t *import, tacit_error_t *err) {
     status = tacit_directory_name(&import->dir, order_name, err);
   }
   if (status == TACIT_OK) {
-    unlink(import->dir.file.data);
+    status = remove_file(import, err);
   }
   tacit_free(offsets);
   tacit_free(next);
@@ -123,8 +137,8 @@ static tacit_status_t write_manifest(import_t *import, const tacit_schema_t *sch
     return tacit_error_memory(err);
   }
   for (size_t i = 0; i < n; i++) {
-    counts[i] = reader->columns[i].n_clamped;
-    counts[n + i] = reader->columns[i].n_missing;
+    counts[i] = reader->columns[i].rule.n_clamped;
+    counts[n + i] = reader->columns[i].rule.n_missing;
   }
   tacit_manifest_t manifest = {.n_rows = reader->n_rows,
                                .n_units = reader->units.ids.n_entries,
@@ -146,8 +160,8 @@ static tacit_status_t write_manifest(import_t *import, const tacit_schema_t *sch
   return status;
 }
 
-static tacit_status_t read_rows(import_t *import, const char *path, const tacit_schema_t *schema, tacit_error_t *err) {
-  tacit_status_t status = tacit_reader_open(&import->reader, path, schema, NULL, 0, err);
+static tacit_status_t read_rows(import_t *import, const tacit_source_t *source, const tacit_schema_t *schema, tacit_error_t *err) {
+  tacit_status_t status = tacit_reader_open(&import->reader, source, schema, NULL, 0, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -166,14 +180,16 @@ static tacit_status_t read_rows(import_t *import, const char *path, const tacit_
   return status == TACIT_OK ? flush(import, err) : status;
 }
 
-static tacit_status_t write_columns(import_t *import, const char *path, const tacit_schema_t *schema, tacit_error_t *err) {
+static tacit_status_t write_columns(import_t *import, const tacit_source_t *source, const tacit_schema_t *schema,
+                                    tacit_error_t *err) {
   char name[TACIT_COLUMN_FILE_SIZE];
-  tacit_status_t status = read_rows(import, path, schema, err);
+  tacit_status_t status = read_rows(import, source, schema, err);
   if (status == TACIT_OK && import->units != NULL) {
     status = group(import, err);
   }
   for (size_t i = 0; i < import->reader.n_columns && status == TACIT_OK; i++) {
-    status = tacit_directory_sync(&import->dir, tacit_column_file(i, name), err);
+    status = tacit_watch_check(import->reader.source.watch, err);
+    status = status == TACIT_OK ? tacit_directory_sync(&import->dir, tacit_column_file(i, name), err) : status;
   }
   if (status == TACIT_OK) {
     status = write_manifest(import, schema, err);
@@ -181,22 +197,51 @@ static tacit_status_t write_columns(import_t *import, const char *path, const ta
   return status == TACIT_OK ? tacit_directory_commit(&import->dir, err) : status;
 }
 
-tacit_status_t tacit_table_import(const char *path, const tacit_schema_t *schema, const char *directory,
-                                  tacit_table_notes_t *notes, tacit_error_t *err) {
-  import_t import = {.dir = {.fd = -1}};
+/* Nothing of the records may be left without a word. */
+static tacit_status_t clear(import_t *import, const char *directory, tacit_status_t status, tacit_error_t *err) {
+  tacit_text_t path = {0};
+  tacit_text_append(&path, import->dir.temporary.data != NULL ? import->dir.temporary.data : directory, import->dir.temporary.length);
+  if (!tacit_directory_clear(&import->dir)) {
+    status = tacit_error_set(err, status, "out", "cannot remove %s, which holds records: remove it", path.failed ? directory : path.data);
+  }
+  tacit_text_clear(&path);
+  tacit_reader_clear(&import->reader);
+  tacit_free(import->buffers);
+  tacit_free(import->units);
+  return status;
+}
+
+static tacit_status_t import_source(const tacit_source_t *source, const tacit_schema_t *schema, const char *directory,
+                                    tacit_table_notes_t *notes, tacit_error_t *err) {
+  import_t import = {.dir = tacit_directory_none};
   tacit_status_t status = tacit_columns_check_machine(err);
   if (status == TACIT_OK) {
     status = tacit_directory_begin(&import.dir, directory, true, err);
   }
   if (status == TACIT_OK) {
-    status = write_columns(&import, path, schema, err);
+    status = write_columns(&import, source, schema, err);
   }
   if (status == TACIT_OK && notes != NULL) {
     *notes = tacit_reader_notes(&import.reader);
   }
-  tacit_directory_clear(&import.dir);
-  tacit_reader_clear(&import.reader);
-  tacit_free(import.buffers);
-  tacit_free(import.units);
+  return clear(&import, directory, status, err);
+}
+
+tacit_status_t tacit_table_import(const char *path, const tacit_schema_t *schema, const char *directory,
+                                  tacit_table_notes_t *notes, tacit_error_t *err) {
+  return tacit_table_import_watched(path, schema, directory, NULL, notes, err);
+}
+
+tacit_status_t tacit_table_import_watched(const char *path, const tacit_schema_t *schema, const char *directory,
+                                          const tacit_stream_watch_t *watch, tacit_table_notes_t *notes, tacit_error_t *err) {
+  tacit_source_t source = {.path = path, .watch = watch};
+  return import_source(&source, schema, directory, notes, err);
+}
+
+tacit_status_t tacit_table_import_stream(struct ArrowArrayStream *stream, const tacit_schema_t *schema, const char *directory,
+                                         const tacit_stream_watch_t *watch, tacit_table_notes_t *notes, tacit_error_t *err) {
+  tacit_source_t source = {.stream = stream, .watch = watch};
+  tacit_status_t status = import_source(&source, schema, directory, notes, err);
+  tacit_arrow_release(stream);
   return status;
 }

@@ -85,7 +85,7 @@ void tacit_manifest_append(tacit_text_t *text, const tacit_manifest_t *manifest,
 
 typedef struct manifest_reader {
   tacit_manifest_t *manifest;
-  const yaml_node_t *format, *clamped, *missing, *units, *rows_dropped;
+  const yaml_node_t *format, *rows, *clamped, *missing, *units, *rows_dropped;
 } manifest_reader_t;
 
 static tacit_status_t read_whole(tacit_schema_reader_t *reader, const yaml_node_t *value, const char *key, size_t *n) {
@@ -113,7 +113,7 @@ static tacit_status_t read_format(tacit_schema_reader_t *reader, const yaml_node
 static tacit_status_t read_rows(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
                                 void *target) {
   manifest_reader_t *of = target;
-  (void)key;
+  of->rows = key;
   return read_whole(reader, value, "rows", &of->manifest->n_rows);
 }
 
@@ -176,12 +176,12 @@ static tacit_status_t read_counts(tacit_schema_reader_t *reader, const yaml_node
 /* What the parts must be together. */
 static tacit_status_t settle(tacit_schema_reader_t *reader, manifest_reader_t *of, const yaml_node_t *root) {
   tacit_manifest_t *manifest = of->manifest;
-  if (of->format == NULL || manifest->schema == NULL || manifest->n_rows == 0) {
-    return tacit_schema_fault(reader, root, "a manifest needs its format, rows (at least 1) and a schema");
+  if (of->format == NULL || manifest->schema == NULL || of->rows == NULL) {
+    return tacit_schema_fault(reader, root, "a manifest needs its format, rows and a schema");
   }
   bool has_units = tacit_schema_unit(manifest->schema) != NULL;
   if (has_units != (of->units != NULL) || has_units != (of->rows_dropped != NULL) || manifest->n_units > manifest->n_rows ||
-      (has_units && manifest->n_units == 0)) {
+      (has_units && (manifest->n_units == 0) != (manifest->n_rows == 0))) {
     return tacit_schema_fault(reader, of->units != NULL ? of->units : root,
                               "units and rows_dropped go with a person column as unit, of at least one row each");
   }

@@ -78,3 +78,53 @@ tacit_status_t tacit_table_pack(tacit_records_t **records, const tacit_table_t *
   tacit_free(columns.values);
   return status;
 }
+
+/* ---- a share of the table ---- */
+
+/* Where part `part` of n items begins, a multiple of `alignment` but for the end. */
+static size_t cut(size_t n, size_t part, size_t n_parts, size_t alignment) {
+  size_t n_groups = n / alignment + (n % alignment != 0);
+  size_t group = n_groups / n_parts * part + (part < n_groups % n_parts ? part : n_groups % n_parts);
+  return group * alignment < n ? group * alignment : n;
+}
+
+/* The part's rows and, where units have several, the offsets of its units among them. */
+static tacit_status_t set_units(tacit_records_t *records, const size_t *offsets, size_t n_units, tacit_error_t *err) {
+  size_t *own = tacit_alloc(n_units + 1, sizeof *own);
+  if (own == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t u = 0; u <= n_units; u++) {
+    own[u] = offsets[u] - offsets[0];
+  }
+  tacit_status_t status = tacit_records_set_units(records, own, n_units, err);
+  tacit_free(own);
+  return status;
+}
+
+tacit_status_t tacit_pack_share(tacit_records_t **records, size_t *begin, const tacit_table_t *table, const tacit_pack_share_t *share,
+                                tacit_pack_task task, void *user, tacit_error_t *err) {
+  size_t n_units = 0;
+  const size_t *offsets = tacit_table_unit_offsets(table, &n_units);
+  size_t alignment = offsets == NULL ? 64 : 1, n_items = offsets == NULL ? tacit_table_n_rows(table) : n_units;
+  size_t from = cut(n_items, share->part, share->n_parts, alignment), to = cut(n_items, share->part + 1, share->n_parts, alignment);
+  tacit_pool_t *pool = NULL;
+  *begin = offsets == NULL ? from : offsets[from];
+  *records = NULL;
+  tacit_status_t status = tacit_pool_new(&pool, share->n_threads, err);
+  if (status == TACIT_OK) {
+    status = tacit_records_new_in(records, (offsets == NULL ? to : offsets[to]) - *begin, share->n_columns, share->scratch, err);
+  }
+  if (status == TACIT_OK) {
+    tacit_pack_rows(pool, share->n_threads, table, *begin, *records, task, user);
+  }
+  if (status == TACIT_OK && offsets != NULL) {
+    status = set_units(*records, offsets + from, to - from, err);
+  }
+  tacit_pool_free(pool);
+  if (status != TACIT_OK) {
+    tacit_records_free(*records);
+    *records = NULL;
+  }
+  return status;
+}

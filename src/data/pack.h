@@ -16,4 +16,17 @@ typedef void (*tacit_pack_task)(void *user, size_t from, size_t to, size_t threa
 void tacit_pack_rows(tacit_pool_t *pool, size_t n_threads, const tacit_table_t *table, size_t begin, tacit_records_t *records,
                      tacit_pack_task task, void *user);
 
+/* Part `part` of n_parts, which follow each other and together are the table: whole units; where a unit is a row, multiples of 64 rows. */
+typedef struct tacit_pack_share {
+  size_t part, n_parts, n_threads, n_columns;
+  const char *scratch;
+} tacit_pack_share_t;
+
+/*
+ * Make the records of a share and run the task over them; *records and *begin, the first row of the table, are set before it runs. Units of
+ * privacy are carried over.
+ */
+TACIT_MUST_USE tacit_status_t tacit_pack_share(tacit_records_t **records, size_t *begin, const tacit_table_t *table,
+                                               const tacit_pack_share_t *share, tacit_pack_task task, void *user, tacit_error_t *err);
+
 #endif

@@ -60,3 +60,45 @@ const tacit_column_schema_t *tacit_schema_find(const tacit_schema_t *schema, con
   }
   return NULL;
 }
+
+static tacit_status_t copy_column(tacit_schema_column_owned_t *to, const tacit_column_schema_t *from, tacit_error_t *err) {
+  to->public = *from;
+  to->public.missing = TACIT_MISSING_ERROR;
+  to->public.out_of_range = TACIT_RANGE_ERROR;
+  to->public.n_levels = 0;
+  to->public.name = to->name = tacit_strdup(from->name);
+  to->levels = from->n_levels > 0 ? tacit_alloc_zero(from->n_levels, sizeof *to->levels) : NULL;
+  if (to->name == NULL || (from->n_levels > 0 && to->levels == NULL)) {
+    return tacit_error_memory(err);
+  }
+  to->public.levels = (const char *const *)to->levels;
+  for (size_t k = 0; k < from->n_levels; k++, to->public.n_levels++) {
+    if ((to->levels[k] = tacit_strdup(from->levels[k])) == NULL) {
+      return tacit_error_memory(err);
+    }
+  }
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_schema_for_new_rows(tacit_schema_t **out, const tacit_schema_t *schema, const char *const *columns,
+                                         size_t n_columns, tacit_error_t *err) {
+  tacit_schema_t *rows = *out = tacit_alloc_zero(1, sizeof *rows);
+  tacit_status_t status = rows != NULL ? TACIT_OK : tacit_error_memory(err);
+  if (status == TACIT_OK) {
+    rows->relation = TACIT_RELATION_SUBSTITUTE;
+    rows->max_rows = 1;
+    rows->columns = tacit_alloc_zero(n_columns + 1, sizeof *rows->columns);
+    status = rows->columns != NULL ? TACIT_OK : tacit_error_memory(err);
+  }
+  for (size_t i = 0; i < n_columns && status == TACIT_OK; i++) {
+    if (tacit_schema_find(rows, columns[i]) == NULL) {
+      rows->columns[rows->n_columns] = (tacit_schema_column_owned_t){0};
+      status = copy_column(&rows->columns[rows->n_columns++], tacit_schema_find(schema, columns[i]), err);
+    }
+  }
+  if (status != TACIT_OK) {
+    tacit_schema_free(rows);
+    *out = NULL;
+  }
+  return status;
+}

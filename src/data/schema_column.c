@@ -21,7 +21,7 @@ static tacit_status_t read_bound(const tacit_schema_reader_t *reader, const yaml
 
 typedef struct tacit_column_draft {
   tacit_schema_column_owned_t *column;
-  const yaml_node_t *type, *lower, *upper, *levels, *missing, *out_of_range;
+  const yaml_node_t *type, *lower, *upper, *levels, *missing, *out_of_range, *typical;
 } tacit_column_draft_t;
 
 static const char *const types[] = {"numeric", "integer", "categorical", "binary", "id"};
@@ -35,6 +35,11 @@ static tacit_status_t read_type(tacit_schema_reader_t *reader, const yaml_node_t
   tacit_column_draft_t *draft = target;
   (void)key;
   draft->type = value;
+  if (value->type == YAML_SCALAR_NODE && strcmp(tacit_schema_scalar(value), "?") == 0) {
+    return tacit_schema_fault(reader, value,
+                              "column '%s': type: still to be filled in: numeric, integer, categorical, binary or id, as the code book says",
+                              draft->column->name);
+  }
   tacit_nearest_t nearest = {.name = value->type == YAML_SCALAR_NODE ? tacit_schema_scalar(value) : ""};
   for (int i = 0; i < 5; i++) {
     if (strcmp(types[i], nearest.name) == 0) {
@@ -62,19 +67,40 @@ static tacit_status_t read_upper(tacit_schema_reader_t *reader, const yaml_node_
   return read_bound(reader, value, "upper", &draft->column->public.upper);
 }
 
-static tacit_status_t add_level(tacit_schema_reader_t *reader, const yaml_node_t *node,
+static tacit_status_t read_typical(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value, void *target) {
+  tacit_column_draft_t *draft = target;
+  tacit_column_schema_t *column = &draft->column->public;
+  draft->typical = key;
+  if (value->type != YAML_SEQUENCE_NODE || value->data.sequence.items.top - value->data.sequence.items.start != 2) {
+    return tacit_schema_fault(reader, value, "typical: expected [low, high], between which nine in ten values are known to lie");
+  }
+  const yaml_node_item_t *items = value->data.sequence.items.start;
+  column->has_typical = true;
+  tacit_status_t status = read_bound(reader, yaml_document_get_node(reader->document, items[0]), "typical", &column->typical_low);
+  return status == TACIT_OK ? read_bound(reader, yaml_document_get_node(reader->document, items[1]), "typical", &column->typical_high)
+                            : status;
+}
+
+static tacit_status_t add_level(tacit_schema_reader_t *reader, const yaml_node_t *node, tacit_dictionary_t *seen,
                                 tacit_schema_column_owned_t *column) {
   const char *text = node->type == YAML_SCALAR_NODE ? tacit_schema_scalar(node) : "";
+  if (strcmp(text, "NA") == 0) {
+    return tacit_schema_fault(reader, node, "levels: NA stands for a missing value in the data, and is no level: leave it out, and say in "
+                                            "`missing:` what a missing value counts as");
+  }
   if (strcmp(text, "?") == 0 || tacit_is_missing(text, strlen(text))) {
     return tacit_schema_fault(reader, node,
                               "levels: expected a list of level names, known without looking at the data");
   }
-  for (size_t i = 0; i < column->public.n_levels; i++) {
-    if (strcmp(column->levels[i], text) == 0) {
-      return tacit_schema_fault(reader, node, "levels: '%s' is given twice", text);
-    }
+  size_t place;
+  bool is_new;
+  tacit_status_t status = tacit_dictionary_add(seen, text, strlen(text), &place, &is_new, reader->err);
+  if (status == TACIT_OK && !is_new) {
+    status = tacit_schema_fault(reader, node, "levels: '%s' is given twice", text);
   }
-  tacit_status_t status = tacit_schema_text(reader, node, "levels", &column->levels[column->public.n_levels]);
+  if (status == TACIT_OK) {
+    status = tacit_schema_text(reader, node, "levels", &column->levels[column->public.n_levels]);
+  }
   column->public.n_levels += status == TACIT_OK;
   return status;
 }
@@ -93,9 +119,11 @@ static tacit_status_t read_levels(tacit_schema_reader_t *reader, const yaml_node
     return tacit_error_memory(reader->err);
   }
   tacit_status_t status = TACIT_OK;
+  tacit_dictionary_t seen = {0};
   for (yaml_node_item_t *item = value->data.sequence.items.start; item < end && status == TACIT_OK; item++) {
-    status = add_level(reader, yaml_document_get_node(reader->document, *item), column);
+    status = add_level(reader, yaml_document_get_node(reader->document, *item), &seen, column);
   }
+  tacit_dictionary_clear(&seen);
   column->public.levels = (const char *const *)column->levels;
   return status;
 }
@@ -134,10 +162,14 @@ static tacit_status_t check_bounds(tacit_schema_reader_t *reader, const tacit_co
   if (!(column->lower < column->upper)) {
     return tacit_schema_fault(reader, draft->lower, "column '%s': lower (%s) must be below upper (%s)%s", column->name,
                               tacit_number_format(column->lower, lower), tacit_number_format(column->upper, upper),
-                              column->lower > column->upper ? ": the bounds are reversed" : "");
+                              column->lower > column->upper ? ": the bounds are reversed" : ": one value says nothing; leave the column out");
   }
   if (!isfinite(column->upper - column->lower)) {
     return tacit_schema_fault(reader, draft->lower, "column '%s': the bounds are too far apart", column->name);
+  }
+  if (column->has_typical && !(column->lower <= column->typical_low && column->typical_low < column->typical_high &&
+                               column->typical_high <= column->upper)) {
+    return tacit_schema_fault(reader, draft->typical, "column '%s': typical: low must be below high, and both within the bounds", column->name);
   }
   bool is_whole = column->lower == floor(column->lower) && column->upper == floor(column->upper);
   if (column->type == TACIT_COLUMN_INTEGER && !is_whole) {
@@ -153,6 +185,9 @@ static tacit_status_t check_parts(tacit_schema_reader_t *reader, const tacit_col
   const yaml_node_t *bound = draft->lower != NULL ? draft->lower : draft->upper;
   if (!has_bounds && bound != NULL) {
     return tacit_schema_fault(reader, bound, "column '%s': only numeric and integer columns have bounds", column->name);
+  }
+  if (!has_bounds && draft->typical != NULL) {
+    return tacit_schema_fault(reader, draft->typical, "column '%s': only numeric and integer columns have typical values", column->name);
   }
   if (!has_bounds && draft->out_of_range != NULL) {
     return tacit_schema_fault(reader, draft->out_of_range, "column '%s': only numeric and integer columns have a range",
@@ -213,7 +248,8 @@ tacit_status_t tacit_schema_read_column(tacit_schema_reader_t *reader, const yam
                                         const yaml_node_t *value) {
   static const tacit_schema_key_t keys[] = {{"type", read_type},       {"lower", read_lower},
                                             {"upper", read_upper},     {"levels", read_levels},
-                                            {"missing", read_missing}, {"out_of_range", read_out_of_range}};
+                                            {"missing", read_missing}, {"out_of_range", read_out_of_range},
+                                            {"typical", read_typical}};
   tacit_schema_column_owned_t *column = &reader->schema->columns[reader->schema->n_columns];
   reader->schema->n_columns++;
   tacit_status_t status = tacit_schema_text(reader, key, "columns", &column->name);

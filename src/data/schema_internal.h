@@ -47,11 +47,6 @@ static inline const char *tacit_schema_scalar(const yaml_node_t *node) {
 TACIT_MUST_USE tacit_status_t tacit_schema_text(const tacit_schema_reader_t *reader, const yaml_node_t *node,
                                                 const char *key, char **text);
 
-/* Refuse the key of `pair` if an earlier pair of the mapping has it. */
-TACIT_MUST_USE tacit_status_t tacit_schema_refuse_duplicate(const tacit_schema_reader_t *reader,
-                                                            const yaml_node_t *mapping,
-                                                            const yaml_node_pair_t *pair);
-
 /* Read all pairs of a mapping by a table of keys; unknown and repeated keys are refused. */
 TACIT_MUST_USE tacit_status_t tacit_schema_mapping(tacit_schema_reader_t *reader, const yaml_node_t *mapping,
                                                    const char *what, const tacit_schema_key_t *keys, size_t n_keys,

@@ -65,16 +65,24 @@ static tacit_status_t read_columns(tacit_schema_reader_t *reader, const yaml_nod
     return tacit_error_memory(reader->err);
   }
   tacit_status_t status = TACIT_OK;
+  tacit_dictionary_t seen = {0};
   for (yaml_node_pair_t *pair = value->data.mapping.pairs.start; pair < end && status == TACIT_OK; pair++) {
     const yaml_node_t *name = yaml_document_get_node(reader->document, pair->key);
+    size_t place;
+    bool is_new;
     if (name->type != YAML_SCALAR_NODE) {
-      return tacit_schema_fault(reader, name, "columns: expected a column name");
+      status = tacit_schema_fault(reader, name, "columns: expected a column name");
+      break;
     }
-    status = tacit_schema_refuse_duplicate(reader, value, pair);
+    status = tacit_dictionary_add(&seen, tacit_schema_scalar(name), strlen(tacit_schema_scalar(name)), &place, &is_new, reader->err);
+    if (status == TACIT_OK && !is_new) {
+      status = tacit_schema_fault(reader, name, "'%s' is given twice", tacit_schema_scalar(name));
+    }
     if (status == TACIT_OK) {
       status = tacit_schema_read_column(reader, name, yaml_document_get_node(reader->document, pair->value));
     }
   }
+  tacit_dictionary_clear(&seen);
   return status;
 }
 
@@ -162,7 +170,7 @@ tacit_status_t tacit_schema_read(tacit_schema_t **schema, const char *path, taci
   *schema = NULL;
   char *text;
   size_t n;
-  tacit_status_t status = tacit_file_read(path, (size_t)1 << 22, &text, &n, err);
+  tacit_status_t status = tacit_file_read(path, TACIT_SCHEMA_MAX_BYTES, &text, &n, err);
   if (status == TACIT_OK) {
     status = tacit_schema_parse(schema, text, n, path, err);
     tacit_free(text);

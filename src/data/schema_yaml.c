@@ -40,8 +40,8 @@ static const tacit_schema_key_t *find_key(const tacit_schema_key_t *keys, size_t
   return NULL;
 }
 
-tacit_status_t tacit_schema_refuse_duplicate(const tacit_schema_reader_t *reader, const yaml_node_t *mapping,
-                                             const yaml_node_pair_t *pair) {
+/* Refuse the key of `pair` if an earlier pair of the mapping has it; known keys are few. */
+static tacit_status_t refuse_duplicate(const tacit_schema_reader_t *reader, const yaml_node_t *mapping, const yaml_node_pair_t *pair) {
   const yaml_node_t *key = yaml_document_get_node(reader->document, pair->key);
   for (yaml_node_pair_t *other = mapping->data.mapping.pairs.start; other < pair; other++) {
     const yaml_node_t *known = yaml_document_get_node(reader->document, other->key);
@@ -71,7 +71,7 @@ tacit_status_t tacit_schema_mapping(tacit_schema_reader_t *reader, const yaml_no
       return tacit_schema_fault(reader, key, "%s has no key '%s'%s", what, tacit_schema_scalar(key),
                                 tacit_nearest_hint(&nearest, hint));
     }
-    tacit_status_t status = tacit_schema_refuse_duplicate(reader, mapping, pair);
+    tacit_status_t status = refuse_duplicate(reader, mapping, pair);
     if (status == TACIT_OK) {
       status = known->read(reader, key, value, target);
     }

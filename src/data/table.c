@@ -11,7 +11,7 @@ void tacit_table_free(tacit_table_t *table) {
   }
   for (size_t i = 0; table->columns != NULL && i < table->n_columns; i++) {
     tacit_free(table->columns[i].name);
-    tacit_free(table->columns[i].owned);
+    tacit_free_private(table->columns[i].owned, table->columns[i].room, sizeof(double));
     tacit_mapping_close(&table->columns[i].mapping);
   }
   tacit_free(table->columns);
@@ -25,12 +25,22 @@ size_t tacit_table_n_rows(const tacit_table_t *table) {
 }
 
 const double *tacit_table_column(const tacit_table_t *table, const char *name) {
+  static const double nothing = 0; /* of a column without rows */
   for (size_t i = 0; i < table->n_columns; i++) {
     if (strcmp(table->columns[i].name, name) == 0) {
-      return table->columns[i].values;
+      return table->n_rows > 0 ? table->columns[i].values : &nothing;
     }
   }
   return NULL;
+}
+
+tacit_column_notes_t tacit_table_column_notes(const tacit_table_t *table, const char *name) {
+  for (size_t i = 0; i < table->n_columns; i++) {
+    if (strcmp(table->columns[i].name, name) == 0) {
+      return table->columns[i].notes;
+    }
+  }
+  return (tacit_column_notes_t){0};
 }
 
 const size_t *tacit_table_unit_offsets(const tacit_table_t *table, size_t *n_units) {
@@ -64,7 +74,7 @@ tacit_status_t tacit_table_new(tacit_table_t **out, const char *const *names, si
   return ok ? TACIT_OK : tacit_error_memory(err);
 }
 
-/* ---- from CSV ---- */
+/* ---- from a file or a stream ---- */
 
 /* A table that grows. */
 typedef struct growing {
@@ -78,11 +88,13 @@ static tacit_status_t grow(void *user, tacit_error_t *err) {
   tacit_reader_t *reader = &growing->reader;
   size_t room = reader->room > 0 ? reader->room + reader->room / 2 : 1024;
   for (size_t i = 0; i < reader->n_columns; i++) {
-    double *values = tacit_realloc(reader->values[i], room, sizeof *values);
+    tacit_table_column_t *column = &growing->table->columns[i];
+    double *values = tacit_grow_private(column->owned, column->room, room, sizeof *values);
     if (values == NULL) {
       return tacit_error_memory(err);
     }
-    growing->table->columns[i].owned = reader->values[i] = values;
+    column->owned = reader->values[i] = values;
+    column->room = room;
   }
   if (reader->unit_field != SIZE_MAX) {
     uint64_t *units = tacit_realloc(growing->unit_of_row, room, sizeof *units);
@@ -126,18 +138,18 @@ static tacit_status_t new_table(tacit_table_t **table, const tacit_reader_t *rea
     return tacit_error_memory(err);
   }
   for (size_t i = 0; i < reader->n_columns; i++) {
-    names[i] = reader->columns[i].schema->name;
+    names[i] = reader->columns[i].rule.schema->name;
   }
   tacit_status_t status = tacit_table_new(table, names, reader->n_columns, err);
   tacit_free(names);
   return status;
 }
 
-static tacit_status_t read_csv(tacit_table_t **table, const char *path, const tacit_schema_t *schema,
-                               const char *const *columns, size_t n_columns, tacit_table_notes_t *notes,
-                               tacit_error_t *err) {
+static tacit_status_t read_source(tacit_table_t **table, const tacit_source_t *source, const tacit_schema_t *schema,
+                                  const char *const *columns, size_t n_columns, tacit_table_notes_t *notes,
+                                  tacit_error_t *err) {
   growing_t growing = {0};
-  tacit_status_t status = tacit_reader_open(&growing.reader, path, schema, columns, n_columns, err);
+  tacit_status_t status = tacit_reader_open(&growing.reader, source, schema, columns, n_columns, err);
   if (status == TACIT_OK) {
     status = new_table(&growing.table, &growing.reader, err);
   }
@@ -149,9 +161,11 @@ static tacit_status_t read_csv(tacit_table_t **table, const char *path, const ta
     (*table)->n_rows = growing.reader.n_rows;
   }
   for (size_t i = 0; status == TACIT_OK && i < (*table)->n_columns; i++) {
+    const tacit_rule_t *rule = &growing.reader.columns[i].rule;
     (*table)->columns[i].values = (*table)->columns[i].owned;
+    (*table)->columns[i].notes = (tacit_column_notes_t){rule->n_clamped, rule->n_far, rule->n_missing};
   }
-  if (status == TACIT_OK && growing.unit_of_row != NULL) {
+  if (status == TACIT_OK && growing.reader.unit_field != SIZE_MAX) {
     status = group(&growing, err);
   }
   *notes = tacit_reader_notes(&growing.reader);
@@ -160,21 +174,37 @@ static tacit_status_t read_csv(tacit_table_t **table, const char *path, const ta
   return status;
 }
 
+/* What was seen is told, and what was read is kept, only if all went well. */
+static tacit_status_t settle(tacit_status_t status, tacit_table_t **table, const tacit_table_notes_t *seen,
+                             tacit_table_notes_t *notes) {
+  if (status != TACIT_OK) {
+    tacit_table_free(*table);
+    *table = NULL;
+  } else if (notes != NULL) {
+    *notes = *seen;
+  }
+  return status;
+}
+
 tacit_status_t tacit_table_read(tacit_table_t **table, const char *path, const tacit_schema_t *schema,
                                 const char *const *columns, size_t n_columns, tacit_table_notes_t *notes,
                                 tacit_error_t *err) {
   tacit_table_notes_t seen = {0};
   *table = NULL;
+  tacit_source_t source = {.path = path};
   tacit_status_t status = tacit_is_directory(path)
                               ? tacit_columns_open(table, path, schema, columns, n_columns, &seen, err)
-                              : read_csv(table, path, schema, columns, n_columns, &seen, err);
-  if (status != TACIT_OK) {
-    tacit_table_free(*table);
-    *table = NULL;
-    return status;
-  }
-  if (notes != NULL) {
-    *notes = seen;
-  }
-  return TACIT_OK;
+                              : read_source(table, &source, schema, columns, n_columns, &seen, err);
+  return settle(status, table, &seen, notes);
+}
+
+tacit_status_t tacit_table_read_stream(tacit_table_t **table, struct ArrowArrayStream *stream, const tacit_schema_t *schema,
+                                       const char *const *columns, size_t n_columns, const tacit_stream_watch_t *watch,
+                                       tacit_table_notes_t *notes, tacit_error_t *err) {
+  tacit_table_notes_t seen = {0};
+  *table = NULL;
+  tacit_source_t source = {.stream = stream, .watch = watch};
+  tacit_status_t status = read_source(table, &source, schema, columns, n_columns, &seen, err);
+  tacit_arrow_release(stream);
+  return settle(status, table, &seen, notes);
 }

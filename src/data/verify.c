@@ -16,14 +16,14 @@ static bool keeps_rules(const tacit_column_schema_t *column, double x) {
   }
 }
 
-static tacit_status_t verify_rows(const tacit_table_t *table, const tacit_table_column_t *column,
-                                  const tacit_column_schema_t *schema, size_t from, size_t to, tacit_error_t *err) {
+static tacit_status_t verify_rows(const tacit_table_column_t *column, const tacit_column_schema_t *schema, size_t from, size_t to,
+                                  tacit_error_t *err) {
   for (size_t r = from; r < to; r++) {
     if (!keeps_rules(schema, column->values[r])) {
       return tacit_error_set(err, TACIT_ERR_DATA, column->name,
-                             "column '%s': the value of row %zu of %zu does not keep the schema's rules: the imported file is "
+                             "column '%s': the value of row %zu does not keep the schema's rules: the imported file is "
                              "damaged; import again",
-                             column->name, r + 1, table->n_rows);
+                             column->name, r + 1);
     }
   }
   return TACIT_OK;
@@ -35,7 +35,7 @@ tacit_status_t tacit_table_verify(const tacit_table_t *table, const tacit_schema
     size_t to = table->n_rows - from < STRETCH ? table->n_rows : from + STRETCH;
     for (size_t i = 0; i < table->n_columns && status == TACIT_OK; i++) {
       const tacit_table_column_t *column = &table->columns[i];
-      status = verify_rows(table, column, tacit_schema_find(schema, column->name), from, to, err);
+      status = verify_rows(column, tacit_schema_find(schema, column->name), from, to, err);
     }
     tacit_table_drop(table, from, to);
   }

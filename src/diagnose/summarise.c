@@ -15,7 +15,7 @@ typedef struct quantity {
   tacit_autocov_t autocov;
 } quantity_t;
 
-static const tacit_summary_t undefined = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+static const tacit_summary_t undefined = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 static void quantity_clear(quantity_t *q) {
   tacit_free(q->x);

@@ -22,7 +22,7 @@ static tacit_status_t exists(const char *path, const char *ending, tacit_error_t
                          path, ending, ending[0] == '\0' ? "" : ", or remove it if no ledger of this name is left");
 }
 
-/* SQLite would take a log that another ledger of this name left behind for this one's. */
+/* SQLite would take a log or a journal that another ledger of this name left behind for this one's. */
 static tacit_status_t check_absent(const char *path, tacit_error_t *err) {
   static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
   struct stat info;
@@ -43,77 +43,85 @@ static tacit_status_t check_absent(const char *path, tacit_error_t *err) {
 
 /* ---- contents ---- */
 
-typedef struct tacit_new_ledger {
-  const char *data_id, *relation;
-  char epsilon[TACIT_NUMBER_SIZE], delta[TACIT_NUMBER_SIZE], created[TACIT_TIME_SIZE];
-  char head[TACIT_LEDGER_HASH_SIZE];
-} tacit_new_ledger_t;
-
-static tacit_status_t describe(tacit_new_ledger_t *fresh, const char *data_id, double epsilon, double delta,
-                               tacit_relation_t relation, tacit_error_t *err) {
+static tacit_status_t check(const tacit_ledger_terms_t *terms, tacit_error_t *err) {
   tacit_budget_t *budget;
-  if (data_id[0] == '\0' || strlen(data_id) > TACIT_LEDGER_MAX_TEXT) {
+  if (terms->data_id == NULL || terms->data_id[0] == '\0' || strlen(terms->data_id) > TACIT_LEDGER_MAX_TEXT) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data_id",
                            "the data set needs a name, its data id, of 1 to %d bytes", TACIT_LEDGER_MAX_TEXT);
   }
-  if (relation != TACIT_RELATION_SUBSTITUTE && relation != TACIT_RELATION_ADD_REMOVE) {
+  if (terms->relation != TACIT_RELATION_SUBSTITUTE && terms->relation != TACIT_RELATION_ADD_REMOVE) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "relation", "the relation must be substitute or add-remove");
   }
-  tacit_status_t status = tacit_budget_new(&budget, epsilon, delta, relation, err); /* checks both numbers */
-  tacit_budget_free(budget);
-  if (status != TACIT_OK) {
-    return status;
+  tacit_status_t status = terms->unit != NULL ? tacit_unit_check(terms->unit, terms->max_rows, err) : TACIT_OK;
+  if (status == TACIT_OK) { /* checks both numbers */
+    status = tacit_budget_new(&budget, terms->epsilon, terms->delta, terms->relation, err);
+    tacit_budget_free(budget);
   }
-  fresh->data_id = data_id;
-  fresh->relation = tacit_relation_string(relation);
-  tacit_number_exact(epsilon, fresh->epsilon);
-  tacit_number_exact(delta, fresh->delta);
-  tacit_time_now(fresh->created);
-  return tacit_genesis_hash(data_id, fresh->relation, fresh->epsilon, fresh->delta, fresh->created, fresh->head, err);
+  return status;
 }
 
-static tacit_status_t insert(tacit_ledger_t *ledger, const tacit_new_ledger_t *fresh, tacit_error_t *err) {
+static tacit_status_t insert(tacit_ledger_t *ledger, const tacit_ledger_terms_t *terms, tacit_error_t *err) {
   sqlite3_stmt *statement = NULL;
-  bool has_row, ok = true;
-  const char *const values[] = {fresh->data_id, fresh->relation, fresh->epsilon,
-                                fresh->delta,   fresh->created,  fresh->head};
-  tacit_status_t status = tacit_database_prepare(
-      ledger, "INSERT INTO ledger(id, n_entries, data_id, relation, epsilon, delta, created, head) "
-              "VALUES (1, 0, ?, ?, ?, ?, ?, ?)", &statement, err);
+  bool ok = true;
+  char epsilon[TACIT_NUMBER_SIZE], delta[TACIT_NUMBER_SIZE], created[TACIT_TIME_SIZE], head[TACIT_LEDGER_HASH_SIZE];
+  const char *const values[] = {terms->data_id, tacit_relation_string(terms->relation), tacit_number_exact(terms->epsilon, epsilon),
+                                tacit_number_exact(terms->delta, delta), created, head};
+  tacit_time_now(created);
+  tacit_status_t status = tacit_genesis_hash(values[0], values[1], values[2], values[3], created, head, err);
+  if (status == TACIT_OK) {
+    status = tacit_database_prepare(
+        ledger, "INSERT INTO ledger(id, n_entries, data_id, relation, epsilon, delta, created, head) "
+                "VALUES (1, 0, ?, ?, ?, ?, ?, ?)", &statement, err);
+  }
   if (status != TACIT_OK) {
     return status;
   }
   for (int i = 0; i < 6; i++) {
-    ok = ok && sqlite3_bind_text(statement, i + 1, values[i], -1, SQLITE_STATIC) == SQLITE_OK;
+    ok = ok && tacit_bind_text(statement, i + 1, values[i]);
   }
-  status = ok ? tacit_database_step(ledger, statement, &has_row, err) : tacit_error_memory(err);
-  sqlite3_finalize(statement);
+  return tacit_database_finish(ledger, statement, ok, err);
+}
+
+static tacit_status_t begin_chain(tacit_ledger_t *ledger, const tacit_ledger_terms_t *terms, tacit_error_t *err) {
+  tacit_header_t header = {0};
+  tacit_totals_t totals = {0};
+  tacit_status_t status = tacit_header_read(ledger, &header, err);
+  if (status == TACIT_OK && terms->unit != NULL) {
+    status = tacit_unit_append(ledger, &header, &totals, terms->unit, terms->max_rows, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_totals_create(ledger, &totals, err);
+  }
+  tacit_header_clear(&header);
+  tacit_totals_clear(&totals);
   return status;
 }
 
-/* The mode comes last: it is a line of the file's header and asks for no log as long as nothing is written. */
-static tacit_status_t fill(tacit_ledger_t *ledger, const tacit_new_ledger_t *fresh, tacit_error_t *err) {
+static tacit_status_t fill(tacit_ledger_t *ledger, const tacit_ledger_terms_t *terms, tacit_error_t *err) {
   tacit_status_t status = tacit_database_run(
-      ledger, "PRAGMA synchronous=FULL; PRAGMA application_id=" TACIT_LEDGER_APPLICATION_ID
-              "; PRAGMA user_version=" TACIT_LEDGER_VERSION "; BEGIN", err);
+      ledger, "PRAGMA synchronous=EXTRA; PRAGMA application_id=" TACIT_LEDGER_APPLICATION_ID
+              "; PRAGMA user_version=" TACIT_LEDGER_NEWEST "; BEGIN", err);
   for (int i = 0; i < TACIT_LEDGER_N_TABLES && status == TACIT_OK; i++) {
     status = tacit_database_run(ledger, tacit_ledger_tables[i].sql, err);
   }
   if (status == TACIT_OK) {
-    status = insert(ledger, fresh, err);
+    status = insert(ledger, terms, err);
   }
-  return status == TACIT_OK ? tacit_database_run(ledger, "COMMIT; PRAGMA journal_mode=WAL", err) : status;
+  if (status == TACIT_OK) {
+    status = begin_chain(ledger, terms, err);
+  }
+  return status == TACIT_OK ? tacit_database_run(ledger, "COMMIT", err) : status;
 }
 
-static tacit_status_t write_database(const char *path, const char *shown, const tacit_new_ledger_t *fresh,
+static tacit_status_t write_database(const char *path, const char *shown, const tacit_ledger_terms_t *terms,
                                      tacit_error_t *err) {
   tacit_text_t name = {0};
   tacit_text_printf(&name, path[0] == '/' ? "%s" : "./%s", path);
-  tacit_ledger_t ledger = {.path = tacit_strdup(shown)};
+  tacit_ledger_t ledger = {.path = tacit_strdup(shown), .version = TACIT_LEDGER_VERSION, .turn.fd = -1};
   tacit_status_t status = name.failed || ledger.path == NULL ? tacit_error_memory(err) : TACIT_OK;
   if (status == TACIT_OK) {
     int code = sqlite3_open_v2(name.data, &ledger.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-    status = code == SQLITE_OK ? fill(&ledger, fresh, err) : tacit_ledger_error(&ledger, code, err);
+    status = code == SQLITE_OK ? fill(&ledger, terms, err) : tacit_ledger_error(&ledger, code, err);
   }
   if (sqlite3_close(ledger.db) != SQLITE_OK && status == TACIT_OK) {
     status = fail(shown, EIO, err);
@@ -146,7 +154,7 @@ static tacit_status_t sync_folder_of(const char *path, tacit_error_t *err) {
 
 /* An empty file claims a name that was free, whoever else makes a ledger now. Names of `temporary` are tried. */
 static int claim(const char *path) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) {
     return errno;
   }
@@ -182,11 +190,9 @@ static tacit_status_t give_name(const char *temporary, const char *path, tacit_e
   return reason == 0 ? sync_folder_of(path, err) : fail(path, reason, err);
 }
 
-tacit_status_t tacit_ledger_create(const char *path, const char *data_id, double epsilon, double delta,
-                                   tacit_relation_t relation, tacit_error_t *err) {
-  tacit_new_ledger_t fresh = {0};
+tacit_status_t tacit_ledger_create(const char *path, const tacit_ledger_terms_t *terms, tacit_error_t *err) {
   tacit_text_t temporary = {0};
-  tacit_status_t status = describe(&fresh, data_id, epsilon, delta, relation, err);
+  tacit_status_t status = check(terms, err);
   if (status == TACIT_OK) {
     status = check_absent(path, err);
   }
@@ -194,7 +200,7 @@ tacit_status_t tacit_ledger_create(const char *path, const char *data_id, double
     status = claim_temporary(path, &temporary, err);
   }
   if (status == TACIT_OK) {
-    status = write_database(temporary.data, path, &fresh, err);
+    status = write_database(temporary.data, path, terms, err);
     if (status == TACIT_OK) {
       status = give_name(temporary.data, path, err);
     }

@@ -1,27 +1,29 @@
 /*
  * The SQLite file: opened with everything off that a hostile file could use, errors in one sentence.
  */
-#define _XOPEN_SOURCE 700 /* for realpath */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "ledger/ledger_internal.h"
 
-enum { PATIENCE_MS = 30000 };
+static const double patience = 60, longest_nap = 0.01; /* seconds */
 
 const tacit_ledger_table_t tacit_ledger_tables[TACIT_LEDGER_N_TABLES] = {
+    {"decisions", "CREATE TABLE decisions(spec TEXT NOT NULL PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID", 3},
     {"entries", "CREATE TABLE entries(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, spend INTEGER NOT NULL, "
                 "time TEXT NOT NULL, who TEXT NOT NULL, host TEXT NOT NULL, purpose TEXT NOT NULL, "
-                "artefact TEXT NOT NULL, hash TEXT NOT NULL)"},
+                "artefact TEXT NOT NULL, hash TEXT NOT NULL)", 1},
+    {"entries_of_spends", "CREATE INDEX entries_of_spends ON entries(spend)", 3},
     {"events", "CREATE TABLE events(entry INTEGER NOT NULL, position INTEGER NOT NULL, count INTEGER NOT NULL, "
-               "spec TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY(entry, position)) WITHOUT ROWID"},
+               "spec TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY(entry, position)) WITHOUT ROWID", 1},
     {"ledger", "CREATE TABLE ledger(id INTEGER PRIMARY KEY, data_id TEXT NOT NULL, relation TEXT NOT NULL, "
                "epsilon TEXT NOT NULL, delta TEXT NOT NULL, created TEXT NOT NULL, n_entries INTEGER NOT NULL, "
-               "head TEXT NOT NULL)"}};
+               "head TEXT NOT NULL)", 1},
+    {"totals", "CREATE TABLE totals(id INTEGER PRIMARY KEY, n_spends INTEGER NOT NULL, unit TEXT NOT NULL, "
+               "max_rows INTEGER NOT NULL, rho TEXT NOT NULL, counter INTEGER NOT NULL, hash TEXT NOT NULL)", 3}};
 
 tacit_status_t tacit_ledger_broken(const tacit_ledger_t *ledger, tacit_error_t *err, const char *format, ...) {
   char what[400];
@@ -54,12 +56,12 @@ tacit_status_t tacit_ledger_error(const tacit_ledger_t *ledger, int code, tacit_
     case SQLITE_READONLY:
     case SQLITE_PERM:
       return tacit_error_set(err, TACIT_ERR_IO, "ledger",
-                             "%s or its folder cannot be written: a ledger in use keeps a log beside it, and a spend "
-                             "is recorded in both", path);
+                             "%s or its folder cannot be written: a spend is recorded in the ledger, with a journal beside it "
+                             "until it is safe", path);
     case SQLITE_CANTOPEN:
       return tacit_error_set(err, TACIT_ERR_IO, "ledger",
-                             "cannot open %s: it needs read access, and its folder write access for %s-wal and %s-shm",
-                             path, path, path);
+                             "cannot open %s: it needs read access, and for a spend write access, to its folder, too (%s-journal)",
+                             path, path);
     default: {
       int reason = sqlite3_system_errno(ledger->db);
       return tacit_error_set(err, TACIT_ERR_IO, "ledger", "cannot read or write %s: %s", path,
@@ -68,7 +70,7 @@ tacit_status_t tacit_ledger_error(const tacit_ledger_t *ledger, int code, tacit_
   }
 }
 
-/* SQLite keeps its log beside a name: of a file with two names there would be two, each with half the truth. */
+/* SQLite keeps its journal beside a name: of a file with two names there would be two, each with half the truth. */
 static tacit_status_t check_file(tacit_ledger_t *ledger, tacit_error_t *err) {
   struct stat info;
   const char *path = ledger->path;
@@ -174,16 +176,55 @@ tacit_status_t tacit_column_hash(tacit_ledger_t *ledger, sqlite3_stmt *statement
   return status;
 }
 
+tacit_status_t tacit_database_finish(tacit_ledger_t *ledger, sqlite3_stmt *statement, bool is_bound, tacit_error_t *err) {
+  bool has_row;
+  tacit_status_t status = is_bound ? tacit_database_step(ledger, statement, &has_row, err) : tacit_error_memory(err);
+  sqlite3_finalize(statement);
+  return status;
+}
+
+bool tacit_bind_text(sqlite3_stmt *statement, int i, const char *text) {
+  return sqlite3_bind_text(statement, i, text, -1, SQLITE_STATIC) == SQLITE_OK;
+}
+
+bool tacit_bind_count(sqlite3_stmt *statement, int i, uint64_t value) {
+  return sqlite3_bind_int64(statement, i, (sqlite3_int64)value) == SQLITE_OK;
+}
+
+tacit_status_t tacit_database_counter(tacit_ledger_t *ledger, uint64_t *counter, tacit_error_t *err) {
+  sqlite3_file *file = NULL;
+  unsigned char bytes[4] = {0}; /* by the file format: big-endian, at offset 24 */
+  int code = sqlite3_file_control(ledger->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (code == SQLITE_OK && file != NULL && file->pMethods != NULL) {
+    code = file->pMethods->xRead(file, bytes, sizeof bytes, 24);
+  }
+  *counter = (uint64_t)bytes[0] << 24 | (uint64_t)bytes[1] << 16 | (uint64_t)bytes[2] << 8 | bytes[3];
+  return code == SQLITE_OK ? TACIT_OK : tacit_ledger_error(ledger, code, err);
+}
+
+/* ---- opening ---- */
+
+/* Short naps, so that nobody who just came finds the file free while others sleep. */
+static int wait_for_lock(void *user, int n_waits) {
+  const tacit_ledger_t *ledger = user;
+  double nap = 0.001 * (n_waits + 1);
+  if (tacit_clock() >= ledger->deadline) {
+    return 0;
+  }
+  tacit_sleep(nap < longest_nap ? nap : longest_nap);
+  return 1;
+}
+
 /* Triggers and views could change what our statements do; checksums of pages and cells are looked at. */
 static tacit_status_t harden(tacit_ledger_t *ledger, tacit_error_t *err) {
   sqlite3 *db = ledger->db;
   sqlite3_extended_result_codes(db, 1);
-  sqlite3_busy_timeout(db, PATIENCE_MS);
+  sqlite3_busy_handler(db, wait_for_lock, ledger);
   sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
   sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-  return tacit_database_run(ledger, "PRAGMA synchronous=FULL; PRAGMA fullfsync=1; PRAGMA checkpoint_fullfsync=1; "
+  return tacit_database_run(ledger, "PRAGMA synchronous=EXTRA; PRAGMA fullfsync=1; PRAGMA checkpoint_fullfsync=1; "
                                     "PRAGMA cell_size_check=1; PRAGMA mmap_size=0", err);
 }
 
@@ -197,102 +238,75 @@ static tacit_status_t check_version(tacit_ledger_t *ledger, tacit_error_t *err) 
     status = tacit_error_set(err, TACIT_ERR_DATA, "ledger",
                              "%s is a database but not a ledger; tacit ledger init makes one", ledger->path);
   }
-  if (status == TACIT_OK && strcmp(version, TACIT_LEDGER_VERSION) != 0 && strcmp(version, TACIT_LEDGER_NEWEST) != 0) {
+  if (status == TACIT_OK && (strlen(version) != 1 || version[0] < '1' || version[0] > '0' + TACIT_LEDGER_VERSION)) {
     status = tacit_error_set(err, TACIT_ERR_DATA, "ledger",
-                             "%s is a ledger of version %.20s, this program knows versions " TACIT_LEDGER_VERSION
-                             " and " TACIT_LEDGER_NEWEST ": use the tacit that wrote to it", ledger->path, version);
+                             "%s is a ledger of version %.20s, this program knows versions 1 to " TACIT_LEDGER_NEWEST
+                             ": use the tacit that wrote to it", ledger->path, version);
   }
+  ledger->version = status == TACIT_OK ? version[0] - '0' : 0;
   tacit_free(application);
   tacit_free(version);
   return status;
 }
 
-/* Reading works in any mode; spends are written to a log that many processes may share. */
-static tacit_status_t check_mode(tacit_ledger_t *ledger, tacit_error_t *err) {
+tacit_status_t tacit_database_use_journal(tacit_ledger_t *ledger, tacit_error_t *err) {
   char *mode = NULL;
   if (sqlite3_db_readonly(ledger->db, "main") == 1) {
     return TACIT_OK;
   }
-  tacit_status_t status = tacit_database_text(ledger, "PRAGMA journal_mode=WAL", &mode, err);
-  if (status == TACIT_OK && strcmp(mode, "wal") != 0) {
-    status = tacit_error_set(err, TACIT_ERR_IO, "ledger",
-                             "%s: this file system cannot share a ledger between processes (write-ahead log): keep it "
-                             "on a local disk", ledger->path);
+  ledger->deadline = tacit_clock() + ledger->patience;
+  tacit_status_t status = tacit_database_text(ledger, "PRAGMA journal_mode=DELETE", &mode, err);
+  if (status == TACIT_OK && strcmp(mode, "delete") != 0) {
+    status = tacit_error_set(err, TACIT_ERR_IO, "ledger", "%s: another program keeps it open with a write-ahead log: end that first",
+                             ledger->path);
   }
   tacit_free(mode);
   return status;
 }
 
-static bool is_writable(const char *path) {
-  tacit_text_t folder = {0};
-  const char *slash = strrchr(path, '/');
-  tacit_text_append(&folder, slash == NULL ? "." : path, slash == NULL || slash == path ? 1 : (size_t)(slash - path));
-  bool answer = !folder.failed && access(path, W_OK) == 0 && access(folder.data, W_OK) == 0;
-  tacit_text_clear(&folder);
-  return answer;
-}
-
-/*
- * Who may only read leaves nothing beside the file, which would lock out those who may write, and needs no folder to
- * write to: without a log there is nothing to share. Should a spend begin meanwhile, the chain of hashes tells.
- * The name is one of SQLite's URIs then, in which some characters have a meaning.
- */
-static bool name_for_reader(const char *path, tacit_text_t *name) {
-  tacit_text_t log = {0};
-  char *real = realpath(path, NULL);
-  tacit_text_printf(&log, "%s-wal", real != NULL ? real : "");
-  bool is_alone = real != NULL && !log.failed && !is_writable(real) && access(log.data, F_OK) != 0;
-  if (is_alone) {
-    tacit_text_printf(name, "file:");
-    for (const char *s = real; *s != '\0'; s++) {
-      tacit_text_printf(name, strchr("%?#", *s) != NULL ? "%%%02x" : "%c", (unsigned char)*s);
-    }
-    tacit_text_printf(name, "?immutable=1");
-  }
-  free(real); /* the C library's, not ours */
-  tacit_text_clear(&log);
-  return is_alone;
-}
-
-static int open_flags(const char *path, tacit_text_t *name) {
-  if (name_for_reader(path, name)) {
-    return SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
-  }
-  /* no name is special then, as ":memory:" and "file:" are to SQLite */
-  tacit_text_printf(name, path[0] == '/' ? "%s" : "./%s", path);
-  return SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
-}
-
 tacit_status_t tacit_database_open(tacit_ledger_t *ledger, const char *path, tacit_error_t *err) {
   tacit_text_t name = {0};
+  ledger->turn.fd = -1;
+  ledger->patience = patience;
+  ledger->deadline = tacit_clock() + patience;
   ledger->path = tacit_strdup(path);
   tacit_status_t status = ledger->path == NULL ? tacit_error_memory(err) : check_file(ledger, err);
-  int flags = status == TACIT_OK ? open_flags(path, &name) : 0;
+  /* no name is special then, as ":memory:" and "file:" are to SQLite */
+  tacit_text_printf(&name, path[0] == '/' ? "%s" : "./%s", path);
   if (status == TACIT_OK && name.failed) {
     status = tacit_error_memory(err);
   }
   if (status == TACIT_OK) {
-    int code = sqlite3_open_v2(name.data, &ledger->db, flags, NULL);
+    int code = sqlite3_open_v2(name.data, &ledger->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     status = code == SQLITE_OK ? harden(ledger, err) : tacit_ledger_error(ledger, code, err);
   }
   if (status == TACIT_OK) {
     status = check_version(ledger, err);
   }
-  if (status == TACIT_OK) {
-    status = check_mode(ledger, err);
+  if (status == TACIT_OK && ledger->version == TACIT_LEDGER_VERSION) {
+    status = tacit_database_use_journal(ledger, err);
   }
   tacit_text_clear(&name);
   return status;
 }
 
+/* ---- transactions ---- */
+
 tacit_status_t tacit_database_begin(tacit_ledger_t *ledger, bool is_writing, tacit_error_t *err) {
   if (is_writing && sqlite3_db_readonly(ledger->db, "main") == 1) {
     return tacit_ledger_error(ledger, SQLITE_READONLY, err);
+  }
+  double now = tacit_clock();
+  ledger->deadline = now + ledger->patience;
+  if (is_writing) { /* half of the time: one that was stopped in front does not stop all others */
+    tacit_turn_take(&ledger->turn, sqlite3_db_filename(ledger->db, "main"), now + 0.5 * ledger->patience);
   }
   tacit_status_t status = tacit_database_run(ledger, is_writing ? "BEGIN IMMEDIATE" : "BEGIN", err);
   if (status == TACIT_OK) {
     status = check_file(ledger, err);
     status = status == TACIT_OK ? TACIT_OK : tacit_database_end(ledger, status, err);
+  } else {
+    tacit_turn_give_up(&ledger->turn);
   }
   return status;
 }
@@ -304,5 +318,6 @@ tacit_status_t tacit_database_end(tacit_ledger_t *ledger, tacit_status_t status,
   if (status != TACIT_OK && sqlite3_get_autocommit(ledger->db) == 0) {
     sqlite3_exec(ledger->db, "ROLLBACK", NULL, NULL, NULL); /* the first error is the one to tell */
   }
+  tacit_turn_give_up(&ledger->turn);
   return status;
 }

@@ -12,6 +12,8 @@
 
 #include "ledger/ledger_internal.h"
 
+const char *const tacit_entry_kinds[3] = {"reserve", "settle", "unit"};
+
 void tacit_entry_clear(tacit_entry_t *entry) {
   char *texts[] = {entry->time, entry->who, entry->host, entry->purpose, entry->artefact};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -27,6 +29,10 @@ void tacit_time_now(char out[TACIT_TIME_SIZE]) {
   if (gmtime_r(&now, &utc) == NULL || strftime(out, TACIT_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {
     snprintf(out, TACIT_TIME_SIZE, "0000-00-00T00:00:00Z");
   }
+}
+
+void tacit_time_coarsen(char *time) {
+  memcpy(time + 11, "00:00:00", 8);
 }
 
 bool tacit_time_is_valid(const char *text) {
@@ -104,9 +110,44 @@ bool tacit_events_are_plain(const tacit_event_t *events, size_t n_events) {
   return true;
 }
 
-tacit_status_t tacit_entry_fill(tacit_entry_t *entry, const char *purpose, const char *artefact,
-                                const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
+tacit_status_t tacit_unit_check(const char *unit, uint64_t max_rows, tacit_error_t *err) {
+  size_t n = unit != NULL ? strlen(unit) : 0;
+  if (n == 0 || n > TACIT_LEDGER_MAX_TEXT) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit",
+                           "a ledger needs the unit that is protected: row, or the schema's column of persons");
+  }
+  if (max_rows < 1 || max_rows > INT64_MAX || (max_rows > 1 && strcmp(unit, "row") == 0)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "max_rows",
+                           "max_rows, the most rows of a unit, must be a whole number from 1, and 1 of unit row");
+  }
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_entry_fill_unit(tacit_entry_t *entry, const char *unit, uint64_t max_rows, tacit_error_t *err) {
+  char rows[32];
   *entry = (tacit_entry_t){0};
+  tacit_status_t status = tacit_unit_check(unit, max_rows, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  snprintf(rows, sizeof rows, "%llu", (unsigned long long)max_rows);
+  return tacit_entry_fill(entry, TACIT_ENTRY_UNIT, unit, rows, NULL, 0, err);
+}
+
+bool tacit_entry_unit(const tacit_entry_t *entry, uint64_t *max_rows) {
+  uint64_t rows = 0;
+  const char *s = entry->artefact;
+  for (; *s >= '0' && *s <= '9' && rows < INT64_MAX / 10; s++) {
+    rows = 10 * rows + (uint64_t)(*s - '0');
+  }
+  *max_rows = rows;
+  return *s == '\0' && entry->artefact[0] != '0' && entry->n_events == 0 && entry->spend == 0 &&
+         tacit_unit_check(entry->purpose, rows, NULL) == TACIT_OK;
+}
+
+tacit_status_t tacit_entry_fill(tacit_entry_t *entry, tacit_entry_kind_t kind, const char *purpose, const char *artefact,
+                                const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
+  *entry = (tacit_entry_t){.kind = kind};
   if (n_events > TACIT_LEDGER_MAX_EVENTS) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_events", "a spend has at most %d events, not %zu",
                            TACIT_LEDGER_MAX_EVENTS, n_events);
@@ -141,18 +182,23 @@ tacit_status_t tacit_entry_fill(tacit_entry_t *entry, const char *purpose, const
   return TACIT_OK;
 }
 
-/* With its length first, so that no two lists of values give the same text. */
-static void put(tacit_text_t *text, const char *value) {
-  tacit_text_printf(text, "%zu:%s\n", strlen(value), value);
+/* ---- hashes ---- */
+
+void tacit_hash_put(tacit_text_t *text, const char *value) {
+  char length[32];
+  size_t n = strlen(value);
+  tacit_text_append(text, length, (size_t)snprintf(length, sizeof length, "%zu:", n));
+  tacit_text_append(text, value, n);
+  tacit_text_append(text, "\n", 1);
 }
 
-static void put_count(tacit_text_t *text, uint64_t value) {
+void tacit_hash_put_count(tacit_text_t *text, uint64_t value) {
   char number[32];
   snprintf(number, sizeof number, "%llu", (unsigned long long)value);
-  put(text, number);
+  tacit_hash_put(text, number);
 }
 
-static tacit_status_t finish_hash(tacit_text_t *text, char hash[TACIT_LEDGER_HASH_SIZE], tacit_error_t *err) {
+tacit_status_t tacit_hash_finish(tacit_text_t *text, char hash[TACIT_LEDGER_HASH_SIZE], tacit_error_t *err) {
   unsigned char digest[crypto_hash_sha256_BYTES];
   tacit_status_t status = text->failed ? tacit_error_memory(err) : TACIT_OK;
   if (status == TACIT_OK) {
@@ -166,30 +212,30 @@ static tacit_status_t finish_hash(tacit_text_t *text, char hash[TACIT_LEDGER_HAS
 tacit_status_t tacit_genesis_hash(const char *data_id, const char *relation, const char *epsilon, const char *delta,
                                   const char *created, char hash[TACIT_LEDGER_HASH_SIZE], tacit_error_t *err) {
   tacit_text_t text = {0};
-  const char *const values[] = {"tacit ledger " TACIT_LEDGER_VERSION, data_id, relation, epsilon, delta, created};
+  const char *const values[] = {"tacit ledger 1", data_id, relation, epsilon, delta, created};
   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-    put(&text, values[i]);
+    tacit_hash_put(&text, values[i]);
   }
-  return finish_hash(&text, hash, err);
+  return tacit_hash_finish(&text, hash, err);
 }
 
 tacit_status_t tacit_entry_hash(const tacit_entry_t *entry, const char *previous, char hash[TACIT_LEDGER_HASH_SIZE],
                                 tacit_error_t *err) {
   tacit_text_t text = {0};
   char spec[TACIT_EVENT_TEXT_SIZE];
-  put(&text, previous);
-  put_count(&text, entry->id);
-  put(&text, entry->is_settlement ? "settle" : "reserve");
-  put_count(&text, entry->spend);
+  tacit_hash_put(&text, previous);
+  tacit_hash_put_count(&text, entry->id);
+  tacit_hash_put(&text, tacit_entry_kinds[entry->kind]);
+  tacit_hash_put_count(&text, entry->spend);
   const char *const values[] = {entry->time, entry->who, entry->host, entry->purpose, entry->artefact};
   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-    put(&text, values[i]);
+    tacit_hash_put(&text, values[i]);
   }
-  put_count(&text, entry->n_events);
+  tacit_hash_put_count(&text, entry->n_events);
   for (size_t i = 0; i < entry->n_events; i++) {
-    put_count(&text, entry->events[i].count);
-    put(&text, tacit_event_format(&entry->events[i], spec));
-    put(&text, entry->events[i].label);
+    tacit_hash_put_count(&text, entry->events[i].count);
+    tacit_hash_put(&text, tacit_event_format(&entry->events[i], spec));
+    tacit_hash_put(&text, entry->events[i].label);
   }
-  return finish_hash(&text, hash, err);
+  return tacit_hash_finish(&text, hash, err);
 }

@@ -8,26 +8,12 @@
 
 static const uint64_t max_id = INT64_MAX, max_count = UINT64_C(1000000000000000000);
 
+/* An UPDATE that no row matches is a ledger without its row. */
+static tacit_status_t check_changes(tacit_ledger_t *ledger, tacit_error_t *err) {
+  return sqlite3_changes(ledger->db) == 1 ? TACIT_OK : tacit_ledger_broken(ledger, err, "an entry cannot be written");
+}
+
 /* ---- writing ---- */
-
-static bool bind_text(sqlite3_stmt *statement, int i, const char *text) {
-  return sqlite3_bind_text(statement, i, text, -1, SQLITE_STATIC) == SQLITE_OK;
-}
-
-static bool bind_count(sqlite3_stmt *statement, int i, uint64_t value) {
-  return sqlite3_bind_int64(statement, i, (sqlite3_int64)value) == SQLITE_OK;
-}
-
-/* Run a statement whose values are bound, and finalize it. */
-static tacit_status_t finish(tacit_ledger_t *ledger, sqlite3_stmt *statement, bool is_bound, tacit_error_t *err) {
-  bool has_row;
-  tacit_status_t status = is_bound ? tacit_database_step(ledger, statement, &has_row, err) : tacit_error_memory(err);
-  if (status == TACIT_OK && sqlite3_changes(ledger->db) != 1) {
-    status = tacit_ledger_broken(ledger, err, "an entry cannot be written");
-  }
-  sqlite3_finalize(statement);
-  return status;
-}
 
 static tacit_status_t write_event(tacit_ledger_t *ledger, uint64_t entry, size_t position, const tacit_event_t *event,
                                   tacit_error_t *err) {
@@ -38,10 +24,10 @@ static tacit_status_t write_event(tacit_ledger_t *ledger, uint64_t entry, size_t
   if (status != TACIT_OK) {
     return status;
   }
-  bool ok = bind_count(statement, 1, entry) && bind_count(statement, 2, position) &&
-            bind_count(statement, 3, event->count) && bind_text(statement, 4, tacit_event_format(event, spec)) &&
-            bind_text(statement, 5, event->label);
-  return finish(ledger, statement, ok, err);
+  bool ok = tacit_bind_count(statement, 1, entry) && tacit_bind_count(statement, 2, position) &&
+            tacit_bind_count(statement, 3, event->count) && tacit_bind_text(statement, 4, tacit_event_format(event, spec)) &&
+            tacit_bind_text(statement, 5, event->label);
+  return tacit_database_finish(ledger, statement, ok, err);
 }
 
 static tacit_status_t write_row(tacit_ledger_t *ledger, const tacit_entry_t *entry, tacit_error_t *err) {
@@ -52,13 +38,13 @@ static tacit_status_t write_row(tacit_ledger_t *ledger, const tacit_entry_t *ent
   if (status != TACIT_OK) {
     return status;
   }
-  bool ok = bind_count(statement, 1, entry->id) &&
-            bind_text(statement, 2, entry->is_settlement ? "settle" : "reserve") &&
-            bind_count(statement, 3, entry->spend) && bind_text(statement, 4, entry->time) &&
-            bind_text(statement, 5, entry->who) && bind_text(statement, 6, entry->host) &&
-            bind_text(statement, 7, entry->purpose) && bind_text(statement, 8, entry->artefact) &&
-            bind_text(statement, 9, entry->hash);
-  return finish(ledger, statement, ok, err);
+  bool ok = tacit_bind_count(statement, 1, entry->id) &&
+            tacit_bind_text(statement, 2, tacit_entry_kinds[entry->kind]) &&
+            tacit_bind_count(statement, 3, entry->spend) && tacit_bind_text(statement, 4, entry->time) &&
+            tacit_bind_text(statement, 5, entry->who) && tacit_bind_text(statement, 6, entry->host) &&
+            tacit_bind_text(statement, 7, entry->purpose) && tacit_bind_text(statement, 8, entry->artefact) &&
+            tacit_bind_text(statement, 9, entry->hash);
+  return tacit_database_finish(ledger, statement, ok, err);
 }
 
 static tacit_status_t write_head(tacit_ledger_t *ledger, const tacit_entry_t *entry, tacit_error_t *err) {
@@ -68,14 +54,13 @@ static tacit_status_t write_head(tacit_ledger_t *ledger, const tacit_entry_t *en
   if (status != TACIT_OK) {
     return status;
   }
-  return finish(ledger, statement, bind_count(statement, 1, entry->id) && bind_text(statement, 2, entry->hash), err);
+  bool ok = tacit_bind_count(statement, 1, entry->id) && tacit_bind_text(statement, 2, entry->hash);
+  status = tacit_database_finish(ledger, statement, ok, err);
+  return status == TACIT_OK ? check_changes(ledger, err) : status;
 }
 
 tacit_status_t tacit_entry_write(tacit_ledger_t *ledger, const tacit_entry_t *entry, tacit_error_t *err) {
   tacit_status_t status = write_row(ledger, entry, err);
-  if (status == TACIT_OK && !tacit_events_are_plain(entry->events, entry->n_events)) {
-    status = tacit_database_run(ledger, "PRAGMA user_version=" TACIT_LEDGER_NEWEST, err);
-  }
   for (size_t i = 0; i < entry->n_events && status == TACIT_OK; i++) {
     status = write_event(ledger, entry->id, i, &entry->events[i], err);
   }
@@ -88,8 +73,8 @@ tacit_status_t tacit_entry_write(tacit_ledger_t *ledger, const tacit_entry_t *en
  * The mechanism's text must be the one that its value is written as: "sigma=20.0" was not written here. Texts that name a file are
  * none of ours, and it is not opened.
  */
-static tacit_status_t parse_event(tacit_ledger_t *ledger, uint64_t entry, const char *spec, uint64_t count,
-                                  const char *label, tacit_event_t *event, tacit_error_t *err) {
+tacit_status_t tacit_event_read(tacit_ledger_t *ledger, uint64_t entry, const char *spec, uint64_t count, const char *label,
+                                tacit_event_t *event, tacit_error_t *err) {
   char again[TACIT_EVENT_TEXT_SIZE];
   tacit_error_t reason;
   bool names_file = strncmp(spec, "pair:", 5) == 0 || strncmp(spec, "profile:", 8) == 0;
@@ -110,23 +95,24 @@ static tacit_status_t parse_event(tacit_ledger_t *ledger, uint64_t entry, const 
   return TACIT_OK;
 }
 
-static tacit_status_t read_event(tacit_ledger_t *ledger, sqlite3_stmt *statement, tacit_entry_t *entry,
-                                 tacit_error_t *err) {
+static tacit_status_t read_event(tacit_entries_t *entries, tacit_entry_t *entry, tacit_error_t *err) {
+  tacit_ledger_t *ledger = entries->ledger;
+  sqlite3_stmt *statement = entries->events;
   uint64_t position, count = 0;
   char *spec = NULL, *label = NULL;
   size_t n = entry->n_events;
   if (n == TACIT_LEDGER_MAX_EVENTS) {
     return tacit_ledger_broken(ledger, err, "entry %llu has more than %zu events", (unsigned long long)entry->id, n);
   }
-  tacit_status_t status = tacit_column_count(ledger, statement, 0, n, n, &position, err);
+  tacit_status_t status = tacit_column_count(ledger, statement, 1, n, n, &position, err);
   if (status == TACIT_OK) {
-    status = tacit_column_count(ledger, statement, 1, 1, max_count, &count, err);
+    status = tacit_column_count(ledger, statement, 2, 1, max_count, &count, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_column_text(ledger, statement, 2, &spec, err);
+    status = tacit_column_text(ledger, statement, 3, &spec, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_column_text(ledger, statement, 3, &label, err);
+    status = tacit_column_text(ledger, statement, 4, &label, err);
   }
   tacit_event_t *events = status == TACIT_OK ? tacit_realloc(entry->events, n + 1, sizeof *events) : NULL;
   if (status == TACIT_OK && events == NULL) {
@@ -134,7 +120,7 @@ static tacit_status_t read_event(tacit_ledger_t *ledger, sqlite3_stmt *statement
   }
   if (status == TACIT_OK) {
     entry->events = events;
-    status = parse_event(ledger, entry->id, spec, count, label, &events[n], err);
+    status = tacit_event_read(ledger, entry->id, spec, count, label, &events[n], err);
     entry->n_events += status == TACIT_OK;
   }
   tacit_free(spec);
@@ -142,21 +128,22 @@ static tacit_status_t read_event(tacit_ledger_t *ledger, sqlite3_stmt *statement
   return status;
 }
 
-static tacit_status_t read_events(tacit_ledger_t *ledger, tacit_entry_t *entry, tacit_error_t *err) {
-  sqlite3_stmt *statement = NULL;
-  bool has_row = true;
-  tacit_status_t status = tacit_database_prepare(
-      ledger, "SELECT position, count, spec, label FROM events WHERE entry = ? ORDER BY position", &statement, err);
-  if (status == TACIT_OK && !bind_count(statement, 1, entry->id)) {
-    status = tacit_error_memory(err);
-  }
-  while (status == TACIT_OK && has_row) {
-    status = tacit_database_step(ledger, statement, &has_row, err);
-    if (status == TACIT_OK && has_row) {
-      status = read_event(ledger, statement, entry, err);
+/* Events come in the order of entries: those at hand belong to this one, or to a later one. */
+static tacit_status_t read_events(tacit_entries_t *entries, tacit_entry_t *entry, tacit_error_t *err) {
+  tacit_status_t status = TACIT_OK;
+  while (status == TACIT_OK && entries->has_event) {
+    sqlite3_int64 owner = sqlite3_column_int64(entries->events, 0);
+    if (sqlite3_column_type(entries->events, 0) != SQLITE_INTEGER || owner < (sqlite3_int64)entry->id) {
+      return tacit_ledger_broken(entries->ledger, err, "it holds events of no entry");
+    }
+    if (owner > (sqlite3_int64)entry->id) {
+      return TACIT_OK;
+    }
+    status = read_event(entries, entry, err);
+    if (status == TACIT_OK) {
+      status = tacit_database_step(entries->ledger, entries->events, &entries->has_event, err);
     }
   }
-  sqlite3_finalize(statement);
   return status;
 }
 
@@ -164,30 +151,26 @@ static tacit_status_t read_kind(tacit_ledger_t *ledger, sqlite3_stmt *statement,
                                 tacit_error_t *err) {
   char *kind = NULL;
   tacit_status_t status = tacit_column_text(ledger, statement, 1, &kind, err);
-  if (status == TACIT_OK) {
-    entry->is_settlement = strcmp(kind, "settle") == 0;
-    if (!entry->is_settlement && strcmp(kind, "reserve") != 0) {
-      status = tacit_ledger_broken(ledger, err, "entry %llu is of unknown kind '%.40s'",
-                                   (unsigned long long)entry->id, kind);
-    }
+  size_t i = 0;
+  while (status == TACIT_OK && i < 3 && strcmp(kind, tacit_entry_kinds[i]) != 0) {
+    i++;
   }
+  if (status == TACIT_OK && i == 3) {
+    status = tacit_ledger_broken(ledger, err, "entry %llu is of unknown kind '%.40s'", (unsigned long long)entry->id, kind);
+  }
+  entry->kind = (tacit_entry_kind_t)i;
   tacit_free(kind);
   return status;
 }
 
-const char tacit_entry_query[] =
-    "SELECT id, kind, spend, time, who, host, purpose, artefact, hash FROM entries ORDER BY id";
-
-tacit_status_t tacit_entry_read(tacit_ledger_t *ledger, sqlite3_stmt *statement, tacit_entry_t *entry,
-                                tacit_error_t *err) {
-  *entry = (tacit_entry_t){0};
+static tacit_status_t read_row(tacit_ledger_t *ledger, sqlite3_stmt *statement, tacit_entry_t *entry, tacit_error_t *err) {
   char **const texts[] = {&entry->time, &entry->who, &entry->host, &entry->purpose, &entry->artefact};
   tacit_status_t status = tacit_column_count(ledger, statement, 0, 1, max_id, &entry->id, err);
   if (status == TACIT_OK) {
     status = read_kind(ledger, statement, entry, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_column_count(ledger, statement, 2, 1, max_id, &entry->spend, err);
+    status = tacit_column_count(ledger, statement, 2, entry->kind == TACIT_ENTRY_UNIT ? 0 : 1, max_id, &entry->spend, err);
   }
   for (int i = 0; i < 5 && status == TACIT_OK; i++) {
     status = tacit_column_text(ledger, statement, 3 + i, texts[i], err);
@@ -195,14 +178,120 @@ tacit_status_t tacit_entry_read(tacit_ledger_t *ledger, sqlite3_stmt *statement,
   if (status == TACIT_OK && !tacit_time_is_valid(entry->time)) {
     status = tacit_ledger_broken(ledger, err, "entry %llu has no valid time", (unsigned long long)entry->id);
   }
+  return status == TACIT_OK ? tacit_column_hash(ledger, statement, 8, entry->hash, err) : status;
+}
+
+tacit_status_t tacit_entries_begin(tacit_entries_t *entries, tacit_ledger_t *ledger, uint64_t first, tacit_error_t *err) {
+  *entries = (tacit_entries_t){.ledger = ledger};
+  sqlite3_int64 from = first > 1 ? (sqlite3_int64)first : INT64_MIN; /* from the start: whatever is there, sensible or not */
+  tacit_status_t status = tacit_database_prepare(
+      ledger, "SELECT id, kind, spend, time, who, host, purpose, artefact, hash FROM entries WHERE id >= ? ORDER BY id",
+      &entries->rows, err);
   if (status == TACIT_OK) {
-    status = tacit_column_hash(ledger, statement, 8, entry->hash, err);
+    status = tacit_database_prepare(
+        ledger, "SELECT entry, position, count, spec, label FROM events WHERE entry >= ? ORDER BY entry, position",
+        &entries->events, err);
+  }
+  if (status == TACIT_OK && (sqlite3_bind_int64(entries->rows, 1, from) != SQLITE_OK ||
+                             sqlite3_bind_int64(entries->events, 1, from) != SQLITE_OK)) {
+    status = tacit_error_memory(err);
+  }
+  return status == TACIT_OK ? tacit_database_step(ledger, entries->events, &entries->has_event, err) : status;
+}
+
+tacit_status_t tacit_entries_next(tacit_entries_t *entries, tacit_entry_t *entry, tacit_error_t *err) {
+  bool has_row;
+  *entry = (tacit_entry_t){0};
+  tacit_status_t status = tacit_database_step(entries->ledger, entries->rows, &has_row, err);
+  if (status == TACIT_OK && !has_row) {
+    return entries->has_event ? tacit_ledger_broken(entries->ledger, err, "it holds events of no entry") : TACIT_OK;
   }
   if (status == TACIT_OK) {
-    status = read_events(ledger, entry, err);
+    status = read_row(entries->ledger, entries->rows, entry, err);
+  }
+  if (status == TACIT_OK) {
+    status = read_events(entries, entry, err);
   }
   if (status != TACIT_OK) {
     tacit_entry_clear(entry);
   }
+  return status;
+}
+
+void tacit_entries_end(tacit_entries_t *entries) {
+  sqlite3_finalize(entries->rows);
+  sqlite3_finalize(entries->events);
+}
+
+/* ---- one entry ---- */
+
+static tacit_status_t previous_hash(tacit_ledger_t *ledger, uint64_t id, const char *genesis, char hash[TACIT_LEDGER_HASH_SIZE],
+                                    tacit_error_t *err) {
+  sqlite3_stmt *statement = NULL;
+  bool has_row = false;
+  if (id == 1) {
+    memcpy(hash, genesis, TACIT_LEDGER_HASH_SIZE);
+    return TACIT_OK;
+  }
+  tacit_status_t status = tacit_database_prepare(ledger, "SELECT hash FROM entries WHERE id = ?", &statement, err);
+  if (status == TACIT_OK) {
+    status = tacit_bind_count(statement, 1, id - 1) ? tacit_database_step(ledger, statement, &has_row, err)
+                                                    : tacit_error_memory(err);
+  }
+  if (status == TACIT_OK) {
+    status = has_row ? tacit_column_hash(ledger, statement, 0, hash, err)
+                     : tacit_ledger_broken(ledger, err, "entry %llu is missing", (unsigned long long)(id - 1));
+  }
+  sqlite3_finalize(statement);
+  return status;
+}
+
+tacit_status_t tacit_entry_find(tacit_ledger_t *ledger, uint64_t id, const char *genesis, tacit_entry_t *entry,
+                                tacit_error_t *err) {
+  char previous[TACIT_LEDGER_HASH_SIZE], hash[TACIT_LEDGER_HASH_SIZE] = "";
+  tacit_entries_t entries;
+  *entry = (tacit_entry_t){0};
+  tacit_status_t status = previous_hash(ledger, id, genesis, previous, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  status = tacit_entries_begin(&entries, ledger, id, err);
+  if (status == TACIT_OK) {
+    status = tacit_entries_next(&entries, entry, err);
+  }
+  tacit_entries_end(&entries);
+  if (status == TACIT_OK && entry->id == id) {
+    status = tacit_entry_hash(entry, previous, hash, err);
+  }
+  if (status == TACIT_OK && strcmp(hash, entry->hash) != 0) {
+    status = tacit_ledger_broken(ledger, err, "entry %llu was changed, or one before it removed", (unsigned long long)id);
+  }
+  return status;
+}
+
+tacit_status_t tacit_spend_find(tacit_ledger_t *ledger, uint64_t spend, uint64_t *entry, bool *is_settled, tacit_error_t *err) {
+  sqlite3_stmt *statement = NULL;
+  bool has_row = true;
+  *entry = 0;
+  *is_settled = false;
+  tacit_status_t status = tacit_database_prepare(ledger, "SELECT id, kind FROM entries WHERE spend = ? ORDER BY id", &statement, err);
+  if (status == TACIT_OK && !tacit_bind_count(statement, 1, spend)) {
+    status = tacit_error_memory(err);
+  }
+  while (status == TACIT_OK && has_row) {
+    tacit_entry_t found = {0};
+    status = tacit_database_step(ledger, statement, &has_row, err);
+    if (status == TACIT_OK && has_row) {
+      status = tacit_column_count(ledger, statement, 0, 1, max_id, &found.id, err);
+    }
+    if (status == TACIT_OK && has_row) {
+      status = read_kind(ledger, statement, &found, err);
+    }
+    if (status == TACIT_OK && has_row) {
+      *entry = found.kind == TACIT_ENTRY_RESERVE ? found.id : *entry;
+      *is_settled = *is_settled || found.kind == TACIT_ENTRY_SETTLE;
+    }
+  }
+  sqlite3_finalize(statement);
   return status;
 }

@@ -112,6 +112,20 @@ static moments_t measure(const tacit_design_t *design, const tacit_design_featur
   return product;
 }
 
+/* Nine in ten values of a normal lie within 3.3 standard deviations. */
+static void find_typical(const tacit_design_t *design, tacit_design_feature_t *feature) {
+  tacit_interval_t product = {1, 1};
+  for (size_t i = 0; i < feature->n_parts; i++) {
+    const tacit_design_variable_t *variable = &design->variables[feature->parts[i].variable];
+    bool is_indicator = feature->parts[i].is_indicator;
+    product = tacit_interval_multiply(product, is_indicator ? (tacit_interval_t){0, 1} : variable->typical);
+    feature->has_typical = feature->has_typical || (!is_indicator && variable->has_typical);
+  }
+  feature->typical_mean = (product.lower / 2 + product.upper / 2 - feature->centre) / feature->half;
+  feature->typical_sd = (product.upper - product.lower) / 3.3 / feature->half;
+  feature->has_typical = feature->has_typical && feature->typical_sd > 0;
+}
+
 static tacit_status_t scale(const tacit_design_t *design, tacit_design_feature_t *feature, size_t offset,
                             tacit_error_t *err) {
   moments_t product = measure(design, feature);
@@ -133,6 +147,7 @@ static tacit_status_t scale(const tacit_design_t *design, tacit_design_feature_t
   if (!(feature->mean_square >= 1e-6 && feature->mean_square <= 1)) {
     feature->mean_square = 1.0 / 3; /* the variance over- or underflowed: a guess will do */
   }
+  find_typical(design, feature);
   return TACIT_OK;
 }
 

@@ -16,6 +16,8 @@ typedef struct tacit_design_variable {
   tacit_column_type_t type; /* of its column; numeric for arithmetic */
   bool is_factor;
   tacit_interval_t range; /* number: public range; factor: range of its values */
+  bool has_typical;
+  tacit_interval_t typical; /* number: where its values typically lie, by what the schema says; else range */
   size_t n_levels;
   double first_level;
   const char *const *levels; /* borrowed from the schema during resolution; NULL: integers */
@@ -33,6 +35,8 @@ typedef struct tacit_design_feature {
   size_t n_parts; /* 0: the intercept */
   tacit_design_part_t parts[TACIT_FORMULA_MAX_ORDER];
   double lower, upper, centre, half;
+  bool has_typical;
+  double typical_mean, typical_sd; /* of the scaled feature, by `typical:` of its columns */
   double mean_square; /* guess of E scaled^2, see design_features.c */
 } tacit_design_feature_t;
 

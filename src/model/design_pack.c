@@ -27,7 +27,6 @@ typedef struct design_packing {
   const double **columns;       /* as formula.columns */
   pack_workspace_t *workspaces; /* (n_threads) */
   size_t n_threads;
-  tacit_pool_t *pool;
 } design_packing_t;
 
 static tacit_status_t find_columns(const tacit_design_t *design, const tacit_table_t *table, const double **columns,
@@ -58,10 +57,6 @@ static bool open_workspace(pack_workspace_t *work, const tacit_design_t *design,
 
 /* Whatever can fail does so here, before the threads begin. */
 static tacit_status_t open_packing(design_packing_t *packing, const tacit_table_t *table, tacit_error_t *err) {
-  tacit_status_t status = tacit_pool_new(&packing->pool, packing->n_threads, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
   packing->columns = tacit_alloc(packing->design->formula.n_columns, sizeof *packing->columns);
   packing->workspaces = tacit_alloc_zero(packing->n_threads, sizeof *packing->workspaces);
   bool is_open = packing->columns != NULL && packing->workspaces != NULL;
@@ -79,7 +74,6 @@ static void close_packing(design_packing_t *packing) {
   }
   tacit_free(packing->workspaces);
   tacit_free(packing->columns);
-  tacit_pool_free(packing->pool);
 }
 
 static void eval_variables(const tacit_design_t *design, size_t first, size_t n, const pack_workspace_t *work) {
@@ -168,27 +162,6 @@ static void pack_range(void *user, size_t from, size_t to, size_t thread) {
   }
 }
 
-/* Where part `part` of n items begins, a multiple of `alignment` but for the end. */
-static size_t cut(size_t n, size_t part, size_t n_parts, size_t alignment) {
-  size_t n_groups = n / alignment + (n % alignment != 0);
-  size_t group = n_groups / n_parts * part + (part < n_groups % n_parts ? part : n_groups % n_parts);
-  return group * alignment < n ? group * alignment : n;
-}
-
-/* The part's rows and, where units have several, the offsets of its units among them. */
-static tacit_status_t set_units(tacit_records_t *records, const size_t *offsets, size_t n_units, tacit_error_t *err) {
-  size_t *own = tacit_alloc(n_units + 1, sizeof *own);
-  if (own == NULL) {
-    return tacit_error_memory(err);
-  }
-  for (size_t u = 0; u <= n_units; u++) {
-    own[u] = offsets[u] - offsets[0];
-  }
-  tacit_status_t status = tacit_records_set_units(records, own, n_units, err);
-  tacit_free(own);
-  return status;
-}
-
 tacit_status_t tacit_design_pack(tacit_records_t **records, const tacit_design_t *design,
                                  const tacit_table_t *table, tacit_error_t *err) {
   return tacit_design_pack_part(records, design, table, 0, 1, 1, NULL, err);
@@ -197,27 +170,13 @@ tacit_status_t tacit_design_pack(tacit_records_t **records, const tacit_design_t
 tacit_status_t tacit_design_pack_part(tacit_records_t **records, const tacit_design_t *design, const tacit_table_t *table,
                                       size_t part, size_t n_parts, size_t n_threads, const char *scratch, tacit_error_t *err) {
   *records = NULL;
-  size_t n_units = 0;
-  const size_t *offsets = tacit_table_unit_offsets(table, &n_units);
-  size_t alignment = offsets == NULL ? 64 : 1, n_items = offsets == NULL ? tacit_table_n_rows(table) : n_units;
-  size_t from = cut(n_items, part, n_parts, alignment), to = cut(n_items, part + 1, n_parts, alignment);
-  size_t begin = offsets == NULL ? from : offsets[from], n = (offsets == NULL ? to : offsets[to]) - begin;
-  design_packing_t packing = {.design = design, .begin = begin, .n_threads = n_threads};
+  design_packing_t packing = {.design = design, .n_threads = n_threads};
   tacit_status_t status = open_packing(&packing, table, err);
   if (status == TACIT_OK) {
-    status = tacit_records_new_in(&packing.records, n, design->n_features + 1, scratch, err);
-  }
-  if (status == TACIT_OK) {
-    tacit_pack_rows(packing.pool, n_threads, table, begin, packing.records, pack_range, &packing);
-  }
-  if (status == TACIT_OK && offsets != NULL) {
-    status = set_units(packing.records, offsets + from, to - from, err);
+    tacit_pack_share_t share = {part, n_parts, n_threads, design->n_features + 1, scratch};
+    status = tacit_pack_share(&packing.records, &packing.begin, table, &share, pack_range, &packing, err);
   }
   close_packing(&packing);
-  if (status != TACIT_OK) {
-    tacit_records_free(packing.records);
-    return status;
-  }
   *records = packing.records;
-  return TACIT_OK;
+  return status;
 }

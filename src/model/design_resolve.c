@@ -135,6 +135,28 @@ static tacit_status_t check_response_is_left(const tacit_formula_t *formula, tac
   return TACIT_OK;
 }
 
+/* Where a number's values typically lie: its arithmetic over what the schema says of its columns. */
+static tacit_status_t find_typical(const tacit_formula_t *formula, const tacit_column_schema_t *const *columns,
+                                   tacit_interval_t *ranges, tacit_design_t *design, tacit_error_t *err) {
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < formula->n_columns; i++) {
+    if (columns[i]->has_typical) {
+      ranges[i] = (tacit_interval_t){columns[i]->typical_low, columns[i]->typical_high};
+    }
+  }
+  for (size_t v = 0; v < formula->n_variables && status == TACIT_OK; v++) {
+    tacit_design_variable_t *variable = &design->variables[v];
+    variable->typical = variable->range;
+    for (size_t i = 0; i < formula->n_columns && !variable->is_factor; i++) {
+      variable->has_typical = variable->has_typical || (columns[i]->has_typical && uses_column(&formula->variables[v], i));
+    }
+    if (variable->has_typical) {
+      status = tacit_expression_range(formula, &formula->variables[v], ranges, &variable->typical, err);
+    }
+  }
+  return status;
+}
+
 tacit_status_t tacit_design_resolve(tacit_design_t *design, const tacit_schema_t *schema, tacit_error_t *err) {
   const tacit_formula_t *formula = &design->formula;
   const tacit_column_schema_t **columns = tacit_alloc(formula->n_columns, sizeof *columns);
@@ -152,6 +174,9 @@ tacit_status_t tacit_design_resolve(tacit_design_t *design, const tacit_schema_t
   }
   for (size_t i = 0; i < formula->n_variables && status == TACIT_OK; i++) {
     status = resolve_variable(formula, &formula->variables[i], columns, ranges, &design->variables[i], err);
+  }
+  if (status == TACIT_OK) {
+    status = find_typical(formula, columns, ranges, design, err);
   }
   tacit_free(columns);
   tacit_free(ranges);

@@ -46,6 +46,10 @@ static void glm_free(tacit_glm_t *glm) {
   tacit_free(glm->centre);
   tacit_free(glm->slope);
   tacit_free(glm->priors);
+  tacit_free(glm->sources);
+  tacit_free(glm->prior_at);
+  tacit_free(glm->is_two_valued);
+  tacit_free(glm->typical);
   tacit_free(glm->unit_scale);
   tacit_free(glm);
 }
@@ -74,10 +78,22 @@ static tacit_glm_t *glm_alloc(const tacit_design_t *design, const tacit_glm_sett
   glm->centre = tacit_alloc(design->n_features, sizeof *glm->centre);
   glm->slope = tacit_alloc(design->n_features, sizeof *glm->slope);
   glm->priors = tacit_alloc(glm->dim, sizeof *glm->priors);
+  glm->sources = tacit_alloc_zero(glm->dim, sizeof *glm->sources);
+  glm->prior_at = tacit_alloc_zero(design->n_features, sizeof *glm->prior_at);
+  glm->is_two_valued = tacit_alloc_zero(design->n_features, sizeof *glm->is_two_valued);
+  glm->typical = tacit_alloc_zero(design->n_features, sizeof *glm->typical);
   glm->unit_scale = tacit_alloc(glm->dim, sizeof *glm->unit_scale);
-  if (glm->centre == NULL || glm->slope == NULL || glm->priors == NULL || glm->unit_scale == NULL) {
+  if (glm->centre == NULL || glm->slope == NULL || glm->priors == NULL || glm->unit_scale == NULL ||
+      glm->sources == NULL || glm->prior_at == NULL || glm->is_two_valued == NULL || glm->typical == NULL) {
     glm_free(glm);
     return NULL;
+  }
+  for (size_t j = 0; j < design->n_features; j++) {
+    const tacit_design_feature_t *feature = &design->features[j];
+    glm->is_two_valued[j] = tacit_design_is_two_valued(design, j);
+    if (feature->has_typical) {
+      glm->typical[j] = (tacit_feature_scale_t){feature->typical_mean, feature->typical_sd, 0};
+    }
   }
   return glm;
 }
@@ -171,6 +187,7 @@ static void fill_model(tacit_model_t *model, tacit_glm_t *glm) {
                      .labels = glm->names.labels,
                      .names = glm->names.names,
                      .log_prior = tacit_glm_log_prior,
+                     .prior_precision = tacit_glm_prior_precision,
                      .report = tacit_glm_report,
                      .unit_scale = glm->unit_scale,
                      .ctx = glm},

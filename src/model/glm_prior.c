@@ -7,8 +7,15 @@
 #include "model/glm.h"
 #include "model/model_text.h"
 
-static const tacit_prior_t default_slope = {TACIT_PRIOR_NORMAL, 0, 0, 2.5};
-static const tacit_prior_t default_intercept = {TACIT_PRIOR_NORMAL, 0, 0, 10};
+/*
+ * Heavy tails, since bounds tell little of a feature's scale. An intercept of student_t(7, 0, 1.5) is about uniform as a probability; that
+ * of a gaussian is in units of half the response's range.
+ */
+static const tacit_prior_t default_slope = {TACIT_PRIOR_STUDENT_T, 3, 0, 2.5}, default_indicator = {TACIT_PRIOR_STUDENT_T, 3, 0, 1.25};
+static const tacit_prior_t default_intercept = {TACIT_PRIOR_STUDENT_T, 7, 0, 1.5},
+                           default_mean = {TACIT_PRIOR_STUDENT_T, 3, 0, 2.5};
+/* For a feature whose scale was released: a coefficient for one sd of it, see docs/theory.md, "Noise-aware regression". */
+static const tacit_prior_t released_slope = {TACIT_PRIOR_STUDENT_T, 7, 0, 1.25};
 static const tacit_prior_t default_sigma = {TACIT_PRIOR_STUDENT_T, 3, 0, 1};
 
 static tacit_status_t check_prior(const tacit_prior_t *prior, tacit_error_t *err) {
@@ -59,7 +66,18 @@ tacit_status_t tacit_glm_set_priors(tacit_glm_t *glm, const tacit_design_t *desi
   size_t p = glm->kernel.n_features, n_coefficients = glm->kernel.n_linear * p;
   for (size_t i = 0; i < glm->dim; i++) {
     bool is_intercept = glm->has_intercept && i % p == 0;
-    glm->priors[i] = i == n_coefficients ? default_sigma : is_intercept ? default_intercept : default_slope;
+    tacit_prior_t intercept = glm->kernel.family == TACIT_FAMILY_GAUSSIAN ? default_mean : default_intercept;
+    glm->priors[i] = i == n_coefficients          ? default_sigma
+                     : is_intercept               ? intercept
+                     : glm->is_two_valued[i % p]  ? default_indicator
+                                                  : default_slope;
+    if (i < n_coefficients && !is_intercept && glm->typical[i % p].sd > 0) { /* 2.5 for half of what is typical */
+      glm->priors[i].scale /= 1.65 * glm->typical[i % p].sd;
+      glm->sources[i] = (tacit_prior_source_t){.basis = TACIT_PRIOR_BASIS_TYPICAL};
+    }
+  }
+  for (size_t j = 0; j < p; j++) {
+    glm->prior_at[j] = glm->typical[j].sd > 0 ? glm->typical[j].mean : 0;
   }
   for (size_t e = 0; e < settings->n_priors; e++) {
     const tacit_prior_entry_t *entry = &settings->priors[e];
@@ -71,6 +89,7 @@ tacit_status_t tacit_glm_set_priors(tacit_glm_t *glm, const tacit_design_t *desi
     for (size_t i = 0; i < glm->dim; i++) {
       if (matches(design, glm, i, entry->term)) {
         glm->priors[i] = entry->prior;
+        glm->sources[i] = (tacit_prior_source_t){.basis = TACIT_PRIOR_BASIS_USER};
         is_found = true;
       }
     }
@@ -81,87 +100,60 @@ tacit_status_t tacit_glm_set_priors(tacit_glm_t *glm, const tacit_design_t *desi
   return TACIT_OK;
 }
 
-static double original_intercept(const tacit_glm_t *glm, const double *theta) {
-  double shift = 0;
-  for (size_t j = 1; j < glm->kernel.n_features; j++) {
-    shift += glm->centre[j] * (glm->slope[j] * theta[j]);
-  }
-  return glm->centre_y + glm->half_y * theta[0] - shift;
+/* NULL for other models. */
+static tacit_glm_t *glm_of(const tacit_parameters_t *parameters) {
+  return parameters->log_prior == tacit_glm_log_prior ? parameters->ctx : NULL;
 }
 
-/* Priors on the scaled coefficients of one class. */
-static double log_prior_scaled(size_t p, const tacit_prior_t *priors, const double *theta, double *grad) {
-  double sum = 0;
-  for (size_t j = 0; j < p; j++) {
-    sum += tacit_prior_log_density(&priors[j], theta[j], grad != NULL ? &grad[j] : NULL);
+void tacit_model_scale_priors(tacit_model_t *model, const tacit_feature_scale_t *scales, tacit_prior_basis_t basis) {
+  tacit_glm_t *glm = glm_of(&model->parameters);
+  if (glm == NULL || glm->kernel.family == TACIT_FAMILY_GAUSSIAN || glm->kernel.family == TACIT_FAMILY_CATEGORICAL) {
+    return;
   }
-  return sum;
-}
-
-/*
- * Priors on the original coefficients beta of one class: with g = d log p / d beta,
- * d / d theta_0 = half_y g_0 and d / d theta_j = slope_j (g_j - centre_j g_0). The map is linear:
- * its Jacobian is a constant.
- */
-static double log_prior_original(const tacit_glm_t *glm, const tacit_prior_t *priors, const double *theta,
-                                 double *grad) {
-  double sum = 0, g_0 = 0;
-  size_t first = glm->has_intercept ? 1 : 0;
-  if (glm->has_intercept) {
-    sum = tacit_prior_log_density(&priors[0], original_intercept(glm, theta), &g_0);
-    if (grad != NULL) {
-      grad[0] = glm->half_y * g_0;
+  for (size_t j = 0; j < glm->kernel.n_features; j++) {
+    bool is_intercept = glm->has_intercept && j == 0, is_typical = glm->typical[j].sd > 0;
+    tacit_feature_scale_t scale = is_typical ? glm->typical[j] : scales[j]; /* what is public needs no release */
+    glm->prior_at[j] = is_intercept ? 0 : scale.mean;
+    if (glm->sources[j].basis == TACIT_PRIOR_BASIS_USER) {
+      continue;
+    }
+    glm->priors[j] = is_intercept ? default_intercept : released_slope;
+    glm->sources[j] = (tacit_prior_source_t){is_typical ? TACIT_PRIOR_BASIS_TYPICAL : basis, is_typical ? 0 : scale.sd, scale.relative_error};
+    if (!is_intercept && !glm->is_two_valued[j]) {
+      glm->priors[j].scale *= (1 + scale.relative_error) / scale.sd;
     }
   }
-  for (size_t j = first; j < glm->kernel.n_features; j++) {
-    double g;
-    sum += tacit_prior_log_density(&priors[j], glm->slope[j] * theta[j], &g);
-    if (grad != NULL) {
-      grad[j] = glm->slope[j] * (g - glm->centre[j] * g_0);
-    }
-  }
-  return sum;
 }
 
-/* The prior of sigma = unit e^u at u, truncated to sigma > 0, with the Jacobian e^u. */
-static double log_prior_sigma(const tacit_prior_t *prior, double unit, double u, double *grad) {
-  double sigma = unit * exp(u), slope;
-  double value = tacit_prior_log_density(prior, sigma, &slope);
-  if (grad != NULL) {
-    *grad = slope * sigma + 1;
+void tacit_model_normal_tails(tacit_model_t *model) {
+  tacit_glm_t *glm = glm_of(&model->parameters);
+  for (size_t i = 0; glm != NULL && i < glm->dim; i++) {
+    bool is_heavy = glm->priors[i].kind == TACIT_PRIOR_STUDENT_T || glm->priors[i].kind == TACIT_PRIOR_CAUCHY;
+    glm->priors[i].kind = is_heavy ? TACIT_PRIOR_NORMAL : glm->priors[i].kind;
   }
-  return value + u;
 }
 
-double tacit_glm_log_prior(const void *ctx, const double *theta, double *grad) {
-  const tacit_glm_t *glm = ctx;
-  size_t p = glm->kernel.n_features;
-  double sum = 0;
-  for (size_t r = 0; r < glm->kernel.n_linear; r++) {
-    double *grad_r = grad != NULL ? grad + r * p : NULL;
-    sum += glm->prior_on_original_scale ? log_prior_original(glm, glm->priors + r * p, theta + r * p, grad_r)
-                                        : log_prior_scaled(p, glm->priors + r * p, theta + r * p, grad_r);
+bool tacit_parameters_prior(const tacit_parameters_t *parameters, size_t i, tacit_prior_view_t *view) {
+  const tacit_glm_t *glm = glm_of(parameters);
+  if (glm == NULL || i >= glm->dim) {
+    return false;
   }
-  if (glm->kernel.n_extra == 1) {
-    size_t last = glm->dim - 1;
-    double unit = glm->prior_on_original_scale ? glm->half_y : 1;
-    sum += log_prior_sigma(&glm->priors[last], unit, theta[last], grad != NULL ? &grad[last] : NULL);
-  }
-  return sum;
+  size_t p = glm->kernel.n_features, j = i % p;
+  bool is_original = glm->sources[i].basis == TACIT_PRIOR_BASIS_USER && glm->prior_on_original_scale;
+  bool is_sigma = i == glm->kernel.n_linear * p, is_intercept = glm->has_intercept && j == 0;
+  double unit = is_sigma || is_intercept ? glm->half_y : glm->slope[j];
+  *view = (tacit_prior_view_t){glm->priors[i], glm->sources[i], is_original ? 1 : unit};
+  return true;
 }
 
-void tacit_glm_report(const void *ctx, const double *theta, double *reported) {
-  const tacit_glm_t *glm = ctx;
-  size_t p = glm->kernel.n_features, first = glm->has_intercept ? 1 : 0;
-  for (size_t r = 0; r < glm->kernel.n_linear; r++) {
-    if (glm->has_intercept) {
-      reported[r * p] = original_intercept(glm, theta + r * p);
-    }
-    for (size_t j = first; j < p; j++) {
-      reported[r * p + j] = glm->slope[j] * theta[r * p + j];
-    }
+double tacit_parameters_prior_argument(const tacit_parameters_t *parameters, size_t i, const double *theta, double *weights) {
+  const tacit_glm_t *glm = glm_of(parameters);
+  if (weights != NULL) {
+    memset(weights, 0, parameters->dim * sizeof *weights);
   }
-  if (glm->kernel.n_extra == 1) {
-    reported[glm->dim - 1] = glm->half_y * exp(theta[glm->dim - 1]);
+  if (glm == NULL || i >= glm->kernel.n_linear * glm->kernel.n_features) {
+    return NAN;
   }
+  size_t p = glm->kernel.n_features, first = i / p * p;
+  return tacit_glm_argument(glm, i, theta + first, weights != NULL ? weights + first : NULL);
 }

@@ -54,6 +54,9 @@ static tacit_status_t validate_records(const tacit_record_model_t *records, taci
   if (records->n_linear > 0) {
     return validate_linear(records, err);
   }
+  if (records->n_pieces > 0 && (records->pieces == NULL || records->rows == NULL || records->n_rows == 0)) {
+    return refuse(err, "records.pieces", "need rows, and a function that fills them");
+  }
   return records->grad != NULL ? TACIT_OK
                                : refuse(err, "records.grad", "is NULL; a model with n_linear == 0 needs it");
 }

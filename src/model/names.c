@@ -102,12 +102,44 @@ tacit_status_t tacit_names_add(tacit_names_t *names, const char *label, const ch
   return TACIT_OK;
 }
 
+/*
+ * Letters U+00C0 to U+017F in two places each: without their marks, German umlauts and ligatures with a second letter; '_' is none.
+ * Readable is what is meant, not reversible: two columns that meet here get a suffix.
+ */
+static const char plain_letters[] =
+    "A A A A AeA AeC E E E E I I I I D N O O O O Oe_ OeU U U UeY Thss"
+    "a a a a aea aec e e e e i i i i d n o o o o oe_ oeu u u uey thy "
+    "A a A a A a C c C c C c C c D d D d E e E e E e E e E e G g G g "
+    "G g G g H h H h I i I i I i I i I i IjijJ j K k k L l L l L l L "
+    "l L l N n N n N n n NgngO o O o O o OeoeR r R r R r S s S s S s "
+    "S s T t T t T t U u U u U u U u U u U u W w Y y Y Z z Z z Z z s ";
+
+/* The letter that a two-byte UTF-8 sequence is, into `plain`, NUL-terminated; "" for a combining mark; false for anything else. */
+static bool make_plain(const unsigned char *s, char plain[3]) {
+  if (s[0] < 0xC3 || s[0] > 0xCD || (s[1] & 0xC0) != 0x80) {
+    return false;
+  }
+  size_t code = ((size_t)(s[0] & 0x1F) << 6) | (s[1] & 0x3F);
+  memset(plain, 0, 3);
+  if (code >= 0x300 && code < 0x370) {
+    return true;
+  }
+  const char *cell = code < 0x180 ? &plain_letters[2 * (code - 0xC0)] : "_";
+  plain[0] = cell[0];
+  plain[1] = cell[0] != '_' && cell[1] != ' ' ? cell[1] : '\0';
+  return is_letter(plain[0]);
+}
+
 /* Append letters and digits; each run of anything else becomes one '_' between them. */
 static void append_stan(tacit_text_t *name, const char *label) {
   for (const char *c = label; *c != '\0'; c++) {
-    bool is_plain = is_letter(*c) || is_digit(*c);
-    if (is_plain) {
+    char plain[3] = {*c, '\0', '\0'};
+    if (is_letter(*c) || is_digit(*c)) {
       tacit_text_append(name, c, 1);
+    } else if (make_plain((const unsigned char *)c, plain)) {
+      bool is_umlaut = memcmp(c, "\xCC\x88", 2) == 0 && !name->failed && strchr("aouAOU", name->data[name->length - 1]) != NULL;
+      tacit_text_printf(name, "%s", is_umlaut ? "e" : plain);
+      c++;
     } else if (!name->failed && name->data[name->length - 1] != '_') {
       tacit_text_append(name, "_", 1);
     }

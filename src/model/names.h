@@ -18,7 +18,8 @@ TACIT_MUST_USE tacit_status_t tacit_names_add(tacit_names_t *names, const char *
                                               tacit_error_t *err);
 /*
  * Add a coefficient: "age:sexM" is named b_age_sexM; of class "B" (NULL: none) it is labelled
- * "[B] age:sexM" and named b_B_age_sexM. What is not a letter or digit becomes one '_'.
+ * "[B] age:sexM" and named b_B_age_sexM. What is not a letter or digit becomes one '_'. Latin letters
+ * with marks (U+00C0 to U+017F) lose them: "größe", "café" give groesse, cafe.
  */
 TACIT_MUST_USE tacit_status_t tacit_names_add_coefficient(tacit_names_t *names, const char *class_label,
                                                           const char *label, tacit_error_t *err);

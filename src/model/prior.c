@@ -46,6 +46,23 @@ double tacit_prior_log_density(const tacit_prior_t *prior, double x, double *gra
   return value;
 }
 
+double tacit_prior_precision(const tacit_prior_t *prior, double x) {
+  double s2 = prior->scale * prior->scale, z = x - prior->location;
+  switch (prior->kind) {
+    case TACIT_PRIOR_NORMAL: return 1 / s2;
+    case TACIT_PRIOR_STUDENT_T: return (prior->df + 1) / (prior->df * s2 + z * z);
+    case TACIT_PRIOR_CAUCHY: return 2 / (s2 + z * z);
+    default: return 0;
+  }
+}
+
+double tacit_prior_sd(const tacit_prior_t *prior) {
+  bool is_student = prior->kind == TACIT_PRIOR_STUDENT_T && prior->df > 2;
+  return prior->kind == TACIT_PRIOR_NORMAL ? prior->scale
+         : is_student                      ? prior->scale * sqrt(prior->df / (prior->df - 2))
+                                           : INFINITY;
+}
+
 typedef struct prior_form {
   const char *name;
   tacit_prior_kind_t kind;

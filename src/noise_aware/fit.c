@@ -9,8 +9,14 @@
 /* Stream of the surrogate's normals; chains take the streams from 0. */
 static const uint64_t surrogate_stream = UINT64_MAX;
 
-/* The radius that the predicted inflation takes, in units of sqrt(d): typical of what the rule for R chooses. */
-static const double nominal_radius = 1;
+/* The radius that the predicted inflation takes, in units of sqrt(d / Var y): typical of what the rule for R chooses. */
+static const double nominal_radius = 0.7;
+
+/* What is assumed where the worst is forecast: of a feature at -1 in 2 % of records, else 1; of residuals even over a tenth of [-1, 1]. */
+static const double rare_variance = 4 * 0.02 * 0.98, tenth_variance = 0.01 / 3;
+
+/* Noise of scores then beside that of rows in the cube: what a surrogate does not know of a few records comes on top; measured. */
+static const double poor_excess = 4;
 
 tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void) {
   return (tacit_noise_aware_settings_t){
@@ -19,38 +25,59 @@ tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void) {
 
 typedef struct planned {
   double share;
-  uint64_t count;
   const char *label;
 } planned_t;
 
-size_t tacit_noise_aware_events(tacit_family_t family, double rho, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
-  const planned_t of_canonical_links[TACIT_NOISE_AWARE_N_EVENTS] = {{share_cube, 1, "second moments"},
-                                                                    {share_whitened, 1, "whitened second moments"},
-                                                                    {share_response, 1, "responses times rows"},
-                                                                    {share_fitted, TACIT_MAX_FITTED, "fitted means times rows"}};
-  const planned_t of_gaussian[] = {{share_joint_cube, 1, "joint moments"},
-                                   {1 - share_joint_cube, 1, "whitened joint moments"}};
-  bool is_gaussian = family == TACIT_FAMILY_GAUSSIAN;
-  const planned_t *releases = is_gaussian ? of_gaussian : of_canonical_links;
-  size_t n = is_gaussian ? 2 : TACIT_NOISE_AWARE_N_EVENTS;
+size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
+  bool has_count = settings->relation == TACIT_RELATION_ADD_REMOVE;
+  const planned_t of_scores[] = {{share_cube, "second moments"},        {share_whitened, "whitened second moments"},
+                                 {share_score[0], "weighted score"},    {share_score[1], "weighted score"},
+                                 {share_information, "information"},    {share_score[2] - (has_count ? share_count : 0), "weighted score"},
+                                 {share_count, "number of units"}};
+  const planned_t of_gaussian[] = {{share_joint_cube, "joint moments"}, {1 - share_joint_cube, "whitened joint moments"}};
+  bool is_gaussian = settings->family == TACIT_FAMILY_GAUSSIAN;
+  const planned_t *releases = is_gaussian ? of_gaussian : of_scores;
+  size_t n = is_gaussian ? 2 : TACIT_NOISE_AWARE_N_EVENTS - !has_count;
   for (size_t i = 0; i < n; i++) {
-    events[i] = (tacit_event_t){.kind = TACIT_EVENT_GAUSSIAN,
-                                .noise_multiplier = schedule_multiplier(rho, releases[i].share),
-                                .count = releases[i].count};
+    events[i] = (tacit_event_t){
+        .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = schedule_multiplier(settings->rho, releases[i].share), .count = 1};
     snprintf(events[i].label, sizeof events[i].label, "%s", releases[i].label);
   }
   return n;
 }
 
 double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units) {
-  bool is_bernoulli = settings->family == TACIT_FAMILY_BERNOULLI;
-  double variance = is_bernoulli ? 0.15 : 1, mu2 = 2 * settings->rho * (1 - share_cube - share_whitened);
-  double noise = 4 * nominal_radius * nominal_radius * (double)dim * settings->upper * settings->upper;
+  double mu2 = 2 * settings->rho * share_score[2], factor = settings->relation == TACIT_RELATION_ADD_REMOVE ? 1 : 2;
+  double variance = settings->family == TACIT_FAMILY_BERNOULLI ? 0.15 : 1;
+  double noise = factor * factor * nominal_radius * nominal_radius * (double)dim * settings->upper * settings->upper / variance;
   if (settings->family == TACIT_FAMILY_GAUSSIAN) {
     noise = 4 * joint_radius * joint_radius * (double)dim * joint_reach * joint_reach;
     mu2 = 2 * settings->rho * (1 - share_joint_cube);
   }
-  return sqrt(1 + noise / (mu2 * n_units * variance));
+  return sqrt(1 + noise / (mu2 * n_units));
+}
+
+double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units) {
+  double factor = settings->relation == TACIT_RELATION_ADD_REMOVE ? 1 : 2, n_columns = (double)dim;
+  double spread = dim > 1 ? rare_variance : 1, mu2 = 2 * settings->rho * share_score[2];
+  double noise = poor_excess * factor * factor * n_columns * settings->upper * settings->upper / (settings->family == TACIT_FAMILY_BERNOULLI ? 0.15 : 1);
+  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
+    double residual = settings->known_sd > 0 ? settings->known_sd * settings->known_sd : tenth_variance;
+    mu2 = 2 * settings->rho * share_joint_cube;
+    noise = 4 * (n_columns + 1) * (n_columns + 1) / residual;
+  }
+  return fmax(sqrt(1 + noise / (mu2 * n_units * spread)), tacit_noise_aware_inflation(settings, dim, n_units));
+}
+
+bool tacit_aware_goes_on(const tacit_noise_aware_settings_t *settings, size_t done, double accept_rate) {
+  tacit_progress_t progress = {done, settings->n_warmup + settings->n_draws * settings->thin, accept_rate};
+  return settings->progress == NULL || settings->progress(&progress, settings->progress_user);
+}
+
+tacit_status_t tacit_aware_may_start(const tacit_noise_aware_settings_t *settings, tacit_error_t *err) {
+  return tacit_aware_goes_on(settings, 0, 1)
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_INTERRUPTED, "progress", "interrupted before the first iteration");
 }
 
 static tacit_status_t check(const tacit_curator_t *curator, const tacit_parameters_t *parameters,
@@ -74,6 +101,22 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_paramete
                            "of the response between 1 and %d",
                            (int)TACIT_FAMILY_MAX_COUNT);
   }
+  double precision[(TACIT_NOISE_AWARE_MAX_FEATURES + 1) * (TACIT_NOISE_AWARE_MAX_FEATURES + 1)] = {0};
+  const double origin[TACIT_NOISE_AWARE_MAX_FEATURES + 1] = {0};
+  if (!is_gaussian && parameters->prior_precision != NULL) {
+    parameters->prior_precision(parameters->ctx, origin, precision);
+    for (size_t j = 0; j < parameters->dim; j++) {
+      if (!(precision[j * parameters->dim + j] > 0)) {
+        return tacit_error_set(err, TACIT_ERR_ARGUMENT, "prior",
+                               "noise-aware regression needs a proper prior on every coefficient: where noise hides it, a flat one "
+                               "leaves no posterior; %s has none",
+                               parameters->labels[j]);
+      }
+    }
+  }
+  if ((tacit_curator_sensitivity_factor(curator) > 1) != (s->relation == TACIT_RELATION_SUBSTITUTE)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "relation", "the settings' relation is not that of the curator's budget");
+  }
   if (!(s->rho > 0 && isfinite(s->rho)) || s->n_chains < 1 || s->n_draws < 1 || s->thin < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "settings",
                            "noise-aware regression needs a finite rho above 0 and at least one chain, draw and thin");
@@ -81,70 +124,132 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_paramete
   return TACIT_OK;
 }
 
-/*
- * How far a fitted mean can be from the centre of the response: |x . theta - theta_0| <= sum |theta_i| in the cube, and the
- * mean increases. The factor exceeds the rounding; a floor keeps the noise above zero at theta = 0.
- */
-static double reach_of(const tacit_noise_aware_settings_t *s, size_t d, const double *theta) {
-  double spread = 0;
-  for (size_t j = 1; j < d; j++) {
-    spread += fabs(theta[j]);
-  }
-  double low = tacit_family_moments(s->family, s->upper, theta[0] - spread).mean - s->upper / 2;
-  double high = tacit_family_moments(s->family, s->upper, theta[0] + spread).mean - s->upper / 2;
-  return fmin(s->upper / 2, fmax(fmax(fabs(low), fabs(high)) * (1 + 1e-9), 1e-3 * s->upper));
-}
+/* Everything of one run. */
+typedef struct run {
+  tacit_curator_t *curator;
+  const tacit_parameters_t *parameters;
+  const tacit_noise_aware_settings_t *settings;
+  double n, last_share, moved2;
+  bool has_normal_tails;
+  tacit_rng_t *rng;
+  tacit_surrogate_t surrogate;
+  tacit_rounds_t rounds;
+  tacit_aware_posterior_t posterior;
+  tacit_feature_scale_t scales[TACIT_NOISE_AWARE_MAX_FEATURES];
+  double mean[TACIT_NOISE_AWARE_MAX_FEATURES], cov[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
+  double theta[TACIT_NOISE_AWARE_MAX_FEATURES], factor[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
+} run_t;
 
-/* Release F at theta and condition the process on it. */
-static tacit_status_t release_fitted(tacit_curator_t *curator, tacit_aware_posterior_t *posterior,
-                                     tacit_discrepancy_t *process, const double *theta, tacit_error_t *err) {
-  const tacit_surrogate_t *s = posterior->surrogate;
-  const tacit_noise_aware_settings_t *settings = posterior->settings;
-  tacit_row_weighting_t rows = {.whiten = s->whiten, .radius = s->radius};
-  tacit_fitted_mean_t fitted = {.family = (int)settings->family,
-                                .upper = settings->upper,
-                                .theta = theta,
-                                .reach = reach_of(settings, s->d, theta)};
-  double released[TACIT_NOISE_AWARE_MAX_FEATURES], noise_sd;
-  tacit_status_t status = tacit_curator_release_fitted(curator, &rows, &fitted,
-                                                       schedule_multiplier(settings->rho, share_fitted), released,
-                                                       &noise_sd, err);
+/* Number of units: public, or released. */
+static tacit_status_t learn_count(run_t *run, tacit_error_t *err) {
+  size_t n = 0;
+  run->last_share = share_score[TACIT_AWARE_ROUNDS - 1];
+  if (run->settings->relation == TACIT_RELATION_SUBSTITUTE) {
+    tacit_status_t status = tacit_curator_n_units(run->curator, &n, err);
+    run->n = (double)n;
+    return status == TACIT_OK && n < 1 ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "there are no records to fit") : status;
+  }
+  double noise_sd = 0;
+  tacit_status_t status = tacit_aware_may_start(run->settings, err);
   if (status != TACIT_OK) {
     return status;
   }
-  for (size_t i = 0; i < s->d; i++) {
-    released[i] /= posterior->n;
-  }
-  tacit_aware_posterior_fitted(posterior, theta);
-  double sd = noise_sd / posterior->n;
-  return tacit_discrepancy_condition(process, posterior->f, released, sd * sd, err);
-}
-
-static tacit_status_t release_response(tacit_curator_t *curator, tacit_aware_posterior_t *posterior, tacit_error_t *err) {
-  const tacit_surrogate_t *s = posterior->surrogate;
-  const tacit_noise_aware_settings_t *settings = posterior->settings;
-  tacit_row_weighting_t rows = {.whiten = s->whiten, .radius = s->radius};
-  double noise_sd;
-  tacit_status_t status = tacit_curator_release_response(curator, &rows, settings->upper,
-                                                         schedule_multiplier(settings->rho, share_response),
-                                                         posterior->response, &noise_sd, err);
-  noise_sd *= settings->fault_for_tests == TACIT_NOISE_AWARE_HALF_RESPONSE_NOISE ? 0.5 : 1;
-  posterior->response_var = noise_sd * noise_sd;
+  status = tacit_curator_release_count(run->curator, schedule_multiplier(run->settings->rho, share_count), &run->n,
+                                                      &noise_sd, err);
+  run->n = fmax(run->n, fmax(noise_sd, 1)); /* no number of records must end a run */
+  run->last_share -= share_count;
   return status;
 }
 
-/* All releases after the surrogate; theta ends at the mode, factor holds the shape there. */
-static tacit_status_t learn(tacit_curator_t *curator, tacit_aware_posterior_t *posterior, tacit_discrepancy_t *process,
-                            double *theta, double *factor, tacit_error_t *err) {
-  tacit_status_t status = release_response(curator, posterior, err);
-  if (status == TACIT_OK) {
-    status = tacit_aware_mode(posterior, theta, factor, err);
+/* Where heavy tails leave nothing to climb, normal ones do: what was spent must lead to an answer. */
+static tacit_status_t find_mode(run_t *run, tacit_error_t *err) {
+  const tacit_noise_aware_settings_t *s = run->settings;
+  bool must_fail = s->fault_for_tests == TACIT_NOISE_AWARE_NO_DENSITY && !run->has_normal_tails;
+  tacit_status_t status = must_fail ? TACIT_ERR_NUMERIC : tacit_aware_mode(&run->posterior, run->theta, run->factor, err);
+  if (status != TACIT_ERR_NUMERIC || s->normal_tails == NULL || run->has_normal_tails) {
+    return status;
   }
-  for (int j = 0; j < TACIT_MAX_FITTED && status == TACIT_OK; j++) {
-    status = release_fitted(curator, posterior, process, theta, err);
-    if (status == TACIT_OK) {
-      status = tacit_aware_mode(posterior, theta, factor, err);
+  s->normal_tails(s->prior_user);
+  run->has_normal_tails = true;
+  memset(run->theta, 0, sizeof run->theta);
+  return tacit_aware_mode(&run->posterior, run->theta, run->factor, err);
+}
+
+/* The squared distance of theta from `before`, in the normal approximation there. */
+static double distance2(const run_t *run, const double *before, const double *factor) {
+  size_t d = run->surrogate.d;
+  double step[TACIT_NOISE_AWARE_MAX_FEATURES];
+  for (size_t j = 0; j < d; j++) {
+    step[j] = run->theta[j] - before[j];
+  }
+  tacit_solve_lower(d, factor, step);
+  return tacit_dot(d, step, step);
+}
+
+/* All releases after the surrogate; theta ends at the mode, factor holds the shape there. */
+static tacit_status_t learn(run_t *run, tacit_error_t *err) {
+  tacit_round_place_t place = {.curator = run->curator,
+                               .settings = run->settings,
+                               .parameters = run->parameters,
+                               .rng = run->rng,
+                               .theta = run->theta};
+  tacit_status_t status = TACIT_OK;
+  for (size_t j = 0; j < TACIT_AWARE_ROUNDS && status == TACIT_OK; j++) {
+    bool is_last = j + 1 == TACIT_AWARE_ROUNDS;
+    if (is_last) {
+      place.share = share_information;
+      status = tacit_rounds_learn_information(&run->rounds, &place, err);
+      if (status == TACIT_OK) {
+        status = find_mode(run, err);
+      }
     }
+    place.share = is_last ? run->last_share : share_score[j];
+    double before[TACIT_NOISE_AWARE_MAX_FEATURES], factor[sizeof run->factor / sizeof run->factor[0]];
+    memcpy(before, run->theta, sizeof before);
+    memcpy(factor, run->factor, sizeof factor);
+    if (status == TACIT_OK) {
+      status = tacit_rounds_release(&run->rounds, &place, err);
+    }
+    if (status == TACIT_OK) {
+      status = find_mode(run, err);
+    }
+    if (status == TACIT_OK && is_last) {
+      run->moved2 = distance2(run, before, factor);
+    }
+    place.factor = run->factor;
+  }
+  return status;
+}
+
+static tacit_status_t run_rounds(run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
+  tacit_status_t status = learn_count(run, err);
+  if (status == TACIT_OK) {
+    status = tacit_rng_new(&run->rng, run->settings->key, surrogate_stream, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_surrogate_init(&run->surrogate, run->curator, run->settings, run->n, run->rng, err);
+  }
+  if (status == TACIT_OK) {
+    tacit_surrogate_scales(&run->surrogate, run->scales);
+    if (run->settings->scaled != NULL) {
+      run->settings->scaled(run->settings->prior_user, run->scales);
+    }
+  }
+  if (status == TACIT_OK) {
+    status = tacit_rounds_init(&run->rounds, &run->surrogate, run->n, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_aware_posterior_init(&run->posterior, &run->rounds, run->parameters, run->settings, err);
+  }
+  if (status == TACIT_OK) {
+    status = learn(run, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_aware_walk(&run->posterior, run->theta, run->factor, draws, run->mean, run->cov, err);
+  }
+  if (status == TACIT_OK) {
+    tacit_aware_check(&(tacit_aware_end_t){&run->rounds, run->parameters, run->settings, run->scales, run->mean, run->cov,
+                                           run->moved2, run->has_normal_tails});
   }
   return status;
 }
@@ -153,50 +258,30 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
                                      const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws,
                                      tacit_error_t *err) {
   *draws = (tacit_draws_t){0};
-  size_t n = 0;
   tacit_status_t status = check(curator, parameters, settings, err);
   if (status == TACIT_OK) {
-    status = tacit_curator_n_units(curator, &n, err);
+    status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, parameters->n_reported, err);
   }
-  if (status == TACIT_OK && n < 1) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "there are no records to fit");
+  if (status == TACIT_OK && settings->family == TACIT_FAMILY_GAUSSIAN) {
+    size_t n = 0;
+    status = tacit_curator_n_units(curator, &n, err);
+    return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, (double)n, draws, err) : status;
   }
   if (status != TACIT_OK) {
     return status;
   }
-  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
-    status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, parameters->n_reported, err);
-    return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, (double)n, draws, err) : status;
+  run_t *run = tacit_alloc_zero(1, sizeof *run);
+  if (run == NULL) {
+    return tacit_error_memory(err);
   }
-  tacit_surrogate_t surrogate = {0};
-  tacit_discrepancy_t process = {0};
-  tacit_aware_posterior_t posterior = {0};
-  tacit_rng_t *rng = NULL;
-  double theta[TACIT_NOISE_AWARE_MAX_FEATURES] = {0};
-  double factor[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
-  status = tacit_rng_new(&rng, settings->key, surrogate_stream, err);
-  if (status == TACIT_OK) {
-    status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, parameters->n_reported,
-                              err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_surrogate_init(&surrogate, curator, settings, (double)n, rng, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_discrepancy_init(&process, &surrogate, settings->family, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_aware_posterior_init(&posterior, &surrogate, &process, parameters, settings, (double)n, err);
-  }
-  if (status == TACIT_OK) {
-    status = learn(curator, &posterior, &process, theta, factor, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_aware_walk(&posterior, theta, factor, draws, err);
-  }
-  tacit_aware_posterior_clear(&posterior);
-  tacit_discrepancy_clear(&process);
-  tacit_surrogate_clear(&surrogate);
-  tacit_rng_free(rng);
+  run->curator = curator;
+  run->parameters = parameters;
+  run->settings = settings;
+  status = run_rounds(run, draws, err);
+  tacit_aware_posterior_clear(&run->posterior);
+  tacit_rounds_clear(&run->rounds);
+  tacit_surrogate_clear(&run->surrogate);
+  tacit_rng_free(run->rng);
+  tacit_free(run);
   return status;
 }

@@ -150,7 +150,7 @@ static tacit_status_t learn_whitened(gaussian_t *g, tacit_error_t *err) {
     return status;
   }
   tacit_noise_aware_fault_t fault = g->settings->fault_for_tests;
-  noise_sd *= fault == TACIT_NOISE_AWARE_HALF_RESPONSE_NOISE ? 0.5 : 1;
+  noise_sd *= fault == TACIT_NOISE_AWARE_HALF_NOISE ? 0.5 : 1;
   for (size_t i = 0, k = 0; i <= d; i++) {
     for (size_t j = i; j <= d; j++, k++) {
       double root = i == j ? 1 : sqrt(2), value = released[k] / root / g->n, sd = noise_sd / root / g->n;
@@ -367,35 +367,56 @@ static void keep(const chain_t *c, size_t index, size_t row, tacit_draws_t *draw
       (tacit_draw_stats_t){.log_prior = parameters->log_prior(parameters->ctx, theta, NULL), .accept_stat = 1};
 }
 
-static tacit_status_t run_chain(gaussian_t *g, size_t index, tacit_draws_t *draws, tacit_error_t *err) {
-  size_t thin = g->settings->thin, n_warmup = draws->n_warmup, n_iterations = n_warmup + draws->n_draws * thin;
-  chain_t c = {.g = g};
-  tacit_status_t status = tacit_rng_new(&c.rng, g->settings->key, index, err);
+static tacit_status_t open_chain(chain_t *c, gaussian_t *g, size_t index, tacit_error_t *err) {
+  c->g = g;
+  tacit_status_t status = tacit_rng_new(&c->rng, g->settings->key, index, err);
   if (status != TACIT_OK) {
     return status;
   }
-  start(&c);
-  if (!isfinite(c.value)) {
-    tacit_rng_free(c.rng);
-    return tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
-                           "the posterior given the releases has no density: give every coefficient a proper prior");
+  start(c);
+  return isfinite(c->value)
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
+                               "the posterior given the releases has no density: give every coefficient a proper prior");
+}
+
+static void iterate(chain_t *c, size_t index, size_t done, tacit_draws_t *draws) {
+  size_t n_warmup = draws->n_warmup, thin = c->g->settings->thin;
+  for (size_t a = 0; a < c->g->dim; a++) {
+    slice(c, c->axes + a * c->g->dim);
   }
-  for (size_t i = 0; i < n_iterations; i++) {
-    for (size_t a = 0; a < g->dim; a++) {
-      slice(&c, c.axes + a * g->dim);
-    }
-    if (i < n_warmup) {
-      add_state(&c);
-      if (i + 1 == n_warmup / 4 || i + 1 == n_warmup / 2 || i + 1 == n_warmup) {
-        adapt(&c);
-      }
-      keep(&c, index, i, draws);
-    } else if ((i + 1 - n_warmup) % thin == 0) {
-      keep(&c, index, n_warmup + (i + 1 - n_warmup) / thin - 1, draws);
+  if (done <= n_warmup) {
+    add_state(c);
+    if (done == n_warmup / 4 || done == n_warmup / 2 || done == n_warmup) {
+      adapt(c);
     }
   }
-  tacit_rng_free(c.rng);
-  return TACIT_OK;
+  if (done <= n_warmup || (done - n_warmup) % thin == 0) {
+    keep(c, index, tacit_aware_rows(draws, thin, done) - 1, draws);
+  }
+}
+
+/* All chains side by side, so that what is done when somebody interrupts is the same of each. */
+static tacit_status_t run_chains(gaussian_t *g, tacit_draws_t *draws, tacit_error_t *err) {
+  size_t thin = g->settings->thin, n_chains = draws->n_chains, n_iterations = draws->n_warmup + draws->n_draws * thin;
+  chain_t *chains = tacit_alloc_zero(n_chains, sizeof *chains);
+  tacit_status_t status = chains != NULL ? TACIT_OK : tacit_error_memory(err);
+  for (size_t c = 0; c < n_chains && status == TACIT_OK; c++) {
+    status = open_chain(&chains[c], g, c, err);
+  }
+  bool goes_on = status == TACIT_OK;
+  for (size_t i = 0; i < n_iterations && goes_on; i++) {
+    for (size_t c = 0; c < n_chains; c++) {
+      iterate(&chains[c], c, i + 1, draws);
+    }
+    draws->n_saved = tacit_aware_rows(draws, thin, i + 1);
+    goes_on = tacit_aware_goes_on(g->settings, i + 1, 1);
+  }
+  for (size_t c = 0; chains != NULL && c < n_chains; c++) {
+    tacit_rng_free(chains[c].rng);
+  }
+  tacit_free(chains);
+  return status;
 }
 
 tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parameters_t *parameters,
@@ -411,15 +432,14 @@ tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parame
   g->dim = parameters->dim;
   g->d = parameters->dim - (settings->known_sd > 0 ? 0 : 1);
   g->n = n;
-  tacit_status_t status = learn_in_cube(g, err);
-  if (status == TACIT_OK) {
-    status = learn_whitened(g, err);
+  tacit_status_t (*const steps[])(gaussian_t *, tacit_error_t *) = {learn_in_cube, learn_whitened};
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < 2 && status == TACIT_OK; i++) {
+    status = tacit_aware_may_start(settings, err);
+    status = status == TACIT_OK ? steps[i](g, err) : status;
   }
-  for (size_t c = 0; c < draws->n_chains && status == TACIT_OK; c++) {
-    status = run_chain(g, c, draws, err);
-  }
   if (status == TACIT_OK) {
-    draws->n_saved = draws->n_warmup + draws->n_draws;
+    status = run_chains(g, draws, err);
   }
   tacit_free(g);
   return status;

@@ -73,6 +73,9 @@ tacit_status_t tacit_aware_mode(tacit_aware_posterior_t *posterior, double *thet
       factor[i * d + j] = sum;
     }
   }
+  for (size_t i = 0; i < d; i++) { /* more than the rounding of the sums above */
+    factor[i * d + i] *= 1 + 1e-9;
+  }
   return tacit_cholesky(d, factor) ? TACIT_OK
                                    : tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",
                                                      "the posterior given the releases is numerically flat or singular");

@@ -8,7 +8,18 @@
 #include "base/base_internal.h"
 #include "tacit/curator.h"
 #include "tacit/noise_aware.h"
+#include "noise_aware/schedule.h"
 #include "tacit/random.h"
+
+/* ---- fit.c: is the caller content to go on, `done` iterations of each chain being done? ---- */
+
+bool tacit_aware_goes_on(const tacit_noise_aware_settings_t *settings, size_t done, double accept_rate);
+/* The same before the first iteration: TACIT_ERR_INTERRUPTED if not. */
+TACIT_MUST_USE tacit_status_t tacit_aware_may_start(const tacit_noise_aware_settings_t *settings, tacit_error_t *err);
+/* Rows of draws that `done` iterations fill. */
+static inline size_t tacit_aware_rows(const tacit_draws_t *draws, size_t thin, size_t done) {
+  return done <= draws->n_warmup ? done : draws->n_warmup + (done - draws->n_warmup) / thin;
+}
 
 /* ---- gaussian.c: both releases of a linear regression and draws given them; draws are initialised ---- */
 
@@ -65,9 +76,9 @@ typedef struct tacit_surrogate {
   double *basis;       /* (n_rows, n_basis): Q, centred and orthonormal under omega */
   double *basis_cov;   /* (n_basis, n_basis): V_Q, uncertainty of the population means of Q */
   double *basis_shift; /* (n_basis): e_Q, the means themselves */
-  double *whiten;      /* (d, d): L^-1 of the final metric */
-  double radius;       /* R of the row weights in that metric */
-  double *rows;        /* (d, n_rows): w x~ */
+  double *second;      /* (d, d): second moments of the shape */
+  double mean_noise;   /* sd of the noise of a feature's mean in the first release */
+  double eigenvalue;   /* least one of the second release, over its floor */
 } tacit_surrogate_t;
 
 /* Make the two releases of second moments and build the surrogate. Clear also after failure. */
@@ -76,60 +87,86 @@ TACIT_MUST_USE tacit_status_t tacit_surrogate_init(tacit_surrogate_t *surrogate,
                                                    tacit_rng_t *rng, tacit_error_t *err);
 void tacit_surrogate_clear(tacit_surrogate_t *surrogate);
 
-/* ---- discrepancy.c: the process F / n, given the releases of F so far ---- */
+/* out <- whiten x scaled down to the radius; returns the norm before. */
+double tacit_weigh_row(size_t d, const double *whiten, const double *x, double radius, double *out);
+/* No row of the cube has a larger norm. */
+double tacit_cube_norm(size_t d, const double *whiten);
+/* Radius of whitened rows in a release of a matrix: as large as its noise allows. */
+double tacit_matrix_radius(size_t d, const double *whiten, double n, double multiplier);
 
-enum { TACIT_MAX_FITTED = 3 };
+/* ---- rounds.c: the scores released so far, and what is known of them at any theta ---- */
 
 /*
- * Conditional law of F(theta)/n: with f (d, n_rows) on the pseudo-rows and y = f columns' (d, n_columns),
+ * Stacked over rounds j, with u = w_j L_j x and f = u (m_theta - m_theta_j) on the pseudo-rows, the released scores have
  *
- *     mean = f scale,      covariance = f diag(omega) f' / weight + y quadratic y'
+ *     mean n (sum omega f + c e),   covariance n sum omega v u u' + n^2 [c V c' + (Cov f - c c') / weight] + noise,   c = Cov(f, Q),
+ *
+ * Q the surrogate's basis and, once the information is released, what that adds to it; V and e of their population means.
  */
-typedef struct tacit_discrepancy {
+typedef struct tacit_rounds {
   const tacit_surrogate_t *surrogate;
-  double weight;              /* tau + 1 */
-  size_t n_fitted, n_columns; /* columns: 1, n_basis of Q, d for each release */
-  double *columns;  /* (n_columns, n_rows): omega times [1, Q, f_1 centred, ...] */
-  double *scale;    /* (n_rows): omega_k s_k */
-  double *quadratic; /* (n_columns, n_columns) */
-  double *fitted;   /* (TACIT_MAX_FITTED, d, n_rows): f at the released points */
-  double *released; /* (TACIT_MAX_FITTED, d): F / n */
-  double noise_var[TACIT_MAX_FITTED]; /* of released */
-} tacit_discrepancy_t;
+  double n, weight;
+  size_t n_rounds, n_columns; /* columns: 1 and those of Q */
+  double *columns;    /* (n_columns, n_rows): omega times [1, Q] */
+  double *basis_cov, *basis_shift; /* V, e */
+  double *scale;      /* (n_rows): omega (1 + Q . e), so that the mean is n f scale */
+  double *quadratic;  /* (n_columns, n_columns): diag(-1 / weight, V - I / weight) */
+  double *rows;       /* (TACIT_AWARE_ROUNDS d, n_rows): u */
+  double *spread;     /* (TACIT_AWARE_ROUNDS, n_rows): m_theta_j - upper / 2 */
+  double *released;   /* (TACIT_AWARE_ROUNDS d) */
+  double *doubt;      /* (TACIT_AWARE_ROUNDS d, d): blocks of what an early round's covariance may be off by */
+  double noise_var[TACIT_AWARE_ROUNDS], radius[TACIT_AWARE_ROUNDS], touched[TACIT_AWARE_ROUNDS]; /* touched: share of rows with w < 1 */
+  double count_noise; /* sd of the noise in the last score's number of records of an outcome */
+} tacit_rounds_t;
 
-TACIT_MUST_USE tacit_status_t tacit_discrepancy_init(tacit_discrepancy_t *discrepancy,
-                                                     const tacit_surrogate_t *surrogate, tacit_family_t family,
-                                                     tacit_error_t *err);
-void tacit_discrepancy_clear(tacit_discrepancy_t *discrepancy);
-/* Condition on one more release: f on the pseudo-rows, F / n and its noise variance. */
-TACIT_MUST_USE tacit_status_t tacit_discrepancy_condition(tacit_discrepancy_t *discrepancy, const double *f,
-                                                          const double *released, double noise_var, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate, double n,
+                                                tacit_error_t *err);
+void tacit_rounds_clear(tacit_rounds_t *rounds);
+/* scale and quadratic from columns, V and e. */
+void tacit_rounds_fill(tacit_rounds_t *rounds);
+
+/* What a release of a round needs: where it is made, and what is known there. */
+typedef struct tacit_round_place {
+  tacit_curator_t *curator;
+  const tacit_noise_aware_settings_t *settings;
+  const tacit_parameters_t *parameters;
+  tacit_rng_t *rng;
+  const double *theta;  /* (d): the point */
+  const double *factor; /* (d, d): lower factor of the posterior's covariance there; NULL: before anything is known */
+  double share;
+} tacit_round_place_t;
+
+/* Release the score at a point, with the radius that is best by what is known. */
+TACIT_MUST_USE tacit_status_t tacit_rounds_release(tacit_rounds_t *rounds, const tacit_round_place_t *place, tacit_error_t *err);
+/* Release the information at a point; Q, V and e gain what it tells. */
+TACIT_MUST_USE tacit_status_t tacit_rounds_learn_information(tacit_rounds_t *rounds, const tacit_round_place_t *place,
+                                                             tacit_error_t *err);
+/* metric.c: whiten (d, d) <- inverse Cholesky factor of the expected information around the point; mean_var (n_rows) that of rows. */
+TACIT_MUST_USE tacit_status_t tacit_round_metric(const tacit_surrogate_t *s, const tacit_round_place_t *place, double *whiten,
+                                                 double *mean_var, tacit_error_t *err);
+/* spread (n_rows) <- mean response - upper / 2 at theta. */
+void tacit_round_spread(const tacit_surrogate_t *s, const tacit_noise_aware_settings_t *settings, const double *theta, double *spread);
+/* precision (d, d) += that of the prior's touching normal at theta. */
+void tacit_add_prior_precision(const tacit_parameters_t *parameters, size_t d, const double *theta, double *precision);
 
 /* ---- posterior.c ---- */
 
 typedef struct tacit_aware_posterior {
   const tacit_surrogate_t *surrogate;
-  const tacit_discrepancy_t *discrepancy;
+  const tacit_rounds_t *rounds;
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
-  double n;
-  double *response;   /* (d): T */
-  double response_var; /* of its noise */
-  /* workspace; after an evaluation: f (d, n_rows), cov_factor (d, d) */
+  /* workspace, D = d n_rounds; after an evaluation: cov_factor (D, D) */
   tacit_family_moments_t *moments; /* (n_rows) */
   double *f, *y, *cov, *cov_factor, *cov_inverse, *solved, *adjoint, *temporary;
-  double *lines[4]; /* (n_rows) each */
+  double *spread;                        /* (TACIT_AWARE_ROUNDS, n_rows): m_theta - m_theta_j */
+  double *lines[3 + TACIT_AWARE_ROUNDS]; /* (n_rows) each */
 } tacit_aware_posterior_t;
 
-TACIT_MUST_USE tacit_status_t tacit_aware_posterior_init(tacit_aware_posterior_t *posterior,
-                                                         const tacit_surrogate_t *surrogate,
-                                                         const tacit_discrepancy_t *discrepancy,
+TACIT_MUST_USE tacit_status_t tacit_aware_posterior_init(tacit_aware_posterior_t *posterior, const tacit_rounds_t *rounds,
                                                          const tacit_parameters_t *parameters,
-                                                         const tacit_noise_aware_settings_t *settings, double n_units,
-                                                         tacit_error_t *err);
+                                                         const tacit_noise_aware_settings_t *settings, tacit_error_t *err);
 void tacit_aware_posterior_clear(tacit_aware_posterior_t *posterior);
-/* f on the pseudo-rows at theta, into posterior->f. */
-void tacit_aware_posterior_fitted(tacit_aware_posterior_t *posterior, const double *theta);
 /* Log density up to a constant and its gradient (d) unless NULL; -INFINITY where it is not a number. */
 double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, const double *theta, double *grad);
 /*
@@ -143,8 +180,30 @@ void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const d
 /* Move theta (d) to a mode; factor (d, d): lower factor of the inverse of the Gauss-Newton precision there. */
 TACIT_MUST_USE tacit_status_t tacit_aware_mode(tacit_aware_posterior_t *posterior, double *theta, double *factor,
                                                tacit_error_t *err);
-/* Hamiltonian Monte Carlo from around the mode into draws, which the caller has initialised. */
-TACIT_MUST_USE tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterior, const double *mode,
-                                               const double *factor, tacit_draws_t *draws, tacit_error_t *err);
+/*
+ * Hamiltonian Monte Carlo from around the mode into draws, which the caller has initialised; mean (d) and cov (d, d) of the kept states on
+ * the unconstrained scale.
+ */
+TACIT_MUST_USE tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterior, const double *mode, const double *factor,
+                                               tacit_draws_t *draws, double *mean, double *cov, tacit_error_t *err);
+
+/* ---- checks.c ---- */
+
+/* scales (d) <- what the surrogate tells of each feature; that of the intercept is 0, 0, 0. */
+void tacit_surrogate_scales(const tacit_surrogate_t *surrogate, tacit_feature_scale_t *scales);
+
+/* What the checks look at: mean and covariance of the draws, and how far the last score moved the mode (squared, in sds). */
+typedef struct tacit_aware_end {
+  const tacit_rounds_t *rounds;
+  const tacit_parameters_t *parameters;
+  const tacit_noise_aware_settings_t *settings;
+  const tacit_feature_scale_t *scales;
+  const double *mean, *cov;
+  double moved2;
+  bool has_normal_tails;
+} tacit_aware_end_t;
+
+/* settings->evidence <- checks, and the prior beside the posterior. */
+void tacit_aware_check(const tacit_aware_end_t *end);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "noise_aware/noise_aware_internal.h"
 
-static const double max_mean = 0.95;
+static const double max_mean = 0.98;
 static const double max_latent_correlation = 0.98;
 
 static double normal_cdf(double x) {
@@ -15,7 +15,7 @@ static double normal_density(double x) {
   return 0.3989422804014327 * exp(-0.5 * x * x);
 }
 
-/* Inverse of normal_cdf for probabilities in [0.02, 0.98], where Newton's method converges from 0. */
+/* Inverse of normal_cdf for probabilities in [0.01, 0.99]; Newton's method approaches from the side of 0, where it started. */
 static double normal_quantile(double probability) {
   double x = 0;
   for (int i = 0; i < 40; i++) {
@@ -88,10 +88,11 @@ void tacit_second_moments(const tacit_shape_t *shape, double *second) {
 
 void tacit_shape_from(tacit_shape_t *shape, const double *second) {
   size_t p = shape->p, d = p + 1;
+  for (size_t i = 0; i < p * p; i++) { /* of means as they are: clamped ones could leave no covariance */
+    double mean_i = second[i / p + 1] / second[0], mean_j = second[i % p + 1] / second[0];
+    shape->cov[i] = second[(i / p + 1) * d + i % p + 1] / second[0] - mean_i * mean_j;
+  }
   for (size_t i = 0; i < p; i++) {
     shape->mean[i] = clamp(second[i + 1] / second[0], max_mean);
-  }
-  for (size_t i = 0; i < p * p; i++) {
-    shape->cov[i] = second[(i / p + 1) * d + i % p + 1] / second[0] - shape->mean[i / p] * shape->mean[i % p];
   }
 }

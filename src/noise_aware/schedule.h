@@ -3,12 +3,19 @@
 #define TACIT_NOISE_AWARE_SCHEDULE_H
 
 #include <math.h>
+#include <stddef.h>
 
-/* Shares of mu^2: moments in the cube, whitened moments, the response, each of three fitted means; they sum to 1. */
-static const double share_cube = 0.06, share_whitened = 0.14, share_response = 0.38, share_fitted = 0.14;
+enum { TACIT_AWARE_ROUNDS = 3 };
 
-/* Radius of whitened rows in the second release, in units of sqrt(d). */
-static const double whitened_radius = 1.3;
+/*
+ * Shares of mu^2: moments in the cube, whitened moments, scores at three points, the information; they sum to 1. Where the number
+ * of units is private, the last score gives up what its release costs.
+ */
+static const double share_cube = 0.04, share_whitened = 0.04, share_information = 0.05, share_count = 0.01;
+static const double share_score[TACIT_AWARE_ROUNDS] = {0.05, 0.12, 0.70};
+
+/* Least radius of whitened rows in releases of matrices, in units of sqrt(d); and their noise, per record, up to which it grows. */
+static const double whitened_radius = 1.3, whitened_noise = 0.01;
 
 /*
  * Linear regression: share of mu^2 of the joint moments in the cube, the rest is for the whitened ones; their radius in units of
@@ -17,10 +24,21 @@ static const double whitened_radius = 1.3;
 static const double share_joint_cube = 0.2, joint_radius = 1.3, joint_reach = 3.5;
 
 /*
- * Weight of the surrogate in records plus one: precision of a Dirichlet process around it [Ferguson1973]. Sums of counts
- * depend more on rows in the tails, of which a surrogate knows less.
+ * Weight of the surrogate in records plus one: precision of a Dirichlet process around it [Ferguson1973].
  */
-static const double weight_bernoulli = 30, weight_poisson = 15;
+static const double surrogate_weight = 30;
+
+/* The metric of a round is the information plus this share of it spread as the features are. */
+static const double metric_ridge = 0.05;
+
+/* The radius of a round is the largest that loses no more than this of what the best one gains, and of a parameter. */
+static const double radius_slack = 0.15, radius_loss = 0.002;
+
+/*
+ * What the variance of an early round's score may be off by, as a share of it: the surrogate's tails are guessed, and without
+ * this the contrasts of rounds at large budgets, which are known next to exactly, would be believed.
+ */
+static const double early_doubt = 0.1;
 
 /* Noise multiplier of a release with a share of mu^2 = 2 rho. */
 static inline double schedule_multiplier(double rho, double share) {

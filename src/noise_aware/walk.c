@@ -7,7 +7,10 @@
 
 #include "noise_aware/noise_aware_internal.h"
 
-enum { MAX_LEAPFROG = 4 };
+enum { MAX_LEAPFROG = 4, START_HALVINGS = 30 };
+
+/* How far below the mode's, in log density, a chain may start; and a coordinate's share on top. */
+static const double start_drop = 20;
 
 static const double target_accept = 0.8;
 
@@ -52,6 +55,12 @@ static void add_states(walk_t *w) {
   }
 }
 
+static void forget_states(walk_t *w) {
+  memset(w->square, 0, w->d * w->d * sizeof *w->square);
+  memset(w->mean, 0, w->d * sizeof *w->mean);
+  w->n_states = 0;
+}
+
 /* Metric <- covariance of the states, shrunk towards the one in use as if that were d + 10 states. */
 static void update_metric(walk_t *w) {
   size_t d = w->d;
@@ -65,9 +74,7 @@ static void update_metric(walk_t *w) {
   if (tacit_cholesky(d, cov)) {
     memcpy(factor, cov, d * d * sizeof *factor);
   }
-  memset(w->square, 0, d * d * sizeof *w->square);
-  memset(w->mean, 0, d * sizeof *w->mean);
-  w->n_states = 0;
+  forget_states(w);
   restart(w);
 }
 
@@ -145,10 +152,14 @@ static void tune(walk_t *w, size_t iteration, double accept) {
 
 static void iterate(walk_t *w, tacit_draws_t *draws) {
   size_t thin = w->posterior->settings->thin, n_iterations = w->n_warmup + draws->n_draws * thin;
-  for (size_t i = 0; i < n_iterations; i++) {
-    size_t past = i + 1 - w->n_warmup; /* meant only after warm-up */
-    bool is_kept = i < w->n_warmup || past % thin == 0;
-    size_t row = i < w->n_warmup ? i : w->n_warmup + past / thin - 1;
+  double accepted = 0;
+  bool goes_on = true;
+  for (size_t i = 0; i < n_iterations && goes_on; i++) {
+    if (i == w->n_warmup) { /* from here on mean and square are of what is kept */
+      forget_states(w);
+    }
+    bool is_kept = i < w->n_warmup || (i + 1 - w->n_warmup) % thin == 0;
+    size_t row = tacit_aware_rows(draws, thin, i + 1) - 1;
     double accept = 0;
     for (size_t c = 0; c < w->n_chains; c++) {
       tacit_draw_stats_t stats;
@@ -159,12 +170,19 @@ static void iterate(walk_t *w, tacit_draws_t *draws) {
     }
     if (i < w->n_warmup) {
       tune(w, i, accept);
+    } else {
+      add_states(w);
     }
+    accepted += accept;
+    draws->n_saved = tacit_aware_rows(draws, thin, i + 1);
+    goes_on = tacit_aware_goes_on(w->posterior->settings, i + 1, accepted / (double)(i + 1));
   }
-  draws->n_saved = draws->n_warmup + draws->n_draws;
 }
 
-/* Start a chain from the normal approximation at the mode; from the mode itself if that has no density. */
+/*
+ * Start a chain from the normal approximation at the mode, or as far on the way there as the density is not far below the mode's: where
+ * tails are heavy or the posterior is skewed a chain may not come back from there.
+ */
 static tacit_status_t start(walk_t *w, size_t c, const double *mode, tacit_error_t *err) {
   const tacit_noise_aware_settings_t *settings = w->posterior->settings;
   tacit_status_t status = tacit_rng_new(&w->rngs[c], settings->key, c, err);
@@ -175,18 +193,19 @@ static tacit_status_t start(walk_t *w, size_t c, const double *mode, tacit_error
   for (size_t j = 0; j < w->d; j++) {
     z[j] = tacit_rng_normal(w->rngs[c]);
   }
-  memcpy(theta, mode, w->d * sizeof *theta);
-  move(w, 1, z, theta);
-  w->value[c] = tacit_aware_posterior_log_density(w->posterior, theta, w->grad + c * w->d);
-  if (!isfinite(w->value[c])) {
+  double highest = tacit_aware_posterior_log_density(w->posterior, mode, NULL), far = 1;
+  bool is_near = false;
+  for (int i = 0; i <= START_HALVINGS && !is_near; i++, far *= i == START_HALVINGS ? 0 : 0.5) {
     memcpy(theta, mode, w->d * sizeof *theta);
+    move(w, far, z, theta);
     w->value[c] = tacit_aware_posterior_log_density(w->posterior, theta, w->grad + c * w->d);
+    is_near = w->value[c] > highest - start_drop - (double)w->d;
   }
   return TACIT_OK;
 }
 
 tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterior, const double *mode, const double *factor,
-                                tacit_draws_t *draws, tacit_error_t *err) {
+                                tacit_draws_t *draws, double *mean, double *cov, tacit_error_t *err) {
   size_t d = posterior->surrogate->d, n = draws->n_chains;
   walk_t w = {.posterior = posterior, .d = d, .n_chains = n, .n_warmup = draws->n_warmup, .step_size = 1};
   w.rngs = tacit_alloc_zero(n, sizeof *w.rngs);
@@ -207,6 +226,10 @@ tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterior, const double
   }
   if (status == TACIT_OK) {
     iterate(&w, draws);
+    memcpy(mean, w.mean, d * sizeof *mean);
+    for (size_t i = 0; i < d * d; i++) {
+      cov[i] = 0.5 * (w.square[i] + w.square[i % d * d + i / d]) / fmax(w.n_states - 1, 1);
+    }
   }
   for (size_t c = 0; w.rngs != NULL && c < n; c++) {
     tacit_rng_free(w.rngs[c]);

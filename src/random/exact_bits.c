@@ -216,10 +216,7 @@ tacit_status_t tacit_noise_poisson(tacit_noise_t *noise, uint64_t mean, uint64_t
   if (status != TACIT_OK) {
     return status;
   }
-  if (mean > one << 24) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "mean", "the mean of a Poisson number must be at most 2^24");
-  }
-  for (uint64_t i = 0; i < mean / one / TACIT_POISSON_MEAN; i++) {
+  for (uint64_t i = 0; i < mean / one / TACIT_POISSON_MEAN && !noise->has_failed; i++) { /* a sum of Poisson numbers is one */
     *out += tacit_poisson_sixteen(noise);
   }
   for (uint64_t i = 0; i < mean / one % TACIT_POISSON_MEAN; i++) {

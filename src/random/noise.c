@@ -16,12 +16,14 @@ void tacit_noise_refill(tacit_noise_t *noise) {
   noise->next = NOISE_KEY_WORDS;
 }
 
-/* A source without its key: the first draw refills it. */
+/* A source without its key: the first draw refills it. In no core dump, nor, where the system allows it, in swap. */
 static tacit_status_t noise_alloc(tacit_noise_t **noise, bool is_secret, tacit_error_t *err) {
-  *noise = tacit_alloc_zero(1, sizeof **noise);
+  *noise = tacit_grow_private(NULL, 0, 1, sizeof **noise);
   if (*noise == NULL) {
     return tacit_error_memory(err);
   }
+  (void)sodium_mlock(*noise, sizeof **noise);
+  **noise = (tacit_noise_t){0};
   (*noise)->next = NOISE_WORDS;
   (*noise)->owner = getpid();
   (*noise)->is_secret = is_secret;
@@ -69,8 +71,8 @@ tacit_status_t tacit_noise_new_seeded_not_private(tacit_noise_t **noise, uint64_
 
 void tacit_noise_free(tacit_noise_t *noise) {
   if (noise != NULL) {
-    sodium_memzero(noise, sizeof *noise);
-    tacit_free(noise);
+    sodium_munlock(noise, sizeof *noise); /* wipes */
+    tacit_free_private(noise, 1, sizeof *noise);
   }
 }
 

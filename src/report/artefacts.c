@@ -17,13 +17,14 @@ static void csv_number(tacit_text_t *text, double x) {
 
 void tacit_report_summary_csv(const tacit_report_t *report, const tacit_summary_t *summaries,
                               tacit_text_t *text) {
-  tacit_text_printf(text, "name,mean,mcse_mean,sd,q5,q50,q95,ess_bulk,ess_tail,rhat\n");
+  bool has_priors = tacit_report_has_priors(summaries, report->draws->n_reported);
+  tacit_text_printf(text, "name,mean,mcse_mean,sd,q5,q50,q95,ess_bulk,ess_tail,rhat%s\n", has_priors ? ",prior_sd,prior_share" : "");
   for (size_t j = 0; j < report->draws->n_reported; j++) {
     const tacit_summary_t *s = &summaries[j];
     const double values[] = {s->mean, s->mcse_mean, s->sd,       s->q5,  s->q50,
-                             s->q95,  s->ess_bulk,  s->ess_tail, s->rhat};
+                             s->q95,  s->ess_bulk,  s->ess_tail, s->rhat, s->prior_sd, s->prior_share};
     tacit_text_printf(text, "%s", report->names[j]);
-    for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
+    for (size_t k = 0; k < sizeof values / sizeof values[0] - (has_priors ? 0 : 2); k++) {
       tacit_text_append(text, ",", 1);
       csv_number(text, values[k]);
     }
@@ -119,19 +120,20 @@ static void json_release(const tacit_report_t *report, tacit_text_t *text) {
 
 void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text) {
   bool is_private = report->is_private;
-  tacit_guarantee_t spent = {.epsilon = NAN, .delta = NAN};
-  double budget_epsilon = NAN, delta = NAN;
+  tacit_guarantee_t promised = {.epsilon = NAN, .delta = NAN};
+  double budget_epsilon = NAN, charged = NAN, delta = NAN;
   if (report->release != NULL) {
-    spent.epsilon = report->release->epsilon;
+    promised.epsilon = report->release->epsilon;
     delta = report->release->delta;
   } else if (is_private) {
-    spent = tacit_budget_spent(report->budget);
+    promised = tacit_budget_promised(report->budget);
+    charged = tacit_budget_spent(report->budget).epsilon;
     budget_epsilon = tacit_budget_epsilon(report->budget);
     delta = tacit_budget_delta(report->budget);
   }
   tacit_text_append(text, "{", 1);
   json_bool(text, "private", is_private);
-  json_number(text, "epsilon", spent.epsilon);
+  json_number(text, "epsilon", promised.epsilon);
   json_number(text, "delta", delta);
   json_key(text, "relation");
   if (is_private) {
@@ -141,8 +143,8 @@ void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text)
   }
   json_text(text, "unit", report->unit);
   json_key(text, "accountant");
-  if (is_private && spent.method != NULL) {
-    tacit_text_json_string(text, spent.method);
+  if (is_private && promised.method != NULL) {
+    tacit_text_json_string(text, promised.method);
   } else {
     tacit_text_printf(text, "null");
   }
@@ -158,7 +160,11 @@ void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text)
   json_bool(text, "exact", report->is_exact);
   json_text(text, "end", report->end);
   json_assumptions(report, text);
-  json_text(text, "delta_meaning", report->delta_meaning);
+  if (report->delta_meaning[0] != '\0') {
+    json_text(text, "delta_meaning", report->delta_meaning);
+  }
+  json_number(text, "epsilon_charged", charged); /* the name, too, says that it is not what is guaranteed */
+  json_bool(text, "epsilon_charged_is_a_guarantee", false);
   json_number(text, "epsilon_budget", budget_epsilon);
   json_number(text, "delta_budget", report->release != NULL ? NAN : delta);
   json_release(report, text);
@@ -168,10 +174,44 @@ void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text)
 
 /* ---- diagnostics.json ---- */
 
-void tacit_report_diagnostics_json(const tacit_published_t *published, tacit_text_t *text) {
+static void json_evidence(const tacit_report_t *report, tacit_text_t *text) {
+  const tacit_evidence_t *evidence = report->evidence;
+  json_key(text, "checks");
+  for (size_t i = 0; i < evidence->checks.n; i++) {
+    const tacit_check_t *check = &evidence->checks.items[i];
+    const tacit_check_info_t *info = tacit_check_info(check->id);
+    tacit_text_printf(text, "%s\n    {\"id\": \"%s\", \"term\": ", i > 0 ? "," : "[", info->name);
+    tacit_text_json_string(text, check->term < report->draws->n_reported ? report->labels[check->term] : "");
+    tacit_text_printf(text, ", \"statistic\": ");
+    tacit_text_json_number(text, check->statistic);
+    tacit_text_printf(text, ", \"threshold\": ");
+    tacit_text_json_number(text, info->threshold);
+    tacit_text_printf(text, ", \"false_alarm\": ");
+    tacit_text_json_number(text, info->false_alarm);
+    bool is_problem = info->severity == TACIT_SEVERITY_PROBLEM;
+    tacit_text_printf(text, ", \"verdict\": \"%s\"}", !tacit_check_is_flagged(check) ? "fine" : is_problem ? "problem" : "warning");
+  }
+  tacit_text_printf(text, evidence->checks.n > 0 ? "\n  ]" : "[]");
+  json_key(text, "prior");
+  for (size_t j = 0; j < evidence->n_terms; j++) {
+    tacit_text_printf(text, "%s\n    {\"term\": ", j > 0 ? "," : "[");
+    tacit_text_json_string(text, report->labels[j]);
+    tacit_text_printf(text, ", \"sd\": ");
+    tacit_text_json_number(text, evidence->prior_sd[j]);
+    tacit_text_printf(text, ", \"share\": ");
+    tacit_text_json_number(text, evidence->prior_share[j]);
+    tacit_text_printf(text, "}");
+  }
+  tacit_text_printf(text, evidence->n_terms > 0 ? "\n  ]" : "[]");
+}
+
+void tacit_report_diagnostics_json(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_append(text, "{", 1);
-  for (size_t i = 0; i < TACIT_N_PUBLISHABLE; i++) {
-    json_number(text, tacit_diagnostic_info(i)->name, published->values[i]);
+  for (size_t i = 0; report->published != NULL && i < TACIT_N_PUBLISHABLE; i++) {
+    json_number(text, tacit_diagnostic_info(i)->name, report->published->values[i]);
+  }
+  if (report->evidence != NULL) {
+    json_evidence(report, text);
   }
   tacit_text_printf(text, "\n}\n");
 }

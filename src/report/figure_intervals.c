@@ -104,3 +104,23 @@ void tacit_figure_intervals(const tacit_report_t *report, const tacit_summary_t 
   }
   tacit_text_printf(text, "</svg>\n");
 }
+
+tacit_status_t tacit_report_intervals_svg(const char *const *labels, const tacit_summary_t *summaries, size_t n, char **svg,
+                                          tacit_error_t *err) {
+  tacit_draws_t draws = {.n_reported = n};
+  tacit_report_t report = {.labels = labels, .draws = &draws};
+  tacit_text_t text = {0};
+  tacit_text_printf(&text, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" viewBox=\"0 0 %d %zu\">\n"
+                           "<style>text {font: 13px sans-serif} .interval {stroke: #27506f; stroke-width: 2.5} circle {fill: #27506f} "
+                           ".grid {stroke: #ddd} .zero {stroke: #888}</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+                    (int)WIDTH, TOP + ROW * n + BOTTOM, (int)WIDTH, TOP + ROW * n + BOTTOM);
+  tacit_figure_intervals(&report, summaries, &text);
+  tacit_text_printf(&text, "</svg>\n");
+  *svg = NULL;
+  if (text.failed) {
+    tacit_text_clear(&text);
+    return tacit_error_memory(err);
+  }
+  *svg = text.data;
+  return TACIT_OK;
+}

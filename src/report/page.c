@@ -4,7 +4,7 @@
 
 #include "report/report_internal.h"
 
-enum { MAX_TRACES = 40, ENOUGH_ESS_PER_CHAIN = 100 };
+enum { MAX_TRACES = 40 };
 
 static const double worrying_rhat = 1.01; /* [Vehtari2021, section 4] */
 
@@ -80,12 +80,12 @@ static void banner(const tacit_report_t *report, tacit_text_t *text) {
     return;
   }
   tacit_text_printf(text, "<div class=\"banner\"><strong>Private: &epsilon; = ");
-  tacit_text_number_up(text, tacit_budget_spent(report->budget).epsilon, 5);
+  tacit_text_number_up(text, tacit_budget_promised(report->budget).epsilon, 5);
   tacit_text_printf(text, ", &delta; = ");
   tacit_text_number_up(text, tacit_budget_delta(report->budget), 5);
-  tacit_text_printf(text, "</strong>Of a budget of &epsilon; = ");
-  tacit_text_shortest(text, tacit_budget_epsilon(report->budget));
-  tacit_text_printf(text, "; relation %s, unit ", tacit_relation_string(tacit_budget_relation(report->budget)));
+  tacit_text_printf(text, "</strong>Fixed beforehand; &epsilon; = ");
+  tacit_text_number_up(text, tacit_budget_spent(report->budget).epsilon, 5);
+  tacit_text_printf(text, " of it was charged, which is no guarantee. Relation %s, unit ", tacit_relation_string(tacit_budget_relation(report->budget)));
   tacit_text_html(text, report->unit);
   tacit_text_printf(text, ". The <a href=\"#privacy\">statement</a> says what that means.</div>\n");
 }
@@ -94,33 +94,46 @@ static bool is_worrying(const tacit_summary_t *s) {
   return !(s->rhat <= worrying_rhat);
 }
 
-/* One sentence on whether the chains agree, before anybody reads a number off the table. */
-static void convergence(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
-  size_t n = report->draws->n_reported, n_rhat = 0, n_ess = 0;
-  double enough = (double)(ENOUGH_ESS_PER_CHAIN * report->draws->n_chains);
-  for (size_t j = 0; j < n; j++) {
-    n_rhat += is_worrying(&summaries[j]);
-    n_ess += !(summaries[j].ess_bulk >= enough && summaries[j].ess_tail >= enough);
+static void finding(const tacit_finding_t *finding, tacit_text_t *text) {
+  bool is_problem = finding->severity == TACIT_SEVERITY_PROBLEM;
+  tacit_text_printf(text, is_problem ? "<li><strong>" : "<li>");
+  tacit_text_html(text, finding->what);
+  tacit_text_printf(text, is_problem ? "</strong>: " : ": ");
+  tacit_text_html(text, finding->advice);
+  tacit_text_printf(text, "</li>\n");
+}
+
+/* The list that the terminal and tacit diagnose print, before anybody reads a number off the table. */
+static void findings(const tacit_report_t *report, tacit_text_t *text) {
+  tacit_findings_t *list = tacit_alloc(1, sizeof *list);
+  tacit_error_t err;
+  const tacit_checks_t *checks = report->evidence != NULL ? &report->evidence->checks : NULL;
+  if (list == NULL || tacit_diagnose_fit(report->draws, report->labels, report->published, checks, list, &err) != TACIT_OK) {
+    text->failed = true;
+    tacit_free(list);
+    return;
   }
-  if (n_rhat > 0) {
-    tacit_text_printf(text, "<p class=\"note\"><strong>The chains do not agree yet.</strong> R-hat is above 1.01, or "
-                            "undefined, for %zu of %zu quantities: run longer, or spend a larger budget, before "
-                            "relying on these numbers.</p>\n", n_rhat, n);
-  } else if (n_ess > 0) {
-    tacit_text_printf(text, "<p class=\"note\">The effective sample size is below %d a chain for %zu of %zu "
-                            "quantities: estimates, above all of the tails, are rough.</p>\n",
-                      (int)ENOUGH_ESS_PER_CHAIN, n_ess, n);
+  char looked_at[512];
+  tacit_findings_looked_at(checks, sizeof looked_at, looked_at);
+  bool is_bad = list->worst == TACIT_SEVERITY_PROBLEM;
+  if (list->n == 0) {
+    tacit_text_printf(text, "<p>Nothing wrong was seen in %s.</p>\n", looked_at);
   } else {
-    tacit_text_printf(text, "<p>R-hat is at most 1.01 and the effective sample size at least %d a chain for every "
-                            "quantity.</p>\n", (int)ENOUGH_ESS_PER_CHAIN);
+    tacit_text_printf(text, "<div class=\"%s\">%s<ul>\n", is_bad ? "banner exposed" : "note",
+                      is_bad ? "<strong>Do not rely on these numbers</strong>" : "");
+    for (size_t i = 0; i < list->n; i++) {
+      finding(&list->items[i], text);
+    }
+    tacit_text_printf(text, "</ul></div>\n");
   }
+  tacit_free(list);
 }
 
 static void cell_end(tacit_text_t *text) {
   tacit_text_printf(text, "</td><td>");
 }
 
-static void summary_row(const char *label, const tacit_summary_t *s, tacit_text_t *text) {
+static void summary_row(const char *label, const tacit_summary_t *s, bool has_priors, tacit_text_t *text) {
   const double estimates[] = {s->mean, s->sd, s->q5, s->q50, s->q95};
   tacit_text_printf(text, "<tr><td>");
   tacit_text_html(text, label);
@@ -136,17 +149,24 @@ static void summary_row(const char *label, const tacit_summary_t *s, tacit_text_
   tacit_text_fixed(text, s->ess_tail, 0);
   tacit_text_printf(text, is_worrying(s) ? "</td><td class=\"worry\">" : "</td><td>");
   tacit_text_fixed(text, s->rhat, 3);
+  if (has_priors) {
+    cell_end(text);
+    tacit_text_significant(text, s->prior_sd, 2);
+    cell_end(text);
+    tacit_text_fixed(text, s->prior_share, 2);
+  }
   tacit_text_printf(text, "</td></tr>\n");
 }
 
 static void summary_table(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   tacit_text_printf(text, "<section id=\"summary\">\n<h2>Summary</h2>\n");
-  convergence(report, summaries, text);
+  bool has_priors = tacit_report_has_priors(summaries, report->draws->n_reported);
+  findings(report, text);
   tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>SD</th><th>5 %%</th>"
                           "<th>Median</th><th>95 %%</th><th>MCSE</th><th>ESS bulk</th><th>ESS tail</th>"
-                          "<th>R-hat</th></tr>\n");
+                          "<th>R-hat</th>%s</tr>\n", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "");
   for (size_t j = 0; j < report->draws->n_reported; j++) {
-    summary_row(report->labels[j], &summaries[j], text);
+    summary_row(report->labels[j], &summaries[j], has_priors, text);
   }
   tacit_text_printf(text, "</table></div>\n</section>\n");
 }
@@ -177,7 +197,7 @@ static void statement(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_printf(text, "<section id=\"privacy\">\n<h2>Privacy statement</h2>\n");
   tacit_statement_lines(report, &lines);
   if (!lines.failed) {
-    tacit_statement_html(lines.data, text);
+    tacit_statement_html(lines.data, "h3", text);
   }
   text->failed = text->failed || lines.failed;
   tacit_text_clear(&lines);

@@ -24,8 +24,7 @@ static tacit_status_t draws_path(tacit_text_t *text, const char *folder, size_t 
 
 /* ---- privacy.json ---- */
 
-static tacit_status_t privacy_of(const json_t *root, const char *path, tacit_report_read_t *read,
-                                 tacit_error_t *err) {
+tacit_status_t tacit_report_privacy_of(const json_t *root, const char *path, tacit_report_read_t *read, tacit_error_t *err) {
   const json_t *is_private = json_object_get(root, "private");
   if (!json_is_boolean(is_private)) {
     return tacit_error_set(err, TACIT_ERR_SYNTAX, "private", "%s: \"private\" must be there and be true or false",
@@ -36,6 +35,9 @@ static tacit_status_t privacy_of(const json_t *root, const char *path, tacit_rep
     return TACIT_OK;
   }
   const json_t *epsilon = json_object_get(root, "epsilon"), *delta = json_object_get(root, "delta");
+  if (json_object_get(root, "epsilon_charged") == NULL && json_is_number(json_object_get(root, "epsilon_budget"))) {
+    epsilon = json_object_get(root, "epsilon_budget"); /* of builds whose "epsilon" was what had been charged */
+  }
   read->epsilon = json_is_number(epsilon) ? json_number_value(epsilon) : NAN;
   read->delta = json_is_number(delta) ? json_number_value(delta) : NAN;
   read->is_post_processing = json_is_true(json_object_get(root, "post_processing"));
@@ -49,7 +51,7 @@ static tacit_status_t privacy_of(const json_t *root, const char *path, tacit_rep
   return TACIT_OK;
 }
 
-static tacit_status_t load_json(const char *path, json_t **root, tacit_error_t *err) {
+tacit_status_t tacit_report_load_json(const char *path, json_t **root, tacit_error_t *err) {
   char *bytes;
   size_t n;
   tacit_status_t status = tacit_file_read(path, MAX_PRIVACY_BYTES, &bytes, &n, err);
@@ -57,10 +59,11 @@ static tacit_status_t load_json(const char *path, json_t **root, tacit_error_t *
     return status;
   }
   json_error_t problem;
+  errno = 0;
   *root = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &problem);
   tacit_free(bytes);
   if (*root == NULL) {
-    return json_error_code(&problem) == json_error_out_of_memory
+    return json_error_code(&problem) == json_error_out_of_memory || errno == ENOMEM
                ? tacit_error_memory(err)
                : tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s:%d:%d: not valid JSON: %s", path, problem.line,
                                  problem.column, problem.text);
@@ -68,39 +71,16 @@ static tacit_status_t load_json(const char *path, json_t **root, tacit_error_t *
   return TACIT_OK;
 }
 
-static tacit_status_t read_privacy(const char *path, tacit_report_read_t *read, tacit_error_t *err) {
-  json_t *root;
-  tacit_status_t status = load_json(path, &root, err);
-  if (status == TACIT_OK) {
-    status = privacy_of(root, path, read, err);
-    json_decref(root);
-  }
-  return status;
-}
-
-/* ---- diagnostics.json ---- */
-
-static bool exists(const char *path) {
+bool tacit_report_exists(const char *path) {
   struct stat info;
   return stat(path, &info) == 0;
 }
 
-static tacit_status_t read_diagnostics(const char *folder, tacit_text_t *name, tacit_report_read_t *read, tacit_error_t *err) {
+static tacit_status_t read_privacy(const char *path, tacit_report_read_t *read, tacit_error_t *err) {
   json_t *root;
-  name->length = 0;
-  tacit_text_printf(name, "%s/diagnostics.json", folder);
-  if (name->failed) {
-    return tacit_error_memory(err);
-  }
-  if (!exists(name->data)) { /* inference from a release has none */
-    return TACIT_OK;
-  }
-  tacit_status_t status = load_json(name->data, &root, err);
-  for (size_t i = 0; status == TACIT_OK && i < TACIT_N_PUBLISHABLE; i++) {
-    const json_t *value = json_object_get(root, tacit_diagnostic_info(i)->name);
-    read->published.values[i] = json_is_number(value) ? json_number_value(value) : NAN;
-  }
+  tacit_status_t status = tacit_report_load_json(path, &root, err);
   if (status == TACIT_OK) {
+    status = tacit_report_privacy_of(root, path, read, err);
     json_decref(root);
   }
   return status;
@@ -108,7 +88,7 @@ static tacit_status_t read_diagnostics(const char *folder, tacit_text_t *name, t
 
 /* ---- the directory ---- */
 
-static tacit_status_t check_folder(const char *path, tacit_error_t *err) {
+tacit_status_t tacit_report_check_folder(const char *path, tacit_error_t *err) {
   struct stat info;
   if (stat(path, &info) != 0) {
     return tacit_error_set(err, errno == ENOENT || errno == ENOTDIR ? TACIT_ERR_MISSING : TACIT_ERR_IO, "path",
@@ -128,7 +108,7 @@ static tacit_status_t count_chains(const char *path, tacit_text_t *name, size_t 
     if (status != TACIT_OK) {
       return status;
     }
-    if (!exists(name->data)) {
+    if (!tacit_report_exists(name->data)) {
       break;
     }
   }
@@ -163,7 +143,10 @@ static tacit_status_t take_shape(tacit_report_read_t *read, size_t n_chains, tac
   if (status == TACIT_OK) {
     read->names = csv->names;
     read->labels = csv->labels;
+    read->formula = csv->formula;
+    read->family = csv->family;
     csv->names = csv->labels = NULL;
+    csv->formula = csv->family = NULL;
   }
   return status;
 }
@@ -202,7 +185,7 @@ tacit_status_t tacit_report_read(tacit_report_read_t *read, const char *path, ta
   *read = (tacit_report_read_t){.epsilon = NAN, .delta = NAN, .published = tacit_diagnostics_publish(&nothing)};
   tacit_text_t name = {0};
   size_t n_chains;
-  tacit_status_t status = check_folder(path, err);
+  tacit_status_t status = tacit_report_check_folder(path, err);
   if (status == TACIT_OK) {
     status = count_chains(path, &name, &n_chains, err);
   }
@@ -213,10 +196,10 @@ tacit_status_t tacit_report_read(tacit_report_read_t *read, const char *path, ta
     status = read_privacy(name.data, read, err);
   }
   if (status == TACIT_OK) {
-    status = read_diagnostics(path, &name, read, err);
+    status = read_chains(read, path, n_chains, &name, err);
   }
   if (status == TACIT_OK) {
-    status = read_chains(read, path, n_chains, &name, err);
+    status = tacit_report_read_diagnostics(path, &name, read, err);
   }
   tacit_text_clear(&name);
   if (status != TACIT_OK) {
@@ -232,6 +215,8 @@ void tacit_report_read_clear(tacit_report_read_t *read) {
   }
   tacit_free(read->names);
   tacit_free(read->labels);
+  tacit_free(read->formula);
+  tacit_free(read->family);
   tacit_draws_clear(&read->draws);
   *read = (tacit_report_read_t){.epsilon = NAN, .delta = NAN};
 }

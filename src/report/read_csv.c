@@ -152,16 +152,26 @@ static size_t label_index(const char *key) {
   return strncmp(key, prefix, sizeof prefix - 1) == 0 && parse_count(key + sizeof prefix - 1, &index) ? index : 0;
 }
 
-static tacit_status_t take_label(tacit_stan_csv_t *csv, const char *key, const char *value, tacit_error_t *err) {
+/* Where the header's words under a key belong, or NULL. */
+static char **place_of(tacit_stan_csv_t *csv, const char *key) {
   size_t index = label_index(key);
-  if (index == 0 || index > csv->n_names || csv->labels[index - 1] != NULL) {
+  if (index > 0 && index <= csv->n_names) {
+    return &csv->labels[index - 1];
+  }
+  return strcmp(key, "tacit_formula") == 0 ? &csv->formula : strcmp(key, "tacit_family") == 0 ? &csv->family
+         : strcmp(key, "tacit_data") == 0  ? &csv->data_name : NULL;
+}
+
+static tacit_status_t take_words(tacit_stan_csv_t *csv, const char *key, const char *value, tacit_error_t *err) {
+  char **place = place_of(csv, key);
+  if (place == NULL || *place != NULL) {
     return TACIT_OK;
   }
-  csv->labels[index - 1] = tacit_strdup(value);
-  if (csv->labels[index - 1] == NULL) {
+  *place = tacit_strdup(value);
+  if (*place == NULL) {
     return tacit_error_memory(err);
   }
-  tacit_header_value_decode(csv->labels[index - 1]);
+  tacit_header_value_decode(*place);
   return TACIT_OK;
 }
 
@@ -174,7 +184,7 @@ static tacit_status_t take_header(tacit_stan_csv_t *csv, header_t *header, tacit
     char *key, *value;
     if (split_setting(&line, &key, &value)) {
       status = header_setting(csv, header, key, value, line.number, err);
-      status = status == TACIT_OK ? take_label(csv, key, value, err) : status;
+      status = status == TACIT_OK ? take_words(csv, key, value, err) : status;
     }
   }
   for (size_t j = 0; j < csv->n_names && status == TACIT_OK; j++) {
@@ -315,6 +325,9 @@ void tacit_stan_csv_clear(tacit_stan_csv_t *csv) {
   }
   tacit_free(csv->names);
   tacit_free(csv->labels);
+  tacit_free(csv->formula);
+  tacit_free(csv->family);
+  tacit_free(csv->data_name);
   tacit_free(csv->bytes);
   *csv = (tacit_stan_csv_t){0};
 }

@@ -92,7 +92,12 @@ static void run_yaml(const tacit_report_t *report, const tacit_summary_t *summar
 
 static void diagnostics_json(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   (void)summaries;
-  tacit_report_diagnostics_json(report->published, text);
+  tacit_report_diagnostics_json(report, text);
+}
+
+static void schema_yaml(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+  (void)summaries;
+  tacit_text_append(text, report->schema, strlen(report->schema));
 }
 
 static void privacy_text(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
@@ -138,7 +143,10 @@ static tacit_status_t write_files(const tacit_report_t *report, const tacit_summ
   for (size_t i = 0; i < sizeof files / sizeof files[0] && status == TACIT_OK; i++) {
     status = write_file(report, summaries, files[i].name, files[i].writer, dir, err);
   }
-  if (status == TACIT_OK && report->published != NULL) {
+  if (status == TACIT_OK && report->schema != NULL) {
+    status = write_file(report, summaries, "schema.yaml", schema_yaml, dir, err);
+  }
+  if (status == TACIT_OK && (report->published != NULL || report->evidence != NULL)) {
     status = write_file(report, summaries, "diagnostics.json", diagnostics_json, dir, err);
   }
   return status;
@@ -155,9 +163,9 @@ tacit_status_t tacit_report_write(const tacit_report_t *report, const char *path
     return tacit_error_memory(err);
   }
   for (size_t j = 0; j < n && status == TACIT_OK; j++) {
-    status = tacit_draws_summarise(report->draws, j, &summaries[j], err);
+    status = tacit_draws_summarise_with(report->draws, j, report->evidence, &summaries[j], err);
   }
-  tacit_directory_t dir = {.fd = -1};
+  tacit_directory_t dir = tacit_directory_none;
   if (status == TACIT_OK) {
     status = tacit_directory_begin(&dir, path, false, err);
   }

@@ -54,17 +54,21 @@ tacit_status_t tacit_report_write_chain(const tacit_report_t *report, size_t cha
 void tacit_report_summary_csv(const tacit_report_t *report, const tacit_summary_t *summaries,
                               tacit_text_t *text);
 void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text);
-void tacit_report_diagnostics_json(const tacit_published_t *published, tacit_text_t *text);
+void tacit_report_diagnostics_json(const tacit_report_t *report, tacit_text_t *text);
+/* Is anything known of the priors? Then tables have two more columns. */
+bool tacit_report_has_priors(const tacit_summary_t *summaries, size_t n);
 void tacit_report_run_yaml(const tacit_report_t *report, tacit_text_t *text);
 void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text);
 
 /*
- * The statement in lines: "# heading", "- item", else a paragraph; the headline comes first. Rendered as
+ * The statement in lines: "# heading", "- item", four spaces and what is kept as it is, else a paragraph; the headline comes first. Rendered as
  * plain text and as HTML.
  */
 void tacit_statement_lines(const tacit_report_t *report, tacit_text_t *lines);
 void tacit_statement_text(const char *lines, tacit_text_t *text);
-void tacit_statement_html(const char *lines, tacit_text_t *text);
+void tacit_statement_html(const char *lines, const char *heading, tacit_text_t *text); /* heading: "h3" */
+/* "- 3 of "gradient" with Gaussian noise of ..." */
+void tacit_statement_event(const tacit_event_t *event, tacit_text_t *text);
 
 /* ---- figures of the page ---- */
 

@@ -96,8 +96,9 @@ static void own_header(const tacit_report_t *report, tacit_text_t *text) {
     own_value(text, "tacit_statistic", report->release->statistic);
     own_value(text, "tacit_noise", report->release->noise);
   } else if (report->is_private) {
-    own_number(text, "dp_epsilon", tacit_budget_spent(report->budget).epsilon);
+    own_number(text, "dp_epsilon", tacit_budget_promised(report->budget).epsilon);
     own_number(text, "dp_delta", tacit_budget_delta(report->budget));
+    own_number(text, "dp_epsilon_charged_no_guarantee", tacit_budget_spent(report->budget).epsilon);
     own_value(text, "dp_relation", tacit_relation_string(tacit_budget_relation(report->budget)));
     own_value(text, "dp_unit", report->unit);
   } else {

@@ -53,6 +53,9 @@ static void what_is_promised(const tacit_report_t *report, double epsilon, tacit
     tacit_text_printf(text, "; exp(epsilon) is ");
     tacit_text_number_up(text, factor, 3);
   }
+  tacit_text_printf(text, tacit_budget_is_scheduled(report->budget)
+                              ? ". That is the price of all that the run could release, fixed before its first release"
+                              : ". That is the run's budget, fixed before its first release");
   tacit_text_printf(text, ". Nothing that can be concluded from these files, by whatever means and with whatever "
                           "knowledge besides, is more than that factor, plus delta, likelier than it would have been "
                           "from a neighbouring data set.\n");
@@ -106,6 +109,12 @@ static void describe_event(const tacit_event_t *event, tacit_text_t *text) {
   }
 }
 
+void tacit_statement_event(const tacit_event_t *event, tacit_text_t *text) {
+  tacit_text_printf(text, "- %llu of \"", (unsigned long long)event->count);
+  tacit_text_plain(text, event->label);
+  describe_event(event, text);
+}
+
 static bool has_decisions(const tacit_budget_t *budget) {
   size_t n;
   const tacit_event_t *events = tacit_budget_events(budget, &n);
@@ -117,28 +126,29 @@ static bool has_decisions(const tacit_budget_t *budget) {
   return false;
 }
 
-static void what_was_spent(const tacit_report_t *report, const tacit_guarantee_t *spent, tacit_text_t *text) {
-  line(text, "# What was spent");
-  tacit_text_printf(text, "epsilon = ");
-  tacit_text_number_up(text, spent->epsilon, EPSILON_DIGITS);
-  tacit_text_printf(text, " of a budget of ");
-  tacit_text_shortest(text, tacit_budget_epsilon(report->budget));
-  tacit_text_printf(text, ", at delta = ");
+static void what_was_charged(const tacit_report_t *report, tacit_text_t *text) {
+  tacit_guarantee_t charged = tacit_budget_spent(report->budget);
+  line(text, "# What was charged");
+  tacit_text_printf(text, "The releases made were charged epsilon = ");
+  tacit_text_number_up(text, charged.epsilon, EPSILON_DIGITS);
+  tacit_text_printf(text, " of the epsilon = ");
+  tacit_text_shortest(text, tacit_budget_promised(report->budget).epsilon);
+  tacit_text_printf(text, " promised, at delta = ");
   tacit_text_shortest(text, tacit_budget_delta(report->budget));
-  tacit_text_printf(text, ". Each release was charged before it was computed and none was refunded. %s The "
-                          "releases:\n", end_in_words(report->end));
+  tacit_text_printf(text, ". That is for keeping accounts and is no guarantee: which releases are made can depend on the noise in those before, "
+                          "and who stops, or shows a run, because of what he sees in it is not covered by it. What was promised "
+                          "covers him: it was fixed beforehand. Each release was charged before it was computed and none was "
+                          "refunded. %s The releases:\n", end_in_words(report->end));
   size_t n;
   const tacit_event_t *events = tacit_budget_events(report->budget, &n);
   for (size_t i = 0; i < n; i++) {
-    tacit_text_printf(text, "- %llu of \"", (unsigned long long)events[i].count);
-    tacit_text_plain(text, events[i].label);
-    describe_event(&events[i], text);
+    tacit_statement_event(&events[i], text);
   }
   if (n == 0) {
     line(text, "- none");
   }
   tacit_text_printf(text, "Their composition was computed with the accountant \"%s\" and rounded up.%s\n",
-                    spent->method != NULL ? spent->method : "none",
+                    charged.method != NULL ? charged.method : "none",
                     tacit_budget_is_scheduled(report->budget)
                         ? " The whole schedule that was fixed before the first release is counted (privacy.json lists it), "
                           "whether or not all of it was used."
@@ -159,7 +169,7 @@ static void exactness(const tacit_report_t *report, tacit_text_t *text) {
   if (report->is_noise_aware) {
     line(text, "They are from the posterior distribution given the releases above, so that intervals include the privacy "
                "noise. Records enter whitened and weighted; what the releases leave open about them is part of the "
-               "uncertainty. R-hat and the effective sample sizes say how far the sampling got, not how good the model is.");
+               "uncertainty. Default priors are scaled by the released moments: no record was used for them again. R-hat and the effective sample sizes say how far the sampling got, not how good the model is.");
     return;
   }
   line(text, report->is_exact
@@ -255,9 +265,9 @@ void tacit_statement_lines(const tacit_report_t *report, tacit_text_t *text) {
     not_private(report, text);
     return;
   }
-  tacit_guarantee_t spent = tacit_budget_spent(report->budget);
+  double epsilon = tacit_budget_promised(report->budget).epsilon;
   tacit_text_printf(text, "# Private: epsilon = ");
-  tacit_text_number_up(text, spent.epsilon, EPSILON_DIGITS);
+  tacit_text_number_up(text, epsilon, EPSILON_DIGITS);
   tacit_text_printf(text, ", delta = ");
   tacit_text_number_up(text, tacit_budget_delta(report->budget), EPSILON_DIGITS);
   tacit_text_printf(text, "\nEvery file of this directory was computed from the noisy releases listed below and from "
@@ -265,8 +275,8 @@ void tacit_statement_lines(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_plain(text, report->method);
   tacit_text_printf(text, "). The records were used for nothing else that left the curator.\n");
   who_is_protected(report, text);
-  what_is_promised(report, spent.epsilon, text);
-  what_was_spent(report, &spent, text);
+  what_is_promised(report, epsilon, text);
+  what_was_charged(report, text);
   exactness(report, text);
   assumptions(report, text);
   not_promised(text);

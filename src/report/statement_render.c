@@ -5,6 +5,11 @@
 
 enum { WIDTH = 78 };
 
+/* Lines that are kept as they are: commands, a schema. */
+static bool is_verbatim(const char *line) {
+  return strncmp(line, "    ", 4) == 0;
+}
+
 /* Length of the marker, which is also the indent of the lines below. */
 static size_t marker(const char *line) {
   return strncmp(line, "- ", 2) == 0 || strncmp(line, "# ", 2) == 0 ? 2 : 0;
@@ -59,49 +64,71 @@ static void underline(tacit_text_t *text, size_t width, char with) {
 }
 
 void tacit_statement_text(const char *lines, tacit_text_t *text) {
-  bool is_first = true, was_item = false;
+  bool is_first = true, was_item = false, was_kept = false;
   for (const char *s = lines, *end; *s != '\0'; s = *end != '\0' ? end + 1 : end) {
     end = line_end(s);
     size_t mark = marker(s), n = (size_t)(end - s) - mark;
-    bool is_item = *s == '-' && mark > 0, is_heading = *s == '#' && mark > 0;
-    if (!is_first && !(is_item && was_item)) {
+    bool is_item = *s == '-' && mark > 0, is_heading = *s == '#' && mark > 0, is_kept = is_verbatim(s);
+    if (!is_first && !(is_item && was_item) && !(is_kept && was_kept)) {
       tacit_text_append(text, "\n", 1);
     }
     if (is_item) {
       tacit_text_append(text, "- ", 2);
     }
-    wrap(s + mark, n, is_item ? 2 : 0, text);
+    if (is_kept) {
+      tacit_text_append(text, s, n);
+      tacit_text_append(text, "\n", 1);
+    } else {
+      wrap(s + mark, n, is_item ? 2 : 0, text);
+    }
     if (is_heading) {
       underline(text, word_width(s + mark, n), is_first ? '=' : '-');
     }
     is_first = false;
     was_item = is_item;
+    was_kept = is_kept;
   }
 }
 
-static void html_line(tacit_text_t *text, const char *tag, const char *s, size_t n) {
+static void html_words(tacit_text_t *text, const char *s, size_t n) {
   tacit_text_t copy = {0};
   tacit_text_append(&copy, s, n);
-  tacit_text_printf(text, "<%s>", tag);
   if (!copy.failed) {
     tacit_text_html(text, copy.data);
   }
-  tacit_text_printf(text, "</%s>\n", tag);
   text->failed = text->failed || copy.failed;
   tacit_text_clear(&copy);
 }
 
-void tacit_statement_html(const char *lines, tacit_text_t *text) {
-  bool in_list = false;
+static void html_line(tacit_text_t *text, const char *tag, const char *s, size_t n) {
+  tacit_text_printf(text, "<%s>", tag);
+  html_words(text, s, n);
+  tacit_text_printf(text, "</%s>\n", tag);
+}
+
+void tacit_statement_html(const char *lines, const char *heading, tacit_text_t *text) {
+  bool in_list = false, in_kept = false;
   for (const char *s = lines, *end; *s != '\0'; s = *end != '\0' ? end + 1 : end) {
     end = line_end(s);
     size_t mark = marker(s), n = (size_t)(end - s) - mark;
-    bool is_item = *s == '-' && mark > 0, is_heading = *s == '#' && mark > 0;
+    bool is_item = *s == '-' && mark > 0, is_heading = *s == '#' && mark > 0, is_kept = is_verbatim(s);
+    if (in_kept && !is_kept) {
+      tacit_text_printf(text, "</pre>\n");
+    }
     if (is_item != in_list) {
       tacit_text_printf(text, is_item ? "<ul>\n" : "</ul>\n");
       in_list = is_item;
     }
-    html_line(text, is_item ? "li" : is_heading ? "h3" : "p", s + mark, n);
+    if (is_kept) {
+      tacit_text_printf(text, in_kept ? "\n" : "<pre>");
+      html_words(text, s + 4, n - 4);
+    } else {
+      html_line(text, is_item ? "li" : is_heading ? heading : "p", s + mark, n);
+    }
+    in_kept = is_kept;
+  }
+  if (in_kept) {
+    tacit_text_printf(text, "</pre>\n");
   }
   if (in_list) {
     tacit_text_printf(text, "</ul>\n");

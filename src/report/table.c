@@ -4,10 +4,10 @@
 
 #include "report/report_internal.h"
 
-enum { N_COLUMNS = 10 };
+enum { N_COLUMNS = 12, N_PLAIN = 10 };
 
 static const char *const headings[N_COLUMNS] = {"parameter", "mean", "sd",       "5%",       "50%",
-                                                "95%",       "mcse", "ess_bulk", "ess_tail", "rhat"};
+                                                "95%",       "mcse", "ess_bulk", "ess_tail", "rhat", "prior_sd", "prior_share"};
 
 static void cell(tacit_text_t *text, const char *label, const tacit_summary_t *s, int column) {
   text->length = 0;
@@ -21,7 +21,9 @@ static void cell(tacit_text_t *text, const char *label, const tacit_summary_t *s
     case 6: tacit_text_significant(text, s->mcse_mean, 2); break;
     case 7: tacit_text_fixed(text, s->ess_bulk, 0); break;
     case 8: tacit_text_fixed(text, s->ess_tail, 0); break;
-    default: tacit_text_fixed(text, s->rhat, 3); break;
+    case 9: tacit_text_fixed(text, s->rhat, 3); break;
+    case 10: tacit_text_significant(text, s->prior_sd, 2); break;
+    default: tacit_text_fixed(text, s->prior_share, 2); break;
   }
 }
 
@@ -43,13 +45,23 @@ static void padded(tacit_text_t *text, const char *content, size_t width, int co
   }
 }
 
+bool tacit_report_has_priors(const tacit_summary_t *summaries, size_t n) {
+  for (size_t j = 0; j < n; j++) {
+    if (summaries[j].prior_share > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 tacit_status_t tacit_report_table(const char *const *labels, const tacit_summary_t *summaries, size_t n,
                                   char **out, tacit_error_t *err) {
   *out = NULL;
   tacit_text_t text = {0}, content = {0};
   size_t widths[N_COLUMNS];
+  int n_columns = tacit_report_has_priors(summaries, n) ? N_COLUMNS : N_PLAIN;
   tacit_text_append(&content, "", 0); /* so that an empty label has a text */
-  for (int c = 0; c < N_COLUMNS; c++) {
+  for (int c = 0; c < n_columns; c++) {
     widths[c] = strlen(headings[c]);
     for (size_t j = 0; j < n && !content.failed; j++) {
       cell(&content, labels[j], &summaries[j], c);
@@ -57,12 +69,12 @@ tacit_status_t tacit_report_table(const char *const *labels, const tacit_summary
       widths[c] = width > widths[c] ? width : widths[c];
     }
   }
-  for (int c = 0; c < N_COLUMNS; c++) {
+  for (int c = 0; c < n_columns; c++) {
     padded(&text, headings[c], widths[c], c);
   }
   tacit_text_append(&text, "\n", 1);
   for (size_t j = 0; j < n && !content.failed; j++) {
-    for (int c = 0; c < N_COLUMNS; c++) {
+    for (int c = 0; c < n_columns; c++) {
       cell(&content, labels[j], &summaries[j], c);
       if (!content.failed) {
         padded(&text, content.length > 0 ? content.data : "", widths[c], c);
@@ -86,10 +98,11 @@ static void json_parameter(tacit_text_t *text, const char *label, const tacit_su
     double value;
   } fields[] = {{"mean", s->mean},          {"sd", s->sd},         {"q5", s->q5},
                 {"q50", s->q50},            {"q95", s->q95},       {"mcse_mean", s->mcse_mean},
-                {"ess_bulk", s->ess_bulk},  {"ess_tail", s->ess_tail}, {"rhat", s->rhat}};
+                {"ess_bulk", s->ess_bulk},  {"ess_tail", s->ess_tail}, {"rhat", s->rhat},
+                {"prior_sd", s->prior_sd},  {"prior_share", s->prior_share}};
   tacit_text_printf(text, "    {\"name\": ");
   tacit_text_json_string(text, label);
-  for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++) {
+  for (size_t k = 0; k < sizeof fields / sizeof fields[0] - (s->prior_share > 0 ? 0 : 2); k++) {
     tacit_text_printf(text, ", \"%s\": ", fields[k].key);
     tacit_text_json_number(text, fields[k].value);
   }
@@ -104,7 +117,7 @@ tacit_status_t tacit_report_summary_json(const tacit_report_read_t *read, char *
                     read->is_private ? "true" : "false", read->draws.n_chains, tacit_draws_n_kept(&read->draws));
   for (size_t j = 0; j < read->draws.n_reported && status == TACIT_OK; j++) {
     tacit_summary_t summary;
-    status = tacit_draws_summarise(&read->draws, j, &summary, err);
+    status = tacit_draws_summarise_with(&read->draws, j, &read->evidence, &summary, err);
     tacit_text_printf(&text, j > 0 ? ",\n" : "\n");
     json_parameter(&text, read->labels[j], &summary);
   }

@@ -27,7 +27,7 @@ static const tacit_method_t methods[] = {
     {"rwmh", false, true, false, "random-walk Metropolis, the baseline: NOT PRIVATE, needs --exposed"},
     {"sghmc", false, false, false, "stochastic gradient HMC with friction, the baseline: NOT PRIVATE, needs --exposed"},
     {"sghmc-naive", false, false, false, "the same without friction, too hot by design: NOT PRIVATE, needs --exposed"},
-    {"tunamh", false, true, false, "exact minibatch Metropolis, the baseline: NOT PRIVATE, needs --exposed"},
+    {"tunamh", false, true, false, "minibatch Metropolis, exact where no log ratio is clipped, the baseline: NOT PRIVATE, needs --exposed"},
 };
 
 /* In the same order. */

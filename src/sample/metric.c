@@ -36,7 +36,7 @@ static bool is_symmetric(const double *a, size_t n) {
   return true;
 }
 
-static bool factorise(tacit_metric_t *metric) {
+bool tacit_metric_factorise(tacit_metric_t *metric) {
   size_t n = metric->dim;
   if (metric->is_dense) {
     return is_symmetric(metric->inv_metric, n) && cholesky(metric->inv_metric, metric->root, n);
@@ -62,7 +62,7 @@ tacit_status_t tacit_metric_init(tacit_metric_t *metric, size_t dim, const doubl
   for (size_t i = 0; i < n; i++) {
     metric->inv_metric[i] = inv_metric != NULL ? inv_metric[i] : 1;
   }
-  if (!tacit_all_finite(metric->inv_metric, n) || !factorise(metric)) {
+  if (!tacit_all_finite(metric->inv_metric, n) || !tacit_metric_factorise(metric)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "inv_metric",
                            "the inverse metric must be finite, symmetric and positive definite");
   }

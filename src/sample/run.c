@@ -209,7 +209,7 @@ static tacit_status_t run_init(tacit_run_t *run, const tacit_method_t *method, t
     status = tacit_metric_init(&run->metric, run->dim, settings->inv_metric, settings->inv_metric_is_dense, err);
   }
   if (status == TACIT_OK && run->is_adapting) {
-    status = tacit_adapt_init(&run->adapt, run->dim, settings->step_size, settings->n_warmup, err);
+    status = tacit_adapt_init(&run->adapt, &run->metric, settings->step_size, settings->n_warmup, err);
   }
   for (size_t c = 0; c < run->n_chains && status == TACIT_OK; c++) {
     status = start_chain(run, c, err);

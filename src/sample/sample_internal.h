@@ -21,6 +21,8 @@ typedef struct tacit_metric {
 
 TACIT_MUST_USE tacit_status_t tacit_metric_init(tacit_metric_t *metric, size_t dim, const double *inv_metric,
                                                 bool is_dense, tacit_error_t *err);
+/* ->root from ->inv_metric; false, with the root spoilt, if that is not positive definite. */
+bool tacit_metric_factorise(tacit_metric_t *metric);
 void tacit_metric_clear(tacit_metric_t *metric);
 /* p <- R^-T z ~ N(0, W^-1) for z ~ N(0, I) */
 void tacit_metric_momentum(const tacit_metric_t *metric, const double *z, double *p);
@@ -38,16 +40,19 @@ double tacit_halton(uint64_t i, double shift);
 /* State of the tuning of the exposed hmc. */
 typedef struct tacit_adapt {
   size_t n_warmup, n_steps, n_states;
+  size_t window, window_end; /* of states that the next metric is made of */
   double step_size; /* to use next */
   double shrink_towards, error_sum, log_step_average;
-  double *mean, *square; /* (dim) */
+  double *mean, *square; /* (dim), and as the metric: sums of squares about the mean */
+  double *before;        /* (dim) */
 } tacit_adapt_t;
 
 struct tacit_run;
-TACIT_MUST_USE tacit_status_t tacit_adapt_init(tacit_adapt_t *adapt, size_t dim, double step_size,
+/* A diagonal metric of few parameters becomes a dense one, since posteriors are rarely independent. */
+TACIT_MUST_USE tacit_status_t tacit_adapt_init(tacit_adapt_t *adapt, tacit_metric_t *metric, double step_size,
                                                size_t n_warmup, tacit_error_t *err);
 void tacit_adapt_clear(tacit_adapt_t *adapt);
-/* After an iteration of warm-up: next step size, and at the ends of two windows a new diagonal metric. */
+/* After an iteration of warm-up: next step size, and at the ends of windows, each twice as long as the one before, a new metric. */
 void tacit_adapt_update(tacit_adapt_t *adapt, struct tacit_run *run);
 
 /* How a method moves, and how it decides. */

@@ -34,7 +34,7 @@ tacit_status_t tacit_tuning_check(const tacit_method_t *method, const tacit_samp
                            method->name);
   }
   if (s->tune_metric && !tacit_curator_has_curvature(curator)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "tune_metric", "the curvature of this model is not known: give a metric");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "tune_metric", "the curvature of this model is not known, or has no bound: give a metric");
   }
   if (tacit_settings_tune_clips(s) && !(s->clip_share > 0 && s->clip_share < 1)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "clip_share", "the share to be clipped must be above 0 and below 1");

@@ -86,7 +86,7 @@ static void test_noisy_decisions_are_gaussian(void **state) {
   for (size_t i = 0; i < LENGTH(texts); i++) {
     tacit_event_t event = parse(texts[i], 1);
     tacit_exact_sum_t sum = {0, 0};
-    tacit_filter_add_gaussian(&sum, &event);
+    tacit_exact_sum_add(&sum, tacit_filter_rho(&event));
     check_bit(&event, 0, tacit_rho_upper(&sum));
     assert_close(tacit_rho_upper(&sum), 0.5 * pow(event.sensitivity / event.sigma, 2), 1e-12);
   }
@@ -273,7 +273,7 @@ static double rest_of(const strategy_t *of, const path_t *path, bool *fits) {
   for (int i = 0; i < 30 && *fits; i++) { /* the largest Gaussian release that is granted */
     double middle = 0.5 * (low + high);
     tacit_event_t event = gaussian(sqrt(0.5 / middle), 1);
-    const tacit_filter_t filter = {{tacit_event_rho(&event), 0}, path->events, path->n, NULL};
+    const tacit_filter_t filter = {{tacit_event_rho(&event), 0}, path->events, NULL, path->n, 0};
     *(tacit_filter_total(&filter) <= tacit_budget_rho(budget) ? &low : &high) = middle;
   }
   if (low > 0) {

@@ -85,6 +85,19 @@ static void test_pages_are_zero_and_nowhere(void **state) {
   for (size_t i = 0; i < 3000; i++) {
     assert_int_equal(small[i], 0);
   }
+#if !defined(__SANITIZE_ADDRESS__)
+  double *grown = NULL;
+  for (size_t m = 100; m <= 1000000; m *= 10) {
+    grown = tacit_grow_private(grown, m / 10 * (grown != NULL), m, sizeof *grown);
+    assert_non_null(grown);
+    assert_true(m == 100 || grown[m / 10 - 1] == (double)m);
+    grown[m - 1] = 10.0 * (double)m;
+    assert_true(testing_is_kept_private(grown));
+  }
+  tacit_free_private(grown, 1000000, sizeof *grown);
+  assert_true(testing_is_kept_private(small) && testing_is_kept_private(p) && testing_is_kept_private(p + large - 1));
+  assert_false(testing_is_kept_private(&grown));
+#endif
   tacit_free_pages(small, 1000, 3);
   tacit_free_pages(p, large, 1);
   tacit_free_pages(none, 0, 8);

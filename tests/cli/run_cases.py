@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Run the program as a user would: bad inputs and good paths.
 
-    run_cases.py TACIT SOURCE_ROOT            run all cases; ends with "N passed, N failed"
+    run_cases.py TACIT SOURCE_ROOT            run the quick cases; ends with "N passed, N failed"
+    run_cases.py TACIT SOURCE_ROOT --all      run all cases
     run_cases.py TACIT SOURCE_ROOT --table    write docs/errors.md from what the program really prints
 """
 import gzip
+import hashlib
 import csv
 import json
 import os
@@ -22,6 +24,7 @@ import time
 
 TACIT = os.path.abspath(sys.argv[1])
 ROOT = pathlib.Path(sys.argv[2]).resolve()
+ALL = "--all" in sys.argv or "TACIT_TEST_FULL" in os.environ
 CSV = str(ROOT / "data/flchain/flchain.csv")
 YAML = str(ROOT / "data/flchain/flchain.yaml")
 FORMULA = "death ~ age + sex + log(flc)"
@@ -174,6 +177,18 @@ def edit_ledger(path, statements):
     connection.close()
 
 
+def make_old_ledger(path):
+    """A ledger without a spend as builds before units in ledgers made it."""
+    created = "2024-05-06T07:08:09Z"
+    values = ["tacit ledger 1", "clinic", "substitute", "3", "1e-06", created]
+    head = hashlib.sha256("".join(f"{len(value)}:{value}\n" for value in values).encode()).hexdigest()
+    edit_ledger(path, f"""PRAGMA journal_mode=WAL; PRAGMA application_id=1413696583; PRAGMA user_version=1;
+        CREATE TABLE entries(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, spend INTEGER NOT NULL, time TEXT NOT NULL, who TEXT NOT NULL, host TEXT NOT NULL, purpose TEXT NOT NULL, artefact TEXT NOT NULL, hash TEXT NOT NULL);
+        CREATE TABLE events(entry INTEGER NOT NULL, position INTEGER NOT NULL, count INTEGER NOT NULL, spec TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY(entry, position)) WITHOUT ROWID;
+        CREATE TABLE ledger(id INTEGER PRIMARY KEY, data_id TEXT NOT NULL, relation TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, created TEXT NOT NULL, n_entries INTEGER NOT NULL, head TEXT NOT NULL);
+        INSERT INTO ledger VALUES (1, 'clinic', 'substitute', '3', '1e-06', '{created}', 0, '{head}')""")
+
+
 def make_ledgers():
     """Ledgers for the bad cases: good, of another relation, too small, edited, of a newer version, a plain database."""
     for name in ("good", "edited", "newer", "linked"):
@@ -181,8 +196,10 @@ def make_ledgers():
     os.link("linked.ledger", "second-name.ledger")
     assert run(["ledger", "init", "small.ledger", "--data-id", "clinic", "--epsilon", "1", "--delta", "1e-6"]).returncode == 0
     assert run(["ledger", "init", "add.ledger", *LEDGER, "--relation", "add-remove"]).returncode == 0
+    assert run(["ledger", "init", "persons.ledger", *LEDGER, "--unit", "person", "--max-rows", "5"]).returncode == 0
+    make_old_ledger("old.ledger")
     edit_ledger("edited.ledger", "UPDATE ledger SET epsilon = '30'")
-    edit_ledger("newer.ledger", "PRAGMA user_version = 3")
+    edit_ledger("newer.ledger", "PRAGMA user_version = 4")
     edit_ledger("other.db", "CREATE TABLE t(x)")
     os.mkfifo("pipe")
 
@@ -224,14 +241,14 @@ BAD = [
     ("quotation mark left open", simple("open.csv", "good.yaml"), 3, r"open\.csv:2:7: a quotation mark is never closed"),
     ("NUL byte", simple("nul.csv", "good.yaml"), 3, r"nul\.csv:3:1: a NUL byte"),
     ("empty file", simple("empty.csv", "good.yaml"), 3, r"empty\.csv is empty"),
-    ("no records (n = 0)", simple("header.csv", "good.yaml"), 3, r"has a header but no records"),
+    ("no records (n = 0)", simple("header.csv", "good.yaml"), 3, r"has no records"),
     ("gzip file cut short", simple("cut.csv.gz", "good.yaml"), 1, r"truncated"),
     ("missing value", simple("missing.csv", "good.yaml"), 3, r"missing\.csv:2:3: column 'x': a missing value"),
     ("value out of range under error", simple("range.csv", "strict.yaml"), 3, r"range\.csv:2:3: .*outside its bounds"),
     ("prior that does not parse", BASE + BUDGET + ["--out", "out", "--prior", "normal(0"], 2, r"prior"),
     ("prior with a scale of 0", BASE + BUDGET + ["--out", "out", "--prior", "normal(0, 0)"], 2, r"prior"),
     ("prior for an unknown term", BASE + BUDGET + ["--out", "out", "--prior", "agee: flat"], 2, r"age"),
-    ("epsilon 0", replaced("--epsilon", "0"), 2, r"--epsilon must be above 0"),
+    ("epsilon 0", replaced("--epsilon", "0"), 2, r"--epsilon must be a number between 1e-12 and"),
     ("epsilon negative", replaced("--epsilon", "-1"), 2, r"--epsilon must be a number between"),
     ("epsilon not a number", replaced("--epsilon", "nan"), 2, r"--epsilon must be a number"),
     ("epsilon a word", replaced("--epsilon", "abc"), 2, r"not 'abc'"),
@@ -240,7 +257,7 @@ BAD = [
     ("delta 2", replaced("--delta", "2"), 2, r"--delta must be a number between"),
     ("epsilon without delta", BASE + ["--epsilon", "1", "--out", "out"], 2, r"missing: --delta"),
     ("no budget", BASE + ["--out", "out"], 2, r"needs a budget"),
-    ("unknown family", replaced("--family", "binomial"), 2, r"bernoulli"),
+    ("unknown family", replaced("--family", "binomal"), 2, r"bernoulli"),
     ("unknown method", BASE + BUDGET + ["--out", "out", "--method", "dp-hcm"], 2, r"did you mean 'dp-hmc'"),
     ("unknown acceptance rule", BASE + BUDGET + ["--out", "out", "--method", "dp-hmc", "--acceptance", "baker"], 2,
      r"--acceptance must be penalty, penalty-bit, probit-bit, barker or arcsine, not 'baker'"),
@@ -300,7 +317,8 @@ BAD = [
      r"--clip-grad is for methods that release at every step"),
     ("noise-aware for another family", ["fit", "s ~ x", "--family", "categorical", "--data", "good.csv", "--schema", "good.yaml",
                                         *BUDGET, *AWARE, "--out", "out"], 2, r"bernoulli, gaussian or poisson"),
-    ("noise-aware when n is private", simple("good.csv", "private-n.yaml", "y ~ x", *AWARE), 2, r"add-remove"),
+    ("noise-aware, gaussian, when n is private", ["fit", "x ~ y", "--family", "gaussian", "--data", "good.csv", "--schema", "private-n.yaml",
+                                                  "--n-public", "4", "--out", "out", *BUDGET, *AWARE], 2, r"add-remove"),
     ("noise-aware for units of several rows", simple("person.csv", "person.yaml", "y ~ x", *AWARE), 2, r"protects one row"),
     ("noise-aware without an intercept", simple("good.csv", "good.yaml", "y ~ x + 0", *AWARE), 2, r"needs an intercept"),
     ("noise-aware with a wide response", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "many.yaml",
@@ -347,20 +365,29 @@ BAD = [
     ("ledger is a text", ["ledger", "verify", "good.csv"], 3, r"good\.csv is not a ledger"),
     ("ledger is empty", ["ledger", "verify", "empty.csv"], 3, r"is empty and not a ledger"),
     ("ledger is another database", ["ledger", "show", "other.db"], 3, r"a database but not a ledger"),
-    ("ledger of a newer version", ["ledger", "show", "newer.ledger"], 3, r"version 3, this program knows versions 1 and 2"),
+    ("ledger of a newer version", ["ledger", "show", "newer.ledger"], 3, r"version 4, this program knows versions 1 to 3"),
     ("ledger with two names", ["ledger", "show", "linked.ledger"], 3, r"2 names \(hard links\)"),
     ("ledger edited by hand", ["ledger", "verify", "edited.ledger"], 3, r"the ledger is broken"),
     ("run on an edited ledger", on_ledger("edited.ledger"), 3, r"the ledger is broken"),
     ("run on a ledger that does not exist", on_ledger("nowhere.ledger"), 1, r"nowhere\.ledger: No such file"),
     ("run that the ledger has no room for", on_ledger("small.ledger"), 4, r"has room for one with epsilon 0\.9999"),
     ("dry run that the ledger has no room for", on_ledger("small.ledger", "--dry-run"), 4, r"has room for one with"),
-    ("ledger of another relation", on_ledger("add.ledger"), 3, r"counts under relation add-remove, this spend under substitute"),
+    ("ledger of another relation", on_ledger("add.ledger"), 4, r"counts under relation add-remove, this spend under substitute: say relation: add-remove"),
+    ("ledger of another unit", on_ledger("persons.ledger"), 4, r"protects unit person, this spend unit row: say unit: person in the schema"),
+    ("ledger of an earlier build", on_ledger("old.ledger"), 4,
+     r"is an old ledger, .*tacit ledger migrate old\.ledger --relation substitute --unit row --max-rows 1;"),
+    ("migration without a unit", ["ledger", "migrate", "old.ledger", "--relation", "substitute"], 2, r"--relation and --unit are needed"),
+    ("migration to another relation", ["ledger", "migrate", "old.ledger", "--relation", "add-remove", "--unit", "row"], 4,
+     r"counts under relation substitute, not add-remove"),
+    ("migration of a new ledger", ["ledger", "migrate", "good.ledger", "--relation", "substitute", "--unit", "row"], 2, r"newest version already"),
+    ("ledger of persons without their rows", ["ledger", "init", "new.ledger", *LEDGER, "--unit", "person"], 2, r"unit person needs --max-rows"),
+    ("ledger of rows with several rows", ["ledger", "init", "new.ledger", *LEDGER, "--unit", "row", "--max-rows", "2"], 2, r"1 of --unit row"),
     ("ledger of another data set", on_ledger("good.ledger", "--data-id", "ward"), 3, r"another data set than 'ward'"),
     ("data id without a ledger", BASE + BUDGET + ["--out", "out", "--data-id", "ward"], 2, r"only goes with --ledger"),
     ("seeded run on a ledger", on_ledger("good.ledger", "--seed", "1"), 2, r"a seeded run is not private"),
     ("exposed run on a ledger", BASE + ["--method", "hmc", "--exposed", "--out", "out", "--ledger", "good.ledger"], 2,
      r"an exposed run is not private"),
-    ("ledger without a command", ["ledger"], 2, r"init, show, export or verify"),
+    ("ledger without a command", ["ledger"], 2, r"init, show, export, verify or migrate"),
     ("model does not exist", ["infer", "nowhere.yaml", *infer()[2:]], 1, r"cannot open nowhere\.yaml"),
     ("model that is a list", infer("list"), 3, r"list-model\.yaml: a model is made of `key: value` pairs"),
     ("unknown law of records", infer("law"), 3, r"law-model\.yaml:1:10: records: expected gaussian, poisson, categorical, regression or logistic, not"),
@@ -452,16 +479,16 @@ BAD = [
     ("import without a schema", ["import", "good.csv", "--out", "out"], 2, r"--schema is needed"),
     ("import to nowhere", ["import", "good.csv", "--schema", "good.yaml"], 2, r"--out is needed"),
     ("import of a level not in the schema", ["import", "level.csv", "--schema", "good.yaml", "--out", "out"], 3, r"level\.csv:3:7: column 's'"),
-    ("import of no records", ["import", "header.csv", "--schema", "good.yaml", "--out", "out"], 3, r"header but no records"),
+    ("import of no records", ["import", "header.csv", "--schema", "good.yaml", "--out", "out"], 3, r"has no records"),
     ("import of a column that is not there", ["import", "count.csv", "--schema", "good.yaml", "--out", "out"], 3, r"no column 'y' in its header"),
     ("import over what exists", ["import", "good.csv", "--schema", "good.yaml", "--out", "exists"], 1, r"exists and is not overwritten"),
     ("import of imported columns", ["import", "good.columns", "--schema", "good.yaml", "--out", "out"], 1, r"is a directory"),
     ("columns imported under other bounds", simple("good.columns", "wide.yaml"), 3, r"column 'x' had upper 2, now 3; import again"),
     ("columns imported with another unit", simple("good.columns", "person.yaml"), 3, r"the unit was 'row', now 'who'; import again"),
     ("column that was not imported", simple("good.columns", "more.yaml", "y ~ x + z"), 3, r"has no column 'z': it was imported under"),
-    ("imported column cut short", simple("cut.columns", "good.yaml"), 3, r"column-0002\.f64 is damaged: expected a file of 32 bytes"),
+    ("imported column cut short", simple("cut.columns", "good.yaml"), 3, r"column-0002\.f64 is damaged: it is not of the size"),
     ("imported column that is gone", simple("gone.columns", "good.yaml"), 1, r"column-0002\.f64: No such file"),
-    ("imported value that breaks a rule", ["schema", "check", "good.yaml", "--data", "value.columns"], 3, r"'x': the value of row 2 of 4"),
+    ("imported value that breaks a rule", ["schema", "check", "good.yaml", "--data", "value.columns"], 3, r"'x': the value of row 2 "),
     ("columns of a newer format", simple("newer.columns", "good.yaml"), 3, r"columns of format 2, this program knows format 1"),
     ("manifest that is no YAML", simple("manifest.columns", "good.yaml"), 3, r"manifest\.yaml:2:1: not valid YAML"),
     ("directory without a manifest", simple("exists", "good.yaml"), 1, r"is a directory, and none of tacit import"),
@@ -494,9 +521,11 @@ def common_faults(done):
     return f"left {left}" if left else None
 
 
-def case(name):
-    """Decorator: run the function as a case; it returns or raises what is wrong."""
+def case(name, long=False):
+    """Decorator: run the function as a case; it returns or raises what is wrong. Long cases (over a second) run with --all."""
     def register(function):
+        if long and not ALL:
+            return function
         try:
             problem = function()
         except Exception as error:  # a broken case is a failed one
@@ -557,7 +586,7 @@ def good_paths():
         assert statement["private"] is True and 0 < statement["epsilon"] <= 20 and statement["delta"] == 1e-6
         names = sorted(os.listdir("p1"))
         assert names == ["diagnostics.json", "draws-1.csv", "draws-2.csv", "privacy.json", "privacy.txt", "report.html", "run.yaml",
-                         "summary.csv"], names
+                         "schema.yaml", "summary.csv"], names
         for name in names:
             assert "flchain.csv" not in open(f"p1/{name}").read(), f"{name} names the private file"
 
@@ -639,7 +668,7 @@ def good_paths():
         os.close(leader)
         return seen.decode(), process.returncode
 
-    @case("the plan and its forecast come before anything is spent")
+    @case("the plan and its forecast come before anything is spent", long=True)
     def _():
         pathlib.Path("plan.metric").write_text("0.002 0.0095 0.001 0.031\n")
         done = run(BASE + ["--epsilon", "20", "--delta", "1e-6", "--method", "dp-penalty", "--dry-run"])
@@ -667,7 +696,7 @@ def good_paths():
         assert status == 0 and "[y/N]" not in text and "warning:" in text and os.path.exists("q2"), text
         text, status = at_terminal(words[:-1] + ["--dry-run"], b"")
         assert status == 0 and "[y/N]" not in text and "warning:" in text, text
-        good = BASE + ["--epsilon", "60", "--delta", "1e-6", "--method", "dp-penalty", "--dry-run"]
+        good = BASE + ["--epsilon", "20", "--delta", "1e-6", "--method", "dp-penalty", "--dry-run"]
         assert "warning" not in at_terminal(good, b"")[0]
         done = run(words + ["q3"], stdin=subprocess.DEVNULL)
         assert done.returncode == 0 and "[y/N]" not in done.stderr and "warning:" in done.stderr, done.stderr
@@ -722,7 +751,7 @@ def good_paths():
         assert planned(BASE) == "noise-aware"
         assert planned(BASE + ["--leapfrog", "2"]) == "dp-hmc"
         assert planned(["fit", "y ~ x + 0", *small, "--draws", "1"]) == "dp-hmc"
-        assert planned(["fit", "y ~ x", *small[:-1], "private-n.yaml", "--n-public", "4", "--draws", "1"]) == "dp-hmc"
+        assert planned(["fit", "y ~ x", *small[:-1], "private-n.yaml", "--n-public", "4", "--draws", "1"]) == "noise-aware"
         assert planned(["fit", "s ~ x", "--family", "categorical", *small[2:], "--draws", "1"]) == "dp-hmc"
 
     @case("noise-aware: a linear regression from two releases, the default for gaussian, residual sd unknown or known")
@@ -758,7 +787,7 @@ def good_paths():
                     "2", "--delta", "1e-6", "--out", "a4", "--quiet", "--ledger", "a.ledger"])
         assert not common_faults(done) and done.returncode == 0, done.stderr
         spend = export("a.ledger")["spends"][0]
-        assert spend["status"] == "settled" and spend["events"] == spend["reserved"] and len(spend["events"]) == 4
+        assert spend["status"] == "settled" and spend["events"] == spend["reserved"] and len(spend["events"]) == 6
 
     @case("ledger: runs are reserved, settled and added up; the last one that fits is the one that is offered")
     def _():
@@ -787,12 +816,12 @@ def good_paths():
                   for words in ("--event", e["event"], "--count", str(e["count"]))]
         total = json.loads(run(["account", *events, "--delta", "1e-6", "--json"]).stdout)["epsilon"]
         assert abs(total / ledger["epsilon_spent"] - 1) < 1e-9
-        assert run(["ledger", "verify", "c.ledger"]).stdout.startswith("ok: 3 spends in 6 entries")
+        assert run(["ledger", "verify", "c.ledger"]).stdout.startswith("ok: 3 spends in 7 entries")
         shown = run(["ledger", "show", "c.ledger"]).stdout
         assert "settled" in shown and "gaussian:sigma=" in shown and "\x1b" not in shown
         assert "flchain.csv" not in open("c.ledger", "rb").read().decode("latin-1")
 
-    @case("ledger: runs of decisions are planned, reserved, settled and added up")
+    @case("ledger: runs of decisions are planned, reserved, settled and added up", long=True)
     def _():
         assert run(["ledger", "init", "b.ledger", *LEDGER]).returncode == 0
         assert run(on_ledger("b.ledger")).returncode == 0
@@ -818,7 +847,7 @@ def good_paths():
         assert abs(state["rho_spent"] / total - 1) < 1e-9, (state["rho_spent"], total)
         shown = run(["ledger", "show", "b.ledger"]).stdout
         assert re.search(r"\n     [0-9]+ x barker-bit:sensitivity=[0-9.e-]+ accept\n", shown), shown
-        assert run(["ledger", "verify", "b.ledger"]).stdout.startswith("ok: 2 spends in 4 entries")
+        assert run(["ledger", "verify", "b.ledger"]).stdout.startswith("ok: 2 spends in 5 entries")
 
     def processor_seconds(pid):
         """That a running process has used."""
@@ -902,7 +931,7 @@ def good_paths():
             counts[event["label"], event["event"]] = counts.get((event["label"], event["event"]), 0) + event["count"]
         return counts
 
-    @case("private metric and clip bounds: charged, listed, in the ledger, the same events that account recomputes")
+    @case("private metric and clip bounds: charged, listed, in the ledger, the same events that account recomputes", long=True)
     def _():
         assert run(["ledger", "init", "t.ledger", "--data-id", "clinic", "--epsilon", "60", "--delta", "1e-6"]).returncode == 0
         words = ["fit", "x ~ y", "--family", "gaussian", "--data", "people.csv", "--schema", "people.yaml", "--epsilon", "15", "--delta",
@@ -924,7 +953,8 @@ def good_paths():
             assert is_whole or method == "dp-hmc", spend
             again = [w for e in statement["events"] for w in ("--event", e["event"], "--count", str(e["count"]))]
             total = json.loads(run(["account", *again, "--delta", "1e-6", "--json"]).stdout)["epsilon"]
-            assert abs(total / statement["epsilon"] - 1) < 1e-6 and (12 < total or not is_whole) and total <= 15, total
+            assert abs(total / statement["epsilon_charged"] - 1) < 1e-6 and (12 < total or not is_whole), total
+            assert total <= statement["epsilon"] <= 15, (total, statement["epsilon"])
             settings = open(f"t{number}/run.yaml").read()
             assert "metric: private" in settings and "clip-grad: private" in settings and "clip-share: 0.01" in settings
             published = json.load(open(f"t{number}/diagnostics.json"))
@@ -938,7 +968,7 @@ def good_paths():
         ran = len([l for l in open("t0/draws-1.csv") if l[0].isdigit()])
         assert 0 < ran < planned["dp-penalty", "penalty"] < penalty and planned["dp-sgld", "-"] == 0, (ran, planned, penalty)
 
-    @case("private tuning under add-remove, of persons, and of bits")
+    @case("private tuning under add-remove, of persons, and of bits", long=True)
     def _():
         done = run(["fit", "n ~ x", "--family", "poisson", "--data", "f.csv", "--schema", "f.yaml", *BUDGET, "--method", "dp-penalty",
                     "--clip-ratio", "private", "--metric", "private", "--out", "t2", *quick, "--yes"])
@@ -950,6 +980,16 @@ def good_paths():
         assert not common_faults(done) and done.returncode == 0, done.stderr
         statement = json.load(open("t3/privacy.json"))
         assert statement["epsilon"] <= 20 and [e["label"] for e in statement["schedule"]].count("curvature") == 2, statement
+
+    @case("account: an unfinished group of decisions costs what a whole one does")
+    def _():
+        words = ["--delta", "1e-6", "--method", "zcdp", "--json"]
+        costs = [json.loads(run(["account", "--event", "barker-bit:sensitivity=1e-6,rho=0.5,together=8", "--count", count, *words]).stdout)["epsilon"]
+                 for count in ("1", "8")]
+        plan = "each_iteration:\n  - event: barker-bit:sensitivity=1e-6,rho=0.5,together=8\n    count: 3\niterations: 2\n"
+        pathlib.Path("groups.yaml").write_text(plan)
+        costs.append(json.loads(run(["account", "--plan", "groups.yaml", *words]).stdout)["epsilon"])
+        assert min(costs) == max(costs) > 16, costs
 
     @case("account")
     def _():
@@ -1018,6 +1058,9 @@ def good_paths():
                   ["--method", "noise-aware", "--family", "gaussian", "--sd", "0.5"],
                   ["--method", "noise-aware", "--family", "poisson", "--schema", "small-counts.yaml"],
                   ["--method", "dp-penalty", "--family", "gaussian", "--metric", "private", "--clip-ratio", "private"]]
+        if not ALL:  # sums of thousands of decisions take seconds to account for
+            slow = (["--method", "dp-mala"], ["--method", "dp-fast-mh-full"], ["--method", "dp-sghmc", "--step-decay"])
+            rules = [rule for rule in rules if "penalty-bit" not in rule and not any(rule[: len(s)] == s for s in slow)]
         for number, extra in enumerate(rules):
             done = run([*words, *extra, "--out", f"each{number}"])
             assert done.returncode == 0 and not common_faults(done), (extra, done.stderr)
@@ -1026,7 +1069,7 @@ def good_paths():
             events = statement.get("schedule", statement["events"])
             again = run(["account", *[w for e in events for w in ("--event", e["event"], "--count", str(e["count"]))],
                          "--delta", "1e-6", "--in-order", "--json"])
-            assert abs(json.loads(again.stdout)["epsilon"] / statement["epsilon"] - 1) < 1e-6, (extra, again.stdout)
+            assert abs(json.loads(again.stdout)["epsilon"] / statement["epsilon_charged"] - 1) < 1e-6, (extra, again.stdout)
             labels = {e["label"] for e in events}
             assert ("curvature" in labels) is ("--metric" in extra), (extra, labels)
             assert ("gradient norms" in labels) is ("--clip-ratio" in extra), (extra, labels)
@@ -1055,7 +1098,7 @@ def good_paths():
             counts = {e["label"]: e["count"] for e in json.load(open(f"g{number}/privacy.json"))["events"]}
             assert counts == {"gradient": gradients, "log-ratio": 15}, counts
 
-    @case("plan: what each method makes of a budget; nothing is read")
+    @case("plan: what each method makes of a budget; nothing is read", long=True)
     def _():
         words = ["plan", FORMULA, "--family", "bernoulli", "--schema", YAML, "--delta", "1e-6", "--n"]
         rows = json.loads(run([*words, "7874", "--epsilon", "8", "--json"]).stdout)
@@ -1069,7 +1112,7 @@ def good_paths():
         assert "Recommended: --method" in run([*words, "7874", "--epsilon", "8"]).stdout
         assert "None of these will do" in run([*words, "300", "--epsilon", "0.5"]).stdout
 
-    @case("plan and fit agree on noise-aware: where it applies, what it releases, how wide it is, and that it is taken")
+    @case("plan and fit agree on noise-aware: where it applies, what it releases, how wide it is, and that it is taken", long=True)
     def _():
         def planned(formula, family, schema, n, epsilon, *more):
             words = ["plan", formula, "--family", family, "--schema", schema, "--n", n, "--epsilon", epsilon, "--delta", "1e-6", *more]
@@ -1079,8 +1122,8 @@ def good_paths():
             return row, done.stdout
         def fitted(words, epsilon):
             done = run([*words, "--epsilon", epsilon, "--delta", "1e-6", "--dry-run", "--seed", "1"])
-            match = re.match(r"plan: noise-aware, (\d) releases.* at least about ([\d.e+]+) times", done.stderr)
-            return int(match[1]), float(match[2])
+            match = re.match(r"plan: noise-aware, (\d) releases.* (?:at least about ([\d.e+]+) times|may come near)", done.stderr)
+            return int(match[1]), float(match[2] or 1)
         taken = "Recommended: --method noise-aware, which tacit fit takes by itself"
         for epsilon in ("1", "8"):
             row, text = planned(FORMULA, "bernoulli", YAML, "7874", epsilon)
@@ -1097,7 +1140,7 @@ def good_paths():
         row, text = planned("y ~ x + 0", "bernoulli", "good.yaml", "100000", "8")
         assert row["iterations"] == 0 and "needs an intercept" in text and not re.search(r"Recommended: .*noise-aware", text), text
         row, text = planned("y ~ x", "bernoulli", "private-n.yaml", "100000", "8")
-        assert row["iterations"] == 0 and "keeps private" in text, text
+        assert row["iterations"] == 7 and taken in text, text  # the count of units is released too
         row, text = planned("s ~ x", "categorical", "good.yaml", "100000", "8")
         assert row["iterations"] == 0 and "for categorical" in text, text
         pathlib.Path("visits.yaml").write_text("relation: substitute\ncolumns:\n  n: {type: integer, lower: 0, upper: 400}\n"
@@ -1144,7 +1187,7 @@ def good_paths():
             statement = json.load(open(f"infer{number}/privacy.json"))
             assert statement["private"] is True and statement["post_processing"] is True
             assert statement["exact"] is (method != "marginal" or model != "gauss")
-            assert sorted(os.listdir(f"infer{number}") + ["diagnostics.json"]) == sorted(os.listdir("p1"))
+            assert sorted(os.listdir(f"infer{number}") + ["diagnostics.json", "schema.yaml"]) == sorted(os.listdir("p1"))
             rows = list(csv.DictReader(open(f"infer{number}/summary.csv")))
             means.setdefault((model, statistic), []).append((float(rows[0]["mean"]), float(rows[0]["sd"])))
             done = run(["summary", f"infer{number}"])
@@ -1300,11 +1343,31 @@ def good_paths():
         stdout, stderr = process.communicate(timeout=60)
         return process.returncode, stdout, stderr
 
+    @case("what is promised is fixed beforehand, whatever was charged")
+    def _():
+        for name, extra, price in (("hmc", ["--method", "dp-hmc", "--epsilon", "30"], 30), ("bits", ["--method", "dp-barker", "--epsilon", "3"], None)):
+            told = []
+            for number in range(2):
+                out = f"promise-{name}-{number}"
+                done = run(BASE + ["--delta", "1e-6", "--chains", "1", "--draws", "30", "--yes", "--quiet", *extra, "--out", out])
+                assert done.returncode == 0, done.stderr
+                statement = json.load(open(f"{out}/privacy.json"))
+                told.append(statement["epsilon"])
+                assert 0 < statement["epsilon_charged"] <= statement["epsilon"] <= statement["epsilon_budget"]
+                assert statement["epsilon_charged_is_a_guarantee"] is False
+                header = open(f"{out}/draws-1.csv").read()
+                assert f"# dp_epsilon = {statement['epsilon']:g}"[:20] in header and "# dp_epsilon_charged_no_guarantee = " in header
+                words = " ".join(open(f"{out}/privacy.txt").read().split())
+                assert "fixed before its first release" in words and "is no guarantee" in words
+                assert "which is no guarantee" in done.stdout and "which is no guarantee" in open(f"{out}/report.html").read()
+                assert f"(epsilon {statement['epsilon']:.6g}, delta 1e-06)" in run(["summary", out]).stdout
+            assert told[0] == told[1] == (price or told[0]), told
+
     @case("SIGINT: draws so far are written and the charge is stated")
     def _():
         status, stdout, stderr = interrupt("i1", ["--draws", "100000", "--warmup", "10"], 2)
         assert status == 130, (status, stderr)
-        assert "spent" in stdout and "interrupted" in stderr
+        assert "; charged " in stdout and "interrupted" in stderr
         statement = json.load(open("i1/privacy.json"))
         assert statement["end"] == "interrupted" and statement["epsilon"] > 0
         rows = [line for line in open("i1/draws-1.csv") if line[0] not in "#l"]
@@ -1313,7 +1376,7 @@ def good_paths():
     @case("SIGINT during warm-up: nothing written, the charge is stated")
     def _():
         status, stdout, stderr = interrupt("i2", ["--draws", "10", "--warmup", "1000000"], 1)
-        assert status == 130 and not os.path.exists("i2") and "spent" in stderr, (status, stderr)
+        assert status == 130 and not os.path.exists("i2") and "; charged " in stderr, (status, stderr)
 
     @case("disk full: nothing is left, the charge is stated")
     def _():
@@ -1324,7 +1387,7 @@ def good_paths():
             return
         try:
             done = run(BASE + BUDGET + ["--out", "tiny/fit", "--method", "dp-penalty", "--draws", "3000", "--quiet"])
-            assert done.returncode == 1 and "No space left" in done.stderr and "spent" in done.stderr, done.stderr
+            assert done.returncode == 1 and "No space left" in done.stderr and "; charged " in done.stderr, done.stderr
             assert os.listdir("tiny") == [], os.listdir("tiny")
         finally:
             subprocess.run(["umount", "tiny"])
@@ -1351,7 +1414,7 @@ def import_paths():
         for number, words in enumerate((["--epsilon", "1"], ["--epsilon", "50", "--method", "dp-hmc", "--draws", "20", "--threads", "2"],
                                         ["--epsilon", "20", "--method", "dp-fast-mh", "--draws", "20"],
                                         ["--epsilon", "8", "--method", "dp-sgld", "--draws", "20"],
-                                        ["--epsilon", "8", "--method", "dp-mala", "--draws", "5"])):
+                                        ["--epsilon", "8", "--method", "dp-mala", "--draws", "5"])[: 5 if ALL else 2]):
             texts = []
             for data, out, more in ((CSV, f"from-csv-{number}", []), ("flchain.columns", f"from-columns-{number}", []),
                                     ("flchain.columns/", f"from-file-{number}", ["--scratch", "scratch"])):
@@ -1362,7 +1425,7 @@ def import_paths():
             same(f"from-csv-{number}", f"from-file-{number}")
         assert os.listdir("scratch") == []
 
-    @case("a statement claims no exactness where decisions clip")
+    @case("a statement claims no exactness where decisions clip", long=True)
     def _():
         for method, is_exact in (("dp-mala", False), ("dp-barker", True)):
             succeed(BASE + seeded[2:] + ["--epsilon", "8", "--method", method, "--draws", "5", "--out", f"claims-{method}"])
@@ -1417,10 +1480,10 @@ def import_paths():
             done = run(["import", CSV, "--schema", YAML, "--out", "tiny/columns"])
             assert done.returncode == 1 and "No space left" in done.stderr and not common_faults(done), done.stderr
             done = run(BASE + ["--epsilon", "1", "--delta", "1e-6", "--out", "full", "--scratch", "tiny"])
-            assert done.returncode == 1 and "bytes of room in tiny: No space left" in done.stderr, done.stderr
+            assert done.returncode == 1 and "room that the records need in tiny: No space left" in done.stderr, done.stderr
             done = run(["release", "death ~ age", "--statistic", "score", "--data", CSV, "--schema", YAML, "--epsilon", "1", "--delta", "1e-6",
                         "--out", "full", "--scratch", "tiny"])
-            assert done.returncode == 1 and "of room in tiny: No space left" in done.stderr, done.stderr
+            assert done.returncode == 1 and "records need in tiny: No space left" in done.stderr, done.stderr
             assert os.listdir("tiny") == [] and not os.path.exists("full")
         finally:
             subprocess.run(["umount", "tiny"])
@@ -1448,4 +1511,5 @@ def main():
     sys.exit(failed > 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -3,6 +3,7 @@
 #define TACIT_CURATOR_SUPPORT_H
 
 #include "curator/curator_internal.h"
+#include "door/door_internal.h"
 #include "model/glm_kernel.h"
 #include "testing.h"
 
@@ -69,6 +70,24 @@ static inline tacit_record_model_t support_echo(void) {
                                 .grad_bound = INFINITY,
                                 .log_lik = support_echo_log_lik,
                                 .grad = support_echo_grad};
+}
+
+/* What decides on a Langevin pair, secret; false if public facts reject it. */
+static inline bool support_langevin(tacit_curator_t *curator, const tacit_accept_rule_t *rule, const tacit_langevin_pairs_t *pairs,
+                                    size_t k, tacit_wide_t *value) {
+  tacit_error_t err;
+  tacit_langevin_work_t work;
+  tacit_door_product_t product;
+  assert_ok(tacit_curator_reserve(curator, 2, &err), err);
+  double *room = calloc(TACIT_LANGEVIN_ROOM * curator->model->dim, sizeof *room);
+  bool is_near = tacit_langevin_product(curator, rule, pairs, k, room, &work, &product);
+  *value = 0;
+  if (is_near) {
+    assert_ok(tacit_door_product_sum(curator->door, &product, value, &err), err);
+    *value += tacit_log_ratio_units(work.correction);
+  }
+  free(room);
+  return is_near;
 }
 
 /* n logistic records: features uniform on [-1, 1] but the first, which is 1; response from a coin. */

@@ -35,26 +35,22 @@ static sums_t sums_of(tacit_records_t *records, const tacit_record_model_t *mode
   tacit_curator_settings_t settings = tacit_curator_settings_default();
   settings.n_threads = n_threads;
   settings.clip_bound_grad = 1.1; /* clips some */
+  settings.clip_bound_ratio = 0.5;
   settings.max_unit_rows = 10;
   tacit_curator_t *curator;
   assert_ok(tacit_curator_new_exposed(&curator, records, model, &settings, &err), err);
-  assert_ok(tacit_curator_reserve(curator, n_theta, &err), err);
   support_rng_t rng = {3};
-  for (size_t k = 0; k < n_theta; k++) {
-    for (size_t j = 0; j < dim; j++) {
-      double theta = support_normal(&rng), theta_prop = theta + 0.1 * support_normal(&rng);
-      curator->theta_float[k * dim + j] = (float)theta;
-      curator->pairs[2 * k * dim + j] = theta;
-      curator->pairs[(2 * k + 1) * dim + j] = theta_prop;
-    }
-    curator->clips[k] = 0x1p29;
+  double theta[n_theta * dim], theta_prop[n_theta * dim], out[n_theta * dim], noise_sd[n_theta];
+  for (size_t i = 0; i < n_theta * dim; i++) {
+    theta[i] = support_normal(&rng);
+    theta_prop[i] = theta[i] + 0.1 * support_normal(&rng);
   }
   sums_t sums;
-  tacit_curator_sum_gradients(curator, n_theta, settings.clip_bound_grad);
-  memcpy(sums.grad, curator->sums, sizeof sums.grad);
-  tacit_curator_sum_ratios(curator, n_theta);
-  memcpy(sums.ratio, curator->sums, sizeof sums.ratio);
-  assert_true(curator->notes.n_grad_clipped > 0 && curator->notes.n_ratio_clipped > 0);
+  assert_ok(tacit_curator_release_gradient(curator, n_theta, theta, 0, out, &err), err);
+  memcpy(sums.grad, curator->door->sums, sizeof sums.grad);
+  assert_ok(tacit_curator_release_log_ratio(curator, n_theta, theta, theta_prop, 0, out, noise_sd, &err), err);
+  memcpy(sums.ratio, curator->door->sums, sizeof sums.ratio);
+  assert_true(curator->door->notes.n_grad_clipped > 0 && curator->door->notes.n_ratio_clipped > 0);
   tacit_curator_free(curator);
   return sums;
 }
@@ -115,7 +111,7 @@ static void test_norms_do_not_depend_on_threads(void **state) {
           sum += fabs(x);
           square += j < n_features ? x * x : 0;
         }
-        double norm = sqrt(square) * (1 + 1e-9), found = (double)curator->lane_norm[i];
+        double norm = sqrt(square) * (1 + 1e-9), found = (double)curator->door->lane_norm[i];
         bool counts = i < n_records && isfinite(sum) && (is_dense || norm <= 0x1p32);
         assert_true(counts ? found == (is_dense ? 1 : (double)nextafterf((float)norm, INFINITY)) : isnan(found));
       }
@@ -193,16 +189,15 @@ static void decide_langevin(releases_t *r, const tacit_record_model_t *model, co
   assert_ok(tacit_noise_new_seeded_not_private(&noise, 8, &err), err);
   assert_ok(tacit_budget_new(&budget, 1e15, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
   assert_ok(tacit_curator_new(&curator, support_logistic(n_records, n_features, 11), model, budget, noise, &settings, &err), err);
-  assert_ok(tacit_curator_reserve(curator, 3, &err), err);
-  tacit_accept_rule_t rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 0.2};
-  double metric[dim], prior_grad[dim] = {0}, work[3 * dim], correction = 0;
+  tacit_accept_rule_t rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 5};
+  double metric[dim], prior_grad[dim] = {0}, correction = 0;
   for (size_t j = 0; j < dim; j++) {
     metric[j] = 1;
   }
   bool bit;
   tacit_langevin_pairs_t pairs = {{1, theta, theta_prop, &correction, &bit}, prior_grad, prior_grad, metric, 0.1};
-  r->langevin = tacit_langevin_log_ratio(curator, &rule, &pairs, 0, work);
-  memcpy(r->langevin_sums, curator->sums, sizeof r->langevin_sums);
+  assert_true(support_langevin(curator, &rule, &pairs, 0, &r->langevin));
+  memcpy(r->langevin_sums, curator->door->sums, sizeof r->langevin_sums);
   tacit_curator_free(curator);
   tacit_budget_free(budget);
   tacit_noise_free(noise);
@@ -241,6 +236,7 @@ static void test_all_releases_do_not_depend_on_threads(void **state) {
 #if defined(__x86_64__)
 extern const tacit_lattice_functions_t tacit_lattice_functions_portable, tacit_lattice_functions_avx2,
     tacit_lattice_functions_avx512;
+extern const tacit_grid_functions_t tacit_grid_functions_portable, tacit_grid_functions_avx2, tacit_grid_functions_avx512;
 
 static void test_lattice_kernels_same_integers_on_every_instruction_set(void **state) {
   (void)state;
@@ -252,8 +248,9 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
   if (tacit_has_avx512()) {
     tables[n_tables++] = &tacit_lattice_functions_avx512;
   }
-  tacit_record_model_t linear = {.dim = 12, .n_columns = 5, .n_linear = 2, .n_extra = 2, .n_features = 5};
-  tacit_record_model_t dense = {.dim = 12, .n_columns = 5};
+  const tacit_grid_functions_t *grids[3] = {&tacit_grid_functions_portable, &tacit_grid_functions_avx2, &tacit_grid_functions_avx512};
+  tacit_vectors_t linear = {.n_points = 1, .dim = 12, .n_linear = 2, .n_extra = 2, .n_features = 5, .scale = 1};
+  tacit_vectors_t dense = {.n_points = 1, .dim = 12, .scale = 1};
   support_rng_t rng = {21};
   for (int round = 0; round < 3000; round++) {
     float block[5 * 16], residual[12 * 16], norms[16];
@@ -267,23 +264,27 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
       log_lik[lane] = support_normal(&rng) * 3;
       log_lik[16 + lane] = lane == 2 ? -INFINITY : support_normal(&rng);
     }
-    tacit_lattice_t lattice = tacit_lattice_for(&linear, 1, 1.7);
+    tacit_lattice_t lattice = tacit_lattice_for(&linear, 1.7);
     int32_t lanes[3][12 * 16];
-    int64_t lanes64[3][12 * 16];
+    int64_t lanes64[3][12 * 16], wide[3][12 * 16];
     double unclipped[3][16];
     for (size_t t = 0; t < n_tables; t++) {
       tacit_curator_notes_t notes = {0};
       memset(lanes[t], 0, sizeof lanes[t]);
       memset(lanes64[t], 0, sizeof lanes64[t]);
-      tables[t]->linear(&linear, block, norms, &lattice, 1, residual, lanes[t], &notes);
-      tables[t]->dense(&dense, norms, &lattice, 1, residual, lanes[t], &notes);
-      tables[t]->exposed(&linear, block, norms, 0.5, 1, residual, lanes64[t]);
+      tables[t]->linear(&linear, 5, 1, block, norms, &lattice, residual, lanes[t], &notes);
+      tables[t]->dense(&dense, 1, norms, &lattice, residual, lanes[t], &notes);
+      grids[t]->exposed(&linear, block, norms, residual, lanes64[t]);
       for (size_t end = 0; end < 2; end++) {
-        tables[t]->grid(norms, 0.7, 1, log_lik + 16 * end, 16, ends[end][t]);
+        grids[t]->grid(0.7, 1, log_lik + 16 * end, 16, ends[end][t]);
         assert_memory_equal(ends[end][t], ends[end][0], sizeof ends[end][0]);
       }
-      tables[t]->ratio(norms, 1, ends[0][t], ends[1][t], 0x1p31, lanes64[t], &notes);
-      tables[t]->ratio_unclipped(norms, 1, log_lik, unclipped[t]);
+      tables[t]->scalars(norms, 1, ends[0][t], ends[1][t], 0x1p31, lanes64[t], &notes);
+      for (size_t lane = 0; lane < 12 * 16; lane++) {
+        wide[t][lane] = (int64_t)lanes[t][lane] << (round % 4);
+      }
+      tables[t]->whole(norms, 12, 0x1p20, wide[t], lanes64[t]);
+      grids[t]->ratio(1, log_lik, unclipped[t]);
       assert_memory_equal(lanes[t], lanes[0], sizeof lanes[0]);
       assert_memory_equal(lanes64[t], lanes64[0], sizeof lanes64[0]);
       assert_memory_equal(unclipped[t], unclipped[0], sizeof unclipped[0]);
@@ -322,13 +323,13 @@ static void reference_trapezoid(size_t d, const tacit_trapezoid_t *bounds, const
 
 static void test_langevin_kernels_same_integers_as_one_record_at_a_time(void **state) {
   (void)state;
-  const tacit_lattice_functions_t *tables[3] = {&tacit_lattice_functions_portable};
+  const tacit_grid_functions_t *tables[3] = {&tacit_grid_functions_portable};
   size_t n_tables = 1;
   if (tacit_has_avx2()) {
-    tables[n_tables++] = &tacit_lattice_functions_avx2;
+    tables[n_tables++] = &tacit_grid_functions_avx2;
   }
   if (tacit_has_avx512()) {
-    tables[n_tables++] = &tacit_lattice_functions_avx512;
+    tables[n_tables++] = &tacit_grid_functions_avx512;
   }
   enum { d = 5 };
   support_rng_t rng = {31};

@@ -45,7 +45,7 @@ static void sum(void *user, size_t n, int64_t *numbers) {
 
 typedef struct releases {
   double grad[n_theta * dim], ratio[n_theta], ratio_sd[n_theta], sampled_grad[n_theta * dim], sampled_ratio[n_theta],
-      sampled_sd[n_theta], moments[dim * (dim + 1) / 2], moments_sd, response[dim], response_sd, unit_grad[n_theta * dim],
+      sampled_sd[n_theta], moments[dim * (dim + 1) / 2], moments_sd, score[dim], score_sd, unit_grad[n_theta * dim],
       unit_ratio[n_theta], total, total_scale;
   bool bits[n_bits], minibatch_bits[n_bits], full_bits[n_bits], langevin_bits[n_bits];
   size_t n_units[2];
@@ -159,7 +159,8 @@ static void release_sums(job_t *job, const tacit_record_model_t *model, const po
     job->status = tacit_curator_release_second_moments(box.curator, &rows, 5, out->moments, &out->moments_sd, err);
   }
   if (job->status == TACIT_OK) {
-    job->status = tacit_curator_release_response(box.curator, &rows, 1, 5, out->response, &out->response_sd, err);
+    tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, p->theta, rows.whiten, rows.radius};
+    job->status = tacit_curator_release_score(box.curator, &point, 5, out->score, &out->score_sd, err);
   }
   box_close(&box);
   tacit_event_t event = tacit_curator_sampled_event(rate, 5);

@@ -56,7 +56,7 @@ static void lane_norms(const float *block, const tacit_record_model_t *model, fl
   }
   tacit_curator_t *curator;
   assert_ok(tacit_curator_new_exposed(&curator, records, model, NULL, &err), err);
-  memcpy(norms, curator->lane_norm, 16 * sizeof *norms);
+  memcpy(norms, curator->door->lane_norm, 16 * sizeof *norms);
   tacit_curator_free(curator);
 }
 
@@ -85,10 +85,11 @@ static void check_linear(size_t p, size_t n_linear, size_t n_extra, size_t n_blo
     }
     float norms[16];
     lane_norms(block, &model, norms);
-    tacit_lattice_t lattice = tacit_lattice_for(&model, 1, bound);
-    tacit_curator_notes_t notes = {0};
+    tacit_vectors_t of = {.n_points = 1, .dim = model.dim, .n_linear = n_linear, .n_features = p, .n_extra = n_extra, .scale = 1};
+    tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
+    tacit_door_notes_t notes = {0};
     memset(lanes, 0, model.dim * 16 * sizeof *lanes);
-    kernel->linear(&model, block, norms, &lattice, 1, residual, lanes, &notes);
+    kernel->linear(&of, p, 1, block, norms, &lattice, residual, lanes, &notes);
     *worst = fmax(*worst, check_lanes(lanes, model.dim));
   }
   free(block);
@@ -97,7 +98,7 @@ static void check_linear(size_t p, size_t n_linear, size_t n_extra, size_t n_blo
 }
 
 static void check_dense(size_t dim, size_t n_blocks, double *worst) {
-  tacit_record_model_t model = {.name = "adversarial", .dim = dim, .n_columns = 1};
+  tacit_vectors_t of = {.n_points = 1, .dim = dim, .scale = 1};
   const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
   support_rng_t rng = {dim};
   float *grad = calloc(dim * 16, sizeof *grad), norms[16];
@@ -110,10 +111,10 @@ static void check_dense(size_t dim, size_t n_blocks, double *worst) {
     for (size_t lane = 0; lane < 16; lane++) {
       norms[lane] = b % 7 == 0 && lane > 10 ? NAN : 1;
     }
-    tacit_lattice_t lattice = tacit_lattice_for(&model, 1, bound);
-    tacit_curator_notes_t notes = {0};
+    tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
+    tacit_door_notes_t notes = {0};
     memset(lanes, 0, dim * 16 * sizeof *lanes);
-    kernel->dense(&model, norms, &lattice, 1, grad, lanes, &notes);
+    kernel->dense(&of, 1, norms, &lattice, grad, lanes, &notes);
     *worst = fmax(*worst, check_lanes(lanes, dim));
     for (size_t lane = 11; b % 7 == 0 && lane < 16; lane++) {
       for (size_t j = 0; j < dim; j++) {
@@ -125,9 +126,44 @@ static void check_dense(size_t dim, size_t n_blocks, double *worst) {
   free(lanes);
 }
 
+/* All kinds of pieces: of all features, of some, gathered, dense; two rows serve two pieces each. */
+static void check_pieces(size_t p, size_t n_blocks, double *worst) {
+  const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
+  size_t q = p > 3 ? p / 2 : 1, dim = p + q + 2 * 5 + 2;
+  const tacit_piece_t list[] = {
+      {.kind = TACIT_PIECE_LINEAR, .row = 0, .parameter = 0, .column = 0, .n = p},
+      {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = p, .column = p + 1 - q, .n = q},
+      {.kind = TACIT_PIECE_GATHER, .row = 0, .parameter = p + q, .column = p, .n = 5, .stride = 2, .first = 1},
+      {.kind = TACIT_PIECE_DENSE, .row = 1, .parameter = p + q + 10, .n = 1},
+      {.kind = TACIT_PIECE_DENSE, .row = 2, .parameter = p + q + 11, .n = 1},
+  };
+  tacit_record_model_t model = {.name = "adversarial", .dim = dim, .n_columns = p + 1, .n_features = p, .n_pieces = 5};
+  tacit_vectors_t of = {.n_points = 1, .dim = dim, .n_pieces = 5, .n_rows = 3, .pieces = list, .scale = 1};
+  support_rng_t rng = {p * 77};
+  float *block = calloc((p + 1) * 16, sizeof *block), rows[3 * 16], norms[16];
+  int32_t *lanes = calloc(dim * 16, sizeof *lanes);
+  for (size_t b = 0; b < n_blocks; b++) {
+    double bound = ldexp(1, (int)(support_bits(&rng) % 40) - 20);
+    for (size_t i = 0; i < (p + 1) * 16; i++) {
+      block[i] = b % 2 == 0 ? (float)support_uniform(&rng, -1, i / 16 == p ? 6 : 1) : adversarial(&rng);
+    }
+    for (size_t i = 0; i < 3 * 16; i++) {
+      rows[i] = b % 3 == 0 ? (float)(support_normal(&rng) * bound) : adversarial(&rng);
+    }
+    lane_norms(block, &model, norms);
+    tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
+    tacit_door_notes_t notes = {0};
+    memset(lanes, 0, dim * 16 * sizeof *lanes);
+    kernel->pieces(&of, p, p + 1, block, norms, &lattice, rows, lanes, &notes);
+    *worst = fmax(*worst, check_lanes(lanes, dim));
+  }
+  free(block);
+  free(lanes);
+}
+
 static void test_contributions_never_exceed_bound_and_reach_it(void **state) {
   (void)state;
-  double worst_linear = 0, worst_dense = 0, m = testing_multiplier();
+  double worst_linear = 0, worst_dense = 0, worst_pieces = 0, m = testing_multiplier();
   size_t dims[] = {1, 2, 5, 17, 64, 512};
   size_t n_records = 0;
   for (size_t i = 0; i < 6; i++) {
@@ -136,11 +172,12 @@ static void test_contributions_never_exceed_bound_and_reach_it(void **state) {
     check_linear(dims[i], 1, 1, n_blocks / 3, &worst_linear);
     check_linear(dims[i], 4, 0, n_blocks / 3, &worst_linear);
     check_dense(dims[i], n_blocks, &worst_dense);
-    n_records += 16 * (n_blocks + 2 * (n_blocks / 3) + n_blocks);
+    check_pieces(dims[i], n_blocks / 3, &worst_pieces);
+    n_records += 16 * (n_blocks + 3 * (n_blocks / 3) + n_blocks);
   }
-  print_message("%zu records; largest integer norm / bound: linear %.6f, dense %.6f\n", n_records,
-                sqrt(worst_linear), sqrt(worst_dense));
-  assert_true(sqrt(worst_linear) >= 0.99 && sqrt(worst_dense) >= 0.99);
+  print_message("%zu records; largest integer norm / bound: linear %.6f, dense %.6f, in pieces %.6f\n", n_records,
+                sqrt(worst_linear), sqrt(worst_dense), sqrt(worst_pieces));
+  assert_true(sqrt(worst_linear) >= 0.99 && sqrt(worst_dense) >= 0.99 && sqrt(worst_pieces) >= 0.99);
 }
 
 /* A confident, wrong prediction at a corner of the feature box uses up the logistic model's own bound. */
@@ -223,14 +260,14 @@ static void test_unit_contribution_is_clipped_as_a_whole(void **state) {
     assert_ok(tacit_records_set_units(records, offsets, 1, &err), err);
     tacit_curator_t *curator;
     assert_ok(tacit_curator_new_exposed(&curator, records, &model, &settings, &err), err);
-    assert_ok(tacit_curator_reserve(curator, 1, &err), err);
+    double theta[4], out[4];
     for (size_t j = 0; j < 4; j++) {
-      curator->theta_float[j] = (float)support_normal(&rng);
+      theta[j] = support_normal(&rng);
     }
-    tacit_curator_sum_gradients(curator, 1, 1.5);
+    assert_ok(tacit_curator_release_gradient(curator, 1, theta, 0, out, &err), err);
     tacit_wide_t square = 0;
     for (size_t j = 0; j < 4; j++) {
-      square += curator->sums[j] * curator->sums[j];
+      square += curator->door->sums[j] * curator->door->sums[j];
     }
     assert_true(square <= limit);
     worst = fmax(worst, (double)square / (double)limit);

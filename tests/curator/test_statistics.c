@@ -54,7 +54,8 @@ static void test_no_two_records_are_further_apart_than_is_charged(void **state) 
     support_rng_t rng = {100 + c};
     size_t n = tacit_statistic_n_values(s), n_pairs = (size_t)(1e5 * testing_multiplier());
     bool is_l1 = s->noise == TACIT_STATISTIC_LAPLACE || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
-    double sensitivity = tacit_statistic_sensitivity(s), worst = 0;
+    tacit_door_shape_t shape = tacit_statistic_shape(s);
+    double sensitivity = tacit_door_shape_sensitivity(&shape, (tacit_door_noise_t)s->noise, true), worst = 0;
     assert_true(n <= MAX_VALUES);
     for (size_t i = 0; i < n_pairs; i++) {
       double x[2][MAX_COLUMNS], square = 0, sum = 0;
@@ -66,7 +67,17 @@ static void test_no_two_records_are_further_apart_than_is_charged(void **state) 
           x[side][j] = is_corner ? (support_bits(&rng) & 1 ? uppers : lowers)[column]
                                  : adversarial(&rng, column, s->kind == TACIT_STATISTIC_COUNTS);
         }
-        tacit_statistic_add(s, x[side], totals[side]);
+        float record[MAX_COLUMNS];
+        int64_t k[MAX_COLUMNS] = {0};
+        bool counts = true;
+        for (size_t j = 0; j < s->n_columns; j++) {
+          record[j] = (float)x[side][j];
+          counts = counts && isfinite(record[j]);
+        }
+        if (counts) { /* else the door does not ask */
+          tacit_statistic_add(s, 1, record, NULL, k);
+          assert_true(tacit_door_shape_add(&shape, 1, k, totals[side]));
+        }
       }
       for (size_t k = 0; k < n; k++) {
         double apart = fabs((double)(totals[0][k] - totals[1][k])); /* exact: below 2^53 */

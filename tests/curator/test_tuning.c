@@ -58,7 +58,7 @@ static bool curvature_integers(support_rng_t *rng, const tacit_record_model_t *m
   tacit_curator_t *curator = any_unit(rng, model, is_single);
   tacit_status_t status = tacit_curator_release_curvature(curator, theta, 1, values, sd, &err);
   for (size_t i = 0; status == TACIT_OK && i < model->dim; i++) {
-    out[i] = (int64_t)curator->sums[i];
+    out[i] = (int64_t)curator->door->sums[i];
   }
   tacit_curator_free(curator);
   return status == TACIT_OK;
@@ -70,7 +70,7 @@ static void check_curvatures(const tacit_record_model_t *model, size_t n_pairs, 
   double theta[max_dim], worst = 0;
   for (size_t pair = 0; pair < n_pairs; pair++) {
     bool is_single = pair % 2 == 0;
-    double limit = ldexp((double)model->dim, 2 * TACIT_TUNING_BITS) * (is_single ? 1 : max_rows * max_rows);
+    double limit = ldexp((double)model->dim, 2 * 20) * (is_single ? 1 : max_rows * max_rows);
     int64_t a[max_dim], b[max_dim];
     for (size_t j = 0; j < model->dim; j++) {
       theta[j] = pair % 3 == 0 ? 0 : 2 * support_normal(&rng);
@@ -133,12 +133,12 @@ static void test_no_pair_of_units_exceeds_the_sensitivity_of_a_histogram(void **
       assert_ok(tacit_curator_release_norms(curator, theta, 1, counts[side], &sd, &err), err);
       tacit_wide_t total = 0;
       for (size_t k = 0; k < TACIT_NORM_CELLS; k++) {
-        tacit_wide_t count = curator->sums[k];
-        assert_true(count == 0 || count == (tacit_wide_t)1 << TACIT_TUNING_BITS);
+        tacit_wide_t count = curator->door->sums[k];
+        assert_true(count == 0 || count == (tacit_wide_t)1 << 20);
         total += count;
         seen |= count > 0 ? UINT64_C(1) << k : 0;
       }
-      assert_true(total <= (tacit_wide_t)1 << TACIT_TUNING_BITS);
+      assert_true(total <= (tacit_wide_t)1 << 20);
       tacit_curator_free(curator);
     }
     for (size_t k = 0; k < TACIT_NORM_CELLS; k++) {

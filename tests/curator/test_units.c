@@ -76,13 +76,14 @@ static double square_of(const tacit_record_model_t *model, const double *sum) {
 static void reference_unit(const tacit_curator_t *curator, size_t u, const float *theta, tacit_wide_t *sums,
                            tacit_curator_notes_t *notes) {
   const tacit_record_model_t *model = curator->model;
-  tacit_lattice_t lattice = tacit_lattice_for(model, 1, bound);
+  tacit_vectors_t of = {.dim = model->dim, .n_linear = model->n_linear, .n_extra = model->n_extra, .scale = 1};
+  tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
   double sum[max_dim] = {0};
   float rows[max_dim * 16];
-  for (size_t i = curator->unit_offsets[u]; i < curator->unit_offsets[u + 1]; i++) {
-    const float *block = tacit_records_block(curator->records, i / 16);
+  for (size_t i = curator->door->unit_offsets[u]; i < curator->door->unit_offsets[u + 1]; i++) {
+    const float *block = tacit_records_block(curator->door->records, i / 16);
     (model->n_linear > 0 ? model->residual : model->grad)(model->ctx, block, 1, theta, rows);
-    for (size_t j = 0; j < model->dim && curator->lane_norm[i] <= FLT_MAX; j++) {
+    for (size_t j = 0; j < model->dim && curator->door->lane_norm[i] <= FLT_MAX; j++) {
       sum[j] += derivative(model, block, rows, i % 16, (double)lattice.scale_in, j);
     }
   }
@@ -117,7 +118,7 @@ static sums_t reference_sums(const tacit_record_model_t *model, uint64_t seed) {
   static sums_t sums;
   memset(&sums, 0, sizeof sums);
   tacit_curator_t *curator = open_curator(model, seed, 1);
-  for (size_t u = 0; u < curator->n_units; u++) {
+  for (size_t u = 0; u < curator->door->n_units; u++) {
     for (size_t k = 0; k < n_theta; k++) {
       reference_unit(curator, u, curator->theta_float + k * model->dim, sums.sums + k * model->dim, &sums.notes);
     }
@@ -129,10 +130,15 @@ static sums_t reference_sums(const tacit_record_model_t *model, uint64_t seed) {
 static sums_t sums_of(const tacit_record_model_t *model, uint64_t seed, size_t n_threads) {
   static sums_t sums;
   memset(&sums, 0, sizeof sums);
+  double points[n_theta * max_dim], out[n_theta * max_dim];
+  tacit_error_t err;
   tacit_curator_t *curator = open_curator(model, seed, n_threads);
-  tacit_curator_sum_gradients(curator, n_theta, bound);
-  memcpy(sums.sums, curator->sums, n_theta * model->dim * sizeof *sums.sums);
-  sums.notes = curator->notes;
+  for (size_t i = 0; i < n_theta * model->dim; i++) {
+    points[i] = (double)curator->theta_float[i];
+  }
+  assert_ok(tacit_curator_release_gradient(curator, n_theta, points, 0, out, &err), err);
+  memcpy(sums.sums, curator->door->sums, n_theta * model->dim * sizeof *sums.sums);
+  sums.notes = curator->door->notes;
   tacit_curator_free(curator);
   return sums;
 }

@@ -280,6 +280,41 @@ static void test_damage_is_noticed(void **state) {
   }
 }
 
+/*
+ * Under add-remove no records are a neighbour of one, and are read both ways, whatever the unit:
+ * empty columns are there, and persons are persons.
+ */
+static void test_no_records(void **state) {
+  (void)state;
+  static const char *const units[] = {"", "unit: who\nmax_rows: 2\n"};
+  tacit_table_t *table;
+  tacit_error_t err;
+  for (size_t i = 0; i < 2; i++) {
+    char schema[512], public[512];
+    snprintf(schema, sizeof schema, "relation: add-remove\n%s%s%s", units[i], plain_schema, i > 0 ? "  who: {type: id}\n" : "");
+    snprintf(public, sizeof public, "relation: substitute\n%s", strchr(schema, '\n') + 1);
+    write_rows(0, 1, 1);
+    check_same(schema);
+    assert_int_equal(open_columns(public, &table, NULL, &err), TACIT_ERR_DATA);
+    assert_non_null(strstr(err.message, "has no records"));
+    assert_int_equal(import_file(public, NULL, &err), TACIT_ERR_DATA);
+    assert_ok(import_file(schema, NULL, &err), err);
+    assert_ok(open_columns(schema, &table, NULL, &err), err);
+    size_t n_units = 1;
+    assert_int_equal(tacit_table_unit_offsets(table, &n_units) != NULL, i > 0);
+    assert_int_equal(n_units, 0);
+    tacit_records_t *records;
+    const char *names[] = {"x", "k"};
+    tacit_schema_t *read = schema_of(schema);
+    assert_ok(tacit_table_verify(table, read, &err), err);
+    assert_ok(tacit_table_pack(&records, table, names, 2, 2, NULL, &err), err);
+    assert_int_equal(tacit_records_n(records), 0);
+    tacit_records_free(records);
+    tacit_schema_free(read);
+    tacit_table_free(table);
+  }
+}
+
 /* A value that no CSV file could have left there. */
 static void test_values_are_verified(void **state) {
   (void)state;
@@ -303,7 +338,7 @@ static void test_values_are_verified(void **state) {
     }
     assert_ok(tacit_table_read(&table, columns, schema, NULL, 0, NULL, &err), err);
     assert_int_equal(tacit_table_verify(table, schema, &err), i > 0 ? TACIT_ERR_DATA : TACIT_OK);
-    if (i > 0 && (strstr(err.message, cases[i - 1].column) == NULL || strstr(err.message, "row 35001 of 40000") == NULL)) {
+    if (i > 0 && (strstr(err.message, cases[i - 1].column) == NULL || strstr(err.message, "row 35001 does") == NULL)) {
       fail_msg("%s", err.message);
     }
     tacit_table_free(table);
@@ -318,10 +353,10 @@ static void test_manifests_are_checked(void **state) {
   } cases[] = {
       {"rows: 1\nclamped: [0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}", "m:1:1: a manifest needs its format"},
       {"format: 2\nrows: 1\n", "m:1:9: columns of format 2, this program knows format 1: import again"},
-      {"format: 1\nrows: 0\nclamped: [0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}", "rows (at least 1)"},
+      {"format: 1\nclamped: [0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}", "format, rows and a schema"},
       {"format: 1\nrows: -1", "m:2:7: rows: expected a whole number"},
       {"format: 1\nrows: 1e300", "m:2:7: rows: expected a whole number"},
-      {"format: 1\nrows: 3", "a manifest needs its format, rows (at least 1) and a schema"},
+      {"format: 1\nrows: 3", "a manifest needs its format, rows and a schema"},
       {"format: 1\nrows: 3\nschema: {columns: {x: {type: number}}}", "m:3:30: type: expected numeric"},
       {"format: 1\nrows: 3\nclamped: [0, 0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}", "m:3:10: clamped: expected a list of 1"},
       {"format: 1\nrows: 3\nclamped: [0]\nschema: {columns: {x: {type: binary}}}", "m:1:1: missing: expected a list of 1"},
@@ -392,7 +427,7 @@ int main(void) {
       cmocka_unit_test(test_manifest_keeps_the_schema),
       cmocka_unit_test(test_other_schemas_are_refused),
       cmocka_unit_test(test_damage_is_noticed),
-      cmocka_unit_test(test_values_are_verified),
+      cmocka_unit_test(test_no_records), cmocka_unit_test(test_values_are_verified),
       cmocka_unit_test(test_manifests_are_checked),
       cmocka_unit_test(test_failures_leave_nothing),
   };

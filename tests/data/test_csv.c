@@ -39,8 +39,8 @@ static const struct {
   const char *text, *expected;
 } bad[] = {
     {"", "is empty: expected a header row"},
-    {"x,k,s,y\n", "has a header but no records"},
-    {"x,k,s,y\n\n\n", "has a header but no records"},
+    {"x,k,s,y\n", "has no records: under relation substitute"},
+    {"x,k,s,y\n\n\n", "has no records: under relation substitute"},
     {"x,k,s,y\n1,2,F\n", "data.csv:2:1: a row of 3 fields; the header has 4"},
     {"x,k,s,y\n1,2,F,1,9\n", "data.csv:2:1: a row of 5 fields; the header has 4"},
     {"x,k,s,y\n1,2,F,1\n\n1,2,F,1\n", "data.csv:3:1: an empty line among the records"},

@@ -45,17 +45,23 @@ static inline tacit_ledger_t *open_ledger(const char *path) {
   return ledger;
 }
 
-/* A ledger in which 100 releases with noise multiplier 10 cost about epsilon 5.5 of 6. */
+static const tacit_ledger_terms_t trial = {.data_id = "trial-7", .epsilon = 6, .delta = 1e-6, .unit = "row", .max_rows = 1};
+
+/* A ledger in which 100 releases with noise multiplier 10 cost about epsilon 5.5 of 6; its entry 1 is that of the unit. */
 static inline tacit_ledger_t *new_ledger(const char *path) {
   tacit_error_t err;
-  assert_ok(tacit_ledger_create(path, "trial-7", 6, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
+  assert_ok(tacit_ledger_create(path, &trial, &err), err);
   return open_ledger(path);
+}
+
+static inline tacit_spend_request_t request_of(const tacit_event_t *events, size_t n_events) {
+  return (tacit_spend_request_t){.unit = "row", .max_rows = 1, .purpose = "test", .artefact = "/out", .events = events, .n_events = n_events};
 }
 
 static inline tacit_status_t reserve(tacit_ledger_t *ledger, double noise_multiplier, uint64_t count, uint64_t *id,
                                      tacit_error_t *err) {
   tacit_event_t event = gaussian(noise_multiplier, count, "gradient");
-  tacit_spend_request_t request = {.purpose = "test", .artefact = "/out", .events = &event, .n_events = 1};
+  tacit_spend_request_t request = request_of(&event, 1);
   tacit_reservation_t reservation;
   tacit_status_t status = tacit_ledger_reserve(ledger, &request, &reservation, err);
   *id = reservation.id;
@@ -93,7 +99,7 @@ static inline void assert_edit_is_refused(const char *path, const char *sql, con
   edit(path, sql);
   tacit_ledger_t *ledger = open_ledger(path);
   if (tacit_ledger_read(ledger, &state, &err) != TACIT_ERR_DATA || strstr(err.message, words) == NULL ||
-      tacit_ledger_verify(ledger, &err) != TACIT_ERR_DATA || reserve(ledger, 1e6, 1, &id, &err) != TACIT_ERR_DATA ||
+      tacit_ledger_verify(ledger, NULL, &err) != TACIT_ERR_DATA || reserve(ledger, 1e6, 1, &id, &err) != TACIT_ERR_DATA ||
       settle(ledger, 2, NULL, 0, &err) != TACIT_ERR_DATA) {
     fail_msg("%s: %s", sql, err.message);
   }
@@ -101,19 +107,50 @@ static inline void assert_edit_is_refused(const char *path, const char *sql, con
   tacit_ledger_close(ledger);
 }
 
-/* Another budget and another count of the only spend's only event, by a forger who recomputes every hash. */
-static inline void forge(const char *path, tacit_ledger_state_t *state, const char *epsilon, uint64_t count) {
-  char genesis[TACIT_LEDGER_HASH_SIZE], sql[400];
+/* Hashes and totals of what the file holds by now, as a forger would compute them; of at most 9 entries. */
+static inline void rehash(const char *path) {
+  tacit_ledger_t *ledger = open_ledger(path);
+  tacit_header_t header;
+  tacit_totals_t totals = {.unit = tacit_strdup("row"), .max_rows = 1};
+  tacit_entries_t entries;
+  tacit_entry_t list[9] = {0};
+  size_t n = 0;
   tacit_error_t err;
-  tacit_spend_t *spend = &state->spends[0];
-  tacit_entry_t entry = {.id = 1, .spend = 1, .time = spend->time, .who = spend->who, .host = spend->host,
-                         .purpose = spend->purpose, .artefact = spend->artefact, .events = spend->reserved, .n_events = 1};
-  spend->reserved[0].count = count;
-  assert_ok(tacit_genesis_hash("trial-7", "substitute", epsilon, "1e-06", state->created, genesis, &err), err);
-  assert_ok(tacit_entry_hash(&entry, genesis, entry.hash, &err), err);
-  snprintf(sql, sizeof sql, "UPDATE events SET count = %llu; UPDATE ledger SET epsilon = '%s', head = '%s'; UPDATE entries SET hash = '%s'",
-           (unsigned long long)count, epsilon, entry.hash, entry.hash);
+  assert_ok(tacit_database_begin(ledger, true, &err), err);
+  assert_ok(tacit_header_read(ledger, &header, &err), err);
+  assert_ok(tacit_entries_begin(&entries, ledger, 0, &err), err);
+  do {
+    assert_ok(tacit_entries_next(&entries, &list[n], &err), err);
+  } while (list[n++].id > 0);
+  tacit_entries_end(&entries);
+  for (size_t i = 0; i + 1 < n; i++) {
+    char sql[200];
+    assert_ok(tacit_entry_hash(&list[i], i == 0 ? header.genesis : list[i - 1].hash, list[i].hash, &err), err);
+    snprintf(sql, sizeof sql, "UPDATE entries SET hash = '%s' WHERE id = %d; UPDATE ledger SET head = '%s'", list[i].hash, (int)i + 1,
+             list[i].hash);
+    assert_ok(tacit_database_run(ledger, sql, &err), err);
+    if (list[i].kind == TACIT_ENTRY_RESERVE) { /* and none is settled */
+      assert_ok(tacit_totals_add(&totals, list[i].events, list[i].n_events, &err), err);
+      totals.n_spends++;
+    }
+  }
+  for (size_t i = 0; i < n; i++) {
+    tacit_entry_clear(&list[i]);
+  }
+  assert_ok(tacit_database_run(ledger, "DELETE FROM decisions", &err), err);
+  assert_ok(tacit_totals_create(ledger, &totals, &err), err);
+  assert_ok(tacit_database_end(ledger, TACIT_OK, &err), err);
+  tacit_header_clear(&header);
+  tacit_totals_clear(&totals);
+  tacit_ledger_close(ledger);
+}
+
+/* Another budget and another count of the only spend's only event, by a forger who recomputes every hash. */
+static inline void forge(const char *path, const char *epsilon, uint64_t count) {
+  char sql[400];
+  snprintf(sql, sizeof sql, "UPDATE events SET count = %llu; UPDATE ledger SET epsilon = '%s'", (unsigned long long)count, epsilon);
   edit(path, sql);
+  rehash(path);
 }
 
 #endif

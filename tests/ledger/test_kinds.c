@@ -15,7 +15,7 @@ static tacit_event_t parse(const char *text, uint64_t count, const char *label) 
 
 static tacit_status_t spend(tacit_ledger_t *ledger, const tacit_event_t *events, size_t n, uint64_t *id,
                             tacit_error_t *err) {
-  tacit_spend_request_t request = {.purpose = "kinds", .artefact = "", .events = events, .n_events = n};
+  tacit_spend_request_t request = request_of(events, n);
   tacit_reservation_t reservation;
   tacit_status_t rehearsed = tacit_ledger_check(ledger, &request, err);
   tacit_status_t status = tacit_ledger_reserve(ledger, &request, &reservation, err);
@@ -34,18 +34,6 @@ static double rho_spent(tacit_ledger_t *ledger) {
   return rho;
 }
 
-static int version_of(const char *path) {
-  sqlite3 *db;
-  sqlite3_stmt *statement;
-  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-  assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL), SQLITE_OK);
-  assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-  int version = sqlite3_column_int(statement, 0);
-  sqlite3_finalize(statement);
-  sqlite3_close(db);
-  return version;
-}
-
 static const char barker[] = "barker-bit:sensitivity=0.01";
 
 /* k decisions cost (sqrt k + 1)^2 of one, wherever they stand among other spends; Gaussian ones cost what they did. */
@@ -57,9 +45,7 @@ static void test_decisions_are_added_up(void **unused) {
   tacit_event_t first = parse(barker, 3000, "accept"), second = parse(barker, 1000, "accept");
   assert_ok(reserve(ledger, 10, 20, &id, &err), err);
   assert_close(rho_spent(ledger), 0.1, 1e-14);
-  assert_int_equal(version_of("d.ledger"), 1);
   assert_ok(spend(ledger, &first, 1, &id, &err), err);
-  assert_int_equal(version_of("d.ledger"), 2);
   assert_close(rho_spent(ledger), 0.1 + 0.125e-4 * pow(sqrt(3000) + 1, 2), 1e-9);
   assert_ok(reserve(ledger, 10, 10, &id, &err), err);
   assert_ok(spend(ledger, &second, 1, &id, &err), err);
@@ -69,7 +55,7 @@ static void test_decisions_are_added_up(void **unused) {
   assert_close(rho_spent(ledger), 0.15 + 0.125e-4 * pow(sqrt(3100) + 1, 2), 1e-9);
   assert_ok(settle(ledger, 2, NULL, 0, &err), err);
   assert_close(rho_spent(ledger), 0.15 + 0.125e-4 * pow(sqrt(100) + 1, 2), 1e-9);
-  assert_ok(tacit_ledger_verify(ledger, &err), err);
+  assert_ok(tacit_ledger_verify(ledger, NULL, &err), err);
   tacit_ledger_close(ledger);
   ledger = open_ledger("d.ledger");
   tacit_ledger_state_t state;
@@ -150,7 +136,7 @@ static void test_settles_groups(void **unused) {
   assert_close(rho_spent(ledger), all, 1e-9);
   assert_ok(spend(ledger, reserved, 2, &id, &err), err);
   assert_ok(settle(ledger, id, reserved, 2, &err), err); /* as they were reserved */
-  assert_ok(tacit_ledger_verify(ledger, &err), err);
+  assert_ok(tacit_ledger_verify(ledger, NULL, &err), err);
   tacit_ledger_close(ledger);
 }
 
@@ -158,19 +144,21 @@ static void test_settles_groups(void **unused) {
 static void test_edits_are_refused(void **unused) {
   (void)unused;
   static const char *const edits[][2] = {
-      {"UPDATE events SET spec = 'barker-bit:sensitivity=0.001' WHERE entry = 2", "was changed"},
-      {"UPDATE events SET spec = 'barker-bit:sensitivity=0.010' WHERE entry = 2", "not written as tacit does"},
-      {"UPDATE events SET spec = 'barker-bit:sensitivity=nan' WHERE entry = 2", "finite"},
-      {"UPDATE events SET spec = 'barker-bit:sensitivity=-1' WHERE entry = 2", "above 0"},
-      {"UPDATE events SET spec = 'barker-bit:sensitivity=1e9' WHERE entry = 2", "at most 300"},
-      {"UPDATE events SET spec = 'arcsine-bit:sensitivity=0.01,kappa=0.3,cap=1' WHERE entry = 2", "at most 0.999"},
-      {"UPDATE events SET spec = 'discrete-gaussian:sigma=0.5' WHERE entry = 2", "1 step"},
-      {"UPDATE events SET spec = 'poisson-gaussian:q=0.01,sigma=10' WHERE entry = 1", "subsampled"},
-      {"UPDATE events SET spec = 'randomized-response:p=0.5,buckets=2' WHERE entry = 1", "one after another"},
-      {"UPDATE events SET spec = 'pair:kinds.csv' WHERE entry = 2", "names a file"},
-      {"UPDATE events SET spec = 'profile:kinds.csv' WHERE entry = 2", "names a file"},
-      {"UPDATE events SET count = 2 WHERE entry = 2", "was changed"},
-      {"PRAGMA user_version = 1", "none that version 1 can hold"},
+      {"UPDATE events SET spec = 'barker-bit:sensitivity=0.001' WHERE entry = 3", "was changed"},
+      {"UPDATE events SET spec = 'barker-bit:sensitivity=0.010' WHERE entry = 3", "not written as tacit does"},
+      {"UPDATE events SET spec = 'barker-bit:sensitivity=nan' WHERE entry = 3", "finite"},
+      {"UPDATE events SET spec = 'barker-bit:sensitivity=-1' WHERE entry = 3", "above 0"},
+      {"UPDATE events SET spec = 'barker-bit:sensitivity=1e9' WHERE entry = 3", "at most 300"},
+      {"UPDATE events SET spec = 'arcsine-bit:sensitivity=0.01,kappa=0.3,cap=1' WHERE entry = 3", "at most 0.999"},
+      {"UPDATE events SET spec = 'discrete-gaussian:sigma=0.5' WHERE entry = 3", "1 step"},
+      {"UPDATE events SET spec = 'poisson-gaussian:q=0.01,sigma=10' WHERE entry = 2", "subsampled"},
+      {"UPDATE events SET spec = 'randomized-response:p=0.5,buckets=2' WHERE entry = 2", "one after another"},
+      {"UPDATE events SET spec = 'pair:kinds.csv' WHERE entry = 3", "names a file"},
+      {"UPDATE events SET spec = 'profile:kinds.csv' WHERE entry = 3", "names a file"},
+      {"UPDATE events SET count = 2 WHERE entry = 3", "was changed"},
+      {"UPDATE decisions SET count = 999", "totals were changed"},
+      {"DELETE FROM decisions", "totals were changed"},
+      {"UPDATE decisions SET spec = 'gaussian:sigma=1'", "totals were changed"},
   };
   FILE *file = fopen("kinds.csv", "w"); /* that could be read, were it opened */
   assert_true(file != NULL && fputs("p,q\n0.5,0.5\n0.5,0.5\n", file) >= 0 && fclose(file) == 0);
@@ -194,17 +182,15 @@ static void test_a_consistent_overspend_is_refused(void **unused) {
   tacit_error_t err;
   uint64_t id;
   tacit_ledger_t *ledger = new_ledger("forged.ledger");
-  tacit_ledger_state_t state, forged;
+  tacit_ledger_state_t forged;
   tacit_event_t event = parse("barker-bit:sensitivity=0.1", 400, "accept");
   assert_ok(spend(ledger, &event, 1, &id, &err), err);
-  assert_ok(tacit_ledger_read(ledger, &state, &err), err);
   for (int i = 0; i < 2; i++) {
-    forge("forged.ledger", &state, "6", i == 0 ? 401 : 4000);
+    forge("forged.ledger", "6", i == 0 ? 401 : 4000);
     assert_int_equal(tacit_ledger_read(ledger, &forged, &err), i == 0 ? TACIT_OK : TACIT_ERR_DATA);
     tacit_ledger_state_clear(&forged);
   }
   assert_non_null(strstr(err.message, "exceed its budget"));
-  tacit_ledger_state_clear(&state);
   tacit_ledger_close(ledger);
 }
 
@@ -222,7 +208,7 @@ static void test_lattice_noise_and_noisy_decisions(void **unused) {
   tacit_event_t fine = parse("discrete-gaussian:sigma=8,sensitivity=1000", 1, "clamped sum");
   assert_ok(spend(ledger, &fine, 1, &id, &err), err);
   assert_close(rho_spent(ledger) - total, 0.5 * rho, 1e-8);
-  assert_ok(tacit_ledger_verify(ledger, &err), err);
+  assert_ok(tacit_ledger_verify(ledger, NULL, &err), err);
   tacit_ledger_close(ledger);
 }
 

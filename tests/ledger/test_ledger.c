@@ -10,7 +10,7 @@ static void test_reserve_settle_and_read(void **unused) {
   tacit_ledger_t *ledger = new_ledger("a.ledger");
   tacit_error_t err;
   tacit_event_t events[] = {gaussian(1.0 / 3, 1, "ratio"), gaussian(23.456789012345678, 50, "gradient")};
-  tacit_spend_request_t request = {.purpose = "fit", .artefact = "/x/fit", .events = events, .n_events = 2};
+  tacit_spend_request_t request = request_of(events, 2);
   uint64_t id;
   tacit_reservation_t spend;
   assert_int_equal(tacit_ledger_check(ledger, &request, &err), TACIT_ERR_BUDGET);
@@ -22,7 +22,7 @@ static void test_reserve_settle_and_read(void **unused) {
   assert_int_equal(id, 2);
   tacit_event_t charged = gaussian(23.456789012345678, 49, "gradient");
   assert_ok(settle(ledger, 1, &charged, 1, &err), err);
-  assert_ok(tacit_ledger_verify(ledger, &err), err);
+  assert_ok(tacit_ledger_verify(ledger, NULL, &err), err);
   tacit_ledger_close(ledger);
 
   ledger = open_ledger("a.ledger");
@@ -30,7 +30,7 @@ static void test_reserve_settle_and_read(void **unused) {
   assert_ok(tacit_ledger_read(ledger, &state, &err), err);
   assert_string_equal(state.data_id, "trial-7");
   assert_int_equal(state.n_spends, 2);
-  assert_int_equal(state.n_entries, 3);
+  assert_int_equal(state.n_entries, 4);
   const tacit_spend_t *first = &state.spends[0];
   assert_true(first->is_settled);
   assert_int_equal(first->n_reserved, 2);
@@ -38,8 +38,8 @@ static void test_reserve_settle_and_read(void **unused) {
   size_t n;
   assert_int_equal(tacit_spend_events(first, &n)->count, 49);
   assert_int_equal(n, 1);
-  assert_string_equal(first->purpose, "fit");
-  assert_string_equal(first->artefact, "/x/fit");
+  assert_string_equal(first->purpose, "test");
+  assert_string_equal(first->artefact, "/out");
   assert_false(state.spends[1].is_settled);
   double rho = 49 / (2 * charged.noise_multiplier * charged.noise_multiplier) + 20 / 200.0;
   assert_close(tacit_budget_rho_spent(state.budget), rho, 1e-14);
@@ -65,7 +65,7 @@ static void test_settling_never_raises_and_happens_once(void **unused) {
   assert_int_equal(settle(ledger, 2, twice, 1, &err), TACIT_ERR_ARGUMENT);
   tacit_ledger_state_t state;
   assert_ok(tacit_ledger_read(ledger, &state, &err), err);
-  assert_int_equal(state.n_entries, 1);
+  assert_int_equal(state.n_entries, 2);
   tacit_ledger_state_clear(&state);
   assert_ok(settle(ledger, id, NULL, 0, &err), err);
   assert_int_equal(settle(ledger, id, NULL, 0, &err), TACIT_ERR_STATE);
@@ -147,7 +147,7 @@ static void test_refuses_numbers_that_are_none(void **unused) {
   assert_ok(reserve(ledger, 1e300, 1, &id, &err), err); /* costs next to nothing, and more than nothing */
   tacit_reservation_t spend;
   tacit_event_t odd = gaussian(10, 1, "");
-  tacit_spend_request_t request = {.purpose = "", .artefact = "", .events = &odd, .n_events = 1};
+  tacit_spend_request_t request = request_of(&odd, 1);
   odd.kind = (tacit_event_kind_t)77;
   assert_int_equal(tacit_ledger_reserve(ledger, &request, &spend, &err), TACIT_ERR_ARGUMENT);
   assert_non_null(strstr(err.message, "unknown kind"));
@@ -168,43 +168,43 @@ static void test_refuses_numbers_that_are_none(void **unused) {
 static void test_edited_ledgers_refuse_to_spend(void **unused) {
   (void)unused;
   static const char *const edits[] = {
-      "UPDATE events SET count = 1 WHERE entry = 2",
-      "UPDATE events SET count = 0 WHERE entry = 2",
-      "UPDATE events SET count = -5 WHERE entry = 2",
-      "UPDATE events SET count = 9223372036854775807 WHERE entry = 2",
-      "UPDATE events SET count = 1e300 WHERE entry = 2",
-      "UPDATE events SET count = 'many' WHERE entry = 2",
-      "UPDATE events SET count = x'0001' WHERE entry = 2",
-      "UPDATE events SET spec = 'gaussian:sigma=nan' WHERE entry = 2",
-      "UPDATE events SET spec = 'gaussian:sigma=inf' WHERE entry = 2",
-      "UPDATE events SET spec = 'gaussian:sigma=-10' WHERE entry = 2",
-      "UPDATE events SET spec = 'gaussian:sigma=0' WHERE entry = 2",
-      "UPDATE events SET spec = 'gaussian:sigma=4.9406564584124654e-324' WHERE entry = 2",
-      "UPDATE events SET spec = 'gaussian:sigma=1e300' WHERE entry = 2",
-      "UPDATE events SET spec = 'gaussian:sigma=10.0' WHERE entry = 2",
-      "UPDATE events SET spec = 'gaussian:sigma=10' || char(0) || '0' WHERE entry = 2",
-      "UPDATE events SET spec = 'laplace:scale=10' WHERE entry = 2",
-      "UPDATE events SET spec = '' WHERE entry = 2",
-      "UPDATE events SET label = hex(zeroblob(5000)) WHERE entry = 2",
-      "UPDATE events SET label = 'another' WHERE entry = 2",
-      "UPDATE events SET position = 1 WHERE entry = 2",
-      "DELETE FROM events WHERE entry = 2",
+      "UPDATE events SET count = 1 WHERE entry = 3",
+      "UPDATE events SET count = 0 WHERE entry = 3",
+      "UPDATE events SET count = -5 WHERE entry = 3",
+      "UPDATE events SET count = 9223372036854775807 WHERE entry = 3",
+      "UPDATE events SET count = 1e300 WHERE entry = 3",
+      "UPDATE events SET count = 'many' WHERE entry = 3",
+      "UPDATE events SET count = x'0001' WHERE entry = 3",
+      "UPDATE events SET spec = 'gaussian:sigma=nan' WHERE entry = 3",
+      "UPDATE events SET spec = 'gaussian:sigma=inf' WHERE entry = 3",
+      "UPDATE events SET spec = 'gaussian:sigma=-10' WHERE entry = 3",
+      "UPDATE events SET spec = 'gaussian:sigma=0' WHERE entry = 3",
+      "UPDATE events SET spec = 'gaussian:sigma=4.9406564584124654e-324' WHERE entry = 3",
+      "UPDATE events SET spec = 'gaussian:sigma=1e300' WHERE entry = 3",
+      "UPDATE events SET spec = 'gaussian:sigma=10.0' WHERE entry = 3",
+      "UPDATE events SET spec = 'gaussian:sigma=10' || char(0) || '0' WHERE entry = 3",
+      "UPDATE events SET spec = 'laplace:scale=10' WHERE entry = 3",
+      "UPDATE events SET spec = '' WHERE entry = 3",
+      "UPDATE events SET label = hex(zeroblob(5000)) WHERE entry = 3",
+      "UPDATE events SET label = 'another' WHERE entry = 3",
+      "UPDATE events SET position = 1 WHERE entry = 3",
+      "DELETE FROM events WHERE entry = 3",
       "DELETE FROM events",
       "INSERT INTO events VALUES (77, 0, 1, 'gaussian:sigma=10', '')",
-      "INSERT INTO events VALUES (2, 1, 1, 'gaussian:sigma=10', '')",
-      "DELETE FROM entries WHERE id = 3",
-      "DELETE FROM entries WHERE id = 2; DELETE FROM events WHERE entry = 2",
+      "INSERT INTO events VALUES (3, 1, 1, 'gaussian:sigma=10', '')",
+      "DELETE FROM entries WHERE id = 4",
+      "DELETE FROM entries WHERE id = 3; DELETE FROM events WHERE entry = 3",
       "DELETE FROM entries; DELETE FROM events",
       "DELETE FROM entries; DELETE FROM events; UPDATE ledger SET n_entries = 0",
-      "UPDATE entries SET spend = 2 WHERE id = 3",
-      "UPDATE entries SET kind = 'settle' WHERE id = 2",
-      "UPDATE entries SET kind = 'refund' WHERE id = 2",
-      "UPDATE entries SET id = -2 WHERE id = 2",
-      "UPDATE entries SET who = 'somebody' WHERE id = 1",
-      "UPDATE entries SET time = '2020-01-01T00:00:00Z' WHERE id = 1",
-      "UPDATE entries SET hash = substr(hash, 2) WHERE id = 1",
-      "UPDATE entries SET hash = (SELECT hash FROM entries WHERE id = 1) WHERE id = 2",
-      "INSERT INTO entries SELECT 4, 'settle', 2, time, who, host, '', '', hash FROM entries WHERE id = 3",
+      "UPDATE entries SET spend = 2 WHERE id = 4",
+      "UPDATE entries SET kind = 'settle' WHERE id = 3",
+      "UPDATE entries SET kind = 'refund' WHERE id = 3",
+      "UPDATE entries SET id = -2 WHERE id = 3",
+      "UPDATE entries SET who = 'somebody' WHERE id = 2",
+      "UPDATE entries SET time = '2020-01-01T00:00:00Z' WHERE id = 2",
+      "UPDATE entries SET hash = substr(hash, 2) WHERE id = 2",
+      "UPDATE entries SET hash = (SELECT hash FROM entries WHERE id = 2) WHERE id = 3",
+      "INSERT INTO entries SELECT 5, 'settle', 2, time, who, host, '', '', hash FROM entries WHERE id = 4",
       "UPDATE ledger SET epsilon = '600'",
       "UPDATE ledger SET epsilon = 'inf'",
       "UPDATE ledger SET epsilon = 'nan'",
@@ -226,6 +226,20 @@ static void test_edited_ledgers_refuse_to_spend(void **unused) {
       "DROP TABLE events",
       "ALTER TABLE events RENAME TO e; CREATE VIEW events AS SELECT entry, position, 1 AS count, spec, label FROM e",
       "ALTER TABLE entries ADD COLUMN extra",
+      "UPDATE totals SET rho = '00000000000000000000000000000001'",
+      "UPDATE totals SET rho = 'x'",
+      "UPDATE totals SET n_spends = 1",
+      "UPDATE totals SET counter = counter + 1",
+      "UPDATE totals SET unit = 'person', max_rows = 9",
+      "UPDATE totals SET hash = (SELECT head FROM ledger)",
+      "DELETE FROM totals",
+      "INSERT INTO decisions VALUES ('barker-bit:sensitivity=0.01', 1)",
+      "UPDATE entries SET purpose = 'person' WHERE id = 1",
+      "UPDATE entries SET artefact = '9' WHERE id = 1",
+      "UPDATE entries SET artefact = '01' WHERE id = 1",
+      "UPDATE entries SET spend = 3 WHERE id = 1",
+      "DELETE FROM entries WHERE id = 1",
+      "DROP INDEX entries_of_spends",
   };
   for (size_t i = 0; i < LENGTH(edits); i++) {
     char path[40];
@@ -248,16 +262,14 @@ static void test_a_consistent_overspend_is_refused(void **unused) {
   tacit_error_t err;
   uint64_t id;
   tacit_ledger_t *ledger = new_ledger("forged.ledger");
-  tacit_ledger_state_t state, forged;
+  tacit_ledger_state_t forged;
   assert_ok(reserve(ledger, 10, 60, &id, &err), err);
-  assert_ok(tacit_ledger_read(ledger, &state, &err), err);
   for (int i = 0; i < 2; i++) { /* with epsilon as it was, to see that the forgery is a good one; then lowered */
-    forge("forged.ledger", &state, i == 0 ? "6" : "1", 60);
+    forge("forged.ledger", i == 0 ? "6" : "1", 60);
     assert_int_equal(tacit_ledger_read(ledger, &forged, &err), i == 0 ? TACIT_OK : TACIT_ERR_DATA);
     tacit_ledger_state_clear(&forged);
   }
   assert_non_null(strstr(err.message, "exceed its budget"));
-  tacit_ledger_state_clear(&state);
   tacit_ledger_close(ledger);
 }
 
@@ -266,13 +278,14 @@ static void test_only_the_same_data_and_the_own_spend(void **unused) {
   tacit_error_t err;
   tacit_ledger_t *ledger = new_ledger("o.ledger");
   tacit_event_t event = gaussian(10, 5, "");
-  tacit_spend_request_t request = {.data_id = "trial-8", .purpose = "", .artefact = "", .events = &event, .n_events = 1};
+  tacit_spend_request_t request = request_of(&event, 1);
+  request.data_id = "trial-8";
   tacit_reservation_t mine, other;
   assert_int_equal(tacit_ledger_reserve(ledger, &request, &mine, &err), TACIT_ERR_DATA);
   request.data_id = "trial-7";
   request.relation = TACIT_RELATION_ADD_REMOVE;
-  assert_int_equal(tacit_ledger_reserve(ledger, &request, &mine, &err), TACIT_ERR_DATA);
-  assert_int_equal(tacit_ledger_check(ledger, &request, &err), TACIT_ERR_DATA);
+  assert_int_equal(tacit_ledger_reserve(ledger, &request, &mine, &err), TACIT_ERR_BUDGET);
+  assert_int_equal(tacit_ledger_check(ledger, &request, &err), TACIT_ERR_BUDGET);
   request.relation = TACIT_RELATION_SUBSTITUTE;
   assert_ok(tacit_ledger_reserve(ledger, &request, &mine, &err), err);
   assert_ok(tacit_ledger_reserve(ledger, &request, &other, &err), err);
@@ -289,29 +302,38 @@ static void test_creating_overwrites_nothing(void **unused) {
   tacit_error_t err;
   tacit_ledger_t *ledger = new_ledger("c.ledger");
   tacit_ledger_close(ledger);
-  assert_int_equal(tacit_ledger_create("c.ledger", "x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), TACIT_ERR_EXISTS);
+  assert_int_equal(tacit_ledger_create("c.ledger", &trial, &err), TACIT_ERR_EXISTS);
   assert_int_equal(symlink("nowhere", "link.ledger"), 0);
-  assert_int_equal(tacit_ledger_create("link.ledger", "x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, &err),
+  assert_int_equal(tacit_ledger_create("link.ledger", &trial, &err),
                    TACIT_ERR_EXISTS);
   FILE *left = fopen("old.ledger-wal", "w");
   fclose(left);
-  assert_int_equal(tacit_ledger_create("old.ledger", "x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, &err),
+  assert_int_equal(tacit_ledger_create("old.ledger", &trial, &err),
                    TACIT_ERR_EXISTS);
-  assert_int_equal(tacit_ledger_create("no/c.ledger", "x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, &err),
+  assert_int_equal(tacit_ledger_create("no/c.ledger", &trial, &err),
                    TACIT_ERR_MISSING);
-  assert_int_equal(tacit_ledger_create("d.ledger", "", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), TACIT_ERR_ARGUMENT);
+  const tacit_ledger_terms_t wrong[] = {{"", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, NULL, 0}, {NULL, 1, 1e-6, TACIT_RELATION_SUBSTITUTE, NULL, 0},
+                                        {"x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, "row", 2}, {"x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, "p", 0},
+                                        {"x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, "", 1},    {"x", 1, 1e-6, (tacit_relation_t)7, NULL, 0}};
+  for (size_t i = 0; i < LENGTH(wrong); i++) {
+    assert_int_equal(tacit_ledger_create("d.ledger", &wrong[i], &err), TACIT_ERR_ARGUMENT);
+  }
   double bad[] = {0, -1, NAN, INFINITY};
   for (size_t i = 0; i < LENGTH(bad); i++) {
-    assert_int_equal(tacit_ledger_create("d.ledger", "x", bad[i], 1e-6, TACIT_RELATION_SUBSTITUTE, &err),
-                     TACIT_ERR_ARGUMENT);
-    assert_int_equal(tacit_ledger_create("d.ledger", "x", 1, bad[i], TACIT_RELATION_SUBSTITUTE, &err),
-                     TACIT_ERR_ARGUMENT);
+    tacit_ledger_terms_t terms = trial;
+    terms.epsilon = bad[i];
+    assert_int_equal(tacit_ledger_create("d.ledger", &terms, &err), TACIT_ERR_ARGUMENT);
+    terms = trial;
+    terms.delta = bad[i];
+    assert_int_equal(tacit_ledger_create("d.ledger", &terms, &err), TACIT_ERR_ARGUMENT);
   }
   assert_int_not_equal(access("d.ledger", F_OK), 0);
   assert_int_equal(system("ls | grep -q tmp-"), 256); /* nothing half made is left */
   ledger = new_ledger(":memory:");
   tacit_ledger_close(ledger);
-  assert_int_equal(access(":memory:", F_OK), 0);
+  struct stat info;
+  assert_int_equal(stat(":memory:", &info), 0);
+  assert_int_equal(info.st_mode & 0777, 0600);
 }
 
 static void test_opens_ledgers_only(void **unused) {
@@ -332,9 +354,9 @@ static void test_opens_ledgers_only(void **unused) {
   edit("other.db", "CREATE TABLE t(x)");
   assert_int_equal(tacit_ledger_open(&ledger, "other.db", &err), TACIT_ERR_DATA);
   tacit_ledger_close(new_ledger("v.ledger"));
-  edit("v.ledger", "PRAGMA user_version = 3");
+  edit("v.ledger", "PRAGMA user_version = 4");
   assert_int_equal(tacit_ledger_open(&ledger, "v.ledger", &err), TACIT_ERR_DATA);
-  assert_non_null(strstr(err.message, "version 3"));
+  assert_non_null(strstr(err.message, "version 4"));
   tacit_ledger_close(new_ledger("h.ledger"));
   assert_int_equal(link("h.ledger", "h2.ledger"), 0);
   assert_int_equal(tacit_ledger_open(&ledger, "h2.ledger", &err), TACIT_ERR_DATA);
@@ -354,7 +376,7 @@ static void test_a_symbolic_link_is_the_same_ledger(void **unused) {
   assert_int_equal(id, 2);
   tacit_ledger_close(ledger);
   tacit_ledger_close(other);
-  assert_int_not_equal(access("elsewhere/link.ledger-wal", F_OK), 0);
+  assert_int_equal(system("test $(ls elsewhere | wc -l) = 1"), 0); /* what SQLite and turns need is beside the file itself */
 }
 
 static void test_a_replaced_file_is_noticed(void **unused) {
@@ -391,7 +413,7 @@ static void test_memory_running_out(void **unused) {
   tacit_error_t err;
   uint64_t id, expected = 0;
   tacit_ledger_t *ledger = new_ledger("m.ledger");
-  for (size_t k = 1; k < 200; k++) {
+  for (size_t k = 1; k < 400; k++) {
     tacit_alloc_fail_at(k);
     tacit_status_t status = reserve(ledger, 100, 1, &id, &err);
     tacit_alloc_fail_at(0);

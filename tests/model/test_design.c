@@ -405,6 +405,64 @@ static void test_pack_missing_column_is_unknown(void **state) {
   tacit_schema_free(schema);
 }
 
+/* The packed records, mapped back to the scale of the data, are the features, up to the rounding of float32. */
+static void test_features_are_what_is_packed(void **state) {
+  (void)state;
+  uint64_t rng = 5;
+  enum { n = 500 };
+  tacit_error_t err = {0};
+  tacit_schema_t *schema = model_testing_schema_new();
+  tacit_table_t *table = random_table(schema, n, &rng);
+  tacit_design_t *design =
+      model_testing_design("death ~ age*sex + log(flc) + I(z^2) + I(1/flc):grp + factor(stage):z", TACIT_FAMILY_BERNOULLI);
+  tacit_records_t *records;
+  assert_ok(tacit_design_pack(&records, design, table, &err), err);
+  size_t p = tacit_design_n_features(design);
+  double *features = malloc(n * p * sizeof *features);
+  assert_ok(tacit_design_features(design, table, features, &err), err);
+  for (size_t j = 0; j < p; j++) {
+    double centre, half;
+    tacit_design_scaling(design, j, &centre, &half);
+    for (size_t i = 0; i < n; i++) {
+      assert_close((features[i * p + j] - centre) / half, packed(records, i, j), 1e-7);
+    }
+  }
+  free(features);
+  tacit_records_free(records);
+  tacit_design_free(design);
+  tacit_table_free(table);
+  tacit_schema_free(schema);
+}
+
+/* Rows of an analyst have no response. */
+static void test_features_need_the_columns_of_the_terms(void **state) {
+  (void)state;
+  static const char csv[] = "age,sex\n60,M\n200,F\n", *const columns[] = {"age", "sex"};
+  tacit_error_t err = {0};
+  tacit_schema_t *schema = model_testing_schema_new(), *narrow_schema;
+  static const char narrow[] = "columns:\n  age: {type: integer, lower: 50, upper: 105}\n  sex: {type: categorical, levels: [F, M]}\n";
+  assert_ok(tacit_schema_parse(&narrow_schema, narrow, sizeof narrow - 1, "narrow", &err), err);
+  tacit_table_t *table = model_testing_table(csv, sizeof csv - 1, narrow_schema);
+  tacit_design_t *design = model_testing_design("death ~ I(age/2):sex + sex", TACIT_FAMILY_BERNOULLI);
+  const char *names[3];
+  assert_int_equal(tacit_design_term_columns(design, names), 2);
+  assert_string_equal(names[0], columns[0]);
+  assert_string_equal(names[1], columns[1]);
+  double x[8];
+  assert_int_equal(tacit_design_n_features(design), 4);
+  assert_ok(tacit_design_features(design, table, x, &err), err);
+  assert_true(x[0] == 1 && x[1] == 1 && x[2] == 0 && x[3] == 30);
+  assert_true(x[4] == 1 && x[5] == 0 && x[6] == 52.5 && x[7] == 0); /* 200 is held at its bound, 105 */
+  tacit_design_free(design);
+  design = model_testing_design("death ~ age + bmi", TACIT_FAMILY_BERNOULLI);
+  assert_int_equal(tacit_design_features(design, table, x, &err), TACIT_ERR_UNKNOWN);
+  assert_string_equal(err.field, "bmi");
+  tacit_design_free(design);
+  tacit_table_free(table);
+  tacit_schema_free(narrow_schema);
+  tacit_schema_free(schema);
+}
+
 static void test_design_clamp_gives_nan_a_place(void **state) {
   (void)state;
   assert_true(tacit_design_clamp(NAN, -1, 1) == -1);
@@ -426,6 +484,8 @@ int main(void) {
       cmocka_unit_test(test_pack_codes_each_response),
       cmocka_unit_test(test_pack_carries_units_and_single_rows),
       cmocka_unit_test(test_pack_missing_column_is_unknown),
+      cmocka_unit_test(test_features_are_what_is_packed),
+      cmocka_unit_test(test_features_need_the_columns_of_the_terms),
       cmocka_unit_test(test_design_clamp_gives_nan_a_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,7 +218,8 @@ static void test_glm_default_priors(void **state) {
   double change = model.parameters.log_prior(model.parameters.ctx, theta, NULL) -
                   model.parameters.log_prior(model.parameters.ctx, origin, NULL);
   double sigma = exp(0.5);
-  assert_close(change, -9.0 / 200 - 4 / 12.5 - 2 * (log1p(sigma * sigma / 3) - log1p(1.0 / 3)) + 0.5, 1e-13);
+  /* student_t(3, 0, 2.5) twice; sigma half student_t(3, 0, 1) */
+  assert_close(change, -2 * log1p(9 / 6.25 / 3) - 2 * log1p(4 / 6.25 / 3) - 2 * (log1p(sigma * sigma / 3) - log1p(1.0 / 3)) + 0.5, 1e-13);
   tacit_model_clear(&model);
   tacit_prior_entry_t flat = {.term = (char *)(uintptr_t) "sigma", .prior = {TACIT_PRIOR_FLAT, 0, 0, 1}};
   settings.priors = &flat;
@@ -228,6 +229,53 @@ static void test_glm_default_priors(void **state) {
   assert_close(model.parameters.log_prior(model.parameters.ctx, u, NULL), 1.7, 1e-14);
   tacit_model_clear(&model);
   tacit_design_free(design);
+}
+
+/*
+ * Default priors by `typical:` and by released scales, at a point, against their formulas; a prior of the user's stays. Ten times the scale
+ * of one is 2 and more off in log density here.
+ */
+static void test_glm_priors_follow_scales(void **state) {
+  (void)state;
+  static const char text[] = "columns:\n  y: {type: binary}\n  a: {type: numeric, lower: 0, upper: 100, typical: [20, 53]}\n"
+                             "  b: {type: numeric, lower: -1, upper: 1}\n  c: {type: numeric, lower: -1, upper: 1}\n";
+  tacit_error_t err;
+  tacit_schema_t *schema;
+  tacit_design_t *design;
+  char term[] = "c";
+  tacit_prior_entry_t user = {.term = term, .prior = {TACIT_PRIOR_NORMAL, 0, 1, 0.5}};
+  tacit_glm_settings_t settings = {.family = TACIT_FAMILY_BERNOULLI, .priors = &user, .n_priors = 1};
+  assert_ok(tacit_schema_parse(&schema, text, sizeof text - 1, "test", &err), err);
+  assert_ok(tacit_design_new(&design, "y ~ a + b + c", schema, TACIT_FAMILY_BERNOULLI, &err), err);
+  tacit_model_t model = model_testing_model(design, &settings);
+  double theta[] = {0.5, 2, -3, 1.5}, precision[16] = {0};
+  /* a: sd 10 of a half range 50 is 0.2, mean (36.5 - 50) / 50 = -0.27; b: released */
+  tacit_prior_t intercept = {TACIT_PRIOR_STUDENT_T, 7, 0, 1.5}, a = {TACIT_PRIOR_STUDENT_T, 3, 0, 2.5 / (1.65 * 0.2)},
+                b = {TACIT_PRIOR_STUDENT_T, 3, 0, 2.5};
+  double expected = tacit_prior_log_density(&intercept, 0.5 - 0.27 * 2, NULL) + tacit_prior_log_density(&a, 2, NULL) +
+                    tacit_prior_log_density(&b, -3, NULL) + tacit_prior_log_density(&user.prior, 1.5, NULL);
+  assert_close(model.parameters.log_prior(model.parameters.ctx, theta, NULL), expected, 1e-12);
+  const tacit_feature_scale_t scales[] = {{0, 0, 0}, {0.9, 0.9, 0.9}, {0.4, 0.25, 0.5}, {-0.1, 0.3, 0.1}};
+  tacit_model_scale_priors(&model, scales, TACIT_PRIOR_BASIS_RELEASED);
+  a = (tacit_prior_t){TACIT_PRIOR_STUDENT_T, 7, 0, 1.25 / 0.2};
+  b = (tacit_prior_t){TACIT_PRIOR_STUDENT_T, 7, 0, 1.25 * 1.5 / 0.25};
+  double u = 0.5 - 0.27 * 2 + 0.4 * -3 - 0.1 * 1.5;
+  expected = tacit_prior_log_density(&intercept, u, NULL) + tacit_prior_log_density(&a, 2, NULL) + tacit_prior_log_density(&b, -3, NULL) +
+             tacit_prior_log_density(&user.prior, 1.5, NULL);
+  assert_close(model.parameters.log_prior(model.parameters.ctx, theta, NULL), expected, 1e-12);
+  model.parameters.prior_precision(model.parameters.ctx, theta, precision);
+  double w = tacit_prior_precision(&intercept, u);
+  assert_close(precision[0], w, 1e-14);
+  assert_close(precision[2 * 4 + 1], w * 0.4 * -0.27, 1e-14);
+  assert_close(precision[3 * 4 + 3], w * 0.01 + 1 / 0.25, 1e-12);
+  assert_close(w, 8 / (7 * 2.25 + u * u), 1e-14);
+  tacit_model_normal_tails(&model);
+  tacit_prior_view_t view;
+  assert_true(tacit_parameters_prior(&model.parameters, 1, &view) && view.prior.kind == TACIT_PRIOR_NORMAL &&
+              view.source.basis == TACIT_PRIOR_BASIS_TYPICAL);
+  tacit_model_clear(&model);
+  tacit_design_free(design);
+  tacit_schema_free(schema);
 }
 
 /* ---- errors ---- */
@@ -301,6 +349,7 @@ int main(void) {
       cmocka_unit_test(test_glm_prior_gradients_match_differences),
       cmocka_unit_test(test_glm_prior_on_original_scale_is_that_of_the_report),
       cmocka_unit_test(test_glm_default_priors),
+                                     cmocka_unit_test(test_glm_priors_follow_scales),
       cmocka_unit_test(test_glm_settings_are_checked),
       cmocka_unit_test(test_glm_every_failing_allocation_is_an_error),
   };

@@ -14,7 +14,7 @@ typedef struct setting {
   double epsilon;
 } setting_t;
 
-static const setting_t moderate = {TACIT_FAMILY_BERNOULLI, 3, 1000, 0.4}, noisy = {TACIT_FAMILY_BERNOULLI, 2, 2000, 0.1},
+static const setting_t moderate = {TACIT_FAMILY_BERNOULLI, 3, 1000, 0.4}, small = {TACIT_FAMILY_BERNOULLI, 5, 1000, 0.5}, noisy = {TACIT_FAMILY_BERNOULLI, 2, 2000, 0.1},
                        linear = {TACIT_FAMILY_GAUSSIAN, 3, 4000, 1}, noisy_linear = {TACIT_FAMILY_GAUSSIAN, 3, 1000, 1};
 
 /* (mean - 1/3) / standard error over n_fits fits. */
@@ -54,12 +54,12 @@ static void check_uniform(setting_t setting, double n_fits) {
 
 static void test_ranks_of_the_truth_are_uniform(void **state) {
   (void)state;
-  check_uniform(moderate, 400);
+  check_uniform(moderate, 150);
 }
 
 static void test_ranks_of_a_linear_regression_are_uniform(void **state) {
   (void)state;
-  check_uniform(linear, 200);
+  check_uniform(linear, 150);
 }
 
 /* What the test above must find. */
@@ -75,17 +75,17 @@ static void check_found(setting_t setting, tacit_noise_aware_fault_t fault, size
 
 static void test_a_posterior_without_the_discrepancy_is_found_out(void **state) {
   (void)state;
-  check_found(moderate, TACIT_NOISE_AWARE_NO_DISCREPANCY, 500);
+  check_found(small, TACIT_NOISE_AWARE_NO_DISCREPANCY, 150);
 }
 
 static void test_a_posterior_with_half_of_the_noise_is_found_out(void **state) {
   (void)state;
-  check_found(noisy, TACIT_NOISE_AWARE_HALF_RESPONSE_NOISE, 250);
+  check_found(noisy, TACIT_NOISE_AWARE_HALF_NOISE, 150);
 }
 
 static void test_linear_regressions_that_forget_noise_are_found_out(void **state) {
   (void)state;
-  check_found(noisy_linear, TACIT_NOISE_AWARE_HALF_RESPONSE_NOISE, 100);
+  check_found(noisy_linear, TACIT_NOISE_AWARE_HALF_NOISE, 100);
 }
 
 int main(void) {

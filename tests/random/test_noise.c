@@ -1,5 +1,8 @@
 /* Noise sources as objects: keys, wiping, arguments, and what happens when something fails. */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,8 +20,23 @@ int __wrap_getentropy(void *buffer, size_t length);
 int __real_sodium_init(void);
 int __wrap_sodium_init(void);
 
+static int entropy_left = -1; /* calls that succeed before all fail; below 0: no end */
+
 int __wrap_getentropy(void *buffer, size_t length) {
+  entropy_fails = entropy_fails || entropy_left == 0;
+  entropy_left -= entropy_left > 0;
   return entropy_fails ? -1 : __real_getentropy(buffer, length);
+}
+
+/* libsodium's own call, wherever that is from. */
+static bool is_system_silent;
+ssize_t getrandom(void *buffer, size_t length, unsigned flags);
+ssize_t getrandom(void *buffer, size_t length, unsigned flags) {
+  if (is_system_silent) {
+    errno = ENOSYS;
+    return -1;
+  }
+  return syscall(SYS_getrandom, buffer, length, flags);
 }
 
 int __wrap_sodium_init(void) {
@@ -216,6 +234,15 @@ static void test_forked_child_is_refused(void **state) {
   tacit_noise_free(noise);
 }
 
+static void test_a_source_is_in_no_core_dump(void **state) {
+  (void)state;
+  tacit_noise_t *noise = seeded(1);
+#if !defined(__SANITIZE_ADDRESS__)
+  assert_true(testing_is_kept_private(noise) && testing_is_kept_private((const char *)(noise + 1) - 1));
+#endif
+  tacit_noise_free(noise);
+}
+
 static void test_failed_allocation_gives_no_source(void **state) {
   (void)state;
   tacit_error_t err;
@@ -267,8 +294,45 @@ static void test_failed_generator_gives_no_source_and_no_key(void **state) {
 #endif
 }
 
+/*
+ * A system that gives random bytes for the key and refuses the next ones, those that libsodium wants to begin with, is an error and not the
+ * end of the process. libsodium by itself would end in abort().
+ */
+static void test_a_generator_that_fails_later_is_an_error(void **state) {
+  (void)state;
+#ifdef TESTING_WRAP
+  for (int k = 0; k < 4; k++) {
+    pid_t child = fork(); /* where libsodium has not been initialised */
+    if (child == 0) {
+      tacit_noise_t *noise;
+      int64_t draw;
+      entropy_left = k;
+      is_system_silent = true;
+      close(STDERR_FILENO);
+      tacit_status_t first = tacit_noise_new(&noise, NULL);
+      if (first == TACIT_OK && tacit_noise_rounded_gaussian(noise, 1, 1, &draw, NULL) != TACIT_OK) {
+        _exit(9);
+      }
+      entropy_left = -1;
+      entropy_fails = false;
+      tacit_status_t second = tacit_noise_new(&noise, NULL); /* asked again, it may answer */
+      _exit(first != TACIT_OK && first != TACIT_ERR_NOISE ? 8 : second != TACIT_OK ? 7 : first == TACIT_OK);
+    }
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how));
+    assert_true(WEXITSTATUS(how) <= 1);
+    assert_int_equal(WEXITSTATUS(how), k >= 2); /* the key, and what guards its heap */
+  }
+#else
+  skip();
+#endif
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_generator_that_fails_later_is_an_error), /* first: before libsodium is initialised */
+      cmocka_unit_test(test_failed_generator_gives_no_source_and_no_key),
       cmocka_unit_test(test_refill_takes_the_next_key_from_the_stream_and_erases_the_last),
       cmocka_unit_test(test_words_are_wiped_as_they_are_used),
       cmocka_unit_test(test_seed_repeats_and_does_not_depend_on_how_draws_are_split),
@@ -277,8 +341,8 @@ int main(void) {
       cmocka_unit_test(test_edges_of_sd_are_accepted),
       cmocka_unit_test(test_undecided_draw_fails_the_source_for_good_and_leaves_zeros),
       cmocka_unit_test(test_forked_child_is_refused),
+      cmocka_unit_test(test_a_source_is_in_no_core_dump),
       cmocka_unit_test(test_failed_allocation_gives_no_source),
-      cmocka_unit_test(test_failed_generator_gives_no_source_and_no_key),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,9 +152,12 @@ static void test_write_metrics(void **state) {
 
 static void assert_keys(const json_t *root) {
   static const char *const keys[] = {"private", "epsilon", "delta", "relation", "unit", "accountant", "events",
-                                     "version", "method", "exact", "end", "assumptions", "delta_meaning",
-                                     "epsilon_budget", "delta_budget", "max_rows"};
-  assert_int_equal(json_object_size(root), sizeof keys / sizeof keys[0]);
+                                     "version", "method", "exact", "end", "assumptions",
+                                     "epsilon_budget", "delta_budget", "max_rows",
+                                     "epsilon_charged", "epsilon_charged_is_a_guarantee"};
+  const json_t *meaning = json_object_get(root, "delta_meaning"); /* there if there is one */
+  assert_true(meaning == NULL || json_string_length(meaning) > 0);
+  assert_int_equal(json_object_size(root), sizeof keys / sizeof keys[0] + (meaning != NULL));
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
     assert_non_null(json_object_get(root, keys[i]));
   }
@@ -180,13 +183,15 @@ static void test_write_privacy_json_of_private_run(void **state) {
   json_t *root = privacy_json();
   assert_true(json_is_true(json_object_get(root, "private")));
   tacit_guarantee_t spent = tacit_budget_spent(run->budget);
-  assert_true(json_real_value(json_object_get(root, "epsilon")) == spent.epsilon);
-  assert_true(spent.epsilon > 0 && spent.epsilon <= 8);
+  assert_true(json_number_value(json_object_get(root, "epsilon")) == 8); /* whatever was charged */
+  assert_true(json_real_value(json_object_get(root, "epsilon_charged")) == spent.epsilon);
+  assert_true(json_is_false(json_object_get(root, "epsilon_charged_is_a_guarantee")));
+  assert_true(spent.epsilon > 0 && spent.epsilon < 8);
   assert_true(json_real_value(json_object_get(root, "delta")) == 1e-6);
   assert_true(json_number_value(json_object_get(root, "epsilon_budget")) == 8);
   assert_string_equal(json_string_value(json_object_get(root, "relation")), "substitute");
   assert_string_equal(json_string_value(json_object_get(root, "unit")), "row");
-  assert_string_equal(json_string_value(json_object_get(root, "accountant")), spent.method);
+  assert_string_equal(json_string_value(json_object_get(root, "accountant")), "filter");
   assert_string_equal(json_string_value(json_object_get(root, "delta_meaning")), "one in \"a million\"");
   const json_t *events = json_object_get(root, "events");
   assert_int_equal(json_array_size(events), 2);
@@ -297,7 +302,7 @@ static void test_statement_says_who_what_and_how_much(void **state) {
   char *text;
   assert_ok(tacit_report_statement(&run->report, &text, &err), err);
   static const char *const parts[] = {"Private: epsilon = ", "Who is protected", "one row of the data set \"flchain\"",
-                                      "(relation: substitute)", "of a budget of 8", "12000 of \"gradient\"",
+                                      "(relation: substitute)", "of the epsilon = 8 promised", "12000 of \"gradient\"",
                                       "4000 of \"log-ratio\"", "What is assumed", "What is not promised"};
   for (const char *s = text; *s != '\0'; s = strchr(s, '\n') + 1) {
     assert_true(strchr(s, '\n') - s <= 78);

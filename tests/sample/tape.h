@@ -12,7 +12,10 @@
 
 #include <string.h>
 
-#include "curator/curator_internal.h"
+#include "tacit/account.h"
+#include "tacit/curator.h"
+#include "tacit/data.h"
+#include "tacit/random.h"
 #include "logistic.h"
 #include "sample/sample_internal.h"
 #include "testing.h"

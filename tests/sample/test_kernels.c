@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "account/bit.h"
-#include "curator/curator_internal.h"
+#include "door/door_internal.h"
 #include "logistic.h"
 #include "sample/sample_internal.h"
 #include "sample/vcorr.h"

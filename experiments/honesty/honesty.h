@@ -1,0 +1,62 @@
+/* The grid of honesty: simulated data of many kinds, fitted privately, and how often intervals hold the truth. */
+#ifndef HONESTY_H
+#define HONESTY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tacit/model.h"
+#include "tacit/noise_aware.h"
+#include "tacit/random.h"
+
+enum { MAX_FEATURES = 9, MAX_NAME = 24 };
+
+/* How a column is distributed; all but indicators have a public range. */
+typedef enum shape { NORMAL = 0, HEAVY, EXPONENTIAL, LOGNORMAL, INDICATOR, LEVEL } shape_t;
+
+typedef struct column {
+  shape_t shape;
+  double mean, sd;     /* normal, heavy (t3, times sd); exponential: its mean is sd; indicator: share is mean; level: exclusive, share is mean */
+  double lower, upper; /* public bounds */
+  double slope;        /* for one unit of it */
+} column_t;
+
+typedef struct kind {
+  char name[MAX_NAME];
+  bool is_easy; /* at most 2 % of its fits may be flagged as problems */
+  tacit_family_t family;
+  double upper; /* of a count */
+  size_t n;
+  double intercept, correlation, overdispersion; /* correlation of normal columns; variance of a gamma factor on a count's rate */
+  size_t n_columns;
+  column_t columns[MAX_FEATURES - 1];
+} kind_t;
+
+extern const kind_t kinds[];
+extern const size_t n_kinds;
+
+/* Truth of the reported coefficients, (n_columns + 1). */
+void kind_truth(const kind_t *kind, double *truth);
+/* One record: columns as they are, then the response. */
+void kind_record(const kind_t *kind, tacit_rng_t *rng, double *record);
+/* Public schema text of at most n bytes, and formula. */
+void kind_schema(const kind_t *kind, char *text, size_t n);
+void kind_formula(const kind_t *kind, char *text, size_t n);
+
+/* What a fit of one data set says. */
+typedef struct outcome {
+  size_t n_terms;
+  double truth[MAX_FEATURES], mean[MAX_FEATURES], sd[MAX_FEATURES], q5[MAX_FEATURES], q95[MAX_FEATURES], share[MAX_FEATURES];
+  char problems[160], warnings[256]; /* names of checks, joined by + */
+  double seconds;
+} outcome_t;
+
+/* Simulate and fit; a function of the seed. False, with the reason in the outcome's problems, if the fit failed. */
+bool kind_run(const kind_t *kind, tacit_relation_t relation, double epsilon, uint64_t seed, outcome_t *outcome);
+
+/* table.c: the results of a file of runs as a table; false if it cannot be read. */
+bool table_write(const char *runs, FILE *to);
+
+#endif

@@ -1,0 +1,181 @@
+/* One simulated data set, fitted in this process by the library. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "honesty.h"
+#include "tacit/account.h"
+#include "tacit/curator.h"
+#include "tacit/data.h"
+
+/* Everything of one run; freed in one place. */
+typedef struct run {
+  const kind_t *kind;
+  tacit_error_t err;
+  tacit_schema_t *schema;
+  tacit_design_t *design;
+  tacit_model_t model;
+  tacit_rng_t *rng;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+  tacit_draws_t draws;
+  tacit_evidence_t evidence;
+} run_t;
+
+static void scale(void *user, const tacit_feature_scale_t *scales) {
+  tacit_model_scale_priors(user, scales, TACIT_PRIOR_BASIS_RELEASED);
+}
+
+static void normal_tails(void *user) {
+  tacit_model_normal_tails(user);
+}
+
+static tacit_status_t make_model(run_t *r) {
+  char text[1024], formula[128];
+  kind_schema(r->kind, text, sizeof text);
+  kind_formula(r->kind, formula, sizeof formula);
+  tacit_glm_settings_t settings = tacit_glm_settings_default();
+  settings.family = r->kind->family;
+  tacit_status_t status = tacit_schema_parse(&r->schema, text, strlen(text), "honesty", &r->err);
+  if (status == TACIT_OK) {
+    status = tacit_design_new(&r->design, formula, r->schema, r->kind->family, &r->err);
+  }
+  return status == TACIT_OK ? tacit_model_init_glm(&r->model, r->design, &settings, &r->err) : status;
+}
+
+static tacit_status_t make_records(run_t *r, tacit_records_t **records) {
+  const kind_t *kind = r->kind;
+  size_t d = kind->n_columns + 1;
+  tacit_status_t status = tacit_records_new(records, kind->n, d + 1, &r->err);
+  for (size_t i = 0; i < kind->n && status == TACIT_OK; i++) {
+    double record[MAX_FEATURES], packed[MAX_FEATURES + 1] = {1};
+    kind_record(kind, r->rng, record);
+    for (size_t j = 1; j < d; j++) {
+      double centre, half;
+      tacit_design_scaling(r->design, j, &centre, &half);
+      packed[j] = fmax(fmin((record[j - 1] - centre) / half, 1), -1);
+    }
+    packed[d] = record[d - 1];
+    tacit_records_set(*records, i, packed);
+  }
+  return status;
+}
+
+static tacit_status_t fit(run_t *r, tacit_relation_t relation, double epsilon, uint64_t seed, const unsigned char key[32]) {
+  tacit_records_t *records = NULL;
+  bool is_two_valued[MAX_FEATURES] = {false};
+  tacit_status_t status = make_model(r);
+  if (status == TACIT_OK) {
+    status = tacit_rng_new(&r->rng, key, 1 << 20, &r->err);
+  }
+  if (status == TACIT_OK) {
+    status = make_records(r, &records);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_budget_new(&r->budget, epsilon, 1e-6, relation, &r->err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_noise_new_seeded_not_private(&r->noise, seed, &r->err);
+  }
+  if (status != TACIT_OK) {
+    tacit_records_free(records);
+    return status;
+  }
+  status = tacit_curator_new(&r->curator, records, &r->model.records, r->budget, r->noise, NULL, &r->err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  for (size_t j = 0; j <= r->kind->n_columns; j++) {
+    is_two_valued[j] = tacit_design_is_two_valued(r->design, j);
+  }
+  tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
+  settings.family = r->kind->family;
+  settings.upper = r->kind->upper;
+  settings.relation = relation;
+  settings.is_two_valued = is_two_valued;
+  settings.rho = tacit_budget_rho(r->budget) * (1 - 1e-9);
+  settings.n_chains = 2;
+  settings.n_warmup = 150;
+  settings.n_draws = 300;
+  settings.scaled = scale;
+  settings.normal_tails = normal_tails;
+  settings.prior_user = &r->model;
+  settings.evidence = &r->evidence;
+  memcpy(settings.key, key, 32);
+  return tacit_noise_aware_fit(r->curator, &r->model.parameters, &settings, &r->draws, &r->err);
+}
+
+static void join(char *to, size_t n, const char *name) {
+  if (strstr(to, name) == NULL && strlen(to) + strlen(name) + 2 < n) {
+    strcat(to, to[0] != '\0' ? "+" : "");
+    strcat(to, name);
+  }
+}
+
+static tacit_status_t summarise(run_t *r, outcome_t *o) {
+  o->n_terms = r->kind->n_columns + 1;
+  kind_truth(r->kind, o->truth);
+  for (size_t j = 0; j < o->n_terms; j++) {
+    tacit_summary_t s;
+    tacit_status_t status = tacit_draws_summarise_with(&r->draws, j, &r->evidence, &s, &r->err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+    o->mean[j] = s.mean;
+    o->sd[j] = s.sd;
+    o->q5[j] = s.q5;
+    o->q95[j] = s.q95;
+    o->share[j] = s.prior_share;
+    if (s.rhat > 1.2) {
+      join(o->problems, sizeof o->problems, "rhat");
+    } else if (s.rhat > 1.05) {
+      join(o->warnings, sizeof o->warnings, "rhat");
+    }
+  }
+  for (size_t i = 0; i < r->evidence.checks.n; i++) {
+    const tacit_check_t *check = &r->evidence.checks.items[i];
+    const tacit_check_info_t *info = tacit_check_info(check->id);
+    if (tacit_check_is_flagged(check) && info->severity == TACIT_SEVERITY_PROBLEM) {
+      join(o->problems, sizeof o->problems, info->name);
+    } else if (tacit_check_is_flagged(check)) {
+      join(o->warnings, sizeof o->warnings, info->name);
+    }
+  }
+  return TACIT_OK;
+}
+
+bool kind_run(const kind_t *kind, tacit_relation_t relation, double epsilon, uint64_t seed, outcome_t *outcome) {
+  *outcome = (outcome_t){0};
+  run_t *r = calloc(1, sizeof *r);
+  if (r == NULL) {
+    snprintf(outcome->problems, sizeof outcome->problems, "out of memory");
+    return false;
+  }
+  unsigned char key[32];
+  r->kind = kind;
+  tacit_rng_key_from_seed(key, seed);
+  clock_t start = clock();
+  tacit_status_t status = fit(r, relation, epsilon, seed, key);
+  outcome->seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+  if (status == TACIT_OK) {
+    status = summarise(r, outcome);
+  }
+  if (status != TACIT_OK) {
+    snprintf(outcome->problems, sizeof outcome->problems, "FAILED: %.120s", r->err.message);
+    for (char *c = outcome->problems; *c != '\0'; c++) {
+      *c = *c == ',' || *c == '\n' ? ' ' : *c;
+    }
+  }
+  tacit_draws_clear(&r->draws);
+  tacit_curator_free(r->curator);
+  tacit_noise_free(r->noise);
+  tacit_budget_free(r->budget);
+  tacit_rng_free(r->rng);
+  tacit_model_clear(&r->model);
+  tacit_design_free(r->design);
+  tacit_schema_free(r->schema);
+  free(r);
+  return status == TACIT_OK;
+}

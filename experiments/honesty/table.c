@@ -1,0 +1,105 @@
+/* Runs, one a line, become a table. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "honesty.h"
+
+enum { MAX_CELLS = 512, MAX_LINE = 4096 };
+
+/* A kind at a budget. */
+typedef struct cell {
+  char kind[MAX_NAME];
+  double epsilon, n, n_flagged, n_failed, seconds;
+  size_t n_terms;
+  double covered[MAX_FEATURES], counted[MAX_FEATURES], width[MAX_FEATURES]; /* of fits without a problem */
+} cell_t;
+
+static cell_t *cell_of(cell_t *cells, size_t *n, const char *kind, double epsilon) {
+  for (size_t i = 0; i < *n; i++) {
+    if (strcmp(cells[i].kind, kind) == 0 && fabs(cells[i].epsilon - epsilon) < 1e-12) {
+      return &cells[i];
+    }
+  }
+  if (*n == MAX_CELLS) {
+    return NULL;
+  }
+  cell_t *cell = &cells[(*n)++];
+  *cell = (cell_t){.epsilon = epsilon};
+  snprintf(cell->kind, sizeof cell->kind, "%.23s", kind);
+  return cell;
+}
+
+/* kind,epsilon,run,problems,warnings,seconds,terms; terms are truth:mean:sd:q5:q95:share joined by ; */
+static void add_line(cell_t *cells, size_t *n, char *line) {
+  char *fields[7], *at = line;
+  for (int i = 0; i < 7; i++) {
+    fields[i] = at;
+    at = strchr(at, i < 6 ? ',' : '\n');
+    if (at == NULL) {
+      return; /* cut off by a crash: it is run again */
+    }
+    *at++ = '\0';
+  }
+  cell_t *cell = cell_of(cells, n, fields[0], atof(fields[1]));
+  if (cell == NULL) {
+    return;
+  }
+  cell->n++;
+  cell->seconds += atof(fields[5]);
+  cell->n_failed += strncmp(fields[3], "FAILED", 6) == 0;
+  cell->n_flagged += fields[3][0] != '\0';
+  size_t j = 0;
+  for (char *term = strtok(fields[6], ";"); term != NULL && j < MAX_FEATURES; term = strtok(NULL, ";"), j++) {
+    double truth, mean, sd, q5, q95, share;
+    if (fields[3][0] == '\0' && sscanf(term, "%lf:%lf:%lf:%lf:%lf:%lf", &truth, &mean, &sd, &q5, &q95, &share) == 6) {
+      cell->covered[j] += q5 <= truth && truth <= q95;
+      cell->width[j] += sd;
+      cell->counted[j]++;
+      cell->n_terms = j + 1 > cell->n_terms ? j + 1 : cell->n_terms;
+    }
+  }
+}
+
+static void write_cell(const cell_t *c, FILE *to) {
+  double least = 1, sum = 0, n = 0;
+  for (size_t j = 0; j < c->n_terms; j++) {
+    double share = c->covered[j] / c->counted[j];
+    least = fmin(least, share);
+    sum += share;
+    n++;
+  }
+  bool is_short = n > 0 && (least < 0.8 || sum / n < 0.86), is_wide = n > 0 && sum / n > 0.94;
+  fprintf(to, "| %s | %g | %.0f | %.0f | %.3f |", c->kind, c->epsilon, c->n, c->n_failed, c->n_flagged / c->n);
+  if (n > 0) {
+    fprintf(to, " %.3f | %.3f | %.3g |", sum / n, least, c->width[c->n_terms - 1] / c->counted[c->n_terms - 1]);
+  } else {
+    fprintf(to, " | | |");
+  }
+  fprintf(to, " %s | %.2f |\n", c->n_flagged > 0.5 * c->n ? "flagged" : is_short ? "short" : is_wide ? "wide" : "", c->seconds / c->n);
+}
+
+bool table_write(const char *runs, FILE *to) {
+  FILE *file = fopen(runs, "r");
+  cell_t *cells = calloc(MAX_CELLS, sizeof *cells);
+  static char line[MAX_LINE];
+  size_t n = 0;
+  if (file == NULL || cells == NULL) {
+    free(cells);
+    if (file != NULL) {
+      fclose(file);
+    }
+    return false;
+  }
+  while (fgets(line, sizeof line, file) != NULL) {
+    add_line(cells, &n, line);
+  }
+  fclose(file);
+  fprintf(to, "| kind | epsilon | runs | failed | problems | coverage, mean | worst coefficient | sd, last coefficient | | seconds |\n"
+              "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  for (size_t i = 0; i < n; i++) {
+    write_cell(&cells[i], to);
+  }
+  free(cells);
+  return true;
+}

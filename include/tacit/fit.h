@@ -1,0 +1,212 @@
+/**
+ * @file fit.h
+ * A regression under differential privacy from formula to report: everything that `tacit fit` decides. The program, Python and R all
+ * call this, and so can any other.
+ *
+ *     tacit_fit_new(&fit, "y ~ age + sex", &err);
+ *     tacit_fit_set(fit, "family", "bernoulli", &err);       settings are name and text, by the names of tacit fit --help
+ *     tacit_fit_read(fit, "records.csv", &err);              records behind the curator; the plan; nothing is released
+ *     tacit_fit_run(fit, NULL, NULL, &err);                  reserve in the ledger, charge, draw, settle
+ *     tacit_fit_write(fit, "results", &err);
+ *     tacit_fit_free(fit);
+ *
+ * Steps come in this order, and whatever was decided stays: a setting after tacit_fit_read() is TACIT_ERR_STATE. What these functions
+ * return is public, computed from settings, or from releases that were charged before they were made.
+ * Errors name the setting at fault in tacit_error_t.field.
+ */
+#ifndef TACIT_FIT_H
+#define TACIT_FIT_H
+
+#include "tacit/account.h"
+#include "tacit/arrow.h"
+#include "tacit/base.h"
+#include "tacit/curator.h"
+#include "tacit/data.h"
+#include "tacit/diagnose.h"
+#include "tacit/draws.h"
+#include "tacit/setting.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- settings ---- */
+
+/** All settings of a fit, shape (*n), in the order of tacit fit --help. */
+TACIT_API const tacit_setting_t *tacit_fit_settings(size_t *n);
+
+/* ---- a fit ---- */
+
+typedef struct tacit_fit tacit_fit_t;
+
+/**
+ * Begin, with a formula or the name of a file with a program, "visits.stan" (docs/language.md). *fit is NULL on failure, which
+ * tacit_fit_free() allows.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_new(tacit_fit_t **fit, const char *formula, tacit_error_t *err);
+/** Free everything; the records are wiped with the curator. After a run that never began, nothing was spent. */
+TACIT_API void tacit_fit_free(tacit_fit_t *fit);
+
+/**
+ * Give a setting; underscores stand for hyphens. Given again it replaces the former, but each `prior`, `set` and `constants`
+ * counts.
+ * @return TACIT_ERR_UNKNOWN for a name that is none, with the nearest one; TACIT_ERR_ARGUMENT for a text that is not of its kind;
+ *         TACIT_ERR_STATE after tacit_fit_plan() or tacit_fit_read().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_set(tacit_fit_t *fit, const char *name, const char *text, tacit_error_t *err);
+/** The schema as n bytes of YAML instead of the setting `schema`; `name` stands for its file in messages. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_set_schema(tacit_fit_t *fit, const char *text, size_t n, const char *name,
+                                                             tacit_error_t *err);
+
+/** Several processes that fit together (tacit_ranks_t): the first one keeps the ledger and writes. */
+typedef struct tacit_fit_ranks {
+  const tacit_ranks_t *ranks;
+  /** Called by all ranks that have not failed, before they communicate: false if one has failed, so that all give up. */
+  bool (*is_well)(void *user);
+  void *user;
+} tacit_fit_ranks_t;
+
+/** Before anything but settings; copied, what it points to is borrowed. */
+TACIT_API void tacit_fit_set_ranks(tacit_fit_t *fit, const tacit_fit_ranks_t *ranks);
+
+/* ---- the plan ---- */
+
+/** What a plan can be expected to yield, by the thresholds of tacit diagnose. */
+typedef enum tacit_fit_verdict {
+  TACIT_FIT_GOOD = 0,
+  TACIT_FIT_POOR,    /**< no usable chain, or intervals several times as wide as without privacy */
+  TACIT_FIT_HOPELESS /**< all chains together not worth one draw */
+} tacit_fit_verdict_t;
+
+/** Computed from public facts alone. NaN where a method has no such number. */
+typedef struct tacit_fit_plan {
+  const char *method;
+  size_t n_chains, n_iterations, n_warmup, n_draws; /**< of each chain; n_draws kept after thinning */
+  size_t n_releases; /**< of noise-aware: its releases; draws given them cost nothing. Else 0 */
+  double step_size;  /**< in units of the metric */
+  double penalty_sd; /**< noise in a log acceptance ratio */
+  double grad_noise; /**< noise of a gradient beside the gradient one posterior sd from the mode */
+  double ess;        /**< effective draws of all chains, were the posterior as wide as the schema suggests */
+  double ess_wide;   /**< were it three times as wide */
+  double width;      /**< error of a posterior mean beside that of the exact one; noise-aware: least sd beside the non-private one */
+  double epsilon;    /**< of the budget */
+  tacit_fit_verdict_t verdict;
+} tacit_fit_plan_t;
+
+/**
+ * Plan without records, for n_units of them (under add-remove: a nominal number). After tacit_fit_read() the plan of those records,
+ * and n_units is not used.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_plan(tacit_fit_t *fit, double n_units, tacit_fit_plan_t *plan, tacit_error_t *err);
+
+/** A method with one of its acceptance rules, under the budget. Numbers as in tacit_fit_plan_t. */
+typedef struct tacit_fit_choice {
+  const char *method, *acceptance; /**< acceptance: "-" where there is nothing to choose */
+  tacit_status_t status;           /**< TACIT_OK, or why it is none: then `reason` says so and the numbers are 0 */
+  char reason[768];
+  size_t n_iterations; /**< of each chain; of noise-aware: its releases */
+  double step_size, penalty_sd, grad_noise, ess, ess_wide, width;
+} tacit_fit_choice_t;
+
+enum { TACIT_FIT_N_CHOICES = 12 };
+
+/**
+ * What each method would make of the budget, for n_units records: tacit plan. The setting `method` and what goes with one of them are not
+ * looked at. Bits are counted by Renyi accounting, a rough plan at once. Which one to take: TACIT_FIT_TEXT_ADVICE.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_compare(tacit_fit_t *fit, double n_units,
+                                                          tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES], tacit_error_t *err);
+
+/* ---- records ---- */
+
+/**
+ * Read records (tacit_table_read()), look at the ledger if one is set, and plan. Nothing is charged or released.
+ * @return as tacit_table_read(); TACIT_ERR_ARGUMENT for settings that do not go together; TACIT_ERR_EXISTS, TACIT_ERR_IO where the
+ *         setting `out` cannot be written; TACIT_ERR_BUDGET for a budget that buys nothing.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read(tacit_fit_t *fit, const char *path, tacit_error_t *err);
+/** The same from an Arrow stream, tacit_table_read_stream(): taken, released exactly once. `watch` may be NULL. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit, struct ArrowArrayStream *stream,
+                                                              const tacit_stream_watch_t *watch, tacit_error_t *err);
+/**
+ * The same with records from elsewhere: a table that was read by tacit_fit_schema() with (at least) tacit_fit_columns(). Takes the
+ * table, also on failure. `notes` may be NULL.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table, const tacit_table_notes_t *notes,
+                                                             tacit_error_t *err);
+/** What reading a table needs; settles all settings. Borrowed from the fit. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema, const char *const **columns,
+                                                          size_t *n_columns, tacit_error_t *err);
+
+/* ---- the run ---- */
+
+/**
+ * Reserve in the ledger what the run can release, durably; without a ledger nothing. tacit_fit_run() does so if it was not done.
+ * @param is_trial  only say whether it would fit.
+ * @return TACIT_ERR_BUDGET if it does not.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_reserve(tacit_fit_t *fit, bool is_trial, tacit_error_t *err);
+/**
+ * Release, draw, and lower the reservation to what was charged.
+ *
+ * `progress` (may be NULL) is called after each iteration of all chains; before the first one, where that takes time, with iteration 0.
+ * If it returns false the run stops. Before the first charge nothing is spent. After it, draws so far are kept where a usable number of
+ * iterations was done; but under relation add-remove nothing is returned and the reservation stays as it is: the moment at which
+ * somebody stopped waiting depends on how many records there are.
+ *
+ * @return TACIT_OK with draws to be had; TACIT_ERR_INTERRUPTED or TACIT_ERR_BUDGET if there is not one; else the error. What was
+ *         charged is charged, tacit_fit_spent().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_run(tacit_fit_t *fit, tacit_progress_fn progress, void *user, tacit_error_t *err);
+
+/* ---- results: NULL, 0 or "" before tacit_fit_run() has returned TACIT_OK; borrowed from the fit ---- */
+
+TACIT_API const tacit_draws_t *tacit_fit_draws(const tacit_fit_t *fit);
+/** "complete", "budget" or "interrupted". */
+TACIT_API const char *tacit_fit_end(const tacit_fit_t *fit);
+/** How the sampler fared, and what the fit rests on: for tacit_diagnose_fit(). NULL where there is nothing of it. */
+TACIT_API const tacit_published_t *tacit_fit_published(const tacit_fit_t *fit);
+TACIT_API const tacit_evidence_t *tacit_fit_evidence(const tacit_fit_t *fit);
+/** As the user writes them, "log(flc)"; shape (draws->n_reported). */
+TACIT_API const char *const *tacit_fit_labels(const tacit_fit_t *fit);
+/** As Stan CSV names them, "b_log_flc". */
+TACIT_API const char *const *tacit_fit_names(const tacit_fit_t *fit);
+/** The privacy statement in words; owned, tacit_free(). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_statement(const tacit_fit_t *fit, char **text, tacit_error_t *err);
+/** The same as the JSON of privacy.json; owned, tacit_free(). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_privacy_json(const tacit_fit_t *fit, char **text, tacit_error_t *err);
+/** Write the report (tacit_report_write()) into a new directory; NULL: that of the setting `out`. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_write(const tacit_fit_t *fit, const char *path, tacit_error_t *err);
+
+/* ---- at any time ---- */
+
+/**
+ * What is promised: fixed before anything is released, and the figure to quote. Zeros before the budget is known, NaN of an exposed fit.
+ */
+TACIT_API tacit_guarantee_t tacit_fit_promised(const tacit_fit_t *fit);
+/**
+ * What was charged so far, also while progress() is called; zeros before anything was, NaN of an exposed fit. No guarantee:
+ * tacit_budget_spent().
+ */
+TACIT_API tacit_guarantee_t tacit_fit_spent(const tacit_fit_t *fit);
+/** False for exposed and seeded fits, which protect nobody. */
+TACIT_API bool tacit_fit_is_private(const tacit_fit_t *fit);
+
+/** Sentences for a person, of lines that end with a newline; "" where there is nothing to say. */
+typedef enum tacit_fit_text {
+  TACIT_FIT_TEXT_PLAN = 0,  /**< the plan and its forecast */
+  TACIT_FIT_TEXT_WARNING,   /**< what is poor about it */
+  TACIT_FIT_TEXT_ADVICE,    /**< which of the methods that were compared to take */
+  TACIT_FIT_TEXT_PRICE,     /**< what the run takes of the ledger, where that is more than by itself */
+  TACIT_FIT_TEXT_TUNED,     /**< what releases led to, where settings were tuned by them */
+  TACIT_FIT_TEXT_SPENT,     /**< what is promised and what was charged, in one line; a second one names the ledger's entry */
+  TACIT_FIT_TEXT_UNSETTLED, /**< why the ledger keeps all that was reserved */
+  TACIT_FIT_N_TEXTS
+} tacit_fit_text_t;
+
+TACIT_API const char *tacit_fit_text(const tacit_fit_t *fit, tacit_fit_text_t which);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,130 @@
+/**
+ * @file program.h
+ * Record programs: models written in a subset of Stan's language (docs/language.md), for one record or for arrays of records whose
+ * record axis is taken off.
+ *
+ * A program is public: it knows the schema, and no record.
+ */
+#ifndef TACIT_PROGRAM_H
+#define TACIT_PROGRAM_H
+
+#include "tacit/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tacit_schema;
+struct tacit_table;
+struct tacit_records;
+struct tacit_model;
+
+/** A parsed, checked and unrolled program. */
+typedef struct tacit_program tacit_program_t;
+
+/** A public number, or several: a datum of the program by its name, row by row; or, n == 1, a function of all records: "mean(x)". */
+typedef struct tacit_program_constant {
+  const char *name;
+  const double *values; /**< shape (n) */
+  size_t n;
+} tacit_program_constant_t;
+
+/** Public numbers as they are collected; zeroed, then cleared. */
+typedef struct tacit_program_constants {
+  tacit_program_constant_t *items;
+  size_t n, capacity;
+} tacit_program_constants_t;
+
+/** Add "NAME=V" or "NAME=V,V,..."; TACIT_ERR_ARGUMENT if it is none. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_constants_set(tacit_program_constants_t *constants, const char *text, tacit_error_t *err);
+/** Add the numbers and (nested) arrays of numbers of a JSON object in a file. TACIT_ERR_SYNTAX; as reading a file. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_constants_read(tacit_program_constants_t *constants, const char *path, tacit_error_t *err);
+TACIT_API void tacit_program_constants_clear(tacit_program_constants_t *constants);
+
+typedef struct tacit_program_settings {
+  /** Columns of records, by name; NULL: the language alone is checked, sizes and public data being taken as given. Borrowed. */
+  const struct tacit_schema *schema;
+  /** The int datum that counts records; NULL: the first size of what has a density; "": none, data are those of one record. */
+  const char *records;
+  const tacit_program_constant_t *constants; /**< shape (n_constants); borrowed during the call */
+  size_t n_constants;
+} tacit_program_settings_t;
+
+/**
+ * Parse n bytes of program text and unroll it to one expression of a record and one prior.
+ *
+ * @param[out] program  owned; free with tacit_program_free().
+ * @return TACIT_ERR_SYNTAX: "line L: reason", the line and a caret; TACIT_ERR_SCHEMA, TACIT_ERR_UNKNOWN: program and schema disagree;
+ *         TACIT_ERR_MEMORY.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_parse(tacit_program_t **program, const char *text, size_t n,
+                                                            const tacit_program_settings_t *settings, tacit_error_t *err);
+/** The same with the text of a file, whose name stands before the message. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_read(tacit_program_t **program, const char *path,
+                                                           const tacit_program_settings_t *settings, tacit_error_t *err);
+TACIT_API void tacit_program_free(tacit_program_t *program);
+
+/** The datum that counts records, or NULL: the program is of one record. */
+TACIT_API const char *tacit_program_records(const tacit_program_t *program);
+/** Unconstrained parameters. */
+TACIT_API size_t tacit_program_n_parameters(const tacit_program_t *program);
+/** Name of the declaration that unconstrained parameter j belongs to. */
+TACIT_API const char *tacit_program_parameter(const tacit_program_t *program, size_t j);
+/** Reported values: parameters, transformed parameters and generated quantities that no column enters, in Stan's order. */
+TACIT_API size_t tacit_program_n_reported(const tacit_program_t *program);
+TACIT_API const char *tacit_program_label(const tacit_program_t *program, size_t i); /**< "mu[1]" */
+TACIT_API const char *tacit_program_name(const tacit_program_t *program, size_t i);  /**< "mu.1" */
+/** Columns of the table that records are made of, without repetition; shape (*n). Borrowed. */
+TACIT_API const char *const *tacit_program_columns(const tacit_program_t *program, size_t *n);
+/** What was left out, each with its line and a caret: generated quantities that look at records. */
+TACIT_API size_t tacit_program_n_notes(const tacit_program_t *program);
+TACIT_API const char *tacit_program_note(const tacit_program_t *program, size_t i);
+
+/**
+ * Differentiate, bound and translate. The model borrows the program, and its records have the columns that tacit_program_pack() writes.
+ * TACIT_ERR_ARGUMENT for a program beyond the limits.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_compile(tacit_program_t *program, struct tacit_model *model, tacit_error_t *err);
+/**
+ * Pack part `part` of n_parts of a table's rows for the model, as tacit_design_pack_part() does: columns by name, moved into their bounds,
+ * and what is derived from them, once. After tacit_program_compile().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_pack_part(struct tacit_records **records, const tacit_program_t *program,
+                                                                const struct tacit_table *table, size_t part, size_t n_parts,
+                                                                size_t n_threads, const char *scratch, tacit_error_t *err);
+
+/**
+ * Write the program of a formula, as R and brms write them: products, powers, `.`, poly, ns, bs, scale, relevel, factor, offset, (1 | g),
+ * and `y | cens(c)`, trials, weights; docs/language.md says what they mean here.
+ *
+ * @param[out] text  returns owned, tacit_free().
+ * @return TACIT_ERR_SYNTAX with a caret; TACIT_ERR_ARGUMENT for a family that is none.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_of_formula(char **text, const char *formula, const char *family,
+                                                                 const struct tacit_schema *schema, tacit_error_t *err);
+/** Families that programs are written for, NULL from the end on. */
+TACIT_API const char *tacit_program_family(size_t i);
+
+/** One function of the library. */
+typedef struct tacit_program_entry {
+  const char *name;       /**< "normal", "log1p" */
+  const char *arguments;  /**< "mu, sigma" */
+  const char *summary;    /**< a few words, or "" */
+  bool is_distribution;
+} tacit_program_entry_t;
+
+/** Distributions, then functions, by name. */
+typedef struct tacit_program_library {
+  const tacit_program_entry_t *entries; /**< shape (n) */
+  size_t n;
+  void *owner;
+} tacit_program_library_t;
+
+/** Fill; clear in either case. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_library_init(tacit_program_library_t *library, tacit_error_t *err);
+TACIT_API void tacit_program_library_clear(tacit_program_library_t *library);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

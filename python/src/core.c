@@ -1,0 +1,168 @@
+/*
+ * The module tacit._core: functions alone. What they return is released, or public, or computed from that.
+ */
+#include "core.h"
+
+#include <string.h>
+#include <time.h>
+
+/* ---- errors ---- */
+
+/* Texts may be cut off within a character. */
+static PyObject *text_of(const char *bytes) {
+  return PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes), "replace");
+}
+
+PyObject *core_raise(const tacit_error_t *err, const char *detail) {
+  PyObject *module = PyImport_ImportModule("tacit._errors");
+  PyObject *exception = module == NULL ? NULL
+                                       : PyObject_CallMethod(module, "make", "iNNN", (int)err->status, text_of(err->field),
+                                                             text_of(err->message), text_of(detail != NULL ? detail : ""));
+  if (exception != NULL) {
+    PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+  }
+  Py_XDECREF(exception);
+  Py_XDECREF(module);
+  return NULL;
+}
+
+PyObject *core_raise_unless_set(const tacit_error_t *err, const char *detail) {
+  return PyErr_Occurred() != NULL ? NULL : core_raise(err, detail);
+}
+
+bool core_put(PyObject *dict, const char *key, PyObject *value) {
+  bool is_put = value != NULL && PyDict_SetItemString(dict, key, value) == 0;
+  Py_XDECREF(value);
+  return is_put;
+}
+
+/* ---- work without the GIL ---- */
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void core_work_begin(core_work_t *work) {
+  *work = (core_work_t){.state = PyEval_SaveThread()};
+}
+
+void core_work_end(core_work_t *work) {
+  PyEval_RestoreThread(work->state);
+}
+
+bool core_work_is_due(core_work_t *work, double seconds) {
+  double now = seconds_now();
+  if (now < work->next) {
+    return false;
+  }
+  work->next = now + seconds;
+  return true;
+}
+
+/* ---- calls that read records ---- */
+
+void core_call_set_aside(core_call_t *call) {
+  PyErr_Fetch(&call->type, &call->value, &call->traceback);
+}
+
+static bool go_on(void *user) {
+  core_call_t *call = user;
+  if (!core_work_is_due(&call->work, 0.05)) {
+    return true;
+  }
+  PyEval_RestoreThread(call->work.state);
+  bool is_fine = PyErr_CheckSignals() == 0;
+  if (!is_fine) {
+    core_call_set_aside(call);
+  }
+  call->work.state = PyEval_SaveThread();
+  return is_fine;
+}
+
+static void said(void *user, const char *text) {
+  core_call_t *call = user;
+  size_t n = strnlen(text, sizeof call->detail - 1);
+  memcpy(call->detail, text, n);
+  call->detail[n] = '\0';
+}
+
+tacit_stream_watch_t core_call_watch(core_call_t *call) {
+  return (tacit_stream_watch_t){.go_on = go_on, .said = said, .user = call};
+}
+
+bool core_call_refuse(core_call_t *call, const tacit_error_t *err) {
+  if (call->type != NULL) {
+    PyErr_Restore(call->type, call->value, call->traceback);
+    call->type = call->value = call->traceback = NULL;
+  } else if (strstr(call->detail, "KeyboardInterrupt") != NULL) { /* met by the stream, which is Python itself */
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+  } else {
+    core_raise_unless_set(err, call->detail);
+  }
+  return false;
+}
+
+void core_call_clear(core_call_t *call) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Py_XDECREF(call->type);
+  Py_XDECREF(call->value);
+  Py_XDECREF(call->traceback);
+  PyErr_Restore(type, value, traceback);
+}
+
+/* ---- streams ---- */
+
+static bool stream_of_capsule(PyObject *capsule, struct ArrowArrayStream *stream) {
+  struct ArrowArrayStream *held = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+  if (held == NULL) {
+    return false;
+  }
+  *stream = *held; /* moved: the capsule's destructor sees a released one */
+  held->release = NULL;
+  return true;
+}
+
+bool core_stream_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream) {
+  PyObject *names = core_texts(columns, n_columns), *name = names != NULL && unit != NULL ? PyUnicode_FromString(unit) : NULL;
+  if (name != NULL && PyList_Append(names, name) != 0) {
+    Py_CLEAR(names);
+  }
+  Py_XDECREF(name);
+  PyObject *source = names == NULL ? NULL : PyObject_CallFunctionObjArgs(data, names, NULL);
+  bool is_there = source != NULL && (PyList_Check(source) ? core_stream_of_columns(source, stream) : stream_of_capsule(source, stream));
+  Py_XDECREF(source);
+  Py_XDECREF(names);
+  return is_there;
+}
+
+/* ---- the module ---- */
+
+static PyMethodDef methods[] = {
+    {"account", core_account, METH_VARARGS, "Compose events."},
+    {"compare", core_compare, METH_VARARGS, "What each method would make of a budget."},
+    {"contrast", core_contrast, METH_VARARGS, "A function of parameters, summarised."},
+    {"fit", core_fit, METH_VARARGS, "Read, charge, draw, free."},
+    {"plan", core_plan, METH_VARARGS, "What a budget would buy; reads nothing."},
+    {"predict", core_predict, METH_VARARGS, "Predictions for rows that an analyst brings."},
+    {"release", core_release, METH_VARARGS, "Read, charge, release a statistic, free."},
+    {"settings", core_settings, METH_NOARGS, "All settings of a fit."},
+    {"read", core_read, METH_VARARGS, "Draws of a directory that a fit wrote."},
+    {"ledger_create", core_ledger_create, METH_VARARGS, "Make a ledger."},
+    {"ledger_read", core_ledger_read, METH_VARARGS, "All that a ledger says."},
+    {NULL, NULL, 0, NULL}};
+
+static int add_version(PyObject *module) {
+  return PyModule_AddStringConstant(module, "version", tacit_version());
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)(uintptr_t)add_version}, {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "tacit._core", .m_doc = "The library; use the functions of tacit.", .m_methods = methods, .m_slots = slots};
+
+__attribute__((visibility("default"))) PyMODINIT_FUNC PyInit__core(void) {
+  return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,82 @@
+/* What the parts of the extension share. Nothing here is a handle that Python can hold: each call reads, works, frees. */
+#ifndef TACIT_PYTHON_CORE_H
+#define TACIT_PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+
+#include "tacit/arrow.h"
+#include "tacit/base.h"
+#include "tacit/diagnose.h"
+#include "tacit/draws.h"
+
+/* Set the exception that stands for an error; `detail` (may be NULL) is private: what a stream said. Returns NULL. */
+PyObject *core_raise(const tacit_error_t *err, const char *detail);
+/* The same, where an exception that is set already stays: as of a callback that stopped the work. */
+PyObject *core_raise_unless_set(const tacit_error_t *err, const char *detail);
+
+/* A dictionary's entry, the reference to `value` taken; false with an exception, also where value is NULL. */
+bool core_put(PyObject *dict, const char *key, PyObject *value);
+
+/* A list of n texts; NULL with an exception. */
+PyObject *core_texts(const char *const *list, size_t n);
+
+/* The GIL while C works, which it may be given back to look at signals and to call Python. */
+typedef struct core_work {
+  PyThreadState *state;
+  double next; /* second at which Python is asked again */
+} core_work_t;
+
+void core_work_begin(core_work_t *work);
+/* With the GIL again. */
+void core_work_end(core_work_t *work);
+/* Is it time to take the GIL? At most once in `seconds`. */
+bool core_work_is_due(core_work_t *work, double seconds);
+
+/* A call that reads records: its work, and why it stopped. */
+typedef struct core_call {
+  core_work_t work;
+  PyObject *type, *value, *traceback; /* what stopped the work: set aside, so that others may run Python meanwhile */
+  char detail[512];                   /* what the stream said: private */
+} core_call_t;
+
+/* Set the exception aside; with the GIL. */
+void core_call_set_aside(core_call_t *call);
+/* Lets signals stop the reading of a stream, and keeps what that says. */
+tacit_stream_watch_t core_call_watch(core_call_t *call);
+/* False, with the exception for an error; what was set aside comes first: it is why the library stopped. */
+bool core_call_refuse(core_call_t *call, const tacit_error_t *err);
+/* An exception that is set stays. */
+void core_call_clear(core_call_t *call);
+
+/*
+ * The stream that Python hands out for columns and that of persons (may be NULL): data is called with their names and returns a capsule,
+ * or a list of columns in buffers. False with an exception.
+ */
+bool core_stream_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream);
+/*
+ * A stream over the buffers of Python objects, for frames that do not speak Arrow: columns is a list of (name, format, n_rows,
+ * (buffer or None, ...)). The objects are kept until the stream is released.
+ */
+bool core_stream_of_columns(PyObject *columns, struct ArrowArrayStream *stream);
+
+/* What is known of draws: a dictionary of plain objects. published and evidence: what the fit tells of itself, or NULL. */
+PyObject *core_draws(const tacit_draws_t *draws, const char *const *labels, const char *const *names,
+                     const tacit_published_t *published, const tacit_evidence_t *evidence);
+
+PyObject *core_account(PyObject *self, PyObject *args);
+PyObject *core_fit(PyObject *self, PyObject *args);
+PyObject *core_plan(PyObject *self, PyObject *args);
+PyObject *core_compare(PyObject *self, PyObject *args);
+PyObject *core_contrast(PyObject *self, PyObject *args);
+PyObject *core_predict(PyObject *self, PyObject *args);
+PyObject *core_release(PyObject *self, PyObject *args);
+PyObject *core_settings(PyObject *self, PyObject *args);
+PyObject *core_read(PyObject *self, PyObject *args);
+PyObject *core_ledger_create(PyObject *self, PyObject *args);
+PyObject *core_ledger_read(PyObject *self, PyObject *args);
+
+#endif

@@ -1,0 +1,287 @@
+/*
+ * A fit as one call: settings, records, plan, charge, draws, report; then everything is freed. Python gives settings as pairs of name
+ * and text, and three callables: one that hands out the records, one that may refuse the plan, one that watches.
+ */
+#include "core.h"
+
+#include "tacit/fit.h"
+
+typedef struct call {
+  tacit_fit_t *fit;
+  core_call_t of;
+  PyObject *on_progress; /* or None */
+} call_t;
+
+/* ---- progress, without the GIL ---- */
+
+static bool tell(call_t *call, const tacit_progress_t *progress) {
+  if (call->on_progress == Py_None) {
+    return true;
+  }
+  PyObject *answer = PyObject_CallFunction(call->on_progress, "nnd", (Py_ssize_t)progress->iteration,
+                                           (Py_ssize_t)progress->n_iterations, tacit_fit_spent(call->fit).epsilon);
+  bool is_fine = answer != NULL && answer != Py_False;
+  Py_XDECREF(answer);
+  return is_fine;
+}
+
+static bool on_iteration(const tacit_progress_t *progress, void *user) {
+  call_t *call = user;
+  if (!core_work_is_due(&call->of.work, 0.1)) {
+    return true;
+  }
+  PyEval_RestoreThread(call->of.work.state);
+  bool is_fine = PyErr_CheckSignals() == 0 && tell(call, progress);
+  if (PyErr_Occurred() != NULL) {
+    core_call_set_aside(&call->of);
+  }
+  call->of.work.state = PyEval_SaveThread();
+  return is_fine;
+}
+
+/* ---- steps; each returns false with an exception set ---- */
+
+static bool refuse(call_t *call, const tacit_error_t *err) {
+  return core_call_refuse(&call->of, err);
+}
+
+static bool set_up(call_t *call, const char *formula, PyObject *settings, const char *schema, Py_ssize_t n_schema, const char *name) {
+  tacit_error_t err;
+  if (tacit_fit_new(&call->fit, formula, &err) != TACIT_OK) {
+    return refuse(call, &err);
+  }
+  for (Py_ssize_t i = 0; i < PyList_Size(settings); i++) {
+    const char *key, *value;
+    if (!PyArg_ParseTuple(PyList_GetItem(settings, i), "ss", &key, &value)) {
+      return false;
+    }
+    if (tacit_fit_set(call->fit, key, value, &err) != TACIT_OK) {
+      return refuse(call, &err);
+    }
+  }
+  return tacit_fit_set_schema(call->fit, schema, (size_t)n_schema, name, &err) == TACIT_OK || refuse(call, &err);
+}
+
+static bool read_stream(call_t *call, PyObject *data) {
+  tacit_error_t err;
+  const tacit_schema_t *schema;
+  const char *const *columns;
+  size_t n_columns;
+  struct ArrowArrayStream stream = {0};
+  if (tacit_fit_columns(call->fit, &schema, &columns, &n_columns, &err) != TACIT_OK) {
+    return refuse(call, &err);
+  }
+  if (!core_stream_of(data, columns, n_columns, tacit_schema_unit(schema), &stream)) {
+    return false;
+  }
+  const tacit_stream_watch_t watch = core_call_watch(&call->of);
+  tacit_table_t *table;
+  tacit_table_notes_t notes;
+  core_work_begin(&call->of.work);
+  tacit_status_t status = tacit_table_read_stream(&table, &stream, schema, columns, n_columns, &watch, &notes, &err);
+  if (status == TACIT_OK) {
+    status = tacit_fit_read_table(call->fit, table, &notes, &err);
+  }
+  core_work_end(&call->of.work);
+  return status == TACIT_OK || refuse(call, &err);
+}
+
+static bool read_records(call_t *call, PyObject *data) {
+  tacit_error_t err;
+  if (!PyUnicode_Check(data)) {
+    return read_stream(call, data);
+  }
+  const char *path = PyUnicode_AsUTF8AndSize(data, NULL);
+  if (path == NULL) {
+    return false;
+  }
+  core_work_begin(&call->of.work);
+  tacit_status_t status = tacit_fit_read(call->fit, path, &err);
+  core_work_end(&call->of.work);
+  return (status == TACIT_OK && PyErr_CheckSignals() == 0) || refuse(call, &err);
+}
+
+static PyObject *plan_of(call_t *call, double n_units) {
+  static const char *const verdicts[] = {"good", "poor", "hopeless"};
+  tacit_error_t err;
+  tacit_fit_plan_t plan;
+  core_work_begin(&call->of.work);
+  tacit_status_t status = tacit_fit_plan(call->fit, n_units, &plan, &err);
+  core_work_end(&call->of.work);
+  if (status != TACIT_OK) {
+    refuse(call, &err);
+    return NULL;
+  }
+  return Py_BuildValue("{s:s,s:n,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:d,s:s,s:s,s:s,s:s}", "method", plan.method, "n_chains",
+                       (Py_ssize_t)plan.n_chains, "n_iterations", (Py_ssize_t)plan.n_iterations, "n_warmup", (Py_ssize_t)plan.n_warmup,
+                       "n_draws", (Py_ssize_t)plan.n_draws, "n_releases", (Py_ssize_t)plan.n_releases, "ess", plan.ess, "ess_wide",
+                       plan.ess_wide, "width", plan.width, "epsilon", plan.epsilon, "verdict", verdicts[plan.verdict], "text",
+                       tacit_fit_text(call->fit, TACIT_FIT_TEXT_PLAN), "warning", tacit_fit_text(call->fit, TACIT_FIT_TEXT_WARNING),
+                       "price", tacit_fit_text(call->fit, TACIT_FIT_TEXT_PRICE));
+}
+
+static bool show_plan(call_t *call, PyObject *on_plan) {
+  PyObject *plan = plan_of(call, 0);
+  PyObject *answer = plan == NULL ? NULL : PyObject_CallFunctionObjArgs(on_plan, plan, NULL);
+  Py_XDECREF(plan);
+  Py_XDECREF(answer);
+  return answer != NULL;
+}
+
+/* ---- results ---- */
+
+/* What the library says in a text of its own; NULL with an exception. */
+static PyObject *owned_text(const call_t *call, tacit_status_t (*make)(const tacit_fit_t *, char **, tacit_error_t *)) {
+  tacit_error_t err;
+  char *text = NULL;
+  if (make(call->fit, &text, &err) != TACIT_OK) {
+    return core_raise(&err, NULL);
+  }
+  PyObject *out = PyUnicode_FromString(text);
+  tacit_free(text);
+  return out;
+}
+
+/* A report that cannot be written takes nothing from the draws, which were paid for. */
+static PyObject *written(call_t *call, bool has_out) {
+  tacit_error_t err;
+  core_work_begin(&call->of.work);
+  tacit_status_t status = has_out ? tacit_fit_write(call->fit, NULL, &err) : TACIT_OK;
+  core_work_end(&call->of.work);
+  return PyUnicode_FromString(status == TACIT_OK ? "" : err.message);
+}
+
+/* Why the run ended early: the exception itself, or None. */
+static PyObject *stopped(call_t *call) {
+  PyErr_NormalizeException(&call->of.type, &call->of.value, &call->of.traceback);
+  return Py_NewRef(call->of.value != NULL ? call->of.value : Py_None);
+}
+
+static PyObject *result_of(call_t *call, bool has_out) {
+  PyObject *out = core_draws(tacit_fit_draws(call->fit), tacit_fit_labels(call->fit), tacit_fit_names(call->fit),
+                             tacit_fit_published(call->fit), tacit_fit_evidence(call->fit));
+  bool ok = out != NULL && core_put(out, "unwritten", written(call, has_out)) && core_put(out, "stopped", stopped(call)) &&
+            core_put(out, "statement", owned_text(call, tacit_fit_statement)) &&
+            core_put(out, "privacy", owned_text(call, tacit_fit_privacy_json)) &&
+            core_put(out, "end", PyUnicode_FromString(tacit_fit_end(call->fit))) &&
+            core_put(out, "spent", PyUnicode_FromString(tacit_fit_text(call->fit, TACIT_FIT_TEXT_SPENT))) &&
+            core_put(out, "tuned", PyUnicode_FromString(tacit_fit_text(call->fit, TACIT_FIT_TEXT_TUNED))) &&
+            core_put(out, "unsettled", PyUnicode_FromString(tacit_fit_text(call->fit, TACIT_FIT_TEXT_UNSETTLED)));
+  if (!ok) {
+    Py_CLEAR(out);
+  }
+  return out;
+}
+
+static bool run(call_t *call) {
+  tacit_error_t err;
+  core_work_begin(&call->of.work);
+  tacit_status_t status = tacit_fit_run(call->fit, on_iteration, call, &err);
+  core_work_end(&call->of.work);
+  return status == TACIT_OK || refuse(call, &err);
+}
+
+static void clear(call_t *call) {
+  tacit_fit_free(call->fit);
+  core_call_clear(&call->of);
+}
+
+/* fit(formula, [(name, text), ...], schema, its name, data, on_plan, on_progress or None, is a report to be written?) */
+PyObject *core_fit(PyObject *self, PyObject *args) {
+  (void)self;
+  const char *formula, *schema, *name;
+  Py_ssize_t n_schema;
+  PyObject *settings, *data, *on_plan;
+  int has_out;
+  call_t call = {0};
+  if (!PyArg_ParseTuple(args, "sO!y#sOOOp", &formula, &PyList_Type, &settings, &schema, &n_schema, &name, &data, &on_plan,
+                        &call.on_progress, &has_out)) {
+    return NULL;
+  }
+  bool is_drawn = set_up(&call, formula, settings, schema, n_schema, name) && read_records(&call, data) && show_plan(&call, on_plan) &&
+                  run(&call);
+  PyObject *out = is_drawn ? result_of(&call, has_out) : NULL;
+  clear(&call);
+  return out;
+}
+
+/* All methods under the budget; NULL with an exception. */
+static PyObject *choices_of(call_t *call, double n_units) {
+  tacit_error_t err;
+  tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES];
+  core_work_begin(&call->of.work);
+  tacit_status_t status = tacit_fit_compare(call->fit, n_units, choices, &err);
+  core_work_end(&call->of.work);
+  if (status != TACIT_OK) {
+    refuse(call, &err);
+    return NULL;
+  }
+  PyObject *out = PyList_New(0);
+  for (size_t i = 0; out != NULL && i < TACIT_FIT_N_CHOICES; i++) {
+    const tacit_fit_choice_t *choice = &choices[i];
+    PyObject *item = Py_BuildValue("{s:s,s:s,s:O,s:s,s:n,s:d,s:d,s:d}", "method", choice->method, "acceptance", choice->acceptance,
+                                   "applies", choice->status == TACIT_OK ? Py_True : Py_False, "reason", choice->reason, "n_iterations",
+                                   (Py_ssize_t)choice->n_iterations, "ess", choice->ess, "ess_wide", choice->ess_wide, "width",
+                                   choice->width);
+    if (item == NULL || PyList_Append(out, item) != 0) {
+      Py_CLEAR(out);
+    }
+    Py_XDECREF(item);
+  }
+  return out;
+}
+
+/* compare(formula, [(name, text), ...], schema, its name, n) -> (methods, advice) */
+PyObject *core_compare(PyObject *self, PyObject *args) {
+  (void)self;
+  const char *formula, *schema, *name;
+  Py_ssize_t n_schema;
+  PyObject *settings;
+  double n_units;
+  call_t call = {0};
+  if (!PyArg_ParseTuple(args, "sO!y#sd", &formula, &PyList_Type, &settings, &schema, &n_schema, &name, &n_units)) {
+    return NULL;
+  }
+  PyObject *methods = set_up(&call, formula, settings, schema, n_schema, name) ? choices_of(&call, n_units) : NULL;
+  PyObject *out = methods == NULL ? NULL : Py_BuildValue("(Ns)", methods, tacit_fit_text(call.fit, TACIT_FIT_TEXT_ADVICE));
+  clear(&call);
+  return out;
+}
+
+/* plan(formula, [(name, text), ...], schema, its name, n) */
+PyObject *core_plan(PyObject *self, PyObject *args) {
+  (void)self;
+  const char *formula, *schema, *name;
+  Py_ssize_t n_schema;
+  PyObject *settings;
+  double n_units;
+  call_t call = {0};
+  if (!PyArg_ParseTuple(args, "sO!y#sd", &formula, &PyList_Type, &settings, &schema, &n_schema, &name, &n_units)) {
+    return NULL;
+  }
+  PyObject *out = set_up(&call, formula, settings, schema, n_schema, name) ? plan_of(&call, n_units) : NULL;
+  clear(&call);
+  return out;
+}
+
+/* settings() */
+PyObject *core_settings(PyObject *self, PyObject *args) {
+  (void)self;
+  (void)args;
+  size_t n;
+  const tacit_setting_t *settings = tacit_fit_settings(&n);
+  PyObject *out = PyList_New(0);
+  for (size_t i = 0; out != NULL && i < n; i++) {
+    const tacit_setting_t *setting = &settings[i];
+    PyObject *item = setting->kind == TACIT_SETTING_PROGRAM
+                         ? Py_NewRef(Py_None)
+                         : Py_BuildValue("{s:s,s:z,s:z,s:s,s:s,s:O}", "name", setting->name, "value", setting->value, "default",
+                                         setting->fallback, "help", setting->help, "group", setting->group, "is_flag",
+                                         setting->kind == TACIT_SETTING_FLAG ? Py_True : Py_False);
+    if (item == NULL || (item != Py_None && PyList_Append(out, item) != 0)) {
+      Py_CLEAR(out);
+    }
+    Py_XDECREF(item);
+  }
+  return out;
+}

@@ -1,0 +1,20 @@
+"""Bayesian inference under differential privacy.
+
+    import tacit
+    tacit.plan("death ~ age + sex", schema="flchain.yaml", n=7874, family="bernoulli", epsilon=1, delta=1e-6)    # spends nothing
+    post = tacit.fit("death ~ age + sex", data=df, schema="flchain.yaml", family="bernoulli", epsilon=1, delta=1e-6, out="fit/")
+    post.summary()
+
+What these functions return, print, write and pickle is released: bounded, covered by noise, charged. The records that are given to
+`fit` are not in it, and nobody else in the same process is kept from them: see docs/python.md, "The boundary in a notebook".
+"""
+from ._account import account
+from ._core import version as __version__
+from ._errors import ArgumentError, BudgetError, DataError, FileError, NumericError, PoorPlan, PrivacyWarning, SchemaError, TacitError
+from ._fit import Plan, fit, plan, settings
+from ._ledger import Ledger
+from ._posterior import Posterior, read
+from ._release import Release, release
+
+__all__ = ["ArgumentError", "BudgetError", "DataError", "FileError", "Ledger", "NumericError", "Plan", "PoorPlan", "Posterior",
+           "PrivacyWarning", "Release", "SchemaError", "TacitError", "__version__", "account", "fit", "plan", "read", "release", "settings"]

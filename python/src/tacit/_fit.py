@@ -1,0 +1,217 @@
+"""Fits and plans: settings by the names of `tacit fit --help`, with underscores for hyphens."""
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _core, _data, _html, _progress
+from ._data import Schema
+from ._errors import ArgumentError, FileError, PoorPlan, PrivacyWarning
+from ._posterior import Posterior, read, run_settings
+
+Path = str | os.PathLike[str]
+Setting = str | bool | int | float | os.PathLike[str] | Sequence[str] | Mapping[str, str] | None
+
+_RUNNING = ("out", "ledger", "data-id", "purpose", "threads", "scratch", "quiet", "curator-notes")
+_spent: dict[str, list[tuple[float, float]]] = {}
+
+
+def settings() -> list[dict[str, Any]]:
+    """All settings of a fit: name, what stands for its value, default, help."""
+    return _core.settings()
+
+
+def _number(value: float) -> str:
+    """As few digits as give it back; those of numpy, too."""
+    number = float(value)
+    return str(int(value)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+
+
+def _pairs(given: Mapping[str, Setting]) -> list[tuple[str, str]]:
+    pairs: list[tuple[str, str]] = []
+    for key, value in given.items():
+        name = key.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            pairs.append((name, "true"))
+        elif isinstance(value, Mapping):
+            pairs.extend((name, f"{term}: {text}") for term, text in value.items())
+        elif isinstance(value, (str, os.PathLike)):
+            pairs.append((name, os.fspath(value)))
+        elif isinstance(value, Sequence):
+            pairs.extend((name, str(text)) for text in value)
+        else:
+            pairs.append((name, _number(value)))
+    return pairs
+
+
+class Plan(dict[str, Any]):
+    """What a budget would buy, from public facts alone.
+
+    `verdict` is "good", "poor" or "hopeless"; `methods`, where none was said, lists what each method would make of the budget.
+    """
+
+    @property
+    def is_poor(self) -> bool:
+        return bool(self["verdict"] != "good")
+
+    def __repr__(self) -> str:
+        return "".join(self[key] for key in ("text", "warning", "price", "advice") if key in self).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return _html.line(self["text"] + self["price"], False) + (_html.line(self["warning"], True) if self["warning"] else "")
+
+
+def _formula(formula: str | None, program: Path | None) -> str:
+    """What stands for the formula: itself, or the program's file."""
+    if program is None and formula is None:
+        raise ArgumentError("a formula, or program= with the file of one", "formula", "argument")
+    if program is not None and not os.fspath(program).endswith(".stan"):
+        raise ArgumentError(f"program: the name of a file that ends in .stan, not {os.fspath(program)}", "program", "argument")
+    return formula if formula is not None else os.fspath(program or "")
+
+
+def plan(formula: str | None = None, *, program: Path | None = None, schema: Schema, n: float, family: str | None = None, epsilon: float | None = None,
+         delta: float | None = None, method: str | None = None, **settings: Setting) -> Plan:
+    """Say what the budget would buy for n units, before a record is read. Nothing is spent.
+
+    formula, program: as of `fit`. n: the number of records; under relation add-remove, where it is private, a nominal public number.
+    """
+    if hasattr(n, "__arrow_c_stream__") or isinstance(n, (str, bytes)):
+        raise ArgumentError("n is a public number: counting records here may tell what is private", "n", "argument")
+    what = _formula(formula, program)
+    given = {"family": family, "epsilon": epsilon, "delta": delta, "method": method, "program": None if formula is None else program, **settings}
+    text, name = _data.schema_text(schema)
+    pairs = _pairs(given)
+    found = Plan(_core.plan(what, pairs, text, name, float(n)))
+    if method is None:
+        found["methods"], found["advice"] = _core.compare(what, pairs, text, name, float(n))
+    return found
+
+
+def _go_on(found: Plan, accept_poor: bool, line: _progress.Line | None) -> None:
+    if line is not None and found["text"]:
+        line.say(found["text"].rstrip("\n"))
+    if not found.is_poor:
+        return
+    if not accept_poor and _progress.is_interactive():
+        print(found["warning"].rstrip("\n"), file=sys.stderr)
+        accept_poor = input("Spend the budget on this? [y/N] ").strip().lower() in ("y", "yes")
+    if not accept_poor:
+        raise PoorPlan(f"{repr(found)}\nnothing was spent; accept_poor=True goes on nevertheless", "epsilon", plan=found)
+
+
+def _former(out: str, formula: str, pairs: list[tuple[str, str]]) -> Posterior | None:
+    """The fit that `out` holds, if it is of the same settings: bought once, read again."""
+    if not os.path.isfile(os.path.join(out, "run.yaml")):
+        return None
+    if formula.endswith(".stan") or {"program", "constants"} & {key for key, _ in pairs}:
+        raise FileError(f"{out} holds a fit, and a file of this one may have changed since: tacit.read({out!r}) reads it; give another directory "
+                        "for a new one", "out", "exists")
+    then = run_settings(out)
+    old = {key: text for key, (text, is_default) in then.items() if not is_default and key not in (*_RUNNING, "tacit-version", "formula")}
+    new = {key: text for key, text in pairs if key not in _RUNNING}
+    for key in set(old) | set(new):
+        value = then.get(key, ("", True))[0]
+        if not _is_same(new.get(key, value), old.get(key, value)):
+            raise FileError(f"{out} holds a fit with other settings ({key}): give another directory", "out", "exists")
+    if then["formula"][0] != formula:
+        raise FileError(f"{out} holds a fit of another formula: give another directory", "out", "exists")
+    warnings.warn(f"{out} holds this fit already: it is read, and nothing is spent", PrivacyWarning, stacklevel=3)
+    return read(out)
+
+
+def _known_sd(pairs: list[tuple[str, str]]) -> float:
+    return float(dict(pairs).get("sd", 0))
+
+
+def _is_same(left: str, right: str) -> bool:
+    try:
+        return float(left) == float(right)
+    except ValueError:
+        return left == right
+
+
+def _count(key: str, cost_epsilon: float, cost_delta: float) -> None:
+    """Without a ledger a second fit or release warns with the sum so far."""
+    spends = _spent.setdefault(key, [])
+    spends.append((cost_epsilon, cost_delta))
+    if len(spends) > 1:
+        epsilon, delta = (sum(values) for values in zip(*spends, strict=True))
+        warnings.warn(f"{len(spends)} fits or releases by this schema in this process, and no ledger: together epsilon {epsilon:.4g} at delta {delta:.3g} "
+                      "if their records are the same; a ledger keeps count (ledger=)", PrivacyWarning, stacklevel=3)
+
+
+def _tell(result: dict[str, Any], post: Posterior) -> None:
+    stopped = result["stopped"]
+    if stopped is not None or post.end == "interrupted":
+        why = "" if stopped is None or isinstance(stopped, KeyboardInterrupt) else f" ({type(stopped).__name__}: {stopped})"
+        warnings.warn(f"interrupted{why}: these are the draws so far; what was charged stays charged", PrivacyWarning, stacklevel=3)
+    if result["unwritten"]:
+        warnings.warn(f"the report was not written: {result['unwritten']}; the draws are in what is returned, and the budget is spent",
+                      PrivacyWarning, stacklevel=3)
+    if result["unsettled"]:
+        warnings.warn(result["unsettled"].strip(), PrivacyWarning, stacklevel=3)
+
+
+def fit(formula: str | None = None, data: Any = None, *, program: Path | None = None, schema: Schema, family: str | None = None, epsilon: float | None = None,
+        delta: float | None = None, method: str | None = None, exposed: bool = False, draws: int | None = None,
+        chains: int | None = 4, out: Path | None = None, accept_poor: bool = False, ledger: Path | None = None,
+        progress: bool | _progress.Watcher = True, seed_not_private: int | None = None, **settings: Setting) -> Posterior:
+    """Draw from the posterior of a regression under (epsilon, delta)-differential privacy.
+
+    formula: R's: "y ~ a + b + a:b + log(c) + factor(d) + I(e^2)". Bounds and levels are the schema's, never the data's.
+    program: the file of a model of your own, "visits.stan", instead (docs/language.md); parameters have its names. Beside a formula: in
+        place of the program that the formula stands for. Its public numbers: set=["D=10"], constants="numbers.json".
+    data: a path (CSV, or a directory of `tacit import`), a data frame of pandas, polars or DuckDB, a pyarrow table, anything else with
+        __arrow_c_stream__, or a dict of columns. Read once, and not kept.
+    schema: what is publicly known of each column: a path, YAML text, or a dict.
+    family: "bernoulli", "gaussian", "poisson" or "categorical".
+    epsilon, delta: the budget of the whole run, all chains together.
+    exposed: no noise, no budget: NOT PRIVATE. For baselines and public data.
+    out: a new directory for the report. If it holds a fit of the same settings, that is read, and nothing is spent; not of a program, whose
+        file may have changed.
+    accept_poor: spend the budget even where the plan promises no usable chain; else PoorPlan is raised, or a terminal asked.
+    ledger: the ledger of these data: what the run can release is reserved there first.
+    progress: a line in terminals and notebooks; or a function of (iteration, n_iterations, epsilon), which stops the run if it returns False.
+    seed_not_private: a repeatable run: noise that can be repeated protects nobody.
+    Everything else by the names of `tacit.settings()`: clip_grad="private", prior={"age": "normal(0, 1)"}, ...
+
+    Ctrl-C before the first charge raises KeyboardInterrupt, and nothing is spent. After it the draws so far are returned, with a warning,
+    since a budget does not come back; under relation add-remove KeyboardInterrupt is raised: how far a run got may tell how many records there are.
+    """
+    source = _data.source(data)
+    del data  # no frame of ours holds records when something is raised
+    try:
+        if "seed" in settings:
+            raise ArgumentError("spelled seed_not_private: noise that can be repeated protects nobody", "seed", "argument")
+        if source == "" or (isinstance(source, _data.Once) and source.is_empty()):
+            raise ArgumentError("data: a path, or a data frame", "data", "argument")
+        what = _formula(formula, program)
+        given: dict[str, Setting] = {"program": None if formula is None else program, "family": family, "epsilon": epsilon, "delta": delta, "method": method, "exposed": exposed,
+                                     "draws": draws, "chains": chains if chains != 4 else None, "out": out, "ledger": ledger,
+                                     "seed": seed_not_private, **settings}
+        pairs = _pairs(given)
+        text, name = _data.schema_text(schema)
+        former = None if out is None else _former(os.fspath(out), what, pairs)
+        if former is not None:
+            return former
+        watch, line = _progress.watcher(progress)
+        try:
+            result = _core.fit(what, pairs, text, name, source, lambda found: _go_on(Plan(found), accept_poor, line), watch, out is not None)
+        finally:
+            if line is not None:
+                line.close()
+    finally:
+        if isinstance(source, _data.Once):
+            source.drop()
+    post = Posterior(result, what, "program" if program is not None or what.endswith(".stan") else family or "",
+                     None if out is None or result["unwritten"] else os.fspath(out), text, _known_sd(pairs))
+    _tell(result, post)
+    if ledger is None and post.is_private and not post.privacy.get("post_processing"):
+        _count(text.decode(errors="replace"), post.privacy["epsilon"], post.privacy["delta"])
+    return post

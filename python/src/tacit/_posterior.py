@@ -1,0 +1,236 @@
+"""What a fit leaves: draws and what follows from them. Plain data, with no way back to a record."""
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from . import _core, _data, _html
+from ._data import Schema
+from ._errors import ArgumentError
+
+if TYPE_CHECKING:
+    import numpy
+    import pandas
+
+_COLUMNS = ("mean", "sd", "mcse_mean", "q5", "q50", "q95", "ess_bulk", "ess_tail", "rhat")
+_SHOWN = ("mean", "sd", "q5", "q50", "q95", "ess_bulk", "ess_tail", "rhat")
+
+
+_KINDS = ("mean", "linear", "response")
+_FAMILIES = ("bernoulli", "gaussian", "poisson", "categorical")
+_OF_PREDICTIONS = ("mean", "sd", "q5", "q50", "q95")
+_OF_CONTRASTS = ("mean", "sd", "q5", "q50", "q95", "p_above", "ess_bulk", "ess_tail", "rhat")
+
+
+def _need(module: str, what: str) -> Any:
+    import importlib
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise ImportError(f"{what} needs {module}: pip install {module}") from None
+
+
+class Posterior:
+    """Draws of the parameters from their posterior.
+
+    labels: the parameters as in the formula; names: as in Stan CSV.
+    privacy: the privacy statement as a dict, as in privacy.json; statement: in words.
+    end: "complete", "budget" or "interrupted"; path: the directory of the report, or None.
+    findings: what tacit diagnose says of the chains: (severity, what, advice).
+    """
+
+    formula: str
+    family: str
+    labels: list[str]
+    names: list[str]
+    n_chains: int
+    n_draws: int
+    privacy: dict[str, Any]
+    statement: str
+    end: str
+    path: str | None
+    findings: list[tuple[str, str, str]]
+
+    def __init__(self, result: dict[str, Any], formula: str, family: str, path: str | None, schema: bytes | None = None,
+                 known_sd: float = 0.0) -> None:
+        self.formula = formula
+        self.family = family
+        self._schema = schema
+        self._known_sd = known_sd
+        self.path = path
+        self.labels, self.names = result["labels"], result["names"]
+        self.n_chains, self.n_draws = result["n_chains"], result["n_draws"]
+        self.privacy = json.loads(result["privacy"])
+        self.statement = result["statement"]
+        self.end = self.privacy.get("end", "complete")
+        self.findings = result["findings"]
+        self._draws: bytes = result["draws"]
+        self._summaries: list[tuple[float, ...]] = result["summaries"]
+        self._table: str = result["table"]
+
+    @property
+    def is_private(self) -> bool:
+        return bool(self.privacy["private"])
+
+    def draws(self) -> numpy.ndarray[Any, Any]:
+        """All draws as a numpy array, shape (chains, draws, parameters)."""
+        flat = _need("numpy", "draws()").frombuffer(self._draws, dtype="<f8")
+        array_: numpy.ndarray[Any, Any] = flat.reshape(self.n_chains, self.n_draws, len(self.labels)).copy()
+        return array_
+
+    def summary(self) -> pandas.DataFrame:
+        """Mean, sd, quantiles, effective draws and R-hat of each parameter, as `tacit summary` computes them."""
+        frame = _need("pandas", "summary()").DataFrame(self._summaries, columns=list(_COLUMNS), index=self.labels)
+        frame.index.name = "parameter"
+        shown: pandas.DataFrame = frame[list(_SHOWN)]
+        return shown
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a draw, indexed by chain and draw (from 0); one column a parameter."""
+        pandas_ = _need("pandas", "to_pandas()")
+        index = pandas_.MultiIndex.from_product([range(self.n_chains), range(self.n_draws)], names=["chain", "draw"])
+        frame: pandas.DataFrame = pandas_.DataFrame(self.draws().reshape(-1, len(self.labels)), index=index, columns=self.labels)
+        return frame
+
+    def to_arviz(self) -> Any:
+        """An InferenceData of arviz 0.x, or the DataTree of arviz 1.x."""
+        az = _need("arviz", "to_arviz()")
+        draws = self.draws()
+        posterior = {label: draws[:, :, j] for j, label in enumerate(self.labels)}
+        if hasattr(az, "InferenceData"):
+            data = az.from_dict(posterior=posterior)
+            data.posterior.attrs.update(self._attributes())
+        else:
+            data = az.from_dict({"posterior": posterior})
+            data["posterior"].attrs.update(self._attributes())
+        return data
+
+    def _held(self) -> tuple[list[str], list[str], int, int, bytes]:
+        return self.labels, self.names, self.n_chains, self.n_draws, self._draws
+
+    def contrast(self, *expressions: str, exponentiate: bool = False) -> pandas.DataFrame:
+        """Functions of parameters, evaluated for every draw and summarised: contrast("age - sexM", "2 * age").
+
+        + - * / ^, parentheses, numbers, exp, log, sqrt, inv_logit, and parameters by their labels or names, in backquotes if need be.
+        exponentiate: odds ratios (bernoulli), rate ratios (poisson). p_above: the share of draws above no effect: 0, of ratios 1.
+        """
+        if not expressions:
+            raise ArgumentError('nothing to compute: give an expression such as "age - sexM"', "expression", "argument")
+        pandas_ = _need("pandas", "contrast()")
+        rows = [_core.contrast(self._held(), expression, exponentiate) for expression in expressions]
+        names = [f"exp({expression})" if exponentiate else expression for expression in expressions]
+        frame = pandas_.DataFrame(rows, columns=[*_COLUMNS, "p_above"], index=names)
+        frame.index.name = "contrast"
+        shown: pandas.DataFrame = frame[list(_OF_CONTRASTS)]
+        return shown
+
+    def _predict(self, newdata: Any, kind: str, schema: Schema | None, seed: int, is_of_draws: bool) \
+            -> tuple[int, list[str], bytes, list[tuple[str, list[Any]]], int]:
+        if kind not in _KINDS:
+            raise ArgumentError(f'kind must be "mean", "linear" or "response", not {kind!r}', "kind", "argument")
+        if self.family not in _FAMILIES:
+            raise ArgumentError(f"there are no predictions for family {self.family!r}: they are made of the formula of a regression",
+                                "family", "argument")
+        if isinstance(newdata, (str, os.PathLike)) and newdata != "grid":
+            raise ArgumentError('newdata: rows in a data frame or a dict of columns, or "grid"', "newdata", "argument")
+        if not 0 <= seed < 2**64:
+            raise ArgumentError("seed must be a whole number from 0 to 2^64 - 1", "seed", "argument")
+        text = _data.schema_text(schema)[0] if schema is not None else self._schema
+        if text is None:
+            raise ArgumentError("give the schema: the directory of this fit does not hold it", "schema", "argument")
+        found = _core.predict(self._held(), self.formula, self.family, text, self._known_sd,
+                              None if isinstance(newdata, str) else _data.Once(newdata), _KINDS.index(kind), seed, is_of_draws)
+        if found[4] > 0:
+            warnings.warn(f"{found[4]} values of the new rows are outside the schema's bounds, and were moved to them", stacklevel=3)
+        return found
+
+    def epred(self, newdata: Any, *, schema: Schema | None = None) -> numpy.ndarray[Any, Any]:
+        """Expected responses of rows that the analyst brings, one for each draw: shape (chains * draws, rows); categorical: and classes.
+
+        newdata: as the data of `fit`, the response not needed; or "grid". Values are held within the schema's bounds, with a warning.
+        schema: needed where the directory that `tacit.read` read holds none.
+        """
+        numpy_ = _need("numpy", "epred()")
+        n_rows, outcomes, flat, _, _ = self._predict(newdata, "mean", schema, 0, True)
+        shape = (-1, n_rows, len(outcomes)) if len(outcomes) > 1 else (-1, n_rows)
+        means: numpy.ndarray[Any, Any] = numpy_.frombuffer(flat, dtype="<f8").reshape(shape).copy()
+        return means
+
+    def predict(self, newdata: Any, *, kind: str = "mean", schema: Schema | None = None, seed: int = 1) -> pandas.DataFrame:
+        """Mean, sd and quantiles over the draws, a row for each of newdata; categorical: a row for each class of it.
+
+        newdata: as of `epred`; "grid": each column varies over its public range while the others stay at the middle, or their first level.
+        kind: "mean": the expected response: a probability, a mean, a rate; "linear": the linear predictor; "response": responses
+            themselves, simulated by `seed`. Computed from released draws: costs no privacy.
+        """
+        pandas_ = _need("pandas", "predict()")
+        n_rows, outcomes, flat, columns, _ = self._predict(newdata, kind, schema, seed, False)
+        numbers, n = memoryview(flat).cast("d"), len(outcomes)
+        table: dict[str, list[Any]] = {name: [value for value in values for _ in range(n)] for name, values in columns}
+        if outcomes != [""]:
+            table |= {} if columns else {"row": [row for row in range(n_rows) for _ in range(n)]}
+            table["class"] = outcomes * n_rows
+        frame: pandas.DataFrame = pandas_.DataFrame(table | {name: list(numbers[k::5]) for k, name in enumerate(_OF_PREDICTIONS)})
+        return frame
+
+    def _attributes(self) -> dict[str, str]:
+        return {"inference_library": "tacit", "inference_library_version": _core.version, "privacy": self.privacy_line()}
+
+    def privacy_line(self) -> str:
+        """The guarantee in one line."""
+        if not self.is_private:
+            reason = next((text for text in self.privacy.get("assumptions", []) if text.startswith("NOT PRIVATE")), "NOT PRIVATE")
+            return str(reason)
+        if self.privacy.get("post_processing"):
+            return "computed from a released statistic alone, at no further privacy cost"
+        return (f"private: epsilon {self.privacy['epsilon']:.6g} spent at delta {self.privacy['delta']:g} "
+                f"(relation {self.privacy['relation']}, unit {self.privacy['unit']})")
+
+    def _remarks(self) -> list[str]:
+        ends = {"budget": "the run ended when the budget was spent", "interrupted": "the run was interrupted: draws so far"}
+        remarks = [ends[self.end]] if self.end in ends else []
+        return remarks + [f"{severity}: {what}; {advice}" for severity, what, advice in self.findings if severity == "problem"]
+
+    def __repr__(self) -> str:
+        return "\n".join([self._table.rstrip("\n"), "", f"{self.n_chains} chains of {self.n_draws} draws; {self.privacy_line()}",
+                          *self._remarks()])
+
+    def _repr_html_(self) -> str:
+        lines = [line.split() for line in self._table.rstrip("\n").split("\n")]
+        width = len(lines[0])
+        rows = [[" ".join(line[: len(line) - width + 1]), *line[len(line) - width + 1:]] for line in lines[1:]]
+        text = f"{self.n_chains} chains of {self.n_draws} draws; {self.privacy_line()}"
+        return (_html.table(lines[0], rows) + _html.line(text, not self.is_private)
+                + "".join(_html.line(remark, True) for remark in self._remarks()))
+
+
+def _file(path: str, name: str) -> str:
+    with open(os.path.join(path, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def run_settings(path: str) -> dict[str, tuple[str, bool]]:
+    """The settings of run.yaml: text, and whether it is a default."""
+    found: dict[str, tuple[str, bool]] = {}
+    for line in _file(path, "run.yaml").splitlines():
+        key, colon, rest = line.partition(": ")
+        if colon and not line.startswith("#"):
+            text, mark, _ = rest.partition("  # default")
+            text = text.strip()
+            found[key] = (str(json.loads(text)) if text.startswith('"') else text, bool(mark))
+    return found
+
+
+def read(path: str | os.PathLike[str]) -> Posterior:
+    """Read the directory of a fit again: what was paid for once costs nothing more."""
+    name = os.fspath(path)
+    result = _core.read(name)
+    result["privacy"] = _file(name, "privacy.json")
+    result["statement"] = _file(name, "privacy.txt")
+    settings = run_settings(name)
+    schema = _file(name, "schema.yaml").encode() if os.path.exists(os.path.join(name, "schema.yaml")) else None
+    known_sd = settings.get("sd", ("", True))
+    return Posterior(result, settings.get("formula", ("", False))[0], result["family"] or settings.get("family", ("", False))[0], name, schema,
+                     0.0 if known_sd[1] else float(known_sd[0]))

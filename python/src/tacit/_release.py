@@ -1,0 +1,88 @@
+"""Statistics with noise, for whoever may see them: `tacit release`."""
+from __future__ import annotations
+
+import ast
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from . import _core, _data
+from ._data import Schema
+from ._errors import ArgumentError, PrivacyWarning
+from ._fit import Path, Setting, _count, _pairs
+
+
+class Release:
+    """A released statistic. Plain data, with no way back to a record.
+
+    yaml: the statistic as `tacit infer` reads it; values: sums over the records, noise included; scales: of the noise in each.
+    privacy: a dict: private, epsilon, delta (0: none), relation, unit, dataset where the schema names one; path: the file, or None.
+    """
+
+    yaml: str
+    values: list[float]
+    scales: list[float]
+    privacy: dict[str, Any]
+    path: str | None
+
+    def __init__(self, result: dict[str, Any], path: str | None) -> None:
+        self.yaml = result["yaml"]
+        self.values, self.scales = result["values"], result["scales"]
+        self.privacy = _privacy(self.yaml)
+        self.path = path
+        self._spent: str = result["spent"]
+
+    @property
+    def is_private(self) -> bool:
+        return bool(self.privacy["private"])
+
+    def __repr__(self) -> str:
+        return self._spent.rstrip("\n")
+
+
+def _privacy(yaml: str) -> dict[str, Any]:
+    """The last section of what the library wrote."""
+    pairs = (line.strip().partition(": ") for line in yaml.partition("\nprivacy:\n")[2].splitlines())
+    found = {key: text for key, _, text in pairs}
+    privacy: dict[str, Any] = {"private": found["is_private"] == "true", "epsilon": float(found["epsilon"]), "delta": float(found["delta"]),
+                               "relation": found["relation"], "unit": found["unit"]}
+    return privacy | ({"dataset": ast.literal_eval(found["dataset"])} if "dataset" in found else {})
+
+
+def release(formula: str | None = None, data: Any = None, *, statistic: str, schema: Schema, epsilon: float, delta: float | None = None,
+            column: str | Sequence[str] | None = None, mechanism: str | None = None, out: Path | None = None, ledger: Path | None = None,
+            seed_not_private: int | None = None, **settings: Setting) -> Release:
+    """Release a statistic of records with exact noise that makes it (epsilon, delta)-differentially private under replacing one row.
+
+    formula: of statistic "moments" and "score": "y ~ x1 + x2"; data, schema, ledger: as of `tacit.fit`.
+    statistic: "clamped-mean", "counts", "moments" or "score"; column: the column, or those of a table of counts.
+    mechanism: "gaussian" if not said, "laplace", "discrete-gaussian" or "discrete-laplace"; delta goes with the Gaussian ones alone.
+    out: a new file for the statistic, which `tacit infer` reads.
+    seed_not_private: noise that can be repeated protects nobody.
+    Everything else by the names of `tacit release --help`: step=0.5, purpose="...", threads=2.
+    """
+    source = _data.source(data)
+    del data  # no frame of ours holds records when something is raised
+    try:
+        if "seed" in settings:
+            raise ArgumentError("spelled seed_not_private: noise that can be repeated protects nobody", "seed", "argument")
+        if source == "" or (isinstance(source, _data.Once) and source.is_empty()):
+            raise ArgumentError("data: a path, or a data frame", "data", "argument")
+        names = column if isinstance(column, str) or column is None else ",".join(column)
+        given: dict[str, Setting] = {"statistic": statistic, "column": names, "mechanism": mechanism, "epsilon": epsilon, "delta": delta,
+                                     "out": out, "ledger": ledger, "seed": seed_not_private, **settings}
+        text, name = _data.schema_text(schema)
+        result = _core.release(formula, _pairs(given), text, name, source, out is not None)
+    finally:
+        if isinstance(source, _data.Once):
+            source.drop()
+    released = Release(result, None if out is None or result["unwritten"] else os.fspath(out))
+    if result["unwritten"]:
+        warnings.warn(f"the statistic was not written: {result['unwritten']}; it is in what is returned, and the budget is spent", PrivacyWarning,
+                      stacklevel=2)
+    if result["unsettled"]:
+        warnings.warn(result["unsettled"].strip(), PrivacyWarning, stacklevel=2)
+    if ledger is None and released.is_private:
+        _count(text.decode(errors="replace"), released.privacy["epsilon"], released.privacy["delta"])
+    return released

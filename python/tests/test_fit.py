@@ -1,0 +1,522 @@
+"""Fits from every source, plans, results, interruption. Each test needs the installed package; other libraries where they are there."""
+import json
+import math
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+
+import tacit
+
+try:
+    import numpy
+    import pandas
+except ImportError:
+    numpy = pandas = None
+try:
+    import pyarrow
+except ImportError:
+    pyarrow = None
+
+FORMULA = "y ~ x + s"
+SCHEMA = {"columns": {"x": {"type": "numeric", "lower": -3, "upper": 3}, "s": {"type": "categorical", "levels": ["a", "b"]},
+                      "y": {"type": "binary"}, "k": {"type": "integer", "lower": 0, "upper": 9, "missing": 4}}}
+N = 3000
+
+
+def records(n=N):
+    """A data set that anybody can make again: no random numbers of a library."""
+    state, columns = 12345, {"x": [], "s": [], "y": [], "k": []}
+    for _ in range(n):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        x = round(((state >> 20) % 6001) / 1000 - 3, 3)
+        s = "b" if state >> 60 & 1 else "a"
+        p = 1 / (1 + math.exp(-(0.3 + 0.8 * x - 0.6 * (s == "b"))))
+        columns["x"].append(x)
+        columns["s"].append(s)
+        columns["y"].append(int((state >> 33) % 10000 < 10000 * p))
+        columns["k"].append(None if state >> 50 & 15 == 0 else state >> 40 & 7)
+    return columns
+
+
+def fit(data, formula=FORMULA, **more):
+    given = {"schema": SCHEMA, "family": "bernoulli", "epsilon": 2, "delta": 1e-6, "progress": False, **more}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tacit.PrivacyWarning)
+        return tacit.fit(formula, data, **given)
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self._folder.name)
+
+    def tearDown(self):
+        self._folder.cleanup()
+
+
+class Account(unittest.TestCase):
+    def test_number_and_its_bracket(self):
+        epsilon = tacit.account(("gaussian:sigma=20", 1000), delta=1e-6)
+        self.assertEqual(float(epsilon), 8.306225049954753)
+        self.assertEqual(epsilon.method, "gaussian")
+        self.assertLessEqual(epsilon.lower, epsilon)
+        self.assertEqual(tacit.account([("gaussian:sigma=20", 999), "gaussian:sigma=20"], delta=1e-6), epsilon)
+        self.assertAlmostEqual(tacit.account(("gaussian:sigma=20", 1000), epsilon=epsilon), 1e-6, delta=1e-12)
+        sampled = ("poisson-gaussian:q=0.01,sigma=1", 100)
+        self.assertNotEqual(tacit.account(sampled, delta=1e-6), tacit.account(sampled, delta=1e-6, relation="add-remove"))
+        self.assertEqual(pickle.loads(pickle.dumps(epsilon)).lower, epsilon.lower)
+
+    def test_refusals(self):
+        for events, more, field in ((["gausian:sigma=2"], {"delta": 1e-6}, "event"), ([], {"delta": 1e-6}, "events"),
+                                    ([("gaussian:sigma=2", 0)], {"delta": 1e-6}, "events"), (["gaussian:sigma=2"], {}, "delta"),
+                                    (["gaussian:sigma=2"], {"delta": 1e-6, "relation": "other"}, "relation"),
+                                    (["gaussian:sigma=2"], {"delta": 1e-6, "method": "other"}, "method")):
+            with self.assertRaises(ValueError) as caught:
+                tacit.account(*events, **more)
+            self.assertEqual(caught.exception.field, field)
+
+
+class Sources(Folder):
+    """The same records to the last bit: the draws of a seeded run are a digest of them."""
+
+    def draws(self, data, formula=FORMULA, **more):
+        return fit(data, formula, seed_not_private=3, draws=50, warmup=100, **more)._draws
+
+    def test_every_source(self):
+        columns, formula = records(), FORMULA + " + k"
+        path = self.folder / "data.csv"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("x,s,y,k\n")
+            for row in zip(*columns.values(), strict=True):
+                file.write(",".join("" if value is None else str(value) for value in row) + "\n")
+        expected = self.draws(path, formula)
+        sources = {"columns": columns}
+        if pandas is not None:
+            frame = pandas.DataFrame(columns)
+            sources |= {"pandas": frame, "pandas, object": frame.astype({"s": object}), "pandas, category": frame.astype({"s": "category"}),
+                        "pandas, nullable": frame.convert_dtypes(), "pandas, bool": frame.assign(y=frame["y"] == 1),
+                        "pandas, more columns": frame.assign(when=pandas.Timestamp("2020-01-01"), mess=[[1]] * N),
+                        "numpy arrays": {name: frame[name].to_numpy() for name in frame}}
+        if pyarrow is not None:
+            table = pyarrow.table(columns)
+            sources |= {"pyarrow": table, "pyarrow, dictionary": table.set_column(1, "s", table["s"].dictionary_encode()),
+                        "pyarrow, large": table.set_column(1, "s", table["s"].cast("large_string")),
+                        "pyarrow, view": table.set_column(1, "s", table["s"].cast("string_view")),
+                        "pyarrow, decimal": table.set_column(0, "x", table["x"].cast(pyarrow.decimal128(9, 3))),
+                        "pyarrow, chunks": pyarrow.concat_tables([table.slice(0, 1), table.slice(1, 700), table.slice(701)]),
+                        "pyarrow, reader": table.to_reader(97)}
+        try:
+            import polars
+        except ImportError:
+            pass
+        else:
+            frame = polars.DataFrame(columns)
+            sources |= {"polars": frame, "polars, lazy": frame.lazy(), "polars, sliced": polars.concat([frame[:500], frame[500:]], rechunk=False),
+                        "polars, categorical": frame.with_columns(polars.col("s").cast(polars.Categorical)),
+                        "polars, enum": frame.with_columns(polars.col("s").cast(polars.Enum(["b", "unused", "a"])))}
+        try:
+            import duckdb
+        except ImportError:
+            pass
+        else:
+            sources["duckdb"] = duckdb.sql(f"select * from read_csv('{path}')")
+        for name, data in sources.items():
+            with self.subTest(name):
+                self.assertEqual(self.draws(data, formula), expected)
+
+    def test_without_pyarrow(self):
+        """pandas alone: its columns are read one by one."""
+        if pandas is None:
+            self.skipTest("no pandas")
+        expected = self.draws(records())
+        code = ("import sys; sys.modules['pyarrow'] = None; sys.path.insert(0, sys.argv[1]); import test_fit as t, pandas, hashlib\n"
+                "frame = pandas.DataFrame(t.records()).astype({'s': object})\n"
+                "print(hashlib.sha256(t.fit(frame, seed_not_private=3, draws=50, warmup=100)._draws).hexdigest())")
+        import hashlib
+        told = subprocess.run([sys.executable, "-c", code, str(pathlib.Path(__file__).parent)], capture_output=True, text=True, check=True)
+        self.assertEqual(told.stdout.strip(), hashlib.sha256(expected).hexdigest())
+
+    def test_persons(self):
+        schema = {"unit": "id", "max_rows": 2, "columns": {"id": {"type": "id"}, **SCHEMA["columns"]}}
+        columns = records()
+        numbers = {**columns, "id": [i // 3 for i in range(N)]}
+        texts = {**columns, "id": [str(i // 3) for i in range(N)]}
+        more = {"schema": schema, "method": "dp-hmc", "epsilon": 50, "chains": 1, "accept_poor": True}
+        self.assertEqual(fit(numbers, seed_not_private=1, draws=5, warmup=5, **more)._draws,
+                         fit(texts, seed_not_private=1, draws=5, warmup=5, **more)._draws)
+
+
+class Results(Folder):
+    @classmethod
+    def setUpClass(cls):
+        cls.post = fit(records())
+
+    def test_plain_data(self):
+        post = self.post
+        self.assertEqual(post.labels, ["Intercept", "x", "sb"])
+        self.assertTrue(post.privacy["private"])
+        self.assertEqual(post.end, "complete")
+        self.assertLessEqual(post.privacy["epsilon"], 2)
+        again = pickle.loads(pickle.dumps(post))
+        self.assertEqual(again._draws, post._draws)
+        self.assertIn("private: epsilon 2 spent at delta 1e-06", repr(post))
+        self.assertIn("<table>", post._repr_html_())
+        self.assertNotIn("NOT PRIVATE", post._repr_html_())
+        seeded = fit(records(), seed_not_private=1)
+        self.assertIn("color:#b00020;font-weight:bold'>4 chains of 1000 draws; NOT PRIVATE", seeded._repr_html_())
+
+    @unittest.skipIf(pandas is None, "no pandas")
+    def test_tables(self):
+        summary = self.post.summary()
+        self.assertEqual(list(summary.columns), ["mean", "sd", "q5", "q50", "q95", "ess_bulk", "ess_tail", "rhat"])
+        self.assertEqual(list(summary.index), self.post.labels)
+        frame, draws = self.post.to_pandas(), self.post.draws()
+        self.assertEqual(frame.shape, (4000, 3))
+        self.assertEqual(draws.shape, (4, 1000, 3))
+        self.assertEqual(frame.loc[(2, 7), "x"], draws[2, 7, 1])
+        self.assertTrue(numpy.allclose(summary["mean"], draws.mean(axis=(0, 1)), rtol=1e-12))
+        self.assertTrue(numpy.allclose(summary["sd"], draws.std(axis=(0, 1), ddof=1), rtol=1e-3))
+
+    @unittest.skipIf(pandas is None, "no pandas")
+    def test_predictions(self):
+        rows = {"x": [-1.5, 2.0], "s": ["b", "a"]}
+        draws = self.post.draws().reshape(-1, 3)
+        expected = 1 / (1 + numpy.exp(-(draws @ numpy.array([[1, -1.5, 1], [1, 2, 0]]).T)))
+        self.assertTrue(numpy.allclose(self.post.epred(rows), expected, rtol=1e-14))
+        table = self.post.predict(pandas.DataFrame(rows))
+        self.assertTrue(numpy.allclose(table["mean"], expected.mean(axis=0)))
+        self.assertTrue((table["q5"] < table["q50"]).all() and (table["q50"] < table["q95"]).all())
+        with self.assertWarnsRegex(UserWarning, "1 values of the new rows are outside"):
+            self.post.predict({"x": [9.0], "s": ["a"]})
+        with self.assertRaises(tacit.DataError):
+            self.post.predict({"x": [1.0], "s": ["no level"]})
+
+    @unittest.skipIf(pandas is None, "no pandas")
+    def test_predictions_of_all_kinds(self):
+        draws = self.post.draws().reshape(-1, 3)
+        eta = draws @ numpy.array([1, -1.5, 1])
+        row = {"x": [-1.5], "s": ["b"]}
+        self.assertAlmostEqual(self.post.predict(row, kind="linear")["mean"][0], eta.mean(), places=12)
+        response = self.post.predict(row, kind="response")
+        self.assertEqual(response["q5"][0], 0)
+        p = (1 / (1 + numpy.exp(-eta))).mean()
+        self.assertLess(abs(response["mean"][0] - p), 6 * math.sqrt(p * (1 - p) / len(draws)))  # false alarm: 2e-9
+        self.assertTrue(response.equals(self.post.predict(row, kind="response", seed=1)))
+        self.assertFalse(response.equals(self.post.predict(row, kind="response", seed=2)))
+        grid = self.post.predict("grid")
+        self.assertEqual(list(grid.columns), ["varies", "x", "s", "mean", "sd", "q5", "q50", "q95"])
+        self.assertEqual((list(grid["varies"]), grid["x"][0], grid["x"][20]), (["x"] * 21 + ["s"] * 2, -3, 3))
+        self.assertAlmostEqual(grid["mean"][22], (1 / (1 + numpy.exp(-draws @ numpy.array([1, 0, 1])))).mean(), places=12)
+        for newdata, more in (("rows.csv", {}), (row, {"kind": "median"}), (row, {"seed": -1})):
+            with self.assertRaises(tacit.ArgumentError):
+                self.post.predict(newdata, **more)
+
+    @unittest.skipIf(pandas is None, "no pandas")
+    def test_predictions_of_classes_persons_and_a_known_sd(self):
+        exposed = {"method": "hmc", "exposed": True, "epsilon": None, "delta": None, "draws": 100, "warmup": 100}
+        classes = fit(records(), "s ~ x", family="categorical", **exposed)
+        table, draws = classes.predict({"x": [0.0, 1.0]}), classes.draws().reshape(-1, 2)
+        self.assertEqual((list(table["row"]), list(table["class"])), ([0, 0, 1, 1], ["a", "b"] * 2))
+        self.assertAlmostEqual(table["mean"][3], (1 / (1 + numpy.exp(-draws.sum(axis=1)))).mean(), places=12)
+        self.assertEqual(classes.epred({"x": [0.0, 1.0]}).shape, (400, 2, 2))
+        with_sd = fit(records(), "x ~ s", family="gaussian", sd=0.5, out=self.folder / "sd", **exposed)
+        spread = with_sd.predict({"s": ["a"]}, kind="response")
+        self.assertTrue(0.35 < spread["sd"][0] < 0.65)
+        self.assertTrue(spread.equals(tacit.read(self.folder / "sd").predict({"s": ["a"]}, kind="response")))
+        with_sd._known_sd = 0.0  # as if it were lost
+        with self.assertRaisesRegex(tacit.DataError, "residual sd"):
+            with_sd.predict({"s": ["a"]}, kind="response")
+        schema = {"unit": "id", "max_rows": 2, "columns": {"id": {"type": "id"}, **SCHEMA["columns"]}}
+        persons = fit({**records(), "id": [i // 2 for i in range(N)]}, schema=schema, **exposed)
+        self.assertEqual(len(persons.predict({"x": [1.0], "s": ["a"]})), 1)
+        with self.assertRaises(tacit.DataError):
+            persons.predict({"x": [9.0], "s": ["a"]})
+
+    @unittest.skipIf(pandas is None, "no pandas")
+    def test_contrasts(self):
+        draws = self.post.draws()
+        table = self.post.contrast("x - 2 * sb", "inv_logit(Intercept)")
+        self.assertEqual(list(table.index), ["x - 2 * sb", "inv_logit(Intercept)"])
+        self.assertAlmostEqual(table["mean"].iloc[0], (draws[:, :, 1] - 2 * draws[:, :, 2]).mean(), places=12)
+        ratio = self.post.contrast("sb", exponentiate=True)
+        self.assertEqual(ratio.index[0], "exp(sb)")
+        self.assertAlmostEqual(ratio["mean"].iloc[0], numpy.exp(draws[:, :, 2]).mean(), places=12)
+        self.assertEqual(ratio["p_above"].iloc[0], (draws[:, :, 2] > 0).mean())
+        out = self.folder / "fit"
+        written = fit(records(), out=out)
+        self.assertTrue(written.contrast("x / sb").equals(tacit.read(out).contrast("x / sb")))
+        with self.assertRaisesRegex(tacit.SchemaError, r"\n  x - q\n      \^"):
+            self.post.contrast("x - q")
+        with self.assertRaises(tacit.ArgumentError):
+            self.post.contrast()
+
+    def test_arviz(self):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                import arviz
+        except ImportError:
+            self.skipTest("no arviz")
+        data = self.post.to_arviz()
+        posterior = data.posterior if hasattr(arviz, "InferenceData") else data["posterior"]
+        self.assertEqual(set(posterior.data_vars), set(self.post.labels))
+        self.assertEqual(posterior["x"].shape, (4, 1000))
+        self.assertIn("private: epsilon 2", posterior.attrs["privacy"])
+        table = arviz.summary(data, round_to=None if hasattr(arviz, "InferenceData") else "none")
+        for label in self.post.labels:
+            self.assertAlmostEqual(float(table.loc[label, "mean"]), float(self.post.summary().loc[label, "mean"]), places=3)
+
+    def test_out_is_read_not_bought_again(self):
+        out = self.folder / "fit"
+        first = fit(records(), out=out)
+        self.assertEqual(first.path, os.fspath(out))
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "nothing is spent"):
+            second = tacit.fit(FORMULA, records(), schema=SCHEMA, family="bernoulli", epsilon=2.0, delta=1e-6, out=out)
+        self.assertEqual(first._draws, second._draws)
+        self.assertEqual(first.privacy, second.privacy)
+        self.assertEqual(tacit.read(out)._summaries, first._summaries)
+        self.assertEqual(json.loads((out / "privacy.json").read_text()), first.privacy)
+        self.assertEqual((out / "privacy.txt").read_text(), first.statement)
+        for more in ({"epsilon": 1}, {"formula": "y ~ x"}, {"prior": "normal(0, 1)"}):
+            with self.assertRaises(tacit.FileError) as caught:
+                fit(records(), out=out, **more)
+            self.assertEqual(caught.exception.status, "exists")
+
+    def test_second_fit_without_ledger_warns_with_the_sum(self):
+        schema = {"dataset": "twice", **SCHEMA}
+        fit(records(), schema=schema)
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "2 fits .* no ledger: together epsilon 4 at delta 2e-06"):
+            tacit.fit(FORMULA, records(), schema=schema, family="bernoulli", epsilon=2, delta=1e-6, progress=False)
+
+
+PROGRAM = """data { real<lower=-3, upper=3> x; int<lower=0, upper=1> y; }
+parameters { real alpha; vector[1] beta; }
+model { alpha ~ normal(0, 2); beta ~ normal(0, 2); y ~ bernoulli_logit(alpha + beta[1] * x); }
+"""
+
+
+class Programs(Folder):
+    given = {"schema": SCHEMA, "method": "hmc", "exposed": True, "draws": 300, "warmup": 300, "progress": False}
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "own.stan"
+        self.path.write_text(PROGRAM)
+
+    def test_its_parameters_have_its_names(self):
+        out = self.folder / "fit"
+        post = tacit.fit(program=self.path, data=records(), out=out, **self.given)
+        self.assertEqual((post.labels, post.names, post.family), (["alpha", "beta[1]"], ["alpha", "beta.1"], "program"))
+        by_formula = fit(records(), "y ~ x", prior="normal(0, 2)", epsilon=None, delta=None,
+                         **{key: value for key, value in self.given.items() if key != "progress"})
+        for mine, others in zip(post._summaries, by_formula._summaries, strict=True):
+            self.assertAlmostEqual(mine[0], others[0], delta=6 * math.hypot(mine[2], others[2]))  # false alarm: 4e-9
+        again = tacit.read(out)
+        self.assertEqual((again._draws, again.labels, again.family, again.formula), (post._draws, post.labels, "program", post.formula))
+        with self.assertRaises(tacit.FileError) as caught:  # the file may be another by now
+            tacit.fit(program=self.path, data=records(), out=out, **self.given)
+        self.assertEqual(caught.exception.status, "exists")
+        if pandas is not None:
+            with self.assertRaisesRegex(tacit.ArgumentError, "no predictions for family 'program'"):
+                post.epred({"x": [0.0]})
+            self.assertAlmostEqual(post.contrast("beta[1] - alpha")["mean"].iloc[0], (post.draws()[:, :, 1] - post.draws()[:, :, 0]).mean(), places=12)
+
+    def test_private_and_planned(self):
+        plan = tacit.plan(program=self.path, schema=SCHEMA, n=N, epsilon=50, delta=1e-6, method="dp-hmc")
+        self.assertEqual(plan["method"], "dp-hmc")
+        post = tacit.fit(program=self.path, data=records(), schema=SCHEMA, epsilon=50, delta=1e-6, method="dp-hmc", chains=1, draws=20, warmup=20,
+                         accept_poor=True, progress=False)
+        self.assertTrue(post.is_private)
+        self.assertLessEqual(post.privacy["epsilon"], 50)
+
+    def test_refusals(self):
+        self.path.write_text(PROGRAM.replace("alpha +", "alhpa +"))
+        with self.assertRaisesRegex(tacit.SchemaError, r"own.stan: line 3: .*\n.*\n +\^"):
+            tacit.fit(program=self.path, data=records(), **self.given)
+        for given in ({}, {"program": "model.txt"}):
+            with self.assertRaises(tacit.ArgumentError):
+                tacit.fit(data=records(), **given, **self.given)
+            with self.assertRaises(tacit.ArgumentError):
+                tacit.plan(schema=SCHEMA, n=N, epsilon=1, delta=1e-6, **given)
+
+
+class Plans(Folder):
+    def test_plan_reads_nothing(self):
+        plan = tacit.plan(FORMULA, schema=SCHEMA, n=N, family="bernoulli", epsilon=2, delta=1e-6)
+        self.assertEqual((plan["method"], plan["verdict"]), ("noise-aware", "good"))
+        self.assertIn("noise-aware", repr(plan))
+        self.assertTrue(any(choice["method"] == "dp-hmc" for choice in plan["methods"]))
+        with self.assertRaises(tacit.ArgumentError):
+            tacit.plan(FORMULA, schema=SCHEMA, n="data.csv", family="bernoulli", epsilon=2, delta=1e-6)
+
+    def test_poor_plans_are_refused(self):
+        ledger = tacit.Ledger.create(self.folder / "l.ledger", "test", 10, 1e-5)
+        more = {"method": "dp-penalty", "epsilon": 4, "ledger": ledger.path}
+        with self.assertRaises(tacit.PoorPlan) as caught:
+            fit(records(), **more)
+        self.assertTrue(caught.exception.plan.is_poor)
+        self.assertEqual(ledger.spent, 0)
+        self.assertIn(fit(records(), accept_poor=True, **more).end, ("complete", "budget"))
+        self.assertGreater(ledger.spent, 0)
+        pickle.loads(pickle.dumps(caught.exception))
+
+    def test_exposed(self):
+        post = fit(records(), method="hmc", exposed=True, epsilon=None, delta=None, draws=100, warmup=100)
+        self.assertFalse(post.is_private)
+        self.assertIn("NOT PRIVATE", repr(post))
+
+    def test_settings_are_those_of_the_program(self):
+        names = {setting["name"] for setting in tacit.settings()}
+        self.assertTrue({"clip-grad", "prior", "ledger", "epsilon", "seed"} <= names)
+        self.assertFalse({"yes", "quiet", "dry-run"} & names)
+
+
+class Ledgers(Folder):
+    def test_spends(self):
+        ledger = tacit.Ledger.create(self.folder / "l.ledger", "clinic-2026", epsilon=3, delta=1e-5)
+        fit(records(), ledger=ledger.path, epsilon=1)
+        self.assertAlmostEqual(ledger.spent, 1, delta=0.5)
+        self.assertTrue(ledger.spends[0]["settled"])
+        self.assertIn("clinic-2026", repr(ledger))
+        self.assertEqual(ledger.verify(), ledger.state()["head"])
+        with self.assertRaises(tacit.BudgetError):
+            fit(records(), ledger=ledger.path, epsilon=6)
+        with self.assertRaises(tacit.FileError):
+            tacit.Ledger(self.folder / "none.ledger")
+
+
+class Releases(Folder):
+    schema = {"dataset": "releases", **SCHEMA}
+    given = {"statistic": "clamped-mean", "column": "x", "mechanism": "laplace", "schema": schema, "epsilon": 5}
+
+    def setUp(self):
+        super().setUp()
+        self.enterContext(warnings.catch_warnings())
+        warnings.simplefilter("ignore", tacit.PrivacyWarning)
+
+    def test_a_mean(self):
+        out = self.folder / "mean.yaml"
+        columns = records()
+        schema = {"dataset": 'the "released" \\x\t', **SCHEMA}
+        released = tacit.release(data=columns, out=out, **{**self.given, "schema": schema})
+        self.assertEqual((released.path, out.read_text()), (os.fspath(out), released.yaml))
+        self.assertEqual(released.privacy, {"private": True, "epsilon": 5, "delta": 0, "relation": "substitute", "unit": "row",
+                                            "dataset": schema["dataset"]})
+        self.assertLess(abs(released.values[0] - sum(columns["x"])), 21 * released.scales[0])  # false alarm: 1e-9
+        self.assertIn("cost: epsilon 5 at delta 0", repr(released))
+        self.assertEqual(pickle.loads(pickle.dumps(released)).yaml, released.yaml)
+        with self.assertRaises(tacit.FileError) as caught:
+            tacit.release(data=columns, out=out, **self.given)
+        self.assertEqual(caught.exception.status, "exists")
+
+    @unittest.skipIf(pyarrow is None, "no pyarrow")
+    def test_sources_give_the_same(self):
+        columns = records()
+        path = self.folder / "d.csv"
+        path.write_text("\n".join(["x,s,y", *(f"{x},{s},{y}" for x, s, y in zip(columns["x"], columns["s"], columns["y"], strict=True))]))
+        more = {**self.given, "seed_not_private": 7}
+        released = [tacit.release(data=data, **more) for data in (columns, path, pyarrow.table(columns), pandas.DataFrame(columns))]
+        self.assertEqual({text.yaml for text in released}, {released[0].yaml})
+        self.assertFalse(released[0].is_private)
+        self.assertIn("NOT PRIVATE", repr(released[0]))
+
+    def test_tables_moments_and_a_ledger(self):
+        ledger = tacit.Ledger.create(self.folder / "l.ledger", "test", 4, 1e-5)
+        counts = tacit.release(data=records(), statistic="counts", column=["s", "y"], mechanism="discrete-gaussian", schema=SCHEMA, epsilon=3,
+                               delta=1e-6, ledger=ledger.path)
+        self.assertEqual(len(counts.values), 4)
+        self.assertTrue(all(value == int(value) for value in counts.values))
+        self.assertTrue(ledger.spends[0]["settled"])
+        with self.assertRaises(tacit.BudgetError):
+            tacit.release("y ~ x", records(), statistic="moments", schema=SCHEMA, epsilon=3, delta=1e-6, ledger=ledger.path)
+        self.assertEqual(len(ledger.spends), 1)
+        self.assertIn("regression-moments", tacit.release("y ~ x", records(), statistic="moments", schema=SCHEMA, epsilon=3, delta=1e-6).yaml)
+
+    def test_refusals(self):
+        for given, kind in (({"statistic": "median"}, tacit.ArgumentError), ({"column": "z"}, tacit.TacitError), ({"delta": 1e-6}, tacit.ArgumentError),
+                            ({"seed": 1}, tacit.ArgumentError), ({"data": None}, tacit.ArgumentError), ({"data": "none.csv"}, tacit.FileError),
+                            ({"epsilon": -1}, tacit.ArgumentError), ({"stp": 1}, tacit.TacitError)):
+            with self.subTest(given), self.assertRaises(kind):
+                tacit.release(**{"data": records(), **self.given, **given})
+
+    def test_without_a_ledger_the_sum_is_said(self):
+        schema = {"dataset": "releases twice", **SCHEMA}
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "2 fits or releases .* together epsilon 10 at delta 0"):
+            warnings.simplefilter("always", tacit.PrivacyWarning)
+            for _ in range(2):
+                tacit.release(data=records(), **{**self.given, "schema": schema})
+
+
+class Interrupter:
+    """Sends SIGINT at the k-th call, as Ctrl-C does; a progress function."""
+
+    def __init__(self, k):
+        self.left = k
+
+    def __call__(self, *_):
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+class Interruption(Folder):
+    def setUp(self):
+        super().setUp()
+        self.ledger = tacit.Ledger.create(self.folder / "l.ledger", "test", 1000, 1e-5)
+
+    @unittest.skipIf(pyarrow is None, "no pyarrow")
+    def test_while_reading_spends_nothing(self):
+        table = pyarrow.table(records())
+
+        interrupt = Interrupter(5)
+
+        def endless():
+            while True:
+                yield from table.to_batches()
+                interrupt()
+
+        with self.assertRaises(KeyboardInterrupt):
+            fit(pyarrow.RecordBatchReader.from_batches(table.schema, endless()), ledger=self.ledger.path)
+        self.assertEqual((self.ledger.spent, self.ledger.spends), (0, []))
+
+    long_run = {"method": "dp-hmc", "epsilon": 500, "chains": 1, "draws": 2000000, "warmup": 100, "accept_poor": True}
+
+    def test_while_drawing_keeps_draws_and_settles(self):
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "interrupted"):
+            post = tacit.fit(FORMULA, records(), schema=SCHEMA, family="bernoulli", delta=1e-6, ledger=self.ledger.path,
+                             progress=Interrupter(10), **self.long_run)
+        self.assertEqual(post.end, "interrupted")
+        self.assertGreater(post.n_draws, 0)
+        spend, = self.ledger.spends
+        self.assertTrue(spend["settled"])
+        self.assertLess(self.ledger.spent, 499)
+
+    def test_under_add_remove_returns_nothing(self):
+        schema = {"relation": "add-remove", **SCHEMA}
+        ledger = tacit.Ledger.create(self.folder / "a.ledger", "test", 1000, 1e-5, relation="add-remove")
+        with self.assertRaises(KeyboardInterrupt):
+            fit(records(), schema=schema, ledger=ledger.path, n_public=N, progress=Interrupter(10), **self.long_run)
+        spend, = ledger.spends
+        self.assertFalse(spend["settled"])
+
+    def test_progress_may_stop(self):
+        seen = []
+
+        def watch(iteration, n_iterations, epsilon):
+            seen.append((iteration, n_iterations, epsilon))
+            return len(seen) < 5
+
+        post = fit(records(), progress=watch, **self.long_run)
+        self.assertEqual(post.end, "interrupted")
+        self.assertEqual(len(seen), 5)
+        self.assertTrue(0 < seen[-1][0] <= seen[-1][1])
+
+
+if __name__ == "__main__":
+    unittest.main()

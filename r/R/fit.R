@@ -1,0 +1,156 @@
+# Fits and plans. A formula is kept as text: a formula object carries its environment, and with it the records.
+
+formula_text <- function(formula) {
+  if (is.character(formula)) return(formula[[1L]])
+  paste(deparse(formula, width.cutoff = 500L), collapse = " ")
+}
+
+family_text <- function(family) {
+  if (is.null(family)) return(NULL)
+  if (is.function(family)) family <- family()
+  name <- if (is.character(family)) family else family$family
+  links <- c(binomial = "logit", bernoulli = "logit", gaussian = "identity", poisson = "log", categorical = "logit")
+  link <- if (is.character(family)) NULL else family$link
+  if (!is.null(link) && name %in% names(links) && !identical(link, links[[name]])) {
+    refuse(sprintf("family %s has the link %s here, not %s", name, links[[name]], link), field = "family")
+  }
+  if (name == "binomial") "bernoulli" else name
+}
+
+json <- function(x, key = "") {
+  quoted <- function(text) paste0("\"", gsub("([\"\\\\])", "\\\\\\1", text), "\"")
+  if (is.list(x)) {
+    return(paste0("{", paste0(quoted(names(x)), ": ", mapply(json, x, names(x)), collapse = ", "), "}"))
+  }
+  items <- if (is.character(x) || is.factor(x)) quoted(as.character(x)) else if (is.logical(x)) tolower(x) else format(x, digits = 17, trim = TRUE)
+  if (length(x) == 1L && key != "levels") items else paste0("[", paste(items, collapse = ", "), "]")
+}
+
+schema_text <- function(schema) {
+  if (is.list(schema)) return(list(text = json(schema), name = "schema"))
+  if (!file.exists(schema) && grepl("\n|: ", schema)) return(list(text = schema, name = "schema"))
+  if (!file.exists(schema)) refuse(sprintf("cannot open %s: No such file or directory", schema), "missing", schema)
+  list(text = paste(readLines(schema, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), name = schema)
+}
+
+# Settings as a named character vector, hyphens for underscores.
+setting_texts <- function(given) {
+  given <- given[!vapply(given, function(x) is.null(x) || identical(x, FALSE), NA)]
+  texts <- lapply(given, function(x) {
+    if (isTRUE(x)) "true" else if (is.numeric(x)) format(x, digits = 17, trim = TRUE, scientific = NA) else as.character(x)
+  })
+  names <- rep(gsub("_", "-", names(texts), fixed = TRUE), lengths(texts))
+  structure(unlist(texts, use.names = FALSE), names = names)
+}
+
+# What the library reads: a path, the columns of a frame that the schema names, or a stream.
+source_of <- function(data, schema) {
+  if (is.character(data) && is.null(dim(data))) return(data)
+  if (is.data.frame(data)) {
+    data <- unclass(data)
+    attributes(data) <- list(names = names(data))
+    return(data[vapply(names(data), function(name) nzchar(name) && grepl(name, schema, fixed = TRUE), NA)])
+  }
+  if (is.null(data)) refuse("data: a data frame, or a path", field = "data")
+  if (!requireNamespace("nanoarrow", quietly = TRUE)) {
+    refuse("data other than data frames and paths need the package nanoarrow", field = "data")
+  }
+  nanoarrow::as_nanoarrow_array_stream(data)
+}
+
+ask <- function(plan, accept_poor) {
+  if (plan$verdict == "good" || accept_poor) return(TRUE)
+  text <- trimws(paste0(plan$text, plan$warning), "right")
+  if (interactive()) {
+    message(text)
+    accept_poor <- tolower(trimws(readline("Spend the budget on this? [y/N] "))) %in% c("y", "yes")
+  }
+  if (accept_poor) return(TRUE)
+  tacit_condition(paste0(text, "\nnothing was spent; accept_poor = TRUE goes on nevertheless"), "poor_plan", "epsilon", plan = plan)
+}
+
+watch <- function(iteration, n_iterations) {
+  cat(sprintf("\riteration %.0f of %.0f", iteration, n_iterations), file = stderr())
+}
+
+tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = NULL, method = NULL, exposed = FALSE, draws = NULL,
+                  chains = 4, prior = NULL, out = NULL, ledger = NULL, accept_poor = FALSE, progress = interactive(),
+                  seed_not_private = NULL, ...) {
+  more <- list(...)
+  if ("seed" %in% names(more)) refuse("spelled seed_not_private: noise that can be repeated protects nobody", field = "seed")
+  text <- formula_text(formula)
+  public <- schema_text(schema)
+  family <- family_text(family)
+  settings <- setting_texts(c(list(family = family, epsilon = epsilon, delta = delta, method = method, exposed = exposed, draws = draws,
+                                   chains = if (chains != 4) chains, prior = prior, out = out, ledger = ledger,
+                                   seed = seed_not_private), more))
+  result <- check(.Call(C_fit, text, settings, public$text, public$name, source_of(data, public$text),
+                        function(plan) ask(plan, accept_poor), if (progress) watch))
+  if (progress) cat("\r", strrep(" ", 60), "\r", sep = "", file = stderr())
+  if (result$end == "interrupted") warning("interrupted: these are the draws so far; what was charged stays charged", call. = FALSE)
+  if (nzchar(result$unwritten)) warning("the report was not written: ", result$unwritten, "; the draws are in what is returned", call. = FALSE)
+  if (nzchar(result$unsettled)) warning(trimws(result$unsettled), call. = FALSE)
+  new_fit(result$draws, text, family, public$text, result$statement, result$privacy, result$end)
+}
+
+new_fit <- function(draws, formula, family, schema, statement, privacy, end) {
+  dimnames(draws$values) <- list(iteration = NULL, chain = NULL, variable = draws$labels)
+  dimnames(draws$summaries) <- list(draws$labels, c("mean", "sd", "mcse", "q5", "q50", "q95", "Rhat", "Bulk_ESS", "Tail_ESS"))
+  structure(class = "tacit_fit", list(formula = formula, family = family, schema = schema, draws = draws$values, summaries = draws$summaries,
+                                      problems = draws$problems, statement = statement, privacy = privacy, end = end))
+}
+
+tacit_plan <- function(formula, schema, n, family = NULL, epsilon = NULL, delta = NULL, method = NULL, ...) {
+  if (!is.numeric(n) || length(n) != 1L) refuse("n is a public number: counting records here may tell what is private", field = "n")
+  public <- schema_text(schema)
+  settings <- setting_texts(list(family = family_text(family), epsilon = epsilon, delta = delta, method = method, ...))
+  check(.Call(C_plan, formula_text(formula), settings, public$text, public$name, as.numeric(n)))
+}
+
+print.tacit_plan <- function(x, ...) {
+  cat(x$text, x$warning, x$price, sep = "")
+  invisible(x)
+}
+
+tacit_settings <- function() as.data.frame(.Call(C_settings))
+
+set_prior <- function(prior, coef = "") if (nzchar(coef)) paste0(coef, ": ", prior) else prior
+
+tacit_read <- function(path, schema = NULL) {
+  draws <- check(.Call(C_read, path))
+  lines <- readLines(file.path(path, "run.yaml"), warn = FALSE)
+  setting <- function(name) gsub("^\"|\"$", "", sub(" +# default$", "", sub("^[^:]*: ", "", grep(paste0("^", name, ": "), lines, value = TRUE))))
+  statement <- paste(readLines(file.path(path, "privacy.txt"), warn = FALSE), collapse = "\n")
+  privacy <- paste(readLines(file.path(path, "privacy.json"), warn = FALSE), collapse = "\n")
+  if (is.null(schema) && file.exists(file.path(path, "schema.yaml"))) schema <- file.path(path, "schema.yaml")
+  end <- sub(".*\"end\": \"([a-z]*)\".*", "\\1", privacy)
+  new_fit(draws, setting("formula"), setting("family"), if (!is.null(schema)) schema_text(schema)$text, statement, privacy, end)
+}
+
+tacit_account <- function(events, delta = NULL, epsilon = NULL, counts = 1, relation = "substitute", method = "auto") {
+  if (is.null(delta) == is.null(epsilon)) refuse("give either delta (to get epsilon) or epsilon (to get delta)", field = "delta")
+  counts <- rep_len(as.numeric(counts), length(events))
+  if (!length(events) || anyNA(counts) || any(counts < 1 | counts != floor(counts))) {
+    refuse("events need counts that are whole numbers from 1", field = "events")
+  }
+  answer <- check(.Call(C_account, as.character(events), counts, relation, epsilon, delta, method))
+  if (is.null(epsilon)) answer$epsilon else answer$delta
+}
+
+tacit_ledger <- function(path, verify = FALSE) {
+  state <- check(.Call(C_ledger, path, verify))
+  spends <- as.data.frame(state[c("time", "who", "purpose", "settled")])
+  structure(class = "tacit_ledger", c(state[c("data_id", "relation", "head", "epsilon", "delta", "spent", "left")], list(spends = spends)))
+}
+
+tacit_ledger_create <- function(path, data_id, epsilon, delta, relation = "substitute", unit = NULL, max_rows = 1) {
+  check(.Call(C_ledger_create, path, data_id, epsilon, delta, relation, unit, max_rows))
+  tacit_ledger(path)
+}
+
+print.tacit_ledger <- function(x, ...) {
+  cat(sprintf("ledger of '%s': epsilon %g at delta %g (relation %s)\nspent %.6g, left for one more run %.6g\n", x$data_id, x$epsilon, x$delta,
+              x$relation, x$spent, x$left * (1 - 5e-6)))
+  if (nrow(x$spends) > 0) print(x$spends)
+  invisible(x)
+}

@@ -1,0 +1,65 @@
+/* Registration, and small things that the others use. */
+#include "tacit_r.h"
+
+#include <R_ext/Rdynload.h>
+#include <R_ext/Visibility.h>
+#include <string.h>
+
+SEXP r_list(const char *const *names) {
+  R_xlen_t n = 0;
+  while (names[n] != NULL) {
+    n++;
+  }
+  SEXP list = PROTECT(Rf_allocVector(VECSXP, n)), labels = PROTECT(Rf_allocVector(STRSXP, n));
+  for (R_xlen_t i = 0; i < n; i++) {
+    SET_STRING_ELT(labels, i, Rf_mkChar(names[i]));
+  }
+  Rf_setAttrib(list, R_NamesSymbol, labels);
+  UNPROTECT(2);
+  return list;
+}
+
+SEXP r_texts(const char *const *texts, size_t n) {
+  SEXP out = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)n));
+  for (size_t i = 0; i < n; i++) {
+    SET_STRING_ELT(out, (R_xlen_t)i, Rf_mkCharCE(texts[i], CE_UTF8));
+  }
+  UNPROTECT(1);
+  return out;
+}
+
+const char *r_text(SEXP text) {
+  return TYPEOF(text) == STRSXP && XLENGTH(text) > 0 && STRING_ELT(text, 0) != NA_STRING ? Rf_translateCharUTF8(STRING_ELT(text, 0)) : "";
+}
+
+SEXP r_failure(const tacit_error_t *err, const char *detail) {
+  static const char *const names[] = {"status", "field", "message", "detail", NULL};
+  SEXP out = PROTECT(r_list(names));
+  SET_VECTOR_ELT(out, 0, Rf_ScalarInteger((int)err->status));
+  SET_VECTOR_ELT(out, 1, Rf_mkString(err->field));
+  SET_VECTOR_ELT(out, 2, Rf_mkString(err->message));
+  SET_VECTOR_ELT(out, 3, Rf_mkString(detail != NULL ? detail : ""));
+  Rf_setAttrib(out, R_ClassSymbol, Rf_mkString("tacit_failure"));
+  UNPROTECT(1);
+  return out;
+}
+
+/* By way of void (*)(void), which compilers take for any function. */
+#define ROUTINE(name) (DL_FUNC)(void (*)(void))(name)
+
+static const R_CallMethodDef routines[] = {{"fit", ROUTINE(r_fit), 7},
+                                           {"plan", ROUTINE(r_plan), 5},
+                                           {"settings", ROUTINE(r_settings), 0},
+                                           {"account", ROUTINE(r_account), 6},
+                                           {"read", ROUTINE(r_read), 1},
+                                           {"features", ROUTINE(r_features), 4},
+                                           {"columns", ROUTINE(r_columns), 3},
+                                           {"ledger_create", ROUTINE(r_ledger_create), 7},
+                                           {"ledger", ROUTINE(r_ledger), 2},
+                                           {NULL, NULL, 0}};
+
+attribute_visible void R_init_tacit(DllInfo *dll) {
+  R_registerRoutines(dll, NULL, routines, NULL, NULL);
+  R_useDynamicSymbols(dll, FALSE);
+  R_forceSymbols(dll, TRUE);
+}

@@ -1,0 +1,270 @@
+/* Accounting, draws, rows of an analyst, ledgers. */
+#include "tacit_r.h"
+
+#include <string.h>
+#include <tacit/account.h>
+#include <tacit/ledger.h>
+#include <tacit/model.h>
+#include <tacit/report.h>
+
+static SEXP wrong_argument(const char *field, const char *message) {
+  tacit_error_t err = {.status = TACIT_ERR_ARGUMENT};
+  snprintf(err.field, sizeof err.field, "%s", field);
+  snprintf(err.message, sizeof err.message, "%s", message);
+  return r_failure(&err, NULL);
+}
+
+/* ---- account ---- */
+
+SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta, SEXP method) {
+  static const char *const names[] = {"epsilon", "epsilon_lower", "delta", "delta_lower", "method", NULL};
+  tacit_account_options_t options = {0};
+  tacit_error_t err;
+  tacit_guarantee_t guarantee;
+  R_xlen_t n = XLENGTH(events), n_parsed = 0;
+  const tacit_accountant_t *accountant = tacit_accountant_find(r_text(method));
+  if (!tacit_relation_parse(r_text(relation), &options.relation)) {
+    return wrong_argument("relation", "relation must be substitute or add-remove");
+  }
+  if (accountant == NULL) {
+    return wrong_argument("method", "unknown accountant: expected auto, gaussian, pld, rdp, zcdp or moments");
+  }
+  tacit_event_t *list = (tacit_event_t *)(void *)R_alloc((size_t)n + 1, sizeof *list);
+  tacit_status_t status = TACIT_OK;
+  for (; n_parsed < n && status == TACIT_OK; n_parsed += status == TACIT_OK) {
+    status = tacit_event_parse(&list[n_parsed], Rf_translateCharUTF8(STRING_ELT(events, n_parsed)), &err);
+    list[n_parsed].count = status == TACIT_OK ? (uint64_t)REAL(counts)[n_parsed] : 0;
+  }
+  if (status == TACIT_OK) {
+    status = delta != R_NilValue
+                 ? tacit_account_epsilon(accountant, list, (size_t)n, &options, Rf_asReal(delta), &guarantee, &err)
+                 : tacit_account_delta(accountant, list, (size_t)n, &options, Rf_asReal(epsilon), &guarantee, &err);
+  }
+  for (R_xlen_t i = 0; i < n_parsed; i++) {
+    tacit_event_clear(&list[i]);
+  }
+  if (status != TACIT_OK) {
+    return r_failure(&err, NULL);
+  }
+  const double numbers[] = {guarantee.epsilon, guarantee.epsilon_lower, guarantee.delta, guarantee.delta_lower};
+  SEXP out = PROTECT(r_list(names));
+  for (R_xlen_t i = 0; i < 4; i++) {
+    SET_VECTOR_ELT(out, i, Rf_ScalarReal(numbers[i]));
+  }
+  SET_VECTOR_ELT(out, 4, Rf_mkString(guarantee.method));
+  UNPROTECT(1);
+  return out;
+}
+
+/* ---- draws ---- */
+
+/* R's order: draw first, then chain, then parameter. */
+static SEXP values_of(const tacit_draws_t *draws) {
+  size_t n = tacit_draws_n_kept(draws);
+  SEXP out = PROTECT(Rf_alloc3DArray(REALSXP, (int)n, (int)draws->n_chains, (int)draws->n_reported));
+  for (size_t chain = 0; chain < draws->n_chains; chain++) {
+    for (size_t i = 0; i < n; i++) {
+      const double *row = tacit_draws_row(draws, chain, draws->n_warmup + i);
+      for (size_t j = 0; j < draws->n_reported; j++) {
+        REAL(out)[i + n * (chain + draws->n_chains * j)] = row[j];
+      }
+    }
+  }
+  UNPROTECT(1);
+  return out;
+}
+
+SEXP r_draws(const tacit_draws_t *draws, const char *const *labels, const char *const *names, const tacit_published_t *published,
+             const tacit_evidence_t *evidence) {
+  static const char *const parts[] = {"values", "labels", "names", "summaries", "problems", NULL};
+  tacit_error_t err;
+  tacit_findings_t found = {0};
+  SEXP out = PROTECT(r_list(parts));
+  SET_VECTOR_ELT(out, 0, values_of(draws));
+  SET_VECTOR_ELT(out, 1, r_texts(labels, draws->n_reported));
+  SET_VECTOR_ELT(out, 2, r_texts(names, draws->n_reported));
+  SEXP table = Rf_allocMatrix(REALSXP, (int)draws->n_reported, 9);
+  SET_VECTOR_ELT(out, 3, table);
+  for (size_t j = 0; j < draws->n_reported; j++) {
+    tacit_summary_t s = {0};
+    bool is_known = tacit_draws_summarise_with(draws, j, evidence, &s, &err) == TACIT_OK;
+    const double numbers[] = {s.mean, s.sd, s.mcse_mean, s.q5, s.q50, s.q95, s.rhat, s.ess_bulk, s.ess_tail};
+    for (size_t k = 0; k < 9; k++) {
+      REAL(table)[j + draws->n_reported * k] = is_known ? numbers[k] : NA_REAL;
+    }
+  }
+  const char *problems[TACIT_MAX_FINDINGS];
+  size_t n_problems = 0;
+  if (tacit_diagnose_fit(draws, labels, published, evidence != NULL ? &evidence->checks : NULL, &found, &err) == TACIT_OK) {
+    for (size_t i = 0; i < found.n; i++) {
+      if (found.items[i].severity == TACIT_SEVERITY_PROBLEM) {
+        problems[n_problems++] = found.items[i].what;
+      }
+    }
+  }
+  SET_VECTOR_ELT(out, 4, r_texts(problems, n_problems));
+  UNPROTECT(1);
+  return out;
+}
+
+SEXP r_read(SEXP path) {
+  tacit_report_read_t read;
+  tacit_error_t err;
+  tacit_status_t status = tacit_report_read(&read, r_text(path), &err);
+  SEXP out = PROTECT(status == TACIT_OK ? r_draws(&read.draws, (const char *const *)read.labels, (const char *const *)read.names,
+                                                  &read.published, &read.evidence)
+                                        : r_failure(&err, NULL));
+  tacit_report_read_clear(&read);
+  UNPROTECT(1);
+  return out;
+}
+
+/* ---- rows that an analyst brings ---- */
+
+static tacit_status_t open_design(SEXP formula, SEXP family, SEXP schema, tacit_schema_t **parsed, tacit_design_t **design,
+                                  tacit_error_t *err) {
+  const char *text = r_text(schema);
+  tacit_family_t kind;
+  tacit_status_t status = tacit_family_parse(&kind, r_text(family), err);
+  if (status == TACIT_OK) {
+    status = tacit_schema_parse(parsed, text, strlen(text), "schema", err);
+  }
+  return status == TACIT_OK ? tacit_design_new(design, r_text(formula), *parsed, kind, err) : status;
+}
+
+static const char **term_columns(const tacit_design_t *design, size_t *n) {
+  size_t n_most;
+  (void)tacit_design_columns(design, &n_most);
+  const char **columns = (const char **)(void *)R_alloc(n_most + 1, sizeof *columns);
+  *n = tacit_design_term_columns(design, columns);
+  return columns;
+}
+
+static SEXP column_of(const tacit_column_schema_t *schema) {
+  static const char *const names[] = {"name", "type", "lower", "upper", "levels", NULL};
+  SEXP out = PROTECT(r_list(names));
+  SET_VECTOR_ELT(out, 0, r_texts(&schema->name, 1));
+  SET_VECTOR_ELT(out, 1, Rf_ScalarInteger((int)schema->type));
+  SET_VECTOR_ELT(out, 2, Rf_ScalarReal(schema->lower));
+  SET_VECTOR_ELT(out, 3, Rf_ScalarReal(schema->upper));
+  SET_VECTOR_ELT(out, 4, r_texts(schema->levels, schema->n_levels));
+  UNPROTECT(1);
+  return out;
+}
+
+SEXP r_columns(SEXP formula, SEXP family, SEXP schema) {
+  tacit_schema_t *parsed = NULL;
+  tacit_design_t *design = NULL;
+  tacit_error_t err;
+  SEXP out;
+  if (open_design(formula, family, schema, &parsed, &design, &err) == TACIT_OK) {
+    size_t n;
+    const char **columns = term_columns(design, &n);
+    out = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)n));
+    for (size_t i = 0; i < n; i++) {
+      SET_VECTOR_ELT(out, (R_xlen_t)i, column_of(tacit_schema_find(parsed, columns[i])));
+    }
+  } else {
+    out = PROTECT(r_failure(&err, NULL));
+  }
+  tacit_design_free(design);
+  tacit_schema_free(parsed);
+  UNPROTECT(1);
+  return out;
+}
+
+/* Features by row, shape (n_features, n_rows), with how many values were moved to a bound. */
+static SEXP features_of(const tacit_design_t *design, const tacit_schema_t *schema, SEXP data, tacit_error_t *err) {
+  static const char *const names[] = {"features", "labels", "n_moved", NULL};
+  struct ArrowArrayStream stream;
+  tacit_table_t *table;
+  tacit_table_notes_t notes;
+  size_t n, n_features = tacit_design_n_features(design);
+  const char **columns = term_columns(design, &n);
+  const char *wrong = n > 0 ? r_stream_of(data, &stream) : "the formula has no term that depends on a column";
+  if (wrong != NULL) {
+    return wrong_argument("newdata", wrong);
+  }
+  if (tacit_table_read_stream(&table, &stream, schema, columns, n, NULL, &notes, err) != TACIT_OK) {
+    return r_failure(err, NULL);
+  }
+  SEXP out = PROTECT(r_list(names)), matrix = Rf_allocMatrix(REALSXP, (int)n_features, (int)tacit_table_n_rows(table));
+  SET_VECTOR_ELT(out, 0, matrix);
+  tacit_status_t status = tacit_design_features(design, table, REAL(matrix), err);
+  tacit_table_free(table);
+  const char **labels = (const char **)(void *)R_alloc(n_features, sizeof *labels);
+  for (size_t j = 0; j < n_features; j++) {
+    labels[j] = tacit_design_label(design, j);
+  }
+  SET_VECTOR_ELT(out, 1, r_texts(labels, n_features));
+  SET_VECTOR_ELT(out, 2, Rf_ScalarReal((double)notes.n_clamped));
+  out = status == TACIT_OK ? out : r_failure(err, NULL);
+  UNPROTECT(1);
+  return out;
+}
+
+SEXP r_features(SEXP formula, SEXP family, SEXP schema, SEXP data) {
+  tacit_schema_t *parsed = NULL;
+  tacit_design_t *design = NULL;
+  tacit_error_t err;
+  SEXP out = PROTECT(open_design(formula, family, schema, &parsed, &design, &err) == TACIT_OK ? features_of(design, parsed, data, &err)
+                                                                                              : r_failure(&err, NULL));
+  tacit_design_free(design);
+  tacit_schema_free(parsed);
+  UNPROTECT(1);
+  return out;
+}
+
+/* ---- ledgers ---- */
+
+SEXP r_ledger_create(SEXP path, SEXP data_id, SEXP epsilon, SEXP delta, SEXP relation, SEXP unit, SEXP max_rows) {
+  tacit_ledger_terms_t terms = {.data_id = r_text(data_id), .epsilon = Rf_asReal(epsilon), .delta = Rf_asReal(delta),
+                                .unit = unit != R_NilValue ? r_text(unit) : NULL, .max_rows = (uint64_t)Rf_asReal(max_rows)};
+  tacit_error_t err;
+  if (!tacit_relation_parse(r_text(relation), &terms.relation)) {
+    return wrong_argument("relation", "relation must be substitute or add-remove");
+  }
+  return tacit_ledger_create(r_text(path), &terms, &err) == TACIT_OK ? R_NilValue : r_failure(&err, NULL);
+}
+
+static SEXP state_of(const tacit_ledger_state_t *state) {
+  static const char *const names[] = {"data_id", "relation", "head", "epsilon", "delta", "spent", "left", "time", "who", "purpose", "settled", NULL};
+  const char *texts[] = {state->data_id, tacit_relation_string(tacit_budget_relation(state->budget)), state->head};
+  const double numbers[] = {tacit_budget_epsilon(state->budget), tacit_budget_delta(state->budget), tacit_budget_spent(state->budget).epsilon,
+                            tacit_ledger_epsilon_left(state)};
+  R_xlen_t n = (R_xlen_t)state->n_spends;
+  SEXP out = PROTECT(r_list(names));
+  for (R_xlen_t i = 0; i < 3; i++) {
+    SET_VECTOR_ELT(out, i, r_texts(&texts[i], 1));
+  }
+  for (R_xlen_t i = 0; i < 4; i++) {
+    SET_VECTOR_ELT(out, i + 3, Rf_ScalarReal(numbers[i]));
+  }
+  for (R_xlen_t i = 7; i < 11; i++) {
+    SET_VECTOR_ELT(out, i, Rf_allocVector(i < 10 ? STRSXP : LGLSXP, n));
+  }
+  for (R_xlen_t i = 0; i < n; i++) {
+    const tacit_spend_t *spend = &state->spends[i];
+    SET_STRING_ELT(VECTOR_ELT(out, 7), i, Rf_mkCharCE(spend->time, CE_UTF8));
+    SET_STRING_ELT(VECTOR_ELT(out, 8), i, Rf_mkCharCE(spend->who, CE_UTF8));
+    SET_STRING_ELT(VECTOR_ELT(out, 9), i, Rf_mkCharCE(spend->purpose, CE_UTF8));
+    LOGICAL(VECTOR_ELT(out, 10))[i] = spend->is_settled;
+  }
+  UNPROTECT(1);
+  return out;
+}
+
+SEXP r_ledger(SEXP path, SEXP is_thorough) {
+  tacit_ledger_t *ledger = NULL;
+  tacit_ledger_state_t state = {0};
+  tacit_error_t err;
+  tacit_status_t status = tacit_ledger_open(&ledger, r_text(path), &err);
+  if (status == TACIT_OK) {
+    status = Rf_asLogical(is_thorough) == TRUE ? tacit_ledger_verify(ledger, &state, &err) : tacit_ledger_read(ledger, &state, &err);
+  }
+  tacit_ledger_close(ledger);
+  SEXP out = PROTECT(status == TACIT_OK ? state_of(&state) : r_failure(&err, NULL));
+  tacit_ledger_state_clear(&state);
+  UNPROTECT(1);
+  return out;
+}

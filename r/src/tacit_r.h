@@ -1,0 +1,36 @@
+/* What the parts share. A failure is returned as a list of class "tacit_failure" and raised in R, so that nothing is jumped over. */
+#ifndef TACIT_R_H
+#define TACIT_R_H
+
+#define R_NO_REMAP
+#include <R.h>
+#include <Rinternals.h>
+
+#include <tacit/arrow.h>
+#include <tacit/base.h>
+#include <tacit/diagnose.h>
+#include <tacit/draws.h>
+
+SEXP r_failure(const tacit_error_t *err, const char *detail);
+/* A named list, by NULL-ended names; its elements are to be set. */
+SEXP r_list(const char *const *names);
+SEXP r_texts(const char *const *texts, size_t n);
+/* A text of the library's; NA is an empty one. */
+const char *r_text(SEXP text);
+
+/* A stream over a named list of columns; they are borrowed and must be protected while it lives. NULL or what is wrong. */
+const char *r_stream_of(SEXP columns, struct ArrowArrayStream *stream);
+
+SEXP r_fit(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data, SEXP on_plan, SEXP is_told);
+SEXP r_plan(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP n);
+SEXP r_settings(void);
+SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta, SEXP method);
+SEXP r_read(SEXP path);
+SEXP r_features(SEXP formula, SEXP family, SEXP schema, SEXP data);
+SEXP r_columns(SEXP formula, SEXP family, SEXP schema);
+SEXP r_ledger_create(SEXP path, SEXP data_id, SEXP epsilon, SEXP delta, SEXP relation, SEXP unit, SEXP max_rows);
+SEXP r_ledger(SEXP path, SEXP is_thorough);
+SEXP r_draws(const tacit_draws_t *draws, const char *const *labels, const char *const *names, const tacit_published_t *published,
+             const tacit_evidence_t *evidence);
+
+#endif

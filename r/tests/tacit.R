@@ -1,0 +1,70 @@
+# Every source gives the same records; conditions; no record in what is saved.
+library(tacit)
+n <- 2000
+x <- round(6 * ((seq_len(n) * 7919) %% 1009) / 1009 - 3, 3)
+s <- ifelse((seq_len(n) * 31) %% 7 < 3, "b", "a")
+y <- as.integer(((seq_len(n) * 104729) %% 10007) / 10007 < 1 / (1 + exp(-(0.3 + 0.8 * x - 0.6 * (s == "b")))))
+k <- ifelse(seq_len(n) %% 11 == 0, NA, seq_len(n) %% 8)
+d <- data.frame(x, s, y, k, stringsAsFactors = FALSE)
+schema <- list(columns = list(x = list(type = "numeric", lower = -3, upper = 3), s = list(type = "categorical", levels = c("a", "b")),
+                              y = list(type = "binary"), k = list(type = "integer", lower = 0, upper = 9, missing = 4)))
+draws <- function(data, ...) tacit(y ~ x + s + k, data, schema, family = "bernoulli", epsilon = 2, delta = 1e-6, seed_not_private = 3, ...)$draws
+file <- tempfile(fileext = ".csv")
+write.csv(d, file, row.names = FALSE, quote = FALSE)
+expected <- draws(file)
+stopifnot(identical(draws(d), expected),
+          identical(draws(transform(d, s = factor(s, c("b", "unused", "a")))), expected),
+          identical(draws(transform(d, y = y == 1)), expected),
+          identical(draws(transform(d, k = as.integer(k))), expected),
+          identical(draws(cbind(d, when = as.Date("2020-01-01"), mess = I(rep(list(1), n)))), expected))
+if (requireNamespace("bit64", quietly = TRUE)) {
+  stopifnot(identical(draws(transform(d, k = bit64::as.integer64(k))), expected))
+}
+
+# Conditions, and no value in them.
+refused <- function(expression) tryCatch(expression, tacit_error = identity)
+fit <- function(data, ...) tacit(y ~ x + s, data, schema, family = binomial(), epsilon = 2, delta = 1e-6, ...)
+marker <- "Smith-4711"
+bad <- refused(fit(transform(d, s = c(marker, s[-1]))))
+stopifnot(inherits(bad, "tacit_data_error"), bad$field == "s", !grepl(marker, conditionMessage(bad)), is.null(conditionCall(bad)),
+          conditionMessage(bad) == "row 1, column 's': not one of the levels in the schema",
+          inherits(refused(fit(transform(d, x = as.Date("2020-01-01")))), "tacit_data_error"),
+          inherits(refused(fit(transform(d, x = as.POSIXct("2020-01-01")))), "tacit_data_error"),
+          inherits(refused(fit(transform(d, x = as.character(x)))), "tacit_data_error"),
+          inherits(refused(fit(d, clip_grad = "nonsense")), "tacit_argument_error"),
+          inherits(refused(fit(d, sed = 1)), "tacit_error"),
+          refused(fit(d, seed = 1))$field == "seed",
+          inherits(refused(tacit(y ~ z, d, schema, family = "bernoulli", epsilon = 1, delta = 1e-6)), "tacit_error"),
+          inherits(refused(fit(d, method = "dp-penalty", chains = 4)), "tacit_error"))
+poor <- refused(tacit(y ~ x + s, d, schema, family = "bernoulli", method = "dp-penalty", epsilon = 6, delta = 1e-6))
+stopifnot(inherits(poor, "tacit_poor_plan_error"), poor$plan$verdict != "good")
+
+# What a fit is, and what of it can be saved.
+secret <- d
+secret$x[[1]] <- 2.7182845904
+one <- fit(secret)
+path <- tempfile()
+saveRDS(one, path, compress = FALSE)
+bytes <- readBin(path, "raw", file.size(path))
+needle <- writeBin(2.7182845904, raw(), endian = "big")
+positions <- which(bytes == needle[[1]])
+found <- any(vapply(positions, function(p) p + 7 <= length(bytes) && identical(bytes[p:(p + 7)], needle), NA))
+stopifnot(!found, file.size(path) - object.size(one$draws) < 1e5, file.size(path) < 1e6,
+          identical(dim(one$draws), c(1000L, 4L, 3L)), grepl("^Private: epsilon = 2", one$statement), is.character(one$formula),
+          all.equal(coef(one), apply(as.matrix(one), 2, mean)), nrow(summary(one)) == 3L, identical(rownames(vcov(one)), names(coef(one))))
+new <- data.frame(x = c(-1.5, 2), s = c("b", "a"))
+eta <- as.matrix(one) %*% rbind(1, new$x, new$s == "b")
+stopifnot(all.equal(posterior_epred(one, newdata = new), 1 / (1 + exp(-eta)), check.attributes = FALSE),
+          all.equal(fitted(one, new)[, "Estimate"], colMeans(1 / (1 + exp(-eta))), check.attributes = FALSE),
+          identical(names(conditional_effects(one)), c("x", "s")),
+          inherits(refused(nobs(one)), "tacit_error"), inherits(refused(fitted(one)), "tacit_error"))
+out <- file.path(tempfile(), "fit")
+dir.create(dirname(out))
+ledger <- tacit_ledger_create(file.path(dirname(out), "l.ledger"), "test", 10, 1e-5)
+two <- fit(d, out = out, ledger = file.path(dirname(out), "l.ledger"))
+again <- tacit_read(out, schema = schema)
+stopifnot(identical(two$draws, again$draws), identical(two$formula, again$formula), identical(two$end, again$end),
+          identical(two$family, again$family), identical(posterior_epred(again, newdata = new), posterior_epred(two, newdata = new)))
+ledger <- tacit_ledger(file.path(dirname(out), "l.ledger"), verify = TRUE)
+stopifnot(ledger$spent > 0, nrow(ledger$spends) == 1L, ledger$spends$settled)
+stopifnot(tacit_account("gaussian:sigma=20", delta = 1e-6, counts = 1000) == 8.306225049954753)

@@ -1,0 +1,245 @@
+/* tacit contrast: functions of parameters, and effects averaged over rows that the analyst brings. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/predict.h"
+#include "report/report_internal.h"
+
+enum { MAX_ROWS = 4096 };
+
+typedef struct contrasts {
+  const cli_args_t *args;
+  bool is_exponentiated;
+  char *labels[MAX_ROWS];
+  tacit_summary_t summaries[MAX_ROWS];
+  double p_above[MAX_ROWS]; /* share of draws above no effect: 0, exponentiated 1 */
+  size_t n;
+} contrasts_t;
+
+/* Takes the label. */
+static tacit_status_t add(contrasts_t *all, char *label, double *draws, const tacit_draws_t *of, bool is_exponentiated,
+                          tacit_error_t *err) {
+  size_t n_kept = tacit_draws_n_kept(of), n = of->n_chains * n_kept, above = 0;
+  if (label == NULL) {
+    return tacit_error_memory(err);
+  }
+  if (all->n == MAX_ROWS) {
+    tacit_free(label);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "expression", "more than %d contrasts: ask for them in parts", (int)MAX_ROWS);
+  }
+  all->labels[all->n] = label;
+  for (size_t i = 0; i < n; i++) {
+    above += draws[i] > 0;
+    draws[i] = is_exponentiated ? exp(draws[i]) : draws[i];
+  }
+  all->p_above[all->n] = (double)above / (double)n;
+  return tacit_summarise(draws, of->n_chains, n_kept, &all->summaries[all->n++], err);
+}
+
+static char *join(const char *format, const char *a, const char *b) {
+  tacit_text_t text = {0};
+  tacit_text_printf(&text, format, a, b);
+  if (text.failed) {
+    tacit_text_clear(&text);
+  }
+  return text.data;
+}
+
+static tacit_status_t add_expressions(contrasts_t *all, const tacit_report_read_t *fit, tacit_error_t *err) {
+  const cli_args_t *args = all->args;
+  double *draws = tacit_alloc(fit->draws.n_chains * tacit_draws_n_kept(&fit->draws), sizeof *draws);
+  tacit_status_t status = draws != NULL ? TACIT_OK : tacit_error_memory(err);
+  for (size_t i = 1; i < args->n_positionals && status == TACIT_OK; i++) {
+    status = tacit_contrast(fit, args->positionals[i], draws, err);
+    if (status == TACIT_OK) {
+      const char *format = all->is_exponentiated ? "exp(%s)%s" : "%s%s";
+      status = add(all, join(format, args->positionals[i], ""), draws, &fit->draws, all->is_exponentiated, err);
+    }
+  }
+  tacit_free(draws);
+  return status;
+}
+
+/* One column, and of levels one of them; a row for each class. */
+static tacit_status_t add_effect(contrasts_t *all, const tacit_predictor_t *predictor, const tacit_new_rows_t *rows, size_t column,
+                                 size_t level, const char *label, tacit_error_t *err) {
+  const tacit_report_read_t *fit = tacit_predictor_fit(predictor);
+  size_t n_outcomes = tacit_predictor_n_outcomes(predictor, TACIT_PREDICT_MEAN), n_draws = tacit_predictor_n_draws(predictor);
+  double *draws = tacit_alloc(n_outcomes * n_draws, sizeof *draws);
+  tacit_status_t status = draws != NULL ? tacit_average_effect(predictor, rows, column, level, draws, err) : tacit_error_memory(err);
+  for (size_t c = 0; c < n_outcomes && status == TACIT_OK; c++) {
+    const char *outcome = tacit_predictor_outcome(predictor, TACIT_PREDICT_MEAN, c);
+    char *name = outcome[0] != '\0' ? join("[%s] %s", outcome, label) : join("%s%s", label, "");
+    status = add(all, name, draws + c * n_draws, &fit->draws, false, err);
+  }
+  tacit_free(draws);
+  return status;
+}
+
+static tacit_status_t add_effects_of(contrasts_t *all, const tacit_predictor_t *predictor, const tacit_new_rows_t *rows, const char *name,
+                                     tacit_error_t *err) {
+  size_t n, j = 0;
+  const char *const *names = tacit_predictor_columns(predictor, &n);
+  tacit_nearest_t nearest = {.name = name};
+  while (j < n && strcmp(names[j], name) != 0) {
+    tacit_nearest_offer(&nearest, names[j++]);
+  }
+  if (j == n) {
+    char hint[TACIT_HINT_SIZE];
+    return tacit_error_set(err, TACIT_ERR_UNKNOWN, "effect", "the fit's formula has no column '%.64s'%s", name,
+                           tacit_nearest_hint(&nearest, hint));
+  }
+  const tacit_column_schema_t *schema = tacit_schema_find(tacit_predictor_schema(predictor), name);
+  bool is_factor = schema->type == TACIT_COLUMN_CATEGORICAL, is_binary = schema->type == TACIT_COLUMN_BINARY;
+  tacit_status_t status = TACIT_OK;
+  for (size_t level = 1; level < (is_factor ? schema->n_levels : 2) && status == TACIT_OK; level++) {
+    char *words = is_factor   ? join("%s - %s", schema->levels[level], schema->levels[0])
+                  : is_binary ? join("1 - 0%s%s", "", "")
+                              : join("slope%s%s", "", "");
+    char *label = words != NULL ? join("%s: %s", name, words) : NULL;
+    tacit_free(words);
+    status = label != NULL ? add_effect(all, predictor, rows, j, is_factor || is_binary ? level : 0, label, err) : tacit_error_memory(err);
+    tacit_free(label);
+  }
+  return status;
+}
+
+static tacit_status_t add_effects(contrasts_t *all, const char *path, tacit_error_t *err) {
+  cli_new_rows_t rows = {0};
+  tacit_predictor_t *predictor;
+  tacit_status_t status = tacit_predictor_new(&predictor, path, err);
+  if (status == TACIT_OK) {
+    status = cli_new_rows_read(&rows, predictor, cli_value(all->args, "population"), err);
+  }
+  for (size_t i = 0; i < all->args->n_given && status == TACIT_OK; i++) {
+    if (strcmp(all->args->given[i].name, "effect") == 0) {
+      status = add_effects_of(all, predictor, &rows.rows, all->args->given[i].value, err);
+    }
+  }
+  cli_new_rows_clear(&rows);
+  tacit_predictor_free(predictor);
+  return status;
+}
+
+static tacit_status_t print_table(const contrasts_t *all, tacit_error_t *err) {
+  char *text;
+  tacit_status_t status = tacit_report_table((const char *const *)all->labels, all->summaries, all->n, &text, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fputs(text, stdout);
+  tacit_report_text_free(text);
+  printf("\n");
+  for (size_t i = 0; i < all->n; i++) {
+    printf("P(%s > %d) = %.3f\n", all->labels[i], strncmp(all->labels[i], "exp(", 4) == 0 && all->is_exponentiated, all->p_above[i]);
+  }
+  return TACIT_OK;
+}
+
+static tacit_status_t print_json(const contrasts_t *all, tacit_error_t *err) {
+  tacit_text_t text = {0};
+  tacit_text_printf(&text, "[");
+  for (size_t i = 0; i < all->n; i++) {
+    const tacit_summary_t *s = &all->summaries[i];
+    const struct {
+      const char *key;
+      double value;
+    } fields[] = {{"mean", s->mean}, {"sd", s->sd}, {"q5", s->q5}, {"q50", s->q50}, {"q95", s->q95}, {"p_above", all->p_above[i]},
+                  {"mcse_mean", s->mcse_mean}, {"ess_bulk", s->ess_bulk}, {"ess_tail", s->ess_tail}, {"rhat", s->rhat}};
+    tacit_text_printf(&text, "%s\n  {\"name\": ", i > 0 ? "," : "");
+    tacit_text_json_string(&text, all->labels[i]);
+    for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++) {
+      tacit_text_printf(&text, ", \"%s\": ", fields[k].key);
+      tacit_text_json_number(&text, fields[k].value);
+    }
+    tacit_text_printf(&text, "}");
+  }
+  tacit_text_printf(&text, "\n]\n");
+  tacit_status_t status = text.failed ? tacit_error_memory(err) : TACIT_OK;
+  if (status == TACIT_OK) {
+    fwrite(text.data, 1, text.length, stdout);
+  }
+  tacit_text_clear(&text);
+  return status;
+}
+
+static tacit_status_t write_picture(const contrasts_t *all, const char *path, tacit_error_t *err) {
+  char *svg;
+  tacit_status_t status = tacit_report_intervals_svg((const char *const *)all->labels, all->summaries, all->n, &svg, err);
+  if (status == TACIT_OK) {
+    status = tacit_file_create(path, svg, strlen(svg), err);
+    tacit_report_text_free(svg);
+  }
+  return status;
+}
+
+static tacit_status_t contrast(contrasts_t *all, tacit_error_t *err) {
+  const cli_args_t *args = all->args;
+  tacit_report_read_t fit;
+  tacit_status_t status = tacit_report_read(&fit, args->positionals[0], err);
+  if (status == TACIT_OK) {
+    status = add_expressions(all, &fit, err);
+  }
+  tacit_report_read_clear(&fit);
+  if (status == TACIT_OK && cli_is_given(args, "effect")) {
+    status = add_effects(all, args->positionals[0], err);
+  }
+  if (status == TACIT_OK && cli_is_given(args, "picture")) {
+    status = write_picture(all, cli_value(args, "picture"), err);
+  }
+  if (status == TACIT_OK) {
+    status = cli_is_given(args, "json") ? print_json(all, err) : print_table(all, err);
+  }
+  return status;
+}
+
+static int run(const cli_args_t *args) {
+  bool has_effect = cli_is_given(args, "effect");
+  if (has_effect != cli_is_given(args, "population")) {
+    cli_error(args, "%s", has_effect ? "--effect averages over rows: give them with --population FILE" : "--population needs --effect COLUMN");
+    return CLI_USAGE;
+  }
+  if (args->n_positionals < 2 && !has_effect) {
+    cli_error(args, "nothing to compute: give an expression such as 'age - sexM', or --effect COLUMN with --population FILE");
+    return CLI_USAGE;
+  }
+  contrasts_t *all = tacit_alloc_zero(1, sizeof *all);
+  tacit_error_t err;
+  tacit_status_t status = all != NULL ? TACIT_OK : tacit_error_memory(&err);
+  if (status == TACIT_OK) {
+    all->args = args;
+    all->is_exponentiated = cli_is_given(args, "exponentiate");
+    status = contrast(all, &err);
+  }
+  for (size_t i = 0; all != NULL && i < all->n; i++) {
+    tacit_free(all->labels[i]);
+  }
+  tacit_free(all);
+  return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
+}
+
+static const cli_option_t options[] = {
+    {"exponentiate", NULL, NULL, "Of the expressions: odds ratios (bernoulli), rate ratios (poisson)."},
+    {"effect", "COLUMN", NULL,
+     "What changing a column does to the expected response, averaged over --population: of a categorical or binary column each level less the "
+     "first, of a number its derivative. May be repeated."},
+    {"population", "FILE", NULL, "CSV of rows to average over, public or released; checked as by tacit predict."},
+    {"picture", "FILE", NULL, "Write medians and 90 % intervals as SVG there; must not exist."},
+    {"json", NULL, NULL, "Print JSON."},
+};
+
+const cli_command_t cli_contrast = {
+    .name = "contrast",
+    .positionals = "DIR [EXPRESSION ...]",
+    .n_positionals = 1,
+    .n_optional = MAX_ROWS,
+    .summary = "compute functions of parameters: ratios, differences, average effects",
+    .description = "Evaluates expressions in the parameters of a fit for every draw, and summarises them: + - * / ^, parentheses, numbers, exp, log, "
+                   "sqrt, inv_logit, and parameters by the labels of tacit summary or their names in Stan CSV (a label is taken before a function of the "
+                   "same spelling, and may stand in backquotes). Computed from released draws: costs no privacy.",
+    .examples = "  tacit contrast fit/ sexM 'age * 10' --exponentiate\n  tacit contrast fit/ --effect sex --population public.csv --json\n",
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .run = run};

@@ -1,0 +1,164 @@
+/*
+ * What contributions write, for 16 records at a time: log-likelihoods on the grid of ratios, the vectors of exposed curators, a
+ * Langevin step's errors. Nothing here is trusted. Compiled once for each instruction set (meson.build); all give the same bits.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "base/vector.h"
+#include "curator/curator_internal.h"
+
+/* Nearest whole number for |x| <= 2^51; ties to even. */
+TACIT_INLINE vdouble nearest(vdouble x) {
+  return (x + 6755399441055744.0) - 6755399441055744.0;
+}
+
+TACIT_INLINE void add_lanes64(int64_t *lanes, vlong value) {
+  vlong sum;
+  memcpy(&sum, lanes, sizeof sum);
+  sum += value;
+  memcpy(lanes, &sum, sizeof sum);
+}
+
+/* lanes += value on the exposed grid; values beyond +-2^24 saturate, NaN counts as zero. */
+TACIT_INLINE void add_exposed(int64_t *lanes, vdouble value, double temperature_power, vlong valid) {
+  vdouble x = vdouble_select(valid & (value == value), value, vdouble_set(0));
+  x = vdouble_max(vdouble_min(x * temperature_power, vdouble_set(0x1p24)), vdouble_set(-0x1p24));
+  add_lanes64(lanes, vdouble_nearest(x * 0x1p24));
+}
+
+/* A product of floats, rounded to float, widened. */
+TACIT_INLINE vdouble float_product(const float *a, const float *b) {
+  vfloat_half x, y;
+  memcpy(&x, a, sizeof x);
+  memcpy(&y, b, sizeof y);
+  return vdouble_from_floats(x * y);
+}
+
+TACIT_INLINE void exposed_piece(const tacit_vectors_t *of, const float *block, vlong valid, double temperature_power,
+                                const float *rows, int64_t *sums) {
+  size_t p = of->n_features, n_rows = of->n_linear > 0 ? of->n_linear + of->n_extra : of->dim;
+  for (size_t i = 0; i < of->n_linear; i++) {
+    for (size_t j = 0; j < p; j++) {
+      add_exposed(sums + (i * p + j) * 16, float_product(rows + i * 16, block + j * 16), temperature_power, valid);
+    }
+  }
+  for (size_t i = of->n_linear; i < n_rows; i++) {
+    size_t j = of->n_linear * p + (i - of->n_linear);
+    add_exposed(sums + j * 16, vdouble_load_floats(rows + i * 16), temperature_power, valid);
+  }
+}
+
+TACIT_INLINE void exposed_sparse(const tacit_vectors_t *of, const float *block, vlong valid, double temperature_power, const float *rows,
+                                 int64_t *sums) {
+  for (size_t i = 0; i < of->n_pieces; i++) {
+    const tacit_piece_t *piece = &of->pieces[i];
+    const float *row = rows + piece->row * 16;
+    if (piece->kind == TACIT_PIECE_DENSE) {
+      add_exposed(sums + piece->parameter * 16, vdouble_load_floats(row), temperature_power, valid);
+    }
+    for (size_t j = 0; piece->kind == TACIT_PIECE_LINEAR && j < piece->n; j++) {
+      add_exposed(sums + (piece->parameter + j) * 16, float_product(row, block + (piece->column + j) * 16), temperature_power, valid);
+    }
+    if (piece->kind == TACIT_PIECE_GATHER) {
+      _Alignas(64) int64_t gained[DOUBLE_LANES] = {0};
+      add_exposed(gained, vdouble_load_floats(row), temperature_power, valid);
+      for (size_t lane = 0; lane < DOUBLE_LANES; lane++) {
+        float at = block[piece->column * 16 + lane] - (float)piece->first, most = (float)(piece->n - 1);
+        size_t k = at > 0 ? (size_t)(at < most ? at : most) : 0;
+        sums[(piece->parameter + k * piece->stride) * 16 + lane] += gained[lane];
+      }
+    }
+  }
+}
+
+static void exposed(const tacit_vectors_t *of, const float *block, const float *norms, const float *rows, int64_t *lanes) {
+  size_t n_rows = of->n_pieces > 0 ? of->n_rows : of->n_linear > 0 ? of->n_linear + of->n_extra : of->dim;
+  for (size_t k = 0; k < of->n_points; k++) {
+    for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+      vlong valid = vdouble_load_floats(norms + lane) <= (double)FLT_MAX;
+      const float *at = rows + k * n_rows * 16 + lane;
+      int64_t *sums = lanes + k * of->dim * 16 + lane;
+      if (of->n_pieces > 0) {
+        exposed_sparse(of, block + lane, valid, of->scale, at, sums);
+      } else {
+        exposed_piece(of, block + lane, valid, of->scale, at, sums);
+      }
+    }
+  }
+}
+
+/* T l on the ratio grid, saturating at +-2^18; `finite` loses the lanes where l is not. */
+TACIT_INLINE vdouble on_ratio_grid(vdouble l, double temperature_power, vlong *finite) {
+  *finite &= vdouble_abs(l) <= DBL_MAX;
+  l = l * (temperature_power * 0x1p32);
+  return nearest(vdouble_max(vdouble_min(l, vdouble_set(0x1p50)), vdouble_set(-0x1p50)));
+}
+
+static void grid(double temperature_power, size_t n_blocks, const double *log_lik, size_t stride, double *out) {
+  const double scale = temperature_power * 0x1p32;
+  for (size_t b = 0; b < n_blocks; b++, log_lik += stride, out += 16) {
+    for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+      vdouble l = vdouble_load(log_lik + lane), units = l * scale;
+      if (vdouble_all_at_most(vdouble_abs(units), vdouble_set(0x1p50))) { /* finite, and not saturated */
+        vdouble_store(out + lane, nearest(units));
+        continue;
+      }
+      vlong finite = l == l;
+      units = on_ratio_grid(l, temperature_power, &finite);
+      vdouble_store(out + lane, vdouble_select(finite, units, vdouble_set(NAN)));
+    }
+  }
+}
+
+/* Difference of the gridded log-likelihoods, an exact whole number below 2^52; 0 where not finite. */
+TACIT_INLINE vdouble grid_ratio(double temperature_power, const double *log_lik) {
+  vdouble l = vdouble_load(log_lik);
+  vlong finite = l == l;
+  vdouble before = on_ratio_grid(l, temperature_power, &finite);
+  vdouble after = on_ratio_grid(vdouble_load(log_lik + 16), temperature_power, &finite);
+  return vdouble_select(finite, after - before, vdouble_set(0));
+}
+
+static void ratio(double temperature_power, const double *log_lik, double *out) {
+  for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+    vdouble_store(out + lane, grid_ratio(temperature_power, log_lik + lane));
+  }
+}
+
+/* The record's share of G - G', at most change_units long, and its trapezoidal error, both of DOUBLE_LANES records. */
+TACIT_INLINE void trapezoid_piece(size_t dim, const tacit_trapezoid_t *bounds, const double *step, const int32_t *from,
+                                  const double *ratio, int64_t *totals) {
+  const int32_t *to = from + dim * 16;
+  vdouble square = vdouble_set(0), along = vdouble_set(0), factor = vdouble_set(1);
+  for (size_t j = 0; j < dim; j++) {
+    vint_half before = vint_half_load(from + j * 16), after = vint_half_load(to + j * 16);
+    vdouble change = vdouble_from_ints(after - before);
+    square += change * change;
+    along += vdouble_from_ints(after + before) * step[j];
+    add_lanes64(totals + (dim + j) * 16, vlong_from_ints(after + before));
+  }
+  vlong over = square > bounds->change_units * bounds->change_units;
+  if (vlong_bits(over) != 0) {
+    factor = vdouble_select(over, bounds->change_units / vdouble_sqrt(square) * (1 - 0x1p-50), factor);
+  }
+  for (size_t j = 0; j < dim; j++) {
+    vint_half change = vint_half_load(to + j * 16) - vint_half_load(from + j * 16);
+    vint_half clipped = __builtin_convertvector(vdouble_from_ints(change) * factor, vint_half);
+    add_lanes64(totals + j * 16, vlong_from_ints(clipped));
+  }
+  vdouble error = vdouble_load(ratio) - along * (0.5 * bounds->spacing) * 0x1p32, clip = vdouble_set(bounds->error_units);
+  add_lanes64(totals + 2 * dim * 16, vdouble_nearest(vdouble_max(vdouble_min(error, clip), -clip)));
+}
+
+static void trapezoid(size_t dim, const tacit_trapezoid_t *bounds, const double *step, const int32_t *lanes,
+                      const double *ratios, int64_t *totals) {
+  for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+    trapezoid_piece(dim, bounds, step, lanes + lane, ratios + lane, totals + lane);
+  }
+}
+
+#define TABLE_NAME_(isa) tacit_grid_functions_##isa
+#define TABLE_NAME(isa) TABLE_NAME_(isa)
+extern const tacit_grid_functions_t TABLE_NAME(TACIT_ISA);
+const tacit_grid_functions_t TABLE_NAME(TACIT_ISA) = {exposed, grid, ratio, trapezoid};

@@ -1,0 +1,34 @@
+/* Rows of a unit's records: whitened, weighted, and handed to the door in whole numbers. */
+#ifndef TACIT_CURATOR_ROWS_H
+#define TACIT_CURATOR_ROWS_H
+
+#include "curator/curator_internal.h"
+
+/* A release of vectors or of their squares. */
+typedef struct tacit_row_sum {
+  const tacit_curator_t *curator;
+  bool is_square;  /* sum_t v_t v_t' is released, as svec, of vectors sum_t |v_t|^2 <= bound^2; else the unit's vector, <= bound */
+  size_t dim;
+  double bound;
+  double spacing;  /* of whole numbers; set by tacit_rows_release() */
+  const void *what;
+  const char *label; /* of the event */
+} tacit_row_sum_t;
+
+/* As tacit_units_t.unit, ctx being the tacit_row_sum_t. */
+typedef void (*tacit_row_function)(const void *ctx, size_t n_rows, const float *x, double *work, int64_t *k);
+TACIT_MUST_USE tacit_status_t tacit_rows_release(tacit_row_sum_t *sum, tacit_row_function function, double noise_multiplier,
+                                                 double *out, double *noise_sd, tacit_error_t *err);
+/* x (n_features) <- the features of row t of the rows that a unit has; returns its response. */
+double tacit_rows_get(const tacit_row_sum_t *sum, const float *rows, size_t t, double *x);
+/* row (d) <- whiten x, lower triangular, NULL: the identity; returns the squared norm. */
+double tacit_rows_whiten(size_t d, const double *whiten, const double *x, double *row);
+/* k (dim) <- factor v in whole numbers. */
+void tacit_rows_write(const tacit_row_sum_t *sum, double factor, double *v, int64_t *k);
+
+/* One linear predictor and one response, temperature 1; may_be_extra: a parameter beside the coefficients does no harm. */
+TACIT_MUST_USE tacit_status_t tacit_rows_check(const tacit_curator_t *curator, bool may_be_extra, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_rows_check_numbers(const char *field, const double *values, size_t n, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_rows_check_size(const char *field, double value, tacit_error_t *err);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * What the holder of the data is told, and nobody else.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/columns.h"
+
+/* Shares of clamped values from which bounds are more likely wrong than values. */
+static const double share_much = 0.05;
+
+void tacit_column_notes_say(const tacit_column_schema_t *column, const tacit_column_notes_t *notes, size_t n_rows, bool is_response,
+                            char *out, size_t size) {
+  char lower[TACIT_NUMBER_SIZE], upper[TACIT_NUMBER_SIZE], far[128] = "";
+  out[0] = '\0';
+  if (notes->n_clamped == 0) {
+    return;
+  }
+  if (notes->n_far > 0) {
+    snprintf(far, sizeof far, "; %zu of them by more than the width of the bounds: codes for missing values, such as -99?", notes->n_far);
+  }
+  bool is_coded = column->type == TACIT_COLUMN_INTEGER && column->upper - column->lower <= 1;
+  const char *why = is_coded                                                  ? ": is it coded in another way, such as 1 and 2?"
+                    : is_response                                             ? ": a response beyond its bounds biases what is fitted"
+                    : (double)notes->n_clamped > share_much * (double)n_rows ? ": are bounds and units right?"
+                                                                              : "";
+  snprintf(out, size, "column '%.64s'%s: %zu of %zu values were outside %s..%s and clamped%s%s", column->name,
+           is_response ? ", the response" : "", notes->n_clamped, n_rows, tacit_number_format(column->lower, lower),
+           tacit_number_format(column->upper, upper), why, far);
+}
+
+/* "id", "patient", "PatientID", "subject_no": ends in id, or has a word for a person in it. */
+static bool is_identifier(const char *name, size_t n) {
+  static const char *const words[] = {"patient", "person", "subject", "participant", "respondent", "userid", "ssn", "mrn"};
+  char low[128];
+  if (n == 0 || n >= sizeof low) {
+    return false;
+  }
+  for (size_t i = 0; i <= n; i++) {
+    low[i] = (char)(i < n ? tolower((unsigned char)name[i]) : '\0');
+  }
+  bool found = strcmp(low, "id") == 0 || (n > 3 && (strcmp(low + n - 3, "_id") == 0 || strcmp(low + n - 3, ".id") == 0)) ||
+               (n > 2 && memcmp(name + n - 2, "ID", 2) == 0 && islower((unsigned char)name[n - 3]));
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    found = found || strncmp(low, words[i], strlen(words[i])) == 0;
+  }
+  return found;
+}
+
+tacit_status_t tacit_find_identifier(const char *path, const tacit_schema_t *schema, char *out, size_t size, tacit_error_t *err) {
+  tacit_csv_t csv;
+  tacit_dictionary_t names = {0};
+  out[0] = '\0';
+  if (tacit_schema_unit(schema) != NULL || tacit_is_directory(path)) {
+    return TACIT_OK;
+  }
+  tacit_status_t status = tacit_csv_open(&csv, path, err);
+  if (status == TACIT_OK) {
+    status = tacit_csv_read_header(&csv, &names, err);
+  }
+  for (size_t i = 0; i < names.n_entries && status == TACIT_OK && out[0] == '\0'; i++) {
+    const char *name = names.texts.data + names.entries[i].start;
+    if (is_identifier(name, names.entries[i].length)) {
+      snprintf(out, size, "%.*s", (int)(names.entries[i].length < 64 ? names.entries[i].length : 64), name);
+    }
+  }
+  tacit_dictionary_clear(&names);
+  tacit_csv_close(&csv);
+  return status;
+}

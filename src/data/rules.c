@@ -1,0 +1,137 @@
+/*
+ * What the schema says of a value: levels, bounds, missing values.
+ */
+#include "data/rules.h"
+
+#include <math.h>
+#include <string.h>
+
+tacit_status_t tacit_rule_init(tacit_rule_t *rule, const tacit_column_schema_t *schema, tacit_error_t *err) {
+  *rule = (tacit_rule_t){.schema = schema};
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < schema->n_levels && status == TACIT_OK; i++) {
+    size_t place;
+    bool is_new;
+    status = tacit_dictionary_add(&rule->levels, schema->levels[i], strlen(schema->levels[i]), &place, &is_new, err);
+  }
+  return status;
+}
+
+void tacit_rule_clear(tacit_rule_t *rule) {
+  tacit_dictionary_clear(&rule->levels);
+}
+
+tacit_complaint_t tacit_rule_missing(tacit_rule_t *rule, bool counts, double *value) {
+  if (rule->schema->missing == TACIT_MISSING_ERROR) {
+    return rule->schema->type == TACIT_COLUMN_CATEGORICAL
+               ? "a missing value (the schema says missing: error): say there which level it counts as: missing: LEVEL"
+               : "a missing value (the schema says missing: error): say there what it counts as: missing: lower, upper or a public value";
+  }
+  rule->n_missing += counts;
+  *value = rule->schema->missing_value;
+  return NULL;
+}
+
+static tacit_complaint_t not_binary(void) {
+  return "expected 0 or 1, or FALSE or TRUE";
+}
+
+/* What was found where a number was expected, in words that fit any value of the kind. */
+static tacit_complaint_t not_number(const char *text, size_t n) {
+  switch (tacit_look(text, n)) {
+    case TACIT_LOOK_COMMA: return "expected a number, found one with a comma: write a decimal point, or separate fields by semicolons";
+    case TACIT_LOOK_DATE: return "expected a number, found a date or time: put a number into the data, such as days since a public date";
+    case TACIT_LOOK_TRUTH: return "expected a number, found true or false: that is a column of type binary";
+    case TACIT_LOOK_MISSING: return "expected a number, found a word for a missing value: leave the field empty, or write NA";
+    default: return "expected a number";
+  }
+}
+
+/* "1,5" in a file whose fields are separated by semicolons. */
+static bool parse_comma(const char *text, size_t n, double *number) {
+  char plain[64];
+  const char *comma = memchr(text, ',', n);
+  if (comma == NULL || n >= sizeof plain || memchr(text, '.', n) != NULL) {
+    return false;
+  }
+  memcpy(plain, text, n);
+  plain[comma - text] = '.';
+  return tacit_number_parse(plain, n, number);
+}
+
+tacit_complaint_t tacit_rule_number(tacit_rule_t *rule, double number, bool counts, double *value) {
+  const tacit_column_schema_t *schema = rule->schema;
+  if (isnan(number)) {
+    return tacit_rule_missing(rule, counts, value);
+  }
+  *value = number;
+  if (schema->type == TACIT_COLUMN_BINARY) {
+    return number == 0 || number == 1 ? NULL : not_binary(); /* exactly */
+  }
+  if (schema->type == TACIT_COLUMN_INTEGER && isfinite(number) && number != floor(number)) {
+    return "expected a whole number";
+  }
+  if (number >= schema->lower && number <= schema->upper) {
+    return NULL;
+  }
+  if (schema->out_of_range == TACIT_RANGE_ERROR) {
+    return "outside its bounds (the schema says out_of_range: error)";
+  }
+  rule->n_clamped += counts;
+  double width = schema->upper - schema->lower;
+  rule->n_far += counts && !(number >= schema->lower - width && number <= schema->upper + width);
+  *value = number < schema->lower ? schema->lower : schema->upper;
+  return NULL;
+}
+
+static bool is_nan_text(const char *text, size_t n) {
+  return n == 3 && (memcmp(text, "NaN", 3) == 0 || memcmp(text, "nan", 3) == 0);
+}
+
+/* "Inf" with an optional sign, in either case: a number out of any range. */
+static bool is_infinite_text(const char *text, size_t n, double *value) {
+  size_t sign = n > 0 && (*text == '-' || *text == '+') ? 1 : 0;
+  const char *rest = text + sign;
+  if (n != sign + 3 || (memcmp(rest, "Inf", 3) != 0 && memcmp(rest, "inf", 3) != 0)) {
+    return false;
+  }
+  *value = sign == 1 && *text == '-' ? -INFINITY : INFINITY;
+  return true;
+}
+
+static tacit_complaint_t level_of(const tacit_rule_t *rule, const char *text, size_t n, double *value) {
+  size_t level = tacit_dictionary_find(&rule->levels, text, n);
+  *value = (double)level;
+  return level != SIZE_MAX          ? NULL
+         : tacit_is_utf8(text, n) ? "not one of the levels in the schema"
+                                  : "not one of the levels in the schema, nor UTF-8: is the file in Latin-1? iconv -f latin1 -t utf8 converts it";
+}
+
+static tacit_complaint_t truth_of(const char *text, size_t n, double *value) {
+  static const char *const truths[] = {"TRUE", "True", "true"}, *const falsehoods[] = {"FALSE", "False", "false"};
+  for (size_t i = 0; i < 3; i++) {
+    *value = n == 4 && memcmp(text, truths[i], 4) == 0;
+    if (*value > 0 || (n == 5 && memcmp(text, falsehoods[i], 5) == 0)) {
+      return NULL;
+    }
+  }
+  return not_binary();
+}
+
+tacit_complaint_t tacit_rule_text(tacit_rule_t *rule, const char *text, size_t n, bool counts, double *value) {
+  tacit_column_type_t type = rule->schema->type;
+  if (tacit_is_missing(text, n) || (is_nan_text(text, n) && (type == TACIT_COLUMN_NUMERIC || type == TACIT_COLUMN_INTEGER))) {
+    return tacit_rule_missing(rule, counts, value);
+  }
+  if (type == TACIT_COLUMN_CATEGORICAL) {
+    return level_of(rule, text, n, value);
+  }
+  double number;
+  if (tacit_number_parse(text, n, &number) || (rule->has_decimal_comma && parse_comma(text, n, &number))) {
+    return tacit_rule_number(rule, number, counts, value);
+  }
+  if (type == TACIT_COLUMN_BINARY) {
+    return truth_of(text, n, value);
+  }
+  return is_infinite_text(text, n, &number) ? tacit_rule_number(rule, number, counts, value) : not_number(text, n);
+}

@@ -1,0 +1,164 @@
+/* Checks of what a fit rests on, and the one list of everything that is said to be wrong with it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base_internal.h"
+#include "diagnose/diagnose_internal.h"
+
+/* Thresholds: docs/theory.md, section 18.10. Rates: of 248 fits of the easy kinds in docs/results/honesty; 0 is none of them. */
+static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
+    [TACIT_CHECK_FAR] = {"far", "how far the last score moved the mode, as a normal quantile of its chi-square", TACIT_SEVERITY_PROBLEM, 5,
+                         false, 0, "the last score contradicts those before it (%.3g, at most 5): there are no intervals to give",
+                         "a larger budget, tighter bounds or `typical:` in the schema, or fewer terms"},
+    [TACIT_CHECK_MEAN_AT_EDGE] = {"mean-at-edge", "distance of the released mean from the middle of the bounds, in half ranges",
+                                  TACIT_SEVERITY_PROBLEM, 0.9, false, 0,
+                                  "nearly all values lie at one end of the bounds (mean at %.2g of the half range)",
+                                  "tighter bounds in the schema, or a transform such as log(x)"},
+    [TACIT_CHECK_SCALE_UNKNOWN] = {"scale-unknown", "relative error of the released variance", TACIT_SEVERITY_PROBLEM, 0.8, false, 0.03,
+                                   "the released moments do not tell its scale (relative error %.2g)",
+                                   "tighter bounds or `typical: [low, high]` in the schema, or a larger budget"},
+    [TACIT_CHECK_PRIOR_PULLS] = {"prior-pulls", "how far the prior moves the mean, in posterior sds", TACIT_SEVERITY_PROBLEM, 1, false, 0,
+                                 "the prior moves it by %.2g posterior sds", "give it a prior of your own (--prior), or a larger budget"},
+    [TACIT_CHECK_SEPARATION] = {"separation", "size of the effect of one sd, where a quarter or more of it is the prior's",
+                                TACIT_SEVERITY_PROBLEM, 2.5, false, 0,
+                                "its effect is so large (%.2g for one sd) that outcomes are nearly separated by it",
+                                "give it a prior of your own (--prior), or leave it out"},
+    [TACIT_CHECK_NORMAL_TAILS] = {"normal-tails", "1: heavy tails of the prior left no density to climb", TACIT_SEVERITY_PROBLEM, 0.5, false, 0,
+                                  "the posterior had no density to climb under heavy tails: the priors were made normal",
+                                  "give priors of your own (--prior), or a larger budget"},
+    [TACIT_CHECK_PRIOR_SHARE] = {"prior-share", "share of the prior in the posterior's precision", TACIT_SEVERITY_WARNING, 0.25, false, 0.03,
+                                 "%.2g of its precision is the prior's", "read it as the prior's answer as well; a larger budget would help"},
+    [TACIT_CHECK_CONFLICT] = {"conflict", "distance of prior and likelihood in their sds", TACIT_SEVERITY_WARNING, 2, false, 0.004,
+                              "prior and data disagree about it by %.2g sds", "give it a prior of your own (--prior)"},
+    [TACIT_CHECK_FEW_POSITIVES] = {"few-positives", "records of the rarer outcome, in sds of the last score's noise", TACIT_SEVERITY_WARNING, 5,
+                                   true, 0, "few records have the rarer outcome (%.2g times the noise)", "a larger budget"},
+    [TACIT_CHECK_RARE_LEVEL] = {"rare-level", "records of the rarer level, in sds of the first release's noise", TACIT_SEVERITY_WARNING, 3, true,
+                                0.03, "few records have its rarer level (%.2g times the noise)",
+                                "a larger budget, or pool the level with another"},
+    [TACIT_CHECK_SCALE_VAGUE] = {"scale-vague", "relative error of the released variance", TACIT_SEVERITY_WARNING, 0.5, false, 0.07,
+                                 "its scale is known roughly only (relative error %.2g)", "tighter bounds or `typical:` in the schema"},
+    [TACIT_CHECK_WIDE_BOUNDS] = {"wide-bounds", "released sd in half ranges", TACIT_SEVERITY_WARNING, 0.1, true, 0,
+                                 "its values fill a small part of their bounds (sd %.2g of the half range)", "tighter bounds in the schema"},
+    [TACIT_CHECK_COLLINEAR] = {"collinear", "least eigenvalue of the whitened second moments over its floor", TACIT_SEVERITY_WARNING, 1, true,
+                               0.11, "features are as good as collinear, by what the noise lets see (%.2g)",
+                               "fewer terms, or a larger budget"}};
+
+const tacit_check_info_t *tacit_check_info(tacit_check_id_t id) {
+  return (size_t)id < TACIT_N_CHECKS ? &infos[id] : NULL;
+}
+
+const tacit_check_info_t *tacit_check_find(const char *name, tacit_check_id_t *id) {
+  for (int i = 0; i < TACIT_N_CHECKS; i++) {
+    if (strcmp(infos[i].name, name) == 0) {
+      *id = (tacit_check_id_t)i;
+      return &infos[i];
+    }
+  }
+  return NULL;
+}
+
+void tacit_checks_add(tacit_checks_t *checks, tacit_check_id_t id, size_t term, double statistic) {
+  if (checks->n < TACIT_MAX_CHECKS && !isnan(statistic)) {
+    checks->items[checks->n++] = (tacit_check_t){id, term, statistic};
+  }
+}
+
+bool tacit_check_is_flagged(const tacit_check_t *check) {
+  const tacit_check_info_t *info = &infos[check->id];
+  return info->is_below ? check->statistic < info->threshold : check->statistic > info->threshold;
+}
+
+bool tacit_checks_forbid_intervals(const tacit_checks_t *checks) {
+  for (size_t i = 0; i < checks->n; i++) {
+    if (checks->items[i].id == TACIT_CHECK_FAR && tacit_check_is_flagged(&checks->items[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A feature whose scale is unknown need not be said to be vague as well. */
+static bool is_said_already(const tacit_checks_t *checks, const tacit_check_t *check) {
+  for (size_t i = 0; i < checks->n && check->id == TACIT_CHECK_SCALE_VAGUE; i++) {
+    const tacit_check_t *other = &checks->items[i];
+    if (other->id == TACIT_CHECK_SCALE_UNKNOWN && other->term == check->term && tacit_check_is_flagged(other)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* of the table above */
+static void say(tacit_findings_t *findings, const tacit_check_t *check, const char *label) {
+  const tacit_check_info_t *info = &infos[check->id];
+  char what[sizeof findings->items[0].what];
+  snprintf(what, sizeof what, info->what, check->statistic);
+  tacit_findings_say(findings, info->severity, info->advice, "%s%s%s", label, label[0] != '\0' ? ": " : "", what);
+}
+#pragma GCC diagnostic pop
+
+void tacit_diagnose_checks(const tacit_checks_t *checks, const char *const *labels, size_t n_labels, tacit_findings_t *findings) {
+  for (size_t i = 0; i < checks->n; i++) {
+    const tacit_check_t *check = &checks->items[i];
+    if (tacit_check_is_flagged(check) && !is_said_already(checks, check)) {
+      say(findings, check, check->term < n_labels ? labels[check->term] : "");
+    }
+  }
+}
+
+/* Problems before warnings before notes, each in their order. */
+static void sort(tacit_findings_t *findings) {
+  for (size_t i = 1; i < findings->n; i++) {
+    tacit_finding_t moved = findings->items[i];
+    size_t at = i;
+    for (; at > 0 && findings->items[at - 1].severity < moved.severity; at--) {
+      findings->items[at] = findings->items[at - 1];
+    }
+    findings->items[at] = moved;
+  }
+}
+
+tacit_status_t tacit_diagnose_fit(const tacit_draws_t *draws, const char *const *labels, const tacit_published_t *published,
+                                  const tacit_checks_t *checks, tacit_findings_t *findings, tacit_error_t *err) {
+  tacit_status_t status = tacit_diagnose(draws, labels, findings, err);
+  if (status == TACIT_OK && published != NULL) {
+    tacit_diagnose_sampler(published, findings);
+  }
+  if (status == TACIT_OK && checks != NULL) {
+    tacit_diagnose_checks(checks, labels, draws->n_reported, findings);
+  }
+  sort(findings);
+  return status;
+}
+
+void tacit_findings_looked_at(const tacit_checks_t *checks, size_t n, char *text) {
+  size_t at = (size_t)snprintf(text, n, "the chains' moves, agreement (R-hat), drift and effective draws");
+  for (int id = 0; id < TACIT_N_CHECKS; id++) {
+    bool is_there = false;
+    for (size_t i = 0; checks != NULL && i < checks->n; i++) {
+      is_there = is_there || checks->items[i].id == (tacit_check_id_t)id;
+    }
+    if (is_there && at < n) {
+      at += (size_t)snprintf(text + at, n - at, ", %s", infos[id].name);
+    }
+  }
+}
+
+tacit_status_t tacit_draws_summarise_with(const tacit_draws_t *draws, size_t j, const tacit_evidence_t *evidence,
+                                          tacit_summary_t *summary, tacit_error_t *err) {
+  tacit_status_t status = tacit_draws_summarise(draws, j, summary, err);
+  if (status != TACIT_OK || evidence == NULL) {
+    return status;
+  }
+  if (j < evidence->n_terms) {
+    summary->prior_sd = evidence->prior_sd[j];
+    summary->prior_share = evidence->prior_share[j];
+  }
+  if (tacit_checks_forbid_intervals(&evidence->checks)) {
+    summary->sd = summary->q5 = summary->q50 = summary->q95 = NAN;
+  }
+  return TACIT_OK;
+}

@@ -1,0 +1,215 @@
+/* Opening the door: which records count, and room for what is summed. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "door/door_internal.h"
+
+/* Feature norms beyond this count as zero: below it no square underflows within a clipped norm. */
+static const double max_feature_norm = 0x1p32;
+
+/* The next float after x >= 0, finite. */
+static float next_after(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  bits++;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* Norm bounds of a block's records, NaN for those that count as zero: no sensitivity rests on who packed them. */
+static void block_norms(const float *block, const tacit_door_settings_t *settings, float *norms) {
+  const size_t n_columns = settings->n_columns, n_features = settings->n_features;
+  const size_t ahead = 4 * n_columns * TACIT_BLOCK * sizeof *block; /* four blocks are asked for before they are needed */
+  double n2[TACIT_BLOCK] = {0};
+  int32_t n_faults[TACIT_BLOCK] = {0}; /* values that are not finite, in any column */
+  for (size_t j = 0; j < n_columns; j++) {
+    double weight = j < n_features ? 1 : 0;
+    __builtin_prefetch((const void *)((uintptr_t)(block + j * TACIT_BLOCK) + ahead), 0, 2);
+    for (size_t lane = 0; lane < TACIT_BLOCK; lane++) {
+      float x = block[j * TACIT_BLOCK + lane];
+      n_faults[lane] += !(fabsf(x) <= FLT_MAX);
+      n2[lane] += weight * ((double)x * (double)x);
+    }
+  }
+  for (size_t lane = 0; lane < TACIT_BLOCK; lane++) {
+    double norm = sqrt(n2[lane]) * (1 + 1e-9);
+    bool counts = n_faults[lane] == 0 && norm <= max_feature_norm;
+    norms[lane] = !counts ? NAN : n_features == 0 ? 1 : next_after((float)norm);
+  }
+}
+
+static void measure_range(void *user, size_t first, size_t last, size_t thread) {
+  const tacit_door_t *door = user;
+  (void)thread;
+  for (size_t b = first; b < last; b++) {
+    block_norms(tacit_records_block(door->records, b), &door->settings, door->lane_norm + b * TACIT_BLOCK);
+  }
+  for (size_t i = tacit_records_n(door->records); i < last * TACIT_BLOCK; i++) { /* past the last record */
+    door->lane_norm[i] = NAN;
+  }
+}
+
+void tacit_door_measure_records(tacit_door_t *door) {
+  tacit_door_run_ranges(door, false, measure_range, door);
+}
+
+static tacit_status_t check_records(const tacit_door_t *door, tacit_error_t *err) {
+  const tacit_door_settings_t *settings = &door->settings;
+  const size_t *offsets = door->unit_offsets;
+  size_t n_columns = tacit_records_n_columns(door->records);
+  if (n_columns != settings->n_columns || settings->n_features > n_columns) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "records", "records have %zu columns, the model %s expects %zu", n_columns,
+                           settings->name, settings->n_columns);
+  }
+  for (size_t u = 0; offsets != NULL && u < door->n_units; u++) {
+    if (offsets[u + 1] - offsets[u] > settings->max_unit_rows) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "max_unit_rows",
+                             "a unit has more records than max_unit_rows = %zu allows", settings->max_unit_rows);
+    }
+  }
+  return TACIT_OK;
+}
+
+/* Where records are in a file their norms are, too. */
+static tacit_status_t new_lane_norm(tacit_door_t *door, tacit_error_t *err) {
+  const char *folder = tacit_records_scratch(door->records);
+  size_t n_lanes = tacit_records_n_blocks(door->records) * TACIT_BLOCK;
+  if (folder == NULL) {
+    door->lane_norm = tacit_alloc_pages(n_lanes, sizeof *door->lane_norm);
+    return door->lane_norm != NULL ? TACIT_OK : tacit_error_memory(err);
+  }
+  tacit_status_t status = tacit_mapping_scratch(&door->lane_mapping, folder, n_lanes * sizeof *door->lane_norm, err);
+  door->lane_norm = (float *)door->lane_mapping.data;
+  return status;
+}
+
+tacit_status_t tacit_door_new(tacit_door_t **out, tacit_records_t *records, tacit_budget_t *budget, tacit_noise_t *noise,
+                              const tacit_door_settings_t *settings, tacit_error_t *err) {
+  tacit_door_t *door = *out = tacit_alloc_zero(1, sizeof *door);
+  if (door == NULL) {
+    tacit_records_free(records);
+    return tacit_error_memory(err);
+  }
+  *door = (tacit_door_t){.records = records, .budget = budget, .noise = noise, .settings = *settings};
+  door->unit_offsets = tacit_records_unit_offsets(records, &door->n_units);
+  /* before anything that one rank alone could stumble over */
+  tacit_status_t status = budget == NULL || noise != NULL ? tacit_door_join_ranks(door, err)
+                                                          : tacit_error_set(err, TACIT_ERR_ARGUMENT, "noise",
+                                                                            "a private door needs a source of noise");
+  if (status == TACIT_OK) {
+    status = check_records(door, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_pool_new(&door->pool, settings->n_threads, err);
+  }
+  if (status == TACIT_OK) {
+    status = new_lane_norm(door, err);
+  }
+  if (status == TACIT_OK) {
+    tacit_door_measure_records(door);
+  } else {
+    tacit_door_free(door);
+    *out = NULL;
+  }
+  return status;
+}
+
+static void wipe_and_free(void *p, size_t n) {
+  tacit_wipe(p, n);
+  tacit_free(p);
+}
+
+/* Of these sizes. Wiped: noise, or the sums that it covers, tells the other from what was released. */
+static void clear_buffers(tacit_door_t *door, const tacit_room_t *room) {
+#define FREE_OF_THREAD(type, name) wipe_and_free(door->workspaces[t].name, room->name * sizeof(type));
+#define FREE_OF_DOOR(type, name) wipe_and_free(door->name, room->name * sizeof(type)), door->name = NULL;
+  for (size_t t = 0; door->workspaces != NULL && t < door->settings.n_threads; t++) {
+    TACIT_THREAD_BUFFERS(FREE_OF_THREAD)
+  }
+  TACIT_DOOR_BUFFERS(FREE_OF_DOOR)
+  tacit_free(door->workspaces);
+  door->workspaces = NULL;
+}
+
+static bool make_buffers(tacit_door_t *door) {
+  size_t n_threads = door->settings.n_threads;
+  const tacit_room_t *room = &door->room;
+  bool ok = true;
+#define NEW_OF_THREAD(type, name) \
+  ok = ok && (door->workspaces[t].name = tacit_alloc_zero(room->name + 1, sizeof(type))) != NULL;
+#define NEW_OF_DOOR(type, name) ok = ok && (door->name = tacit_alloc_zero(room->name + 1, sizeof(type))) != NULL;
+  door->workspaces = tacit_alloc_zero(n_threads, sizeof *door->workspaces);
+  for (size_t t = 0; door->workspaces != NULL && t < n_threads; t++) {
+    TACIT_THREAD_BUFFERS(NEW_OF_THREAD)
+  }
+  TACIT_DOOR_BUFFERS(NEW_OF_DOOR)
+  return ok && door->workspaces != NULL;
+}
+
+tacit_status_t tacit_door_reserve(tacit_door_t *door, const tacit_room_t *room, tacit_error_t *err) {
+  const tacit_room_t had = door->room;
+  bool fits = door->workspaces != NULL;
+#define WIDEN(type, name)                         \
+  if (room->name > door->room.name) {             \
+    fits = false, door->room.name = room->name;   \
+  }
+  TACIT_THREAD_BUFFERS(WIDEN)
+  TACIT_DOOR_BUFFERS(WIDEN)
+  if (fits) {
+    return TACIT_OK;
+  }
+  clear_buffers(door, &had);
+  if (!make_buffers(door)) {
+    clear_buffers(door, &door->room);
+    door->room = (tacit_room_t){0};
+    return tacit_error_memory(err);
+  }
+  return TACIT_OK;
+}
+
+void tacit_door_free(tacit_door_t *door) {
+  if (door == NULL) {
+    return;
+  }
+  clear_buffers(door, &door->room);
+  tacit_free(door->kept);
+  tacit_free(door->mask);
+  tacit_pool_free(door->pool);
+  if (tacit_records_scratch(door->records) == NULL && door->lane_norm != NULL) {
+    tacit_free_pages(door->lane_norm, tacit_records_n_blocks(door->records) * TACIT_BLOCK, sizeof *door->lane_norm);
+  }
+  tacit_mapping_close(&door->lane_mapping);
+  tacit_records_free(door->records);
+  tacit_free(door);
+}
+
+bool tacit_door_is_exposed(const tacit_door_t *door) {
+  return door->budget == NULL;
+}
+
+bool tacit_door_is_private(const tacit_door_t *door) {
+  return door->budget != NULL && tacit_noise_is_secret(door->noise);
+}
+
+bool tacit_door_has_units(const tacit_door_t *door) {
+  return door->unit_offsets != NULL || door->settings.max_unit_rows != 1;
+}
+
+double tacit_door_factor(const tacit_door_t *door) {
+  return door->budget != NULL && tacit_budget_relation(door->budget) == TACIT_RELATION_ADD_REMOVE ? 1 : 2;
+}
+
+tacit_status_t tacit_door_n_units(const tacit_door_t *door, size_t *n, tacit_error_t *err) {
+  *n = 0;
+  if (door->budget != NULL && tacit_budget_relation(door->budget) == TACIT_RELATION_ADD_REMOVE) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "n",
+                           "under add-remove the number of units is private: give a public nominal number");
+  }
+  *n = door->n_units_all;
+  return TACIT_OK;
+}
+
+tacit_door_notes_t tacit_door_notes(const tacit_door_t *door) {
+  return door->notes;
+}

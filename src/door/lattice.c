@@ -1,0 +1,25 @@
+#include <math.h>
+
+#include "base/isa.h"
+#include "door/door_internal.h"
+
+extern const tacit_lattice_functions_t tacit_lattice_functions_portable;
+#if defined(__x86_64__)
+extern const tacit_lattice_functions_t tacit_lattice_functions_avx2;
+extern const tacit_lattice_functions_t tacit_lattice_functions_avx512;
+#endif
+
+const tacit_lattice_functions_t *tacit_lattice_functions(void) {
+  return TACIT_ISA_SELECT(tacit_lattice_functions);
+}
+
+tacit_lattice_t tacit_lattice_for(const tacit_vectors_t *of, double bound) {
+  size_t terms = of->n_linear > 0 ? of->n_linear + of->n_extra : of->dim;
+  for (size_t i = 0, own = of->n_pieces; i < of->n_pieces; i++) { /* those of the pieces' norm, and of features' whose norm is not known */
+    own += of->pieces[i].kind == TACIT_PIECE_LINEAR ? of->pieces[i].n : 0;
+    terms = own > terms ? own : terms;
+  }
+  double slack = ((double)terms + 16) * 0x1p-23;
+  return (tacit_lattice_t){.scale_in = (float)(of->scale / bound),
+                           .scale_out = (float)((double)(1 << TACIT_LATTICE_BITS) * (1 - slack))};
+}

@@ -1,0 +1,166 @@
+/*
+ * Sums of whole numbers that a unit writes. Where they lie is checked in exact arithmetic, unit by unit, and what lies elsewhere
+ * counts as zero: no rounding enters a sensitivity. Products are formed here, of numbers so checked.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "door/door_internal.h"
+
+static const int64_t most_plain = 1 << 26, most_factor = 1 << 22;
+
+static bool is_multiplied(const tacit_door_shape_t *shape) {
+  return shape->kind == TACIT_SHAPE_SQUARES || shape->kind == TACIT_SHAPE_PRODUCTS;
+}
+
+static bool has_response(const tacit_door_shape_t *shape) {
+  return shape->kind == TACIT_SHAPE_PRODUCTS && shape->high > 0;
+}
+
+size_t tacit_door_shape_n_sums(const tacit_door_shape_t *shape) {
+  size_t d = shape->dim, n = d - has_response(shape), n_products = n * (n + 1) / 2;
+  switch (shape->kind) {
+    case TACIT_SHAPE_SQUARES: return n_products;
+    case TACIT_SHAPE_PRODUCTS: return n + n_products + (has_response(shape) ? 1 + n : 0);
+    default: return d;
+  }
+}
+
+size_t tacit_door_shape_n_written(const tacit_door_shape_t *shape, size_t n_rows) {
+  return shape->kind == TACIT_SHAPE_CELL ? 1 : shape->dim * (shape->kind == TACIT_SHAPE_SQUARES ? n_rows : 1);
+}
+
+static bool is_l1(tacit_door_noise_t noise) {
+  return noise == TACIT_DOOR_LAPLACE || noise == TACIT_DOOR_DISCRETE_LAPLACE;
+}
+
+static bool is_discrete(tacit_door_noise_t noise) {
+  return noise == TACIT_DOOR_DISCRETE_GAUSSIAN || noise == TACIT_DOOR_DISCRETE_LAPLACE;
+}
+
+/* README.md, lemmas 1.1 to 1.5; what is rounded is rounded up. */
+double tacit_door_shape_sensitivity(const tacit_door_shape_t *shape, tacit_door_noise_t noise, bool is_substitute) {
+  const double up = 1 + 0x1p-50;
+  double d = (double)shape->dim, r = (double)shape->radius, high = (double)shape->high, low = (double)shape->low;
+  double side = is_substitute ? high - low : fmax(high, -low);
+  switch (shape->kind) {
+    case TACIT_SHAPE_BALL: return (is_substitute ? 2 : 1) * r * (is_l1(noise) ? sqrt(d) * up : 1);
+    case TACIT_SHAPE_BOX: return shape->dim == 1 ? side : side * (is_l1(noise) ? d : sqrt(d) * up);
+    case TACIT_SHAPE_CELL: return !is_substitute ? r : is_l1(noise) ? 2 * r : sqrt(2) * up * r;
+    case TACIT_SHAPE_SQUARES: return is_substitute ? sqrt(2) * up * r * r : r * r;
+    default: return has_response(shape) ? d * r * r + high * high : (d + 1) * r * r;
+  }
+}
+
+tacit_event_t tacit_door_shape_event(const tacit_door_shape_t *shape, tacit_door_noise_t noise, bool is_substitute,
+                                double noise_multiplier, const char *label) {
+  tacit_event_t event = {.noise_multiplier = noise_multiplier, .count = 1};
+  bool is_number = shape->kind == TACIT_SHAPE_BOX && shape->dim == 1;
+  snprintf(event.label, sizeof event.label, "%s", label);
+  if (noise == TACIT_DOOR_GAUSSIAN || (noise == TACIT_DOOR_LAPLACE && is_number)) {
+    event.kind = noise == TACIT_DOOR_GAUSSIAN ? TACIT_EVENT_GAUSSIAN : TACIT_EVENT_LAPLACE;
+  } else if (noise == TACIT_DOOR_DISCRETE_GAUSSIAN) {
+    event.kind = TACIT_EVENT_DISCRETE_GAUSSIAN;
+    if (!is_number && is_substitute) { /* a unit leaves one cell and enters another */
+      event.noise_multiplier = noise_multiplier * sqrt(2);
+      event.count = 2;
+    } else if (is_number) {
+      event.sensitivity = tacit_door_shape_sensitivity(shape, noise, is_substitute);
+    }
+  } else { /* no epsilon-DP mechanism tells more than randomised response between two answers [Kairouz2015] */
+    event.kind = TACIT_EVENT_RANDOMIZED_RESPONSE;
+    event.noise_multiplier = 0;
+    event.probability = 2 / (1 + exp(1 / noise_multiplier * (1 + 1e-12)));
+    event.buckets = 2;
+  }
+  return event;
+}
+
+tacit_status_t tacit_door_shape_check(const tacit_door_shape_t *s, tacit_door_noise_t noise, tacit_error_t *err) {
+  int64_t most = is_multiplied(s) ? most_factor : most_plain;
+  bool has_sides = s->kind == TACIT_SHAPE_BOX, is_number = has_sides && s->dim == 1;
+  bool is_cell = s->kind == TACIT_SHAPE_CELL && s->radius == 1;
+  bool ok = s->dim >= 1 && s->dim <= (size_t)1 << 24 && s->low >= -most && s->low <= 0 && s->high >= 0 && s->high <= most;
+  ok = ok && (has_sides ? s->high > s->low : s->radius >= 1 && s->radius <= most);
+  ok = ok && (!has_response(s) || s->dim >= 2) && (noise == TACIT_DOOR_GAUSSIAN || !is_multiplied(s));
+  ok = ok && (!is_discrete(noise) || is_number || is_cell);
+  return ok ? TACIT_OK
+            : tacit_error_set(err, TACIT_ERR_ARGUMENT, "shape", "a contribution's shape is out of range, or not for this noise");
+}
+
+/* ---- a unit's whole numbers ---- */
+
+/* sum of squares of n numbers at most `most` in size, at most the square of `radius` */
+static bool is_in_ball(const int64_t *k, size_t n, int64_t radius) {
+  tacit_wide_t square = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (k[i] > radius || k[i] < -radius) {
+      return false;
+    }
+    square += (tacit_wide_t)k[i] * k[i];
+  }
+  return square <= (tacit_wide_t)radius * radius;
+}
+
+static bool is_in_box(const int64_t *k, size_t n, int64_t low, int64_t high) {
+  bool ok = true;
+  for (size_t i = 0; i < n; i++) {
+    ok = ok && k[i] >= low && k[i] <= high;
+  }
+  return ok;
+}
+
+static void add_square(size_t d, const int64_t *v, tacit_wide_t *totals) {
+  for (size_t i = 0; i < d; i++) {
+    for (size_t j = i; j < d; j++) {
+      *totals++ += v[i] * v[j];
+    }
+  }
+}
+
+static void add_times(size_t n, const int64_t *k, int64_t factor, tacit_wide_t *totals) {
+  for (size_t i = 0; i < n; i++) {
+    totals[i] += k[i] * factor;
+  }
+}
+
+bool tacit_door_shape_add(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k, tacit_wide_t *totals) {
+  size_t d = shape->dim, n = d - has_response(shape), n_products = n * (n + 1) / 2;
+  switch (shape->kind) {
+    case TACIT_SHAPE_BALL:
+      if (!is_in_ball(k, d, shape->radius)) {
+        return false;
+      }
+      break;
+    case TACIT_SHAPE_BOX:
+      if (!is_in_box(k, d, shape->low, shape->high)) {
+        return false;
+      }
+      break;
+    case TACIT_SHAPE_CELL:
+      if (k[0] >= 1 && k[0] <= (int64_t)d) {
+        totals[k[0] - 1] += shape->radius;
+      }
+      return true;
+    case TACIT_SHAPE_SQUARES:
+      for (size_t t = 0; is_in_ball(k, n_rows * d, shape->radius) && t < n_rows; t++) {
+        add_square(d, k + t * d, totals);
+      }
+      return is_in_ball(k, n_rows * d, shape->radius);
+    default:
+      if (!is_in_box(k, n, -shape->radius, shape->radius) || !is_in_box(k + n, d - n, -shape->high, shape->high)) {
+        return false;
+      }
+      add_times(n, k, shape->radius, totals);
+      add_square(n, k, totals + n);
+      if (has_response(shape)) {
+        totals[n + n_products] += k[n] * shape->radius;
+        add_times(n, k, k[n], totals + n + n_products + 1);
+      }
+      return true;
+  }
+  add_times(d, k, 1, totals);
+  return true;
+}

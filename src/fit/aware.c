@@ -1,0 +1,145 @@
+/* What method noise-aware takes and refuses, and its plan. */
+#include <math.h>
+#include <stdio.h>
+
+#include "fit/fit_internal.h"
+
+static const char not_categorical[] =
+    "method noise-aware is for family bernoulli, gaussian or poisson; for %s use --method dp-hmc or dp-penalty";
+
+static const char not_program[] = "method noise-aware is for formulas; for a program use --method dp-hmc or dp-penalty";
+
+const char *tacit_fit_chain_setting(const tacit_fit_t *fit) {
+  static const char *const names[] = {"clip-grad", "clip-ratio", "noise-grad", "noise-ratio", "step-size", "leapfrog",
+                                      "proposal", "no-jitter", "no-reuse", "metric-file", "init", "temperature",
+                                      "acceptance", "sigma", "kappa", "cap", "sampling-rate", "variance",
+                                      "friction", "step-decay", "max-batch", "metric", "clip-share"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (tacit_fit_has(fit, names[i])) {
+      return names[i];
+    }
+  }
+  return NULL;
+}
+
+/* Settings of chains of releases have no meaning here, and silence about them would mislead. */
+tacit_status_t tacit_fit_aware_check(const tacit_fit_t *fit, tacit_error_t *err) {
+  if (!fit->method->is_one_off) {
+    return TACIT_OK;
+  }
+  if (tacit_fit_is_program(fit)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s", not_program);
+  }
+  if (fit->family == TACIT_FAMILY_CATEGORICAL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", not_categorical, tacit_family_string(fit->family));
+  }
+  const char *name = tacit_fit_chain_setting(fit);
+  if (name != NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name,
+                           "--%s is for methods that release at every step; leave it out, or use --method dp-hmc or dp-penalty",
+                           name);
+  }
+  return TACIT_OK;
+}
+
+bool tacit_fit_aware_is_default(const tacit_fit_t *fit) {
+  return fit->family == TACIT_FAMILY_BERNOULLI || fit->family == TACIT_FAMILY_GAUSSIAN;
+}
+
+bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTACLE_SIZE]) {
+  double lower, upper;
+  if (fit->design == NULL) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "%s", not_program);
+    return true;
+  }
+  size_t d = tacit_design_n_features(fit->design);
+  tacit_design_response_range(fit->design, &lower, &upper);
+  if (fit->family == TACIT_FAMILY_CATEGORICAL) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, not_categorical, tacit_family_string(fit->family));
+  } else if (fit->family == TACIT_FAMILY_GAUSSIAN && tacit_schema_relation(fit->schema) != TACIT_RELATION_SUBSTITUTE) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware for family gaussian uses the number of rows, which relation add-remove keeps "
+                                            "private: use relation substitute, or --method dp-hmc or dp-penalty");
+  } else if (tacit_schema_unit(fit->schema) != NULL) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware protects one row, not all rows of a unit as the schema asks: use "
+                                            "--method dp-hmc or dp-penalty");
+  } else if (!tacit_design_has_intercept(fit->design)) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware needs an intercept: leave out '+ 0' or '- 1'");
+  } else if (d > TACIT_NOISE_AWARE_MAX_FEATURES) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
+             "the formula has %zu features, the intercept included; method noise-aware takes at most %d", d,
+             (int)TACIT_NOISE_AWARE_MAX_FEATURES);
+  } else if (fit->family != TACIT_FAMILY_GAUSSIAN && !tacit_family_has_moments(fit->family, upper)) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware needs an upper bound of the response between 1 and %d, and noise grows "
+                                            "with it; the schema says %g",
+             (int)TACIT_FAMILY_MAX_COUNT, upper);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit) {
+  tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
+  double lower, upper;
+  tacit_design_response_range(fit->design, &lower, &upper);
+  settings.family = fit->family;
+  settings.upper = upper;
+  settings.relation = tacit_schema_relation(fit->schema);
+  settings.known_sd = fit->known_sd > 0 ? 2 * fit->known_sd / (upper - lower) : 0; /* the response is mapped to [-1, 1] */
+  return settings;
+}
+
+tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
+  char text[TACIT_FIT_OBSTACLE_SIZE];
+  if (fit->method == NULL || !fit->method->is_one_off) { /* where methods are compared there is none */
+    return TACIT_OK;
+  }
+  if (tacit_fit_aware_obstacle(fit, text)) {
+    if (!tacit_fit_has(fit, "method")) {
+      fit->method = tacit_method_find("dp-hmc");
+      return TACIT_OK;
+    }
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s", text);
+  }
+  size_t d = tacit_design_n_features(fit->design);
+  fit->is_two_valued = tacit_alloc_zero(d, sizeof *fit->is_two_valued);
+  if (fit->is_two_valued == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t j = 0; j < d; j++) {
+    fit->is_two_valued[j] = tacit_design_is_two_valued(fit->design, j);
+  }
+  fit->aware = tacit_fit_aware_settings(fit);
+  fit->aware.is_two_valued = fit->is_two_valued;
+  return TACIT_OK;
+}
+
+/* Less what rounding of the charges could add. */
+double tacit_fit_aware_rho(const tacit_fit_t *fit) {
+  return tacit_budget_rho(fit->budget) * (1 - 1e-9);
+}
+
+size_t tacit_fit_aware_n_releases(const tacit_fit_t *fit) {
+  tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS];
+  tacit_noise_aware_settings_t settings = tacit_fit_aware_settings(fit);
+  settings.rho = tacit_fit_aware_rho(fit);
+  size_t n = tacit_noise_aware_events(&settings, events), sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += (size_t)events[i].count;
+  }
+  return sum;
+}
+
+void tacit_fit_aware_plan(tacit_fit_t *fit, double n_units) {
+  tacit_sampler_settings_t *s = &fit->settings;
+  s->n_warmup = s->n_warmup == TACIT_WARMUP_AUTO ? fit->aware.n_warmup : s->n_warmup;
+  s->n_draws = s->n_draws > 0 ? s->n_draws : fit->aware.n_draws;
+  fit->aware.rho = tacit_fit_aware_rho(fit);
+  fit->aware.n_chains = s->n_chains;
+  fit->aware.n_warmup = s->n_warmup;
+  fit->aware.n_draws = s->n_draws;
+  fit->aware.thin = s->thin;
+  fit->settings.inv_metric = NULL;
+  fit->plan.n_iterations = s->n_warmup + s->n_draws * s->thin;
+  fit->plan.width = tacit_noise_aware_inflation(&fit->aware, tacit_design_n_features(fit->design), n_units);
+}

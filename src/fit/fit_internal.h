@@ -1,0 +1,190 @@
+/* The parts of a fit: what was asked for, what was prepared from it, the run. Nothing here is called from other modules. */
+#ifndef TACIT_FIT_INTERNAL_H
+#define TACIT_FIT_INTERNAL_H
+
+#include "base/settings.h"
+#include "tacit/diagnose.h"
+#include "tacit/fit.h"
+#include "tacit/ledger.h"
+#include "tacit/model.h"
+#include "tacit/noise_aware.h"
+#include "tacit/program.h"
+#include "tacit/random.h"
+#include "tacit/report.h"
+#include "tacit/sample.h"
+
+enum { TACIT_FIT_START_STEPS = 16 }; /* released gradients that init: private climbs by */
+
+/*
+ * Where a plan is poor: few effective draws, which tacit diagnose calls a problem afterwards; intervals of the noise-aware method
+ * at which the prior speaks louder than the data.
+ */
+enum { TACIT_FIT_ESS_HARDLY = 20, TACIT_FIT_INFLATION_MUCH = 3 };
+
+enum { TACIT_FIT_OBSTACLE_SIZE = 256 };
+
+/* ---- the fit ---- */
+
+typedef enum tacit_fit_stage {
+  TACIT_FIT_STAGE_SETTINGS = 0,
+  TACIT_FIT_STAGE_PREPARED, /* settings are settled */
+  TACIT_FIT_STAGE_READ,     /* records are behind the curator, the plan is made */
+  TACIT_FIT_STAGE_RESERVED,
+  TACIT_FIT_STAGE_RUN,
+  TACIT_FIT_STAGE_FAILED
+} tacit_fit_stage_t;
+
+struct tacit_fit {
+  tacit_settings_t given;
+  char *formula;
+  char *schema_text, *schema_name; /* without comments; its file, or what stands for it */
+  size_t schema_length;
+  tacit_fit_stage_t stage;
+  tacit_fit_ranks_t ranks;
+  /* settings as read */
+  const tacit_method_t *method; /* NULL: methods are compared */
+  tacit_family_t family;
+  bool is_exposed, is_seeded;
+  bool is_clip_grad_open, is_clip_ratio_open; /* to be chosen by a release */
+  double epsilon, delta, known_sd, n_public;
+  size_t seed;
+  tacit_prior_entry_t *priors;
+  size_t n_priors;
+  tacit_sampler_settings_t settings;
+  tacit_curator_settings_t limits;
+  /* prepared */
+  tacit_schema_t *schema;
+  tacit_design_t *design;   /* of a formula; else NULL */
+  tacit_program_t *program; /* of a program; else NULL */
+  tacit_model_t model;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+  double *inv_metric, *init;
+  tacit_tuned_t tuned;
+  bool *is_two_valued;               /* (n_features); of method noise-aware, as is: */
+  tacit_noise_aware_settings_t aware;
+  tacit_evidence_t evidence; /* n_terms 0: none */
+  tacit_plan_t plan;
+  double n_planned;            /* public number of units that the plan is for */
+  tacit_fit_verdict_t verdict; /* on the plan */
+  tacit_text_t holder_notes;   /* PRIVATE: what reading did to the values of each column */
+  tacit_table_notes_t notes;   /* PRIVATE */
+  char *data_id;               /* of the ledger; NULL: there is none */
+  tacit_reservation_t spend;   /* in the ledger; id 0: nothing is reserved */
+  /* of the run */
+  tacit_draws_t draws;
+  tacit_sample_end_t end;
+  tacit_published_t published;
+  tacit_text_t texts[TACIT_FIT_N_TEXTS];
+};
+
+static inline bool tacit_fit_has(const tacit_fit_t *fit, const char *name) {
+  return tacit_settings_has(&fit->given, name);
+}
+
+static inline const char *tacit_fit_value(const tacit_fit_t *fit, const char *name) {
+  return tacit_settings_text(&fit->given, name);
+}
+
+/* All that is known of a run, PRIVATE counts included: for --curator-notes alone. */
+tacit_diagnostics_t tacit_fit_diagnose(const tacit_fit_t *fit);
+
+/* ---- ranks.c ---- */
+
+bool tacit_fit_is_first_rank(const tacit_fit_t *fit);
+/* Before ranks communicate: TACIT_ERR_STATE if another has failed. */
+TACIT_MUST_USE tacit_status_t tacit_fit_ranks_agree(const tacit_fit_t *fit, tacit_error_t *err);
+/* A key from the system, the same on all ranks. */
+TACIT_MUST_USE tacit_status_t tacit_fit_make_key(const tacit_fit_t *fit, unsigned char key[32], tacit_error_t *err);
+
+/* ---- options.c, tuning.c: settings read and checked against each other ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_fit_read_settings(tacit_fit_t *fit, tacit_error_t *err);
+/* The same where methods are to be compared. */
+TACIT_MUST_USE tacit_status_t tacit_fit_read_common_settings(tacit_fit_t *fit, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_read_tuning(tacit_fit_t *fit, tacit_error_t *err);
+/* Is anything tuned by releases? */
+bool tacit_fit_is_tuned(const tacit_fit_t *fit);
+/* Bounds to plan with where releases are to choose them: what public guesses of the posterior make likely. */
+void tacit_fit_prepare_tuning(tacit_fit_t *fit);
+
+/* ---- fit.c ---- */
+
+/* Parse a schema, and keep its text for the report. */
+TACIT_MUST_USE tacit_status_t tacit_fit_keep_schema(tacit_fit_t *fit, const char *text, size_t n, const char *name, tacit_error_t *err);
+
+/* ---- prepare.c ---- */
+
+/* Schema, formula, model, budget: everything that needs no record. Settings were read. */
+TACIT_MUST_USE tacit_status_t tacit_fit_prepare(tacit_fit_t *fit, tacit_error_t *err);
+
+/* ---- program.c: a program in place of the formula ---- */
+
+bool tacit_fit_is_program(const tacit_fit_t *fit);
+/* Settings that go with one alone. */
+TACIT_MUST_USE tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err);
+
+/* ---- start.c: files with a metric and start values ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_fit_read_metric(tacit_fit_t *fit, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_read_init(tacit_fit_t *fit, tacit_error_t *err);
+
+/* ---- aware.c: the same steps of method noise-aware ---- */
+
+/* The first setting given that only chains of releases have, or NULL. */
+const char *tacit_fit_chain_setting(const tacit_fit_t *fit);
+TACIT_MUST_USE tacit_status_t tacit_fit_aware_check(const tacit_fit_t *fit, tacit_error_t *err);
+/* A default that does not suit the schema or the formula becomes dp-hmc. */
+TACIT_MUST_USE tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err);
+void tacit_fit_aware_plan(tacit_fit_t *fit, double n_units);
+/* Why family, schema and formula do not suit the method, into `text`; false if they do. */
+bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTACLE_SIZE]);
+/* Settings of the method, budget excepted, where nothing stands against it. */
+tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit);
+/* What all its releases may cost together. */
+double tacit_fit_aware_rho(const tacit_fit_t *fit);
+/* The releases that it makes. */
+size_t tacit_fit_aware_n_releases(const tacit_fit_t *fit);
+/* The method that is taken by itself where it applies? */
+bool tacit_fit_aware_is_default(const tacit_fit_t *fit);
+
+/* ---- records.c, plan.c, forecast.c ---- */
+
+/* A curator of one blank record: its bounds are the model's and the settings', as of any other. */
+TACIT_MUST_USE tacit_status_t tacit_fit_open_blank(tacit_fit_t *fit, tacit_error_t *err);
+/* Another fit with the same settings; on failure free it too. */
+TACIT_MUST_USE tacit_status_t tacit_fit_copy_settings(tacit_fit_t **copy, const tacit_fit_t *fit, tacit_error_t *err);
+/* Is it a number of units to plan for? */
+TACIT_MUST_USE tacit_status_t tacit_fit_check_number(double n_units, tacit_error_t *err);
+/* Plan for the curator; n_units: 0, or the number where the curator's is not meant. */
+TACIT_MUST_USE tacit_status_t tacit_fit_make_plan(tacit_fit_t *fit, double n_units, tacit_error_t *err);
+/* Append how wide posteriors of method noise-aware are where data are unkind, and what that assumes; nothing where it hardly matters. */
+void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to);
+/* The verdict on the plan, and what is said of it. */
+TACIT_MUST_USE tacit_status_t tacit_fit_forecast(tacit_fit_t *fit, tacit_error_t *err);
+
+/* ---- ledger.c ---- */
+
+/* Look at the ledger, if one is set. */
+TACIT_MUST_USE tacit_status_t tacit_fit_open_ledger(tacit_fit_t *fit, tacit_error_t *err);
+/* Lower the reservation to what was charged. */
+void tacit_fit_settle(tacit_fit_t *fit);
+
+/* ---- statement.c: what is said of a run ---- */
+
+enum { TACIT_FIT_MAX_SETTINGS = 80, TACIT_FIT_MAX_ASSUMPTIONS = 8 };
+
+/* A report with all that it borrows but what the fit holds. */
+typedef struct tacit_fit_report {
+  tacit_report_t report;
+  tacit_report_setting_t settings[TACIT_FIT_MAX_SETTINGS];
+  char texts[TACIT_FIT_MAX_SETTINGS][256];
+  const char *assumptions[TACIT_FIT_MAX_ASSUMPTIONS];
+} tacit_fit_report_t;
+
+void tacit_fit_describe(const tacit_fit_t *fit, tacit_fit_report_t *described);
+void tacit_fit_list_settings(const tacit_fit_t *fit, tacit_fit_report_t *described);
+
+#endif

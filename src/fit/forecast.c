@@ -1,0 +1,162 @@
+/* What is said of a plan before anything is spent. Everything here is computed from public facts. */
+#include <math.h>
+
+#include <string.h>
+
+#include "account/doubt.h"
+#include "fit/fit_internal.h"
+
+/* What tacit diagnose calls a problem afterwards, besides few effective draws. */
+enum { draws_few = 50 };
+/* Noise in the log acceptance ratio at which nearly everything is rejected. */
+static const double penalty_sd_much = 4;
+
+static bool has_dubious_budget(const tacit_fit_t *fit) {
+  return !fit->is_exposed && tacit_budget_is_dubious(fit->epsilon, fit->delta, fit->n_planned);
+}
+
+static tacit_fit_verdict_t judge_plan(const tacit_fit_t *fit) {
+  if (fit->is_exposed) {
+    return TACIT_FIT_GOOD;
+  }
+  if (fit->method->is_one_off) {
+    return fit->plan.width > TACIT_FIT_INFLATION_MUCH ? TACIT_FIT_POOR : TACIT_FIT_GOOD;
+  }
+  if (fit->plan.ess < 1) {
+    return TACIT_FIT_HOPELESS;
+  }
+  bool is_poor =
+      fit->plan.ess < TACIT_FIT_ESS_HARDLY || fit->settings.n_draws < draws_few || fit->plan.penalty_sd > penalty_sd_much;
+  return is_poor ? TACIT_FIT_POOR : TACIT_FIT_GOOD;
+}
+
+static tacit_fit_verdict_t judge(const tacit_fit_t *fit) {
+  tacit_fit_verdict_t verdict = judge_plan(fit);
+  return verdict == TACIT_FIT_GOOD && has_dubious_budget(fit) ? TACIT_FIT_POOR : verdict;
+}
+
+static const char *plural(size_t n) {
+  return n == 1 ? "" : "s";
+}
+
+static void put_chains(const tacit_fit_t *fit, tacit_text_t *to) {
+  const tacit_sampler_settings_t *s = &fit->settings;
+  tacit_text_printf(to, "plan: %s, %zu chain%s of %zu iterations (%zu warm-up, %zu draws kept), step size %.3g", fit->method->name,
+                    s->n_chains, plural(s->n_chains), fit->plan.n_iterations, s->n_warmup, s->n_draws, s->step_size);
+  if (!isnan(fit->plan.grad_noise_sd)) {
+    tacit_text_printf(to, "; noise multiplier of gradients %.4g", s->noise_multiplier_grad);
+  }
+  if (!isnan(fit->plan.penalty_sd)) {
+    tacit_text_printf(to, "; of ratios %.4g", s->noise_multiplier_ratio);
+  }
+  if (!fit->is_exposed) {
+    bool is_scheduled = tacit_budget_is_scheduled(fit->budget);
+    tacit_text_printf(to, "; epsilon %.4g", is_scheduled ? tacit_budget_planned(fit->budget).epsilon : fit->plan.epsilon);
+  }
+  tacit_text_printf(to, "\n");
+}
+
+static void put_worth(const tacit_plan_t *plan, tacit_text_t *to) {
+  tacit_text_printf(to, "plan: forecast: all chains are worth about %.2g independent draws, posterior means %.3g times as uncertain as "
+                        "the exact ones", plan->ess, plan->width);
+  if (plan->ess_wide < plan->ess) {
+    tacit_text_printf(to, ", if the posterior is as wide as the schema suggests; %.2g draws, if three times as wide", plan->ess_wide);
+  }
+  tacit_text_printf(to, "\n");
+  if (!isnan(plan->penalty_sd) || !isnan(plan->grad_noise)) {
+    tacit_text_printf(to, "plan: forecast: noise of a step:");
+    if (!isnan(plan->penalty_sd)) {
+      tacit_text_printf(to, " about %.2g in its log acceptance ratio (1 to 2 is efficient)", plan->penalty_sd);
+    }
+    if (!isnan(plan->grad_noise)) {
+      tacit_text_printf(to, "%s %.2g times a gradient one posterior sd from the mode", isnan(plan->penalty_sd) ? "" : ",",
+                        plan->grad_noise);
+    }
+    tacit_text_printf(to, "\n");
+  }
+}
+
+void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to) {
+  size_t d = tacit_design_n_features(fit->design), n_two_valued = 0;
+  for (size_t j = 1; j < d; j++) {
+    n_two_valued += tacit_design_is_two_valued(fit->design, j);
+  }
+  const char *const assumed[] = {n_two_valued > 0 ? "a two-valued feature has 2 % in its rarer level" : NULL,
+                                 n_two_valued + 1 < d ? "a feature fills a tenth of its bounds" : NULL,
+                                 fit->family == TACIT_FAMILY_GAUSSIAN && !(fit->known_sd > 0) ? "residuals fill a tenth of the response's bounds" : NULL};
+  double poor = tacit_noise_aware_inflation_poor(settings, d, n_units);
+  if (poor < 1.05) {
+    return;
+  }
+  const char *before = " if ";
+  tacit_text_printf(to, "plan: forecast of noise-aware: that is the least, of columns that fill their bounds; some up to about %.*f times", poor < 10,
+                    poor);
+  for (size_t i = 0; i < sizeof assumed / sizeof assumed[0]; i++) {
+    if (assumed[i] != NULL) {
+      tacit_text_printf(to, "%s%s", before, assumed[i]);
+      before = i == 0 && assumed[1] != NULL ? " or " : ", and ";
+    }
+  }
+  tacit_text_printf(to, "%s\n", before[1] == 'i' ? "" : "; the schema leaves that open");
+}
+
+static void put_aware(const tacit_fit_t *fit, tacit_text_t *to) {
+  const tacit_sampler_settings_t *s = &fit->settings;
+  size_t n_releases = tacit_fit_aware_n_releases(fit);
+  tacit_text_printf(to, "plan: noise-aware, %zu release%s, then %zu chain%s of %zu iterations (%zu warm-up, %zu draws kept) on them; ", n_releases,
+                    plural(n_releases), s->n_chains, plural(s->n_chains), fit->plan.n_iterations, s->n_warmup, s->n_draws);
+  if (fit->plan.width < 1.005) {
+    tacit_text_printf(to, "standard deviations may come near the non-private ones\n");
+  } else {
+    tacit_text_printf(to, "standard deviations at least about %.3g times the non-private ones\n", fit->plan.width);
+  }
+  tacit_fit_put_poor(fit, &fit->aware, fit->n_planned, to);
+  if (fit->family != TACIT_FAMILY_GAUSSIAN && fit->n_priors == 0 && strcmp(tacit_fit_value(fit, "prior-basis"), "released") == 0) {
+    tacit_text_printf(to, "plan: prior: student_t(7, 0, 1.25) for one sd of a feature, set after the second release; Intercept student_t(7, 0, "
+                          "1.5) at the features' means\n");
+  }
+}
+
+static void put_warnings(const tacit_fit_t *fit, tacit_text_t *to) {
+  const tacit_sampler_settings_t *s = &fit->settings;
+  if (!fit->is_exposed) {
+    tacit_budget_put_doubts(to, fit->epsilon, fit->delta, fit->n_planned);
+  }
+  if (judge_plan(fit) == TACIT_FIT_GOOD) {
+    return;
+  }
+  if (fit->method->is_one_off) {
+    tacit_text_printf(to, "warning: with so small a budget for so few rows the prior will speak louder than the data\n");
+    return;
+  }
+  if (fit->plan.penalty_sd > penalty_sd_much) {
+    tacit_text_printf(to, "warning: with so much noise almost every proposal will be rejected: fewer --draws, fewer --chains "
+                          "or a larger budget would help\n");
+  }
+  if (fit->verdict == TACIT_FIT_HOPELESS) {
+    tacit_text_printf(to, "warning: this budget buys %zu draws a chain, and all chains together are forecast to be worth less than one "
+                          "independent draw: it would be spent for nothing\n", s->n_draws);
+  } else if (s->n_draws < draws_few) {
+    tacit_text_printf(to, "warning: this budget buys %zu draws a chain: do not expect convergence\n", s->n_draws);
+  } else if (fit->plan.ess < TACIT_FIT_ESS_HARDLY) {
+    tacit_text_printf(to, "warning: all chains are forecast to be worth %.2g independent draws: means and intervals would be mostly "
+                          "luck; tacit plan compares methods\n", fit->plan.ess);
+  }
+}
+
+tacit_status_t tacit_fit_forecast(tacit_fit_t *fit, tacit_error_t *err) {
+  tacit_text_t *to = &fit->texts[TACIT_FIT_TEXT_PLAN], *warning = &fit->texts[TACIT_FIT_TEXT_WARNING];
+  tacit_text_clear(to);
+  tacit_text_clear(warning);
+  fit->verdict = judge(fit);
+  if (fit->method->is_one_off) {
+    put_aware(fit, to);
+  } else {
+    put_chains(fit, to);
+    if (!fit->is_exposed) {
+      put_worth(&fit->plan, to);
+    }
+  }
+  put_warnings(fit, warning);
+  return to->failed || warning->failed ? tacit_error_memory(err) : TACIT_OK;
+}

@@ -1,0 +1,86 @@
+/* Models written in Stan's language, in place of a formula. */
+#include <string.h>
+
+#include "fit/fit_internal.h"
+
+/* The file with the program; NULL: there is none. */
+static const char *file_of(const tacit_fit_t *fit) {
+  size_t n = strlen(fit->formula);
+  return tacit_fit_has(fit, "program")                         ? tacit_fit_value(fit, "program")
+         : n > 5 && strcmp(fit->formula + n - 5, ".stan") == 0 ? fit->formula
+                                                               : NULL;
+}
+
+/* A family that has no kernels of its own. */
+static bool is_written(const tacit_fit_t *fit) {
+  const char *family = tacit_fit_value(fit, "family");
+  tacit_family_t own;
+  tacit_error_t err;
+  if (family == NULL || tacit_family_parse(&own, family, &err) == TACIT_OK) {
+    return false;
+  }
+  for (size_t i = 0; tacit_program_family(i) != NULL; i++) {
+    if (strcmp(tacit_program_family(i), family) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool tacit_fit_is_program(const tacit_fit_t *fit) { return fit->program != NULL || file_of(fit) != NULL || is_written(fit); }
+
+/* What a program says itself. */
+tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *err) {
+  static const char *const of_formulas[] = {"prior", "prior-scale", "sd", "family"}, *const of_programs[] = {"set", "constants", "records"};
+  bool is_program = tacit_fit_is_program(fit);
+  const char *const *names = is_program ? of_formulas : of_programs;
+  for (size_t i = 0; i < (file_of(fit) == fit->formula ? 4 : 3); i++) {
+    if (tacit_fit_has(fit, names[i])) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, names[i],
+                             file_of(fit) != NULL ? "--%s goes with a formula; a program says this itself"
+                             : is_program ? "--%s is said in the program that this formula is fitted by: see tacit model write"
+                                          : "--%s goes with a program, FILE.stan",
+                             names[i]);
+    }
+  }
+  return TACIT_OK;
+}
+
+static tacit_status_t read_constants(const tacit_fit_t *fit, tacit_program_constants_t *constants, tacit_error_t *err) {
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < fit->given.n_given && status == TACIT_OK; i++) {
+    const tacit_given_t *given = &fit->given.given[i];
+    status = strcmp(given->setting->name, "set") == 0         ? tacit_program_constants_set(constants, given->text, err)
+             : strcmp(given->setting->name, "constants") == 0 ? tacit_program_constants_read(constants, given->text, err)
+                                                              : TACIT_OK;
+  }
+  return status;
+}
+
+/* The program that a formula stands for. */
+static tacit_status_t parse_formula(tacit_fit_t *fit, const tacit_program_settings_t *settings, tacit_error_t *err) {
+  char *text;
+  tacit_program_settings_t own = *settings;
+  own.records = "";
+  tacit_status_t status = tacit_program_of_formula(&text, fit->formula, tacit_fit_value(fit, "family"), fit->schema, err);
+  if (status == TACIT_OK) {
+    status = tacit_program_parse(&fit->program, text, strlen(text), &own, err);
+  }
+  tacit_free(text);
+  return status == TACIT_OK ? tacit_fit_check_program(fit, err) : status;
+}
+
+tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err) {
+  tacit_program_constants_t constants = {0};
+  const char *records = tacit_fit_value(fit, "records");
+  tacit_status_t status = read_constants(fit, &constants, err);
+  if (status == TACIT_OK) {
+    tacit_program_settings_t settings = {.schema = fit->schema,
+                                         .records = records != NULL && strcmp(records, "none") == 0 ? "" : records,
+                                         .constants = constants.items,
+                                         .n_constants = constants.n};
+    status = file_of(fit) != NULL ? tacit_program_read(&fit->program, file_of(fit), &settings, err) : parse_formula(fit, &settings, err);
+  }
+  tacit_program_constants_clear(&constants);
+  return status == TACIT_OK ? tacit_program_compile(fit->program, &fit->model, err) : status;
+}

@@ -1,0 +1,145 @@
+/* Records behind the curator. */
+#include <string.h>
+
+#include "fit/fit_internal.h"
+
+/* The records that this rank has a share in. */
+static tacit_status_t pack(tacit_fit_t *fit, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
+  const tacit_ranks_t *ranks = fit->ranks.ranks;
+  size_t part = ranks != NULL ? ranks->rank : 0, n_parts = ranks != NULL ? ranks->n_ranks : 1;
+  const char *scratch = tacit_fit_value(fit, "scratch");
+  fit->limits.ranks = ranks;
+  return fit->program != NULL ? tacit_program_pack_part(records, fit->program, table, part, n_parts, fit->limits.n_threads, scratch, err)
+                              : tacit_design_pack_part(records, fit->design, table, part, n_parts, fit->limits.n_threads, scratch, err);
+}
+
+/* Takes the table. */
+static tacit_status_t open_curator(tacit_fit_t *fit, tacit_table_t *table, tacit_error_t *err) {
+  tacit_records_t *records = NULL;
+  tacit_status_t status = pack(fit, table, &records, err);
+  tacit_table_free(table);
+  if (status == TACIT_OK) {
+    status = tacit_fit_ranks_agree(fit, err);
+    if (status != TACIT_OK) {
+      tacit_records_free(records);
+    }
+  }
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fit->limits.max_unit_rows = tacit_schema_max_rows(fit->schema);
+  fit->limits.subset_noise = fit->noise;
+  return fit->is_exposed ? tacit_curator_new_exposed(&fit->curator, records, &fit->model.records, &fit->limits, err)
+                         : tacit_curator_new(&fit->curator, records, &fit->model.records, fit->budget, fit->noise, &fit->limits, err);
+}
+
+static tacit_status_t settle_settings(tacit_fit_t *fit, tacit_error_t *err) {
+  if (fit->stage == TACIT_FIT_STAGE_PREPARED) {
+    return TACIT_OK;
+  }
+  if (fit->stage != TACIT_FIT_STAGE_SETTINGS) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "data", "this fit has its records, or has failed: begin another");
+  }
+  fit->stage = TACIT_FIT_STAGE_FAILED;
+  tacit_status_t (*const steps[])(tacit_fit_t *, tacit_error_t *) = {
+      tacit_fit_read_settings, tacit_fit_prepare, tacit_fit_open_ledger, tacit_fit_read_metric, tacit_fit_read_init};
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
+    status = steps[i](fit, err);
+  }
+  if (status == TACIT_OK) {
+    fit->stage = TACIT_FIT_STAGE_PREPARED;
+  }
+  return status;
+}
+
+tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema, const char *const **columns, size_t *n_columns,
+                                 tacit_error_t *err) {
+  *schema = NULL;
+  *columns = NULL;
+  *n_columns = 0;
+  tacit_status_t status = settle_settings(fit, err);
+  if (status == TACIT_OK) {
+    *schema = fit->schema;
+    *columns = fit->program != NULL ? tacit_program_columns(fit->program, n_columns) : tacit_design_columns(fit->design, n_columns);
+  }
+  return status;
+}
+
+/* For --curator-notes alone. */
+static void note_columns(tacit_fit_t *fit, const tacit_table_t *table) {
+  size_t n_columns;
+  const char *const *columns =
+      fit->program != NULL ? tacit_program_columns(fit->program, &n_columns) : tacit_design_columns(fit->design, &n_columns);
+  for (size_t i = 0; i < n_columns; i++) {
+    char text[512];
+    tacit_column_notes_t notes = tacit_table_column_notes(table, columns[i]);
+    bool is_response = fit->design != NULL && strcmp(columns[i], tacit_design_response(fit->design)) == 0;
+    tacit_column_notes_say(tacit_schema_find(fit->schema, columns[i]), &notes, tacit_table_n_rows(table), is_response, text, sizeof text);
+    if (text[0] != '\0') {
+      tacit_text_printf(&fit->holder_notes, "  %s\n", text);
+    }
+  }
+}
+
+tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table, const tacit_table_notes_t *notes, tacit_error_t *err) {
+  tacit_status_t status = settle_settings(fit, err);
+  if (status != TACIT_OK) {
+    tacit_table_free(table);
+    return status;
+  }
+  fit->stage = TACIT_FIT_STAGE_FAILED;
+  fit->notes = notes != NULL ? *notes : (tacit_table_notes_t){0};
+  note_columns(fit, table);
+  status = open_curator(fit, table, err);
+  if (status == TACIT_OK) {
+    status = tacit_fit_make_plan(fit, fit->n_public, err);
+  }
+  if (status == TACIT_OK) {
+    fit->stage = TACIT_FIT_STAGE_READ;
+  }
+  return status;
+}
+
+/* Where records come from: a file, or a stream, which is taken. */
+typedef struct source {
+  const char *path;
+  struct ArrowArrayStream *stream;
+  const tacit_stream_watch_t *watch;
+} source_t;
+
+static tacit_status_t read_source(tacit_fit_t *fit, const source_t *source, tacit_error_t *err) {
+  const tacit_schema_t *schema;
+  const char *const *columns;
+  size_t n_columns;
+  tacit_table_t *table;
+  tacit_table_notes_t notes;
+  tacit_status_t status = tacit_fit_columns(fit, &schema, &columns, &n_columns, err);
+  if (status != TACIT_OK) {
+    if (source->stream != NULL && source->stream->release != NULL) {
+      source->stream->release(source->stream);
+    }
+    return status;
+  }
+  status = source->stream != NULL
+               ? tacit_table_read_stream(&table, source->stream, schema, columns, n_columns, source->watch, &notes, err)
+               : tacit_table_read(&table, source->path, schema, columns, n_columns, &notes, err);
+  if (status != TACIT_OK) {
+    fit->stage = TACIT_FIT_STAGE_FAILED;
+    return status;
+  }
+  return tacit_fit_read_table(fit, table, &notes, err);
+}
+
+tacit_status_t tacit_fit_read(tacit_fit_t *fit, const char *path, tacit_error_t *err) {
+  path = path != NULL ? path : tacit_fit_value(fit, "data");
+  if (path == NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit fit --help");
+  }
+  return read_source(fit, &(source_t){.path = path}, err);
+}
+
+tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit, struct ArrowArrayStream *stream, const tacit_stream_watch_t *watch,
+                                     tacit_error_t *err) {
+  return read_source(fit, &(source_t){.stream = stream, .watch = watch}, err);
+}

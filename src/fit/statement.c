@@ -1,0 +1,138 @@
+/* What is said of a run: the privacy statement and the report. */
+#include <math.h>
+#include <string.h>
+
+#include "fit/fit_internal.h"
+#include "report/report_internal.h"
+
+/* Langevin decisions clip gradients in the norm of the metric, whatever the model's bounds (docs/theory.md, section 16). */
+static bool clips_decisions(const tacit_fit_t *fit) {
+  return strcmp(fit->method->name, "dp-mala") == 0;
+}
+
+static bool is_exact(const tacit_fit_t *fit) {
+  return tacit_sampler_is_exact(fit->method, &fit->settings) && tacit_curator_ratio_is_unclipped(fit->curator) &&
+         !clips_decisions(fit);
+}
+
+static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[TACIT_FIT_MAX_ASSUMPTIONS]) {
+  size_t n = 0;
+  if (fit->method->is_one_off) {
+    assumptions[n++] = fit->family == TACIT_FAMILY_GAUSSIAN
+                           ? "Intervals are calibrated as far as the regression model is right, errors are normal, and the "
+                             "response's public bounds cut off next to none of its values."
+                           : "Intervals are calibrated as far as the regression model is right and the features resemble the "
+                             "surrogate population that stands for them.";
+    return n;
+  }
+  if (!tacit_curator_ratio_is_unclipped(fit->curator)) {
+    assumptions[n++] = "Log-likelihood ratios are clipped: if some are, the invariant law is not exactly the posterior.";
+  }
+  if (clips_decisions(fit)) {
+    assumptions[n++] = "Decisions clip gradients a little beyond their usual size in units of the metric: where the metric is wider than the "
+                       "posterior, the invariant law is not exactly the posterior.";
+  }
+  if (fit->limits.temperature_power < 1) {
+    assumptions[n++] = "The likelihood is tempered: draws are from the tempered posterior.";
+  }
+  if (strcmp(fit->method->name, "dp-barker-vcorr") == 0 && fit->settings.barker_test == TACIT_BARKER_VCORR) {
+    assumptions[n++] = "No correction variable makes Barker's test of a noisy ratio exact: this one comes as near as one can "
+                       "(tacit fit --help, option --variance).";
+  }
+  return n;
+}
+
+static double last_step_size(const tacit_draws_t *draws) {
+  return draws->stats[draws->n_saved - 1].step_size;
+}
+
+static tacit_report_t describe(const tacit_fit_t *fit) {
+  const tacit_draws_t *draws = &fit->draws;
+  bool is_private = tacit_curator_is_private(fit->curator);
+  return (tacit_report_t){
+      .method = fit->method->name,
+      .formula = fit->formula,
+      .family = fit->program != NULL ? "program" : tacit_family_string(fit->family),
+      .data_name = tacit_schema_dataset(fit->schema),
+      .schema = fit->schema_text,
+      .unit = tacit_schema_unit(fit->schema) != NULL ? tacit_schema_unit(fit->schema) : "row",
+      .max_rows = tacit_schema_max_rows(fit->schema),
+      .delta_meaning = tacit_schema_delta_meaning(fit->schema),
+      .is_private = is_private,
+      .not_private_reason = is_private        ? ""
+                            : fit->is_exposed ? "exposed: no noise was added and no budget was charged"
+                                              : "seeded: whoever knows the seed can subtract the noise",
+      .is_noise_aware = fit->method->is_one_off,
+      .is_exact = is_exact(fit),
+      .budget = fit->budget,
+      .ledger_data_id = fit->data_id,
+      .ledger_spend = fit->spend.id,
+      .end = tacit_fit_end(fit),
+      .labels = fit->model.parameters.labels,
+      .names = fit->model.parameters.names,
+      .inv_metric = fit->settings.inv_metric,
+      .metric_dim = fit->model.parameters.dim,
+      .inv_metric_is_dense = fit->settings.inv_metric_is_dense,
+      .step_size = fit->method->is_one_off ? last_step_size(draws)
+                   : tacit_fit_is_tuned(fit) ? fit->tuned.step_size
+                                           : fit->settings.step_size,
+      .thin = fit->settings.thin,
+      .draws = draws};
+}
+
+void tacit_fit_describe(const tacit_fit_t *fit, tacit_fit_report_t *described) {
+  described->report = describe(fit);
+  tacit_fit_list_settings(fit, described);
+  described->report.settings = described->settings;
+  described->report.assumptions = described->assumptions;
+  described->report.n_assumptions = list_assumptions(fit, described->assumptions);
+  described->report.published = tacit_fit_published(fit);
+  described->report.evidence = tacit_fit_evidence(fit);
+}
+
+static tacit_status_t check_results(const tacit_fit_t *fit, tacit_error_t *err) {
+  return tacit_fit_draws(fit) != NULL ? TACIT_OK : tacit_error_set(err, TACIT_ERR_STATE, "fit", "there are no draws: nothing was run");
+}
+
+tacit_status_t tacit_fit_statement(const tacit_fit_t *fit, char **text, tacit_error_t *err) {
+  tacit_fit_report_t described;
+  *text = NULL;
+  tacit_status_t status = check_results(fit, err);
+  if (status == TACIT_OK) {
+    tacit_fit_describe(fit, &described);
+    status = tacit_report_statement(&described.report, text, err);
+  }
+  return status;
+}
+
+tacit_status_t tacit_fit_privacy_json(const tacit_fit_t *fit, char **text, tacit_error_t *err) {
+  tacit_fit_report_t described;
+  tacit_text_t json = {0};
+  *text = NULL;
+  tacit_status_t status = check_results(fit, err);
+  if (status == TACIT_OK) {
+    tacit_fit_describe(fit, &described);
+    tacit_report_privacy_json(&described.report, &json);
+    status = json.failed ? tacit_error_memory(err) : TACIT_OK;
+  }
+  if (status == TACIT_OK) {
+    *text = json.data;
+  } else {
+    tacit_text_clear(&json);
+  }
+  return status;
+}
+
+tacit_status_t tacit_fit_write(const tacit_fit_t *fit, const char *path, tacit_error_t *err) {
+  tacit_fit_report_t described;
+  path = path != NULL ? path : tacit_fit_value(fit, "out");
+  tacit_status_t status = check_results(fit, err);
+  if (status == TACIT_OK && path == NULL) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "out", "say where the results go");
+  }
+  if (status == TACIT_OK && tacit_fit_is_first_rank(fit)) {
+    tacit_fit_describe(fit, &described);
+    status = tacit_report_write(&described.report, path, err);
+  }
+  return status;
+}

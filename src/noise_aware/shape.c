@@ -1,0 +1,146 @@
+/* The shape of the features: mean and covariance, from two noisy matrices of second moments shrunk towards public guesses. */
+#include <math.h>
+#include <string.h>
+
+#include "noise_aware/builder.h"
+#include "noise_aware/schedule.h"
+
+/* Symmetric matrix from entries of the upper triangle, row by row. */
+static void unpack(size_t d, const double *entries, double *matrix) {
+  for (size_t i = 0, k = 0; i < d; i++) {
+    for (size_t j = i; j < d; j++, k++) {
+      matrix[i * d + j] = matrix[j * d + i] = entries[k];
+    }
+  }
+}
+
+/* Median of the off-diagonal entries of a packed triangle. */
+static double median_off_diagonal(const tacit_builder_t *b, const double *entries) {
+  size_t n = 0;
+  for (size_t i = 0, k = 0; i < b->d; i++) {
+    for (size_t j = i; j < b->d; j++, k++) {
+      if (i != j) {
+        b->work[n++] = entries[k];
+      }
+    }
+  }
+  return tacit_median(n, b->work);
+}
+
+/* Posterior mean and variance of one entry with a normal prior, given a released sum with noise of sd `noise_sd`. */
+static void shrink(tacit_builder_t *b, size_t k, double prior_mean, double prior_sd, bool is_diagonal, double noise_sd) {
+  double root = is_diagonal ? 1 : sqrt(2); /* svec */
+  double sd = noise_sd / root / b->n, trust = prior_sd * prior_sd / (prior_sd * prior_sd + sd * sd);
+  b->moments[k] = prior_mean + trust * (b->released[k] / root / b->n - prior_mean);
+  b->variances[k] = trust * sd * sd;
+}
+
+/* First release: second moments of the features in the cube; the shape they suggest. */
+static tacit_status_t learn_in_cube(tacit_builder_t *b, tacit_error_t *err) {
+  size_t d = b->d, p = d - 1;
+  tacit_row_weighting_t rows = {.radius = sqrt((double)d) * (1 + 1e-12)};
+  double noise_sd;
+  tacit_status_t status = tacit_curator_release_second_moments(
+      b->curator, &rows, schedule_multiplier(b->settings->rho, share_cube), b->released, &noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  for (size_t i = 0, k = 0; i < d; i++) {
+    for (size_t j = i; j < d; j++, k++) {
+      bool is_square = i == j, is_mean = i == 0;
+      shrink(b, k, is_square ? 1.0 / 3 : 0, is_square ? 0.25 : is_mean ? 0.5 : 0.3, is_square, noise_sd);
+      if (is_square && (i == 0 || b->shape.is_two_valued[i - 1])) { /* 1 for every record, publicly */
+        b->moments[k] = 1;
+        b->variances[k] = 0;
+      }
+    }
+  }
+  b->s->mean_noise = noise_sd / sqrt(2) / b->n;
+  double *second = b->metric;
+  unpack(d, b->moments, second);
+  tacit_shape_from(&b->shape, second);
+  double noise = 0.5 * sqrt(median_off_diagonal(b, b->variances) * (double)p);
+  tacit_raise_eigenvalues(p, b->shape.cov, fmin(0.3, fmax(3e-4, noise)), b->work);
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_builder_factorise(tacit_builder_t *b, tacit_error_t *err) {
+  tacit_second_moments(&b->shape, b->metric);
+  if (!tacit_cholesky(b->d, b->metric)) {
+    return tacit_error_set(err, TACIT_ERR_NUMERIC, "moments",
+                           "the noisy second moments could not be made a covariance matrix; this should not happen, please "
+                           "report it");
+  }
+  tacit_invert_lower(b->d, b->metric, b->inverse);
+  return TACIT_OK;
+}
+
+void tacit_builder_fill_products(tacit_builder_t *b) {
+  tacit_surrogate_t *s = b->s;
+  double row[TACIT_NOISE_AWARE_MAX_FEATURES];
+  memset(b->average, 0, b->n_moments * sizeof *b->average);
+  for (size_t r = 0; r < s->n_rows; r++) {
+    double *product = b->products + r * b->n_moments;
+    tacit_weigh_row(b->d, b->inverse, s->x + r * b->d, b->radius, row);
+    for (size_t i = 0, k = 0; i < b->d; i++) {
+      for (size_t j = i; j < b->d; j++, k++) {
+        product[k] = row[i] * row[j];
+        b->average[k] += s->weight[r] * product[k];
+      }
+    }
+  }
+}
+
+/* Second release: second moments in the whitened metric, shrunk to those of the pseudo-rows; a better shape. */
+static tacit_status_t learn_whitened(tacit_builder_t *b, tacit_error_t *err) {
+  size_t d = b->d;
+  double noise_sd, multiplier = schedule_multiplier(b->settings->rho, share_whitened);
+  tacit_population(&b->shape, b->s->n_rows, b->normals, b->s->x, b->work);
+  tacit_status_t status = tacit_builder_factorise(b, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  b->radius = tacit_matrix_radius(d, b->inverse, b->n, multiplier);
+  tacit_builder_fill_products(b);
+  tacit_row_weighting_t rows = {.whiten = b->inverse, .radius = b->radius};
+  status = tacit_curator_release_second_moments(b->curator, &rows, multiplier, b->released, &noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  for (size_t i = 0, k = 0; i < d; i++) {
+    for (size_t j = i; j < d; j++, k++) {
+      shrink(b, k, b->average[k], i == j ? 0.6 : 0.4, i == j, noise_sd);
+    }
+  }
+  double *matrix = b->gram, *product = matrix + d * d; /* not in use yet */
+  unpack(d, b->moments, matrix);
+  double noise = 0.5 * sqrt(median_off_diagonal(b, b->variances) * (double)d);
+  double floor = fmax(0.02, fmin(0.5, noise)), *values = b->work + 2 * d * d;
+  memcpy(b->work, matrix, d * d * sizeof *matrix);
+  tacit_eigen(d, b->work, values, b->work + d * d);
+  b->s->eigenvalue = INFINITY;
+  for (size_t i = 0; i < d; i++) {
+    b->s->eigenvalue = fmin(b->s->eigenvalue, values[i] / floor);
+  }
+  tacit_raise_eigenvalues(d, matrix, floor, b->work);
+  tacit_multiply(d, d, d, b->metric, matrix, product);
+  for (size_t i = 0; i < d; i++) { /* matrix <- L1 N L1' */
+    for (size_t j = 0; j < d; j++) {
+      matrix[i * d + j] = tacit_dot(d, product + i * d, b->metric + j * d);
+    }
+  }
+  tacit_shape_from(&b->shape, matrix);
+  tacit_raise_eigenvalues(b->d - 1, b->shape.cov, 1e-6, b->work);
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_builder_learn(tacit_builder_t *b, tacit_error_t *err) {
+  tacit_status_t status = tacit_aware_may_start(b->settings, err);
+  if (status == TACIT_OK) {
+    status = learn_in_cube(b, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_aware_may_start(b->settings, err);
+  }
+  return status == TACIT_OK ? learn_whitened(b, err) : status;
+}

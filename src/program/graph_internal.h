@@ -1,0 +1,69 @@
+/* The nodes of a graph, for the engine's own files. */
+#ifndef TACIT_PROGRAM_GRAPH_INTERNAL_H
+#define TACIT_PROGRAM_GRAPH_INTERNAL_H
+
+#include "program/graph.h"
+
+enum {
+  TACIT_GRAPH_MAX_TABLE = 4097, /* values of a column whose functions are looked up */
+  TACIT_GRAPH_MAX_PUSH = 64     /* elements of a lookup that operations are moved into */
+};
+
+typedef struct tacit_graph_node {
+  uint8_t op, rate;
+  /*
+   * Operands; of a list operation: DOT: a, b the places in ->lists of data and of parameters, c their number; LOOKUP: a the index, b the
+   * place of c elements in ->lists, element i for the index `value` + i. COLUMN, PARAMETER: a the number.
+   */
+  uint32_t a, b, c;
+  double value; /* of a constant; the first index of a lookup */
+} tacit_graph_node_t;
+
+typedef struct tacit_graph_parameter {
+  tacit_node_t node;
+  char *name; /* what was declared, for messages */
+} tacit_graph_parameter_t;
+
+typedef struct tacit_graph_reported {
+  char *label, *name;
+  tacit_node_t value;
+} tacit_graph_reported_t;
+
+struct tacit_graph {
+  tacit_graph_node_t *nodes; /* [0] is no node */
+  size_t n_nodes, node_capacity, limit;
+  uint32_t *lists;
+  size_t n_lists, list_capacity;
+  uint32_t *slots; /* hash table of nodes, n_slots a power of two; 0 is empty */
+  size_t n_slots;
+  tacit_graph_column_t *columns;
+  size_t n_columns, column_capacity;
+  size_t n_parameters;
+  tacit_graph_parameter_t *parameters;
+  size_t parameter_capacity;
+  tacit_graph_reported_t *reported;
+  size_t n_reported, reported_capacity;
+  tacit_node_t record, prior; /* sums so far */
+  tacit_status_t status;
+  tacit_error_t error;
+};
+
+/* Set the status if nothing went wrong before; always TACIT_NODE_NONE. */
+tacit_node_t tacit_graph_refuse(tacit_graph_t *graph, tacit_status_t status, const char *message);
+/* Make *p room for n + 1 things of a size. */
+bool tacit_graph_grow(tacit_graph_t *graph, void *p, size_t n, size_t *capacity, size_t size);
+/* The node as it is, without simplification. */
+tacit_node_t tacit_graph_intern(tacit_graph_t *graph, tacit_graph_node_t node);
+/* The lookup as it is; elements, shape (n), at most at parameter rate. */
+tacit_node_t tacit_graph_intern_lookup(tacit_graph_t *graph, tacit_node_t index, double first, size_t n, const tacit_node_t *elements);
+/* An operation moved into the lookups among its operands, or TACIT_NODE_NONE where that is of no use (without an error). */
+tacit_node_t tacit_graph_push(tacit_graph_t *graph, tacit_op_t op, const tacit_node_t operand[3]);
+/* The number of the first of n parameters in arithmetic progression (step *stride >= 1), or -1. */
+int64_t tacit_graph_run(const tacit_graph_t *graph, const uint32_t *elements, size_t n, size_t *stride);
+
+/* Value of an operation: the machine's portable lanes, so that it is the same on every processor. */
+double tacit_op_value(tacit_op_t op, double a, double b, double c);
+
+static inline const tacit_graph_node_t *tacit_graph_at(const tacit_graph_t *graph, tacit_node_t node) { return &graph->nodes[node]; }
+
+#endif

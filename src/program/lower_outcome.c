@@ -1,0 +1,190 @@
+#include <math.h>
+#include <string.h>
+
+#include "program/lower.h"
+
+/*
+ * outcome ~ distribution(args). Words for outcomes that are not seen as they are: censored_right(t, event), censored_left(t, event),
+ * interval(a, b), truncated(y, a, b); they say how the outcome arises, which target += cannot.
+ */
+
+static const tacit_value_t NOTHING = {0};
+
+typedef struct {
+  tacit_lower_t *lower;
+  const tacit_stmt_t *stmt;
+  const char *density;  /* name of the log density */
+  tacit_value_t *args;  /* [0] is the outcome's place */
+  size_t n;
+} outcome_t;
+
+/* The log density, or a cumulative one, of y. */
+static tacit_value_t evaluate(const outcome_t *outcome, const char *name, tacit_value_t y) {
+  tacit_value_t *args = tacit_arena_alloc(outcome->lower->arena, outcome->n, sizeof *args);
+  if (args == NULL) {
+    return NOTHING;
+  }
+  memcpy(args, outcome->args, outcome->n * sizeof *args);
+  args[0] = y;
+  return tacit_lower_call_values(outcome->lower, outcome->stmt->offset, name, args, outcome->n);
+}
+
+static tacit_value_t cumulative(const outcome_t *outcome, const char *ending, tacit_value_t y) {
+  const char *name = tacit_arena_printf(outcome->lower->arena, "%s_%s", outcome->stmt->name, ending);
+  return name != NULL ? evaluate(outcome, name, y) : NOTHING;
+}
+
+/* P(Y >= a) of a count is P(Y > a - 1). */
+static tacit_value_t below(const outcome_t *outcome, tacit_value_t a) {
+  tacit_value_t one = tacit_value_number(outcome->lower, 1, true);
+  return a.kind == TACIT_TYPE_INT ? tacit_lower_map(outcome->lower, outcome->stmt->offset, TACIT_OP_SUB, &a, &one) : a;
+}
+
+static bool is_infinite(const tacit_lower_t *lower, const tacit_value_t *end) {
+  double x;
+  return end->kind == TACIT_TYPE_VOID || (tacit_value_constant(lower, end, &x) && isinf(x));
+}
+
+/* log P(from <= Y <= to); an end that is infinite, or NOTHING, is none. */
+static tacit_value_t between(const outcome_t *outcome, tacit_value_t from, tacit_value_t to) {
+  bool has_from = !is_infinite(outcome->lower, &from), has_to = !is_infinite(outcome->lower, &to);
+  if (!has_from && !has_to) {
+    return tacit_value_number(outcome->lower, 0, false);
+  }
+  if (has_from) {
+    from = below(outcome, from);
+  }
+  if (has_from && has_to) {
+    tacit_value_t ends[2] = {cumulative(outcome, "lcdf", to), cumulative(outcome, "lcdf", from)};
+    return tacit_lower_call_values(outcome->lower, outcome->stmt->offset, "log_diff_exp", ends, 2);
+  }
+  return has_to ? cumulative(outcome, "lcdf", to) : cumulative(outcome, "lccdf", from);
+}
+
+static tacit_value_t truncate(const outcome_t *outcome, tacit_value_t y, tacit_value_t from, tacit_value_t to) {
+  tacit_value_t density = evaluate(outcome, outcome->density, y), probability = between(outcome, from, to);
+  return tacit_lower_map(outcome->lower, outcome->stmt->offset, TACIT_OP_SUB, &density, &probability);
+}
+
+/* What one outcome adds, whose word has the arguments `a`. */
+typedef tacit_value_t (*word_t)(const outcome_t *outcome, const tacit_value_t *a);
+
+static tacit_value_t censored(const outcome_t *outcome, const tacit_value_t *a, const char *ending) {
+  tacit_value_t seen = evaluate(outcome, outcome->density, a[0]), unseen = cumulative(outcome, ending, a[0]);
+  int truth = tacit_lower_truth(outcome->lower, outcome->stmt->offset, &a[1]);
+  return truth == -2   ? NOTHING
+         : truth == -1 ? tacit_lower_select(outcome->lower, outcome->stmt->offset, a[1].nodes[0], &seen, &unseen)
+         : truth == 1  ? seen
+                       : unseen;
+}
+static tacit_value_t censored_right(const outcome_t *outcome, const tacit_value_t *a) { return censored(outcome, a, "lccdf"); }
+static tacit_value_t censored_left(const outcome_t *outcome, const tacit_value_t *a) { return censored(outcome, a, "lcdf"); }
+static tacit_value_t interval(const outcome_t *outcome, const tacit_value_t *a) { return between(outcome, a[0], a[1]); }
+static tacit_value_t truncated(const outcome_t *outcome, const tacit_value_t *a) { return truncate(outcome, a[0], a[1], a[2]); }
+
+static const struct {
+  const char *name;
+  size_t n_args;
+  word_t word;
+} words[] = {{"censored_right", 2, censored_right}, {"censored_left", 2, censored_left}, {"interval", 2, interval}, {"truncated", 3, truncated}};
+
+static tacit_value_t element(const tacit_value_t *value, size_t i) {
+  tacit_value_t one = *value;
+  one.nodes += value->n_dims != 0 ? i : 0;
+  one.kind = value->kind == TACIT_TYPE_INT ? TACIT_TYPE_INT : TACIT_TYPE_REAL;
+  one.n_dims = one.n_array = 0;
+  one.n = 1;
+  return one;
+}
+
+/* A word of several outcomes: element by element of its arguments and of the distribution's. */
+static tacit_value_t each(const outcome_t *whole, word_t word, const tacit_value_t *a, size_t n_a) {
+  tacit_lower_t *lower = whole->lower;
+  const tacit_value_t *shape = NULL;
+  tacit_value_t *args = tacit_arena_alloc(lower->arena, whole->n, sizeof *args), parts[3];
+  for (size_t i = 0; i < n_a + whole->n - 1; i++) {
+    const tacit_value_t *value = i < n_a ? &a[i] : &whole->args[i - n_a + 1];
+    if (value->kind == TACIT_TYPE_VOID || args == NULL) {
+      return NOTHING;
+    }
+    if (value->n_dims != 0 && shape != NULL && !tacit_value_same_shape(shape, value)) {
+      tacit_lower_fail(lower, whole->stmt->offset, "outcomes and arguments differ in shape: %s and %s", tacit_value_describe(lower, shape),
+                       tacit_value_describe(lower, value));
+      return NOTHING;
+    }
+    shape = value->n_dims != 0 ? value : shape;
+  }
+  tacit_value_t result = shape != NULL ? tacit_value_like(lower, whole->stmt->offset, shape, false) : tacit_value_number(lower, 0, false);
+  for (size_t i = 0; i < result.n && result.kind != TACIT_TYPE_VOID; i++) {
+    outcome_t one = *whole;
+    one.args = args;
+    for (size_t k = 1; k < whole->n; k++) {
+      args[k] = element(&whole->args[k], i);
+    }
+    for (size_t k = 0; k < n_a; k++) {
+      parts[k] = element(&a[k], i);
+    }
+    tacit_value_t term = word(&one, parts);
+    if (term.kind == TACIT_TYPE_VOID) {
+      return NOTHING;
+    }
+    result.nodes[i] = term.nodes[0];
+  }
+  return result;
+}
+
+/* The word that the outcome is given by; false: it is given as it is. */
+static bool find_word(const tacit_expr_t *left, size_t *found) {
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if (left->kind == TACIT_EXPR_CALL && strcmp(left->name, words[i].name) == 0 && left->n_args == words[i].n_args) {
+      *found = i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static tacit_value_t outcome_value(const outcome_t *outcome) {
+  tacit_lower_t *lower = outcome->lower;
+  const tacit_stmt_t *stmt = outcome->stmt;
+  tacit_value_t parts[3] = {{0}};
+  size_t found;
+  if (find_word(stmt->left, &found)) {
+    for (size_t i = 0; i < words[found].n_args; i++) {
+      parts[i] = tacit_lower_expr(lower, stmt->left->args[i]);
+    }
+    return each(outcome, words[found].word, parts, words[found].n_args);
+  }
+  parts[0] = tacit_lower_expr(lower, stmt->left);
+  if (!stmt->is_truncated) {
+    return evaluate(outcome, outcome->density, parts[0]);
+  }
+  if (parts[0].kind != TACIT_TYPE_VOID && !tacit_value_is_scalar(&parts[0])) {
+    tacit_lower_fail(lower, stmt->offset, "T[ , ] is of one outcome: write the statement in a loop");
+    return NOTHING;
+  }
+  parts[1] = stmt->from != NULL ? tacit_lower_expr(lower, stmt->from) : NOTHING;
+  parts[2] = stmt->to != NULL ? tacit_lower_expr(lower, stmt->to) : NOTHING;
+  return lower->status == TACIT_OK ? truncate(outcome, parts[0], parts[1], parts[2]) : NOTHING;
+}
+
+void tacit_lower_tilde(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
+  outcome_t outcome = {.lower = lower, .stmt = stmt, .n = stmt->n_args + 1};
+  outcome.args = tacit_arena_alloc(lower->arena, outcome.n, sizeof *outcome.args);
+  if (outcome.args == NULL) {
+    return;
+  }
+  tacit_lower_density(lower, stmt->name, outcome.n, &outcome.density);
+  if (outcome.density == NULL) {
+    tacit_nearest_t nearest = {.name = stmt->name};
+    tacit_lower_offer_densities(lower, &nearest);
+    tacit_lower_fail(lower, stmt->offset, "no distribution '%s'%s%s%s", stmt->name, nearest.best != NULL ? "; there is '" : "",
+                     nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "'" : "");
+    return;
+  }
+  for (size_t i = 0; i < stmt->n_args; i++) {
+    outcome.args[i + 1] = tacit_lower_expr(lower, stmt->args[i]);
+  }
+  tacit_value_t density = outcome_value(&outcome);
+  tacit_lower_add_target(lower, tacit_expr_begin(stmt->left), &density);
+}

@@ -1,0 +1,72 @@
+/* Formulas as programs: y | cens(c) ~ a * b + poly(x, 2) + (1 | g). Not installed. */
+#ifndef TACIT_PROGRAM_REGRESSION_H
+#define TACIT_PROGRAM_REGRESSION_H
+
+#include "program/arena.h"
+#include "tacit/data.h"
+
+enum { TACIT_REGRESSION_MAX_ORDER = 6, TACIT_REGRESSION_MAX_TERMS = 200, TACIT_REGRESSION_MAX_FEATURES = 1000 };
+
+/* One number of a record that a formula makes of columns: an expression of the language, and its public range. */
+typedef struct tacit_feature {
+  const char *code, *label;
+  double lower, upper;
+} tacit_feature_t;
+
+/* What stands for itself in a product: a column, log(x), poly(x, 2), ... */
+typedef struct tacit_factor {
+  const char *label; /* as R writes it */
+  size_t offset;
+  tacit_feature_t *features; /* of contrasts */
+  size_t n_features;
+  tacit_feature_t *all; /* of a column with levels: an indicator of each; else NULL */
+  size_t n_all;
+} tacit_factor_t;
+
+typedef struct tacit_product {
+  size_t order;
+  uint16_t factors[TACIT_REGRESSION_MAX_ORDER]; /* rising */
+} tacit_product_t;
+
+/* (1 + x | g) */
+typedef struct tacit_group {
+  const tacit_column_schema_t *column;
+  bool has_intercept;
+  tacit_product_t products[8];
+  size_t n_products;
+} tacit_group_t;
+
+typedef struct tacit_regression {
+  const char *text;
+  tacit_arena_t *arena;
+  const tacit_schema_t *schema;
+  tacit_error_t *err;
+  tacit_status_t status;
+  size_t position, depth;
+  const tacit_column_schema_t *response, *cens, *trials, *weights;
+  bool has_intercept;
+  tacit_factor_t factors[64];
+  size_t n_factors;
+  tacit_product_t products[TACIT_REGRESSION_MAX_TERMS];
+  size_t n_products;
+  tacit_group_t groups[8];
+  size_t n_groups;
+  const char *offset; /* expression, or NULL */
+  bool is_used[4096]; /* columns of the schema that the program declares */
+} tacit_regression_t;
+
+/* Parse; status says how it went. */
+void tacit_regression_parse(tacit_regression_t *regression);
+/* A factor from its call; SIZE_MAX after an error. `name` is "" for a plain column. */
+size_t tacit_regression_factor(tacit_regression_t *regression, size_t begin);
+/* A column by name, declared from then on; NULL after an error. */
+const tacit_column_schema_t *tacit_regression_column(tacit_regression_t *regression, size_t offset, const char *name);
+void tacit_regression_fail(tacit_regression_t *regression, size_t offset, const char *format, ...) TACIT_PRINTF(3, 4);
+
+/* ---- lexing, for both files ---- */
+void tacit_regression_skip(tacit_regression_t *regression);
+bool tacit_regression_take(tacit_regression_t *regression, char c);
+/* A name that stands here, taken; NULL if there is none. */
+const char *tacit_regression_name(tacit_regression_t *regression);
+
+#endif

@@ -1,0 +1,349 @@
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "program/regression.h"
+#include "tacit/program.h"
+
+/* A formula's program, as a person would write it. */
+
+typedef enum { RESPONSE_BINARY, RESPONSE_REAL, RESPONSE_POSITIVE, RESPONSE_SHARE, RESPONSE_COUNT, RESPONSE_LEVELS } response_t;
+
+typedef struct {
+  const char *name;
+  response_t response;
+  const char *density, *ending, *arguments; /* of the linear predictor eta */
+  const char *parameters, *priors;
+  bool has_cdf, needs_trials;
+} family_t;
+
+static const char shape[] = "  real<lower=0> shape;\n", shape_prior[] = "  shape ~ gamma(2, 1);\n";
+static const char sigma[] = "  real<lower=0> sigma;\n", sigma_prior[] = "  sigma ~ student_t(3, 0, 1);\n";
+static const char phi[] = "  real<lower=0> phi;\n", phi_prior[] = "  phi ~ gamma(2, 0.5);\n";
+static const char zero[] = "  real<lower=0, upper=1> zero;\n", zero_prior[] = "  zero ~ beta(1, 1);\n";
+static const char phi_zero[] = "  real<lower=0> phi;\n  real<lower=0, upper=1> zero;\n", phi_zero_prior[] = "  phi ~ gamma(2, 0.5);\n  zero ~ beta(1, 1);\n";
+static const family_t families[] = {
+    {"bernoulli", RESPONSE_BINARY, "bernoulli_logit", "lpmf", "eta", "", "", false, false},
+    {"gaussian", RESPONSE_REAL, "normal", "lpdf", "eta, sigma", sigma, sigma_prior, true, false},
+    {"student", RESPONSE_REAL, "student_t", "lpdf", "nu, eta, sigma", "  real<lower=0> sigma;\n  real<lower=1> nu;\n",
+     "  sigma ~ student_t(3, 0, 1);\n  nu ~ gamma(2, 0.1);\n", false, false},
+    {"lognormal", RESPONSE_POSITIVE, "lognormal", "lpdf", "eta, sigma", sigma, sigma_prior, true, false},
+    {"weibull", RESPONSE_POSITIVE, "weibull", "lpdf", "shape, exp(eta)", shape, shape_prior, true, false},
+    {"exponential", RESPONSE_POSITIVE, "exponential", "lpdf", "exp(-eta)", "", "", true, false},
+    {"gamma", RESPONSE_POSITIVE, "gamma", "lpdf", "shape, shape * exp(-eta)", shape, shape_prior, false, false},
+    {"beta", RESPONSE_SHARE, "beta_proportion", "lpdf", "inv_logit(eta), phi", phi, phi_prior, false, false},
+    {"poisson", RESPONSE_COUNT, "poisson_log", "lpmf", "eta", "", "", false, false},
+    {"negbinomial", RESPONSE_COUNT, "neg_binomial_2_log", "lpmf", "eta, phi", phi, phi_prior, false, false},
+    {"binomial", RESPONSE_COUNT, "binomial_logit", "lpmf", "eta", "", "", false, true},
+    {"beta_binomial", RESPONSE_COUNT, "beta_binomial", "lpmf", "inv_logit(eta) * phi, inv_logit(-eta) * phi", phi, phi_prior, false, true},
+    {"cumulative", RESPONSE_LEVELS, "ordered_logistic", "lpmf", "eta, cut", "", "  cut ~ normal(0, 5);\n", false, false},
+    {"zero_inflated_poisson", RESPONSE_COUNT, "zero_inflated_poisson_log", "lpmf", "eta, zero", zero, zero_prior, false, false},
+    {"zero_inflated_negbinomial", RESPONSE_COUNT, "zero_inflated_neg_binomial_2_log", "lpmf", "eta, phi, zero", phi_zero, phi_zero_prior, false, false},
+    {"zero_inflated_binomial", RESPONSE_COUNT, "zero_inflated_binomial_logit", "lpmf", "eta, zero", zero, zero_prior, false, true},
+    {"hurdle_poisson", RESPONSE_COUNT, "hurdle_poisson_log", "lpmf", "eta, zero", zero, zero_prior, false, false},
+    {"hurdle_negbinomial", RESPONSE_COUNT, "hurdle_neg_binomial_2_log", "lpmf", "eta, phi, zero", phi_zero, phi_zero_prior, false, false}};
+
+const char *tacit_program_family(size_t i) { return i < sizeof families / sizeof families[0] ? families[i].name : NULL; }
+
+static const family_t *find_family(tacit_regression_t *r, const char *name) {
+  tacit_nearest_t nearest = {.name = name};
+  for (size_t i = 0; tacit_program_family(i) != NULL; i++) {
+    if (strcmp(families[i].name, name) == 0) {
+      return &families[i];
+    }
+    tacit_nearest_offer(&nearest, families[i].name);
+  }
+  char hint[TACIT_HINT_SIZE];
+  r->status = tacit_error_set(r->err, TACIT_ERR_ARGUMENT, "family", "unknown family '%s'%s for a program", name, tacit_nearest_hint(&nearest, hint));
+  return NULL;
+}
+
+static bool is_whole(const tacit_column_schema_t *column) {
+  return column->type == TACIT_COLUMN_INTEGER || column->type == TACIT_COLUMN_BINARY;
+}
+
+/* What the family asks of the response's public range, and what goes with it. */
+static void check(tacit_regression_t *r, const family_t *family) {
+  const tacit_column_schema_t *y = r->response;
+  bool is_binary = y->type == TACIT_COLUMN_BINARY || (y->type == TACIT_COLUMN_CATEGORICAL && y->n_levels == 2);
+  const char *expected = NULL;
+  switch (family->response) {
+    case RESPONSE_BINARY: expected = is_binary ? NULL : "binary, or of two levels"; break;
+    case RESPONSE_REAL: expected = y->type == TACIT_COLUMN_NUMERIC || is_whole(y) ? NULL : "a number"; break;
+    case RESPONSE_POSITIVE: expected = y->type == TACIT_COLUMN_NUMERIC && y->lower > 0 ? NULL : "numeric with a lower bound above 0 in the schema"; break;
+    case RESPONSE_SHARE:
+      expected = y->type == TACIT_COLUMN_NUMERIC && y->lower > 0 && y->upper < 1 ? NULL : "numeric with bounds above 0 and below 1 in the schema";
+      break;
+    case RESPONSE_COUNT: expected = is_whole(y) && y->lower >= 0 ? NULL : "an integer with a lower bound of 0 or above"; break;
+    case RESPONSE_LEVELS: expected = y->type == TACIT_COLUMN_CATEGORICAL && y->n_levels > 2 ? NULL : "categorical with three levels or more, in order"; break;
+  }
+  if (expected != NULL) {
+    tacit_regression_fail(r, 0, "family %s needs a response that is %s", family->name, expected);
+  } else if (family->needs_trials != (r->trials != NULL)) {
+    tacit_regression_fail(r, 0, family->needs_trials ? "family %s needs '%s | trials(column)'" : "family %s has no trials ('%s | trials')", family->name,
+                          y->name);
+  } else if (r->cens != NULL && (!family->has_cdf || r->cens->type != TACIT_COLUMN_BINARY || r->weights != NULL)) {
+    tacit_regression_fail(r, 0, !family->has_cdf             ? "family %s has no cens(): gaussian, lognormal, weibull and exponential have"
+                                : r->weights != NULL ? "family %s: cens() and weights() do not go together"
+                                                     : "family %s: cens(column) needs a binary column, 1 where the response is known to be larger",
+                          family->name);
+  } else if ((r->trials != NULL && !is_whole(r->trials)) || (r->weights != NULL && !(r->weights->lower >= 0))) {
+    tacit_regression_fail(r, 0, "trials() needs a column of whole numbers, and weights() one that is never negative");
+  }
+}
+
+typedef struct {
+  tacit_text_t *text;
+  tacit_regression_t *r;
+  const family_t *family;
+  tacit_feature_t *features;
+  size_t n;
+  double centre, half; /* of the response, where it is scaled */
+  size_t n_columns;
+} writer_t;
+
+static double middle(const tacit_feature_t *f) { return (f->lower + f->upper) / 2; }
+static double width(const tacit_feature_t *f) { return f->upper > f->lower ? (f->upper - f->lower) / 2 : 1; }
+
+static const char *exact(tacit_regression_t *r, double x) {
+  char text[TACIT_NUMBER_SIZE];
+  const char *copy = tacit_arena_printf(r->arena, x < 0 ? "(%s)" : "%s", tacit_number_exact(x, text));
+  return copy != NULL ? copy : "0";
+}
+
+/* The features of a product, appended: all combinations, the first factor fastest. */
+static size_t expand(tacit_regression_t *r, const tacit_product_t *product, bool is_full, tacit_feature_t *features, size_t room) {
+  size_t n = 1;
+  for (size_t i = 0; i < product->order; i++) {
+    const tacit_factor_t *factor = &r->factors[product->factors[i]];
+    n *= is_full && i == 0 && factor->all != NULL ? factor->n_all : factor->n_features;
+  }
+  if (n > room) {
+    tacit_regression_fail(r, 0, "more than %d features", TACIT_REGRESSION_MAX_FEATURES);
+    return 0;
+  }
+  for (size_t k = 0; k < n; k++) {
+    size_t rest = k;
+    tacit_feature_t whole = {0};
+    for (size_t i = 0; i < product->order; i++) {
+      const tacit_factor_t *factor = &r->factors[product->factors[i]];
+      bool is_all = is_full && i == 0 && factor->all != NULL;
+      size_t size = is_all ? factor->n_all : factor->n_features;
+      const tacit_feature_t *one = (is_all ? factor->all : factor->features) + rest % size;
+      rest /= size;
+      if (i == 0) {
+        whole = *one;
+        continue;
+      }
+      double a = whole.lower * one->lower, b = whole.lower * one->upper, c = whole.upper * one->lower, d = whole.upper * one->upper;
+      whole = (tacit_feature_t){.code = tacit_arena_printf(r->arena, "%s * %s", whole.code, one->code),
+                                .label = tacit_arena_printf(r->arena, "%s:%s", whole.label, one->label),
+                                .lower = fmin(fmin(a, b), fmin(c, d)),
+                                .upper = fmax(fmax(a, b), fmax(c, d))};
+    }
+    features[k] = whole;
+  }
+  return n;
+}
+
+static void write_data(writer_t *w) {
+  tacit_regression_t *r = w->r;
+  tacit_text_printf(w->text, "data {\n");
+  for (size_t i = 0; i < tacit_schema_n_columns(r->schema) && i < sizeof r->is_used; i++) {
+    const tacit_column_schema_t *c = tacit_schema_column(r->schema, i);
+    if (!r->is_used[i]) {
+      continue;
+    }
+    bool is_binary = c->type == TACIT_COLUMN_BINARY || (c == r->response && w->family->response == RESPONSE_BINARY);
+    if (is_binary || is_whole(c)) {
+      tacit_text_printf(w->text, "  int<lower=%.0f, upper=%.0f> %s;\n", is_binary ? 0 : c->lower, is_binary ? 1 : c->upper, c->name);
+    } else if (c->type == TACIT_COLUMN_CATEGORICAL) {
+      tacit_text_printf(w->text, "  int<lower=1, upper=%zu> %s;\n", c->n_levels, c->name);
+    } else {
+      tacit_text_printf(w->text, "  real<lower=%s, upper=%s> %s;\n", exact(r, c->lower), exact(r, c->upper), c->name);
+    }
+  }
+  tacit_text_printf(w->text, "}\ntransformed data { // features, mapped to [-1, 1] by their public ranges\n");
+  for (size_t j = 0; j < w->n; j++) {
+    tacit_text_printf(w->text, "  real x%zu_ = (%s - %s) / %s; // %s\n", j + 1, w->features[j].code, exact(r, middle(&w->features[j])),
+                      exact(r, width(&w->features[j])), w->features[j].label);
+  }
+  if (w->family->response == RESPONSE_REAL) {
+    tacit_text_printf(w->text, "  real y_ = (%s - %s) / %s;\n", r->response->name, exact(r, w->centre), exact(r, w->half));
+  }
+  tacit_text_printf(w->text, "}\n");
+}
+
+static void write_groups(writer_t *w, int what) { /* 0: parameters, 1: priors, 2: the predictor */
+  tacit_regression_t *r = w->r;
+  for (size_t i = 0; i < r->n_groups; i++) {
+    const tacit_group_t *g = &r->groups[i];
+    tacit_feature_t features[32];
+    size_t n = 0, number = 0;
+    for (size_t k = 0; k < g->n_products; k++) {
+      n += expand(r, &g->products[k], false, features + n, 32 - n);
+    }
+    for (size_t k = g->has_intercept ? 0 : 1; k <= n; k++, number++) {
+      char name[128];
+      snprintf(name, sizeof name, number == 0 ? "%s_%zu" : "%s_%zu_%zu", g->column->name, i + 1, number);
+      if (what == 0) {
+        tacit_text_printf(w->text, "  real<lower=0> sd_%s; vector[%zu] r_%s;%s%s\n", name, g->column->n_levels, name, k > 0 ? " // " : "",
+                          k > 0 ? features[k - 1].label : "");
+      } else if (what == 1) {
+        tacit_text_printf(w->text, "  sd_%s ~ student_t(3, 0, 1); r_%s ~ normal(0, sd_%s);\n", name, name, name);
+      } else if (k == 0) {
+        tacit_text_printf(w->text, " + r_%s[%s]", name, g->column->name);
+      } else {
+        tacit_text_printf(w->text, " + r_%s[%s] * (%s - %s) / %s", name, g->column->name, features[k - 1].code, exact(r, middle(&features[k - 1])),
+                          exact(r, width(&features[k - 1])));
+      }
+    }
+  }
+}
+
+static void write_model(writer_t *w) {
+  tacit_regression_t *r = w->r;
+  const family_t *f = w->family;
+  bool has_cuts = f->response == RESPONSE_LEVELS, has_intercept = r->has_intercept && !has_cuts;
+  tacit_text_printf(w->text, "parameters {\n%s", has_intercept ? "  real Intercept_s;\n" : "");
+  if (w->n > 0) {
+    tacit_text_printf(w->text, "  vector[%zu] b_s;\n", w->n);
+  }
+  if (has_cuts) {
+    tacit_text_printf(w->text, "  ordered[%zu] cut;\n", r->response->n_levels - 1);
+  }
+  tacit_text_printf(w->text, "%s", f->parameters);
+  write_groups(w, 0);
+  tacit_text_printf(w->text, "}\nmodel {\n  real eta = %s", has_intercept ? "Intercept_s" : "0");
+  if (w->n > 0) {
+    tacit_text_printf(w->text, " + dot_product([");
+    for (size_t j = 0; j < w->n; j++) {
+      tacit_text_printf(w->text, "%sx%zu_", j > 0 ? ", " : "", j + 1);
+    }
+    tacit_text_printf(w->text, "], b_s)");
+  }
+  write_groups(w, 2);
+  if (r->offset != NULL) {
+    tacit_text_printf(w->text, f->response == RESPONSE_REAL ? " + %s / %s" : " + %s", r->offset, exact(r, w->half));
+  }
+  tacit_text_printf(w->text, ";\n%s%s%s", has_intercept ? "  Intercept_s ~ normal(0, 10);\n" : "", w->n > 0 ? "  b_s ~ normal(0, 2.5);\n" : "", f->priors);
+  write_groups(w, 1);
+  const char *y = f->response == RESPONSE_REAL ? "y_" : r->response->name, *trials = r->trials != NULL ? r->trials->name : "";
+  const char *comma = r->trials != NULL ? ", " : "";
+  if (r->weights != NULL) {
+    tacit_text_printf(w->text, "  target += %s * %s_%s(%s | %s%s%s);\n}\n", r->weights->name, f->density, f->ending, y, trials, comma, f->arguments);
+  } else if (r->cens != NULL) {
+    tacit_text_printf(w->text, "  censored_right(%s, 1 - %s) ~ %s(%s);\n}\n", y, r->cens->name, f->density, f->arguments);
+  } else {
+    tacit_text_printf(w->text, "  %s ~ %s(%s%s%s);\n}\n", y, f->density, trials, comma, f->arguments);
+  }
+}
+
+/* b_age_sexM; a number is added where two would be the same. */
+static const char *legal_name(writer_t *w, size_t j) {
+  char name[160] = "b_";
+  size_t n = 2;
+  for (const char *s = w->features[j].label; *s != '\0' && n < 120; s++) {
+    if (isalnum((unsigned char)*s)) {
+      name[n++] = *s;
+    } else if (name[n - 1] != '_') {
+      name[n++] = '_';
+    }
+  }
+  n -= name[n - 1] == '_';
+  snprintf(name + n, sizeof name - n, "%s", "");
+  return tacit_arena_text(w->r->arena, name, n);
+}
+
+static void write_generated(writer_t *w) {
+  tacit_regression_t *r = w->r;
+  bool has_intercept = r->has_intercept && w->family->response != RESPONSE_LEVELS;
+  tacit_text_printf(w->text, "generated quantities { // on the scale of the columns\n");
+  if (has_intercept) {
+    tacit_text_printf(w->text, "  real b_Intercept = %s + %s * (Intercept_s", exact(r, w->centre), exact(r, w->half));
+    for (size_t j = 0; j < w->n; j++) {
+      if (fabs(middle(&w->features[j])) > 0) {
+        tacit_text_printf(w->text, " - b_s[%zu] * %s / %s", j + 1, exact(r, middle(&w->features[j])), exact(r, width(&w->features[j])));
+      }
+    }
+    tacit_text_printf(w->text, ");\n");
+  }
+  for (size_t j = 0; j < w->n; j++) {
+    const char *name = legal_name(w, j);
+    size_t same = 0;
+    for (size_t i = 0; i < j && name != NULL; i++) {
+      const char *other = legal_name(w, i);
+      same += other != NULL && strcmp(other, name) == 0;
+    }
+    char suffix[24] = "";
+    if (same > 0) {
+      snprintf(suffix, sizeof suffix, "_v%zu", same + 1);
+    }
+    tacit_text_printf(w->text, "  real %s%s = b_s[%zu] * %s / %s;\n", name != NULL ? name : "b", suffix, j + 1, exact(r, w->half),
+                      exact(r, width(&w->features[j])));
+  }
+  if (w->family->response == RESPONSE_REAL) {
+    tacit_text_printf(w->text, "  real sd_residual = %s * sigma;\n", exact(r, w->half));
+  }
+  tacit_text_printf(w->text, "}\n");
+}
+
+static void write(tacit_regression_t *r, const family_t *family, tacit_text_t *text) {
+  writer_t w = {.text = text, .r = r, .family = family, .centre = 0, .half = 1};
+  w.features = tacit_arena_alloc(r->arena, TACIT_REGRESSION_MAX_FEATURES, sizeof *w.features);
+  if (w.features == NULL) {
+    r->status = tacit_error_memory(r->err);
+    return;
+  }
+  bool is_full = !r->has_intercept && family->response != RESPONSE_LEVELS; /* the first column with levels takes the intercept's place */
+  for (size_t i = 0; i < r->n_products; i++) {
+    bool has_levels = r->products[i].order == 1 && r->factors[r->products[i].factors[0]].all != NULL;
+    w.n += expand(r, &r->products[i], is_full && has_levels, w.features + w.n, TACIT_REGRESSION_MAX_FEATURES - w.n);
+    is_full = is_full && !has_levels;
+  }
+  if (family->response == RESPONSE_REAL) {
+    w.centre = (r->response->lower + r->response->upper) / 2;
+    w.half = r->response->upper > r->response->lower ? (r->response->upper - r->response->lower) / 2 : 1;
+  }
+  if (r->status != TACIT_OK) {
+    return;
+  }
+  tacit_text_printf(text, "// %s, family %s\n", r->text, family->name);
+  write_data(&w);
+  write_model(&w);
+  write_generated(&w);
+}
+
+tacit_status_t tacit_program_of_formula(char **text, const char *formula, const char *family, const struct tacit_schema *schema, tacit_error_t *err) {
+  tacit_arena_t arena = {0};
+  tacit_text_t written = {0};
+  tacit_regression_t *r = tacit_arena_alloc(&arena, 1, sizeof *r);
+  *text = NULL;
+  if (r == NULL) {
+    tacit_arena_clear(&arena);
+    return tacit_error_memory(err);
+  }
+  *r = (tacit_regression_t){.text = formula, .arena = &arena, .schema = schema, .err = err};
+  const family_t *found = find_family(r, family);
+  if (found != NULL) {
+    tacit_regression_parse(r);
+  }
+  if (r->status == TACIT_OK) {
+    check(r, found);
+  }
+  if (r->status == TACIT_OK) {
+    write(r, found, &written);
+  }
+  tacit_status_t status = r->status;
+  if (status == TACIT_OK && (arena.failed || written.failed)) {
+    status = tacit_error_memory(err);
+  }
+  tacit_arena_clear(&arena);
+  if (status != TACIT_OK) {
+    tacit_text_clear(&written);
+    return status;
+  }
+  *text = written.data;
+  return TACIT_OK;
+}

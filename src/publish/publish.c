@@ -1,0 +1,413 @@
+/* A statistic from settings to the file: charge, release, settle. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "account/doubt.h"
+#include "publish/publish_internal.h"
+
+/* Delta that stands for none in a budget: below it no double can tell. */
+static const double pure_delta = 1e-300;
+
+tacit_status_t tacit_publish_new(tacit_publish_t **publish, const char *formula, tacit_error_t *err) {
+  tacit_publish_t *new = *publish = tacit_alloc_zero(1, sizeof *new);
+  if (new == NULL) {
+    return tacit_error_memory(err);
+  }
+  new->given.table = tacit_publish_settings(&new->given.n_table);
+  new->limits = tacit_curator_settings_default();
+  new->formula = formula != NULL ? tacit_strdup(formula) : NULL;
+  if (formula != NULL && new->formula == NULL) {
+    tacit_publish_free(new);
+    *publish = NULL;
+    return tacit_error_memory(err);
+  }
+  return TACIT_OK;
+}
+
+void tacit_publish_free(tacit_publish_t *publish) {
+  if (publish == NULL) {
+    return;
+  }
+  tacit_curator_free(publish->curator);
+  tacit_noise_free(publish->noise);
+  tacit_budget_free(publish->budget);
+  tacit_schema_free(publish->schema);
+  tacit_settings_clear(&publish->given);
+  tacit_text_clear(&publish->yaml);
+  tacit_text_clear(&publish->spent);
+  tacit_text_clear(&publish->unsettled);
+  tacit_text_clear(&publish->warnings);
+  tacit_free(publish->formula);
+  tacit_free(publish->values);
+  tacit_free(publish->scales);
+  tacit_free(publish);
+}
+
+static tacit_status_t check_stage(const tacit_publish_t *publish, tacit_publish_stage_t stage, const char *name, tacit_error_t *err) {
+  return publish->stage == stage
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_STATE, name, "settings, records and the release come in this order, each once: begin another");
+}
+
+tacit_status_t tacit_publish_set(tacit_publish_t *publish, const char *name, const char *text, tacit_error_t *err) {
+  tacit_status_t status = check_stage(publish, TACIT_PUBLISH_STAGE_SETTINGS, name, err);
+  return status == TACIT_OK ? tacit_settings_set(&publish->given, name, text, err) : status;
+}
+
+tacit_status_t tacit_publish_set_schema(tacit_publish_t *publish, const char *text, size_t n, const char *name, tacit_error_t *err) {
+  tacit_status_t status = check_stage(publish, TACIT_PUBLISH_STAGE_SETTINGS, "schema", err);
+  if (status == TACIT_OK) {
+    tacit_schema_free(publish->schema);
+    publish->schema = NULL;
+    status = tacit_schema_parse(&publish->schema, text, n, name, err);
+  }
+  return status;
+}
+
+/* ---- settings ---- */
+
+static bool has_delta(const tacit_publish_t *publish) {
+  return publish->statistic.noise == TACIT_STATISTIC_GAUSSIAN || publish->statistic.noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN;
+}
+
+static tacit_status_t check_needed(const tacit_publish_t *publish, tacit_error_t *err) {
+  const char *out = tacit_publish_value(publish, "out");
+  if (tacit_publish_value(publish, "epsilon") == NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon", "option --epsilon is needed; see tacit release --help");
+  }
+  if (tacit_publish_value(publish, "statistic") == NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
+                           "option --statistic is needed: clamped-mean, counts, moments or score");
+  }
+  if (out != NULL && access(out, F_OK) == 0) {
+    return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it", out);
+  }
+  return TACIT_OK;
+}
+
+static tacit_status_t check_ledger(const tacit_publish_t *publish, tacit_error_t *err) {
+  if (tacit_publish_value(publish, "ledger") == NULL) {
+    const char *orphan = tacit_publish_has(publish, "data-id") ? "data-id" : tacit_publish_has(publish, "purpose") ? "purpose" : NULL;
+    return orphan == NULL ? TACIT_OK : tacit_error_set(err, TACIT_ERR_ARGUMENT, orphan, "--%s only goes with --ledger", orphan);
+  }
+  return !publish->is_seeded ? TACIT_OK
+                             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "ledger",
+                                               "a seeded release is not private, so that no ledger can account for it: leave out "
+                                               "--ledger");
+}
+
+static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err) {
+  const tacit_settings_t *given = &publish->given;
+  tacit_status_t status = check_needed(publish, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  publish->statistic.kind = (tacit_statistic_kind_t)tacit_settings_choice(given, "statistic");
+  publish->statistic.noise = (tacit_statistic_noise_t)tacit_settings_choice(given, "mechanism");
+  publish->mechanism = tacit_publish_value(publish, "mechanism");
+  tacit_settings_number(given, "epsilon", &publish->epsilon);
+  tacit_settings_number(given, "delta", &publish->delta);
+  tacit_settings_count(given, "seed", &publish->seed);
+  tacit_settings_count(given, "threads", &publish->limits.n_threads);
+  publish->is_seeded = tacit_publish_has(publish, "seed");
+  if (has_delta(publish) != tacit_publish_has(publish, "delta")) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "delta",
+                           has_delta(publish) ? "%s noise needs a --delta far below 1 / number of rows"
+                                              : "%s noise has epsilon alone: leave out --delta",
+                           publish->mechanism);
+  }
+  return check_ledger(publish, err);
+}
+
+/* ---- budget and ledger ---- */
+
+/* The least noise that the budget allows. */
+static tacit_status_t set_noise(tacit_publish_t *publish, tacit_error_t *err) {
+  double factor = 1, epsilon = publish->epsilon;
+  if (!has_delta(publish)) {
+    publish->noise_multiplier = (1 + 1e-9) / epsilon;
+    return TACIT_OK;
+  }
+  publish->noise_multiplier = (1 + 1e-12) / sqrt(2 * tacit_gaussian_rho(epsilon, log(publish->delta)));
+  if (publish->statistic.noise == TACIT_STATISTIC_GAUSSIAN) {
+    return TACIT_OK;
+  }
+  tacit_event_t event = tacit_statistic_event(&publish->statistic, publish->noise_multiplier);
+  tacit_status_t status = tacit_account_noise_factor(&event, 1, NULL, epsilon, publish->delta, &factor, err);
+  publish->noise_multiplier *= factor * (1 + 1e-12);
+  return status;
+}
+
+static tacit_status_t open_budget(tacit_publish_t *publish, tacit_error_t *err) {
+  double delta = has_delta(publish) ? publish->delta : pure_delta;
+  tacit_status_t status = set_noise(publish, err);
+  if (status == TACIT_OK) {
+    status = tacit_budget_new(&publish->budget, publish->epsilon, delta, TACIT_RELATION_SUBSTITUTE, err);
+  }
+  if (status == TACIT_OK && publish->statistic.noise != TACIT_STATISTIC_GAUSSIAN) {
+    tacit_event_t event = tacit_statistic_event(&publish->statistic, publish->noise_multiplier);
+    status = tacit_budget_set_schedule(publish->budget, &event, 1, err);
+  }
+  return status;
+}
+
+static tacit_event_t ledger_event(const tacit_publish_t *publish) {
+  tacit_event_t event = tacit_statistic_event(&publish->statistic, publish->noise_multiplier);
+  if (!has_delta(publish)) {
+    double multiplier = tacit_pure_gaussian_multiplier(publish->epsilon);
+    event = (tacit_event_t){.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = multiplier, .count = 1};
+    snprintf(event.label, sizeof event.label, "%s, as gaussian", publish->mechanism);
+  }
+  return event;
+}
+
+static void describe_spend(const tacit_publish_t *publish, tacit_text_t *purpose, tacit_text_t *artefact) {
+  const char *out = tacit_publish_value(publish, "out"), *text = tacit_publish_value(publish, "purpose");
+  if (text != NULL) {
+    tacit_text_printf(purpose, "%s", text);
+  } else {
+    tacit_text_printf(purpose, "release: %s", tacit_publish_value(publish, "statistic"));
+    for (size_t j = 0; j < publish->statistic.n_columns; j++) {
+      tacit_text_printf(purpose, " %s", publish->columns[j]->name);
+    }
+  }
+  tacit_text_put_path(artefact, out != NULL ? out : "");
+}
+
+static tacit_status_t reserve(tacit_publish_t *publish, tacit_error_t *err) {
+  const char *path = tacit_publish_value(publish, "ledger");
+  tacit_text_t purpose = {0}, artefact = {0};
+  tacit_ledger_t *ledger = NULL;
+  if (path == NULL) {
+    return TACIT_OK;
+  }
+  describe_spend(publish, &purpose, &artefact);
+  tacit_event_t event = ledger_event(publish);
+  tacit_spend_request_t request = {.data_id = tacit_publish_value(publish, "data-id"),
+                                   .relation = TACIT_RELATION_SUBSTITUTE,
+                                   .unit = "row",
+                                   .max_rows = 1,
+                                   .purpose = purpose.data,
+                                   .artefact = artefact.data,
+                                   .events = &event,
+                                   .n_events = 1};
+  tacit_status_t status = purpose.failed || artefact.failed ? tacit_error_memory(err) : tacit_ledger_open(&ledger, path, err);
+  if (status == TACIT_OK) {
+    status = tacit_ledger_reserve(ledger, &request, &publish->spend, err);
+  }
+  tacit_ledger_close(ledger);
+  tacit_text_clear(&purpose);
+  tacit_text_clear(&artefact);
+  return status;
+}
+
+/* Lower the reservation to what was charged: all of it, or nothing. */
+static void settle(tacit_publish_t *publish) {
+  tacit_ledger_t *ledger;
+  tacit_error_t err;
+  size_t n;
+  if (publish->spend.id == 0) {
+    return;
+  }
+  tacit_budget_events(publish->budget, &n);
+  tacit_event_t event = ledger_event(publish);
+  tacit_status_t status = tacit_ledger_open(&ledger, tacit_publish_value(publish, "ledger"), &err);
+  if (status == TACIT_OK) {
+    status = tacit_ledger_settle(ledger, &publish->spend, &event, n > 0, &err);
+  }
+  tacit_ledger_close(ledger);
+  if (status != TACIT_OK) {
+    tacit_text_printf(&publish->unsettled, "warning: the ledger keeps all that was reserved for this release: %s\n", err.message);
+  }
+}
+
+/* ---- records ---- */
+
+/* Where they come from: a file, or a stream, which is taken. */
+typedef struct source {
+  const char *path;
+  struct ArrowArrayStream *stream;
+  const tacit_stream_watch_t *watch;
+} source_t;
+
+static tacit_status_t open_records(tacit_publish_t *publish, const source_t *source, tacit_error_t *err) {
+  const char *const *names = publish->names;
+  size_t n = publish->statistic.n_columns;
+  tacit_table_t *table;
+  tacit_records_t *records = NULL;
+  tacit_status_t status = source->stream != NULL
+                              ? tacit_table_read_stream(&table, source->stream, publish->schema, names, n, source->watch, NULL, err)
+                              : tacit_table_read(&table, source->path, publish->schema, names, n, NULL, err);
+  if (status == TACIT_OK) {
+    status = tacit_table_pack(&records, table, names, n, publish->limits.n_threads, tacit_publish_value(publish, "scratch"), err);
+  }
+  tacit_table_free(table);
+  if (status == TACIT_OK) {
+    status = publish->is_seeded ? tacit_noise_new_seeded_not_private(&publish->noise, publish->seed, err)
+                                : tacit_noise_new(&publish->noise, err);
+  }
+  if (status != TACIT_OK) {
+    tacit_records_free(records);
+    return status;
+  }
+  tacit_statistic_model(&publish->model, &publish->statistic);
+  status = tacit_curator_new(&publish->curator, records, &publish->model, publish->budget, publish->noise, &publish->limits, err);
+  if (status == TACIT_OK) {
+    status = tacit_curator_n_units(publish->curator, &publish->n, err);
+  }
+  if (status == TACIT_OK && publish->n == 0) {
+    status = tacit_error_set(err, TACIT_ERR_DATA, "data", "%s holds no records", source->path != NULL ? source->path : "the stream");
+  }
+  return status;
+}
+
+/* Settings to columns and budget, once. */
+static tacit_status_t settle_settings(tacit_publish_t *publish, tacit_error_t *err) {
+  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {read_settings, tacit_publish_choose_columns, open_budget};
+  if (publish->stage == TACIT_PUBLISH_STAGE_COLUMNS) {
+    return TACIT_OK;
+  }
+  tacit_status_t status = check_stage(publish, TACIT_PUBLISH_STAGE_SETTINGS, "data", err);
+  for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
+    publish->stage = TACIT_PUBLISH_STAGE_FAILED;
+    status = steps[i](publish, err);
+  }
+  for (size_t j = 0; j < publish->statistic.n_columns && status == TACIT_OK; j++) {
+    publish->names[j] = publish->columns[j]->name;
+  }
+  publish->stage = status == TACIT_OK ? TACIT_PUBLISH_STAGE_COLUMNS : publish->stage;
+  return status;
+}
+
+tacit_status_t tacit_publish_columns(tacit_publish_t *publish, const tacit_schema_t **schema, const char *const **columns, size_t *n,
+                                     tacit_error_t *err) {
+  tacit_status_t status = settle_settings(publish, err);
+  if (status == TACIT_OK) {
+    *schema = publish->schema;
+    *columns = publish->names;
+    *n = publish->statistic.n_columns;
+  }
+  return status;
+}
+
+static tacit_status_t read_source(tacit_publish_t *publish, const source_t *source, tacit_error_t *err) {
+  tacit_status_t status = settle_settings(publish, err);
+  if (status != TACIT_OK) {
+    if (source->stream != NULL && source->stream->release != NULL) {
+      source->stream->release(source->stream);
+    }
+    return status;
+  }
+  publish->stage = TACIT_PUBLISH_STAGE_FAILED;
+  status = open_records(publish, source, err);
+  if (status == TACIT_OK) {
+    tacit_budget_put_doubts(&publish->warnings, publish->epsilon, publish->delta, (double)publish->n);
+    publish->stage = TACIT_PUBLISH_STAGE_READ;
+  }
+  return status;
+}
+
+tacit_status_t tacit_publish_read(tacit_publish_t *publish, const char *path, tacit_error_t *err) {
+  path = path != NULL ? path : tacit_publish_value(publish, "data");
+  if (path == NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit release --help");
+  }
+  return read_source(publish, &(source_t){.path = path}, err);
+}
+
+tacit_status_t tacit_publish_read_stream(tacit_publish_t *publish, struct ArrowArrayStream *stream, const tacit_stream_watch_t *watch,
+                                         tacit_error_t *err) {
+  return read_source(publish, &(source_t){.stream = stream, .watch = watch}, err);
+}
+
+/* ---- the release ---- */
+
+static void say_spent(tacit_publish_t *publish) {
+  char numbers[2][TACIT_NUMBER_SIZE];
+  tacit_text_t *to = &publish->spent;
+  size_t n_values = tacit_statistic_n_values(&publish->statistic);
+  tacit_text_printf(to, "released: %s of %zu records, %zu value%s, %s noise\n", tacit_publish_value(publish, "statistic"), publish->n,
+                    n_values, n_values == 1 ? "" : "s", publish->mechanism);
+  if (publish->is_seeded) {
+    tacit_text_printf(to, "NOT PRIVATE: its noise can be repeated by whoever knows the seed\n");
+  } else {
+    tacit_text_printf(to, "cost: epsilon %s at delta %s (relation substitute, unit row)\n",
+                      tacit_number_format(publish->epsilon, numbers[0]), tacit_number_format(publish->delta, numbers[1]));
+    if (publish->spend.id == 0) {
+      tacit_text_printf(to, TACIT_BUDGET_FORGOTTEN);
+    }
+  }
+}
+
+static tacit_status_t allocate(tacit_publish_t *publish, tacit_error_t *err) {
+  size_t n_values = tacit_statistic_n_values(&publish->statistic);
+  publish->values = tacit_alloc_zero(n_values, sizeof *publish->values);
+  publish->scales = tacit_alloc_zero(n_values, sizeof *publish->scales);
+  return publish->values != NULL && publish->scales != NULL ? TACIT_OK : tacit_error_memory(err);
+}
+
+tacit_status_t tacit_publish_run(tacit_publish_t *publish, tacit_error_t *err) {
+  tacit_status_t status = check_stage(publish, TACIT_PUBLISH_STAGE_READ, "statistic", err);
+  if (status == TACIT_OK) {
+    status = allocate(publish, err);
+  }
+  if (status == TACIT_OK) {
+    publish->stage = TACIT_PUBLISH_STAGE_FAILED;
+    status = reserve(publish, err);
+  }
+  if (status != TACIT_OK) {
+    return status;
+  }
+  status = tacit_curator_release_statistic(publish->curator, &publish->statistic, publish->noise_multiplier, publish->values,
+                                           publish->scales, err);
+  settle(publish);
+  if (status == TACIT_OK) {
+    status = tacit_publish_render(publish, err);
+  }
+  if (status == TACIT_OK) {
+    say_spent(publish);
+    publish->stage = TACIT_PUBLISH_STAGE_RUN;
+  }
+  return status;
+}
+
+static bool is_run(const tacit_publish_t *publish) {
+  return publish->stage == TACIT_PUBLISH_STAGE_RUN;
+}
+
+const char *tacit_publish_yaml(const tacit_publish_t *publish) {
+  return is_run(publish) ? publish->yaml.data : NULL;
+}
+
+const double *tacit_publish_values(const tacit_publish_t *publish, size_t *n) {
+  *n = is_run(publish) ? tacit_statistic_n_values(&publish->statistic) : 0;
+  return is_run(publish) ? publish->values : NULL;
+}
+
+const double *tacit_publish_scales(const tacit_publish_t *publish, size_t *n) {
+  *n = is_run(publish) ? tacit_statistic_n_values(&publish->statistic) : 0;
+  return is_run(publish) ? publish->scales : NULL;
+}
+
+const char *tacit_publish_spent(const tacit_publish_t *publish) {
+  return publish->spent.data != NULL ? publish->spent.data : "";
+}
+
+const char *tacit_publish_warnings(const tacit_publish_t *publish) {
+  return publish->warnings.data != NULL ? publish->warnings.data : "";
+}
+
+const char *tacit_publish_unsettled(const tacit_publish_t *publish) {
+  return publish->unsettled.data != NULL ? publish->unsettled.data : "";
+}
+
+tacit_status_t tacit_publish_write(const tacit_publish_t *publish, const char *path, tacit_error_t *err) {
+  path = path != NULL ? path : tacit_publish_value(publish, "out");
+  tacit_status_t status = check_stage(publish, TACIT_PUBLISH_STAGE_RUN, "out", err);
+  if (status == TACIT_OK && path == NULL) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "out", "say where the statistic goes");
+  }
+  return status == TACIT_OK ? tacit_file_create(path, publish->yaml.data, publish->yaml.length, err) : status;
+}

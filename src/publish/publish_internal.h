@@ -1,0 +1,61 @@
+/* The parts of a released statistic: what is asked for, the noise that the budget buys, the ledger, the file. */
+#ifndef TACIT_PUBLISH_INTERNAL_H
+#define TACIT_PUBLISH_INTERNAL_H
+
+#include "base/settings.h"
+#include "tacit/account.h"
+#include "tacit/curator.h"
+#include "tacit/ledger.h"
+#include "tacit/model.h"
+#include "tacit/publish.h"
+#include "tacit/random.h"
+
+enum { TACIT_PUBLISH_MAX_COLUMNS = 24 };
+
+typedef enum tacit_publish_stage {
+  TACIT_PUBLISH_STAGE_SETTINGS = 0,
+  TACIT_PUBLISH_STAGE_COLUMNS,
+  TACIT_PUBLISH_STAGE_READ,
+  TACIT_PUBLISH_STAGE_RUN,
+  TACIT_PUBLISH_STAGE_FAILED
+} tacit_publish_stage_t;
+
+struct tacit_publish {
+  tacit_settings_t given;
+  char *formula; /* or NULL */
+  tacit_publish_stage_t stage;
+  const char *mechanism; /* as written: "discrete-laplace" */
+  double epsilon, delta; /* delta 0: pure */
+  bool is_seeded;
+  size_t seed, n;
+  tacit_curator_settings_t limits;
+  tacit_schema_t *schema;
+  const tacit_column_schema_t *columns[TACIT_PUBLISH_MAX_COLUMNS]; /* moments, score: the response last */
+  const char *names[TACIT_PUBLISH_MAX_COLUMNS]; /* of those columns */
+  double lower[TACIT_PUBLISH_MAX_COLUMNS], upper[TACIT_PUBLISH_MAX_COLUMNS];
+  size_t n_levels[TACIT_PUBLISH_MAX_COLUMNS];
+  tacit_statistic_t statistic;
+  double noise_multiplier;
+  tacit_record_model_t model;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+  double *values, *scales;
+  tacit_reservation_t spend; /* id 0: nothing is reserved */
+  tacit_text_t yaml, spent, unsettled, warnings;
+};
+
+static inline bool tacit_publish_has(const tacit_publish_t *publish, const char *name) {
+  return tacit_settings_has(&publish->given, name);
+}
+
+static inline const char *tacit_publish_value(const tacit_publish_t *publish, const char *name) {
+  return tacit_settings_text(&publish->given, name);
+}
+
+/* Statistic, columns and bounds, from settings and schema. */
+TACIT_MUST_USE tacit_status_t tacit_publish_choose_columns(tacit_publish_t *publish, tacit_error_t *err);
+/* publish->yaml <- what was released. */
+TACIT_MUST_USE tacit_status_t tacit_publish_render(tacit_publish_t *publish, tacit_error_t *err);
+
+#endif

@@ -1,0 +1,30 @@
+/* What a fit's folder says to a privacy officer. Not installed. */
+#ifndef TACIT_REPORT_STATEMENT_PAGE_H
+#define TACIT_REPORT_STATEMENT_PAGE_H
+
+#include "report/read_internal.h"
+
+/* Texts are borrowed from root; "" where the file says nothing. */
+typedef struct tacit_testimony {
+  struct json_t *root;       /* privacy.json */
+  tacit_report_read_t claim; /* private, post-processing, epsilon, delta; nothing else */
+  tacit_stan_csv_t csv;      /* formula, family, data_name */
+  char *schema;              /* NULL: the folder has none */
+  tacit_relation_t relation;
+  const char *unit, *version, *method, *end, *delta_meaning, *accountant, *statistic, *noise;
+  const char *ledger; /* NULL: in none */
+  uint64_t spend, max_rows;
+  double charged;             /* NaN: not said */
+  tacit_event_t *events;      /* what the claim rests on: the schedule if there is one, else what was released */
+  size_t n_events;
+  bool is_scheduled;
+  tacit_guarantee_t again; /* of the events, computed anew; where n_events > 0 */
+} tacit_testimony_t;
+
+/* Clear after failure, too. */
+TACIT_MUST_USE tacit_status_t tacit_testimony_read(tacit_testimony_t *said, const char *folder, tacit_error_t *err);
+void tacit_testimony_clear(tacit_testimony_t *said);
+/* Assumption i, of which the first says why where nothing is private; NULL past the last. */
+const char *tacit_testimony_assumption(const tacit_testimony_t *said, size_t i);
+
+#endif

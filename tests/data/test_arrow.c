@@ -1,0 +1,613 @@
+/* Arrow streams: the same records as a CSV file of the same values; what is refused, in which words; releases. */
+#include <dirent.h>
+
+#include "arrow_testing.h"
+#include "data_testing.h"
+
+
+/* A column of n plain values. */
+static column_t plain(const void *values, int64_t n) {
+  return (column_t){.buffers = {NULL, values}, .n_buffers = 2, .length = n};
+}
+
+static column_t with_nulls(column_t column, const unsigned char *bits) {
+  column.buffers[0] = bits;
+  column.null_count = -1;
+  return column;
+}
+
+static column_t text(const int32_t *offsets, const char *bytes, int64_t n) {
+  return (column_t){.buffers = {NULL, offsets, bytes}, .n_buffers = 3, .length = n};
+}
+
+/* A stream of one chunk of one column. */
+static stream_t one(const char *name, const char *format, const column_t *column) {
+  return (stream_t){.names = {name}, .formats = {format}, .n_columns = 1,
+                    .chunks = {{.length = column->length, .columns = column, .n_columns = 1}}, .n_chunks = 1};
+}
+
+static tacit_status_t read_watched(stream_t *stream, const char *schema_text, const tacit_stream_watch_t *watch,
+                                   tacit_table_t **table, tacit_table_notes_t *notes, tacit_error_t *err) {
+  tacit_schema_t *schema = schema_of(schema_text);
+  struct ArrowArrayStream arrow = stream_of(stream);
+  tacit_status_t status = tacit_table_read_stream(table, &arrow, schema, NULL, 0, watch, notes, err);
+  tacit_schema_free(schema);
+  assert_null(arrow.release);
+  assert_true(is_settled(stream));
+  assert_true((*table != NULL) == (status == TACIT_OK));
+  return status;
+}
+
+static tacit_table_t *read_stream(stream_t *stream, const char *schema) {
+  tacit_table_t *table;
+  tacit_error_t err;
+  assert_ok(read_watched(stream, schema, NULL, &table, NULL, &err), err);
+  return table;
+}
+
+static void refuse(stream_t *stream, const char *schema, tacit_status_t expected, const char *field, const char *message) {
+  tacit_table_t *table;
+  tacit_error_t err;
+  tacit_status_t status = read_watched(stream, schema, NULL, &table, NULL, &err);
+  if (status != expected || strcmp(err.message, message) != 0 || strcmp(err.field, field) != 0) {
+    fail_msg("status %d, field '%s': %s\nexpected %d, field '%s': %s", status, err.field, err.message, expected, field, message);
+  }
+}
+
+static void expect(stream_t *stream, const char *schema, const char *name, const double *expected, size_t n) {
+  tacit_table_t *table = read_stream(stream, schema);
+  assert_int_equal(tacit_table_n_rows(table), n);
+  assert_memory_equal(tacit_table_column(table, name), expected, n * sizeof *expected);
+  tacit_table_free(table);
+}
+
+/* ---- values ---- */
+
+#define NUMERIC "columns: {x: {type: numeric, lower: -1e300, upper: 1e300, missing: 7}}"
+#define INTEGER "columns: {x: {type: integer, lower: -1e300, upper: 1e300, missing: 7}}"
+#define BINARY "columns: {x: {type: binary, missing: 0}}"
+#define LEVELS "columns: {x: {type: categorical, levels: ['-1', '0', '12', long enough for a view], missing: '0'}}"
+
+static void test_every_width_of_number(void **state) {
+  (void)state;
+  const int8_t c[] = {-1, 0, 12};
+  const uint8_t C[] = {1, 0, 12};
+  const int16_t s[] = {-1, 0, 12};
+  const uint16_t S[] = {1, 0, 12};
+  const int32_t i[] = {-1, 0, 12};
+  const uint32_t I[] = {1, 0, 12};
+  const int64_t l[] = {-1, 0, 12};
+  const uint64_t L[] = {1, 0, 12};
+  const uint16_t e[] = {0xBC00, 0x8000, 0x4A00};
+  const float f[] = {-1, 0, 12};
+  const double g[] = {-1, 0, 12};
+  const struct {
+    const char *format;
+    const void *values;
+  } cases[] = {{"c", c}, {"s", s}, {"i", i}, {"l", l}, {"e", e}, {"f", f}, {"g", g}, {"C", C}, {"S", S}, {"I", I}, {"L", L}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    column_t column = plain(cases[k].values, 3);
+    stream_t stream = one("x", cases[k].format, &column);
+    bool is_signed = k < 7;
+    for (size_t type = 0; type < 2; type++) {
+      tacit_table_t *table = read_stream(&stream, type == 0 ? NUMERIC : INTEGER);
+      const double *x = tacit_table_column(table, "x");
+      assert_true(x[0] == (is_signed ? -1 : 1) && x[1] == 0 && x[2] == 12);
+      tacit_table_free(table);
+    }
+    if (is_signed) { /* the digits of whole numbers are levels, and of whole floats too */
+      expect(&stream, LEVELS, "x", (const double[]){0, 1, 2}, 3);
+    }
+  }
+}
+
+static void test_half_floats(void **state) {
+  (void)state;
+  const uint16_t e[] = {0x0001, 0x3C01, 0x7BFF, 0xFC00, 0x7E00, 0x0400};
+  column_t column = plain(e, 6);
+  stream_t stream = one("x", "e", &column);
+  expect(&stream, "columns: {x: {type: numeric, lower: -70000, upper: 70000, missing: 7}}", "x",
+         (const double[]){0x1p-24, 1 + 0x1p-10, 65504, -70000, 7, 0x1p-14}, 6);
+}
+
+/* What a CSV file of the same digits gives, correctly rounded. */
+static void test_numbers_round_as_csv_does(void **state) {
+  (void)state;
+  const int64_t l[] = {INT64_MAX, INT64_MIN, 9007199254740993};
+  column_t column = plain(l, 3);
+  stream_t stream = one("x", "l", &column);
+  expect(&stream, NUMERIC, "x", (const double[]){strtod("9223372036854775807", NULL), strtod("-9223372036854775808", NULL),
+                                                 strtod("9007199254740993", NULL)}, 3);
+  const uint64_t decimals[] = {123456789, 0, (uint64_t)-5, UINT64_MAX, 0x4B3B4CA85A86C47A, 0x098A2240, 10, 0};
+  column = plain(decimals, 4); /* 128 bits each */
+  const struct {
+    const char *format;
+    double expected[4];
+  } cases[] = {
+      {"d:38,6", {123.456789, -0.000005, strtod("708669603840.0000000000000000000000", NULL), 0.00001}},
+      {"d:38,0", {123456789, -5, 0, 10}},
+      {"d:38,20", {strtod("1.23456789e-12", NULL), -5e-20, 0, 1e-19}},
+      {"d:38,-3,128", {123456789e3, -5e3, 0, 1e4}},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    stream = one("x", cases[k].format, &column);
+    tacit_table_t *table = read_stream(&stream, NUMERIC);
+    const double *x = tacit_table_column(table, "x");
+    assert_true(x[0] == cases[k].expected[0] && x[1] == cases[k].expected[1] && x[3] == cases[k].expected[3]);
+    tacit_table_free(table);
+  }
+  const int32_t small[] = {-1234, 500, 0};
+  column = plain(small, 3);
+  stream = one("x", "d:4,2,32", &column);
+  expect(&stream, NUMERIC, "x", (const double[]){-12.34, 5, 0}, 3);
+  const int64_t medium[] = {-100, 0, 1200};
+  column = plain(medium, 3);
+  stream = one("x", "d:18,2,64", &column);
+  expect(&stream, LEVELS, "x", (const double[]){0, 1, 2}, 3);
+}
+
+static void test_booleans_and_numbers_are_binary(void **state) {
+  (void)state;
+  const unsigned char bits[] = {0x35}, nulls[] = {0xFB}; /* 1 0 (1: null) 0 1 1 */
+  column_t column = with_nulls(plain(bits, 6), nulls);
+  stream_t stream = one("x", "b", &column);
+  expect(&stream, BINARY, "x", (const double[]){1, 0, 0, 0, 1, 1}, 6);
+  const double g[] = {1, 0, NAN};
+  column = plain(g, 3);
+  stream = one("x", "g", &column);
+  expect(&stream, BINARY, "x", (const double[]){1, 0, 0}, 3);
+  const int32_t offsets[] = {0, 1, 6, 10, 10, 12};
+  column = text(offsets, "1FALSETRUENA", 5);
+  stream = one("x", "u", &column);
+  expect(&stream, BINARY, "x", (const double[]){1, 0, 1, 0, 0}, 5);
+}
+
+/* "12", a null, "long enough for a view", "", "NA" in every layout that text has. */
+static const char words[] = "12long enough for a viewNA";
+static const double level_places[] = {2, 1, 3, 1, 1};
+
+static void test_layouts_of_text(void **state) {
+  (void)state;
+  const unsigned char nulls[] = {0xFD};
+  const int32_t offsets[] = {0, 2, 2, 24, 24, 26};
+  const int64_t wide[] = {0, 2, 2, 24, 24, 26};
+  column_t column = with_nulls(text(offsets, words, 5), nulls);
+  stream_t stream = one("x", "u", &column);
+  expect(&stream, LEVELS, "x", level_places, 5);
+  column.buffers[1] = wide;
+  stream = one("x", "U", &column);
+  expect(&stream, LEVELS, "x", level_places, 5);
+  int32_t views[5][4] = {{2}, {0}, {22, 0, 1, 2}, {0}, {2}};
+  memcpy(&views[0][1], "12", 2);
+  memcpy(&views[4][1], "NA", 2);
+  const int64_t sizes[] = {0, 26};
+  column = (column_t){.buffers = {nulls, views, "", words, sizes}, .n_buffers = 5, .length = 5, .null_count = 1};
+  stream = one("x", "vu", &column);
+  expect(&stream, LEVELS, "x", level_places, 5);
+}
+
+/* The order of a dictionary and its unused entries, be they no level at all, mean nothing; its places may have any width. */
+static void test_dictionaries(void **state) {
+  (void)state;
+  const int32_t offsets[] = {0, 6, 28, 28, 30, 32};
+  const unsigned char entry_nulls[] = {0xFB};
+  const column_t entries = with_nulls(text(offsets, "unusedlong enough for a view12NA", 5), entry_nulls);
+  const int8_t c[] = {3, 2, 1, 0, 4};
+  const uint16_t S[] = {3, 2, 1, 77, 4};
+  const int64_t l[] = {3, 2, 1, -1, 4};
+  const unsigned char nulls[] = {0xF7};
+  const struct {
+    const char *format;
+    const void *places;
+  } cases[] = {{"c", c}, {"S", S}, {"l", l}};
+  for (size_t k = 0; k < 3; k++) {
+    column_t column = with_nulls(plain(cases[k].places, 5), nulls);
+    column.dictionary = &entries;
+    stream_t stream = one("x", cases[k].format, &column);
+    stream.dictionaries[0] = "u";
+    expect(&stream, LEVELS, "x", (const double[]){2, 1, 3, 1, 1}, 5);
+  }
+  const double numbers[] = {0.25, NAN, 3};
+  const column_t values = plain(numbers, 3);
+  const uint8_t C[] = {2, 1, 0, 0};
+  column_t column = plain(C, 4);
+  column.dictionary = &values;
+  stream_t stream = one("x", "C", &column);
+  stream.dictionaries[0] = "g";
+  expect(&stream, NUMERIC, "x", (const double[]){3, 7, 0.25, 0.25}, 4);
+}
+
+/* Offsets of the table, of its columns, of dictionaries; chunks of any size, empty ones too. */
+static void test_offsets_slices_and_chunks(void **state) {
+  (void)state;
+  const double g[] = {99, 98, 1, 2, 3, 4};
+  const int32_t offsets[] = {0, 1, 3, 4, 5, 6};
+  const unsigned char bits[] = {0x17}; /* of g, from its own offset 1 and the table's 1: 1 and 3 are there, 2 is null */
+  const unsigned char rows[] = {0x0E}; /* of the table, from its offset 1 */
+  column_t columns[] = {{.buffers = {bits, g}, .n_buffers = 2, .length = 5, .offset = 1, .null_count = 2},
+                        {.buffers = {NULL, offsets, "???FMF"}, .n_buffers = 3, .length = 4, .offset = 1}};
+  stream_t stream = {.names = {"x", "s", "unused"}, .formats = {"g", "u", "tdD"}, .n_columns = 2, .n_chunks = 3};
+  stream.chunks[0] = (chunk_t){.length = 0, .columns = columns, .n_columns = 2};
+  stream.chunks[1] = (chunk_t){.length = 3, .offset = 1, .null_count = 1, .validity = rows, .columns = columns, .n_columns = 2};
+  stream.chunks[2] = (chunk_t){.length = 1, .offset = 1, .columns = columns, .n_columns = 2};
+  const char *schema = "columns: {x: {type: numeric, lower: 0, upper: 50, missing: 7}, s: {type: categorical, levels: [F, M]}}";
+  tacit_table_t *table = read_stream(&stream, schema);
+  const double *x = tacit_table_column(table, "x"), *s = tacit_table_column(table, "s");
+  assert_int_equal(tacit_table_n_rows(table), 4);
+  assert_true(x[0] == 1 && x[1] == 7 && x[2] == 3 && x[3] == 1);
+  assert_true(s[0] == 0 && s[1] == 1 && s[2] == 0 && s[3] == 0);
+  tacit_table_free(table);
+}
+
+/* ---- beside CSV ---- */
+
+/* Random records, missing values and bad ranges among them, in random chunks: the same table, notes and all, as from a file. */
+static void test_random_streams_equal_csv(void **state) {
+  (void)state;
+  enum { n_rows = 9000 };
+  static double x[n_rows];
+  static int64_t id[n_rows];
+  static unsigned char bits[n_rows / 8 + 1], y[n_rows / 8 + 1];
+  static int32_t level[n_rows];
+  uint64_t seed = 11;
+  tacit_text_t csv = {0};
+  tacit_text_printf(&csv, "x,who,s,y\n");
+  for (size_t i = 0; i < n_rows; i++) {
+    bool is_null = draw_below(&seed, 7) == 0, is_true = draw_below(&seed, 2) == 1;
+    x[i] = (double)draw_below(&seed, 3000) / 64 - 20;
+    id[i] = (int64_t)draw_below(&seed, 4000) - 2000;
+    level[i] = (int32_t)draw_below(&seed, 3);
+    bits[i / 8] = (unsigned char)(bits[i / 8] | !is_null << i % 8);
+    y[i / 8] = (unsigned char)(y[i / 8] | is_true << i % 8);
+    tacit_text_printf(&csv, is_null ? "," : "%.9f,", x[i]);
+    tacit_text_printf(&csv, "%d,%s,%d\n", (int)id[i], level[i] == 0 ? "F" : level[i] == 1 ? "M" : "NA", is_true);
+  }
+  const column_t entries = text((const int32_t[]){0, 1, 2, 4}, "FMNA", 3);
+  const char *schema_text = "unit: who\nmax_rows: 3\ncolumns:\n  who: {type: id}\n"
+                            "  x: {type: numeric, lower: -10, upper: 10, missing: 2}\n"
+                            "  s: {type: categorical, levels: [F, M], missing: F}\n  y: {type: binary}\n";
+  tacit_schema_t *schema = schema_of(schema_text);
+  tacit_table_t *from_csv, *from_stream;
+  tacit_table_notes_t csv_notes, stream_notes;
+  tacit_error_t err;
+  write_file(csv.data, csv.length);
+  assert_ok(tacit_table_read(&from_csv, file, schema, NULL, 0, &csv_notes, &err), err);
+  for (int repeat = 0; repeat < 6; repeat++) {
+    static column_t columns[ARROW_CHUNKS][4];
+    stream_t stream = {.names = {"s", "who", "y", "x"}, .formats = {"i", "l", "b", "g"}, .dictionaries = {"u"}, .n_columns = 4,
+                       .n_chunks = ARROW_CHUNKS};
+    int64_t first = 0;
+    for (int64_t k = 0; k < ARROW_CHUNKS; k++) {
+      int64_t n = k + 1 < ARROW_CHUNKS ? (int64_t)draw_below(&seed, (size_t)(n_rows - first + 1)) : n_rows - first;
+      column_t of[] = {plain(level, n), plain(id, n), plain(y, n), with_nulls(plain(x, n), bits)};
+      of[0].dictionary = &entries;
+      for (size_t j = 0; j < 4; j++) {
+        of[j].offset = first;
+        columns[k][j] = of[j];
+      }
+      stream.chunks[k] = (chunk_t){.length = n, .columns = columns[k], .n_columns = 4};
+      first += n;
+    }
+    assert_ok(read_watched(&stream, schema_text, NULL, &from_stream, &stream_notes, &err), err);
+    size_t n_units, n_csv_units;
+    const size_t *offsets = tacit_table_unit_offsets(from_stream, &n_units), *csv_offsets = tacit_table_unit_offsets(from_csv, &n_csv_units);
+    assert_int_equal(n_units, n_csv_units);
+    assert_memory_equal(offsets, csv_offsets, (n_units + 1) * sizeof *offsets);
+    size_t n = tacit_table_n_rows(from_csv);
+    assert_int_equal(tacit_table_n_rows(from_stream), n);
+    for (size_t j = 0; j < 3; j++) {
+      const char *name = j == 0 ? "x" : j == 1 ? "s" : "y";
+      assert_memory_equal(tacit_table_column(from_stream, name), tacit_table_column(from_csv, name), n * sizeof(double));
+    }
+    assert_memory_equal(&stream_notes, &csv_notes, sizeof csv_notes);
+    tacit_table_free(from_stream);
+  }
+  assert_true(csv_notes.n_clamped > 0 && csv_notes.n_missing > 0 && csv_notes.n_rows_dropped > 0);
+  tacit_table_free(from_csv);
+  tacit_schema_free(schema);
+  tacit_text_clear(&csv);
+}
+
+static void test_import_of_a_stream_equals_reading_it(void **state) {
+  (void)state;
+  enum { n = 20000 };
+  static double x[n];
+  static int64_t id[n];
+  uint64_t seed = 5;
+  for (size_t i = 0; i < n; i++) {
+    x[i] = (double)draw_below(&seed, 1000);
+    id[i] = (int64_t)draw_below(&seed, 6000);
+  }
+  const column_t columns[] = {plain(x, n), plain(id, n)};
+  stream_t stream = {.names = {"x", "id"}, .formats = {"g", "l"}, .n_columns = 2,
+                     .chunks = {{.length = n, .columns = columns, .n_columns = 2}}, .n_chunks = 1};
+  const char *text_of_schema = "unit: id\nmax_rows: 2\ncolumns: {id: {type: id}, x: {type: numeric, lower: 0, upper: 900}}";
+  tacit_schema_t *schema = schema_of(text_of_schema);
+  char directory[128], path[512];
+  snprintf(directory, sizeof directory, "%s/columns", folder);
+  tacit_table_t *read = read_stream(&stream, text_of_schema), *imported;
+  struct ArrowArrayStream arrow = stream_of(&stream);
+  tacit_error_t err;
+  assert_ok(tacit_table_import_stream(&arrow, schema, directory, NULL, NULL, &err), err);
+  assert_true(arrow.release == NULL && is_settled(&stream));
+  assert_ok(tacit_table_read(&imported, directory, schema, NULL, 0, NULL, &err), err);
+  assert_int_equal(tacit_table_n_rows(imported), tacit_table_n_rows(read));
+  assert_memory_equal(tacit_table_column(imported, "x"), tacit_table_column(read, "x"), tacit_table_n_rows(read) * sizeof(double));
+  tacit_table_free(imported);
+  tacit_table_free(read);
+  arrow = stream_of(&stream);
+  assert_int_equal(tacit_table_import_stream(&arrow, schema, directory, NULL, NULL, &err), TACIT_ERR_EXISTS);
+  assert_true(arrow.release == NULL && stream.n_streams_released == 1); /* though it was never looked at */
+  tacit_schema_free(schema);
+  DIR *dir = opendir(directory);
+  for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+    snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+    unlink(path);
+  }
+  closedir(dir);
+  assert_int_equal(rmdir(directory), 0);
+}
+
+/* ---- what is refused ---- */
+
+static void test_types_that_are_not_read(void **state) {
+  (void)state;
+  const double g[] = {1};
+  const column_t column = plain(g, 1);
+  static const struct {
+    const char *format, *schema, *message;
+  } cases[] = {
+      {"tdD", NUMERIC, "column 'x': dates and times are not read: make a number of them, such as days since a public date"},
+      {"tsu:UTC", LEVELS, "column 'x': dates and times are not read: make a number of them, such as days since a public date"},
+      {"ttm", NUMERIC, "column 'x': dates and times are not read: make a number of them, such as days since a public date"},
+      {"+l", NUMERIC, "column 'x': lists, structures and encoded runs are not read: give each part a plain column of its own"},
+      {"+r", NUMERIC, "column 'x': lists, structures and encoded runs are not read: give each part a plain column of its own"},
+      {"z", LEVELS, "column 'x': bytes are not read: make text or numbers of them"},
+      {"w:16", LEVELS, "column 'x': bytes are not read: make text or numbers of them"},
+      {"d:76,2,256", NUMERIC, "column 'x': decimals of 256 bits are not read: make decimals of 128 bits or floats of them"},
+      {"q", NUMERIC, "column 'x': a type that is not read: make numbers, text or booleans of it"},
+      {"d:", NUMERIC, "column 'x': a type that is not read: make numbers, text or booleans of it"},
+      {"u", NUMERIC, "column 'x': text, where the schema wants a number: convert it"},
+      {"vu", INTEGER, "column 'x': text, where the schema wants a number: convert it"},
+      {"b", NUMERIC, "column 'x': true and false, where the schema wants none: make it type: binary, or convert it"},
+      {"b", LEVELS, "column 'x': true and false, where the schema wants none: make it type: binary, or convert it"},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    stream_t stream = one("x", cases[k].format, &column);
+    refuse(&stream, cases[k].schema, TACIT_ERR_DATA, "x", cases[k].message);
+    assert_int_equal(stream.n_next, 0); /* before a row is read */
+  }
+}
+
+#define STRICT "columns: {x: {type: integer, lower: 0, upper: 5, out_of_range: error}}"
+#define STRICT_LEVELS "columns: {x: {type: categorical, levels: ['1', a]}}"
+
+static void test_values_that_break_a_rule(void **state) {
+  (void)state;
+  const double g[] = {1, 2, 4711};
+  const unsigned char nulls[] = {0xFB};
+  column_t column = plain(g, 3);
+  stream_t stream = one("x", "g", &column);
+  refuse(&stream, STRICT, TACIT_ERR_DATA, "x", "row 3, column 'x': outside its bounds (the schema says out_of_range: error)");
+  refuse(&stream, "columns: {x: {type: binary}}", TACIT_ERR_DATA, "x", "row 2, column 'x': expected 0 or 1, or FALSE or TRUE");
+  refuse(&stream, STRICT_LEVELS, TACIT_ERR_DATA, "x", "row 2, column 'x': not one of the levels in the schema");
+  column = with_nulls(column, nulls);
+  stream = one("x", "g", &column);
+  refuse(&stream, STRICT, TACIT_ERR_DATA, "x",
+         "row 3, column 'x': a missing value (the schema says missing: error): say there what it counts as: missing: lower, upper or a public value");
+  column = plain((const double[]){1, 0.5}, 2);
+  stream = one("x", "g", &column);
+  refuse(&stream, STRICT, TACIT_ERR_DATA, "x", "row 2, column 'x': expected a whole number");
+  refuse(&stream, STRICT_LEVELS, TACIT_ERR_DATA, "x", "row 2, column 'x': expected a whole number below 2^53, to be a level");
+  refuse(&stream, "unit: x\nmax_rows: 1\ncolumns: {x: {type: id}}", TACIT_ERR_DATA, "x",
+         "row 2, column 'x': expected text or a whole number below 2^53, to identify a person");
+  column = plain((const double[]){0x1p53 - 1, 0x1p53}, 2); /* where two identifiers may have become one float */
+  refuse(&stream, "unit: x\nmax_rows: 1\ncolumns: {x: {type: id}}", TACIT_ERR_DATA, "x",
+         "row 2, column 'x': expected text or a whole number below 2^53, to identify a person");
+  column = text((const int32_t[]){0, 1, 1}, "a", 2);
+  stream = one("x", "u", &column);
+  refuse(&stream, STRICT_LEVELS, TACIT_ERR_DATA, "x",
+         "row 2, column 'x': a missing value (the schema says missing: error): say there which level it counts as: missing: LEVEL");
+  refuse(&stream, "unit: x\nmax_rows: 1\ncolumns: {x: {type: id}}", TACIT_ERR_DATA, "x",
+         "row 2, column 'x': a row without its unit of privacy");
+}
+
+/* The first in the order of rows is told, as a reader of rows would, whatever the chunks and the order of columns. */
+static void test_the_first_bad_row_is_told(void **state) {
+  (void)state;
+  enum { n = 10000 };
+  static double x[n], z[n];
+  x[9000] = 9;
+  z[8999] = 9;
+  const char *schema = "columns: {x: {type: binary}, z: {type: binary}}";
+  const column_t columns[] = {plain(x, n), plain(z, n)};
+  stream_t stream = {.names = {"x", "z"}, .formats = {"g", "g"}, .n_columns = 2,
+                     .chunks = {{.length = n, .columns = columns, .n_columns = 2}}, .n_chunks = 1};
+  refuse(&stream, schema, TACIT_ERR_DATA, "z", "row 9000, column 'z': expected 0 or 1, or FALSE or TRUE");
+  x[8990] = 9;
+  refuse(&stream, schema, TACIT_ERR_DATA, "x", "row 8991, column 'x': expected 0 or 1, or FALSE or TRUE");
+  x[8990] = 0;
+  stream.chunks[0].length = 7000;
+  stream.chunks[1] = (chunk_t){.length = 3000, .offset = 7000, .columns = columns, .n_columns = 2};
+  stream.n_chunks = 2;
+  refuse(&stream, schema, TACIT_ERR_DATA, "z", "row 9000, column 'z': expected 0 or 1, or FALSE or TRUE");
+}
+
+static void test_streams_against_the_specification(void **state) {
+  (void)state;
+  const double g[] = {1, 0};
+  const column_t good = plain(g, 2);
+  column_t column = good;
+  stream_t stream = one("x", "g", &column);
+#define BROKEN(what) refuse(&stream, BINARY, TACIT_ERR_SYNTAX, "x", "the data are no valid Arrow stream: column 'x': " what)
+  column.length = 1;
+  BROKEN("a column shorter than the table");
+  column = good, column.buffers[1] = NULL;
+  BROKEN("an array without its buffers");
+  column = good, column.n_buffers = 3;
+  BROKEN("an array with another number of buffers than its type has");
+  column = good, column.length = -1;
+  BROKEN("an array without a length and an offset");
+  column = good, column.offset = INT64_MAX;
+  BROKEN("an array without a length and an offset");
+  column = good, column.null_count = 1;
+  BROKEN("an array of nulls without a bitmap that says where");
+  column = good;
+  stream.chunks[0].n_columns = 0;
+  refuse(&stream, BINARY, TACIT_ERR_SYNTAX, "", "the data are no valid Arrow stream: a chunk that does not agree with the schema");
+  stream = one("x", "g", &column);
+  stream.root = "g";
+  refuse(&stream, BINARY, TACIT_ERR_SYNTAX, "", "the data are no valid Arrow stream: it has no columns (a table or a data frame has)");
+  stream = one("x", "g", &column);
+  stream.chunks[0].validity = (const unsigned char[]){1};
+  stream.chunks[0].null_count = 1;
+  refuse(&stream, BINARY, TACIT_ERR_DATA, "data", "row 2: a row that is null as a whole");
+  stream = one("x", "g", &column);
+  stream.names[1] = "x", stream.formats[1] = "g", stream.n_columns = 2;
+  refuse(&stream, BINARY, TACIT_ERR_SYNTAX, "x", "the data name column 1 and column 2 alike: 'x'");
+  stream = one("z", "g", &column);
+  refuse(&stream, BINARY, TACIT_ERR_UNKNOWN, "x", "the data have no column 'x'");
+  stream = one("x", "g", &column);
+  stream.n_chunks = 0;
+  refuse(&stream, BINARY, TACIT_ERR_DATA, "the stream",
+         "the stream has no records: under relation substitute at least one is expected");
+  tacit_table_t *none = read_stream(&stream, "relation: add-remove\n" BINARY); /* a neighbour of one record */
+  assert_int_equal(tacit_table_n_rows(none), 0);
+  tacit_table_free(none);
+}
+
+static void test_text_and_places_out_of_bounds(void **state) {
+  (void)state;
+  column_t column = text((const int32_t[]){0, 2, 1}, "1a", 2);
+  stream_t stream = one("x", "u", &column);
+  refuse(&stream, LEVELS, TACIT_ERR_DATA, "x", "row 1, column 'x': not one of the levels in the schema"); /* row 1 comes first */
+  column.buffers[2] = "12";
+  refuse(&stream, LEVELS, TACIT_ERR_SYNTAX, "x", "row 2, column 'x': a text that ends before it begins");
+  column.buffers[1] = (const int32_t[]){0, 2, 2 + (1 << 20) + 1};
+  refuse(&stream, LEVELS, TACIT_ERR_SYNTAX, "x", "row 2, column 'x': a text longer than 1 MiB");
+  const int64_t sizes[] = {10};
+  int32_t views[] = {13, 0, 0, 0};
+  column = (column_t){.buffers = {NULL, views, "0123456789", sizes}, .n_buffers = 4, .length = 1};
+  stream = one("x", "vu", &column);
+  refuse(&stream, LEVELS, TACIT_ERR_SYNTAX, "x", "row 1, column 'x': a text beyond the end of its buffer");
+  views[3] = 1;
+  column.buffers[3] = (const int64_t[]){13};
+  refuse(&stream, LEVELS, TACIT_ERR_SYNTAX, "x", "row 1, column 'x': a text beyond the end of its buffer");
+  views[2] = 1;
+  refuse(&stream, LEVELS, TACIT_ERR_SYNTAX, "x", "row 1, column 'x': a text in a buffer that there is none of");
+  const column_t entries = text((const int32_t[]){0, 2}, "12", 1);
+  column = plain((const int32_t[]){0, 1}, 2);
+  column.dictionary = &entries;
+  stream = one("x", "i", &column);
+  stream.dictionaries[0] = "u";
+  refuse(&stream, LEVELS, TACIT_ERR_SYNTAX, "x", "row 2, column 'x': a place beyond the end of its dictionary");
+  column.dictionary = NULL;
+  refuse(&stream, LEVELS, TACIT_ERR_SYNTAX, "x",
+         "the data are no valid Arrow stream: column 'x': an array without a length and an offset");
+  stream = one("x", "g", &column);
+  stream.dictionaries[0] = "u";
+  refuse(&stream, LEVELS, TACIT_ERR_SYNTAX, "x",
+         "the data are no valid Arrow stream: column 'x': a dictionary whose places are no whole numbers");
+}
+
+/* ---- failures, watching, releases ---- */
+
+static void hear(void *user, const char *what) {
+  snprintf(user, 64, "%s", what);
+}
+
+static void test_a_failing_stream_may_quote_values_but_tacit_does_not(void **state) {
+  (void)state;
+  const column_t column = plain((const double[]){1, 0}, 2);
+  stream_t stream = one("x", "g", &column);
+  stream.says = "could not convert 'Smith'";
+  char heard[64] = "";
+  const tacit_stream_watch_t watch = {.said = hear, .user = heard};
+  tacit_table_t *table;
+  tacit_error_t err;
+  stream.fails_at = 2;
+  assert_int_equal(read_watched(&stream, BINARY, &watch, &table, NULL, &err), TACIT_ERR_IO);
+  assert_string_equal(err.message, "the data's Arrow stream failed: Input/output error");
+  assert_string_equal(heard, "could not convert 'Smith'");
+  stream.code_at_schema = ENOMEM;
+  refuse(&stream, BINARY, TACIT_ERR_IO, "data", "the data's Arrow stream failed: Cannot allocate memory");
+  assert_null(strstr(err.message, "Smith"));
+}
+
+static bool count_down(void *user) {
+  return --*(int *)user > 0;
+}
+
+static void test_reading_is_interrupted(void **state) {
+  (void)state;
+  enum { n = 20000 };
+  static double x[n];
+  const column_t column = plain(x, n);
+  stream_t stream = one("x", "g", &column);
+  tacit_table_t *table;
+  tacit_error_t err;
+  for (int calls = 1; calls < 7; calls++) {
+    int left = calls;
+    const tacit_stream_watch_t watch = {.go_on = count_down, .user = &left};
+    assert_int_equal(read_watched(&stream, BINARY, &watch, &table, NULL, &err), TACIT_ERR_INTERRUPTED);
+    assert_string_equal(err.message, "interrupted while reading the data: nothing was spent or written");
+  }
+}
+
+static void test_a_released_stream_is_refused(void **state) {
+  (void)state;
+  struct ArrowArrayStream stream = {0};
+  tacit_schema_t *schema = schema_of(BINARY);
+  tacit_table_t *table;
+  tacit_error_t err;
+  assert_int_equal(tacit_table_read_stream(&table, &stream, schema, NULL, 0, NULL, NULL, &err), TACIT_ERR_ARGUMENT);
+  assert_string_equal(err.message, "the Arrow stream was released or read before: ask for a new one");
+  tacit_schema_free(schema);
+}
+
+/* Each allocation fails once: an error, and everything is released. */
+static void test_every_allocation_may_fail(void **state) {
+  (void)state;
+  const column_t columns[] = {plain((const double[]){1, 0, 1}, 3), plain((const int64_t[]){5, 6, 5}, 3)};
+  stream_t stream = {.names = {"x", "id"}, .formats = {"g", "l"}, .n_columns = 2,
+                     .chunks = {{.length = 3, .columns = columns, .n_columns = 2}}, .n_chunks = 1};
+  tacit_schema_t *schema = schema_of("unit: id\nmax_rows: 2\ncolumns: {id: {type: id}, x: {type: binary}}");
+  tacit_status_t status = TACIT_ERR_MEMORY;
+  for (size_t k = 1; status != TACIT_OK; k++) {
+    struct ArrowArrayStream arrow = stream_of(&stream);
+    tacit_table_t *table;
+    tacit_error_t err;
+    tacit_alloc_fail_at(k);
+    status = tacit_table_read_stream(&table, &arrow, schema, NULL, 0, NULL, NULL, &err);
+    tacit_alloc_fail_at(0);
+    assert_true(status == TACIT_OK || status == TACIT_ERR_MEMORY);
+    assert_true(is_settled(&stream) && arrow.release == NULL);
+    tacit_table_free(table);
+    assert_true(status != TACIT_OK || k > 8);
+  }
+  tacit_schema_free(schema);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_width_of_number),
+      cmocka_unit_test(test_half_floats),
+      cmocka_unit_test(test_numbers_round_as_csv_does),
+      cmocka_unit_test(test_booleans_and_numbers_are_binary),
+      cmocka_unit_test(test_layouts_of_text),
+      cmocka_unit_test(test_dictionaries),
+      cmocka_unit_test(test_offsets_slices_and_chunks),
+      cmocka_unit_test(test_random_streams_equal_csv),
+      cmocka_unit_test(test_import_of_a_stream_equals_reading_it),
+      cmocka_unit_test(test_types_that_are_not_read),
+      cmocka_unit_test(test_values_that_break_a_rule),
+      cmocka_unit_test(test_the_first_bad_row_is_told),
+      cmocka_unit_test(test_streams_against_the_specification),
+      cmocka_unit_test(test_text_and_places_out_of_bounds),
+      cmocka_unit_test(test_a_failing_stream_may_quote_values_but_tacit_does_not),
+      cmocka_unit_test(test_reading_is_interrupted),
+      cmocka_unit_test(test_a_released_stream_is_refused),
+      cmocka_unit_test(test_every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}

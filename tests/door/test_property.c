@@ -1,0 +1,385 @@
+/*
+ * Whatever a contribution does, the integers that are summed differ between neighbours by no more than is charged for; or the
+ * contribution is caught, before anything is charged. Units of one record or several are substituted by units of other sizes, added
+ * or removed; contributions are honest, longer than they claim, no numbers at all, or no functions of a record.
+ *
+ * Mutations tried, each of which fails here: a shape not checked (each kind); a cell gained twice; sqrt(2) left out for cells and
+ * squares, a column for products; clips twice as wide, of records and of units; norms that are no number let through; the lattice
+ * rounded up; lanes past the last record counted; the probe left out, or one of its questions.
+ */
+#include <float.h>
+#include <string.h>
+
+#include "door/door_internal.h"
+#include "testing.h"
+
+enum { N_COLUMNS = 4, MAX_UNITS = 60, MAX_ROWS = 5, N_POINTS = 2, MAX_SUMS = 64 };
+
+/* ---- data ---- */
+
+static uint64_t mixed(uint64_t z) { /* SplitMix64's finaliser */
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+static uint64_t state;
+
+static uint64_t bits(void) {
+  return mixed(state += 0x9E3779B97F4A7C15u);
+}
+
+/* Any float: sane, special, or bits drawn at random. */
+static float any_float(uint64_t draw) {
+  static const float special[] = {0, -0.0f, FLT_TRUE_MIN, -FLT_TRUE_MIN, FLT_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY, -INFINITY, 1e30f};
+  uint32_t word = (uint32_t)(draw >> 8);
+  float x;
+  memcpy(&x, &word, sizeof x);
+  switch (draw % 4) {
+    case 0: return special[draw / 4 % (sizeof special / sizeof special[0])];
+    case 1: return x;
+    default: return (float)(draw >> 40) * 0x1p-23f - 1;
+  }
+}
+
+typedef struct data {
+  size_t n_units, n_rows[MAX_UNITS];
+  double rows[MAX_UNITS][MAX_ROWS][N_COLUMNS];
+} data_t;
+
+static void any_unit(data_t *data, size_t u, size_t max_rows, bool is_wild) {
+  data->n_rows[u] = 1 + bits() % max_rows;
+  for (size_t t = 0; t < max_rows; t++) {
+    for (size_t j = 0; j < N_COLUMNS; j++) {
+      uint64_t draw = bits();
+      data->rows[u][t][j] = is_wild && draw % 8 == 0 ? (double)any_float(bits()) : (double)(draw >> 11) * 0x1p-52 - 1;
+    }
+  }
+}
+
+/* ---- contributions ---- */
+
+typedef enum lie {
+  HONEST,
+  WILD,   /* a function of the record alone, of any size, or no number */
+  N_HARMLESS,
+  NEIGHBOUR = N_HARMLESS, /* looks at the lane beside it */
+  COMPANY, /* at all lanes alike */
+  LANE,    /* at which lane it is */
+  COUNTER, /* at how often it was called */
+  LAST,    /* at the block before */
+  RUN,     /* at the next of the blocks that it is shown together */
+  N_LIES
+} lie_t;
+
+typedef struct liar {
+  lie_t lie;
+  size_t n_calls;
+  float last;
+  double scale; /* of what an honest one writes */
+} liar_t;
+
+static liar_t liar; /* where a contribution keeps what it must not */
+
+static uint64_t record_hash(const float *block, size_t lane, size_t i) {
+  uint64_t hash = i + 1;
+  for (size_t j = 0; j < N_COLUMNS; j++) {
+    uint32_t word;
+    memcpy(&word, block + j * 16 + lane, sizeof word);
+    hash = mixed(hash * 0x100000001b3u + word);
+  }
+  return hash;
+}
+
+/* Number i of a record, as the lie would have it. */
+static double number(const float *block, size_t lane, size_t i) {
+  double own = liar.scale * (double)block[i % N_COLUMNS * 16 + lane];
+  switch (liar.lie) {
+    case HONEST: return own;
+    case WILD: return (double)any_float(record_hash(block, lane, i)) * (i % 3 == 0 ? 1e300 : 1);
+    case NEIGHBOUR: return own + 100 * liar.scale * (double)block[lane ^ 1];
+    case COMPANY:
+      for (size_t other = 0; other < 16; other++) {
+        own += liar.scale * (double)block[other];
+      }
+      return own;
+    case LANE: return own * (double)lane;
+    case COUNTER: return own + liar.scale * (double)(liar.n_calls % 7);
+    case LAST: return own + 100 * liar.scale * (double)liar.last;
+    default: return own;
+  }
+}
+
+static void called(const float *block) {
+  liar.n_calls++;
+  liar.last = block[15];
+}
+
+static void float_rows(size_t n_rows, const float *block, float *rows) {
+  for (size_t i = 0; i < n_rows * 16; i++) {
+    rows[i] = (float)number(block, i % 16, i / 16);
+  }
+  called(block);
+}
+
+/* Two predictors of two features and one number more. */
+static void linear_rows(const void *ctx, const float *block, size_t n_points, const float *points, float *rows) {
+  (void)ctx, (void)points;
+  float_rows(n_points * 3, block, rows);
+}
+
+static void dense_rows(const void *ctx, const float *block, size_t n_points, const float *points, float *rows) {
+  (void)ctx, (void)points;
+  float_rows(n_points * 5, block, rows);
+}
+
+static void scalar_values(const void *ctx, const float *block, size_t n_blocks, double *work, double *const *out) {
+  (void)ctx, (void)work;
+  for (size_t b = 0; b < n_blocks; b++) {
+    for (size_t i = 0; i < 16; i++) {
+      out[0][b * 16 + i] = 0x1p20 * number(block + b * N_COLUMNS * 16, i, 0);
+      out[1][b * 16 + i] = 0x1p20 * number(block + b * N_COLUMNS * 16, i, 1);
+    }
+    for (size_t i = 0; i < 16 && liar.lie == RUN && b + 1 < n_blocks; i++) {
+      out[0][b * 16 + i] += 0x1p20 * (double)block[(b + 1) * N_COLUMNS * 16 + i];
+    }
+    called(block + b * N_COLUMNS * 16);
+  }
+}
+
+static void product_lanes(const void *ctx, const float *block, const float *norms, void *work, int64_t *lanes) {
+  (void)ctx, (void)norms, (void)work;
+  for (size_t i = 0; i < 5 * 16; i++) {
+    double x = 0x1p19 * number(block, i % 16, i / 16);
+    lanes[i] = fabs(x) < 0x1p62 ? (int64_t)x : INT64_MIN;
+  }
+  called(block);
+}
+
+/* Whole numbers near or beyond a shape's ends. */
+static void unit_numbers(const void *ctx, size_t n_rows, const float *x, double *work, int64_t *k) {
+  const tacit_door_shape_t *shape = ctx;
+  (void)work;
+  size_t n = tacit_door_shape_n_written(shape, n_rows);
+  for (size_t i = 0; i < n; i++) {
+    uint32_t word;
+    memcpy(&word, x + i % (n_rows * N_COLUMNS), sizeof word);
+    uint64_t draw = mixed(word + 977 * i);
+    int64_t most = shape->kind == TACIT_SHAPE_CELL ? (int64_t)shape->dim : shape->kind == TACIT_SHAPE_BOX ? shape->high : shape->radius;
+    double share = shape->kind == TACIT_SHAPE_BALL || shape->kind == TACIT_SHAPE_SQUARES ? 1 / sqrt((double)n) : 1;
+    int64_t size = (int64_t)(share * (double)most);
+    k[i] = draw % 2 ? size : shape->kind == TACIT_SHAPE_BOX ? shape->low : -size;
+    k[i] = shape->kind == TACIT_SHAPE_CELL ? 1 + (int64_t)(draw % shape->dim) : k[i];
+    const int64_t wild[] = {INT64_MIN, (int64_t)draw, 0, most, 2 * most, -3 * most};
+    k[i] = liar.lie == WILD && draw % 16 < 6 ? wild[draw % 16] : k[i];
+  }
+}
+
+/* ---- releases ---- */
+
+typedef enum what { LINEAR, DENSE, SCALARS, PRODUCT, BALL, BOX, CELL, SQUARES, PRODUCTS, SCORE, N_WHAT } what_t;
+
+static const tacit_door_shape_t shapes[N_WHAT] = {[BALL] = {TACIT_SHAPE_BALL, 4, 1 << 20, 0, 0},
+                                                  [BOX] = {TACIT_SHAPE_BOX, 3, 0, -5, 1 << 20},
+                                                  [CELL] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 0},
+                                                  [SQUARES] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0},
+                                                  [PRODUCTS] = {TACIT_SHAPE_PRODUCTS, 3, 1 << 16, 0, 0},
+                                                  [SCORE] = {TACIT_SHAPE_PRODUCTS, 4, 1 << 16, 0, 1 << 16}};
+
+typedef struct setting {
+  what_t what;
+  lie_t lie;
+  tacit_relation_t relation;
+  size_t max_rows, n_threads;
+  double rate;
+} setting_t;
+
+typedef struct result {
+  tacit_status_t status;
+  double rho, sensitivity; /* L2, of a group of sums */
+  size_t n_groups, n_a_group;
+  tacit_wide_t sums[MAX_SUMS];
+} result_t;
+
+static tacit_status_t make(tacit_door_t *door, const setting_t *s, result_t *r, tacit_error_t *err) {
+  static const float points[2 * 5];
+  static const size_t places[2] = {0, 1}, none = SIZE_MAX;
+  static const double clips[2] = {1 << 19, 1 << 19}, one[2] = {1e-6, 1e-6}, add[2] = {0, 0};
+  double out[MAX_SUMS], sd[MAX_SUMS], factor = s->relation == TACIT_RELATION_SUBSTITUTE ? 2 : 1;
+  const tacit_door_shape_t *shape = &shapes[s->what];
+  tacit_vectors_t vectors = {.n_points = N_POINTS, .dim = 5, .rows = dense_rows, .points = points, .scale = 1, .clip = 1,
+                             .rate = s->rate, .label = "test"};
+  tacit_scalars_t scalars = {.n_pairs = 2, .n_fresh = 2, .values = scalar_values, .fresh_at = places,
+                             .before = (size_t[2]){SIZE_MAX, 0}, .after = (size_t[2]){0, 1}, .clips = clips, .rate = 1, .label = "test"};
+  tacit_door_product_t product = {.dim = 2, .weight = 1, .scale = one, .add = {add, add}, .radius = {1 << 20, 1 << 20},
+                                  .clip = {1, 1}, .most = 1 << 20, .lanes = product_lanes};
+  tacit_accept_rule_t rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 1};
+  bool accepted;
+  r->n_groups = N_POINTS;
+  r->n_a_group = 5;
+  r->sensitivity = factor * (1 << TACIT_LATTICE_BITS);
+  switch (s->what) {
+    case LINEAR:
+      vectors.n_linear = vectors.n_features = 2, vectors.n_extra = 1, vectors.rows = linear_rows;
+      return tacit_door_release_vectors(door, &vectors, 1, out, err);
+    case DENSE: return tacit_door_release_vectors(door, &vectors, 1, out, err);
+    case SCALARS:
+      if (s->rate < 1) {
+        scalars.n_pairs = 1, scalars.is_sampled = true, scalars.rate = s->rate, scalars.before = &none;
+      }
+      r->n_groups = scalars.n_pairs, r->n_a_group = 1, r->sensitivity = factor * clips[0];
+      return tacit_door_release_scalars(door, &scalars, 1, out, sd, err);
+    case PRODUCT:
+      r->n_a_group = 2, r->sensitivity = factor * (1 << 20);
+      return tacit_door_decide_product(door, &product, &rule, 0, &accepted, err);
+    default: break;
+  }
+  tacit_units_t units = {.shape = *shape, .unit = unit_numbers, .ctx = shape, .label = "test"};
+  r->n_groups = 1, r->n_a_group = tacit_door_shape_n_sums(shape);
+  r->sensitivity = tacit_door_shape_sensitivity(shape, TACIT_DOOR_GAUSSIAN, factor > 1);
+  return tacit_door_release_units(door, &units, TACIT_DOOR_GAUSSIAN, 1, out, sd, err);
+}
+
+static result_t run(const data_t *data, const setting_t *s) {
+  tacit_error_t err;
+  tacit_records_t *records;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_door_t *door;
+  result_t r = {0};
+  size_t offsets[MAX_UNITS + 1] = {0}, n = 0;
+  for (size_t u = 0; u < data->n_units; u++) {
+    offsets[u + 1] = offsets[u] + data->n_rows[u];
+  }
+  n = offsets[data->n_units];
+  assert_ok(tacit_records_new(&records, n, N_COLUMNS, &err), err);
+  for (size_t u = 0; u < data->n_units; u++) {
+    for (size_t t = 0; t < data->n_rows[u]; t++) {
+      tacit_records_set(records, offsets[u] + t, data->rows[u][t]);
+    }
+  }
+  if (s->max_rows > 1) {
+    assert_ok(tacit_records_set_units(records, offsets, data->n_units, &err), err);
+  }
+  tacit_door_settings_t settings = {.name = "test", .n_columns = N_COLUMNS, .n_features = s->what == LINEAR ? 2 : 0,
+                                    .max_unit_rows = s->max_rows, .n_threads = s->n_threads};
+  assert_ok(tacit_budget_new(&budget, 1e6, 1e-6, s->relation, &err), err);
+  assert_ok(tacit_noise_new_seeded_not_private(&noise, 3, &err), err);
+  if (s->what == PRODUCT) { /* decisions are paid by schedule */
+    static const double scale = 1e-6;
+    tacit_door_product_t product = {.dim = 1, .weight = 1, .scale = &scale, .radius = {1 << 20, 1 << 20}, .clip = {1, 1}, .most = 1 << 20};
+    tacit_accept_rule_t rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 1};
+    tacit_event_t event = tacit_product_event(&rule, s->relation == TACIT_RELATION_SUBSTITUTE ? 2 : 1, &product);
+    assert_ok(tacit_budget_set_schedule(budget, &event, 1, &err), err);
+  }
+  liar = (liar_t){.lie = s->lie, .scale = 2};
+  bool is_sampled = s->rate < 1; /* by an exposed door: the same sums, and a schedule of samples takes its time */
+  assert_ok(tacit_door_new(&door, records, is_sampled ? NULL : budget, noise, &settings, &err), err);
+  r.status = make(door, s, &r, &err);
+  if (r.status != TACIT_OK && r.status != TACIT_ERR_SENSITIVITY) {
+    fail_msg("release %d, lie %d: %s", (int)s->what, (int)s->lie, err.message);
+  }
+  for (size_t i = 0; r.status == TACIT_OK && i < r.n_groups * r.n_a_group; i++) {
+    r.sums[i] = door->sums[i];
+  }
+  size_t n_events;
+  tacit_budget_events(budget, &n_events);
+  r.rho = is_sampled ? 1 : (double)n_events;
+  tacit_door_free(door);
+  tacit_noise_free(noise);
+  tacit_budget_free(budget);
+  return r;
+}
+
+/* Largest distance of the groups of sums, in sensitivities; entries off the diagonal of squares count twice. */
+static double distance(const setting_t *s, const result_t *a, const result_t *b) {
+  double worst = 0;
+  for (size_t g = 0; g < a->n_groups; g++) {
+    double square = 0;
+    for (size_t i = 0, row = 0, column = 0; i < a->n_a_group; i++) {
+      double apart = (double)(a->sums[g * a->n_a_group + i] - b->sums[g * a->n_a_group + i]);
+      square += (s->what == SQUARES && row != column ? 2 : 1) * apart * apart;
+      row += ++column == shapes[SQUARES].dim;
+      column = column == shapes[SQUARES].dim ? row : column;
+    }
+    worst = fmax(worst, sqrt(square));
+  }
+  return worst / a->sensitivity;
+}
+
+/* The distance of random neighbours; or less than 0: caught, and nothing charged. */
+static double neighbours(const setting_t *s, bool is_wild) {
+  static data_t data, other;
+  bool is_substitute = s->relation == TACIT_RELATION_SUBSTITUTE;
+  data.n_units = 2 + bits() % (MAX_UNITS - 2);
+  for (size_t u = 0; u < data.n_units; u++) {
+    any_unit(&data, u, s->max_rows, is_wild);
+  }
+  other = data;
+  if (is_substitute) {
+    any_unit(&other, bits() % data.n_units, s->max_rows, is_wild);
+  } else {
+    other.n_units--;
+  }
+  result_t a = run(&data, s), b = run(&other, s);
+  assert_int_equal(a.status, b.status); /* a refusal says nothing about the data */
+  if (a.status != TACIT_OK) {
+    assert_true(a.rho <= 0 && b.rho <= 0);
+    return -1;
+  }
+  assert_true(a.rho > 0);
+  return distance(s, &a, &b);
+}
+
+static bool is_possible(const setting_t *s) {
+  bool is_fast = s->what <= SCALARS;
+  return (s->rate >= 1 || (s->what <= SCALARS && s->max_rows == 1)) && (s->max_rows == 1 || s->what != PRODUCT) &&
+         (s->lie < N_HARMLESS || is_fast || s->what == PRODUCT) && (s->lie != RUN || s->what == SCALARS); /* a unit's function is shown no other records, and has no lanes */
+}
+
+static void test_neighbours_are_no_further_apart_than_is_charged(void **unused) {
+  (void)unused;
+  size_t n_pairs = (size_t)(4 * testing_multiplier());
+  double worst[N_WHAT] = {0};
+  state = 5;
+  for (int what = 0; what < N_WHAT; what++) {
+    for (size_t i = 0; i < 2 * 2 * 2 * 2 * N_HARMLESS; i++) {
+      setting_t s = {.what = (what_t)what, .lie = (lie_t)(i % N_HARMLESS), .n_threads = 1 + (i / 2 & 2),
+                     .relation = i / 4 & 1 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE,
+                     .max_rows = i / 8 & 1 ? MAX_ROWS : 1, .rate = i / 16 & 1 ? 0.5 : 1};
+      for (size_t pair = 0; is_possible(&s) && pair < n_pairs; pair++) {
+        double apart = neighbours(&s, pair % 2 == 0);
+        if (!(apart >= 0 && apart <= 1 + 1e-12)) {
+          fail_msg("release %d, lie %d, %zu rows, relation %d, rate %g: %g of what is charged", what, (int)s.lie, s.max_rows,
+                   (int)s.relation, s.rate, apart);
+        }
+        worst[what] = fmax(worst[what], apart);
+      }
+    }
+    print_message("release %d: neighbours up to %.3f of what is charged apart\n", what, worst[what]);
+    assert_true(worst[what] > 0.5);
+  }
+}
+
+static void test_what_is_no_function_of_a_record_is_caught(void **unused) {
+  (void)unused;
+  state = 6;
+  for (int what = 0; what < N_WHAT; what++) {
+    for (int lie = N_HARMLESS; lie < N_LIES; lie++) {
+      for (size_t rows = 1; rows <= MAX_ROWS; rows += MAX_ROWS - 1) {
+        setting_t s = {.what = (what_t)what, .lie = (lie_t)lie, .relation = TACIT_RELATION_SUBSTITUTE, .max_rows = rows, .n_threads = 1, .rate = 1};
+        if (is_possible(&s) && !(neighbours(&s, false) < 0)) {
+          fail_msg("release %d: lie %d is not caught", what, lie);
+        }
+      }
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_neighbours_are_no_further_apart_than_is_charged),
+      cmocka_unit_test(test_what_is_no_function_of_a_record_is_caught),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,220 @@
+/* A fit from settings to report: plans, the ledger, interruption, failed allocations. */
+#include "fit/fixture.h"
+
+static const char *const aware[] = {"family", "bernoulli", "epsilon", "2", "delta", "1e-5", "chains", "2", "draws", "30", "warmup", "20",
+                                    NULL};
+static const char *const walk[] = {"family", "bernoulli", "epsilon", "20", "delta", "1e-5", "chains", "2", "draws", "30", "warmup", "10",
+                                   "method", "dp-penalty", NULL};
+
+static void test_a_plan_needs_no_records_and_is_that_of_the_records(void **state) {
+  const fixture_t *f = *state;
+  static const char *const *const settings[] = {aware, walk};
+  for (size_t i = 0; i < 2; i++) {
+    tacit_fit_plan_t before, after;
+    tacit_error_t err;
+    tacit_fit_t *fit = fixture_new("y ~ x + z", fixture_columns, settings[i]);
+    assert_int_equal(tacit_fit_plan(fit, 0, &before, &err), TACIT_ERR_ARGUMENT);
+    assert_ok(tacit_fit_plan(fit, FIXTURE_ROWS, &before, &err), err);
+    char *text = tacit_strdup(tacit_fit_text(fit, TACIT_FIT_TEXT_PLAN));
+    assert_ok(tacit_fit_set(fit, "purpose", "settings may still change", &err), err);
+    assert_ok(tacit_fit_set(fit, "ledger", f->ledger, &err), err);
+    assert_int_equal(tacit_fit_read(fit, f->data, &err), TACIT_ERR_MISSING); /* there is no such ledger */
+    tacit_fit_free(fit);
+    fit = fixture_new("y ~ x + z", fixture_columns, settings[i]);
+    assert_ok(tacit_fit_read(fit, f->data, &err), err);
+    assert_ok(tacit_fit_plan(fit, 0, &after, &err), err);
+    assert_string_equal(text, tacit_fit_text(fit, TACIT_FIT_TEXT_PLAN));
+    assert_string_equal(before.method, i == 0 ? "noise-aware" : "dp-penalty");
+    assert_int_equal(before.n_releases > 0, i == 0);
+    assert_int_equal(before.n_draws, after.n_draws);
+    assert_close(before.width, after.width, 0);
+    assert_close(tacit_fit_spent(fit).epsilon, 0, 0);
+    tacit_free(text);
+    tacit_fit_free(fit);
+  }
+}
+
+static void test_methods_are_compared_without_records(void **state) {
+  (void)state;
+  tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES];
+  tacit_fit_plan_t plan;
+  tacit_error_t err;
+  static const char *const small[] = {"family", "bernoulli", "epsilon", "0.3", "delta", "1e-5", NULL}; /* decisions are soon accounted */
+  tacit_fit_t *fit = fixture_new("y ~ x + z", fixture_columns, small);
+  assert_ok(tacit_fit_compare(fit, 4000, choices, &err), err);
+  assert_ok(tacit_fit_plan(fit, 4000, &plan, &err), err);
+  assert_string_equal(choices[0].method, plan.method);
+  assert_close(choices[0].width, plan.width, 0);
+  assert_int_equal(choices[0].n_iterations, plan.n_releases);
+  assert_non_null(strstr(tacit_fit_text(fit, TACIT_FIT_TEXT_ADVICE), "Recommended: --method "));
+  assert_int_equal(tacit_fit_compare(fit, 0.5, choices, &err), TACIT_ERR_ARGUMENT);
+  tacit_fit_free(fit);
+}
+
+static void make_ledger(const fixture_t *f, tacit_relation_t relation) {
+  tacit_ledger_terms_t terms = {
+      .data_id = "people", .epsilon = 100, .delta = 1e-5, .relation = relation, .unit = "row", .max_rows = 1};
+  tacit_error_t err;
+  assert_ok(tacit_ledger_create(f->ledger, &terms, &err), err);
+}
+
+static void test_a_run_reserves_settles_and_writes(void **state) {
+  const fixture_t *f = *state;
+  tacit_ledger_t *ledger;
+  tacit_ledger_state_t entries;
+  tacit_error_t err;
+  char *statement, path[160];
+  make_ledger(f, TACIT_RELATION_SUBSTITUTE);
+  tacit_fit_t *fit = fixture_new("y ~ x + z", fixture_columns, walk);
+  assert_ok(tacit_fit_set(fit, "ledger", f->ledger, &err), err);
+  assert_int_equal(tacit_fit_reserve(fit, false, &err), TACIT_ERR_STATE);
+  assert_ok(tacit_fit_read(fit, f->data, &err), err);
+  assert_int_equal(tacit_fit_write(fit, f->out, &err), TACIT_ERR_STATE);
+  assert_ok(tacit_fit_reserve(fit, true, &err), err);
+  assert_ok(tacit_fit_run(fit, NULL, NULL, &err), err);
+  assert_int_equal(tacit_fit_run(fit, NULL, NULL, &err), TACIT_ERR_STATE);
+  const tacit_draws_t *draws = tacit_fit_draws(fit);
+  assert_int_equal(tacit_draws_n_kept(draws), 30);
+  assert_string_equal(tacit_fit_end(fit), "complete");
+  assert_string_equal(tacit_fit_labels(fit)[1], "x");
+  assert_string_equal(tacit_fit_names(fit)[1], "b_x");
+  tacit_guarantee_t spent = tacit_fit_spent(fit);
+  assert_true(tacit_fit_is_private(fit) && spent.epsilon > 0 && spent.epsilon <= 20);
+  assert_non_null(strstr(tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT), "spend 1 in the ledger "));
+  assert_ok(tacit_fit_statement(fit, &statement, &err), err);
+  assert_non_null(strstr(statement, "people"));
+  tacit_free(statement);
+  assert_int_equal(tacit_fit_write(fit, NULL, &err), TACIT_ERR_ARGUMENT);
+  assert_ok(tacit_fit_write(fit, f->out, &err), err);
+  assert_int_equal(tacit_fit_write(fit, f->out, &err), TACIT_ERR_EXISTS);
+  snprintf(path, sizeof path, "%s/privacy.json", f->out);
+  assert_int_equal(access(path, R_OK), 0);
+  tacit_fit_free(fit);
+  assert_ok(tacit_ledger_open(&ledger, f->ledger, &err), err);
+  assert_ok(tacit_ledger_read(ledger, &entries, &err), err);
+  assert_true(entries.n_spends == 1 && entries.spends[0].is_settled);
+  assert_string_equal(entries.spends[0].purpose, "dp-penalty: y ~ x + z");
+  tacit_ledger_state_clear(&entries);
+  tacit_ledger_close(ledger);
+}
+
+/* Stops at call `stop`, 1-based. */
+typedef struct patience {
+  size_t stop, n_calls;
+} patience_t;
+
+static bool is_patient(const tacit_progress_t *progress, void *user) {
+  patience_t *patience = user;
+  assert_true(progress->iteration <= progress->n_iterations);
+  return ++patience->n_calls < patience->stop;
+}
+
+/* What the ledger says of a run that was stopped: nothing charged, part of it, or all that was reserved. */
+static void check_stopped(const fixture_t *f, const char *schema, const char *const *settings, size_t stop, tacit_status_t expected,
+                          bool is_settled, bool is_charged) {
+  patience_t patience = {.stop = stop};
+  tacit_ledger_t *ledger;
+  tacit_ledger_state_t entries;
+  tacit_error_t err;
+  size_t n;
+  bool is_open = strstr(schema, "add-remove") == NULL;
+  remove(f->ledger);
+  make_ledger(f, is_open ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE);
+  tacit_fit_t *fit = fixture_new("y ~ x", schema, settings);
+  assert_ok(tacit_fit_set(fit, "ledger", f->ledger, &err), err);
+  if (!is_open) {
+    assert_ok(tacit_fit_set(fit, "n-public", "400", &err), err);
+  }
+  assert_ok(tacit_fit_read(fit, f->data, &err), err);
+  assert_int_equal(tacit_fit_run(fit, is_patient, &patience, &err), expected);
+  assert_int_equal(patience.n_calls, stop);
+  if (expected == TACIT_OK) {
+    assert_string_equal(tacit_fit_end(fit), "interrupted");
+    assert_true(tacit_draws_n_kept(tacit_fit_draws(fit)) > 0);
+  } else {
+    assert_null(tacit_fit_draws(fit));
+    assert_int_equal(tacit_fit_write(fit, f->out, &err), TACIT_ERR_STATE);
+  }
+  assert_int_equal(tacit_fit_spent(fit).epsilon > 0, is_charged);
+  tacit_fit_free(fit);
+  assert_ok(tacit_ledger_open(&ledger, f->ledger, &err), err);
+  assert_ok(tacit_ledger_read(ledger, &entries, &err), err);
+  assert_true(entries.n_spends == 1 && entries.spends[0].is_settled == is_settled);
+  tacit_spend_events(&entries.spends[0], &n);
+  assert_int_equal(n > 0, is_charged);
+  tacit_ledger_state_clear(&entries);
+  tacit_ledger_close(ledger);
+}
+
+static void test_who_stops_a_run_gets_what_the_relation_allows(void **state) {
+  const fixture_t *f = *state;
+  check_stopped(f, fixture_columns, aware, 1, TACIT_ERR_INTERRUPTED, true, false);
+  check_stopped(f, fixture_columns, aware, 3, TACIT_ERR_INTERRUPTED, true, true);
+  check_stopped(f, fixture_columns, walk, 5, TACIT_ERR_INTERRUPTED, true, true);
+  check_stopped(f, fixture_columns, walk, 25, TACIT_OK, true, true);
+  /* draws so far, and the number of charges, would tell when somebody lost patience, which depends on the number of records */
+  check_stopped(f, fixture_private_number, walk, 5, TACIT_ERR_INTERRUPTED, false, true);
+  check_stopped(f, fixture_private_number, walk, 25, TACIT_ERR_INTERRUPTED, false, true);
+}
+
+/* The whole way, seeded, with one allocation failing; the last status. */
+static tacit_status_t go(const fixture_t *f, const char *const *settings, size_t k, tacit_draws_t *copy) {
+  tacit_fit_t *fit;
+  tacit_fit_plan_t plan;
+  tacit_error_t err = {0};
+  char *text = NULL;
+  tacit_alloc_fail_at(k);
+  tacit_status_t status = tacit_fit_new(&fit, "y ~ x", &err);
+  status = status != TACIT_OK ? status : tacit_fit_set_schema(fit, fixture_columns, strlen(fixture_columns), "schema", &err);
+  status = status != TACIT_OK ? status : fixture_set(fit, settings, &err);
+  status = status != TACIT_OK ? status : tacit_fit_set(fit, "seed", "1", &err);
+  status = status != TACIT_OK ? status : tacit_fit_plan(fit, FIXTURE_ROWS, &plan, &err);
+  status = status != TACIT_OK ? status : tacit_fit_read(fit, f->data, &err);
+  status = status != TACIT_OK ? status : tacit_fit_run(fit, NULL, NULL, &err);
+  status = status != TACIT_OK ? status : tacit_fit_statement(fit, &text, &err);
+  tacit_alloc_fail_at(0);
+  tacit_free(text);
+  assert_true(status == TACIT_OK || (status == TACIT_ERR_MEMORY && err.status == status));
+  if (status == TACIT_OK) {
+    const tacit_draws_t *draws = tacit_fit_draws(fit);
+    size_t n = draws->n_chains * draws->n_saved * draws->n_reported;
+    if (copy->values != NULL) { /* nothing was left out for want of memory */
+      assert_memory_equal(draws->values, copy->values, n * sizeof *draws->values);
+    } else {
+      assert_ok(tacit_draws_init(copy, draws->n_chains, draws->n_warmup, draws->n_draws, draws->n_reported, &err), err);
+      memcpy(copy->values, draws->values, n * sizeof *draws->values);
+    }
+  }
+  tacit_fit_free(fit);
+  return status;
+}
+
+static void test_every_failed_allocation_is_an_error_return(void **state) {
+  static const char *const few_aware[] = {"family", "bernoulli", "epsilon", "9", "delta", "1e-5", "chains", "1", "draws", "2",
+                                          "warmup", "2", "prior", "normal(0, 2)", NULL};
+  static const char *const few_walk[] = {"family", "bernoulli", "epsilon", "20", "delta", "1e-5", "chains", "1", "draws", "2",
+                                         "warmup", "2", "method", "dp-hmc", "clip-grad", "private", NULL};
+  const char *const *const settings[] = {few_aware, few_walk};
+  for (size_t i = 0; i < 2; i++) {
+    tacit_draws_t draws = {0};
+    assert_int_equal(go(*state, settings[i], 0, &draws), TACIT_OK);
+    tacit_status_t status = TACIT_ERR_MEMORY;
+    size_t k = 1;
+    for (; status != TACIT_OK; k++) {
+      status = go(*state, settings[i], k, &draws);
+      assert_true(k < 5000);
+    }
+    assert_true(k > 100);
+    tacit_draws_clear(&draws);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_a_plan_needs_no_records_and_is_that_of_the_records, fixture_open, fixture_close),
+      cmocka_unit_test(test_methods_are_compared_without_records),
+      cmocka_unit_test_setup_teardown(test_a_run_reserves_settles_and_writes, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_who_stops_a_run_gets_what_the_relation_allows, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_every_failed_allocation_is_an_error_return, fixture_open, fixture_close)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""tacit model and tacit fit with programs, as a user calls them: check_cli.py TACIT. Exit statuses, names, and that both paths agree."""
+import csv
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+tacit, work = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(tempfile.mkdtemp())
+SCHEMA = """dataset: test
+columns:
+  y: {type: binary}
+  x: {type: numeric, lower: -1, upper: 1}
+  g: {type: categorical, levels: [a, b, c]}
+"""
+PROGRAM = """data { int N; int J; vector[N] x; array[N] int<lower=1, upper=J> g; array[N] int<lower=0, upper=1> y; real s; }
+parameters { real a; real b; vector[J] w; }
+model { a ~ normal(0, s); b ~ normal(0, 2.5); w ~ normal(0, 1); y ~ bernoulli_logit(a + b * (x - mean(x)) + w[g]); }
+generated quantities { real odds = exp(b); vector[N] log_lik; }
+"""
+
+
+def run(status, *args):
+    result = subprocess.run([str(tacit), *map(str, args)], capture_output=True, text=True, cwd=work)
+    assert result.returncode == status, (args, result.returncode, result.stdout, result.stderr)
+    return result
+
+
+def means(folder):
+    with (work / folder / "summary.csv").open() as file:
+        return {row["name"]: (float(row["mean"]), float(row["sd"])) for row in csv.DictReader(l for l in file if not l.startswith("#"))}
+
+
+def main():
+    generator = random.Random(4)
+    rows = [(generator.random() < .5, generator.uniform(-1, 1), generator.choice("abc")) for _ in range(400)]
+    (work / "d.csv").write_text("y,x,g\n" + "".join(f"{int(y)},{x:.5f},{g}\n" for y, x, g in rows))
+    (work / "s.yaml").write_text(SCHEMA)
+    (work / "m.stan").write_text(PROGRAM)
+    assert "mean() would go over records" in run(3, "model", "check", "m.stan").stderr
+    told = json.loads(run(0, "model", "check", "m.stan", "--schema", "s.yaml", "--set", "mean(x)=0", "--set", "s=5", "--json").stdout)
+    assert told["columns"] == ["x", "g", "y"] and told["reported"] == ["a", "b", "w[1]", "w[2]", "w[3]", "odds"], told
+    assert told["records"] == "N" and 1 < told["grad_bound"] < 2, told
+    assert "no public number is given" in run(3, "model", "check", "m.stan", "--schema", "s.yaml", "--set", "mean(x)=0").stderr
+    assert "'g' has 3 levels in the schema, the program says 4" in run(
+        3, "model", "check", "m.stan", "--schema", "s.yaml", "--set", "mean(x)=0", "--set", "s=5", "--set", "J=4").stderr
+    common = ["--data", "d.csv", "--schema", "s.yaml", "--seed", "1", "--quiet"]
+    exposed = ["--method", "hmc", "--exposed", "--draws", "500"]
+    program = ["fit", "m.stan", "--set", "mean(x)=0", "--set", "s=5", *common]
+    run(0, *program, *exposed, "--out", "a")
+    assert list(means("a")) == ["a", "b", "w.1", "w.2", "w.3", "odds"]
+    run(0, *program, "--epsilon", "900", "--delta", "1e-6", "--dry-run")  # nothing has to be clipped
+    run(2, *program, *exposed, "--family", "bernoulli", "--out", "b")
+    run(2, "fit", "y ~ x", "--family", "bernoulli", *common, *exposed, "--set", "s=5", "--out", "b")
+    # A formula by its family's kernels and by its program: the same posterior.
+    run(0, "fit", "y ~ x", "--family", "bernoulli", *common, *exposed, "--out", "c")
+    text = run(0, "fit", "y ~ x", "--family", "bernoulli", "--schema", "s.yaml", "--print-model").stdout
+    (work / "p.stan").write_text(text)
+    run(0, "fit", "p.stan", "--records", "none", *common, *exposed, "--out", "d")
+    kernels, written = means("c"), means("d")
+    for name in ("b_x", "b_Intercept"):
+        label = name if name in kernels else "Intercept"
+        (m, s), (n, t) = kernels[label], written[name]
+        assert abs(m - n) < .2 * s and abs(s / t - 1) < .15, (name, kernels, written)  # seeded: comes out the same
+    run(0, "fit", "y ~ x + (1 | g)", "--family", "bernoulli", *common, *exposed, "--out", "e")
+    assert "r_g_1.3" in means("e")
+    assert sum(line.startswith("~") for line in run(0, "model", "list").stdout.splitlines()) >= 30
+    print("ok")
+
+
+main()

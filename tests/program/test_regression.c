@@ -1,0 +1,121 @@
+/* Formulas as programs: what is written, that it compiles, what is refused. */
+#include "testing.h"
+
+#include <string.h>
+
+#include "tacit/data.h"
+#include "tacit/model.h"
+#include "tacit/program.h"
+
+static const char schema_text[] =
+    "unit: who\nmax_rows: 2\ncolumns:\n"
+    "  who: {type: id}\n"
+    "  age: {type: numeric, lower: 20, upper: 80}\n"
+    "  sex: {type: categorical, levels: [F, M]}\n"
+    "  ward: {type: categorical, levels: [a, b, c]}\n"
+    "  t: {type: numeric, lower: 0.01, upper: 14}\n"
+    "  share: {type: numeric, lower: 0.01, upper: 0.99}\n"
+    "  y: {type: binary}\n"
+    "  n: {type: integer, lower: 1, upper: 9}\n"
+    "  k: {type: integer, lower: 0, upper: 9}\n"
+    "  w: {type: numeric, lower: 0, upper: 2}\n";
+
+static tacit_schema_t *schema(void) {
+  tacit_schema_t *made;
+  tacit_error_t err;
+  assert_ok(tacit_schema_parse(&made, schema_text, sizeof schema_text - 1, "test", &err), err);
+  return made;
+}
+
+static void test_families_compile(void **state) {
+  (void)state;
+  static const char *const responses[][2] = {
+      {"bernoulli", "y"}, {"gaussian", "t | cens(y)"}, {"student", "t"}, {"lognormal", "t"}, {"weibull", "t | cens(y)"}, {"exponential", "t"},
+      {"gamma", "t | weights(w)"}, {"beta", "share"}, {"poisson", "k"}, {"negbinomial", "k"}, {"binomial", "k | trials(n)"},
+      {"beta_binomial", "k | trials(n)"}, {"cumulative", "ward"}, {"zero_inflated_poisson", "k"}, {"zero_inflated_negbinomial", "k"},
+      {"zero_inflated_binomial", "k | trials(n)"}, {"hurdle_poisson", "k"}, {"hurdle_negbinomial", "k"}};
+  tacit_schema_t *columns = schema();
+  size_t n = 0;
+  for (; tacit_program_family(n) != NULL; n++) {
+    char formula[200], *text;
+    tacit_error_t err;
+    tacit_program_t *program;
+    tacit_model_t model;
+    tacit_program_settings_t settings = {.schema = columns, .records = ""};
+    assert_string_equal(tacit_program_family(n), responses[n][0]);
+    snprintf(formula, sizeof formula, "%s ~ age * sex + poly(age, 3) + ns(age, 4) + bs(age, 5) + scale(w) + offset(log(n)) + (1 + w | sex)", responses[n][1]);
+    assert_ok(tacit_program_of_formula(&text, formula, responses[n][0], columns, &err), err);
+    assert_ok(tacit_program_parse(&program, text, strlen(text), &settings, &err), err);
+    assert_ok(tacit_program_compile(program, &model, &err), err);
+    assert_true(model.records.dim >= 14);
+    tacit_model_clear(&model);
+    tacit_program_free(program);
+    tacit_free(text);
+  }
+  assert_int_equal(n, sizeof responses / sizeof responses[0]);
+  tacit_schema_free(columns);
+}
+
+/* The features of a formula, in order. */
+static void test_features_are_rs(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {{"age + sex", "age|sexM|"},
+                                         {"age * sex", "age|sexM|age:sexM|"},
+                                         {"(age + sex + w)^2 - age:w", "age|sexM|w|age:sexM|sexM:w|"},
+                                         {"0 + ward", "warda|wardb|wardc|"},
+                                         {"relevel(ward, \"c\") + age - age", "warda|wardb|"},
+                                         {". - who2", ""},
+                                         {"I(age^2) + log(age)", "I(age^2)|log(age)|"},
+                                         {"factor(n):sex", NULL}};
+  tacit_schema_t *columns = schema();
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char formula[100], found[2000] = "", *text;
+    tacit_error_t err;
+    snprintf(formula, sizeof formula, "y ~ %s", cases[i][0]);
+    tacit_status_t status = tacit_program_of_formula(&text, formula, "bernoulli", columns, &err);
+    if (cases[i][1] != NULL && cases[i][1][0] == '\0') {
+      assert_int_equal(status, TACIT_ERR_SYNTAX);
+      continue;
+    }
+    assert_ok(status, err);
+    for (const char *s = strstr(text, "  real x1_"); s != NULL; s = strstr(s + 1, "\n  real x")) {
+      const char *label = strstr(s, "; // ") + 5;
+      strncat(found, label, strcspn(label, "\n"));
+      strcat(found, "|");
+    }
+    if (cases[i][1] != NULL) {
+      assert_string_equal(found, cases[i][1]);
+    }
+    tacit_free(text);
+  }
+  tacit_schema_free(columns);
+}
+
+static void test_what_is_refused(void **state) {
+  (void)state;
+  static const char *const cases[][3] = {
+      {"k ~ (1 | who)", "poisson", "'who' is the protected unit"}, {"k ~ (1 | age)", "poisson", "expected a column with levels"},
+      {"share ~ age", "weibul", "unknown family 'weibul'"},         {"y ~ aeg", "bernoulli", "no column 'aeg' (did you mean 'age'?)"},
+      {"w ~ age", "gamma", "lower bound above 0"},                  {"k ~ age", "binomial", "needs 'k | trials(column)'"},
+      {"k | cens(y) ~ age", "poisson", "has no cens()"},            {"y ~ log(w)", "bernoulli", "log() of values down to 0"},
+      {"y ~ age +", "bernoulli", "expected a column"},              {"y ~ (age", "bernoulli", "expected )"},
+      {"y ~ poly(age)", "bernoulli", "whole number from 1 to 10"},  {"y ~ who", "bernoulli", "says whose record it is"},
+      {"y age", "bernoulli", "expected ~"},                         {"y ~ relevel(ward, \"z\")", "bernoulli", "one of the levels of 'ward'"}};
+  tacit_schema_t *columns = schema();
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char *text;
+    tacit_error_t err = {0};
+    assert_int_not_equal(tacit_program_of_formula(&text, cases[i][0], cases[i][1], columns, &err), TACIT_OK);
+    assert_null(text);
+    if (strstr(err.message, cases[i][2]) == NULL) {
+      fail_msg("%s: %s", cases[i][0], err.message);
+    }
+  }
+  tacit_schema_free(columns);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_families_compile), cmocka_unit_test(test_features_are_rs),
+                                     cmocka_unit_test(test_what_is_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

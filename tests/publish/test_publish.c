@@ -1,0 +1,146 @@
+/* A released statistic from settings to YAML: order of steps, the ledger, failed allocations. */
+#include <string.h>
+#include <unistd.h>
+
+#include "testing.h"
+
+#include "base/base_internal.h"
+#include "tacit/ledger.h"
+#include "tacit/publish.h"
+
+static const char schema[] = "columns:\n  y: {type: numeric, lower: -4, upper: 4}\n  x: {type: numeric, lower: -1, upper: 1}\n"
+                             "  s: {type: categorical, levels: [F, M]}\n";
+static const char *const mean[] = {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", "epsilon", "2", NULL};
+static const char *const moments[] = {"statistic", "moments", "epsilon", "5", "delta", "1e-6", NULL};
+static char data[64], ledger_path[64], out[64];
+
+static int open_files(void **state) {
+  (void)state;
+  snprintf(data, sizeof data, "/tmp/tacit-publish-%d.csv", (int)getpid());
+  snprintf(ledger_path, sizeof ledger_path, "/tmp/tacit-publish-%d.ledger", (int)getpid());
+  snprintf(out, sizeof out, "/tmp/tacit-publish-%d.yaml", (int)getpid());
+  FILE *file = fopen(data, "w");
+  fputs("y,x,s\n", file);
+  for (int i = 0; i < 300; i++) {
+    fprintf(file, "%.2f,%.2f,%s\n", i % 41 / 10.0 - 2, i % 17 / 8.0 - 1, i % 3 == 0 ? "F" : "M");
+  }
+  return fclose(file);
+}
+
+static int close_files(void **state) {
+  (void)state;
+  remove(out);
+  remove(ledger_path);
+  return remove(data);
+}
+
+/* Everything up to the records. */
+static tacit_status_t begin(tacit_publish_t **publish, const char *formula, const char *const *settings, tacit_error_t *err) {
+  tacit_status_t status = tacit_publish_new(publish, formula, err);
+  status = status == TACIT_OK ? tacit_publish_set_schema(*publish, schema, strlen(schema), "schema", err) : status;
+  for (size_t i = 0; settings[i] != NULL && status == TACIT_OK; i += 2) {
+    status = tacit_publish_set(*publish, settings[i], settings[i + 1], err);
+  }
+  return status;
+}
+
+static void test_a_statistic_is_reserved_settled_and_written(void **state) {
+  (void)state;
+  tacit_publish_t *publish;
+  tacit_ledger_t *ledger;
+  tacit_ledger_state_t entries;
+  tacit_error_t err;
+  size_t n;
+  tacit_ledger_terms_t terms = {.data_id = "d", .epsilon = 100, .delta = 1e-6, .unit = "row", .max_rows = 1};
+  assert_ok(tacit_ledger_create(ledger_path, &terms, &err), err);
+  assert_ok(begin(&publish, NULL, mean, &err), err);
+  assert_ok(tacit_publish_set(publish, "ledger", ledger_path, &err), err);
+  assert_int_equal(tacit_publish_run(publish, &err), TACIT_ERR_STATE);
+  const tacit_schema_t *rules;
+  const char *const *columns;
+  for (int i = 0; i < 2; i++) {
+    assert_ok(tacit_publish_columns(publish, &rules, &columns, &n, &err), err);
+    assert_int_equal(n, 1);
+    assert_string_equal(columns[0], "x");
+  }
+  assert_int_equal(tacit_publish_set(publish, "epsilon", "1", &err), TACIT_ERR_STATE);
+  assert_ok(tacit_publish_read(publish, data, &err), err);
+  assert_int_equal(tacit_publish_columns(publish, &rules, &columns, &n, &err), TACIT_ERR_STATE);
+  assert_null(tacit_publish_yaml(publish));
+  assert_null(tacit_publish_values(publish, &n));
+  assert_ok(tacit_publish_run(publish, &err), err);
+  assert_int_equal(tacit_publish_run(publish, &err), TACIT_ERR_STATE);
+  const double *sum = tacit_publish_values(publish, &n), *scale = tacit_publish_scales(publish, &n);
+  assert_int_equal(n, 1);
+  assert_close(scale[0], 1, 1e-6); /* the sum's sensitivity over epsilon: 2 / 2 */
+  assert_true(fabs(sum[0]) < 300 + 40 * scale[0]);
+  assert_non_null(strstr(tacit_publish_yaml(publish), "statistic: mean\n"));
+  assert_non_null(strstr(tacit_publish_spent(publish), "cost: epsilon 2 at delta 0"));
+  assert_string_equal(tacit_publish_unsettled(publish), "");
+  assert_ok(tacit_publish_write(publish, out, &err), err);
+  assert_int_equal(tacit_publish_write(publish, out, &err), TACIT_ERR_EXISTS);
+  tacit_publish_free(publish);
+  assert_ok(tacit_ledger_open(&ledger, ledger_path, &err), err);
+  assert_ok(tacit_ledger_read(ledger, &entries, &err), err);
+  assert_true(entries.n_spends == 1 && entries.spends[0].is_settled);
+  assert_string_equal(entries.spends[0].purpose, "release: clamped-mean x");
+  tacit_ledger_state_clear(&entries);
+  tacit_ledger_close(ledger);
+}
+
+static void test_what_does_not_go_together_is_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *formula, *settings[12], *field;
+    tacit_status_t status;
+  } wrong[] = {
+      {NULL, {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", NULL}, "epsilon", TACIT_ERR_ARGUMENT},
+      {NULL, {"column", "x", "epsilon", "1", NULL}, "statistic", TACIT_ERR_ARGUMENT},
+      {NULL, {"statistic", "clamped-mean", "column", "x", "epsilon", "1", NULL}, "delta", TACIT_ERR_ARGUMENT},
+      {NULL, {"statistic", "clamped-mean", "column", "xx", "epsilon", "1", "delta", "1e-6", NULL}, "column", TACIT_ERR_UNKNOWN},
+      {NULL, {"statistic", "clamped-mean", "column", "s", "epsilon", "1", "delta", "1e-6", NULL}, "column", TACIT_ERR_SCHEMA},
+      {NULL, {"statistic", "counts", "column", "s,s", "epsilon", "1", "delta", "1e-6", NULL}, "column", TACIT_ERR_ARGUMENT},
+      {"y ~ x", {"statistic", "counts", "epsilon", "1", "delta", "1e-6", NULL}, "formula", TACIT_ERR_ARGUMENT},
+      {NULL, {"statistic", "moments", "epsilon", "1", "delta", "1e-6", NULL}, "formula", TACIT_ERR_ARGUMENT},
+      {NULL, {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", "epsilon", "1", "step", "1", NULL}, "step",
+       TACIT_ERR_ARGUMENT},
+      {NULL, {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", "epsilon", "1", "purpose", "p", NULL}, "purpose",
+       TACIT_ERR_ARGUMENT}};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    tacit_publish_t *publish;
+    tacit_error_t err = {0};
+    assert_ok(begin(&publish, wrong[i].formula, wrong[i].settings, &err), err);
+    assert_int_equal(tacit_publish_read(publish, "/nowhere.csv", &err), wrong[i].status);
+    assert_string_equal(err.field, wrong[i].field);
+    tacit_publish_free(publish);
+  }
+  tacit_publish_free(NULL);
+}
+
+static void test_every_failed_allocation_is_an_error_return(void **state) {
+  (void)state;
+  tacit_status_t status = TACIT_ERR_MEMORY;
+  size_t k = 1;
+  for (; status != TACIT_OK; k++) {
+    tacit_publish_t *publish;
+    tacit_error_t err = {0};
+    tacit_alloc_fail_at(k);
+    status = begin(&publish, "y ~ x", moments, &err);
+    status = status == TACIT_OK ? tacit_publish_read(publish, data, &err) : status;
+    status = status == TACIT_OK ? tacit_publish_run(publish, &err) : status;
+    tacit_alloc_fail_at(0);
+    assert_true(status == TACIT_OK || (status == TACIT_ERR_MEMORY && err.status == status));
+    assert_int_equal(publish != NULL && tacit_publish_yaml(publish) != NULL, status == TACIT_OK);
+    tacit_publish_free(publish);
+    assert_true(k < 2000);
+  }
+  assert_true(k > 40);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_a_statistic_is_reserved_settled_and_written, open_files, close_files),
+      cmocka_unit_test(test_what_does_not_go_together_is_refused),
+      cmocka_unit_test_setup_teardown(test_every_failed_allocation_is_an_error_return, open_files, close_files)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Build the Python package's wheel as pip does, and test what was built: python3 check_package.py PROGRAM
+
+Needs pip's access to meson-python. What is checked besides python/tests: the wheel holds the extension (meson-python says nothing where it
+does not), exports one symbol, keeps assertions; user code passes mypy --strict; numbers are those of the program.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+USER = '''\
+import tacit
+
+plan = tacit.plan("y ~ x", schema={"columns": {}}, n=10, epsilon=1, delta=1e-6)
+post = tacit.fit("y ~ x", "data.csv", schema="s.yaml", family="bernoulli", epsilon=1, delta=1e-6, clip_grad="private", prior=["normal(0, 1)"])
+mean: float = float(post.summary()["mean"].iloc[0])
+ratio: float = float(post.contrast("x - 1", exponentiate=True)["q50"].iloc[0])
+grid: list[float] = list(post.predict("grid", kind="response", seed=2)["mean"])
+own = tacit.fit(program="visits.stan", data="data.csv", schema="s.yaml", epsilon=1, delta=1e-6, set=["D=10"])
+statistic: str = tacit.release(data="data.csv", statistic="counts", column=["a", "b"], schema="s.yaml", epsilon=1, mechanism="discrete-laplace").yaml
+epsilon: float = tacit.account(("gaussian:sigma=20", 1000), delta=1e-6)
+spent: float = tacit.Ledger("l.ledger").spent
+'''
+
+
+def run(*command, **more):
+    return subprocess.run([str(part) for part in command], check=True, text=True, **more)
+
+
+def main(program):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        run(sys.executable, "-m", "venv", folder / "venv")
+        python = folder / "venv/bin/python"
+        run(python, "-m", "pip", "install", "-q", "meson-python", "meson", "ninja")
+        bin_path = {"PATH": f"{folder}/venv/bin:/usr/local/bin:/usr/bin:/bin", "HOME": name}
+        run(python, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder, f"-Cbuild-dir={folder}/build", ROOT, env=bin_path)
+        wheel, = folder.glob("*.whl")
+        assert "-cp311-abi3-" in wheel.name, wheel.name
+        zipfile.ZipFile(wheel).extractall(folder / "wheel")
+        extension = folder / "wheel/tacit/_core.abi3.so"
+        assert extension.exists(), "the wheel holds no extension"
+        symbols = {line.split()[-1] for line in run("nm", "-D", "--defined-only", extension, capture_output=True).stdout.splitlines()}
+        assert symbols == {"PyInit__core"}, symbols
+        options = json.loads(run(folder / "venv/bin/meson", "introspect", "--buildoptions", folder / "build", capture_output=True).stdout)
+        assert next(option["value"] for option in options if option["name"] == "b_ndebug") == "false"
+        run(python, "-m", "pip", "install", "-q", wheel)
+        asked = ("account", "--event", "poisson-gaussian:q=0.01,sigma=1", "--count", "100", "--delta", "1e-6", "--json")
+        expected = json.loads(run(program, *asked, capture_output=True).stdout)["epsilon"]
+        code = "import tacit; print(repr(float(tacit.account(('poisson-gaussian:q=0.01,sigma=1', 100), delta=1e-6))))"
+        assert float(run(python, "-c", code, capture_output=True, cwd=name).stdout) == expected
+        run(python, "-W", "ignore::FutureWarning", "-m", "unittest", "discover", "-s", ROOT / "python/tests", cwd=name) # numpy, pandas, ... are not there
+        run(python, "-m", "pip", "install", "-q", "pandas", "polars", "pyarrow", "duckdb", "arviz", "mypy", "pandas-stubs")
+        run(python, "-W", "ignore::FutureWarning", "-m", "unittest", "discover", "-s", ROOT / "python/tests", cwd=name)
+        (folder / "user.py").write_text(USER)
+        run(python, "-m", "mypy", "--strict", "user.py", cwd=name)
+        print(f"ok: {wheel.name}, {wheel.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]).resolve())
