@@ -119,7 +119,7 @@ static tacit_status_t group(const growing_t *growing, tacit_error_t *err) {
   if (status == TACIT_OK && (next == NULL || sorted == NULL)) {
     status = tacit_error_memory(err);
   }
-  for (size_t i = 0; status == TACIT_OK && i < table->n_columns; i++) {
+  for (size_t i = 0; status == TACIT_OK && table->n_rows > 0 && i < table->n_columns; i++) {
     double *values = table->columns[i].owned;
     memcpy(next, table->unit_offsets, table->n_units * sizeof *next);
     for (size_t r = 0; r < table->n_rows; r++) {

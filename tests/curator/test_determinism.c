@@ -281,7 +281,7 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
       }
       tables[t]->scalars(norms, 1, ends[0][t], ends[1][t], 0x1p31, lanes64[t], &notes);
       for (size_t lane = 0; lane < 12 * 16; lane++) {
-        wide[t][lane] = (int64_t)lanes[t][lane] << (round % 4);
+        wide[t][lane] = (int64_t)lanes[t][lane] * (1 << (round % 4));
       }
       tables[t]->whole(norms, 12, 0x1p20, wide[t], lanes64[t]);
       grids[t]->ratio(1, log_lik, unclipped[t]);
