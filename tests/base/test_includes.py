@@ -21,6 +21,7 @@ ALLOWED = {
     "diagnose": {"base", "draws"},
     "report": {"base", "draws", "diagnose", "account"},
     "publish": {"base", "random", "data", "model", "account", "ledger", "curator"},
+    "infer": {"base", "random", "draws", "account", "augment", "diagnose", "report"},
     "predict": {"base", "random", "draws", "data", "model", "augment", "diagnose", "report"},
     "fit": {"base", "random", "draws", "data", "model", "program", "account", "ledger", "curator", "sample", "noise_aware", "diagnose", "report"},
 }
@@ -29,7 +30,7 @@ HEADERS = {  # public headers; a header may include only these, so that nothing 
     "account": {"base"}, "ledger": {"account", "base"}, "door": {"base"}, "curator": {"base", "door"}, "sample": {"account", "base", "curator", "draws"},
     "augment": {"base", "draws"}, "noise_aware": {"account", "base", "diagnose", "draws", "model"},
     "diagnose": {"base", "draws"}, "report": {"account", "base", "diagnose", "draws"},
-    "publish": {"base", "data"},
+    "publish": {"base", "data"}, "infer": {"base", "draws"},
     "fit": {"account", "base", "curator", "data", "diagnose", "draws"}, "predict": {"base", "data", "diagnose", "report"},
 }
 INCLUDE = re.compile(r'#\s*include\s+"(?:tacit/)?([a-z0-9_]+)[./]')
