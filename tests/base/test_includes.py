@@ -22,6 +22,7 @@ ALLOWED = {
     "diagnose": {"base", "draws"},
     "report": {"base", "draws", "releases", "diagnose", "account"},
     "publish": {"base", "random", "data", "model", "account", "ledger", "curator"},
+    "infer": {"base", "random", "draws", "account", "augment", "diagnose", "report"},
     "predict": {"base", "random", "draws", "data", "model", "augment", "diagnose", "report"},
     "fit": {"base", "random", "draws", "releases", "data", "model", "program", "account", "ledger", "curator", "sample", "noise_aware", "diagnose", "report"},
 }
@@ -30,7 +31,7 @@ HEADERS = {  # public headers; a header may include only these, so that nothing 
     "account": {"base"}, "ledger": {"account", "base"}, "door": {"base"}, "curator": {"base", "door"}, "sample": {"account", "base", "curator", "draws"},
     "augment": {"base", "draws"}, "noise_aware": {"account", "base", "diagnose", "draws", "model", "releases"},
     "diagnose": {"base", "draws"}, "report": {"account", "base", "diagnose", "draws", "releases"},
-    "publish": {"base", "data"},
+    "publish": {"base", "data"}, "infer": {"base", "draws"},
     "fit": {"account", "base", "curator", "data", "diagnose", "draws"}, "predict": {"base", "data", "diagnose", "report"},
 }
 INCLUDE = re.compile(r'#\s*include\s+"(?:tacit/)?([a-z0-9_]+)[./]')
