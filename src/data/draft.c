@@ -29,7 +29,7 @@ static void append_template(tacit_text_t *text, const draft_t *draft) {
       "#   {type: binary}                           0 or 1, FALSE or TRUE\n"
       "#   {type: categorical, levels: [F, M]}      one of these; the first is the reference\n"
       "#   {type: id}                               says whose record it is; never in a model\n"
-      "# and add, where values may be missing, missing: lower, upper, a value or a level. Remove columns that are not needed.\n"
+      "# and add, where values may be missing, missing: drop, lower, upper, a value or a level. Remove columns that are not needed.\n"
       "dataset: unnamed\n"
       "relation: substitute   # or add-remove, if the number of records is itself private\n"
       "unit: row              # or a column of type id, with max_rows: the most rows of one person\n"

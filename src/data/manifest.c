@@ -54,6 +54,8 @@ static void append_column(tacit_text_t *text, const tacit_column_schema_t *colum
     tacit_schema_append_text(text, level, strlen(level));
   } else if (column->missing == TACIT_MISSING_VALUE) {
     append_number(text, "missing", column->missing_value);
+  } else if (column->missing == TACIT_MISSING_DROP) {
+    tacit_text_printf(text, ", missing: drop");
   }
   tacit_text_printf(text, column->out_of_range == TACIT_RANGE_ERROR ? ", out_of_range: error}\n" : "}\n");
 }
