@@ -40,6 +40,9 @@ typedef struct tacit_column_schema {
   double lower, upper;       /**< numeric and integer; 0 and 1 for binary */
   bool has_typical;          /**< numeric and integer: is it publicly known where nine in ten values lie? */
   double typical_low, typical_high; /**< there; meant only if it is known */
+  bool has_since;            /**< numeric and integer: are values dates, as days since this one? */
+  double since;              /**< a date, in days since 1970-01-01 */
+  bool has_labels;           /**< categorical: are levels the labels of values, in files that have such? */
   const char *const *levels; /**< categorical: shape (n_levels), in the user's order */
   size_t n_levels;
   tacit_missing_rule_t missing;
@@ -106,7 +109,7 @@ struct ArrowArrayStream; /* tacit/arrow.h */
 
 /** Where records come from; borrowed but for the stream. Set one of path and stream; further members may be added. */
 typedef struct tacit_data_source {
-  /** A file; a directory of tacit_table_import(); "-", the standard input, which is CSV and is read once, as pipes are. */
+  /** A file: CSV, or of SAS, SPSS or Stata by the ending of its name; a directory of tacit_table_import(); "-", the standard input, which is CSV and is read once, as pipes are. */
   const char *path;
   struct ArrowArrayStream *stream; /**< as in tacit_table_read_stream(): taken */
   const tacit_stream_watch_t *watch; /**< may be NULL */
@@ -116,6 +119,10 @@ typedef struct tacit_data_source {
 TACIT_API bool tacit_data_source_is_stream(const tacit_data_source_t *source);
 /** A name for messages: the path, or what it stands for. */
 TACIT_API const char *tacit_data_source_name(const tacit_data_source_t *source);
+
+/** tacit_schema_draft() of any source; `is_header`: the first row of a CSV file is known to be names. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_draft_source(const tacit_data_source_t *source, bool is_header, char **text,
+                                                                  tacit_error_t *err);
 
 /** Columnar records; PRIVATE. */
 typedef struct tacit_table tacit_table_t;

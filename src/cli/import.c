@@ -51,7 +51,7 @@ const cli_command_t cli_import = {
     .name = "import",
     .positionals = "FILE",
     .n_positionals = 1,
-    .summary = "convert a CSV file once, for data larger than memory",
+    .summary = "convert a data file once, for data larger than memory",
     .description = "Checks every row of FILE (-: the standard input) against the schema and writes all columns of the schema to a directory, one binary "
                    "file each, in one pass and in memory that does not grow with the rows (but with the persons, where they are the "
                    "unit of privacy). tacit fit, tacit release and tacit schema check take the directory as --data: they map the columns "

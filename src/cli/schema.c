@@ -99,7 +99,7 @@ static int draft(const cli_args_t *args) {
 }
 
 static const cli_option_t check_options[] = {
-    {"data", "FILE", NULL, "Check every row of this CSV file (-: the standard input), or directory of tacit import, against the schema too."},
+    {"data", "FILE", NULL, "Check every row of this file (-: the standard input), or directory of tacit import, against the schema too."},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}};
 
 const cli_command_t cli_schema_check = {
