@@ -35,23 +35,35 @@ size_t tacit_table_n_rows(const tacit_table_t *table) {
   return table->n_rows;
 }
 
-const double *tacit_table_column(const tacit_table_t *table, const char *name) {
-  static const double nothing = 0; /* of a column without rows */
+static const tacit_table_column_t *find(const tacit_table_t *table, const char *name) {
   for (size_t i = 0; i < table->n_columns; i++) {
     if (strcmp(table->columns[i].name, name) == 0) {
-      return table->n_rows > 0 || table->is_dropped ? table->columns[i].values : &nothing;
+      return &table->columns[i];
     }
   }
   return NULL;
 }
 
-tacit_column_notes_t tacit_table_column_notes(const tacit_table_t *table, const char *name) {
-  for (size_t i = 0; i < table->n_columns; i++) {
-    if (strcmp(table->columns[i].name, name) == 0) {
-      return table->columns[i].notes;
+const double *tacit_table_column(const tacit_table_t *table, const char *name) {
+  static const double nothing = 0; /* of a column without rows */
+  const tacit_table_column_t *column = find(table, name);
+  return column == NULL ? NULL : table->n_rows > 0 || table->is_dropped ? column->values : &nothing;
+}
+
+size_t tacit_table_gaps(const tacit_table_t *table, const char *const *names, size_t n_names, const double **gaps) {
+  size_t n = 0;
+  for (size_t j = 0; j < n_names; j++) {
+    const tacit_table_column_t *column = find(table, names[j]);
+    if (column != NULL && column->has_gaps) {
+      gaps[n++] = column->values;
     }
   }
-  return (tacit_column_notes_t){0};
+  return n;
+}
+
+tacit_column_notes_t tacit_table_column_notes(const tacit_table_t *table, const char *name) {
+  const tacit_table_column_t *column = find(table, name);
+  return column != NULL ? column->notes : (tacit_column_notes_t){0};
 }
 
 const size_t *tacit_table_unit_offsets(const tacit_table_t *table, size_t *n_units) {
@@ -156,6 +168,9 @@ tacit_status_t tacit_table_of_reader(tacit_table_t **table, const tacit_reader_t
     names[i] = reader->columns[i].rule.schema->name;
   }
   tacit_status_t status = tacit_table_new(table, names, reader->n_columns, err);
+  for (size_t i = 0; status == TACIT_OK && i < reader->n_columns; i++) {
+    (*table)->columns[i].has_gaps = reader->columns[i].rule.schema->missing == TACIT_MISSING_DROP;
+  }
   tacit_free(names);
   return status;
 }

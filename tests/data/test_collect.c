@@ -68,19 +68,24 @@ static void assert_same(const collected_t *a, const collected_t *b) {
   }
 }
 
+static const char gaps[] =
+    "columns:\n  x: {type: numeric, lower: -10, upper: 10}\n  k: {type: integer, lower: 0, upper: 5, missing: drop}\n"
+    "  s: {type: categorical, levels: [F, M]}\n  y: {type: binary}\n";
+
 static void test_records_are_those_of_the_whole_table(void **state) {
   (void)state;
   static const size_t sizes[] = {1, 15, 16384, 16385, 60001};
   tacit_error_t err;
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+  for (size_t i = 0; i < 2 * (sizeof sizes / sizeof sizes[0]); i++) {
+    const char *schema = i % 2 == 0 ? plain_schema : gaps;
     collected_t whole, windows;
-    write_rows(sizes[i], SIZE_MAX);
-    assert_ok(collect(&whole, plain_schema, true, 1, NULL, &err), err);
+    write_rows(sizes[i / 2], SIZE_MAX);
+    assert_ok(collect(&whole, schema, true, 1, NULL, &err), err);
     for (size_t n_threads = 1; n_threads <= 3; n_threads += 2) {
-      assert_ok(collect(&windows, plain_schema, false, n_threads, NULL, &err), err);
-      assert_true(whole.n_calls == 1 && windows.n_calls == (sizes[i] + 16383) / 16384);
+      assert_ok(collect(&windows, schema, false, n_threads, NULL, &err), err);
+      assert_true(whole.n_calls == 1 && windows.n_calls == (sizes[i / 2] + 16383) / 16384);
       assert_same(&whole, &windows);
-      assert_true(sizes[i] < 1000 || (whole.notes.n_clamped > 0 && whole.notes.n_missing > 0));
+      assert_true(sizes[i / 2] < 1000 || (whole.notes.n_clamped > 0 && whole.notes.n_missing > 0));
       drop(&windows);
     }
     drop(&whole);
