@@ -17,6 +17,7 @@
 #include "tacit/diagnose.h"
 #include "tacit/draws.h"
 #include "tacit/model.h"
+#include "tacit/releases.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +50,7 @@ typedef struct tacit_noise_aware_settings {
   /** Called where heavy tails of the prior leave no density to climb: makes them normal. May be NULL: then such a run fails. */
   void (*normal_tails)(void *user);
   void *prior_user;                  /**< of both */
+  tacit_releases_t *releases; /**< where releases are kept as they are made, or, without a curator, taken from; borrowed, may be NULL */
   tacit_evidence_t *evidence; /**< filled by the fit, of bernoulli and poisson; may be NULL */
   tacit_noise_aware_fault_t fault_for_tests;
 } tacit_noise_aware_settings_t;
@@ -91,12 +93,14 @@ TACIT_API double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settin
 /**
  * Fit: make the releases, then draw from the posterior given them.
  *
- * @param[in] curator     private, of a model whose feature 0 is the intercept; units of one record; gaussian: relation substitute.
+ * @param[in] curator     private, of a model whose feature 0 is the intercept; units of one record; gaussian: relation substitute. NULL: the
+ *                        releases are those of settings->releases, which an earlier run kept; nothing is charged. With its settings,
+ *                        its key and its prior the draws are its own, bit for bit.
  * @param[in] parameters  public side of the same model: prior and reported scale; 1 to TACIT_NOISE_AWARE_MAX_FEATURES
  *                        coefficients, and log sigma of a gaussian with unknown sd.
  * @param[in,out] draws   initialised by the call (clear with tacit_draws_clear, also after failure); reported scale.
  *                        Where progress() stopped the chains, n_saved is below n_warmup + n_draws.
- * @return TACIT_ERR_ARGUMENT for settings out of range; TACIT_ERR_BUDGET if the budget refuses; TACIT_ERR_STATE if the
+ * @return TACIT_ERR_ARGUMENT for settings out of range; TACIT_ERR_DATA for kept releases of another method or model; TACIT_ERR_BUDGET if the budget refuses; TACIT_ERR_STATE if the
  *         curator cannot make these releases; TACIT_ERR_INTERRUPTED if progress() stopped before the first iteration: nothing is
  *         charged if it did so at its first call; TACIT_ERR_NUMERIC if the posterior is not a density (an improper prior).
  */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "data/columns.h"
+#include "data/rules.h"
 #include "data/schema_internal.h"
 
 enum { max_manifest = 1 << 26 };
@@ -66,6 +67,14 @@ static tacit_status_t compare_column(const opening_t *of, const tacit_column_sch
   }
   if (then->upper != now->upper) {
     return numbers_differ(of, now->name, "upper", then->upper, now->upper);
+  }
+  if (then->has_since != now->has_since || then->since != now->since) {
+    char old[TACIT_DATE_SIZE], new[TACIT_DATE_SIZE];
+    return differs(of, now->name, "since:", then->has_since ? tacit_date_format(then->since, old) : "no date",
+                   now->has_since ? tacit_date_format(now->since, new) : "no date");
+  }
+  if (then->has_labels != now->has_labels) {
+    return differs(of, now->name, "labels:", then->has_labels ? "true" : "false", now->has_labels ? "true" : "false");
   }
   if (then->missing != now->missing) {
     return differs(of, now->name, "missing:", missing[then->missing], missing[now->missing]);

@@ -20,6 +20,7 @@ struct tacit_table {
   size_t *owned_offsets;
   tacit_mapping_t offsets_mapping;
   size_t n_units;
+  char identifier[TACIT_IDENTIFIER_SIZE];
 };
 
 /* A table of columns without values. May be set, and is to be freed, after a failure too. */

@@ -48,24 +48,17 @@ static bool is_identifier(const char *name, size_t n) {
   return found;
 }
 
-tacit_status_t tacit_find_identifier(const char *path, const tacit_schema_t *schema, char *out, size_t size, tacit_error_t *err) {
-  tacit_csv_t csv;
-  tacit_dictionary_t names = {0};
+void tacit_reader_find_identifier(const tacit_reader_t *reader, char out[TACIT_IDENTIFIER_SIZE]) {
   out[0] = '\0';
-  if (tacit_schema_unit(schema) != NULL || tacit_is_directory(path)) {
-    return TACIT_OK;
-  }
-  tacit_status_t status = tacit_csv_open(&csv, path, err);
-  if (status == TACIT_OK) {
-    status = tacit_csv_read_header(&csv, &names, err);
-  }
-  for (size_t i = 0; i < names.n_entries && status == TACIT_OK && out[0] == '\0'; i++) {
-    const char *name = names.texts.data + names.entries[i].start;
-    if (is_identifier(name, names.entries[i].length)) {
-      snprintf(out, size, "%.*s", (int)(names.entries[i].length < 64 ? names.entries[i].length : 64), name);
+  for (size_t i = 0; i < reader->header.n_entries && tacit_schema_unit(reader->schema) == NULL && out[0] == '\0'; i++) {
+    const tacit_dictionary_entry_t *entry = &reader->header.entries[i];
+    const char *name = reader->header.texts.data + entry->start;
+    if (is_identifier(name, entry->length)) {
+      snprintf(out, TACIT_IDENTIFIER_SIZE, "%.*s", (int)(entry->length < 64 ? entry->length : 64), name);
     }
   }
-  tacit_dictionary_clear(&names);
-  tacit_csv_close(&csv);
-  return status;
+}
+
+const char *tacit_table_identifier(const tacit_table_t *table) {
+  return table->identifier;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/rules.h"
 #include "data/schema_internal.h"
 
 static tacit_status_t read_bound(const tacit_schema_reader_t *reader, const yaml_node_t *node, const char *key,
@@ -21,7 +22,7 @@ static tacit_status_t read_bound(const tacit_schema_reader_t *reader, const yaml
 
 typedef struct tacit_column_draft {
   tacit_schema_column_owned_t *column;
-  const yaml_node_t *type, *lower, *upper, *levels, *missing, *out_of_range, *typical;
+  const yaml_node_t *type, *lower, *upper, *levels, *missing, *out_of_range, *typical, *since, *labels;
 } tacit_column_draft_t;
 
 static const char *const types[] = {"numeric", "integer", "categorical", "binary", "id"};
@@ -152,6 +153,26 @@ static tacit_status_t read_out_of_range(tacit_schema_reader_t *reader, const yam
   return TACIT_OK;
 }
 
+static tacit_status_t read_since(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value, void *target) {
+  tacit_column_draft_t *draft = target;
+  tacit_column_schema_t *column = &draft->column->public;
+  const char *text = value->type == YAML_SCALAR_NODE ? tacit_schema_scalar(value) : "";
+  draft->since = key;
+  column->has_since = tacit_date_parse(text, strlen(text), &column->since) && column->since == floor(column->since);
+  return column->has_since ? TACIT_OK
+                           : tacit_schema_fault(reader, value, "since: expected a date, as in 1999-12-31: values are dates, as days since then");
+}
+
+static tacit_status_t read_labels(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value, void *target) {
+  tacit_column_draft_t *draft = target;
+  const char *text = value->type == YAML_SCALAR_NODE ? tacit_schema_scalar(value) : "";
+  draft->labels = key;
+  draft->column->public.has_labels = strcmp(text, "true") == 0;
+  return draft->column->public.has_labels || strcmp(text, "false") == 0
+             ? TACIT_OK
+             : tacit_schema_fault(reader, value, "labels: expected true (levels are the labels of values) or false (they are the values)");
+}
+
 static tacit_status_t check_bounds(tacit_schema_reader_t *reader, const tacit_column_draft_t *draft) {
   const tacit_column_schema_t *column = &draft->column->public;
   if (draft->lower == NULL || draft->upper == NULL) {
@@ -188,6 +209,12 @@ static tacit_status_t check_parts(tacit_schema_reader_t *reader, const tacit_col
   }
   if (!has_bounds && draft->typical != NULL) {
     return tacit_schema_fault(reader, draft->typical, "column '%s': only numeric and integer columns have typical values", column->name);
+  }
+  if (!has_bounds && draft->since != NULL) {
+    return tacit_schema_fault(reader, draft->since, "column '%s': only numeric and integer columns have dates", column->name);
+  }
+  if (column->type != TACIT_COLUMN_CATEGORICAL && draft->labels != NULL) {
+    return tacit_schema_fault(reader, draft->labels, "column '%s': only a categorical column has labels", column->name);
   }
   if (!has_bounds && draft->out_of_range != NULL) {
     return tacit_schema_fault(reader, draft->out_of_range, "column '%s': only numeric and integer columns have a range",
@@ -249,7 +276,8 @@ tacit_status_t tacit_schema_read_column(tacit_schema_reader_t *reader, const yam
   static const tacit_schema_key_t keys[] = {{"type", read_type},       {"lower", read_lower},
                                             {"upper", read_upper},     {"levels", read_levels},
                                             {"missing", read_missing}, {"out_of_range", read_out_of_range},
-                                            {"typical", read_typical}};
+                                            {"typical", read_typical}, {"since", read_since},
+                                            {"labels", read_labels}};
   tacit_schema_column_owned_t *column = &reader->schema->columns[reader->schema->n_columns];
   reader->schema->n_columns++;
   tacit_status_t status = tacit_schema_text(reader, key, "columns", &column->name);

@@ -145,7 +145,7 @@ static tacit_status_t new_table(tacit_table_t **table, const tacit_reader_t *rea
   return status;
 }
 
-static tacit_status_t read_source(tacit_table_t **table, const tacit_source_t *source, const tacit_schema_t *schema,
+static tacit_status_t read_source(tacit_table_t **table, const tacit_data_source_t *source, const tacit_schema_t *schema,
                                   const char *const *columns, size_t n_columns, tacit_table_notes_t *notes,
                                   tacit_error_t *err) {
   growing_t growing = {0};
@@ -168,6 +168,9 @@ static tacit_status_t read_source(tacit_table_t **table, const tacit_source_t *s
   if (status == TACIT_OK && growing.reader.unit_field != SIZE_MAX) {
     status = group(&growing, err);
   }
+  if (status == TACIT_OK) {
+    tacit_reader_find_identifier(&growing.reader, (*table)->identifier);
+  }
   *notes = tacit_reader_notes(&growing.reader);
   tacit_free(growing.unit_of_row);
   tacit_reader_clear(&growing.reader);
@@ -186,25 +189,25 @@ static tacit_status_t settle(tacit_status_t status, tacit_table_t **table, const
   return status;
 }
 
+tacit_status_t tacit_table_read_source(tacit_table_t **table, const tacit_data_source_t *source, const tacit_schema_t *schema,
+                                       const char *const *columns, size_t n_columns, tacit_table_notes_t *notes, tacit_error_t *err) {
+  tacit_table_notes_t seen = {0};
+  *table = NULL;
+  tacit_status_t status = source->path != NULL && tacit_is_directory(source->path)
+                              ? tacit_columns_open(table, source->path, schema, columns, n_columns, &seen, err)
+                              : read_source(table, source, schema, columns, n_columns, &seen, err);
+  tacit_arrow_release(source->stream);
+  return settle(status, table, &seen, notes);
+}
+
 tacit_status_t tacit_table_read(tacit_table_t **table, const char *path, const tacit_schema_t *schema,
                                 const char *const *columns, size_t n_columns, tacit_table_notes_t *notes,
                                 tacit_error_t *err) {
-  tacit_table_notes_t seen = {0};
-  *table = NULL;
-  tacit_source_t source = {.path = path};
-  tacit_status_t status = tacit_is_directory(path)
-                              ? tacit_columns_open(table, path, schema, columns, n_columns, &seen, err)
-                              : read_source(table, &source, schema, columns, n_columns, &seen, err);
-  return settle(status, table, &seen, notes);
+  return tacit_table_read_source(table, &(tacit_data_source_t){.path = path}, schema, columns, n_columns, notes, err);
 }
 
 tacit_status_t tacit_table_read_stream(tacit_table_t **table, struct ArrowArrayStream *stream, const tacit_schema_t *schema,
                                        const char *const *columns, size_t n_columns, const tacit_stream_watch_t *watch,
                                        tacit_table_notes_t *notes, tacit_error_t *err) {
-  tacit_table_notes_t seen = {0};
-  *table = NULL;
-  tacit_source_t source = {.stream = stream, .watch = watch};
-  tacit_status_t status = read_source(table, &source, schema, columns, n_columns, &seen, err);
-  tacit_arrow_release(stream);
-  return settle(status, table, &seen, notes);
+  return tacit_table_read_source(table, &(tacit_data_source_t){.stream = stream, .watch = watch}, schema, columns, n_columns, notes, err);
 }

@@ -65,6 +65,10 @@ struct tacit_fit {
   bool *is_two_valued;               /* (n_features); of method noise-aware, as is: */
   tacit_noise_aware_settings_t aware;
   tacit_evidence_t evidence; /* n_terms 0: none */
+  tacit_releases_t releases; /* as they are made; n 0: none */
+  tacit_released_t *of;          /* (n_of) drawn from these instead of records; owned */
+  size_t n_of;
+  char *privacy_json, *privacy_text; /* of the fit that made those; NULL: there is none */
   tacit_plan_t plan;
   double n_planned;            /* public number of units that the plan is for */
   tacit_fit_verdict_t verdict; /* on the plan */
@@ -149,6 +153,17 @@ double tacit_fit_aware_rho(const tacit_fit_t *fit);
 size_t tacit_fit_aware_n_releases(const tacit_fit_t *fit);
 /* The method that is taken by itself where it applies? */
 bool tacit_fit_aware_is_default(const tacit_fit_t *fit);
+
+/* ---- run.c: the draws of method noise-aware; curator NULL: from the releases that there are ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator, tacit_error_t *err);
+
+/* ---- kept.c ---- */
+
+/* May this setting be given? Of a fit drawn from releases, few may. */
+bool tacit_fit_may_set(const tacit_fit_t *fit, const char *name);
+/* What releases.json shall hold; clear after failure too. */
+TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_released_t *kept, tacit_error_t *err);
 
 /* ---- records.c, plan.c, forecast.c ---- */
 

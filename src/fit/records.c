@@ -101,29 +101,24 @@ tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table, cons
   return status;
 }
 
-/* Where records come from: a file, or a stream, which is taken. */
-typedef struct source {
-  const char *path;
-  struct ArrowArrayStream *stream;
-  const tacit_stream_watch_t *watch;
-} source_t;
-
-static tacit_status_t read_source(tacit_fit_t *fit, const source_t *source, tacit_error_t *err) {
+tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_error_t *err) {
   const tacit_schema_t *schema;
   const char *const *columns;
   size_t n_columns;
   tacit_table_t *table;
   tacit_table_notes_t notes;
   tacit_status_t status = tacit_fit_columns(fit, &schema, &columns, &n_columns, err);
+  if (status == TACIT_OK && fit->ranks.ranks != NULL && fit->ranks.ranks->n_ranks > 1 && tacit_data_source_is_stream(source)) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "data",
+                             "%s can be read once, and each of several processes reads the data: tacit import it first", tacit_data_source_name(source));
+  }
   if (status != TACIT_OK) {
     if (source->stream != NULL && source->stream->release != NULL) {
       source->stream->release(source->stream);
     }
     return status;
   }
-  status = source->stream != NULL
-               ? tacit_table_read_stream(&table, source->stream, schema, columns, n_columns, source->watch, &notes, err)
-               : tacit_table_read(&table, source->path, schema, columns, n_columns, &notes, err);
+  status = tacit_table_read_source(&table, source, schema, columns, n_columns, &notes, err);
   if (status != TACIT_OK) {
     fit->stage = TACIT_FIT_STAGE_FAILED;
     return status;
@@ -136,10 +131,10 @@ tacit_status_t tacit_fit_read(tacit_fit_t *fit, const char *path, tacit_error_t 
   if (path == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit fit --help");
   }
-  return read_source(fit, &(source_t){.path = path}, err);
+  return tacit_fit_read_source(fit, &(tacit_data_source_t){.path = path}, err);
 }
 
 tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit, struct ArrowArrayStream *stream, const tacit_stream_watch_t *watch,
                                      tacit_error_t *err) {
-  return read_source(fit, &(source_t){.stream = stream, .watch = watch}, err);
+  return tacit_fit_read_source(fit, &(tacit_data_source_t){.stream = stream, .watch = watch}, err);
 }

@@ -82,13 +82,16 @@ tacit_status_t tacit_aware_may_start(const tacit_noise_aware_settings_t *setting
 
 static tacit_status_t check(const tacit_curator_t *curator, const tacit_parameters_t *parameters,
                             const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
-  if (tacit_curator_is_exposed(curator)) {
+  if (curator == NULL && s->releases == NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "releases", "without a curator the releases must be there");
+  }
+  if (curator != NULL && tacit_curator_is_exposed(curator)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "curator",
                            "noise-aware regression models the noise of its releases: it needs a private curator");
   }
   bool is_gaussian = s->family == TACIT_FAMILY_GAUSSIAN;
-  size_t n_extra = is_gaussian && !(s->known_sd > 0);
-  if (parameters->dim != tacit_curator_dim(curator) || parameters->dim < 1 + n_extra ||
+  size_t n_extra = is_gaussian && !(s->known_sd > 0), dim = curator != NULL ? tacit_curator_dim(curator) : s->releases->dim + n_extra;
+  if (parameters->dim != dim || parameters->dim < 1 + n_extra ||
       parameters->dim > TACIT_NOISE_AWARE_MAX_FEATURES + n_extra) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "dim",
                            "noise-aware regression takes 1 to %d features, the intercept included, and no other parameter; "
@@ -114,7 +117,7 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_paramete
       }
     }
   }
-  if ((tacit_curator_sensitivity_factor(curator) > 1) != (s->relation == TACIT_RELATION_SUBSTITUTE)) {
+  if (curator != NULL && (tacit_curator_sensitivity_factor(curator) > 1) != (s->relation == TACIT_RELATION_SUBSTITUTE)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "relation", "the settings' relation is not that of the curator's budget");
   }
   if (!(s->rho > 0 && isfinite(s->rho)) || s->n_chains < 1 || s->n_draws < 1 || s->thin < 1) {
@@ -142,20 +145,17 @@ typedef struct run {
 
 /* Number of units: public, or released. */
 static tacit_status_t learn_count(run_t *run, tacit_error_t *err) {
-  size_t n = 0;
   run->last_share = share_score[TACIT_AWARE_ROUNDS - 1];
   if (run->settings->relation == TACIT_RELATION_SUBSTITUTE) {
-    tacit_status_t status = tacit_curator_n_units(run->curator, &n, err);
-    run->n = (double)n;
-    return status == TACIT_OK && n < 1 ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "there are no records to fit") : status;
+    return tacit_aware_n_units(run->curator, run->settings, &run->n, err);
   }
   double noise_sd = 0;
   tacit_status_t status = tacit_aware_may_start(run->settings, err);
   if (status != TACIT_OK) {
     return status;
   }
-  status = tacit_curator_release_count(run->curator, schedule_multiplier(run->settings->rho, share_count), &run->n,
-                                                      &noise_sd, err);
+  double multiplier = schedule_multiplier(run->settings->rho, share_count);
+  status = tacit_aware_release_count(run->curator, run->settings, multiplier, &run->n, &noise_sd, err);
   run->n = fmax(run->n, fmax(noise_sd, 1)); /* no number of records must end a run */
   run->last_share -= share_count;
   return status;
@@ -259,13 +259,20 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
                                      tacit_error_t *err) {
   *draws = (tacit_draws_t){0};
   tacit_status_t status = check(curator, parameters, settings, err);
+  if (status == TACIT_OK && settings->releases != NULL) {
+    settings->releases->n_taken = 0;
+    if (curator != NULL) {
+      tacit_releases_clear(settings->releases);
+      settings->releases->dim = settings->family == TACIT_FAMILY_GAUSSIAN && !(settings->known_sd > 0) ? parameters->dim - 1 : parameters->dim;
+    }
+  }
   if (status == TACIT_OK) {
     status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, parameters->n_reported, err);
   }
   if (status == TACIT_OK && settings->family == TACIT_FAMILY_GAUSSIAN) {
-    size_t n = 0;
-    status = tacit_curator_n_units(curator, &n, err);
-    return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, (double)n, draws, err) : status;
+    double n = 0;
+    status = tacit_aware_n_units(curator, settings, &n, err);
+    return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, n, draws, err) : status;
   }
   if (status != TACIT_OK) {
     return status;

@@ -21,6 +21,40 @@ static inline size_t tacit_aware_rows(const tacit_draws_t *draws, size_t thin, s
   return done <= draws->n_warmup ? done : draws->n_warmup + (done - draws->n_warmup) / thin;
 }
 
+/* ---- source.c: releases, made by a curator and kept in settings->releases if that is set; without a curator, taken from there ---- */
+
+/* Features; the number of units, where it is public; sensitivity in units of a bound. */
+size_t tacit_aware_n_features(const tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings);
+TACIT_MUST_USE tacit_status_t tacit_aware_n_units(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double *n,
+                                                  tacit_error_t *err);
+double tacit_aware_factor(const tacit_noise_aware_settings_t *settings);
+
+/* Where a release is made: public. What was kept puts its own there: it was made at that point, wherever one would make it now. */
+typedef struct tacit_aware_point {
+  double *theta, *whiten, *radius; /* (d), (d, d), (1) */
+} tacit_aware_point_t;
+typedef struct tacit_aware_joint {
+  size_t n_features;
+  double *whiten; /* (d, d), or NULL */
+  double *radius, *theta, *scale, *reach; /* of tacit_row_weighting_t and tacit_row_residual_t; theta (d) */
+} tacit_aware_joint_t;
+
+/* As the releases of tacit/curator.h; whiten NULL: in the cube. */
+TACIT_MUST_USE tacit_status_t tacit_aware_release_moments(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                          double multiplier, double *whiten, double *radius, double *out,
+                                                          double *noise_sd, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_release_score(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                        double multiplier, const tacit_aware_point_t *at, double *out,
+                                                        double *noise_sd, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_release_information(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                              double multiplier, const tacit_aware_point_t *at, double *out,
+                                                              double *noise_sd, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_release_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                        double multiplier, double *n, double *noise_sd, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_release_joint_moments(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                                double multiplier, const tacit_aware_joint_t *at, double *out,
+                                                                double *noise_sd, tacit_error_t *err);
+
 /* ---- gaussian.c: both releases of a linear regression and draws given them; draws are initialised ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parameters_t *parameters,

@@ -195,7 +195,7 @@ static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t
   c.white = mean_var + n;
   c.norms = c.white + d * n;
   c.work = c.norms + n;
-  c.noise_per_radius = tacit_curator_sensitivity_factor(place->curator) * upper * multiplier;
+  c.noise_per_radius = tacit_aware_factor(place->settings) * upper * multiplier;
   tacit_round_spread(s, place->settings, place->theta, spread);
   tacit_status_t status = tacit_round_metric(s, place, whiten, mean_var, err);
   if (status != TACIT_OK) {
@@ -204,10 +204,16 @@ static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t
   tacit_add_prior_precision(place->parameters, d, place->theta, prior);
   whiten_all(&c, whiten, spread, upper);
   double radius = choose_radius(&c, whiten);
-  tacit_score_point_t point = {(int)place->settings->family, upper, place->theta, whiten, radius};
-  status = tacit_curator_release_score(place->curator, &point, multiplier, r->released + j * d, &noise_sd, err);
+  double theta[TACIT_NOISE_AWARE_MAX_FEATURES];
+  memcpy(theta, place->theta, d * sizeof *theta);
+  const tacit_aware_point_t at = {theta, whiten, &radius};
+  status = tacit_aware_release_score(place->curator, place->settings, multiplier, &at, r->released + j * d, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
+  }
+  if (place->curator == NULL) { /* rows as they were at the point of the release */
+    tacit_round_spread(s, place->settings, theta, spread);
+    whiten_all(&c, whiten, spread, upper);
   }
   if (j > 0) {
     doubt_last(r, mean_var);

@@ -38,10 +38,8 @@ static void shrink(tacit_builder_t *b, size_t k, double prior_mean, double prior
 /* First release: second moments of the features in the cube; the shape they suggest. */
 static tacit_status_t learn_in_cube(tacit_builder_t *b, tacit_error_t *err) {
   size_t d = b->d, p = d - 1;
-  tacit_row_weighting_t rows = {.radius = sqrt((double)d) * (1 + 1e-12)};
-  double noise_sd;
-  tacit_status_t status = tacit_curator_release_second_moments(
-      b->curator, &rows, schedule_multiplier(b->settings->rho, share_cube), b->released, &noise_sd, err);
+  double noise_sd, radius = sqrt((double)d) * (1 + 1e-12), multiplier = schedule_multiplier(b->settings->rho, share_cube);
+  tacit_status_t status = tacit_aware_release_moments(b->curator, b->settings, multiplier, NULL, &radius, b->released, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -101,12 +99,11 @@ static tacit_status_t learn_whitened(tacit_builder_t *b, tacit_error_t *err) {
     return status;
   }
   b->radius = tacit_matrix_radius(d, b->inverse, b->n, multiplier);
-  tacit_builder_fill_products(b);
-  tacit_row_weighting_t rows = {.whiten = b->inverse, .radius = b->radius};
-  status = tacit_curator_release_second_moments(b->curator, &rows, multiplier, b->released, &noise_sd, err);
+  status = tacit_aware_release_moments(b->curator, b->settings, multiplier, b->inverse, &b->radius, b->released, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
+  tacit_builder_fill_products(b);
   for (size_t i = 0, k = 0; i < d; i++) {
     for (size_t j = i; j < d; j++, k++) {
       shrink(b, k, b->average[k], i == j ? 0.6 : 0.4, i == j, noise_sd);

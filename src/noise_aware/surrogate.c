@@ -243,7 +243,7 @@ tacit_status_t tacit_surrogate_init(tacit_surrogate_t *surrogate, tacit_curator_
                                     const tacit_noise_aware_settings_t *settings, double n_units, tacit_rng_t *rng,
                                     tacit_error_t *err) {
   static const bool none[TACIT_NOISE_AWARE_MAX_FEATURES];
-  size_t d = tacit_curator_dim(curator), n_moments = d * (d + 1) / 2;
+  size_t d = tacit_aware_n_features(curator, settings), n_moments = d * (d + 1) / 2;
   size_t enough = (4 * n_moments + 15) / 16 * 16;
   *surrogate = (tacit_surrogate_t){.d = d, .n_rows = enough > MIN_ROWS ? enough : MIN_ROWS};
   tacit_builder_t b = {.s = surrogate, .curator = curator, .settings = settings, .n = n_units, .d = d, .n_moments = n_moments};

@@ -225,21 +225,12 @@ static void settle(tacit_publish_t *publish) {
 
 /* ---- records ---- */
 
-/* Where they come from: a file, or a stream, which is taken. */
-typedef struct source {
-  const char *path;
-  struct ArrowArrayStream *stream;
-  const tacit_stream_watch_t *watch;
-} source_t;
-
-static tacit_status_t open_records(tacit_publish_t *publish, const source_t *source, tacit_error_t *err) {
+static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_source_t *source, tacit_error_t *err) {
   const char *const *names = publish->names;
   size_t n = publish->statistic.n_columns;
   tacit_table_t *table;
   tacit_records_t *records = NULL;
-  tacit_status_t status = source->stream != NULL
-                              ? tacit_table_read_stream(&table, source->stream, publish->schema, names, n, source->watch, NULL, err)
-                              : tacit_table_read(&table, source->path, publish->schema, names, n, NULL, err);
+  tacit_status_t status = tacit_table_read_source(&table, source, publish->schema, names, n, NULL, err);
   if (status == TACIT_OK) {
     status = tacit_table_pack(&records, table, names, n, publish->limits.n_threads, tacit_publish_value(publish, "scratch"), err);
   }
@@ -258,7 +249,7 @@ static tacit_status_t open_records(tacit_publish_t *publish, const source_t *sou
     status = tacit_curator_n_units(publish->curator, &publish->n, err);
   }
   if (status == TACIT_OK && publish->n == 0) {
-    status = tacit_error_set(err, TACIT_ERR_DATA, "data", "%s holds no records", source->path != NULL ? source->path : "the stream");
+    status = tacit_error_set(err, TACIT_ERR_DATA, "data", "%s holds no records", tacit_data_source_name(source));
   }
   return status;
 }
@@ -292,7 +283,7 @@ tacit_status_t tacit_publish_columns(tacit_publish_t *publish, const tacit_schem
   return status;
 }
 
-static tacit_status_t read_source(tacit_publish_t *publish, const source_t *source, tacit_error_t *err) {
+tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_data_source_t *source, tacit_error_t *err) {
   tacit_status_t status = settle_settings(publish, err);
   if (status != TACIT_OK) {
     if (source->stream != NULL && source->stream->release != NULL) {
@@ -314,12 +305,12 @@ tacit_status_t tacit_publish_read(tacit_publish_t *publish, const char *path, ta
   if (path == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit release --help");
   }
-  return read_source(publish, &(source_t){.path = path}, err);
+  return tacit_publish_read_source(publish, &(tacit_data_source_t){.path = path}, err);
 }
 
 tacit_status_t tacit_publish_read_stream(tacit_publish_t *publish, struct ArrowArrayStream *stream, const tacit_stream_watch_t *watch,
                                          tacit_error_t *err) {
-  return read_source(publish, &(source_t){.stream = stream, .watch = watch}, err);
+  return tacit_publish_read_source(publish, &(tacit_data_source_t){.stream = stream, .watch = watch}, err);
 }
 
 /* ---- the release ---- */

@@ -357,9 +357,9 @@ static void test_types_that_are_not_read(void **state) {
   static const struct {
     const char *format, *schema, *message;
   } cases[] = {
-      {"tdD", NUMERIC, "column 'x': dates and times are not read: make a number of them, such as days since a public date"},
-      {"tsu:UTC", LEVELS, "column 'x': dates and times are not read: make a number of them, such as days since a public date"},
-      {"ttm", NUMERIC, "column 'x': dates and times are not read: make a number of them, such as days since a public date"},
+      {"tdD", NUMERIC, "column 'x': dates and times are read where the schema says since: DATE, a public date: they are numbers of days then"},
+      {"tsu:UTC", LEVELS, "column 'x': dates and times are read where the schema says since: DATE, a public date: they are numbers of days then"},
+      {"ttm", NUMERIC, "column 'x': times of a day and durations are not read: make a number of them"},
       {"+l", NUMERIC, "column 'x': lists, structures and encoded runs are not read: give each part a plain column of its own"},
       {"+r", NUMERIC, "column 'x': lists, structures and encoded runs are not read: give each part a plain column of its own"},
       {"z", LEVELS, "column 'x': bytes are not read: make text or numbers of them"},
