@@ -7,7 +7,7 @@
 static void print_notes(const tacit_table_notes_t *notes) {
   fprintf(stderr,
           "FOR THE CURATOR ONLY - not covered by any privacy guarantee\n"
-          "  values clamped %zu, missing values replaced %zu, rows beyond max_rows %zu\n",
+          "  values clamped %zu, missing values %zu, rows beyond max_rows %zu\n",
           notes->n_clamped, notes->n_missing, notes->n_rows_dropped);
 }
 
