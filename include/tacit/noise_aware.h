@@ -109,6 +109,18 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_fit(struct tacit_curat
                                                               const tacit_noise_aware_settings_t *settings,
                                                               tacit_draws_t *draws, tacit_error_t *err);
 
+/**
+ * Draw from the posterior given the releases of n sites that share their coefficients: prior times the product of all sites' likelihoods.
+ * Families bernoulli and poisson.
+ *
+ * @param[in] sites  shape (n), n >= 1: of each its releases, rho, relation and key. Family, upper, two-valued features, chains and callbacks
+ *                   are those of the first; the prior is scaled once, by the features of all sites together.
+ * @return as tacit_noise_aware_fit() without a curator.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n,
+                                                                  const tacit_parameters_t *parameters, tacit_draws_t *draws,
+                                                                  tacit_error_t *err);
+
 #ifdef __cplusplus
 }
 #endif

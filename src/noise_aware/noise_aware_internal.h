@@ -186,6 +186,7 @@ void tacit_add_prior_precision(const tacit_parameters_t *parameters, size_t d, c
 /* ---- posterior.c ---- */
 
 typedef struct tacit_aware_posterior {
+  struct tacit_aware_posterior *next; /* the releases of another site: their likelihood counts too; NULL: there is none */
   const tacit_surrogate_t *surrogate;
   const tacit_rounds_t *rounds;
   const tacit_parameters_t *parameters;

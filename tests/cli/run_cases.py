@@ -297,6 +297,8 @@ BAD = [
     ("refit of a file that holds no releases", ["refit", "numbers.json", "--out", "out"], 3, r"numbers\.json: \"format\" must be"),
     ("refit without a place to write to", ["refit", "."], 2, r"--out is needed"),
     ("refit with another budget", ["refit", ".", "--epsilon", "3", "--out", "out"], 2, r"unknown option"),
+    ("sites without releases", ["combine", ".", ".", "--out", "out"], 1, r"\. has no releases\.json: .*chains pay for every step"),
+    ("one site alone", ["combine", ".", "--out", "out"], 2, r"expected SITE SITE"),
     ("diagnose what is no fit", ["diagnose", "."], 1, r"draws-1\.csv|privacy\.json|no draws"),
     ("unprotected method", BASE + ["--out", "out", "--method", "hmc"], 2, r"--exposed"),
     ("private method exposed", BASE + ["--out", "out", "--method", "dp-hmc", "--exposed"], 2, r"--method hmc"),
