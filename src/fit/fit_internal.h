@@ -168,6 +168,8 @@ TACIT_MUST_USE tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_cur
 bool tacit_fit_may_set(const tacit_fit_t *fit, const char *name);
 /* A fit of what was kept in n directories or files; on failure *fit may be there, and is to be freed. */
 TACIT_MUST_USE tacit_status_t tacit_fit_open_kept(tacit_fit_t **fit, const char *const *paths, size_t n, tacit_error_t *err);
+/* Settings, model and budget as they were kept; nothing is drawn. */
+TACIT_MUST_USE tacit_status_t tacit_fit_prepare_kept(tacit_fit_t *fit, tacit_error_t *err);
 /* Charge releases as their fit did: its budget must have had room. */
 TACIT_MUST_USE tacit_status_t tacit_fit_charge_again(tacit_budget_t *budget, const tacit_releases_t *releases, tacit_error_t *err);
 /* sites.c: the sites go together; what they cost. Then: draws. */

@@ -152,7 +152,7 @@ tacit_status_t tacit_fit_charge_again(tacit_budget_t *budget, const tacit_releas
                                     : tacit_error_set(err, TACIT_ERR_DATA, "releases", "the releases cost more than the budget stated beside them");
 }
 
-static tacit_status_t prepare(tacit_fit_t *fit, tacit_error_t *err) {
+tacit_status_t tacit_fit_prepare_kept(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_status_t status = take_settings(fit, err);
   if (status == TACIT_OK) {
     status = tacit_fit_read_settings(fit, err);
@@ -190,7 +190,7 @@ tacit_status_t tacit_fit_redraw(tacit_fit_t *fit, tacit_progress_fn progress, vo
     return tacit_error_set(err, TACIT_ERR_STATE, "fit", "only a fit that was reopened, and not drawn yet, can be drawn again");
   }
   fit->stage = TACIT_FIT_STAGE_FAILED;
-  tacit_status_t status = prepare(fit, err);
+  tacit_status_t status = tacit_fit_prepare_kept(fit, err);
   if (status != TACIT_OK) {
     return status;
   }

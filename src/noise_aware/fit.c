@@ -143,21 +143,16 @@ typedef struct run {
   double theta[TACIT_NOISE_AWARE_MAX_FEATURES], factor[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
 } run_t;
 
-/* Number of units: public, or released. */
-static tacit_status_t learn_count(run_t *run, tacit_error_t *err) {
-  run->last_share = share_score[TACIT_AWARE_ROUNDS - 1];
-  if (run->settings->relation == TACIT_RELATION_SUBSTITUTE) {
-    return tacit_aware_n_units(run->curator, run->settings, &run->n, err);
-  }
+tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double *n, tacit_error_t *err) {
   double noise_sd = 0;
-  tacit_status_t status = tacit_aware_may_start(run->settings, err);
-  if (status != TACIT_OK) {
-    return status;
+  if (settings->relation == TACIT_RELATION_SUBSTITUTE) {
+    return tacit_aware_n_units(curator, settings, n, err);
   }
-  double multiplier = schedule_multiplier(run->settings->rho, share_count);
-  status = tacit_aware_release_count(run->curator, run->settings, multiplier, &run->n, &noise_sd, err);
-  run->n = fmax(run->n, fmax(noise_sd, 1)); /* no number of records must end a run */
-  run->last_share -= share_count;
+  tacit_status_t status = tacit_aware_may_start(settings, err);
+  if (status == TACIT_OK) {
+    status = tacit_aware_release_count(curator, settings, schedule_multiplier(settings->rho, share_count), n, &noise_sd, err);
+    *n = fmax(*n, fmax(noise_sd, 1)); /* no number of records must end a run */
+  }
   return status;
 }
 
@@ -223,7 +218,8 @@ static tacit_status_t learn(run_t *run, tacit_error_t *err) {
 
 /* All that is learned before the prior's scale is known. */
 static tacit_status_t learn_features(run_t *run, tacit_error_t *err) {
-  tacit_status_t status = learn_count(run, err);
+  run->last_share = share_score[TACIT_AWARE_ROUNDS - 1] - (run->settings->relation == TACIT_RELATION_ADD_REMOVE ? share_count : 0);
+  tacit_status_t status = tacit_aware_learn_count(run->curator, run->settings, &run->n, err);
   if (status == TACIT_OK) {
     status = tacit_rng_new(&run->rng, run->settings->key, surrogate_stream, err);
   }

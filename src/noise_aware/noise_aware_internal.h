@@ -14,6 +14,9 @@
 /* ---- fit.c: is the caller content to go on, `done` iterations of each chain being done? ---- */
 
 bool tacit_aware_goes_on(const tacit_noise_aware_settings_t *settings, size_t done, double accept_rate);
+/* Number of units: public, or released. */
+TACIT_MUST_USE tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double *n,
+                                                      tacit_error_t *err);
 /* The same before the first iteration: TACIT_ERR_INTERRUPTED if not. */
 TACIT_MUST_USE tacit_status_t tacit_aware_may_start(const tacit_noise_aware_settings_t *settings, tacit_error_t *err);
 /* Rows of draws that `done` iterations fill. */

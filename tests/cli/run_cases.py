@@ -299,6 +299,8 @@ BAD = [
     ("refit with another budget", ["refit", ".", "--epsilon", "3", "--out", "out"], 2, r"unknown option"),
     ("sites without releases", ["combine", ".", ".", "--out", "out"], 1, r"\. has no releases\.json: .*chains pay for every step"),
     ("one site alone", ["combine", ".", "--out", "out"], 2, r"expected SITE SITE"),
+    ("synthetic rows of no fit", ["synthesize", ".", "--out", "rows.csv"], 1, r"\. has no releases\.json"),
+    ("no synthetic rows at all", ["synthesize", ".", "--rows", "0", "--out", "rows.csv"], 2, r"--rows must be a number between 1"),
     ("diagnose what is no fit", ["diagnose", "."], 1, r"draws-1\.csv|privacy\.json|no draws"),
     ("unprotected method", BASE + ["--out", "out", "--method", "hmc"], 2, r"--exposed"),
     ("private method exposed", BASE + ["--out", "out", "--method", "dp-hmc", "--exposed"], 2, r"--method hmc"),
