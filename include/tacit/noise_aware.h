@@ -39,6 +39,7 @@ typedef struct tacit_noise_aware_settings {
   double known_sd;           /**< gaussian: residual sd in units of the mapped response; 0: the last parameter is its log */
   const bool *is_two_valued; /**< shape (dim): the feature is +1 or -1, publicly; NULL: none */
   tacit_relation_t relation; /**< that of the curator's budget */
+  bool may_drop;             /**< records may have been left out (tacit_schema_dropping()): how many count is private under substitution too */
   double rho;                /**< what the releases may cost together: 1/2 mu^2 of Gaussian differential privacy */
   size_t n_chains, n_warmup, n_draws, thin;
   unsigned char key[32];     /**< of the surrogate and the sampler */
@@ -62,8 +63,8 @@ TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 enum { TACIT_NOISE_AWARE_MAX_FEATURES = 20, TACIT_NOISE_AWARE_N_EVENTS = 7 };
 
 /**
- * The releases that a run makes, as the curator charges them: six, and the number of units under add-remove; of a
- * gaussian two. Returns the number of events. Their order is of no meaning.
+ * The releases that a run makes, as the curator charges them: six, of a gaussian two; and the number of units that count, where that
+ * is private. Returns the number of events. Their order is of no meaning.
  */
 TACIT_API size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
 

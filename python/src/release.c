@@ -10,21 +10,17 @@ typedef struct call {
 
 /* ---- steps; each returns false with an exception set ---- */
 
+static tacit_status_t set(void *publish, const char *name, const char *text, tacit_error_t *err) {
+  return tacit_publish_set(publish, name, text, err);
+}
+
 static bool set_up(call_t *call, const char *formula, PyObject *settings, const char *schema, Py_ssize_t n_schema, const char *name) {
   tacit_error_t err;
   if (tacit_publish_new(&call->publish, formula, &err) != TACIT_OK) {
     return core_call_refuse(&call->of, &err);
   }
-  for (Py_ssize_t i = 0; i < PyList_Size(settings); i++) {
-    const char *key, *value;
-    if (!PyArg_ParseTuple(PyList_GetItem(settings, i), "ss", &key, &value)) {
-      return false;
-    }
-    if (tacit_publish_set(call->publish, key, value, &err) != TACIT_OK) {
-      return core_call_refuse(&call->of, &err);
-    }
-  }
-  return tacit_publish_set_schema(call->publish, schema, (size_t)n_schema, name, &err) == TACIT_OK || core_call_refuse(&call->of, &err);
+  return core_call_set(&call->of, settings, set, call->publish) &&
+         (tacit_publish_set_schema(call->publish, schema, (size_t)n_schema, name, &err) == TACIT_OK || core_call_refuse(&call->of, &err));
 }
 
 static bool read_records(call_t *call, PyObject *data) {
@@ -87,6 +83,7 @@ static PyObject *result_of(const call_t *call, bool has_out) {
             core_put(out, "yaml", PyUnicode_FromString(tacit_publish_yaml(call->publish))) &&
             core_put(out, "values", numbers(call, tacit_publish_values)) && core_put(out, "scales", numbers(call, tacit_publish_scales)) &&
             core_put(out, "spent", PyUnicode_FromString(tacit_publish_spent(call->publish))) &&
+            core_put(out, "warnings", PyUnicode_FromString(tacit_publish_warnings(call->publish))) &&
             core_put(out, "unsettled", PyUnicode_FromString(tacit_publish_unsettled(call->publish)));
   if (!ok) {
     Py_CLEAR(out);

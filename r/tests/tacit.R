@@ -68,3 +68,16 @@ stopifnot(identical(two$draws, again$draws), identical(two$formula, again$formul
 ledger <- tacit_ledger(file.path(dirname(out), "l.ledger"), verify = TRUE)
 stopifnot(ledger$spent > 0, nrow(ledger$spends) == 1L, ledger$spends$settled)
 stopifnot(tacit_account("gaussian:sigma=20", delta = 1e-6, counts = 1000) == 8.306225049954753)
+
+# A statistic with noise, and what follows from it.
+released <- tacit_release(data = d, schema = schema, statistic = "clamped-mean", column = "x", mechanism = "laplace", epsilon = 8)
+stopifnot(abs(released$values - sum(x)) < 21 * released$scales, grepl("epsilon 8", released$spent))
+law <- list(records = "gaussian", mean = "normal(0, 3)", sd = 1.7)
+post <- tacit_infer(law, released, draws = 300, warmup = 200, seed = 1)
+stopifnot(identical(dim(post$draws), c(300L, 4L, 1L)), post$family == "gaussian", grepl("released statistic", post$statement),
+          abs(coef(post)[["mean"]] - mean(x)) < 1, identical(tacit_infer(law, released$yaml, draws = 300, warmup = 200, seed = 1)$draws, post$draws),
+          nrow(summary(post)) == 1L, inherits(refused(posterior_epred(post, newdata = new)), "tacit_error"))
+stopifnot(inherits(refused(tacit_infer(list(records = "gauss"), released)), "tacit_syntax_error"),
+          inherits(refused(tacit_infer(law, released, leapfrog = 3)), "tacit_argument_error"),
+          refused(tacit_release(data = d, schema = schema, statistic = "counts", column = "s", epsilon = 1, seed = 1))$field == "seed",
+          "mechanism" %in% tacit_settings("release")$name, "interweave" %in% sub("no-", "", tacit_settings("infer")$name))

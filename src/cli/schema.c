@@ -44,7 +44,7 @@ static int check_data(const cli_args_t *args, const tacit_schema_t *schema, cons
     tacit_table_unit_offsets(table, &n_units);
     fprintf(stderr,
             "FOR THE CURATOR ONLY - not covered by any privacy guarantee\n"
-            "  rows used %zu, units %zu, values clamped %zu, missing values replaced %zu, rows beyond max_rows %zu\n",
+            "  rows used %zu, units %zu, values clamped %zu, missing values %zu, rows beyond max_rows %zu\n",
             tacit_table_n_rows(table), n_units, notes.n_clamped, notes.n_missing, notes.n_rows_dropped);
   }
   tacit_table_free(table);
@@ -99,7 +99,7 @@ static int draft(const cli_args_t *args) {
 }
 
 static const cli_option_t check_options[] = {
-    {"data", "FILE", NULL, "Check every row of this CSV file (-: the standard input), or directory of tacit import, against the schema too."},
+    {"data", "FILE", NULL, "Check every row of this file (-: the standard input), or directory of tacit import, against the schema too."},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}};
 
 const cli_command_t cli_schema_check = {

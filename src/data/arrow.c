@@ -130,17 +130,23 @@ static tacit_status_t open_stream(tacit_reader_t *reader, tacit_error_t *err) {
 
 /* ---- which types go where; refused before a row is read ---- */
 
-static const char *type_complaint(const arrow_column_t *column, tacit_column_type_t wanted) {
+static const char *type_complaint(const arrow_column_t *column, tacit_column_type_t wanted, bool is_since) {
   bool is_text = column->type.kind == TACIT_ARROW_TEXT || column->type.kind == TACIT_ARROW_VIEW;
   switch (column->type.kind) {
-    case TACIT_ARROW_TIME: return "dates and times are not read: make a number of them, such as days since a public date";
+    case TACIT_ARROW_DAYS:
+    case TACIT_ARROW_SECONDS:
+      if (!is_since) {
+        return "dates and times are read where the schema says since: DATE, a public date: they are numbers of days then";
+      }
+      break;
+    case TACIT_ARROW_TIME: return "times of a day and durations are not read: make a number of them";
     case TACIT_ARROW_NESTED: return "lists, structures and encoded runs are not read: give each part a plain column of its own";
     case TACIT_ARROW_BYTES: return "bytes are not read: make text or numbers of them";
     case TACIT_ARROW_WIDE: return "decimals of 256 bits are not read: make decimals of 128 bits or floats of them";
     case TACIT_ARROW_UNKNOWN: return "a type that is not read: make numbers, text or booleans of it";
     default: break;
   }
-  if (is_text && (wanted == TACIT_COLUMN_NUMERIC || wanted == TACIT_COLUMN_INTEGER)) {
+  if (is_text && !is_since && (wanted == TACIT_COLUMN_NUMERIC || wanted == TACIT_COLUMN_INTEGER)) {
     return "text, where the schema wants a number: convert it";
   }
   if (column->type.kind == TACIT_ARROW_BOOLEAN && wanted != TACIT_COLUMN_BINARY) {
@@ -149,7 +155,7 @@ static const char *type_complaint(const arrow_column_t *column, tacit_column_typ
   return NULL;
 }
 
-static tacit_status_t check_type(const tacit_reader_t *reader, size_t field, tacit_column_type_t wanted, tacit_error_t *err) {
+static tacit_status_t check_type(const tacit_reader_t *reader, size_t field, tacit_column_type_t wanted, bool is_since, tacit_error_t *err) {
   const struct ArrowSchema *schema = state_of(reader)->schema.children[field];
   const char *name = schema->name != NULL ? schema->name : "";
   arrow_column_t *column = &state_of(reader)->columns[field];
@@ -162,7 +168,7 @@ static tacit_status_t check_type(const tacit_reader_t *reader, size_t field, tac
       return malformed(err, name, "a dictionary whose places are no whole numbers");
     }
   }
-  const char *complaint = type_complaint(column, wanted);
+  const char *complaint = type_complaint(column, wanted, is_since);
   return complaint == NULL ? TACIT_OK : tacit_error_set(err, TACIT_ERR_DATA, name, "column '%s': %s", name, complaint);
 }
 
@@ -170,9 +176,10 @@ static tacit_status_t check_types(tacit_reader_t *reader, tacit_error_t *err) {
   state_of(reader)->columns = tacit_alloc_zero(reader->header.n_entries, sizeof *state_of(reader)->columns);
   tacit_status_t status = state_of(reader)->columns != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t i = 0; i < reader->n_columns && status == TACIT_OK; i++) {
-    status = check_type(reader, reader->columns[i].field, reader->columns[i].rule.schema->type, err);
+    const tacit_column_schema_t *schema = reader->columns[i].rule.schema;
+    status = check_type(reader, reader->columns[i].field, schema->type, schema->has_since, err);
   }
-  return status == TACIT_OK && reader->unit_field != SIZE_MAX ? check_type(reader, reader->unit_field, TACIT_COLUMN_ID, err) : status;
+  return status == TACIT_OK && reader->unit_field != SIZE_MAX ? check_type(reader, reader->unit_field, TACIT_COLUMN_ID, false, err) : status;
 }
 
 /* ---- chunks ---- */
@@ -233,30 +240,19 @@ static void look(const tacit_arrow_t *arrow, size_t field, size_t row, bool want
 
 /* ---- rows ---- */
 
-static tacit_complaint_t apply(tacit_rule_t *rule, const tacit_cell_t *cell, bool counts, double *value) {
-  if (cell->kind == TACIT_CELL_MISSING) {
-    return tacit_rule_missing(rule, counts, value);
-  }
-  if (cell->kind == TACIT_CELL_NUMBER && rule->schema->type != TACIT_COLUMN_CATEGORICAL) {
-    return tacit_rule_number(rule, cell->number, counts, value);
-  }
-  return cell->text != NULL ? tacit_rule_text(rule, cell->text, cell->n, counts, value)
-                            : "expected a whole number below 2^53, to be a level";
-}
-
 /* Values of rows from .. from + *n - 1; at the first that is refused, *n <- the rows before it. */
 static tacit_status_t read_column(tacit_reader_t *reader, tacit_reader_column_t *column, double *values, size_t from, size_t *n,
                                   tacit_error_t *err) {
   const tacit_arrow_t *arrow = reader->state;
   const tacit_column_schema_t *schema = column->rule.schema;
-  bool wants_digits = schema->type == TACIT_COLUMN_CATEGORICAL;
+  bool wants_digits = tacit_cell_wants_digits(schema);
   tacit_cell_t cell;
   size_t kept = 0;
   for (size_t i = 0; i < *n; i++) {
     look(arrow, column->field, from + i, wants_digits, &cell);
     bool is_broken = cell.kind == TACIT_CELL_BROKEN;
     double value = 0;
-    tacit_complaint_t wrong = is_broken ? cell.broken : apply(&column->rule, &cell, arrow->is_kept[i], &value);
+    tacit_complaint_t wrong = is_broken ? cell.broken : tacit_cell_apply(&column->rule, &cell, arrow->is_kept[i], &value);
     if (wrong != NULL) {
       *n = i;
       return wrong_in(reader, from + i, schema->name, is_broken ? TACIT_ERR_SYNTAX : TACIT_ERR_DATA, wrong, err);
@@ -274,11 +270,9 @@ static tacit_status_t admit(tacit_reader_t *reader, size_t row, uint64_t *unit, 
   if (cell.kind == TACIT_CELL_BROKEN) {
     return wrong_in(reader, row, name, TACIT_ERR_SYNTAX, cell.broken, err);
   }
-  if (cell.kind == TACIT_CELL_MISSING || (cell.text != NULL && tacit_is_missing(cell.text, cell.n))) {
-    return wrong_in(reader, row, name, TACIT_ERR_DATA, tacit_complaint_no_unit, err);
-  }
-  if (cell.text == NULL) {
-    return wrong_in(reader, row, name, TACIT_ERR_DATA, "expected text or a whole number below 2^53, to identify a person", err);
+  tacit_complaint_t what = tacit_cell_no_person(&cell);
+  if (what != NULL) {
+    return wrong_in(reader, row, name, TACIT_ERR_DATA, what, err);
   }
   size_t place;
   tacit_status_t status = tacit_reader_admit(reader, cell.text, cell.n, &place, is_kept, err);

@@ -106,10 +106,16 @@ typedef struct tacit_reader_kind {
   tacit_status_t (*open)(tacit_reader_t *reader, tacit_error_t *err);  /* names into reader->header */
   tacit_status_t (*check)(tacit_reader_t *reader, tacit_error_t *err); /* the columns, once they are chosen; may be NULL */
   tacit_status_t (*rows)(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err);
+  void (*describe)(const tacit_reader_t *reader, size_t field, tacit_text_t *text); /* what its metadata say, as a comment of a template; may be NULL */
   void (*close)(tacit_reader_t *reader);
 } tacit_reader_kind_t;
 
-extern const tacit_reader_kind_t tacit_reader_csv, tacit_reader_arrow;
+extern const tacit_reader_kind_t tacit_reader_csv, tacit_reader_arrow, tacit_reader_stat;
+/* Does the name of a file end so, in any case? `ending` is of lower-case letters. */
+bool tacit_has_ending(const char *path, const char *ending);
+/* Does the name say that it is of SAS, SPSS or Stata? */
+bool tacit_is_stat_file(const char *path);
+const tacit_reader_kind_t *tacit_reader_kind_of(const tacit_data_source_t *source);
 
 /* What reads rows, from a source. */
 struct tacit_reader {

@@ -1,6 +1,7 @@
 /*
  * Reading records by the rules of the schema, from any source; where rows go is the caller's.
  */
+#include <ctype.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -84,6 +85,19 @@ const char *tacit_data_source_name(const tacit_data_source_t *source) {
   return source->path == NULL ? "the stream" : strcmp(source->path, "-") == 0 ? "standard input" : source->path;
 }
 
+bool tacit_has_ending(const char *path, const char *ending) {
+  size_t n = strlen(path), length = strlen(ending);
+  bool is_same = n > length;
+  for (size_t i = 0; i < length && is_same; i++) {
+    is_same = tolower((unsigned char)path[n - length + i]) == ending[i];
+  }
+  return is_same;
+}
+
+const tacit_reader_kind_t *tacit_reader_kind_of(const tacit_data_source_t *source) {
+  return source->path == NULL ? &tacit_reader_arrow : tacit_is_stat_file(source->path) ? &tacit_reader_stat : &tacit_reader_csv;
+}
+
 tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
   tacit_status_t status = reader->kind->rows(reader, make_room, user, err);
   return status == TACIT_OK ? tacit_check_any_rows(reader->schema, reader->n_rows, tacit_data_source_name(&reader->source), err) : status;
@@ -92,7 +106,7 @@ tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_room_maker make_r
 tacit_status_t tacit_reader_open(tacit_reader_t *reader, const tacit_data_source_t *source, const tacit_schema_t *schema,
                                  const char *const *columns, size_t n_columns, tacit_error_t *err) {
   *reader = (tacit_reader_t){.source = *source, .schema = schema};
-  reader->kind = source->path == NULL ? &tacit_reader_arrow : &tacit_reader_csv;
+  reader->kind = tacit_reader_kind_of(source);
   tacit_status_t status = reader->kind->open(reader, err);
   if (status == TACIT_OK) {
     status = choose_columns(reader, columns, n_columns, err);
@@ -115,7 +129,7 @@ void tacit_reader_clear(tacit_reader_t *reader) {
   }
   tacit_free(reader->columns);
   tacit_free(reader->values);
-  if (reader->state != NULL) {
+  if (reader->state != NULL && reader->kind->close != NULL) {
     reader->kind->close(reader);
   }
   tacit_dictionary_clear(&reader->header);

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "base/base_internal.h"
@@ -73,6 +74,13 @@ void tacit_records_set(tacit_records_t *records, size_t i, const double *x) {
   float *lane = records->data + i / TACIT_BLOCK * records->n_columns * TACIT_BLOCK + i % TACIT_BLOCK;
   for (size_t j = 0; j < records->n_columns; j++) {
     lane[j * TACIT_BLOCK] = (float)x[j];
+  }
+}
+
+void tacit_records_leave_out(tacit_records_t *records, size_t i) {
+  float *lane = records->data + i / TACIT_BLOCK * records->n_columns * TACIT_BLOCK + i % TACIT_BLOCK;
+  for (size_t j = 0; j < records->n_columns; j++) {
+    lane[j * TACIT_BLOCK] = NAN;
   }
 }
 

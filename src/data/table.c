@@ -24,23 +24,35 @@ size_t tacit_table_n_rows(const tacit_table_t *table) {
   return table->n_rows;
 }
 
-const double *tacit_table_column(const tacit_table_t *table, const char *name) {
-  static const double nothing = 0; /* of a column without rows */
+static const tacit_table_column_t *find(const tacit_table_t *table, const char *name) {
   for (size_t i = 0; i < table->n_columns; i++) {
     if (strcmp(table->columns[i].name, name) == 0) {
-      return table->n_rows > 0 ? table->columns[i].values : &nothing;
+      return &table->columns[i];
     }
   }
   return NULL;
 }
 
-tacit_column_notes_t tacit_table_column_notes(const tacit_table_t *table, const char *name) {
-  for (size_t i = 0; i < table->n_columns; i++) {
-    if (strcmp(table->columns[i].name, name) == 0) {
-      return table->columns[i].notes;
+const double *tacit_table_column(const tacit_table_t *table, const char *name) {
+  static const double nothing = 0; /* of a column without rows */
+  const tacit_table_column_t *column = find(table, name);
+  return column == NULL ? NULL : table->n_rows > 0 ? column->values : &nothing;
+}
+
+size_t tacit_table_gaps(const tacit_table_t *table, const char *const *names, size_t n_names, const double **gaps) {
+  size_t n = 0;
+  for (size_t j = 0; j < n_names; j++) {
+    const tacit_table_column_t *column = find(table, names[j]);
+    if (column != NULL && column->has_gaps) {
+      gaps[n++] = column->values;
     }
   }
-  return (tacit_column_notes_t){0};
+  return n;
+}
+
+tacit_column_notes_t tacit_table_column_notes(const tacit_table_t *table, const char *name) {
+  const tacit_table_column_t *column = find(table, name);
+  return column != NULL ? column->notes : (tacit_column_notes_t){0};
 }
 
 const size_t *tacit_table_unit_offsets(const tacit_table_t *table, size_t *n_units) {
@@ -163,6 +175,7 @@ static tacit_status_t read_source(tacit_table_t **table, const tacit_data_source
   for (size_t i = 0; status == TACIT_OK && i < (*table)->n_columns; i++) {
     const tacit_rule_t *rule = &growing.reader.columns[i].rule;
     (*table)->columns[i].values = (*table)->columns[i].owned;
+    (*table)->columns[i].has_gaps = rule->schema->missing == TACIT_MISSING_DROP;
     (*table)->columns[i].notes = (tacit_column_notes_t){rule->n_clamped, rule->n_far, rule->n_missing};
   }
   if (status == TACIT_OK && growing.reader.unit_field != SIZE_MAX) {

@@ -180,6 +180,10 @@ TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_relea
 
 /* ---- records.c, plan.c, forecast.c ---- */
 
+/* Columns of the data that the model uses. */
+const char *const *tacit_fit_used(const tacit_fit_t *fit, size_t *n_columns);
+/* One of them whose missing values drop their records, or NULL. */
+const char *tacit_fit_dropping(const tacit_fit_t *fit);
 /* A curator of one blank record: its bounds are the model's and the settings', as of any other. */
 TACIT_MUST_USE tacit_status_t tacit_fit_open_blank(tacit_fit_t *fit, tacit_error_t *err);
 /* Another fit with the same settings; on failure free it too. */

@@ -53,6 +53,16 @@ static tacit_status_t settle_settings(tacit_fit_t *fit, tacit_error_t *err) {
   return status;
 }
 
+const char *const *tacit_fit_used(const tacit_fit_t *fit, size_t *n_columns) {
+  return fit->program != NULL ? tacit_program_columns(fit->program, n_columns) : tacit_design_columns(fit->design, n_columns);
+}
+
+const char *tacit_fit_dropping(const tacit_fit_t *fit) {
+  size_t n_columns;
+  const char *const *columns = tacit_fit_used(fit, &n_columns);
+  return tacit_schema_dropping(fit->schema, columns, n_columns);
+}
+
 tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema, const char *const **columns, size_t *n_columns,
                                  tacit_error_t *err) {
   *schema = NULL;
@@ -61,7 +71,7 @@ tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema
   tacit_status_t status = settle_settings(fit, err);
   if (status == TACIT_OK) {
     *schema = fit->schema;
-    *columns = fit->program != NULL ? tacit_program_columns(fit->program, n_columns) : tacit_design_columns(fit->design, n_columns);
+    *columns = tacit_fit_used(fit, n_columns);
   }
   return status;
 }
@@ -69,8 +79,7 @@ tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema
 /* For --curator-notes alone. */
 static void note_columns(tacit_fit_t *fit, const tacit_table_t *table) {
   size_t n_columns;
-  const char *const *columns =
-      fit->program != NULL ? tacit_program_columns(fit->program, &n_columns) : tacit_design_columns(fit->design, &n_columns);
+  const char *const *columns = tacit_fit_used(fit, &n_columns);
   for (size_t i = 0; i < n_columns; i++) {
     char text[512];
     tacit_column_notes_t notes = tacit_table_column_notes(table, columns[i]);

@@ -95,19 +95,19 @@ tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *se
                                           double *rows, tacit_feature_scale_t *scales, tacit_error_t *err) {
   tacit_surrogate_t surrogate = {0};
   tacit_rng_t *rng = NULL;
-  double n_units = 0;
+  tacit_aware_count_t count;
   tacit_status_t status = TACIT_OK;
   if (settings->family == TACIT_FAMILY_GAUSSIAN) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "fits of family gaussian keep no releases of their features alone: rows are made of "
                                                               "bernoulli and poisson ones");
   }
   settings->releases->n_taken = 0;
-  status = tacit_aware_learn_count(NULL, settings, &n_units, err);
+  status = tacit_aware_learn_count(NULL, settings, &count, err);
   if (status == TACIT_OK) {
     status = tacit_rng_new(&rng, settings->key, stream, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_surrogate_init(&surrogate, NULL, settings, n_units, rng, err);
+    status = tacit_surrogate_init(&surrogate, NULL, settings, count, rng, err);
   }
   if (status == TACIT_OK) {
     tacit_surrogate_scales(&surrogate, scales);

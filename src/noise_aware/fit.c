@@ -28,16 +28,27 @@ typedef struct planned {
   const char *label;
 } planned_t;
 
+static bool is_count_private(const tacit_noise_aware_settings_t *settings) {
+  return settings->relation == TACIT_RELATION_ADD_REMOVE || settings->may_drop;
+}
+
+/* Share of the last release. */
+static double last_share(const tacit_noise_aware_settings_t *settings) {
+  bool is_gaussian = settings->family == TACIT_FAMILY_GAUSSIAN;
+  return (is_gaussian ? 1 - share_joint_cube : share_score[TACIT_AWARE_ROUNDS - 1]) - (is_count_private(settings) ? share_count : 0);
+}
+
 size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
-  bool has_count = settings->relation == TACIT_RELATION_ADD_REMOVE;
+  const double last = last_share(settings);
   const planned_t of_scores[] = {{share_cube, "second moments"},        {share_whitened, "whitened second moments"},
                                  {share_score[0], "weighted score"},    {share_score[1], "weighted score"},
-                                 {share_information, "information"},    {share_score[2] - (has_count ? share_count : 0), "weighted score"},
+                                 {share_information, "information"},    {last, "weighted score"},
                                  {share_count, "number of units"}};
-  const planned_t of_gaussian[] = {{share_joint_cube, "joint moments"}, {1 - share_joint_cube, "whitened joint moments"}};
+  const planned_t of_gaussian[] = {{share_joint_cube, "joint moments"}, {last, "whitened joint moments"}, {share_count, "number of units"}};
   bool is_gaussian = settings->family == TACIT_FAMILY_GAUSSIAN;
   const planned_t *releases = is_gaussian ? of_gaussian : of_scores;
-  size_t n = is_gaussian ? 2 : TACIT_NOISE_AWARE_N_EVENTS - !has_count;
+  size_t n = is_gaussian ? 3 : TACIT_NOISE_AWARE_N_EVENTS;
+  n -= !is_count_private(settings);
   for (size_t i = 0; i < n; i++) {
     events[i] = (tacit_event_t){
         .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = schedule_multiplier(settings->rho, releases[i].share), .count = 1};
@@ -120,6 +131,9 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_paramete
   if (curator != NULL && (tacit_curator_sensitivity_factor(curator) > 1) != (s->relation == TACIT_RELATION_SUBSTITUTE)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "relation", "the settings' relation is not that of the curator's budget");
   }
+  if (is_gaussian && s->relation != TACIT_RELATION_SUBSTITUTE) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "relation", "noise-aware regression of family gaussian is for relation substitute");
+  }
   if (!(s->rho > 0 && isfinite(s->rho)) || s->n_chains < 1 || s->n_draws < 1 || s->thin < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "settings",
                            "noise-aware regression needs a finite rho above 0 and at least one chain, draw and thin");
@@ -132,7 +146,8 @@ typedef struct run {
   tacit_curator_t *curator;
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
-  double n, last_share, moved2;
+  tacit_aware_count_t count;
+  double moved2;
   bool has_normal_tails;
   tacit_rng_t *rng;
   tacit_surrogate_t surrogate;
@@ -143,16 +158,21 @@ typedef struct run {
   double theta[TACIT_NOISE_AWARE_MAX_FEATURES], factor[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
 } run_t;
 
-tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double *n, tacit_error_t *err) {
-  double noise_sd = 0;
-  if (settings->relation == TACIT_RELATION_SUBSTITUTE) {
-    return tacit_aware_n_units(curator, settings, n, err);
+tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, tacit_aware_count_t *count,
+                                       tacit_error_t *err) {
+  bool is_substitute = settings->relation == TACIT_RELATION_SUBSTITUTE;
+  *count = (tacit_aware_count_t){0};
+  tacit_status_t status = is_substitute ? tacit_aware_n_units(curator, settings, &count->n, err) : TACIT_OK;
+  if (status != TACIT_OK || !is_count_private(settings)) {
+    return status;
   }
-  tacit_status_t status = tacit_aware_may_start(settings, err);
+  double n = 0, noise_sd = 0, multiplier = schedule_multiplier(settings->rho, share_count);
+  status = tacit_aware_may_start(settings, err);
   if (status == TACIT_OK) {
-    status = tacit_aware_release_count(curator, settings, schedule_multiplier(settings->rho, share_count), n, &noise_sd, err);
-    *n = fmax(*n, fmax(noise_sd, 1)); /* no number of records must end a run */
+    status = tacit_aware_release_count(curator, settings, multiplier, &n, &noise_sd, err);
   }
+  n = fmax(n, fmax(noise_sd, 1)); /* no number of records must end a run */
+  *count = (tacit_aware_count_t){n, noise_sd / n};
   return status;
 }
 
@@ -198,7 +218,7 @@ static tacit_status_t learn(run_t *run, tacit_error_t *err) {
         status = find_mode(run, err);
       }
     }
-    place.share = is_last ? run->last_share : share_score[j];
+    place.share = is_last ? last_share(run->settings) : share_score[j];
     double before[TACIT_NOISE_AWARE_MAX_FEATURES], factor[sizeof run->factor / sizeof run->factor[0]];
     memcpy(before, run->theta, sizeof before);
     memcpy(factor, run->factor, sizeof factor);
@@ -218,13 +238,12 @@ static tacit_status_t learn(run_t *run, tacit_error_t *err) {
 
 /* All that is learned before the prior's scale is known. */
 static tacit_status_t learn_features(run_t *run, tacit_error_t *err) {
-  run->last_share = share_score[TACIT_AWARE_ROUNDS - 1] - (run->settings->relation == TACIT_RELATION_ADD_REMOVE ? share_count : 0);
-  tacit_status_t status = tacit_aware_learn_count(run->curator, run->settings, &run->n, err);
+  tacit_status_t status = tacit_aware_learn_count(run->curator, run->settings, &run->count, err);
   if (status == TACIT_OK) {
     status = tacit_rng_new(&run->rng, run->settings->key, surrogate_stream, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_surrogate_init(&run->surrogate, run->curator, run->settings, run->n, run->rng, err);
+    status = tacit_surrogate_init(&run->surrogate, run->curator, run->settings, run->count, run->rng, err);
   }
   if (status == TACIT_OK) {
     tacit_surrogate_scales(&run->surrogate, run->scales);
@@ -234,7 +253,7 @@ static tacit_status_t learn_features(run_t *run, tacit_error_t *err) {
 
 /* All releases of scores; the posterior given them. */
 static tacit_status_t learn_scores(run_t *run, tacit_error_t *err) {
-  tacit_status_t status = tacit_rounds_init(&run->rounds, &run->surrogate, run->n, err);
+  tacit_status_t status = tacit_rounds_init(&run->rounds, &run->surrogate, run->count, err);
   if (status == TACIT_OK) {
     status = tacit_aware_posterior_init(&run->posterior, &run->rounds, run->parameters, run->settings, err);
   }
@@ -282,9 +301,9 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
     status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, parameters->n_reported, err);
   }
   if (status == TACIT_OK && settings->family == TACIT_FAMILY_GAUSSIAN) {
-    double n = 0;
-    status = tacit_aware_n_units(curator, settings, &n, err);
-    return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, n, draws, err) : status;
+    tacit_aware_count_t count;
+    status = tacit_aware_learn_count(curator, settings, &count, err);
+    return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, count.n, last_share(settings), draws, err) : status;
   }
   if (status != TACIT_OK) {
     return status;
@@ -310,10 +329,10 @@ static void pool_scales(const run_t *runs, size_t n, tacit_feature_scale_t *scal
     double units = 0, mean = 0, square = 0, doubt = 0;
     for (size_t i = 0; i < n; i++) {
       const tacit_feature_scale_t *s = &runs[i].scales[j];
-      double variance = s->sd * s->sd, uncertainty = runs[i].n * variance * s->relative_error;
-      units += runs[i].n;
-      mean += runs[i].n * s->mean;
-      square += runs[i].n * (variance + s->mean * s->mean);
+      double variance = s->sd * s->sd, uncertainty = runs[i].count.n * variance * s->relative_error;
+      units += runs[i].count.n;
+      mean += runs[i].count.n * s->mean;
+      square += runs[i].count.n * (variance + s->mean * s->mean);
       doubt += uncertainty * uncertainty;
     }
     mean /= units;
@@ -328,8 +347,8 @@ static void check_sites(run_t *runs, size_t n, const tacit_feature_scale_t *scal
   tacit_rounds_t rounds = runs->rounds;
   double units = 0, mean_noise = 0, count_noise = 0, moved2 = 0;
   for (size_t i = 0; i < n; i++) {
-    double noise = runs[i].n * runs[i].surrogate.mean_noise;
-    units += runs[i].n;
+    double noise = runs[i].count.n * runs[i].surrogate.mean_noise;
+    units += runs[i].count.n;
     mean_noise += noise * noise;
     count_noise += runs[i].rounds.count_noise * runs[i].rounds.count_noise;
     moved2 = fmax(moved2, runs[i].moved2);

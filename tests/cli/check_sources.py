@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records from the standard input, pipes and files of several kinds give the same artefacts, byte for byte, as the CSV file of the same values.
 
-    check_sources.py TACIT
+    check_sources.py TACIT [WRITER of SAS, SPSS and Stata files]
 """
 import gzip
 import os
@@ -15,6 +15,7 @@ import tempfile
 import threading
 
 TACIT = os.path.abspath(sys.argv[1])
+WRITER = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
 SCHEMA = """dataset: visits
 unit: patient_id
 max_rows: 3
@@ -196,6 +197,37 @@ def bad_streams_are_told_by_place():
     refuse(words, 3, "a row without its unit of privacy", data=b"age,patient_id,sex,ill\n1,,F,0\n")
     refuse(words, 1, "cannot read standard input: the compressed file is truncated", data=gzip.compress(b"age,patient_id,sex,ill\n" + b"1,2,F,0\n" * 9999)[:60])
     refuse(words, 3, "a NUL byte", data=b"age,patient_id,sex,ill\n1,\0,F,0\n")
+
+
+@case
+def files_of_sas_spss_and_stata_give_the_same_fit():
+    if WRITER is None:
+        return
+    columns = {"age": "{type: numeric, lower: 0, upper: 100, missing: 50}", "sex": '{type: categorical, levels: ["1", "2"]}', "ill": "{type: binary}",
+               "day": "{type: numeric, since: 2000-01-01, lower: 0, upper: 5000}", "no": "{type: id}"}
+    expected = None
+    for kind in ("sas7bdat", "xpt", "sav", "dta"):
+        subprocess.run([WRITER, kind, f"d.{kind}", "500"], check=True)
+        pathlib.Path("s.yaml").write_text('unit: "no"\nmax_rows: 2\ncolumns:\n' + "".join(f'  "{name}": {rule}\n' for name, rule in columns.items()))
+        got = {}
+        for source in (f"d.{kind}", "imported"):
+            shutil.rmtree("d", ignore_errors=True)
+            succeed(["fit", "ill ~ age + sex + day", *[word if word != "visits.yaml" else "s.yaml" for word in FIT], "--data", source, "--out", "d"])
+            got[source] = contents("d")
+            assert got[source] == (expected or got[source]), kind
+            expected = got[source]
+            if source != "imported":
+                shutil.rmtree("imported", ignore_errors=True)
+                succeed(["import", source, "--schema", "s.yaml", "--out", "imported"])
+    pathlib.Path("cut.dta").write_bytes(pathlib.Path("d.dta").read_bytes()[:5000])
+    pathlib.Path("text.sav").write_text("age,sex\n1,2\n")
+    pathlib.Path("empty.sas7bdat").write_text("")
+    words = ["fit", "ill ~ age", *[word if word != "visits.yaml" else "s.yaml" for word in FIT], "--out", "out", "--data"]
+    refuse([*words, "cut.dta"], 3, "cut.dta is cut short or damaged: export it again")
+    refuse([*words, "text.sav"], 3, "text.sav is")
+    refuse([*words, "empty.sas7bdat"], 3, "empty.sas7bdat is")
+    refuse([*words, "nowhere.sav"], 1, "cannot open nowhere.sav")
+    refuse(["fit", "ill ~ age", *FIT, "--out", "out", "--data", "d.dta"], 3, "d.dta has no column 'patient_id'")
 
 
 if __name__ == "__main__":

@@ -144,16 +144,33 @@ def source(data: Any) -> str | Once:
     return Once(data)
 
 
-def schema_text(schema: Schema) -> tuple[bytes, str]:
-    """Its YAML, and what stands for it in messages."""
-    if isinstance(schema, Mapping):
-        return json.dumps(schema).encode(), "schema"
-    if isinstance(schema, str) and not os.path.exists(schema) and ("\n" in schema or ": " in schema):
-        return schema.encode(), "schema"
-    path = os.fspath(schema)
+def check(source: str | Once, settings: Mapping[str, Any]) -> None:
+    """Refuse what no call that reads records takes: no data, and a seed that does not say what it gives up."""
+    if "seed" in settings:
+        raise ArgumentError("spelled seed_not_private: noise that can be repeated protects nobody", "seed", "argument")
+    if source == "" or (isinstance(source, Once) and source.is_empty()):
+        raise ArgumentError("data: a path, or a data frame", "data", "argument")
+
+
+def drop(source: str | Once) -> None:
+    if isinstance(source, Once):
+        source.drop()
+
+
+def yaml_text(yaml: Schema, what: str) -> tuple[bytes, str]:
+    """The bytes of a path, a text or a dict, and what stands for its name in messages."""
+    if isinstance(yaml, Mapping):
+        return json.dumps(yaml).encode(), what
+    if isinstance(yaml, str) and not os.path.exists(yaml) and ("\n" in yaml or ": " in yaml):
+        return yaml.encode(), what
+    path = os.fspath(yaml)
     try:
         with open(path, "rb") as file:
             return file.read(), path
     except OSError as error:
         reason = f"cannot open {path}: {error.strerror}"
     raise FileError(reason, path, "missing" if not os.path.exists(path) else "io")
+
+
+def schema_text(schema: Schema) -> tuple[bytes, str]:
+    return yaml_text(schema, "schema")
