@@ -1042,8 +1042,8 @@ def good_paths():
         assert all(set(m) == {"name", "private", "exact", "summary"} for m in listed)
         assert {"noise-aware", "dp-hmc", "dp-penalty", "hmc", "rwmh"} <= {m["name"] for m in listed}
         assert "dp-hmc" in run(["methods"]).stdout
-        readme = pathlib.Path(ROOT, "README.md").read_text()
-        rows = {name: line.split("|")[2].strip() == "yes" for line in readme.split("\n") if line.startswith("| `") and line.count("|") == 4
+        page = pathlib.Path(ROOT, "docs/guide/method.md").read_text()
+        rows = {name: line.split("|")[2].strip() == "yes" for line in page.split("\n") if line.startswith("| `") and line.count("|") == 4
                 for name in re.findall(r"`([a-z-]+)`", line.split("|")[1])}
         assert rows == {m["name"]: m["private"] for m in listed}, rows
 
