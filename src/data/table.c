@@ -20,6 +20,10 @@ void tacit_table_free(tacit_table_t *table) {
   tacit_free(table);
 }
 
+const char *tacit_table_query_hash(const tacit_table_t *table) {
+  return table->query_hash;
+}
+
 size_t tacit_table_n_rows(const tacit_table_t *table) {
   return table->n_rows;
 }
@@ -170,6 +174,7 @@ static tacit_status_t read_source(tacit_table_t **table, const tacit_data_source
   }
   if (status == TACIT_OK) {
     tacit_reader_find_identifier(&growing.reader, (*table)->identifier);
+    memcpy((*table)->query_hash, growing.reader.query_hash, TACIT_QUERY_HASH_SIZE);
   }
   *notes = tacit_reader_notes(&growing.reader);
   tacit_free(growing.unit_of_row);
