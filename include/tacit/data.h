@@ -25,7 +25,8 @@ typedef enum tacit_column_type {
 
 typedef enum tacit_missing_rule {
   TACIT_MISSING_ERROR = 0, /**< refuse the file, naming file:line:column */
-  TACIT_MISSING_VALUE = 1  /**< replace by the public value missing_value (or level) */
+  TACIT_MISSING_VALUE = 1, /**< replace by the public value missing_value (or level) */
+  TACIT_MISSING_DROP = 2   /**< the record contributes nothing to what uses the column */
 } tacit_missing_rule_t;
 
 typedef enum tacit_range_rule {
@@ -46,7 +47,7 @@ typedef struct tacit_column_schema {
   const char *const *levels; /**< categorical: shape (n_levels), in the user's order */
   size_t n_levels;
   tacit_missing_rule_t missing;
-  double missing_value; /**< TACIT_MISSING_VALUE: a value in bounds, or the index of a level */
+  double missing_value; /**< TACIT_MISSING_VALUE: a value in bounds, or the index of a level; TACIT_MISSING_DROP: NaN */
   tacit_range_rule_t out_of_range;
 } tacit_column_schema_t;
 
@@ -75,6 +76,11 @@ TACIT_API size_t tacit_schema_n_columns(const tacit_schema_t *schema);
 TACIT_API const tacit_column_schema_t *tacit_schema_column(const tacit_schema_t *schema, size_t i);
 /** Column by name, or NULL. */
 TACIT_API const tacit_column_schema_t *tacit_schema_find(const tacit_schema_t *schema, const char *name);
+/**
+ * One of these columns, shape (n_columns), whose missing values drop their records (TACIT_MISSING_DROP); NULL if there is none. How many
+ * records count is then private under either relation.
+ */
+TACIT_API const char *tacit_schema_dropping(const tacit_schema_t *schema, const char *const *columns, size_t n_columns);
 
 /**
  * The schema for rows that an analyst brings, which are nobody's records: no persons, and a value that is missing, out of range or no
@@ -142,7 +148,7 @@ typedef struct tacit_table tacit_table_t;
 /** Counts that only the curator may see (never written to an artefact). */
 typedef struct tacit_table_notes {
   size_t n_clamped;      /**< values moved to a bound */
-  size_t n_missing;      /**< values replaced by the missing rule */
+  size_t n_missing;      /**< missing values, replaced or dropped with their records */
   size_t n_rows_dropped; /**< rows beyond max_rows of their person */
 } tacit_table_notes_t;
 
@@ -217,12 +223,13 @@ TACIT_API void tacit_table_need(const tacit_table_t *table, size_t from, size_t 
 TACIT_API void tacit_table_drop(const tacit_table_t *table, size_t from, size_t to);
 TACIT_API void tacit_table_free(tacit_table_t *table);
 TACIT_API size_t tacit_table_n_rows(const tacit_table_t *table);
-/** Values of a column, shape (n_rows): numbers, 0/1, or 0-based level indices. NULL if absent. Borrowed. */
+/** Values of a column, shape (n_rows): numbers, 0/1, or 0-based level indices; NaN: missing, and drops its record. NULL if absent. Borrowed. */
 TACIT_API const double *tacit_table_column(const tacit_table_t *table, const char *name);
 /** What was done to a column's values on reading; zeros if it is absent. For the curator's eyes only. */
 TACIT_API tacit_column_notes_t tacit_table_column_notes(const tacit_table_t *table, const char *name);
 /**
- * A sentence for the holder of the data where values of a column were clamped, and what to look at; "" where none was.
+ * A sentence for the holder of the data where values of a column were clamped, and what to look at, or dropped their records; "" where
+ * none was.
  * @param is_response  of a model: then its coding is asked about first.
  */
 TACIT_API void tacit_column_notes_say(const tacit_column_schema_t *column, const tacit_column_notes_t *notes, size_t n_rows,
@@ -264,12 +271,15 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new_in(tacit_records_t **r
 /**
  * Pack n_names columns of a table as they are (rounded to float32), row by row, on n_threads threads (1 to 4096), in memory or in a file
  * in the folder `scratch`. The records do not depend on the number of threads. Every row is its own unit. TACIT_ERR_UNKNOWN if the table
- * was read without a column. Rows of imported columns that were looked at leave memory.
+ * was read without a column. Rows of imported columns that were looked at leave memory. A row with a missing value (NaN) becomes a record
+ * that is left out.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_pack(tacit_records_t **records, const tacit_table_t *table,
                                                          const char *const *names, size_t n_names, size_t n_threads,
                                                          const char *scratch, tacit_error_t *err);
 TACIT_API void tacit_records_free(tacit_records_t *records);
+/** Make record i one that adds nothing to any release: its columns are NaN, and so it counts nowhere (tacit/door.h). */
+TACIT_API void tacit_records_leave_out(tacit_records_t *records, size_t i);
 /** Store x, shape (n_columns), as record i (rounded to float32). Distinct records may be set from distinct threads. */
 TACIT_API void tacit_records_set(tacit_records_t *records, size_t i, const double *x);
 /** Store x, shape (n), as column j of records first .. first + n - 1 (rounded to float32). Distinct records, as above. */

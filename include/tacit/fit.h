@@ -171,6 +171,15 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_run(tacit_fit_t *fit, tacit_pr
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_reopen(tacit_fit_t **fit, const char *path, tacit_error_t *err);
 /**
+ * Begin with what n >= 2 fits of one model kept, of sites that share coefficients: directories, or their releases.json. The posterior is one prior
+ * times the likelihoods of all releases; never a product of posteriors. Settings as above; a prior must be said where the sites' differ. Families
+ * bernoulli and poisson.
+ * @param is_disjoint  nobody's records are at two sites: then the cost is the dearest site's, else epsilons and deltas add up.
+ * @return as tacit_fit_reopen(); tacit_fit_redraw() refuses sites with other models, and the same fit twice.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_combine(tacit_fit_t **fit, const char *const *paths, size_t n, bool is_disjoint,
+                                                          tacit_error_t *err);
+/**
  * Draw. Without a new seed and prior the draws are the fit's own, bit for bit, on the same machine; the seed protects nothing here and
  * may be known to anybody. Then tacit_fit_write(): the privacy statement written is the fit's.
  * @return TACIT_ERR_DATA for releases that are not of the model or the budget beside them; else as tacit_fit_run().

@@ -8,7 +8,7 @@
 static void print_notes(const tacit_table_notes_t *notes) {
   fprintf(stderr,
           "FOR THE CURATOR ONLY - not covered by any privacy guarantee\n"
-          "  values clamped %zu, missing values replaced %zu, rows beyond max_rows %zu\n",
+          "  values clamped %zu, missing values %zu, rows beyond max_rows %zu\n",
           notes->n_clamped, notes->n_missing, notes->n_rows_dropped);
 }
 
@@ -62,7 +62,7 @@ const cli_command_t cli_import = {
                    "column's rules needs another import. The files are for little-endian machines of 64 bits, and must not be "
                    "changed while a program reads them.",
     .examples = "  tacit import flchain.csv --schema flchain.yaml --out flchain.columns/\n"
-                "  psql -c 'copy visits to stdout csv header' clinic | tacit import - --schema clinic.yaml --out clinic.columns/\n"
+                "  psql -c 'copy visits to stdout csv header' clinic | tacit import - --schema clinic.yaml --out c.columns/\n"
                 "  tacit fit 'death ~ age + sex' --family bernoulli --data flchain.columns/ --schema flchain.yaml \\\n"
                 "        --epsilon 1 --delta 1e-6 --out fit/\n",
     .options = options,

@@ -45,7 +45,7 @@ static int check_data(const cli_args_t *args, const tacit_schema_t *schema) {
     tacit_table_unit_offsets(table, &n_units);
     fprintf(stderr,
             "FOR THE CURATOR ONLY - not covered by any privacy guarantee\n"
-            "  rows used %zu, units %zu, values clamped %zu, missing values replaced %zu, rows beyond max_rows %zu\n",
+            "  rows used %zu, units %zu, values clamped %zu, missing values %zu, rows beyond max_rows %zu\n",
             tacit_table_n_rows(table), n_units, notes.n_clamped, notes.n_missing, notes.n_rows_dropped);
   }
   tacit_table_free(table);

@@ -58,7 +58,7 @@ static tacit_status_t compare_levels(const opening_t *of, const tacit_column_sch
 
 /* Whether values that kept the rules then keep them now, and would have been made the same. */
 static tacit_status_t compare_column(const opening_t *of, const tacit_column_schema_t *then, const tacit_column_schema_t *now) {
-  static const char *const missing[] = {"error", "a value"}, *const range[] = {"clamp", "error"};
+  static const char *const missing[] = {"error", "a value", "drop"}, *const range[] = {"clamp", "error"};
   if (then->type != now->type) {
     return differs(of, now->name, "type", tacit_column_type_string(then->type), tacit_column_type_string(now->type));
   }
@@ -167,6 +167,7 @@ static tacit_status_t open_column(const opening_t *of, tacit_table_column_t *col
     status = map_file(of, &column->mapping, tacit_column_file(place, name), of->manifest.n_rows);
   }
   column->values = (const double *)column->mapping.data;
+  column->has_gaps = now->missing == TACIT_MISSING_DROP;
   column->notes = (tacit_column_notes_t){.n_clamped = of->manifest.n_clamped[place], .n_missing = of->manifest.n_missing[place]};
   notes->n_clamped += of->manifest.n_clamped[place];
   notes->n_missing += of->manifest.n_missing[place];

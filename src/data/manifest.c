@@ -55,6 +55,8 @@ static void append_column(tacit_text_t *text, const tacit_column_schema_t *colum
     tacit_schema_append_text(text, level, strlen(level));
   } else if (column->missing == TACIT_MISSING_VALUE) {
     append_number(text, "missing", column->missing_value);
+  } else if (column->missing == TACIT_MISSING_DROP) {
+    tacit_text_printf(text, ", missing: drop");
   }
   if (column->has_since) {
     char date[TACIT_DATE_SIZE];

@@ -10,11 +10,18 @@
 /* Shares of clamped values from which bounds are more likely wrong than values. */
 static const double share_much = 0.05;
 
+static void say_missing(const tacit_column_schema_t *column, const tacit_column_notes_t *notes, size_t n_rows, char *out, size_t size) {
+  if (column->missing == TACIT_MISSING_DROP && notes->n_missing > 0) {
+    snprintf(out, size, "column '%.64s': %zu of %zu values are missing: their records add nothing", column->name, notes->n_missing, n_rows);
+  }
+}
+
 void tacit_column_notes_say(const tacit_column_schema_t *column, const tacit_column_notes_t *notes, size_t n_rows, bool is_response,
                             char *out, size_t size) {
   char lower[TACIT_NUMBER_SIZE], upper[TACIT_NUMBER_SIZE], far[128] = "";
   out[0] = '\0';
   if (notes->n_clamped == 0) {
+    say_missing(column, notes, n_rows, out, size);
     return;
   }
   if (notes->n_far > 0) {
@@ -28,6 +35,10 @@ void tacit_column_notes_say(const tacit_column_schema_t *column, const tacit_col
   snprintf(out, size, "column '%.64s'%s: %zu of %zu values were outside %s..%s and clamped%s%s", column->name,
            is_response ? ", the response" : "", notes->n_clamped, n_rows, tacit_number_format(column->lower, lower),
            tacit_number_format(column->upper, upper), why, far);
+  if (column->missing == TACIT_MISSING_DROP && notes->n_missing > 0) {
+    size_t n = strlen(out);
+    snprintf(out + n, size - n, "; %zu are missing: their records add nothing", notes->n_missing);
+  }
 }
 
 /* "id", "patient", "PatientID", "subject_no": ends in id, or has a word for a person in it. */

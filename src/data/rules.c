@@ -24,8 +24,8 @@ void tacit_rule_clear(tacit_rule_t *rule) {
 tacit_complaint_t tacit_rule_missing(tacit_rule_t *rule, bool counts, double *value) {
   if (rule->schema->missing == TACIT_MISSING_ERROR) {
     return rule->schema->type == TACIT_COLUMN_CATEGORICAL
-               ? "a missing value (the schema says missing: error): say there which level it counts as: missing: LEVEL"
-               : "a missing value (the schema says missing: error): say there what it counts as: missing: lower, upper or a public value";
+               ? "a missing value (the schema says missing: error): say there missing: drop (its record adds nothing) or missing: LEVEL"
+               : "a missing value (the schema says missing: error): say there missing: drop (its record adds nothing), lower, upper or a public value";
   }
   rule->n_missing += counts;
   *value = rule->schema->missing_value;

@@ -135,7 +135,7 @@ static tacit_status_t read_missing(tacit_schema_reader_t *reader, const yaml_nod
   (void)key;
   if (value->type != YAML_SCALAR_NODE) {
     return tacit_schema_fault(reader, value,
-                              "missing: expected error, lower, upper, a number within the bounds, or a level");
+                              "missing: expected error, drop, lower, upper, a number within the bounds, or a level");
   }
   draft->missing = value; /* its meaning depends on the type and the bounds, read later */
   return TACIT_OK;
@@ -240,10 +240,19 @@ static tacit_status_t check_parts(tacit_schema_reader_t *reader, const tacit_col
 /* The missing rule, once type, bounds and levels are known. */
 static tacit_status_t settle_missing(tacit_schema_reader_t *reader, const tacit_column_draft_t *draft) {
   tacit_column_schema_t *column = &draft->column->public;
-  if (draft->missing == NULL || strcmp(tacit_schema_scalar(draft->missing), "error") == 0) {
+  const char *text = draft->missing != NULL ? tacit_schema_scalar(draft->missing) : "error";
+  bool is_drop = strcmp(text, "drop") == 0;
+  for (size_t i = 0; is_drop && i < column->n_levels; i++) {
+    if (strcmp(column->levels[i], text) == 0) {
+      return tacit_schema_fault(reader, draft->missing, "missing: drop leaves the record out, and is a level of '%s' too: name that level "
+                                                        "otherwise", column->name);
+    }
+  }
+  if (is_drop || strcmp(text, "error") == 0) {
+    column->missing = is_drop ? TACIT_MISSING_DROP : TACIT_MISSING_ERROR;
+    column->missing_value = is_drop ? NAN : 0;
     return TACIT_OK;
   }
-  const char *text = tacit_schema_scalar(draft->missing);
   column->missing = TACIT_MISSING_VALUE;
   if (column->type == TACIT_COLUMN_CATEGORICAL) {
     for (size_t i = 0; i < column->n_levels; i++) {
@@ -252,7 +261,7 @@ static tacit_status_t settle_missing(tacit_schema_reader_t *reader, const tacit_
         return TACIT_OK;
       }
     }
-    return tacit_schema_fault(reader, draft->missing, "missing: expected error or one of the levels of '%s'",
+    return tacit_schema_fault(reader, draft->missing, "missing: expected error, drop or one of the levels of '%s'",
                               column->name);
   }
   if (strcmp(text, "lower") == 0 || strcmp(text, "upper") == 0) {
@@ -265,7 +274,7 @@ static tacit_status_t settle_missing(tacit_schema_reader_t *reader, const tacit_
   if (!is_number || !(*value >= column->lower && *value <= column->upper) ||
       (must_be_whole && *value != floor(*value))) {
     return tacit_schema_fault(reader, draft->missing,
-                              "missing: expected error, lower, upper, or a value within the bounds of '%s'",
+                              "missing: expected error, drop, lower, upper, or a value within the bounds of '%s'",
                               column->name);
   }
   return TACIT_OK;

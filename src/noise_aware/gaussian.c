@@ -23,7 +23,7 @@ typedef struct gaussian {
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
   size_t d, dim;   /* features; parameters: and log sigma if it is unknown */
-  double n;
+  double n, last_share; /* records that count; share of mu^2 of the second release */
   /* from the first release */
   double fit[MAX], spread;              /* theta_0, and what residuals from it may vary by */
   double factor[MAX * MAX];             /* L, lower */
@@ -144,7 +144,7 @@ static tacit_status_t learn_whitened(gaussian_t *g, tacit_error_t *err) {
   double scale = 1 / g->scale, reach = g->radius;
   const tacit_aware_joint_t at = {d, g->inverse, &g->radius, g->fit, &scale, &reach};
   tacit_status_t status = tacit_aware_release_joint_moments(
-      g->curator, g->settings, schedule_multiplier(g->settings->rho, 1 - share_joint_cube), &at, released, &noise_sd, err);
+      g->curator, g->settings, schedule_multiplier(g->settings->rho, g->last_share), &at, released, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -420,7 +420,7 @@ static tacit_status_t run_chains(gaussian_t *g, tacit_draws_t *draws, tacit_erro
 }
 
 tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                                    const tacit_noise_aware_settings_t *settings, double n, tacit_draws_t *draws,
+                                    const tacit_noise_aware_settings_t *settings, double n, double last_share, tacit_draws_t *draws,
                                     tacit_error_t *err) {
   gaussian_t *g = tacit_alloc_zero(1, sizeof *g);
   if (g == NULL) {
@@ -432,6 +432,7 @@ tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parame
   g->dim = parameters->dim;
   g->d = parameters->dim - (settings->known_sd > 0 ? 0 : 1);
   g->n = n;
+  g->last_share = last_share;
   tacit_status_t (*const steps[])(gaussian_t *, tacit_error_t *) = {learn_in_cube, learn_whitened};
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < 2 && status == TACIT_OK; i++) {

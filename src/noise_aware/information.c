@@ -121,7 +121,7 @@ static void extend(learner_t *l) {
   r->n_columns = 1 + width;
 }
 
-/* Linear-Gaussian conditioning of (e, V) on the released mean of G, whose noise has variance noise_var. */
+/* Linear-Gaussian conditioning of (e, V) on the released mean of G, whose noise has variance noise_var, and an error of n in common. */
 static bool condition(learner_t *l, const double *released, double noise_var) {
   tacit_rounds_t *r = l->r;
   size_t m = l->m, width = l->q + l->q2;
@@ -129,7 +129,8 @@ static bool condition(learner_t *l, const double *released, double noise_var) {
   tacit_multiply(m, width, width, l->loading, l->prior, l->gain);
   for (size_t p = 0; p < m; p++) {
     for (size_t o = 0; o <= p; o++) {
-      gram[p * m + o] = tacit_dot(width, l->gain + p * width, l->loading + o * width) + (p == o ? noise_var : 0);
+      gram[p * m + o] = tacit_dot(width, l->gain + p * width, l->loading + o * width) + (p == o ? noise_var : 0) +
+                        r->n_error * r->n_error * l->mean[p] * l->mean[o];
     }
     error[p] = released[p] - l->mean[p] - tacit_dot(width, l->loading + p * width, r->basis_shift);
   }

@@ -27,11 +27,18 @@ void tacit_rounds_fill(tacit_rounds_t *r) {
       r->quadratic[(1 + a) * nb + 1 + b] = r->basis_cov[a * q + b] - (a == b ? 1 / r->weight : 0);
     }
   }
+  double variance = r->n_error * r->n_error;
+  for (size_t a = 0; a < nb; a++) { /* the mean over n is linear in the columns, with these factors */
+    for (size_t b = 0; b < nb; b++) {
+      r->quadratic[a * nb + b] += variance * (a > 0 ? r->basis_shift[a - 1] : 1) * (b > 0 ? r->basis_shift[b - 1] : 1);
+    }
+  }
 }
 
-tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate, double n, tacit_error_t *err) {
+tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate, tacit_aware_count_t count,
+                                 tacit_error_t *err) {
   size_t d = surrogate->d, k = surrogate->n_rows, q = surrogate->n_basis, most = 1 + q + d * (d + 1) / 2;
-  *rounds = (tacit_rounds_t){.surrogate = surrogate, .n = n, .weight = surrogate_weight, .n_columns = 1 + q};
+  *rounds = (tacit_rounds_t){.surrogate = surrogate, .n = count.n, .n_error = count.error, .weight = surrogate_weight, .n_columns = 1 + q};
   rounds->columns = tacit_alloc_zero(most * k, sizeof *rounds->columns);
   rounds->basis_cov = tacit_alloc_zero(most * most, sizeof *rounds->basis_cov);
   rounds->basis_shift = tacit_alloc_zero(most, sizeof *rounds->basis_shift);
