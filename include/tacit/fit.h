@@ -125,6 +125,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_compare(tacit_fit_t *fit, doub
  *         setting `out` cannot be written; TACIT_ERR_BUDGET for a budget that buys nothing.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read(tacit_fit_t *fit, const char *path, tacit_error_t *err);
+/** The same from any source; several ranks read none that can be read but once. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_error_t *err);
 /** The same from an Arrow stream, tacit_table_read_stream(): taken, released exactly once. `watch` may be NULL. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit, struct ArrowArrayStream *stream,
                                                               const tacit_stream_watch_t *watch, tacit_error_t *err);
@@ -158,6 +160,31 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_reserve(tacit_fit_t *fit, bool
  *         charged is charged, tacit_fit_spent().
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_run(tacit_fit_t *fit, tacit_progress_fn progress, void *user, tacit_error_t *err);
+
+/* ---- draws given what an earlier fit released: no records, nothing charged ---- */
+
+/**
+ * Begin with what the fit in a directory kept (releases.json, privacy.json, privacy.txt; docs/releases.md): settings, schema and releases
+ * are its own. Settings that may be given now: prior, prior-scale, prior-basis, chains, warmup, draws, thin, seed, out; a prior replaces
+ * all of the fit's.
+ * @return TACIT_ERR_MISSING where nothing was kept; TACIT_ERR_SYNTAX for a file that is none. *fit is NULL on failure.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_reopen(tacit_fit_t **fit, const char *path, tacit_error_t *err);
+/**
+ * Begin with what n >= 2 fits of one model kept, of sites that share coefficients: directories, or their releases.json. The posterior is one prior
+ * times the likelihoods of all releases; never a product of posteriors. Settings as above; a prior must be said where the sites' differ. Families
+ * bernoulli and poisson.
+ * @param is_disjoint  nobody's records are at two sites: then the cost is the dearest site's, else epsilons and deltas add up.
+ * @return as tacit_fit_reopen(); tacit_fit_redraw() refuses sites with other models, and the same fit twice.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_combine(tacit_fit_t **fit, const char *const *paths, size_t n, bool is_disjoint,
+                                                          tacit_error_t *err);
+/**
+ * Draw. Without a new seed and prior the draws are the fit's own, bit for bit, on the same machine; the seed protects nothing here and
+ * may be known to anybody. Then tacit_fit_write(): the privacy statement written is the fit's.
+ * @return TACIT_ERR_DATA for releases that are not of the model or the budget beside them; else as tacit_fit_run().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_redraw(tacit_fit_t *fit, tacit_progress_fn progress, void *user, tacit_error_t *err);
 
 /* ---- results: NULL, 0 or "" before tacit_fit_run() has returned TACIT_OK; borrowed from the fit ---- */
 

@@ -85,6 +85,7 @@ tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit) {
   settings.family = fit->family;
   settings.upper = upper;
   settings.relation = tacit_schema_relation(fit->schema);
+  settings.may_drop = tacit_fit_dropping(fit) != NULL;
   settings.known_sd = fit->known_sd > 0 ? 2 * fit->known_sd / (upper - lower) : 0; /* the response is mapped to [-1, 1] */
   return settings;
 }

@@ -23,7 +23,7 @@ typedef struct gaussian {
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
   size_t d, dim;   /* features; parameters: and log sigma if it is unknown */
-  double n;
+  double n, last_share; /* records that count; share of mu^2 of the second release */
   /* from the first release */
   double fit[MAX], spread;              /* theta_0, and what residuals from it may vary by */
   double factor[MAX * MAX];             /* L, lower */
@@ -104,10 +104,10 @@ static tacit_status_t set_fit(gaussian_t *g, const double *second, const double 
 static tacit_status_t learn_in_cube(gaussian_t *g, tacit_error_t *err) {
   size_t d = g->d, m = d + 1;
   double released[MAX_PACKED], second[MAX * MAX], variances[MAX * MAX], mean[MAX], noise_sd, zero[MAX] = {0};
-  tacit_row_weighting_t rows = {.radius = sqrt((double)d) * (1 + 1e-12)};
-  tacit_row_residual_t residual = {.theta = zero, .n_features = d, .scale = 1, .reach = 1};
-  tacit_status_t status = tacit_curator_release_joint_moments(
-      g->curator, &rows, &residual, schedule_multiplier(g->settings->rho, share_joint_cube), released, &noise_sd, err);
+  double radius = sqrt((double)d) * (1 + 1e-12), scale = 1, reach = 1;
+  const tacit_aware_joint_t at = {d, NULL, &radius, zero, &scale, &reach};
+  tacit_status_t status = tacit_aware_release_joint_moments(
+      g->curator, g->settings, schedule_multiplier(g->settings->rho, share_joint_cube), &at, released, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -141,14 +141,14 @@ static tacit_status_t learn_whitened(gaussian_t *g, tacit_error_t *err) {
   double released[MAX_PACKED], noise_sd;
   g->radius = joint_radius * sqrt((double)d);
   g->scale = g->radius / (joint_reach * g->spread);
-  set_kept(g);
-  tacit_row_weighting_t rows = {.whiten = g->inverse, .radius = g->radius};
-  tacit_row_residual_t residual = {.theta = g->fit, .n_features = d, .scale = 1 / g->scale, .reach = g->radius};
-  tacit_status_t status = tacit_curator_release_joint_moments(
-      g->curator, &rows, &residual, schedule_multiplier(g->settings->rho, 1 - share_joint_cube), released, &noise_sd, err);
+  double scale = 1 / g->scale, reach = g->radius;
+  const tacit_aware_joint_t at = {d, g->inverse, &g->radius, g->fit, &scale, &reach};
+  tacit_status_t status = tacit_aware_release_joint_moments(
+      g->curator, g->settings, schedule_multiplier(g->settings->rho, g->last_share), &at, released, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
+  set_kept(g);
   tacit_noise_aware_fault_t fault = g->settings->fault_for_tests;
   noise_sd *= fault == TACIT_NOISE_AWARE_HALF_NOISE ? 0.5 : 1;
   for (size_t i = 0, k = 0; i <= d; i++) {
@@ -420,7 +420,7 @@ static tacit_status_t run_chains(gaussian_t *g, tacit_draws_t *draws, tacit_erro
 }
 
 tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                                    const tacit_noise_aware_settings_t *settings, double n, tacit_draws_t *draws,
+                                    const tacit_noise_aware_settings_t *settings, double n, double last_share, tacit_draws_t *draws,
                                     tacit_error_t *err) {
   gaussian_t *g = tacit_alloc_zero(1, sizeof *g);
   if (g == NULL) {
@@ -432,6 +432,7 @@ tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parame
   g->dim = parameters->dim;
   g->d = parameters->dim - (settings->known_sd > 0 ? 0 : 1);
   g->n = n;
+  g->last_share = last_share;
   tacit_status_t (*const steps[])(gaussian_t *, tacit_error_t *) = {learn_in_cube, learn_whitened};
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < 2 && status == TACIT_OK; i++) {

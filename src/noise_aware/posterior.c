@@ -193,19 +193,23 @@ static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
 double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, const double *theta, double *grad) {
   const tacit_parameters_t *parameters = posterior->parameters;
   double log_prior = parameters->log_prior(parameters->ctx, theta, grad);
-  fill_rows(posterior, theta);
-  fill_law(posterior);
-  double value = log_prior + normal_log_density(posterior);
+  double value = log_prior;
+  for (tacit_aware_posterior_t *p = posterior; p != NULL; p = p->next) {
+    fill_rows(p, theta);
+    fill_law(p);
+    value += normal_log_density(p);
+  }
   if (!isfinite(value)) {
     return -INFINITY;
   }
-  if (grad != NULL) {
-    add_normal_gradient(posterior, grad);
+  for (tacit_aware_posterior_t *p = posterior; grad != NULL && p != NULL; p = p->next) {
+    add_normal_gradient(p, grad);
   }
   return value;
 }
 
-void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const double *theta, double *precision) {
+/* precision (d, d) += that of the likelihood of one site's releases. */
+static void add_precision(tacit_aware_posterior_t *posterior, double *precision) {
   const tacit_surrogate_t *s = posterior->surrogate;
   const tacit_rounds_t *r = posterior->rounds;
   size_t n = s->n_rows, d = s->d, width = d * r->n_rounds;
@@ -222,7 +226,15 @@ void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const d
     tacit_solve_lower(width, posterior->cov_factor, jacobian + j * width);
   }
   for (size_t i = 0; i < d * d; i++) {
-    precision[i] = tacit_dot(width, jacobian + i / d * width, jacobian + i % d * width);
+    precision[i] += tacit_dot(width, jacobian + i / d * width, jacobian + i % d * width);
+  }
+}
+
+void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const double *theta, double *precision) {
+  size_t d = posterior->surrogate->d;
+  memset(precision, 0, d * d * sizeof *precision);
+  for (tacit_aware_posterior_t *p = posterior; p != NULL; p = p->next) {
+    add_precision(p, precision);
   }
   tacit_add_prior_precision(posterior->parameters, d, theta, precision);
 }

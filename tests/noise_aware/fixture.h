@@ -32,6 +32,8 @@ typedef struct fixture {
 
 static const bool two_valued[8] = {false, false, true, false, false, false, true, false};
 
+static double count_error; /* relative, of the number of records in the fixtures to come */
+
 static inline void open_fixture(fixture_t *f, tacit_family_t family, double upper, size_t d, double epsilon) {
   tacit_error_t err;
   double theta[SIMULATION_MAX_DIM];
@@ -56,8 +58,8 @@ static inline void open_fixture(fixture_t *f, tacit_family_t family, double uppe
   f->settings.upper = upper;
   f->settings.is_two_valued = two_valued;
   f->settings.rho = tacit_budget_rho(f->budget) * (1 - 1e-9);
-  assert_ok(tacit_surrogate_init(&f->surrogate, f->curator, &f->settings, (double)f->s.n, f->rng, &err), err);
-  assert_ok(tacit_rounds_init(&f->rounds, &f->surrogate, (double)f->s.n, &err), err);
+  assert_ok(tacit_surrogate_init(&f->surrogate, f->curator, &f->settings, (tacit_aware_count_t){(double)f->s.n, count_error}, f->rng, &err), err);
+  assert_ok(tacit_rounds_init(&f->rounds, &f->surrogate, (tacit_aware_count_t){(double)f->s.n, count_error}, &err), err);
   assert_ok(tacit_aware_posterior_init(&f->posterior, &f->rounds, &f->model.parameters, &f->settings, &err), err);
 }
 

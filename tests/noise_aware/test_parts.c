@@ -231,6 +231,7 @@ static void define_law(const fixture_t *f, const double *theta, double *mean, do
         }
       }
       cov[i * width + j] = r->n * sampling + r->n * r->n * (moments + (plain - known) / surrogate_weight) +
+                           r->n_error * r->n_error * mean[i] * mean[j] +
                            (i == j ? r->noise_var[i / d] : 0) + (i / d == j / d ? r->doubt[i * d + j % d] : 0);
     }
   }
@@ -264,6 +265,9 @@ static void test_law_of_the_scores_is_their_definition(void **state) {
   (void)state;
   check_law(TACIT_FAMILY_BERNOULLI, 1);
   check_law(TACIT_FAMILY_POISSON, 8);
+  count_error = 0.1;
+  check_law(TACIT_FAMILY_BERNOULLI, 1);
+  count_error = 0;
 }
 
 /*
@@ -344,6 +348,9 @@ static void test_gradient_is_the_derivative_of_the_density(void **state) {
   check_gradient(TACIT_FAMILY_BERNOULLI, 1, 1);
   check_gradient(TACIT_FAMILY_BERNOULLI, 1, 0.05);
   check_gradient(TACIT_FAMILY_POISSON, 8, 2);
+  count_error = 0.1;
+  check_gradient(TACIT_FAMILY_BERNOULLI, 1, 1);
+  count_error = 0;
 }
 
 int main(void) {
