@@ -62,7 +62,7 @@ const cli_command_t cli_import = {
                    "column's rules needs another import. The files are for little-endian machines of 64 bits, and must not be "
                    "changed while a program reads them.",
     .examples = "  tacit import flchain.csv --schema flchain.yaml --out flchain.columns/\n"
-                "  psql -c 'copy visits to stdout csv header' clinic | tacit import - --schema clinic.yaml --out clinic.columns/\n"
+                "  psql -c 'copy visits to stdout csv header' clinic | tacit import - --schema clinic.yaml --out c.columns/\n"
                 "  tacit fit 'death ~ age + sex' --family bernoulli --data flchain.columns/ --schema flchain.yaml \\\n"
                 "        --epsilon 1 --delta 1e-6 --out fit/\n",
     .options = options,

@@ -21,6 +21,7 @@ struct tacit_table {
   size_t *owned_offsets;
   tacit_mapping_t offsets_mapping;
   size_t n_units;
+  bool is_dropped; /* values are gone */
   char identifier[TACIT_IDENTIFIER_SIZE];
 };
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "account/doubt.h"
+#include "data/collect.h"
 #include "publish/publish_internal.h"
 
 /* Delta that stands for none in a budget: below it no double can tell. */
@@ -225,15 +226,21 @@ static void settle(tacit_publish_t *publish) {
 
 /* ---- records ---- */
 
+/* A tacit_packer_t's. */
+static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
+  const tacit_publish_t *publish = user;
+  return tacit_table_pack(records, table, publish->names, publish->statistic.n_columns, publish->limits.n_threads,
+                          tacit_publish_value(publish, "scratch"), err);
+}
+
 static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_source_t *source, tacit_error_t *err) {
-  const char *const *names = publish->names;
-  size_t n = publish->statistic.n_columns;
+  const tacit_packer_t packer = {
+      .pack = pack, .user = publish, .is_whole = tacit_publish_has(publish, "scratch"), .n_threads = publish->limits.n_threads};
+  tacit_table_notes_t notes;
   tacit_table_t *table;
-  tacit_records_t *records = NULL;
-  tacit_status_t status = tacit_table_read_source(&table, source, publish->schema, names, n, NULL, err);
-  if (status == TACIT_OK) {
-    status = tacit_table_pack(&records, table, names, n, publish->limits.n_threads, tacit_publish_value(publish, "scratch"), err);
-  }
+  tacit_records_t *records;
+  tacit_status_t status = tacit_records_collect(&records, &table, source, publish->schema, publish->names, publish->statistic.n_columns,
+                                                &packer, &notes, err);
   tacit_table_free(table);
   if (status == TACIT_OK) {
     status = publish->is_seeded ? tacit_noise_new_seeded_not_private(&publish->noise, publish->seed, err)

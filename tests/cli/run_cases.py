@@ -294,12 +294,22 @@ BAD = [
      r"a ledger takes no Gaussian releases of minibatches \(gradient, sampling rate 0\.1[0-9]*\): .*--sampling-rate 1"),
     ("decisions that the ledger has no room for", on_ledger("small.ledger", "--acceptance", "barker", "--draws", "100", "--yes"), 4,
      r"has room for one with epsilon 0\.9999.*, and here this one is as dear as a Gaussian run with epsilon 1\.[0-9]"),
+    ("width wanted and epsilon given", ["plan", "y ~ x", "--family", "bernoulli", "--schema", "good.yaml", "--n", "100", *BUDGET, "--want-width", "1.3"], 2,
+     r"asks which epsilon it takes: leave out --epsilon"),
+    ("narrower than without privacy", ["plan", "y ~ x", "--family", "bernoulli", "--schema", "good.yaml", "--n", "100", "--delta", "1e-6", "--want-width", "1"], 2,
+     r"--want-width must be above 1"),
+    ("width of chains", ["plan", "s ~ x", "--family", "categorical", "--schema", "good.yaml", "--n", "100", "--delta", "1e-6", "--want-width", "2"], 2,
+     r"where method noise-aware applies: .*bernoulli, gaussian or poisson"),
     ("plan without a schema", ["plan", "y ~ x", "--family", "bernoulli", "--n", "100", *BUDGET], 2, r"--schema is needed"),
     ("plan without n", ["plan", "y ~ x", "--family", "bernoulli", "--schema", "good.yaml", *BUDGET], 2, r"--n is needed"),
     ("refit of what is no fit", ["refit", ".", "--out", "out"], 1, r"\. has no releases\.json: only fits by method noise-aware"),
     ("refit of a file that holds no releases", ["refit", "numbers.json", "--out", "out"], 3, r"numbers\.json: \"format\" must be"),
     ("refit without a place to write to", ["refit", "."], 2, r"--out is needed"),
     ("refit with another budget", ["refit", ".", "--epsilon", "3", "--out", "out"], 2, r"unknown option"),
+    ("sites without releases", ["combine", ".", ".", "--out", "out"], 1, r"\. has no releases\.json: .*chains pay for every step"),
+    ("one site alone", ["combine", ".", "--out", "out"], 2, r"expected SITE SITE"),
+    ("synthetic rows of no fit", ["synthesize", ".", "--out", "rows.csv"], 1, r"\. has no releases\.json"),
+    ("no synthetic rows at all", ["synthesize", ".", "--rows", "0", "--out", "rows.csv"], 2, r"--rows must be a number between 1"),
     ("diagnose what is no fit", ["diagnose", "."], 1, r"draws-1\.csv|privacy\.json|no draws"),
     ("unprotected method", BASE + ["--out", "out", "--method", "hmc"], 2, r"--exposed"),
     ("private method exposed", BASE + ["--out", "out", "--method", "dp-hmc", "--exposed"], 2, r"--method hmc"),
@@ -1038,8 +1048,8 @@ def good_paths():
         assert all(set(m) == {"name", "private", "exact", "summary"} for m in listed)
         assert {"noise-aware", "dp-hmc", "dp-penalty", "hmc", "rwmh"} <= {m["name"] for m in listed}
         assert "dp-hmc" in run(["methods"]).stdout
-        readme = pathlib.Path(ROOT, "README.md").read_text()
-        rows = {name: line.split("|")[2].strip() == "yes" for line in readme.split("\n") if line.startswith("| `") and line.count("|") == 4
+        page = pathlib.Path(ROOT, "docs/guide/method.md").read_text()
+        rows = {name: line.split("|")[2].strip() == "yes" for line in page.split("\n") if line.startswith("| `") and line.count("|") == 4
                 for name in re.findall(r"`([a-z-]+)`", line.split("|")[1])}
         assert rows == {m["name"]: m["private"] for m in listed}, rows
 
