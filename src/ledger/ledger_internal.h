@@ -198,6 +198,8 @@ typedef struct tacit_totals {
 } tacit_totals_t;
 
 void tacit_totals_clear(tacit_totals_t *totals);
+/* The event that one is counted as: it costs as much, or a little more. */
+tacit_event_t tacit_totals_kind(const tacit_event_t *event);
 /* Into rho, and into the list of decisions, which then wants tacit_totals_merge. Too large a rho stays too large. */
 tacit_status_t tacit_totals_add(tacit_totals_t *totals, const tacit_event_t *events, size_t n_events, tacit_error_t *err);
 tacit_status_t tacit_totals_merge(tacit_totals_t *totals, tacit_error_t *err);
