@@ -225,8 +225,8 @@ void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const d
 TACIT_MUST_USE tacit_status_t tacit_aware_mode(tacit_aware_posterior_t *posterior, double *theta, double *factor,
                                                tacit_error_t *err);
 /*
- * Hamiltonian Monte Carlo from around the mode into draws, which the caller has initialised; mean (d) and cov (d, d) of the kept states on
- * the unconstrained scale.
+ * Chains from around the mode into draws, which the caller has initialised; mean (d) and cov (d, d) of the kept states on the unconstrained
+ * scale.
  */
 TACIT_MUST_USE tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterior, const double *mode, const double *factor,
                                                tacit_draws_t *draws, double *mean, double *cov, tacit_error_t *err);
