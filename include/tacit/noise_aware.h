@@ -110,6 +110,32 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_fit(struct tacit_curat
                                                               const tacit_noise_aware_settings_t *settings,
                                                               tacit_draws_t *draws, tacit_error_t *err);
 
+/**
+ * Draw from the posterior given the releases of n sites that share their coefficients: prior times the product of all sites' likelihoods.
+ * Families bernoulli and poisson.
+ *
+ * @param[in] sites  shape (n), n >= 1: of each its releases, rho, relation and key. Family, upper, two-valued features, chains and callbacks
+ *                   are those of the first; the prior is scaled once, by the features of all sites together.
+ * @return as tacit_noise_aware_fit() without a curator.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n,
+                                                                  const tacit_parameters_t *parameters, tacit_draws_t *draws,
+                                                                  tacit_error_t *err);
+
+/**
+ * Rows of features as the releases of their moments tell of them: normal in shape, clamped to [-1, 1], +-1 where two-valued, with means and
+ * covariances drawn once from their posterior. Bernoulli and poisson.
+ *
+ * @param[in]  settings  family, relation, rho, is_two_valued, key and releases of the fit.
+ * @param[in]  is_wanted shape (features): those to make; the others, which follow from them, are 0 in the rows.
+ * @param[in]  stream    of the key: rows of different streams are independent given the releases.
+ * @param[out] rows      shape (n, features), the first of each 1.
+ * @param[out] scales    shape (features): what the releases tell of each, and how surely; of the intercept zeros.
+ * @return as tacit_noise_aware_fit() without a curator.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *settings, const bool *is_wanted,
+                                                                   uint64_t stream, size_t n, double *rows, tacit_feature_scale_t *scales, tacit_error_t *err);
+
 #ifdef __cplusplus
 }
 #endif

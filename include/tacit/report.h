@@ -27,7 +27,9 @@ typedef struct tacit_report_setting {
 typedef struct tacit_report_release {
   const char *statistic;  /**< "mean of 500 records clamped to [-1, 1]" */
   const char *noise;      /**< "laplace, scale 0.02" */
-  double epsilon, delta;  /**< what the release costs by its description, relation substitute; NaN if that does not say */
+  double epsilon, delta;  /**< what the release costs by its description; NaN if that does not say */
+  tacit_relation_t relation;
+  const char *composition; /**< of several releases: a sentence on how their costs add up; NULL: there is one */
 } tacit_report_release_t;
 
 enum { TACIT_RELEASED_VERSION = 1 };

@@ -175,6 +175,16 @@ bool core_stream_of(PyObject *data, const char *const *columns, size_t n_columns
   return is_there;
 }
 
+bool core_source_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream,
+                    tacit_data_source_t *source) {
+  if (!PyUnicode_Check(data)) {
+    source->stream = stream;
+    return core_stream_of(data, columns, n_columns, unit, stream);
+  }
+  source->path = PyUnicode_AsUTF8AndSize(data, NULL);
+  return source->path != NULL;
+}
+
 /* ---- the module ---- */
 
 static PyMethodDef methods[] = {

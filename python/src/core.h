@@ -10,6 +10,7 @@
 
 #include "tacit/arrow.h"
 #include "tacit/base.h"
+#include "tacit/data.h"
 #include "tacit/diagnose.h"
 #include "tacit/draws.h"
 
@@ -65,6 +66,9 @@ void core_call_clear(core_call_t *call);
  * or a list of columns in buffers. False with an exception.
  */
 bool core_stream_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream);
+/* The same, or the path that data is, as a source. */
+bool core_source_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream,
+                    tacit_data_source_t *source);
 /*
  * A stream over the buffers of Python objects, for frames that do not speak Arrow: columns is a list of (name, format, n_rows,
  * (buffer or None, ...)). The objects are kept until the stream is released.

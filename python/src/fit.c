@@ -35,41 +35,22 @@ static bool set_up(call_t *call, const char *formula, PyObject *settings, const 
          (tacit_fit_set_schema(call->fit, schema, (size_t)n_schema, name, &err) == TACIT_OK || refuse(call, &err));
 }
 
-static bool read_stream(call_t *call, PyObject *data) {
+static bool read_records(call_t *call, PyObject *data) {
   tacit_error_t err;
   const tacit_schema_t *schema;
   const char *const *columns;
   size_t n_columns;
   struct ArrowArrayStream stream = {0};
+  const tacit_stream_watch_t watch = core_call_watch(&call->of);
+  tacit_data_source_t source = {.watch = &watch};
   if (tacit_fit_columns(call->fit, &schema, &columns, &n_columns, &err) != TACIT_OK) {
     return refuse(call, &err);
   }
-  if (!core_stream_of(data, columns, n_columns, tacit_schema_unit(schema), &stream)) {
-    return false;
-  }
-  const tacit_stream_watch_t watch = core_call_watch(&call->of);
-  tacit_table_t *table;
-  tacit_table_notes_t notes;
-  core_work_begin(&call->of.work);
-  tacit_status_t status = tacit_table_read_stream(&table, &stream, schema, columns, n_columns, &watch, &notes, &err);
-  if (status == TACIT_OK) {
-    status = tacit_fit_read_table(call->fit, table, &notes, &err);
-  }
-  core_work_end(&call->of.work);
-  return status == TACIT_OK || refuse(call, &err);
-}
-
-static bool read_records(call_t *call, PyObject *data) {
-  tacit_error_t err;
-  if (!PyUnicode_Check(data)) {
-    return read_stream(call, data);
-  }
-  const char *path = PyUnicode_AsUTF8AndSize(data, NULL);
-  if (path == NULL) {
+  if (!core_source_of(data, columns, n_columns, tacit_schema_unit(schema), &stream, &source)) {
     return false;
   }
   core_work_begin(&call->of.work);
-  tacit_status_t status = tacit_fit_read(call->fit, path, &err);
+  tacit_status_t status = tacit_fit_read_source(call->fit, &source, &err);
   core_work_end(&call->of.work);
   return (status == TACIT_OK && PyErr_CheckSignals() == 0) || refuse(call, &err);
 }

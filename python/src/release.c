@@ -26,24 +26,19 @@ static bool set_up(call_t *call, const char *formula, PyObject *settings, const 
 static bool read_records(call_t *call, PyObject *data) {
   tacit_error_t err;
   const tacit_schema_t *schema;
-  const char *const *columns, *path = NULL;
+  const char *const *columns;
   size_t n_columns;
   struct ArrowArrayStream stream = {0};
+  const tacit_stream_watch_t watch = core_call_watch(&call->of);
+  tacit_data_source_t source = {.watch = &watch};
   if (tacit_publish_columns(call->publish, &schema, &columns, &n_columns, &err) != TACIT_OK) {
     return core_call_refuse(&call->of, &err);
   }
-  if (PyUnicode_Check(data)) {
-    path = PyUnicode_AsUTF8AndSize(data, NULL);
-    if (path == NULL) {
-      return false;
-    }
-  } else if (!core_stream_of(data, columns, n_columns, tacit_schema_unit(schema), &stream)) {
+  if (!core_source_of(data, columns, n_columns, tacit_schema_unit(schema), &stream, &source)) {
     return false;
   }
-  const tacit_stream_watch_t watch = core_call_watch(&call->of);
   core_work_begin(&call->of.work);
-  tacit_status_t status = path != NULL ? tacit_publish_read(call->publish, path, &err)
-                                       : tacit_publish_read_stream(call->publish, &stream, &watch, &err);
+  tacit_status_t status = tacit_publish_read_source(call->publish, &source, &err);
   core_work_end(&call->of.work);
   return (status == TACIT_OK && PyErr_CheckSignals() == 0) || core_call_refuse(&call->of, &err);
 }

@@ -1,4 +1,5 @@
 """Fits from every source, plans, results, interruption. Each test needs the installed package; other libraries where they are there."""
+import contextlib
 import json
 import math
 import os
@@ -8,6 +9,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 import warnings
 
@@ -549,6 +552,30 @@ class Interruption(Folder):
 
         with self.assertRaises(KeyboardInterrupt):
             fit(pyarrow.RecordBatchReader.from_batches(table.schema, endless()), ledger=self.ledger.path)
+        self.assertEqual((self.ledger.spent, self.ledger.spends), (0, []))
+
+    def test_while_reading_a_path_stops_soon_and_spends_nothing(self):
+        pipe, columns = self.folder / "d.csv", records(1000)
+        os.mkfifo(pipe)
+        rows = "".join(f"{x},{s},{y}\n" for x, s, y in zip(columns["x"], columns["s"], columns["y"], strict=True))
+        sent = []
+
+        def feed():
+            with contextlib.suppress(BrokenPipeError), open(pipe, "w", encoding="ascii") as file:
+                file.write("x,s,y\n" + rows)
+                while True:
+                    file.write(rows)
+                    if not sent and time.monotonic() > begun + 0.2:
+                        sent.append(time.monotonic())
+                        os.kill(os.getpid(), signal.SIGINT)
+
+        begun = time.monotonic()
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        with self.assertRaises(KeyboardInterrupt):
+            fit(pipe, ledger=self.ledger.path)
+        self.assertLess(time.monotonic() - sent[0], 5)  # 0.1 s on an idle machine
+        feeder.join()
         self.assertEqual((self.ledger.spent, self.ledger.spends), (0, []))
 
     long_run = {"method": "dp-hmc", "epsilon": 500, "chains": 1, "draws": 2000000, "warmup": 100, "accept_poor": True}

@@ -43,7 +43,8 @@ setting_texts <- function(given) {
     if (isTRUE(x)) "true" else if (is.numeric(x)) format(x, digits = 17, trim = TRUE, scientific = NA) else as.character(x)
   })
   names <- rep(gsub("_", "-", names(texts), fixed = TRUE), lengths(texts))
-  structure(unlist(texts, use.names = FALSE), names = names)
+  texts <- unlist(texts, use.names = FALSE)
+  if (is.null(texts)) character() else structure(texts, names = names)
 }
 
 # What the library reads: a path, the columns of a frame that the schema names, or a stream.
@@ -81,8 +82,8 @@ refuse_seed <- function(more) {
 }
 
 tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = NULL, method = NULL, exposed = FALSE, draws = NULL,
-                  chains = 4, prior = NULL, out = NULL, ledger = NULL, accept_poor = FALSE, progress = interactive(),
-                  seed_not_private = NULL, ...) {
+                  chains = 4, prior = NULL, out = NULL, ledger = NULL, accept_poor = FALSE, progress = interactive(), ...,
+                  seed_not_private = NULL) { # behind the dots, where `seed` is no short form of it
   more <- list(...)
   refuse_seed(more)
   text <- formula_text(formula)

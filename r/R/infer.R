@@ -1,7 +1,7 @@
 # Statistics with noise, and what follows from them.
 
 tacit_release <- function(formula = NULL, data, schema, statistic, epsilon, delta = NULL, column = NULL, mechanism = NULL, out = NULL,
-                          ledger = NULL, seed_not_private = NULL, ...) {
+                          ledger = NULL, ..., seed_not_private = NULL) {
   more <- list(...)
   refuse_seed(more)
   public <- schema_text(schema)

@@ -37,24 +37,12 @@ static tacit_status_t set_up(call_t *call, SEXP formula, SEXP settings, SEXP sch
   return status == TACIT_OK ? tacit_fit_set_schema(call->fit, text, strlen(text), r_text(name), err) : status;
 }
 
-static tacit_status_t read_stream(call_t *call, SEXP data, tacit_error_t *err) {
-  const tacit_schema_t *schema;
-  const char *const *columns;
-  size_t n_columns;
+static tacit_status_t read_records(call_t *call, SEXP data, tacit_error_t *err) {
   struct ArrowArrayStream stream = {0};
   const tacit_stream_watch_t watch = r_stream_watch(&call->watch);
-  tacit_table_t *table = NULL;
-  tacit_table_notes_t notes;
-  tacit_status_t status = r_open_stream(data, &stream, err);
-  if (status == TACIT_OK) {
-    status = tacit_fit_columns(call->fit, &schema, &columns, &n_columns, err);
-    if (status != TACIT_OK) {
-      stream.release(&stream);
-      return status;
-    }
-    status = tacit_table_read_stream(&table, &stream, schema, columns, n_columns, &watch, &notes, err);
-  }
-  return status == TACIT_OK ? tacit_fit_read_table(call->fit, table, &notes, err) : status;
+  tacit_data_source_t source = {.watch = &watch};
+  tacit_status_t status = r_open_source(data, &stream, &source, err);
+  return status == TACIT_OK ? tacit_fit_read_source(call->fit, &source, err) : status;
 }
 
 static SEXP plan_of(call_t *call, double n_units, tacit_error_t *err) {
@@ -133,7 +121,7 @@ static SEXP fit_steps(call_t *call, SEXP formula, SEXP settings, SEXP schema, SE
   if (set_up(call, formula, settings, schema, name, &err) != TACIT_OK) {
     return r_failure(&err, NULL);
   }
-  tacit_status_t status = TYPEOF(data) == STRSXP ? tacit_fit_read(call->fit, r_text(data), &err) : read_stream(call, data, &err);
+  tacit_status_t status = read_records(call, data, &err);
   if (status != TACIT_OK) {
     return r_failure(&err, call->watch.detail);
   }

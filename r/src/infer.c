@@ -92,13 +92,11 @@ static void end_publication(void *user) {
 }
 
 static tacit_status_t read_records(publication_t *call, SEXP data, tacit_error_t *err) {
-  const tacit_stream_watch_t watch = r_stream_watch(&call->watch);
   struct ArrowArrayStream stream = {0};
-  if (TYPEOF(data) == STRSXP) {
-    return tacit_publish_read(call->publish, r_text(data), err);
-  }
-  tacit_status_t status = r_open_stream(data, &stream, err);
-  return status == TACIT_OK ? tacit_publish_read_stream(call->publish, &stream, &watch, err) : status;
+  const tacit_stream_watch_t watch = r_stream_watch(&call->watch);
+  tacit_data_source_t source = {.watch = &watch};
+  tacit_status_t status = r_open_source(data, &stream, &source, err);
+  return status == TACIT_OK ? tacit_publish_read_source(call->publish, &source, err) : status;
 }
 
 static tacit_status_t release(publication_t *call, SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data, tacit_error_t *err) {

@@ -8,6 +8,7 @@
 
 #include <tacit/arrow.h>
 #include <tacit/base.h>
+#include <tacit/data.h>
 #include <tacit/diagnose.h>
 #include <tacit/draws.h>
 
@@ -21,8 +22,8 @@ const char *r_text(SEXP text);
 /* A stream over a named list of columns; they are borrowed and must be protected while it lives. NULL or what is wrong. */
 const char *r_stream_of(SEXP columns, struct ArrowArrayStream *stream);
 
-/* The stream of such a list, or of an external pointer to one, which is moved. */
-tacit_status_t r_open_stream(SEXP data, struct ArrowArrayStream *stream, tacit_error_t *err);
+/* A path, or the stream of such a list or of an external pointer to one, which is moved. */
+tacit_status_t r_open_source(SEXP data, struct ArrowArrayStream *stream, tacit_data_source_t *source, tacit_error_t *err);
 
 /* What a call holds, on an external pointer whose finaliser ends it: an R error in between leaks nothing. r_let_go() ends it now. */
 SEXP r_hold(void *object, void (*end)(void *object));

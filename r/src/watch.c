@@ -106,9 +106,13 @@ SEXP r_owned_text(tacit_status_t status, char *text) {
   return out;
 }
 
-/* The stream of a named list, or of an external pointer to one. */
-tacit_status_t r_open_stream(SEXP data, struct ArrowArrayStream *stream, tacit_error_t *err) {
+tacit_status_t r_open_source(SEXP data, struct ArrowArrayStream *stream, tacit_data_source_t *source, tacit_error_t *err) {
   const char *wrong = "data: expected a data frame, a path, or what nanoarrow makes a stream of";
+  if (TYPEOF(data) == STRSXP) {
+    source->path = r_text(data);
+    return TACIT_OK;
+  }
+  source->stream = stream;
   if (TYPEOF(data) == VECSXP) {
     wrong = r_stream_of(data, stream);
   } else if (TYPEOF(data) == EXTPTRSXP && R_ExternalPtrAddr(data) != NULL) {

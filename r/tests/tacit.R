@@ -26,18 +26,18 @@ refused <- function(expression) tryCatch(expression, tacit_error = identity)
 fit <- function(data, ...) tacit(y ~ x + s, data, schema, family = binomial(), epsilon = 2, delta = 1e-6, ...)
 marker <- "Smith-4711"
 bad <- refused(fit(transform(d, s = c(marker, s[-1]))))
-stopifnot(inherits(bad, "tacit_data_error"), bad$field == "s", !grepl(marker, conditionMessage(bad)), is.null(conditionCall(bad)),
+stopifnot(inherits(bad, "tacit_data_error"), identical(bad$field, "s"), !grepl(marker, conditionMessage(bad)), is.null(conditionCall(bad)),
           conditionMessage(bad) == "row 1, column 's': not one of the levels in the schema",
           inherits(refused(fit(transform(d, x = as.Date("2020-01-01")))), "tacit_data_error"),
           inherits(refused(fit(transform(d, x = as.POSIXct("2020-01-01")))), "tacit_data_error"),
           inherits(refused(fit(transform(d, x = as.character(x)))), "tacit_data_error"),
           inherits(refused(fit(d, clip_grad = "nonsense")), "tacit_argument_error"),
           inherits(refused(fit(d, sed = 1)), "tacit_error"),
-          refused(fit(d, seed = 1))$field == "seed",
+          identical(refused(fit(d, seed = 1))$field, "seed"),
           inherits(refused(tacit(y ~ z, d, schema, family = "bernoulli", epsilon = 1, delta = 1e-6)), "tacit_error"),
           inherits(refused(fit(d, method = "dp-penalty", chains = 4)), "tacit_error"))
 poor <- refused(tacit(y ~ x + s, d, schema, family = "bernoulli", method = "dp-penalty", epsilon = 6, delta = 1e-6))
-stopifnot(inherits(poor, "tacit_poor_plan_error"), poor$plan$verdict != "good")
+stopifnot(inherits(poor, "tacit_poor_plan_error"), identical(poor$plan$verdict, "poor") || identical(poor$plan$verdict, "hopeless"))
 
 # What a fit is, and what of it can be saved.
 secret <- d
@@ -79,5 +79,5 @@ stopifnot(identical(dim(post$draws), c(300L, 4L, 1L)), post$family == "gaussian"
           nrow(summary(post)) == 1L, inherits(refused(posterior_epred(post, newdata = new)), "tacit_error"))
 stopifnot(inherits(refused(tacit_infer(list(records = "gauss"), released)), "tacit_syntax_error"),
           inherits(refused(tacit_infer(law, released, leapfrog = 3)), "tacit_argument_error"),
-          refused(tacit_release(data = d, schema = schema, statistic = "counts", column = "s", epsilon = 1, seed = 1))$field == "seed",
+          identical(refused(tacit_release(data = d, schema = schema, statistic = "counts", column = "s", epsilon = 1, seed = 1))$field, "seed"),
           "mechanism" %in% tacit_settings("release")$name, "interweave" %in% sub("no-", "", tacit_settings("infer")$name))

@@ -1,8 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/base_internal.h"
-#include "tacit/data.h"
+#include "data/collect.h"
 
 struct tacit_records {
   float *data;
@@ -98,6 +97,12 @@ void tacit_records_set_column(tacit_records_t *records, size_t first, size_t n, 
   }
   for (; i < n; i++) {
     column[(first + i) / TACIT_BLOCK * stride + (first + i) % TACIT_BLOCK] = (float)x[i];
+  }
+}
+
+void tacit_records_copy_blocks(tacit_records_t *records, size_t at, const tacit_records_t *from) {
+  if (from->n_values > 0) {
+    memcpy(records->data + at * records->n_columns * TACIT_BLOCK, from->data, from->n_values * sizeof *from->data);
   }
 }
 

@@ -55,9 +55,11 @@ void tacit_fit_free(tacit_fit_t *fit) {
     tacit_released_clear(&fit->of[i]);
   }
   tacit_free(fit->of);
+  tacit_text_clear(&fit->sites_text);
   tacit_free(fit->privacy_json);
   tacit_free(fit->privacy_text);
   tacit_free(fit->data_id);
+  tacit_free(fit->query);
   tacit_free(fit);
 }
 
@@ -160,7 +162,12 @@ tacit_guarantee_t tacit_fit_spent(const tacit_fit_t *fit) {
 }
 
 bool tacit_fit_is_private(const tacit_fit_t *fit) {
-  return fit->n_of > 0 ? fit->of->is_private : !tacit_fit_has(fit, "exposed") && !tacit_fit_has(fit, "seed");
+  for (size_t i = 0; i < fit->n_of; i++) {
+    if (!fit->of[i].is_private) {
+      return false;
+    }
+  }
+  return fit->n_of > 0 || (!tacit_fit_has(fit, "exposed") && !tacit_fit_has(fit, "seed"));
 }
 
 const char *tacit_fit_text(const tacit_fit_t *fit, tacit_fit_text_t which) {

@@ -68,12 +68,18 @@ struct tacit_fit {
   tacit_releases_t releases; /* as they are made; n 0: none */
   tacit_released_t *of;          /* (n_of) drawn from these instead of records; owned */
   size_t n_of;
+  bool has_own_prior;        /* of several: given now */
+  bool is_disjoint;          /* nobody is at two of several sites */
+  tacit_report_release_t sites; /* of several: what their releases cost together */
+  tacit_text_t sites_text;
   char *privacy_json, *privacy_text; /* of the fit that made those; NULL: there is none */
   tacit_plan_t plan;
   double n_planned;            /* public number of units that the plan is for */
   tacit_fit_verdict_t verdict; /* on the plan */
   tacit_text_t holder_notes;   /* PRIVATE: what reading did to the values of each column */
   tacit_table_notes_t notes;   /* PRIVATE */
+  char *query;                 /* that records come from; NULL: from none */
+  char query_hash[TACIT_QUERY_HASH_SIZE]; /* of that, or of the one that was imported; "": there is none */
   char *data_id;               /* of the ledger; NULL: there is none */
   tacit_reservation_t spend;   /* in the ledger; id 0: nothing is reserved */
   /* of the run */
@@ -162,6 +168,15 @@ TACIT_MUST_USE tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_cur
 
 /* May this setting be given? Of a fit drawn from releases, few may. */
 bool tacit_fit_may_set(const tacit_fit_t *fit, const char *name);
+/* A fit of what was kept in n directories or files; on failure *fit may be there, and is to be freed. */
+TACIT_MUST_USE tacit_status_t tacit_fit_open_kept(tacit_fit_t **fit, const char *const *paths, size_t n, tacit_error_t *err);
+/* Settings, model and budget as they were kept; nothing is drawn. */
+TACIT_MUST_USE tacit_status_t tacit_fit_prepare_kept(tacit_fit_t *fit, tacit_error_t *err);
+/* Charge releases as their fit did: its budget must have had room. */
+TACIT_MUST_USE tacit_status_t tacit_fit_charge_again(tacit_budget_t *budget, const tacit_releases_t *releases, tacit_error_t *err);
+/* sites.c: the sites go together; what they cost. Then: draws. */
+TACIT_MUST_USE tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_sample_sites(tacit_fit_t *fit, tacit_error_t *err);
 /* What releases.json shall hold; clear after failure too. */
 TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_released_t *kept, tacit_error_t *err);
 

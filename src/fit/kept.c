@@ -71,25 +71,31 @@ static tacit_status_t read_text(const char *folder, const char *name, char **tex
   return status;
 }
 
-tacit_status_t tacit_fit_reopen(tacit_fit_t **fit, const char *path, tacit_error_t *err) {
-  tacit_released_t kept;
+tacit_status_t tacit_fit_open_kept(tacit_fit_t **fit, const char *const *paths, size_t n, tacit_error_t *err) {
+  tacit_released_t *of = tacit_alloc_zero(n, sizeof *of);
+  tacit_status_t status = of != NULL ? TACIT_OK : tacit_error_memory(err);
+  size_t n_read = 0;
   *fit = NULL;
-  tacit_status_t status = tacit_released_read(&kept, path, err);
+  for (; n_read < n && status == TACIT_OK; n_read += status == TACIT_OK) {
+    status = tacit_released_read(&of[n_read], paths[n_read], err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_fit_new(fit, of->formula, err);
+  }
   if (status != TACIT_OK) {
+    for (size_t i = 0; i < n_read; i++) {
+      tacit_released_clear(&of[i]);
+    }
+    tacit_free(of);
     return status;
   }
-  status = tacit_fit_new(fit, kept.formula, err);
-  tacit_released_t *of = status == TACIT_OK ? tacit_alloc(1, sizeof *of) : NULL;
-  if (of == NULL) {
-    tacit_released_clear(&kept);
-    tacit_fit_free(*fit);
-    *fit = NULL;
-    return status == TACIT_OK ? tacit_error_memory(err) : status;
-  }
-  *of = kept;
   (*fit)->of = of;
-  (*fit)->n_of = 1;
-  status = tacit_fit_keep_schema(*fit, of->schema, strlen(of->schema), path, err);
+  (*fit)->n_of = n;
+  return tacit_fit_keep_schema(*fit, of->schema, strlen(of->schema), paths[0], err);
+}
+
+tacit_status_t tacit_fit_reopen(tacit_fit_t **fit, const char *path, tacit_error_t *err) {
+  tacit_status_t status = tacit_fit_open_kept(fit, &path, 1, err);
   if (status == TACIT_OK) {
     status = read_text(path, "privacy.json", &(*fit)->privacy_json, err);
   }
@@ -107,6 +113,7 @@ tacit_status_t tacit_fit_reopen(tacit_fit_t **fit, const char *path, tacit_error
 static tacit_status_t take_settings(tacit_fit_t *fit, tacit_error_t *err) {
   const tacit_released_t *of = fit->of;
   size_t n_now = fit->given.n_given;
+  fit->has_own_prior = tacit_fit_has(fit, "prior");
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < of->n_settings && status == TACIT_OK; i++) {
     bool is_given = false;
@@ -134,26 +141,24 @@ static tacit_status_t check_kept(const tacit_fit_t *fit, const tacit_released_t 
   return TACIT_OK;
 }
 
-/* As the fit charged them: its budget must have had room. */
-static tacit_status_t charge_again(tacit_fit_t *fit, tacit_error_t *err) {
-  const tacit_releases_t *releases = &fit->of->releases;
+tacit_status_t tacit_fit_charge_again(tacit_budget_t *budget, const tacit_releases_t *releases, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < releases->n && status == TACIT_OK; i++) {
     tacit_event_t event = {.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = releases->items[i].noise_multiplier, .count = 1};
     memcpy(event.label, releases->items[i].label, sizeof releases->items[i].label);
-    status = tacit_budget_charge(fit->budget, &event, err);
+    status = tacit_budget_charge(budget, &event, err);
   }
   return status != TACIT_ERR_BUDGET ? status
                                     : tacit_error_set(err, TACIT_ERR_DATA, "releases", "the releases cost more than the budget stated beside them");
 }
 
-static tacit_status_t prepare(tacit_fit_t *fit, tacit_error_t *err) {
+tacit_status_t tacit_fit_prepare_kept(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_status_t status = take_settings(fit, err);
   if (status == TACIT_OK) {
     status = tacit_fit_read_settings(fit, err);
   }
   bool has_seed = fit->is_seeded;
-  fit->is_seeded = !fit->of->is_private; /* whether the releases protect anybody is their fit's matter */
+  fit->is_seeded = !tacit_fit_is_private(fit); /* whether the releases protect anybody is their fit's matter */
   if (status == TACIT_OK) {
     status = tacit_fit_prepare(fit, err);
   }
@@ -161,13 +166,16 @@ static tacit_status_t prepare(tacit_fit_t *fit, tacit_error_t *err) {
     status = check_kept(fit, fit->of, err);
   }
   if (status == TACIT_OK) {
-    status = charge_again(fit, err);
+    status = tacit_fit_charge_again(fit->budget, &fit->of->releases, err);
   }
   if (status == TACIT_OK) {
     status = tacit_fit_open_blank(fit, err);
   }
   if (status == TACIT_OK) {
     status = tacit_fit_make_plan(fit, fit->of->releases.n_units > 0 ? fit->of->releases.n_units : fit->n_public, err);
+  }
+  if (status == TACIT_OK && fit->n_of > 1) {
+    status = tacit_fit_settle_sites(fit, err);
   }
   if (has_seed) {
     tacit_rng_key_from_seed(fit->settings.key, fit->seed);
@@ -182,12 +190,14 @@ tacit_status_t tacit_fit_redraw(tacit_fit_t *fit, tacit_progress_fn progress, vo
     return tacit_error_set(err, TACIT_ERR_STATE, "fit", "only a fit that was reopened, and not drawn yet, can be drawn again");
   }
   fit->stage = TACIT_FIT_STAGE_FAILED;
-  tacit_status_t status = prepare(fit, err);
+  tacit_status_t status = tacit_fit_prepare_kept(fit, err);
   if (status != TACIT_OK) {
     return status;
   }
-  fit->releases = fit->of->releases;
-  fit->of->releases = (tacit_releases_t){0};
+  if (fit->n_of == 1) {
+    fit->releases = fit->of->releases;
+    fit->of->releases = (tacit_releases_t){0};
+  }
   fit->settings.progress = progress;
   fit->settings.progress_user = user;
   status = tacit_fit_sample_aware(fit, NULL, err);
@@ -196,7 +206,7 @@ tacit_status_t tacit_fit_redraw(tacit_fit_t *fit, tacit_progress_fn progress, vo
   }
   if (status == TACIT_OK) {
     tacit_text_printf(&fit->texts[TACIT_FIT_TEXT_SPENT], "nothing was spent: draws given releases that were made before, %sat epsilon %.6g, delta %g\n",
-                      fit->of->is_private ? "" : "NOT PRIVATE (seeded), ", fit->epsilon, fit->delta);
+                      tacit_fit_is_private(fit) ? "" : "NOT PRIVATE (seeded), ", fit->epsilon, fit->delta);
     fit->stage = TACIT_FIT_STAGE_RUN;
   }
   return status;

@@ -158,9 +158,8 @@ typedef struct run {
   double theta[TACIT_NOISE_AWARE_MAX_FEATURES], factor[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
 } run_t;
 
-/* Number of units that count: public, or released. */
-static tacit_status_t learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, tacit_aware_count_t *count,
-                                  tacit_error_t *err) {
+tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, tacit_aware_count_t *count,
+                                       tacit_error_t *err) {
   bool is_substitute = settings->relation == TACIT_RELATION_SUBSTITUTE;
   *count = (tacit_aware_count_t){0};
   tacit_status_t status = is_substitute ? tacit_aware_n_units(curator, settings, &count->n, err) : TACIT_OK;
@@ -237,8 +236,9 @@ static tacit_status_t learn(run_t *run, tacit_error_t *err) {
   return status;
 }
 
-static tacit_status_t run_rounds(run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
-  tacit_status_t status = learn_count(run->curator, run->settings, &run->count, err);
+/* All that is learned before the prior's scale is known. */
+static tacit_status_t learn_features(run_t *run, tacit_error_t *err) {
+  tacit_status_t status = tacit_aware_learn_count(run->curator, run->settings, &run->count, err);
   if (status == TACIT_OK) {
     status = tacit_rng_new(&run->rng, run->settings->key, surrogate_stream, err);
   }
@@ -247,18 +247,33 @@ static tacit_status_t run_rounds(run_t *run, tacit_draws_t *draws, tacit_error_t
   }
   if (status == TACIT_OK) {
     tacit_surrogate_scales(&run->surrogate, run->scales);
-    if (run->settings->scaled != NULL) {
-      run->settings->scaled(run->settings->prior_user, run->scales);
-    }
   }
-  if (status == TACIT_OK) {
-    status = tacit_rounds_init(&run->rounds, &run->surrogate, run->count, err);
-  }
+  return status;
+}
+
+/* All releases of scores; the posterior given them. */
+static tacit_status_t learn_scores(run_t *run, tacit_error_t *err) {
+  tacit_status_t status = tacit_rounds_init(&run->rounds, &run->surrogate, run->count, err);
   if (status == TACIT_OK) {
     status = tacit_aware_posterior_init(&run->posterior, &run->rounds, run->parameters, run->settings, err);
   }
+  return status == TACIT_OK ? learn(run, err) : status;
+}
+
+static void clear_run(run_t *run) {
+  tacit_aware_posterior_clear(&run->posterior);
+  tacit_rounds_clear(&run->rounds);
+  tacit_surrogate_clear(&run->surrogate);
+  tacit_rng_free(run->rng);
+}
+
+static tacit_status_t run_rounds(run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
+  tacit_status_t status = learn_features(run, err);
+  if (status == TACIT_OK && run->settings->scaled != NULL) {
+    run->settings->scaled(run->settings->prior_user, run->scales);
+  }
   if (status == TACIT_OK) {
-    status = learn(run, err);
+    status = learn_scores(run, err);
   }
   if (status == TACIT_OK) {
     status = tacit_aware_walk(&run->posterior, run->theta, run->factor, draws, run->mean, run->cov, err);
@@ -287,7 +302,7 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
   }
   if (status == TACIT_OK && settings->family == TACIT_FAMILY_GAUSSIAN) {
     tacit_aware_count_t count;
-    status = learn_count(curator, settings, &count, err);
+    status = tacit_aware_learn_count(curator, settings, &count, err);
     return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, count.n, last_share(settings), draws, err) : status;
   }
   if (status != TACIT_OK) {
@@ -301,10 +316,107 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
   run->parameters = parameters;
   run->settings = settings;
   status = run_rounds(run, draws, err);
-  tacit_aware_posterior_clear(&run->posterior);
-  tacit_rounds_clear(&run->rounds);
-  tacit_surrogate_clear(&run->surrogate);
-  tacit_rng_free(run->rng);
+  clear_run(run);
   tacit_free(run);
+  return status;
+}
+
+/* ---- several sites ---- */
+
+/* Mean and variance of each feature in all sites together. */
+static void pool_scales(const run_t *runs, size_t n, tacit_feature_scale_t *scales) {
+  for (size_t j = 0; j < runs->surrogate.d; j++) {
+    double units = 0, mean = 0, square = 0, doubt = 0;
+    for (size_t i = 0; i < n; i++) {
+      const tacit_feature_scale_t *s = &runs[i].scales[j];
+      double variance = s->sd * s->sd, uncertainty = runs[i].count.n * variance * s->relative_error;
+      units += runs[i].count.n;
+      mean += runs[i].count.n * s->mean;
+      square += runs[i].count.n * (variance + s->mean * s->mean);
+      doubt += uncertainty * uncertainty;
+    }
+    mean /= units;
+    double variance = square / units - mean * mean;
+    scales[j] = (tacit_feature_scale_t){mean, sqrt(fmax(variance, 0)), variance > 0 ? sqrt(doubt) / units / variance : 0};
+  }
+}
+
+/* As if all units were behind one surrogate: what is least known of a site, is so of all. */
+static void check_sites(run_t *runs, size_t n, const tacit_feature_scale_t *scales) {
+  tacit_surrogate_t surrogate = runs->surrogate;
+  tacit_rounds_t rounds = runs->rounds;
+  double units = 0, mean_noise = 0, count_noise = 0, moved2 = 0;
+  for (size_t i = 0; i < n; i++) {
+    double noise = runs[i].count.n * runs[i].surrogate.mean_noise;
+    units += runs[i].count.n;
+    mean_noise += noise * noise;
+    count_noise += runs[i].rounds.count_noise * runs[i].rounds.count_noise;
+    moved2 = fmax(moved2, runs[i].moved2);
+    runs->has_normal_tails = runs->has_normal_tails || runs[i].has_normal_tails;
+    surrogate.eigenvalue = fmin(surrogate.eigenvalue, runs[i].surrogate.eigenvalue);
+  }
+  surrogate.mean_noise = sqrt(mean_noise) / units;
+  rounds.surrogate = &surrogate;
+  rounds.n = units;
+  rounds.count_noise = sqrt(count_noise);
+  tacit_aware_check(&(tacit_aware_end_t){&rounds, runs->parameters, runs->settings, scales, runs->mean, runs->cov, moved2, runs->has_normal_tails});
+}
+
+static tacit_status_t run_sites(run_t *runs, size_t n, tacit_draws_t *draws, tacit_error_t *err) {
+  tacit_feature_scale_t scales[TACIT_NOISE_AWARE_MAX_FEATURES] = {{0}};
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    status = learn_features(&runs[i], err);
+  }
+  if (status == TACIT_OK) {
+    pool_scales(runs, n, scales);
+    if (runs->settings->scaled != NULL) {
+      runs->settings->scaled(runs->settings->prior_user, scales);
+    }
+  }
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    status = learn_scores(&runs[i], err);
+  }
+  for (size_t i = 0; i + 1 < n && status == TACIT_OK; i++) {
+    runs[i].posterior.next = &runs[i + 1].posterior;
+  }
+  if (status == TACIT_OK) {
+    status = find_mode(runs, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_aware_walk(&runs->posterior, runs->theta, runs->factor, draws, runs->mean, runs->cov, err);
+  }
+  if (status == TACIT_OK) {
+    check_sites(runs, n, scales);
+  }
+  return status;
+}
+
+tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n, const tacit_parameters_t *parameters,
+                                         tacit_draws_t *draws, tacit_error_t *err) {
+  tacit_status_t status = TACIT_OK;
+  *draws = (tacit_draws_t){0};
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    status = sites[i].family == TACIT_FAMILY_GAUSSIAN
+                 ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "releases of several sites are combined for families bernoulli and poisson")
+                 : check(NULL, parameters, &sites[i], err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_draws_init(draws, sites->n_chains, sites->n_warmup, sites->n_draws, parameters->n_reported, err);
+  }
+  run_t *runs = status == TACIT_OK ? tacit_alloc_zero(n, sizeof *runs) : NULL;
+  if (runs == NULL) {
+    return status == TACIT_OK ? tacit_error_memory(err) : status;
+  }
+  for (size_t i = 0; i < n; i++) {
+    sites[i].releases->n_taken = 0;
+    runs[i].parameters = parameters;
+    runs[i].settings = &sites[i];
+  }
+  status = run_sites(runs, n, draws, err);
+  for (size_t i = 0; i < n; i++) {
+    clear_run(&runs[i]);
+  }
+  tacit_free(runs);
   return status;
 }

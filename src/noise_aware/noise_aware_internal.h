@@ -25,6 +25,9 @@ static inline size_t tacit_aware_rows(const tacit_draws_t *draws, size_t thin, s
 typedef struct tacit_aware_count {
   double n, error;
 } tacit_aware_count_t;
+/* fit.c: number of units that count, public or released. */
+TACIT_MUST_USE tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                      tacit_aware_count_t *count, tacit_error_t *err);
 
 /* ---- source.c: releases, made by a curator and kept in settings->releases if that is set; without a curator, taken from there ---- */
 
@@ -192,6 +195,7 @@ void tacit_add_prior_precision(const tacit_parameters_t *parameters, size_t d, c
 /* ---- posterior.c ---- */
 
 typedef struct tacit_aware_posterior {
+  struct tacit_aware_posterior *next; /* the releases of another site: their likelihood counts too; NULL: there is none */
   const tacit_surrogate_t *surrogate;
   const tacit_rounds_t *rounds;
   const tacit_parameters_t *parameters;
@@ -221,8 +225,8 @@ void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const d
 TACIT_MUST_USE tacit_status_t tacit_aware_mode(tacit_aware_posterior_t *posterior, double *theta, double *factor,
                                                tacit_error_t *err);
 /*
- * Hamiltonian Monte Carlo from around the mode into draws, which the caller has initialised; mean (d) and cov (d, d) of the kept states on
- * the unconstrained scale.
+ * Chains from around the mode into draws, which the caller has initialised; mean (d) and cov (d, d) of the kept states on the unconstrained
+ * scale.
  */
 TACIT_MUST_USE tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterior, const double *mode, const double *factor,
                                                tacit_draws_t *draws, double *mean, double *cov, tacit_error_t *err);

@@ -24,6 +24,7 @@ ALLOWED = {
     "publish": {"base", "random", "data", "model", "account", "ledger", "curator"},
     "infer": {"base", "random", "draws", "account", "augment", "diagnose", "report"},
     "predict": {"base", "random", "draws", "data", "model", "augment", "diagnose", "report"},
+    "synthesize": {"base", "random", "draws", "releases", "data", "model", "account", "noise_aware", "diagnose", "report", "fit", "predict"},
     "fit": {"base", "random", "draws", "releases", "data", "model", "program", "account", "ledger", "curator", "sample", "noise_aware", "diagnose", "report"},
 }
 HEADERS = {  # public headers; a header may include only these, so that nothing slips in behind it
@@ -32,7 +33,7 @@ HEADERS = {  # public headers; a header may include only these, so that nothing 
     "augment": {"base", "draws"}, "noise_aware": {"account", "base", "diagnose", "draws", "model", "releases"},
     "diagnose": {"base", "draws"}, "report": {"account", "base", "diagnose", "draws", "releases"},
     "publish": {"base", "data"}, "infer": {"base", "draws"},
-    "fit": {"account", "base", "curator", "data", "diagnose", "draws"}, "predict": {"base", "data", "diagnose", "report"},
+    "fit": {"account", "base", "curator", "data", "diagnose", "draws"}, "predict": {"base", "data", "diagnose", "report"}, "synthesize": {"base"},
 }
 INCLUDE = re.compile(r'#\s*include\s+"(?:tacit/)?([a-z0-9_]+)[./]')
 root = pathlib.Path(sys.argv[1])

@@ -1,4 +1,6 @@
 /* Releases that are kept: another draw from them is the fit's own, and nothing but they enters it. */
+#include <math.h>
+
 #include "fit/fixture.h"
 
 #include "fit/fit_internal.h"
@@ -83,8 +85,8 @@ static void moments(const tacit_draws_t *draws, size_t j, double *mean, double *
  */
 static void test_scores_count_where_they_were_released(void **state) {
   const fixture_t *f = *state;
-  static const char *const narrow[] = {"family", "bernoulli", "epsilon", "60", "delta", "1e-5", "draws", "300", "seed", "3", "prior", "normal(0, 0.05)", NULL};
-  static const char *const wide[] = {"family", "bernoulli", "epsilon", "60", "delta", "1e-5", "draws", "300", "seed", "4", "prior", "normal(0, 1)", NULL};
+  static const char *const narrow[] = {"family", "bernoulli", "epsilon", "60", "delta", "1e-5", "chains", "2", "warmup", "200", "draws", "300", "seed", "3", "prior", "normal(0, 0.05)", NULL};
+  static const char *const wide[] = {"family", "bernoulli", "epsilon", "60", "delta", "1e-5", "chains", "2", "warmup", "200", "draws", "300", "seed", "4", "prior", "normal(0, 1)", NULL};
   const variant_t first = {"y ~ x + z", fixture_columns, narrow}, second = {"y ~ x + z", fixture_columns, wide};
   tacit_fit_t *fit = fit_of(f, &first), *again, *direct;
   tacit_error_t err;
@@ -103,6 +105,86 @@ static void test_scores_count_where_they_were_released(void **state) {
   tacit_fit_free(fit);
   tacit_fit_free(again);
   tacit_fit_free(direct);
+}
+
+/* Two fits of the fixture's records with seeds of their own, written to a and b in its folder. */
+static void fit_sites(const fixture_t *f, const char *epsilon, char a[96], char b[96]) {
+  const char *const first[] = {"family", "bernoulli", "epsilon", epsilon, "delta", "1e-5", "chains", "2", "warmup", "150", "draws", "250", "seed", "11", "prior", "normal(0, 1)", NULL};
+  const char *const second[] = {"family", "bernoulli", "epsilon", epsilon, "delta", "1e-5", "chains", "2", "warmup", "150", "draws", "250", "seed", "12", "prior", "normal(0, 1)", NULL};
+  const char *const *const settings[] = {first, second};
+  char *const paths[] = {a, b};
+  tacit_error_t err;
+  for (size_t i = 0; i < 2; i++) {
+    const variant_t variant = {"y ~ x + z", fixture_columns, settings[i]};
+    tacit_fit_t *fit = fit_of(f, &variant);
+    snprintf(paths[i], 96, "%s/site%zu-%s", f->folder, i, epsilon);
+    assert_ok(tacit_fit_write(fit, paths[i], &err), err);
+    tacit_fit_free(fit);
+    remove_out(f);
+  }
+}
+
+/*
+ * Where releases say next to nothing the posterior of two sites is the prior, not its square; where they say nearly all, precisions add up. Seeded:
+ * it cannot fail by chance. With the prior in both likelihoods the first sds are 0.6 to 0.7 times as large.
+ */
+static void test_sites_have_one_prior_and_all_likelihoods(void **state) {
+  const fixture_t *f = *state;
+  char a[96], b[96];
+  for (int is_telling = 0; is_telling < 2; is_telling++) {
+    tacit_error_t err;
+    tacit_fit_t *both, *one, *other;
+    fit_sites(f, is_telling ? "40" : "0.001", a, b);
+    const char *const paths[] = {a, b}, *const same[] = {a, a};
+    assert_ok(tacit_fit_combine(&both, paths, 2, false, &err), err);
+    assert_ok(tacit_fit_redraw(both, NULL, NULL, &err), err);
+    assert_ok(tacit_fit_reopen(&one, a, &err), err);
+    assert_ok(tacit_fit_redraw(one, NULL, NULL, &err), err);
+    assert_ok(tacit_fit_reopen(&other, b, &err), err);
+    assert_ok(tacit_fit_redraw(other, NULL, NULL, &err), err);
+    for (size_t j = 0; j < 3; j++) {
+      double mean, sd, mean_a, sd_a, mean_b, sd_b;
+      moments(tacit_fit_draws(both), j, &mean, &sd);
+      moments(tacit_fit_draws(one), j, &mean_a, &sd_a);
+      moments(tacit_fit_draws(other), j, &mean_b, &sd_b);
+      assert_close(sd, is_telling ? sd_a / sqrt(2) : sd_a, 0.12 * sd_a);
+      assert_close(mean, (mean_a + mean_b) / 2, is_telling ? 0.3 * sd_a : INFINITY);
+    }
+    tacit_fit_free(both);
+    assert_ok(tacit_fit_combine(&both, same, 2, false, &err), err);
+    assert_int_equal(tacit_fit_redraw(both, NULL, NULL, &err), TACIT_ERR_ARGUMENT); /* its releases would count twice */
+    tacit_fit_free(both);
+    tacit_fit_free(one);
+    tacit_fit_free(other);
+  }
+}
+
+static void test_sites_add_up_what_they_cost(void **state) {
+  const fixture_t *f = *state;
+  char a[96], b[96];
+  tacit_fit_t *fits[2];
+  tacit_error_t err;
+  for (size_t i = 0; i < 2; i++) { /* not seeded: what is not private has no cost */
+    fits[i] = fit_of(f, &variants[0]);
+    char *const path = i == 0 ? a : b;
+    snprintf(path, 96, "%s/private%zu", f->folder, i);
+    assert_ok(tacit_fit_write(fits[i], path, &err), err);
+    tacit_fit_free(fits[i]);
+    remove_out(f);
+  }
+  const char *const paths[] = {a, b};
+  for (int is_disjoint = 0; is_disjoint < 2; is_disjoint++) {
+    tacit_fit_t *both;
+    char *text;
+    assert_ok(tacit_fit_combine(&both, paths, 2, is_disjoint, &err), err);
+    assert_ok(tacit_fit_redraw(both, NULL, NULL, &err), err);
+    assert_ok(tacit_fit_privacy_json(both, &text, &err), err);
+    assert_non_null(strstr(text, is_disjoint ? "\"epsilon\": 4," : "\"epsilon\": 8,"));
+    assert_non_null(strstr(text, is_disjoint ? "\"delta\": 1e-05," : "\"delta\": 2e-05,"));
+    assert_non_null(strstr(text, "\"post_processing\": true"));
+    tacit_free(text);
+    tacit_fit_free(both);
+  }
 }
 
 static void test_what_decided_the_releases_cannot_be_changed(void **state) {
@@ -221,6 +303,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_a_refit_draws_what_the_fit_drew, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_scores_count_where_they_were_released, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_sites_have_one_prior_and_all_likelihoods, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_sites_add_up_what_they_cost, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_what_decided_the_releases_cannot_be_changed, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_a_file_is_read_strictly, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_releases_of_another_fit_are_refused, fixture_open, fixture_close),
