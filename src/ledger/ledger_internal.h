@@ -235,6 +235,11 @@ tacit_status_t tacit_state_read_entries(tacit_ledger_t *ledger, tacit_header_t *
 tacit_status_t tacit_state_charge(const tacit_ledger_t *ledger, tacit_ledger_state_t *state,
                                   const tacit_event_t *events, size_t n_events, tacit_error_t *err);
 
+/* ---- query.c ---- */
+
+/* Is it the ledger's data id, with or without its query? */
+bool tacit_ledger_is_data_id(const char *data_id, const char *wanted);
+
 /* ---- ledger.c ---- */
 
 /* Number, chain and write an entry; the head moves on. */
