@@ -1342,9 +1342,15 @@ def good_paths():
         for chain in (1, 2, 3):
             assert open(f"same1/draws-{chain}.csv").read() == open(f"same2/draws-{chain}.csv").read()
 
+    @case("--version names the build: version, commit, instruction set, what it was built with")
+    def _():
+        lines = run(["--version"]).stdout.split("\n")
+        assert re.fullmatch(r"tacit \d+\.\d+\.\d+", lines[0]) and re.fullmatch(r"commit (unknown|[\w.+-]+)", lines[1]), lines
+        assert lines[2] in [f"instruction set {name}" for name in ("portable", "avx2", "avx512")] and lines[3].startswith("with "), lines
+
     @case("help, man pages, completion")
     def _():
-        assert run(["--help"]).returncode == 0 and run(["--version"]).returncode == 0 and run([]).returncode == 2
+        assert run(["--help"]).returncode == 0 and run([]).returncode == 2
         for command in ("fit", "summary", "schema check", "schema draft", "import", "methods", "account", "ledger init",
                         "ledger show", "ledger export", "ledger verify", "infer", "release"):
             done = run(command.split() + ["--help"])
