@@ -289,6 +289,8 @@ static inline void simulation_run(const simulation_t *s, uint64_t seed, simulati
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
   settings.family = s->family;
   settings.upper = s->upper;
+  settings.n_units = (double)s->n;
+  settings.n_features = s->d;
   settings.is_two_valued = is_two_valued;
   settings.rho = tacit_budget_rho(budget) * (1 - 1e-9);
   settings.n_chains = s->n_chains;
