@@ -1,7 +1,7 @@
 # A thin front for meson: the README shows the meson commands themselves.
 BUILD ?= build
 
-.PHONY: all deps build demo test check deb bench corrections audits papers install clean
+.PHONY: all deps build demo test check deb site bench corrections audits papers install clean
 
 all: build
 
@@ -24,6 +24,11 @@ test: build
 deb:
 	@scripts/install-deps deb
 	@packaging/debian/build $(BUILD)/deb
+
+# The site, of docs/, the headers' comments and the program's help: BUILD/site/index.html.
+site: build
+	@scripts/install-deps docs
+	@scripts/site $(BUILD)
 
 # Everything: tests in full, a second compiler, sanitizers, valgrind, fuzzing. Takes a quarter of an hour.
 check:

@@ -25,7 +25,8 @@ typedef enum tacit_column_type {
 
 typedef enum tacit_missing_rule {
   TACIT_MISSING_ERROR = 0, /**< refuse the file, naming file:line:column */
-  TACIT_MISSING_VALUE = 1  /**< replace by the public value missing_value (or level) */
+  TACIT_MISSING_VALUE = 1, /**< replace by the public value missing_value (or level) */
+  TACIT_MISSING_DROP = 2   /**< the record contributes nothing to what uses the column */
 } tacit_missing_rule_t;
 
 typedef enum tacit_range_rule {
@@ -40,10 +41,13 @@ typedef struct tacit_column_schema {
   double lower, upper;       /**< numeric and integer; 0 and 1 for binary */
   bool has_typical;          /**< numeric and integer: is it publicly known where nine in ten values lie? */
   double typical_low, typical_high; /**< there; meant only if it is known */
+  bool has_since;            /**< numeric and integer: are values dates, as days since this one? */
+  double since;              /**< a date, in days since 1970-01-01 */
+  bool has_labels;           /**< categorical: are levels the labels of values, in files that have such? */
   const char *const *levels; /**< categorical: shape (n_levels), in the user's order */
   size_t n_levels;
   tacit_missing_rule_t missing;
-  double missing_value; /**< TACIT_MISSING_VALUE: a value in bounds, or the index of a level */
+  double missing_value; /**< TACIT_MISSING_VALUE: a value in bounds, or the index of a level; TACIT_MISSING_DROP: NaN */
   tacit_range_rule_t out_of_range;
 } tacit_column_schema_t;
 
@@ -72,6 +76,11 @@ TACIT_API size_t tacit_schema_n_columns(const tacit_schema_t *schema);
 TACIT_API const tacit_column_schema_t *tacit_schema_column(const tacit_schema_t *schema, size_t i);
 /** Column by name, or NULL. */
 TACIT_API const tacit_column_schema_t *tacit_schema_find(const tacit_schema_t *schema, const char *name);
+/**
+ * One of these columns, shape (n_columns), whose missing values drop their records (TACIT_MISSING_DROP); NULL if there is none. How many
+ * records count is then private under either relation.
+ */
+TACIT_API const char *tacit_schema_dropping(const tacit_schema_t *schema, const char *const *columns, size_t n_columns);
 
 /**
  * The schema for rows that an analyst brings, which are nobody's records: no persons, and a value that is missing, out of range or no
@@ -102,13 +111,32 @@ typedef struct tacit_stream_watch {
   void *user;
 } tacit_stream_watch_t;
 
+struct ArrowArrayStream; /* tacit/arrow.h */
+
+/** Where records come from; borrowed but for the stream. Set one of path and stream; further members may be added. */
+typedef struct tacit_data_source {
+  /** A file: CSV, or of SAS, SPSS or Stata by the ending of its name; a directory of tacit_table_import(); "-", the standard input, which is CSV and is read once, as pipes are. */
+  const char *path;
+  struct ArrowArrayStream *stream; /**< as in tacit_table_read_stream(): taken */
+  const tacit_stream_watch_t *watch; /**< may be NULL */
+} tacit_data_source_t;
+
+/** Can the source be read but once, from its beginning? The standard input, pipes and other streams. */
+TACIT_API bool tacit_data_source_is_stream(const tacit_data_source_t *source);
+/** A name for messages: the path, or what it stands for. */
+TACIT_API const char *tacit_data_source_name(const tacit_data_source_t *source);
+
+/** tacit_schema_draft() of any source; `is_header`: the first row of a CSV file is known to be names. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_draft_source(const tacit_data_source_t *source, bool is_header, char **text,
+                                                                  tacit_error_t *err);
+
 /** Columnar records; PRIVATE. */
 typedef struct tacit_table tacit_table_t;
 
 /** Counts that only the curator may see (never written to an artefact). */
 typedef struct tacit_table_notes {
   size_t n_clamped;      /**< values moved to a bound */
-  size_t n_missing;      /**< values replaced by the missing rule */
+  size_t n_missing;      /**< missing values, replaced or dropped with their records */
   size_t n_rows_dropped; /**< rows beyond max_rows of their person */
 } tacit_table_notes_t;
 
@@ -119,12 +147,15 @@ typedef struct tacit_column_notes {
 } tacit_column_notes_t;
 
 /**
- * Read records: a CSV or TSV file, or a directory that tacit_table_import() wrote, whose columns are mapped and not read until
+ * Read records: a CSV or TSV file, the standard input ("-"), or a directory that tacit_table_import() wrote, whose columns are mapped and not read until
  * they are looked at. The directory must have been imported under the same rules for these columns, and must not be changed while
  * it is open.
  *
  * A CSV or TSV file (optionally gzip) is streamed: the text is never held in memory. The separator is a comma if the header row has
  * one, else a tab, else a semicolon; where it is a semicolon, numbers may have a decimal comma.
+ *
+ * Where units are persons, their rows may come in any order. A person has the first max_rows of them, in the order in which they come;
+ * further ones are checked, and left out. Identifiers are texts of any kind: 7 and 07 are two persons.
  *
  * No records at all are TACIT_ERR_DATA under relation substitute, where their number is public; under add-remove they are read.
  *
@@ -145,6 +176,10 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read(tacit_table_t **table, 
                                                          const char *const *columns, size_t n_columns,
                                                          tacit_table_notes_t *notes,
                                                          tacit_error_t *err);
+/** The same from any source. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read_source(tacit_table_t **table, const tacit_data_source_t *source,
+                                                                const tacit_schema_t *schema, const char *const *columns,
+                                                                size_t n_columns, tacit_table_notes_t *notes, tacit_error_t *err);
 /**
  * Convert a file once into a directory of mapped columns, for data larger than memory: all columns of the schema, checked and
  * clamped by it. Memory does not grow with the rows, but with the persons where they are the unit. The directory is PRIVATE as the
@@ -160,6 +195,10 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import(const char *path, con
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import_watched(const char *path, const tacit_schema_t *schema,
                                                                    const char *directory, const tacit_stream_watch_t *watch,
                                                                    tacit_table_notes_t *notes, tacit_error_t *err);
+/** The same from any source but imported columns. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import_source(const tacit_data_source_t *source, const tacit_schema_t *schema,
+                                                                  const char *directory, tacit_table_notes_t *notes,
+                                                                  tacit_error_t *err);
 /**
  * Look at every value: TACIT_ERR_DATA if one does not keep the rules of the schema that the table was read by. Reading CSV has done
  * so; imported columns are not looked at on opening, and may have been damaged on the disk.
@@ -172,22 +211,22 @@ TACIT_API void tacit_table_need(const tacit_table_t *table, size_t from, size_t 
 TACIT_API void tacit_table_drop(const tacit_table_t *table, size_t from, size_t to);
 TACIT_API void tacit_table_free(tacit_table_t *table);
 TACIT_API size_t tacit_table_n_rows(const tacit_table_t *table);
-/** Values of a column, shape (n_rows): numbers, 0/1, or 0-based level indices. NULL if absent. Borrowed. */
+/** Values of a column, shape (n_rows): numbers, 0/1, or 0-based level indices; NaN: missing, and drops its record. NULL if absent. Borrowed. */
 TACIT_API const double *tacit_table_column(const tacit_table_t *table, const char *name);
 /** What was done to a column's values on reading; zeros if it is absent. For the curator's eyes only. */
 TACIT_API tacit_column_notes_t tacit_table_column_notes(const tacit_table_t *table, const char *name);
 /**
- * A sentence for the holder of the data where values of a column were clamped, and what to look at; "" where none was.
+ * A sentence for the holder of the data where values of a column were clamped, and what to look at, or dropped their records; "" where
+ * none was.
  * @param is_response  of a model: then its coding is asked about first.
  */
 TACIT_API void tacit_column_notes_say(const tacit_column_schema_t *column, const tacit_column_notes_t *notes, size_t n_rows,
                                       bool is_response, char *out, size_t size);
 /**
- * A column of a CSV file whose name says that it identifies persons ("patient_id") while the schema's unit is the row; "" if there is
- * none, or the file is not one. Names are looked at, records are not.
+ * A column of what was read whose name says that it identifies persons ("patient_id") while the schema's unit is the row; "" if there is
+ * none, or the columns were imported. At most 64 bytes of the name; borrowed. Names are looked at, records are not.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_find_identifier(const char *path, const tacit_schema_t *schema, char *out, size_t size,
-                                                              tacit_error_t *err);
+TACIT_API const char *tacit_table_identifier(const tacit_table_t *table);
 /**
  * Offsets of the units, shape (n_units + 1), rows being grouped by unit; NULL if the unit is a row.
  * Rows of a person are adjacent; persons keep the order of their first row.
@@ -218,12 +257,15 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new_in(tacit_records_t **r
 /**
  * Pack n_names columns of a table as they are (rounded to float32), row by row, on n_threads threads (1 to 4096), in memory or in a file
  * in the folder `scratch`. The records do not depend on the number of threads. Every row is its own unit. TACIT_ERR_UNKNOWN if the table
- * was read without a column. Rows of imported columns that were looked at leave memory.
+ * was read without a column. Rows of imported columns that were looked at leave memory. A row with a missing value (NaN) becomes a record
+ * that is left out.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_pack(tacit_records_t **records, const tacit_table_t *table,
                                                          const char *const *names, size_t n_names, size_t n_threads,
                                                          const char *scratch, tacit_error_t *err);
 TACIT_API void tacit_records_free(tacit_records_t *records);
+/** Make record i one that adds nothing to any release: its columns are NaN, and so it counts nowhere (tacit/door.h). */
+TACIT_API void tacit_records_leave_out(tacit_records_t *records, size_t i);
 /** Store x, shape (n_columns), as record i (rounded to float32). Distinct records may be set from distinct threads. */
 TACIT_API void tacit_records_set(tacit_records_t *records, size_t i, const double *x);
 /** Store x, shape (n), as column j of records first .. first + n - 1 (rounded to float32). Distinct records, as above. */

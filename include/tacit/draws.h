@@ -14,9 +14,9 @@ extern "C" {
 /** Columns per draw that describe the sampler; every one a public value or computed from releases only. */
 typedef struct tacit_draw_stats {
   double log_prior;   /**< lp__ of the prior alone (public) */
-  double accept_stat; /**< 1 if accepted, else 0: a function of releases */
-  double step_size;
-  double n_leapfrog;
+  double accept_stat; /**< 1 if accepted, else 0, or a share of several moves: a function of releases */
+  double step_size;   /**< noise-aware, up to 12 coefficients: the angle of a turn, in radians */
+  double n_leapfrog;  /**< the same: evaluations of the density */
 } tacit_draw_stats_t;
 
 /** Sums over the iterations after warm-up of all chains; every one computed from releases and public values only. */

@@ -117,6 +117,24 @@ enum { TACIT_FIT_N_CHOICES = 12 };
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_compare(tacit_fit_t *fit, double n_units,
                                                           tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES], tacit_error_t *err);
 
+/** An answer to: which epsilon? NaN where the method does not go with the relation, INFINITY where no epsilon up to 1e6 does. */
+typedef struct tacit_fit_want {
+  tacit_relation_t relation;
+  double epsilon;      /**< of columns that fill their bounds */
+  double epsilon_poor; /**< of columns as unkind as tacit_noise_aware_inflation_poor() assumes */
+} tacit_fit_want_t;
+
+/**
+ * Which epsilon gives intervals of a width, by the forecast of the plan of method noise-aware, under both relations: substitute, then add-remove.
+ * From settings and a number of units that is typed, never read.
+ *
+ * @param[in] fit    with all that a plan needs, but no epsilon.
+ * @param[in] width  posterior sd beside the non-private one; above 1, at most 1000.
+ * @return TACIT_ERR_ARGUMENT also where the method does not apply, and says why.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_want_width(tacit_fit_t *fit, double n_units, double width, tacit_fit_want_t wants[2],
+                                                             tacit_error_t *err);
+
 /* ---- records ---- */
 
 /**
@@ -125,6 +143,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_compare(tacit_fit_t *fit, doub
  *         setting `out` cannot be written; TACIT_ERR_BUDGET for a budget that buys nothing.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read(tacit_fit_t *fit, const char *path, tacit_error_t *err);
+/** The same from any source; several ranks read none that can be read but once. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_error_t *err);
 /** The same from an Arrow stream, tacit_table_read_stream(): taken, released exactly once. `watch` may be NULL. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit, struct ArrowArrayStream *stream,
                                                               const tacit_stream_watch_t *watch, tacit_error_t *err);
@@ -158,6 +178,31 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_reserve(tacit_fit_t *fit, bool
  *         charged is charged, tacit_fit_spent().
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_run(tacit_fit_t *fit, tacit_progress_fn progress, void *user, tacit_error_t *err);
+
+/* ---- draws given what an earlier fit released: no records, nothing charged ---- */
+
+/**
+ * Begin with what the fit in a directory kept (releases.json, privacy.json, privacy.txt; docs/releases.md): settings, schema and releases
+ * are its own. Settings that may be given now: prior, prior-scale, prior-basis, chains, warmup, draws, thin, seed, out; a prior replaces
+ * all of the fit's.
+ * @return TACIT_ERR_MISSING where nothing was kept; TACIT_ERR_SYNTAX for a file that is none. *fit is NULL on failure.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_reopen(tacit_fit_t **fit, const char *path, tacit_error_t *err);
+/**
+ * Begin with what n >= 2 fits of one model kept, of sites that share coefficients: directories, or their releases.json. The posterior is one prior
+ * times the likelihoods of all releases; never a product of posteriors. Settings as above; a prior must be said where the sites' differ. Families
+ * bernoulli and poisson.
+ * @param is_disjoint  nobody's records are at two sites: then the cost is the dearest site's, else epsilons and deltas add up.
+ * @return as tacit_fit_reopen(); tacit_fit_redraw() refuses sites with other models, and the same fit twice.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_combine(tacit_fit_t **fit, const char *const *paths, size_t n, bool is_disjoint,
+                                                          tacit_error_t *err);
+/**
+ * Draw. Without a new seed and prior the draws are the fit's own, bit for bit, on the same machine; the seed protects nothing here and
+ * may be known to anybody. Then tacit_fit_write(): the privacy statement written is the fit's.
+ * @return TACIT_ERR_DATA for releases that are not of the model or the budget beside them; else as tacit_fit_run().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_redraw(tacit_fit_t *fit, tacit_progress_fn progress, void *user, tacit_error_t *err);
 
 /* ---- results: NULL, 0 or "" before tacit_fit_run() has returned TACIT_OK; borrowed from the fit ---- */
 

@@ -79,7 +79,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_create(const char *path, co
 /**
  * Make a ledger of version 1 or 2 one of the newest: all of it is checked, the unit that its spends were meant for is entered in the
  * chain, whose hashes stay as they are, and from then on it keeps a journal that is gone after each spend instead of a log.
- * @param relation  must be the ledger's; @param unit, max_rows as in tacit_ledger_terms_t, unit not NULL.
+ * `relation` must be the ledger's; `unit` and `max_rows` as in tacit_ledger_terms_t, unit not NULL.
  * @return TACIT_ERR_STATE if it is of the newest version already, TACIT_ERR_BUDGET for another relation, TACIT_ERR_IO while another
  *         process has it open.
  */

@@ -17,6 +17,7 @@
 #include "tacit/diagnose.h"
 #include "tacit/draws.h"
 #include "tacit/model.h"
+#include "tacit/releases.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +39,7 @@ typedef struct tacit_noise_aware_settings {
   double known_sd;           /**< gaussian: residual sd in units of the mapped response; 0: the last parameter is its log */
   const bool *is_two_valued; /**< shape (dim): the feature is +1 or -1, publicly; NULL: none */
   tacit_relation_t relation; /**< that of the curator's budget */
+  bool may_drop;             /**< records may have been left out (tacit_schema_dropping()): how many count is private under substitution too */
   double n_units;            /**< gaussian: public number of units, or its public guess under add-remove: shares and refusals go by it */
   size_t n_features;         /**< gaussian: coefficients, the intercept included */
   double delta;              /**< gaussian: for the message of a refusal; 0: not known */
@@ -55,6 +57,7 @@ typedef struct tacit_noise_aware_settings {
   /** Called where heavy tails of the prior leave no density to climb: makes them normal. May be NULL: then such a run fails. */
   void (*normal_tails)(void *user);
   void *prior_user;                  /**< of both */
+  tacit_releases_t *releases; /**< where releases are kept as they are made, or, without a curator, taken from; borrowed, may be NULL */
   tacit_evidence_t *evidence; /**< filled by the fit; may be NULL */
   tacit_noise_aware_fault_t fault_for_tests;
 } tacit_noise_aware_settings_t;
@@ -66,8 +69,8 @@ TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 enum { TACIT_NOISE_AWARE_MAX_FEATURES = 20, TACIT_NOISE_AWARE_N_EVENTS = 8 };
 
 /**
- * The releases that a run makes, as the curator charges them: six, and the number of units under add-remove; of a
- * gaussian four to seven, by n_units and n_features, and the number of units. Returns the number of events. Their order is of no meaning.
+ * The releases that a run makes, as the curator charges them: six, of a gaussian four to seven, by n_units and n_features; and the number of
+ * units that count, where that is private. Returns the number of events. Their order is of no meaning.
  */
 TACIT_API size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
 
@@ -107,12 +110,14 @@ TACIT_API bool tacit_noise_aware_is_noisy(const tacit_noise_aware_settings_t *se
 /**
  * Fit: make the releases, then draw from the posterior given them.
  *
- * @param[in] curator     private, of a model whose feature 0 is the intercept; units of one record.
+ * @param[in] curator     private, of a model whose feature 0 is the intercept; units of one record. NULL: the
+ *                        releases are those of settings->releases, which an earlier run kept; nothing is charged. With its settings,
+ *                        its key and its prior the draws are its own, bit for bit.
  * @param[in] parameters  public side of the same model: prior and reported scale; 1 to TACIT_NOISE_AWARE_MAX_FEATURES
  *                        coefficients, and log sigma of a gaussian with unknown sd.
  * @param[in,out] draws   initialised by the call (clear with tacit_draws_clear, also after failure); reported scale.
  *                        Where progress() stopped the chains, n_saved is below n_warmup + n_draws.
- * @return TACIT_ERR_ARGUMENT for settings out of range; TACIT_ERR_BUDGET if the budget refuses or buys next to nothing; TACIT_ERR_STATE if the
+ * @return TACIT_ERR_ARGUMENT for settings out of range; TACIT_ERR_DATA for kept releases of another method or model; TACIT_ERR_BUDGET if the budget refuses or buys next to nothing; TACIT_ERR_STATE if the
  *         curator cannot make these releases; TACIT_ERR_INTERRUPTED if progress() stopped before the first iteration: nothing is
  *         charged if it did so at its first call; TACIT_ERR_NUMERIC if the posterior is not a density (an improper prior).
  */
@@ -120,6 +125,32 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_fit(struct tacit_curat
                                                               const tacit_parameters_t *parameters,
                                                               const tacit_noise_aware_settings_t *settings,
                                                               tacit_draws_t *draws, tacit_error_t *err);
+
+/**
+ * Draw from the posterior given the releases of n sites that share their coefficients: prior times the product of all sites' likelihoods.
+ * Families bernoulli and poisson.
+ *
+ * @param[in] sites  shape (n), n >= 1: of each its releases, rho, relation and key. Family, upper, two-valued features, chains and callbacks
+ *                   are those of the first; the prior is scaled once, by the features of all sites together.
+ * @return as tacit_noise_aware_fit() without a curator.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n,
+                                                                  const tacit_parameters_t *parameters, tacit_draws_t *draws,
+                                                                  tacit_error_t *err);
+
+/**
+ * Rows of features as the releases of their moments tell of them: normal in shape, clamped to [-1, 1], +-1 where two-valued, with means and
+ * covariances drawn once from their posterior. Bernoulli and poisson.
+ *
+ * @param[in]  settings  family, relation, rho, is_two_valued, key and releases of the fit.
+ * @param[in]  is_wanted shape (features): those to make; the others, which follow from them, are 0 in the rows.
+ * @param[in]  stream    of the key: rows of different streams are independent given the releases.
+ * @param[out] rows      shape (n, features), the first of each 1.
+ * @param[out] scales    shape (features): what the releases tell of each, and how surely; of the intercept zeros.
+ * @return as tacit_noise_aware_fit() without a curator.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *settings, const bool *is_wanted,
+                                                                   uint64_t stream, size_t n, double *rows, tacit_feature_scale_t *scales, tacit_error_t *err);
 
 #ifdef __cplusplus
 }

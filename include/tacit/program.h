@@ -94,7 +94,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_pack_part(struct tacit_rec
                                                                 size_t n_threads, const char *scratch, tacit_error_t *err);
 
 /**
- * Write the program of a formula, as R and brms write them: products, powers, `.`, poly, ns, bs, scale, relevel, factor, offset, (1 | g),
+ * Write the program of a formula, as R and brms write them: products, powers, '.', poly, ns, bs, scale, relevel, factor, offset, (1 | g),
  * and `y | cens(c)`, trials, weights; docs/language.md says what they mean here.
  *
  * @param[out] text  returns owned, tacit_free().

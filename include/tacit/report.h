@@ -10,6 +10,7 @@
 #include "tacit/base.h"
 #include "tacit/diagnose.h"
 #include "tacit/draws.h"
+#include "tacit/releases.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,8 +27,32 @@ typedef struct tacit_report_setting {
 typedef struct tacit_report_release {
   const char *statistic;  /**< "mean of 500 records clamped to [-1, 1]" */
   const char *noise;      /**< "laplace, scale 0.02" */
-  double epsilon, delta;  /**< what the release costs by its description, relation substitute; NaN if that does not say */
+  double epsilon, delta;  /**< what the release costs by its description; NaN if that does not say */
+  tacit_relation_t relation;
+  const char *composition; /**< of several releases: a sentence on how their costs add up; NULL: there is one */
 } tacit_report_release_t;
+
+enum { TACIT_RELEASED_VERSION = 1 };
+
+/** releases.json: what a fit released, and all else that inference from it needs. Everything is public. Owns everything. */
+typedef struct tacit_released {
+  char *formula;
+  char *schema;              /**< its text */
+  char *unit;                /**< "row" or the person column */
+  char **names, **values;    /**< settings as tacit_fit_set() takes them; shape (n_settings) */
+  size_t n_settings;
+  bool is_private;
+  tacit_relation_t relation;
+  unsigned char key[32];     /**< of what is random after the releases; their noise has another */
+  tacit_releases_t releases;
+} tacit_released_t;
+
+/** Read releases.json: `path` is the file, or a directory with it. Cleared on failure. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_released_read(tacit_released_t *kept, const char *path, tacit_error_t *err);
+/** The same from bytes; `name` stands for the file in messages. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_released_parse(tacit_released_t *kept, const char *bytes, size_t n, const char *name,
+                                                         tacit_error_t *err);
+TACIT_API void tacit_released_clear(tacit_released_t *kept);
 
 /** All that is said about a run. Borrows everything. */
 typedef struct tacit_report {
@@ -62,6 +87,8 @@ typedef struct tacit_report {
   const tacit_draws_t *draws;
   const tacit_published_t *published; /**< of the sampler, for diagnostics.json; NULL: nothing of it */
   const tacit_evidence_t *evidence;   /**< what the fit rests on, for the same; NULL: nothing of it, and no such file without either */
+  const tacit_released_t *kept;           /**< written as releases.json; NULL: there are none */
+  const char *privacy_json, *privacy_text; /**< of the fit whose releases these draws are given: its claim stands. NULL: of this run */
 } tacit_report_t;
 
 /**

@@ -61,24 +61,61 @@ bool core_work_is_due(core_work_t *work, double seconds) {
   return true;
 }
 
-/* ---- calls that read records ---- */
+/* ---- calls that take long ---- */
 
-void core_call_set_aside(core_call_t *call) {
-  PyErr_Fetch(&call->type, &call->value, &call->traceback);
-}
-
-static bool go_on(void *user) {
-  core_call_t *call = user;
-  if (!core_work_is_due(&call->work, 0.05)) {
+/* Tell whoever watches; false if the answer is False, or an exception. */
+static bool tell(const core_call_t *call, const tacit_progress_t *progress, double epsilon) {
+  if (call->on_progress == NULL || call->on_progress == Py_None) {
     return true;
   }
+  PyObject *answer = PyObject_CallFunction(call->on_progress, "nnd", (Py_ssize_t)progress->iteration, (Py_ssize_t)progress->n_iterations,
+                                           epsilon);
+  bool is_fine = answer != NULL && answer != Py_False;
+  Py_XDECREF(answer);
+  return is_fine;
+}
+
+/* progress may be NULL: look at signals alone. */
+static bool look(core_call_t *call, const tacit_progress_t *progress, double epsilon) {
   PyEval_RestoreThread(call->work.state);
-  bool is_fine = PyErr_CheckSignals() == 0;
-  if (!is_fine) {
-    core_call_set_aside(call);
+  bool is_fine = PyErr_CheckSignals() == 0 && (progress == NULL || tell(call, progress, epsilon));
+  if (PyErr_Occurred() != NULL) {
+    PyErr_Fetch(&call->type, &call->value, &call->traceback);
   }
   call->work.state = PyEval_SaveThread();
   return is_fine;
+}
+
+bool core_call_tell(core_call_t *call, const tacit_progress_t *progress, double epsilon) { return look(call, progress, epsilon); }
+
+static bool go_on(void *user) {
+  core_call_t *call = user;
+  return !core_work_is_due(&call->work, 0.05) || look(call, NULL, 0);
+}
+
+PyObject *core_call_stopped(core_call_t *call) {
+  PyErr_NormalizeException(&call->type, &call->value, &call->traceback);
+  return Py_NewRef(call->value != NULL ? call->value : Py_None);
+}
+
+bool core_call_set(core_call_t *call, PyObject *settings, core_set_fn set, void *target) {
+  tacit_error_t err;
+  for (Py_ssize_t i = 0; i < PyList_Size(settings); i++) {
+    const char *key, *value;
+    if (!PyArg_ParseTuple(PyList_GetItem(settings, i), "ss", &key, &value)) {
+      return false;
+    }
+    if (set(target, key, value, &err) != TACIT_OK) {
+      return core_call_refuse(call, &err);
+    }
+  }
+  return true;
+}
+
+PyObject *core_owned_text(tacit_status_t status, char *text, const tacit_error_t *err) {
+  PyObject *out = status == TACIT_OK ? PyUnicode_FromString(text) : core_raise(err, NULL);
+  tacit_free(text);
+  return out;
 }
 
 static void said(void *user, const char *text) {
@@ -138,6 +175,16 @@ bool core_stream_of(PyObject *data, const char *const *columns, size_t n_columns
   return is_there;
 }
 
+bool core_source_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream,
+                    tacit_data_source_t *source) {
+  if (!PyUnicode_Check(data)) {
+    source->stream = stream;
+    return core_stream_of(data, columns, n_columns, unit, stream);
+  }
+  source->path = PyUnicode_AsUTF8AndSize(data, NULL);
+  return source->path != NULL;
+}
+
 /* ---- the module ---- */
 
 static PyMethodDef methods[] = {
@@ -145,10 +192,11 @@ static PyMethodDef methods[] = {
     {"compare", core_compare, METH_VARARGS, "What each method would make of a budget."},
     {"contrast", core_contrast, METH_VARARGS, "A function of parameters, summarised."},
     {"fit", core_fit, METH_VARARGS, "Read, charge, draw, free."},
+    {"infer", core_infer, METH_VARARGS, "Draw given a released statistic, free."},
     {"plan", core_plan, METH_VARARGS, "What a budget would buy; reads nothing."},
     {"predict", core_predict, METH_VARARGS, "Predictions for rows that an analyst brings."},
     {"release", core_release, METH_VARARGS, "Read, charge, release a statistic, free."},
-    {"settings", core_settings, METH_NOARGS, "All settings of a fit."},
+    {"settings", core_settings, METH_VARARGS, "All settings of a fit, a release or an inference."},
     {"read", core_read, METH_VARARGS, "Draws of a directory that a fit wrote."},
     {"ledger_create", core_ledger_create, METH_VARARGS, "Make a ledger."},
     {"ledger_read", core_ledger_read, METH_VARARGS, "All that a ledger says."},

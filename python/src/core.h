@@ -10,6 +10,7 @@
 
 #include "tacit/arrow.h"
 #include "tacit/base.h"
+#include "tacit/data.h"
 #include "tacit/diagnose.h"
 #include "tacit/draws.h"
 
@@ -36,19 +37,27 @@ void core_work_end(core_work_t *work);
 /* Is it time to take the GIL? At most once in `seconds`. */
 bool core_work_is_due(core_work_t *work, double seconds);
 
-/* A call that reads records: its work, and why it stopped. */
+/* A call that takes long: its work, and why it stopped. */
 typedef struct core_call {
   core_work_t work;
+  PyObject *on_progress;              /* a function of (iteration, n_iterations, epsilon), None, or NULL; borrowed */
   PyObject *type, *value, *traceback; /* what stopped the work: set aside, so that others may run Python meanwhile */
   char detail[512];                   /* what the stream said: private */
 } core_call_t;
 
-/* Set the exception aside; with the GIL. */
-void core_call_set_aside(core_call_t *call);
+/* Without the GIL: look at signals and tell whoever watches; false if either stops the work. */
+bool core_call_tell(core_call_t *call, const tacit_progress_t *progress, double epsilon);
+/* What stopped the work, or None; a new reference. */
+PyObject *core_call_stopped(core_call_t *call);
 /* Lets signals stop the reading of a stream, and keeps what that says. */
 tacit_stream_watch_t core_call_watch(core_call_t *call);
 /* False, with the exception for an error; what was set aside comes first: it is why the library stopped. */
 bool core_call_refuse(core_call_t *call, const tacit_error_t *err);
+/* Give all pairs of name and text to `target`; false with an exception. */
+typedef tacit_status_t (*core_set_fn)(void *target, const char *name, const char *text, tacit_error_t *err);
+bool core_call_set(core_call_t *call, PyObject *settings, core_set_fn set, void *target);
+/* A text of the library's, freed; NULL with an exception where status is an error. */
+PyObject *core_owned_text(tacit_status_t status, char *text, const tacit_error_t *err);
 /* An exception that is set stays. */
 void core_call_clear(core_call_t *call);
 
@@ -57,6 +66,9 @@ void core_call_clear(core_call_t *call);
  * or a list of columns in buffers. False with an exception.
  */
 bool core_stream_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream);
+/* The same, or the path that data is, as a source. */
+bool core_source_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream,
+                    tacit_data_source_t *source);
 /*
  * A stream over the buffers of Python objects, for frames that do not speak Arrow: columns is a list of (name, format, n_rows,
  * (buffer or None, ...)). The objects are kept until the stream is released.
@@ -72,6 +84,7 @@ PyObject *core_fit(PyObject *self, PyObject *args);
 PyObject *core_plan(PyObject *self, PyObject *args);
 PyObject *core_compare(PyObject *self, PyObject *args);
 PyObject *core_contrast(PyObject *self, PyObject *args);
+PyObject *core_infer(PyObject *self, PyObject *args);
 PyObject *core_predict(PyObject *self, PyObject *args);
 PyObject *core_release(PyObject *self, PyObject *args);
 PyObject *core_settings(PyObject *self, PyObject *args);

@@ -5,38 +5,17 @@
 #include "core.h"
 
 #include "tacit/fit.h"
+#include "tacit/infer.h"
+#include "tacit/publish.h"
 
 typedef struct call {
   tacit_fit_t *fit;
   core_call_t of;
-  PyObject *on_progress; /* or None */
 } call_t;
-
-/* ---- progress, without the GIL ---- */
-
-static bool tell(call_t *call, const tacit_progress_t *progress) {
-  if (call->on_progress == Py_None) {
-    return true;
-  }
-  PyObject *answer = PyObject_CallFunction(call->on_progress, "nnd", (Py_ssize_t)progress->iteration,
-                                           (Py_ssize_t)progress->n_iterations, tacit_fit_spent(call->fit).epsilon);
-  bool is_fine = answer != NULL && answer != Py_False;
-  Py_XDECREF(answer);
-  return is_fine;
-}
 
 static bool on_iteration(const tacit_progress_t *progress, void *user) {
   call_t *call = user;
-  if (!core_work_is_due(&call->of.work, 0.1)) {
-    return true;
-  }
-  PyEval_RestoreThread(call->of.work.state);
-  bool is_fine = PyErr_CheckSignals() == 0 && tell(call, progress);
-  if (PyErr_Occurred() != NULL) {
-    core_call_set_aside(&call->of);
-  }
-  call->of.work.state = PyEval_SaveThread();
-  return is_fine;
+  return !core_work_is_due(&call->of.work, 0.1) || core_call_tell(&call->of, progress, tacit_fit_spent(call->fit).epsilon);
 }
 
 /* ---- steps; each returns false with an exception set ---- */
@@ -45,58 +24,33 @@ static bool refuse(call_t *call, const tacit_error_t *err) {
   return core_call_refuse(&call->of, err);
 }
 
+static tacit_status_t set(void *fit, const char *name, const char *text, tacit_error_t *err) { return tacit_fit_set(fit, name, text, err); }
+
 static bool set_up(call_t *call, const char *formula, PyObject *settings, const char *schema, Py_ssize_t n_schema, const char *name) {
   tacit_error_t err;
   if (tacit_fit_new(&call->fit, formula, &err) != TACIT_OK) {
     return refuse(call, &err);
   }
-  for (Py_ssize_t i = 0; i < PyList_Size(settings); i++) {
-    const char *key, *value;
-    if (!PyArg_ParseTuple(PyList_GetItem(settings, i), "ss", &key, &value)) {
-      return false;
-    }
-    if (tacit_fit_set(call->fit, key, value, &err) != TACIT_OK) {
-      return refuse(call, &err);
-    }
-  }
-  return tacit_fit_set_schema(call->fit, schema, (size_t)n_schema, name, &err) == TACIT_OK || refuse(call, &err);
+  return core_call_set(&call->of, settings, set, call->fit) &&
+         (tacit_fit_set_schema(call->fit, schema, (size_t)n_schema, name, &err) == TACIT_OK || refuse(call, &err));
 }
 
-static bool read_stream(call_t *call, PyObject *data) {
+static bool read_records(call_t *call, PyObject *data) {
   tacit_error_t err;
   const tacit_schema_t *schema;
   const char *const *columns;
   size_t n_columns;
   struct ArrowArrayStream stream = {0};
+  const tacit_stream_watch_t watch = core_call_watch(&call->of);
+  tacit_data_source_t source = {.watch = &watch};
   if (tacit_fit_columns(call->fit, &schema, &columns, &n_columns, &err) != TACIT_OK) {
     return refuse(call, &err);
   }
-  if (!core_stream_of(data, columns, n_columns, tacit_schema_unit(schema), &stream)) {
-    return false;
-  }
-  const tacit_stream_watch_t watch = core_call_watch(&call->of);
-  tacit_table_t *table;
-  tacit_table_notes_t notes;
-  core_work_begin(&call->of.work);
-  tacit_status_t status = tacit_table_read_stream(&table, &stream, schema, columns, n_columns, &watch, &notes, &err);
-  if (status == TACIT_OK) {
-    status = tacit_fit_read_table(call->fit, table, &notes, &err);
-  }
-  core_work_end(&call->of.work);
-  return status == TACIT_OK || refuse(call, &err);
-}
-
-static bool read_records(call_t *call, PyObject *data) {
-  tacit_error_t err;
-  if (!PyUnicode_Check(data)) {
-    return read_stream(call, data);
-  }
-  const char *path = PyUnicode_AsUTF8AndSize(data, NULL);
-  if (path == NULL) {
+  if (!core_source_of(data, columns, n_columns, tacit_schema_unit(schema), &stream, &source)) {
     return false;
   }
   core_work_begin(&call->of.work);
-  tacit_status_t status = tacit_fit_read(call->fit, path, &err);
+  tacit_status_t status = tacit_fit_read_source(call->fit, &source, &err);
   core_work_end(&call->of.work);
   return (status == TACIT_OK && PyErr_CheckSignals() == 0) || refuse(call, &err);
 }
@@ -130,16 +84,18 @@ static bool show_plan(call_t *call, PyObject *on_plan) {
 
 /* ---- results ---- */
 
-/* What the library says in a text of its own; NULL with an exception. */
-static PyObject *owned_text(const call_t *call, tacit_status_t (*make)(const tacit_fit_t *, char **, tacit_error_t *)) {
+static PyObject *statement(const call_t *call) {
   tacit_error_t err;
   char *text = NULL;
-  if (make(call->fit, &text, &err) != TACIT_OK) {
-    return core_raise(&err, NULL);
-  }
-  PyObject *out = PyUnicode_FromString(text);
-  tacit_free(text);
-  return out;
+  tacit_status_t status = tacit_fit_statement(call->fit, &text, &err);
+  return core_owned_text(status, text, &err);
+}
+
+static PyObject *privacy(const call_t *call) {
+  tacit_error_t err;
+  char *text = NULL;
+  tacit_status_t status = tacit_fit_privacy_json(call->fit, &text, &err);
+  return core_owned_text(status, text, &err);
 }
 
 /* A report that cannot be written takes nothing from the draws, which were paid for. */
@@ -151,18 +107,12 @@ static PyObject *written(call_t *call, bool has_out) {
   return PyUnicode_FromString(status == TACIT_OK ? "" : err.message);
 }
 
-/* Why the run ended early: the exception itself, or None. */
-static PyObject *stopped(call_t *call) {
-  PyErr_NormalizeException(&call->of.type, &call->of.value, &call->of.traceback);
-  return Py_NewRef(call->of.value != NULL ? call->of.value : Py_None);
-}
-
 static PyObject *result_of(call_t *call, bool has_out) {
   PyObject *out = core_draws(tacit_fit_draws(call->fit), tacit_fit_labels(call->fit), tacit_fit_names(call->fit),
                              tacit_fit_published(call->fit), tacit_fit_evidence(call->fit));
-  bool ok = out != NULL && core_put(out, "unwritten", written(call, has_out)) && core_put(out, "stopped", stopped(call)) &&
-            core_put(out, "statement", owned_text(call, tacit_fit_statement)) &&
-            core_put(out, "privacy", owned_text(call, tacit_fit_privacy_json)) &&
+  bool ok = out != NULL && core_put(out, "unwritten", written(call, has_out)) && core_put(out, "stopped", core_call_stopped(&call->of)) &&
+            core_put(out, "statement", statement(call)) &&
+            core_put(out, "privacy", privacy(call)) &&
             core_put(out, "end", PyUnicode_FromString(tacit_fit_end(call->fit))) &&
             core_put(out, "spent", PyUnicode_FromString(tacit_fit_text(call->fit, TACIT_FIT_TEXT_SPENT))) &&
             core_put(out, "tuned", PyUnicode_FromString(tacit_fit_text(call->fit, TACIT_FIT_TEXT_TUNED))) &&
@@ -195,7 +145,7 @@ PyObject *core_fit(PyObject *self, PyObject *args) {
   int has_out;
   call_t call = {0};
   if (!PyArg_ParseTuple(args, "sO!y#sOOOp", &formula, &PyList_Type, &settings, &schema, &n_schema, &name, &data, &on_plan,
-                        &call.on_progress, &has_out)) {
+                        &call.of.on_progress, &has_out)) {
     return NULL;
   }
   bool is_drawn = set_up(&call, formula, settings, schema, n_schema, name) && read_records(&call, data) && show_plan(&call, on_plan) &&
@@ -231,45 +181,45 @@ static PyObject *choices_of(call_t *call, double n_units) {
   return out;
 }
 
-/* compare(formula, [(name, text), ...], schema, its name, n) -> (methods, advice) */
-PyObject *core_compare(PyObject *self, PyObject *args) {
-  (void)self;
+/* What a plan is asked for: (formula, [(name, text), ...], schema, its name, n). */
+static bool begin_plan(call_t *call, PyObject *args, double *n_units) {
   const char *formula, *schema, *name;
   Py_ssize_t n_schema;
   PyObject *settings;
+  return PyArg_ParseTuple(args, "sO!y#sd", &formula, &PyList_Type, &settings, &schema, &n_schema, &name, n_units) &&
+         set_up(call, formula, settings, schema, n_schema, name);
+}
+
+/* compare(as above) -> (methods, advice) */
+PyObject *core_compare(PyObject *self, PyObject *args) {
+  (void)self;
   double n_units;
   call_t call = {0};
-  if (!PyArg_ParseTuple(args, "sO!y#sd", &formula, &PyList_Type, &settings, &schema, &n_schema, &name, &n_units)) {
-    return NULL;
-  }
-  PyObject *methods = set_up(&call, formula, settings, schema, n_schema, name) ? choices_of(&call, n_units) : NULL;
+  PyObject *methods = begin_plan(&call, args, &n_units) ? choices_of(&call, n_units) : NULL;
   PyObject *out = methods == NULL ? NULL : Py_BuildValue("(Ns)", methods, tacit_fit_text(call.fit, TACIT_FIT_TEXT_ADVICE));
   clear(&call);
   return out;
 }
 
-/* plan(formula, [(name, text), ...], schema, its name, n) */
+/* plan(as above) */
 PyObject *core_plan(PyObject *self, PyObject *args) {
   (void)self;
-  const char *formula, *schema, *name;
-  Py_ssize_t n_schema;
-  PyObject *settings;
   double n_units;
   call_t call = {0};
-  if (!PyArg_ParseTuple(args, "sO!y#sd", &formula, &PyList_Type, &settings, &schema, &n_schema, &name, &n_units)) {
-    return NULL;
-  }
-  PyObject *out = set_up(&call, formula, settings, schema, n_schema, name) ? plan_of(&call, n_units) : NULL;
+  PyObject *out = begin_plan(&call, args, &n_units) ? plan_of(&call, n_units) : NULL;
   clear(&call);
   return out;
 }
 
-/* settings() */
+/* settings("fit", "release" or "infer") */
 PyObject *core_settings(PyObject *self, PyObject *args) {
   (void)self;
-  (void)args;
   size_t n;
-  const tacit_setting_t *settings = tacit_fit_settings(&n);
+  const char *of;
+  if (!PyArg_ParseTuple(args, "s", &of)) {
+    return NULL;
+  }
+  const tacit_setting_t *settings = of[0] == 'f' ? tacit_fit_settings(&n) : of[0] == 'r' ? tacit_publish_settings(&n) : tacit_infer_settings(&n);
   PyObject *out = PyList_New(0);
   for (size_t i = 0; out != NULL && i < n; i++) {
     const tacit_setting_t *setting = &settings[i];

@@ -10,44 +10,35 @@ typedef struct call {
 
 /* ---- steps; each returns false with an exception set ---- */
 
+static tacit_status_t set(void *publish, const char *name, const char *text, tacit_error_t *err) {
+  return tacit_publish_set(publish, name, text, err);
+}
+
 static bool set_up(call_t *call, const char *formula, PyObject *settings, const char *schema, Py_ssize_t n_schema, const char *name) {
   tacit_error_t err;
   if (tacit_publish_new(&call->publish, formula, &err) != TACIT_OK) {
     return core_call_refuse(&call->of, &err);
   }
-  for (Py_ssize_t i = 0; i < PyList_Size(settings); i++) {
-    const char *key, *value;
-    if (!PyArg_ParseTuple(PyList_GetItem(settings, i), "ss", &key, &value)) {
-      return false;
-    }
-    if (tacit_publish_set(call->publish, key, value, &err) != TACIT_OK) {
-      return core_call_refuse(&call->of, &err);
-    }
-  }
-  return tacit_publish_set_schema(call->publish, schema, (size_t)n_schema, name, &err) == TACIT_OK || core_call_refuse(&call->of, &err);
+  return core_call_set(&call->of, settings, set, call->publish) &&
+         (tacit_publish_set_schema(call->publish, schema, (size_t)n_schema, name, &err) == TACIT_OK || core_call_refuse(&call->of, &err));
 }
 
 static bool read_records(call_t *call, PyObject *data) {
   tacit_error_t err;
   const tacit_schema_t *schema;
-  const char *const *columns, *path = NULL;
+  const char *const *columns;
   size_t n_columns;
   struct ArrowArrayStream stream = {0};
+  const tacit_stream_watch_t watch = core_call_watch(&call->of);
+  tacit_data_source_t source = {.watch = &watch};
   if (tacit_publish_columns(call->publish, &schema, &columns, &n_columns, &err) != TACIT_OK) {
     return core_call_refuse(&call->of, &err);
   }
-  if (PyUnicode_Check(data)) {
-    path = PyUnicode_AsUTF8AndSize(data, NULL);
-    if (path == NULL) {
-      return false;
-    }
-  } else if (!core_stream_of(data, columns, n_columns, tacit_schema_unit(schema), &stream)) {
+  if (!core_source_of(data, columns, n_columns, tacit_schema_unit(schema), &stream, &source)) {
     return false;
   }
-  const tacit_stream_watch_t watch = core_call_watch(&call->of);
   core_work_begin(&call->of.work);
-  tacit_status_t status = path != NULL ? tacit_publish_read(call->publish, path, &err)
-                                       : tacit_publish_read_stream(call->publish, &stream, &watch, &err);
+  tacit_status_t status = tacit_publish_read_source(call->publish, &source, &err);
   core_work_end(&call->of.work);
   return (status == TACIT_OK && PyErr_CheckSignals() == 0) || core_call_refuse(&call->of, &err);
 }
@@ -87,6 +78,7 @@ static PyObject *result_of(const call_t *call, bool has_out) {
             core_put(out, "yaml", PyUnicode_FromString(tacit_publish_yaml(call->publish))) &&
             core_put(out, "values", numbers(call, tacit_publish_values)) && core_put(out, "scales", numbers(call, tacit_publish_scales)) &&
             core_put(out, "spent", PyUnicode_FromString(tacit_publish_spent(call->publish))) &&
+            core_put(out, "warnings", PyUnicode_FromString(tacit_publish_warnings(call->publish))) &&
             core_put(out, "unsettled", PyUnicode_FromString(tacit_publish_unsettled(call->publish)));
   if (!ok) {
     Py_CLEAR(out);

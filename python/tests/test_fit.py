@@ -1,4 +1,5 @@
 """Fits from every source, plans, results, interruption. Each test needs the installed package; other libraries where they are there."""
+import contextlib
 import json
 import math
 import os
@@ -8,6 +9,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 import warnings
 
@@ -445,12 +448,78 @@ class Releases(Folder):
             with self.subTest(given), self.assertRaises(kind):
                 tacit.release(**{"data": records(), **self.given, **given})
 
+    def test_a_budget_that_says_little_is_said(self):
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "^epsilon 60 is a factor of e.60"):
+            warnings.simplefilter("always", tacit.PrivacyWarning)
+            tacit.release(data=records(), **{**self.given, "epsilon": 60, "schema": {"dataset": "doubtful", **SCHEMA}})
+
     def test_without_a_ledger_the_sum_is_said(self):
         schema = {"dataset": "releases twice", **SCHEMA}
         with self.assertWarnsRegex(tacit.PrivacyWarning, "2 fits or releases .* together epsilon 10 at delta 0"):
             warnings.simplefilter("always", tacit.PrivacyWarning)
             for _ in range(2):
                 tacit.release(data=records(), **{**self.given, "schema": schema})
+
+
+class Inference(Folder):
+    model = {"records": "gaussian", "mean": "normal(0, 1)", "sd": 0.5}
+    statistic = {"statistic": "mean", "value": 0.3, "lower": -6, "upper": 6, "n": 200, "mechanism": "gaussian", "scale": 0.02}
+    given = {"draws": 500, "warmup": 200, "chains": 2, "seed": 3, "progress": False}
+
+    def test_the_posterior_however_the_two_are_given(self):
+        model, statistic = self.folder / "m.yaml", self.folder / "s.yaml"
+        model.write_text(json.dumps(self.model))
+        statistic.write_text(json.dumps(self.statistic))
+        posts = [tacit.infer(first, second, method="marginal", **self.given)
+                 for first, second in ((self.model, self.statistic), (model, os.fspath(statistic)), (model.read_text(), statistic.read_text()))]
+        self.assertEqual({post._draws for post in posts}, {posts[0]._draws})
+        post, variance = posts[0], 0.25 / 200 + 0.02**2
+        mean, sd, mcse = post._summaries[0][:3]
+        self.assertLess(abs(mean - 0.3 / variance / (1 / variance + 1)), 6 * mcse)
+        self.assertLess(abs(sd * math.sqrt(1 / variance + 1) - 1), 0.2)
+        self.assertTrue(post.is_private and post.privacy["post_processing"])
+        self.assertEqual((post.labels, post.family, post.end), (["mean"], "gaussian", "complete"))
+        self.assertIn("no further privacy cost", repr(post))
+
+    def test_a_release_is_read_as_it_is(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tacit.PrivacyWarning)
+            released = tacit.release("k ~ x", {**records(), "k": [x / 2 + i % 7 / 7 - 0.5 for i, x in enumerate(records()["x"])]}, statistic="moments", epsilon=20, delta=1e-6,
+                                     schema={"columns": {"x": SCHEMA["columns"]["x"], "k": {"type": "numeric", "lower": -4, "upper": 4}}})
+        model = {"records": "regression", "coefficients": "normal(0, 1)", "variance": "inverse_gamma(2, 0.1)"}
+        out = self.folder / "post"
+        post = tacit.infer(model, released, out=out, **self.given)
+        self.assertEqual(post.labels, ["Intercept", "x", "sd"])
+        self.assertLess(abs(post._summaries[1][0] - 0.5), 0.1)
+        again = tacit.read(out)
+        self.assertEqual((again._draws, again.family, again.privacy), (post._draws, "regression", post.privacy))
+
+    def test_a_seeded_release_is_said_to_be_none(self):
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "the statistic is not private"):
+            post = tacit.infer(self.model, {**self.statistic, "privacy": {"is_private": "false"}}, **self.given)
+        self.assertFalse(post.is_private)
+
+    def test_stopped(self):
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "interrupted: these are the draws so far$"):
+            post = tacit.infer(self.model, self.statistic, method="gibbs", draws=200000, warmup=10, chains=1, progress=Interrupter(3))
+        self.assertEqual(post.end, "interrupted")
+        with self.assertRaises(KeyboardInterrupt):
+            tacit.infer(self.model, self.statistic, method="gibbs", warmup=200000, chains=2, threads=2, progress=Interrupter(2))
+
+    def test_refusals(self):
+        for model, statistic, more, kind, field in (
+                ({"records": "gauss"}, self.statistic, {}, tacit.SchemaError, "model"), (self.model, {"statistic": "mean", "n": 5}, {}, tacit.SchemaError, "lower"),
+                ("none.yaml", self.statistic, {}, tacit.FileError, "none.yaml"), (self.model, self.statistic, {"n": 300}, tacit.SchemaError, "statistic"),
+                (self.model, self.statistic, {"leapfrog": 3}, tacit.ArgumentError, "leapfrog"),
+                (self.model, self.statistic, {"metod": 3}, tacit.TacitError, "metod"),
+                (self.model, self.statistic, {"out": self.folder}, tacit.FileError, "out")):
+            with self.subTest(field), self.assertRaises(kind) as caught:
+                tacit.infer(model, statistic, **{**self.given, **more})
+            self.assertEqual(caught.exception.field, field)
+        self.assertIn("seed", [setting["name"] for setting in tacit.settings("infer")])
+        self.assertIn("mechanism", [setting["name"] for setting in tacit.settings("release")])
+        with self.assertRaises(tacit.ArgumentError):
+            tacit.settings("fits")
 
 
 class Interrupter:
@@ -483,6 +552,30 @@ class Interruption(Folder):
 
         with self.assertRaises(KeyboardInterrupt):
             fit(pyarrow.RecordBatchReader.from_batches(table.schema, endless()), ledger=self.ledger.path)
+        self.assertEqual((self.ledger.spent, self.ledger.spends), (0, []))
+
+    def test_while_reading_a_path_stops_soon_and_spends_nothing(self):
+        pipe, columns = self.folder / "d.csv", records(1000)
+        os.mkfifo(pipe)
+        rows = "".join(f"{x},{s},{y}\n" for x, s, y in zip(columns["x"], columns["s"], columns["y"], strict=True))
+        sent = []
+
+        def feed():
+            with contextlib.suppress(BrokenPipeError), open(pipe, "w", encoding="ascii") as file:
+                file.write("x,s,y\n" + rows)
+                while True:
+                    file.write(rows)
+                    if not sent and time.monotonic() > begun + 0.2:
+                        sent.append(time.monotonic())
+                        os.kill(os.getpid(), signal.SIGINT)
+
+        begun = time.monotonic()
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        with self.assertRaises(KeyboardInterrupt):
+            fit(pipe, ledger=self.ledger.path)
+        self.assertLess(time.monotonic() - sent[0], 5)  # 0.1 s on an idle machine
+        feeder.join()
         self.assertEqual((self.ledger.spent, self.ledger.spends), (0, []))
 
     long_run = {"method": "dp-hmc", "epsilon": 500, "chains": 1, "draws": 2000000, "warmup": 100, "accept_poor": True}

@@ -26,12 +26,15 @@ json <- function(x, key = "") {
   if (length(x) == 1L && key != "levels") items else paste0("[", paste(items, collapse = ", "), "]")
 }
 
-schema_text <- function(schema) {
-  if (is.list(schema)) return(list(text = json(schema), name = "schema"))
-  if (!file.exists(schema) && grepl("\n|: ", schema)) return(list(text = schema, name = "schema"))
-  if (!file.exists(schema)) refuse(sprintf("cannot open %s: No such file or directory", schema), "missing", schema)
-  list(text = paste(readLines(schema, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), name = schema)
+# YAML of a list, a text or a path, and what stands for its name in messages.
+yaml_text <- function(yaml, what) {
+  if (is.list(yaml)) return(list(text = json(yaml), name = what))
+  if (!file.exists(yaml) && grepl("\n|: ", yaml)) return(list(text = yaml, name = what))
+  if (!file.exists(yaml)) refuse(sprintf("cannot open %s: No such file or directory", yaml), "missing", yaml)
+  list(text = paste(readLines(yaml, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), name = yaml)
 }
+
+schema_text <- function(schema) yaml_text(schema, "schema")
 
 # Settings as a named character vector, hyphens for underscores.
 setting_texts <- function(given) {
@@ -40,7 +43,8 @@ setting_texts <- function(given) {
     if (isTRUE(x)) "true" else if (is.numeric(x)) format(x, digits = 17, trim = TRUE, scientific = NA) else as.character(x)
   })
   names <- rep(gsub("_", "-", names(texts), fixed = TRUE), lengths(texts))
-  structure(unlist(texts, use.names = FALSE), names = names)
+  texts <- unlist(texts, use.names = FALSE)
+  if (is.null(texts)) character() else structure(texts, names = names)
 }
 
 # What the library reads: a path, the columns of a frame that the schema names, or a stream.
@@ -73,11 +77,15 @@ watch <- function(iteration, n_iterations) {
   cat(sprintf("\riteration %.0f of %.0f", iteration, n_iterations), file = stderr())
 }
 
-tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = NULL, method = NULL, exposed = FALSE, draws = NULL,
-                  chains = 4, prior = NULL, out = NULL, ledger = NULL, accept_poor = FALSE, progress = interactive(),
-                  seed_not_private = NULL, ...) {
-  more <- list(...)
+refuse_seed <- function(more) {
   if ("seed" %in% names(more)) refuse("spelled seed_not_private: noise that can be repeated protects nobody", field = "seed")
+}
+
+tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = NULL, method = NULL, exposed = FALSE, draws = NULL,
+                  chains = 4, prior = NULL, out = NULL, ledger = NULL, accept_poor = FALSE, progress = interactive(), ...,
+                  seed_not_private = NULL) { # behind the dots, where `seed` is no short form of it
+  more <- list(...)
+  refuse_seed(more)
   text <- formula_text(formula)
   public <- schema_text(schema)
   family <- family_text(family)
@@ -112,7 +120,7 @@ print.tacit_plan <- function(x, ...) {
   invisible(x)
 }
 
-tacit_settings <- function() as.data.frame(.Call(C_settings))
+tacit_settings <- function(of = c("fit", "release", "infer")) as.data.frame(.Call(C_settings, match.arg(of)))
 
 set_prior <- function(prior, coef = "") if (nzchar(coef)) paste0(coef, ": ", prior) else prior
 

@@ -31,7 +31,7 @@ as_draws_array.tacit_fit <- function(x, ...) posterior::as_draws_array(x$draws)
 as_draws.tacit_fit <- as_draws_array.tacit_fit
 as_draws_df.tacit_fit <- function(x, ...) posterior::as_draws_df(as_draws_array.tacit_fit(x))
 
-coef.tacit_fit <- function(object, ...) object$summaries[, "mean"]
+coef.tacit_fit <- function(object, ...) structure(object$summaries[, "mean"], names = rownames(object$summaries))
 vcov.tacit_fit <- function(object, ...) stats::cov(as.matrix(object))
 
 fixef <- function(object, ...) UseMethod("fixef")

@@ -49,7 +49,9 @@ SEXP r_failure(const tacit_error_t *err, const char *detail) {
 
 static const R_CallMethodDef routines[] = {{"fit", ROUTINE(r_fit), 7},
                                            {"plan", ROUTINE(r_plan), 5},
-                                           {"settings", ROUTINE(r_settings), 0},
+                                           {"infer", ROUTINE(r_infer), 6},
+                                           {"release", ROUTINE(r_release), 5},
+                                           {"settings", ROUTINE(r_settings), 1},
                                            {"account", ROUTINE(r_account), 6},
                                            {"read", ROUTINE(r_read), 1},
                                            {"features", ROUTINE(r_features), 4},

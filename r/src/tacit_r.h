@@ -8,6 +8,7 @@
 
 #include <tacit/arrow.h>
 #include <tacit/base.h>
+#include <tacit/data.h>
 #include <tacit/diagnose.h>
 #include <tacit/draws.h>
 
@@ -21,9 +22,35 @@ const char *r_text(SEXP text);
 /* A stream over a named list of columns; they are borrowed and must be protected while it lives. NULL or what is wrong. */
 const char *r_stream_of(SEXP columns, struct ArrowArrayStream *stream);
 
+/* A path, or the stream of such a list or of an external pointer to one, which is moved. */
+tacit_status_t r_open_source(SEXP data, struct ArrowArrayStream *stream, tacit_data_source_t *source, tacit_error_t *err);
+
+/* What a call holds, on an external pointer whose finaliser ends it: an R error in between leaks nothing. r_let_go() ends it now. */
+SEXP r_hold(void *object, void (*end)(void *object));
+void r_let_go(SEXP pointer);
+
+/* Who may stop a call. */
+typedef struct r_watch {
+  SEXP tell; /* NULL, or a function of (iteration, n_iterations) */
+  double next;
+  bool is_stopped;
+  char detail[512]; /* what the stream said: private */
+} r_watch_t;
+
+tacit_stream_watch_t r_stream_watch(r_watch_t *watch);
+/* A tacit_progress_fn; user: a watch. */
+bool r_on_iteration(const tacit_progress_t *progress, void *user);
+
+/* Is a setting among those given? */
+bool r_has_setting(SEXP settings, const char *name);
+/* A text of the library's, freed; "" where there is none. */
+SEXP r_owned_text(tacit_status_t status, char *text);
+
 SEXP r_fit(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data, SEXP on_plan, SEXP is_told);
 SEXP r_plan(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP n);
-SEXP r_settings(void);
+SEXP r_infer(SEXP model, SEXP its_name, SEXP statistic, SEXP name, SEXP settings, SEXP is_told);
+SEXP r_release(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data);
+SEXP r_settings(SEXP of);
 SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta, SEXP method);
 SEXP r_read(SEXP path);
 SEXP r_features(SEXP formula, SEXP family, SEXP schema, SEXP data);

@@ -3,40 +3,17 @@
  */
 #include <math.h>
 #include <string.h>
-#include <yaml.h>
 
+#include "base/yaml_file.h"
 #include "cli/account.h"
 
 enum { max_plan_bytes = 1 << 20 };
 
-typedef struct reader {
-  yaml_document_t *document;
-  const char *path;
-  tacit_error_t *err;
-} reader_t;
-
-static const char *scalar(const yaml_node_t *node) {
-  return (const char *)node->data.scalar.value;
-}
-
-static tacit_status_t fault(const reader_t *reader, const yaml_node_t *at, const char *format, ...)
-    TACIT_PRINTF(3, 4);
-
-static tacit_status_t fault(const reader_t *reader, const yaml_node_t *at, const char *format, ...) {
-  char what[256];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(what, sizeof what, format, args);
-  va_end(args);
-  return tacit_error_set(reader->err, TACIT_ERR_SYNTAX, reader->path, "%s:%zu:%zu: %s", reader->path,
-                         at->start_mark.line + 1, at->start_mark.column + 1, what);
-}
-
-static tacit_status_t read_whole(const reader_t *reader, const yaml_node_t *node, const char *key, uint64_t *count) {
+static tacit_status_t read_whole(tacit_yaml_t *yaml, const yaml_node_t *node, const char *key, uint64_t *count) {
   double value;
-  if (node->type != YAML_SCALAR_NODE || !tacit_number_parse(scalar(node), strlen(scalar(node)), &value) ||
+  if (node->type != YAML_SCALAR_NODE || !tacit_number_parse(tacit_yaml_scalar(node), strlen(tacit_yaml_scalar(node)), &value) ||
       !(value >= 1 && value <= 1e18) || value > floor(value)) {
-    return fault(reader, node, "%s must be a whole number from 1 to 1e18", key);
+    return tacit_yaml_fault(yaml, node, "%s must be a whole number from 1 to 1e18", key);
   }
   *count = (uint64_t)value;
   return TACIT_OK;
@@ -52,30 +29,30 @@ tacit_status_t account_plan_append(tacit_event_t **events, size_t *n, const taci
   return TACIT_OK;
 }
 
-static tacit_status_t read_key(const reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
+static tacit_status_t read_key(tacit_yaml_t *yaml, const yaml_node_t *key, const yaml_node_t *value,
                                tacit_event_t *event, bool *has_event) {
   tacit_error_t why;
   if (key->type != YAML_SCALAR_NODE || value->type != YAML_SCALAR_NODE) {
-    return fault(reader, key, "expected `event: SPEC`, `count: N` or `label: TEXT`");
+    return tacit_yaml_fault(yaml, key, "expected `event: SPEC`, `count: N` or `label: TEXT`");
   }
-  if (strcmp(scalar(key), "count") == 0) {
-    return read_whole(reader, value, "count", &event->count);
+  if (strcmp(tacit_yaml_scalar(key), "count") == 0) {
+    return read_whole(yaml, value, "count", &event->count);
   }
-  if (strcmp(scalar(key), "label") == 0) {
-    if (strlen(scalar(value)) >= sizeof event->label) {
-      return fault(reader, value, "a label has at most %zu bytes", sizeof event->label - 1);
+  if (strcmp(tacit_yaml_scalar(key), "label") == 0) {
+    if (strlen(tacit_yaml_scalar(value)) >= sizeof event->label) {
+      return tacit_yaml_fault(yaml, value, "a label has at most %zu bytes", sizeof event->label - 1);
     }
-    memcpy(event->label, scalar(value), strlen(scalar(value)) + 1);
+    memcpy(event->label, tacit_yaml_scalar(value), strlen(tacit_yaml_scalar(value)) + 1);
     return TACIT_OK;
   }
-  if (strcmp(scalar(key), "event") != 0 || *has_event) {
-    return fault(reader, key, "%s '%s': expected event, count, label",
-                 *has_event ? "a second key" : "an event has no key", scalar(key));
+  if (strcmp(tacit_yaml_scalar(key), "event") != 0 || *has_event) {
+    return tacit_yaml_fault(yaml, key, "%s '%s': expected event, count, label",
+                 *has_event ? "a second key" : "an event has no key", tacit_yaml_scalar(key));
   }
   tacit_event_t parsed;
   *has_event = true;
-  if (tacit_event_parse(&parsed, scalar(value), &why) != TACIT_OK) {
-    return fault(reader, value, "%s", why.message);
+  if (tacit_event_parse(&parsed, tacit_yaml_scalar(value), &why) != TACIT_OK) {
+    return tacit_yaml_fault(yaml, value, "%s", why.message);
   }
   parsed.count = event->count;
   memcpy(parsed.label, event->label, sizeof parsed.label);
@@ -83,23 +60,23 @@ static tacit_status_t read_key(const reader_t *reader, const yaml_node_t *key, c
   return TACIT_OK;
 }
 
-static tacit_status_t read_event(const reader_t *reader, const yaml_node_t *node, tacit_event_t **events, size_t *n) {
+static tacit_status_t read_event(tacit_yaml_t *yaml, const yaml_node_t *node, tacit_event_t **events, size_t *n) {
   tacit_event_t event = {.count = 1};
   bool has_event = false;
   if (node->type != YAML_MAPPING_NODE) {
-    return fault(reader, node, "expected `event: SPEC` and, if not 1, `count: N`");
+    return tacit_yaml_fault(yaml, node, "expected `event: SPEC` and, if not 1, `count: N`");
   }
   tacit_status_t status = TACIT_OK;
   for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; status == TACIT_OK && pair < node->data.mapping.pairs.top;
        pair++) {
-    status = read_key(reader, yaml_document_get_node(reader->document, pair->key),
-                      yaml_document_get_node(reader->document, pair->value), &event, &has_event);
+    status = read_key(yaml, tacit_yaml_node(yaml, pair->key),
+                      tacit_yaml_node(yaml, pair->value), &event, &has_event);
   }
   if (status == TACIT_OK && !has_event) {
-    status = fault(reader, node, "an event needs `event: SPEC`, as in `event: gaussian:sigma=20`");
+    status = tacit_yaml_fault(yaml, node, "an event needs `event: SPEC`, as in `event: gaussian:sigma=20`");
   }
   if (status == TACIT_OK) {
-    status = account_plan_append(events, n, &event, reader->err);
+    status = account_plan_append(events, n, &event, yaml->err);
   }
   if (status != TACIT_OK) {
     tacit_event_clear(&event);
@@ -107,58 +84,58 @@ static tacit_status_t read_event(const reader_t *reader, const yaml_node_t *node
   return status;
 }
 
-static tacit_status_t read_events(const reader_t *reader, const yaml_node_t *node, tacit_event_t **events, size_t *n) {
+static tacit_status_t read_events(tacit_yaml_t *yaml, const yaml_node_t *node, tacit_event_t **events, size_t *n) {
   if (node->type != YAML_SEQUENCE_NODE) {
-    return fault(reader, node, "expected a list of events, `- event: SPEC`");
+    return tacit_yaml_fault(yaml, node, "expected a list of events, `- event: SPEC`");
   }
   tacit_status_t status = TACIT_OK;
   for (yaml_node_item_t *item = node->data.sequence.items.start;
        status == TACIT_OK && item < node->data.sequence.items.top; item++) {
-    status = read_event(reader, yaml_document_get_node(reader->document, *item), events, n);
+    status = read_event(yaml, tacit_yaml_node(yaml, *item), events, n);
   }
   return status;
 }
 
-static tacit_status_t read_relation(const reader_t *reader, const yaml_node_t *node, account_plan_t *plan) {
-  if (node->type != YAML_SCALAR_NODE || !tacit_relation_parse(scalar(node), &plan->options.relation)) {
-    return fault(reader, node, "relation must be substitute or add-remove");
+static tacit_status_t read_relation(tacit_yaml_t *yaml, const yaml_node_t *node, account_plan_t *plan) {
+  if (node->type != YAML_SCALAR_NODE || !tacit_relation_parse(tacit_yaml_scalar(node), &plan->options.relation)) {
+    return tacit_yaml_fault(yaml, node, "relation must be substitute or add-remove");
   }
   plan->has_relation = true;
   return TACIT_OK;
 }
 
-static tacit_status_t read_top(const reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
+static tacit_status_t read_top(tacit_yaml_t *yaml, const yaml_node_t *key, const yaml_node_t *value,
                                account_plan_t *plan) {
-  const char *name = key->type == YAML_SCALAR_NODE ? scalar(key) : "";
+  const char *name = key->type == YAML_SCALAR_NODE ? tacit_yaml_scalar(key) : "";
   if (strcmp(name, "once") == 0) {
-    return read_events(reader, value, &plan->once, &plan->n_once);
+    return read_events(yaml, value, &plan->once, &plan->n_once);
   }
   if (strcmp(name, "each_iteration") == 0) {
-    return read_events(reader, value, &plan->each, &plan->n_each);
+    return read_events(yaml, value, &plan->each, &plan->n_each);
   }
   if (strcmp(name, "iterations") == 0) {
-    return read_whole(reader, value, name, &plan->iterations);
+    return read_whole(yaml, value, name, &plan->iterations);
   }
   if (strcmp(name, "relation") == 0) {
-    return read_relation(reader, value, plan);
+    return read_relation(yaml, value, plan);
   }
-  return fault(reader, key, "a plan has no key '%s': expected relation, iterations, once, each_iteration", name);
+  return tacit_yaml_fault(yaml, key, "a plan has no key '%s': expected relation, iterations, once, each_iteration", name);
 }
 
-static tacit_status_t read_plan(const reader_t *reader, account_plan_t *plan) {
-  const yaml_node_t *root = yaml_document_get_root_node(reader->document);
+static tacit_status_t read_plan(tacit_yaml_t *yaml, account_plan_t *plan) {
+  const yaml_node_t *root = yaml_document_get_root_node(&yaml->document);
   if (root == NULL || root->type != YAML_MAPPING_NODE) {
-    return tacit_error_set(reader->err, TACIT_ERR_SYNTAX, reader->path,
-                           "%s:1:1: expected a plan: `each_iteration:` and a list of events", reader->path);
+    return tacit_error_set(yaml->err, TACIT_ERR_SYNTAX, yaml->name,
+                           "%s:1:1: expected a plan: `each_iteration:` and a list of events", yaml->name);
   }
   tacit_status_t status = TACIT_OK;
   for (yaml_node_pair_t *pair = root->data.mapping.pairs.start; status == TACIT_OK && pair < root->data.mapping.pairs.top;
        pair++) {
-    status = read_top(reader, yaml_document_get_node(reader->document, pair->key),
-                      yaml_document_get_node(reader->document, pair->value), plan);
+    status = read_top(yaml, tacit_yaml_node(yaml, pair->key),
+                      tacit_yaml_node(yaml, pair->value), plan);
   }
   if (status == TACIT_OK && plan->n_once + plan->n_each == 0) {
-    status = fault(reader, root, "the plan has no events: give once or each_iteration");
+    status = tacit_yaml_fault(yaml, root, "the plan has no events: give once or each_iteration");
   }
   return status;
 }
@@ -170,23 +147,11 @@ tacit_status_t account_plan_read(account_plan_t *plan, const char *path, tacit_e
   if (status != TACIT_OK) {
     return status;
   }
-  yaml_parser_t parser;
-  yaml_document_t document;
-  if (!yaml_parser_initialize(&parser)) {
-    tacit_free(bytes);
-    return tacit_error_memory(err);
-  }
-  yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, n);
-  if (!yaml_parser_load(&parser, &document)) {
-    status = tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s:%zu:%zu: not valid YAML: %s", path,
-                             parser.problem_mark.line + 1, parser.problem_mark.column + 1,
-                             parser.problem != NULL ? parser.problem : "unreadable text");
-  } else {
-    const reader_t reader = {&document, path, err};
-    status = read_plan(&reader, plan);
-    yaml_document_delete(&document);
-  }
-  yaml_parser_delete(&parser);
+  tacit_yaml_t yaml = {.name = path, .err = err};
+  status = tacit_yaml_load(&yaml.document, bytes, n, path, err);
+  yaml.is_open = status == TACIT_OK;
+  status = status == TACIT_OK ? read_plan(&yaml, plan) : status;
+  tacit_yaml_close(&yaml);
   tacit_free(bytes);
   return status;
 }

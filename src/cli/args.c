@@ -1,6 +1,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "report/report_internal.h"
@@ -232,6 +234,12 @@ bool cli_count(const cli_args_t *args, const char *name, double lower, double up
   }
   *n = (size_t)value;
   return true;
+}
+
+bool cli_is_standard_input(const char *path) {
+  struct stat data, input;
+  return strcmp(path, "-") == 0 || (stat(path, &data) == 0 && !S_ISREG(data.st_mode) && fstat(STDIN_FILENO, &input) == 0 &&
+                                    data.st_dev == input.st_dev && data.st_ino == input.st_ino);
 }
 
 bool cli_is_program(const char *model) {

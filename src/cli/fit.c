@@ -113,6 +113,11 @@ static int confirm(const cli_args_t *args, const tacit_fit_t *fit, const tacit_f
   if (!cli_is_first_rank() || !is_spending || plan->verdict == TACIT_FIT_GOOD || cli_is_given(args, "yes")) {
     return CLI_OK;
   }
+  if (isatty(STDERR_FILENO) && cli_is_standard_input(cli_value(args, "data"))) {
+    cli_error(args, "not started: the records came on standard input, so that the question whether to go on cannot be answered there: say --yes, "
+                    "or read a file; nothing was released or charged");
+    return CLI_BUDGET;
+  }
   if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO) || ask(plan, epsilon)) {
     return CLI_OK;
   }

@@ -7,7 +7,7 @@
 static void print_notes(const tacit_table_notes_t *notes) {
   fprintf(stderr,
           "FOR THE CURATOR ONLY - not covered by any privacy guarantee\n"
-          "  values clamped %zu, missing values replaced %zu, rows beyond max_rows %zu\n",
+          "  values clamped %zu, missing values %zu, rows beyond max_rows %zu\n",
           notes->n_clamped, notes->n_missing, notes->n_rows_dropped);
 }
 
@@ -51,8 +51,8 @@ const cli_command_t cli_import = {
     .name = "import",
     .positionals = "FILE",
     .n_positionals = 1,
-    .summary = "convert a CSV file once, for data larger than memory",
-    .description = "Checks every row of FILE against the schema and writes all columns of the schema to a directory, one binary "
+    .summary = "convert a data file once, for data larger than memory",
+    .description = "Checks every row of FILE (-: the standard input) against the schema and writes all columns of the schema to a directory, one binary "
                    "file each, in one pass and in memory that does not grow with the rows (but with the persons, where they are the "
                    "unit of privacy). tacit fit, tacit release and tacit schema check take the directory as --data: they map the columns "
                    "they need instead of reading text, and give the same results.\n"
@@ -62,6 +62,7 @@ const cli_command_t cli_import = {
                    "column's rules needs another import. The files are for little-endian machines of 64 bits, and must not be "
                    "changed while a program reads them.",
     .examples = "  tacit import flchain.csv --schema flchain.yaml --out flchain.columns/\n"
+                "  psql -c 'copy visits to stdout csv header' clinic | tacit import - --schema clinic.yaml --out c.columns/\n"
                 "  tacit fit 'death ~ age + sex' --family bernoulli --data flchain.columns/ --schema flchain.yaml \\\n"
                 "        --epsilon 1 --delta 1e-6 --out fit/\n",
     .options = options,

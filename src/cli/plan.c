@@ -69,30 +69,87 @@ static void print_table(const tacit_fit_choice_t *choices, const char *n_chains,
          n_chains, advice);
 }
 
+static void print_epsilon(double epsilon) {
+  if (isnan(epsilon)) {
+    printf(" %14s", "-");
+  } else if (isinf(epsilon)) {
+    printf(" %14s", "none");
+  } else {
+    printf(" %14.3g", epsilon);
+  }
+}
+
+static void print_wants(const tacit_fit_want_t wants[2], double width, const char *n, const char *delta, bool is_json) {
+  if (is_json) {
+    for (int i = 0; i < 2; i++) {
+      printf("%s{\"relation\": \"%s\", \"want_width\": %.6g", i == 0 ? "[" : ",\n ", tacit_relation_string(wants[i].relation), width);
+      print_field("epsilon", isinf(wants[i].epsilon) ? NAN : wants[i].epsilon);
+      print_field("epsilon_unkind", isinf(wants[i].epsilon_poor) ? NAN : wants[i].epsilon_poor);
+      printf("}");
+    }
+    printf("]\n");
+    return;
+  }
+  printf("Intervals %.4g times as wide as without privacy, by noise-aware, n %s, delta %s, need epsilon\n\n%-12s %14s %14s\n", width, n, delta, "relation",
+         "at least", "unkind columns");
+  for (int i = 0; i < 2; i++) {
+    printf("%-12s", tacit_relation_string(wants[i].relation));
+    print_epsilon(wants[i].epsilon);
+    print_epsilon(wants[i].epsilon_poor);
+    putchar('\n');
+  }
+  printf("\nat least: where columns fill their bounds. unkind columns: a two-valued feature with 2 %% in its rarer level, a feature that fills a tenth of its "
+         "bounds;\ngaussian: also residuals that fill a tenth of the response's. Forecasts from n and the schema alone, no promise. A record replaced counts as\n"
+         "one added and one removed: epsilon under add-remove protects against a replacement with twice that.\n");
+}
+
+static bool is_own(const char *name) {
+  static const char *const own[] = {"n", "json", "want-width"};
+  bool found = false;
+  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+    found = found || strcmp(name, own[i]) == 0;
+  }
+  return found;
+}
+
+static tacit_status_t want(const cli_args_t *args, tacit_fit_t *fit, double n_units, double width, tacit_error_t *err) {
+  tacit_fit_want_t wants[2];
+  tacit_status_t status = tacit_fit_want_width(fit, n_units, width, wants, err);
+  if (status == TACIT_OK) {
+    print_wants(wants, width, cli_value(args, "n"), cli_value(args, "delta"), cli_is_given(args, "json"));
+  }
+  return status;
+}
+
 static int run(const cli_args_t *args) {
-  static const char *const required[] = {"schema", "n", "family"}, *const own[] = {"n", "json"};
+  static const char *const required[] = {"schema", "n", "family"};
   tacit_fit_t *fit;
   tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES];
   tacit_error_t err;
-  double n_units;
-  if (!cli_require(args, required, cli_is_program(args->positionals[0]) ? 2 : 3) || !cli_number(args, "n", 1, 1e18, &n_units)) {
+  double n_units, width = 0;
+  if (!cli_require(args, required, cli_is_program(args->positionals[0]) ? 2 : 3) || !cli_number(args, "n", 1, 1e18, &n_units) ||
+      !cli_number(args, "want-width", 1, 1000, &width)) {
     return CLI_USAGE;
   }
   tacit_status_t status = tacit_fit_new(&fit, args->positionals[0], &err);
   for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    bool is_own = strcmp(args->given[i].name, own[0]) == 0 || strcmp(args->given[i].name, own[1]) == 0;
-    status = is_own ? TACIT_OK : tacit_fit_set(fit, args->given[i].name, args->given[i].value, &err);
+    status = is_own(args->given[i].name) ? TACIT_OK : tacit_fit_set(fit, args->given[i].name, args->given[i].value, &err);
   }
+  bool is_wanted = cli_is_given(args, "want-width");
   if (status == TACIT_OK) {
-    status = tacit_fit_compare(fit, n_units, choices, &err);
+    status = is_wanted ? want(args, fit, n_units, width, &err) : tacit_fit_compare(fit, n_units, choices, &err);
   }
-  if (status == TACIT_OK && cli_is_given(args, "json")) {
+  if (status != TACIT_OK || is_wanted) {
+    tacit_fit_free(fit);
+    return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
+  }
+  if (cli_is_given(args, "json")) {
     print_json(choices);
-  } else if (status == TACIT_OK) {
+  } else {
     print_table(choices, cli_value(args, "chains"), tacit_fit_text(fit, TACIT_FIT_TEXT_ADVICE));
   }
   tacit_fit_free(fit);
-  return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
+  return CLI_OK;
 }
 
 static const cli_option_t options[] = {
@@ -104,6 +161,7 @@ static const cli_option_t options[] = {
     {"n", "N", NULL, "Number of records, public or nominal."},
     {"epsilon", "E", NULL, "Privacy budget of the whole run, all chains together."},
     {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
+    {"want-width", "W", NULL, "In place of --epsilon: which epsilon gives intervals W times as wide as without privacy, under both relations?"},
     {"chains", "N", "4", "Chains; they share the budget."},
     {"draws", "N", NULL, "Draws to keep of each chain; as many as the budget buys if not said."},
     {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own; or private, as in tacit fit."},
@@ -124,9 +182,11 @@ const cli_command_t cli_plan = {
                    "features that vary less than their bounds allow make it; they compare methods, and promise nothing. Bits are "
                    "counted by Renyi accounting here; tacit fit accounts more tightly and finds about a tenth more iterations. "
                    "noise-aware releases a few sums once, where family, schema and formula allow it: what stands for its "
-                   "iterations is their number. It is recommended unless a chain worth 20 draws or more is narrower by a tenth.",
+                   "iterations is their number. It is recommended unless a chain worth 20 draws or more is narrower by a tenth. With --want-width "
+                   "and without --epsilon it answers the other way round, from noise-aware's forecast.",
     .examples = "  tacit plan 'death ~ age + sex + log(flc)' --family bernoulli --schema flchain.yaml \\\n"
-                "        --n 7874 --epsilon 3 --delta 1e-6\n",
+                "        --n 7874 --epsilon 3 --delta 1e-6\n"
+                "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta 1e-6 --want-width 1.3\n",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .run = run};

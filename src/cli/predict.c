@@ -15,16 +15,6 @@ typedef struct prediction {
   size_t n_outcomes;
 } prediction_t;
 
-static void csv_text(tacit_text_t *text, const char *words) {
-  bool is_plain = strpbrk(words, ",\"\r\n") == NULL;
-  tacit_text_append(text, "\"", is_plain ? 0 : 1);
-  for (const char *c = words; *c != '\0'; c++) {
-    tacit_text_append(text, "\"\"", *c == '"' ? 2 : 0);
-    tacit_text_append(text, c, *c == '"' ? 0 : 1);
-  }
-  tacit_text_append(text, "\"", is_plain ? 0 : 1);
-}
-
 /* A value of a row as its column's schema writes it. */
 static void csv_value(prediction_t *p, size_t column, size_t row) {
   size_t n;
@@ -32,7 +22,7 @@ static void csv_value(prediction_t *p, size_t column, size_t row) {
   const tacit_column_schema_t *schema = tacit_schema_find(tacit_predictor_schema(p->predictor), names[column]);
   double x = p->rows->columns[column][row];
   if (schema->type == TACIT_COLUMN_CATEGORICAL) {
-    csv_text(&p->text, schema->levels[(size_t)x]);
+    tacit_text_csv(&p->text, schema->levels[(size_t)x]);
   } else {
     tacit_text_shortest(&p->text, x);
   }
@@ -42,7 +32,7 @@ static void csv_value(prediction_t *p, size_t column, size_t row) {
 static void grid_fields(prediction_t *p, size_t row) {
   size_t n;
   const char *const *names = tacit_predictor_columns(p->predictor, &n);
-  csv_text(&p->text, names[p->grid->varied[row]]);
+  tacit_text_csv(&p->text, names[p->grid->varied[row]]);
   tacit_text_append(&p->text, ",", 1);
   for (size_t j = 0; j < n; j++) {
     csv_value(p, j, row);
@@ -56,7 +46,7 @@ static void header(prediction_t *p) {
   if (p->grid != NULL) {
     tacit_text_printf(&p->text, "varies,");
     for (size_t j = 0; j < n; j++) {
-      csv_text(&p->text, names[j]);
+      tacit_text_csv(&p->text, names[j]);
       tacit_text_append(&p->text, ",", 1);
     }
   }
@@ -73,7 +63,7 @@ static tacit_status_t take_row(void *user, size_t row, double *draws, tacit_erro
       grid_fields(p, row);
     }
     if (p->n_outcomes > 1) {
-      csv_text(&p->text, tacit_predictor_outcome(p->predictor, p->kind, c));
+      tacit_text_csv(&p->text, tacit_predictor_outcome(p->predictor, p->kind, c));
       tacit_text_append(&p->text, ",", 1);
     }
     for (size_t i = 0; i < 5; i++) {

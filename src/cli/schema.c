@@ -5,9 +5,9 @@
 #include "tacit/data.h"
 
 /* Whoever checks records holds them: what was done to them, and what they may be, is for those eyes. */
-static void print_holder_notes(const tacit_table_t *table, const tacit_schema_t *schema, const char *path) {
-  char text[512], identifier[96];
-  tacit_error_t err;
+static void print_holder_notes(const tacit_table_t *table, const tacit_schema_t *schema) {
+  char text[512];
+  const char *identifier = tacit_table_identifier(table);
   for (size_t i = 0; i < tacit_schema_n_columns(schema); i++) {
     const tacit_column_schema_t *column = tacit_schema_column(schema, i);
     tacit_column_notes_t notes = tacit_table_column_notes(table, column->name);
@@ -18,7 +18,7 @@ static void print_holder_notes(const tacit_table_t *table, const tacit_schema_t 
       fputc('\n', stderr);
     }
   }
-  if (tacit_find_identifier(path, schema, identifier, sizeof identifier, &err) == TACIT_OK && identifier[0] != '\0') {
+  if (identifier[0] != '\0') {
     fprintf(stderr, "question: column '");
     cli_put(stderr, identifier);
     fprintf(stderr, "' seems to say whose record it is, and the unit is a row: if one person has several rows, each row is protected, the person "
@@ -38,13 +38,13 @@ static int check_data(const cli_args_t *args, const tacit_schema_t *schema, cons
     return cli_fail(args, &err);
   }
   printf("ok: every row of the data keeps the schema's rules\n");
-  print_holder_notes(table, schema, path);
+  print_holder_notes(table, schema);
   if (cli_is_given(args, "curator-notes")) {
     size_t n_units;
     tacit_table_unit_offsets(table, &n_units);
     fprintf(stderr,
             "FOR THE CURATOR ONLY - not covered by any privacy guarantee\n"
-            "  rows used %zu, units %zu, values clamped %zu, missing values replaced %zu, rows beyond max_rows %zu\n",
+            "  rows used %zu, units %zu, values clamped %zu, missing values %zu, rows beyond max_rows %zu\n",
             tacit_table_n_rows(table), n_units, notes.n_clamped, notes.n_missing, notes.n_rows_dropped);
   }
   tacit_table_free(table);
@@ -99,7 +99,7 @@ static int draft(const cli_args_t *args) {
 }
 
 static const cli_option_t check_options[] = {
-    {"data", "FILE", NULL, "Check every row of this CSV file, or directory of tacit import, against the schema too."},
+    {"data", "FILE", NULL, "Check every row of this file (-: the standard input), or directory of tacit import, against the schema too."},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}};
 
 const cli_command_t cli_schema_check = {
@@ -123,7 +123,7 @@ const cli_command_t cli_schema_draft = {
     .name = "schema draft",
     .positionals = "FILE",
     .n_positionals = 1,
-    .summary = "write a template of a schema for a CSV file",
+    .summary = "write a template of a schema for a data file",
     .description = "Writes a template with the names of FILE's columns, and questions (\"?\") for type, bounds and levels: those must "
                    "come from public knowledge, since what is read off private data is an unpaid release. A first row that looks like a "
                    "record is asked about, not used for names. tacit schema check says what is still to be filled in.",

@@ -15,14 +15,18 @@ typedef struct arrow_column {
   bool has_dictionary;
 } arrow_column_t;
 
-struct tacit_arrow {
+typedef struct tacit_arrow {
   struct ArrowSchema schema;
   arrow_column_t *columns; /* by place in the stream; only those that are asked for are filled in */
   struct ArrowArray chunk;
   size_t n_seen; /* rows of the chunks before */
   bool is_kept[RUN];
   uint64_t units[RUN];
-};
+} tacit_arrow_t;
+
+static tacit_arrow_t *state_of(const tacit_reader_t *reader) {
+  return reader->state;
+}
 
 void tacit_arrow_release(struct ArrowArrayStream *stream) {
   if (stream != NULL && stream->release != NULL) {
@@ -38,7 +42,8 @@ static void release_chunk(tacit_arrow_t *arrow) {
   arrow->chunk = (struct ArrowArray){0};
 }
 
-void tacit_arrow_close(tacit_arrow_t *arrow) {
+static void close_stream(tacit_reader_t *reader) {
+  tacit_arrow_t *arrow = reader->state;
   if (arrow == NULL) {
     return;
   }
@@ -70,13 +75,13 @@ static tacit_status_t failed(const tacit_reader_t *reader, int code, tacit_error
 
 static tacit_status_t wrong_in(const tacit_reader_t *reader, size_t row, const char *column, tacit_status_t status,
                                const char *what, tacit_error_t *err) {
-  return tacit_error_set(err, status, column, "row %zu, column '%s': %s", reader->arrow->n_seen + row + 1, column, what);
+  return tacit_error_set(err, status, column, "row %zu, column '%s': %s", state_of(reader)->n_seen + row + 1, column, what);
 }
 
 /* ---- the stream's schema ---- */
 
 static tacit_status_t read_names(tacit_reader_t *reader, tacit_error_t *err) {
-  const struct ArrowSchema *schema = &reader->arrow->schema;
+  const struct ArrowSchema *schema = &state_of(reader)->schema;
   if (schema->format == NULL || strcmp(schema->format, "+s") != 0) {
     return malformed(err, "", "it has no columns (a table or a data frame has)");
   }
@@ -106,12 +111,12 @@ static tacit_status_t read_names(tacit_reader_t *reader, tacit_error_t *err) {
   return TACIT_OK;
 }
 
-tacit_status_t tacit_arrow_open(tacit_reader_t *reader, tacit_error_t *err) {
+static tacit_status_t open_stream(tacit_reader_t *reader, tacit_error_t *err) {
   struct ArrowArrayStream *stream = reader->source.stream;
   if (stream == NULL || stream->release == NULL || stream->get_schema == NULL || stream->get_next == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "the Arrow stream was released or read before: ask for a new one");
   }
-  tacit_arrow_t *arrow = reader->arrow = tacit_alloc_zero(1, sizeof *arrow);
+  tacit_arrow_t *arrow = reader->state = tacit_alloc_zero(1, sizeof *arrow);
   if (arrow == NULL) {
     return tacit_error_memory(err);
   }
@@ -125,17 +130,23 @@ tacit_status_t tacit_arrow_open(tacit_reader_t *reader, tacit_error_t *err) {
 
 /* ---- which types go where; refused before a row is read ---- */
 
-static const char *type_complaint(const arrow_column_t *column, tacit_column_type_t wanted) {
+static const char *type_complaint(const arrow_column_t *column, tacit_column_type_t wanted, bool is_since) {
   bool is_text = column->type.kind == TACIT_ARROW_TEXT || column->type.kind == TACIT_ARROW_VIEW;
   switch (column->type.kind) {
-    case TACIT_ARROW_TIME: return "dates and times are not read: make a number of them, such as days since a public date";
+    case TACIT_ARROW_DAYS:
+    case TACIT_ARROW_SECONDS:
+      if (!is_since) {
+        return "dates and times are read where the schema says since: DATE, a public date: they are numbers of days then";
+      }
+      break;
+    case TACIT_ARROW_TIME: return "times of a day and durations are not read: make a number of them";
     case TACIT_ARROW_NESTED: return "lists, structures and encoded runs are not read: give each part a plain column of its own";
     case TACIT_ARROW_BYTES: return "bytes are not read: make text or numbers of them";
     case TACIT_ARROW_WIDE: return "decimals of 256 bits are not read: make decimals of 128 bits or floats of them";
     case TACIT_ARROW_UNKNOWN: return "a type that is not read: make numbers, text or booleans of it";
     default: break;
   }
-  if (is_text && (wanted == TACIT_COLUMN_NUMERIC || wanted == TACIT_COLUMN_INTEGER)) {
+  if (is_text && !is_since && (wanted == TACIT_COLUMN_NUMERIC || wanted == TACIT_COLUMN_INTEGER)) {
     return "text, where the schema wants a number: convert it";
   }
   if (column->type.kind == TACIT_ARROW_BOOLEAN && wanted != TACIT_COLUMN_BINARY) {
@@ -144,10 +155,10 @@ static const char *type_complaint(const arrow_column_t *column, tacit_column_typ
   return NULL;
 }
 
-static tacit_status_t check_type(const tacit_reader_t *reader, size_t field, tacit_column_type_t wanted, tacit_error_t *err) {
-  const struct ArrowSchema *schema = reader->arrow->schema.children[field];
+static tacit_status_t check_type(const tacit_reader_t *reader, size_t field, tacit_column_type_t wanted, bool is_since, tacit_error_t *err) {
+  const struct ArrowSchema *schema = state_of(reader)->schema.children[field];
   const char *name = schema->name != NULL ? schema->name : "";
-  arrow_column_t *column = &reader->arrow->columns[field];
+  arrow_column_t *column = &state_of(reader)->columns[field];
   *column = (arrow_column_t){.type = tacit_arrow_type_of(schema->format), .has_dictionary = schema->dictionary != NULL};
   if (column->has_dictionary) {
     column->places = column->type;
@@ -157,23 +168,24 @@ static tacit_status_t check_type(const tacit_reader_t *reader, size_t field, tac
       return malformed(err, name, "a dictionary whose places are no whole numbers");
     }
   }
-  const char *complaint = type_complaint(column, wanted);
+  const char *complaint = type_complaint(column, wanted, is_since);
   return complaint == NULL ? TACIT_OK : tacit_error_set(err, TACIT_ERR_DATA, name, "column '%s': %s", name, complaint);
 }
 
-tacit_status_t tacit_arrow_check(tacit_reader_t *reader, tacit_error_t *err) {
-  reader->arrow->columns = tacit_alloc_zero(reader->header.n_entries, sizeof *reader->arrow->columns);
-  tacit_status_t status = reader->arrow->columns != NULL ? TACIT_OK : tacit_error_memory(err);
+static tacit_status_t check_types(tacit_reader_t *reader, tacit_error_t *err) {
+  state_of(reader)->columns = tacit_alloc_zero(reader->header.n_entries, sizeof *state_of(reader)->columns);
+  tacit_status_t status = state_of(reader)->columns != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t i = 0; i < reader->n_columns && status == TACIT_OK; i++) {
-    status = check_type(reader, reader->columns[i].field, reader->columns[i].rule.schema->type, err);
+    const tacit_column_schema_t *schema = reader->columns[i].rule.schema;
+    status = check_type(reader, reader->columns[i].field, schema->type, schema->has_since, err);
   }
-  return status == TACIT_OK && reader->unit_field != SIZE_MAX ? check_type(reader, reader->unit_field, TACIT_COLUMN_ID, err) : status;
+  return status == TACIT_OK && reader->unit_field != SIZE_MAX ? check_type(reader, reader->unit_field, TACIT_COLUMN_ID, false, err) : status;
 }
 
 /* ---- chunks ---- */
 
 static tacit_status_t check_column(const tacit_reader_t *reader, size_t field, const char *name, tacit_error_t *err) {
-  const tacit_arrow_t *arrow = reader->arrow;
+  const tacit_arrow_t *arrow = reader->state;
   const arrow_column_t *column = &arrow->columns[field];
   const struct ArrowArray *array = arrow->chunk.children[field];
   const char *what = tacit_arrow_broken(array, column->has_dictionary ? &column->places : &column->type);
@@ -187,8 +199,8 @@ static tacit_status_t check_column(const tacit_reader_t *reader, size_t field, c
 }
 
 static tacit_status_t check_chunk(const tacit_reader_t *reader, tacit_error_t *err) {
-  const struct ArrowArray *chunk = &reader->arrow->chunk;
-  if (chunk->n_children != reader->arrow->schema.n_children || chunk->length < 0 || chunk->offset < 0 ||
+  const struct ArrowArray *chunk = &state_of(reader)->chunk;
+  if (chunk->n_children != state_of(reader)->schema.n_children || chunk->length < 0 || chunk->offset < 0 ||
       (chunk->n_children > 0 && chunk->children == NULL) || chunk->n_buffers != 1) {
     return malformed(err, "", "a chunk that does not agree with the schema");
   }
@@ -228,30 +240,19 @@ static void look(const tacit_arrow_t *arrow, size_t field, size_t row, bool want
 
 /* ---- rows ---- */
 
-static tacit_complaint_t apply(tacit_rule_t *rule, const tacit_cell_t *cell, bool counts, double *value) {
-  if (cell->kind == TACIT_CELL_MISSING) {
-    return tacit_rule_missing(rule, counts, value);
-  }
-  if (cell->kind == TACIT_CELL_NUMBER && rule->schema->type != TACIT_COLUMN_CATEGORICAL) {
-    return tacit_rule_number(rule, cell->number, counts, value);
-  }
-  return cell->text != NULL ? tacit_rule_text(rule, cell->text, cell->n, counts, value)
-                            : "expected a whole number below 2^53, to be a level";
-}
-
 /* Values of rows from .. from + *n - 1; at the first that is refused, *n <- the rows before it. */
 static tacit_status_t read_column(tacit_reader_t *reader, tacit_reader_column_t *column, double *values, size_t from, size_t *n,
                                   tacit_error_t *err) {
-  const tacit_arrow_t *arrow = reader->arrow;
+  const tacit_arrow_t *arrow = reader->state;
   const tacit_column_schema_t *schema = column->rule.schema;
-  bool wants_digits = schema->type == TACIT_COLUMN_CATEGORICAL;
+  bool wants_digits = tacit_cell_wants_digits(schema);
   tacit_cell_t cell;
   size_t kept = 0;
   for (size_t i = 0; i < *n; i++) {
     look(arrow, column->field, from + i, wants_digits, &cell);
     bool is_broken = cell.kind == TACIT_CELL_BROKEN;
     double value = 0;
-    tacit_complaint_t wrong = is_broken ? cell.broken : apply(&column->rule, &cell, arrow->is_kept[i], &value);
+    tacit_complaint_t wrong = is_broken ? cell.broken : tacit_cell_apply(&column->rule, &cell, arrow->is_kept[i], &value);
     if (wrong != NULL) {
       *n = i;
       return wrong_in(reader, from + i, schema->name, is_broken ? TACIT_ERR_SYNTAX : TACIT_ERR_DATA, wrong, err);
@@ -265,15 +266,13 @@ static tacit_status_t read_column(tacit_reader_t *reader, tacit_reader_column_t 
 static tacit_status_t admit(tacit_reader_t *reader, size_t row, uint64_t *unit, bool *is_kept, tacit_error_t *err) {
   const char *name = tacit_schema_unit(reader->schema);
   tacit_cell_t cell;
-  look(reader->arrow, reader->unit_field, row, true, &cell);
+  look(reader->state, reader->unit_field, row, true, &cell);
   if (cell.kind == TACIT_CELL_BROKEN) {
     return wrong_in(reader, row, name, TACIT_ERR_SYNTAX, cell.broken, err);
   }
-  if (cell.kind == TACIT_CELL_MISSING || (cell.text != NULL && tacit_is_missing(cell.text, cell.n))) {
-    return wrong_in(reader, row, name, TACIT_ERR_DATA, tacit_complaint_no_unit, err);
-  }
-  if (cell.text == NULL) {
-    return wrong_in(reader, row, name, TACIT_ERR_DATA, "expected text or a whole number below 2^53, to identify a person", err);
+  tacit_complaint_t what = tacit_cell_no_person(&cell);
+  if (what != NULL) {
+    return wrong_in(reader, row, name, TACIT_ERR_DATA, what, err);
   }
   size_t place;
   tacit_status_t status = tacit_reader_admit(reader, cell.text, cell.n, &place, is_kept, err);
@@ -283,7 +282,7 @@ static tacit_status_t admit(tacit_reader_t *reader, size_t row, uint64_t *unit, 
 
 /* Whether rows are there, whose they are, and whether they are kept; at the first that is refused, *n <- the rows before it. */
 static tacit_status_t admit_run(tacit_reader_t *reader, size_t from, size_t *n, tacit_error_t *err) {
-  tacit_arrow_t *arrow = reader->arrow;
+  tacit_arrow_t *arrow = reader->state;
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < *n && status == TACIT_OK; i++) {
     arrow->is_kept[i] = true;
@@ -301,7 +300,7 @@ static tacit_status_t admit_run(tacit_reader_t *reader, size_t from, size_t *n, 
 
 /* Rows from .. from + n - 1 of the chunk, for which there is room. Among what is refused, the first in the order of rows is told. */
 static tacit_status_t read_run(tacit_reader_t *reader, size_t from, size_t n, tacit_error_t *err) {
-  const tacit_arrow_t *arrow = reader->arrow;
+  const tacit_arrow_t *arrow = reader->state;
   tacit_status_t status = admit_run(reader, from, &n, err);
   for (size_t i = 0; i < reader->n_columns; i++) {
     tacit_status_t now = read_column(reader, &reader->columns[i], reader->values[i] + reader->at, from, &n, err);
@@ -324,7 +323,7 @@ static tacit_status_t read_run(tacit_reader_t *reader, size_t from, size_t n, ta
 
 static tacit_status_t read_chunk(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
   tacit_status_t status = check_chunk(reader, err);
-  size_t length = (size_t)reader->arrow->chunk.length, n = 0;
+  size_t length = (size_t)state_of(reader)->chunk.length, n = 0;
   for (size_t from = 0; from < length && status == TACIT_OK; from += n) {
     status = tacit_watch_check(reader->source.watch, err);
     if (status == TACIT_OK && reader->at == reader->room) {
@@ -336,12 +335,12 @@ static tacit_status_t read_chunk(tacit_reader_t *reader, tacit_room_maker make_r
       status = read_run(reader, from, n, err);
     }
   }
-  reader->arrow->n_seen += length;
+  state_of(reader)->n_seen += length;
   return status;
 }
 
-tacit_status_t tacit_arrow_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
-  tacit_arrow_t *arrow = reader->arrow;
+static tacit_status_t stream_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
+  tacit_arrow_t *arrow = reader->state;
   struct ArrowArrayStream *stream = reader->source.stream;
   for (;;) {
     tacit_status_t status = tacit_watch_check(reader->source.watch, err);
@@ -354,7 +353,7 @@ tacit_status_t tacit_arrow_rows(tacit_reader_t *reader, tacit_room_maker make_ro
       return failed(reader, code, err);
     }
     if (arrow->chunk.release == NULL) {
-      return tacit_check_any_rows(reader->schema, reader->n_rows, "the stream", err);
+      return TACIT_OK;
     }
     status = read_chunk(reader, make_room, user, err);
     release_chunk(arrow);
@@ -363,3 +362,5 @@ tacit_status_t tacit_arrow_rows(tacit_reader_t *reader, tacit_room_maker make_ro
     }
   }
 }
+
+const tacit_reader_kind_t tacit_reader_arrow = {.open = open_stream, .check = check_types, .rows = stream_rows, .close = close_stream};

@@ -12,8 +12,6 @@
 __extension__ typedef __int128 tacit_i128_t;
 __extension__ typedef unsigned __int128 tacit_u128_t;
 
-enum { max_text = 1 << 20 }; /* as of a field of a CSV file */
-
 /* ---- types ---- */
 
 static const struct {
@@ -39,6 +37,21 @@ static tacit_arrow_type_t decimal_type(const char *format) {
   return (tacit_arrow_type_t){is_read ? TACIT_ARROW_DECIMAL : bits == 256 ? TACIT_ARROW_WIDE : TACIT_ARROW_UNKNOWN, bits / 8, scale};
 }
 
+/* "tdD", "tdm": dates; "tss:", "tsm:", "tsu:", "tsn:" and a time zone: timestamps, which are in UTC if there is one. */
+static tacit_arrow_type_t time_type(const char *format) {
+  static const struct {
+    char format[4];
+    tacit_arrow_type_t type;
+  } dates[] = {{"tdD", {TACIT_ARROW_DAYS, 4, 0}},    {"tdm", {TACIT_ARROW_SECONDS, 8, 3}}, {"tss", {TACIT_ARROW_SECONDS, 8, 0}},
+               {"tsm", {TACIT_ARROW_SECONDS, 8, 3}}, {"tsu", {TACIT_ARROW_SECONDS, 8, 6}}, {"tsn", {TACIT_ARROW_SECONDS, 8, 9}}};
+  for (size_t i = 0; i < sizeof dates / sizeof *dates; i++) {
+    if (strncmp(format, dates[i].format, 3) == 0) {
+      return dates[i].type;
+    }
+  }
+  return (tacit_arrow_type_t){.kind = TACIT_ARROW_TIME};
+}
+
 tacit_arrow_type_t tacit_arrow_type_of(const char *format) {
   for (size_t i = 0; format != NULL && i < sizeof plain_types / sizeof *plain_types; i++) {
     if (strcmp(format, plain_types[i].format) == 0) {
@@ -47,7 +60,7 @@ tacit_arrow_type_t tacit_arrow_type_of(const char *format) {
   }
   switch (format != NULL ? *format : '\0') {
     case 'd': return decimal_type(format);
-    case 't': return (tacit_arrow_type_t){.kind = TACIT_ARROW_TIME};
+    case 't': return time_type(format);
     case '+': return (tacit_arrow_type_t){.kind = TACIT_ARROW_NESTED};
     case 'w': return (tacit_arrow_type_t){.kind = TACIT_ARROW_BYTES};
     default: return (tacit_arrow_type_t){.kind = TACIT_ARROW_UNKNOWN};
@@ -165,32 +178,6 @@ static char *put_digits(tacit_u128_t magnitude, char *end) {
   return end;
 }
 
-static void set_text(tacit_cell_t *cell, const char *text) {
-  cell->text = text;
-  cell->n = (size_t)(cell->digits + TACIT_CELL_DIGITS - 1 - text);
-}
-
-static void whole(tacit_cell_t *cell, uint64_t magnitude, bool is_negative, bool wants_digits) {
-  cell->kind = TACIT_CELL_NUMBER;
-  cell->number = is_negative ? -(double)magnitude : (double)magnitude;
-  if (wants_digits) {
-    char *text = put_digits(magnitude, cell->digits + TACIT_CELL_DIGITS - 1);
-    if (is_negative) {
-      *--text = '-';
-    }
-    set_text(cell, text);
-  }
-}
-
-/* A float that is a whole number below 2^53 has digits: a null in a column of integers makes floats of them in some libraries. */
-static void real(tacit_cell_t *cell, double number, bool wants_digits) {
-  if (wants_digits && number == floor(number) && fabs(number) < 0x1p53) {
-    whole(cell, (uint64_t)fabs(number), number < 0, true);
-  }
-  cell->kind = isnan(number) ? TACIT_CELL_MISSING : TACIT_CELL_NUMBER;
-  cell->number = number;
-}
-
 static tacit_i128_t load_decimal(const void *buffer, int bytes, int64_t i) {
   if (bytes < 16) {
     return load_signed(buffer, bytes, i);
@@ -209,7 +196,7 @@ static void decimal(tacit_cell_t *cell, tacit_i128_t value, int scale, bool want
   for (; wants_digits && scale > 0 && magnitude % 10 == 0; scale--) {
     magnitude /= 10;
   }
-  char *end = cell->digits + TACIT_CELL_DIGITS - 1, *text;
+  char *end = tacit_cell_digits_end(cell), *text;
   if (scale > 0 && scale <= 18) {
     uint64_t power = 1;
     for (int k = 0; k < scale; k++) {
@@ -224,14 +211,14 @@ static void decimal(tacit_cell_t *cell, tacit_i128_t value, int scale, bool want
   } else {
     if (scale != 0) {
       end -= snprintf(cell->digits, TACIT_CELL_DIGITS, "e%d", -scale);
-      memmove(end, cell->digits, (size_t)(cell->digits + TACIT_CELL_DIGITS - 1 - end));
+      memmove(end, cell->digits, (size_t)(tacit_cell_digits_end(cell) - end));
     }
     text = put_digits(magnitude, end);
   }
   if (value < 0) {
     *--text = '-';
   }
-  set_text(cell, text);
+  tacit_cell_set_digits(cell, text);
   bool is_number = tacit_number_parse(cell->text, cell->n, &cell->number);
   cell->kind = is_number ? TACIT_CELL_NUMBER : TACIT_CELL_BROKEN;
   cell->broken = "a decimal of more digits than its type has";
@@ -240,20 +227,11 @@ static void decimal(tacit_cell_t *cell, tacit_i128_t value, int scale, bool want
 
 /* ---- text ---- */
 
-static void broken(tacit_cell_t *cell, const char *what) {
-  cell->kind = TACIT_CELL_BROKEN;
-  cell->broken = what;
-}
-
 static void text_between(tacit_cell_t *cell, const void *bytes, int64_t from, int64_t to) {
   if (from < 0 || to < from || (to > from && bytes == NULL)) {
-    broken(cell, "a text that ends before it begins");
-  } else if (to - from > max_text) {
-    broken(cell, "a text longer than 1 MiB");
+    tacit_cell_break(cell, "a text that ends before it begins");
   } else {
-    cell->kind = TACIT_CELL_TEXT;
-    cell->text = to > from ? (const char *)bytes + from : "";
-    cell->n = (size_t)(to - from);
+    tacit_cell_text(cell, to > from ? (const char *)bytes + from : "", (size_t)(to - from));
   }
 }
 
@@ -266,12 +244,12 @@ static void view(tacit_cell_t *cell, const struct ArrowArray *array, int64_t i) 
     return;
   }
   if (buffer < 0 || buffer >= array->n_buffers - 3) {
-    broken(cell, "a text in a buffer that there is none of");
+    tacit_cell_break(cell, "a text in a buffer that there is none of");
     return;
   }
   size = load_signed(array->buffers[array->n_buffers - 1], 8, buffer);
   if (place < 0 || length > size - place) {
-    broken(cell, "a text beyond the end of its buffer");
+    tacit_cell_break(cell, "a text beyond the end of its buffer");
     return;
   }
   text_between(cell, array->buffers[2 + buffer], place, place + length);
@@ -287,19 +265,24 @@ void tacit_arrow_value(const struct ArrowArray *array, const tacit_arrow_type_t 
   const void *buffer = array->buffers[1];
   i += array->offset;
   switch (type->kind) {
-    case TACIT_ARROW_BOOLEAN: whole(cell, bit_at(buffer, i), false, false); break;
+    case TACIT_ARROW_BOOLEAN: tacit_cell_whole(cell, bit_at(buffer, i), false, false); break;
     case TACIT_ARROW_SIGNED: {
       int64_t value = load_signed(buffer, type->bytes, i);
-      whole(cell, value < 0 ? -(uint64_t)value : (uint64_t)value, value < 0, wants_digits);
+      tacit_cell_whole(cell, value < 0 ? -(uint64_t)value : (uint64_t)value, value < 0, wants_digits);
       break;
     }
-    case TACIT_ARROW_UNSIGNED: whole(cell, load_unsigned(buffer, type->bytes, i), false, wants_digits); break;
-    case TACIT_ARROW_FLOAT: real(cell, load_float(buffer, type->bytes, i), wants_digits); break;
+    case TACIT_ARROW_DAYS:
+    case TACIT_ARROW_SECONDS:
+      cell->kind = TACIT_CELL_DAYS;
+      cell->number = (double)load_signed(buffer, type->bytes, i) / (type->kind == TACIT_ARROW_DAYS ? 1 : 86400 * pow(10, type->scale));
+      break;
+    case TACIT_ARROW_UNSIGNED: tacit_cell_whole(cell, load_unsigned(buffer, type->bytes, i), false, wants_digits); break;
+    case TACIT_ARROW_FLOAT: tacit_cell_real(cell, load_float(buffer, type->bytes, i), wants_digits); break;
     case TACIT_ARROW_DECIMAL: decimal(cell, load_decimal(buffer, type->bytes, i), type->scale, wants_digits); break;
     case TACIT_ARROW_TEXT:
       text_between(cell, array->buffers[2], load_signed(buffer, type->bytes, i), load_signed(buffer, type->bytes, i + 1));
       break;
     case TACIT_ARROW_VIEW: view(cell, array, i); break;
-    default: broken(cell, "a type that is not read"); break;
+    default: tacit_cell_break(cell, "a type that is not read"); break;
   }
 }

@@ -2,7 +2,7 @@
 #ifndef TACIT_DATA_ARROW_VALUE_H
 #define TACIT_DATA_ARROW_VALUE_H
 
-#include "data/rules.h"
+#include "data/cell.h"
 
 typedef enum tacit_arrow_kind {
   TACIT_ARROW_NULL,
@@ -13,7 +13,9 @@ typedef enum tacit_arrow_kind {
   TACIT_ARROW_DECIMAL,
   TACIT_ARROW_TEXT, /* offsets of `bytes` bytes */
   TACIT_ARROW_VIEW,
-  TACIT_ARROW_TIME, /* from here on: not read */
+  TACIT_ARROW_DAYS,
+  TACIT_ARROW_SECONDS, /* times 10^-scale */
+  TACIT_ARROW_TIME, /* of a day, and durations; from here on: not read */
   TACIT_ARROW_NESTED,
   TACIT_ARROW_BYTES,
   TACIT_ARROW_WIDE, /* a decimal of 256 bits */
@@ -28,20 +30,6 @@ typedef struct tacit_arrow_type {
 
 /* The type of values by the format string of the specification. */
 tacit_arrow_type_t tacit_arrow_type_of(const char *format);
-
-typedef enum tacit_cell_kind { TACIT_CELL_MISSING, TACIT_CELL_NUMBER, TACIT_CELL_TEXT, TACIT_CELL_BROKEN } tacit_cell_kind_t;
-
-enum { TACIT_CELL_DIGITS = 64 };
-
-/* A value before the schema has seen it. */
-typedef struct tacit_cell {
-  tacit_cell_kind_t kind;
-  double number;
-  const char *text; /* of TEXT; of whole numbers and decimals, if they were asked for: their decimal digits; else NULL */
-  size_t n;
-  char digits[TACIT_CELL_DIGITS];
-  const char *broken; /* what the specification does not allow, in fixed words */
-} tacit_cell_t;
 
 /* Whether an array has the buffers that its type needs, and can be looked at: NULL, or what is broken. */
 const char *tacit_arrow_broken(const struct ArrowArray *array, const tacit_arrow_type_t *type);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "data/columns.h"
+#include "data/rules.h"
 #include "data/schema_internal.h"
 
 enum { max_manifest = 1 << 26 };
@@ -57,7 +58,7 @@ static tacit_status_t compare_levels(const opening_t *of, const tacit_column_sch
 
 /* Whether values that kept the rules then keep them now, and would have been made the same. */
 static tacit_status_t compare_column(const opening_t *of, const tacit_column_schema_t *then, const tacit_column_schema_t *now) {
-  static const char *const missing[] = {"error", "a value"}, *const range[] = {"clamp", "error"};
+  static const char *const missing[] = {"error", "a value", "drop"}, *const range[] = {"clamp", "error"};
   if (then->type != now->type) {
     return differs(of, now->name, "type", tacit_column_type_string(then->type), tacit_column_type_string(now->type));
   }
@@ -66,6 +67,14 @@ static tacit_status_t compare_column(const opening_t *of, const tacit_column_sch
   }
   if (then->upper != now->upper) {
     return numbers_differ(of, now->name, "upper", then->upper, now->upper);
+  }
+  if (then->has_since != now->has_since || then->since != now->since) {
+    char old[TACIT_DATE_SIZE], new[TACIT_DATE_SIZE];
+    return differs(of, now->name, "since:", then->has_since ? tacit_date_format(then->since, old) : "no date",
+                   now->has_since ? tacit_date_format(now->since, new) : "no date");
+  }
+  if (then->has_labels != now->has_labels) {
+    return differs(of, now->name, "labels:", then->has_labels ? "true" : "false", now->has_labels ? "true" : "false");
   }
   if (then->missing != now->missing) {
     return differs(of, now->name, "missing:", missing[then->missing], missing[now->missing]);
@@ -158,6 +167,7 @@ static tacit_status_t open_column(const opening_t *of, tacit_table_column_t *col
     status = map_file(of, &column->mapping, tacit_column_file(place, name), of->manifest.n_rows);
   }
   column->values = (const double *)column->mapping.data;
+  column->has_gaps = now->missing == TACIT_MISSING_DROP;
   column->notes = (tacit_column_notes_t){.n_clamped = of->manifest.n_clamped[place], .n_missing = of->manifest.n_missing[place]};
   notes->n_clamped += of->manifest.n_clamped[place];
   notes->n_missing += of->manifest.n_missing[place];

@@ -9,6 +9,7 @@ typedef struct tacit_table_column {
   const double *values;
   double *owned;           /* what was read from CSV, with room for: */
   size_t room;
+  bool has_gaps;           /* it may: NaN where a missing value drops its record */
   tacit_column_notes_t notes;
   tacit_mapping_t mapping; /* what was imported */
 } tacit_table_column_t;
@@ -20,11 +21,16 @@ struct tacit_table {
   size_t *owned_offsets;
   tacit_mapping_t offsets_mapping;
   size_t n_units;
+  bool is_dropped; /* values are gone */
+  char identifier[TACIT_IDENTIFIER_SIZE];
 };
 
 /* A table of columns without values. May be set, and is to be freed, after a failure too. */
 TACIT_MUST_USE tacit_status_t tacit_table_new(tacit_table_t **table, const char *const *names, size_t n_columns,
                                               tacit_error_t *err);
+
+/* gaps (n_names) <- those of the named columns that may have gaps; how many. Unknown names are none. */
+size_t tacit_table_gaps(const tacit_table_t *table, const char *const *names, size_t n_names, const double **gaps);
 
 /*
  * A directory of imported columns: the manifest; for each column that holds values, in the order of the schema, a file of

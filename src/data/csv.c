@@ -2,9 +2,11 @@
  * Streaming CSV [RFC 4180], plain or gzipped; what is legal and what is refused is said in tacit/data.h.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "data/data_internal.h"
 
@@ -74,31 +76,56 @@ static tacit_status_t look_at_header(tacit_csv_t *csv, tacit_error_t *err) {
   return TACIT_OK;
 }
 
+static tacit_status_t cannot_open(const char *path, int code, tacit_error_t *err) {
+  tacit_status_t status = code == 0 ? TACIT_ERR_MEMORY : code == ENOENT ? TACIT_ERR_MISSING : TACIT_ERR_IO;
+  return tacit_error_set(err, status, path, "cannot open %s: %s", path, code == 0 ? "out of memory" : strerror(code));
+}
+
+static tacit_status_t open_path(tacit_csv_t *csv, tacit_error_t *err) {
+  struct stat info;
+  if (stat(csv->path, &info) != 0) {
+    return cannot_open(csv->path, errno, err);
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return tacit_error_set(err, TACIT_ERR_IO, csv->path, "cannot read %s: it is a directory", csv->path);
+  }
+  errno = 0;
+  csv->file = gzopen(csv->path, "rb");
+  return csv->file != NULL ? TACIT_OK : cannot_open(csv->path, errno, err);
+}
+
+/* It stays open for whoever called. */
+static tacit_status_t open_standard_input(tacit_csv_t *csv, tacit_error_t *err) {
+  if (isatty(STDIN_FILENO)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data",
+                           "standard input is a terminal: pipe CSV with a header row into it, or name a file");
+  }
+  int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) {
+    return cannot_open(csv->path, errno, err);
+  }
+  csv->file = gzdopen(fd, "rb");
+  if (csv->file == NULL) {
+    close(fd);
+  }
+  return csv->file != NULL ? TACIT_OK : tacit_error_memory(err);
+}
+
 tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, tacit_error_t *err) {
   *csv = (tacit_csv_t){.line = 1, .column = 1};
   csv->ends_plain['\n'] = csv->ends_plain['\r'] = csv->ends_plain['"'] = csv->ends_plain['\0'] = true;
-  struct stat info;
-  if (stat(path, &info) != 0) {
-    return tacit_error_set(err, errno == ENOENT ? TACIT_ERR_MISSING : TACIT_ERR_IO, path, "cannot open %s: %s", path,
-                           strerror(errno));
-  }
-  if (S_ISDIR(info.st_mode)) {
-    return tacit_error_set(err, TACIT_ERR_IO, path, "cannot read %s: it is a directory", path);
-  }
-  csv->path = tacit_strdup(path);
+  bool is_standard = strcmp(path, "-") == 0;
+  csv->path = tacit_strdup(is_standard ? "standard input" : path);
   csv->buffer = tacit_alloc(buffer_size, 1);
   if (csv->path == NULL || csv->buffer == NULL) {
     return tacit_error_memory(err);
   }
   csv->next = csv->end = csv->buffer;
-  errno = 0;
-  csv->file = gzopen(path, "rb");
-  if (csv->file == NULL) {
-    return tacit_error_set(err, errno == 0 ? TACIT_ERR_MEMORY : TACIT_ERR_IO, path, "cannot open %s: %s", path,
-                           errno == 0 ? "out of memory" : strerror(errno));
+  tacit_status_t status = is_standard ? open_standard_input(csv, err) : open_path(csv, err);
+  if (status == TACIT_OK) {
+    gzbuffer(csv->file, buffer_size);
   }
-  gzbuffer(csv->file, buffer_size);
-  return look_at_header(csv, err);
+  return status == TACIT_OK ? look_at_header(csv, err) : status;
 }
 
 void tacit_csv_close(tacit_csv_t *csv) {

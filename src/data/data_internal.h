@@ -92,25 +92,36 @@ typedef struct tacit_rule {
   size_t n_clamped, n_far, n_missing; /* far: clamped by more than the width of the bounds */
 } tacit_rule_t;
 
-/* What is read: a file, or where path is NULL an Arrow stream, which is not released. */
-typedef struct tacit_source {
-  const char *path;
-  struct ArrowArrayStream *stream;
-  const tacit_stream_watch_t *watch; /* may be NULL */
-} tacit_source_t;
-
 typedef struct tacit_reader_column {
   tacit_rule_t rule;
   size_t field; /* place in a CSV record, or among the stream's columns */
 } tacit_reader_column_t;
 
-typedef struct tacit_arrow tacit_arrow_t;
+typedef struct tacit_reader tacit_reader_t;
+/* Called where at == room: makes room for at least one more row. */
+typedef tacit_status_t (*tacit_room_maker)(void *user, tacit_error_t *err);
+
+/* One kind of source. What a function needs to remember is in reader->state, which `close` frees; NULL before `open`. */
+typedef struct tacit_reader_kind {
+  tacit_status_t (*open)(tacit_reader_t *reader, tacit_error_t *err);  /* names into reader->header */
+  tacit_status_t (*check)(tacit_reader_t *reader, tacit_error_t *err); /* the columns, once they are chosen; may be NULL */
+  tacit_status_t (*rows)(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err);
+  void (*describe)(const tacit_reader_t *reader, size_t field, tacit_text_t *text); /* what its metadata say, as a comment of a template; may be NULL */
+  void (*close)(tacit_reader_t *reader);
+} tacit_reader_kind_t;
+
+extern const tacit_reader_kind_t tacit_reader_csv, tacit_reader_arrow, tacit_reader_stat;
+/* Does the name of a file end so, in any case? `ending` is of lower-case letters. */
+bool tacit_has_ending(const char *path, const char *ending);
+/* Does the name say that it is of SAS, SPSS or Stata? */
+bool tacit_is_stat_file(const char *path);
+const tacit_reader_kind_t *tacit_reader_kind_of(const tacit_data_source_t *source);
 
 /* What reads rows, from a source. */
-typedef struct tacit_reader {
-  tacit_source_t source;
-  tacit_csv_t csv;
-  tacit_arrow_t *arrow;
+struct tacit_reader {
+  tacit_data_source_t source;
+  const tacit_reader_kind_t *kind;
+  void *state;
   const tacit_schema_t *schema;
   tacit_dictionary_t header; /* names of the fields */
   tacit_reader_column_t *columns;
@@ -121,13 +132,10 @@ typedef struct tacit_reader {
   size_t unit_field; /* SIZE_MAX: the unit is a row */
   tacit_units_t units;
   size_t n_rows, n_rows_dropped;
-} tacit_reader_t;
-
-/* Called where at == room: makes room for at least one more row. */
-typedef tacit_status_t (*tacit_room_maker)(void *user, tacit_error_t *err);
+};
 
 /* Read the header; n_columns == 0 means all of the schema. Clear in either case. */
-TACIT_MUST_USE tacit_status_t tacit_reader_open(tacit_reader_t *reader, const tacit_source_t *source, const tacit_schema_t *schema,
+TACIT_MUST_USE tacit_status_t tacit_reader_open(tacit_reader_t *reader, const tacit_data_source_t *source, const tacit_schema_t *schema,
                                                 const char *const *columns, size_t n_columns, tacit_error_t *err);
 /* TACIT_ERR_INTERRUPTED where the watch (may be NULL) says stop. */
 TACIT_MUST_USE tacit_status_t tacit_watch_check(const tacit_stream_watch_t *watch, tacit_error_t *err);
@@ -148,11 +156,10 @@ tacit_status_t tacit_reader_no_column(const tacit_column_schema_t *schema, const
 TACIT_MUST_USE tacit_status_t tacit_reader_admit(tacit_reader_t *reader, const char *id, size_t n, size_t *unit, bool *is_kept,
                                                  tacit_error_t *err);
 
-/* The same of a stream: names into reader->header; columns, once they are chosen; rows; what is held. */
-TACIT_MUST_USE tacit_status_t tacit_arrow_open(tacit_reader_t *reader, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_arrow_check(tacit_reader_t *reader, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_arrow_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err);
-void tacit_arrow_close(tacit_arrow_t *arrow);
+enum { TACIT_IDENTIFIER_SIZE = 96 };
+/* tacit_table_identifier() of what is being read. */
+void tacit_reader_find_identifier(const tacit_reader_t *reader, char out[TACIT_IDENTIFIER_SIZE]);
+
 /* Release a stream that is not released yet. */
 void tacit_arrow_release(struct ArrowArrayStream *stream);
 

@@ -11,10 +11,9 @@
 enum { rows_looked_at = 100 };
 
 typedef struct draft {
-  const char *path;
+  const tacit_data_source_t *source;
   bool is_header; /* said to be one */
-  tacit_csv_t csv;
-  tacit_dictionary_t names;
+  tacit_reader_t reader; /* its header and, of a CSV file, what reads it */
   size_t n; /* columns */
   tacit_error_t *err;
 } draft_t;
@@ -29,37 +28,46 @@ static void append_template(tacit_text_t *text, const draft_t *draft) {
       "#   {type: binary}                           0 or 1, FALSE or TRUE\n"
       "#   {type: categorical, levels: [F, M]}      one of these; the first is the reference\n"
       "#   {type: id}                               says whose record it is; never in a model\n"
-      "# and add, where values may be missing, missing: lower, upper, a value or a level. Remove columns that are not needed.\n"
+      "# and add, where values may be missing, missing: drop, lower, upper, a value or a level; where they are dates, since: 2000-01-01, which makes\n"
+      "# them days since then; where levels are labels of codes in a SAS, SPSS or Stata file, labels: true. Remove columns that are not needed.\n"
       "dataset: unnamed\n"
       "relation: substitute   # or add-remove, if the number of records is itself private\n"
       "unit: row              # or a column of type id, with max_rows: the most rows of one person\n"
       "columns:\n");
   for (size_t i = 0; i < draft->n; i++) {
-    const tacit_dictionary_entry_t *entry = &draft->names.entries[i];
+    const tacit_dictionary_entry_t *entry = &draft->reader.header.entries[i];
     if (entry->length == 0) {
       tacit_text_printf(text, "  # a column without a name in the header cannot be used\n");
       continue;
     }
     name.length = 0;
-    tacit_text_append(&name, draft->names.texts.data + entry->start, entry->length);
+    tacit_text_append(&name, draft->reader.header.texts.data + entry->start, entry->length);
     text->failed = text->failed || name.failed;
     if (!text->failed) {
       tacit_schema_append_key(text, "  ", name.data);
     }
-    tacit_text_printf(text, ": {type: \"?\"}\n");
+    tacit_text_printf(text, ": {type: \"?\"}");
+    if (draft->reader.kind->describe != NULL) {
+      draft->reader.kind->describe(&draft->reader, i, text);
+    }
+    tacit_text_append(text, "\n", 1);
   }
   tacit_text_clear(&name);
 }
 
+static tacit_csv_t *csv_of(const draft_t *draft) {
+  return draft->reader.state;
+}
+
 static tacit_status_t ask(const draft_t *draft, const tacit_csv_field_t *at, const char *why) {
-  return tacit_csv_error(&draft->csv, at, TACIT_ERR_SYNTAX, draft->err,
+  return tacit_csv_error(csv_of(draft), at, TACIT_ERR_SYNTAX, draft->err,
                          "is the first row a header? %s. If it is one, say --header; if not, give the file a first row of names", why);
 }
 
 /* Names are seldom numbers, dates or the like. */
 static tacit_status_t check_names(const draft_t *draft) {
   for (size_t i = 0; i < draft->n && !draft->is_header; i++) {
-    const tacit_csv_field_t *field = &draft->csv.fields[i];
+    const tacit_csv_field_t *field = &csv_of(draft)->fields[i];
     tacit_look_t look = tacit_look(field->text, field->n);
     if (field->n > 0 && look != TACIT_LOOK_TEXT) {
       char why[96];
@@ -73,13 +81,13 @@ static tacit_status_t check_names(const draft_t *draft) {
 /* Nor are they values of their own column. */
 static tacit_status_t check_rows(draft_t *draft) {
   for (size_t row = 0; row < rows_looked_at; row++) {
-    tacit_status_t status = tacit_csv_read(&draft->csv, draft->err);
-    if (status != TACIT_OK || draft->csv.n_fields == 0) {
+    tacit_status_t status = tacit_csv_read(csv_of(draft), draft->err);
+    if (status != TACIT_OK || csv_of(draft)->n_fields == 0) {
       return status;
     }
-    for (size_t i = 0; i < draft->n && i < draft->csv.n_fields && !draft->is_header; i++) {
-      const tacit_csv_field_t *field = &draft->csv.fields[i];
-      if (field->n > 0 && tacit_dictionary_find(&draft->names, field->text, field->n) == i) {
+    for (size_t i = 0; i < draft->n && i < csv_of(draft)->n_fields && !draft->is_header; i++) {
+      const tacit_csv_field_t *field = &csv_of(draft)->fields[i];
+      if (field->n > 0 && tacit_dictionary_find(&draft->reader.header, field->text, field->n) == i) {
         return ask(draft, field, "what it calls this column is a value of it here");
       }
     }
@@ -87,15 +95,16 @@ static tacit_status_t check_rows(draft_t *draft) {
   return TACIT_OK;
 }
 
+/* Only CSV may lack a header. */
 static tacit_status_t read_file(draft_t *draft) {
-  tacit_status_t status = tacit_csv_open(&draft->csv, draft->path, draft->err);
-  if (status == TACIT_OK) {
-    status = tacit_csv_read_header(&draft->csv, &draft->names, draft->err);
+  tacit_reader_t *reader = &draft->reader;
+  *reader = (tacit_reader_t){.source = *draft->source, .kind = tacit_reader_kind_of(draft->source)};
+  tacit_status_t status = reader->kind->open(reader, draft->err);
+  draft->n = reader->header.n_entries;
+  if (status != TACIT_OK || reader->kind != &tacit_reader_csv) {
+    return status;
   }
-  draft->n = draft->names.n_entries;
-  if (status == TACIT_OK) {
-    status = check_names(draft);
-  }
+  status = check_names(draft);
   return status == TACIT_OK ? check_rows(draft) : status;
 }
 
@@ -107,8 +116,7 @@ static tacit_status_t write_draft(draft_t *draft, char **out) {
     append_template(&text, draft);
     status = text.failed ? tacit_error_memory(draft->err) : TACIT_OK;
   }
-  tacit_csv_close(&draft->csv);
-  tacit_dictionary_clear(&draft->names);
+  tacit_reader_clear(&draft->reader);
   if (status != TACIT_OK) {
     tacit_text_clear(&text);
     return status;
@@ -117,14 +125,19 @@ static tacit_status_t write_draft(draft_t *draft, char **out) {
   return TACIT_OK;
 }
 
+tacit_status_t tacit_schema_draft_source(const tacit_data_source_t *source, bool is_header, char **text, tacit_error_t *err) {
+  draft_t draft = {.source = source, .is_header = is_header, .err = err};
+  tacit_status_t status = write_draft(&draft, text);
+  tacit_arrow_release(source->stream);
+  return status;
+}
+
 tacit_status_t tacit_schema_draft(const char *data_path, char **text, tacit_error_t *err) {
-  draft_t draft = {.path = data_path, .err = err};
-  return write_draft(&draft, text);
+  return tacit_schema_draft_source(&(tacit_data_source_t){.path = data_path}, false, text, err);
 }
 
 tacit_status_t tacit_schema_draft_of_header(const char *data_path, char **text, tacit_error_t *err) {
-  draft_t draft = {.path = data_path, .is_header = true, .err = err};
-  return write_draft(&draft, text);
+  return tacit_schema_draft_source(&(tacit_data_source_t){.path = data_path}, true, text, err);
 }
 
 void tacit_text_free(char *text) {

@@ -160,7 +160,7 @@ static tacit_status_t write_manifest(import_t *import, const tacit_schema_t *sch
   return status;
 }
 
-static tacit_status_t read_rows(import_t *import, const tacit_source_t *source, const tacit_schema_t *schema, tacit_error_t *err) {
+static tacit_status_t read_rows(import_t *import, const tacit_data_source_t *source, const tacit_schema_t *schema, tacit_error_t *err) {
   tacit_status_t status = tacit_reader_open(&import->reader, source, schema, NULL, 0, err);
   if (status != TACIT_OK) {
     return status;
@@ -180,7 +180,7 @@ static tacit_status_t read_rows(import_t *import, const tacit_source_t *source, 
   return status == TACIT_OK ? flush(import, err) : status;
 }
 
-static tacit_status_t write_columns(import_t *import, const tacit_source_t *source, const tacit_schema_t *schema,
+static tacit_status_t write_columns(import_t *import, const tacit_data_source_t *source, const tacit_schema_t *schema,
                                     tacit_error_t *err) {
   char name[TACIT_COLUMN_FILE_SIZE];
   tacit_status_t status = read_rows(import, source, schema, err);
@@ -211,7 +211,7 @@ static tacit_status_t clear(import_t *import, const char *directory, tacit_statu
   return status;
 }
 
-static tacit_status_t import_source(const tacit_source_t *source, const tacit_schema_t *schema, const char *directory,
+static tacit_status_t import_rows(const tacit_data_source_t *source, const tacit_schema_t *schema, const char *directory,
                                     tacit_table_notes_t *notes, tacit_error_t *err) {
   import_t import = {.dir = tacit_directory_none};
   tacit_status_t status = tacit_columns_check_machine(err);
@@ -227,21 +227,24 @@ static tacit_status_t import_source(const tacit_source_t *source, const tacit_sc
   return clear(&import, directory, status, err);
 }
 
+tacit_status_t tacit_table_import_source(const tacit_data_source_t *source, const tacit_schema_t *schema, const char *directory,
+                                         tacit_table_notes_t *notes, tacit_error_t *err) {
+  tacit_status_t status = import_rows(source, schema, directory, notes, err);
+  tacit_arrow_release(source->stream);
+  return status;
+}
+
 tacit_status_t tacit_table_import(const char *path, const tacit_schema_t *schema, const char *directory,
                                   tacit_table_notes_t *notes, tacit_error_t *err) {
-  return tacit_table_import_watched(path, schema, directory, NULL, notes, err);
+  return tacit_table_import_source(&(tacit_data_source_t){.path = path}, schema, directory, notes, err);
 }
 
 tacit_status_t tacit_table_import_watched(const char *path, const tacit_schema_t *schema, const char *directory,
                                           const tacit_stream_watch_t *watch, tacit_table_notes_t *notes, tacit_error_t *err) {
-  tacit_source_t source = {.path = path, .watch = watch};
-  return import_source(&source, schema, directory, notes, err);
+  return tacit_table_import_source(&(tacit_data_source_t){.path = path, .watch = watch}, schema, directory, notes, err);
 }
 
 tacit_status_t tacit_table_import_stream(struct ArrowArrayStream *stream, const tacit_schema_t *schema, const char *directory,
                                          const tacit_stream_watch_t *watch, tacit_table_notes_t *notes, tacit_error_t *err) {
-  tacit_source_t source = {.stream = stream, .watch = watch};
-  tacit_status_t status = import_source(&source, schema, directory, notes, err);
-  tacit_arrow_release(stream);
-  return status;
+  return tacit_table_import_source(&(tacit_data_source_t){.stream = stream, .watch = watch}, schema, directory, notes, err);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "data/columns.h"
+#include "data/rules.h"
 #include "data/schema_internal.h"
 
 const char *tacit_column_file(size_t place, char out[TACIT_COLUMN_FILE_SIZE]) {
@@ -54,6 +55,15 @@ static void append_column(tacit_text_t *text, const tacit_column_schema_t *colum
     tacit_schema_append_text(text, level, strlen(level));
   } else if (column->missing == TACIT_MISSING_VALUE) {
     append_number(text, "missing", column->missing_value);
+  } else if (column->missing == TACIT_MISSING_DROP) {
+    tacit_text_printf(text, ", missing: drop");
+  }
+  if (column->has_since) {
+    char date[TACIT_DATE_SIZE];
+    tacit_text_printf(text, ", since: %s", tacit_date_format(column->since, date));
+  }
+  if (column->has_labels) {
+    tacit_text_printf(text, ", labels: true");
   }
   tacit_text_printf(text, column->out_of_range == TACIT_RANGE_ERROR ? ", out_of_range: error}\n" : "}\n");
 }

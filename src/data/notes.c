@@ -10,11 +10,18 @@
 /* Shares of clamped values from which bounds are more likely wrong than values. */
 static const double share_much = 0.05;
 
+static void say_missing(const tacit_column_schema_t *column, const tacit_column_notes_t *notes, size_t n_rows, char *out, size_t size) {
+  if (column->missing == TACIT_MISSING_DROP && notes->n_missing > 0) {
+    snprintf(out, size, "column '%.64s': %zu of %zu values are missing: their records add nothing", column->name, notes->n_missing, n_rows);
+  }
+}
+
 void tacit_column_notes_say(const tacit_column_schema_t *column, const tacit_column_notes_t *notes, size_t n_rows, bool is_response,
                             char *out, size_t size) {
   char lower[TACIT_NUMBER_SIZE], upper[TACIT_NUMBER_SIZE], far[128] = "";
   out[0] = '\0';
   if (notes->n_clamped == 0) {
+    say_missing(column, notes, n_rows, out, size);
     return;
   }
   if (notes->n_far > 0) {
@@ -28,6 +35,10 @@ void tacit_column_notes_say(const tacit_column_schema_t *column, const tacit_col
   snprintf(out, size, "column '%.64s'%s: %zu of %zu values were outside %s..%s and clamped%s%s", column->name,
            is_response ? ", the response" : "", notes->n_clamped, n_rows, tacit_number_format(column->lower, lower),
            tacit_number_format(column->upper, upper), why, far);
+  if (column->missing == TACIT_MISSING_DROP && notes->n_missing > 0) {
+    size_t n = strlen(out);
+    snprintf(out + n, size - n, "; %zu are missing: their records add nothing", notes->n_missing);
+  }
 }
 
 /* "id", "patient", "PatientID", "subject_no": ends in id, or has a word for a person in it. */
@@ -48,24 +59,17 @@ static bool is_identifier(const char *name, size_t n) {
   return found;
 }
 
-tacit_status_t tacit_find_identifier(const char *path, const tacit_schema_t *schema, char *out, size_t size, tacit_error_t *err) {
-  tacit_csv_t csv;
-  tacit_dictionary_t names = {0};
+void tacit_reader_find_identifier(const tacit_reader_t *reader, char out[TACIT_IDENTIFIER_SIZE]) {
   out[0] = '\0';
-  if (tacit_schema_unit(schema) != NULL || tacit_is_directory(path)) {
-    return TACIT_OK;
-  }
-  tacit_status_t status = tacit_csv_open(&csv, path, err);
-  if (status == TACIT_OK) {
-    status = tacit_csv_read_header(&csv, &names, err);
-  }
-  for (size_t i = 0; i < names.n_entries && status == TACIT_OK && out[0] == '\0'; i++) {
-    const char *name = names.texts.data + names.entries[i].start;
-    if (is_identifier(name, names.entries[i].length)) {
-      snprintf(out, size, "%.*s", (int)(names.entries[i].length < 64 ? names.entries[i].length : 64), name);
+  for (size_t i = 0; i < reader->header.n_entries && tacit_schema_unit(reader->schema) == NULL && out[0] == '\0'; i++) {
+    const tacit_dictionary_entry_t *entry = &reader->header.entries[i];
+    const char *name = reader->header.texts.data + entry->start;
+    if (is_identifier(name, entry->length)) {
+      snprintf(out, TACIT_IDENTIFIER_SIZE, "%.*s", (int)(entry->length < 64 ? entry->length : 64), name);
     }
   }
-  tacit_dictionary_clear(&names);
-  tacit_csv_close(&csv);
-  return status;
+}
+
+const char *tacit_table_identifier(const tacit_table_t *table) {
+  return table->identifier;
 }

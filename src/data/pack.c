@@ -1,3 +1,6 @@
+#include <math.h>
+
+#include "data/columns.h"
 #include "data/pack.h"
 
 enum { PART_BLOCKS = 2048 }; /* blocks after which memory is given back: two of the largest ranges of a pass over the records */
@@ -8,7 +11,8 @@ typedef struct packing {
   tacit_pack_task task;
   void *user;
   size_t begin, size; /* first row of the table; records in a part, a multiple of TACIT_BLOCK */
-  size_t n_threads;
+  size_t n_threads, n_gaps;
+  const double **gaps; /* columns used in which a missing value leaves its record out */
 } packing_t;
 
 static size_t first_of(const packing_t *p, size_t part) {
@@ -16,20 +20,45 @@ static size_t first_of(const packing_t *p, size_t part) {
   return part <= n / p->size ? part * p->size : n;
 }
 
+/* Whatever the task made of a row with a missing value: NaN is no level, and clamps to a bound. */
+static void leave_out(const packing_t *p, size_t from, size_t to) {
+  for (size_t i = from; p->n_gaps > 0 && i < to; i++) {
+    bool is_complete = true;
+    for (size_t g = 0; g < p->n_gaps; g++) {
+      is_complete = is_complete && !isnan(p->gaps[g][p->begin + i]);
+    }
+    if (!is_complete) {
+      tacit_records_leave_out(p->records, i);
+    }
+  }
+}
+
 static void pack_part(void *user, size_t part, size_t thread) {
   const packing_t *p = user;
   size_t from = first_of(p, part), to = first_of(p, part + 1), ahead = part + p->n_threads; /* the others are at those between */
   tacit_table_need(p->table, p->begin + first_of(p, ahead), p->begin + first_of(p, ahead + 1));
   p->task(p->user, from, to, thread);
+  leave_out(p, from, to);
   tacit_table_drop(p->table, p->begin + from, p->begin + to);
   tacit_records_drop(p->records, from / TACIT_BLOCK, (to + TACIT_BLOCK - 1) / TACIT_BLOCK);
 }
 
-void tacit_pack_rows(tacit_pool_t *pool, size_t n_threads, const tacit_table_t *table, size_t begin, tacit_records_t *records,
-                     tacit_pack_task task, void *user) {
-  size_t n_blocks = tacit_records_n_blocks(records), blocks = tacit_pool_share(n_blocks, n_threads, PART_BLOCKS);
-  packing_t packing = {table, records, task, user, begin, blocks * TACIT_BLOCK, n_threads};
-  tacit_pool_run(pool, (n_blocks + blocks - 1) / blocks, pack_part, &packing);
+/*
+ * Run the task over all records, whose first is row `begin` of the table, on the pool's threads. Ranges of blocks are handed out in rising
+ * order to whoever is free, as those of the curator's passes are; each thread is the first to touch what it packs. Where files back
+ * table or records, a range is read ahead, and what is done with leaves memory.
+ */
+static tacit_status_t pack_rows(tacit_pool_t *pool, packing_t *p, const char *const *columns, size_t n_columns, tacit_error_t *err) {
+  size_t n_blocks = tacit_records_n_blocks(p->records), blocks = tacit_pool_share(n_blocks, p->n_threads, PART_BLOCKS);
+  p->size = blocks * TACIT_BLOCK;
+  p->gaps = tacit_alloc(n_columns, sizeof *p->gaps);
+  if (p->gaps == NULL) {
+    return tacit_error_memory(err);
+  }
+  p->n_gaps = tacit_table_gaps(p->table, columns, n_columns, p->gaps);
+  tacit_pool_run(pool, (n_blocks + blocks - 1) / blocks, pack_part, p);
+  tacit_free(p->gaps);
+  return TACIT_OK;
 }
 
 /* ---- columns as they are ---- */
@@ -71,11 +100,15 @@ tacit_status_t tacit_table_pack(tacit_records_t **records, const tacit_table_t *
     status = tacit_records_new_in(records, tacit_table_n_rows(table), n_names, scratch, err);
   }
   if (status == TACIT_OK) {
-    columns.records = *records;
-    tacit_pack_rows(pool, n_threads, table, 0, *records, pack_columns, &columns);
+    packing_t packing = {.table = table, .records = columns.records = *records, .task = pack_columns, .user = &columns, .n_threads = n_threads};
+    status = pack_rows(pool, &packing, names, n_names, err);
   }
   tacit_pool_free(pool);
   tacit_free(columns.values);
+  if (status != TACIT_OK) {
+    tacit_records_free(*records);
+    *records = NULL;
+  }
   return status;
 }
 
@@ -116,7 +149,8 @@ tacit_status_t tacit_pack_share(tacit_records_t **records, size_t *begin, const 
     status = tacit_records_new_in(records, (offsets == NULL ? to : offsets[to]) - *begin, share->n_columns, share->scratch, err);
   }
   if (status == TACIT_OK) {
-    tacit_pack_rows(pool, share->n_threads, table, *begin, *records, task, user);
+    packing_t packing = {.table = table, .records = *records, .task = task, .user = user, .begin = *begin, .n_threads = share->n_threads};
+    status = pack_rows(pool, &packing, share->columns, share->n_table_columns, err);
   }
   if (status == TACIT_OK && offsets != NULL) {
     status = set_units(*records, offsets + from, to - from, err);

@@ -8,18 +8,12 @@
 /* Rows from .. to - 1, counted from the first that is packed, become the records of these numbers; `from` is a multiple of 256. */
 typedef void (*tacit_pack_task)(void *user, size_t from, size_t to, size_t thread);
 
-/*
- * Run the task over all records, whose first is row `begin` of the table, on the pool's n_threads threads. Ranges of blocks are handed
- * out in rising order to whoever is free, as those of the curator's passes are; each thread is the first to touch what it packs. Where
- * files back table or records, a range is read ahead, and what is done with leaves memory.
- */
-void tacit_pack_rows(tacit_pool_t *pool, size_t n_threads, const tacit_table_t *table, size_t begin, tacit_records_t *records,
-                     tacit_pack_task task, void *user);
-
 /* Part `part` of n_parts, which follow each other and together are the table: whole units; where a unit is a row, multiples of 64 rows. */
 typedef struct tacit_pack_share {
-  size_t part, n_parts, n_threads, n_columns;
+  size_t part, n_parts, n_threads, n_columns; /* columns: of the records */
   const char *scratch;
+  const char *const *columns; /* of the table, that are used: a missing value there leaves its record out */
+  size_t n_table_columns;
 } tacit_pack_share_t;
 
 /*

@@ -1,7 +1,7 @@
+#include <math.h>
 #include <string.h>
 
-#include "base/base_internal.h"
-#include "tacit/data.h"
+#include "data/collect.h"
 
 struct tacit_records {
   float *data;
@@ -76,6 +76,13 @@ void tacit_records_set(tacit_records_t *records, size_t i, const double *x) {
   }
 }
 
+void tacit_records_leave_out(tacit_records_t *records, size_t i) {
+  float *lane = records->data + i / TACIT_BLOCK * records->n_columns * TACIT_BLOCK + i % TACIT_BLOCK;
+  for (size_t j = 0; j < records->n_columns; j++) {
+    lane[j * TACIT_BLOCK] = NAN;
+  }
+}
+
 void tacit_records_set_column(tacit_records_t *records, size_t first, size_t n, size_t j, const double *x) {
   float *column = records->data + j * TACIT_BLOCK;
   size_t stride = records->n_columns * TACIT_BLOCK, i = 0;
@@ -90,6 +97,12 @@ void tacit_records_set_column(tacit_records_t *records, size_t first, size_t n, 
   }
   for (; i < n; i++) {
     column[(first + i) / TACIT_BLOCK * stride + (first + i) % TACIT_BLOCK] = (float)x[i];
+  }
+}
+
+void tacit_records_copy_blocks(tacit_records_t *records, size_t at, const tacit_records_t *from) {
+  if (from->n_values > 0) {
+    memcpy(records->data + at * records->n_columns * TACIT_BLOCK, from->data, from->n_values * sizeof *from->data);
   }
 }
 

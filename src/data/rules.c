@@ -24,13 +24,16 @@ void tacit_rule_clear(tacit_rule_t *rule) {
 tacit_complaint_t tacit_rule_missing(tacit_rule_t *rule, bool counts, double *value) {
   if (rule->schema->missing == TACIT_MISSING_ERROR) {
     return rule->schema->type == TACIT_COLUMN_CATEGORICAL
-               ? "a missing value (the schema says missing: error): say there which level it counts as: missing: LEVEL"
-               : "a missing value (the schema says missing: error): say there what it counts as: missing: lower, upper or a public value";
+               ? "a missing value (the schema says missing: error): say there missing: drop (its record adds nothing) or missing: LEVEL"
+               : "a missing value (the schema says missing: error): say there missing: drop (its record adds nothing), lower, upper or a public value";
   }
   rule->n_missing += counts;
   *value = rule->schema->missing_value;
   return NULL;
 }
+
+static const char complaint_date[] = "expected a number, found a date or time: say since: DATE in the schema, a public date, and it is a number of days",
+                  complaint_no_date[] = "expected a date, as the schema says since: write 1999-12-31, or 1999-12-31 23:59:59";
 
 static tacit_complaint_t not_binary(void) {
   return "expected 0 or 1, or FALSE or TRUE";
@@ -40,7 +43,7 @@ static tacit_complaint_t not_binary(void) {
 static tacit_complaint_t not_number(const char *text, size_t n) {
   switch (tacit_look(text, n)) {
     case TACIT_LOOK_COMMA: return "expected a number, found one with a comma: write a decimal point, or separate fields by semicolons";
-    case TACIT_LOOK_DATE: return "expected a number, found a date or time: put a number into the data, such as days since a public date";
+    case TACIT_LOOK_DATE: return complaint_date;
     case TACIT_LOOK_TRUTH: return "expected a number, found true or false: that is a column of type binary";
     case TACIT_LOOK_MISSING: return "expected a number, found a word for a missing value: leave the field empty, or write NA";
     default: return "expected a number";
@@ -59,11 +62,9 @@ static bool parse_comma(const char *text, size_t n, double *number) {
   return tacit_number_parse(plain, n, number);
 }
 
-tacit_complaint_t tacit_rule_number(tacit_rule_t *rule, double number, bool counts, double *value) {
+/* A number that is not missing, by bounds. */
+static tacit_complaint_t check_number(tacit_rule_t *rule, double number, bool counts, double *value) {
   const tacit_column_schema_t *schema = rule->schema;
-  if (isnan(number)) {
-    return tacit_rule_missing(rule, counts, value);
-  }
   *value = number;
   if (schema->type == TACIT_COLUMN_BINARY) {
     return number == 0 || number == 1 ? NULL : not_binary(); /* exactly */
@@ -82,6 +83,20 @@ tacit_complaint_t tacit_rule_number(tacit_rule_t *rule, double number, bool coun
   rule->n_far += counts && !(number >= schema->lower - width && number <= schema->upper + width);
   *value = number < schema->lower ? schema->lower : schema->upper;
   return NULL;
+}
+
+tacit_complaint_t tacit_rule_number(tacit_rule_t *rule, double number, bool counts, double *value) {
+  if (isnan(number)) {
+    return tacit_rule_missing(rule, counts, value);
+  }
+  return rule->schema->has_since ? complaint_no_date : check_number(rule, number, counts, value);
+}
+
+tacit_complaint_t tacit_rule_days(tacit_rule_t *rule, double days, bool counts, double *value) {
+  if (rule->schema->has_since) {
+    return check_number(rule, days - rule->schema->since, counts, value);
+  }
+  return rule->schema->type == TACIT_COLUMN_CATEGORICAL ? "a date or time, where the schema has levels" : complaint_date;
 }
 
 static bool is_nan_text(const char *text, size_t n) {
@@ -127,6 +142,9 @@ tacit_complaint_t tacit_rule_text(tacit_rule_t *rule, const char *text, size_t n
     return level_of(rule, text, n, value);
   }
   double number;
+  if (rule->schema->has_since) {
+    return tacit_date_parse(text, n, &number) ? tacit_rule_days(rule, number, counts, value) : complaint_no_date;
+  }
   if (tacit_number_parse(text, n, &number) || (rule->has_decimal_comma && parse_comma(text, n, &number))) {
     return tacit_rule_number(rule, number, counts, value);
   }

@@ -16,7 +16,17 @@ void tacit_rule_clear(tacit_rule_t *rule);
 tacit_complaint_t tacit_rule_missing(tacit_rule_t *rule, bool counts, double *value);
 /* Numeric, integer and binary columns; NaN is missing. */
 tacit_complaint_t tacit_rule_number(tacit_rule_t *rule, double number, bool counts, double *value);
+/* A date or time, in days since 1970-01-01. */
+tacit_complaint_t tacit_rule_days(tacit_rule_t *rule, double days, bool counts, double *value);
 /* A field of a CSV file; empty and NA are missing. */
 tacit_complaint_t tacit_rule_text(tacit_rule_t *rule, const char *text, size_t n, bool counts, double *value);
+
+/* Days from 1970-01-01 to a day of the Gregorian calendar. */
+int64_t tacit_days_of(int64_t year, int64_t month, int64_t day);
+enum { TACIT_DATE_SIZE = 64 };
+/* "1999-12-31" of a whole number of days since 1970-01-01, of a year from 0 to 9999. */
+const char *tacit_date_format(double days, char out[TACIT_DATE_SIZE]);
+/* 1999-12-31, or 1999-12-31 23:59, with T or seconds. */
+bool tacit_date_parse(const char *text, size_t n, double *days);
 
 #endif

@@ -61,6 +61,16 @@ const tacit_column_schema_t *tacit_schema_find(const tacit_schema_t *schema, con
   return NULL;
 }
 
+const char *tacit_schema_dropping(const tacit_schema_t *schema, const char *const *columns, size_t n_columns) {
+  for (size_t i = 0; i < n_columns; i++) {
+    const tacit_column_schema_t *column = tacit_schema_find(schema, columns[i]);
+    if (column != NULL && column->missing == TACIT_MISSING_DROP) {
+      return column->name;
+    }
+  }
+  return NULL;
+}
+
 static tacit_status_t copy_column(tacit_schema_column_owned_t *to, const tacit_column_schema_t *from, tacit_error_t *err) {
   to->public = *from;
   to->public.missing = TACIT_MISSING_ERROR;

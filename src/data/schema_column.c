@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/rules.h"
 #include "data/schema_internal.h"
 
 static tacit_status_t read_bound(const tacit_schema_reader_t *reader, const yaml_node_t *node, const char *key,
@@ -21,7 +22,7 @@ static tacit_status_t read_bound(const tacit_schema_reader_t *reader, const yaml
 
 typedef struct tacit_column_draft {
   tacit_schema_column_owned_t *column;
-  const yaml_node_t *type, *lower, *upper, *levels, *missing, *out_of_range, *typical;
+  const yaml_node_t *type, *lower, *upper, *levels, *missing, *out_of_range, *typical, *since, *labels;
 } tacit_column_draft_t;
 
 static const char *const types[] = {"numeric", "integer", "categorical", "binary", "id"};
@@ -134,7 +135,7 @@ static tacit_status_t read_missing(tacit_schema_reader_t *reader, const yaml_nod
   (void)key;
   if (value->type != YAML_SCALAR_NODE) {
     return tacit_schema_fault(reader, value,
-                              "missing: expected error, lower, upper, a number within the bounds, or a level");
+                              "missing: expected error, drop, lower, upper, a number within the bounds, or a level");
   }
   draft->missing = value; /* its meaning depends on the type and the bounds, read later */
   return TACIT_OK;
@@ -150,6 +151,26 @@ static tacit_status_t read_out_of_range(tacit_schema_reader_t *reader, const yam
   }
   draft->column->public.out_of_range = strcmp(text, "error") == 0 ? TACIT_RANGE_ERROR : TACIT_RANGE_CLAMP;
   return TACIT_OK;
+}
+
+static tacit_status_t read_since(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value, void *target) {
+  tacit_column_draft_t *draft = target;
+  tacit_column_schema_t *column = &draft->column->public;
+  const char *text = value->type == YAML_SCALAR_NODE ? tacit_schema_scalar(value) : "";
+  draft->since = key;
+  column->has_since = tacit_date_parse(text, strlen(text), &column->since) && column->since == floor(column->since);
+  return column->has_since ? TACIT_OK
+                           : tacit_schema_fault(reader, value, "since: expected a date, as in 1999-12-31: values are dates, as days since then");
+}
+
+static tacit_status_t read_labels(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value, void *target) {
+  tacit_column_draft_t *draft = target;
+  const char *text = value->type == YAML_SCALAR_NODE ? tacit_schema_scalar(value) : "";
+  draft->labels = key;
+  draft->column->public.has_labels = strcmp(text, "true") == 0;
+  return draft->column->public.has_labels || strcmp(text, "false") == 0
+             ? TACIT_OK
+             : tacit_schema_fault(reader, value, "labels: expected true (levels are the labels of values) or false (they are the values)");
 }
 
 static tacit_status_t check_bounds(tacit_schema_reader_t *reader, const tacit_column_draft_t *draft) {
@@ -189,6 +210,12 @@ static tacit_status_t check_parts(tacit_schema_reader_t *reader, const tacit_col
   if (!has_bounds && draft->typical != NULL) {
     return tacit_schema_fault(reader, draft->typical, "column '%s': only numeric and integer columns have typical values", column->name);
   }
+  if (!has_bounds && draft->since != NULL) {
+    return tacit_schema_fault(reader, draft->since, "column '%s': only numeric and integer columns have dates", column->name);
+  }
+  if (column->type != TACIT_COLUMN_CATEGORICAL && draft->labels != NULL) {
+    return tacit_schema_fault(reader, draft->labels, "column '%s': only a categorical column has labels", column->name);
+  }
   if (!has_bounds && draft->out_of_range != NULL) {
     return tacit_schema_fault(reader, draft->out_of_range, "column '%s': only numeric and integer columns have a range",
                               column->name);
@@ -213,10 +240,19 @@ static tacit_status_t check_parts(tacit_schema_reader_t *reader, const tacit_col
 /* The missing rule, once type, bounds and levels are known. */
 static tacit_status_t settle_missing(tacit_schema_reader_t *reader, const tacit_column_draft_t *draft) {
   tacit_column_schema_t *column = &draft->column->public;
-  if (draft->missing == NULL || strcmp(tacit_schema_scalar(draft->missing), "error") == 0) {
+  const char *text = draft->missing != NULL ? tacit_schema_scalar(draft->missing) : "error";
+  bool is_drop = strcmp(text, "drop") == 0;
+  for (size_t i = 0; is_drop && i < column->n_levels; i++) {
+    if (strcmp(column->levels[i], text) == 0) {
+      return tacit_schema_fault(reader, draft->missing, "missing: drop leaves the record out, and is a level of '%s' too: name that level "
+                                                        "otherwise", column->name);
+    }
+  }
+  if (is_drop || strcmp(text, "error") == 0) {
+    column->missing = is_drop ? TACIT_MISSING_DROP : TACIT_MISSING_ERROR;
+    column->missing_value = is_drop ? NAN : 0;
     return TACIT_OK;
   }
-  const char *text = tacit_schema_scalar(draft->missing);
   column->missing = TACIT_MISSING_VALUE;
   if (column->type == TACIT_COLUMN_CATEGORICAL) {
     for (size_t i = 0; i < column->n_levels; i++) {
@@ -225,7 +261,7 @@ static tacit_status_t settle_missing(tacit_schema_reader_t *reader, const tacit_
         return TACIT_OK;
       }
     }
-    return tacit_schema_fault(reader, draft->missing, "missing: expected error or one of the levels of '%s'",
+    return tacit_schema_fault(reader, draft->missing, "missing: expected error, drop or one of the levels of '%s'",
                               column->name);
   }
   if (strcmp(text, "lower") == 0 || strcmp(text, "upper") == 0) {
@@ -238,7 +274,7 @@ static tacit_status_t settle_missing(tacit_schema_reader_t *reader, const tacit_
   if (!is_number || !(*value >= column->lower && *value <= column->upper) ||
       (must_be_whole && *value != floor(*value))) {
     return tacit_schema_fault(reader, draft->missing,
-                              "missing: expected error, lower, upper, or a value within the bounds of '%s'",
+                              "missing: expected error, drop, lower, upper, or a value within the bounds of '%s'",
                               column->name);
   }
   return TACIT_OK;
@@ -249,7 +285,8 @@ tacit_status_t tacit_schema_read_column(tacit_schema_reader_t *reader, const yam
   static const tacit_schema_key_t keys[] = {{"type", read_type},       {"lower", read_lower},
                                             {"upper", read_upper},     {"levels", read_levels},
                                             {"missing", read_missing}, {"out_of_range", read_out_of_range},
-                                            {"typical", read_typical}};
+                                            {"typical", read_typical}, {"since", read_since},
+                                            {"labels", read_labels}};
   tacit_schema_column_owned_t *column = &reader->schema->columns[reader->schema->n_columns];
   reader->schema->n_columns++;
   tacit_status_t status = tacit_schema_text(reader, key, "columns", &column->name);

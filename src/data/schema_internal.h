@@ -1,8 +1,7 @@
 #ifndef TACIT_SCHEMA_INTERNAL_H
 #define TACIT_SCHEMA_INTERNAL_H
 
-#include <yaml.h>
-
+#include "base/yaml_file.h"
 #include "data/data_internal.h"
 
 typedef struct tacit_schema_column_owned {
@@ -70,9 +69,6 @@ void tacit_schema_append_key(tacit_text_t *text, const char *indent, const char 
 
 /* "numeric" */
 const char *tacit_column_type_string(tacit_column_type_t type);
-
-/* Set the error for what libyaml refuses. */
-tacit_status_t tacit_schema_yaml_fault(const yaml_parser_t *parser, const char *name, tacit_error_t *err);
 
 /* Refuse YAML that does not parse, and constructs that a schema has no use for. */
 TACIT_MUST_USE tacit_status_t tacit_schema_check_yaml(const char *text, size_t n, const char *name,

@@ -121,20 +121,8 @@ tacit_status_t tacit_schema_read_node(tacit_schema_reader_t *reader, const yaml_
 
 tacit_status_t tacit_schema_load(yaml_document_t *document, const char *text, size_t n, const char *name,
                                  tacit_error_t *err) {
-  yaml_parser_t parser;
   tacit_status_t status = tacit_schema_check_yaml(text, n, name, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
-  if (!yaml_parser_initialize(&parser)) {
-    return tacit_error_memory(err);
-  }
-  yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
-  if (!yaml_parser_load(&parser, document)) {
-    status = tacit_schema_yaml_fault(&parser, name, err);
-  }
-  yaml_parser_delete(&parser);
-  return status;
+  return status == TACIT_OK ? tacit_yaml_load(document, text, n, name, err) : status;
 }
 
 static tacit_status_t read_root(tacit_schema_reader_t *reader) {

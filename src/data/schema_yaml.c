@@ -82,15 +82,6 @@ tacit_status_t tacit_schema_mapping(tacit_schema_reader_t *reader, const yaml_no
   return TACIT_OK;
 }
 
-tacit_status_t tacit_schema_yaml_fault(const yaml_parser_t *parser, const char *name, tacit_error_t *err) {
-  if (parser->error == YAML_MEMORY_ERROR) {
-    return tacit_error_memory(err);
-  }
-  yaml_mark_t mark = parser->problem_mark;
-  return tacit_error_set(err, TACIT_ERR_SYNTAX, name, "%s:%zu:%zu: not valid YAML: %s", name, mark.line + 1,
-                         mark.column + 1, parser->problem != NULL ? parser->problem : "unreadable text");
-}
-
 /* Why an event has no place in a schema, or NULL. */
 static const char *refusal(const yaml_event_t *event, size_t n_documents) {
   const yaml_char_t *anchor = event->type == YAML_SCALAR_EVENT           ? event->data.scalar.anchor
@@ -114,7 +105,7 @@ static tacit_status_t check_events(yaml_parser_t *parser, const char *name, taci
   for (bool at_end = false; !at_end;) {
     yaml_event_t event;
     if (!yaml_parser_parse(parser, &event)) {
-      return tacit_schema_yaml_fault(parser, name, err);
+      return tacit_yaml_problem(parser, name, err);
     }
     const char *why = refusal(&event, n_documents);
     yaml_mark_t mark = event.start_mark;

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "data/columns.h"
+#include "data/table.h"
 
 void tacit_table_free(tacit_table_t *table) {
   if (table == NULL) {
@@ -20,27 +20,50 @@ void tacit_table_free(tacit_table_t *table) {
   tacit_free(table);
 }
 
+void tacit_table_drop_columns(tacit_table_t *table) {
+  for (size_t i = 0; i < table->n_columns; i++) {
+    tacit_table_column_t *column = &table->columns[i];
+    tacit_free_private(column->owned, column->room, sizeof(double));
+    tacit_mapping_close(&column->mapping);
+    column->values = column->owned = NULL;
+    column->room = 0;
+  }
+  table->is_dropped = true;
+}
+
 size_t tacit_table_n_rows(const tacit_table_t *table) {
   return table->n_rows;
 }
 
-const double *tacit_table_column(const tacit_table_t *table, const char *name) {
-  static const double nothing = 0; /* of a column without rows */
+static const tacit_table_column_t *find(const tacit_table_t *table, const char *name) {
   for (size_t i = 0; i < table->n_columns; i++) {
     if (strcmp(table->columns[i].name, name) == 0) {
-      return table->n_rows > 0 ? table->columns[i].values : &nothing;
+      return &table->columns[i];
     }
   }
   return NULL;
 }
 
-tacit_column_notes_t tacit_table_column_notes(const tacit_table_t *table, const char *name) {
-  for (size_t i = 0; i < table->n_columns; i++) {
-    if (strcmp(table->columns[i].name, name) == 0) {
-      return table->columns[i].notes;
+const double *tacit_table_column(const tacit_table_t *table, const char *name) {
+  static const double nothing = 0; /* of a column without rows */
+  const tacit_table_column_t *column = find(table, name);
+  return column == NULL ? NULL : table->n_rows > 0 || table->is_dropped ? column->values : &nothing;
+}
+
+size_t tacit_table_gaps(const tacit_table_t *table, const char *const *names, size_t n_names, const double **gaps) {
+  size_t n = 0;
+  for (size_t j = 0; j < n_names; j++) {
+    const tacit_table_column_t *column = find(table, names[j]);
+    if (column != NULL && column->has_gaps) {
+      gaps[n++] = column->values;
     }
   }
-  return (tacit_column_notes_t){0};
+  return n;
+}
+
+tacit_column_notes_t tacit_table_column_notes(const tacit_table_t *table, const char *name) {
+  const tacit_table_column_t *column = find(table, name);
+  return column != NULL ? column->notes : (tacit_column_notes_t){0};
 }
 
 const size_t *tacit_table_unit_offsets(const tacit_table_t *table, size_t *n_units) {
@@ -83,19 +106,24 @@ typedef struct growing {
   uint64_t *unit_of_row; /* NULL: the unit is a row */
 } growing_t;
 
-static tacit_status_t grow(void *user, tacit_error_t *err) {
-  growing_t *growing = user;
-  tacit_reader_t *reader = &growing->reader;
-  size_t room = reader->room > 0 ? reader->room + reader->room / 2 : 1024;
+tacit_status_t tacit_table_make_room(tacit_table_t *table, tacit_reader_t *reader, size_t room, tacit_error_t *err) {
   for (size_t i = 0; i < reader->n_columns; i++) {
-    tacit_table_column_t *column = &growing->table->columns[i];
+    tacit_table_column_t *column = &table->columns[i];
     double *values = tacit_grow_private(column->owned, column->room, room, sizeof *values);
     if (values == NULL) {
       return tacit_error_memory(err);
     }
-    column->owned = reader->values[i] = values;
+    column->values = column->owned = reader->values[i] = values;
     column->room = room;
   }
+  reader->room = room;
+  return TACIT_OK;
+}
+
+static tacit_status_t grow(void *user, tacit_error_t *err) {
+  growing_t *growing = user;
+  tacit_reader_t *reader = &growing->reader;
+  size_t room = reader->room > 0 ? reader->room + reader->room / 2 : 1024;
   if (reader->unit_field != SIZE_MAX) {
     uint64_t *units = tacit_realloc(growing->unit_of_row, room, sizeof *units);
     if (units == NULL) {
@@ -103,8 +131,7 @@ static tacit_status_t grow(void *user, tacit_error_t *err) {
     }
     growing->unit_of_row = reader->row_units = units;
   }
-  reader->room = room;
-  return TACIT_OK;
+  return tacit_table_make_room(growing->table, reader, room, err);
 }
 
 /* Bring the rows of each unit together. */
@@ -132,7 +159,7 @@ static tacit_status_t group(const growing_t *growing, tacit_error_t *err) {
   return status;
 }
 
-static tacit_status_t new_table(tacit_table_t **table, const tacit_reader_t *reader, tacit_error_t *err) {
+tacit_status_t tacit_table_of_reader(tacit_table_t **table, const tacit_reader_t *reader, tacit_error_t *err) {
   const char **names = tacit_alloc(reader->n_columns, sizeof *names);
   if (names == NULL) {
     return tacit_error_memory(err);
@@ -141,17 +168,28 @@ static tacit_status_t new_table(tacit_table_t **table, const tacit_reader_t *rea
     names[i] = reader->columns[i].rule.schema->name;
   }
   tacit_status_t status = tacit_table_new(table, names, reader->n_columns, err);
+  for (size_t i = 0; status == TACIT_OK && i < reader->n_columns; i++) {
+    (*table)->columns[i].has_gaps = reader->columns[i].rule.schema->missing == TACIT_MISSING_DROP;
+  }
   tacit_free(names);
   return status;
 }
 
-static tacit_status_t read_source(tacit_table_t **table, const tacit_source_t *source, const tacit_schema_t *schema,
+void tacit_table_note(tacit_table_t *table, const tacit_reader_t *reader) {
+  for (size_t i = 0; i < table->n_columns; i++) {
+    const tacit_rule_t *rule = &reader->columns[i].rule;
+    table->columns[i].notes = (tacit_column_notes_t){rule->n_clamped, rule->n_far, rule->n_missing};
+  }
+  tacit_reader_find_identifier(reader, table->identifier);
+}
+
+static tacit_status_t read_source(tacit_table_t **table, const tacit_data_source_t *source, const tacit_schema_t *schema,
                                   const char *const *columns, size_t n_columns, tacit_table_notes_t *notes,
                                   tacit_error_t *err) {
   growing_t growing = {0};
   tacit_status_t status = tacit_reader_open(&growing.reader, source, schema, columns, n_columns, err);
   if (status == TACIT_OK) {
-    status = new_table(&growing.table, &growing.reader, err);
+    status = tacit_table_of_reader(&growing.table, &growing.reader, err);
   }
   if (status == TACIT_OK) {
     status = tacit_reader_rows(&growing.reader, grow, &growing, err);
@@ -160,13 +198,11 @@ static tacit_status_t read_source(tacit_table_t **table, const tacit_source_t *s
   if (status == TACIT_OK) {
     (*table)->n_rows = growing.reader.n_rows;
   }
-  for (size_t i = 0; status == TACIT_OK && i < (*table)->n_columns; i++) {
-    const tacit_rule_t *rule = &growing.reader.columns[i].rule;
-    (*table)->columns[i].values = (*table)->columns[i].owned;
-    (*table)->columns[i].notes = (tacit_column_notes_t){rule->n_clamped, rule->n_far, rule->n_missing};
-  }
   if (status == TACIT_OK && growing.reader.unit_field != SIZE_MAX) {
     status = group(&growing, err);
+  }
+  if (status == TACIT_OK) {
+    tacit_table_note(*table, &growing.reader);
   }
   *notes = tacit_reader_notes(&growing.reader);
   tacit_free(growing.unit_of_row);
@@ -186,25 +222,25 @@ static tacit_status_t settle(tacit_status_t status, tacit_table_t **table, const
   return status;
 }
 
+tacit_status_t tacit_table_read_source(tacit_table_t **table, const tacit_data_source_t *source, const tacit_schema_t *schema,
+                                       const char *const *columns, size_t n_columns, tacit_table_notes_t *notes, tacit_error_t *err) {
+  tacit_table_notes_t seen = {0};
+  *table = NULL;
+  tacit_status_t status = source->path != NULL && tacit_is_directory(source->path)
+                              ? tacit_columns_open(table, source->path, schema, columns, n_columns, &seen, err)
+                              : read_source(table, source, schema, columns, n_columns, &seen, err);
+  tacit_arrow_release(source->stream);
+  return settle(status, table, &seen, notes);
+}
+
 tacit_status_t tacit_table_read(tacit_table_t **table, const char *path, const tacit_schema_t *schema,
                                 const char *const *columns, size_t n_columns, tacit_table_notes_t *notes,
                                 tacit_error_t *err) {
-  tacit_table_notes_t seen = {0};
-  *table = NULL;
-  tacit_source_t source = {.path = path};
-  tacit_status_t status = tacit_is_directory(path)
-                              ? tacit_columns_open(table, path, schema, columns, n_columns, &seen, err)
-                              : read_source(table, &source, schema, columns, n_columns, &seen, err);
-  return settle(status, table, &seen, notes);
+  return tacit_table_read_source(table, &(tacit_data_source_t){.path = path}, schema, columns, n_columns, notes, err);
 }
 
 tacit_status_t tacit_table_read_stream(tacit_table_t **table, struct ArrowArrayStream *stream, const tacit_schema_t *schema,
                                        const char *const *columns, size_t n_columns, const tacit_stream_watch_t *watch,
                                        tacit_table_notes_t *notes, tacit_error_t *err) {
-  tacit_table_notes_t seen = {0};
-  *table = NULL;
-  tacit_source_t source = {.stream = stream, .watch = watch};
-  tacit_status_t status = read_source(table, &source, schema, columns, n_columns, &seen, err);
-  tacit_arrow_release(stream);
-  return settle(status, table, &seen, notes);
+  return tacit_table_read_source(table, &(tacit_data_source_t){.stream = stream, .watch = watch}, schema, columns, n_columns, notes, err);
 }

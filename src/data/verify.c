@@ -8,6 +8,9 @@
 enum { STRETCH = 1 << 15 }; /* rows looked at before memory is given back */
 
 static bool keeps_rules(const tacit_column_schema_t *column, double x) {
+  if (isnan(x)) {
+    return column->missing == TACIT_MISSING_DROP;
+  }
   switch (column->type) {
     case TACIT_COLUMN_NUMERIC: return x >= column->lower && x <= column->upper;
     case TACIT_COLUMN_INTEGER: return x >= column->lower && x <= column->upper && x == floor(x);

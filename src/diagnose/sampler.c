@@ -22,7 +22,7 @@ static const tacit_diagnostic_info_t table[TACIT_N_DIAGNOSTICS] = {
     [TACIT_DIAGNOSTIC_RATIOS_CLIPPED] = {"ratios_clipped", TACIT_CURATOR_ONLY, "share of log-likelihood ratios clipped"},
     [TACIT_DIAGNOSTIC_NOT_FINITE] = {"not_finite", TACIT_CURATOR_ONLY, "contributions that were no finite number, counted as zero"},
     [TACIT_DIAGNOSTIC_VALUES_CLAMPED] = {"values_clamped", TACIT_CURATOR_ONLY, "values clamped to the bounds of their column"},
-    [TACIT_DIAGNOSTIC_VALUES_REPLACED] = {"values_replaced", TACIT_CURATOR_ONLY, "missing values replaced"},
+    [TACIT_DIAGNOSTIC_VALUES_REPLACED] = {"values_replaced", TACIT_CURATOR_ONLY, "missing values, replaced or dropped with their records"},
     [TACIT_DIAGNOSTIC_ROWS_DROPPED] = {"rows_dropped", TACIT_CURATOR_ONLY, "rows beyond max_rows of their unit"}};
 
 const tacit_diagnostic_info_t *tacit_diagnostic_info(size_t i) {

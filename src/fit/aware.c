@@ -85,6 +85,7 @@ tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit) {
   settings.n_units = fit->n_planned > 0 ? fit->n_planned : fit->n_public;
   settings.n_features = tacit_design_n_features(fit->design);
   settings.delta = fit->delta;
+  settings.may_drop = tacit_fit_dropping(fit) != NULL;
   settings.known_sd = fit->known_sd > 0 ? 2 * fit->known_sd / (upper - lower) : 0; /* the response is mapped to [-1, 1] */
   return settings;
 }

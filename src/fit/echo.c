@@ -93,7 +93,7 @@ void tacit_fit_list_settings(const tacit_fit_t *fit, tacit_fit_report_t *describ
   if (fit->n_public > 0) {
     add_number(described, fit, "n-public", fit->n_public);
   }
-  if (fit->is_seeded) {
+  if (tacit_fit_has(fit, "seed")) {
     add_number(described, fit, "seed", (double)fit->seed);
   }
   if (s->sampling_rate > 0) {

@@ -50,6 +50,14 @@ void tacit_fit_free(tacit_fit_t *fit) {
   tacit_free(fit->inv_metric);
   tacit_free(fit->init);
   tacit_free(fit->is_two_valued);
+  tacit_releases_clear(&fit->releases);
+  for (size_t i = 0; i < fit->n_of; i++) {
+    tacit_released_clear(&fit->of[i]);
+  }
+  tacit_free(fit->of);
+  tacit_text_clear(&fit->sites_text);
+  tacit_free(fit->privacy_json);
+  tacit_free(fit->privacy_text);
   tacit_free(fit->data_id);
   tacit_free(fit);
 }
@@ -57,6 +65,10 @@ void tacit_fit_free(tacit_fit_t *fit) {
 tacit_status_t tacit_fit_set(tacit_fit_t *fit, const char *name, const char *text, tacit_error_t *err) {
   if (fit->stage != TACIT_FIT_STAGE_SETTINGS) {
     return tacit_error_set(err, TACIT_ERR_STATE, name, "settings are settled once a fit has looked at them: begin another");
+  }
+  if (!tacit_fit_may_set(fit, name)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "the releases were made by other settings: draws given them take prior, prior-scale, "
+                                                          "prior-basis, chains, warmup, draws, thin, seed and out, and no %s", name);
   }
   return tacit_settings_set(&fit->given, name, text, err);
 }
@@ -149,7 +161,12 @@ tacit_guarantee_t tacit_fit_spent(const tacit_fit_t *fit) {
 }
 
 bool tacit_fit_is_private(const tacit_fit_t *fit) {
-  return !tacit_fit_has(fit, "exposed") && !tacit_fit_has(fit, "seed");
+  for (size_t i = 0; i < fit->n_of; i++) {
+    if (!fit->of[i].is_private) {
+      return false;
+    }
+  }
+  return fit->n_of > 0 || (!tacit_fit_has(fit, "exposed") && !tacit_fit_has(fit, "seed"));
 }
 
 const char *tacit_fit_text(const tacit_fit_t *fit, tacit_fit_text_t which) {

@@ -65,6 +65,14 @@ struct tacit_fit {
   bool *is_two_valued;               /* (n_features); of method noise-aware, as is: */
   tacit_noise_aware_settings_t aware;
   tacit_evidence_t evidence; /* n_terms 0: none */
+  tacit_releases_t releases; /* as they are made; n 0: none */
+  tacit_released_t *of;          /* (n_of) drawn from these instead of records; owned */
+  size_t n_of;
+  bool has_own_prior;        /* of several: given now */
+  bool is_disjoint;          /* nobody is at two of several sites */
+  tacit_report_release_t sites; /* of several: what their releases cost together */
+  tacit_text_t sites_text;
+  char *privacy_json, *privacy_text; /* of the fit that made those; NULL: there is none */
   tacit_plan_t plan;
   double n_planned;            /* public number of units that the plan is for */
   tacit_fit_verdict_t verdict; /* on the plan */
@@ -150,8 +158,32 @@ size_t tacit_fit_aware_n_releases(const tacit_fit_t *fit);
 /* The method that is taken by itself where it applies? */
 bool tacit_fit_aware_is_default(const tacit_fit_t *fit);
 
+/* ---- run.c: the draws of method noise-aware; curator NULL: from the releases that there are ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator, tacit_error_t *err);
+
+/* ---- kept.c ---- */
+
+/* May this setting be given? Of a fit drawn from releases, few may. */
+bool tacit_fit_may_set(const tacit_fit_t *fit, const char *name);
+/* A fit of what was kept in n directories or files; on failure *fit may be there, and is to be freed. */
+TACIT_MUST_USE tacit_status_t tacit_fit_open_kept(tacit_fit_t **fit, const char *const *paths, size_t n, tacit_error_t *err);
+/* Settings, model and budget as they were kept; nothing is drawn. */
+TACIT_MUST_USE tacit_status_t tacit_fit_prepare_kept(tacit_fit_t *fit, tacit_error_t *err);
+/* Charge releases as their fit did: its budget must have had room. */
+TACIT_MUST_USE tacit_status_t tacit_fit_charge_again(tacit_budget_t *budget, const tacit_releases_t *releases, tacit_error_t *err);
+/* sites.c: the sites go together; what they cost. Then: draws. */
+TACIT_MUST_USE tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_sample_sites(tacit_fit_t *fit, tacit_error_t *err);
+/* What releases.json shall hold; clear after failure too. */
+TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_released_t *kept, tacit_error_t *err);
+
 /* ---- records.c, plan.c, forecast.c ---- */
 
+/* Columns of the data that the model uses. */
+const char *const *tacit_fit_used(const tacit_fit_t *fit, size_t *n_columns);
+/* One of them whose missing values drop their records, or NULL. */
+const char *tacit_fit_dropping(const tacit_fit_t *fit);
 /* A curator of one blank record: its bounds are the model's and the settings', as of any other. */
 TACIT_MUST_USE tacit_status_t tacit_fit_open_blank(tacit_fit_t *fit, tacit_error_t *err);
 /* Another fit with the same settings; on failure free it too. */

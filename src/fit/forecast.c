@@ -168,6 +168,10 @@ tacit_status_t tacit_fit_forecast(tacit_fit_t *fit, tacit_error_t *err) {
       put_worth(&fit->plan, to);
     }
   }
+  if (tacit_fit_dropping(fit) != NULL) {
+    tacit_text_printf(to, "plan: this is for records without gaps: one with a missing value in a column such as '%s' (missing: drop) adds "
+                          "nothing, and fewer records say less\n", tacit_fit_dropping(fit));
+  }
   put_warnings(fit, warning);
   return to->failed || warning->failed ? tacit_error_memory(err) : TACIT_OK;
 }

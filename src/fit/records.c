@@ -1,32 +1,27 @@
 /* Records behind the curator. */
 #include <string.h>
 
+#include "data/collect.h"
 #include "fit/fit_internal.h"
 
-/* The records that this rank has a share in. */
-static tacit_status_t pack(tacit_fit_t *fit, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
+/* The records that this rank has a share in: a tacit_packer_t's. */
+static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
+  const tacit_fit_t *fit = user;
   const tacit_ranks_t *ranks = fit->ranks.ranks;
   size_t part = ranks != NULL ? ranks->rank : 0, n_parts = ranks != NULL ? ranks->n_ranks : 1;
   const char *scratch = tacit_fit_value(fit, "scratch");
-  fit->limits.ranks = ranks;
   return fit->program != NULL ? tacit_program_pack_part(records, fit->program, table, part, n_parts, fit->limits.n_threads, scratch, err)
                               : tacit_design_pack_part(records, fit->design, table, part, n_parts, fit->limits.n_threads, scratch, err);
 }
 
-/* Takes the table. */
-static tacit_status_t open_curator(tacit_fit_t *fit, tacit_table_t *table, tacit_error_t *err) {
-  tacit_records_t *records = NULL;
-  tacit_status_t status = pack(fit, table, &records, err);
-  tacit_table_free(table);
-  if (status == TACIT_OK) {
-    status = tacit_fit_ranks_agree(fit, err);
-    if (status != TACIT_OK) {
-      tacit_records_free(records);
-    }
-  }
+/* Takes the records. */
+static tacit_status_t open_curator(tacit_fit_t *fit, tacit_records_t *records, tacit_error_t *err) {
+  tacit_status_t status = tacit_fit_ranks_agree(fit, err);
   if (status != TACIT_OK) {
+    tacit_records_free(records);
     return status;
   }
+  fit->limits.ranks = fit->ranks.ranks;
   fit->limits.max_unit_rows = tacit_schema_max_rows(fit->schema);
   fit->limits.subset_noise = fit->noise;
   return fit->is_exposed ? tacit_curator_new_exposed(&fit->curator, records, &fit->model.records, &fit->limits, err)
@@ -53,6 +48,16 @@ static tacit_status_t settle_settings(tacit_fit_t *fit, tacit_error_t *err) {
   return status;
 }
 
+const char *const *tacit_fit_used(const tacit_fit_t *fit, size_t *n_columns) {
+  return fit->program != NULL ? tacit_program_columns(fit->program, n_columns) : tacit_design_columns(fit->design, n_columns);
+}
+
+const char *tacit_fit_dropping(const tacit_fit_t *fit) {
+  size_t n_columns;
+  const char *const *columns = tacit_fit_used(fit, &n_columns);
+  return tacit_schema_dropping(fit->schema, columns, n_columns);
+}
+
 tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema, const char *const **columns, size_t *n_columns,
                                  tacit_error_t *err) {
   *schema = NULL;
@@ -61,7 +66,7 @@ tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema
   tacit_status_t status = settle_settings(fit, err);
   if (status == TACIT_OK) {
     *schema = fit->schema;
-    *columns = fit->program != NULL ? tacit_program_columns(fit->program, n_columns) : tacit_design_columns(fit->design, n_columns);
+    *columns = tacit_fit_used(fit, n_columns);
   }
   return status;
 }
@@ -69,8 +74,7 @@ tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema
 /* For --curator-notes alone. */
 static void note_columns(tacit_fit_t *fit, const tacit_table_t *table) {
   size_t n_columns;
-  const char *const *columns =
-      fit->program != NULL ? tacit_program_columns(fit->program, &n_columns) : tacit_design_columns(fit->design, &n_columns);
+  const char *const *columns = tacit_fit_used(fit, &n_columns);
   for (size_t i = 0; i < n_columns; i++) {
     char text[512];
     tacit_column_notes_t notes = tacit_table_column_notes(table, columns[i]);
@@ -82,53 +86,57 @@ static void note_columns(tacit_fit_t *fit, const tacit_table_t *table) {
   }
 }
 
+/* From the records of a table on, which is read for its notes; takes both. */
+static tacit_status_t take(tacit_fit_t *fit, tacit_records_t *records, tacit_table_t *table, const tacit_table_notes_t *notes,
+                           tacit_error_t *err) {
+  fit->notes = *notes;
+  note_columns(fit, table);
+  tacit_table_free(table);
+  tacit_status_t status = open_curator(fit, records, err);
+  if (status == TACIT_OK) {
+    status = tacit_fit_make_plan(fit, fit->n_public, err);
+  }
+  fit->stage = status == TACIT_OK ? TACIT_FIT_STAGE_READ : TACIT_FIT_STAGE_FAILED;
+  return status;
+}
+
 tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table, const tacit_table_notes_t *notes, tacit_error_t *err) {
+  tacit_records_t *records;
   tacit_status_t status = settle_settings(fit, err);
+  if (status == TACIT_OK) {
+    fit->stage = TACIT_FIT_STAGE_FAILED;
+    status = pack(fit, table, &records, err);
+  }
   if (status != TACIT_OK) {
     tacit_table_free(table);
     return status;
   }
-  fit->stage = TACIT_FIT_STAGE_FAILED;
-  fit->notes = notes != NULL ? *notes : (tacit_table_notes_t){0};
-  note_columns(fit, table);
-  status = open_curator(fit, table, err);
-  if (status == TACIT_OK) {
-    status = tacit_fit_make_plan(fit, fit->n_public, err);
-  }
-  if (status == TACIT_OK) {
-    fit->stage = TACIT_FIT_STAGE_READ;
-  }
-  return status;
+  return take(fit, records, table, notes != NULL ? notes : &(tacit_table_notes_t){0}, err);
 }
 
-/* Where records come from: a file, or a stream, which is taken. */
-typedef struct source {
-  const char *path;
-  struct ArrowArrayStream *stream;
-  const tacit_stream_watch_t *watch;
-} source_t;
-
-static tacit_status_t read_source(tacit_fit_t *fit, const source_t *source, tacit_error_t *err) {
+tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_error_t *err) {
   const tacit_schema_t *schema;
   const char *const *columns;
   size_t n_columns;
   tacit_table_t *table;
+  tacit_records_t *records;
   tacit_table_notes_t notes;
   tacit_status_t status = tacit_fit_columns(fit, &schema, &columns, &n_columns, err);
+  if (status == TACIT_OK && fit->ranks.ranks != NULL && fit->ranks.ranks->n_ranks > 1 && tacit_data_source_is_stream(source)) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "data",
+                             "%s can be read once, and each of several processes reads the data: tacit import it first", tacit_data_source_name(source));
+  }
   if (status != TACIT_OK) {
     if (source->stream != NULL && source->stream->release != NULL) {
       source->stream->release(source->stream);
     }
     return status;
   }
-  status = source->stream != NULL
-               ? tacit_table_read_stream(&table, source->stream, schema, columns, n_columns, source->watch, &notes, err)
-               : tacit_table_read(&table, source->path, schema, columns, n_columns, &notes, err);
-  if (status != TACIT_OK) {
-    fit->stage = TACIT_FIT_STAGE_FAILED;
-    return status;
-  }
-  return tacit_fit_read_table(fit, table, &notes, err);
+  fit->stage = TACIT_FIT_STAGE_FAILED;
+  bool is_whole = fit->ranks.ranks != NULL || tacit_fit_has(fit, "scratch");
+  const tacit_packer_t packer = {.pack = pack, .user = fit, .is_whole = is_whole, .n_threads = fit->limits.n_threads};
+  status = tacit_records_collect(&records, &table, source, schema, columns, n_columns, &packer, &notes, err);
+  return status == TACIT_OK ? take(fit, records, table, &notes, err) : status;
 }
 
 tacit_status_t tacit_fit_read(tacit_fit_t *fit, const char *path, tacit_error_t *err) {
@@ -136,10 +144,10 @@ tacit_status_t tacit_fit_read(tacit_fit_t *fit, const char *path, tacit_error_t 
   if (path == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit fit --help");
   }
-  return read_source(fit, &(source_t){.path = path}, err);
+  return tacit_fit_read_source(fit, &(tacit_data_source_t){.path = path}, err);
 }
 
 tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit, struct ArrowArrayStream *stream, const tacit_stream_watch_t *watch,
                                      tacit_error_t *err) {
-  return read_source(fit, &(source_t){.stream = stream, .watch = watch}, err);
+  return tacit_fit_read_source(fit, &(tacit_data_source_t){.stream = stream, .watch = watch}, err);
 }

@@ -72,10 +72,7 @@ static void make_tails_normal(void *user) {
   tacit_model_normal_tails(&fit->model);
 }
 
-static tacit_status_t sample(tacit_fit_t *fit, tacit_error_t *err) {
-  if (!fit->method->is_one_off) {
-    return tacit_sample(fit->method, fit->curator, &fit->model.parameters, &fit->settings, &fit->draws, &fit->end, err);
-  }
+tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator, tacit_error_t *err) {
   memcpy(fit->aware.key, fit->settings.key, sizeof fit->aware.key);
   fit->aware.progress = fit->settings.progress;
   fit->aware.progress_user = fit->settings.progress_user;
@@ -83,10 +80,18 @@ static tacit_status_t sample(tacit_fit_t *fit, tacit_error_t *err) {
   fit->aware.normal_tails = make_tails_normal;
   fit->aware.prior_user = fit;
   fit->aware.evidence = &fit->evidence;
-  tacit_status_t status = tacit_noise_aware_fit(fit->curator, &fit->model.parameters, &fit->aware, &fit->draws, err);
+  fit->aware.releases = &fit->releases;
+  tacit_status_t status = fit->n_of > 1 ? tacit_fit_sample_sites(fit, err)
+                                        : tacit_noise_aware_fit(curator, &fit->model.parameters, &fit->aware, &fit->draws, err);
   bool is_whole = fit->draws.n_saved == fit->draws.n_warmup + fit->draws.n_draws;
   fit->end = is_whole ? TACIT_SAMPLE_COMPLETE : TACIT_SAMPLE_INTERRUPTED;
   return status;
+}
+
+static tacit_status_t sample(tacit_fit_t *fit, tacit_error_t *err) {
+  return fit->method->is_one_off
+             ? tacit_fit_sample_aware(fit, fit->curator, err)
+             : tacit_sample(fit->method, fit->curator, &fit->model.parameters, &fit->settings, &fit->draws, &fit->end, err);
 }
 
 /* Somebody stopped the run after a charge, and when tells something of the number of units, which is private. */

@@ -64,7 +64,8 @@ static tacit_report_t describe(const tacit_fit_t *fit) {
                                               : "seeded: whoever knows the seed can subtract the noise",
       .is_noise_aware = fit->method->is_one_off,
       .is_exact = is_exact(fit),
-      .budget = fit->budget,
+      .budget = fit->n_of > 1 ? NULL : fit->budget,
+      .release = fit->n_of > 1 && is_private ? &fit->sites : NULL,
       .ledger_data_id = fit->data_id,
       .ledger_spend = fit->spend.id,
       .end = tacit_fit_end(fit),
@@ -88,6 +89,8 @@ void tacit_fit_describe(const tacit_fit_t *fit, tacit_fit_report_t *described) {
   described->report.n_assumptions = list_assumptions(fit, described->assumptions);
   described->report.published = tacit_fit_published(fit);
   described->report.evidence = tacit_fit_evidence(fit);
+  described->report.privacy_json = fit->privacy_json;
+  described->report.privacy_text = fit->privacy_text;
 }
 
 static tacit_status_t check_results(const tacit_fit_t *fit, tacit_error_t *err) {
@@ -123,16 +126,27 @@ tacit_status_t tacit_fit_privacy_json(const tacit_fit_t *fit, char **text, tacit
   return status;
 }
 
-tacit_status_t tacit_fit_write(const tacit_fit_t *fit, const char *path, tacit_error_t *err) {
+static tacit_status_t write_report(const tacit_fit_t *fit, const char *path, tacit_error_t *err) {
   tacit_fit_report_t described;
+  tacit_released_t kept = {0};
+  tacit_status_t status = fit->releases.n > 0 ? tacit_fit_keep(fit, &kept, err) : TACIT_OK;
+  if (status == TACIT_OK) {
+    tacit_fit_describe(fit, &described);
+    described.report.kept = fit->releases.n > 0 ? &kept : NULL;
+    status = tacit_report_write(&described.report, path, err);
+  }
+  tacit_released_clear(&kept);
+  return status;
+}
+
+tacit_status_t tacit_fit_write(const tacit_fit_t *fit, const char *path, tacit_error_t *err) {
   path = path != NULL ? path : tacit_fit_value(fit, "out");
   tacit_status_t status = check_results(fit, err);
   if (status == TACIT_OK && path == NULL) {
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "out", "say where the results go");
   }
   if (status == TACIT_OK && tacit_fit_is_first_rank(fit)) {
-    tacit_fit_describe(fit, &described);
-    status = tacit_report_write(&described.report, path, err);
+    status = write_report(fit, path, err);
   }
   return status;
 }

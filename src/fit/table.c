@@ -14,7 +14,7 @@ static const tacit_setting_t table[] = {
     {"set", "NAME=V", NULL, "Of a program: a public number, or several: --set D=10, --set knots=1,2,3; or in place of a function of all records: "
      "--set 'mean(x)=5.2'. May be repeated.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"constants", "FILE", NULL, "Of a program: its public numbers, a JSON object. May be repeated.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; or a directory written by tacit import.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; a SAS, SPSS or Stata file; -, the standard input; or a directory written by tacit import.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. See tacit schema draft.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"out", "DIR", NULL, "New directory for draws, summary, privacy statement and report.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"method", "NAME", NULL, "See tacit methods. If not said: noise-aware for families bernoulli and gaussian where it applies and no option of the "

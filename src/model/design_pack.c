@@ -173,7 +173,8 @@ tacit_status_t tacit_design_pack_part(tacit_records_t **records, const tacit_des
   design_packing_t packing = {.design = design, .n_threads = n_threads};
   tacit_status_t status = open_packing(&packing, table, err);
   if (status == TACIT_OK) {
-    tacit_pack_share_t share = {part, n_parts, n_threads, design->n_features + 1, scratch};
+    const tacit_formula_t *formula = &design->formula;
+    tacit_pack_share_t share = {part, n_parts, n_threads, design->n_features + 1, scratch, (const char *const *)formula->columns, formula->n_columns};
     status = tacit_pack_share(&packing.records, &packing.begin, table, &share, pack_range, &packing, err);
   }
   close_packing(&packing);

@@ -9,7 +9,7 @@ typedef struct tacit_builder {
   tacit_surrogate_t *s;
   tacit_curator_t *curator;
   const tacit_noise_aware_settings_t *settings;
-  double n; /* records */
+  tacit_aware_count_t count;
   double radius; /* of rows in the second release */
   size_t d, n_moments;
   tacit_shape_t shape;

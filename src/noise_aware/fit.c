@@ -31,16 +31,25 @@ typedef struct planned {
   const char *label;
 } planned_t;
 
+bool tacit_aware_is_count_private(const tacit_noise_aware_settings_t *settings) {
+  return settings->relation == TACIT_RELATION_ADD_REMOVE || settings->may_drop;
+}
+
+/* Share of the last release. */
+static double last_share(const tacit_noise_aware_settings_t *settings) {
+  return share_score[TACIT_AWARE_ROUNDS - 1] - (tacit_aware_is_count_private(settings) ? share_count : 0);
+}
+
 size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
-  bool has_count = settings->relation == TACIT_RELATION_ADD_REMOVE;
+  const double last = last_share(settings);
   const planned_t of_scores[] = {{share_cube, "second moments"},        {share_whitened, "whitened second moments"},
                                  {share_score[0], "weighted score"},    {share_score[1], "weighted score"},
-                                 {share_information, "information"},    {share_score[2] - (has_count ? share_count : 0), "weighted score"},
+                                 {share_information, "information"},    {last, "weighted score"},
                                  {share_count, "number of units"}};
   if (settings->family == TACIT_FAMILY_GAUSSIAN) {
     return tacit_gaussian_events(settings, events);
   }
-  size_t n = sizeof of_scores / sizeof of_scores[0] - !has_count;
+  size_t n = sizeof of_scores / sizeof of_scores[0] - !tacit_aware_is_count_private(settings);
   for (size_t i = 0; i < n; i++) {
     events[i] = (tacit_event_t){
         .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = schedule_multiplier(settings->rho, of_scores[i].share), .count = 1};
@@ -97,13 +106,16 @@ tacit_status_t tacit_aware_may_start(const tacit_noise_aware_settings_t *setting
 
 static tacit_status_t check(const tacit_curator_t *curator, const tacit_parameters_t *parameters,
                             const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
-  if (tacit_curator_is_exposed(curator)) {
+  if (curator == NULL && s->releases == NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "releases", "without a curator the releases must be there");
+  }
+  if (curator != NULL && tacit_curator_is_exposed(curator)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "curator",
                            "noise-aware regression models the noise of its releases: it needs a private curator");
   }
   bool is_gaussian = s->family == TACIT_FAMILY_GAUSSIAN;
-  size_t n_extra = is_gaussian && !(s->known_sd > 0);
-  if (parameters->dim != tacit_curator_dim(curator) || parameters->dim < 1 + n_extra ||
+  size_t n_extra = is_gaussian && !(s->known_sd > 0), dim = curator != NULL ? tacit_curator_dim(curator) : s->releases->dim + n_extra;
+  if (parameters->dim != dim || parameters->dim < 1 + n_extra ||
       parameters->dim > TACIT_NOISE_AWARE_MAX_FEATURES + n_extra) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "dim",
                            "noise-aware regression takes 1 to %d features, the intercept included, and no other parameter; "
@@ -129,7 +141,7 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_paramete
       }
     }
   }
-  if ((tacit_curator_sensitivity_factor(curator) > 1) != (s->relation == TACIT_RELATION_SUBSTITUTE)) {
+  if (curator != NULL && (tacit_curator_sensitivity_factor(curator) > 1) != (s->relation == TACIT_RELATION_SUBSTITUTE)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "relation", "the settings' relation is not that of the curator's budget");
   }
   if (is_gaussian && s->rho > 0 && s->n_features != parameters->dim - n_extra) {
@@ -147,7 +159,8 @@ typedef struct run {
   tacit_curator_t *curator;
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
-  double n, last_share, moved2;
+  tacit_aware_count_t count;
+  double moved2;
   bool has_normal_tails;
   tacit_rng_t *rng;
   tacit_surrogate_t surrogate;
@@ -158,22 +171,21 @@ typedef struct run {
   double theta[TACIT_NOISE_AWARE_MAX_FEATURES], factor[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
 } run_t;
 
-/* Number of units, public or released, and the noise in it. */
-static tacit_status_t learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double *n, double *noise_sd,
-                                  tacit_error_t *err) {
-  *noise_sd = 0;
-  if (settings->relation == TACIT_RELATION_SUBSTITUTE) {
-    size_t n_units = 0;
-    tacit_status_t status = tacit_curator_n_units(curator, &n_units, err);
-    *n = (double)n_units;
-    return status == TACIT_OK && n_units < 1 ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "there are no records to fit") : status;
-  }
-  tacit_status_t status = tacit_aware_may_start(settings, err);
-  if (status != TACIT_OK) {
+tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, tacit_aware_count_t *count,
+                                       tacit_error_t *err) {
+  bool is_substitute = settings->relation == TACIT_RELATION_SUBSTITUTE;
+  *count = (tacit_aware_count_t){0};
+  tacit_status_t status = is_substitute ? tacit_aware_n_units(curator, settings, &count->n, err) : TACIT_OK;
+  if (status != TACIT_OK || !tacit_aware_is_count_private(settings)) {
     return status;
   }
-  status = tacit_curator_release_count(curator, schedule_multiplier(settings->rho, share_count), n, noise_sd, err);
-  *n = fmax(*n, fmax(*noise_sd, 1)); /* no number of records must end a run */
+  double n = 0, noise_sd = 0, multiplier = schedule_multiplier(settings->rho, share_count);
+  status = tacit_aware_may_start(settings, err);
+  if (status == TACIT_OK) {
+    status = tacit_aware_release_count(curator, settings, multiplier, &n, &noise_sd, err);
+  }
+  n = fmax(n, fmax(noise_sd, 1)); /* no number of records must end a run */
+  *count = (tacit_aware_count_t){n, noise_sd / n};
   return status;
 }
 
@@ -219,7 +231,7 @@ static tacit_status_t learn(run_t *run, tacit_error_t *err) {
         status = find_mode(run, err);
       }
     }
-    place.share = is_last ? run->last_share : share_score[j];
+    place.share = is_last ? last_share(run->settings) : share_score[j];
     double before[TACIT_NOISE_AWARE_MAX_FEATURES], factor[sizeof run->factor / sizeof run->factor[0]];
     memcpy(before, run->theta, sizeof before);
     memcpy(factor, run->factor, sizeof factor);
@@ -237,30 +249,44 @@ static tacit_status_t learn(run_t *run, tacit_error_t *err) {
   return status;
 }
 
-static tacit_status_t run_rounds(run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
-  double noise_sd;
-  tacit_status_t status = learn_count(run->curator, run->settings, &run->n, &noise_sd, err);
-  run->last_share = share_score[TACIT_AWARE_ROUNDS - 1] - (noise_sd > 0 ? share_count : 0);
+/* All that is learned before the prior's scale is known. */
+static tacit_status_t learn_features(run_t *run, tacit_error_t *err) {
+  tacit_status_t status = tacit_aware_learn_count(run->curator, run->settings, &run->count, err);
   if (status == TACIT_OK) {
     status = tacit_rng_new(&run->rng, run->settings->key, surrogate_stream, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_surrogate_init(&run->surrogate, run->curator, run->settings, run->n, run->rng, err);
+    status = tacit_surrogate_init(&run->surrogate, run->curator, run->settings, run->count, run->rng, err);
   }
   if (status == TACIT_OK) {
     tacit_surrogate_scales(&run->surrogate, run->scales);
-    if (run->settings->scaled != NULL) {
-      run->settings->scaled(run->settings->prior_user, run->scales);
-    }
   }
-  if (status == TACIT_OK) {
-    status = tacit_rounds_init(&run->rounds, &run->surrogate, run->n, err);
-  }
+  return status;
+}
+
+/* All releases of scores; the posterior given them. */
+static tacit_status_t learn_scores(run_t *run, tacit_error_t *err) {
+  tacit_status_t status = tacit_rounds_init(&run->rounds, &run->surrogate, run->count, err);
   if (status == TACIT_OK) {
     status = tacit_aware_posterior_init(&run->posterior, &run->rounds, run->parameters, run->settings, err);
   }
+  return status == TACIT_OK ? learn(run, err) : status;
+}
+
+static void clear_run(run_t *run) {
+  tacit_aware_posterior_clear(&run->posterior);
+  tacit_rounds_clear(&run->rounds);
+  tacit_surrogate_clear(&run->surrogate);
+  tacit_rng_free(run->rng);
+}
+
+static tacit_status_t run_rounds(run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
+  tacit_status_t status = learn_features(run, err);
+  if (status == TACIT_OK && run->settings->scaled != NULL) {
+    run->settings->scaled(run->settings->prior_user, run->scales);
+  }
   if (status == TACIT_OK) {
-    status = learn(run, err);
+    status = learn_scores(run, err);
   }
   if (status == TACIT_OK) {
     status = tacit_aware_walk(&run->posterior, run->theta, run->factor, draws, run->mean, run->cov, err);
@@ -279,13 +305,20 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
                                      tacit_error_t *err) {
   *draws = (tacit_draws_t){0};
   tacit_status_t status = check(curator, parameters, settings, err);
+  if (status == TACIT_OK && settings->releases != NULL) {
+    settings->releases->n_taken = 0;
+    if (curator != NULL) {
+      tacit_releases_clear(settings->releases);
+      settings->releases->dim = settings->family == TACIT_FAMILY_GAUSSIAN && !(settings->known_sd > 0) ? parameters->dim - 1 : parameters->dim;
+    }
+  }
   if (status == TACIT_OK) {
     status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, parameters->n_reported, err);
   }
   if (status == TACIT_OK && settings->family == TACIT_FAMILY_GAUSSIAN) {
-    double n, noise_sd;
-    status = learn_count(curator, settings, &n, &noise_sd, err);
-    return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, n, noise_sd / n, draws, err) : status;
+    tacit_aware_count_t count;
+    status = tacit_aware_learn_count(curator, settings, &count, err);
+    return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, count, draws, err) : status;
   }
   if (status != TACIT_OK) {
     return status;
@@ -298,10 +331,109 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
   run->parameters = parameters;
   run->settings = settings;
   status = run_rounds(run, draws, err);
-  tacit_aware_posterior_clear(&run->posterior);
-  tacit_rounds_clear(&run->rounds);
-  tacit_surrogate_clear(&run->surrogate);
-  tacit_rng_free(run->rng);
+  clear_run(run);
   tacit_free(run);
+  return status;
+}
+
+/* ---- several sites ---- */
+
+/* Mean and variance of each feature in all sites together. */
+static void pool_scales(const run_t *runs, size_t n, tacit_feature_scale_t *scales) {
+  for (size_t j = 0; j < runs->surrogate.d; j++) {
+    double units = 0, mean = 0, square = 0, doubt = 0;
+    for (size_t i = 0; i < n; i++) {
+      const tacit_feature_scale_t *s = &runs[i].scales[j];
+      double variance = s->sd * s->sd, uncertainty = runs[i].count.n * variance * s->relative_error;
+      units += runs[i].count.n;
+      mean += runs[i].count.n * s->mean;
+      square += runs[i].count.n * (variance + s->mean * s->mean);
+      doubt += uncertainty * uncertainty;
+    }
+    mean /= units;
+    double variance = square / units - mean * mean;
+    scales[j] = (tacit_feature_scale_t){mean, sqrt(fmax(variance, 0)), variance > 0 ? sqrt(doubt) / units / variance : 0};
+  }
+}
+
+/* As if all units were behind one surrogate: what is least known of a site, is so of all. */
+static void check_sites(run_t *runs, size_t n, const tacit_feature_scale_t *scales) {
+  tacit_surrogate_t surrogate = runs->surrogate;
+  tacit_rounds_t rounds = runs->rounds;
+  double units = 0, mean_noise = 0, count_noise = 0, moved2 = 0;
+  for (size_t i = 0; i < n; i++) {
+    double noise = runs[i].count.n * runs[i].surrogate.mean_noise;
+    units += runs[i].count.n;
+    mean_noise += noise * noise;
+    count_noise += runs[i].rounds.count_noise * runs[i].rounds.count_noise;
+    moved2 = fmax(moved2, runs[i].moved2);
+    runs->has_normal_tails = runs->has_normal_tails || runs[i].has_normal_tails;
+    surrogate.eigenvalue = fmin(surrogate.eigenvalue, runs[i].surrogate.eigenvalue);
+  }
+  surrogate.mean_noise = sqrt(mean_noise) / units;
+  rounds.surrogate = &surrogate;
+  rounds.n = units;
+  rounds.count_noise = sqrt(count_noise);
+  tacit_aware_check(&(tacit_aware_end_t){
+      {surrogate.d, runs->parameters, runs->settings, scales, runs->mean, runs->cov, surrogate.mean_noise, surrogate.eigenvalue},
+      &rounds, moved2, runs->has_normal_tails});
+}
+
+static tacit_status_t run_sites(run_t *runs, size_t n, tacit_draws_t *draws, tacit_error_t *err) {
+  tacit_feature_scale_t scales[TACIT_NOISE_AWARE_MAX_FEATURES] = {{0}};
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    status = learn_features(&runs[i], err);
+  }
+  if (status == TACIT_OK) {
+    pool_scales(runs, n, scales);
+    if (runs->settings->scaled != NULL) {
+      runs->settings->scaled(runs->settings->prior_user, scales);
+    }
+  }
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    status = learn_scores(&runs[i], err);
+  }
+  for (size_t i = 0; i + 1 < n && status == TACIT_OK; i++) {
+    runs[i].posterior.next = &runs[i + 1].posterior;
+  }
+  if (status == TACIT_OK) {
+    status = find_mode(runs, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_aware_walk(&runs->posterior, runs->theta, runs->factor, draws, runs->mean, runs->cov, err);
+  }
+  if (status == TACIT_OK) {
+    check_sites(runs, n, scales);
+  }
+  return status;
+}
+
+tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n, const tacit_parameters_t *parameters,
+                                         tacit_draws_t *draws, tacit_error_t *err) {
+  tacit_status_t status = TACIT_OK;
+  *draws = (tacit_draws_t){0};
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    status = sites[i].family == TACIT_FAMILY_GAUSSIAN
+                 ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "releases of several sites are combined for families bernoulli and poisson")
+                 : check(NULL, parameters, &sites[i], err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_draws_init(draws, sites->n_chains, sites->n_warmup, sites->n_draws, parameters->n_reported, err);
+  }
+  run_t *runs = status == TACIT_OK ? tacit_alloc_zero(n, sizeof *runs) : NULL;
+  if (runs == NULL) {
+    return status == TACIT_OK ? tacit_error_memory(err) : status;
+  }
+  for (size_t i = 0; i < n; i++) {
+    sites[i].releases->n_taken = 0;
+    runs[i].parameters = parameters;
+    runs[i].settings = &sites[i];
+  }
+  status = run_sites(runs, n, draws, err);
+  for (size_t i = 0; i < n; i++) {
+    clear_run(&runs[i]);
+  }
+  tacit_free(runs);
   return status;
 }

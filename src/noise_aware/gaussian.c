@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "noise_aware/schedule.h"
 
@@ -26,14 +27,13 @@ static size_t n_cells_of(const tacit_gaussian_t *g) {
 }
 
 static tacit_status_t learn_location(tacit_gaussian_t *g, tacit_error_t *err) {
-  double counts[GAUSSIAN_MAX_CELLS], edges[GAUSSIAN_MAX_CELLS], zero[GAUSSIAN_MAX] = {0}, noise_sd;
+  double counts[GAUSSIAN_MAX_CELLS], edges[GAUSSIAN_MAX_CELLS], zero[GAUSSIAN_MAX] = {0}, unit = 1, noise_sd = 0;
   size_t n_cells = n_cells_of(g);
   for (size_t i = 0; i + 1 < n_cells; i++) {
     edges[i] = -1 + 2 * (double)(i + 1) / (double)n_cells;
   }
-  tacit_row_residual_t response = {.theta = zero, .n_features = g->d, .scale = 1};
-  tacit_row_cells_t cells = {.residual = &response, .n_edges = n_cells - 1, .edges = edges};
-  tacit_status_t status = tacit_curator_release_cells(g->curator, &cells, multiplier(g, g->shares.response), counts, &noise_sd, err);
+  const tacit_aware_cells_t at = {g->d, zero, &unit, NULL, n_cells - 1, edges};
+  tacit_status_t status = tacit_aware_release_cells(g->curator, g->settings, multiplier(g, g->shares.response), &at, counts, &noise_sd, err);
   if (status == TACIT_OK) {
     g->location = tacit_locate(n_cells, counts, noise_sd, g->n);
   }
@@ -47,8 +47,8 @@ static tacit_status_t learn_norms(tacit_gaussian_t *g, tacit_error_t *err) {
   for (size_t i = 0; i < GAUSSIAN_NORM_EDGES; i++) {
     edges[i] = tacit_norm_edges[i] * sqrt((double)g->d);
   }
-  tacit_row_cells_t cells = {.whiten = g->inverse, .n_edges = GAUSSIAN_NORM_EDGES, .edges = edges};
-  tacit_status_t status = tacit_curator_release_cells(g->curator, &cells, multiplier(g, g->shares.tails / 2), counts, &noise_sd, err);
+  const tacit_aware_cells_t at = {g->d, NULL, NULL, g->inverse, GAUSSIAN_NORM_EDGES, edges};
+  tacit_status_t status = tacit_aware_release_cells(g->curator, g->settings, multiplier(g, g->shares.tails / 2), &at, counts, &noise_sd, err);
   if (status == TACIT_OK) {
     tacit_norms_learn(&g->norms, g->d, counts, noise_sd, g->n);
   }
@@ -56,10 +56,10 @@ static tacit_status_t learn_norms(tacit_gaussian_t *g, tacit_error_t *err) {
 }
 
 static tacit_status_t learn_residuals(tacit_gaussian_t *g, tacit_error_t *err) {
-  double counts[GAUSSIAN_RESIDUAL_EDGES + 1], noise_sd;
-  tacit_row_residual_t residual = {.theta = g->theta, .n_features = g->d, .scale = g->scale};
-  tacit_row_cells_t cells = {.residual = &residual, .n_edges = GAUSSIAN_RESIDUAL_EDGES, .edges = tacit_residual_edges};
-  tacit_status_t status = tacit_curator_release_cells(g->curator, &cells, multiplier(g, g->shares.tails / 2), counts, &noise_sd, err);
+  double counts[GAUSSIAN_RESIDUAL_EDGES + 1], edges[GAUSSIAN_RESIDUAL_EDGES], noise_sd = 0;
+  memcpy(edges, tacit_residual_edges, sizeof edges);
+  const tacit_aware_cells_t at = {g->d, g->theta, &g->scale, NULL, GAUSSIAN_RESIDUAL_EDGES, edges};
+  tacit_status_t status = tacit_aware_release_cells(g->curator, g->settings, multiplier(g, g->shares.tails / 2), &at, counts, &noise_sd, err);
   if (status == TACIT_OK) {
     tacit_law_learn(&g->law, counts, noise_sd, g->n, g->count_error);
   }
@@ -151,7 +151,7 @@ static tacit_status_t run(tacit_gaussian_t *g, tacit_draws_t *draws, tacit_error
 }
 
 tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                                    const tacit_noise_aware_settings_t *settings, double n, double count_error, tacit_draws_t *draws,
+                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_draws_t *draws,
                                     tacit_error_t *err) {
   tacit_gaussian_t *g = tacit_alloc_zero(1, sizeof *g);
   if (g == NULL) {
@@ -163,8 +163,8 @@ tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parame
   g->shares = tacit_gaussian_shares(settings);
   g->dim = parameters->dim;
   g->d = parameters->dim - (settings->known_sd > 0 ? 0 : 1);
-  g->n = n;
-  g->count_error = count_error;
+  g->n = count.n;
+  g->count_error = count.error;
   tacit_status_t status = run(g, draws, err);
   tacit_free(g);
   return status;

@@ -192,9 +192,8 @@ TACIT_MUST_USE tacit_status_t tacit_gaussian_learn_whitened(tacit_gaussian_t *g,
 TACIT_MUST_USE tacit_status_t tacit_gaussian_learn_last(tacit_gaussian_t *g, tacit_error_t *err);
 
 /* Joint moments (m, m), m = d + 1, of rows and residuals in units of scale, per record; *sd <- noise of a diagonal entry, off it sqrt(2) less. */
-TACIT_MUST_USE tacit_status_t tacit_gaussian_joint(tacit_gaussian_t *g, const tacit_row_weighting_t *rows,
-                                                   const tacit_row_residual_t *residual, double share, double *moments, double *sd,
-                                                   tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_gaussian_joint(tacit_gaussian_t *g, const tacit_aware_joint_t *at, double share, double *moments,
+                                                   double *sd, tacit_error_t *err);
 /* Sums (svec) of d numbers over n records as a matrix of means. */
 void tacit_gaussian_unpack(size_t d, const double *released, double n, double *matrix);
 /* Value with a normal error, shrunk towards a guess; *variance <- what is left. */

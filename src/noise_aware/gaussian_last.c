@@ -46,10 +46,10 @@ static tacit_status_t release_squares(tacit_gaussian_t *g, squares_t *squares, t
   if (!squares->is_there) {
     return TACIT_OK;
   }
-  tacit_row_weighting_t rows = {.whiten = g->inverse, .radius = squares->rows};
-  tacit_row_residual_t residual = {.theta = g->theta, .n_features = g->d, .scale = g->scale, .reach = squares->residual};
-  tacit_status_t status = tacit_curator_release_residual_squares(
-      g->curator, &rows, &residual, schedule_multiplier(g->settings->rho, g->shares.meat), released, &squares->sd, err);
+  const tacit_aware_joint_t at = {g->d, g->inverse, &squares->rows, g->theta, &g->scale, &squares->residual};
+  squares->sd = 0;
+  tacit_status_t status = tacit_aware_release_residual_squares(
+      g->curator, g->settings, schedule_multiplier(g->settings->rho, g->shares.meat), &at, released, &squares->sd, err);
   if (status == TACIT_OK) {
     tacit_gaussian_unpack(g->d, released, g->n, squares->moments);
     squares->sd /= g->n;
@@ -167,9 +167,9 @@ tacit_status_t tacit_gaussian_learn_last(tacit_gaussian_t *g, tacit_error_t *err
     return status;
   }
   double joint[JOINT * JOINT], sd, unit = p->radii.residual / p->radii.rows; /* of the response, in units of scale */
-  tacit_row_weighting_t rows = {.whiten = g->inverse, .radius = p->radii.rows};
-  tacit_row_residual_t residual = {.theta = g->theta, .n_features = d, .scale = unit * g->scale, .reach = p->radii.rows};
-  status = tacit_gaussian_joint(g, &rows, &residual, g->shares.last, joint, &sd, err);
+  double scale = unit * g->scale, reach = p->radii.rows;
+  status = tacit_gaussian_joint(g, &(tacit_aware_joint_t){d, g->inverse, &p->radii.rows, g->theta, &scale, &reach}, g->shares.last, joint,
+                                &sd, err);
   if (status != TACIT_OK) {
     return status;
   }

@@ -21,11 +21,12 @@ void tacit_gaussian_unpack(size_t d, const double *released, double n, double *m
   }
 }
 
-tacit_status_t tacit_gaussian_joint(tacit_gaussian_t *g, const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual,
-                                    double share, double *moments, double *sd, tacit_error_t *err) {
+tacit_status_t tacit_gaussian_joint(tacit_gaussian_t *g, const tacit_aware_joint_t *at, double share, double *moments, double *sd,
+                                    tacit_error_t *err) {
   double released[GAUSSIAN_PACKED];
-  tacit_status_t status = tacit_curator_release_joint_moments(g->curator, rows, residual, schedule_multiplier(g->settings->rho, share),
-                                                              released, sd, err);
+  *sd = 0;
+  tacit_status_t status = tacit_aware_release_joint_moments(g->curator, g->settings, schedule_multiplier(g->settings->rho, share), at,
+                                                            released, sd, err);
   if (status == TACIT_OK) {
     tacit_gaussian_unpack(g->d + 1, released, g->n, moments);
     *sd /= g->n;
@@ -138,9 +139,9 @@ static void set_fit(tacit_gaussian_t *g, const double *joint, double noise, doub
 tacit_status_t tacit_gaussian_learn_cube(tacit_gaussian_t *g, tacit_error_t *err) {
   size_t d = g->d, m = d + 1;
   double second[JOINT * JOINT], variances[JOINT * JOINT], origin[MAX] = {g->location.mean}, half = reach * g->location.sd, sd;
-  tacit_row_weighting_t rows = {.radius = sqrt((double)d) * (1 + 1e-12)};
-  tacit_row_residual_t residual = {.theta = origin, .n_features = d, .scale = half, .reach = 1};
-  tacit_status_t status = tacit_gaussian_joint(g, &rows, &residual, g->shares.cube, second, &sd, err);
+  double radius = sqrt((double)d) * (1 + 1e-12), clamp_at = 1;
+  tacit_status_t status = tacit_gaussian_joint(g, &(tacit_aware_joint_t){d, NULL, &radius, origin, &half, &clamp_at}, g->shares.cube, second,
+                                               &sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -228,13 +229,13 @@ tacit_status_t tacit_gaussian_learn_whitened(tacit_gaussian_t *g, tacit_error_t 
   double joint[JOINT * JOINT], moments[MAX * MAX], variances[MAX * MAX], slope[MAX * MAX], response[MAX], gamma[MAX], once, twice, sd, error;
   double mu = tacit_gaussian_mu(g->settings) * sqrt(g->shares.whitened), s2 = g->scale * g->scale;
   double radius = sqrt((double)d) * clamp(sqrt(off_diagonal_noise * mu * g->n / (2 * (double)d)), least_radius, most_radius);
-  tacit_row_weighting_t rows = {.whiten = g->inverse, .radius = radius};
-  tacit_row_residual_t residual = {.theta = g->theta, .n_features = d, .scale = reach * g->scale / radius, .reach = radius};
-  tacit_status_t status = tacit_gaussian_joint(g, &rows, &residual, g->shares.whitened, joint, &sd, err);
+  double unit = reach * g->scale / radius, clamp_at = radius; /* unit: of the response */
+  tacit_status_t status = tacit_gaussian_joint(g, &(tacit_aware_joint_t){d, g->inverse, &radius, g->theta, &unit, &clamp_at},
+                                               g->shares.whitened, joint, &sd, err);
   if (status != TACIT_OK) {
     return status;
   }
-  double unit = residual.scale, square = fmax(joint[d * m + d] * unit * unit, 0), square_sd = hypot(sd * unit * unit, g->count_error * square);
+  double square = fmax(joint[d * m + d] * unit * unit, 0), square_sd = hypot(sd * unit * unit, g->count_error * square);
   tacit_normal_rows(d, radius, &once, &twice);
   g->eigenvalue = tacit_gaussian_shrink_moments(g, joint, sd, twice / (double)d, moments, variances);
   for (size_t i = 0; i < d; i++) {

@@ -20,7 +20,7 @@ double tacit_gaussian_mu(const tacit_noise_aware_settings_t *s) {
 /* Measured on simulations; what is cheap to learn well takes little, and where noise is large more. */
 tacit_gaussian_shares_t tacit_gaussian_shares(const tacit_noise_aware_settings_t *s) {
   double mu = tacit_gaussian_mu(s), d = (double)s->n_features, n = s->n_units, noise = 8.4 * sqrt(d / n) / mu, moments = d / (mu * n);
-  tacit_gaussian_shares_t shares = {.count = s->relation == TACIT_RELATION_ADD_REMOVE ? share_count : 0,
+  tacit_gaussian_shares_t shares = {.count = tacit_aware_is_count_private(s) ? share_count : 0,
                                     .response = clamp(pow(100 / (mu * n), 2), 0.005, 0.06),
                                     .cube = clamp(pow(40 * moments, 2), 0.02, 0.10),
                                     .whitened = clamp(pow(60 * moments, 2), 0.08, 0.22),

@@ -26,7 +26,7 @@ typedef struct learner {
   double *prior;    /* (q + q2, q + q2) */
 } learner_t;
 
-static void fill_products(learner_t *l, const tacit_round_place_t *place, const double *whiten, double radius) {
+static void fill_products(learner_t *l, const tacit_round_place_t *place, const double *theta, const double *whiten, double radius) {
   const tacit_surrogate_t *s = l->r->surrogate;
   size_t d = s->d, n = s->n_rows;
   double x[TACIT_NOISE_AWARE_MAX_FEATURES], row[TACIT_NOISE_AWARE_MAX_FEATURES];
@@ -34,7 +34,7 @@ static void fill_products(learner_t *l, const tacit_round_place_t *place, const 
     double eta = 0, *product = l->products + k * l->m;
     for (size_t i = 0; i < d; i++) {
       x[i] = s->x[i * n + k];
-      eta += place->theta[i] * x[i];
+      eta += theta[i] * x[i];
     }
     double sd = sqrt(tacit_family_moments(place->settings->family, place->settings->upper, eta).variance);
     for (size_t i = 0; i < d; i++) {
@@ -121,7 +121,7 @@ static void extend(learner_t *l) {
   r->n_columns = 1 + width;
 }
 
-/* Linear-Gaussian conditioning of (e, V) on the released mean of G, whose noise has variance noise_var. */
+/* Linear-Gaussian conditioning of (e, V) on the released mean of G, whose noise has variance noise_var, and an error of n in common. */
 static bool condition(learner_t *l, const double *released, double noise_var) {
   tacit_rounds_t *r = l->r;
   size_t m = l->m, width = l->q + l->q2;
@@ -129,7 +129,8 @@ static bool condition(learner_t *l, const double *released, double noise_var) {
   tacit_multiply(m, width, width, l->loading, l->prior, l->gain);
   for (size_t p = 0; p < m; p++) {
     for (size_t o = 0; o <= p; o++) {
-      gram[p * m + o] = tacit_dot(width, l->gain + p * width, l->loading + o * width) + (p == o ? noise_var : 0);
+      gram[p * m + o] = tacit_dot(width, l->gain + p * width, l->loading + o * width) + (p == o ? noise_var : 0) +
+                        r->n_error * r->n_error * l->mean[p] * l->mean[o];
     }
     error[p] = released[p] - l->mean[p] - tacit_dot(width, l->loading + p * width, r->basis_shift);
   }
@@ -194,17 +195,18 @@ static tacit_status_t learn(learner_t *l, const tacit_round_place_t *place, taci
   if (status != TACIT_OK) {
     return status;
   }
-  double radius = tacit_matrix_radius(d, whiten, l->r->n, multiplier);
-  tacit_score_point_t point = {(int)place->settings->family, place->settings->upper, place->theta, whiten, radius};
+  double radius = tacit_matrix_radius(d, whiten, l->r->n, multiplier), theta[TACIT_NOISE_AWARE_MAX_FEATURES];
   double kept[TACIT_NOISE_AWARE_MAX_FEATURES * (TACIT_NOISE_AWARE_MAX_FEATURES + 1) / 2];
-  status = tacit_curator_release_information(place->curator, &point, multiplier, released, &noise_sd, err);
+  memcpy(theta, place->theta, d * sizeof *theta);
+  const tacit_aware_point_t at = {theta, whiten, &radius};
+  status = tacit_aware_release_information(place->curator, place->settings, multiplier, &at, released, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
   for (size_t p = 0; p < m; p++) {
     kept[p] = released[p] / l->r->n;
   }
-  fill_products(l, place, whiten, radius);
+  fill_products(l, place, theta, whiten, radius);
   regress(l);
   extend(l);
   double sd = fmax(noise_sd / l->r->n, 1e-9 * radius * radius);

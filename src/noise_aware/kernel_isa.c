@@ -3,70 +3,110 @@
 
 #include <string.h>
 
-/* Four lanes: compilers keep wider vectors on the stack where the machine has none. Sixteen pseudo-rows are four of them. */
-typedef double v4d __attribute__((vector_size(32)));
+/* As many lanes as the machine has: compilers keep wider vectors on the stack. Sixteen pseudo-rows are so many of them. */
+#ifdef __AVX512F__
+enum { LANES = 8 };
+#else
+enum { LANES = 4 };
+#endif
+enum { ROWS = LANES / 2, PARTS = 16 / LANES, TILE = 32 };
+typedef double vec __attribute__((vector_size(LANES * sizeof(double))));
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE v4d load(const double *p) {
-  v4d v;
+INLINE vec load(const double *p) {
+  vec v;
   memcpy(&v, p, sizeof v);
   return v;
 }
 
-INLINE double sum_lanes(const v4d sums[4]) {
-  v4d all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+INLINE double sum_lanes(const vec sums[PARTS]) {
+  double all[16];
+  memcpy(all, sums, sizeof all);
+  for (size_t i = 0; i < 4; i++) {
+    all[i] = (all[i] + all[4 + i]) + (all[8 + i] + all[12 + i]);
+  }
   return (all[0] + all[1]) + (all[2] + all[3]);
+}
+
+/* Some lines of f at a time share the loads of c. */
+INLINE void project_lines(size_t n_lines, size_t n, size_t m, const double *f, const double *line, double *out) {
+  vec sums[ROWS][PARTS] = {{{0}}};
+  for (size_t k = 0; k < n; k += 16) {
+    for (size_t part = 0; part < PARTS; part++) {
+      vec x = load(line + k + LANES * part);
+      for (size_t i = 0; i < n_lines; i++) {
+        sums[i][part] += load(f + i * n + k + LANES * part) * x;
+      }
+    }
+  }
+  for (size_t i = 0; i < n_lines; i++) {
+    out[i * m] = sum_lanes(sums[i]);
+  }
 }
 
 static void project(size_t n, size_t d, size_t m, const double *f, const double *c, double *out) {
   for (size_t b = 0; b < m; b++) {
-    const double *line = c + b * n;
     size_t i = 0;
-    for (; i + 2 <= d; i += 2) { /* two at a time share the loads of c */
-      const double *f0 = f + i * n, *f1 = f0 + n;
-      v4d first[4] = {{0}}, second[4] = {{0}};
-      for (size_t k = 0; k < n; k += 16) {
-        for (size_t part = 0; part < 4; part++) {
-          v4d x = load(line + k + 4 * part);
-          first[part] += load(f0 + k + 4 * part) * x;
-          second[part] += load(f1 + k + 4 * part) * x;
-        }
-      }
-      out[i * m + b] = sum_lanes(first);
-      out[(i + 1) * m + b] = sum_lanes(second);
+    for (; i + ROWS <= d; i += ROWS) {
+      project_lines(ROWS, n, m, f + i * n, c + b * n, out + i * m + b);
     }
     for (; i < d; i++) {
-      v4d only[4] = {{0}};
-      for (size_t k = 0; k < n; k += 16) {
-        for (size_t part = 0; part < 4; part++) {
-          only[part] += load(f + i * n + k + 4 * part) * load(line + k + 4 * part);
-        }
-      }
-      out[i * m + b] = sum_lanes(only);
+      project_lines(1, n, m, f + i * n, c + b * n, out + i * m + b);
     }
   }
 }
 
 static void lift(size_t n, size_t d, size_t m, const double *rows, const double *weight, const double *c, double *out) {
   for (size_t k = 0; k < n; k += 16) {
-    v4d total[4] = {{0}};
+    vec total[PARTS] = {{0}};
     for (size_t i = 0; i < d; i++) {
-      v4d inner[4] = {{0}};
+      vec inner[PARTS] = {{0}};
       for (size_t b = 0; b < m; b++) {
-        for (size_t part = 0; part < 4; part++) {
-          inner[part] += weight[i * m + b] * load(c + b * n + k + 4 * part);
+        for (size_t part = 0; part < PARTS; part++) {
+          inner[part] += weight[i * m + b] * load(c + b * n + k + LANES * part);
         }
       }
-      for (size_t part = 0; part < 4; part++) {
-        total[part] += inner[part] * load(rows + i * n + k + 4 * part);
+      for (size_t part = 0; part < PARTS; part++) {
+        total[part] += inner[part] * load(rows + i * n + k + LANES * part);
       }
     }
     memcpy(out + k, total, sizeof total);
   }
 }
 
+static void scale(size_t n, size_t d, const double *rows, const double *line, double *out) {
+  for (size_t i = 0; i < d; i++) {
+    for (size_t k = 0; k < n; k++) {
+      out[i * n + k] = rows[i * n + k] * line[k];
+    }
+  }
+}
+
+/* A tile of a row stays in registers. */
+INLINE void multiply_tile(size_t width, size_t k, size_t m, const double *a, const double *b, double *out) {
+  double sums[TILE] = {0};
+  for (size_t l = 0; l < k; l++) {
+    for (size_t j = 0; j < width; j++) {
+      sums[j] += a[l] * b[l * m + j];
+    }
+  }
+  memcpy(out, sums, width * sizeof *out);
+}
+
+static void multiply(size_t n, size_t k, size_t m, const double *a, const double *b, double *out) {
+  size_t whole = m / TILE * TILE;
+  for (size_t j = 0; j < whole; j += TILE) {
+    for (size_t i = 0; i < n; i++) {
+      multiply_tile(TILE, k, m, a + i * k, b + j, out + i * m + j);
+    }
+  }
+  for (size_t i = 0; i < n && whole < m; i++) {
+    multiply_tile(m - whole, k, m, a + i * k, b + whole, out + i * m + whole);
+  }
+}
+
 #define TABLE_NAME_(isa) tacit_aware_kernel_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_aware_kernel_t TABLE_NAME(TACIT_ISA);
-const tacit_aware_kernel_t TABLE_NAME(TACIT_ISA) = {project, lift};
+const tacit_aware_kernel_t TABLE_NAME(TACIT_ISA) = {project, lift, scale, multiply};

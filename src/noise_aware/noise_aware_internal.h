@@ -21,10 +21,68 @@ static inline size_t tacit_aware_rows(const tacit_draws_t *draws, size_t thin, s
   return done <= draws->n_warmup ? done : draws->n_warmup + (done - draws->n_warmup) / thin;
 }
 
+/* Units that count, and the relative error (sd) of that number: 0 where it is public. */
+typedef struct tacit_aware_count {
+  double n, error;
+} tacit_aware_count_t;
+/* fit.c: is the number of units that count private? That number, public or released. */
+bool tacit_aware_is_count_private(const tacit_noise_aware_settings_t *settings);
+TACIT_MUST_USE tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                      tacit_aware_count_t *count, tacit_error_t *err);
+
+/* ---- source.c: releases, made by a curator and kept in settings->releases if that is set; without a curator, taken from there ---- */
+
+/* Features; the number of units, where it is public; sensitivity in units of a bound. */
+size_t tacit_aware_n_features(const tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings);
+TACIT_MUST_USE tacit_status_t tacit_aware_n_units(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double *n,
+                                                  tacit_error_t *err);
+double tacit_aware_factor(const tacit_noise_aware_settings_t *settings);
+
+/* Where a release is made: public. What was kept puts its own there: it was made at that point, wherever one would make it now. */
+typedef struct tacit_aware_point {
+  double *theta, *whiten, *radius; /* (d), (d, d), (1) */
+} tacit_aware_point_t;
+typedef struct tacit_aware_joint {
+  size_t n_features;
+  double *whiten; /* (d, d), or NULL */
+  double *radius, *theta, *scale, *reach; /* of tacit_row_weighting_t and tacit_row_residual_t; theta (d) */
+} tacit_aware_joint_t;
+
+/* As the releases of tacit/curator.h; whiten NULL: in the cube. */
+TACIT_MUST_USE tacit_status_t tacit_aware_release_moments(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                          double multiplier, double *whiten, double *radius, double *out,
+                                                          double *noise_sd, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_release_score(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                        double multiplier, const tacit_aware_point_t *at, double *out,
+                                                        double *noise_sd, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_release_information(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                              double multiplier, const tacit_aware_point_t *at, double *out,
+                                                              double *noise_sd, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_release_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                        double multiplier, double *n, double *noise_sd, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_release_joint_moments(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                                double multiplier, const tacit_aware_joint_t *at, double *out,
+                                                                double *noise_sd, tacit_error_t *err);
+
+/* As tacit_aware_release_joint_moments(), squares of scores alone. */
+TACIT_MUST_USE tacit_status_t tacit_aware_release_residual_squares(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                                   double multiplier, const tacit_aware_joint_t *at, double *out,
+                                                                   double *noise_sd, tacit_error_t *err);
+/* Of counts: residuals from theta (d) in units of scale, or where theta is NULL norms by whiten (d, d); edges (n_edges). */
+typedef struct tacit_aware_cells {
+  size_t n_features;
+  double *theta, *scale, *whiten;
+  size_t n_edges;
+  double *edges;
+} tacit_aware_cells_t;
+TACIT_MUST_USE tacit_status_t tacit_aware_release_cells(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                        double multiplier, const tacit_aware_cells_t *at, double *out,
+                                                        double *noise_sd, tacit_error_t *err);
+
 /* ---- gaussian.c: all releases of a linear regression and draws given them; draws are initialised ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                                                   const tacit_noise_aware_settings_t *settings, double n, double count_error,
+                                                   const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
                                                    tacit_draws_t *draws, tacit_error_t *err);
 
 /* ---- linear.c: small dense matrices ---- */
@@ -83,7 +141,7 @@ typedef struct tacit_surrogate {
 
 /* Make the two releases of second moments and build the surrogate. Clear also after failure. */
 TACIT_MUST_USE tacit_status_t tacit_surrogate_init(tacit_surrogate_t *surrogate, tacit_curator_t *curator,
-                                                   const tacit_noise_aware_settings_t *settings, double n_units,
+                                                   const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
                                                    tacit_rng_t *rng, tacit_error_t *err);
 void tacit_surrogate_clear(tacit_surrogate_t *surrogate);
 
@@ -101,16 +159,17 @@ double tacit_matrix_radius(size_t d, const double *whiten, double n, double mult
  *
  *     mean n (sum omega f + c e),   covariance n sum omega v u u' + n^2 [c V c' + (Cov f - c c') / weight] + noise,   c = Cov(f, Q),
  *
- * Q the surrogate's basis and, once the information is released, what that adds to it; V and e of their population means.
+ * Q the surrogate's basis and, once the information is released, what that adds to it; V and e of their population means. Where n is
+ * released, the covariance has (error mean) (error mean)' on top.
  */
 typedef struct tacit_rounds {
   const tacit_surrogate_t *surrogate;
-  double n, weight;
+  double n, n_error, weight; /* n_error: relative, of n */
   size_t n_rounds, n_columns; /* columns: 1 and those of Q */
   double *columns;    /* (n_columns, n_rows): omega times [1, Q] */
   double *basis_cov, *basis_shift; /* V, e */
   double *scale;      /* (n_rows): omega (1 + Q . e), so that the mean is n f scale */
-  double *quadratic;  /* (n_columns, n_columns): diag(-1 / weight, V - I / weight) */
+  double *quadratic;  /* (n_columns, n_columns): diag(-1 / weight, V - I / weight) + error^2 (1, e) (1, e)' */
   double *rows;       /* (TACIT_AWARE_ROUNDS d, n_rows): u */
   double *spread;     /* (TACIT_AWARE_ROUNDS, n_rows): m_theta_j - upper / 2 */
   double *released;   /* (TACIT_AWARE_ROUNDS d) */
@@ -119,8 +178,8 @@ typedef struct tacit_rounds {
   double count_noise; /* sd of the noise in the last score's number of records of an outcome */
 } tacit_rounds_t;
 
-TACIT_MUST_USE tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate, double n,
-                                                tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate,
+                                                tacit_aware_count_t count, tacit_error_t *err);
 void tacit_rounds_clear(tacit_rounds_t *rounds);
 /* scale and quadratic from columns, V and e. */
 void tacit_rounds_fill(tacit_rounds_t *rounds);
@@ -152,6 +211,7 @@ void tacit_add_prior_precision(const tacit_parameters_t *parameters, size_t d, c
 /* ---- posterior.c ---- */
 
 typedef struct tacit_aware_posterior {
+  struct tacit_aware_posterior *next; /* the releases of another site: their likelihood counts too; NULL: there is none */
   const tacit_surrogate_t *surrogate;
   const tacit_rounds_t *rounds;
   const tacit_parameters_t *parameters;
@@ -181,8 +241,8 @@ void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const d
 TACIT_MUST_USE tacit_status_t tacit_aware_mode(tacit_aware_posterior_t *posterior, double *theta, double *factor,
                                                tacit_error_t *err);
 /*
- * Hamiltonian Monte Carlo from around the mode into draws, which the caller has initialised; mean (d) and cov (d, d) of the kept states on
- * the unconstrained scale.
+ * Chains from around the mode into draws, which the caller has initialised; mean (d) and cov (d, d) of the kept states on the unconstrained
+ * scale.
  */
 TACIT_MUST_USE tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterior, const double *mode, const double *factor,
                                                tacit_draws_t *draws, double *mean, double *cov, tacit_error_t *err);

@@ -69,11 +69,7 @@ static void fill_rows(tacit_aware_posterior_t *p, const double *theta) {
     for (size_t k = 0; k < n; k++) {
       spread[k] = p->moments[k].mean - upper / 2 - r->spread[j * n + k];
     }
-    for (size_t i = j * d; i < (j + 1) * d; i++) {
-      for (size_t k = 0; k < n; k++) {
-        p->f[i * n + k] = r->rows[i * n + k] * spread[k];
-      }
-    }
+    tacit_aware_kernel()->scale(n, d, r->rows + j * d * n, spread, p->f + j * d * n);
   }
 }
 
@@ -81,22 +77,20 @@ static double discrepancy_weight(const tacit_aware_posterior_t *p) {
   return p->settings->fault_for_tests == TACIT_NOISE_AWARE_NO_DISCREPANCY ? 0 : p->rounds->n * p->rounds->n;
 }
 
-/* cov <- C(theta), blocks of rounds a, b <= a; the lower triangle. */
+/* cov <- C(theta), blocks of rounds a, b <= a; the lower triangle. The lines of f of round a are overwritten: they are done with. */
 static void fill_block(tacit_aware_posterior_t *p, size_t a, size_t b) {
   const tacit_surrogate_t *s = p->surrogate;
   const tacit_rounds_t *r = p->rounds;
   size_t n = s->n_rows, d = s->d, width = d * r->n_rounds, nb = r->n_columns;
-  double n2 = discrepancy_weight(p), *own = p->lines[1], *weighted = p->lines[2];
+  double n2 = discrepancy_weight(p), *own = p->lines[1], *weighted = p->f + a * d * n, *block = p->temporary;
   const double *spread_a = p->spread + a * n, *spread_b = p->spread + b * n;
   for (size_t k = 0; k < n; k++) {
     own[k] = s->weight[k] * (r->n * p->moments[k].variance + n2 * spread_a[k] * spread_b[k] / r->weight);
   }
+  tacit_aware_kernel()->scale(n, d, r->rows + a * d * n, own, weighted);
+  tacit_aware_kernel()->project(n, d, d, weighted, r->rows + b * d * n, block);
   for (size_t i = a * d; i < (a + 1) * d; i++) {
-    const double *row = r->rows + i * n;
-    for (size_t k = 0; k < n; k++) {
-      weighted[k] = own[k] * row[k];
-    }
-    tacit_aware_kernel()->project(n, 1, d, weighted, r->rows + b * d * n, p->cov + i * width + b * d);
+    memcpy(p->cov + i * width + b * d, block + (i - a * d) * d, d * sizeof *block);
     for (size_t j = b * d; j < (b + 1) * d; j++) {
       p->cov[i * width + j] += n2 * tacit_dot(nb, p->adjoint + i * nb, p->y + j * nb);
     }
@@ -114,7 +108,7 @@ static void fill_law(tacit_aware_posterior_t *p) {
   const tacit_rounds_t *r = p->rounds;
   size_t n = p->surrogate->n_rows, width = p->surrogate->d * r->n_rounds, nb = r->n_columns;
   tacit_aware_kernel()->project(n, width, nb, p->f, r->columns, p->y);
-  tacit_multiply(width, nb, nb, p->y, r->quadratic, p->adjoint);
+  tacit_aware_kernel()->multiply(width, nb, nb, p->y, r->quadratic, p->adjoint);
   for (size_t i = 0; i < width; i++) {
     p->solved[i] = r->released[i] - r->n * (p->y[i * nb] + tacit_dot(nb - 1, p->y + i * nb + 1, r->basis_shift));
   }
@@ -173,7 +167,7 @@ static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
   for (size_t a = 0; a < r->n_rounds; a++) { /* sum over rows i of round a and all j of u_i S_ij u_j */
     tacit_aware_kernel()->lift(n, d, width, r->rows + a * d * n, slope + a * d * width, r->rows, quadratic[a]);
   }
-  tacit_multiply(width, width, nb, slope, p->adjoint, weight);
+  tacit_aware_kernel()->multiply(width, width, nb, slope, p->adjoint, weight);
   tacit_aware_kernel()->lift(n, width, nb, r->rows, weight, r->columns, lifted); /* u_k' S y quadratic columns_k */
   memset(along, 0, n * sizeof *along);
   for (size_t i = 0; i < width; i++) {
@@ -199,19 +193,23 @@ static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
 double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, const double *theta, double *grad) {
   const tacit_parameters_t *parameters = posterior->parameters;
   double log_prior = parameters->log_prior(parameters->ctx, theta, grad);
-  fill_rows(posterior, theta);
-  fill_law(posterior);
-  double value = log_prior + normal_log_density(posterior);
+  double value = log_prior;
+  for (tacit_aware_posterior_t *p = posterior; p != NULL; p = p->next) {
+    fill_rows(p, theta);
+    fill_law(p);
+    value += normal_log_density(p);
+  }
   if (!isfinite(value)) {
     return -INFINITY;
   }
-  if (grad != NULL) {
-    add_normal_gradient(posterior, grad);
+  for (tacit_aware_posterior_t *p = posterior; grad != NULL && p != NULL; p = p->next) {
+    add_normal_gradient(p, grad);
   }
   return value;
 }
 
-void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const double *theta, double *precision) {
+/* precision (d, d) += that of the likelihood of one site's releases. */
+static void add_precision(tacit_aware_posterior_t *posterior, double *precision) {
   const tacit_surrogate_t *s = posterior->surrogate;
   const tacit_rounds_t *r = posterior->rounds;
   size_t n = s->n_rows, d = s->d, width = d * r->n_rounds;
@@ -228,7 +226,15 @@ void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const d
     tacit_solve_lower(width, posterior->cov_factor, jacobian + j * width);
   }
   for (size_t i = 0; i < d * d; i++) {
-    precision[i] = tacit_dot(width, jacobian + i / d * width, jacobian + i % d * width);
+    precision[i] += tacit_dot(width, jacobian + i / d * width, jacobian + i % d * width);
+  }
+}
+
+void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const double *theta, double *precision) {
+  size_t d = posterior->surrogate->d;
+  memset(precision, 0, d * d * sizeof *precision);
+  for (tacit_aware_posterior_t *p = posterior; p != NULL; p = p->next) {
+    add_precision(p, precision);
   }
   tacit_add_prior_precision(posterior->parameters, d, theta, precision);
 }

@@ -27,11 +27,18 @@ void tacit_rounds_fill(tacit_rounds_t *r) {
       r->quadratic[(1 + a) * nb + 1 + b] = r->basis_cov[a * q + b] - (a == b ? 1 / r->weight : 0);
     }
   }
+  double variance = r->n_error * r->n_error;
+  for (size_t a = 0; a < nb; a++) { /* the mean over n is linear in the columns, with these factors */
+    for (size_t b = 0; b < nb; b++) {
+      r->quadratic[a * nb + b] += variance * (a > 0 ? r->basis_shift[a - 1] : 1) * (b > 0 ? r->basis_shift[b - 1] : 1);
+    }
+  }
 }
 
-tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate, double n, tacit_error_t *err) {
+tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate, tacit_aware_count_t count,
+                                 tacit_error_t *err) {
   size_t d = surrogate->d, k = surrogate->n_rows, q = surrogate->n_basis, most = 1 + q + d * (d + 1) / 2;
-  *rounds = (tacit_rounds_t){.surrogate = surrogate, .n = n, .weight = surrogate_weight, .n_columns = 1 + q};
+  *rounds = (tacit_rounds_t){.surrogate = surrogate, .n = count.n, .n_error = count.error, .weight = surrogate_weight, .n_columns = 1 + q};
   rounds->columns = tacit_alloc_zero(most * k, sizeof *rounds->columns);
   rounds->basis_cov = tacit_alloc_zero(most * most, sizeof *rounds->basis_cov);
   rounds->basis_shift = tacit_alloc_zero(most, sizeof *rounds->basis_shift);
@@ -195,7 +202,7 @@ static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t
   c.white = mean_var + n;
   c.norms = c.white + d * n;
   c.work = c.norms + n;
-  c.noise_per_radius = tacit_curator_sensitivity_factor(place->curator) * upper * multiplier;
+  c.noise_per_radius = tacit_aware_factor(place->settings) * upper * multiplier;
   tacit_round_spread(s, place->settings, place->theta, spread);
   tacit_status_t status = tacit_round_metric(s, place, whiten, mean_var, err);
   if (status != TACIT_OK) {
@@ -204,10 +211,16 @@ static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t
   tacit_add_prior_precision(place->parameters, d, place->theta, prior);
   whiten_all(&c, whiten, spread, upper);
   double radius = choose_radius(&c, whiten);
-  tacit_score_point_t point = {(int)place->settings->family, upper, place->theta, whiten, radius};
-  status = tacit_curator_release_score(place->curator, &point, multiplier, r->released + j * d, &noise_sd, err);
+  double theta[TACIT_NOISE_AWARE_MAX_FEATURES];
+  memcpy(theta, place->theta, d * sizeof *theta);
+  const tacit_aware_point_t at = {theta, whiten, &radius};
+  status = tacit_aware_release_score(place->curator, place->settings, multiplier, &at, r->released + j * d, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
+  }
+  if (place->curator == NULL) { /* rows as they were at the point of the release */
+    tacit_round_spread(s, place->settings, theta, spread);
+    whiten_all(&c, whiten, spread, upper);
   }
   if (j > 0) {
     doubt_last(r, mean_var);

@@ -27,21 +27,22 @@ static double median_off_diagonal(const tacit_builder_t *b, const double *entrie
   return tacit_median(n, b->work);
 }
 
-/* Posterior mean and variance of one entry with a normal prior, given a released sum with noise of sd `noise_sd`. */
+/*
+ * Posterior mean and variance of one entry with a normal prior, given a released sum with noise of sd `noise_sd`. What n may be off by
+ * scales all entries alike; here it is as much of each by itself.
+ */
 static void shrink(tacit_builder_t *b, size_t k, double prior_mean, double prior_sd, bool is_diagonal, double noise_sd) {
   double root = is_diagonal ? 1 : sqrt(2); /* svec */
-  double sd = noise_sd / root / b->n, trust = prior_sd * prior_sd / (prior_sd * prior_sd + sd * sd);
-  b->moments[k] = prior_mean + trust * (b->released[k] / root / b->n - prior_mean);
-  b->variances[k] = trust * sd * sd;
+  double sd = noise_sd / root / b->count.n, trust = prior_sd * prior_sd / (prior_sd * prior_sd + sd * sd);
+  b->moments[k] = prior_mean + trust * (b->released[k] / root / b->count.n - prior_mean);
+  b->variances[k] = trust * sd * sd + pow(b->count.error * b->moments[k], 2);
 }
 
 /* First release: second moments of the features in the cube; the shape they suggest. */
 static tacit_status_t learn_in_cube(tacit_builder_t *b, tacit_error_t *err) {
   size_t d = b->d, p = d - 1;
-  tacit_row_weighting_t rows = {.radius = sqrt((double)d) * (1 + 1e-12)};
-  double noise_sd;
-  tacit_status_t status = tacit_curator_release_second_moments(
-      b->curator, &rows, schedule_multiplier(b->settings->rho, share_cube), b->released, &noise_sd, err);
+  double noise_sd, radius = sqrt((double)d) * (1 + 1e-12), multiplier = schedule_multiplier(b->settings->rho, share_cube);
+  tacit_status_t status = tacit_aware_release_moments(b->curator, b->settings, multiplier, NULL, &radius, b->released, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -55,7 +56,7 @@ static tacit_status_t learn_in_cube(tacit_builder_t *b, tacit_error_t *err) {
       }
     }
   }
-  b->s->mean_noise = noise_sd / sqrt(2) / b->n;
+  b->s->mean_noise = noise_sd / sqrt(2) / b->count.n;
   double *second = b->metric;
   unpack(d, b->moments, second);
   tacit_shape_from(&b->shape, second);
@@ -100,13 +101,12 @@ static tacit_status_t learn_whitened(tacit_builder_t *b, tacit_error_t *err) {
   if (status != TACIT_OK) {
     return status;
   }
-  b->radius = tacit_matrix_radius(d, b->inverse, b->n, multiplier);
-  tacit_builder_fill_products(b);
-  tacit_row_weighting_t rows = {.whiten = b->inverse, .radius = b->radius};
-  status = tacit_curator_release_second_moments(b->curator, &rows, multiplier, b->released, &noise_sd, err);
+  b->radius = tacit_matrix_radius(d, b->inverse, b->count.n, multiplier);
+  status = tacit_aware_release_moments(b->curator, b->settings, multiplier, b->inverse, &b->radius, b->released, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
+  tacit_builder_fill_products(b);
   for (size_t i = 0, k = 0; i < d; i++) {
     for (size_t j = i; j < d; j++, k++) {
       shrink(b, k, b->average[k], i == j ? 0.6 : 0.4, i == j, noise_sd);

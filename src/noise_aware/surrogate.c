@@ -240,13 +240,13 @@ static tacit_status_t build(tacit_builder_t *b, tacit_error_t *err) {
 }
 
 tacit_status_t tacit_surrogate_init(tacit_surrogate_t *surrogate, tacit_curator_t *curator,
-                                    const tacit_noise_aware_settings_t *settings, double n_units, tacit_rng_t *rng,
+                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_rng_t *rng,
                                     tacit_error_t *err) {
   static const bool none[TACIT_NOISE_AWARE_MAX_FEATURES];
-  size_t d = tacit_curator_dim(curator), n_moments = d * (d + 1) / 2;
+  size_t d = tacit_aware_n_features(curator, settings), n_moments = d * (d + 1) / 2;
   size_t enough = (4 * n_moments + 15) / 16 * 16;
   *surrogate = (tacit_surrogate_t){.d = d, .n_rows = enough > MIN_ROWS ? enough : MIN_ROWS};
-  tacit_builder_t b = {.s = surrogate, .curator = curator, .settings = settings, .n = n_units, .d = d, .n_moments = n_moments};
+  tacit_builder_t b = {.s = surrogate, .curator = curator, .settings = settings, .count = count, .d = d, .n_moments = n_moments};
   b.shape.p = d - 1;
   b.shape.is_two_valued = settings->is_two_valued != NULL ? settings->is_two_valued + 1 : none; /* past the intercept */
   tacit_status_t status = allocate(&b, err);

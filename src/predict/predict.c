@@ -102,6 +102,11 @@ void tacit_predictor_row(const tacit_predictor_t *p, const double *features, tac
   }
 }
 
+double tacit_predictor_respond(const tacit_predictor_t *p, const double *features, size_t i, tacit_rng_t *rng) {
+  const double *draw = draw_of(p, i);
+  return respond(p, expected(p, linear(p, features, draw, 0)), draw, rng);
+}
+
 /* ---- rows ---- */
 
 tacit_status_t tacit_predictor_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows, double **features,

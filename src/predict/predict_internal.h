@@ -30,4 +30,7 @@ TACIT_MUST_USE tacit_status_t tacit_predictor_features(const tacit_predictor_t *
 void tacit_predictor_row(const tacit_predictor_t *predictor, const double *features, tacit_prediction_kind_t kind, tacit_rng_t *rng,
                          double *draws);
 
+/* One response under draw i, from a row's features; not of classes. */
+double tacit_predictor_respond(const tacit_predictor_t *predictor, const double *features, size_t i, tacit_rng_t *rng);
+
 #endif

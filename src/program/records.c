@@ -92,7 +92,7 @@ tacit_status_t tacit_compiled_pack_part(tacit_records_t **records, const tacit_c
   packing_t packing = {.program = p, .columns = tacit_alloc(p->graph->n_columns, sizeof *packing.columns)};
   tacit_status_t status = packing.columns != NULL ? find_columns(&packing, table, err) : tacit_error_memory(err);
   if (status == TACIT_OK) {
-    tacit_pack_share_t share = {part, n_parts, n_threads, p->layout.n_columns, scratch};
+    tacit_pack_share_t share = {part, n_parts, n_threads, p->layout.n_columns, scratch, p->sources, p->n_sources};
     status = tacit_pack_share(&packing.records, &packing.begin, table, &share, pack_range, &packing, err);
   }
   tacit_free(packing.columns);

@@ -97,6 +97,12 @@ static tacit_status_t read_ranges(tacit_publish_t *publish, tacit_error_t *err) 
   bool is_counts = publish->statistic.kind == TACIT_STATISTIC_COUNTS;
   for (size_t j = 0; j < publish->statistic.n_columns; j++) {
     const tacit_column_schema_t *column = publish->columns[j];
+    if (column->missing == TACIT_MISSING_DROP) {
+      return tacit_error_set(err, TACIT_ERR_SCHEMA, "column",
+                             "column '%s': missing: drop hides how many records count, and what is released here is read with that "
+                             "number: say what a missing value counts as (missing: %s), or fit a model, which releases the number",
+                             column->name, is_counts ? "LEVEL, one that stands for it" : "lower, upper or a public value");
+    }
     bool is_binary = column->type == TACIT_COLUMN_BINARY, is_categorical = column->type == TACIT_COLUMN_CATEGORICAL;
     if (is_counts ? !is_binary && !is_categorical : !has_numbers(column)) {
       return tacit_error_set(err, TACIT_ERR_SCHEMA, "column", "column '%s': %s", column->name,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "account/doubt.h"
+#include "data/collect.h"
 #include "publish/publish_internal.h"
 
 /* Delta that stands for none in a budget: below it no double can tell. */
@@ -225,24 +226,21 @@ static void settle(tacit_publish_t *publish) {
 
 /* ---- records ---- */
 
-/* Where they come from: a file, or a stream, which is taken. */
-typedef struct source {
-  const char *path;
-  struct ArrowArrayStream *stream;
-  const tacit_stream_watch_t *watch;
-} source_t;
+/* A tacit_packer_t's. */
+static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
+  const tacit_publish_t *publish = user;
+  return tacit_table_pack(records, table, publish->names, publish->statistic.n_columns, publish->limits.n_threads,
+                          tacit_publish_value(publish, "scratch"), err);
+}
 
-static tacit_status_t open_records(tacit_publish_t *publish, const source_t *source, tacit_error_t *err) {
-  const char *const *names = publish->names;
-  size_t n = publish->statistic.n_columns;
+static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_source_t *source, tacit_error_t *err) {
+  const tacit_packer_t packer = {
+      .pack = pack, .user = publish, .is_whole = tacit_publish_has(publish, "scratch"), .n_threads = publish->limits.n_threads};
+  tacit_table_notes_t notes;
   tacit_table_t *table;
-  tacit_records_t *records = NULL;
-  tacit_status_t status = source->stream != NULL
-                              ? tacit_table_read_stream(&table, source->stream, publish->schema, names, n, source->watch, NULL, err)
-                              : tacit_table_read(&table, source->path, publish->schema, names, n, NULL, err);
-  if (status == TACIT_OK) {
-    status = tacit_table_pack(&records, table, names, n, publish->limits.n_threads, tacit_publish_value(publish, "scratch"), err);
-  }
+  tacit_records_t *records;
+  tacit_status_t status = tacit_records_collect(&records, &table, source, publish->schema, publish->names, publish->statistic.n_columns,
+                                                &packer, &notes, err);
   tacit_table_free(table);
   if (status == TACIT_OK) {
     status = publish->is_seeded ? tacit_noise_new_seeded_not_private(&publish->noise, publish->seed, err)
@@ -258,7 +256,7 @@ static tacit_status_t open_records(tacit_publish_t *publish, const source_t *sou
     status = tacit_curator_n_units(publish->curator, &publish->n, err);
   }
   if (status == TACIT_OK && publish->n == 0) {
-    status = tacit_error_set(err, TACIT_ERR_DATA, "data", "%s holds no records", source->path != NULL ? source->path : "the stream");
+    status = tacit_error_set(err, TACIT_ERR_DATA, "data", "%s holds no records", tacit_data_source_name(source));
   }
   return status;
 }
@@ -292,7 +290,7 @@ tacit_status_t tacit_publish_columns(tacit_publish_t *publish, const tacit_schem
   return status;
 }
 
-static tacit_status_t read_source(tacit_publish_t *publish, const source_t *source, tacit_error_t *err) {
+tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_data_source_t *source, tacit_error_t *err) {
   tacit_status_t status = settle_settings(publish, err);
   if (status != TACIT_OK) {
     if (source->stream != NULL && source->stream->release != NULL) {
@@ -314,12 +312,12 @@ tacit_status_t tacit_publish_read(tacit_publish_t *publish, const char *path, ta
   if (path == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit release --help");
   }
-  return read_source(publish, &(source_t){.path = path}, err);
+  return tacit_publish_read_source(publish, &(tacit_data_source_t){.path = path}, err);
 }
 
 tacit_status_t tacit_publish_read_stream(tacit_publish_t *publish, struct ArrowArrayStream *stream, const tacit_stream_watch_t *watch,
                                          tacit_error_t *err) {
-  return read_source(publish, &(source_t){.stream = stream, .watch = watch}, err);
+  return tacit_publish_read_source(publish, &(tacit_data_source_t){.stream = stream, .watch = watch}, err);
 }
 
 /* ---- the release ---- */

@@ -12,7 +12,7 @@ static const tacit_setting_t table[] = {
      "statistic", TACIT_SETTING_CHOICE, 0, 0, statistics},
     {"column", "NAMES", NULL, "The column; for counts, columns joined by commas, the last one fastest in the result.",
      "statistic", TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; or a directory written by tacit import.",
+    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; a SAS, SPSS or Stata file; -, the standard input; or a directory written by tacit import.",
      "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. Its bounds are where values are clamped.",
      "statistic", TACIT_SETTING_TEXT, 0, 0, NULL},

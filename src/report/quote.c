@@ -168,3 +168,13 @@ void tacit_text_yaml_scalar(tacit_text_t *text, const char *s) {
     tacit_text_yaml_string(text, s);
   }
 }
+
+void tacit_text_csv(tacit_text_t *text, const char *words) {
+  bool is_plain = strpbrk(words, ",\"\r\n") == NULL;
+  tacit_text_append(text, "\"", is_plain ? 0 : 1);
+  for (const char *c = words; *c != '\0'; c++) {
+    tacit_text_append(text, "\"\"", *c == '"' ? 2 : 0);
+    tacit_text_append(text, c, *c == '"' ? 0 : 1);
+  }
+  tacit_text_append(text, "\"", is_plain ? 0 : 1);
+}

@@ -19,7 +19,7 @@ bool tacit_report_has_flag(const tacit_report_t *report, const char *name) {
 }
 
 tacit_relation_t tacit_report_relation(const tacit_report_t *report) {
-  return report->budget != NULL ? tacit_budget_relation(report->budget) : TACIT_RELATION_SUBSTITUTE;
+  return report->budget != NULL ? tacit_budget_relation(report->budget) : report->release != NULL ? report->release->relation : TACIT_RELATION_SUBSTITUTE;
 }
 
 /* name or name.i.j: a letter, letters, digits and single underscores, then indices from 1. */
@@ -82,7 +82,11 @@ typedef void (*text_writer)(const tacit_report_t *report, const tacit_summary_t 
 
 static void privacy_json(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   (void)summaries;
-  tacit_report_privacy_json(report, text);
+  if (report->privacy_json != NULL) {
+    tacit_text_append(text, report->privacy_json, strlen(report->privacy_json));
+  } else {
+    tacit_report_privacy_json(report, text);
+  }
 }
 
 static void run_yaml(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
@@ -100,8 +104,17 @@ static void schema_yaml(const tacit_report_t *report, const tacit_summary_t *sum
   tacit_text_append(text, report->schema, strlen(report->schema));
 }
 
+static void releases_json(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+  (void)summaries;
+  tacit_released_json(report->kept, text);
+}
+
 static void privacy_text(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   (void)summaries;
+  if (report->privacy_text != NULL) {
+    tacit_text_append(text, report->privacy_text, strlen(report->privacy_text));
+    return;
+  }
   tacit_text_t lines = {0};
   tacit_statement_lines(report, &lines);
   if (!lines.failed) {
@@ -148,6 +161,9 @@ static tacit_status_t write_files(const tacit_report_t *report, const tacit_summ
   }
   if (status == TACIT_OK && (report->published != NULL || report->evidence != NULL)) {
     status = write_file(report, summaries, "diagnostics.json", diagnostics_json, dir, err);
+  }
+  if (status == TACIT_OK && report->kept != NULL) {
+    status = write_file(report, summaries, "releases.json", releases_json, dir, err);
   }
   return status;
 }

@@ -30,6 +30,7 @@ void tacit_text_utf8(tacit_text_t *text, uint32_t code);
 void tacit_text_json_string(tacit_text_t *text, const char *s);
 void tacit_text_json_number(tacit_text_t *text, double x); /* null unless finite */
 void tacit_text_html(tacit_text_t *text, const char *s);
+void tacit_text_csv(tacit_text_t *text, const char *s); /* quoted where it must be */
 void tacit_text_yaml_scalar(tacit_text_t *text, const char *s);
 void tacit_text_yaml_string(tacit_text_t *text, const char *s); /* always quoted */
 /* One line, no control characters: for sentences that hold a user's words. */
@@ -57,6 +58,9 @@ void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text)
 void tacit_report_diagnostics_json(const tacit_report_t *report, tacit_text_t *text);
 /* Is anything known of the priors? Then tables have two more columns. */
 bool tacit_report_has_priors(const tacit_summary_t *summaries, size_t n);
+/* Append releases.json; add a setting to what is kept. */
+TACIT_MUST_USE tacit_status_t tacit_released_set(tacit_released_t *kept, const char *name, const char *value, tacit_error_t *err);
+void tacit_released_json(const tacit_released_t *kept, tacit_text_t *text);
 void tacit_report_run_yaml(const tacit_report_t *report, tacit_text_t *text);
 void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text);
 

@@ -238,20 +238,27 @@ static void post_processing(const tacit_report_t *report, tacit_text_t *text) {
     tacit_text_number_up(text, release->epsilon, EPSILON_DIGITS);
     tacit_text_printf(text, " at delta = ");
     tacit_text_number_up(text, release->delta, EPSILON_DIGITS);
-    tacit_text_printf(text, " (replacing one record; the number of records is public). That was paid when it was "
-                            "released, not here.\n");
+    tacit_text_printf(text, release->relation == TACIT_RELATION_SUBSTITUTE
+                                ? " (replacing one record; the number of records is public). That was paid when it was released, not here.\n"
+                                : " (adding or removing one record). That was paid when it was released, not here.\n");
   } else {
     line(text, "Its description does not say what it cost (epsilon, delta); whoever released it can.");
   }
+  if (release->composition != NULL) {
+    line(text, release->composition);
+  }
   line(text, "# How good the draws are");
-  line(text, report->is_exact ? "The chain's law is the posterior given the release, clamping and noise included. A run is "
+  line(text, report->is_noise_aware ? "They are from the posterior given the releases of all sites together, the prior applied once, so that intervals "
+                                      "include the privacy noise; coefficients are taken to be the same at every site."
+             : report->is_exact ? "The chain's law is the posterior given the release, clamping and noise included. A run is "
                                 "finite all the same: R-hat and the effective sample sizes say how far it got."
                               : "The sum of the records was taken as normal, with the exact mean and covariance of "
                                 "clamped records: an approximation whose error shrinks like one over the square root of "
                                 "their number.");
   line(text, "# What is assumed");
-  line(text, "- The law of the records, the clamp bounds, their number and the law of the noise are as stated: the "
-             "posterior is only as right as they are.");
+  line(text, report->is_noise_aware ? "- The releases were made as their files say."
+                                    : "- The law of the records, the clamp bounds, their number and the law of the noise are as stated: the "
+                                      "posterior is only as right as they are.");
   for (size_t i = 0; i < report->n_assumptions; i++) {
     tacit_text_append(text, "- ", 2);
     tacit_text_plain(text, report->assumptions[i]);

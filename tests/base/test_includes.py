@@ -8,6 +8,7 @@ ALLOWED = {
     "base": set(),
     "random": {"base"},
     "draws": {"base"},
+    "releases": {"base"},
     "data": {"base"},
     "model": {"base", "data"},
     "program": {"base", "data", "model"},
@@ -17,20 +18,22 @@ ALLOWED = {
     "curator": {"base", "random", "data", "model", "account", "door"},
     "sample": {"base", "random", "draws", "model", "account", "curator"},
     "augment": {"base", "random", "draws"},
-    "noise_aware": {"base", "random", "draws", "diagnose", "model", "account", "curator"},
+    "noise_aware": {"base", "random", "draws", "releases", "diagnose", "model", "account", "curator"},
     "diagnose": {"base", "draws"},
-    "report": {"base", "draws", "diagnose", "account"},
+    "report": {"base", "draws", "releases", "diagnose", "account"},
     "publish": {"base", "random", "data", "model", "account", "ledger", "curator"},
+    "infer": {"base", "random", "draws", "account", "augment", "diagnose", "report"},
     "predict": {"base", "random", "draws", "data", "model", "augment", "diagnose", "report"},
-    "fit": {"base", "random", "draws", "data", "model", "program", "account", "ledger", "curator", "sample", "noise_aware", "diagnose", "report"},
+    "synthesize": {"base", "random", "draws", "releases", "data", "model", "account", "noise_aware", "diagnose", "report", "fit", "predict"},
+    "fit": {"base", "random", "draws", "releases", "data", "model", "program", "account", "ledger", "curator", "sample", "noise_aware", "diagnose", "report"},
 }
 HEADERS = {  # public headers; a header may include only these, so that nothing slips in behind it
-    "base": set(), "random": {"base"}, "draws": {"base"}, "data": {"base"}, "model": {"base"}, "program": {"base", "data", "model"},
+    "base": set(), "random": {"base"}, "draws": {"base"}, "releases": {"base"}, "data": {"base"}, "model": {"base"}, "program": {"base", "data", "model"},
     "account": {"base"}, "ledger": {"account", "base"}, "door": {"base"}, "curator": {"base", "door"}, "sample": {"account", "base", "curator", "draws"},
-    "augment": {"base", "draws"}, "noise_aware": {"account", "base", "diagnose", "draws", "model"},
-    "diagnose": {"base", "draws"}, "report": {"account", "base", "diagnose", "draws"},
-    "publish": {"base", "data"},
-    "fit": {"account", "base", "curator", "data", "diagnose", "draws"}, "predict": {"base", "data", "diagnose", "report"},
+    "augment": {"base", "draws"}, "noise_aware": {"account", "base", "diagnose", "draws", "model", "releases"},
+    "diagnose": {"base", "draws"}, "report": {"account", "base", "diagnose", "draws", "releases"},
+    "publish": {"base", "data"}, "infer": {"base", "draws"},
+    "fit": {"account", "base", "curator", "data", "diagnose", "draws"}, "predict": {"base", "data", "diagnose", "report"}, "synthesize": {"base"},
 }
 INCLUDE = re.compile(r'#\s*include\s+"(?:tacit/)?([a-z0-9_]+)[./]')
 root = pathlib.Path(sys.argv[1])

@@ -223,7 +223,7 @@ def cases():
             done = tacit("schema", "check", schema, "--data", write("form.csv", text))
             assert done.returncode == 0, (text, done.stderr)
         for text, words in (('y,x\n1,"0,5"\n', "a comma"), ("y,x\n1,2020-02-03\n", "a date"), ("y,x\n1,TRUE\n", "true or false"),
-                            ("y,x\n1,N/A\n", "missing value"), ("y,x\n1,\n", "missing: lower, upper"), ("y,x\nyes,1\n", "FALSE or TRUE"),
+                            ("y,x\n1,N/A\n", "missing value"), ("y,x\n1,\n", "missing: drop"), ("y,x\nyes,1\n", "FALSE or TRUE"),
                             ("y;x\n1;1.234,5\n", "a comma")):
             done = tacit("schema", "check", schema, "--data", write("form.csv", text))
             assert done.returncode == 3 and words in done.stderr and "form.csv:2:" in done.stderr, (text, done.stderr)

@@ -95,7 +95,7 @@ def others():
                               ("table", "counts"), ("factors", "cells factors short"), ("regression", "products one-column one-bound"),
                               ("logistic", "score short-score"), ("hours", "mean")):
         for statistic in statistics.split():
-            for method in ([], ["--method", "gibbs"], ["--method", "discrete"]):
+            for method in ([], ["--method", "gibbs"], ["--method", "marginal"], ["--method", "hmc", "--path", "joint", "--leapfrog", "3"]):
                 yield ["infer", f"{model}-model.yaml", "--statistic", f"{statistic}.yaml", "--n", "200", "--chains", "2", "--draws", "10",
                        "--warmup", "10", "--seed", "2", *method]
 

@@ -51,6 +51,7 @@ FILES = {
     "person.csv": "who,y,x,s\na,1,1.5,F\na,0,0.7,M\nb,1,1.1,M\n",
     "many.yaml": "columns:\n  n: {type: integer, lower: 0, upper: 5000}\n  x: {type: numeric, lower: 0.5, upper: 2}\n",
     "count.yaml": "columns:\n  n: {type: integer, lower: 0, upper: 50}\n  x: {type: numeric, lower: 0.5, upper: 2}\n",
+    "numbers.json": '{"values": [1, 2]}\n',
     "good.csv": "y,x,s\n1,1.5,F\n0,0.7,M\n1,1.1,M\n0,1.9,F\n",
     "level.csv": "y,x,s\n1,1.5,F\n0,0.7,X\n",
     "text.csv": "y,x,s\n1,high,F\n",
@@ -59,6 +60,8 @@ FILES = {
     "nul.csv": "y,x,s\n1,1.5,F\n\0,1,F\n",
     "empty.csv": "",
     "header.csv": "y,x,s\n",
+    "drop.yaml": COLUMNS.replace("upper: 2", "upper: 2, missing: drop"),
+    "drop-level.yaml": "columns:\n  s: {type: categorical, levels: [drop, M], missing: drop}\n",
     "missing.csv": "y,x,s\n1,,F\n",
     "range.csv": "y,x,s\n1,7,F\n",
     "count.csv": "n,x\n1,1.5\n0,0.7\n4,1\n",
@@ -244,6 +247,7 @@ BAD = [
     ("no records (n = 0)", simple("header.csv", "good.yaml"), 3, r"has no records"),
     ("gzip file cut short", simple("cut.csv.gz", "good.yaml"), 1, r"truncated"),
     ("missing value", simple("missing.csv", "good.yaml"), 3, r"missing\.csv:2:3: column 'x': a missing value"),
+    ("a level that is a rule for missing values", ["schema", "check", "drop-level.yaml"], 3, r"drop-level\.yaml:2:.*is a level of 's' too"),
     ("value out of range under error", simple("range.csv", "strict.yaml"), 3, r"range\.csv:2:3: .*outside its bounds"),
     ("prior that does not parse", BASE + BUDGET + ["--out", "out", "--prior", "normal(0"], 2, r"prior"),
     ("prior with a scale of 0", BASE + BUDGET + ["--out", "out", "--prior", "normal(0, 0)"], 2, r"prior"),
@@ -290,8 +294,22 @@ BAD = [
      r"a ledger takes no Gaussian releases of minibatches \(gradient, sampling rate 0\.1[0-9]*\): .*--sampling-rate 1"),
     ("decisions that the ledger has no room for", on_ledger("small.ledger", "--acceptance", "barker", "--draws", "100", "--yes"), 4,
      r"has room for one with epsilon 0\.9999.*, and here this one is as dear as a Gaussian run with epsilon 1\.[0-9]"),
+    ("width wanted and epsilon given", ["plan", "y ~ x", "--family", "bernoulli", "--schema", "good.yaml", "--n", "100", *BUDGET, "--want-width", "1.3"], 2,
+     r"asks which epsilon it takes: leave out --epsilon"),
+    ("narrower than without privacy", ["plan", "y ~ x", "--family", "bernoulli", "--schema", "good.yaml", "--n", "100", "--delta", "1e-6", "--want-width", "1"], 2,
+     r"--want-width must be above 1"),
+    ("width of chains", ["plan", "s ~ x", "--family", "categorical", "--schema", "good.yaml", "--n", "100", "--delta", "1e-6", "--want-width", "2"], 2,
+     r"where method noise-aware applies: .*bernoulli, gaussian or poisson"),
     ("plan without a schema", ["plan", "y ~ x", "--family", "bernoulli", "--n", "100", *BUDGET], 2, r"--schema is needed"),
     ("plan without n", ["plan", "y ~ x", "--family", "bernoulli", "--schema", "good.yaml", *BUDGET], 2, r"--n is needed"),
+    ("refit of what is no fit", ["refit", ".", "--out", "out"], 1, r"\. has no releases\.json: only fits by method noise-aware"),
+    ("refit of a file that holds no releases", ["refit", "numbers.json", "--out", "out"], 3, r"numbers\.json: \"format\" must be"),
+    ("refit without a place to write to", ["refit", "."], 2, r"--out is needed"),
+    ("refit with another budget", ["refit", ".", "--epsilon", "3", "--out", "out"], 2, r"unknown option"),
+    ("sites without releases", ["combine", ".", ".", "--out", "out"], 1, r"\. has no releases\.json: .*chains pay for every step"),
+    ("one site alone", ["combine", ".", "--out", "out"], 2, r"expected SITE SITE"),
+    ("synthetic rows of no fit", ["synthesize", ".", "--out", "rows.csv"], 1, r"\. has no releases\.json"),
+    ("no synthetic rows at all", ["synthesize", ".", "--rows", "0", "--out", "rows.csv"], 2, r"--rows must be a number between 1"),
     ("diagnose what is no fit", ["diagnose", "."], 1, r"draws-1\.csv|privacy\.json|no draws"),
     ("unprotected method", BASE + ["--out", "out", "--method", "hmc"], 2, r"--exposed"),
     ("private method exposed", BASE + ["--out", "out", "--method", "dp-hmc", "--exposed"], 2, r"--method hmc"),
@@ -459,6 +477,8 @@ BAD = [
     ("step that bounds are no multiples of", release("clamped-mean", "hours", "--mechanism", "discrete-laplace", "--step", "0.3"), 2,
      r"both clamp bounds are multiples"),
     ("step without discrete noise", release("clamped-mean", "hours", "--step", "1", *DELTA), 2, r"--step only goes with"),
+    ("release of a column whose gaps drop records", release("clamped-mean", "x", *DELTA, data="good.csv", schema="drop.yaml"), 3,
+     r"missing: drop hides how many records count"),
     ("release under add-remove", release("clamped-mean", "x", *DELTA, data="good.csv", schema="private-n.yaml"), 2, r"must be substitute"),
     ("release of persons with several rows", release("clamped-mean", "x", *DELTA, data="person.csv", schema="person.yaml"), 2,
      r"one row a person"),
@@ -1030,8 +1050,8 @@ def good_paths():
         assert all(set(m) == {"name", "private", "exact", "summary"} for m in listed)
         assert {"noise-aware", "dp-hmc", "dp-penalty", "hmc", "rwmh"} <= {m["name"] for m in listed}
         assert "dp-hmc" in run(["methods"]).stdout
-        readme = pathlib.Path(ROOT, "README.md").read_text()
-        rows = {name: line.split("|")[2].strip() == "yes" for line in readme.split("\n") if line.startswith("| `") and line.count("|") == 4
+        page = pathlib.Path(ROOT, "docs/guide/method.md").read_text()
+        rows = {name: line.split("|")[2].strip() == "yes" for line in page.split("\n") if line.startswith("| `") and line.count("|") == 4
                 for name in re.findall(r"`([a-z-]+)`", line.split("|")[1])}
         assert rows == {m["name"]: m["private"] for m in listed}, rows
 

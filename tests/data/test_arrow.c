@@ -265,7 +265,7 @@ static void test_random_streams_equal_csv(void **state) {
   const column_t entries = text((const int32_t[]){0, 1, 2, 4}, "FMNA", 3);
   const char *schema_text = "unit: who\nmax_rows: 3\ncolumns:\n  who: {type: id}\n"
                             "  x: {type: numeric, lower: -10, upper: 10, missing: 2}\n"
-                            "  s: {type: categorical, levels: [F, M], missing: F}\n  y: {type: binary}\n";
+                            "  s: {type: categorical, levels: [F, M], missing: drop}\n  y: {type: binary}\n";
   tacit_schema_t *schema = schema_of(schema_text);
   tacit_table_t *from_csv, *from_stream;
   tacit_table_notes_t csv_notes, stream_notes;
@@ -357,9 +357,9 @@ static void test_types_that_are_not_read(void **state) {
   static const struct {
     const char *format, *schema, *message;
   } cases[] = {
-      {"tdD", NUMERIC, "column 'x': dates and times are not read: make a number of them, such as days since a public date"},
-      {"tsu:UTC", LEVELS, "column 'x': dates and times are not read: make a number of them, such as days since a public date"},
-      {"ttm", NUMERIC, "column 'x': dates and times are not read: make a number of them, such as days since a public date"},
+      {"tdD", NUMERIC, "column 'x': dates and times are read where the schema says since: DATE, a public date: they are numbers of days then"},
+      {"tsu:UTC", LEVELS, "column 'x': dates and times are read where the schema says since: DATE, a public date: they are numbers of days then"},
+      {"ttm", NUMERIC, "column 'x': times of a day and durations are not read: make a number of them"},
       {"+l", NUMERIC, "column 'x': lists, structures and encoded runs are not read: give each part a plain column of its own"},
       {"+r", NUMERIC, "column 'x': lists, structures and encoded runs are not read: give each part a plain column of its own"},
       {"z", LEVELS, "column 'x': bytes are not read: make text or numbers of them"},
@@ -394,7 +394,7 @@ static void test_values_that_break_a_rule(void **state) {
   column = with_nulls(column, nulls);
   stream = one("x", "g", &column);
   refuse(&stream, STRICT, TACIT_ERR_DATA, "x",
-         "row 3, column 'x': a missing value (the schema says missing: error): say there what it counts as: missing: lower, upper or a public value");
+         "row 3, column 'x': a missing value (the schema says missing: error): say there missing: drop (its record adds nothing), lower, upper or a public value");
   column = plain((const double[]){1, 0.5}, 2);
   stream = one("x", "g", &column);
   refuse(&stream, STRICT, TACIT_ERR_DATA, "x", "row 2, column 'x': expected a whole number");
@@ -407,7 +407,7 @@ static void test_values_that_break_a_rule(void **state) {
   column = text((const int32_t[]){0, 1, 1}, "a", 2);
   stream = one("x", "u", &column);
   refuse(&stream, STRICT_LEVELS, TACIT_ERR_DATA, "x",
-         "row 2, column 'x': a missing value (the schema says missing: error): say there which level it counts as: missing: LEVEL");
+         "row 2, column 'x': a missing value (the schema says missing: error): say there missing: drop (its record adds nothing) or missing: LEVEL");
   refuse(&stream, "unit: x\nmax_rows: 1\ncolumns: {x: {type: id}}", TACIT_ERR_DATA, "x",
          "row 2, column 'x': a row without its unit of privacy");
 }

@@ -157,7 +157,7 @@ static void test_manifest_keeps_the_schema(void **state) {
                      "  \"a\\u2028b\": {type: numeric, lower: -0.12345678901234567, upper: 1e300, missing: 0.3}\n"
                      "  yes: {type: integer, lower: -3, upper: 4, missing: upper, out_of_range: error}\n"
                      "  \"\\U0001F600: {\": {type: categorical, levels: [\"no\", 'x, y]', \"\\x07\", '12'], missing: \"\\x07\"}\n"
-                     "  b: {type: binary, missing: 1}\n  \"wh\\\"o\\t\": {type: id}\n";
+                     "  b: {type: binary, missing: drop}\n  \"wh\\\"o\\t\": {type: id}\n";
   tacit_schema_t *schema = schema_of(text);
   size_t counts[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   tacit_manifest_t made = {.n_rows = 99, .n_units = 30, .n_rows_dropped = 2, .n_columns = 4};
@@ -177,7 +177,7 @@ static void test_manifest_keeps_the_schema(void **state) {
     const tacit_column_schema_t *a = tacit_schema_column(schema, i), *b = tacit_schema_column(read.schema, i);
     assert_string_equal(a->name, b->name);
     assert_true(a->type == b->type && a->lower == b->lower && a->upper == b->upper && a->missing == b->missing);
-    assert_true(a->missing_value == b->missing_value && a->out_of_range == b->out_of_range && a->n_levels == b->n_levels);
+    assert_true((a->missing_value == b->missing_value || (isnan(a->missing_value) && isnan(b->missing_value))) && a->out_of_range == b->out_of_range && a->n_levels == b->n_levels);
     for (size_t k = 0; k < a->n_levels; k++) {
       assert_string_equal(a->levels[k], b->levels[k]);
     }
@@ -198,6 +198,7 @@ static void test_other_schemas_are_refused(void **state) {
       {"numeric", "integer", "column 'x' had type numeric, now integer; import again"},
       {"upper: 10}", "upper: 10, out_of_range: error}", "column 'x' had out_of_range: clamp, now error; import again"},
       {"upper: 10}", "upper: 10, missing: 0}", "column 'x' had missing: error, now a value; import again"},
+      {"missing: 2", "missing: drop", "column 'k' had missing: a value, now drop; import again"},
       {"missing: 2", "missing: 3", "column 'k' had missing: 2, now 3; import again"},
       {"[F, M", "[M, F", "column 's' had level 1 F, now M; import again"},
       {"[F, M, ", "[F, M, Z, ", "column 's' had level 3 a \"b\", now Z; import again"},

@@ -18,6 +18,39 @@ static void test_rules_for_values(void **state) {
   tacit_table_free(table);
 }
 
+/* A gap in any column that is used leaves its record out, and no other; verification knows it for one. */
+static void test_gaps_leave_their_records_out(void **state) {
+  (void)state;
+  const char *text = "x,s,b,k\n1,F,1,3\n,F,0,3\n2,NA,1,3\n3,M,,3\n4,M,0,\n";
+  static const char *const used[] = {"s", "x", "b"};
+  tacit_schema_t *schema = schema_of("columns:\n  x: {type: numeric, lower: 0, upper: 9, missing: drop}\n  s: {type: categorical, levels: [F, M], "
+                                     "missing: drop}\n  b: {type: binary, missing: drop}\n  k: {type: integer, lower: 0, upper: 5, missing: drop}\n");
+  tacit_table_t *table;
+  tacit_table_notes_t notes;
+  tacit_records_t *records;
+  tacit_error_t err;
+  char said[256];
+  write_file(text, strlen(text));
+  assert_ok(tacit_table_read(&table, file, schema, NULL, 0, &notes, &err), err);
+  assert_int_equal(notes.n_missing, 4);
+  assert_ok(tacit_table_verify(table, schema, &err), err);
+  assert_true(isnan(tacit_table_column(table, "x")[1]) && isnan(tacit_table_column(table, "s")[2]));
+  assert_ok(tacit_table_pack(&records, table, used, 3, 1, NULL, &err), err);
+  for (size_t i = 0; i < 5; i++) {
+    for (size_t j = 0; j < 3; j++) {
+      assert_int_equal(isnan(tacit_records_block(records, 0)[j * TACIT_BLOCK + i]) != 0, i >= 1 && i <= 3);
+    }
+  }
+  assert_string_equal(tacit_schema_dropping(schema, used, 3), "s");
+  assert_null(tacit_schema_dropping(schema, used, 0));
+  tacit_column_notes_t of_x = tacit_table_column_notes(table, "x");
+  tacit_column_notes_say(tacit_schema_find(schema, "x"), &of_x, 5, false, said, sizeof said);
+  assert_string_equal(said, "column 'x': 1 of 5 values are missing: their records add nothing");
+  tacit_records_free(records);
+  tacit_table_free(table);
+  tacit_schema_free(schema);
+}
+
 /* Random numbers in random legal spellings are read back as strtod reads them. */
 static void test_random_tables_are_read_exactly(void **state) {
   (void)state;
@@ -423,6 +456,7 @@ static void test_shared_files_are_read(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rules_for_values),
+      cmocka_unit_test(test_gaps_leave_their_records_out),
       cmocka_unit_test(test_random_tables_are_read_exactly),
       cmocka_unit_test(test_persons_are_grouped_and_limited),
       cmocka_unit_test(test_many_persons_keep_order_and_first_rows),

@@ -45,11 +45,13 @@ static float any_float(uint64_t draw) {
 typedef struct data {
   size_t n_units, n_rows[MAX_UNITS];
   double rows[MAX_UNITS][MAX_ROWS][N_COLUMNS];
+  bool is_left_out[MAX_UNITS][MAX_ROWS];
 } data_t;
 
 static void any_unit(data_t *data, size_t u, size_t max_rows, bool is_wild) {
   data->n_rows[u] = 1 + bits() % max_rows;
   for (size_t t = 0; t < max_rows; t++) {
+    data->is_left_out[u][t] = false;
     for (size_t j = 0; j < N_COLUMNS; j++) {
       uint64_t draw = bits();
       data->rows[u][t][j] = is_wild && draw % 8 == 0 ? (double)any_float(bits()) : (double)(draw >> 11) * 0x1p-52 - 1;
@@ -256,6 +258,9 @@ static result_t run(const data_t *data, const setting_t *s) {
   for (size_t u = 0; u < data->n_units; u++) {
     for (size_t t = 0; t < data->n_rows[u]; t++) {
       tacit_records_set(records, offsets[u] + t, data->rows[u][t]);
+      if (data->is_left_out[u][t]) {
+        tacit_records_leave_out(records, offsets[u] + t);
+      }
     }
   }
   if (s->max_rows > 1) {
@@ -376,10 +381,57 @@ static void test_what_is_no_function_of_a_record_is_caught(void **unused) {
   }
 }
 
+/* Data with records left out; *without: where they are not there, or, of subsets, where they are zeros. */
+static void leave_out(const setting_t *s, data_t *data, data_t *without) {
+  size_t n_units = 0;
+  without->n_units = data->n_units;
+  for (size_t u = 0; u < data->n_units; u++) {
+    size_t n = 0;
+    for (size_t t = 0; t < data->n_rows[u]; t++) {
+      bool is_left_out = data->is_left_out[u][t] = bits() % 4 == 0;
+      memcpy(without->rows[n_units][n], data->rows[u][t], sizeof data->rows[u][t]);
+      without->is_left_out[n_units][n] = false;
+      if (is_left_out && s->rate < 1) {
+        memset(without->rows[n_units][n], 0, sizeof data->rows[u][t]);
+      }
+      n += s->rate < 1 || !is_left_out;
+    }
+    without->n_rows[n_units] = n;
+    n_units += s->max_rows > 1 || n > 0; /* a person stays, without records */
+  }
+  without->n_units = n_units;
+}
+
+/* Mutations tried, each of which fails here: a record left out is one of zeros; functions of units are shown what is left out. */
+static void test_a_record_left_out_adds_what_one_that_is_not_there_adds(void **unused) {
+  (void)unused;
+  static data_t data, without;
+  state = 7;
+  for (int what = 0; what < N_WHAT; what++) {
+    for (size_t i = 0; i < 2 * 2 * 2 * 2 * N_HARMLESS; i++) {
+      setting_t s = {.what = (what_t)what, .lie = (lie_t)(i % N_HARMLESS), .n_threads = 1 + (i / 2 & 2),
+                     .relation = i / 4 & 1 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE,
+                     .max_rows = i / 8 & 1 ? MAX_ROWS : 1, .rate = i / 16 & 1 ? 0.5 : 1};
+      if (!is_possible(&s) || (s.rate < 1 && s.lie != HONEST)) {
+        continue;
+      }
+      data.n_units = 2 + bits() % (MAX_UNITS - 2);
+      for (size_t u = 0; u < data.n_units; u++) {
+        any_unit(&data, u, s.max_rows, s.lie == WILD);
+      }
+      leave_out(&s, &data, &without);
+      result_t a = run(&data, &s), b = run(&without, &s);
+      assert_true(a.status == TACIT_OK && b.status == TACIT_OK);
+      assert_memory_equal(a.sums, b.sums, a.n_groups * a.n_a_group * sizeof a.sums[0]);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_neighbours_are_no_further_apart_than_is_charged),
       cmocka_unit_test(test_what_is_no_function_of_a_record_is_caught),
+      cmocka_unit_test(test_a_record_left_out_adds_what_one_that_is_not_there_adds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

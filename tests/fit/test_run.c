@@ -51,6 +51,31 @@ static void test_methods_are_compared_without_records(void **state) {
   tacit_fit_free(fit);
 }
 
+/* The plan with the epsilon that a width needs forecasts that width, under both relations. */
+static void test_a_wanted_width_is_what_its_epsilon_is_planned_to_give(void **state) {
+  (void)state;
+  static const char *const no_epsilon[] = {"family", "bernoulli", "delta", "1e-5", NULL};
+  static const double widths[] = {1.01, 1.3, 4, 50};
+  for (size_t i = 0; i < 2 * sizeof widths / sizeof widths[0]; i++) {
+    double width = widths[i / 2];
+    const char *schema = i % 2 == 0 ? fixture_columns : fixture_private_number;
+    tacit_fit_want_t wants[2];
+    tacit_fit_plan_t plan;
+    tacit_error_t err;
+    tacit_fit_t *fit = fixture_new("y ~ x", schema, no_epsilon);
+    assert_ok(tacit_fit_want_width(fit, 4000, width, wants, &err), err);
+    assert_int_equal(wants[i % 2].relation, i % 2 == 0 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE);
+    assert_true(wants[1].epsilon < wants[0].epsilon && wants[0].epsilon <= wants[0].epsilon_poor);
+    char epsilon[32];
+    snprintf(epsilon, sizeof epsilon, "%.15g", wants[i % 2].epsilon);
+    assert_ok(tacit_fit_set(fit, "epsilon", epsilon, &err), err);
+    assert_ok(tacit_fit_plan(fit, 4000, &plan, &err), err);
+    assert_close(plan.width, width, 1e-6 * width);
+    assert_int_equal(tacit_fit_want_width(fit, 4000, width, wants, &err), TACIT_ERR_ARGUMENT); /* epsilon is given */
+    tacit_fit_free(fit);
+  }
+}
+
 static void make_ledger(const fixture_t *f, tacit_relation_t relation) {
   tacit_ledger_terms_t terms = {
       .data_id = "people", .epsilon = 100, .delta = 1e-5, .relation = relation, .unit = "row", .max_rows = 1};
@@ -213,6 +238,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_a_plan_needs_no_records_and_is_that_of_the_records, fixture_open, fixture_close),
       cmocka_unit_test(test_methods_are_compared_without_records),
+      cmocka_unit_test(test_a_wanted_width_is_what_its_epsilon_is_planned_to_give),
       cmocka_unit_test_setup_teardown(test_a_run_reserves_settles_and_writes, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_who_stops_a_run_gets_what_the_relation_allows, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_every_failed_allocation_is_an_error_return, fixture_open, fixture_close)};

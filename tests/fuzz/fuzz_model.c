@@ -1,9 +1,9 @@
 /* Any bytes as the model of `tacit infer`, beside a statistic of each kind, end in success or in an error. */
-#define _GNU_SOURCE /* memfd_create */
 #include <string.h>
 
-#include "cli/infer.h"
-#include "fuzz_file.h"
+#include "infer/infer_internal.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const statistics[] = {
     "statistic: mean\nvalue: 0.3\nlower: -1\nupper: 1\nmechanism: laplace\nepsilon: 1\nn: 50\n",
@@ -13,22 +13,17 @@ static const char *const statistics[] = {
     "mechanism: gaussian\nscale: 0.1\nn: 50\n")};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  char model[64], statistic[64];
-  if (size == 0) {
+  tacit_infer_t *infer;
+  tacit_error_t err;
+  if (size == 0 || tacit_infer_new(&infer, NULL, &err) != TACIT_OK) {
     return 0;
   }
   const char *text = statistics[data[0] % 4];
-  int first = fuzz_file(data + 1, size - 1, model), second = fuzz_file(text, strlen(text), statistic);
-  cli_infer_t infer;
-  tacit_error_t err;
-  if (first >= 0 && second >= 0) {
-    bool ok = cli_infer_read(&infer, model, statistic, 0, &err) == TACIT_OK;
-    if (ok && tacit_augment_validate(&infer.model, &infer.release, &err) != TACIT_OK) {
-      __builtin_trap(); /* what is read is valid */
-    }
-    cli_infer_clear(&infer);
+  if (tacit_infer_set_model(infer, (const char *)data + 1, size - 1, "model", &err) == TACIT_OK &&
+      tacit_infer_set_statistic(infer, text, strlen(text), "statistic", &err) == TACIT_OK && tacit_infer_read(infer, &err) == TACIT_OK &&
+      tacit_augment_validate(&infer->model, &infer->release, &err) != TACIT_OK) {
+    __builtin_trap(); /* what is read is valid */
   }
-  close(first);
-  close(second);
+  tacit_infer_free(infer);
   return 0;
 }

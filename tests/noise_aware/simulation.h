@@ -29,7 +29,9 @@ typedef struct simulation {
   tacit_family_t family;
   double upper; /* of the response */
   simulation_truth_t truth;
-  size_t d, n; /* coefficients, and after them the sd of a gaussian; records */
+  size_t d, n; /* coefficients, and after them the sd of a gaussian; records that count */
+  size_t n_left_out; /* and that do not */
+  tacit_relation_t relation;
   double epsilon, delta;
   size_t n_chains, n_warmup, n_draws;
   bool has_reference; /* whether the non-private posterior is wanted too */
@@ -269,9 +271,12 @@ static inline void simulation_run(const simulation_t *s, uint64_t seed, simulati
     simulation_reference(s, data, fit);
   }
   tacit_records_t *records;
-  simulation_must(tacit_records_new(&records, s->n, s->d + 1, &simulation_error));
+  simulation_must(tacit_records_new(&records, s->n + s->n_left_out, s->d + 1, &simulation_error));
   for (size_t i = 0; i < s->n; i++) {
     tacit_records_set(records, i, data + i * (s->d + 1));
+  }
+  for (size_t i = 0; i < s->n_left_out; i++) {
+    tacit_records_leave_out(records, s->n + i);
   }
   tacit_model_t model;
   tacit_budget_t *budget;
@@ -279,7 +284,7 @@ static inline void simulation_run(const simulation_t *s, uint64_t seed, simulati
   tacit_curator_t *curator;
   tacit_draws_t draws;
   simulation_model(s, &model);
-  simulation_must(tacit_budget_new(&budget, s->epsilon, s->delta, TACIT_RELATION_SUBSTITUTE, &simulation_error));
+  simulation_must(tacit_budget_new(&budget, s->epsilon, s->delta, s->relation, &simulation_error));
   simulation_must(tacit_noise_new_seeded_not_private(&noise, seed, &simulation_error));
   simulation_must(tacit_curator_new(&curator, records, &model.records, budget, noise, NULL, &simulation_error));
   bool is_two_valued[SIMULATION_MAX_DIM];
@@ -289,8 +294,10 @@ static inline void simulation_run(const simulation_t *s, uint64_t seed, simulati
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
   settings.family = s->family;
   settings.upper = s->upper;
-  settings.n_units = (double)s->n;
+  settings.relation = s->relation;
+  settings.n_units = (double)(s->n + s->n_left_out);
   settings.n_features = s->d;
+  settings.may_drop = s->n_left_out > 0;
   settings.is_two_valued = is_two_valued;
   settings.rho = tacit_budget_rho(budget) * (1 - 1e-9);
   settings.n_chains = s->n_chains;

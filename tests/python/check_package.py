@@ -22,6 +22,7 @@ ratio: float = float(post.contrast("x - 1", exponentiate=True)["q50"].iloc[0])
 grid: list[float] = list(post.predict("grid", kind="response", seed=2)["mean"])
 own = tacit.fit(program="visits.stan", data="data.csv", schema="s.yaml", epsilon=1, delta=1e-6, set=["D=10"])
 statistic: str = tacit.release(data="data.csv", statistic="counts", column=["a", "b"], schema="s.yaml", epsilon=1, mechanism="discrete-laplace").yaml
+means: list[float] = list(tacit.infer({"records": "gaussian", "mean": "normal(0, 1)", "sd": 0.5}, statistic, n=9, seed=1).to_pandas().mean())
 epsilon: float = tacit.account(("gaussian:sigma=20", 1000), delta=1e-6)
 spent: float = tacit.Ledger("l.ledger").spent
 '''

@@ -12,9 +12,10 @@ from ._account import account
 from ._core import version as __version__
 from ._errors import ArgumentError, BudgetError, DataError, FileError, NumericError, PoorPlan, PrivacyWarning, SchemaError, TacitError
 from ._fit import Plan, fit, plan, settings
+from ._infer import infer
 from ._ledger import Ledger
 from ._posterior import Posterior, read
 from ._release import Release, release
 
 __all__ = ["ArgumentError", "BudgetError", "DataError", "FileError", "Ledger", "NumericError", "Plan", "PoorPlan", "Posterior",
-           "PrivacyWarning", "Release", "SchemaError", "TacitError", "__version__", "account", "fit", "plan", "read", "release", "settings"]
+           "PrivacyWarning", "Release", "SchemaError", "TacitError", "__version__", "account", "fit", "infer", "plan", "read", "release", "settings"]

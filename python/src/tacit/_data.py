@@ -52,22 +52,39 @@ def _stream(data: Any, columns: list[str]) -> object:
     module = _module(data)
     if module == "polars" and type(data).__name__ == "LazyFrame":
         data = data.select([name for name in columns if name in data.collect_schema().names()]).collect()
-    if module in ("pandas", "polars"):
+    if module in ("pandas", "polars") or _is_relation(data):
         names = _names(data)
         for name in columns:
             if names.count(name) > 1:
                 raise DataError(f"the data have {names.count(name)} columns of the name {name!r}", name, "data")
-        data = data[[name for name in columns if name in names]]  # others need not be readable
+        wanted = [name for name in columns if name in names]  # others need not be readable
+        if _is_relation(data):
+            return _duckdb(data, wanted)
+        data = data[wanted]
     if module == "pandas":
         return _pandas(data)
     if hasattr(data, "__arrow_c_stream__"):
         return data.__arrow_c_stream__()
     if isinstance(data, dict):
         return [_column(str(name), data[name]) for name in columns if name in data]
-    if module == "duckdb":
-        return data.fetch_arrow_table().__arrow_c_stream__()
     raise ArgumentError("data must be a path, or a data frame of pandas, polars, pyarrow or DuckDB, or anything else with "
                         f"__arrow_c_stream__, or a dict of columns; not {type(data).__name__}", "data", "argument")
+
+
+def _is_relation(data: Any) -> bool:
+    return _module(data) in ("duckdb", "_duckdb") and hasattr(data, "select") and hasattr(data, "columns")
+
+
+def _duckdb(data: Any, names: list[str]) -> object:
+    """A chunk at a time, where pyarrow is there; the relation's own stream holds all of the result."""
+    data = data.select(*(importlib.import_module("duckdb").ColumnExpression(name) for name in names))
+    for reader in ("to_arrow_reader", "fetch_arrow_reader", "fetch_record_batch"):
+        if hasattr(data, reader):
+            try:
+                return getattr(data, reader)(65536).__arrow_c_stream__()
+            except ImportError:
+                break
+    return data.__arrow_c_stream__()
 
 
 def _pandas(data: Any) -> object:
@@ -144,16 +161,33 @@ def source(data: Any) -> str | Once:
     return Once(data)
 
 
-def schema_text(schema: Schema) -> tuple[bytes, str]:
-    """Its YAML, and what stands for it in messages."""
-    if isinstance(schema, Mapping):
-        return json.dumps(schema).encode(), "schema"
-    if isinstance(schema, str) and not os.path.exists(schema) and ("\n" in schema or ": " in schema):
-        return schema.encode(), "schema"
-    path = os.fspath(schema)
+def check(source: str | Once, settings: Mapping[str, Any]) -> None:
+    """Refuse what no call that reads records takes: no data, and a seed that does not say what it gives up."""
+    if "seed" in settings:
+        raise ArgumentError("spelled seed_not_private: noise that can be repeated protects nobody", "seed", "argument")
+    if source == "" or (isinstance(source, Once) and source.is_empty()):
+        raise ArgumentError("data: a path, or a data frame", "data", "argument")
+
+
+def drop(source: str | Once) -> None:
+    if isinstance(source, Once):
+        source.drop()
+
+
+def yaml_text(yaml: Schema, what: str) -> tuple[bytes, str]:
+    """The bytes of a path, a text or a dict, and what stands for its name in messages."""
+    if isinstance(yaml, Mapping):
+        return json.dumps(yaml).encode(), what
+    if isinstance(yaml, str) and not os.path.exists(yaml) and ("\n" in yaml or ": " in yaml):
+        return yaml.encode(), what
+    path = os.fspath(yaml)
     try:
         with open(path, "rb") as file:
             return file.read(), path
     except OSError as error:
         reason = f"cannot open {path}: {error.strerror}"
     raise FileError(reason, path, "missing" if not os.path.exists(path) else "io")
+
+
+def schema_text(schema: Schema) -> tuple[bytes, str]:
+    return yaml_text(schema, "schema")

@@ -19,9 +19,11 @@ _RUNNING = ("out", "ledger", "data-id", "purpose", "threads", "scratch", "quiet"
 _spent: dict[str, list[tuple[float, float]]] = {}
 
 
-def settings() -> list[dict[str, Any]]:
-    """All settings of a fit: name, what stands for its value, default, help."""
-    return _core.settings()
+def settings(of: str = "fit") -> list[dict[str, Any]]:
+    """All settings of a "fit", a "release" or an inference, "infer": name, what stands for its value, default, help."""
+    if of not in ("fit", "release", "infer"):
+        raise ArgumentError(f'there are settings of "fit", "release" and "infer", not {of!r}', "of", "argument")
+    return _core.settings(of)
 
 
 def _number(value: float) -> str:
@@ -146,16 +148,17 @@ def _count(key: str, cost_epsilon: float, cost_delta: float) -> None:
                       "if their records are the same; a ledger keeps count (ledger=)", PrivacyWarning, stacklevel=3)
 
 
-def _tell(result: dict[str, Any], post: Posterior) -> None:
+def _tell(result: dict[str, Any], post: Posterior, rest: str) -> None:
+    """What went wrong with a run that has draws; rest: what holds of what it cost."""
     stopped = result["stopped"]
     if stopped is not None or post.end == "interrupted":
         why = "" if stopped is None or isinstance(stopped, KeyboardInterrupt) else f" ({type(stopped).__name__}: {stopped})"
-        warnings.warn(f"interrupted{why}: these are the draws so far; what was charged stays charged", PrivacyWarning, stacklevel=3)
+        warnings.warn(f"interrupted{why}: these are the draws so far{rest and '; what was charged stays charged'}", PrivacyWarning, stacklevel=3)
     if result["unwritten"]:
-        warnings.warn(f"the report was not written: {result['unwritten']}; the draws are in what is returned, and the budget is spent",
-                      PrivacyWarning, stacklevel=3)
-    if result["unsettled"]:
-        warnings.warn(result["unsettled"].strip(), PrivacyWarning, stacklevel=3)
+        warnings.warn(f"the report was not written: {result['unwritten']}; the draws are in what is returned{rest}", PrivacyWarning, stacklevel=3)
+    for line in (result.get("warning", ""), result.get("unsettled", "")):
+        if line:
+            warnings.warn(line.strip().removeprefix("warning: "), PrivacyWarning, stacklevel=3)
 
 
 def fit(formula: str | None = None, data: Any = None, *, program: Path | None = None, schema: Schema, family: str | None = None, epsilon: float | None = None,
@@ -187,10 +190,7 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
     source = _data.source(data)
     del data  # no frame of ours holds records when something is raised
     try:
-        if "seed" in settings:
-            raise ArgumentError("spelled seed_not_private: noise that can be repeated protects nobody", "seed", "argument")
-        if source == "" or (isinstance(source, _data.Once) and source.is_empty()):
-            raise ArgumentError("data: a path, or a data frame", "data", "argument")
+        _data.check(source, settings)
         what = _formula(formula, program)
         given: dict[str, Setting] = {"program": None if formula is None else program, "family": family, "epsilon": epsilon, "delta": delta, "method": method, "exposed": exposed,
                                      "draws": draws, "chains": chains if chains != 4 else None, "out": out, "ledger": ledger,
@@ -207,11 +207,10 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
             if line is not None:
                 line.close()
     finally:
-        if isinstance(source, _data.Once):
-            source.drop()
+        _data.drop(source)
     post = Posterior(result, what, "program" if program is not None or what.endswith(".stan") else family or "",
                      None if out is None or result["unwritten"] else os.fspath(out), text, _known_sd(pairs))
-    _tell(result, post)
+    _tell(result, post, ", and the budget is spent")
     if ledger is None and post.is_private and not post.privacy.get("post_processing"):
         _count(text.decode(errors="replace"), post.privacy["epsilon"], post.privacy["delta"])
     return post

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _core, _data
 from ._data import Schema
-from ._errors import ArgumentError, PrivacyWarning
+from ._errors import PrivacyWarning
 from ._fit import Path, Setting, _count, _pairs
 
 
@@ -65,19 +65,17 @@ def release(formula: str | None = None, data: Any = None, *, statistic: str, sch
     source = _data.source(data)
     del data  # no frame of ours holds records when something is raised
     try:
-        if "seed" in settings:
-            raise ArgumentError("spelled seed_not_private: noise that can be repeated protects nobody", "seed", "argument")
-        if source == "" or (isinstance(source, _data.Once) and source.is_empty()):
-            raise ArgumentError("data: a path, or a data frame", "data", "argument")
+        _data.check(source, settings)
         names = column if isinstance(column, str) or column is None else ",".join(column)
         given: dict[str, Setting] = {"statistic": statistic, "column": names, "mechanism": mechanism, "epsilon": epsilon, "delta": delta,
                                      "out": out, "ledger": ledger, "seed": seed_not_private, **settings}
         text, name = _data.schema_text(schema)
         result = _core.release(formula, _pairs(given), text, name, source, out is not None)
     finally:
-        if isinstance(source, _data.Once):
-            source.drop()
+        _data.drop(source)
     released = Release(result, None if out is None or result["unwritten"] else os.fspath(out))
+    for line in result["warnings"].splitlines():
+        warnings.warn(line.removeprefix("warning: "), PrivacyWarning, stacklevel=2)
     if result["unwritten"]:
         warnings.warn(f"the statistic was not written: {result['unwritten']}; it is in what is returned, and the budget is spent", PrivacyWarning,
                       stacklevel=2)

@@ -1,0 +1,43 @@
+"""Parameters from a statistic that was released with noise: `tacit infer`."""
+from __future__ import annotations
+
+import os
+
+from . import _core, _data, _progress
+from ._data import Schema
+from ._fit import Path, Setting, _pairs, _tell
+from ._posterior import Posterior
+from ._release import Release
+
+
+def infer(model: Schema, statistic: Schema | Release, *, n: int | None = None, method: str | None = None, chains: int | None = None,
+          warmup: int | None = None, draws: int | None = None, out: Path | None = None, progress: bool | _progress.Watcher = True,
+          seed: int | None = None, **settings: Setting) -> Posterior:
+    """Draw parameters from their posterior given a privatized statistic of records that nobody here has. Costs no privacy.
+
+    model: the law of the records and the prior: a path, YAML text, or a dict such as {"records": "gaussian", "mean": "normal(0, 1)",
+        "sd": 0.5}; laws: gaussian, poisson, regression, logistic, categorical (`tacit infer --help`).
+    statistic: what was released: what `tacit.release` returned, or a path, YAML text or a dict.
+    n: the number of records it was computed from, where the statistic does not say.
+    method: "gibbs", "hmc" or "marginal"; if not said, the one that suits. chains, warmup, draws: 4, 1000 and 1000 of each chain.
+    out: a new directory for the report, which `tacit.read` reads. seed: a repeatable run: no privacy hangs on it.
+    Everything else by the names of `tacit.settings("infer")`: thin=2, threads=4, no_interweave=True.
+
+    Ctrl-C returns the draws so far, or raises KeyboardInterrupt where there is none yet.
+    """
+    text = _data.yaml_text(model, "model")
+    if isinstance(statistic, Release):
+        released = statistic.yaml.encode(), "statistic"
+    else:
+        released = _data.yaml_text(statistic, "statistic")
+    given: dict[str, Setting] = {"n": n, "method": method, "chains": chains, "warmup": warmup, "draws": draws, "out": out, "seed": seed,
+                                 **settings}
+    watch, line = _progress.watcher(progress)
+    try:
+        result = _core.infer(*text, *released, _pairs(given), watch, out is not None)
+    finally:
+        if line is not None:
+            line.close()
+    post = Posterior(result, result["statistic"], result["records"], None if out is None or result["unwritten"] else os.fspath(out))
+    _tell(result, post, "")
+    return post

@@ -1,0 +1,38 @@
+# Statistics with noise, and what follows from them.
+
+tacit_release <- function(formula = NULL, data, schema, statistic, epsilon, delta = NULL, column = NULL, mechanism = NULL, out = NULL,
+                          ledger = NULL, ..., seed_not_private = NULL) {
+  more <- list(...)
+  refuse_seed(more)
+  public <- schema_text(schema)
+  settings <- setting_texts(c(list(statistic = statistic, column = if (!is.null(column)) paste(column, collapse = ","), mechanism = mechanism,
+                                   epsilon = epsilon, delta = delta, out = out, ledger = ledger, seed = seed_not_private), more))
+  result <- check(.Call(C_release, if (!is.null(formula)) formula_text(formula), settings, public$text, public$name,
+                        source_of(data, public$text)))
+  warn_of(result$warnings, result$unsettled)
+  if (nzchar(result$unwritten)) warning("the statistic was not written: ", result$unwritten, "; it is in what is returned", call. = FALSE)
+  structure(class = "tacit_release", result[c("values", "scales", "yaml", "spent")])
+}
+
+warn_of <- function(...) {
+  lines <- unlist(strsplit(c(...), "\n", fixed = TRUE))
+  for (line in lines[nzchar(lines)]) warning(sub("^warning: ", "", line), call. = FALSE)
+}
+
+print.tacit_release <- function(x, ...) {
+  cat(x$spent)
+  invisible(x)
+}
+
+tacit_infer <- function(model, statistic, n = NULL, method = NULL, chains = NULL, warmup = NULL, draws = NULL, out = NULL,
+                        progress = interactive(), seed = NULL, ...) {
+  law <- yaml_text(model, "model")
+  released <- if (inherits(statistic, "tacit_release")) list(text = statistic$yaml, name = "statistic") else yaml_text(statistic, "statistic")
+  settings <- setting_texts(list(n = n, method = method, chains = chains, warmup = warmup, draws = draws, out = out, seed = seed, ...))
+  result <- check(.Call(C_infer, law$text, law$name, released$text, released$name, settings, if (progress) watch))
+  if (progress) cat("\r", strrep(" ", 60), "\r", sep = "", file = stderr())
+  warn_of(result$warning)
+  if (result$end == "interrupted") warning("interrupted: these are the draws so far", call. = FALSE)
+  if (nzchar(result$unwritten)) warning("the report was not written: ", result$unwritten, "; the draws are in what is returned", call. = FALSE)
+  new_fit(result$draws, result$statistic, result$records, NULL, result$statement, result$privacy, result$end)
+}

@@ -1,0 +1,116 @@
+/* tacit refit and tacit combine: draws given what one fit, or several, released. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/result.h"
+#include "tacit/fit.h"
+
+enum { MAX_SITES = 64 };
+
+static bool watch(const tacit_progress_t *progress, void *user) {
+  (void)progress;
+  (void)user;
+  return !cli_is_interrupted();
+}
+
+/* Settings, draws, report, summary. */
+static int draw(const cli_args_t *args, tacit_fit_t *fit) {
+  tacit_status_t status = TACIT_OK;
+  tacit_error_t err;
+  for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
+    bool is_own = strcmp(args->given[i].name, "disjoint") == 0;
+    status = is_own ? TACIT_OK : tacit_fit_set(fit, args->given[i].name, args->given[i].value, &err);
+  }
+  cli_catch_signals();
+  if (status == TACIT_OK) {
+    status = tacit_fit_redraw(fit, watch, NULL, &err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_fit_write(fit, NULL, &err);
+  }
+  int result = CLI_OK;
+  if (status == TACIT_OK) {
+    result = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit));
+    printf("\n%swritten: %s/ (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n", tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT),
+           cli_value(args, "out"));
+  }
+  return status == TACIT_OK ? result : cli_fail(args, &err);
+}
+
+static int run(const cli_args_t *args, bool is_of_sites) {
+  static const char *const required[] = {"out"};
+  tacit_fit_t *fit = NULL;
+  tacit_error_t err;
+  if (!cli_require(args, required, 1)) {
+    return CLI_USAGE;
+  }
+  tacit_status_t status = is_of_sites ? tacit_fit_combine(&fit, args->positionals, args->n_positionals, cli_is_given(args, "disjoint"), &err)
+                                      : tacit_fit_reopen(&fit, args->positionals[0], &err);
+  int result = status == TACIT_OK ? draw(args, fit) : cli_fail(args, &err);
+  tacit_fit_free(fit);
+  return result;
+}
+
+static int run_refit(const cli_args_t *args) {
+  return run(args, false);
+}
+
+static int run_combine(const cli_args_t *args) {
+  return run(args, true);
+}
+
+static const cli_option_t options[] = {
+    {"prior", "SPEC", NULL, "As in tacit fit. May be repeated; the first replaces all of the fit's. If not said: the fit's own."},
+    {"prior-scale", "SCALE", NULL, "As in tacit fit; the fit's if not said."},
+    {"prior-basis", "BASIS", NULL, "As in tacit fit; the fit's if not said."},
+    {"chains", "N", NULL, "As in tacit fit; the fit's if not said. So of the next three."},
+    {"warmup", "N", NULL, "Iterations of each chain before the first draw is kept."},
+    {"draws", "N", NULL, "Draws to keep of each chain."},
+    {"thin", "N", NULL, "Keep every N-th iteration."},
+    {"seed", "N", NULL, "Of the draws; the fit's own key if not said. There is no noise here that it could give away."},
+    {"out", "DIR", NULL, "New directory, as of tacit fit."}};
+
+const cli_command_t cli_refit = {
+    .name = "refit",
+    .positionals = "DIR",
+    .n_positionals = 1,
+    .summary = "draw again from what a fit released: another prior, nothing spent",
+    .description = "Reads releases.json in DIR, which tacit fit wrote by method noise-aware, and draws from the posterior given those releases. No "
+                   "record is read and nothing is charged: privacy.json and privacy.txt of the new directory are the fit's. Without "
+                   "--prior and --seed the draws are the fit's own, bit for bit. Trying several priors and reporting the one that "
+                   "pleases costs no privacy, but honesty.",
+    .examples = "  tacit refit fit/ --prior 'normal(0, 1)' --out sceptical/\n  tacit compare fit/ sceptical/\n",
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .run = run_refit};
+
+static const cli_option_t options_of_sites[] = {
+    {"disjoint", NULL, NULL, "Nobody's records are at two sites: the cost is then the dearest site's, instead of the sum of all. You answer for it."},
+    {"prior", "SPEC", NULL, "As in tacit fit, applied once. May be repeated. If not said: that of the sites, which must agree."},
+    {"prior-scale", "SCALE", NULL, "As in tacit fit; the first site's if not said."},
+    {"prior-basis", "BASIS", NULL, "As in tacit fit; released moments are those of all sites together."},
+    {"chains", "N", NULL, "As in tacit fit; the first site's if not said. So of the next three."},
+    {"warmup", "N", NULL, "Iterations of each chain before the first draw is kept."},
+    {"draws", "N", NULL, "Draws to keep of each chain."},
+    {"thin", "N", NULL, "Keep every N-th iteration."},
+    {"seed", "N", NULL, "Of the draws; the first site's key if not said. There is no noise here that it could give away."},
+    {"out", "DIR", NULL, "New directory, as of tacit fit."}};
+
+const cli_command_t cli_combine = {
+    .name = "combine",
+    .positionals = "SITE SITE [SITE ...]",
+    .n_positionals = 2,
+    .n_optional = MAX_SITES - 2,
+    .summary = "one posterior from the releases of several sites",
+    .description = "Each site fits the same model to its own records, under its own ledger, and hands over its directory or its releases.json: no record and "
+                   "no secret is shared. The posterior is one prior times the likelihoods of all sites' releases, with coefficients that are the "
+                   "same at every site; posteriors are never multiplied, which would count the prior once a site. Sites with another "
+                   "formula, family, schema or relation are refused, and so are fits by chains, which keep no releases. Effects that differ "
+                   "between sites are not modelled: where they may, compare the sites' own fits "
+                   "first (tacit compare). Families bernoulli and poisson. Nothing is spent: what the sites promised, they promised together "
+                   "(epsilons add up; --disjoint: the largest).",
+    .examples = "  tacit combine north/ south/ east/releases.json --disjoint --out all/\n",
+    .options = options_of_sites,
+    .n_options = sizeof options_of_sites / sizeof options_of_sites[0],
+    .run = run_combine};

@@ -1,0 +1,168 @@
+/* Several sites' releases under one prior: the product of their likelihoods, and what they cost together. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fit/fit_internal.h"
+
+/* Of a site: its budget as its settings have it; NaN where they have none. */
+static double number_of(const tacit_released_t *site, const char *name) {
+  double value = NAN;
+  for (size_t i = 0; i < site->n_settings; i++) {
+    if (strcmp(site->names[i], name) == 0) {
+      tacit_number_scan(site->values[i], &value);
+    }
+  }
+  return value;
+}
+
+/* The k-th value of a setting, or NULL. */
+static const char *value_of(const tacit_released_t *site, const char *name, size_t k) {
+  for (size_t i = 0; i < site->n_settings; i++) {
+    if (strcmp(site->names[i], name) == 0 && k-- == 0) {
+      return site->values[i];
+    }
+  }
+  return NULL;
+}
+
+static bool has_same(const tacit_released_t *a, const tacit_released_t *b, const char *name) {
+  for (size_t k = 0;; k++) {
+    const char *x = value_of(a, name, k), *y = value_of(b, name, k);
+    if (x == NULL || y == NULL) {
+      return x == y;
+    }
+    if (strcmp(x, y) != 0) {
+      return false;
+    }
+  }
+}
+
+/* But for lines that name the data set. */
+static bool has_same_schema(const char *a, const char *b) {
+  static const char name[] = "dataset:";
+  while (*a != '\0' || *b != '\0') {
+    size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+    bool skips_a = strncmp(a, name, sizeof name - 1) == 0, skips_b = strncmp(b, name, sizeof name - 1) == 0;
+    if (!skips_a && !skips_b && (n != m || strncmp(a, b, n) != 0)) {
+      return false;
+    }
+    a += skips_a || !skips_b ? n + (a[n] == '\n') : 0;
+    b += skips_b || !skips_a ? m + (b[m] == '\n') : 0;
+  }
+  return true;
+}
+
+/* Sites have the same model, and whatever the prior is, it is one. */
+static tacit_status_t check_site(const tacit_fit_t *fit, size_t i, bool has_own_prior, tacit_error_t *err) {
+  static const char *const of_model[] = {"method", "family", "sd"}, *const of_prior[] = {"prior", "prior-scale", "prior-basis"};
+  const tacit_released_t *first = fit->of, *site = &fit->of[i];
+  const char *what = strcmp(site->formula, first->formula) != 0 ? "formula" : !has_same_schema(site->schema, first->schema) ? "schema" : NULL;
+  for (size_t k = 0; k < sizeof of_model / sizeof of_model[0]; k++) {
+    what = what == NULL && !has_same(site, first, of_model[k]) ? of_model[k] : what;
+  }
+  if (what != NULL || site->relation != first->relation || site->releases.dim != first->releases.dim) {
+    what = what != NULL ? what : site->relation != first->relation ? "relation" : "number of features";
+    return tacit_error_set(err, TACIT_ERR_DATA, what, "site %zu has another %s than the first: only fits of one model, by one schema, go together", i + 1,
+                           what);
+  }
+  for (size_t k = 0; k < sizeof of_prior / sizeof of_prior[0] && !has_own_prior; k++) {
+    if (!has_same(site, first, of_prior[k])) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "prior",
+                             "site %zu has another prior than the first, and one must do for all: say it with --prior", i + 1);
+    }
+  }
+  return TACIT_OK;
+}
+
+/* Their noise makes releases differ from all others: equal ones are one fit's, refits included. */
+static bool are_same_releases(const tacit_releases_t *a, const tacit_releases_t *b) {
+  const tacit_kept_release_t *x = a->items, *y = b->items;
+  return x->n_values == y->n_values && memcmp(x->values, y->values, x->n_values * sizeof *x->values) == 0;
+}
+
+/* Its releases within its budget; what that is. */
+static tacit_status_t check_budget(const tacit_released_t *site, double *epsilon, double *delta, double *rho, tacit_error_t *err) {
+  tacit_budget_t *budget;
+  *epsilon = number_of(site, "epsilon");
+  *delta = number_of(site, "delta");
+  tacit_status_t status = tacit_budget_new(&budget, *epsilon, *delta, site->relation, err);
+  if (status == TACIT_OK) {
+    *rho = tacit_budget_rho(budget) * (1 - 1e-9);
+    status = tacit_fit_charge_again(budget, &site->releases, err);
+  }
+  tacit_budget_free(budget);
+  return status;
+}
+
+static double together(bool is_disjoint, double sum, double next) {
+  return is_disjoint ? fmax(sum, next) : sum + next;
+}
+
+tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
+  double epsilon = 0, delta = 0, rho;
+  bool has_own_prior = fit->has_own_prior;
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < fit->n_of && status == TACIT_OK; i++) {
+    double its_epsilon, its_delta;
+    for (size_t k = 0; k < i && status == TACIT_OK; k++) {
+      status = !are_same_releases(&fit->of[i].releases, &fit->of[k].releases)
+                   ? TACIT_OK
+                   : tacit_error_set(err, TACIT_ERR_ARGUMENT, "sites", "sites %zu and %zu are the same fit: its releases would count twice", k + 1, i + 1);
+    }
+    status = status == TACIT_OK ? check_site(fit, i, has_own_prior, err) : status;
+    status = status == TACIT_OK ? check_budget(&fit->of[i], &its_epsilon, &its_delta, &rho, err) : status;
+    if (status == TACIT_OK) {
+      epsilon = together(fit->is_disjoint, epsilon, its_epsilon);
+      delta = together(fit->is_disjoint, delta, its_delta);
+    }
+  }
+  tacit_text_printf(&fit->sites_text, "weighted scores of %zu fits by method noise-aware", fit->n_of);
+  fit->sites = (tacit_report_release_t){
+      .statistic = fit->sites_text.data,
+      .noise = "Gaussian, as the releases.json of each says",
+      .epsilon = epsilon,
+      .delta = delta,
+      .relation = fit->of->relation,
+      .composition = fit->is_disjoint ? "The sites were declared disjoint: nobody's records are at two of them. A change of one person's records then touches the "
+                                        "releases of one site alone, and the cost is that of the dearest site (parallel composition). Whoever declared it answers for it: "
+                                        "of somebody at two sites the costs add up."
+                                      : "Nothing was declared of who is at which site: somebody's records may be at all of them, so that epsilons and deltas add up."};
+  fit->epsilon = epsilon;
+  fit->delta = delta;
+  return status == TACIT_OK && fit->sites_text.failed ? tacit_error_memory(err) : status;
+}
+
+tacit_status_t tacit_fit_sample_sites(tacit_fit_t *fit, tacit_error_t *err) {
+  tacit_noise_aware_settings_t *sites = tacit_alloc(fit->n_of, sizeof *sites);
+  tacit_status_t status = sites != NULL ? TACIT_OK : tacit_error_memory(err);
+  for (size_t i = 0; i < fit->n_of && status == TACIT_OK; i++) {
+    double epsilon, delta;
+    sites[i] = fit->aware;
+    sites[i].releases = &fit->of[i].releases;
+    status = check_budget(&fit->of[i], &epsilon, &delta, &sites[i].rho, err);
+    if (i > 0) {
+      memcpy(sites[i].key, fit->of[i].key, sizeof sites[i].key);
+    }
+  }
+  if (status == TACIT_OK) {
+    status = tacit_noise_aware_combine(sites, fit->n_of, &fit->model.parameters, &fit->draws, err);
+  }
+  tacit_free(sites);
+  return status;
+}
+
+tacit_status_t tacit_fit_combine(tacit_fit_t **fit, const char *const *paths, size_t n, bool is_disjoint, tacit_error_t *err) {
+  *fit = NULL;
+  if (n < 2) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sites", "two fits at least are combined");
+  }
+  tacit_status_t status = tacit_fit_open_kept(fit, paths, n, err);
+  if (status != TACIT_OK) {
+    tacit_fit_free(*fit);
+    *fit = NULL;
+    return status;
+  }
+  (*fit)->is_disjoint = is_disjoint;
+  return TACIT_OK;
+}

@@ -1,0 +1,102 @@
+/* The parts of an inference: what was asked for, what the two texts say, the run. */
+#ifndef TACIT_INFER_INTERNAL_H
+#define TACIT_INFER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/settings.h"
+#include "base/yaml_file.h"
+#include "tacit/augment.h"
+#include "tacit/infer.h"
+#include "tacit/report.h"
+
+typedef enum tacit_infer_stage {
+  TACIT_INFER_STAGE_SETTINGS = 0,
+  TACIT_INFER_STAGE_READ,
+  TACIT_INFER_STAGE_RUN,
+  TACIT_INFER_STAGE_FAILED
+} tacit_infer_stage_t;
+
+/* YAML that somebody gave: as a file's name, or as text with what stands for its name. */
+typedef struct tacit_infer_source {
+  char *name, *text; /* text NULL: to be read from the file */
+  size_t n;
+} tacit_infer_source_t;
+
+typedef struct tacit_infer_mechanism {
+  const char *name;
+  tacit_release_noise_t noise;
+} tacit_infer_mechanism_t;
+
+struct tacit_infer {
+  tacit_settings_t given;
+  tacit_infer_source_t sources[2]; /* the model, the statistic */
+  tacit_infer_stage_t stage;
+  tacit_augment_settings_t settings;
+  size_t n; /* records, as set; 0: as the statistic says */
+  /* as read */
+  tacit_latent_model_t model;
+  tacit_release_t release;
+  const char *records;   /* "gaussian", "poisson", "categorical", "regression", "logistic" */
+  char statistic[160];   /* in words, for reports */
+  char noise[96];
+  double epsilon, delta; /* what the release costs under substitution; NaN if not known */
+  bool is_not_private;   /* the statistic says that its noise can be repeated */
+  double true_delta;     /* classical calibration: the delta it really has at the stated epsilon; else NaN */
+  double *values, *scales, *concentration;
+  double *column_lower, *column_upper; /* regressions: bounds of the columns, the response last, that were mapped to [-1, 1] */
+  size_t *n_levels;
+  char **labels, **names; /* shape (n_reported) */
+  size_t n_reported;
+  /* of the run */
+  tacit_draws_t draws;
+  tacit_augment_result_t result;
+  tacit_text_t texts[TACIT_INFER_N_TEXTS];
+};
+
+static inline bool tacit_infer_has(const tacit_infer_t *infer, const char *name) {
+  return tacit_settings_has(&infer->given, name);
+}
+
+static inline const char *tacit_infer_value(const tacit_infer_t *infer, const char *name) {
+  return tacit_settings_text(&infer->given, name);
+}
+
+/* ---- model.c ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_infer_read_model(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t n);
+TACIT_MUST_USE tacit_status_t tacit_infer_allocate_labels(tacit_infer_t *infer, const tacit_yaml_t *file);
+TACIT_MUST_USE tacit_status_t tacit_infer_set_label(tacit_infer_t *infer, const tacit_yaml_t *file, size_t j, const char *label,
+                                                    const char *name);
+
+/* ---- statistic.c: in view of the model; n is the number of records, 0 where the text must have it ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_infer_read_statistic(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length, size_t n);
+
+/* ---- noise.c ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_infer_read_mechanism(tacit_infer_t *infer, tacit_yaml_t *file,
+                                                         const tacit_infer_mechanism_t **mechanism);
+/* Scales of all values in the units of the text, from `scale` or from a calibration; per_value: 1 over the records of a mean. */
+TACIT_MUST_USE tacit_status_t tacit_infer_read_scales(tacit_infer_t *infer, tacit_yaml_t *file, const tacit_infer_mechanism_t *mechanism,
+                                                      double per_value);
+
+/* ---- statement.c ---- */
+
+enum { TACIT_INFER_MAX_SETTINGS = 16 };
+
+/* A report with all that it borrows but what the inference holds. */
+typedef struct tacit_infer_report {
+  tacit_report_t report;
+  tacit_report_setting_t settings[TACIT_INFER_MAX_SETTINGS];
+  char texts[TACIT_INFER_MAX_SETTINGS][64];
+  tacit_report_release_t release;
+} tacit_infer_report_t;
+
+void tacit_infer_describe(const tacit_infer_t *infer, tacit_infer_report_t *described);
+const char *tacit_infer_method_string(tacit_augment_method_t method);
+/* The texts of the run. */
+void tacit_infer_say(tacit_infer_t *infer);
+
+#endif

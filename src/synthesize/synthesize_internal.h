@@ -1,0 +1,36 @@
+/* Shared by the files of this module. Not installed. */
+#ifndef TACIT_SYNTHESIZE_INTERNAL_H
+#define TACIT_SYNTHESIZE_INTERNAL_H
+
+#include "predict/predict_internal.h"
+#include "tacit/synthesize.h"
+
+/*
+ * Columns from features: a column is found from the features that are its alone. One of them rises or falls with it, or, where there are few values,
+ * all of them together tell which it is.
+ */
+typedef struct tacit_inverse {
+  const tacit_predictor_t *predictor;
+  size_t n_columns, n_features;
+  bool *is_used; /* (n_features): what columns are made from; the others follow from the columns */
+  struct tacit_inverse_column {
+    size_t feature;   /* that rises or falls with the column; SIZE_MAX: by pattern */
+    double direction; /* 1 or -1 */
+    size_t n_values;
+    double *values;   /* (n_values) */
+    double *patterns; /* (n_values, n_features): scaled features at each value */
+    bool *is_own;     /* (n_features) */
+  } *columns;
+} tacit_inverse_t;
+
+/* @return TACIT_ERR_ARGUMENT for a column that features do not tell. Clear also after failure. */
+TACIT_MUST_USE tacit_status_t tacit_inverse_init(tacit_inverse_t *inverse, const tacit_predictor_t *predictor, tacit_error_t *err);
+void tacit_inverse_clear(tacit_inverse_t *inverse);
+/*
+ * columns[c] (n) <- values of n rows from scaled features (n, n_features); is_exact (n): no combination of levels stood for none and was
+ * replaced by the nearest.
+ */
+TACIT_MUST_USE tacit_status_t tacit_inverse_columns(const tacit_inverse_t *inverse, size_t n, const double *features, double *const *columns,
+                                                    bool *is_exact, tacit_error_t *err);
+
+#endif

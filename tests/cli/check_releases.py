@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""tacit refit, combine and synthesize: what is computed from kept releases, and from nothing else.
+
+    check_releases.py TACIT SOURCE_ROOT
+"""
+import csv
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+TACIT = os.path.abspath(sys.argv[1])
+CHAINS = ["--chains", "2", "--warmup", "40", "--draws", "60"]
+
+
+def run(*words, status=0):
+    done = subprocess.run([TACIT, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=200)
+    assert done.returncode in ((0, 5) if status == 0 else (status,)), (words, done.returncode, done.stderr)
+    if status:
+        assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr if status else done.stdout
+
+
+def fit(out, data="d.csv", schema="d.yaml", formula="y ~ log(x) + k + g + x:k", family="bernoulli", *more):
+    return run("fit", formula, "--family", family, "--data", data, "--schema", schema, "--epsilon", 4, "--delta", "1e-6", "--out", out, "--quiet", *CHAINS, *more)
+
+
+def same(a, b, *names):
+    for name in names:
+        assert pathlib.Path(a, name).read_bytes() == pathlib.Path(b, name).read_bytes(), (a, b, name)
+
+
+os.chdir(tempfile.mkdtemp())
+rng = random.Random(3)
+SCHEMA = ("columns:\n  x: {type: numeric, lower: 0.5, upper: 9}\n  k: {type: integer, lower: 0, upper: 200}\n"
+          "  g: {type: categorical, levels: [p, 'q, r', s]}\n  y: {type: binary}\n")
+pathlib.Path("d.yaml").write_text("dataset: first\n" + SCHEMA)
+pathlib.Path("other.yaml").write_text("dataset: second\n" + SCHEMA)
+pathlib.Path("open.yaml").write_text("relation: add-remove\n" + SCHEMA)
+pathlib.Path("wide.yaml").write_text(SCHEMA.replace("upper: 9", "upper: 10"))
+for name in ("d.csv", "e.csv"):
+    rows = [(min(9, max(0.5, math.exp(rng.gauss(0.8, 0.5)))), rng.randrange(201), rng.choices(["p", '"q, r"', "s"], [5, 3, 2])[0]) for _ in range(2000)]
+    pathlib.Path(name).write_text("x,k,g,y\n" + "".join(f"{x:.4f},{k},{g},{int(rng.random() < 1 / (1 + math.exp(1 - x + k / 100)))}\n" for x, k, g in rows))
+
+# another draw: the fit's own, without its data
+fit("a")
+fit("b", "e.csv", "other.yaml")
+os.rename("d.csv", "gone.csv")
+assert "nothing was spent" in run("refit", "a", "--out", "again")
+same("a", "again", "draws-1.csv", "draws-2.csv", "summary.csv", "privacy.json", "privacy.txt", "releases.json", "schema.yaml", "diagnostics.json")
+run("refit", "a", "--prior", "normal(0, 0.1)", "--out", "narrow")
+same("a", "narrow", "privacy.json", "privacy.txt")
+assert pathlib.Path("a/summary.csv").read_text() != pathlib.Path("narrow/summary.csv").read_text()
+run("refit", "narrow", "--out", "narrow-again")  # a refit keeps its prior
+same("narrow", "narrow-again", "draws-1.csv", "releases.json")
+assert "exists" in run("refit", "a", "--out", "b", status=1)
+run("refit", "a", "--prior", "nobody: flat", "--out", "no", status=2)
+for damage in ("", "{}", '{"format": "tacit releases", "version": 9}'):
+    shutil.copytree("a", "damaged")
+    pathlib.Path("damaged/releases.json").write_text(damage)
+    run("refit", "damaged", "--out", "no", status=3)
+    shutil.rmtree("damaged")
+
+# several sites
+run("combine", "a", "b/releases.json", "--out", "both", *CHAINS)
+claim = json.loads(pathlib.Path("both/privacy.json").read_text())
+assert (claim["epsilon"], claim["delta"], claim["post_processing"]) == (8, 2e-6, True), claim
+sds = {name: {row["name"]: float(row["sd"]) for row in csv.DictReader(open(f"{name}/summary.csv"))} for name in ("a", "b", "both")}
+narrower = statistics.fmean(math.log(sds["both"][name] / min(sds["a"][name], sds["b"][name])) for name in sds["both"])
+assert narrower < -0.05, sds  # log sqrt(1/2) is expected, with an error of 0.04
+fit("wide", "gone.csv", "wide.yaml")
+fit("priors", "gone.csv", "d.yaml", "y ~ log(x) + k + g + x:k", "bernoulli", "--prior", "normal(0, 1)")
+fit("shorter", "gone.csv", "d.yaml", "y ~ log(x) + k + g")
+fit("chains", "gone.csv", "d.yaml", "y ~ k", "bernoulli", "--method", "dp-penalty", "--noise-ratio", "30")
+for other, reason in (("wide", "another schema"), ("shorter", "another formula"), ("again", "same fit"), ("priors", "another prior"), ("chains", "no releases.json")):
+    words = ["combine", "a", other, "--out", "no"]
+    assert reason in run(*words, status={"priors": 2, "again": 2, "chains": 1}.get(other, 3)), other
+
+# synthetic rows
+report = run("synthesize", "a", "--sets", 2, "--out", "rows.csv")
+rows = list(csv.DictReader(open("rows.csv")))
+assert len(rows) == 4000 and list(rows[0]) == ["synthetic_set", "x", "k", "g", "y"] and json.load(open("rows.csv.json"))["synthetic"] is True
+for row in rows:
+    assert 0.5 <= float(row["x"]) <= 9 and 0 <= int(row["k"]) <= 200 and row["g"] in ("p", "q, r", "s") and row["y"] in ("0", "1"), row
+assert {row["synthetic_set"] for row in rows} == {"1", "2"}
+assert abs(statistics.fmean(math.log(float(r["x"])) for r in rows) - 0.8) < 0.25 and abs(statistics.fmean(r["g"] == "p" for r in rows) - 0.5) < 0.12
+for feature in json.load(open("rows.csv.json"))["features"]:
+    if ":" not in feature["term"]:  # moments of products follow from the model, not from the release
+        assert abs(feature["rows_mean"] - feature["released_mean"]) < 0.5 * feature["released_sd"], feature
+
+# nothing but releases, draws and schema enters: equal ones, other data, equal rows
+os.makedirs("elsewhere")
+for name in ("releases.json", "privacy.json", "privacy.txt", "schema.yaml", "draws-1.csv", "draws-2.csv"):
+    shutil.copy(f"a/{name}", "elsewhere")
+os.remove("gone.csv")
+os.remove("e.csv")
+run("synthesize", "elsewhere", "--sets", 2, "--out", "rows-again.csv")
+assert pathlib.Path("rows.csv").read_bytes() == pathlib.Path("rows-again.csv").read_bytes()
+run("synthesize", "a", "--sets", 2, "--seed", 2, "--out", "rows-other.csv")
+assert pathlib.Path("rows.csv").read_bytes() != pathlib.Path("rows-other.csv").read_bytes()
+
+# refused
+assert "exists" in run("synthesize", "a", "--out", "rows.csv", status=1)
+assert "--out is needed" in run("synthesize", "a", status=2)
+assert "no releases.json" in run("synthesize", "both", "--out", "no.csv", status=1)
+pathlib.Path("f.csv").write_text("x,k,g,y\n" + "".join(f"{2 + i % 5},{i % 201},p,{i % 2}\n" for i in range(500)))
+fit("private-number", "f.csv", "open.yaml", "y ~ x + k", "bernoulli", "--n-public", 500)
+assert "--rows N" in run("synthesize", "private-number", "--out", "no.csv", status=2)
+run("synthesize", "private-number", "--rows", 10, "--out", "ten.csv")
+run("refit", "private-number", "--out", "private-again")
+same("private-number", "private-again", "draws-1.csv", "privacy.json")
+fit("bend", "f.csv", "d.yaml", "y ~ I((x - 4)^2) + k")
+assert "column 'x' cannot be made" in run("synthesize", "bend", "--out", "no.csv", status=2)
+fit("line", "f.csv", "d.yaml", "x ~ k", "gaussian")
+assert "family gaussian" in run("synthesize", "line", "--out", "no.csv", status=2)
+print("passed")
