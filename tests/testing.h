@@ -27,6 +27,11 @@ static inline double testing_multiplier(void) {
   return value > 0 ? value : 1.0;
 }
 
+/* For tests that need more than the others: `least` is the multiplier below which what they check no longer holds. */
+static inline double testing_multiplier_at_least(double least) {
+  return fmax(testing_multiplier(), least);
+}
+
 /* Folder of reference numbers beside a checkout, or NULL: tests that need it then skip. */
 static inline const char *testing_shared(void) {
   return getenv("TACIT_SHARED");

@@ -115,14 +115,26 @@ struct ArrowArrayStream; /* tacit/arrow.h */
 
 /** Where records come from; borrowed but for the stream. Set one of path and stream; further members may be added. */
 typedef struct tacit_data_source {
-  /** A file: CSV, or of SAS, SPSS or Stata by the ending of its name; a directory of tacit_table_import(); "-", the standard input, which is CSV and is read once, as pipes are. */
+  /** "odbc:DSN=..." (what follows is ODBC's, and in no message). A file: CSV, or of SAS, SPSS or Stata by the ending of its name; a directory of tacit_table_import(); "-", the standard input, which is CSV and is read once, as pipes are. */
   const char *path;
+  const char *query;               /**< of a database, path "odbc:DSN=...": what tacit_query_read() takes; else NULL */
   struct ArrowArrayStream *stream; /**< as in tacit_table_read_stream(): taken */
   const tacit_stream_watch_t *watch; /**< may be NULL */
 } tacit_data_source_t;
 
 /** Can the source be read but once, from its beginning? The standard input, pipes and other streams. */
 TACIT_API bool tacit_data_source_is_stream(const tacit_data_source_t *source);
+/** Is it the query of a database? */
+TACIT_API bool tacit_data_source_is_query(const tacit_data_source_t *source);
+/**
+ * Take a query, or "@FILE" that holds one: one statement, which begins with select, with, values or table. Blanks and a semicolon at its end are
+ * taken off. What it gives back it takes, too.
+ * @param[out] text  returns owned; free with tacit_text_free().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_query_read(const char *query, char **text, tacit_error_t *err);
+enum { TACIT_QUERY_HASH_SIZE = 65 };
+/** SHA-256 of a text of tacit_query_read(), in hexadecimal. */
+TACIT_API void tacit_query_hash(const char *text, char hash[TACIT_QUERY_HASH_SIZE]);
 /** A name for messages: the path, or what it stands for. */
 TACIT_API const char *tacit_data_source_name(const tacit_data_source_t *source);
 
@@ -227,6 +239,8 @@ TACIT_API void tacit_column_notes_say(const tacit_column_schema_t *column, const
  * none, or the columns were imported. At most 64 bytes of the name; borrowed. Names are looked at, records are not.
  */
 TACIT_API const char *tacit_table_identifier(const tacit_table_t *table);
+/** Hash of the query (tacit_query_hash()) that the rows came from, of an import too; "" if they came from none. Borrowed. */
+TACIT_API const char *tacit_table_query_hash(const tacit_table_t *table);
 /**
  * Offsets of the units, shape (n_units + 1), rows being grouped by unit; NULL if the unit is a row.
  * Rows of a person are adjacent; persons keep the order of their first row.

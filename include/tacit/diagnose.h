@@ -16,6 +16,7 @@ extern "C" {
 typedef struct tacit_summary {
   double mean, sd, mcse_mean, q5, q50, q95, ess_bulk, ess_tail, rhat;
   double prior_sd, prior_share; /**< of its prior, and the prior's share in the posterior precision; NaN: not known */
+  double q2_5, q97_5;           /**< ends of a 95 % interval */
 } tacit_summary_t;
 
 /**
@@ -124,6 +125,7 @@ typedef struct tacit_evidence {
   size_t n_terms;                         /**< reported quantities that it knows */
   double prior_sd[TACIT_MAX_EVIDENCE];    /**< of the reported quantity; INFINITY: none; NaN: not known */
   double prior_share[TACIT_MAX_EVIDENCE]; /**< of the prior in its posterior precision; NaN: not known */
+  double feature_sd[TACIT_MAX_EVIDENCE];  /**< released sd of the feature that it multiplies, in its units; 0: two-valued, or not known */
 } tacit_evidence_t;
 
 /** The same as tacit_draws_summarise(), with what the evidence adds; where it forbids intervals sd and quantiles are NaN. NULL: nothing. */

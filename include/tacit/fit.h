@@ -143,7 +143,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_want_width(tacit_fit_t *fit, d
  *         setting `out` cannot be written; TACIT_ERR_BUDGET for a budget that buys nothing.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read(tacit_fit_t *fit, const char *path, tacit_error_t *err);
-/** The same from any source; several ranks read none that can be read but once. */
+/** The same from any source, one without path and stream being the settings `data` and `query`; several ranks read none that can be read but once. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_error_t *err);
 /** The same from an Arrow stream, tacit_table_read_stream(): taken, released exactly once. `watch` may be NULL. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit, struct ArrowArrayStream *stream,

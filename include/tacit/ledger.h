@@ -126,9 +126,20 @@ TACIT_API double tacit_ledger_epsilon_left(const tacit_ledger_state_t *state);
  */
 TACIT_API double tacit_ledger_price(const tacit_event_t *events, size_t n_events, double delta);
 
+/**
+ * The data id of the rows that a query selects: NAME and the query's hash, "clinic (query sha256:...)". A ledger of such an id takes spends of
+ * this query alone, one of another id spends of none.
+ * @return owned, free with tacit_ledger_text_free(); NULL if memory runs out.
+ */
+TACIT_API char *tacit_ledger_query_id(const char *name, const char *query_hash);
+TACIT_API void tacit_ledger_text_free(char *text);
+/** Is a spend of the query with this hash ("" or NULL: of none) one of the ledger with this data id? TACIT_ERR_DATA if not. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_ledger_check_query(const char *data_id, const char *query_hash, tacit_error_t *err);
+
 /** What to reserve. */
 typedef struct tacit_spend_request {
-  const char *data_id;            /**< must be the ledger's; NULL: whichever it is */
+  const char *data_id;            /**< must be the ledger's, with or without its query; NULL: whichever it is */
+  const char *query_hash;         /**< of the query that the records are from (tacit_query_hash()); "" or NULL: from none */
   tacit_relation_t relation;      /**< that the events' noise multipliers are meant under; must be the ledger's */
   const char *unit;               /**< that they protect, as in tacit_ledger_terms_t, not NULL; must be the ledger's */
   uint64_t max_rows;              /**< with at most so many rows; must be the ledger's */

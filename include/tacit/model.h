@@ -352,6 +352,7 @@ typedef struct tacit_prior_view {
   tacit_prior_t prior;
   tacit_prior_source_t source;
   double unit; /**< reported units for one of the prior's: 1 where it is given on the original scale */
+  double half_range; /**< of the feature's public bounds, in its units; 0: intercept or sigma */
 } tacit_prior_view_t;
 
 /** False if the parameters are not those of a generalised linear model. */

@@ -44,7 +44,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_publish_set_schema(tacit_publish_t
  *         suit the statistic, TACIT_ERR_EXISTS if there is something at the setting `out`.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_publish_read(tacit_publish_t *publish, const char *path, tacit_error_t *err);
-/** The same from any source. */
+/** The same from any source; one without path and stream: the settings `data` and `query`. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_data_source_t *source, tacit_error_t *err);
 /** The same from an Arrow stream: taken, released exactly once. `watch` may be NULL. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_publish_read_stream(tacit_publish_t *publish, struct ArrowArrayStream *stream,

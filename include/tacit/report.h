@@ -63,6 +63,7 @@ typedef struct tacit_report {
   const char *schema;        /**< the schema's text, written as schema.yaml; NULL: there is none */
   const char *unit;          /**< "row" or the person column */
   size_t max_rows;
+  size_t n_units;            /**< public number of units; 0: private, or not known */
   const char *delta_meaning; /**< or "" */
   bool is_private;           /**< false: every artefact says NOT PRIVATE and why */
   const char *not_private_reason; /**< "exposed", "seeded noise", ...; "" if private */

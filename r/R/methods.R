@@ -15,7 +15,7 @@ print.tacit_fit <- function(x, digits = 3, ...) {
   table <- summary(x)
   table[c("Bulk_ESS", "Tail_ESS")] <- round(table[c("Bulk_ESS", "Tail_ESS")])
   print(format(table, digits = digits), ...)
-  cat(sprintf("\n%d chains of %d draws. %s\n", dim(x$draws)[[2L]], dim(x$draws)[[1L]], privacy_line(x)))
+  cat(sprintf("\n%d chain%s of %d draws. %s\n", dim(x$draws)[[2L]], if (dim(x$draws)[[2L]] == 1L) "" else "s", dim(x$draws)[[1L]], privacy_line(x)))
   if (x$end != "complete") cat("The run ended early:", x$end, "\n")
   if (length(x$problems)) cat(paste0("problem: ", x$problems, "\n"), sep = "")
   invisible(x)

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/program_read.h"
 #include "cli/ranks.h"
+#include "cli/reading.h"
 #include "cli/result.h"
 #include "fit/fit_internal.h"
 
@@ -80,7 +81,10 @@ static int read_all(const cli_args_t *args, tacit_fit_t **fit) {
   }
   if (status == TACIT_OK) {
     tacit_fit_set_ranks(*fit, &(tacit_fit_ranks_t){.ranks = cli_ranks(), .is_well = cli_ranks_are_well});
-    status = tacit_fit_read(*fit, NULL, &err);
+    cli_reading_t reading;
+    cli_reading_begin(&reading, args);
+    status = tacit_fit_read_source(*fit, &(tacit_data_source_t){.watch = &reading.watch}, &err);
+    cli_reading_end(&reading);
   }
   return status == TACIT_OK ? CLI_OK : fail(args, &err);
 }

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "cli/reading.h"
 #include "cli/result.h"
 #include "tacit/data.h"
 
@@ -9,11 +10,6 @@ static void print_notes(const tacit_table_notes_t *notes) {
           "FOR THE CURATOR ONLY - not covered by any privacy guarantee\n"
           "  values clamped %zu, missing values %zu, rows beyond max_rows %zu\n",
           notes->n_clamped, notes->n_missing, notes->n_rows_dropped);
-}
-
-static bool go_on(void *user) {
-  (void)user;
-  return !cli_is_interrupted();
 }
 
 static int run(const cli_args_t *args) {
@@ -28,9 +24,12 @@ static int run(const cli_args_t *args) {
   if (tacit_schema_read(&schema, path, &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
-  const tacit_stream_watch_t watch = {.go_on = go_on};
+  cli_reading_t reading;
+  cli_reading_begin(&reading, args);
   cli_catch_signals();
-  tacit_status_t status = tacit_table_import_watched(args->positionals[0], schema, out, &watch, &notes, &err);
+  const tacit_data_source_t source = {.path = args->positionals[0], .query = cli_value(args, "query"), .watch = &reading.watch};
+  tacit_status_t status = tacit_table_import_source(&source, schema, out, &notes, &err);
+  cli_reading_end(&reading);
   tacit_schema_free(schema);
   if (status != TACIT_OK) {
     return cli_fail(args, &err);
@@ -45,6 +44,7 @@ static int run(const cli_args_t *args) {
 static const cli_option_t options[] = {
     {"schema", "FILE", NULL, "YAML: the rules that values are checked and clamped by, once and for all."},
     {"out", "DIR", NULL, "New directory for the columns. It is as private as FILE is, and as large as 8 bytes a value."},
+    {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}};
 
 const cli_command_t cli_import = {
@@ -52,7 +52,7 @@ const cli_command_t cli_import = {
     .positionals = "FILE",
     .n_positionals = 1,
     .summary = "convert a data file once, for data larger than memory",
-    .description = "Checks every row of FILE (-: the standard input) against the schema and writes all columns of the schema to a directory, one binary "
+    .description = "Checks every row of FILE (-: the standard input; odbc:NAME: a database) against the schema and writes all columns of the schema to a directory, one binary "
                    "file each, in one pass and in memory that does not grow with the rows (but with the persons, where they are the "
                    "unit of privacy). tacit fit, tacit release and tacit schema check take the directory as --data: they map the columns "
                    "they need instead of reading text, and give the same results.\n"

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "report/report_internal.h"
+#include "tacit/data.h"
 #include "tacit/ledger.h"
 
 /* ---- init ---- */
@@ -55,7 +56,19 @@ static int init(const cli_args_t *args) {
     return CLI_USAGE;
   }
   const char *path = args->positionals[0];
-  if (tacit_ledger_create(path, &terms, &err) != TACIT_OK) {
+  char *query = NULL, *data_id = NULL;
+  if (cli_value(args, "query") != NULL) {
+    char hash[TACIT_QUERY_HASH_SIZE];
+    if (tacit_query_read(cli_value(args, "query"), &query, &err) != TACIT_OK) {
+      return cli_fail(args, &err);
+    }
+    tacit_query_hash(query, hash);
+    tacit_text_free(query);
+    terms.data_id = data_id = tacit_ledger_query_id(terms.data_id, hash);
+  }
+  tacit_status_t created = tacit_ledger_create(path, &terms, &err);
+  tacit_ledger_text_free(data_id);
+  if (created != TACIT_OK) {
     return cli_fail(args, &err);
   }
   printf("made: %s%s\n", path, terms.unit == NULL ? " (unit and max_rows will be those of the first spend)" : "");
@@ -295,6 +308,7 @@ static int export(const cli_args_t *args) {
 
 static const cli_option_t init_options[] = {
     {"data-id", "NAME", NULL, "Public name of the data set whose spends are recorded."},
+    {"query", "SQL", NULL, "Of rows from a database: their query (@FILE: in FILE), whose hash the ledger keeps; it refuses any other."},
     {"epsilon", "E", NULL, "Budget of all runs on these data together, by whomever."},
     {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
     {"relation", "R", "substitute", "Which data sets are neighbours: substitute or add-remove, as in the schema."},

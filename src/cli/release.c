@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "cli/reading.h"
 
 static int run(const cli_args_t *args) {
   static const char *const required[] = {"data", "schema", "epsilon", "out"};
@@ -17,7 +18,10 @@ static int run(const cli_args_t *args) {
   for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
     status = tacit_publish_set(publish, args->given[i].name, args->given[i].value, &err);
   }
-  status = status == TACIT_OK ? tacit_publish_read(publish, NULL, &err) : status;
+  cli_reading_t reading;
+  cli_reading_begin(&reading, args);
+  status = status == TACIT_OK ? tacit_publish_read_source(publish, &(tacit_data_source_t){.watch = &reading.watch}, &err) : status;
+  cli_reading_end(&reading);
   if (status == TACIT_OK) {
     fputs(tacit_publish_warnings(publish), stderr);
     status = tacit_publish_run(publish, &err);

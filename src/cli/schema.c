@@ -26,11 +26,12 @@ static void print_holder_notes(const tacit_table_t *table, const tacit_schema_t 
   }
 }
 
-static int check_data(const cli_args_t *args, const tacit_schema_t *schema, const char *path) {
+static int check_data(const cli_args_t *args, const tacit_schema_t *schema) {
+  const tacit_data_source_t source = {.path = cli_value(args, "data"), .query = cli_value(args, "query")};
   tacit_table_t *table;
   tacit_table_notes_t notes;
   tacit_error_t err;
-  if (tacit_table_read(&table, path, schema, NULL, 0, &notes, &err) != TACIT_OK) {
+  if (tacit_table_read_source(&table, &source, schema, NULL, 0, &notes, &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
   if (tacit_table_verify(table, schema, &err) != TACIT_OK) {
@@ -74,7 +75,7 @@ static int check(const cli_args_t *args) {
          tacit_schema_unit(schema) != NULL ? tacit_schema_unit(schema) : "row");
   warn_of_constants(schema);
   const char *data = cli_value(args, "data");
-  int status = data != NULL ? check_data(args, schema, data) : CLI_OK;
+  int status = data != NULL ? check_data(args, schema) : CLI_OK;
   tacit_schema_free(schema);
   return status;
 }
@@ -82,9 +83,8 @@ static int check(const cli_args_t *args) {
 static int draft(const cli_args_t *args) {
   char *text;
   tacit_error_t err;
-  tacit_status_t drafted = cli_is_given(args, "header") ? tacit_schema_draft_of_header(args->positionals[0], &text, &err)
-                                                        : tacit_schema_draft(args->positionals[0], &text, &err);
-  if (drafted != TACIT_OK) {
+  const tacit_data_source_t source = {.path = args->positionals[0], .query = cli_value(args, "query")};
+  if (tacit_schema_draft_source(&source, cli_is_given(args, "header"), &text, &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
   const char *out = cli_value(args, "out");
@@ -99,7 +99,8 @@ static int draft(const cli_args_t *args) {
 }
 
 static const cli_option_t check_options[] = {
-    {"data", "FILE", NULL, "Check every row of this file (-: the standard input), or directory of tacit import, against the schema too."},
+    {"data", "FILE", NULL, "Check every row of this file (-: the standard input; odbc:NAME: a database), or directory of tacit import, against the schema too."},
+    {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}};
 
 const cli_command_t cli_schema_check = {
@@ -117,6 +118,7 @@ const cli_command_t cli_schema_check = {
 
 static const cli_option_t draft_options[] = {
     {"out", "FILE", NULL, "Write here instead of standard output; must not exist."},
+    {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},
     {"header", NULL, NULL, "The first row is names, though some look like numbers, dates or values."}};
 
 const cli_command_t cli_schema_draft = {

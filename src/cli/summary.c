@@ -36,14 +36,13 @@ static int print_table(const cli_args_t *args, const tacit_report_read_t *read) 
   }
   cli_put(stdout, text);
   tacit_report_text_free(text);
+  printf("\n%zu chain%s of %zu draws; ", read->draws.n_chains, read->draws.n_chains == 1 ? "" : "s", tacit_draws_n_kept(&read->draws));
   if (read->is_post_processing) {
-    printf("\n%zu chains of %zu draws; computed from a released statistic alone, at no further privacy cost\n",
-           read->draws.n_chains, tacit_draws_n_kept(&read->draws));
+    printf("computed from a released statistic alone, at no further privacy cost\n");
   } else if (read->is_private) {
-    printf("\n%zu chains of %zu draws; (epsilon %.6g, delta %g)-differentially private\n", read->draws.n_chains,
-           tacit_draws_n_kept(&read->draws), read->epsilon, read->delta);
+    printf("(epsilon %.6g, delta %g)-differentially private\n", read->epsilon, read->delta);
   } else {
-    printf("\n%zu chains of %zu draws; NOT PRIVATE\n", read->draws.n_chains, tacit_draws_n_kept(&read->draws));
+    printf("NOT PRIVATE\n");
   }
   return CLI_OK;
 }

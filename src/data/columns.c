@@ -210,6 +210,7 @@ static tacit_status_t open_table(opening_t *of, tacit_table_t **table, const cha
     return status;
   }
   (*table)->n_rows = of->manifest.n_rows;
+  memcpy((*table)->query_hash, of->manifest.query_hash, sizeof (*table)->query_hash);
   notes->n_rows_dropped = of->manifest.n_rows_dropped;
   for (size_t i = 0; i < n_columns && status == TACIT_OK; i++) {
     status = open_column(of, &(*table)->columns[i], notes);

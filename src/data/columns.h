@@ -22,7 +22,7 @@ struct tacit_table {
   tacit_mapping_t offsets_mapping;
   size_t n_units;
   bool is_dropped; /* values are gone */
-  char identifier[TACIT_IDENTIFIER_SIZE];
+  char identifier[TACIT_IDENTIFIER_SIZE], query_hash[TACIT_QUERY_HASH_SIZE];
 };
 
 /* A table of columns without values. May be set, and is to be freed, after a failure too. */
@@ -46,6 +46,7 @@ const char *tacit_column_file(size_t place, char out[TACIT_COLUMN_FILE_SIZE]);
 typedef struct tacit_manifest {
   size_t n_rows, n_units; /* n_units: 0 where the unit is a row */
   size_t n_rows_dropped;
+  char query_hash[TACIT_QUERY_HASH_SIZE]; /* "": of no query */
   size_t *n_clamped, *n_missing; /* of each column of values; shape (n_columns) */
   size_t n_columns;
   tacit_schema_t *schema; /* that the values were checked and clamped by */

@@ -110,7 +110,8 @@ typedef struct tacit_reader_kind {
   void (*close)(tacit_reader_t *reader);
 } tacit_reader_kind_t;
 
-extern const tacit_reader_kind_t tacit_reader_csv, tacit_reader_arrow, tacit_reader_stat;
+extern const tacit_reader_kind_t tacit_reader_csv, tacit_reader_arrow, tacit_reader_stat, tacit_reader_database;
+static const char tacit_odbc_prefix[] = "odbc:";
 /* Does the name of a file end so, in any case? `ending` is of lower-case letters. */
 bool tacit_has_ending(const char *path, const char *ending);
 /* Does the name say that it is of SAS, SPSS or Stata? */
@@ -132,6 +133,7 @@ struct tacit_reader {
   size_t unit_field; /* SIZE_MAX: the unit is a row */
   tacit_units_t units;
   size_t n_rows, n_rows_dropped;
+  char query_hash[TACIT_QUERY_HASH_SIZE]; /* "": there is none */
 };
 
 /* Read the header; n_columns == 0 means all of the schema. Clear in either case. */

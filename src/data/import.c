@@ -146,6 +146,7 @@ static tacit_status_t write_manifest(import_t *import, const tacit_schema_t *sch
                                .n_clamped = counts,
                                .n_missing = counts + n,
                                .n_columns = n};
+  memcpy(manifest.query_hash, reader->query_hash, sizeof manifest.query_hash);
   tacit_text_t text = {0};
   tacit_manifest_append(&text, &manifest, schema);
   tacit_status_t status = tacit_directory_open(&import->dir, TACIT_MANIFEST_NAME, err);

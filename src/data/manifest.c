@@ -77,6 +77,9 @@ void tacit_manifest_append(tacit_text_t *text, const tacit_manifest_t *manifest,
   if (unit != NULL) {
     tacit_text_printf(text, "units: %zu\nrows_dropped: %zu\n", manifest->n_units, manifest->n_rows_dropped);
   }
+  if (manifest->query_hash[0] != '\0') {
+    tacit_text_printf(text, "query: %s\n", manifest->query_hash);
+  }
   append_counts(text, "clamped", manifest->n_clamped, manifest->n_columns);
   append_counts(text, "missing", manifest->n_missing, manifest->n_columns);
   tacit_text_printf(text, "schema:\n");
@@ -139,6 +142,17 @@ static tacit_status_t read_dropped(tacit_schema_reader_t *reader, const yaml_nod
   manifest_reader_t *of = target;
   of->rows_dropped = key;
   return read_whole(reader, value, "rows_dropped", &of->manifest->n_rows_dropped);
+}
+
+static tacit_status_t read_query(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value, void *target) {
+  tacit_manifest_t *manifest = ((manifest_reader_t *)target)->manifest;
+  const char *text = value->type == YAML_SCALAR_NODE ? tacit_schema_scalar(value) : "";
+  (void)key;
+  if (strlen(text) != TACIT_QUERY_HASH_SIZE - 1) {
+    return tacit_schema_fault(reader, value, "query: expected a hash");
+  }
+  memcpy(manifest->query_hash, text, TACIT_QUERY_HASH_SIZE);
+  return TACIT_OK;
 }
 
 /* Lists of counts are as long as the schema says, which may come later. */
@@ -207,7 +221,7 @@ static tacit_status_t read_root(tacit_schema_reader_t *reader, manifest_reader_t
   static const tacit_schema_key_t keys[] = {{"format", read_format},         {"rows", read_rows},
                                             {"units", read_units},           {"rows_dropped", read_dropped},
                                             {"clamped", note_clamped},       {"missing", note_missing},
-                                            {"schema", read_schema}};
+                                            {"schema", read_schema},         {"query", read_query}};
   const yaml_node_t *root = yaml_document_get_root_node(reader->document);
   if (root == NULL) {
     return tacit_error_set(reader->err, TACIT_ERR_SCHEMA, reader->name, "%s is empty: import again", reader->name);

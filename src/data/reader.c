@@ -75,14 +75,18 @@ tacit_status_t tacit_check_any_rows(const tacit_schema_t *schema, size_t n_rows,
 
 /* ---- any source ---- */
 
+bool tacit_data_source_is_query(const tacit_data_source_t *source) {
+  return source->path != NULL && strncmp(source->path, tacit_odbc_prefix, strlen(tacit_odbc_prefix)) == 0;
+}
+
 bool tacit_data_source_is_stream(const tacit_data_source_t *source) {
   struct stat info;
-  return source->path == NULL || strcmp(source->path, "-") == 0 ||
+  return source->path == NULL || strcmp(source->path, "-") == 0 || tacit_data_source_is_query(source) ||
          (stat(source->path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
 }
 
 const char *tacit_data_source_name(const tacit_data_source_t *source) {
-  return source->path == NULL ? "the stream" : strcmp(source->path, "-") == 0 ? "standard input" : source->path;
+  return source->path == NULL ? "the stream" : tacit_data_source_is_query(source) ? "the query" : strcmp(source->path, "-") == 0 ? "standard input" : source->path;
 }
 
 bool tacit_has_ending(const char *path, const char *ending) {
@@ -95,7 +99,7 @@ bool tacit_has_ending(const char *path, const char *ending) {
 }
 
 const tacit_reader_kind_t *tacit_reader_kind_of(const tacit_data_source_t *source) {
-  return source->path == NULL ? &tacit_reader_arrow : tacit_is_stat_file(source->path) ? &tacit_reader_stat : &tacit_reader_csv;
+  return source->path == NULL ? &tacit_reader_arrow : tacit_data_source_is_query(source) ? &tacit_reader_database : tacit_is_stat_file(source->path) ? &tacit_reader_stat : &tacit_reader_csv;
 }
 
 tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {

@@ -20,6 +20,10 @@ void tacit_table_free(tacit_table_t *table) {
   tacit_free(table);
 }
 
+const char *tacit_table_query_hash(const tacit_table_t *table) {
+  return table->query_hash;
+}
+
 void tacit_table_drop_columns(tacit_table_t *table) {
   for (size_t i = 0; i < table->n_columns; i++) {
     tacit_table_column_t *column = &table->columns[i];
@@ -181,6 +185,7 @@ void tacit_table_note(tacit_table_t *table, const tacit_reader_t *reader) {
     table->columns[i].notes = (tacit_column_notes_t){rule->n_clamped, rule->n_far, rule->n_missing};
   }
   tacit_reader_find_identifier(reader, table->identifier);
+  memcpy(table->query_hash, reader->query_hash, sizeof table->query_hash);
 }
 
 static tacit_status_t read_source(tacit_table_t **table, const tacit_data_source_t *source, const tacit_schema_t *schema,

@@ -165,7 +165,7 @@ tacit_status_t tacit_draws_summarise_with(const tacit_draws_t *draws, size_t j, 
     summary->prior_share = evidence->prior_share[j];
   }
   if (tacit_checks_forbid_intervals(&evidence->checks)) {
-    summary->sd = summary->q5 = summary->q50 = summary->q95 = NAN;
+    summary->sd = summary->q5 = summary->q50 = summary->q95 = summary->q2_5 = summary->q97_5 = NAN;
   }
   return TACIT_OK;
 }

@@ -15,7 +15,7 @@ typedef struct quantity {
   tacit_autocov_t autocov;
 } quantity_t;
 
-static const tacit_summary_t undefined = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+static const tacit_summary_t undefined = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 static void quantity_clear(quantity_t *q) {
   tacit_free(q->x);
@@ -143,6 +143,8 @@ tacit_status_t tacit_summarise(const double *x, size_t n_chains, size_t n_draws,
   double q5 = tacit_quantile_sorted(q.sorted, q.x, q.n_all, 0.05);
   double q50 = tacit_quantile_sorted(q.sorted, q.x, q.n_all, 0.5);
   double q95 = tacit_quantile_sorted(q.sorted, q.x, q.n_all, 0.95);
+  summary->q2_5 = ldexp(tacit_quantile_sorted(q.sorted, q.x, q.n_all, 0.025), exponent);
+  summary->q97_5 = ldexp(tacit_quantile_sorted(q.sorted, q.x, q.n_all, 0.975), exponent);
   bool is_constant = q.sorted[0].key == q.sorted[q.n_all - 1].key;
   if (!is_constant && n_draws >= 4) {
     diagnose(&q, sd, q5, q95, summary);

@@ -59,6 +59,7 @@ void tacit_fit_free(tacit_fit_t *fit) {
   tacit_free(fit->privacy_json);
   tacit_free(fit->privacy_text);
   tacit_free(fit->data_id);
+  tacit_free(fit->query);
   tacit_free(fit);
 }
 

@@ -78,6 +78,8 @@ struct tacit_fit {
   tacit_fit_verdict_t verdict; /* on the plan */
   tacit_text_t holder_notes;   /* PRIVATE: what reading did to the values of each column */
   tacit_table_notes_t notes;   /* PRIVATE */
+  char *query;                 /* that records come from; NULL: from none */
+  char query_hash[TACIT_QUERY_HASH_SIZE]; /* of that, or of the one that was imported; "": there is none */
   char *data_id;               /* of the ledger; NULL: there is none */
   tacit_reservation_t spend;   /* in the ledger; id 0: nothing is reserved */
   /* of the run */

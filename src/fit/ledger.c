@@ -33,6 +33,9 @@ tacit_status_t tacit_fit_open_ledger(tacit_fit_t *fit, tacit_error_t *err) {
     status = tacit_ledger_glance(ledger, &state, err);
   }
   tacit_ledger_close(ledger);
+  if (status == TACIT_OK && fit->query != NULL) { /* before it is run; the reservation checks imports, too */
+    status = tacit_ledger_check_query(state.data_id, fit->query_hash, err);
+  }
   if (status == TACIT_OK) { /* the ledger's own, unless the user says which it should be: the reservation checks it */
     fit->data_id = tacit_strdup(data_id != NULL ? data_id : state.data_id);
     status = fit->data_id != NULL ? TACIT_OK : tacit_error_memory(err);
@@ -111,6 +114,7 @@ static tacit_status_t reserve(tacit_fit_t *fit, bool is_trial, tacit_error_t *er
   tacit_text_put_path(&artefact, tacit_fit_has(fit, "out") ? tacit_fit_value(fit, "out") : "");
   const char *unit = tacit_schema_unit(fit->schema);
   tacit_spend_request_t request = {.data_id = fit->data_id,
+                                   .query_hash = fit->query_hash,
                                    .relation = tacit_budget_relation(fit->budget),
                                    .unit = unit != NULL ? unit : "row",
                                    .max_rows = tacit_schema_max_rows(fit->schema),

@@ -28,6 +28,50 @@ static tacit_status_t open_curator(tacit_fit_t *fit, tacit_records_t *records, t
                          : tacit_curator_new(&fit->curator, records, &fit->model.records, fit->budget, fit->noise, &fit->limits, err);
 }
 
+/* How many rows a query selects is private, unless somebody says beforehand how many there are. */
+static tacit_status_t check_query_n(const tacit_fit_t *fit, tacit_error_t *err) {
+  bool is_public = fit->is_exposed || fit->n_public > 0 || tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE;
+  return is_public ? TACIT_OK
+                   : tacit_error_set(err, TACIT_ERR_ARGUMENT, "n-public",
+                                     "the number of persons (rows) that a query selects is private: say how many there are, if that is public, with "
+                                     "--n-public N, or relation: add-remove in the schema");
+}
+
+static tacit_status_t read_query(tacit_fit_t *fit, tacit_error_t *err) {
+  const char *query = tacit_fit_value(fit, "query");
+  tacit_data_source_t source = {.path = tacit_fit_value(fit, "data")};
+  if (query == NULL) {
+    return TACIT_OK;
+  }
+  if (source.path != NULL && !tacit_data_source_is_query(&source)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query", "--query only goes with a database, --data odbc:NAME");
+  }
+  tacit_status_t status = tacit_query_read(query, &fit->query, err);
+  if (status == TACIT_OK) {
+    tacit_query_hash(fit->query, fit->query_hash);
+    status = check_query_n(fit, err);
+  }
+  return status;
+}
+
+/* A query must select as many as was said: then their number is as public as it was. How many there are is not told. */
+static tacit_status_t take_query(tacit_fit_t *fit, const tacit_table_t *table, tacit_error_t *err) {
+  const char *hash = tacit_table_query_hash(table);
+  size_t n_units;
+  if (hash[0] == '\0') {
+    return TACIT_OK;
+  }
+  memcpy(fit->query_hash, hash, sizeof fit->query_hash);
+  tacit_table_unit_offsets(table, &n_units);
+  tacit_status_t status = check_query_n(fit, err);
+  bool is_stated = fit->is_exposed || tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE || (double)n_units == fit->n_public; /* whole */
+  return status != TACIT_OK || is_stated
+             ? status
+             : tacit_error_set(err, TACIT_ERR_DATA, "n-public",
+                               "the query selects another number of persons (rows) than --n-public says: under relation substitute it is public and must "
+                               "be known beforehand; nothing was spent");
+}
+
 static tacit_status_t settle_settings(tacit_fit_t *fit, tacit_error_t *err) {
   if (fit->stage == TACIT_FIT_STAGE_PREPARED) {
     return TACIT_OK;
@@ -37,7 +81,7 @@ static tacit_status_t settle_settings(tacit_fit_t *fit, tacit_error_t *err) {
   }
   fit->stage = TACIT_FIT_STAGE_FAILED;
   tacit_status_t (*const steps[])(tacit_fit_t *, tacit_error_t *) = {
-      tacit_fit_read_settings, tacit_fit_prepare, tacit_fit_open_ledger, tacit_fit_read_metric, tacit_fit_read_init};
+      tacit_fit_read_settings, tacit_fit_prepare, read_query, tacit_fit_open_ledger, tacit_fit_read_metric, tacit_fit_read_init};
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
     status = steps[i](fit, err);
@@ -91,8 +135,14 @@ static tacit_status_t take(tacit_fit_t *fit, tacit_records_t *records, tacit_tab
                            tacit_error_t *err) {
   fit->notes = *notes;
   note_columns(fit, table);
+  tacit_status_t status = take_query(fit, table, err);
   tacit_table_free(table);
-  tacit_status_t status = open_curator(fit, records, err);
+  if (status != TACIT_OK) {
+    tacit_records_free(records);
+    fit->stage = TACIT_FIT_STAGE_FAILED;
+    return status;
+  }
+  status = open_curator(fit, records, err);
   if (status == TACIT_OK) {
     status = tacit_fit_make_plan(fit, fit->n_public, err);
   }
@@ -114,6 +164,28 @@ tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table, cons
   return take(fit, records, table, notes != NULL ? notes : &(tacit_table_notes_t){0}, err);
 }
 
+/* What is given, else the settings; the query is the one whose hash was taken, whatever happens to its file. */
+static tacit_data_source_t settle_source(const tacit_fit_t *fit, const tacit_data_source_t *source) {
+  tacit_data_source_t settled = *source;
+  if (settled.path == NULL && settled.stream == NULL) {
+    settled.path = tacit_fit_value(fit, "data");
+  }
+  settled.query = source->query != NULL ? source->query : fit->query;
+  return settled;
+}
+
+static tacit_status_t check_source(const tacit_fit_t *fit, const tacit_data_source_t *source, tacit_error_t *err) {
+  if (source->path == NULL && source->stream == NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit fit --help");
+  }
+  bool is_split = fit->ranks.ranks != NULL && fit->ranks.ranks->n_ranks > 1;
+  return !is_split || !tacit_data_source_is_stream(source)
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "data",
+                               "%s can be read once, and each of several processes reads the data: tacit import it first",
+                               tacit_data_source_name(source));
+}
+
 tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_error_t *err) {
   const tacit_schema_t *schema;
   const char *const *columns;
@@ -122,9 +194,9 @@ tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t
   tacit_records_t *records;
   tacit_table_notes_t notes;
   tacit_status_t status = tacit_fit_columns(fit, &schema, &columns, &n_columns, err);
-  if (status == TACIT_OK && fit->ranks.ranks != NULL && fit->ranks.ranks->n_ranks > 1 && tacit_data_source_is_stream(source)) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "data",
-                             "%s can be read once, and each of several processes reads the data: tacit import it first", tacit_data_source_name(source));
+  tacit_data_source_t settled = settle_source(fit, source);
+  if (status == TACIT_OK) {
+    status = check_source(fit, &settled, err);
   }
   if (status != TACIT_OK) {
     if (source->stream != NULL && source->stream->release != NULL) {
@@ -135,15 +207,11 @@ tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t
   fit->stage = TACIT_FIT_STAGE_FAILED;
   bool is_whole = fit->ranks.ranks != NULL || tacit_fit_has(fit, "scratch");
   const tacit_packer_t packer = {.pack = pack, .user = fit, .is_whole = is_whole, .n_threads = fit->limits.n_threads};
-  status = tacit_records_collect(&records, &table, source, schema, columns, n_columns, &packer, &notes, err);
+  status = tacit_records_collect(&records, &table, &settled, schema, columns, n_columns, &packer, &notes, err);
   return status == TACIT_OK ? take(fit, records, table, &notes, err) : status;
 }
 
 tacit_status_t tacit_fit_read(tacit_fit_t *fit, const char *path, tacit_error_t *err) {
-  path = path != NULL ? path : tacit_fit_value(fit, "data");
-  if (path == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit fit --help");
-  }
   return tacit_fit_read_source(fit, &(tacit_data_source_t){.path = path}, err);
 }
 

@@ -46,6 +46,14 @@ static double last_step_size(const tacit_draws_t *draws) {
   return draws->stats[draws->n_saved - 1].step_size;
 }
 
+/* Of them all, left out or not; 0 where that is private. */
+static size_t public_units(const tacit_fit_t *fit) {
+  size_t n = 0;
+  tacit_error_t err;
+  bool is_public = tacit_schema_relation(fit->schema) == TACIT_RELATION_SUBSTITUTE;
+  return is_public && tacit_curator_n_units(fit->curator, &n, &err) == TACIT_OK ? n : 0;
+}
+
 static tacit_report_t describe(const tacit_fit_t *fit) {
   const tacit_draws_t *draws = &fit->draws;
   bool is_private = tacit_curator_is_private(fit->curator);
@@ -83,6 +91,7 @@ static tacit_report_t describe(const tacit_fit_t *fit) {
 
 void tacit_fit_describe(const tacit_fit_t *fit, tacit_fit_report_t *described) {
   described->report = describe(fit);
+  described->report.n_units = public_units(fit);
   tacit_fit_list_settings(fit, described);
   described->report.settings = described->settings;
   described->report.assumptions = described->assumptions;

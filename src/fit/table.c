@@ -14,7 +14,8 @@ static const tacit_setting_t table[] = {
     {"set", "NAME=V", NULL, "Of a program: a public number, or several: --set D=10, --set knots=1,2,3; or in place of a function of all records: "
      "--set 'mean(x)=5.2'. May be repeated.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"constants", "FILE", NULL, "Of a program: its public numbers, a JSON object. May be repeated.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; a SAS, SPSS or Stata file; -, the standard input; or a directory written by tacit import.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; a SAS, SPSS or Stata file; -, the standard input; odbc:NAME, a database; or a directory written by tacit import.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"query", "SQL", NULL, "Of a database, --data odbc:NAME: a query that begins with select; @FILE: the one in FILE.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. See tacit schema draft.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"out", "DIR", NULL, "New directory for draws, summary, privacy statement and report.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"method", "NAME", NULL, "See tacit methods. If not said: noise-aware for families bernoulli and gaussian where it applies and no option of the "
@@ -74,7 +75,7 @@ static const tacit_setting_t table[] = {
     {"init", "FILE", "private", "Start values: private (climb from 0 by a few released gradients, charged to the budget), 0, or a file "
      "of public ones on the scaled, unconstrained scale.", "chains", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"temperature", "T", "1", "Power in (0, 1] that the likelihood is raised to.", "model", TACIT_SETTING_NUMBER, 1e-9, 1, NULL},
-    {"n-public", "N", NULL, "Public nominal number of units, for default settings; needed under add-remove.", "privacy", TACIT_SETTING_NUMBER, 1, 1e18, NULL},
+    {"n-public", "N", NULL, "Public nominal number of units, for default settings; needed under add-remove. Of a query under substitute: their number.", "privacy", TACIT_SETTING_NUMBER, 1, 1e18, NULL},
     {"threads", "N", "1", "Threads; results do not depend on it.", "running", TACIT_SETTING_COUNT, 1, 1024, NULL},
     {"scratch", "DIR", NULL, "For records larger than memory: keep them in a file without a name in DIR, on a disk with room for 4 bytes a "
      "value, and as private as the data. Results do not depend on it.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},

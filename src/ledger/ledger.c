@@ -131,10 +131,14 @@ static tacit_status_t check_version(const tacit_ledger_t *ledger, tacit_relation
 static tacit_status_t check_match(const tacit_ledger_t *ledger, const tacit_ledger_state_t *state,
                                   const tacit_spend_request_t *request, tacit_error_t *err) {
   tacit_relation_t relation = tacit_budget_relation(state->budget);
-  if (request->data_id != NULL && strcmp(request->data_id, state->data_id) != 0) {
+  if (request->data_id != NULL && !tacit_ledger_is_data_id(state->data_id, request->data_id)) {
     return tacit_error_set(err, TACIT_ERR_DATA, "data_id",
                            "%.200s is the ledger of another data set than '%.200s'; tacit ledger show says of which",
                            ledger->path, request->data_id);
+  }
+  tacit_status_t query = tacit_ledger_check_query(state->data_id, request->query_hash, err);
+  if (query != TACIT_OK) {
+    return query;
   }
   if (request->relation != relation) {
     return tacit_error_set(err, TACIT_ERR_BUDGET, "relation",

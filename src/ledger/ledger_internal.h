@@ -198,6 +198,8 @@ typedef struct tacit_totals {
 } tacit_totals_t;
 
 void tacit_totals_clear(tacit_totals_t *totals);
+/* The event that one is counted as: it costs as much, or a little more. */
+tacit_event_t tacit_totals_kind(const tacit_event_t *event);
 /* Into rho, and into the list of decisions, which then wants tacit_totals_merge. Too large a rho stays too large. */
 tacit_status_t tacit_totals_add(tacit_totals_t *totals, const tacit_event_t *events, size_t n_events, tacit_error_t *err);
 tacit_status_t tacit_totals_merge(tacit_totals_t *totals, tacit_error_t *err);
@@ -232,6 +234,11 @@ tacit_status_t tacit_state_read_entries(tacit_ledger_t *ledger, tacit_header_t *
 /* Charge the state's budget; TACIT_ERR_BUDGET says what would fit. */
 tacit_status_t tacit_state_charge(const tacit_ledger_t *ledger, tacit_ledger_state_t *state,
                                   const tacit_event_t *events, size_t n_events, tacit_error_t *err);
+
+/* ---- query.c ---- */
+
+/* Is it the ledger's data id, with or without its query? */
+bool tacit_ledger_is_data_id(const char *data_id, const char *wanted);
 
 /* ---- ledger.c ---- */
 

@@ -54,11 +54,25 @@ static void offer_releases(char *text, size_t size, const tacit_budget_t *budget
   }
 }
 
+/* As totals will count them. */
+static tacit_status_t charge(tacit_budget_t *budget, const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
+  tacit_event_t *kinds = tacit_alloc(n_events, sizeof *kinds);
+  if (kinds == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t i = 0; i < n_events; i++) {
+    kinds[i] = tacit_totals_kind(&events[i]);
+  }
+  tacit_status_t status = tacit_budget_charge_all(budget, kinds, n_events, err);
+  tacit_free(kinds);
+  return status;
+}
+
 double tacit_ledger_price(const tacit_event_t *events, size_t n_events, double delta) {
   tacit_budget_t *budget;
   double epsilon = INFINITY;
   if (tacit_budget_new(&budget, 1e12, delta, TACIT_RELATION_SUBSTITUTE, NULL) == TACIT_OK) {
-    epsilon = tacit_budget_charge_all(budget, events, n_events, NULL) == TACIT_OK ? tacit_budget_spent(budget).epsilon : INFINITY;
+    epsilon = charge(budget, events, n_events, NULL) == TACIT_OK ? tacit_budget_spent(budget).epsilon : INFINITY;
   }
   tacit_budget_free(budget);
   return epsilon;
@@ -85,6 +99,6 @@ static tacit_status_t refuse(const tacit_ledger_t *ledger, const tacit_budget_t 
 tacit_status_t tacit_state_charge(const tacit_ledger_t *ledger, tacit_ledger_state_t *state,
                                   const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
   double epsilon_left = tacit_ledger_epsilon_left(state);
-  tacit_status_t status = tacit_budget_charge_all(state->budget, events, n_events, err);
+  tacit_status_t status = charge(state->budget, events, n_events, err);
   return status == TACIT_ERR_BUDGET ? refuse(ledger, state->budget, epsilon_left, events, n_events, err) : status;
 }

@@ -168,7 +168,7 @@ bool tacit_parameters_prior(const tacit_parameters_t *parameters, size_t i, taci
   bool is_original = glm->sources[i].basis == TACIT_PRIOR_BASIS_USER && glm->prior_on_original_scale;
   bool is_sigma = i == glm->kernel.n_linear * p, is_intercept = glm->has_intercept && j == 0;
   double unit = is_sigma || is_intercept ? glm->half_y : glm->slope[j];
-  *view = (tacit_prior_view_t){glm->priors[i], glm->sources[i], is_original ? 1 : unit};
+  *view = (tacit_prior_view_t){glm->priors[i], glm->sources[i], is_original ? 1 : unit, is_sigma || is_intercept ? 0 : glm->half_y / glm->slope[j]};
   return true;
 }
 

@@ -189,6 +189,8 @@ tacit_summary_t tacit_prediction_summary(double *draws, size_t n) {
                            .q5 = quantile(draws, n, 0.05),
                            .q50 = quantile(draws, n, 0.5),
                            .q95 = quantile(draws, n, 0.95),
+                           .q2_5 = quantile(draws, n, 0.025),
+                           .q97_5 = quantile(draws, n, 0.975),
                            .mcse_mean = NAN,
                            .ess_bulk = NAN,
                            .ess_tail = NAN,

@@ -41,6 +41,7 @@ void tacit_publish_free(tacit_publish_t *publish) {
   tacit_text_clear(&publish->unsettled);
   tacit_text_clear(&publish->warnings);
   tacit_free(publish->formula);
+  tacit_free(publish->query);
   tacit_free(publish->values);
   tacit_free(publish->scales);
   tacit_free(publish);
@@ -97,6 +98,41 @@ static tacit_status_t check_ledger(const tacit_publish_t *publish, tacit_error_t
                              : tacit_error_set(err, TACIT_ERR_ARGUMENT, "ledger",
                                                "a seeded release is not private, so that no ledger can account for it: leave out "
                                                "--ledger");
+}
+
+static tacit_status_t check_query_n(const tacit_publish_t *publish, tacit_error_t *err) {
+  return publish->n_public > 0 ? TACIT_OK
+                               : tacit_error_set(err, TACIT_ERR_ARGUMENT, "n-public",
+                                                 "the number of rows that a query selects is private: say how many there are, if that is public, with "
+                                                 "--n-public N");
+}
+
+static tacit_status_t read_query(tacit_publish_t *publish, tacit_error_t *err) {
+  const char *query = tacit_publish_value(publish, "query");
+  tacit_data_source_t source = {.path = tacit_publish_value(publish, "data")};
+  tacit_settings_count(&publish->given, "n-public", &publish->n_public);
+  if (query == NULL) {
+    return TACIT_OK;
+  }
+  if (source.path != NULL && !tacit_data_source_is_query(&source)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query", "--query only goes with a database, --data odbc:NAME");
+  }
+  tacit_status_t status = tacit_query_read(query, &publish->query, err);
+  return status == TACIT_OK ? check_query_n(publish, err) : status;
+}
+
+/* A query must select as many rows as was said. */
+static tacit_status_t take_query(tacit_publish_t *publish, const tacit_table_t *table, tacit_error_t *err) {
+  memcpy(publish->query_hash, tacit_table_query_hash(table), sizeof publish->query_hash);
+  if (publish->query_hash[0] == '\0') {
+    return TACIT_OK;
+  }
+  tacit_status_t status = check_query_n(publish, err);
+  return status != TACIT_OK || tacit_table_n_rows(table) == publish->n_public
+             ? status
+             : tacit_error_set(err, TACIT_ERR_DATA, "n-public",
+                               "the query selects another number of rows than --n-public says: it is public and must be known beforehand; nothing was "
+                               "spent");
 }
 
 static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err) {
@@ -187,6 +223,7 @@ static tacit_status_t reserve(tacit_publish_t *publish, tacit_error_t *err) {
   describe_spend(publish, &purpose, &artefact);
   tacit_event_t event = ledger_event(publish);
   tacit_spend_request_t request = {.data_id = tacit_publish_value(publish, "data-id"),
+                                   .query_hash = publish->query_hash,
                                    .relation = TACIT_RELATION_SUBSTITUTE,
                                    .unit = "row",
                                    .max_rows = 1,
@@ -241,6 +278,7 @@ static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_so
   tacit_records_t *records;
   tacit_status_t status = tacit_records_collect(&records, &table, source, publish->schema, publish->names, publish->statistic.n_columns,
                                                 &packer, &notes, err);
+  status = status == TACIT_OK ? take_query(publish, table, err) : status;
   tacit_table_free(table);
   if (status == TACIT_OK) {
     status = publish->is_seeded ? tacit_noise_new_seeded_not_private(&publish->noise, publish->seed, err)
@@ -263,7 +301,7 @@ static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_so
 
 /* Settings to columns and budget, once. */
 static tacit_status_t settle_settings(tacit_publish_t *publish, tacit_error_t *err) {
-  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {read_settings, tacit_publish_choose_columns, open_budget};
+  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {read_settings, read_query, tacit_publish_choose_columns, open_budget};
   if (publish->stage == TACIT_PUBLISH_STAGE_COLUMNS) {
     return TACIT_OK;
   }
@@ -290,8 +328,22 @@ tacit_status_t tacit_publish_columns(tacit_publish_t *publish, const tacit_schem
   return status;
 }
 
+/* What is given, else the settings; the query is the one that was checked, whatever happens to its file. */
+static tacit_data_source_t settle_source(const tacit_publish_t *publish, const tacit_data_source_t *source) {
+  tacit_data_source_t settled = *source;
+  if (settled.path == NULL && settled.stream == NULL) {
+    settled.path = tacit_publish_value(publish, "data");
+  }
+  settled.query = source->query != NULL ? source->query : publish->query;
+  return settled;
+}
+
 tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_data_source_t *source, tacit_error_t *err) {
   tacit_status_t status = settle_settings(publish, err);
+  tacit_data_source_t settled = settle_source(publish, source);
+  if (status == TACIT_OK && settled.path == NULL && settled.stream == NULL) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit release --help");
+  }
   if (status != TACIT_OK) {
     if (source->stream != NULL && source->stream->release != NULL) {
       source->stream->release(source->stream);
@@ -299,7 +351,7 @@ tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_d
     return status;
   }
   publish->stage = TACIT_PUBLISH_STAGE_FAILED;
-  status = open_records(publish, source, err);
+  status = open_records(publish, &settled, err);
   if (status == TACIT_OK) {
     tacit_budget_put_doubts(&publish->warnings, publish->epsilon, publish->delta, (double)publish->n);
     publish->stage = TACIT_PUBLISH_STAGE_READ;
@@ -308,10 +360,6 @@ tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_d
 }
 
 tacit_status_t tacit_publish_read(tacit_publish_t *publish, const char *path, tacit_error_t *err) {
-  path = path != NULL ? path : tacit_publish_value(publish, "data");
-  if (path == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit release --help");
-  }
   return tacit_publish_read_source(publish, &(tacit_data_source_t){.path = path}, err);
 }
 

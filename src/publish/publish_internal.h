@@ -27,7 +27,9 @@ struct tacit_publish {
   const char *mechanism; /* as written: "discrete-laplace" */
   double epsilon, delta; /* delta 0: pure */
   bool is_seeded;
-  size_t seed, n;
+  size_t seed, n, n_public; /* n_public 0: not said */
+  char *query;              /* that records come from; NULL: from none */
+  char query_hash[TACIT_QUERY_HASH_SIZE];
   tacit_curator_settings_t limits;
   tacit_schema_t *schema;
   const tacit_column_schema_t *columns[TACIT_PUBLISH_MAX_COLUMNS]; /* moments, score: the response last */

@@ -1,5 +1,6 @@
 /* report.html: one page that needs nothing else. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/report_internal.h"
@@ -9,33 +10,40 @@ enum { MAX_TRACES = 40 };
 static const double worrying_rhat = 1.01; /* [Vehtari2021, section 4] */
 
 static const char style[] =
-    "body{font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;color:#1b1f24;"
-    "background:#fff;max-width:60rem;margin:2.5rem auto;padding:0 1.25rem}\n"
-    "h1{font-size:1.7rem;line-height:1.25;margin:0 0 .2rem;overflow-wrap:anywhere}\n"
-    "h2{font-size:1.15rem;margin:2.6rem 0 .6rem;padding-top:.9rem;border-top:1px solid #d8dde3}\n"
+    ":root{color-scheme:light dark;--ink:#1b1f24;--soft:#4a535e;--paper:#fff;--line:#d8dde3;--faint:#e6e9ed;--good:#1a7f4b;--good-paper:#eef8f2;"
+    "--bad:#b3161b;--bad-paper:#fdeeee;--note:#c98a00;--note-paper:#fff8e8;--data:#0072b2;--bars:#aebccb}\n"
+    "@media (prefers-color-scheme:dark){:root{--ink:#e6e9ed;--soft:#a8b1bb;--paper:#15181c;--line:#3a424c;--faint:#2a3038;--good:#4cc38a;"
+    "--good-paper:#12261c;--bad:#ff8d8d;--bad-paper:#331a1b;--note:#e0ac40;--note-paper:#2b2413;--data:#63b3ed;--bars:#4a5665}}\n"
+    "body{font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;color:var(--ink);"
+    "background:var(--paper);max-width:60rem;margin:2.5rem auto;padding:0 1.25rem}\n"
+    "h1{font-size:1.7rem;line-height:1.25;margin:0 0 .6rem;overflow-wrap:anywhere}\n"
+    "h2{font-size:1.15rem;margin:2.4rem 0 .6rem;padding-top:.9rem;border-top:1px solid var(--line)}\n"
     "h3{font-size:1rem;margin:1.3rem 0 .3rem}\n"
     "p{margin:.4rem 0;max-width:48rem}ul{margin:.3rem 0;padding-left:1.3rem;max-width:46rem}\n"
-    ".facts{color:#4a535e;margin:0 0 1.2rem}\n"
-    ".banner{border-left:6px solid #1a7f4b;background:#eef8f2;padding:.8rem 1.1rem;margin:1.2rem 0}\n"
-    ".banner.exposed{border-color:#b3161b;background:#fdeeee}\n"
-    ".banner strong{display:block;font-size:1.1rem}.exposed strong{color:#b3161b}\n"
+    "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}\n"
+    ".banner{border-left:6px solid var(--good);background:var(--good-paper);padding:.8rem 1.1rem;margin:1.2rem 0}\n"
+    ".banner.exposed{border-color:var(--bad);background:var(--bad-paper)}\n"
+    ".banner strong{display:block;font-size:1.1rem}.exposed strong{color:var(--bad)}\n"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\n"
     "#summary table{width:100%}\n"
-    "th,td{padding:.32rem .7rem;text-align:right;white-space:nowrap}th{border-bottom:2px solid #8a949f;font-weight:600}\n"
-    "td{border-bottom:1px solid #e6e9ed}th:first-child,td:first-child{text-align:left;padding-left:0}\n"
+    "th,td{padding:.32rem .7rem;text-align:right;white-space:nowrap}th{border-bottom:2px solid var(--soft);font-weight:600}\n"
+    "td{border-bottom:1px solid var(--faint)}th:first-child,td:first-child{text-align:left;padding-left:0}\n"
     "td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:6rem}\n"
-    ".settings th,.settings td{text-align:left}.settings td:last-child{color:#4a535e}\n"
+    ".settings th,.settings td{text-align:left}.settings td:last-child{color:var(--soft)}\n"
     ".settings td{white-space:normal;overflow-wrap:anywhere}\n"
-    ".worry{background:#fff1d6;font-weight:600}\n"
-    ".note{background:#fff8e8;border-left:6px solid #c98a00;padding:.6rem 1.1rem}\n"
+    ".worry{background:var(--note-paper);font-weight:600}\n"
+    ".note{background:var(--note-paper);border-left:6px solid var(--note);padding:.6rem 1.1rem}\n"
     "svg{display:block;width:100%;height:auto;font:12px system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif}\n"
-    "svg text{fill:#1b1f24}.grid{stroke:#e3e7eb;fill:none}.zero{stroke:#8a949f;stroke-dasharray:4 3}\n"
-    ".interval{stroke:#0072b2;stroke-width:3;stroke-linecap:round}circle{fill:#0072b2;stroke:#fff;stroke-width:1.5}\n"
-    "polyline{fill:none;stroke-width:.8;stroke-opacity:.8}.histogram{fill:#aebccb}\n"
+    "svg text{fill:var(--ink)}.grid{stroke:var(--faint);fill:none}.zero{stroke:var(--soft);stroke-dasharray:4 3}\n"
+    ".intervals{min-width:34rem}.interval{stroke:var(--data);stroke-width:4;stroke-linecap:round}.wide{stroke:var(--data);stroke-width:1.2}"
+    "circle{fill:var(--data);stroke:var(--paper);stroke-width:1.5}\n"
+    "polyline{fill:none;stroke-width:.8;stroke-opacity:.8}.histogram{fill:var(--bars)}\n"
     ".key span{display:inline-block;width:1.4rem;height:.2rem;vertical-align:middle;margin:0 .35rem 0 .9rem}"
     ".key span:first-child{margin-left:0}\n"
-    "footer{margin:3rem 0 1rem;color:#4a535e;font-size:.85rem}\n"
-    "@media print{body{margin:0;max-width:none}svg,tr{break-inside:avoid}}\n";
+    "summary{cursor:pointer;font-weight:600;margin:.8rem 0}pre{overflow-x:auto;font-size:.85rem}\n"
+    "footer{margin:3rem 0 1rem;color:var(--soft);font-size:.85rem}\n"
+    "@page{size:A4;margin:18mm}@media print{:root{color-scheme:light}body{margin:0;max-width:none;font-size:10pt}svg,tr{break-inside:avoid}"
+    ".intervals{min-width:0}}\n";
 
 static void head(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_printf(text, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -44,23 +52,34 @@ static void head(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_html(text, report->formula);
   tacit_text_printf(text, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>", style);
   tacit_text_html(text, report->formula);
-  tacit_text_printf(text, "</h1>\n<p class=\"facts\">");
-  if (report->family[0] != '\0') {
-    tacit_text_html(text, report->family);
-    tacit_text_printf(text, " &middot; ");
-  }
-  tacit_text_printf(text, "data set ");
-  tacit_text_html(text, report->data_name);
-  tacit_text_printf(text, " &middot; ");
-  tacit_text_html(text, report->method);
+  tacit_text_printf(text, "</h1>\n");
+}
+
+static void fact(tacit_text_t *text, const char *name, const char *value) {
+  tacit_text_printf(text, "<dt>%s</dt><dd>", name);
+  tacit_text_html(text, value);
+}
+
+/* What was asked, of whom, and how. */
+static void facts(const tacit_report_t *report, tacit_text_t *text) {
   size_t n_chains = report->draws->n_chains, n_kept = tacit_draws_n_kept(report->draws);
-  tacit_text_printf(text, " &middot; %zu chain%s of %zu draw%s", n_chains, n_chains == 1 ? "" : "s", n_kept,
-                    n_kept == 1 ? "" : "s");
+  tacit_text_printf(text, "<dl>");
+  if (report->family[0] != '\0') {
+    fact(text, "Model", report->family);
+    tacit_text_printf(text, "</dd>");
+  }
+  fact(text, "Data", report->data_name);
+  if (report->n_units > 0) {
+    tacit_text_printf(text, ", %zu units", report->n_units);
+  }
+  tacit_text_printf(text, "</dd>");
+  fact(text, "Method", report->method);
+  tacit_text_printf(text, ", %zu chain%s of %zu draw%s", n_chains, n_chains == 1 ? "" : "s", n_kept, n_kept == 1 ? "" : "s");
   if (strcmp(report->end, "complete") != 0) {
-    tacit_text_printf(text, " &middot; ended early: ");
+    tacit_text_printf(text, "; ended early: ");
     tacit_text_html(text, report->end);
   }
-  tacit_text_printf(text, "</p>\n");
+  tacit_text_printf(text, "</dd></dl>\n");
 }
 
 static void banner(const tacit_report_t *report, tacit_text_t *text) {
@@ -133,22 +152,23 @@ static void cell_end(tacit_text_t *text) {
   tacit_text_printf(text, "</td><td>");
 }
 
-static void summary_row(const char *label, const tacit_summary_t *s, bool has_priors, tacit_text_t *text) {
-  const double estimates[] = {s->mean, s->sd, s->q5, s->q50, s->q95};
+static void interval_cell(double from, double to, double sd, tacit_text_t *text) {
+  cell_end(text);
+  tacit_text_estimate(text, from, sd);
+  tacit_text_printf(text, " to ");
+  tacit_text_estimate(text, to, sd);
+}
+
+static void answer_row(const char *label, const tacit_summary_t *s, bool has_priors, tacit_text_t *text) {
+  const double estimates[] = {s->mean, s->sd, s->q50};
   tacit_text_printf(text, "<tr><td>");
   tacit_text_html(text, label);
   for (size_t k = 0; k < sizeof estimates / sizeof estimates[0]; k++) {
     cell_end(text);
     tacit_text_estimate(text, estimates[k], s->sd);
   }
-  cell_end(text);
-  tacit_text_significant(text, s->mcse_mean, 2);
-  cell_end(text);
-  tacit_text_fixed(text, s->ess_bulk, 0);
-  cell_end(text);
-  tacit_text_fixed(text, s->ess_tail, 0);
-  tacit_text_printf(text, is_worrying(s) ? "</td><td class=\"worry\">" : "</td><td>");
-  tacit_text_fixed(text, s->rhat, 3);
+  interval_cell(s->q5, s->q95, s->sd, text);
+  interval_cell(s->q2_5, s->q97_5, s->sd, text);
   if (has_priors) {
     cell_end(text);
     tacit_text_significant(text, s->prior_sd, 2);
@@ -158,24 +178,111 @@ static void summary_row(const char *label, const tacit_summary_t *s, bool has_pr
   tacit_text_printf(text, "</td></tr>\n");
 }
 
-static void summary_table(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
-  tacit_text_printf(text, "<section id=\"summary\">\n<h2>Summary</h2>\n");
+static void answers(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   bool has_priors = tacit_report_has_priors(summaries, report->draws->n_reported);
-  findings(report, text);
-  tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>SD</th><th>5 %%</th>"
-                          "<th>Median</th><th>95 %%</th><th>MCSE</th><th>ESS bulk</th><th>ESS tail</th>"
-                          "<th>R-hat</th>%s</tr>\n", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "");
+  tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>SD</th><th>Median</th><th>90 %% interval</th>"
+                          "<th>95 %% interval</th>%s</tr>\n", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "");
   for (size_t j = 0; j < report->draws->n_reported; j++) {
-    summary_row(report->labels[j], &summaries[j], has_priors, text);
+    answer_row(report->labels[j], &summaries[j], has_priors, text);
   }
-  tacit_text_printf(text, "</table></div>\n</section>\n");
+  tacit_text_printf(text, "</table></div>\n");
+  if (has_priors) {
+    tacit_text_printf(text, "<p>Prior share: how much of the posterior's precision is the prior's; near 0 the data speak, near 1 the prior does.</p>\n");
+  }
 }
 
-static void figures(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+static void chain_row(const char *label, const tacit_summary_t *s, tacit_text_t *text) {
+  tacit_text_printf(text, "<tr><td>");
+  tacit_text_html(text, label);
+  cell_end(text);
+  tacit_text_significant(text, s->mcse_mean, 2);
+  cell_end(text);
+  tacit_text_fixed(text, s->ess_bulk, 0);
+  cell_end(text);
+  tacit_text_fixed(text, s->ess_tail, 0);
+  tacit_text_printf(text, is_worrying(s) ? "</td><td class=\"worry\">" : "</td><td>");
+  tacit_text_fixed(text, s->rhat, 3);
+  tacit_text_printf(text, "</td></tr>\n");
+}
+
+/* ---- effects on one scale: for one sd of a feature, where that was released, or between two levels ---- */
+
+typedef struct effects {
+  const char **labels;
+  char (*texts)[96];
+  tacit_summary_t *summaries;
+  size_t n;
+} effects_t;
+
+static tacit_summary_t scaled(const tacit_summary_t *s, double by) {
+  tacit_summary_t out = *s;
+  double *const fields[] = {&out.mean, &out.sd, &out.q5, &out.q50, &out.q95, &out.q2_5, &out.q97_5};
+  for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    *fields[i] *= by;
+  }
+  return out;
+}
+
+static bool has_scales(const tacit_report_t *report) {
+  for (size_t j = 0; report->evidence != NULL && j < report->evidence->n_terms; j++) {
+    if (report->evidence->feature_sd[j] > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Coefficients but the intercept, which has no sd of its own. */
+static void effect(const tacit_report_t *report, const tacit_summary_t *summaries, size_t j, effects_t *to) {
+  double sd = report->evidence->feature_sd[j];
+  tacit_text_t amount = {0};
+  to->summaries[to->n] = scaled(&summaries[j], sd > 0 ? sd : 1);
+  if (sd > 0) {
+    tacit_text_significant(&amount, sd, 2);
+  }
+  snprintf(to->texts[to->n], sizeof to->texts[0], sd > 0 ? "%.60s + %s" : "%.60s", report->labels[j], amount.data != NULL ? amount.data : "");
+  to->labels[to->n] = to->texts[to->n];
+  to->n++;
+  tacit_text_clear(&amount);
+}
+
+static const char *ratio_of(const char *family) {
+  return strcmp(family, "bernoulli") == 0 ? "Odds ratio" : strcmp(family, "poisson") == 0 ? "Rate ratio" : NULL;
+}
+
+static void effects(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+  size_t n = report->draws->n_reported;
+  effects_t to = {tacit_alloc(n, sizeof *to.labels), tacit_alloc(n, sizeof *to.texts), tacit_alloc(n, sizeof *to.summaries), 0};
+  if (to.labels == NULL || to.texts == NULL || to.summaries == NULL) {
+    text->failed = true;
+  } else {
+    const char *ratio = ratio_of(report->family);
+    for (size_t j = 1; j < n && j < report->evidence->n_terms; j++) {
+      effect(report, summaries, j, &to);
+    }
+    tacit_text_printf(text, "<h2>Effects</h2>\n<p>%s of one released standard deviation of each feature (after the +), or of a level beside the first "
+                            "one: median, 90 %% interval (thick) and 95 %% interval (thin).</p>\n<div class=\"scroll\">",
+                      ratio != NULL ? ratio : "Difference in the response");
+    tacit_figure_intervals(to.labels, to.summaries, to.n, ratio != NULL, text);
+    tacit_text_printf(text, "</div>\n");
+  }
+  tacit_free(to.labels);
+  tacit_free(to.texts);
+  tacit_free(to.summaries);
+}
+
+static void intervals(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+  tacit_text_printf(text, "<h2>Intervals</h2>\n<p>Median, 90 %% interval (thick) and 95 %% interval (thin), each in its own unit.</p>\n"
+                          "<div class=\"scroll\">");
+  tacit_figure_intervals(report->labels, summaries, report->draws->n_reported, false, text);
+  tacit_text_printf(text, "</div>\n");
+}
+
+/* ---- what is folded away ---- */
+
+static void traces(const tacit_report_t *report, tacit_text_t *text) {
   size_t n = report->draws->n_reported, n_traces = n < MAX_TRACES ? n : MAX_TRACES;
-  tacit_text_printf(text, "<h2>90 %% intervals</h2>\n");
-  tacit_figure_intervals(report, summaries, text);
-  tacit_text_printf(text, "<h2>Traces</h2>\n<p class=\"key\">");
+  tacit_text_printf(text, "<p class=\"key\">");
   size_t n_keys = report->draws->n_chains < 8 ? report->draws->n_chains : 8;
   for (size_t c = 0; c < n_keys; c++) {
     tacit_text_printf(text, "<span style=\"background:%s\"></span>chain %zu", tacit_figure_colour(c), c + 1);
@@ -192,6 +299,23 @@ static void figures(const tacit_report_t *report, const tacit_summary_t *summari
   }
 }
 
+static void chains(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+  tacit_text_printf(text, "<details><summary>Chains: errors of simulation, agreement, traces</summary>\n<div class=\"scroll\"><table>\n"
+                          "<tr><th>Quantity</th><th>MCSE</th><th>ESS bulk</th><th>ESS tail</th><th>R-hat</th></tr>\n");
+  for (size_t j = 0; j < report->draws->n_reported; j++) {
+    chain_row(report->labels[j], &summaries[j], text);
+  }
+  tacit_text_printf(text, "</table></div>\n");
+  traces(report, text);
+  tacit_text_printf(text, "</details>\n");
+}
+
+static void schema(const tacit_report_t *report, tacit_text_t *text) {
+  tacit_text_printf(text, "<details><summary>Schema: bounds, and levels, of which the first is the reference</summary>\n<pre>");
+  tacit_text_html(text, report->schema);
+  tacit_text_printf(text, "</pre></details>\n");
+}
+
 static void statement(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_t lines = {0};
   tacit_text_printf(text, "<section id=\"privacy\">\n<h2>Privacy statement</h2>\n");
@@ -205,7 +329,7 @@ static void statement(const tacit_report_t *report, tacit_text_t *text) {
 }
 
 static void settings(const tacit_report_t *report, tacit_text_t *text) {
-  tacit_text_printf(text, "<h2>Settings</h2>\n<div class=\"scroll\"><table class=\"settings\">\n"
+  tacit_text_printf(text, "<details><summary>Settings</summary>\n<div class=\"scroll\"><table class=\"settings\">\n"
                           "<tr><th>Setting</th><th>Value</th><th></th></tr>\n");
   for (size_t i = 0; i < report->n_settings; i++) {
     tacit_text_printf(text, "<tr><td>");
@@ -214,17 +338,31 @@ static void settings(const tacit_report_t *report, tacit_text_t *text) {
     tacit_text_html(text, report->settings[i].value);
     tacit_text_printf(text, "</td><td>%s</td></tr>\n", report->settings[i].is_default ? "default" : "");
   }
-  tacit_text_printf(text, "</table></div>\n");
+  tacit_text_printf(text, "</table></div></details>\n");
 }
 
 void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+  bool is_empty = tacit_draws_n_kept(report->draws) == 0 || report->draws->n_reported == 0;
   head(report, text);
   banner(report, text);
-  summary_table(report, summaries, text);
-  if (tacit_draws_n_kept(report->draws) > 0 && report->draws->n_reported > 0) {
-    figures(report, summaries, text);
+  facts(report, text);
+  tacit_text_printf(text, "<section id=\"summary\">\n<h2>Answer</h2>\n");
+  findings(report, text);
+  answers(report, summaries, text);
+  tacit_text_printf(text, "</section>\n");
+  if (!is_empty && has_scales(report)) {
+    effects(report, summaries, text);
+  } else if (!is_empty) {
+    intervals(report, summaries, text);
   }
   statement(report, text);
+  tacit_text_printf(text, "<h2>Details</h2>\n");
+  if (!is_empty) {
+    chains(report, summaries, text);
+  }
+  if (report->schema != NULL) {
+    schema(report, text);
+  }
   settings(report, text);
   tacit_text_printf(text, "<footer>Written by tacit %s.</footer>\n</body>\n</html>\n", tacit_version());
 }

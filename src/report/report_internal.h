@@ -90,8 +90,8 @@ void tacit_axis_label(tacit_text_t *text, const tacit_axis_t *axis, int i);
 /* A label cut to so many columns, an ellipsis in place of the rest, escaped. */
 void tacit_text_html_cut(tacit_text_t *text, const char *s, size_t max_width);
 
-void tacit_figure_intervals(const tacit_report_t *report, const tacit_summary_t *summaries,
-                            tacit_text_t *text);
+/* shape (n); is_ratio: the summaries are of logarithms, and ratios are read. */
+void tacit_figure_intervals(const char *const *labels, const tacit_summary_t *summaries, size_t n, bool is_ratio, tacit_text_t *text);
 void tacit_figure_trace(const tacit_report_t *report, size_t j, tacit_text_t *text);
 const char *tacit_figure_colour(size_t chain);
 

@@ -233,6 +233,18 @@ static void test_summarise_not_finite_is_undefined(void **state) {
   }
 }
 
+static void test_summarise_ends_of_intervals(void **state) {
+  (void)state;
+  tacit_error_t err;
+  tacit_summary_t s;
+  double x[201];
+  for (int i = 0; i < 201; i++) {
+    x[i] = (37 * i) % 201; /* 0 .. 200 in some order */
+  }
+  assert_ok(tacit_summarise(x, 1, 201, &s, &err), err);
+  assert_true(s.q2_5 == 5 && s.q5 == 10 && s.q50 == 100 && s.q95 == 190 && s.q97_5 == 195);
+}
+
 static void test_summarise_few_draws(void **state) {
   (void)state;
   tacit_error_t err;
@@ -343,6 +355,7 @@ int main(void) {
       cmocka_unit_test(test_summarise_constant_has_mean_but_no_diagnostics),
       cmocka_unit_test(test_summarise_not_finite_is_undefined),
       cmocka_unit_test(test_summarise_few_draws),
+      cmocka_unit_test(test_summarise_ends_of_intervals),
       cmocka_unit_test(test_summarise_stuck_chains_never_look_converged),
       cmocka_unit_test(test_summarise_scaling_by_powers_of_two_is_exact),
       cmocka_unit_test(test_draws_summarise_leaves_warmup_and_unsaved_rows_out),

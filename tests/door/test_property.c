@@ -344,7 +344,7 @@ static bool is_possible(const setting_t *s) {
 
 static void test_neighbours_are_no_further_apart_than_is_charged(void **unused) {
   (void)unused;
-  size_t n_pairs = (size_t)(4 * testing_multiplier());
+  size_t n_pairs = (size_t)(4 * testing_multiplier_at_least(1)); /* the worst of all must come near what is charged */
   double worst[N_WHAT] = {0};
   state = 5;
   for (int what = 0; what < N_WHAT; what++) {

@@ -2,6 +2,7 @@
  * Ledgers that hold decisions and discrete Gaussian releases beside Gaussian ones: what they add up to, how they are settled, and
  * which edits of them are refused.
  */
+#include "account/account_internal.h"
 #include "support.h"
 
 static tacit_event_t parse(const char *text, uint64_t count, const char *label) {
@@ -34,9 +35,9 @@ static double rho_spent(tacit_ledger_t *ledger) {
   return rho;
 }
 
-static const char barker[] = "barker-bit:sensitivity=0.01";
+static const char barker[] = "barker-bit:sensitivity=0.0078125";
 
-/* k decisions cost (sqrt k + 1)^2 of one, wherever they stand among other spends; Gaussian ones cost what they did. */
+/* Ranges of few digits are counted as they are. k decisions cost (sqrt k + 1)^2 of one, wherever they stand among other spends; Gaussian ones cost what they did. */
 static void test_decisions_are_added_up(void **unused) {
   (void)unused;
   tacit_ledger_t *ledger = new_ledger("d.ledger");
@@ -46,15 +47,15 @@ static void test_decisions_are_added_up(void **unused) {
   assert_ok(reserve(ledger, 10, 20, &id, &err), err);
   assert_close(rho_spent(ledger), 0.1, 1e-14);
   assert_ok(spend(ledger, &first, 1, &id, &err), err);
-  assert_close(rho_spent(ledger), 0.1 + 0.125e-4 * pow(sqrt(3000) + 1, 2), 1e-9);
+  assert_close(rho_spent(ledger), 0.1 + 0x1p-17 * pow(sqrt(3000) + 1, 2), 1e-9);
   assert_ok(reserve(ledger, 10, 10, &id, &err), err);
   assert_ok(spend(ledger, &second, 1, &id, &err), err);
-  assert_close(rho_spent(ledger), 0.15 + 0.125e-4 * pow(sqrt(4000) + 1, 2), 1e-9);
+  assert_close(rho_spent(ledger), 0.15 + 0x1p-17 * pow(sqrt(4000) + 1, 2), 1e-9);
   second.count = 100;
   assert_ok(settle(ledger, id, &second, 1, &err), err);
-  assert_close(rho_spent(ledger), 0.15 + 0.125e-4 * pow(sqrt(3100) + 1, 2), 1e-9);
+  assert_close(rho_spent(ledger), 0.15 + 0x1p-17 * pow(sqrt(3100) + 1, 2), 1e-9);
   assert_ok(settle(ledger, 2, NULL, 0, &err), err);
-  assert_close(rho_spent(ledger), 0.15 + 0.125e-4 * pow(sqrt(100) + 1, 2), 1e-9);
+  assert_close(rho_spent(ledger), 0.15 + 0x1p-17 * pow(sqrt(100) + 1, 2), 1e-9);
   assert_ok(tacit_ledger_verify(ledger, NULL, &err), err);
   tacit_ledger_close(ledger);
   ledger = open_ledger("d.ledger");
@@ -74,7 +75,7 @@ static void test_refuses_decisions_that_do_not_fit(void **unused) {
   tacit_error_t err;
   uint64_t id;
   double left, price;
-  tacit_event_t dear = parse("barker-bit:sensitivity=0.1", 1000, "accept");
+  tacit_event_t dear = parse("barker-bit:sensitivity=0.125", 1000, "accept");
   assert_ok(reserve(ledger, 10, 40, &id, &err), err);
   assert_int_equal(spend(ledger, &dear, 1, &id, &err), TACIT_ERR_BUDGET);
   const char *at = strstr(err.message, "room for one with epsilon "), *then = strstr(err.message, "Gaussian run with epsilon ");
@@ -82,12 +83,12 @@ static void test_refuses_decisions_that_do_not_fit(void **unused) {
   assert_int_equal(sscanf(at, "room for one with epsilon %lf", &left), 1);
   assert_int_equal(sscanf(then, "Gaussian run with epsilon %lf", &price), 1);
   assert_close(price / tacit_ledger_price(&dear, 1, 1e-6), 1, 1e-3);
-  assert_close(price / tacit_gaussian_epsilon(0.00125 * pow(sqrt(1000) + 1, 2), log(1e-6)), 1, 1e-3);
+  assert_close(price / tacit_gaussian_epsilon(0x1p-9 * pow(sqrt(1000) + 1, 2), log(1e-6)), 1, 1e-3);
   uint64_t low = 0, high = 1000; /* the largest count that fits the budget is taken, one more is not */
   double all = tacit_gaussian_rho(6, log(1e-6));
   while (high - low > 1) {
     uint64_t middle = (low + high) / 2;
-    *(0.2 + 0.00125 * pow(sqrt((double)middle) + 1, 2) <= all ? &low : &high) = middle;
+    *(0.2 + 0x1p-9 * pow(sqrt((double)middle) + 1, 2) <= all ? &low : &high) = middle;
   }
   dear.count = low + 1;
   assert_true(tacit_ledger_price(&dear, 1, 1e-6) > left);
@@ -105,6 +106,37 @@ static void test_refuses_decisions_that_do_not_fit(void **unused) {
   tacit_ledger_close(ledger);
 }
 
+/* Thousands of kinds are counted as some hundreds, for no less and little more; settling takes back what reserving counted. */
+static void test_kinds_are_counted_on_a_grid(void **unused) {
+  (void)unused;
+  enum { n_kinds = 900 };
+  static tacit_event_t events[n_kinds], fewer[n_kinds];
+  tacit_ledger_t *ledger = new_ledger("k.ledger");
+  tacit_error_t err;
+  tacit_budget_t *budget;
+  uint64_t id;
+  for (size_t i = 0; i < n_kinds; i++) {
+    events[i] = parse(i % 2 == 0 ? barker : "discrete-gaussian:sigma=900,sensitivity=2", 3, "accept");
+    *(i % 2 == 0 ? &events[i].sensitivity : &events[i].noise_multiplier) *= 1 + (double)i / n_kinds;
+    tacit_event_t kind = tacit_totals_kind(&events[i]), again = tacit_totals_kind(&kind);
+    assert_true(kind.sensitivity >= events[i].sensitivity && kind.sensitivity <= events[i].sensitivity * (1 + 0x1p-9));
+    assert_true(kind.noise_multiplier <= events[i].noise_multiplier && kind.noise_multiplier >= events[i].noise_multiplier * (1 - 0x1p-9));
+    assert_int_equal(tacit_event_compare(&kind, &again), 0);
+    fewer[i] = events[i];
+    fewer[i].count = 1;
+  }
+  assert_ok(tacit_budget_new(&budget, 6, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
+  assert_ok(tacit_budget_charge_all(budget, fewer, n_kinds, &err), err);
+  assert_ok(spend(ledger, events, n_kinds, &id, &err), err);
+  double reserved = rho_spent(ledger);
+  assert_ok(settle(ledger, id, fewer, n_kinds, &err), err);
+  double spent = rho_spent(ledger), exact = tacit_budget_rho_spent(budget);
+  assert_true(spent >= exact && spent <= 1.005 * exact && reserved > 1.5 * spent);
+  assert_ok(tacit_ledger_verify(ledger, NULL, &err), err);
+  tacit_budget_free(budget);
+  tacit_ledger_close(ledger);
+}
+
 /* Gradients that were reserved as part of a group of bits are settled as what they are. */
 static void test_settles_groups(void **unused) {
   (void)unused;
@@ -112,16 +144,16 @@ static void test_settles_groups(void **unused) {
   tacit_error_t err;
   uint64_t id;
   tacit_event_t reserved[] = {gaussian(50, 2, "gradient"),
-                              parse("barker-bit:sensitivity=0.01,rho=0.001,together=2", 200, "accept")};
+                              parse("barker-bit:sensitivity=0.0078125,rho=0.001,together=2", 200, "accept")};
   assert_ok(spend(ledger, reserved, 2, &id, &err), err);
   double all = rho_spent(ledger);
-  assert_close(all, 0.2 + 2.0 / 5000 + 0.125e-4 * pow(sqrt(200) + 1, 2), 1e-9);
+  assert_close(all, 0.2 + 2.0 / 5000 + 0x1p-17 * pow(sqrt(200) + 1, 2), 1e-9);
   double sd = sqrt(500); /* rho 0.001 */
   tacit_event_t bits = parse(barker, 200, "accept"), gradients = gaussian(sd * (1 + 1e-14), 200, "gradient");
   tacit_event_t start = gaussian(50, 2, "gradient"), other = gaussian(40, 1, "curvature");
-  tacit_event_t more_bits = parse(barker, 201, "accept"), other_bits = parse("barker-bit:sensitivity=0.02", 1, "accept");
+  tacit_event_t more_bits = parse(barker, 201, "accept"), other_bits = parse("barker-bit:sensitivity=0.015625", 1, "accept");
   tacit_event_t more_gradients = gaussian(sd, 201, "gradient"), more_start = gaussian(50, 3, "gradient");
-  tacit_event_t with_rho = parse("barker-bit:sensitivity=0.01,rho=0.001", 1, "accept");
+  tacit_event_t with_rho = parse("barker-bit:sensitivity=0.0078125,rho=0.001", 1, "accept");
   const tacit_event_t wrong[][3] = {{more_bits, gradients, start}, {other_bits, gradients, start}, {bits, more_gradients, start},
                                     {bits, gradients, more_start}, {bits, gradients, other},      {with_rho, gradients, start}};
   for (size_t i = 0; i < LENGTH(wrong); i++) {
@@ -183,7 +215,7 @@ static void test_a_consistent_overspend_is_refused(void **unused) {
   uint64_t id;
   tacit_ledger_t *ledger = new_ledger("forged.ledger");
   tacit_ledger_state_t forged;
-  tacit_event_t event = parse("barker-bit:sensitivity=0.1", 400, "accept");
+  tacit_event_t event = parse("barker-bit:sensitivity=0.09375", 400, "accept");
   assert_ok(spend(ledger, &event, 1, &id, &err), err);
   for (int i = 0; i < 2; i++) {
     forge("forged.ledger", "6", i == 0 ? 401 : 4000);
@@ -216,6 +248,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_decisions_are_added_up),
       cmocka_unit_test(test_refuses_decisions_that_do_not_fit),
+      cmocka_unit_test(test_kinds_are_counted_on_a_grid),
       cmocka_unit_test(test_settles_groups),
       cmocka_unit_test(test_edits_are_refused),
       cmocka_unit_test(test_a_consistent_overspend_is_refused),

@@ -2,18 +2,8 @@
 #ifndef TACIT_PROGRAM_TESTING_H
 #define TACIT_PROGRAM_TESTING_H
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "program/compiled.h"
+#include "testing.h"
 
 enum { NONE = TACIT_NODE_NONE };
 

@@ -4,8 +4,7 @@
 #include "program_testing.h"
 
 static unsigned multiplier(void) {
-  const char *text = getenv("TACIT_TEST_MULTIPLIER");
-  return text != NULL ? (unsigned)atoi(text) : 1;
+  return (unsigned)testing_multiplier_at_least(1);
 }
 
 static void test_logistic(void **state) {

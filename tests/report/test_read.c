@@ -252,9 +252,9 @@ static void test_table_aligns_columns(void **state) {
   (void)state;
   static const char *const labels[] = {"(Intercept)", "\xC3\xA9t\xC3\xA9", "\xE6\x97\xA5\xE6\x9C\xAC"};
   static const tacit_summary_t summaries[] = {
-      {-4.2034, 0.11234, 0.0034, -4.4, -4.2, -4.02, 1234.4, 987.6, 1.0012, 0, 0},
-      {12.5, 3.25, 0.1, 7, 12.4, 18, 512, 400, 1.0149, 0, 0},
-      {1, 0, NAN, 1, 1, 1, NAN, NAN, NAN, 0, 0}};
+      {-4.2034, 0.11234, 0.0034, -4.4, -4.2, -4.02, 1234.4, 987.6, 1.0012, 0, 0, NAN, NAN},
+      {12.5, 3.25, 0.1, 7, 12.4, 18, 512, 400, 1.0149, 0, 0, NAN, NAN},
+      {1, 0, NAN, 1, 1, 1, NAN, NAN, NAN, 0, 0, NAN, NAN}};
   char *text;
   tacit_error_t err;
   assert_ok(tacit_report_table(labels, summaries, 3, &text, &err), err);

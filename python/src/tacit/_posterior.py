@@ -193,15 +193,17 @@ class Posterior:
         remarks = [ends[self.end]] if self.end in ends else []
         return remarks + [f"{severity}: {what}; {advice}" for severity, what, advice in self.findings if severity == "problem"]
 
+    def _size(self) -> str:
+        return f"{self.n_chains} chain{'' if self.n_chains == 1 else 's'} of {self.n_draws} draws; {self.privacy_line()}"
+
     def __repr__(self) -> str:
-        return "\n".join([self._table.rstrip("\n"), "", f"{self.n_chains} chains of {self.n_draws} draws; {self.privacy_line()}",
-                          *self._remarks()])
+        return "\n".join([self._table.rstrip("\n"), "", self._size(), *self._remarks()])
 
     def _repr_html_(self) -> str:
         lines = [line.split() for line in self._table.rstrip("\n").split("\n")]
         width = len(lines[0])
         rows = [[" ".join(line[: len(line) - width + 1]), *line[len(line) - width + 1:]] for line in lines[1:]]
-        text = f"{self.n_chains} chains of {self.n_draws} draws; {self.privacy_line()}"
+        text = self._size()
         return (_html.table(lines[0], rows) + _html.line(text, not self.is_private)
                 + "".join(_html.line(remark, True) for remark in self._remarks()))
 
