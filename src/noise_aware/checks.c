@@ -77,8 +77,9 @@ static void check_prior(const tacit_aware_common_t *of, size_t i, tacit_evidence
   double likelihood = 1 - share, effect = fabs(mean) * (i > 0 ? of->scales[i].sd : 0);
   result->prior_sd[i] = tacit_prior_sd(&view.prior) * fabs(view.unit);
   result->prior_share[i] = share;
-  if (i > 0 && !(end->settings->is_two_valued != NULL && end->settings->is_two_valued[i])) {
-    result->feature_sd[i] = end->scales[i].sd * fabs(view.half_range);
+  bool is_two_valued = of->settings->is_two_valued != NULL && of->settings->is_two_valued[i];
+  if (i > 0 && !is_two_valued) {
+    result->feature_sd[i] = of->scales[i].sd * fabs(view.half_range);
   }
   tacit_checks_add(&result->checks, TACIT_CHECK_PRIOR_PULLS, i, sqrt(variance) * precision * fabs(from));
   tacit_checks_add(&result->checks, TACIT_CHECK_PRIOR_SHARE, i, share);
