@@ -1,8 +1,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/commit.h"
 #include "cli/ranks.h"
 #include "tacit/base.h"
 
@@ -152,6 +154,14 @@ static int run(const cli_command_t *command, int argc, char **argv) {
   return status;
 }
 
+static const char *instruction_set(void) {
+#if defined(__x86_64__)
+  return tacit_has_avx512() ? "avx512" : tacit_has_avx2() ? "avx2" : "portable";
+#else
+  return "portable";
+#endif
+}
+
 static int start(int argc, char **argv) {
   if (argc < 2) {
     general_help();
@@ -164,7 +174,7 @@ static int start(int argc, char **argv) {
     return help(argc - 2, argv + 2);
   }
   if (strcmp(argv[1], "--version") == 0) {
-    printf("tacit %s\n", tacit_version());
+    printf("tacit %s\ncommit %s\ninstruction set %s\nwith %s\n", tacit_version(), CLI_COMMIT, instruction_set(), CLI_FEATURES);
     return CLI_OK;
   }
   int n_words;

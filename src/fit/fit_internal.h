@@ -196,6 +196,14 @@ TACIT_MUST_USE tacit_status_t tacit_fit_check_number(double n_units, tacit_error
 TACIT_MUST_USE tacit_status_t tacit_fit_make_plan(tacit_fit_t *fit, double n_units, tacit_error_t *err);
 /* Append how wide posteriors of method noise-aware are where data are unkind, and what that assumes; nothing where it hardly matters. */
 void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to);
+/* Label of a numeric feature whose scale this budget is forecast not to tell, by public facts alone; NULL: none. */
+const char *tacit_fit_scale_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units);
+/* One sentence on it, with the budget that would do. */
+void tacit_fit_put_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to);
+/* A forecast of noise-aware that falls as the budget grows, and the least epsilon at which it is `bound` or less; INFINITY where none is. */
+typedef double (*tacit_fit_forecast_fn)(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
+double tacit_fit_epsilon_for(tacit_fit_forecast_fn forecast, tacit_noise_aware_settings_t settings, size_t dim, double n_units, double delta,
+                             double bound);
 /* The verdict on the plan, and what is said of it. */
 TACIT_MUST_USE tacit_status_t tacit_fit_forecast(tacit_fit_t *fit, tacit_error_t *err);
 
