@@ -68,6 +68,8 @@ struct tacit_fit {
   tacit_releases_t releases; /* as they are made; n 0: none */
   tacit_released_t *of;          /* (n_of) drawn from these instead of records; owned */
   size_t n_of;
+  struct tacit_fit *checked; /* owned: the fit that records are put beside; NULL: this is no check */
+  char *checked_path;
   bool has_own_prior;        /* of several: given now */
   bool is_disjoint;          /* nobody is at two of several sites */
   tacit_report_release_t sites; /* of several: what their releases cost together */
@@ -163,6 +165,14 @@ bool tacit_fit_aware_is_default(const tacit_fit_t *fit);
 /* ---- run.c: the draws of method noise-aware; curator NULL: from the releases that there are ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator, tacit_error_t *err);
+
+/* What was charged, in words; silent: not how much of it. */
+void tacit_fit_say_spent(tacit_fit_t *fit, bool is_silent);
+
+/* ---- check.c ---- */
+
+/* The one release of a check. */
+tacit_event_t tacit_fit_check_event(const tacit_fit_t *fit);
 
 /* ---- kept.c ---- */
 
