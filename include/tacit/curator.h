@@ -219,6 +219,37 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_joint_moments(taci
                                                                             double noise_multiplier, double *out,
                                                                             double *noise_sd, tacit_error_t *err);
 
+/* ---- how well a public fit fits ---- */
+
+enum { TACIT_FIT_MAX_BINS = 32 };
+#define TACIT_FIT_CHECK_LABEL "check of a fit"
+
+/** A fit that records are put beside; public, or computed from releases. Borrows its arrays. */
+typedef struct tacit_fit_point {
+  int family;            /**< a tacit_family_t that, with `upper`, has tacit_family_moments() */
+  double upper;          /**< the response is clamped to [0, upper] */
+  const double *theta;   /**< shape (dim), finite */
+  size_t n_bins;         /**< of predicted means, 1 to TACIT_FIT_MAX_BINS */
+  const double *cuts;    /**< between them, rising, shape (n_bins - 1) */
+  size_t by, n_by;       /**< a feature whose bins have residuals of their own, and how many; by SIZE_MAX: none */
+  const double *by_cuts; /**< shape (n_by - 1), in the feature's scaled units */
+} tacit_fit_point_t;
+
+/** Numbers released: n_bins counts, n_bins sums of residuals, n_by sums of residuals (if any), the excess of squares. */
+TACIT_API size_t tacit_fit_point_n_values(const tacit_fit_point_t *point);
+/**
+ * Release, in one Gaussian event, how records lie beside a fit: counts by bin of the predicted mean; there, and by bin of a feature, sums of
+ * residuals r; and the sum of p. Of bernoulli r = y - m, else clamp((y - m) / (3 sqrt v), +-1) less its mean under the fit; p =
+ * min((y - m)^2 / (9 v), 1) less its mean. A unit's numbers, weighted so that their squares sum to at most 1, are the door's
+ * shape "ball": sensitivity 2 under substitution, 1 under add-remove, of the weighted numbers (docs/theory.md, "Private checks").
+ *
+ * @param[out] out, noise_sd  shape (tacit_fit_point_n_values()): sums over records and the sd of the noise in each; zero on failure.
+ * @return as tacit_curator_release_score(); TACIT_ERR_STATE where a unit has several records.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_fit_check(tacit_curator_t *curator, const tacit_fit_point_t *point,
+                                                                        double noise_multiplier, double *out, double *noise_sd,
+                                                                        tacit_error_t *err);
+
 /* ---- statistics for tuning a sampler: metric and clip bounds ---- */
 
 /**

@@ -1,13 +1,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/commit.h"
 #include "cli/ranks.h"
 #include "tacit/base.h"
 
 const cli_command_t *const cli_commands[] = {&cli_fit,          &cli_summary,      &cli_schema_check,
-                                             &cli_schema_draft, &cli_import,       &cli_model_check,  &cli_model_list, &cli_model_write,       &cli_methods,      &cli_plan,         &cli_diagnose,     &cli_refit,        &cli_combine,      &cli_synthesize,   &cli_predict,      &cli_contrast,     &cli_compare,      &cli_statement,    &cli_account,
+                                             &cli_schema_draft, &cli_import,       &cli_model_check,  &cli_model_list, &cli_model_write,       &cli_methods,      &cli_plan,         &cli_diagnose,     &cli_refit,        &cli_combine,      &cli_check,        &cli_synthesize,   &cli_predict,      &cli_contrast,     &cli_compare,      &cli_statement,    &cli_account,
                                              &cli_ledger_init,  &cli_ledger_show,  &cli_ledger_export,
                                              &cli_ledger_verify, &cli_ledger_migrate, &cli_release,     &cli_infer};
 const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];
@@ -152,6 +154,14 @@ static int run(const cli_command_t *command, int argc, char **argv) {
   return status;
 }
 
+static const char *instruction_set(void) {
+#if defined(__x86_64__)
+  return tacit_has_avx512() ? "avx512" : tacit_has_avx2() ? "avx2" : "portable";
+#else
+  return "portable";
+#endif
+}
+
 static int start(int argc, char **argv) {
   if (argc < 2) {
     general_help();
@@ -164,7 +174,7 @@ static int start(int argc, char **argv) {
     return help(argc - 2, argv + 2);
   }
   if (strcmp(argv[1], "--version") == 0) {
-    printf("tacit %s\n", tacit_version());
+    printf("tacit %s\ncommit %s\ninstruction set %s\nwith %s\n", tacit_version(), CLI_COMMIT, instruction_set(), CLI_FEATURES);
     return CLI_OK;
   }
   int n_words;

@@ -118,12 +118,15 @@ static bool is_like(const char *text, const char *word) {
   return false;
 }
 
-/* What drivers need to hand rows out as they come, to make no file, and to write no log. */
+/*
+ * What drivers need to hand rows out as they come, to make no file, and to write no log. SQLite's keeps all rows of a transaction in memory: it
+ * has none, and rests on query_only.
+ */
 static const struct {
   const char *driver, *more;
 } drivers[] = {{"psqlodbc", ";UseDeclareFetch=1;Fetch=4096;BoolsAsChar=0;Debug=0;CommLog=0"},
                {"postgresql", ";UseDeclareFetch=1;Fetch=4096;BoolsAsChar=0;Debug=0;CommLog=0"},
-               {"sqlite", ";StepAPI=1;NoCreat=1"}};
+               {"sqlite", ";StepAPI=1;NoTXN=1;NoCreat=1"}};
 
 /* The driver of a named source, or "". */
 static void find_driver(SQLHENV environment, const char *name, size_t n, char *driver, size_t size) {
@@ -230,6 +233,9 @@ tacit_status_t tacit_odbc_open(tacit_odbc_t *odbc, const char *text, tacit_error
   }
   if (status == TACIT_OK && !SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_STMT, odbc->connection, &odbc->statement))) {
     status = tacit_error_memory(err);
+  }
+  if (status == TACIT_OK) { /* or SQLite's driver keeps all rows */
+    SQLSetStmtAttr(odbc->statement, SQL_ATTR_CURSOR_TYPE, whole(SQL_CURSOR_FORWARD_ONLY), 0);
   }
   return status == TACIT_OK ? forbid_writing(odbc, err) : status;
 }

@@ -94,8 +94,8 @@ static size_t best_chain(const tacit_fit_choice_t *choices, bool must_be_exact) 
 }
 
 /* Where its intervals are not mostly the prior's, and no chain does better that has draws enough for intervals. */
-static bool prefers_aware(const tacit_fit_choice_t *aware, const tacit_fit_choice_t *chain) {
-  bool is_usable = aware->status == TACIT_OK && aware->width <= TACIT_FIT_INFLATION_MUCH;
+static bool prefers_aware(const tacit_fit_choice_t *aware, const tacit_fit_choice_t *chain, bool is_told) {
+  bool is_usable = aware->status == TACIT_OK && aware->width <= TACIT_FIT_INFLATION_MUCH && is_told;
   return is_usable && (chain == NULL || chain->ess < TACIT_FIT_ESS_HARDLY || aware->width <= aware_slack * chain->width);
 }
 
@@ -104,7 +104,15 @@ static void advise(const tacit_fit_t *fit, const tacit_fit_choice_t *choices, ta
   while (!method_of(aware)->is_one_off) {
     aware++;
   }
-  bool is_aware = prefers_aware(&choices[aware], chain < TACIT_FIT_N_CHOICES ? &choices[chain] : NULL);
+  tacit_noise_aware_settings_t settings = {.family = TACIT_FAMILY_GAUSSIAN};
+  if (choices[aware].status == TACIT_OK) {
+    settings = tacit_fit_aware_settings(fit);
+    settings.rho = tacit_fit_aware_rho(fit);
+    tacit_text_printf(to, "%s", tacit_fit_scale_untold(fit, &settings, fit->n_public) != NULL ? "noise-aware: " : "");
+    tacit_fit_put_untold(fit, &settings, fit->n_public, to);
+  }
+  bool is_told = tacit_fit_scale_untold(fit, &settings, fit->n_public) == NULL;
+  bool is_aware = prefers_aware(&choices[aware], chain < TACIT_FIT_N_CHOICES ? &choices[chain] : NULL, is_told);
   bool is_default = choices[aware].status == TACIT_OK && tacit_fit_aware_is_default(fit);
   size_t best = is_aware ? aware : chain;
   if (!is_aware && (chain == TACIT_FIT_N_CHOICES || choices[chain].ess < ess_least)) {
@@ -122,8 +130,6 @@ static void advise(const tacit_fit_t *fit, const tacit_fit_choice_t *choices, ta
                       choices[aware].width);
   }
   if (is_aware) {
-    tacit_noise_aware_settings_t settings = tacit_fit_aware_settings(fit);
-    settings.rho = tacit_fit_aware_rho(fit);
     tacit_fit_put_poor(fit, &settings, fit->n_public, to);
   }
   if (!method_of(best)->is_exact && exact < TACIT_FIT_N_CHOICES) {

@@ -68,6 +68,8 @@ struct tacit_fit {
   tacit_releases_t releases; /* as they are made; n 0: none */
   tacit_released_t *of;          /* (n_of) drawn from these instead of records; owned */
   size_t n_of;
+  struct tacit_fit *checked; /* owned: the fit that records are put beside; NULL: this is no check */
+  char *checked_path;
   bool has_own_prior;        /* of several: given now */
   bool is_disjoint;          /* nobody is at two of several sites */
   tacit_report_release_t sites; /* of several: what their releases cost together */
@@ -164,6 +166,14 @@ bool tacit_fit_aware_is_default(const tacit_fit_t *fit);
 
 TACIT_MUST_USE tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator, tacit_error_t *err);
 
+/* What was charged, in words; silent: not how much of it. */
+void tacit_fit_say_spent(tacit_fit_t *fit, bool is_silent);
+
+/* ---- check.c ---- */
+
+/* The one release of a check. */
+tacit_event_t tacit_fit_check_event(const tacit_fit_t *fit);
+
 /* ---- kept.c ---- */
 
 /* May this setting be given? Of a fit drawn from releases, few may. */
@@ -196,6 +206,14 @@ TACIT_MUST_USE tacit_status_t tacit_fit_check_number(double n_units, tacit_error
 TACIT_MUST_USE tacit_status_t tacit_fit_make_plan(tacit_fit_t *fit, double n_units, tacit_error_t *err);
 /* Append how wide posteriors of method noise-aware are where data are unkind, and what that assumes; nothing where it hardly matters. */
 void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to);
+/* Label of a numeric feature whose scale this budget is forecast not to tell, by public facts alone; NULL: none. */
+const char *tacit_fit_scale_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units);
+/* One sentence on it, with the budget that would do. */
+void tacit_fit_put_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to);
+/* A forecast of noise-aware that falls as the budget grows, and the least epsilon at which it is `bound` or less; INFINITY where none is. */
+typedef double (*tacit_fit_forecast_fn)(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
+double tacit_fit_epsilon_for(tacit_fit_forecast_fn forecast, tacit_noise_aware_settings_t settings, size_t dim, double n_units, double delta,
+                             double bound);
 /* The verdict on the plan, and what is said of it. */
 TACIT_MUST_USE tacit_status_t tacit_fit_forecast(tacit_fit_t *fit, tacit_error_t *err);
 

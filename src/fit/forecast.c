@@ -10,9 +10,37 @@
 enum { draws_few = 50 };
 /* Noise in the log acceptance ratio at which nearly everything is rejected. */
 static const double penalty_sd_much = 4;
+/* tacit_noise_aware_scale_doubt() above which most fits end with problem `scale-unknown`. */
+static const double scale_doubt_much = 1;
 
 static bool has_dubious_budget(const tacit_fit_t *fit) {
   return !fit->is_exposed && tacit_budget_is_dubious(fit->epsilon, fit->delta, fit->n_planned);
+}
+
+const char *tacit_fit_scale_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units) {
+  size_t d = tacit_design_n_features(fit->design);
+  if (tacit_noise_aware_scale_doubt(settings, d, n_units) <= scale_doubt_much) {
+    return NULL;
+  }
+  for (size_t j = 1; j < d; j++) {
+    tacit_prior_view_t view;
+    bool has_prior = tacit_parameters_prior(&fit->model.parameters, j, &view);
+    if (!tacit_design_is_two_valued(fit->design, j) && !(has_prior && view.source.basis == TACIT_PRIOR_BASIS_TYPICAL)) {
+      return tacit_design_label(fit->design, j);
+    }
+  }
+  return NULL;
+}
+
+void tacit_fit_put_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to) {
+  const char *label = tacit_fit_scale_untold(fit, settings, n_units);
+  size_t d = tacit_design_n_features(fit->design);
+  if (label != NULL) {
+    double epsilon = tacit_fit_epsilon_for(tacit_noise_aware_scale_doubt, *settings, d, n_units, fit->delta, scale_doubt_much);
+    tacit_text_printf(to, "not at this budget: unless its values fill more than a quarter of their bounds, what is released will not tell the scale of "
+                          "'%s', and tacit diagnose will call that a problem; epsilon %.2g would do, or `typical: [low, high]` in the schema\n",
+                      label, ceil(epsilon * 100) / 100);
+  }
 }
 
 static tacit_fit_verdict_t judge_plan(const tacit_fit_t *fit) {
@@ -20,7 +48,8 @@ static tacit_fit_verdict_t judge_plan(const tacit_fit_t *fit) {
     return TACIT_FIT_GOOD;
   }
   if (fit->method->is_one_off) {
-    return fit->plan.width > TACIT_FIT_INFLATION_MUCH ? TACIT_FIT_POOR : TACIT_FIT_GOOD;
+    bool is_told = tacit_fit_scale_untold(fit, &fit->aware, fit->n_planned) == NULL;
+    return fit->plan.width > TACIT_FIT_INFLATION_MUCH || !is_told ? TACIT_FIT_POOR : TACIT_FIT_GOOD;
   }
   if (fit->plan.ess < 1) {
     return TACIT_FIT_HOPELESS;
@@ -126,7 +155,13 @@ static void put_warnings(const tacit_fit_t *fit, tacit_text_t *to) {
     return;
   }
   if (fit->method->is_one_off) {
-    tacit_text_printf(to, "warning: with so small a budget for so few rows the prior will speak louder than the data\n");
+    if (fit->plan.width > TACIT_FIT_INFLATION_MUCH) {
+      tacit_text_printf(to, "warning: with so small a budget for so few rows the prior will speak louder than the data\n");
+    }
+    if (tacit_fit_scale_untold(fit, &fit->aware, fit->n_planned) != NULL) {
+      tacit_text_printf(to, "warning: ");
+      tacit_fit_put_untold(fit, &fit->aware, fit->n_planned, to);
+    }
     return;
   }
   if (fit->plan.penalty_sd > penalty_sd_much) {

@@ -5,19 +5,17 @@
 
 static const double least_epsilon = 1e-6, largest_epsilon = 1e6;
 
-typedef double (*forecast_fn)(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
-
-/* The least epsilon whose forecast is `width` or less; INFINITY where none is. The forecast falls as epsilon grows. */
-static double epsilon_for(forecast_fn forecast, tacit_noise_aware_settings_t settings, size_t dim, double n_units, double delta, double width) {
+double tacit_fit_epsilon_for(tacit_fit_forecast_fn forecast, tacit_noise_aware_settings_t settings, size_t dim, double n_units, double delta,
+                             double bound) {
   double low = log(least_epsilon), high = log(largest_epsilon);
   settings.rho = tacit_gaussian_rho(largest_epsilon, log(delta)) * (1 - 1e-9);
-  if (forecast(&settings, dim, n_units) > width) {
+  if (forecast(&settings, dim, n_units) > bound) {
     return INFINITY;
   }
   for (int i = 0; i < 60; i++) {
     double middle = 0.5 * (low + high);
     settings.rho = tacit_gaussian_rho(exp(middle), log(delta)) * (1 - 1e-9);
-    *(forecast(&settings, dim, n_units) > width ? &low : &high) = middle;
+    *(forecast(&settings, dim, n_units) > bound ? &low : &high) = middle;
   }
   return exp(high);
 }
@@ -34,8 +32,8 @@ static tacit_status_t answer(const tacit_fit_t *fit, double width, tacit_fit_wan
     bool applies = fit->family != TACIT_FAMILY_GAUSSIAN || settings.relation == TACIT_RELATION_SUBSTITUTE;
     wants[i] = (tacit_fit_want_t){.relation = settings.relation, .epsilon = NAN, .epsilon_poor = NAN};
     if (applies) {
-      wants[i].epsilon = epsilon_for(tacit_noise_aware_inflation, settings, dim, fit->n_public, fit->delta, width);
-      wants[i].epsilon_poor = epsilon_for(tacit_noise_aware_inflation_poor, settings, dim, fit->n_public, fit->delta, width);
+      wants[i].epsilon = tacit_fit_epsilon_for(tacit_noise_aware_inflation, settings, dim, fit->n_public, fit->delta, width);
+      wants[i].epsilon_poor = tacit_fit_epsilon_for(tacit_noise_aware_inflation_poor, settings, dim, fit->n_public, fit->delta, width);
     }
   }
   return TACIT_OK;

@@ -3,6 +3,9 @@
 
 #include "noise_aware/noise_aware_internal.h"
 
+/* Of a feature with sd a quarter of its half range; and how far noise in the cube drives the whitening from its variance, fitted to the grid. */
+static const double quarter_variance = 1.0 / 16, cube_excess = 0.8;
+
 /* Variance of a feature around its mean, and how uncertain that is: as the process has it for any function of a row. */
 static void measure(const tacit_surrogate_t *s, size_t j, double *mean, double *variance, double *uncertainty) {
   size_t n = s->n_rows, q = s->n_basis;
@@ -38,6 +41,17 @@ void tacit_surrogate_scales(const tacit_surrogate_t *surrogate, tacit_feature_sc
     variance = fmax(fmax(variance, uncertainty), 1e-6);
     scales[j] = (tacit_feature_scale_t){mean, sqrt(variance), uncertainty / variance};
   }
+}
+
+double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units) {
+  if (settings->family == TACIT_FAMILY_GAUSSIAN || dim < 2) {
+    return 0;
+  }
+  double factor = settings->relation == TACIT_RELATION_ADD_REMOVE ? 1 : sqrt(2), d = (double)dim;
+  double cube = factor * d * schedule_multiplier(settings->rho, share_cube) / n_units;
+  double whitened = factor * schedule_multiplier(settings->rho, share_whitened) / n_units; /* for a square of the radius */
+  whitened = fmax(whitened_radius * whitened_radius * d * whitened, whitened_noise); /* the radius grows up to this noise */
+  return whitened * (1 + cube_excess * cube / quarter_variance);
 }
 
 /* Quantile of the normal at which a chi-square of n degrees of freedom is this large [Wilson1931]. */

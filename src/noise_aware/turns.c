@@ -10,16 +10,23 @@
 
 #include "noise_aware/walk.h"
 
-enum { MAX_LOOKS = 100, MOST_MOVES = 4 };
+enum { MAX_LOOKS = 100, MOST_MOVES = 6 };
 
 /* Angle of a turn: past a right one, so that the part of a state in the next one, its cosine, is negative. */
 static const double turn = 2;
 
 /* Share of slices among the moves: at first, and at least. */
-static const double first_slices = 0.5, least_slices = 0.1;
+static const double first_slices = 0.5, least_slices = 0.2;
 
-/* Degrees of freedom that the t may have; the one that it starts with. */
+/* Degrees of freedom that the t may have, and the one that it starts with. */
 static const double all_tails[] = {3, 4, 5, 6, 8, 11, 16, 25, 60}, first_tails = 6;
+
+/*
+ * What few states cannot tell is taken to be wide, so that no chain stays where the t is far below the posterior: at least so many states for a
+ * degree of freedom, and the variance raised by so much for a coordinate in a state. Without, .05 of short chains (130 states) on easy data
+ * had an R-hat above 1.05.
+ */
+static const double states_per_tail = 16, wider = 10;
 
 static const double two_pi = 6.283185307179586;
 
@@ -34,7 +41,7 @@ static void fit_tails(walk_t *w, size_t n, const double *states) {
     tacit_solve_lower(w->d, w->factor, at);
     w->norms[k] = tacit_dot(w->d, at, at);
   }
-  for (size_t i = 0; i < sizeof all_tails / sizeof all_tails[0]; i++) {
+  for (size_t i = 0; i < sizeof all_tails / sizeof all_tails[0] && (i == 0 || all_tails[i] * states_per_tail <= (double)n); i++) {
     double tails = all_tails[i];
     double value = (double)n * (lgamma(0.5 * (tails + d)) - lgamma(0.5 * tails) - 0.5 * d * log(tails));
     for (size_t k = 0; k < n; k++) {
@@ -47,11 +54,14 @@ static void fit_tails(walk_t *w, size_t n, const double *states) {
   }
 }
 
-/* The t <- the most likely one for n states [Liu1995], its scale matrix shrunk towards that in use as if that were d + 10 of them. */
+/*
+ * The t <- the most likely one for n states [Liu1995], its scale matrix shrunk towards that in use as if that were
+ * 2 (d + 10) of them, and made wider.
+ */
 static void fit_t(walk_t *w, size_t n, const double *states) {
   enum { N_ROUNDS = 10 };
   size_t d = w->d;
-  double old[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES], *cov = w->square, n_old = (double)d + 10;
+  double old[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES], *cov = w->square, n_old = 2 * ((double)d + 10);
   for (size_t i = 0; i < d * d; i++) {
     size_t most = i / d < i % d ? i / d : i % d;
     old[i] = n_old * tacit_dot(most + 1, w->factor + i / d * d, w->factor + i % d * d);
@@ -85,6 +95,9 @@ static void fit_t(walk_t *w, size_t n, const double *states) {
       break;
     }
     memcpy(w->factor, cov, d * d * sizeof *cov);
+  }
+  for (size_t i = 0; i < d * d; i++) {
+    w->factor[i] *= sqrt(1 + wider * (double)d / (double)n);
   }
 }
 
@@ -172,7 +185,7 @@ static void tune(walk_t *w, size_t iteration, double accept_rate) {
     double accept = w->n_accepted / fmax(w->n_turns, 1);
     fit_t(w, (done - done / 2) * w->n_chains, w->warm + done / 2 * w->n_chains * w->d);
     w->slices = fmax(1 - accept, least_slices);
-    w->n_moves = done < n - n / 8 ? 1 : accept * MOST_MOVES > 1 ? (size_t)round(1 / accept) : MOST_MOVES;
+    w->n_moves = done < n - n / 8 ? 1 : accept * accept * MOST_MOVES > 1 ? (size_t)round(1 / (accept * accept)) : MOST_MOVES;
     w->n_turns = w->n_accepted = 0;
     tacit_walk_forget_states(w); /* fit_t() had their place */
   }

@@ -365,6 +365,8 @@ if has_sqlite:
         refusals("lite", ["nofile"])
         assert not os.path.exists("nofile.db")
         refuse(in_database(["fit", "ill ~ age", *FIT, "--out", "out"], "lite", 10, "with d as (select 1) delete from visits"), 2, "no result columns")
+        refuse(in_database(["fit", "ill ~ age", *FIT, "--out", "out"], "lite", 1,
+                           "with d as (select 1) insert into visits(no) select 1 from d where true returning 50.0 as age, 1 as ill"), 1, "nothing was spent or written")
         assert pathlib.Path("lite.db").read_bytes() == before
 
 if server:

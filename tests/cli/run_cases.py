@@ -64,6 +64,12 @@ FILES = {
     "drop-level.yaml": "columns:\n  s: {type: categorical, levels: [drop, M], missing: drop}\n",
     "missing.csv": "y,x,s\n1,,F\n",
     "range.csv": "y,x,s\n1,7,F\n",
+    "date.csv": "y,x,s\n1,2001-02-03,F\n",
+    "words.csv": "y,x,s\n1,3 February 2001,F\n",
+    "since.yaml": COLUMNS.replace("upper: 2", "upper: 9999, since: 2000-01-01"),
+    "day.yaml": "columns:\n  x: {type: numeric, since: 2001-02-29, lower: 0, upper: 9}\n",
+    "labels.yaml": "columns:\n  x: {type: numeric, lower: 0, upper: 9, labels: true}\n",
+    "dated.yaml": "columns:\n  x: {type: categorical, levels: [a], since: 2001-02-03}\n",
     "count.csv": "n,x\n1,1.5\n0,0.7\n4,1\n",
     "plan.yaml": "relation: add-remove\nonce:\n  - event: gaussian:sigma=50\n    label: moments\neach_iteration:\n"
                  "  - event: poisson-gaussian:q=0.01,sigma=1\n    count: 11\n",
@@ -310,6 +316,9 @@ BAD = [
     ("one site alone", ["combine", ".", "--out", "out"], 2, r"expected SITE SITE"),
     ("synthetic rows of no fit", ["synthesize", ".", "--out", "rows.csv"], 1, r"\. has no releases\.json"),
     ("no synthetic rows at all", ["synthesize", ".", "--rows", "0", "--out", "rows.csv"], 2, r"--rows must be a number between 1"),
+    ("check of what is no fit", ["check", ".", "--data", "good.csv", *BUDGET], 1, r"\. has no releases\.json"),
+    ("check without a budget", ["check", ".", "--data", "good.csv"], 2, r"--epsilon is needed"),
+    ("check into a file that exists", ["check", ".", "--data", "good.csv", *BUDGET, "--out", "exists"], 1, r"exists exists: choose another --out"),
     ("diagnose what is no fit", ["diagnose", "."], 1, r"draws-1\.csv|privacy\.json|no draws"),
     ("unprotected method", BASE + ["--out", "out", "--method", "hmc"], 2, r"--exposed"),
     ("private method exposed", BASE + ["--out", "out", "--method", "dp-hmc", "--exposed"], 2, r"--method hmc"),
@@ -498,6 +507,21 @@ BAD = [
     ("options of another method", infer("gauss", "mean", "--leapfrog", "20"), 2, r"only go with --method hmc"),
     ("results of an inference exist", ["infer", "gauss-model.yaml", "--n", "5", "--statistic", "mean.yaml", "--out", "exists"], 1,
      r"exists exists"),
+    ("query that would write", simple("odbc:clinic", "good.yaml", "y ~ x", "--query", "delete from visits"), 2, r"must begin with select"),
+    ("query of two statements", simple("odbc:clinic", "good.yaml", "y ~ x", "--query", "select 1; drop table visits"), 2, r"must be one statement"),
+    ("query that is empty", simple("odbc:clinic", "good.yaml", "y ~ x", "--query", " -- nothing"), 2, r"the query is empty"),
+    ("query in a file that does not exist", simple("odbc:clinic", "good.yaml", "y ~ x", "--query", "@nowhere.sql"), 1, r"cannot open nowhere\.sql"),
+    ("query of an unknown number of rows", simple("odbc:clinic", "good.yaml", "y ~ x", "--query", "select * from visits"), 2, r"--n-public N"),
+    ("release of a query of an unknown number of rows", release("clamped-mean", "hours", *DELTA, "--query", "select * from visits", data="odbc:clinic"),
+     2, r"--n-public N"),
+    ("query of a file", simple("good.csv", "good.yaml", "y ~ x", "--query", "select * from visits"), 2, r"only goes with a database"),
+    ("ledger of a query that would write", ["ledger", "init", "new.ledger", *LEDGER, "--query", "drop table visits"], 2, r"must begin with select"),
+    ("date where a number belongs", simple("date.csv", "good.yaml", "y ~ x"), 3, r"date\.csv:2:3: column 'x': .*say since: DATE"),
+    ("date in words", simple("words.csv", "since.yaml", "y ~ x"), 3, r"words\.csv:2:3: column 'x': expected a date"),
+    ("number where a date belongs", simple("good.csv", "since.yaml", "y ~ x"), 3, r"good\.csv:2:3: column 'x': expected a date"),
+    ("day that there is none of", ["schema", "check", "day.yaml"], 3, r"day\.yaml:2:29: since: expected a date"),
+    ("labels of a number", ["schema", "check", "labels.yaml"], 3, r"labels\.yaml:2:42: .*only a categorical column has labels"),
+    ("date of a level", ["schema", "check", "dated.yaml"], 3, r"only numeric and integer columns have dates"),
     ("import without a schema", ["import", "good.csv", "--out", "out"], 2, r"--schema is needed"),
     ("import to nowhere", ["import", "good.csv", "--schema", "good.yaml"], 2, r"--out is needed"),
     ("import of a level not in the schema", ["import", "level.csv", "--schema", "good.yaml", "--out", "out"], 3, r"level\.csv:3:7: column 's'"),
@@ -1323,9 +1347,15 @@ def good_paths():
         for chain in (1, 2, 3):
             assert open(f"same1/draws-{chain}.csv").read() == open(f"same2/draws-{chain}.csv").read()
 
+    @case("--version names the build: version, commit, instruction set, what it was built with")
+    def _():
+        lines = run(["--version"]).stdout.split("\n")
+        assert re.fullmatch(r"tacit \d+\.\d+\.\d+", lines[0]) and re.fullmatch(r"commit (unknown|[\w.+-]+)", lines[1]), lines
+        assert lines[2] in [f"instruction set {name}" for name in ("portable", "avx2", "avx512")] and lines[3].startswith("with "), lines
+
     @case("help, man pages, completion")
     def _():
-        assert run(["--help"]).returncode == 0 and run(["--version"]).returncode == 0 and run([]).returncode == 2
+        assert run(["--help"]).returncode == 0 and run([]).returncode == 2
         for command in ("fit", "summary", "schema check", "schema draft", "import", "methods", "account", "ledger init",
                         "ledger show", "ledger export", "ledger verify", "infer", "release"):
             done = run(command.split() + ["--help"])

@@ -76,6 +76,34 @@ static void test_a_wanted_width_is_what_its_epsilon_is_planned_to_give(void **st
   }
 }
 
+/* Too small a budget is told beforehand, with one that would do; what is publicly typical, or has two values, needs no budget. */
+static void test_a_scale_that_no_release_will_tell_is_told_beforehand(void **state) {
+  (void)state;
+  static const char *const small[] = {"family", "bernoulli", "epsilon", "0.5", "delta", "1e-6", NULL};
+  static const char typical[] = "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1, typical: [-0.3, 0.3]}\n";
+  static const char two_valued[] = "columns:\n  y: {type: binary}\n  x: {type: binary}\n";
+  const char *const schemas[] = {fixture_columns, typical, two_valued, fixture_columns};
+  char epsilon[32] = "";
+  for (size_t i = 0; i < 4; i++) {
+    tacit_error_t err;
+    tacit_fit_plan_t plan;
+    tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES];
+    tacit_fit_t *fit = fixture_new("y ~ x", schemas[i], small);
+    if (i == 3) { /* rounded up, and then the intervals are no wider than the plan allows */
+      assert_ok(tacit_fit_set(fit, "epsilon", epsilon, &err), err);
+    }
+    assert_ok(tacit_fit_plan(fit, 600, &plan, &err), err);
+    const char *text = tacit_fit_text(fit, TACIT_FIT_TEXT_WARNING), *untold = strstr(text, "not at this budget: ");
+    assert_int_equal(untold != NULL, i == 0);
+    if (i == 0) {
+      assert_true(plan.verdict == TACIT_FIT_POOR && sscanf(strstr(untold, "; epsilon "), "; epsilon %31s", epsilon) == 1);
+      assert_ok(tacit_fit_compare(fit, 600, choices, &err), err);
+      assert_non_null(strstr(tacit_fit_text(fit, TACIT_FIT_TEXT_ADVICE), "not at this budget: "));
+    }
+    tacit_fit_free(fit);
+  }
+}
+
 static void make_ledger(const fixture_t *f, tacit_relation_t relation) {
   tacit_ledger_terms_t terms = {
       .data_id = "people", .epsilon = 100, .delta = 1e-5, .relation = relation, .unit = "row", .max_rows = 1};
@@ -238,6 +266,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_a_plan_needs_no_records_and_is_that_of_the_records, fixture_open, fixture_close),
       cmocka_unit_test(test_methods_are_compared_without_records),
+      cmocka_unit_test(test_a_scale_that_no_release_will_tell_is_told_beforehand),
       cmocka_unit_test(test_a_wanted_width_is_what_its_epsilon_is_planned_to_give),
       cmocka_unit_test_setup_teardown(test_a_run_reserves_settles_and_writes, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_who_stops_a_run_gets_what_the_relation_allows, fixture_open, fixture_close),

@@ -336,6 +336,19 @@ static void test_inflation_is_the_formula(void **state) {
   assert_close(tacit_noise_aware_inflation(&s, 5, 8000), 1, 0);
 }
 
+static void test_doubt_of_the_scale_is_the_formula(void **state) {
+  (void)state;
+  tacit_noise_aware_settings_t s = tacit_noise_aware_settings_default();
+  s.rho = 0.5 * 0.2367 * 0.2367;
+  double multiplier = 1 / (0.2 * 0.2367), per_record = sqrt(2) * multiplier / 1000;
+  assert_close(tacit_noise_aware_scale_doubt(&s, 4, 1000), 1.69 * 4 * per_record * (1 + 0.8 * 16 * 4 * per_record), 1e-12);
+  assert_close(tacit_noise_aware_scale_doubt(&s, 4, 1e9), 0.01, 1e-4); /* the radius grows up to this noise */
+  s.relation = TACIT_RELATION_ADD_REMOVE;
+  assert_close(tacit_noise_aware_scale_doubt(&s, 4, 1000 / sqrt(2)), 1.69 * 4 * per_record * (1 + 0.8 * 16 * 4 * per_record), 1e-12);
+  s.family = TACIT_FAMILY_GAUSSIAN;
+  assert_close(tacit_noise_aware_scale_doubt(&s, 4, 1000), 0, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_large_budget_gives_the_non_private_posterior),
                                      cmocka_unit_test(test_records_left_out_count_for_nothing),
@@ -345,6 +358,7 @@ int main(void) {
                                      cmocka_unit_test(test_what_does_not_fit_is_refused),
                                      cmocka_unit_test(test_every_failed_allocation_is_an_error_return),
                                      cmocka_unit_test(test_an_interrupted_run_keeps_what_it_has),
-                                     cmocka_unit_test(test_inflation_is_the_formula)};
+                                     cmocka_unit_test(test_inflation_is_the_formula),
+                                     cmocka_unit_test(test_doubt_of_the_scale_is_the_formula)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
