@@ -117,8 +117,8 @@ tacit_status_t tacit_fit_make_plan(tacit_fit_t *fit, double n_units, tacit_error
   }
   fit->n_planned = n_units;
   if (fit->method->is_one_off) {
-    tacit_fit_aware_plan(fit, n_units);
-    return tacit_fit_forecast(fit, err);
+    tacit_status_t status = tacit_fit_aware_plan(fit, n_units, err);
+    return status == TACIT_OK ? tacit_fit_forecast(fit, err) : status;
   }
   tacit_plan_request_t request = {.curator = fit->curator,
                                   .parameters = &fit->model.parameters,
