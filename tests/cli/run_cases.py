@@ -340,6 +340,8 @@ BAD = [
                                       "--method", "dp-penalty"], 4, r"does not pay for one draw"),
     ("no bound known (poisson)", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "count.yaml",
                                   *BUDGET, "--out", "out"], 2, r"--clip-(ratio|grad)"),
+    ("no bound known (poisson), no intercept", ["fit", "n ~ 0 + x", "--family", "poisson", "--data", "count.csv", "--schema", "count.yaml",
+                                  *BUDGET, "--out", "out"], 2, r"needs an intercept: leave out"),
     ("noise-aware with an option of chains", BASE + BUDGET + AWARE + ["--out", "out", "--clip-grad", "1"], 2,
      r"--clip-grad is for methods that release at every step"),
     ("noise-aware for another family", ["fit", "s ~ x", "--family", "categorical", "--data", "good.csv", "--schema", "good.yaml",
