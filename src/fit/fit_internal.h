@@ -150,7 +150,7 @@ const char *tacit_fit_chain_setting(const tacit_fit_t *fit);
 TACIT_MUST_USE tacit_status_t tacit_fit_aware_check(const tacit_fit_t *fit, tacit_error_t *err);
 /* A default that does not suit the schema or the formula becomes dp-hmc. */
 TACIT_MUST_USE tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err);
-void tacit_fit_aware_plan(tacit_fit_t *fit, double n_units);
+TACIT_MUST_USE tacit_status_t tacit_fit_aware_plan(tacit_fit_t *fit, double n_units, tacit_error_t *err);
 /* Why family, schema and formula do not suit the method, into `text`; false if they do. */
 bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTACLE_SIZE]);
 /* Settings of the method, budget excepted, where nothing stands against it. */
