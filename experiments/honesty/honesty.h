@@ -49,7 +49,7 @@ void kind_formula(const kind_t *kind, char *text, size_t n);
 typedef struct outcome {
   size_t n_terms;
   double truth[MAX_FEATURES], mean[MAX_FEATURES], sd[MAX_FEATURES], q5[MAX_FEATURES], q95[MAX_FEATURES], share[MAX_FEATURES];
-  char problems[160], warnings[256]; /* names of checks, joined by + */
+  char problems[160], warnings[256], statistics[512]; /* names of checks, joined by +; NAME=the statistic furthest in the flagged direction */
   double seconds;
 } outcome_t;
 
