@@ -374,22 +374,51 @@ tacit_status_t __wrap_tacit_curator_release_count(tacit_curator_t *curator, doub
   return end_looking(at_work, out, sizeof *out, err);
 }
 
+typedef tacit_status_t (*linear_release)(tacit_curator_t *curator, const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual,
+                                         double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
+
+/* m: numbers of a vector whose squares are summed. */
+static tacit_status_t see_linear(linear_release release, const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual, size_t m,
+                                 double *out, double noise_sd, tacit_error_t *err) {
+  fault_t at_work = begin_looking();
+  size_t n = m * (m + 1) / 2;
+  double sums[2][AUDIT_MAX_SUMS], unused;
+  for (size_t side = 0; side < 2; side++) {
+    must(release(adversary.exposed[side], rows, residual, 1, sums[side], &unused, err), err);
+  }
+  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, noise_sd, 1);
+  return end_looking(at_work, out, n * sizeof *out, err);
+}
+
 tacit_status_t __wrap_tacit_curator_release_joint_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
                                                           const tacit_row_residual_t *residual, double noise_multiplier,
                                                           double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status =
-      __real_tacit_curator_release_joint_moments(curator, rows, residual, noise_multiplier, out, noise_sd, err);
+  linear_release release = __real_tacit_curator_release_joint_moments;
+  tacit_status_t status = release(curator, rows, residual, noise_multiplier, out, noise_sd, err);
+  return status == TACIT_OK ? see_linear(release, rows, residual, residual->n_features + 1, out, *noise_sd, err) : status;
+}
+
+tacit_status_t __wrap_tacit_curator_release_residual_squares(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
+                                                             const tacit_row_residual_t *residual, double noise_multiplier,
+                                                             double *out, double *noise_sd, tacit_error_t *err) {
+  linear_release release = __real_tacit_curator_release_residual_squares;
+  tacit_status_t status = release(curator, rows, residual, noise_multiplier, out, noise_sd, err);
+  return status == TACIT_OK ? see_linear(release, rows, residual, residual->n_features, out, *noise_sd, err) : status;
+}
+
+tacit_status_t __wrap_tacit_curator_release_cells(tacit_curator_t *curator, const tacit_row_cells_t *cells, double noise_multiplier,
+                                                  double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_cells(curator, cells, noise_multiplier, out, noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
   fault_t at_work = begin_looking();
-  size_t m = residual->n_features + 1, n = m * (m + 1) / 2;
   double sums[2][AUDIT_MAX_SUMS], unused;
   for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_joint_moments(adversary.exposed[side], rows, residual, 1, sums[side], &unused, err), err);
+    must(__real_tacit_curator_release_cells(adversary.exposed[side], cells, 1, sums[side], &unused, err), err);
   }
-  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, *noise_sd, 1);
-  return end_looking(at_work, out, n * sizeof *out, err);
+  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, cells->n_edges + 1, *noise_sd, 1);
+  return end_looking(at_work, out, (cells->n_edges + 1) * sizeof *out, err);
 }
 
 /* ---- what a sampler is tuned by ---- */

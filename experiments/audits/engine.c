@@ -93,6 +93,7 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
   const tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, theta, whiten, 1e-3}, even = {TACIT_FAMILY_BERNOULLI, 1, theta, NULL, 0.5};
   const tacit_row_weighting_t plain = {.radius = sqrt(2)};
   const tacit_row_residual_t residual = {.theta = (const double[2]){0, 0}, .n_features = 2, .scale = 1, .reach = sqrt(2)};
+  const tacit_row_cells_t cells = {&residual, NULL, 1, (const double[1]){0}};
   double out[6], sd, multiplier = of->noise_multiplier;
   switch (of->rows) {
     case ROWS_SECOND_MOMENTS: return tacit_curator_release_second_moments(curator, &rows, multiplier, out, &sd, err);
@@ -100,6 +101,8 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
     case ROWS_INFORMATION: return tacit_curator_release_information(curator, &even, multiplier, out, &sd, err);
     case ROWS_SQUARES: return tacit_curator_release_score_squares(curator, &even, multiplier, out, &sd, err);
     case ROWS_COUNT: return tacit_curator_release_count(curator, multiplier, out, &sd, err);
+    case ROWS_RESIDUALS: return tacit_curator_release_residual_squares(curator, &plain, &residual, multiplier, out, &sd, err);
+    case ROWS_CELLS: return tacit_curator_release_cells(curator, &cells, multiplier, out, &sd, err);
     default: return tacit_curator_release_joint_moments(curator, &plain, &residual, multiplier, out, &sd, err);
   }
 }
@@ -114,6 +117,8 @@ static tacit_status_t run_noise_aware(const audit_case_t *of, tacit_curator_t *c
   settings.family = of->family;
   settings.relation = of->relation;
   settings.known_sd = 0.5;
+  settings.n_units = (double)of->sides[0].n;
+  settings.n_features = of->dim;
   settings.n_chains = settings.n_draws = 1;
   settings.n_warmup = 1;
   tacit_rng_key_from_seed(settings.key, seed);
@@ -214,7 +219,8 @@ static void victim_close(victim_t *victim) {
 /* Of the noise-aware method: what follows is drawn from them. */
 static size_t n_aware_releases(const audit_case_t *of) {
   tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS];
-  tacit_noise_aware_settings_t settings = {.family = of->family, .relation = of->relation, .rho = of->rho};
+  tacit_noise_aware_settings_t settings = {.family = of->family, .relation = of->relation, .rho = of->rho,
+                                           .n_units = (double)of->sides[0].n, .n_features = of->dim};
   size_t n = of->rho > 0 ? tacit_noise_aware_events(&settings, events) : 0, sum = 0;
   for (size_t i = 0; i < n; i++) {
     sum += (size_t)events[i].count;

@@ -11,7 +11,7 @@
 #include "tacit/noise_aware.h"
 #include "tacit/random.h"
 
-enum { MAX_FEATURES = 9, MAX_NAME = 24 };
+enum { MAX_FEATURES = 9, MAX_TERMS = MAX_FEATURES + 1, MAX_NAME = 24 };
 
 /* How a column is distributed; all but indicators have a public range. */
 typedef enum shape { NORMAL = 0, HEAVY, EXPONENTIAL, LOGNORMAL, INDICATOR, LEVEL } shape_t;
@@ -27,9 +27,11 @@ typedef struct kind {
   char name[MAX_NAME];
   bool is_easy; /* at most 2 % of its fits may be flagged as problems */
   tacit_family_t family;
-  double upper; /* of a count */
+  double upper; /* of a count; of a gaussian half the range of its bounds */
   size_t n;
   double intercept, correlation, overdispersion; /* correlation of normal columns; variance of a gamma factor on a count's rate */
+  double sd, curve; /* gaussian: sd of errors, and coefficient of (x_1 - mean)^2 - sd^2, which the formula leaves out */
+  enum { NORMAL_ERRORS = 0, T3_ERRORS } errors;
   size_t n_columns;
   column_t columns[MAX_FEATURES - 1];
 } kind_t;
@@ -37,7 +39,7 @@ typedef struct kind {
 extern const kind_t kinds[];
 extern const size_t n_kinds;
 
-/* Truth of the reported coefficients, (n_columns + 1). */
+/* Truth of the reported coefficients, (n_columns + 1), and of a gaussian's sd around the best line. */
 void kind_truth(const kind_t *kind, double *truth);
 /* One record: columns as they are, then the response. */
 void kind_record(const kind_t *kind, tacit_rng_t *rng, double *record);
@@ -48,7 +50,9 @@ void kind_formula(const kind_t *kind, char *text, size_t n);
 /* What a fit of one data set says. */
 typedef struct outcome {
   size_t n_terms;
-  double truth[MAX_FEATURES], mean[MAX_FEATURES], sd[MAX_FEATURES], q5[MAX_FEATURES], q95[MAX_FEATURES], share[MAX_FEATURES];
+  bool has_sigma; /* the last term; then exact_sd is known */
+  double truth[MAX_TERMS], mean[MAX_TERMS], sd[MAX_TERMS], q5[MAX_TERMS], q95[MAX_TERMS], share[MAX_TERMS];
+  double exact_sd[MAX_TERMS]; /* of the non-private posterior */
   char problems[160], warnings[256], statistics[512]; /* names of checks, joined by +; NAME=the statistic furthest in the flagged direction */
   double seconds;
 } outcome_t;

@@ -6,6 +6,9 @@
 
 #define B .family = TACIT_FAMILY_BERNOULLI, .upper = 1
 #define P .family = TACIT_FAMILY_POISSON
+#define G(s) .family = TACIT_FAMILY_GAUSSIAN, .sd = s
+#define EIGHT(half) .n_columns = 8, .columns = {NORMALS(half, 0.5), NORMALS(half, -0.5), NORMALS(half, 0.3), NORMALS(half, -0.3), \
+  NORMALS(half, 0.2), NORMALS(half, -0.2), NORMALS(half, 0.1), NORMALS(half, 0)}
 #define NORMALS(half, slope) {NORMAL, 0, 1, -(half), half, slope}
 #define THREE(half) .n_columns = 3, .columns = {NORMALS(half, 0.5), NORMALS(half, -0.4), NORMALS(half, 0.3)}
 #define ONE(half, slope) .n_columns = 1, .columns = {NORMALS(half, slope)}
@@ -48,14 +51,28 @@ const kind_t kinds[] = {
     {"poisson-rare", false, P, .upper = 5, .n = 10000, .intercept = -2.3, THREE(4)},
     {"poisson-wide", false, P, .upper = 20, .n = 8000, .intercept = 0.4, ONE(20, 0.4)},
     {"poisson-over", false, P, .upper = 20, .n = 8000, .intercept = 0.4, .overdispersion = 0.5, ONE(4, 0.4)},
-    {"eight-features", false, B, .n = 20000, .correlation = 0.3, .n_columns = 8, .columns = {NORMALS(4, 0.5), NORMALS(4, -0.5), NORMALS(4, 0.3),
-     NORMALS(4, -0.3), NORMALS(4, 0.2), NORMALS(4, -0.2), NORMALS(4, 0.1), NORMALS(4, 0)}}};
+    {"eight-features", false, B, .n = 20000, .correlation = 0.3, EIGHT(4)},
+    {"g-tight", true, G(1), .upper = 5, .n = 20000, .correlation = 0.3, EIGHT(4)},
+    {"g-wide-3", false, G(1), .upper = 15, .n = 5000, .correlation = 0.3, EIGHT(12)},
+    {"g-wide-10", false, G(1), .upper = 50, .n = 20000, .correlation = 0.3, EIGHT(40)},
+    {"g-wide-y", false, G(1), .upper = 50, .n = 20000, .correlation = 0.3, EIGHT(4)},
+    {"g-t3", false, G(1), .upper = 20, .n = 5000, .errors = T3_ERRORS, THREE(4)},
+    {"g-heavy", false, G(1), .upper = 8, .n = 8000, .n_columns = 2, .columns = {{HEAVY, 0, 1, -10, 10, 0.4}, {HEAVY, 0, 1, -10, 10, -0.3}}},
+    {"g-skewed", false, G(1), .upper = 12, .n = 8000, .n_columns = 3, .columns = {{EXPONENTIAL, 0, 1, 0, 8, 0.4}, {LOGNORMAL, 0, 0.8, 0, 15, 0.2},
+     {INDICATOR, 0.1, 0, 0, 1, 0.5}}},
+    {"g-curve", false, G(1), .upper = 12, .n = 12000, .curve = 0.5, .n_columns = 2, .columns = {NORMALS(4, 0.5), NORMALS(4, -0.4)}},
+    {"g-small", false, G(1), .upper = 6, .n = 1000, .n_columns = 2, .columns = {NORMALS(4, 0.5), NORMALS(4, -0.4)}},
+    {"g-scale", false, G(8), .upper = 100, .n = 12000, .intercept = 20, .n_columns = 3, .columns = {{NORMAL, 50, 15, 0, 120, 0.3},
+     {INDICATOR, 0.5, 0, 0, 1, 5}, NORMALS(4, -2)}}};
 const size_t n_kinds = sizeof kinds / sizeof kinds[0];
 
 void kind_truth(const kind_t *kind, double *truth) {
   truth[0] = kind->intercept;
   for (size_t j = 0; j < kind->n_columns; j++) {
     truth[j + 1] = kind->columns[j].slope;
+  }
+  if (kind->family == TACIT_FAMILY_GAUSSIAN) { /* a square around the mean of a normal is uncorrelated with it, of variance 2 sd^4 */
+    truth[kind->n_columns + 1] = hypot(kind->sd, sqrt(2) * kind->curve * pow(kind->columns[0].sd, 2));
   }
 }
 
@@ -69,7 +86,20 @@ static double gamma_draw(double shape, tacit_rng_t *rng) { /* [Marsaglia2000], s
   }
 }
 
+/* Student's t of 3 degrees of freedom over its sd. */
+static double t3_draw(tacit_rng_t *rng) {
+  double z = tacit_rng_normal(rng), square = 0;
+  for (int k = 0; k < 3; k++) {
+    double g = tacit_rng_normal(rng);
+    square += g * g;
+  }
+  return z / sqrt(square);
+}
+
 static double response(const kind_t *kind, double eta, tacit_rng_t *rng) {
+  if (kind->family == TACIT_FAMILY_GAUSSIAN) {
+    return fmax(fmin(eta + kind->sd * (kind->errors == T3_ERRORS ? t3_draw(rng) : tacit_rng_normal(rng)), kind->upper), -kind->upper);
+  }
   double u = tacit_rng_uniform(rng);
   if (kind->family == TACIT_FAMILY_BERNOULLI) {
     return u < 1 / (1 + exp(-eta));
@@ -109,13 +139,15 @@ void kind_record(const kind_t *kind, tacit_rng_t *rng, double *record) {
     }
     x = fmax(fmin(x, c->upper), c->lower); /* what the model is of: values as the schema clamps them */
     record[j] = x;
-    eta += c->slope * x;
+    eta += c->slope * x + (j == 0 ? kind->curve * (pow(x - c->mean, 2) - c->sd * c->sd) : 0);
   }
   record[kind->n_columns] = response(kind, eta, rng);
 }
 
 void kind_schema(const kind_t *kind, char *text, size_t n) {
-  int at = kind->family == TACIT_FAMILY_BERNOULLI
+  int at = kind->family == TACIT_FAMILY_GAUSSIAN
+               ? snprintf(text, n, "columns:\n  y: {type: numeric, lower: %g, upper: %g}\n", -kind->upper, kind->upper)
+           : kind->family == TACIT_FAMILY_BERNOULLI
                ? snprintf(text, n, "columns:\n  y: {type: binary}\n")
                : snprintf(text, n, "columns:\n  y: {type: integer, lower: 0, upper: %g}\n", kind->upper);
   for (size_t j = 0; j < kind->n_columns && at > 0 && (size_t)at < n; j++) {

@@ -138,6 +138,9 @@ static void append(int file, const kind_t *kind, double epsilon, size_t run, con
   for (size_t j = 0; j < o->n_terms; j++) {
     at += snprintf(line + at, sizeof line - (size_t)at, "%s%.8g:%.6g:%.5g:%.6g:%.6g:%.3g", j > 0 ? ";" : "", o->truth[j], o->mean[j],
                    o->sd[j], o->q5[j], o->q95[j], o->share[j]);
+    if (o->has_sigma) {
+      at += snprintf(line + at, sizeof line - (size_t)at, ":%.8g%s", o->exact_sd[j], j + 1 == o->n_terms ? ":sigma" : "");
+    }
   }
   at += snprintf(line + at, sizeof line - (size_t)at, "\n");
   if (write(file, line, (size_t)at) != at || fsync(file) != 0) {

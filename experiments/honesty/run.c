@@ -22,6 +22,8 @@ typedef struct run {
   tacit_curator_t *curator;
   tacit_draws_t draws;
   tacit_evidence_t evidence;
+  double second[MAX_FEATURES * MAX_FEATURES]; /* (d, d): sum of x x', x in the bounds' scale */
+  double cross[MAX_FEATURES], square;         /* of x y and y y */
 } run_t;
 
 static void scale(void *user, const tacit_feature_scale_t *scales) {
@@ -57,10 +59,68 @@ static tacit_status_t make_records(run_t *r, tacit_records_t **records) {
       tacit_design_scaling(r->design, j, &centre, &half);
       packed[j] = fmax(fmin((record[j - 1] - centre) / half, 1), -1);
     }
-    packed[d] = record[d - 1];
+    packed[d] = kind->family == TACIT_FAMILY_GAUSSIAN ? record[d - 1] / kind->upper : record[d - 1];
     tacit_records_set(*records, i, packed);
+    for (size_t j = 0; j < d; j++) {
+      for (size_t k = 0; k < d; k++) {
+        r->second[j * d + k] += packed[j] * packed[k];
+      }
+      r->cross[j] += packed[j] * packed[d];
+    }
+    r->square += packed[d] * packed[d];
   }
   return status;
+}
+
+/* sd (d + 1) <- standard errors of least squares on the original scale, and of sigma. */
+static void exact(const run_t *r, double *sd) {
+  size_t d = r->kind->n_columns + 1;
+  double n = (double)r->kind->n, half = r->kind->upper, factor[MAX_FEATURES * MAX_FEATURES], inverse[MAX_FEATURES * MAX_FEATURES], fit = r->square;
+  memset(inverse, 0, sizeof inverse);
+  for (size_t j = 0; j < d; j++) { /* Cholesky factor of the second moments, and its inverse */
+    for (size_t i = j; i < d; i++) {
+      double sum = r->second[i * d + j];
+      for (size_t k = 0; k < j; k++) {
+        sum -= factor[i * d + k] * factor[j * d + k];
+      }
+      factor[i * d + j] = i == j ? sqrt(sum) : sum / factor[j * d + j];
+    }
+  }
+  for (size_t j = 0; j < d; j++) {
+    inverse[j * d + j] = 1 / factor[j * d + j];
+    for (size_t i = j + 1; i < d; i++) {
+      for (size_t k = j; k < i; k++) {
+        inverse[i * d + j] -= factor[i * d + k] * inverse[k * d + j] / factor[i * d + i];
+      }
+    }
+  }
+  for (size_t i = 0; i < d; i++) {
+    double part = 0;
+    for (size_t j = 0; j <= i; j++) {
+      part += inverse[i * d + j] * r->cross[j];
+    }
+    fit -= part * part;
+  }
+  double sigma = half * sqrt(fit / n), map[MAX_FEATURES];
+  for (size_t j = 0; j < d; j++) { /* the intercept is that at all columns 0: theta_0 - sum_k centre_k / half_k theta_k */
+    double variance = 0;
+    for (size_t k = 0; k < d; k++) {
+      double centre = 0, unit = 1;
+      if (k > 0) {
+        tacit_design_scaling(r->design, k, &centre, &unit);
+      }
+      map[k] = j > 0 ? (k == j) / unit : k == 0 ? 1 : -centre / unit;
+    }
+    for (size_t i = 0; i < d; i++) {
+      double part = 0;
+      for (size_t k = 0; k <= i; k++) {
+        part += inverse[i * d + k] * map[k];
+      }
+      variance += part * part;
+    }
+    sd[j] = sigma * sqrt(variance);
+  }
+  sd[d] = sigma / sqrt(2 * n);
 }
 
 static tacit_status_t fit(run_t *r, tacit_relation_t relation, double epsilon, uint64_t seed, const unsigned char key[32]) {
@@ -92,7 +152,10 @@ static tacit_status_t fit(run_t *r, tacit_relation_t relation, double epsilon, u
   }
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
   settings.family = r->kind->family;
-  settings.upper = r->kind->upper;
+  settings.upper = r->kind->family == TACIT_FAMILY_GAUSSIAN ? 1 : r->kind->upper;
+  settings.n_units = (double)r->kind->n;
+  settings.n_features = r->kind->n_columns + 1;
+  settings.delta = 1e-6;
   settings.relation = relation;
   settings.is_two_valued = is_two_valued;
   settings.rho = tacit_budget_rho(r->budget) * (1 - 1e-9);
@@ -133,7 +196,11 @@ static void write_statistics(const tacit_checks_t *checks, char *to, size_t n) {
 }
 
 static tacit_status_t summarise(run_t *r, outcome_t *o) {
-  o->n_terms = r->kind->n_columns + 1;
+  o->has_sigma = r->kind->family == TACIT_FAMILY_GAUSSIAN;
+  o->n_terms = r->kind->n_columns + 1 + o->has_sigma;
+  if (o->has_sigma) {
+    exact(r, o->exact_sd);
+  }
   kind_truth(r->kind, o->truth);
   for (size_t j = 0; j < o->n_terms; j++) {
     tacit_summary_t s;

@@ -13,6 +13,8 @@ typedef struct cell {
   double epsilon, n, n_flagged, n_failed, seconds;
   size_t n_terms;
   double covered[MAX_FEATURES], counted[MAX_FEATURES], width[MAX_FEATURES]; /* of fits without a problem */
+  double log_ratio[MAX_FEATURES];                                           /* of gaussians: sd over the non-private one */
+  double sigma_covered, sigma_counted;
 } cell_t;
 
 static cell_t *cell_of(cell_t *cells, size_t *n, const char *kind, double epsilon) {
@@ -30,7 +32,8 @@ static cell_t *cell_of(cell_t *cells, size_t *n, const char *kind, double epsilo
   return cell;
 }
 
-/* kind,epsilon,run,problems,warnings,statistics,seconds,terms; terms are truth:mean:sd:q5:q95:share joined by ; */
+/* kind,epsilon,run,problems,warnings,statistics,seconds,terms; terms are truth:mean:sd:q5:q95:share joined by ;, of a gaussian with :sd of the non-private posterior, and
+ * the last one, sigma, with :sigma */
 static void add_line(cell_t *cells, size_t *n, char *line) {
   char *fields[8], *at = line;
   for (int i = 0; i < 8; i++) {
@@ -50,15 +53,34 @@ static void add_line(cell_t *cells, size_t *n, char *line) {
   cell->n_failed += strncmp(fields[3], "FAILED", 6) == 0;
   cell->n_flagged += fields[3][0] != '\0';
   size_t j = 0;
-  for (char *term = strtok(fields[7], ";"); term != NULL && j < MAX_FEATURES; term = strtok(NULL, ";"), j++) {
-    double truth, mean, sd, q5, q95, share;
-    if (fields[3][0] == '\0' && sscanf(term, "%lf:%lf:%lf:%lf:%lf:%lf", &truth, &mean, &sd, &q5, &q95, &share) == 6) {
+  for (char *term = strtok(fields[7], ";"); term != NULL && j < MAX_TERMS; term = strtok(NULL, ";"), j++) {
+    double truth, mean, sd, q5, q95, share, exact = NAN;
+    bool is_there = sscanf(term, "%lf:%lf:%lf:%lf:%lf:%lf:%lf", &truth, &mean, &sd, &q5, &q95, &share, &exact) >= 6 && fields[3][0] == '\0';
+    if (is_there && strstr(term, ":sigma") != NULL) {
+      cell->sigma_covered += q5 <= truth && truth <= q95;
+      cell->sigma_counted++;
+    } else if (is_there) {
+      cell->log_ratio[j] += log(sd / exact);
       cell->covered[j] += q5 <= truth && truth <= q95;
       cell->width[j] += sd;
       cell->counted[j]++;
       cell->n_terms = j + 1 > cell->n_terms ? j + 1 : cell->n_terms;
     }
   }
+}
+
+/* Median over coefficients of the mean log ratio. */
+static double median_ratio(const cell_t *c) {
+  double ratios[MAX_FEATURES];
+  for (size_t j = 0; j < c->n_terms; j++) {
+    double ratio = c->log_ratio[j] / c->counted[j];
+    size_t at = j;
+    for (; at > 0 && ratios[at - 1] > ratio; at--) {
+      ratios[at] = ratios[at - 1];
+    }
+    ratios[at] = ratio;
+  }
+  return 0.5 * (ratios[c->n_terms / 2] + ratios[(c->n_terms - 1) / 2]);
 }
 
 static void write_cell(const cell_t *c, FILE *to) {
@@ -76,7 +98,12 @@ static void write_cell(const cell_t *c, FILE *to) {
   } else {
     fprintf(to, " | | |");
   }
-  fprintf(to, " %s | %.2f |\n", c->n_flagged > 0.5 * c->n ? "flagged" : is_short ? "short" : is_wide ? "wide" : "", c->seconds / c->n);
+  fprintf(to, " %s | %.2f |", c->n_flagged > 0.5 * c->n ? "flagged" : is_short ? "short" : is_wide ? "wide" : "", c->seconds / c->n);
+  if (c->sigma_counted > 0) {
+    fprintf(to, " %.3f | %.2f |\n", c->sigma_covered / c->sigma_counted, exp(median_ratio(c)));
+  } else {
+    fprintf(to, " | |\n");
+  }
 }
 
 bool table_write(const char *runs, FILE *to) {
@@ -95,8 +122,8 @@ bool table_write(const char *runs, FILE *to) {
     add_line(cells, &n, line);
   }
   fclose(file);
-  fprintf(to, "| kind | epsilon | runs | failed | problems | coverage, mean | worst coefficient | sd, last coefficient | | seconds |\n"
-              "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  fprintf(to, "| kind | epsilon | runs | failed | problems | coverage, mean | worst coefficient | sd, last coefficient | | seconds | sigma | sd "
+              "ratio |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (size_t i = 0; i < n; i++) {
     write_cell(&cells[i], to);
   }

@@ -201,23 +201,81 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_score_squares(taci
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_count(tacit_curator_t *curator, double noise_multiplier, double *out,
                                                                     double *noise_sd, tacit_error_t *err);
 
-/** The residual of a public linear fit: (y - x . theta) / scale, clamped to [-reach, reach]. */
+/** The residual r of a public linear fit: (y - x . theta) / scale, clamped to [-reach, reach]. */
 typedef struct tacit_row_residual {
   const double *theta; /**< shape (n_features), finite */
   size_t n_features;   /**< that of the model */
-  double scale, reach; /**< > 0 */
+  double scale, reach; /**< from 1e-15 to 1e15 */
 } tacit_row_residual_t;
 
 /**
- * As tacit_curator_release_second_moments(), of v = (w u, residual): svec(sum_i v_i v_i') with one more row and column.
- * Sensitivity: |v|^2 <= radius^2 + reach^2 = B, so sqrt(2) B; relation substitute and units of one record only. The model may have a
- * parameter beside its coefficients (a gaussian's sd). Shape ((n_features + 1) (n_features + 2) / 2).
+ * As tacit_curator_release_second_moments(), of v = (w u, r): svec(sum_i v_i v_i') with one more row and column; the residual is not
+ * weighted. |v|^2 <= radius^2 + reach^2 = B, so sensitivity sqrt(2) B under substitution, B under add-remove, for any theta, scale and
+ * metric; units of one record only. The model may have a parameter beside its coefficients (a gaussian's sd). Shape ((n_features + 1)
+ * (n_features + 2) / 2).
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_joint_moments(tacit_curator_t *curator,
                                                                             const tacit_row_weighting_t *rows,
                                                                             const tacit_row_residual_t *residual,
                                                                             double noise_multiplier, double *out,
                                                                             double *noise_sd, tacit_error_t *err);
+/**
+ * Release svec(sum_i g_i g_i') + N(0, noise_sd^2 I), g = w u r: the variance of the score as the residuals themselves show it. |g| <=
+ * radius reach = B: sensitivity sqrt(2) B^2 under substitution, B^2 under add-remove. Shape (n_features (n_features + 1) / 2); else as above.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_residual_squares(tacit_curator_t *curator,
+                                                                               const tacit_row_weighting_t *rows,
+                                                                               const tacit_row_residual_t *residual,
+                                                                               double noise_multiplier, double *out,
+                                                                               double *noise_sd, tacit_error_t *err);
+
+/** What is counted in cells: the residual (not clamped: reach is ignored), or where that is NULL the norm |whiten x|. */
+typedef struct tacit_row_cells {
+  const tacit_row_residual_t *residual;
+  const double *whiten; /**< as of tacit_row_weighting_t */
+  size_t n_edges;       /**< 1 to 1023 */
+  const double *edges;  /**< shape (n_edges), rising, finite */
+} tacit_row_cells_t;
+
+/**
+ * Release noisy counts of records between public edges: out[k] = number of records with edges[k - 1] <= value < edges[k] + N(0,
+ * noise_sd^2), the first and last cell open. Sensitivity sqrt(2) under substitution, 1 under add-remove; units of one record only.
+ * @param[out] out shape (n_edges + 1); zero on failure, untouched where the arguments are refused.  @param[out] noise_sd of each count.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_cells(tacit_curator_t *curator, const tacit_row_cells_t *cells,
+                                                                    double noise_multiplier, double *out, double *noise_sd,
+                                                                    tacit_error_t *err);
+
+/* ---- how well a public fit fits ---- */
+
+enum { TACIT_FIT_MAX_BINS = 32 };
+#define TACIT_FIT_CHECK_LABEL "check of a fit"
+
+/** A fit that records are put beside; public, or computed from releases. Borrows its arrays. */
+typedef struct tacit_fit_point {
+  int family;            /**< a tacit_family_t that, with `upper`, has tacit_family_moments() */
+  double upper;          /**< the response is clamped to [0, upper] */
+  const double *theta;   /**< shape (dim), finite */
+  size_t n_bins;         /**< of predicted means, 1 to TACIT_FIT_MAX_BINS */
+  const double *cuts;    /**< between them, rising, shape (n_bins - 1) */
+  size_t by, n_by;       /**< a feature whose bins have residuals of their own, and how many; by SIZE_MAX: none */
+  const double *by_cuts; /**< shape (n_by - 1), in the feature's scaled units */
+} tacit_fit_point_t;
+
+/** Numbers released: n_bins counts, n_bins sums of residuals, n_by sums of residuals (if any), the excess of squares. */
+TACIT_API size_t tacit_fit_point_n_values(const tacit_fit_point_t *point);
+/**
+ * Release, in one Gaussian event, how records lie beside a fit: counts by bin of the predicted mean; there, and by bin of a feature, sums of
+ * residuals r; and the sum of p. Of bernoulli r = y - m, else clamp((y - m) / (3 sqrt v), +-1) less its mean under the fit; p =
+ * min((y - m)^2 / (9 v), 1) less its mean. A unit's numbers, weighted so that their squares sum to at most 1, are the door's
+ * shape "ball": sensitivity 2 under substitution, 1 under add-remove, of the weighted numbers (docs/theory.md, "Private checks").
+ *
+ * @param[out] out, noise_sd  shape (tacit_fit_point_n_values()): sums over records and the sd of the noise in each; zero on failure.
+ * @return as tacit_curator_release_score(); TACIT_ERR_STATE where a unit has several records.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_fit_check(tacit_curator_t *curator, const tacit_fit_point_t *point,
+                                                                        double noise_multiplier, double *out, double *noise_sd,
+                                                                        tacit_error_t *err);
 
 /* ---- statistics for tuning a sampler: metric and clip bounds ---- */
 

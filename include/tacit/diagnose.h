@@ -65,6 +65,8 @@ typedef enum tacit_check_id {
   TACIT_CHECK_PRIOR_PULLS,
   TACIT_CHECK_SEPARATION,
   TACIT_CHECK_NORMAL_TAILS,
+  TACIT_CHECK_SCALE_FAILED,
+  TACIT_CHECK_HIDDEN_TAILS,
   TACIT_CHECK_PRIOR_SHARE,
   TACIT_CHECK_CONFLICT,
   TACIT_CHECK_FEW_POSITIVES,
@@ -119,6 +121,7 @@ enum { TACIT_MAX_EVIDENCE = 64 };
 /** What a fit tells of itself besides its draws; all of it functions of releases. */
 typedef struct tacit_evidence {
   tacit_checks_t checks;
+  char note[400];                         /**< a sentence on what was weighted and clamped; empty: none */
   size_t n_terms;                         /**< reported quantities that it knows */
   double prior_sd[TACIT_MAX_EVIDENCE];    /**< of the reported quantity; INFINITY: none; NaN: not known */
   double prior_share[TACIT_MAX_EVIDENCE]; /**< of the prior in its posterior precision; NaN: not known */

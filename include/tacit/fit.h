@@ -204,6 +204,39 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_combine(tacit_fit_t **fit, con
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_redraw(tacit_fit_t *fit, tacit_progress_fn progress, void *user, tacit_error_t *err);
 
+/* ---- private checks: one more release of the records, charged ---- */
+
+/** A row of a table: records whose predicted mean, or whose term, lies between low and high. */
+typedef struct tacit_fit_check_bin {
+  double low, high;
+  double count;     /**< about how many records: released with noise, and drawn towards their share of the pseudo-population */
+  double count_sd;  /**< of the noise in what was released of it; 0 by term: nothing was */
+  double predicted; /**< mean response by the fit, of the pseudo-population there */
+  double residual;  /**< observed less predicted, mean; poisson: of Pearson residuals clamped to +-3, in sds */
+  double sd;        /**< of `residual` if the fit is right: privacy noise, sampling, and what the posterior leaves open */
+} tacit_fit_check_bin_t;
+
+typedef struct tacit_fit_check {
+  size_t n_bins, n_by; /**< n_by 0: no term was asked for */
+  tacit_fit_check_bin_t bins[TACIT_FIT_MAX_BINS], by[TACIT_FIT_MAX_BINS];
+  const char *by_label;
+  double misfit, by_misfit; /**< all rows together, as a standard normal if the fit is right (by a chi-square); NaN: none */
+  double excess, excess_sd; /**< poisson: mean of squared Pearson residuals, each at most 9, above what the model says; NaN: none */
+} tacit_fit_check_t;
+
+/**
+ * Begin a check of the fit in a directory (by noise-aware, bernoulli or poisson), against records that are read next: tacit_fit_set() epsilon, delta,
+ * ledger, ..., tacit_fit_read(), tacit_fit_check(). `schema`: a file that must be the fit's schema; NULL: nothing to compare.
+ * *fit is NULL on failure.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const char *schema, tacit_error_t *err);
+/**
+ * Reserve, release (tacit_curator_release_fit_check(), the whole budget), settle. Bins of predictions are tenths of the fit's pseudo-population.
+ * @param[in]  by  label of a term whose bins get residuals of their own, for a quarter of the budget; NULL: none.
+ * @return TACIT_ERR_BUDGET if the ledger refuses; TACIT_ERR_ARGUMENT for a term that is none. What is spent: TACIT_FIT_TEXT_SPENT.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check, tacit_error_t *err);
+
 /* ---- results: NULL, 0 or "" before tacit_fit_run() has returned TACIT_OK; borrowed from the fit ---- */
 
 TACIT_API const tacit_draws_t *tacit_fit_draws(const tacit_fit_t *fit);

@@ -337,9 +337,11 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_model_init_glm(tacit_model_t *mode
 
 /**
  * Default priors of a generalised linear model by what is known of the features' scales, scales having n_features elements (that of the
- * intercept is ignored): coefficients student_t(7, 0, 1.25 / s), s = sd / (1 + relative_error), of two-valued features student_t(7, 0, 1.25),
- * Intercept student_t(7, 0, 1.5) at the features' means. Priors that the user gave stay. No effect on other models and on families gaussian
- * and categorical.
+ * intercept is ignored but of a gaussian): coefficients student_t(7, 0, 1.25 / s), s = sd / (1 + relative_error), of two-valued features student_t(7, 0, 1.25),
+ * Intercept student_t(7, 0, 1.5) at the features' means. Priors that the user gave stay. Of a gaussian the intercept's scale is the response's:
+ * its mean m, an upper end Y of its sd, and in place of a relative error that of m, se: coefficients student_t(3, 0, 1.25 Y / s), of two-valued features
+ * student_t(3, 0, 1.25 Y), Intercept student_t(3, m, 2.5 sqrt(Y^2 + 4 se^2)) at the features' means, sigma half student_t(3, 0, 2.5 Y). No effect
+ * on other models and on family categorical.
  */
 TACIT_API void tacit_model_scale_priors(tacit_model_t *model, const tacit_feature_scale_t *scales, tacit_prior_basis_t basis);
 /** Normal tails: each student_t and cauchy prior becomes a normal one of the same location and scale. */

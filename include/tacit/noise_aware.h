@@ -1,7 +1,7 @@
 /**
  * @file noise_aware.h
- * Noise-aware regression: a generalised linear model with canonical link from a few released scores, a linear one from two
- * matrices.
+ * Noise-aware regression: a generalised linear model with canonical link from a few released scores, a linear one from joint moments of
+ * rows and residuals.
  *
  * A surrogate population, calibrated to private second moments, stands for the features. Scores sum w L x (y - m(x . theta_j)) are
  * released at three points, each the mode given what was released before, with weights that bound the whole contribution of a
@@ -28,9 +28,9 @@ struct tacit_curator;
 /** Errors that tests plant on purpose; each must be found by them. */
 typedef enum tacit_noise_aware_fault {
   TACIT_NOISE_AWARE_SOUND = 0,
-  TACIT_NOISE_AWARE_NO_DISCREPANCY,     /**< the surrogate's error is left out of the posterior; gaussian: that of the features' moments */
+  TACIT_NOISE_AWARE_NO_DISCREPANCY,     /**< the surrogate's error is left out of the posterior; gaussian: that of moments and weights */
   TACIT_NOISE_AWARE_NO_DENSITY,         /**< no mode is found until tails are normal */
-  TACIT_NOISE_AWARE_HALF_NOISE          /**< the noise of scores is taken for half of what it is; gaussian: of all whitened moments */
+  TACIT_NOISE_AWARE_HALF_NOISE          /**< the noise of scores is taken for half of what it is; gaussian: of the last moments */
 } tacit_noise_aware_fault_t;
 
 typedef struct tacit_noise_aware_settings {
@@ -40,19 +40,25 @@ typedef struct tacit_noise_aware_settings {
   const bool *is_two_valued; /**< shape (dim): the feature is +1 or -1, publicly; NULL: none */
   tacit_relation_t relation; /**< that of the curator's budget */
   bool may_drop;             /**< records may have been left out (tacit_schema_dropping()): how many count is private under substitution too */
+  double n_units;            /**< gaussian: public number of units, or its public guess under add-remove: shares and refusals go by it */
+  size_t n_features;         /**< gaussian: coefficients, the intercept included */
+  double delta;              /**< gaussian: for the message of a refusal; 0: not known */
   double rho;                /**< what the releases may cost together: 1/2 mu^2 of Gaussian differential privacy */
   size_t n_chains, n_warmup, n_draws, thin;
   unsigned char key[32];     /**< of the surrogate and the sampler */
   /** Called before each release, while the surrogate is made (iteration 0) and after each iteration of all chains; may be NULL. */
   tacit_progress_fn progress;
   void *progress_user;
-  /** Called once, when the features' scales are released, shape (dim), before the first mode is sought: may set the prior. May be NULL. */
+  /**
+   * Called once, when the features' scales are released, shape (dim), before the first mode is sought: may set the prior; see
+   * tacit_model_scale_priors(). May be NULL.
+   */
   void (*scaled)(void *user, const tacit_feature_scale_t *scales);
   /** Called where heavy tails of the prior leave no density to climb: makes them normal. May be NULL: then such a run fails. */
   void (*normal_tails)(void *user);
   void *prior_user;                  /**< of both */
   tacit_releases_t *releases; /**< where releases are kept as they are made, or, without a curator, taken from; borrowed, may be NULL */
-  tacit_evidence_t *evidence; /**< filled by the fit, of bernoulli and poisson; may be NULL */
+  tacit_evidence_t *evidence; /**< filled by the fit; may be NULL */
   tacit_noise_aware_fault_t fault_for_tests;
 } tacit_noise_aware_settings_t;
 
@@ -60,11 +66,11 @@ typedef struct tacit_noise_aware_settings {
 TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 
 /** Time grows with the fifth power of the number of features. */
-enum { TACIT_NOISE_AWARE_MAX_FEATURES = 20, TACIT_NOISE_AWARE_N_EVENTS = 7 };
+enum { TACIT_NOISE_AWARE_MAX_FEATURES = 20, TACIT_NOISE_AWARE_N_EVENTS = 8 };
 
 /**
- * The releases that a run makes, as the curator charges them: six, of a gaussian two; and the number of units that count, where that
- * is private. Returns the number of events. Their order is of no meaning.
+ * The releases that a run makes, as the curator charges them: six, of a gaussian four to seven, by n_units and n_features; and the number of
+ * units that count, where that is private. Returns the number of events. Their order is of no meaning.
  */
 TACIT_API size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
 
@@ -73,7 +79,8 @@ TACIT_API size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *se
  *
  *     sqrt(1 + f^2 c^2 dim upper^2 / (0.7 mu^2 n v)),      v the nominal variance of a response
  *
- * f = 2 under substitution, 1 under add-remove, c = 0.7 / sqrt(v). Of a gaussian c = 1.3, upper = 3.5 residual sds and v = 1 (dim: features).
+ * f = 2 under substitution, 1 under add-remove, c = 0.7 / sqrt(v). Of a gaussian (dim: features) sqrt(1 + P^2), P = 6.1 sqrt(dim / (s n)) /
+ * mu the noise ratio of its last release, of share s; under add-remove mu is sqrt(2) more.
  * A floor that is nearly reached with many records, not a promise: at small budgets what the surrogate does not know
  * comes on top.
  */
@@ -83,13 +90,22 @@ TACIT_API double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t 
  * numeric feature that fills a tenth of its bounds, and of a gaussian residuals that fill a tenth of the response's (or the known sd). Nothing
  * is whitened then:
  *
- *     sqrt(1 + 4 f^2 dim upper^2 / (0.7 mu^2 n v s^2)),   s^2 = 4 (0.02) (0.98);   gaussian: sqrt(1 + f^2 (dim + 1)^2 / (0.2 mu^2 n s^2 sigma^2))
+ *     sqrt(1 + 4 f^2 dim upper^2 / (0.7 mu^2 n v s^2)),   s^2 = 4 (0.02) (0.98)
  *
  * An assumption with a margin, no bound. Simulated (dim 3, one to two runs each) beside it, two-valued feature, bernoulli: n 8000, epsilon 1: 1.3
- * and 2.0 (3.7); n 1000, epsilon 3, 1, 0.4: 4.0, 5.6, 5.4 (3.8, 10, 23); gaussian: n 8000, epsilon 1: 18 (52), n 1000, epsilon 8, 1: 6, 130 (23, 148).
- * Numeric features filling a tenth of their bounds, the same: bernoulli 1.1, 2.3, 8.6 at n 8000 and n 1000, epsilon 1, 0.4; gaussian 4, 7, 47.
+ * and 2.0 (3.7); n 1000, epsilon 3, 1, 0.4: 4.0, 5.6, 5.4 (3.8, 10, 23); numeric features filling a tenth of their bounds: 1.1, 2.3, 8.6 at
+ * n 8000 and n 1000, epsilon 1, 0.4. Of a gaussian, whose releases go by what earlier ones found, sqrt(1 + (3.5 P)^2), whatever the bounds.
  */
 TACIT_API double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
+
+/**
+ * Refuse a budget that buys next to nothing: a gaussian's with a noise ratio P above 4.5. The message names the epsilon and the number of
+ * rows at which P is 2.
+ * @return TACIT_ERR_BUDGET: refused; TACIT_ERR_ARGUMENT: n_units or n_features is missing.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_check_budget(const tacit_noise_aware_settings_t *settings, tacit_error_t *err);
+/** Is P above 2? Then intervals are some 6 to 12 times as wide as without privacy. */
+TACIT_API bool tacit_noise_aware_is_noisy(const tacit_noise_aware_settings_t *settings);
 
 /**
  * By public numbers, how little the released moments will tell of the scale of a numeric feature that fills a quarter of its bounds (variance
@@ -105,14 +121,14 @@ TACIT_API double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_
 /**
  * Fit: make the releases, then draw from the posterior given them.
  *
- * @param[in] curator     private, of a model whose feature 0 is the intercept; units of one record; gaussian: relation substitute. NULL: the
+ * @param[in] curator     private, of a model whose feature 0 is the intercept; units of one record. NULL: the
  *                        releases are those of settings->releases, which an earlier run kept; nothing is charged. With its settings,
  *                        its key and its prior the draws are its own, bit for bit.
  * @param[in] parameters  public side of the same model: prior and reported scale; 1 to TACIT_NOISE_AWARE_MAX_FEATURES
  *                        coefficients, and log sigma of a gaussian with unknown sd.
  * @param[in,out] draws   initialised by the call (clear with tacit_draws_clear, also after failure); reported scale.
  *                        Where progress() stopped the chains, n_saved is below n_warmup + n_draws.
- * @return TACIT_ERR_ARGUMENT for settings out of range; TACIT_ERR_DATA for kept releases of another method or model; TACIT_ERR_BUDGET if the budget refuses; TACIT_ERR_STATE if the
+ * @return TACIT_ERR_ARGUMENT for settings out of range; TACIT_ERR_DATA for kept releases of another method or model; TACIT_ERR_BUDGET if the budget refuses or buys next to nothing; TACIT_ERR_STATE if the
  *         curator cannot make these releases; TACIT_ERR_INTERRUPTED if progress() stopped before the first iteration: nothing is
  *         charged if it did so at its first call; TACIT_ERR_NUMERIC if the posterior is not a density (an improper prior).
  */

@@ -194,6 +194,7 @@ static PyMethodDef methods[] = {
     {"fit", core_fit, METH_VARARGS, "Read, charge, draw, free."},
     {"infer", core_infer, METH_VARARGS, "Draw given a released statistic, free."},
     {"plan", core_plan, METH_VARARGS, "What a budget would buy; reads nothing."},
+    {"refit", core_refit, METH_VARARGS, "Draw given what fits released."},
     {"predict", core_predict, METH_VARARGS, "Predictions for rows that an analyst brings."},
     {"release", core_release, METH_VARARGS, "Read, charge, release a statistic, free."},
     {"settings", core_settings, METH_VARARGS, "All settings of a fit, a release or an inference."},

@@ -81,6 +81,7 @@ PyObject *core_draws(const tacit_draws_t *draws, const char *const *labels, cons
 
 PyObject *core_account(PyObject *self, PyObject *args);
 PyObject *core_fit(PyObject *self, PyObject *args);
+PyObject *core_refit(PyObject *self, PyObject *args);
 PyObject *core_plan(PyObject *self, PyObject *args);
 PyObject *core_compare(PyObject *self, PyObject *args);
 PyObject *core_contrast(PyObject *self, PyObject *args);

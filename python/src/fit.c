@@ -155,6 +155,48 @@ PyObject *core_fit(PyObject *self, PyObject *args) {
   return out;
 }
 
+/* Begin with what one fit kept, or what several sites did. */
+static bool reopen(call_t *call, PyObject *paths, bool is_disjoint, PyObject *settings) {
+  enum { MAX_SITES = 64 };
+  const char *names[MAX_SITES];
+  tacit_error_t err;
+  Py_ssize_t n = PyList_Size(paths);
+  for (Py_ssize_t i = 0; i < n && i < MAX_SITES; i++) {
+    names[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(paths, i), NULL);
+    if (names[i] == NULL) {
+      return false;
+    }
+  }
+  if (n < 1 || n > MAX_SITES) {
+    PyErr_Format(PyExc_ValueError, "1 to %d sites are combined", (int)MAX_SITES);
+    return false;
+  }
+  tacit_status_t status = n == 1 ? tacit_fit_reopen(&call->fit, names[0], &err) : tacit_fit_combine(&call->fit, names, (size_t)n, is_disjoint, &err);
+  return status == TACIT_OK ? core_call_set(&call->of, settings, set, call->fit) : refuse(call, &err);
+}
+
+static bool redraw(call_t *call) {
+  tacit_error_t err;
+  core_work_begin(&call->of.work);
+  tacit_status_t status = tacit_fit_redraw(call->fit, on_iteration, call, &err);
+  core_work_end(&call->of.work);
+  return status == TACIT_OK || refuse(call, &err);
+}
+
+/* refit([directory, ...], are they disjoint sites?, [(name, text), ...], on_progress or None, is a report to be written?) */
+PyObject *core_refit(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *paths, *settings;
+  int is_disjoint, has_out;
+  call_t call = {0};
+  if (!PyArg_ParseTuple(args, "O!pO!Op", &PyList_Type, &paths, &is_disjoint, &PyList_Type, &settings, &call.of.on_progress, &has_out)) {
+    return NULL;
+  }
+  PyObject *out = reopen(&call, paths, is_disjoint, settings) && redraw(&call) ? result_of(&call, has_out) : NULL;
+  clear(&call);
+  return out;
+}
+
 /* All methods under the budget; NULL with an exception. */
 static PyObject *choices_of(call_t *call, double n_units) {
   tacit_error_t err;

@@ -611,5 +611,31 @@ class Interruption(Folder):
         self.assertTrue(0 < seen[-1][0] <= seen[-1][1])
 
 
+class Kept(Folder):
+    """What is drawn from kept releases."""
+
+    def test_a_refit_is_the_fit_and_spends_nothing(self):
+        post = fit(records(), out=self.folder / "fit", draws=50, warmup=50)
+        again = tacit.refit(self.folder / "fit", progress=False)
+        self.assertEqual(post._draws, again._draws)
+        self.assertEqual(post.privacy, again.privacy)
+        narrow = tacit.refit(self.folder / "fit", prior="normal(0, 0.01)", out=self.folder / "narrow", progress=False)
+        self.assertNotEqual(post._draws, narrow._draws)
+        self.assertEqual((self.folder / "fit/privacy.json").read_bytes(), (self.folder / "narrow/privacy.json").read_bytes())
+        with self.assertRaises(tacit.ArgumentError):
+            tacit.refit(self.folder / "fit", epsilon=9, progress=False)
+        with self.assertRaises(tacit.FileError):
+            tacit.refit(self.folder, progress=False)
+
+    def test_sites_are_combined(self):
+        for name in ("a", "b"):
+            fit(records(), out=self.folder / name, draws=50, warmup=50)
+        both = tacit.combine([self.folder / "a", self.folder / "b"], progress=False)
+        self.assertEqual((both.privacy["epsilon"], both.privacy["post_processing"]), (4, True))
+        self.assertEqual(tacit.combine([self.folder / "a", self.folder / "b"], disjoint=True, progress=False).privacy["epsilon"], 2)
+        with self.assertRaises(tacit.ArgumentError):
+            tacit.combine([self.folder / "a"], progress=False)
+
+
 if __name__ == "__main__":
     unittest.main()

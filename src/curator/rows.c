@@ -1,6 +1,6 @@
 /*
- * Second moments of whitened, weighted rows, with or without the residuals of a public fit: a unit's rows u_t, scaled by one
- * weight so that sum_t |u_t|^2 <= bound^2, are the door's shape "squares".
+ * Second moments of whitened, weighted rows: a unit's rows u_t, scaled by one weight so that sum_t |u_t|^2 <= bound^2, are the
+ * door's shape "squares".
  */
 #include "curator/rows.h"
 
@@ -112,42 +112,8 @@ tacit_status_t tacit_rows_check_size(const char *field, double value, tacit_erro
                                                            "%s must be a number between 1e-15 and 1e15", field);
 }
 
-/* ---- second moments ---- */
-
-typedef struct moments {
-  const tacit_row_weighting_t *rows;
-  const tacit_row_residual_t *residual; /* NULL: of the rows alone */
-} moments_t;
-
-static double residual_of(const tacit_row_residual_t *residual, const double *x, double y) {
-  for (size_t j = 0; j < residual->n_features; j++) {
-    y -= residual->theta[j] * x[j];
-  }
-  return isnan(y) ? y : fmax(fmin(y / residual->scale, residual->reach), -residual->reach);
-}
-
-/* Norms first, since the weight is that of the unit; rows are made again, which costs less than keeping them. */
-static void add_moments(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
-  const tacit_row_sum_t *sum = ctx;
-  const moments_t *moments = sum->what;
-  size_t d = sum->curator->model->n_features;
-  double x[TACIT_MAX_ROW_FEATURES], row[TACIT_MAX_ROW_FEATURES + 1], n2 = 0, radius = moments->rows->radius;
-  (void)work;
-  for (size_t t = 0; t < n_rows; t++) {
-    (void)tacit_rows_get(sum, records, t, x);
-    n2 += tacit_rows_whiten(d, moments->rows->whiten, x, row);
-  }
-  double weight = n2 > radius * radius ? radius / sqrt(n2) : 1;
-  for (size_t t = 0; n2 <= DBL_MAX && t < n_rows; t++) {
-    double y = tacit_rows_get(sum, records, t, x);
-    (void)tacit_rows_whiten(d, moments->rows->whiten, x, row);
-    row[d] = moments->residual != NULL ? residual_of(moments->residual, x, y) : 0;
-    tacit_rows_write(sum, weight, row, k + t * sum->dim);
-  }
-}
-
-static tacit_status_t check_rows(const tacit_curator_t *curator, const tacit_row_weighting_t *rows, bool may_be_extra,
-                                 tacit_error_t *err) {
+tacit_status_t tacit_rows_check_weighting(const tacit_curator_t *curator, const tacit_row_weighting_t *rows, bool may_be_extra,
+                                          tacit_error_t *err) {
   size_t d = curator->model->n_features;
   tacit_status_t status = tacit_rows_check(curator, may_be_extra, err);
   if (status == TACIT_OK) {
@@ -156,58 +122,38 @@ static tacit_status_t check_rows(const tacit_curator_t *curator, const tacit_row
   return status == TACIT_OK ? tacit_rows_check_size("radius", rows->radius, err) : status;
 }
 
+/* ---- second moments ---- */
+
+/* Norms first, since the weight is that of the unit; rows are made again, which costs less than keeping them. */
+static void add_moments(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const tacit_row_sum_t *sum = ctx;
+  const tacit_row_weighting_t *rows = sum->what;
+  double x[TACIT_MAX_ROW_FEATURES], row[TACIT_MAX_ROW_FEATURES], n2 = 0;
+  (void)work;
+  for (size_t t = 0; t < n_rows; t++) {
+    (void)tacit_rows_get(sum, records, t, x);
+    n2 += tacit_rows_whiten(sum->dim, rows->whiten, x, row);
+  }
+  double weight = n2 > rows->radius * rows->radius ? rows->radius / sqrt(n2) : 1;
+  for (size_t t = 0; n2 <= DBL_MAX && t < n_rows; t++) {
+    (void)tacit_rows_get(sum, records, t, x);
+    (void)tacit_rows_whiten(sum->dim, rows->whiten, x, row);
+    tacit_rows_write(sum, weight, row, k + t * sum->dim);
+  }
+}
+
 tacit_status_t tacit_curator_release_second_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
                                                     double noise_multiplier, double *out, double *noise_sd,
                                                     tacit_error_t *err) {
   size_t d = curator->model->dim;
-  moments_t moments = {.rows = rows};
   tacit_row_sum_t sum = {.curator = curator,
                          .is_square = true,
                          .dim = d,
                          .bound = rows->radius,
-                         .what = &moments,
+                         .what = rows,
                          .label = rows->whiten == NULL ? "second moments" : "whitened second moments"};
   memset(out, 0, d * (d + 1) / 2 * sizeof *out);
   *noise_sd = 0;
-  tacit_status_t status = check_rows(curator, rows, false, err);
-  return status == TACIT_OK ? tacit_rows_release(&sum, add_moments, noise_multiplier, out, noise_sd, err) : status;
-}
-
-static tacit_status_t check_residual(const tacit_curator_t *curator, const tacit_row_residual_t *residual, tacit_error_t *err) {
-  if (residual->n_features != curator->model->n_features) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "residual", "a residual needs a parameter for each of the model's %zu features",
-                           curator->model->n_features);
-  }
-  if (tacit_door_has_units(curator->door)) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "unit", "sums of residuals protect one row: a unit must not have several");
-  }
-  if (tacit_curator_sensitivity_factor(curator) < 2) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "relation",
-                           "sums of residuals are read with the number of records, which is public under relation substitute only");
-  }
-  tacit_status_t status = tacit_rows_check_numbers("residual", residual->theta, residual->n_features, err);
-  if (status == TACIT_OK) {
-    status = tacit_rows_check_size("scale", residual->scale, err);
-  }
-  return status == TACIT_OK ? tacit_rows_check_size("reach", residual->reach, err) : status;
-}
-
-tacit_status_t tacit_curator_release_joint_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
-                                                   const tacit_row_residual_t *residual, double noise_multiplier, double *out,
-                                                   double *noise_sd, tacit_error_t *err) {
-  size_t d = curator->model->n_features + 1;
-  moments_t moments = {rows, residual};
-  tacit_row_sum_t sum = {.curator = curator,
-                         .is_square = true,
-                         .dim = d,
-                         .bound = sqrt(rows->radius * rows->radius + residual->reach * residual->reach),
-                         .what = &moments,
-                         .label = rows->whiten == NULL ? "joint moments" : "whitened joint moments"};
-  memset(out, 0, d * (d + 1) / 2 * sizeof *out);
-  *noise_sd = 0;
-  tacit_status_t status = check_rows(curator, rows, true, err);
-  if (status == TACIT_OK) {
-    status = check_residual(curator, residual, err);
-  }
+  tacit_status_t status = tacit_rows_check_weighting(curator, rows, false, err);
   return status == TACIT_OK ? tacit_rows_release(&sum, add_moments, noise_multiplier, out, noise_sd, err) : status;
 }

@@ -28,6 +28,8 @@ void tacit_rows_write(const tacit_row_sum_t *sum, double factor, double *v, int6
 
 /* One linear predictor and one response, temperature 1; may_be_extra: a parameter beside the coefficients does no harm. */
 TACIT_MUST_USE tacit_status_t tacit_rows_check(const tacit_curator_t *curator, bool may_be_extra, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_rows_check_weighting(const tacit_curator_t *curator, const tacit_row_weighting_t *rows,
+                                                         bool may_be_extra, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_rows_check_numbers(const char *field, const double *values, size_t n, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_rows_check_size(const char *field, double value, tacit_error_t *err);
 

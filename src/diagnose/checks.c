@@ -31,6 +31,12 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
     [TACIT_CHECK_NORMAL_TAILS] = {"normal-tails", "1: heavy tails of the prior left no density to climb", TACIT_SEVERITY_PROBLEM, 0.5, false, 0,
                                   "the posterior had no density to climb under heavy tails: the priors were made normal",
                                   "give priors of your own (--prior), or a larger budget"},
+    [TACIT_CHECK_SCALE_FAILED] = {"scale-failed", "residuals that lie where none are expected, over what is accepted", TACIT_SEVERITY_PROBLEM, 1, false, 0,
+                                  "far more residuals are large than their released scale allows (%.2g times): there are no intervals to give",
+                                  "a larger budget, tighter bounds of the response, or a transform such as log(y)"},
+    [TACIT_CHECK_HIDDEN_TAILS] = {"hidden-tails", "share of the residuals' variance beyond what is released", TACIT_SEVERITY_WARNING, 0.05, false, 0,
+                                  "%.2g of the residuals' variance is in tails that no bounded release sees: its interval may miss",
+                                  "read it as the spread of all but the tails; a transform such as log(y), or a larger budget"},
     [TACIT_CHECK_PRIOR_SHARE] = {"prior-share", "share of the prior in the posterior's precision", TACIT_SEVERITY_WARNING, 0.25, false, 0.05,
                                  "%.2g of its precision is the prior's", "read it as the prior's answer as well; a larger budget would help"},
     [TACIT_CHECK_CONFLICT] = {"conflict", "distance of prior and likelihood in their sds", TACIT_SEVERITY_WARNING, 2, false, 0.005,
@@ -75,7 +81,8 @@ bool tacit_check_is_flagged(const tacit_check_t *check) {
 
 bool tacit_checks_forbid_intervals(const tacit_checks_t *checks) {
   for (size_t i = 0; i < checks->n; i++) {
-    if (checks->items[i].id == TACIT_CHECK_FAR && tacit_check_is_flagged(&checks->items[i])) {
+    bool is_such = checks->items[i].id == TACIT_CHECK_FAR || checks->items[i].id == TACIT_CHECK_SCALE_FAILED;
+    if (is_such && tacit_check_is_flagged(&checks->items[i])) {
       return true;
     }
   }

@@ -56,9 +56,6 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
   tacit_design_response_range(fit->design, &lower, &upper);
   if (fit->family == TACIT_FAMILY_CATEGORICAL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, not_categorical, tacit_family_string(fit->family));
-  } else if (fit->family == TACIT_FAMILY_GAUSSIAN && tacit_schema_relation(fit->schema) != TACIT_RELATION_SUBSTITUTE) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware for family gaussian uses the number of rows, which relation add-remove keeps "
-                                            "private: use relation substitute, or --method dp-hmc or dp-penalty");
   } else if (tacit_schema_unit(fit->schema) != NULL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware protects one row, not all rows of a unit as the schema asks: use "
                                             "--method dp-hmc or dp-penalty");
@@ -85,6 +82,9 @@ tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit) {
   settings.family = fit->family;
   settings.upper = upper;
   settings.relation = tacit_schema_relation(fit->schema);
+  settings.n_units = fit->n_planned > 0 ? fit->n_planned : fit->n_public;
+  settings.n_features = tacit_design_n_features(fit->design);
+  settings.delta = fit->delta;
   settings.may_drop = tacit_fit_dropping(fit) != NULL;
   settings.known_sd = fit->known_sd > 0 ? 2 * fit->known_sd / (upper - lower) : 0; /* the response is mapped to [-1, 1] */
   return settings;
@@ -131,11 +131,12 @@ size_t tacit_fit_aware_n_releases(const tacit_fit_t *fit) {
   return sum;
 }
 
-void tacit_fit_aware_plan(tacit_fit_t *fit, double n_units) {
+tacit_status_t tacit_fit_aware_plan(tacit_fit_t *fit, double n_units, tacit_error_t *err) {
   tacit_sampler_settings_t *s = &fit->settings;
   s->n_warmup = s->n_warmup == TACIT_WARMUP_AUTO ? fit->aware.n_warmup : s->n_warmup;
   s->n_draws = s->n_draws > 0 ? s->n_draws : fit->aware.n_draws;
   fit->aware.rho = tacit_fit_aware_rho(fit);
+  fit->aware.n_units = n_units;
   fit->aware.n_chains = s->n_chains;
   fit->aware.n_warmup = s->n_warmup;
   fit->aware.n_draws = s->n_draws;
@@ -143,4 +144,5 @@ void tacit_fit_aware_plan(tacit_fit_t *fit, double n_units) {
   fit->settings.inv_metric = NULL;
   fit->plan.n_iterations = s->n_warmup + s->n_draws * s->thin;
   fit->plan.width = tacit_noise_aware_inflation(&fit->aware, tacit_design_n_features(fit->design), n_units);
+  return tacit_noise_aware_check_budget(&fit->aware, err);
 }

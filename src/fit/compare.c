@@ -51,6 +51,11 @@ static void plan_aware(const tacit_fit_t *fit, tacit_fit_choice_t *choice) {
   settings.rho = tacit_fit_aware_rho(fit);
   choice->n_iterations = tacit_fit_aware_n_releases(fit);
   choice->width = tacit_noise_aware_inflation(&settings, tacit_design_n_features(fit->design), fit->n_public);
+  tacit_error_t refused;
+  tacit_status_t status = tacit_noise_aware_check_budget(&settings, &refused);
+  if (status != TACIT_OK) {
+    set_reason(choice, status, refused.message);
+  }
 }
 
 static void plan_chains(tacit_fit_t *fit, const rule_t *rule, const tacit_method_t *method, tacit_fit_choice_t *choice) {

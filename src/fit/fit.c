@@ -55,6 +55,8 @@ void tacit_fit_free(tacit_fit_t *fit) {
     tacit_released_clear(&fit->of[i]);
   }
   tacit_free(fit->of);
+  tacit_fit_free(fit->checked);
+  tacit_free(fit->checked_path);
   tacit_text_clear(&fit->sites_text);
   tacit_free(fit->privacy_json);
   tacit_free(fit->privacy_text);

@@ -68,6 +68,8 @@ struct tacit_fit {
   tacit_releases_t releases; /* as they are made; n 0: none */
   tacit_released_t *of;          /* (n_of) drawn from these instead of records; owned */
   size_t n_of;
+  struct tacit_fit *checked; /* owned: the fit that records are put beside; NULL: this is no check */
+  char *checked_path;
   bool has_own_prior;        /* of several: given now */
   bool is_disjoint;          /* nobody is at two of several sites */
   tacit_report_release_t sites; /* of several: what their releases cost together */
@@ -148,7 +150,7 @@ const char *tacit_fit_chain_setting(const tacit_fit_t *fit);
 TACIT_MUST_USE tacit_status_t tacit_fit_aware_check(const tacit_fit_t *fit, tacit_error_t *err);
 /* A default that does not suit the schema or the formula becomes dp-hmc. */
 TACIT_MUST_USE tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err);
-void tacit_fit_aware_plan(tacit_fit_t *fit, double n_units);
+TACIT_MUST_USE tacit_status_t tacit_fit_aware_plan(tacit_fit_t *fit, double n_units, tacit_error_t *err);
 /* Why family, schema and formula do not suit the method, into `text`; false if they do. */
 bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTACLE_SIZE]);
 /* Settings of the method, budget excepted, where nothing stands against it. */
@@ -163,6 +165,14 @@ bool tacit_fit_aware_is_default(const tacit_fit_t *fit);
 /* ---- run.c: the draws of method noise-aware; curator NULL: from the releases that there are ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator, tacit_error_t *err);
+
+/* What was charged, in words; silent: not how much of it. */
+void tacit_fit_say_spent(tacit_fit_t *fit, bool is_silent);
+
+/* ---- check.c ---- */
+
+/* The one release of a check. */
+tacit_event_t tacit_fit_check_event(const tacit_fit_t *fit);
 
 /* ---- kept.c ---- */
 

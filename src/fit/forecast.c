@@ -49,7 +49,8 @@ static tacit_fit_verdict_t judge_plan(const tacit_fit_t *fit) {
   }
   if (fit->method->is_one_off) {
     bool is_told = tacit_fit_scale_untold(fit, &fit->aware, fit->n_planned) == NULL;
-    return fit->plan.width > TACIT_FIT_INFLATION_MUCH || !is_told ? TACIT_FIT_POOR : TACIT_FIT_GOOD;
+    bool is_wide = fit->plan.width > TACIT_FIT_INFLATION_MUCH || tacit_noise_aware_is_noisy(&fit->aware);
+    return is_wide || !is_told ? TACIT_FIT_POOR : TACIT_FIT_GOOD;
   }
   if (fit->plan.ess < 1) {
     return TACIT_FIT_HOPELESS;
@@ -111,10 +112,14 @@ void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings
     n_two_valued += tacit_design_is_two_valued(fit->design, j);
   }
   const char *const assumed[] = {n_two_valued > 0 ? "a two-valued feature has 2 % in its rarer level" : NULL,
-                                 n_two_valued + 1 < d ? "a feature fills a tenth of its bounds" : NULL,
-                                 fit->family == TACIT_FAMILY_GAUSSIAN && !(fit->known_sd > 0) ? "residuals fill a tenth of the response's bounds" : NULL};
+                                 n_two_valued + 1 < d ? "a feature fills a tenth of its bounds" : NULL};
   double poor = tacit_noise_aware_inflation_poor(settings, d, n_units);
   if (poor < 1.05) {
+    return;
+  }
+  if (fit->family == TACIT_FAMILY_GAUSSIAN) {
+    tacit_text_printf(to, "plan: forecast of noise-aware: that is the least; about %.*f times is usual, and more where columns fill a small part of their "
+                          "bounds or rows and residuals have heavy tails\n", poor < 10, poor);
     return;
   }
   const char *before = " if ";
@@ -140,7 +145,11 @@ static void put_aware(const tacit_fit_t *fit, tacit_text_t *to) {
     tacit_text_printf(to, "standard deviations at least about %.3g times the non-private ones\n", fit->plan.width);
   }
   tacit_fit_put_poor(fit, &fit->aware, fit->n_planned, to);
-  if (fit->family != TACIT_FAMILY_GAUSSIAN && fit->n_priors == 0 && strcmp(tacit_fit_value(fit, "prior-basis"), "released") == 0) {
+  bool is_released = fit->n_priors == 0 && strcmp(tacit_fit_value(fit, "prior-basis"), "released") == 0;
+  if (is_released && fit->family == TACIT_FAMILY_GAUSSIAN) {
+    tacit_text_printf(to, "plan: prior: student_t(3, 0, 1.25) sds of the response for one sd of a feature, Intercept student_t(3, 0, 2.5) sds around its "
+                          "mean at the features' means, sigma half student_t(3, 0, 2.5) sds; set after the releases\n");
+  } else if (is_released) {
     tacit_text_printf(to, "plan: prior: student_t(7, 0, 1.25) for one sd of a feature, set after the second release; Intercept student_t(7, 0, "
                           "1.5) at the features' means\n");
   }
@@ -155,7 +164,9 @@ static void put_warnings(const tacit_fit_t *fit, tacit_text_t *to) {
     return;
   }
   if (fit->method->is_one_off) {
-    if (fit->plan.width > TACIT_FIT_INFLATION_MUCH) {
+    if (tacit_noise_aware_is_noisy(&fit->aware)) {
+      tacit_text_printf(to, "warning: with so small a budget for so few rows intervals will be many times as wide as without privacy\n");
+    } else if (fit->plan.width > TACIT_FIT_INFLATION_MUCH) {
       tacit_text_printf(to, "warning: with so small a budget for so few rows the prior will speak louder than the data\n");
     }
     if (tacit_fit_scale_untold(fit, &fit->aware, fit->n_planned) != NULL) {

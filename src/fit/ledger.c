@@ -46,6 +46,15 @@ tacit_status_t tacit_fit_open_ledger(tacit_fit_t *fit, tacit_error_t *err) {
 
 /* All that the planned run can release, labelled as the curator labels it; owned. */
 static tacit_status_t list_events(const tacit_fit_t *fit, tacit_event_t **events, size_t *n, tacit_error_t *err) {
+  if (fit->checked != NULL) {
+    *n = 1;
+    *events = tacit_alloc(1, sizeof **events);
+    if (*events == NULL) {
+      return tacit_error_memory(err);
+    }
+    **events = tacit_fit_check_event(fit);
+    return TACIT_OK;
+  }
   if (fit->method->is_one_off) {
     *n = TACIT_NOISE_AWARE_N_EVENTS;
     *events = tacit_alloc(*n, sizeof **events);
@@ -93,7 +102,7 @@ static void put_purpose(tacit_text_t *text, const tacit_fit_t *fit) {
   if (purpose != NULL) {
     tacit_text_printf(text, "%s", purpose);
   } else {
-    tacit_text_printf(text, "%s: %s", fit->method->name, fit->formula);
+    tacit_text_printf(text, "%s: %s", fit->checked != NULL ? "check" : fit->method->name, fit->formula);
   }
 }
 

@@ -80,6 +80,9 @@ static tacit_status_t point_on(const tacit_fit_t *fit, const tacit_plan_request_
   if (status == TACIT_ERR_SENSITIVITY && has_alternative) {
     return add_road(err, status, "or --method noise-aware, which needs none");
   }
+  if (status == TACIT_ERR_SENSITIVITY && fit->design != NULL && !fit->is_exposed && !tacit_design_has_intercept(fit->design)) {
+    return add_road(err, status, text);
+  }
   if (status != TACIT_ERR_BUDGET || fit->is_exposed) {
     return status;
   }
@@ -114,8 +117,8 @@ tacit_status_t tacit_fit_make_plan(tacit_fit_t *fit, double n_units, tacit_error
   }
   fit->n_planned = n_units;
   if (fit->method->is_one_off) {
-    tacit_fit_aware_plan(fit, n_units);
-    return tacit_fit_forecast(fit, err);
+    tacit_status_t status = tacit_fit_aware_plan(fit, n_units, err);
+    return status == TACIT_OK ? tacit_fit_forecast(fit, err) : status;
   }
   tacit_plan_request_t request = {.curator = fit->curator,
                                   .parameters = &fit->model.parameters,

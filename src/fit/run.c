@@ -40,7 +40,7 @@ static void say_tuned(tacit_fit_t *fit) {
 }
 
 /* What was charged until somebody stopped the run can tell as much as its draws. */
-static void say_spent(tacit_fit_t *fit, bool is_silent) {
+void tacit_fit_say_spent(tacit_fit_t *fit, bool is_silent) {
   tacit_text_t *to = &fit->texts[TACIT_FIT_TEXT_SPENT];
   if (fit->is_exposed) {
     tacit_text_printf(to, "NOT PRIVATE: exposed run\n");
@@ -149,7 +149,7 @@ tacit_status_t tacit_fit_run(tacit_fit_t *fit, tacit_progress_fn progress, void 
   const tacit_diagnostics_t diagnostics = tacit_fit_diagnose(fit);
   bool is_silent = must_be_silent(fit, sampled);
   status = judge(fit, sampled, err);
-  say_spent(fit, is_silent);
+  tacit_fit_say_spent(fit, is_silent);
   if (!is_silent) {
     tacit_fit_settle(fit);
   }

@@ -19,8 +19,8 @@ static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[T
   size_t n = 0;
   if (fit->method->is_one_off) {
     assumptions[n++] = fit->family == TACIT_FAMILY_GAUSSIAN
-                           ? "Intervals are calibrated as far as the regression model is right, errors are normal, and the "
-                             "response's public bounds cut off next to none of its values."
+                           ? "Coefficients are those of the best line where the line is not straight: intervals include how far weights and "
+                             "clamps may move them. The response's public bounds cut off next to none of its values."
                            : "Intervals are calibrated as far as the regression model is right and the features resemble the "
                              "surrogate population that stands for them.";
     return n;

@@ -32,15 +32,16 @@ static const tacit_setting_t table[] = {
     {"thin", "N", "1", "Keep every N-th iteration.", "chains", TACIT_SETTING_COUNT, 1, 1e9, NULL},
     {"prior", "SPEC", NULL,
      "'normal(0, 2.5)' for all coefficients but the intercept, or 'age: student_t(3, 0, 1)' for one; cauchy, flat. "
-     "May be repeated. If not said, of noise-aware (bernoulli, poisson): student_t(7, 0, 1.25) for the effect of one sd of a feature, its sd "
+     "May be repeated. If not said, of noise-aware, bernoulli and poisson: student_t(7, 0, 1.25) for the effect of one sd of a feature, its sd "
      "taken from the released moments, student_t(7, 0, 2.5) for the difference between two levels, and student_t(7, 0, 1.5) for the "
-     "intercept at the features' means, about uniform as a probability. Else student_t(3, 0, 2.5) for half of a feature's range, half of "
+     "intercept at the features' means, about uniform as a probability; gaussian: in sds of the response, as released, student_t(3, 0, 1.25) for one sd of a "
+     "feature or half the difference between two levels, student_t(3, 0, 2.5) for the intercept around its mean, half student_t(3, 0, 2.5) for sigma. Else student_t(3, 0, 2.5) for half of a feature's range, half of "
      "that scale for two levels, student_t(7, 0, 1.5) for the intercept at the middle of the bounds (gaussian: student_t(3, 0, 2.5) in half "
      "ranges of the response), and half student_t(3, 0, 1) for sigma.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"prior-scale", "SCALE", "scaled", "Priors are on coefficients of features mapped to [-1, 1] by their public bounds "
      "(scaled), or on those of the original columns (original).", "model", TACIT_SETTING_CHOICE, 0, 0, prior_scales},
-    {"prior-basis", "BASIS", "released", "What a default prior's scale is made from: released moments (noise-aware with bernoulli or "
-     "poisson; elsewhere nothing of the kind is released), or the public bounds of the columns.", "model", TACIT_SETTING_CHOICE, 0, 0, prior_bases},
+    {"prior-basis", "BASIS", "released", "What a default prior's scale is made from: released moments (noise-aware; "
+     "elsewhere nothing of the kind is released), or the public bounds of the columns.", "model", TACIT_SETTING_CHOICE, 0, 0, prior_bases},
     {"sd", "S", NULL, "gaussian: known residual standard deviation.", "model", TACIT_SETTING_NUMBER, 1e-300, 1e300, NULL},
     {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own. private: chosen by counts of "
      "gradient norms that are released and charged (dp-hmc and random walks).", "releases", TACIT_SETTING_BOUND, 1e-15, 1e15, NULL},

@@ -5,6 +5,9 @@
 
 static const double least_epsilon = 1e-6, largest_epsilon = 1e6;
 
+/* Budgets for wider intervals of a linear regression are refused (tacit_noise_aware_check_budget()). */
+static const double gaussian_most = 4.5;
+
 double tacit_fit_epsilon_for(tacit_fit_forecast_fn forecast, tacit_noise_aware_settings_t settings, size_t dim, double n_units, double delta,
                              double bound) {
   double low = log(least_epsilon), high = log(largest_epsilon);
@@ -26,15 +29,13 @@ static tacit_status_t answer(const tacit_fit_t *fit, double width, tacit_fit_wan
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "want-width", "a width can be asked for where method noise-aware applies: %s", obstacle);
   }
   size_t dim = tacit_design_n_features(fit->design);
+  width = fit->family == TACIT_FAMILY_GAUSSIAN ? fmin(width, gaussian_most) : width;
   for (int i = 0; i < 2; i++) {
     tacit_noise_aware_settings_t settings = tacit_fit_aware_settings(fit);
     settings.relation = i == 0 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE;
-    bool applies = fit->family != TACIT_FAMILY_GAUSSIAN || settings.relation == TACIT_RELATION_SUBSTITUTE;
-    wants[i] = (tacit_fit_want_t){.relation = settings.relation, .epsilon = NAN, .epsilon_poor = NAN};
-    if (applies) {
-      wants[i].epsilon = tacit_fit_epsilon_for(tacit_noise_aware_inflation, settings, dim, fit->n_public, fit->delta, width);
-      wants[i].epsilon_poor = tacit_fit_epsilon_for(tacit_noise_aware_inflation_poor, settings, dim, fit->n_public, fit->delta, width);
-    }
+    wants[i] = (tacit_fit_want_t){.relation = settings.relation,
+                                  .epsilon = tacit_fit_epsilon_for(tacit_noise_aware_inflation, settings, dim, fit->n_public, fit->delta, width),
+                                  .epsilon_poor = tacit_fit_epsilon_for(tacit_noise_aware_inflation_poor, settings, dim, fit->n_public, fit->delta, width)};
   }
   return TACIT_OK;
 }

@@ -105,9 +105,35 @@ static tacit_glm_t *glm_of(const tacit_parameters_t *parameters) {
   return parameters->log_prior == tacit_glm_log_prior ? parameters->ctx : NULL;
 }
 
+/* All in units of Y, an upper end of the response's sd: a released one that is too low would deny what the data say. */
+static void scale_gaussian(tacit_glm_t *glm, const tacit_feature_scale_t *scales, tacit_prior_basis_t basis) {
+  const tacit_feature_scale_t *y = &scales[0];
+  for (size_t j = 0; j < glm->dim; j++) {
+    bool is_sigma = j == glm->kernel.n_features, is_intercept = j == 0 && glm->has_intercept;
+    bool is_typical = !is_sigma && !is_intercept && glm->typical[j].sd > 0;
+    if (!is_sigma) {
+      glm->prior_at[j] = is_intercept ? 0 : is_typical ? glm->typical[j].mean : scales[j].mean;
+    }
+    if (glm->sources[j].basis == TACIT_PRIOR_BASIS_USER) {
+      continue;
+    }
+    tacit_feature_scale_t scale = is_sigma || is_intercept ? *y : is_typical ? glm->typical[j] : scales[j];
+    double unit = is_sigma ? 2.5 * y->sd : is_intercept ? 2.5 * hypot(y->sd, 2 * y->relative_error) : 1.25 * y->sd;
+    if (!is_sigma && !is_intercept && !glm->is_two_valued[j]) {
+      unit *= (1 + scale.relative_error) / scale.sd;
+    }
+    glm->priors[j] = (tacit_prior_t){TACIT_PRIOR_STUDENT_T, 3, is_intercept ? y->mean : 0, unit};
+    glm->sources[j] = (tacit_prior_source_t){basis, scale.sd, is_sigma || is_intercept ? 0 : scale.relative_error};
+  }
+}
+
 void tacit_model_scale_priors(tacit_model_t *model, const tacit_feature_scale_t *scales, tacit_prior_basis_t basis) {
   tacit_glm_t *glm = glm_of(&model->parameters);
-  if (glm == NULL || glm->kernel.family == TACIT_FAMILY_GAUSSIAN || glm->kernel.family == TACIT_FAMILY_CATEGORICAL) {
+  if (glm == NULL || glm->kernel.family == TACIT_FAMILY_CATEGORICAL) {
+    return;
+  }
+  if (glm->kernel.family == TACIT_FAMILY_GAUSSIAN) {
+    scale_gaussian(glm, scales, basis);
     return;
   }
   for (size_t j = 0; j < glm->kernel.n_features; j++) {

@@ -59,15 +59,15 @@ static double chi_square_quantile(double square, double n) {
   return (cbrt(square / n) - (1 - 2 / (9 * n))) / sqrt(2 / (9 * n));
 }
 
-static void check_feature(const tacit_aware_end_t *end, size_t j, tacit_checks_t *checks) {
-  const tacit_feature_scale_t *scale = &end->scales[j];
-  if (end->settings->is_two_valued != NULL && end->settings->is_two_valued[j]) {
-    tacit_checks_add(checks, TACIT_CHECK_RARE_LEVEL, j, (1 - fabs(scale->mean)) / end->rounds->surrogate->mean_noise);
+static void check_feature(const tacit_aware_common_t *of, size_t j, tacit_checks_t *checks) {
+  const tacit_feature_scale_t *scale = &of->scales[j];
+  if (of->settings->is_two_valued != NULL && of->settings->is_two_valued[j]) {
+    tacit_checks_add(checks, TACIT_CHECK_RARE_LEVEL, j, (1 - fabs(scale->mean)) / of->mean_noise);
     return;
   }
   tacit_checks_add(checks, TACIT_CHECK_MEAN_AT_EDGE, j, fabs(scale->mean));
   tacit_prior_view_t view;
-  if (!tacit_parameters_prior(end->parameters, j, &view) || view.source.basis != TACIT_PRIOR_BASIS_TYPICAL) { /* else it is known publicly */
+  if (!tacit_parameters_prior(of->parameters, j, &view) || view.source.basis != TACIT_PRIOR_BASIS_TYPICAL) { /* else it is known publicly */
     tacit_checks_add(checks, TACIT_CHECK_SCALE_UNKNOWN, j, scale->relative_error);
     tacit_checks_add(checks, TACIT_CHECK_SCALE_VAGUE, j, scale->relative_error);
   }
@@ -75,28 +75,29 @@ static void check_feature(const tacit_aware_end_t *end, size_t j, tacit_checks_t
 }
 
 /* What prior i is a density of has mean and variance over the draws; the prior's touching normal there says how much of them is its. */
-static void check_prior(const tacit_aware_end_t *end, size_t i, tacit_evidence_t *result) {
+static void check_prior(const tacit_aware_common_t *of, size_t i, tacit_evidence_t *result) {
   tacit_prior_view_t view;
-  size_t d = end->rounds->surrogate->d;
-  double weights[TACIT_NOISE_AWARE_MAX_FEATURES], variance = 0;
+  size_t d = of->d;
+  double weights[TACIT_NOISE_AWARE_MAX_FEATURES + 1], variance = 0; /* 1: a gaussian's sd */
   result->prior_sd[i] = result->prior_share[i] = NAN;
-  if (!tacit_parameters_prior(end->parameters, i, &view)) {
+  if (!tacit_parameters_prior(of->parameters, i, &view)) {
     return;
   }
-  double mean = tacit_parameters_prior_argument(end->parameters, i, end->mean, weights);
+  double mean = tacit_parameters_prior_argument(of->parameters, i, of->mean, weights);
   for (size_t a = 0; a < d * d; a++) {
-    variance += weights[a / d] * end->cov[a] * weights[a % d];
+    variance += weights[a / d] * of->cov[a] * weights[a % d];
   }
   double precision = tacit_prior_precision(&view.prior, mean), share = fmin(precision * variance, 1), from = mean - view.prior.location;
-  double likelihood = 1 - share, effect = fabs(mean) * (i > 0 ? end->scales[i].sd : 0);
+  double likelihood = 1 - share, effect = fabs(mean) * (i > 0 ? of->scales[i].sd : 0);
   result->prior_sd[i] = tacit_prior_sd(&view.prior) * fabs(view.unit);
   result->prior_share[i] = share;
-  if (i > 0 && !(end->settings->is_two_valued != NULL && end->settings->is_two_valued[i])) {
-    result->feature_sd[i] = end->scales[i].sd * fabs(view.half_range);
+  bool is_two_valued = of->settings->is_two_valued != NULL && of->settings->is_two_valued[i];
+  if (i > 0 && !is_two_valued) {
+    result->feature_sd[i] = of->scales[i].sd * fabs(view.half_range);
   }
   tacit_checks_add(&result->checks, TACIT_CHECK_PRIOR_PULLS, i, sqrt(variance) * precision * fabs(from));
   tacit_checks_add(&result->checks, TACIT_CHECK_PRIOR_SHARE, i, share);
-  if (i > 0) {
+  if (i > 0 && of->settings->family != TACIT_FAMILY_GAUSSIAN) {
     tacit_checks_add(&result->checks, TACIT_CHECK_SEPARATION, i, share > 0.25 ? effect : 0);
   }
   if (likelihood > 1e-3) {
@@ -105,36 +106,40 @@ static void check_prior(const tacit_aware_end_t *end, size_t i, tacit_evidence_t
   }
 }
 
+void tacit_aware_check_common(const tacit_aware_common_t *of, tacit_evidence_t *result) {
+  *result = (tacit_evidence_t){.n_terms = of->d};
+  for (size_t j = 1; j < of->d; j++) {
+    check_feature(of, j, &result->checks);
+  }
+  for (size_t i = 0; i < of->d; i++) {
+    check_prior(of, i, result);
+  }
+  if (of->d > 1) {
+    tacit_checks_add(&result->checks, TACIT_CHECK_COLLINEAR, SIZE_MAX, of->eigenvalue);
+  }
+}
+
 /* Records of the rarer outcome by the fitted means of the surrogate at the posterior mean, over the last score's noise of such a number. */
 static double rarer_outcome(const tacit_aware_end_t *end, double *spread) {
   const tacit_surrogate_t *s = end->rounds->surrogate;
-  tacit_round_spread(s, end->settings, end->mean, spread);
+  tacit_round_spread(s, end->common.settings, end->common.mean, spread);
   double mean = 0.5 + tacit_dot(s->n_rows, s->weight, spread);
   return end->rounds->n * fmin(mean, 1 - mean) / end->rounds->count_noise;
 }
 
 void tacit_aware_check(const tacit_aware_end_t *end) {
-  tacit_evidence_t *result = end->settings->evidence;
+  tacit_evidence_t *result = end->common.settings->evidence;
   const tacit_surrogate_t *s = end->rounds->surrogate;
   if (result == NULL) {
     return;
   }
-  *result = (tacit_evidence_t){.n_terms = s->d};
+  tacit_aware_check_common(&end->common, result);
   tacit_checks_t *checks = &result->checks;
   double *spread = tacit_alloc(s->n_rows, sizeof *spread);
   tacit_checks_add(checks, TACIT_CHECK_FAR, SIZE_MAX, chi_square_quantile(end->moved2, (double)s->d));
   tacit_checks_add(checks, TACIT_CHECK_NORMAL_TAILS, SIZE_MAX, end->has_normal_tails);
-  for (size_t j = 1; j < s->d; j++) {
-    check_feature(end, j, checks);
-  }
-  for (size_t i = 0; i < s->d; i++) {
-    check_prior(end, i, result);
-  }
-  if (end->settings->family == TACIT_FAMILY_BERNOULLI && spread != NULL) {
+  if (end->common.settings->family == TACIT_FAMILY_BERNOULLI && spread != NULL) {
     tacit_checks_add(checks, TACIT_CHECK_FEW_POSITIVES, SIZE_MAX, rarer_outcome(end, spread));
-  }
-  if (s->d > 1) {
-    tacit_checks_add(checks, TACIT_CHECK_COLLINEAR, SIZE_MAX, s->eigenvalue);
   }
   tacit_free(spread);
 }

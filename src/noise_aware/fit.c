@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "noise_aware/noise_aware_internal.h"
+#include "noise_aware/gaussian.h"
 #include "noise_aware/schedule.h"
 
 /* Stream of the surrogate's normals; chains take the streams from 0. */
@@ -12,11 +12,14 @@ static const uint64_t surrogate_stream = UINT64_MAX;
 /* The radius that the predicted inflation takes, in units of sqrt(d / Var y): typical of what the rule for R chooses. */
 static const double nominal_radius = 0.7;
 
-/* What is assumed where the worst is forecast: of a feature at -1 in 2 % of records, else 1; of residuals even over a tenth of [-1, 1]. */
-static const double rare_variance = 4 * 0.02 * 0.98, tenth_variance = 0.01 / 3;
+/* What is assumed where the worst is forecast: of a feature at -1 in 2 % of records, else 1. */
+static const double rare_variance = 4 * 0.02 * 0.98;
 
 /* Noise of scores then beside that of rows in the cube: what a surrogate does not know of a few records comes on top; measured. */
 static const double poor_excess = 4;
+
+/* The same of a linear regression, by its noise ratio; and the ratio above which it is warned. */
+static const double gaussian_poor = 3.5, ratio_noisy = 2;
 
 tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void) {
   return (tacit_noise_aware_settings_t){
@@ -28,14 +31,13 @@ typedef struct planned {
   const char *label;
 } planned_t;
 
-static bool is_count_private(const tacit_noise_aware_settings_t *settings) {
+bool tacit_aware_is_count_private(const tacit_noise_aware_settings_t *settings) {
   return settings->relation == TACIT_RELATION_ADD_REMOVE || settings->may_drop;
 }
 
 /* Share of the last release. */
 static double last_share(const tacit_noise_aware_settings_t *settings) {
-  bool is_gaussian = settings->family == TACIT_FAMILY_GAUSSIAN;
-  return (is_gaussian ? 1 - share_joint_cube : share_score[TACIT_AWARE_ROUNDS - 1]) - (is_count_private(settings) ? share_count : 0);
+  return share_score[TACIT_AWARE_ROUNDS - 1] - (tacit_aware_is_count_private(settings) ? share_count : 0);
 }
 
 size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
@@ -44,40 +46,51 @@ size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, ta
                                  {share_score[0], "weighted score"},    {share_score[1], "weighted score"},
                                  {share_information, "information"},    {last, "weighted score"},
                                  {share_count, "number of units"}};
-  const planned_t of_gaussian[] = {{share_joint_cube, "joint moments"}, {last, "whitened joint moments"}, {share_count, "number of units"}};
-  bool is_gaussian = settings->family == TACIT_FAMILY_GAUSSIAN;
-  const planned_t *releases = is_gaussian ? of_gaussian : of_scores;
-  size_t n = is_gaussian ? 3 : TACIT_NOISE_AWARE_N_EVENTS;
-  n -= !is_count_private(settings);
+  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
+    return tacit_gaussian_events(settings, events);
+  }
+  size_t n = sizeof of_scores / sizeof of_scores[0] - !tacit_aware_is_count_private(settings);
   for (size_t i = 0; i < n; i++) {
     events[i] = (tacit_event_t){
-        .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = schedule_multiplier(settings->rho, releases[i].share), .count = 1};
-    snprintf(events[i].label, sizeof events[i].label, "%s", releases[i].label);
+        .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = schedule_multiplier(settings->rho, of_scores[i].share), .count = 1};
+    snprintf(events[i].label, sizeof events[i].label, "%s", of_scores[i].label);
   }
   return n;
 }
 
+/* Of a linear regression, by the noise ratio P: measured, see experiments/honesty. */
+static double gaussian_inflation(tacit_noise_aware_settings_t settings, size_t dim, double n_units, double excess) {
+  settings.n_features = dim;
+  settings.n_units = n_units;
+  return hypot(1, excess * tacit_gaussian_noise_ratio(&settings));
+}
+
 double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units) {
+  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
+    return gaussian_inflation(*settings, dim, n_units, 1);
+  }
   double mu2 = 2 * settings->rho * share_score[2], factor = settings->relation == TACIT_RELATION_ADD_REMOVE ? 1 : 2;
   double variance = settings->family == TACIT_FAMILY_BERNOULLI ? 0.15 : 1;
   double noise = factor * factor * nominal_radius * nominal_radius * (double)dim * settings->upper * settings->upper / variance;
-  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
-    noise = 4 * joint_radius * joint_radius * (double)dim * joint_reach * joint_reach;
-    mu2 = 2 * settings->rho * (1 - share_joint_cube);
-  }
   return sqrt(1 + noise / (mu2 * n_units));
 }
 
 double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units) {
+  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
+    return gaussian_inflation(*settings, dim, n_units, gaussian_poor);
+  }
   double factor = settings->relation == TACIT_RELATION_ADD_REMOVE ? 1 : 2, n_columns = (double)dim;
   double spread = dim > 1 ? rare_variance : 1, mu2 = 2 * settings->rho * share_score[2];
   double noise = poor_excess * factor * factor * n_columns * settings->upper * settings->upper / (settings->family == TACIT_FAMILY_BERNOULLI ? 0.15 : 1);
-  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
-    double residual = settings->known_sd > 0 ? settings->known_sd * settings->known_sd : tenth_variance;
-    mu2 = 2 * settings->rho * share_joint_cube;
-    noise = 4 * (n_columns + 1) * (n_columns + 1) / residual;
-  }
   return fmax(sqrt(1 + noise / (mu2 * n_units * spread)), tacit_noise_aware_inflation(settings, dim, n_units));
+}
+
+tacit_status_t tacit_noise_aware_check_budget(const tacit_noise_aware_settings_t *settings, tacit_error_t *err) {
+  return settings->family == TACIT_FAMILY_GAUSSIAN ? tacit_gaussian_check(settings, err) : TACIT_OK;
+}
+
+bool tacit_noise_aware_is_noisy(const tacit_noise_aware_settings_t *settings) {
+  return settings->family == TACIT_FAMILY_GAUSSIAN && tacit_gaussian_noise_ratio(settings) > ratio_noisy;
 }
 
 bool tacit_aware_goes_on(const tacit_noise_aware_settings_t *settings, size_t done, double accept_rate) {
@@ -117,9 +130,9 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_paramete
   }
   double precision[(TACIT_NOISE_AWARE_MAX_FEATURES + 1) * (TACIT_NOISE_AWARE_MAX_FEATURES + 1)] = {0};
   const double origin[TACIT_NOISE_AWARE_MAX_FEATURES + 1] = {0};
-  if (!is_gaussian && parameters->prior_precision != NULL) {
+  if (parameters->prior_precision != NULL) {
     parameters->prior_precision(parameters->ctx, origin, precision);
-    for (size_t j = 0; j < parameters->dim; j++) {
+    for (size_t j = 0; j < parameters->dim - n_extra; j++) {
       if (!(precision[j * parameters->dim + j] > 0)) {
         return tacit_error_set(err, TACIT_ERR_ARGUMENT, "prior",
                                "noise-aware regression needs a proper prior on every coefficient: where noise hides it, a flat one "
@@ -131,14 +144,14 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_paramete
   if (curator != NULL && (tacit_curator_sensitivity_factor(curator) > 1) != (s->relation == TACIT_RELATION_SUBSTITUTE)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "relation", "the settings' relation is not that of the curator's budget");
   }
-  if (is_gaussian && s->relation != TACIT_RELATION_SUBSTITUTE) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "relation", "noise-aware regression of family gaussian is for relation substitute");
+  if (is_gaussian && s->rho > 0 && s->n_features != parameters->dim - n_extra) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_features", "the settings' number of features is not that of the model");
   }
   if (!(s->rho > 0 && isfinite(s->rho)) || s->n_chains < 1 || s->n_draws < 1 || s->thin < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "settings",
                            "noise-aware regression needs a finite rho above 0 and at least one chain, draw and thin");
   }
-  return TACIT_OK;
+  return tacit_noise_aware_check_budget(s, err);
 }
 
 /* Everything of one run. */
@@ -163,7 +176,7 @@ tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noi
   bool is_substitute = settings->relation == TACIT_RELATION_SUBSTITUTE;
   *count = (tacit_aware_count_t){0};
   tacit_status_t status = is_substitute ? tacit_aware_n_units(curator, settings, &count->n, err) : TACIT_OK;
-  if (status != TACIT_OK || !is_count_private(settings)) {
+  if (status != TACIT_OK || !tacit_aware_is_count_private(settings)) {
     return status;
   }
   double n = 0, noise_sd = 0, multiplier = schedule_multiplier(settings->rho, share_count);
@@ -279,8 +292,10 @@ static tacit_status_t run_rounds(run_t *run, tacit_draws_t *draws, tacit_error_t
     status = tacit_aware_walk(&run->posterior, run->theta, run->factor, draws, run->mean, run->cov, err);
   }
   if (status == TACIT_OK) {
-    tacit_aware_check(&(tacit_aware_end_t){&run->rounds, run->parameters, run->settings, run->scales, run->mean, run->cov,
-                                           run->moved2, run->has_normal_tails});
+    const tacit_surrogate_t *s = &run->surrogate;
+    tacit_aware_check(&(tacit_aware_end_t){
+        {s->d, run->parameters, run->settings, run->scales, run->mean, run->cov, s->mean_noise, s->eigenvalue},
+        &run->rounds, run->moved2, run->has_normal_tails});
   }
   return status;
 }
@@ -303,7 +318,7 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
   if (status == TACIT_OK && settings->family == TACIT_FAMILY_GAUSSIAN) {
     tacit_aware_count_t count;
     status = tacit_aware_learn_count(curator, settings, &count, err);
-    return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, count.n, last_share(settings), draws, err) : status;
+    return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, count, draws, err) : status;
   }
   if (status != TACIT_OK) {
     return status;
@@ -359,7 +374,9 @@ static void check_sites(run_t *runs, size_t n, const tacit_feature_scale_t *scal
   rounds.surrogate = &surrogate;
   rounds.n = units;
   rounds.count_noise = sqrt(count_noise);
-  tacit_aware_check(&(tacit_aware_end_t){&rounds, runs->parameters, runs->settings, scales, runs->mean, runs->cov, moved2, runs->has_normal_tails});
+  tacit_aware_check(&(tacit_aware_end_t){
+      {surrogate.d, runs->parameters, runs->settings, scales, runs->mean, runs->cov, surrogate.mean_noise, surrogate.eigenvalue},
+      &rounds, moved2, runs->has_normal_tails});
 }
 
 static tacit_status_t run_sites(run_t *runs, size_t n, tacit_draws_t *draws, tacit_error_t *err) {

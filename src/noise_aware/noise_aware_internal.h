@@ -25,7 +25,8 @@ static inline size_t tacit_aware_rows(const tacit_draws_t *draws, size_t thin, s
 typedef struct tacit_aware_count {
   double n, error;
 } tacit_aware_count_t;
-/* fit.c: number of units that count, public or released. */
+/* fit.c: is the number of units that count private? That number, public or released. */
+bool tacit_aware_is_count_private(const tacit_noise_aware_settings_t *settings);
 TACIT_MUST_USE tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                                       tacit_aware_count_t *count, tacit_error_t *err);
 
@@ -63,10 +64,25 @@ TACIT_MUST_USE tacit_status_t tacit_aware_release_joint_moments(tacit_curator_t 
                                                                 double multiplier, const tacit_aware_joint_t *at, double *out,
                                                                 double *noise_sd, tacit_error_t *err);
 
-/* ---- gaussian.c: both releases of a linear regression and draws given them; draws are initialised ---- */
+/* As tacit_aware_release_joint_moments(), squares of scores alone. */
+TACIT_MUST_USE tacit_status_t tacit_aware_release_residual_squares(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                                   double multiplier, const tacit_aware_joint_t *at, double *out,
+                                                                   double *noise_sd, tacit_error_t *err);
+/* Of counts: residuals from theta (d) in units of scale, or where theta is NULL norms by whiten (d, d); edges (n_edges). */
+typedef struct tacit_aware_cells {
+  size_t n_features;
+  double *theta, *scale, *whiten;
+  size_t n_edges;
+  double *edges;
+} tacit_aware_cells_t;
+TACIT_MUST_USE tacit_status_t tacit_aware_release_cells(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                        double multiplier, const tacit_aware_cells_t *at, double *out,
+                                                        double *noise_sd, tacit_error_t *err);
+
+/* ---- gaussian.c: all releases of a linear regression and draws given them; draws are initialised ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                                                   const tacit_noise_aware_settings_t *settings, double n, double last_share,
+                                                   const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
                                                    tacit_draws_t *draws, tacit_error_t *err);
 
 /* ---- linear.c: small dense matrices ---- */
@@ -236,13 +252,24 @@ TACIT_MUST_USE tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterio
 /* scales (d) <- what the surrogate tells of each feature; that of the intercept is 0, 0, 0. */
 void tacit_surrogate_scales(const tacit_surrogate_t *surrogate, tacit_feature_scale_t *scales);
 
-/* What the checks look at: mean and covariance of the draws, and how far the last score moved the mode (squared, in sds). */
-typedef struct tacit_aware_end {
-  const tacit_rounds_t *rounds;
+/* What checks of every family look at. */
+typedef struct tacit_aware_common {
+  size_t d;
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
   const tacit_feature_scale_t *scales;
-  const double *mean, *cov;
+  const double *mean, *cov; /* (d), (d, d): of the draws */
+  double mean_noise;        /* sd of the noise of a feature's mean in the first release */
+  double eigenvalue;        /* least one of the whitened second moments, over its floor */
+} tacit_aware_common_t;
+
+/* result <- the checks of features and priors, and the prior beside the posterior. */
+void tacit_aware_check_common(const tacit_aware_common_t *common, tacit_evidence_t *result);
+
+/* The same of scores, and how far the last one moved the mode (squared, in sds). */
+typedef struct tacit_aware_end {
+  tacit_aware_common_t common;
+  const tacit_rounds_t *rounds;
   double moved2;
   bool has_normal_tails;
 } tacit_aware_end_t;

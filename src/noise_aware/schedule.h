@@ -18,12 +18,6 @@ static const double share_score[TACIT_AWARE_ROUNDS] = {0.05, 0.12, 0.70};
 static const double whitened_radius = 1.3, whitened_noise = 0.01;
 
 /*
- * Linear regression: share of mu^2 of the joint moments in the cube, the rest is for the whitened ones; their radius in units of
- * sqrt(d), and where residuals are clamped in units of what they may vary by.
- */
-static const double share_joint_cube = 0.2, joint_radius = 1.3, joint_reach = 3.5;
-
-/*
  * Weight of the surrogate in records plus one: precision of a Dirichlet process around it [Ferguson1973].
  */
 static const double surrogate_weight = 30;

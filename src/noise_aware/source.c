@@ -114,23 +114,64 @@ tacit_status_t tacit_aware_release_count(tacit_curator_t *curator, const tacit_n
   return settle(curator, settings, &release, noise_sd, err);
 }
 
-tacit_status_t tacit_aware_release_joint_moments(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
-                                                 const tacit_aware_joint_t *at, double *out, double *noise_sd, tacit_error_t *err) {
+typedef tacit_status_t (*release_linear)(tacit_curator_t *curator, const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual,
+                                         double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
+
+static tacit_status_t release_joint(release_linear make, tacit_kept_release_t *release, tacit_curator_t *curator,
+                                    const tacit_noise_aware_settings_t *settings, const tacit_aware_joint_t *at, double *noise_sd,
+                                    tacit_error_t *err) {
   size_t d = at->n_features;
-  tacit_kept_release_t release = {.label = "joint moments",
-                                  .noise_multiplier = multiplier,
-                                  .n_parts = 4,
-                                  .at = {{"radius", 1, at->radius}, {"theta", d, at->theta}, {"scale", 1, at->scale}, {"reach", 1, at->reach}},
-                                  .n_values = (d + 1) * (d + 2) / 2,
-                                  .values = out};
-  if (at->whiten != NULL) {
-    release.at[release.n_parts++] = (tacit_release_part_t){"whiten", d * d, at->whiten};
-    strcpy(release.label, "whitened joint moments");
-  }
+  const tacit_release_part_t parts[] = {
+      {"radius", 1, at->radius}, {"theta", d, at->theta}, {"scale", 1, at->scale}, {"reach", 1, at->reach}, {"whiten", d * d, at->whiten}};
+  release->n_parts = at->whiten != NULL ? 5 : 4;
+  memcpy(release->at, parts, release->n_parts * sizeof *parts);
   if (curator != NULL) {
     tacit_row_weighting_t rows = {.whiten = at->whiten, .radius = *at->radius};
     tacit_row_residual_t residual = {.theta = at->theta, .n_features = d, .scale = *at->scale, .reach = *at->reach};
-    tacit_status_t status = tacit_curator_release_joint_moments(curator, &rows, &residual, multiplier, out, noise_sd, err);
+    tacit_status_t status = make(curator, &rows, &residual, release->noise_multiplier, release->values, noise_sd, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+  }
+  return settle(curator, settings, release, noise_sd, err);
+}
+
+tacit_status_t tacit_aware_release_joint_moments(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
+                                                 const tacit_aware_joint_t *at, double *out, double *noise_sd, tacit_error_t *err) {
+  size_t d = at->n_features;
+  tacit_kept_release_t release = {.label = "joint moments", .noise_multiplier = multiplier, .n_values = (d + 1) * (d + 2) / 2, .values = out};
+  if (at->whiten != NULL) {
+    strcpy(release.label, "whitened joint moments");
+  }
+  return release_joint(tacit_curator_release_joint_moments, &release, curator, settings, at, noise_sd, err);
+}
+
+tacit_status_t tacit_aware_release_residual_squares(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
+                                                    const tacit_aware_joint_t *at, double *out, double *noise_sd, tacit_error_t *err) {
+  size_t d = at->n_features;
+  tacit_kept_release_t release = {.label = "squares of scores", .noise_multiplier = multiplier, .n_values = d * (d + 1) / 2, .values = out};
+  return release_joint(tacit_curator_release_residual_squares, &release, curator, settings, at, noise_sd, err);
+}
+
+tacit_status_t tacit_aware_release_cells(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
+                                         const tacit_aware_cells_t *at, double *out, double *noise_sd, tacit_error_t *err) {
+  size_t d = at->n_features;
+  bool is_residual = at->theta != NULL;
+  tacit_kept_release_t release = {.label = "counts of norms",
+                                  .noise_multiplier = multiplier,
+                                  .n_parts = 2,
+                                  .at = {{"edges", at->n_edges, at->edges}, {"whiten", d * d, at->whiten}},
+                                  .n_values = at->n_edges + 1,
+                                  .values = out};
+  if (is_residual) {
+    strcpy(release.label, "counts of residuals");
+    release.at[1] = (tacit_release_part_t){"theta", d, at->theta};
+    release.at[release.n_parts++] = (tacit_release_part_t){"scale", 1, at->scale};
+  }
+  if (curator != NULL) {
+    tacit_row_residual_t residual = {.theta = at->theta, .n_features = d, .scale = is_residual ? *at->scale : 1};
+    tacit_row_cells_t cells = {.residual = is_residual ? &residual : NULL, .whiten = at->whiten, .n_edges = at->n_edges, .edges = at->edges};
+    tacit_status_t status = tacit_curator_release_cells(curator, &cells, multiplier, out, noise_sd, err);
     if (status != TACIT_OK) {
       return status;
     }

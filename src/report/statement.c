@@ -170,6 +170,9 @@ static void exactness(const tacit_report_t *report, tacit_text_t *text) {
     line(text, "They are from the posterior distribution given the releases above, so that intervals include the privacy "
                "noise. Records enter whitened and weighted; what the releases leave open about them is part of the "
                "uncertainty. Default priors are scaled by the released moments: no record was used for them again. R-hat and the effective sample sizes say how far the sampling got, not how good the model is.");
+    if (report->evidence != NULL && report->evidence->note[0] != '\0') {
+      line(text, report->evidence->note);
+    }
     return;
   }
   line(text, report->is_exact

@@ -71,9 +71,6 @@ for damage in ("", "{}", '{"format": "tacit releases", "version": 9}'):
 run("combine", "a", "b/releases.json", "--out", "both", *CHAINS)
 claim = json.loads(pathlib.Path("both/privacy.json").read_text())
 assert (claim["epsilon"], claim["delta"], claim["post_processing"]) == (8, 2e-6, True), claim
-sds = {name: {row["name"]: float(row["sd"]) for row in csv.DictReader(open(f"{name}/summary.csv"))} for name in ("a", "b", "both")}
-narrower = statistics.fmean(math.log(sds["both"][name] / min(sds["a"][name], sds["b"][name])) for name in sds["both"])
-assert narrower < -0.05, sds  # log sqrt(1/2) is expected, with an error of 0.04
 fit("wide", "gone.csv", "wide.yaml")
 fit("priors", "gone.csv", "d.yaml", "y ~ log(x) + k + g + x:k", "bernoulli", "--prior", "normal(0, 1)")
 fit("shorter", "gone.csv", "d.yaml", "y ~ log(x) + k + g")
@@ -119,4 +116,54 @@ fit("bend", "f.csv", "d.yaml", "y ~ I((x - 4)^2) + k")
 assert "column 'x' cannot be made" in run("synthesize", "bend", "--out", "no.csv", status=2)
 fit("line", "f.csv", "d.yaml", "x ~ k", "gaussian")
 assert "family gaussian" in run("synthesize", "line", "--out", "no.csv", status=2)
+
+# a fit beside its records: right and bent responses, counts that scatter more than Poisson's; planted misfit is seen, a right fit is not flagged (10^-6)
+logistic = lambda t: 1 / (1 + math.exp(-t))
+pathlib.Path("c.yaml").write_text("columns:\n  x: {type: numeric, lower: -2, upper: 2}\n  z: {type: binary}\n  y: {type: binary}\n  b: {type: binary}\n"
+                                  "  n: {type: integer, lower: 0, upper: 12}\n  o: {type: integer, lower: 0, upper: 12}\n")
+
+
+def poisson(rate):
+    count, product = -1, 1.0
+    while product > math.exp(-rate):
+        count, product = count + 1, product * rng.random()
+    return count
+
+
+rows = []
+for _ in range(4000):
+    x, z = rng.uniform(-2, 2), rng.randrange(2)
+    rows.append((x, z, int(rng.random() < logistic(0.5 * x + z - 0.5)), int(rng.random() < logistic(2 * x * x - 3)), min(poisson(math.exp(0.4 * x)), 12),
+                 min(poisson(math.exp(0.4 * x) * rng.gammavariate(0.5, 2)), 12)))
+pathlib.Path("c.csv").write_text("x,z,y,b,n,o\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+budget = ["--epsilon", 3, "--delta", "1e-6"]
+run("ledger", "init", "c.ledger", "--data-id", "c", "--epsilon", 9, "--delta", "1e-4")
+for response, family, is_right in (("y", "bernoulli", True), ("b", "bernoulli", False), ("n", "poisson", True), ("o", "poisson", False)):
+    fit(f"fit-{response}", "c.csv", "c.yaml", f"{response} ~ x + z", family, "--method", "noise-aware")
+    said = run("check", f"fit-{response}", "--data", "c.csv", *budget, "--by", "x", "--out", f"{response}.json")
+    found = json.loads(pathlib.Path(f"{response}.json").read_text())
+    worst = max(found["misfit_z"], found["by_misfit_z"], abs((found["excess"] or 0) / (found["excess_sd"] or 1)))
+    assert (worst < 4.9) == is_right, (response, worst)
+    assert ("does not describe" in said) == (not is_right) and "with the fit: at most epsilon 7 at delta 2e-06" in said, said
+    assert len(found["calibration"]) == len(found["by_term"]) == 10 and found["private"] and found["epsilon"] == 3
+
+# two routes to the table: residual sums at a huge epsilon, and from the records by the written draws
+run("check", "fit-y", "--data", "c.csv", "--epsilon", "1e5", "--delta", "1e-6", "--out", "exact.json")
+means = {row["name"]: float(row["mean"]) for row in csv.DictReader(open("fit-y/summary.csv"))}
+p = [(logistic(means["b_Intercept"] + means["b_x"] * x + means["b_z"] * z), y) for x, z, y, *_ in rows]
+for line in json.loads(pathlib.Path("exact.json").read_text())["calibration"]:
+    inside = [(m, y) for m, y in p if line["low"] < m <= line["high"]]
+    assert abs(len(inside) - line["count"]) <= 2 + 0.001 * len(inside), line
+    assert abs(sum(y - m for m, y in inside) - line["residual"] * line["count"]) < 3, line
+
+# charged, in the fit's ledger, and refused before anything is released
+run("check", "fit-y", "--data", "c.csv", *budget, "--ledger", "c.ledger", "--schema", "c.yaml")
+assert "check: y ~ x + z" in run("ledger", "show", "c.ledger")
+assert "no room" in run("check", "fit-y", "--data", "c.csv", "--epsilon", 30, "--delta", "1e-6", "--ledger", "c.ledger", status=4)
+assert "exists" in run("check", "fit-y", "--data", "c.csv", *budget, "--out", "y.json", status=1)
+assert "not the schema of the fit" in run("check", "fit-y", "--data", "c.csv", *budget, "--schema", "d.yaml", status=3)
+assert "has no term 'xx'" in run("check", "fit-y", "--data", "c.csv", *budget, "--by", "xx", status=2)
+assert "--epsilon is needed" in run("check", "fit-y", "--data", "c.csv", status=2)
+assert "no releases.json" in run("check", "chains", "--data", "c.csv", *budget, status=1)
+assert "gaussian" in run("check", "line", "--data", "f.csv", *budget, status=2)
 print("passed")

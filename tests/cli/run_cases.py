@@ -316,6 +316,9 @@ BAD = [
     ("one site alone", ["combine", ".", "--out", "out"], 2, r"expected SITE SITE"),
     ("synthetic rows of no fit", ["synthesize", ".", "--out", "rows.csv"], 1, r"\. has no releases\.json"),
     ("no synthetic rows at all", ["synthesize", ".", "--rows", "0", "--out", "rows.csv"], 2, r"--rows must be a number between 1"),
+    ("check of what is no fit", ["check", ".", "--data", "good.csv", *BUDGET], 1, r"\. has no releases\.json"),
+    ("check without a budget", ["check", ".", "--data", "good.csv"], 2, r"--epsilon is needed"),
+    ("check into a file that exists", ["check", ".", "--data", "good.csv", *BUDGET, "--out", "exists"], 1, r"exists exists: choose another --out"),
     ("diagnose what is no fit", ["diagnose", "."], 1, r"draws-1\.csv|privacy\.json|no draws"),
     ("unprotected method", BASE + ["--out", "out", "--method", "hmc"], 2, r"--exposed"),
     ("private method exposed", BASE + ["--out", "out", "--method", "dp-hmc", "--exposed"], 2, r"--method hmc"),
@@ -337,12 +340,15 @@ BAD = [
                                       "--method", "dp-penalty"], 4, r"does not pay for one draw"),
     ("no bound known (poisson)", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "count.yaml",
                                   *BUDGET, "--out", "out"], 2, r"--clip-(ratio|grad)"),
+    ("no bound known (poisson), no intercept", ["fit", "n ~ 0 + x", "--family", "poisson", "--data", "count.csv", "--schema", "count.yaml",
+                                  *BUDGET, "--out", "out"], 2, r"needs an intercept: leave out"),
     ("noise-aware with an option of chains", BASE + BUDGET + AWARE + ["--out", "out", "--clip-grad", "1"], 2,
      r"--clip-grad is for methods that release at every step"),
     ("noise-aware for another family", ["fit", "s ~ x", "--family", "categorical", "--data", "good.csv", "--schema", "good.yaml",
                                         *BUDGET, *AWARE, "--out", "out"], 2, r"bernoulli, gaussian or poisson"),
-    ("noise-aware, gaussian, when n is private", ["fit", "x ~ y", "--family", "gaussian", "--data", "good.csv", "--schema", "private-n.yaml",
-                                                  "--n-public", "4", "--out", "out", *BUDGET, *AWARE], 2, r"add-remove"),
+    ("noise-aware, gaussian, where the budget buys nothing", ["fit", "x ~ y", "--family", "gaussian", "--data", "good.csv", "--schema",
+                                                              "private-n.yaml", "--n-public", "4", "--out", "out", *AWARE, "--epsilon", "1", "--delta", "1e-6"], 4,
+     r"on 4 rows: at delta \S+ it takes epsilon [\d.e+]+, or with this epsilon about [\d.e+]+ rows; nothing was spent"),
     ("noise-aware for units of several rows", simple("person.csv", "person.yaml", "y ~ x", *AWARE), 2, r"protects one row"),
     ("noise-aware without an intercept", simple("good.csv", "good.yaml", "y ~ x + 0", *AWARE), 2, r"needs an intercept"),
     ("noise-aware with a wide response", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "many.yaml",
@@ -795,13 +801,14 @@ def good_paths():
         assert planned(["fit", "y ~ x", *small[:-1], "private-n.yaml", "--n-public", "4", "--draws", "1"]) == "noise-aware"
         assert planned(["fit", "s ~ x", "--family", "categorical", *small[2:], "--draws", "1"]) == "dp-hmc"
 
-    @case("noise-aware: a linear regression from two releases, the default for gaussian, residual sd unknown or known")
+    @case("noise-aware: a linear regression from a few releases, the default for gaussian, residual sd unknown or known")
     def _():
         words = ["fit", "y ~ x + sex", "--family", "gaussian", "--data", "people.csv", "--schema", "people.yaml", "--epsilon", "20", *DELTA]
         done = run([*words, "--out", "linear"])
-        assert not common_faults(done) and done.returncode == 0 and "noise-aware, 2 releases" in done.stderr, done.stderr
+        assert not common_faults(done) and done.returncode == 0 and "noise-aware, 7 releases" in done.stderr, done.stderr
         statement = json.load(open("linear/privacy.json"))
-        assert statement["exact"] is False and len(statement["events"]) == 2, statement
+        assert statement["exact"] is False and len(statement["events"]) == 7, statement
+        assert "whitened rows were weighted" in open("linear/privacy.txt").read()
         rows = list(csv.DictReader(open("linear/summary.csv")))
         assert len(rows) == 4 and abs(float(rows[1]["mean"]) - 1.5) < 0.2 and abs(float(rows[3]["mean"]) - 0.29) < 0.1, rows
         done = run([*words, "--sd", "0.3", "--out", "linear-known", "--quiet"])
@@ -1175,7 +1182,7 @@ def good_paths():
         linear = ["fit", "y ~ x + sex", "--family", "gaussian", "--data", "people.csv", "--schema", "people.yaml"]
         n = str(len(open("people.csv").readlines()) - 1)
         row, text = planned("y ~ x + sex", "gaussian", "people.yaml", n, "20")
-        assert fitted(linear, "20") == (2, float(f"{row['width']:.3g}")) and row["iterations"] == 2 and taken in text, (row, text)
+        assert fitted(linear, "20") == (7, float(f"{row['width']:.3g}")) and row["iterations"] == 7 and taken in text, (row, text)
         row, text = planned(FORMULA, "bernoulli", YAML, "7874", "0.1")
         assert row["width"] > 3 and "None of these will do" in text, (row, text)
         row, text = planned("y ~ x + 0", "bernoulli", "good.yaml", "100000", "8")

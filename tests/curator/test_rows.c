@@ -9,9 +9,9 @@
 
 enum { max_features = 12, max_rows = 5, max_sums = (max_features + 1) * (max_features + 2) / 2 };
 
-typedef enum kind { SECOND_MOMENTS, SCORE, INFORMATION, SQUARES, JOINT } kind_t;
+typedef enum kind { SECOND_MOMENTS, SCORE, INFORMATION, SQUARES, JOINT, RESIDUALS } kind_t;
 
-/* A point at which responses are predicted; JOINT: the residual's theta, scale (upper) and reach. */
+/* A point at which responses are predicted; JOINT and RESIDUALS: the residual's theta, scale (upper) and reach. */
 typedef struct fit {
   int family;
   double upper;
@@ -35,6 +35,7 @@ static tacit_status_t make(tacit_curator_t *curator, const release_t *r, double 
     case SCORE: return tacit_curator_release_score(curator, &point, noise_multiplier, out, sd, err);
     case INFORMATION: return tacit_curator_release_information(curator, &point, noise_multiplier, out, sd, err);
     case JOINT: return tacit_curator_release_joint_moments(curator, &r->rows, &residual, noise_multiplier, out, sd, err);
+    case RESIDUALS: return tacit_curator_release_residual_squares(curator, &r->rows, &residual, noise_multiplier, out, sd, err);
     default: return tacit_curator_release_score_squares(curator, &point, noise_multiplier, out, sd, err);
   }
 }
@@ -116,7 +117,7 @@ static void check_pairs(kind_t kind, size_t d, size_t n_rows, bool is_whitened, 
     }
     release_t r = {kind,
                    {is_whitened ? whiten : NULL, is_whitened ? support_uniform(&rng, 0.1, 3) : 0.4 * sqrt((double)d)},
-                   {TACIT_FAMILY_BERNOULLI, 1, theta, support_uniform(&rng, 0.01, 0.5)}};
+                   {TACIT_FAMILY_BERNOULLI, 1, theta, support_uniform(&rng, 0.01, 3)}};
     int64_t from[max_sums], to[max_sums];
     for (size_t i = 0; i < n_rows; i++) {
       any_record(&rng, d, r.fit.upper, a + i * (d + 1));
@@ -156,7 +157,79 @@ static void test_no_pair_of_units_exceeds_the_sensitivity(void **state) {
   check_pairs(INFORMATION, 4, 3, true, 0.85);
   check_pairs(SQUARES, 4, 1, true, 0.9);
   check_pairs(SQUARES, 3, 4, true, 0.7);
-  check_pairs(JOINT, 3, 1, true, 0.5);
+  check_pairs(JOINT, 3, 1, true, 0.9);
+  check_pairs(JOINT, 6, 1, true, 0.9);
+  check_pairs(RESIDUALS, 4, 1, true, 0.9);
+}
+
+/* ---- counts ---- */
+
+enum { n_cells = 6 };
+static const double edges[n_cells - 1] = {-1, 0, 0.5, 2, 1e6};
+
+static size_t cell_of(double value) {
+  size_t cell = 0;
+  while (cell < n_cells - 1 && value >= edges[cell]) {
+    cell++;
+  }
+  return cell;
+}
+
+/* The cell of one record among the integers, n_cells: none. It must hold the whole worth of a record, and no other anything. */
+static size_t counted_in(const tacit_row_cells_t *cells, size_t d, const double *record) {
+  tacit_error_t err;
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, d, 1, 0);
+  tacit_curator_t *curator;
+  double values[n_cells], sd;
+  size_t found = n_cells;
+  assert_ok(tacit_curator_new_exposed(&curator, records_of(1, d + 1, record), &model, NULL, &err), err);
+  assert_ok(tacit_curator_release_cells(curator, cells, 1, values, &sd, &err), err);
+  for (size_t i = 0; i < n_cells; i++) {
+    int64_t count = (int64_t)curator->door->sums[i];
+    assert_true(count == 0 || (count == 1 << 22 && found == n_cells));
+    found = count != 0 ? i : found;
+  }
+  tacit_curator_free(curator);
+  return found;
+}
+
+/* Whatever a record holds it is in one cell or in none, so that a substitution moves two counts by one; and in the right one. */
+static void test_a_record_is_in_one_cell_or_none(void **state) {
+  (void)state;
+  enum { d = 3 };
+  support_rng_t rng = {31};
+  const double whiten[d * d] = {1, 0, 0, 0.5, 2, 0, -1, 0.3, 1.5}, theta[d] = {0.2, -1, 0.5};
+  const tacit_row_residual_t residual = {theta, d, 0.7, 1};
+  size_t seen[2][n_cells + 1] = {{0}};
+  for (size_t i = 0; i < (size_t)(1500 * testing_multiplier()); i++) {
+    double x[d + 1], square = 0, r;
+    any_record(&rng, d, 1, x);
+    bool is_plain = true;
+    for (size_t j = 0; j <= d; j++) {
+      x[j] = (double)(float)x[j];
+      is_plain = is_plain && fabs(x[j]) < 1e9; /* rounding to the cell's side is not what is asked here */
+    }
+    r = (x[d] - theta[0] * x[0] - theta[1] * x[1] - theta[2] * x[2]) / 0.7;
+    for (size_t a = 0; a < d; a++) {
+      double u = 0;
+      for (size_t b = 0; b <= a; b++) {
+        u += whiten[a * d + b] * x[b];
+      }
+      square += u * u;
+    }
+    for (size_t k = 0; k < 2; k++) {
+      tacit_row_cells_t cells = {k == 0 ? &residual : NULL, whiten, n_cells - 1, edges};
+      size_t cell = counted_in(&cells, d, x), expected = cell_of(k == 0 ? r : sqrt(square));
+      assert_true(!is_plain || cell == expected);
+      seen[k][cell]++;
+    }
+  }
+  for (size_t k = 0; k < 2; k++) {
+    for (size_t cell = k == 0 ? 0 : 2; cell <= n_cells; cell++) {
+      assert_true(seen[k][cell] > 0);
+    }
+  }
 }
 
 /* Sums in plain double arithmetic, without a lattice. */
@@ -178,7 +251,9 @@ static void plain_sum(const release_t *r, size_t n, size_t d, const double *x, d
     double weight = fmin(1, r->rows.radius / (sqrt(norm) * reach));
     size_t m = r->kind == JOINT ? d + 1 : d;
     root = r->kind == INFORMATION ? reach : r->kind == SQUARES ? residual : 1;
-    u[d] = fmax(fmin((record[d] - eta) / r->fit.upper, r->fit.reach), -r->fit.reach);
+    double clamped = fmax(fmin((record[d] - eta) / r->fit.upper, r->fit.reach), -r->fit.reach);
+    u[d] = clamped / weight; /* is not weighted */
+    root = r->kind == RESIDUALS ? clamped : root;
     for (size_t a = 0, k = 0; a < m; a++) {
       for (size_t b = a; b < m && r->kind != SCORE; b++) {
         out[k++] += (a == b ? 1 : sqrt(2)) * weight * u[a] * weight * u[b] * root * root;
@@ -208,7 +283,7 @@ static void test_sums_agree_with_plain_arithmetic_on_any_number_of_threads(void 
     settings.n_threads = threads;
     tacit_curator_t *curator;
     assert_ok(tacit_curator_new_exposed(&curator, records_of(n, d + 1, x), &model, &settings, &err), err);
-    for (kind_t kind = SECOND_MOMENTS; kind <= JOINT; kind++) {
+    for (kind_t kind = SECOND_MOMENTS; kind <= RESIDUALS; kind++) {
       release_t r = {kind, {whiten, 1.7}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.5}};
       assert_ok(make(curator, &r, 1, out, &sd, &err), err);
       plain_sum(&r, n, d, x, expected);
@@ -284,6 +359,7 @@ static void test_noise_is_what_was_charged(void **state) {
   check_noise(INFORMATION, sqrt(2) * 4);
   check_noise(SQUARES, sqrt(2) * 4);
   check_noise(JOINT, sqrt(2) * (4 + 0.4 * 0.4));
+  check_noise(RESIDUALS, sqrt(2) * 4 * 0.4 * 0.4);
 }
 
 static void test_release_is_charged_then_refused(void **state) {
@@ -291,7 +367,7 @@ static void test_release_is_charged_then_refused(void **state) {
   fixture_t f;
   tacit_error_t err;
   double theta[3] = {0}, out[max_sums], sd;
-  for (kind_t kind = SECOND_MOMENTS; kind <= JOINT; kind++) {
+  for (kind_t kind = SECOND_MOMENTS; kind <= RESIDUALS; kind++) {
     release_t r = {kind, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.5}};
     size_t n_granted = 0;
     tacit_status_t status;
@@ -320,12 +396,20 @@ static void test_bad_arguments_charge_nothing(void **state) {
       {SCORE, {NULL, NAN}, {TACIT_FAMILY_BERNOULLI, 1, good, 0}},    {INFORMATION, {NULL, 0}, {TACIT_FAMILY_BERNOULLI, 1, good, 0}},
       {SQUARES, {broken, 1}, {TACIT_FAMILY_BERNOULLI, 1, good, 0}},  {INFORMATION, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, -1, good, 0}},
       {JOINT, {NULL, 1}, {0, 1, bad, 1}},                            {JOINT, {NULL, 1}, {0, 0, good, 1}},
-      {JOINT, {NULL, 1}, {0, 1, good, INFINITY}},                    {SECOND_MOMENTS, {NULL, INFINITY}, {0, 0, NULL, 0}},
+      {JOINT, {NULL, 1}, {0, 1, good, INFINITY}},                    {RESIDUALS, {NULL, 1}, {0, 1, bad, 1}},
+      {RESIDUALS, {NULL, 1}, {0, 1, good, 0}},                       {SECOND_MOMENTS, {NULL, INFINITY}, {0, 0, NULL, 0}},
       {SECOND_MOMENTS, {broken, 1}, {0, 0, NULL, 0}}};
   for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
     assert_int_equal(make(f.curator, &refused[i], 5, out, &sd, &err), TACIT_ERR_ARGUMENT);
   }
   release_t r = {SECOND_MOMENTS, {NULL, 1}, {0, 0, NULL, 0}};
+  const double same[2] = {1, 1}, endless[1] = {INFINITY};
+  const tacit_row_residual_t wrong = {bad, 3, 1, 1}, narrow = {good, 2, 1, 1};
+  const tacit_row_cells_t cells[] = {{NULL, NULL, 2, same}, {NULL, NULL, 0, same}, {NULL, NULL, 1, endless},
+                                     {NULL, broken, 1, same}, {&wrong, NULL, 1, same}, {&narrow, NULL, 1, same}, {NULL, NULL, 1024, same}};
+  for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+    assert_int_equal(tacit_curator_release_cells(f.curator, &cells[i], 5, out, &sd, &err), TACIT_ERR_ARGUMENT);
+  }
   const double multipliers[] = {0, -1, NAN, INFINITY, 1e-30};
   for (size_t i = 0; i < 5; i++) {
     assert_int_equal(make(f.curator, &r, multipliers[i], out, &sd, &err), TACIT_ERR_ARGUMENT);
@@ -342,10 +426,9 @@ static void test_what_the_sums_cannot_protect_is_refused(void **state) {
   tacit_curator_settings_t several = tacit_curator_settings_default(), tempered = several;
   several.max_unit_rows = 2;
   tempered.temperature_power = 0.5;
-  for (size_t i = 0; i < 3; i++) { /* residuals: rows under substitution alone; tempered: nothing */
-    release_t r = {i == 2 ? SECOND_MOMENTS : JOINT, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, theta, 1}};
-    open_private(&f, 1, i == 0 ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE,
-                 i == 1 ? &several : i == 2 ? &tempered : NULL);
+  for (size_t i = 0; i < 3; i++) { /* residuals: units of one record; tempered: nothing */
+    release_t r = {i == 2 ? SECOND_MOMENTS : i == 1 ? JOINT : RESIDUALS, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, theta, 1}};
+    open_private(&f, 1, TACIT_RELATION_SUBSTITUTE, i == 2 ? &tempered : &several);
     assert_int_equal(make(f.curator, &r, 5, out, &sd, &err), TACIT_ERR_STATE);
     assert_true(tacit_budget_rho_spent(f.budget) <= 0);
     close_private(&f);
@@ -364,10 +447,13 @@ static void test_add_remove_pays_for_a_unit_s_length(void **state) {
   (void)state;
   fixture_t f;
   tacit_error_t err;
-  double out[max_sums], theta[3] = {0.1, 0.2, 0.3}, sd, expected[] = {4, 2, 4, 4};
+  double out[max_sums], theta[3] = {0.1, 0.2, 0.3}, sd, expected[] = {4, 2, 4, 4, 4 + 0.25, 1};
   open_private(&f, 1e5, TACIT_RELATION_ADD_REMOVE, NULL);
-  for (kind_t kind = SECOND_MOMENTS; kind <= SQUARES; kind++) {
-    release_t r = {kind, {NULL, 2}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0}};
+  tacit_row_cells_t cells = {NULL, NULL, n_cells - 1, edges};
+  assert_ok(tacit_curator_release_cells(f.curator, &cells, 3, out, &sd, &err), err);
+  assert_close(sd, 3, 1e-3);
+  for (kind_t kind = SECOND_MOMENTS; kind <= RESIDUALS; kind++) {
+    release_t r = {kind, {NULL, 2}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.5}};
     assert_ok(make(f.curator, &r, 3, out, &sd, &err), err);
     assert_close(sd / (3 * expected[kind]), 1 + 5e-5, 5e-5);
   }
@@ -381,8 +467,35 @@ static void test_add_remove_pays_for_a_unit_s_length(void **state) {
   close_private(&f);
 }
 
+/*
+ * Noise of counts against the multiplier times sqrt(2): as in check_noise(), 3000 releases of 6 counts, false alarm 2e-9.
+ */
+static void test_noise_of_counts_is_what_was_charged(void **state) {
+  (void)state;
+  fixture_t f;
+  tacit_error_t err;
+  tacit_row_cells_t cells = {NULL, NULL, n_cells - 1, edges};
+  double exact[n_cells], out[n_cells], sd, square = 0, n = 3000 * n_cells;
+  tacit_curator_t *exposed;
+  open_private(&f, 1e6, TACIT_RELATION_SUBSTITUTE, NULL);
+  assert_ok(tacit_curator_new_exposed(&exposed, support_logistic(40, 3, 4), &f.model, NULL, &err), err);
+  assert_ok(tacit_curator_release_cells(exposed, &cells, 1, exact, &sd, &err), err);
+  tacit_curator_free(exposed);
+  for (size_t i = 0; i < 3000; i++) {
+    assert_ok(tacit_curator_release_cells(f.curator, &cells, 0.7, out, &sd, &err), err);
+    assert_close(sd, 0.7 * sqrt(2), 1e-4);
+    for (size_t k = 0; k < n_cells; k++) {
+      square += (out[k] - exact[k]) * (out[k] - exact[k]) / (sd * sd);
+    }
+  }
+  assert_close(square, n, 6 * sqrt(2 * n));
+  close_private(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_pair_of_units_exceeds_the_sensitivity),
+                                     cmocka_unit_test(test_a_record_is_in_one_cell_or_none),
+                                     cmocka_unit_test(test_noise_of_counts_is_what_was_charged),
                                      cmocka_unit_test(test_sums_agree_with_plain_arithmetic_on_any_number_of_threads),
                                      cmocka_unit_test(test_noise_is_what_was_charged),
                                      cmocka_unit_test(test_release_is_charged_then_refused),

@@ -295,6 +295,8 @@ static inline void simulation_run(const simulation_t *s, uint64_t seed, simulati
   settings.family = s->family;
   settings.upper = s->upper;
   settings.relation = s->relation;
+  settings.n_units = (double)(s->n + s->n_left_out);
+  settings.n_features = s->d;
   settings.may_drop = s->n_left_out > 0;
   settings.is_two_valued = is_two_valued;
   settings.rho = tacit_budget_rho(budget) * (1 - 1e-9);

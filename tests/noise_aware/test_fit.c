@@ -31,11 +31,10 @@ static void check_large_budget(tacit_family_t family, double upper, size_t d, si
  * From 10 on the posterior is the non-private one up to what privacy costs there, and stays so, though the contrasts of rounds are known
  * next to exactly at 1e9. (An earlier scheme gave sds of a third at 1e5, and of twice at 1e9.)
  */
-static void test_budgets_converge_to_the_non_private_posterior(void **state) {
-  (void)state;
+static void check_convergence(tacit_family_t family) {
   static const double budgets[] = {10, 1e2, 1e4, 1e6, 1e9};
   for (size_t i = 0; i < 5; i++) {
-    simulation_t s = {.family = TACIT_FAMILY_BERNOULLI,
+    simulation_t s = {.family = family,
                       .upper = 1,
                       .truth = TRUTH_FIXED,
                       .d = 4,
@@ -55,6 +54,12 @@ static void test_budgets_converge_to_the_non_private_posterior(void **state) {
   }
 }
 
+static void test_budgets_converge_to_the_non_private_posterior(void **state) {
+  (void)state;
+  check_convergence(TACIT_FAMILY_BERNOULLI);
+  check_convergence(TACIT_FAMILY_GAUSSIAN);
+}
+
 static void test_large_budget_gives_the_non_private_posterior(void **state) {
   (void)state;
   check_large_budget(TACIT_FAMILY_BERNOULLI, 1, 4, 0, TACIT_RELATION_SUBSTITUTE);
@@ -72,6 +77,7 @@ static void test_records_left_out_count_for_nothing(void **state) {
   check_large_budget(TACIT_FAMILY_BERNOULLI, 1, 4, 2000, TACIT_RELATION_ADD_REMOVE);
   check_large_budget(TACIT_FAMILY_POISSON, 30, 2, 2000, TACIT_RELATION_SUBSTITUTE);
   check_large_budget(TACIT_FAMILY_GAUSSIAN, 1, 4, 2000, TACIT_RELATION_SUBSTITUTE);
+  check_large_budget(TACIT_FAMILY_GAUSSIAN, 1, 4, 2000, TACIT_RELATION_ADD_REMOVE);
 }
 
 static void check_tiny_budget(tacit_family_t family) {
@@ -96,7 +102,6 @@ static void check_tiny_budget(tacit_family_t family) {
 static void test_tiny_budget_gives_the_prior(void **state) {
   (void)state;
   check_tiny_budget(TACIT_FAMILY_BERNOULLI);
-  check_tiny_budget(TACIT_FAMILY_GAUSSIAN);
 }
 
 /* A curator of 300 simulated records with the given budget. */
@@ -136,6 +141,8 @@ static void open_family(fixture_t *f, tacit_family_t family, size_t d, double ep
   assert_ok(tacit_curator_new(&f->curator, simulated_records(&s), &f->model.records, f->budget, f->noise, NULL, &err), err);
   f->settings = tacit_noise_aware_settings_default();
   f->settings.family = family;
+  f->settings.n_units = 300;
+  f->settings.n_features = d;
   f->settings.relation = relation;
   f->settings.rho = tacit_budget_rho(f->budget) * (1 - 1e-9);
   f->settings.n_chains = 2;
@@ -163,6 +170,11 @@ static void check_charges(tacit_family_t family, tacit_relation_t relation, bool
     size_t n;
     open_family(&f, family, d, 1, relation);
     f.settings.may_drop = may_drop;
+    if (family == TACIT_FAMILY_GAUSSIAN) { /* by the number of features and the noise */
+      n_expected = tacit_noise_aware_events(&f.settings, planned);
+      bool has_count = strcmp(planned[0].label, "number of units") == 0;
+      assert_true(n_expected >= 4 && has_count == (may_drop || relation == TACIT_RELATION_ADD_REMOVE));
+    }
     assert_int_equal(tacit_noise_aware_events(&f.settings, planned), n_expected);
     f.settings.thin = 3;
     assert_ok(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err), err);
@@ -190,12 +202,13 @@ static void check_charges(tacit_family_t family, tacit_relation_t relation, bool
 
 static void test_charges_are_those_that_were_announced(void **state) {
   (void)state;
-  check_charges(TACIT_FAMILY_BERNOULLI, TACIT_RELATION_SUBSTITUTE, false, TACIT_NOISE_AWARE_N_EVENTS - 1);
-  check_charges(TACIT_FAMILY_BERNOULLI, TACIT_RELATION_ADD_REMOVE, false, TACIT_NOISE_AWARE_N_EVENTS);
-  check_charges(TACIT_FAMILY_BERNOULLI, TACIT_RELATION_ADD_REMOVE, true, TACIT_NOISE_AWARE_N_EVENTS);
-  check_charges(TACIT_FAMILY_BERNOULLI, TACIT_RELATION_SUBSTITUTE, true, TACIT_NOISE_AWARE_N_EVENTS);
-  check_charges(TACIT_FAMILY_GAUSSIAN, TACIT_RELATION_SUBSTITUTE, true, 3);
-  check_charges(TACIT_FAMILY_GAUSSIAN, TACIT_RELATION_SUBSTITUTE, false, 2);
+  check_charges(TACIT_FAMILY_BERNOULLI, TACIT_RELATION_SUBSTITUTE, false, 6);
+  check_charges(TACIT_FAMILY_BERNOULLI, TACIT_RELATION_ADD_REMOVE, false, 7);
+  check_charges(TACIT_FAMILY_BERNOULLI, TACIT_RELATION_ADD_REMOVE, true, 7);
+  check_charges(TACIT_FAMILY_BERNOULLI, TACIT_RELATION_SUBSTITUTE, true, 7);
+  check_charges(TACIT_FAMILY_GAUSSIAN, TACIT_RELATION_SUBSTITUTE, true, 0);
+  check_charges(TACIT_FAMILY_GAUSSIAN, TACIT_RELATION_SUBSTITUTE, false, 0);
+  check_charges(TACIT_FAMILY_GAUSSIAN, TACIT_RELATION_ADD_REMOVE, false, 0);
 }
 
 static void test_what_does_not_fit_is_refused(void **state) {
@@ -245,6 +258,40 @@ static void test_what_does_not_fit_is_refused(void **state) {
   assert_int_equal(tacit_noise_aware_fit(exposed, &model.parameters, &f.settings, &draws, &err), TACIT_ERR_ARGUMENT);
   tacit_curator_free(exposed);
   tacit_model_clear(&model);
+}
+
+/* A noise ratio above 4.5 is refused unseen, with an epsilon and a number of rows that would do; and they do. */
+static void test_a_linear_regression_that_would_buy_nothing_is_refused(void **state) {
+  (void)state;
+  for (tacit_relation_t relation = TACIT_RELATION_SUBSTITUTE;; relation = TACIT_RELATION_ADD_REMOVE) {
+    tacit_error_t err;
+    tacit_draws_t draws;
+    fixture_t f;
+    size_t n;
+    double epsilon, rows;
+    open_family(&f, TACIT_FAMILY_GAUSSIAN, 3, 0.2, relation);
+    f.settings.delta = 1e-6;
+    assert_int_equal(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err), TACIT_ERR_BUDGET);
+    tacit_budget_events(f.budget, &n);
+    assert_true(n == 0 && tacit_budget_rho_spent(f.budget) <= 0);
+    const char *at = strstr(err.message, "takes epsilon ");
+    assert_true(at != NULL && sscanf(at, "takes epsilon %lf, or with this epsilon about %lf rows", &epsilon, &rows) == 2);
+    tacit_noise_aware_settings_t s = f.settings;
+    s.n_units = rows;
+    assert_int_equal(tacit_noise_aware_check_budget(&s, NULL), TACIT_OK);
+    s.n_units = 300;
+    s.rho = tacit_gaussian_rho(epsilon, log(1e-6));
+    assert_int_equal(tacit_noise_aware_check_budget(&s, NULL), TACIT_OK);
+    s.rho /= 30;
+    assert_int_equal(tacit_noise_aware_check_budget(&s, NULL), TACIT_ERR_BUDGET);
+    s.n_units = 0;
+    assert_int_equal(tacit_noise_aware_check_budget(&s, NULL), TACIT_ERR_ARGUMENT);
+    tacit_draws_clear(&draws);
+    close_fixture(&f);
+    if (relation == TACIT_RELATION_ADD_REMOVE) {
+      return;
+    }
+  }
 }
 
 static void check_failed_allocations(tacit_family_t family, size_t least) {
@@ -356,6 +403,7 @@ int main(void) {
                                      cmocka_unit_test(test_tiny_budget_gives_the_prior),
                                      cmocka_unit_test(test_charges_are_those_that_were_announced),
                                      cmocka_unit_test(test_what_does_not_fit_is_refused),
+                                     cmocka_unit_test(test_a_linear_regression_that_would_buy_nothing_is_refused),
                                      cmocka_unit_test(test_every_failed_allocation_is_an_error_return),
                                      cmocka_unit_test(test_an_interrupted_run_keeps_what_it_has),
                                      cmocka_unit_test(test_inflation_is_the_formula),

@@ -214,3 +214,42 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
     if ledger is None and post.is_private and not post.privacy.get("post_processing"):
         _count(text.decode(errors="replace"), post.privacy["epsilon"], post.privacy["delta"])
     return post
+
+
+def _redraw(paths: list[str], disjoint: bool, out: Path | None, progress: bool | _progress.Watcher, given: Mapping[str, Setting]) -> Posterior:
+    former = read(paths[0])
+    watch, line = _progress.watcher(progress)
+    try:
+        result = _core.refit(paths, disjoint, _pairs({**given, "out": out}), watch, out is not None)
+    finally:
+        if line is not None:
+            line.close()
+    post = Posterior(result, former.formula, former.family, None if out is None or result["unwritten"] else os.fspath(out), former._schema, former._known_sd)
+    _tell(result, post, "")
+    return post
+
+
+def refit(path: Path, *, prior: Setting = None, out: Path | None = None, seed: int | None = None, progress: bool | _progress.Watcher = True,
+          **settings: Setting) -> Posterior:
+    """Draw again from what a fit by noise-aware released (releases.json): no records, nothing spent.
+
+    path: the directory of the fit.
+    prior: replaces all of the fit's: "normal(0, 1)", a list, or {"age": "normal(0, 1)"}.
+    seed: of the draws; there is no noise here that it could give away. Without a new prior and seed the draws are the fit's own.
+    out: a new directory for the report; its privacy statement is the fit's.
+    Also chains, draws, warmup, thin, prior_scale, prior_basis.
+    """
+    return _redraw([os.fspath(path)], False, out, progress, {"prior": prior, "seed": seed, **settings})
+
+
+def combine(paths: Sequence[Path], *, disjoint: bool = False, prior: Setting = None, out: Path | None = None, seed: int | None = None,
+            progress: bool | _progress.Watcher = True, **settings: Setting) -> Posterior:
+    """One posterior from the releases of several sites' fits of one model: one prior, all likelihoods; nothing spent.
+
+    paths: directories of the sites' fits (bernoulli or poisson, by noise-aware), two or more.
+    disjoint: nobody's records are at two sites: the cost is then the largest of theirs, else they add up. You answer for it.
+    Everything else as in `refit`.
+    """
+    if len(paths) < 2:
+        raise ArgumentError("two fits at least are combined", "paths")
+    return _redraw([os.fspath(path) for path in paths], disjoint, out, progress, {"prior": prior, "seed": seed, **settings})

@@ -99,7 +99,7 @@ class Posterior:
         az = _need("arviz", "to_arviz()")
         draws = self.draws()
         posterior = {label: draws[:, :, j] for j, label in enumerate(self.labels)}
-        if hasattr(az, "InferenceData"):
+        if int(az.__version__.partition(".")[0]) < 1:  # names tell nothing: InferenceData is another name of DataTree in 1.3
             data = az.from_dict(posterior=posterior)
             data.posterior.attrs.update(self._attributes())
         else:

@@ -1,0 +1,120 @@
+/*
+ * Records beside a public fit, in one vector of norm at most 1: which bin of predicted means a record is in, how far its response is from the
+ * prediction there and in a bin of one feature, and how far the square of that is from what the family says.
+ *
+ * With m and v mean and variance of the clamped response, r = y - m (bernoulli), or clamp((y - m) / (3 sqrt v)) less its mean under the family;
+ * p = min((y - m)^2 / (9 v), 1) less its mean. So |r|, |p| <= 1 and both have mean 0 under the fit, whatever the features.
+ */
+#include "curator/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double reach = 3;
+
+typedef struct parts {
+  double count, residual, by, square; /* weights of the blocks; squares sum to 1 */
+} parts_t;
+
+static parts_t weights_of(const tacit_fit_point_t *point) {
+  double by = point->by != SIZE_MAX ? 0.25 : 0;
+  return (parts_t){sqrt(0.1), sqrt(0.85 - by), sqrt(by), sqrt(0.05)};
+}
+
+size_t tacit_fit_point_n_values(const tacit_fit_point_t *point) {
+  return 2 * point->n_bins + (point->by != SIZE_MAX ? point->n_by : 0) + 1;
+}
+
+static double residual_of(bool is_raw, double y, double mean, double sd) {
+  return is_raw ? y - mean : fmax(fmin((y - mean) / (reach * sd), 1), -1);
+}
+
+/* Means of residual and square under the family, whose clamped counts have masses P(y) and what is left at the bound. */
+static void expect(const tacit_fit_point_t *point, double eta, bool is_raw, double mean, double sd, double *residual, double *square) {
+  double rate = exp(fmin(eta, 700)), mass = point->family == TACIT_FAMILY_BERNOULLI ? 1 - mean : exp(-rate), left = 1;
+  *residual = *square = 0;
+  for (double y = 0; y <= point->upper; y++) {
+    double p = y >= point->upper ? fmax(left, 0) : mass, z = (y - mean) / (reach * sd);
+    *residual += p * residual_of(is_raw, y, mean, sd);
+    *square += p * fmin(z * z, 1);
+    left -= p;
+    mass *= rate / (y + 1);
+  }
+}
+
+static size_t bin_of(const double *cuts, size_t n_bins, double x) {
+  size_t b = 0;
+  while (b + 1 < n_bins && x > cuts[b]) {
+    b++;
+  }
+  return b;
+}
+
+static void add_check(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const tacit_row_sum_t *sum = ctx;
+  const tacit_fit_point_t *point = sum->what;
+  size_t d = sum->curator->model->n_features, b = point->n_bins;
+  double x[TACIT_MAX_ROW_FEATURES], v[2 * TACIT_FIT_MAX_BINS + TACIT_FIT_MAX_BINS + 1] = {0}, eta = 0, expected, square;
+  (void)work;
+  if (n_rows == 0) {
+    return;
+  }
+  double y = fmax(fmin(tacit_rows_get(sum, records, 0, x), point->upper), 0);
+  for (size_t j = 0; j < d; j++) {
+    eta += point->theta[j] * x[j];
+  }
+  bool is_raw = point->family == TACIT_FAMILY_BERNOULLI;
+  tacit_family_moments_t m = tacit_family_moments((tacit_family_t)point->family, point->upper, eta);
+  double sd = sqrt(fmax(m.variance, 1e-12)), z = (y - m.mean) / (reach * sd);
+  expect(point, eta, is_raw, m.mean, sd, &expected, &square);
+  double r = fmax(fmin(residual_of(is_raw, y, m.mean, sd) - expected, 1), -1), p = fmax(fmin(fmin(z * z, 1) - square, 1), -1);
+  parts_t weights = weights_of(point);
+  size_t bin = bin_of(point->cuts, b, m.mean);
+  v[bin] = weights.count;
+  v[b + bin] = weights.residual * r;
+  if (point->by != SIZE_MAX) {
+    v[2 * b + bin_of(point->by_cuts, point->n_by, x[point->by])] = weights.by * r;
+  }
+  v[sum->dim - 1] = weights.square * p;
+  tacit_rows_write(sum, 1, v, k);
+}
+
+static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_fit_point_t *point, tacit_error_t *err) {
+  tacit_status_t status = tacit_rows_check(curator, false, err);
+  if (status == TACIT_OK) {
+    status = tacit_curator_check_points(curator, 1, point->theta, err);
+  }
+  if (status != TACIT_OK) {
+    return status;
+  }
+  if (curator->settings.max_unit_rows > 1) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "unit", "a fit is checked by units of one record");
+  }
+  if (!tacit_family_has_moments((tacit_family_t)point->family, point->upper)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "a fit is checked of families bernoulli and poisson");
+  }
+  bool has_by = point->by != SIZE_MAX;
+  bool ok = point->n_bins >= 1 && point->n_bins <= TACIT_FIT_MAX_BINS &&
+            (!has_by || (point->by < curator->model->n_features && point->n_by >= 1 && point->n_by <= TACIT_FIT_MAX_BINS));
+  return ok ? TACIT_OK : tacit_error_set(err, TACIT_ERR_ARGUMENT, "bins", "there are 1 to %d bins, of a feature that the model has", (int)TACIT_FIT_MAX_BINS);
+}
+
+tacit_status_t tacit_curator_release_fit_check(tacit_curator_t *curator, const tacit_fit_point_t *point, double noise_multiplier, double *out,
+                                               double *noise_sd, tacit_error_t *err) {
+  size_t n = tacit_fit_point_n_values(point), b = point->n_bins;
+  parts_t weights = weights_of(point);
+  double sd = 0;
+  memset(out, 0, n * sizeof *out);
+  memset(noise_sd, 0, n * sizeof *noise_sd);
+  tacit_row_sum_t sum = {.curator = curator, .dim = n, .bound = 1, .what = point, .label = TACIT_FIT_CHECK_LABEL};
+  tacit_status_t status = check_point(curator, point, err);
+  if (status == TACIT_OK) {
+    status = tacit_rows_release(&sum, add_check, noise_multiplier, out, &sd, err);
+  }
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    double weight = i < b ? weights.count : i < 2 * b ? weights.residual : i + 1 < n ? weights.by : weights.square;
+    out[i] /= weight;
+    noise_sd[i] = sd / weight;
+  }
+  return status;
+}
