@@ -328,6 +328,8 @@ const audit_case_t audit_cases[] = {
      .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2, FAULT_LONG_ROWS}},
     {"rows-squares", ROWS(ROWS_SQUARES, SUBSTITUTE), .setting = "squares of scores",
      .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
+    {"rows-check", ROWS(ROWS_CHECK, SUBSTITUTE), .setting = "check of a fit",
+     .sides = {{1, 1, {{1, 1, 0}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
     {"rows-count", ROWS(ROWS_COUNT, ADD_REMOVE), .setting = "number of units",
      .sides = {{2, 1, {{1, 0, 1}, {1, 1, 1}}}, {1, 1, {{1, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},
     {"rows-joint", ROWS(ROWS_JOINT, SUBSTITUTE), .setting = "joint second moments of rows and residuals",
