@@ -74,7 +74,10 @@ def row_of(tacit, name, formula, data, schema, exact, epsilon, repeats):
         if parameters is None:
             return f"| {name} | {epsilon} | refused | | | | |"
         n_flagged += flagged
-        fits.append(parameters)
+        if parameters[0]["sd"] is not None:  # else it gives no intervals
+            fits.append(parameters)
+    if not fits:
+        return f"| {name} | {epsilon} | no intervals | | | | {n_flagged} |"
     estimates, errors = exact
     d = len(estimates) - 1
     shifts = [(statistics.mean(f[j]["mean"] for f in fits) - estimates[j]) / errors[j] for j in range(d)]

@@ -327,6 +327,27 @@ tacit_status_t __wrap_tacit_curator_release_second_moments(tacit_curator_t *cura
   return end_looking(at_work, out, n * sizeof *out, err);
 }
 
+/* Each number has noise of its own size: all in units of that. */
+tacit_status_t __wrap_tacit_curator_release_fit_check(tacit_curator_t *curator, const tacit_fit_point_t *point, double noise_multiplier, double *out,
+                                                      double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_fit_check(curator, point, noise_multiplier, out, noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  size_t n = tacit_fit_point_n_values(point);
+  double sums[2][AUDIT_MAX_SUMS], unused[AUDIT_MAX_SUMS], seen[AUDIT_MAX_SUMS];
+  for (size_t side = 0; side < 2; side++) {
+    must(__real_tacit_curator_release_fit_check(adversary.exposed[side], point, 1, sums[side], unused, err), err);
+    for (size_t i = 0; i < n; i++) {
+      sums[side][i] /= noise_sd[i];
+      seen[i] = out[i] / noise_sd[i];
+    }
+  }
+  see_normal(seen, (const double(*)[AUDIT_MAX_SUMS])sums, n, 1, 1);
+  return end_looking(at_work, out, n * sizeof *out, err);
+}
+
 typedef tacit_status_t (*score_release)(tacit_curator_t *curator, const tacit_score_point_t *point, double noise_multiplier,
                                         double *out, double *noise_sd, tacit_error_t *err);
 

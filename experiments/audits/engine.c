@@ -94,12 +94,14 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
   const tacit_row_weighting_t plain = {.radius = sqrt(2)};
   const tacit_row_residual_t residual = {.theta = (const double[2]){0, 0}, .n_features = 2, .scale = 1, .reach = sqrt(2)};
   const tacit_row_cells_t cells = {&residual, NULL, 1, (const double[1]){0}};
-  double out[6], sd, multiplier = of->noise_multiplier;
+  const tacit_fit_point_t sure = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .theta = (const double[2]){0, 30}, .n_bins = 1, .by = SIZE_MAX};
+  double out[6], sds[6], sd, multiplier = of->noise_multiplier;
   switch (of->rows) {
     case ROWS_SECOND_MOMENTS: return tacit_curator_release_second_moments(curator, &rows, multiplier, out, &sd, err);
     case ROWS_SCORE: return tacit_curator_release_score(curator, &point, multiplier, out, &sd, err);
     case ROWS_INFORMATION: return tacit_curator_release_information(curator, &even, multiplier, out, &sd, err);
     case ROWS_SQUARES: return tacit_curator_release_score_squares(curator, &even, multiplier, out, &sd, err);
+    case ROWS_CHECK: return tacit_curator_release_fit_check(curator, &sure, multiplier, out, sds, err); /* of two sure predictions, both wrong */
     case ROWS_COUNT: return tacit_curator_release_count(curator, multiplier, out, &sd, err);
     case ROWS_RESIDUALS: return tacit_curator_release_residual_squares(curator, &plain, &residual, multiplier, out, &sd, err);
     case ROWS_CELLS: return tacit_curator_release_cells(curator, &cells, multiplier, out, &sd, err);
