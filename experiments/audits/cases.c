@@ -328,7 +328,8 @@ const audit_case_t audit_cases[] = {
      .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2, FAULT_LONG_ROWS}},
     {"rows-squares", ROWS(ROWS_SQUARES, SUBSTITUTE), .setting = "squares of scores",
      .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
-    {"rows-check", ROWS(ROWS_CHECK, SUBSTITUTE), .setting = "check of a fit",
+    {"rows-check", .setting = "check of a fit", .method = "noise-aware", .model = AUDIT_LOGISTIC, .dim = 2, SUBSTITUTE, .configure = nothing,
+     .rows = ROWS_CHECK, .noise_multiplier = 1.2, .share = 0.6, /* counts and squares of any two records agree here: 0.92 of the sensitivity is reached */
      .sides = {{1, 1, {{1, 1, 0}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
     {"rows-count", ROWS(ROWS_COUNT, ADD_REMOVE), .setting = "number of units",
      .sides = {{2, 1, {{1, 0, 1}, {1, 1, 1}}}, {1, 1, {{1, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},

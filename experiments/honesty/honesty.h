@@ -53,7 +53,7 @@ typedef struct outcome {
   bool has_sigma; /* the last term; then exact_sd is known */
   double truth[MAX_TERMS], mean[MAX_TERMS], sd[MAX_TERMS], q5[MAX_TERMS], q95[MAX_TERMS], share[MAX_TERMS];
   double exact_sd[MAX_TERMS]; /* of the non-private posterior */
-  char problems[160], warnings[256]; /* names of checks, joined by + */
+  char problems[160], warnings[256], statistics[512]; /* names of checks, joined by +; NAME=the statistic furthest in the flagged direction */
   double seconds;
 } outcome_t;
 

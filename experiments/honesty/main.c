@@ -7,8 +7,8 @@
  *     honesty --list
  *
  * One line a run is appended to FOLDER/runs.csv (FOLDER/runs-add-remove.csv); runs that are there are not made again, so that it can be
- * interrupted at any time, and with a larger --runs goes on. Runs come kind by kind in rounds, so that an unfinished grid has about as many
- * of each. --part I/N makes every N-th run, for several processes on one folder. Every run is a function of its kind, budget and number.
+ * interrupted at any time, and with a larger --runs goes on. Each round makes one run of every kind at every budget, so that an unfinished
+ * grid has as many of each. --part I/N makes every N-th run, for several processes on one folder. Every run is a function of its kind, budget and number.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -133,9 +133,10 @@ static uint64_t seed_of(const kind_t *kind, double epsilon, size_t run) {
 /* In one write, so that several processes can share the file. */
 static void append(int file, const kind_t *kind, double epsilon, size_t run, const outcome_t *o) {
   static char line[LINE_SIZE];
-  int at = snprintf(line, sizeof line, "%s,%.17g,%zu,%s,%s,%.3f,", kind->name, epsilon, run, o->problems, o->warnings, o->seconds);
+  int at = snprintf(line, sizeof line, "%s,%.15g,%zu,%s,%s,%s,%.3f,", kind->name, epsilon, run, o->problems, o->warnings, o->statistics,
+                    o->seconds);
   for (size_t j = 0; j < o->n_terms; j++) {
-    at += snprintf(line + at, sizeof line - (size_t)at, "%s%.8g:%.8g:%.8g:%.8g:%.8g:%.4g", j > 0 ? ";" : "", o->truth[j], o->mean[j],
+    at += snprintf(line + at, sizeof line - (size_t)at, "%s%.8g:%.6g:%.5g:%.6g:%.6g:%.3g", j > 0 ? ";" : "", o->truth[j], o->mean[j],
                    o->sd[j], o->q5[j], o->q95[j], o->share[j]);
     if (o->has_sigma) {
       at += snprintf(line + at, sizeof line - (size_t)at, ":%.8g%s", o->exact_sd[j], j + 1 == o->n_terms ? ":sigma" : "");

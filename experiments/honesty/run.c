@@ -177,6 +177,24 @@ static void join(char *to, size_t n, const char *name) {
   }
 }
 
+/* Of each check the statistic of the term that is nearest to its flag, or past it furthest. */
+static void write_statistics(const tacit_checks_t *checks, char *to, size_t n) {
+  size_t at = 0;
+  for (int id = 0; id < TACIT_N_CHECKS; id++) {
+    const tacit_check_info_t *info = tacit_check_info((tacit_check_id_t)id);
+    double worst = NAN;
+    for (size_t i = 0; i < checks->n; i++) {
+      if (checks->items[i].id == (tacit_check_id_t)id) {
+        double statistic = checks->items[i].statistic;
+        worst = info->is_below ? fmin(worst, statistic) : fmax(worst, statistic);
+      }
+    }
+    if (!isnan(worst) && at < n) {
+      at += (size_t)snprintf(to + at, n - at, "%s%s=%.4g", at > 0 ? "+" : "", info->name, worst);
+    }
+  }
+}
+
 static tacit_status_t summarise(run_t *r, outcome_t *o) {
   o->has_sigma = r->kind->family == TACIT_FAMILY_GAUSSIAN;
   o->n_terms = r->kind->n_columns + 1 + o->has_sigma;
@@ -201,6 +219,7 @@ static tacit_status_t summarise(run_t *r, outcome_t *o) {
       join(o->warnings, sizeof o->warnings, "rhat");
     }
   }
+  write_statistics(&r->evidence.checks, o->statistics, sizeof o->statistics);
   for (size_t i = 0; i < r->evidence.checks.n; i++) {
     const tacit_check_t *check = &r->evidence.checks.items[i];
     const tacit_check_info_t *info = tacit_check_info(check->id);

@@ -32,13 +32,13 @@ static cell_t *cell_of(cell_t *cells, size_t *n, const char *kind, double epsilo
   return cell;
 }
 
-/* kind,epsilon,run,problems,warnings,seconds,terms; terms are truth:mean:sd:q5:q95:share joined by ;, of a gaussian with :sd of the non-private posterior, and
+/* kind,epsilon,run,problems,warnings,statistics,seconds,terms; terms are truth:mean:sd:q5:q95:share joined by ;, of a gaussian with :sd of the non-private posterior, and
  * the last one, sigma, with :sigma */
 static void add_line(cell_t *cells, size_t *n, char *line) {
-  char *fields[7], *at = line;
-  for (int i = 0; i < 7; i++) {
+  char *fields[8], *at = line;
+  for (int i = 0; i < 8; i++) {
     fields[i] = at;
-    at = strchr(at, i < 6 ? ',' : '\n');
+    at = strchr(at, i < 7 ? ',' : '\n');
     if (at == NULL) {
       return; /* cut off by a crash: it is run again */
     }
@@ -49,11 +49,11 @@ static void add_line(cell_t *cells, size_t *n, char *line) {
     return;
   }
   cell->n++;
-  cell->seconds += atof(fields[5]);
+  cell->seconds += atof(fields[6]);
   cell->n_failed += strncmp(fields[3], "FAILED", 6) == 0;
   cell->n_flagged += fields[3][0] != '\0';
   size_t j = 0;
-  for (char *term = strtok(fields[6], ";"); term != NULL && j < MAX_TERMS; term = strtok(NULL, ";"), j++) {
+  for (char *term = strtok(fields[7], ";"); term != NULL && j < MAX_TERMS; term = strtok(NULL, ";"), j++) {
     double truth, mean, sd, q5, q95, share, exact = NAN;
     bool is_there = sscanf(term, "%lf:%lf:%lf:%lf:%lf:%lf:%lf", &truth, &mean, &sd, &q5, &q95, &share, &exact) >= 6 && fields[3][0] == '\0';
     if (is_there && strstr(term, ":sigma") != NULL) {

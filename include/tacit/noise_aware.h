@@ -113,8 +113,8 @@ TACIT_API bool tacit_noise_aware_is_noisy(const tacit_noise_aware_settings_t *se
  *
  *     s_2 (1 + 0.8 s_1 / v)
  *
- * On the grid of docs/results/honesty, with each kind's own v in the place of 1/16, check `scale-unknown` is raised in none of the fits below 0.5, in 12 to 40 % from there to 1
- * and mostly in more than half above. Falls as the budget or n_units grows.
+ * On the grid of docs/results/honesty, with each kind's own v in the place of 1/16, check `scale-unknown` was raised in at most 0.05 of a kind's
+ * fits below 0.5, in up to 0.4 from there to 1.1, and above in 0.4 to 1 with three features, 0.1 to 0.8 with one. Falls as the budget or n_units grows.
  */
 TACIT_API double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
 

@@ -7,7 +7,10 @@
 #include "base/base_internal.h"
 #include "diagnose/diagnose_internal.h"
 
-/* Thresholds: docs/theory.md, section 18.10. Rates: of 248 fits of the easy kinds in docs/results/honesty; 0 is none of them. */
+/*
+ * Thresholds: docs/theory.md, section 18.10. Rates: of the fits of easy kinds in docs/results/honesty that tacit plan does
+ * not refuse; 0 is none of them.
+ */
 static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
     [TACIT_CHECK_FAR] = {"far", "how far the last score moved the mode, as a normal quantile of its chi-square", TACIT_SEVERITY_PROBLEM, 5,
                          false, 0, "the last score contradicts those before it (%.3g, at most 5): there are no intervals to give",
@@ -16,10 +19,10 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                                   TACIT_SEVERITY_PROBLEM, 0.9, false, 0,
                                   "nearly all values lie at one end of the bounds (mean at %.2g of the half range)",
                                   "tighter bounds in the schema, or a transform such as log(x)"},
-    [TACIT_CHECK_SCALE_UNKNOWN] = {"scale-unknown", "relative error of the released variance", TACIT_SEVERITY_PROBLEM, 0.8, false, 0.03,
+    [TACIT_CHECK_SCALE_UNKNOWN] = {"scale-unknown", "relative error of the released variance", TACIT_SEVERITY_PROBLEM, 0.8, false, 0.005,
                                    "the released moments do not tell its scale (relative error %.2g)",
                                    "tighter bounds or `typical: [low, high]` in the schema, or a larger budget"},
-    [TACIT_CHECK_PRIOR_PULLS] = {"prior-pulls", "how far the prior moves the mean, in posterior sds", TACIT_SEVERITY_PROBLEM, 1, false, 0,
+    [TACIT_CHECK_PRIOR_PULLS] = {"prior-pulls", "how far the prior moves the mean, in posterior sds", TACIT_SEVERITY_PROBLEM, 1, false, 0.002,
                                  "the prior moves it by %.2g posterior sds", "give it a prior of your own (--prior), or a larger budget"},
     [TACIT_CHECK_SEPARATION] = {"separation", "size of the effect of one sd, where a quarter or more of it is the prior's",
                                 TACIT_SEVERITY_PROBLEM, 2.5, false, 0,
@@ -34,21 +37,21 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
     [TACIT_CHECK_HIDDEN_TAILS] = {"hidden-tails", "share of the residuals' variance beyond what is released", TACIT_SEVERITY_WARNING, 0.05, false, 0,
                                   "%.2g of the residuals' variance is in tails that no bounded release sees: its interval may miss",
                                   "read it as the spread of all but the tails; a transform such as log(y), or a larger budget"},
-    [TACIT_CHECK_PRIOR_SHARE] = {"prior-share", "share of the prior in the posterior's precision", TACIT_SEVERITY_WARNING, 0.25, false, 0.03,
+    [TACIT_CHECK_PRIOR_SHARE] = {"prior-share", "share of the prior in the posterior's precision", TACIT_SEVERITY_WARNING, 0.25, false, 0.05,
                                  "%.2g of its precision is the prior's", "read it as the prior's answer as well; a larger budget would help"},
-    [TACIT_CHECK_CONFLICT] = {"conflict", "distance of prior and likelihood in their sds", TACIT_SEVERITY_WARNING, 2, false, 0.004,
+    [TACIT_CHECK_CONFLICT] = {"conflict", "distance of prior and likelihood in their sds", TACIT_SEVERITY_WARNING, 2, false, 0.005,
                               "prior and data disagree about it by %.2g sds", "give it a prior of your own (--prior)"},
     [TACIT_CHECK_FEW_POSITIVES] = {"few-positives", "records of the rarer outcome, in sds of the last score's noise", TACIT_SEVERITY_WARNING, 5,
                                    true, 0, "few records have the rarer outcome (%.2g times the noise)", "a larger budget"},
     [TACIT_CHECK_RARE_LEVEL] = {"rare-level", "records of the rarer level, in sds of the first release's noise", TACIT_SEVERITY_WARNING, 3, true,
-                                0.03, "few records have its rarer level (%.2g times the noise)",
+                                0.06, "few records have its rarer level (%.2g times the noise)",
                                 "a larger budget, or pool the level with another"},
-    [TACIT_CHECK_SCALE_VAGUE] = {"scale-vague", "relative error of the released variance", TACIT_SEVERITY_WARNING, 0.5, false, 0.07,
+    [TACIT_CHECK_SCALE_VAGUE] = {"scale-vague", "relative error of the released variance", TACIT_SEVERITY_WARNING, 0.5, false, 0.03,
                                  "its scale is known roughly only (relative error %.2g)", "tighter bounds or `typical:` in the schema"},
     [TACIT_CHECK_WIDE_BOUNDS] = {"wide-bounds", "released sd in half ranges", TACIT_SEVERITY_WARNING, 0.1, true, 0,
                                  "its values fill a small part of their bounds (sd %.2g of the half range)", "tighter bounds in the schema"},
     [TACIT_CHECK_COLLINEAR] = {"collinear", "least eigenvalue of the whitened second moments over its floor", TACIT_SEVERITY_WARNING, 1, true,
-                               0.11, "features are as good as collinear, by what the noise lets see (%.2g)",
+                               0.06, "features are as good as collinear, by what the noise lets see (%.2g)",
                                "fewer terms, or a larger budget"}};
 
 const tacit_check_info_t *tacit_check_info(tacit_check_id_t id) {
