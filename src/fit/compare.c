@@ -70,6 +70,10 @@ static void plan_chains(tacit_fit_t *fit, const rule_t *rule, const tacit_method
   tacit_sampler_settings_t settings = fit->settings;
   tacit_plan_t plan;
   tacit_error_t err;
+  if (tacit_fit_check_unit(fit, method, &err) != TACIT_OK) {
+    set_reason(choice, TACIT_ERR_ARGUMENT, "goes by records, and here a person has several");
+    return;
+  }
   settings.accept_bit = rule->is_bit;
   settings.accept_rule.kind = rule->kind;
   settings.inv_metric = NULL;

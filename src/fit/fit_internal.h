@@ -196,6 +196,8 @@ TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_relea
 const char *const *tacit_fit_used(const tacit_fit_t *fit, size_t *n_columns);
 /* One of them whose missing values drop their records, or NULL. */
 const char *tacit_fit_dropping(const tacit_fit_t *fit);
+/* TACIT_ERR_ARGUMENT where a person may have several rows and the method goes by records. */
+TACIT_MUST_USE tacit_status_t tacit_fit_check_unit(const tacit_fit_t *fit, const tacit_method_t *method, tacit_error_t *err);
 /* A curator of one blank record: its bounds are the model's and the settings', as of any other. */
 TACIT_MUST_USE tacit_status_t tacit_fit_open_blank(tacit_fit_t *fit, tacit_error_t *err);
 /* Another fit with the same settings; on failure free it too. */

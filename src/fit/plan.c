@@ -33,17 +33,17 @@ static tacit_status_t set_schedule(tacit_fit_t *fit, tacit_error_t *err) {
 }
 
 /* What is refused by the first release, after earlier steps were paid for, is refused before. */
-static tacit_status_t check_unit(const tacit_fit_t *fit, tacit_error_t *err) {
+tacit_status_t tacit_fit_check_unit(const tacit_fit_t *fit, const tacit_method_t *method, tacit_error_t *err) {
   static const char *const by_record[] = {"dp-mala", "dp-fast-mh", "dp-sgld", "dp-sghmc", "dp-sgnht", "dp-penalty-subsampled",
                                           "dp-barker-vcorr", "tunamh", "sghmc", "sghmc-naive"};
   if (tacit_schema_unit(fit->schema) == NULL) {
     return TACIT_OK;
   }
   for (size_t i = 0; i < sizeof by_record / sizeof by_record[0]; i++) {
-    if (strcmp(fit->method->name, by_record[i]) == 0) {
+    if (strcmp(method->name, by_record[i]) == 0) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
                              "method %s goes by records, and here a person has several: use dp-hmc, dp-penalty or dp-barker, or a table with one row "
-                             "a person", fit->method->name);
+                             "a person", method->name);
     }
   }
   return TACIT_OK;
@@ -104,7 +104,7 @@ static tacit_status_t point_on(const tacit_fit_t *fit, const tacit_plan_request_
 
 tacit_status_t tacit_fit_make_plan(tacit_fit_t *fit, double n_units, tacit_error_t *err) {
   size_t n;
-  tacit_status_t fits = check_unit(fit, err);
+  tacit_status_t fits = tacit_fit_check_unit(fit, fit->method, err);
   if (fits != TACIT_OK) {
     return fits;
   }

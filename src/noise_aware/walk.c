@@ -5,8 +5,8 @@
 #include "noise_aware/walk.h"
 
 /*
- * Up to so many coefficients a t is near the posterior. Beyond, where the process is wide in many directions, turns were hardly ever
- * accepted (0.05 at 20) and slices moved less for their evaluations than gradients do.
+ * Up to so many coefficients a t is near the posterior. Beyond, where the process is wide in many directions, turns are seldom accepted
+ * (0.02 to 0.25 at 20).
  */
 enum { MOST_TURNED = 12, START_HALVINGS = 30 };
 

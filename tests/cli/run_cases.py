@@ -1349,6 +1349,14 @@ def good_paths():
         for chain in (1, 2, 3):
             assert open(f"same1/draws-{chain}.csv").read() == open(f"same2/draws-{chain}.csv").read()
 
+    @case("plan for persons of several rows recommends nothing that fit refuses")
+    def _():
+        pathlib.Path("persons.yaml").write_text("relation: substitute\nunit: who\nmax_rows: 3\ncolumns:\n  who: {type: id}\n  y: {type: binary}\n"
+                                               "  x: {type: numeric, lower: 0, upper: 1}\n")
+        said = run(["plan", "y ~ x", "--family", "bernoulli", "--schema", "persons.yaml", "--n", "100000", "--epsilon", "8", "--delta", "1e-7"]).stdout
+        by_record = [line.split()[0] for line in said.split("\n") if "goes by records" in line]
+        assert {"dp-mala", "dp-sgld", "dp-fast-mh"} <= set(by_record) and "Recommended: --method dp-penalty" in said, said
+
     @case("--version names the build: version, commit, instruction set, what it was built with")
     def _():
         lines = run(["--version"]).stdout.split("\n")
