@@ -268,7 +268,7 @@ static void test_a_linear_regression_that_would_buy_nothing_is_refused(void **st
     tacit_draws_t draws;
     fixture_t f;
     size_t n;
-    double epsilon, rows;
+    double epsilon = 0, rows = 0;
     open_family(&f, TACIT_FAMILY_GAUSSIAN, 3, 0.2, relation);
     f.settings.delta = 1e-6;
     assert_int_equal(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err), TACIT_ERR_BUDGET);
