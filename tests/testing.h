@@ -37,6 +37,13 @@ static inline const char *testing_shared(void) {
   return getenv("TACIT_SHARED");
 }
 
+/* A sanitizer that watches the heap keeps all memory there, private or not (src/base/alloc.c). gcc and clang say so differently. */
+#if defined(__has_feature)
+#  if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#    define __SANITIZE_ADDRESS__ 1
+#  endif
+#endif
+
 /* Is the memory at p left out of core dumps? True where nobody can tell. */
 static inline bool testing_is_kept_private(const void *p) {
   FILE *maps = fopen("/proc/self/smaps", "r");

@@ -53,7 +53,7 @@ static bool agrees(const unsigned char *answer, const unsigned char *even, const
 tacit_status_t tacit_probe(size_t n_columns, tacit_probe_function function, void *user, size_t n_out, size_t size, bool *is_pure,
                            tacit_error_t *err) {
   size_t n_block = n_columns * LANES, n_bytes = n_out * LANES * size;
-  float *blocks = tacit_alloc_zero(3 * n_block, sizeof *blocks), *a = blocks, *b = a + n_block, *mixed = b + n_block;
+  float *blocks = tacit_alloc_zero(3 * n_block, sizeof *blocks);
   unsigned char *answers = tacit_alloc_zero(N_ANSWERS, n_bytes + 1), *answer[N_ANSWERS];
   *is_pure = false;
   if (blocks == NULL || answers == NULL) {
@@ -61,6 +61,7 @@ tacit_status_t tacit_probe(size_t n_columns, tacit_probe_function function, void
     tacit_free(answers);
     return tacit_error_memory(err);
   }
+  float *a = blocks, *b = a + n_block, *mixed = b + n_block;
   for (size_t i = 0; i < N_ANSWERS; i++) {
     answer[i] = answers + i * n_bytes;
   }
