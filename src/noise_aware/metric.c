@@ -82,10 +82,11 @@ static void average_variance(const tacit_surrogate_t *s, const tacit_round_place
 tacit_status_t tacit_round_metric(const tacit_surrogate_t *s, const tacit_round_place_t *place, double *whiten, double *mean_var,
                                   tacit_error_t *err) {
   size_t d = s->d, n = s->n_rows;
-  double *memory = tacit_alloc_zero(n + d * d, sizeof *memory), *weighted = memory, *metric = memory + n, mean = 0;
+  double *memory = tacit_alloc_zero(n + d * d, sizeof *memory), mean = 0;
   if (memory == NULL) {
     return tacit_error_memory(err);
   }
+  double *weighted = memory, *metric = memory + n;
   double nominal = nominal_variance(place->settings);
   if (place->factor == NULL) {
     for (size_t k = 0; k < n; k++) {

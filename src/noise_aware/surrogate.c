@@ -143,11 +143,12 @@ static tacit_status_t make_basis(tacit_builder_t *b, tacit_error_t *err) {
   }
   fill_gram(b);
   size_t r = s->n_basis = pivoted_factor(b, order);
-  double *factor = tacit_alloc_zero(3 * r * r, sizeof *factor), *inverse = factor + r * r, *noise = inverse + r * r;
+  double *factor = tacit_alloc_zero(3 * r * r, sizeof *factor);
   s->basis = tacit_alloc(s->n_rows * r, sizeof *s->basis);
   s->basis_cov = tacit_alloc(r * r, sizeof *s->basis_cov);
   s->basis_shift = tacit_alloc(r, sizeof *s->basis_shift);
   bool ok = factor != NULL && s->basis != NULL && s->basis_cov != NULL && s->basis_shift != NULL;
+  double *inverse = ok ? factor + r * r : NULL, *noise = ok ? inverse + r * r : NULL;
   for (size_t i = 0; ok && i < r; i++) {
     memcpy(factor + i * r, b->gram + i * m, (i + 1) * sizeof *factor);
     s->basis_shift[i] = b->moments[order[i]] - b->average[order[i]];
