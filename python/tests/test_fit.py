@@ -537,6 +537,7 @@ class Interrupter:
 class Interruption(Folder):
     def setUp(self):
         super().setUp()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are started deaf to it
         self.ledger = tacit.Ledger.create(self.folder / "l.ledger", "test", 1000, 1e-5)
 
     @unittest.skipIf(pyarrow is None, "no pyarrow")
