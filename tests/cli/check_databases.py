@@ -17,6 +17,8 @@ import tempfile
 import threading
 import time
 
+from counted import Cases
+
 TACIT = os.path.abspath(sys.argv[1])
 PASSWORD = "pw-k3Qz-secret"
 SCHEMA = """dataset: visits
@@ -29,7 +31,7 @@ columns:
   kids: {type: integer, lower: 0, upper: 9}
 """
 N = 9000
-passed, failed, skipped = 0, 0, []
+case = Cases()
 outer = tempfile.TemporaryDirectory()
 folder = pathlib.Path(outer.name)
 folder.chmod(0o755)
@@ -151,17 +153,6 @@ def write_sources(server):
                   f"Driver={driver('libsqlite3odbc.so')}\nDatabase={folder}/nofile.db\n"]
     pathlib.Path("odbc.ini").write_text("\n".join(lines) + "\n")
     os.environ.update(ODBCINI=str(folder / "odbc.ini"), ODBCSYSINI=str(folder))
-
-
-def case(function):
-    global passed, failed
-    try:
-        function()
-        passed += 1
-    except Exception as error:
-        failed += 1
-        print(f"FAILED {function.__name__}: line {error.__traceback__.tb_next.tb_lineno}: {error!r}")
-    return function
 
 
 pathlib.Path("s.yaml").write_text(SCHEMA)
@@ -371,5 +362,5 @@ if has_sqlite:
 if server:
     server.stop()
 os.chdir("/")
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+print(case)
+sys.exit(case.failed > 0)

@@ -14,6 +14,8 @@ import sys
 import tempfile
 import threading
 
+from counted import Cases
+
 TACIT = os.path.abspath(sys.argv[1])
 WRITER = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
 SCHEMA = """dataset: visits
@@ -28,22 +30,11 @@ columns:
 FIT = ["--family", "bernoulli", "--schema", "visits.yaml", "--epsilon", "5", "--delta", "1e-6", "--method", "dp-penalty", "--draws", "5",
        "--chains", "1", "--seed", "1", "--quiet", "--yes"]
 
-passed, failed = 0, 0
+case = Cases()
 folder = tempfile.TemporaryDirectory()
 os.chdir(folder.name)
 pathlib.Path("visits.yaml").write_text(SCHEMA)
 pathlib.Path("rows.yaml").write_text("\n".join(line for line in SCHEMA.split("\n") if "patient" not in line and "max_rows" not in line))
-
-
-def case(function):
-    global passed, failed
-    try:
-        function()
-        passed += 1
-    except Exception as error:
-        failed += 1
-        print(f"FAILED {function.__name__}: line {error.__traceback__.tb_next.tb_lineno}: {error!r}")
-    return function
 
 
 def run(words, data=None):
@@ -232,5 +223,5 @@ def files_of_sas_spss_and_stata_give_the_same_fit():
 
 if __name__ == "__main__":
     os.chdir("/")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    print(case)
+    sys.exit(case.failed > 0)
