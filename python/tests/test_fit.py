@@ -333,6 +333,8 @@ class Programs(Folder):
     def test_private_and_planned(self):
         plan = tacit.plan(program=self.path, schema=SCHEMA, n=N, epsilon=50, delta=1e-6, method="dp-hmc")
         self.assertEqual(plan["method"], "dp-hmc")
+        every = tacit.plan(program=self.path, schema=SCHEMA, n=N, epsilon=50, delta=1e-6)
+        self.assertIn("Recommended", every["advice"])
         post = tacit.fit(program=self.path, data=records(), schema=SCHEMA, epsilon=50, delta=1e-6, method="dp-hmc", chains=1, draws=20, warmup=20,
                          accept_poor=True, progress=False)
         self.assertTrue(post.is_private)

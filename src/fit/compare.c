@@ -114,13 +114,14 @@ static void advise(const tacit_fit_t *fit, const tacit_fit_choice_t *choices, ta
     aware++;
   }
   tacit_noise_aware_settings_t settings = {.family = TACIT_FAMILY_GAUSSIAN};
+  bool is_told = true;
   if (choices[aware].status == TACIT_OK) {
     settings = tacit_fit_aware_settings(fit);
     settings.rho = tacit_fit_aware_rho(fit);
-    tacit_text_printf(to, "%s", tacit_fit_scale_untold(fit, &settings, fit->n_public) != NULL ? "noise-aware: " : "");
+    is_told = tacit_fit_scale_untold(fit, &settings, fit->n_public) == NULL;
+    tacit_text_printf(to, "%s", is_told ? "" : "noise-aware: ");
     tacit_fit_put_untold(fit, &settings, fit->n_public, to);
   }
-  bool is_told = tacit_fit_scale_untold(fit, &settings, fit->n_public) == NULL;
   bool is_aware = prefers_aware(&choices[aware], chain < TACIT_FIT_N_CHOICES ? &choices[chain] : NULL, is_told);
   bool is_default = choices[aware].status == TACIT_OK && tacit_fit_aware_is_default(fit);
   size_t best = is_aware ? aware : chain;

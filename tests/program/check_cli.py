@@ -52,6 +52,8 @@ def main():
     run(0, *program, *exposed, "--out", "a")
     assert list(means("a")) == ["a", "b", "w.1", "w.2", "w.3", "odds"]
     run(0, *program, "--epsilon", "900", "--delta", "1e-6", "--dry-run")  # nothing has to be clipped
+    plan = json.loads(run(0, "plan", *program[1:6], "--schema", "s.yaml", "--n", "400", "--epsilon", "900", "--delta", "1e-6", "--json").stdout)
+    assert {choice["method"] for choice in plan if choice["iterations"]} >= {"dp-hmc", "dp-penalty"}, plan
     run(2, *program, *exposed, "--family", "bernoulli", "--out", "b")
     run(2, "fit", "y ~ x", "--family", "bernoulli", *common, *exposed, "--set", "s=5", "--out", "b")
     # A formula by its family's kernels and by its program: the same posterior.
