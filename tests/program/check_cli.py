@@ -71,6 +71,18 @@ def main():
         assert abs(m - n) < .2 * s and abs(s / t - 1) < .15, (name, kernels, written)  # seeded: comes out the same
     run(0, "fit", "y ~ x + (1 | g)", "--family", "bernoulli", *common, *exposed, "--out", "e")
     assert "r_g_1.3" in means("e")
+    # Classes: the same by kernels and by the program.
+    run(0, "fit", "g ~ x", "--family", "categorical", *common, *exposed, "--out", "f")
+    (work / "q.stan").write_text(run(0, "fit", "g ~ x", "--family", "categorical", "--schema", "s.yaml", "--print-model").stdout)
+    run(0, "fit", "q.stan", "--records", "none", *common, *exposed, "--out", "h")
+    kernels, written = means("f"), means("h")
+    for level in "bc":
+        for name in ("x", "Intercept"):
+            (m, s), (n, t) = kernels[f"b_{level}_{name}"], written[f"b_{level}_{name}"]
+            assert abs(m - n) < .2 * s and abs(s / t - 1) < .15, (level, name, kernels, written)
+    (work / "w.yaml").write_text(SCHEMA.replace("{type: binary}", "{type: categorical, levels: ['0', '1']}"))
+    run(0, "fit", "g ~ x + (1 | y)", "--family", "categorical", *common[:2], "--schema", "w.yaml", *common[4:], *exposed, "--out", "k")
+    assert "r_y_1.2.2" in means("k")
     assert sum(line.startswith("~") for line in run(0, "model", "list").stdout.splitlines()) >= 30
     print("ok")
 
