@@ -147,11 +147,13 @@ typedef enum tacit_constraint {
   TACIT_CONSTRAINT_AFFINE,   /* a + b u: offset a, multiplier b > 0 */
   TACIT_CONSTRAINT_ORDERED,  /* increasing; gaps are log(1 + e^u), so that a gap's slope is at most 1 */
   TACIT_CONSTRAINT_POSITIVE_ORDERED,
-  TACIT_CONSTRAINT_SIMPLEX   /* stick breaking; n values of n - 1 parameters */
+  TACIT_CONSTRAINT_SIMPLEX,  /* stick breaking; n values of n - 1 parameters */
+  TACIT_CONSTRAINT_CORR,     /* L L', L as below; n = k^2 values, by rows, of k (k - 1) / 2 parameters */
+  TACIT_CONSTRAINT_CORR_CHOLESKY /* lower triangular of unit rows and positive diagonal, by partial correlations tanh(u) */
 } tacit_constraint_t;
 
 /*
- * Declare n >= 1 values under a constraint that holds for each (or, ordered and simplex, for them together): adds the unconstrained
+ * Declare n >= 1 values under a constraint that holds for each (or, from ordered on, for them together): adds the unconstrained
  * parameters, in order, and the log Jacobian of the transform to the prior. values, shape (n), are the constrained ones. a and b as above,
  * TACIT_NODE_NONE where not used; they may depend on earlier parameters, not on data. `name` is for messages; copied.
  */
