@@ -30,7 +30,9 @@ typedef enum tacit_noise_aware_fault {
   TACIT_NOISE_AWARE_SOUND = 0,
   TACIT_NOISE_AWARE_NO_DISCREPANCY,     /**< the surrogate's error is left out of the posterior; gaussian: that of moments and weights */
   TACIT_NOISE_AWARE_NO_DENSITY,         /**< no mode is found until tails are normal */
-  TACIT_NOISE_AWARE_HALF_NOISE          /**< the noise of scores is taken for half of what it is; gaussian: of the last moments */
+  TACIT_NOISE_AWARE_HALF_NOISE,         /**< the noise of scores is taken for half of what it is; gaussian: of the last moments */
+  TACIT_NOISE_AWARE_ROUNDS_INDEPENDENT, /**< programs: the last two rounds are taken for independent data */
+  TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES  /**< programs: E v v' is taken for E v s' */
 } tacit_noise_aware_fault_t;
 
 typedef struct tacit_noise_aware_settings {
@@ -57,6 +59,12 @@ typedef struct tacit_noise_aware_settings {
   /** Called where heavy tails of the prior leave no density to climb: makes them normal. May be NULL: then such a run fails. */
   void (*normal_tails)(void *user);
   void *prior_user;                  /**< of both */
+  /**
+   * A model of which centred scores are released, at seven points (docs/theory.md, section 18.13): family, upper and what is said of features
+   * count for nothing then. NULL: a regression. Borrowed.
+   */
+  const tacit_record_model_t *records;
+  double program_sampling, program_noise, program_square; /**< of that: tacit_noise_aware_measure() */
   tacit_releases_t *releases; /**< where releases are kept as they are made, or, without a curator, taken from; borrowed, may be NULL */
   tacit_evidence_t *evidence; /**< filled by the fit; may be NULL */
   tacit_noise_aware_fault_t fault_for_tests;
@@ -73,6 +81,14 @@ enum { TACIT_NOISE_AWARE_MAX_FEATURES = 20, TACIT_NOISE_AWARE_N_EVENTS = 8 };
  * units that count, where that is private. Returns the number of events. Their order is of no meaning.
  */
 TACIT_API size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
+
+/**
+ * Fill program_sampling, program_noise and program_square of settings with records, by simulation on made-up records at the prior's centre:
+ * what forecasts and refusals rest on. program_square is 0 where no record tells anything of some parameter: the fit is refused.
+ * @return TACIT_ERR_NUMERIC: no record tells anything there; TACIT_ERR_MEMORY.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_measure(tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters,
+                                                                  tacit_error_t *err);
 
 /**
  * Predicted ratio of the posterior standard deviation to the non-private one, from public numbers alone:

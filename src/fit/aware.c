@@ -7,7 +7,10 @@
 static const char not_categorical[] =
     "method noise-aware is for family bernoulli, gaussian or poisson; for %s use --method dp-hmc or dp-penalty";
 
-static const char not_program[] = "method noise-aware is for formulas; for a program use --method dp-hmc or dp-penalty";
+/* Of a regression its features, of a program its parameters. */
+size_t tacit_fit_aware_dim(const tacit_fit_t *fit) {
+  return fit->design != NULL ? tacit_design_n_features(fit->design) : fit->model.parameters.dim;
+}
 
 const char *tacit_fit_chain_setting(const tacit_fit_t *fit) {
   static const char *const names[] = {"clip-grad", "clip-ratio", "noise-grad", "noise-ratio", "step-size", "leapfrog",
@@ -27,9 +30,6 @@ tacit_status_t tacit_fit_aware_check(const tacit_fit_t *fit, tacit_error_t *err)
   if (!fit->method->is_one_off) {
     return TACIT_OK;
   }
-  if (tacit_fit_is_program(fit)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s", not_program);
-  }
   if (fit->family == TACIT_FAMILY_CATEGORICAL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", not_categorical, tacit_family_string(fit->family));
   }
@@ -46,11 +46,27 @@ bool tacit_fit_aware_is_default(const tacit_fit_t *fit) {
   return fit->family == TACIT_FAMILY_BERNOULLI || fit->family == TACIT_FAMILY_GAUSSIAN;
 }
 
+static bool has_program_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTACLE_SIZE]) {
+  const tacit_record_model_t *records = &fit->model.records;
+  if (records->others == NULL) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware simulates a program's outcomes, and here it cannot: %s; use --method dp-hmc or dp-penalty",
+             records->no_others != NULL ? records->no_others : "it is not known how they arise");
+  } else if (tacit_schema_unit(fit->schema) != NULL) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware protects one row, not all rows of a unit as the schema asks: use "
+                                            "--method dp-hmc or dp-penalty");
+  } else if (records->dim > TACIT_NOISE_AWARE_MAX_FEATURES) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "the program has %zu parameters; method noise-aware takes at most %d: use --method dp-hmc or dp-penalty",
+             records->dim, (int)TACIT_NOISE_AWARE_MAX_FEATURES);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTACLE_SIZE]) {
   double lower, upper;
   if (fit->design == NULL) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "%s", not_program);
-    return true;
+    return has_program_obstacle(fit, text);
   }
   size_t d = tacit_design_n_features(fit->design);
   tacit_design_response_range(fit->design, &lower, &upper);
@@ -78,21 +94,38 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
 tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit) {
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
   double lower, upper;
+  settings.relation = tacit_schema_relation(fit->schema);
+  settings.n_units = fit->n_planned > 0 ? fit->n_planned : fit->n_public;
+  settings.n_features = tacit_fit_aware_dim(fit);
+  settings.delta = fit->delta;
+  settings.may_drop = tacit_fit_dropping(fit) != NULL;
+  if (fit->design == NULL) {
+    settings.records = &fit->model.records;
+    settings.program_sampling = fit->aware.program_sampling;
+    settings.program_noise = fit->aware.program_noise;
+    settings.program_square = fit->aware.program_square;
+    return settings;
+  }
   tacit_design_response_range(fit->design, &lower, &upper);
   settings.family = fit->family;
   settings.upper = upper;
-  settings.relation = tacit_schema_relation(fit->schema);
-  settings.n_units = fit->n_planned > 0 ? fit->n_planned : fit->n_public;
-  settings.n_features = tacit_design_n_features(fit->design);
-  settings.delta = fit->delta;
-  settings.may_drop = tacit_fit_dropping(fit) != NULL;
   settings.known_sd = fit->known_sd > 0 ? 2 * fit->known_sd / (upper - lower) : 0; /* the response is mapped to [-1, 1] */
   return settings;
 }
 
+/* What forecasts rest on. */
+static tacit_status_t measure(tacit_fit_t *fit, tacit_error_t *err) {
+  fit->aware = tacit_fit_aware_settings(fit);
+  return tacit_noise_aware_measure(&fit->aware, &fit->model.parameters, err);
+}
+
 tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
   char text[TACIT_FIT_OBSTACLE_SIZE];
-  if (fit->method == NULL || !fit->method->is_one_off) { /* where methods are compared there is none */
+  if (fit->method == NULL) { /* methods are compared */
+    tacit_status_t status = fit->design != NULL || tacit_fit_aware_obstacle(fit, text) ? TACIT_OK : measure(fit, err);
+    return status == TACIT_ERR_NUMERIC ? TACIT_OK : status; /* program_square is 0: the method's line says why */
+  }
+  if (!fit->method->is_one_off) {
     return TACIT_OK;
   }
   if (tacit_fit_aware_obstacle(fit, text)) {
@@ -101,6 +134,15 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
       return TACIT_OK;
     }
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s", text);
+  }
+  if (fit->design == NULL) {
+    tacit_status_t status = measure(fit, err);
+    bool is_other = (status == TACIT_OK && !(fit->aware.program_square > 0)) || status == TACIT_ERR_NUMERIC;
+    if (is_other && !tacit_fit_has(fit, "method")) {
+      fit->method = tacit_method_find("dp-hmc");
+      return TACIT_OK;
+    }
+    return status;
   }
   size_t d = tacit_design_n_features(fit->design);
   fit->is_two_valued = tacit_alloc_zero(d, sizeof *fit->is_two_valued);
@@ -143,6 +185,6 @@ tacit_status_t tacit_fit_aware_plan(tacit_fit_t *fit, double n_units, tacit_erro
   fit->aware.thin = s->thin;
   fit->settings.inv_metric = NULL;
   fit->plan.n_iterations = s->n_warmup + s->n_draws * s->thin;
-  fit->plan.width = tacit_noise_aware_inflation(&fit->aware, tacit_design_n_features(fit->design), n_units);
+  fit->plan.width = tacit_noise_aware_inflation(&fit->aware, tacit_fit_aware_dim(fit), n_units);
   return tacit_noise_aware_check_budget(&fit->aware, err);
 }

@@ -50,7 +50,7 @@ static void plan_aware(const tacit_fit_t *fit, tacit_fit_choice_t *choice) {
   tacit_noise_aware_settings_t settings = tacit_fit_aware_settings(fit);
   settings.rho = tacit_fit_aware_rho(fit);
   choice->n_iterations = tacit_fit_aware_n_releases(fit);
-  choice->width = tacit_noise_aware_inflation(&settings, tacit_design_n_features(fit->design), fit->n_public);
+  choice->width = tacit_noise_aware_inflation(&settings, tacit_fit_aware_dim(fit), fit->n_public);
   tacit_error_t refused;
   tacit_status_t status = tacit_noise_aware_check_budget(&settings, &refused);
   if (status != TACIT_OK) {

@@ -155,6 +155,8 @@ TACIT_MUST_USE tacit_status_t tacit_fit_aware_plan(tacit_fit_t *fit, double n_un
 bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTACLE_SIZE]);
 /* Settings of the method, budget excepted, where nothing stands against it. */
 tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit);
+/* How many coefficients, or parameters of a program, it is about. */
+size_t tacit_fit_aware_dim(const tacit_fit_t *fit);
 /* What all its releases may cost together. */
 double tacit_fit_aware_rho(const tacit_fit_t *fit);
 /* The releases that it makes. */

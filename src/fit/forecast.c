@@ -18,8 +18,8 @@ static bool has_dubious_budget(const tacit_fit_t *fit) {
 }
 
 const char *tacit_fit_scale_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units) {
-  size_t d = tacit_design_n_features(fit->design);
-  if (tacit_noise_aware_scale_doubt(settings, d, n_units) <= scale_doubt_much) {
+  size_t d = tacit_fit_aware_dim(fit);
+  if (fit->design == NULL || tacit_noise_aware_scale_doubt(settings, d, n_units) <= scale_doubt_much) {
     return NULL;
   }
   for (size_t j = 1; j < d; j++) {
@@ -34,7 +34,7 @@ const char *tacit_fit_scale_untold(const tacit_fit_t *fit, const tacit_noise_awa
 
 void tacit_fit_put_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to) {
   const char *label = tacit_fit_scale_untold(fit, settings, n_units);
-  size_t d = tacit_design_n_features(fit->design);
+  size_t d = tacit_fit_aware_dim(fit);
   if (label != NULL) {
     double epsilon = tacit_fit_epsilon_for(tacit_noise_aware_scale_doubt, *settings, d, n_units, fit->delta, scale_doubt_much);
     tacit_text_printf(to, "not at this budget: unless its values fill more than a quarter of their bounds, what is released is likely not to tell the "
@@ -107,7 +107,12 @@ static void put_worth(const tacit_plan_t *plan, tacit_text_t *to) {
 }
 
 void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to) {
-  size_t d = tacit_design_n_features(fit->design), n_two_valued = 0;
+  size_t d = tacit_fit_aware_dim(fit), n_two_valued = 0;
+  if (fit->design == NULL) {
+    tacit_text_printf(to, "plan: forecast of noise-aware: simulated at the prior's centre with columns that fill their bounds; where columns fill a small "
+                          "part of them, or parameters are elsewhere, it is less sure\n");
+    return;
+  }
   for (size_t j = 1; j < d; j++) {
     n_two_valued += tacit_design_is_two_valued(fit->design, j);
   }
@@ -145,7 +150,7 @@ static void put_aware(const tacit_fit_t *fit, tacit_text_t *to) {
     tacit_text_printf(to, "standard deviations at least about %.3g times the non-private ones\n", fit->plan.width);
   }
   tacit_fit_put_poor(fit, &fit->aware, fit->n_planned, to);
-  bool is_released = fit->n_priors == 0 && strcmp(tacit_fit_value(fit, "prior-basis"), "released") == 0;
+  bool is_released = fit->design != NULL && fit->n_priors == 0 && strcmp(tacit_fit_value(fit, "prior-basis"), "released") == 0;
   if (is_released && fit->family == TACIT_FAMILY_GAUSSIAN) {
     tacit_text_printf(to, "plan: prior: student_t(3, 0, 1.25) sds of the response for one sd of a feature, Intercept student_t(3, 0, 2.5) sds around its "
                           "mean at the features' means, sigma half student_t(3, 0, 2.5) sds; set after the releases\n");

@@ -132,6 +132,9 @@ static tacit_status_t take_settings(tacit_fit_t *fit, tacit_error_t *err) {
 /* The file speaks of this model, and of what its method releases. */
 static tacit_status_t check_kept(const tacit_fit_t *fit, const tacit_released_t *of, tacit_error_t *err) {
   const char *unit = tacit_schema_unit(fit->schema);
+  if (fit->program != NULL) {
+    return tacit_error_set(err, TACIT_ERR_DATA, "program", "draws are made again from the releases of formulas, not of programs");
+  }
   if (!fit->method->is_one_off || fit->design == NULL) {
     return tacit_error_set(err, TACIT_ERR_DATA, "method", "the releases are not those of method noise-aware: nothing can be drawn from them");
   }

@@ -78,7 +78,8 @@ tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err) {
     tacit_program_settings_t settings = {.schema = fit->schema,
                                          .records = records != NULL && strcmp(records, "none") == 0 ? "" : records,
                                          .constants = constants.items,
-                                         .n_constants = constants.n};
+                                         .n_constants = constants.n,
+                                         .keeps_responses = fit->method == NULL || fit->method->is_one_off};
     status = file_of(fit) != NULL ? tacit_program_read(&fit->program, file_of(fit), &settings, err) : parse_formula(fit, &settings, err);
   }
   tacit_program_constants_clear(&constants);

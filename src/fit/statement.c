@@ -18,7 +18,10 @@ static bool is_exact(const tacit_fit_t *fit) {
 static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[TACIT_FIT_MAX_ASSUMPTIONS]) {
   size_t n = 0;
   if (fit->method->is_one_off) {
-    assumptions[n++] = fit->family == TACIT_FAMILY_GAUSSIAN
+    assumptions[n++] = fit->design == NULL
+                           ? "Intervals are calibrated as far as the program is right: scores are taken as normal, how they depend on parameters is "
+                             "simulated, and the outcome's public bounds cut off next to none of its values."
+                       : fit->family == TACIT_FAMILY_GAUSSIAN
                            ? "Coefficients are those of the best line where the line is not straight: intervals include how far weights and "
                              "clamps may move them. The response's public bounds cut off next to none of its values."
                            : "Intervals are calibrated as far as the regression model is right and the features resemble the "

@@ -28,8 +28,8 @@ static tacit_status_t answer(const tacit_fit_t *fit, double width, tacit_fit_wan
   if (tacit_fit_aware_obstacle(fit, obstacle)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "want-width", "a width can be asked for where method noise-aware applies: %s", obstacle);
   }
-  size_t dim = tacit_design_n_features(fit->design);
-  width = fit->family == TACIT_FAMILY_GAUSSIAN ? fmin(width, gaussian_most) : width;
+  size_t dim = tacit_fit_aware_dim(fit);
+  width = fit->design != NULL && fit->family == TACIT_FAMILY_GAUSSIAN ? fmin(width, gaussian_most) : width;
   for (int i = 0; i < 2; i++) {
     tacit_noise_aware_settings_t settings = tacit_fit_aware_settings(fit);
     settings.relation = i == 0 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE;

@@ -55,7 +55,7 @@ double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_t *setting
 }
 
 /* Quantile of the normal at which a chi-square of n degrees of freedom is this large [Wilson1931]. */
-static double chi_square_quantile(double square, double n) {
+double tacit_chi_square_quantile(double square, double n) {
   return (cbrt(square / n) - (1 - 2 / (9 * n))) / sqrt(2 / (9 * n));
 }
 
@@ -136,7 +136,7 @@ void tacit_aware_check(const tacit_aware_end_t *end) {
   tacit_aware_check_common(&end->common, result);
   tacit_checks_t *checks = &result->checks;
   double *spread = tacit_alloc(s->n_rows, sizeof *spread);
-  tacit_checks_add(checks, TACIT_CHECK_FAR, SIZE_MAX, chi_square_quantile(end->moved2, (double)s->d));
+  tacit_checks_add(checks, TACIT_CHECK_FAR, SIZE_MAX, tacit_chi_square_quantile(end->moved2, (double)s->d));
   tacit_checks_add(checks, TACIT_CHECK_NORMAL_TAILS, SIZE_MAX, end->has_normal_tails);
   if (end->common.settings->family == TACIT_FAMILY_BERNOULLI && spread != NULL) {
     tacit_checks_add(checks, TACIT_CHECK_FEW_POSITIVES, SIZE_MAX, rarer_outcome(end, spread));

@@ -46,6 +46,9 @@ size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, ta
                                  {share_score[0], "weighted score"},    {share_score[1], "weighted score"},
                                  {share_information, "information"},    {last, "weighted score"},
                                  {share_count, "number of units"}};
+  if (settings->records != NULL) {
+    return tacit_program_events(settings, events);
+  }
   if (settings->family == TACIT_FAMILY_GAUSSIAN) {
     return tacit_gaussian_events(settings, events);
   }
@@ -66,6 +69,9 @@ static double gaussian_inflation(tacit_noise_aware_settings_t settings, size_t d
 }
 
 double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units) {
+  if (settings->records != NULL) {
+    return tacit_program_inflation(settings, n_units);
+  }
   if (settings->family == TACIT_FAMILY_GAUSSIAN) {
     return gaussian_inflation(*settings, dim, n_units, 1);
   }
@@ -76,6 +82,9 @@ double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t *settings,
 }
 
 double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units) {
+  if (settings->records != NULL) {
+    return tacit_program_inflation(settings, n_units);
+  }
   if (settings->family == TACIT_FAMILY_GAUSSIAN) {
     return gaussian_inflation(*settings, dim, n_units, gaussian_poor);
   }
@@ -86,11 +95,13 @@ double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *sett
 }
 
 tacit_status_t tacit_noise_aware_check_budget(const tacit_noise_aware_settings_t *settings, tacit_error_t *err) {
-  return settings->family == TACIT_FAMILY_GAUSSIAN ? tacit_gaussian_check(settings, err) : TACIT_OK;
+  return settings->records != NULL                     ? tacit_program_check(settings, err)
+         : settings->family == TACIT_FAMILY_GAUSSIAN ? tacit_gaussian_check(settings, err)
+                                                     : TACIT_OK;
 }
 
 bool tacit_noise_aware_is_noisy(const tacit_noise_aware_settings_t *settings) {
-  return settings->family == TACIT_FAMILY_GAUSSIAN && tacit_gaussian_noise_ratio(settings) > ratio_noisy;
+  return settings->records == NULL && settings->family == TACIT_FAMILY_GAUSSIAN && tacit_gaussian_noise_ratio(settings) > ratio_noisy;
 }
 
 bool tacit_aware_goes_on(const tacit_noise_aware_settings_t *settings, size_t done, double accept_rate) {
@@ -113,7 +124,13 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_paramete
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "curator",
                            "noise-aware regression models the noise of its releases: it needs a private curator");
   }
-  bool is_gaussian = s->family == TACIT_FAMILY_GAUSSIAN;
+  bool is_gaussian = s->records == NULL && s->family == TACIT_FAMILY_GAUSSIAN;
+  if (s->records != NULL) {
+    tacit_status_t status = tacit_centred_check(s->records, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+  }
   size_t n_extra = is_gaussian && !(s->known_sd > 0), dim = curator != NULL ? tacit_curator_dim(curator) : s->releases->dim + n_extra;
   if (parameters->dim != dim || parameters->dim < 1 + n_extra ||
       parameters->dim > TACIT_NOISE_AWARE_MAX_FEATURES + n_extra) {
@@ -122,7 +139,7 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_paramete
                            "there are %zu",
                            (int)TACIT_NOISE_AWARE_MAX_FEATURES, parameters->dim);
   }
-  if (!is_gaussian && !tacit_family_has_moments(s->family, s->upper)) {
+  if (s->records == NULL && !is_gaussian && !tacit_family_has_moments(s->family, s->upper)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family",
                            "noise-aware regression is for families bernoulli and gaussian, and for poisson with an upper bound "
                            "of the response between 1 and %d",
@@ -309,11 +326,14 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
     settings->releases->n_taken = 0;
     if (curator != NULL) {
       tacit_releases_clear(settings->releases);
-      settings->releases->dim = settings->family == TACIT_FAMILY_GAUSSIAN && !(settings->known_sd > 0) ? parameters->dim - 1 : parameters->dim;
+      settings->releases->dim = settings->records == NULL && settings->family == TACIT_FAMILY_GAUSSIAN && !(settings->known_sd > 0) ? parameters->dim - 1 : parameters->dim;
     }
   }
   if (status == TACIT_OK) {
     status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, parameters->n_reported, err);
+  }
+  if (status == TACIT_OK && settings->records != NULL) {
+    return tacit_aware_program(curator, parameters, settings, draws, err);
   }
   if (status == TACIT_OK && settings->family == TACIT_FAMILY_GAUSSIAN) {
     tacit_aware_count_t count;
@@ -414,7 +434,7 @@ tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sit
   tacit_status_t status = TACIT_OK;
   *draws = (tacit_draws_t){0};
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
-    status = sites[i].family == TACIT_FAMILY_GAUSSIAN
+    status = sites[i].family == TACIT_FAMILY_GAUSSIAN || sites[i].records != NULL
                  ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "releases of several sites are combined for families bernoulli and poisson")
                  : check(NULL, parameters, &sites[i], err);
   }

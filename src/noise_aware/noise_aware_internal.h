@@ -79,6 +79,27 @@ TACIT_MUST_USE tacit_status_t tacit_aware_release_cells(tacit_curator_t *curator
                                                         double multiplier, const tacit_aware_cells_t *at, double *out,
                                                         double *noise_sd, tacit_error_t *err);
 
+/* A point of centred scores: theta (d), whiten (d, d), clip. */
+typedef struct tacit_aware_centred {
+  double *theta, *whiten, *clip;
+  size_t n_simulated;
+  uint64_t seed;
+} tacit_aware_centred_t;
+/* out (d), or squares, svec. */
+TACIT_MUST_USE tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, bool are_squares,
+                                                          double multiplier, const tacit_aware_centred_t *at, double *out, double *noise_sd,
+                                                          tacit_error_t *err);
+
+/* ---- program.c: all releases of any model whose responses can be simulated, and draws given them; draws are initialised ---- */
+
+struct tacit_program_run;
+TACIT_MUST_USE tacit_status_t tacit_aware_program(tacit_curator_t *curator, const tacit_parameters_t *parameters,
+                                                  const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws, tacit_error_t *err);
+size_t tacit_program_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
+double tacit_program_inflation(const tacit_noise_aware_settings_t *settings, double n_units);
+TACIT_MUST_USE tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *settings, tacit_error_t *err);
+double tacit_program_log_density(const struct tacit_program_run *run, const double *theta, double *grad);
+
 /* ---- gaussian.c: all releases of a linear regression and draws given them; draws are initialised ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parameters_t *parameters,
@@ -211,6 +232,7 @@ void tacit_add_prior_precision(const tacit_parameters_t *parameters, size_t d, c
 /* ---- posterior.c ---- */
 
 typedef struct tacit_aware_posterior {
+  const struct tacit_program_run *program; /* NULL: the posterior of a regression; else the rest counts for nothing */
   struct tacit_aware_posterior *next; /* the releases of another site: their likelihood counts too; NULL: there is none */
   const tacit_surrogate_t *surrogate;
   const tacit_rounds_t *rounds;
@@ -248,6 +270,9 @@ TACIT_MUST_USE tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterio
                                                tacit_draws_t *draws, double *mean, double *cov, tacit_error_t *err);
 
 /* ---- checks.c ---- */
+
+/* Quantile of the normal at which a chi-square of n degrees of freedom is this large. */
+double tacit_chi_square_quantile(double square, double n);
 
 /* scales (d) <- what the surrogate tells of each feature; that of the intercept is 0, 0, 0. */
 void tacit_surrogate_scales(const tacit_surrogate_t *surrogate, tacit_feature_scale_t *scales);

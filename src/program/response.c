@@ -129,8 +129,7 @@ static const char *obstacle_of(tacit_compiled_t *p) {
     return "its outcome is truncated, of an interval, or no column of the data";
   }
   if (r->is_censored && !g->is_followed_to_bound) {
-    return "its outcome is censored, and when a record would have been censored is not in the record, unless all are followed up to the upper bound "
-           "of the outcome, publicly";
+    return "its outcome is censored, and when is not known of a record that was not";
   }
   if (r->is_censored && (!find_affine(g, said->seen, &r->seen) || r->law == NULL || r->value.a < 0)) {
     return "it is not known how its censored outcomes arise";

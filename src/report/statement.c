@@ -167,7 +167,11 @@ static void what_was_charged(const tacit_report_t *report, tacit_text_t *text) {
 static void exactness(const tacit_report_t *report, tacit_text_t *text) {
   line(text, "# How good the draws are");
   if (report->is_noise_aware) {
-    line(text, "They are from the posterior distribution given the releases above, so that intervals include the privacy "
+    bool is_program = strcmp(report->family, "program") == 0;
+    line(text, is_program ? "They are from the posterior distribution given the releases above, so that intervals include the privacy noise. What a "
+                            "record adds is clipped after it is centred by the program itself, which leaves its mean where it was. R-hat and the effective "
+                            "sample sizes say how far the sampling got, not how good the program is."
+                          : "They are from the posterior distribution given the releases above, so that intervals include the privacy "
                "noise. Records enter whitened and weighted; what the releases leave open about them is part of the "
                "uncertainty. Default priors are scaled by the released moments: no record was used for them again. R-hat and the effective sample sizes say how far the sampling got, not how good the model is.");
     if (report->evidence != NULL && report->evidence->note[0] != '\0') {

@@ -1,0 +1,63 @@
+/*
+ * Programs by centred scores: at a large budget the posterior is the non-private one, and errors that are easily made are found: the
+ * last two rounds taken for independent data, and E v v' for E v s'. experiments/program_rounds.c measures coverage.
+ */
+#include "program_simulation.h"
+
+static program_setup_t setup(bool is_weibull, double epsilon) {
+  return (program_setup_t){.is_weibull = is_weibull,
+                           .n = 3000,
+                           .n_draws = 400,
+                           .n_chains = 2,
+                           .epsilon = epsilon,
+                           .delta = 1e-6,
+                           .relation = TACIT_RELATION_SUBSTITUTE};
+}
+
+/* Means within 0.8 sds of those without noise (clipped scores make another estimator), sds within 8 % of theirs in the geometric mean. Seeded: no chance is left. */
+static bool is_the_posterior(const program_setup_t *s) {
+  program_result_t r;
+  double log_ratio = 0, most = 0;
+  program_fit(s, 3, &r);
+  for (size_t j = 0; j < PROGRAM_D; j++) {
+    log_ratio += log(r.sd[j] / r.plain_sd[j]) / PROGRAM_D;
+    most = fmax(most, fabs(r.mean[j] - r.plain_mean[j]) / r.plain_sd[j]);
+  }
+  return !r.is_flagged && fabs(log_ratio) < log(1.08) && most < 0.8;
+}
+
+static void test_a_large_budget_gives_the_posterior(void **state) {
+  (void)state;
+  for (int is_weibull = 0; is_weibull < 2; is_weibull++) {
+    program_setup_t s = setup(is_weibull, 1e6);
+    assert_true(is_the_posterior(&s));
+    s.fault = TACIT_NOISE_AWARE_ROUNDS_INDEPENDENT;
+    assert_false(is_the_posterior(&s));
+  }
+  program_setup_t s = setup(false, 1e6);
+  s.fault = TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES; /* clipping is what parts the two: of the Weibull model hardly any score is clipped */
+  assert_false(is_the_posterior(&s));
+}
+
+static void test_add_remove_answers_too(void **state) {
+  (void)state;
+  program_setup_t s = setup(false, 1e6);
+  s.relation = TACIT_RELATION_ADD_REMOVE;
+  assert_true(is_the_posterior(&s));
+}
+
+/* What noise drowns gives no intervals. */
+static void test_a_tiny_budget_is_flagged(void **state) {
+  (void)state;
+  program_setup_t s = setup(false, 0.05);
+  program_result_t r;
+  s.skips_forecast = true;
+  program_fit(&s, 5, &r);
+  assert_true(r.is_flagged);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_large_budget_gives_the_posterior), cmocka_unit_test(test_add_remove_answers_too),
+                                     cmocka_unit_test(test_a_tiny_budget_is_flagged)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
