@@ -102,6 +102,18 @@ typedef struct tacit_record_model {
   void (*curvature_bound)(const void *ctx, const double *theta, double *bound);
   void (*curvature)(const void *ctx, const double *x, const double *theta, double *weights);
 
+  /**
+   * Other responses that a record, shape (n_columns), might have had at theta given its features, with their weights: blocks, shape
+   * ((n + 15) / 16, n_columns, 16), and weights, shape (16 ((n + 15) / 16)), which sum to 1 (or are all 0). n_others > 0: these are all there
+   * are, n is n_others, and weights are probabilities; else draws, of which n may be any number from 1: functions of the record, theta and
+   * seed. NULL where they cannot be made: no_others says why ("its outcome is ...", or NULL).
+   */
+  size_t n_others;
+  const char *no_others;
+  void (*others)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
+  /** n records that are nobody's, shape (n, n_columns), spread over what the schema allows. */
+  void (*made_up)(const void *ctx, uint64_t seed, size_t n, float *records);
+
   void *ctx;
 } tacit_record_model_t;
 
@@ -258,6 +270,8 @@ TACIT_API void tacit_design_range(const tacit_design_t *design, size_t j, double
 TACIT_API void tacit_design_scaling(const tacit_design_t *design, size_t j, double *centre, double *half);
 /** True if feature j can take the two ends of its range alone: indicators, binary columns and their products. */
 TACIT_API bool tacit_design_is_two_valued(const tacit_design_t *design, size_t j);
+/** sd of feature j, before scaling, as `typical:` of its columns has it; 0 where the schema says nothing. */
+TACIT_API double tacit_design_typical_sd(const tacit_design_t *design, size_t j);
 /** Columns of the table that the formula needs, response first; shape (*n). Borrowed. */
 TACIT_API const char *const *tacit_design_columns(const tacit_design_t *design, size_t *n);
 /** Is column i of these part of a feature? No: only of the response. */

@@ -94,7 +94,7 @@ PyObject *core_synthesize(PyObject *self, PyObject *args) {
   const tacit_synthesis_settings_t settings = {.n_rows = n_rows, .n_sets = n_sets, .seed = seed};
   core_work_t work;
   core_work_begin(&work);
-  tacit_status_t status = tacit_synthesize(path, &settings, &csv, &json, &err);
+  tacit_status_t status = tacit_synthesize(path, &settings, &csv, &json, NULL, &err);
   core_work_end(&work);
   PyObject *out = status == TACIT_OK ? Py_BuildValue("(ss)", csv, json) : core_raise(&err, NULL);
   tacit_free(csv);

@@ -92,7 +92,7 @@ SEXP r_synthesize(SEXP path, SEXP rows, SEXP sets, SEXP seed) {
   const tacit_synthesis_settings_t settings = {.n_rows = r_count(Rf_asReal(rows)), .n_sets = r_count(Rf_asReal(sets)), .seed = r_count(Rf_asReal(seed))};
   char *csv, *json;
   tacit_error_t err;
-  tacit_status_t status = tacit_synthesize(r_text(path), &settings, &csv, &json, &err);
+  tacit_status_t status = tacit_synthesize(r_text(path), &settings, &csv, &json, NULL, &err);
   if (status != TACIT_OK) {
     return r_failure(&err, NULL);
   }

@@ -72,7 +72,7 @@ static const cli_option_t options[] = {
     {"n-public", "N", NULL, "Public nominal number of units; needed under add-remove."},
     {"threads", "N", "1", "Threads; results do not depend on it."},
     {"seed", "N", NULL, "Repeatable check. Noise that can be repeated protects nobody: NOT PRIVATE."},
-    {"out", "FILE", NULL, "Write the check as JSON, too; must not exist."}};
+    {"out", "FILE", NULL, "Write the check as JSON, too; must not exist. tacit refit DIR --check FILE puts it into a report."}};
 
 const cli_command_t cli_check = {
     .name = "check",

@@ -83,7 +83,8 @@ static void put_bins(tacit_text_t *text, const char *name, const tacit_fit_check
 
 static void put_json(tacit_text_t *text, const tacit_fit_t *fit, const tacit_fit_check_t *check) {
   tacit_guarantee_t promised = tacit_fit_promised(fit);
-  tacit_text_printf(text, "{\n  \"format\": \"tacit check\",\n  \"version\": 1,\n  \"private\": %s", tacit_fit_is_private(fit) ? "true" : "false");
+  tacit_text_printf(text, "{\n  \"format\": \"tacit check\",\n  \"version\": 1,\n  \"fit\": \"%s\",\n  \"private\": %s", check->fit,
+                    tacit_fit_is_private(fit) ? "true" : "false");
   put_number(text, "epsilon", promised.epsilon);
   put_number(text, "delta", promised.delta);
   put_number(text, "misfit_z", check->misfit);

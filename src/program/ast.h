@@ -69,7 +69,9 @@ typedef enum tacit_type_kind {
   TACIT_TYPE_MATRIX,
   TACIT_TYPE_ORDERED,
   TACIT_TYPE_POSITIVE_ORDERED,
-  TACIT_TYPE_SIMPLEX
+  TACIT_TYPE_SIMPLEX,
+  TACIT_TYPE_CORR,         /* a correlation matrix */
+  TACIT_TYPE_CORR_CHOLESKY /* its Cholesky factor */
 } tacit_type_kind_t;
 
 /* A declared type; in a function's head sizes are NULL and n_array counts them. */
@@ -128,6 +130,7 @@ typedef enum tacit_block {
   TACIT_BLOCK_TRANSFORMED_PARAMETERS,
   TACIT_BLOCK_MODEL,
   TACIT_BLOCK_GENERATED,
+  TACIT_BLOCK_STATISTIC,
   TACIT_BLOCKS
 } tacit_block_t;
 
