@@ -117,6 +117,10 @@ for feature in json.load(open("rows.csv.json"))["features"]:
     if ":" not in feature["term"]:  # moments of products follow from the model, not from the release
         assert abs(feature["rows_mean"] - feature["released_mean"]) < 0.5 * feature["released_sd"], feature
 
+page = pathlib.Path("rows.csv.html").read_text()
+assert page.count("<tr>") == 1 + len(json.load(open("rows.csv.json"))["features"]) and "<script" not in page and "(1 + 1/M) b" in page
+assert "nothing can be inferred from one" not in page
+
 # nothing but releases, draws and schema enters: equal ones, other data, equal rows
 os.makedirs("elsewhere")
 for name in ("releases.json", "privacy.json", "privacy.txt", "schema.yaml", "draws-1.csv", "draws-2.csv"):
