@@ -27,6 +27,8 @@ void tacit_fit_free(tacit_fit_t *fit) {
   tacit_curator_free(fit->curator);
   tacit_noise_free(fit->noise);
   tacit_budget_free(fit->budget);
+  tacit_free(fit->check_json);
+  tacit_fit_clear_spreads(fit);
   tacit_model_clear(&fit->model);
   tacit_design_free(fit->design);
   tacit_program_free(fit->program);
@@ -70,8 +72,12 @@ tacit_status_t tacit_fit_set(tacit_fit_t *fit, const char *name, const char *tex
     return tacit_error_set(err, TACIT_ERR_STATE, name, "settings are settled once a fit has looked at them: begin another");
   }
   if (!tacit_fit_may_set(fit, name)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "the releases were made by other settings: draws given them take prior, prior-scale, "
-                                                          "prior-basis, chains, warmup, draws, thin, seed and out, and no %s", name);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name,
+                           fit->checked != NULL ? "a check takes epsilon, delta, data, ledger, data-id, purpose, n-public, threads, scratch and seed; all else "
+                                                  "is the fit's, and there is no %s"
+                                                : "the releases were made by other settings: draws given them take prior, prior-scale, "
+                                                  "prior-basis, chains, warmup, draws, thin, seed and out, and no %s",
+                           name);
   }
   return tacit_settings_set(&fit->given, name, text, err);
 }
@@ -148,11 +154,11 @@ const tacit_evidence_t *tacit_fit_evidence(const tacit_fit_t *fit) {
 }
 
 const char *const *tacit_fit_labels(const tacit_fit_t *fit) {
-  return fit->model.parameters.labels;
+  return fit->site_labels != NULL ? (const char *const *)fit->site_labels : fit->model.parameters.labels;
 }
 
 const char *const *tacit_fit_names(const tacit_fit_t *fit) {
-  return fit->model.parameters.names;
+  return fit->site_names != NULL ? (const char *const *)fit->site_names : fit->model.parameters.names;
 }
 
 tacit_guarantee_t tacit_fit_promised(const tacit_fit_t *fit) {
