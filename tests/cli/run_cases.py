@@ -352,6 +352,9 @@ BAD = [
     ("noise-aware, gaussian, where the budget buys nothing", ["fit", "x ~ y", "--family", "gaussian", "--data", "good.csv", "--schema",
                                                               "private-n.yaml", "--n-public", "4", "--out", "out", *AWARE, "--epsilon", "1", "--delta", "1e-6"], 4,
      r"on 4 rows: at delta \S+ it takes epsilon [\d.e+]+, or with this epsilon about [\d.e+]+ rows; nothing was spent"),
+    ("noise-aware where most such fits end with a problem", ["fit", "y ~ x", "--family", "bernoulli", "--data", "good.csv", "--schema", "private-n.yaml",
+                                                             "--n-public", "500", "--out", "out", *AWARE, "--epsilon", "0.2", "--delta", "1e-6"], 4,
+     r"not at this budget: (.|\n)*; epsilon [\d.]+ would do(.|\n)*not started: nothing was released or charged; --yes goes on"),
     ("noise-aware for units of several rows", simple("person.csv", "person.yaml", "y ~ x", *AWARE), 2, r"protects one row"),
     ("noise-aware without an intercept", simple("good.csv", "good.yaml", "y ~ x + 0", *AWARE), 2, r"needs an intercept"),
     ("noise-aware with a wide response", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "many.yaml",
@@ -750,8 +753,11 @@ def good_paths():
         assert "warning" not in at_terminal(good, b"")[0]
         done = run(words + ["q3"], stdin=subprocess.DEVNULL)
         assert done.returncode == 0 and "[y/N]" not in done.stderr and "warning:" in done.stderr, done.stderr
-        hopeless = run(BASE + ["--epsilon", "2", "--delta", "1e-6", "--method", "dp-hmc", "--chains", "1", "--quiet", "--out", "q4"])
-        assert "spent for nothing" in hopeless.stderr, hopeless.stderr
+        words = BASE + ["--epsilon", "2", "--delta", "1e-6", "--method", "dp-hmc", "--chains", "1", "--quiet", "--out", "q4"]
+        hopeless = run(words, stdin=subprocess.DEVNULL)
+        assert hopeless.returncode == 4 and "spent for nothing" in hopeless.stderr and "--yes goes on" in hopeless.stderr, hopeless.stderr
+        assert not os.path.exists("q4") and run(words + ["--yes"]).returncode == 0
+        words = BASE + ["--epsilon", "2", "--delta", "1e-6", "--method", "dp-penalty", "--chains", "1", "--out"]
         assert run(["ledger", "init", "q.ledger", *LEDGER]).returncode == 0
         assert at_terminal(words + ["q5", "--ledger", "q.ledger"], b"n\n")[1] == 4
         assert export("q.ledger")["spends"] == [], "what is declined is not reserved either"
