@@ -30,9 +30,10 @@ site: build
 	@scripts/install-deps docs
 	@scripts/site $(BUILD)
 
-# Everything: tests in full, a second compiler, sanitizers, valgrind, fuzzing. Takes a quarter of an hour.
+# Everything: what CI runs (sanitizers, a second compiler, valgrind, fuzzing, packages), then all tests with all their repeats.
 check:
 	@.ci/run
+	@meson test -C $(BUILD) --setup full --print-errorlogs
 
 bench: build
 	@ninja -C $(BUILD) --quiet run-bench

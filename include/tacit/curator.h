@@ -198,6 +198,44 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_score_squares(taci
                                                                             double noise_multiplier, double *out,
                                                                             double *noise_sd, tacit_error_t *err);
 
+/** A public point at which scores of any model are released, less what is expected of them there. */
+typedef struct tacit_centred_point {
+  const double *theta;   /**< shape (dim), finite */
+  const double *whiten;  /**< L: lower triangular, shape (dim, dim), row-major, finite */
+  double clip;           /**< C, from 1e-15 to 1e15 */
+  size_t n_simulated;    /**< responses simulated for a record, where the model has not a few to go through; 1 to 4096 */
+  uint64_t seed;         /**< public, of these */
+} tacit_centred_point_t;
+
+/**
+ * Release out = sum v + N(0, noise_sd^2 I), shape (dim), over records with
+ *
+ *     v = clip(L s(theta; x, y), C) - clip(sum_m w_m clip(L s(theta; x, y_m), C), C / 4),
+ *
+ * s the gradient of the record's log-likelihood, y_m and w_m as tacit_record_model_t.others gives them, clip(v, C) = v min(1, C / |v|):
+ * mean 0 at the truth given x, however much is clipped. |v| <= 5/4 C, so that the sensitivity is 5/2 C under substitution, 5/4 C under
+ * add-remove. A score that is no finite number makes its v zero. Units of one record.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_score(tacit_curator_t *curator, const tacit_centred_point_t *point,
+                                                                            double noise_multiplier, double *out, double *noise_sd,
+                                                                            tacit_error_t *err);
+/** Release out = svec(sum v v') + N(0, noise_sd^2 I), shape (dim (dim + 1) / 2). Sensitivity: sqrt(2) (5/4 C)^2, (5/4 C)^2. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator, const tacit_centred_point_t *point,
+                                                                              double noise_multiplier, double *out, double *noise_sd,
+                                                                              tacit_error_t *err);
+/** TACIT_ERR_ARGUMENT, with the reason, for models whose responses cannot be simulated or that have too many parameters. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_centred_check(const struct tacit_record_model *model, tacit_error_t *err);
+/** How many other responses a record has at the point. */
+TACIT_API size_t tacit_centred_n_others(const struct tacit_record_model *model, const tacit_centred_point_t *point);
+/** Numbers of scratch for tacit_centred_expect(). */
+TACIT_API size_t tacit_centred_n_work(const struct tacit_record_model *model, const tacit_centred_point_t *point);
+/**
+ * Of a public record's features, shape (n_columns), expectations under the model at the point: squares <- E v v', with_score <- E v u',
+ * information <- E u u', u = L s; each (dim, dim).
+ */
+TACIT_API void tacit_centred_expect(const struct tacit_record_model *model, const tacit_centred_point_t *point, const float *record, double *work,
+                                    double *squares, double *with_score, double *information);
+
 /** Release out[0] = number of units + N(0, noise_sd^2), for relation add-remove. Sensitivity 1. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_count(tacit_curator_t *curator, double noise_multiplier, double *out,
                                                                     double *noise_sd, tacit_error_t *err);

@@ -102,6 +102,18 @@ typedef struct tacit_record_model {
   void (*curvature_bound)(const void *ctx, const double *theta, double *bound);
   void (*curvature)(const void *ctx, const double *x, const double *theta, double *weights);
 
+  /**
+   * Other responses that a record, shape (n_columns), might have had at theta given its features, with their weights: blocks, shape
+   * ((n + 15) / 16, n_columns, 16), and weights, shape (16 ((n + 15) / 16)), which sum to 1 (or are all 0). n_others > 0: these are all there
+   * are, n is n_others, and weights are probabilities; else draws, of which n may be any number from 1: functions of the record, theta and
+   * seed. NULL where they cannot be made: no_others says why ("its outcome is ...", or NULL).
+   */
+  size_t n_others;
+  const char *no_others;
+  void (*others)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
+  /** n records that are nobody's, shape (n, n_columns), spread over what the schema allows. */
+  void (*made_up)(const void *ctx, uint64_t seed, size_t n, float *records);
+
   void *ctx;
 } tacit_record_model_t;
 

@@ -48,6 +48,9 @@ typedef struct tacit_program_settings {
   const char *records;
   const tacit_program_constant_t *constants; /**< shape (n_constants); borrowed during the call */
   size_t n_constants;
+  bool keeps_responses; /**< packed records also hold what other responses are made from (tacit_record_model_t.others) */
+  /** Censored responses: nobody was lost before the upper bound of the response's column, which is public knowledge. */
+  bool is_followed_to_bound;
 } tacit_program_settings_t;
 
 /**

@@ -146,6 +146,22 @@ TACIT_API void tacit_report_read_clear(tacit_report_read_t *read);
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_statement_page(const char *path, bool is_html, char **text, tacit_error_t *err);
 
+/** What a page is written as. */
+typedef enum tacit_page_kind {
+  TACIT_PAGE_TEXT = 0,
+  TACIT_PAGE_HTML, /**< stands alone */
+  TACIT_PAGE_JSON  /**< of a ledger: an entry for a registry of deployments, without names of people, machines and files */
+} tacit_page_kind_t;
+
+/**
+ * The page of a data set: what its ledger promises for all runs together, those to come included, what that means in chances, and every run. The ledger
+ * is verified, and the releases of all runs are composed again.
+ * @param[in]  path  of a ledger (tacit/ledger.h).
+ * @param[out] text  owned (tacit_report_text_free).
+ * @return as tacit_ledger_open() and tacit_ledger_verify(); TACIT_ERR_STATE if it does not say yet whom it protects.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_ledger_page(const char *path, tacit_page_kind_t kind, char **text, tacit_error_t *err);
+
 /** Format a table of summaries for a terminal; returned owned. labels and summaries have shape (n). */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_table(const char *const *labels,
                                                            const tacit_summary_t *summaries, size_t n,

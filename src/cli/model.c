@@ -155,7 +155,7 @@ static int write(const cli_args_t *args) { return cli_formula_write(args, cli_va
 static const cli_option_t write_options[] = {
     {"family", "NAME", NULL, "bernoulli, gaussian, student, lognormal, weibull, exponential, gamma, beta, poisson, negbinomial, binomial, "
                              "beta_binomial, cumulative, zero_inflated_poisson, zero_inflated_negbinomial, zero_inflated_binomial, hurdle_poisson, "
-                             "hurdle_negbinomial."},
+                             "hurdle_negbinomial, hurdle_lognormal, hurdle_gamma, categorical."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column."},
     {"out", "FILE", NULL, "Write here instead of standard output; tacit fit FILE.stan fits it, as it is or edited."}};
 

@@ -97,6 +97,8 @@ static tacit_status_t from_grid(prediction_t *p, const cli_args_t *args, uint64_
     p->grid = &grid;
     p->rows = &grid.rows;
     status = write_predictions(p, args, seed, err);
+    p->grid = NULL;
+    p->rows = NULL;
   }
   tacit_grid_rows_clear(&grid, n_columns);
   return status;
@@ -108,6 +110,7 @@ static tacit_status_t from_file(prediction_t *p, const cli_args_t *args, const c
   if (status == TACIT_OK) {
     p->rows = &rows.rows;
     status = write_predictions(p, args, seed, err);
+    p->rows = NULL;
   }
   cli_new_rows_clear(&rows);
   return status;

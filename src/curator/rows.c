@@ -38,6 +38,7 @@ tacit_status_t tacit_rows_release(tacit_row_sum_t *sum, tacit_row_function funct
                                    .radius = radius_of(sum, noise_multiplier)},
                          .unit = function,
                          .ctx = sum,
+                         .n_work = sum->n_work,
                          .label = sum->label};
   sum->spacing = spacing_of(n_rows * d, sum->bound, units.shape.radius);
   double unit = sum->is_square ? sum->spacing * sum->spacing : sum->spacing;

@@ -13,6 +13,7 @@ typedef struct tacit_row_sum {
   double spacing;  /* of whole numbers; set by tacit_rows_release() */
   const void *what;
   const char *label; /* of the event */
+  size_t n_work;     /* numbers of scratch that the function is given */
 } tacit_row_sum_t;
 
 /* As tacit_units_t.unit, ctx being the tacit_row_sum_t. */

@@ -94,9 +94,10 @@ static tacit_status_t find_coefficients(tacit_predictor_t *p, tacit_error_t *err
 }
 
 static tacit_status_t check_formula(const tacit_report_read_t *fit, const char *what, tacit_error_t *err) {
-  return fit->formula != NULL && fit->family != NULL
+  return fit->formula != NULL && fit->family != NULL && strcmp(fit->family, "program") != 0
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_DATA, "formula", "%s: not the fit of a formula, which is what predictions are made of", what);
+             : tacit_error_set(err, TACIT_ERR_DATA, "formula", "%s: not the fit of a formula of tacit's own families, which is what predictions are made of",
+                               what);
 }
 
 static tacit_status_t set_up(tacit_predictor_t *p, const tacit_schema_t *schema, tacit_error_t *err) {

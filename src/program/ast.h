@@ -69,7 +69,9 @@ typedef enum tacit_type_kind {
   TACIT_TYPE_MATRIX,
   TACIT_TYPE_ORDERED,
   TACIT_TYPE_POSITIVE_ORDERED,
-  TACIT_TYPE_SIMPLEX
+  TACIT_TYPE_SIMPLEX,
+  TACIT_TYPE_CORR,         /* a correlation matrix */
+  TACIT_TYPE_CORR_CHOLESKY /* its Cholesky factor */
 } tacit_type_kind_t;
 
 /* A declared type; in a function's head sizes are NULL and n_array counts them. */

@@ -219,6 +219,9 @@ static double assumed_number(const tacit_bind_t *bind, const tacit_stmt_t *decla
   if (declaration->type.kind == TACIT_TYPE_ORDERED || declaration->type.kind == TACIT_TYPE_POSITIVE_ORDERED) {
     x = 1 + (double)i;
   }
+  if (declaration->type.kind >= TACIT_TYPE_CORR) {
+    x = i % ((size_t)bind->assumed_size + 1) == 0;
+  }
   return fmin(fmax(x, lower), upper);
 }
 

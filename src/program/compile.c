@@ -153,7 +153,18 @@ static tacit_status_t translate(tacit_compiled_t *p, tacit_error_t *err) {
     status = tacit_kernel_collect(&p->kernels[TACIT_ROLE_LOG_LIK], p->graph, &survey, &p->layout, true, false, 1, &p->record_root, err);
   }
   if (status == TACIT_OK) {
+    size_t n_roots;
+    tacit_node_t roots[4];
+    status = tacit_response_prepare(p, &n_roots, roots, err);
+    if (status == TACIT_OK) {
+      status = tacit_kernel_collect(&p->kernels[TACIT_ROLE_RESPONSE], p->graph, &survey, &p->layout, true, false, n_roots, roots, err);
+    }
+  }
+  if (status == TACIT_OK) {
     status = collect_public(p, &survey, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_response_settle(p, err);
   }
   if (status == TACIT_OK && p->layout.n_columns == 0) { /* records of which nothing is asked still are records */
     status = tacit_layout_add(&p->layout, 1, &zero) ? TACIT_OK : tacit_error_memory(err);
@@ -274,6 +285,7 @@ void tacit_compiled_free(tacit_compiled_t *p) {
   tacit_free(p->unit_scale);
   tacit_free(p->row_bound);
   tacit_free(p->column_bound);
+  tacit_response_clear(&p->response);
   tacit_free(p);
 }
 
@@ -295,6 +307,10 @@ tacit_model_t tacit_compiled_model(const tacit_compiled_t *p) {
                                      .rows = tacit_program_rows,
                                      .curvature_bound = isfinite(p->grad_bound) ? tacit_program_curvature_bound : NULL,
                                      .curvature = isfinite(p->grad_bound) ? tacit_program_curvature : NULL,
+                                     .n_others = p->response.obstacle == NULL && p->response.law == NULL ? p->response.n_values : 0,
+                                     .no_others = p->response.obstacle,
+                                     .others = p->response.obstacle == NULL ? tacit_program_others : NULL,
+                                     .made_up = p->response.obstacle == NULL ? tacit_program_made_up : NULL,
                                      .ctx = ctx},
                          .parameters = {.dim = dim,
                                         .n_reported = p->graph->n_reported,

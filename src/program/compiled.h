@@ -9,7 +9,7 @@
 #include "program/compile.h"
 #include "program/reverse.h"
 
-typedef enum tacit_role { TACIT_ROLE_LOG_LIK, TACIT_ROLE_ROWS, TACIT_ROLE_PRIOR, TACIT_ROLE_REPORT, TACIT_ROLE_DATA, TACIT_ROLE_COUNT } tacit_role_t;
+typedef enum tacit_role { TACIT_ROLE_LOG_LIK, TACIT_ROLE_ROWS, TACIT_ROLE_RESPONSE, TACIT_ROLE_PRIOR, TACIT_ROLE_REPORT, TACIT_ROLE_DATA, TACIT_ROLE_COUNT } tacit_role_t;
 
 /* What a thread works with. */
 typedef struct tacit_room {
@@ -23,6 +23,23 @@ typedef struct tacit_room {
   struct tacit_room *next;
 } tacit_room_t;
 
+/* y = a x + b of a packed column x, whose bounds are public. */
+typedef struct tacit_affine {
+  uint32_t column; /* of the graph */
+  double a, b;
+} tacit_affine_t;
+
+/* Where other responses of a record come from (response.c). */
+typedef struct tacit_response {
+  const char *obstacle;      /* why there are none; NULL: there are */
+  const struct tacit_law *law; /* NULL: of whole numbers, all of which are gone through */
+  tacit_affine_t value, seen;
+  bool is_censored;
+  size_t n_values;           /* of whole numbers */
+  bool *is_derived;          /* (n packed columns): depends on the response */
+  size_t *packed;            /* (n columns of the graph): where it is packed, SIZE_MAX: it is not */
+} tacit_response_t;
+
 struct tacit_compiled {
   char *name;
   tacit_graph_t *graph;
@@ -30,6 +47,7 @@ struct tacit_compiled {
   tacit_kernel_t kernels[TACIT_ROLE_COUNT];
   tacit_gradient_t record_gradient, prior_gradient;
   tacit_node_t record_root;
+  tacit_response_t response;
   tacit_piece_t *pieces;
   size_t n_pieces, n_rows;
   tacit_node_t *rows; /* (n_rows) */
@@ -60,6 +78,17 @@ TACIT_MUST_USE tacit_status_t tacit_compiled_bound(tacit_compiled_t *program, ta
 
 /* records.c: ->unit_scale. */
 TACIT_MUST_USE tacit_status_t tacit_compiled_scale(tacit_compiled_t *program, tacit_error_t *err);
+
+/*
+ * response.c. Find out what other responses can be made from: packs what they need, and says what the kernel of the response computes,
+ * roots (4), returning their number.
+ */
+TACIT_MUST_USE tacit_status_t tacit_response_prepare(tacit_compiled_t *program, size_t *n_roots, tacit_node_t *roots, tacit_error_t *err);
+/* Once the layout is complete. */
+TACIT_MUST_USE tacit_status_t tacit_response_settle(tacit_compiled_t *program, tacit_error_t *err);
+void tacit_response_clear(tacit_response_t *response);
+void tacit_program_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
+void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *records);
 
 /* evaluate.c: the functions of models. */
 void tacit_program_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);

@@ -86,10 +86,68 @@ static void simplex(tacit_graph_t *g, size_t n, tacit_node_t *values) {
   values[n - 1] = left;
 }
 
+/*
+ * The Cholesky factor of a correlation matrix by rows: entry (i, j) is the partial correlation z = tanh(u) of what the row's squares have
+ * left, and the diagonal takes the rest [LewandowskiKurowickaJoe2009]. Each entry's log slope is log(1 - z^2) + log(left) / 2, and
+ * log(1 - tanh(u)^2) = log 4 + log of the logistic's slope at 2 u. `free`, shape (k (k - 1) / 2), lies at the beginning of values.
+ */
+static void corr_cholesky(tacit_graph_t *g, size_t k, tacit_node_t *values) {
+  tacit_node_t half = tacit_graph_constant(g, 0.5), two = tacit_graph_constant(g, 2), log_4 = tacit_graph_constant(g, log(4.0));
+  size_t next = k * (k - 1) / 2; /* from the last row up, so that no parameter is overwritten before it is read */
+  for (size_t i = k; i-- > 0;) {
+    tacit_node_t *row = values + i * k, log_left = tacit_graph_constant(g, 0);
+    next -= i;
+    for (size_t j = 0; j < i; j++) {
+      row[j] = values[next + j];
+    }
+    for (size_t j = 0; j < i; j++) {
+      tacit_node_t log_rest = binary(g, TACIT_OP_ADD, log_4, log_logistic_slope(g, binary(g, TACIT_OP_MUL, two, row[j])));
+      tacit_node_t log_scale = binary(g, TACIT_OP_MUL, half, log_left);
+      tacit_graph_add_prior_term(g, binary(g, TACIT_OP_ADD, log_rest, log_scale));
+      row[j] = binary(g, TACIT_OP_MUL, unary(g, TACIT_OP_TANH, row[j]), unary(g, TACIT_OP_EXP, log_scale));
+      log_left = binary(g, TACIT_OP_ADD, log_left, log_rest);
+    }
+    row[i] = unary(g, TACIT_OP_EXP, binary(g, TACIT_OP_MUL, half, log_left));
+    for (size_t j = i + 1; j < k; j++) {
+      row[j] = tacit_graph_constant(g, 0);
+    }
+  }
+}
+
+/* L L' in place of L. An entry below the diagonal moves by L_jj for its own L_ij: the log Jacobian counts log L_jj k - 1 - j times. */
+static void corr(tacit_graph_t *g, size_t k, tacit_node_t *values) {
+  for (size_t i = 0; i < k; i++) { /* above the diagonal, where L is 0 */
+    for (size_t j = 0; j < i; j++) {
+      tacit_node_t sum = tacit_graph_constant(g, 0);
+      for (size_t m = 0; m <= j; m++) {
+        sum = binary(g, TACIT_OP_ADD, sum, binary(g, TACIT_OP_MUL, values[i * k + m], values[j * k + m]));
+      }
+      values[j * k + i] = sum;
+    }
+  }
+  for (size_t i = 0; i < k; i++) {
+    tacit_node_t weight = tacit_graph_constant(g, (double)(k - 1 - i));
+    tacit_graph_add_prior_term(g, binary(g, TACIT_OP_MUL, weight, unary(g, TACIT_OP_LOG, values[i * k + i])));
+    values[i * k + i] = tacit_graph_constant(g, 1);
+    for (size_t j = 0; j < i; j++) {
+      values[i * k + j] = values[j * k + i];
+    }
+  }
+}
+
+/* Parameters that n values take. */
+static size_t count_free(tacit_constraint_t constraint, size_t n) {
+  switch (constraint) {
+    case TACIT_CONSTRAINT_SIMPLEX: return n - 1;
+    case TACIT_CONSTRAINT_CORR:
+    case TACIT_CONSTRAINT_CORR_CHOLESKY: return (n - (size_t)lround(sqrt((double)n))) / 2;
+    default: return n;
+  }
+}
+
 void tacit_graph_parameters(tacit_graph_t *graph, const char *name, tacit_constraint_t constraint, size_t n, tacit_node_t a,
                             tacit_node_t b, tacit_node_t *values) {
-  bool is_simplex = constraint == TACIT_CONSTRAINT_SIMPLEX, needs_a = constraint == TACIT_CONSTRAINT_LOWER, needs_b = false;
-  needs_b = constraint == TACIT_CONSTRAINT_UPPER;
+  bool needs_a = constraint == TACIT_CONSTRAINT_LOWER, needs_b = constraint == TACIT_CONSTRAINT_UPPER;
   needs_a = needs_a || constraint == TACIT_CONSTRAINT_INTERVAL || constraint == TACIT_CONSTRAINT_AFFINE;
   needs_b = needs_b || constraint == TACIT_CONSTRAINT_INTERVAL || constraint == TACIT_CONSTRAINT_AFFINE;
   if ((needs_a && a == NONE) || (needs_b && b == NONE) ||
@@ -99,7 +157,7 @@ void tacit_graph_parameters(tacit_graph_t *graph, const char *name, tacit_constr
   for (size_t i = 0; i < n; i++) {
     values[i] = NONE;
   }
-  for (size_t i = 0; i + is_simplex < n && graph->status == TACIT_OK; i++) {
+  for (size_t i = 0; i < count_free(constraint, n) && graph->status == TACIT_OK; i++) {
     values[i] = unconstrained(graph, name);
   }
   if (graph->status != TACIT_OK) {
@@ -107,8 +165,14 @@ void tacit_graph_parameters(tacit_graph_t *graph, const char *name, tacit_constr
   }
   if (constraint == TACIT_CONSTRAINT_ORDERED || constraint == TACIT_CONSTRAINT_POSITIVE_ORDERED) {
     ordered(graph, constraint == TACIT_CONSTRAINT_POSITIVE_ORDERED, n, values);
-  } else if (is_simplex) {
+  } else if (constraint == TACIT_CONSTRAINT_SIMPLEX) {
     simplex(graph, n, values);
+  } else if (constraint == TACIT_CONSTRAINT_CORR || constraint == TACIT_CONSTRAINT_CORR_CHOLESKY) {
+    size_t k = (size_t)lround(sqrt((double)n));
+    corr_cholesky(graph, k, values);
+    if (constraint == TACIT_CONSTRAINT_CORR) {
+      corr(graph, k, values);
+    }
   } else {
     for (size_t i = 0; i < n; i++) {
       values[i] = transform(graph, constraint, values[i], a, b);

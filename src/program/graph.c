@@ -248,6 +248,11 @@ void tacit_graph_add_record_term(tacit_graph_t *graph, tacit_node_t term) {
                                                    : tacit_graph_apply(graph, TACIT_OP_ADD, graph->record, term, TACIT_NODE_NONE);
 }
 
+void tacit_graph_set_response(tacit_graph_t *graph, const tacit_graph_response_t *response) {
+  graph->response = *response;
+  graph->n_responses++;
+}
+
 void tacit_graph_add_prior_term(tacit_graph_t *graph, tacit_node_t term) {
   if ((tacit_graph_rate(graph, term) & TACIT_RATE_DATA) != 0) {
     (void)tacit_graph_refuse(graph, TACIT_ERR_ARGUMENT, "a prior may not depend on the records");

@@ -147,11 +147,13 @@ typedef enum tacit_constraint {
   TACIT_CONSTRAINT_AFFINE,   /* a + b u: offset a, multiplier b > 0 */
   TACIT_CONSTRAINT_ORDERED,  /* increasing; gaps are log(1 + e^u), so that a gap's slope is at most 1 */
   TACIT_CONSTRAINT_POSITIVE_ORDERED,
-  TACIT_CONSTRAINT_SIMPLEX   /* stick breaking; n values of n - 1 parameters */
+  TACIT_CONSTRAINT_SIMPLEX,  /* stick breaking; n values of n - 1 parameters */
+  TACIT_CONSTRAINT_CORR,     /* L L', L as below; n = k^2 values, by rows, of k (k - 1) / 2 parameters */
+  TACIT_CONSTRAINT_CORR_CHOLESKY /* lower triangular of unit rows and positive diagonal, by partial correlations tanh(u) */
 } tacit_constraint_t;
 
 /*
- * Declare n >= 1 values under a constraint that holds for each (or, ordered and simplex, for them together): adds the unconstrained
+ * Declare n >= 1 values under a constraint that holds for each (or, from ordered on, for them together): adds the unconstrained
  * parameters, in order, and the log Jacobian of the transform to the prior. values, shape (n), are the constrained ones. a and b as above,
  * TACIT_NODE_NONE where not used; they may depend on earlier parameters, not on data. `name` is for messages; copied.
  */
@@ -164,6 +166,16 @@ void tacit_graph_parameters(tacit_graph_t *graph, const char *name, tacit_constr
 void tacit_graph_add_record_term(tacit_graph_t *graph, tacit_node_t term);
 /* Add to the log prior, which counts once; its rate is at most parameter. */
 void tacit_graph_add_prior_term(tacit_graph_t *graph, tacit_node_t term);
+/* How a record's response arises, where one statement says it: `value` is what is distributed, at data rate. */
+typedef struct tacit_graph_response {
+  tacit_node_t value, density; /* its log density, censored or not */
+  tacit_node_t seen;           /* data: 1 where the response is seen, 0 where it is known to be larger; NONE: always seen */
+  char law[32];                /* name of the distribution: "weibull" */
+  size_t n_args;
+  tacit_node_t args[4];        /* of the distribution, where they are numbers and at most 4; else n_args is 0 */
+} tacit_graph_response_t;
+/* Of several responses, none counts. */
+void tacit_graph_set_response(tacit_graph_t *graph, const tacit_graph_response_t *response);
 /* Report a value at parameter rate: label "mu[1]" for people, name "mu.1" for Stan CSV; both copied. In the order of the calls. */
 void tacit_graph_report(tacit_graph_t *graph, const char *label, const char *name, tacit_node_t value);
 

@@ -44,6 +44,10 @@ struct tacit_graph {
   tacit_graph_reported_t *reported;
   size_t n_reported, reported_capacity;
   tacit_node_t record, prior; /* sums so far */
+  tacit_graph_response_t response;
+  size_t n_responses;
+  bool keeps_responses;     /* packed records hold what responses are simulated from */
+  bool is_followed_to_bound; /* a response that is not seen was followed up to the upper bound of its column, publicly */
   tacit_status_t status;
   tacit_error_t error;
 };

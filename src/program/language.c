@@ -188,6 +188,10 @@ tacit_status_t tacit_program_parse(tacit_program_t **program, const char *text, 
     describe(made);
     status = made->arena.failed ? tacit_error_memory(err) : TACIT_OK;
   }
+  if (status == TACIT_OK && settings != NULL) {
+    made->graph->keeps_responses = settings->keeps_responses;
+    made->graph->is_followed_to_bound = settings->is_followed_to_bound;
+  }
   if (status != TACIT_OK) {
     tacit_program_free(made);
     return status;

@@ -294,6 +294,22 @@ real dirichlet_lpdf(vector theta, vector alpha) { return lgamma(sum(alpha)) - su
 real multi_normal_cholesky_lpdf(vector y, vector mu, matrix L) {
   return -0.5 * dot_self(mdivide_left_tri_low(L, y - mu)) - sum(log(diagonal(L))) - rows(y) * 0.918938533204672741780;
 }
+// a correlation matrix, by its Cholesky factor: density det^(eta - 1)
+real lkj_corr_cholesky_lpdf(matrix L, real eta) {
+  int k = rows(L);
+  real total = 0;
+  for (i in 1:(k - 1)) {
+    real b = eta + (k - i - 1) / 2.0;
+    total += (k - i + 2 * eta - 3) * log(L[i + 1, i + 1]) - (k - i) * (lbeta(b, b) + (2 * b - 1) * 0.693147180559945309417);
+  }
+  return total;
+}
+real lkj_corr_lpdf(matrix R, real eta) {
+  matrix[rows(R), rows(R)] L = cholesky_decompose(R);
+  real total = lkj_corr_cholesky_lpdf(L | eta);
+  for (i in 2:rows(R)) total -= (rows(R) - i) * log(L[i, i]);
+  return total;
+}
 real multi_normal_lpdf(vector y, vector mu, matrix Sigma) { return multi_normal_cholesky_lpdf(y | mu, cholesky_decompose(Sigma)); }
 
 // ---- counts ----

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "program/lower.h"
@@ -343,33 +344,75 @@ tacit_value_t tacit_lower_call_values(tacit_lower_t *lower, size_t offset, const
   return NOTHING;
 }
 
-/* A public number in place of a function of all records: "mean(x)". */
-static bool find_given(tacit_lower_t *lower, const tacit_expr_t *expr, tacit_value_t *value) {
+/* How a public number in place of a function of all records is named: "mean(x)", of a column of a matrix "mean(X[:,2])"; NULL: it is none. */
+static const char *summary_text(tacit_lower_t *lower, const tacit_expr_t *expr) {
+  const tacit_expr_t *arg = expr->n_args == 1 ? expr->args[0] : NULL;
+  if (arg == NULL || lower->n_calls > 0) {
+    return NULL;
+  }
+  if (arg->kind == TACIT_EXPR_NAME) {
+    return tacit_arena_printf(lower->arena, "%s(%s)", expr->name, arg->name);
+  }
+  bool is_column = arg->kind == TACIT_EXPR_INDEX && arg->n_args == 3 && arg->args[0]->kind == TACIT_EXPR_NAME &&
+                   arg->args[1]->kind == TACIT_EXPR_RANGE && arg->args[1]->args[0] == NULL && arg->args[1]->args[1] == NULL;
+  double k;
+  if (!is_column || arg->args[2]->kind == TACIT_EXPR_RANGE) {
+    return NULL;
+  }
+  tacit_value_t which = tacit_lower_expr(lower, arg->args[2]);
+  return tacit_value_is_scalar(&which) && tacit_value_constant(lower, &which, &k)
+             ? tacit_arena_printf(lower->arena, "%s(%s[:,%.0f])", expr->name, arg->args[0]->name, k)
+             : NULL;
+}
+
+/*
+ * A function of all records, where it computes with data: the public number that was given in its place. In a check of the language
+ * alone it is taken as given, as sizes are, and said.
+ */
+static bool find_given(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *arg, const char *text, tacit_value_t *value) {
+  static const struct {
+    const char *name;
+    double number;
+  } assumed[] = {{"mean", 0}, {"sd", 1}, {"variance", 1}, {"min", 1}, {"max", 3}};
+  enum { N_ASSUMED = sizeof assumed / sizeof assumed[0] };
   double x;
-  if (expr->n_args != 1 || expr->args[0]->kind != TACIT_EXPR_NAME || lower->n_calls > 0) {
+  if (lower->outside->given(lower->outside->user, text, &x)) {
+    *value = tacit_value_number(lower, x, arg->kind == TACIT_TYPE_INT && x == floor(x));
+    return true;
+  }
+  size_t i = 0;
+  while (i < N_ASSUMED && strcmp(assumed[i].name, expr->name) != 0) {
+    i++;
+  }
+  if (i == N_ASSUMED || lower->block != TACIT_BLOCK_TRANSFORMED_DATA || !tacit_value_has_axis(arg)) {
     return false;
   }
-  const char *text = tacit_arena_printf(lower->arena, "%s(%s)", expr->name, expr->args[0]->name);
-  if (text == NULL || !lower->outside->given(lower->outside->user, text, &x)) {
-    return false;
+  if (lower->outside->is_assumed) {
+    tacit_lower_note(lower, expr->offset, "%s would go over records: a fit needs a public number in its place, --set '%s=...'", text, text);
+    *value = tacit_value_number(lower, assumed[i].number, arg->kind == TACIT_TYPE_INT && expr->name[0] == 'm' && expr->name[1] != 'e');
+  } else {
+    *value = tacit_value_scalar(lower, TACIT_TYPE_REAL,
+                                tacit_mark_refuse(lower, expr->offset, "%s would go over records; a record's term may look at that record "
+                                                                       "alone: give a public number in its place, --set '%s=...'",
+                                                  text, text));
   }
-  *value = tacit_value_number(lower, x, false);
   return true;
 }
 
 tacit_value_t tacit_lower_call(tacit_lower_t *lower, const tacit_expr_t *expr) {
   tacit_value_t value, *args = tacit_arena_alloc(lower->arena, expr->n_args, sizeof *args);
-  if (is_outside(lower, expr->offset, expr->name)) {
+  if (args == NULL || is_outside(lower, expr->offset, expr->name)) {
     return NOTHING;
-  }
-  if (args == NULL || find_given(lower, expr, &value)) {
-    return args == NULL ? NOTHING : value;
   }
   for (size_t i = 0; i < expr->n_args; i++) {
     args[i] = tacit_lower_expr(lower, expr->args[i]);
     if (args[i].kind == TACIT_TYPE_VOID) {
       return NOTHING;
     }
+  }
+  const char *text = summary_text(lower, expr);
+  if (text != NULL && find_given(lower, expr, &args[0], text, &value)) {
+    return value;
   }
   if (ends_with(expr->name, "_rng")) {
     return tacit_value_scalar(lower, TACIT_TYPE_INT, tacit_mark_refuse(lower, expr->offset, "%s() draws random numbers, and nothing is "

@@ -69,7 +69,9 @@ bool tacit_lower_dims(tacit_lower_t *lower, const tacit_type_t *type, uint32_t d
 /* A container of the declared type, elements NONE. */
 static tacit_value_t declared_value(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   uint32_t dims[TACIT_MAX_DIMS];
-  tacit_type_kind_t kind = stmt->type.kind > TACIT_TYPE_MATRIX ? TACIT_TYPE_VECTOR : stmt->type.kind;
+  tacit_type_kind_t kind = stmt->type.kind >= TACIT_TYPE_CORR    ? TACIT_TYPE_MATRIX
+                           : stmt->type.kind > TACIT_TYPE_MATRIX ? TACIT_TYPE_VECTOR
+                                                                 : stmt->type.kind;
   if (!tacit_lower_dims(lower, &stmt->type, dims)) {
     return (tacit_value_t){0};
   }
@@ -215,6 +217,8 @@ static void constrain(tacit_lower_t *lower, const tacit_stmt_t *stmt, const taci
     case TACIT_TYPE_ORDERED: constraint = TACIT_CONSTRAINT_ORDERED; break;
     case TACIT_TYPE_POSITIVE_ORDERED: constraint = TACIT_CONSTRAINT_POSITIVE_ORDERED; break;
     case TACIT_TYPE_SIMPLEX: constraint = TACIT_CONSTRAINT_SIMPLEX; break;
+    case TACIT_TYPE_CORR: constraint = TACIT_CONSTRAINT_CORR; break;
+    case TACIT_TYPE_CORR_CHOLESKY: constraint = TACIT_CONSTRAINT_CORR_CHOLESKY; break;
     default:
       if (type->shift != NULL || type->multiplier != NULL) {
         constraint = TACIT_CONSTRAINT_AFFINE;
@@ -281,6 +285,7 @@ void tacit_lower_parameter(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   }
   bool is_joint = stmt->type.kind > TACIT_TYPE_MATRIX;
   size_t joint = is_joint ? value.dims[value.n_dims - 1] : is_even ? value.n : 1;
+  joint *= stmt->type.kind >= TACIT_TYPE_CORR ? joint : 1;
   if (lower->status == TACIT_OK && is_joint && joint == 0) {
     tacit_lower_fail(lower, stmt->offset, "'%s' has no elements", stmt->name);
   }

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "program/lower.h"
@@ -144,12 +145,13 @@ static bool find_word(const tacit_expr_t *left, size_t *found) {
   return false;
 }
 
-static tacit_value_t outcome_value(const outcome_t *outcome) {
+/* parts (3) <- what the outcome is given by, *word what that is called, NULL: nothing. */
+static tacit_value_t outcome_value(const outcome_t *outcome, tacit_value_t *parts, const char **word) {
   tacit_lower_t *lower = outcome->lower;
   const tacit_stmt_t *stmt = outcome->stmt;
-  tacit_value_t parts[3] = {{0}};
   size_t found;
   if (find_word(stmt->left, &found)) {
+    *word = words[found].name;
     for (size_t i = 0; i < words[found].n_args; i++) {
       parts[i] = tacit_lower_expr(lower, stmt->left->args[i]);
     }
@@ -166,6 +168,35 @@ static tacit_value_t outcome_value(const outcome_t *outcome) {
   parts[1] = stmt->from != NULL ? tacit_lower_expr(lower, stmt->from) : NOTHING;
   parts[2] = stmt->to != NULL ? tacit_lower_expr(lower, stmt->to) : NOTHING;
   return lower->status == TACIT_OK ? truncate(outcome, parts[0], parts[1], parts[2]) : NOTHING;
+}
+
+/* A number of one record, or NONE. */
+static tacit_node_t number_of(const tacit_lower_t *lower, const tacit_value_t *value) {
+  bool is_one = value->kind != TACIT_TYPE_VOID && value->n == 1;
+  const tacit_mark_t *mark = is_one ? tacit_mark_of(lower, value->nodes[0]) : NULL;
+  return !is_one ? TACIT_NODE_NONE : mark == NULL ? value->nodes[0] : mark->kind == TACIT_MARK_SUM ? mark->record : TACIT_NODE_NONE;
+}
+
+/* Tell the graph of a response: the outcome as it is, or censored from above. */
+static void note_response(const outcome_t *outcome, const tacit_value_t *parts, const char *word, const tacit_value_t *density) {
+  tacit_lower_t *lower = outcome->lower;
+  tacit_graph_response_t response = {.value = number_of(lower, &parts[0]), .density = number_of(lower, density)};
+  bool is_censored = word != NULL && strcmp(word, "censored_right") == 0;
+  if (lower->is_generated || response.density == TACIT_NODE_NONE || (tacit_lower_rate(lower, response.density) & TACIT_RATE_DATA) == 0) {
+    return; /* a prior */
+  }
+  response.seen = is_censored ? number_of(lower, &parts[1]) : TACIT_NODE_NONE;
+  if (outcome->stmt->is_truncated || (word != NULL && response.seen == TACIT_NODE_NONE)) {
+    response.value = TACIT_NODE_NONE; /* its law is another's */
+  }
+  snprintf(response.law, sizeof response.law, "%s", outcome->stmt->name);
+  bool are_numbers = outcome->n - 1 <= sizeof response.args / sizeof response.args[0];
+  for (size_t i = 1; i < outcome->n && are_numbers; i++) {
+    response.args[i - 1] = number_of(lower, &outcome->args[i]);
+    are_numbers = response.args[i - 1] != TACIT_NODE_NONE;
+  }
+  response.n_args = are_numbers ? outcome->n - 1 : 0;
+  tacit_graph_set_response(lower->graph, &response);
 }
 
 void tacit_lower_tilde(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
@@ -185,6 +216,8 @@ void tacit_lower_tilde(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   for (size_t i = 0; i < stmt->n_args; i++) {
     outcome.args[i + 1] = tacit_lower_expr(lower, stmt->args[i]);
   }
-  tacit_value_t density = outcome_value(&outcome);
+  const char *word = NULL;
+  tacit_value_t parts[3] = {{0}}, density = outcome_value(&outcome, parts, &word);
+  note_response(&outcome, parts, word, &density);
   tacit_lower_add_target(lower, tacit_expr_begin(stmt->left), &density);
 }

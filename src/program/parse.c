@@ -15,10 +15,12 @@ static const type_t types[] = {{"int", TACIT_TYPE_INT, 0},
                                {"matrix", TACIT_TYPE_MATRIX, 2},
                                {"ordered", TACIT_TYPE_ORDERED, 1},
                                {"positive_ordered", TACIT_TYPE_POSITIVE_ORDERED, 1},
-                               {"simplex", TACIT_TYPE_SIMPLEX, 1}};
+                               {"simplex", TACIT_TYPE_SIMPLEX, 1},
+                               {"corr_matrix", TACIT_TYPE_CORR, 1},
+                               {"cholesky_factor_corr", TACIT_TYPE_CORR_CHOLESKY, 1}};
 static const char *const refused_types[] = {
-    "cholesky_factor_corr", "cholesky_factor_cov", "corr_matrix", "cov_matrix", "unit_vector", "complex", "complex_vector",
-    "complex_row_vector",   "complex_matrix",      "tuple",       "sum_to_zero_vector", "row_stochastic_matrix"};
+    "cholesky_factor_cov", "cov_matrix", "unit_vector",        "complex",              "complex_vector", "complex_row_vector",
+    "complex_matrix",      "tuple",      "sum_to_zero_vector", "row_stochastic_matrix"};
 
 static const type_t *find_type(const char *name) {
   for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -75,17 +77,7 @@ static void parse_constraint(tacit_lexer_t *lexer, tacit_type_t *type) {
   tacit_lexer_next(lexer);
 }
 
-static void append_sizes(tacit_lexer_t *lexer, tacit_type_t *type, size_t expected, bool is_array) {
-  tacit_expr_t **sizes;
-  size_t n;
-  size_t offset = lexer->offset;
-  tacit_parse_list(lexer, ']', &sizes, &n);
-  if (lexer->status == TACIT_OK && (n == 0 || (expected > 0 && n != expected))) {
-    tacit_lexer_fail(lexer, offset, "expected %zu size%s", expected > 0 ? expected : 1, expected > 1 ? "s" : "");
-  }
-  if (lexer->status != TACIT_OK) {
-    return;
-  }
+static void append(tacit_lexer_t *lexer, tacit_type_t *type, size_t n, tacit_expr_t **sizes, bool is_array) {
   tacit_expr_t **all = tacit_arena_alloc(lexer->arena, type->n_sizes + n, sizeof *all);
   if (all == NULL) {
     lexer->status = tacit_error_memory(lexer->err);
@@ -102,7 +94,20 @@ static void append_sizes(tacit_lexer_t *lexer, tacit_type_t *type, size_t expect
   type->n_sizes += n;
   type->n_array += is_array ? n : 0;
   if (type->n_sizes > 6) {
-    tacit_lexer_fail(lexer, offset, "more than 6 sizes");
+    tacit_lexer_fail(lexer, lexer->offset, "more than 6 sizes");
+  }
+}
+
+static void append_sizes(tacit_lexer_t *lexer, tacit_type_t *type, size_t expected, bool is_array) {
+  tacit_expr_t **sizes;
+  size_t n;
+  size_t offset = lexer->offset;
+  tacit_parse_list(lexer, ']', &sizes, &n);
+  if (lexer->status == TACIT_OK && (n == 0 || (expected > 0 && n != expected))) {
+    tacit_lexer_fail(lexer, offset, "expected %zu size%s", expected > 0 ? expected : 1, expected > 1 ? "s" : "");
+  }
+  if (lexer->status == TACIT_OK) {
+    append(lexer, type, n, sizes, is_array);
   }
 }
 
@@ -127,6 +132,9 @@ static void parse_type(tacit_lexer_t *lexer, tacit_type_t *type) {
   if (found->n_sizes > 0) {
     tacit_lexer_expect(lexer, '[', found->name);
     append_sizes(lexer, type, found->n_sizes, false);
+  }
+  if (found->kind >= TACIT_TYPE_CORR && lexer->status == TACIT_OK) { /* square: its one size is both */
+    append(lexer, type, 1, &type->sizes[type->n_sizes - 1], false);
   }
 }
 

@@ -8,7 +8,16 @@
 
 /* A formula's program, as a person would write it. */
 
-typedef enum { RESPONSE_BINARY, RESPONSE_REAL, RESPONSE_POSITIVE, RESPONSE_SHARE, RESPONSE_COUNT, RESPONSE_LEVELS } response_t;
+typedef enum {
+  RESPONSE_BINARY,
+  RESPONSE_REAL,
+  RESPONSE_POSITIVE,
+  RESPONSE_FROM_ZERO,
+  RESPONSE_SHARE,
+  RESPONSE_COUNT,
+  RESPONSE_LEVELS,
+  RESPONSE_CLASSES /* a linear predictor for each level but the first */
+} response_t;
 
 typedef struct {
   const char *name;
@@ -22,6 +31,10 @@ static const char shape[] = "  real<lower=0> shape;\n", shape_prior[] = "  shape
 static const char sigma[] = "  real<lower=0> sigma;\n", sigma_prior[] = "  sigma ~ student_t(3, 0, 1);\n";
 static const char phi[] = "  real<lower=0> phi;\n", phi_prior[] = "  phi ~ gamma(2, 0.5);\n";
 static const char zero[] = "  real<lower=0, upper=1> zero;\n", zero_prior[] = "  zero ~ beta(1, 1);\n";
+static const char sigma_zero[] = "  real<lower=0> sigma;\n  real<lower=0, upper=1> zero;\n";
+static const char sigma_zero_prior[] = "  sigma ~ student_t(3, 0, 1);\n  zero ~ beta(1, 1);\n";
+static const char shape_zero[] = "  real<lower=0> shape;\n  real<lower=0, upper=1> zero;\n";
+static const char shape_zero_prior[] = "  shape ~ gamma(2, 1);\n  zero ~ beta(1, 1);\n";
 static const char phi_zero[] = "  real<lower=0> phi;\n  real<lower=0, upper=1> zero;\n", phi_zero_prior[] = "  phi ~ gamma(2, 0.5);\n  zero ~ beta(1, 1);\n";
 static const family_t families[] = {
     {"bernoulli", RESPONSE_BINARY, "bernoulli_logit", "lpmf", "eta", "", "", false, false},
@@ -42,7 +55,10 @@ static const family_t families[] = {
     {"zero_inflated_negbinomial", RESPONSE_COUNT, "zero_inflated_neg_binomial_2_log", "lpmf", "eta, phi, zero", phi_zero, phi_zero_prior, false, false},
     {"zero_inflated_binomial", RESPONSE_COUNT, "zero_inflated_binomial_logit", "lpmf", "eta, zero", zero, zero_prior, false, true},
     {"hurdle_poisson", RESPONSE_COUNT, "hurdle_poisson_log", "lpmf", "eta, zero", zero, zero_prior, false, false},
-    {"hurdle_negbinomial", RESPONSE_COUNT, "hurdle_neg_binomial_2_log", "lpmf", "eta, phi, zero", phi_zero, phi_zero_prior, false, false}};
+    {"hurdle_negbinomial", RESPONSE_COUNT, "hurdle_neg_binomial_2_log", "lpmf", "eta, phi, zero", phi_zero, phi_zero_prior, false, false},
+    {"hurdle_lognormal", RESPONSE_FROM_ZERO, "hurdle_lognormal", "lpdf", "eta, sigma, zero", sigma_zero, sigma_zero_prior, false, false},
+    {"hurdle_gamma", RESPONSE_FROM_ZERO, "hurdle_gamma", "lpdf", "shape, shape * exp(-eta), zero", shape_zero, shape_zero_prior, false, false},
+    {"categorical", RESPONSE_CLASSES, "categorical_logit", "lpmf", "eta", "", "", false, false}};
 
 const char *tacit_program_family(size_t i) { return i < sizeof families / sizeof families[0] ? families[i].name : NULL; }
 
@@ -72,11 +88,13 @@ static void check(tacit_regression_t *r, const family_t *family) {
     case RESPONSE_BINARY: expected = is_binary ? NULL : "binary, or of two levels"; break;
     case RESPONSE_REAL: expected = y->type == TACIT_COLUMN_NUMERIC || is_whole(y) ? NULL : "a number"; break;
     case RESPONSE_POSITIVE: expected = y->type == TACIT_COLUMN_NUMERIC && y->lower > 0 ? NULL : "numeric with a lower bound above 0 in the schema"; break;
+    case RESPONSE_FROM_ZERO: expected = y->type == TACIT_COLUMN_NUMERIC && y->lower >= 0 ? NULL : "numeric with a lower bound of 0 or above"; break;
     case RESPONSE_SHARE:
       expected = y->type == TACIT_COLUMN_NUMERIC && y->lower > 0 && y->upper < 1 ? NULL : "numeric with bounds above 0 and below 1 in the schema";
       break;
     case RESPONSE_COUNT: expected = is_whole(y) && y->lower >= 0 ? NULL : "an integer with a lower bound of 0 or above"; break;
     case RESPONSE_LEVELS: expected = y->type == TACIT_COLUMN_CATEGORICAL && y->n_levels > 2 ? NULL : "categorical with three levels or more, in order"; break;
+    case RESPONSE_CLASSES: expected = y->type == TACIT_COLUMN_CATEGORICAL && y->n_levels > 1 ? NULL : "categorical with levels in the schema"; break;
   }
   if (expected != NULL) {
     tacit_regression_fail(r, 0, "family %s needs a response that is %s", family->name, expected);
@@ -88,6 +106,8 @@ static void check(tacit_regression_t *r, const family_t *family) {
                                 : r->weights != NULL ? "family %s: cens() and weights() do not go together"
                                                      : "family %s: cens(column) needs a binary column, 1 where the response is known to be larger",
                           family->name);
+  } else if (family->response == RESPONSE_CLASSES && r->offset != NULL) {
+    tacit_regression_fail(r, 0, "family %s has no offset: what is added to every class changes none", family->name);
   } else if ((r->trials != NULL && !is_whole(r->trials)) || (r->weights != NULL && !(r->weights->lower >= 0))) {
     tacit_regression_fail(r, 0, "trials() needs a column of whole numbers, and weights() one that is never negative");
   }
@@ -100,7 +120,7 @@ typedef struct {
   tacit_feature_t *features;
   size_t n;
   double centre, half; /* of the response, where it is scaled */
-  size_t n_columns;
+  size_t n_classes; /* beside the first; 0: a single linear predictor */
 } writer_t;
 
 static double middle(const tacit_feature_t *f) { return (f->lower + f->upper) / 2; }
@@ -175,7 +195,29 @@ static void write_data(writer_t *w) {
   tacit_text_printf(w->text, "}\n");
 }
 
-static void write_groups(writer_t *w, int what) { /* 0: parameters, 1: priors, 2: the predictor */
+typedef enum { GROUP_PARAMETERS, GROUP_PRIORS, GROUP_PREDICTOR } group_part_t;
+
+/* Of effects by name: their declaration and priors; with classes each has its own. */
+static void declare_group(writer_t *w, group_part_t what, const char *name, size_t n_levels, const char *label) {
+  if (what == GROUP_PARAMETERS && w->n_classes == 0) {
+    tacit_text_printf(w->text, "  real<lower=0> sd_%s; vector[%zu] r_%s;%s%s\n", name, n_levels, name, label[0] != '\0' ? " // " : "", label);
+  } else if (what == GROUP_PARAMETERS) {
+    tacit_text_printf(w->text, "  vector<lower=0>[%zu] sd_%s; array[%zu] vector[%zu] r_%s;%s%s\n", w->n_classes, name, w->n_classes, n_levels, name,
+                      label[0] != '\0' ? " // " : "", label);
+  } else {
+    tacit_text_printf(w->text, "  sd_%s ~ student_t(3, 0, 1);", name);
+    for (size_t c = 1; c <= w->n_classes; c++) {
+      tacit_text_printf(w->text, " r_%s[%zu] ~ normal(0, sd_%s[%zu]);", name, c, name, c);
+    }
+    if (w->n_classes == 0) {
+      tacit_text_printf(w->text, " r_%s ~ normal(0, sd_%s);", name, name);
+    }
+    tacit_text_printf(w->text, "\n");
+  }
+}
+
+/* `of_class` is "[2]", or "" for a single predictor. */
+static void write_groups(writer_t *w, group_part_t what, const char *of_class) {
   tacit_regression_t *r = w->r;
   for (size_t i = 0; i < r->n_groups; i++) {
     const tacit_group_t *g = &r->groups[i];
@@ -187,48 +229,79 @@ static void write_groups(writer_t *w, int what) { /* 0: parameters, 1: priors, 2
     for (size_t k = g->has_intercept ? 0 : 1; k <= n; k++, number++) {
       char name[128];
       snprintf(name, sizeof name, number == 0 ? "%s_%zu" : "%s_%zu_%zu", g->column->name, i + 1, number);
-      if (what == 0) {
-        tacit_text_printf(w->text, "  real<lower=0> sd_%s; vector[%zu] r_%s;%s%s\n", name, g->column->n_levels, name, k > 0 ? " // " : "",
-                          k > 0 ? features[k - 1].label : "");
-      } else if (what == 1) {
-        tacit_text_printf(w->text, "  sd_%s ~ student_t(3, 0, 1); r_%s ~ normal(0, sd_%s);\n", name, name, name);
+      if (what != GROUP_PREDICTOR) {
+        declare_group(w, what, name, g->column->n_levels, k > 0 ? features[k - 1].label : "");
       } else if (k == 0) {
-        tacit_text_printf(w->text, " + r_%s[%s]", name, g->column->name);
+        tacit_text_printf(w->text, " + r_%s%s[%s]", name, of_class, g->column->name);
       } else {
-        tacit_text_printf(w->text, " + r_%s[%s] * (%s - %s) / %s", name, g->column->name, features[k - 1].code, exact(r, middle(&features[k - 1])),
-                          exact(r, width(&features[k - 1])));
+        tacit_text_printf(w->text, " + r_%s%s[%s] * (%s - %s) / %s", name, of_class, g->column->name, features[k - 1].code,
+                          exact(r, middle(&features[k - 1])), exact(r, width(&features[k - 1])));
       }
     }
   }
 }
 
-static void write_model(writer_t *w) {
-  tacit_regression_t *r = w->r;
-  const family_t *f = w->family;
-  bool has_cuts = f->response == RESPONSE_LEVELS, has_intercept = r->has_intercept && !has_cuts;
-  tacit_text_printf(w->text, "parameters {\n%s", has_intercept ? "  real Intercept_s;\n" : "");
-  if (w->n > 0) {
+static bool has_intercept(const writer_t *w) { return w->r->has_intercept && w->family->response != RESPONSE_LEVELS; }
+
+static void write_parameters(writer_t *w) {
+  tacit_text_printf(w->text, "parameters {\n");
+  if (has_intercept(w) && w->n_classes > 0) {
+    tacit_text_printf(w->text, "  vector[%zu] Intercept_s;\n", w->n_classes);
+  } else if (has_intercept(w)) {
+    tacit_text_printf(w->text, "  real Intercept_s;\n");
+  }
+  if (w->n > 0 && w->n_classes > 0) {
+    tacit_text_printf(w->text, "  array[%zu] vector[%zu] b_s;\n", w->n_classes, w->n);
+  } else if (w->n > 0) {
     tacit_text_printf(w->text, "  vector[%zu] b_s;\n", w->n);
   }
-  if (has_cuts) {
-    tacit_text_printf(w->text, "  ordered[%zu] cut;\n", r->response->n_levels - 1);
+  if (w->family->response == RESPONSE_LEVELS) {
+    tacit_text_printf(w->text, "  ordered[%zu] cut;\n", w->r->response->n_levels - 1);
   }
-  tacit_text_printf(w->text, "%s", f->parameters);
-  write_groups(w, 0);
-  tacit_text_printf(w->text, "}\nmodel {\n  real eta = %s", has_intercept ? "Intercept_s" : "0");
+  tacit_text_printf(w->text, "%s", w->family->parameters);
+  write_groups(w, GROUP_PARAMETERS, "");
+  tacit_text_printf(w->text, "}\n");
+}
+
+static void write_predictor(writer_t *w, const char *of_class) {
+  tacit_text_printf(w->text, "%s%s", has_intercept(w) ? "Intercept_s" : "0", has_intercept(w) ? of_class : "");
   if (w->n > 0) {
     tacit_text_printf(w->text, " + dot_product([");
     for (size_t j = 0; j < w->n; j++) {
       tacit_text_printf(w->text, "%sx%zu_", j > 0 ? ", " : "", j + 1);
     }
-    tacit_text_printf(w->text, "], b_s)");
+    tacit_text_printf(w->text, "], b_s%s)", of_class);
   }
-  write_groups(w, 2);
+  write_groups(w, GROUP_PREDICTOR, of_class);
+}
+
+static void write_priors(writer_t *w) {
+  tacit_text_printf(w->text, "%s", has_intercept(w) ? "  Intercept_s ~ normal(0, 10);\n" : "");
+  for (size_t c = 1; c <= w->n_classes && w->n > 0; c++) {
+    tacit_text_printf(w->text, "  b_s[%zu] ~ normal(0, 2.5);\n", c);
+  }
+  tacit_text_printf(w->text, "%s%s", w->n > 0 && w->n_classes == 0 ? "  b_s ~ normal(0, 2.5);\n" : "", w->family->priors);
+  write_groups(w, GROUP_PRIORS, "");
+}
+
+static void write_model(writer_t *w) {
+  tacit_regression_t *r = w->r;
+  const family_t *f = w->family;
+  tacit_text_printf(w->text, w->n_classes > 0 ? "model {\n  vector[%zu] eta = [0" : "model {\n  real eta = ", w->n_classes + 1);
+  for (size_t c = 1; c <= w->n_classes; c++) {
+    char of_class[24];
+    snprintf(of_class, sizeof of_class, "[%zu]", c);
+    tacit_text_printf(w->text, ", ");
+    write_predictor(w, of_class);
+  }
+  if (w->n_classes == 0) {
+    write_predictor(w, "");
+  }
   if (r->offset != NULL) {
     tacit_text_printf(w->text, f->response == RESPONSE_REAL ? " + %s / %s" : " + %s", r->offset, exact(r, w->half));
   }
-  tacit_text_printf(w->text, ";\n%s%s%s", has_intercept ? "  Intercept_s ~ normal(0, 10);\n" : "", w->n > 0 ? "  b_s ~ normal(0, 2.5);\n" : "", f->priors);
-  write_groups(w, 1);
+  tacit_text_printf(w->text, w->n_classes > 0 ? "]';\n" : ";\n");
+  write_priors(w);
   const char *y = f->response == RESPONSE_REAL ? "y_" : r->response->name, *trials = r->trials != NULL ? r->trials->name : "";
   const char *comma = r->trials != NULL ? ", " : "";
   if (r->weights != NULL) {
@@ -240,51 +313,75 @@ static void write_model(writer_t *w) {
   }
 }
 
-/* b_age_sexM; a number is added where two would be the same. */
-static const char *legal_name(writer_t *w, size_t j) {
+/* b_age_sexM, of a class b_q_age_sexM. */
+static const char *legal_name(writer_t *w, size_t class, const char *label) {
   char name[160] = "b_";
   size_t n = 2;
-  for (const char *s = w->features[j].label; *s != '\0' && n < 120; s++) {
-    if (isalnum((unsigned char)*s)) {
-      name[n++] = *s;
-    } else if (name[n - 1] != '_') {
+  const char *parts[2] = {class > 0 ? w->r->response->levels[class] : "", label};
+  for (int i = 0; i < 2; i++) {
+    for (const char *s = parts[i]; *s != '\0' && n < 120; s++) {
+      if (isalnum((unsigned char)*s)) {
+        name[n++] = *s;
+      } else if (name[n - 1] != '_') {
+        name[n++] = '_';
+      }
+    }
+    if (i == 0 && n > 2 && name[n - 1] != '_') {
       name[n++] = '_';
     }
   }
-  n -= name[n - 1] == '_';
-  snprintf(name + n, sizeof name - n, "%s", "");
-  return tacit_arena_text(w->r->arena, name, n);
+  n -= name[n - 1] == '_' && n > 2;
+  const char *copy = tacit_arena_text(w->r->arena, name, n);
+  return copy != NULL ? copy : "b";
 }
 
-static void write_generated(writer_t *w) {
+/* "  real NAME = "; a number is added to a name that an earlier one has. */
+static void write_name(writer_t *w, const char **names, size_t *n_names, size_t class, const char *label) {
+  const char *name = legal_name(w, class, label);
+  size_t same = 0;
+  for (size_t i = 0; i < *n_names; i++) {
+    same += strcmp(names[i], name) == 0;
+  }
+  names[(*n_names)++] = name;
+  tacit_text_printf(w->text, same > 0 ? "  real %s_v%zu = " : "  real %s = ", name, same + 1);
+}
+
+/* Coefficients of a class, or of the only predictor, on the scale of the columns. */
+static void write_coefficients(writer_t *w, const char **names, size_t *n_names, size_t class) {
   tacit_regression_t *r = w->r;
-  bool has_intercept = r->has_intercept && w->family->response != RESPONSE_LEVELS;
-  tacit_text_printf(w->text, "generated quantities { // on the scale of the columns\n");
-  if (has_intercept) {
-    tacit_text_printf(w->text, "  real b_Intercept = %s + %s * (Intercept_s", exact(r, w->centre), exact(r, w->half));
+  char of_class[24] = "";
+  if (class > 0) {
+    snprintf(of_class, sizeof of_class, "[%zu]", class);
+  }
+  if (has_intercept(w)) {
+    write_name(w, names, n_names, class, "Intercept");
+    tacit_text_printf(w->text, "%s + %s * (Intercept_s%s", exact(r, w->centre), exact(r, w->half), of_class);
     for (size_t j = 0; j < w->n; j++) {
       if (fabs(middle(&w->features[j])) > 0) {
-        tacit_text_printf(w->text, " - b_s[%zu] * %s / %s", j + 1, exact(r, middle(&w->features[j])), exact(r, width(&w->features[j])));
+        tacit_text_printf(w->text, " - b_s%s[%zu] * %s / %s", of_class, j + 1, exact(r, middle(&w->features[j])), exact(r, width(&w->features[j])));
       }
     }
     tacit_text_printf(w->text, ");\n");
   }
   for (size_t j = 0; j < w->n; j++) {
-    const char *name = legal_name(w, j);
-    size_t same = 0;
-    for (size_t i = 0; i < j && name != NULL; i++) {
-      const char *other = legal_name(w, i);
-      same += other != NULL && strcmp(other, name) == 0;
-    }
-    char suffix[24] = "";
-    if (same > 0) {
-      snprintf(suffix, sizeof suffix, "_v%zu", same + 1);
-    }
-    tacit_text_printf(w->text, "  real %s%s = b_s[%zu] * %s / %s;\n", name != NULL ? name : "b", suffix, j + 1, exact(r, w->half),
-                      exact(r, width(&w->features[j])));
+    write_name(w, names, n_names, class, w->features[j].label);
+    tacit_text_printf(w->text, "b_s%s[%zu] * %s / %s;\n", of_class, j + 1, exact(r, w->half), exact(r, width(&w->features[j])));
+  }
+}
+
+static void write_generated(writer_t *w) {
+  size_t n_names = 0, classes = w->n_classes > 0 ? w->n_classes : 1;
+  const char **names = tacit_arena_alloc(w->r->arena, classes * (w->n + 1), sizeof *names);
+  if (names == NULL) {
+    w->r->status = tacit_error_memory(w->r->err);
+    return;
+  }
+  tacit_text_printf(w->text, "generated quantities { // on the scale of the columns\n");
+  for (size_t c = w->n_classes > 0 ? 1 : 0; c <= w->n_classes; c++) {
+    write_coefficients(w, names, &n_names, c);
   }
   if (w->family->response == RESPONSE_REAL) {
-    tacit_text_printf(w->text, "  real sd_residual = %s * sigma;\n", exact(r, w->half));
+    tacit_text_printf(w->text, "  real sd_residual = %s * sigma;\n", exact(w->r, w->half));
   }
   tacit_text_printf(w->text, "}\n");
 }
@@ -296,6 +393,7 @@ static void write(tacit_regression_t *r, const family_t *family, tacit_text_t *t
     r->status = tacit_error_memory(r->err);
     return;
   }
+  w.n_classes = family->response == RESPONSE_CLASSES ? r->response->n_levels - 1 : 0;
   bool is_full = !r->has_intercept && family->response != RESPONSE_LEVELS; /* the first column with levels takes the intercept's place */
   for (size_t i = 0; i < r->n_products; i++) {
     bool has_levels = r->products[i].order == 1 && r->factors[r->products[i].factors[0]].all != NULL;
@@ -311,6 +409,7 @@ static void write(tacit_regression_t *r, const family_t *family, tacit_text_t *t
   }
   tacit_text_printf(text, "// %s, family %s\n", r->text, family->name);
   write_data(&w);
+  write_parameters(&w);
   write_model(&w);
   write_generated(&w);
 }

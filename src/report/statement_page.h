@@ -1,4 +1,4 @@
-/* What a fit's folder says to a privacy officer. Not installed. */
+/* What a fit's folder, or a ledger, says to a privacy officer. Not installed. */
 #ifndef TACIT_REPORT_STATEMENT_PAGE_H
 #define TACIT_REPORT_STATEMENT_PAGE_H
 
@@ -26,5 +26,22 @@ TACIT_MUST_USE tacit_status_t tacit_testimony_read(tacit_testimony_t *said, cons
 void tacit_testimony_clear(tacit_testimony_t *said);
 /* Assumption i, of which the first says why where nothing is private; NULL past the last. */
 const char *tacit_testimony_assumption(const tacit_testimony_t *said, size_t i);
+
+/* ---- parts of pages, of a fit and of a ledger: claim, relation, unit, max_rows, charged, delta_meaning and events are looked at ---- */
+
+enum { TACIT_STATEMENT_EPSILON_DIGITS = 5 };
+
+void tacit_statement_line(tacit_text_t *text, const char *marked);
+void tacit_statement_quoted(tacit_text_t *text, const char *s);
+void tacit_statement_claim(const tacit_testimony_t *said, tacit_text_t *text);
+/* What the best guess of 100 equally likely contents comes to, and the power of a test of level 0.01. */
+double tacit_statement_guess(const tacit_testimony_t *said);
+double tacit_statement_test(const tacit_testimony_t *said);
+void tacit_statement_chances(const tacit_testimony_t *said, tacit_text_t *text);
+/* The call of tacit account that composes the events again, and what it prints. n_events > 0. */
+void tacit_statement_command(const tacit_testimony_t *said, tacit_text_t *text);
+void tacit_statement_signing(tacit_text_t *text);
+/* HTML that stands alone. */
+void tacit_statement_document(const char *data_name, bool is_private, const char *lines, tacit_text_t *text);
 
 #endif

@@ -20,7 +20,7 @@ ALLOWED = {
     "augment": {"base", "random", "draws"},
     "noise_aware": {"base", "random", "draws", "releases", "diagnose", "model", "account", "curator"},
     "diagnose": {"base", "draws"},
-    "report": {"base", "draws", "releases", "diagnose", "account"},
+    "report": {"base", "draws", "releases", "diagnose", "account", "ledger"},
     "publish": {"base", "random", "data", "model", "account", "ledger", "curator"},
     "infer": {"base", "random", "draws", "account", "augment", "diagnose", "report"},
     "predict": {"base", "random", "draws", "data", "model", "augment", "diagnose", "report"},

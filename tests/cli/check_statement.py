@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tacit statement: the command it prints gives the number it says, its chances are those of mechanisms that attain them, and bad folders are refused.
+"""tacit statement, of a fit and of a ledger: the command it prints gives the number it says, its chances are those of mechanisms that attain them, and bad
+folders are refused.
 
     check_statement.py TACIT SOURCE_ROOT
 """
@@ -143,7 +144,43 @@ for name in ("sub", "evil", "open"):
 run("statement", "sub", "--out", "sub.txt")
 assert pathlib.Path("sub.txt").read_text() == text["sub"]
 
+# Of a data set: all runs of its ledger, the command that composes them, the same as a registry's entry, and no names in that.
+def ledger(name, relation, *more):
+    subprocess.run([TACIT, "ledger", "init", name, "--data-id", "clinic-2026", "--epsilon", "3", *DELTA, "--relation", relation, *more], check=True, stdout=subprocess.PIPE)
+
+
+ledger("clinic.ledger", "add-remove")
+assert "does not say yet whom it protects" in run("statement", "--ledger", "clinic.ledger", status=2)
+for name, purpose in (("r1", evil), ("r2", "age")):
+    fit(name, "add-remove", "--epsilon", ".5", "--delta", "1e-7", "--ledger", "clinic.ledger", "--purpose", purpose)
+pages = {kind: run("statement", "--ledger", "clinic.ledger", "--out", f"clinic.{kind}") or pathlib.Path(f"clinic.{kind}").read_text() for kind in ("txt", "html", "json")}
+assert pages["txt"] == run("statement", "--ledger", "clinic.ledger") and "\nForged" not in pages["txt"]
+of_all = account(pages["txt"])
+exported = json.loads(run("ledger", "export", "clinic.ledger"))
+entry = json.loads(pages["json"])
+assert abs(of_all / exported["epsilon_spent"] - 1) < 2e-3 and 0 <= entry["epsilon_charged"] / exported["epsilon_spent"] - 1 < 1e-4
+assert (entry["epsilon"], entry["delta"], entry["unit"], entry["max_rows"], entry["relation"]) == (3, 1e-6, "row", 1, "add-remove")
+assert entry["ledger"]["head"] == exported["head"] and exported["head"] in pages["txt"] and exported["head"] in pages["html"]
+assert [r["purpose"] for r in entry["runs"]] == [evil, "age"] and "who" not in pages["json"] and exported["spends"][0]["host"] not in pages["json"]
+assert [sum(m["count"] for m in r["mechanisms"]) for r in entry["runs"]] == [sum(e["count"] for e in s["events"]) for s in exported["spends"]]
+assert all(.3 < r["epsilon_by_itself"] < .5 for r in entry["runs"]) and re.fullmatch(r"\d{4}-\d\d-\d\d", entry["runs"][0]["date"])
+got = chances(pages["txt"])
+assert all(exact <= x <= exact * 1.006 for x, exact in zip(got, [100 * .01 * e ** 3, e ** 3])) and len(got) == 2
+assert abs(100 * entry["chances"]["guess_of_100_contents"] / got[0] - 1) < .006
+page = Page(pages["html"])
+assert "script" not in page.tags and "img" not in page.tags and "url(" not in pages["html"]
+ledger("empty.ledger", "substitute", "--unit", "patient", "--max-rows", "4")
+empty = one_line(run("statement", "--ledger", "empty.ledger"))
+assert "No run yet" in empty and 'column "patient", of which there are at most 4' in empty and "tacit account" not in empty
+broken = pathlib.Path("broken.ledger")
+broken.write_bytes(pathlib.Path("clinic.ledger").read_bytes().replace(b"age", b"agf"))
+assert "broken.ledger" in run("statement", "--ledger", broken, status=3)
+
 # Bad input: one line each.
+assert "Give a fit's directory" in run("statement", status=2)
+assert "not both" in run("statement", "sub", "--ledger", "clinic.ledger", status=2)
+assert "give --ledger" in run("statement", "sub", "--out", "sub.json", status=2)
+assert "privacy.json" in run("statement", "--ledger", "sub/privacy.json", status=3)
 assert "must end in .html or .txt" in run("statement", "sub", "--out", "page.pdf", status=2)
 assert "sub.html" in run("statement", "sub", "--out", "sub.html", status=1)
 assert "nowhere" in run("statement", "nowhere", status=1)

@@ -287,6 +287,24 @@ static void test_audit(void **state) {
   assert_true(lower > (n > 2e5 ? 0.6 : 0.4) * charged); /* fewer runs prove less */
 }
 
+/* The schedule's own event, of that rate and no other. */
+static void test_a_minibatch_is_charged_at_its_rate(void **state) {
+  (void)state;
+  const float rows[1][3] = {{1, 1, 1}};
+  const double theta[dim] = {0, 0};
+  tacit_event_t event = {.kind = TACIT_EVENT_GAUSSIAN, .sampling = TACIT_SAMPLING_POISSON, .sampling_rate = 0.25, .noise_multiplier = 4, .count = 3};
+  box_t box;
+  tacit_error_t err;
+  double out[dim];
+  size_t n;
+  box_open(&box, rows, 1, TACIT_RELATION_ADD_REMOVE, &event);
+  assert_int_equal(tacit_curator_release_sampled_gradient(box.curator, 1, theta, 0.125, 4, out, &err), TACIT_ERR_BUDGET);
+  assert_ok(tacit_curator_release_sampled_gradient(box.curator, 1, theta, 0.25, 4, out, &err), err);
+  const tacit_event_t *charged = tacit_budget_events(box.budget, &n);
+  assert_true(n == 1 && charged->count == 1 && charged->sampling == TACIT_SAMPLING_POISSON && charged->sampling_rate == 0.25);
+  box_close(&box);
+}
+
 static void test_refusals(void **state) {
   (void)state;
   const float rows[1][3] = {{1, 1, 1}};
@@ -327,6 +345,7 @@ int main(void) {
                                      cmocka_unit_test(test_minibatch_range),
                                      cmocka_unit_test(test_langevin_ratios_move_no_more_than_charged),
                                      cmocka_unit_test(test_audit),
+                                     cmocka_unit_test(test_a_minibatch_is_charged_at_its_rate),
                                      cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

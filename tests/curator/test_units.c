@@ -143,6 +143,24 @@ static sums_t sums_of(const tacit_record_model_t *model, uint64_t seed, size_t n
   return sums;
 }
 
+/* Else more would be added than the sensitivity says. */
+static void test_a_unit_with_more_rows_than_were_said_is_refused(void **state) {
+  (void)state;
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, 3, 1, 0);
+  tacit_curator_settings_t settings = tacit_curator_settings_default();
+  tacit_curator_t *curator;
+  tacit_error_t err;
+  settings.clip_bound_grad = bound;
+  for (settings.max_unit_rows = 1; settings.max_unit_rows < max_rows; settings.max_unit_rows += max_rows - 2) {
+    size_t n_units, *offsets = make_offsets(1, &n_units);
+    assert_int_equal(tacit_curator_new_exposed(&curator, make_records(&model, offsets, n_units), &model, &settings, &err), TACIT_ERR_ARGUMENT);
+    assert_string_equal(err.field, "max_unit_rows");
+    assert_null(curator);
+    free(offsets);
+  }
+}
+
 static void check(const tacit_record_model_t *model) {
   for (uint64_t seed = 1; seed <= 3; seed++) {
     sums_t expected = reference_sums(model, seed);
@@ -194,6 +212,7 @@ static void test_unit_sums_are_those_of_one_record_after_another(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_unit_with_more_rows_than_were_said_is_refused),
       cmocka_unit_test(test_unit_sums_are_those_of_one_record_after_another),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@ static void test_spellings_of_the_same_table_read_alike(void **state) {
       "x,k,s,y\r\n1.5,3,F,1\r\n-2,0,\"a \"\"b\"\"\",0\r\n",
       "x,k,s,y\n1.5,3,F,1\n-2,0,\"a \"\"b\"\"\",0",
       "\xEF\xBB\xBFx,k,s,y\n\"1.5\",\"3\",\"F\",\"1\"\n\"-2\",\"0\",\"a \"\"b\"\"\",\"0\"\n\n\n",
+      "x;k;s;y\n1,5;3;F;1\n-2;0;\"a \"\"b\"\"\";0\n",
       "x\tk\ts\ty\n1.5\t3\tF\t1\n-2\t0\t\"a \"\"b\"\"\"\t0\n",
       "y,other,s,k,x\nTRUE,\"new\nline\",F,3.0,+1.5\nFALSE,,\"a \"\"b\"\"\",0, -2e0 \n",
       "x,k,s,y\n15e-1,3,F,1\n-0.2e1,0,\"a \"\"b\"\"\",0\n",

@@ -188,6 +188,22 @@ static const tacit_door_shape_t shapes[N_WHAT] = {[BALL] = {TACIT_SHAPE_BALL, 4,
                                                   [PRODUCTS] = {TACIT_SHAPE_PRODUCTS, 3, 1 << 16, 0, 0},
                                                   [SCORE] = {TACIT_SHAPE_PRODUCTS, 4, 1 << 16, 0, 1 << 16}};
 
+/* The corners that are furthest apart in L1: of a box two opposite ones, of a ball v and -v with equal entries, of cells one left and one entered. */
+static void test_sensitivities_of_noise_by_the_sum_of_sizes(void **state) {
+  (void)state;
+  const double r = 1 << 20, box = 3 * (r + 5), ball = 2 * r * sqrt(4);
+  const struct {
+    what_t what;
+    double substitute, add_remove;
+  } expected[] = {{BOX, box, 3 * r}, {BALL, ball, ball / 2}, {CELL, 2 * r, r}};
+  for (size_t i = 0; i < 3; i++) {
+    double two = tacit_door_shape_sensitivity(&shapes[expected[i].what], TACIT_DOOR_LAPLACE, true);
+    double one = tacit_door_shape_sensitivity(&shapes[expected[i].what], TACIT_DOOR_LAPLACE, false);
+    assert_true(two >= expected[i].substitute && two <= expected[i].substitute * (1 + 1e-14));
+    assert_true(one >= expected[i].add_remove && one <= expected[i].add_remove * (1 + 1e-14));
+  }
+}
+
 typedef struct setting {
   what_t what;
   lie_t lie;
@@ -430,6 +446,7 @@ static void test_a_record_left_out_adds_what_one_that_is_not_there_adds(void **u
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_neighbours_are_no_further_apart_than_is_charged),
+      cmocka_unit_test(test_sensitivities_of_noise_by_the_sum_of_sizes),
       cmocka_unit_test(test_what_is_no_function_of_a_record_is_caught),
       cmocka_unit_test(test_a_record_left_out_adds_what_one_that_is_not_there_adds),
   };

@@ -104,6 +104,22 @@ static void test_a_scale_that_no_release_will_tell_is_told_beforehand(void **sta
   }
 }
 
+static void test_a_seeded_run_says_that_it_protects_nobody(void **state) {
+  const fixture_t *f = *state;
+  tacit_error_t err;
+  char *text;
+  tacit_fit_t *fit = fixture_new("y ~ x", fixture_columns, walk);
+  assert_ok(tacit_fit_set(fit, "seed", "1", &err), err);
+  assert_ok(tacit_fit_read(fit, f->data, &err), err);
+  assert_ok(tacit_fit_run(fit, NULL, NULL, &err), err);
+  assert_false(tacit_fit_is_private(fit));
+  assert_ok(tacit_fit_privacy_json(fit, &text, &err), err);
+  assert_non_null(strstr(text, "\"private\": false"));
+  assert_non_null(strstr(text, "NOT PRIVATE: seeded"));
+  tacit_free(text);
+  tacit_fit_free(fit);
+}
+
 static void make_ledger(const fixture_t *f, tacit_relation_t relation) {
   tacit_ledger_terms_t terms = {
       .data_id = "people", .epsilon = 100, .delta = 1e-5, .relation = relation, .unit = "row", .max_rows = 1};
@@ -268,6 +284,7 @@ int main(void) {
       cmocka_unit_test(test_methods_are_compared_without_records),
       cmocka_unit_test(test_a_scale_that_no_release_will_tell_is_told_beforehand),
       cmocka_unit_test(test_a_wanted_width_is_what_its_epsilon_is_planned_to_give),
+      cmocka_unit_test_setup_teardown(test_a_seeded_run_says_that_it_protects_nobody, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_a_run_reserves_settles_and_writes, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_who_stops_a_run_gets_what_the_relation_allows, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_every_failed_allocation_is_an_error_return, fixture_open, fixture_close)};

@@ -83,6 +83,8 @@ static void test_what_does_not_go_together_is_refused_before_anything_is_read(vo
   } wrong[] = {{{"epsilon", "1", "delta", "1e-6", NULL}, "family"},
                {{"family", "bernuli", "epsilon", "1", "delta", "1e-6", NULL}, "family"},
                {{"family", "bernoulli", "epsilon", "1", NULL}, "delta"},
+               {{"family", "bernoulli", "epsilon", "1", "delta", "0", NULL}, "delta"},
+               {{"family", "bernoulli", "epsilon", "1", "delta", "1", NULL}, "delta"},
                {{"family", "bernoulli", "exposed", "true", "epsilon", "1", "method", "hmc", NULL}, "epsilon"},
                {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "method", "hmc", NULL}, "method"},
                {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "sd", "1", NULL}, "sd"},
@@ -106,9 +108,27 @@ static void test_what_does_not_go_together_is_refused_before_anything_is_read(vo
   tacit_fit_free(NULL);
 }
 
+/* What the schema asks, the other settings being in order. */
+static void test_what_a_schema_does_not_go_with_is_refused(void **state) {
+  (void)state;
+  static const char *const settings[] = {"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "method", "noise-aware", NULL};
+  static const char units[] = "unit: id\nmax_rows: 3\ncolumns:\n  id: {type: id}\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n";
+  const struct {
+    const char *schema, *field;
+  } wrong[] = {{fixture_private_number, "n-public"}, {units, "method"}};
+  for (size_t i = 0; i < 2; i++) {
+    tacit_error_t err = {0};
+    tacit_fit_t *fit = fixture_new("y ~ x", wrong[i].schema, settings);
+    assert_int_equal(tacit_fit_read(fit, "/nowhere/at/all.csv", &err), TACIT_ERR_ARGUMENT);
+    assert_string_equal(err.field, wrong[i].field);
+    tacit_fit_free(fit);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_table_is_whole),
                                      cmocka_unit_test(test_names_and_texts_are_checked_at_once),
-                                     cmocka_unit_test(test_what_does_not_go_together_is_refused_before_anything_is_read)};
+                                     cmocka_unit_test(test_what_does_not_go_together_is_refused_before_anything_is_read),
+                                     cmocka_unit_test(test_what_a_schema_does_not_go_with_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

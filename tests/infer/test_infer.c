@@ -73,6 +73,19 @@ static void test_draws_are_those_of_the_posterior(void **state) {
   tacit_infer_free(infer);
 }
 
+/* A mean of 200 values in [-6, 6] moves by 12 / 200 when one is replaced; Laplace noise at epsilon 2 has half of that. */
+static void test_a_scale_is_that_of_the_sensitivity(void **state) {
+  (void)state;
+  static const char priced[] = "statistic: mean\nvalue: 0.3\nlower: -6\nupper: 6\nn: 200\nmechanism: laplace\nepsilon: 2\n";
+  tacit_infer_t *infer;
+  tacit_error_t err;
+  assert_ok(begin(&infer, gaussian, priced, few, &err), err);
+  assert_ok(tacit_infer_read(infer, &err), err);
+  assert_ok(tacit_infer_run(infer, NULL, NULL, &err), err);
+  assert_non_null(strstr(tacit_infer_text(infer, TACIT_INFER_TEXT_COST), "noise laplace, scale 0.03"));
+  tacit_infer_free(infer);
+}
+
 static void test_steps_come_in_their_order_and_results_after_them(void **state) {
   (void)state;
   tacit_infer_t *infer;
@@ -234,6 +247,7 @@ static void test_every_failed_allocation_is_an_error_return(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_table_is_whole),
                                      cmocka_unit_test(test_draws_are_those_of_the_posterior),
+      cmocka_unit_test(test_a_scale_is_that_of_the_sensitivity),
                                      cmocka_unit_test(test_steps_come_in_their_order_and_results_after_them),
                                      cmocka_unit_test(test_draws_do_not_depend_on_threads_and_progress_stays_on_the_caller),
                                      cmocka_unit_test(test_a_stopped_run_keeps_the_draws_that_all_chains_have),

@@ -22,6 +22,17 @@ static void test_prior_densities_have_their_closed_forms(void **state) {
   assert_close(density(&one_df, 7.5), density(&cauchy, 7.5), 1e-14);
 }
 
+static void test_prior_sds(void **state) {
+  (void)state;
+  const tacit_prior_t priors[] = {{TACIT_PRIOR_NORMAL, 0, 1, 2}, {TACIT_PRIOR_STUDENT_T, 7, -1, 0.5}, {TACIT_PRIOR_STUDENT_T, 2, 0, 1},
+                                  {TACIT_PRIOR_CAUCHY, 0, 2, 3}, {TACIT_PRIOR_FLAT, 0, 0, 1}};
+  assert_close(tacit_prior_sd(&priors[0]), 2, 1e-15);
+  assert_close(tacit_prior_sd(&priors[1]), 0.5 * sqrt(1.4), 1e-15); /* df / (df - 2) */
+  for (size_t i = 2; i < 5; i++) {
+    assert_true(isinf(tacit_prior_sd(&priors[i])));
+  }
+}
+
 static void test_prior_derivatives_match_differences(void **state) {
   (void)state;
   uint64_t rng = 3;
@@ -140,6 +151,7 @@ static void test_prior_parse_failing_allocation_is_an_error(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_prior_densities_have_their_closed_forms),
+      cmocka_unit_test(test_prior_sds),
       cmocka_unit_test(test_prior_derivatives_match_differences),
       cmocka_unit_test(test_prior_extreme_arguments_stay_finite),
       cmocka_unit_test(test_prior_parse_reads_each_form),

@@ -5,6 +5,7 @@ names; without it nothing is compared (exit status 77). TABLE is docs/results/pr
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -12,7 +13,10 @@ import sys
 def outcome(tacit, path):
     run = subprocess.run([tacit, "model", "check", path], capture_output=True, text=True, timeout=60)
     if run.returncode == 0:
-        return "compiles" if not run.stderr else "compiles, without generated quantities that look at records or draw random numbers"
+        numbers = re.findall(r"a public number in its place, --set '(.*?)=", run.stderr)
+        said = [f"given public numbers for {', '.join(numbers)}"] if numbers else []
+        said += ["without generated quantities that look at records or draw random numbers"] if run.stderr.count("note:") > len(numbers) else []
+        return ", ".join(["compiles", *said])
     assert run.returncode == 3, (path, run.returncode, run.stderr)
     return run.stderr.split(".stan: ", 1)[1].splitlines()[0]
 

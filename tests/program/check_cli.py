@@ -51,6 +51,9 @@ def main():
     program = ["fit", "m.stan", "--set", "mean(x)=0", "--set", "s=5", *common]
     run(0, *program, *exposed, "--out", "a")
     assert list(means("a")) == ["a", "b", "w.1", "w.2", "w.3", "odds"]
+    assert "not the fit of a formula" in run(3, "predict", "a", "--newdata", "grid").stderr
+    assert "not the fit of a formula" in run(3, "contrast", "a", "--effect", "x", "--population", "d.csv").stderr
+    run(0, "contrast", "a", "exp(a)", "--json")
     run(0, *program, "--epsilon", "900", "--delta", "1e-6", "--dry-run")  # nothing has to be clipped
     plan = json.loads(run(0, "plan", *program[1:6], "--schema", "s.yaml", "--n", "400", "--epsilon", "900", "--delta", "1e-6", "--json").stdout)
     assert {choice["method"] for choice in plan if choice["iterations"]} >= {"dp-hmc", "dp-penalty"}, plan
@@ -68,6 +71,18 @@ def main():
         assert abs(m - n) < .2 * s and abs(s / t - 1) < .15, (name, kernels, written)  # seeded: comes out the same
     run(0, "fit", "y ~ x + (1 | g)", "--family", "bernoulli", *common, *exposed, "--out", "e")
     assert "r_g_1.3" in means("e")
+    # Classes: the same by kernels and by the program.
+    run(0, "fit", "g ~ x", "--family", "categorical", *common, *exposed, "--out", "f")
+    (work / "q.stan").write_text(run(0, "fit", "g ~ x", "--family", "categorical", "--schema", "s.yaml", "--print-model").stdout)
+    run(0, "fit", "q.stan", "--records", "none", *common, *exposed, "--out", "h")
+    kernels, written = means("f"), means("h")
+    for level in "bc":
+        for name in ("x", "Intercept"):
+            (m, s), (n, t) = kernels[f"b_{level}_{name}"], written[f"b_{level}_{name}"]
+            assert abs(m - n) < .2 * s and abs(s / t - 1) < .15, (level, name, kernels, written)
+    (work / "w.yaml").write_text(SCHEMA.replace("{type: binary}", "{type: categorical, levels: ['0', '1']}"))
+    run(0, "fit", "g ~ x + (1 | y)", "--family", "categorical", *common[:2], "--schema", "w.yaml", *common[4:], *exposed, "--out", "k")
+    assert "r_y_1.2.2" in means("k")
     assert sum(line.startswith("~") for line in run(0, "model", "list").stdout.splitlines()) >= 30
     print("ok")
 

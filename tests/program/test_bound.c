@@ -27,6 +27,7 @@ static const bounded_t MODELS[] = {
     {"binomial, bounded", "data { int k; real x1; } parameters { real a; real b; } model { k ~ binomial_logit(20, a + b * x1); }", 1.3},
     {"negative binomial, bounded",
      "data { int k; real x1; } parameters { real<lower=-1, upper=1> a; real<lower=0.5, upper=4> phi; } model { k ~ neg_binomial_2_log(a * x1, phi); }", 8},
+    {"sine", "data { real r; } parameters { real m; } model { r ~ normal(exp(-2 * sin(m)), 1); }", 5},
     {"poisson", "data { int k; real x1; } parameters { real a; } model { k ~ poisson_log(a * x1); }", 0},
     {"normal", "data { real r; } parameters { real m; real<lower=0> s; } model { r ~ normal(m, s); }", 0},
 };

@@ -92,7 +92,10 @@ static tacit_node_t grow(garden_t *t, tacit_op_t op) {
     case TACIT_OP_FLOOR:
     case TACIT_OP_TRIGAMMA: return a;
     case TACIT_OP_LOOKUP: return tacit_graph_index(g, t->pool[2], 3, (tacit_node_t[]){a, b, c});
-    case TACIT_OP_DOT: return tacit_graph_dot(g, 2, (tacit_node_t[]){t->pool[0], t->pool[1]}, (tacit_node_t[]){t->pool[4], t->pool[5]});
+    case TACIT_OP_DOT: { /* of two parameters that follow each other, or of one and an expression */
+      tacit_node_t other = t->pool[uniform(&t->seed) < 0.5 ? 5 : 7];
+      return tacit_graph_dot(g, 2, (tacit_node_t[]){t->pool[0], t->pool[1]}, (tacit_node_t[]){t->pool[4], other});
+    }
     default:
       return tacit_op_arity(op) == 1 ? op1(g, op, tame(t, a)) : tacit_op_arity(op) == 2 ? op2(g, op, a, b) : a;
   }

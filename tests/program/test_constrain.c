@@ -1,7 +1,7 @@
 /* Constrained parameters: they obey their constraint, and the prior gains the log Jacobian, beside determinants of differences. */
 #include "program_testing.h"
 
-enum { MOST = 4 };
+enum { MOST = 4, SIDE = 3, SQUARE = SIDE * SIDE };
 
 static double determinant(size_t n, double a[MOST][MOST]) {
   double det = 1;
@@ -26,8 +26,38 @@ static double determinant(size_t n, double a[MOST][MOST]) {
   return fabs(det);
 }
 
+static bool is_square(tacit_constraint_t constraint) { return constraint >= TACIT_CONSTRAINT_CORR; }
+
+/* Of L, or of R's Cholesky factor: rows of length 1, a positive diagonal, zeros above it. */
+static bool is_factor(bool is_whole, const double *x) {
+  double l[SIDE][SIDE] = {{0}};
+  for (size_t i = 0; i < SIDE; i++) {
+    double squares = 0;
+    for (size_t j = 0; j <= i; j++) {
+      double rest = x[i * SIDE + j];
+      for (size_t m = 0; m < j && is_whole; m++) {
+        rest -= l[i][m] * l[j][m];
+      }
+      l[i][j] = !is_whole ? rest : i == j ? sqrt(rest) : rest / l[j][j];
+      squares += l[i][j] * l[i][j];
+    }
+    for (size_t j = i + 1; j < SIDE; j++) {
+      if (x[i * SIDE + j] != (is_whole ? x[j * SIDE + i] : 0)) {
+        return false;
+      }
+    }
+    if (!(l[i][i] > 0) || fabs(squares - 1) > 1e-9) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool obeys(tacit_constraint_t constraint, size_t n, const double *x) {
   double sum = 0;
+  if (is_square(constraint)) {
+    return is_factor(constraint == TACIT_CONSTRAINT_CORR, x);
+  }
   for (size_t i = 0; i < n; i++) {
     bool ok = constraint == TACIT_CONSTRAINT_LOWER               ? x[i] > -0.5
               : constraint == TACIT_CONSTRAINT_UPPER             ? x[i] < 2
@@ -46,9 +76,12 @@ static bool obeys(tacit_constraint_t constraint, size_t n, const double *x) {
 
 static void check(tacit_constraint_t constraint) {
   tacit_graph_t *g = tacit_graph_new();
-  tacit_node_t values[MOST], x = column(g, "x", -1, 1, false);
-  tacit_graph_parameters(g, "p", constraint, MOST, number(g, -0.5), number(g, 2), values);
-  for (size_t i = 0; i < MOST; i++) {
+  tacit_node_t values[SQUARE], x = column(g, "x", -1, 1, false);
+  size_t n = is_square(constraint) ? SQUARE : MOST;
+  static const size_t plain[] = {0, 1, 2, 3}, lower_part[] = {SIDE, 2 * SIDE, 2 * SIDE + 1};
+  const size_t *free_ones = is_square(constraint) ? lower_part : plain;
+  tacit_graph_parameters(g, "p", constraint, n, number(g, -0.5), number(g, 2), values);
+  for (size_t i = 0; i < n; i++) {
     char name[8];
     snprintf(name, sizeof name, "p.%zu", i + 1);
     tacit_graph_report(g, name, name, values[i]);
@@ -56,16 +89,16 @@ static void check(tacit_constraint_t constraint) {
   }
   tacit_compiled_t *p = compiled(g);
   tacit_model_t model = tacit_compiled_model(p);
-  size_t dim = model.records.dim; /* a simplex's is one less, and its last value follows from the others */
+  size_t dim = model.records.dim; /* a simplex's is one less, a square's what lies below the diagonal */
   uint64_t seed = (uint64_t)constraint + 3;
   for (int round = 0; round < 20; round++) {
-    double u[MOST], at[MOST], up[MOST], down[MOST], jacobian[MOST][MOST], grad[MOST];
+    double u[MOST], at[SQUARE], up[SQUARE], down[SQUARE], jacobian[MOST][MOST], grad[MOST];
     const double h = 1e-4;
     for (size_t j = 0; j < dim; j++) {
-      u[j] = 6 * uniform(&seed) - 3;
+      u[j] = (is_square(constraint) ? 3 : 6) * (uniform(&seed) - 0.5);
     }
     model.parameters.report(model.parameters.ctx, u, at);
-    assert_true(obeys(constraint, MOST, at));
+    assert_true(obeys(constraint, n, at));
     double log_prior = model.parameters.log_prior(model.parameters.ctx, u, grad);
     for (size_t j = 0; j < dim; j++) {
       double middle = u[j];
@@ -78,7 +111,7 @@ static void check(tacit_constraint_t constraint) {
       u[j] = middle;
       assert_true(fabs((above - below) / (2 * h) - grad[j]) < 1e-6);
       for (size_t i = 0; i < dim; i++) {
-        jacobian[i][j] = (up[i] - down[i]) / (2 * h);
+        jacobian[i][j] = (up[free_ones[i]] - down[free_ones[i]]) / (2 * h);
       }
     }
     assert_true(fabs(log(determinant(dim, jacobian)) - log_prior) < 1e-6);
@@ -88,7 +121,7 @@ static void check(tacit_constraint_t constraint) {
 
 static void test_jacobians(void **state) {
   (void)state;
-  for (int constraint = TACIT_CONSTRAINT_NONE; constraint <= TACIT_CONSTRAINT_SIMPLEX; constraint++) {
+  for (int constraint = TACIT_CONSTRAINT_NONE; constraint <= TACIT_CONSTRAINT_CORR_CHOLESKY; constraint++) {
     check((tacit_constraint_t)constraint);
   }
 }

@@ -33,7 +33,8 @@ static void test_families_compile(void **state) {
       {"bernoulli", "y"}, {"gaussian", "t | cens(y)"}, {"student", "t"}, {"lognormal", "t"}, {"weibull", "t | cens(y)"}, {"exponential", "t"},
       {"gamma", "t | weights(w)"}, {"beta", "share"}, {"poisson", "k"}, {"negbinomial", "k"}, {"binomial", "k | trials(n)"},
       {"beta_binomial", "k | trials(n)"}, {"cumulative", "ward"}, {"zero_inflated_poisson", "k"}, {"zero_inflated_negbinomial", "k"},
-      {"zero_inflated_binomial", "k | trials(n)"}, {"hurdle_poisson", "k"}, {"hurdle_negbinomial", "k"}};
+      {"zero_inflated_binomial", "k | trials(n)"}, {"hurdle_poisson", "k"}, {"hurdle_negbinomial", "k"},
+      {"hurdle_lognormal", "w"}, {"hurdle_gamma", "w"}, {"categorical", "ward"}};
   tacit_schema_t *columns = schema();
   size_t n = 0;
   for (; tacit_program_family(n) != NULL; n++) {
@@ -43,7 +44,8 @@ static void test_families_compile(void **state) {
     tacit_model_t model;
     tacit_program_settings_t settings = {.schema = columns, .records = ""};
     assert_string_equal(tacit_program_family(n), responses[n][0]);
-    snprintf(formula, sizeof formula, "%s ~ age * sex + poly(age, 3) + ns(age, 4) + bs(age, 5) + scale(w) + offset(log(n)) + (1 + w | sex)", responses[n][1]);
+    snprintf(formula, sizeof formula, "%s ~ age * sex + poly(age, 3) + ns(age, 4) + bs(age, 5) + scale(w)%s + (1 + w | sex)", responses[n][1],
+             strcmp(responses[n][0], "categorical") == 0 ? "" : " + offset(log(n))");
     assert_ok(tacit_program_of_formula(&text, formula, responses[n][0], columns, &err), err);
     assert_ok(tacit_program_parse(&program, text, strlen(text), &settings, &err), err);
     assert_ok(tacit_program_compile(program, &model, &err), err);
@@ -100,7 +102,8 @@ static void test_what_is_refused(void **state) {
       {"k | cens(y) ~ age", "poisson", "has no cens()"},            {"y ~ log(w)", "bernoulli", "log() of values down to 0"},
       {"y ~ age +", "bernoulli", "expected a column"},              {"y ~ (age", "bernoulli", "expected )"},
       {"y ~ poly(age)", "bernoulli", "whole number from 1 to 10"},  {"y ~ who", "bernoulli", "says whose record it is"},
-      {"y age", "bernoulli", "expected ~"},                         {"y ~ relevel(ward, \"z\")", "bernoulli", "one of the levels of 'ward'"}};
+      {"y age", "bernoulli", "expected ~"},                         {"y ~ relevel(ward, \"z\")", "bernoulli", "one of the levels of 'ward'"},
+      {"ward ~ age + offset(w)", "categorical", "has no offset"},   {"y ~ age", "categorical", "categorical with levels"}};
   tacit_schema_t *columns = schema();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     char *text;

@@ -9,7 +9,7 @@
 #include "tacit/publish.h"
 
 static const char schema[] = "columns:\n  y: {type: numeric, lower: -4, upper: 4}\n  x: {type: numeric, lower: -1, upper: 1}\n"
-                             "  s: {type: categorical, levels: [F, M]}\n";
+                             "  s: {type: categorical, levels: [F, M]}\n  m: {type: numeric, lower: 0, upper: 1, missing: drop}\n";
 static const char *const mean[] = {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", "epsilon", "2", NULL};
 static const char *const moments[] = {"statistic", "moments", "epsilon", "5", "delta", "1e-6", NULL};
 static char data[64], ledger_path[64], out[64];
@@ -99,6 +99,7 @@ static void test_what_does_not_go_together_is_refused(void **state) {
       {NULL, {"statistic", "clamped-mean", "column", "x", "epsilon", "1", NULL}, "delta", TACIT_ERR_ARGUMENT},
       {NULL, {"statistic", "clamped-mean", "column", "xx", "epsilon", "1", "delta", "1e-6", NULL}, "column", TACIT_ERR_UNKNOWN},
       {NULL, {"statistic", "clamped-mean", "column", "s", "epsilon", "1", "delta", "1e-6", NULL}, "column", TACIT_ERR_SCHEMA},
+      {NULL, {"statistic", "clamped-mean", "column", "m", "epsilon", "1", "delta", "1e-6", NULL}, "column", TACIT_ERR_SCHEMA},
       {NULL, {"statistic", "counts", "column", "s,s", "epsilon", "1", "delta", "1e-6", NULL}, "column", TACIT_ERR_ARGUMENT},
       {"y ~ x", {"statistic", "counts", "epsilon", "1", "delta", "1e-6", NULL}, "formula", TACIT_ERR_ARGUMENT},
       {NULL, {"statistic", "moments", "epsilon", "1", "delta", "1e-6", NULL}, "formula", TACIT_ERR_ARGUMENT},

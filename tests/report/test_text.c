@@ -62,7 +62,10 @@ static void test_number_seventeen_digits_round_trip(void **state) {
     double x;
     memcpy(&x, &bits, sizeof x);
     if (isfinite(x)) {
-      assert_true(strtod(number(x, 17), NULL) == x);
+      tacit_text_t shortest = {0};
+      tacit_text_shortest(&shortest, x);
+      assert_true(strtod(number(x, 17), NULL) == x && strtod(shortest.data, NULL) == x);
+      tacit_text_clear(&shortest);
     }
   }
 }

@@ -196,6 +196,11 @@ def build():
     f.append(("distance([a1, a2]', [a3, a4]')", [], [R, R, R, R], "distance(vec(A, 0, 2), vec(A, 2, 2))"))
     f.append(("cumulative_sum([a1, a2, a3]')[3]", [], [R, R, R], "A[0] + A[1] + A[2]"))
     f.append(("cholesky_decompose([[a1 + 3, a2], [a2, 2.5]])[2, 2]", [], [P, U], "sqrt(2.5 - square(A[1]) / (A[0] + 3))"))
+    partial = lambda g: g.uniform(-.9, .9)
+    factor = "[[1, 0, 0], [a1, sqrt(1 - a1 * a1), 0], [a2, a3 * sqrt(1 - a2 * a2), sqrt((1 - a2 * a2) * (1 - a3 * a3))]]"
+    f.append((f"lkj_corr_cholesky_lpdf({factor} | a4)", [], [partial, partial, partial, P], "lkj_corr_cholesky_lpdf(factor(A), A[3])"))
+    f.append((f"lkj_corr_lpdf(multiply_lower_tri_self_transpose({factor}) | a4)", [], [partial, partial, partial, P],
+              "lkj_corr_lpdf(multiply_lower_tri_self_transpose(factor(A)), A[3])"))
     return f
 
 
@@ -276,6 +281,11 @@ static Eigen::Matrix<var, -1, 1> vec(const std::vector<var> &A, int first, int n
   Eigen::Matrix<var, -1, 1> v(n);
   for (int i = 0; i < n; i++) v(i) = A[first + i];
   return v;
+}
+static Eigen::Matrix<var, -1, -1> factor(const std::vector<var> &A) { // of a correlation matrix, by partial correlations
+  Eigen::Matrix<var, -1, -1> L = Eigen::Matrix<var, -1, -1>::Zero(3, 3);
+  L << 1, 0, 0, A[0], sqrt(1 - square(A[0])), 0, A[1], A[2] * sqrt(1 - square(A[1])), sqrt((1 - square(A[1])) * (1 - square(A[2])));
+  return L;
 }
 static var (*const functions[])(const std::vector<int> &, const std::vector<var> &) = {
 """ + "".join(lines) + """};

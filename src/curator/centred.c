@@ -1,0 +1,195 @@
+/*
+ * Centred scores of any model whose responses can be simulated:
+ *
+ *     v = clip(L s(theta; x, y), C) - clip(sum_m w_m clip(L s(theta; x, y_m), C), C / 4),
+ *
+ * y_m other responses that the record might have had at theta, w_m their weights. |v| <= 5/4 C whatever the model computes; a score that
+ * is no finite number makes v zero, and counts as zero among the y_m (docs/theory.md, section 18.13).
+ */
+#include "curator/rows.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static size_t n_blocks_of(size_t n) { return (n + 15) / 16; }
+
+size_t tacit_centred_n_others(const tacit_record_model_t *model, const tacit_centred_point_t *point) {
+  return model->n_others > 0 ? model->n_others : point->n_simulated;
+}
+
+/* Floats of blocks and gradients, aligned within `work`, after the weights and the whitened scores. */
+typedef struct room {
+  double *weights, *scores; /* (16 n_blocks), (16 n_blocks, dim) */
+  float *blocks, *gradient; /* (n_blocks, n_columns, 16), (dim, 16) */
+} room_t;
+
+size_t tacit_centred_n_work(const tacit_record_model_t *model, const tacit_centred_point_t *point) {
+  size_t n_blocks = n_blocks_of(tacit_centred_n_others(model, point));
+  return 16 * n_blocks * (1 + model->dim) + (n_blocks * model->n_columns * 16 + model->dim * 16) / 2 + 8 + model->dim / 2 + 2 * model->dim + 1;
+}
+
+static room_t room_in(const tacit_record_model_t *model, const tacit_centred_point_t *point, double *work) {
+  size_t n_blocks = n_blocks_of(tacit_centred_n_others(model, point));
+  room_t room = {.weights = work, .scores = work + 16 * n_blocks};
+  uintptr_t free_from = (uintptr_t)(room.scores + 16 * n_blocks * model->dim);
+  room.blocks = (float *)(free_from + (64 - free_from % 64) % 64);
+  room.gradient = room.blocks + n_blocks * model->n_columns * 16;
+  return room;
+}
+
+/* scores (n_lanes, dim) <- L s of the first lanes of a block, clipped unless is_plain; NaN where one is no finite number. */
+static void whiten_block(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *block, size_t n_lanes, double clip,
+                         float *gradient, double *scores) {
+  size_t d = model->dim;
+  float theta[TACIT_MAX_ROW_FEATURES];
+  double s[TACIT_MAX_ROW_FEATURES];
+  for (size_t j = 0; j < d; j++) {
+    theta[j] = (float)point->theta[j];
+  }
+  model->grad(model->ctx, block, 1, theta, gradient);
+  for (size_t lane = 0; lane < n_lanes; lane++) {
+    for (size_t j = 0; j < d; j++) {
+      s[j] = (double)gradient[j * 16 + lane];
+    }
+    double norm = sqrt(tacit_rows_whiten(d, point->whiten, s, scores + lane * d)), factor = norm > clip ? clip / norm : 1;
+    for (size_t j = 0; j < d; j++) {
+      scores[lane * d + j] = norm <= DBL_MAX ? scores[lane * d + j] * factor : NAN;
+    }
+  }
+}
+
+/* room: other responses, their weights and clipped scores; mean (dim) <- what is expected, clipped to C / 4. */
+static void expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, uint64_t seed, const room_t *room,
+                   double *mean) {
+  size_t d = model->dim, n = tacit_centred_n_others(model, point), n_blocks = n_blocks_of(n);
+  double n2 = 0;
+  model->others(model->ctx, record, point->theta, seed, n, room->blocks, room->weights);
+  memset(mean, 0, d * sizeof *mean);
+  for (size_t b = 0; b < n_blocks; b++) {
+    whiten_block(model, point, room->blocks + b * model->n_columns * 16, 16, point->clip, room->gradient, room->scores + b * 16 * d);
+  }
+  for (size_t i = 0; i < 16 * n_blocks; i++) {
+    for (size_t j = 0; j < d && room->weights[i] > 0 && !isnan(room->scores[i * d]); j++) {
+      mean[j] += room->weights[i] * room->scores[i * d + j];
+    }
+  }
+  for (size_t j = 0; j < d; j++) {
+    n2 += mean[j] * mean[j];
+  }
+  double most = point->clip / 4, factor = !(n2 <= DBL_MAX) ? 0 : n2 > most * most ? most / sqrt(n2) : 1;
+  for (size_t j = 0; j < d; j++) {
+    mean[j] = factor > 0 ? mean[j] * factor : 0;
+  }
+}
+
+/* v (dim) of one record; false if its own score is no finite number. */
+static bool centre(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, double *v) {
+  size_t d = model->dim;
+  room_t room = room_in(model, point, work);
+  double mean[TACIT_MAX_ROW_FEATURES];
+  expect(model, point, record, point->seed, &room, mean);
+  for (size_t i = 0; i < model->n_columns * 16; i++) {
+    room.blocks[i] = record[i / 16];
+  }
+  whiten_block(model, point, room.blocks, 1, point->clip, room.gradient, v);
+  bool is_finite = true;
+  for (size_t j = 0; j < d; j++) {
+    is_finite = is_finite && isfinite(v[j]);
+    v[j] -= mean[j];
+  }
+  return is_finite;
+}
+
+static void add_centred(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const tacit_row_sum_t *sum = ctx;
+  double v[TACIT_MAX_ROW_FEATURES];
+  if (n_rows == 1 && centre(sum->curator->model, sum->what, records, work, v)) {
+    tacit_rows_write(sum, 1, v, k);
+  }
+}
+
+tacit_status_t tacit_centred_check(const tacit_record_model_t *model, tacit_error_t *err) {
+  if (model->others == NULL || model->made_up == NULL || model->grad == NULL || model->n_linear > 0) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "model", "centred scores need responses that can be simulated: %s",
+                           model->no_others != NULL ? model->no_others : "those of this model cannot");
+  }
+  return model->dim <= TACIT_MAX_ROW_FEATURES
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "model", "centred scores are of at most %d parameters", (int)TACIT_MAX_ROW_FEATURES);
+}
+
+static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_centred_point_t *point, tacit_error_t *err) {
+  tacit_status_t status = tacit_centred_check(curator->model, err);
+  if (status == TACIT_OK && curator->settings.max_unit_rows > 1) {
+    status = tacit_error_set(err, TACIT_ERR_STATE, "unit", "centred scores are of units of one record");
+  }
+  if (status == TACIT_OK && curator->settings.temperature_power < 1) {
+    status = tacit_error_set(err, TACIT_ERR_STATE, "temperature", "centred scores are not tempered: leave the temperature at 1");
+  }
+  if (status == TACIT_OK) {
+    status = tacit_curator_check_points(curator, 1, point->theta, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_rows_check_numbers("whitening matrix", point->whiten, curator->model->dim * curator->model->dim, err);
+  }
+  if (status == TACIT_OK && (point->n_simulated < 1 || point->n_simulated > 4096)) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_simulated", "1 to 4096 responses can be simulated for a record");
+  }
+  return status == TACIT_OK ? tacit_rows_check_size("clip", point->clip, err) : status;
+}
+
+static tacit_status_t release(const tacit_curator_t *curator, const tacit_centred_point_t *point, bool is_square, double noise_multiplier, double *out,
+                              double *noise_sd, tacit_error_t *err) {
+  size_t d = curator->model->dim;
+  tacit_row_sum_t sum = {.curator = curator,
+                         .is_square = is_square,
+                         .dim = d,
+                         .bound = 1.25 * point->clip,
+                         .what = point,
+                         .label = is_square ? "squares of centred scores" : "centred score"};
+  memset(out, 0, (is_square ? d * (d + 1) / 2 : d) * sizeof *out);
+  *noise_sd = 0;
+  tacit_status_t status = check_point(curator, point, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  sum.n_work = tacit_centred_n_work(curator->model, point);
+  return tacit_rows_release(&sum, add_centred, noise_multiplier, out, noise_sd, err);
+}
+
+tacit_status_t tacit_curator_release_centred_score(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
+                                                   double *out, double *noise_sd, tacit_error_t *err) {
+  return release(curator, point, false, noise_multiplier, out, noise_sd, err);
+}
+
+tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
+                                                     double *out, double *noise_sd, tacit_error_t *err) {
+  return release(curator, point, true, noise_multiplier, out, noise_sd, err);
+}
+
+void tacit_centred_expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, double *squares,
+                          double *with_score, double *information) {
+  size_t d = model->dim, n_blocks = n_blocks_of(tacit_centred_n_others(model, point));
+  room_t room = room_in(model, point, work);
+  double mean[TACIT_MAX_ROW_FEATURES], own[16 * TACIT_MAX_ROW_FEATURES];
+  memset(squares, 0, d * d * sizeof *squares);
+  memset(with_score, 0, d * d * sizeof *with_score);
+  memset(information, 0, d * d * sizeof *information);
+  expect(model, point, record, point->seed, &room, mean);
+  if (model->n_others == 0) { /* the mean is not that of the draws which it is taken from */
+    double other[TACIT_MAX_ROW_FEATURES];
+    expect(model, point, record, point->seed + 1, &room, other);
+  }
+  for (size_t b = 0; b < n_blocks; b++) {
+    whiten_block(model, point, room.blocks + b * model->n_columns * 16, 16, INFINITY, room.gradient, own);
+    for (size_t lane = 0; lane < 16; lane++) {
+      const double weight = room.weights[16 * b + lane], *u = own + lane * d, *clipped = room.scores + (16 * b + lane) * d;
+      for (size_t i = 0; i < d * d && weight > 0 && !isnan(u[0]); i++) {
+        squares[i] += weight * (clipped[i / d] - mean[i / d]) * (clipped[i % d] - mean[i % d]);
+        with_score[i] += weight * (clipped[i / d] - mean[i / d]) * u[i % d];
+        information[i] += weight * u[i / d] * u[i % d];
+      }
+    }
+  }
+}

@@ -1,0 +1,424 @@
+/*
+ * Other responses of a record, from what the program says at a point, given the record's features: all whole numbers of a column with
+ * their probabilities, or draws from a law that is known here. Draws depend on the record's own content, on the seed and on nothing else.
+ */
+#include "base/base_internal.h"
+#include "program/compiled.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { NONE = TACIT_NODE_NONE, MOST_VALUES = 1024 };
+
+/* ---- laws ---- */
+
+/* Numbers of a stream. */
+typedef struct stream {
+  uint64_t state;
+} stream_t;
+
+static uint64_t mixed(uint64_t x) {
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+  return x ^ x >> 31;
+}
+
+static double uniform(stream_t *s) {
+  s->state += 0x9E3779B97F4A7C15u;
+  return ((double)(mixed(s->state) >> 12) + 0.5) * 0x1p-52;
+}
+
+static double quantile(double u) { return tacit_op_value(TACIT_OP_INV_PHI, u, 0, 0); }
+
+/* [MarsagliaTsang2000a]: shape >= 1 by rejection, below by a power of a uniform number. */
+static double gamma_of(stream_t *s, double shape) {
+  double boost = shape < 1 ? pow(uniform(s), 1 / shape) : 1, d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / sqrt(9 * d);
+  for (int i = 0; i < 1000; i++) { /* accepted 19 times of 20; the end is for shapes that are no numbers */
+    double z = quantile(uniform(s)), v = pow(1 + c * z, 3);
+    if (v > 0 && log(uniform(s)) < 0.5 * z * z + d - d * v + d * log(v)) {
+      return boost * d * v;
+    }
+  }
+  return NAN;
+}
+
+static double of_normal(const double *a, double u, stream_t *s) { return (void)s, a[0] + a[1] * quantile(u); }
+static double of_std_normal(const double *a, double u, stream_t *s) { return (void)s, (void)a, quantile(u); }
+static double of_lognormal(const double *a, double u, stream_t *s) { return exp(of_normal(a, u, s)); }
+static double of_student(const double *a, double u, stream_t *s) {
+  return a[1] + a[2] * quantile(u) / sqrt(gamma_of(s, 0.5 * a[0]) / (0.5 * a[0]));
+}
+static double of_cauchy(const double *a, double u, stream_t *s) { return (void)s, a[0] + a[1] * tan(3.14159265358979323846 * (u - 0.5)); }
+static double of_logistic(const double *a, double u, stream_t *s) { return (void)s, a[0] + a[1] * (log(u) - log1p(-u)); }
+static double of_laplace(const double *a, double u, stream_t *s) {
+  return (void)s, a[0] + a[1] * (u < 0.5 ? log(2 * u) : -log(2 - 2 * u));
+}
+static double of_gumbel(const double *a, double u, stream_t *s) { return (void)s, a[0] - a[1] * log(-log(u)); }
+static double of_exponential(const double *a, double u, stream_t *s) { return (void)s, -log1p(-u) / a[0]; }
+static double of_weibull(const double *a, double u, stream_t *s) { return (void)s, a[1] * pow(-log1p(-u), 1 / a[0]); }
+static double of_loglogistic(const double *a, double u, stream_t *s) { return (void)s, a[0] * pow(u / (1 - u), 1 / a[1]); }
+static double of_rayleigh(const double *a, double u, stream_t *s) { return (void)s, a[0] * sqrt(-2 * log1p(-u)); }
+static double of_gamma(const double *a, double u, stream_t *s) { return (void)u, gamma_of(s, a[0]) / a[1]; }
+static double of_inv_gamma(const double *a, double u, stream_t *s) { return (void)u, a[1] / gamma_of(s, a[0]); }
+static double of_chi_square(const double *a, double u, stream_t *s) { return (void)u, 2 * gamma_of(s, 0.5 * a[0]); }
+static double beta_of(stream_t *s, double a, double b) {
+  double x = gamma_of(s, a);
+  return x / (x + gamma_of(s, b));
+}
+static double of_beta(const double *a, double u, stream_t *s) { return (void)u, beta_of(s, a[0], a[1]); }
+static double of_beta_proportion(const double *a, double u, stream_t *s) { return (void)u, beta_of(s, a[0] * a[1], (1 - a[0]) * a[1]); }
+
+typedef struct tacit_law {
+  const char *name;
+  size_t n_args;
+  double (*draw)(const double *args, double u, stream_t *stream);
+} law_t;
+
+static const law_t laws[] = {{"normal", 2, of_normal},           {"std_normal", 0, of_std_normal}, {"lognormal", 2, of_lognormal},
+                             {"student_t", 3, of_student},       {"cauchy", 2, of_cauchy},         {"logistic", 2, of_logistic},
+                             {"double_exponential", 2, of_laplace}, {"gumbel", 2, of_gumbel},      {"exponential", 1, of_exponential},
+                             {"weibull", 2, of_weibull},         {"loglogistic", 2, of_loglogistic}, {"rayleigh", 1, of_rayleigh},
+                             {"gamma", 2, of_gamma},             {"inv_gamma", 2, of_inv_gamma},   {"chi_square", 1, of_chi_square},
+                             {"beta", 2, of_beta},               {"beta_proportion", 2, of_beta_proportion}};
+
+static const law_t *law_of(const char *name) {
+  for (size_t i = 0; i < sizeof laws / sizeof laws[0]; i++) {
+    if (strcmp(laws[i].name, name) == 0) {
+      return &laws[i];
+    }
+  }
+  return NULL;
+}
+
+/* ---- what the program says ---- */
+
+/* node = a column + b? */
+static bool find_affine(const tacit_graph_t *g, tacit_node_t node, tacit_affine_t *found) {
+  const tacit_graph_node_t *n = tacit_graph_at(g, node);
+  double k = 0;
+  bool is_left = n->op != TACIT_OP_COLUMN && n->op != TACIT_OP_NEG && tacit_graph_is_constant(g, n->b, &k);
+  bool is_right = !is_left && (n->op == TACIT_OP_ADD || n->op == TACIT_OP_SUB || n->op == TACIT_OP_MUL) && tacit_graph_is_constant(g, n->a, &k);
+  if (n->op == TACIT_OP_COLUMN) {
+    *found = (tacit_affine_t){.column = n->a, .a = 1};
+    return true;
+  }
+  if ((n->op != TACIT_OP_NEG && !is_left && !is_right) || !find_affine(g, is_right ? n->b : n->a, found)) {
+    return false;
+  }
+  double scale = n->op == TACIT_OP_MUL ? k : n->op == TACIT_OP_DIV ? 1 / k : n->op == TACIT_OP_NEG || (n->op == TACIT_OP_SUB && is_right) ? -1 : 1;
+  double shift = n->op == TACIT_OP_ADD || (n->op == TACIT_OP_SUB && is_right) ? k : n->op == TACIT_OP_SUB ? -k : 0;
+  bool is_known = n->op == TACIT_OP_ADD || n->op == TACIT_OP_SUB || n->op == TACIT_OP_MUL || n->op == TACIT_OP_DIV || n->op == TACIT_OP_NEG;
+  *found = (tacit_affine_t){.column = found->column, .a = scale * found->a, .b = scale * found->b + shift};
+  return is_known && isfinite(found->a) && fabs(found->a) > 0 && isfinite(found->b);
+}
+
+static const char *obstacle_of(tacit_compiled_t *p) {
+  const tacit_graph_t *g = p->graph;
+  const tacit_graph_response_t *said = &g->response;
+  tacit_response_t *r = &p->response;
+  r->law = law_of(said->law);
+  r->is_censored = said->seen != NONE;
+  if (!g->keeps_responses) {
+    return "its records are packed without them";
+  }
+  if (g->n_responses != 1 || g->record != said->density) {
+    return g->n_responses > 1 ? "its records have several outcomes" : "its records' term is not one statement `outcome ~ distribution(...)`";
+  }
+  if (said->value == NONE || !find_affine(g, said->value, &r->value)) {
+    return "its outcome is truncated, of an interval, or no column of the data";
+  }
+  if (r->is_censored && !g->is_followed_to_bound) {
+    return "its outcome is censored, and when a record would have been censored is not in the record, unless all are followed up to the upper bound "
+           "of the outcome, publicly";
+  }
+  if (r->is_censored && (!find_affine(g, said->seen, &r->seen) || r->law == NULL || r->value.a < 0)) {
+    return "it is not known how its censored outcomes arise";
+  }
+  if (r->law != NULL) {
+    return said->n_args == r->law->n_args ? NULL : "its outcome's distribution has parameters that are no numbers";
+  }
+  const tacit_graph_column_t *column = &g->columns[r->value.column];
+  bool is_plain = tacit_graph_at(g, said->value)->op == TACIT_OP_COLUMN;
+  r->n_values = is_plain && column->is_integer && column->upper - column->lower < MOST_VALUES ? (size_t)(column->upper - column->lower) + 1 : 0;
+  return r->n_values > 0 ? NULL
+         : is_plain && column->is_integer ? "its outcome has more than 1024 values"
+                                          : "draws from its outcome's distribution are not known";
+}
+
+/* Mark what depends on what is marked, in the order of nodes. */
+static void spread_marks(const tacit_graph_t *g, uint8_t *is_marked) {
+  for (tacit_node_t i = 1; i < g->n_nodes; i++) {
+    const tacit_graph_node_t *n = tacit_graph_at(g, i);
+    if (n->op == TACIT_OP_CONSTANT || n->op == TACIT_OP_COLUMN || n->op == TACIT_OP_PARAMETER) {
+      continue;
+    }
+    bool is_list = n->op == TACIT_OP_DOT || n->op == TACIT_OP_LOOKUP;
+    is_marked[i] |= !is_list && (is_marked[n->a] | is_marked[n->b] | is_marked[n->c]);
+    is_marked[i] |= n->op == TACIT_OP_LOOKUP && is_marked[n->a];
+    for (uint32_t k = 0; is_list && k < n->c; k++) {
+      is_marked[i] |= is_marked[g->lists[n->b + k]] | (n->op == TACIT_OP_DOT && is_marked[g->lists[n->a + k]]);
+    }
+  }
+}
+
+/* Mark what marked nodes depend on, backwards. */
+static void gather_marks(const tacit_graph_t *g, uint8_t *is_marked) {
+  for (tacit_node_t i = (tacit_node_t)g->n_nodes - 1; i >= 1; i--) {
+    const tacit_graph_node_t *n = tacit_graph_at(g, i);
+    if (!is_marked[i] || n->op == TACIT_OP_CONSTANT || n->op == TACIT_OP_COLUMN || n->op == TACIT_OP_PARAMETER) {
+      continue;
+    }
+    bool is_list = n->op == TACIT_OP_DOT || n->op == TACIT_OP_LOOKUP;
+    if (!is_list) {
+      is_marked[n->a] = is_marked[n->b] = is_marked[n->c] = 1;
+    } else if (n->op == TACIT_OP_LOOKUP) {
+      is_marked[n->a] = 1;
+    }
+    for (uint32_t k = 0; is_list && k < n->c; k++) {
+      is_marked[g->lists[n->b + k]] = 1;
+      if (n->op == TACIT_OP_DOT) {
+        is_marked[g->lists[n->a + k]] = 1;
+      }
+    }
+  }
+}
+
+/* touched (n_nodes) <- depends on the response's columns. */
+static void touch(const tacit_compiled_t *p, uint8_t *touched) {
+  const tacit_graph_t *g = p->graph;
+  for (tacit_node_t i = 1; i < g->n_nodes; i++) {
+    const tacit_graph_node_t *n = tacit_graph_at(g, i);
+    bool is_response = n->op == TACIT_OP_COLUMN && (n->a == p->response.value.column || (p->response.is_censored && n->a == p->response.seen.column));
+    touched[i] = is_response;
+  }
+  spread_marks(g, touched);
+}
+
+tacit_status_t tacit_response_prepare(tacit_compiled_t *p, size_t *n_roots, tacit_node_t *roots, tacit_error_t *err) {
+  const tacit_graph_response_t *said = &p->graph->response;
+  uint8_t *touched = tacit_alloc_zero(p->graph->n_nodes, 1);
+  if (touched == NULL) {
+    return tacit_error_memory(err);
+  }
+  p->response.obstacle = obstacle_of(p);
+  *n_roots = 0;
+  if (p->response.obstacle == NULL) {
+    touch(p, touched);
+    for (size_t i = 0; i < said->n_args; i++) {
+      p->response.obstacle = touched[said->args[i]] ? "its outcome's distribution depends on the outcome" : p->response.obstacle;
+    }
+  }
+  if (p->response.obstacle == NULL) {
+    *n_roots = p->response.law != NULL ? said->n_args : 1;
+    for (size_t i = 0; i < *n_roots; i++) {
+      roots[i] = p->response.law != NULL ? said->args[i] : said->density;
+    }
+  }
+  tacit_free(touched);
+  return TACIT_OK;
+}
+
+/* Columns that packed ones which depend on the response are derived from are packed too. */
+tacit_status_t tacit_response_settle(tacit_compiled_t *p, tacit_error_t *err) {
+  const tacit_graph_t *g = p->graph;
+  tacit_response_t *r = &p->response;
+  if (r->obstacle != NULL) {
+    return TACIT_OK;
+  }
+  uint8_t *touched = tacit_alloc_zero(g->n_nodes, 1), *needed = tacit_alloc_zero(g->n_nodes, 1);
+  bool ok = touched != NULL && needed != NULL;
+  if (ok) {
+    touch(p, touched);
+    for (size_t j = 0; j < p->layout.n_columns; j++) {
+      needed[p->layout.columns[j]] = touched[p->layout.columns[j]];
+    }
+    gather_marks(g, needed);
+  }
+  for (tacit_node_t i = 1; ok && i < g->n_nodes; i++) {
+    const tacit_graph_node_t *n = tacit_graph_at(g, i);
+    bool is_response = n->op == TACIT_OP_COLUMN && touched[i];
+    ok = n->op != TACIT_OP_COLUMN || !(needed[i] || is_response) || tacit_layout_add(&p->layout, 1, &i);
+  }
+  r->is_derived = tacit_alloc_zero(p->layout.n_columns, sizeof *r->is_derived);
+  r->packed = tacit_alloc_zero(g->n_columns, sizeof *r->packed);
+  ok = ok && r->is_derived != NULL && r->packed != NULL;
+  for (size_t k = 0; ok && k < g->n_columns; k++) {
+    r->packed[k] = SIZE_MAX;
+  }
+  for (size_t j = 0; ok && j < p->layout.n_columns; j++) {
+    const tacit_graph_node_t *n = tacit_graph_at(g, p->layout.columns[j]);
+    r->is_derived[j] = touched[p->layout.columns[j]];
+    if (n->op == TACIT_OP_COLUMN) {
+      r->packed[n->a] = j;
+    }
+  }
+  tacit_free(touched);
+  tacit_free(needed);
+  return ok ? TACIT_OK : tacit_error_memory(err);
+}
+
+void tacit_response_clear(tacit_response_t *response) {
+  tacit_free(response->is_derived);
+  tacit_free(response->packed);
+}
+
+/* ---- records ---- */
+
+static float packed_number(double x) {
+  float y = (float)x;
+  return fabsf(y) < FLT_MIN ? 0 : y;
+}
+
+/* What the column is packed as where a x + b = y. */
+static float column_value(const tacit_graph_t *g, const tacit_affine_t *of, double y) {
+  const tacit_graph_column_t *column = &g->columns[of->column];
+  double x = (y - of->b) / of->a;
+  return packed_number(fmin(fmax(column->is_integer ? nearbyint(x) : x, column->lower), column->upper));
+}
+
+/* Other content of a record gives other draws. */
+static uint64_t hash_of(const float *record, size_t n, uint64_t seed) {
+  uint64_t hash = mixed(seed + 0x9E3779B97F4A7C15u);
+  for (size_t j = 0; j < n; j++) {
+    uint32_t bits;
+    memcpy(&bits, &record[j], sizeof bits);
+    hash = mixed((hash ^ bits) + 0x9E3779B97F4A7C15u);
+  }
+  return hash;
+}
+
+/* block (n_columns, 16) of the record with responses y and, where they are censored, whether they are seen, of 16 lanes in room->raw. */
+static void finish_block(const tacit_compiled_t *p, tacit_room_t *room, const float *record, float *block) {
+  tacit_work_prepare(room->work[TACIT_ROLE_DATA], 1, 0, room->theta);
+  tacit_work_run(room->work[TACIT_ROLE_DATA], room->raw, 1, 1, p->layout.n_columns * 16, room->out);
+  for (size_t i = 0; i < p->layout.n_columns * 16; i++) {
+    block[i] = p->response.is_derived[i / 16] ? packed_number(room->out[i]) : record[i / 16];
+  }
+}
+
+static void spread_record(const tacit_compiled_t *p, const float *record, tacit_room_t *room) {
+  for (size_t i = 0; i < p->graph->n_columns * 16; i++) {
+    size_t at = p->response.packed[i / 16];
+    room->raw[i] = at == SIZE_MAX ? packed_number(p->graph->columns[i / 16].lower) : record[at];
+  }
+}
+
+/* Values of the response from `first` on, and their log densities. */
+static void fill_values(const tacit_compiled_t *p, tacit_room_t *room, const float *record, size_t first, float *block, double *weights) {
+  const tacit_response_t *r = &p->response;
+  double lower = p->graph->columns[r->value.column].lower;
+  for (size_t lane = 0; lane < 16; lane++) {
+    room->raw[r->value.column * 16 + lane] = (float)(lower + (double)(first + lane < r->n_values ? first + lane : 0));
+  }
+  finish_block(p, room, record, block);
+  tacit_work_run(room->work[TACIT_ROLE_RESPONSE], block, 1, 1, 16, room->out);
+  for (size_t lane = 0; lane < 16; lane++) {
+    weights[first + lane] = first + lane < r->n_values && room->out[lane] <= DBL_MAX ? room->out[lane] : -INFINITY;
+  }
+}
+
+static void normalise(size_t n, double *weights) {
+  double most = -INFINITY, sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    most = fmax(most, weights[i]);
+  }
+  for (size_t i = 0; i < n; i++) {
+    weights[i] = isfinite(most) ? exp(weights[i] - most) : 0;
+    sum += weights[i];
+  }
+  for (size_t i = 0; i < n; i++) {
+    weights[i] = sum > 0 ? weights[i] / sum : 0;
+  }
+}
+
+/* Draw `first` and the 15 that follow, of n: the i-th from the i-th part of the law where it is given by its quantiles. */
+static void fill_draws(const tacit_compiled_t *p, tacit_room_t *room, const double *args, size_t first, size_t n, stream_t *stream) {
+  const tacit_response_t *r = &p->response;
+  const tacit_graph_column_t *column = &p->graph->columns[r->value.column];
+  double bound = r->value.a * column->upper + r->value.b;
+  for (size_t lane = 0; lane < 16; lane++) {
+    size_t i = (first + lane) % n;
+    double y = r->law->draw(args, ((double)i + uniform(stream)) / (double)n, stream);
+    bool is_seen = !r->is_censored || y < bound;
+    room->raw[r->value.column * 16 + lane] = column_value(p->graph, &r->value, is_seen ? y : bound);
+    if (r->is_censored) {
+      room->raw[r->seen.column * 16 + lane] = column_value(p->graph, &r->seen, is_seen);
+    }
+  }
+}
+
+void tacit_program_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights) {
+  const tacit_compiled_t *p = ctx;
+  size_t n_columns = p->layout.n_columns, n_blocks = (n + 15) / 16;
+  stream_t stream = {hash_of(record, n_columns, seed)};
+  double args[4] = {0};
+  bool is_spare;
+  tacit_room_t *room = tacit_room_take(p, 1, &is_spare);
+  tacit_work_prepare(room->work[TACIT_ROLE_RESPONSE], 1, p->graph->n_parameters, theta);
+  spread_record(p, record, room);
+  if (p->response.law != NULL) {
+    for (size_t i = 0; i < n_columns * 16; i++) {
+      room->block[i] = record[i / 16];
+    }
+    tacit_work_run(room->work[TACIT_ROLE_RESPONSE], room->block, 1, 1, p->kernels[TACIT_ROLE_RESPONSE].n_roots * 16, room->out);
+    for (size_t i = 0; i < p->response.law->n_args; i++) {
+      args[i] = room->out[i * 16];
+    }
+  }
+  for (size_t b = 0; b < n_blocks; b++) {
+    if (p->response.law == NULL) {
+      fill_values(p, room, record, 16 * b, blocks + b * n_columns * 16, weights);
+      continue;
+    }
+    fill_draws(p, room, args, 16 * b, n, &stream);
+    finish_block(p, room, record, blocks + b * n_columns * 16);
+    for (size_t lane = 0; lane < 16; lane++) {
+      weights[16 * b + lane] = 16 * b + lane < n ? 1 / (double)n : 0;
+    }
+  }
+  tacit_room_give_back(p, is_spare);
+  if (p->response.law == NULL) {
+    normalise(16 * n_blocks, weights);
+  }
+}
+
+/* ---- records that are nobody's ---- */
+
+/* A column's number in its bounds by the number u in (0, 1) of its source; indicators of one source agree. */
+static double made_up(const tacit_graph_t *g, const tacit_graph_column_t *column, double u) {
+  double width = column->upper - column->lower, last = column->level;
+  for (size_t k = 0; k < g->n_columns && !isnan(column->level); k++) {
+    last = strcmp(g->columns[k].source, column->source) == 0 ? fmax(last, g->columns[k].level) : last;
+  }
+  return !isnan(column->level)  ? (double)(fabs(floor(u * (last + 1)) - column->level) < 0.5)
+         : column->is_integer ? column->lower + floor(u * (width + 1))
+                              : column->lower + u * width;
+}
+
+void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *records) {
+  const tacit_compiled_t *p = ctx;
+  const tacit_graph_t *g = p->graph;
+  size_t n_columns = p->layout.n_columns;
+  bool is_spare;
+  tacit_room_t *room = tacit_room_take(p, 1, &is_spare);
+  for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < g->n_columns; k++) {
+      size_t source = 0;
+      while (strcmp(p->sources[source], g->columns[k].source) != 0) {
+        source++;
+      }
+      stream_t stream = {mixed(seed + i) ^ mixed(source + 1)};
+      double x = made_up(g, &g->columns[k], uniform(&stream));
+      for (size_t lane = 0; lane < 16; lane++) {
+        room->raw[k * 16 + lane] = packed_number(x);
+      }
+    }
+    tacit_work_prepare(room->work[TACIT_ROLE_DATA], 1, 0, room->theta);
+    tacit_work_run(room->work[TACIT_ROLE_DATA], room->raw, 1, 1, n_columns * 16, room->out);
+    for (size_t j = 0; j < n_columns; j++) {
+      records[i * n_columns + j] = packed_number(room->out[j * 16]);
+    }
+  }
+  tacit_room_give_back(p, is_spare);
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Does the quick set of tests catch the planted errors of errors.py? planted.py SCRATCH [--only TEXT] [--all] [--page FILE]
+
+Each error is put into a copy of the sources in SCRATCH, built there, and the tests named beside it run up to the first that fails; --all: where none
+does, the whole quick set. What was found is kept in SCRATCH/results.json, so that a run that was stopped goes on; --page writes it as a page.
+One core is used. Exit status 1: an error was not caught.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+from errors import ERRORS
+
+HERE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def sh(*args, **kwargs):
+    return subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kwargs)
+
+
+def prepare(scratch):
+    """A copy of what git knows of, built once; files that did not change keep their times."""
+    source, build = scratch / "source", scratch / "build"
+    files = sh("git", "ls-files", cwd=HERE).stdout.split("\n")
+    for name in filter(None, files):
+        old, new = HERE / name, source / name
+        if old.is_file() and (not new.exists() or new.read_bytes() != old.read_bytes()):
+            new.parent.mkdir(parents=True, exist_ok=True)
+            new.write_bytes(old.read_bytes())
+            new.chmod(old.stat().st_mode)
+    if not (build / "build.ninja").exists():
+        made = sh("meson", "setup", str(build), str(source), env=os.environ | {"CC": os.environ.get("CC", "cc")})
+        assert made.returncode == 0, made.stdout
+
+
+def first_failure(build, tests):
+    """The test that fails first, 'the compiler', or None."""
+    ran = sh("meson", "test", "-C", str(build), "--maxfail", "1", "--num-processes", "1", *tests)
+    if ran.returncode == 0:
+        return None
+    failed = re.search(r"^ *\d+/\d+ (?:\S+ / )?(\S+) .*(?:FAIL|TIMEOUT|ERROR)", ran.stdout, re.M)
+    return failed.group(1) if failed else "the compiler" if "FAILED:" in ran.stdout else "?: " + ran.stdout[-300:]
+
+
+def plant(scratch, error, whole):
+    promise, name, before, after, tests = error
+    path = scratch / "source" / name
+    text = path.read_text()
+    assert text.count(before) == 1, f"{promise}: {name} has {text.count(before)} places, not one"
+    start = time.time()
+    try:
+        path.write_text(text.replace(before, after))
+        caught = first_failure(scratch / "build", tests) or (first_failure(scratch / "build", []) if whole else None)
+    finally:
+        path.write_text(text)
+    return {"caught": caught, "whole": whole, "seconds": round(time.time() - start)}
+
+
+def page(results):
+    tried = [error for error in ERRORS if error[0] in results]
+    n = sum(results[error[0]]["caught"] is not None for error in tried)
+    lines = ["# Planted errors", "", f"One a kind of promise, put in one at a time (`tests/planted/errors.py`); the quick set of tests, `make test`, "
+             f"catches **{n} of {len(tried)}**. The test named is the first that failed among those that are to see it.", "",
+             "    tests/planted/planted.py SCRATCH --all --page docs/results/planted.md", "", "| promise | where | caught by |", "| --- | --- | --- |"]
+    for promise, name, *_ in tried:
+        found = results[promise]
+        missed = "**nothing in the quick set**" if found["whole"] else "**none of the tests named**"
+        lines.append(f"| {promise} | `{name}` | {'`' + found['caught'] + '`' if found['caught'] else missed} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scratch", type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--page", type=pathlib.Path)
+    args = parser.parse_args()
+    args.scratch = args.scratch.resolve()
+    kept = args.scratch / "results.json"
+    prepare(args.scratch)
+    results = json.loads(kept.read_text()) if kept.exists() else {}
+    for error in ERRORS:
+        known = results.get(error[0])
+        is_done = known is not None and (known["caught"] is not None or known["whole"] or not args.all)
+        if args.only not in error[0] or (is_done and not args.only):
+            continue
+        results[error[0]] = plant(args.scratch, error, args.all)
+        kept.write_text(json.dumps(results, indent=1))
+        print(f"{results[error[0]]['caught'] or 'NOT CAUGHT'}: {error[0]} ({results[error[0]]['seconds']} s)", flush=True)
+    if args.page:
+        args.page.write_text(page(results))
+    missed = [error[0] for error in ERRORS if error[0] in results and results[error[0]]["caught"] is None]
+    print(f"{len(results) - len(missed)} of {len(results)} caught" + "".join(f"\nmissed: {promise}" for promise in missed))
+    sys.exit(1 if missed else 0)
+
+
+main()

@@ -1,0 +1,361 @@
+/*
+ * Other responses of a record: all values with their probabilities, or draws with the law's own scores; and scores centred by them, whose
+ * integers stay where they are charged for whatever a model writes.
+ */
+#include <float.h>
+
+#include "program_testing.h"
+#include "tacit/curator.h"
+#include "tacit/program.h"
+
+static void ok(tacit_status_t status, const tacit_error_t *err) {
+  if (status != TACIT_OK) {
+    fail_msg("%s", err->message);
+  }
+}
+
+static tacit_program_t *parsed(const char *text, bool is_followed, tacit_model_t *model) {
+  tacit_error_t err = {0};
+  tacit_program_t *program;
+  tacit_program_settings_t settings = {.records = "", .keeps_responses = true, .is_followed_to_bound = is_followed};
+  ok(tacit_program_parse(&program, text, strlen(text), &settings, &err), &err);
+  ok(tacit_program_compile(program, model, &err), &err);
+  return program;
+}
+
+static const char negbin[] = "data { real<lower=-1, upper=1> x; int<lower=0, upper=60> y; }\n"
+                             "parameters { real a; real b; real<lower=0> phi; }\n"
+                             "model { a ~ normal(0, 1); b ~ normal(0, 1); phi ~ gamma(2, 1); y ~ neg_binomial_2_log(a + b * x, phi); }\n";
+
+static const double at[] = {0.7, -0.4, 0.3};
+
+/* x (n_columns) with a block's lane. */
+static void lane_of(const float *block, size_t n_columns, size_t lane, float *x) {
+  for (size_t j = 0; j < n_columns; j++) {
+    x[j] = block[j * 16 + lane];
+  }
+}
+
+static void test_values_have_the_law_s_probabilities(void **state) {
+  (void)state;
+  tacit_model_t model;
+  tacit_program_t *program = parsed(negbin, false, &model);
+  const tacit_record_model_t *r = &model.records;
+  float record[16], lane[16], blocks[4 * 16 * 16];
+  double weights[64], out[16];
+  assert_int_equal(r->n_others, 61);
+  assert_true(r->n_columns <= 16);
+  r->made_up(r->ctx, 3, 1, record);
+  r->others(r->ctx, record, at, 1, 61, blocks, weights);
+  /* the features are the record's: log-likelihoods of the same record with y in its place differ by log probabilities */
+  double sum = 0, first = 0, phi = exp(at[2]);
+  r->log_lik(r->ctx, blocks, 1, at, out);
+  first = out[0];
+  for (size_t y = 0; y < 61; y++) {
+    sum += weights[y];
+    r->log_lik(r->ctx, blocks + y / 16 * r->n_columns * 16, 1, at, out);
+    double free_of_theta = lgamma((double)y + 1); /* which the model leaves out */
+    assert_true(fabs(log(weights[y] / weights[0]) - (out[y % 16] - first - free_of_theta)) < 1e-9);
+    lane_of(blocks + y / 16 * r->n_columns * 16, r->n_columns, y % 16, lane);
+    bool has_y = false;
+    for (size_t j = 0; j < r->n_columns; j++) {
+      has_y = has_y || fabs((double)lane[j] - (double)y) < 1e-6;
+    }
+    assert_true(has_y);
+  }
+  assert_true(fabs(sum - 1) < 1e-12);
+  /* the ratio of the first two, by hand: P(1) / P(0) = phi mu / (mu + phi), which gives mu, which x gives */
+  double ratio = weights[1] / weights[0], mu = ratio * phi / (phi - ratio), x = (log(mu) - at[0]) / at[1];
+  bool has_x = false;
+  for (size_t j = 0; j < r->n_columns; j++) {
+    has_x = has_x || fabs((double)record[j] - x) < 1e-4;
+  }
+  assert_true(has_x);
+  tacit_program_free(program);
+}
+
+/* Mean scores of draws are 0 within 5.5 of their sds, which 2 in 10^7 exceed: 44 of them. */
+static void check_scores(const char *text, bool is_followed) {
+  enum { N = 4096 };
+  tacit_model_t model;
+  tacit_program_t *program = parsed(text, is_followed, &model);
+  const tacit_record_model_t *r = &model.records;
+  size_t d = r->dim;
+  float record[16], grad[4 * 16], theta[4];
+  float *blocks = aligned_alloc(64, N * r->n_columns * sizeof *blocks);
+  double *weights = malloc(N * sizeof *weights), sum[4] = {0}, square[4] = {0};
+  if (r->others == NULL) {
+    fail_msg("%s: %s", text, r->no_others);
+  }
+  r->made_up(r->ctx, 5, 1, record);
+  r->others(r->ctx, record, at, 9, N, blocks, weights);
+  for (size_t j = 0; j < d; j++) {
+    theta[j] = (float)at[j];
+  }
+  for (size_t i = 0; i < N; i++) {
+    if (i % 16 == 0) {
+      r->grad(r->ctx, blocks + i * r->n_columns, 1, theta, grad);
+    }
+    for (size_t j = 0; j < d; j++) {
+      double s = (double)grad[j * 16 + i % 16];
+      sum[j] += s;
+      square[j] += s * s;
+    }
+  }
+  for (size_t j = 0; j < d; j++) {
+    if (!(square[j] > 0) || !(fabs(sum[j]) < 5.5 * sqrt(square[j]) + 1e-4 * N)) {
+      fail_msg("%s: score %zu is %g, sd %g", text, j, sum[j] / N, sqrt(square[j]) / N);
+    }
+  }
+  free(blocks);
+  free(weights);
+  tacit_program_free(program);
+}
+
+static void test_draws_have_the_law_s_scores(void **state) {
+  (void)state;
+  static const struct {
+    const char *law, *bounds;
+  } laws[] = {{"normal(a + b * x, s)", "-100, 100"},    {"lognormal(a + b * x, s)", "1e-4, 1e6"},     {"student_t(5, a + b * x, s)", "-900, 900"},
+              {"cauchy(a + b * x, s)", "-1e7, 1e7"},    {"logistic(a + b * x, s)", "-300, 300"},      {"double_exponential(a + b * x, s)", "-300, 300"},
+              {"gumbel(a + b * x, s)", "-300, 300"},    {"exponential(exp(a + b * x) * s)", "1e-6, 1e3"}, {"weibull(s, exp(a + b * x))", "1e-6, 1e3"},
+              {"loglogistic(exp(a + b * x), s)", "1e-6, 1e6"}, {"rayleigh(exp(a + b * x) * s)", "1e-6, 1e3"}, {"gamma(s, exp(a + b * x))", "1e-7, 1e3"},
+              {"gamma(0.4 * s, exp(a + b * x))", "1e-15, 1e3"}, {"inv_gamma(s, exp(a + b * x))", "1e-6, 1e7"}, {"chi_square(s * exp(a + b * x))", "1e-12, 1e3"},
+              {"beta(s, exp(a + b * x))", "1e-7, 0.9999999"}, {"beta_proportion(inv_logit(a + b * x), 3 * s)", "1e-7, 0.9999999"}};
+  for (size_t i = 0; i < sizeof laws / sizeof laws[0]; i++) {
+    char text[512];
+    const char *comma = strchr(laws[i].bounds, ',');
+    snprintf(text, sizeof text,
+             "data { real<lower=-1, upper=1> x; real<lower=%.*s, upper=%s> y; }\nparameters { real a; real b; real<lower=0> s; }\n"
+             "model { y ~ %s; }\n",
+             (int)(comma - laws[i].bounds), laws[i].bounds, comma + 1, laws[i].law);
+    check_scores(text, false);
+  }
+  check_scores("data { real<lower=-1, upper=1> x; real<lower=0.001, upper=1.5> y; int<lower=0, upper=1> lost; }\n"
+               "parameters { real a; real b; real<lower=0> s; }\nmodel { censored_right(y, 1 - lost) ~ weibull(s, exp(a + b * x)); }\n", true);
+  check_scores("data { real<lower=-1, upper=1> x; real<lower=-70, upper=130> y; }\ntransformed data { real y_ = (y - 30) / 100; }\n"
+               "parameters { real a; real b; real<lower=0> s; }\nmodel { y_ ~ normal(0.1 * (a + b * x), 0.1 * s); }\n", false);
+}
+
+static void test_what_cannot_be_simulated_says_why(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"data { real<lower=-1, upper=1> y; } parameters { real a; } model { target += normal_lpdf(y | a, 1); }", "not one statement"},
+      {"data { real<lower=-1, upper=1> y; } parameters { real a; } model { target += 2 * a * y; y ~ normal(a, 1); }", "not one statement"},
+      {"data { real<lower=-1, upper=1> y; real<lower=-1, upper=1> z; } parameters { real a; } model { y ~ normal(a, 1); z ~ normal(a, 1); }",
+       "several outcomes"},
+      {"data { real<lower=0, upper=9> y; } parameters { real a; } model { y ~ normal(a, 1) T[0, ]; }", "truncated"},
+      {"data { real<lower=0.1, upper=9> y; } parameters { real a; } model { square(y) ~ normal(a, 1); }", "no column"},
+      {"data { int<lower=0, upper=90000> y; } parameters { real a; } model { y ~ poisson_log(a); }", "more than 1024"},
+      {"data { real<lower=0.1, upper=9> y; int<lower=0, upper=1> seen; } parameters { real a; } model { censored_right(y, seen) ~ exponential(exp(a)); }",
+       "censored"},
+      {"data { real<lower=0.1, upper=9> y; } parameters { real a; } model { y ~ skew_normal(a, 1, 2); }", "not known"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    tacit_model_t model;
+    tacit_program_t *program = parsed(cases[i][0], false, &model);
+    assert_null(model.records.others);
+    if (model.records.no_others == NULL || strstr(model.records.no_others, cases[i][1]) == NULL) {
+      fail_msg("%s: %s", cases[i][0], model.records.no_others != NULL ? model.records.no_others : "nothing");
+    }
+    tacit_program_free(program);
+  }
+}
+
+/* ---- centred scores ---- */
+
+static tacit_records_t *records_of(size_t n, size_t n_columns, const float *x) {
+  tacit_error_t err;
+  tacit_records_t *records;
+  double row[16];
+  ok(tacit_records_new(&records, n, n_columns, &err), &err);
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j < n_columns; j++) {
+      row[j] = (double)x[i * n_columns + j];
+    }
+    tacit_records_set(records, i, row);
+  }
+  return records;
+}
+
+/* Sums of an exposed curator: whole numbers times their spacing, without noise. */
+static void sums(const tacit_record_model_t *model, const tacit_centred_point_t *point, size_t n, const float *x, size_t n_threads, double *score,
+                 double *squares) {
+  tacit_error_t err;
+  tacit_curator_t *curator;
+  tacit_curator_settings_t settings = tacit_curator_settings_default();
+  double noise_sd;
+  settings.n_threads = n_threads;
+  ok(tacit_curator_new_exposed(&curator, records_of(n, model->n_columns, x), model, &settings, &err), &err);
+  ok(tacit_curator_release_centred_score(curator, point, 0, score, &noise_sd, &err), &err);
+  ok(tacit_curator_release_centred_squares(curator, point, 0, squares, &noise_sd, &err), &err);
+  tacit_curator_free(curator);
+}
+
+static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+/* At the truth they sum to 0 within 5.5 sds, however much is clipped; without the mean's being taken off they do not. */
+static void test_centred_scores_have_mean_zero(void **state) {
+  (void)state;
+  enum { N = 4000 };
+  tacit_model_t model;
+  tacit_program_t *program = parsed(negbin, false, &model);
+  const tacit_record_model_t *r = &model.records;
+  tacit_centred_point_t point = {at, identity, 0.8, 32, 4};
+  float *x = malloc(N * r->n_columns * sizeof *x), blocks[4 * 16 * 16];
+  double weights[64], score[3], squares[6], again[3], again_squares[6];
+  uint64_t seed = 12;
+  r->made_up(r->ctx, 77, N, x);
+  for (size_t i = 0; i < N; i++) {
+    double u = uniform(&seed), below = 0;
+    size_t y = 0;
+    r->others(r->ctx, x + i * r->n_columns, at, 1, 61, blocks, weights);
+    while (y < 60 && u >= (below += weights[y])) {
+      y++;
+    }
+    lane_of(blocks + y / 16 * r->n_columns * 16, r->n_columns, y % 16, x + i * r->n_columns);
+  }
+  sums(r, &point, N, x, 1, score, squares);
+  static const size_t diagonal[] = {0, 3, 5};
+  for (size_t j = 0; j < 3; j++) {
+    if (!(fabs(score[j]) < 5.5 * sqrt(squares[diagonal[j]]))) {
+      fail_msg("sum %zu is %g, sd %g", j, score[j], sqrt(squares[diagonal[j]]));
+    }
+  }
+  sums(r, &point, N, x, 3, again, again_squares);
+  assert_memory_equal(score, again, sizeof score);
+  assert_memory_equal(squares, again_squares, sizeof squares);
+  free(x);
+  tacit_program_free(program);
+}
+
+/* A model that writes anything: numbers that depend on what it is shown, of all sizes and kinds. */
+static float anything(uint64_t *seed) {
+  static const float special[] = {0, FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY, -INFINITY, 1e-20f, 1e9f, -4e9f, 1, -1};
+  double u = uniform(seed);
+  return u < 0.3 ? special[(size_t)(u / 0.3 * 12)] : (float)(8 * u - 4);
+}
+
+static uint64_t seed_of(const float *x, size_t n) {
+  uint64_t seed = 1;
+  for (size_t i = 0; i < n; i++) {
+    uint32_t bits;
+    memcpy(&bits, &x[i], sizeof bits);
+    seed = seed * 0x9E3779B97F4A7C15u + bits;
+  }
+  return seed;
+}
+
+static void lie_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights) {
+  uint64_t own = seed_of(record, 3) + seed;
+  (void)ctx, (void)theta;
+  for (size_t i = 0; i < (n + 15) / 16 * 48; i++) {
+    blocks[i] = anything(&own);
+  }
+  for (size_t i = 0; i < (n + 15) / 16 * 16; i++) {
+    weights[i] = (double)anything(&own);
+  }
+}
+
+static void lie_grad(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
+  (void)ctx, (void)n_theta, (void)theta;
+  for (size_t lane = 0; lane < 16; lane++) {
+    float x[3] = {block[lane], block[16 + lane], block[32 + lane]};
+    uint64_t seed = seed_of(x, 3);
+    bool is_plain = uniform(&seed) < 0.7;
+    for (size_t j = 0; j < 3; j++) {
+      out[j * 16 + lane] = is_plain ? (float)(20 * uniform(&seed) - 10) : anything(&seed);
+    }
+  }
+}
+
+static void lie_made_up(const void *ctx, uint64_t seed, size_t n, float *records) {
+  (void)ctx, (void)seed;
+  memset(records, 0, 3 * n * sizeof *records);
+}
+
+static void lie_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+  (void)ctx, (void)block, (void)theta;
+  memset(out, 0, 16 * n_theta * sizeof *out);
+}
+
+/* The whole numbers of one record: k within the ball, k k' within the squares, in exact arithmetic, and the distance of two records'. */
+static void test_integers_stay_where_they_are_charged_for(void **state) {
+  (void)state;
+  enum { RADIUS = 1 << 22 };
+  tacit_record_model_t model = {.name = "liar",
+                                .dim = 3,
+                                .n_columns = 3,
+                                .grad_bound = INFINITY,
+                                .log_lik = lie_log_lik,
+                                .grad = lie_grad,
+                                .others = lie_others,
+                                .made_up = lie_made_up};
+  tacit_centred_point_t point = {at, identity, 3, 20, 4};
+  double spacing = 1.25 * point.clip / (RADIUS - 0.5 * sqrt(3) - 1), longest = 0, furthest = 0;
+  uint64_t seed = 99;
+  int64_t before[3] = {0}, square_before[6] = {0};
+  for (size_t trial = 0; trial < (size_t)(4000 * testing_multiplier()); trial++) {
+    float x[3];
+    double score[3], squares[6];
+    for (size_t j = 0; j < 3; j++) {
+      x[j] = (float)(2 * uniform(&seed) - 1);
+    }
+    sums(&model, &point, 1, x, 1, score, squares);
+    int64_t k[3], square[6], n2 = 0, off2 = 0;
+    __extension__ __int128 square_off = 0;
+    for (size_t j = 0; j < 3; j++) {
+      k[j] = (int64_t)nearbyint(score[j] / spacing);
+      n2 += k[j] * k[j];
+      off2 += (k[j] - before[j]) * (k[j] - before[j]);
+    }
+    for (size_t i = 0, a = 0; i < 3; i++) {
+      for (size_t j = i; j < 3; j++, a++) {
+        square[a] = (int64_t)nearbyint(squares[a] / (spacing * spacing) / (i == j ? 1 : sqrt(2)));
+        __extension__ __int128 off = square[a] - square_before[a];
+        square_off += off * off * (i == j ? 1 : 2);
+        assert_true(square[a] == k[i] * k[j]);
+      }
+    }
+    assert_true(n2 <= (int64_t)RADIUS * RADIUS);
+    assert_true(off2 <= 4 * (int64_t)RADIUS * RADIUS);
+    __extension__ __int128 r4 = (__int128)RADIUS * RADIUS * RADIUS * RADIUS;
+    assert_true(square_off <= 2 * r4);
+    longest = fmax(longest, sqrt((double)n2) / RADIUS);
+    furthest = fmax(furthest, sqrt((double)off2) / RADIUS);
+    memcpy(before, k, sizeof before);
+    memcpy(square_before, square, sizeof square_before);
+  }
+  assert_true(longest > 0.97); /* the bound is reached, so that a smaller one would have been found out */
+  assert_true(furthest > 1.8);
+}
+
+static void test_refusals_charge_nothing(void **state) {
+  (void)state;
+  tacit_error_t err;
+  tacit_model_t model;
+  tacit_program_t *program = parsed(negbin, false, &model);
+  tacit_curator_t *curator;
+  tacit_curator_settings_t settings = tacit_curator_settings_default();
+  double out[6], noise_sd;
+  float x[16];
+  model.records.made_up(model.records.ctx, 1, 1, x);
+  ok(tacit_curator_new_exposed(&curator, records_of(1, model.records.n_columns, x), &model.records, &settings, &err), &err);
+  tacit_centred_point_t point = {at, identity, 2, 0, 4};
+  assert_int_equal(tacit_curator_release_centred_score(curator, &point, 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
+  point = (tacit_centred_point_t){at, identity, NAN, 32, 4};
+  assert_int_equal(tacit_curator_release_centred_score(curator, &point, 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
+  tacit_curator_free(curator);
+  model.records.others = NULL;
+  assert_int_equal(tacit_centred_check(&model.records, &err), TACIT_ERR_ARGUMENT);
+  tacit_program_free(program);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_values_have_the_law_s_probabilities),
+                                     cmocka_unit_test(test_draws_have_the_law_s_scores),
+                                     cmocka_unit_test(test_what_cannot_be_simulated_says_why),
+                                     cmocka_unit_test(test_centred_scores_have_mean_zero),
+                                     cmocka_unit_test(test_integers_stay_where_they_are_charged_for),
+                                     cmocka_unit_test(test_refusals_charge_nothing)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
