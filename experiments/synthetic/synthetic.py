@@ -6,17 +6,17 @@
 Logistic regression, 4000 records, epsilon 2, delta 1e-6; 20 sets of 4000 rows each (tacit synthesize), a maximum-likelihood fit to each, combined
 by [Raghunathan2003]: mean q of the estimates, variance T = (1 + 1/M) b - u of them. Beside it: one set taken for data, and the fit itself.
 """
-import argparse
 import csv
 import io
-import json
 import math
 import pathlib
 import random
 import statistics
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import resumable  # noqa: E402
 
 TRUTH = {"Intercept": -0.5, "x": 0.8, "z": -0.6, "gb": 0.5}
 SCHEMA = ("columns:\n  x: {type: numeric, lower: -3, upper: 3}\n  z: {type: numeric, lower: -1, upper: 1}\n"
@@ -114,30 +114,16 @@ def one(tacit, seed, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tacit")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--runs", type=int, default=30)
-    args = parser.parse_args()
-    out = pathlib.Path(args.out)
-    out.mkdir(parents=True, exist_ok=True)
-    kept = out / "runs.jsonl"
-    done = {json.loads(line)["seed"]: json.loads(line) for line in open(kept)} if kept.exists() else {}
-    for seed in range(1, args.runs + 1):
-        if seed not in done:
-            with tempfile.TemporaryDirectory() as folder:
-                done[seed] = {"seed": seed, "found": one(args.tacit, seed, pathlib.Path(folder))}
-            with open(kept, "a") as file:
-                file.write(json.dumps(done[seed]) + "\n")
-    cells = [(done[seed]["found"][name], truth) for seed in range(1, args.runs + 1) for name, truth in TRUTH.items()]
+    args = resumable.arguments(__doc__, 30).parse_args()
+    runs = resumable.results(args, lambda seed, folder: {"found": one(args.tacit, seed, folder)})
+    cells = [(run["found"][name], truth) for run in runs for name, truth in TRUTH.items()]
     lines = ["| 90 % intervals | coverage | mean width |", "| --- | --- | --- |"]
     for which, label in (("fit", "the fit's own"), ("combined", f"{M} synthetic sets, combined"), ("one", "one synthetic set, taken for data")):
         covered = statistics.fmean(c[which][0] <= truth <= c[which][1] for c, truth in cells)
         width = statistics.fmean(c[which][1] - c[which][0] for c, _ in cells)
         lines.append(f"| {label} | {covered:.3f} | {width:.3f} |")
     lines.append(f"\n{sum(c['negative'] for c, _ in cells)} of {len(cells)} differences (1 + 1/M) b - u were negative.")
-    (out / "table.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+    resumable.write_table(args, lines)
 
 
 if __name__ == "__main__":

@@ -138,6 +138,7 @@ typedef struct tacit_augment_result {
   double min_record_accept;      /**< least acceptance probability of a record, >= exp(-epsilon) under pure epsilon-DP */
   double path_accept;            /**< mean acceptance probability of trajectories; NaN if there were none */
   double step_size;              /**< of trajectories, mean over chains; 0 if there were none */
+  size_t n_cells;                /**< records of a program: cells whose counts stand for them; else 0 */
 } tacit_augment_result_t;
 
 /**
@@ -164,6 +165,38 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_validate(const tacit_laten
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment(const tacit_latent_model_t *model, const tacit_release_t *release,
                                                       const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                                       tacit_augment_result_t *result, tacit_error_t *err);
+
+struct tacit_population;
+
+/**
+ * How a number was released: noise of this law was added, then the result was rounded to a multiple of `rounded`, then moved to the nearer of
+ * [lower, upper] if it was outside. The likelihood is that of what was published: a value at a bound is a tail, a rounded one an interval.
+ */
+typedef struct tacit_noisy {
+  tacit_release_noise_t noise;
+  double scale;        /**< > 0; discrete laws: on the whole numbers */
+  double rounded;      /**< 0: it was not rounded */
+  double lower, upper; /**< infinite: it was not moved; else multiples of `rounded` */
+  size_t n_values;     /**< those of the statistic; 0: it was not released */
+  const double *values;
+} tacit_noisy_t;
+
+/**
+ * Draw theta from p(theta | y) for records of a program (tacit/program.h), given what was published of its statistics.
+ *
+ * MARGINAL, which AUTO stands for: theta and the number of records in each cell, a cell being what the statistics tell apart. For records with at
+ * most one real number, the others whole numbers of finitely many values, and statistics that are constant in cells. Cell probabilities by
+ * quadrature over the record's law, counts by exact slices, theta by Hamiltonian trajectories; cost free of n. [docs/theory.md, 12.12]
+ *
+ * @param[in]  n_records  public; 0: unknown, with a flat prior, `of_n` (else NULL) being its own release. It is then reported last.
+ * @param[in]  published  one for each statistic of the population.
+ * @param[out] draws, result  as tacit_augment().
+ * @return TACIT_ERR_ARGUMENT for a method that does not apply, values that the release cannot have, or a density that does not integrate to 1.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_population(const struct tacit_population *population, size_t n_records,
+                                                                 const tacit_noisy_t *of_n, const tacit_noisy_t *published,
+                                                                 const tacit_augment_settings_t *settings, tacit_draws_t *draws,
+                                                                 tacit_augment_result_t *result, tacit_error_t *err);
 
 struct tacit_rng;
 

@@ -135,6 +135,15 @@ typedef struct tacit_fit_want {
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_want_width(tacit_fit_t *fit, double n_units, double width, tacit_fit_want_t wants[2],
                                                              tacit_error_t *err);
 
+/**
+ * A page (HTML, stands alone) that draws the width of every coefficient's interval against epsilon, under both relations, by the forecast of method
+ * noise-aware. From settings, schema and a number of units that is typed, never read.
+ * @param fit        with all that a plan needs; an epsilon is marked if it is set.
+ * @param[out] html  owned, tacit_report_text_free().
+ * @return TACIT_ERR_ARGUMENT also where the method does not apply, and says why.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_plan_page(tacit_fit_t *fit, double n_units, char **html, tacit_error_t *err);
+
 /* ---- records ---- */
 
 /**
@@ -198,11 +207,24 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_reopen(tacit_fit_t **fit, cons
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_combine(tacit_fit_t **fit, const char *const *paths, size_t n, bool is_disjoint,
                                                           tacit_error_t *err);
 /**
+ * Let effects differ between the sites of tacit_fit_combine(): each site's normal around mean effects, which are what is reported, followed by the
+ * sds between sites (tacit_noise_aware_combine()).
+ * @param between  scale of the half-normal prior of those sds, for one sd of a feature or between two levels, on the scale of the linear predictor: 0.01
+ *                 to 100. 0.5 [Rover2021] has median 0.34: most sites' odds ratios within a factor of 2 of the mean one.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_set_exchangeable(tacit_fit_t *fit, double between, tacit_error_t *err);
+/**
  * Draw. Without a new seed and prior the draws are the fit's own, bit for bit, on the same machine; the seed protects nothing here and
  * may be known to anybody. Then tacit_fit_write(): the privacy statement written is the fit's.
  * @return TACIT_ERR_DATA for releases that are not of the model or the budget beside them; else as tacit_fit_run().
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_redraw(tacit_fit_t *fit, tacit_progress_fn progress, void *user, tacit_error_t *err);
+
+/**
+ * Put what a check of the fit found (the file that tacit check --out wrote) into the report of a fit that was reopened, before anything is drawn.
+ * @return TACIT_ERR_SYNTAX for another file; TACIT_ERR_DATA for a check of another fit.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_show_check(tacit_fit_t *fit, const char *path, tacit_error_t *err);
 
 /* ---- private checks: one more release of the records, charged ---- */
 
@@ -217,6 +239,7 @@ typedef struct tacit_fit_check_bin {
 } tacit_fit_check_bin_t;
 
 typedef struct tacit_fit_check {
+  char fit[65];        /**< of which fit: the key in its releases.json */
   size_t n_bins, n_by; /**< n_by 0: no term was asked for */
   tacit_fit_check_bin_t bins[TACIT_FIT_MAX_BINS], by[TACIT_FIT_MAX_BINS];
   const char *by_label;

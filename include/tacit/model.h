@@ -270,6 +270,8 @@ TACIT_API void tacit_design_range(const tacit_design_t *design, size_t j, double
 TACIT_API void tacit_design_scaling(const tacit_design_t *design, size_t j, double *centre, double *half);
 /** True if feature j can take the two ends of its range alone: indicators, binary columns and their products. */
 TACIT_API bool tacit_design_is_two_valued(const tacit_design_t *design, size_t j);
+/** sd of feature j, before scaling, as `typical:` of its columns has it; 0 where the schema says nothing. */
+TACIT_API double tacit_design_typical_sd(const tacit_design_t *design, size_t j);
 /** Columns of the table that the formula needs, response first; shape (*n). Borrowed. */
 TACIT_API const char *const *tacit_design_columns(const tacit_design_t *design, size_t *n);
 /** Is column i of these part of a feature? No: only of the response. */

@@ -138,14 +138,18 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_fit(struct tacit_curat
                                                               tacit_draws_t *draws, tacit_error_t *err);
 
 /**
- * Draw from the posterior given the releases of n sites that share their coefficients: prior times the product of all sites' likelihoods.
- * Families bernoulli and poisson.
+ * Draw from the posterior given the releases of n sites: prior times the product of all sites' likelihoods. Families bernoulli and poisson.
+ *
+ * Common effects (between 0): the sites share their coefficients. Exchangeable effects: each site has its own, normal around mean effects with an sd
+ * that is half-normal(0, between), independently for each coefficient, on the scale of one sd of a feature of all sites together, of the difference
+ * between two levels, and of the intercept at the features' means; the prior is on the mean effects. Then draws have dim columns more, the sds between
+ * sites in the coefficients' units.
  *
  * @param[in] sites  shape (n), n >= 1: of each its releases, rho, relation and key. Family, upper, two-valued features, chains and callbacks
  *                   are those of the first; the prior is scaled once, by the features of all sites together.
  * @return as tacit_noise_aware_fit() without a curator.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n,
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n, double between,
                                                                   const tacit_parameters_t *parameters, tacit_draws_t *draws,
                                                                   tacit_error_t *err);
 

@@ -108,6 +108,71 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_of_formula(char **text, co
 /** Families that programs are written for, NULL from the end on. */
 TACIT_API const char *tacit_program_family(size_t i);
 
+/* ---- a population: the law of records that nobody has, and what was summed over them ---- */
+
+/**
+ * A program of one record with a block 'statistic' (docs/language.md): log f(x | theta) of a record x, in double precision and with all
+ * that is free of parameters; the prior; and what the statistics see of a record, in numbers called marks.
+ */
+typedef struct tacit_population tacit_population_t;
+
+/** A number of the record. */
+typedef struct tacit_population_column {
+  const char *name;
+  bool is_integer;
+  double lower, upper; /**< as declared; infinite where they are not */
+} tacit_population_column_t;
+
+/** What was released: the sum over the records of its marks, or how many have each value of them together. */
+typedef struct tacit_population_statistic {
+  const char *name;
+  bool is_count;
+  bool is_integer;            /**< sums: of whole numbers */
+  size_t n_values;            /**< sums: marks; counts: cells, the last factor fastest */
+  size_t first_mark, n_marks; /**< its marks among all */
+  const char *const *factors; /**< counts: name of each mark, its least value, and how many values it has; shape (n_marks) */
+  const double *first;
+  const size_t *extents;
+} tacit_population_statistic_t;
+
+/** As tacit_program_parse(), of what is to be known without records: data that are not among `constants` are numbers of a record. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_population_parse(tacit_population_t **population, const char *text, size_t n,
+                                                               const tacit_program_constant_t *constants, size_t n_constants,
+                                                               tacit_error_t *err);
+TACIT_API void tacit_population_free(tacit_population_t *population);
+
+TACIT_API const tacit_population_column_t *tacit_population_columns(const tacit_population_t *population, size_t *n);
+TACIT_API const tacit_population_statistic_t *tacit_population_statistics(const tacit_population_t *population, size_t *n);
+TACIT_API size_t tacit_population_n_marks(const tacit_population_t *population);
+/** As those of programs: unconstrained parameters, and what is reported. */
+TACIT_API size_t tacit_population_n_parameters(const tacit_population_t *population);
+TACIT_API size_t tacit_population_n_reported(const tacit_population_t *population);
+TACIT_API const char *tacit_population_label(const tacit_population_t *population, size_t i);
+TACIT_API const char *tacit_population_name(const tacit_population_t *population, size_t i);
+
+/** What a thread works with. */
+typedef struct tacit_population_room tacit_population_room_t;
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_population_room_new(tacit_population_room_t **room, const tacit_population_t *population,
+                                                                  tacit_error_t *err);
+TACIT_API void tacit_population_room_free(tacit_population_room_t *room);
+
+/**
+ * Sixteen records at a time.
+ *
+ * @param[in]  theta    shape (n_parameters), unconstrained.
+ * @param[in]  x        shape (n_columns, 16).
+ * @param[out] log_lik  shape (16): log f(x | theta).
+ * @param[out] grad     shape (n_parameters, 16): its derivatives by theta; NULL: not wanted.
+ */
+TACIT_API void tacit_population_log_lik(tacit_population_room_t *room, const double *theta, const double *x, double *log_lik, double *grad);
+/** Marks of sixteen records, shape (n_marks, 16). */
+TACIT_API void tacit_population_marks(tacit_population_room_t *room, const double *x, double *marks);
+/** Intervals that hold the marks of every record with x[j] in [box[2 j], box[2 j + 1]]: shape (n_marks, 2). Infinite ends are allowed. */
+TACIT_API void tacit_population_mark_ranges(tacit_population_room_t *room, const double *box, double *ranges);
+/** Log prior of unconstrained theta, and its gradient, shape (n_parameters), or NULL. */
+TACIT_API double tacit_population_log_prior(tacit_population_room_t *room, const double *theta, double *grad);
+TACIT_API void tacit_population_report(tacit_population_room_t *room, const double *theta, double *reported);
+
 /** One function of the library. */
 typedef struct tacit_program_entry {
   const char *name;       /**< "normal", "log1p" */

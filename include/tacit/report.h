@@ -54,6 +54,13 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_released_parse(tacit_released_t *k
                                                          tacit_error_t *err);
 TACIT_API void tacit_released_clear(tacit_released_t *kept);
 
+/** What is expected of the response along one term, the other terms where `curves_at` says; all of shape (n). */
+typedef struct tacit_curve {
+  const char *label;
+  size_t n;
+  const double *x, *low, *middle, *high; /**< median and 90 % interval of the expected response */
+} tacit_curve_t;
+
 /** All that is said about a run. Borrows everything. */
 typedef struct tacit_report {
   const char *method;        /**< "dp-hmc" */
@@ -89,6 +96,12 @@ typedef struct tacit_report {
   const tacit_published_t *published; /**< of the sampler, for diagnostics.json; NULL: nothing of it */
   const tacit_evidence_t *evidence;   /**< what the fit rests on, for the same; NULL: nothing of it, and no such file without either */
   const tacit_released_t *kept;           /**< written as releases.json; NULL: there are none */
+  const char *date;            /**< of the run, "2026-11-22"; the day alone: times tell how long runs take. NULL: not said */
+  const char *columns;         /**< bounds and levels of the columns used, in a sentence; NULL: not said */
+  const tacit_curve_t *curves; /**< shape (n_curves) */
+  size_t n_curves;
+  const char *curves_of, *curves_at; /**< what of the response is drawn; where the other terms are */
+  const char *check_json;            /**< what tacit check wrote of this fit, its form looked at; NULL: none was made */
   const char *privacy_json, *privacy_text; /**< of the fit whose releases these draws are given: its claim stands. NULL: of this run */
 } tacit_report_t;
 
@@ -161,6 +174,26 @@ typedef enum tacit_page_kind {
  * @return as tacit_ledger_open() and tacit_ledger_verify(); TACIT_ERR_STATE if it does not say yet whom it protects.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_ledger_page(const char *path, tacit_page_kind_t kind, char **text, tacit_error_t *err);
+
+/** What the page of a plan draws; computed by tacit_fit_plan_page(). Borrows everything. */
+typedef struct tacit_plan_page {
+  const char *formula, *family;
+  tacit_relation_t relation; /**< the schema's */
+  double n_units, delta;     /**< typed, never read */
+  double epsilon;            /**< marked; NaN: none */
+  const char *const *labels; /**< shape (n_terms) */
+  const double *sd;          /**< posterior sd without privacy, in the coefficient's unit; shape (n_terms) */
+  size_t n_terms;
+  const double *epsilons;         /**< rising, > 0; shape (n_points), n_points >= 2 */
+  const double *inflation[2];     /**< substitute, add-remove: sd beside the non-private one; NaN: refused; shape (n_points) */
+  const double *poor[2];          /**< the same of columns as unkind as tacit_noise_aware_inflation_poor() assumes */
+  size_t n_points;
+  bool is_refused;     /**< some budget is */
+  const char *assumed; /**< a sentence: of which data sd is */
+} tacit_plan_page_t;
+
+/** The width of every coefficient's interval against epsilon; HTML that stands alone, owned (tacit_report_text_free). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_plan_page(const tacit_plan_page_t *plan, char **html, tacit_error_t *err);
 
 /** Format a table of summaries for a terminal; returned owned. labels and summaries have shape (n). */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_table(const char *const *labels,

@@ -24,10 +24,11 @@ typedef struct tacit_synthesis_settings {
  * @param[in]  path  directory of a fit by method noise-aware, family bernoulli or poisson.
  * @param[out] csv   a header and n_sets n_rows rows, the first column the number of the set, "synthetic_set"; owned, tacit_free().
  * @param[out] json  what was released of each feature beside what the rows have; owned, tacit_free().
+ * @param[out] html  the same as a page that stands alone, with the rules for inference from several sets; owned, tacit_free(); NULL: not wanted.
  * @return TACIT_ERR_MISSING for a fit without releases; TACIT_ERR_ARGUMENT: also for n_rows 0 where the number of records is private, and for a
  *         column that the formula's features cannot be turned back into.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_synthesize(const char *path, const tacit_synthesis_settings_t *settings, char **csv, char **json,
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_synthesize(const char *path, const tacit_synthesis_settings_t *settings, char **csv, char **json, char **html,
                                                          tacit_error_t *err);
 
 #ifdef __cplusplus

@@ -59,6 +59,14 @@ static tacit_status_t check_key(tacit_yaml_t *yaml, const yaml_node_t *mapping, 
   return TACIT_OK;
 }
 
+tacit_status_t tacit_yaml_check_keys(tacit_yaml_t *yaml, const yaml_node_t *mapping, const char *const *keys) {
+  tacit_status_t status = TACIT_OK;
+  for (yaml_node_pair_t *pair = mapping->data.mapping.pairs.start; pair < mapping->data.mapping.pairs.top && status == TACIT_OK; pair++) {
+    status = check_key(yaml, mapping, pair, keys);
+  }
+  return status;
+}
+
 tacit_status_t tacit_yaml_open(tacit_yaml_t *yaml, const char *text, size_t n, const char *const *keys) {
   tacit_status_t status = tacit_yaml_load(&yaml->document, text, n, yaml->name, yaml->err);
   if (status != TACIT_OK) {
@@ -69,10 +77,7 @@ tacit_status_t tacit_yaml_open(tacit_yaml_t *yaml, const char *text, size_t n, c
   if (root == NULL || root->type != YAML_MAPPING_NODE) {
     return tacit_error_set(yaml->err, TACIT_ERR_SYNTAX, yaml->name, "%s: %s is made of `key: value` pairs", yaml->name, yaml->what);
   }
-  for (yaml_node_pair_t *pair = root->data.mapping.pairs.start; pair < root->data.mapping.pairs.top && status == TACIT_OK; pair++) {
-    status = check_key(yaml, root, pair, keys);
-  }
-  return status;
+  return tacit_yaml_check_keys(yaml, root, keys);
 }
 
 void tacit_yaml_close(tacit_yaml_t *yaml) {

@@ -21,6 +21,8 @@ typedef struct tacit_yaml {
 
 /* Parse, and refuse keys that are unknown or given twice; keys ends with NULL. Close it also after failure. */
 TACIT_MUST_USE tacit_status_t tacit_yaml_open(tacit_yaml_t *yaml, const char *text, size_t n, const char *const *keys);
+/* Refuse keys of a mapping that are not among `keys`, which ends with NULL, or are given twice. */
+TACIT_MUST_USE tacit_status_t tacit_yaml_check_keys(tacit_yaml_t *yaml, const yaml_node_t *mapping, const char *const *keys);
 void tacit_yaml_close(tacit_yaml_t *yaml);
 
 /* "name:line:column: ...", TACIT_ERR_SYNTAX. */

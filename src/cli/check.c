@@ -67,7 +67,8 @@ static void put_bins(tacit_text_t *text, const char *name, const tacit_fit_check
 static tacit_status_t write_json(const char *out, const tacit_fit_t *fit, const tacit_fit_check_t *check, tacit_error_t *err) {
   tacit_text_t text = {0};
   tacit_guarantee_t promised = tacit_fit_promised(fit);
-  tacit_text_printf(&text, "{\n  \"format\": \"tacit check\",\n  \"version\": 1,\n  \"private\": %s", tacit_fit_is_private(fit) ? "true" : "false");
+  tacit_text_printf(&text, "{\n  \"format\": \"tacit check\",\n  \"version\": 1,\n  \"fit\": \"%s\",\n  \"private\": %s", check->fit,
+                    tacit_fit_is_private(fit) ? "true" : "false");
   put_number(&text, "epsilon", promised.epsilon);
   put_number(&text, "delta", promised.delta);
   put_number(&text, "misfit_z", check->misfit);
@@ -149,7 +150,7 @@ static const cli_option_t options[] = {
     {"n-public", "N", NULL, "Public nominal number of units; needed under add-remove."},
     {"threads", "N", "1", "Threads; results do not depend on it."},
     {"seed", "N", NULL, "Repeatable check. Noise that can be repeated protects nobody: NOT PRIVATE."},
-    {"out", "FILE", NULL, "Write the check as JSON, too; must not exist."}};
+    {"out", "FILE", NULL, "Write the check as JSON, too; must not exist. tacit refit DIR --check FILE puts it into a report."}};
 
 const cli_command_t cli_check = {
     .name = "check",

@@ -87,13 +87,18 @@ const cli_command_t cli_infer = {
         "classical-gaussian (scale sqrt(2 ln(1.25/delta)) sensitivity / epsilon), laplace, discrete-gaussian or "
         "discrete-laplace; and either scale: the noise's sd or scale in units of the value, or epsilon: and delta:, from which "
         "it follows by the sensitivity under replacing one record (gaussian: the smallest valid noise). sensitivity: sets "
-        "another one; step: is the grid to which gaussian records were rounded under discrete noise; n: as --n.",
+        "another one; step: is the grid to which gaussian records were rounded under discrete noise; n: as --n.\n"
+        "Or MODEL is the program of one record, FILE.stan, with a block statistic { table = count(band); total = sum(visits); } (docs/language.md). The statistic is "
+        "then YAML: statistics: {table: {mechanism: geometric, scale: 2, value: [3, 17], rounded: 5, clamped: [0, inf]}}, by name, where rounded and clamped say what "
+        "was done to noisy values and mechanism is gaussian, laplace, discrete-gaussian, discrete-laplace or geometric; and n: a number, or a release like these. "
+        "The statistics must take finitely many values, and records have at most one real number.",
     .examples = "  printf 'records: gaussian\\nmean: normal(0, 1)\\nsd: 0.5\\n' > model.yaml\n"
                 "  printf 'statistic: mean\\nvalue: 0.31\\nlower: -1\\nupper: 1\\nmechanism: laplace\\nepsilon: 1\\n' > s_dp.yaml\n"
                 "  tacit infer model.yaml --statistic s_dp.yaml --n 500 --out post/\n"
                 "  tacit infer model.yaml --statistic s_dp.yaml --n 500 --method hmc --out post-hmc/\n"
                 "  tacit infer model.yaml --statistic s_dp.yaml --n 500 --method hmc --path joint --step-size 0.03 \\\n"
                 "        --leapfrog 20 --out as-in-the-paper/\n"
+                "  tacit infer income.stan --statistic published.yaml --n 48210 --out post-income/\n"
                 "  tacit summary post/\n",
     .settings = tacit_infer_settings,
     .run = run};

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "tacit/fit.h"
+#include "tacit/report.h"
 
 /* A number of so many digits, or that there is none. */
 static void print_number(int width, int digits, double number) {
@@ -104,7 +105,7 @@ static void print_wants(const tacit_fit_want_t wants[2], double width, const cha
 }
 
 static bool is_own(const char *name) {
-  static const char *const own[] = {"n", "json", "want-width"};
+  static const char *const own[] = {"n", "json", "want-width", "html"};
   bool found = false;
   for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
     found = found || strcmp(name, own[i]) == 0;
@@ -121,10 +122,38 @@ static tacit_status_t want(const cli_args_t *args, tacit_fit_t *fit, double n_un
   return status;
 }
 
+static tacit_status_t write_page(const cli_args_t *args, tacit_fit_t *fit, double n_units, tacit_error_t *err) {
+  const char *path = cli_value(args, "html");
+  char *html;
+  tacit_status_t status = tacit_fit_plan_page(fit, n_units, &html, err);
+  if (status == TACIT_OK) {
+    status = tacit_file_create(path, html, strlen(html), err);
+    tacit_report_text_free(html);
+  }
+  return status;
+}
+
+/* What is asked for besides the page, if anything. */
+static tacit_status_t answer(const cli_args_t *args, tacit_fit_t *fit, double n_units, double width, tacit_error_t *err) {
+  tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES];
+  if (cli_is_given(args, "want-width")) {
+    return want(args, fit, n_units, width, err);
+  }
+  if (cli_is_given(args, "html") && !cli_is_given(args, "epsilon")) {
+    return TACIT_OK;
+  }
+  tacit_status_t status = tacit_fit_compare(fit, n_units, choices, err);
+  if (status == TACIT_OK && cli_is_given(args, "json")) {
+    print_json(choices);
+  } else if (status == TACIT_OK) {
+    print_table(choices, cli_value(args, "chains"), tacit_fit_text(fit, TACIT_FIT_TEXT_ADVICE));
+  }
+  return status;
+}
+
 static int run(const cli_args_t *args) {
   static const char *const required[] = {"schema", "n", "family"};
   tacit_fit_t *fit;
-  tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES];
   tacit_error_t err;
   double n_units, width = 0;
   if (!cli_require(args, required, cli_is_program(args->positionals[0]) ? 2 : 3) || !cli_number(args, "n", 1, 1e18, &n_units) ||
@@ -135,21 +164,18 @@ static int run(const cli_args_t *args) {
   for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
     status = is_own(args->given[i].name) ? TACIT_OK : tacit_fit_set(fit, args->given[i].name, args->given[i].value, &err);
   }
-  bool is_wanted = cli_is_given(args, "want-width");
+  bool has_page = cli_is_given(args, "html");
+  if (status == TACIT_OK && has_page) {
+    status = write_page(args, fit, n_units, &err);
+  }
   if (status == TACIT_OK) {
-    status = is_wanted ? want(args, fit, n_units, width, &err) : tacit_fit_compare(fit, n_units, choices, &err);
+    status = answer(args, fit, n_units, width, &err);
   }
-  if (status != TACIT_OK || is_wanted) {
-    tacit_fit_free(fit);
-    return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
-  }
-  if (cli_is_given(args, "json")) {
-    print_json(choices);
-  } else {
-    print_table(choices, cli_value(args, "chains"), tacit_fit_text(fit, TACIT_FIT_TEXT_ADVICE));
+  if (status == TACIT_OK && has_page && !cli_is_given(args, "json")) {
+    printf("written: %s, how wide intervals would be at which epsilon\n", cli_value(args, "html"));
   }
   tacit_fit_free(fit);
-  return CLI_OK;
+  return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
 
 static const cli_option_t options[] = {
@@ -169,6 +195,7 @@ static const cli_option_t options[] = {
     {"clip-share", "S", "0.01", "As in tacit fit."},
     {"metric", "KIND", "schema", "As in tacit fit: schema or private."},
     {"prior-scale", "SCALE", "scaled", "As in tacit fit."},
+    {"html", "FILE", NULL, "Write a page that draws the width of every coefficient against epsilon, under both relations; must not exist. --epsilon, if given, is marked."},
     {"json", NULL, NULL, "Print JSON."}};
 
 const cli_command_t cli_plan = {
@@ -183,10 +210,11 @@ const cli_command_t cli_plan = {
                    "counted by Renyi accounting here; tacit fit accounts more tightly and finds about a tenth more iterations. "
                    "noise-aware releases a few sums once, where family, schema and formula allow it: what stands for its "
                    "iterations is their number. It is recommended unless a chain worth 20 draws or more is narrower by a tenth. With --want-width "
-                   "and without --epsilon it answers the other way round, from noise-aware's forecast.",
+                   "and without --epsilon it answers the other way round, from noise-aware's forecast; --html draws that forecast.",
     .examples = "  tacit plan 'death ~ age + sex + log(flc)' --family bernoulli --schema flchain.yaml \\\n"
                 "        --n 7874 --epsilon 3 --delta 1e-6\n"
-                "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta 1e-6 --want-width 1.3\n",
+                "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta 1e-6 --want-width 1.3\n"
+                "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta 1e-6 --html plan.html\n",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .run = run};

@@ -19,7 +19,11 @@ static int draw(const cli_args_t *args, tacit_fit_t *fit) {
   tacit_status_t status = TACIT_OK;
   tacit_error_t err;
   for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    bool is_own = strcmp(args->given[i].name, "disjoint") == 0;
+    static const char *const own[] = {"disjoint", "exchangeable", "between-sd", "check"};
+    bool is_own = false;
+    for (size_t k = 0; k < sizeof own / sizeof own[0]; k++) {
+      is_own = is_own || strcmp(args->given[i].name, own[k]) == 0;
+    }
     status = is_own ? TACIT_OK : tacit_fit_set(fit, args->given[i].name, args->given[i].value, &err);
   }
   cli_catch_signals();
@@ -42,11 +46,23 @@ static int run(const cli_args_t *args, bool is_of_sites) {
   static const char *const required[] = {"out"};
   tacit_fit_t *fit = NULL;
   tacit_error_t err;
-  if (!cli_require(args, required, 1)) {
+  double between = 0.5;
+  if (!cli_require(args, required, 1) || (is_of_sites && !cli_number(args, "between-sd", 0.01, 100, &between))) {
+    return CLI_USAGE;
+  }
+  bool is_exchangeable = is_of_sites && cli_is_given(args, "exchangeable");
+  if (is_of_sites && !is_exchangeable && cli_is_given(args, "between-sd")) {
+    cli_error(args, "--between-sd goes with --exchangeable");
     return CLI_USAGE;
   }
   tacit_status_t status = is_of_sites ? tacit_fit_combine(&fit, args->positionals, args->n_positionals, cli_is_given(args, "disjoint"), &err)
                                       : tacit_fit_reopen(&fit, args->positionals[0], &err);
+  if (status == TACIT_OK && !is_of_sites && cli_is_given(args, "check")) {
+    status = tacit_fit_show_check(fit, cli_value(args, "check"), &err);
+  }
+  if (status == TACIT_OK && is_exchangeable) {
+    status = tacit_fit_set_exchangeable(fit, between, &err);
+  }
   int result = status == TACIT_OK ? draw(args, fit) : cli_fail(args, &err);
   tacit_fit_free(fit);
   return result;
@@ -68,6 +84,7 @@ static const cli_option_t options[] = {
     {"warmup", "N", NULL, "Iterations of each chain before the first draw is kept."},
     {"draws", "N", NULL, "Draws to keep of each chain."},
     {"thin", "N", NULL, "Keep every N-th iteration."},
+    {"check", "FILE", NULL, "What tacit check --out wrote of this fit: its calibration goes into the report."},
     {"seed", "N", NULL, "Of the draws; the fit's own key if not said. There is no noise here that it could give away."},
     {"out", "DIR", NULL, "New directory, as of tacit fit."}};
 
@@ -80,13 +97,16 @@ const cli_command_t cli_refit = {
                    "record is read and nothing is charged: privacy.json and privacy.txt of the new directory are the fit's. Without "
                    "--prior and --seed the draws are the fit's own, bit for bit. Trying several priors and reporting the one that "
                    "pleases costs no privacy, but honesty.",
-    .examples = "  tacit refit fit/ --prior 'normal(0, 1)' --out sceptical/\n  tacit compare fit/ sceptical/\n",
+    .examples = "  tacit refit fit/ --prior 'normal(0, 1)' --out sceptical/\n  tacit compare fit/ sceptical/\n"
+                "  tacit refit fit/ --check check.json --out checked/\n",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .run = run_refit};
 
 static const cli_option_t options_of_sites[] = {
     {"disjoint", NULL, NULL, "Nobody's records are at two sites: the cost is then the dearest site's, instead of the sum of all. You answer for it."},
+    {"exchangeable", NULL, NULL, "Effects differ between sites: each site's are normal around the mean effects, which are reported, with their sds between sites."},
+    {"between-sd", "SCALE", "0.5", "Of --exchangeable: scale of the half-normal prior of those sds, for one sd of a feature or between two levels, in log odds or log rates."},
     {"prior", "SPEC", NULL, "As in tacit fit, applied once. May be repeated. If not said: that of the sites, which must agree."},
     {"prior-scale", "SCALE", NULL, "As in tacit fit; the first site's if not said."},
     {"prior-basis", "BASIS", NULL, "As in tacit fit; released moments are those of all sites together."},
@@ -105,12 +125,12 @@ const cli_command_t cli_combine = {
     .summary = "one posterior from the releases of several sites",
     .description = "Each site fits the same model to its own records, under its own ledger, and hands over its directory or its releases.json: no record and "
                    "no secret is shared. The posterior is one prior times the likelihoods of all sites' releases, with coefficients that are the "
-                   "same at every site; posteriors are never multiplied, which would count the prior once a site. Sites with another "
-                   "formula, family, schema or relation are refused, and so are fits by chains, which keep no releases. Effects that differ "
-                   "between sites are not modelled: where they may, compare the sites' own fits "
-                   "first (tacit compare). Families bernoulli and poisson. Nothing is spent: what the sites promised, they promised together "
+                   "same at every site or, with --exchangeable, differ from site to site; posteriors are never multiplied, which would count the prior once a site. Sites with another "
+                   "formula, family, schema or relation are refused, and so are fits by chains, which keep no releases. Where effects differ between sites, "
+                   "intervals of common ones are too narrow: put the sites' own fits side by side (tacit compare), or take --exchangeable. Families bernoulli and poisson. Nothing is spent: what the sites promised, they promised together "
                    "(epsilons add up; --disjoint: the largest).",
-    .examples = "  tacit combine north/ south/ east/releases.json --disjoint --out all/\n",
+    .examples = "  tacit combine north/ south/ east/releases.json --disjoint --out all/\n"
+                "  tacit combine north/ south/ east/ west/ --disjoint --exchangeable --out all/\n",
     .options = options_of_sites,
     .n_options = sizeof options_of_sites / sizeof options_of_sites[0],
     .run = run_combine};

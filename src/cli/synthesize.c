@@ -5,17 +5,23 @@
 #include "cli/commands.h"
 #include "tacit/synthesize.h"
 
-static tacit_status_t write_both(const char *out, const char *csv, size_t n_csv, const char *json, size_t n_json, tacit_error_t *err) {
-  tacit_text_t name = {0};
-  tacit_text_printf(&name, "%s.json", out);
-  tacit_status_t status = name.failed ? tacit_error_memory(err) : tacit_file_create(name.data, json, n_json, err);
-  if (status == TACIT_OK) {
-    status = tacit_file_create(out, csv, n_csv, err);
-    if (status != TACIT_OK) {
-      (void)remove(name.data);
-    }
+/* FILE.json, FILE.html, then FILE; what was written goes where one cannot be. */
+static tacit_status_t write_all(const char *out, const char *csv, const char *json, const char *html, tacit_error_t *err) {
+  static const char *const ends[] = {".json", ".html", ""};
+  const char *const contents[] = {json, html, csv};
+  tacit_text_t names[3] = {{0}};
+  tacit_status_t status = TACIT_OK;
+  size_t n = 0;
+  for (; n < 3 && status == TACIT_OK; n++) {
+    tacit_text_printf(&names[n], "%s%s", out, ends[n]);
+    status = names[n].failed ? tacit_error_memory(err) : tacit_file_create(names[n].data, contents[n], strlen(contents[n]), err);
   }
-  tacit_text_clear(&name);
+  for (size_t i = 0; i < n; i++) {
+    if (status != TACIT_OK && i + 1 < n) {
+      (void)remove(names[i].data);
+    }
+    tacit_text_clear(&names[i]);
+  }
   return status;
 }
 
@@ -23,22 +29,23 @@ static int run(const cli_args_t *args) {
   static const char *const required[] = {"out"};
   tacit_synthesis_settings_t settings = {.n_sets = 1, .seed = 1};
   size_t seed = 1;
-  char *csv, *json;
+  char *csv, *json, *html;
   tacit_error_t err;
   if (!cli_require(args, required, 1) || !cli_count(args, "rows", 1, 1e8, &settings.n_rows) || !cli_count(args, "sets", 1, 1000, &settings.n_sets) ||
       !cli_count(args, "seed", 0, 9007199254740992.0, &seed)) {
     return CLI_USAGE;
   }
   settings.seed = seed;
-  tacit_status_t status = tacit_synthesize(args->positionals[0], &settings, &csv, &json, &err);
+  tacit_status_t status = tacit_synthesize(args->positionals[0], &settings, &csv, &json, &html, &err);
   if (status == TACIT_OK) {
-    status = write_both(cli_value(args, "out"), csv, strlen(csv), json, strlen(json), &err);
+    status = write_all(cli_value(args, "out"), csv, json, html, &err);
   }
   if (status == TACIT_OK) {
-    printf("%swritten: %s, and %s.json: what was released of each feature beside what the rows have\n", json, cli_value(args, "out"), cli_value(args, "out"));
+    printf("%swritten: %s, and %s.json and .html: what was released of each feature beside what the rows have\n", json, cli_value(args, "out"), cli_value(args, "out"));
   }
   tacit_free(csv);
   tacit_free(json);
+  tacit_free(html);
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
 
@@ -47,7 +54,7 @@ static const cli_option_t options[] = {
     {"sets", "M", "1", "Sets, each with moments and coefficients of its own: five or more, combined by the rules of docs/releases.md, where anything "
                        "is to be inferred from the rows."},
     {"seed", "N", "1", "Of the rows; those of one seed are the same. There is no noise here that it could give away."},
-    {"out", "FILE", NULL, "CSV to write; must not exist. FILE.json is written beside it."}};
+    {"out", "FILE", NULL, "CSV to write; must not exist. FILE.json and FILE.html, a page, are written beside it."}};
 
 const cli_command_t cli_synthesize = {
     .name = "synthesize",
@@ -57,7 +64,7 @@ const cli_command_t cli_synthesize = {
     .description = "Reads releases.json and the draws in DIR, which tacit fit wrote by method noise-aware (bernoulli or poisson), and writes rows of the "
                    "formula's columns: features from the released moments, within the schema's types, bounds and levels; responses from the "
                    "posterior predictive. No record is read and nothing is spent. The first column, synthetic_set, says that rows are synthetic "
-                   "and which set they are of; FILE.json compares them with what was released. They hold one model and the features' means "
+                   "and which set they are of; FILE.json and FILE.html compare them with what was released, and the page says how to infer from several sets. They hold one model and the features' means "
                    "and covariances, and nothing else of the records: shapes, interactions that the formula does not have, and rare cases are "
                    "the model's, not the data's. A regression on one set alone is too sure of itself: make several.",
     .examples = "  tacit synthesize fit/ --rows 5000 --sets 20 --out rows.csv\n",

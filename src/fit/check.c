@@ -1,5 +1,6 @@
 /* Private checks of a fit: how its records lie beside its predictions, as one more release, charged like any other. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -325,6 +326,9 @@ tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check
   checked_t c = {.d = 0};
   size_t term;
   *check = (tacit_fit_check_t){.misfit = NAN};
+  for (size_t i = 0; fit->checked != NULL && i < sizeof fit->checked->of->key; i++) {
+    snprintf(check->fit + 2 * i, 3, "%02x", fit->checked->of->key[i]);
+  }
   if (fit->checked == NULL || fit->stage != TACIT_FIT_STAGE_READ) {
     return tacit_error_set(err, TACIT_ERR_STATE, "check", "a check begins with tacit_fit_begin_check(), then come settings and records, once");
   }

@@ -90,6 +90,9 @@ void tacit_fit_list_settings(const tacit_fit_t *fit, tacit_fit_report_t *describ
   if (fit->known_sd > 0) {
     add_number(described, fit, "sd", fit->known_sd);
   }
+  if (fit->between > 0) {
+    add_number(described, fit, "between-sd", fit->between);
+  }
   if (fit->n_public > 0) {
     add_number(described, fit, "n-public", fit->n_public);
   }

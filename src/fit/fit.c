@@ -27,6 +27,8 @@ void tacit_fit_free(tacit_fit_t *fit) {
   tacit_curator_free(fit->curator);
   tacit_noise_free(fit->noise);
   tacit_budget_free(fit->budget);
+  tacit_free(fit->check_json);
+  tacit_fit_clear_spreads(fit);
   tacit_model_clear(&fit->model);
   tacit_design_free(fit->design);
   tacit_program_free(fit->program);
@@ -148,11 +150,11 @@ const tacit_evidence_t *tacit_fit_evidence(const tacit_fit_t *fit) {
 }
 
 const char *const *tacit_fit_labels(const tacit_fit_t *fit) {
-  return fit->model.parameters.labels;
+  return fit->site_labels != NULL ? (const char *const *)fit->site_labels : fit->model.parameters.labels;
 }
 
 const char *const *tacit_fit_names(const tacit_fit_t *fit) {
-  return fit->model.parameters.names;
+  return fit->site_names != NULL ? (const char *const *)fit->site_names : fit->model.parameters.names;
 }
 
 tacit_guarantee_t tacit_fit_promised(const tacit_fit_t *fit) {

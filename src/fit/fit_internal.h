@@ -72,6 +72,9 @@ struct tacit_fit {
   char *checked_path;
   bool has_own_prior;        /* of several: given now */
   bool is_disjoint;          /* nobody is at two of several sites */
+  double between;            /* scale of the half-normal of effects' sds between sites; 0: common effects */
+  char *check_json;                 /* shown in the report; NULL: none */
+  char **site_labels, **site_names; /* of what is reported then; NULL: the model's own */
   tacit_report_release_t sites; /* of several: what their releases cost together */
   tacit_text_t sites_text;
   char *privacy_json, *privacy_text; /* of the fit that made those; NULL: there is none */
@@ -187,6 +190,7 @@ TACIT_MUST_USE tacit_status_t tacit_fit_charge_again(tacit_budget_t *budget, con
 /* sites.c: the sites go together; what they cost. Then: draws. */
 TACIT_MUST_USE tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_fit_sample_sites(tacit_fit_t *fit, tacit_error_t *err);
+void tacit_fit_clear_spreads(tacit_fit_t *fit);
 /* What releases.json shall hold; clear after failure too. */
 TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_released_t *kept, tacit_error_t *err);
 
@@ -237,6 +241,20 @@ typedef struct tacit_fit_report {
   char texts[TACIT_FIT_MAX_SETTINGS][256];
   const char *assumptions[TACIT_FIT_MAX_ASSUMPTIONS];
 } tacit_fit_report_t;
+
+/* ---- curves.c ---- */
+
+typedef struct tacit_fit_curves {
+  tacit_curve_t *items; /* (n) */
+  size_t n;
+  double *values;
+} tacit_fit_curves_t;
+
+/* Of each numeric column of the terms, up to a dozen; none of programs and of family categorical. Clear after failure, too. */
+TACIT_MUST_USE tacit_status_t tacit_fit_curves(const tacit_fit_t *fit, tacit_fit_curves_t *curves, tacit_error_t *err);
+void tacit_fit_curves_clear(tacit_fit_curves_t *curves);
+/* Append bounds and levels of the columns that the model uses. */
+TACIT_MUST_USE tacit_status_t tacit_fit_describe_columns(const tacit_fit_t *fit, tacit_text_t *to, tacit_error_t *err);
 
 void tacit_fit_describe(const tacit_fit_t *fit, tacit_fit_report_t *described);
 void tacit_fit_list_settings(const tacit_fit_t *fit, tacit_fit_report_t *described);

@@ -1,8 +1,12 @@
 /* What a fit keeps of its releases, and fits that are drawn from what others kept: no records, nothing charged. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "fit/fit_internal.h"
+#include "report/read_internal.h"
 #include "report/report_internal.h"
 
 /* What another draw may be made with; all else was decided by the releases. */
@@ -110,6 +114,34 @@ tacit_status_t tacit_fit_reopen(tacit_fit_t **fit, const char *path, tacit_error
     tacit_fit_free(*fit);
     *fit = NULL;
   }
+  return status;
+}
+
+tacit_status_t tacit_fit_show_check(tacit_fit_t *fit, const char *path, tacit_error_t *err) {
+  json_t *root = NULL;
+  char *text = NULL;
+  size_t n;
+  if (fit->n_of != 1 || fit->stage != TACIT_FIT_STAGE_SETTINGS) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "check", "a check is shown with a fit that was reopened, before anything is drawn");
+  }
+  tacit_status_t status = tacit_report_load_json(path, &root, err);
+  if (status == TACIT_OK) {
+    const char *format = json_string_value(json_object_get(root, "format")), *key = json_string_value(json_object_get(root, "fit"));
+    bool is_check = format != NULL && strcmp(format, "tacit check") == 0 && json_array_size(json_object_get(root, "calibration")) > 0;
+    status = !is_check ? tacit_error_set(err, TACIT_ERR_SYNTAX, "check", "%s is not what tacit check --out writes", path) : TACIT_OK;
+    for (size_t i = 0; i < sizeof fit->of->key && status == TACIT_OK; i++) {
+      unsigned byte = 256;
+      if (key == NULL || strlen(key) != 2 * sizeof fit->of->key || sscanf(key + 2 * i, "%2x", &byte) != 1 || byte != fit->of->key[i]) {
+        status = tacit_error_set(err, TACIT_ERR_DATA, "check", "%s is a check of another fit", path);
+      }
+    }
+  }
+  if (status == TACIT_OK) {
+    status = tacit_file_read(path, (size_t)1 << 20, &text, &n, err);
+  }
+  json_decref(root);
+  tacit_free(fit->check_json);
+  fit->check_json = text;
   return status;
 }
 

@@ -133,6 +133,26 @@ tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
   return status == TACIT_OK && fit->sites_text.failed ? tacit_error_memory(err) : status;
 }
 
+/* ---- effects that differ between sites ---- */
+
+/* Labels and names of what is reported: the coefficients, then their sds between sites. */
+static tacit_status_t name_spreads(tacit_fit_t *fit, tacit_error_t *err) {
+  const tacit_parameters_t *of = &fit->model.parameters;
+  size_t n = of->n_reported;
+  fit->site_labels = tacit_alloc_zero(2 * n, sizeof *fit->site_labels);
+  fit->site_names = tacit_alloc_zero(2 * n, sizeof *fit->site_names);
+  bool ok = fit->site_labels != NULL && fit->site_names != NULL;
+  for (size_t j = 0; j < 2 * n && ok; j++) {
+    tacit_text_t label = {0}, name = {0};
+    tacit_text_printf(&label, j < n ? "%s" : "sd between sites of %s", of->labels[j % n]);
+    tacit_text_printf(&name, j < n ? "%s" : "sites_sd_%s", of->names[j % n]);
+    fit->site_labels[j] = label.data;
+    fit->site_names[j] = name.data;
+    ok = !label.failed && !name.failed;
+  }
+  return ok ? TACIT_OK : tacit_error_memory(err);
+}
+
 tacit_status_t tacit_fit_sample_sites(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_noise_aware_settings_t *sites = tacit_alloc(fit->n_of, sizeof *sites);
   tacit_status_t status = sites != NULL ? TACIT_OK : tacit_error_memory(err);
@@ -145,11 +165,34 @@ tacit_status_t tacit_fit_sample_sites(tacit_fit_t *fit, tacit_error_t *err) {
       memcpy(sites[i].key, fit->of[i].key, sizeof sites[i].key);
     }
   }
+  if (status == TACIT_OK && fit->between > 0) {
+    status = name_spreads(fit, err);
+  }
   if (status == TACIT_OK) {
-    status = tacit_noise_aware_combine(sites, fit->n_of, &fit->model.parameters, &fit->draws, err);
+    status = tacit_noise_aware_combine(sites, fit->n_of, fit->between, &fit->model.parameters, &fit->draws, err);
   }
   tacit_free(sites);
   return status;
+}
+
+void tacit_fit_clear_spreads(tacit_fit_t *fit) {
+  for (size_t j = 0; j < 2 * fit->model.parameters.n_reported; j++) {
+    tacit_free(fit->site_labels != NULL ? fit->site_labels[j] : NULL);
+    tacit_free(fit->site_names != NULL ? fit->site_names[j] : NULL);
+  }
+  tacit_free(fit->site_labels);
+  tacit_free(fit->site_names);
+}
+
+tacit_status_t tacit_fit_set_exchangeable(tacit_fit_t *fit, double between, tacit_error_t *err) {
+  if (fit->n_of < 2 || fit->stage != TACIT_FIT_STAGE_SETTINGS) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "between", "effects differ between the sites of tacit_fit_combine(), before anything is drawn");
+  }
+  if (!(between >= 0.01 && between <= 100)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "between-sd", "the prior's scale of effects' sds between sites must be a number from 0.01 to 100");
+  }
+  fit->between = between;
+  return TACIT_OK;
 }
 
 tacit_status_t tacit_fit_combine(tacit_fit_t **fit, const char *const *paths, size_t n, bool is_disjoint, tacit_error_t *err) {

@@ -1,6 +1,7 @@
 /* What is said of a run: the privacy statement and the report. */
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "fit/fit_internal.h"
 #include "report/report_internal.h"
@@ -23,6 +24,10 @@ static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[T
                              "clamps may move them. The response's public bounds cut off next to none of its values."
                            : "Intervals are calibrated as far as the regression model is right and the features resemble the "
                              "surrogate population that stands for them.";
+    if (fit->between > 0) {
+      assumptions[n++] = "Effects are exchangeable between sites: each site's are normal around the mean effects reported, with a half-normal prior on their sds "
+                         "between sites (run.yaml, between-sd). With few sites that prior says much of them.";
+    }
     return n;
   }
   if (!tacit_curator_ratio_is_unclipped(fit->curator)) {
@@ -50,6 +55,9 @@ static double last_step_size(const tacit_draws_t *draws) {
 static size_t public_units(const tacit_fit_t *fit) {
   size_t n = 0;
   tacit_error_t err;
+  if (fit->n_of > 0) { /* the curator's record is a blank one */
+    return fit->n_of == 1 ? (size_t)fit->releases.n_units : 0;
+  }
   bool is_public = tacit_schema_relation(fit->schema) == TACIT_RELATION_SUBSTITUTE;
   return is_public && tacit_curator_n_units(fit->curator, &n, &err) == TACIT_OK ? n : 0;
 }
@@ -77,8 +85,8 @@ static tacit_report_t describe(const tacit_fit_t *fit) {
       .ledger_data_id = fit->data_id,
       .ledger_spend = fit->spend.id,
       .end = tacit_fit_end(fit),
-      .labels = fit->model.parameters.labels,
-      .names = fit->model.parameters.names,
+      .labels = tacit_fit_labels(fit),
+      .names = tacit_fit_names(fit),
       .inv_metric = fit->settings.inv_metric,
       .metric_dim = fit->model.parameters.dim,
       .inv_metric_is_dense = fit->settings.inv_metric_is_dense,
@@ -135,15 +143,40 @@ tacit_status_t tacit_fit_privacy_json(const tacit_fit_t *fit, char **text, tacit
   return status;
 }
 
+/* The day alone: times tell how long runs take. */
+static const char *today(char date[16]) {
+  time_t now = time(NULL);
+  struct tm utc;
+  return gmtime_r(&now, &utc) != NULL && strftime(date, 16, "%Y-%m-%d", &utc) > 0 ? date : NULL;
+}
+
 static tacit_status_t write_report(const tacit_fit_t *fit, const char *path, tacit_error_t *err) {
   tacit_fit_report_t described;
   tacit_released_t kept = {0};
+  tacit_fit_curves_t curves = {0};
+  tacit_text_t columns = {0};
+  char date[16];
   tacit_status_t status = fit->releases.n > 0 ? tacit_fit_keep(fit, &kept, err) : TACIT_OK;
+  if (status == TACIT_OK) {
+    status = tacit_fit_curves(fit, &curves, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_fit_describe_columns(fit, &columns, err);
+  }
   if (status == TACIT_OK) {
     tacit_fit_describe(fit, &described);
     described.report.kept = fit->releases.n > 0 ? &kept : NULL;
+    described.report.date = today(date);
+    described.report.columns = columns.data;
+    described.report.curves = curves.items;
+    described.report.n_curves = curves.n;
+    described.report.curves_of = fit->family == TACIT_FAMILY_BERNOULLI ? "Probability" : fit->family == TACIT_FAMILY_POISSON ? "Expected count" : "Expected response";
+    described.report.curves_at = fit->evidence.n_terms > 0 ? "at their released means" : "in the middle of their bounds, or at their reference level";
+    described.report.check_json = fit->check_json;
     status = tacit_report_write(&described.report, path, err);
   }
+  tacit_text_clear(&columns);
+  tacit_fit_curves_clear(&curves);
   tacit_released_clear(&kept);
   return status;
 }

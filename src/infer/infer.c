@@ -65,6 +65,7 @@ void tacit_infer_free(tacit_infer_t *infer) {
   for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
     tacit_free(owned[i]);
   }
+  tacit_infer_clear_population(infer);
   tacit_draws_clear(&infer->draws);
   tacit_settings_clear(&infer->given);
   tacit_free(infer);
@@ -143,6 +144,9 @@ static tacit_status_t read_model(tacit_infer_t *infer, tacit_error_t *err) {
   tacit_infer_source_t *source = &infer->sources[MODEL];
   tacit_status_t status = read_source(source, "model", err);
   tacit_yaml_t file = {.name = source->name, .what = "a model", .err = err};
+  if (status == TACIT_OK && tacit_infer_is_program(infer)) {
+    return tacit_infer_read_population(infer, source->name, source->text, source->n, err);
+  }
   status = status == TACIT_OK ? tacit_infer_read_model(infer, &file, source->text, source->n) : status;
   tacit_yaml_close(&file);
   return status;
@@ -154,7 +158,9 @@ static tacit_status_t read_statistic(tacit_infer_t *infer, tacit_error_t *err) {
   tacit_status_t status = source->name == NULL && path != NULL ? set_source(source, path, NULL, 0, err) : TACIT_OK;
   status = status == TACIT_OK ? read_source(source, "statistic", err) : status;
   tacit_yaml_t file = {.name = source->name, .what = "a statistic", .err = err};
-  status = status == TACIT_OK ? tacit_infer_read_statistic(infer, &file, source->text, source->n, infer->n) : status;
+  if (status == TACIT_OK) {
+    status = (infer->population != NULL ? tacit_infer_read_published : tacit_infer_read_statistic)(infer, &file, source->text, source->n, infer->n);
+  }
   tacit_yaml_close(&file);
   return status;
 }
@@ -214,7 +220,7 @@ static bool proceed(size_t chain, size_t iteration, void *user) {
 static void unmap(tacit_infer_t *infer) {
   size_t d = infer->model.n_features;
   bool is_linear = infer->model.kind == TACIT_LATENT_REGRESSION;
-  if (!is_linear && infer->model.kind != TACIT_LATENT_LOGISTIC) {
+  if (infer->population != NULL || (!is_linear && infer->model.kind != TACIT_LATENT_LOGISTIC)) {
     return;
   }
   const double *lower = infer->column_lower, *upper = infer->column_upper;
@@ -244,7 +250,8 @@ tacit_status_t tacit_infer_run(tacit_infer_t *infer, tacit_progress_fn progress,
   s->proceed = proceed;
   s->user = &watch;
   infer->stage = TACIT_INFER_STAGE_FAILED;
-  status = tacit_augment(&infer->model, &infer->release, s, &infer->draws, &infer->result, err);
+  status = infer->population != NULL ? tacit_infer_run_population(infer, err)
+                                     : tacit_augment(&infer->model, &infer->release, s, &infer->draws, &infer->result, err);
   if (status == TACIT_OK && tacit_draws_n_kept(&infer->draws) == 0) {
     status = tacit_error_set(err, TACIT_ERR_INTERRUPTED, "progress", "stopped before the first draw after warm-up: nothing was written");
   }

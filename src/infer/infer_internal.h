@@ -9,6 +9,7 @@
 #include "base/yaml_file.h"
 #include "tacit/augment.h"
 #include "tacit/infer.h"
+#include "tacit/program.h"
 #include "tacit/report.h"
 
 typedef enum tacit_infer_stage {
@@ -49,6 +50,10 @@ struct tacit_infer {
   size_t *n_levels;
   char **labels, **names; /* shape (n_reported) */
   size_t n_reported;
+  /* records of a program (population.c), in place of model and release */
+  tacit_population_t *population;
+  tacit_noisy_t *published; /* (n_statistics), and of n; values are owned */
+  size_t n_published;
   /* of the run */
   tacit_draws_t draws;
   tacit_augment_result_t result;
@@ -70,9 +75,20 @@ TACIT_MUST_USE tacit_status_t tacit_infer_allocate_labels(tacit_infer_t *infer, 
 TACIT_MUST_USE tacit_status_t tacit_infer_set_label(tacit_infer_t *infer, const tacit_yaml_t *file, size_t j, const char *label,
                                                     const char *name);
 
+/* ---- population.c: the same for a program, whose name ends with .stan ---- */
+
+bool tacit_infer_is_program(const tacit_infer_t *infer);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_population(tacit_infer_t *infer, const char *name, const char *text, size_t n, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_published(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length, size_t n);
+TACIT_MUST_USE tacit_status_t tacit_infer_run_population(tacit_infer_t *infer, tacit_error_t *err);
+void tacit_infer_clear_population(tacit_infer_t *infer);
+
 /* ---- statistic.c: in view of the model; n is the number of records, 0 where the text must have it ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_infer_read_statistic(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length, size_t n);
+
+/* `privacy: {epsilon, delta, is_private}`, where it is there. */
+TACIT_MUST_USE tacit_status_t tacit_infer_read_privacy(tacit_infer_t *infer, tacit_yaml_t *file);
 
 /* ---- noise.c ---- */
 

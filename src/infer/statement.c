@@ -10,6 +10,11 @@
 static void say_law(const tacit_infer_t *infer, tacit_text_t *to) {
   const tacit_augment_result_t *result = &infer->result;
   size_t n = infer->model.n_records;
+  if (infer->population != NULL) {
+    tacit_text_printf(to, "the counts of %zu cells stand for the records, exactly; trajectories accepted with probability %.2f\n", result->n_cells,
+                      result->path_accept);
+    return;
+  }
   bool is_of_rows = infer->model.kind == TACIT_LATENT_REGRESSION || infer->model.kind == TACIT_LATENT_LOGISTIC;
   if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact && infer->model.kind != TACIT_LATENT_CATEGORICAL) {
     tacit_text_printf(to, "%zu records integrated out, exactly\n", n);

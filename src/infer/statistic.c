@@ -113,7 +113,7 @@ static tacit_status_t read_n(tacit_infer_t *infer, tacit_yaml_t *file, size_t n)
 }
 
 /* What the file says its release cost, where it does: a release may be one of several, or its noise not said by epsilon. */
-static tacit_status_t read_privacy(tacit_infer_t *infer, tacit_yaml_t *file) {
+tacit_status_t tacit_infer_read_privacy(tacit_infer_t *infer, tacit_yaml_t *file) {
   const yaml_node_t *node = tacit_yaml_find(file, "privacy");
   double epsilon = NAN, delta = NAN;
   if (node == NULL) {
@@ -237,7 +237,7 @@ tacit_status_t tacit_infer_read_statistic(tacit_infer_t *infer, tacit_yaml_t *fi
   if (infer->model.kind == TACIT_LATENT_POISSON && fabs(infer->release.step - 1) <= 0) {
     infer->release.step = 0; /* the lattice of counts, said */
   }
-  status = status == TACIT_OK ? read_privacy(infer, file) : status;
+  status = status == TACIT_OK ? tacit_infer_read_privacy(infer, file) : status;
   status = status == TACIT_OK && infer->model.kind == TACIT_LATENT_CATEGORICAL ? check_factors(infer, file) : status;
   if (status == TACIT_OK) {
     describe(infer, mechanism, is_mean, unit);

@@ -7,6 +7,8 @@ static const char *const paths[] = {"collective", "joint", NULL};               
 static const tacit_setting_t table[] = {
     {"statistic", "FILE", NULL, "The released statistic, YAML.", "statistic", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"n", "N", NULL, "Number of records it was computed from (or n: N in the file).", "statistic", TACIT_SETTING_COUNT, 1, 2147483647, NULL},
+    {"set", "NAME=V", NULL, "Of a program: a public number, or several: --set D=10, --set knots=1,2,3. May be repeated.", "statistic",
+     TACIT_SETTING_TEXT, 0, 0, NULL},
     {"out", "DIR", NULL, "Directory for the results; must not exist.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"method", "M", "auto",
      "gibbs: latent records, any model. hmc: gaussian records under continuous noise. marginal: no latent records, cost free "

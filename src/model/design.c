@@ -73,6 +73,11 @@ void tacit_design_scaling(const tacit_design_t *design, size_t j, double *centre
   *half = design->features[j].half;
 }
 
+double tacit_design_typical_sd(const tacit_design_t *design, size_t j) {
+  const tacit_design_feature_t *feature = &design->features[j];
+  return feature->has_typical ? feature->half * feature->typical_sd : 0;
+}
+
 bool tacit_design_is_two_valued(const tacit_design_t *design, size_t j) {
   const tacit_design_feature_t *feature = &design->features[j];
   for (size_t i = 0; i < feature->n_parts; i++) {

@@ -95,6 +95,7 @@ static void check_prior(const tacit_aware_common_t *of, size_t i, tacit_evidence
   if (i > 0 && !is_two_valued) {
     result->feature_sd[i] = of->scales[i].sd * fabs(view.half_range);
   }
+  result->feature_mean[i] = i > 0 ? of->scales[i].mean : 1;
   tacit_checks_add(&result->checks, TACIT_CHECK_PRIOR_PULLS, i, sqrt(variance) * precision * fabs(from));
   tacit_checks_add(&result->checks, TACIT_CHECK_PRIOR_SHARE, i, share);
   if (i > 0 && of->settings->family != TACIT_FAMILY_GAUSSIAN) {
@@ -142,4 +143,66 @@ void tacit_aware_check(const tacit_aware_end_t *end) {
     tacit_checks_add(checks, TACIT_CHECK_FEW_POSITIVES, SIZE_MAX, rarer_outcome(end, spread));
   }
   tacit_free(spread);
+}
+
+/* covariance (d, d) <- of the coefficients were the surrogate's records seen without noise: information at the posterior mean, and the prior. */
+static bool without_noise(const tacit_aware_common_t *of, const tacit_surrogate_t *s, double n, double *covariance) {
+  size_t d = of->d;
+  double precision[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES] = {0}, inverse[sizeof precision / sizeof precision[0]] = {0};
+  for (size_t k = 0; k < s->n_rows; k++) {
+    double eta = 0;
+    for (size_t j = 0; j < d; j++) {
+      eta += of->mean[j] * s->x[j * s->n_rows + k];
+    }
+    tacit_family_moments_t m = tacit_family_moments(of->settings->family, of->settings->upper, eta);
+    double weight = m.variance > 0 ? n * s->weight[k] * m.slope * m.slope / m.variance : 0;
+    for (size_t a = 0; a < d * d; a++) {
+      precision[a] += weight * s->x[a / d * s->n_rows + k] * s->x[a % d * s->n_rows + k];
+    }
+  }
+  tacit_add_prior_precision(of->parameters, d, of->mean, precision);
+  if (!tacit_cholesky(d, precision)) {
+    return false;
+  }
+  tacit_invert_lower(d, precision, inverse);
+  for (size_t a = 0; a < d * d; a++) {
+    covariance[a] = 0;
+    for (size_t k = 0; k < d; k++) {
+      covariance[a] += inverse[k * d + a / d] * inverse[k * d + a % d];
+    }
+  }
+  return true;
+}
+
+/* row . matrix . row */
+static double form(size_t d, const double *row, const double *matrix) {
+  double sum = 0;
+  for (size_t a = 0; a < d * d; a++) {
+    sum += row[a / d] * matrix[a] * row[a % d];
+  }
+  return sum;
+}
+
+void tacit_aware_noise_factors(const tacit_aware_end_t *end) {
+  enum { D = TACIT_NOISE_AWARE_MAX_FEATURES };
+  const tacit_aware_common_t *of = &end->common;
+  tacit_evidence_t *result = of->settings->evidence;
+  size_t d = of->d;
+  double covariance[D * D], theta[D] = {0}, at_zero[D], at[D], map[D * D];
+  if (result == NULL || of->parameters->n_reported != d || !without_noise(of, end->rounds->surrogate, end->rounds->n, covariance)) {
+    return;
+  }
+  of->parameters->report(of->parameters->ctx, theta, at_zero);
+  for (size_t k = 0; k < d; k++) { /* what is reported is linear in theta: rows of the map */
+    theta[k] = 1;
+    of->parameters->report(of->parameters->ctx, theta, at);
+    theta[k] = 0;
+    for (size_t j = 0; j < d; j++) {
+      map[j * d + k] = at[j] - at_zero[j];
+    }
+  }
+  for (size_t j = 0; j < d; j++) {
+    double without = form(d, map + j * d, covariance);
+    result->noise_factor[j] = without > 0 ? sqrt(form(d, map + j * d, of->cov) / without) : 0;
+  }
 }

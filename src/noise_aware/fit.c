@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "noise_aware/exchange.h"
 #include "noise_aware/gaussian.h"
 #include "noise_aware/schedule.h"
 
@@ -301,9 +302,10 @@ static tacit_status_t run_rounds(run_t *run, tacit_draws_t *draws, tacit_error_t
   }
   if (status == TACIT_OK) {
     const tacit_surrogate_t *s = &run->surrogate;
-    tacit_aware_check(&(tacit_aware_end_t){
-        {s->d, run->parameters, run->settings, run->scales, run->mean, run->cov, s->mean_noise, s->eigenvalue},
-        &run->rounds, run->moved2, run->has_normal_tails});
+    const tacit_aware_end_t end = {{s->d, run->parameters, run->settings, run->scales, run->mean, run->cov, s->mean_noise, s->eigenvalue},
+                                   &run->rounds, run->moved2, run->has_normal_tails};
+    tacit_aware_check(&end);
+    tacit_aware_noise_factors(&end);
   }
   return status;
 }
@@ -387,7 +389,30 @@ static void check_sites(run_t *runs, size_t n, const tacit_feature_scale_t *scal
       &rounds, moved2, runs->has_normal_tails});
 }
 
-static tacit_status_t run_sites(run_t *runs, size_t n, tacit_draws_t *draws, tacit_error_t *err) {
+/* One set of effects for all sites. */
+static tacit_status_t draw_common(run_t *runs, size_t n, tacit_draws_t *draws, tacit_error_t *err) {
+  for (size_t i = 0; i + 1 < n; i++) {
+    runs[i].posterior.next = &runs[i + 1].posterior;
+  }
+  tacit_status_t status = find_mode(runs, err);
+  return status == TACIT_OK ? tacit_aware_walk(&runs->posterior, runs->theta, runs->factor, draws, runs->mean, runs->cov, err) : status;
+}
+
+static tacit_status_t draw_exchangeable(run_t *runs, size_t n, const tacit_feature_scale_t *scales, double between, tacit_draws_t *draws,
+                                        tacit_error_t *err) {
+  tacit_aware_site_t *sites = tacit_alloc(n, sizeof *sites);
+  if (sites == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t i = 0; i < n; i++) {
+    sites[i] = (tacit_aware_site_t){&runs[i].posterior, runs[i].theta};
+  }
+  tacit_status_t status = tacit_aware_exchange(sites, n, scales, between, draws, runs->mean, runs->cov, err);
+  tacit_free(sites);
+  return status;
+}
+
+static tacit_status_t run_sites(run_t *runs, size_t n, double between, tacit_draws_t *draws, tacit_error_t *err) {
   tacit_feature_scale_t scales[TACIT_NOISE_AWARE_MAX_FEATURES] = {{0}};
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
@@ -402,14 +427,8 @@ static tacit_status_t run_sites(run_t *runs, size_t n, tacit_draws_t *draws, tac
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
     status = learn_scores(&runs[i], err);
   }
-  for (size_t i = 0; i + 1 < n && status == TACIT_OK; i++) {
-    runs[i].posterior.next = &runs[i + 1].posterior;
-  }
   if (status == TACIT_OK) {
-    status = find_mode(runs, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_aware_walk(&runs->posterior, runs->theta, runs->factor, draws, runs->mean, runs->cov, err);
+    status = between > 0 ? draw_exchangeable(runs, n, scales, between, draws, err) : draw_common(runs, n, draws, err);
   }
   if (status == TACIT_OK) {
     check_sites(runs, n, scales);
@@ -417,8 +436,9 @@ static tacit_status_t run_sites(run_t *runs, size_t n, tacit_draws_t *draws, tac
   return status;
 }
 
-tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n, const tacit_parameters_t *parameters,
+tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n, double between, const tacit_parameters_t *parameters,
                                          tacit_draws_t *draws, tacit_error_t *err) {
+  size_t n_reported = parameters->n_reported + (between > 0 ? parameters->dim : 0);
   tacit_status_t status = TACIT_OK;
   *draws = (tacit_draws_t){0};
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
@@ -427,7 +447,7 @@ tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sit
                  : check(NULL, parameters, &sites[i], err);
   }
   if (status == TACIT_OK) {
-    status = tacit_draws_init(draws, sites->n_chains, sites->n_warmup, sites->n_draws, parameters->n_reported, err);
+    status = tacit_draws_init(draws, sites->n_chains, sites->n_warmup, sites->n_draws, n_reported, err);
   }
   run_t *runs = status == TACIT_OK ? tacit_alloc_zero(n, sizeof *runs) : NULL;
   if (runs == NULL) {
@@ -438,7 +458,7 @@ tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sit
     runs[i].parameters = parameters;
     runs[i].settings = &sites[i];
   }
-  status = run_sites(runs, n, draws, err);
+  status = run_sites(runs, n, between, draws, err);
   for (size_t i = 0; i < n; i++) {
     clear_run(&runs[i]);
   }

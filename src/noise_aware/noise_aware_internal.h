@@ -245,6 +245,10 @@ double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, con
  */
 void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const double *theta, double *precision);
 
+/* Of the releases of this site alone, prior and those of `next` left out: log likelihood; its gradient (d) and Gauss-Newton precision (d, d). */
+double tacit_aware_posterior_log_likelihood(tacit_aware_posterior_t *posterior, const double *theta);
+void tacit_aware_posterior_likelihood_shape(tacit_aware_posterior_t *posterior, const double *theta, double *grad, double *precision);
+
 /* ---- mode.c, walk.c ---- */
 
 /* Move theta (d) to a mode; factor (d, d): lower factor of the inverse of the Gauss-Newton precision there. */
@@ -284,6 +288,8 @@ typedef struct tacit_aware_end {
   bool has_normal_tails;
 } tacit_aware_end_t;
 
+/* settings->evidence <- by how much noise widened each posterior; of one site, families with scores. */
+void tacit_aware_noise_factors(const tacit_aware_end_t *end);
 /* settings->evidence <- checks, and the prior beside the posterior. */
 void tacit_aware_check(const tacit_aware_end_t *end);
 

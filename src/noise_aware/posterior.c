@@ -231,6 +231,23 @@ static void add_precision(tacit_aware_posterior_t *posterior, double *precision)
   }
 }
 
+double tacit_aware_posterior_log_likelihood(tacit_aware_posterior_t *posterior, const double *theta) {
+  fill_rows(posterior, theta);
+  fill_law(posterior);
+  double value = normal_log_density(posterior);
+  return isnan(value) ? -INFINITY : value;
+}
+
+void tacit_aware_posterior_likelihood_shape(tacit_aware_posterior_t *posterior, const double *theta, double *grad, double *precision) {
+  size_t d = posterior->surrogate->d;
+  memset(grad, 0, d * sizeof *grad);
+  memset(precision, 0, d * d * sizeof *precision);
+  (void)tacit_aware_posterior_log_likelihood(posterior, theta);
+  add_precision(posterior, precision); /* first: the gradient uses up the rows' lines */
+  (void)tacit_aware_posterior_log_likelihood(posterior, theta);
+  add_normal_gradient(posterior, grad);
+}
+
 void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const double *theta, double *precision) {
   size_t d = posterior->surrogate->d;
   memset(precision, 0, d * d * sizeof *precision);

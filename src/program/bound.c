@@ -127,6 +127,7 @@ typedef struct analysis {
   const double *fixed;  /* (n_columns): a value, or NaN */
   const tacit_layout_t *layout;
   const uint8_t *needed; /* (n_nodes) */
+  const interval_t *box; /* (n_columns), in place of fixed and layout, of numbers that are not packed; or NULL */
   interval_t *of;       /* (n_nodes) */
 } analysis_t;
 
@@ -147,12 +148,22 @@ static interval_t of_lookup(const analysis_t *a, const tacit_graph_node_t *n) {
   return y;
 }
 
+/* Whole numbers whose sums doubles hold. */
+static bool are_whole(interval_t x, interval_t y) {
+  const double most = 0x1p50;
+  return fabs(x.lo) < most && fabs(x.hi) < most && fabs(y.lo) < most && fabs(y.hi) < most && floor(x.lo) == x.lo && floor(x.hi) == x.hi &&
+         floor(y.lo) == y.lo && floor(y.hi) == y.hi;
+}
+
 static interval_t of_node(const analysis_t *a, tacit_node_t node) {
   const tacit_graph_node_t *n = tacit_graph_at(a->graph, node);
   const interval_t x = a->of[n->a < node ? n->a : 0], y = a->of[n->b < node ? n->b : 0], z = a->of[n->c < node ? n->c : 0];
   switch (n->op) {
     case TACIT_OP_CONSTANT: return isnan(n->value) ? WHOLE : (interval_t){n->value, n->value};
     case TACIT_OP_COLUMN: {
+      if (a->box != NULL) {
+        return a->box[n->a];
+      }
       const tacit_graph_column_t *c = &a->graph->columns[n->a];
       return isnan(a->fixed[n->a]) ? rounded((interval_t){c->lower, c->upper}) : (interval_t){a->fixed[n->a], a->fixed[n->a]};
     }
@@ -166,8 +177,16 @@ static interval_t of_node(const analysis_t *a, tacit_node_t node) {
       return sum;
     }
     case TACIT_OP_LOOKUP: return of_lookup(a, n);
-    case TACIT_OP_ADD: return outwards(x.lo + y.lo, x.hi + y.hi);
-    case TACIT_OP_SUB: return outwards(x.lo - y.hi, x.hi - y.lo);
+    case TACIT_OP_ADD:
+      if (a->box != NULL && are_whole(x, y)) {
+        return (interval_t){x.lo + y.lo, x.hi + y.hi};
+      }
+      return outwards(x.lo + y.lo, x.hi + y.hi);
+    case TACIT_OP_SUB:
+      if (a->box != NULL && are_whole(x, y)) {
+        return (interval_t){x.lo - y.hi, x.hi - y.lo};
+      }
+      return outwards(x.lo - y.hi, x.hi - y.lo);
     case TACIT_OP_MUL: {
       const tacit_graph_node_t *p = tacit_graph_at(a->graph, n->a), *q = tacit_graph_at(a->graph, n->b);
       if (n->a == n->b) {
@@ -196,7 +215,7 @@ static void analyse(analysis_t *a) {
   for (tacit_node_t node = 1; node < a->graph->n_nodes; node++) {
     if (a->needed[node]) {
       a->of[node] = of_node(a, node);
-      if (tacit_graph_rate(a->graph, node) == TACIT_RATE_DATA && tacit_layout_find(a->layout, 1, &node) != SIZE_MAX) {
+      if (a->box == NULL && tacit_graph_rate(a->graph, node) == TACIT_RATE_DATA && tacit_layout_find(a->layout, 1, &node) != SIZE_MAX) {
         a->of[node] = tacit_graph_at(a->graph, node)->op == TACIT_OP_COLUMN ? a->of[node] : rounded(a->of[node]);
       }
     }
@@ -307,4 +326,8 @@ double tacit_compiled_grad_bound(const tacit_compiled_t *p, double *of_piece) {
     of_piece[i] = times(p->row_bound[p->pieces[i].row], sqrt(weight));
   }
   return p->grad_bound;
+}
+
+void tacit_graph_range(const tacit_graph_t *graph, const uint8_t *needed, const double *box, double *of) {
+  analyse(&(analysis_t){.graph = graph, .needed = needed, .box = (const interval_t *)box, .of = (interval_t *)of});
 }

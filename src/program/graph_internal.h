@@ -65,6 +65,16 @@ tacit_node_t tacit_graph_push(tacit_graph_t *graph, tacit_op_t op, const tacit_n
 /* The number of the first of n parameters in arithmetic progression (step *stride >= 1), or -1. */
 int64_t tacit_graph_run(const tacit_graph_t *graph, const uint32_t *elements, size_t n, size_t *stride);
 
+/* The same value without dot products and lookups, whose operands become sums, and choices of one element by halving. */
+tacit_node_t tacit_graph_expand(tacit_graph_t *graph, tacit_node_t root);
+/* Mark what `root` is computed from, itself included; needed: (n_nodes). */
+void tacit_graph_mark(const tacit_graph_t *graph, tacit_node_t root, uint8_t *needed);
+/*
+ * Intervals, (n_nodes, 2), of what is needed, where each column is anywhere in its interval, box: (n_columns, 2). Rounded outwards; sums of
+ * whole numbers are exact.
+ */
+void tacit_graph_range(const tacit_graph_t *graph, const uint8_t *needed, const double *box, double *of);
+
 /* Value of an operation: the machine's portable lanes, so that it is the same on every processor. */
 double tacit_op_value(tacit_op_t op, double a, double b, double c);
 

@@ -44,7 +44,7 @@ static bool has_record_term(const tacit_graph_t *graph) {
   return (tacit_graph_rate(graph, graph->record) & TACIT_RATE_PARAMETER) != 0;
 }
 
-static void run_program(tacit_lower_t *lower) {
+void tacit_lower_program(tacit_lower_t *lower) {
   run_block(lower, TACIT_BLOCK_DATA, tacit_lower_data);
   run_block(lower, TACIT_BLOCK_TRANSFORMED_DATA, run_statement);
   size_t first = lower->n_variables;
@@ -59,6 +59,9 @@ static void run_program(tacit_lower_t *lower) {
   if (lower->status == TACIT_OK && !has_record_term(lower->graph)) {
     tacit_lower_fail(lower, lower->source->blocks[TACIT_BLOCK_MODEL]->offset,
                      "no statement of the model holds both a parameter and a datum of records: there is nothing to learn");
+  }
+  if (lower->has_statistics) {
+    run_block(lower, TACIT_BLOCK_STATISTIC, tacit_lower_statistic);
   }
   if (lower->status == TACIT_OK) {
     run_generated(lower);
@@ -128,7 +131,7 @@ static tacit_status_t lower_program(tacit_program_t *program, const tacit_source
   }
   tacit_bind_init(&bind, &lower, settings, assumed_size);
   lower.outside = &bind.outside;
-  run_program(&lower);
+  tacit_lower_program(&lower);
   *is_size = lower.was_size;
   if (lower.status == TACIT_OK && program->arena.failed) {
     return tacit_error_memory(err);

@@ -68,6 +68,8 @@ real round(real x) { return floor(x + 0.5); }
 real step(real x) { return x >= 0; }
 // 1 where x > 0
 int int_step(real x) { return x > 0; }
+// how many of the rising numbers b are at most x: 0 below all of them
+int cut(real x, array[] real b) { int k = 0; for (i in 1:size(b)) k += b[i] <= x; return k; }
 real tan(real x) { return sin(x) / cos(x); }
 real asin(real x) { return atan(x / sqrt(1 - x * x)); }
 real acos(real x) { return pi() / 2 - asin(x); }

@@ -87,6 +87,17 @@ typedef struct tacit_outside {
   bool is_assumed; /* there is no schema: bounds that are not declared are as they should be */
 } tacit_outside_t;
 
+/* A line of the block 'statistic': what is summed over records (n nodes), or the n whole numbers that make a cell. */
+typedef struct tacit_lowered_statistic {
+  const char *name;
+  bool is_count, is_integer;
+  size_t n;
+  tacit_node_t *nodes;
+  const char **factors;  /* counts, as `first` and `extents`: name of each number, its least value, and how many it has */
+  double *first;
+  size_t *extents;
+} tacit_lowered_statistic_t;
+
 typedef struct tacit_lower {
   tacit_arena_t *arena;
   tacit_graph_t *graph;
@@ -119,6 +130,9 @@ typedef struct tacit_lower {
   /* notes for people: what was left out */
   char **notes;
   size_t n_notes;
+  bool has_statistics; /* the block 'statistic' is of interest */
+  tacit_lowered_statistic_t **statistics;
+  size_t n_statistics;
 } tacit_lower_t;
 
 /* ---- errors ---- */
@@ -222,6 +236,11 @@ tacit_flow_t tacit_lower_body(tacit_lower_t *lower, tacit_stmt_t *const *body, s
 void tacit_lower_add_target(tacit_lower_t *lower, size_t offset, const tacit_value_t *value);
 /* Remember what is written over while a branch runs. */
 void tacit_lower_write(tacit_lower_t *lower, tacit_node_t *place, tacit_node_t node);
+
+/* A line of the block 'statistic'. */
+void tacit_lower_statistic(tacit_lower_t *lower, const tacit_stmt_t *stmt);
+/* All blocks of lower->source. */
+void tacit_lower_program(tacit_lower_t *lower);
 
 /* ---- declarations ---- */
 

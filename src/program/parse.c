@@ -299,7 +299,7 @@ static void parse_functions(tacit_lexer_t *lexer) {
 static tacit_block_t parse_block_name(tacit_lexer_t *lexer) {
   static const char *const names[TACIT_BLOCKS][2] = {
       {"functions", NULL}, {"data", NULL}, {"transformed", "data"}, {"parameters", NULL}, {"transformed", "parameters"},
-      {"model", NULL},     {"generated", "quantities"}};
+      {"model", NULL},     {"generated", "quantities"}, {"statistic", NULL}};
   const char *first = lexer->kind == TACIT_TOK_NAME ? lexer->name : "";
   tacit_block_t found = TACIT_BLOCKS;
   bool has_second = strcmp(first, "transformed") == 0 || strcmp(first, "generated") == 0;
@@ -315,7 +315,7 @@ static tacit_block_t parse_block_name(tacit_lexer_t *lexer) {
   }
   if (found == TACIT_BLOCKS) {
     tacit_lexer_fail(lexer, offset, "expected a block: data, parameters, model, or functions, transformed data, transformed parameters, "
-                                    "generated quantities");
+                                    "generated quantities, statistic");
   } else if (has_second) {
     tacit_lexer_next(lexer);
   }
@@ -329,7 +329,7 @@ static void parse_program(tacit_lexer_t *lexer) {
     tacit_block_t block = parse_block_name(lexer);
     if (lexer->status == TACIT_OK && (int)block <= last) {
       tacit_lexer_fail(lexer, offset, "this block comes too late, or twice: the order is functions, data, transformed data, parameters, "
-                                      "transformed parameters, model, generated quantities");
+                                      "transformed parameters, model, generated quantities, statistic");
     }
     last = (int)block;
     tacit_lexer_expect(lexer, '{', "a block's name");

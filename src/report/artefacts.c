@@ -200,6 +200,8 @@ static void json_evidence(const tacit_report_t *report, tacit_text_t *text) {
     tacit_text_json_number(text, evidence->prior_sd[j]);
     tacit_text_printf(text, ", \"share\": ");
     tacit_text_json_number(text, evidence->prior_share[j]);
+    tacit_text_printf(text, ", \"noise_factor\": ");
+    tacit_text_json_number(text, evidence->noise_factor[j] > 0 ? evidence->noise_factor[j] : NAN);
     tacit_text_printf(text, "}");
   }
   tacit_text_printf(text, evidence->n_terms > 0 ? "\n  ]" : "[]");

@@ -9,50 +9,8 @@ enum { MAX_TRACES = 40 };
 
 static const double worrying_rhat = 1.01; /* [Vehtari2021, section 4] */
 
-static const char style[] =
-    ":root{color-scheme:light dark;--ink:#1b1f24;--soft:#4a535e;--paper:#fff;--line:#d8dde3;--faint:#e6e9ed;--good:#1a7f4b;--good-paper:#eef8f2;"
-    "--bad:#b3161b;--bad-paper:#fdeeee;--note:#c98a00;--note-paper:#fff8e8;--data:#0072b2;--bars:#aebccb}\n"
-    "@media (prefers-color-scheme:dark){:root{--ink:#e6e9ed;--soft:#a8b1bb;--paper:#15181c;--line:#3a424c;--faint:#2a3038;--good:#4cc38a;"
-    "--good-paper:#12261c;--bad:#ff8d8d;--bad-paper:#331a1b;--note:#e0ac40;--note-paper:#2b2413;--data:#63b3ed;--bars:#4a5665}}\n"
-    "body{font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;color:var(--ink);"
-    "background:var(--paper);max-width:60rem;margin:2.5rem auto;padding:0 1.25rem}\n"
-    "h1{font-size:1.7rem;line-height:1.25;margin:0 0 .6rem;overflow-wrap:anywhere}\n"
-    "h2{font-size:1.15rem;margin:2.4rem 0 .6rem;padding-top:.9rem;border-top:1px solid var(--line)}\n"
-    "h3{font-size:1rem;margin:1.3rem 0 .3rem}\n"
-    "p{margin:.4rem 0;max-width:48rem}ul{margin:.3rem 0;padding-left:1.3rem;max-width:46rem}\n"
-    "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}\n"
-    ".banner{border-left:6px solid var(--good);background:var(--good-paper);padding:.8rem 1.1rem;margin:1.2rem 0}\n"
-    ".banner.exposed{border-color:var(--bad);background:var(--bad-paper)}\n"
-    ".banner strong{display:block;font-size:1.1rem}.exposed strong{color:var(--bad)}\n"
-    ".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\n"
-    "#summary table{width:100%}\n"
-    "th,td{padding:.32rem .7rem;text-align:right;white-space:nowrap}th{border-bottom:2px solid var(--soft);font-weight:600}\n"
-    "td{border-bottom:1px solid var(--faint)}th:first-child,td:first-child{text-align:left;padding-left:0}\n"
-    "td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:6rem}\n"
-    ".settings th,.settings td{text-align:left}.settings td:last-child{color:var(--soft)}\n"
-    ".settings td{white-space:normal;overflow-wrap:anywhere}\n"
-    ".worry{background:var(--note-paper);font-weight:600}\n"
-    ".note{background:var(--note-paper);border-left:6px solid var(--note);padding:.6rem 1.1rem}\n"
-    "svg{display:block;width:100%;height:auto;font:12px system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif}\n"
-    "svg text{fill:var(--ink)}.grid{stroke:var(--faint);fill:none}.zero{stroke:var(--soft);stroke-dasharray:4 3}\n"
-    ".intervals{min-width:34rem}.interval{stroke:var(--data);stroke-width:4;stroke-linecap:round}.wide{stroke:var(--data);stroke-width:1.2}"
-    "circle{fill:var(--data);stroke:var(--paper);stroke-width:1.5}\n"
-    "polyline{fill:none;stroke-width:.8;stroke-opacity:.8}.histogram{fill:var(--bars)}\n"
-    ".key span{display:inline-block;width:1.4rem;height:.2rem;vertical-align:middle;margin:0 .35rem 0 .9rem}"
-    ".key span:first-child{margin-left:0}\n"
-    "summary{cursor:pointer;font-weight:600;margin:.8rem 0}pre{overflow-x:auto;font-size:.85rem}\n"
-    "footer{margin:3rem 0 1rem;color:var(--soft);font-size:.85rem}\n"
-    "@page{size:A4;margin:18mm}@media print{:root{color-scheme:light}body{margin:0;max-width:none;font-size:10pt}svg,tr{break-inside:avoid}"
-    ".intervals{min-width:0}}\n";
-
 static void head(const tacit_report_t *report, tacit_text_t *text) {
-  tacit_text_printf(text, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
-  tacit_text_printf(text, report->is_private ? "" : "NOT PRIVATE: ");
-  tacit_text_html(text, report->formula);
-  tacit_text_printf(text, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>", style);
-  tacit_text_html(text, report->formula);
-  tacit_text_printf(text, "</h1>\n");
+  tacit_page_head(report->is_private ? "" : "NOT PRIVATE: ", report->formula, "", text);
 }
 
 static void fact(tacit_text_t *text, const char *name, const char *value) {
@@ -78,6 +36,14 @@ static void facts(const tacit_report_t *report, tacit_text_t *text) {
   if (strcmp(report->end, "complete") != 0) {
     tacit_text_printf(text, "; ended early: ");
     tacit_text_html(text, report->end);
+  }
+  if (report->columns != NULL) {
+    tacit_text_printf(text, "</dd>");
+    fact(text, "Columns", report->columns);
+  }
+  if (report->date != NULL) {
+    tacit_text_printf(text, "</dd>");
+    fact(text, "Date", report->date);
   }
   tacit_text_printf(text, "</dd></dl>\n");
 }
@@ -159,7 +125,12 @@ static void interval_cell(double from, double to, double sd, tacit_text_t *text)
   tacit_text_estimate(text, to, sd);
 }
 
-static void answer_row(const char *label, const tacit_summary_t *s, bool has_priors, tacit_text_t *text) {
+/* By how much noise widened the interval of each quantity; NULL: not known. */
+static const double *noise_factors(const tacit_report_t *report) {
+  return report->evidence != NULL && report->evidence->n_terms > 0 && report->evidence->noise_factor[0] > 0 ? report->evidence->noise_factor : NULL;
+}
+
+static void answer_row(const char *label, const tacit_summary_t *s, bool has_priors, const double *noise_factor, tacit_text_t *text) {
   const double estimates[] = {s->mean, s->sd, s->q50};
   tacit_text_printf(text, "<tr><td>");
   tacit_text_html(text, label);
@@ -175,19 +146,28 @@ static void answer_row(const char *label, const tacit_summary_t *s, bool has_pri
     cell_end(text);
     tacit_text_fixed(text, s->prior_share, 2);
   }
+  if (noise_factor != NULL) {
+    tacit_text_printf(text, "</td><td>&times; ");
+    tacit_text_fixed(text, *noise_factor, 2);
+  }
   tacit_text_printf(text, "</td></tr>\n");
 }
 
 static void answers(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   bool has_priors = tacit_report_has_priors(summaries, report->draws->n_reported);
+  const double *noise = noise_factors(report);
   tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>SD</th><th>Median</th><th>90 %% interval</th>"
-                          "<th>95 %% interval</th>%s</tr>\n", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "");
+                          "<th>95 %% interval</th>%s%s</tr>\n", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "", noise != NULL ? "<th>By noise</th>" : "");
   for (size_t j = 0; j < report->draws->n_reported; j++) {
-    answer_row(report->labels[j], &summaries[j], has_priors, text);
+    answer_row(report->labels[j], &summaries[j], has_priors, noise != NULL && j < report->evidence->n_terms ? &noise[j] : NULL, text);
   }
   tacit_text_printf(text, "</table></div>\n");
   if (has_priors) {
     tacit_text_printf(text, "<p>Prior share: how much of the posterior's precision is the prior's; near 0 the data speak, near 1 the prior does.</p>\n");
+  }
+  if (noise != NULL) {
+    tacit_text_printf(text, "<p>By noise: what the privacy noise added; intervals are so many times as wide as they would be, had records of the same features been seen "
+                            "without noise. Estimated from what was released.</p>\n");
   }
 }
 
@@ -278,6 +258,15 @@ static void intervals(const tacit_report_t *report, const tacit_summary_t *summa
   tacit_text_printf(text, "</div>\n");
 }
 
+static void curves(const tacit_report_t *report, tacit_text_t *text) {
+  tacit_text_printf(text, "<h2>Along each column</h2>\n<p>%s, other terms %s: median and 90 %% interval, over the public bounds of each column, whether or not there are "
+                          "records everywhere.</p>\n<div class=\"panels\">\n", report->curves_of, report->curves_at);
+  for (size_t i = 0; i < report->n_curves; i++) {
+    tacit_figure_curve(&report->curves[i], text);
+  }
+  tacit_text_printf(text, "</div>\n");
+}
+
 /* ---- what is folded away ---- */
 
 static void traces(const tacit_report_t *report, tacit_text_t *text) {
@@ -355,6 +344,12 @@ void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summ
   } else if (!is_empty) {
     intervals(report, summaries, text);
   }
+  if (report->n_curves > 0) {
+    curves(report, text);
+  }
+  if (report->check_json != NULL) {
+    tacit_figure_check(report->check_json, text);
+  }
   statement(report, text);
   tacit_text_printf(text, "<h2>Details</h2>\n");
   if (!is_empty) {
@@ -364,5 +359,5 @@ void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summ
     schema(report, text);
   }
   settings(report, text);
-  tacit_text_printf(text, "<footer>Written by tacit %s.</footer>\n</body>\n</html>\n", tacit_version());
+  tacit_page_foot(text);
 }

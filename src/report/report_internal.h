@@ -74,6 +74,12 @@ void tacit_statement_html(const char *lines, const char *heading, tacit_text_t *
 /* "- 3 of "gradient" with Gaussian noise of ..." */
 void tacit_statement_event(const tacit_event_t *event, tacit_text_t *text);
 
+/* ---- pages ---- */
+
+/* Up to and with the heading: `before` is in the title alone, more_style after the style of all pages. */
+void tacit_page_head(const char *before, const char *title, const char *more_style, tacit_text_t *text);
+void tacit_page_foot(tacit_text_t *text);
+
 /* ---- figures of the page ---- */
 
 /* Numbers of an axis: multiples of step from first to last. */
@@ -92,6 +98,9 @@ void tacit_text_html_cut(tacit_text_t *text, const char *s, size_t max_width);
 
 /* shape (n); is_ratio: the summaries are of logarithms, and ratios are read. */
 void tacit_figure_intervals(const char *const *labels, const tacit_summary_t *summaries, size_t n, bool is_ratio, tacit_text_t *text);
+void tacit_figure_curve(const tacit_curve_t *curve, tacit_text_t *text);
+/* Section, figure and table of what tacit check wrote. */
+void tacit_figure_check(const char *check_json, tacit_text_t *text);
 void tacit_figure_trace(const tacit_report_t *report, size_t j, tacit_text_t *text);
 const char *tacit_figure_colour(size_t chain);
 

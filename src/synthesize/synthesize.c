@@ -20,7 +20,7 @@ typedef struct synthesis {
   tacit_feature_scale_t scales[TACIT_NOISE_AWARE_MAX_FEATURES];
   double sum[TACIT_NOISE_AWARE_MAX_FEATURES], square[TACIT_NOISE_AWARE_MAX_FEATURES], responses; /* of all rows, scaled */
   size_t n_replaced;
-  tacit_text_t csv, json;
+  tacit_text_t csv, json, html;
 } synthesis_t;
 
 /* ---- rows of a set ---- */
@@ -156,6 +156,63 @@ static void put_comparison(synthesis_t *s, const tacit_synthesis_settings_t *set
   tacit_text_printf(&s->json, "\n  ]\n}\n");
 }
 
+/* ---- the page ---- */
+
+static void cell(tacit_text_t *text, double x, double sd) {
+  tacit_text_printf(text, "<td>");
+  tacit_text_estimate(text, x, sd);
+  tacit_text_printf(text, "</td>");
+}
+
+/* Means and sds of a feature, and by how many released sds the rows' mean is off, as a bar. */
+static void page_row(const synthesis_t *s, size_t j, tacit_text_t *text) {
+  double centre, half, n = (double)s->n * (double)s->n_sets, mean = s->sum[j] / n;
+  const tacit_feature_scale_t *scale = &s->scales[j];
+  tacit_design_scaling(s->predictor->design, j, &centre, &half);
+  double sd = half * scale->sd, off = scale->sd > 0 ? (mean - scale->mean) / scale->sd : 0, end = 50 + 50 * fmax(fmin(off, 1), -1);
+  tacit_text_printf(text, "<tr><td>");
+  tacit_text_html(text, tacit_design_label(s->predictor->design, j));
+  tacit_text_printf(text, "</td>");
+  cell(text, centre + half * scale->mean, sd);
+  cell(text, centre + half * mean, sd);
+  cell(text, sd, sd);
+  cell(text, half * sqrt(fmax(s->square[j] / n - mean * mean, 0)), sd);
+  tacit_text_printf(text, "<td>");
+  tacit_text_fixed(text, off, 2);
+  tacit_text_printf(text, " <svg class=\"off\" role=\"img\" aria-label=\"the rows' mean is ");
+  tacit_text_fixed(text, off, 2);
+  tacit_text_printf(text, " released sds from the released one\" viewBox=\"0 0 100 10\"><path class=\"zero\" d=\"M50 0V10\"/><path class=\"wide\" d=\"M50 5H");
+  tacit_text_fixed(text, end, 1);
+  tacit_text_printf(text, "\"/></svg></td></tr>\n");
+}
+
+static void page(const synthesis_t *s, const tacit_synthesis_settings_t *settings, tacit_text_t *text) {
+  static const char own_style[] = ".off{display:inline-block;width:5rem;height:.6rem;vertical-align:middle}.off .wide{stroke-width:6}\n";
+  tacit_page_head("Synthetic rows: ", s->fit->formula, own_style, text);
+  tacit_text_printf(text, "<div class=\"banner%s\"><strong>Synthetic: these rows are nobody's</strong>%zu set%s of %zu rows (seed %llu), made of what a fit released and of nothing else: no record "
+                          "was read, %s.</div>\n", tacit_fit_is_private(s->fit) ? "" : " exposed", s->n_sets, s->n_sets == 1 ? "" : "s", s->n, (unsigned long long)settings->seed,
+                    tacit_fit_is_private(s->fit) ? "and they cost no privacy beyond the fit's" : "but the fit was seeded and is NOT PRIVATE, and so are they");
+  tacit_text_printf(text, "<p>They hold one model, and means and covariances of its features. Shapes beyond the normal, interactions that the formula does not have, columns outside "
+                          "the formula and rare cases are the model's, not the data's: an analysis of those finds what this construction assumes.</p>\n"
+                          "<h2>Beside what was released</h2>\n<div class=\"scroll\"><table>\n<tr><th>Feature</th><th>Mean released</th><th>of rows</th><th>SD released</th><th>of rows"
+                          "</th><th>Means differ by, in SDs</th></tr>\n");
+  for (size_t j = 1; j < s->d; j++) {
+    page_row(s, j, text);
+  }
+  tacit_text_printf(text, "</table></div>\n<p>Means of sets differ by what the releases leave open. Moments of products such as a:b follow from the model, not from a release. Mean response of the "
+                          "rows: ");
+  tacit_text_significant(text, s->responses / ((double)s->n * (double)s->n_sets), 3);
+  tacit_text_printf(text, ". Rows whose levels stood for none and were replaced: %zu.</p>\n", s->n_replaced);
+  tacit_text_printf(text, "<h2>How to infer from them</h2>\n<p>%s Analyse each set as if it were data: estimate q<sub>m</sub> and its variance u<sub>m</sub>, m = 1 to M. Then</p>\n"
+                          "<ul><li>the estimate is q, the mean of the q<sub>m</sub>;</li><li>b is the variance of the q<sub>m</sub> (over M &minus; 1), u the mean of the u<sub>m</sub>;</li>"
+                          "<li>its variance is T = (1 + 1/M) b &minus; u, and intervals are by Student's t with (M &minus; 1) (1 &minus; u / ((1 + 1/M) b))&sup2; degrees of freedom.</li></ul>\n"
+                          "<p>Not Rubin's rule for missing data, which adds u: here it is taken off. With few sets T can come out negative: take 20 sets or more. One set taken for data "
+                          "gives intervals that are too narrow: of 90 %% ones some 58 %% held the truth in simulations, of combined ones 94 %% (docs/results/synthetic). Whoever only wants the "
+                          "coefficients has the fit itself, which is narrower.</p>\n",
+                    s->n_sets == 1 ? "<strong>This is one set, and nothing can be inferred from one: make several (--sets 20).</strong>" : "Nothing can be inferred from one set alone.");
+  tacit_page_foot(text);
+}
+
 /* ---- all of it ---- */
 
 static tacit_status_t choose_size(synthesis_t *s, const tacit_synthesis_settings_t *settings, tacit_error_t *err) {
@@ -216,9 +273,12 @@ static void clear(synthesis_t *s) {
   tacit_fit_free(s->fit);
 }
 
-tacit_status_t tacit_synthesize(const char *path, const tacit_synthesis_settings_t *settings, char **csv, char **json, tacit_error_t *err) {
+tacit_status_t tacit_synthesize(const char *path, const tacit_synthesis_settings_t *settings, char **csv, char **json, char **html, tacit_error_t *err) {
   synthesis_t s = {.fit = NULL};
   *csv = *json = NULL;
+  if (html != NULL) {
+    *html = NULL;
+  }
   tacit_status_t status = open_all(&s, path, settings, err);
   if (status == TACIT_OK) {
     put_header(&s);
@@ -228,15 +288,22 @@ tacit_status_t tacit_synthesize(const char *path, const tacit_synthesis_settings
   }
   if (status == TACIT_OK) {
     put_comparison(&s, settings);
-    status = s.json.failed ? tacit_error_memory(err) : TACIT_OK;
+    if (html != NULL) {
+      page(&s, settings, &s.html);
+    }
+    status = s.json.failed || s.html.failed ? tacit_error_memory(err) : TACIT_OK;
   }
   clear(&s);
   if (status == TACIT_OK) {
     *csv = s.csv.data;
     *json = s.json.data;
+    if (html != NULL) {
+      *html = s.html.data;
+    }
   } else {
     tacit_text_clear(&s.csv);
     tacit_text_clear(&s.json);
+    tacit_text_clear(&s.html);
   }
   return status;
 }

@@ -79,6 +79,32 @@ for other, reason in (("wide", "another schema"), ("shorter", "another formula")
     words = ["combine", "a", other, "--out", "no"]
     assert reason in run(*words, status={"priors": 2, "again": 2, "chains": 1}.get(other, 3)), other
 
+# effects that differ: nearly none where the prior allows none, as common ones; sites far apart are seen to be
+def summary(folder):
+    return {row["name"]: {key: float(value or "nan") for key, value in row.items() if key != "name"} for row in csv.DictReader(open(f"{folder}/summary.csv"))}
+
+
+LONGER = ["--chains", "2", "--warmup", "100", "--draws", "300"]
+run("combine", "a", "b", "--out", "common", *LONGER)
+run("combine", "a", "b", "--exchangeable", "--between-sd", "0.01", "--out", "alike", *LONGER)
+common, alike = summary("common"), summary("alike")
+assert list(alike) == list(common) + [f"sites_sd_{name}" for name in common]
+for name in common:  # 0.7 sds: some six Monte Carlo errors of both
+    assert abs(alike[name]["mean"] - common[name]["mean"]) < 0.7 * common[name]["sd"], (name, alike[name], common[name])
+    assert 0.6 < alike[name]["sd"] / common[name]["sd"] < 1.7, (name, alike[name], common[name])
+pathlib.Path("p.yaml").write_text("columns:\n  x: {type: numeric, lower: -2, upper: 2}\n  y: {type: binary}\n")
+for k, slope in enumerate((-2, 0, 2)):
+    pathlib.Path("p.csv").write_text("x,y\n" + "".join(f"{x:.4f},{int(rng.random() < 1 / (1 + math.exp(-slope * x)))}\n" for x in (rng.uniform(-2, 2) for _ in range(3000))))
+    fit(f"p{k}", "p.csv", "p.yaml", "y ~ x")
+run("combine", "p0", "p1", "p2", "--out", "one-slope", *LONGER)
+run("combine", "p0", "p1", "p2", "--exchangeable", "--between-sd", "2", "--out", "slopes", *LONGER)
+apart, together = summary("slopes"), summary("one-slope")
+assert 0.8 < apart["sites_sd_b_x"]["q50"] < 6 and apart["sites_sd_b_Intercept"]["q50"] < 0.8 and apart["b_x"]["sd"] > 4 * together["b_x"]["sd"], (apart, together)
+assert apart["b_x"]["q5"] < 0 < apart["b_x"]["q95"]
+run("predict", "slopes", "--newdata", "grid", "--out", "grid.csv")
+assert "goes with --exchangeable" in run("combine", "a", "b", "--between-sd", "1", "--out", "no", status=2)
+assert "between 0.01 and 100" in run("combine", "a", "b", "--exchangeable", "--between-sd", "0", "--out", "no", status=2)
+
 # synthetic rows
 report = run("synthesize", "a", "--sets", 2, "--out", "rows.csv")
 rows = list(csv.DictReader(open("rows.csv")))
@@ -90,6 +116,10 @@ assert abs(statistics.fmean(math.log(float(r["x"])) for r in rows) - 0.8) < 0.25
 for feature in json.load(open("rows.csv.json"))["features"]:
     if ":" not in feature["term"]:  # moments of products follow from the model, not from the release
         assert abs(feature["rows_mean"] - feature["released_mean"]) < 0.5 * feature["released_sd"], feature
+
+page = pathlib.Path("rows.csv.html").read_text()
+assert page.count("<tr>") == 1 + len(json.load(open("rows.csv.json"))["features"]) and "<script" not in page and "(1 + 1/M) b" in page
+assert "nothing can be inferred from one" not in page
 
 # nothing but releases, draws and schema enters: equal ones, other data, equal rows
 os.makedirs("elsewhere")
@@ -146,6 +176,13 @@ for response, family, is_right in (("y", "bernoulli", True), ("b", "bernoulli", 
     assert (worst < 4.9) == is_right, (response, worst)
     assert ("does not describe" in said) == (not is_right) and "with the fit: at most epsilon 7 at delta 2e-06" in said, said
     assert len(found["calibration"]) == len(found["by_term"]) == 10 and found["private"] and found["epsilon"] == 3
+
+run("refit", "fit-b", "--check", "b.json", "--out", "shown")
+shown = pathlib.Path("shown/report.html").read_text()
+assert "<h2>Calibration</h2>" in shown and "does not describe these records" in shown and ", 4000 units" in shown
+assert "<h2>Calibration</h2>" not in pathlib.Path("fit-b/report.html").read_text()
+assert "another fit" in run("refit", "fit-y", "--check", "b.json", "--out", "no", status=3)
+assert "not what tacit check" in run("refit", "fit-y", "--check", "fit-y/privacy.json", "--out", "no", status=3)
 
 # two routes to the table: residual sums at a huge epsilon, and from the records by the written draws
 run("check", "fit-y", "--data", "c.csv", "--epsilon", "1e5", "--delta", "1e-6", "--out", "exact.json")

@@ -64,7 +64,10 @@ def main():
         ledger = folder / "clinic.ledger"
         subprocess.run([TACIT, "ledger", "init", ledger, "--data-id", "clinic", "--epsilon", "3", "--delta", "1e-6", "--unit", "row"], check=True, capture_output=True)
         subprocess.run([TACIT, "statement", "--ledger", ledger, "--out", folder / "ledger.html"], check=True, capture_output=True)
-        pages = [folder / "fit/report.html", folder / "statement.html", folder / "ledger.html"]
+        subprocess.run([TACIT, "plan", "death ~ age + sex + log(flc)", "--family", "bernoulli", "--schema", data / "flchain.yaml", "--n", "7874", "--delta", "1e-6",
+                        "--html", folder / "plan.html"], check=True, capture_output=True)
+        subprocess.run([TACIT, "synthesize", folder / "fit", "--rows", "200", "--out", folder / "rows.csv"], check=True, capture_output=True)
+        pages = [folder / "rows.csv.html", folder / "plan.html", folder / "fit/report.html", folder / "statement.html", folder / "ledger.html"]
         for page in pages:
             for is_dark in (False, True):
                 for width in (360, 800, 1280):

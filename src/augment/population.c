@@ -1,0 +1,294 @@
+/*
+ * Records of a program, given what was published of their statistics: chains of theta and the number of records in each cell.
+ *
+ * The published values see the counts alone, y ~ g(. | sum_c N_c t_c), and the counts see theta through the cells' probabilities. So
+ * theta given N has the density p(theta) prod_c p_c(theta)^N_c.
+ */
+#include <string.h>
+
+#include "augment/population_internal.h"
+
+/* ---- theta ---- */
+
+static double density(void *user, const double *theta, double *grad) {
+  tacit_population_chain_t *c = user;
+  double total;
+  for (size_t j = 0; j < c->walk.dim; j++) {
+    if (!isfinite(theta[j])) {
+      return -INFINITY;
+    }
+  }
+  double value = tacit_population_log_prior(tacit_law_room(c->law), theta, grad);
+  if (!isfinite(value)) {
+    return -INFINITY;
+  }
+  tacit_law_outcome_t outcome = tacit_law_set(c->law, theta, c->trial_log_p, &total);
+  if (outcome != TACIT_LAW_OK) {
+    c->n_not_one += outcome == TACIT_LAW_NOT_ONE;
+    c->worst = outcome == TACIT_LAW_NOT_ONE ? total : c->worst;
+    c->has_no_number = c->has_no_number || outcome == TACIT_LAW_NO_NUMBER;
+    return -INFINITY;
+  }
+  for (size_t a = 0; a < c->run->cells.n_cells; a++) {
+    value += c->counts[a] > 0 ? c->counts[a] * c->trial_log_p[a] : 0;
+  }
+  tacit_law_add_grad(c->law, c->counts, c->trial_log_p, grad);
+  for (size_t j = 0; j < c->walk.dim; j++) {
+    if (!isfinite(grad[j])) {
+      return -INFINITY;
+    }
+  }
+  return isnan(value) ? -INFINITY : value;
+}
+
+/* ---- a chain ---- */
+
+static tacit_status_t refuse_start(tacit_population_chain_t *c) {
+  if (c->n_not_one > 0) {
+    return tacit_error_set(&c->err, TACIT_ERR_ARGUMENT, "model",
+                           "the density of a record adds up to 1 %+.3g over the values that it is declared to have: every number of the data "
+                           "needs a distribution, and bounds inside its range a truncation, T[a, b]", c->worst - 1);
+  }
+  return tacit_error_set(&c->err, TACIT_ERR_ARGUMENT, "model",
+                         c->has_no_number ? "the density of a record is no finite number for some of the values that it is declared to have: give it the bounds of its "
+                                            "distribution, real<lower=0>"
+                                          : "no parameters were found that agree with what was published: is a cell filled that the model cannot reach?");
+}
+
+static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_run_t *run, size_t index) {
+  enum { N_SWEEPS = 30 };
+  size_t n = run->cells.n_cells;
+  c->run = run;
+  c->is_complete = true;
+  tacit_status_t status = tacit_rng_new(&c->rng, run->settings->key, index, &c->err);
+  status = status == TACIT_OK ? tacit_law_new(&c->law, &run->cells, &c->err) : status;
+  status = status == TACIT_OK ? tacit_trajectory_init(&c->walk, tacit_population_n_parameters(run->population), density, c, &c->err) : status;
+  if (status != TACIT_OK) {
+    return status;
+  }
+  double **arrays[] = {&c->counts, &c->log_p, &c->trial_log_p, &c->sums};
+  for (size_t i = 0; i < 4; i++) {
+    *arrays[i] = tacit_alloc_zero(i < 3 ? n : run->cells.n_values, sizeof **arrays[i]);
+    if (*arrays[i] == NULL) {
+      return tacit_error_memory(&c->err);
+    }
+  }
+  c->n = run->of_n ? fmax(nearbyint(run->values[run->cells.n_values - 1]), 1) : run->n_records;
+  for (size_t a = 0; a < n; a++) { /* even, then as the published values say */
+    c->counts[a] = floor(c->n / (double)n) + (a < (size_t)fmod(c->n, (double)n) ? 1 : 0);
+  }
+  for (int i = 0; i < N_SWEEPS; i++) {
+    tacit_counts_sweep(c);
+  }
+  return tacit_trajectory_start(&c->walk, c->rng) ? TACIT_OK : refuse_start(c);
+}
+
+static void step(tacit_population_chain_t *c, size_t iteration, double *accept) {
+  size_t n_warmup = c->run->settings->n_warmup;
+  double total;
+  *accept = tacit_trajectory_step(&c->walk, c->rng);
+  (void)tacit_law_set(c->law, c->walk.theta, c->log_p, &total);
+  tacit_counts_sweep(c);
+  tacit_trajectory_refresh(&c->walk);
+  if (iteration < n_warmup) {
+    tacit_trajectory_tune(&c->walk, *accept, iteration, n_warmup);
+  }
+}
+
+static void keep(tacit_population_chain_t *c, size_t index, size_t row, double accept) {
+  const tacit_population_run_t *run = c->run;
+  tacit_population_room_t *room = tacit_law_room(c->law);
+  double *to = tacit_draws_row(run->draws, index, row);
+  tacit_population_report(room, c->walk.theta, to);
+  if (run->of_n) {
+    to[tacit_population_n_reported(run->population)] = c->n;
+  }
+  run->draws->stats[index * (run->draws->n_warmup + run->draws->n_draws) + row] =
+      (tacit_draw_stats_t){.log_prior = tacit_population_log_prior(room, c->walk.theta, NULL),
+                           .accept_stat = accept,
+                           .step_size = c->walk.step_size,
+                           .n_leapfrog = (double)c->walk.n_leapfrog};
+}
+
+static void begin_task(void *user, size_t index, size_t thread) {
+  tacit_population_run_t *run = user;
+  (void)thread;
+  run->chains[index].status = begin(&run->chains[index], run, index);
+}
+
+/* The iterations of a round of one chain. */
+static void advance(void *user, size_t index, size_t thread) {
+  tacit_population_run_t *run = user;
+  tacit_population_chain_t *c = &run->chains[index];
+  const tacit_augment_settings_t *s = run->settings;
+  (void)thread;
+  for (; c->iteration < run->round_end; c->iteration++) {
+    size_t i = c->iteration;
+    double accept;
+    if (s->proceed != NULL && !s->proceed(index, i, s->user)) {
+      c->is_complete = false;
+      return;
+    }
+    if (i == s->n_warmup) {
+      c->n_not_one = 0;
+    }
+    step(c, i, &accept);
+    c->path_accept += i < s->n_warmup ? 0 : accept;
+    if (i < s->n_warmup || (i - s->n_warmup + 1) % s->thin == 0) {
+      keep(c, index, c->n_saved++, accept);
+    }
+  }
+}
+
+static void chain_clear(tacit_population_chain_t *c) {
+  tacit_trajectory_clear(&c->walk);
+  tacit_law_free(c->law);
+  tacit_rng_free(c->rng);
+  tacit_free(c->counts);
+  tacit_free(c->log_p);
+  tacit_free(c->trial_log_p);
+  tacit_free(c->sums);
+}
+
+/* ---- a run ---- */
+
+/* In rounds, so that a run that is stopped has draws of every chain. */
+static void run_rounds(tacit_population_run_t *run, tacit_pool_t *pool) {
+  enum { ROUND = 50 };
+  const tacit_augment_settings_t *s = run->settings;
+  size_t n_iterations = s->n_warmup + s->n_draws * s->thin;
+  bool goes_on = true;
+  while (goes_on && run->round_end < n_iterations) {
+    run->round_end = n_iterations - run->round_end < ROUND ? n_iterations : run->round_end + ROUND;
+    tacit_pool_run(pool, s->n_chains, advance, run);
+    for (size_t c = 0; c < s->n_chains; c++) {
+      goes_on = goes_on && run->chains[c].is_complete;
+    }
+  }
+}
+
+static tacit_status_t first_error(const tacit_population_run_t *run, tacit_error_t *err) {
+  for (size_t c = 0; c < run->settings->n_chains; c++) {
+    if (run->chains[c].status != TACIT_OK) {
+      if (err != NULL) {
+        *err = run->chains[c].err;
+      }
+      return run->chains[c].status;
+    }
+  }
+  return TACIT_OK;
+}
+
+static tacit_status_t conclude(const tacit_population_run_t *run, tacit_augment_result_t *result, tacit_error_t *err) {
+  const tacit_augment_settings_t *s = run->settings;
+  double n_chains = (double)s->n_chains, n_paths = 0;
+  *result = (tacit_augment_result_t){.method = TACIT_AUGMENT_MARGINAL, .is_exact = true, .is_complete = true, .n_cells = run->cells.n_cells, .record_accept = NAN, .min_record_accept = NAN};
+  run->draws->n_saved = SIZE_MAX;
+  for (size_t c = 0; c < s->n_chains; c++) {
+    const tacit_population_chain_t *chain = &run->chains[c];
+    if (chain->n_not_one > 0) {
+      run->draws->n_saved = 0;
+      return tacit_error_set(err, TACIT_ERR_NUMERIC, "model",
+                             "the density of a record added up to 1 %+.3g at parameters that a chain came to: bounds inside its range need a "
+                             "truncation, T[a, b], and narrower priors keep chains from where it cannot be integrated",
+                             chain->worst - 1);
+    }
+    n_paths += chain->iteration > s->n_warmup ? (double)(chain->iteration - s->n_warmup) : 0;
+    result->path_accept += chain->path_accept;
+    result->step_size += chain->walk.step_size / n_chains;
+    result->is_complete = result->is_complete && chain->is_complete;
+    run->draws->n_saved = chain->n_saved < run->draws->n_saved ? chain->n_saved : run->draws->n_saved;
+  }
+  result->path_accept = n_paths > 0 ? result->path_accept / n_paths : NAN;
+  return TACIT_OK;
+}
+
+static tacit_status_t run_all(tacit_population_run_t *run, tacit_augment_result_t *result, tacit_error_t *err) {
+  const tacit_augment_settings_t *s = run->settings;
+  tacit_pool_t *pool = NULL;
+  run->chains = tacit_alloc_zero(s->n_chains, sizeof *run->chains);
+  tacit_status_t status = run->chains != NULL ? tacit_pool_new(&pool, s->n_threads < s->n_chains ? s->n_threads : s->n_chains, err) : tacit_error_memory(err);
+  if (status == TACIT_OK) {
+    tacit_pool_run(pool, s->n_chains, begin_task, run);
+    status = first_error(run, err);
+  }
+  if (status == TACIT_OK) {
+    run_rounds(run, pool);
+    status = conclude(run, result, err);
+  }
+  tacit_pool_free(pool);
+  for (size_t c = 0; run->chains != NULL && c < s->n_chains; c++) {
+    chain_clear(&run->chains[c]);
+  }
+  tacit_free(run->chains);
+  return status;
+}
+
+/* The laws of what was published, and the values of all statistics in turn. */
+static tacit_status_t collect(tacit_population_run_t *run, const tacit_noisy_t *published, const tacit_noisy_t *of_n, tacit_error_t *err) {
+  size_t n, at = 0;
+  const tacit_population_statistic_t *s = tacit_population_statistics(run->population, &n);
+  size_t n_values = 1;
+  for (size_t i = 0; i < n; i++) {
+    n_values += published[i].n_values;
+  }
+  run->laws = tacit_alloc_zero(n + 1, sizeof *run->laws);
+  run->law_of = tacit_alloc_zero(n_values, sizeof *run->law_of);
+  run->values = tacit_alloc_zero(n_values, sizeof *run->values);
+  if (run->laws == NULL || run->law_of == NULL || run->values == NULL) {
+    return tacit_error_memory(err);
+  }
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < n + 1 && status == TACIT_OK; i++) {
+    const tacit_noisy_t *p = i < n ? &published[i] : of_n;
+    if (p == NULL || p->n_values == 0) {
+      continue;
+    }
+    const char *name = i < n ? s[i].name : "n";
+    if (p->n_values != (i < n ? s[i].n_values : 1)) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: %zu values were given, and it has %zu", name, p->n_values, i < n ? s[i].n_values : 1);
+    }
+    status = tacit_noise_law_init(&run->laws[i], p, i == n || s[i].is_integer, name, err);
+    run->n_laws = i + 1;
+    for (size_t k = 0; k < p->n_values; k++, at++) {
+      run->values[at] = p->values[k];
+      run->law_of[at] = (uint32_t)i;
+    }
+  }
+  return status == TACIT_OK && at == (of_n != NULL) ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "nothing was published of the program's statistics") : status;
+}
+
+static tacit_status_t check(size_t n_records, const tacit_noisy_t *of_n, const tacit_augment_settings_t *s, tacit_error_t *err) {
+  if ((n_records == 0) != (of_n != NULL) || n_records > 2147483647) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "the number of records is from 1 to 2^31 - 1, or unknown with a release of its own");
+  }
+  if (s->n_chains < 1 || s->n_draws < 1 || s->thin < 1 || s->n_threads < 1) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "draws", "chains, draws, thin and threads must be at least 1");
+  }
+  if (s->method != TACIT_AUGMENT_AUTO && s->method != TACIT_AUGMENT_MARGINAL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "for the records of a program there is --method marginal");
+  }
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_augment_population(const struct tacit_population *population, size_t n_records, const tacit_noisy_t *of_n,
+                                        const tacit_noisy_t *published, const tacit_augment_settings_t *settings, tacit_draws_t *draws,
+                                        tacit_augment_result_t *result, tacit_error_t *err) {
+  tacit_augment_result_t ignored;
+  tacit_population_run_t run = {.population = population, .settings = settings, .n_records = (double)n_records, .of_n = of_n != NULL, .draws = draws};
+  *draws = (tacit_draws_t){0};
+  tacit_status_t status = check(n_records, of_n, settings, err);
+  status = status == TACIT_OK ? collect(&run, published, of_n, err) : status;
+  status = status == TACIT_OK ? tacit_cells_init(&run.cells, population, published, run.of_n, err) : status;
+  size_t n_reported = tacit_population_n_reported(population) + run.of_n;
+  status = status == TACIT_OK ? tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, n_reported, err) : status;
+  status = status == TACIT_OK ? run_all(&run, result != NULL ? result : &ignored, err) : status;
+  tacit_cells_clear(&run.cells);
+  for (size_t i = 0; i < run.n_laws; i++) {
+    tacit_noise_law_clear(&run.laws[i]);
+  }
+  tacit_free(run.laws);
+  tacit_free(run.law_of);
+  tacit_free(run.values);
+  return status;
+}

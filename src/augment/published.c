@@ -1,0 +1,170 @@
+/*
+ * The likelihood of a published number: sum + noise, rounded, then moved into its bounds. A number that was neither rounded nor moved has the
+ * noise's density; one that was rounded, the probability of what is rounded to it; one at a bound, that of all beyond.
+ */
+#include <string.h>
+
+#include "augment/population_internal.h"
+
+enum { MAX_TAIL = 1 << 22 };
+
+static bool is_discrete(const tacit_noise_law_t *law) {
+  return law->as.noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || law->as.noise == TACIT_RELEASE_DISCRETE_LAPLACE;
+}
+
+/* log(e^a - e^b), a >= b. */
+static double log_difference(double a, double b) {
+  double d = b - a;
+  return !(d < 0) ? -INFINITY : a + (d > -0.6931471805599453 ? log(-expm1(d)) : log1p(-exp(d)));
+}
+
+/* ---- probabilities of an interval of the noise ---- */
+
+/* log P(noise > x) and log P(noise < -x), which are the same, of a continuous law. */
+static double log_above(const tacit_noise_law_t *law, double x) {
+  double z = x / law->as.scale;
+  if (law->as.noise == TACIT_RELEASE_GAUSSIAN) {
+    return tacit_log_normal_cdf(-z);
+  }
+  return z >= 0 ? -0.6931471805599453 - z : log1p(-0.5 * exp(z));
+}
+
+/* log of the weights of whole numbers from k on, k >= 0; discrete laws. */
+static double log_from(const tacit_noise_law_t *law, double k) {
+  double scale = law->as.scale;
+  if (law->as.noise == TACIT_RELEASE_DISCRETE_LAPLACE) {
+    return -k / scale - log(-expm1(-1 / scale));
+  }
+  if (k < (double)law->n_tail) {
+    return law->tail[(size_t)k];
+  }
+  double s2 = scale * scale, term = 0, sum = 0; /* beyond 38 sds weights fall by more than a geometric series */
+  for (double j = 0; j < 1000 && term > -40; j++) {
+    term = -(2 * k * j + j * j) / (2 * s2);
+    sum += exp(term);
+  }
+  return -k * k / (2 * s2) + log(sum);
+}
+
+static double log_weight(const tacit_noise_law_t *law, double e) {
+  double z = fabs(e) / law->as.scale;
+  return law->as.noise == TACIT_RELEASE_GAUSSIAN || law->as.noise == TACIT_RELEASE_DISCRETE_GAUSSIAN ? -0.5 * z * z : -z;
+}
+
+/* log P(noise >= from) up to the law's constant, whole `from` of either sign; discrete laws. */
+static double log_at_least(const tacit_noise_law_t *law, double from) {
+  if (from > 0) {
+    return log_from(law, from);
+  }
+  double one = log_from(law, 1), all = log1p(2 * exp(one)); /* the weight of 0 is 1 */
+  return log_difference(all, log_from(law, 1 - from));
+}
+
+static double log_interval_continuous(const tacit_noise_law_t *law, double from, double to) {
+  if (from > 0 || isinf(to)) {
+    return isinf(to) ? log_above(law, from) : log_difference(log_above(law, from), log_above(law, to));
+  }
+  if (to < 0 || isinf(from)) {
+    return isinf(from) ? log_above(law, -to) : log_difference(log_above(law, -to), log_above(law, -from));
+  }
+  return log1p(-exp(log_above(law, -from)) - exp(log_above(law, to)));
+}
+
+static double log_interval_discrete(const tacit_noise_law_t *law, double from, double to) {
+  if (isinf(to)) {
+    return log_at_least(law, from);
+  }
+  if (isinf(from)) {
+    return log_at_least(law, -to);
+  }
+  double nearest = from > 0 ? from : to < 0 ? to : 0, high = log_weight(law, nearest), sum = 0;
+  for (double e = from; e <= to; e += 1) {
+    sum += exp(log_weight(law, e) - high);
+  }
+  return high + log(sum);
+}
+
+double tacit_noise_law_log_lik(const tacit_noise_law_t *law, double value, double sum) {
+  const tacit_noisy_t *p = &law->as;
+  bool is_low = value <= p->lower, is_high = value >= p->upper, is_whole = is_discrete(law);
+  if (!is_low && !is_high && !(p->rounded > 0)) {
+    return log_weight(law, value - sum);
+  }
+  double half = is_whole ? fmax(0.5 * (p->rounded - 1), 0) : 0.5 * p->rounded;
+  double from = is_low ? -INFINITY : value - half - sum, to = is_high ? INFINITY : value + half - sum;
+  return is_whole ? log_interval_discrete(law, from, to) : log_interval_continuous(law, from, to);
+}
+
+/* ---- checks ---- */
+
+static tacit_status_t refuse(tacit_error_t *err, const char *name, const char *what) {
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: %s", name, what);
+}
+
+static bool is_multiple(double x, double of) { return isinf(x) || fabs(x / of - nearbyint(x / of)) < 1e-9; }
+
+static tacit_status_t check(const tacit_noise_law_t *law, bool is_integer, const char *name, tacit_error_t *err) {
+  const tacit_noisy_t *p = &law->as;
+  bool is_rounded = p->rounded > 0;
+  if (!(p->scale > 0) || !isfinite(p->scale)) {
+    return refuse(err, name, "the scale of the noise must be above 0");
+  }
+  if (!(p->rounded >= 0) || !isfinite(p->rounded)) {
+    return refuse(err, name, "rounded: a value above 0, of which published values are multiples");
+  }
+  if (!(p->lower < p->upper)) {
+    return refuse(err, name, "clamped: two bounds, the lower one first");
+  }
+  if (is_discrete(law) && !is_integer) {
+    return refuse(err, name, "discrete noise goes with a statistic of whole numbers: counts, or a sum of ints");
+  }
+  if (is_discrete(law) && is_rounded && (p->rounded > floor(p->rounded) || fmod(p->rounded, 2) < 1 || p->rounded > 1e5)) {
+    return refuse(err, name, "under discrete noise `rounded` is an odd whole number up to 1e5: else halves could go either way");
+  }
+  if (is_rounded && (!is_multiple(p->lower, p->rounded) || !is_multiple(p->upper, p->rounded))) {
+    return refuse(err, name, "the bounds of `clamped` must be multiples of `rounded`");
+  }
+  for (size_t i = 0; i < p->n_values; i++) {
+    double y = p->values[i];
+    if (!isfinite(y) || y < p->lower || y > p->upper) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: value %zu is %g, outside of what it is said to be clamped to", name, i + 1, y);
+    }
+    if ((is_rounded && !is_multiple(y, p->rounded)) || (is_discrete(law) && y > floor(y))) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: value %zu is %.17g, which is no multiple of %g", name, i + 1, y,
+                             is_rounded ? p->rounded : 1.0);
+    }
+  }
+  return TACIT_OK;
+}
+
+/* Sums of weights from each number on, from the far end. */
+static tacit_status_t make_tail(tacit_noise_law_t *law, const char *name, tacit_error_t *err) {
+  double scale = law->as.scale, n = ceil(38 * scale) + 2;
+  if (n > MAX_TAIL) {
+    return refuse(err, name, "clamped values under discrete gaussian noise: the scale is at most 1e5");
+  }
+  law->n_tail = (size_t)n;
+  law->tail = tacit_alloc(law->n_tail, sizeof *law->tail);
+  if (law->tail == NULL) {
+    return tacit_error_memory(err);
+  }
+  double sum = 0; /* in units of the weight of the number at hand */
+  for (size_t k = law->n_tail; k-- > 0;) {
+    sum = 1 + sum * exp(-(2 * (double)k + 1) / (2 * scale * scale));
+    law->tail[k] = log_weight(law, (double)k) + log(sum);
+  }
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_noise_law_init(tacit_noise_law_t *law, const tacit_noisy_t *published, bool is_integer, const char *name,
+                                    tacit_error_t *err) {
+  *law = (tacit_noise_law_t){.as = *published};
+  tacit_status_t status = check(law, is_integer, name, err);
+  bool needs_tail = published->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN && (isfinite(published->lower) || isfinite(published->upper));
+  return status == TACIT_OK && needs_tail ? make_tail(law, name, err) : status;
+}
+
+void tacit_noise_law_clear(tacit_noise_law_t *law) {
+  tacit_free(law->tail);
+  *law = (tacit_noise_law_t){0};
+}

@@ -1,0 +1,224 @@
+/*
+ * The law of a record as a function of the record. Codes of the machine in double precision over sixteen lanes, all of whose inputs,
+ * columns and parameters alike, are given as uniforms: a lane each.
+ */
+#include "program/population.h"
+
+#include <string.h>
+
+#include "program/reverse.h"
+
+enum { NONE = TACIT_NODE_NONE };
+
+struct tacit_population_room {
+  const tacit_population_t *population;
+  double *inputs;    /* (n_columns + n_parameters, 16) */
+  double *out;       /* (n_out, 16) */
+  double *ranges;    /* (n_nodes, 2) */
+  void *registers;
+};
+
+/* ---- building ---- */
+
+static tacit_leaf_t leaf(const void *user, tacit_node_t node) {
+  const tacit_population_t *p = user;
+  const tacit_graph_node_t *n = tacit_graph_at(p->graph, node);
+  if (n->op == TACIT_OP_COLUMN) {
+    return (tacit_leaf_t){.kind = TACIT_LEAF_UNIFORM, .number = n->a};
+  }
+  if (n->op == TACIT_OP_PARAMETER) {
+    return (tacit_leaf_t){.kind = TACIT_LEAF_UNIFORM, .number = (uint32_t)p->graph->n_columns + n->a};
+  }
+  return (tacit_leaf_t){0};
+}
+
+static tacit_status_t build(tacit_population_t *p, tacit_population_role_t role, size_t n, const tacit_node_t *roots, tacit_error_t *err) {
+  const tacit_leaves_t leaves = {p, leaf, NULL, NULL};
+  p->n_out = n > p->n_out ? n : p->n_out;
+  return tacit_code_build(&p->codes[role], p->graph, &leaves, n, roots, err);
+}
+
+/* The value at `node`, and with its derivatives. */
+static tacit_status_t build_with_gradient(tacit_population_t *p, tacit_population_role_t role, tacit_node_t node, size_t **slopes,
+                                          size_t *n_slopes, tacit_error_t *err) {
+  tacit_gradient_t gradient = {0};
+  tacit_status_t status = tacit_reverse(p->graph, node, &gradient, err);
+  tacit_node_t *roots = tacit_alloc(gradient.n_slopes + 1, sizeof *roots);
+  *slopes = tacit_arena_alloc(&p->arena, gradient.n_slopes + 1, sizeof **slopes);
+  if (status == TACIT_OK && (roots == NULL || *slopes == NULL)) {
+    status = tacit_error_memory(err);
+  }
+  if (status == TACIT_OK) {
+    *n_slopes = gradient.n_slopes;
+    roots[0] = node;
+    for (size_t i = 0; i < gradient.n_slopes; i++) { /* all dense: there is no dot product and no lookup */
+      roots[i + 1] = gradient.slopes[i].row;
+      (*slopes)[i] = gradient.slopes[i].parameter;
+    }
+    status = build(p, role, gradient.n_slopes + 1, roots, err);
+  }
+  tacit_gradient_clear(&gradient);
+  tacit_free(roots);
+  return status;
+}
+
+static tacit_status_t build_report(tacit_population_t *p, tacit_error_t *err) {
+  tacit_graph_t *g = p->graph;
+  tacit_node_t *roots = tacit_alloc(g->n_reported + 1, sizeof *roots);
+  if (roots == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t i = 0; i < g->n_reported; i++) {
+    roots[i] = tacit_graph_expand(g, g->reported[i].value);
+  }
+  tacit_status_t status = tacit_graph_status(g, err);
+  status = status == TACIT_OK ? build(p, TACIT_POPULATION_REPORT, g->n_reported, roots, err) : status;
+  tacit_free(roots);
+  return status;
+}
+
+tacit_status_t tacit_population_build(tacit_population_t *p, tacit_error_t *err) {
+  tacit_graph_t *g = p->graph;
+  g->limit = TACIT_GRAPH_MAX_NODES;
+  tacit_node_t record = tacit_graph_expand(g, g->record), prior = g->prior != NONE ? tacit_graph_expand(g, g->prior) : tacit_graph_constant(g, 0);
+  for (size_t i = 0; i < p->n_marks; i++) {
+    p->marks[i] = tacit_graph_expand(g, p->marks[i]);
+  }
+  tacit_status_t status = tacit_graph_status(g, err);
+  status = status == TACIT_OK ? build(p, TACIT_POPULATION_LOG_LIK, 1, &record, err) : status;
+  status = status == TACIT_OK ? build_with_gradient(p, TACIT_POPULATION_GRAD, record, &p->slopes, &p->n_slopes, err) : status;
+  status = status == TACIT_OK ? build_with_gradient(p, TACIT_POPULATION_PRIOR, prior, &p->prior_slopes, &p->n_prior_slopes, err) : status;
+  status = status == TACIT_OK ? build(p, TACIT_POPULATION_MARKS, p->n_marks, p->marks, err) : status;
+  status = status == TACIT_OK ? build_report(p, err) : status;
+  p->needed = status == TACIT_OK ? tacit_alloc_zero(g->n_nodes, sizeof *p->needed) : NULL;
+  if (status == TACIT_OK && p->needed == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t i = 0; status == TACIT_OK && i < p->n_marks; i++) {
+    tacit_graph_mark(g, p->marks[i], p->needed);
+  }
+  return status;
+}
+
+void tacit_population_free(tacit_population_t *p) {
+  if (p != NULL) {
+    for (int role = 0; role < TACIT_POPULATION_ROLES; role++) {
+      tacit_code_clear(&p->codes[role]);
+    }
+    tacit_free(p->needed);
+    tacit_graph_free(p->graph);
+    tacit_arena_clear(&p->arena);
+    tacit_free(p);
+  }
+}
+
+/* ---- what it is ---- */
+
+const tacit_population_column_t *tacit_population_columns(const tacit_population_t *p, size_t *n) {
+  *n = p->graph->n_columns;
+  return p->columns;
+}
+const tacit_population_statistic_t *tacit_population_statistics(const tacit_population_t *p, size_t *n) {
+  *n = p->n_statistics;
+  return p->statistics;
+}
+size_t tacit_population_n_marks(const tacit_population_t *p) { return p->n_marks; }
+size_t tacit_population_n_parameters(const tacit_population_t *p) { return p->graph->n_parameters; }
+size_t tacit_population_n_reported(const tacit_population_t *p) { return p->graph->n_reported; }
+const char *tacit_population_label(const tacit_population_t *p, size_t i) { return p->graph->reported[i].label; }
+const char *tacit_population_name(const tacit_population_t *p, size_t i) { return p->graph->reported[i].name; }
+
+/* ---- running ---- */
+
+tacit_status_t tacit_population_room_new(tacit_population_room_t **room, const tacit_population_t *p, tacit_error_t *err) {
+  size_t n_registers = 1;
+  tacit_population_room_t *made = *room = tacit_alloc_zero(1, sizeof *made);
+  if (made == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (int role = 0; role < TACIT_POPULATION_ROLES; role++) {
+    n_registers = p->codes[role].n_registers > n_registers ? p->codes[role].n_registers : n_registers;
+  }
+  made->population = p;
+  made->inputs = tacit_alloc_zero((p->graph->n_columns + p->graph->n_parameters) * 16, sizeof *made->inputs);
+  made->out = tacit_alloc_zero(p->n_out * 16, sizeof *made->out);
+  made->ranges = tacit_alloc_zero(p->graph->n_nodes * 2, sizeof *made->ranges);
+  made->registers = tacit_alloc_zero(n_registers, TACIT_CHUNK_BLOCKS * 16 * sizeof(double));
+  if (made->inputs == NULL || made->out == NULL || made->ranges == NULL || made->registers == NULL) {
+    tacit_population_room_free(made);
+    *room = NULL;
+    return tacit_error_memory(err);
+  }
+  return TACIT_OK;
+}
+
+void tacit_population_room_free(tacit_population_room_t *room) {
+  if (room != NULL) {
+    tacit_free(room->inputs);
+    tacit_free(room->out);
+    tacit_free(room->ranges);
+    tacit_free(room->registers);
+    tacit_free(room);
+  }
+}
+
+/* x and theta may be NULL where a code does not look at them. */
+static void run(tacit_population_room_t *room, tacit_population_role_t role, const double *theta, const double *x) {
+  const tacit_graph_t *g = room->population->graph;
+  const tacit_code_t *code = &room->population->codes[role];
+  double *parameters = room->inputs + g->n_columns * 16;
+  if (x != NULL) {
+    memcpy(room->inputs, x, g->n_columns * 16 * sizeof *x);
+  }
+  for (size_t i = 0; theta != NULL && i < g->n_parameters * 16; i++) {
+    parameters[i] = theta[i / 16];
+  }
+  tacit_frame_t frame = {.n_blocks = 1, .registers = room->registers, .uniforms = room->inputs, .out = room->out, .out_stride = code->n_outputs * 16};
+  unsigned before = tacit_machine_begin();
+  tacit_machine()->run_double(code, &frame);
+  tacit_machine_end(before);
+}
+
+void tacit_population_log_lik(tacit_population_room_t *room, const double *theta, const double *x, double *log_lik, double *grad) {
+  const tacit_population_t *p = room->population;
+  run(room, grad != NULL ? TACIT_POPULATION_GRAD : TACIT_POPULATION_LOG_LIK, theta, x);
+  memcpy(log_lik, room->out, 16 * sizeof *log_lik);
+  if (grad != NULL) {
+    memset(grad, 0, p->graph->n_parameters * 16 * sizeof *grad);
+    for (size_t i = 0; i < p->n_slopes; i++) {
+      memcpy(grad + p->slopes[i] * 16, room->out + (i + 1) * 16, 16 * sizeof *grad);
+    }
+  }
+}
+
+void tacit_population_marks(tacit_population_room_t *room, const double *x, double *marks) {
+  run(room, TACIT_POPULATION_MARKS, NULL, x);
+  memcpy(marks, room->out, room->population->n_marks * 16 * sizeof *marks);
+}
+
+void tacit_population_mark_ranges(tacit_population_room_t *room, const double *box, double *ranges) {
+  const tacit_population_t *p = room->population;
+  tacit_graph_range(p->graph, p->needed, box, room->ranges);
+  for (size_t i = 0; i < p->n_marks; i++) {
+    memcpy(ranges + 2 * i, room->ranges + 2 * p->marks[i], 2 * sizeof *ranges);
+  }
+}
+
+double tacit_population_log_prior(tacit_population_room_t *room, const double *theta, double *grad) {
+  const tacit_population_t *p = room->population;
+  run(room, TACIT_POPULATION_PRIOR, theta, NULL);
+  if (grad != NULL) {
+    memset(grad, 0, p->graph->n_parameters * sizeof *grad);
+    for (size_t i = 0; i < p->n_prior_slopes; i++) {
+      grad[p->prior_slopes[i]] = room->out[(i + 1) * 16];
+    }
+  }
+  return room->out[0];
+}
+
+void tacit_population_report(tacit_population_room_t *room, const double *theta, double *reported) {
+  run(room, TACIT_POPULATION_REPORT, theta, NULL);
+  for (size_t i = 0; i < room->population->graph->n_reported; i++) {
+    reported[i] = room->out[i * 16];
+  }
+}

@@ -1,0 +1,309 @@
+/*
+ * Records of a program: posteriors of tiny populations against sums over all tables of counts and a grid of parameters, for every noise and
+ * what may be done to a value after it; and simulation-based calibration with planted errors. Probabilities of cells and of the noise are
+ * written here anew, by other formulas.
+ */
+#include <string.h>
+
+#include "augment/support.h"
+#include "tacit/program.h"
+
+enum { MAX_CELLS = 6, MAX_VALUES = 8, N_GRID = 400 };
+
+/* A population with one parameter on (from, to) of the grid, and what each cell adds to each value. */
+typedef struct known {
+  const char *name, *program;
+  size_t n_cells, n_values;
+  double adds[MAX_CELLS][MAX_VALUES];
+  void (*p)(double theta, double *p);
+  double (*log_prior)(double theta);
+  double from, to;
+} known_t;
+
+static double upper(double z) { return 0.5 * erfc(z / sqrt(2)); }
+
+static void p_bands(double mu, double *p) {
+  p[0] = upper(mu + 0.5);
+  p[2] = upper(0.8 - mu);
+  p[1] = 1 - p[0] - p[2];
+}
+static void p_coin(double q, double *p) {
+  p[0] = 1 - q;
+  p[1] = q;
+}
+static void p_visits(double rate, double *p) {
+  p[0] = exp(-rate);
+  p[1] = p[0] * rate;
+  p[2] = p[1] * rate / 2;
+  p[3] = 1 - p[0] - p[1] - p[2];
+}
+static void p_waits(double rate, double *p) {
+  p[1] = exp(-rate);
+  p[0] = 1 - p[1];
+}
+/* sex 0, 1 by height below, above. */
+static void p_heights(double mu, double *p) {
+  for (int sex = 0; sex < 2; sex++) {
+    p[2 * sex + 1] = (sex ? 0.4 : 0.6) * upper(0.5 - mu - sex);
+    p[2 * sex] = (sex ? 0.4 : 0.6) - p[2 * sex + 1];
+  }
+}
+static double prior_normal(double x) { return -0.5 * x * x / 2.25; }
+static double prior_flat(double x) { return (void)x, 0; }
+static double prior_gamma(double x) { return log(x) - x; }
+
+#define BANDS "data { real x; } transformed data { int<lower=0, upper=2> band = cut(x, {-0.5, 0.8}); } parameters { real mu; } " \
+              "model { mu ~ normal(0, 1.5); x ~ normal(mu, 1); } statistic { s = "
+#define COIN "data { int<lower=0, upper=1> x; } parameters { real<lower=0, upper=1> q; } model { x ~ bernoulli(q); } statistic { s = "
+#define VISITS "data { int<lower=0> k; } transformed data { int<lower=0, upper=3> c = cut(k, {1, 2, 3}); } parameters { real<lower=0> rate; } " \
+               "model { rate ~ gamma(2, 1); k ~ poisson(rate); } statistic { s = "
+#define WAITS "data { real<lower=0> t; } parameters { real<lower=0> rate; } model { rate ~ gamma(2, 1); t ~ exponential(rate); } statistic { s = "
+#define HEIGHTS "data { int<lower=0, upper=1> sex; real h; } parameters { real mu; } model { mu ~ normal(0, 1.5); sex ~ bernoulli(0.4); " \
+                "h ~ normal(mu + sex, 1); } statistic { "
+
+static const known_t bands = {"bands", BANDS "count(band); }", 3, 3, {{1}, {0, 1}, {0, 0, 1}}, p_bands, prior_normal, -7, 7};
+static const known_t coin = {"coin", COIN "sum(x); }", 2, 1, {{0}, {1}}, p_coin, prior_flat, 0, 1};
+static const known_t visits = {"visits", VISITS "sum(c); }", 4, 1, {{0}, {1}, {2}, {3}}, p_visits, prior_gamma, 1e-9, 25};
+static const known_t visit_counts = {"visit counts", VISITS "count(c); }", 4, 4, {{1}, {0, 1}, {0, 0, 1}, {0, 0, 0, 1}}, p_visits, prior_gamma, 1e-9, 25};
+static const known_t halves = {"halves", VISITS "sum(fmin(k, 3) / 2.0); }", 4, 1, {{0}, {0.5}, {1}, {1.5}}, p_visits, prior_gamma, 1e-9, 25};
+static const known_t waits = {"waits", WAITS "count(t > 1); }", 2, 2, {{1}, {0, 1}}, p_waits, prior_gamma, 1e-9, 25};
+static const known_t heights = {"heights", HEIGHTS "s = count(sex, h > 0.5); }", 4, 4, {{1}, {0, 1}, {0, 0, 1}, {0, 0, 0, 1}}, p_heights, prior_normal, -7, 7};
+static const known_t margins = {"margins", HEIGHTS "s = count(sex); tall = count(h > 0.5); }", 4, 4,
+                                {{1, 0, 1}, {1, 0, 0, 1}, {0, 1, 1}, {0, 1, 0, 1}}, p_heights, prior_normal, -7, 7};
+
+/* ---- the posterior by sums ---- */
+
+static double weight_of(const tacit_noisy_t *s, double e) {
+  bool is_square = s->noise == TACIT_RELEASE_GAUSSIAN || s->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN;
+  return is_square ? exp(-0.5 * e * e / (s->scale * s->scale)) : exp(-fabs(e) / s->scale);
+}
+
+/* P(a <= noise <= b), up to a constant of the law. */
+static double mass(const tacit_noisy_t *s, double a, double b) {
+  double sum = 0;
+  if (s->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || s->noise == TACIT_RELEASE_DISCRETE_LAPLACE) {
+    for (double e = -400; e <= 400; e++) {
+      sum += e >= a && e <= b ? weight_of(s, e) : 0;
+    }
+    return sum;
+  }
+  enum { STEPS = 4000 }; /* Simpson's rule, between -40 and 40 scales, from kink to end */
+  double ends[3] = {fmax(a, -40 * s->scale), fmin(fmax(0, a), b), fmin(b, 40 * s->scale)};
+  for (int part = 0; part < 2; part++) {
+    double h = (ends[part + 1] - ends[part]) / STEPS;
+    for (int i = 0; h > 0 && i <= STEPS; i++) {
+      sum += h / 3 * (i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2) * weight_of(s, ends[part] + i * h);
+    }
+  }
+  return sum;
+}
+
+static double published_as(const tacit_noisy_t *s, double y, double sum) {
+  bool is_discrete = s->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || s->noise == TACIT_RELEASE_DISCRETE_LAPLACE;
+  double half = 0.5 * s->rounded - (is_discrete ? 0.25 : 0);
+  if (y > s->lower && y < s->upper && !(s->rounded > 0)) {
+    return weight_of(s, y - sum);
+  }
+  half = half > 0 ? half : is_discrete ? 0.25 : 0;
+  return mass(s, y <= s->lower ? -INFINITY : y - half - sum, y >= s->upper ? INFINITY : y + half - sum);
+}
+
+typedef struct task {
+  const known_t *known;
+  const tacit_noisy_t *noisy; /* of values 0 .. */
+  const tacit_noisy_t *of_n;
+  double values[MAX_VALUES];
+  double table[MAX_VALUES][64]; /* likelihood of a value by its sum, in units of 1/2, where it was looked up */
+} task_t;
+
+/* Sum over tables of `left` more records in cells from `cell` on, of multinomial probability times likelihood. */
+static double sum_tables(const task_t *t, const double *p, size_t cell, int left, double weight, double *sums) {
+  double total = 0;
+  if (cell + 1 == t->known->n_cells) {
+    double lik = weight * pow(p[cell], left) / tgamma(left + 1.0);
+    for (size_t v = 0; v < t->known->n_values; v++) {
+      lik *= t->table[v][(int)nearbyint(2 * (sums[v] + left * t->known->adds[cell][v]))];
+    }
+    return lik;
+  }
+  for (int k = 0; k <= left; k++) {
+    double moved[MAX_VALUES];
+    for (size_t v = 0; v < t->known->n_values; v++) {
+      moved[v] = sums[v] + k * t->known->adds[cell][v];
+    }
+    total += sum_tables(t, p, cell + 1, left - k, weight * pow(p[cell], k) / tgamma(k + 1.0), moved);
+  }
+  return total;
+}
+
+/* Mean and mean square of theta, and of n where it is unknown. */
+static void exact(task_t *t, int n, double mean[3]) {
+  double all = 0, p[MAX_CELLS], sums[MAX_VALUES] = {0};
+  const known_t *k = t->known;
+  memset(mean, 0, 3 * sizeof *mean);
+  for (size_t v = 0; v < k->n_values; v++) {
+    for (int s = 0; s < 64; s++) {
+      t->table[v][s] = published_as(&t->noisy[v], t->values[v], 0.5 * s);
+    }
+  }
+  for (int i = 0; i < N_GRID; i++) {
+    double theta = k->from + (k->to - k->from) * (i + 0.5) / N_GRID, prior = exp(k->log_prior(theta));
+    k->p(theta, p);
+    for (int m = t->of_n != NULL ? 0 : n; m <= (t->of_n != NULL ? 10 : n); m++) {
+      double weight = prior * tgamma(m + 1.0) * (t->of_n != NULL ? published_as(t->of_n, n, m) : 1);
+      weight *= sum_tables(t, p, 0, m, 1, sums);
+      all += weight;
+      mean[0] += weight * theta;
+      mean[1] += weight * theta * theta;
+      mean[2] += weight * m;
+    }
+  }
+  for (int i = 0; i < 3; i++) {
+    mean[i] /= all;
+  }
+}
+
+/* ---- draws ---- */
+
+static void draw(const task_t *t, size_t n, const tacit_noisy_t *as_told, size_t n_draws, uint64_t seed, tacit_draws_t *draws) {
+  tacit_population_t *population;
+  tacit_error_t err;
+  tacit_augment_settings_t s = tacit_augment_settings_default();
+  tacit_noisy_t noisy[2] = {{0}}, of_n;
+  size_t n_statistics;
+  assert_ok(tacit_population_parse(&population, t->known->program, strlen(t->known->program), NULL, 0, &err), err);
+  const tacit_population_statistic_t *statistics = tacit_population_statistics(population, &n_statistics);
+  for (size_t i = 0, v = 0; i < n_statistics; v += statistics[i++].n_values) {
+    noisy[i] = as_told[v];
+    noisy[i].n_values = statistics[i].n_values;
+    noisy[i].values = t->values + v;
+  }
+  double of = (double)n;
+  if (t->of_n != NULL) {
+    of_n = *t->of_n;
+    of_n.values = &of;
+    of_n.n_values = 1;
+  }
+  s.n_chains = 2;
+  s.n_warmup = 400;
+  s.n_draws = n_draws;
+  tacit_rng_key_from_seed(s.key, seed);
+  assert_ok(tacit_augment_population(population, t->of_n != NULL ? 0 : n, t->of_n != NULL ? &of_n : NULL, noisy, &s, draws, NULL, &err), err);
+  tacit_population_free(population);
+}
+
+static double square(double x) { return x * x; }
+
+/* Largest distance from the exact moments, in standard errors. */
+static double distance(const task_t *t, size_t n, const tacit_noisy_t *as_told, size_t n_draws, uint64_t seed) {
+  tacit_draws_t draws, squares;
+  tacit_summary_t summary;
+  tacit_error_t err;
+  double mean[3], z;
+  task_t copy = *t;
+  exact(&copy, (int)n, mean);
+  draw(t, n, as_told, n_draws, seed, &draws);
+  assert_ok(tacit_draws_summarise(&draws, 0, &summary, &err), err);
+  z = fabs(summary.mean - mean[0]) / summary.mcse_mean;
+  if (t->of_n != NULL) {
+    assert_ok(tacit_draws_summarise(&draws, 1, &summary, &err), err);
+    z = fmax(z, fabs(summary.mean - mean[2]) / summary.mcse_mean);
+  }
+  squares = draws;
+  for (size_t c = 0; c < draws.n_chains; c++) {
+    for (size_t i = 0; i < draws.n_warmup + draws.n_draws; i++) {
+      *tacit_draws_row(&squares, c, i) = square(*tacit_draws_row(&draws, c, i));
+    }
+  }
+  assert_ok(tacit_draws_summarise(&squares, 0, &summary, &err), err);
+  z = fmax(z, fabs(summary.mean - mean[1]) / summary.mcse_mean);
+  tacit_draws_clear(&draws);
+  return z;
+}
+
+#define LAW(kind, s, r, lo, up) {.noise = TACIT_RELEASE_##kind, .scale = (s), .rounded = (r), .lower = (lo), .upper = (up)}
+
+typedef struct agreement {
+  const known_t *known;
+  tacit_noisy_t law, of_n; /* of_n.scale 0: n is known */
+  size_t n;
+  double values[MAX_VALUES];
+} agreement_t;
+
+static const agreement_t agreements[] = {
+    {&bands, LAW(GAUSSIAN, 1.5, 0, -INFINITY, INFINITY), {0}, 6, {0.3, 1.2, 5.1}},
+    {&bands, LAW(LAPLACE, 1, 0, -INFINITY, INFINITY), {0}, 5, {3.6, -1.2, 1.1}},
+    {&bands, LAW(DISCRETE_GAUSSIAN, 2, 0, 0, INFINITY), {0}, 8, {0, 3, 7}},
+    {&bands, LAW(GAUSSIAN, 2, 1, 0, INFINITY), {0}, 7, {0, 0, 5}},
+    {&coin, LAW(DISCRETE_LAPLACE, 1.5, 0, -INFINITY, INFINITY), {0}, 9, {8}},
+    {&coin, LAW(DISCRETE_GAUSSIAN, 3, 5, 0, 10), {0}, 10, {10}},
+    {&coin, LAW(LAPLACE, 2, 2, 0, 12), {0}, 12, {2}},
+    {&visits, LAW(GAUSSIAN, 1, 0, 0, 9), {0}, 3, {9}},
+    {&visits, LAW(DISCRETE_LAPLACE, 2, 0, 0, 15), {0}, 5, {15}},
+    {&visit_counts, LAW(LAPLACE, 0.8, 0, 0, INFINITY), {0}, 6, {0, 2.3, 4.2, 0}},
+    {&halves, LAW(LAPLACE, 0.7, 0, -INFINITY, INFINITY), {0}, 6, {2.2}},
+    {&waits, LAW(DISCRETE_LAPLACE, 1, 3, -3, INFINITY), {0}, 7, {6, -3}},
+    {&waits, LAW(GAUSSIAN, 1, 0, -INFINITY, INFINITY), LAW(DISCRETE_LAPLACE, 1, 0, 0, INFINITY), 4, {1.3, 3.9}},
+    {&heights, LAW(DISCRETE_GAUSSIAN, 1, 0, -INFINITY, INFINITY), {0}, 6, {3, 1, -1, 4}},
+    {&margins, LAW(GAUSSIAN, 1, 1, 0, INFINITY), {0}, 6, {5, 1, 0, 6}},
+    {&coin, LAW(GAUSSIAN, 2, 0, 0, 4), {0}, 12, {4}},
+    {&coin, LAW(GAUSSIAN, 0.5, 5, 0, INFINITY), {0}, 12, {5}},
+};
+
+static size_t fill(task_t *t, tacit_noisy_t *laws, const agreement_t *a) {
+  *t = (task_t){.known = a->known, .noisy = laws, .of_n = a->of_n.scale > 0 ? &a->of_n : NULL};
+  memcpy(t->values, a->values, sizeof t->values);
+  for (size_t v = 0; v < MAX_VALUES; v++) {
+    laws[v] = a->law;
+  }
+  return a->n;
+}
+
+/* 17 populations by at most 3 moments at 6 standard errors, whose estimates are good to some percent: a false alarm in 10^6 at most. */
+static void test_posteriors_of_tiny_populations_are_those_of_sums(void **state) {
+  (void)state;
+  size_t n_draws = (size_t)(1500 * testing_multiplier());
+  n_draws = n_draws > 1000 ? n_draws : 1000;
+  for (size_t i = 0; i < sizeof agreements / sizeof agreements[0]; i++) {
+    static task_t t;
+    tacit_noisy_t laws[MAX_VALUES];
+    size_t n = fill(&t, laws, &agreements[i]);
+    double z = distance(&t, n, laws, n_draws, 10 + i);
+    print_message("%-14s n = %zu: %.2f standard errors\n", t.known->name, n, z);
+    assert_true(z < 6);
+  }
+}
+
+/* What a sampler that forgets a thing would find is told apart: the test has teeth. */
+static void test_planted_errors_are_found(void **state) {
+  (void)state;
+  static const struct {
+    size_t which;
+    bool forgets_clamp, forgets_rounding, halves_noise;
+  } planted[] = {{16, false, true, false}, {15, true, false, false}, {4, false, false, true}};
+  size_t n_found = 0, n_planted = sizeof planted / sizeof planted[0];
+  for (size_t i = 0; i < n_planted; i++) {
+    static task_t t;
+    tacit_noisy_t laws[MAX_VALUES], wrong[MAX_VALUES];
+    size_t n = fill(&t, laws, &agreements[planted[i].which]);
+    for (size_t v = 0; v < MAX_VALUES; v++) {
+      wrong[v] = laws[v];
+      wrong[v].lower = planted[i].forgets_clamp ? -INFINITY : laws[v].lower;
+      wrong[v].upper = planted[i].forgets_clamp ? INFINITY : laws[v].upper;
+      wrong[v].rounded = planted[i].forgets_rounding ? 0 : laws[v].rounded;
+      wrong[v].scale = laws[v].scale * (planted[i].halves_noise ? 0.5 : 1);
+    }
+    double z = distance(&t, n, wrong, 2000, 50 + i);
+    print_message("planted in %s: %.1f standard errors\n", t.known->name, z);
+    n_found += z > 6;
+  }
+  assert_int_equal(n_found, n_planted);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_posteriors_of_tiny_populations_are_those_of_sums),
+      cmocka_unit_test(test_planted_errors_are_found),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
