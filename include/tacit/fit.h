@@ -259,6 +259,10 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit,
  * @return TACIT_ERR_BUDGET if the ledger refuses; TACIT_ERR_ARGUMENT for a term that is none. What is spent: TACIT_FIT_TEXT_SPENT.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check, tacit_error_t *err);
+/** What was found, as tables with verdicts in words, and what it cost, with the fit's promise added; owned, tacit_free(). After tacit_fit_check(). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_check_text(const tacit_fit_t *fit, const tacit_fit_check_t *check, char **text, tacit_error_t *err);
+/** The same as JSON: z of each verdict, and the bins; owned, tacit_free(). After tacit_fit_check(). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_check_json(const tacit_fit_t *fit, const tacit_fit_check_t *check, char **text, tacit_error_t *err);
 
 /* ---- results: NULL, 0 or "" before tacit_fit_run() has returned TACIT_OK; borrowed from the fit ---- */
 
