@@ -75,7 +75,7 @@ TACIT_API void tacit_fit_set_ranks(tacit_fit_t *fit, const tacit_fit_ranks_t *ra
 typedef enum tacit_fit_verdict {
   TACIT_FIT_GOOD = 0,
   TACIT_FIT_POOR,    /**< no usable chain, or intervals several times as wide as without privacy */
-  TACIT_FIT_HOPELESS /**< all chains together not worth one draw */
+  TACIT_FIT_HOPELESS /**< refused unless somebody says to go on: all chains together not worth one draw, or most such fits end with a problem */
 } tacit_fit_verdict_t;
 
 /** Computed from public facts alone. NaN where a method has no such number. */
@@ -259,6 +259,10 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit,
  * @return TACIT_ERR_BUDGET if the ledger refuses; TACIT_ERR_ARGUMENT for a term that is none. What is spent: TACIT_FIT_TEXT_SPENT.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check, tacit_error_t *err);
+/** What was found, as tables with verdicts in words, and what it cost, with the fit's promise added; owned, tacit_free(). After tacit_fit_check(). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_check_text(const tacit_fit_t *fit, const tacit_fit_check_t *check, char **text, tacit_error_t *err);
+/** The same as JSON: z of each verdict, and the bins; owned, tacit_free(). After tacit_fit_check(). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_check_json(const tacit_fit_t *fit, const tacit_fit_check_t *check, char **text, tacit_error_t *err);
 
 /* ---- results: NULL, 0 or "" before tacit_fit_run() has returned TACIT_OK; borrowed from the fit ---- */
 

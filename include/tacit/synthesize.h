@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 typedef struct tacit_synthesis_settings {
-  size_t n_rows; /**< of each set; 0: as many as there were records, where that is public */
+  size_t n_rows; /**< of each set, at most 10^8; 0: as many as there were records, where that is public */
   size_t n_sets; /**< 1 to 1000: each has moments and coefficients of its own, drawn from their posteriors */
   uint64_t seed;
 } tacit_synthesis_settings_t;

@@ -189,6 +189,7 @@ bool core_source_of(PyObject *data, const char *const *columns, size_t n_columns
 
 static PyMethodDef methods[] = {
     {"account", core_account, METH_VARARGS, "Compose events."},
+    {"check", core_check, METH_VARARGS, "Read, charge, put a fit beside its records, free."},
     {"compare", core_compare, METH_VARARGS, "What each method would make of a budget."},
     {"contrast", core_contrast, METH_VARARGS, "A function of parameters, summarised."},
     {"fit", core_fit, METH_VARARGS, "Read, charge, draw, free."},
@@ -198,6 +199,7 @@ static PyMethodDef methods[] = {
     {"predict", core_predict, METH_VARARGS, "Predictions for rows that an analyst brings."},
     {"release", core_release, METH_VARARGS, "Read, charge, release a statistic, free."},
     {"settings", core_settings, METH_VARARGS, "All settings of a fit, a release or an inference."},
+    {"synthesize", core_synthesize, METH_VARARGS, "Rows that nobody is, from what a fit released."},
     {"read", core_read, METH_VARARGS, "Draws of a directory that a fit wrote."},
     {"ledger_create", core_ledger_create, METH_VARARGS, "Make a ledger."},
     {"ledger_read", core_ledger_read, METH_VARARGS, "All that a ledger says."},

@@ -1,13 +1,19 @@
 # Fits and plans. A formula is kept as text: a formula object carries its environment, and with it the records.
 
 formula_text <- function(formula) {
-  if (is.character(formula)) return(formula[[1L]])
+  if (is.character(formula) && length(formula) == 1L && !is.na(formula)) return(formula)
+  if (!inherits(formula, "formula")) refuse("a formula such as y ~ a + b, its text, or the name of a file with a program, 'visits.stan'", field = "formula")
   paste(deparse(formula, width.cutoff = 500L), collapse = " ")
 }
 
+is_program <- function(formula, more) grepl("\\.stan$", formula) || !is.null(more$program)
+
 family_text <- function(family) {
   if (is.null(family)) return(NULL)
-  if (is.function(family)) family <- family()
+  if (is.function(family)) family <- tryCatch(family(), error = function(e) NULL)
+  if (!(is.character(family) && length(family) == 1L && !is.na(family)) && !(is.list(family) && is.character(family$family))) {
+    refuse("a family: its name, or a family object such as binomial()", field = "family")
+  }
   name <- if (is.character(family)) family else family$family
   links <- c(binomial = "logit", bernoulli = "logit", gaussian = "identity", poisson = "log", categorical = "logit")
   link <- if (is.character(family)) NULL else family$link
@@ -29,8 +35,9 @@ json <- function(x, key = "") {
 # YAML of a list, a text or a path, and what stands for its name in messages.
 yaml_text <- function(yaml, what) {
   if (is.list(yaml)) return(list(text = json(yaml), name = what))
+  if (!is.character(yaml) || length(yaml) != 1L || is.na(yaml)) refuse(sprintf("%s: a path, YAML text, or a list", what), field = what)
   if (!file.exists(yaml) && grepl("\n|: ", yaml)) return(list(text = yaml, name = what))
-  if (!file.exists(yaml)) refuse(sprintf("cannot open %s: No such file or directory", yaml), "missing", yaml)
+  if (!file.exists(yaml) || dir.exists(yaml)) refuse(sprintf("cannot open %s: No such file or directory", yaml), "missing", yaml)
   list(text = paste(readLines(yaml, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), name = yaml)
 }
 
@@ -38,6 +45,11 @@ schema_text <- function(schema) yaml_text(schema, "schema")
 
 # Settings as a named character vector, hyphens for underscores.
 setting_texts <- function(given) {
+  if (length(given) && (is.null(names(given)) || any(!nzchar(names(given))))) refuse("settings have names: clip_grad = \"private\"", field = "settings")
+  for (name in names(given)) {
+    x <- given[[name]]
+    if (!is.null(x) && !((is.character(x) || is.numeric(x) || is.logical(x)) && is.null(dim(x)))) refuse(sprintf("%s: a number or a text", name), field = name)
+  }
   given <- given[!vapply(given, function(x) is.null(x) || identical(x, FALSE), NA)]
   texts <- lapply(given, function(x) {
     if (isTRUE(x)) "true" else if (is.numeric(x)) format(x, digits = 17, trim = TRUE, scientific = NA) else as.character(x)
@@ -49,7 +61,7 @@ setting_texts <- function(given) {
 
 # What the library reads: a path, the columns of a frame that the schema names, or a stream.
 source_of <- function(data, schema) {
-  if (is.character(data) && is.null(dim(data))) return(data)
+  if (is.character(data) && is.null(dim(data))) return(one_path(data, "data"))
   if (is.data.frame(data)) {
     data <- unclass(data)
     attributes(data) <- list(names = names(data))
@@ -90,7 +102,7 @@ tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = 
   public <- schema_text(schema)
   family <- family_text(family)
   settings <- setting_texts(c(list(family = family, epsilon = epsilon, delta = delta, method = method, exposed = exposed, draws = draws,
-                                   chains = if (chains != 4) chains, prior = prior, out = out, ledger = ledger,
+                                   chains = if (!identical(as.numeric(whole(chains, "chains", 1, 1e6)), 4)) chains, prior = prior, out = out, ledger = ledger,
                                    seed = seed_not_private), more))
   result <- check(.Call(C_fit, text, settings, public$text, public$name, source_of(data, public$text),
                         function(plan) ask(plan, accept_poor), if (progress) watch))
@@ -98,18 +110,19 @@ tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = 
   if (result$end == "interrupted") warning("interrupted: these are the draws so far; what was charged stays charged", call. = FALSE)
   if (nzchar(result$unwritten)) warning("the report was not written: ", result$unwritten, "; the draws are in what is returned", call. = FALSE)
   if (nzchar(result$unsettled)) warning(trimws(result$unsettled), call. = FALSE)
-  new_fit(result$draws, text, family, public$text, result$statement, result$privacy, result$end)
+  new_fit(result$draws, text, if (is_program(text, more)) "program" else family, public$text, result$statement, result$privacy, result$end,
+          if (!is.null(more$sd)) as.numeric(more$sd) else 0)
 }
 
-new_fit <- function(draws, formula, family, schema, statement, privacy, end) {
+new_fit <- function(draws, formula, family, schema, statement, privacy, end, known_sd = 0) {
   dimnames(draws$values) <- list(iteration = NULL, chain = NULL, variable = draws$labels)
   dimnames(draws$summaries) <- list(draws$labels, c("mean", "sd", "mcse", "q5", "q50", "q95", "Rhat", "Bulk_ESS", "Tail_ESS"))
   structure(class = "tacit_fit", list(formula = formula, family = family, schema = schema, draws = draws$values, summaries = draws$summaries,
-                                      problems = draws$problems, statement = statement, privacy = privacy, end = end))
+                                      problems = draws$problems, statement = statement, privacy = privacy, end = end, known_sd = known_sd))
 }
 
 tacit_plan <- function(formula, schema, n, family = NULL, epsilon = NULL, delta = NULL, method = NULL, ...) {
-  if (!is.numeric(n) || length(n) != 1L) refuse("n is a public number: counting records here may tell what is private", field = "n")
+  if (!is.numeric(n) || length(n) != 1L || is.na(n)) refuse("n is a public number: counting records here may tell what is private", field = "n")
   public <- schema_text(schema)
   settings <- setting_texts(list(family = family_text(family), epsilon = epsilon, delta = delta, method = method, ...))
   check(.Call(C_plan, formula_text(formula), settings, public$text, public$name, as.numeric(n)))
@@ -125,6 +138,7 @@ tacit_settings <- function(of = c("fit", "release", "infer")) as.data.frame(.Cal
 set_prior <- function(prior, coef = "") if (nzchar(coef)) paste0(coef, ": ", prior) else prior
 
 tacit_read <- function(path, schema = NULL) {
+  one_path(path)
   draws <- check(.Call(C_read, path))
   lines <- readLines(file.path(path, "run.yaml"), warn = FALSE)
   setting <- function(name) gsub("^\"|\"$", "", sub(" +# default$", "", sub("^[^:]*: ", "", grep(paste0("^", name, ": "), lines, value = TRUE))))
@@ -132,13 +146,17 @@ tacit_read <- function(path, schema = NULL) {
   privacy <- paste(readLines(file.path(path, "privacy.json"), warn = FALSE), collapse = "\n")
   if (is.null(schema) && file.exists(file.path(path, "schema.yaml"))) schema <- file.path(path, "schema.yaml")
   end <- sub(".*\"end\": \"([a-z]*)\".*", "\\1", privacy)
-  new_fit(draws, setting("formula"), setting("family"), if (!is.null(schema)) schema_text(schema)$text, statement, privacy, end)
+  sd <- suppressWarnings(as.numeric(setting("sd")))
+  new_fit(draws, setting("formula"), setting("family"), if (!is.null(schema)) schema_text(schema)$text, statement, privacy, end,
+          if (length(sd) == 1L && !is.na(sd)) sd else 0)
 }
 
 tacit_account <- function(events, delta = NULL, epsilon = NULL, counts = 1, relation = "substitute", method = "auto") {
   if (is.null(delta) == is.null(epsilon)) refuse("give either delta (to get epsilon) or epsilon (to get delta)", field = "delta")
+  for (x in list(delta, epsilon)) if (!is.null(x) && (!is.numeric(x) || length(x) != 1L || is.na(x))) refuse("delta or epsilon: a number", field = "delta")
+  if (!is.character(events) || anyNA(events) || !is.numeric(counts)) refuse("events are texts such as \"gaussian:sigma=20\", counts numbers", field = "events")
   counts <- rep_len(as.numeric(counts), length(events))
-  if (!length(events) || anyNA(counts) || any(counts < 1 | counts != floor(counts))) {
+  if (!length(events) || anyNA(counts) || any(counts < 1 | counts > 2^53 | counts != floor(counts))) {
     refuse("events need counts that are whole numbers from 1", field = "events")
   }
   answer <- check(.Call(C_account, as.character(events), counts, relation, epsilon, delta, method))
@@ -146,13 +164,16 @@ tacit_account <- function(events, delta = NULL, epsilon = NULL, counts = 1, rela
 }
 
 tacit_ledger <- function(path, verify = FALSE) {
+  one_path(path)
   state <- check(.Call(C_ledger, path, verify))
   spends <- as.data.frame(state[c("time", "who", "purpose", "settled")])
   structure(class = "tacit_ledger", c(state[c("data_id", "relation", "head", "epsilon", "delta", "spent", "left")], list(spends = spends)))
 }
 
 tacit_ledger_create <- function(path, data_id, epsilon, delta, relation = "substitute", unit = NULL, max_rows = 1) {
-  check(.Call(C_ledger_create, path, data_id, epsilon, delta, relation, unit, max_rows))
+  one_path(path)
+  if (!is.numeric(epsilon) || !is.numeric(delta)) refuse("epsilon and delta are numbers", field = "epsilon")
+  check(.Call(C_ledger_create, path, data_id, epsilon, delta, relation, unit, whole(max_rows, "max_rows", 1, 2^53)))
   tacit_ledger(path)
 }
 

@@ -40,58 +40,81 @@ fixef.tacit_fit <- function(object, ...) {
   cbind(Estimate = s[, "mean"], Est.Error = s[, "sd"], Q5 = s[, "q5"], Q95 = s[, "q95"])
 }
 
-plot.tacit_fit <- function(x, ...) {
-  if (requireNamespace("bayesplot", quietly = TRUE) && requireNamespace("gridExtra", quietly = TRUE)) return(bayesplot::mcmc_combo(x$draws, ...))
-  n <- dim(x$draws)[[3L]]
-  before <- par(mfrow = c(n, 1), mar = c(2, 4, 2, 1))
+# Density of all chains together beside the chains; at most five parameters a page. Everything else: as.array(fit) to bayesplot.
+plot.tacit_fit <- function(x, pars = NULL, ...) {
+  labels <- dimnames(x$draws)[[3L]]
+  if (is.null(pars)) pars <- labels
+  unknown <- setdiff(pars, labels)
+  if (length(unknown)) refuse(sprintf("the fit has no parameter '%s'", unknown[[1L]]), field = "pars")
+  before <- par(mfrow = c(min(length(pars), 5L), 2L), mar = c(2.2, 4, 2, 1))
   on.exit(par(before))
-  for (j in seq_len(n)) {
-    matplot(x$draws[, , j], type = "l", lty = 1, col = hcl.colors(dim(x$draws)[[2L]]), ylab = dimnames(x$draws)[[3L]][[j]], xlab = "")
+  for (name in pars) {
+    draws <- matrix(x$draws[, , name], dim(x$draws)[[1L]])
+    colours <- hcl.colors(ncol(draws), "Dark 3")
+    density <- stats::density(draws)
+    graphics::plot(density, main = name, xlab = "", ylab = "density")
+    polygon(density, col = adjustcolor("steelblue", 0.3), border = NA)
+    matplot(draws, type = "l", lty = 1, col = colours, ylab = name, xlab = "")
   }
   invisible(x)
 }
 
 # ---- rows that the analyst brings ----
 
-means <- list(bernoulli = function(eta) 1 / (1 + exp(-eta)), gaussian = identity, poisson = exp)
-
-posterior_epred <- function(object, ...) UseMethod("posterior_epred")
-posterior_epred.tacit_fit <- function(object, newdata, ...) {
-  if (missing(newdata) || is.null(newdata)) refuse("the records are not kept: give newdata", field = "newdata")
-  mean <- means[[object$family]]
-  if (is.null(mean)) refuse(sprintf("there are no predictions for family %s", object$family), field = "family")
+# As the library computes them: draws by row, and by class where the family has such.
+predictions <- function(object, newdata, kind, seed = 1) {
+  if (is.null(newdata)) refuse("the records are not kept: give newdata", field = "newdata")
+  if (!is.data.frame(newdata) && !is.list(newdata)) refuse("newdata: a data frame", field = "newdata")
+  if (!isTRUE(object$family %in% c("bernoulli", "gaussian", "poisson", "categorical"))) {
+    refuse(sprintf("there are no predictions for family %s: they are made of the formula of a regression; tacit_contrast() takes any", object$family), field = "family")
+  }
   if (is.null(object$schema)) refuse("give the schema to tacit_read(): the directory of this fit does not hold it", field = "schema")
-  rows <- check(.Call(C_features, object$formula, object$family, object$schema, source_of(as.data.frame(newdata), object$schema)))
-  if (rows$n_moved > 0) warning(rows$n_moved, " values of newdata are outside the schema's bounds, and were moved to them", call. = FALSE)
-  mean(as.matrix(object)[, rows$labels, drop = FALSE] %*% rows$features)
+  if (kind == 2L && object$family == "gaussian" && !"sigma" %in% dimnames(object$draws)[[3L]] && !isTRUE(object$known_sd > 0)) {
+    refuse("the residual sd was given and is not kept: use fitted()", field = "newdata")
+  }
+  sd <- if (is.null(object$known_sd)) 0 else object$known_sd
+  found <- check(.Call(C_predict, object[c("draws", "formula", "family", "schema")], sd, source_of(as.data.frame(newdata), object$schema), kind, seed))
+  if (found$n_moved > 0) warning(found$n_moved, " values of newdata are outside the schema's bounds, and were moved to them", call. = FALSE)
+  if (length(found$outcomes) == 1L) return(matrix(found$draws, dim(found$draws)[[1L]]))
+  dimnames(found$draws) <- list(NULL, NULL, found$outcomes)
+  found$draws
 }
 
+posterior_epred <- function(object, ...) UseMethod("posterior_epred")
+posterior_epred.tacit_fit <- function(object, newdata = NULL, ...) predictions(object, newdata, 0L)
+
 describe <- function(draws) {
+  if (length(dim(draws)) == 3L) return(sapply(dimnames(draws)[[3L]], function(class) describe(draws[, , class, drop = TRUE]), simplify = "array"))
+  draws <- as.matrix(draws)
   quantiles <- apply(draws, 2L, quantile, c(0.05, 0.95), names = FALSE)
   cbind(Estimate = colMeans(draws), Est.Error = apply(draws, 2L, sd), Q5 = quantiles[1L, ], Q95 = quantiles[2L, ])
 }
 
-fitted.tacit_fit <- function(object, newdata = NULL, ...) describe(posterior_epred.tacit_fit(object, newdata))
+fitted.tacit_fit <- function(object, newdata = NULL, ...) describe(predictions(object, newdata, 0L))
+predict.tacit_fit <- function(object, newdata = NULL, seed = sample.int(.Machine$integer.max, 1L), ...) {
+  describe(predictions(object, newdata, 2L, whole(seed, "seed", 0, 2^53)))
+}
 
-predict.tacit_fit <- function(object, newdata = NULL, ...) {
-  expected <- posterior_epred.tacit_fit(object, newdata)
-  n <- length(expected)
-  drawn <- switch(object$family,
-    bernoulli = stats::rbinom(n, 1L, expected),
-    poisson = stats::rpois(n, expected),
-    gaussian = {
-      if (!"sigma" %in% dimnames(object$draws)[[3L]]) refuse("the residual sd was given and is not kept: use fitted()", field = "newdata")
-      stats::rnorm(n, expected, as.matrix(object)[, "sigma"])
-    })
-  describe(matrix(drawn, nrow(expected)))
+tacit_contrast <- function(fit, expressions, exponentiate = FALSE) {
+  if (!inherits(fit, "tacit_fit")) refuse("a fit, as tacit() returns it", field = "fit")
+  if (!is.character(expressions) || !length(expressions) || anyNA(expressions)) refuse("expressions such as \"age * 10\"", field = "expressions")
+  draws <- vapply(expressions, function(text) check(.Call(C_contrast, fit[c("draws", "formula", "family")], text)), numeric(prod(dim(fit$draws)[1:2])))
+  above <- colMeans(draws > 0)
+  if (isTRUE(exponentiate)) draws <- exp(draws)
+  out <- cbind(describe(draws), p_above = above)
+  rownames(out) <- if (isTRUE(exponentiate)) paste0("exp(", expressions, ")") else expressions
+  out
 }
 
 conditional_effects <- function(x, ...) UseMethod("conditional_effects")
 conditional_effects.tacit_fit <- function(x, effects = NULL, resolution = 100, ...) {
   if (is.null(x$schema)) refuse("give the schema to tacit_read(): the directory of this fit does not hold it", field = "schema")
+  if (!isTRUE(x$family %in% c("bernoulli", "gaussian", "poisson", "categorical"))) refuse(sprintf("there are no predictions for family %s", x$family), field = "family")
+  resolution <- whole(resolution, "resolution", 2, 1e5)
   columns <- check(.Call(C_columns, x$formula, x$family, x$schema))
   names(columns) <- vapply(columns, `[[`, "", "name")
   if (is.null(effects)) effects <- names(columns)
+  if (!is.character(effects) || !length(effects) || anyNA(effects)) refuse("effects: names of columns of the formula", field = "effects")
   unknown <- setdiff(effects, names(columns))
   if (length(unknown)) refuse(sprintf("'%s' is no column of the formula", unknown[[1L]]), field = "effects")
   middle <- lapply(columns, function(column) {
@@ -101,8 +124,14 @@ conditional_effects.tacit_fit <- function(x, effects = NULL, resolution = 100, .
     values <- switch(column$type + 1L, seq(column$lower, column$upper, length.out = resolution),
                      unique(round(seq(column$lower, column$upper, length.out = resolution))), column$levels, c(0, 1))
     rows <- as.data.frame(c(middle[names(middle) != column$name], stats::setNames(list(values), column$name)), optional = TRUE)
-    table <- describe(posterior_epred.tacit_fit(x, rows))
-    cbind(rows, estimate__ = table[, "Estimate"], se__ = table[, "Est.Error"], lower__ = table[, "Q5"], upper__ = table[, "Q95"])
+    draws <- predictions(x, rows, 0L)
+    classes <- dimnames(draws)[[3L]]
+    of <- function(draws, ...) {
+      table <- describe(draws)
+      cbind(rows, ..., estimate__ = table[, "Estimate"], se__ = table[, "Est.Error"], lower__ = table[, "Q5"], upper__ = table[, "Q95"])
+    }
+    if (is.null(classes)) return(of(draws))
+    do.call(rbind, lapply(classes, function(class) of(draws[, , class], cats__ = class)))
   })
   structure(found, class = "tacit_effects")
 }
@@ -110,7 +139,7 @@ conditional_effects.tacit_fit <- function(x, effects = NULL, resolution = 100, .
 print.tacit_effects <- function(x, ...) {
   for (name in names(x)) {
     cat(name, ":\n", sep = "")
-    print(head(x[[name]][c(name, "estimate__", "lower__", "upper__")], 10L), row.names = FALSE)
+    print(head(x[[name]][intersect(c(name, "cats__", "estimate__", "lower__", "upper__"), names(x[[name]]))], 10L), row.names = FALSE)
   }
   invisible(x)
 }
@@ -118,20 +147,32 @@ print.tacit_effects <- function(x, ...) {
 plot.tacit_effects <- function(x, ...) {
   for (name in names(x)) {
     table <- x[[name]]
-    at <- if (is.numeric(table[[name]])) table[[name]] else seq_len(nrow(table))
-    limits <- range(table$lower__, table$upper__)
-    graphics::plot(at, table$estimate__, type = "n", ylim = limits, xlab = name, ylab = "expected response",
-                   xaxt = if (is.numeric(table[[name]])) "s" else "n")
-    if (is.numeric(table[[name]])) {
-      polygon(c(at, rev(at)), c(table$lower__, rev(table$upper__)), col = adjustcolor("steelblue", 0.3), border = NA)
-      lines(at, table$estimate__, lwd = 2)
-    } else {
-      axis(1, at, table[[name]])
-      segments(at, table$lower__, at, table$upper__)
-      points(at, table$estimate__, pch = 19)
-    }
+    parts <- if (is.null(table$cats__)) list(table) else split(table, factor(table$cats__, unique(table$cats__)))
+    plot_effect(name, parts)
   }
   invisible(x)
+}
+
+# One column's effect; a part for each class of the response.
+plot_effect <- function(name, parts) {
+  values <- parts[[1L]][[name]]
+  at <- if (is.numeric(values)) values else seq_along(values)
+  colours <- if (length(parts) == 1L) "steelblue" else hcl.colors(length(parts), "Dark 3")
+  limits <- range(vapply(parts, function(part) range(part$lower__, part$upper__), c(0, 0)))
+  graphics::plot(range(at), limits, type = "n", xlab = name, ylab = "expected response", xaxt = if (is.numeric(values)) "s" else "n",
+                 xlim = if (is.numeric(values)) range(at) else range(at) + c(-0.5, 0.5))
+  if (!is.numeric(values)) axis(1, at, values)
+  for (k in seq_along(parts)) {
+    part <- parts[[k]]
+    if (is.numeric(values)) {
+      polygon(c(at, rev(at)), c(part$lower__, rev(part$upper__)), col = adjustcolor(colours[[k]], 0.3), border = NA)
+      lines(at, part$estimate__, lwd = 2, col = colours[[k]])
+    } else {
+      segments(at, part$lower__, at, part$upper__, col = colours[[k]])
+      points(at, part$estimate__, pch = 19, col = colours[[k]])
+    }
+  }
+  if (length(parts) > 1L) legend("topright", names(parts), col = colours, lwd = 2, bty = "n")
 }
 
 # ---- refused, with the reason ----

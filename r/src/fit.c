@@ -9,10 +9,7 @@
 #include <tacit/infer.h>
 #include <tacit/publish.h>
 
-typedef struct call {
-  tacit_fit_t *fit;
-  r_watch_t watch;
-} call_t;
+typedef r_fit_call_t call_t;
 
 static void end(void *user) {
   call_t *call = user;
@@ -20,24 +17,30 @@ static void end(void *user) {
   R_Free(call);
 }
 
-static SEXP hold(call_t **call) {
+SEXP r_hold_fit(r_fit_call_t **call) {
   *call = R_Calloc(1, call_t);
   return r_hold(*call, end);
 }
 
 /* ---- steps ---- */
 
-static tacit_status_t set_up(call_t *call, SEXP formula, SEXP settings, SEXP schema, SEXP name, tacit_error_t *err) {
+tacit_status_t r_fit_set(r_fit_call_t *call, SEXP settings, tacit_error_t *err) {
   SEXP names = Rf_getAttrib(settings, R_NamesSymbol);
-  const char *text = r_text(schema);
-  tacit_status_t status = tacit_fit_new(&call->fit, r_text(formula), err);
+  tacit_status_t status = TACIT_OK;
   for (R_xlen_t i = 0; i < XLENGTH(settings) && status == TACIT_OK; i++) {
     status = tacit_fit_set(call->fit, Rf_translateCharUTF8(STRING_ELT(names, i)), Rf_translateCharUTF8(STRING_ELT(settings, i)), err);
   }
+  return status;
+}
+
+static tacit_status_t set_up(call_t *call, SEXP formula, SEXP settings, SEXP schema, SEXP name, tacit_error_t *err) {
+  const char *text = r_text(schema);
+  tacit_status_t status = tacit_fit_new(&call->fit, r_text(formula), err);
+  status = status == TACIT_OK ? r_fit_set(call, settings, err) : status;
   return status == TACIT_OK ? tacit_fit_set_schema(call->fit, text, strlen(text), r_text(name), err) : status;
 }
 
-static tacit_status_t read_records(call_t *call, SEXP data, tacit_error_t *err) {
+tacit_status_t r_fit_read(r_fit_call_t *call, SEXP data, tacit_error_t *err) {
   struct ArrowArrayStream stream = {0};
   const tacit_stream_watch_t watch = r_stream_watch(&call->watch);
   tacit_data_source_t source = {.watch = &watch};
@@ -87,7 +90,7 @@ static SEXP privacy(const call_t *call) {
 }
 
 /* A report that cannot be written takes nothing from the draws, which were paid for. */
-static SEXP result_of(call_t *call, bool has_out) {
+SEXP r_fit_result(r_fit_call_t *call, bool has_out) {
   static const char *const names[] = {"draws", "unwritten", "statement", "privacy", "end", "spent", "unsettled", "is_private", NULL};
   tacit_error_t err;
   SEXP out = PROTECT(r_list(names));
@@ -121,7 +124,7 @@ static SEXP fit_steps(call_t *call, SEXP formula, SEXP settings, SEXP schema, SE
   if (set_up(call, formula, settings, schema, name, &err) != TACIT_OK) {
     return r_failure(&err, NULL);
   }
-  tacit_status_t status = read_records(call, data, &err);
+  tacit_status_t status = r_fit_read(call, data, &err);
   if (status != TACIT_OK) {
     return r_failure(&err, call->watch.detail);
   }
@@ -130,7 +133,7 @@ static SEXP fit_steps(call_t *call, SEXP formula, SEXP settings, SEXP schema, SE
   SEXP out = answer;
   if (TYPEOF(answer) == LGLSXP) {
     status = tacit_fit_run(call->fit, r_on_iteration, &call->watch, &err);
-    out = status == TACIT_OK ? result_of(call, r_has_setting(settings, "out")) : r_failure(&err, NULL);
+    out = status == TACIT_OK ? r_fit_result(call, r_has_setting(settings, "out")) : r_failure(&err, NULL);
   }
   UNPROTECT(3);
   return out;
@@ -138,7 +141,7 @@ static SEXP fit_steps(call_t *call, SEXP formula, SEXP settings, SEXP schema, SE
 
 SEXP r_fit(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data, SEXP on_plan, SEXP is_told) {
   call_t *call;
-  SEXP pointer = PROTECT(hold(&call));
+  SEXP pointer = PROTECT(r_hold_fit(&call));
   call->watch.tell = is_told;
   SEXP out = PROTECT(fit_steps(call, formula, settings, schema, name, data, on_plan));
   r_let_go(pointer);
@@ -149,7 +152,7 @@ SEXP r_fit(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data, SEXP 
 SEXP r_plan(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP n) {
   call_t *call;
   tacit_error_t err;
-  SEXP pointer = PROTECT(hold(&call));
+  SEXP pointer = PROTECT(r_hold_fit(&call));
   SEXP out = PROTECT(set_up(call, formula, settings, schema, name, &err) == TACIT_OK ? plan_of(call, Rf_asReal(n), &err) : r_failure(&err, NULL));
   r_let_go(pointer);
   UNPROTECT(2);

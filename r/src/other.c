@@ -7,7 +7,7 @@
 #include <tacit/model.h>
 #include <tacit/report.h>
 
-static SEXP wrong_argument(const char *field, const char *message) {
+SEXP r_wrong_argument(const char *field, const char *message) {
   tacit_error_t err = {.status = TACIT_ERR_ARGUMENT};
   snprintf(err.field, sizeof err.field, "%s", field);
   snprintf(err.message, sizeof err.message, "%s", message);
@@ -24,16 +24,16 @@ SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta
   R_xlen_t n = XLENGTH(events), n_parsed = 0;
   const tacit_accountant_t *accountant = tacit_accountant_find(r_text(method));
   if (!tacit_relation_parse(r_text(relation), &options.relation)) {
-    return wrong_argument("relation", "relation must be substitute or add-remove");
+    return r_wrong_argument("relation", "relation must be substitute or add-remove");
   }
   if (accountant == NULL) {
-    return wrong_argument("method", "unknown accountant: expected auto, gaussian, pld, rdp, zcdp or moments");
+    return r_wrong_argument("method", "unknown accountant: expected auto, gaussian, pld, rdp, zcdp or moments");
   }
   tacit_event_t *list = (tacit_event_t *)(void *)R_alloc((size_t)n + 1, sizeof *list);
   tacit_status_t status = TACIT_OK;
   for (; n_parsed < n && status == TACIT_OK; n_parsed += status == TACIT_OK) {
     status = tacit_event_parse(&list[n_parsed], Rf_translateCharUTF8(STRING_ELT(events, n_parsed)), &err);
-    list[n_parsed].count = status == TACIT_OK ? (uint64_t)REAL(counts)[n_parsed] : 0;
+    list[n_parsed].count = status == TACIT_OK ? r_count(REAL(counts)[n_parsed]) : 0;
   }
   if (status == TACIT_OK) {
     status = delta != R_NilValue
@@ -119,7 +119,7 @@ SEXP r_read(SEXP path) {
   return out;
 }
 
-/* ---- rows that an analyst brings ---- */
+/* ---- columns of a formula ---- */
 
 static tacit_status_t open_design(SEXP formula, SEXP family, SEXP schema, tacit_schema_t **parsed, tacit_design_t **design,
                                   tacit_error_t *err) {
@@ -173,56 +173,14 @@ SEXP r_columns(SEXP formula, SEXP family, SEXP schema) {
   return out;
 }
 
-/* Features by row, shape (n_features, n_rows), with how many values were moved to a bound. */
-static SEXP features_of(const tacit_design_t *design, const tacit_schema_t *schema, SEXP data, tacit_error_t *err) {
-  static const char *const names[] = {"features", "labels", "n_moved", NULL};
-  struct ArrowArrayStream stream;
-  tacit_table_t *table;
-  tacit_table_notes_t notes;
-  size_t n, n_features = tacit_design_n_features(design);
-  const char **columns = term_columns(design, &n);
-  const char *wrong = n > 0 ? r_stream_of(data, &stream) : "the formula has no term that depends on a column";
-  if (wrong != NULL) {
-    return wrong_argument("newdata", wrong);
-  }
-  if (tacit_table_read_stream(&table, &stream, schema, columns, n, NULL, &notes, err) != TACIT_OK) {
-    return r_failure(err, NULL);
-  }
-  SEXP out = PROTECT(r_list(names)), matrix = Rf_allocMatrix(REALSXP, (int)n_features, (int)tacit_table_n_rows(table));
-  SET_VECTOR_ELT(out, 0, matrix);
-  tacit_status_t status = tacit_design_features(design, table, REAL(matrix), err);
-  tacit_table_free(table);
-  const char **labels = (const char **)(void *)R_alloc(n_features, sizeof *labels);
-  for (size_t j = 0; j < n_features; j++) {
-    labels[j] = tacit_design_label(design, j);
-  }
-  SET_VECTOR_ELT(out, 1, r_texts(labels, n_features));
-  SET_VECTOR_ELT(out, 2, Rf_ScalarReal((double)notes.n_clamped));
-  out = status == TACIT_OK ? out : r_failure(err, NULL);
-  UNPROTECT(1);
-  return out;
-}
-
-SEXP r_features(SEXP formula, SEXP family, SEXP schema, SEXP data) {
-  tacit_schema_t *parsed = NULL;
-  tacit_design_t *design = NULL;
-  tacit_error_t err;
-  SEXP out = PROTECT(open_design(formula, family, schema, &parsed, &design, &err) == TACIT_OK ? features_of(design, parsed, data, &err)
-                                                                                              : r_failure(&err, NULL));
-  tacit_design_free(design);
-  tacit_schema_free(parsed);
-  UNPROTECT(1);
-  return out;
-}
-
 /* ---- ledgers ---- */
 
 SEXP r_ledger_create(SEXP path, SEXP data_id, SEXP epsilon, SEXP delta, SEXP relation, SEXP unit, SEXP max_rows) {
   tacit_ledger_terms_t terms = {.data_id = r_text(data_id), .epsilon = Rf_asReal(epsilon), .delta = Rf_asReal(delta),
-                                .unit = unit != R_NilValue ? r_text(unit) : NULL, .max_rows = (uint64_t)Rf_asReal(max_rows)};
+                                .unit = unit != R_NilValue ? r_text(unit) : NULL, .max_rows = r_count(Rf_asReal(max_rows))};
   tacit_error_t err;
   if (!tacit_relation_parse(r_text(relation), &terms.relation)) {
-    return wrong_argument("relation", "relation must be substitute or add-remove");
+    return r_wrong_argument("relation", "relation must be substitute or add-remove");
   }
   return tacit_ledger_create(r_text(path), &terms, &err) == TACIT_OK ? R_NilValue : r_failure(&err, NULL);
 }

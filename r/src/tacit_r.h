@@ -11,7 +11,11 @@
 #include <tacit/data.h>
 #include <tacit/diagnose.h>
 #include <tacit/draws.h>
+#include <tacit/fit.h>
 
+SEXP r_wrong_argument(const char *field, const char *message);
+/* A count that R gave as a double: 0 for what is none. */
+static inline uint64_t r_count(double x) { return x >= 0 && x <= 9007199254740992.0 ? (uint64_t)x : 0; }
 SEXP r_failure(const tacit_error_t *err, const char *detail);
 /* A named list, by NULL-ended names; its elements are to be set. */
 SEXP r_list(const char *const *names);
@@ -41,6 +45,18 @@ tacit_stream_watch_t r_stream_watch(r_watch_t *watch);
 /* A tacit_progress_fn; user: a watch. */
 bool r_on_iteration(const tacit_progress_t *progress, void *user);
 
+/* A fit during a call, on a pointer as above; steps of it that several calls have. */
+typedef struct r_fit_call {
+  tacit_fit_t *fit;
+  r_watch_t watch;
+} r_fit_call_t;
+
+SEXP r_hold_fit(r_fit_call_t **call);
+tacit_status_t r_fit_set(r_fit_call_t *call, SEXP settings, tacit_error_t *err);
+tacit_status_t r_fit_read(r_fit_call_t *call, SEXP data, tacit_error_t *err);
+/* Draws, texts, and why a report that was asked for was not written. */
+SEXP r_fit_result(r_fit_call_t *call, bool has_out);
+
 /* Is a setting among those given? */
 bool r_has_setting(SEXP settings, const char *name);
 /* A text of the library's, freed; "" where there is none. */
@@ -50,10 +66,14 @@ SEXP r_fit(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data, SEXP 
 SEXP r_plan(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP n);
 SEXP r_infer(SEXP model, SEXP its_name, SEXP statistic, SEXP name, SEXP settings, SEXP is_told);
 SEXP r_release(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data);
+SEXP r_refit(SEXP paths, SEXP is_disjoint, SEXP settings, SEXP is_told);
+SEXP r_check(SEXP path, SEXP by, SEXP settings, SEXP data);
+SEXP r_synthesize(SEXP path, SEXP rows, SEXP sets, SEXP seed);
+SEXP r_predict(SEXP fit, SEXP known_sd, SEXP data, SEXP kind, SEXP seed);
+SEXP r_contrast(SEXP fit, SEXP expression);
 SEXP r_settings(SEXP of);
 SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta, SEXP method);
 SEXP r_read(SEXP path);
-SEXP r_features(SEXP formula, SEXP family, SEXP schema, SEXP data);
 SEXP r_columns(SEXP formula, SEXP family, SEXP schema);
 SEXP r_ledger_create(SEXP path, SEXP data_id, SEXP epsilon, SEXP delta, SEXP relation, SEXP unit, SEXP max_rows);
 SEXP r_ledger(SEXP path, SEXP is_thorough);

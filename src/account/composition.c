@@ -127,7 +127,7 @@ static tacit_status_t ask_grid(const tacit_event_t *events, size_t n_events, tac
 static tacit_status_t ask_direction(const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
                                     tacit_direction_t direction, query_t query, double width, tacit_bracket_t *found,
                                     tacit_error_t *err) {
-  tacit_bracket_t other;
+  tacit_bracket_t other = {.lower = -INFINITY, .upper = INFINITY}; /* says nothing, should the grid fail */
   tacit_status_t status = ask_contour(events, n_events, relation, direction, query, found, err);
   if (status != TACIT_OK || is_narrow(found, query.is_epsilon_given, width)) {
     return status;

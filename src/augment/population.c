@@ -10,6 +10,9 @@
 
 /* ---- theta ---- */
 
+/* Where a trajectory has lost its way: beyond it nothing would be accepted, and nothing has to be integrated. */
+static const double FAR_BELOW = 1000;
+
 static double density(void *user, const double *theta, double *grad) {
   tacit_population_chain_t *c = user;
   double total;
@@ -19,7 +22,7 @@ static double density(void *user, const double *theta, double *grad) {
     }
   }
   double value = tacit_population_log_prior(tacit_law_room(c->law), theta, grad);
-  if (!isfinite(value)) {
+  if (!isfinite(value) || value < c->walk.value - FAR_BELOW) { /* probabilities are at most 1: the prior bounds the density from above */
     return -INFINITY;
   }
   tacit_law_outcome_t outcome = tacit_law_set(c->law, theta, c->trial_log_p, &total);

@@ -1,104 +1,13 @@
 /* tacit check: how a fit's records lie beside its predictions, as a charged release. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "report/report_internal.h"
-#include "tacit/report.h"
-
-/* Fits that are right are flagged less than once in 10^6 checks. */
-static const double flagged = 4.9;
+#include "tacit/fit.h"
 
 static bool is_own(const char *name) {
   return strcmp(name, "schema") == 0 || strcmp(name, "by") == 0 || strcmp(name, "out") == 0;
-}
-
-static void print_bins(const char *title, const char *heading, const tacit_fit_check_bin_t *bins, size_t n, bool is_counts) {
-  printf("%s\n%24s %9s %10s %10s %9s %6s\n", title, heading, "about", "predicted", is_counts ? "residual" : "observed", "sd", "z");
-  for (size_t b = 0; b < n; b++) {
-    char range[48];
-    snprintf(range, sizeof range, "%.4g to %.4g", bins[b].low, bins[b].high);
-    printf("%24s %9.0f %10.4g %10.4g %9.3g %6.1f\n", range, bins[b].count, bins[b].predicted, bins[b].residual + (is_counts ? 0 : bins[b].predicted), bins[b].sd,
-           bins[b].residual / bins[b].sd);
-  }
-}
-
-static void print_verdict(const char *what, double z) {
-  printf("%s: %s (z %.1f)\n\n", what,
-         z > flagged ? "the fit does not describe these records" : z > 2 ? "some sign of misfit, no more than chance can make now and then" : "nothing that noise and sampling do not explain", z);
-}
-
-static void print_check(const tacit_fit_check_t *check, bool is_counts) {
-  print_bins("Calibration", "predicted mean", check->bins, check->n_bins, is_counts);
-  print_verdict("calibration", check->misfit);
-  if (check->n_by > 0) {
-    cli_put(stdout, check->by_label);
-    print_bins("", "range", check->by, check->n_by, is_counts);
-    print_verdict("by term", check->by_misfit);
-  }
-  if (!isnan(check->excess)) {
-    printf("over-dispersion: squared Pearson residuals (each at most 9) exceed what the family says by %.3g on average, sd %.2g\n", check->excess, check->excess_sd);
-    print_verdict("over-dispersion", fabs(check->excess / check->excess_sd));
-  }
-}
-
-static void put_number(tacit_text_t *text, const char *name, double x) {
-  tacit_text_printf(text, ", \"%s\": ", name);
-  tacit_text_json_number(text, x);
-}
-
-static void put_bins(tacit_text_t *text, const char *name, const tacit_fit_check_bin_t *bins, size_t n) {
-  tacit_text_printf(text, ",\n  \"%s\": [", name);
-  for (size_t b = 0; b < n; b++) {
-    tacit_text_printf(text, "%s\n    {\"low\": ", b > 0 ? "," : "");
-    tacit_text_json_number(text, bins[b].low);
-    put_number(text, "high", bins[b].high);
-    put_number(text, "count", bins[b].count);
-    put_number(text, "predicted", bins[b].predicted);
-    put_number(text, "residual", bins[b].residual);
-    put_number(text, "sd", bins[b].sd);
-    tacit_text_append(text, "}", 1);
-  }
-  tacit_text_printf(text, "\n  ]");
-}
-
-static tacit_status_t write_json(const char *out, const tacit_fit_t *fit, const tacit_fit_check_t *check, tacit_error_t *err) {
-  tacit_text_t text = {0};
-  tacit_guarantee_t promised = tacit_fit_promised(fit);
-  tacit_text_printf(&text, "{\n  \"format\": \"tacit check\",\n  \"version\": 1,\n  \"fit\": \"%s\",\n  \"private\": %s", check->fit,
-                    tacit_fit_is_private(fit) ? "true" : "false");
-  put_number(&text, "epsilon", promised.epsilon);
-  put_number(&text, "delta", promised.delta);
-  put_number(&text, "misfit_z", check->misfit);
-  put_number(&text, "by_misfit_z", check->by_misfit);
-  put_number(&text, "excess", check->excess);
-  put_number(&text, "excess_sd", isnan(check->excess) ? NAN : check->excess_sd);
-  put_bins(&text, "calibration", check->bins, check->n_bins);
-  if (check->n_by > 0) {
-    tacit_text_printf(&text, ",\n  \"term\": ");
-    tacit_text_json_string(&text, check->by_label);
-    put_bins(&text, "by_term", check->by, check->n_by);
-  }
-  tacit_text_printf(&text, "\n}\n");
-  tacit_status_t status = text.failed ? tacit_error_memory(err) : tacit_file_create(out, text.data, text.length, err);
-  tacit_text_clear(&text);
-  return status;
-}
-
-/* What the fit and its check promise together, by adding up; a ledger composes more tightly. */
-static void print_total(const tacit_fit_t *fit, const char *path) {
-  tacit_report_read_t read;
-  tacit_error_t err;
-  tacit_guarantee_t promised = tacit_fit_promised(fit);
-  fputs(tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT), stdout);
-  if (tacit_report_read(&read, path, &err) == TACIT_OK) {
-    if (read.is_private && tacit_fit_is_private(fit)) {
-      printf("with the fit: at most epsilon %.6g at delta %g; a ledger of both says less\n", read.epsilon + promised.epsilon, read.delta + promised.delta);
-    }
-    tacit_report_read_clear(&read);
-  }
 }
 
 static tacit_status_t read_all(const cli_args_t *args, tacit_fit_t **fit, tacit_error_t *err) {
@@ -107,6 +16,21 @@ static tacit_status_t read_all(const cli_args_t *args, tacit_fit_t **fit, tacit_
     status = is_own(args->given[i].name) ? TACIT_OK : tacit_fit_set(*fit, args->given[i].name, args->given[i].value, err);
   }
   return status == TACIT_OK ? tacit_fit_read(*fit, NULL, err) : status;
+}
+
+static tacit_status_t show(const tacit_fit_t *fit, const tacit_fit_check_t *check, const char *out, tacit_error_t *err) {
+  char *text = NULL, *json = NULL;
+  tacit_status_t status = tacit_fit_check_text(fit, check, &text, err);
+  if (status == TACIT_OK) {
+    cli_put(stdout, text);
+    status = out != NULL ? tacit_fit_check_json(fit, check, &json, err) : TACIT_OK;
+  }
+  if (json != NULL) {
+    status = tacit_file_create(out, json, strlen(json), err);
+  }
+  tacit_free(text);
+  tacit_free(json);
+  return status;
 }
 
 static int run(const cli_args_t *args) {
@@ -127,9 +51,7 @@ static int run(const cli_args_t *args) {
     status = tacit_fit_check(fit, cli_value(args, "by"), &check, &err);
   }
   if (status == TACIT_OK) {
-    print_check(&check, !isnan(check.excess));
-    print_total(fit, args->positionals[0]);
-    status = out != NULL ? write_json(out, fit, &check, &err) : TACIT_OK;
+    status = show(fit, &check, out, &err);
   }
   if (fit != NULL) {
     fputs(tacit_fit_text(fit, TACIT_FIT_TEXT_UNSETTLED), stderr);

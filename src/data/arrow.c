@@ -274,7 +274,7 @@ static tacit_status_t admit(tacit_reader_t *reader, size_t row, uint64_t *unit, 
   if (what != NULL) {
     return wrong_in(reader, row, name, TACIT_ERR_DATA, what, err);
   }
-  size_t place;
+  size_t place = 0;
   tacit_status_t status = tacit_reader_admit(reader, cell.text, cell.n, &place, is_kept, err);
   *unit = place;
   return status;

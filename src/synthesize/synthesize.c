@@ -7,7 +7,7 @@
 #include "synthesize/synthesize_internal.h"
 #include "tacit/random.h"
 
-enum { TRIES = 3, MAX_SETS = 1000 };
+enum { TRIES = 3, MAX_SETS = 1000, MAX_ROWS = 100000000 };
 
 typedef struct synthesis {
   tacit_fit_t *fit;
@@ -223,7 +223,11 @@ static tacit_status_t choose_size(synthesis_t *s, const tacit_synthesis_settings
   if (settings->n_rows == 0 && !(n_public > 0)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "rows", "under relation add-remove the number of records is private: say how many rows to make, --rows N");
   }
-  s->n = settings->n_rows > 0 ? settings->n_rows : (size_t)n_public;
+  double n = settings->n_rows > 0 ? (double)settings->n_rows : n_public;
+  if (!(n <= MAX_ROWS)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "rows", "at most %d rows of a set can be made, not %.10g", (int)MAX_ROWS, n);
+  }
+  s->n = (size_t)n;
   s->n_sets = settings->n_sets;
   s->n_tried = TRIES * s->n + 50;
   return TACIT_OK;

@@ -165,7 +165,8 @@ static void exact(task_t *t, int n, double mean[3]) {
 
 /* ---- draws ---- */
 
-static void draw(const task_t *t, size_t n, const tacit_noisy_t *as_told, size_t n_draws, uint64_t seed, tacit_draws_t *draws) {
+static void draw(const task_t *t, size_t n, const tacit_noisy_t *as_told, size_t n_warmup, size_t n_draws, size_t thin, uint64_t seed,
+                 tacit_draws_t *draws) {
   tacit_population_t *population;
   tacit_error_t err;
   tacit_augment_settings_t s = tacit_augment_settings_default();
@@ -185,7 +186,8 @@ static void draw(const task_t *t, size_t n, const tacit_noisy_t *as_told, size_t
     of_n.n_values = 1;
   }
   s.n_chains = 2;
-  s.n_warmup = 400;
+  s.n_warmup = n_warmup;
+  s.thin = thin;
   s.n_draws = n_draws;
   tacit_rng_key_from_seed(s.key, seed);
   assert_ok(tacit_augment_population(population, t->of_n != NULL ? 0 : n, t->of_n != NULL ? &of_n : NULL, noisy, &s, draws, NULL, &err), err);
@@ -202,7 +204,7 @@ static double distance(const task_t *t, size_t n, const tacit_noisy_t *as_told, 
   double mean[3], z;
   task_t copy = *t;
   exact(&copy, (int)n, mean);
-  draw(t, n, as_told, n_draws, seed, &draws);
+  draw(t, n, as_told, 400, n_draws, 1, seed, &draws);
   assert_ok(tacit_draws_summarise(&draws, 0, &summary, &err), err);
   z = fabs(summary.mean - mean[0]) / summary.mcse_mean;
   if (t->of_n != NULL) {
@@ -247,7 +249,7 @@ static const agreement_t agreements[] = {
     {&heights, LAW(DISCRETE_GAUSSIAN, 1, 0, -INFINITY, INFINITY), {0}, 6, {3, 1, -1, 4}},
     {&margins, LAW(GAUSSIAN, 1, 1, 0, INFINITY), {0}, 6, {5, 1, 0, 6}},
     {&coin, LAW(GAUSSIAN, 2, 0, 0, 4), {0}, 12, {4}},
-    {&coin, LAW(GAUSSIAN, 0.5, 5, 0, INFINITY), {0}, 12, {5}},
+    {&coin, LAW(GAUSSIAN, 0.5, 5, -INFINITY, INFINITY), {0}, 12, {0}},
 };
 
 static size_t fill(task_t *t, tacit_noisy_t *laws, const agreement_t *a) {
@@ -300,10 +302,114 @@ static void test_planted_errors_are_found(void **state) {
   assert_int_equal(n_found, n_planted);
 }
 
+/* ---- calibration ---- */
+
+static double draw_noise(const tacit_noisy_t *s, tacit_rng_t *rng) {
+  if (s->noise == TACIT_RELEASE_GAUSSIAN) {
+    return s->scale * tacit_rng_normal(rng);
+  }
+  if (s->noise == TACIT_RELEASE_LAPLACE) {
+    return s->scale * (tacit_rng_exponential(rng) - tacit_rng_exponential(rng));
+  }
+  double u = tacit_rng_uniform(rng) * mass(s, -INFINITY, INFINITY), e = -400; /* discrete: by its weights in turn */
+  for (u -= weight_of(s, e); u > 0 && e < 400; u -= weight_of(s, e)) {
+    e += 1;
+  }
+  return e;
+}
+
+/* Records of a parameter and what is published of them. */
+static void publish(task_t *t, double theta, size_t n, tacit_rng_t *rng) {
+  double p[MAX_CELLS];
+  t->known->p(theta, p);
+  memset(t->values, 0, sizeof t->values);
+  for (size_t i = 0; i < n; i++) {
+    size_t cell = 0;
+    for (double u = tacit_rng_uniform(rng) - p[0]; u > 0 && cell + 1 < t->known->n_cells; u -= p[cell]) {
+      cell++;
+    }
+    for (size_t v = 0; v < t->known->n_values; v++) {
+      t->values[v] += t->known->adds[cell][v];
+    }
+  }
+  for (size_t v = 0; v < t->known->n_values; v++) {
+    const tacit_noisy_t *s = &t->noisy[v];
+    double y = t->values[v] + draw_noise(s, rng);
+    y = s->rounded > 0 ? s->rounded * nearbyint(y / s->rounded) : y;
+    t->values[v] = fmin(fmax(y, s->lower), s->upper);
+  }
+}
+
+static double draw_normal(tacit_rng_t *rng) { return 1.5 * tacit_rng_normal(rng); }
+static double draw_gamma(tacit_rng_t *rng) { return tacit_rng_exponential(rng) + tacit_rng_exponential(rng); }
+
+typedef struct setting {
+  const known_t *known;
+  double (*prior)(tacit_rng_t *rng);
+  size_t n;
+  tacit_noisy_t law, wrong;
+} setting_t;
+
+/* How far ranks of the true parameter among draws are from uniform, in standard errors of their mean and of their mean square. */
+static double unevenness(const setting_t *s, bool is_wrong, size_t n_replicates, uint64_t seed) {
+  static task_t t;
+  unsigned char key[32];
+  tacit_rng_t *rng;
+  tacit_error_t err;
+  tacit_noisy_t laws[MAX_VALUES], told[MAX_VALUES];
+  double mean = 0, spread = 0, r = (double)n_replicates;
+  for (size_t v = 0; v < MAX_VALUES; v++) {
+    laws[v] = s->law;
+    told[v] = is_wrong ? s->wrong : s->law;
+  }
+  t = (task_t){.known = s->known, .noisy = laws};
+  tacit_rng_key_from_seed(key, seed);
+  assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
+  for (size_t i = 0; i < n_replicates; i++) {
+    tacit_draws_t draws;
+    double theta = s->prior(rng), below = 0.5;
+    publish(&t, theta, s->n, rng);
+    draw(&t, s->n, told, 120, 100, 3, seed + 1 + i, &draws);
+    for (size_t c = 0; c < draws.n_chains; c++) {
+      for (size_t k = draws.n_warmup; k < draws.n_warmup + draws.n_draws; k++) {
+        below += *tacit_draws_row(&draws, c, k) < theta;
+      }
+    }
+    double u = below / (double)(draws.n_chains * draws.n_draws + 1) - 0.5;
+    mean += u / r;
+    spread += u * u / r;
+    tacit_draws_clear(&draws);
+  }
+  tacit_rng_free(rng);
+  return fmax(fabs(mean) * sqrt(12 * r), fabs(spread - 1.0 / 12) * sqrt(180 * r));
+}
+
+/*
+ * Simulation-based calibration [Talts2018] from prior to draws. Six statistics, each beyond 5.3 with probability 1.2e-7. What is planted: noise
+ * taken for half of what it is, and values at a bound for the noisy ones.
+ */
+static void test_ranks_of_true_parameters_are_uniform(void **state) {
+  (void)state;
+  static const setting_t settings[] = {
+      {&visits, draw_gamma, 25, LAW(GAUSSIAN, 16, 0, -INFINITY, INFINITY), LAW(GAUSSIAN, 8, 0, -INFINITY, INFINITY)},
+      {&coin, NULL, 40, LAW(LAPLACE, 4, 5, 0, 15), LAW(LAPLACE, 4, 5, -INFINITY, INFINITY)},
+      {&bands, draw_normal, 40, LAW(DISCRETE_GAUSSIAN, 12, 0, 0, INFINITY), LAW(DISCRETE_GAUSSIAN, 6, 0, 0, INFINITY)}};
+  size_t n = (size_t)(300 * testing_multiplier_at_least(0.4));
+  for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+    setting_t s = settings[i];
+    s.prior = s.prior != NULL ? s.prior : tacit_rng_uniform;
+    double right = unevenness(&s, false, n, 1000 * (i + 1)), wrong = unevenness(&s, true, n, 1000 * (i + 1));
+    print_message("%-8s %zu replicates: %.2f standard errors; with the planted error %.1f\n", s.known->name, n, right, wrong);
+    assert_true(right < 5.3);
+    assert_true(wrong > 5.3);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_posteriors_of_tiny_populations_are_those_of_sums),
       cmocka_unit_test(test_planted_errors_are_found),
+      cmocka_unit_test(test_ranks_of_true_parameters_are_uniform),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,6 +161,28 @@ static void test_a_unit_with_more_rows_than_were_said_is_refused(void **state) {
   }
 }
 
+/* Their rate is a row's: a unit of several would be drawn more often than is charged. */
+static void test_minibatches_of_units_are_refused(void **state) {
+  (void)state;
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, 3, 1, 0);
+  tacit_curator_settings_t settings = tacit_curator_settings_default();
+  const double theta[3] = {0};
+  double out[3];
+  tacit_curator_t *curator;
+  tacit_error_t err;
+  size_t n_units, *offsets = make_offsets(1, &n_units);
+  assert_ok(tacit_noise_new_seeded_not_private(&settings.subset_noise, 1, &err), err);
+  settings.clip_bound_grad = bound;
+  settings.max_unit_rows = max_rows;
+  assert_ok(tacit_curator_new_exposed(&curator, make_records(&model, offsets, n_units), &model, &settings, &err), err);
+  assert_int_equal(tacit_curator_release_sampled_gradient(curator, 1, theta, 0.25, 1, out, &err), TACIT_ERR_STATE);
+  assert_string_equal(err.field, "unit");
+  tacit_curator_free(curator);
+  tacit_noise_free(settings.subset_noise);
+  free(offsets);
+}
+
 static void check(const tacit_record_model_t *model) {
   for (uint64_t seed = 1; seed <= 3; seed++) {
     sums_t expected = reference_sums(model, seed);
@@ -213,6 +235,7 @@ static void test_unit_sums_are_those_of_one_record_after_another(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_unit_with_more_rows_than_were_said_is_refused),
+      cmocka_unit_test(test_minibatches_of_units_are_refused),
       cmocka_unit_test(test_unit_sums_are_those_of_one_record_after_another),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

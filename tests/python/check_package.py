@@ -20,6 +20,8 @@ post = tacit.fit("y ~ x", "data.csv", schema="s.yaml", family="bernoulli", epsil
 mean: float = float(post.summary()["mean"].iloc[0])
 ratio: float = float(post.contrast("x - 1", exponentiate=True)["q50"].iloc[0])
 grid: list[float] = list(post.predict("grid", kind="response", seed=2)["mean"])
+bins: float = float(tacit.check("fit", "data.csv", epsilon=1, delta=1e-6, by="x").to_pandas()["residual"].sum())
+rows: int = len(tacit.synthesize("fit", rows=10, sets=2).to_pandas())
 own = tacit.fit(program="visits.stan", data="data.csv", schema="s.yaml", epsilon=1, delta=1e-6, set=["D=10"])
 statistic: str = tacit.release(data="data.csv", statistic="counts", column=["a", "b"], schema="s.yaml", epsilon=1, mechanism="discrete-laplace").yaml
 means: list[float] = list(tacit.infer({"records": "gaussian", "mean": "normal(0, 1)", "sd": 0.5}, statistic, n=9, seed=1).to_pandas().mean())

@@ -11,12 +11,13 @@ What these functions return, print, write and pickle is released: bounded, cover
 from ._account import account
 from ._core import version as __version__
 from ._errors import ArgumentError, BudgetError, DataError, FileError, NumericError, PoorPlan, PrivacyWarning, SchemaError, TacitError
-from ._fit import Plan, combine, fit, plan, refit, settings
+from ._fit import Plan, fit, plan, settings
 from ._infer import infer
+from ._kept import Check, Synthesis, check, combine, refit, synthesize
 from ._ledger import Ledger
 from ._posterior import Posterior, read
 from ._release import Release, release
 
-__all__ = ["ArgumentError", "BudgetError", "DataError", "FileError", "Ledger", "NumericError", "Plan", "PoorPlan", "Posterior",
-           "PrivacyWarning", "Release", "SchemaError", "TacitError", "__version__", "account", "combine", "fit", "infer", "plan", "read", "refit", "release",
-           "settings"]
+__all__ = ["ArgumentError", "BudgetError", "Check", "DataError", "FileError", "Ledger", "NumericError", "Plan", "PoorPlan", "Posterior",
+           "PrivacyWarning", "Release", "SchemaError", "Synthesis", "TacitError", "__version__", "account", "check", "combine", "fit", "infer", "plan",
+           "read", "refit", "release", "settings", "synthesize"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import _core
+from . import _core, _data
 from ._errors import ArgumentError
 
 Event = str | tuple[str, int] | Sequence["str | tuple[str, int]"]
@@ -27,18 +27,17 @@ class Guarantee(float):
         return type(self), (float(self), self.lower, self.method, self.epsilon, self.delta)
 
 
-def _pairs(events: Sequence[Event]) -> list[tuple[str, int]]:
+def _pairs(events: Sequence[Event], depth: int = 0) -> list[tuple[str, int]]:
     pairs: list[tuple[str, int]] = []
+    if not isinstance(events, (tuple, list)) or depth > 8:
+        raise ArgumentError("events: texts such as 'gaussian:sigma=20', pairs of a text and a count, or lists of them", "events", "argument")
     for event in events:
         if isinstance(event, str):
-            pairs.append((event, 1))
-        elif len(event) == 2 and isinstance(event[0], str) and not isinstance(event[1], (str, tuple, list)):
-            text, count = str(event[0]), event[1]
-            if isinstance(count, bool) or int(count) != count or not 1 <= count <= 10**18:
-                raise ArgumentError(f"the count of {text!r} must be a whole number from 1, not {count!r}", "events", "argument")
-            pairs.append((text, int(count)))
+            pairs.append((_data.text(event, "events"), 1))
+        elif isinstance(event, (tuple, list)) and len(event) == 2 and isinstance(event[0], str) and not isinstance(event[1], (str, tuple, list)):
+            pairs.append((_data.text(event[0], "events"), _data.whole(event[1], "events", 1, 10**18)))
         else:
-            pairs.extend(_pairs(event))  # type: ignore[arg-type]
+            pairs.extend(_pairs(event, depth + 1))  # type: ignore[arg-type]
     return pairs
 
 
@@ -57,14 +56,16 @@ def account(*events: Event, delta: float | None = None, epsilon: float | None = 
     if (delta is None) == (epsilon is None):
         raise ArgumentError("give either delta (to get epsilon) or epsilon (to get delta)", "delta", "argument")
     pairs = _pairs(events)
+    width = _data.number(width, "width")
     if not pairs:
         raise ArgumentError("say what was released: 'gaussian:sigma=NOISE_MULTIPLIER'", "events", "argument")
     if not (width == 0 or 1e-6 <= width <= 0.1):
         raise ArgumentError("width must be 0, or between 1e-06 and 0.1", "width", "argument")
-    known, value = ("delta", delta) if delta is not None else ("epsilon", epsilon)
-    if value is None or not (1e-300 <= value < 1 if known == "delta" else 0 <= value <= 1e300):
+    known = "delta" if delta is not None else "epsilon"
+    value = _data.number(delta if delta is not None else epsilon, known)
+    if not (1e-300 <= value < 1 if known == "delta" else 0 <= value <= 1e300):
         raise ArgumentError(f"{known} is out of its range: {value!r}", known, "argument")
-    answer = _core.account(pairs, relation, None if epsilon is None else float(epsilon), None if delta is None else float(delta),
-                           method, float(width), in_order)
+    answer = _core.account(pairs, _data.text(relation, "relation"), value if known == "epsilon" else None, value if known == "delta" else None,
+                           _data.text(method, "method"), width, _data.flag(in_order, "in_order"))
     asked = "epsilon" if delta is not None else "delta"
     return Guarantee(answer[asked], answer[asked + "_lower"], answer["method"], answer["epsilon"], answer["delta"])

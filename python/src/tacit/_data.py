@@ -66,7 +66,10 @@ def _stream(data: Any, columns: list[str]) -> object:
     if hasattr(data, "__arrow_c_stream__"):
         return data.__arrow_c_stream__()
     if isinstance(data, dict):
-        return [_column(str(name), data[name]) for name in columns if name in data]
+        found = [_column(name, data[name]) for name in columns if name in data]
+        if len({column[2] for column in found}) > 1:
+            raise DataError("the columns of the data are not of one length", "data", "data")
+        return found
     raise ArgumentError("data must be a path, or a data frame of pandas, polars, pyarrow or DuckDB, or anything else with "
                         f"__arrow_c_stream__, or a dict of columns; not {type(data).__name__}", "data", "argument")
 
@@ -123,6 +126,8 @@ def _bits(flags: list[bool]) -> bytes:
 
 def _column(name: str, values: Any) -> Column:
     """(name, format, rows, buffers) of a plain array, or of anything else by its values."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or not hasattr(values, "__len__"):
+        raise DataError(f"column {name!r}: a list or an array of values, not {type(values).__name__}", name, "data")
     plain = getattr(values, "values", values)
     kind = getattr(getattr(plain, "dtype", None), "str", "")
     if kind[1:] in _FORMATS and kind[0] in "|=<" and getattr(plain, "ndim", 1) == 1:
@@ -154,10 +159,54 @@ def _by_value(name: str, values: list[Any]) -> Column:
                     "data")
 
 
+def text(value: Any, field: str, expected: str = "a text") -> str:
+    """A text that C can hold, of a text or a path."""
+    if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
+        raise ArgumentError(f"{field}: {expected}, not {type(value).__name__}", field, "argument")
+    found = os.fspath(value)
+    if "\0" in found or any("\ud800" <= letter <= "\udbff" or "\udc00" <= letter <= "\udfff" for letter in found):
+        raise ArgumentError(f"{field}: a text without NUL characters and without halves of surrogate pairs", field, "argument")
+    return found
+
+
+def path(value: Any, field: str = "path") -> str:
+    found = text(value, field, "the path of a file or a directory")
+    if not found:
+        raise ArgumentError(f"{field}: the path of a file or a directory, not an empty text", field, "argument")
+    return found
+
+
+def whole(value: Any, field: str, least: int, most: int) -> int:
+    """A whole number in a range, whatever type of number it is."""
+    try:
+        found = int(value) if not isinstance(value, (str, bytes)) and int(value) == value else None
+    except (TypeError, ValueError, OverflowError):
+        found = None
+    if found is None or not least <= found <= most:
+        raise ArgumentError(f"{field}: a whole number from {least} to {most}", field, "argument")
+    return found
+
+
+def number(value: Any, field: str) -> float:
+    try:
+        if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(f"{field}: a number that a double can hold", field, "argument") from None
+
+
+def flag(value: Any, field: str) -> bool:
+    """True or False; numpy's, too."""
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise ArgumentError(f"{field}: True or False", field, "argument")
+    return bool(value)
+
+
 def source(data: Any) -> str | Once:
     """The path as text, or the holder."""
     if isinstance(data, (str, os.PathLike)):
-        return os.fspath(data)
+        return text(data, "data")
     return Once(data)
 
 
@@ -177,16 +226,28 @@ def drop(source: str | Once) -> None:
 def yaml_text(yaml: Schema, what: str) -> tuple[bytes, str]:
     """The bytes of a path, a text or a dict, and what stands for its name in messages."""
     if isinstance(yaml, Mapping):
-        return json.dumps(yaml).encode(), what
-    if isinstance(yaml, str) and not os.path.exists(yaml) and ("\n" in yaml or ": " in yaml):
-        return yaml.encode(), what
-    path = os.fspath(yaml)
+        try:
+            return json.dumps(dict(yaml), default=_plain).encode(), what
+        except (TypeError, ValueError, RecursionError):
+            reason = f"{what}: a dict of names, texts, numbers, lists and dicts of them"
+        raise ArgumentError(reason, what, "argument")
+    found = text(yaml, what, "a path, YAML text, or a dict")
+    if isinstance(yaml, str) and ("\n" in found or ": " in found) and not os.path.exists(found):
+        return found.encode(), what
+    named = path(yaml, what)
     try:
-        with open(path, "rb") as file:
-            return file.read(), path
+        with open(named, "rb") as file:
+            return file.read(), named
     except OSError as error:
-        reason = f"cannot open {path}: {error.strerror}"
-    raise FileError(reason, path, "missing" if not os.path.exists(path) else "io")
+        reason = f"cannot open {named}: {error.strerror}"
+    raise FileError(reason, named, "missing" if not os.path.exists(named) else "io")
+
+
+def _plain(value: Any) -> Any:
+    """What numpy has for numbers and lists."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError
 
 
 def schema_text(schema: Schema) -> tuple[bytes, str]:

@@ -1,6 +1,7 @@
 """Fits and plans: settings by the names of `tacit fit --help`, with underscores for hyphens."""
 from __future__ import annotations
 
+import operator
 import os
 import sys
 import warnings
@@ -21,15 +22,23 @@ _spent: dict[str, list[tuple[float, float]]] = {}
 
 def settings(of: str = "fit") -> list[dict[str, Any]]:
     """All settings of a "fit", a "release" or an inference, "infer": name, what stands for its value, default, help."""
-    if of not in ("fit", "release", "infer"):
-        raise ArgumentError(f'there are settings of "fit", "release" and "infer", not {of!r}', "of", "argument")
+    if not isinstance(of, str) or of not in ("fit", "release", "infer"):
+        raise ArgumentError('there are settings of "fit", "release" and "infer"', "of", "argument")
     return _core.settings(of)
 
 
-def _number(value: float) -> str:
-    """As few digits as give it back; those of numpy, too."""
-    number = float(value)
-    return str(int(value)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+def _one(name: str, value: Any) -> str:
+    """The text of a setting: a text, a path, or a number by as few digits as give it back; those of numpy, too."""
+    if isinstance(value, (str, os.PathLike)):
+        return _data.text(value, name)
+    try:
+        if hasattr(value, "__index__"):
+            return str(operator.index(value))
+        if hasattr(value, "__float__") and not isinstance(value, type):
+            return repr(float(value))
+    except (TypeError, ValueError):
+        pass
+    raise ArgumentError(f"{name}: a number, a text or a path, not {type(value).__name__}", name, "argument")
 
 
 def _pairs(given: Mapping[str, Setting]) -> list[tuple[str, str]]:
@@ -41,13 +50,11 @@ def _pairs(given: Mapping[str, Setting]) -> list[tuple[str, str]]:
         if value is True:
             pairs.append((name, "true"))
         elif isinstance(value, Mapping):
-            pairs.extend((name, f"{term}: {text}") for term, text in value.items())
-        elif isinstance(value, (str, os.PathLike)):
-            pairs.append((name, os.fspath(value)))
-        elif isinstance(value, Sequence):
-            pairs.extend((name, str(text)) for text in value)
+            pairs.extend((name, f"{_one(name, term)}: {_one(name, text)}") for term, text in value.items())
+        elif isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)):
+            pairs.extend((name, _one(name, text)) for text in value)
         else:
-            pairs.append((name, _number(value)))
+            pairs.append((name, _one(name, value)))
     return pairs
 
 
@@ -72,9 +79,9 @@ def _formula(formula: str | None, program: Path | None) -> str:
     """What stands for the formula: itself, or the program's file."""
     if program is None and formula is None:
         raise ArgumentError("a formula, or program= with the file of one", "formula", "argument")
-    if program is not None and not os.fspath(program).endswith(".stan"):
+    if program is not None and not _data.text(program, "program", "the name of a file that ends in .stan").endswith(".stan"):
         raise ArgumentError(f"program: the name of a file that ends in .stan, not {os.fspath(program)}", "program", "argument")
-    return formula if formula is not None else os.fspath(program or "")
+    return _data.text(formula if formula is not None else program, "formula", "a text such as 'y ~ a + b'")
 
 
 def plan(formula: str | None = None, *, program: Path | None = None, schema: Schema, n: float, family: str | None = None, epsilon: float | None = None,
@@ -89,9 +96,10 @@ def plan(formula: str | None = None, *, program: Path | None = None, schema: Sch
     given = {"family": family, "epsilon": epsilon, "delta": delta, "method": method, "program": None if formula is None else program, **settings}
     text, name = _data.schema_text(schema)
     pairs = _pairs(given)
-    found = Plan(_core.plan(what, pairs, text, name, float(n)))
+    units = _data.number(n, "n")
+    found = Plan(_core.plan(what, pairs, text, name, units))
     if method is None:
-        found["methods"], found["advice"] = _core.compare(what, pairs, text, name, float(n))
+        found["methods"], found["advice"] = _core.compare(what, pairs, text, name, units)
     return found
 
 
@@ -191,18 +199,18 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
     del data  # no frame of ours holds records when something is raised
     try:
         _data.check(source, settings)
-        what = _formula(formula, program)
+        what, may_be_poor = _formula(formula, program), _data.flag(accept_poor, "accept_poor")
         given: dict[str, Setting] = {"program": None if formula is None else program, "family": family, "epsilon": epsilon, "delta": delta, "method": method, "exposed": exposed,
-                                     "draws": draws, "chains": chains if chains != 4 else None, "out": out, "ledger": ledger,
+                                     "draws": draws, "chains": None if isinstance(chains, int) and chains == 4 else chains, "out": out, "ledger": ledger,
                                      "seed": seed_not_private, **settings}
         pairs = _pairs(given)
         text, name = _data.schema_text(schema)
-        former = None if out is None else _former(os.fspath(out), what, pairs)
+        former = None if out is None else _former(_data.path(out, "out"), what, pairs)
         if former is not None:
             return former
         watch, line = _progress.watcher(progress)
         try:
-            result = _core.fit(what, pairs, text, name, source, lambda found: _go_on(Plan(found), accept_poor, line), watch, out is not None)
+            result = _core.fit(what, pairs, text, name, source, lambda found: _go_on(Plan(found), may_be_poor, line), watch, out is not None)
         finally:
             if line is not None:
                 line.close()
@@ -214,42 +222,3 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
     if ledger is None and post.is_private and not post.privacy.get("post_processing"):
         _count(text.decode(errors="replace"), post.privacy["epsilon"], post.privacy["delta"])
     return post
-
-
-def _redraw(paths: list[str], disjoint: bool, out: Path | None, progress: bool | _progress.Watcher, given: Mapping[str, Setting]) -> Posterior:
-    former = read(paths[0])
-    watch, line = _progress.watcher(progress)
-    try:
-        result = _core.refit(paths, disjoint, _pairs({**given, "out": out}), watch, out is not None)
-    finally:
-        if line is not None:
-            line.close()
-    post = Posterior(result, former.formula, former.family, None if out is None or result["unwritten"] else os.fspath(out), former._schema, former._known_sd)
-    _tell(result, post, "")
-    return post
-
-
-def refit(path: Path, *, prior: Setting = None, out: Path | None = None, seed: int | None = None, progress: bool | _progress.Watcher = True,
-          **settings: Setting) -> Posterior:
-    """Draw again from what a fit by noise-aware released (releases.json): no records, nothing spent.
-
-    path: the directory of the fit.
-    prior: replaces all of the fit's: "normal(0, 1)", a list, or {"age": "normal(0, 1)"}.
-    seed: of the draws; there is no noise here that it could give away. Without a new prior and seed the draws are the fit's own.
-    out: a new directory for the report; its privacy statement is the fit's.
-    Also chains, draws, warmup, thin, prior_scale, prior_basis.
-    """
-    return _redraw([os.fspath(path)], False, out, progress, {"prior": prior, "seed": seed, **settings})
-
-
-def combine(paths: Sequence[Path], *, disjoint: bool = False, prior: Setting = None, out: Path | None = None, seed: int | None = None,
-            progress: bool | _progress.Watcher = True, **settings: Setting) -> Posterior:
-    """One posterior from the releases of several sites' fits of one model: one prior, all likelihoods; nothing spent.
-
-    paths: directories of the sites' fits (bernoulli or poisson, by noise-aware), two or more.
-    disjoint: nobody's records are at two sites: the cost is then the largest of theirs, else they add up. You answer for it.
-    Everything else as in `refit`.
-    """
-    if len(paths) < 2:
-        raise ArgumentError("two fits at least are combined", "paths")
-    return _redraw([os.fspath(path) for path in paths], disjoint, out, progress, {"prior": prior, "seed": seed, **settings})

@@ -13,6 +13,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def block(text: str) -> str:
+    return f"<pre>{html.escape(text)}</pre>"
+
+
 def line(text: str, is_alarm: bool) -> str:
     style = " style='color:#b00020;font-weight:bold'" if is_alarm else ""
     return f"<p{style}>{html.escape(text)}</p>"

@@ -1,8 +1,6 @@
 """Parameters from a statistic that was released with noise: `tacit infer`."""
 from __future__ import annotations
 
-import os
-
 from . import _core, _data, _progress
 from ._data import Schema
 from ._fit import Path, Setting, _pairs, _tell
@@ -32,12 +30,13 @@ def infer(model: Schema, statistic: Schema | Release, *, n: int | None = None, m
         released = _data.yaml_text(statistic, "statistic")
     given: dict[str, Setting] = {"n": n, "method": method, "chains": chains, "warmup": warmup, "draws": draws, "out": out, "seed": seed,
                                  **settings}
+    file = None if out is None else _data.path(out, "out")
     watch, line = _progress.watcher(progress)
     try:
-        result = _core.infer(*text, *released, _pairs(given), watch, out is not None)
+        result = _core.infer(*text, *released, _pairs(given), watch, file is not None)
     finally:
         if line is not None:
             line.close()
-    post = Posterior(result, result["statistic"], result["records"], None if out is None or result["unwritten"] else os.fspath(out))
+    post = Posterior(result, result["statistic"], result["records"], None if result["unwritten"] else file)
     _tell(result, post, "")
     return post

@@ -5,7 +5,7 @@ import html
 import os
 from typing import Any
 
-from . import _core
+from . import _core, _data
 
 
 class Ledger:
@@ -15,7 +15,7 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
+        self.path = _data.path(path)
         self.state()
 
     @classmethod
@@ -25,7 +25,8 @@ class Ledger:
 
         unit, max_rows: who is protected, as in the schema: "row", or the column of persons and their most rows. None: what the first run says.
         """
-        _core.ledger_create(os.fspath(path), data_id, float(epsilon), float(delta), relation, unit, max_rows)
+        _core.ledger_create(_data.path(path), _data.text(data_id, "data_id"), _data.number(epsilon, "epsilon"), _data.number(delta, "delta"),
+                            _data.text(relation, "relation"), None if unit is None else _data.text(unit, "unit"), _data.whole(max_rows, "max_rows", 1, 2**53))
         return cls(path)
 
     def state(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, _data, _html
 from ._data import Schema
-from ._errors import ArgumentError
+from ._errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
     import numpy
@@ -118,9 +118,11 @@ class Posterior:
         """
         if not expressions:
             raise ArgumentError('nothing to compute: give an expression such as "age - sexM"', "expression", "argument")
+        expressions = tuple(_data.text(expression, "expression", "a text such as 'age - sexM'") for expression in expressions)
+        is_ratio = _data.flag(exponentiate, "exponentiate")
         pandas_ = _need("pandas", "contrast()")
-        rows = [_core.contrast(self._held(), expression, exponentiate) for expression in expressions]
-        names = [f"exp({expression})" if exponentiate else expression for expression in expressions]
+        rows = [_core.contrast(self._held(), expression, is_ratio) for expression in expressions]
+        names = [f"exp({expression})" if is_ratio else expression for expression in expressions]
         frame = pandas_.DataFrame(rows, columns=[*_COLUMNS, "p_above"], index=names)
         frame.index.name = "contrast"
         shown: pandas.DataFrame = frame[list(_OF_CONTRASTS)]
@@ -128,15 +130,14 @@ class Posterior:
 
     def _predict(self, newdata: Any, kind: str, schema: Schema | None, seed: int, is_of_draws: bool) \
             -> tuple[int, list[str], bytes, list[tuple[str, list[Any]]], int]:
-        if kind not in _KINDS:
-            raise ArgumentError(f'kind must be "mean", "linear" or "response", not {kind!r}', "kind", "argument")
+        if not isinstance(kind, str) or kind not in _KINDS:
+            raise ArgumentError('kind must be "mean", "linear" or "response"', "kind", "argument")
         if self.family not in _FAMILIES:
             raise ArgumentError(f"there are no predictions for family {self.family!r}: they are made of the formula of a regression",
                                 "family", "argument")
-        if isinstance(newdata, (str, os.PathLike)) and newdata != "grid":
+        if newdata is None or (isinstance(newdata, (str, os.PathLike)) and newdata != "grid"):
             raise ArgumentError('newdata: rows in a data frame or a dict of columns, or "grid"', "newdata", "argument")
-        if not 0 <= seed < 2**64:
-            raise ArgumentError("seed must be a whole number from 0 to 2^64 - 1", "seed", "argument")
+        seed = _data.whole(seed, "seed", 0, 2**64 - 1)
         text = _data.schema_text(schema)[0] if schema is not None else self._schema
         if text is None:
             raise ArgumentError("give the schema: the directory of this fit does not hold it", "schema", "argument")
@@ -227,12 +228,16 @@ def run_settings(path: str) -> dict[str, tuple[str, bool]]:
 
 def read(path: str | os.PathLike[str]) -> Posterior:
     """Read the directory of a fit again: what was paid for once costs nothing more."""
-    name = os.fspath(path)
+    name = _data.path(path)
     result = _core.read(name)
-    result["privacy"] = _file(name, "privacy.json")
-    result["statement"] = _file(name, "privacy.txt")
-    settings = run_settings(name)
-    schema = _file(name, "schema.yaml").encode() if os.path.exists(os.path.join(name, "schema.yaml")) else None
-    known_sd = settings.get("sd", ("", True))
-    return Posterior(result, settings.get("formula", ("", False))[0], result["family"] or settings.get("family", ("", False))[0], name, schema,
-                     0.0 if known_sd[1] else float(known_sd[0]))
+    try:
+        result["privacy"] = _file(name, "privacy.json")
+        result["statement"] = _file(name, "privacy.txt")
+        settings = run_settings(name)
+        schema = _file(name, "schema.yaml").encode() if os.path.exists(os.path.join(name, "schema.yaml")) else None
+        known_sd = settings.get("sd", ("", True))
+        return Posterior(result, settings.get("formula", ("", False))[0], result["family"] or settings.get("family", ("", False))[0], name, schema,
+                         0.0 if known_sd[1] else float(known_sd[0]))
+    except (OSError, ValueError, KeyError) as error:
+        reason = f"{name}: not the whole directory of a fit: {type(error).__name__}: {error}"
+    raise FileError(reason, name, "io")

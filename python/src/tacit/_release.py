@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -41,6 +40,13 @@ class Release:
         return self._spent.rstrip("\n")
 
 
+def _columns(column: str | Sequence[str]) -> str:
+    """One column, or those of a table."""
+    if isinstance(column, (list, tuple)) and column:
+        return ",".join(_data.text(name, "column", "a name, or a list of names") for name in column)
+    return _data.text(column, "column", "a name, or a list of names")
+
+
 def _privacy(yaml: str) -> dict[str, Any]:
     """The last section of what the library wrote."""
     pairs = (line.strip().partition(": ") for line in yaml.partition("\nprivacy:\n")[2].splitlines())
@@ -66,14 +72,16 @@ def release(formula: str | None = None, data: Any = None, *, statistic: str, sch
     del data  # no frame of ours holds records when something is raised
     try:
         _data.check(source, settings)
-        names = column if isinstance(column, str) or column is None else ",".join(column)
+        names = None if column is None else _columns(column)
+        what = None if formula is None else _data.text(formula, "formula", "a text such as 'y ~ x'")
+        file = None if out is None else _data.path(out, "out")
         given: dict[str, Setting] = {"statistic": statistic, "column": names, "mechanism": mechanism, "epsilon": epsilon, "delta": delta,
-                                     "out": out, "ledger": ledger, "seed": seed_not_private, **settings}
+                                     "out": file, "ledger": ledger, "seed": seed_not_private, **settings}
         text, name = _data.schema_text(schema)
-        result = _core.release(formula, _pairs(given), text, name, source, out is not None)
+        result = _core.release(what, _pairs(given), text, name, source, file is not None)
     finally:
         _data.drop(source)
-    released = Release(result, None if out is None or result["unwritten"] else os.fspath(out))
+    released = Release(result, None if result["unwritten"] else file)
     for line in result["warnings"].splitlines():
         warnings.warn(line.removeprefix("warning: "), PrivacyWarning, stacklevel=2)
     if result["unwritten"]:

@@ -1,0 +1,170 @@
+"""What follows from what a fit released: another prior, several sites, synthetic rows; and how its records lie beside it, charged."""
+from __future__ import annotations
+
+import io
+import json
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _core, _data, _html, _progress
+from ._errors import ArgumentError, FileError, PrivacyWarning
+from ._fit import Path, Setting, _count, _pairs, _tell
+from ._posterior import Posterior, _need, read
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def _redraw(paths: list[str], disjoint: bool, out: Path | None, progress: bool | _progress.Watcher, given: Mapping[str, Setting]) -> Posterior:
+    former, file = read(paths[0]), None if out is None else _data.path(out, "out")
+    watch, line = _progress.watcher(progress)
+    try:
+        result = _core.refit(paths, disjoint, _pairs({**given, "out": file}), watch, file is not None)
+    finally:
+        if line is not None:
+            line.close()
+    post = Posterior(result, former.formula, former.family, None if result["unwritten"] else file, former._schema, former._known_sd)
+    _tell(result, post, "")
+    return post
+
+
+def refit(path: Path, *, prior: Setting = None, out: Path | None = None, seed: int | None = None, progress: bool | _progress.Watcher = True,
+          **settings: Setting) -> Posterior:
+    """Draw again from what a fit by noise-aware released (releases.json): no records, nothing spent.
+
+    path: the directory of the fit.
+    prior: replaces all of the fit's: "normal(0, 1)", a list, or {"age": "normal(0, 1)"}.
+    seed: of the draws; there is no noise here that it could give away. Without a new prior and seed the draws are the fit's own.
+    out: a new directory for the report; its privacy statement is the fit's.
+    Also chains, draws, warmup, thin, prior_scale, prior_basis.
+    """
+    return _redraw([_data.path(path)], False, out, progress, {"prior": prior, "seed": seed, **settings})
+
+
+def combine(paths: Sequence[Path], *, disjoint: bool = False, prior: Setting = None, out: Path | None = None, seed: int | None = None,
+            progress: bool | _progress.Watcher = True, **settings: Setting) -> Posterior:
+    """One posterior from the releases of several sites' fits of one model: one prior, all likelihoods; nothing spent.
+
+    paths: directories of the sites' fits (bernoulli or poisson, by noise-aware), two or more.
+    disjoint: nobody's records are at two sites: the cost is then the largest of theirs, else they add up. You answer for it.
+    Everything else as in `refit`.
+    """
+    if isinstance(paths, (str, bytes)) or not isinstance(paths, Sequence) or not 2 <= len(paths) <= 64:
+        raise ArgumentError("paths: a list of the directories of 2 to 64 fits", "paths", "argument")
+    return _redraw([_data.path(path, "paths") for path in paths], _data.flag(disjoint, "disjoint"), out, progress, {"prior": prior, "seed": seed, **settings})
+
+
+class Check(dict[str, Any]):
+    """How records lie beside a fit's predictions, with noise: what `tacit check` writes as JSON.
+
+    misfit_z, by_misfit_z: above 4.9 the fit does not describe the records; excess, excess_sd: over-dispersion of counts, else None;
+    calibration, by_term: lists of bins: low, high, count, predicted, residual, sd; private, epsilon, delta: what the check promises.
+    """
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        super().__init__(json.loads(result["json"]))
+        self.text: str = result["text"]
+
+    def to_pandas(self, table: str = "calibration") -> pandas.DataFrame:
+        """A row a bin: of "calibration", or "by_term"."""
+        if table not in ("calibration", "by_term") or table not in self:
+            raise ArgumentError('table: "calibration", or "by_term" where by= was given', "table", "argument")
+        frame: pandas.DataFrame = _need("pandas", "to_pandas()").DataFrame(self[table])
+        return frame
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ({"json": json.dumps(dict(self)), "text": self.text},)
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return _html.block(self.text)
+
+
+def _new_file(out: Path | None) -> str | None:
+    """Refused before anything is spent, or made."""
+    if out is None:
+        return None
+    name = _data.path(out, "out")
+    if os.path.lexists(name):
+        raise FileError(f"{name} exists: give another file as out, or remove it", "out", "exists")
+    if not os.path.isdir(os.path.dirname(name) or "."):
+        raise FileError(f"cannot create {name}: its directory does not exist", "out", "missing")
+    return name
+
+
+def _write(name: str, text: str) -> str:
+    """Why it could not be written, or nothing."""
+    try:
+        with open(name, "x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        return f"{name} was not written: {error.strerror}"
+    return ""
+
+
+def check(path: Path, data: Any = None, *, epsilon: float, delta: float, by: str | None = None, ledger: Path | None = None, out: Path | None = None,
+          seed_not_private: int | None = None, **settings: Setting) -> Check:
+    """Put a fit beside its records: calibration, residuals by a term, over-dispersion, in one release charged to a budget of its own.
+
+    path: the directory of the fit (by noise-aware; bernoulli or poisson). data: its records, as of `tacit.fit`.
+    epsilon, delta: of the check, beside what the fit cost. by: a term of the formula, for a quarter of the budget. ledger: that of the fit.
+    out: a new file for the check as JSON. Also n_public, purpose, data_id, threads.
+    """
+    source = _data.source(data)
+    del data  # no frame of ours holds records when something is raised
+    try:
+        _data.check(source, settings)
+        name, file = _data.path(path), _new_file(out)
+        pairs = _pairs({"epsilon": epsilon, "delta": delta, "ledger": ledger, "seed": seed_not_private, **settings})
+        result = _core.check(name, None if by is None else _data.text(by, "by"), pairs, source)
+    finally:
+        _data.drop(source)
+    found = Check(result)
+    unwritten = "" if file is None else _write(file, result["json"])
+    for line in (result["unsettled"].strip(), unwritten and f"{unwritten}; the check is in what is returned, and the budget is spent"):
+        if line:
+            warnings.warn(line, PrivacyWarning, stacklevel=2)
+    if ledger is None and found["private"]:
+        _count((read(name)._schema or name.encode()).decode(errors="replace"), found["epsilon"], found["delta"])
+    return found
+
+
+class Synthesis:
+    """Rows that nobody is. csv: the rows; comparison: of each feature what was released beside what the rows have."""
+
+    csv: str
+    comparison: dict[str, Any]
+
+    def __init__(self, csv: str, comparison: dict[str, Any]) -> None:
+        self.csv = csv
+        self.comparison = comparison
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row each; the first column, synthetic_set, is the number of the set."""
+        frame: pandas.DataFrame = _need("pandas", "to_pandas()").read_csv(io.StringIO(self.csv), keep_default_na=False)
+        return frame
+
+    def __repr__(self) -> str:
+        return f"{self.csv.count(chr(10)) - 1} synthetic rows: {self.csv.partition(chr(10))[0]}"
+
+
+def synthesize(path: Path, *, rows: int | None = None, sets: int = 1, seed: int = 1, out: Path | None = None) -> Synthesis:
+    """Make rows that nobody is, from what a fit by noise-aware released and its draws: no record is read, nothing is spent (docs/releases.md).
+
+    rows: of each set, at most 10^8; as many as there were records if not said, where their number is public.
+    sets: each with moments and coefficients of its own; five or more, where anything is to be inferred from the rows.
+    seed: rows of one seed are the same. out: a new CSV file; FILE.json beside it has the comparison.
+    """
+    name, file = _data.path(path), _new_file(out)
+    beside = None if file is None else _new_file(file + ".json")
+    n_rows = 0 if rows is None else _data.whole(rows, "rows", 1, 10**8)
+    csv, comparison = _core.synthesize(name, n_rows, _data.whole(sets, "sets", 1, 1000), _data.whole(seed, "seed", 0, 2**64 - 1))
+    for target, text in ((beside, comparison), (file, csv)):
+        failure = "" if target is None else _write(target, text)
+        if failure:
+            raise FileError(failure, "out", "io")
+    return Synthesis(csv, json.loads(comparison))

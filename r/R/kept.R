@@ -1,0 +1,74 @@
+# What follows from what fits released: other draws, several sites, a check (charged), synthetic rows.
+
+one_path <- function(path, field = "path") {
+  if (!is.character(path) || length(path) != 1L || is.na(path) || !nzchar(path)) refuse("expected the path of a file or a directory", field = field)
+  path
+}
+
+new_file <- function(out) {
+  if (is.null(out)) return(NULL)
+  if (file.exists(one_path(out, "out"))) refuse(sprintf("%s exists: choose another out, or remove it", out), "exists", "out")
+  if (!dir.exists(dirname(out))) refuse(sprintf("cannot create %s: its directory does not exist", out), "missing", "out")
+  out
+}
+
+put_file <- function(text, file) {
+  tryCatch(writeLines(text, file, sep = ""), error = function(e) NULL, warning = function(w) NULL)
+  if (file.exists(file)) "" else sprintf("%s was not written", file)
+}
+
+whole <- function(x, field, least, most) {
+  if (!is.numeric(x) || length(x) != 1L || !isTRUE(x >= least && x <= most && x == floor(x))) {
+    refuse(sprintf("%s: a whole number from %.0f to %.0f", field, least, most), field = field)
+  }
+  as.numeric(x)
+}
+
+redraw <- function(paths, disjoint, given, out, progress) {
+  former <- tacit_read(paths[[1L]])
+  result <- check(.Call(C_refit, paths, disjoint, setting_texts(c(given, list(out = out))), if (progress) watch))
+  if (progress) cat("\r", strrep(" ", 60), "\r", sep = "", file = stderr())
+  if (result$end == "interrupted") warning("interrupted: these are the draws so far", call. = FALSE)
+  if (nzchar(result$unwritten)) warning("the report was not written: ", result$unwritten, "; the draws are in what is returned", call. = FALSE)
+  new_fit(result$draws, former$formula, former$family, former$schema, result$statement, result$privacy, result$end, former$known_sd)
+}
+
+tacit_refit <- function(path, prior = NULL, out = NULL, seed = NULL, progress = interactive(), ...) {
+  redraw(one_path(path), FALSE, list(prior = prior, seed = seed, ...), out, progress)
+}
+
+tacit_combine <- function(paths, disjoint = FALSE, prior = NULL, out = NULL, seed = NULL, progress = interactive(), ...) {
+  if (!is.character(paths) || length(paths) < 2L || length(paths) > 64L || anyNA(paths)) refuse("the directories of 2 to 64 fits", field = "paths")
+  redraw(paths, isTRUE(disjoint), list(prior = prior, seed = seed, ...), out, progress)
+}
+
+tacit_check <- function(path, data, epsilon, delta, by = NULL, ledger = NULL, out = NULL, ..., seed_not_private = NULL) {
+  more <- list(...)
+  refuse_seed(more)
+  file <- new_file(out)
+  schema <- tacit_read(one_path(path))$schema
+  settings <- setting_texts(c(list(epsilon = epsilon, delta = delta, ledger = ledger, seed = seed_not_private), more))
+  result <- check(.Call(C_check, path, by, settings, source_of(data, if (is.null(schema)) "" else schema)))
+  warn_of(result$unsettled)
+  if (!is.null(file)) warn_of(put_file(result$json, file))
+  result$calibration <- as.data.frame(result$calibration)
+  result$by_term <- if (!is.null(result$by_term)) as.data.frame(result$by_term)
+  structure(class = "tacit_check", result[setdiff(names(result), c("json", "unsettled"))])
+}
+
+print.tacit_check <- function(x, ...) {
+  cat(x$text)
+  invisible(x)
+}
+
+tacit_synthesize <- function(path, rows = NULL, sets = 1, seed = 1, out = NULL) {
+  file <- new_file(out)
+  beside <- if (!is.null(file)) new_file(paste0(file, ".json"))
+  made <- check(.Call(C_synthesize, one_path(path), if (is.null(rows)) 0 else whole(rows, "rows", 1, 1e8), whole(sets, "sets", 1, 1000),
+                      whole(seed, "seed", 0, 2^53)))
+  if (!is.null(file)) {
+    failure <- c(put_file(made$comparison, beside), put_file(made$csv, file))
+    if (any(nzchar(failure))) refuse(failure[nzchar(failure)][[1L]], "io", "out")
+  }
+  structure(utils::read.csv(text = made$csv, check.names = FALSE, na.strings = character()), comparison = made$comparison)
+}

@@ -1,0 +1,146 @@
+/* What follows from draws: predictions for rows that an analyst brings, functions of parameters. Nothing here has a way to a record. */
+#include "tacit_r.h"
+
+#include <string.h>
+#include <tacit/predict.h>
+
+/* A fit as R holds it: list(draws, formula, family, schema), draws of shape (n_draws, n_chains, n_reported). */
+typedef struct held {
+  tacit_report_read_t fit;
+  tacit_schema_t *schema;
+  tacit_predictor_t *predictor;
+  tacit_table_t *table;
+} held_t;
+
+static void let_go(void *user) {
+  held_t *held = user;
+  tacit_predictor_free(held->predictor);
+  tacit_table_free(held->table);
+  tacit_schema_free(held->schema);
+  R_Free(held);
+}
+
+/* Draws by chain, draw and quantity, as the library has them; R's memory, free when .Call returns. False: they are none. */
+static bool hold(held_t *held, SEXP fit) {
+  SEXP draws = VECTOR_ELT(fit, 0), dims = Rf_getAttrib(draws, R_DimSymbol), names = Rf_getAttrib(draws, R_DimNamesSymbol);
+  if (TYPEOF(draws) != REALSXP || XLENGTH(dims) != 3 || XLENGTH(names) != 3 || TYPEOF(VECTOR_ELT(names, 2)) != STRSXP) {
+    return false;
+  }
+  size_t n = (size_t)INTEGER(dims)[0], n_chains = (size_t)INTEGER(dims)[1], n_of = (size_t)INTEGER(dims)[2];
+  double *values = (double *)(void *)R_alloc(n * n_chains * n_of + 1, sizeof *values);
+  const char **labels = (const char **)(void *)R_alloc(n_of + 1, sizeof *labels);
+  for (size_t j = 0; j < n_of; j++) {
+    labels[j] = Rf_translateCharUTF8(STRING_ELT(VECTOR_ELT(names, 2), (R_xlen_t)j));
+    for (size_t i = 0; i < n * n_chains; i++) {
+      values[i * n_of + j] = REAL(draws)[i + n * n_chains * j];
+    }
+  }
+  held->fit.draws = (tacit_draws_t){.n_chains = n_chains, .n_draws = n, .n_saved = n, .n_reported = n_of, .values = values};
+  held->fit.labels = held->fit.names = (char **)(uintptr_t)labels;
+  held->fit.formula = (char *)(uintptr_t)r_text(VECTOR_ELT(fit, 1));
+  held->fit.family = (char *)(uintptr_t)r_text(VECTOR_ELT(fit, 2));
+  return n > 0 && n_chains > 0 && n_of > 0;
+}
+
+static SEXP hold_call(held_t **held) {
+  *held = R_Calloc(1, held_t);
+  return r_hold(*held, let_go);
+}
+
+/* ---- predictions ---- */
+
+typedef struct target {
+  double *out;
+  size_t n_draws, n_rows, n_outcomes;
+} target_t;
+
+/* Shape (n_draws, n_rows, n_outcomes) in R's order. */
+static tacit_status_t take_row(void *user, size_t row, double *draws, tacit_error_t *err) {
+  target_t *to = user;
+  (void)err;
+  for (size_t c = 0; c < to->n_outcomes; c++) {
+    memcpy(to->out + (c * to->n_rows + row) * to->n_draws, draws + c * to->n_draws, to->n_draws * sizeof *draws);
+  }
+  return TACIT_OK;
+}
+
+/* Values are held within the fit's schema; where its rows belong to persons, which new rows do not, they are refused instead. */
+static tacit_status_t read_rows(held_t *held, SEXP schema, double known_sd, SEXP data, tacit_table_notes_t *notes, tacit_error_t *err) {
+  const char *text = r_text(schema);
+  struct ArrowArrayStream stream = {0};
+  tacit_data_source_t source = {0};
+  size_t n;
+  tacit_status_t status = tacit_schema_parse(&held->schema, text, strlen(text), "schema", err);
+  status = status == TACIT_OK ? tacit_predictor_of(&held->predictor, &held->fit, held->schema, known_sd, err) : status;
+  status = status == TACIT_OK ? r_open_source(data, &stream, &source, err) : status;
+  if (status != TACIT_OK) {
+    return status;
+  }
+  const char *const *names = tacit_predictor_columns(held->predictor, &n);
+  const tacit_schema_t *rules = tacit_schema_unit(held->schema) == NULL ? held->schema : tacit_predictor_schema(held->predictor);
+  return tacit_table_read_stream(&held->table, &stream, rules, names, n, NULL, notes, err);
+}
+
+static SEXP predictions(const held_t *held, tacit_prediction_kind_t kind, uint64_t seed, double n_moved) {
+  static const char *const parts[] = {"draws", "outcomes", "n_moved", NULL};
+  const tacit_predictor_t *p = held->predictor;
+  size_t n;
+  tacit_error_t err;
+  const char *const *names = tacit_predictor_columns(p, &n);
+  const double **columns = (const double **)(void *)R_alloc(n + 1, sizeof *columns);
+  for (size_t j = 0; j < n; j++) {
+    columns[j] = tacit_table_column(held->table, names[j]);
+  }
+  target_t to = {.n_draws = tacit_predictor_n_draws(p), .n_rows = tacit_table_n_rows(held->table), .n_outcomes = tacit_predictor_n_outcomes(p, kind)};
+  SEXP out = PROTECT(r_list(parts)), draws = Rf_alloc3DArray(REALSXP, (int)to.n_draws, (int)to.n_rows, (int)to.n_outcomes);
+  SET_VECTOR_ELT(out, 0, draws);
+  to.out = REAL(draws);
+  tacit_status_t status = tacit_predict(p, &(tacit_new_rows_t){columns, to.n_rows}, kind, seed, take_row, &to, &err);
+  SEXP outcomes = Rf_allocVector(STRSXP, (R_xlen_t)to.n_outcomes);
+  SET_VECTOR_ELT(out, 1, outcomes);
+  for (size_t c = 0; c < to.n_outcomes; c++) {
+    SET_STRING_ELT(outcomes, (R_xlen_t)c, Rf_mkCharCE(tacit_predictor_outcome(p, kind, c), CE_UTF8));
+  }
+  SET_VECTOR_ELT(out, 2, Rf_ScalarReal(n_moved));
+  UNPROTECT(1);
+  return status == TACIT_OK ? out : r_failure(&err, NULL);
+}
+
+SEXP r_predict(SEXP fit, SEXP known_sd, SEXP data, SEXP kind, SEXP seed) {
+  held_t *held;
+  tacit_error_t err;
+  tacit_table_notes_t notes;
+  SEXP pointer = PROTECT(hold_call(&held)), out;
+  if (!hold(held, fit)) {
+    out = r_wrong_argument("object", "the draws are not those of a fit");
+  } else if (read_rows(held, VECTOR_ELT(fit, 3), Rf_asReal(known_sd), data, &notes, &err) != TACIT_OK) {
+    out = r_failure(&err, NULL);
+  } else {
+    out = predictions(held, (tacit_prediction_kind_t)Rf_asInteger(kind), r_count(Rf_asReal(seed)), (double)notes.n_clamped);
+  }
+  PROTECT(out);
+  r_let_go(pointer);
+  UNPROTECT(2);
+  return out;
+}
+
+/* ---- functions of parameters ---- */
+
+SEXP r_contrast(SEXP fit, SEXP expression) {
+  held_t *held;
+  tacit_error_t err;
+  SEXP pointer = PROTECT(hold_call(&held)), out;
+  if (!hold(held, fit)) {
+    out = PROTECT(r_wrong_argument("object", "the draws are not those of a fit"));
+  } else {
+    size_t n = held->fit.draws.n_chains * held->fit.draws.n_draws;
+    out = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)n));
+    if (tacit_contrast(&held->fit, r_text(expression), REAL(out), &err) != TACIT_OK) {
+      UNPROTECT(1);
+      out = PROTECT(r_failure(&err, NULL));
+    }
+  }
+  r_let_go(pointer);
+  UNPROTECT(2);
+  return out;
+}
