@@ -90,7 +90,7 @@ static tacit_status_t release_statistic(const audit_case_t *of, tacit_curator_t 
 static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *curator, tacit_error_t *err) {
   static const double whiten[4] = {1e-3, 0, 0, 1e3}, theta[2] = {0, 0};
   const tacit_row_weighting_t rows = {.whiten = whiten, .radius = 1e-3};
-  const tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, theta, whiten, 1e-3}, even = {TACIT_FAMILY_BERNOULLI, 1, theta, NULL, 0.5};
+  const tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, theta, whiten, 1e-3, 0}, even = {TACIT_FAMILY_BERNOULLI, 1, theta, NULL, 0.5, 0};
   const tacit_row_weighting_t plain = {.radius = sqrt(2)};
   const tacit_row_residual_t residual = {.theta = (const double[2]){0, 0}, .n_features = 2, .scale = 1, .reach = sqrt(2)};
   const tacit_row_cells_t cells = {&residual, NULL, 1, (const double[1]){0}};

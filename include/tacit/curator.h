@@ -165,6 +165,7 @@ typedef struct tacit_score_point {
   const double *theta;  /**< shape (dim), finite */
   const double *whiten; /**< L: lower triangular, shape (dim, dim), row-major, finite; NULL: the identity */
   double radius;        /**< R, from 1e-15 to 1e15 */
+  double cap;           /**< of squares of scores: a longer psi is shortened to it; from 1e-15 to 1e15, or 0: none is */
 } tacit_score_point_t;
 
 /**
@@ -189,8 +190,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_information(tacit_
 
 /**
  * Release out = svec(sum_u psi_u psi_u') + N(0, noise_sd^2 I), psi_u what unit u adds to tacit_curator_release_score(): the variance of
- * that sum as the records themselves show it, dependence within units included. Sensitivity: sqrt(2) (R upper)^2 under substitution,
- * (R upper)^2 under add-remove.
+ * that sum as the records themselves show it, dependence within units included. With b = R upper, or the point's cap where that is less:
+ * sensitivity sqrt(2) b^2 under substitution, b^2 under add-remove.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_score_squares(tacit_curator_t *curator,
                                                                             const tacit_score_point_t *point,

@@ -75,7 +75,7 @@ TACIT_API void tacit_fit_set_ranks(tacit_fit_t *fit, const tacit_fit_ranks_t *ra
 typedef enum tacit_fit_verdict {
   TACIT_FIT_GOOD = 0,
   TACIT_FIT_POOR,    /**< no usable chain, or intervals several times as wide as without privacy */
-  TACIT_FIT_HOPELESS /**< all chains together not worth one draw */
+  TACIT_FIT_HOPELESS /**< refused unless somebody says to go on: all chains together not worth one draw, or most such fits end with a problem */
 } tacit_fit_verdict_t;
 
 /** Computed from public facts alone. NaN where a method has no such number. */

@@ -111,7 +111,7 @@ static bool ask(const tacit_fit_plan_t *plan, double epsilon) {
   return tolower((unsigned char)answer[0]) == 'y';
 }
 
-/* A terminal is asked where the verdict is not good, unless --yes answers beforehand; scripts go on, warned. */
+/* A terminal is asked where the verdict is not good, unless --yes answers beforehand. Scripts go on, warned, but where there is no hope. */
 static int confirm(const cli_args_t *args, const tacit_fit_t *fit, const tacit_fit_plan_t *plan, double epsilon) {
   bool is_spending = tacit_fit_is_private(fit) && !cli_is_given(args, "dry-run");
   if (!cli_is_first_rank() || !is_spending || plan->verdict == TACIT_FIT_GOOD || cli_is_given(args, "yes")) {
@@ -122,10 +122,11 @@ static int confirm(const cli_args_t *args, const tacit_fit_t *fit, const tacit_f
                     "or read a file; nothing was released or charged");
     return CLI_BUDGET;
   }
-  if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO) || ask(plan, epsilon)) {
+  bool has_nobody = !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO);
+  if (has_nobody ? plan->verdict != TACIT_FIT_HOPELESS : ask(plan, epsilon)) {
     return CLI_OK;
   }
-  cli_error(args, "not started: nothing was released or charged");
+  cli_error(args, "not started: nothing was released or charged%s", has_nobody ? "; --yes goes on nevertheless" : "");
   return CLI_BUDGET;
 }
 
@@ -235,7 +236,8 @@ const cli_command_t cli_fit = {
                    "CSV), a summary, the privacy statement in words and JSON, the settings, and report.html. Before anything is "
                    "spent, the plan is printed with a forecast from public facts. If that promises no usable chain (fewer than 20 "
                    "effective draws in all, or 50 draws a chain), a terminal is asked whether to go on, unless --yes is given; a run "
-                   "that nobody can answer goes on with a warning. A budget that is spent does not come back.",
+                   "that nobody can answer goes on with a warning, but where all chains are worth less than one draw, or most such fits end with a "
+                   "problem: then it says which budget would do and ends with status 4. A budget that is spent does not come back.",
     .examples = "  tacit fit 'death ~ age + sex + log(flc)' --family bernoulli --data flchain.csv \\\n"
                 "        --schema flchain.yaml --epsilon 1 --delta 1e-6 --out fit/\n"
                 "  tacit fit 'death ~ age + sex' --family bernoulli --data flchain.csv --schema flchain.yaml \\\n"

@@ -66,7 +66,7 @@ static void print_table(const tacit_fit_choice_t *choices, const char *n_chains,
          "gradient one\nposterior sd from the mode.\ness: effective draws of all chains to be expected then; if wide: of a posterior three "
          "times as wide, where features vary a third as\nmuch as their bounds suggest. width: error of a posterior mean from as many "
          "draws as ess beside that of the exact one.\nnoise-aware: its releases stand under iterations; draws given them are free. width: "
-         "least posterior sd to be expected, beside the\nnon-private one.\n\n%s",
+         "least posterior sd to be expected, beside the\nnon-private one. Where ess is below 1, and where it says refused, tacit fit starts only with --yes.\n\n%s",
          n_chains, advice);
 }
 

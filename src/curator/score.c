@@ -45,13 +45,26 @@ static bool score_of(const tacit_row_sum_t *sum, size_t n_rows, const float *rec
   return reach <= DBL_MAX;
 }
 
-/* As a vector, or for its outer product: what a unit's records' responses share shows there. */
 static void add_score(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
   double score[TACIT_MAX_ROW_FEATURES];
   (void)work;
   if (score_of(ctx, n_rows, records, score)) {
     tacit_rows_write(ctx, 1, score, k);
   }
+}
+
+/* For its outer product, which shows what a unit's responses share: shortened to the cap. */
+static void add_score_squares(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const tacit_row_sum_t *sum = ctx;
+  double score[TACIT_MAX_ROW_FEATURES], n2 = 0;
+  (void)work;
+  if (!score_of(sum, n_rows, records, score)) {
+    return;
+  }
+  for (size_t j = 0; j < sum->dim; j++) {
+    n2 += score[j] * score[j];
+  }
+  tacit_rows_write(sum, n2 > sum->bound * sum->bound ? sum->bound / sqrt(n2) : 1, score, k);
 }
 
 /* The rows sqrt(v) L x of a unit, scaled so that the sum of their squared norms is at most R^2; see rows.c. */
@@ -88,6 +101,9 @@ static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_sc
   }
   if (status == TACIT_OK) {
     status = tacit_rows_check_size("radius", point->radius, err);
+  }
+  if (status == TACIT_OK && point->cap != 0) {
+    status = tacit_rows_check_size("cap", point->cap, err);
   }
   if (status == TACIT_OK && !tacit_family_has_moments((tacit_family_t)point->family, point->upper)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family",
@@ -126,8 +142,9 @@ tacit_status_t tacit_curator_release_information(tacit_curator_t *curator, const
 tacit_status_t tacit_curator_release_score_squares(tacit_curator_t *curator, const tacit_score_point_t *point,
                                                    double noise_multiplier, double *out, double *noise_sd,
                                                    tacit_error_t *err) {
-  tacit_row_sum_t sum = {.is_square = true, .bound = point->radius * point->upper, .label = "squares of scores"};
-  return release(curator, point, &sum, add_score, noise_multiplier, out, noise_sd, err);
+  double bound = point->radius * point->upper;
+  tacit_row_sum_t sum = {.is_square = true, .bound = point->cap > 0 ? fmin(point->cap, bound) : bound, .label = "squares of scores"};
+  return release(curator, point, &sum, add_score_squares, noise_multiplier, out, noise_sd, err);
 }
 
 tacit_status_t tacit_curator_release_count(tacit_curator_t *curator, double noise_multiplier, double *out, double *noise_sd,

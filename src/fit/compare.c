@@ -55,7 +55,17 @@ static void plan_aware(const tacit_fit_t *fit, tacit_fit_choice_t *choice) {
   tacit_status_t status = tacit_noise_aware_check_budget(&settings, &refused);
   if (status != TACIT_OK) {
     set_reason(choice, status, refused.message);
+    return;
   }
+  tacit_text_t untold = {0};
+  tacit_fit_put_untold(fit, &settings, fit->n_public, &untold);
+  if (untold.length > 0) {
+    untold.data[untold.length - 1] = '\0'; /* its newline */
+    snprintf(choice->reason, sizeof choice->reason, "refused: %s", untold.data);
+    choice->status = TACIT_ERR_BUDGET;
+  }
+  choice->status = untold.failed ? TACIT_ERR_MEMORY : choice->status;
+  tacit_text_clear(&untold);
 }
 
 static void plan_chains(tacit_fit_t *fit, const rule_t *rule, const tacit_method_t *method, tacit_fit_choice_t *choice) {
@@ -103,8 +113,8 @@ static size_t best_chain(const tacit_fit_choice_t *choices, bool must_be_exact) 
 }
 
 /* Where its intervals are not mostly the prior's, and no chain does better that has draws enough for intervals. */
-static bool prefers_aware(const tacit_fit_choice_t *aware, const tacit_fit_choice_t *chain, bool is_told) {
-  bool is_usable = aware->status == TACIT_OK && aware->width <= TACIT_FIT_INFLATION_MUCH && is_told;
+static bool prefers_aware(const tacit_fit_choice_t *aware, const tacit_fit_choice_t *chain) {
+  bool is_usable = aware->status == TACIT_OK && aware->width <= TACIT_FIT_INFLATION_MUCH;
   return is_usable && (chain == NULL || chain->ess < TACIT_FIT_ESS_HARDLY || aware->width <= aware_slack * chain->width);
 }
 
@@ -114,16 +124,13 @@ static void advise(const tacit_fit_t *fit, const tacit_fit_choice_t *choices, ta
     aware++;
   }
   tacit_noise_aware_settings_t settings = {.family = TACIT_FAMILY_GAUSSIAN};
-  bool is_told = true;
   if (choices[aware].status == TACIT_OK) {
     settings = tacit_fit_aware_settings(fit);
     settings.rho = tacit_fit_aware_rho(fit);
-    is_told = tacit_fit_scale_untold(fit, &settings, fit->n_public) == NULL;
-    tacit_text_printf(to, "%s", is_told ? "" : "noise-aware: ");
-    tacit_fit_put_untold(fit, &settings, fit->n_public, to);
   }
-  bool is_aware = prefers_aware(&choices[aware], chain < TACIT_FIT_N_CHOICES ? &choices[chain] : NULL, is_told);
-  bool is_default = choices[aware].status == TACIT_OK && tacit_fit_aware_is_default(fit);
+  bool is_aware = prefers_aware(&choices[aware], chain < TACIT_FIT_N_CHOICES ? &choices[chain] : NULL);
+  bool is_refused = choices[aware].status == TACIT_ERR_BUDGET;
+  bool is_default = (choices[aware].status == TACIT_OK || is_refused) && tacit_fit_aware_is_default(fit);
   size_t best = is_aware ? aware : chain;
   if (!is_aware && (chain == TACIT_FIT_N_CHOICES || choices[chain].ess < ess_least)) {
     tacit_text_printf(to, "None of these will do: at this budget the best of them is worth fewer than four independent draws. A larger "
@@ -135,6 +142,8 @@ static void advise(const tacit_fit_t *fit, const tacit_fit_choice_t *choices, ta
                     has_rules ? rules[best].acceptance : "", is_aware && is_default ? ", which tacit fit takes by itself" : "");
   if (is_aware && tacit_fit_chain_setting(fit) != NULL) {
     tacit_text_printf(to, "It goes without --%s.\n", tacit_fit_chain_setting(fit));
+  } else if (!is_aware && is_default && is_refused) {
+    tacit_text_printf(to, "Say so: tacit fit takes noise-aware by itself, and refuses this.\n");
   } else if (!is_aware && is_default) {
     tacit_text_printf(to, "Say so: tacit fit takes noise-aware by itself, which is forecast to be %.3g times as wide as without privacy.\n",
                       choices[aware].width);

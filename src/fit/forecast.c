@@ -10,7 +10,7 @@
 enum { draws_few = 50 };
 /* Noise in the log acceptance ratio at which nearly everything is rejected. */
 static const double penalty_sd_much = 4;
-/* tacit_noise_aware_scale_doubt() above which most fits end with problem `scale-unknown`. */
+/* tacit_noise_aware_scale_doubt() above which most fits end with a problem, mostly `scale-unknown`: docs/theory.md, 18.10. */
 static const double scale_doubt_much = 1;
 
 static bool has_dubious_budget(const tacit_fit_t *fit) {
@@ -48,9 +48,11 @@ static tacit_fit_verdict_t judge_plan(const tacit_fit_t *fit) {
     return TACIT_FIT_GOOD;
   }
   if (fit->method->is_one_off) {
-    bool is_told = tacit_fit_scale_untold(fit, &fit->aware, fit->n_planned) == NULL;
+    if (tacit_fit_scale_untold(fit, &fit->aware, fit->n_planned) != NULL) {
+      return TACIT_FIT_HOPELESS;
+    }
     bool is_wide = fit->plan.width > TACIT_FIT_INFLATION_MUCH || tacit_noise_aware_is_noisy(&fit->aware);
-    return is_wide || !is_told ? TACIT_FIT_POOR : TACIT_FIT_GOOD;
+    return is_wide ? TACIT_FIT_POOR : TACIT_FIT_GOOD;
   }
   if (fit->plan.ess < 1) {
     return TACIT_FIT_HOPELESS;

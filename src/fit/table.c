@@ -81,7 +81,7 @@ static const tacit_setting_t table[] = {
      "value, and as private as the data. Results do not depend on it.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"seed", "N", NULL, "Repeatable run. Noise that can be repeated protects nobody: NOT PRIVATE.", "privacy", TACIT_SETTING_COUNT, 0, 9007199254740992.0, NULL},
     {"dry-run", NULL, NULL, "Say what the budget would buy, then stop: nothing is charged or released.", "running", TACIT_SETTING_PROGRAM, 0, 0, NULL},
-    {"yes", NULL, NULL, "Do not ask, however bad the forecast is.", "running", TACIT_SETTING_PROGRAM, 0, 0, NULL},
+    {"yes", NULL, NULL, "Neither ask nor refuse, however bad the forecast is.", "running", TACIT_SETTING_PROGRAM, 0, 0, NULL},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only.", "running", TACIT_SETTING_PROGRAM, 0, 0, NULL},
     {"quiet", NULL, NULL, "No progress, no plan.", "running", TACIT_SETTING_PROGRAM, 0, 0, NULL}};
 

@@ -38,7 +38,8 @@ bool tacit_aware_is_count_private(const tacit_noise_aware_settings_t *settings) 
 
 /* Share of the last release. */
 static double last_share(const tacit_noise_aware_settings_t *settings) {
-  return share_score[TACIT_AWARE_ROUNDS - 1] - (tacit_aware_is_count_private(settings) ? share_count : 0);
+  double squares = settings->family == TACIT_FAMILY_POISSON ? share_squares : 0;
+  return share_score[TACIT_AWARE_ROUNDS - 1] - (tacit_aware_is_count_private(settings) ? share_count : 0) - squares;
 }
 
 size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
@@ -46,15 +47,17 @@ size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, ta
   const planned_t of_scores[] = {{share_cube, "second moments"},        {share_whitened, "whitened second moments"},
                                  {share_score[0], "weighted score"},    {share_score[1], "weighted score"},
                                  {share_information, "information"},    {last, "weighted score"},
-                                 {share_count, "number of units"}};
+                                 {share_count, "number of units"},      {share_squares, "squares of scores"}};
   if (settings->family == TACIT_FAMILY_GAUSSIAN) {
     return tacit_gaussian_events(settings, events);
   }
-  size_t n = sizeof of_scores / sizeof of_scores[0] - !tacit_aware_is_count_private(settings);
-  for (size_t i = 0; i < n; i++) {
-    events[i] = (tacit_event_t){
+  const bool is_made[] = {true, true, true, true, true, true, tacit_aware_is_count_private(settings), settings->family == TACIT_FAMILY_POISSON};
+  size_t n = 0;
+  for (size_t i = 0; i < sizeof of_scores / sizeof of_scores[0]; i++) {
+    events[n] = (tacit_event_t){
         .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = schedule_multiplier(settings->rho, of_scores[i].share), .count = 1};
-    snprintf(events[i].label, sizeof events[i].label, "%s", of_scores[i].label);
+    snprintf(events[n].label, sizeof events[n].label, "%s", of_scores[i].label);
+    n += is_made[i];
   }
   return n;
 }
@@ -247,7 +250,12 @@ static tacit_status_t learn(run_t *run, tacit_error_t *err) {
     }
     place.factor = run->factor;
   }
-  return status;
+  place.share = share_squares;
+  if (status != TACIT_OK || run->settings->family != TACIT_FAMILY_POISSON) {
+    return status;
+  }
+  status = tacit_rounds_learn_dispersion(&run->rounds, &place, err);
+  return status == TACIT_OK ? find_mode(run, err) : status;
 }
 
 /* All that is learned before the prior's scale is known. */

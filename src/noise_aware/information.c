@@ -198,7 +198,7 @@ static tacit_status_t learn(learner_t *l, const tacit_round_place_t *place, taci
   double radius = tacit_matrix_radius(d, whiten, l->r->n, multiplier), theta[TACIT_NOISE_AWARE_MAX_FEATURES];
   double kept[TACIT_NOISE_AWARE_MAX_FEATURES * (TACIT_NOISE_AWARE_MAX_FEATURES + 1) / 2];
   memcpy(theta, place->theta, d * sizeof *theta);
-  const tacit_aware_point_t at = {theta, whiten, &radius};
+  const tacit_aware_point_t at = {theta, whiten, &radius, NULL};
   status = tacit_aware_release_information(place->curator, place->settings, multiplier, &at, released, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;

@@ -41,6 +41,7 @@ double tacit_aware_factor(const tacit_noise_aware_settings_t *settings);
 /* Where a release is made: public. What was kept puts its own there: it was made at that point, wherever one would make it now. */
 typedef struct tacit_aware_point {
   double *theta, *whiten, *radius; /* (d), (d, d), (1) */
+  double *cap;                     /* (1), of squares of scores; else NULL */
 } tacit_aware_point_t;
 typedef struct tacit_aware_joint {
   size_t n_features;
@@ -55,6 +56,9 @@ TACIT_MUST_USE tacit_status_t tacit_aware_release_moments(tacit_curator_t *curat
 TACIT_MUST_USE tacit_status_t tacit_aware_release_score(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                                         double multiplier, const tacit_aware_point_t *at, double *out,
                                                         double *noise_sd, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_release_score_squares(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                                double multiplier, const tacit_aware_point_t *at, double *out,
+                                                                double *noise_sd, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_aware_release_information(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                                               double multiplier, const tacit_aware_point_t *at, double *out,
                                                               double *noise_sd, tacit_error_t *err);
@@ -176,6 +180,8 @@ typedef struct tacit_rounds {
   double *doubt;      /* (TACIT_AWARE_ROUNDS d, d): blocks of what an early round's covariance may be off by */
   double noise_var[TACIT_AWARE_ROUNDS], radius[TACIT_AWARE_ROUNDS], touched[TACIT_AWARE_ROUNDS]; /* touched: share of rows with w < 1 */
   double count_noise; /* sd of the noise in the last score's number of records of an outcome */
+  double last_theta[TACIT_NOISE_AWARE_MAX_FEATURES], last_whiten[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
+  double excess, excess_square; /* a, b of dispersion.c */
 } tacit_rounds_t;
 
 TACIT_MUST_USE tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate,
@@ -200,6 +206,10 @@ TACIT_MUST_USE tacit_status_t tacit_rounds_release(tacit_rounds_t *rounds, const
 /* Release the information at a point; Q, V and e gain what it tells. */
 TACIT_MUST_USE tacit_status_t tacit_rounds_learn_information(tacit_rounds_t *rounds, const tacit_round_place_t *place,
                                                              tacit_error_t *err);
+/* dispersion.c: release the squares of the last score's terms; counts then vary as these show. place->theta: the mode since. */
+TACIT_MUST_USE tacit_status_t tacit_rounds_learn_dispersion(tacit_rounds_t *rounds, const tacit_round_place_t *place, tacit_error_t *err);
+/* Moments of a response that varies so. */
+void tacit_rounds_disperse(const tacit_rounds_t *rounds, tacit_family_moments_t *moments);
 /* metric.c: whiten (d, d) <- inverse Cholesky factor of the expected information around the point; mean_var (n_rows) that of rows. */
 TACIT_MUST_USE tacit_status_t tacit_round_metric(const tacit_surrogate_t *s, const tacit_round_place_t *place, double *whiten,
                                                  double *mean_var, tacit_error_t *err);

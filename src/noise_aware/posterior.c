@@ -63,6 +63,7 @@ static void fill_rows(tacit_aware_posterior_t *p, const double *theta) {
   }
   for (size_t k = 0; k < n; k++) {
     p->moments[k] = tacit_family_moments(p->settings->family, upper, eta[k]);
+    tacit_rounds_disperse(r, &p->moments[k]);
   }
   for (size_t j = 0; j < r->n_rounds; j++) {
     double *spread = p->spread + j * n;

@@ -213,7 +213,7 @@ static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t
   double radius = choose_radius(&c, whiten);
   double theta[TACIT_NOISE_AWARE_MAX_FEATURES];
   memcpy(theta, place->theta, d * sizeof *theta);
-  const tacit_aware_point_t at = {theta, whiten, &radius};
+  const tacit_aware_point_t at = {theta, whiten, &radius, NULL};
   status = tacit_aware_release_score(place->curator, place->settings, multiplier, &at, r->released + j * d, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
@@ -226,6 +226,8 @@ static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t
     doubt_last(r, mean_var);
   }
   double mean_weight = 0;
+  memcpy(r->last_theta, theta, d * sizeof *theta);
+  memcpy(r->last_whiten, whiten, d * d * sizeof *whiten);
   r->radius[j] = radius;
   for (size_t k = 0; k < n; k++) {
     double weight = fmin(1, radius / c.norms[k]);

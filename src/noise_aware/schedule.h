@@ -8,14 +8,17 @@
 enum { TACIT_AWARE_ROUNDS = 3 };
 
 /*
- * Shares of mu^2: moments in the cube, whitened moments, scores at three points, the information; they sum to 1. Where the number
- * of units is private, the last score gives up what its release costs.
+ * Shares of mu^2: moments in the cube, whitened moments, scores at three points, the information; they sum to 1. The last score gives up
+ * what the number of units costs, where that is private, and of counts the squares of its terms.
  */
-static const double share_cube = 0.04, share_whitened = 0.04, share_information = 0.05, share_count = 0.01;
+static const double share_cube = 0.04, share_whitened = 0.04, share_information = 0.05, share_count = 0.01, share_squares = 0.03;
 static const double share_score[TACIT_AWARE_ROUNDS] = {0.05, 0.12, 0.70};
 
 /* Least radius of whitened rows in releases of matrices, in units of sqrt(d); and their noise, per record, up to which it grows. */
 static const double whitened_radius = 1.3, whitened_noise = 0.01;
+
+/* Squares of scores: the square of their cap, in units of d, and their noise, per record, up to which it grows. */
+static const double square_cap = 16, square_noise = 0.05;
 
 /*
  * Weight of the surrogate in records plus one: precision of a Dirichlet process around it [Ferguson1973].

@@ -71,13 +71,13 @@ static tacit_status_t release_point(release_at make, tacit_kept_release_t *relea
                                     const tacit_noise_aware_settings_t *settings, const tacit_aware_point_t *at, double *noise_sd,
                                     tacit_error_t *err) {
   size_t d = tacit_aware_n_features(curator, settings);
-  const tacit_release_part_t parts[] = {{"theta", d, at->theta}, {"whiten", d * d, at->whiten}, {"radius", 1, at->radius}};
-  release->n_parts = sizeof parts / sizeof parts[0];
+  const tacit_release_part_t parts[] = {{"theta", d, at->theta}, {"whiten", d * d, at->whiten}, {"radius", 1, at->radius}, {"cap", 1, at->cap}};
+  release->n_parts = at->cap != NULL ? 4 : 3;
   for (size_t i = 0; i < release->n_parts; i++) {
     release->at[i] = parts[i];
   }
   if (curator != NULL) {
-    tacit_score_point_t point = {(int)settings->family, settings->upper, at->theta, at->whiten, *at->radius};
+    tacit_score_point_t point = {(int)settings->family, settings->upper, at->theta, at->whiten, *at->radius, at->cap != NULL ? *at->cap : 0};
     tacit_status_t status = make(curator, &point, release->noise_multiplier, release->values, noise_sd, err);
     if (status != TACIT_OK) {
       return status;
@@ -93,6 +93,13 @@ tacit_status_t tacit_aware_release_score(tacit_curator_t *curator, const tacit_n
                              .n_values = tacit_aware_n_features(curator, settings),
                              .values = out};
   return release_point(tacit_curator_release_score, &release, curator, settings, at, noise_sd, err);
+}
+
+tacit_status_t tacit_aware_release_score_squares(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
+                                                 const tacit_aware_point_t *at, double *out, double *noise_sd, tacit_error_t *err) {
+  size_t d = tacit_aware_n_features(curator, settings);
+  tacit_kept_release_t release = {.label = "squares of scores", .noise_multiplier = multiplier, .n_values = d * (d + 1) / 2, .values = out};
+  return release_point(tacit_curator_release_score_squares, &release, curator, settings, at, noise_sd, err);
 }
 
 tacit_status_t tacit_aware_release_information(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,

@@ -5,7 +5,7 @@
 
 static const tacit_method_t methods[] = {
     {"noise-aware", true, false, true,
-     "six releases, then the posterior given them, their noise included (bernoulli, poisson; gaussian: five to seven)"},
+     "six releases, then the posterior given them, their noise included (bernoulli; poisson: seven; gaussian: five to seven)"},
     {"dp-barker", true, true, false,
      "private random walk: nothing but Barker's accept/reject bit is released, no noise anywhere"},
     {"dp-barker-vcorr", true, false, false,

@@ -28,7 +28,7 @@ def run(*words, status=0):
 
 
 def fit(out, data="d.csv", schema="d.yaml", formula="y ~ log(x) + k + g + x:k", family="bernoulli", *more):
-    return run("fit", formula, "--family", family, "--data", data, "--schema", schema, "--epsilon", 4, "--delta", "1e-6", "--out", out, "--quiet", *CHAINS, *more)
+    return run("fit", formula, "--family", family, "--data", data, "--schema", schema, "--epsilon", 4, "--delta", "1e-6", "--out", out, "--quiet", "--yes", *CHAINS, *more)
 
 
 def same(a, b, *names):

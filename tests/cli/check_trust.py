@@ -61,7 +61,7 @@ def cases():
                     out = f"{schema}-{data}-{method}"
                     done = tacit("fit", "y ~ x", "--family", "bernoulli", "--data", source, "--schema", f"{schema}.yaml", "--method",
                                  method, "--epsilon", 20, *DELTA, "--n-public", 100, "--chains", 1, "--draws", 4, "--warmup", 0,
-                                 "--quiet", "--scratch", ".", "--out", out)
+                                 "--quiet", "--yes", "--scratch", ".", "--out", out)
                     answers[schema, method, data] = (done.returncode, done.stderr if done.returncode else "")
         for (schema, method, data), answer in answers.items():
             assert answer == answers[schema, method, "one"], (schema, method, answer)

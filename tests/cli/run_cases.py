@@ -352,6 +352,9 @@ BAD = [
     ("noise-aware, gaussian, where the budget buys nothing", ["fit", "x ~ y", "--family", "gaussian", "--data", "good.csv", "--schema",
                                                               "private-n.yaml", "--n-public", "4", "--out", "out", *AWARE, "--epsilon", "1", "--delta", "1e-6"], 4,
      r"on 4 rows: at delta \S+ it takes epsilon [\d.e+]+, or with this epsilon about [\d.e+]+ rows; nothing was spent"),
+    ("noise-aware where most such fits end with a problem", ["fit", "y ~ x", "--family", "bernoulli", "--data", "good.csv", "--schema", "private-n.yaml",
+                                                             "--n-public", "500", "--out", "out", *AWARE, "--epsilon", "0.2", "--delta", "1e-6"], 4,
+     r"not at this budget: (.|\n)*; epsilon [\d.]+ would do(.|\n)*not started: nothing was released or charged; --yes goes on"),
     ("noise-aware for units of several rows", simple("person.csv", "person.yaml", "y ~ x", *AWARE), 2, r"protects one row"),
     ("noise-aware without an intercept", simple("good.csv", "good.yaml", "y ~ x + 0", *AWARE), 2, r"needs an intercept"),
     ("noise-aware with a wide response", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "many.yaml",
@@ -750,8 +753,11 @@ def good_paths():
         assert "warning" not in at_terminal(good, b"")[0]
         done = run(words + ["q3"], stdin=subprocess.DEVNULL)
         assert done.returncode == 0 and "[y/N]" not in done.stderr and "warning:" in done.stderr, done.stderr
-        hopeless = run(BASE + ["--epsilon", "2", "--delta", "1e-6", "--method", "dp-hmc", "--chains", "1", "--quiet", "--out", "q4"])
-        assert "spent for nothing" in hopeless.stderr, hopeless.stderr
+        words = BASE + ["--epsilon", "2", "--delta", "1e-6", "--method", "dp-hmc", "--chains", "1", "--quiet", "--out", "q4"]
+        hopeless = run(words, stdin=subprocess.DEVNULL)
+        assert hopeless.returncode == 4 and "spent for nothing" in hopeless.stderr and "--yes goes on" in hopeless.stderr, hopeless.stderr
+        assert not os.path.exists("q4") and run(words + ["--yes"]).returncode == 0
+        words = BASE + ["--epsilon", "2", "--delta", "1e-6", "--method", "dp-penalty", "--chains", "1", "--out"]
         assert run(["ledger", "init", "q.ledger", *LEDGER]).returncode == 0
         assert at_terminal(words + ["q5", "--ledger", "q.ledger"], b"n\n")[1] == 4
         assert export("q.ledger")["spends"] == [], "what is declined is not reserved either"
@@ -838,12 +844,12 @@ def good_paths():
                     "2", "--delta", "1e-6", "--out", "a4", "--quiet", "--ledger", "a.ledger"])
         assert not common_faults(done) and done.returncode == 0, done.stderr
         spend = export("a.ledger")["spends"][0]
-        assert spend["status"] == "settled" and spend["events"] == spend["reserved"] and len(spend["events"]) == 6
+        assert spend["status"] == "settled" and spend["events"] == spend["reserved"] and len(spend["events"]) == 7
 
     @case("ledger: runs are reserved, settled and added up; the last one that fits is the one that is offered")
     def _():
         assert run(["ledger", "init", "c.ledger", *LEDGER]).returncode == 0
-        on = ["--ledger", "c.ledger", "--data-id", "clinic", "--delta", "1e-6", "--quiet", "--chains", "1"]
+        on = ["--ledger", "c.ledger", "--data-id", "clinic", "--delta", "1e-6", "--quiet", "--yes", "--chains", "1"]
         for number, (method, epsilon) in enumerate((("dp-penalty", "1.5"), ("dp-hmc", "2"))):
             done = run(BASE + on + ["--method", method, "--epsilon", epsilon, "--out", f"c{number}", "--purpose", "try \x1b[1m"])
             assert done.returncode == 0 and f"spend {number + 1} in the ledger" in done.stdout, done.stderr
@@ -973,7 +979,7 @@ def good_paths():
         for number, (family, formula) in enumerate((("poisson", "n ~ x"), ("gaussian", "x ~ n"),
                                                     ("categorical", "factor(g) ~ x"))):
             done = run(["fit", formula, "--family", family, "--data", "f.csv", "--schema", "f.yaml", *BUDGET, "--out",
-                        f"fam{number}", "--clip-grad", "5", "--clip-ratio", "5", *quick])
+                        f"fam{number}", "--clip-grad", "5", "--clip-ratio", "5", "--yes", *quick])
             assert done.returncode == 0, done.stderr
             assert json.load(open(f"fam{number}/privacy.json"))["unit"] == "id"
 
@@ -1130,7 +1136,7 @@ def good_paths():
 
     @case("dp-barker-vcorr says how exact it is")
     def _():
-        words = ["--method", "dp-barker-vcorr", "--chains", "1", "--draws", "20", "--quiet", "--epsilon", "20", "--delta", "1e-6"]
+        words = ["--method", "dp-barker-vcorr", "--chains", "1", "--draws", "20", "--quiet", "--yes", "--epsilon", "20", "--delta", "1e-6"]
         for number, (extra, is_exact) in enumerate((([], False), (["--acceptance", "barker-penalty"], False),
                                                     (["--sampling-rate", "1"], False),
                                                     (["--acceptance", "barker-penalty", "--sampling-rate", "1"], True))):
@@ -1142,7 +1148,7 @@ def good_paths():
 
     @case("dp-hmc: k L + 1 gradients, or k (L + 1) as in the paper; one step of a trajectory is a Langevin method")
     def _():
-        words = ["--method", "dp-hmc", "--chains", "1", "--draws", "10", "--warmup", "5", "--init", "0", "--quiet", "--epsilon", "20",
+        words = ["--method", "dp-hmc", "--chains", "1", "--draws", "10", "--warmup", "5", "--init", "0", "--quiet", "--yes", "--epsilon", "20",
                  "--delta", "1e-6"]
         for number, (extra, gradients) in enumerate(((["--leapfrog", "3"], 46), (["--leapfrog", "3", "--no-reuse"], 60),
                                                      (["--leapfrog", "1"], 16), (["--leapfrog", "1", "--no-reuse"], 30))):
@@ -1199,12 +1205,12 @@ def good_paths():
         pathlib.Path("visits.yaml").write_text("relation: substitute\ncolumns:\n  n: {type: integer, lower: 0, upper: 400}\n"
                                                "  x: {type: numeric, lower: 0, upper: 1}\n")
         row, text = planned("n ~ x", "poisson", "visits.yaml", "100000", "8", "--clip-grad", "1", "--clip-ratio", "1")
-        assert row["iterations"] == 6 and row["width"] > 1.2 and "takes by itself" not in text, (row, text)
+        assert row["iterations"] == 7 and row["width"] > 1.2 and "takes by itself" not in text, (row, text)
         assert re.search(r"Recommended: --method dp-", text), text
 
     @case("diagnose says what is wrong in words")
     def _():
-        done = run(BASE + ["--method", "dp-penalty", "--epsilon", "1", "--delta", "1e-6", "--out", "d1", "--quiet"])
+        done = run(BASE + ["--method", "dp-penalty", "--epsilon", "1", "--delta", "1e-6", "--out", "d1", "--quiet", "--yes"])
         assert done.returncode == 0, done.stderr
         done = run(["diagnose", "d1"])
         assert done.returncode == 5 and "problem" in done.stdout and not done.stderr, done
@@ -1442,7 +1448,7 @@ def good_paths():
 
     @case("SIGINT during warm-up: nothing written, the charge is stated")
     def _():
-        status, stdout, stderr = interrupt("i2", ["--draws", "10", "--warmup", "1000000"], 1)
+        status, stdout, stderr = interrupt("i2", ["--draws", "10", "--warmup", "1000000", "--yes"], 1)
         assert status == 130 and not os.path.exists("i2") and "; charged " in stderr, (status, stderr)
 
     @case("disk full: nothing is left, the charge is stated")

@@ -159,7 +159,7 @@ static void release_sums(job_t *job, const tacit_record_model_t *model, const po
     job->status = tacit_curator_release_second_moments(box.curator, &rows, 5, out->moments, &out->moments_sd, err);
   }
   if (job->status == TACIT_OK) {
-    tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, p->theta, rows.whiten, rows.radius};
+    tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, p->theta, rows.whiten, rows.radius, 0};
     job->status = tacit_curator_release_score(box.curator, &point, 5, out->score, &out->score_sd, err);
   }
   box_close(&box);

@@ -9,9 +9,9 @@
 
 enum { max_features = 12, max_rows = 5, max_sums = (max_features + 1) * (max_features + 2) / 2 };
 
-typedef enum kind { SECOND_MOMENTS, SCORE, INFORMATION, SQUARES, JOINT, RESIDUALS } kind_t;
+typedef enum kind { SECOND_MOMENTS, SCORE, INFORMATION, SQUARES, CAPPED, JOINT, RESIDUALS } kind_t;
 
-/* A point at which responses are predicted; JOINT and RESIDUALS: the residual's theta, scale (upper) and reach. */
+/* A point at which responses are predicted; JOINT and RESIDUALS: the residual's theta, scale (upper) and reach; CAPPED: reach is the cap. */
 typedef struct fit {
   int family;
   double upper;
@@ -28,7 +28,7 @@ typedef struct release {
 static tacit_status_t make(tacit_curator_t *curator, const release_t *r, double noise_multiplier, double *out, double *sd,
                            tacit_error_t *err) {
   tacit_row_residual_t residual = {r->fit.theta, curator->model->n_features, r->fit.upper, r->fit.reach};
-  tacit_score_point_t point = {r->fit.family, r->fit.upper, r->fit.theta, r->rows.whiten, r->rows.radius};
+  tacit_score_point_t point = {r->fit.family, r->fit.upper, r->fit.theta, r->rows.whiten, r->rows.radius, r->kind == CAPPED ? r->fit.reach : 0};
   switch (r->kind) {
     case SECOND_MOMENTS:
       return tacit_curator_release_second_moments(curator, &r->rows, noise_multiplier, out, sd, err);
@@ -157,6 +157,8 @@ static void test_no_pair_of_units_exceeds_the_sensitivity(void **state) {
   check_pairs(INFORMATION, 4, 3, true, 0.85);
   check_pairs(SQUARES, 4, 1, true, 0.9);
   check_pairs(SQUARES, 3, 4, true, 0.7);
+  check_pairs(CAPPED, 4, 1, true, 0.9);
+  check_pairs(CAPPED, 3, 4, true, 0.7);
   check_pairs(JOINT, 3, 1, true, 0.9);
   check_pairs(JOINT, 6, 1, true, 0.9);
   check_pairs(RESIDUALS, 4, 1, true, 0.9);
@@ -247,10 +249,13 @@ static void plain_sum(const release_t *r, size_t n, size_t d, const double *x, d
       eta += r->fit.theta[a] * (double)(float)record[a];
     }
     double p = 1 / (1 + exp(-eta)), residual = record[d] - p, root = 1;
-    double reach = r->kind == SCORE || r->kind == SQUARES ? fmax(p, 1 - p) : r->kind == INFORMATION ? sqrt(p * (1 - p)) : 1;
+    bool is_square = r->kind == SQUARES || r->kind == CAPPED;
+    double reach = r->kind == SCORE || is_square ? fmax(p, 1 - p) : r->kind == INFORMATION ? sqrt(p * (1 - p)) : 1;
     double weight = fmin(1, r->rows.radius / (sqrt(norm) * reach));
     size_t m = r->kind == JOINT ? d + 1 : d;
-    root = r->kind == INFORMATION ? reach : r->kind == SQUARES ? residual : 1;
+    root = r->kind == INFORMATION ? reach : is_square ? residual : 1;
+    double length = weight * sqrt(norm) * fabs(residual);
+    root *= r->kind == CAPPED && length > r->fit.reach ? r->fit.reach / length : 1;
     double clamped = fmax(fmin((record[d] - eta) / r->fit.upper, r->fit.reach), -r->fit.reach);
     u[d] = clamped / weight; /* is not weighted */
     root = r->kind == RESIDUALS ? clamped : root;
@@ -447,7 +452,7 @@ static void test_add_remove_pays_for_a_unit_s_length(void **state) {
   (void)state;
   fixture_t f;
   tacit_error_t err;
-  double out[max_sums], theta[3] = {0.1, 0.2, 0.3}, sd, expected[] = {4, 2, 4, 4, 4 + 0.25, 1};
+  double out[max_sums], theta[3] = {0.1, 0.2, 0.3}, sd, expected[] = {4, 2, 4, 4, 0.25, 4 + 0.25, 1};
   open_private(&f, 1e5, TACIT_RELATION_ADD_REMOVE, NULL);
   tacit_row_cells_t cells = {NULL, NULL, n_cells - 1, edges};
   assert_ok(tacit_curator_release_cells(f.curator, &cells, 3, out, &sd, &err), err);

@@ -189,8 +189,8 @@ static const tacit_door_shape_t shapes[N_WHAT] = {[BALL] = {TACIT_SHAPE_BALL, 4,
                                                   [SCORE] = {TACIT_SHAPE_PRODUCTS, 4, 1 << 16, 0, 1 << 16}};
 
 /* The corners that are furthest apart in L1: of a box two opposite ones, of a ball v and -v with equal entries, of cells one left and one entered. */
-static void test_sensitivities_of_noise_by_the_sum_of_sizes(void **state) {
-  (void)state;
+static void test_sensitivities_of_noise_by_the_sum_of_sizes(void **unused) {
+  (void)unused;
   const double r = 1 << 20, box = 3 * (r + 5), ball = 2 * r * sqrt(4);
   const struct {
     what_t what;

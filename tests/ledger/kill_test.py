@@ -47,7 +47,7 @@ class Process:
         if arguments.fit:
             words = [arguments.tacit, "fit", "y ~ x", "--family", "bernoulli", "--data", "tiny.csv", "--schema",
                      "tiny.yaml", "--method", "dp-penalty", "--epsilon", "2", "--delta", "1e-6", "--chains", "1",
-                     "--noise-ratio", "60", "--init", "0", "--quiet", "--ledger", ledger, "--purpose", self.name, "--out", self.records]
+                     "--noise-ratio", "60", "--init", "0", "--quiet", "--yes", "--ledger", ledger, "--purpose", self.name, "--out", self.records]
         self.log = open(f"log-{number}", "w+")
         self.child = subprocess.Popen(words, stdout=self.log, stderr=self.log)
 

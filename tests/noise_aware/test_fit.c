@@ -132,22 +132,27 @@ static tacit_records_t *simulated_records(const simulation_t *s) {
   return records;
 }
 
-static void open_family(fixture_t *f, tacit_family_t family, size_t d, double epsilon, tacit_relation_t relation) {
+static void open_records(fixture_t *f, const simulation_t *s, tacit_records_t *records, double epsilon, tacit_relation_t relation) {
   tacit_error_t err;
-  simulation_t s = {.family = family, .upper = 1, .truth = TRUTH_FIXED, .d = d, .n = 300};
-  simulation_model(&s, &f->model);
+  simulation_model(s, &f->model);
   assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, relation, &err), err);
   assert_ok(tacit_noise_new_seeded_not_private(&f->noise, 8, &err), err);
-  assert_ok(tacit_curator_new(&f->curator, simulated_records(&s), &f->model.records, f->budget, f->noise, NULL, &err), err);
+  assert_ok(tacit_curator_new(&f->curator, records, &f->model.records, f->budget, f->noise, NULL, &err), err);
   f->settings = tacit_noise_aware_settings_default();
-  f->settings.family = family;
-  f->settings.n_units = 300;
-  f->settings.n_features = d;
+  f->settings.family = s->family;
+  f->settings.upper = s->upper;
+  f->settings.n_units = (double)s->n;
+  f->settings.n_features = s->d;
   f->settings.relation = relation;
   f->settings.rho = tacit_budget_rho(f->budget) * (1 - 1e-9);
   f->settings.n_chains = 2;
   f->settings.n_warmup = 40;
   f->settings.n_draws = 20;
+}
+
+static void open_family(fixture_t *f, tacit_family_t family, size_t d, double epsilon, tacit_relation_t relation) {
+  simulation_t s = {.family = family, .upper = 1, .truth = TRUTH_FIXED, .d = d, .n = 300};
+  open_records(f, &s, simulated_records(&s), epsilon, relation);
 }
 
 static void open_fixture(fixture_t *f, size_t d, double epsilon, tacit_relation_t relation) {
@@ -206,9 +211,55 @@ static void test_charges_are_those_that_were_announced(void **state) {
   check_charges(TACIT_FAMILY_BERNOULLI, TACIT_RELATION_ADD_REMOVE, false, 7);
   check_charges(TACIT_FAMILY_BERNOULLI, TACIT_RELATION_ADD_REMOVE, true, 7);
   check_charges(TACIT_FAMILY_BERNOULLI, TACIT_RELATION_SUBSTITUTE, true, 7);
+  check_charges(TACIT_FAMILY_POISSON, TACIT_RELATION_SUBSTITUTE, false, 7);
+  check_charges(TACIT_FAMILY_POISSON, TACIT_RELATION_ADD_REMOVE, false, 8);
   check_charges(TACIT_FAMILY_GAUSSIAN, TACIT_RELATION_SUBSTITUTE, true, 0);
   check_charges(TACIT_FAMILY_GAUSSIAN, TACIT_RELATION_SUBSTITUTE, false, 0);
   check_charges(TACIT_FAMILY_GAUSSIAN, TACIT_RELATION_ADD_REMOVE, false, 0);
+}
+
+/*
+ * Counts of mean m and variance m + m^2 / 2: posterior sds are those of the sandwich, A^-1 B A^-1 with A = sum m x x', B = sum (m + m^2 / 2) x x'.
+ * Those of a Poisson law are .74 and .66 of them.
+ */
+static void test_counts_may_vary_more_than_a_poisson_law_allows(void **state) {
+  (void)state;
+  enum { n = 6000 };
+  const simulation_t s = {.family = TACIT_FAMILY_POISSON, .upper = 40, .d = 2, .n = n};
+  unsigned char key[32];
+  tacit_error_t err;
+  tacit_rng_t *rng;
+  tacit_records_t *records;
+  double a[3] = {0}, b[3] = {0};
+  tacit_rng_key_from_seed(key, 12);
+  assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
+  assert_ok(tacit_records_new(&records, n, 3, &err), err);
+  for (size_t i = 0; i < n; i++) {
+    double x = 2 * tacit_rng_uniform(rng) - 1, m = exp(0.6 + 0.8 * x), gamma = -0.5 * log(tacit_rng_uniform(rng) * tacit_rng_uniform(rng));
+    double record[3] = {1, x, simulation_response(&s, log(m * gamma), 0, rng)}, product[3] = {1, x, x * x};
+    tacit_records_set(records, i, record);
+    for (size_t k = 0; k < 3; k++) {
+      a[k] += m * product[k];
+      b[k] += (m + 0.5 * m * m) * product[k];
+    }
+  }
+  tacit_rng_free(rng);
+  fixture_t f;
+  tacit_draws_t draws;
+  open_records(&f, &s, records, 1e4, TACIT_RELATION_SUBSTITUTE);
+  f.settings.n_warmup = 150;
+  f.settings.n_draws = 500;
+  assert_ok(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err), err);
+  double det = a[0] * a[2] - a[1] * a[1], inverse[2][2] = {{a[2] / det, -a[1] / det}, {-a[1] / det, a[0] / det}};
+  for (size_t j = 0; j < 2; j++) { /* seeds are fixed; Monte Carlo error is about 0.04 of a sd */
+    tacit_summary_t summary;
+    assert_ok(tacit_draws_summarise(&draws, j, &summary, &err), err);
+    double square = inverse[j][0] * inverse[j][0] * b[0] + 2 * inverse[j][0] * inverse[j][1] * b[1] + inverse[j][1] * inverse[j][1] * b[2];
+    assert_close(summary.sd / sqrt(square), 1, 0.12);
+    assert_close((summary.mean - (j == 0 ? 0.6 : 0.8)) / sqrt(square), 0, 4);
+  }
+  tacit_draws_clear(&draws);
+  close_fixture(&f);
 }
 
 static void test_what_does_not_fit_is_refused(void **state) {
@@ -402,6 +453,7 @@ int main(void) {
                                      cmocka_unit_test(test_budgets_converge_to_the_non_private_posterior),
                                      cmocka_unit_test(test_tiny_budget_gives_the_prior),
                                      cmocka_unit_test(test_charges_are_those_that_were_announced),
+                                     cmocka_unit_test(test_counts_may_vary_more_than_a_poisson_law_allows),
                                      cmocka_unit_test(test_what_does_not_fit_is_refused),
                                      cmocka_unit_test(test_a_linear_regression_that_would_buy_nothing_is_refused),
                                      cmocka_unit_test(test_every_failed_allocation_is_an_error_return),

@@ -283,7 +283,7 @@ static void test_the_process_learns_the_information(void **state) {
   const tacit_surrogate_t *s = &f.surrogate;
   size_t n = s->n_rows, d = 4;
   double theta[4] = {0.3, 0.8, -0.6, 0.4}, factor[16] = {0.05, 0, 0, 0, 0, 0.05, 0, 0, 0, 0, 0.05, 0, 0, 0, 0, 0.05}, exact[10], sd;
-  tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, theta, NULL, 1.01}; /* v |x|^2 <= 1: nothing is weighted */
+  tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, theta, NULL, 1.01, 0}; /* v |x|^2 <= 1: nothing is weighted */
   assert_ok(tacit_curator_release_information(f.curator, &point, 0.02, exact, &sd, &err), err);
   tacit_round_place_t place = {f.curator, &f.settings, &f.model.parameters, f.rng, theta, factor, share_information};
   double error[2] = {0};
@@ -320,6 +320,8 @@ static void check_gradient(tacit_family_t family, double upper, double epsilon) 
     open_fixture(&f, family, upper, 4, epsilon);
     size_t d = f.s.d;
     release_rounds(&f, n_rounds);
+    f.rounds.excess = family == TACIT_FAMILY_POISSON ? 0.4 : 0;
+    f.rounds.excess_square = family == TACIT_FAMILY_POISSON ? 0.3 : 0;
     for (int attempt = 0; attempt < 5; attempt++) {
       double theta[SIMULATION_MAX_DIM], grad[SIMULATION_MAX_DIM], precision[64];
       for (size_t j = 0; j < d; j++) {
