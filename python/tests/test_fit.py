@@ -615,7 +615,29 @@ class Interruption(Folder):
 
 
 class Kept(Folder):
-    """What is drawn from kept releases."""
+    """What is drawn from kept releases, and how records lie beside them."""
+
+    def test_a_check_and_synthetic_rows(self):
+        out = self.folder / "fit"
+        fit(records(), out=out, draws=50, warmup=50)
+        ledger = tacit.Ledger.create(self.folder / "l.ledger", "d", 10, 1e-5)
+        given = {"epsilon": 4, "delta": 1e-6, "by": "x"}
+        found = tacit.check(out, records(), ledger=ledger.path, out=self.folder / "c.json", **given)
+        self.assertEqual(found, json.loads((self.folder / "c.json").read_text()))
+        self.assertEqual(([len(found["calibration"]), len(found["by_term"])], found["epsilon"], len(ledger.spends)), ([10, 10], 4, 1))
+        self.assertLess(found["misfit_z"], 6)  # normal: above it once in 10^9
+        flipped = records()
+        flipped["y"] = [1 - y for y in flipped["y"]]
+        self.assertGreater(tacit.check(out, flipped, seed_not_private=1, **given)["misfit_z"], 6)
+        with self.assertRaises(tacit.FileError):
+            tacit.check(out, records(), ledger=ledger.path, out=self.folder / "c.json", **given)
+        with self.assertRaises(tacit.ArgumentError):
+            tacit.check(out, records(), method="dp-hmc", **given)
+        self.assertEqual(len(ledger.spends), 1)
+        rows = tacit.synthesize(out, rows=30, sets=2, out=self.folder / "rows.csv")
+        self.assertEqual((self.folder / "rows.csv").read_text(), rows.csv)
+        self.assertEqual(len(rows.csv.splitlines()), 61)
+        self.assertEqual(rows.csv, tacit.synthesize(out, rows=30, sets=2).csv)
 
     def test_a_refit_is_the_fit_and_spends_nothing(self):
         post = fit(records(), out=self.folder / "fit", draws=50, warmup=50)

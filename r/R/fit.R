@@ -102,7 +102,7 @@ tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = 
   public <- schema_text(schema)
   family <- family_text(family)
   settings <- setting_texts(c(list(family = family, epsilon = epsilon, delta = delta, method = method, exposed = exposed, draws = draws,
-                                   chains = if (chains != 4) chains, prior = prior, out = out, ledger = ledger,
+                                   chains = if (!identical(as.numeric(whole(chains, "chains", 1, 1e6)), 4)) chains, prior = prior, out = out, ledger = ledger,
                                    seed = seed_not_private), more))
   result <- check(.Call(C_fit, text, settings, public$text, public$name, source_of(data, public$text),
                         function(plan) ask(plan, accept_poor), if (progress) watch))

@@ -5,6 +5,7 @@ tacit_release <- function(formula = NULL, data, schema, statistic, epsilon, delt
   more <- list(...)
   refuse_seed(more)
   public <- schema_text(schema)
+  if (!is.null(column) && (!is.character(column) || !length(column) || anyNA(column))) refuse("column: a name, or names", field = "column")
   settings <- setting_texts(c(list(statistic = statistic, column = if (!is.null(column)) paste(column, collapse = ","), mechanism = mechanism,
                                    epsilon = epsilon, delta = delta, out = out, ledger = ledger, seed = seed_not_private), more))
   result <- check(.Call(C_release, if (!is.null(formula)) formula_text(formula), settings, public$text, public$name,

@@ -12,6 +12,11 @@ new_file <- function(out) {
   out
 }
 
+put_file <- function(text, file) {
+  tryCatch(writeLines(text, file, sep = ""), error = function(e) NULL, warning = function(w) NULL)
+  if (file.exists(file)) "" else sprintf("%s was not written", file)
+}
+
 whole <- function(x, field, least, most) {
   if (!is.numeric(x) || length(x) != 1L || !isTRUE(x >= least && x <= most && x == floor(x))) {
     refuse(sprintf("%s: a whole number from %.0f to %.0f", field, least, most), field = field)
@@ -45,7 +50,7 @@ tacit_check <- function(path, data, epsilon, delta, by = NULL, ledger = NULL, ou
   settings <- setting_texts(c(list(epsilon = epsilon, delta = delta, ledger = ledger, seed = seed_not_private), more))
   result <- check(.Call(C_check, path, by, settings, source_of(data, if (is.null(schema)) "" else schema)))
   warn_of(result$unsettled)
-  if (!is.null(file)) cat(result$json, file = file)
+  if (!is.null(file)) warn_of(put_file(result$json, file))
   result$calibration <- as.data.frame(result$calibration)
   result$by_term <- if (!is.null(result$by_term)) as.data.frame(result$by_term)
   structure(class = "tacit_check", result[setdiff(names(result), c("json", "unsettled"))])
@@ -62,8 +67,8 @@ tacit_synthesize <- function(path, rows = NULL, sets = 1, seed = 1, out = NULL) 
   made <- check(.Call(C_synthesize, one_path(path), if (is.null(rows)) 0 else whole(rows, "rows", 1, 1e8), whole(sets, "sets", 1, 1000),
                       whole(seed, "seed", 0, 2^53)))
   if (!is.null(file)) {
-    cat(made$comparison, file = beside)
-    cat(made$csv, file = file)
+    failure <- c(put_file(made$comparison, beside), put_file(made$csv, file))
+    if (any(nzchar(failure))) refuse(failure[nzchar(failure)][[1L]], "io", "out")
   }
   structure(utils::read.csv(text = made$csv, check.names = FALSE, na.strings = character()), comparison = made$comparison)
 }

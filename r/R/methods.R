@@ -114,6 +114,7 @@ conditional_effects.tacit_fit <- function(x, effects = NULL, resolution = 100, .
   columns <- check(.Call(C_columns, x$formula, x$family, x$schema))
   names(columns) <- vapply(columns, `[[`, "", "name")
   if (is.null(effects)) effects <- names(columns)
+  if (!is.character(effects) || !length(effects) || anyNA(effects)) refuse("effects: names of columns of the formula", field = "effects")
   unknown <- setdiff(effects, names(columns))
   if (length(unknown)) refuse(sprintf("'%s' is no column of the formula", unknown[[1L]]), field = "effects")
   middle <- lapply(columns, function(column) {

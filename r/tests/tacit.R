@@ -81,3 +81,13 @@ stopifnot(inherits(refused(tacit_infer(list(records = "gauss"), released)), "tac
           inherits(refused(tacit_infer(law, released, leapfrog = 3)), "tacit_argument_error"),
           identical(refused(tacit_release(data = d, schema = schema, statistic = "counts", column = "s", epsilon = 1, seed = 1))$field, "seed"),
           "mechanism" %in% tacit_settings("release")$name, "interweave" %in% sub("no-", "", tacit_settings("infer")$name))
+
+# What follows from what a fit released: nothing spent but by the check.
+again <- tacit_refit(out)
+made <- tacit_synthesize(out, rows = 20, sets = 2)
+beside <- tacit_check(out, d, epsilon = 2, delta = 1e-6, by = "x", seed_not_private = 1)
+stopifnot(identical(again$draws, two$draws), !identical(tacit_refit(out, prior = "normal(0, 0.1)")$draws, two$draws),
+          identical(names(made)[[1L]], "synthetic_set"), nrow(made) == 40L, all(made$s %in% c("a", "b")), identical(made, tacit_synthesize(out, rows = 20, sets = 2)),
+          nrow(beside$calibration) == 10L, nrow(beside$by_term) == 10L, beside$epsilon == 2, !beside$private,
+          all.equal(tacit_contrast(two, "2 * x")[, "Estimate"], 2 * coef(two)[["x"]], check.attributes = FALSE),
+          inherits(refused(tacit_combine(c(out, out))), "tacit_error"))

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ._data import flag
+
 Watcher = Callable[[int, int, float], object]
 
 
@@ -66,5 +68,5 @@ def watcher(progress: bool | Watcher) -> tuple[Watcher | None, Line | None]:
     """What to call, and the line to close where it is ours."""
     if callable(progress):
         return progress, None
-    line = Line() if progress else None
+    line = Line() if flag(progress, "progress") else None
     return (line, line) if line is not None and line.is_seen else (None, None)
