@@ -8,7 +8,7 @@
 #include "augment/population_internal.h"
 
 static const double FAREST = 690;   /* e^690 is as far as doubles go */
-static const double NEAREST = 70;   /* e^-70 from a bound: nothing is nearer */
+static const double NEAREST = 70;   /* e^-70 from a bound that is not 0, whose own last digit is further: nothing is nearer */
 
 /* ---- the long column ---- */
 
@@ -46,8 +46,10 @@ static tacit_status_t choose_column(tacit_cells_t *cells, tacit_error_t *err) {
                    : has_lower              ? TACIT_STRETCH_ABOVE
                    : has_upper              ? TACIT_STRETCH_BELOW
                                             : TACIT_STRETCH_BOTH;
-  cells->from = !cells->is_real ? l->lower : cells->stretch == TACIT_STRETCH_ABOVE || cells->stretch == TACIT_STRETCH_BETWEEN ? -NEAREST : -FAREST;
-  cells->to = !cells->is_real ? fmin(l->upper, 0x1p52) : cells->stretch == TACIT_STRETCH_BELOW || cells->stretch == TACIT_STRETCH_BETWEEN ? NEAREST : FAREST;
+  /* Next to 0 numbers go on to e^-690: a law that is wide in the logarithm has mass there. */
+  double near_lower = fabs(l->lower) > 0 ? NEAREST : FAREST, near_upper = fabs(l->upper) > 0 ? NEAREST : FAREST;
+  cells->from = !cells->is_real ? l->lower : has_lower ? -near_lower : -FAREST;
+  cells->to = !cells->is_real ? fmin(l->upper, 0x1p52) : has_upper ? near_upper : FAREST;
   return TACIT_OK;
 }
 
