@@ -112,6 +112,26 @@ bool core_call_set(core_call_t *call, PyObject *settings, core_set_fn set, void 
   return true;
 }
 
+bool core_call_read(core_call_t *call, const core_reader_t *reader, void *of, PyObject *data) {
+  tacit_error_t err;
+  const tacit_schema_t *schema;
+  const char *const *columns;
+  size_t n_columns;
+  struct ArrowArrayStream stream = {0};
+  const tacit_stream_watch_t watch = core_call_watch(call);
+  tacit_data_source_t source = {.watch = &watch};
+  if (reader->columns(of, &schema, &columns, &n_columns, &err) != TACIT_OK) {
+    return core_call_refuse(call, &err);
+  }
+  if (!core_source_of(data, columns, n_columns, tacit_schema_unit(schema), &stream, &source)) {
+    return false;
+  }
+  core_work_begin(&call->work);
+  tacit_status_t status = reader->read(of, &source, &err);
+  core_work_end(&call->work);
+  return (status == TACIT_OK && PyErr_CheckSignals() == 0) || core_call_refuse(call, &err);
+}
+
 PyObject *core_owned_text(tacit_status_t status, char *text, const tacit_error_t *err) {
   PyObject *out = status == TACIT_OK ? PyUnicode_FromString(text) : core_raise(err, NULL);
   tacit_free(text);

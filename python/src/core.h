@@ -69,6 +69,14 @@ bool core_stream_of(PyObject *data, const char *const *columns, size_t n_columns
 /* The same, or the path that data is, as a source. */
 bool core_source_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream,
                     tacit_data_source_t *source);
+/* What reads records: fits and releases. */
+typedef struct core_reader {
+  tacit_status_t (*columns)(void *of, const tacit_schema_t **schema, const char *const **columns, size_t *n, tacit_error_t *err);
+  tacit_status_t (*read)(void *of, const tacit_data_source_t *source, tacit_error_t *err);
+} core_reader_t;
+extern const core_reader_t core_reader_of_fits;
+/* The records of `data` into `of`; false with an exception. */
+bool core_call_read(core_call_t *call, const core_reader_t *reader, void *of, PyObject *data);
 /*
  * A stream over the buffers of Python objects, for frames that do not speak Arrow: columns is a list of (name, format, n_rows,
  * (buffer or None, ...)). The objects are kept until the stream is released.

@@ -35,25 +35,15 @@ static bool set_up(call_t *call, const char *formula, PyObject *settings, const 
          (tacit_fit_set_schema(call->fit, schema, (size_t)n_schema, name, &err) == TACIT_OK || refuse(call, &err));
 }
 
-static bool read_records(call_t *call, PyObject *data) {
-  tacit_error_t err;
-  const tacit_schema_t *schema;
-  const char *const *columns;
-  size_t n_columns;
-  struct ArrowArrayStream stream = {0};
-  const tacit_stream_watch_t watch = core_call_watch(&call->of);
-  tacit_data_source_t source = {.watch = &watch};
-  if (tacit_fit_columns(call->fit, &schema, &columns, &n_columns, &err) != TACIT_OK) {
-    return refuse(call, &err);
-  }
-  if (!core_source_of(data, columns, n_columns, tacit_schema_unit(schema), &stream, &source)) {
-    return false;
-  }
-  core_work_begin(&call->of.work);
-  tacit_status_t status = tacit_fit_read_source(call->fit, &source, &err);
-  core_work_end(&call->of.work);
-  return (status == TACIT_OK && PyErr_CheckSignals() == 0) || refuse(call, &err);
+static tacit_status_t columns(void *fit, const tacit_schema_t **schema, const char *const **names, size_t *n, tacit_error_t *err) {
+  return tacit_fit_columns(fit, schema, names, n, err);
 }
+
+static tacit_status_t read_source(void *fit, const tacit_data_source_t *source, tacit_error_t *err) {
+  return tacit_fit_read_source(fit, source, err);
+}
+
+const core_reader_t core_reader_of_fits = {.columns = columns, .read = read_source};
 
 static PyObject *plan_of(call_t *call, double n_units) {
   static const char *const verdicts[] = {"good", "poor", "hopeless"};
@@ -148,7 +138,7 @@ PyObject *core_fit(PyObject *self, PyObject *args) {
                         &call.of.on_progress, &has_out)) {
     return NULL;
   }
-  bool is_drawn = set_up(&call, formula, settings, schema, n_schema, name) && read_records(&call, data) && show_plan(&call, on_plan) &&
+  bool is_drawn = set_up(&call, formula, settings, schema, n_schema, name) && core_call_read(&call.of, &core_reader_of_fits, call.fit, data) && show_plan(&call, on_plan) &&
                   run(&call);
   PyObject *out = is_drawn ? result_of(&call, has_out) : NULL;
   clear(&call);

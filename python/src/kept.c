@@ -21,26 +21,6 @@ static bool begin(call_t *call, const char *path, PyObject *settings) {
   return status == TACIT_OK ? core_call_set(&call->of, settings, set, call->fit) : core_call_refuse(&call->of, &err);
 }
 
-static bool read_records(call_t *call, PyObject *data) {
-  tacit_error_t err;
-  const tacit_schema_t *schema;
-  const char *const *columns;
-  size_t n_columns;
-  struct ArrowArrayStream stream = {0};
-  const tacit_stream_watch_t watch = core_call_watch(&call->of);
-  tacit_data_source_t source = {.watch = &watch};
-  if (tacit_fit_columns(call->fit, &schema, &columns, &n_columns, &err) != TACIT_OK) {
-    return core_call_refuse(&call->of, &err);
-  }
-  if (!core_source_of(data, columns, n_columns, tacit_schema_unit(schema), &stream, &source)) {
-    return false;
-  }
-  core_work_begin(&call->of.work);
-  tacit_status_t status = tacit_fit_read_source(call->fit, &source, &err);
-  core_work_end(&call->of.work);
-  return (status == TACIT_OK && PyErr_CheckSignals() == 0) || core_call_refuse(&call->of, &err);
-}
-
 static bool run(call_t *call, const char *by, tacit_fit_check_t *check) {
   tacit_error_t err;
   core_work_begin(&call->of.work);
@@ -66,7 +46,7 @@ PyObject *core_check(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "szO!O", &path, &by, &PyList_Type, &settings, &data)) {
     return NULL;
   }
-  if (begin(&call, path, settings) && read_records(&call, data) && run(&call, by, &check)) {
+  if (begin(&call, path, settings) && core_call_read(&call.of, &core_reader_of_fits, call.fit, data) && run(&call, by, &check)) {
     out = PyDict_New();
     bool ok = out != NULL && core_put(out, "text", text_of(&call, &check, false)) && core_put(out, "json", text_of(&call, &check, true)) &&
               core_put(out, "unsettled", PyUnicode_FromString(tacit_fit_text(call.fit, TACIT_FIT_TEXT_UNSETTLED)));

@@ -23,25 +23,15 @@ static bool set_up(call_t *call, const char *formula, PyObject *settings, const 
          (tacit_publish_set_schema(call->publish, schema, (size_t)n_schema, name, &err) == TACIT_OK || core_call_refuse(&call->of, &err));
 }
 
-static bool read_records(call_t *call, PyObject *data) {
-  tacit_error_t err;
-  const tacit_schema_t *schema;
-  const char *const *columns;
-  size_t n_columns;
-  struct ArrowArrayStream stream = {0};
-  const tacit_stream_watch_t watch = core_call_watch(&call->of);
-  tacit_data_source_t source = {.watch = &watch};
-  if (tacit_publish_columns(call->publish, &schema, &columns, &n_columns, &err) != TACIT_OK) {
-    return core_call_refuse(&call->of, &err);
-  }
-  if (!core_source_of(data, columns, n_columns, tacit_schema_unit(schema), &stream, &source)) {
-    return false;
-  }
-  core_work_begin(&call->of.work);
-  tacit_status_t status = tacit_publish_read_source(call->publish, &source, &err);
-  core_work_end(&call->of.work);
-  return (status == TACIT_OK && PyErr_CheckSignals() == 0) || core_call_refuse(&call->of, &err);
+static tacit_status_t columns(void *publish, const tacit_schema_t **schema, const char *const **names, size_t *n, tacit_error_t *err) {
+  return tacit_publish_columns(publish, schema, names, n, err);
 }
+
+static tacit_status_t read_source(void *publish, const tacit_data_source_t *source, tacit_error_t *err) {
+  return tacit_publish_read_source(publish, source, err);
+}
+
+static const core_reader_t reader = {.columns = columns, .read = read_source};
 
 static bool run(call_t *call) {
   tacit_error_t err;
@@ -97,7 +87,7 @@ PyObject *core_release(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "zO!y#sOp", &formula, &PyList_Type, &settings, &schema, &n_schema, &name, &data, &has_out)) {
     return NULL;
   }
-  bool is_released = set_up(&call, formula, settings, schema, n_schema, name) && read_records(&call, data) && run(&call);
+  bool is_released = set_up(&call, formula, settings, schema, n_schema, name) && core_call_read(&call.of, &reader, call.publish, data) && run(&call);
   PyObject *out = is_released ? result_of(&call, has_out) : NULL;
   tacit_publish_free(call.publish);
   core_call_clear(&call.of);

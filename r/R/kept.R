@@ -2,6 +2,7 @@
 
 one_path <- function(path, field = "path") {
   if (!is.character(path) || length(path) != 1L || is.na(path) || !nzchar(path)) refuse("expected the path of a file or a directory", field = field)
+  if (nchar(path, "bytes") > 4095) refuse("a path of at most 4095 bytes was expected", field = field)
   path
 }
 

@@ -225,6 +225,13 @@ typedef struct tacit_path {
   size_t n_adapted;
 } tacit_path_t;
 
+/*
+ * All chains' iterations, in rounds, so that a run that is stopped has draws of every chain, however many threads there are. advance(run,
+ * chain) brings a chain to *round_end; goes_on(run, chain): it came there.
+ */
+void tacit_augment_rounds(const tacit_augment_settings_t *settings, tacit_pool_t *pool, size_t *round_end, tacit_pool_task advance,
+                          bool (*goes_on)(const void *run, size_t chain), void *run);
+
 TACIT_MUST_USE tacit_status_t tacit_path_init(tacit_chain_t *chain, tacit_error_t *err);
 void tacit_path_clear(tacit_chain_t *chain);
 void tacit_path_step(tacit_chain_t *chain);

@@ -155,20 +155,7 @@ static void chain_clear(tacit_population_chain_t *c) {
 
 /* ---- a run ---- */
 
-/* In rounds, so that a run that is stopped has draws of every chain. */
-static void run_rounds(tacit_population_run_t *run, tacit_pool_t *pool) {
-  enum { ROUND = 50 };
-  const tacit_augment_settings_t *s = run->settings;
-  size_t n_iterations = s->n_warmup + s->n_draws * s->thin;
-  bool goes_on = true;
-  while (goes_on && run->round_end < n_iterations) {
-    run->round_end = n_iterations - run->round_end < ROUND ? n_iterations : run->round_end + ROUND;
-    tacit_pool_run(pool, s->n_chains, advance, run);
-    for (size_t c = 0; c < s->n_chains; c++) {
-      goes_on = goes_on && run->chains[c].is_complete;
-    }
-  }
-}
+static bool is_complete(const void *run, size_t chain) { return ((const tacit_population_run_t *)run)->chains[chain].is_complete; }
 
 static tacit_status_t first_error(const tacit_population_run_t *run, tacit_error_t *err) {
   for (size_t c = 0; c < run->settings->n_chains; c++) {
@@ -216,7 +203,7 @@ static tacit_status_t run_all(tacit_population_run_t *run, tacit_augment_result_
     status = first_error(run, err);
   }
   if (status == TACIT_OK) {
-    run_rounds(run, pool);
+    tacit_augment_rounds(run->settings, pool, &run->round_end, advance, is_complete, run);
     status = conclude(run, result, err);
   }
   tacit_pool_free(pool);

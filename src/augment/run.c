@@ -78,19 +78,23 @@ static void advance_chain(void *user, size_t index, size_t thread) {
   outcome->step_size = chain->step_size;
 }
 
-/* In rounds, so that a run that is stopped has draws of every chain, however many threads there are. */
-static void run_rounds(run_t *run, tacit_pool_t *pool) {
+void tacit_augment_rounds(const tacit_augment_settings_t *settings, tacit_pool_t *pool, size_t *round_end, tacit_pool_task advance,
+                          bool (*goes_on)(const void *run, size_t chain), void *run) {
   enum { ROUND = 50 };
-  const tacit_augment_settings_t *s = run->settings;
-  size_t n_iterations = s->n_warmup + s->n_draws * s->thin;
-  bool goes_on = true;
-  while (goes_on && run->round_end < n_iterations) {
-    run->round_end = n_iterations - run->round_end < ROUND ? n_iterations : run->round_end + ROUND;
-    tacit_pool_run(pool, s->n_chains, advance_chain, run);
-    for (size_t c = 0; c < s->n_chains; c++) {
-      goes_on = goes_on && run->chains[c].iteration == run->round_end;
+  size_t n_iterations = settings->n_warmup + settings->n_draws * settings->thin;
+  bool is_on = true;
+  while (is_on && *round_end < n_iterations) {
+    *round_end = n_iterations - *round_end < ROUND ? n_iterations : *round_end + ROUND;
+    tacit_pool_run(pool, settings->n_chains, advance, run);
+    for (size_t c = 0; c < settings->n_chains; c++) {
+      is_on = is_on && goes_on(run, c);
     }
   }
+}
+
+static bool is_at_end(const void *user, size_t chain) {
+  const run_t *run = user;
+  return run->chains[chain].iteration == run->round_end;
 }
 
 static tacit_status_t conclude(const run_t *run, tacit_augment_result_t *result, tacit_error_t *err) {
@@ -147,7 +151,7 @@ static tacit_status_t run_all(run_t *run, tacit_augment_result_t *result, tacit_
   if (status == TACIT_OK) {
     tacit_pool_run(pool, s->n_chains, begin_chain, run);
     if (all_begun(run)) {
-      run_rounds(run, pool);
+      tacit_augment_rounds(run->settings, pool, &run->round_end, advance_chain, is_at_end, run);
     }
     status = conclude(run, result, err);
   }

@@ -64,6 +64,19 @@ void tacit_invert_lower(size_t n, const double *factor, double *inverse) {
   }
 }
 
+void tacit_invert_factored(size_t n, const double *factor, double *work, double *inverse) {
+  tacit_invert_lower(n, factor, work);
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j < n; j++) {
+      double sum = 0;
+      for (size_t k = i > j ? i : j; k < n; k++) {
+        sum += work[k * n + i] * work[k * n + j];
+      }
+      inverse[i * n + j] = sum;
+    }
+  }
+}
+
 /* Rotate rows and columns p < q of a, and the eigenvectors, so that a_pq vanishes [Golub2013, section 8.5]. */
 static void rotate(size_t n, double *a, double *vectors, size_t p, size_t q) {
   double apq = a[p * n + q], tau = (a[q * n + q] - a[p * n + p]) / (2 * apq);

@@ -62,17 +62,7 @@ tacit_status_t tacit_aware_mode(tacit_aware_posterior_t *posterior, double *thet
                            "the posterior given the releases has no density to climb: give every coefficient a proper prior");
   }
   /* precision = L L' has inverse U U' with U = L^-T; the lower factor of that inverse is wanted */
-  double *inverse = posterior->temporary;
-  tacit_invert_lower(d, precision, inverse);
-  for (size_t i = 0; i < d; i++) {
-    for (size_t j = 0; j < d; j++) {
-      double sum = 0;
-      for (size_t k = i > j ? i : j; k < d; k++) {
-        sum += inverse[k * d + i] * inverse[k * d + j];
-      }
-      factor[i * d + j] = sum;
-    }
-  }
+  tacit_invert_factored(d, precision, posterior->temporary, factor);
   for (size_t i = 0; i < d; i++) { /* more than the rounding of the sums above */
     factor[i * d + i] *= 1 + 1e-9;
   }

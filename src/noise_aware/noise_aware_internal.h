@@ -119,6 +119,8 @@ void tacit_solve_lower(size_t n, const double *factor, double *x);
 void tacit_solve_upper(size_t n, const double *factor, double *x);
 /* inverse <- L^-1, lower triangular. */
 void tacit_invert_lower(size_t n, const double *factor, double *inverse);
+/* inverse <- L^-T L^-1, which is symmetric. work: n^2. */
+void tacit_invert_factored(size_t n, const double *factor, double *work, double *inverse);
 /* Eigenvalues and orthonormal eigenvectors (columns) of a symmetric matrix, which is destroyed; cyclic Jacobi. */
 void tacit_eigen(size_t n, double *a, double *values, double *vectors);
 /* Raise the eigenvalues of a symmetric matrix to at least `least`. work: 2 n^2 + n. */

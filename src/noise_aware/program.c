@@ -85,20 +85,12 @@ static void prior_precision(const tacit_parameters_t *of, const double *theta, d
 
 /* matrix <- its inverse, of a symmetric positive one; false: it is not. */
 static bool invert_positive(size_t d, double *matrix) {
-  double inverse[MATRIX];
+  double factor[MATRIX], work[MATRIX];
   if (!tacit_cholesky(d, matrix)) {
     return false;
   }
-  tacit_invert_lower(d, matrix, inverse);
-  for (size_t i = 0; i < d; i++) {
-    for (size_t j = 0; j < d; j++) {
-      double sum = 0;
-      for (size_t k = i > j ? i : j; k < d; k++) {
-        sum += inverse[k * d + i] * inverse[k * d + j];
-      }
-      matrix[i * d + j] = sum;
-    }
-  }
+  memcpy(factor, matrix, d * d * sizeof *factor);
+  tacit_invert_factored(d, factor, work, matrix);
   return true;
 }
 

@@ -259,15 +259,7 @@ tacit_status_t tacit_report_ledger_page(const char *path, tacit_page_kind_t kind
       tacit_statement_text(lines.data, &text);
     }
   }
-  if (status == TACIT_OK && (lines.failed || text.failed)) {
-    status = tacit_error_memory(err);
-  }
-  if (status == TACIT_OK) {
-    *out = text.data;
-  } else {
-    tacit_text_clear(&text);
-  }
-  tacit_text_clear(&lines);
+  status = tacit_statement_hand_over(status, &lines, &text, out, err);
   clear_account(&account);
   return status;
 }

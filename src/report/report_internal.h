@@ -70,6 +70,8 @@ void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summ
  */
 void tacit_statement_lines(const tacit_report_t *report, tacit_text_t *lines);
 void tacit_statement_text(const char *lines, tacit_text_t *text);
+/* The end of a page: its text to `out`, or, after an error of it or of memory, freed; lines are freed. Returns what went wrong. */
+tacit_status_t tacit_statement_hand_over(tacit_status_t status, tacit_text_t *lines, tacit_text_t *text, char **out, tacit_error_t *err);
 void tacit_statement_html(const char *lines, const char *heading, tacit_text_t *text); /* heading: "h3" */
 /* "- 3 of "gradient" with Gaussian noise of ..." */
 void tacit_statement_event(const tacit_event_t *event, tacit_text_t *text);

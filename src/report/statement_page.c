@@ -196,15 +196,7 @@ tacit_status_t tacit_report_statement_page(const char *path, bool is_html, char 
       tacit_statement_text(lines.data, &text);
     }
   }
-  if (status == TACIT_OK && (lines.failed || text.failed)) {
-    status = tacit_error_memory(err);
-  }
-  if (status == TACIT_OK) {
-    *out = text.data;
-  } else {
-    tacit_text_clear(&text);
-  }
-  tacit_text_clear(&lines);
+  status = tacit_statement_hand_over(status, &lines, &text, out, err);
   tacit_testimony_clear(&said);
   return status;
 }
