@@ -62,6 +62,9 @@ FILES = {
     "open.csv": 'y,x,s\n1,1.5,"F\n',
     "nul.csv": "y,x,s\n1,1.5,F\n\0,1,F\n",
     "empty.csv": "",
+    "text.sav": "y,x,s\n1,1.5,F\n",
+    "broken.sas7bdat": "\0" * 12 + "not a SAS file",
+    "latin.csv": "y,größe\n1,1.5\n".encode("latin-1"),
     "header.csv": "y,x,s\n",
     "drop.yaml": COLUMNS.replace("upper: 2", "upper: 2, missing: drop"),
     "drop-level.yaml": "columns:\n  s: {type: categorical, levels: [drop, M], missing: drop}\n",
@@ -252,6 +255,13 @@ BAD = [
     ("row with too few fields", simple("ragged.csv", "good.yaml"), 3, r"ragged\.csv:3:1: a row of 2 fields; the header has 3"),
     ("quotation mark left open", simple("open.csv", "good.yaml"), 3, r"open\.csv:2:7: a quotation mark is never closed"),
     ("NUL byte", simple("nul.csv", "good.yaml"), 3, r"nul\.csv:3:1: a NUL byte"),
+    ("header in Latin-1", ["schema", "draft", "latin.csv"], 3, r"latin\.csv:1:3: the header is not valid UTF-8: .*--encoding latin1 reads it"),
+    ("text that is not in the encoding", ["schema", "draft", "latin.csv", "--encoding", "utf-8"], 3, r"latin\.csv:1:5: bytes that are no text in the encoding"),
+    ("encoding that does not exist", simple("good.csv", "good.yaml", "y ~ x + s", "--encoding", "latin-one"), 2, r"--encoding 'latin-one' is not known here"),
+    ("encoding of a database", simple("odbc:clinic", "good.yaml", "y ~ x + s", "--encoding", "latin1", "--query", "select 1", "--n-public", "9"), 2,
+     r"--encoding only goes with CSV"),
+    ("catalogue of what is not SAS", simple("good.csv", "good.yaml", "y ~ x + s", "--catalog", "f.sas7bcat"), 2, r"--catalog only goes with a SAS file"),
+    ("database without a query", simple("odbc:clinic", "good.yaml"), 2, r"a database needs a query"),
     ("empty file", simple("empty.csv", "good.yaml"), 3, r"empty\.csv is empty"),
     ("no records (n = 0)", simple("header.csv", "good.yaml"), 3, r"has no records"),
     ("gzip file cut short", simple("cut.csv.gz", "good.yaml"), 1, r"truncated"),
@@ -547,6 +557,12 @@ BAD = [
     ("directory without a manifest", simple("exists", "good.yaml"), 1, r"is a directory, and none of tacit import"),
     ("scratch folder that does not exist", simple("good.csv", "good.yaml", "y ~ x", "--scratch", "nowhere"), 1, r"cannot make a file in nowhere"),
 ]
+STAT_BAD = [
+    ("SAS file that is broken", ["schema", "draft", "broken.sas7bdat"], 3, r"broken\.sas7bdat is (cut short or damaged|not the file)"),
+    ("SPSS file that is a text", simple("text.sav", "good.yaml"), 3, r"text\.sav is (cut short or damaged|not the file)"),
+    ("Stata file that does not exist", simple("nowhere.dta", "good.yaml"), 1, r"cannot open nowhere\.dta"),
+]
+BAD += STAT_BAD if "no ReadStat" not in subprocess.run([TACIT, "--version"], stdout=subprocess.PIPE, text=True).stdout else []
 
 passed, failed = 0, 0
 
@@ -1566,7 +1582,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for name, text in FILES.items():
-            pathlib.Path(name).write_text(text)
+            pathlib.Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
         packed = gzip.compress(("y,x,s\n" + "1,1.5,F\n0,0.7,M\n" * 5000).encode())
         pathlib.Path("cut.csv.gz").write_bytes(packed[: len(packed) // 2])
         os.mkdir("exists")
