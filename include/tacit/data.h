@@ -63,7 +63,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_parse(tacit_schema_t **sche
                                                            size_t n, const char *name,
                                                            tacit_error_t *err);
 TACIT_API void tacit_schema_free(tacit_schema_t *schema);
-TACIT_API const char *tacit_schema_dataset(const tacit_schema_t *schema); /**< "" if not named */
+TACIT_API const char *tacit_schema_dataset(const tacit_schema_t *schema); /**< "unnamed" where the schema has no name */
 TACIT_API tacit_relation_t tacit_schema_relation(const tacit_schema_t *schema);
 /** Name of the person column, or NULL if the unit of privacy is a row. */
 TACIT_API const char *tacit_schema_unit(const tacit_schema_t *schema);

@@ -352,7 +352,7 @@ BAD = [
     ("budget below one draw", BASE + ["--epsilon", "0.001", "--delta", "1e-9", "--noise-ratio", "0.1", "--out", "out",
                                       "--method", "dp-penalty"], 4, r"does not pay for one draw"),
     ("no bound known (poisson)", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "count.yaml",
-                                  *BUDGET, "--out", "out"], 2, r"--clip-(ratio|grad)"),
+                                  *BUDGET, "--method", "dp-hmc", "--out", "out"], 2, r"--clip-(ratio|grad)"),
     ("no bound known (poisson), no intercept", ["fit", "n ~ 0 + x", "--family", "poisson", "--data", "count.csv", "--schema", "count.yaml",
                                   *BUDGET, "--out", "out"], 2, r"needs an intercept: leave out"),
     ("noise-aware with an option of chains", BASE + BUDGET + AWARE + ["--out", "out", "--clip-grad", "1"], 2,
@@ -818,13 +818,19 @@ def good_paths():
         def planned(words):
             done = run([*words, "--epsilon", "20", "--delta", "1e-6", "--dry-run", "--seed", "1"])
             assert done.returncode == 0, done.stderr
-            return re.match(r"plan: ([a-z-]+),", done.stderr)[1]
+            why = re.search(r"^plan: not noise-aware: (.*)$", done.stderr, re.M)
+            return re.match(r"plan: ([a-z-]+),", done.stderr)[1] + (": " + why[1] if why else "")
         small = ["--family", "bernoulli", "--data", "good.csv", "--schema", "good.yaml"]
         assert planned(BASE) == "noise-aware"
-        assert planned(BASE + ["--leapfrog", "2"]) == "dp-hmc"
-        assert planned(["fit", "y ~ x + 0", *small, "--draws", "1"]) == "dp-hmc"
+        assert re.match("dp-hmc: --leapfrog is for methods that release at every step", planned(BASE + ["--leapfrog", "2"]))
+        assert planned(BASE + ["--method", "dp-hmc", "--leapfrog", "2"]) == "dp-hmc"  # nothing to explain
+        assert "needs an intercept" in planned(["fit", "y ~ x + 0", *small, "--draws", "1"])
+        pathlib.Path("rates.csv").write_text("n,x\n" + "".join(f"{i % 3},{0.5 + i % 15 / 10}\n" for i in range(600)))
+        assert planned(["fit", "n ~ x", "--family", "poisson", "--data", "rates.csv", "--schema", "count.yaml"]) == "noise-aware"
         assert planned(["fit", "y ~ x", *small[:-1], "private-n.yaml", "--n-public", "4", "--draws", "1"]) == "noise-aware"
-        assert planned(["fit", "s ~ x", "--family", "categorical", *small[2:], "--draws", "1"]) == "dp-hmc"
+        assert "bernoulli, gaussian or poisson" in planned(["fit", "s ~ x", "--family", "categorical", *small[2:], "--draws", "1"])
+        done = run(["fit", "n ~ x", "--family", "negbinomial", "--data", "rates.csv", "--schema", "count.yaml", "--epsilon", "20", *DELTA, "--dry-run"])
+        assert "of a program method noise-aware is only taken if asked for" in done.stderr, done.stderr
 
     @case("noise-aware: a linear regression from a few releases, the default for gaussian, residual sd unknown or known")
     def _():
