@@ -213,7 +213,7 @@ static int verify(const cli_args_t *args) {
   tacit_ledger_state_t state;
   int status = read_ledger(args, true, &state);
   if (status == CLI_OK) {
-    printf("ok: %zu spends in %llu entries, within the budget; head %s\n", state.n_spends,
+    printf("ok: %zu spend%s in %llu entries, within the budget; head %s\n", state.n_spends, state.n_spends == 1 ? "" : "s",
            (unsigned long long)state.n_entries, state.head);
   }
   tacit_ledger_state_clear(&state);
