@@ -312,7 +312,7 @@ TACIT_API const size_t *tacit_records_unit_offsets(const tacit_records_t *record
  * A part of a vector in a sparse form: how one number of a record, a row, meets the numbers of the vector, x being the record's columns.
  */
 typedef enum tacit_piece_kind {
-  TACIT_PIECE_DENSE = 0,  /**< vector[parameter] = row */
+  TACIT_PIECE_DENSE = 0,  /**< vector[parameter + j] = row j further on, j < n */
   TACIT_PIECE_LINEAR = 1, /**< vector[parameter + j] = row * x[column + j], j < n */
   TACIT_PIECE_GATHER = 2  /**< vector[parameter + k * stride] = row for the one k = x[column] - first, clamped to 0 .. n - 1 */
 } tacit_piece_kind_t;
@@ -320,7 +320,7 @@ typedef enum tacit_piece_kind {
 typedef struct tacit_piece {
   tacit_piece_kind_t kind;
   size_t row, parameter;
-  size_t column, n; /**< linear and gather */
+  size_t n, column; /**< column: linear and gather */
   size_t stride;    /**< gather: >= 1 */
   double first;     /**< gather */
 } tacit_piece_t;

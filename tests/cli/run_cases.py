@@ -1145,6 +1145,8 @@ def good_paths():
                     ["--method", "dp-penalty", "--acceptance", "barker"])
             rules = [rule for rule in rules if "penalty-bit" not in rule and not any(rule[: len(s)] == s for s in slow)]
             rules = [[*rule, "--draws", "500"] if rule == ["--method", "dp-barker"] else rule for rule in rules]
+        if FEW:
+            rules = [rule for rule in rules if rule[:2] not in (["--method", "dp-barker"], ["--method", "dp-fast-mh"])]
         for number, extra in enumerate(rules):
             done = run([*words, *extra, "--out", f"each{number}"])
             assert done.returncode == 0 and not common_faults(done), (extra, done.stderr)
