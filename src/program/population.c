@@ -35,7 +35,7 @@ static tacit_leaf_t leaf(const void *user, tacit_node_t node) {
 static tacit_status_t build(tacit_population_t *p, tacit_population_role_t role, size_t n, const tacit_node_t *roots, tacit_error_t *err) {
   const tacit_leaves_t leaves = {p, leaf, NULL, NULL};
   p->n_out = n > p->n_out ? n : p->n_out;
-  return tacit_code_build(&p->codes[role], p->graph, &leaves, n, roots, err);
+  return tacit_code_build(&p->codes[role], p->graph, &leaves, n, roots, false, err);
 }
 
 /* The value at `node`, and with its derivatives. */
