@@ -30,7 +30,7 @@ tacit_status_t tacit_fit_aware_check(const tacit_fit_t *fit, tacit_error_t *err)
   if (!fit->method->is_one_off) {
     return TACIT_OK;
   }
-  if (fit->family == TACIT_FAMILY_CATEGORICAL) {
+  if (fit->family == TACIT_FAMILY_CATEGORICAL && tacit_fit_has(fit, "method")) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", not_categorical, tacit_family_string(fit->family));
   }
   const char *name = tacit_fit_chain_setting(fit);
@@ -43,7 +43,13 @@ tacit_status_t tacit_fit_aware_check(const tacit_fit_t *fit, tacit_error_t *err)
 }
 
 bool tacit_fit_aware_is_default(const tacit_fit_t *fit) {
-  return fit->family == TACIT_FAMILY_BERNOULLI || fit->family == TACIT_FAMILY_GAUSSIAN;
+  return fit->design != NULL && fit->family != TACIT_FAMILY_CATEGORICAL;
+}
+
+/* Nobody asked for it by name, and here it is not taken: why, for whoever runs this. */
+static void fall_back(tacit_fit_t *fit, const char *why) {
+  fit->method = tacit_method_find("dp-hmc");
+  snprintf(fit->why_not_aware, sizeof fit->why_not_aware, "%s", why);
 }
 
 static bool has_program_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTACLE_SIZE]) {
@@ -128,21 +134,16 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
   if (!fit->method->is_one_off) {
     return TACIT_OK;
   }
-  if (tacit_fit_aware_obstacle(fit, text)) {
-    if (!tacit_fit_has(fit, "method")) {
-      fit->method = tacit_method_find("dp-hmc");
-      return TACIT_OK;
-    }
+  bool is_asked = tacit_fit_has(fit, "method"), is_barred = tacit_fit_aware_obstacle(fit, text);
+  if (is_barred && is_asked) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s", text);
   }
+  if (is_barred || (fit->design == NULL && !is_asked)) {
+    fall_back(fit, is_barred ? text : "of a program method noise-aware is only taken if asked for, --method noise-aware: some of its fits are spent and end without intervals");
+    return TACIT_OK;
+  }
   if (fit->design == NULL) {
-    tacit_status_t status = measure(fit, err);
-    bool is_other = (status == TACIT_OK && !(fit->aware.program_square > 0)) || status == TACIT_ERR_NUMERIC;
-    if (is_other && !tacit_fit_has(fit, "method")) {
-      fit->method = tacit_method_find("dp-hmc");
-      return TACIT_OK;
-    }
-    return status;
+    return measure(fit, err);
   }
   size_t d = tacit_design_n_features(fit->design);
   fit->is_two_valued = tacit_alloc_zero(d, sizeof *fit->is_two_valued);

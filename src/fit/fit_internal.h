@@ -62,6 +62,7 @@ struct tacit_fit {
   tacit_curator_t *curator;
   double *inv_metric, *init;
   tacit_tuned_t tuned;
+  char why_not_aware[TACIT_FIT_OBSTACLE_SIZE]; /* where another method is taken by itself; "": nothing to say */
   bool *is_two_valued;               /* (n_features); of method noise-aware, as is: */
   tacit_noise_aware_settings_t aware;
   tacit_evidence_t evidence; /* n_terms 0: none */

@@ -86,6 +86,9 @@ static void put_chains(const tacit_fit_t *fit, tacit_text_t *to) {
     tacit_text_printf(to, "; epsilon %.4g", is_scheduled ? tacit_budget_planned(fit->budget).epsilon : fit->plan.epsilon);
   }
   tacit_text_printf(to, "\n");
+  if (fit->why_not_aware[0] != '\0') {
+    tacit_text_printf(to, "plan: not noise-aware: %s\n", fit->why_not_aware);
+  }
 }
 
 static void put_worth(const tacit_plan_t *plan, tacit_text_t *to) {

@@ -1,6 +1,7 @@
 /* Settings as a run needs them, checked against each other; each by itself was checked when it was given. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,10 +38,13 @@ static tacit_status_t check_out(const tacit_fit_t *fit, tacit_error_t *err) {
   return status;
 }
 
-/* Where it applies, the method that a small budget goes furthest with. */
-static const char *default_method(const tacit_fit_t *fit) {
-  bool is_aware = tacit_fit_aware_is_default(fit) && tacit_fit_chain_setting(fit) == NULL;
-  return is_aware ? "noise-aware" : "dp-hmc";
+/* The method that a small budget goes furthest with; where it does not apply, tacit_fit_aware_prepare() takes the other. */
+static const char *default_method(tacit_fit_t *fit) {
+  const char *setting = tacit_fit_chain_setting(fit);
+  if (setting != NULL) {
+    snprintf(fit->why_not_aware, sizeof fit->why_not_aware, "--%s is for methods that release at every step", setting);
+  }
+  return setting == NULL ? "noise-aware" : "dp-hmc";
 }
 
 static tacit_status_t read_method(tacit_fit_t *fit, tacit_error_t *err) {

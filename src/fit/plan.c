@@ -80,8 +80,8 @@ static tacit_status_t point_on(const tacit_fit_t *fit, const tacit_plan_request_
   if (status == TACIT_ERR_SENSITIVITY && has_alternative) {
     return add_road(err, status, "or --method noise-aware, which needs none");
   }
-  if (status == TACIT_ERR_SENSITIVITY && fit->design != NULL && !fit->is_exposed && !tacit_design_has_intercept(fit->design)) {
-    return add_road(err, status, text);
+  if (status == TACIT_ERR_SENSITIVITY && fit->why_not_aware[0] != '\0') {
+    return add_road(err, status, fit->why_not_aware);
   }
   if (status != TACIT_ERR_BUDGET || fit->is_exposed) {
     return status;

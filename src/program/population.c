@@ -27,7 +27,7 @@ static tacit_leaf_t leaf(const void *user, tacit_node_t node) {
 tacit_status_t tacit_population_code(tacit_population_t *p, tacit_code_t *code, size_t n, const tacit_node_t *roots, tacit_error_t *err) {
   const tacit_leaves_t leaves = {p, leaf, NULL, NULL};
   p->n_out = n > p->n_out ? n : p->n_out;
-  tacit_status_t status = tacit_code_build(code, p->graph, &leaves, n, roots, err);
+  tacit_status_t status = tacit_code_build(code, p->graph, &leaves, n, roots, false, err);
   p->n_registers = code->n_registers > p->n_registers ? code->n_registers : p->n_registers;
   return status;
 }
