@@ -89,6 +89,15 @@ FILES = {
     "pair-text.csv": "p,q\n0.5,a\n",
     "numbers.txt": "1 2 3\n",
     "words.txt": "1 2\nthree\n",
+    "income.stan": "data { real<lower=0> income; }\ntransformed data { int<lower=0, upper=4> band = cut(income, {1e4, 3e4, 6e4, 1e5}); }\n"
+                   "parameters { real mu; real<lower=0> sigma; }\nmodel { mu ~ normal(10, 2); sigma ~ exponential(1); income ~ lognormal(mu, sigma); }\n"
+                   "statistic { table = count(band); capped = sum(fmin(income, 2e5)); }\n",
+    "capped.yaml": "statistics:\n  table: {mechanism: discrete-gaussian, scale: 20, value: [2201, 16904, 17712, 7908, 3489], clamped: [0, inf]}\n"
+                   "  capped: {mechanism: laplace, scale: 2e5, value: 2040000000}\n",
+    "capped-noisy-n.yaml": "statistics:\n  capped: {mechanism: laplace, scale: 2e5, value: 2040000000}\nn: {mechanism: laplace, scale: 1, value: 48210}\n",
+    "waits.stan": "data { real<lower=0> t; }\nparameters { real<lower=0> rate; }\nmodel { rate ~ gamma(2, 1); t ~ gamma(2, rate); }\n"
+                  "statistic { total = sum(fmin(t, 3)); }\n",
+    "waits.yaml": "statistics:\n  total: {mechanism: laplace, scale: 3, value: 30}\n",
     "gauss-model.yaml": "records: gaussian\nmean: normal(0, 1)\nsd: 0.5\n",
     "gauss2-model.yaml": "records: gaussian\nmean: normal(0, 1)\nvariance: inverse_gamma(2, 1)\n",
     "poisson-model.yaml": "records: poisson\nrate: gamma(2, 0.5)\n",
@@ -471,6 +480,14 @@ BAD = [
     ("prior of features that is not centred", infer("shifted", "score"), 3, r"features' intercepts and slopes is centred"),
     ("logistic regression from moments", infer("logistic", "products"), 3, r"regression-moments go with a model of `records: regression`"),
     ("linear regression from a score", infer("regression", "score"), 3, r"a logistic-score goes with a model of `records: logistic`"),
+    ("sum of reals of records that cannot be drawn", ["infer", "waits.stan", "--statistic", "waits.yaml", "--n", "20", "--out", "out"], 2,
+     r"more than 65536 values, .*records cannot be drawn along: draws from the distribution 'gamma' are not known"),
+    ("sum of reals by cells", ["infer", "income.stan", "--statistic", "capped.yaml", "--n", "48210", "--method", "marginal", "--out", "out"], 2,
+     r"more than 65536 values, as a sum of a real number does"),
+    ("records of a program by hmc", ["infer", "income.stan", "--statistic", "capped.yaml", "--n", "48210", "--method", "hmc", "--out", "out"], 2,
+     r"there are --method marginal and --method gibbs"),
+    ("sum of reals of an unknown number of records", ["infer", "income.stan", "--statistic", "capped-noisy-n.yaml", "--out", "out"], 2,
+     r"records cannot be drawn along: their number is unknown"),
     ("score of too few values", infer("logistic", "short-score"), 2, r"the release has 3 values where the model expects 4"),
     ("score of a response that is not binary", ["release", "y ~ x", *release("score", None, *DELTA)[1:]], 3, r"whose response is of type binary"),
     ("release without threads", release("clamped-mean", "hours", *DELTA, "--threads", "0"), 2, r"--threads must be"),
@@ -1295,6 +1312,14 @@ def good_paths():
         assert done.returncode == 0 and "noise laplace, scale 0.01 (epsilon 1, delta 0" in done.stdout, done.stdout
         done = run([w if w != "out" else "cal4" for w in infer("gauss", "mean", *few, n=("--n", "50000"))])
         assert "method marginal (chosen): 50000 records replaced" in done.stdout, done.stdout
+
+    @case("infer: a program's table and a sum of real numbers together")
+    def _():
+        done = run(["infer", "income.stan", "--statistic", "capped.yaml", "--n", "48210", "--chains", "1", "--warmup", "40", "--draws", "30", "--seed", "1",
+                    "--out", "capped", "--quiet"])
+        assert done.returncode == 0 and "method gibbs (chosen): records drawn along with the parameters, exactly" in done.stdout, done
+        rows = list(csv.DictReader(open("capped/summary.csv")))
+        assert abs(float(rows[0]["mean"]) - 10.46) < 0.05 and abs(float(rows[1]["mean"]) - 0.717) < 0.05, rows
 
     @case("release and infer: a private analysis without editing a file")
     def _():
