@@ -346,6 +346,51 @@ static void test_the_process_learns_the_information(void **state) {
   close_fixture(&f);
 }
 
+/*
+ * Without noise to speak of, and with independent rows taken for a tenth of what they vary by: what is found to be shared makes up for it,
+ * to the squares of the last score. (Rows of U are shrunk, so that nothing is below 0 and raised.)
+ */
+static void test_what_rows_share_is_what_squares_are_short_of(void **state) {
+  (void)state;
+  enum { width = 12, at = 8 };
+  fixture_t f;
+  tacit_error_t err;
+  double theta[4] = {0.1, 0.4, -0.3, 0.2}, released[10], cov[width * width], sd;
+  fixture_rows = &several_rows;
+  open_fixture(&f, TACIT_FAMILY_BERNOULLI, 1, 4, 1e8);
+  fixture_rows = &one_row;
+  f.settings.rho *= 0.5; /* the rest is for what follows */
+  release_rounds(&f, 3);
+  for (size_t i = 0; i < width * f.surrogate.n_rows; i++) {
+    f.rounds.sampled[i] *= 0.3;
+  }
+  memset(f.rounds.doubt, 0, width * 4 * sizeof *f.rounds.doubt);
+  tacit_round_place_t place = {f.curator, &f.settings, &f.model.parameters, f.rng, theta, NULL, share_clusters};
+  assert_ok(tacit_rounds_learn_clusters(&f.rounds, &place, &err), err);
+  const tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, f.rounds.last_theta, f.rounds.last_whiten, f.rounds.radius[2], 0};
+  assert_ok(tacit_curator_release_score_squares(f.curator, &point, 2e-4, released, &sd, &err), err);
+  for (size_t i = 0; i < width * width; i++) {
+    size_t a = i / width, b = i % width;
+    double own = 0;
+    for (size_t k = 0; k < f.surrogate.n_rows; k++) {
+      double eta = 0;
+      for (size_t j = 0; j < 4; j++) {
+        eta += theta[j] * f.surrogate.x[j * f.surrogate.n_rows + k];
+      }
+      own += f.rounds.n * f.surrogate.weight[k] * tacit_family_moments(TACIT_FAMILY_BERNOULLI, 1, eta).variance *
+             f.rounds.sampled[a * f.surrogate.n_rows + k] * f.rounds.sampled[b * f.surrogate.n_rows + k];
+    }
+    cov[i] = own + f.rounds.clustered[i];
+  }
+  for (size_t i = 0, p = 0; i < 4; i++) {
+    for (size_t j = i; j < 4; j++, p++) {
+      double scale = released[0];
+      assert_close(cov[(at + i) * width + at + j] / scale, released[p] / (i == j ? 1 : sqrt(2)) / scale, 0.05); /* six sds of the noise of both */
+    }
+  }
+  close_fixture(&f);
+}
+
 static void check_gradient(tacit_family_t family, double upper, double epsilon) {
   for (size_t n_rounds = 1; n_rounds <= TACIT_AWARE_ROUNDS; n_rounds++) {
     fixture_t f;
@@ -402,6 +447,7 @@ int main(void) {
       cmocka_unit_test(test_law_of_the_scores_is_their_definition),
       cmocka_unit_test(test_rows_of_a_unit_share_its_radius),
       cmocka_unit_test(test_the_process_learns_the_information),
+      cmocka_unit_test(test_what_rows_share_is_what_squares_are_short_of),
       cmocka_unit_test(test_gradient_is_the_derivative_of_the_density)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
