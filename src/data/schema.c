@@ -25,7 +25,7 @@ void tacit_schema_free(tacit_schema_t *schema) {
 }
 
 const char *tacit_schema_dataset(const tacit_schema_t *schema) {
-  return schema->dataset != NULL ? schema->dataset : "";
+  return schema->dataset != NULL && schema->dataset[0] != '\0' ? schema->dataset : "unnamed";
 }
 
 tacit_relation_t tacit_schema_relation(const tacit_schema_t *schema) {

@@ -61,17 +61,14 @@ static void put_columns(tacit_text_t *text, const tacit_publish_t *publish) {
 }
 
 static void put_privacy(tacit_text_t *text, const tacit_publish_t *publish) {
-  const char *dataset = tacit_schema_dataset(publish->schema);
   tacit_text_printf(text, "privacy:\n  epsilon: ");
   put_number(text, publish->epsilon);
   tacit_text_printf(text, "\n  delta: ");
   put_number(text, publish->delta);
   tacit_text_printf(text, "\n  relation: substitute\n  unit: row\n  is_private: %s\n", publish->is_seeded ? "false" : "true");
-  if (dataset[0] != '\0') {
-    tacit_text_printf(text, "  dataset: ");
-    put_quoted(text, dataset);
-    tacit_text_printf(text, "\n");
-  }
+  tacit_text_printf(text, "  dataset: ");
+  put_quoted(text, tacit_schema_dataset(publish->schema));
+  tacit_text_printf(text, "\n");
 }
 
 static void put_statistic(tacit_text_t *text, const tacit_publish_t *publish) {

@@ -55,7 +55,7 @@ static void test_defaults_are_row_and_substitute(void **state) {
   tacit_schema_t *schema;
   tacit_error_t err;
   assert_ok(parse(&schema, "columns: {y: {type: binary}}", &err), err);
-  assert_string_equal(tacit_schema_dataset(schema), "");
+  assert_string_equal(tacit_schema_dataset(schema), "unnamed");
   assert_int_equal(tacit_schema_relation(schema), TACIT_RELATION_SUBSTITUTE);
   assert_null(tacit_schema_unit(schema));
   assert_int_equal(tacit_schema_max_rows(schema), 1);
