@@ -30,10 +30,12 @@ site: build
 	@scripts/install-deps docs
 	@scripts/site $(BUILD)
 
-# Everything: what CI runs (sanitizers, a second compiler, valgrind, fuzzing, packages), then all tests with all their repeats.
+# Everything: what CI runs (sanitizers, a second compiler, valgrind, fuzzing, packages), then all tests with all their repeats, and the quick
+# ones at their usual length under sanitizers.
 check:
 	@.ci/run
 	@meson test -C $(BUILD) --setup full --print-errorlogs
+	@ASAN_OPTIONS=detect_leaks=1 meson test -C build-ci-clang -t 6 --print-errorlogs
 
 bench: build
 	@ninja -C $(BUILD) --quiet run-bench

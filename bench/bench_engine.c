@@ -68,6 +68,7 @@ static void print_operand(FILE *out, uint32_t which) {
   switch (which & ~TACIT_OPERAND_NUMBER) {
     case TACIT_OPERAND_UNIFORM: fprintf(out, "set((double)uniforms[%u])", number * 16); break;
     case TACIT_OPERAND_CONSTANT: fprintf(out, "k%u", number); break;
+    case TACIT_OPERAND_COLUMN: fprintf(out, "vfloat_load(x + %u)", number * 16); break;
     default: fprintf(out, "r%u", number);
   }
 }
@@ -76,7 +77,7 @@ static void print_operand(FILE *out, uint32_t which) {
 static const char *const EXPRESSIONS[TACIT_MACHINE_COPY + 1] = {
     [TACIT_OP_ADD] = "$a + $b", [TACIT_OP_SUB] = "$a - $b", [TACIT_OP_MUL] = "$a * $b", [TACIT_OP_DIV] = "$a / $b", [TACIT_OP_NEG] = "-$a",
     [TACIT_MACHINE_MUL_ADD] = "$a * $b + $c", [TACIT_MACHINE_MUL_SUB] = "$a * $b - $c", [TACIT_MACHINE_SUB_MUL] = "$c - $a * $b",
-    [TACIT_MACHINE_COPY] = "$a", [TACIT_OP_EXP] = "lanes_exp($a)", [TACIT_OP_LOG] = "lanes_log($a)",
+    [TACIT_MACHINE_NEG_MUL] = "-($a * $b)", [TACIT_MACHINE_COPY] = "$a", [TACIT_OP_EXP] = "lanes_exp($a)", [TACIT_OP_LOG] = "lanes_log($a)",
     [TACIT_OP_LOG1P] = "lanes_log1p($a)", [TACIT_OP_LOG1P_EXP] = "lanes_log1p_exp($a)", [TACIT_OP_INV_LOGIT] = "lanes_inv_logit($a)",
     [TACIT_OP_EXPM1] = "lanes_expm1($a)", [TACIT_OP_LOG1M_EXP] = "lanes_log1m_exp($a)", [TACIT_OP_SELECT] = "choose($a != (real)0, $b, $c)",
     [TACIT_OP_EQUAL] = "truth($a == $b)", [TACIT_OP_LESS] = "truth($a < $b)", [TACIT_OP_AT_MOST] = "truth($a <= $b)",

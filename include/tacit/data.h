@@ -118,6 +118,8 @@ typedef struct tacit_data_source {
   /** "odbc:DSN=..." (what follows is ODBC's, and in no message). A file: CSV, or of SAS, SPSS or Stata by the ending of its name; a directory of tacit_table_import(); "-", the standard input, which is CSV and is read once, as pipes are. */
   const char *path;
   const char *query;               /**< of a database, path "odbc:DSN=...": what tacit_query_read() takes; else NULL */
+  const char *catalog;             /**< of a SAS file (.sas7bdat, .xpt): the catalogue (.sas7bcat) that holds labels of its values; else NULL */
+  const char *encoding;            /**< of text in CSV, SAS, SPSS or Stata files, as iconv calls it ("latin1"); NULL: as the file says, else UTF-8 */
   struct ArrowArrayStream *stream; /**< as in tacit_table_read_stream(): taken */
   const tacit_stream_watch_t *watch; /**< may be NULL */
 } tacit_data_source_t;
@@ -164,7 +166,8 @@ typedef struct tacit_column_notes {
  * it is open.
  *
  * A CSV or TSV file (optionally gzip) is streamed: the text is never held in memory. The separator is a comma if the header row has
- * one, else a tab, else a semicolon; where it is a semicolon, numbers may have a decimal comma.
+ * one, else a tab, else a semicolon; where it is a semicolon, numbers may have a decimal comma. It is UTF-8, or UTF-16 where it begins with that mark;
+ * tacit_data_source_t names others.
  *
  * Where units are persons, their rows may come in any order. A person has the first max_rows of them, in the order in which they come;
  * further ones are checked, and left out. Identifiers are texts of any kind: 7 and 07 are two persons.
@@ -309,7 +312,7 @@ TACIT_API const size_t *tacit_records_unit_offsets(const tacit_records_t *record
  * A part of a vector in a sparse form: how one number of a record, a row, meets the numbers of the vector, x being the record's columns.
  */
 typedef enum tacit_piece_kind {
-  TACIT_PIECE_DENSE = 0,  /**< vector[parameter] = row */
+  TACIT_PIECE_DENSE = 0,  /**< vector[parameter + j] = row j further on, j < n */
   TACIT_PIECE_LINEAR = 1, /**< vector[parameter + j] = row * x[column + j], j < n */
   TACIT_PIECE_GATHER = 2  /**< vector[parameter + k * stride] = row for the one k = x[column] - first, clamped to 0 .. n - 1 */
 } tacit_piece_kind_t;
@@ -317,7 +320,7 @@ typedef enum tacit_piece_kind {
 typedef struct tacit_piece {
   tacit_piece_kind_t kind;
   size_t row, parameter;
-  size_t column, n; /**< linear and gather */
+  size_t n, column; /**< column: linear and gather */
   size_t stride;    /**< gather: >= 1 */
   double first;     /**< gather */
 } tacit_piece_t;

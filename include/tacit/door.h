@@ -81,26 +81,16 @@ TACIT_API tacit_door_notes_t tacit_door_notes(const tacit_door_t *door);
 /* ---- vectors (theorem 1) ---- */
 
 /**
- * Floats that a unit's records add to n_points vectors of dim numbers. `rows` is shown 16 records (tacit/data.h) and fills, for each
- * point and record, either dim numbers (n_linear == 0), rows (n_points, dim, 16); or numbers r that stand for
- *
- *     vector[i n_features + j] += r_i x_j,  i < n_linear;     vector[n_linear n_features + e] += r_(n_linear + e),  e < n_extra
- *
- * rows (n_points, n_linear + n_extra, 16), x the first n_features columns. A unit's vector is the sum over its records, times
- * `scale`, clipped to length `clip`, in whole numbers of clip 2^-20.
+ * Floats that a unit's records add to n_points vectors of dim numbers. `rows` is shown up to n_blocks blocks of 16 records that follow
+ * each other in memory (tacit/data.h) and fills rows (n_blocks, n_points, n_rows, 16); vectors are what the pieces make of them. No two
+ * pieces share a number of the vector; what no piece touches is 0. A unit's vector is the sum over its records, times `scale`, clipped
+ * to length `clip`, in whole numbers of clip 2^-20.
  */
 typedef struct tacit_vectors {
-  size_t n_points, dim;
-  size_t n_linear, n_features, n_extra; /**< linear: dim == n_linear n_features + n_extra, n_features as in the settings */
-  void (*rows)(const void *ctx, const float *block, size_t n_points, const float *points, float *rows);
-  /**
-   * The same vectors as pieces, for where a unit is a record and all of them are summed: `blocks` is shown n_blocks <= 16 blocks and fills
-   * rows (n_blocks, n_points, n_rows, 16); vectors are what the pieces make of them. No two pieces share a number of the vector. What a
-   * pass costs then does not grow with numbers that a record does not touch. n_pieces == 0: there are none.
-   */
-  size_t n_pieces, n_rows;
+  size_t n_points, dim, n_rows, n_pieces, n_blocks; /**< n_blocks from 1 to 16 */
   const struct tacit_piece *pieces; /**< (n_pieces), tacit/data.h */
-  void (*blocks)(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points, float *rows);
+  size_t n_features;                /**< as in the settings: the norm of so many first columns is known */
+  void (*rows)(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points, float *rows);
   const void *ctx;
   const float *points; /**< (n_points, dim), public: handed to `rows` */
   double scale, clip;  /**< clip INFINITY: an exposed door alone, by way of `unclipped` */
@@ -197,7 +187,7 @@ typedef struct tacit_scalars {
 /** Room for n_points kept functions (0: none), which lose their values when their number changes. *n is how many there are. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_door_keep(tacit_door_t *door, size_t n_points, size_t limit, size_t *n,
                                                         tacit_error_t *err);
-/** As linear vectors are clipped and rounded: lanes (n_points, dim, 16) += whole numbers of clip 2^-20. Public, for contributions. */
+/** As vectors are clipped and rounded: lanes (n_points, dim, 16) += whole numbers of clip 2^-20. Public, for contributions. */
 TACIT_API void tacit_door_round(const tacit_vectors_t *vectors, size_t n_columns, const float *block, const float *norms,
                                 const float *rows, int32_t *lanes);
 

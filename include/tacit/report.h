@@ -30,6 +30,7 @@ typedef struct tacit_report_release {
   double epsilon, delta;  /**< what the release costs by its description; NaN if that does not say */
   tacit_relation_t relation;
   const char *composition; /**< of several releases: a sentence on how their costs add up; NULL: there is one */
+  bool has_own_effects;    /**< of several releases: each has effects of its own, around those that are reported */
 } tacit_report_release_t;
 
 enum { TACIT_RELEASED_VERSION = 1 };
@@ -66,6 +67,7 @@ typedef struct tacit_report {
   const char *method;        /**< "dp-hmc" */
   const char *formula;       /**< or the model's name */
   const char *family;        /**< or "" */
+  const char *model;         /**< on the page instead of it: the family that a program stands for; may be NULL */
   const char *data_name;     /**< the schema's dataset name, never a private file name */
   const char *schema;        /**< the schema's text, written as schema.yaml; NULL: there is none */
   const char *unit;          /**< "row" or the person column */

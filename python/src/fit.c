@@ -145,14 +145,21 @@ PyObject *core_fit(PyObject *self, PyObject *args) {
   return out;
 }
 
-/* Begin with what one fit kept, or what several sites did. */
-static bool reopen(call_t *call, PyObject *paths, bool is_disjoint, PyObject *settings) {
+/* What other draws are made of: one fit, or those of several sites. */
+typedef struct kept {
+  PyObject *paths, *settings;
+  int is_disjoint;
+  double between;    /* scale of sds between sites; 0: common effects */
+  const char *check; /* file of a check to show, or NULL */
+} kept_t;
+
+static bool reopen(call_t *call, const kept_t *kept) {
   enum { MAX_SITES = 64 };
   const char *names[MAX_SITES];
   tacit_error_t err;
-  Py_ssize_t n = PyList_Size(paths);
+  Py_ssize_t n = PyList_Size(kept->paths);
   for (Py_ssize_t i = 0; i < n && i < MAX_SITES; i++) {
-    names[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(paths, i), NULL);
+    names[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(kept->paths, i), NULL);
     if (names[i] == NULL) {
       return false;
     }
@@ -161,8 +168,10 @@ static bool reopen(call_t *call, PyObject *paths, bool is_disjoint, PyObject *se
     PyErr_Format(PyExc_ValueError, "1 to %d sites are combined", (int)MAX_SITES);
     return false;
   }
-  tacit_status_t status = n == 1 ? tacit_fit_reopen(&call->fit, names[0], &err) : tacit_fit_combine(&call->fit, names, (size_t)n, is_disjoint, &err);
-  return status == TACIT_OK ? core_call_set(&call->of, settings, set, call->fit) : refuse(call, &err);
+  tacit_status_t status = n == 1 ? tacit_fit_reopen(&call->fit, names[0], &err) : tacit_fit_combine(&call->fit, names, (size_t)n, kept->is_disjoint, &err);
+  status = status == TACIT_OK && kept->between > 0 ? tacit_fit_set_exchangeable(call->fit, kept->between, &err) : status;
+  status = status == TACIT_OK && kept->check != NULL ? tacit_fit_show_check(call->fit, kept->check, &err) : status;
+  return status == TACIT_OK ? core_call_set(&call->of, kept->settings, set, call->fit) : refuse(call, &err);
 }
 
 static bool redraw(call_t *call) {
@@ -173,16 +182,20 @@ static bool redraw(call_t *call) {
   return status == TACIT_OK || refuse(call, &err);
 }
 
-/* refit([directory, ...], are they disjoint sites?, [(name, text), ...], on_progress or None, is a report to be written?) */
+/*
+ * refit([directory, ...], are they disjoint sites?, scale of the sds between them or 0, file of a check or None, [(name, text), ...], on_progress or None,
+ * is a report to be written?)
+ */
 PyObject *core_refit(PyObject *self, PyObject *args) {
   (void)self;
-  PyObject *paths, *settings;
-  int is_disjoint, has_out;
+  int has_out;
+  kept_t kept;
   call_t call = {0};
-  if (!PyArg_ParseTuple(args, "O!pO!Op", &PyList_Type, &paths, &is_disjoint, &PyList_Type, &settings, &call.of.on_progress, &has_out)) {
+  if (!PyArg_ParseTuple(args, "O!pdzO!Op", &PyList_Type, &kept.paths, &kept.is_disjoint, &kept.between, &kept.check, &PyList_Type, &kept.settings,
+                        &call.of.on_progress, &has_out)) {
     return NULL;
   }
-  PyObject *out = reopen(&call, paths, is_disjoint, settings) && redraw(&call) ? result_of(&call, has_out) : NULL;
+  PyObject *out = reopen(&call, &kept) && redraw(&call) ? result_of(&call, has_out) : NULL;
   clear(&call);
   return out;
 }

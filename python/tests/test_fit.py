@@ -294,7 +294,7 @@ class Results(Folder):
     def test_second_fit_without_ledger_warns_with_the_sum(self):
         schema = {"dataset": "twice", **SCHEMA}
         fit(records(), schema=schema)
-        with self.assertWarnsRegex(tacit.PrivacyWarning, "2 fits .* no ledger: together epsilon 4 at delta 2e-06"):
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "2 fits.* no ledger of them all: together epsilon 4 at delta 2e-06"):
             tacit.fit(FORMULA, records(), schema=schema, family="bernoulli", epsilon=2, delta=1e-6, progress=False)
 
 
@@ -457,7 +457,7 @@ class Releases(Folder):
 
     def test_without_a_ledger_the_sum_is_said(self):
         schema = {"dataset": "releases twice", **SCHEMA}
-        with self.assertWarnsRegex(tacit.PrivacyWarning, "2 fits or releases .* together epsilon 10 at delta 0"):
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "2 fits, releases or checks .* together epsilon 10 at delta 0"):
             warnings.simplefilter("always", tacit.PrivacyWarning)
             for _ in range(2):
                 tacit.release(data=records(), **{**self.given, "schema": schema})
@@ -601,6 +601,17 @@ class Interruption(Folder):
         spend, = ledger.spends
         self.assertFalse(spend["settled"])
 
+    def test_killed_while_drawing_keeps_the_whole_reservation(self):
+        """What a process that is gone had charged nobody knows: all of it stays spent."""
+        code = ("import os, signal, sys\nsys.path.insert(0, sys.argv[1])\nimport test_fit\n"
+                "test_fit.fit(test_fit.records(), ledger=sys.argv[2], progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL), **test_fit.Interruption.long_run)")
+        done = subprocess.run([sys.executable, "-c", code, os.path.dirname(os.path.abspath(__file__)), str(self.ledger.path)], check=False)
+        self.assertEqual(done.returncode, -signal.SIGKILL)
+        spend, = self.ledger.spends
+        self.assertFalse(spend["settled"])
+        self.assertGreater(self.ledger.spent, 499)
+        self.assertLessEqual(self.ledger.spent, 500)
+
     def test_progress_may_stop(self):
         seen = []
 
@@ -649,8 +660,29 @@ class Kept(Folder):
         self.assertEqual((self.folder / "fit/privacy.json").read_bytes(), (self.folder / "narrow/privacy.json").read_bytes())
         with self.assertRaises(tacit.ArgumentError):
             tacit.refit(self.folder / "fit", epsilon=9, progress=False)
+        tacit.check(self.folder / "fit", records(), epsilon=1, delta=1e-6, out=self.folder / "check.json", seed_not_private=1)
+        tacit.refit(self.folder / "fit", check=self.folder / "check.json", out=self.folder / "shown", progress=False)
+        self.assertIn("alibration", (self.folder / "shown/report.html").read_text())
+        self.assertNotIn("alibration", (self.folder / "fit/report.html").read_text())
+        fit(records(), out=self.folder / "other", draws=50, warmup=50)
+        with self.assertRaisesRegex(tacit.DataError, "a check of another fit"):
+            tacit.refit(self.folder / "other", check=self.folder / "check.json", progress=False)
         with self.assertRaises(tacit.FileError):
             tacit.refit(self.folder, progress=False)
+
+    def test_checks_count_beside_their_fit(self):
+        """Without a ledger: of a fit of this process by its schema, of any other by what its directory says."""
+        schema, given = {"dataset": "checked", **SCHEMA}, {"epsilon": 1, "delta": 1e-7}
+        fit(records(), out=self.folder / "fit", draws=50, warmup=50, schema=schema)
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "2 fits.* together epsilon 3 at delta 1.1e-06"):
+            tacit.check(self.folder / "fit", records(), **given)
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "3 fits.* together epsilon 5 at delta 2.1e-06"):
+            tacit.fit(FORMULA, records(), schema=schema, family="bernoulli", epsilon=2, delta=1e-6, draws=50, warmup=50, progress=False)
+        (self.folder / "fit").rename(self.folder / "moved")
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "2 fits.* together epsilon 3 at delta 1.1e-06"):
+            tacit.check(self.folder / "moved", records(), **given)
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "3 fits.* together epsilon 4 at delta 1.2e-06"):
+            tacit.check(self.folder / "moved", records(), **given)
 
     def test_sites_are_combined(self):
         for name in ("a", "b"):
@@ -658,6 +690,13 @@ class Kept(Folder):
         both = tacit.combine([self.folder / "a", self.folder / "b"], progress=False)
         self.assertEqual((both.privacy["epsilon"], both.privacy["post_processing"]), (4, True))
         self.assertEqual(tacit.combine([self.folder / "a", self.folder / "b"], disjoint=True, progress=False).privacy["epsilon"], 2)
+        mean = tacit.combine([self.folder / "a", self.folder / "b"], exchangeable=True, progress=False)
+        self.assertEqual((mean.labels[:3], len(mean.labels)), (both.labels, 6))
+        near = tacit.combine([self.folder / "a", self.folder / "b"], exchangeable=True, between_sd=0.01, progress=False)
+        self.assertGreater(mean.summary()["sd"]["x"] if pandas is not None else 1, near.summary()["sd"]["x"] if pandas is not None else 0)
+        for wrong in ({"between_sd": 0.5}, {"exchangeable": True, "between_sd": 0}, {"exchangeable": 1}):
+            with self.assertRaises(tacit.ArgumentError):
+                tacit.combine([self.folder / "a", self.folder / "b"], progress=False, **wrong)
         with self.assertRaises(tacit.ArgumentError):
             tacit.combine([self.folder / "a"], progress=False)
 

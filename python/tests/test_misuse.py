@@ -67,8 +67,8 @@ class Misuse(Folder):
                                                                                "relation": "substitute", "method": "auto", "width": 0.0, "in_order": False}
         yield "settings", tacit.settings, {"of": "fit"}
         yield "read", tacit.read, {"path": "fit"}
-        yield "refit", tacit.refit, {"path": "fit", "prior": None, "out": None, "seed": None, "prior_scale": None, **FEW}
-        yield "combine", tacit.combine, {"paths": ["fit", "fit2"], "disjoint": True, "prior": None, "out": None, "seed": None, **FEW}
+        yield "refit", tacit.refit, {"path": "fit", "prior": None, "out": None, "seed": None, "check": None, "prior_scale": None, **FEW}
+        yield "combine", tacit.combine, {"paths": ["fit", "fit2"], "disjoint": True, "exchangeable": True, "between_sd": 1, "prior": None, "out": None, "seed": None, **FEW}
         yield "check", tacit.check, {"path": "fit", "data": broken, "epsilon": 2, "delta": 1e-6, "by": None, "ledger": None, "out": None, "seed_not_private": 1, "n_public": None}
         yield "synthesize", tacit.synthesize, {"path": "fit", "rows": 20, "sets": 1, "seed": 1, "out": None}
         yield "ledger", tacit.Ledger, {"path": "l.ledger"}

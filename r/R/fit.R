@@ -110,6 +110,8 @@ tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = 
   if (result$end == "interrupted") warning("interrupted: these are the draws so far; what was charged stays charged", call. = FALSE)
   if (nzchar(result$unwritten)) warning("the report was not written: ", result$unwritten, "; the draws are in what is returned", call. = FALSE)
   if (nzchar(result$unsettled)) warning(trimws(result$unsettled), call. = FALSE)
+  if (!is.null(out) && !nzchar(result$unwritten)) wrote(out, public$text)
+  if (is.null(ledger) && result$is_private) count_spend(public$text, result$epsilon, result$delta, out)
   new_fit(result$draws, text, if (is_program(text, more)) "program" else family, public$text, result$statement, result$privacy, result$end,
           if (!is.null(more$sd)) as.numeric(more$sd) else 0)
 }

@@ -12,6 +12,7 @@ tacit_release <- function(formula = NULL, data, schema, statistic, epsilon, delt
                         source_of(data, public$text)))
   warn_of(result$warnings, result$unsettled)
   if (nzchar(result$unwritten)) warning("the statistic was not written: ", result$unwritten, "; it is in what is returned", call. = FALSE)
+  if (is.null(ledger) && is.null(seed_not_private)) count_spend(public$text, as.numeric(epsilon), if (is.null(delta)) 0 else as.numeric(delta))
   structure(class = "tacit_release", result[c("values", "scales", "yaml", "spent")])
 }
 

@@ -25,33 +25,41 @@ whole <- function(x, field, least, most) {
   as.numeric(x)
 }
 
-redraw <- function(paths, disjoint, given, out, progress) {
+redraw <- function(paths, given, out, progress, disjoint = FALSE, between = 0, shown = NULL) {
   former <- tacit_read(paths[[1L]])
-  result <- check(.Call(C_refit, paths, disjoint, setting_texts(c(given, list(out = out))), if (progress) watch))
+  result <- check(.Call(C_refit, paths, disjoint, between, shown, setting_texts(c(given, list(out = out))), if (progress) watch))
   if (progress) cat("\r", strrep(" ", 60), "\r", sep = "", file = stderr())
   if (result$end == "interrupted") warning("interrupted: these are the draws so far", call. = FALSE)
   if (nzchar(result$unwritten)) warning("the report was not written: ", result$unwritten, "; the draws are in what is returned", call. = FALSE)
   new_fit(result$draws, former$formula, former$family, former$schema, result$statement, result$privacy, result$end, former$known_sd)
 }
 
-tacit_refit <- function(path, prior = NULL, out = NULL, seed = NULL, progress = interactive(), ...) {
-  redraw(one_path(path), FALSE, list(prior = prior, seed = seed, ...), out, progress)
+tacit_refit <- function(path, prior = NULL, out = NULL, seed = NULL, check = NULL, progress = interactive(), ...) {
+  redraw(one_path(path), list(prior = prior, seed = seed, ...), out, progress, shown = if (!is.null(check)) one_path(check, "check"))
 }
 
-tacit_combine <- function(paths, disjoint = FALSE, prior = NULL, out = NULL, seed = NULL, progress = interactive(), ...) {
+tacit_combine <- function(paths, disjoint = FALSE, exchangeable = FALSE, between_sd = NULL, prior = NULL, out = NULL, seed = NULL,
+                          progress = interactive(), ...) {
   if (!is.character(paths) || length(paths) < 2L || length(paths) > 64L || anyNA(paths)) refuse("the directories of 2 to 64 fits", field = "paths")
-  redraw(paths, isTRUE(disjoint), list(prior = prior, seed = seed, ...), out, progress)
+  if (!isTRUE(exchangeable) && !isFALSE(exchangeable)) refuse("exchangeable: TRUE or FALSE", field = "exchangeable")
+  between <- if (is.null(between_sd)) 0.5 else between_sd
+  if (!is.numeric(between) || length(between) != 1L || !isTRUE(between >= 0.01 && between <= 100) || (!is.null(between_sd) && !exchangeable)) {
+    refuse("between_sd: a number from 0.01 to 100, with exchangeable = TRUE", field = "between_sd")
+  }
+  redraw(paths, list(prior = prior, seed = seed, ...), out, progress, isTRUE(disjoint), if (exchangeable) as.numeric(between) else 0)
 }
 
 tacit_check <- function(path, data, epsilon, delta, by = NULL, ledger = NULL, out = NULL, ..., seed_not_private = NULL) {
   more <- list(...)
   refuse_seed(more)
   file <- new_file(out)
-  schema <- tacit_read(one_path(path))$schema
+  fit <- tacit_read(one_path(path))
+  schema <- fit$schema
   settings <- setting_texts(c(list(epsilon = epsilon, delta = delta, ledger = ledger, seed = seed_not_private), more))
   result <- check(.Call(C_check, path, by, settings, source_of(data, if (is.null(schema)) "" else schema)))
   warn_of(result$unsettled)
   if (!is.null(file)) warn_of(put_file(result$json, file))
+  if (is.null(ledger) && result$private) count_check(path, fit$privacy, result$epsilon, result$delta)
   result$calibration <- as.data.frame(result$calibration)
   result$by_term <- if (!is.null(result$by_term)) as.data.frame(result$by_term)
   structure(class = "tacit_check", result[setdiff(names(result), c("json", "unsettled"))])

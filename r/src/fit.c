@@ -91,7 +91,8 @@ static SEXP privacy(const call_t *call) {
 
 /* A report that cannot be written takes nothing from the draws, which were paid for. */
 SEXP r_fit_result(r_fit_call_t *call, bool has_out) {
-  static const char *const names[] = {"draws", "unwritten", "statement", "privacy", "end", "spent", "unsettled", "is_private", NULL};
+  static const char *const names[] = {"draws", "unwritten", "statement", "privacy", "end", "spent", "unsettled", "is_private", "epsilon", "delta", NULL};
+  const tacit_guarantee_t promised = tacit_fit_promised(call->fit);
   tacit_error_t err;
   SEXP out = PROTECT(r_list(names));
   const char *texts[] = {has_out && tacit_fit_write(call->fit, NULL, &err) != TACIT_OK ? err.message : "", tacit_fit_end(call->fit),
@@ -105,6 +106,8 @@ SEXP r_fit_result(r_fit_call_t *call, bool has_out) {
     SET_VECTOR_ELT(out, i + 4, r_texts(&texts[i + 1], 1));
   }
   SET_VECTOR_ELT(out, 7, Rf_ScalarLogical(tacit_fit_is_private(call->fit)));
+  SET_VECTOR_ELT(out, 8, Rf_ScalarReal(promised.epsilon));
+  SET_VECTOR_ELT(out, 9, Rf_ScalarReal(promised.delta));
   UNPROTECT(1);
   return out;
 }

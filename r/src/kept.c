@@ -15,12 +15,14 @@ static tacit_status_t reopen(r_fit_call_t *call, SEXP paths, bool is_disjoint, t
   return n == 1 ? tacit_fit_reopen(&call->fit, names[0], err) : tacit_fit_combine(&call->fit, names, (size_t)n, is_disjoint, err);
 }
 
-SEXP r_refit(SEXP paths, SEXP is_disjoint, SEXP settings, SEXP is_told) {
+SEXP r_refit(SEXP paths, SEXP is_disjoint, SEXP between, SEXP shown, SEXP settings, SEXP is_told) {
   r_fit_call_t *call;
   tacit_error_t err;
   SEXP pointer = PROTECT(r_hold_fit(&call));
   call->watch.tell = is_told;
   tacit_status_t status = reopen(call, paths, Rf_asLogical(is_disjoint) == TRUE, &err);
+  status = status == TACIT_OK && Rf_asReal(between) > 0 ? tacit_fit_set_exchangeable(call->fit, Rf_asReal(between), &err) : status;
+  status = status == TACIT_OK && shown != R_NilValue ? tacit_fit_show_check(call->fit, r_text(shown), &err) : status;
   status = status == TACIT_OK ? r_fit_set(call, settings, &err) : status;
   status = status == TACIT_OK ? tacit_fit_redraw(call->fit, r_on_iteration, &call->watch, &err) : status;
   SEXP out = PROTECT(status == TACIT_OK ? r_fit_result(call, r_has_setting(settings, "out")) : r_failure(&err, NULL));

@@ -66,7 +66,7 @@ SEXP r_fit(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data, SEXP 
 SEXP r_plan(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP n);
 SEXP r_infer(SEXP model, SEXP its_name, SEXP statistic, SEXP name, SEXP settings, SEXP is_told);
 SEXP r_release(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data);
-SEXP r_refit(SEXP paths, SEXP is_disjoint, SEXP settings, SEXP is_told);
+SEXP r_refit(SEXP paths, SEXP is_disjoint, SEXP between, SEXP shown, SEXP settings, SEXP is_told);
 SEXP r_check(SEXP path, SEXP by, SEXP settings, SEXP data);
 SEXP r_synthesize(SEXP path, SEXP rows, SEXP sets, SEXP seed);
 SEXP r_predict(SEXP fit, SEXP known_sd, SEXP data, SEXP kind, SEXP seed);

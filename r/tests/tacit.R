@@ -91,3 +91,26 @@ stopifnot(identical(again$draws, two$draws), !identical(tacit_refit(out, prior =
           nrow(beside$calibration) == 10L, nrow(beside$by_term) == 10L, beside$epsilon == 2, !beside$private,
           all.equal(tacit_contrast(two, "2 * x")[, "Estimate"], 2 * coef(two)[["x"]], check.attributes = FALSE),
           inherits(refused(tacit_combine(c(out, out))), "tacit_error"))
+
+# A check is shown with its fit, and counts beside it where there is no ledger; sites whose effects differ.
+folder <- tempfile()
+dir.create(folder)
+in_folder <- function(name) file.path(folder, name)
+invisible(tacit_check(out, d, epsilon = 2, delta = 1e-6, seed_not_private = 1, out = in_folder("c.json")))
+tacit_refit(out, check = in_folder("c.json"), out = in_folder("shown"))
+has_calibration <- function(path) any(grepl("alibration", readLines(file.path(path, "report.html"), warn = FALSE)))
+stopifnot(has_calibration(in_folder("shown")), !has_calibration(out))
+said <- function(expression) tryCatch({ expression; "" }, warning = conditionMessage)
+own <- c(schema, dataset = "counted")
+spend <- function(...) tacit(y ~ x + s, d, own, family = binomial(), epsilon = 2, delta = 1e-6, draws = 50, warmup = 50, ...)
+stopifnot(said(spend(out = in_folder("one"))) == "",
+          grepl("^2 fits.*together epsilon 3 at delta 1.1e-06", said(tacit_check(in_folder("one"), d, epsilon = 1, delta = 1e-7))),
+          grepl("^3 fits.*together epsilon 5 at delta 2.1e-06", said(spend())),
+          grepl("^4 fits.*together epsilon 6 at delta 2.1e-06", said(tacit_release(data = d, schema = own, statistic = "clamped-mean", column = "x", mechanism = "laplace", epsilon = 1))),
+          file.rename(in_folder("one"), in_folder("moved")),
+          grepl("^2 fits.*together epsilon 3 at delta 1.1e-06", said(tacit_check(in_folder("moved"), d, epsilon = 1, delta = 1e-7))))
+suppressWarnings(spend(out = in_folder("two")))
+sites <- c(in_folder("moved"), in_folder("two"))
+mean_of <- tacit_combine(sites, exchangeable = TRUE)
+stopifnot(identical(dim(mean_of$draws)[[3L]], 6L), vcov(tacit_combine(sites, exchangeable = TRUE, between_sd = 0.01))[2L, 2L] < vcov(mean_of)[2L, 2L],
+          inherits(refused(tacit_combine(sites, between_sd = 1)), "tacit_argument_error"))

@@ -98,8 +98,9 @@ static void *map_private(size_t total) {
   return p;
 }
 
-/* Pages that are nowhere before they are written to. */
-static void *map_pages(size_t total) {
+/* Pages that are nowhere before they are written to; of the last huge page, which is not filled, small ones. */
+static void *map_pages(size_t n_bytes) {
+  size_t total = round_up(n_bytes, huge_page);
   char *whole = map_private(total + huge_page);
   if (whole == NULL) {
     return NULL;
@@ -109,7 +110,7 @@ static void *map_pages(size_t total) {
     munmap(whole, before);
   }
   munmap(whole + before + total, huge_page - before);
-  wish_huge_pages(whole + before, total);
+  wish_huge_pages(whole + before, n_bytes - n_bytes % huge_page);
   return whole + before;
 }
 
@@ -121,7 +122,7 @@ void *tacit_alloc_pages(size_t n, size_t size) {
   if (total < large && is_watched) {
     return tacit_alloc_zero(n, size);
   }
-  return must_fail() ? NULL : total < large ? map_private(total) : map_pages(round_up(total, huge_page));
+  return must_fail() ? NULL : total < large ? map_private(total) : map_pages(total);
 }
 
 void tacit_free_pages(void *p, size_t n, size_t size) {

@@ -17,7 +17,10 @@ static inline int tacit_has_avx2(void) {
 typedef enum tacit_isa { TACIT_ISA_PORTABLE = 0, TACIT_ISA_AVX2, TACIT_ISA_AVX512 } tacit_isa_t;
 void tacit_isa_limit(tacit_isa_t most);
 tacit_isa_t tacit_isa_limited(void);
-/* Choose among the three variants of a table named `prefix_<isa>`. */
+#endif
+
+/* Choose among the variants of a table named `prefix_<isa>`. */
+#if defined(__x86_64__) && !defined(TACIT_PORTABLE_KERNELS)
 #  define TACIT_ISA_SELECT(prefix)                                                              \
     (tacit_has_avx512() && tacit_isa_limited() >= TACIT_ISA_AVX512 ? &prefix##_avx512           \
      : tacit_has_avx2() && tacit_isa_limited() >= TACIT_ISA_AVX2   ? &prefix##_avx2             \

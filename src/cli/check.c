@@ -62,6 +62,9 @@ static int run(const cli_args_t *args) {
 
 static const cli_option_t options[] = {
     {"data", "FILE", NULL, "The fit's records, as of tacit fit."},
+    {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},
+    {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},
+    {"encoding", "NAME", NULL, "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."},
     {"schema", "FILE", NULL, "Must be the fit's; its own copy is taken if not said."},
     {"epsilon", "E", NULL, "Privacy budget of the check; what it buys are the sds in the table."},
     {"delta", "D", NULL, "Its delta."},

@@ -169,7 +169,7 @@ static int write_result(const cli_args_t *args, const tacit_fit_t *fit) {
   }
   int status = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit));
   print_spent(fit, stdout);
-  printf("written: %s/ (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n", cli_value(args, "out"));
+  printf("written: %s (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n", cli_value(args, "out"));
   return status;
 }
 

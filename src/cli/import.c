@@ -27,7 +27,7 @@ static int run(const cli_args_t *args) {
   cli_reading_t reading;
   cli_reading_begin(&reading, args);
   cli_catch_signals();
-  const tacit_data_source_t source = {.path = args->positionals[0], .query = cli_value(args, "query"), .watch = &reading.watch};
+  const tacit_data_source_t source = {.path = args->positionals[0], .query = cli_value(args, "query"), .catalog = cli_value(args, "catalog"), .encoding = cli_value(args, "encoding"), .watch = &reading.watch};
   tacit_status_t status = tacit_table_import_source(&source, schema, out, &notes, &err);
   cli_reading_end(&reading);
   tacit_schema_free(schema);
@@ -45,6 +45,8 @@ static const cli_option_t options[] = {
     {"schema", "FILE", NULL, "YAML: the rules that values are checked and clamped by, once and for all."},
     {"out", "DIR", NULL, "New directory for the columns. It is as private as FILE is, and as large as 8 bytes a value."},
     {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},
+    {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},
+    {"encoding", "NAME", NULL, "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}};
 
 const cli_command_t cli_import = {

@@ -27,7 +27,7 @@ static void print_holder_notes(const tacit_table_t *table, const tacit_schema_t 
 }
 
 static int check_data(const cli_args_t *args, const tacit_schema_t *schema) {
-  const tacit_data_source_t source = {.path = cli_value(args, "data"), .query = cli_value(args, "query")};
+  const tacit_data_source_t source = {.path = cli_value(args, "data"), .query = cli_value(args, "query"), .catalog = cli_value(args, "catalog"), .encoding = cli_value(args, "encoding")};
   tacit_table_t *table;
   tacit_table_notes_t notes;
   tacit_error_t err;
@@ -83,7 +83,7 @@ static int check(const cli_args_t *args) {
 static int draft(const cli_args_t *args) {
   char *text;
   tacit_error_t err;
-  const tacit_data_source_t source = {.path = args->positionals[0], .query = cli_value(args, "query")};
+  const tacit_data_source_t source = {.path = args->positionals[0], .query = cli_value(args, "query"), .catalog = cli_value(args, "catalog"), .encoding = cli_value(args, "encoding")};
   if (tacit_schema_draft_source(&source, cli_is_given(args, "header"), &text, &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
@@ -101,6 +101,8 @@ static int draft(const cli_args_t *args) {
 static const cli_option_t check_options[] = {
     {"data", "FILE", NULL, "Check every row of this file (-: the standard input; odbc:NAME: a database), or directory of tacit import, against the schema too."},
     {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},
+    {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},
+    {"encoding", "NAME", NULL, "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}};
 
 const cli_command_t cli_schema_check = {
@@ -119,6 +121,8 @@ const cli_command_t cli_schema_check = {
 static const cli_option_t draft_options[] = {
     {"out", "FILE", NULL, "Write here instead of standard output; must not exist."},
     {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},
+    {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},
+    {"encoding", "NAME", NULL, "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."},
     {"header", NULL, NULL, "The first row is names, though some look like numbers, dates or values."}};
 
 const cli_command_t cli_schema_draft = {

@@ -48,7 +48,7 @@ static tacit_status_t open_curator(tacit_curator_t **out, tacit_records_t *recor
   }
   tacit_door_settings_t door = {.name = model->name,
                                 .n_columns = model->n_columns,
-                                .n_features = model->n_linear > 0 || model->n_pieces > 0 ? model->n_features : 0,
+                                .n_features = tacit_curator_n_features(model),
                                 .max_unit_rows = s.max_unit_rows,
                                 .n_threads = s.n_threads,
                                 .ranks = s.ranks};
@@ -56,6 +56,9 @@ static tacit_status_t open_curator(tacit_curator_t **out, tacit_records_t *recor
   curator->settings = s;
   curator->kept.limit = TACIT_KEPT_BYTES;
   status = tacit_door_new(&curator->door, records, budget, budget != NULL ? noise : s.subset_noise, &door, err);
+  if (status == TACIT_OK && !tacit_gradient_pieces(curator)) {
+    status = tacit_error_memory(err);
+  }
   if (status != TACIT_OK) {
     tacit_curator_free(curator);
     *out = NULL;
@@ -127,6 +130,7 @@ void tacit_curator_free(tacit_curator_t *curator) {
     return;
   }
   buffers_clear(curator);
+  tacit_free(curator->pieces);
   tacit_door_free(curator->door);
   tacit_free(curator);
 }

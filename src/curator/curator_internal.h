@@ -45,6 +45,8 @@ struct tacit_curator {
   size_t *index;      /* (capacity): a pair's place in the call */
   double *values;     /* (2 capacity): of the pairs asked for */
   bool *bits;         /* (capacity) */
+  tacit_piece_t *pieces; /* of a gradient that the model does not have in pieces: its linear structure, or all of it */
+  size_t n_pieces;
   tacit_kept_t kept;
 };
 
@@ -83,6 +85,12 @@ TACIT_MUST_USE tacit_status_t tacit_curator_check_points(const tacit_curator_t *
 
 /* ---- gradient.c ---- */
 
+/* Columns whose norm the door is to know. */
+static inline size_t tacit_curator_n_features(const tacit_record_model_t *model) {
+  return model->n_linear > 0 || model->n_pieces > 0 ? model->n_features : 0;
+}
+/* ->pieces of a model's gradient where it has none; false: no memory. */
+bool tacit_gradient_pieces(tacit_curator_t *curator);
 /* The contribution of gradients at ->theta_float. */
 tacit_vectors_t tacit_gradient_vectors(const tacit_curator_t *curator, size_t n_theta, double rate);
 

@@ -35,27 +35,13 @@ TACIT_INLINE vdouble float_product(const float *a, const float *b) {
   return vdouble_from_floats(x * y);
 }
 
-TACIT_INLINE void exposed_piece(const tacit_vectors_t *of, const float *block, vlong valid, double temperature_power,
-                                const float *rows, int64_t *sums) {
-  size_t p = of->n_features, n_rows = of->n_linear > 0 ? of->n_linear + of->n_extra : of->dim;
-  for (size_t i = 0; i < of->n_linear; i++) {
-    for (size_t j = 0; j < p; j++) {
-      add_exposed(sums + (i * p + j) * 16, float_product(rows + i * 16, block + j * 16), temperature_power, valid);
-    }
-  }
-  for (size_t i = of->n_linear; i < n_rows; i++) {
-    size_t j = of->n_linear * p + (i - of->n_linear);
-    add_exposed(sums + j * 16, vdouble_load_floats(rows + i * 16), temperature_power, valid);
-  }
-}
-
-TACIT_INLINE void exposed_sparse(const tacit_vectors_t *of, const float *block, vlong valid, double temperature_power, const float *rows,
+TACIT_INLINE void exposed_pieces(const tacit_vectors_t *of, const float *block, vlong valid, double temperature_power, const float *rows,
                                  int64_t *sums) {
   for (size_t i = 0; i < of->n_pieces; i++) {
     const tacit_piece_t *piece = &of->pieces[i];
     const float *row = rows + piece->row * 16;
-    if (piece->kind == TACIT_PIECE_DENSE) {
-      add_exposed(sums + piece->parameter * 16, vdouble_load_floats(row), temperature_power, valid);
+    for (size_t j = 0; piece->kind == TACIT_PIECE_DENSE && j < piece->n; j++) {
+      add_exposed(sums + (piece->parameter + j) * 16, vdouble_load_floats(row + j * 16), temperature_power, valid);
     }
     for (size_t j = 0; piece->kind == TACIT_PIECE_LINEAR && j < piece->n; j++) {
       add_exposed(sums + (piece->parameter + j) * 16, float_product(row, block + (piece->column + j) * 16), temperature_power, valid);
@@ -73,17 +59,10 @@ TACIT_INLINE void exposed_sparse(const tacit_vectors_t *of, const float *block, 
 }
 
 static void exposed(const tacit_vectors_t *of, const float *block, const float *norms, const float *rows, int64_t *lanes) {
-  size_t n_rows = of->n_pieces > 0 ? of->n_rows : of->n_linear > 0 ? of->n_linear + of->n_extra : of->dim;
   for (size_t k = 0; k < of->n_points; k++) {
     for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
       vlong valid = vdouble_load_floats(norms + lane) <= (double)FLT_MAX;
-      const float *at = rows + k * n_rows * 16 + lane;
-      int64_t *sums = lanes + k * of->dim * 16 + lane;
-      if (of->n_pieces > 0) {
-        exposed_sparse(of, block + lane, valid, of->scale, at, sums);
-      } else {
-        exposed_piece(of, block + lane, valid, of->scale, at, sums);
-      }
+      exposed_pieces(of, block + lane, valid, of->scale, rows + k * of->n_rows * 16 + lane, lanes + k * of->dim * 16 + lane);
     }
   }
 }

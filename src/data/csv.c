@@ -10,7 +10,7 @@
 
 #include "data/data_internal.h"
 
-enum { buffer_size = 1 << 17, max_field = 1 << 20, max_fields = 1 << 16 };
+enum { buffer_size = TACIT_RECODER_ROOM, max_field = 1 << 20, max_fields = 1 << 16 };
 
 tacit_status_t tacit_csv_error(const tacit_csv_t *csv, const tacit_csv_field_t *at, tacit_status_t status,
                                tacit_error_t *err, const char *format, ...) {
@@ -28,7 +28,7 @@ static tacit_status_t error_here(const tacit_csv_t *csv, tacit_error_t *err, con
 }
 
 static tacit_status_t error_nul(const tacit_csv_t *csv, tacit_error_t *err) {
-  return error_here(csv, err, "a NUL byte: this is not a text file");
+  return error_here(csv, err, "a NUL byte: this is not a text file, or one in UTF-16 that does not say so: --encoding utf-16le reads that");
 }
 
 static void skip_byte(tacit_csv_t *csv) {
@@ -36,32 +36,76 @@ static void skip_byte(tacit_csv_t *csv) {
   csv->column++;
 }
 
-/* Make csv->next point at an unread byte, or set at_end. */
-static tacit_status_t fill(tacit_csv_t *csv, tacit_error_t *err) {
-  if (csv->next < csv->end || csv->at_end) {
-    return TACIT_OK;
-  }
-  int got = gzread(csv->file, csv->buffer, buffer_size);
+/* Bytes as they are in the file, uncompressed; *n == 0 at its end. */
+static tacit_status_t read_bytes(tacit_csv_t *csv, char *to, size_t room, size_t *n, tacit_error_t *err) {
+  int got = gzread(csv->file, to, (unsigned)room);
   int code = Z_OK;
   const char *reason = gzerror(csv->file, &code);
   if (got < 0 || code != Z_OK) { /* a truncated gzip file shows up as Z_BUF_ERROR at its end */
     reason = code == Z_ERRNO ? strerror(errno) : code == Z_BUF_ERROR ? "the compressed file is truncated" : reason;
     return tacit_error_set(err, TACIT_ERR_IO, csv->path, "cannot read %s: %s", csv->path, reason);
   }
-  csv->next = csv->buffer;
-  csv->end = csv->buffer + got;
-  csv->at_end = got == 0;
+  *n = (size_t)got;
   return TACIT_OK;
+}
+
+/* The same as UTF-8, into the buffer. */
+static tacit_status_t read_recoded(tacit_csv_t *csv, size_t *n, tacit_error_t *err) {
+  bool is_end = false, is_wrong = false;
+  for (*n = 0; *n == 0 && !is_end;) {
+    size_t room, got = 0;
+    char *to = tacit_recoder_room(csv->recoder, &room);
+    tacit_status_t status = room > 0 ? read_bytes(csv, to, room, &got, err) : TACIT_OK;
+    if (status != TACIT_OK) {
+      return status;
+    }
+    tacit_recoder_put(csv->recoder, got);
+    is_end = room > 0 && got == 0;
+    *n = tacit_recoder_convert(csv->recoder, is_end, csv->buffer, buffer_size, &is_wrong);
+    if (is_wrong) {
+      return error_here(csv, err, "bytes that are no text in the encoding that --encoding or the file's first bytes name");
+    }
+  }
+  return TACIT_OK;
+}
+
+/* Make csv->next point at an unread byte, or set at_end. */
+static tacit_status_t fill(tacit_csv_t *csv, tacit_error_t *err) {
+  size_t n = 0;
+  if (csv->next < csv->end || csv->at_end) {
+    return TACIT_OK;
+  }
+  tacit_status_t status = csv->recoder != NULL ? read_recoded(csv, &n, err) : read_bytes(csv, csv->buffer, buffer_size, &n, err);
+  if (status == TACIT_OK) {
+    csv->next = csv->buffer;
+    csv->end = csv->buffer + n;
+    csv->at_end = n == 0;
+  }
+  return status;
+}
+
+/* UTF-16 says so by its first two bytes: what was read is taken back, to be read as that. */
+static tacit_status_t look_for_utf16(tacit_csv_t *csv, tacit_error_t *err) {
+  size_t room, n = (size_t)(csv->end - csv->next);
+  if (csv->recoder != NULL || n < 2 || (memcmp(csv->next, "\xFF\xFE", 2) != 0 && memcmp(csv->next, "\xFE\xFF", 2) != 0)) {
+    return TACIT_OK;
+  }
+  csv->recoder = tacit_recoder_new("UTF-16");
+  if (csv->recoder == NULL) {
+    return tacit_error_memory(err);
+  }
+  memcpy(tacit_recoder_room(csv->recoder, &room), csv->buffer, n);
+  tacit_recoder_put(csv->recoder, n);
+  csv->next = csv->end;
+  return fill(csv, err);
 }
 
 /* The first buffer decides about byte-order mark and separator. */
 static tacit_status_t look_at_header(tacit_csv_t *csv, tacit_error_t *err) {
   tacit_status_t status = fill(csv, err);
+  status = status == TACIT_OK ? look_for_utf16(csv, err) : status;
   if (status != TACIT_OK || csv->at_end) {
     return status;
-  }
-  if (csv->end - csv->next >= 2 && (memcmp(csv->next, "\xFF\xFE", 2) == 0 || memcmp(csv->next, "\xFE\xFF", 2) == 0)) {
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, csv->path, "%s is in UTF-16: iconv -f utf16 -t utf8 converts it", csv->path);
   }
   if (csv->end - csv->next >= 3 && memcmp(csv->next, "\xEF\xBB\xBF", 3) == 0) {
     csv->next += 3;
@@ -111,13 +155,14 @@ static tacit_status_t open_standard_input(tacit_csv_t *csv, tacit_error_t *err) 
   return csv->file != NULL ? TACIT_OK : tacit_error_memory(err);
 }
 
-tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, tacit_error_t *err) {
+tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, const char *encoding, tacit_error_t *err) {
   *csv = (tacit_csv_t){.line = 1, .column = 1};
   csv->ends_plain['\n'] = csv->ends_plain['\r'] = csv->ends_plain['"'] = csv->ends_plain['\0'] = true;
   bool is_standard = strcmp(path, "-") == 0;
   csv->path = tacit_strdup(is_standard ? "standard input" : path);
   csv->buffer = tacit_alloc(buffer_size, 1);
-  if (csv->path == NULL || csv->buffer == NULL) {
+  csv->recoder = encoding != NULL ? tacit_recoder_new(encoding) : NULL;
+  if (csv->path == NULL || csv->buffer == NULL || (encoding != NULL && csv->recoder == NULL)) {
     return tacit_error_memory(err);
   }
   csv->next = csv->end = csv->buffer;
@@ -132,6 +177,7 @@ void tacit_csv_close(tacit_csv_t *csv) {
   if (csv->file != NULL) {
     gzclose(csv->file);
   }
+  tacit_recoder_free(csv->recoder);
   tacit_free(csv->path);
   tacit_wipe(csv->buffer, csv->buffer != NULL ? buffer_size : 0);
   tacit_wipe(csv->text.data, csv->text.capacity);

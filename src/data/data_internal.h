@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "base/base_internal.h"
+#include "data/encoding.h"
 #include "tacit/arrow.h"
 #include "tacit/data.h"
 
@@ -21,6 +22,7 @@ typedef struct tacit_csv_field {
 typedef struct tacit_csv {
   char *path;
   gzFile file;
+  tacit_recoder_t *recoder; /* NULL: the file is UTF-8 */
   char *buffer;
   const char *next, *end; /* unread bytes of the buffer */
   char separator;
@@ -33,8 +35,11 @@ typedef struct tacit_csv {
   bool at_end;
 } tacit_csv_t;
 
-/* Open and choose the separator from the first line: a comma if it has one, else a tab, else a semicolon, else a comma. */
-TACIT_MUST_USE tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, tacit_error_t *err);
+/*
+ * Open and choose the separator from the first line: a comma if it has one, else a tab, else a semicolon, else a comma. `encoding` is one that was
+ * checked; NULL: UTF-8, or UTF-16 where the file begins with its byte-order mark.
+ */
+TACIT_MUST_USE tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, const char *encoding, tacit_error_t *err);
 /* Read the next record; csv->n_fields == 0 at the end of the file. */
 TACIT_MUST_USE tacit_status_t tacit_csv_read(tacit_csv_t *csv, tacit_error_t *err);
 void tacit_csv_close(tacit_csv_t *csv);
@@ -117,6 +122,8 @@ bool tacit_has_ending(const char *path, const char *ending);
 /* Does the name say that it is of SAS, SPSS or Stata? */
 bool tacit_is_stat_file(const char *path);
 const tacit_reader_kind_t *tacit_reader_kind_of(const tacit_data_source_t *source);
+/* May it be of SAS, whose labels are in a catalogue? */
+bool tacit_is_sas_file(const char *path);
 
 /* What reads rows, from a source. */
 struct tacit_reader {
@@ -136,6 +143,10 @@ struct tacit_reader {
   char query_hash[TACIT_QUERY_HASH_SIZE]; /* "": there is none */
 };
 
+/* Refuse a catalogue or an encoding of what has none. */
+TACIT_MUST_USE tacit_status_t tacit_data_source_check(const tacit_data_source_t *source, tacit_error_t *err);
+/* Names of the columns alone. Clear in either case. */
+TACIT_MUST_USE tacit_status_t tacit_reader_begin(tacit_reader_t *reader, const tacit_data_source_t *source, tacit_error_t *err);
 /* Read the header; n_columns == 0 means all of the schema. Clear in either case. */
 TACIT_MUST_USE tacit_status_t tacit_reader_open(tacit_reader_t *reader, const tacit_data_source_t *source, const tacit_schema_t *schema,
                                                 const char *const *columns, size_t n_columns, tacit_error_t *err);

@@ -98,8 +98,7 @@ static tacit_status_t check_rows(draft_t *draft) {
 /* Only CSV may lack a header. */
 static tacit_status_t read_file(draft_t *draft) {
   tacit_reader_t *reader = &draft->reader;
-  *reader = (tacit_reader_t){.source = *draft->source, .kind = tacit_reader_kind_of(draft->source)};
-  tacit_status_t status = reader->kind->open(reader, draft->err);
+  tacit_status_t status = tacit_reader_begin(reader, draft->source, draft->err);
   draft->n = reader->header.n_entries;
   if (status != TACIT_OK || reader->kind != &tacit_reader_csv) {
     return status;

@@ -107,11 +107,34 @@ tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_room_maker make_r
   return status == TACIT_OK ? tacit_check_any_rows(reader->schema, reader->n_rows, tacit_data_source_name(&reader->source), err) : status;
 }
 
+bool tacit_is_sas_file(const char *path) {
+  return tacit_has_ending(path, ".sas7bdat") || tacit_has_ending(path, ".xpt");
+}
+
+tacit_status_t tacit_data_source_check(const tacit_data_source_t *source, tacit_error_t *err) {
+  struct stat info;
+  const tacit_reader_kind_t *kind = tacit_reader_kind_of(source);
+  bool is_directory = source->path != NULL && stat(source->path, &info) == 0 && S_ISDIR(info.st_mode);
+  bool is_text = (kind == &tacit_reader_csv && !is_directory) || (kind == &tacit_reader_stat && !tacit_has_ending(source->path, ".por"));
+  if (source->catalog != NULL && !(kind == &tacit_reader_stat && tacit_is_sas_file(source->path))) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "catalog", "--catalog only goes with a SAS file, .sas7bdat or .xpt");
+  }
+  if (source->encoding != NULL && !is_text) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "encoding", "--encoding only goes with CSV, SAS, SPSS (.sav) and Stata files: nothing else leaves it open");
+  }
+  return source->encoding != NULL ? tacit_encoding_check(source->encoding, err) : TACIT_OK;
+}
+
+tacit_status_t tacit_reader_begin(tacit_reader_t *reader, const tacit_data_source_t *source, tacit_error_t *err) {
+  *reader = (tacit_reader_t){.source = *source, .kind = tacit_reader_kind_of(source)};
+  tacit_status_t status = tacit_data_source_check(source, err);
+  return status == TACIT_OK ? reader->kind->open(reader, err) : status;
+}
+
 tacit_status_t tacit_reader_open(tacit_reader_t *reader, const tacit_data_source_t *source, const tacit_schema_t *schema,
                                  const char *const *columns, size_t n_columns, tacit_error_t *err) {
-  *reader = (tacit_reader_t){.source = *source, .schema = schema};
-  reader->kind = tacit_reader_kind_of(source);
-  tacit_status_t status = reader->kind->open(reader, err);
+  tacit_status_t status = tacit_reader_begin(reader, source, err);
+  reader->schema = schema;
   if (status == TACIT_OK) {
     status = choose_columns(reader, columns, n_columns, err);
   }

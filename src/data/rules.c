@@ -119,7 +119,7 @@ static tacit_complaint_t level_of(const tacit_rule_t *rule, const char *text, si
   *value = (double)level;
   return level != SIZE_MAX          ? NULL
          : tacit_is_utf8(text, n) ? "not one of the levels in the schema"
-                                  : "not one of the levels in the schema, nor UTF-8: is the file in Latin-1? iconv -f latin1 -t utf8 converts it";
+                                  : "not one of the levels in the schema, nor UTF-8: is the file in Latin-1? --encoding latin1 reads it";
 }
 
 static tacit_complaint_t truth_of(const char *text, size_t n, double *value) {

@@ -4,6 +4,7 @@
  */
 #include "data/stat_file.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,8 +17,7 @@ static const struct {
              {".sav", readstat_parse_sav, TACIT_STAT_SPSS},          {".zsav", readstat_parse_sav, TACIT_STAT_SPSS},
              {".por", readstat_parse_por, TACIT_STAT_SPSS},          {".dta", readstat_parse_dta, TACIT_STAT_STATA}};
 
-static tacit_status_t failed(const tacit_stat_t *stat, readstat_error_t code, tacit_error_t *err) {
-  const char *path = stat->path;
+static tacit_status_t failed(const char *path, readstat_error_t code, tacit_error_t *err) {
   switch (code) {
     case READSTAT_OK: return TACIT_OK;
     case READSTAT_ERROR_MALLOC: return tacit_error_memory(err);
@@ -29,7 +29,7 @@ static tacit_status_t failed(const tacit_stat_t *stat, readstat_error_t code, ta
     case READSTAT_ERROR_CONVERT:
     case READSTAT_ERROR_CONVERT_BAD_STRING:
     case READSTAT_ERROR_UNSUPPORTED_CHARSET:
-      return tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s holds text that is not in the encoding that it names: export it again as UTF-8", path);
+      return tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s holds text that is not in the encoding that it names, or --encoding does: --encoding NAME says which it is in", path);
     default: return tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s is not the file that its name says, or damaged (%s)", path, readstat_error_message(code));
   }
 }
@@ -39,6 +39,25 @@ static tacit_status_t failed(const tacit_stat_t *stat, readstat_error_t code, ta
 static tacit_status_t copy(char **to, const char *from, tacit_error_t *err) {
   *to = tacit_strdup(from != NULL ? from : "");
   return *to != NULL ? TACIT_OK : tacit_error_memory(err);
+}
+
+/* Of a SAS format, SEX8.2 or $ort20, the name, as catalogues have it: in upper case, without a width, and names do not end in a digit. */
+static void to_format_name(char *format) {
+  size_t n = strlen(format);
+  while (n > 0 && (isdigit((unsigned char)format[n - 1]) || format[n - 1] == '.')) {
+    format[--n] = '\0';
+  }
+  for (size_t i = 0; i < n; i++) {
+    format[i] = (char)toupper((unsigned char)format[i]);
+  }
+}
+
+static tacit_status_t copy_set(const tacit_stat_t *stat, char **to, const char *from, tacit_error_t *err) {
+  tacit_status_t status = copy(to, from, err);
+  if (status == TACIT_OK && stat->dates == TACIT_STAT_SAS) {
+    to_format_name(*to);
+  }
+  return status;
 }
 
 static tacit_status_t add_column(tacit_stat_t *stat, const readstat_variable_t *variable, const char *set, tacit_error_t *err) {
@@ -60,7 +79,7 @@ static tacit_status_t add_column(tacit_stat_t *stat, const readstat_variable_t *
   }
   stat->columns = columns;
   columns[stat->n_columns] = (tacit_stat_column_t){.unit = tacit_stat_date_unit(stat->dates, readstat_variable_get_format(variable))};
-  return copy(&columns[stat->n_columns++].set, set, err);
+  return copy_set(stat, &columns[stat->n_columns++].set, set, err);
 }
 
 static int on_variable(int index, readstat_variable_t *variable, const char *set, void *user) {
@@ -85,14 +104,27 @@ static int on_label(const char *set, readstat_value_t value, const char *text, v
     *label = (tacit_stat_label_t){0};
     bool is_number = readstat_value_type_class(value) == READSTAT_TYPE_CLASS_NUMERIC;
     label->number = is_number ? readstat_double_value(value) : NAN;
-    stat->status = copy(&label->set, set, stat->err);
+    stat->status = copy_set(stat, &label->set, set, stat->err);
     stat->status = stat->status == TACIT_OK ? copy(&label->label, text, stat->err) : stat->status;
     stat->status = stat->status == TACIT_OK ? copy(&label->text, is_number ? "" : readstat_string_value(value), stat->err) : stat->status;
   }
   return stat->status == TACIT_OK ? READSTAT_HANDLER_OK : READSTAT_HANDLER_ABORT;
 }
 
-static tacit_status_t parse(tacit_stat_t *stat, bool has_rows, tacit_error_t *err);
+/* A catalogue may be of many files: the labels of this one's columns. */
+static int on_catalog_label(const char *set, readstat_value_t value, const char *text, void *user) {
+  tacit_stat_t *stat = user;
+  char *name = NULL;
+  stat->status = copy_set(stat, &name, set, stat->err);
+  bool is_wanted = false;
+  for (size_t i = 0; i < stat->n_columns && stat->status == TACIT_OK && !is_wanted; i++) {
+    is_wanted = strcmp(stat->columns[i].set, name) == 0;
+  }
+  tacit_free(name);
+  return stat->status != TACIT_OK ? READSTAT_HANDLER_ABORT : is_wanted ? on_label(set, value, text, user) : READSTAT_HANDLER_OK;
+}
+
+static tacit_status_t parse(tacit_stat_t *stat, const char *path, tacit_stat_parse how, tacit_stat_part_t part, tacit_error_t *err);
 
 /* A transport file does not say how many rows it has: its length, in records of 80 bytes, is what shows most cuts. */
 static bool is_whole(const tacit_stat_t *of) {
@@ -113,9 +145,12 @@ static tacit_status_t open_file(tacit_reader_t *reader, tacit_error_t *err) {
       stat->dates = kinds[i].dates;
     }
   }
-  tacit_status_t status = parse(stat, false, err);
+  tacit_status_t status = parse(stat, stat->path, stat->parse, TACIT_STAT_COLUMNS, err);
   if (status == TACIT_OK && !is_whole(stat)) {
-    status = failed(stat, READSTAT_ERROR_READ, err);
+    status = failed(stat->path, READSTAT_ERROR_READ, err);
+  }
+  if (status == TACIT_OK && reader->source.catalog != NULL) {
+    status = parse(stat, reader->source.catalog, readstat_parse_sas7bcat, TACIT_STAT_CATALOG, err);
   }
   if (status == TACIT_OK && stat->n_columns == 0) {
     status = tacit_error_set(err, TACIT_ERR_SYNTAX, stat->path, "%s has no columns", stat->path);
@@ -150,9 +185,11 @@ static tacit_status_t check_column(tacit_stat_t *stat, size_t slot, size_t field
   return !schema->has_labels || has_labels(stat, stat->columns[field].set)
              ? TACIT_OK
              : tacit_error_set(err, TACIT_ERR_DATA, schema->name,
-                               "column '%s': the schema says labels: true, and %s has no labels for it (SAS keeps them in a catalogue, which is "
-                               "not read): leave it out, and give codes as levels",
-                               schema->name, stat->path);
+                               "column '%s': the schema says labels: true, and %s has no labels for it: %s give codes as levels", schema->name,
+                               stat->reader->source.catalog != NULL ? stat->reader->source.catalog : stat->path,
+                               stat->dates == TACIT_STAT_SAS && stat->reader->source.catalog == NULL
+                                   ? "SAS keeps them in a catalogue, which --catalog FILE.sas7bcat names; or"
+                                   : "leave it out, and");
 }
 
 static tacit_status_t check_columns(tacit_reader_t *reader, tacit_error_t *err) {
@@ -246,28 +283,33 @@ static int on_value(int row, readstat_variable_t *variable, readstat_value_t val
   return stat->status == TACIT_OK ? READSTAT_HANDLER_OK : READSTAT_HANDLER_ABORT;
 }
 
-static tacit_status_t parse(tacit_stat_t *stat, bool has_rows, tacit_error_t *err) {
+static tacit_status_t parse(tacit_stat_t *stat, const char *path, tacit_stat_parse how, tacit_stat_part_t part, tacit_error_t *err) {
   readstat_parser_t *parser = readstat_parser_init();
+  const char *encoding = stat->reader->source.encoding;
   if (parser == NULL) {
     return tacit_error_memory(err);
   }
   stat->err = err;
-  readstat_set_variable_handler(parser, has_rows ? skip_variable : on_variable);
-  if (has_rows) {
+  if (part == TACIT_STAT_ROWS) {
+    readstat_set_variable_handler(parser, skip_variable);
     readstat_set_value_handler(parser, on_value);
-  } else {
+  } else if (part == TACIT_STAT_COLUMNS) {
+    readstat_set_variable_handler(parser, on_variable);
     readstat_set_value_label_handler(parser, on_label);
+  } else {
+    readstat_set_value_label_handler(parser, on_catalog_label);
   }
-  readstat_error_t code = stat->parse(parser, stat->path, stat);
+  readstat_error_t code = encoding != NULL ? readstat_set_file_character_encoding(parser, encoding) : READSTAT_OK;
+  code = code == READSTAT_OK ? how(parser, path, stat) : code;
   readstat_parser_free(parser);
-  return stat->status != TACIT_OK ? stat->status : failed(stat, code, err); /* ours, whatever ReadStat made of it */
+  return stat->status != TACIT_OK ? stat->status : failed(path, code, err); /* ours, whatever ReadStat made of it */
 }
 
 static tacit_status_t read_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
   tacit_stat_t *stat = reader->state;
   stat->make_room = make_room;
   stat->user = user;
-  tacit_status_t status = parse(stat, true, err);
+  tacit_status_t status = parse(stat, stat->path, stat->parse, TACIT_STAT_ROWS, err);
   return status == TACIT_OK && stat->n_seen > 0
              ? tacit_error_set(err, TACIT_ERR_SYNTAX, stat->path, "%s ends in the middle of a row: export it again", stat->path)
              : status;

@@ -9,6 +9,7 @@
 
 typedef readstat_error_t (*tacit_stat_parse)(readstat_parser_t *parser, const char *path, void *user);
 typedef enum tacit_stat_dates { TACIT_STAT_SAS, TACIT_STAT_SPSS, TACIT_STAT_STATA } tacit_stat_dates_t;
+typedef enum tacit_stat_part { TACIT_STAT_COLUMNS, TACIT_STAT_CATALOG, TACIT_STAT_ROWS } tacit_stat_part_t; /* what a pass is for */
 typedef enum tacit_stat_date_unit {
   TACIT_STAT_NO_DATE,
   TACIT_STAT_DAY,
@@ -23,7 +24,7 @@ tacit_stat_date_unit_t tacit_stat_date_unit(tacit_stat_dates_t dates, const char
 double tacit_stat_days(tacit_stat_dates_t dates, tacit_stat_date_unit_t unit, double number);
 
 typedef struct tacit_stat_column {
-  char *set; /* of labels of values; "": none */
+  char *set; /* of labels of values, of SAS the format's name; "": none */
   tacit_stat_date_unit_t unit;
   bool has_labels, wants_digits;
   size_t slot; /* among the cells, from 1; 0: not wanted */

@@ -231,9 +231,12 @@ tacit_status_t tacit_table_read_source(tacit_table_t **table, const tacit_data_s
                                        const char *const *columns, size_t n_columns, tacit_table_notes_t *notes, tacit_error_t *err) {
   tacit_table_notes_t seen = {0};
   *table = NULL;
-  tacit_status_t status = source->path != NULL && tacit_is_directory(source->path)
-                              ? tacit_columns_open(table, source->path, schema, columns, n_columns, &seen, err)
-                              : read_source(table, source, schema, columns, n_columns, &seen, err);
+  tacit_status_t status = tacit_data_source_check(source, err);
+  if (status == TACIT_OK) {
+    status = source->path != NULL && tacit_is_directory(source->path)
+                 ? tacit_columns_open(table, source->path, schema, columns, n_columns, &seen, err)
+                 : read_source(table, source, schema, columns, n_columns, &seen, err);
+  }
   tacit_arrow_release(source->stream);
   return settle(status, table, &seen, notes);
 }

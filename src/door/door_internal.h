@@ -15,9 +15,8 @@ enum {
   TACIT_EXPOSED_GRID_BITS = 24, /* unclipped exposed vectors are multiples of 2^-24 */
   /* A lane gains at most 2^m a block: a part of so many cannot overflow its int32, 2^10 2^20 < 2^31; int64s gain at most 2^51. */
   TACIT_PART_BLOCKS = 1024,
-  TACIT_PIECE_BLOCKS = 16,      /* most blocks that pieces are shown at a time */
-  TACIT_PIECE_BYTES = 24 << 10, /* of records shown, so that they still are near when they are summed */
-  TACIT_ROW_BLOCKS = 2 /* vectors evaluated before they are summed: one block's exponentials wait while another's products are made */
+  TACIT_VECTOR_BLOCKS = 16, /* most blocks that vectors are shown at a time */
+  TACIT_PADDING = 8         /* of a unit's sums, so that loops over them are of whole machine vectors */
 };
 
 /* How a vector becomes integers. */
@@ -29,7 +28,7 @@ typedef struct tacit_lattice {
 /* Buffers: of a thread, then of the door. Each release says how much of each it needs. */
 #define TACIT_THREAD_BUFFERS(X)                                                                                          \
   X(float, rows) X(float, block) X(int32_t, lanes) X(int64_t, lanes64) X(double, work) X(double, values) X(double *, outs) \
-  X(double, unit_sum) X(double, unit_weights) X(float, unit_x) X(tacit_wide_t, totals)
+  X(double, unit_sum) X(float, unit_x) X(tacit_wide_t, totals)
 #define TACIT_DOOR_BUFFERS(X) X(int64_t, draws) X(tacit_wide_t, sums) X(int64_t, message)
 #define TACIT_BUFFER_POINTER(type, name) type *name;
 #define TACIT_BUFFER_SIZE(type, name) size_t name;
@@ -71,41 +70,34 @@ struct tacit_door {
   tacit_door_notes_t notes;
 };
 
-/* The units of a block: those of u begin at lane begins[u] and end before begins[u + 1]. */
-typedef struct tacit_unit_block {
-  size_t n_linear, n_extra; /* predictors, and numbers that no feature multiplies */
-  size_t width;             /* features, padded */
-  size_t n_sums;            /* n_linear width + n_extra, padded */
-  const float *x;           /* (16, width): features of a record after another; 0 where it does not count */
-  unsigned valid;           /* a bit for each record that counts */
-  size_t n_units;
-  size_t begins[17];
-  bool is_continued, continues; /* the first began in an earlier block, the last goes on in the next */
-} tacit_unit_block_t;
+/* Numbers of 16 records, a record's after another's. */
+typedef struct tacit_turned {
+  float *at; /* (16, width), and TACIT_PADDING more */
+  size_t width;
+} tacit_turned_t;
 
-/* Sums over a unit's records are padded to a multiple of this many numbers, and squared in as many partial sums. */
-enum { TACIT_UNIT_ALIGNMENT = 8 };
+static inline size_t tacit_padded(size_t n) { return (n + TACIT_PADDING - 1) / TACIT_PADDING * TACIT_PADDING; }
+/* Numbers of a unit's sum at one point: those of the pieces, one after another, each padded. */
+static inline size_t tacit_padded_sums(const tacit_vectors_t *of) {
+  size_t n = 0;
+  for (size_t i = 0; i < of->n_pieces; i++) {
+    n += tacit_padded(of->pieces[i].n);
+  }
+  return n;
+}
 
 /* Vector kernels, one table for each instruction set; see lattice_isa.c. */
 typedef struct tacit_lattice_functions {
   /* lanes (n_points, dim, 16) += clipped integers of 16 records. */
-  void (*linear)(const tacit_vectors_t *of, size_t n_columns, size_t n_points, const float *block, const float *norms,
-                 const tacit_lattice_t *lattice, const float *rows, int32_t *lanes, tacit_door_notes_t *notes);
-  void (*pieces)(const tacit_vectors_t *of, size_t n_features, size_t n_columns, const float *block, const float *norms,
-                 const tacit_lattice_t *lattice, const float *rows, int32_t *lanes, tacit_door_notes_t *notes);
-  void (*dense)(const tacit_vectors_t *of, size_t n_points, const float *norms, const tacit_lattice_t *lattice,
-                const float *rows, int32_t *lanes, tacit_door_notes_t *notes);
-  /* A bit for each of 16 records that counts. */
-  unsigned (*valid)(const float *norms);
-  /* rows (n_rows, 16) become out (16, width): 0 for records that are not valid; n_rows rounded up to fours are written. */
-  void (*turn)(size_t n_rows, const float *rows, unsigned valid, size_t width, float *out);
-  /*
-   * Sum a block's records over their units in double, in their order, and add the clipped integers of those that end to totals
-   * (n_sums). pending, of the same shape, is the sum of a unit that began in an earlier block, and of one that goes on. Room for
-   * the work: weights (n_linear + n_extra, 16), sums (16, n_sums).
-   */
-  void (*units)(const tacit_unit_block_t *at, const tacit_lattice_t *lattice, const float *residual, double *weights,
-                double *sums, double *pending, int64_t *totals, tacit_door_notes_t *notes);
+  void (*vectors)(const tacit_vectors_t *of, size_t n_columns, const float *block, const float *norms, const tacit_lattice_t *lattice,
+                  const float *rows, int32_t *lanes, tacit_door_notes_t *notes);
+  /* rows (n_rows, 16) become out, n_rows <= width: 0 for records that do not count. */
+  void (*turn)(size_t n_rows, const float *rows, const float *norms, const tacit_turned_t *out);
+  /* sums (n_points, padded) += pieces of vectors, in units of the bound, of the records in lanes from .. to - 1. */
+  void (*unit_add)(const tacit_vectors_t *of, const tacit_lattice_t *lattice, size_t from, size_t to, const tacit_turned_t *x,
+                   const tacit_turned_t *rows, double *sums);
+  /* totals (padded) += clipped integers of a unit's sum at one point, which becomes zero. */
+  void (*unit_end)(const tacit_vectors_t *of, const tacit_lattice_t *lattice, double *sum, int64_t *totals, tacit_door_notes_t *notes);
   /* lanes (16) += clipped differences of values (n_blocks, 16), whole numbers; before NULL: 0. */
   void (*scalars)(const float *norms, size_t n_blocks, const double *before, const double *after, double clip, int64_t *lanes,
                   tacit_door_notes_t *notes);
@@ -116,6 +108,10 @@ typedef struct tacit_lattice_functions {
 } tacit_lattice_functions_t;
 
 const tacit_lattice_functions_t *tacit_lattice_functions(void);
+/* A piece of all features: their norms are known. */
+static inline bool tacit_piece_is_whole(const tacit_vectors_t *of, const tacit_piece_t *piece) {
+  return piece->kind == TACIT_PIECE_LINEAR && piece->column == 0 && piece->n == of->n_features;
+}
 /* Scales of the lattice for a bound; the slack is proved in docs/theory.md, "Clipping". */
 tacit_lattice_t tacit_lattice_for(const tacit_vectors_t *of, double bound);
 

@@ -14,10 +14,10 @@ const tacit_lattice_functions_t *tacit_lattice_functions(void) {
 }
 
 tacit_lattice_t tacit_lattice_for(const tacit_vectors_t *of, double bound) {
-  size_t terms = of->n_linear > 0 ? of->n_linear + of->n_extra : of->dim;
-  for (size_t i = 0, own = of->n_pieces; i < of->n_pieces; i++) { /* those of the pieces' norm, and of features' whose norm is not known */
-    own += of->pieces[i].kind == TACIT_PIECE_LINEAR ? of->pieces[i].n : 0;
-    terms = own > terms ? own : terms;
+  size_t terms = 0; /* of the squared norm, and of features' whose norm may not be known */
+  for (size_t i = 0; i < of->n_pieces; i++) {
+    const tacit_piece_t *piece = &of->pieces[i];
+    terms += piece->kind == TACIT_PIECE_GATHER || tacit_piece_is_whole(of, piece) ? 1 : piece->n;
   }
   double slack = ((double)terms + 16) * 0x1p-23;
   return (tacit_lattice_t){.scale_in = (float)(of->scale / bound),

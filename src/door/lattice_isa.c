@@ -68,87 +68,50 @@ TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat wei
   }
 }
 
-/* The same for two classes, which share their features, and valid records. */
-TACIT_INLINE void add_features_twice(const float *block, size_t n_features, const vfloat weight[2], size_t ahead, int32_t *lanes) {
-  int32_t *lanes2 = lanes + n_features * 16;
-  for (size_t j = 0; j < n_features; j++) {
-    vfloat x = vfloat_load(block + j * 16);
-    ask_for(block + j * 16, ahead);
-    add_lanes(lanes + j * 16, weight[0] * x);
-    add_lanes(lanes2 + j * 16, weight[1] * x);
-  }
-}
-
-/* A residual in lattice units; 0 where the record does not count. */
-TACIT_INLINE vfloat linear_weight(const float *residual, const tacit_lattice_t *lattice, vfloat factor) {
-  vfloat weight = (vfloat_load(residual) * lattice->scale_in) * factor;
+/* A row in lattice units; 0 where the record does not count. */
+TACIT_INLINE vfloat weight_of(const float *row, const tacit_lattice_t *lattice, vfloat factor) {
+  vfloat weight = (vfloat_load(row) * lattice->scale_in) * factor;
   return vfloat_select(factor != 0.0f, weight, vfloat_set(0));
 }
 
-/* One piece of the lanes for one parameter vector; block, residual and sums point at its first lane. */
-TACIT_INLINE void linear_piece(const tacit_vectors_t *of, const float *block, vfloat x_norm,
-                               const tacit_lattice_t *lattice, const float *residual, size_t ahead, int32_t *sums,
-                               tacit_door_notes_t *notes) {
-  size_t n_linear = of->n_linear, n_extra = of->n_extra, p = of->n_features;
-  vint valid = x_norm <= FLT_MAX;
-  bool all_valid = vint_bits(~valid) == 0;
-  vfloat n2 = {0};
-  for (size_t i = 0; i < n_linear; i++) {
-    vfloat u = vfloat_load(residual + i * 16) * lattice->scale_in;
-    n2 += u * u;
-  }
-  n2 = n2 * (x_norm * x_norm);
-  for (size_t i = n_linear; i < n_linear + n_extra; i++) {
-    vfloat u = vfloat_load(residual + i * 16) * lattice->scale_in;
-    n2 += u * u;
-  }
-  vfloat factor = clip_factor(n2, valid, lattice->scale_out, notes);
-  for (size_t i = 0; i < n_linear; i++, ahead = 0) {
-    vfloat weight[2] = {linear_weight(residual + i * 16, lattice, factor)};
-    int32_t *at = sums + i * p * 16;
-    if (all_valid && i + 1 < n_linear) {
-      weight[1] = linear_weight(residual + ++i * 16, lattice, factor);
-      add_features_twice(block, p, weight, ahead, at);
-    } else {
-      add_features(block, p, weight[0], valid, all_valid, ahead, at);
-    }
-  }
-  for (size_t i = n_linear; i < n_linear + n_extra; i++) {
-    add_lanes(sums + (n_linear * (p - 1) + i) * 16, linear_weight(residual + i * 16, lattice, factor));
-  }
+/* Is piece i of all features, whose norm is known? */
+static bool has_known_norm(const tacit_vectors_t *of, size_t i) {
+  return i < of->n_pieces && tacit_piece_is_whole(of, &of->pieces[i]);
 }
-
-static void linear(const tacit_vectors_t *of, size_t n_columns, size_t n_points, const float *block, const float *norms,
-                   const tacit_lattice_t *lattice, const float *rows, int32_t *lanes, tacit_door_notes_t *notes) {
-  size_t n_rows = of->n_linear + of->n_extra;
-  size_t ahead = (n_points == 1 ? 4 : 2) * n_columns * 16 * sizeof *block; /* one chain is done with a block sooner */
-  for (size_t k = 0; k < n_points; k++) {
-    for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
-      linear_piece(of, block + lane, vfloat_load(norms + lane), lattice, rows + k * n_rows * 16 + lane,
-                   k == 0 && lane == 0 ? ahead : 0, lanes + k * of->dim * 16 + lane, notes);
-    }
-  }
-}
-
-/* ---- pieces ---- */
 
 /*
- * Squared norm of what a row is multiplied by, or more: the norm of all features is known, that of others is not. As there, norms beyond
- * 2^32 are none that count; a square that underflows is at most the smallest normal number.
+ * Squared norm of features, or more. As where that of all features is known, norms beyond 2^32 are none that count; a square that
+ * underflows is at most the smallest normal number.
  */
-TACIT_INLINE vfloat piece_square(const tacit_piece_t *piece, size_t n_features, const float *block, vfloat x_norm) {
-  vfloat square = vfloat_set(1);
-  if (piece->kind == TACIT_PIECE_LINEAR && piece->column == 0 && piece->n == n_features) {
-    square = x_norm * x_norm;
-  } else if (piece->kind == TACIT_PIECE_LINEAR) {
-    square = vfloat_set(0);
-    for (size_t j = 0; j < piece->n; j++) {
-      vfloat x = vfloat_load(block + (piece->column + j) * 16);
-      square += x * x;
-    }
-    square = vfloat_select(square <= 0x1p64f, square + (float)piece->n * FLT_MIN, vfloat_set(INFINITY));
+TACIT_INLINE vfloat square_of_features(const tacit_piece_t *piece, const float *block) {
+  vfloat square = vfloat_set(0);
+  for (size_t j = 0; j < piece->n; j++) {
+    vfloat x = vfloat_load(block + (piece->column + j) * 16);
+    square += x * x;
   }
-  return square;
+  return vfloat_select(square <= 0x1p64f, square + (float)piece->n * FLT_MIN, vfloat_set(INFINITY));
+}
+
+/* Squared norm in units of the bound; neighbours that are of all features share the product with that norm. */
+TACIT_INLINE vfloat square_of_pieces(const tacit_vectors_t *of, const float *block, vfloat x_norm, float scale, const float *rows) {
+  vfloat n2 = {0}, shared = {0};
+  for (size_t i = 0; i < of->n_pieces; i++) {
+    const tacit_piece_t *piece = &of->pieces[i];
+    vfloat square = {0};
+    for (size_t r = 0; r < (piece->kind == TACIT_PIECE_DENSE ? piece->n : 1); r++) {
+      vfloat u = vfloat_load(rows + (piece->row + r) * 16) * scale;
+      square += u * u;
+    }
+    if (has_known_norm(of, i)) {
+      shared += square;
+      square = has_known_norm(of, i + 1) ? vfloat_set(0) : shared * (x_norm * x_norm);
+    } else {
+      shared = vfloat_set(0);
+      square = piece->kind == TACIT_PIECE_LINEAR ? square * square_of_features(piece, block) : square;
+    }
+    n2 += square;
+  }
+  return n2;
 }
 
 /* Whatever the column holds, the place is within the piece: a NaN's is the first. */
@@ -161,76 +124,52 @@ TACIT_INLINE void add_gathered(const tacit_piece_t *piece, const float *block, v
   }
 }
 
-TACIT_INLINE void pieces_part(const tacit_vectors_t *of, size_t n_features, const float *block, vfloat x_norm, const tacit_lattice_t *lattice,
-                              const float *rows, size_t ahead, int32_t *sums, tacit_door_notes_t *notes) {
+/* One point, as many lanes as a machine vector has: block, rows and sums point at the first. */
+TACIT_INLINE void add_pieces(const tacit_vectors_t *of, const float *block, vfloat x_norm, const tacit_lattice_t *lattice, const float *rows,
+                             size_t ahead, int32_t *sums, tacit_door_notes_t *notes) {
   vint valid = x_norm <= FLT_MAX;
   bool all_valid = vint_bits(~valid) == 0;
-  vfloat n2 = {0};
-  for (size_t i = 0; i < of->n_pieces; i++) {
-    vfloat u = vfloat_load(rows + of->pieces[i].row * 16) * lattice->scale_in;
-    n2 += (u * u) * piece_square(&of->pieces[i], n_features, block, x_norm);
-  }
+  vfloat n2 = square_of_pieces(of, block, x_norm, lattice->scale_in, rows);
   vfloat factor = clip_factor(n2, valid, lattice->scale_out, notes);
   for (size_t i = 0; i < of->n_pieces; i++) {
     const tacit_piece_t piece = of->pieces[i];
-    vfloat weight = linear_weight(rows + piece.row * 16, lattice, factor);
+    const float *row = rows + piece.row * 16;
+    int32_t *to = sums + piece.parameter * 16;
     if (piece.kind == TACIT_PIECE_LINEAR) {
-      add_features(block + piece.column * 16, piece.n, weight, valid, all_valid, ahead, sums + piece.parameter * 16);
+      add_features(block + piece.column * 16, piece.n, weight_of(row, lattice, factor), valid, all_valid, ahead, to);
       ahead = 0;
     } else if (piece.kind == TACIT_PIECE_GATHER) {
-      add_gathered(&piece, block, weight, sums);
-    } else {
-      add_lanes(sums + piece.parameter * 16, weight);
+      add_gathered(&piece, block, weight_of(row, lattice, factor), sums);
+    }
+    for (size_t r = 0; piece.kind == TACIT_PIECE_DENSE && r < piece.n; r++) {
+      add_lanes(to + r * 16, weight_of(row + r * 16, lattice, factor));
     }
   }
 }
 
-/* One piece of all features is what `linear` is for. */
-static bool is_one_predictor(const tacit_vectors_t *of, size_t n_features) {
-  return of->n_pieces == 1 && of->pieces->kind == TACIT_PIECE_LINEAR && of->pieces->column == 0 && of->pieces->n == n_features;
+/* The same of the one piece that most models have: the loops above would take a fifth of the time. */
+TACIT_INLINE void add_predictor(const tacit_piece_t *piece, const float *block, vfloat x_norm, const tacit_lattice_t *lattice, const float *row,
+                                size_t ahead, int32_t *sums, tacit_door_notes_t *notes) {
+  vint valid = x_norm <= FLT_MAX;
+  vfloat u = vfloat_load(row) * lattice->scale_in, factor = clip_factor((u * u) * (x_norm * x_norm), valid, lattice->scale_out, notes);
+  add_features(block, piece->n, weight_of(row, lattice, factor), valid, vint_bits(~valid) == 0, ahead, sums);
 }
 
-static void pieces(const tacit_vectors_t *of, size_t n_features, size_t n_columns, const float *block, const float *norms,
-                   const tacit_lattice_t *lattice, const float *rows, int32_t *lanes, tacit_door_notes_t *notes) {
-  size_t ahead = (of->n_points == 1 ? 16 : 8) * n_columns * 16 * sizeof *block;
-  bool is_one = is_one_predictor(of, n_features);
-  tacit_vectors_t one = {.n_linear = 1, .n_features = n_features};
-  for (size_t k = 0; k < of->n_points; k++) {
+static void vectors(const tacit_vectors_t *of, size_t n_columns, const float *block, const float *norms, const tacit_lattice_t *lattice,
+                    const float *rows, int32_t *lanes, tacit_door_notes_t *notes) {
+  size_t ahead = (of->n_points == 1 ? 16 : 8) * n_columns * 16 * sizeof *block; /* one chain is done with a block sooner */
+  bool is_predictor = of->n_pieces == 1 && has_known_norm(of, 0);
+  for (size_t k = 0; k < of->n_points; k++, ahead = 0) {
     for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
       vfloat x_norm = vfloat_load(norms + lane);
       const float *at = rows + k * of->n_rows * 16 + lane;
-      size_t ask = k == 0 && lane == 0 ? ahead : 0;
       int32_t *sums = lanes + k * of->dim * 16 + lane;
-      if (is_one) {
-        linear_piece(&one, block + lane, x_norm, lattice, at + of->pieces->row * 16, ask, sums + of->pieces->parameter * 16, notes);
+      size_t ask = lane == 0 ? ahead : 0;
+      if (is_predictor) {
+        add_predictor(of->pieces, block + lane, x_norm, lattice, at + of->pieces->row * 16, ask, sums + of->pieces->parameter * 16, notes);
       } else {
-        pieces_part(of, n_features, block + lane, x_norm, lattice, at, ask, sums, notes);
+        add_pieces(of, block + lane, x_norm, lattice, at, ask, sums, notes);
       }
-    }
-  }
-}
-
-TACIT_INLINE void dense_piece(size_t dim, vint valid, const tacit_lattice_t *lattice, const float *grad, int32_t *sums,
-                              tacit_door_notes_t *notes) {
-  vfloat n2 = {0};
-  for (size_t j = 0; j < dim; j++) {
-    vfloat u = vfloat_load(grad + j * 16) * lattice->scale_in;
-    n2 += u * u;
-  }
-  vfloat factor = clip_factor(n2, valid, lattice->scale_out, notes);
-  vint used = factor != 0.0f;
-  for (size_t j = 0; j < dim; j++) {
-    vfloat weight = (vfloat_load(grad + j * 16) * lattice->scale_in) * factor;
-    add_lanes(sums + j * 16, vfloat_select(used, weight, vfloat_set(0)));
-  }
-}
-
-static void dense(const tacit_vectors_t *of, size_t n_points, const float *norms, const tacit_lattice_t *lattice,
-                  const float *rows, int32_t *lanes, tacit_door_notes_t *notes) {
-  for (size_t k = 0; k < n_points; k++) {
-    for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
-      size_t at = k * of->dim * 16 + lane;
-      dense_piece(of->dim, vfloat_load(norms + lane) <= FLT_MAX, lattice, rows + at, lanes + at, notes);
     }
   }
 }
@@ -294,149 +233,79 @@ static void whole(const float *norms, size_t n, double radius, const int64_t *la
   }
 }
 
-/* ---- units of several records ---- */
+/* ---- units of several records: their vectors are summed in double, in the records' order, and clipped then ---- */
 
-static unsigned valid(const float *norms) {
-  unsigned bits = 0;
-  for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
-    bits |= vint_bits(vfloat_load(norms + lane) <= FLT_MAX) << lane;
-  }
-  return bits;
-}
-
-static void turn(size_t n_rows, const float *rows, unsigned counted, size_t width, float *out) {
-  vfloats_turn(n_rows, rows, width, out);
-  for (size_t lane = 0; counted != 0xFFFF && lane < 16; lane++) {
-    if (!(counted >> lane & 1)) {
-      memset(out + lane * width, 0, width * sizeof *out);
+static void turn(size_t n_rows, const float *rows, const float *norms, const tacit_turned_t *out) {
+  vfloats_turn(n_rows, rows, out->width, out->at);
+  for (size_t lane = 0; lane < 16; lane++) {
+    if (!(norms[lane] <= FLT_MAX)) {
+      memset(out->at + lane * out->width, 0, out->width * sizeof *out->at);
     }
   }
 }
 
-enum { UNIT_VECTORS = TACIT_UNIT_ALIGNMENT / DOUBLE_LANES };
-
-/* Residuals of 16 records in units of the bound, 0 for those that do not count. */
-TACIT_INLINE void unit_weights(const float *residual, double scale, unsigned counted, double *weights) {
-  for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
-    vdouble_store(weights + lane, vdouble_load_floats(residual + lane) * scale);
-  }
-  for (size_t lane = 0; counted != 0xFFFF && lane < 16; lane++) {
-    weights[lane] = counted >> lane & 1 ? weights[lane] : 0;
-  }
-}
-
-/* n_vectors of unit_add, a constant. */
-TACIT_INLINE void unit_add_vectors(size_t n_vectors, size_t from, size_t to, size_t width, const float *x, const double *weights,
-                                   const double *before, double *sum) {
-  vdouble value[2 * UNIT_VECTORS];
-  for (size_t v = 0; v < n_vectors; v++) {
-    value[v] = before != NULL ? vdouble_load(before + v * DOUBLE_LANES) : vdouble_set(0);
-  }
-  for (size_t lane = from; lane < to; lane++) {
-    for (size_t v = 0; v < n_vectors; v++) {
-      value[v] += vdouble_load_floats(x + lane * width + v * DOUBLE_LANES) * weights[lane];
-    }
-  }
-  for (size_t v = 0; v < n_vectors; v++) {
-    vdouble_store(sum + v * DOUBLE_LANES, value[v]);
-  }
-}
-
-/* sum, shape (width), is what it was `before` (NULL: 0) plus weight times x of the records from .. to - 1, one after another. */
-TACIT_INLINE void unit_add(size_t from, size_t to, size_t width, const float *x, const double *weights, const double *before,
-                           double *sum) {
-  size_t j = 0;
-  for (; j + 2 * TACIT_UNIT_ALIGNMENT <= width; j += 2 * TACIT_UNIT_ALIGNMENT) {
-    unit_add_vectors(2 * UNIT_VECTORS, from, to, width, x + j, weights, before != NULL ? before + j : NULL, sum + j);
-  }
-  if (j < width) {
-    unit_add_vectors(UNIT_VECTORS, from, to, width, x + j, weights, before != NULL ? before + j : NULL, sum + j);
-  }
-}
-
-/* The parameters that no feature multiplies. */
-TACIT_INLINE void unit_add_extra(size_t from, size_t to, size_t n_extra, const double *weights, const double *before, double *sum) {
-  for (size_t e = 0; e < n_extra; e++) {
-    double value = before != NULL ? before[e] : 0;
+/* sum (n, padded) += weight times x of the records from .. to - 1; no row: scale times x. What is added to the padding is not looked at. */
+TACIT_INLINE void unit_numbers(size_t n, size_t from, size_t to, const float *x, size_t width, const float *row, size_t row_width, double scale,
+                               double *sum) {
+  for (size_t j = 0; j < n; j += TACIT_PADDING) {
+    double value[TACIT_PADDING];
+    memcpy(value, sum + j, sizeof value);
     for (size_t lane = from; lane < to; lane++) {
-      value += weights[e * 16 + lane];
+      double weight = row != NULL ? (double)row[lane * row_width] * scale : scale;
+      for (size_t l = 0; l < TACIT_PADDING; l++) {
+        value[l] += (double)x[lane * width + j + l] * weight;
+      }
     }
-    sum[e] = value;
+    memcpy(sum + j, value, sizeof value);
   }
 }
 
-/* Eight partial sums on every instruction set, added in one order, so that all round alike. */
-TACIT_INLINE double unit_square(size_t width, const double *sum) {
-  vdouble square[UNIT_VECTORS] = {0};
-  double q[DOUBLE_LANES];
-  for (size_t j = 0; j < width; j += TACIT_UNIT_ALIGNMENT) {
-    for (size_t v = 0; v < UNIT_VECTORS; v++) {
-      vdouble x = vdouble_load(sum + j + v * DOUBLE_LANES);
-      square[v] += x * x;
+static void unit_add(const tacit_vectors_t *of, const tacit_lattice_t *lattice, size_t from, size_t to, const tacit_turned_t *x,
+                     const tacit_turned_t *rows, double *sum) {
+  const double scale = (double)lattice->scale_in;
+  for (size_t k = 0; k < of->n_points; k++) {
+    for (size_t i = 0; i < of->n_pieces; sum += tacit_padded(of->pieces[i++].n)) {
+      const tacit_piece_t piece = of->pieces[i];
+      const float *row = rows->at + k * of->n_rows + piece.row;
+      if (piece.kind == TACIT_PIECE_LINEAR) {
+        unit_numbers(piece.n, from, to, x->at + piece.column, x->width, row, rows->width, scale, sum);
+      } else if (piece.kind == TACIT_PIECE_DENSE) {
+        unit_numbers(piece.n, from, to, row, rows->width, NULL, 0, scale, sum);
+      }
+      for (size_t lane = from; piece.kind == TACIT_PIECE_GATHER && lane < to; lane++) {
+        float at = x->at[lane * x->width + piece.column] - (float)piece.first, most = (float)(piece.n - 1);
+        sum[at > 0 ? (size_t)(at < most ? at : most) : 0] += (double)row[lane * rows->width] * scale;
+      }
     }
   }
-  for (size_t half = UNIT_VECTORS / 2; half > 0; half /= 2) {
-    for (size_t v = 0; v < half; v++) {
-      square[v] += square[v + half];
-    }
-  }
-  vdouble_store(q, square[0]);
-#pragma GCC unroll 8
-  for (size_t half = DOUBLE_LANES / 2; half > 0; half /= 2) {
-#pragma GCC unroll 8
-    for (size_t i = 0; i < half; i++) {
-      q[i] += q[i + half];
-    }
-  }
-  return q[0];
 }
 
-/* What a unit's sum is multiplied by; one that is not finite becomes 0. */
-TACIT_INLINE double unit_factor(size_t n_sums, double scale_out, double *sum, tacit_door_notes_t *notes) {
-  double square = unit_square(n_sums, sum), factor = scale_out;
-  if (!(square <= DBL_MAX)) {
-    notes->n_non_finite++;
-    memset(sum, 0, n_sums * sizeof *sum);
-  } else if (square > 1) {
-    notes->n_grad_clipped++;
-    factor /= sqrt(square);
+/* In eight partial sums, added in one order: every instruction set rounds alike. */
+TACIT_INLINE double unit_square(size_t n_sums, const double *sum) {
+  double q[TACIT_PADDING] = {0};
+  for (size_t j = 0; j < n_sums; j += TACIT_PADDING) {
+    for (size_t l = 0; l < TACIT_PADDING; l++) {
+      q[l] += sum[j + l] * sum[j + l];
+    }
   }
-  return factor;
+  return ((q[0] + q[4]) + (q[2] + q[6])) + ((q[1] + q[5]) + (q[3] + q[7]));
 }
 
-static void units(const tacit_unit_block_t *at, const tacit_lattice_t *lattice, const float *residual, double *weights,
-                  double *sums, double *pending, int64_t *totals, tacit_door_notes_t *notes) {
-  size_t n_linear = at->n_linear, width = at->width, n_sums = at->n_sums, n_ends = at->n_units - at->continues;
-  double factors[16];
-  for (size_t r = 0; r < n_linear + at->n_extra; r++) {
-    unit_weights(residual + r * 16, (double)lattice->scale_in, at->valid, weights + r * 16);
-  }
-  for (size_t u = 0; u < at->n_units; u++) {
-    size_t from = at->begins[u], to = at->begins[u + 1];
-    const double *before = u == 0 && at->is_continued ? pending : NULL;
-    double *sum = sums + u * n_sums;
-    for (size_t r = 0; r < n_linear; r++) {
-      unit_add(from, to, width, at->x, weights + r * 16, before != NULL ? before + r * width : NULL, sum + r * width);
-    }
-    if (at->n_extra > 0) {
-      unit_add_extra(from, to, at->n_extra, weights + n_linear * 16, before != NULL ? before + n_linear * width : NULL,
-                     sum + n_linear * width);
+static void unit_end(const tacit_vectors_t *of, const tacit_lattice_t *lattice, double *sum, int64_t *totals, tacit_door_notes_t *notes) {
+  size_t n_sums = 0;
+  for (size_t i = 0; i < of->n_pieces; n_sums += tacit_padded(of->pieces[i++].n)) {
+    for (size_t j = of->pieces[i].n; j < tacit_padded(of->pieces[i].n); j++) {
+      sum[n_sums + j] = 0;
     }
   }
-  for (size_t u = 0; u < n_ends; u++) {
-    factors[u] = unit_factor(n_sums, (double)lattice->scale_out, sums + u * n_sums, notes);
+  double square = unit_square(n_sums, sum), factor = (double)lattice->scale_out / (square > 1 ? sqrt(square) : 1);
+  bool is_finite = square <= DBL_MAX;
+  notes->n_non_finite += !is_finite;
+  notes->n_grad_clipped += is_finite && square > 1;
+  for (size_t j = 0; is_finite && j < n_sums; j++) {
+    totals[j] += (int32_t)(sum[j] * factor); /* truncated toward zero; at most 2^20 */
   }
-  for (size_t j = 0; n_ends > 0 && j < n_sums; j += DOUBLE_LANES) {
-    vlong total = {0};
-    for (size_t u = 0; u < n_ends; u++) { /* truncated toward zero; at most 2^20 */
-      vint_half whole = __builtin_convertvector(vdouble_load(sums + u * n_sums + j) * factors[u], vint_half);
-      total += vlong_from_ints(whole);
-    }
-    add_lanes64(totals + j, total);
-  }
-  if (at->continues) {
-    memcpy(pending, sums + n_ends * n_sums, n_sums * sizeof *sums);
-  }
+  memset(sum, 0, n_sums * sizeof *sum);
 }
 
 static void log_odds(size_t n, double most, const double *x, int64_t *out) {
@@ -461,4 +330,4 @@ static void log_odds(size_t n, double most, const double *x, int64_t *out) {
 #define TABLE_NAME_(isa) tacit_lattice_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {linear, pieces, dense, valid, turn, units, scalars, whole, log_odds};
+const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {vectors, turn, unit_add, unit_end, scalars, whole, log_odds};

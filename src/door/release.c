@@ -71,33 +71,23 @@ double tacit_released_value(tacit_wide_t sum, int64_t noise, double spacing) {
 
 /* ---- vectors ---- */
 
-static size_t n_rows_of(const tacit_vectors_t *of) {
-  return of->n_linear > 0 ? of->n_linear + of->n_extra : of->dim;
-}
-
-static void probe_vectors(void *user, const float *block, size_t n_blocks, void *out) {
-  const tacit_probed_t *probed = user;
-  const tacit_vectors_t *of = probed->contribution;
-  for (size_t b = 0; b < n_blocks; b++) {
-    of->rows(of->ctx, block + b * probed->n_columns * 16, of->n_points, of->points, (float *)out + b * of->n_points * n_rows_of(of) * 16);
-  }
-}
-
-static void probe_pieces(void *user, const float *block, size_t n_blocks, void *out) {
+static void probe_rows(void *user, const float *block, size_t n_blocks, void *out) {
   const tacit_vectors_t *of = ((tacit_probed_t *)user)->contribution;
-  of->blocks(of->ctx, block, n_blocks, of->n_points, of->points, out);
+  of->rows(of->ctx, block, n_blocks, of->n_points, of->points, out);
 }
+
+static bool is_within(size_t from, size_t n, size_t most) { return n <= most && from <= most - n; }
 
 /* Pieces lie within the rows, columns and numbers that there are, and no two share a number: else their norm would not be the vector's. */
 static bool check_pieces(const tacit_door_t *door, const tacit_vectors_t *of, uint8_t *is_taken) {
-  bool ok = of->blocks != NULL;
+  bool ok = true;
   for (size_t i = 0; ok && i < of->n_pieces; i++) {
     const tacit_piece_t *piece = &of->pieces[i];
-    size_t n = piece->kind == TACIT_PIECE_DENSE ? 1 : piece->n, stride = piece->kind == TACIT_PIECE_GATHER ? piece->stride : 1;
-    size_t n_columns = piece->kind == TACIT_PIECE_LINEAR ? n : piece->kind == TACIT_PIECE_GATHER ? 1 : 0, last;
-    ok = piece->kind <= TACIT_PIECE_GATHER && piece->row < of->n_rows && n >= 1 && n <= of->dim && stride >= 1 && isfinite(piece->first) &&
-         n_columns <= door->settings.n_columns && (n_columns == 0 || piece->column <= door->settings.n_columns - n_columns) &&
-         !__builtin_mul_overflow(n - 1, stride, &last) && !__builtin_add_overflow(last, piece->parameter, &last) && last < of->dim;
+    bool is_gather = piece->kind == TACIT_PIECE_GATHER, is_dense = piece->kind == TACIT_PIECE_DENSE;
+    size_t n = piece->n, stride = is_gather ? piece->stride : 1, n_columns = is_dense ? 0 : is_gather ? 1 : n, last;
+    ok = piece->kind <= TACIT_PIECE_GATHER && n >= 1 && n <= of->dim && stride >= 1 && isfinite(piece->first) &&
+         is_within(piece->row, is_dense ? n : 1, of->n_rows) && is_within(piece->column, n_columns, door->settings.n_columns) &&
+         !__builtin_mul_overflow(n - 1, stride, &last) && last < of->dim && is_within(piece->parameter, last + 1, of->dim);
     for (size_t j = 0; ok && j < n; j++) {
       ok = !is_taken[piece->parameter + j * stride];
       is_taken[piece->parameter + j * stride] = 1;
@@ -117,14 +107,11 @@ static tacit_status_t check_all_pieces(tacit_door_t *door, const tacit_vectors_t
                              door->settings.name);
   }
   tacit_free(is_taken);
-  return status == TACIT_OK ? tacit_door_probe(door, probe_pieces, of, of->n_points * of->n_rows, sizeof(float), err) : status;
+  return status;
 }
 
 static tacit_status_t check_vectors(tacit_door_t *door, const tacit_vectors_t *of, tacit_error_t *err) {
-  size_t n_rows = n_rows_of(of);
-  bool is_linear = of->n_linear > 0;
-  if (of->dim == 0 || !(of->scale > 0) || (is_linear && (of->n_features != door->settings.n_features ||
-                                                         of->dim != of->n_linear * of->n_features + of->n_extra))) {
+  if (of->dim == 0 || of->n_blocks < 1 || of->n_blocks > TACIT_VECTOR_BLOCKS || !(of->scale > 0) || of->n_features != door->settings.n_features) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "vectors", "the model %s does not say what its vectors are made of",
                            door->settings.name);
   }
@@ -138,10 +125,10 @@ static tacit_status_t check_vectors(tacit_door_t *door, const tacit_vectors_t *o
     tacit_room_t room = tacit_vectors_room(door, of);
     status = tacit_door_reserve(door, &room, err);
   }
-  if (status == TACIT_OK && of->n_pieces > 0) {
+  if (status == TACIT_OK) {
     status = check_all_pieces(door, of, err);
   }
-  return status == TACIT_OK ? tacit_door_probe(door, probe_vectors, of, of->n_points * n_rows, sizeof(float), err) : status;
+  return status == TACIT_OK ? tacit_door_probe(door, probe_rows, of, of->n_points * of->n_rows, sizeof(float), err) : status;
 }
 
 tacit_status_t tacit_door_release_vectors(tacit_door_t *door, const tacit_vectors_t *of, double noise_multiplier, double *out,

@@ -171,6 +171,8 @@ static tacit_data_source_t settle_source(const tacit_fit_t *fit, const tacit_dat
     settled.path = tacit_fit_value(fit, "data");
   }
   settled.query = source->query != NULL ? source->query : fit->query;
+  settled.catalog = source->catalog != NULL ? source->catalog : tacit_fit_value(fit, "catalog");
+  settled.encoding = source->encoding != NULL ? source->encoding : tacit_fit_value(fit, "encoding");
   return settled;
 }
 

@@ -127,7 +127,8 @@ tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
       .composition = fit->is_disjoint ? "The sites were declared disjoint: nobody's records are at two of them. A change of one person's records then touches the "
                                         "releases of one site alone, and the cost is that of the dearest site (parallel composition). Whoever declared it answers for it: "
                                         "of somebody at two sites the costs add up."
-                                      : "Nothing was declared of who is at which site: somebody's records may be at all of them, so that epsilons and deltas add up."};
+                                      : "Nothing was declared of who is at which site: somebody's records may be at all of them, so that epsilons and deltas add up.",
+      .has_own_effects = fit->between > 0};
   fit->epsilon = epsilon;
   fit->delta = delta;
   return status == TACIT_OK && fit->sites_text.failed ? tacit_error_memory(err) : status;

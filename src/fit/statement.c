@@ -59,7 +59,10 @@ static size_t public_units(const tacit_fit_t *fit) {
   size_t n = 0;
   tacit_error_t err;
   if (fit->n_of > 0) { /* the curator's record is a blank one */
-    return fit->n_of == 1 ? (size_t)fit->releases.n_units : 0;
+    for (size_t i = 0; i < fit->n_of; i++) { /* 0 where it is private */
+      n += (size_t)(fit->n_of == 1 ? fit->releases.n_units : fit->of[i].releases.n_units);
+    }
+    return n;
   }
   bool is_public = tacit_schema_relation(fit->schema) == TACIT_RELATION_SUBSTITUTE;
   return is_public && tacit_curator_n_units(fit->curator, &n, &err) == TACIT_OK ? n : 0;
@@ -176,6 +179,7 @@ static tacit_status_t write_report(const tacit_fit_t *fit, const char *path, tac
     described.report.curves_of = fit->family == TACIT_FAMILY_BERNOULLI ? "Probability" : fit->family == TACIT_FAMILY_POISSON ? "Expected count" : "Expected response";
     described.report.curves_at = fit->evidence.n_terms > 0 ? "at their released means" : "in the middle of their bounds, or at their reference level";
     described.report.check_json = fit->check_json;
+    described.report.model = fit->program != NULL ? tacit_fit_value(fit, "family") : NULL;
     status = tacit_report_write(&described.report, path, err);
   }
   tacit_text_clear(&columns);

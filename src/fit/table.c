@@ -16,6 +16,8 @@ static const tacit_setting_t table[] = {
     {"constants", "FILE", NULL, "Of a program: its public numbers, a JSON object. May be repeated.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; a SAS, SPSS or Stata file; -, the standard input; odbc:NAME, a database; or a directory written by tacit import.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"query", "SQL", NULL, "Of a database, --data odbc:NAME: a query that begins with select; @FILE: the one in FILE.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels, for columns with labels: true.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"encoding", "NAME", NULL, "Of text in a CSV, SAS, SPSS or Stata file that does not say it rightly: latin1, windows-1252, utf-16 ...", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. See tacit schema draft.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"out", "DIR", NULL, "New directory for draws, summary, privacy statement and report.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"method", "NAME", NULL, "See tacit methods. If not said: noise-aware for families bernoulli, gaussian and poisson where it applies and no option of the "

@@ -22,7 +22,7 @@ typedef struct builder {
   uint32_t *first_root, *next_root; /* (n_nodes), (n_roots): the outputs that a node is written to, from 1; 0: no more */
   uint32_t *vacant;    /* registers */
   size_t n_vacant;
-  bool failed;
+  bool is_float, failed; /* is_float: columns are operands as they lie */
 } builder_t;
 
 static void push(builder_t *b, tacit_node_t node) {
@@ -124,18 +124,18 @@ static void emit(builder_t *b, tacit_instruction_t in) {
   code->instructions[code->n_instructions++] = in;
 }
 
-/* A product that only a sum, or a difference, looks at is computed with it. *op: how. */
+/* A product that only a sum, a difference or a change of sign looks at is computed with it. *op: how; *other: NONE of the last. */
 static tacit_node_t product_of(const builder_t *b, tacit_node_t sum, tacit_node_t *other, uint32_t *op) {
   tacit_node_t operand[3], inner[3];
-  bool is_difference = tacit_graph_at(b->graph, sum)->op == TACIT_OP_SUB;
-  if ((tacit_graph_at(b->graph, sum)->op != TACIT_OP_ADD && !is_difference) || operands_of(b, sum, operand) != 2) {
-    return NONE;
-  }
-  for (int i = 0; i < 2; i++) {
+  uint32_t of = tacit_graph_at(b->graph, sum)->op;
+  bool is_difference = of == TACIT_OP_SUB, is_negation = of == TACIT_OP_NEG;
+  bool is_computed = b->leaves->leaf(b->leaves->user, sum).kind == TACIT_LEAF_COMPUTED;
+  unsigned n = is_computed && (of == TACIT_OP_ADD || is_difference || is_negation) ? operands_of(b, sum, operand) : 0;
+  for (unsigned i = 0; i < n; i++) {
     if (b->uses[operand[i]] == 1 && b->first_root[operand[i]] == 0 && tacit_graph_at(b->graph, operand[i])->op == TACIT_OP_MUL &&
         operands_of(b, operand[i], inner) == 2) {
-      *other = operand[1 - i];
-      *op = !is_difference ? TACIT_MACHINE_MUL_ADD : i == 0 ? TACIT_MACHINE_MUL_SUB : TACIT_MACHINE_SUB_MUL;
+      *other = is_negation ? NONE : operand[1 - i];
+      *op = is_negation ? TACIT_MACHINE_NEG_MUL : !is_difference ? TACIT_MACHINE_MUL_ADD : i == 0 ? TACIT_MACHINE_MUL_SUB : TACIT_MACHINE_SUB_MUL;
       return operand[i];
     }
   }
@@ -195,8 +195,8 @@ static void emit_node(builder_t *b, size_t k) {
     copy_to_outputs(b, node);
     return;
   }
-  if (leaf.kind == TACIT_LEAF_UNIFORM) {
-    b->where[node] = TACIT_OPERAND_UNIFORM | leaf.number;
+  if (leaf.kind == TACIT_LEAF_UNIFORM || (leaf.kind == TACIT_LEAF_COLUMN && b->is_float)) {
+    b->where[node] = (leaf.kind == TACIT_LEAF_UNIFORM ? TACIT_OPERAND_UNIFORM : TACIT_OPERAND_COLUMN) | leaf.number;
     copy_to_outputs(b, node);
     return;
   }
@@ -222,7 +222,7 @@ static void emit_node(builder_t *b, size_t k) {
       in.op = op;
       (void)operands_of(b, product, operand);
       operand[2] = other;
-      arity = 3;
+      arity = other == NONE ? 2 : 3;
     }
     in.a = b->where[operand[0]];
     in.b = arity > 1 ? b->where[operand[1]] : in.a;
@@ -264,10 +264,10 @@ static bool constants_to_float(tacit_code_t *code) {
 }
 
 tacit_status_t tacit_code_build(tacit_code_t *code, const tacit_graph_t *graph, const tacit_leaves_t *leaves, size_t n_roots,
-                                const tacit_node_t *roots, tacit_error_t *err) {
+                                const tacit_node_t *roots, bool is_float, tacit_error_t *err) {
   size_t n = graph->n_nodes;
   *code = (tacit_code_t){.n_outputs = n_roots};
-  builder_t b = {.graph = graph, .leaves = leaves, .code = code};
+  builder_t b = {.graph = graph, .leaves = leaves, .code = code, .is_float = is_float};
   b.order = tacit_alloc_zero(n, sizeof *b.order);
   b.seen = tacit_alloc_zero(n, sizeof *b.seen);
   b.last = tacit_alloc_zero(n, sizeof *b.last);

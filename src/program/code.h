@@ -23,9 +23,9 @@ typedef struct tacit_leaves {
   uint32_t (*dot_scalar)(const void *user, tacit_node_t node);
 } tacit_leaves_t;
 
-/* A program that writes roots[i] to output i. */
+/* A program, for a machine of floats or of doubles, that writes roots[i] to output i. */
 TACIT_MUST_USE tacit_status_t tacit_code_build(tacit_code_t *code, const tacit_graph_t *graph, const tacit_leaves_t *leaves, size_t n_roots,
-                                               const tacit_node_t *roots, tacit_error_t *err);
+                                               const tacit_node_t *roots, bool is_float, tacit_error_t *err);
 void tacit_code_clear(tacit_code_t *code);
 
 #endif

@@ -287,12 +287,12 @@ static uint32_t dot_scalar(const void *user, tacit_node_t node) {
 tacit_status_t tacit_kernel_build(tacit_kernel_t *kernel, tacit_error_t *err) {
   const tacit_leaves_t each = {kernel, each_leaf, dot_column, dot_scalar}, once = {kernel, once_leaf, NULL, NULL};
   const tacit_leaves_t fill = {kernel, fill_leaf, NULL, NULL};
-  tacit_status_t status = tacit_code_build(&kernel->once, kernel->graph, &once, kernel->n_uniforms, kernel->uniforms, err);
+  tacit_status_t status = tacit_code_build(&kernel->once, kernel->graph, &once, kernel->n_uniforms, kernel->uniforms, false, err);
   for (size_t f = 0; f < kernel->n_fills && status == TACIT_OK; f++) {
-    status = tacit_code_build(&kernel->fills[f].code, kernel->graph, &fill, kernel->fills[f].n_tables, kernel->fills[f].nodes, err);
+    status = tacit_code_build(&kernel->fills[f].code, kernel->graph, &fill, kernel->fills[f].n_tables, kernel->fills[f].nodes, false, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_code_build(&kernel->each, kernel->graph, &each, kernel->n_roots, kernel->roots, err);
+    status = tacit_code_build(&kernel->each, kernel->graph, &each, kernel->n_roots, kernel->roots, !kernel->is_double, err);
   }
   kernel->scalar_uniform = tacit_alloc(kernel->n_scalars, sizeof *kernel->scalar_uniform);
   if (status == TACIT_OK && kernel->scalar_uniform == NULL) {

@@ -15,16 +15,18 @@ enum {
   TACIT_MACHINE_MUL_ADD,               /* d <- a b + c, rounded twice */
   TACIT_MACHINE_MUL_SUB,               /* d <- a b - c, the same */
   TACIT_MACHINE_SUB_MUL,               /* d <- c - a b, the same */
+  TACIT_MACHINE_NEG_MUL,               /* d <- -(a b) */
   TACIT_MACHINE_COPY                   /* d <- a */
 };
 
 /*
- * Operands a, b, c: a kind and a number; destination d: a register or an output.
+ * Operands a, b, c: a kind and a number; destination d: a register or an output. Columns are operands of machines of floats alone, as they lie.
  * DOT: d <- sum of column a + j times scalar b + j, j < n. LOOKUP: d <- scalar b + i, i = operand a less `first`, clamped to 0 .. n - 1.
  */
 #define TACIT_OPERAND_REGISTER 0u
 #define TACIT_OPERAND_UNIFORM (1u << 30)
 #define TACIT_OPERAND_CONSTANT (2u << 30)
+#define TACIT_OPERAND_COLUMN (3u << 30)
 #define TACIT_OPERAND_NUMBER ((1u << 30) - 1)
 #define TACIT_OPERAND_OUTPUT (1u << 30)
 

@@ -22,6 +22,7 @@ TACIT_INLINE operand_t operand(const tacit_code_t *code, const tacit_frame_t *fr
       return (operand_t){code->constants + number * 16, 0};
 #else
       return (operand_t){code->constants_float + number * 16, 0};
+    case TACIT_OPERAND_COLUMN: return (operand_t){frame->block + number * 16, frame->block_stride};
 #endif
     default: return (operand_t){(const real *)frame->registers + number * REGISTER, 16};
   }
@@ -133,7 +134,9 @@ static void lookup(const tacit_frame_t *frame, const tacit_instruction_t *in, op
   }
 }
 
+/* Several blocks a turn: what is counted beside a short operation takes longer than it does. */
 #define EACH(expression)                                                \
+  _Pragma("GCC unroll 4")                                               \
   for (size_t i = 0; i < n; i++) {                                      \
     const real *pa = a.at + i * a.step, *pb = b.at + i * b.step, *pc = c.at + i * c.step; \
     real *pd = d.at + i * d.step;                                       \
@@ -157,6 +160,7 @@ static void apply(uint32_t op, size_t n, operand_t a, operand_t b, operand_t c, 
     case TACIT_MACHINE_MUL_ADD: EACH(x * Y + Z);
     case TACIT_MACHINE_MUL_SUB: EACH(x * Y - Z);
     case TACIT_MACHINE_SUB_MUL: EACH(Z - x * Y);
+    case TACIT_MACHINE_NEG_MUL: EACH(-(x * Y));
     case TACIT_MACHINE_COPY: EACH(x);
     case TACIT_OP_NEG: EACH(-x);
     case TACIT_OP_ABS: EACH(size_of(x));

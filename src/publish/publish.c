@@ -335,6 +335,8 @@ static tacit_data_source_t settle_source(const tacit_publish_t *publish, const t
     settled.path = tacit_publish_value(publish, "data");
   }
   settled.query = source->query != NULL ? source->query : publish->query;
+  settled.catalog = source->catalog != NULL ? source->catalog : tacit_publish_value(publish, "catalog");
+  settled.encoding = source->encoding != NULL ? source->encoding : tacit_publish_value(publish, "encoding");
   return settled;
 }
 

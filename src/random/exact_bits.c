@@ -83,7 +83,11 @@ tacit_status_t tacit_noise_exp_bit(tacit_noise_t *noise, uint64_t exponent, bool
   *bit = false;
   tacit_status_t status = check(noise, err);
   if (status == TACIT_OK) {
+    uint64_t end = tacit_noise_end(noise, 1, TACIT_BIT_WORK);
     *bit = exp_bit(noise, exponent);
+    while (tacit_noise_goes_on(noise, true, end)) {
+      (void)exp_bit(noise, one);
+    }
     status = finish(noise, err);
   }
   return status;
@@ -94,7 +98,11 @@ tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, 
   tacit_status_t status = check(noise, err);
   if (status == TACIT_OK) {
     uint64_t size = log_odds < 0 ? -(uint64_t)log_odds : (uint64_t)log_odds;
+    uint64_t end = tacit_noise_end(noise, 1, TACIT_BIT_WORK);
     *bit = logistic_bit(noise, size) == (log_odds >= 0);
+    while (tacit_noise_goes_on(noise, true, end)) {
+      (void)logistic_bit(noise, one);
+    }
     status = finish(noise, err);
   }
   return status;

@@ -157,8 +157,12 @@ static tacit_status_t finish(const tacit_noise_t *noise, tacit_status_t status, 
 tacit_status_t tacit_noise_rounded_laplace(tacit_noise_t *noise, double scale, size_t n, int64_t *out,
                                            tacit_error_t *err) {
   tacit_status_t status = check(noise, scale, 1, 0x1p52, err);
-  for (size_t i = 0; status == TACIT_OK && i < n && !noise->has_failed; i++) {
-    out[i] = rounded_laplace(noise, take_apart(scale));
+  uint64_t end = tacit_noise_end(noise, n, TACIT_LAPLACE_WORK);
+  for (size_t i = 0; status == TACIT_OK && tacit_noise_goes_on(noise, i >= n, end); i++) {
+    int64_t draw = rounded_laplace(noise, take_apart(scale));
+    if (i < n) {
+      out[i] = draw;
+    }
   }
   return finish(noise, status, n, out, err);
 }
@@ -166,8 +170,12 @@ tacit_status_t tacit_noise_rounded_laplace(tacit_noise_t *noise, double scale, s
 tacit_status_t tacit_noise_discrete_laplace(tacit_noise_t *noise, double scale, size_t n, int64_t *out,
                                             tacit_error_t *err) {
   tacit_status_t status = check(noise, scale, 0x1p-8, 0x1p52, err);
-  for (size_t i = 0; status == TACIT_OK && i < n && !noise->has_failed; i++) {
-    out[i] = discrete_laplace(noise, take_apart(scale));
+  uint64_t end = tacit_noise_end(noise, n, TACIT_DISCRETE_WORK);
+  for (size_t i = 0; status == TACIT_OK && tacit_noise_goes_on(noise, i >= n, end); i++) {
+    int64_t draw = discrete_laplace(noise, take_apart(scale));
+    if (i < n) {
+      out[i] = draw;
+    }
   }
   return finish(noise, status, n, out, err);
 }
@@ -175,8 +183,12 @@ tacit_status_t tacit_noise_discrete_laplace(tacit_noise_t *noise, double scale, 
 tacit_status_t tacit_noise_discrete_gaussian(tacit_noise_t *noise, double sigma, size_t n, int64_t *out,
                                              tacit_error_t *err) {
   tacit_status_t status = check(noise, sigma, 0x1p-4, 0x1p26, err);
-  for (size_t i = 0; status == TACIT_OK && i < n && !noise->has_failed; i++) {
-    out[i] = discrete_gaussian(noise, exact_variance(sigma));
+  uint64_t end = tacit_noise_end(noise, n, TACIT_DISCRETE_WORK);
+  for (size_t i = 0; status == TACIT_OK && tacit_noise_goes_on(noise, i >= n, end); i++) {
+    int64_t draw = discrete_gaussian(noise, exact_variance(sigma));
+    if (i < n) {
+      out[i] = draw;
+    }
   }
   return finish(noise, status, n, out, err);
 }

@@ -11,7 +11,7 @@
  * where the two rejection steps take about nine. A decision that 512 bits leave open (probability below
  * 2^-450 a draw) fails the source for good rather than being settled arbitrarily.
  *
- * The time of a draw depends on the value drawn: whoever can time single draws learns something of the noise.
+ * The time of a draw depends on the value drawn; what a caller can time does not (noise_internal.h).
  */
 #ifndef TACIT_EXACT_NORMAL_H
 #define TACIT_EXACT_NORMAL_H

@@ -14,6 +14,7 @@ void tacit_noise_refill(tacit_noise_t *noise) {
   memcpy(noise->key, noise->words, sizeof noise->key);
   sodium_memzero(noise->words, sizeof noise->key);
   noise->next = NOISE_KEY_WORDS;
+  noise->n_refills++;
 }
 
 /* A source without its key: the first draw refills it. In no core dump, nor, where the system allows it, in swap. */
@@ -99,8 +100,12 @@ tacit_status_t tacit_noise_rounded_gaussian(tacit_noise_t *noise, double sd, siz
   tacit_status_t status = check(noise, sd, err);
   if (status == TACIT_OK) {
     exact_scale_t scale = exact_scale(sd);
-    for (size_t i = 0; i < n && !noise->has_failed; i++) {
-      out[i] = exact_rounded_normal(noise, scale, 64);
+    uint64_t end = tacit_noise_end(noise, n, TACIT_NORMAL_WORK);
+    for (size_t i = 0; tacit_noise_goes_on(noise, i >= n, end); i++) {
+      int64_t draw = exact_rounded_normal(noise, scale, 64);
+      if (i < n) {
+        out[i] = draw;
+      }
     }
     if (noise->has_failed) {
       status = tacit_error_set(err, TACIT_ERR_NOISE, NULL,

@@ -19,6 +19,7 @@ enum {
 struct tacit_noise {
   uint64_t words[NOISE_WORDS];
   size_t next; /* words before this one are wiped */
+  uint64_t n_refills;
   uint64_t coins;
   unsigned n_coins;
   unsigned char key[TACIT_KEY_BYTES];
@@ -51,6 +52,31 @@ static inline uint64_t tacit_noise_coin(tacit_noise_t *noise) {
   noise->coins >>= 1;
   noise->n_coins--;
   return coin;
+}
+
+/*
+ * The time of a draw tells of its value: a large one takes more words. So every call draws on, for nothing, until it took as many words as
+ * its n draws need all but with probability 2^-80: `rest` + n `each`. With s = 80 log 2 / rest that is Chernoff's bound wherever
+ * E exp(s W) <= exp(s each), W a draw's words; tests/random/test_work.c holds each kind to it. Seeded sources protect nobody and stop
+ * when they are done.
+ */
+typedef struct tacit_noise_work {
+  uint64_t rest, each;
+} tacit_noise_work_t;
+
+static const tacit_noise_work_t TACIT_NORMAL_WORK = {640, 12}, TACIT_BIT_WORK = {640, 12}, TACIT_LAPLACE_WORK = {640, 20},
+                                TACIT_DISCRETE_WORK = {6144, 64};
+
+static inline uint64_t tacit_noise_n_words(const tacit_noise_t *noise) {
+  return noise->n_refills * (NOISE_WORDS - NOISE_KEY_WORDS) + noise->next;
+}
+
+static inline uint64_t tacit_noise_end(const tacit_noise_t *noise, size_t n, tacit_noise_work_t work) {
+  return noise->is_secret ? tacit_noise_n_words(noise) + work.rest + work.each * (uint64_t)n : 0;
+}
+
+static inline bool tacit_noise_goes_on(const tacit_noise_t *noise, bool is_done, uint64_t end) {
+  return !noise->has_failed && (!is_done || tacit_noise_n_words(noise) < end);
 }
 
 #endif

@@ -168,6 +168,7 @@ void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text)
   json_number(text, "epsilon_budget", budget_epsilon);
   json_number(text, "delta_budget", report->release != NULL ? NAN : delta);
   json_release(report, text);
+  json_number(text, "n_units", report->n_units > 0 ? (double)report->n_units : NAN); /* where it is public */
   json_key(text, "max_rows");
   tacit_text_printf(text, "%zu\n}\n", report->max_rows);
 }

@@ -3,7 +3,7 @@
 
 #include "report/report_internal.h"
 
-enum { WIDTH = 900, ROW = 24, TOP = 8, BOTTOM = 30, NUMBERS = 210, GAP = 16, LETTER = 7, MAX_LETTERS = 30 };
+enum { WIDTH = 680, ROW = 24, TOP = 8, BOTTOM = 30, NUMBERS = 210, GAP = 16, LETTER = 7, MAX_LETTERS = 30 };
 
 static bool is_drawn(const tacit_summary_t *s) {
   return isfinite(s->q5) && isfinite(s->q50) && isfinite(s->q95);

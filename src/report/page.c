@@ -23,7 +23,7 @@ static void facts(const tacit_report_t *report, tacit_text_t *text) {
   size_t n_chains = report->draws->n_chains, n_kept = tacit_draws_n_kept(report->draws);
   tacit_text_printf(text, "<dl>");
   if (report->family[0] != '\0') {
-    fact(text, "Model", report->family);
+    fact(text, "Model", report->model != NULL ? report->model : report->family);
     tacit_text_printf(text, "</dd>");
   }
   fact(text, "Data", report->data_name);
@@ -57,7 +57,15 @@ static void banner(const tacit_report_t *report, tacit_text_t *text) {
   }
   if (report->release != NULL) {
     tacit_text_printf(text, "<div class=\"banner\"><strong>Computed from a released statistic alone</strong>It costs no "
-                            "privacy beyond that release: ");
+                            "privacy beyond that release");
+    if (isfinite(report->release->epsilon) && isfinite(report->release->delta)) {
+      tacit_text_printf(text, " (&epsilon; = ");
+      tacit_text_number_up(text, report->release->epsilon, 5);
+      tacit_text_printf(text, ", &delta; = ");
+      tacit_text_number_up(text, report->release->delta, 5);
+      tacit_text_printf(text, ", if it was made as described)");
+    }
+    tacit_text_printf(text, ": ");
     tacit_text_html(text, report->release->statistic);
     tacit_text_printf(text, ", with noise ");
     tacit_text_html(text, report->release->noise);
@@ -118,6 +126,11 @@ static void cell_end(tacit_text_t *text) {
   tacit_text_printf(text, "</td><td>");
 }
 
+static void estimate_cell(double value, double sd, tacit_text_t *text) {
+  cell_end(text);
+  tacit_text_estimate(text, value, sd);
+}
+
 static void interval_cell(double from, double to, double sd, tacit_text_t *text) {
   cell_end(text);
   tacit_text_estimate(text, from, sd);
@@ -131,15 +144,13 @@ static const double *noise_factors(const tacit_report_t *report) {
 }
 
 static void answer_row(const char *label, const tacit_summary_t *s, bool has_priors, const double *noise_factor, tacit_text_t *text) {
-  const double estimates[] = {s->mean, s->sd, s->q50};
   tacit_text_printf(text, "<tr><td>");
   tacit_text_html(text, label);
-  for (size_t k = 0; k < sizeof estimates / sizeof estimates[0]; k++) {
-    cell_end(text);
-    tacit_text_estimate(text, estimates[k], s->sd);
-  }
+  estimate_cell(s->mean, s->sd, text); /* what a narrow screen shows comes first */
   interval_cell(s->q5, s->q95, s->sd, text);
   interval_cell(s->q2_5, s->q97_5, s->sd, text);
+  estimate_cell(s->sd, s->sd, text);
+  estimate_cell(s->q50, s->sd, text);
   if (has_priors) {
     cell_end(text);
     tacit_text_significant(text, s->prior_sd, 2);
@@ -156,14 +167,18 @@ static void answer_row(const char *label, const tacit_summary_t *s, bool has_pri
 static void answers(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   bool has_priors = tacit_report_has_priors(summaries, report->draws->n_reported);
   const double *noise = noise_factors(report);
-  tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>SD</th><th>Median</th><th>90 %% interval</th>"
-                          "<th>95 %% interval</th>%s%s</tr>\n", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "", noise != NULL ? "<th>By noise</th>" : "");
+  tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>90 %% interval</th><th>95 %% interval</th>"
+                          "<th>SD</th><th>Median</th>%s%s</tr>\n", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "", noise != NULL ? "<th>By noise</th>" : "");
   for (size_t j = 0; j < report->draws->n_reported; j++) {
     answer_row(report->labels[j], &summaries[j], has_priors, noise != NULL && j < report->evidence->n_terms ? &noise[j] : NULL, text);
   }
   tacit_text_printf(text, "</table></div>\n");
   if (has_priors) {
     tacit_text_printf(text, "<p>Prior share: how much of the posterior's precision is the prior's; near 0 the data speak, near 1 the prior does.</p>\n");
+  }
+  if (report->release != NULL && report->release->has_own_effects) {
+    tacit_text_printf(text, "<p>Coefficients are means over sites. Sd between sites: how far one site's coefficient typically lies from that mean, in the coefficient's "
+                            "unit.</p>\n");
   }
   if (noise != NULL) {
     tacit_text_printf(text, "<p>By noise: what the privacy noise added; intervals are so many times as wide as they would be, had records of the same features been seen "

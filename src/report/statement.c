@@ -252,8 +252,12 @@ static void post_processing(const tacit_report_t *report, tacit_text_t *text) {
     line(text, release->composition);
   }
   line(text, "# How good the draws are");
-  line(text, report->is_noise_aware ? "They are from the posterior given the releases of all sites together, the prior applied once, so that intervals "
-                                      "include the privacy noise; coefficients are taken to be the same at every site."
+  line(text, report->is_noise_aware && release->has_own_effects
+                 ? "They are from the posterior given the releases of all sites together, the prior applied once, so that intervals include the privacy noise; each "
+                   "site has coefficients of its own, around the means that are reported."
+             : report->is_noise_aware
+                 ? "They are from the posterior given the releases of all sites together, the prior applied once, so that intervals include the privacy noise; "
+                   "coefficients are taken to be the same at every site."
              : report->is_exact ? "The chain's law is the posterior given the release, clamping and noise included. A run is "
                                 "finite all the same: R-hat and the effective sample sizes say how far it got."
                               : "The sum of the records was taken as normal, with the exact mean and covariance of "

@@ -72,9 +72,13 @@ void tacit_statement_claim(const tacit_testimony_t *said, tacit_text_t *text) {
     tacit_statement_quoted(text, said->unit);
     tacit_text_printf(text, ", of which there are at most %llu.\n", (unsigned long long)said->max_rows);
   }
-  tacit_statement_line(text, said->relation == TACIT_RELATION_ADD_REMOVE
-                 ? "- Neighbouring data sets (relation add-remove): one has a unit more than the other. How many units there are is private."
-                 : "- Neighbouring data sets (relation substitute): one unit is replaced by another. How many units there are is public.");
+  tacit_text_printf(text, said->relation == TACIT_RELATION_ADD_REMOVE
+                              ? "- Neighbouring data sets (relation add-remove): one has a unit more than the other. How many units there are is private"
+                              : "- Neighbouring data sets (relation substitute): one unit is replaced by another. How many units there are is public");
+  if (said->n_units > 0 && said->relation == TACIT_RELATION_SUBSTITUTE) {
+    tacit_text_printf(text, ": %.0f", said->n_units);
+  }
+  tacit_text_printf(text, ".\n");
   tacit_text_printf(text, "- Privacy parameters: epsilon = ");
   tacit_text_number_up(text, said->claim.epsilon, TACIT_STATEMENT_EPSILON_DIGITS);
   tacit_text_printf(text, ", delta = ");

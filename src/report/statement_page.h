@@ -14,6 +14,7 @@ typedef struct tacit_testimony {
   const char *unit, *version, *method, *end, *delta_meaning, *accountant, *statistic, *noise;
   const char *ledger; /* NULL: in none */
   uint64_t spend, max_rows;
+  double n_units; /* 0: private, or not said */
   double charged;             /* NaN: not said */
   tacit_event_t *events;      /* what the claim rests on: the schedule if there is one, else what was released */
   size_t n_events;

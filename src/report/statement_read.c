@@ -93,6 +93,7 @@ static tacit_status_t take_claim(tacit_testimony_t *said, const char *path, taci
     return bad(path, "delta", "above 0 and below 1", err);
   }
   said->max_rows = (uint64_t)json_integer_value(max_rows);
+  said->n_units = json_number_value(json_object_get(said->root, "n_units")); /* 0: private, or of an earlier build */
   said->charged = json_is_number(charged) ? json_number_value(charged) : NAN;
   if (ledger != NULL) {
     said->ledger = words(ledger, "data_id");

@@ -313,10 +313,13 @@ if server:
         refuse([*words, "--data", "imported", "--ledger", "q.ledger", "--out", "out"], 2, "is private: say how many there are")
         refuse([*words, "--data", "imported", "--ledger", "plain.ledger", "--n-public", str(N), "--out", "out"], 3, "the ledger is of no query")
         succeed([*words, "--data", "imported", "--ledger", "q.ledger", "--n-public", str(N), "--out", "l2"])
+        check = ["check", "l1", "--epsilon", "0.5", "--delta", "1e-7", "--ledger", "q.ledger", "--n-public", str(N), "--out"]
+        succeed(in_database([*check, "l4"], "clinic", None))
+        refuse(in_database([*check, "out"], "clinic", None, other), 3, "the ledger is of another query")
         release = ["release", "--statistic", "clamped-mean", "--column", "age", "--schema", "s.yaml", "--epsilon", "1", "--delta", "1e-6"]
         succeed(in_database([*release, "--ledger", "q.ledger", "--out", "l3"], "clinic", N))
         refuse(in_database([*release, "--ledger", "q.ledger", "--out", "out"], "clinic", N, other), 3, "the ledger is of another query")
-        assert len(json.loads(succeed(["ledger", "export", "q.ledger"]).stdout)["spends"]) == 3
+        assert len(json.loads(succeed(["ledger", "export", "q.ledger"]).stdout)["spends"]) == 4
 
     @case
     def nothing_that_is_written_names_the_connection():

@@ -110,6 +110,20 @@ def standard_input_and_pipes_are_files():
 
 
 @case
+def other_encodings_are_the_same_fit():
+    text = "größe;who;ort\n" + "".join(f"{i % 90},5;{i};{('Köln', 'Ulm')[i % 7 % 2]}\n" for i in range(3000))
+    pathlib.Path("places.yaml").write_text("columns:\n  größe: {type: numeric, lower: 0, upper: 100}\n  ort: {type: categorical, levels: [Ulm, Köln]}\n")
+    words = [word if word != "visits.yaml" else "places.yaml" for word in FIT]
+    expected = None
+    for encoding, said in (("utf-8", []), ("latin-1", ["--encoding", "latin1"]), ("utf-16", []), ("utf-16-le", ["--encoding", "utf-16le"])):
+        pathlib.Path("places.csv").write_bytes(text.encode(encoding))
+        shutil.rmtree("q", ignore_errors=True)
+        succeed(["fit", "ort ~ größe", *words, "--data", "places.csv", *said, "--out", "q"])
+        expected = expected or contents("q")
+        assert contents("q") == expected, encoding
+
+
+@case
 def a_question_about_persons_needs_no_second_look():
     done = succeed(["schema", "check", "rows.yaml", "--data", "-"], table(visits(50, 9, 2)[0]).encode())
     assert b"column 'patient_id' seems to say whose record it is" in done.stderr
@@ -210,6 +224,16 @@ def files_of_sas_spss_and_stata_give_the_same_fit():
             if source != "imported":
                 shutil.rmtree("imported", ignore_errors=True)
                 succeed(["import", source, "--schema", "s.yaml", "--out", "imported"])
+    subprocess.run([WRITER, "sas7bcat", "formats.sas7bcat", "0"], check=True)
+    pathlib.Path("s.yaml").write_text(pathlib.Path("s.yaml").read_text().replace('levels: ["1", "2"]', "levels: [F, M], labels: true"))
+    labelled = {}
+    for source, more in (("d.dta", []), ("d.sas7bdat", ["--catalog", "formats.sas7bcat"]), ("d.xpt", ["--catalog", "formats.sas7bcat", "--encoding", "latin1"])):
+        shutil.rmtree("d", ignore_errors=True)
+        succeed(["fit", "ill ~ age + sex + day", *[word if word != "visits.yaml" else "s.yaml" for word in FIT], "--data", source, *more, "--out", "d"])
+        labelled[source] = contents("d")
+        assert labelled[source] == labelled["d.dta"], source
+    refuse(["fit", "ill ~ sex", *[word if word != "visits.yaml" else "s.yaml" for word in FIT], "--data", "d.sas7bdat", "--out", "out"], 3,
+           "which --catalog FILE.sas7bcat names")
     pathlib.Path("cut.dta").write_bytes(pathlib.Path("d.dta").read_bytes()[:5000])
     pathlib.Path("text.sav").write_text("age,sex\n1,2\n")
     pathlib.Path("empty.sas7bdat").write_text("")

@@ -228,9 +228,10 @@ def cases():
             done = tacit("schema", "check", schema, "--data", write("form.csv", text))
             assert done.returncode == 3 and words in done.stderr and "form.csv:2:" in done.stderr, (text, done.stderr)
         pathlib.Path("form.csv").write_bytes("y,x\n1,0.5\n".encode("utf-16"))
-        assert "UTF-16" in tacit("schema", "check", schema, "--data", "form.csv").stderr
+        assert tacit("schema", "check", schema, "--data", "form.csv").returncode == 0
         pathlib.Path("form.csv").write_bytes("y,x,größe\n1,0.5,1\n".encode("latin-1"))
-        assert "Latin-1" in tacit("schema", "check", schema, "--data", "form.csv").stderr
+        assert "--encoding latin1" in tacit("schema", "check", schema, "--data", "form.csv").stderr
+        assert tacit("schema", "check", schema, "--data", "form.csv", "--encoding", "latin1").returncode == 0
 
     @case("budgets that say little are warned of, by public numbers; nothing fails after it was paid for; dead ends point on")
     def _():

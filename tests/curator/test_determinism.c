@@ -249,8 +249,15 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
     tables[n_tables++] = &tacit_lattice_functions_avx512;
   }
   const tacit_grid_functions_t *grids[3] = {&tacit_grid_functions_portable, &tacit_grid_functions_avx2, &tacit_grid_functions_avx512};
-  tacit_vectors_t linear = {.n_points = 1, .dim = 12, .n_linear = 2, .n_extra = 2, .n_features = 5, .scale = 1};
-  tacit_vectors_t dense = {.n_points = 1, .dim = 12, .scale = 1};
+  const tacit_piece_t in_pieces[] = {{.kind = TACIT_PIECE_LINEAR, .row = 0, .n = 5},
+                                     {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = 5, .n = 5},
+                                     {.kind = TACIT_PIECE_DENSE, .row = 2, .parameter = 10, .n = 2}},
+                      whole = {.kind = TACIT_PIECE_DENSE, .n = 12},
+                      gathered[] = {{.kind = TACIT_PIECE_GATHER, .row = 0, .parameter = 1, .column = 4, .n = 3, .stride = 2, .first = -1},
+                                    {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = 6, .column = 1, .n = 3}};
+  tacit_vectors_t linear = {.n_points = 1, .dim = 12, .n_rows = 4, .n_pieces = 3, .pieces = in_pieces, .n_features = 5, .scale = 1};
+  tacit_vectors_t dense = {.n_points = 1, .dim = 12, .n_rows = 12, .n_pieces = 1, .pieces = &whole, .scale = 1};
+  tacit_vectors_t sparse = {.n_points = 1, .dim = 12, .n_rows = 2, .n_pieces = 2, .pieces = gathered, .n_features = 5, .scale = 1};
   support_rng_t rng = {21};
   for (int round = 0; round < 3000; round++) {
     float block[5 * 16], residual[12 * 16], norms[16];
@@ -272,8 +279,19 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
       tacit_curator_notes_t notes = {0};
       memset(lanes[t], 0, sizeof lanes[t]);
       memset(lanes64[t], 0, sizeof lanes64[t]);
-      tables[t]->linear(&linear, 5, 1, block, norms, &lattice, residual, lanes[t], &notes);
-      tables[t]->dense(&dense, 1, norms, &lattice, residual, lanes[t], &notes);
+      const tacit_vectors_t *all[3] = {&linear, &dense, &sparse};
+      for (size_t i = 0; i < 3; i++) {
+        tables[t]->vectors(all[i], 5, block, norms, &lattice, residual, lanes[t], &notes);
+      }
+      float x[16 * 8 + 8] = {0}, turned[16 * 16 + 8] = {0};
+      double sums[24] = {0};
+      const tacit_turned_t in = {x, 8}, out = {turned, 16};
+      tables[t]->turn(5, block, norms, &in);
+      tables[t]->turn(12, residual, norms, &out);
+      for (size_t i = 0; i < 3; i++) {
+        tables[t]->unit_add(all[i], &lattice, 3, 9, &in, &out, sums);
+        tables[t]->unit_end(all[i], &lattice, sums, lanes64[t] + 24 * i, &notes);
+      }
       grids[t]->exposed(&linear, block, norms, residual, lanes64[t]);
       for (size_t end = 0; end < 2; end++) {
         grids[t]->grid(0.7, 1, log_lik + 16 * end, 16, ends[end][t]);

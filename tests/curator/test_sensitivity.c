@@ -85,11 +85,17 @@ static void check_linear(size_t p, size_t n_linear, size_t n_extra, size_t n_blo
     }
     float norms[16];
     lane_norms(block, &model, norms);
-    tacit_vectors_t of = {.n_points = 1, .dim = model.dim, .n_linear = n_linear, .n_features = p, .n_extra = n_extra, .scale = 1};
+    tacit_piece_t list[5] = {[4] = {.kind = TACIT_PIECE_DENSE}};
+    for (size_t i = 0; i < n_linear; i++) {
+      list[i] = (tacit_piece_t){.kind = TACIT_PIECE_LINEAR, .row = i, .parameter = i * p, .n = p};
+    }
+    list[n_linear] = (tacit_piece_t){.kind = TACIT_PIECE_DENSE, .row = n_linear, .parameter = n_linear * p, .n = n_extra};
+    tacit_vectors_t of = {.n_points = 1, .dim = model.dim, .n_rows = n_linear + n_extra, .n_pieces = n_linear + (n_extra > 0), .pieces = list,
+                          .n_features = p, .scale = 1};
     tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
     tacit_door_notes_t notes = {0};
     memset(lanes, 0, model.dim * 16 * sizeof *lanes);
-    kernel->linear(&of, p, 1, block, norms, &lattice, residual, lanes, &notes);
+    kernel->vectors(&of, p, block, norms, &lattice, residual, lanes, &notes);
     *worst = fmax(*worst, check_lanes(lanes, model.dim));
   }
   free(block);
@@ -98,7 +104,8 @@ static void check_linear(size_t p, size_t n_linear, size_t n_extra, size_t n_blo
 }
 
 static void check_dense(size_t dim, size_t n_blocks, double *worst) {
-  tacit_vectors_t of = {.n_points = 1, .dim = dim, .scale = 1};
+  const tacit_piece_t whole = {.kind = TACIT_PIECE_DENSE, .n = dim};
+  tacit_vectors_t of = {.n_points = 1, .dim = dim, .n_rows = dim, .n_pieces = 1, .pieces = &whole, .scale = 1};
   const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
   support_rng_t rng = {dim};
   float *grad = calloc(dim * 16, sizeof *grad), norms[16];
@@ -114,7 +121,7 @@ static void check_dense(size_t dim, size_t n_blocks, double *worst) {
     tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
     tacit_door_notes_t notes = {0};
     memset(lanes, 0, dim * 16 * sizeof *lanes);
-    kernel->dense(&of, 1, norms, &lattice, grad, lanes, &notes);
+    kernel->vectors(&of, 0, NULL, norms, &lattice, grad, lanes, &notes);
     *worst = fmax(*worst, check_lanes(lanes, dim));
     for (size_t lane = 11; b % 7 == 0 && lane < 16; lane++) {
       for (size_t j = 0; j < dim; j++) {
@@ -138,7 +145,7 @@ static void check_pieces(size_t p, size_t n_blocks, double *worst) {
       {.kind = TACIT_PIECE_DENSE, .row = 2, .parameter = p + q + 11, .n = 1},
   };
   tacit_record_model_t model = {.name = "adversarial", .dim = dim, .n_columns = p + 1, .n_features = p, .n_pieces = 5};
-  tacit_vectors_t of = {.n_points = 1, .dim = dim, .n_pieces = 5, .n_rows = 3, .pieces = list, .scale = 1};
+  tacit_vectors_t of = {.n_points = 1, .dim = dim, .n_pieces = 5, .n_rows = 3, .pieces = list, .n_features = p, .scale = 1};
   support_rng_t rng = {p * 77};
   float *block = calloc((p + 1) * 16, sizeof *block), rows[3 * 16], norms[16];
   int32_t *lanes = calloc(dim * 16, sizeof *lanes);
@@ -154,7 +161,7 @@ static void check_pieces(size_t p, size_t n_blocks, double *worst) {
     tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
     tacit_door_notes_t notes = {0};
     memset(lanes, 0, dim * 16 * sizeof *lanes);
-    kernel->pieces(&of, p, p + 1, block, norms, &lattice, rows, lanes, &notes);
+    kernel->vectors(&of, p + 1, block, norms, &lattice, rows, lanes, &notes);
     *worst = fmax(*worst, check_lanes(lanes, dim));
   }
   free(block);

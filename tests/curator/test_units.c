@@ -76,7 +76,7 @@ static double square_of(const tacit_record_model_t *model, const double *sum) {
 static void reference_unit(const tacit_curator_t *curator, size_t u, const float *theta, tacit_wide_t *sums,
                            tacit_curator_notes_t *notes) {
   const tacit_record_model_t *model = curator->model;
-  tacit_vectors_t of = {.dim = model->dim, .n_linear = model->n_linear, .n_extra = model->n_extra, .scale = 1};
+  tacit_vectors_t of = tacit_gradient_vectors(curator, 1, 1);
   tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
   double sum[max_dim] = {0};
   float rows[max_dim * 16];

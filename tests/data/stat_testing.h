@@ -49,6 +49,9 @@ static inline int write_stat(const stat_kind_t *kind, const char *path, const vi
   }
   readstat_variable_set_format(variables[3], kind->date_format);
   readstat_variable_set_label(variables[0], "Age in years");
+  if (strcmp(kind->ending, "sas7bdat") == 0 || strcmp(kind->ending, "xpt") == 0) {
+    readstat_variable_set_format(variables[1], "SEXES8"); /* labels of a SAS file are in a catalogue */
+  }
   if (kind->has_labels) {
     int is_stata = strcmp(kind->ending, "dta") == 0;
     readstat_label_set_t *set = readstat_add_label_set(writer, is_stata ? READSTAT_TYPE_INT32 : READSTAT_TYPE_DOUBLE, "SEXES");
@@ -81,6 +84,21 @@ static inline int write_stat(const stat_kind_t *kind, const char *path, const vi
     failed = failed || readstat_insert_double_value(writer, variables[5], visit->who) != READSTAT_OK;
     failed = failed || readstat_end_row(writer) != READSTAT_OK;
   }
+  failed = readstat_end_writing(writer) != READSTAT_OK || failed;
+  readstat_writer_free(writer);
+  return fclose(out) != 0 || failed;
+}
+
+/* The catalogue of a SAS file of visits, and of others. 0 if all went well. */
+static inline int write_catalog(const char *path) {
+  FILE *out = fopen(path, "wb");
+  readstat_writer_t *writer = readstat_writer_init();
+  readstat_set_data_writer(writer, write_stat_bytes);
+  readstat_label_set_t *sexes = readstat_add_label_set(writer, READSTAT_TYPE_DOUBLE, "SEXES"), *others = readstat_add_label_set(writer, READSTAT_TYPE_DOUBLE, "OTHERS");
+  readstat_label_double_value(sexes, 1, "F");
+  readstat_label_double_value(sexes, 2, "M");
+  readstat_label_double_value(others, 1, "elsewhere");
+  int failed = readstat_begin_writing_sas7bcat(writer, out) != READSTAT_OK;
   failed = readstat_end_writing(writer) != READSTAT_OK || failed;
   readstat_writer_free(writer);
   return fclose(out) != 0 || failed;

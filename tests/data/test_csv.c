@@ -1,5 +1,6 @@
 /* CSV in every legal spelling, its limits, what is refused with its place, and files that are none. */
 #include <errno.h>
+#include <iconv.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <zlib.h>
@@ -373,6 +374,82 @@ static void test_random_spellings_read_back(void **state) {
   tacit_schema_free(schema);
 }
 
+/* A table in another encoding, longer than any buffer; returns owned. */
+static char *in_encoding(const char *encoding, size_t n_rows, size_t *n) {
+  tacit_text_t text = {0};
+  tacit_text_printf(&text, "x,gr\xC3\xB6\xC3\x9F" "e,s\n");
+  for (size_t i = 0; i < n_rows; i++) {
+    tacit_text_printf(&text, "%zu,%zu,%s\n", i % 9, i % 300, i % 3 == 0 ? "K\xC3\xB6ln" : i % 3 == 1 ? "Z\xC3\xBCrich" : "Ulm");
+  }
+  size_t room = 4 * text.length, left = text.length;
+  char *bytes = tacit_alloc(room, 1), *from = text.data, *to = bytes;
+  iconv_t converter = iconv_open(encoding, "UTF-8");
+  assert_true(converter != (iconv_t)-1 && iconv(converter, &from, &left, &to, &room) == 0);
+  iconv_close(converter);
+  tacit_text_clear(&text);
+  *n = (size_t)(to - bytes);
+  return bytes;
+}
+
+static tacit_status_t read_encoding(const char *encoding, tacit_table_t **table, tacit_error_t *err) {
+  tacit_schema_t *schema = schema_of("columns:\n  x: {type: numeric, lower: 0, upper: 9}\n  gr\xC3\xB6\xC3\x9F" "e: {type: numeric, lower: 0, upper: 300}\n"
+                                     "  s: {type: categorical, levels: [Ulm, K\xC3\xB6ln, Z\xC3\xBCrich]}\n");
+  const tacit_data_source_t source = {.path = file, .encoding = encoding};
+  tacit_status_t status = tacit_table_read_source(table, &source, schema, NULL, 0, NULL, err);
+  tacit_schema_free(schema);
+  return status;
+}
+
+static void test_encodings_are_read_alike(void **state) {
+  (void)state;
+  enum { n_rows = 40000 };
+  static const struct {
+    const char *written, *said;
+  } ways[] = {{"UTF-8", NULL}, {"UTF-16", NULL}, {"UTF-16", "utf-16"}, {"UTF-16LE", "UTF-16LE"}, {"UTF-16BE", "utf-16be"},
+              {"ISO-8859-1", "latin1"}, {"WINDOWS-1252", "windows-1252"}, {"UTF-8", "utf-8"}};
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    size_t n;
+    tacit_table_t *table;
+    tacit_error_t err;
+    char *bytes = in_encoding(ways[i].written, n_rows, &n);
+    write_file(bytes, n);
+    tacit_free(bytes);
+    assert_ok(read_encoding(ways[i].said, &table, &err), err);
+    assert_int_equal(tacit_table_n_rows(table), n_rows);
+    const double *x = tacit_table_column(table, "x"), *s = tacit_table_column(table, "s"), *size = tacit_table_column(table, "gr\xC3\xB6\xC3\x9F" "e");
+    for (size_t r = 0; r < n_rows; r++) {
+      assert_true(x[r] == (double)(r % 9) && size[r] == (double)(r % 300) && s[r] == (double)((r + 1) % 3));
+    }
+    tacit_table_free(table);
+  }
+}
+
+static void test_other_encodings_are_told_by_place(void **state) {
+  (void)state;
+  static const struct {
+    const char *written, *said, *expected;
+    size_t cut;
+  } ways[] = {{"ISO-8859-1", NULL, "data.csv:1:3: the header is not valid UTF-8: is the file in Latin-1? --encoding latin1 reads it", 0},
+              {"ISO-8859-1", "utf-8", "data.csv:1:5: bytes that are no text in the encoding", 0},
+              {"UTF-16", NULL, "data.csv:3:11: bytes that are no text in the encoding", 3},
+              {"UTF-16LE", NULL, "data.csv:1:2: a NUL byte", 0},
+              {"UTF-8", "utf-8//ignore", "--encoding 'utf-8//ignore' is not known here", 0},
+              {"UTF-8", "", "--encoding '' is not known here", 0},
+              {"UTF-8", "klingon", "--encoding 'klingon' is not known here", 0}};
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    size_t n;
+    tacit_table_t *table;
+    tacit_error_t err;
+    char *bytes = in_encoding(ways[i].written, 2, &n);
+    write_file(bytes, n - ways[i].cut);
+    tacit_free(bytes);
+    assert_int_not_equal(read_encoding(ways[i].said, &table, &err), TACIT_OK);
+    if (strstr(err.message, ways[i].expected) == NULL) {
+      fail_msg("no '%s' in '%s'", ways[i].expected, err.message);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_spellings_of_the_same_table_read_alike),
@@ -384,6 +461,8 @@ int main(void) {
       cmocka_unit_test(test_rows_across_the_buffer_end),
       cmocka_unit_test(test_limits_of_a_field_and_of_a_row),
       cmocka_unit_test(test_random_spellings_read_back),
+      cmocka_unit_test(test_encodings_are_read_alike),
+      cmocka_unit_test(test_other_encodings_are_told_by_place),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -119,6 +119,74 @@ static void test_templates_hold_labels_and_no_values(void **state) {
   }
 }
 
+static void read_labels(const char *catalog, const char *encoding, tacit_status_t expected, const char *message) {
+  tacit_schema_t *schema = schema_of("columns: {sex: {type: categorical, levels: [M, F], labels: true}}");
+  const tacit_data_source_t source = {.path = path, .catalog = catalog, .encoding = encoding};
+  tacit_table_t *table;
+  tacit_error_t err;
+  assert_int_equal(tacit_table_read_source(&table, &source, schema, NULL, 0, NULL, &err), expected);
+  if (expected != TACIT_OK) {
+    assert_non_null(strstr(err.message, message));
+  } else {
+    for (size_t i = 0; i < N; i++) {
+      assert_true(tacit_table_column(table, "sex")[i] == 2 - visits[i].sex);
+    }
+  }
+  tacit_table_free(table);
+  tacit_schema_free(schema);
+}
+
+/* SAS: the format's name in the file, with a width, and its labels in a catalogue. */
+static void test_labels_of_sas_come_from_its_catalogue(void **state) {
+  (void)state;
+  char catalog[96];
+  snprintf(catalog, sizeof catalog, "%s/formats.sas7bcat", folder);
+  assert_int_equal(write_catalog(catalog), 0);
+  for (size_t k = 0; k < 2; k++) {
+    write_kind(&stat_kinds[k]);
+    read_labels(catalog, NULL, TACIT_OK, NULL);
+    read_labels(catalog, "windows-1252", TACIT_OK, NULL);
+    read_labels(NULL, NULL, TACIT_ERR_DATA, "SAS keeps them in a catalogue, which --catalog FILE.sas7bcat names");
+    write_file("age,sex\n1,F\n", 12);
+    read_labels(file, NULL, TACIT_ERR_SYNTAX, "data.csv is cut short or damaged");
+    read_labels("/nowhere.sas7bcat", NULL, TACIT_ERR_MISSING, "cannot open /nowhere.sas7bcat");
+    char *text;
+    tacit_error_t err;
+    assert_ok(tacit_schema_draft_source(&(tacit_data_source_t){.path = path, .catalog = catalog}, false, &text, &err), err);
+    assert_true((strstr(text, "# labels in the file: F, M\n") != NULL) + (strstr(text, "# labels in the file: M, F\n") != NULL) == 1); /* as the catalogue has them */
+    assert_null(strstr(text, "elsewhere"));
+    tacit_text_free(text);
+    unlink(path);
+  }
+  write_kind(&stat_kinds[2]);
+  read_labels(catalog, NULL, TACIT_ERR_ARGUMENT, "--catalog only goes with a SAS file");
+  unlink(path);
+  unlink(catalog);
+}
+
+/* Old files that name no encoding, or another than theirs. */
+static void test_an_encoding_can_be_said(void **state) {
+  (void)state;
+  tacit_table_t *table;
+  tacit_error_t err;
+  static const char schema_text[] = "columns: {who: {type: categorical, levels: [\"%s 5\"]}}";
+  visit_t all[2] = {visits[0], visits[1]};
+  all[0].who = all[1].who = 5;
+  snprintf(path, sizeof path, "%s/d.dta", folder);
+  assert_int_equal(write_stat(&stat_kinds[4], path, all, 2), 0);
+  static const char *const ways[][2] = {{NULL, "M\xC3\xBCller"}, {"latin1", "M\xC3\x83\xC2\xBCller"}}; /* UTF-8 taken for Latin-1: each byte a letter */
+  for (size_t i = 0; i < 2; i++) {
+    char text[128];
+    snprintf(text, sizeof text, schema_text, ways[i][1]);
+    tacit_schema_t *schema = schema_of(text);
+    const tacit_data_source_t source = {.path = path, .encoding = ways[i][0]};
+    assert_ok(tacit_table_read_source(&table, &source, schema, NULL, 0, NULL, &err), err);
+    tacit_table_free(table);
+    tacit_schema_free(schema);
+  }
+  unlink(path);
+}
+
 static void refuse(const char *schema_text, const char *message) {
   tacit_schema_t *schema = schema_of(schema_text);
   tacit_table_t *table;
@@ -241,6 +309,7 @@ static void test_reading_is_interrupted(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_files_are_the_csv_file),     cmocka_unit_test(test_templates_hold_labels_and_no_values),
+      cmocka_unit_test(test_labels_of_sas_come_from_its_catalogue), cmocka_unit_test(test_an_encoding_can_be_said),
       cmocka_unit_test(test_what_does_not_suit_is_told), cmocka_unit_test(test_damaged_files),
       cmocka_unit_test(test_every_allocation_of_ours_may_fail), cmocka_unit_test(test_reading_is_interrupted)};
   return cmocka_run_group_tests(tests, set_up_files, tear_down);

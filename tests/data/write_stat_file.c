@@ -1,4 +1,4 @@
-/* write_stat_file ENDING FILE ROWS: the visits of stat_testing.h as a file of SAS, SPSS or Stata. */
+/* write_stat_file ENDING FILE ROWS: the visits of stat_testing.h as a file of SAS, SPSS or Stata; sas7bcat: the catalogue of SAS's labels. */
 #include <stdlib.h>
 
 #include "stat_testing.h"
@@ -9,7 +9,7 @@ int main(int argc, char **argv) {
   for (long i = 0; visits != NULL && i < n; i++) {
     visits[i] = visit_of(i);
   }
-  int status = 1;
+  int status = argc == 4 && strcmp(argv[1], "sas7bcat") == 0 ? write_catalog(argv[2]) : 1;
   for (size_t k = 0; argc == 4 && visits != NULL && k < N_STAT_KINDS; k++) {
     if (strcmp(stat_kinds[k].ending, argv[1]) == 0) {
       status = write_stat(&stat_kinds[k], argv[2], visits, n);

@@ -124,16 +124,31 @@ static void float_rows(size_t n_rows, const float *block, float *rows) {
   called(block);
 }
 
-/* Two predictors of two features and one number more. */
-static void linear_rows(const void *ctx, const float *block, size_t n_points, const float *points, float *rows) {
-  (void)ctx, (void)points;
-  float_rows(n_points * 3, block, rows);
+/* Whose rows they are. */
+static void vector_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points, float *rows) {
+  size_t n_rows = n_points * *(const size_t *)ctx;
+  (void)points;
+  for (size_t b = 0; b < n_blocks; b++) {
+    float_rows(n_rows, block + b * N_COLUMNS * 16, rows + b * n_rows * 16);
+    for (size_t i = 0; i < 16 && liar.lie == RUN && b + 1 < n_blocks; i++) {
+      rows[b * n_rows * 16 + i] += block[(b + 1) * N_COLUMNS * 16 + i];
+    }
+  }
 }
 
-static void dense_rows(const void *ctx, const float *block, size_t n_points, const float *points, float *rows) {
-  (void)ctx, (void)points;
-  float_rows(n_points * 5, block, rows);
-}
+/* Two predictors of two features and one number more; all kinds of pieces, two of one row and one of features beyond the norm's; numbers alone. */
+static const tacit_piece_t linear[] = {{.kind = TACIT_PIECE_LINEAR, .row = 0, .parameter = 0, .n = 2},
+                                       {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = 2, .n = 2},
+                                       {.kind = TACIT_PIECE_DENSE, .row = 2, .parameter = 4, .n = 1}},
+                           mixed_pieces[] = {{.kind = TACIT_PIECE_GATHER, .row = 0, .parameter = 1, .column = 3, .n = 2, .stride = 2, .first = 1},
+                                             {.kind = TACIT_PIECE_DENSE, .row = 1, .parameter = 0, .n = 1},
+                                             {.kind = TACIT_PIECE_LINEAR, .row = 0, .parameter = 2, .column = 2, .n = 1},
+                                             {.kind = TACIT_PIECE_LINEAR, .row = 2, .parameter = 4, .column = 3, .n = 1}},
+                           dense[] = {{.kind = TACIT_PIECE_DENSE, .n = 5}};
+static const struct {
+  const tacit_piece_t *pieces;
+  size_t n_pieces, n_rows;
+} vectors_of[] = {{linear, 3, 3}, {mixed_pieces, 4, 3}, {dense, 1, 5}};
 
 static void scalar_values(const void *ctx, const float *block, size_t n_blocks, double *work, double *const *out) {
   (void)ctx, (void)work;
@@ -179,7 +194,7 @@ static void unit_numbers(const void *ctx, size_t n_rows, const float *x, double 
 
 /* ---- releases ---- */
 
-typedef enum what { LINEAR, DENSE, SCALARS, PRODUCT, BALL, BOX, CELL, SQUARES, PRODUCTS, SCORE, N_WHAT } what_t;
+typedef enum what { LINEAR, PIECES, DENSE, SCALARS, PRODUCT, BALL, BOX, CELL, SQUARES, PRODUCTS, SCORE, N_WHAT } what_t;
 
 static const tacit_door_shape_t shapes[N_WHAT] = {[BALL] = {TACIT_SHAPE_BALL, 4, 1 << 20, 0, 0},
                                                   [BOX] = {TACIT_SHAPE_BOX, 3, 0, -5, 1 << 20},
@@ -219,14 +234,18 @@ typedef struct result {
   tacit_wide_t sums[MAX_SUMS];
 } result_t;
 
+static size_t n_features(const setting_t *s) { return s->what == LINEAR || s->what == PIECES ? 2 : 0; }
+
 static tacit_status_t make(tacit_door_t *door, const setting_t *s, result_t *r, tacit_error_t *err) {
   static const float points[2 * 5];
   static const size_t places[2] = {0, 1}, none = SIZE_MAX;
   static const double clips[2] = {1 << 19, 1 << 19}, one[2] = {1e-6, 1e-6}, add[2] = {0, 0};
   double out[MAX_SUMS], sd[MAX_SUMS], factor = s->relation == TACIT_RELATION_SUBSTITUTE ? 2 : 1;
   const tacit_door_shape_t *shape = &shapes[s->what];
-  tacit_vectors_t vectors = {.n_points = N_POINTS, .dim = 5, .rows = dense_rows, .points = points, .scale = 1, .clip = 1,
-                             .rate = s->rate, .label = "test"};
+  const size_t which = s->what <= DENSE ? s->what : DENSE;
+  tacit_vectors_t vectors = {.n_points = N_POINTS, .dim = 5, .n_rows = vectors_of[which].n_rows, .n_pieces = vectors_of[which].n_pieces,
+                             .pieces = vectors_of[which].pieces, .n_features = n_features(s), .n_blocks = 3, .rows = vector_rows, .ctx = &vectors_of[which].n_rows,
+                             .points = points, .scale = 1, .clip = 1, .rate = s->rate, .label = "test"};
   tacit_scalars_t scalars = {.n_pairs = 2, .n_fresh = 2, .values = scalar_values, .fresh_at = places,
                              .before = (size_t[2]){SIZE_MAX, 0}, .after = (size_t[2]){0, 1}, .clips = clips, .rate = 1, .label = "test"};
   tacit_door_product_t product = {.dim = 2, .weight = 1, .scale = one, .add = {add, add}, .radius = {1 << 20, 1 << 20},
@@ -238,8 +257,7 @@ static tacit_status_t make(tacit_door_t *door, const setting_t *s, result_t *r, 
   r->sensitivity = factor * (1 << TACIT_LATTICE_BITS);
   switch (s->what) {
     case LINEAR:
-      vectors.n_linear = vectors.n_features = 2, vectors.n_extra = 1, vectors.rows = linear_rows;
-      return tacit_door_release_vectors(door, &vectors, 1, out, err);
+    case PIECES:
     case DENSE: return tacit_door_release_vectors(door, &vectors, 1, out, err);
     case SCALARS:
       if (s->rate < 1) {
@@ -282,7 +300,7 @@ static result_t run(const data_t *data, const setting_t *s) {
   if (s->max_rows > 1) {
     assert_ok(tacit_records_set_units(records, offsets, data->n_units, &err), err);
   }
-  tacit_door_settings_t settings = {.name = "test", .n_columns = N_COLUMNS, .n_features = s->what == LINEAR ? 2 : 0,
+  tacit_door_settings_t settings = {.name = "test", .n_columns = N_COLUMNS, .n_features = n_features(s),
                                     .max_unit_rows = s->max_rows, .n_threads = s->n_threads};
   assert_ok(tacit_budget_new(&budget, 1e6, 1e-6, s->relation, &err), err);
   assert_ok(tacit_noise_new_seeded_not_private(&noise, 3, &err), err);
@@ -355,7 +373,7 @@ static double neighbours(const setting_t *s, bool is_wild) {
 static bool is_possible(const setting_t *s) {
   bool is_fast = s->what <= SCALARS;
   return (s->rate >= 1 || (s->what <= SCALARS && s->max_rows == 1)) && (s->max_rows == 1 || s->what != PRODUCT) &&
-         (s->lie < N_HARMLESS || is_fast || s->what == PRODUCT) && (s->lie != RUN || s->what == SCALARS); /* a unit's function is shown no other records, and has no lanes */
+         (s->lie < N_HARMLESS || is_fast || s->what == PRODUCT) && (s->lie != RUN || s->what <= SCALARS); /* a unit's function is shown no other records, and has no lanes */
 }
 
 static void test_neighbours_are_no_further_apart_than_is_charged(void **unused) {

@@ -60,9 +60,9 @@ def _stream(data: Any, columns: list[str]) -> object:
         wanted = [name for name in columns if name in names]  # others need not be readable
         if _is_relation(data):
             return _duckdb(data, wanted)
+        if module == "pandas":
+            return _pandas({name: data[name] for name in wanted})  # views; of several columns together it makes a copy
         data = data[wanted]
-    if module == "pandas":
-        return _pandas(data)
     if hasattr(data, "__arrow_c_stream__"):
         return data.__arrow_c_stream__()
     if isinstance(data, dict):
@@ -90,26 +90,31 @@ def _duckdb(data: Any, names: list[str]) -> object:
     return data.__arrow_c_stream__()
 
 
-def _pandas(data: Any) -> object:
-    """By way of pyarrow where it is there; else column by column."""
-    if hasattr(data, "__arrow_c_stream__"):
-        try:
-            return data.__arrow_c_stream__()
-        except ImportError:
-            pass
-    else:
+def _pandas(columns: dict[str, Any]) -> object:
+    """Plain numbers by their buffers; other types by way of pyarrow where it is there, else by value."""
+    if not all(_is_plain(_array_of(column)) for column in columns.values()):
         try:
             pyarrow = importlib.import_module("pyarrow")
         except ImportError:
             pass
         else:
-            return pyarrow.Table.from_pandas(data, preserve_index=False).__arrow_c_stream__()
-    return [_column(str(name), data[name]) for name in data.columns]
+            return pyarrow.table({name: pyarrow.Array.from_pandas(column) for name, column in columns.items()}).__arrow_c_stream__()
+    return [_column(name, column) for name, column in columns.items()]
 
 
 _FORMATS = {"b1": "C", "i1": "c", "i2": "s", "i4": "i", "i8": "l", "u1": "C", "u2": "S", "u4": "I", "u8": "L", "f2": "e", "f4": "f",
             "f8": "g"}
 Column = tuple[str, str, int, tuple[Any, ...]]
+
+
+def _array_of(values: Any) -> Any:
+    return getattr(values, "values", values)
+
+
+def _is_plain(array: Any) -> bool:
+    """Numbers of one machine type in this machine's order, as numpy holds them."""
+    kind = getattr(getattr(array, "dtype", None), "str", "")
+    return kind[1:] in _FORMATS and kind[0] in "|=<" and getattr(array, "ndim", 1) == 1
 
 
 def _is_missing(value: Any) -> bool:
@@ -128,13 +133,12 @@ def _column(name: str, values: Any) -> Column:
     """(name, format, rows, buffers) of a plain array, or of anything else by its values."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or not hasattr(values, "__len__"):
         raise DataError(f"column {name!r}: a list or an array of values, not {type(values).__name__}", name, "data")
-    plain = getattr(values, "values", values)
-    kind = getattr(getattr(plain, "dtype", None), "str", "")
-    if kind[1:] in _FORMATS and kind[0] in "|=<" and getattr(plain, "ndim", 1) == 1:
-        if kind[1:] == "b1":
-            return name, "b", len(plain), (None, _bits([bool(value) for value in plain]))
-        numpy = importlib.import_module("numpy")
-        return name, _FORMATS[kind[1:]], len(plain), (None, numpy.ascontiguousarray(plain))
+    plain = _array_of(values)
+    if _is_plain(plain):
+        kind, numpy = plain.dtype.str[1:], importlib.import_module("numpy")
+        if kind == "b1":
+            return name, "b", len(plain), (None, numpy.packbits(plain, bitorder="little").tobytes())
+        return name, _FORMATS[kind], len(plain), (None, numpy.ascontiguousarray(plain))
     return _by_value(name, list(values))
 
 

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _core, _data, _html, _progress
+from . import _core, _data, _html, _progress, _spent
 from ._data import Schema
 from ._errors import ArgumentError, FileError, PoorPlan, PrivacyWarning
 from ._posterior import Posterior, read, run_settings
@@ -17,7 +17,6 @@ Path = str | os.PathLike[str]
 Setting = str | bool | int | float | os.PathLike[str] | Sequence[str] | Mapping[str, str] | None
 
 _RUNNING = ("out", "ledger", "data-id", "purpose", "threads", "scratch", "quiet", "curator-notes")
-_spent: dict[str, list[tuple[float, float]]] = {}
 
 
 def settings(of: str = "fit") -> list[dict[str, Any]]:
@@ -146,16 +145,6 @@ def _is_same(left: str, right: str) -> bool:
         return left == right
 
 
-def _count(key: str, cost_epsilon: float, cost_delta: float) -> None:
-    """Without a ledger a second fit or release warns with the sum so far."""
-    spends = _spent.setdefault(key, [])
-    spends.append((cost_epsilon, cost_delta))
-    if len(spends) > 1:
-        epsilon, delta = (sum(values) for values in zip(*spends, strict=True))
-        warnings.warn(f"{len(spends)} fits or releases by this schema in this process, and no ledger: together epsilon {epsilon:.4g} at delta {delta:.3g} "
-                      "if their records are the same; a ledger keeps count (ledger=)", PrivacyWarning, stacklevel=3)
-
-
 def _tell(result: dict[str, Any], post: Posterior, rest: str) -> None:
     """What went wrong with a run that has draws; rest: what holds of what it cost."""
     stopped = result["stopped"]
@@ -219,6 +208,8 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
     post = Posterior(result, what, "program" if program is not None or what.endswith(".stan") else family or "",
                      None if out is None or result["unwritten"] else os.fspath(out), text, _known_sd(pairs))
     _tell(result, post, ", and the budget is spent")
-    if ledger is None and post.is_private and not post.privacy.get("post_processing"):
-        _count(text.decode(errors="replace"), post.privacy["epsilon"], post.privacy["delta"])
+    if post.path is not None:
+        _spent.wrote(post.path, text)
+    if ledger is None and post.is_private:
+        _spent.count(text, post.privacy["epsilon"], post.privacy["delta"], post.path)
     return post

@@ -8,20 +8,21 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _core, _data, _html, _progress
+from . import _core, _data, _html, _progress, _spent
 from ._errors import ArgumentError, FileError, PrivacyWarning
-from ._fit import Path, Setting, _count, _pairs, _tell
+from ._fit import Path, Setting, _pairs, _tell
 from ._posterior import Posterior, _need, read
 
 if TYPE_CHECKING:
     import pandas
 
 
-def _redraw(paths: list[str], disjoint: bool, out: Path | None, progress: bool | _progress.Watcher, given: Mapping[str, Setting]) -> Posterior:
+def _redraw(paths: list[str], out: Path | None, progress: bool | _progress.Watcher, given: Mapping[str, Setting], *, disjoint: bool = False,
+            between: float = 0, check: str | None = None) -> Posterior:
     former, file = read(paths[0]), None if out is None else _data.path(out, "out")
     watch, line = _progress.watcher(progress)
     try:
-        result = _core.refit(paths, disjoint, _pairs({**given, "out": file}), watch, file is not None)
+        result = _core.refit(paths, disjoint, between, check, _pairs({**given, "out": file}), watch, file is not None)
     finally:
         if line is not None:
             line.close()
@@ -30,30 +31,39 @@ def _redraw(paths: list[str], disjoint: bool, out: Path | None, progress: bool |
     return post
 
 
-def refit(path: Path, *, prior: Setting = None, out: Path | None = None, seed: int | None = None, progress: bool | _progress.Watcher = True,
-          **settings: Setting) -> Posterior:
+def refit(path: Path, *, prior: Setting = None, out: Path | None = None, seed: int | None = None, check: Path | None = None,
+          progress: bool | _progress.Watcher = True, **settings: Setting) -> Posterior:
     """Draw again from what a fit by noise-aware released (releases.json): no records, nothing spent.
 
     path: the directory of the fit.
     prior: replaces all of the fit's: "normal(0, 1)", a list, or {"age": "normal(0, 1)"}.
     seed: of the draws; there is no noise here that it could give away. Without a new prior and seed the draws are the fit's own.
     out: a new directory for the report; its privacy statement is the fit's.
+    check: the file that `tacit.check(out=...)` wrote of this fit: its calibration goes into the report.
     Also chains, draws, warmup, thin, prior_scale, prior_basis.
     """
-    return _redraw([_data.path(path)], False, out, progress, {"prior": prior, "seed": seed, **settings})
+    shown = None if check is None else _data.path(check, "check")
+    return _redraw([_data.path(path)], out, progress, {"prior": prior, "seed": seed, **settings}, check=shown)
 
 
-def combine(paths: Sequence[Path], *, disjoint: bool = False, prior: Setting = None, out: Path | None = None, seed: int | None = None,
-            progress: bool | _progress.Watcher = True, **settings: Setting) -> Posterior:
+def combine(paths: Sequence[Path], *, disjoint: bool = False, exchangeable: bool = False, between_sd: float | None = None, prior: Setting = None,
+            out: Path | None = None, seed: int | None = None, progress: bool | _progress.Watcher = True, **settings: Setting) -> Posterior:
     """One posterior from the releases of several sites' fits of one model: one prior, all likelihoods; nothing spent.
 
     paths: directories of the sites' fits (bernoulli or poisson, by noise-aware), two or more.
     disjoint: nobody's records are at two sites: the cost is then the largest of theirs, else they add up. You answer for it.
+    exchangeable: effects differ between sites: each site's are normal around mean effects, which are what is reported, with their sds between
+        sites. between_sd: scale of the half-normal prior of those, 0.01 to 100, for one sd of a feature or between two levels, in log odds or log
+        rates; 0.5 if not said.
     Everything else as in `refit`.
     """
     if isinstance(paths, (str, bytes)) or not isinstance(paths, Sequence) or not 2 <= len(paths) <= 64:
         raise ArgumentError("paths: a list of the directories of 2 to 64 fits", "paths", "argument")
-    return _redraw([_data.path(path, "paths") for path in paths], _data.flag(disjoint, "disjoint"), out, progress, {"prior": prior, "seed": seed, **settings})
+    between = 0.5 if between_sd is None else _data.number(between_sd, "between_sd")
+    if between_sd is not None and not (_data.flag(exchangeable, "exchangeable") and 0.01 <= between <= 100):
+        raise ArgumentError("between_sd: a number from 0.01 to 100, with exchangeable=True", "between_sd", "argument")
+    return _redraw([_data.path(path, "paths") for path in paths], out, progress, {"prior": prior, "seed": seed, **settings},
+                   disjoint=_data.flag(disjoint, "disjoint"), between=between if _data.flag(exchangeable, "exchangeable") else 0)
 
 
 class Check(dict[str, Any]):
@@ -129,7 +139,9 @@ def check(path: Path, data: Any = None, *, epsilon: float, delta: float, by: str
         if line:
             warnings.warn(line, PrivacyWarning, stacklevel=2)
     if ledger is None and found["private"]:
-        _count((read(name)._schema or name.encode()).decode(errors="replace"), found["epsilon"], found["delta"])
+        fit = read(name)
+        of_fit = (fit.privacy["epsilon"], fit.privacy["delta"]) if fit.is_private else None
+        _spent.count_check(name, of_fit, found["epsilon"], found["delta"])
     return found
 
 

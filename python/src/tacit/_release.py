@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from . import _core, _data
+from . import _core, _data, _spent
 from ._data import Schema
 from ._errors import PrivacyWarning
-from ._fit import Path, Setting, _count, _pairs
+from ._fit import Path, Setting, _pairs
 
 
 class Release:
@@ -90,5 +90,5 @@ def release(formula: str | None = None, data: Any = None, *, statistic: str, sch
     if result["unsettled"]:
         warnings.warn(result["unsettled"].strip(), PrivacyWarning, stacklevel=2)
     if ledger is None and released.is_private:
-        _count(text.decode(errors="replace"), released.privacy["epsilon"], released.privacy["delta"])
+        _spent.count(text, released.privacy["epsilon"], released.privacy["delta"])
     return released
