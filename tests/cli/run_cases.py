@@ -375,7 +375,8 @@ BAD = [
     ("noise-aware where most such fits end with a problem", ["fit", "y ~ x", "--family", "bernoulli", "--data", "good.csv", "--schema", "private-n.yaml",
                                                              "--n-public", "500", "--out", "out", *AWARE, "--epsilon", "0.2", "--delta", "1e-6"], 4,
      r"not at this budget: (.|\n)*; epsilon [\d.]+ would do(.|\n)*not started: nothing was released or charged; --yes goes on"),
-    ("noise-aware for units of several rows", simple("person.csv", "person.yaml", "y ~ x", *AWARE), 2, r"protects one row"),
+    ("noise-aware, gaussian, for units of several rows", ["fit", "x ~ y", "--family", "gaussian", "--data", "person.csv", "--schema", "person.yaml",
+                                                         *BUDGET, *AWARE, "--out", "out"], 2, r"protects one row"),
     ("noise-aware without an intercept", simple("good.csv", "good.yaml", "y ~ x + 0", *AWARE), 2, r"needs an intercept"),
     ("noise-aware with a wide response", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "many.yaml",
                                           *BUDGET, *AWARE, "--out", "out"], 2, r"between 1 and 500"),
@@ -874,6 +875,34 @@ def good_paths():
         assert json.load(open("a2/privacy.json"))["private"] is False
         dry = run(words[:-4] + ["--dry-run"])
         assert dry.returncode == 0 and "times the non-private ones" in dry.stderr, dry.stderr
+
+    @case("noise-aware: persons of several rows, the default too; drawn again from what is kept; no rows or checks are made of them")
+    def _():
+        generator = random.Random(3)
+        with open("visits.csv", "w") as out:
+            out.write("who,y,x,s\n")
+            for who in range(1500):
+                effect = generator.gauss(0, 1)
+                for _ in range(1 + who % 3):
+                    x = generator.uniform(0.5, 2)
+                    y = generator.random() < 1 / (1 + math.exp(-(x - 1.2 + effect)))
+                    out.write(f"{who},{int(y)},{x:.3f},F\n")
+        words = ["fit", "y ~ x", "--family", "bernoulli", "--data", "visits.csv", "--schema", "person.yaml", "--epsilon", "8", *DELTA, "--quiet"]
+        done = run([*words, "--out", "persons"])
+        assert not common_faults(done) and done.returncode == 0, done.stderr
+        statement = json.load(open("persons/privacy.json"))
+        labels = sorted(event["label"] for event in statement["events"])
+        assert len(labels) == 8 and "rows of units" in labels and "squares of scores" in labels and statement["unit"] == "who", statement
+        rows = list(csv.DictReader(open("persons/summary.csv")))
+        assert 0.1 < float(rows[1]["mean"]) < 1.6 and 0.05 < float(rows[1]["sd"]) < 0.4, rows
+        done = run(["refit", "persons", "--out", "persons-again"])
+        assert done.returncode == 0, done.stderr
+        assert open("persons/summary.csv").read() == open("persons-again/summary.csv").read()
+        done = run(["synthesize", "persons", "--rows", "10", "--out", "rows.csv"])
+        assert done.returncode == 2 and "rows of one unit hang together" in done.stderr, done.stderr
+        done = run(["check", "persons", "--data", "visits.csv", "--epsilon", "1", *DELTA, "--out", "persons-check"])
+        assert done.returncode == 2 and "units of one record" in done.stderr, done.stderr
+        assert not pathlib.Path("persons-check").exists()
 
     @case("noise-aware: poisson, and a ledger that gets what was charged")
     def _():
@@ -1418,7 +1447,7 @@ def good_paths():
                                                "  x: {type: numeric, lower: 0, upper: 1}\n")
         said = run(["plan", "y ~ x", "--family", "bernoulli", "--schema", "persons.yaml", "--n", "100000", "--epsilon", "8", "--delta", "1e-7"]).stdout
         by_record = [line.split()[0] for line in said.split("\n") if "goes by records" in line]
-        assert {"dp-mala", "dp-sgld", "dp-fast-mh"} <= set(by_record) and "Recommended: --method dp-penalty" in said, said
+        assert {"dp-mala", "dp-sgld", "dp-fast-mh"} <= set(by_record) and "Recommended: --method noise-aware" in said, said
 
     @case("--version names the build: version, commit, instruction set, what it was built with")
     def _():
