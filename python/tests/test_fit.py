@@ -514,7 +514,7 @@ class Inference(Folder):
 
     def test_stopped(self):
         with self.assertWarnsRegex(tacit.PrivacyWarning, "interrupted: these are the draws so far$"):
-            post = tacit.infer(self.model, self.statistic, method="gibbs", draws=200000, warmup=10, chains=1, progress=Interrupter(3))
+            post = tacit.infer(self.model, self.statistic, method="gibbs", draws=2000000, warmup=10, chains=1, progress=Interrupter(3))
         self.assertEqual(post.end, "interrupted")
         with self.assertRaises(KeyboardInterrupt):
             tacit.infer(self.model, self.statistic, method="gibbs", warmup=200000, chains=2, threads=2, progress=Interrupter(2))
