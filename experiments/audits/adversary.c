@@ -395,6 +395,21 @@ tacit_status_t __wrap_tacit_curator_release_count(tacit_curator_t *curator, doub
   return end_looking(at_work, out, sizeof *out, err);
 }
 
+tacit_status_t __wrap_tacit_curator_release_unit_rows(tacit_curator_t *curator, size_t n, const size_t *first, double noise_multiplier, double *out,
+                                                      double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_unit_rows(curator, n, first, noise_multiplier, out, noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  double sums[2][AUDIT_MAX_SUMS], unused;
+  for (size_t side = 0; side < 2; side++) {
+    must(__real_tacit_curator_release_unit_rows(adversary.exposed[side], n, first, 1, sums[side], &unused, err), err);
+  }
+  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, *noise_sd, 1);
+  return end_looking(at_work, out, n * sizeof *out, err);
+}
+
 typedef tacit_status_t (*linear_release)(tacit_curator_t *curator, const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual,
                                          double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
 

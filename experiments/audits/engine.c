@@ -103,6 +103,7 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
     case ROWS_SQUARES: return tacit_curator_release_score_squares(curator, &even, multiplier, out, &sd, err);
     case ROWS_CHECK: return tacit_curator_release_fit_check(curator, &sure, multiplier, out, sds, err); /* of two sure predictions, both wrong */
     case ROWS_COUNT: return tacit_curator_release_count(curator, multiplier, out, &sd, err);
+    case ROWS_UNIT_ROWS: return tacit_curator_release_unit_rows(curator, 2, (const size_t[2]){1, 2}, multiplier, out, &sd, err);
     case ROWS_RESIDUALS: return tacit_curator_release_residual_squares(curator, &plain, &residual, multiplier, out, &sd, err);
     case ROWS_CELLS: return tacit_curator_release_cells(curator, &cells, multiplier, out, &sd, err);
     default: return tacit_curator_release_joint_moments(curator, &plain, &residual, multiplier, out, &sd, err);

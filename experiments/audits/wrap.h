@@ -39,6 +39,7 @@ WRAPPED(tacit_status_t, tacit_curator_release_score_squares, tacit_curator_t *, 
 WRAPPED(tacit_status_t, tacit_curator_release_fit_check, tacit_curator_t *, const tacit_fit_point_t *, double, double *, double *,
         tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_count, tacit_curator_t *, double, double *, double *, tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_unit_rows, tacit_curator_t *, size_t, const size_t *, double, double *, double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_joint_moments, tacit_curator_t *, const tacit_row_weighting_t *,
         const tacit_row_residual_t *, double, double *, double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_residual_squares, tacit_curator_t *, const tacit_row_weighting_t *,

@@ -184,9 +184,11 @@ typedef struct tacit_noisy {
 /**
  * Draw theta from p(theta | y) for records of a program (tacit/program.h), given what was published of its statistics.
  *
- * MARGINAL, which AUTO stands for: theta and the number of records in each cell, a cell being what the statistics tell apart. For records with at
+ * MARGINAL, which AUTO stands for where it applies: theta and the number of records in each cell, a cell being what the statistics tell apart. For records with at
  * most one real number, the others whole numbers of finitely many values, and statistics that are constant in cells. Cell probabilities by
  * quadrature over the record's law, counts by exact slices, theta by Hamiltonian trajectories; cost free of n. [docs/theory.md, 12.12]
+ * GIBBS, for AUTO where there are no cells: each record drawn along, of programs whose records can be drawn (tacit_population_obstacle()), n known; cost
+ * linear in n, some microsecond a record and iteration. [docs/theory.md, 12.13]
  *
  * @param[in]  n_records  public; 0: unknown, with a flat prior, `of_n` (else NULL) being its own release. It is then reported last.
  * @param[in]  published  one for each statistic of the population.

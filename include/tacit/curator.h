@@ -170,9 +170,9 @@ typedef struct tacit_score_point {
 
 /**
  * Release the weighted score out = sum w L x (y - m(x . theta)) + N(0, noise_sd^2 I), summed over records, y clamped to
- * [0, upper]. With q(x) = 1/2 + |m(x . theta) - upper / 2| / upper the largest possible |y - m| / upper, the weight of a unit is
- * w = min(1, R / sum_t |L x_t| q_t): no unit adds more than R upper in norm, nothing is clipped, and the score keeps mean 0 at the
- * truth since w depends on features alone. Sensitivity: 2 R upper under substitution, R upper under add-remove. Shape (dim);
+ * [0, upper]. With q(x) = 1/2 + |m(x . theta) - upper / 2| / upper the largest possible |y - m| / upper, the weight of a row of a unit
+ * of k rows is w = min(1, R / (k |L x| q)): no unit adds more than R upper in norm, nothing is clipped, and the score keeps mean 0 at the
+ * truth since w depends on features and k alone. Sensitivity: 2 R upper under substitution, R upper under add-remove. Shape (dim);
  * everything else as above.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_score(tacit_curator_t *curator, const tacit_score_point_t *point,
@@ -180,8 +180,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_score(tacit_curato
                                                                     tacit_error_t *err);
 
 /**
- * Release the information out = svec(sum t t') + N(0, noise_sd^2 I), t = w sqrt(v) L x with v = Var(y | x) at theta and w so that the sum
- * of |t|^2 over a unit is at most R^2; from features alone. Sensitivity and shape as of the second moments.
+ * Release the information out = svec(sum t t') + N(0, noise_sd^2 I), t = w sqrt(v) L x / sqrt(k) with v = Var(y | x) at theta, k the rows of
+ * the unit and w = min(1, R / |sqrt(v) L x|); from features alone. Sensitivity and shape as of the second moments.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_information(tacit_curator_t *curator,
                                                                           const tacit_score_point_t *point,
@@ -239,6 +239,16 @@ TACIT_API void tacit_centred_expect(const struct tacit_record_model *model, cons
 /** Release out[0] = number of units + N(0, noise_sd^2), for relation add-remove. Sensitivity 1. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_count(tacit_curator_t *curator, double noise_multiplier, double *out,
                                                                     double *noise_sd, tacit_error_t *err);
+
+enum { TACIT_UNIT_ROWS_MAX_CELLS = 64 };
+/**
+ * Release how many rows units have: out[i] = number of units with first[i] to first[i + 1] - 1 rows (the last cell: and more) + N(0,
+ * noise_sd^2). Rows beyond the most that a unit may have are not counted. Sensitivity sqrt(2) under substitution, 1 under add-remove.
+ * @param[in]  n      cells, 1 to TACIT_UNIT_ROWS_MAX_CELLS.  @param[in] first  shape (n), rising, first[0] = 1.
+ * @param[out] out    shape (n); zero on failure, untouched where the arguments are refused.  @param[out] noise_sd  of each count.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_unit_rows(tacit_curator_t *curator, size_t n, const size_t *first,
+                                                                        double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
 
 /** The residual r of a public linear fit: (y - x . theta) / scale, clamped to [-reach, reach]. */
 typedef struct tacit_row_residual {

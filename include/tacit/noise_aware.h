@@ -32,7 +32,8 @@ typedef enum tacit_noise_aware_fault {
   TACIT_NOISE_AWARE_NO_DENSITY,         /**< no mode is found until tails are normal */
   TACIT_NOISE_AWARE_HALF_NOISE,         /**< the noise of scores is taken for half of what it is; gaussian: of the last moments */
   TACIT_NOISE_AWARE_ROUNDS_INDEPENDENT, /**< programs: the last two rounds are taken for independent data */
-  TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES  /**< programs: E v v' is taken for E v s' */
+  TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES, /**< programs: E v v' is taken for E v s' */
+  TACIT_NOISE_AWARE_ROWS_INDEPENDENT    /**< rows of one unit are taken for independent */
 } tacit_noise_aware_fault_t;
 
 typedef struct tacit_noise_aware_settings {
@@ -42,6 +43,7 @@ typedef struct tacit_noise_aware_settings {
   const bool *is_two_valued; /**< shape (dim): the feature is +1 or -1, publicly; NULL: none */
   tacit_relation_t relation; /**< that of the curator's budget */
   bool may_drop;             /**< records may have been left out (tacit_schema_dropping()): how many count is private under substitution too */
+  size_t max_rows;           /**< the most rows of a unit, publicly; 0 and 1: one. Bernoulli and poisson */
   double n_units;            /**< gaussian: public number of units, or its public guess under add-remove: shares and refusals go by it */
   size_t n_features;         /**< gaussian: coefficients, the intercept included */
   double delta;              /**< gaussian: for the message of a refusal; 0: not known */
@@ -74,11 +76,11 @@ typedef struct tacit_noise_aware_settings {
 TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 
 /** Time grows with the fifth power of the number of features. */
-enum { TACIT_NOISE_AWARE_MAX_FEATURES = 20, TACIT_NOISE_AWARE_N_EVENTS = 8 };
+enum { TACIT_NOISE_AWARE_MAX_FEATURES = 20, TACIT_NOISE_AWARE_N_EVENTS = 9 };
 
 /**
  * The releases that a run makes, as the curator charges them: six, of a gaussian four to seven, by n_units and n_features; and the number of
- * units that count, where that is private. Returns the number of events. Their order is of no meaning.
+ * units that count, where that is private; where units may have several rows, how many they have and the squares of their scores. Returns the number of events. Their order is of no meaning.
  */
 TACIT_API size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
 
@@ -137,7 +139,7 @@ TACIT_API double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_
 /**
  * Fit: make the releases, then draw from the posterior given them.
  *
- * @param[in] curator     private, of a model whose feature 0 is the intercept; units of one record. NULL: the
+ * @param[in] curator     private, of a model whose feature 0 is the intercept; units of at most max_rows records, gaussian and programs of one. NULL: the
  *                        releases are those of settings->releases, which an earlier run kept; nothing is charged. With its settings,
  *                        its key and its prior the draws are its own, bit for bit.
  * @param[in] parameters  public side of the same model: prior and reported scale; 1 to TACIT_NOISE_AWARE_MAX_FEATURES

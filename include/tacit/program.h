@@ -171,6 +171,19 @@ TACIT_API void tacit_population_marks(tacit_population_room_t *room, const doubl
 TACIT_API void tacit_population_mark_ranges(tacit_population_room_t *room, const double *box, double *ranges);
 /** Log prior of unconstrained theta, and its gradient, shape (n_parameters), or NULL. */
 TACIT_API double tacit_population_log_prior(tacit_population_room_t *room, const double *theta, double *grad);
+/**
+ * Records as functions of base numbers: independent of each other and of theta, standard normal or uniform on (0, 1). NULL where every number of
+ * a record has one statement `outcome ~ distribution(..)` that can be turned around, and nothing else is said of it; else why not, borrowed.
+ */
+TACIT_API const char *tacit_population_obstacle(const tacit_population_t *population);
+TACIT_API bool tacit_population_base_is_normal(const tacit_population_t *population, size_t column);
+/** x of base numbers, both shape (n_columns, 16). false: some x is beyond its declared bounds, or no number. */
+TACIT_API bool tacit_population_make(tacit_population_room_t *room, const double *theta, const double *base, double *x);
+/**
+ * Base numbers of x; a whole number has many: v, uniform, shape (n_columns, 16), says which. false: probabilities of whole numbers that end at
+ * an upper bound do not add up to 1.
+ */
+TACIT_API bool tacit_population_unmake(tacit_population_room_t *room, const double *theta, const double *x, const double *v, double *base);
 TACIT_API void tacit_population_report(tacit_population_room_t *room, const double *theta, double *reported);
 
 /** One function of the library. */

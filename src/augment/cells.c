@@ -303,9 +303,8 @@ static void cut_all(cutter_t *c) {
   }
 }
 
-tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_population *population, const tacit_noisy_t *published,
-                                bool of_n, tacit_error_t *err) {
-  size_t n, n_marks = tacit_population_n_marks(population);
+void tacit_cells_size(tacit_cells_t *cells, const struct tacit_population *population, const tacit_noisy_t *published, bool of_n) {
+  size_t n;
   const tacit_population_statistic_t *s = tacit_population_statistics(population, &n);
   *cells = (tacit_cells_t){.population = population};
   for (size_t i = 0; i < n; i++) {
@@ -313,6 +312,12 @@ tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_populat
     cells->n_entries += published[i].n_values == 0 ? 0 : s[i].is_count ? 1 : s[i].n_marks;
   }
   cells->n_values += of_n;
+}
+
+tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_population *population, const tacit_noisy_t *published,
+                                bool of_n, tacit_error_t *err) {
+  size_t n_marks = tacit_population_n_marks(population);
+  tacit_cells_size(cells, population, published, of_n);
   tacit_status_t status = choose_column(cells, err);
   cutter_t c = {.cells = cells, .published = published, .err = err};
   size_t sizes[] = {2 * cells->n_columns, 2 * n_marks, TACIT_POPULATION_LANES * cells->n_columns, TACIT_POPULATION_LANES * n_marks, TACIT_POPULATION_LANES * n_marks, n_marks + 1, n_marks + 1};

@@ -1,7 +1,8 @@
 /*
- * Records of a program, given what was published of their statistics: chains of theta and the number of records in each cell.
+ * Records of a program, given what was published of their statistics: chains of theta and the records (latent.c), or, where the statistics take
+ * finitely many values, of theta and the number of records in each cell.
  *
- * The published values see the counts alone, y ~ g(. | sum_c N_c t_c), and the counts see theta through the cells' probabilities. So
+ * There the published values see the counts alone, y ~ g(. | sum_c N_c t_c), and the counts see theta through the cells' probabilities. So
  * theta given N has the density p(theta) prod_c p_c(theta)^N_c.
  */
 #include <string.h>
@@ -58,25 +59,10 @@ static tacit_status_t refuse_start(tacit_population_chain_t *c) {
                                           : "no parameters were found that agree with what was published: is a cell filled that the model cannot reach?");
 }
 
-static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_run_t *run, size_t index) {
+static tacit_status_t begin_cells(tacit_population_chain_t *c) {
   enum { N_SWEEPS = 30 };
-  size_t n = run->cells.n_cells;
-  c->run = run;
-  c->is_complete = true;
-  tacit_status_t status = tacit_rng_new(&c->rng, run->settings->key, index, &c->err);
-  status = status == TACIT_OK ? tacit_law_new(&c->law, &run->cells, &c->err) : status;
-  status = status == TACIT_OK ? tacit_trajectory_init(&c->walk, tacit_population_n_parameters(run->population), density, c, &c->err) : status;
-  if (status != TACIT_OK) {
-    return status;
-  }
-  double **arrays[] = {&c->counts, &c->log_p, &c->trial_log_p, &c->sums};
-  for (size_t i = 0; i < 4; i++) {
-    *arrays[i] = tacit_alloc_zero(i < 3 ? n : run->cells.n_values, sizeof **arrays[i]);
-    if (*arrays[i] == NULL) {
-      return tacit_error_memory(&c->err);
-    }
-  }
-  c->n = run->of_n ? fmax(nearbyint(run->values[run->cells.n_values - 1]), 1) : run->n_records;
+  size_t n = c->run->cells.n_cells;
+  c->n = c->run->of_n ? fmax(nearbyint(c->run->values[c->run->cells.n_values - 1]), 1) : c->run->n_records;
   for (size_t a = 0; a < n; a++) { /* even, then as the published values say */
     c->counts[a] = floor(c->n / (double)n) + (a < (size_t)fmod(c->n, (double)n) ? 1 : 0);
   }
@@ -86,21 +72,52 @@ static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_
   return tacit_trajectory_start(&c->walk, c->rng) ? TACIT_OK : refuse_start(c);
 }
 
-static void step(tacit_population_chain_t *c, size_t iteration, double *accept) {
-  size_t n_warmup = c->run->settings->n_warmup;
+static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_run_t *run, size_t index) {
+  bool is_latent = run->method == TACIT_AUGMENT_GIBBS;
+  size_t n = run->cells.n_cells;
+  c->run = run;
+  c->is_complete = true;
+  tacit_status_t status = tacit_rng_new(&c->rng, run->settings->key, index, &c->err);
+  status = status == TACIT_OK ? (is_latent ? tacit_latent_new(c, &c->err) : tacit_law_new(&c->law, &run->cells, &c->err)) : status;
+  status = status == TACIT_OK ? tacit_trajectory_init(&c->walk, tacit_population_n_parameters(run->population), is_latent ? tacit_latent_density : density, c, &c->err) : status;
+  if (status != TACIT_OK) {
+    return status;
+  }
+  double **arrays[] = {&c->sums, &c->counts, &c->log_p, &c->trial_log_p};
+  for (size_t i = 0; i < (is_latent ? 1 : 4); i++) {
+    *arrays[i] = tacit_alloc_zero(i > 0 ? n : run->cells.n_values, sizeof **arrays[i]);
+    if (*arrays[i] == NULL) {
+      return tacit_error_memory(&c->err);
+    }
+  }
+  return is_latent ? tacit_latent_begin(c) : begin_cells(c);
+}
+
+static void step_cells(tacit_population_chain_t *c, double *accept) {
   double total;
   *accept = tacit_trajectory_step(&c->walk, c->rng);
   (void)tacit_law_set(c->law, c->walk.theta, c->log_p, &total);
   tacit_counts_sweep(c);
   tacit_trajectory_refresh(&c->walk);
-  if (iteration < n_warmup) {
+}
+
+static tacit_status_t step(tacit_population_chain_t *c, size_t iteration, double *accept) {
+  size_t n_warmup = c->run->settings->n_warmup;
+  tacit_status_t status = TACIT_OK;
+  if (c->latent != NULL) {
+    status = tacit_latent_step(c, accept);
+  } else {
+    step_cells(c, accept);
+  }
+  if (status == TACIT_OK && iteration < n_warmup) {
     tacit_trajectory_tune(&c->walk, *accept, iteration, n_warmup);
   }
+  return status;
 }
 
 static void keep(tacit_population_chain_t *c, size_t index, size_t row, double accept) {
   const tacit_population_run_t *run = c->run;
-  tacit_population_room_t *room = tacit_law_room(c->law);
+  tacit_population_room_t *room = c->latent != NULL ? tacit_latent_room(c->latent) : tacit_law_room(c->law);
   double *to = tacit_draws_row(run->draws, index, row);
   tacit_population_report(room, c->walk.theta, to);
   if (run->of_n) {
@@ -134,8 +151,13 @@ static void advance(void *user, size_t index, size_t thread) {
     }
     if (i == s->n_warmup) {
       c->n_not_one = 0;
+      c->n_proposed = c->n_accepted = c->min_log_ratio = 0;
     }
-    step(c, i, &accept);
+    c->status = step(c, i, &accept);
+    if (c->status != TACIT_OK) {
+      c->is_complete = false;
+      return;
+    }
     c->path_accept += i < s->n_warmup ? 0 : accept;
     if (i < s->n_warmup || (i - s->n_warmup + 1) % s->thin == 0) {
       keep(c, index, c->n_saved++, accept);
@@ -146,6 +168,7 @@ static void advance(void *user, size_t index, size_t thread) {
 static void chain_clear(tacit_population_chain_t *c) {
   tacit_trajectory_clear(&c->walk);
   tacit_law_free(c->law);
+  tacit_latent_free(c->latent);
   tacit_rng_free(c->rng);
   tacit_free(c->counts);
   tacit_free(c->log_p);
@@ -171,8 +194,8 @@ static tacit_status_t first_error(const tacit_population_run_t *run, tacit_error
 
 static tacit_status_t conclude(const tacit_population_run_t *run, tacit_augment_result_t *result, tacit_error_t *err) {
   const tacit_augment_settings_t *s = run->settings;
-  double n_chains = (double)s->n_chains, n_paths = 0;
-  *result = (tacit_augment_result_t){.method = TACIT_AUGMENT_MARGINAL, .is_exact = true, .is_complete = true, .n_cells = run->cells.n_cells, .record_accept = NAN, .min_record_accept = NAN};
+  double n_chains = (double)s->n_chains, n_paths = 0, n_proposed = 0, n_accepted = 0, least = 0;
+  *result = (tacit_augment_result_t){.method = run->method, .is_exact = true, .is_complete = true, .n_cells = run->cells.n_cells, .record_accept = NAN, .min_record_accept = NAN};
   run->draws->n_saved = SIZE_MAX;
   for (size_t c = 0; c < s->n_chains; c++) {
     const tacit_population_chain_t *chain = &run->chains[c];
@@ -184,12 +207,19 @@ static tacit_status_t conclude(const tacit_population_run_t *run, tacit_augment_
                              chain->worst - 1);
     }
     n_paths += chain->iteration > s->n_warmup ? (double)(chain->iteration - s->n_warmup) : 0;
+    n_proposed += chain->n_proposed;
+    n_accepted += chain->n_accepted;
+    least = fmin(least, chain->min_log_ratio);
     result->path_accept += chain->path_accept;
     result->step_size += chain->walk.step_size / n_chains;
     result->is_complete = result->is_complete && chain->is_complete;
     run->draws->n_saved = chain->n_saved < run->draws->n_saved ? chain->n_saved : run->draws->n_saved;
   }
   result->path_accept = n_paths > 0 ? result->path_accept / n_paths : NAN;
+  if (n_proposed > 0) {
+    result->record_accept = n_accepted / n_proposed;
+    result->min_record_accept = exp(least);
+  }
   return TACIT_OK;
 }
 
@@ -204,7 +234,8 @@ static tacit_status_t run_all(tacit_population_run_t *run, tacit_augment_result_
   }
   if (status == TACIT_OK) {
     tacit_augment_rounds(run->settings, pool, &run->round_end, advance, is_complete, run);
-    status = conclude(run, result, err);
+    status = first_error(run, err);
+    status = status == TACIT_OK ? conclude(run, result, err) : status;
   }
   tacit_pool_free(pool);
   for (size_t c = 0; run->chains != NULL && c < s->n_chains; c++) {
@@ -255,21 +286,44 @@ static tacit_status_t check(size_t n_records, const tacit_noisy_t *of_n, const t
   if (s->n_chains < 1 || s->n_draws < 1 || s->thin < 1 || s->n_threads < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "draws", "chains, draws, thin and threads must be at least 1");
   }
-  if (s->method != TACIT_AUGMENT_AUTO && s->method != TACIT_AUGMENT_MARGINAL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "for the records of a program there is --method marginal");
+  if (s->method == TACIT_AUGMENT_HMC) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "for the records of a program there are --method marginal and --method gibbs");
   }
   return TACIT_OK;
+}
+
+/* Cells where there are such, whose cost is free of n; else records, where they can be drawn. */
+static tacit_status_t choose(tacit_population_run_t *run, tacit_error_t *err) {
+  const char *obstacle = tacit_population_obstacle(run->population);
+  tacit_augment_method_t asked = run->settings->method;
+  tacit_error_t why = {0};
+  run->method = TACIT_AUGMENT_MARGINAL;
+  tacit_status_t status = asked != TACIT_AUGMENT_GIBBS ? tacit_cells_init(&run->cells, run->population, run->published, run->of_n, &why) : TACIT_OK;
+  bool has_cells = asked != TACIT_AUGMENT_GIBBS && !(status == TACIT_ERR_ARGUMENT && strcmp(why.field, "method") == 0);
+  obstacle = obstacle == NULL && run->of_n ? "their number is unknown" : obstacle;
+  if (has_cells || asked == TACIT_AUGMENT_MARGINAL) {
+    if (err != NULL && status != TACIT_OK) {
+      *err = why;
+    }
+    return status;
+  }
+  tacit_cells_clear(&run->cells);
+  tacit_cells_size(&run->cells, run->population, run->published, run->of_n);
+  run->method = TACIT_AUGMENT_GIBBS;
+  return obstacle == NULL ? TACIT_OK
+                          : tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s%srecords cannot be drawn along: %s", why.message,
+                                            why.message[0] != '\0' ? "; and " : "", obstacle);
 }
 
 tacit_status_t tacit_augment_population(const struct tacit_population *population, size_t n_records, const tacit_noisy_t *of_n,
                                         const tacit_noisy_t *published, const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                         tacit_augment_result_t *result, tacit_error_t *err) {
   tacit_augment_result_t ignored;
-  tacit_population_run_t run = {.population = population, .settings = settings, .n_records = (double)n_records, .of_n = of_n != NULL, .draws = draws};
+  tacit_population_run_t run = {.population = population, .settings = settings, .published = published, .n_records = (double)n_records, .of_n = of_n != NULL, .draws = draws};
   *draws = (tacit_draws_t){0};
   tacit_status_t status = check(n_records, of_n, settings, err);
   status = status == TACIT_OK ? collect(&run, published, of_n, err) : status;
-  status = status == TACIT_OK ? tacit_cells_init(&run.cells, population, published, run.of_n, err) : status;
+  status = status == TACIT_OK ? choose(&run, err) : status;
   size_t n_reported = tacit_population_n_reported(population) + run.of_n;
   status = status == TACIT_OK ? tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, n_reported, err) : status;
   status = status == TACIT_OK ? run_all(&run, result != NULL ? result : &ignored, err) : status;

@@ -58,6 +58,8 @@ typedef struct tacit_cells {
 } tacit_cells_t;
 
 /* TACIT_ERR_ARGUMENT, with the reason, where there are no such cells. of_n: n is unknown, its release the last value. */
+/* How many values were published, and how many of them a record adds to. */
+void tacit_cells_size(tacit_cells_t *cells, const struct tacit_population *population, const tacit_noisy_t *published, bool of_n);
 TACIT_MUST_USE tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_population *population,
                                                const tacit_noisy_t *published, bool of_n, tacit_error_t *err);
 void tacit_cells_clear(tacit_cells_t *cells);
@@ -95,6 +97,9 @@ typedef struct tacit_trajectory {
   double *factor;              /* (dim, dim): lower; the metric's inverse is factor factor' */
   double *other;               /* (dim, dim): room for the next factor */
   double *mean, *square;       /* of the states since the metric was set */
+  bool is_local;               /* the metric is the curvature at a point, not the spread of states: their density changes as they move */
+  double *spread;              /* (dim, dim): local ones, lower factor of the states' covariance; NULL: not known yet */
+  double *room;                /* (3, dim, dim): the last is where `spread` is */
   double n_states;
   double *trial, *trial_grad, *momentum, *move; /* (dim) */
   double step_size, shrink_towards, error_sum, log_step_average, n_adapted;
@@ -105,6 +110,8 @@ TACIT_MUST_USE tacit_status_t tacit_trajectory_init(tacit_trajectory_t *walk, si
 void tacit_trajectory_clear(tacit_trajectory_t *walk);
 /* Climb from a point to about a mode; the metric is the curvature there. false: no point was found where the density is above 0. */
 bool tacit_trajectory_start(tacit_trajectory_t *walk, tacit_rng_t *rng);
+/* From theta as it is; the metric is the curvature there, and again at ends of windows of warm-up. */
+void tacit_trajectory_start_at(tacit_trajectory_t *walk);
 /* The density has changed. */
 void tacit_trajectory_refresh(tacit_trajectory_t *walk);
 /* One trajectory; its probability of acceptance. */
@@ -114,10 +121,13 @@ void tacit_trajectory_tune(tacit_trajectory_t *walk, double accept, size_t i, si
 
 /* ---- population.c: chains ---- */
 
+typedef struct tacit_latent tacit_latent_t;
+
 typedef struct tacit_population_chain {
   const struct tacit_population_run *run;
   tacit_rng_t *rng;
-  tacit_law_t *law;
+  tacit_law_t *law;       /* cells; else NULL */
+  tacit_latent_t *latent; /* records drawn along; else NULL */
   tacit_trajectory_t walk;
   double *counts, *log_p, *trial_log_p; /* (n_cells) */
   double *sums;                         /* (n_values): of the cells' entries times their counts */
@@ -129,13 +139,16 @@ typedef struct tacit_population_chain {
   tacit_error_t err;
   size_t iteration, n_saved;
   double path_accept;
+  double n_proposed, n_accepted, min_log_ratio; /* records */
   bool is_complete;
 } tacit_population_chain_t;
 
 typedef struct tacit_population_run {
   const struct tacit_population *population;
   const tacit_augment_settings_t *settings;
-  tacit_cells_t cells;
+  const tacit_noisy_t *published;
+  tacit_augment_method_t method; /* MARGINAL: cells; GIBBS: records drawn along */
+  tacit_cells_t cells;           /* GIBBS: no more than its n_values and n_entries */
   tacit_noise_law_t *laws; /* (n_statistics + 1), the last of n */
   uint32_t *law_of;        /* (n_values) */
   double *values;          /* (n_values) */
@@ -146,6 +159,15 @@ typedef struct tacit_population_run {
   tacit_population_chain_t *chains;
   size_t round_end; /* iterations that every chain has, or is about to have */
 } tacit_population_run_t;
+
+/* latent.c: the same with records of their own. */
+TACIT_MUST_USE tacit_status_t tacit_latent_new(tacit_population_chain_t *chain, tacit_error_t *err);
+void tacit_latent_free(tacit_latent_t *latent);
+tacit_population_room_t *tacit_latent_room(const tacit_latent_t *latent);
+/* Of theta given the records: a tacit_trajectory_density. */
+double tacit_latent_density(void *chain, const double *theta, double *grad);
+TACIT_MUST_USE tacit_status_t tacit_latent_begin(tacit_population_chain_t *chain);
+TACIT_MUST_USE tacit_status_t tacit_latent_step(tacit_population_chain_t *chain, double *accept);
 
 /* counts.c: every cell with another one, and alone where n is unknown, given the log_p of cells. */
 void tacit_counts_sweep(tacit_population_chain_t *chain);

@@ -11,8 +11,8 @@ static const double TARGET = 0.8;
 
 tacit_status_t tacit_trajectory_init(tacit_trajectory_t *w, size_t dim, tacit_trajectory_density density, void *user, tacit_error_t *err) {
   *w = (tacit_trajectory_t){.dim = dim, .density = density, .user = user, .step_size = 0.5};
-  double **arrays[] = {&w->theta, &w->grad, &w->factor, &w->other, &w->mean, &w->square, &w->trial, &w->trial_grad, &w->momentum, &w->move};
-  size_t sizes[] = {dim, dim, dim * dim, dim * dim, dim, dim * dim, dim, dim, dim, dim};
+  double **arrays[] = {&w->theta, &w->grad, &w->factor, &w->other, &w->mean, &w->square, &w->trial, &w->trial_grad, &w->momentum, &w->move, &w->room};
+  size_t sizes[] = {dim, dim, dim * dim, dim * dim, dim, dim * dim, dim, dim, dim, dim, 3 * dim * dim};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     *arrays[i] = tacit_alloc_zero(sizes[i], sizeof **arrays[i]);
     if (*arrays[i] == NULL) {
@@ -23,7 +23,7 @@ tacit_status_t tacit_trajectory_init(tacit_trajectory_t *w, size_t dim, tacit_tr
 }
 
 void tacit_trajectory_clear(tacit_trajectory_t *w) {
-  double *arrays[] = {w->theta, w->grad, w->factor, w->other, w->mean, w->square, w->trial, w->trial_grad, w->momentum, w->move};
+  double *arrays[] = {w->theta, w->grad, w->factor, w->other, w->mean, w->square, w->trial, w->trial_grad, w->momentum, w->move, w->room};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
@@ -174,6 +174,66 @@ bool tacit_trajectory_start(tacit_trajectory_t *w, tacit_rng_t *rng) {
   return true;
 }
 
+/* ---- a density that changes as states move ---- */
+
+/* inverse <- (factor factor')^-1; room: (n, n). */
+static void invert(size_t n, const double *factor, double *room, double *inverse) {
+  memset(room, 0, n * n * sizeof *room);
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = j; i < n; i++) {
+      double sum = i == j ? 1 : 0;
+      for (size_t k = j; k < i; k++) {
+        sum -= factor[i * n + k] * room[k * n + j];
+      }
+      room[i * n + j] = sum / factor[i * n + i];
+    }
+  }
+  for (size_t i = 0; i < n * n; i++) {
+    inverse[i] = 0;
+    for (size_t k = 0; k < n; k++) {
+      inverse[i] += room[k * n + i / n] * room[k * n + i % n];
+    }
+  }
+}
+
+/* The metric is the curvature at theta, by differences of gradients; it stays as it was where that is not positive. */
+static void set_curvature(tacit_trajectory_t *w) {
+  const double step = 1e-4;
+  size_t n = w->dim;
+  double *matrix = w->room, *work = w->room + n * n;
+  for (size_t j = 0; j < n; j++) {
+    memcpy(w->trial, w->theta, n * sizeof *w->trial);
+    w->trial[j] = w->theta[j] + step;
+    double above = w->density(w->user, w->trial, w->move);
+    w->trial[j] = w->theta[j] - step;
+    if (!(above > -INFINITY) || !(w->density(w->user, w->trial, w->trial_grad) > -INFINITY)) {
+      return;
+    }
+    for (size_t i = 0; i < n; i++) {
+      matrix[i * n + j] = (w->trial_grad[i] - w->move[i]) / (2 * step);
+    }
+  }
+  for (size_t i = 0; i < n * n; i++) {
+    work[i] = 0.5 * (matrix[i] + matrix[i % n * n + i / n]);
+  }
+  if (factorise(n, work, w->other)) {
+    invert(n, w->other, work, matrix);
+    memcpy(work, w->factor, n * n * sizeof *work);
+    if (!factorise(n, matrix, w->factor)) {
+      memcpy(w->factor, work, n * n * sizeof *work);
+    }
+  }
+}
+
+void tacit_trajectory_start_at(tacit_trajectory_t *w) {
+  w->is_local = true;
+  set_identity(w, w->factor);
+  set_curvature(w);
+  tacit_trajectory_refresh(w);
+  reset_states(w);
+  reset_step(w);
+}
+
 /* ---- trajectories ---- */
 
 /* momentum += half step_size L' grad: momenta are in the coordinates where the metric is the identity. */
@@ -244,7 +304,10 @@ static void set_metric(tacit_trajectory_t *w) {
       w->square[i * n + j] = w->square[j * n + i] = share * 0.5 * (w->square[i * n + j] + w->square[j * n + i]);
     }
   }
-  if (factorise(n, w->square, w->other)) {
+  if (w->is_local) {
+    w->spread = factorise(n, w->square, w->room + 2 * n * n) ? w->room + 2 * n * n : NULL;
+    set_curvature(w);
+  } else if (factorise(n, w->square, w->other)) {
     double *factor = w->factor;
     w->factor = w->other;
     w->other = factor;

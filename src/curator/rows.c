@@ -1,6 +1,6 @@
 /*
- * Second moments of whitened, weighted rows: a unit's rows u_t, scaled by one weight so that sum_t |u_t|^2 <= bound^2, are the
- * door's shape "squares".
+ * Second moments of whitened, weighted rows: the k rows u_t of a unit, each of norm at most bound / sqrt(k), are the door's shape
+ * "squares". What a unit adds is the mean over its rows of what each would add by itself.
  */
 #include "curator/rows.h"
 
@@ -63,7 +63,7 @@ double tacit_rows_get(const tacit_row_sum_t *sum, const float *rows, size_t t, d
   return (double)from[model->n_features];
 }
 
-void tacit_rows_write(const tacit_row_sum_t *sum, double factor, double *v, int64_t *k) {
+void tacit_rows_write(const tacit_row_sum_t *sum, double factor, const double *v, int64_t *k) {
   for (size_t i = 0; i < sum->dim; i++) {
     double at = v[i] * factor / sum->spacing;
     k[i] = fabs(at) <= 0x1p30 ? (int64_t)nearbyint(at) : INT64_C(1) << 30; /* beyond every shape: the unit counts as zero */
@@ -125,21 +125,27 @@ tacit_status_t tacit_rows_check_weighting(const tacit_curator_t *curator, const 
 
 /* ---- second moments ---- */
 
-/* Norms first, since the weight is that of the unit; rows are made again, which costs less than keeping them. */
+bool tacit_rows_write_one(const tacit_row_sum_t *sum, double radius, double n2, double factor, size_t n_rows, size_t t, const double *v, int64_t *k) {
+  double weight = n2 > radius * radius ? radius / sqrt(n2) : 1;
+  if (!(n2 <= DBL_MAX)) {
+    memset(k, 0, n_rows * sum->dim * sizeof *k);
+    return false;
+  }
+  tacit_rows_write(sum, weight / sqrt((double)n_rows) * factor, v, k + t * sum->dim);
+  return true;
+}
+
 static void add_moments(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
   const tacit_row_sum_t *sum = ctx;
   const tacit_row_weighting_t *rows = sum->what;
-  double x[TACIT_MAX_ROW_FEATURES], row[TACIT_MAX_ROW_FEATURES], n2 = 0;
+  double x[TACIT_MAX_ROW_FEATURES], row[TACIT_MAX_ROW_FEATURES];
   (void)work;
   for (size_t t = 0; t < n_rows; t++) {
     (void)tacit_rows_get(sum, records, t, x);
-    n2 += tacit_rows_whiten(sum->dim, rows->whiten, x, row);
-  }
-  double weight = n2 > rows->radius * rows->radius ? rows->radius / sqrt(n2) : 1;
-  for (size_t t = 0; n2 <= DBL_MAX && t < n_rows; t++) {
-    (void)tacit_rows_get(sum, records, t, x);
-    (void)tacit_rows_whiten(sum->dim, rows->whiten, x, row);
-    tacit_rows_write(sum, weight, row, k + t * sum->dim);
+    double n2 = tacit_rows_whiten(sum->dim, rows->whiten, x, row);
+    if (!tacit_rows_write_one(sum, rows->radius, n2, 1, n_rows, t, row, k)) {
+      return;
+    }
   }
 }
 

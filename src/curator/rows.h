@@ -25,7 +25,12 @@ double tacit_rows_get(const tacit_row_sum_t *sum, const float *rows, size_t t, d
 /* row (d) <- whiten x, lower triangular, NULL: the identity; returns the squared norm. */
 double tacit_rows_whiten(size_t d, const double *whiten, const double *x, double *row);
 /* k (dim) <- factor v in whole numbers. */
-void tacit_rows_write(const tacit_row_sum_t *sum, double factor, double *v, int64_t *k);
+void tacit_rows_write(const tacit_row_sum_t *sum, double factor, const double *v, int64_t *k);
+/*
+ * Row t of a unit of n_rows, factor v with |factor v|^2 = n2, weighted to a norm of at most radius / sqrt(n_rows). False where n2 is no
+ * finite number: then all of k, (n_rows, dim), is 0.
+ */
+bool tacit_rows_write_one(const tacit_row_sum_t *sum, double radius, double n2, double factor, size_t n_rows, size_t t, const double *v, int64_t *k);
 
 /* One linear predictor and one response, temperature 1; may_be_extra: a parameter beside the coefficients does no harm. */
 TACIT_MUST_USE tacit_status_t tacit_rows_check(const tacit_curator_t *curator, bool may_be_extra, tacit_error_t *err);

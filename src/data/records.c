@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "data/collect.h"
+#include "data/pack.h"
 
 struct tacit_records {
   float *data;
@@ -72,7 +73,7 @@ void tacit_records_free(tacit_records_t *records) {
 void tacit_records_set(tacit_records_t *records, size_t i, const double *x) {
   float *lane = records->data + i / TACIT_BLOCK * records->n_columns * TACIT_BLOCK + i % TACIT_BLOCK;
   for (size_t j = 0; j < records->n_columns; j++) {
-    lane[j * TACIT_BLOCK] = (float)x[j];
+    lane[j * TACIT_BLOCK] = tacit_packed(x[j]);
   }
 }
 
@@ -87,16 +88,16 @@ void tacit_records_set_column(tacit_records_t *records, size_t first, size_t n, 
   float *column = records->data + j * TACIT_BLOCK;
   size_t stride = records->n_columns * TACIT_BLOCK, i = 0;
   for (; i < n && (first + i) % TACIT_BLOCK != 0; i++) {
-    column[(first + i) / TACIT_BLOCK * stride + (first + i) % TACIT_BLOCK] = (float)x[i];
+    column[(first + i) / TACIT_BLOCK * stride + (first + i) % TACIT_BLOCK] = tacit_packed(x[i]);
   }
   for (; n - i >= TACIT_BLOCK; i += TACIT_BLOCK) {
     float *lanes = column + (first + i) / TACIT_BLOCK * stride;
     for (size_t lane = 0; lane < TACIT_BLOCK; lane++) {
-      lanes[lane] = (float)x[i + lane];
+      lanes[lane] = tacit_packed(x[i + lane]);
     }
   }
   for (; i < n; i++) {
-    column[(first + i) / TACIT_BLOCK * stride + (first + i) % TACIT_BLOCK] = (float)x[i];
+    column[(first + i) / TACIT_BLOCK * stride + (first + i) % TACIT_BLOCK] = tacit_packed(x[i]);
   }
 }
 

@@ -147,7 +147,7 @@ TACIT_INLINE void add_pieces(const tacit_vectors_t *of, const float *block, vflo
   }
 }
 
-/* The same of the one piece that most models have: the loops above would take a fifth of the time. */
+/* The same, to the bit, of the one piece that most models have, without the loops. */
 TACIT_INLINE void add_predictor(const tacit_piece_t *piece, const float *block, vfloat x_norm, const tacit_lattice_t *lattice, const float *row,
                                 size_t ahead, int32_t *sums, tacit_door_notes_t *notes) {
   vint valid = x_norm <= FLT_MAX;

@@ -78,9 +78,12 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
   tacit_design_response_range(fit->design, &lower, &upper);
   if (fit->family == TACIT_FAMILY_CATEGORICAL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, not_categorical, tacit_family_string(fit->family));
-  } else if (tacit_schema_unit(fit->schema) != NULL) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware protects one row, not all rows of a unit as the schema asks: use "
+  } else if (tacit_schema_unit(fit->schema) != NULL && fit->family == TACIT_FAMILY_GAUSSIAN) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "of family gaussian method noise-aware protects one row, not all rows of a unit as the schema asks: use "
                                             "--method dp-hmc or dp-penalty");
+  } else if (tacit_schema_unit(fit->schema) != NULL && tacit_fit_dropping(fit) != NULL) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware cannot leave out some rows of a unit (missing: drop of '%s'): use --method dp-hmc or "
+                                            "dp-penalty", tacit_fit_dropping(fit));
   } else if (!tacit_design_has_intercept(fit->design)) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware needs an intercept: leave out '+ 0' or '- 1'");
   } else if (d > TACIT_NOISE_AWARE_MAX_FEATURES) {
@@ -114,6 +117,7 @@ tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit) {
   }
   tacit_design_response_range(fit->design, &lower, &upper);
   settings.family = fit->family;
+  settings.max_rows = tacit_schema_max_rows(fit->schema);
   settings.upper = upper;
   settings.known_sd = fit->known_sd > 0 ? 2 * fit->known_sd / (upper - lower) : 0; /* the response is mapped to [-1, 1] */
   return settings;

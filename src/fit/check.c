@@ -59,6 +59,9 @@ tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const 
   if (status == TACIT_OK && of->family == TACIT_FAMILY_GAUSSIAN) {
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "fits of families bernoulli and poisson are checked, this is one of gaussian");
   }
+  if (status == TACIT_OK && tacit_schema_unit(of->schema) != NULL) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit", "fits to units of one record are checked; here a unit may have several rows");
+  }
   if (status == TACIT_OK) {
     status = tacit_fit_new(fit, of->formula, err);
   }

@@ -10,6 +10,10 @@
 static void say_law(const tacit_infer_t *infer, tacit_text_t *to) {
   const tacit_augment_result_t *result = &infer->result;
   size_t n = infer->model.n_records;
+  if (infer->population != NULL && result->method == TACIT_AUGMENT_GIBBS) {
+    tacit_text_printf(to, "records drawn along with the parameters, exactly; trajectories accepted with probability %.2f\n", result->path_accept);
+    return;
+  }
   if (infer->population != NULL) {
     tacit_text_printf(to, "the counts of %zu cells stand for the records, exactly; trajectories accepted with probability %.2f\n", result->n_cells,
                       result->path_accept);

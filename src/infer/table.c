@@ -13,7 +13,7 @@ static const tacit_setting_t table[] = {
     {"method", "M", "auto",
      "gibbs: latent records, any model. hmc: gaussian records under continuous noise. marginal: no latent records, cost free "
      "of n; approximate for Laplace noise and moments, else exact. auto: marginal where it is exact (gaussian: above 1000 "
-     "records), and above 20000 records; else gibbs.",
+     "records), and above 20000 records; else gibbs. Of a program both are exact; auto: marginal where it applies.",
      "sampler", TACIT_SETTING_CHOICE, 0, 0, methods},
     {"chains", "K", "4", "Number of chains.", "chains", TACIT_SETTING_COUNT, 1, 1000, NULL},
     {"warmup", "W", "1000", "Iterations that are dropped, per chain.", "chains", TACIT_SETTING_COUNT, 0, 1e9, NULL},

@@ -125,7 +125,7 @@ static double rarer_outcome(const tacit_aware_end_t *end, double *spread) {
   const tacit_surrogate_t *s = end->rounds->surrogate;
   tacit_round_spread(s, end->common.settings, end->common.mean, spread);
   double mean = 0.5 + tacit_dot(s->n_rows, s->weight, spread);
-  return end->rounds->n * fmin(mean, 1 - mean) / end->rounds->count_noise;
+  return end->rounds->n * end->rounds->unit_rows.mean * fmin(mean, 1 - mean) / end->rounds->count_noise;
 }
 
 void tacit_aware_check(const tacit_aware_end_t *end) {
@@ -189,7 +189,8 @@ void tacit_aware_noise_factors(const tacit_aware_end_t *end) {
   tacit_evidence_t *result = of->settings->evidence;
   size_t d = of->d;
   double covariance[D * D], theta[D] = {0}, at_zero[D], at[D], map[D * D];
-  if (result == NULL || of->parameters->n_reported != d || !without_noise(of, end->rounds->surrogate, end->rounds->n, covariance)) {
+  bool is_known = end->rounds->unit_rows.n == 1; /* what rows of a unit share is not noise, and information leaves it out */
+  if (result == NULL || !is_known || of->parameters->n_reported != d || !without_noise(of, end->rounds->surrogate, end->rounds->n, covariance)) {
     return;
   }
   of->parameters->report(of->parameters->ctx, theta, at_zero);

@@ -101,6 +101,10 @@ tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *se
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "fits of family gaussian keep no releases of their features alone: rows are made of "
                                                               "bernoulli and poisson ones");
   }
+  if (tacit_aware_has_clusters(settings)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit", "rows of one unit hang together, and rows are made one by one: fits of units of several rows are no "
+                                                            "source of them");
+  }
   settings->releases->n_taken = 0;
   status = tacit_aware_learn_count(NULL, settings, &count, err);
   if (status == TACIT_OK) {

@@ -36,10 +36,15 @@ bool tacit_aware_is_count_private(const tacit_noise_aware_settings_t *settings) 
   return settings->relation == TACIT_RELATION_ADD_REMOVE || settings->may_drop;
 }
 
-/* Share of the last release. */
+/* Of the release of squares of scores, after the last score; 0: there is none. */
+static double squares_share(const tacit_noise_aware_settings_t *settings) {
+  return tacit_aware_has_clusters(settings) ? share_clusters : settings->family == TACIT_FAMILY_POISSON ? share_squares : 0;
+}
+
+/* Share of the last score. */
 static double last_share(const tacit_noise_aware_settings_t *settings) {
-  double squares = settings->family == TACIT_FAMILY_POISSON ? share_squares : 0;
-  return share_score[TACIT_AWARE_ROUNDS - 1] - (tacit_aware_is_count_private(settings) ? share_count : 0) - squares;
+  double others = squares_share(settings) + (tacit_aware_has_clusters(settings) ? share_rows : 0);
+  return share_score[TACIT_AWARE_ROUNDS - 1] - (tacit_aware_is_count_private(settings) ? share_count : 0) - others;
 }
 
 size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
@@ -47,14 +52,16 @@ size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, ta
   const planned_t of_scores[] = {{share_cube, "second moments"},        {share_whitened, "whitened second moments"},
                                  {share_score[0], "weighted score"},    {share_score[1], "weighted score"},
                                  {share_information, "information"},    {last, "weighted score"},
-                                 {share_count, "number of units"},      {share_squares, "squares of scores"}};
+                                 {share_count, "number of units"},      {squares_share(settings), "squares of scores"},
+                                 {share_rows, "rows of units"}};
   if (settings->records != NULL) {
     return tacit_program_events(settings, events);
   }
   if (settings->family == TACIT_FAMILY_GAUSSIAN) {
     return tacit_gaussian_events(settings, events);
   }
-  const bool is_made[] = {true, true, true, true, true, true, tacit_aware_is_count_private(settings), settings->family == TACIT_FAMILY_POISSON};
+  const bool is_made[] = {true, true, true, true, true, true, tacit_aware_is_count_private(settings), squares_share(settings) > 0,
+                          tacit_aware_has_clusters(settings)};
   size_t n = 0;
   for (size_t i = 0; i < sizeof of_scores / sizeof of_scores[0]; i++) {
     events[n] = (tacit_event_t){
@@ -94,7 +101,8 @@ double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *sett
   }
   double factor = settings->relation == TACIT_RELATION_ADD_REMOVE ? 1 : 2, n_columns = (double)dim;
   double spread = dim > 1 ? rare_variance : 1, mu2 = 2 * settings->rho * share_score[2];
-  double noise = poor_excess * factor * factor * n_columns * settings->upper * settings->upper / (settings->family == TACIT_FAMILY_BERNOULLI ? 0.15 : 1);
+  double rows = (double)(settings->max_rows > 1 ? settings->max_rows : 1); /* at worst independent: then they tell as much more without privacy */
+  double noise = rows * poor_excess * factor * factor * n_columns * settings->upper * settings->upper / (settings->family == TACIT_FAMILY_BERNOULLI ? 0.15 : 1);
   return fmax(sqrt(1 + noise / (mu2 * n_units * spread)), tacit_noise_aware_inflation(settings, dim, n_units));
 }
 
@@ -129,6 +137,9 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_paramete
                            "noise-aware regression models the noise of its releases: it needs a private curator");
   }
   bool is_gaussian = s->records == NULL && s->family == TACIT_FAMILY_GAUSSIAN;
+  if (s->max_rows > 1 && (is_gaussian || s->records != NULL || s->may_drop)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "max_rows", "units of several rows, all of which count, are for families bernoulli and poisson");
+  }
   if (s->records != NULL) {
     tacit_status_t status = tacit_centred_check(s->records, err);
     if (status != TACIT_OK) {
@@ -181,6 +192,7 @@ typedef struct run {
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
   tacit_aware_count_t count;
+  tacit_unit_rows_t unit_rows;
   double moved2;
   bool has_normal_tails;
   tacit_rng_t *rng;
@@ -267,17 +279,20 @@ static tacit_status_t learn(run_t *run, tacit_error_t *err) {
     }
     place.factor = run->factor;
   }
-  place.share = share_squares;
-  if (status != TACIT_OK || run->settings->family != TACIT_FAMILY_POISSON) {
+  place.share = squares_share(run->settings);
+  if (status != TACIT_OK || !(place.share > 0)) {
     return status;
   }
-  status = tacit_rounds_learn_dispersion(&run->rounds, &place, err);
+  status = (tacit_aware_has_clusters(run->settings) ? tacit_rounds_learn_clusters : tacit_rounds_learn_dispersion)(&run->rounds, &place, err);
   return status == TACIT_OK ? find_mode(run, err) : status;
 }
 
 /* All that is learned before the prior's scale is known. */
 static tacit_status_t learn_features(run_t *run, tacit_error_t *err) {
   tacit_status_t status = tacit_aware_learn_count(run->curator, run->settings, &run->count, err);
+  if (status == TACIT_OK) {
+    status = tacit_aware_learn_rows(run->curator, run->settings, run->count, &run->unit_rows, err);
+  }
   if (status == TACIT_OK) {
     status = tacit_rng_new(&run->rng, run->settings->key, surrogate_stream, err);
   }
@@ -292,7 +307,7 @@ static tacit_status_t learn_features(run_t *run, tacit_error_t *err) {
 
 /* All releases of scores; the posterior given them. */
 static tacit_status_t learn_scores(run_t *run, tacit_error_t *err) {
-  tacit_status_t status = tacit_rounds_init(&run->rounds, &run->surrogate, run->count, err);
+  tacit_status_t status = tacit_rounds_init(&run->rounds, &run->surrogate, run->count, &run->unit_rows, err);
   if (status == TACIT_OK) {
     status = tacit_aware_posterior_init(&run->posterior, &run->rounds, run->parameters, run->settings, err);
   }

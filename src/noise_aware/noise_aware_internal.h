@@ -30,6 +30,25 @@ bool tacit_aware_is_count_private(const tacit_noise_aware_settings_t *settings);
 TACIT_MUST_USE tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                                       tacit_aware_count_t *count, tacit_error_t *err);
 
+/* ---- clusters.c: units of several rows ---- */
+
+enum { TACIT_AWARE_ROW_CELLS = 64 };
+/* How many rows units have. */
+typedef struct tacit_unit_rows {
+  size_t n;
+  double rows[TACIT_AWARE_ROW_CELLS], share[TACIT_AWARE_ROW_CELLS]; /* (n): rows of a cell's units, their share of all units */
+  double mean, error; /* rows of a unit, and its relative error (sd); 1 and 0 where all have one */
+} tacit_unit_rows_t;
+bool tacit_aware_has_clusters(const tacit_noise_aware_settings_t *settings);
+/* Where units may have several rows, release how many; else one, publicly. */
+TACIT_MUST_USE tacit_status_t tacit_aware_learn_rows(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
+                                                     tacit_unit_rows_t *rows, tacit_error_t *err);
+/*
+ * With the weight min(1, reach / k) of each of the k rows of a unit, expected sums over k rows of the weight and, root of, its square. reach:
+ * the radius over |L x| q.
+ */
+void tacit_aware_weigh(const tacit_unit_rows_t *rows, double reach, double *sum, double *root);
+
 /* ---- source.c: releases, made by a curator and kept in settings->releases if that is set; without a curator, taken from there ---- */
 
 /* Features; the number of units, where it is public; sensitivity in units of a bound. */
@@ -64,6 +83,9 @@ TACIT_MUST_USE tacit_status_t tacit_aware_release_information(tacit_curator_t *c
                                                               double *noise_sd, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_aware_release_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                                         double multiplier, double *n, double *noise_sd, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_release_unit_rows(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                            double multiplier, size_t n, const size_t *first, double *out,
+                                                            double *noise_sd, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_aware_release_joint_moments(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                                                 double multiplier, const tacit_aware_joint_t *at, double *out,
                                                                 double *noise_sd, tacit_error_t *err);
@@ -188,6 +210,9 @@ double tacit_matrix_radius(size_t d, const double *whiten, double n, double mult
  *
  * Q the surrogate's basis and, once the information is released, what that adds to it; V and e of their population means. Where n is
  * released, the covariance has (error mean) (error mean)' on top.
+ *
+ * Units of several rows (clusters.c): x is a row of a unit, u = W_1 L x with W_1 the weights expected of a unit's rows together, u' in the
+ * covariance's first term U = W_2^1/2 L x, W_2 the sum of their squares, and what the rows of a unit share is added: `clustered`.
  */
 typedef struct tacit_rounds {
   const tacit_surrogate_t *surrogate;
@@ -197,7 +222,10 @@ typedef struct tacit_rounds {
   double *basis_cov, *basis_shift; /* V, e */
   double *scale;      /* (n_rows): omega (1 + Q . e), so that the mean is n f scale */
   double *quadratic;  /* (n_columns, n_columns): diag(-1 / weight, V - I / weight) + error^2 (1, e) (1, e)' */
+  tacit_unit_rows_t unit_rows;
   double *rows;       /* (TACIT_AWARE_ROUNDS d, n_rows): u */
+  double *sampled;    /* the same, U; where units have one row, rows itself */
+  double *clustered;  /* (TACIT_AWARE_ROUNDS d, TACIT_AWARE_ROUNDS d); NULL where units have one row */
   double *spread;     /* (TACIT_AWARE_ROUNDS, n_rows): m_theta_j - upper / 2 */
   double *released;   /* (TACIT_AWARE_ROUNDS d) */
   double *doubt;      /* (TACIT_AWARE_ROUNDS d, d): blocks of what an early round's covariance may be off by */
@@ -208,7 +236,7 @@ typedef struct tacit_rounds {
 } tacit_rounds_t;
 
 TACIT_MUST_USE tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate,
-                                                tacit_aware_count_t count, tacit_error_t *err);
+                                                tacit_aware_count_t count, const tacit_unit_rows_t *unit_rows, tacit_error_t *err);
 void tacit_rounds_clear(tacit_rounds_t *rounds);
 /* scale and quadratic from columns, V and e. */
 void tacit_rounds_fill(tacit_rounds_t *rounds);
@@ -231,6 +259,8 @@ TACIT_MUST_USE tacit_status_t tacit_rounds_learn_information(tacit_rounds_t *rou
                                                              tacit_error_t *err);
 /* dispersion.c: release the squares of the last score's terms; counts then vary as these show. place->theta: the mode since. */
 TACIT_MUST_USE tacit_status_t tacit_rounds_learn_dispersion(tacit_rounds_t *rounds, const tacit_round_place_t *place, tacit_error_t *err);
+/* clusters.c: release the squares of the last score, unit by unit; what rows of a unit share joins the covariance. place->theta: the mode since. */
+TACIT_MUST_USE tacit_status_t tacit_rounds_learn_clusters(tacit_rounds_t *rounds, const tacit_round_place_t *place, tacit_error_t *err);
 /* Moments of a response that varies so. */
 void tacit_rounds_disperse(const tacit_rounds_t *rounds, tacit_family_moments_t *moments);
 /* metric.c: whiten (d, d) <- inverse Cholesky factor of the expected information around the point; mean_var (n_rows) that of rows. */

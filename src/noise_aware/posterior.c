@@ -78,6 +78,21 @@ static double discrepancy_weight(const tacit_aware_posterior_t *p) {
   return p->settings->fault_for_tests == TACIT_NOISE_AWARE_NO_DISCREPANCY ? 0 : p->rounds->n * p->rounds->n;
 }
 
+/* block (d, d) += what varies from unit to unit, where these have several rows; own and weighted: as in fill_block(). */
+static void add_clustered(tacit_aware_posterior_t *p, size_t a, size_t b, double *own, double *weighted, double *block) {
+  const tacit_rounds_t *r = p->rounds;
+  size_t n = p->surrogate->n_rows, d = p->surrogate->d;
+  double *sampling = block + d * d;
+  for (size_t k = 0; k < n; k++) {
+    own[k] = p->surrogate->weight[k] * r->n * p->moments[k].variance;
+  }
+  tacit_aware_kernel()->scale(n, d, r->sampled + a * d * n, own, weighted);
+  tacit_aware_kernel()->project(n, d, d, weighted, r->sampled + b * d * n, sampling);
+  for (size_t i = 0; i < d * d; i++) {
+    block[i] += sampling[i] + r->clustered[(a * d + i / d) * TACIT_AWARE_ROUNDS * d + b * d + i % d];
+  }
+}
+
 /* cov <- C(theta), blocks of rounds a, b <= a; the lower triangle. The lines of f of round a are overwritten: they are done with. */
 static void fill_block(tacit_aware_posterior_t *p, size_t a, size_t b) {
   const tacit_surrogate_t *s = p->surrogate;
@@ -86,10 +101,14 @@ static void fill_block(tacit_aware_posterior_t *p, size_t a, size_t b) {
   double n2 = discrepancy_weight(p), *own = p->lines[1], *weighted = p->f + a * d * n, *block = p->temporary;
   const double *spread_a = p->spread + a * n, *spread_b = p->spread + b * n;
   for (size_t k = 0; k < n; k++) {
-    own[k] = s->weight[k] * (r->n * p->moments[k].variance + n2 * spread_a[k] * spread_b[k] / r->weight);
+    double sampled = r->clustered == NULL ? r->n * p->moments[k].variance : 0;
+    own[k] = s->weight[k] * (sampled + n2 * spread_a[k] * spread_b[k] / r->weight);
   }
   tacit_aware_kernel()->scale(n, d, r->rows + a * d * n, own, weighted);
   tacit_aware_kernel()->project(n, d, d, weighted, r->rows + b * d * n, block);
+  if (r->clustered != NULL) {
+    add_clustered(p, a, b, own, weighted, block);
+  }
   for (size_t i = a * d; i < (a + 1) * d; i++) {
     memcpy(p->cov + i * width + b * d, block + (i - a * d) * d, d * sizeof *block);
     for (size_t j = b * d; j < (b + 1) * d; j++) {
@@ -160,13 +179,16 @@ static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
   const tacit_rounds_t *r = p->rounds;
   size_t n = s->n_rows, d = s->d, width = d * r->n_rounds, nb = r->n_columns;
   double n2 = discrepancy_weight(p), *slope = p->cov_inverse, *weight = p->temporary;
-  double *along = p->lines[0], *lifted = p->lines[1], *by_eta = p->lines[2], *const *quadratic = p->lines + 3;
+  double *along = p->lines[0], *lifted = p->lines[1], *by_eta = p->lines[2], *const *quadratic = p->lines + 3, *varied = p->f; /* f is done with */
   invert_covariance(p);
   for (size_t i = 0; i < width * width; i++) {
     slope[i] = 0.5 * (p->solved[i / width] * p->solved[i % width] - p->cov_inverse[i]);
   }
   for (size_t a = 0; a < r->n_rounds; a++) { /* sum over rows i of round a and all j of u_i S_ij u_j */
     tacit_aware_kernel()->lift(n, d, width, r->rows + a * d * n, slope + a * d * width, r->rows, quadratic[a]);
+  }
+  if (r->clustered != NULL) { /* the same of what varies, all rounds together */
+    tacit_aware_kernel()->lift(n, width, width, r->sampled, slope, r->sampled, varied);
   }
   tacit_aware_kernel()->multiply(width, width, nb, slope, p->adjoint, weight);
   tacit_aware_kernel()->lift(n, width, nb, r->rows, weight, r->columns, lifted); /* u_k' S y quadratic columns_k */
@@ -183,6 +205,7 @@ static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
       own += p->spread[a * n + k] * quadratic[a][k];
       all += quadratic[a][k];
     }
+    all = r->clustered != NULL ? varied[k] : all;
     double by_mean = r->n * r->scale[k] * along[k] + 2 * n2 * (s->weight[k] * own / r->weight + lifted[k]);
     by_eta[k] = by_mean * m.slope + r->n * s->weight[k] * all * m.variance_slope;
   }

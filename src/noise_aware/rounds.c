@@ -27,7 +27,7 @@ void tacit_rounds_fill(tacit_rounds_t *r) {
       r->quadratic[(1 + a) * nb + 1 + b] = r->basis_cov[a * q + b] - (a == b ? 1 / r->weight : 0);
     }
   }
-  double variance = r->n_error * r->n_error;
+  double variance = r->n_error * r->n_error + r->unit_rows.error * r->unit_rows.error;
   for (size_t a = 0; a < nb; a++) { /* the mean over n is linear in the columns, with these factors */
     for (size_t b = 0; b < nb; b++) {
       r->quadratic[a * nb + b] += variance * (a > 0 ? r->basis_shift[a - 1] : 1) * (b > 0 ? r->basis_shift[b - 1] : 1);
@@ -36,21 +36,24 @@ void tacit_rounds_fill(tacit_rounds_t *r) {
 }
 
 tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate, tacit_aware_count_t count,
-                                 tacit_error_t *err) {
+                                 const tacit_unit_rows_t *unit_rows, tacit_error_t *err) {
+  bool has_clusters = unit_rows->n > 1;
   size_t d = surrogate->d, k = surrogate->n_rows, q = surrogate->n_basis, most = 1 + q + d * (d + 1) / 2;
-  *rounds = (tacit_rounds_t){.surrogate = surrogate, .n = count.n, .n_error = count.error, .weight = surrogate_weight, .n_columns = 1 + q};
+  *rounds = (tacit_rounds_t){.surrogate = surrogate, .n = count.n, .n_error = count.error, .weight = surrogate_weight, .unit_rows = *unit_rows, .n_columns = 1 + q};
   rounds->columns = tacit_alloc_zero(most * k, sizeof *rounds->columns);
   rounds->basis_cov = tacit_alloc_zero(most * most, sizeof *rounds->basis_cov);
   rounds->basis_shift = tacit_alloc_zero(most, sizeof *rounds->basis_shift);
   rounds->scale = tacit_alloc_zero(k, sizeof *rounds->scale);
   rounds->quadratic = tacit_alloc_zero(most * most, sizeof *rounds->quadratic);
   rounds->rows = tacit_alloc_zero(TACIT_AWARE_ROUNDS * d * k, sizeof *rounds->rows);
+  rounds->sampled = has_clusters ? tacit_alloc_zero(TACIT_AWARE_ROUNDS * d * k, sizeof *rounds->sampled) : rounds->rows;
+  rounds->clustered = has_clusters ? tacit_alloc_zero(TACIT_AWARE_ROUNDS * d * TACIT_AWARE_ROUNDS * d, sizeof *rounds->clustered) : NULL;
   rounds->spread = tacit_alloc_zero(TACIT_AWARE_ROUNDS * k, sizeof *rounds->spread);
   rounds->released = tacit_alloc_zero(TACIT_AWARE_ROUNDS * d, sizeof *rounds->released);
   rounds->doubt = tacit_alloc_zero(TACIT_AWARE_ROUNDS * d * d, sizeof *rounds->doubt);
   if (rounds->columns == NULL || rounds->basis_cov == NULL || rounds->basis_shift == NULL || rounds->scale == NULL ||
       rounds->quadratic == NULL || rounds->rows == NULL || rounds->spread == NULL || rounds->released == NULL ||
-      rounds->doubt == NULL) {
+      rounds->doubt == NULL || rounds->sampled == NULL || (has_clusters && rounds->clustered == NULL)) {
     return tacit_error_memory(err);
   }
   for (size_t i = 0; i < k; i++) {
@@ -66,8 +69,8 @@ tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t
 }
 
 void tacit_rounds_clear(tacit_rounds_t *rounds) {
-  double *const arrays[] = {rounds->columns,   rounds->basis_cov, rounds->basis_shift, rounds->scale, rounds->quadratic,
-                            rounds->rows,      rounds->spread,    rounds->released,    rounds->doubt};
+  double *const arrays[] = {rounds->columns, rounds->basis_cov, rounds->basis_shift, rounds->scale,    rounds->quadratic, rounds->rows,
+                            rounds->spread,  rounds->released,  rounds->doubt,       rounds->clustered, rounds->sampled != rounds->rows ? rounds->sampled : NULL};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
@@ -80,6 +83,7 @@ void tacit_rounds_clear(tacit_rounds_t *rounds) {
 typedef struct choice {
   const tacit_surrogate_t *s;
   const double *mean_var, *prior;
+  const tacit_unit_rows_t *unit_rows;
   double n, noise_per_radius;
   double *white, *norms, *work; /* (d, n_rows), (n_rows), 3 n_rows + 6 d^2 */
 } choice_t;
@@ -102,12 +106,13 @@ static double predicted_loss(const choice_t *c, const double *information, doubl
   double *first = c->work + n, *second = first + n, *jacobian = second + n, *cov = jacobian + d * d, *precision = cov + d * d,
          *inverse = precision + d * d, trace = 0;
   for (size_t k = 0; k < n; k++) {
-    double weight = fmin(1, radius / c->norms[k]);
-    first[k] = weight * c->mean_var[k];
-    second[k] = weight * first[k];
+    double sum, root;
+    tacit_aware_weigh(c->unit_rows, radius / c->norms[k], &sum, &root);
+    first[k] = sum * c->mean_var[k];
+    second[k] = root * root * c->mean_var[k];
   }
   weighted_products(c, first, c->s->x, c->white, jacobian); /* row j: derivative of the score by theta_j */
-  weighted_products(c, second, c->white, c->white, cov);
+  weighted_products(c, second, c->white, c->white, cov); /* rows of a unit as if they were independent */
   double noise = c->noise_per_radius * radius;
   for (size_t i = 0; i < d; i++) {
     cov[i * d + i] += noise * noise;
@@ -138,7 +143,7 @@ static double predicted_loss(const choice_t *c, const double *information, doubl
 /* The largest radius that loses next to nothing: the fewer rows are weighted, the less a model that is wrong shifts. */
 static double choose_radius(const choice_t *c, const double *whiten) {
   size_t d = c->s->d;
-  double most = tacit_cube_norm(d, whiten), least = 0.15 * sqrt((double)d), losses[N_RADII], best = INFINITY;
+  double most = tacit_cube_norm(d, whiten) * c->unit_rows->rows[c->unit_rows->n - 1], least = 0.15 * sqrt((double)d), losses[N_RADII], best = INFINITY;
   double *information = c->work + 3 * c->s->n_rows + 4 * d * d, radius = fmax(most, 1e-6), ratio;
   least = fmin(least, 0.5 * radius);
   ratio = pow(radius / least, 1.0 / (N_RADII - 1));
@@ -162,7 +167,7 @@ static double choose_radius(const choice_t *c, const double *whiten) {
 static void doubt_last(tacit_rounds_t *r, const double *mean_var) {
   const tacit_surrogate_t *s = r->surrogate;
   size_t d = s->d, n = s->n_rows, j = r->n_rounds - 1;
-  const double *rows = r->rows + j * d * n;
+  const double *rows = r->sampled + j * d * n;
   for (size_t i = 0; i < d * d; i++) {
     double sum = 0;
     for (size_t k = 0; k < n; k++) {
@@ -193,12 +198,21 @@ static void whiten_all(const choice_t *c, const double *whiten, const double *sp
   }
 }
 
+/* Of the rows of all units, those with a weight below 1. */
+static double touched_share(const tacit_unit_rows_t *rows, double reach) {
+  double sum = 0;
+  for (size_t c = 0; c < rows->n; c++) {
+    sum += reach < rows->rows[c] ? rows->share[c] * rows->rows[c] / rows->mean : 0;
+  }
+  return sum;
+}
+
 static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t *place, double *memory, tacit_error_t *err) {
   const tacit_surrogate_t *s = r->surrogate;
   size_t d = s->d, n = s->n_rows, j = r->n_rounds;
   double *whiten = memory, *prior = whiten + d * d, *mean_var = prior + d * d, upper = place->settings->upper, noise_sd;
   double *spread = r->spread + j * n, multiplier = schedule_multiplier(place->settings->rho, place->share);
-  choice_t c = {.s = s, .mean_var = mean_var, .prior = prior, .n = r->n};
+  choice_t c = {.s = s, .mean_var = mean_var, .prior = prior, .unit_rows = &r->unit_rows, .n = r->n};
   c.white = mean_var + n;
   c.norms = c.white + d * n;
   c.work = c.norms + n;
@@ -230,11 +244,13 @@ static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t
   memcpy(r->last_whiten, whiten, d * d * sizeof *whiten);
   r->radius[j] = radius;
   for (size_t k = 0; k < n; k++) {
-    double weight = fmin(1, radius / c.norms[k]);
-    mean_weight += s->weight[k] * weight;
-    r->touched[j] += weight < 1 ? s->weight[k] : 0;
+    double sum, root;
+    tacit_aware_weigh(&r->unit_rows, radius / c.norms[k], &sum, &root);
+    mean_weight += s->weight[k] * sum / r->unit_rows.mean;
+    r->touched[j] += s->weight[k] * touched_share(&r->unit_rows, radius / c.norms[k]);
     for (size_t i = 0; i < d; i++) {
-      r->rows[(j * d + i) * n + k] = weight * c.white[i * n + k];
+      r->rows[(j * d + i) * n + k] = sum * c.white[i * n + k];
+      r->sampled[(j * d + i) * n + k] = root * c.white[i * n + k];
     }
   }
   /* each record's rounding to the lattice, 2^-22 of the sensitivity apart, is noise too where there is next to no other */

@@ -121,6 +121,18 @@ tacit_status_t tacit_aware_release_count(tacit_curator_t *curator, const tacit_n
   return settle(curator, settings, &release, noise_sd, err);
 }
 
+tacit_status_t tacit_aware_release_unit_rows(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier, size_t n,
+                                             const size_t *first, double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_kept_release_t release = {.label = "rows of units", .noise_multiplier = multiplier, .n_values = n, .values = out};
+  if (curator != NULL) {
+    tacit_status_t status = tacit_curator_release_unit_rows(curator, n, first, multiplier, out, noise_sd, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+  }
+  return settle(curator, settings, &release, noise_sd, err);
+}
+
 typedef tacit_status_t (*release_linear)(tacit_curator_t *curator, const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual,
                                          double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
 

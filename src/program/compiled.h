@@ -23,12 +23,6 @@ typedef struct tacit_room {
   struct tacit_room *next;
 } tacit_room_t;
 
-/* y = a x + b of a packed column x, whose bounds are public. */
-typedef struct tacit_affine {
-  uint32_t column; /* of the graph */
-  double a, b;
-} tacit_affine_t;
-
 /* Where other responses of a record come from (response.c). */
 typedef struct tacit_response {
   const char *obstacle;      /* why there are none; NULL: there are */

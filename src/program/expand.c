@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "base/base_internal.h"
@@ -19,6 +20,25 @@ void tacit_graph_mark(const tacit_graph_t *g, tacit_node_t root, uint8_t *needed
       needed[n->op == TACIT_OP_DOT ? g->lists[n->a + i] : n->a] = 1;
     }
   }
+}
+
+bool tacit_graph_affine(const tacit_graph_t *g, tacit_node_t node, tacit_affine_t *found) {
+  const tacit_graph_node_t *n = tacit_graph_at(g, node);
+  double k = 0;
+  bool is_left = n->op != TACIT_OP_COLUMN && n->op != TACIT_OP_NEG && tacit_graph_is_constant(g, n->b, &k);
+  bool is_right = !is_left && (n->op == TACIT_OP_ADD || n->op == TACIT_OP_SUB || n->op == TACIT_OP_MUL) && tacit_graph_is_constant(g, n->a, &k);
+  if (n->op == TACIT_OP_COLUMN) {
+    *found = (tacit_affine_t){.column = n->a, .a = 1};
+    return true;
+  }
+  if ((n->op != TACIT_OP_NEG && !is_left && !is_right) || !tacit_graph_affine(g, is_right ? n->b : n->a, found)) {
+    return false;
+  }
+  double scale = n->op == TACIT_OP_MUL ? k : n->op == TACIT_OP_DIV ? 1 / k : n->op == TACIT_OP_NEG || (n->op == TACIT_OP_SUB && is_right) ? -1 : 1;
+  double shift = n->op == TACIT_OP_ADD || (n->op == TACIT_OP_SUB && is_right) ? k : n->op == TACIT_OP_SUB ? -k : 0;
+  bool is_known = n->op == TACIT_OP_ADD || n->op == TACIT_OP_SUB || n->op == TACIT_OP_MUL || n->op == TACIT_OP_DIV || n->op == TACIT_OP_NEG;
+  *found = (tacit_affine_t){.column = found->column, .a = scale * found->a, .b = scale * found->b + shift};
+  return is_known && isfinite(found->a) && fabs(found->a) > 0 && isfinite(found->b);
 }
 
 static tacit_node_t dot(tacit_graph_t *g, const tacit_graph_node_t *n, const tacit_node_t *moved) {

@@ -69,6 +69,14 @@ int64_t tacit_graph_run(const tacit_graph_t *graph, const uint32_t *elements, si
 tacit_node_t tacit_graph_expand(tacit_graph_t *graph, tacit_node_t root);
 /* Mark what `root` is computed from, itself included; needed: (n_nodes). */
 void tacit_graph_mark(const tacit_graph_t *graph, tacit_node_t root, uint8_t *needed);
+/* y = a x + b of a column x. */
+typedef struct tacit_affine {
+  uint32_t column;
+  double a, b;
+} tacit_affine_t;
+/* Is the node of this form, a not 0? */
+bool tacit_graph_affine(const tacit_graph_t *graph, tacit_node_t node, tacit_affine_t *found);
+
 /*
  * Intervals, (n_nodes, 2), of what is needed, where each column is anywhere in its interval, box: (n_columns, 2). Rounded outwards; sums of
  * whole numbers are exact.

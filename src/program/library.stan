@@ -155,14 +155,21 @@ matrix gp_exp_quad_cov(array[] real x, real sigma, real l) {
 }
 
 // ---- real outcomes ----
+// _icdf, _iccdf: where P(Y <= y), P(Y > y) is u. _of_normal, _to_normal: from a standard normal number and back.
 
 real normal_lpdf(real y, real mu, real sigma) { return -0.5 * square((y - mu) / sigma) - log(sigma) - 0.918938533204672741780; }
 real normal_lcdf(real y, real mu, real sigma) { return log_Phi((y - mu) / sigma); }
 real normal_lccdf(real y, real mu, real sigma) { return log_Phi((mu - y) / sigma); }
+real normal_of_normal(real z, real mu, real sigma) { return mu + sigma * z; }
+real normal_to_normal(real y, real mu, real sigma) { return (y - mu) / sigma; }
 real std_normal_lpdf(real y) { return -0.5 * y * y - 0.918938533204672741780; }
+real std_normal_of_normal(real z) { return z; }
+real std_normal_to_normal(real y) { return y; }
 real lognormal_lpdf(real y, real mu, real sigma) { return normal_lpdf(log(y) | mu, sigma) - log(y); }
 real lognormal_lcdf(real y, real mu, real sigma) { return log_Phi((log(y) - mu) / sigma); }
 real lognormal_lccdf(real y, real mu, real sigma) { return log_Phi((mu - log(y)) / sigma); }
+real lognormal_of_normal(real z, real mu, real sigma) { return exp(mu + sigma * z); }
+real lognormal_to_normal(real y, real mu, real sigma) { return (log(y) - mu) / sigma; }
 // nu degrees of freedom
 real student_t_lpdf(real y, real nu, real mu, real sigma) {
   return lgamma(0.5 * (nu + 1)) - lgamma(0.5 * nu) - 0.5 * log(nu) - 0.572364942924700087072 - log(sigma)
@@ -188,9 +195,11 @@ real student_t_lccdf(real y, real nu, real mu, real sigma) { return log(0.5 - st
 real cauchy_lpdf(real y, real mu, real sigma) { return -1.14472988584940017414 - log(sigma) - log1p(square((y - mu) / sigma)); }
 real cauchy_lcdf(real y, real mu, real sigma) { return log(0.5 + atan((y - mu) / sigma) / pi()); }
 real cauchy_lccdf(real y, real mu, real sigma) { return log(0.5 - atan((y - mu) / sigma) / pi()); }
+real cauchy_icdf(real u, real mu, real sigma) { return mu - sigma * cos(pi() * u) / sin(pi() * u); }
 real logistic_lpdf(real y, real mu, real sigma) { real z = (y - mu) / sigma; return -log1p_exp(z) - log1p_exp(-z) - log(sigma); }
 real logistic_lcdf(real y, real mu, real sigma) { return -log1p_exp((mu - y) / sigma); }
 real logistic_lccdf(real y, real mu, real sigma) { return -log1p_exp((y - mu) / sigma); }
+real logistic_icdf(real u, real mu, real sigma) { return mu + sigma * (log(u) - log1m(u)); }
 // Laplace
 real double_exponential_lpdf(real y, real mu, real sigma) { return -abs(y - mu) / sigma - log(sigma) - 0.693147180559945309417; }
 real double_exponential_lcdf(real y, real mu, real sigma) {
@@ -198,6 +207,7 @@ real double_exponential_lcdf(real y, real mu, real sigma) {
   return z < 0 ? z - 0.693147180559945309417 : log1p(-0.5 * exp(-z));
 }
 real double_exponential_lccdf(real y, real mu, real sigma) { return double_exponential_lcdf(-y | -mu, sigma); }
+real double_exponential_icdf(real u, real mu, real sigma) { return mu + sigma * (u < 0.5 ? log(2 * u) : -log(2 - 2 * u)); }
 // of unequal tails; tau: asymmetry
 real skew_double_exponential_lpdf(real y, real mu, real sigma, real tau) {
   return 0.693147180559945309417 + log(tau) + log1m(tau) - log(sigma)
@@ -207,9 +217,11 @@ real skew_double_exponential_lpdf(real y, real mu, real sigma, real tau) {
 real gumbel_lpdf(real y, real mu, real beta) { real z = (y - mu) / beta; return -log(beta) - z - exp(-z); }
 real gumbel_lcdf(real y, real mu, real beta) { return -exp((mu - y) / beta); }
 real gumbel_lccdf(real y, real mu, real beta) { return log1m_exp(-exp((mu - y) / beta)); }
+real gumbel_icdf(real u, real mu, real beta) { return mu - beta * log(-log(u)); }
 real uniform_lpdf(real y, real a, real b) { return y < a || y > b ? negative_infinity() : -log(b - a); }
 real uniform_lcdf(real y, real a, real b) { return log((y - a) / (b - a)); }
 real uniform_lccdf(real y, real a, real b) { return log((b - y) / (b - a)); }
+real uniform_icdf(real u, real a, real b) { return a + (b - a) * u; }
 // alpha: shape of the skewness
 real skew_normal_lpdf(real y, real xi, real omega, real alpha) {
   real z = (y - xi) / omega;
@@ -228,6 +240,7 @@ real von_mises_lpdf(real y, real mu, real kappa) { return kappa * cos(y - mu) - 
 real exponential_lpdf(real y, real beta) { return log(beta) - beta * y; }
 real exponential_lcdf(real y, real beta) { return log1m_exp(-beta * y); }
 real exponential_lccdf(real y, real beta) { return -beta * y; }
+real exponential_iccdf(real u, real beta) { return -log(u) / beta; }
 // of shape and rate
 real gamma_lpdf(real y, real alpha, real beta) { return alpha * log(beta) - lgamma(alpha) + (alpha - 1) * log(y) - beta * y; }
 real inv_gamma_lpdf(real y, real alpha, real beta) { return alpha * log(beta) - lgamma(alpha) - (alpha + 1) * log(y) - beta / y; }
@@ -241,12 +254,14 @@ real weibull_lpdf(real y, real alpha, real sigma) {
 }
 real weibull_lcdf(real y, real alpha, real sigma) { return log1m_exp(-exp(alpha * (log(y) - log(sigma)))); }
 real weibull_lccdf(real y, real alpha, real sigma) { return -exp(alpha * (log(y) - log(sigma))); }
+real weibull_iccdf(real u, real alpha, real sigma) { return sigma * exp(log(-log(u)) / alpha); }
 real frechet_lpdf(real y, real alpha, real sigma) {
   real u = log(y) - log(sigma);
   return log(alpha) - log(sigma) - (alpha + 1) * u - exp(-alpha * u);
 }
 real frechet_lcdf(real y, real alpha, real sigma) { return -exp(-alpha * (log(y) - log(sigma))); }
 real frechet_lccdf(real y, real alpha, real sigma) { return log1m_exp(-exp(-alpha * (log(y) - log(sigma)))); }
+real frechet_icdf(real u, real alpha, real sigma) { return sigma * exp(-log(-log(u)) / alpha); }
 // of scale alpha and shape beta
 real loglogistic_lpdf(real y, real alpha, real beta) {
   real u = beta * (log(y) - log(alpha));
@@ -254,10 +269,12 @@ real loglogistic_lpdf(real y, real alpha, real beta) {
 }
 real loglogistic_lcdf(real y, real alpha, real beta) { return -log1p_exp(beta * (log(alpha) - log(y))); }
 real loglogistic_lccdf(real y, real alpha, real beta) { return -log1p_exp(beta * (log(y) - log(alpha))); }
+real loglogistic_icdf(real u, real alpha, real beta) { return alpha * exp((log(u) - log1m(u)) / beta); }
 // hazard b exp(a y)
 real gompertz_lpdf(real y, real a, real b) { return log(b) + a * y - b / a * expm1(a * y); }
 real gompertz_lcdf(real y, real a, real b) { return log1m_exp(-b / a * expm1(a * y)); }
 real gompertz_lccdf(real y, real a, real b) { return -b / a * expm1(a * y); }
+real gompertz_iccdf(real u, real a, real b) { return log1p(-a / b * log(u)) / a; }
 // of mean mu and shape lambda
 real inv_gaussian_lpdf(real y, real mu, real lambda) {
   return 0.5 * (log(lambda) - 3 * log(y)) - 0.918938533204672741780 - 0.5 * lambda * square(y / mu - 1) / y;
@@ -270,18 +287,22 @@ real inv_gaussian_lccdf(real y, real mu, real lambda) { return log1m_exp(inv_gau
 real rayleigh_lpdf(real y, real sigma) { return log(y) - 2 * log(sigma) - 0.5 * square(y / sigma); }
 real rayleigh_lcdf(real y, real sigma) { return log1m_exp(-0.5 * square(y / sigma)); }
 real rayleigh_lccdf(real y, real sigma) { return -0.5 * square(y / sigma); }
+real rayleigh_iccdf(real u, real sigma) { return sigma * sqrt(-2 * log(u)); }
 // from y_min on
 real pareto_lpdf(real y, real y_min, real alpha) { return log(alpha) + alpha * log(y_min) - (alpha + 1) * log(y); }
 real pareto_lccdf(real y, real y_min, real alpha) { return alpha * (log(y_min) - log(y)); }
 real pareto_lcdf(real y, real y_min, real alpha) { return log1m_exp(alpha * (log(y_min) - log(y))); }
+real pareto_iccdf(real u, real y_min, real alpha) { return y_min * exp(-log(u) / alpha); }
 // Lomax
 real pareto_type_2_lpdf(real y, real mu, real lambda, real alpha) { return log(alpha) - log(lambda) - (alpha + 1) * log1p((y - mu) / lambda); }
 real pareto_type_2_lccdf(real y, real mu, real lambda, real alpha) { return -alpha * log1p((y - mu) / lambda); }
 real pareto_type_2_lcdf(real y, real mu, real lambda, real alpha) { return log1m_exp(-alpha * log1p((y - mu) / lambda)); }
+real pareto_type_2_iccdf(real u, real mu, real lambda, real alpha) { return mu + lambda * expm1(-log(u) / alpha); }
 // excesses over a threshold; shape k > 0
 real generalized_pareto_lpdf(real y, real k, real sigma) { return -log(sigma) - (1 + 1 / k) * log1p(k * y / sigma); }
 real generalized_pareto_lccdf(real y, real k, real sigma) { return -1 / k * log1p(k * y / sigma); }
 real generalized_pareto_lcdf(real y, real k, real sigma) { return log1m_exp(-1 / k * log1p(k * y / sigma)); }
+real generalized_pareto_iccdf(real u, real k, real sigma) { return sigma / k * expm1(-k * log(u)); }
 
 // ---- outcomes between 0 and 1 ----
 

@@ -98,6 +98,15 @@ typedef struct tacit_lowered_statistic {
   size_t *extents;
 } tacit_lowered_statistic_t;
 
+/* Where a number of a record comes from. The column stands for the base number in `make` of a real one, for itself elsewhere. */
+typedef struct tacit_lowered_draw {
+  uint32_t column;
+  bool is_integer, is_normal;   /* is_normal: the base number is standard normal, else uniform */
+  tacit_node_t make, unmake;    /* reals: of the base number, and back; whole numbers: the log probability */
+  tacit_node_t *needs;          /* (n_needs): what these look at of the record; NONE: nothing */
+  size_t n_needs;
+} tacit_lowered_draw_t;
+
 typedef struct tacit_lower {
   tacit_arena_t *arena;
   tacit_graph_t *graph;
@@ -133,6 +142,10 @@ typedef struct tacit_lower {
   bool has_statistics; /* the block 'statistic' is of interest */
   tacit_lowered_statistic_t **statistics;
   size_t n_statistics;
+  tacit_lowered_draw_t **draws;
+  size_t n_draws;
+  tacit_node_t drawn;     /* the part of the record's term whose statements are among `draws` */
+  const char *not_drawn;  /* why one is not, or NULL */
 } tacit_lower_t;
 
 /* ---- errors ---- */
@@ -157,6 +170,8 @@ tacit_value_t tacit_value_number(tacit_lower_t *lower, double number, bool is_in
 bool tacit_value_is_scalar(const tacit_value_t *value);
 /* Elements are whole numbers? */
 bool tacit_value_is_integer(const tacit_value_t *value);
+/* Element i, a scalar; a scalar itself. */
+tacit_value_t tacit_value_element(const tacit_value_t *value, size_t i);
 bool tacit_value_same_shape(const tacit_value_t *a, const tacit_value_t *b);
 bool tacit_value_has_axis(const tacit_value_t *value);
 /* "vector[3]", "array[N] int" as people write it. */
@@ -236,6 +251,13 @@ tacit_flow_t tacit_lower_body(tacit_lower_t *lower, tacit_stmt_t *const *body, s
 void tacit_lower_add_target(tacit_lower_t *lower, size_t offset, const tacit_value_t *value);
 /* Remember what is written over while a branch runs. */
 void tacit_lower_write(tacit_lower_t *lower, tacit_node_t *place, tacit_node_t node);
+
+/*
+ * What `parts` (outcome, and its truncation) ~ distribution(args from the second on) says of how records arise, after it was added to the
+ * target; is_plain: the outcome is seen as it is. `before`: the record's term before it.
+ */
+void tacit_lower_note_draw(tacit_lower_t *lower, const tacit_stmt_t *stmt, const char *density, const tacit_value_t *args, size_t n,
+                           const tacit_value_t *parts, bool is_plain, tacit_node_t before);
 
 /* A line of the block 'statistic'. */
 void tacit_lower_statistic(tacit_lower_t *lower, const tacit_stmt_t *stmt);

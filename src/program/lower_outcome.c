@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "program/graph_internal.h"
 #include "program/lower.h"
 
 /*
@@ -35,10 +36,11 @@ static tacit_value_t cumulative(const outcome_t *outcome, const char *ending, ta
   return name != NULL ? evaluate(outcome, name, y) : NOTHING;
 }
 
-/* P(Y >= a) of a count is P(Y > a - 1). */
+/* P(Y >= a) of a count is P(Y > a - 1); a real outcome may have a bound that is written as a whole number. */
 static tacit_value_t below(const outcome_t *outcome, tacit_value_t a) {
   tacit_value_t one = tacit_value_number(outcome->lower, 1, true);
-  return a.kind == TACIT_TYPE_INT ? tacit_lower_map(outcome->lower, outcome->stmt->offset, TACIT_OP_SUB, &a, &one) : a;
+  size_t length = strlen(outcome->density);
+  return length > 5 && strcmp(outcome->density + length - 5, "_lpmf") == 0 ? tacit_lower_map(outcome->lower, outcome->stmt->offset, TACIT_OP_SUB, &a, &one) : a;
 }
 
 static bool is_infinite(const tacit_lower_t *lower, const tacit_value_t *end) {
@@ -89,15 +91,6 @@ static const struct {
   word_t word;
 } words[] = {{"censored_right", 2, censored_right}, {"censored_left", 2, censored_left}, {"interval", 2, interval}, {"truncated", 3, truncated}};
 
-static tacit_value_t element(const tacit_value_t *value, size_t i) {
-  tacit_value_t one = *value;
-  one.nodes += value->n_dims != 0 ? i : 0;
-  one.kind = value->kind == TACIT_TYPE_INT ? TACIT_TYPE_INT : TACIT_TYPE_REAL;
-  one.n_dims = one.n_array = 0;
-  one.n = 1;
-  return one;
-}
-
 /* A word of several outcomes: element by element of its arguments and of the distribution's. */
 static tacit_value_t each(const outcome_t *whole, word_t word, const tacit_value_t *a, size_t n_a) {
   tacit_lower_t *lower = whole->lower;
@@ -120,10 +113,10 @@ static tacit_value_t each(const outcome_t *whole, word_t word, const tacit_value
     outcome_t one = *whole;
     one.args = args;
     for (size_t k = 1; k < whole->n; k++) {
-      args[k] = element(&whole->args[k], i);
+      args[k] = tacit_value_element(&whole->args[k], i);
     }
     for (size_t k = 0; k < n_a; k++) {
-      parts[k] = element(&a[k], i);
+      parts[k] = tacit_value_element(&a[k], i);
     }
     tacit_value_t term = word(&one, parts);
     if (term.kind == TACIT_TYPE_VOID) {
@@ -217,7 +210,9 @@ void tacit_lower_tilde(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
     outcome.args[i + 1] = tacit_lower_expr(lower, stmt->args[i]);
   }
   const char *word = NULL;
+  tacit_node_t before = lower->graph->record;
   tacit_value_t parts[3] = {{0}}, density = outcome_value(&outcome, parts, &word);
   note_response(&outcome, parts, word, &density);
   tacit_lower_add_target(lower, tacit_expr_begin(stmt->left), &density);
+  tacit_lower_note_draw(lower, stmt, outcome.density, outcome.args, outcome.n, parts, word == NULL || strcmp(word, "truncated") == 0, before);
 }

@@ -106,6 +106,15 @@ bool tacit_value_is_integer(const tacit_value_t *value) {
   return value->kind == TACIT_TYPE_INT;
 }
 
+tacit_value_t tacit_value_element(const tacit_value_t *value, size_t i) {
+  tacit_value_t one = *value;
+  one.nodes += value->n_dims != 0 ? i : 0;
+  one.kind = value->kind == TACIT_TYPE_INT ? TACIT_TYPE_INT : TACIT_TYPE_REAL;
+  one.n_dims = one.n_array = 0;
+  one.n = 1;
+  return one;
+}
+
 bool tacit_value_same_shape(const tacit_value_t *a, const tacit_value_t *b) {
   return a->n_dims == b->n_dims && memcmp(a->dims, b->dims, a->n_dims * sizeof a->dims[0]) == 0;
 }

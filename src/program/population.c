@@ -10,14 +10,6 @@
 
 enum { NONE = TACIT_NODE_NONE };
 
-struct tacit_population_room {
-  const tacit_population_t *population;
-  double *inputs;    /* (n_columns + n_parameters, 16) */
-  double *out;       /* (n_out, 16) */
-  double *ranges;    /* (n_nodes, 2) */
-  void *registers;
-};
-
 /* ---- building ---- */
 
 static tacit_leaf_t leaf(const void *user, tacit_node_t node) {
@@ -32,10 +24,16 @@ static tacit_leaf_t leaf(const void *user, tacit_node_t node) {
   return (tacit_leaf_t){0};
 }
 
-static tacit_status_t build(tacit_population_t *p, tacit_population_role_t role, size_t n, const tacit_node_t *roots, tacit_error_t *err) {
+tacit_status_t tacit_population_code(tacit_population_t *p, tacit_code_t *code, size_t n, const tacit_node_t *roots, tacit_error_t *err) {
   const tacit_leaves_t leaves = {p, leaf, NULL, NULL};
   p->n_out = n > p->n_out ? n : p->n_out;
-  return tacit_code_build(&p->codes[role], p->graph, &leaves, n, roots, false, err);
+  tacit_status_t status = tacit_code_build(code, p->graph, &leaves, n, roots, false, err);
+  p->n_registers = code->n_registers > p->n_registers ? code->n_registers : p->n_registers;
+  return status;
+}
+
+static tacit_status_t build(tacit_population_t *p, tacit_population_role_t role, size_t n, const tacit_node_t *roots, tacit_error_t *err) {
+  return tacit_population_code(p, &p->codes[role], n, roots, err);
 }
 
 /* The value at `node`, and with its derivatives. */
@@ -79,7 +77,6 @@ static tacit_status_t build_report(tacit_population_t *p, tacit_error_t *err) {
 
 tacit_status_t tacit_population_build(tacit_population_t *p, tacit_error_t *err) {
   tacit_graph_t *g = p->graph;
-  g->limit = TACIT_GRAPH_MAX_NODES;
   tacit_node_t record = tacit_graph_expand(g, g->record), prior = g->prior != NONE ? tacit_graph_expand(g, g->prior) : tacit_graph_constant(g, 0);
   for (size_t i = 0; i < p->n_marks; i++) {
     p->marks[i] = tacit_graph_expand(g, p->marks[i]);
@@ -104,6 +101,10 @@ void tacit_population_free(tacit_population_t *p) {
   if (p != NULL) {
     for (int role = 0; role < TACIT_POPULATION_ROLES; role++) {
       tacit_code_clear(&p->codes[role]);
+    }
+    for (size_t i = 0; i < p->n_draws; i++) {
+      tacit_code_clear(&p->draws[i].make);
+      tacit_code_clear(&p->draws[i].unmake);
     }
     tacit_free(p->needed);
     tacit_graph_free(p->graph);
@@ -131,19 +132,15 @@ const char *tacit_population_name(const tacit_population_t *p, size_t i) { retur
 /* ---- running ---- */
 
 tacit_status_t tacit_population_room_new(tacit_population_room_t **room, const tacit_population_t *p, tacit_error_t *err) {
-  size_t n_registers = 1;
   tacit_population_room_t *made = *room = tacit_alloc_zero(1, sizeof *made);
   if (made == NULL) {
     return tacit_error_memory(err);
-  }
-  for (int role = 0; role < TACIT_POPULATION_ROLES; role++) {
-    n_registers = p->codes[role].n_registers > n_registers ? p->codes[role].n_registers : n_registers;
   }
   made->population = p;
   made->inputs = tacit_alloc_zero((p->graph->n_columns + p->graph->n_parameters) * 16, sizeof *made->inputs);
   made->out = tacit_alloc_zero(p->n_out * 16, sizeof *made->out);
   made->ranges = tacit_alloc_zero(p->graph->n_nodes * 2, sizeof *made->ranges);
-  made->registers = tacit_alloc_zero(n_registers, TACIT_CHUNK_BLOCKS * 16 * sizeof(double));
+  made->registers = tacit_alloc_zero(p->n_registers + 1, TACIT_CHUNK_BLOCKS * 16 * sizeof(double));
   if (made->inputs == NULL || made->out == NULL || made->ranges == NULL || made->registers == NULL) {
     tacit_population_room_free(made);
     *room = NULL;
@@ -162,10 +159,8 @@ void tacit_population_room_free(tacit_population_room_t *room) {
   }
 }
 
-/* x and theta may be NULL where a code does not look at them. */
-static void run(tacit_population_room_t *room, tacit_population_role_t role, const double *theta, const double *x) {
+void tacit_population_set(tacit_population_room_t *room, const double *theta, const double *x) {
   const tacit_graph_t *g = room->population->graph;
-  const tacit_code_t *code = &room->population->codes[role];
   double *parameters = room->inputs + g->n_columns * 16;
   if (x != NULL) {
     memcpy(room->inputs, x, g->n_columns * 16 * sizeof *x);
@@ -173,10 +168,18 @@ static void run(tacit_population_room_t *room, tacit_population_role_t role, con
   for (size_t i = 0; theta != NULL && i < g->n_parameters * 16; i++) {
     parameters[i] = theta[i / 16];
   }
+}
+
+void tacit_population_execute(tacit_population_room_t *room, const tacit_code_t *code) {
   tacit_frame_t frame = {.n_blocks = 1, .registers = room->registers, .uniforms = room->inputs, .out = room->out, .out_stride = code->n_outputs * 16};
   unsigned before = tacit_machine_begin();
   tacit_machine()->run_double(code, &frame);
   tacit_machine_end(before);
+}
+
+static void run(tacit_population_room_t *room, tacit_population_role_t role, const double *theta, const double *x) {
+  tacit_population_set(room, theta, x);
+  tacit_population_execute(room, &room->population->codes[role]);
 }
 
 void tacit_population_log_lik(tacit_population_room_t *room, const double *theta, const double *x, double *log_lik, double *grad) {

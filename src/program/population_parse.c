@@ -151,7 +151,11 @@ static tacit_status_t lower_text(tacit_population_t *p, const char *text, size_t
   }
   status = p->arena.failed ? tacit_error_memory(err) : tacit_graph_status(p->graph, err);
   status = status == TACIT_OK ? check(&lower, p, err) : status;
-  return status == TACIT_OK ? describe(p, &lower, o, err) : status;
+  status = status == TACIT_OK ? describe(p, &lower, o, err) : status;
+  p->not_drawn = lower.not_drawn != NULL ? lower.not_drawn : lower.drawn != p->graph->record ? "something else than outcome ~ distribution(..) is said of the record" : NULL;
+  p->graph->limit = TACIT_GRAPH_MAX_NODES;
+  status = status == TACIT_OK ? tacit_population_build_draws(p, lower.n_draws, lower.draws, err) : status;
+  return status == TACIT_OK ? tacit_population_build(p, err) : status;
 }
 
 tacit_status_t tacit_population_parse(tacit_population_t **population, const char *text, size_t n, const tacit_program_constant_t *constants,
@@ -167,7 +171,6 @@ tacit_status_t tacit_population_parse(tacit_population_t **population, const cha
   }
   made->graph = graph;
   tacit_status_t status = lower_text(made, text, n, &outside, err);
-  status = status == TACIT_OK ? tacit_population_build(made, err) : status;
   if (status != TACIT_OK) {
     tacit_population_free(made);
     return status;

@@ -1,17 +1,10 @@
 /* From a table's rows to packed records, and what the public columns say of the scale of a posterior. */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/base_internal.h"
 #include "data/pack.h"
 #include "program/compiled.h"
-
-/* A float that is no denormal. */
-static float packed(double x) {
-  float y = (float)x;
-  return fabsf(y) < FLT_MIN ? 0 : y;
-}
 
 static double clamped(const tacit_graph_column_t *column, double x) { return fmin(fmax(x, column->lower), column->upper); }
 
@@ -20,7 +13,7 @@ static void derive_block(const tacit_compiled_t *p, tacit_room_t *room) {
   tacit_work_prepare(room->work[TACIT_ROLE_DATA], 1, 0, room->theta);
   tacit_work_run(room->work[TACIT_ROLE_DATA], room->raw, 1, 1, p->layout.n_columns * 16, room->out);
   for (size_t i = 0; i < p->layout.n_columns * 16; i++) {
-    room->out[i] = (double)packed(room->out[i]);
+    room->out[i] = (double)tacit_packed(room->out[i]);
   }
 }
 
@@ -31,7 +24,7 @@ void tacit_compiled_derive(const tacit_compiled_t *p, size_t n, const double *x,
   for (size_t first = 0; first < n; first += 16) {
     for (size_t i = 0; i < n_raw * 16; i++) {
       size_t at = first + i % 16;
-      room->raw[i] = packed(clamped(&p->graph->columns[i / 16], at < n ? x[i / 16 * n + at] : 0));
+      room->raw[i] = tacit_packed(clamped(&p->graph->columns[i / 16], at < n ? x[i / 16 * n + at] : 0));
     }
     derive_block(p, room);
     for (size_t j = 0; j < n_columns; j++) {
@@ -65,7 +58,7 @@ static void pack_range(void *user, size_t from, size_t to, size_t thread) {
     size_t n = to - first < 16 ? to - first : 16;
     for (size_t i = 0; i < p->graph->n_columns * 16; i++) {
       size_t at = first + (i % 16 < n ? i % 16 : 0);
-      room->raw[i] = packed(value_of(&p->graph->columns[i / 16], packing->columns[i / 16][packing->begin + at]));
+      room->raw[i] = tacit_packed(value_of(&p->graph->columns[i / 16], packing->columns[i / 16][packing->begin + at]));
     }
     derive_block(p, room);
     for (size_t j = 0; j < p->layout.n_columns; j++) {

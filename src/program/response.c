@@ -93,26 +93,6 @@ static const law_t *law_of(const char *name) {
 
 /* ---- what the program says ---- */
 
-/* node = a column + b? */
-static bool find_affine(const tacit_graph_t *g, tacit_node_t node, tacit_affine_t *found) {
-  const tacit_graph_node_t *n = tacit_graph_at(g, node);
-  double k = 0;
-  bool is_left = n->op != TACIT_OP_COLUMN && n->op != TACIT_OP_NEG && tacit_graph_is_constant(g, n->b, &k);
-  bool is_right = !is_left && (n->op == TACIT_OP_ADD || n->op == TACIT_OP_SUB || n->op == TACIT_OP_MUL) && tacit_graph_is_constant(g, n->a, &k);
-  if (n->op == TACIT_OP_COLUMN) {
-    *found = (tacit_affine_t){.column = n->a, .a = 1};
-    return true;
-  }
-  if ((n->op != TACIT_OP_NEG && !is_left && !is_right) || !find_affine(g, is_right ? n->b : n->a, found)) {
-    return false;
-  }
-  double scale = n->op == TACIT_OP_MUL ? k : n->op == TACIT_OP_DIV ? 1 / k : n->op == TACIT_OP_NEG || (n->op == TACIT_OP_SUB && is_right) ? -1 : 1;
-  double shift = n->op == TACIT_OP_ADD || (n->op == TACIT_OP_SUB && is_right) ? k : n->op == TACIT_OP_SUB ? -k : 0;
-  bool is_known = n->op == TACIT_OP_ADD || n->op == TACIT_OP_SUB || n->op == TACIT_OP_MUL || n->op == TACIT_OP_DIV || n->op == TACIT_OP_NEG;
-  *found = (tacit_affine_t){.column = found->column, .a = scale * found->a, .b = scale * found->b + shift};
-  return is_known && isfinite(found->a) && fabs(found->a) > 0 && isfinite(found->b);
-}
-
 static const char *obstacle_of(tacit_compiled_t *p) {
   const tacit_graph_t *g = p->graph;
   const tacit_graph_response_t *said = &g->response;
@@ -125,13 +105,13 @@ static const char *obstacle_of(tacit_compiled_t *p) {
   if (g->n_responses != 1 || g->record != said->density) {
     return g->n_responses > 1 ? "its records have several outcomes" : "its records' term is not one statement `outcome ~ distribution(...)`";
   }
-  if (said->value == NONE || !find_affine(g, said->value, &r->value)) {
+  if (said->value == NONE || !tacit_graph_affine(g, said->value, &r->value)) {
     return "its outcome is truncated, of an interval, or no column of the data";
   }
   if (r->is_censored && !g->is_followed_to_bound) {
     return "its outcome is censored, and when is not known of a record that was not";
   }
-  if (r->is_censored && (!find_affine(g, said->seen, &r->seen) || r->law == NULL || r->value.a < 0)) {
+  if (r->is_censored && (!tacit_graph_affine(g, said->seen, &r->seen) || r->law == NULL || r->value.a < 0)) {
     return "it is not known how its censored outcomes arise";
   }
   if (r->law != NULL) {

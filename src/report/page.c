@@ -150,7 +150,6 @@ static void answer_row(const char *label, const tacit_summary_t *s, bool has_pri
   interval_cell(s->q5, s->q95, s->sd, text);
   interval_cell(s->q2_5, s->q97_5, s->sd, text);
   estimate_cell(s->sd, s->sd, text);
-  estimate_cell(s->q50, s->sd, text);
   if (has_priors) {
     cell_end(text);
     tacit_text_significant(text, s->prior_sd, 2);
@@ -168,7 +167,7 @@ static void answers(const tacit_report_t *report, const tacit_summary_t *summari
   bool has_priors = tacit_report_has_priors(summaries, report->draws->n_reported);
   const double *noise = noise_factors(report);
   tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>90 %% interval</th><th>95 %% interval</th>"
-                          "<th>SD</th><th>Median</th>%s%s</tr>\n", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "", noise != NULL ? "<th>By noise</th>" : "");
+                          "<th>SD</th>%s%s</tr>\n", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "", noise != NULL ? "<th>By noise</th>" : "");
   for (size_t j = 0; j < report->draws->n_reported; j++) {
     answer_row(report->labels[j], &summaries[j], has_priors, noise != NULL && j < report->evidence->n_terms ? &noise[j] : NULL, text);
   }

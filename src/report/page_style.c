@@ -17,7 +17,7 @@ static const char style[] =
     ".banner.exposed{border-color:var(--bad);background:var(--bad-paper)}\n"
     ".banner strong{display:block;font-size:1.1rem}.exposed strong{color:var(--bad)}\n"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\n"
-    "#summary table{width:100%}#summary th,#summary td{padding:.32rem .45rem}#summary td:first-child,#summary th:first-child{padding-left:0}\n"
+    "#summary table{width:100%;font-size:.82rem}#summary th,#summary td{padding:.32rem .34rem}#summary th{white-space:normal;vertical-align:bottom}#summary td:first-child,#summary th:first-child{padding-left:0}\n"
     "th,td{padding:.32rem .7rem;text-align:right;white-space:nowrap}th{border-bottom:2px solid var(--soft);font-weight:600}\n"
     "td{border-bottom:1px solid var(--faint)}th:first-child,td:first-child{text-align:left;padding-left:0}\n"
     "td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:6rem}\n"

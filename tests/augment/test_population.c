@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "augment/published.h"
 #include "augment/support.h"
 #include "tacit/program.h"
 
@@ -73,41 +74,6 @@ static const known_t margins = {"margins", HEIGHTS "s = count(sex); tall = count
 
 /* ---- the posterior by sums ---- */
 
-static double weight_of(const tacit_noisy_t *s, double e) {
-  bool is_square = s->noise == TACIT_RELEASE_GAUSSIAN || s->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN;
-  return is_square ? exp(-0.5 * e * e / (s->scale * s->scale)) : exp(-fabs(e) / s->scale);
-}
-
-/* P(a <= noise <= b), up to a constant of the law. */
-static double mass(const tacit_noisy_t *s, double a, double b) {
-  double sum = 0;
-  if (s->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || s->noise == TACIT_RELEASE_DISCRETE_LAPLACE) {
-    for (double e = -400; e <= 400; e++) {
-      sum += e >= a && e <= b ? weight_of(s, e) : 0;
-    }
-    return sum;
-  }
-  enum { STEPS = 4000 }; /* Simpson's rule, between -40 and 40 scales, from kink to end */
-  double ends[3] = {fmax(a, -40 * s->scale), fmin(fmax(0, a), b), fmin(b, 40 * s->scale)};
-  for (int part = 0; part < 2; part++) {
-    double h = (ends[part + 1] - ends[part]) / STEPS;
-    for (int i = 0; h > 0 && i <= STEPS; i++) {
-      sum += h / 3 * (i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2) * weight_of(s, ends[part] + i * h);
-    }
-  }
-  return sum;
-}
-
-static double published_as(const tacit_noisy_t *s, double y, double sum) {
-  bool is_discrete = s->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || s->noise == TACIT_RELEASE_DISCRETE_LAPLACE;
-  double half = 0.5 * s->rounded - (is_discrete ? 0.25 : 0);
-  if (y > s->lower && y < s->upper && !(s->rounded > 0)) {
-    return weight_of(s, y - sum);
-  }
-  half = half > 0 ? half : is_discrete ? 0.25 : 0;
-  return mass(s, y <= s->lower ? -INFINITY : y - half - sum, y >= s->upper ? INFINITY : y + half - sum);
-}
-
 typedef struct task {
   const known_t *known;
   const tacit_noisy_t *noisy; /* of values 0 .. */
@@ -165,7 +131,7 @@ static void exact(task_t *t, int n, double mean[3]) {
 
 /* ---- draws ---- */
 
-static void draw(const task_t *t, size_t n, const tacit_noisy_t *as_told, size_t n_warmup, size_t n_draws, size_t thin, uint64_t seed,
+static void draw(const task_t *t, tacit_augment_method_t method, size_t n, const tacit_noisy_t *as_told, size_t n_warmup, size_t n_draws, size_t thin, uint64_t seed,
                  tacit_draws_t *draws) {
   tacit_population_t *population;
   tacit_error_t err;
@@ -185,6 +151,7 @@ static void draw(const task_t *t, size_t n, const tacit_noisy_t *as_told, size_t
     of_n.values = &of;
     of_n.n_values = 1;
   }
+  s.method = method;
   s.n_chains = 2;
   s.n_warmup = n_warmup;
   s.thin = thin;
@@ -197,14 +164,14 @@ static void draw(const task_t *t, size_t n, const tacit_noisy_t *as_told, size_t
 static double square(double x) { return x * x; }
 
 /* Largest distance from the exact moments, in standard errors. */
-static double distance(const task_t *t, size_t n, const tacit_noisy_t *as_told, size_t n_draws, uint64_t seed) {
+static double distance(const task_t *t, tacit_augment_method_t method, size_t n, const tacit_noisy_t *as_told, size_t n_draws, uint64_t seed) {
   tacit_draws_t draws, squares;
   tacit_summary_t summary;
   tacit_error_t err;
   double mean[3], z;
   task_t copy = *t;
   exact(&copy, (int)n, mean);
-  draw(t, n, as_told, 400, n_draws, 1, seed, &draws);
+  draw(t, method, n, as_told, 400, n_draws, 1, seed, &draws);
   assert_ok(tacit_draws_summarise(&draws, 0, &summary, &err), err);
   z = fabs(summary.mean - mean[0]) / summary.mcse_mean;
   if (t->of_n != NULL) {
@@ -223,7 +190,6 @@ static double distance(const task_t *t, size_t n, const tacit_noisy_t *as_told, 
   return z;
 }
 
-#define LAW(kind, s, r, lo, up) {.noise = TACIT_RELEASE_##kind, .scale = (s), .rounded = (r), .lower = (lo), .upper = (up)}
 
 typedef struct agreement {
   const known_t *known;
@@ -261,7 +227,7 @@ static size_t fill(task_t *t, tacit_noisy_t *laws, const agreement_t *a) {
   return a->n;
 }
 
-/* 17 populations by at most 3 moments at 6 standard errors, whose estimates are good to some percent: a false alarm in 10^6 at most. */
+/* 17 populations by at most 3 moments and two methods at 6 standard errors, whose estimates are good to some percent: a false alarm in 10^6 at most. */
 static void test_posteriors_of_tiny_populations_are_those_of_sums(void **state) {
   (void)state;
   size_t n_draws = (size_t)(1500 * testing_multiplier());
@@ -270,9 +236,11 @@ static void test_posteriors_of_tiny_populations_are_those_of_sums(void **state) 
     static task_t t;
     tacit_noisy_t laws[MAX_VALUES];
     size_t n = fill(&t, laws, &agreements[i]);
-    double z = distance(&t, n, laws, n_draws, 10 + i);
-    print_message("%-14s n = %zu: %.2f standard errors\n", t.known->name, n, z);
-    assert_true(z < 6);
+    for (int of_records = 0; of_records < (t.of_n != NULL ? 1 : 2); of_records++) {
+      double z = distance(&t, of_records ? TACIT_AUGMENT_GIBBS : TACIT_AUGMENT_MARGINAL, n, laws, n_draws, 10 + i);
+      print_message("%-14s n = %zu, %s: %.2f standard errors\n", t.known->name, n, of_records ? "records" : "cells", z);
+      assert_true(z < 6);
+    }
   }
 }
 
@@ -295,7 +263,7 @@ static void test_planted_errors_are_found(void **state) {
       wrong[v].rounded = planted[i].forgets_rounding ? 0 : laws[v].rounded;
       wrong[v].scale = laws[v].scale * (planted[i].halves_noise ? 0.5 : 1);
     }
-    double z = distance(&t, n, wrong, 2000, 50 + i);
+    double z = distance(&t, TACIT_AUGMENT_MARGINAL, n, wrong, 2000, 50 + i);
     print_message("planted in %s: %.1f standard errors\n", t.known->name, z);
     n_found += z > 6;
   }
@@ -369,7 +337,7 @@ static double unevenness(const setting_t *s, bool is_wrong, size_t n_replicates,
     tacit_draws_t draws;
     double theta = s->prior(rng), below = 0.5;
     publish(&t, theta, s->n, rng);
-    draw(&t, s->n, told, 120, 100, 3, seed + 1 + i, &draws);
+    draw(&t, TACIT_AUGMENT_MARGINAL, s->n, told, 120, 100, 3, seed + 1 + i, &draws);
     for (size_t c = 0; c < draws.n_chains; c++) {
       for (size_t k = draws.n_warmup; k < draws.n_warmup + draws.n_draws; k++) {
         below += *tacit_draws_row(&draws, c, k) < theta;

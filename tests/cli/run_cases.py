@@ -89,6 +89,15 @@ FILES = {
     "pair-text.csv": "p,q\n0.5,a\n",
     "numbers.txt": "1 2 3\n",
     "words.txt": "1 2\nthree\n",
+    "income.stan": "data { real<lower=0> income; }\ntransformed data { int<lower=0, upper=4> band = cut(income, {1e4, 3e4, 6e4, 1e5}); }\n"
+                   "parameters { real mu; real<lower=0> sigma; }\nmodel { mu ~ normal(10, 2); sigma ~ exponential(1); income ~ lognormal(mu, sigma); }\n"
+                   "statistic { table = count(band); capped = sum(fmin(income, 2e5)); }\n",
+    "capped.yaml": "statistics:\n  table: {mechanism: discrete-gaussian, scale: 20, value: [2201, 16904, 17712, 7908, 3489], clamped: [0, inf]}\n"
+                   "  capped: {mechanism: laplace, scale: 2e5, value: 2040000000}\n",
+    "capped-noisy-n.yaml": "statistics:\n  capped: {mechanism: laplace, scale: 2e5, value: 2040000000}\nn: {mechanism: laplace, scale: 1, value: 48210}\n",
+    "waits.stan": "data { real<lower=0> t; }\nparameters { real<lower=0> rate; }\nmodel { rate ~ gamma(2, 1); t ~ gamma(2, rate); }\n"
+                  "statistic { total = sum(fmin(t, 3)); }\n",
+    "waits.yaml": "statistics:\n  total: {mechanism: laplace, scale: 3, value: 30}\n",
     "gauss-model.yaml": "records: gaussian\nmean: normal(0, 1)\nsd: 0.5\n",
     "gauss2-model.yaml": "records: gaussian\nmean: normal(0, 1)\nvariance: inverse_gamma(2, 1)\n",
     "poisson-model.yaml": "records: poisson\nrate: gamma(2, 0.5)\n",
@@ -366,7 +375,8 @@ BAD = [
     ("noise-aware where most such fits end with a problem", ["fit", "y ~ x", "--family", "bernoulli", "--data", "good.csv", "--schema", "private-n.yaml",
                                                              "--n-public", "500", "--out", "out", *AWARE, "--epsilon", "0.2", "--delta", "1e-6"], 4,
      r"not at this budget: (.|\n)*; epsilon [\d.]+ would do(.|\n)*not started: nothing was released or charged; --yes goes on"),
-    ("noise-aware for units of several rows", simple("person.csv", "person.yaml", "y ~ x", *AWARE), 2, r"protects one row"),
+    ("noise-aware, gaussian, for units of several rows", ["fit", "x ~ y", "--family", "gaussian", "--data", "person.csv", "--schema", "person.yaml",
+                                                         *BUDGET, *AWARE, "--out", "out"], 2, r"protects one row"),
     ("noise-aware without an intercept", simple("good.csv", "good.yaml", "y ~ x + 0", *AWARE), 2, r"needs an intercept"),
     ("noise-aware with a wide response", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "many.yaml",
                                           *BUDGET, *AWARE, "--out", "out"], 2, r"between 1 and 500"),
@@ -471,6 +481,14 @@ BAD = [
     ("prior of features that is not centred", infer("shifted", "score"), 3, r"features' intercepts and slopes is centred"),
     ("logistic regression from moments", infer("logistic", "products"), 3, r"regression-moments go with a model of `records: regression`"),
     ("linear regression from a score", infer("regression", "score"), 3, r"a logistic-score goes with a model of `records: logistic`"),
+    ("sum of reals of records that cannot be drawn", ["infer", "waits.stan", "--statistic", "waits.yaml", "--n", "20", "--out", "out"], 2,
+     r"more than 65536 values, .*records cannot be drawn along: draws from the distribution 'gamma' are not known"),
+    ("sum of reals by cells", ["infer", "income.stan", "--statistic", "capped.yaml", "--n", "48210", "--method", "marginal", "--out", "out"], 2,
+     r"more than 65536 values, as a sum of a real number does"),
+    ("records of a program by hmc", ["infer", "income.stan", "--statistic", "capped.yaml", "--n", "48210", "--method", "hmc", "--out", "out"], 2,
+     r"there are --method marginal and --method gibbs"),
+    ("sum of reals of an unknown number of records", ["infer", "income.stan", "--statistic", "capped-noisy-n.yaml", "--out", "out"], 2,
+     r"records cannot be drawn along: their number is unknown"),
     ("score of too few values", infer("logistic", "short-score"), 2, r"the release has 3 values where the model expects 4"),
     ("score of a response that is not binary", ["release", "y ~ x", *release("score", None, *DELTA)[1:]], 3, r"whose response is of type binary"),
     ("release without threads", release("clamped-mean", "hours", *DELTA, "--threads", "0"), 2, r"--threads must be"),
@@ -857,6 +875,34 @@ def good_paths():
         assert json.load(open("a2/privacy.json"))["private"] is False
         dry = run(words[:-4] + ["--dry-run"])
         assert dry.returncode == 0 and "times the non-private ones" in dry.stderr, dry.stderr
+
+    @case("noise-aware: persons of several rows, the default too; drawn again from what is kept; no rows or checks are made of them")
+    def _():
+        generator = random.Random(3)
+        with open("visits.csv", "w") as out:
+            out.write("who,y,x,s\n")
+            for who in range(1500):
+                effect = generator.gauss(0, 1)
+                for _ in range(1 + who % 3):
+                    x = generator.uniform(0.5, 2)
+                    y = generator.random() < 1 / (1 + math.exp(-(x - 1.2 + effect)))
+                    out.write(f"{who},{int(y)},{x:.3f},F\n")
+        words = ["fit", "y ~ x", "--family", "bernoulli", "--data", "visits.csv", "--schema", "person.yaml", "--epsilon", "8", *DELTA, "--quiet"]
+        done = run([*words, "--out", "persons"])
+        assert not common_faults(done) and done.returncode == 0, done.stderr
+        statement = json.load(open("persons/privacy.json"))
+        labels = sorted(event["label"] for event in statement["events"])
+        assert len(labels) == 8 and "rows of units" in labels and "squares of scores" in labels and statement["unit"] == "who", statement
+        rows = list(csv.DictReader(open("persons/summary.csv")))
+        assert 0.1 < float(rows[1]["mean"]) < 1.6 and 0.05 < float(rows[1]["sd"]) < 0.4, rows
+        done = run(["refit", "persons", "--out", "persons-again"])
+        assert done.returncode == 0, done.stderr
+        assert open("persons/summary.csv").read() == open("persons-again/summary.csv").read()
+        done = run(["synthesize", "persons", "--rows", "10", "--out", "rows.csv"])
+        assert done.returncode == 2 and "rows of one unit hang together" in done.stderr, done.stderr
+        done = run(["check", "persons", "--data", "visits.csv", "--epsilon", "1", *DELTA, "--out", "persons-check"])
+        assert done.returncode == 2 and "units of one record" in done.stderr, done.stderr
+        assert not pathlib.Path("persons-check").exists()
 
     @case("noise-aware: poisson, and a ledger that gets what was charged")
     def _():
@@ -1296,6 +1342,14 @@ def good_paths():
         done = run([w if w != "out" else "cal4" for w in infer("gauss", "mean", *few, n=("--n", "50000"))])
         assert "method marginal (chosen): 50000 records replaced" in done.stdout, done.stdout
 
+    @case("infer: a program's table and a sum of real numbers together")
+    def _():
+        done = run(["infer", "income.stan", "--statistic", "capped.yaml", "--n", "48210", "--chains", "1", "--warmup", "40", "--draws", "30", "--seed", "1",
+                    "--out", "capped", "--quiet"])
+        assert done.returncode == 0 and "method gibbs (chosen): records drawn along with the parameters, exactly" in done.stdout, done
+        rows = list(csv.DictReader(open("capped/summary.csv")))
+        assert abs(float(rows[0]["mean"]) - 10.46) < 0.05 and abs(float(rows[1]["mean"]) - 0.717) < 0.05, rows
+
     @case("release and infer: a private analysis without editing a file")
     def _():
         few = ["--chains", "2", "--draws", "300", "--warmup", "200", "--seed", "1", "--quiet"]
@@ -1393,7 +1447,7 @@ def good_paths():
                                                "  x: {type: numeric, lower: 0, upper: 1}\n")
         said = run(["plan", "y ~ x", "--family", "bernoulli", "--schema", "persons.yaml", "--n", "100000", "--epsilon", "8", "--delta", "1e-7"]).stdout
         by_record = [line.split()[0] for line in said.split("\n") if "goes by records" in line]
-        assert {"dp-mala", "dp-sgld", "dp-fast-mh"} <= set(by_record) and "Recommended: --method dp-penalty" in said, said
+        assert {"dp-mala", "dp-sgld", "dp-fast-mh"} <= set(by_record) and "Recommended: --method noise-aware" in said, said
 
     @case("--version names the build: version, commit, instruction set, what it was built with")
     def _():

@@ -5,7 +5,8 @@
  *
  * Mutations tried, each of which fails here: a shape not checked (each kind); a cell gained twice; sqrt(2) left out for cells and
  * squares, a column for products; clips twice as wide, of records and of units; norms that are no number let through; the lattice
- * rounded up; lanes past the last record counted; the probe left out, or one of its questions.
+ * rounded up; lanes past the last record counted; the probe left out, or one of its questions; neighbouring pieces of all features of which the
+ * last alone counts; features outside of the known norm taken as 1 long; the padding of a unit's sum counted.
  */
 #include <float.h>
 #include <string.h>

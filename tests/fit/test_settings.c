@@ -111,14 +111,15 @@ static void test_what_does_not_go_together_is_refused_before_anything_is_read(vo
 /* What the schema asks, the other settings being in order. */
 static void test_what_a_schema_does_not_go_with_is_refused(void **state) {
   (void)state;
-  static const char *const settings[] = {"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "method", "noise-aware", NULL};
+  static const char *const bernoulli[] = {"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "method", "noise-aware", NULL};
+  static const char *const gaussian[] = {"family", "gaussian", "epsilon", "1", "delta", "1e-6", "method", "noise-aware", NULL};
   static const char units[] = "unit: id\nmax_rows: 3\ncolumns:\n  id: {type: id}\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n";
   const struct {
-    const char *schema, *field;
-  } wrong[] = {{fixture_private_number, "n-public"}, {units, "method"}};
+    const char *formula, *const *settings, *schema, *field;
+  } wrong[] = {{"y ~ x", bernoulli, fixture_private_number, "n-public"}, {"x ~ y", gaussian, units, "method"}};
   for (size_t i = 0; i < 2; i++) {
     tacit_error_t err = {0};
-    tacit_fit_t *fit = fixture_new("y ~ x", wrong[i].schema, settings);
+    tacit_fit_t *fit = fixture_new(wrong[i].formula, wrong[i].schema, wrong[i].settings);
     assert_int_equal(tacit_fit_read(fit, "/nowhere/at/all.csv", &err), TACIT_ERR_ARGUMENT);
     assert_string_equal(err.field, wrong[i].field);
     tacit_fit_free(fit);

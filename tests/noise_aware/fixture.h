@@ -32,7 +32,13 @@ typedef struct fixture {
 
 static const bool two_valued[8] = {false, false, true, false, false, false, true, false};
 
-static double count_error; /* relative, of the number of records in the fixtures to come */
+/* Of the fixtures to come: relative error of the number of records; rows of units, whatever the records are, of which each is one. */
+static double count_error;
+static const tacit_unit_rows_t one_row = {.n = 1, .rows = {1}, .share = {1}, .mean = 1};
+static const tacit_unit_rows_t several_rows = {.n = 3, .rows = {1, 3, 7.5}, .share = {0.5, 0.2, 0.3}, .mean = 3.35, .error = 0.02};
+static const tacit_unit_rows_t *fixture_rows = &one_row;
+static double fixture_truth[SIMULATION_MAX_DIM]; /* of the last fixture */
+static bool fixture_varies_more;                 /* counts of mean m have variance m + m^2 / 2 */
 
 static inline void open_fixture(fixture_t *f, tacit_family_t family, double upper, size_t d, double epsilon) {
   tacit_error_t err;
@@ -43,6 +49,11 @@ static inline void open_fixture(fixture_t *f, tacit_family_t family, double uppe
   double *data = malloc(f->s.n * (d + 1) * sizeof *data);
   simulation_truth(&f->s, f->rng, theta);
   simulation_data(&f->s, theta, f->rng, data);
+  memcpy(fixture_truth, theta, sizeof theta);
+  for (size_t i = 0; fixture_varies_more && i < f->s.n; i++) {
+    double *x = data + i * (d + 1), gamma = -0.5 * log(tacit_rng_uniform(f->rng) * tacit_rng_uniform(f->rng));
+    x[d] = simulation_response(&f->s, tacit_dot(d, x, theta) + log(gamma), 0, f->rng);
+  }
   tacit_records_t *records;
   assert_ok(tacit_records_new(&records, f->s.n, d + 1, &err), err);
   for (size_t i = 0; i < f->s.n; i++) {
@@ -59,7 +70,8 @@ static inline void open_fixture(fixture_t *f, tacit_family_t family, double uppe
   f->settings.is_two_valued = two_valued;
   f->settings.rho = tacit_budget_rho(f->budget) * (1 - 1e-9);
   assert_ok(tacit_surrogate_init(&f->surrogate, f->curator, &f->settings, (tacit_aware_count_t){(double)f->s.n, count_error}, f->rng, &err), err);
-  assert_ok(tacit_rounds_init(&f->rounds, &f->surrogate, (tacit_aware_count_t){(double)f->s.n, count_error}, &err), err);
+  assert_ok(tacit_rounds_init(&f->rounds, &f->surrogate, (tacit_aware_count_t){(double)f->s.n, count_error},
+                              fixture_rows, &err), err);
   assert_ok(tacit_aware_posterior_init(&f->posterior, &f->rounds, &f->model.parameters, &f->settings, &err), err);
 }
 

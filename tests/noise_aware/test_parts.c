@@ -221,7 +221,8 @@ static void define_law(const fixture_t *f, const double *theta, double *mean, do
         for (size_t l = 0; l < d; l++) {
           eta += theta[l] * s->x[l * n + k];
         }
-        sampling += s->weight[k] * tacit_family_moments(f->s.family, f->s.upper, eta).variance * r->rows[i * n + k] * r->rows[j * n + k];
+        tacit_family_moments_t m = tacit_family_moments(f->s.family, f->s.upper, eta);
+        sampling += s->weight[k] * ((1 + r->excess) * m.variance + r->excess_square * m.mean * m.mean) * r->sampled[i * n + k] * r->sampled[j * n + k];
         plain += s->weight[k] * (lines[i * n + k] - average[i]) * (lines[j * n + k] - average[j]);
       }
       for (size_t a = 0; a < q; a++) {
@@ -230,8 +231,9 @@ static void define_law(const fixture_t *f, const double *theta, double *mean, do
           moments += c[i * q + a] * r->basis_cov[a * q + b] * c[j * q + b];
         }
       }
+      sampling += r->clustered != NULL ? r->clustered[i * TACIT_AWARE_ROUNDS * d + j] / r->n : 0;
       cov[i * width + j] = r->n * sampling + r->n * r->n * (moments + (plain - known) / surrogate_weight) +
-                           r->n_error * r->n_error * mean[i] * mean[j] +
+                           (r->n_error * r->n_error + r->unit_rows.error * r->unit_rows.error) * mean[i] * mean[j] +
                            (i == j ? r->noise_var[i / d] : 0) + (i / d == j / d ? r->doubt[i * d + j % d] : 0);
     }
   }
@@ -239,10 +241,22 @@ static void define_law(const fixture_t *f, const double *theta, double *mean, do
   free(c);
 }
 
+/* Where units have several rows, something that their rows share: a g g' and a diagonal. */
+static void share_something(fixture_t *f) {
+  size_t width = TACIT_AWARE_ROUNDS * f->s.d;
+  for (size_t i = 0; f->rounds.clustered != NULL && i < width * width; i++) {
+    size_t a = i / width, b = i % width;
+    f->rounds.clustered[i] = f->rounds.noise_var[0] * (0.1 * cos((double)a) * cos((double)b) + (a == b ? 0.3 : 0));
+  }
+}
+
 static void check_law(tacit_family_t family, double upper) {
   fixture_t f;
   open_fixture(&f, family, upper, 4, 1);
   release_rounds(&f, 3);
+  share_something(&f);
+  f.rounds.excess = family == TACIT_FAMILY_POISSON ? 0.4 : 0;
+  f.rounds.excess_square = family == TACIT_FAMILY_POISSON ? 0.3 : 0;
   enum { width = 12 };
   double theta[4] = {0.2, -0.3, 0.4, 0.1}, mean[width], cov[width * width];
   assert_true(isfinite(tacit_aware_posterior_log_density(&f.posterior, theta, NULL)));
@@ -268,6 +282,27 @@ static void test_law_of_the_scores_is_their_definition(void **state) {
   count_error = 0.1;
   check_law(TACIT_FAMILY_BERNOULLI, 1);
   count_error = 0;
+  fixture_rows = &several_rows;
+  check_law(TACIT_FAMILY_BERNOULLI, 1);
+  check_law(TACIT_FAMILY_POISSON, 8);
+  fixture_rows = &one_row;
+}
+
+/* A unit of k rows has weight min(1, c / k) for each: k of them in the mean, their squares in the variance, by hand for three sizes. */
+static void test_rows_of_a_unit_share_its_radius(void **state) {
+  (void)state;
+  static const struct {
+    double reach, sum, square;
+  } cases[] = {{100, 3.35, 3.35}, {5, 0.5 + 0.6 + 1.5, 0.5 + 0.6 + 1}, {2, 0.5 + 0.4 + 0.6, 0.5 + 0.8 / 3 + 0.16}, {0.5, 0.5, 0.125 + 0.05 / 3 + 0.01}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    double sum, root;
+    tacit_aware_weigh(&several_rows, cases[i].reach, &sum, &root);
+    assert_close(sum, cases[i].sum, 1e-12);
+    assert_close(root * root, cases[i].square, 1e-12);
+    tacit_aware_weigh(&one_row, cases[i].reach, &sum, &root);
+    assert_close(sum, fmin(1, cases[i].reach), 1e-15);
+    assert_close(root, sum, 0);
+  }
 }
 
 /*
@@ -314,12 +349,78 @@ static void test_the_process_learns_the_information(void **state) {
   close_fixture(&f);
 }
 
+/*
+ * Without noise to speak of, counts of variance m + m^2 / 2 are told from those of variance (1 + a) m by how their squares lie: a is
+ * small and b is not (0.13 and 0.28; seeds are fixed).
+ */
+static void test_squares_tell_how_counts_vary(void **state) {
+  (void)state;
+  fixture_t f;
+  tacit_error_t err;
+  fixture_varies_more = true;
+  open_fixture(&f, TACIT_FAMILY_POISSON, 40, 2, 1e8);
+  fixture_varies_more = false;
+  f.settings.rho *= 0.5;
+  release_rounds(&f, 3);
+  tacit_round_place_t place = {f.curator, &f.settings, &f.model.parameters, f.rng, fixture_truth, NULL, share_squares};
+  assert_ok(tacit_rounds_learn_dispersion(&f.rounds, &place, &err), err);
+  assert_true(f.rounds.excess >= 0 && f.rounds.excess < 0.3);
+  assert_true(f.rounds.excess_square > 0.15 && f.rounds.excess_square < 0.8);
+  close_fixture(&f);
+}
+
+/*
+ * Without noise to speak of, and with independent rows taken for a tenth of what they vary by: what is found to be shared makes up for it,
+ * to the squares of the last score. (Rows of U are shrunk, so that nothing is below 0 and raised.)
+ */
+static void test_what_rows_share_is_what_squares_are_short_of(void **state) {
+  (void)state;
+  enum { width = 12, at = 8 };
+  fixture_t f;
+  tacit_error_t err;
+  double theta[4] = {0.1, 0.4, -0.3, 0.2}, released[10], cov[width * width], sd;
+  fixture_rows = &several_rows;
+  open_fixture(&f, TACIT_FAMILY_BERNOULLI, 1, 4, 1e8);
+  fixture_rows = &one_row;
+  f.settings.rho *= 0.5; /* the rest is for what follows */
+  release_rounds(&f, 3);
+  for (size_t i = 0; i < width * f.surrogate.n_rows; i++) {
+    f.rounds.sampled[i] *= 0.3;
+  }
+  memset(f.rounds.doubt, 0, width * 4 * sizeof *f.rounds.doubt);
+  tacit_round_place_t place = {f.curator, &f.settings, &f.model.parameters, f.rng, theta, NULL, share_clusters};
+  assert_ok(tacit_rounds_learn_clusters(&f.rounds, &place, &err), err);
+  const tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, f.rounds.last_theta, f.rounds.last_whiten, f.rounds.radius[2], 0};
+  assert_ok(tacit_curator_release_score_squares(f.curator, &point, 2e-4, released, &sd, &err), err);
+  for (size_t i = 0; i < width * width; i++) {
+    size_t a = i / width, b = i % width;
+    double own = 0;
+    for (size_t k = 0; k < f.surrogate.n_rows; k++) {
+      double eta = 0;
+      for (size_t j = 0; j < 4; j++) {
+        eta += theta[j] * f.surrogate.x[j * f.surrogate.n_rows + k];
+      }
+      own += f.rounds.n * f.surrogate.weight[k] * tacit_family_moments(TACIT_FAMILY_BERNOULLI, 1, eta).variance *
+             f.rounds.sampled[a * f.surrogate.n_rows + k] * f.rounds.sampled[b * f.surrogate.n_rows + k];
+    }
+    cov[i] = own + f.rounds.clustered[i];
+  }
+  for (size_t i = 0, p = 0; i < 4; i++) {
+    for (size_t j = i; j < 4; j++, p++) {
+      double scale = released[0];
+      assert_close(cov[(at + i) * width + at + j] / scale, released[p] / (i == j ? 1 : sqrt(2)) / scale, 0.05); /* six sds of the noise of both */
+    }
+  }
+  close_fixture(&f);
+}
+
 static void check_gradient(tacit_family_t family, double upper, double epsilon) {
   for (size_t n_rounds = 1; n_rounds <= TACIT_AWARE_ROUNDS; n_rounds++) {
     fixture_t f;
     open_fixture(&f, family, upper, 4, epsilon);
     size_t d = f.s.d;
     release_rounds(&f, n_rounds);
+    share_something(&f);
     f.rounds.excess = family == TACIT_FAMILY_POISSON ? 0.4 : 0;
     f.rounds.excess_square = family == TACIT_FAMILY_POISSON ? 0.3 : 0;
     for (int attempt = 0; attempt < 5; attempt++) {
@@ -353,6 +454,10 @@ static void test_gradient_is_the_derivative_of_the_density(void **state) {
   count_error = 0.1;
   check_gradient(TACIT_FAMILY_BERNOULLI, 1, 1);
   count_error = 0;
+  fixture_rows = &several_rows;
+  check_gradient(TACIT_FAMILY_BERNOULLI, 1, 1);
+  check_gradient(TACIT_FAMILY_POISSON, 8, 2);
+  fixture_rows = &one_row;
 }
 
 int main(void) {
@@ -363,7 +468,10 @@ int main(void) {
       cmocka_unit_test(test_population_has_the_moments_asked_for),
       cmocka_unit_test(test_surrogate_is_a_weighted_population_with_an_orthonormal_basis),
       cmocka_unit_test(test_law_of_the_scores_is_their_definition),
+      cmocka_unit_test(test_rows_of_a_unit_share_its_radius),
       cmocka_unit_test(test_the_process_learns_the_information),
+      cmocka_unit_test(test_squares_tell_how_counts_vary),
+      cmocka_unit_test(test_what_rows_share_is_what_squares_are_short_of),
       cmocka_unit_test(test_gradient_is_the_derivative_of_the_density)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,7 @@ document.getElementById("page").onload = e => {
     if (contrast < 4.5) low.push([n.tagName, n.textContent.trim().slice(0, 40), contrast.toFixed(2)]);
   }
   document.getElementById("found").textContent = JSON.stringify({ overflow: d.documentElement.scrollWidth - d.documentElement.clientWidth, low,
+    cut: [...d.querySelectorAll("#summary .scroll")].some(n => n.scrollWidth > n.clientWidth),
     unnamed: [...d.querySelectorAll("svg")].filter(s => !s.getAttribute("aria-label") && !s.querySelector("title")).length,
     title: d.title, language: d.documentElement.lang, texts: d.body.innerText.length });
 };
@@ -74,6 +75,7 @@ def main():
                     found = look(folder, page, width, is_dark)
                     where = f"{page.name} at {width} px{', dark' if is_dark else ''}"
                     failures += [f"{where}: {found['overflow']} px too wide"] if found["overflow"] > 0 else []
+                    failures += [f"{where}: the table of answers is cut off"] if found["cut"] and width >= 800 else []
                     failures += [f"{where}: contrast {low}" for low in found["low"][:5]]
                     failures += [f"{where}: {found['unnamed']} figures without a name"] if found["unnamed"] else []
                     failures += [] if found["title"] and found["language"] == "en" and found["texts"] > 1000 else [f"{where}: {found}"]

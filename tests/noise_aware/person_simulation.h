@@ -1,0 +1,174 @@
+/*
+ * Persons of 1 to K rows whose responses hang together, for the tests of units of several rows and for experiments/person_rounds.c. Given a
+ * person's own effect rows are independent; averaged over it they follow the regression exactly, so that its coefficients are the truth:
+ *
+ * - bernoulli: the effect has the bridge distribution, sd pi sqrt((phi^-2 - 1) / 3), and coefficients given it are 1 / phi times those of the
+ *   margin [Wang2003];
+ * - poisson: the rate's factor is gamma of mean 1.
+ */
+#ifndef TACIT_NOISE_AWARE_PERSON_SIMULATION_H
+#define TACIT_NOISE_AWARE_PERSON_SIMULATION_H
+
+#include "noise_aware/simulation.h"
+
+typedef struct person_setup {
+  simulation_t s;       /* s.n: persons */
+  size_t max_rows;      /* numbers of rows are even from 1 to this */
+  double phi;           /* bernoulli: in (0, 1], 1: rows are independent; poisson: the same, the gamma's variance being 1/phi - 1 */
+  bool is_row_by_x;     /* who has more of the first feature has more rows */
+  double plain_mean[SIMULATION_MAX_DIM], plain_sd[SIMULATION_MAX_DIM]; /* of the last run without noise: generalised estimating equations */
+} person_setup_t;
+
+/* Gamma of mean 1 and this variance, at most 1: Marsaglia and Tsang's method. */
+static inline double person_gamma(double variance, tacit_rng_t *rng) {
+  double shape = 1 / variance, d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
+  for (;;) {
+    double z = tacit_rng_normal(rng), v = pow(1 + c * z, 3), u = tacit_rng_uniform(rng);
+    if (v > 0 && log(u) < 0.5 * z * z + d - d * v + d * log(v)) {
+      return d * v / shape;
+    }
+  }
+}
+
+static inline size_t person_n_rows(const person_setup_t *p, double x, tacit_rng_t *rng) {
+  double u = tacit_rng_uniform(rng), at = p->is_row_by_x ? 0.5 * u + 0.5 * fmin(fmax(0.5 + x, 0), 0.999) : u;
+  return 1 + (size_t)(at * (double)p->max_rows);
+}
+
+/* data (rows, d + 1), offsets (n + 1): features 1 and 2 are the person's, the others the row's. */
+static inline size_t person_data(const person_setup_t *p, const double *theta, tacit_rng_t *rng, double *data, size_t *offsets) {
+  const simulation_t *s = &p->s;
+  size_t d = s->d, at = 0;
+  bool is_bernoulli = s->family == TACIT_FAMILY_BERNOULLI;
+  for (size_t i = 0; i < s->n; i++) {
+    double own[SIMULATION_MAX_DIM], common = sqrt(0.3) * tacit_rng_normal(rng), effect = 0;
+    for (size_t j = 1; j < d; j++) {
+      own[j] = (double)(float)simulation_feature(j, common + sqrt(0.7) * tacit_rng_normal(rng));
+    }
+    if (p->phi < 1 && is_bernoulli) {
+      double turn = 3.14159265358979 * p->phi, u = tacit_rng_uniform(rng);
+      effect = log(sin(turn * u) / sin(turn * (1 - u))) / p->phi;
+    } else if (p->phi < 1) {
+      effect = log(person_gamma(1 / p->phi - 1, rng));
+    }
+    size_t k = person_n_rows(p, own[1], rng);
+    offsets[i] = at;
+    for (size_t t = 0; t < k; t++, at++) {
+      double *x = data + at * (d + 1), eta = theta[0], row_common = sqrt(0.3) * tacit_rng_normal(rng);
+      x[0] = 1;
+      for (size_t j = 1; j < d; j++) {
+        x[j] = j <= 2 ? own[j] : (double)(float)simulation_feature(j, row_common + sqrt(0.7) * tacit_rng_normal(rng));
+        eta += theta[j] * x[j];
+      }
+      x[d] = simulation_response(s, is_bernoulli ? eta / p->phi + effect : eta + effect, 0, rng);
+    }
+  }
+  offsets[s->n] = at;
+  return at;
+}
+
+/* Estimating equations for independent rows, with the prior; sandwich by persons [Liang1986]. */
+static inline void person_plain(person_setup_t *p, const double *data, const size_t *offsets) {
+  simulation_fit_t fit = {.d = p->s.d};
+  simulation_t s = p->s;
+  size_t d = s.d;
+  s.n = offsets[p->s.n];
+  simulation_reference(&s, data, &fit);
+  double meat[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM] = {0}, bread[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM], inverse[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM];
+  for (size_t i = 0; i < d * d; i++) {
+    bread[i] = i / d == i % d ? 1 / (simulation_prior_sd(&s) * simulation_prior_sd(&s)) : 0;
+  }
+  for (size_t i = 0; i < p->s.n; i++) {
+    double score[SIMULATION_MAX_DIM] = {0};
+    for (size_t t = offsets[i]; t < offsets[i + 1]; t++) {
+      const double *x = data + t * (d + 1);
+      double eta = 0;
+      for (size_t j = 0; j < d; j++) {
+        eta += fit.reference_mean[j] * x[j];
+      }
+      tacit_family_moments_t m = tacit_family_moments(s.family, s.upper, eta);
+      for (size_t j = 0; j < d; j++) {
+        score[j] += x[j] * (x[d] - m.mean);
+        for (size_t l = 0; l < d; l++) {
+          bread[j * d + l] += m.slope * x[j] * x[l];
+        }
+      }
+    }
+    for (size_t a = 0; a < d * d; a++) {
+      meat[a] += score[a / d] * score[a % d];
+    }
+  }
+  simulation_invert(d, bread, inverse);
+  for (size_t j = 0; j < d; j++) {
+    double variance = 0;
+    for (size_t a = 0; a < d * d; a++) {
+      variance += inverse[j * d + a / d] * meat[a] * inverse[j * d + a % d];
+    }
+    p->plain_mean[j] = fit.reference_mean[j];
+    p->plain_sd[j] = sqrt(variance);
+  }
+}
+
+/* Simulate and fit; repeats for a seed. evidence may be NULL. */
+static inline void person_run(person_setup_t *p, uint64_t seed, simulation_fit_t *fit, tacit_evidence_t *evidence) {
+  const simulation_t *s = &p->s;
+  unsigned char key[32];
+  tacit_rng_t *rng;
+  tacit_error_t *err = &simulation_error;
+  double *data = malloc(s->n * p->max_rows * (s->d + 1) * sizeof *data);
+  size_t *offsets = malloc((s->n + 1) * sizeof *offsets);
+  bool is_two_valued[SIMULATION_MAX_DIM];
+  *fit = (simulation_fit_t){.d = s->d};
+  tacit_rng_key_from_seed(key, seed);
+  simulation_must(tacit_rng_new(&rng, key, 1 << 20, err));
+  simulation_truth(s, rng, fit->theta);
+  size_t n_rows = person_data(p, fit->theta, rng, data, offsets);
+  person_plain(p, data, offsets);
+  tacit_records_t *records;
+  simulation_must(tacit_records_new(&records, n_rows, s->d + 1, err));
+  for (size_t i = 0; i < n_rows; i++) {
+    tacit_records_set(records, i, data + i * (s->d + 1));
+  }
+  simulation_must(tacit_records_set_units(records, offsets, s->n, err));
+  tacit_model_t model;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+  tacit_draws_t draws;
+  tacit_curator_settings_t limits = tacit_curator_settings_default();
+  limits.max_unit_rows = p->max_rows;
+  simulation_model(s, &model);
+  simulation_must(tacit_budget_new(&budget, s->epsilon, s->delta, s->relation, err));
+  simulation_must(tacit_noise_new_seeded_not_private(&noise, seed, err));
+  simulation_must(tacit_curator_new(&curator, records, &model.records, budget, noise, &limits, err));
+  for (size_t j = 0; j < s->d; j++) {
+    is_two_valued[j] = simulation_is_indicator(j);
+  }
+  tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
+  settings.family = s->family;
+  settings.upper = s->upper;
+  settings.relation = s->relation;
+  settings.max_rows = p->max_rows;
+  settings.n_units = (double)s->n;
+  settings.n_features = s->d;
+  settings.is_two_valued = is_two_valued;
+  settings.rho = tacit_budget_rho(budget) * (1 - 1e-9);
+  settings.n_chains = s->n_chains;
+  settings.n_warmup = s->n_warmup;
+  settings.n_draws = s->n_draws;
+  settings.evidence = evidence;
+  settings.fault_for_tests = s->fault;
+  memcpy(settings.key, key, sizeof key);
+  simulation_must(tacit_noise_aware_fit(curator, &model.parameters, &settings, &draws, err));
+  simulation_summarise(&draws, fit);
+  tacit_draws_clear(&draws);
+  tacit_curator_free(curator);
+  tacit_noise_free(noise);
+  tacit_budget_free(budget);
+  tacit_model_clear(&model);
+  tacit_rng_free(rng);
+  free(offsets);
+  free(data);
+}
+
+#endif
