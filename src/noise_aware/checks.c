@@ -145,10 +145,8 @@ void tacit_aware_check(const tacit_aware_end_t *end) {
   tacit_free(spread);
 }
 
-/* covariance (d, d) <- of the coefficients were the surrogate's records seen without noise: information at the posterior mean, and the prior. */
-static bool without_noise(const tacit_aware_common_t *of, const tacit_surrogate_t *s, double n, double *covariance) {
+void tacit_aware_add_information(const tacit_aware_common_t *of, const tacit_surrogate_t *s, double n, double *precision) {
   size_t d = of->d;
-  double precision[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES] = {0}, inverse[sizeof precision / sizeof precision[0]] = {0};
   for (size_t k = 0; k < s->n_rows; k++) {
     double eta = 0;
     for (size_t j = 0; j < d; j++) {
@@ -160,18 +158,16 @@ static bool without_noise(const tacit_aware_common_t *of, const tacit_surrogate_
       precision[a] += weight * s->x[a / d * s->n_rows + k] * s->x[a % d * s->n_rows + k];
     }
   }
-  tacit_add_prior_precision(of->parameters, d, of->mean, precision);
-  if (!tacit_cholesky(d, precision)) {
-    return false;
+}
+
+/* |inverse row|^2: variance of row . theta, given the inverse of the precision's lower factor. */
+static double variance_along(size_t d, const double *row, const double *inverse) {
+  double sum = 0;
+  for (size_t k = 0; k < d; k++) {
+    double part = tacit_dot(d, inverse + k * d, row);
+    sum += part * part;
   }
-  tacit_invert_lower(d, precision, inverse);
-  for (size_t a = 0; a < d * d; a++) {
-    covariance[a] = 0;
-    for (size_t k = 0; k < d; k++) {
-      covariance[a] += inverse[k * d + a / d] * inverse[k * d + a % d];
-    }
-  }
-  return true;
+  return sum;
 }
 
 /* row . matrix . row */
@@ -183,18 +179,21 @@ static double form(size_t d, const double *row, const double *matrix) {
   return sum;
 }
 
-void tacit_aware_noise_factors(const tacit_aware_end_t *end) {
+void tacit_aware_noise_factors(const tacit_aware_common_t *of, double *precision) {
   enum { D = TACIT_NOISE_AWARE_MAX_FEATURES };
-  const tacit_aware_common_t *of = &end->common;
   tacit_evidence_t *result = of->settings->evidence;
   size_t d = of->d;
-  double covariance[D * D], theta[D] = {0}, at_zero[D], at[D], map[D * D];
-  bool is_known = end->rounds->unit_rows.n == 1; /* what rows of a unit share is not noise, and information leaves it out */
-  if (result == NULL || !is_known || of->parameters->n_reported != d || !without_noise(of, end->rounds->surrogate, end->rounds->n, covariance)) {
+  double inverse[D * D] = {0}, theta[D + 1] = {0}, at_zero[D + 1], at[D + 1], map[D * D];
+  if (result == NULL || of->parameters->n_reported < d || of->parameters->n_reported > d + 1) {
     return;
   }
+  tacit_add_prior_precision(of->parameters, d, of->mean, precision);
+  if (!tacit_cholesky(d, precision)) {
+    return;
+  }
+  tacit_invert_lower(d, precision, inverse);
   of->parameters->report(of->parameters->ctx, theta, at_zero);
-  for (size_t k = 0; k < d; k++) { /* what is reported is linear in theta: rows of the map */
+  for (size_t k = 0; k < d; k++) { /* coefficients reported are linear in theta: rows of the map */
     theta[k] = 1;
     of->parameters->report(of->parameters->ctx, theta, at);
     theta[k] = 0;
@@ -203,7 +202,7 @@ void tacit_aware_noise_factors(const tacit_aware_end_t *end) {
     }
   }
   for (size_t j = 0; j < d; j++) {
-    double without = form(d, map + j * d, covariance);
+    double without = variance_along(d, map + j * d, inverse);
     result->noise_factor[j] = without > 0 ? sqrt(form(d, map + j * d, of->cov) / without) : 0;
   }
 }

@@ -10,7 +10,7 @@ typedef struct tacit_aware_site {
 } tacit_aware_site_t;
 
 /*
- * Chains over mean effects, spreads between sites and the sites' own effects (docs/theory.md, section 18.14), into draws of n_reported columns: the
+ * Chains over mean effects, spreads between sites and the sites' own effects (docs/theory.md, section 18.16), into draws of n_reported columns: the
  * parameters at the mean effects, then a spread for each of the d coefficients, in its unit (of the intercept: at the features' means).
  * scales (d): of the features of all sites together. mean (d), cov (d, d): of the kept mean effects, unconstrained.
  */

@@ -321,6 +321,19 @@ static void clear_run(run_t *run) {
   tacit_rng_free(run->rng);
 }
 
+/* What the same records would tell without noise, those of several sites together. What rows of a unit share is not noise, and information leaves it out. */
+static void compare_to_none(const tacit_aware_common_t *of, const run_t *runs, size_t n) {
+  double precision[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES] = {0};
+  bool is_known = true;
+  for (size_t i = 0; i < n; i++) {
+    is_known = is_known && runs[i].rounds.unit_rows.n == 1;
+    tacit_aware_add_information(of, &runs[i].surrogate, runs[i].rounds.n, precision);
+  }
+  if (is_known) {
+    tacit_aware_noise_factors(of, precision);
+  }
+}
+
 static tacit_status_t run_rounds(run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
   tacit_status_t status = learn_features(run, err);
   if (status == TACIT_OK && run->settings->scaled != NULL) {
@@ -337,7 +350,7 @@ static tacit_status_t run_rounds(run_t *run, tacit_draws_t *draws, tacit_error_t
     const tacit_aware_end_t end = {{s->d, run->parameters, run->settings, run->scales, run->mean, run->cov, s->mean_noise, s->eigenvalue},
                                    &run->rounds, run->moved2, run->has_normal_tails};
     tacit_aware_check(&end);
-    tacit_aware_noise_factors(&end);
+    compare_to_none(&end.common, run, 1);
   }
   return status;
 }
@@ -402,7 +415,7 @@ static void pool_scales(const run_t *runs, size_t n, tacit_feature_scale_t *scal
 }
 
 /* As if all units were behind one surrogate: what is least known of a site, is so of all. */
-static void check_sites(run_t *runs, size_t n, const tacit_feature_scale_t *scales) {
+static void check_sites(run_t *runs, size_t n, bool is_common, const tacit_feature_scale_t *scales) {
   tacit_surrogate_t surrogate = runs->surrogate;
   tacit_rounds_t rounds = runs->rounds;
   double units = 0, mean_noise = 0, count_noise = 0, moved2 = 0;
@@ -419,9 +432,13 @@ static void check_sites(run_t *runs, size_t n, const tacit_feature_scale_t *scal
   rounds.surrogate = &surrogate;
   rounds.n = units;
   rounds.count_noise = sqrt(count_noise);
-  tacit_aware_check(&(tacit_aware_end_t){
+  const tacit_aware_end_t end = {
       {surrogate.d, runs->parameters, runs->settings, scales, runs->mean, runs->cov, surrogate.mean_noise, surrogate.eigenvalue},
-      &rounds, moved2, runs->has_normal_tails});
+      &rounds, moved2, runs->has_normal_tails};
+  tacit_aware_check(&end);
+  if (is_common) { /* else intervals are wide by what sites differ */
+    compare_to_none(&end.common, runs, n);
+  }
 }
 
 /* One set of effects for all sites. */
@@ -466,7 +483,7 @@ static tacit_status_t run_sites(run_t *runs, size_t n, double between, tacit_dra
     status = between > 0 ? draw_exchangeable(runs, n, scales, between, draws, err) : draw_common(runs, n, draws, err);
   }
   if (status == TACIT_OK) {
-    check_sites(runs, n, scales);
+    check_sites(runs, n, !(between > 0), scales);
   }
   return status;
 }

@@ -122,6 +122,27 @@ static void check(tacit_gaussian_t *g) {
            radii->shift_rows * sqrt(2 / (double)g->d) / sampling, radii->shift_intercept / sampling);
 }
 
+/* Least squares of the same records: n L N L' / sigma^2, N of whitened rows, as far as weights left them. */
+static void compare_to_none(tacit_gaussian_t *g, const tacit_draws_t *draws) {
+  const tacit_linear_posterior_t *p = &g->posterior;
+  size_t d = g->d, n_kept = tacit_draws_n_kept(draws), n_draws = 0;
+  double theta[GAUSSIAN_MAX + 1] = {0}, unit[GAUSSIAN_MAX + 1], product[GAUSSIAN_MAX * GAUSSIAN_MAX], precision[GAUSSIAN_MAX * GAUSSIAN_MAX], sigma = 0;
+  if (g->dim > d) {
+    g->parameters->report(g->parameters->ctx, theta, unit); /* sigma last, of log sigma 0 */
+    for (size_t i = 0; i < draws->n_chains * n_kept; i++, n_draws++) {
+      size_t row = i / n_kept * (draws->n_warmup + draws->n_draws) + draws->n_warmup + i % n_kept;
+      sigma += draws->values[row * draws->n_reported + d] / unit[d];
+    }
+  }
+  sigma = n_draws > 0 ? sigma / (double)n_draws : p->known_sd;
+  tacit_multiply(d, d, d, p->factor, p->moments, product);
+  for (size_t a = 0; a < d * d; a++) {
+    precision[a] = tacit_dot(d, product + a / d * d, p->factor + a % d * d) * g->n / (sigma * sigma * p->kept_twice);
+  }
+  tacit_aware_noise_factors(&(tacit_aware_common_t){g->d, g->parameters, g->settings, g->scales, g->mean, g->cov, g->mean_noise, g->eigenvalue},
+                            precision);
+}
+
 /* The prior, now that scales are known. */
 static void set_prior(tacit_gaussian_t *g) {
   const tacit_location_t *at = &g->location;
@@ -146,6 +167,7 @@ static tacit_status_t run(tacit_gaussian_t *g, tacit_draws_t *draws, tacit_error
   }
   if (status == TACIT_OK) {
     check(g);
+    compare_to_none(g, draws);
   }
   return status;
 }

@@ -345,8 +345,10 @@ typedef struct tacit_aware_end {
   bool has_normal_tails;
 } tacit_aware_end_t;
 
-/* settings->evidence <- by how much noise widened each posterior; of one site, families with scores. */
-void tacit_aware_noise_factors(const tacit_aware_end_t *end);
+/* precision (d, d) += information of n of the surrogate's records at the posterior mean. */
+void tacit_aware_add_information(const tacit_aware_common_t *common, const tacit_surrogate_t *surrogate, double n, double *precision);
+/* settings->evidence <- by how much noise widened each coefficient's posterior. precision (d, d): information of the same records without noise; overwritten. */
+void tacit_aware_noise_factors(const tacit_aware_common_t *common, double *precision);
 /* settings->evidence <- checks, and the prior beside the posterior. */
 void tacit_aware_check(const tacit_aware_end_t *end);
 

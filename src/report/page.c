@@ -143,7 +143,8 @@ static const double *noise_factors(const tacit_report_t *report) {
   return report->evidence != NULL && report->evidence->n_terms > 0 && report->evidence->noise_factor[0] > 0 ? report->evidence->noise_factor : NULL;
 }
 
-static void answer_row(const char *label, const tacit_summary_t *s, bool has_priors, const double *noise_factor, tacit_text_t *text) {
+/* noise_factor 0: without the column; below 0: not known. */
+static void answer_row(const char *label, const tacit_summary_t *s, bool has_priors, double noise_factor, tacit_text_t *text) {
   tacit_text_printf(text, "<tr><td>");
   tacit_text_html(text, label);
   estimate_cell(s->mean, s->sd, text); /* what a narrow screen shows comes first */
@@ -156,9 +157,11 @@ static void answer_row(const char *label, const tacit_summary_t *s, bool has_pri
     cell_end(text);
     tacit_text_fixed(text, s->prior_share, 2);
   }
-  if (noise_factor != NULL) {
+  if (noise_factor > 0) {
     tacit_text_printf(text, "</td><td>&times; ");
-    tacit_text_fixed(text, *noise_factor, 2);
+    tacit_text_fixed(text, noise_factor, 2);
+  } else if (noise_factor < 0) {
+    tacit_text_printf(text, "</td><td>");
   }
   tacit_text_printf(text, "</td></tr>\n");
 }
@@ -169,7 +172,7 @@ static void answers(const tacit_report_t *report, const tacit_summary_t *summari
   tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>90 %% interval</th><th>95 %% interval</th>"
                           "<th>SD</th>%s%s</tr>\n", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "", noise != NULL ? "<th>By noise</th>" : "");
   for (size_t j = 0; j < report->draws->n_reported; j++) {
-    answer_row(report->labels[j], &summaries[j], has_priors, noise != NULL && j < report->evidence->n_terms ? &noise[j] : NULL, text);
+    answer_row(report->labels[j], &summaries[j], has_priors, noise == NULL ? 0 : j < report->evidence->n_terms && noise[j] > 0 ? noise[j] : -1, text);
   }
   tacit_text_printf(text, "</table></div>\n");
   if (has_priors) {

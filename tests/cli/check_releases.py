@@ -203,4 +203,32 @@ assert "has no term 'xx'" in run("check", "fit-y", "--data", "c.csv", *budget, "
 assert "--epsilon is needed" in run("check", "fit-y", "--data", "c.csv", status=2)
 assert "no releases.json" in run("check", "chains", "--data", "c.csv", *budget, status=1)
 assert "gaussian" in run("check", "line", "--data", "f.csv", *budget, status=2)
+
+# by how much noise widened each interval: sds over those of the same records seen without noise
+def factors(folder):
+    return [prior["noise_factor"] for prior in json.loads(pathlib.Path(folder, "diagnostics.json").read_text())["prior"]]
+
+
+def sds(folder):
+    return [float(row["sd"]) for row in csv.DictReader(open(f"{folder}/summary.csv"))]
+
+
+pathlib.Path("line.yaml").write_text("columns:\n  x: {type: numeric, lower: -4, upper: 4}\n  y: {type: numeric, lower: -20, upper: 30}\n  z: {type: binary}\n")
+lines = [[(x, 5 + 2 * x + rng.gauss(0, 3), int(rng.random() < 1 / (1 + math.exp(-x)))) for x in (rng.gauss(0, 1) for _ in range(6000))] for _ in range(2)]
+for name, records in (("one", lines[0]), ("two", lines[1]), ("both", lines[0] + lines[1])):
+    pathlib.Path(f"{name}.csv").write_text("x,y,z\n" + "".join(f"{x:.4f},{y:.4f},{z}\n" for x, y, z in records))
+MORE = ["--chains", "2", "--warmup", "300", "--draws", "600"]
+for family, formula in (("gaussian", "y ~ x"), ("bernoulli", "z ~ x")):
+    for name, epsilon in (("one", 0.7), ("two", 1), ("one", 1e6)):
+        run("fit", formula, "--family", family, "--data", f"{name}.csv", "--schema", "line.yaml", "--epsilon", epsilon, "--delta", "1e-6", "--out",
+            f"{family}-{name}-{epsilon:g}", "--quiet", "--yes", *MORE)
+    for name in ("one", "both"):
+        run("fit", formula, "--family", family, "--data", f"{name}.csv", "--schema", "line.yaml", "--method", "hmc", "--exposed", "--out", f"{family}-{name}", "--quiet",
+            "--yes", *MORE)
+run("combine", "bernoulli-one-0.7", "bernoulli-two-1", "--out", "bernoulli-combined")
+for folder, exact in (("gaussian-one-0.7", "gaussian-one"), ("gaussian-one-1e+06", "gaussian-one"), ("bernoulli-one-0.7", "bernoulli-one"),
+                      ("bernoulli-one-1e+06", "bernoulli-one"), ("bernoulli-combined", "bernoulli-both")):
+    for said, with_noise, without in zip(factors(folder), sds(folder), sds(exact)):
+        assert 0.82 < said / (with_noise / without) < 1.25, (folder, said, with_noise / without)
+assert min(factors("gaussian-one-0.7")) > 1.2, factors("gaussian-one-0.7")
 print("passed")

@@ -88,7 +88,6 @@ static void check_same(size_t n, const double *released, const double *defined) 
   }
 }
 
-/* One weight for all rows of a unit, min(1, R / sum_t |L x_t| q_t), differs by .6 in a score and by more in matrices. */
 static void test_units_are_summed_by_their_definition(void **state) {
   (void)state;
   static double data[n_units * max_unit * (d + 1)];
