@@ -78,6 +78,8 @@ TACIT_API void tacit_free(void *p);
 
 /** Return the library's version, "MAJOR.MINOR.PATCH". */
 TACIT_API const char *tacit_version(void);
+/** The commit that the library was built of, as `git describe --always --dirty` has it; "unknown" outside of a repository. */
+TACIT_API const char *tacit_commit(void);
 
 /** How neighbouring data sets differ. */
 typedef enum tacit_relation {

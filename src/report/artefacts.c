@@ -156,6 +156,7 @@ void tacit_report_privacy_json(const tacit_report_t *report, tacit_text_t *text)
     tacit_text_printf(text, ", \"spend\": %llu}", (unsigned long long)report->ledger_spend);
   }
   json_text(text, "version", tacit_version());
+  json_text(text, "commit", tacit_commit());
   json_text(text, "method", report->method);
   json_bool(text, "exact", report->is_exact);
   json_text(text, "end", report->end);

@@ -173,7 +173,7 @@ static void check(const account_t *account, tacit_text_t *text) {
   } else if (state->n_spends > 0) {
     tacit_statement_line(text, "The runs released more kinds of noise than a command has room for: `tacit ledger export --json` lists them all.");
   }
-  tacit_text_printf(text, "# Software\nWritten by tacit %s from the ledger alone.\n", tacit_version());
+  tacit_text_printf(text, "# Software\nWritten by tacit %s (commit %s) from the ledger alone.\n", tacit_version(), tacit_commit());
 }
 
 static void all_lines(const account_t *account, tacit_text_t *text) {
@@ -234,9 +234,9 @@ static void entry(const account_t *account, tacit_text_t *text) {
   number_up(text, fmin(1, tacit_statement_guess(said)));
   json_up(text, "power_of_a_test_of_level_0.01", tacit_statement_test(said));
   tacit_text_printf(text, "},\n \"accounting\": \"privacy filter over all runs, each reserved before it releases; Gaussian releases composed exactly\""
-                          ",\n \"ledger\": {\"made\": \"%s\", \"entries\": %llu, \"head\": \"%s\"},\n \"software\": {\"name\": \"tacit\", \"version\": \"%s\"}"
+                          ",\n \"ledger\": {\"made\": \"%s\", \"entries\": %llu, \"head\": \"%s\"},\n \"software\": {\"name\": \"tacit\", \"version\": \"%s\", \"commit\": \"%s\"}"
                           ",\n \"runs\": [",
-                    state->created, (unsigned long long)state->n_entries, state->head, tacit_version());
+                    state->created, (unsigned long long)state->n_entries, state->head, tacit_version(), tacit_commit());
   for (size_t i = 0; i < state->n_spends; i++) {
     tacit_text_printf(text, i > 0 ? ",\n  " : "\n  ");
     json_run(account, &state->spends[i], text);

@@ -113,7 +113,12 @@ static void check(const tacit_testimony_t *said, tacit_text_t *text) {
 static void software(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_text_printf(text, "Fitted with tacit ");
   tacit_text_plain(text, said->version[0] != '\0' ? said->version : "(version not said)");
-  tacit_text_printf(text, "; this page was written by tacit %s from the folder's files alone.\n", tacit_version());
+  if (said->commit[0] != '\0') {
+    tacit_text_printf(text, " (commit ");
+    tacit_text_plain(text, said->commit);
+    tacit_text_printf(text, ")");
+  }
+  tacit_text_printf(text, "; this page was written by tacit %s (commit %s) from the folder's files alone.\n", tacit_version(), tacit_commit());
 }
 
 static void not_private(const tacit_testimony_t *said, tacit_text_t *text) {

@@ -113,6 +113,7 @@ static tacit_status_t read_privacy(tacit_testimony_t *said, const char *path, ta
   }
   said->unit = words(said->root, "unit");
   said->version = words(said->root, "version");
+  said->commit = words(said->root, "commit");
   said->method = words(said->root, "method");
   said->end = words(said->root, "end");
   said->delta_meaning = words(said->root, "delta_meaning");

@@ -113,6 +113,9 @@ def variant(name, change, base="sub"):
 # A budget so large that it rules out nothing; units with several rows; a ledger's position.
 huge = run("statement", variant("huge", lambda said: said.update(epsilon=1e6, epsilon_budget=1e6)))
 assert chances(huge) == [100, 100] and "next to nothing is ruled out" in one_line(huge)
+commit = subprocess.run([TACIT, "--version"], capture_output=True, text=True).stdout.split("\ncommit ")[1].split("\n")[0]
+assert "(commit 0123abcd); this page was written by tacit" in one_line(run("statement", variant("built", lambda said: said.update(commit="0123abcd"))))
+assert f"(commit {commit}) from the folder" in one_line(run("statement", "built"))
 person = one_line(run("statement", variant("person", lambda said: said.update(unit="patient", max_rows=5, ledger={"data_id": "clinic", "spend": 3}))))
 assert 'all rows that share a value of the column "patient", of which there are at most 5' in person
 assert 'Spend 3 in the ledger of the data set "clinic"' in person and "in no ledger" not in person
@@ -126,7 +129,7 @@ evil = "<script>alert(1)</script><img src=x onerror=y>\n# Forged: epsilon = 0\n"
 def plant(said):
     for event in said["events"]:
         event["label"] = "</li><script>"
-    said.update(unit=evil, method=evil, version=evil, delta_meaning=evil, end=evil, assumptions=[evil], ledger={"data_id": evil, "spend": 1})
+    said.update(unit=evil, method=evil, version=evil, commit=evil, delta_meaning=evil, end=evil, assumptions=[evil], ledger={"data_id": evil, "spend": 1})
 
 
 variant("evil", plant)

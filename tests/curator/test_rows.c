@@ -107,7 +107,7 @@ static void check_pairs(kind_t kind, size_t d, size_t n_rows, bool is_whitened, 
   tacit_door_shape_t shape = {kind == SCORE ? TACIT_SHAPE_BALL : TACIT_SHAPE_SQUARES, d + (kind == JOINT), 1 << 22, 0, 0};
   double limit = tacit_door_shape_sensitivity(&shape, TACIT_DOOR_GAUSSIAN, true);
   double share = tacit_door_shape_sensitivity(&shape, TACIT_DOOR_GAUSSIAN, false) / limit;
-  size_t n_pairs = (size_t)(3000 * testing_multiplier());
+  size_t n_pairs = (size_t)fmax(2000, 3000 * testing_multiplier());
   for (size_t pair = 0; pair < n_pairs; pair++) {
     for (size_t i = 0; i < d * d; i++) {
       whiten[i] = i / d == i % d ? support_uniform(&rng, 0.5, 6) : i % d < i / d ? support_uniform(&rng, -2, 2) : 0;

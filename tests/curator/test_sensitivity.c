@@ -108,7 +108,7 @@ static void check_dense(size_t dim, size_t n_blocks, double *worst) {
   tacit_vectors_t of = {.n_points = 1, .dim = dim, .n_rows = dim, .n_pieces = 1, .pieces = &whole, .scale = 1};
   const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
   support_rng_t rng = {dim};
-  float *grad = calloc(dim * 16, sizeof *grad), norms[16];
+  float *grad = calloc(dim * 16, sizeof *grad), norms[16], block[16] = {0};
   int32_t *lanes = calloc(dim * 16, sizeof *lanes);
   for (size_t b = 0; b < n_blocks; b++) {
     double bound = ldexp(1, (int)(support_bits(&rng) % 40) - 20);
@@ -121,7 +121,7 @@ static void check_dense(size_t dim, size_t n_blocks, double *worst) {
     tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
     tacit_door_notes_t notes = {0};
     memset(lanes, 0, dim * 16 * sizeof *lanes);
-    kernel->vectors(&of, 0, NULL, norms, &lattice, grad, lanes, &notes);
+    kernel->vectors(&of, 0, block, norms, &lattice, grad, lanes, &notes);
     *worst = fmax(*worst, check_lanes(lanes, dim));
     for (size_t lane = 11; b % 7 == 0 && lane < 16; lane++) {
       for (size_t j = 0; j < dim; j++) {

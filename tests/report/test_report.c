@@ -152,7 +152,7 @@ static void test_write_metrics(void **state) {
 
 static void assert_keys(const json_t *root) {
   static const char *const keys[] = {"private", "epsilon", "delta", "relation", "unit", "accountant", "events",
-                                     "version", "method", "exact", "end", "assumptions",
+                                     "version", "commit", "method", "exact", "end", "assumptions",
                                      "epsilon_budget", "delta_budget", "n_units", "max_rows",
                                      "epsilon_charged", "epsilon_charged_is_a_guarantee"};
   const json_t *meaning = json_object_get(root, "delta_meaning"); /* there if there is one */
