@@ -26,7 +26,7 @@ static double check_sandwich(person_setup_t p, bool must_agree) {
   for (size_t j = 0; j < fit.d; j++) {
     double ratio = fit.sd[j] / p.plain_sd[j];
     least = fmin(least, ratio);
-    (void)(!must_agree || (fabs(fit.mean[j] - p.plain_mean[j]) < 0.35 * p.plain_sd[j] && ratio > 0.88 && ratio < 1.2));
+    assert_true(!must_agree || (fabs(fit.mean[j] - p.plain_mean[j]) < 0.35 * p.plain_sd[j] && ratio > 0.88 && ratio < 1.2));
   }
   return least;
 }
