@@ -117,7 +117,6 @@ static inline void person_run(person_setup_t *p, uint64_t seed, simulation_fit_t
   tacit_error_t *err = &simulation_error;
   double *data = malloc(s->n * p->max_rows * (s->d + 1) * sizeof *data);
   size_t *offsets = malloc((s->n + 1) * sizeof *offsets);
-  bool is_two_valued[SIMULATION_MAX_DIM];
   *fit = (simulation_fit_t){.d = s->d};
   tacit_rng_key_from_seed(key, seed);
   simulation_must(tacit_rng_new(&rng, key, 1 << 20, err));
@@ -130,42 +129,7 @@ static inline void person_run(person_setup_t *p, uint64_t seed, simulation_fit_t
     tacit_records_set(records, i, data + i * (s->d + 1));
   }
   simulation_must(tacit_records_set_units(records, offsets, s->n, err));
-  tacit_model_t model;
-  tacit_budget_t *budget;
-  tacit_noise_t *noise;
-  tacit_curator_t *curator;
-  tacit_draws_t draws;
-  tacit_curator_settings_t limits = tacit_curator_settings_default();
-  limits.max_unit_rows = p->max_rows;
-  simulation_model(s, &model);
-  simulation_must(tacit_budget_new(&budget, s->epsilon, s->delta, s->relation, err));
-  simulation_must(tacit_noise_new_seeded_not_private(&noise, seed, err));
-  simulation_must(tacit_curator_new(&curator, records, &model.records, budget, noise, &limits, err));
-  for (size_t j = 0; j < s->d; j++) {
-    is_two_valued[j] = simulation_is_indicator(j);
-  }
-  tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
-  settings.family = s->family;
-  settings.upper = s->upper;
-  settings.relation = s->relation;
-  settings.max_rows = p->max_rows;
-  settings.n_units = (double)s->n;
-  settings.n_features = s->d;
-  settings.is_two_valued = is_two_valued;
-  settings.rho = tacit_budget_rho(budget) * (1 - 1e-9);
-  settings.n_chains = s->n_chains;
-  settings.n_warmup = s->n_warmup;
-  settings.n_draws = s->n_draws;
-  settings.evidence = evidence;
-  settings.fault_for_tests = s->fault;
-  memcpy(settings.key, key, sizeof key);
-  simulation_must(tacit_noise_aware_fit(curator, &model.parameters, &settings, &draws, err));
-  simulation_summarise(&draws, fit);
-  tacit_draws_clear(&draws);
-  tacit_curator_free(curator);
-  tacit_noise_free(noise);
-  tacit_budget_free(budget);
-  tacit_model_clear(&model);
+  simulation_fit_records(s, records, s->n, p->max_rows, key, seed, evidence, fit);
   tacit_rng_free(rng);
   free(offsets);
   free(data);

@@ -257,6 +257,51 @@ static inline void simulation_summarise(const tacit_draws_t *draws, simulation_f
   }
 }
 
+/*
+ * Fit records, which it takes, of n_units units of at most max_rows rows; key and seed as simulation_run() has them. evidence may be NULL.
+ */
+static inline void simulation_fit_records(const simulation_t *s, tacit_records_t *records, size_t n_units, size_t max_rows, const unsigned char key[32],
+                                          uint64_t seed, tacit_evidence_t *evidence, simulation_fit_t *fit) {
+  tacit_model_t model;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+  tacit_draws_t draws;
+  tacit_curator_settings_t limits = tacit_curator_settings_default();
+  limits.max_unit_rows = max_rows;
+  simulation_model(s, &model);
+  simulation_must(tacit_budget_new(&budget, s->epsilon, s->delta, s->relation, &simulation_error));
+  simulation_must(tacit_noise_new_seeded_not_private(&noise, seed, &simulation_error));
+  simulation_must(tacit_curator_new(&curator, records, &model.records, budget, noise, &limits, &simulation_error));
+  bool is_two_valued[SIMULATION_MAX_DIM];
+  for (size_t j = 0; j < s->d; j++) {
+    is_two_valued[j] = simulation_is_indicator(j);
+  }
+  tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
+  settings.family = s->family;
+  settings.upper = s->upper;
+  settings.relation = s->relation;
+  settings.max_rows = max_rows;
+  settings.n_units = (double)n_units;
+  settings.n_features = s->d;
+  settings.may_drop = s->n_left_out > 0;
+  settings.is_two_valued = is_two_valued;
+  settings.rho = tacit_budget_rho(budget) * (1 - 1e-9);
+  settings.n_chains = s->n_chains;
+  settings.n_warmup = s->n_warmup;
+  settings.n_draws = s->n_draws;
+  settings.evidence = evidence;
+  settings.fault_for_tests = s->fault;
+  memcpy(settings.key, key, sizeof settings.key);
+  simulation_must(tacit_noise_aware_fit(curator, &model.parameters, &settings, &draws, &simulation_error));
+  simulation_summarise(&draws, fit);
+  tacit_draws_clear(&draws);
+  tacit_curator_free(curator);
+  tacit_noise_free(noise);
+  tacit_budget_free(budget);
+  tacit_model_clear(&model);
+}
+
 /* Simulate and fit; repeats for a seed. */
 static inline void simulation_run(const simulation_t *s, uint64_t seed, simulation_fit_t *fit) {
   unsigned char key[32];
@@ -278,40 +323,7 @@ static inline void simulation_run(const simulation_t *s, uint64_t seed, simulati
   for (size_t i = 0; i < s->n_left_out; i++) {
     tacit_records_leave_out(records, s->n + i);
   }
-  tacit_model_t model;
-  tacit_budget_t *budget;
-  tacit_noise_t *noise;
-  tacit_curator_t *curator;
-  tacit_draws_t draws;
-  simulation_model(s, &model);
-  simulation_must(tacit_budget_new(&budget, s->epsilon, s->delta, s->relation, &simulation_error));
-  simulation_must(tacit_noise_new_seeded_not_private(&noise, seed, &simulation_error));
-  simulation_must(tacit_curator_new(&curator, records, &model.records, budget, noise, NULL, &simulation_error));
-  bool is_two_valued[SIMULATION_MAX_DIM];
-  for (size_t j = 0; j < s->d; j++) {
-    is_two_valued[j] = simulation_is_indicator(j);
-  }
-  tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
-  settings.family = s->family;
-  settings.upper = s->upper;
-  settings.relation = s->relation;
-  settings.n_units = (double)(s->n + s->n_left_out);
-  settings.n_features = s->d;
-  settings.may_drop = s->n_left_out > 0;
-  settings.is_two_valued = is_two_valued;
-  settings.rho = tacit_budget_rho(budget) * (1 - 1e-9);
-  settings.n_chains = s->n_chains;
-  settings.n_warmup = s->n_warmup;
-  settings.n_draws = s->n_draws;
-  settings.fault_for_tests = s->fault;
-  memcpy(settings.key, key, sizeof key);
-  simulation_must(tacit_noise_aware_fit(curator, &model.parameters, &settings, &draws, &simulation_error));
-  simulation_summarise(&draws, fit);
-  tacit_draws_clear(&draws);
-  tacit_curator_free(curator);
-  tacit_noise_free(noise);
-  tacit_budget_free(budget);
-  tacit_model_clear(&model);
+  simulation_fit_records(s, records, s->n + s->n_left_out, 1, key, seed, NULL, fit);
   tacit_rng_free(rng);
   free(data);
 }
