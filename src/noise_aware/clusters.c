@@ -139,6 +139,9 @@ static bool spread_out(tacit_rounds_t *r, const double *variance, const double *
   size_t d = r->surrogate->d, n = r->surrogate->n_rows, width = TACIT_AWARE_ROUNDS * d, last = r->n_rounds - 1;
   double factor[D * D], by[TACIT_AWARE_ROUNDS][D * D], half[D * D];
   project(r, variance, r->sampled + last * d * n, r->sampled + last * d * n, factor);
+  for (size_t i = 0; i < d; i++) { /* where outcomes nearly do not vary V is none: what was paid for ends in an answer */
+    factor[i * d + i] += 1e-9 * r->noise_var[last];
+  }
   if (!tacit_cholesky(d, factor)) {
     return false;
   }
