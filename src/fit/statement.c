@@ -27,6 +27,10 @@ static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[T
                              "clamps may move them. The response's public bounds cut off next to none of its values."
                            : "Intervals are calibrated as far as the regression model is right and the features resemble the "
                              "surrogate population that stands for them.";
+    if (tacit_schema_unit(fit->schema) != NULL) {
+      assumptions[n++] = "Coefficients are those of a regression that takes every row for itself; intervals know that rows of a unit hang together. That how many rows "
+                         "a unit has tells nothing of its outcomes, given their features, is assumed and was not looked at.";
+    }
     if (fit->between > 0) {
       assumptions[n++] = "Effects are exchangeable between sites: each site's are normal around the mean effects reported, with a half-normal prior on their sds "
                          "between sites (run.yaml, between-sd). With few sites that prior says much of them.";

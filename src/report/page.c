@@ -184,7 +184,7 @@ static void answers(const tacit_report_t *report, const tacit_summary_t *summari
   }
   if (noise != NULL) {
     tacit_text_printf(text, "<p>By noise: what the privacy noise added; intervals are so many times as wide as they would be, had records of the same features been seen "
-                            "without noise. Estimated from what was released.</p>\n");
+                            "without noise, and were the model right (what misfit adds counts as noise here). Estimated from what was released.</p>\n");
   }
 }
 
