@@ -107,7 +107,7 @@ static void check_pairs(kind_t kind, size_t d, size_t n_rows, bool is_whitened, 
   tacit_door_shape_t shape = {kind == SCORE ? TACIT_SHAPE_BALL : TACIT_SHAPE_SQUARES, d + (kind == JOINT), 1 << 22, 0, 0};
   double limit = tacit_door_shape_sensitivity(&shape, TACIT_DOOR_GAUSSIAN, true);
   double share = tacit_door_shape_sensitivity(&shape, TACIT_DOOR_GAUSSIAN, false) / limit;
-  size_t n_pairs = (size_t)fmax(2000, 3000 * testing_multiplier());
+  size_t n_pairs = (size_t)(3000 * testing_multiplier_at_least(0.7));
   for (size_t pair = 0; pair < n_pairs; pair++) {
     for (size_t i = 0; i < d * d; i++) {
       whiten[i] = i / d == i % d ? support_uniform(&rng, 0.5, 6) : i % d < i / d ? support_uniform(&rng, -2, 2) : 0;
@@ -204,7 +204,7 @@ static void test_a_record_is_in_one_cell_or_none(void **state) {
   const double whiten[d * d] = {1, 0, 0, 0.5, 2, 0, -1, 0.3, 1.5}, theta[d] = {0.2, -1, 0.5};
   const tacit_row_residual_t residual = {theta, d, 0.7, 1};
   size_t seen[2][n_cells + 1] = {{0}};
-  for (size_t i = 0; i < (size_t)(1500 * testing_multiplier()); i++) {
+  for (size_t i = 0; i < (size_t)(1500 * testing_multiplier_at_least(0.5)); i++) {
     double x[d + 1], square = 0, r;
     any_record(&rng, d, 1, x);
     bool is_plain = true;
