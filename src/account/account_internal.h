@@ -67,6 +67,24 @@ TACIT_MUST_USE tacit_status_t tacit_events_check(const tacit_event_t *events, si
 /* Gaussian releases of all records, or free ones, and nothing else? */
 bool tacit_events_are_gaussian(const tacit_event_t *events, size_t n_events);
 
+/* ---- questions about other counts, epsilons or deltas of the same events: what bits take long for is kept from one to the next ---- */
+
+typedef struct tacit_followed tacit_followed_t;
+/* Steps of bits that were followed; starts as {NULL}. */
+typedef struct tacit_bellman {
+  tacit_followed_t *first;
+} tacit_bellman_t;
+void tacit_bellman_clear(tacit_bellman_t *bellman);
+/* tacit_account_epsilon() and tacit_account_delta(), the same answers; bellman: NULL keeps nothing. */
+TACIT_MUST_USE tacit_status_t tacit_account_epsilon_again(tacit_bellman_t *bellman, const tacit_accountant_t *accountant,
+                                                          const tacit_event_t *events, size_t n_events,
+                                                          const tacit_account_options_t *options, double delta,
+                                                          tacit_guarantee_t *guarantee, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_account_delta_again(tacit_bellman_t *bellman, const tacit_accountant_t *accountant,
+                                                        const tacit_event_t *events, size_t n_events,
+                                                        const tacit_account_options_t *options, double epsilon,
+                                                        tacit_guarantee_t *guarantee, tacit_error_t *err);
+
 /* ---- pairs and profiles that users give: CSV files with the header "p,q" or "epsilon,delta" ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_curve_read_pair(tacit_curve_t **curve, const char *path, tacit_error_t *err);

@@ -53,6 +53,7 @@ typedef struct tacit_account_question {
   tacit_account_options_t options;
   bool is_epsilon_given;
   double epsilon, delta;
+  tacit_bellman_t *bellman;
 } question_t;
 
 static tacit_status_t check(const question_t *question, tacit_error_t *err) {
@@ -253,9 +254,9 @@ static tacit_status_t bellman_of_bits(const question_t *question, tacit_guarante
   double answer;
   tacit_status_t status =
       question->is_epsilon_given
-          ? tacit_bellman_log_delta(question->events, question->n_events, question->epsilon,
+          ? tacit_bellman_log_delta(question->bellman, question->events, question->n_events, question->epsilon,
                                     question->options.relative_width, &answer, err)
-          : tacit_bellman_epsilon(question->events, question->n_events, tacit_log_below(question->delta),
+          : tacit_bellman_epsilon(question->bellman, question->events, question->n_events, tacit_log_below(question->delta),
                                   question->options.relative_width, &answer, err);
   guarantee->method = "bits";
   if (status == TACIT_OK) {
@@ -329,24 +330,43 @@ const tacit_accountant_t *tacit_accountant_find(const char *name) {
 static tacit_status_t ask(const tacit_accountant_t *accountant, question_t *question,
                           const tacit_account_options_t *options, tacit_guarantee_t *guarantee, tacit_error_t *err) {
   const tacit_accountant_t *chosen = accountant != NULL ? accountant : &accountants[0];
+  tacit_bellman_t own = {NULL};
   *guarantee = (tacit_guarantee_t){.epsilon = question->is_epsilon_given ? question->epsilon : INFINITY,
                                    .delta = question->is_epsilon_given ? 1 : question->delta,
                                    .method = chosen->name};
   question->options = options != NULL ? *options : (tacit_account_options_t){.relation = TACIT_RELATION_SUBSTITUTE};
+  question->bellman = question->bellman != NULL ? question->bellman : &own;
   tacit_status_t status = check(question, err);
-  return status == TACIT_OK ? chosen->answer(question, guarantee, err) : status;
+  status = status == TACIT_OK ? chosen->answer(question, guarantee, err) : status;
+  tacit_bellman_clear(&own);
+  return status;
+}
+
+tacit_status_t tacit_account_epsilon_again(tacit_bellman_t *bellman, const tacit_accountant_t *accountant,
+                                           const tacit_event_t *events, size_t n_events,
+                                           const tacit_account_options_t *options, double delta,
+                                           tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  question_t question = {.events = events, .n_events = n_events, .delta = delta, .bellman = bellman};
+  return ask(accountant, &question, options, guarantee, err);
+}
+
+tacit_status_t tacit_account_delta_again(tacit_bellman_t *bellman, const tacit_accountant_t *accountant,
+                                         const tacit_event_t *events, size_t n_events,
+                                         const tacit_account_options_t *options, double epsilon,
+                                         tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  question_t question = {
+      .events = events, .n_events = n_events, .is_epsilon_given = true, .epsilon = epsilon, .bellman = bellman};
+  return ask(accountant, &question, options, guarantee, err);
 }
 
 tacit_status_t tacit_account_epsilon(const tacit_accountant_t *accountant, const tacit_event_t *events, size_t n_events,
                                      const tacit_account_options_t *options, double delta, tacit_guarantee_t *guarantee,
                                      tacit_error_t *err) {
-  question_t question = {.events = events, .n_events = n_events, .delta = delta};
-  return ask(accountant, &question, options, guarantee, err);
+  return tacit_account_epsilon_again(NULL, accountant, events, n_events, options, delta, guarantee, err);
 }
 
 tacit_status_t tacit_account_delta(const tacit_accountant_t *accountant, const tacit_event_t *events, size_t n_events,
                                    const tacit_account_options_t *options, double epsilon, tacit_guarantee_t *guarantee,
                                    tacit_error_t *err) {
-  question_t question = {.events = events, .n_events = n_events, .is_epsilon_given = true, .epsilon = epsilon};
-  return ask(accountant, &question, options, guarantee, err);
+  return tacit_account_delta_again(NULL, accountant, events, n_events, options, epsilon, guarantee, err);
 }

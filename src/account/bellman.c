@@ -29,15 +29,20 @@ typedef struct table {
   double step;       /* of log z */
   size_t n, center;  /* nodes; z = 1 at center */
   size_t pad;        /* nodes beyond either end that stencils may read */
-  double *value, *next; /* shape (n + 2 pad) */
+  double **values;   /* shape (n_most + 1): V after each step, shape (n + 2 pad) */
+  double *work;      /* the like, between a step's bits and its Gaussian release */
+  size_t n_done, n_most; /* steps that were taken, that the nodes reach for */
   stencil_t *stencils;
   size_t n_stencils;
   tacit_grid_t gaussian; /* dominating law of the Gaussian release in each step; n == 0: none */
 } table_t;
 
 static void table_clear(table_t *table) {
-  tacit_free(table->value);
-  tacit_free(table->next);
+  for (size_t t = 0; table->values != NULL && t <= table->n_done; t++) {
+    tacit_free(table->values[t]);
+  }
+  tacit_free(table->values);
+  tacit_free(table->work);
   tacit_free(table->stencils);
   tacit_grid_clear(&table->gaussian);
 }
@@ -83,6 +88,10 @@ static void measure(const tacit_bit_class_t *class, double *variance, double *sh
   }
 }
 
+static double *new_value(const table_t *table) {
+  return tacit_alloc(table->n + 2 * table->pad, sizeof(double));
+}
+
 static tacit_status_t table_init(table_t *table, const tacit_event_t *event, const tacit_bit_class_t *class,
                                  uint64_t n_steps, double variance, double shift, double fineness, tacit_error_t *err) {
   double steps = (double)n_steps, all = variance + 2 * event->rho, rho = event->rho * (double)tacit_event_group(event);
@@ -90,18 +99,21 @@ static tacit_status_t table_init(table_t *table, const tacit_event_t *event, con
   double reach = fmin(steps * (shift + 12 * gaussian), 11 * sqrt(steps * all) + 4 * shift) + 0.5 * steps * all;
   table->step = sqrt(all * fineness) / 7;
   double nodes = ceil(reach / table->step) + 1, pad = ceil((shift + 12 * gaussian) / table->step) + 2;
-  if (nodes > max_nodes || pad > max_nodes) {
+  if (!(nodes <= max_nodes && pad <= max_nodes)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "the bit's sensitivity is too small or too large to be followed");
   }
   table->center = (size_t)nodes;
   table->n = 2 * table->center + 1;
   table->pad = (size_t)pad;
-  size_t length = table->n + 2 * table->pad;
-  table->value = tacit_alloc(length, sizeof *table->value);
-  table->next = tacit_alloc(length, sizeof *table->next);
+  table->n_most = n_steps;
+  table->values = tacit_alloc_zero(table->n_most + 1, sizeof *table->values);
+  table->work = new_value(table);
   table->stencils = tacit_alloc(2 * class->n + 1, sizeof *table->stencils);
-  if (table->value == NULL || table->next == NULL || table->stencils == NULL) {
+  if (table->values == NULL || table->work == NULL || table->stencils == NULL || (table->values[0] = new_value(table)) == NULL) {
     return tacit_error_memory(err);
+  }
+  for (size_t i = 0; i < table->n; i++) {
+    table->values[0][table->pad + i] = fmax(expm1((double)((ptrdiff_t)i - (ptrdiff_t)table->center) * table->step), 0);
   }
   set_stencils(table, class);
   if (event->rho > 0) {
@@ -142,26 +154,18 @@ static void apply(const stencil_t *stencils, size_t n_stencils, const double *in
   }
 }
 
-static void step_bits(table_t *table) {
-  extend(table, table->value);
-  const double *in = table->value + table->pad;
-  double *out = table->next + table->pad;
-  memcpy(out, in, table->n * sizeof *out);
-  apply(table->stencils, table->n_stencils, in, out, table->n);
-  double *swap = table->value;
-  table->value = table->next;
-  table->next = swap;
+static void step_bits(const table_t *table, double *value, double *next) {
+  extend(table, value);
+  memcpy(next + table->pad, value + table->pad, table->n * sizeof *next);
+  apply(table->stencils, table->n_stencils, value + table->pad, next + table->pad, table->n);
 }
 
 /* V(z) <- sum_i q_i V(z e^l_i) + z P(L infinite), the release being seen before the bit is chosen. */
-static void step_gaussian(table_t *table) {
+static void step_gaussian(const table_t *table, double *value, double *next) {
   const tacit_grid_t *grid = &table->gaussian;
-  if (grid->n == 0) {
-    return;
-  }
-  extend(table, table->value);
-  double *restrict out = table->next + table->pad;
-  const double *in = table->value + table->pad;
+  extend(table, value);
+  double *restrict out = next + table->pad;
+  const double *in = value + table->pad;
   for (size_t i = 0; i < table->n; i++) {
     out[i] = grid->infinite * z_at(table, (ptrdiff_t)i);
   }
@@ -172,9 +176,24 @@ static void step_gaussian(table_t *table) {
       out[i] += weight * in[(ptrdiff_t)i + shift];
     }
   }
-  double *swap = table->value;
-  table->value = table->next;
-  table->next = swap;
+}
+
+/* V after n_steps; the steps up to there are kept. */
+static tacit_status_t follow(table_t *table, uint64_t n_steps, uint64_t group, tacit_error_t *err) {
+  while (table->n_done < n_steps) {
+    size_t t = table->n_done + 1;
+    bool has_gaussian = table->gaussian.n > 0 && t % group == 0;
+    table->values[t] = new_value(table);
+    if (table->values[t] == NULL) {
+      return tacit_error_memory(err);
+    }
+    table->n_done = t;
+    step_bits(table, table->values[t - 1], has_gaussian ? table->work : table->values[t]);
+    if (has_gaussian) {
+      step_gaussian(table, table->work, table->values[t]);
+    }
+  }
+  return TACIT_OK;
 }
 
 /*
@@ -188,7 +207,7 @@ static tacit_status_t to_pair(const table_t *table, tacit_pair_t *pair, uint64_t
   if (work == NULL) {
     return tacit_error_memory(err);
   }
-  const double *value = table->value + table->pad;
+  const double *value = table->values[n_steps] + table->pad;
   double before = value[0] / z_at(table, 0), rounding = 1 + 32 * DBL_EPSILON * (double)n_steps;
   *pair = (tacit_pair_t){.rate = 1, .count = count, .infinite = before * rounding + 4 * rare * (double)n_steps};
   for (size_t i = 0; i < n; i++) { /* losses increase as z falls */
@@ -208,6 +227,81 @@ static tacit_status_t to_pair(const table_t *table, tacit_pair_t *pair, uint64_t
   return status;
 }
 
+/* ---- what is kept for the next question ---- */
+
+struct tacit_followed {
+  tacit_event_t event; /* of its count, whether it is below `few` */
+  double fineness;
+  table_t table;
+  tacit_followed_t *next;
+};
+
+/* Few bits are worth a finer covering. */
+enum { few = 100 };
+
+/* Steps in a block: enough for what a heavy tail loses at the seams not to matter, few enough to be followed quickly. */
+static uint64_t block_length(const tacit_event_t *event, double variance) {
+  double length = fmin(fmax(ceil(0.25 / (variance + 2 * event->rho)), 16), event->count < few ? few : 200);
+  uint64_t group = tacit_event_group(event);
+  return group * (uint64_t)ceil(length / (double)group);
+}
+
+static void followed_free(tacit_followed_t *followed) {
+  if (followed != NULL) {
+    table_clear(&followed->table);
+    tacit_free(followed);
+  }
+}
+
+void tacit_bellman_clear(tacit_bellman_t *bellman) {
+  while (bellman->first != NULL) {
+    tacit_followed_t *next = bellman->first->next;
+    followed_free(bellman->first);
+    bellman->first = next;
+  }
+}
+
+static tacit_status_t followed_init(tacit_followed_t *followed, tacit_error_t *err) {
+  tacit_bit_class_t class;
+  double variance, shift, fineness = followed->fineness;
+  const tacit_event_t *event = &followed->event;
+  tacit_status_t status =
+      tacit_bit_class_init(&class, event, 0.004 * fineness, (event->count < few ? 0.004 : 0.03) * fineness, fineness, err);
+  if (status == TACIT_OK) {
+    measure(&class, &variance, &shift);
+    status = table_init(&followed->table, event, &class, block_length(event, variance), variance, shift, fineness, err);
+    tacit_bit_class_clear(&class);
+  }
+  return status;
+}
+
+static bool serves(const tacit_followed_t *followed, const tacit_event_t *event, double fineness) {
+  return tacit_event_compare(&followed->event, event) == 0 && (followed->event.count < few) == (event->count < few) &&
+         fabs(followed->fineness - fineness) <= 0;
+}
+
+/* *found: what is kept of such bits, or else new. */
+static tacit_status_t find(tacit_bellman_t *bellman, const tacit_event_t *event, double fineness, tacit_followed_t **found,
+                           tacit_error_t *err) {
+  for (*found = bellman->first; *found != NULL; *found = (*found)->next) {
+    if (serves(*found, event, fineness)) {
+      return TACIT_OK;
+    }
+  }
+  tacit_followed_t *followed = tacit_alloc_zero(1, sizeof *followed);
+  if (followed == NULL) {
+    return tacit_error_memory(err);
+  }
+  *followed = (tacit_followed_t){.event = *event, .fineness = fineness, .next = bellman->first};
+  tacit_status_t status = followed_init(followed, err);
+  if (status != TACIT_OK) {
+    followed_free(followed);
+    return status;
+  }
+  *found = bellman->first = followed;
+  return TACIT_OK;
+}
+
 /* ---- blocks ---- */
 
 typedef struct blocks {
@@ -222,59 +316,39 @@ static void blocks_clear(blocks_t *blocks) {
   tacit_free(blocks->pairs);
 }
 
-/* Steps in a block: enough for what a heavy tail loses at the seams not to matter, few enough to be followed quickly. */
-static uint64_t block_length(const tacit_event_t *event, double variance) {
-  double length = fmin(fmax(ceil(0.25 / (variance + 2 * event->rho)), 16), 200);
-  uint64_t group = tacit_event_group(event), groups = (uint64_t)ceil(length / (double)group);
-  return groups * group < event->count ? groups * group : tacit_event_whole_count(event);
-}
-
-static tacit_status_t run_blocks(table_t *table, blocks_t *blocks, const tacit_event_t *event, uint64_t length,
-                                 tacit_error_t *err) {
-  uint64_t group = tacit_event_group(event), count = tacit_event_whole_count(event), rest = count % length;
-  tacit_status_t status = TACIT_OK;
-  for (size_t i = 0; i < table->n; i++) {
-    table->value[table->pad + i] = fmax(expm1((double)((ptrdiff_t)i - (ptrdiff_t)table->center) * table->step), 0);
+static tacit_status_t add_block(blocks_t *blocks, table_t *table, uint64_t group, uint64_t n_steps, uint64_t count,
+                                tacit_error_t *err) {
+  if (n_steps == 0 || count == 0) {
+    return TACIT_OK;
   }
-  for (uint64_t t = 1; status == TACIT_OK && t <= length; t++) {
-    step_bits(table);
-    if (t % group == 0) {
-      step_gaussian(table);
-    }
-    if (t == rest || t == length) {
-      status = to_pair(table, &blocks->pairs[blocks->n], t, t == rest ? 1 : count / length, err);
-      blocks->n += status == TACIT_OK;
-    }
+  tacit_status_t status = follow(table, n_steps, group, err);
+  if (status == TACIT_OK) {
+    status = to_pair(table, &blocks->pairs[blocks->n], n_steps, count, err);
+    blocks->n += status == TACIT_OK;
   }
   return status;
 }
 
-static tacit_status_t add_bits(blocks_t *blocks, const tacit_event_t *event, double fineness, tacit_error_t *err) {
-  tacit_bit_class_t class;
-  table_t table = {0};
-  double variance, shift;
-  tacit_status_t status = tacit_bit_class_init(&class, event, 0.004 * fineness, (event->count < 100 ? 0.004 : 0.03) * fineness, fineness, err);
+static tacit_status_t add_bits(blocks_t *blocks, tacit_bellman_t *bellman, const tacit_event_t *event, double fineness,
+                               tacit_error_t *err) {
+  tacit_followed_t *followed;
+  tacit_status_t status = find(bellman, event, fineness, &followed, err);
   if (status != TACIT_OK) {
     return status;
   }
-  measure(&class, &variance, &shift);
-  uint64_t length = block_length(event, variance);
-  status = table_init(&table, event, &class, length, variance, shift, fineness, err);
-  if (status == TACIT_OK) {
-    status = run_blocks(&table, blocks, event, length, err);
-  }
-  table_clear(&table);
-  tacit_bit_class_clear(&class);
-  return status;
+  table_t *table = &followed->table;
+  uint64_t group = tacit_event_group(event), count = tacit_event_whole_count(event), length = table->n_most;
+  status = add_block(blocks, table, group, count % length, 1, err);
+  return status == TACIT_OK ? add_block(blocks, table, group, length, count / length, err) : status;
 }
 
-static tacit_status_t blocks_init(blocks_t *blocks, const tacit_event_t *events, size_t n, double fineness,
+static tacit_status_t blocks_init(blocks_t *blocks, tacit_bellman_t *bellman, const tacit_event_t *events, size_t n, double fineness,
                                   tacit_error_t *err) {
   *blocks = (blocks_t){.pairs = tacit_alloc(2 * n + 1, sizeof *blocks->pairs)};
   tacit_status_t status = blocks->pairs != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t i = 0; status == TACIT_OK && i < n; i++) {
     if (tacit_event_is_bit(&events[i])) {
-      status = add_bits(blocks, &events[i], fineness, err);
+      status = add_bits(blocks, bellman, &events[i], fineness, err);
     } else if (tacit_event_is_gaussian(&events[i])) {
       tacit_pair_init_gaussian(&blocks->pairs[blocks->n++], tacit_event_rho(&events[i]) * (1 + 4 * DBL_EPSILON));
     } else {
@@ -292,11 +366,11 @@ static double fineness_of(double width) {
   return width > 0 ? fmin(fmax(width / 1e-3, 0.05), 1) : 1;
 }
 
-tacit_status_t tacit_bellman_epsilon(const tacit_event_t *events, size_t n, double log_delta, double width,
+tacit_status_t tacit_bellman_epsilon(tacit_bellman_t *bellman, const tacit_event_t *events, size_t n, double log_delta, double width,
                                      double *epsilon, tacit_error_t *err) {
   blocks_t blocks;
   tacit_bracket_t bracket = {0, INFINITY};
-  tacit_status_t status = blocks_init(&blocks, events, n, fineness_of(width), err);
+  tacit_status_t status = blocks_init(&blocks, bellman, events, n, fineness_of(width), err);
   if (status == TACIT_OK) {
     const tacit_composition_t composition = {blocks.pairs, blocks.n};
     status = tacit_pld_epsilon(&composition, log_delta, 2e-3 * fineness_of(width), &bracket, err);
@@ -306,11 +380,11 @@ tacit_status_t tacit_bellman_epsilon(const tacit_event_t *events, size_t n, doub
   return status;
 }
 
-tacit_status_t tacit_bellman_log_delta(const tacit_event_t *events, size_t n, double epsilon, double width,
+tacit_status_t tacit_bellman_log_delta(tacit_bellman_t *bellman, const tacit_event_t *events, size_t n, double epsilon, double width,
                                        double *log_delta, tacit_error_t *err) {
   blocks_t blocks;
   tacit_bracket_t bracket = {-INFINITY, 0};
-  tacit_status_t status = blocks_init(&blocks, events, n, fineness_of(width), err);
+  tacit_status_t status = blocks_init(&blocks, bellman, events, n, fineness_of(width), err);
   if (status == TACIT_OK) {
     const tacit_composition_t composition = {blocks.pairs, blocks.n};
     status = tacit_pld_log_delta(&composition, epsilon, 2e-3 * fineness_of(width), &bracket, err);

@@ -129,15 +129,15 @@ static void range(const tacit_event_t *event, double *low, double *high) {
     case TACIT_EVENT_PROBIT_BIT: *low = -reach, *high = reach; break;
     case TACIT_EVENT_PENALTY_BIT: *low = -20, *high = 0.5 * event->sigma * event->sigma + reach; break;
     case TACIT_EVENT_ARCSINE_BIT: *low = -20, *high = 4 / event->kappa; break;
-    default: *low = -20, *high = 20; break;
+    default: *low = -20, *high = -0.5 * event->sensitivity; break; /* a(-l) = 1 - a(l): above, outcomes and laws change places */
   }
 }
 
 /*
  * log a is 1-Lipschitz in the balanced rules, so that below `low` every pair (p, q) has q <= e^sensitivity p, and the one with
- * equality and the largest p stands for all; above `high` the same for Barker's 1 - a, and nothing happens to the capped rule.
+ * equality and the largest p stands for all; above the range nothing happens to the capped rule.
  */
-static tacit_status_t keep_tails(tacit_bit_class_t *of, double low, double high, tacit_error_t *err) {
+static tacit_status_t keep_tail(tacit_bit_class_t *of, double low, tacit_error_t *err) {
   const tacit_event_t *event = of->event;
   bernoulli_t tail;
   if (event->kind == TACIT_EVENT_PROBIT_BIT) {
@@ -146,14 +146,7 @@ static tacit_status_t keep_tails(tacit_bit_class_t *of, double low, double high,
   tacit_bit_accept(event, low, &tail.p, &tail.reject_p);
   tail.q = tail.p * exp(event->sensitivity) * (1 + 1e-9);
   tail.reject_q = 1 - tail.q;
-  tacit_status_t status = tail.q < 1 ? keep(of, &tail, err) : TACIT_OK;
-  if (status == TACIT_OK && event->kind == TACIT_EVENT_BARKER_BIT) {
-    tacit_bit_accept(event, high, &tail.p, &tail.reject_p);
-    tail.reject_q = tail.reject_p * exp(-event->sensitivity) * (1 - 1e-9);
-    tail.q = 1 - tail.reject_q;
-    status = keep(of, &tail, err);
-  }
-  return status;
+  return tail.q < 1 ? keep(of, &tail, err) : TACIT_OK;
 }
 
 /* Information of a pair at its middle. */
@@ -173,32 +166,69 @@ static double largest_information(const tacit_event_t *event, double low, double
   return largest;
 }
 
+/* Cells that no pair covers yet, and the pair of the last with a little to spare, which covers them all. */
+typedef struct window {
+  bernoulli_t cells[256], stand_in;
+  size_t n;
+} window_t;
+
+static bool covers_window(const bernoulli_t *pair, const window_t *window) {
+  for (size_t i = 0; i < window->n; i++) {
+    if (!is_covered(pair, &window->cells[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bernoulli_t spared(const bernoulli_t *pair, double spare) {
+  double more = spare * (pair->q - pair->p);
+  return (bernoulli_t){pair->p, fmin(pair->q + more, 1), pair->reject_p, fmax(pair->reject_q - more, 0)};
+}
+
+/* The next cell: into the window while one pair covers all that is in it; else that pair is kept, and may cover the cell, too. */
+static tacit_status_t add_cell(tacit_bit_class_t *of, window_t *window, bernoulli_t *kept, const bernoulli_t *cell,
+                               double spare, tacit_error_t *err) {
+  if (window->n == 0 && kept->q > kept->p && is_covered(kept, cell)) {
+    return TACIT_OK;
+  }
+  bernoulli_t stand_in = spared(cell, spare);
+  if (window->n == sizeof window->cells / sizeof *window->cells || !covers_window(&stand_in, window)) {
+    *kept = window->stand_in;
+    window->n = 0;
+    tacit_status_t status = keep(of, kept, err);
+    if (status != TACIT_OK || is_covered(kept, cell)) {
+      return status;
+    }
+  }
+  window->cells[window->n++] = *cell;
+  window->stand_in = stand_in;
+  return TACIT_OK;
+}
+
 tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *event, double spare,
                                     double spare_far, double fineness, tacit_error_t *err) {
   double low, high;
   bernoulli_t kept = {1, 1, 0, 0};
-  tacit_status_t status = TACIT_OK;
+  window_t window = {.n = 0};
   *of = (tacit_bit_class_t){.event = event};
   if (isinf(event->sigma) && has_gaussian_tails(event)) {
     return TACIT_OK;
   }
   range(event, &low, &high);
   low -= event->kind == TACIT_EVENT_PROBIT_BIT ? 0 : event->sensitivity;
-  status = keep_tails(of, low, high, err);
+  tacit_status_t status = keep_tail(of, low, err);
   double largest = spare_far > spare ? largest_information(event, low, high) : 1;
   double far_share = 0; /* how far the last pair is from costing most */
   for (double lambda = low; status == TACIT_OK && lambda < high;) {
     double width = fineness * cell_width(event, lambda) * (1 + 4 * far_share * far_share);
-    bernoulli_t pair = cover(event, lambda, width);
+    bernoulli_t cell = cover(event, lambda, width);
     lambda += width;
-    far_share = spare_far > spare ? fmin(fmax(1 - information(&pair) / largest, 0), 1) : 0;
-    if (kept.q > kept.p && is_covered(&kept, &pair)) {
-      continue;
-    }
-    /* with a little to spare, so that it covers the next cells too */
-    double more = (spare + far_share * far_share * (spare_far - spare)) * (pair.q - pair.p);
-    kept = (bernoulli_t){pair.p, fmin(pair.q + more, 1), pair.reject_p, fmax(pair.reject_q - more, 0)};
-    status = keep(of, &kept, err);
+    far_share = spare_far > spare ? fmin(fmax(1 - information(&cell) / largest, 0), 1) : 0;
+    status = add_cell(of, &window, &kept, &cell, spare + far_share * far_share * (spare_far - spare), err);
+  }
+  if (status == TACIT_OK && window.n > 0) {
+    status = keep(of, &window.stand_in, err);
   }
   if (status != TACIT_OK) {
     tacit_bit_class_clear(of);

@@ -38,6 +38,7 @@ typedef struct repetition {
   const tacit_accountant_t *accountant;
   uint64_t start;   /* a count to begin from; 0: none */
   double tolerance; /* relative, of the count found */
+  tacit_bellman_t *bellman;
 } repetition_t;
 
 static tacit_status_t refuse_fixed(const repetition_t *of, tacit_error_t *err) {
@@ -83,7 +84,7 @@ static tacit_status_t epsilon_of(const repetition_t *of, uint64_t k, double *eps
     }
     of->work[of->n_fixed + i].count = count * k;
   }
-  tacit_status_t status = tacit_account_epsilon(of->accountant, of->work, of->n_fixed + (k > 0 ? of->n_repeated : 0),
+  tacit_status_t status = tacit_account_epsilon_again(of->bellman, of->accountant, of->work, of->n_fixed + (k > 0 ? of->n_repeated : 0),
                                                 of->options, of->delta, &guarantee, err);
   *epsilon = guarantee.epsilon;
   return status;
@@ -157,6 +158,8 @@ tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t 
                      .options = options,
                      .epsilon = epsilon,
                      .delta = delta};
+  tacit_bellman_t bellman = {NULL};
+  of.bellman = &bellman;
   tacit_status_t status = check_budget(epsilon, delta, err);
   if (status == TACIT_OK) {
     status = tacit_events_check(fixed, n_fixed, err);
@@ -183,6 +186,7 @@ tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t 
     status = search_repetitions(&of, k, err);
   }
   tacit_free(of.work);
+  tacit_bellman_clear(&bellman);
   *k = status == TACIT_OK && is_free ? UINT64_MAX : *k;
   return status;
 }
@@ -282,13 +286,15 @@ tacit_status_t tacit_account_attack_rate(const tacit_event_t *events, size_t n_e
                            tacit_number_format(fpr, number));
   }
   tacit_guarantee_t guarantee;
-  tacit_status_t status = tacit_account_epsilon(NULL, events, n_events, options, 1e-3 * fpr, &guarantee, err);
+  tacit_bellman_t bellman = {NULL};
+  tacit_status_t status =
+      tacit_account_epsilon_again(&bellman, NULL, events, n_events, options, 1e-3 * fpr, &guarantee, err);
   double high = fmin(guarantee.epsilon, 1e3), low = 0, best_at = 0;
   for (int round = 0; status == TACIT_OK && round < 3; round++) {
     double step = (high - low) / 6;
     for (int i = 0; status == TACIT_OK && i <= 6; i++) {
       double epsilon = low + i * step;
-      status = tacit_account_delta(NULL, events, n_events, options, epsilon, &guarantee, err);
+      status = tacit_account_delta_again(&bellman, NULL, events, n_events, options, epsilon, &guarantee, err);
       double rate = status == TACIT_OK ? rate_at(epsilon, guarantee.delta, fpr) : 1;
       best_at = rate < *tpr ? epsilon : best_at;
       *tpr = fmin(*tpr, rate);
@@ -296,5 +302,6 @@ tacit_status_t tacit_account_attack_rate(const tacit_event_t *events, size_t n_e
     low = fmax(best_at - step, 0);
     high = best_at + step;
   }
+  tacit_bellman_clear(&bellman);
   return status;
 }
