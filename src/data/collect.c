@@ -141,3 +141,14 @@ tacit_status_t tacit_records_collect(tacit_records_t **records, tacit_table_t **
   *table = NULL;
   return (is_whole ? by_table : by_windows)(records, table, source, schema, columns, n_columns, packer, notes, err);
 }
+
+tacit_data_source_t tacit_data_source_settle(const tacit_data_source_t *source, const tacit_settings_t *settings, const char *query) {
+  tacit_data_source_t settled = *source;
+  if (settled.path == NULL && settled.stream == NULL) {
+    settled.path = tacit_settings_text(settings, "data");
+  }
+  settled.query = source->query != NULL ? source->query : query;
+  settled.catalog = source->catalog != NULL ? source->catalog : tacit_settings_text(settings, "catalog");
+  settled.encoding = source->encoding != NULL ? source->encoding : tacit_settings_text(settings, "encoding");
+  return settled;
+}

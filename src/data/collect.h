@@ -3,6 +3,7 @@
 #define TACIT_DATA_COLLECT_H
 
 #include "base/base_internal.h"
+#include "base/settings.h"
 #include "tacit/data.h"
 
 /* How rows become records. */
@@ -28,5 +29,8 @@ void tacit_records_copy_blocks(tacit_records_t *records, size_t at, const tacit_
 TACIT_MUST_USE tacit_status_t tacit_records_collect(tacit_records_t **records, tacit_table_t **table, const tacit_data_source_t *source,
                                                     const tacit_schema_t *schema, const char *const *columns, size_t n_columns,
                                                     const tacit_packer_t *packer, tacit_table_notes_t *notes, tacit_error_t *err);
+
+/* What is given, else the settings "data", "catalog" and "encoding"; query: the text that was checked, whatever happens to its file. */
+tacit_data_source_t tacit_data_source_settle(const tacit_data_source_t *source, const tacit_settings_t *settings, const char *query);
 
 #endif

@@ -164,18 +164,6 @@ tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table, cons
   return take(fit, records, table, notes != NULL ? notes : &(tacit_table_notes_t){0}, err);
 }
 
-/* What is given, else the settings; the query is the one whose hash was taken, whatever happens to its file. */
-static tacit_data_source_t settle_source(const tacit_fit_t *fit, const tacit_data_source_t *source) {
-  tacit_data_source_t settled = *source;
-  if (settled.path == NULL && settled.stream == NULL) {
-    settled.path = tacit_fit_value(fit, "data");
-  }
-  settled.query = source->query != NULL ? source->query : fit->query;
-  settled.catalog = source->catalog != NULL ? source->catalog : tacit_fit_value(fit, "catalog");
-  settled.encoding = source->encoding != NULL ? source->encoding : tacit_fit_value(fit, "encoding");
-  return settled;
-}
-
 static tacit_status_t check_source(const tacit_fit_t *fit, const tacit_data_source_t *source, tacit_error_t *err) {
   if (source->path == NULL && source->stream == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit fit --help");
@@ -196,7 +184,7 @@ tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t
   tacit_records_t *records;
   tacit_table_notes_t notes;
   tacit_status_t status = tacit_fit_columns(fit, &schema, &columns, &n_columns, err);
-  tacit_data_source_t settled = settle_source(fit, source);
+  tacit_data_source_t settled = tacit_data_source_settle(source, &fit->given, fit->query);
   if (status == TACIT_OK) {
     status = check_source(fit, &settled, err);
   }

@@ -1,15 +1,10 @@
 /* A statistic from settings to the file: charge, release, settle. */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "account/doubt.h"
 #include "data/collect.h"
 #include "publish/publish_internal.h"
-
-/* Delta that stands for none in a budget: below it no double can tell. */
-static const double pure_delta = 1e-300;
 
 tacit_status_t tacit_publish_new(tacit_publish_t **publish, const char *formula, tacit_error_t *err) {
   tacit_publish_t *new = *publish = tacit_alloc_zero(1, sizeof *new);
@@ -69,10 +64,6 @@ tacit_status_t tacit_publish_set_schema(tacit_publish_t *publish, const char *te
 }
 
 /* ---- settings ---- */
-
-static bool has_delta(const tacit_publish_t *publish) {
-  return publish->statistic.noise == TACIT_STATISTIC_GAUSSIAN || publish->statistic.noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN;
-}
 
 static tacit_status_t check_needed(const tacit_publish_t *publish, tacit_error_t *err) {
   const char *out = tacit_publish_value(publish, "out");
@@ -149,116 +140,13 @@ static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err
   tacit_settings_count(given, "seed", &publish->seed);
   tacit_settings_count(given, "threads", &publish->limits.n_threads);
   publish->is_seeded = tacit_publish_has(publish, "seed");
-  if (has_delta(publish) != tacit_publish_has(publish, "delta")) {
+  if (tacit_publish_has_delta(publish) != tacit_publish_has(publish, "delta")) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "delta",
-                           has_delta(publish) ? "%s noise needs a --delta far below 1 / number of rows"
+                           tacit_publish_has_delta(publish) ? "%s noise needs a --delta far below 1 / number of rows"
                                               : "%s noise has epsilon alone: leave out --delta",
                            publish->mechanism);
   }
   return check_ledger(publish, err);
-}
-
-/* ---- budget and ledger ---- */
-
-/* The least noise that the budget allows. */
-static tacit_status_t set_noise(tacit_publish_t *publish, tacit_error_t *err) {
-  double factor = 1, epsilon = publish->epsilon;
-  if (!has_delta(publish)) {
-    publish->noise_multiplier = (1 + 1e-9) / epsilon;
-    return TACIT_OK;
-  }
-  publish->noise_multiplier = (1 + 1e-12) / sqrt(2 * tacit_gaussian_rho(epsilon, log(publish->delta)));
-  if (publish->statistic.noise == TACIT_STATISTIC_GAUSSIAN) {
-    return TACIT_OK;
-  }
-  tacit_event_t event = tacit_statistic_event(&publish->statistic, publish->noise_multiplier);
-  tacit_status_t status = tacit_account_noise_factor(&event, 1, NULL, epsilon, publish->delta, &factor, err);
-  publish->noise_multiplier *= factor * (1 + 1e-12);
-  return status;
-}
-
-static tacit_status_t open_budget(tacit_publish_t *publish, tacit_error_t *err) {
-  double delta = has_delta(publish) ? publish->delta : pure_delta;
-  tacit_status_t status = set_noise(publish, err);
-  if (status == TACIT_OK) {
-    status = tacit_budget_new(&publish->budget, publish->epsilon, delta, TACIT_RELATION_SUBSTITUTE, err);
-  }
-  if (status == TACIT_OK && publish->statistic.noise != TACIT_STATISTIC_GAUSSIAN) {
-    tacit_event_t event = tacit_statistic_event(&publish->statistic, publish->noise_multiplier);
-    status = tacit_budget_set_schedule(publish->budget, &event, 1, err);
-  }
-  return status;
-}
-
-static tacit_event_t ledger_event(const tacit_publish_t *publish) {
-  tacit_event_t event = tacit_statistic_event(&publish->statistic, publish->noise_multiplier);
-  if (!has_delta(publish)) {
-    double multiplier = tacit_pure_gaussian_multiplier(publish->epsilon);
-    event = (tacit_event_t){.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = multiplier, .count = 1};
-    snprintf(event.label, sizeof event.label, "%s, as gaussian", publish->mechanism);
-  }
-  return event;
-}
-
-static void describe_spend(const tacit_publish_t *publish, tacit_text_t *purpose, tacit_text_t *artefact) {
-  const char *out = tacit_publish_value(publish, "out"), *text = tacit_publish_value(publish, "purpose");
-  if (text != NULL) {
-    tacit_text_printf(purpose, "%s", text);
-  } else {
-    tacit_text_printf(purpose, "release: %s", tacit_publish_value(publish, "statistic"));
-    for (size_t j = 0; j < publish->statistic.n_columns; j++) {
-      tacit_text_printf(purpose, " %s", publish->columns[j]->name);
-    }
-  }
-  tacit_text_put_path(artefact, out != NULL ? out : "");
-}
-
-static tacit_status_t reserve(tacit_publish_t *publish, tacit_error_t *err) {
-  const char *path = tacit_publish_value(publish, "ledger");
-  tacit_text_t purpose = {0}, artefact = {0};
-  tacit_ledger_t *ledger = NULL;
-  if (path == NULL) {
-    return TACIT_OK;
-  }
-  describe_spend(publish, &purpose, &artefact);
-  tacit_event_t event = ledger_event(publish);
-  tacit_spend_request_t request = {.data_id = tacit_publish_value(publish, "data-id"),
-                                   .query_hash = publish->query_hash,
-                                   .relation = TACIT_RELATION_SUBSTITUTE,
-                                   .unit = "row",
-                                   .max_rows = 1,
-                                   .purpose = purpose.data,
-                                   .artefact = artefact.data,
-                                   .events = &event,
-                                   .n_events = 1};
-  tacit_status_t status = purpose.failed || artefact.failed ? tacit_error_memory(err) : tacit_ledger_open(&ledger, path, err);
-  if (status == TACIT_OK) {
-    status = tacit_ledger_reserve(ledger, &request, &publish->spend, err);
-  }
-  tacit_ledger_close(ledger);
-  tacit_text_clear(&purpose);
-  tacit_text_clear(&artefact);
-  return status;
-}
-
-/* Lower the reservation to what was charged: all of it, or nothing. */
-static void settle(tacit_publish_t *publish) {
-  tacit_ledger_t *ledger;
-  tacit_error_t err;
-  size_t n;
-  if (publish->spend.id == 0) {
-    return;
-  }
-  tacit_budget_events(publish->budget, &n);
-  tacit_event_t event = ledger_event(publish);
-  tacit_status_t status = tacit_ledger_open(&ledger, tacit_publish_value(publish, "ledger"), &err);
-  if (status == TACIT_OK) {
-    status = tacit_ledger_settle(ledger, &publish->spend, &event, n > 0, &err);
-  }
-  tacit_ledger_close(ledger);
-  if (status != TACIT_OK) {
-    tacit_text_printf(&publish->unsettled, "warning: the ledger keeps all that was reserved for this release: %s\n", err.message);
-  }
 }
 
 /* ---- records ---- */
@@ -301,7 +189,7 @@ static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_so
 
 /* Settings to columns and budget, once. */
 static tacit_status_t settle_settings(tacit_publish_t *publish, tacit_error_t *err) {
-  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {read_settings, read_query, tacit_publish_choose_columns, open_budget};
+  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {read_settings, read_query, tacit_publish_choose_columns, tacit_publish_open_budget};
   if (publish->stage == TACIT_PUBLISH_STAGE_COLUMNS) {
     return TACIT_OK;
   }
@@ -328,21 +216,9 @@ tacit_status_t tacit_publish_columns(tacit_publish_t *publish, const tacit_schem
   return status;
 }
 
-/* What is given, else the settings; the query is the one that was checked, whatever happens to its file. */
-static tacit_data_source_t settle_source(const tacit_publish_t *publish, const tacit_data_source_t *source) {
-  tacit_data_source_t settled = *source;
-  if (settled.path == NULL && settled.stream == NULL) {
-    settled.path = tacit_publish_value(publish, "data");
-  }
-  settled.query = source->query != NULL ? source->query : publish->query;
-  settled.catalog = source->catalog != NULL ? source->catalog : tacit_publish_value(publish, "catalog");
-  settled.encoding = source->encoding != NULL ? source->encoding : tacit_publish_value(publish, "encoding");
-  return settled;
-}
-
 tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_data_source_t *source, tacit_error_t *err) {
   tacit_status_t status = settle_settings(publish, err);
-  tacit_data_source_t settled = settle_source(publish, source);
+  tacit_data_source_t settled = tacit_data_source_settle(source, &publish->given, publish->query);
   if (status == TACIT_OK && settled.path == NULL && settled.stream == NULL) {
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit release --help");
   }
@@ -403,14 +279,14 @@ tacit_status_t tacit_publish_run(tacit_publish_t *publish, tacit_error_t *err) {
   }
   if (status == TACIT_OK) {
     publish->stage = TACIT_PUBLISH_STAGE_FAILED;
-    status = reserve(publish, err);
+    status = tacit_publish_reserve(publish, err);
   }
   if (status != TACIT_OK) {
     return status;
   }
   status = tacit_curator_release_statistic(publish->curator, &publish->statistic, publish->noise_multiplier, publish->values,
                                            publish->scales, err);
-  settle(publish);
+  tacit_publish_settle(publish);
   if (status == TACIT_OK) {
     status = tacit_publish_render(publish, err);
   }

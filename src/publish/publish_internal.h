@@ -57,6 +57,13 @@ static inline const char *tacit_publish_value(const tacit_publish_t *publish, co
 
 /* Statistic, columns and bounds, from settings and schema. */
 TACIT_MUST_USE tacit_status_t tacit_publish_choose_columns(tacit_publish_t *publish, tacit_error_t *err);
+/* Has the noise asked for a delta? */
+bool tacit_publish_has_delta(const tacit_publish_t *publish);
+/* The least noise that the budget allows, and the budget. */
+TACIT_MUST_USE tacit_status_t tacit_publish_open_budget(tacit_publish_t *publish, tacit_error_t *err);
+/* The price in the ledger, where one is given; afterwards lowered to what was charged: all of it, or nothing. */
+TACIT_MUST_USE tacit_status_t tacit_publish_reserve(tacit_publish_t *publish, tacit_error_t *err);
+void tacit_publish_settle(tacit_publish_t *publish);
 /* publish->yaml <- what was released. */
 TACIT_MUST_USE tacit_status_t tacit_publish_render(tacit_publish_t *publish, tacit_error_t *err);
 
