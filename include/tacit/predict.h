@@ -87,6 +87,15 @@ TACIT_API void tacit_grid_rows_clear(tacit_grid_rows_t *grid, size_t n_columns);
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_average_effect(const tacit_predictor_t *predictor, const tacit_new_rows_t *rows,
                                                              size_t column, size_t level, double *draws, tacit_error_t *err);
 
+/**
+ * The same of a column by its name, comparison by comparison, and of each by class: "sex: M - F", "ill: 1 - 0", "age: slope", "[b] age: slope".
+ * draws: shape (n_draws); they and the label are borrowed, draws may be changed.
+ * @return TACIT_ERR_UNKNOWN where the formula has no such column; what `take` returns.
+ */
+typedef tacit_status_t (*tacit_effect_fn)(void *user, const char *label, double *draws, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_average_effects(const tacit_predictor_t *predictor, const tacit_new_rows_t *rows, const char *name,
+                                                              tacit_effect_fn take, void *user, tacit_error_t *err);
+
 /* ---- functions of parameters ---- */
 
 /**

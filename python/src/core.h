@@ -88,6 +88,7 @@ PyObject *core_draws(const tacit_draws_t *draws, const char *const *labels, cons
                      const tacit_published_t *published, const tacit_evidence_t *evidence);
 
 PyObject *core_account(PyObject *self, PyObject *args);
+PyObject *core_effects(PyObject *self, PyObject *args);
 PyObject *core_fit(PyObject *self, PyObject *args);
 PyObject *core_refit(PyObject *self, PyObject *args);
 PyObject *core_plan(PyObject *self, PyObject *args);
@@ -95,8 +96,10 @@ PyObject *core_compare(PyObject *self, PyObject *args);
 PyObject *core_check(PyObject *self, PyObject *args);
 PyObject *core_contrast(PyObject *self, PyObject *args);
 PyObject *core_infer(PyObject *self, PyObject *args);
+PyObject *core_model(PyObject *self, PyObject *args);
 PyObject *core_predict(PyObject *self, PyObject *args);
 PyObject *core_release(PyObject *self, PyObject *args);
+PyObject *core_statement(PyObject *self, PyObject *args);
 PyObject *core_synthesize(PyObject *self, PyObject *args);
 PyObject *core_settings(PyObject *self, PyObject *args);
 PyObject *core_read(PyObject *self, PyObject *args);

@@ -53,7 +53,28 @@ static bool hold(held_t *held, PyObject *fit) {
 
 /* ---- functions of parameters ---- */
 
-/* contrast(fit, expression, exponentiate?) -> (mean, sd, mcse, q5, q50, q95, ess_bulk, ess_tail, rhat, share of draws above none) */
+/* (mean, sd, mcse, q5, q50, q95, ess_bulk, ess_tail, rhat, share of draws above none) of draws, which may be changed. */
+typedef struct described {
+  tacit_summary_t of;
+  double p_above;
+} described_t;
+
+static tacit_status_t describe(const tacit_draws_t *of, double *draws, bool is_exponentiated, described_t *out, tacit_error_t *err) {
+  size_t n = of->n_chains * of->n_draws, n_above = 0;
+  for (size_t i = 0; i < n; i++) {
+    n_above += draws[i] > 0;
+    draws[i] = is_exponentiated ? exp(draws[i]) : draws[i];
+  }
+  out->p_above = (double)n_above / (double)n;
+  return tacit_summarise(draws, of->n_chains, of->n_draws, &out->of, err);
+}
+
+static PyObject *described(const described_t *d) {
+  const tacit_summary_t *s = &d->of;
+  return Py_BuildValue("(dddddddddd)", s->mean, s->sd, s->mcse_mean, s->q5, s->q50, s->q95, s->ess_bulk, s->ess_tail, s->rhat, d->p_above);
+}
+
+/* contrast(fit, expression, exponentiate?) -> as above */
 PyObject *core_contrast(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *fit;
@@ -61,13 +82,12 @@ PyObject *core_contrast(PyObject *self, PyObject *args) {
   int is_exponentiated;
   held_t held;
   tacit_error_t err;
-  tacit_summary_t s;
+  described_t found;
   if (!PyArg_ParseTuple(args, "O!sp", &PyTuple_Type, &fit, &expression, &is_exponentiated) || !hold(&held, fit)) {
     return NULL;
   }
   const tacit_draws_t *of = &held.fit.draws;
-  size_t n = of->n_chains * of->n_draws, n_above = 0;
-  double *draws = PyMem_Calloc(n, sizeof *draws);
+  double *draws = PyMem_Calloc(of->n_chains * of->n_draws, sizeof *draws);
   if (draws == NULL) {
     let_go(&held);
     return PyErr_NoMemory();
@@ -75,17 +95,11 @@ PyObject *core_contrast(PyObject *self, PyObject *args) {
   core_work_t work;
   core_work_begin(&work);
   tacit_status_t status = tacit_contrast(&held.fit, expression, draws, &err);
-  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
-    n_above += draws[i] > 0;
-    draws[i] = is_exponentiated ? exp(draws[i]) : draws[i];
-  }
-  status = status == TACIT_OK ? tacit_summarise(draws, of->n_chains, of->n_draws, &s, &err) : status;
+  status = status == TACIT_OK ? describe(of, draws, is_exponentiated, &found, &err) : status;
   core_work_end(&work);
   PyMem_Free(draws);
   let_go(&held);
-  return status == TACIT_OK ? Py_BuildValue("(dddddddddd)", s.mean, s.sd, s.mcse_mean, s.q5, s.q50, s.q95, s.ess_bulk, s.ess_tail, s.rhat,
-                                            (double)n_above / (double)n)
-                            : core_raise(&err, NULL);
+  return status == TACIT_OK ? described(&found) : core_raise(&err, NULL);
 }
 
 /* ---- predictions ---- */
@@ -198,46 +212,63 @@ static PyObject *of_grid(prediction_t *p, bool is_of_draws) {
   return out;
 }
 
-static PyObject *of_table(prediction_t *p, const tacit_table_t *table, size_t n_moved, bool is_of_draws) {
-  size_t n_columns;
-  const char *const *names = tacit_predictor_columns(p->predictor, &n_columns);
-  const double **columns = PyMem_Calloc(n_columns + 1, sizeof *columns);
-  if (columns == NULL) {
-    return PyErr_NoMemory();
-  }
-  for (size_t j = 0; j < n_columns; j++) {
-    columns[j] = tacit_table_column(table, names[j]);
-  }
-  size_t n_rows = tacit_table_n_rows(table);
-  PyObject *numbers = predict_rows(p, &(tacit_new_rows_t){columns, n_rows}, is_of_draws);
-  PyObject *outcomes = numbers != NULL ? outcomes_of(p) : NULL;
-  PyObject *out = outcomes == NULL ? NULL : Py_BuildValue("(nOO[]n)", (Py_ssize_t)n_rows, outcomes, numbers, (Py_ssize_t)n_moved);
-  Py_XDECREF(numbers);
-  Py_XDECREF(outcomes);
-  PyMem_Free(columns);
-  return out;
+/* ---- rows of an analyst ---- */
+
+typedef struct rows {
+  tacit_table_t *table;
+  const double **columns;
+  tacit_new_rows_t of;
+  size_t n_moved; /* values that were moved to a bound of the schema */
+} rows_t;
+
+static void clear_rows(rows_t *rows) {
+  tacit_table_free(rows->table);
+  PyMem_Free(rows->columns);
 }
 
-/* Values are held within the fit's schema; where its rows belong to persons, which new rows do not, they are refused instead. */
-static PyObject *of_stream(prediction_t *p, const tacit_schema_t *schema, PyObject *data, bool is_of_draws) {
-  size_t n_columns;
-  const char *const *names = tacit_predictor_columns(p->predictor, &n_columns);
-  const tacit_schema_t *rules = tacit_schema_unit(schema) == NULL ? schema : tacit_predictor_schema(p->predictor);
+/*
+ * Values are held within the fit's schema; where its rows belong to persons, which new rows do not, they are refused instead. False with an exception;
+ * clear in either case.
+ */
+static bool read_rows(rows_t *rows, const tacit_predictor_t *predictor, const tacit_schema_t *schema, PyObject *data) {
+  size_t n;
+  const char *const *names = tacit_predictor_columns(predictor, &n);
+  const tacit_schema_t *rules = tacit_schema_unit(schema) == NULL ? schema : tacit_predictor_schema(predictor);
   struct ArrowArrayStream stream = {0};
-  tacit_table_t *table = NULL;
   tacit_table_notes_t notes;
   tacit_error_t err;
-  if (n_columns == 0) {
+  if (n == 0) {
     PyErr_SetString(PyExc_ValueError, "the formula has no term that depends on a column: there is nothing to predict by");
-    return NULL;
+    return false;
   }
-  if (!core_stream_of(data, names, n_columns, NULL, &stream)) {
-    return NULL;
+  rows->columns = PyMem_Calloc(n, sizeof *rows->columns);
+  if (rows->columns == NULL) {
+    PyErr_NoMemory();
+    return false;
   }
-  PyObject *out = tacit_table_read_stream(&table, &stream, rules, names, n_columns, NULL, &notes, &err) == TACIT_OK
-                      ? of_table(p, table, notes.n_clamped, is_of_draws)
-                      : core_raise(&err, NULL);
-  tacit_table_free(table);
+  if (!core_stream_of(data, names, n, NULL, &stream)) {
+    return false;
+  }
+  if (tacit_table_read_stream(&rows->table, &stream, rules, names, n, NULL, &notes, &err) != TACIT_OK) {
+    core_raise(&err, NULL);
+    return false;
+  }
+  for (size_t j = 0; j < n; j++) {
+    rows->columns[j] = tacit_table_column(rows->table, names[j]);
+  }
+  rows->of = (tacit_new_rows_t){rows->columns, tacit_table_n_rows(rows->table)};
+  rows->n_moved = notes.n_clamped;
+  return true;
+}
+
+static PyObject *of_stream(prediction_t *p, const tacit_schema_t *schema, PyObject *data, bool is_of_draws) {
+  rows_t rows = {0};
+  PyObject *numbers = read_rows(&rows, p->predictor, schema, data) ? predict_rows(p, &rows.of, is_of_draws) : NULL;
+  PyObject *outcomes = numbers != NULL ? outcomes_of(p) : NULL;
+  PyObject *out = outcomes == NULL ? NULL : Py_BuildValue("(nOO[]n)", (Py_ssize_t)rows.of.n, outcomes, numbers, (Py_ssize_t)rows.n_moved);
+  Py_XDECREF(numbers);
+  Py_XDECREF(outcomes);
+  clear_rows(&rows);
   return out;
 }
 
@@ -278,6 +309,71 @@ PyObject *core_predict(PyObject *self, PyObject *args) {
   PyObject *out = tacit_schema_parse(&schema, text, (size_t)n_text, "schema", &err) == TACIT_OK
                       ? predict(&held, schema, sd, &prediction, data, is_of_draws)
                       : core_raise(&err, NULL);
+  tacit_schema_free(schema);
+  let_go(&held);
+  return out;
+}
+
+/* ---- average effects ---- */
+
+typedef struct effects {
+  const tacit_draws_t *of;
+  PyObject *out; /* [(label, numbers as of a contrast), ...]; NULL with an exception */
+} effects_t;
+
+static tacit_status_t take_effect(void *user, const char *label, double *draws, tacit_error_t *err) {
+  effects_t *effects = user;
+  described_t found;
+  tacit_status_t status = describe(effects->of, draws, false, &found, err);
+  PyObject *item = status == TACIT_OK ? Py_BuildValue("(sN)", label, described(&found)) : NULL;
+  if (status == TACIT_OK && (item == NULL || PyList_Append(effects->out, item) != 0)) {
+    Py_CLEAR(effects->out);
+    status = TACIT_ERR_MEMORY; /* the exception is set */
+  }
+  Py_XDECREF(item);
+  return status;
+}
+
+/* The GIL is kept: each effect becomes a row of Python's. */
+static PyObject *effects_of(held_t *held, const tacit_schema_t *schema, double sd, PyObject *data, PyObject *names) {
+  tacit_error_t err;
+  tacit_predictor_t *predictor;
+  rows_t rows = {0};
+  if (tacit_predictor_of(&predictor, &held->fit, schema, sd, &err) != TACIT_OK) {
+    return core_raise(&err, NULL);
+  }
+  effects_t effects = {&held->fit.draws, read_rows(&rows, predictor, schema, data) ? PyList_New(0) : NULL};
+  for (Py_ssize_t i = 0; effects.out != NULL && i < PyList_Size(names); i++) {
+    const char *name = PyUnicode_AsUTF8AndSize(PyList_GetItem(names, i), NULL);
+    if (name == NULL || tacit_average_effects(predictor, &rows.of, name, take_effect, &effects, &err) != TACIT_OK) {
+      core_raise_unless_set(&err, NULL);
+      Py_CLEAR(effects.out);
+    }
+  }
+  PyObject *out = effects.out == NULL ? NULL : Py_BuildValue("(Nn)", effects.out, (Py_ssize_t)rows.n_moved);
+  clear_rows(&rows);
+  tacit_predictor_free(predictor);
+  return out;
+}
+
+/* effects(fit, formula, family, schema, sd, data, [column, ...]) -> ([(label, as of contrast), ...], values moved to a bound of the schema) */
+PyObject *core_effects(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *fit, *data, *names;
+  const char *formula, *family, *text;
+  Py_ssize_t n_text;
+  double sd;
+  held_t held;
+  if (!PyArg_ParseTuple(args, "O!ssy#dOO!", &PyTuple_Type, &fit, &formula, &family, &text, &n_text, &sd, &data, &PyList_Type, &names) ||
+      !hold(&held, fit)) {
+    return NULL;
+  }
+  held.fit.formula = (char *)(uintptr_t)formula;
+  held.fit.family = (char *)(uintptr_t)family;
+  tacit_error_t err;
+  tacit_schema_t *schema = NULL;
+  PyObject *out = tacit_schema_parse(&schema, text, (size_t)n_text, "schema", &err) == TACIT_OK ? effects_of(&held, schema, sd, data, names)
+                                                                                               : core_raise(&err, NULL);
   tacit_schema_free(schema);
   let_go(&held);
   return out;

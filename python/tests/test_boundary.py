@@ -187,7 +187,8 @@ class Boundary(unittest.TestCase):
         """No function hands out records, and there is no type that could hold them."""
         from tacit import _core
         names = {name for name in vars(_core) if not name.startswith("__")}
-        self.assertEqual(names, {"account", "check", "compare", "contrast", "fit", "infer", "ledger_create", "ledger_read", "plan", "predict", "read", "refit", "release", "settings", "synthesize", "version"})
+        self.assertEqual(names, {"account", "check", "compare", "contrast", "effects", "fit", "infer", "ledger_create", "ledger_read", "model", "plan", "predict",
+                                 "read", "refit", "release", "settings", "statement", "synthesize", "version"})
         self.assertFalse([name for name in names if isinstance(getattr(_core, name), type)])
 
     def test_a_seed_says_what_it_is(self):

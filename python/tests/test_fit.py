@@ -271,6 +271,24 @@ class Results(Folder):
         with self.assertRaises(tacit.ArgumentError):
             self.post.contrast()
 
+    @unittest.skipIf(pandas is None, "no pandas")
+    def test_average_effects(self):
+        draws, population = self.post.draws().reshape(-1, 3), {"x": [-1.0, 0.5, 2.0], "s": ["a", "b", "a"]}
+        expected = {}
+        for level in (0, 1):
+            eta = draws @ numpy.array([[1, x, level] for x in population["x"]]).T
+            expected[level] = (1 / (1 + numpy.exp(-eta))).mean(axis=1)
+        p = self.post.epred(population)
+        slope = (p * (1 - p)).mean(axis=1) * draws[:, 1]
+        table = self.post.effects("s", "x", population=pandas.DataFrame(population))
+        self.assertEqual(list(table.index), ["s: b - a", "x: slope"])
+        self.assertAlmostEqual(table["mean"].iloc[0], (expected[1] - expected[0]).mean(), places=12)
+        self.assertAlmostEqual(table["mean"].iloc[1], slope.mean(), places=6)
+        self.assertEqual(table["p_above"].iloc[0], (draws[:, 2] > 0).mean())
+        for columns, rows in ((("z",), population), ((), population), (("x",), "grid"), (("x",), {"x": [1.0]})):
+            with self.assertRaises(tacit.TacitError):
+                self.post.effects(*columns, population=rows)
+
     def test_arviz(self):
         try:
             with warnings.catch_warnings():
@@ -340,6 +358,18 @@ class Programs(Folder):
             with self.assertRaisesRegex(tacit.ArgumentError, "no predictions for family 'program'"):
                 post.epred({"x": [0.0]})
             self.assertAlmostEqual(post.contrast("beta[1] - alpha")["mean"].iloc[0], (post.draws()[:, :, 1] - post.draws()[:, :, 0]).mean(), places=12)
+
+    def test_a_formula_is_a_program(self):
+        """What is written of a formula is fitted as it is, and gives the formula's posterior."""
+        self.path.write_text(tacit.model("y ~ x", family="bernoulli", schema=SCHEMA))
+        by_program = tacit.fit(program=self.path, data=records(), **self.given)
+        by_formula = fit(records(), "y ~ x", prior="normal(0, 2.5)", epsilon=None, delta=None,
+                         **{key: value for key, value in self.given.items() if key != "progress"})
+        mine = dict(zip(by_program.labels, by_program._summaries, strict=True))["b_x"]
+        self.assertAlmostEqual(mine[0], by_formula._summaries[1][0], delta=6 * math.hypot(mine[2], by_formula._summaries[1][2]))  # false alarm: 4e-9
+        for given in ({"family": "q"}, {"formula": "y ~"}, {"schema": {"columns": {}}}):
+            with self.subTest(given), self.assertRaises(tacit.TacitError):
+                tacit.model(**{"formula": "y ~ x", "family": "bernoulli", "schema": SCHEMA, **given})
 
     def test_private_and_planned(self):
         plan = tacit.plan(program=self.path, schema=SCHEMA, n=N, epsilon=50, delta=1e-6, method="dp-hmc")
@@ -695,6 +725,21 @@ class Kept(Folder):
             tacit.check(self.folder / "moved", records(), **given)
         with self.assertWarnsRegex(tacit.PrivacyWarning, "3 fits.* together epsilon 4 at delta 1.2e-06"):
             tacit.check(self.folder / "moved", records(), **given)
+
+    def test_pages_to_sign(self):
+        out, ledger = self.folder / "fit", tacit.Ledger.create(self.folder / "l.ledger", "signed", 10, 1e-5)
+        fit(records(), out=out, draws=50, warmup=50, ledger=ledger.path)
+        self.assertIn("epsilon = 2, delta = 1e-06", tacit.statement(out))
+        page = tacit.statement(out, out=self.folder / "page.html")
+        self.assertEqual((self.folder / "page.html").read_text(), page)
+        self.assertIn("</html>", page)
+        self.assertIn('the data set "signed"', tacit.statement(ledger=ledger.path))
+        self.assertEqual(json.loads(tacit.statement(ledger=ledger.path, out=self.folder / "entry.json"))["data_set"], "signed")
+        for given in ({}, {"path": out, "ledger": ledger.path}, {"path": out, "out": self.folder / "page.pdf"}, {"path": out, "out": self.folder / "entry2.json"},
+                      {"path": self.folder / "nowhere"}, {"path": out, "out": self.folder / "page.html"}):
+            with self.subTest(given), self.assertRaises(tacit.TacitError):
+                tacit.statement(**given)
+        self.assertFalse((self.folder / "page.pdf").exists() or (self.folder / "entry2.json").exists())
 
     def test_sites_are_combined(self):
         for name in ("a", "b"):

@@ -81,3 +81,24 @@ tacit_synthesize <- function(path, rows = NULL, sets = 1, seed = 1, out = NULL) 
   }
   structure(utils::read.csv(text = made$csv, check.names = FALSE, na.strings = character()), comparison = made$comparison)
 }
+
+# ---- texts that somebody asks for ----
+
+tacit_statement <- function(path = NULL, ledger = NULL, out = NULL) {
+  if (is.null(path) == is.null(ledger)) refuse("path or ledger: the directory of a fit, or the ledger of a data set; one of them", field = "path")
+  file <- new_file(out)
+  kind <- if (is.null(file)) "txt" else sub(".*[.]", "", file)
+  if (!kind %in% c("txt", "html", if (!is.null(ledger)) "json")) refuse("out: a name that ends in .html or .txt, or of a ledger in .json", field = "out")
+  page <- check(.Call(C_statement, if (!is.null(path)) one_path(path), if (!is.null(ledger)) one_path(ledger, "ledger"), kind))
+  if (is.null(file)) return(page)
+  failure <- put_file(page, file)
+  if (nzchar(failure)) refuse(failure, "io", "out")
+  invisible(page)
+}
+
+tacit_model <- function(formula, family, schema) {
+  public <- schema_text(schema)
+  family <- family_text(family)
+  if (is.null(family)) refuse("a family: its name, or a family object such as binomial()", field = "family")
+  check(.Call(C_model, formula_text(formula), family, public$text, public$name))
+}

@@ -61,20 +61,31 @@ plot.tacit_fit <- function(x, pars = NULL, ...) {
 
 # ---- rows that the analyst brings ----
 
-# As the library computes them: draws by row, and by class where the family has such.
-predictions <- function(object, newdata, kind, seed = 1) {
-  if (is.null(newdata)) refuse("the records are not kept: give newdata", field = "newdata")
-  if (!is.data.frame(newdata) && !is.list(newdata)) refuse("newdata: a data frame", field = "newdata")
+# Rows and what is predicted from them; refused where there are no predictions.
+rows_for <- function(object, newdata, field) {
+  if (is.null(newdata)) refuse(sprintf("the records are not kept: give %s", field), field = field)
+  if (!is.data.frame(newdata) && !is.list(newdata)) refuse(sprintf("%s: a data frame", field), field = field)
   if (!isTRUE(object$family %in% c("bernoulli", "gaussian", "poisson", "categorical"))) {
     refuse(sprintf("there are no predictions for family %s: they are made of the formula of a regression; tacit_contrast() takes any", object$family), field = "family")
   }
   if (is.null(object$schema)) refuse("give the schema to tacit_read(): the directory of this fit does not hold it", field = "schema")
+  source_of(as.data.frame(newdata), object$schema)
+}
+
+known_sd_of <- function(object) if (is.null(object$known_sd)) 0 else object$known_sd
+
+warn_moved <- function(n, field) {
+  if (n > 0) warning(n, " values of ", field, " are outside the schema's bounds, and were moved to them", call. = FALSE)
+}
+
+# As the library computes them: draws by row, and by class where the family has such.
+predictions <- function(object, newdata, kind, seed = 1) {
+  rows <- rows_for(object, newdata, "newdata")
   if (kind == 2L && object$family == "gaussian" && !"sigma" %in% dimnames(object$draws)[[3L]] && !isTRUE(object$known_sd > 0)) {
     refuse("the residual sd was given and is not kept: use fitted()", field = "newdata")
   }
-  sd <- if (is.null(object$known_sd)) 0 else object$known_sd
-  found <- check(.Call(C_predict, object[c("draws", "formula", "family", "schema")], sd, source_of(as.data.frame(newdata), object$schema), kind, seed))
-  if (found$n_moved > 0) warning(found$n_moved, " values of newdata are outside the schema's bounds, and were moved to them", call. = FALSE)
+  found <- check(.Call(C_predict, object[c("draws", "formula", "family", "schema")], known_sd_of(object), rows, kind, seed))
+  warn_moved(found$n_moved, "newdata")
   if (length(found$outcomes) == 1L) return(matrix(found$draws, dim(found$draws)[[1L]]))
   dimnames(found$draws) <- list(NULL, NULL, found$outcomes)
   found$draws
@@ -99,11 +110,23 @@ tacit_contrast <- function(fit, expressions, exponentiate = FALSE) {
   if (!inherits(fit, "tacit_fit")) refuse("a fit, as tacit() returns it", field = "fit")
   if (!is.character(expressions) || !length(expressions) || anyNA(expressions)) refuse("expressions such as \"age * 10\"", field = "expressions")
   draws <- vapply(expressions, function(text) check(.Call(C_contrast, fit[c("draws", "formula", "family")], text)), numeric(prod(dim(fit$draws)[1:2])))
-  above <- colMeans(draws > 0)
-  if (isTRUE(exponentiate)) draws <- exp(draws)
-  out <- cbind(describe(draws), p_above = above)
-  rownames(out) <- if (isTRUE(exponentiate)) paste0("exp(", expressions, ")") else expressions
+  contrasts_of(draws, if (isTRUE(exponentiate)) paste0("exp(", expressions, ")") else expressions, isTRUE(exponentiate))
+}
+
+contrasts_of <- function(draws, names, is_ratio = FALSE) {
+  out <- cbind(describe(if (is_ratio) exp(draws) else draws), p_above = colMeans(draws > 0))
+  rownames(out) <- names
   out
+}
+
+# What changing a column does to the expected response, averaged over rows that the analyst brings.
+tacit_average_effects <- function(fit, effects, population) {
+  if (!inherits(fit, "tacit_fit")) refuse("a fit, as tacit() returns it", field = "fit")
+  if (!is.character(effects) || !length(effects) || anyNA(effects)) refuse("effects: names of columns of the formula", field = "effects")
+  rows <- rows_for(fit, population, "population")
+  found <- check(.Call(C_effects, fit[c("draws", "formula", "family", "schema")], known_sd_of(fit), rows, effects))
+  warn_moved(found$n_moved, "population")
+  contrasts_of(do.call(cbind, found$draws), found$labels)
 }
 
 conditional_effects <- function(x, ...) UseMethod("conditional_effects")

@@ -2,6 +2,8 @@
 #include "tacit_r.h"
 
 #include <string.h>
+#include <tacit/program.h>
+#include <tacit/report.h>
 #include <tacit/synthesize.h>
 
 /* ---- other draws ---- */
@@ -103,4 +105,28 @@ SEXP r_synthesize(SEXP path, SEXP rows, SEXP sets, SEXP seed) {
   SET_VECTOR_ELT(out, 1, r_owned_text(status, json));
   UNPROTECT(1);
   return out;
+}
+
+/* ---- texts that somebody asks for ---- */
+
+/* The page about a directory, or a ledger (the other is NULL), as "text", "html" or "json". */
+SEXP r_statement(SEXP path, SEXP ledger, SEXP kind) {
+  tacit_page_kind_t as = r_text(kind)[0] == 'h' ? TACIT_PAGE_HTML : r_text(kind)[0] == 'j' ? TACIT_PAGE_JSON : TACIT_PAGE_TEXT;
+  char *text = NULL;
+  tacit_error_t err;
+  tacit_status_t status = ledger != R_NilValue ? tacit_report_ledger_page(r_text(ledger), as, &text, &err)
+                                               : tacit_report_statement_page(r_text(path), as == TACIT_PAGE_HTML, &text, &err);
+  return status == TACIT_OK ? r_owned_text(status, text) : r_failure(&err, NULL);
+}
+
+/* The program that a formula stands for. */
+SEXP r_model(SEXP formula, SEXP family, SEXP schema, SEXP name) {
+  const char *yaml = r_text(schema);
+  char *text = NULL;
+  tacit_schema_t *parsed = NULL;
+  tacit_error_t err;
+  tacit_status_t status = tacit_schema_parse(&parsed, yaml, strlen(yaml), r_text(name), &err);
+  status = status == TACIT_OK ? tacit_program_of_formula(&text, r_text(formula), r_text(family), parsed, &err) : status;
+  tacit_schema_free(parsed);
+  return status == TACIT_OK ? r_owned_text(status, text) : r_failure(&err, NULL);
 }

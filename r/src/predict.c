@@ -1,6 +1,7 @@
 /* What follows from draws: predictions for rows that an analyst brings, functions of parameters. Nothing here has a way to a record. */
 #include "tacit_r.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <tacit/predict.h>
 
@@ -81,21 +82,27 @@ static tacit_status_t read_rows(held_t *held, SEXP schema, double known_sd, SEXP
   return tacit_table_read_stream(&held->table, &stream, rules, names, n, NULL, notes, err);
 }
 
-static SEXP predictions(const held_t *held, tacit_prediction_kind_t kind, uint64_t seed, double n_moved) {
-  static const char *const parts[] = {"draws", "outcomes", "n_moved", NULL};
-  const tacit_predictor_t *p = held->predictor;
+/* What read_rows() read. */
+static tacit_new_rows_t rows_of(const held_t *held) {
   size_t n;
-  tacit_error_t err;
-  const char *const *names = tacit_predictor_columns(p, &n);
+  const char *const *names = tacit_predictor_columns(held->predictor, &n);
   const double **columns = (const double **)(void *)R_alloc(n + 1, sizeof *columns);
   for (size_t j = 0; j < n; j++) {
     columns[j] = tacit_table_column(held->table, names[j]);
   }
-  target_t to = {.n_draws = tacit_predictor_n_draws(p), .n_rows = tacit_table_n_rows(held->table), .n_outcomes = tacit_predictor_n_outcomes(p, kind)};
+  return (tacit_new_rows_t){columns, tacit_table_n_rows(held->table)};
+}
+
+static SEXP predictions(const held_t *held, tacit_prediction_kind_t kind, uint64_t seed, double n_moved) {
+  static const char *const parts[] = {"draws", "outcomes", "n_moved", NULL};
+  const tacit_predictor_t *p = held->predictor;
+  const tacit_new_rows_t rows = rows_of(held);
+  tacit_error_t err;
+  target_t to = {.n_draws = tacit_predictor_n_draws(p), .n_rows = rows.n, .n_outcomes = tacit_predictor_n_outcomes(p, kind)};
   SEXP out = PROTECT(r_list(parts)), draws = Rf_alloc3DArray(REALSXP, (int)to.n_draws, (int)to.n_rows, (int)to.n_outcomes);
   SET_VECTOR_ELT(out, 0, draws);
   to.out = REAL(draws);
-  tacit_status_t status = tacit_predict(p, &(tacit_new_rows_t){columns, to.n_rows}, kind, seed, take_row, &to, &err);
+  tacit_status_t status = tacit_predict(p, &rows, kind, seed, take_row, &to, &err);
   SEXP outcomes = Rf_allocVector(STRSXP, (R_xlen_t)to.n_outcomes);
   SET_VECTOR_ELT(out, 1, outcomes);
   for (size_t c = 0; c < to.n_outcomes; c++) {
@@ -117,6 +124,66 @@ SEXP r_predict(SEXP fit, SEXP known_sd, SEXP data, SEXP kind, SEXP seed) {
     out = r_failure(&err, NULL);
   } else {
     out = predictions(held, (tacit_prediction_kind_t)Rf_asInteger(kind), r_count(Rf_asReal(seed)), (double)notes.n_clamped);
+  }
+  PROTECT(out);
+  r_let_go(pointer);
+  UNPROTECT(2);
+  return out;
+}
+
+/* ---- average effects ---- */
+
+enum { MAX_EFFECTS = 4096 };
+
+typedef struct effects {
+  SEXP labels, draws; /* protected lists of MAX_EFFECTS */
+  R_xlen_t n;
+  size_t n_draws;
+} effects_t;
+
+static tacit_status_t take_effect(void *user, const char *label, double *draws, tacit_error_t *err) {
+  effects_t *effects = user;
+  if (effects->n == MAX_EFFECTS) {
+    *err = (tacit_error_t){.status = TACIT_ERR_ARGUMENT, .field = "effects"};
+    snprintf(err->message, sizeof err->message, "more than %d effects: ask for them in parts", (int)MAX_EFFECTS);
+    return err->status;
+  }
+  SEXP of = Rf_allocVector(REALSXP, (R_xlen_t)effects->n_draws);
+  SET_VECTOR_ELT(effects->draws, effects->n, of);
+  memcpy(REAL(of), draws, effects->n_draws * sizeof *draws);
+  SET_STRING_ELT(effects->labels, effects->n++, Rf_mkCharCE(label, CE_UTF8));
+  return TACIT_OK;
+}
+
+static SEXP average_effects(const held_t *held, SEXP columns, double n_moved) {
+  static const char *const parts[] = {"labels", "draws", "n_moved", NULL};
+  const tacit_new_rows_t rows = rows_of(held);
+  tacit_error_t err;
+  tacit_status_t status = TACIT_OK;
+  SEXP out = PROTECT(r_list(parts));
+  effects_t effects = {.labels = PROTECT(Rf_allocVector(STRSXP, MAX_EFFECTS)), .draws = PROTECT(Rf_allocVector(VECSXP, MAX_EFFECTS)),
+                       .n_draws = tacit_predictor_n_draws(held->predictor)};
+  for (R_xlen_t i = 0; i < XLENGTH(columns) && status == TACIT_OK; i++) {
+    status = tacit_average_effects(held->predictor, &rows, Rf_translateCharUTF8(STRING_ELT(columns, i)), take_effect, &effects, &err);
+  }
+  SET_VECTOR_ELT(out, 0, Rf_lengthgets(effects.labels, effects.n));
+  SET_VECTOR_ELT(out, 1, Rf_lengthgets(effects.draws, effects.n));
+  SET_VECTOR_ELT(out, 2, Rf_ScalarReal(n_moved));
+  UNPROTECT(3);
+  return status == TACIT_OK ? out : r_failure(&err, NULL);
+}
+
+SEXP r_effects(SEXP fit, SEXP known_sd, SEXP data, SEXP columns) {
+  held_t *held;
+  tacit_error_t err;
+  tacit_table_notes_t notes;
+  SEXP pointer = PROTECT(hold_call(&held)), out;
+  if (!hold(held, fit)) {
+    out = r_wrong_argument("object", "the draws are not those of a fit");
+  } else if (read_rows(held, VECTOR_ELT(fit, 3), Rf_asReal(known_sd), data, &notes, &err) != TACIT_OK) {
+    out = r_failure(&err, NULL);
+  } else {
+    out = average_effects(held, columns, (double)notes.n_clamped);
   }
   PROTECT(out);
   r_let_go(pointer);

@@ -70,6 +70,9 @@ SEXP r_refit(SEXP paths, SEXP is_disjoint, SEXP between, SEXP shown, SEXP settin
 SEXP r_check(SEXP path, SEXP by, SEXP settings, SEXP data);
 SEXP r_synthesize(SEXP path, SEXP rows, SEXP sets, SEXP seed);
 SEXP r_predict(SEXP fit, SEXP known_sd, SEXP data, SEXP kind, SEXP seed);
+SEXP r_effects(SEXP fit, SEXP known_sd, SEXP data, SEXP columns);
+SEXP r_statement(SEXP path, SEXP ledger, SEXP kind);
+SEXP r_model(SEXP formula, SEXP family, SEXP schema, SEXP name);
 SEXP r_contrast(SEXP fit, SEXP expression);
 SEXP r_settings(SEXP of);
 SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta, SEXP method);

@@ -69,6 +69,18 @@ ledger <- tacit_ledger(file.path(dirname(out), "l.ledger"), verify = TRUE)
 stopifnot(ledger$spent > 0, nrow(ledger$spends) == 1L, ledger$spends$settled)
 stopifnot(tacit_account("gaussian:sigma=20", delta = 1e-6, counts = 1000) == 8.306225049954753)
 
+# Pages to sign, the program of a formula, average effects.
+folder <- dirname(out)
+page <- tacit_statement(out, out = file.path(folder, "page.html"))
+stopifnot(grepl("epsilon = 2, delta = 1e-06", tacit_statement(out)), grepl("</html>", page), file.exists(file.path(folder, "page.html")),
+          grepl("the data set \"test\"", tacit_statement(ledger = file.path(folder, "l.ledger"))),
+          inherits(refused(tacit_statement()), "tacit_argument_error"), inherits(refused(tacit_statement(out, out = file.path(folder, "a.json"))), "tacit_argument_error"),
+          grepl("bernoulli_logit", tacit_model(y ~ x, binomial(), schema)), inherits(refused(tacit_model(y ~ x, "q", schema)), "tacit_error"))
+effects <- tacit_average_effects(two, c("s", "x"), new)
+epred_of <- function(level) rowMeans(posterior_epred(two, newdata = data.frame(x = new$x, s = level)))
+stopifnot(identical(rownames(effects), c("s: b - a", "x: slope")), all.equal(effects[["s: b - a", "Estimate"]], mean(epred_of("b") - epred_of("a"))),
+          inherits(refused(tacit_average_effects(two, "z", new)), "tacit_error"))
+
 # A statistic with noise, and what follows from it.
 released <- tacit_release(data = d, schema = schema, statistic = "clamped-mean", column = "x", mechanism = "laplace", epsilon = 8)
 stopifnot(abs(released$values - sum(x)) < 21 * released$scales, grepl("epsilon 8", released$spent))

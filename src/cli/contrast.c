@@ -62,48 +62,14 @@ static tacit_status_t add_expressions(contrasts_t *all, const tacit_report_read_
   return status;
 }
 
-/* One column, and of levels one of them; a row for each class. */
-static tacit_status_t add_effect(contrasts_t *all, const tacit_predictor_t *predictor, const tacit_new_rows_t *rows, size_t column,
-                                 size_t level, const char *label, tacit_error_t *err) {
-  const tacit_report_read_t *fit = tacit_predictor_fit(predictor);
-  size_t n_outcomes = tacit_predictor_n_outcomes(predictor, TACIT_PREDICT_MEAN), n_draws = tacit_predictor_n_draws(predictor);
-  double *draws = tacit_alloc(n_outcomes * n_draws, sizeof *draws);
-  tacit_status_t status = draws != NULL ? tacit_average_effect(predictor, rows, column, level, draws, err) : tacit_error_memory(err);
-  for (size_t c = 0; c < n_outcomes && status == TACIT_OK; c++) {
-    const char *outcome = tacit_predictor_outcome(predictor, TACIT_PREDICT_MEAN, c);
-    char *name = outcome[0] != '\0' ? join("[%s] %s", outcome, label) : join("%s%s", label, "");
-    status = add(all, name, draws + c * n_draws, &fit->draws, false, err);
-  }
-  tacit_free(draws);
-  return status;
-}
+typedef struct effects {
+  contrasts_t *all;
+  const tacit_draws_t *of;
+} effects_t;
 
-static tacit_status_t add_effects_of(contrasts_t *all, const tacit_predictor_t *predictor, const tacit_new_rows_t *rows, const char *name,
-                                     tacit_error_t *err) {
-  size_t n, j = 0;
-  const char *const *names = tacit_predictor_columns(predictor, &n);
-  tacit_nearest_t nearest = {.name = name};
-  while (j < n && strcmp(names[j], name) != 0) {
-    tacit_nearest_offer(&nearest, names[j++]);
-  }
-  if (j == n) {
-    char hint[TACIT_HINT_SIZE];
-    return tacit_error_set(err, TACIT_ERR_UNKNOWN, "effect", "the fit's formula has no column '%.64s'%s", name,
-                           tacit_nearest_hint(&nearest, hint));
-  }
-  const tacit_column_schema_t *schema = tacit_schema_find(tacit_predictor_schema(predictor), name);
-  bool is_factor = schema->type == TACIT_COLUMN_CATEGORICAL, is_binary = schema->type == TACIT_COLUMN_BINARY;
-  tacit_status_t status = TACIT_OK;
-  for (size_t level = 1; level < (is_factor ? schema->n_levels : 2) && status == TACIT_OK; level++) {
-    char *words = is_factor   ? join("%s - %s", schema->levels[level], schema->levels[0])
-                  : is_binary ? join("1 - 0%s%s", "", "")
-                              : join("slope%s%s", "", "");
-    char *label = words != NULL ? join("%s: %s", name, words) : NULL;
-    tacit_free(words);
-    status = label != NULL ? add_effect(all, predictor, rows, j, is_factor || is_binary ? level : 0, label, err) : tacit_error_memory(err);
-    tacit_free(label);
-  }
-  return status;
+static tacit_status_t add_effect(void *user, const char *label, double *draws, tacit_error_t *err) {
+  effects_t *effects = user;
+  return add(effects->all, join("%s%s", label, ""), draws, effects->of, false, err);
 }
 
 static tacit_status_t add_effects(contrasts_t *all, const char *path, tacit_error_t *err) {
@@ -115,7 +81,8 @@ static tacit_status_t add_effects(contrasts_t *all, const char *path, tacit_erro
   }
   for (size_t i = 0; i < all->args->n_given && status == TACIT_OK; i++) {
     if (strcmp(all->args->given[i].name, "effect") == 0) {
-      status = add_effects_of(all, predictor, &rows.rows, all->args->given[i].value, err);
+      effects_t effects = {all, &tacit_predictor_fit(predictor)->draws};
+      status = tacit_average_effects(predictor, &rows.rows, all->args->given[i].value, add_effect, &effects, err);
     }
   }
   cli_new_rows_clear(&rows);

@@ -24,6 +24,11 @@ _OF_PREDICTIONS = ("mean", "sd", "q5", "q50", "q95")
 _OF_CONTRASTS = ("mean", "sd", "q5", "q50", "q95", "p_above", "ess_bulk", "ess_tail", "rhat")
 
 
+def _warn_moved(n: int) -> None:
+    if n > 0:
+        warnings.warn(f"{n} values of the new rows are outside the schema's bounds, and were moved to them", stacklevel=4)
+
+
 def _need(module: str, what: str) -> Any:
     import importlib
     try:
@@ -120,31 +125,52 @@ class Posterior:
             raise ArgumentError('nothing to compute: give an expression such as "age - sexM"', "expression", "argument")
         expressions = tuple(_data.text(expression, "expression", "a text such as 'age - sexM'") for expression in expressions)
         is_ratio = _data.flag(exponentiate, "exponentiate")
-        pandas_ = _need("pandas", "contrast()")
-        rows = [_core.contrast(self._held(), expression, is_ratio) for expression in expressions]
-        names = [f"exp({expression})" if is_ratio else expression for expression in expressions]
-        frame = pandas_.DataFrame(rows, columns=[*_COLUMNS, "p_above"], index=names)
+        return self._contrasts([(f"exp({expression})" if is_ratio else expression, _core.contrast(self._held(), expression, is_ratio))
+                                for expression in expressions], "contrast()")
+
+    def effects(self, *columns: str, population: Any, schema: Schema | None = None) -> pandas.DataFrame:
+        """What changing a column does to the expected response, averaged over rows that the analyst brings: effects("sex", "age", population=rows).
+
+        Of a categorical or binary column each level less the first; of a number its derivative. population: as newdata of `epred`: public, or
+        synthetic (`tacit.synthesize`). Rows as of `contrast`; of a categorical response one for each class.
+        """
+        if not columns:
+            raise ArgumentError("columns: names of columns of the formula", "columns", "argument")
+        names = [_data.text(name, "columns", "the name of a column") for name in columns]
+        _need("pandas", "effects()")
+        text = self._rows(population, "population", schema)
+        rows, n_moved = _core.effects(self._held(), self.formula, self.family, text, self._known_sd, _data.Once(population), names)
+        _warn_moved(n_moved)
+        return self._contrasts(rows, "effects()")
+
+    @staticmethod
+    def _contrasts(rows: list[tuple[str, tuple[float, ...]]], what: str) -> pandas.DataFrame:
+        frame = _need("pandas", what).DataFrame([numbers for _, numbers in rows], columns=[*_COLUMNS, "p_above"], index=[name for name, _ in rows])
         frame.index.name = "contrast"
         shown: pandas.DataFrame = frame[list(_OF_CONTRASTS)]
         return shown
+
+    def _rows(self, newdata: Any, field: str, schema: Schema | None) -> bytes:
+        """The schema's text, where there can be predictions for such rows."""
+        if self.family not in _FAMILIES:
+            raise ArgumentError(f"there are no predictions for family {self.family!r}: they are made of the formula of a regression",
+                                "family", "argument")
+        if newdata is None or (isinstance(newdata, (str, os.PathLike)) and (newdata != "grid" or field != "newdata")):
+            raise ArgumentError(f"{field}: rows in a data frame or a dict of columns" + (', or "grid"' if field == "newdata" else ""), field, "argument")
+        text = _data.schema_text(schema)[0] if schema is not None else self._schema
+        if text is None:
+            raise ArgumentError("give the schema: the directory of this fit does not hold it", "schema", "argument")
+        return text
 
     def _predict(self, newdata: Any, kind: str, schema: Schema | None, seed: int, is_of_draws: bool) \
             -> tuple[int, list[str], bytes, list[tuple[str, list[Any]]], int]:
         if not isinstance(kind, str) or kind not in _KINDS:
             raise ArgumentError('kind must be "mean", "linear" or "response"', "kind", "argument")
-        if self.family not in _FAMILIES:
-            raise ArgumentError(f"there are no predictions for family {self.family!r}: they are made of the formula of a regression",
-                                "family", "argument")
-        if newdata is None or (isinstance(newdata, (str, os.PathLike)) and newdata != "grid"):
-            raise ArgumentError('newdata: rows in a data frame or a dict of columns, or "grid"', "newdata", "argument")
-        seed = _data.whole(seed, "seed", 0, 2**64 - 1)
-        text = _data.schema_text(schema)[0] if schema is not None else self._schema
-        if text is None:
-            raise ArgumentError("give the schema: the directory of this fit does not hold it", "schema", "argument")
+        text = self._rows(newdata, "newdata", schema)
         found = _core.predict(self._held(), self.formula, self.family, text, self._known_sd,
-                              None if isinstance(newdata, str) else _data.Once(newdata), _KINDS.index(kind), seed, is_of_draws)
-        if found[4] > 0:
-            warnings.warn(f"{found[4]} values of the new rows are outside the schema's bounds, and were moved to them", stacklevel=3)
+                              None if isinstance(newdata, str) else _data.Once(newdata), _KINDS.index(kind),
+                              _data.whole(seed, "seed", 0, 2**64 - 1), is_of_draws)
+        _warn_moved(found[4])
         return found
 
     def epred(self, newdata: Any, *, schema: Schema | None = None) -> numpy.ndarray[Any, Any]:
