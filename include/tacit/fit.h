@@ -199,18 +199,18 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_run(tacit_fit_t *fit, tacit_pr
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_reopen(tacit_fit_t **fit, const char *path, tacit_error_t *err);
 /**
  * Begin with what n >= 2 fits of one model kept, of sites that share coefficients: directories, or their releases.json. The posterior is one prior
- * times the likelihoods of all releases; never a product of posteriors. Settings as above; a prior must be said where the sites' differ. Families
- * bernoulli and poisson.
+ * times the likelihoods of all releases; never a product of posteriors. Settings as above; a prior must be said where the sites' differ. Of linear
+ * regressions the sites share coefficients, and each has a residual sd of its own, which is reported.
  * @param is_disjoint  nobody's records are at two sites: then the cost is the dearest site's, else epsilons and deltas add up.
  * @return as tacit_fit_reopen(); tacit_fit_redraw() refuses sites with other models, and the same fit twice.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_combine(tacit_fit_t **fit, const char *const *paths, size_t n, bool is_disjoint,
                                                           tacit_error_t *err);
 /**
- * Let effects differ between the sites of tacit_fit_combine(): each site's normal around mean effects, which are what is reported, followed by the
- * sds between sites (tacit_noise_aware_combine()).
- * @param between  scale of the half-normal prior of those sds, for one sd of a feature or between two levels, on the scale of the linear predictor: 0.01
- *                 to 100. 0.5 [Rover2021] has median 0.34: most sites' odds ratios within a factor of 2 of the mean one.
+ * Let effects differ between the sites of tacit_fit_combine(): each site's normal around mean effects, which are reported, followed by the
+ * sds between sites and by each site's own effects (tacit_noise_aware_combine()).
+ * @param between  scale of the half-normal prior of those sds, for one sd of a feature or between two levels, on the scale of the linear predictor, of a
+ *                 gaussian in sds of the response: 0.01 to 100. 0.5 [Rover2021] has median 0.34: most sites' odds ratios within a factor of 2 of the mean one.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_set_exchangeable(tacit_fit_t *fit, double between, tacit_error_t *err);
 /**

@@ -156,14 +156,17 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_fit(struct tacit_curat
                                                               tacit_draws_t *draws, tacit_error_t *err);
 
 /**
- * Draw from the posterior given the releases of n sites: prior times the product of all sites' likelihoods. Families bernoulli and poisson.
+ * Draw from the posterior given the releases of n sites: prior times the product of all sites' likelihoods. Each linear regression has a residual sd
+ * and law of its own, of which the prior of sigma is that of each; sigma is then the sd of all records' residuals together.
  *
  * Common effects (between 0): the sites share their coefficients. Exchangeable effects: each site has its own, normal around mean effects with an sd
  * that is half-normal(0, between), independently for each coefficient, on the scale of one sd of a feature of all sites together, of the difference
- * between two levels, and of the intercept at the features' means; the prior is on the mean effects. Then draws have dim columns more, the sds between
- * sites in the coefficients' units.
+ * between two levels, and of the intercept at the features' means; of a gaussian in sds of the response; the prior is on the mean effects.
  *
- * @param[in] sites  shape (n), n >= 1: of each its releases, rho, relation and key. Family, upper, two-valued features, chains and callbacks
+ * Columns of draws: the parameters (n_reported) at the mean or common effects; where effects differ the sds between sites of the d coefficients, in
+ * their units; then for each site what is its own: all parameters where effects differ, else sigma, if it is a parameter.
+ *
+ * @param[in] sites  shape (n), n >= 1: of each its releases, rho, relation and key, of a gaussian n_units. Family, upper, two-valued features, chains and callbacks
  *                   are those of the first; the prior is scaled once, by the features of all sites together.
  * @return as tacit_noise_aware_fit() without a curator.
  */

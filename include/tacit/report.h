@@ -87,6 +87,7 @@ typedef struct tacit_report {
   const char *end;           /**< "complete", "budget", "interrupted" */
   const char *const *labels; /**< shape (draws->n_reported) */
   const char *const *names;
+  size_t n_sites, n_own;     /**< of several sites: the last n_sites x n_own quantities are each site's own, shown apart; 0: none */
   const double *inv_metric;  /**< shape (dim) or (dim, dim) or NULL; public */
   size_t metric_dim;
   bool inv_metric_is_dense;

@@ -748,7 +748,7 @@ class Kept(Folder):
         self.assertEqual((both.privacy["epsilon"], both.privacy["post_processing"]), (4, True))
         self.assertEqual(tacit.combine([self.folder / "a", self.folder / "b"], disjoint=True, progress=False).privacy["epsilon"], 2)
         mean = tacit.combine([self.folder / "a", self.folder / "b"], exchangeable=True, progress=False)
-        self.assertEqual((mean.labels[:3], len(mean.labels)), (both.labels, 6))
+        self.assertEqual((mean.labels[:3], len(mean.labels), mean.labels[-1]), (both.labels, 12, both.labels[2] + " at b"))
         near = tacit.combine([self.folder / "a", self.folder / "b"], exchangeable=True, between_sd=0.01, progress=False)
         self.assertGreater(mean.summary()["sd"]["x"] if pandas is not None else 1, near.summary()["sd"]["x"] if pandas is not None else 0)
         for wrong in ({"between_sd": 0.5}, {"exchangeable": True, "between_sd": 0}, {"exchangeable": 1}):

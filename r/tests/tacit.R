@@ -124,5 +124,5 @@ stopifnot(said(spend(out = in_folder("one"))) == "",
 suppressWarnings(spend(out = in_folder("two")))
 sites <- c(in_folder("moved"), in_folder("two"))
 mean_of <- tacit_combine(sites, exchangeable = TRUE)
-stopifnot(identical(dim(mean_of$draws)[[3L]], 6L), vcov(tacit_combine(sites, exchangeable = TRUE, between_sd = 0.01))[2L, 2L] < vcov(mean_of)[2L, 2L],
+stopifnot(identical(dim(mean_of$draws)[[3L]], 12L), vcov(tacit_combine(sites, exchangeable = TRUE, between_sd = 0.01))[2L, 2L] < vcov(mean_of)[2L, 2L],
           inherits(refused(tacit_combine(sites, between_sd = 1)), "tacit_argument_error"))

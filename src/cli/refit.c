@@ -105,8 +105,8 @@ const cli_command_t cli_refit = {
 
 static const cli_option_t options_of_sites[] = {
     {"disjoint", NULL, NULL, "Nobody's records are at two sites: the cost is then the dearest site's, instead of the sum of all. You answer for it."},
-    {"exchangeable", NULL, NULL, "Effects differ between sites: each site's are normal around the mean effects, which are reported, with their sds between sites."},
-    {"between-sd", "SCALE", "0.5", "Of --exchangeable: scale of the half-normal prior of those sds, for one sd of a feature or between two levels, in log odds or log rates."},
+    {"exchangeable", NULL, NULL, "Effects differ between sites: each site's are normal around the mean effects. Reported are these, their sds between sites, and each site's own."},
+    {"between-sd", "SCALE", "0.5", "Of --exchangeable: scale of the half-normal prior of those sds, for one sd of a feature or between two levels, in log odds, log rates or sds of the response."},
     {"prior", "SPEC", NULL, "As in tacit fit, applied once. May be repeated. If not said: that of the sites, which must agree."},
     {"prior-scale", "SCALE", NULL, "As in tacit fit; the first site's if not said."},
     {"prior-basis", "BASIS", NULL, "As in tacit fit; released moments are those of all sites together."},
@@ -127,7 +127,7 @@ const cli_command_t cli_combine = {
                    "no secret is shared. The posterior is one prior times the likelihoods of all sites' releases, with coefficients that are the "
                    "same at every site or, with --exchangeable, differ from site to site; posteriors are never multiplied, which would count the prior once a site. Sites with another "
                    "formula, family, schema or relation are refused, and so are fits by chains, which keep no releases. Where effects differ between sites, "
-                   "intervals of common ones are too narrow: put the sites' own fits side by side (tacit compare), or take --exchangeable. Families bernoulli and poisson. Nothing is spent: what the sites promised, they promised together "
+                   "intervals of common ones are too narrow: put the sites' own fits side by side (tacit compare), or take --exchangeable. Of linear regressions each site has a sigma of its own. Nothing is spent: what the sites promised, they promised together "
                    "(epsilons add up; --disjoint: the largest).",
     .examples = "  tacit combine north/ south/ east/releases.json --disjoint --out all/\n"
                 "  tacit combine north/ south/ east/ west/ --disjoint --exchangeable --out all/\n",

@@ -28,7 +28,7 @@ void tacit_fit_free(tacit_fit_t *fit) {
   tacit_noise_free(fit->noise);
   tacit_budget_free(fit->budget);
   tacit_free(fit->check_json);
-  tacit_fit_clear_spreads(fit);
+  tacit_fit_clear_sites(fit);
   tacit_model_clear(&fit->model);
   tacit_design_free(fit->design);
   tacit_program_free(fit->program);

@@ -75,7 +75,9 @@ struct tacit_fit {
   bool is_disjoint;          /* nobody is at two of several sites */
   double between;            /* scale of the half-normal of effects' sds between sites; 0: common effects */
   char *check_json;                 /* shown in the report; NULL: none */
-  char **site_labels, **site_names; /* of what is reported then; NULL: the model's own */
+  char **sites_called;              /* (n_of) folders' names */
+  char **site_labels, **site_names; /* (n_site_labels) of what is reported of several; NULL: the model's own */
+  size_t n_site_labels;
   tacit_report_release_t sites; /* of several: what their releases cost together */
   tacit_text_t sites_text;
   char *privacy_json, *privacy_text; /* of the fit that made those; NULL: there is none */
@@ -193,7 +195,9 @@ TACIT_MUST_USE tacit_status_t tacit_fit_charge_again(tacit_budget_t *budget, con
 /* sites.c: the sites go together; what they cost. Then: draws. */
 TACIT_MUST_USE tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_fit_sample_sites(tacit_fit_t *fit, tacit_error_t *err);
-void tacit_fit_clear_spreads(tacit_fit_t *fit);
+void tacit_fit_clear_sites(tacit_fit_t *fit);
+/* Columns of each site of several: all that is reported where effects differ, else the residual sd, if there is one. */
+size_t tacit_fit_n_own(const tacit_fit_t *fit);
 /* What releases.json shall hold; clear after failure too. */
 TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_released_t *kept, tacit_error_t *err);
 

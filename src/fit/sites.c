@@ -5,6 +5,8 @@
 
 #include "fit/fit_internal.h"
 
+enum { MAX_SITE_NAME = 30 }; /* of labels in a table */
+
 /* Of a site: its budget as its settings have it; NaN where they have none. */
 static double number_of(const tacit_released_t *site, const char *name) {
   double value = NAN;
@@ -117,7 +119,8 @@ tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
       delta = together(fit->is_disjoint, delta, its_delta);
     }
   }
-  tacit_text_printf(&fit->sites_text, "weighted scores of %zu fits by method noise-aware", fit->n_of);
+  tacit_text_printf(&fit->sites_text, "%s of %zu fits by method noise-aware",
+                    fit->family == TACIT_FAMILY_GAUSSIAN ? "joint moments" : "weighted scores", fit->n_of);
   fit->sites = (tacit_report_release_t){
       .statistic = fit->sites_text.data,
       .noise = "Gaussian, as the releases.json of each says",
@@ -134,19 +137,80 @@ tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
   return status == TACIT_OK && fit->sites_text.failed ? tacit_error_memory(err) : status;
 }
 
-/* ---- effects that differ between sites ---- */
+/* ---- what is reported of sites ---- */
 
-/* Labels and names of what is reported: the coefficients, then their sds between sites. */
-static tacit_status_t name_spreads(tacit_fit_t *fit, tacit_error_t *err) {
+/* The folder's name: "north" of "data/north/" and of "data/north/releases.json". */
+static tacit_status_t name_site(const char *path, char **name, tacit_error_t *err) {
+  static const char file[] = "releases.json";
+  size_t n = strlen(path), m = sizeof file - 1;
+  n -= n >= m && strcmp(path + n - m, file) == 0 ? m : 0;
+  while (n > 0 && path[n - 1] == '/') {
+    n--;
+  }
+  size_t from = n;
+  while (from > 0 && path[from - 1] != '/') {
+    from--;
+  }
+  tacit_text_t text = {0};
+  tacit_text_printf(&text, "%.*s", (int)(n - from), path + from);
+  *name = text.data;
+  return text.failed ? tacit_error_memory(err) : TACIT_OK;
+}
+
+/* Names that tell sites apart, or none. */
+static bool do_names_serve(const tacit_fit_t *fit) {
+  for (size_t i = 0; i < fit->n_of; i++) {
+    const char *name = fit->sites_called[i];
+    size_t n = strlen(name);
+    bool serves = n > 0 && n <= MAX_SITE_NAME && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+    for (const char *c = name; *c != '\0'; c++) {
+      serves = serves && (unsigned char)*c >= ' ' && *c != '\177';
+    }
+    for (size_t k = 0; k < i; k++) {
+      serves = serves && strcmp(name, fit->sites_called[k]) != 0;
+    }
+    if (!serves) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The model's, then sds between sites, then what is each site's own: labels, and names for Stan CSV. */
+static void name_column(const tacit_fit_t *fit, size_t j, tacit_text_t *label, tacit_text_t *name) {
   const tacit_parameters_t *of = &fit->model.parameters;
-  size_t n = of->n_reported;
-  fit->site_labels = tacit_alloc_zero(2 * n, sizeof *fit->site_labels);
-  fit->site_names = tacit_alloc_zero(2 * n, sizeof *fit->site_names);
+  size_t n = of->n_reported, d = tacit_design_n_features(fit->design), own = tacit_fit_n_own(fit), n_sds = fit->between > 0 ? d : 0;
+  if (j < n) {
+    tacit_text_printf(label, "%s", of->labels[j]);
+    tacit_text_printf(name, "%s", of->names[j]);
+  } else if (j < n + n_sds) {
+    tacit_text_printf(label, "sd between sites of %s", of->labels[j - n]);
+    tacit_text_printf(name, "sites_sd_%s", of->names[j - n]);
+  } else {
+    size_t site = (j - n - n_sds) / own, k = n - own + (j - n - n_sds) % own;
+    if (do_names_serve(fit)) {
+      tacit_text_printf(label, "%s at %s", of->labels[k], fit->sites_called[site]);
+    } else {
+      tacit_text_printf(label, "%s at site %zu", of->labels[k], site + 1);
+    }
+    tacit_text_printf(name, "site%zu_%s", site + 1, of->names[k]);
+  }
+}
+
+size_t tacit_fit_n_own(const tacit_fit_t *fit) {
+  const tacit_parameters_t *of = &fit->model.parameters;
+  return fit->n_of < 2 ? 0 : fit->between > 0 ? of->n_reported : of->n_reported - tacit_design_n_features(fit->design);
+}
+
+static tacit_status_t name_columns(tacit_fit_t *fit, tacit_error_t *err) {
+  size_t n = fit->draws.n_reported;
+  fit->site_labels = tacit_alloc_zero(n, sizeof *fit->site_labels);
+  fit->site_names = tacit_alloc_zero(n, sizeof *fit->site_names);
   bool ok = fit->site_labels != NULL && fit->site_names != NULL;
-  for (size_t j = 0; j < 2 * n && ok; j++) {
+  fit->n_site_labels = ok ? n : 0;
+  for (size_t j = 0; j < n && ok; j++) {
     tacit_text_t label = {0}, name = {0};
-    tacit_text_printf(&label, j < n ? "%s" : "sd between sites of %s", of->labels[j % n]);
-    tacit_text_printf(&name, j < n ? "%s" : "sites_sd_%s", of->names[j % n]);
+    name_column(fit, j, &label, &name);
     fit->site_labels[j] = label.data;
     fit->site_names[j] = name.data;
     ok = !label.failed && !name.failed;
@@ -158,31 +222,36 @@ tacit_status_t tacit_fit_sample_sites(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_noise_aware_settings_t *sites = tacit_alloc(fit->n_of, sizeof *sites);
   tacit_status_t status = sites != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t i = 0; i < fit->n_of && status == TACIT_OK; i++) {
-    double epsilon, delta;
+    double epsilon, delta, n = fit->of[i].releases.n_units;
     sites[i] = fit->aware;
     sites[i].releases = &fit->of[i].releases;
+    sites[i].n_units = n > 0 ? n : number_of(&fit->of[i], "n-public"); /* by which its budget was shared out */
     status = check_budget(&fit->of[i], &epsilon, &delta, &sites[i].rho, err);
     if (i > 0) {
       memcpy(sites[i].key, fit->of[i].key, sizeof sites[i].key);
     }
   }
-  if (status == TACIT_OK && fit->between > 0) {
-    status = name_spreads(fit, err);
-  }
   if (status == TACIT_OK) {
     status = tacit_noise_aware_combine(sites, fit->n_of, fit->between, &fit->model.parameters, &fit->draws, err);
+  }
+  if (status == TACIT_OK) {
+    status = name_columns(fit, err);
   }
   tacit_free(sites);
   return status;
 }
 
-void tacit_fit_clear_spreads(tacit_fit_t *fit) {
-  for (size_t j = 0; j < 2 * fit->model.parameters.n_reported; j++) {
-    tacit_free(fit->site_labels != NULL ? fit->site_labels[j] : NULL);
-    tacit_free(fit->site_names != NULL ? fit->site_names[j] : NULL);
+void tacit_fit_clear_sites(tacit_fit_t *fit) {
+  for (size_t j = 0; j < fit->n_site_labels; j++) {
+    tacit_free(fit->site_labels[j]);
+    tacit_free(fit->site_names[j]);
+  }
+  for (size_t i = 0; fit->sites_called != NULL && i < fit->n_of; i++) {
+    tacit_free(fit->sites_called[i]);
   }
   tacit_free(fit->site_labels);
   tacit_free(fit->site_names);
+  tacit_free(fit->sites_called);
 }
 
 tacit_status_t tacit_fit_set_exchangeable(tacit_fit_t *fit, double between, tacit_error_t *err) {
@@ -202,6 +271,13 @@ tacit_status_t tacit_fit_combine(tacit_fit_t **fit, const char *const *paths, si
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sites", "two fits at least are combined");
   }
   tacit_status_t status = tacit_fit_open_kept(fit, paths, n, err);
+  if (status == TACIT_OK) {
+    (*fit)->sites_called = tacit_alloc_zero(n, sizeof *(*fit)->sites_called);
+    status = (*fit)->sites_called != NULL ? TACIT_OK : tacit_error_memory(err);
+  }
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    status = name_site(paths[i], &(*fit)->sites_called[i], err);
+  }
   if (status != TACIT_OK) {
     tacit_fit_free(*fit);
     *fit = NULL;

@@ -35,6 +35,9 @@ static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[T
       assumptions[n++] = "Effects are exchangeable between sites: each site's are normal around the mean effects reported, with a half-normal prior on their sds "
                          "between sites (run.yaml, between-sd). With few sites that prior says much of them.";
     }
+    if (fit->n_of > 1 && tacit_fit_n_own(fit) > 0 && fit->family == TACIT_FAMILY_GAUSSIAN) {
+      assumptions[n++] = "Residuals of each site have a law and an sd of their own, the prior of sigma applied to each; sigma is the sd of all records' residuals together.";
+    }
     return n;
   }
   if (!tacit_curator_ratio_is_unclipped(fit->curator)) {
@@ -97,6 +100,8 @@ static tacit_report_t describe(const tacit_fit_t *fit) {
       .end = tacit_fit_end(fit),
       .labels = tacit_fit_labels(fit),
       .names = tacit_fit_names(fit),
+      .n_sites = fit->n_of > 1 ? fit->n_of : 0,
+      .n_own = tacit_fit_n_own(fit),
       .inv_metric = fit->settings.inv_metric,
       .metric_dim = fit->model.parameters.dim,
       .inv_metric_is_dense = fit->settings.inv_metric_is_dense,

@@ -88,8 +88,7 @@ static tacit_status_t learn_tails(tacit_gaussian_t *g, tacit_error_t *err) {
 
 /* ---- the whole ---- */
 
-/* Above 1: the scale of residuals failed, as sure as two sds of the noise make it. */
-static double scale_failure(const tacit_gaussian_t *g) {
+double tacit_gaussian_scale_failure(const tacit_gaussian_t *g) {
   const tacit_linear_posterior_t *p = &g->posterior;
   double beyond = 0, most = p->radii.residual * p->radii.residual * square_most;
   for (size_t i = 0; i <= GAUSSIAN_RESIDUAL_EDGES; i++) { /* edges 2 and 20 are -5 and 5 */
@@ -99,19 +98,7 @@ static double scale_failure(const tacit_gaussian_t *g) {
   return fmax(tail, (p->square - 2 * sqrt(p->square_var)) / most);
 }
 
-static void check(tacit_gaussian_t *g) {
-  tacit_evidence_t *evidence = g->settings->evidence;
-  double hidden, hidden_sd;
-  if (evidence == NULL) {
-    return;
-  }
-  tacit_aware_check_common(&(tacit_aware_common_t){g->d, g->parameters, g->settings, g->scales, g->mean, g->cov, g->mean_noise,
-                                                   g->eigenvalue}, evidence);
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_SCALE_FAILED, SIZE_MAX, scale_failure(g));
-  tacit_law_hidden(&g->law, g->posterior.radii.residual, &hidden, &hidden_sd);
-  if (g->dim > g->d) {
-    tacit_checks_add(&evidence->checks, TACIT_CHECK_HIDDEN_TAILS, g->d, hidden);
-  }
+void tacit_gaussian_note(const tacit_gaussian_t *g, tacit_evidence_t *evidence) {
   const tacit_radii_t *radii = &g->posterior.radii;
   double sampling = g->law.sd / sqrt(g->n);
   snprintf(evidence->note, sizeof evidence->note,
@@ -122,11 +109,36 @@ static void check(tacit_gaussian_t *g) {
            radii->shift_rows * sqrt(2 / (double)g->d) / sampling, radii->shift_intercept / sampling);
 }
 
-/* Least squares of the same records: n L N L' / sigma^2, N of whitened rows, as far as weights left them. */
-static void compare_to_none(tacit_gaussian_t *g, const tacit_draws_t *draws) {
+static void check(tacit_gaussian_t *g) {
+  tacit_evidence_t *evidence = g->settings->evidence;
+  double hidden, hidden_sd;
+  if (evidence == NULL) {
+    return;
+  }
+  tacit_aware_check_common(&(tacit_aware_common_t){g->d, g->parameters, g->settings, g->scales, g->mean, g->cov, g->mean_noise,
+                                                   g->eigenvalue}, evidence);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_SCALE_FAILED, SIZE_MAX, tacit_gaussian_scale_failure(g));
+  tacit_law_hidden(&g->law, g->posterior.radii.residual, &hidden, &hidden_sd);
+  if (g->dim > g->d) {
+    tacit_checks_add(&evidence->checks, TACIT_CHECK_HIDDEN_TAILS, g->d, hidden);
+  }
+  tacit_gaussian_note(g, evidence);
+}
+
+/* n L N L' / sigma^2, N of whitened rows, as far as weights left them. */
+void tacit_gaussian_add_information(const tacit_gaussian_t *g, double sigma, double *precision) {
   const tacit_linear_posterior_t *p = &g->posterior;
+  size_t d = g->d;
+  double product[GAUSSIAN_MAX * GAUSSIAN_MAX];
+  tacit_multiply(d, d, d, p->factor, p->moments, product);
+  for (size_t a = 0; a < d * d; a++) {
+    precision[a] += tacit_dot(d, product + a / d * d, p->factor + a % d * d) * g->n / (sigma * sigma * p->kept_twice);
+  }
+}
+
+static void compare_to_none(tacit_gaussian_t *g, const tacit_draws_t *draws) {
   size_t d = g->d, n_kept = tacit_draws_n_kept(draws), n_draws = 0;
-  double theta[GAUSSIAN_MAX + 1] = {0}, unit[GAUSSIAN_MAX + 1], product[GAUSSIAN_MAX * GAUSSIAN_MAX], precision[GAUSSIAN_MAX * GAUSSIAN_MAX], sigma = 0;
+  double theta[GAUSSIAN_MAX + 1] = {0}, unit[GAUSSIAN_MAX + 1], precision[GAUSSIAN_MAX * GAUSSIAN_MAX] = {0}, sigma = 0;
   if (g->dim > d) {
     g->parameters->report(g->parameters->ctx, theta, unit); /* sigma last, of log sigma 0 */
     for (size_t i = 0; i < draws->n_chains * n_kept; i++, n_draws++) {
@@ -134,41 +146,31 @@ static void compare_to_none(tacit_gaussian_t *g, const tacit_draws_t *draws) {
       sigma += draws->values[row * draws->n_reported + d] / unit[d];
     }
   }
-  sigma = n_draws > 0 ? sigma / (double)n_draws : p->known_sd;
-  tacit_multiply(d, d, d, p->factor, p->moments, product);
-  for (size_t a = 0; a < d * d; a++) {
-    precision[a] = tacit_dot(d, product + a / d * d, p->factor + a % d * d) * g->n / (sigma * sigma * p->kept_twice);
-  }
+  tacit_gaussian_add_information(g, n_draws > 0 ? sigma / (double)n_draws : g->posterior.known_sd, precision);
   tacit_aware_noise_factors(&(tacit_aware_common_t){g->d, g->parameters, g->settings, g->scales, g->mean, g->cov, g->mean_noise, g->eigenvalue},
                             precision);
 }
 
-/* The prior, now that scales are known. */
-static void set_prior(tacit_gaussian_t *g) {
-  const tacit_location_t *at = &g->location;
-  g->scales[0] = (tacit_feature_scale_t){at->mean, fmin(1, sqrt(at->sd * at->sd + 2 * at->square_error)), at->mean_error};
-  if (g->settings->scaled != NULL) {
-    g->settings->scaled(g->settings->prior_user, g->scales);
-  }
-}
-
-static tacit_status_t run(tacit_gaussian_t *g, tacit_draws_t *draws, tacit_error_t *err) {
+tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_curator_t *curator, const tacit_parameters_t *parameters,
+                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_error_t *err) {
   tacit_status_t (*const steps[])(tacit_gaussian_t *, tacit_error_t *) = {learn_location, tacit_gaussian_learn_cube,
                                                                           tacit_gaussian_learn_whitened, learn_tails,
                                                                           tacit_gaussian_learn_last};
+  g->curator = curator;
+  g->parameters = parameters;
+  g->settings = settings;
+  g->shares = tacit_gaussian_shares(settings);
+  g->dim = parameters->dim;
+  g->d = parameters->dim - (settings->known_sd > 0 ? 0 : 1);
+  g->n = count.n;
+  g->count_error = count.error;
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
-    status = tacit_aware_may_start(g->settings, err);
+    status = tacit_aware_may_start(settings, err);
     status = status == TACIT_OK ? steps[i](g, err) : status;
   }
-  if (status == TACIT_OK) {
-    set_prior(g);
-    status = tacit_linear_walk(&g->posterior, g->settings, draws, g->mean, g->cov, err);
-  }
-  if (status == TACIT_OK) {
-    check(g);
-    compare_to_none(g, draws);
-  }
+  const tacit_location_t *at = &g->location;
+  g->scales[0] = (tacit_feature_scale_t){at->mean, fmin(1, sqrt(at->sd * at->sd + 2 * at->square_error)), at->mean_error};
   return status;
 }
 
@@ -179,15 +181,17 @@ tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parame
   if (g == NULL) {
     return tacit_error_memory(err);
   }
-  g->curator = curator;
-  g->parameters = parameters;
-  g->settings = settings;
-  g->shares = tacit_gaussian_shares(settings);
-  g->dim = parameters->dim;
-  g->d = parameters->dim - (settings->known_sd > 0 ? 0 : 1);
-  g->n = count.n;
-  g->count_error = count.error;
-  tacit_status_t status = run(g, draws, err);
+  tacit_status_t status = tacit_gaussian_learn(g, curator, parameters, settings, count, err);
+  if (status == TACIT_OK) {
+    if (settings->scaled != NULL) {
+      settings->scaled(settings->prior_user, g->scales);
+    }
+    status = tacit_linear_walk(&g->posterior, settings, draws, g->mean, g->cov, err);
+  }
+  if (status == TACIT_OK) {
+    check(g);
+    compare_to_none(g, draws);
+  }
   tacit_free(g);
   return status;
 }

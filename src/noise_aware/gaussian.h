@@ -157,6 +157,10 @@ typedef struct tacit_linear_posterior {
  * length of gamma would be bound to each other.
  */
 double tacit_linear_log_density(tacit_linear_posterior_t *posterior, const double *point, size_t shape);
+/* gamma (d) of theta (d). */
+void tacit_linear_map(const tacit_linear_posterior_t *posterior, const double *theta, double *gamma);
+/* About where the likelihood of gamma (d) is highest, and its precision (d, d) there; zeros where it has none. */
+void tacit_linear_look(tacit_linear_posterior_t *posterior, double *gamma, double *precision);
 /* theta (dim) of a point; false where there is none. */
 bool tacit_linear_unmap(const tacit_linear_posterior_t *posterior, const double *point, double *theta);
 /* What clamping hides of sigma^2 at a point, as a share, 1 at most. */
@@ -184,6 +188,15 @@ typedef struct tacit_gaussian {
   double work[4 * GAUSSIAN_JOINT * GAUSSIAN_JOINT + 4 * GAUSSIAN_JOINT];
 } tacit_gaussian_t;
 
+/* Everything but draws: all releases in order. */
+TACIT_MUST_USE tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_curator_t *curator, const tacit_parameters_t *parameters,
+                                                   const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_error_t *err);
+/* Above 1: the scale of residuals failed, as sure as two sds of the noise make it. */
+double tacit_gaussian_scale_failure(const tacit_gaussian_t *g);
+/* precision (d, d) += that of least squares of the same records, residuals of this sd. */
+void tacit_gaussian_add_information(const tacit_gaussian_t *g, double sigma, double *precision);
+/* What the last release weighted and clamped, in words, into the evidence. */
+void tacit_gaussian_note(const tacit_gaussian_t *g, tacit_evidence_t *evidence);
 /* Joint moments in the cube: a first metric, fit and scale. */
 TACIT_MUST_USE tacit_status_t tacit_gaussian_learn_cube(tacit_gaussian_t *g, tacit_error_t *err);
 /* Joint moments of whitened rows: metric, fit and scale to release the rest by. */
@@ -204,6 +217,29 @@ tacit_feature_scale_t tacit_gaussian_feature_scale(const tacit_gaussian_t *g, co
 double tacit_gaussian_shrink_moments(tacit_gaussian_t *g, const double *joint, double sd, double kept, double *moments, double *variances);
 
 /* ---- slices.c ---- */
+
+enum { TACIT_LINEAR_MAX = GAUSSIAN_MAX + 1 };
+
+/* Mean and products of deviations of states (dim). */
+typedef struct tacit_linear_moments {
+  double n, mean[TACIT_LINEAR_MAX], square[TACIT_LINEAR_MAX * TACIT_LINEAR_MAX];
+} tacit_linear_moments_t;
+
+typedef struct tacit_linear_chain {
+  tacit_linear_posterior_t *p;
+  tacit_rng_t *rng;
+  size_t shape;
+  double point[TACIT_LINEAR_MAX], trial[TACIT_LINEAR_MAX], value; /* value: log density at the point */
+  double axes[TACIT_LINEAR_MAX * TACIT_LINEAR_MAX];               /* the rows: directions, about a standard deviation long */
+  tacit_linear_moments_t states;
+} tacit_linear_chain_t;
+
+/* Move along an axis (dim), by slice sampling with stepping out [Neal2003]. */
+void tacit_linear_slice(tacit_linear_chain_t *chain, const double *axis);
+/* Draw the shape of residuals given the rest. */
+void tacit_linear_draw_shape(tacit_linear_chain_t *chain);
+/* theta (dim) of the chain's point, log sigma uncertain by what was extrapolated. */
+void tacit_linear_state(const tacit_linear_chain_t *chain, double *theta);
 
 /* Draws of all chains; mean (d) and cov (d, d) of the kept coefficients. */
 TACIT_MUST_USE tacit_status_t tacit_linear_walk(tacit_linear_posterior_t *posterior, const tacit_noise_aware_settings_t *settings,

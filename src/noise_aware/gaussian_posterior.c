@@ -91,6 +91,53 @@ static double density_of_location(const tacit_linear_posterior_t *p, const doubl
   return -0.5 * off * off / (error * error);
 }
 
+void tacit_linear_map(const tacit_linear_posterior_t *p, const double *theta, double *gamma) {
+  size_t d = p->d;
+  for (size_t i = 0; i < d; i++) {
+    gamma[i] = 0;
+    for (size_t j = i; j < d; j++) {
+      gamma[i] += p->factor[j * d + i] * (theta[j] - p->theta[j]) / p->scale;
+    }
+  }
+}
+
+/* gamma solves kappa J gamma = T + D e_1, and has precision kappa^2 J' C^-1 J, C the covariance there. */
+void tacit_linear_look(tacit_linear_posterior_t *p, double *gamma, double *precision) {
+  size_t d = p->d;
+  double slope[GAUSSIAN_MAX * GAUSSIAN_MAX], cov[GAUSSIAN_MAX * GAUSSIAN_MAX], doubt[GAUSSIAN_MAX] = {0}, column[GAUSSIAN_MAX];
+  tacit_clamped_t at = tacit_law_at(p->law, p->law->best, log(p->law->best_scale));
+  memcpy(slope, p->slope, d * d * sizeof *slope);
+  memcpy(gamma, p->response, d * sizeof *gamma);
+  memset(precision, 0, d * d * sizeof *precision);
+  gamma[0] += p->radii.asymmetry;
+  if (!tacit_cholesky(d, slope)) {
+    memset(gamma, 0, d * sizeof *gamma);
+    return;
+  }
+  tacit_solve_lower(d, slope, gamma);
+  tacit_solve_upper(d, slope, gamma);
+  for (size_t i = 0; i < d; i++) {
+    gamma[i] /= at.inside;
+  }
+  for (size_t i = 0; i < d; i++) {
+    doubt[i] = at.inside * tacit_dot(d, p->doubt + i * d, gamma);
+  }
+  fill_cov(p, gamma, doubt, &at, cov);
+  if (!tacit_cholesky(d, cov)) {
+    return;
+  }
+  for (size_t j = 0; j < d; j++) { /* slope is symmetric: row j is column j */
+    for (size_t i = 0; i < d; i++) {
+      column[i] = at.inside * p->slope[j * d + i];
+    }
+    tacit_solve_lower(d, cov, column);
+    memcpy(slope + j * d, column, d * sizeof *column);
+  }
+  for (size_t i = 0; i < d * d; i++) {
+    precision[i] = tacit_dot(d, slope + i / d * d, slope + i % d * d);
+  }
+}
+
 bool tacit_linear_unmap(const tacit_linear_posterior_t *p, const double *point, double *theta) {
   size_t d = p->d;
   double t2, sigma2;

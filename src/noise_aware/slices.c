@@ -4,26 +4,12 @@
 
 #include "noise_aware/gaussian.h"
 
-enum { MAX = GAUSSIAN_MAX + 1, MAX_STEPS = 50 };
+enum { MAX = TACIT_LINEAR_MAX, MAX_STEPS = 50 };
 
 /* Width of a first interval, in axes; what a clamp hides is extrapolated, and log sigma uncertain by this share of it. */
 static const double first_width = 3, hidden_error = 0.5;
 
-/* Mean and products of deviations of states (dim). */
-typedef struct moments {
-  double n, mean[MAX], square[MAX * MAX];
-} moments_t;
-
-typedef struct chain {
-  tacit_linear_posterior_t *p;
-  tacit_rng_t *rng;
-  size_t shape;
-  double point[MAX], trial[MAX], value;
-  double axes[MAX * MAX]; /* the rows: directions, about a standard deviation long */
-  moments_t states;
-} chain_t;
-
-static void add_state(size_t dim, const double *state, moments_t *m) {
+static void add_state(size_t dim, const double *state, tacit_linear_moments_t *m) {
   double before[MAX];
   m->n++;
   for (size_t i = 0; i < dim; i++) {
@@ -35,21 +21,20 @@ static void add_state(size_t dim, const double *state, moments_t *m) {
   }
 }
 
-static void get_cov(size_t dim, const moments_t *m, double *cov) {
+static void get_cov(size_t dim, const tacit_linear_moments_t *m, double *cov) {
   for (size_t i = 0; i < dim * dim; i++) {
     cov[i] = 0.5 * (m->square[i] + m->square[i % dim * dim + i / dim]) / fmax(m->n - 1, 1);
   }
 }
 
-static double along(chain_t *c, const double *axis, double distance) {
+static double along(tacit_linear_chain_t *c, const double *axis, double distance) {
   for (size_t i = 0; i < c->p->dim; i++) {
     c->trial[i] = c->point[i] + distance * axis[i];
   }
   return tacit_linear_log_density(c->p, c->trial, c->shape);
 }
 
-/* Slice sampling with stepping out [Neal2003]. */
-static void slice(chain_t *c, const double *axis) {
+void tacit_linear_slice(tacit_linear_chain_t *c, const double *axis) {
   double level = c->value + log(tacit_rng_uniform(c->rng));
   double low = -first_width * tacit_rng_uniform(c->rng), high = low + first_width, x = 0, value = c->value;
   for (int i = 0; i < MAX_STEPS && along(c, axis, low) > level; i++) {
@@ -71,7 +56,7 @@ static void slice(chain_t *c, const double *axis) {
 }
 
 /* trial <- the point with t moved from what suits one shape to what suits another: else a histogram would hold both fast. */
-static void move_to_shape(chain_t *c, size_t shape) {
+static void move_to_shape(tacit_linear_chain_t *c, size_t shape) {
   const tacit_linear_posterior_t *p = c->p;
   memcpy(c->trial, c->point, p->dim * sizeof *c->point);
   if (p->dim > p->d) {
@@ -79,8 +64,8 @@ static void move_to_shape(chain_t *c, size_t shape) {
   }
 }
 
-/* The shape of residuals given the rest, log t being relative to the shape's scale; those that the histogram rules out are not looked at. */
-static void draw_shape(chain_t *c) {
+/* Those that the histogram rules out are not looked at; log t is relative to the shape's scale. */
+void tacit_linear_draw_shape(tacit_linear_chain_t *c) {
   const tacit_law_t *law = c->p->law;
   double value[GAUSSIAN_SHAPES], density[GAUSSIAN_SHAPES], highest = -INFINITY, total = 0;
   for (size_t k = 0; k < GAUSSIAN_SHAPES; k++) {
@@ -105,7 +90,7 @@ static void draw_shape(chain_t *c) {
 }
 
 /* Axes <- columns of the factor of the states' covariance. */
-static void adapt(chain_t *c) {
+static void adapt(tacit_linear_chain_t *c) {
   size_t dim = c->p->dim;
   double cov[MAX * MAX];
   get_cov(dim, &c->states, cov);
@@ -118,11 +103,11 @@ static void adapt(chain_t *c) {
   for (size_t i = 0; i < dim * dim; i++) {
     c->axes[i] = cov[i % dim * dim + i / dim];
   }
-  c->states = (moments_t){0};
+  c->states = (tacit_linear_moments_t){0};
 }
 
 /* Around theta_1 and the scale that the histogram suggests; overdispersed. */
-static void start(chain_t *c) {
+static void start(tacit_linear_chain_t *c) {
   const tacit_linear_posterior_t *p = c->p;
   double noise = sqrt(p->response_var + 1 / p->n + p->radii.shift_rows * p->radii.shift_rows);
   c->shape = p->law->best;
@@ -145,7 +130,7 @@ static void start(chain_t *c) {
   }
 }
 
-static tacit_status_t open_chain(chain_t *c, tacit_linear_posterior_t *p, const tacit_noise_aware_settings_t *settings, size_t index,
+static tacit_status_t open_chain(tacit_linear_chain_t *c, tacit_linear_posterior_t *p, const tacit_noise_aware_settings_t *settings, size_t index,
                                  tacit_error_t *err) {
   c->p = p;
   tacit_status_t status = tacit_rng_new(&c->rng, settings->key, index, err);
@@ -159,14 +144,19 @@ static tacit_status_t open_chain(chain_t *c, tacit_linear_posterior_t *p, const 
                                "the posterior given the releases has no density: give every coefficient a proper prior");
 }
 
-/* Row of a chain's draws <- the state, with log sigma uncertain by what was extrapolated. */
-static void keep(chain_t *c, size_t index, size_t row, moments_t *kept, tacit_draws_t *draws) {
+void tacit_linear_state(const tacit_linear_chain_t *c, double *theta) {
   const tacit_linear_posterior_t *p = c->p;
-  double theta[MAX];
   (void)tacit_linear_unmap(p, c->point, theta); /* its density is not 0 */
   if (p->dim > p->d) {
     theta[p->d] += hidden_error * tacit_linear_hidden(p, c->point, c->shape) * tacit_rng_normal(c->rng);
   }
+}
+
+/* Row of a chain's draws <- the state. */
+static void keep(tacit_linear_chain_t *c, size_t index, size_t row, tacit_linear_moments_t *kept, tacit_draws_t *draws) {
+  const tacit_linear_posterior_t *p = c->p;
+  double theta[MAX];
+  tacit_linear_state(c, theta);
   p->parameters->report(p->parameters->ctx, theta, tacit_draws_row(draws, index, row));
   draws->stats[index * (draws->n_warmup + draws->n_draws) + row] =
       (tacit_draw_stats_t){.log_prior = p->parameters->log_prior(p->parameters->ctx, theta, NULL), .accept_stat = 1};
@@ -175,12 +165,12 @@ static void keep(chain_t *c, size_t index, size_t row, moments_t *kept, tacit_dr
   }
 }
 
-static void iterate(chain_t *c, size_t index, size_t done, size_t thin, moments_t *kept, tacit_draws_t *draws) {
+static void iterate(tacit_linear_chain_t *c, size_t index, size_t done, size_t thin, tacit_linear_moments_t *kept, tacit_draws_t *draws) {
   size_t n_warmup = draws->n_warmup;
   for (size_t a = 0; a < c->p->dim; a++) {
-    slice(c, c->axes + a * c->p->dim);
+    tacit_linear_slice(c, c->axes + a * c->p->dim);
   }
-  draw_shape(c);
+  tacit_linear_draw_shape(c);
   if (done <= n_warmup) {
     add_state(c->p->dim, c->point, &c->states);
     if (done == n_warmup / 4 || done == n_warmup / 2 || done == n_warmup) {
@@ -196,8 +186,8 @@ static void iterate(chain_t *c, size_t index, size_t done, size_t thin, moments_
 tacit_status_t tacit_linear_walk(tacit_linear_posterior_t *posterior, const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws,
                                  double *mean, double *cov, tacit_error_t *err) {
   size_t thin = settings->thin, n_chains = draws->n_chains, n_iterations = draws->n_warmup + draws->n_draws * thin;
-  chain_t *chains = tacit_alloc_zero(n_chains, sizeof *chains);
-  moments_t kept = {0};
+  tacit_linear_chain_t *chains = tacit_alloc_zero(n_chains, sizeof *chains);
+  tacit_linear_moments_t kept = {0};
   tacit_status_t status = chains != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t c = 0; c < n_chains && status == TACIT_OK; c++) {
     status = open_chain(&chains[c], posterior, settings, c, err);

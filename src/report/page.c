@@ -166,12 +166,17 @@ static void answer_row(const char *label, const tacit_summary_t *s, bool has_pri
   tacit_text_printf(text, "</td></tr>\n");
 }
 
+/* Quantities but each site's own. */
+static size_t n_common(const tacit_report_t *report) {
+  return report->draws->n_reported - report->n_sites * report->n_own;
+}
+
 static void answers(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   bool has_priors = tacit_report_has_priors(summaries, report->draws->n_reported);
   const double *noise = noise_factors(report);
   tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>90 %% interval</th><th>95 %% interval</th>"
                           "<th>SD</th>%s%s</tr>\n", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "", noise != NULL ? "<th>By noise</th>" : "");
-  for (size_t j = 0; j < report->draws->n_reported; j++) {
+  for (size_t j = 0; j < n_common(report); j++) {
     answer_row(report->labels[j], &summaries[j], has_priors, noise == NULL ? 0 : j < report->evidence->n_terms && noise[j] > 0 ? noise[j] : -1, text);
   }
   tacit_text_printf(text, "</table></div>\n");
@@ -179,7 +184,7 @@ static void answers(const tacit_report_t *report, const tacit_summary_t *summari
     tacit_text_printf(text, "<p>Prior share: how much of the posterior's precision is the prior's; near 0 the data speak, near 1 the prior does.</p>\n");
   }
   if (report->release != NULL && report->release->has_own_effects) {
-    tacit_text_printf(text, "<p>Coefficients are means over sites. Sd between sites: how far one site's coefficient typically lies from that mean, in the coefficient's "
+    tacit_text_printf(text, "<p>Coefficients are means over sites; each site's own are below. Sd between sites: how far one site's coefficient typically lies from that mean, in the coefficient's "
                             "unit.</p>\n");
   }
   if (noise != NULL) {
@@ -271,8 +276,34 @@ static void effects(const tacit_report_t *report, const tacit_summary_t *summari
 static void intervals(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   tacit_text_printf(text, "<h2>Intervals</h2>\n<p>Median, 90 %% interval (thick) and 95 %% interval (thin), each in its own unit.</p>\n"
                           "<div class=\"scroll\">");
-  tacit_figure_intervals(report->labels, summaries, report->draws->n_reported, false, text);
+  tacit_figure_intervals(report->labels, summaries, n_common(report), false, text);
   tacit_text_printf(text, "</div>\n");
+}
+
+/* A figure for each quantity that sites have of their own, all sites on one axis. */
+static void sites(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+  size_t n = report->n_sites, first = n_common(report);
+  const char **labels = tacit_alloc(n, sizeof *labels);
+  tacit_summary_t *own = tacit_alloc(n, sizeof *own);
+  if (labels == NULL || own == NULL) {
+    text->failed = true;
+  } else {
+    tacit_text_printf(text, "<h2>Site by site</h2>\n<p>%s Median, 90 %% interval (thick) and 95 %% interval (thin), in the quantity's own unit.</p>\n",
+                      report->release != NULL && report->release->has_own_effects
+                          ? "Each site's own quantities, given the releases of all: what a site tells of itself is drawn towards the mean over sites, the more so the less it tells."
+                          : "What each site has of its own; all else is common to the sites.");
+    for (size_t k = 0; k < report->n_own; k++) {
+      for (size_t i = 0; i < n; i++) {
+        labels[i] = report->labels[first + i * report->n_own + k];
+        own[i] = summaries[first + i * report->n_own + k];
+      }
+      tacit_text_printf(text, "<div class=\"scroll\">");
+      tacit_figure_intervals(labels, own, n, false, text);
+      tacit_text_printf(text, "</div>\n");
+    }
+  }
+  tacit_free(labels);
+  tacit_free(own);
 }
 
 static void curves(const tacit_report_t *report, tacit_text_t *text) {
@@ -360,6 +391,9 @@ void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summ
     effects(report, summaries, text);
   } else if (!is_empty) {
     intervals(report, summaries, text);
+  }
+  if (!is_empty && report->n_own > 0) {
+    sites(report, summaries, text);
   }
   if (report->n_curves > 0) {
     curves(report, text);

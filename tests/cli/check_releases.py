@@ -88,10 +88,13 @@ LONGER = ["--chains", "2", "--warmup", "100", "--draws", "300"]
 run("combine", "a", "b", "--out", "common", *LONGER)
 run("combine", "a", "b", "--exchangeable", "--between-sd", "0.01", "--out", "alike", *LONGER)
 common, alike = summary("common"), summary("alike")
-assert list(alike) == list(common) + [f"sites_sd_{name}" for name in common]
+assert list(alike) == list(common) + [f"sites_sd_{name}" for name in common] + [f"site{k}_{name}" for k in (1, 2) for name in common]
 for name in common:  # 0.7 sds: some six Monte Carlo errors of both
     assert abs(alike[name]["mean"] - common[name]["mean"]) < 0.7 * common[name]["sd"], (name, alike[name], common[name])
     assert 0.6 < alike[name]["sd"] / common[name]["sd"] < 1.7, (name, alike[name], common[name])
+    for k in (1, 2):
+        own = alike[f"site{k}_{name}"]
+        assert abs(own["mean"] - common[name]["mean"]) < 0.7 * common[name]["sd"] and 0.6 < own["sd"] / common[name]["sd"] < 1.7, (name, own, common[name])
 pathlib.Path("p.yaml").write_text("columns:\n  x: {type: numeric, lower: -2, upper: 2}\n  y: {type: binary}\n")
 for k, slope in enumerate((-2, 0, 2)):
     pathlib.Path("p.csv").write_text("x,y\n" + "".join(f"{x:.4f},{int(rng.random() < 1 / (1 + math.exp(-slope * x)))}\n" for x in (rng.uniform(-2, 2) for _ in range(3000))))
@@ -101,6 +104,11 @@ run("combine", "p0", "p1", "p2", "--exchangeable", "--between-sd", "2", "--out",
 apart, together = summary("slopes"), summary("one-slope")
 assert 0.8 < apart["sites_sd_b_x"]["q50"] < 6 and apart["sites_sd_b_Intercept"]["q50"] < 0.8 and apart["b_x"]["sd"] > 4 * together["b_x"]["sd"], (apart, together)
 assert apart["b_x"]["q5"] < 0 < apart["b_x"]["q95"]
+for k, slope in enumerate((-2, 0, 2)):  # each site's own effects are those of its own fit where sites are far apart; 0.8 sds: the means' errors of Monte Carlo, and shrinkage
+    own, alone = apart[f"site{k + 1}_b_x"], summary(f"p{k}")["b_x"]
+    assert abs(own["mean"] - slope) < 6 * own["sd"] and abs(own["mean"] - alone["mean"]) < 0.8 * alone["sd"] and own["sd"] < 1.5 * alone["sd"], (own, alone)
+page = pathlib.Path("slopes/report.html").read_text()
+assert "Site by site" in page and "x at p2" in page and "Site by site" not in pathlib.Path("one-slope/report.html").read_text()
 run("predict", "slopes", "--newdata", "grid", "--out", "grid.csv")
 assert "goes with --exchangeable" in run("combine", "a", "b", "--between-sd", "1", "--out", "no", status=2)
 assert "between 0.01 and 100" in run("combine", "a", "b", "--exchangeable", "--between-sd", "0", "--out", "no", status=2)

@@ -50,11 +50,11 @@ def combine(paths: Sequence[Path], *, disjoint: bool = False, exchangeable: bool
             out: Path | None = None, seed: int | None = None, progress: bool | _progress.Watcher = True, **settings: Setting) -> Posterior:
     """One posterior from the releases of several sites' fits of one model: one prior, all likelihoods; nothing spent.
 
-    paths: directories of the sites' fits (bernoulli or poisson, by noise-aware), two or more.
+    paths: directories of the sites' fits (by noise-aware), two or more.
     disjoint: nobody's records are at two sites: the cost is then the largest of theirs, else they add up. You answer for it.
-    exchangeable: effects differ between sites: each site's are normal around mean effects, which are what is reported, with their sds between
-        sites. between_sd: scale of the half-normal prior of those, 0.01 to 100, for one sd of a feature or between two levels, in log odds or log
-        rates; 0.5 if not said.
+    exchangeable: effects differ between sites: each site's are normal around mean effects. Reported are these, their sds between sites, and each
+        site's own ("age at north"). between_sd: scale of the half-normal prior of those sds, 0.01 to 100, for one sd of a feature or between two
+        levels, in log odds, log rates or sds of the response; 0.5 if not said.
     Everything else as in `refit`.
     """
     if isinstance(paths, (str, bytes)) or not isinstance(paths, Sequence) or not 2 <= len(paths) <= 64:
