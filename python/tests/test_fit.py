@@ -138,13 +138,14 @@ class Sources(Folder):
         """pandas alone: its columns are read one by one."""
         if pandas is None:
             self.skipTest("no pandas")
-        expected = self.draws(records())
+        expected = self.draws(records(), FORMULA + " + k")
         code = ("import sys; sys.modules['pyarrow'] = None; sys.path.insert(0, sys.argv[1]); import test_fit as t, pandas, hashlib\n"
-                "frame = pandas.DataFrame(t.records()).astype({'s': object})\n"
-                "print(hashlib.sha256(t.fit(frame, seed_not_private=3, draws=50, warmup=100)._draws).hexdigest())")
+                "frame = pandas.DataFrame(t.records())\n"
+                "for data in frame.astype({'s': object}), frame.astype({'s': 'category'}), frame.convert_dtypes():\n"
+                "    print(hashlib.sha256(t.fit(data, t.FORMULA + ' + k', seed_not_private=3, draws=50, warmup=100)._draws).hexdigest())")
         import hashlib
         told = subprocess.run([sys.executable, "-c", code, str(pathlib.Path(__file__).parent)], capture_output=True, text=True, check=True)
-        self.assertEqual(told.stdout.strip(), hashlib.sha256(expected).hexdigest())
+        self.assertEqual(told.stdout.split(), 3 * [hashlib.sha256(expected).hexdigest()])
 
     def test_persons(self):
         schema = {"unit": "id", "max_rows": 2, "columns": {"id": {"type": "id"}, **SCHEMA["columns"]}}

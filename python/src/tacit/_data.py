@@ -63,6 +63,8 @@ def _stream(data: Any, columns: list[str]) -> object:
         if module == "pandas":
             return _pandas({name: data[name] for name in wanted})  # views; of several columns together it makes a copy
         data = data[wanted]
+        if not hasattr(data, "__arrow_c_stream__"):  # polars before 1.3
+            data = {name: data[name].to_list() for name in wanted}
     if hasattr(data, "__arrow_c_stream__"):
         return data.__arrow_c_stream__()
     if isinstance(data, dict):
@@ -79,12 +81,13 @@ def _is_relation(data: Any) -> bool:
 
 
 def _duckdb(data: Any, names: list[str]) -> object:
-    """A chunk at a time, where pyarrow is there; the relation's own stream holds all of the result."""
+    """A chunk at a time, where pyarrow is there; the relation's own stream holds all of the result. Chunks of few rows: what DuckDB holds beside
+    them grows with them (docs/results/bindings.md)."""
     data = data.select(*(importlib.import_module("duckdb").ColumnExpression(name) for name in names))
     for reader in ("to_arrow_reader", "fetch_arrow_reader", "fetch_record_batch"):
         if hasattr(data, reader):
             try:
-                return getattr(data, reader)(65536).__arrow_c_stream__()
+                return getattr(data, reader)(8192).__arrow_c_stream__()
             except ImportError:
                 break
     return data.__arrow_c_stream__()
@@ -118,7 +121,7 @@ def _is_plain(array: Any) -> bool:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value  # NA has no truth
 
 
 def _bits(flags: list[bool]) -> bytes:
