@@ -306,6 +306,7 @@ typedef enum tacit_fit_text {
   TACIT_FIT_TEXT_TUNED,     /**< what releases led to, where settings were tuned by them */
   TACIT_FIT_TEXT_SPENT,     /**< what is promised and what was charged, in one line; a second one names the ledger's entry */
   TACIT_FIT_TEXT_UNSETTLED, /**< why the ledger keeps all that was reserved */
+  TACIT_FIT_TEXT_PROGRAM,   /**< the program that was fitted, as it is kept with a report for predictions: tacit_report_read_t.program */
   TACIT_FIT_N_TEXTS
 } tacit_fit_text_t;
 

@@ -42,6 +42,8 @@ TACIT_API const tacit_schema_t *tacit_predictor_schema(const tacit_predictor_t *
 /** Quantities a row has: 1, or the number of classes. Class c's label, or "" where there is one quantity. */
 TACIT_API size_t tacit_predictor_n_outcomes(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind);
 TACIT_API const char *tacit_predictor_outcome(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t outcome);
+/** What is to be said of predictions of this kind, of lines that end with a newline: expectations that are means of draws. Mostly "". Borrowed. */
+TACIT_API const char *tacit_predictor_note(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind);
 /** Draws of all chains together. */
 TACIT_API size_t tacit_predictor_n_draws(const tacit_predictor_t *predictor);
 

@@ -68,6 +68,7 @@ typedef struct tacit_report {
   const char *formula;       /**< or the model's name */
   const char *family;        /**< or "" */
   const char *model;         /**< on the page instead of it: the family that a program stands for; may be NULL */
+  const char *program;       /**< written as program.stan, for predictions; NULL: there is none */
   const char *data_name;     /**< the schema's dataset name, never a private file name */
   const char *schema;        /**< the schema's text, written as schema.yaml; NULL: there is none */
   const char *unit;          /**< "row" or the person column */
@@ -109,7 +110,7 @@ typedef struct tacit_report {
 } tacit_report_t;
 
 /**
- * Write draws-1.csv .. draws-C.csv, summary.csv, privacy.json, privacy.txt, run.yaml, report.html, schema.yaml if there is one and, if
+ * Write draws-1.csv .. draws-C.csv, summary.csv, privacy.json, privacy.txt, run.yaml, report.html, schema.yaml and program.stan if there is one and, if
  * anything is published, diagnostics.json into a new directory: assembled under a temporary name beside it, then renamed, so that `path`
  * either holds a whole report or does not exist.
  * @return TACIT_ERR_EXISTS if path exists; TACIT_ERR_IO with the reason (disk full: nothing is left).
@@ -140,6 +141,7 @@ typedef struct tacit_report_read {
   tacit_draws_t draws; /**< reported parameters; warm-up excluded */
   char **labels, **names;
   char *formula, *family; /**< as the header of draws-1.csv has them; NULL where it has none */
+  char *program;          /**< program.stan: what was fitted, with a first line of what it was fitted with; NULL: no such file */
   bool is_private;
   bool is_post_processing; /**< of a release made before: private without cost */
   double epsilon, delta;   /**< NaN if not private, or not known of the release */

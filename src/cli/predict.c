@@ -79,6 +79,9 @@ static tacit_status_t write_predictions(prediction_t *p, const cli_args_t *args,
   p->n_outcomes = tacit_predictor_n_outcomes(p->predictor, p->kind);
   header(p);
   tacit_status_t status = tacit_predict(p->predictor, p->rows, p->kind, seed, take_row, p, err);
+  if (status == TACIT_OK && tacit_predictor_note(p->predictor, p->kind)[0] != '\0') {
+    fprintf(stderr, "note: %s", tacit_predictor_note(p->predictor, p->kind));
+  }
   if (status == TACIT_OK && out != NULL) {
     status = tacit_file_create(out, p->text.data, p->text.length, err);
   } else if (status == TACIT_OK) {

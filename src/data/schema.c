@@ -90,6 +90,17 @@ static tacit_status_t copy_column(tacit_schema_column_owned_t *to, const tacit_c
   return TACIT_OK;
 }
 
+void tacit_schema_narrow(tacit_schema_t *schema, const char *name, double lower, double upper) {
+  for (size_t i = 0; i < schema->n_columns; i++) {
+    tacit_column_schema_t *column = &schema->columns[i].public;
+    bool is_number = column->type == TACIT_COLUMN_NUMERIC || column->type == TACIT_COLUMN_INTEGER;
+    if (is_number && strcmp(column->name, name) == 0) {
+      column->lower = column->lower > lower ? column->lower : lower;
+      column->upper = column->upper < upper ? column->upper : upper;
+    }
+  }
+}
+
 tacit_status_t tacit_schema_for_new_rows(tacit_schema_t **out, const tacit_schema_t *schema, const char *const *columns,
                                          size_t n_columns, tacit_error_t *err) {
   tacit_schema_t *rows = *out = tacit_alloc_zero(1, sizeof *rows);

@@ -74,4 +74,7 @@ const char *tacit_column_type_string(tacit_column_type_t type);
 TACIT_MUST_USE tacit_status_t tacit_schema_check_yaml(const char *text, size_t n, const char *name,
                                                       tacit_error_t *err);
 
+/* Narrow the bounds of a column of numbers; other columns stay as they are. */
+void tacit_schema_narrow(tacit_schema_t *schema, const char *name, double lower, double upper);
+
 #endif

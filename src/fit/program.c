@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "fit/fit_internal.h"
+#include "program/ast.h"
+#include "program/kept.h"
 
 /* The file with the program; NULL: there is none. */
 static const char *file_of(const tacit_fit_t *fit) {
@@ -57,31 +59,57 @@ static tacit_status_t read_constants(const tacit_fit_t *fit, tacit_program_const
   return status;
 }
 
-/* The program that a formula stands for. */
-static tacit_status_t parse_formula(tacit_fit_t *fit, const tacit_program_settings_t *settings, tacit_error_t *err) {
-  char *text;
-  tacit_program_settings_t own = *settings;
-  own.records = "";
-  tacit_status_t status = tacit_program_of_formula(&text, fit->formula, tacit_fit_value(fit, "family"), fit->schema, err);
-  if (status == TACIT_OK) {
-    status = tacit_program_parse(&fit->program, text, strlen(text), &own, err);
+/* The program of a file, or the one that a formula stands for; *text is owned. */
+static tacit_status_t read_text(const tacit_fit_t *fit, char **text, size_t *n, tacit_error_t *err) {
+  if (file_of(fit) != NULL) {
+    return tacit_file_read(file_of(fit), TACIT_PROGRAM_MAX_TEXT, text, n, err);
   }
-  tacit_free(text);
-  return status == TACIT_OK ? tacit_fit_check_program(fit, err) : status;
+  tacit_status_t status = tacit_program_of_formula(text, fit->formula, tacit_fit_value(fit, "family"), fit->schema, err);
+  *n = *text != NULL ? strlen(*text) : 0;
+  return status;
+}
+
+/* As it is kept with the fit, for predictions. */
+static tacit_status_t keep(tacit_fit_t *fit, const char *text, size_t n, const tacit_program_settings_t *settings, tacit_error_t *err) {
+  char *kept = NULL;
+  tacit_text_t *to = &fit->texts[TACIT_FIT_TEXT_PROGRAM];
+  tacit_status_t status = tacit_program_keep(&kept, text, n, settings, file_of(fit) == NULL ? tacit_fit_value(fit, "family") : NULL, err);
+  tacit_text_clear(to);
+  if (status == TACIT_OK) {
+    tacit_text_append(to, kept, strlen(kept));
+    status = to->failed ? tacit_error_memory(err) : TACIT_OK;
+  }
+  tacit_free(kept);
+  return status;
+}
+
+static tacit_status_t parse(tacit_fit_t *fit, const char *text, size_t n, const tacit_program_settings_t *settings, tacit_error_t *err) {
+  tacit_error_t why;
+  const char *path = file_of(fit);
+  tacit_status_t status = tacit_program_parse(&fit->program, text, n, settings, &why);
+  if (status != TACIT_OK) {
+    return path != NULL ? tacit_error_set(err, status, why.field, "%s: %s", path, why.message) : (*err = why, status);
+  }
+  return path == NULL ? tacit_fit_check_program(fit, err) : TACIT_OK;
 }
 
 tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_program_constants_t constants = {0};
-  const char *records = tacit_fit_value(fit, "records");
+  const char *records = file_of(fit) == NULL ? "none" : tacit_fit_value(fit, "records");
+  char *text = NULL;
+  size_t n = 0;
   tacit_status_t status = read_constants(fit, &constants, err);
+  status = status == TACIT_OK ? read_text(fit, &text, &n, err) : status;
   if (status == TACIT_OK) {
     tacit_program_settings_t settings = {.schema = fit->schema,
                                          .records = records != NULL && strcmp(records, "none") == 0 ? "" : records,
                                          .constants = constants.items,
                                          .n_constants = constants.n,
                                          .keeps_responses = fit->method == NULL || fit->method->is_one_off};
-    status = file_of(fit) != NULL ? tacit_program_read(&fit->program, file_of(fit), &settings, err) : parse_formula(fit, &settings, err);
+    status = parse(fit, text, n, &settings, err);
+    status = status == TACIT_OK ? keep(fit, text, n, &settings, err) : status;
   }
+  tacit_free(text);
   tacit_program_constants_clear(&constants);
   return status == TACIT_OK ? tacit_program_compile(fit->program, &fit->model, err) : status;
 }

@@ -8,7 +8,7 @@
 
 /* ---- one row ---- */
 
-static const double *draw_of(const tacit_predictor_t *p, size_t i) {
+const double *tacit_predictor_draw(const tacit_predictor_t *p, size_t i) {
   const tacit_draws_t *draws = &p->fit.draws;
   size_t n_kept = tacit_draws_n_kept(draws);
   return tacit_draws_row(draws, i / n_kept, draws->n_warmup + i % n_kept);
@@ -83,9 +83,13 @@ static double respond(const tacit_predictor_t *p, double mean, const double *dra
 
 void tacit_predictor_row(const tacit_predictor_t *p, const double *features, tacit_prediction_kind_t kind, tacit_rng_t *rng,
                          double *draws) {
+  if (p->forecast != NULL) {
+    tacit_predictor_program_row(p, features, kind, rng, draws);
+    return;
+  }
   bool is_class = tacit_design_n_classes(p->design) > 0;
   for (size_t i = 0; i < p->n_draws; i++) {
-    const double *draw = draw_of(p, i);
+    const double *draw = tacit_predictor_draw(p, i);
     if (kind == TACIT_PREDICT_LINEAR) {
       for (size_t r = 0; r < p->n_linear; r++) {
         draws[r * p->n_draws + i] = linear(p, features, draw, r);
@@ -103,7 +107,7 @@ void tacit_predictor_row(const tacit_predictor_t *p, const double *features, tac
 }
 
 double tacit_predictor_respond(const tacit_predictor_t *p, const double *features, size_t i, tacit_rng_t *rng) {
-  const double *draw = draw_of(p, i);
+  const double *draw = tacit_predictor_draw(p, i);
   return respond(p, expected(p, linear(p, features, draw, 0)), draw, rng);
 }
 
@@ -111,6 +115,14 @@ double tacit_predictor_respond(const tacit_predictor_t *p, const double *feature
 
 tacit_status_t tacit_predictor_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows, double **features,
                                         tacit_error_t *err) {
+  if (p->forecast != NULL) {
+    *features = tacit_alloc(rows->n, (p->n_features + 1) * sizeof **features);
+    if (*features == NULL) {
+      return tacit_error_memory(err);
+    }
+    tacit_predictor_program_features(p, rows, *features);
+    return TACIT_OK;
+  }
   size_t n_columns;
   tacit_design_columns(p->design, &n_columns);
   const double **columns = tacit_alloc_zero(n_columns, sizeof *columns);
@@ -130,10 +142,10 @@ tacit_status_t tacit_predictor_features(const tacit_predictor_t *p, const tacit_
   return status;
 }
 
-static tacit_status_t open_rng(tacit_prediction_kind_t kind, uint64_t seed, tacit_rng_t **rng, tacit_error_t *err) {
+static tacit_status_t open_rng(bool is_drawn, uint64_t seed, tacit_rng_t **rng, tacit_error_t *err) {
   unsigned char key[32];
   *rng = NULL;
-  if (kind != TACIT_PREDICT_RESPONSE) {
+  if (!is_drawn) {
     return TACIT_OK;
   }
   tacit_rng_key_from_seed(key, seed);
@@ -144,17 +156,24 @@ tacit_status_t tacit_predict(const tacit_predictor_t *p, const tacit_new_rows_t 
                              tacit_prediction_fn take, void *user, tacit_error_t *err) {
   double *features = NULL, *draws = tacit_alloc(tacit_predictor_n_outcomes(p, kind) * p->n_draws, sizeof *draws);
   tacit_rng_t *rng = NULL;
-  if (kind == TACIT_PREDICT_RESPONSE && p->family == TACIT_FAMILY_GAUSSIAN && p->sigma == SIZE_MAX && !(p->known_sd > 0)) {
+  if (p->forecast == NULL && kind == TACIT_PREDICT_RESPONSE && p->family == TACIT_FAMILY_GAUSSIAN && p->sigma == SIZE_MAX && !(p->known_sd > 0)) {
     tacit_free(draws);
     return tacit_error_set(err, TACIT_ERR_DATA, "sd", "the fit's residual sd is neither among its parameters nor known: responses cannot be drawn");
   }
-  tacit_status_t status = draws != NULL ? tacit_predictor_features(p, rows, &features, err) : tacit_error_memory(err);
+  tacit_status_t status = draws != NULL ? TACIT_OK : tacit_error_memory(err);
+  if (status == TACIT_OK && p->forecast != NULL) {
+    status = tacit_predictor_check_program(p, kind, err);
+  }
   if (status == TACIT_OK) {
-    status = open_rng(kind, seed, &rng, err);
+    status = tacit_predictor_features(p, rows, &features, err);
+  }
+  if (status == TACIT_OK) {
+    status = open_rng(tacit_predictor_is_drawn(p, kind), seed, &rng, err);
   }
   for (size_t i = 0; i < rows->n && status == TACIT_OK; i++) {
     tacit_predictor_row(p, features + i * p->n_features, kind, rng, draws);
-    status = take(user, i, draws, err);
+    status = tacit_predictor_check_row(p, kind, i, draws, err);
+    status = status == TACIT_OK ? take(user, i, draws, err) : status;
   }
   tacit_rng_free(rng);
   tacit_free(features);

@@ -3,6 +3,7 @@
 #define TACIT_PREDICT_INTERNAL_H
 
 #include "base/base_internal.h"
+#include "program/forecast.h"
 #include "tacit/model.h"
 #include "tacit/predict.h"
 #include "tacit/random.h"
@@ -21,7 +22,29 @@ struct tacit_predictor {
   size_t sigma;           /* reported quantity, or SIZE_MAX */
   double known_sd;
   size_t n_draws;
+  /* of a program; else NULL. Then features are the columns of its graph, and ->coefficient has the reported quantity of each parameter */
+  tacit_forecast_t *forecast;
+  tacit_forecast_room_t *room;
+  double *quantities; /* work space, (quantities, 16) */
+  tacit_text_t note;
 };
+
+/* A kept draw, shape (n_reported). */
+const double *tacit_predictor_draw(const tacit_predictor_t *predictor, size_t i);
+
+/* ---- program.c: the same of fits of programs ---- */
+TACIT_MUST_USE tacit_status_t tacit_predictor_open_program(tacit_predictor_t *predictor, const tacit_schema_t *schema, tacit_error_t *err);
+void tacit_predictor_close_program(tacit_predictor_t *predictor);
+const char *tacit_predictor_program_outcome(tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t quantity);
+/* TACIT_ERR_DATA: a quantity of this kind is not known. */
+TACIT_MUST_USE tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, tacit_error_t *err);
+void tacit_predictor_program_features(const tacit_predictor_t *predictor, const tacit_new_rows_t *rows, double *features);
+void tacit_predictor_program_row(const tacit_predictor_t *predictor, const double *features, tacit_prediction_kind_t kind, tacit_rng_t *rng, double *draws);
+/* TACIT_ERR_DATA: a draw of the row is no number. Nothing is looked at but of programs. */
+TACIT_MUST_USE tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t row, const double *draws,
+                                                        tacit_error_t *err);
+/* Are random numbers needed? */
+bool tacit_predictor_is_drawn(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind);
 
 /* Features of rows, shape (rows->n, n_features). */
 TACIT_MUST_USE tacit_status_t tacit_predictor_features(const tacit_predictor_t *predictor, const tacit_new_rows_t *rows,

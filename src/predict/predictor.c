@@ -94,13 +94,17 @@ static tacit_status_t find_coefficients(tacit_predictor_t *p, tacit_error_t *err
 }
 
 static tacit_status_t check_formula(const tacit_report_read_t *fit, const char *what, tacit_error_t *err) {
-  return fit->formula != NULL && fit->family != NULL && strcmp(fit->family, "program") != 0
-             ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_DATA, "formula", "%s: not the fit of a formula of tacit's own families, which is what predictions are made of",
-                               what);
+  if (fit->program != NULL || (fit->formula != NULL && fit->family != NULL && strcmp(fit->family, "program") != 0)) {
+    return TACIT_OK;
+  }
+  return tacit_error_set(err, TACIT_ERR_DATA, "formula",
+                         "%s: predictions are made of a regression's formula or of a program that tacit fit kept in program.stan; this has neither", what);
 }
 
 static tacit_status_t set_up(tacit_predictor_t *p, const tacit_schema_t *schema, tacit_error_t *err) {
+  if (p->fit.program != NULL) {
+    return tacit_predictor_open_program(p, schema, err);
+  }
   tacit_status_t status = tacit_family_parse(&p->family, p->fit.family, err);
   if (status == TACIT_OK) {
     status = tacit_design_new(&p->design, p->fit.formula, schema, p->family, err);
@@ -127,7 +131,7 @@ static tacit_status_t open_predictor(tacit_predictor_t *p, const char *path, tac
     status = set_up(p, schema, err);
   }
   tacit_schema_free(schema);
-  return status == TACIT_OK && p->family == TACIT_FAMILY_GAUSSIAN ? read_known_sd(p, path, err) : status;
+  return status == TACIT_OK && p->forecast == NULL && p->family == TACIT_FAMILY_GAUSSIAN ? read_known_sd(p, path, err) : status;
 }
 
 /* What began well, or nothing. */
@@ -168,6 +172,7 @@ void tacit_predictor_free(tacit_predictor_t *predictor) {
   if (!predictor->is_borrowed) {
     tacit_report_read_clear(&predictor->fit);
   }
+  tacit_predictor_close_program(predictor);
   tacit_schema_free(predictor->schema);
   tacit_design_free(predictor->design);
   tacit_free(predictor->columns);
@@ -190,16 +195,26 @@ const tacit_schema_t *tacit_predictor_schema(const tacit_predictor_t *predictor)
   return predictor->schema;
 }
 
+const char *tacit_predictor_note(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind) {
+  return kind == TACIT_PREDICT_MEAN && predictor->note.data != NULL ? predictor->note.data : "";
+}
+
 size_t tacit_predictor_n_draws(const tacit_predictor_t *predictor) {
   return predictor->n_draws;
 }
 
 size_t tacit_predictor_n_outcomes(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind) {
+  if (predictor->forecast != NULL) {
+    return predictor->forecast->n_quantities[kind];
+  }
   size_t n_classes = tacit_design_n_classes(predictor->design);
   return kind == TACIT_PREDICT_LINEAR || n_classes == 0 ? predictor->n_linear : n_classes;
 }
 
 const char *tacit_predictor_outcome(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t outcome) {
+  if (predictor->forecast != NULL) {
+    return tacit_predictor_program_outcome((tacit_predictor_t *)(uintptr_t)predictor, kind, outcome);
+  }
   return tacit_design_n_classes(predictor->design) == 0
              ? ""
              : tacit_design_class_label(predictor->design, outcome + (kind == TACIT_PREDICT_LINEAR));

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/base_internal.h"
-#include "tacit/program.h"
+#include "program/kept.h"
 
 enum { MAX_BYTES = 1 << 26 };
 
@@ -74,6 +74,26 @@ static size_t flatten(const json_t *value, double *values) {
   return n;
 }
 
+tacit_status_t tacit_program_constants_take(tacit_program_constants_t *constants, const json_t *root, const char *path, tacit_error_t *err) {
+  const char *name;
+  json_t *value;
+  json_object_foreach((json_t *)(uintptr_t)root, name, value) {
+    size_t n = flatten(value, NULL);
+    if (n == SIZE_MAX) {
+      return tacit_error_set(err, TACIT_ERR_SYNTAX, "constants", "%s: '%s' holds something that is no number", path, name);
+    }
+    double *values = tacit_alloc(n, sizeof *values);
+    if (values != NULL) {
+      flatten(value, values);
+    }
+    tacit_status_t status = add(constants, name, strlen(name), values, n, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+  }
+  return TACIT_OK;
+}
+
 tacit_status_t tacit_program_constants_read(tacit_program_constants_t *constants, const char *path, tacit_error_t *err) {
   char *text;
   size_t length;
@@ -90,23 +110,7 @@ tacit_status_t tacit_program_constants_read(tacit_program_constants_t *constants
     json_decref(root);
     return status;
   }
-  const char *name;
-  json_t *value;
-  json_object_foreach(root, name, value) {
-    size_t n = flatten(value, NULL);
-    if (n == SIZE_MAX) {
-      status = tacit_error_set(err, TACIT_ERR_SYNTAX, "constants", "%s: '%s' holds something that is no number", path, name);
-      break;
-    }
-    double *values = tacit_alloc(n, sizeof *values);
-    if (values != NULL) {
-      flatten(value, values);
-    }
-    status = add(constants, name, strlen(name), values, n, err);
-    if (status != TACIT_OK) {
-      break;
-    }
-  }
+  status = tacit_program_constants_take(constants, root, path, err);
   json_decref(root);
   return status;
 }

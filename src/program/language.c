@@ -103,7 +103,7 @@ static void describe(tacit_program_t *program) {
   }
 }
 
-static tacit_status_t choose_axis(tacit_lower_t *lower, const tacit_program_settings_t *settings) {
+tacit_status_t tacit_axis_choose(tacit_lower_t *lower, const tacit_program_settings_t *settings) {
   lower->axis = tacit_axis_find(lower->source);
   if (settings->records == NULL) {
     return TACIT_OK;
@@ -125,7 +125,7 @@ static tacit_status_t lower_program(tacit_program_t *program, const tacit_source
   tacit_lower_t lower = {
       .arena = &program->arena, .graph = program->graph, .source = source, .library = library, .err = err, .status = TACIT_OK};
   tacit_bind_t bind;
-  tacit_status_t status = choose_axis(&lower, settings);
+  tacit_status_t status = tacit_axis_choose(&lower, settings);
   if (status != TACIT_OK) {
     return status;
   }

@@ -9,6 +9,16 @@ static bool has_ending(const char *name, const char *ending) {
   return n > m && strcmp(name + n - m, ending) == 0;
 }
 
+/* What is there for distributions, not for people. */
+static bool is_helper(const char *name) {
+  static const char *const endings[] = {"_lcdf", "_lccdf", "_half", "_mean", "_location", "_linear"};
+  bool is_one = false;
+  for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+    is_one = is_one || has_ending(name, endings[i]);
+  }
+  return is_one;
+}
+
 /* The comment on the line above a function. */
 static const char *summary_of(tacit_arena_t *arena, const tacit_source_t *source, size_t offset) {
   size_t end = offset;
@@ -127,7 +137,7 @@ tacit_status_t tacit_program_library_init(tacit_program_library_t *library, taci
   size_t n = list != NULL ? add_operations(list) : 0;
   for (const tacit_function_t *f = list != NULL ? source.functions : NULL; f != NULL; f = f->next) {
     bool is_density = has_ending(f->name, "_lpdf") || has_ending(f->name, "_lpmf");
-    if (!has_ending(f->name, "_lcdf") && !has_ending(f->name, "_lccdf") && !has_ending(f->name, "_half")) {
+    if (!is_helper(f->name)) {
       list[n++] = (tacit_program_entry_t){.name = tacit_arena_text(arena, f->name, strlen(f->name) - (is_density ? 5 : 0)),
                                           .arguments = arguments_of(arena, f, is_density),
                                           .summary = summary_of(arena, &source, f->offset),

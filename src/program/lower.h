@@ -7,7 +7,8 @@
 #define TACIT_PROGRAM_LOWER_H
 
 #include "program/ast.h"
-#include "program/graph.h"
+#include "program/graph_internal.h"
+#include "tacit/program.h"
 
 enum {
   TACIT_MAX_DIMS = 6,
@@ -107,6 +108,23 @@ typedef struct tacit_lowered_draw {
   size_t n_needs;
 } tacit_lowered_draw_t;
 
+/*
+ * An outcome of the record and what its distribution says of it, for predictions. The value is a x + b of a column x, or an expression of
+ * several. NONE: not known.
+ */
+typedef struct tacit_lowered_outcome {
+  const char *name, *law;        /* as the program writes it; name of the distribution */
+  bool is_column;                /* of one column; else a is 1 and b is 0 */
+  tacit_affine_t of;
+  bool is_class;                 /* whole numbers without an expectation */
+  tacit_node_t value, mean, linear, location;
+  size_t n_classes, n_logits, n_args;
+  tacit_node_t *classes;         /* (n_classes): log probabilities of the column's values */
+  tacit_node_t *logits;          /* (n_logits): of the classes, their linear predictors */
+  tacit_node_t *args;            /* (n_args): of the distribution; n_args is SIZE_MAX where they are no numbers */
+  tacit_node_t from, to;         /* of the truncation */
+} tacit_lowered_outcome_t;
+
 typedef struct tacit_lower {
   tacit_arena_t *arena;
   tacit_graph_t *graph;
@@ -144,6 +162,20 @@ typedef struct tacit_lower {
   size_t n_statistics;
   tacit_lowered_draw_t **draws;
   size_t n_draws;
+  bool is_forecast; /* parameters are as they are reported, and outcomes are looked at */
+  tacit_lowered_outcome_t **outcomes;
+  size_t n_outcomes;
+  struct { /* densities that the statement target += has mentioned so far: of how many outcomes, and of the last */
+    size_t n;
+    tacit_node_t first, density;
+    bool is_cumulative;
+  } said;
+  struct { /* what the last distribution of the form NAME_glm stood for */
+    const char *density;
+    tacit_value_t args[3];
+    size_t n;
+  } glm;
+  const char *not_foretold;  /* why outcomes cannot be predicted, or NULL */
   tacit_node_t drawn;     /* the part of the record's term whose statements are among `draws` */
   const char *not_drawn;  /* why one is not, or NULL */
 } tacit_lower_t;
@@ -259,6 +291,19 @@ void tacit_lower_write(tacit_lower_t *lower, tacit_node_t *place, tacit_node_t n
 void tacit_lower_note_draw(tacit_lower_t *lower, const tacit_stmt_t *stmt, const char *density, const tacit_value_t *args, size_t n,
                            const tacit_value_t *parts, bool is_plain, tacit_node_t before);
 
+/* A number of one record, or NONE. */
+tacit_node_t tacit_value_of_record(const tacit_lower_t *lower, const tacit_value_t *value);
+/*
+ * For predictions: what `parts` (outcome, and its truncation), written from byte `begin` on, have for a law, whose arguments are those from the
+ * second on. lower_forecast.c
+ */
+void tacit_lower_note_outcome(tacit_lower_t *lower, size_t begin, const char *law, const char *density, const tacit_value_t *args, size_t n,
+                              const tacit_value_t *parts);
+/* The same of NAME_lpdf(y | ...) in an expression; of NAME_lccdf and the like, that it was mentioned. */
+void tacit_lower_note_call(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *args, const tacit_value_t *value);
+/* After target += value: something else than a density would make another law. */
+void tacit_lower_note_target(tacit_lower_t *lower, const tacit_value_t *value);
+
 /* A line of the block 'statistic'. */
 void tacit_lower_statistic(tacit_lower_t *lower, const tacit_stmt_t *stmt);
 /* All blocks of lower->source. */
@@ -280,6 +325,8 @@ void tacit_lower_report(tacit_lower_t *lower, size_t first);
 
 /* The datum that counts records, or NULL. */
 const char *tacit_axis_find(const tacit_source_t *source);
+/* What counts records: as the settings say, or found. TACIT_ERR_UNKNOWN: they name no such datum. */
+TACIT_MUST_USE tacit_status_t tacit_axis_choose(tacit_lower_t *lower, const tacit_program_settings_t *settings);
 /* Is the name an int datum that sizes are made of? */
 bool tacit_axis_is_size(const tacit_source_t *source, const char *name);
 /* A declaration of the data block or the transformed data, or NULL. */

@@ -124,7 +124,11 @@ bool tacit_lower_glm(tacit_lower_t *lower, size_t offset, const char *name, taci
       return true;
     }
     tacit_value_t rest[3] = {args[0], eta, forms[i].has_cutpoints ? args[3] : n > 4 ? args[4] : NOTHING};
-    *result = tacit_lower_call_values(lower, offset, forms[i].density, rest, forms[i].has_cutpoints || n > 4 ? 3 : 2);
+    size_t n_rest = forms[i].has_cutpoints || n > 4 ? 3 : 2;
+    lower->glm.density = forms[i].density;
+    lower->glm.n = n_rest;
+    memcpy(lower->glm.args, rest, sizeof rest);
+    *result = tacit_lower_call_values(lower, offset, forms[i].density, rest, n_rest);
     return true;
   }
   return false;

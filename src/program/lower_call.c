@@ -419,5 +419,9 @@ tacit_value_t tacit_lower_call(tacit_lower_t *lower, const tacit_expr_t *expr) {
                                                                                            "drawn for each posterior draw",
                                                                        expr->name));
   }
-  return tacit_lower_call_values(lower, expr->offset, expr->name, args, expr->n_args);
+  value = tacit_lower_call_values(lower, expr->offset, expr->name, args, expr->n_args);
+  if (lower->is_forecast && value.kind != TACIT_TYPE_VOID) {
+    tacit_lower_note_call(lower, expr, args, &value);
+  }
+  return value;
 }

@@ -212,6 +212,10 @@ static void constrain(tacit_lower_t *lower, const tacit_stmt_t *stmt, const taci
     nodes[i] = bound_of(lower, exprs[i], &bounds[i], first);
   }
   tacit_constraint_t constraint = TACIT_CONSTRAINT_NONE;
+  if (lower->is_forecast) { /* draws are of the values under their constraints */
+    tacit_graph_parameters(lower->graph, stmt->name, constraint, n, TACIT_NODE_NONE, TACIT_NODE_NONE, values);
+    return;
+  }
   tacit_node_t a = nodes[0], b = nodes[1];
   switch (type->kind) {
     case TACIT_TYPE_ORDERED: constraint = TACIT_CONSTRAINT_ORDERED; break;

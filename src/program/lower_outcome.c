@@ -163,8 +163,7 @@ static tacit_value_t outcome_value(const outcome_t *outcome, tacit_value_t *part
   return lower->status == TACIT_OK ? truncate(outcome, parts[0], parts[1], parts[2]) : NOTHING;
 }
 
-/* A number of one record, or NONE. */
-static tacit_node_t number_of(const tacit_lower_t *lower, const tacit_value_t *value) {
+tacit_node_t tacit_value_of_record(const tacit_lower_t *lower, const tacit_value_t *value) {
   bool is_one = value->kind != TACIT_TYPE_VOID && value->n == 1;
   const tacit_mark_t *mark = is_one ? tacit_mark_of(lower, value->nodes[0]) : NULL;
   return !is_one ? TACIT_NODE_NONE : mark == NULL ? value->nodes[0] : mark->kind == TACIT_MARK_SUM ? mark->record : TACIT_NODE_NONE;
@@ -173,23 +172,36 @@ static tacit_node_t number_of(const tacit_lower_t *lower, const tacit_value_t *v
 /* Tell the graph of a response: the outcome as it is, or censored from above. */
 static void note_response(const outcome_t *outcome, const tacit_value_t *parts, const char *word, const tacit_value_t *density) {
   tacit_lower_t *lower = outcome->lower;
-  tacit_graph_response_t response = {.value = number_of(lower, &parts[0]), .density = number_of(lower, density)};
+  tacit_graph_response_t response = {.value = tacit_value_of_record(lower, &parts[0]), .density = tacit_value_of_record(lower, density)};
   bool is_censored = word != NULL && strcmp(word, "censored_right") == 0;
   if (lower->is_generated || response.density == TACIT_NODE_NONE || (tacit_lower_rate(lower, response.density) & TACIT_RATE_DATA) == 0) {
     return; /* a prior */
   }
-  response.seen = is_censored ? number_of(lower, &parts[1]) : TACIT_NODE_NONE;
+  response.seen = is_censored ? tacit_value_of_record(lower, &parts[1]) : TACIT_NODE_NONE;
   if (outcome->stmt->is_truncated || (word != NULL && response.seen == TACIT_NODE_NONE)) {
     response.value = TACIT_NODE_NONE; /* its law is another's */
   }
   snprintf(response.law, sizeof response.law, "%s", outcome->stmt->name);
   bool are_numbers = outcome->n - 1 <= sizeof response.args / sizeof response.args[0];
   for (size_t i = 1; i < outcome->n && are_numbers; i++) {
-    response.args[i - 1] = number_of(lower, &outcome->args[i]);
+    response.args[i - 1] = tacit_value_of_record(lower, &outcome->args[i]);
     are_numbers = response.args[i - 1] != TACIT_NODE_NONE;
   }
   response.n_args = are_numbers ? outcome->n - 1 : 0;
   tacit_graph_set_response(lower->graph, &response);
+}
+
+/* Censored: the outcome itself; of an interval it is known by no column. */
+static void note_outcome(const outcome_t *outcome, const tacit_value_t *parts, const char *word) {
+  tacit_lower_t *lower = outcome->lower;
+  bool is_truncated = outcome->stmt->is_truncated || (word != NULL && strcmp(word, "truncated") == 0), is_interval = word != NULL && strcmp(word, "interval") == 0;
+  const tacit_expr_t *left = word != NULL ? outcome->stmt->left->args[0] : outcome->stmt->left;
+  const tacit_value_t shown[3] = {parts[0], is_truncated ? parts[1] : NOTHING, is_truncated ? parts[2] : NOTHING};
+  if (is_interval && lower->not_foretold == NULL) {
+    lower->not_foretold = "an outcome that is known by an interval is no column";
+    return;
+  }
+  tacit_lower_note_outcome(lower, tacit_expr_begin(left), outcome->stmt->name, outcome->density, outcome->args, outcome->n, shown);
 }
 
 void tacit_lower_tilde(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
@@ -213,6 +225,9 @@ void tacit_lower_tilde(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   tacit_node_t before = lower->graph->record;
   tacit_value_t parts[3] = {{0}}, density = outcome_value(&outcome, parts, &word);
   note_response(&outcome, parts, word, &density);
+  if (lower->is_forecast && density.kind != TACIT_TYPE_VOID && parts[0].kind != TACIT_TYPE_VOID) {
+    note_outcome(&outcome, parts, word);
+  }
   tacit_lower_add_target(lower, tacit_expr_begin(stmt->left), &density);
   tacit_lower_note_draw(lower, stmt, outcome.density, outcome.args, outcome.n, parts, word == NULL || strcmp(word, "truncated") == 0, before);
 }

@@ -180,7 +180,11 @@ static tacit_flow_t target(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   } else if (stmt->kind == TACIT_STMT_TILDE) {
     tacit_lower_tilde(lower, stmt);
   } else {
+    memset(&lower->said, 0, sizeof lower->said);
     tacit_value_t value = tacit_lower_expr(lower, stmt->right);
+    if (lower->is_forecast) {
+      tacit_lower_note_target(lower, &value);
+    }
     tacit_lower_add_target(lower, tacit_expr_begin(stmt->right), &value);
   }
   return lower->status == TACIT_OK ? TACIT_FLOW_NEXT : TACIT_FLOW_FAILED;

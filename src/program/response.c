@@ -4,6 +4,7 @@
  */
 #include "base/base_internal.h"
 #include "program/compiled.h"
+#include "program/law.h"
 
 #include <float.h>
 #include <math.h>
@@ -15,6 +16,7 @@ enum { NONE = TACIT_NODE_NONE, MOST_VALUES = 1024 };
 
 /* Numbers of a stream. */
 typedef struct stream {
+  tacit_uniforms_t base;
   uint64_t state;
 } stream_t;
 
@@ -24,71 +26,15 @@ static uint64_t mixed(uint64_t x) {
   return x ^ x >> 31;
 }
 
-static double uniform(stream_t *s) {
+static double uniform(tacit_uniforms_t *of) {
+  stream_t *s = (stream_t *)of;
   s->state += 0x9E3779B97F4A7C15u;
   return ((double)(mixed(s->state) >> 12) + 0.5) * 0x1p-52;
 }
 
-static double quantile(double u) { return tacit_op_value(TACIT_OP_INV_PHI, u, 0, 0); }
-
-/* [MarsagliaTsang2000a]: shape >= 1 by rejection, below by a power of a uniform number. */
-static double gamma_of(stream_t *s, double shape) {
-  double boost = shape < 1 ? pow(uniform(s), 1 / shape) : 1, d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / sqrt(9 * d);
-  for (int i = 0; i < 1000; i++) { /* accepted 19 times of 20; the end is for shapes that are no numbers */
-    double z = quantile(uniform(s)), v = pow(1 + c * z, 3);
-    if (v > 0 && log(uniform(s)) < 0.5 * z * z + d - d * v + d * log(v)) {
-      return boost * d * v;
-    }
-  }
-  return NAN;
-}
-
-static double of_normal(const double *a, double u, stream_t *s) { return (void)s, a[0] + a[1] * quantile(u); }
-static double of_std_normal(const double *a, double u, stream_t *s) { return (void)s, (void)a, quantile(u); }
-static double of_lognormal(const double *a, double u, stream_t *s) { return exp(of_normal(a, u, s)); }
-static double of_student(const double *a, double u, stream_t *s) {
-  return a[1] + a[2] * quantile(u) / sqrt(gamma_of(s, 0.5 * a[0]) / (0.5 * a[0]));
-}
-static double of_cauchy(const double *a, double u, stream_t *s) { return (void)s, a[0] + a[1] * tan(3.14159265358979323846 * (u - 0.5)); }
-static double of_logistic(const double *a, double u, stream_t *s) { return (void)s, a[0] + a[1] * (log(u) - log1p(-u)); }
-static double of_laplace(const double *a, double u, stream_t *s) {
-  return (void)s, a[0] + a[1] * (u < 0.5 ? log(2 * u) : -log(2 - 2 * u));
-}
-static double of_gumbel(const double *a, double u, stream_t *s) { return (void)s, a[0] - a[1] * log(-log(u)); }
-static double of_exponential(const double *a, double u, stream_t *s) { return (void)s, -log1p(-u) / a[0]; }
-static double of_weibull(const double *a, double u, stream_t *s) { return (void)s, a[1] * pow(-log1p(-u), 1 / a[0]); }
-static double of_loglogistic(const double *a, double u, stream_t *s) { return (void)s, a[0] * pow(u / (1 - u), 1 / a[1]); }
-static double of_rayleigh(const double *a, double u, stream_t *s) { return (void)s, a[0] * sqrt(-2 * log1p(-u)); }
-static double of_gamma(const double *a, double u, stream_t *s) { return (void)u, gamma_of(s, a[0]) / a[1]; }
-static double of_inv_gamma(const double *a, double u, stream_t *s) { return (void)u, a[1] / gamma_of(s, a[0]); }
-static double of_chi_square(const double *a, double u, stream_t *s) { return (void)u, 2 * gamma_of(s, 0.5 * a[0]); }
-static double beta_of(stream_t *s, double a, double b) {
-  double x = gamma_of(s, a);
-  return x / (x + gamma_of(s, b));
-}
-static double of_beta(const double *a, double u, stream_t *s) { return (void)u, beta_of(s, a[0], a[1]); }
-static double of_beta_proportion(const double *a, double u, stream_t *s) { return (void)u, beta_of(s, a[0] * a[1], (1 - a[0]) * a[1]); }
-
-typedef struct tacit_law {
-  const char *name;
-  size_t n_args;
-  double (*draw)(const double *args, double u, stream_t *stream);
-} law_t;
-
-static const law_t laws[] = {{"normal", 2, of_normal},           {"std_normal", 0, of_std_normal}, {"lognormal", 2, of_lognormal},
-                             {"student_t", 3, of_student},       {"cauchy", 2, of_cauchy},         {"logistic", 2, of_logistic},
-                             {"double_exponential", 2, of_laplace}, {"gumbel", 2, of_gumbel},      {"exponential", 1, of_exponential},
-                             {"weibull", 2, of_weibull},         {"loglogistic", 2, of_loglogistic}, {"rayleigh", 1, of_rayleigh},
-                             {"gamma", 2, of_gamma},             {"inv_gamma", 2, of_inv_gamma},   {"chi_square", 1, of_chi_square},
-                             {"beta", 2, of_beta},               {"beta_proportion", 2, of_beta_proportion}};
-
-static const law_t *law_of(const char *name) {
-  for (size_t i = 0; i < sizeof laws / sizeof laws[0]; i++) {
-    if (strcmp(laws[i].name, name) == 0) {
-      return &laws[i];
-    }
-  }
-  return NULL;
+static const tacit_law_t *law_of(const char *name) {
+  const tacit_law_t *law = tacit_law_find(name);
+  return law != NULL && law->makes_records ? law : NULL;
 }
 
 /* ---- what the program says ---- */
@@ -318,7 +264,7 @@ static void fill_draws(const tacit_compiled_t *p, tacit_room_t *room, const doub
   double bound = r->value.a * column->upper + r->value.b;
   for (size_t lane = 0; lane < 16; lane++) {
     size_t i = (first + lane) % n;
-    double y = r->law->draw(args, ((double)i + uniform(stream)) / (double)n, stream);
+    double y = r->law->draw(args, ((double)i + uniform(&stream->base)) / (double)n, &stream->base);
     bool is_seen = !r->is_censored || y < bound;
     room->raw[r->value.column * 16 + lane] = column_value(p->graph, &r->value, is_seen ? y : bound);
     if (r->is_censored) {
@@ -330,7 +276,7 @@ static void fill_draws(const tacit_compiled_t *p, tacit_room_t *room, const doub
 void tacit_program_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights) {
   const tacit_compiled_t *p = ctx;
   size_t n_columns = p->layout.n_columns, n_blocks = (n + 15) / 16;
-  stream_t stream = {hash_of(record, n_columns, seed)};
+  stream_t stream = {{uniform}, hash_of(record, n_columns, seed)};
   double args[4] = {0};
   bool is_spare;
   tacit_room_t *room = tacit_room_take(p, 1, &is_spare);
@@ -387,8 +333,8 @@ void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *reco
       while (strcmp(p->sources[source], g->columns[k].source) != 0) {
         source++;
       }
-      stream_t stream = {mixed(seed + i) ^ mixed(source + 1)};
-      double x = made_up(g, &g->columns[k], uniform(&stream));
+      stream_t stream = {{uniform}, mixed(seed + i) ^ mixed(source + 1)};
+      double x = made_up(g, &g->columns[k], uniform(&stream.base));
       for (size_t lane = 0; lane < 16; lane++) {
         room->raw[k * 16 + lane] = packed_number(x);
       }

@@ -8,7 +8,7 @@
 
 #include "report/read_internal.h"
 
-enum { MAX_PRIVACY_BYTES = 1 << 26 };
+enum { MAX_PRIVACY_BYTES = 1 << 26, MAX_PROGRAM_BYTES = 1 << 24 };
 
 static tacit_status_t privacy_path(tacit_text_t *text, const char *folder, tacit_error_t *err) {
   text->length = 0;
@@ -180,6 +180,17 @@ static tacit_status_t read_chains(tacit_report_read_t *read, const char *path, s
   return TACIT_OK;
 }
 
+/* Kept of fits of programs alone. */
+static tacit_status_t read_program(tacit_report_read_t *read, const char *path, tacit_text_t *name, tacit_error_t *err) {
+  size_t n;
+  name->length = 0;
+  tacit_text_printf(name, "%s/program.stan", path);
+  if (name->failed) {
+    return tacit_error_memory(err);
+  }
+  return tacit_report_exists(name->data) ? tacit_file_read(name->data, MAX_PROGRAM_BYTES, &read->program, &n, err) : TACIT_OK;
+}
+
 tacit_status_t tacit_report_read(tacit_report_read_t *read, const char *path, tacit_error_t *err) {
   const tacit_diagnostics_t nothing = tacit_diagnostics_of(&(tacit_sampler_tally_t){0});
   *read = (tacit_report_read_t){.epsilon = NAN, .delta = NAN, .published = tacit_diagnostics_publish(&nothing)};
@@ -201,6 +212,9 @@ tacit_status_t tacit_report_read(tacit_report_read_t *read, const char *path, ta
   if (status == TACIT_OK) {
     status = tacit_report_read_diagnostics(path, &name, read, err);
   }
+  if (status == TACIT_OK) {
+    status = read_program(read, path, &name, err);
+  }
   tacit_text_clear(&name);
   if (status != TACIT_OK) {
     tacit_report_read_clear(read);
@@ -217,6 +231,7 @@ void tacit_report_read_clear(tacit_report_read_t *read) {
   tacit_free(read->labels);
   tacit_free(read->formula);
   tacit_free(read->family);
+  tacit_free(read->program);
   tacit_draws_clear(&read->draws);
   *read = (tacit_report_read_t){.epsilon = NAN, .delta = NAN};
 }

@@ -104,6 +104,11 @@ static void schema_yaml(const tacit_report_t *report, const tacit_summary_t *sum
   tacit_text_append(text, report->schema, strlen(report->schema));
 }
 
+static void program_stan(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+  (void)summaries;
+  tacit_text_append(text, report->program, strlen(report->program));
+}
+
 static void releases_json(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   (void)summaries;
   tacit_released_json(report->kept, text);
@@ -158,6 +163,9 @@ static tacit_status_t write_files(const tacit_report_t *report, const tacit_summ
   }
   if (status == TACIT_OK && report->schema != NULL) {
     status = write_file(report, summaries, "schema.yaml", schema_yaml, dir, err);
+  }
+  if (status == TACIT_OK && report->program != NULL) {
+    status = write_file(report, summaries, "program.stan", program_stan, dir, err);
   }
   if (status == TACIT_OK && (report->published != NULL || report->evidence != NULL)) {
     status = write_file(report, summaries, "diagnostics.json", diagnostics_json, dir, err);

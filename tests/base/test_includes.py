@@ -23,7 +23,7 @@ ALLOWED = {
     "report": {"base", "draws", "releases", "diagnose", "account", "ledger"},
     "publish": {"base", "random", "data", "model", "account", "ledger", "curator"},
     "infer": {"base", "random", "draws", "program", "account", "augment", "diagnose", "report"},
-    "predict": {"base", "random", "draws", "data", "model", "augment", "diagnose", "report"},
+    "predict": {"base", "random", "draws", "data", "model", "program", "augment", "diagnose", "report"},
     "synthesize": {"base", "random", "draws", "releases", "data", "model", "account", "noise_aware", "diagnose", "report", "fit", "predict"},
     "fit": {"base", "random", "draws", "releases", "data", "model", "program", "account", "ledger", "curator", "sample", "noise_aware", "diagnose", "report"},
 }

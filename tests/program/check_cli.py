@@ -51,8 +51,8 @@ def main():
     program = ["fit", "m.stan", "--set", "mean(x)=0", "--set", "s=5", *common]
     run(0, *program, *exposed, "--out", "a")
     assert list(means("a")) == ["a", "b", "w.1", "w.2", "w.3", "odds"]
-    assert "not the fit of a formula" in run(3, "predict", "a", "--newdata", "grid").stderr
-    assert "not the fit of a formula" in run(3, "contrast", "a", "--effect", "x", "--population", "d.csv").stderr
+    assert run(0, "predict", "a", "--newdata", "grid").stdout.count("\n") == 25
+    assert "x: slope" in run(0, "contrast", "a", "--effect", "x", "--population", "d.csv").stdout
     run(0, "contrast", "a", "exp(a)", "--json")
     run(0, *program, "--epsilon", "900", "--delta", "1e-6", "--dry-run")  # nothing has to be clipped
     plan = json.loads(run(0, "plan", *program[1:6], "--schema", "s.yaml", "--n", "400", "--epsilon", "900", "--delta", "1e-6", "--json").stdout)
