@@ -20,16 +20,20 @@ extern "C" {
 typedef struct tacit_predictor tacit_predictor_t;
 
 typedef enum tacit_prediction_kind {
-  TACIT_PREDICT_MEAN = 0, /**< expected response: probability, mean, rate; one for each class */
-  TACIT_PREDICT_LINEAR,   /**< linear predictor; of each class but the first, which has 0 */
+  TACIT_PREDICT_MEAN = 0, /**< expected response: probability, mean, rate; one for each class. Of a censored response: of the uncensored one */
+  TACIT_PREDICT_LINEAR,   /**< linear predictor, on the scale of its link; of each class but the first, which has 0 */
   TACIT_PREDICT_RESPONSE  /**< one response simulated for each draw; of classes, an indicator for each */
 } tacit_prediction_kind_t;
 
-/** Open the fit in a directory that tacit fit wrote (draws, and schema.yaml with the formula's columns). */
+/**
+ * Open the fit in a directory that tacit fit wrote (draws, and schema.yaml with the formula's columns; of programs program.stan, which must be as it was
+ * fitted). A program's outcomes are what its statements `outcome ~ distribution(...)` say, or target += of one density each; several are predicted beside
+ * each other. TACIT_ERR_DATA: the fit is of neither, or the program does not say how its outcomes arise.
+ */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_predictor_new(tacit_predictor_t **predictor, const char *path, tacit_error_t *err);
 /**
- * The same of a fit in memory, which is borrowed: draws, labels, formula and family; nothing else of it is looked at. The schema is
- * copied. known_sd: the residual sd of a gaussian fit that was given one; else it is not used.
+ * The same of a fit in memory, which is borrowed: draws, labels, names, formula and family, or the program that was kept; nothing else of it is looked
+ * at. The schema is copied. known_sd: the residual sd of a gaussian fit that was given one; else it is not used.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_predictor_of(tacit_predictor_t **predictor, const tacit_report_read_t *fit,
                                                            const tacit_schema_t *schema, double known_sd, tacit_error_t *err);
@@ -39,7 +43,7 @@ TACIT_API const tacit_report_read_t *tacit_predictor_fit(const tacit_predictor_t
 /** Columns that a row must have, shape (*n), and their schema: no persons, nothing missing, nothing clamped. Borrowed. */
 TACIT_API const char *const *tacit_predictor_columns(const tacit_predictor_t *predictor, size_t *n);
 TACIT_API const tacit_schema_t *tacit_predictor_schema(const tacit_predictor_t *predictor);
-/** Quantities a row has: 1, or the number of classes. Class c's label, or "" where there is one quantity. */
+/** Quantities a row has: 1, or the number of classes, or of outcomes. Class c's label, or the outcome's ("y", "y: low"), or "" where there is one quantity. */
 TACIT_API size_t tacit_predictor_n_outcomes(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind);
 TACIT_API const char *tacit_predictor_outcome(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t outcome);
 /** What is to be said of predictions of this kind, of lines that end with a newline: expectations that are means of draws. Mostly "". Borrowed. */
@@ -82,7 +86,7 @@ TACIT_API void tacit_grid_rows_clear(tacit_grid_rows_t *grid, size_t n_columns);
 
 /**
  * What changing one column does, averaged over a population of rows, for each draw: of levels, the expected response of each level
- * less that of the first; of numbers, its derivative, by central differences of 1e-4 of the public range.
+ * less that of the first; of numbers, its derivative, by central differences of 1e-4 of the public range. TACIT_ERR_DATA for an outcome whose expectation is a mean of draws.
  * @param[in]  level  of a column of levels: 1 .. n_levels - 1; else 0.
  * @param[out] draws  shape (n_outcomes, n_draws).
  */

@@ -204,7 +204,7 @@ static PyObject *of_grid(prediction_t *p, bool is_of_draws) {
   }
   PyObject *numbers = predict_rows(p, &grid.rows, is_of_draws), *columns = numbers != NULL ? grid_of(p, &grid) : NULL,
            *outcomes = columns != NULL ? outcomes_of(p) : NULL;
-  PyObject *out = outcomes == NULL ? NULL : Py_BuildValue("(nOOOn)", (Py_ssize_t)grid.rows.n, outcomes, numbers, columns, (Py_ssize_t)0);
+  PyObject *out = outcomes == NULL ? NULL : Py_BuildValue("(nOOOns)", (Py_ssize_t)grid.rows.n, outcomes, numbers, columns, (Py_ssize_t)0, tacit_predictor_note(p->predictor, p->kind));
   Py_XDECREF(numbers);
   Py_XDECREF(columns);
   Py_XDECREF(outcomes);
@@ -265,7 +265,8 @@ static PyObject *of_stream(prediction_t *p, const tacit_schema_t *schema, PyObje
   rows_t rows = {0};
   PyObject *numbers = read_rows(&rows, p->predictor, schema, data) ? predict_rows(p, &rows.of, is_of_draws) : NULL;
   PyObject *outcomes = numbers != NULL ? outcomes_of(p) : NULL;
-  PyObject *out = outcomes == NULL ? NULL : Py_BuildValue("(nOO[]n)", (Py_ssize_t)rows.of.n, outcomes, numbers, (Py_ssize_t)rows.n_moved);
+  PyObject *out = outcomes == NULL ? NULL : Py_BuildValue("(nOO[]ns)", (Py_ssize_t)rows.of.n, outcomes, numbers, (Py_ssize_t)rows.n_moved,
+                                                      tacit_predictor_note(p->predictor, p->kind));
   Py_XDECREF(numbers);
   Py_XDECREF(outcomes);
   clear_rows(&rows);
@@ -285,24 +286,25 @@ static PyObject *predict(held_t *held, const tacit_schema_t *schema, double sd, 
 }
 
 /*
- * predict(fit, formula, family, schema, sd, data or None for a grid, kind, seed, draws?) ->
- * (rows, outcomes, numbers, columns of the grid, values moved to a bound of the schema)
+ * predict(fit, formula, family, program or None, schema, sd, data or None for a grid, kind, seed, draws?) ->
+ * (rows, outcomes, numbers, columns of the grid, values moved to a bound of the schema, what is to be said)
  */
 PyObject *core_predict(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *fit, *data;
-  const char *formula, *family, *text;
+  const char *formula, *family, *program, *text;
   Py_ssize_t n_text;
   double sd;
   int kind, is_of_draws;
   unsigned long long seed;
   held_t held;
-  if (!PyArg_ParseTuple(args, "O!ssy#dOiKp", &PyTuple_Type, &fit, &formula, &family, &text, &n_text, &sd, &data, &kind, &seed, &is_of_draws) ||
+  if (!PyArg_ParseTuple(args, "O!sszy#dOiKp", &PyTuple_Type, &fit, &formula, &family, &program, &text, &n_text, &sd, &data, &kind, &seed, &is_of_draws) ||
       !hold(&held, fit)) {
     return NULL;
   }
   held.fit.formula = (char *)(uintptr_t)formula;
   held.fit.family = (char *)(uintptr_t)family;
+  held.fit.program = (char *)(uintptr_t)program;
   tacit_error_t err;
   tacit_schema_t *schema = NULL;
   prediction_t prediction = {.kind = (tacit_prediction_kind_t)kind, .seed = seed};
@@ -356,20 +358,21 @@ static PyObject *effects_of(held_t *held, const tacit_schema_t *schema, double s
   return out;
 }
 
-/* effects(fit, formula, family, schema, sd, data, [column, ...]) -> ([(label, as of contrast), ...], values moved to a bound of the schema) */
+/* effects(fit, formula, family, program or None, schema, sd, data, [column, ...]) -> ([(label, as of contrast), ...], values moved to a bound of the schema) */
 PyObject *core_effects(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *fit, *data, *names;
-  const char *formula, *family, *text;
+  const char *formula, *family, *program, *text;
   Py_ssize_t n_text;
   double sd;
   held_t held;
-  if (!PyArg_ParseTuple(args, "O!ssy#dOO!", &PyTuple_Type, &fit, &formula, &family, &text, &n_text, &sd, &data, &PyList_Type, &names) ||
+  if (!PyArg_ParseTuple(args, "O!sszy#dOO!", &PyTuple_Type, &fit, &formula, &family, &program, &text, &n_text, &sd, &data, &PyList_Type, &names) ||
       !hold(&held, fit)) {
     return NULL;
   }
   held.fit.formula = (char *)(uintptr_t)formula;
   held.fit.family = (char *)(uintptr_t)family;
+  held.fit.program = (char *)(uintptr_t)program;
   tacit_error_t err;
   tacit_schema_t *schema = NULL;
   PyObject *out = tacit_schema_parse(&schema, text, (size_t)n_text, "schema", &err) == TACIT_OK ? effects_of(&held, schema, sd, data, names)

@@ -356,8 +356,15 @@ class Programs(Folder):
             tacit.fit(program=self.path, data=records(), out=out, **self.given)
         self.assertEqual(caught.exception.status, "exists")
         if pandas is not None:
-            with self.assertRaisesRegex(tacit.ArgumentError, "no predictions for family 'program'"):
-                post.epred({"x": [0.0]})
+            draws = post.draws().reshape(-1, 2)
+            expected = 1 / (1 + numpy.exp(-(draws @ numpy.array([[1, 0.5], [1, -2]]).T)))
+            for of in (post, again):
+                self.assertTrue(numpy.allclose(of.epred({"x": [0.5, -2.0]}), expected, rtol=1e-13))
+            self.assertTrue(set(post.predict({"x": [0.5]}, kind="response")["q50"]) <= {0, 1})
+            self.assertEqual(len(post.predict("grid")), 21)
+            again._program = again._program.replace("normal(0, 2)", "normal(0, 3)", 1)
+            with self.assertRaisesRegex(tacit.DataError, "changed after the fit"):
+                again.epred({"x": [0.0]})
             self.assertAlmostEqual(post.contrast("beta[1] - alpha")["mean"].iloc[0], (post.draws()[:, :, 1] - post.draws()[:, :, 0]).mean(), places=12)
 
     def test_a_formula_is_a_program(self):
@@ -371,6 +378,15 @@ class Programs(Folder):
         for given in ({"family": "q"}, {"formula": "y ~"}, {"schema": {"columns": {}}}):
             with self.subTest(given), self.assertRaises(tacit.TacitError):
                 tacit.model(**{"formula": "y ~ x", "family": "bernoulli", "schema": SCHEMA, **given})
+
+    @unittest.skipIf(pandas is None, "no pandas")
+    def test_predictions_of_a_family_that_is_a_program(self):
+        post = fit(records(), "y ~ x + (1 | s)", method="hmc", exposed=True, epsilon=None, delta=None, draws=100, warmup=100)
+        draws = post.to_pandas()
+        eta = draws["b_Intercept"] + draws["b_x"] + draws["r_s_1[2]"]
+        self.assertAlmostEqual(post.predict({"x": [1.0], "s": ["b"]})["mean"][0], (1 / (1 + numpy.exp(-eta))).mean(), places=12)
+        with self.assertRaises(tacit.DataError):
+            post.predict({"x": [1.0], "s": ["no level"]})
 
     def test_private_and_planned(self):
         plan = tacit.plan(program=self.path, schema=SCHEMA, n=N, epsilon=50, delta=1e-6, method="dp-hmc")

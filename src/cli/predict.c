@@ -170,7 +170,7 @@ static int run(const cli_args_t *args) {
 
 static const cli_option_t options[] = {
     {"newdata", "FILE", NULL,
-     "CSV with the formula's columns (the response is not needed), checked against the fit's schema: a value that is missing, out of its "
+     "CSV with the columns of the formula or the program (the response is not needed), checked against the fit's schema: a value that is missing, out of its "
      "bounds or no level is refused. 'grid' makes rows over the public ranges: each column varies in turn while the others stay "
      "at the middle of their bounds, or at their first level."},
     {"out", "FILE", NULL, "Write there instead of to standard output; must not exist."},
@@ -185,8 +185,9 @@ const cli_command_t cli_predict = {
     .n_positionals = 1,
     .summary = "predict for rows that you bring",
     .description = "Reads the draws in DIR, which tacit fit wrote, and writes one row for each of yours: mean, sd and quantiles of the "
-                   "expected response over the draws (categorical: a row for each class). Nothing here has access to a record: predictions are "
-                   "computed from released draws and cost no privacy. Poisson responses are not clamped to the schema's upper bound.",
+                   "expected response over the draws (of classes, and of several outcomes, a row for each). Of a program, responses are what its statements "
+                   "`outcome ~ distribution(...)` say; of a censored time they are uncensored. Nothing here has access to a record: predictions are "
+                   "computed from released draws and cost no privacy. Responses are not clamped to the schema's bounds.",
     .examples = "  tacit predict fit/ --newdata new.csv --out predictions.csv\n  tacit predict fit/ --newdata grid\n",
     .options = options,
     .n_options = sizeof options / sizeof options[0],

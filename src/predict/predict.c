@@ -120,8 +120,12 @@ tacit_status_t tacit_predictor_features(const tacit_predictor_t *p, const tacit_
     if (*features == NULL) {
       return tacit_error_memory(err);
     }
-    tacit_predictor_program_features(p, rows, *features);
-    return TACIT_OK;
+    tacit_status_t status = tacit_predictor_program_features(p, rows, *features, err);
+    if (status != TACIT_OK) {
+      tacit_free(*features);
+      *features = NULL;
+    }
+    return status;
   }
   size_t n_columns;
   tacit_design_columns(p->design, &n_columns);

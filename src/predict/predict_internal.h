@@ -38,7 +38,8 @@ void tacit_predictor_close_program(tacit_predictor_t *predictor);
 const char *tacit_predictor_program_outcome(tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t quantity);
 /* TACIT_ERR_DATA: a quantity of this kind is not known. */
 TACIT_MUST_USE tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, tacit_error_t *err);
-void tacit_predictor_program_features(const tacit_predictor_t *predictor, const tacit_new_rows_t *rows, double *features);
+/* TACIT_ERR_DATA: a value is beyond the program's bounds. */
+TACIT_MUST_USE tacit_status_t tacit_predictor_program_features(const tacit_predictor_t *predictor, const tacit_new_rows_t *rows, double *features, tacit_error_t *err);
 void tacit_predictor_program_row(const tacit_predictor_t *predictor, const double *features, tacit_prediction_kind_t kind, tacit_rng_t *rng, double *draws);
 /* TACIT_ERR_DATA: a draw of the row is no number. Nothing is looked at but of programs. */
 TACIT_MUST_USE tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t row, const double *draws,

@@ -131,14 +131,21 @@ tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *p, tacit_p
 
 /* ---- rows ---- */
 
-void tacit_predictor_program_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows, double *features) {
+tacit_status_t tacit_predictor_program_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows, double *features, tacit_error_t *err) {
   const tacit_forecast_t *f = p->forecast;
   for (size_t i = 0; i < rows->n; i++) {
     for (size_t k = 0; k < p->n_features; k++) {
-      bool is_used = f->places[k] != SIZE_MAX;
-      features[i * p->n_features + k] = is_used ? tacit_forecast_column(f, k, rows->columns[f->places[k]][i]) : f->graph->columns[k].lower;
+      const tacit_graph_column_t *column = &f->graph->columns[k];
+      double x = f->places[k] != SIZE_MAX ? tacit_forecast_column(f, k, rows->columns[f->places[k]][i]) : column->lower;
+      double rounding = 1e-12 * (fabs(column->lower) + fabs(column->upper));
+      if (!(x >= column->lower - rounding && x <= column->upper + rounding)) {
+        return tacit_error_set(err, TACIT_ERR_DATA, column->source, "row %zu: column '%s' is %g, and the program takes it from %g to %g", i + 1, column->source,
+                               x - column->offset, column->lower - column->offset, column->upper - column->offset);
+      }
+      features[i * p->n_features + k] = x;
     }
   }
+  return TACIT_OK;
 }
 
 typedef struct source {

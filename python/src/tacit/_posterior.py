@@ -64,6 +64,7 @@ class Posterior:
         self.family = family
         self._schema = schema
         self._known_sd = known_sd
+        self._program: str | None = result.get("program") or None
         self.path = path
         self.labels, self.names = result["labels"], result["names"]
         self.n_chains, self.n_draws = result["n_chains"], result["n_draws"]
@@ -139,7 +140,7 @@ class Posterior:
         names = [_data.text(name, "columns", "the name of a column") for name in columns]
         _need("pandas", "effects()")
         text = self._rows(population, "population", schema)
-        rows, n_moved = _core.effects(self._held(), self.formula, self.family, text, self._known_sd, _data.Once(population), names)
+        rows, n_moved = _core.effects(self._held(), self.formula, self.family, self._program, text, self._known_sd, _data.Once(population), names)
         _warn_moved(n_moved)
         return self._contrasts(rows, "effects()")
 
@@ -152,8 +153,8 @@ class Posterior:
 
     def _rows(self, newdata: Any, field: str, schema: Schema | None) -> bytes:
         """The schema's text, where there can be predictions for such rows."""
-        if self.family not in _FAMILIES:
-            raise ArgumentError(f"there are no predictions for family {self.family!r}: they are made of the formula of a regression",
+        if self._program is None and self.family not in _FAMILIES:
+            raise ArgumentError(f"there are no predictions for family {self.family!r}: they are made of the formula of a regression or of a program that was kept",
                                 "family", "argument")
         if newdata is None or (isinstance(newdata, (str, os.PathLike)) and (newdata != "grid" or field != "newdata")):
             raise ArgumentError(f"{field}: rows in a data frame or a dict of columns" + (', or "grid"' if field == "newdata" else ""), field, "argument")
@@ -163,37 +164,39 @@ class Posterior:
         return text
 
     def _predict(self, newdata: Any, kind: str, schema: Schema | None, seed: int, is_of_draws: bool) \
-            -> tuple[int, list[str], bytes, list[tuple[str, list[Any]]], int]:
+            -> tuple[int, list[str], bytes, list[tuple[str, list[Any]]], int, str]:
         if not isinstance(kind, str) or kind not in _KINDS:
             raise ArgumentError('kind must be "mean", "linear" or "response"', "kind", "argument")
         text = self._rows(newdata, "newdata", schema)
-        found = _core.predict(self._held(), self.formula, self.family, text, self._known_sd,
+        found = _core.predict(self._held(), self.formula, self.family, self._program, text, self._known_sd,
                               None if isinstance(newdata, str) else _data.Once(newdata), _KINDS.index(kind),
                               _data.whole(seed, "seed", 0, 2**64 - 1), is_of_draws)
         _warn_moved(found[4])
+        if found[5]:
+            warnings.warn(found[5].rstrip("\n"), stacklevel=3)
         return found
 
     def epred(self, newdata: Any, *, schema: Schema | None = None) -> numpy.ndarray[Any, Any]:
-        """Expected responses of rows that the analyst brings, one for each draw: shape (chains * draws, rows); categorical: and classes.
+        """Expected responses of rows that the analyst brings, one for each draw: shape (chains * draws, rows); of classes, or several outcomes: and those.
 
         newdata: as the data of `fit`, the response not needed; or "grid". Values are held within the schema's bounds, with a warning.
         schema: needed where the directory that `tacit.read` read holds none.
         """
         numpy_ = _need("numpy", "epred()")
-        n_rows, outcomes, flat, _, _ = self._predict(newdata, "mean", schema, 0, True)
+        n_rows, outcomes, flat, *_ = self._predict(newdata, "mean", schema, 0, True)
         shape = (-1, n_rows, len(outcomes)) if len(outcomes) > 1 else (-1, n_rows)
         means: numpy.ndarray[Any, Any] = numpy_.frombuffer(flat, dtype="<f8").reshape(shape).copy()
         return means
 
     def predict(self, newdata: Any, *, kind: str = "mean", schema: Schema | None = None, seed: int = 1) -> pandas.DataFrame:
-        """Mean, sd and quantiles over the draws, a row for each of newdata; categorical: a row for each class of it.
+        """Mean, sd and quantiles over the draws, a row for each of newdata; of classes, and of several outcomes, a row for each.
 
         newdata: as of `epred`; "grid": each column varies over its public range while the others stay at the middle, or their first level.
         kind: "mean": the expected response: a probability, a mean, a rate; "linear": the linear predictor; "response": responses
             themselves, simulated by `seed`. Computed from released draws: costs no privacy.
         """
         pandas_ = _need("pandas", "predict()")
-        n_rows, outcomes, flat, columns, _ = self._predict(newdata, kind, schema, seed, False)
+        n_rows, outcomes, flat, columns, *_ = self._predict(newdata, kind, schema, seed, False)
         numbers, n = memoryview(flat).cast("d"), len(outcomes)
         table: dict[str, list[Any]] = {name: [value for value in values for _ in range(n)] for name, values in columns}
         if outcomes != [""]:
@@ -259,6 +262,7 @@ def read(path: str | os.PathLike[str]) -> Posterior:
     try:
         result["privacy"] = _file(name, "privacy.json")
         result["statement"] = _file(name, "privacy.txt")
+        result["program"] = _file(name, "program.stan") if os.path.exists(os.path.join(name, "program.stan")) else None
         settings = run_settings(name)
         schema = _file(name, "schema.yaml").encode() if os.path.exists(os.path.join(name, "schema.yaml")) else None
         known_sd = settings.get("sd", ("", True))
