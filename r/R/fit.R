@@ -113,13 +113,13 @@ tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = 
   if (!is.null(out) && !nzchar(result$unwritten)) wrote(out, public$text)
   if (is.null(ledger) && result$is_private) count_spend(public$text, result$epsilon, result$delta, out)
   new_fit(result$draws, text, if (is_program(text, more)) "program" else family, public$text, result$statement, result$privacy, result$end,
-          if (!is.null(more$sd)) as.numeric(more$sd) else 0)
+          if (!is.null(more$sd)) as.numeric(more$sd) else 0, result$program)
 }
 
-new_fit <- function(draws, formula, family, schema, statement, privacy, end, known_sd = 0) {
+new_fit <- function(draws, formula, family, schema, statement, privacy, end, known_sd = 0, program = NULL) {
   dimnames(draws$values) <- list(iteration = NULL, chain = NULL, variable = draws$labels)
   dimnames(draws$summaries) <- list(draws$labels, c("mean", "sd", "mcse", "q5", "q50", "q95", "Rhat", "Bulk_ESS", "Tail_ESS"))
-  structure(class = "tacit_fit", list(formula = formula, family = family, schema = schema, draws = draws$values, summaries = draws$summaries,
+  structure(class = "tacit_fit", list(program = program, formula = formula, family = family, schema = schema, draws = draws$values, summaries = draws$summaries,
                                       problems = draws$problems, statement = statement, privacy = privacy, end = end, known_sd = known_sd))
 }
 
@@ -150,7 +150,15 @@ tacit_read <- function(path, schema = NULL) {
   end <- sub(".*\"end\": \"([a-z]*)\".*", "\\1", privacy)
   sd <- suppressWarnings(as.numeric(setting("sd")))
   new_fit(draws, setting("formula"), setting("family"), if (!is.null(schema)) schema_text(schema)$text, statement, privacy, end,
-          if (length(sd) == 1L && !is.na(sd)) sd else 0)
+          if (length(sd) == 1L && !is.na(sd)) sd else 0, kept_program(file.path(path, "program.stan")))
+}
+
+# The program that was fitted, as it was written with the fit; NULL: there is none.
+kept_program <- function(path) {
+  if (!file.exists(path)) return(NULL)
+  text <- readChar(path, file.size(path), useBytes = TRUE)
+  Encoding(text) <- "UTF-8"
+  text
 }
 
 tacit_account <- function(events, delta = NULL, epsilon = NULL, counts = 1, relation = "substitute", method = "auto") {

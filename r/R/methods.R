@@ -61,13 +61,21 @@ plot.tacit_fit <- function(x, pars = NULL, ...) {
 
 # ---- rows that the analyst brings ----
 
+check_predictable <- function(object) {
+  if (is.null(object$program) && !isTRUE(object$family %in% c("bernoulli", "gaussian", "poisson", "categorical"))) {
+    refuse(sprintf("there are no predictions for family %s: they are made of the formula of a regression or of a program that was kept; tacit_contrast() takes any", object$family),
+           field = "family")
+  }
+}
+
+# What the library needs of a fit.
+held_parts <- function(object) list(object$draws, object$formula, object$family, object$schema, object$program)
+
 # Rows and what is predicted from them; refused where there are no predictions.
 rows_for <- function(object, newdata, field) {
   if (is.null(newdata)) refuse(sprintf("the records are not kept: give %s", field), field = field)
   if (!is.data.frame(newdata) && !is.list(newdata)) refuse(sprintf("%s: a data frame", field), field = field)
-  if (!isTRUE(object$family %in% c("bernoulli", "gaussian", "poisson", "categorical"))) {
-    refuse(sprintf("there are no predictions for family %s: they are made of the formula of a regression; tacit_contrast() takes any", object$family), field = "family")
-  }
+  check_predictable(object)
   if (is.null(object$schema)) refuse("give the schema to tacit_read(): the directory of this fit does not hold it", field = "schema")
   source_of(as.data.frame(newdata), object$schema)
 }
@@ -81,11 +89,12 @@ warn_moved <- function(n, field) {
 # As the library computes them: draws by row, and by class where the family has such.
 predictions <- function(object, newdata, kind, seed = 1) {
   rows <- rows_for(object, newdata, "newdata")
-  if (kind == 2L && object$family == "gaussian" && !"sigma" %in% dimnames(object$draws)[[3L]] && !isTRUE(object$known_sd > 0)) {
+  if (kind == 2L && is.null(object$program) && object$family == "gaussian" && !"sigma" %in% dimnames(object$draws)[[3L]] && !isTRUE(object$known_sd > 0)) {
     refuse("the residual sd was given and is not kept: use fitted()", field = "newdata")
   }
-  found <- check(.Call(C_predict, object[c("draws", "formula", "family", "schema")], known_sd_of(object), rows, kind, seed))
+  found <- check(.Call(C_predict, held_parts(object), known_sd_of(object), rows, kind, seed))
   warn_moved(found$n_moved, "newdata")
+  if (nzchar(found$note)) warning(trimws(found$note), call. = FALSE)
   if (length(found$outcomes) == 1L) return(matrix(found$draws, dim(found$draws)[[1L]]))
   dimnames(found$draws) <- list(NULL, NULL, found$outcomes)
   found$draws
@@ -124,7 +133,7 @@ tacit_average_effects <- function(fit, effects, population) {
   if (!inherits(fit, "tacit_fit")) refuse("a fit, as tacit() returns it", field = "fit")
   if (!is.character(effects) || !length(effects) || anyNA(effects)) refuse("effects: names of columns of the formula", field = "effects")
   rows <- rows_for(fit, population, "population")
-  found <- check(.Call(C_effects, fit[c("draws", "formula", "family", "schema")], known_sd_of(fit), rows, effects))
+  found <- check(.Call(C_effects, held_parts(fit), known_sd_of(fit), rows, effects))
   warn_moved(found$n_moved, "population")
   contrasts_of(do.call(cbind, found$draws), found$labels)
 }
@@ -132,14 +141,14 @@ tacit_average_effects <- function(fit, effects, population) {
 conditional_effects <- function(x, ...) UseMethod("conditional_effects")
 conditional_effects.tacit_fit <- function(x, effects = NULL, resolution = 100, ...) {
   if (is.null(x$schema)) refuse("give the schema to tacit_read(): the directory of this fit does not hold it", field = "schema")
-  if (!isTRUE(x$family %in% c("bernoulli", "gaussian", "poisson", "categorical"))) refuse(sprintf("there are no predictions for family %s", x$family), field = "family")
+  check_predictable(x)
   resolution <- whole(resolution, "resolution", 2, 1e5)
-  columns <- check(.Call(C_columns, x$formula, x$family, x$schema))
+  columns <- check(.Call(C_columns, held_parts(x)))
   names(columns) <- vapply(columns, `[[`, "", "name")
   if (is.null(effects)) effects <- names(columns)
-  if (!is.character(effects) || !length(effects) || anyNA(effects)) refuse("effects: names of columns of the formula", field = "effects")
+  if (!is.character(effects) || !length(effects) || anyNA(effects)) refuse("effects: names of columns of the formula or the program", field = "effects")
   unknown <- setdiff(effects, names(columns))
-  if (length(unknown)) refuse(sprintf("'%s' is no column of the formula", unknown[[1L]]), field = "effects")
+  if (length(unknown)) refuse(sprintf("'%s' is no column that predictions look at", unknown[[1L]]), field = "effects")
   middle <- lapply(columns, function(column) {
     switch(column$type + 1L, (column$lower + column$upper) / 2, round((column$lower + column$upper) / 2), column$levels[[1L]], 0)
   })

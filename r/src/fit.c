@@ -91,7 +91,7 @@ static SEXP privacy(const call_t *call) {
 
 /* A report that cannot be written takes nothing from the draws, which were paid for. */
 SEXP r_fit_result(r_fit_call_t *call, bool has_out) {
-  static const char *const names[] = {"draws", "unwritten", "statement", "privacy", "end", "spent", "unsettled", "is_private", "epsilon", "delta", NULL};
+  static const char *const names[] = {"draws", "unwritten", "statement", "privacy", "end", "spent", "unsettled", "is_private", "epsilon", "delta", "program", NULL};
   const tacit_guarantee_t promised = tacit_fit_promised(call->fit);
   tacit_error_t err;
   SEXP out = PROTECT(r_list(names));
@@ -108,6 +108,8 @@ SEXP r_fit_result(r_fit_call_t *call, bool has_out) {
   SET_VECTOR_ELT(out, 7, Rf_ScalarLogical(tacit_fit_is_private(call->fit)));
   SET_VECTOR_ELT(out, 8, Rf_ScalarReal(promised.epsilon));
   SET_VECTOR_ELT(out, 9, Rf_ScalarReal(promised.delta));
+  const char *program = tacit_fit_text(call->fit, TACIT_FIT_TEXT_PROGRAM);
+  SET_VECTOR_ELT(out, 10, program[0] != '\0' ? r_texts(&program, 1) : R_NilValue);
   UNPROTECT(1);
   return out;
 }

@@ -62,7 +62,7 @@ static const R_CallMethodDef routines[] = {{"fit", ROUTINE(r_fit), 7},
                                            {"statement", ROUTINE(r_statement), 3},
                                            {"model", ROUTINE(r_model), 4},
                                            {"contrast", ROUTINE(r_contrast), 2},
-                                           {"columns", ROUTINE(r_columns), 3},
+                                           {"columns", ROUTINE(r_columns), 1},
                                            {"ledger_create", ROUTINE(r_ledger_create), 7},
                                            {"ledger", ROUTINE(r_ledger), 2},
                                            {NULL, NULL, 0}};

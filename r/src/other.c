@@ -119,60 +119,6 @@ SEXP r_read(SEXP path) {
   return out;
 }
 
-/* ---- columns of a formula ---- */
-
-static tacit_status_t open_design(SEXP formula, SEXP family, SEXP schema, tacit_schema_t **parsed, tacit_design_t **design,
-                                  tacit_error_t *err) {
-  const char *text = r_text(schema);
-  tacit_family_t kind;
-  tacit_status_t status = tacit_family_parse(&kind, r_text(family), err);
-  if (status == TACIT_OK) {
-    status = tacit_schema_parse(parsed, text, strlen(text), "schema", err);
-  }
-  return status == TACIT_OK ? tacit_design_new(design, r_text(formula), *parsed, kind, err) : status;
-}
-
-static const char **term_columns(const tacit_design_t *design, size_t *n) {
-  size_t n_most;
-  (void)tacit_design_columns(design, &n_most);
-  const char **columns = (const char **)(void *)R_alloc(n_most + 1, sizeof *columns);
-  *n = tacit_design_term_columns(design, columns);
-  return columns;
-}
-
-static SEXP column_of(const tacit_column_schema_t *schema) {
-  static const char *const names[] = {"name", "type", "lower", "upper", "levels", NULL};
-  SEXP out = PROTECT(r_list(names));
-  SET_VECTOR_ELT(out, 0, r_texts(&schema->name, 1));
-  SET_VECTOR_ELT(out, 1, Rf_ScalarInteger((int)schema->type));
-  SET_VECTOR_ELT(out, 2, Rf_ScalarReal(schema->lower));
-  SET_VECTOR_ELT(out, 3, Rf_ScalarReal(schema->upper));
-  SET_VECTOR_ELT(out, 4, r_texts(schema->levels, schema->n_levels));
-  UNPROTECT(1);
-  return out;
-}
-
-SEXP r_columns(SEXP formula, SEXP family, SEXP schema) {
-  tacit_schema_t *parsed = NULL;
-  tacit_design_t *design = NULL;
-  tacit_error_t err;
-  SEXP out;
-  if (open_design(formula, family, schema, &parsed, &design, &err) == TACIT_OK) {
-    size_t n;
-    const char **columns = term_columns(design, &n);
-    out = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)n));
-    for (size_t i = 0; i < n; i++) {
-      SET_VECTOR_ELT(out, (R_xlen_t)i, column_of(tacit_schema_find(parsed, columns[i])));
-    }
-  } else {
-    out = PROTECT(r_failure(&err, NULL));
-  }
-  tacit_design_free(design);
-  tacit_schema_free(parsed);
-  UNPROTECT(1);
-  return out;
-}
-
 /* ---- ledgers ---- */
 
 SEXP r_ledger_create(SEXP path, SEXP data_id, SEXP epsilon, SEXP delta, SEXP relation, SEXP unit, SEXP max_rows) {

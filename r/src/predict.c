@@ -5,7 +5,7 @@
 #include <string.h>
 #include <tacit/predict.h>
 
-/* A fit as R holds it: list(draws, formula, family, schema), draws of shape (n_draws, n_chains, n_reported). */
+/* A fit as R holds it: list(draws, formula, family, schema, program or NULL), draws of shape (n_draws, n_chains, n_reported). */
 typedef struct held {
   tacit_report_read_t fit;
   tacit_schema_t *schema;
@@ -40,6 +40,7 @@ static bool hold(held_t *held, SEXP fit) {
   held->fit.labels = held->fit.names = (char **)(uintptr_t)labels;
   held->fit.formula = (char *)(uintptr_t)r_text(VECTOR_ELT(fit, 1));
   held->fit.family = (char *)(uintptr_t)r_text(VECTOR_ELT(fit, 2));
+  held->fit.program = XLENGTH(fit) > 4 && VECTOR_ELT(fit, 4) != R_NilValue ? (char *)(uintptr_t)r_text(VECTOR_ELT(fit, 4)) : NULL;
   return n > 0 && n_chains > 0 && n_of > 0;
 }
 
@@ -65,14 +66,18 @@ static tacit_status_t take_row(void *user, size_t row, double *draws, tacit_erro
   return TACIT_OK;
 }
 
+static tacit_status_t open_predictor(held_t *held, SEXP schema, double known_sd, tacit_error_t *err) {
+  const char *text = r_text(schema);
+  tacit_status_t status = tacit_schema_parse(&held->schema, text, strlen(text), "schema", err);
+  return status == TACIT_OK ? tacit_predictor_of(&held->predictor, &held->fit, held->schema, known_sd, err) : status;
+}
+
 /* Values are held within the fit's schema; where its rows belong to persons, which new rows do not, they are refused instead. */
 static tacit_status_t read_rows(held_t *held, SEXP schema, double known_sd, SEXP data, tacit_table_notes_t *notes, tacit_error_t *err) {
-  const char *text = r_text(schema);
   struct ArrowArrayStream stream = {0};
   tacit_data_source_t source = {0};
   size_t n;
-  tacit_status_t status = tacit_schema_parse(&held->schema, text, strlen(text), "schema", err);
-  status = status == TACIT_OK ? tacit_predictor_of(&held->predictor, &held->fit, held->schema, known_sd, err) : status;
+  tacit_status_t status = open_predictor(held, schema, known_sd, err);
   status = status == TACIT_OK ? r_open_source(data, &stream, &source, err) : status;
   if (status != TACIT_OK) {
     return status;
@@ -94,7 +99,7 @@ static tacit_new_rows_t rows_of(const held_t *held) {
 }
 
 static SEXP predictions(const held_t *held, tacit_prediction_kind_t kind, uint64_t seed, double n_moved) {
-  static const char *const parts[] = {"draws", "outcomes", "n_moved", NULL};
+  static const char *const parts[] = {"draws", "outcomes", "n_moved", "note", NULL};
   const tacit_predictor_t *p = held->predictor;
   const tacit_new_rows_t rows = rows_of(held);
   tacit_error_t err;
@@ -109,6 +114,8 @@ static SEXP predictions(const held_t *held, tacit_prediction_kind_t kind, uint64
     SET_STRING_ELT(outcomes, (R_xlen_t)c, Rf_mkCharCE(tacit_predictor_outcome(p, kind, c), CE_UTF8));
   }
   SET_VECTOR_ELT(out, 2, Rf_ScalarReal(n_moved));
+  const char *note = tacit_predictor_note(p, kind);
+  SET_VECTOR_ELT(out, 3, r_texts(&note, 1));
   UNPROTECT(1);
   return status == TACIT_OK ? out : r_failure(&err, NULL);
 }
@@ -184,6 +191,46 @@ SEXP r_effects(SEXP fit, SEXP known_sd, SEXP data, SEXP columns) {
     out = r_failure(&err, NULL);
   } else {
     out = average_effects(held, columns, (double)notes.n_clamped);
+  }
+  PROTECT(out);
+  r_let_go(pointer);
+  UNPROTECT(2);
+  return out;
+}
+
+/* ---- columns that predictions look at ---- */
+
+static SEXP column_of(const tacit_column_schema_t *schema) {
+  static const char *const names[] = {"name", "type", "lower", "upper", "levels", NULL};
+  SEXP out = PROTECT(r_list(names));
+  SET_VECTOR_ELT(out, 0, r_texts(&schema->name, 1));
+  SET_VECTOR_ELT(out, 1, Rf_ScalarInteger((int)schema->type));
+  SET_VECTOR_ELT(out, 2, Rf_ScalarReal(schema->lower));
+  SET_VECTOR_ELT(out, 3, Rf_ScalarReal(schema->upper));
+  SET_VECTOR_ELT(out, 4, r_texts(schema->levels, schema->n_levels));
+  UNPROTECT(1);
+  return out;
+}
+
+static SEXP columns_of(const tacit_predictor_t *predictor) {
+  size_t n;
+  const char *const *names = tacit_predictor_columns(predictor, &n);
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)n));
+  for (size_t i = 0; i < n; i++) {
+    SET_VECTOR_ELT(out, (R_xlen_t)i, column_of(tacit_schema_find(tacit_predictor_schema(predictor), names[i])));
+  }
+  UNPROTECT(1);
+  return out;
+}
+
+SEXP r_columns(SEXP fit) {
+  held_t *held;
+  tacit_error_t err;
+  SEXP pointer = PROTECT(hold_call(&held)), out;
+  if (!hold(held, fit)) {
+    out = r_wrong_argument("object", "the draws are not those of a fit");
+  } else {
+    out = open_predictor(held, VECTOR_ELT(fit, 3), 0, &err) == TACIT_OK ? columns_of(held->predictor) : r_failure(&err, NULL);
   }
   PROTECT(out);
   r_let_go(pointer);

@@ -77,7 +77,7 @@ SEXP r_contrast(SEXP fit, SEXP expression);
 SEXP r_settings(SEXP of);
 SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta, SEXP method);
 SEXP r_read(SEXP path);
-SEXP r_columns(SEXP formula, SEXP family, SEXP schema);
+SEXP r_columns(SEXP fit);
 SEXP r_ledger_create(SEXP path, SEXP data_id, SEXP epsilon, SEXP delta, SEXP relation, SEXP unit, SEXP max_rows);
 SEXP r_ledger(SEXP path, SEXP is_thorough);
 SEXP r_draws(const tacit_draws_t *draws, const char *const *labels, const char *const *names, const tacit_published_t *published,

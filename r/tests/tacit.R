@@ -58,6 +58,23 @@ stopifnot(all.equal(posterior_epred(one, newdata = new), 1 / (1 + exp(-eta)), ch
           all.equal(fitted(one, new)[, "Estimate"], colMeans(1 / (1 + exp(-eta))), check.attributes = FALSE),
           identical(names(conditional_effects(one)), c("x", "s")),
           inherits(refused(nobs(one)), "tacit_error"), inherits(refused(fitted(one)), "tacit_error"))
+# A family that is a program, and a program of one's own: the program comes with the fit.
+exposed <- list(method = "hmc", exposed = TRUE, draws = 100, warmup = 100)
+grouped <- do.call(tacit, c(list(y ~ x + (1 | s), d, schema, family = "bernoulli"), exposed))
+m <- as.matrix(grouped)
+eta <- cbind(m[, "b_Intercept"] - 1.5 * m[, "b_x"] + m[, "r_s_1[2]"], m[, "b_Intercept"] + 2 * m[, "b_x"] + m[, "r_s_1[1]"])
+stopifnot(all.equal(posterior_epred(grouped, newdata = new), 1 / (1 + exp(-eta)), check.attributes = FALSE),
+          setequal(names(conditional_effects(grouped)), c("x", "s")), all(predict(grouped, new, seed = 1)[, "Q95"] %in% 0:1),
+          identical(refused(posterior_epred(grouped, newdata = data.frame(x = 0, s = "zz")))$field, "s"))
+file <- tempfile(fileext = ".stan")
+writeLines(c("data { real<lower=-3, upper=3> x; int<lower=0, upper=1> y; }", "parameters { real alpha; vector[1] beta; }",
+             "model { alpha ~ normal(0, 2); beta ~ normal(0, 2); y ~ bernoulli_logit(alpha + beta[1] * x); }"), file)
+written <- file.path(tempdir(), "own")
+own <- do.call(tacit, c(list(file, d, schema, out = written), exposed))
+m <- as.matrix(own)
+for (kept in list(own, tacit_read(written))) {
+  stopifnot(all.equal(posterior_epred(kept, newdata = new["x"]), 1 / (1 + exp(-(m %*% rbind(1, new$x)))), check.attributes = FALSE))
+}
 out <- file.path(tempfile(), "fit")
 dir.create(dirname(out))
 ledger <- tacit_ledger_create(file.path(dirname(out), "l.ledger"), "test", 10, 1e-5)

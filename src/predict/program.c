@@ -15,9 +15,9 @@ static tacit_status_t find_parameters(tacit_predictor_t *p, tacit_error_t *err) 
   const tacit_forecast_t *f = p->forecast;
   p->coefficient = tacit_alloc(f->n_parameters + 1, sizeof *p->coefficient);
   for (size_t j = 0; j < f->n_parameters && p->coefficient != NULL; j++) {
-    const char *name = f->parameters[j] != NULL ? f->parameters[j] : "";
-    size_t i = 0;
-    while (i < p->fit.draws.n_reported && strcmp(p->fit.names[i], name) != 0) {
+    const char *name = f->parameters[j] != NULL ? f->parameters[j] : "", *label = f->labels[j] != NULL ? f->labels[j] : "";
+    size_t i = 0; /* R has labels alone */
+    while (i < p->fit.draws.n_reported && strcmp(p->fit.names[i], name) != 0 && strcmp(p->fit.labels[i], label) != 0) {
       i++;
     }
     if (i == p->fit.draws.n_reported) {
