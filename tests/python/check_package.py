@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Build the Python package's wheel as pip does, and test what was built: python3 check_package.py PROGRAM
+"""Build the Python package's wheel as pip does, and test what was built: python3 check_package.py PROGRAM [BUILD]
 
+BUILD is where to build: beside another build of the same sources, ccache finds what that one has compiled.
 Needs pip's access to meson-python. What is checked besides python/tests: the wheel holds the extension (meson-python says nothing where it
 does not), exports one symbol, keeps assertions; user code passes mypy --strict; numbers are those of the program.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -37,14 +39,15 @@ def run(*command, **more):
     return subprocess.run([str(part) for part in command], check=True, text=True, **more)
 
 
-def main(program):
+def main(program, build=None):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         run(sys.executable, "-m", "venv", folder / "venv")
         python = folder / "venv/bin/python"
         run(python, "-m", "pip", "install", "-q", "meson-python", "meson", "ninja")
         bin_path = {"PATH": f"{folder}/venv/bin:/usr/local/bin:/usr/bin:/bin", "HOME": name}
-        run(python, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder, f"-Cbuild-dir={folder}/build", ROOT, env=bin_path)
+        bin_path |= {key: os.environ[key] for key in ("CCACHE_DIR",) if key in os.environ}
+        run(python, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder, f"-Cbuild-dir={build or folder / 'build'}", ROOT, env=bin_path)
         wheel, = folder.glob("*.whl")
         assert "-cp311-abi3-" in wheel.name, wheel.name
         zipfile.ZipFile(wheel).extractall(folder / "wheel")
@@ -52,7 +55,7 @@ def main(program):
         assert extension.exists(), "the wheel holds no extension"
         symbols = {line.split()[-1] for line in run("nm", "-D", "--defined-only", extension, capture_output=True).stdout.splitlines()}
         assert symbols == {"PyInit__core"}, symbols
-        options = json.loads(run(folder / "venv/bin/meson", "introspect", "--buildoptions", folder / "build", capture_output=True).stdout)
+        options = json.loads(run(folder / "venv/bin/meson", "introspect", "--buildoptions", build or folder / "build", capture_output=True).stdout)
         assert next(option["value"] for option in options if option["name"] == "b_ndebug") == "false"
         run(python, "-m", "pip", "install", "-q", wheel)
         asked = ("account", "--event", "poisson-gaussian:q=0.01,sigma=1", "--count", "100", "--delta", "1e-6", "--json")
@@ -69,4 +72,4 @@ def main(program):
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]).resolve())
+    main(*(pathlib.Path(word).resolve() for word in sys.argv[1:]))
