@@ -438,6 +438,9 @@ class Plans(Folder):
         names = {setting["name"] for setting in tacit.settings()}
         self.assertTrue({"clip-grad", "prior", "ledger", "epsilon", "seed"} <= names)
         self.assertFalse({"yes", "quiet", "dry-run"} & names)
+        for name, here in (("yes", "accept_poor=True"), ("dry_run", r"tacit.plan\(\)"), ("print_model", r"tacit.model\(\)"), ("curator_notes", "private")):
+            with self.assertRaisesRegex(tacit.ArgumentError, here):
+                fit(records(), **{name: True})
 
 
 class Ledgers(Folder):

@@ -89,7 +89,12 @@ watch <- function(iteration, n_iterations) {
   cat(sprintf("\riteration %.0f of %.0f", iteration, n_iterations), file = stderr())
 }
 
-refuse_seed <- function(more) {
+# Options of the program that are something else here; and a seed that does not say what it gives up.
+refuse_others <- function(more) {
+  elsewhere <- c(yes = "accept_poor = TRUE", quiet = "progress = FALSE", dry_run = "tacit_plan()", print_model = "tacit_model()",
+                 curator_notes = "the program's: it prints what is private")
+  found <- intersect(names(elsewhere), names(more))
+  if (length(found)) refuse(sprintf("%s: here that is %s", found[[1L]], elsewhere[[found[[1L]]]]), field = found[[1L]])
   if ("seed" %in% names(more)) refuse("spelled seed_not_private: noise that can be repeated protects nobody", field = "seed")
 }
 
@@ -97,7 +102,7 @@ tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = 
                   chains = 4, prior = NULL, out = NULL, ledger = NULL, accept_poor = FALSE, progress = interactive(), ...,
                   seed_not_private = NULL) { # behind the dots, where `seed` is no short form of it
   more <- list(...)
-  refuse_seed(more)
+  refuse_others(more)
   text <- formula_text(formula)
   public <- schema_text(schema)
   family <- family_text(family)

@@ -3,7 +3,7 @@
 tacit_release <- function(formula = NULL, data, schema, statistic, epsilon, delta = NULL, column = NULL, mechanism = NULL, out = NULL,
                           ledger = NULL, ..., seed_not_private = NULL) {
   more <- list(...)
-  refuse_seed(more)
+  refuse_others(more)
   public <- schema_text(schema)
   if (!is.null(column) && (!is.character(column) || !length(column) || anyNA(column))) refuse("column: a name, or names", field = "column")
   settings <- setting_texts(c(list(statistic = statistic, column = if (!is.null(column)) paste(column, collapse = ","), mechanism = mechanism,

@@ -51,7 +51,7 @@ tacit_combine <- function(paths, disjoint = FALSE, exchangeable = FALSE, between
 
 tacit_check <- function(path, data, epsilon, delta, by = NULL, ledger = NULL, out = NULL, ..., seed_not_private = NULL) {
   more <- list(...)
-  refuse_seed(more)
+  refuse_others(more)
   file <- new_file(out)
   fit <- tacit_read(one_path(path))
   schema <- fit$schema

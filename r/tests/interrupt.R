@@ -29,7 +29,7 @@ until <- function(is_so, what) {
 interrupted <- function(is_time, ...) {
   unlink(c("pid", "answer"))
   saveRDS(list(y ~ x, schema = schema, family = "bernoulli", delta = 1e-6, accept_poor = TRUE, ...), "given.rds")
-  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", "child.R", "given.rds"), wait = FALSE, stdout = "out.txt", stderr = "err.txt")
+  system2("env", c("--default-signal=INT", file.path(R.home("bin"), "Rscript"), "--vanilla", "child.R", "given.rds"), wait = FALSE, stdout = "out.txt", stderr = "err.txt")
   until(function() file.exists("pid"), "a process")
   until(is_time, "work of the process")
   pid <- as.integer(readLines("pid"))
@@ -46,7 +46,8 @@ interrupted <- function(is_time, ...) {
   answer
 }
 
-if (file.exists("/proc/self/stat")) {
+# Processes in the background of a shell are started deaf to SIGINT, and new versions of R stay so: GNU's env undoes it.
+if (file.exists("/proc/self/stat") && suppressWarnings(system2("env", c("--default-signal=INT", "true"), stdout = FALSE, stderr = FALSE)) == 0L) {
   ledger <- tacit_ledger_create("l.ledger", "d", 1000, 1e-5)
   spends <- function(path) tacit_ledger(path)$spends
 

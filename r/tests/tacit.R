@@ -34,6 +34,7 @@ stopifnot(inherits(bad, "tacit_data_error"), identical(bad$field, "s"), !grepl(m
           inherits(refused(fit(d, clip_grad = "nonsense")), "tacit_argument_error"),
           inherits(refused(fit(d, sed = 1)), "tacit_error"),
           identical(refused(fit(d, seed = 1))$field, "seed"),
+          grepl("accept_poor", conditionMessage(refused(fit(d, yes = TRUE)))), grepl("tacit_plan", conditionMessage(refused(fit(d, dry_run = TRUE)))),
           inherits(refused(tacit(y ~ z, d, schema, family = "bernoulli", epsilon = 1, delta = 1e-6)), "tacit_error"),
           inherits(refused(fit(d, method = "dp-penalty", chains = 4)), "tacit_error"))
 poor <- refused(tacit(y ~ x + s, d, schema, family = "bernoulli", method = "dp-penalty", epsilon = 6, delta = 1e-6))

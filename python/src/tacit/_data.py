@@ -217,8 +217,16 @@ def source(data: Any) -> str | Once:
     return Once(data)
 
 
+# Options of the program that are something else here.
+_ELSEWHERE = {"yes": "accept_poor=True", "quiet": "progress=False", "dry_run": "tacit.plan()", "print_model": "tacit.model()",
+              "curator_notes": "the program's: it prints what is private"}
+
+
 def check(source: str | Once, settings: Mapping[str, Any]) -> None:
     """Refuse what no call that reads records takes: no data, and a seed that does not say what it gives up."""
+    for name in settings:
+        if name in _ELSEWHERE:
+            raise ArgumentError(f"{name}: here that is {_ELSEWHERE[name]}", name, "argument")
     if "seed" in settings:
         raise ArgumentError("spelled seed_not_private: noise that can be repeated protects nobody", "seed", "argument")
     if source == "" or (isinstance(source, Once) and source.is_empty()):
