@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Do regressions on synthetic sets, combined by the stated rules, cover the truth?
 
-    synthetic.py TACIT --out docs/results/synthetic [--runs 30]
+    synthetic.py TACIT --out docs/results/synthetic [--runs 30] [--family gaussian]
 
-Logistic regression, 4000 records, epsilon 2, delta 1e-6; 20 sets of 4000 rows each (tacit synthesize), a maximum-likelihood fit to each, combined
+Logistic regression (or a linear one, with residuals of sd 1.5), 4000 records, epsilon 2, delta 1e-6; 20 sets of 4000 rows each (tacit synthesize), a maximum-likelihood fit to each, combined
 by [Raghunathan2003]: mean q of the estimates, variance T = (1 + 1/M) b - u of them. Beside it: one set taken for data, and the fit itself.
 """
 import csv
@@ -20,16 +20,18 @@ import resumable  # noqa: E402
 
 TRUTH = {"Intercept": -0.5, "x": 0.8, "z": -0.6, "gb": 0.5}
 SCHEMA = ("columns:\n  x: {type: numeric, lower: -3, upper: 3}\n  z: {type: numeric, lower: -1, upper: 1}\n"
-          "  g: {type: categorical, levels: [a, b]}\n  y: {type: binary}\n")
+          "  g: {type: categorical, levels: [a, b]}\n  y: %s\n")
+RESPONSE = {"bernoulli": "{type: binary}", "gaussian": "{type: numeric, lower: -12, upper: 12}"}
 N, M = 4000, 20
 
 
-def simulate(rng):
+def simulate(rng, family):
     rows = []
     for _ in range(N):
         x, z, g = max(-3, min(3, rng.gauss(0, 1))), rng.uniform(-1, 1), rng.choice("ab")
         eta = TRUTH["Intercept"] + TRUTH["x"] * x + TRUTH["z"] * z + TRUTH["gb"] * (g == "b")
-        rows.append(f"{x:.5f},{z:.5f},{g},{int(rng.random() < 1 / (1 + math.exp(-eta)))}\n")
+        y = f"{rng.gauss(eta, 1.5):.5f}" if family == "gaussian" else int(rng.random() < 1 / (1 + math.exp(-eta)))
+        rows.append(f"{x:.5f},{z:.5f},{g},{y}\n")
     return rows
 
 
@@ -92,17 +94,26 @@ def run(tacit, *words):
         sys.exit(f"{words}: {done.stderr}")
 
 
-def one(tacit, seed, folder):
+def linear(rows):
+    """Least squares: estimates and their variances."""
+    data = [((1.0, float(r["x"]), float(r["z"]), float(r["g"] == "b")), float(r["y"])) for r in rows]
+    square = [[sum(x[i] * x[j] for x, _ in data) for j in range(4)] for i in range(4)]
+    beta, inverse = solve(square, [sum(x[i] * y for x, y in data) for i in range(4)])
+    left = sum((y - sum(b * v for b, v in zip(beta, x))) ** 2 for x, y in data) / (len(data) - 4)
+    return beta, [left * inverse[i][i] for i in range(4)]
+
+
+def one(tacit, family, seed, folder):
     rng = random.Random(seed)
-    (folder / "s.yaml").write_text(SCHEMA)
-    (folder / "d.csv").write_text("x,z,g,y\n" + "".join(simulate(rng)))
-    run(tacit, "fit", "y ~ x + z + g", "--family", "bernoulli", "--schema", folder / "s.yaml", "--data", folder / "d.csv", "--epsilon", 2, "--delta", "1e-6",
+    (folder / "s.yaml").write_text(SCHEMA % RESPONSE[family])
+    (folder / "d.csv").write_text("x,z,g,y\n" + "".join(simulate(rng, family)))
+    run(tacit, "fit", "y ~ x + z + g", "--family", family, "--schema", folder / "s.yaml", "--data", folder / "d.csv", "--epsilon", 2, "--delta", "1e-6",
         "--quiet", "--out", folder / "fit")
     run(tacit, "synthesize", folder / "fit", "--rows", N, "--sets", M, "--seed", seed, "--out", folder / "rows.csv")
     sets = {}
     for row in csv.DictReader(io.StringIO((folder / "rows.csv").read_text())):
         sets.setdefault(row["synthetic_set"], []).append(row)
-    fits = [logistic(rows) for rows in sets.values()]
+    fits = [(linear if family == "gaussian" else logistic)(rows) for rows in sets.values()]
     summary = {row["name"].removeprefix("b_"): row for row in csv.DictReader(open(folder / "fit/summary.csv"))}
     found = {}
     for j, name in enumerate(TRUTH):
@@ -114,8 +125,10 @@ def one(tacit, seed, folder):
 
 
 def main():
-    args = resumable.arguments(__doc__, 30).parse_args()
-    runs = resumable.results(args, lambda seed, folder: {"found": one(args.tacit, seed, folder)})
+    parser = resumable.arguments(__doc__, 30)
+    parser.add_argument("--family", choices=list(RESPONSE), default="bernoulli")
+    args = parser.parse_args()
+    runs = resumable.results(args, lambda seed, folder: {"found": one(args.tacit, args.family, seed, folder)})
     cells = [(run["found"][name], truth) for run in runs for name, truth in TRUTH.items()]
     lines = ["| 90 % intervals | coverage | mean width |", "| --- | --- | --- |"]
     for which, label in (("fit", "the fit's own"), ("combined", f"{M} synthetic sets, combined"), ("one", "one synthetic set, taken for data")):

@@ -21,7 +21,7 @@ typedef struct tacit_synthesis_settings {
 /**
  * Make synthetic rows of the formula's columns, which respect the schema's types, bounds and levels.
  *
- * @param[in]  path  directory of a fit by method noise-aware, family bernoulli or poisson.
+ * @param[in]  path  directory of a fit by method noise-aware, of a formula. Errors of a linear regression are drawn as normal.
  * @param[out] csv   a header and n_sets n_rows rows, the first column the number of the set, "synthetic_set"; owned, tacit_free().
  * @param[out] json  what was released of each feature beside what the rows have; owned, tacit_free().
  * @param[out] html  the same as a page that stands alone, with the rules for inference from several sets; owned, tacit_free(); NULL: not wanted.

@@ -61,7 +61,7 @@ const cli_command_t cli_synthesize = {
     .positionals = "DIR",
     .n_positionals = 1,
     .summary = "rows that nobody is, from what a fit released",
-    .description = "Reads releases.json and the draws in DIR, which tacit fit wrote by method noise-aware (bernoulli or poisson), and writes rows of the "
+    .description = "Reads releases.json and the draws in DIR, which tacit fit wrote by method noise-aware, and writes rows of the "
                    "formula's columns: features from the released moments, within the schema's types, bounds and levels; responses from the "
                    "posterior predictive. No record is read and nothing is spent. The first column, synthetic_set, says that rows are synthetic "
                    "and which set they are of; FILE.json and FILE.html compare them with what was released, and the page says how to infer from several sets. They hold one model and the features' means "

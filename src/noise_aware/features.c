@@ -2,7 +2,29 @@
 #include <math.h>
 #include <string.h>
 
-#include "noise_aware/noise_aware_internal.h"
+#include "noise_aware/gaussian.h"
+
+enum { D = TACIT_NOISE_AWARE_MAX_FEATURES };
+
+/* Those that are wanted, and their moments. */
+typedef struct wanted {
+  size_t p, at[D];
+  bool is_two_valued[D];
+  double mean[D], cov[D * D];
+} wanted_t;
+
+static wanted_t choose(const tacit_noise_aware_settings_t *settings, const bool *is_wanted, size_t d) {
+  wanted_t out = {.p = 0};
+  for (size_t j = 1; j < d; j++) {
+    if (is_wanted[j]) {
+      out.is_two_valued[out.p] = settings->is_two_valued != NULL && settings->is_two_valued[j];
+      out.at[out.p++] = j;
+    }
+  }
+  return out;
+}
+
+/* ---- moments drawn from what a surrogate leaves open ---- */
 
 /* weights (n_rows) <- those of the pseudo-rows with the means of Q drawn from N(e, V), their posterior; not negative, of sum 1. */
 static void draw_weights(const tacit_surrogate_t *s, tacit_rng_t *rng, double *work, double *weights) {
@@ -26,23 +48,85 @@ static void draw_weights(const tacit_surrogate_t *s, tacit_rng_t *rng, double *w
   }
 }
 
-/* shape <- moments of the weighted pseudo-rows, of features at[0], at[1], ... */
-static void weigh_moments(const tacit_surrogate_t *s, const double *weights, const size_t *at, tacit_shape_t *shape, double *work) {
-  size_t p = shape->p, n = s->n_rows;
+static void weigh_moments(const tacit_surrogate_t *s, const double *weights, wanted_t *of) {
+  size_t p = of->p, n = s->n_rows;
   for (size_t i = 0; i < p; i++) {
-    shape->mean[i] = tacit_dot(n, weights, s->x + at[i] * n);
+    of->mean[i] = tacit_dot(n, weights, s->x + of->at[i] * n);
   }
   for (size_t i = 0; i < p; i++) {
     for (size_t j = 0; j <= i; j++) {
       double sum = 0;
       for (size_t k = 0; k < n; k++) {
-        sum += weights[k] * (s->x[at[i] * n + k] - shape->mean[i]) * (s->x[at[j] * n + k] - shape->mean[j]);
+        sum += weights[k] * (s->x[of->at[i] * n + k] - of->mean[i]) * (s->x[of->at[j] * n + k] - of->mean[j]);
       }
-      shape->cov[i * p + j] = shape->cov[j * p + i] = sum;
+      of->cov[i * p + j] = of->cov[j * p + i] = sum;
     }
   }
-  tacit_raise_eigenvalues(p, shape->cov, 1e-6, work);
 }
+
+static tacit_status_t draw_from_surrogate(const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_rng_t *rng, wanted_t *of,
+                                          tacit_feature_scale_t *scales, tacit_error_t *err) {
+  tacit_surrogate_t s = {0};
+  double *memory = NULL;
+  tacit_status_t status = tacit_surrogate_init(&s, NULL, settings, count, rng, err);
+  if (status == TACIT_OK) {
+    memory = tacit_alloc_zero(s.n_rows + s.n_basis * s.n_basis + 2 * s.n_basis, sizeof *memory);
+    status = memory != NULL ? TACIT_OK : tacit_error_memory(err);
+  }
+  if (status == TACIT_OK) {
+    tacit_surrogate_scales(&s, scales);
+    draw_weights(&s, rng, memory + s.n_rows, memory);
+    weigh_moments(&s, memory, of);
+  }
+  tacit_free(memory);
+  tacit_surrogate_clear(&s);
+  return status;
+}
+
+/* ---- from the moments that a linear regression released ---- */
+
+/* second (d, d) <- L N L' over its first entry, N with its entries' errors drawn. */
+static void draw_second(const tacit_linear_posterior_t *of, tacit_rng_t *rng, double *second) {
+  size_t d = of->d;
+  double moments[D * D], product[D * D];
+  for (size_t i = 0; i < d; i++) {
+    for (size_t j = 0; j <= i; j++) {
+      moments[i * d + j] = moments[j * d + i] = of->moments[i * d + j] + sqrt(of->variances[i * d + j]) * tacit_rng_normal(rng);
+    }
+  }
+  tacit_multiply(d, d, d, of->factor, moments, product);
+  for (size_t i = 0; i < d * d; i++) {
+    second[i] = tacit_dot(d, product + i / d * d, of->factor + i % d * d);
+  }
+}
+
+static tacit_status_t draw_from_joint_moments(const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_rng_t *rng, wanted_t *of,
+                                              tacit_feature_scale_t *scales, tacit_error_t *err) {
+  const tacit_parameters_t sizes = {.dim = settings->n_features + (settings->known_sd > 0 ? 0 : 1)};
+  tacit_gaussian_t *g = tacit_alloc_zero(1, sizeof *g);
+  if (g == NULL) {
+    return tacit_error_memory(err);
+  }
+  tacit_status_t status = tacit_gaussian_learn(g, NULL, &sizes, settings, count, err);
+  if (status == TACIT_OK) {
+    double second[D * D], mean[D], cov[D * D];
+    tacit_shape_t shape = {g->d - 1, NULL, mean, cov};
+    memcpy(scales, g->scales, g->d * sizeof *scales);
+    scales[0] = (tacit_feature_scale_t){0, 0, 0};
+    draw_second(&g->posterior, rng, second);
+    tacit_shape_from(&shape, second);
+    for (size_t i = 0; i < of->p; i++) {
+      of->mean[i] = mean[of->at[i] - 1];
+      for (size_t j = 0; j < of->p; j++) {
+        of->cov[i * of->p + j] = cov[(of->at[i] - 1) * shape.p + of->at[j] - 1];
+      }
+    }
+  }
+  tacit_free(g);
+  return status;
+}
+
+/* ---- rows of these moments ---- */
 
 /* rows (n, d): features that are not wanted are 0. */
 static void spread_out(size_t n, size_t d, const size_t *at, size_t p, double *rows) {
@@ -57,67 +141,46 @@ static void spread_out(size_t n, size_t d, const size_t *at, size_t p, double *r
   }
 }
 
-static tacit_status_t make_rows(const tacit_surrogate_t *s, const tacit_noise_aware_settings_t *settings, const bool *is_wanted, size_t n,
-                                tacit_rng_t *rng, double *rows, tacit_error_t *err) {
-  bool is_two_valued[TACIT_NOISE_AWARE_MAX_FEATURES];
-  size_t at[TACIT_NOISE_AWARE_MAX_FEATURES], p = 0, q = s->n_basis;
-  for (size_t j = 1; j < s->d; j++) {
-    if (is_wanted[j]) {
-      is_two_valued[p] = settings->is_two_valued != NULL && settings->is_two_valued[j];
-      at[p++] = j;
-    }
-  }
-  tacit_shape_t shape = {.p = p, .is_two_valued = is_two_valued};
-  double *memory = tacit_alloc_zero(s->n_rows + q * q + 2 * q + 7 * (p + 1) * (p + 1) + 5 * (p + 1), sizeof *memory);
+static tacit_status_t make_rows(wanted_t *of, size_t n, size_t d, tacit_rng_t *rng, double *rows, tacit_error_t *err) {
+  size_t p = of->p;
+  tacit_shape_t shape = {p, of->is_two_valued, of->mean, of->cov};
+  double work[6 * D * D + 4 * D];
   double *normals = tacit_alloc(n, (p + 1) * sizeof *normals);
-  if (memory == NULL || normals == NULL) {
-    tacit_free(memory);
-    tacit_free(normals);
+  if (normals == NULL) {
     return tacit_error_memory(err);
   }
-  double *weights = memory, *work = weights + s->n_rows + q * q + 2 * q;
-  shape.mean = work;
-  shape.cov = shape.mean + p;
-  work = shape.cov + p * p;
-  draw_weights(s, rng, memory + s->n_rows, weights);
-  weigh_moments(s, weights, at, &shape, work);
+  tacit_raise_eigenvalues(p, of->cov, 1e-6, work);
   for (size_t i = 0; i < n * p; i++) {
     normals[i] = tacit_rng_normal(rng);
   }
   tacit_population(&shape, n, normals, rows, work);
-  spread_out(n, s->d, at, p, rows);
-  tacit_free(memory);
+  spread_out(n, d, of->at, p, rows);
   tacit_free(normals);
   return TACIT_OK;
 }
 
 tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *settings, const bool *is_wanted, uint64_t stream, size_t n,
                                           double *rows, tacit_feature_scale_t *scales, tacit_error_t *err) {
-  tacit_surrogate_t surrogate = {0};
   tacit_rng_t *rng = NULL;
   tacit_aware_count_t count;
   tacit_status_t status = TACIT_OK;
-  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "fits of family gaussian keep no releases of their features alone: rows are made of "
-                                                              "bernoulli and poisson ones");
-  }
   if (tacit_aware_has_clusters(settings)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit", "rows of one unit hang together, and rows are made one by one: fits of units of several rows are no "
                                                             "source of them");
   }
   settings->releases->n_taken = 0;
+  size_t d = settings->releases->dim;
+  wanted_t wanted = choose(settings, is_wanted, d);
   status = tacit_aware_learn_count(NULL, settings, &count, err);
   if (status == TACIT_OK) {
     status = tacit_rng_new(&rng, settings->key, stream, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_surrogate_init(&surrogate, NULL, settings, count, rng, err);
+    status = (settings->family == TACIT_FAMILY_GAUSSIAN ? draw_from_joint_moments : draw_from_surrogate)(settings, count, rng, &wanted, scales, err);
   }
   if (status == TACIT_OK) {
-    tacit_surrogate_scales(&surrogate, scales);
-    status = make_rows(&surrogate, settings, is_wanted, n, rng, rows, err);
+    status = make_rows(&wanted, n, d, rng, rows, err);
   }
-  tacit_surrogate_clear(&surrogate);
   tacit_rng_free(rng);
   return status;
 }

@@ -89,9 +89,11 @@ static tacit_status_t put_set(synthesis_t *s, size_t set, tacit_error_t *err) {
   }
   if (status == TACIT_OK) {
     size_t draw = (size_t)tacit_rng_below(rng, s->predictor->n_draws);
+    double lower, upper;
+    tacit_design_response_range(s->predictor->design, &lower, &upper);
     add_moments(s, features);
     for (size_t i = 0; i < s->n; i++) {
-      double y = fmin(tacit_predictor_respond(s->predictor, features + i * s->d, draw, rng), s->aware.upper);
+      double y = fmax(fmin(tacit_predictor_respond(s->predictor, features + i * s->d, draw, rng), upper), lower);
       s->responses += y;
       tacit_text_printf(&s->csv, "%zu", set + 1);
       for (size_t c = 0; c < s->inverse.n_columns; c++) {
@@ -193,9 +195,10 @@ static void page(const synthesis_t *s, const tacit_synthesis_settings_t *setting
                           "was read, %s.</div>\n", tacit_fit_is_private(s->fit) ? "" : " exposed", s->n_sets, s->n_sets == 1 ? "" : "s", s->n, (unsigned long long)settings->seed,
                     tacit_fit_is_private(s->fit) ? "and they cost no privacy beyond the fit's" : "but the fit was seeded and is NOT PRIVATE, and so are they");
   tacit_text_printf(text, "<p>They hold one model, and means and covariances of its features. Shapes beyond the normal, interactions that the formula does not have, columns outside "
-                          "the formula and rare cases are the model's, not the data's: an analysis of those finds what this construction assumes.</p>\n"
+                          "the formula and rare cases are the model's, not the data's: an analysis of those finds what this construction assumes. %s</p>\n"
                           "<h2>Beside what was released</h2>\n<div class=\"scroll\"><table>\n<tr><th>Feature</th><th>Mean released</th><th>of rows</th><th>SD released</th><th>of rows"
-                          "</th><th>Means differ by, in SDs</th></tr>\n");
+                          "</th><th>Means differ by, in SDs</th></tr>\n",
+                    s->fit->family == TACIT_FAMILY_GAUSSIAN ? "Errors around the line are normal here, whatever they are in the data." : "");
   for (size_t j = 1; j < s->d; j++) {
     page_row(s, j, text);
   }
@@ -243,6 +246,9 @@ static tacit_status_t open_all(synthesis_t *s, const char *path, const tacit_syn
   }
   if (status == TACIT_OK) {
     status = tacit_predictor_new(&s->predictor, path, err);
+  }
+  if (status == TACIT_OK && tacit_checks_forbid_intervals(&s->predictor->fit.evidence.checks)) {
+    status = tacit_error_set(err, TACIT_ERR_DATA, "fit", "a check of the fit forbids intervals (tacit diagnose), and rows drawn from it would hide that: none are made");
   }
   if (status == TACIT_OK) {
     status = tacit_inverse_init(&s->inverse, s->predictor, err);

@@ -153,7 +153,36 @@ same("private-number", "private-again", "draws-1.csv", "privacy.json")
 fit("bend", "f.csv", "d.yaml", "y ~ I((x - 4)^2) + k")
 assert "column 'x' cannot be made" in run("synthesize", "bend", "--out", "no.csv", status=2)
 fit("line", "f.csv", "d.yaml", "x ~ k", "gaussian")
-assert "family gaussian" in run("synthesize", "line", "--out", "no.csv", status=2)
+run("synthesize", "line", "--sets", 2, "--out", "line.csv")
+lines = [(float(row["x"]), float(row["k"])) for row in csv.DictReader(open("line.csv"))]
+assert len(lines) == 1000 and all(0.5 <= x <= 9 and 0 <= k <= 200 for x, k in lines)
+
+# a linear regression's rows: moments of features and slopes of the response are those released, to what that and two sets leave open (six sds)
+pathlib.Path("l.yaml").write_text("columns:\n  u: {type: numeric, lower: -4, upper: 6}\n  s: {type: categorical, levels: [no, yes]}\n  y: {type: numeric, lower: -30, upper: 30}\n")
+with open("l.csv", "w") as file:
+    file.write("u,s,y\n")
+    for _ in range(6000):
+        s = rng.random() < 0.3
+        u = max(-4, min(6, rng.gauss(1 + s, 1.2)))
+        file.write(f"{u:.4f},{'yes' if s else 'no'},{2 + 1.5 * u - 3 * s + rng.gauss(0, 2):.4f}\n")
+fit("l", "l.csv", "l.yaml", "y ~ u + s", "gaussian")
+run("synthesize", "l", "--rows", 20000, "--sets", 2, "--out", "l-rows.csv")
+cells = {"no": [], "yes": []}
+for row in csv.DictReader(open("l-rows.csv")):
+    cells[row["s"]].append((float(row["u"]), float(row["y"])))
+assert abs(len(cells["yes"]) / 40000 - 0.3) < 0.05
+for s, pairs in cells.items():
+    u, y = statistics.fmean(p[0] for p in pairs), statistics.fmean(p[1] for p in pairs)
+    slope = sum((p[0] - u) * (p[1] - y) for p in pairs) / sum((p[0] - u) ** 2 for p in pairs)
+    left = statistics.pstdev(p[1] - y - slope * (p[0] - u) for p in pairs)
+    assert abs(u - (1 + (s == "yes"))) < 0.25 and abs(slope - 1.5) < 0.25 and abs(y - 2 - 1.5 * u + 3 * (s == "yes")) < 0.5 and abs(left - 2) < 0.3, (s, u, slope, y, left)
+told = json.loads(pathlib.Path("l/diagnostics.json").read_text())
+shutil.copytree("l", "l-failed")
+for check in told["checks"]:
+    if check["id"] == "scale-failed":
+        check["statistic"] = 2
+pathlib.Path("l-failed/diagnostics.json").write_text(json.dumps(told))
+assert "forbids intervals" in run("synthesize", "l-failed", "--out", "no.csv", status=3)
 
 # a fit beside its records: right and bent responses, counts that scatter more than Poisson's; planted misfit is seen, a right fit is not flagged (10^-6)
 logistic = lambda t: 1 / (1 + math.exp(-t))
