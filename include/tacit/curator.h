@@ -302,9 +302,10 @@ enum { TACIT_FIT_MAX_BINS = 32 };
 
 /** A fit that records are put beside; public, or computed from releases. Borrows its arrays. */
 typedef struct tacit_fit_point {
-  int family;            /**< a tacit_family_t that, with `upper`, has tacit_family_moments() */
-  double upper;          /**< the response is clamped to [0, upper] */
-  const double *theta;   /**< shape (dim), finite */
+  int family;            /**< a tacit_family_t that, with `upper`, has tacit_family_moments(); or gaussian */
+  double upper;          /**< the response is clamped to [0, upper], of a gaussian to [-1, 1] */
+  double sd;             /**< gaussian: of residuals, finite and > 0, the response being mapped to [-1, 1] */
+  const double *theta;   /**< shape (features), finite */
   size_t n_bins;         /**< of predicted means, 1 to TACIT_FIT_MAX_BINS */
   const double *cuts;    /**< between them, rising, shape (n_bins - 1) */
   size_t by, n_by;       /**< a feature whose bins have residuals of their own, and how many; by SIZE_MAX: none */

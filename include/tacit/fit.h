@@ -234,7 +234,7 @@ typedef struct tacit_fit_check_bin {
   double count;     /**< about how many records: released with noise, and drawn towards their share of the pseudo-population */
   double count_sd;  /**< of the noise in what was released of it; 0 by term: nothing was */
   double predicted; /**< mean response by the fit, of the pseudo-population there */
-  double residual;  /**< observed less predicted, mean; poisson: of Pearson residuals clamped to +-3, in sds */
+  double residual;  /**< observed less predicted, mean; gaussian: each clamped to 3 sigma; poisson: of Pearson residuals clamped to +-3, in sds */
   double sd;        /**< of `residual` if the fit is right: privacy noise, sampling, and what the posterior leaves open */
 } tacit_fit_check_bin_t;
 
@@ -244,11 +244,12 @@ typedef struct tacit_fit_check {
   tacit_fit_check_bin_t bins[TACIT_FIT_MAX_BINS], by[TACIT_FIT_MAX_BINS];
   const char *by_label;
   double misfit, by_misfit; /**< all rows together, as a standard normal if the fit is right (by a chi-square); NaN: none */
-  double excess, excess_sd; /**< poisson: mean of squared Pearson residuals, each at most 9, above what the model says; NaN: none */
+  double excess, excess_sd; /**< poisson, gaussian: mean of squared Pearson residuals, each at most 9, above what the model says; NaN: none */
+  bool is_gaussian;         /**< then residuals are in the response's unit, and the excess is that of normal errors of the fit's sigma */
 } tacit_fit_check_t;
 
 /**
- * Begin a check of the fit in a directory (by noise-aware, bernoulli or poisson), against records that are read next: tacit_fit_set() epsilon, delta,
+ * Begin a check of the fit in a directory (by noise-aware, of a formula), against records that are read next: tacit_fit_set() epsilon, delta,
  * ledger, ..., tacit_fit_read(), tacit_fit_check(). `schema`: a file that must be the fit's schema; NULL: nothing to compare.
  * *fit is NULL on failure.
  */

@@ -82,11 +82,11 @@ const cli_command_t cli_check = {
     .positionals = "DIR",
     .n_positionals = 1,
     .summary = "put a fit beside its records: calibration, residuals, over-dispersion, charged",
-    .description = "Predicts every record by the fit in DIR (noise-aware; bernoulli or poisson) and releases, with noise and under a budget of its own, how many "
+    .description = "Predicts every record by the fit in DIR (noise-aware, a formula) and releases, with noise and under a budget of its own, how many "
                    "records lie in each tenth of the predictions and how far their responses are from them; with --by also in bins of a term, and for "
-                   "counts whether they scatter more than Poisson. Tenths are those of the fit's own pseudo-population: cut points were released "
+                   "counts whether they scatter more than Poisson, of linear regressions whether errors are normal and of the fit's sigma. Tenths are those of the fit's own pseudo-population: cut points were released "
                    "before. sd is what noise, sampling and the posterior explain if the fit is right; z beyond 4 or so, or a verdict, is misfit. "
-                   "Poisson: residuals are Pearson's, clamped to 3 either way. Small budgets see gross misfit alone: the table says how gross.",
+                   "Poisson: residuals are Pearson's, clamped to 3 either way; gaussian: in the response's unit, clamped to 3 sigma. Small budgets see gross misfit alone: the table says how gross.",
     .examples = "  tacit check fit/ --data clinic.csv --epsilon 0.2 --delta 1e-7 --by age --ledger clinic.ledger\n",
     .options = options,
     .n_options = sizeof options / sizeof options[0],

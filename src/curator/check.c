@@ -3,7 +3,7 @@
  * prediction there and in a bin of one feature, and how far the square of that is from what the family says.
  *
  * With m and v mean and variance of the clamped response, r = y - m (bernoulli), or clamp((y - m) / (3 sqrt v)) less its mean under the family;
- * p = min((y - m)^2 / (9 v), 1) less its mean. So |r|, |p| <= 1 and both have mean 0 under the fit, whatever the features.
+ * p = min((y - m)^2 / (9 v), 1) less its mean. Gaussian: v is the square of a given sd, and the law normal. So |r|, |p| <= 1 and both have mean 0 under the fit, whatever the features.
  */
 #include "curator/rows.h"
 
@@ -25,12 +25,27 @@ size_t tacit_fit_point_n_values(const tacit_fit_point_t *point) {
   return 2 * point->n_bins + (point->by != SIZE_MAX ? point->n_by : 0) + 1;
 }
 
+static bool is_gaussian(const tacit_fit_point_t *point) {
+  return point->family == TACIT_FAMILY_GAUSSIAN;
+}
+
+/* Of min(z^2, reach^2) / reach^2, z standard normal. */
+static double normal_square(void) {
+  double beyond = erfc(reach / sqrt(2)), density = exp(-0.5 * reach * reach) / sqrt(6.283185307179586);
+  return (1 - beyond - 2 * reach * density) / (reach * reach) + beyond;
+}
+
 static double residual_of(bool is_raw, double y, double mean, double sd) {
   return is_raw ? y - mean : fmax(fmin((y - mean) / (reach * sd), 1), -1);
 }
 
 /* Means of residual and square under the family, whose clamped counts have masses P(y) and what is left at the bound. */
 static void expect(const tacit_fit_point_t *point, double eta, bool is_raw, double mean, double sd, double *residual, double *square) {
+  if (is_gaussian(point)) {
+    *residual = 0;
+    *square = normal_square();
+    return;
+  }
   double rate = exp(fmin(eta, 700)), mass = point->family == TACIT_FAMILY_BERNOULLI ? 1 - mean : exp(-rate), left = 1;
   *residual = *square = 0;
   for (double y = 0; y <= point->upper; y++) {
@@ -59,12 +74,13 @@ static void add_check(const void *ctx, size_t n_rows, const float *records, doub
   if (n_rows == 0) {
     return;
   }
-  double y = fmax(fmin(tacit_rows_get(sum, records, 0, x), point->upper), 0);
+  double y = fmax(fmin(tacit_rows_get(sum, records, 0, x), point->upper), is_gaussian(point) ? -1 : 0);
   for (size_t j = 0; j < d; j++) {
     eta += point->theta[j] * x[j];
   }
   bool is_raw = point->family == TACIT_FAMILY_BERNOULLI;
-  tacit_family_moments_t m = tacit_family_moments((tacit_family_t)point->family, point->upper, eta);
+  tacit_family_moments_t m = is_gaussian(point) ? (tacit_family_moments_t){.mean = eta, .variance = point->sd * point->sd}
+                                                : tacit_family_moments((tacit_family_t)point->family, point->upper, eta);
   double sd = sqrt(fmax(m.variance, 1e-12)), z = (y - m.mean) / (reach * sd);
   expect(point, eta, is_raw, m.mean, sd, &expected, &square);
   double r = fmax(fmin(residual_of(is_raw, y, m.mean, sd) - expected, 1), -1), p = fmax(fmin(fmin(z * z, 1) - square, 1), -1);
@@ -80,9 +96,9 @@ static void add_check(const void *ctx, size_t n_rows, const float *records, doub
 }
 
 static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_fit_point_t *point, tacit_error_t *err) {
-  tacit_status_t status = tacit_rows_check(curator, false, err);
+  tacit_status_t status = tacit_rows_check(curator, is_gaussian(point), err); /* a residual sd is known, or a parameter */
   if (status == TACIT_OK) {
-    status = tacit_curator_check_points(curator, 1, point->theta, err);
+    status = tacit_rows_check_numbers("point", point->theta, curator->model->n_features, err);
   }
   if (status != TACIT_OK) {
     return status;
@@ -90,8 +106,8 @@ static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_fi
   if (curator->settings.max_unit_rows > 1) {
     return tacit_error_set(err, TACIT_ERR_STATE, "unit", "a fit is checked by units of one record");
   }
-  if (!tacit_family_has_moments((tacit_family_t)point->family, point->upper)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "a fit is checked of families bernoulli and poisson");
+  if (is_gaussian(point) ? !(point->sd > 0 && isfinite(point->sd)) : !tacit_family_has_moments((tacit_family_t)point->family, point->upper)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "a fit is checked of families bernoulli and poisson, and of gaussian with an sd above 0");
   }
   bool has_by = point->by != SIZE_MAX;
   bool ok = point->n_bins >= 1 && point->n_bins <= TACIT_FIT_MAX_BINS &&

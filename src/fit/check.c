@@ -17,6 +17,7 @@ static const double pearson_reach = 3;
 /* What a check needs of the fit: coefficients of scaled features. */
 typedef struct checked {
   size_t d, n_draws;
+  double sd, sd_error; /* gaussian: of residuals in units of the mapped response, and its relative posterior sd */
   double theta[TACIT_NOISE_AWARE_MAX_FEATURES];
   double *draws; /* (n_draws, d) */
   double *rows;  /* (N_ROWS, d): of the pseudo-population */
@@ -56,9 +57,6 @@ tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const 
   if (status == TACIT_OK) {
     status = tacit_fit_prepare_kept(of, err);
   }
-  if (status == TACIT_OK && of->family == TACIT_FAMILY_GAUSSIAN) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "fits of families bernoulli and poisson are checked, this is one of gaussian");
-  }
   if (status == TACIT_OK && tacit_schema_unit(of->schema) != NULL) {
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit", "fits to units of one record are checked; here a unit may have several rows");
   }
@@ -96,21 +94,51 @@ tacit_event_t tacit_fit_check_event(const tacit_fit_t *fit) {
 
 /* ---- what the fit predicts ---- */
 
+static bool is_gaussian(const tacit_fit_t *fit) {
+  return fit->family == TACIT_FAMILY_GAUSSIAN;
+}
+
+/* The response is what predictors speak of, but for a gaussian: centre + half times that. */
+static void scale_of_response(const tacit_fit_t *fit, double *centre, double *half) {
+  double lower = -1, upper = 1;
+  if (is_gaussian(fit)) {
+    tacit_design_response_range(fit->design, &lower, &upper);
+  }
+  *centre = 0.5 * (lower + upper);
+  *half = 0.5 * (upper - lower);
+}
+
+/* Mean and relative sd of a gaussian's residual sd: the column after the coefficients, or known. */
+static void take_sd(const tacit_fit_t *fit, const tacit_draws_t *draws, checked_t *c) {
+  size_t n_kept = tacit_draws_n_kept(draws), all = n_kept * draws->n_chains;
+  double centre, half, sum = 0, square = 0;
+  scale_of_response(fit, &centre, &half);
+  for (size_t i = 0; i < all && draws->n_reported > c->d; i++) {
+    double sd = tacit_draws_row(draws, i / n_kept, draws->n_warmup + i % n_kept)[c->d];
+    sum += sd / (double)all;
+    square += sd * sd / (double)all;
+  }
+  c->sd = draws->n_reported > c->d ? sum / half : fit->checked->known_sd / half;
+  c->sd_error = sum > 0 ? sqrt(fmax(square / (sum * sum) - 1, 0)) : 0;
+}
+
 /* Coefficients of scaled features from those reported: eta = sum b_j (centre_j + half_j z_j). */
 static tacit_status_t take_draws(const tacit_fit_t *fit, const tacit_report_read_t *read, checked_t *c, tacit_error_t *err) {
   const tacit_draws_t *draws = &read->draws;
   size_t n_kept = tacit_draws_n_kept(draws), all = n_kept * draws->n_chains, step = all / MOST_DRAWS + 1;
-  if (draws->n_reported != c->d) {
+  double middle, unit;
+  scale_of_response(fit, &middle, &unit);
+  if (draws->n_reported != c->d + (is_gaussian(fit) && !(fit->checked->known_sd > 0))) {
     return tacit_error_set(err, TACIT_ERR_DATA, "draws", "the draws are of %zu quantities, the formula has %zu coefficients", draws->n_reported, c->d);
   }
   for (size_t i = 0; i < all; i++) {
     const double *row = tacit_draws_row(draws, i / n_kept, draws->n_warmup + i % n_kept);
-    double scaled[TACIT_NOISE_AWARE_MAX_FEATURES] = {0};
+    double scaled[TACIT_NOISE_AWARE_MAX_FEATURES] = {-middle / unit};
     for (size_t j = 0; j < c->d; j++) {
       double centre, half;
       tacit_design_scaling(fit->design, j, &centre, &half);
-      scaled[j] += row[j] * half;
-      scaled[0] += j > 0 ? row[j] * centre : 0;
+      scaled[j] += row[j] * half / unit;
+      scaled[0] += j > 0 ? row[j] * centre / unit : 0;
     }
     for (size_t j = 0; j < c->d; j++) {
       c->theta[j] += scaled[j] / (double)all;
@@ -119,15 +147,16 @@ static tacit_status_t take_draws(const tacit_fit_t *fit, const tacit_report_read
       memcpy(c->draws + c->n_draws++ * c->d, scaled, c->d * sizeof *scaled);
     }
   }
+  take_sd(fit, draws, c);
   return TACIT_OK;
 }
 
-static tacit_family_moments_t moments_of(const tacit_fit_t *fit, const double *theta, const double *row, size_t d) {
+static tacit_family_moments_t moments_of(const tacit_fit_t *fit, const checked_t *c, const double *theta, const double *row) {
   double eta = 0;
-  for (size_t j = 0; j < d; j++) {
+  for (size_t j = 0; j < c->d; j++) {
     eta += theta[j] * row[j];
   }
-  return tacit_family_moments(fit->family, fit->aware.upper, eta);
+  return is_gaussian(fit) ? (tacit_family_moments_t){.mean = eta, .variance = c->sd * c->sd} : tacit_family_moments(fit->family, fit->aware.upper, eta);
 }
 
 static int compare(const void *a, const void *b) {
@@ -160,7 +189,7 @@ static tacit_status_t predict(const tacit_fit_t *fit, checked_t *c, tacit_error_
   memcpy(settings.key, fit->checked->of->key, sizeof settings.key);
   tacit_status_t status = tacit_noise_aware_features(&settings, is_wanted, 0, N_ROWS, c->rows, scales, err);
   for (size_t k = 0; k < N_ROWS && status == TACIT_OK; k++) {
-    c->means[k] = moments_of(fit, c->theta, c->rows + k * c->d, c->d).mean;
+    c->means[k] = moments_of(fit, c, c->theta, c->rows + k * c->d).mean;
   }
   return status;
 }
@@ -174,7 +203,7 @@ static void expect_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, tac
   *variance = *doubt = bin->predicted = 0;
   for (size_t k = 0; k < N_ROWS; k++) {
     if (c->bins[k] == b) {
-      tacit_family_moments_t m = moments_of(fit, c->theta, c->rows + k * c->d, c->d);
+      tacit_family_moments_t m = moments_of(fit, c, c->theta, c->rows + k * c->d);
       n++;
       bin->predicted += m.mean;
       *variance += is_raw ? m.variance : 1 / (pearson_reach * pearson_reach);
@@ -184,8 +213,8 @@ static void expect_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, tac
     double shift = 0;
     for (size_t k = 0; k < N_ROWS; k++) {
       if (c->bins[k] == b) {
-        tacit_family_moments_t at = moments_of(fit, c->theta, c->rows + k * c->d, c->d);
-        double off = moments_of(fit, c->draws + i * c->d, c->rows + k * c->d, c->d).mean - at.mean;
+        tacit_family_moments_t at = moments_of(fit, c, c->theta, c->rows + k * c->d);
+        double off = moments_of(fit, c, c->draws + i * c->d, c->rows + k * c->d).mean - at.mean;
         shift += off / (is_raw ? 1 : pearson_reach * sqrt(fmax(at.variance, 1e-12)));
       }
     }
@@ -203,8 +232,11 @@ static void expect_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, tac
 
 /* Mean residual of a bin and its standard deviation where the fit is right: noise, sampling, and what the posterior leaves open. */
 static void fill_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, double n, double sum, double noise, tacit_fit_check_bin_t *bin) {
-  double share, variance, doubt, unit = fit->family == TACIT_FAMILY_BERNOULLI ? 1 : pearson_reach;
+  double share, variance, doubt, centre, half;
+  scale_of_response(fit, &centre, &half);
+  double unit = fit->family == TACIT_FAMILY_BERNOULLI ? 1 : is_gaussian(fit) ? pearson_reach * c->sd * half : pearson_reach;
   expect_bin(fit, c, b, bin, &share, &variance, &doubt);
+  bin->predicted = centre + half * bin->predicted;
   double expected = fmax(n * share, 1), prior = 1 / (share_doubt * expected * share_doubt * expected);
   double released = bin->count_sd > 0 ? 1 / (bin->count_sd * bin->count_sd) : 0;
   bin->count = fmax((bin->count * released + expected * prior) / (released + prior), 1);
@@ -227,7 +259,8 @@ static double misfit_of(const tacit_fit_check_bin_t *bins, size_t n) {
 
 static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *point, const double *out, const double *sd, tacit_fit_check_t *check) {
   size_t b = point->n_bins;
-  double n = fit->checked->of->releases.n_units, total = 0;
+  double n = fit->checked->of->releases.n_units, total = 0, middle, unit;
+  scale_of_response(fit, &middle, &unit);
   for (size_t i = 0; i < b; i++) {
     total += out[i];
   }
@@ -237,7 +270,9 @@ static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *
   }
   check->n_bins = b;
   for (size_t i = 0; i < b; i++) {
-    check->bins[i] = (tacit_fit_check_bin_t){.low = i > 0 ? point->cuts[i - 1] : 0, .high = i + 1 < b ? point->cuts[i] : point->upper, .count = out[i], .count_sd = sd[i]};
+    check->bins[i] = (tacit_fit_check_bin_t){.low = middle + unit * (i > 0 ? point->cuts[i - 1] : is_gaussian(fit) ? -1 : 0),
+                                               .high = middle + unit * (i + 1 < b ? point->cuts[i] : point->upper),
+                                                .count = out[i], .count_sd = sd[i]};
     fill_bin(fit, c, i, n, out[b + i], sd[b + i], &check->bins[i]);
   }
   check->misfit = misfit_of(check->bins, b);
@@ -257,8 +292,10 @@ static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *
   check->by_misfit = check->n_by > 0 ? misfit_of(check->by, check->n_by) : NAN;
   size_t last = tacit_fit_point_n_values(point) - 1;
   double most = pearson_reach * pearson_reach;
-  check->excess = fit->family == TACIT_FAMILY_POISSON ? most * out[last] / n : NAN;
-  check->excess_sd = most * sqrt(sd[last] * sd[last] + n * (1 / most) * (1 - 1 / most)) / n; /* of numbers in [0, 1] with mean 1 / 9 at most, no variance is larger */
+  check->excess = fit->family != TACIT_FAMILY_BERNOULLI ? most * out[last] / n : NAN;
+  double sampling = most * sqrt(sd[last] * sd[last] + n * (1 / most) * (1 - 1 / most)) / n; /* of numbers in [0, 1] with mean 1 / 9 at most, no variance is larger */
+  check->excess_sd = hypot(sampling, 2 * c->sd_error);                                      /* squares go with the square of the sd */
+  check->is_gaussian = is_gaussian(fit);
 }
 
 /* ---- the run ---- */
@@ -286,7 +323,7 @@ static tacit_status_t release(tacit_fit_t *fit, checked_t *c, size_t by, tacit_f
   if (sorted == NULL) {
     return tacit_error_memory(err);
   }
-  tacit_fit_point_t point = {.family = (int)fit->family, .upper = fit->aware.upper, .theta = c->theta, .n_bins = 10, .cuts = c->cuts, .by = by, .n_by = 10, .by_cuts = c->by_cuts};
+  tacit_fit_point_t point = {.family = (int)fit->family, .upper = is_gaussian(fit) ? 1 : fit->aware.upper, .sd = c->sd, .theta = c->theta, .n_bins = 10, .cuts = c->cuts, .by = by, .n_by = 10, .by_cuts = c->by_cuts};
   memcpy(sorted, c->means, N_ROWS * sizeof *sorted);
   cut(sorted, N_ROWS, point.n_bins, c->cuts);
   if (by != SIZE_MAX && fit->is_two_valued[by]) {

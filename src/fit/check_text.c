@@ -30,17 +30,19 @@ static void put_verdict(tacit_text_t *text, const char *what, double z) {
 }
 
 static void put_check(tacit_text_t *text, const tacit_fit_check_t *check) {
-  bool is_counts = !isnan(check->excess);
+  bool has_excess = !isnan(check->excess), is_counts = has_excess && !check->is_gaussian;
   put_table(text, "Calibration", "predicted mean", check->bins, check->n_bins, is_counts);
   put_verdict(text, "calibration", check->misfit);
   if (check->n_by > 0) {
     put_table(text, check->by_label, "range", check->by, check->n_by, is_counts);
     put_verdict(text, "by term", check->by_misfit);
   }
-  if (is_counts) {
-    tacit_text_printf(text, "over-dispersion: squared Pearson residuals (each at most 9) exceed what the family says by %.3g on average, sd %.2g\n",
+  if (has_excess) {
+    tacit_text_printf(text, check->is_gaussian
+                                ? "errors: squared residuals in units of sigma (each at most 9) have a mean that differs from that of normal errors by %.3g, sd %.2g\n"
+                                : "over-dispersion: squared Pearson residuals (each at most 9) exceed what the family says by %.3g on average, sd %.2g\n",
                       check->excess, check->excess_sd);
-    put_verdict(text, "over-dispersion", fabs(check->excess / check->excess_sd));
+    put_verdict(text, check->is_gaussian ? "errors" : "over-dispersion", fabs(check->excess / check->excess_sd));
   }
 }
 

@@ -214,6 +214,33 @@ for response, family, is_right in (("y", "bernoulli", True), ("b", "bernoulli", 
     assert ("does not describe" in said) == (not is_right) and "with the fit: at most epsilon 7 at delta 2e-06" in said, said
     assert len(found["calibration"]) == len(found["by_term"]) == 10 and found["private"] and found["epsilon"] == 3
 
+# linear regressions: a right one; a bent line; errors twice as wide as those of the fit's records; few and heavy ones
+lines = [(x, rng.gauss(0, 1)) for x in (rng.uniform(-2, 2) for _ in range(5000))]
+with open("n.csv", "w") as right, open("w.csv", "w") as wide:
+    right.write("x,y,b\n")
+    wide.write("x,y,b\n")
+    for x, e in lines:
+        right.write(f"{x:.4f},{1 + x + e:.4f},{1 + x * x + e:.4f}\n")
+        wide.write(f"{x:.4f},{1 + x + 2 * e:.4f},0\n")
+pathlib.Path("n.yaml").write_text("columns:\n  x: {type: numeric, lower: -2, upper: 2}\n  y: {type: numeric, lower: -12, upper: 12}\n  b: {type: numeric, lower: -12, upper: 12}\n")
+for response in "yb":
+    fit(f"line-{response}", "n.csv", "n.yaml", f"{response} ~ x", "gaussian")
+for response, data, is_right, has_right_errors in (("y", "n.csv", True, True), ("b", "n.csv", False, None), ("y", "w.csv", True, False)):
+    said = run("check", f"line-{response}", "--data", data, *budget, "--by", "x", "--out", f"line-{response}-{data}.json")
+    found = json.loads(pathlib.Path(f"line-{response}-{data}.json").read_text())
+    assert (max(found["misfit_z"], found["by_misfit_z"]) < 4.9) == is_right, found
+    assert has_right_errors is None or (abs(found["excess"] / found["excess_sd"]) < 4.9) == has_right_errors, found
+    assert ("does not describe" in said) == (not is_right or not has_right_errors), said
+exact = ["--epsilon", "1e5", "--delta", "1e-6"]
+run("check", "line-y", "--data", "n.csv", *exact, "--out", "line-exact.json")
+means = {row["name"]: float(row["mean"]) for row in csv.DictReader(open("line-y/summary.csv"))}
+three = 3 * means["sigma"]
+p = [(means["b_Intercept"] + means["b_x"] * x, 1 + x + e) for x, e in lines]
+for line in json.loads(pathlib.Path("line-exact.json").read_text())["calibration"]:
+    inside = [(m, y) for m, y in p if line["low"] < m <= line["high"]]
+    assert abs(len(inside) - line["count"]) <= 3 + 0.001 * len(inside), line
+    assert abs(sum(max(min(y - m, three), -three) for m, y in inside) - line["residual"] * line["count"]) < 10, line
+
 run("refit", "fit-b", "--check", "b.json", "--out", "shown")
 shown = pathlib.Path("shown/report.html").read_text()
 assert "<h2>Calibration</h2>" in shown and "does not describe these records" in shown and ", 4000 units" in shown
@@ -239,7 +266,6 @@ assert "not the schema of the fit" in run("check", "fit-y", "--data", "c.csv", *
 assert "has no term 'xx'" in run("check", "fit-y", "--data", "c.csv", *budget, "--by", "xx", status=2)
 assert "--epsilon is needed" in run("check", "fit-y", "--data", "c.csv", status=2)
 assert "no releases.json" in run("check", "chains", "--data", "c.csv", *budget, status=1)
-assert "gaussian" in run("check", "line", "--data", "f.csv", *budget, status=2)
 
 # by how much noise widened each interval: sds over those of the same records seen without noise
 def factors(folder):

@@ -11,7 +11,7 @@ static const double count_cuts[] = {0.6, 1.2, 2.5};
 
 static tacit_fit_point_t point_of(tacit_family_t family) {
   bool is_count = family == TACIT_FAMILY_POISSON;
-  return (tacit_fit_point_t){.family = (int)family, .upper = is_count ? 9 : 1, .theta = theta, .n_bins = N_BINS, .cuts = is_count ? count_cuts : cuts, .by = 1,
+  return (tacit_fit_point_t){.family = (int)family, .upper = is_count ? 9 : 1, .sd = 0.3, .theta = theta, .n_bins = N_BINS, .cuts = is_count ? count_cuts : cuts, .by = 1,
                              .n_by = N_BY, .by_cuts = by_cuts};
 }
 
@@ -41,6 +41,7 @@ static void test_no_record_is_longer_than_what_is_charged_for(void **state) {
   support_rng_t rng = {5};
   double longest = 0;
   size_t n_zero = 0, n_tried = (size_t)(2000 * testing_multiplier());
+  static const tacit_family_t families[] = {TACIT_FAMILY_BERNOULLI, TACIT_FAMILY_POISSON, TACIT_FAMILY_GAUSSIAN};
   for (size_t i = 0; i < n_tried; i++) {
     double record[N_FEATURES + 1], out[N_VALUES], sd[N_VALUES], square = 0;
     bool is_plain = i % 2 == 0;
@@ -51,7 +52,7 @@ static void test_no_record_is_longer_than_what_is_charged_for(void **state) {
     tacit_glm_kernel_t kernel;
     tacit_record_model_t model;
     tacit_error_t err;
-    tacit_fit_point_t point = point_of(i % 4 < 2 ? TACIT_FAMILY_BERNOULLI : TACIT_FAMILY_POISSON);
+    tacit_fit_point_t point = point_of(families[i % 6 / 2]);
     tacit_curator_t *curator = open_exposed(&kernel, &model, 1, record);
     assert_ok(tacit_curator_release_fit_check(curator, &point, 1, out, sd, &err), err);
     for (size_t k = 0; k < N_VALUES; k++) {

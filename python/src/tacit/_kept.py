@@ -69,7 +69,8 @@ def combine(paths: Sequence[Path], *, disjoint: bool = False, exchangeable: bool
 class Check(dict[str, Any]):
     """How records lie beside a fit's predictions, with noise: what `tacit check` writes as JSON.
 
-    misfit_z, by_misfit_z: above 4.9 the fit does not describe the records; excess, excess_sd: over-dispersion of counts, else None;
+    misfit_z, by_misfit_z: above 4.9 the fit does not describe the records; excess, excess_sd: over-dispersion of counts, of linear
+        regressions how squared errors differ from normal ones of the fit's sigma, else None;
     calibration, by_term: lists of bins: low, high, count, predicted, residual, sd; private, epsilon, delta: what the check promises.
     """
 
@@ -120,7 +121,7 @@ def check(path: Path, data: Any = None, *, epsilon: float, delta: float, by: str
           seed_not_private: int | None = None, **settings: Setting) -> Check:
     """Put a fit beside its records: calibration, residuals by a term, over-dispersion, in one release charged to a budget of its own.
 
-    path: the directory of the fit (by noise-aware; bernoulli or poisson). data: its records, as of `tacit.fit`.
+    path: the directory of the fit (by noise-aware). data: its records, as of `tacit.fit`.
     epsilon, delta: of the check, beside what the fit cost. by: a term of the formula, for a quarter of the budget. ledger: that of the fit.
     out: a new file for the check as JSON. Also n_public, purpose, data_id, threads.
     """
