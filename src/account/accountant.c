@@ -330,15 +330,16 @@ const tacit_accountant_t *tacit_accountant_find(const char *name) {
 static tacit_status_t ask(const tacit_accountant_t *accountant, question_t *question,
                           const tacit_account_options_t *options, tacit_guarantee_t *guarantee, tacit_error_t *err) {
   const tacit_accountant_t *chosen = accountant != NULL ? accountant : &accountants[0];
-  tacit_bellman_t own = {NULL};
+  tacit_bellman_t own = {NULL}, *given = question->bellman;
   *guarantee = (tacit_guarantee_t){.epsilon = question->is_epsilon_given ? question->epsilon : INFINITY,
                                    .delta = question->is_epsilon_given ? 1 : question->delta,
                                    .method = chosen->name};
   question->options = options != NULL ? *options : (tacit_account_options_t){.relation = TACIT_RELATION_SUBSTITUTE};
-  question->bellman = question->bellman != NULL ? question->bellman : &own;
+  question->bellman = given != NULL ? given : &own;
   tacit_status_t status = check(question, err);
   status = status == TACIT_OK ? chosen->answer(question, guarantee, err) : status;
   tacit_bellman_clear(&own);
+  question->bellman = given;
   return status;
 }
 

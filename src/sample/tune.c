@@ -169,7 +169,7 @@ tacit_status_t tacit_run_tune(tacit_run_t *run, const double *theta, bool is_las
 }
 
 tacit_status_t tacit_run_tuning_begin(tacit_run_t *run, tacit_error_t *err) {
-  effort_t planned;
+  effort_t planned = {0};
   tacit_status_t status = measure(run, &planned, err);
   run->planned_bound = planned.bound;
   run->planned_kick = planned.kick;
