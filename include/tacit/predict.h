@@ -113,6 +113,9 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_average_effects(const tacit_predic
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_contrast(const tacit_report_read_t *fit, const char *expression, double *draws,
                                                        tacit_error_t *err);
 
+/** What the exponential of a coefficient is in the fit's family: "an odds ratio", "a rate ratio"; "" where the family is not known, as of a program. */
+TACIT_API const char *tacit_ratio_of(const tacit_report_read_t *fit);
+
 #ifdef __cplusplus
 }
 #endif

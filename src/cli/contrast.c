@@ -12,6 +12,7 @@ enum { MAX_ROWS = 4096 };
 typedef struct contrasts {
   const cli_args_t *args;
   bool is_exponentiated;
+  const char *ratio; /* what is exponentiated is */
   char *labels[MAX_ROWS];
   tacit_summary_t summaries[MAX_ROWS];
   double p_above[MAX_ROWS]; /* share of draws above no effect: 0, exponentiated 1 */
@@ -102,6 +103,9 @@ static tacit_status_t print_table(const contrasts_t *all, tacit_error_t *err) {
   for (size_t i = 0; i < all->n; i++) {
     printf("P(%s > %d) = %.3f\n", all->labels[i], strncmp(all->labels[i], "exp(", 4) == 0 && all->is_exponentiated, all->p_above[i]);
   }
+  if (all->is_exponentiated && all->ratio[0] != '\0') {
+    printf("\nexp() of a coefficient is %s.\n", all->ratio);
+  }
   return TACIT_OK;
 }
 
@@ -120,6 +124,10 @@ static tacit_status_t print_json(const contrasts_t *all, tacit_error_t *err) {
     for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++) {
       tacit_text_printf(&text, ", \"%s\": ", fields[k].key);
       tacit_text_json_number(&text, fields[k].value);
+    }
+    if (all->is_exponentiated && strncmp(all->labels[i], "exp(", 4) == 0 && all->ratio[0] != '\0') {
+      tacit_text_printf(&text, ", \"of_coefficient\": ");
+      tacit_text_json_string(&text, all->ratio);
     }
     tacit_text_printf(&text, "}");
   }
@@ -147,6 +155,7 @@ static tacit_status_t contrast(contrasts_t *all, tacit_error_t *err) {
   tacit_report_read_t fit;
   tacit_status_t status = tacit_report_read(&fit, args->positionals[0], err);
   if (status == TACIT_OK) {
+    all->ratio = tacit_ratio_of(&fit);
     status = add_expressions(all, &fit, err);
   }
   tacit_report_read_clear(&fit);
@@ -188,7 +197,7 @@ static int run(const cli_args_t *args) {
 }
 
 static const cli_option_t options[] = {
-    {"exponentiate", NULL, NULL, "Of the expressions: odds ratios (bernoulli), rate ratios (poisson)."},
+    {"exponentiate", NULL, NULL, "Of the expressions: of coefficients odds ratios (bernoulli, cumulative), rate ratios (poisson, negbinomial), time ratios (weibull), ...; it is said which."},
     {"effect", "COLUMN", NULL,
      "What changing a column does to the expected response, averaged over --population: of a categorical or binary column each level less the "
      "first, of a number its derivative. May be repeated."},

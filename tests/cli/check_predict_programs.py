@@ -102,6 +102,9 @@ responses_agree("nb", 2, lambda d: math.exp(eta(d, "B", 0.5, 3)), lambda d: math
 effects = json.loads(run("contrast", "nb", "--effect", "g", "--effect", "x", "--population", "new.csv", "--json"))
 assert [e["name"] for e in effects] == ["g: B - A", "g: C - A", "x: slope"]
 agree(effects[0], [statistics.fmean(math.exp(eta(d, "B", w, x)) - math.exp(eta(d, "A", w, x)) for _, w, x, _ in new) for d in draws])
+ratio = json.loads(run("contrast", "nb", "b_x", "--exponentiate", "--json"))[0]
+assert ratio["of_coefficient"] == "a rate ratio", ratio
+agree(ratio, [math.exp(d["b_x"]) for d in draws])
 grid = list(csv.DictReader(run("predict", "nb", "--newdata", "grid").splitlines()))
 assert [row["g"] for row in grid if row["varies"] == "g"] == ["A", "B", "C"] and {row["varies"] for row in grid} == {"x", "g", "w"}
 
@@ -135,6 +138,7 @@ draws = fit("t | cens(late) ~ x", "we", "--family", "weibull")
 out = predict("we")
 for row, (_, _, x, _) in zip(out, new):
     agree(row, [math.exp(d["b_Intercept"] + d["b_x"] * x + math.lgamma(1 + 1 / d["shape"])) for d in draws])
+assert "exp(-shape * b)" in run("contrast", "we", "b_x", "--exponentiate")
 scale = [math.exp(d["b_Intercept"] + 3 * d["b_x"]) for d in draws]
 late = statistics.fmean(math.exp(-(9 / s) ** d["shape"]) for s, d in zip(scale, draws))
 assert late > 0.1  # q95 is beyond where the data end

@@ -120,7 +120,7 @@ class Posterior:
         """Functions of parameters, evaluated for every draw and summarised: contrast("age - sexM", "2 * age").
 
         + - * / ^, parentheses, numbers, exp, log, sqrt, inv_logit, and parameters by their labels or names, in backquotes if need be.
-        exponentiate: odds ratios (bernoulli), rate ratios (poisson). p_above: the share of draws above no effect: 0, of ratios 1.
+        exponentiate: odds ratios (bernoulli, cumulative), rate ratios (poisson, negbinomial), time ratios (weibull), ... p_above: the share of draws above no effect: 0, of ratios 1.
         """
         if not expressions:
             raise ArgumentError('nothing to compute: give an expression such as "age - sexM"', "expression", "argument")
