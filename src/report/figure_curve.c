@@ -95,6 +95,8 @@ static void bins(const json_t *list, tacit_text_t *text) {
       tacit_text_printf(text, "<td>");
       if (k == 2) {
         tacit_text_fixed(text, number_of(bin, keys[k]), 0);
+      } else if (k == 3 || k == 4) {
+        tacit_text_estimate(text, number_of(bin, keys[k]), number_of(bin, "sd"));
       } else {
         tacit_text_significant(text, number_of(bin, keys[k]), 3);
       }

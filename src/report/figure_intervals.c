@@ -3,7 +3,7 @@
 
 #include "report/report_internal.h"
 
-enum { WIDTH = 680, ROW = 24, TOP = 8, BOTTOM = 30, NUMBERS = 210, GAP = 16, LETTER = 7, MAX_LETTERS = 30 };
+enum { WIDTH = 680, ROW = 24, TOP = 8, BOTTOM = 30, NUMBERS = 210, GAP = 16, LETTER = 7, MAX_LETTERS = 30, APART = 48 };
 
 static bool is_drawn(const tacit_summary_t *s) {
   return isfinite(s->q5) && isfinite(s->q50) && isfinite(s->q95);
@@ -61,12 +61,12 @@ static void draw_ratios(const plot_t *plot, tacit_text_t *text) {
   enum { N_NICE = sizeof nice / sizeof nice[0] };
   double last = -INFINITY;
   for (int i = -3 * N_NICE; i < 3 * N_NICE; i++) {
-    int k = ((i % N_NICE) + N_NICE) % N_NICE;
-    double value = log(nice[k]) + (i - k) / N_NICE * log(10), x = x_of(plot, value);
-    bool is_there = value > plot->axis.low && value < plot->axis.high, is_one = i == 0;
-    if (is_there && (is_one || x - last > 48)) {
+    int k = ((i % N_NICE) + N_NICE) % N_NICE, power = (i - k) / N_NICE;
+    double ratio = power < 0 ? nice[k] / pow(10, -power) : nice[k] * pow(10, power), value = log(ratio), x = x_of(plot, value);
+    bool is_there = value > plot->axis.low && value < plot->axis.high, is_one = i == 0, is_near_one = fabs(x - x_of(plot, 0)) <= APART;
+    if (is_there && (is_one || (x - last > APART && !is_near_one))) {
       tick(plot, x, is_one, text);
-      tacit_text_significant(text, exp(value), 2);
+      tacit_text_shortest(text, ratio);
       tacit_text_printf(text, "</text>\n");
       last = x;
     }
@@ -75,7 +75,7 @@ static void draw_ratios(const plot_t *plot, tacit_text_t *text) {
 
 static void number(const plot_t *plot, double value, const tacit_summary_t *s, tacit_text_t *text) {
   if (plot->is_ratio) {
-    tacit_text_estimate(text, exp(value), exp(s->q50) * s->sd);
+    tacit_text_estimate(text, exp(value), exp(value) * s->sd);
   } else {
     tacit_text_estimate(text, value, s->sd);
   }

@@ -159,7 +159,7 @@ static void answer_row(const char *label, const tacit_summary_t *s, bool has_pri
   }
   if (noise_factor > 0) {
     tacit_text_printf(text, "</td><td>&times; ");
-    tacit_text_fixed(text, noise_factor, 2);
+    tacit_text_significant(text, noise_factor, 3);
   } else if (noise_factor < 0) {
     tacit_text_printf(text, "</td><td>");
   }

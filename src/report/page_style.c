@@ -15,7 +15,7 @@ static const char style[] =
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}\n"
     ".banner{border-left:6px solid var(--good);background:var(--good-paper);padding:.8rem 1.1rem;margin:1.2rem 0}\n"
     ".banner.exposed{border-color:var(--bad);background:var(--bad-paper)}\n"
-    ".banner strong{display:block;font-size:1.1rem}.exposed strong{color:var(--bad)}\n"
+    ".banner>strong{display:block;font-size:1.1rem}.exposed strong{color:var(--bad)}\n"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\n"
     "#summary table{width:100%;font-size:.82rem}#summary th,#summary td{padding:.32rem .34rem}#summary th{white-space:normal;vertical-align:bottom}#summary td:first-child,#summary th:first-child{padding-left:0}\n"
     "th,td{padding:.32rem .7rem;text-align:right;white-space:nowrap}th{border-bottom:2px solid var(--soft);font-weight:600}\n"
@@ -27,7 +27,7 @@ static const char style[] =
     ".note{background:var(--note-paper);border-left:6px solid var(--note);padding:.6rem 1.1rem}\n"
     "svg{display:block;width:100%;height:auto;font:12px system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif}\n"
     "svg text{fill:var(--ink)}.grid{stroke:var(--faint);fill:none}.zero{stroke:var(--soft);stroke-dasharray:4 3}\n"
-    ".intervals{min-width:34rem;max-width:48rem}.interval{stroke:var(--data);stroke-width:4;stroke-linecap:round}.wide{stroke:var(--data);stroke-width:1.2}"
+    ".intervals{min-width:30rem;max-width:48rem}.interval{stroke:var(--data);stroke-width:4;stroke-linecap:round}.wide{stroke:var(--data);stroke-width:1.2}"
     "circle{fill:var(--data);stroke:var(--paper);stroke-width:1.5}\n"
     ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(19rem,100%),1fr));gap:1rem 1.5rem}figure{margin:0;max-width:28rem}"
     "figcaption{font-weight:600;overflow-wrap:anywhere}.band{fill:var(--data);opacity:.18}\n"
@@ -36,7 +36,7 @@ static const char style[] =
     ".key span:first-child{margin-left:0}\n"
     "summary{cursor:pointer;font-weight:600;margin:.8rem 0}pre{overflow-x:auto;font-size:.85rem}\n"
     "footer{margin:3rem 0 1rem;color:var(--soft);font-size:.85rem}\n"
-    "@page{size:A4;margin:18mm}@media print{:root{color-scheme:light}body{margin:0;max-width:none;font-size:10pt}svg,tr,figure{break-inside:avoid}h2,h3,figcaption{break-after:avoid}"
+    "@page{size:A4;margin:18mm}@media print{:root{color-scheme:light}body{margin:0;max-width:none;font-size:10pt}svg,tr,figure{break-inside:avoid}h2,h3,h2+p,figcaption{break-after:avoid}"
     ".intervals{min-width:0}.scroll{overflow:visible}#summary table{font-size:8pt}#summary th,#summary td{padding:.25rem .3rem}}\n";
 
 void tacit_page_head(const char *before, const char *title, const char *more_style, tacit_text_t *text) {
