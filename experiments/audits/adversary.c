@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accept_rule.h"
 #include "audit.h"
 #include "wrap.h"
 
@@ -91,21 +92,6 @@ static double log_mixture(const double *x, const double *s, size_t n, double sd,
 
 static void see_normal(const double *released, const double sums[2][AUDIT_MAX_SUMS], size_t n, double sd, double q) {
   adversary.evidence += log_mixture(released, sums[0], n, sd, q) - log_mixture(released, sums[1], n, sd, q);
-}
-
-/* The rules of docs/theory.md, section 13, at log ratio l. */
-static double acceptance(const tacit_accept_rule_t *rule, double sigma, double l) {
-  double size = fabs(l), value;
-  if (rule->kind == TACIT_ACCEPT_BARKER) {
-    return 1 / (1 + exp(-l));
-  }
-  if (rule->kind == TACIT_ACCEPT_ARCSINE) {
-    double s = sin(fmin(atan(2 * rule->kappa) + 0.5 * rule->kappa * size, asin(1)));
-    value = fmin(s * s, rule->cap);
-  } else {
-    value = 0.5 * erfc(-(size / sigma - sigma / 2) / sqrt(2)) + exp(size) * 0.5 * erfc((size / sigma + sigma / 2) / sqrt(2));
-  }
-  return l < 0 ? value * exp(-size) : value;
 }
 
 /* E 1 / (1 + e^-(w + s h)), s ~ Poisson(a + (b - x) / 2) (docs/theory.md, section 15). */
@@ -249,8 +235,8 @@ tacit_status_t __wrap_tacit_curator_release_accept(tacit_curator_t *curator, con
     double sigma = rule->kind == TACIT_ACCEPT_PROBIT ? rule->sigma * tacit_curator_sensitivity_factor(curator) * clip
                                                      : rule->sigma;
     ratios_of(from, to, ratio);
-    see_decision((double[2]){acceptance(rule, sigma, ratio[0] + pairs->correction[k]),
-                             acceptance(rule, sigma, ratio[1] + pairs->correction[k])},
+    see_decision((double[2]){rule_accepts(rule, sigma, ratio[0] + pairs->correction[k]),
+                             rule_accepts(rule, sigma, ratio[1] + pairs->correction[k])},
                  &pairs->accepted[k]);
   }
   return end_looking(at_work, pairs->accepted, pairs->n * sizeof *pairs->accepted, err);
@@ -299,7 +285,7 @@ tacit_status_t __wrap_tacit_curator_release_langevin_accept(tacit_curator_t *cur
       is_near = tacit_langevin_product(adversary.replica[side], rule, langevin, k, room, &work, &product);
       if (is_near) {
         must(tacit_door_product_sum(adversary.replica[side]->door, &product, &units, err), err);
-        p[side] = acceptance(rule, rule->sigma, (double)(units + tacit_log_ratio_units(work.correction)) * 0x1p-32);
+        p[side] = rule_accepts(rule, rule->sigma, (double)(units + tacit_log_ratio_units(work.correction)) * 0x1p-32);
       }
     }
     if (!is_near) {

@@ -2,12 +2,11 @@
  * tacit-corrections [--quick] [--only NAME] [--list] --out DIR: recompute every error of the papers that tacit builds on.
  * Exit status 0 if every row was confirmed, 1 if one was not or nothing could be written, 2 for a wrong command line.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "../command.h"
 #include "corrections.h"
 
 static const source_t *const sources[] = {&source_dp_hmc, &source_thesis, &source_sghmc, &source_dp_fast_mh,
@@ -21,12 +20,6 @@ static int list(void) {
     }
   }
   return 0;
-}
-
-static int usage(const char *what, const char *argument) {
-  fprintf(stderr, "tacit-corrections: %s%s; usage: tacit-corrections [--quick] [--only NAME] [--list] --out DIR\n", what,
-          argument);
-  return 2;
 }
 
 static void run_case(run_t *run) {
@@ -57,14 +50,10 @@ static size_t run_cases(run_t *run, const char *only) {
   return n_run;
 }
 
-static int run_and_write(run_t *run, const char *only) {
-  if (mkdir(run->out, 0777) != 0 && errno != EEXIST) {
-    fprintf(stderr, "tacit-corrections: cannot make the folder %s: %s\n", run->out, strerror(errno));
-    return 1;
-  }
-  size_t n_run = run_cases(run, only);
+static int run_and_write(run_t *run, const command_t *command) {
+  size_t n_run = run_cases(run, command->only);
   if (n_run == 0) {
-    return usage("no case is named ", only);
+    return command_usage(command, "no case is named ", command->only);
   }
   write_csv(run);
   write_markdown(run);
@@ -77,25 +66,13 @@ static int run_and_write(run_t *run, const char *only) {
 }
 
 int main(int argc, char **argv) {
-  run_t run = {.quick = false};
-  const char *only = NULL;
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--quick") == 0) {
-      run.quick = true;
-    } else if (strcmp(argv[i], "--list") == 0) {
-      return list();
-    } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
-      only = argv[++i];
-    } else if (strcmp(argv[i], "--out") == 0 && i + 1 < argc) {
-      run.out = argv[++i];
-    } else {
-      return usage("unknown or incomplete argument ", argv[i]);
-    }
+  command_t command = {.program = "tacit-corrections", .names = "NAME"};
+  int status = command_read(&command, argc, argv);
+  if (status != 0 || command.is_list) {
+    return status != 0 ? status : list();
   }
-  if (run.out == NULL) {
-    return usage("--out DIR is missing", "");
-  }
-  int status = run_and_write(&run, only);
+  run_t run = {.quick = command.is_quick, .out = command.out};
+  status = run_and_write(&run, &command);
   free(run.rows);
   return status;
 }

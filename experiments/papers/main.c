@@ -2,23 +2,16 @@
  * tacit-papers [--quick] [--only a|b|c|d|NAME] [--list] --out DIR: recompute results of the papers.
  * Exit status 0 if all that was asserted holds, 1 if not or if nothing could be written, 2 for a wrong command line.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "../command.h"
 #include "papers.h"
 
 static const study_t *const studies[] = {&study_hmc_budget,       &study_hmc_marginals, &study_hmc_clipping,
                                          &study_sghmc_accounting, &study_sghmc_radon,   &study_sghmc_phase,
                                          &study_fast_mixture,     &study_fast_logistic, &study_privatized_grid};
 enum { n_studies = sizeof studies / sizeof studies[0] };
-
-static int usage(const char *what, const char *argument) {
-  fprintf(stderr, "tacit-papers: %s%s; usage: tacit-papers [--quick] [--only a|b|c|d|NAME] [--list] --out DIR\n", what,
-          argument);
-  return 2;
-}
 
 static int list(void) {
   for (size_t i = 0; i < n_studies; i++) {
@@ -31,14 +24,10 @@ static bool is_wanted(const study_t *study, const char *only) {
   return only == NULL || strcmp(only, study->name) == 0 || (only[0] == study->part && only[1] == '\0');
 }
 
-static int run_and_write(run_t *run, const char *only) {
-  if (mkdir(run->out, 0777) != 0 && errno != EEXIST) {
-    fprintf(stderr, "tacit-papers: cannot make the folder %s: %s\n", run->out, strerror(errno));
-    return 1;
-  }
+static int run_and_write(run_t *run, const command_t *command) {
   size_t n_run = 0;
   for (size_t i = 0; i < n_studies; i++) {
-    if (is_wanted(studies[i], only)) {
+    if (is_wanted(studies[i], command->only)) {
       double start = seconds();
       study_begin(run, studies[i]);
       studies[i]->run(run);
@@ -49,27 +38,18 @@ static int run_and_write(run_t *run, const char *only) {
     }
   }
   if (n_run == 0) {
-    return usage("no study is named ", only);
+    return command_usage(command, "no study is named ", command->only);
   }
   printf("%zu studies, %zu assertions, %zu do not hold\n", n_run, run->n_checks, run->n_failed);
   return run->n_failed > 0 ? 1 : 0;
 }
 
 int main(int argc, char **argv) {
-  run_t run = {.quick = false};
-  const char *only = NULL;
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--quick") == 0) {
-      run.quick = true;
-    } else if (strcmp(argv[i], "--list") == 0) {
-      return list();
-    } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
-      only = argv[++i];
-    } else if (strcmp(argv[i], "--out") == 0 && i + 1 < argc) {
-      run.out = argv[++i];
-    } else {
-      return usage("unknown or incomplete argument ", argv[i]);
-    }
+  command_t command = {.program = "tacit-papers", .names = "a|b|c|d|NAME"};
+  int status = command_read(&command, argc, argv);
+  if (status != 0 || command.is_list) {
+    return status != 0 ? status : list();
   }
-  return run.out == NULL ? usage("--out DIR is missing", "") : run_and_write(&run, only);
+  run_t run = {.quick = command.is_quick, .out = command.out};
+  return run_and_write(&run, &command);
 }

@@ -7,6 +7,7 @@
 #include <float.h>
 #include <string.h>
 
+#include "accept_rule.h"
 #include "logistic.h"
 #include "support.h"
 #include "tacit/account.h"
@@ -59,20 +60,6 @@ static void assert_share(double count, double n, double p) {
 }
 
 /* ---- probabilities ---- */
-
-static double rule_accepts(const tacit_accept_rule_t *rule, double sigma, double l) {
-  double size = fabs(l), value;
-  if (rule->kind == TACIT_ACCEPT_BARKER) {
-    return 1 / (1 + exp(-l));
-  }
-  if (rule->kind == TACIT_ACCEPT_ARCSINE) {
-    double s = sin(fmin(atan(2 * rule->kappa) + 0.5 * rule->kappa * size, asin(1)));
-    value = fmin(s * s, rule->cap);
-  } else {
-    value = 0.5 * erfc(-(size / sigma - sigma / 2) / sqrt(2)) + exp(size) * 0.5 * erfc((size / sigma + sigma / 2) / sqrt(2));
-  }
-  return l < 0 ? value * exp(-size) : value;
-}
 
 static void test_decisions_have_the_probabilities_of_their_rules(void **state) {
   (void)state;

@@ -1,23 +1,8 @@
 /* A report appears whole or not at all, and a bad one not at all. */
-#include "report/folder.h"
+#include "report/fit_folder.h"
 
 #include <signal.h>
 #include <sys/resource.h>
-
-static char folder[64], path[96];
-
-static int setup(void **state) {
-  (void)state;
-  folder_new(folder);
-  snprintf(path, sizeof path, "%s/fit", folder);
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  folder_remove(folder);
-  return 0;
-}
 
 static void test_write_refuses_what_exists(void **state) {
   (void)state;

@@ -1,23 +1,8 @@
 /* What a report holds. */
-#include "report/folder.h"
+#include "report/fit_folder.h"
 
 #include <dirent.h>
 #include <jansson.h>
-
-static char folder[64], path[96];
-
-static int setup(void **state) {
-  (void)state;
-  folder_new(folder);
-  snprintf(path, sizeof path, "%s/fit", folder);
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  folder_remove(folder);
-  return 0;
-}
 
 static void write_ok(const sample_run_t *run) {
   tacit_error_t err;
