@@ -224,6 +224,7 @@ static PyMethodDef methods[] = {
     {"statement", core_statement, METH_VARARGS, "The page about a fit or a data set that a privacy officer signs."},
     {"synthesize", core_synthesize, METH_VARARGS, "Rows that nobody is, from what a fit released."},
     {"read", core_read, METH_VARARGS, "Draws of a directory that a fit wrote."},
+    {"want_width", core_want_width, METH_VARARGS, "Which epsilon gives intervals of a width; reads nothing."},
     {"ledger_create", core_ledger_create, METH_VARARGS, "Make a ledger."},
     {"ledger_read", core_ledger_read, METH_VARARGS, "All that a ledger says."},
     {NULL, NULL, 0, NULL}};

@@ -103,6 +103,7 @@ PyObject *core_statement(PyObject *self, PyObject *args);
 PyObject *core_synthesize(PyObject *self, PyObject *args);
 PyObject *core_settings(PyObject *self, PyObject *args);
 PyObject *core_read(PyObject *self, PyObject *args);
+PyObject *core_want_width(PyObject *self, PyObject *args);
 PyObject *core_ledger_create(PyObject *self, PyObject *args);
 PyObject *core_ledger_read(PyObject *self, PyObject *args);
 

@@ -7,6 +7,7 @@
 #include "tacit/fit.h"
 #include "tacit/infer.h"
 #include "tacit/publish.h"
+#include "tacit/report.h"
 
 typedef struct call {
   tacit_fit_t *fit;
@@ -227,21 +228,21 @@ static PyObject *choices_of(call_t *call, double n_units) {
   return out;
 }
 
-/* What a plan is asked for: (formula, [(name, text), ...], schema, its name, n). */
-static bool begin_plan(call_t *call, PyObject *args, double *n_units) {
+/* What a plan is asked for: (formula, [(name, text), ...], schema, its name, n), and perhaps a width. */
+static bool begin_plan(call_t *call, PyObject *args, double *n_units, double *width) {
   const char *formula, *schema, *name;
   Py_ssize_t n_schema;
   PyObject *settings;
-  return PyArg_ParseTuple(args, "sO!y#sd", &formula, &PyList_Type, &settings, &schema, &n_schema, &name, n_units) &&
+  return PyArg_ParseTuple(args, "sO!y#sd|d", &formula, &PyList_Type, &settings, &schema, &n_schema, &name, n_units, width) &&
          set_up(call, formula, settings, schema, n_schema, name);
 }
 
 /* compare(as above) -> (methods, advice) */
 PyObject *core_compare(PyObject *self, PyObject *args) {
   (void)self;
-  double n_units;
+  double n_units, width;
   call_t call = {0};
-  PyObject *methods = begin_plan(&call, args, &n_units) ? choices_of(&call, n_units) : NULL;
+  PyObject *methods = begin_plan(&call, args, &n_units, &width) ? choices_of(&call, n_units) : NULL;
   PyObject *out = methods == NULL ? NULL : Py_BuildValue("(Ns)", methods, tacit_fit_text(call.fit, TACIT_FIT_TEXT_ADVICE));
   clear(&call);
   return out;
@@ -250,9 +251,35 @@ PyObject *core_compare(PyObject *self, PyObject *args) {
 /* plan(as above) */
 PyObject *core_plan(PyObject *self, PyObject *args) {
   (void)self;
-  double n_units;
+  double n_units, width;
   call_t call = {0};
-  PyObject *out = begin_plan(&call, args, &n_units) ? plan_of(&call, n_units) : NULL;
+  PyObject *out = begin_plan(&call, args, &n_units, &width) ? plan_of(&call, n_units) : NULL;
+  clear(&call);
+  return out;
+}
+
+/* want_width(as above, width) -> ([(relation, epsilon, epsilon where columns are unkind), ...], page that draws it) */
+PyObject *core_want_width(PyObject *self, PyObject *args) {
+  (void)self;
+  double n_units, width = 0;
+  tacit_fit_want_t wants[2];
+  tacit_error_t err;
+  char *html = NULL;
+  call_t call = {0};
+  PyObject *out = NULL;
+  if (begin_plan(&call, args, &n_units, &width)) {
+    core_work_begin(&call.of.work);
+    tacit_status_t status = tacit_fit_want_width(call.fit, n_units, width, wants, &err);
+    status = status == TACIT_OK ? tacit_fit_plan_page(call.fit, n_units, &html, &err) : status;
+    core_work_end(&call.of.work);
+    if (status == TACIT_OK) {
+      out = Py_BuildValue("([(sdd)(sdd)]s)", tacit_relation_string(wants[0].relation), wants[0].epsilon, wants[0].epsilon_poor,
+                          tacit_relation_string(wants[1].relation), wants[1].epsilon, wants[1].epsilon_poor, html);
+      tacit_report_text_free(html);
+    } else {
+      refuse(&call, &err);
+    }
+  }
   clear(&call);
   return out;
 }

@@ -188,7 +188,7 @@ class Boundary(unittest.TestCase):
         from tacit import _core
         names = {name for name in vars(_core) if not name.startswith("__")}
         self.assertEqual(names, {"account", "check", "compare", "contrast", "effects", "fit", "infer", "ledger_create", "ledger_read", "model", "plan", "predict",
-                                 "read", "refit", "release", "settings", "statement", "synthesize", "version"})
+                                 "read", "refit", "release", "settings", "statement", "synthesize", "version", "want_width"})
         self.assertFalse([name for name in names if isinstance(getattr(_core, name), type)])
 
     def test_a_seed_says_what_it_is(self):

@@ -418,6 +418,21 @@ class Plans(Folder):
         with self.assertRaises(tacit.ArgumentError):
             tacit.plan(FORMULA, schema=SCHEMA, n="data.csv", family="bernoulli", epsilon=2, delta=1e-6)
 
+    def test_which_epsilon(self):
+        """What it says of an epsilon is what the plan says of that epsilon."""
+        given = {"schema": SCHEMA, "n": N, "family": "bernoulli", "delta": 1e-6}
+        wanted = tacit.epsilon_for(1.2, FORMULA, out=self.folder / "plan.html", **given)
+        self.assertEqual(list(wanted), ["substitute", "add-remove"])
+        plan = tacit.plan(FORMULA, epsilon=wanted["substitute"]["epsilon"], method="noise-aware", **given)
+        self.assertAlmostEqual(plan["width"], 1.2, delta=0.01)
+        self.assertGreater(wanted["substitute"]["epsilon_unkind"], wanted["substitute"]["epsilon"])
+        self.assertIn("</html>", (self.folder / "plan.html").read_text())
+        self.assertIn("1.2 times as wide", repr(wanted))
+        self.assertEqual(repr(pickle.loads(pickle.dumps(wanted))), repr(wanted))
+        for width, more in ((1, {}), ("a", {}), (1.2, {"n": "data.csv"}), (1.2, {"epsilon": 1}), (1.2, {"out": self.folder / "plan.html"}), (1.2, {"family": "categorical"})):
+            with self.subTest(more), self.assertRaises(tacit.TacitError):
+                tacit.epsilon_for(width, FORMULA, **{**given, **more})
+
     def test_poor_plans_are_refused(self):
         ledger = tacit.Ledger.create(self.folder / "l.ledger", "test", 10, 1e-5)
         more = {"method": "dp-penalty", "epsilon": 4, "ledger": ledger.path}

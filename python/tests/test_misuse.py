@@ -74,6 +74,7 @@ class Misuse(Folder):
         yield "ledger", tacit.Ledger, {"path": "l.ledger"}
         yield "ledger, new", tacit.Ledger.create, {"path": "n.ledger", "data_id": "d", "epsilon": 1.0, "delta": 1e-6, "relation": "substitute", "unit": None, "max_rows": 1}
         yield "statement", tacit.statement, {"path": "fit", "ledger": None, "out": None}
+        yield "epsilon_for", tacit.epsilon_for, {"width": 1.3, "formula": FORMULA, "schema": SCHEMA, "n": 1000, "family": "bernoulli", "delta": 1e-6, "out": None}
         yield "model", tacit.model, {"formula": FORMULA, "family": "bernoulli", "schema": SCHEMA}
         rows = {"x": [1.0], "s": ["a"]}
         if pandas is not None:
@@ -88,7 +89,7 @@ class Misuse(Folder):
             self.wrong.append(f"{what}: {type(error).__name__}: {str(error)[:200]!a}")
 
     def test_odd_arguments(self):
-        long = ("refit", "combine", "infer", "plan", "plan of a program", "account", "ledger, new")
+        long = ("refit", "combine", "infer", "plan", "plan of a program", "epsilon_for", "account", "ledger, new")
         for name, call, right in self.calls():
             for key in right:
                 for value in RARE if not FULL and name in long else ODD:

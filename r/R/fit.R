@@ -128,11 +128,30 @@ new_fit <- function(draws, formula, family, schema, statement, privacy, end, kno
                                       problems = draws$problems, statement = statement, privacy = privacy, end = end, known_sd = known_sd))
 }
 
-tacit_plan <- function(formula, schema, n, family = NULL, epsilon = NULL, delta = NULL, method = NULL, ...) {
+public_n <- function(n) {
   if (!is.numeric(n) || length(n) != 1L || is.na(n)) refuse("n is a public number: counting records here may tell what is private", field = "n")
+  as.numeric(n)
+}
+
+tacit_epsilon_for <- function(width, formula, schema, n, family, delta, out = NULL, ...) {
+  if (!is.numeric(width) || length(width) != 1L || is.na(width)) refuse("width: a number above 1, of intervals beside those without privacy", field = "width")
+  n <- public_n(n)
+  file <- new_file(out)
+  public <- schema_text(schema)
+  settings <- setting_texts(list(family = family_text(family), delta = delta, ...))
+  found <- check(.Call(C_want_width, formula_text(formula), settings, public$text, public$name, n, as.numeric(width)))
+  if (!is.null(file)) {
+    failure <- put_file(found$page, file)
+    if (nzchar(failure)) refuse(failure, "io", "out")
+  }
+  as.data.frame(found[c("relation", "epsilon", "epsilon_unkind")])
+}
+
+tacit_plan <- function(formula, schema, n, family = NULL, epsilon = NULL, delta = NULL, method = NULL, ...) {
+  n <- public_n(n)
   public <- schema_text(schema)
   settings <- setting_texts(list(family = family_text(family), epsilon = epsilon, delta = delta, method = method, ...))
-  check(.Call(C_plan, formula_text(formula), settings, public$text, public$name, as.numeric(n)))
+  check(.Call(C_plan, formula_text(formula), settings, public$text, public$name, n))
 }
 
 print.tacit_plan <- function(x, ...) {

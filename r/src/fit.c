@@ -164,6 +164,36 @@ SEXP r_plan(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP n) {
   return out;
 }
 
+/* Of both relations: epsilon, and epsilon where columns are unkind; and the page that draws them. */
+SEXP r_want_width(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP n, SEXP width) {
+  static const char *const names[] = {"relation", "epsilon", "epsilon_unkind", "page", NULL};
+  call_t *call;
+  tacit_error_t err;
+  tacit_fit_want_t wants[2];
+  char *html = NULL;
+  SEXP pointer = PROTECT(r_hold_fit(&call)), out;
+  tacit_status_t status = set_up(call, formula, settings, schema, name, &err);
+  status = status == TACIT_OK ? tacit_fit_want_width(call->fit, Rf_asReal(n), Rf_asReal(width), wants, &err) : status;
+  status = status == TACIT_OK ? tacit_fit_plan_page(call->fit, Rf_asReal(n), &html, &err) : status;
+  if (status == TACIT_OK) {
+    const char *relations[] = {tacit_relation_string(wants[0].relation), tacit_relation_string(wants[1].relation)};
+    out = PROTECT(r_list(names));
+    SET_VECTOR_ELT(out, 3, r_owned_text(status, html));
+    SET_VECTOR_ELT(out, 0, r_texts(relations, 2));
+    for (R_xlen_t k = 1; k < 3; k++) {
+      SET_VECTOR_ELT(out, k, Rf_allocVector(REALSXP, 2));
+      for (R_xlen_t i = 0; i < 2; i++) {
+        REAL(VECTOR_ELT(out, k))[i] = k == 1 ? wants[i].epsilon : wants[i].epsilon_poor;
+      }
+    }
+  } else {
+    out = PROTECT(r_failure(&err, NULL));
+  }
+  r_let_go(pointer);
+  UNPROTECT(2);
+  return out;
+}
+
 SEXP r_settings(SEXP of) {
   static const char *const names[] = {"name", "value", "default", "help", "group", NULL};
   size_t n, row = 0;

@@ -49,6 +49,7 @@ SEXP r_failure(const tacit_error_t *err, const char *detail) {
 
 static const R_CallMethodDef routines[] = {{"fit", ROUTINE(r_fit), 7},
                                            {"plan", ROUTINE(r_plan), 5},
+                                           {"want_width", ROUTINE(r_want_width), 6},
                                            {"infer", ROUTINE(r_infer), 6},
                                            {"release", ROUTINE(r_release), 5},
                                            {"settings", ROUTINE(r_settings), 1},

@@ -64,6 +64,7 @@ SEXP r_owned_text(tacit_status_t status, char *text);
 
 SEXP r_fit(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data, SEXP on_plan, SEXP is_told);
 SEXP r_plan(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP n);
+SEXP r_want_width(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP n, SEXP width);
 SEXP r_infer(SEXP model, SEXP its_name, SEXP statistic, SEXP name, SEXP settings, SEXP is_told);
 SEXP r_release(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data);
 SEXP r_refit(SEXP paths, SEXP is_disjoint, SEXP between, SEXP shown, SEXP settings, SEXP is_told);

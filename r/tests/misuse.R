@@ -26,6 +26,7 @@ calls <- list(
   tacit = list(tacit, c(list(formula = "own.stan", data = broken, schema = of_program, set = NULL), few, budget)),
   tacit_plan = list(tacit_plan, list(formula = y ~ x + s, schema = schema, n = 300, family = binomial(), epsilon = 2, delta = 1e-6, method = "noise-aware")),
   tacit_plan = list(tacit_plan, list(formula = "own.stan", schema = of_program, n = 300, epsilon = 2, delta = 1e-6)),
+  tacit_epsilon_for = list(tacit_epsilon_for, list(width = 1.3, formula = y ~ x + s, schema = schema, n = 300, family = binomial(), delta = 1e-6, out = NULL)),
   tacit_release = list(tacit_release, list(formula = NULL, data = broken, schema = schema, statistic = "clamped-mean", column = "x", mechanism = "laplace", epsilon = 1)),
   tacit_infer = list(tacit_infer, c(list(model = law, statistic = mean_of, n = NULL, seed = 1), few)),
   tacit_account = list(tacit_account, list(events = "gaussian:sigma=20", delta = 1e-6, counts = 10, relation = "substitute", method = "auto")),

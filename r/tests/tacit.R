@@ -99,6 +99,12 @@ epred_of <- function(level) rowMeans(posterior_epred(two, newdata = data.frame(x
 stopifnot(identical(rownames(effects), c("s: b - a", "x: slope")), all.equal(effects[["s: b - a", "Estimate"]], mean(epred_of("b") - epred_of("a"))),
           inherits(refused(tacit_average_effects(two, "z", new)), "tacit_error"))
 
+# Which epsilon.
+wanted <- tacit_epsilon_for(1.2, y ~ x + s, schema, n, binomial(), 1e-6, out = file.path(folder, "plan.html"))
+stopifnot(identical(wanted$relation, c("substitute", "add-remove")), file.exists(file.path(folder, "plan.html")), wanted$epsilon_unkind[[1L]] > wanted$epsilon[[1L]],
+          abs(tacit_plan(y ~ x + s, schema, n, binomial(), wanted$epsilon[[1L]], 1e-6)$width - 1.2) < 0.01,
+          inherits(refused(tacit_epsilon_for(1, y ~ x + s, schema, n, binomial(), 1e-6)), "tacit_error"))
+
 # A statistic with noise, and what follows from it.
 released <- tacit_release(data = d, schema = schema, statistic = "clamped-mean", column = "x", mechanism = "laplace", epsilon = 8)
 stopifnot(abs(released$values - sum(x)) < 21 * released$scales, grepl("epsilon 8", released$spent))

@@ -15,10 +15,10 @@ from ._fit import Plan, fit, plan, settings
 from ._infer import infer
 from ._kept import Check, Synthesis, check, combine, refit, synthesize
 from ._ledger import Ledger
-from ._pages import model, statement
+from ._pages import Wanted, epsilon_for, model, statement
 from ._posterior import Posterior, read
 from ._release import Release, release
 
 __all__ = ["ArgumentError", "BudgetError", "Check", "DataError", "FileError", "Ledger", "NumericError", "Plan", "PoorPlan", "Posterior",
-           "PrivacyWarning", "Release", "SchemaError", "Synthesis", "TacitError", "__version__", "account", "check", "combine", "fit", "infer", "model",
+           "PrivacyWarning", "Release", "SchemaError", "Synthesis", "TacitError", "Wanted", "__version__", "account", "check", "combine", "epsilon_for", "fit", "infer", "model",
            "plan", "read", "refit", "release", "settings", "statement", "synthesize"]
