@@ -1,6 +1,7 @@
 # Ctrl-C, as another process sends it: soon; nothing spent while records are read; while it draws, the draws so far and a ledger that is settled with what
 # was charged; under relation add-remove nothing but the whole reservation.
 library(tacit)
+Sys.unsetenv("R_TESTS") # of R CMD check: a file that other processes, elsewhere, would not find
 dir.create(where <- tempfile("interrupt"))
 setwd(where)
 n <- 2000
@@ -22,7 +23,7 @@ until <- function(is_so, what) {
     if (is_so()) return(invisible())
     Sys.sleep(0.05)
   }
-  stop("not within a minute: ", what)
+  stop("not within a minute: ", what, "; ", paste(tryCatch(readLines("err.txt"), error = conditionMessage, warning = conditionMessage), collapse = "; "))
 }
 
 # is_time: of a process that has begun; the answer, with seconds and processor seconds from the signal on.

@@ -37,7 +37,7 @@ def _pairs(events: Sequence[Event], depth: int = 0) -> list[tuple[str, int]]:
         elif isinstance(event, (tuple, list)) and len(event) == 2 and isinstance(event[0], str) and not isinstance(event[1], (str, tuple, list)):
             pairs.append((_data.text(event[0], "events"), _data.whole(event[1], "events", 1, 10**18)))
         else:
-            pairs.extend(_pairs(event, depth + 1))  # type: ignore[arg-type]
+            pairs.extend(_pairs(event, depth + 1))
     return pairs
 
 

@@ -33,6 +33,6 @@ def _add(key: str, place: str, cost_epsilon: float, cost_delta: float) -> None:
     spends = _spends.setdefault(key, [])
     spends.append((place, cost_epsilon, cost_delta))
     if len(spends) > 1:
-        epsilon, delta = (sum(spend[i] for spend in spends) for i in (1, 2))
+        epsilon, delta = sum(spend[1] for spend in spends), sum(spend[2] for spend in spends)
         warnings.warn(f"{len(spends)} fits, releases or checks by this schema, and no ledger of them all: together epsilon {epsilon:.4g} at delta "
                       f"{delta:.3g} if their records are the same; a ledger keeps count (ledger=)", PrivacyWarning, stacklevel=4)
