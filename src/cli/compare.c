@@ -51,7 +51,7 @@ static tacit_status_t summary_of(const tacit_report_read_t *fit, const char *lab
                                  tacit_error_t *err) {
   size_t j = find((const char *const *)fit->labels, fit->draws.n_reported, label);
   *is_there = j < fit->draws.n_reported;
-  return *is_there ? tacit_draws_summarise(&fit->draws, j, summary, err) : TACIT_OK;
+  return *is_there ? tacit_draws_summarise_with(&fit->draws, j, &fit->evidence, summary, err) : TACIT_OK;
 }
 
 static void pad(tacit_text_t *text, size_t begin, size_t width) {

@@ -232,7 +232,11 @@ static double run(const parser_t *parser, const double *draw) {
 
 tacit_status_t tacit_contrast(const tacit_report_read_t *fit, const char *expression, double *draws, tacit_error_t *err) {
   parser_t parser = {.fit = fit, .text = expression, .err = err};
-  tacit_status_t status = parse_sum(&parser);
+  tacit_status_t status = tacit_predict_check_fit(fit, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  status = parse_sum(&parser);
   skip_blanks(&parser);
   if (status == TACIT_OK && expression[parser.at] != '\0') {
     status = fault(&parser, parser.at, "expected + - * / ^ or the end");

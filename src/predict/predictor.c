@@ -101,11 +101,21 @@ static tacit_status_t check_formula(const tacit_report_read_t *fit, const char *
                          "%s: predictions are made of a regression's formula or of a program that tacit fit kept in program.stan; this has neither", what);
 }
 
+tacit_status_t tacit_predict_check_fit(const tacit_report_read_t *fit, tacit_error_t *err) {
+  return !tacit_checks_forbid_intervals(&fit->evidence.checks)
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_DATA, "fit", "a check of the fit forbids intervals (tacit diagnose), and what is computed from its draws would hide that: nothing is");
+}
+
 static tacit_status_t set_up(tacit_predictor_t *p, const tacit_schema_t *schema, tacit_error_t *err) {
+  tacit_status_t status = tacit_predict_check_fit(&p->fit, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
   if (p->fit.program != NULL) {
     return tacit_predictor_open_program(p, schema, err);
   }
-  tacit_status_t status = tacit_family_parse(&p->family, p->fit.family, err);
+  status = tacit_family_parse(&p->family, p->fit.family, err);
   if (status == TACIT_OK) {
     status = tacit_design_new(&p->design, p->fit.formula, schema, p->family, err);
   }

@@ -247,9 +247,6 @@ static tacit_status_t open_all(synthesis_t *s, const char *path, const tacit_syn
   if (status == TACIT_OK) {
     status = tacit_predictor_new(&s->predictor, path, err);
   }
-  if (status == TACIT_OK && tacit_checks_forbid_intervals(&s->predictor->fit.evidence.checks)) {
-    status = tacit_error_set(err, TACIT_ERR_DATA, "fit", "a check of the fit forbids intervals (tacit diagnose), and rows drawn from it would hide that: none are made");
-  }
   if (status == TACIT_OK) {
     status = tacit_inverse_init(&s->inverse, s->predictor, err);
   }

@@ -9,6 +9,7 @@ import math
 import os
 import pathlib
 import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -183,6 +184,9 @@ for check in told["checks"]:
         check["statistic"] = 2
 pathlib.Path("l-failed/diagnostics.json").write_text(json.dumps(told))
 assert "forbids intervals" in run("synthesize", "l-failed", "--out", "no.csv", status=3)
+assert "forbids intervals" in run("predict", "l-failed", "--newdata", "grid", status=3)
+assert "forbids intervals" in run("contrast", "l-failed", "u", status=3)
+assert re.search(r"(?m)^u .*\[NA, NA\] ", run("compare", "l-failed", "l")), run("compare", "l-failed", "l")
 
 # a fit beside its records: right and bent responses, counts that scatter more than Poisson's; planted misfit is seen, a right fit is not flagged (10^-6)
 logistic = lambda t: 1 / (1 + math.exp(-t))
