@@ -5,7 +5,7 @@
 
 #include "fit/fit_internal.h"
 
-enum { N_POINTS = 41, MOST_DRAWS = 400, MOST_CURVES = 12 };
+enum { N_POINTS = TACIT_CURVE_POINTS, MOST_DRAWS = TACIT_CURVE_DRAWS, MOST_CURVES = TACIT_CURVE_MOST };
 
 void tacit_fit_curves_clear(tacit_fit_curves_t *curves) {
   tacit_free(curves->items);
@@ -13,8 +13,8 @@ void tacit_fit_curves_clear(tacit_fit_curves_t *curves) {
   *curves = (tacit_fit_curves_t){0};
 }
 
-/* Where a column stays while another moves: the middle of what is typical or of its bounds, the reference level. */
-static double resting(const tacit_column_schema_t *column) {
+/* The middle of what is typical or of its bounds, the reference level. */
+double tacit_curve_resting(const tacit_column_schema_t *column) {
   bool is_number = column->type == TACIT_COLUMN_NUMERIC || column->type == TACIT_COLUMN_INTEGER;
   double low = column->has_typical ? column->typical_low : column->lower, high = column->has_typical ? column->typical_high : column->upper;
   double middle = low / 2 + high / 2;
@@ -33,7 +33,7 @@ static tacit_status_t fill_features(const tacit_fit_t *fit, size_t moving, doubl
     const tacit_column_schema_t *column = tacit_schema_find(fit->schema, names[c]);
     for (size_t i = 0; i < N_POINTS; i++) {
       double share = (double)i / (N_POINTS - 1);
-      columns[c * N_POINTS + i] = c == moving ? column->lower + share * (column->upper - column->lower) : resting(column);
+      columns[c * N_POINTS + i] = c == moving ? column->lower + share * (column->upper - column->lower) : tacit_curve_resting(column);
     }
     at[c] = columns + c * N_POINTS;
   }
@@ -63,6 +63,13 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+void tacit_curve_band(double *values, size_t n, double *low, double *middle, double *high) {
+  qsort(values, n, sizeof *values, compare);
+  *low = values[n / 20];
+  *middle = values[n / 2];
+  *high = values[n - 1 - n / 20];
+}
+
 /* low, middle, high (N_POINTS) <- quantiles over some of the draws. */
 static void fill_band(const tacit_fit_t *fit, const double *features, double *sorted, double *low, double *middle, double *high) {
   const tacit_draws_t *draws = &fit->draws;
@@ -77,10 +84,7 @@ static void fill_band(const tacit_fit_t *fit, const double *features, double *so
       }
       sorted[n++] = expected(fit->family, eta);
     }
-    qsort(sorted, n, sizeof *sorted, compare);
-    low[i] = sorted[n / 20];
-    middle[i] = sorted[n / 2];
-    high[i] = sorted[n - 1 - n / 20];
+    tacit_curve_band(sorted, n, &low[i], &middle[i], &high[i]);
   }
 }
 
@@ -94,16 +98,20 @@ static bool is_drawn(const tacit_fit_t *fit, const char *name) {
 tacit_status_t tacit_fit_curves(const tacit_fit_t *fit, tacit_fit_curves_t *curves, tacit_error_t *err) {
   size_t n_columns, d;
   *curves = (tacit_fit_curves_t){0};
-  if (fit->design == NULL || fit->family == TACIT_FAMILY_CATEGORICAL || tacit_draws_n_kept(&fit->draws) == 0) {
+  bool has_none = fit->program == NULL && (fit->design == NULL || fit->family == TACIT_FAMILY_CATEGORICAL);
+  if (has_none || tacit_draws_n_kept(&fit->draws) == 0) {
     return TACIT_OK;
+  }
+  curves->items = tacit_alloc_zero(MOST_CURVES, sizeof *curves->items);
+  curves->values = tacit_alloc_zero(MOST_CURVES * 4 * N_POINTS, sizeof *curves->values);
+  bool ok = curves->items != NULL && curves->values != NULL;
+  if (ok && fit->program != NULL) {
+    return tacit_fit_curves_of_program(fit, curves, err);
   }
   const char *const *names = tacit_design_columns(fit->design, &n_columns);
   d = tacit_design_n_features(fit->design);
-  curves->items = tacit_alloc_zero(MOST_CURVES, sizeof *curves->items);
-  curves->values = tacit_alloc_zero(MOST_CURVES * 4 * N_POINTS, sizeof *curves->values);
   double *work = tacit_alloc_zero(N_POINTS * (n_columns + d) + MOST_DRAWS + 1, sizeof *work);
-  bool ok = curves->items != NULL && curves->values != NULL && work != NULL;
-  tacit_status_t status = ok ? TACIT_OK : tacit_error_memory(err);
+  tacit_status_t status = ok && work != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t c = 0; c < n_columns && curves->n < MOST_CURVES && status == TACIT_OK; c++) {
     if (is_drawn(fit, names[c])) {
       double *columns = work, *features = work + N_POINTS * n_columns, *sorted = features + N_POINTS * d, *x = curves->values + curves->n * 4 * N_POINTS;

@@ -257,9 +257,17 @@ typedef struct tacit_fit_curves {
   double *values;
 } tacit_fit_curves_t;
 
-/* Of each numeric column of the terms, up to a dozen; none of programs and of family categorical. Clear after failure, too. */
+enum { TACIT_CURVE_POINTS = 41, TACIT_CURVE_DRAWS = 400, TACIT_CURVE_MOST = 12 };
+
+/* Of each numeric column of the terms, up to a dozen; none of classes. Clear after failure, too. */
 TACIT_MUST_USE tacit_status_t tacit_fit_curves(const tacit_fit_t *fit, tacit_fit_curves_t *curves, tacit_error_t *err);
 void tacit_fit_curves_clear(tacit_fit_curves_t *curves);
+/* curves_program.c. Of each numeric column that the program's only outcome depends on; none where its expectation is not known. */
+TACIT_MUST_USE tacit_status_t tacit_fit_curves_of_program(const tacit_fit_t *fit, tacit_fit_curves_t *curves, tacit_error_t *err);
+/* Where a column stays while another moves. */
+double tacit_curve_resting(const tacit_column_schema_t *column);
+/* Median and 90 % interval of n values, which are sorted. */
+void tacit_curve_band(double *values, size_t n, double *low, double *middle, double *high);
 /* Append bounds and levels of the columns that the model uses. */
 TACIT_MUST_USE tacit_status_t tacit_fit_describe_columns(const tacit_fit_t *fit, tacit_text_t *to, tacit_error_t *err);
 

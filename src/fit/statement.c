@@ -185,7 +185,7 @@ static tacit_status_t write_report(const tacit_fit_t *fit, const char *path, tac
     described.report.columns = columns.data;
     described.report.curves = curves.items;
     described.report.n_curves = curves.n;
-    described.report.curves_of = fit->family == TACIT_FAMILY_BERNOULLI ? "Probability" : fit->family == TACIT_FAMILY_POISSON ? "Expected count" : "Expected response";
+    described.report.curves_of = fit->program != NULL ? "Expected response" : fit->family == TACIT_FAMILY_BERNOULLI ? "Probability" : fit->family == TACIT_FAMILY_POISSON ? "Expected count" : "Expected response";
     described.report.curves_at = fit->evidence.n_terms > 0 ? "at their released means" : "in the middle of their bounds, or at their reference level";
     described.report.program = fit->program != NULL ? tacit_fit_text(fit, TACIT_FIT_TEXT_PROGRAM) : NULL;
     described.report.check_json = fit->check_json;

@@ -102,6 +102,7 @@ responses_agree("nb", 2, lambda d: math.exp(eta(d, "B", 0.5, 3)), lambda d: math
 effects = json.loads(run("contrast", "nb", "--effect", "g", "--effect", "x", "--population", "new.csv", "--json"))
 assert [e["name"] for e in effects] == ["g: B - A", "g: C - A", "x: slope"]
 agree(effects[0], [statistics.fmean(math.exp(eta(d, "B", w, x)) - math.exp(eta(d, "A", w, x)) for _, w, x, _ in new) for d in draws])
+assert "Expected response" in open("nb/report.html").read()  # curves along x and w
 ratio = json.loads(run("contrast", "nb", "b_x", "--exponentiate", "--json"))[0]
 assert ratio["of_coefficient"] == "a rate ratio", ratio
 agree(ratio, [math.exp(d["b_x"]) for d in draws])
