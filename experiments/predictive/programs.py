@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Do intervals of tacit predict hold what they are of, where the family is a program? Expected responses of new rows, and new responses.
 
-    programs.py TACIT --out docs/results/predictive/programs [--runs 100]
+    programs.py TACIT --out FOLDER [--runs 100]
 
 1500 records, y ~ x + g (a weight of 1 a row, no privacy noise: hmc, exposed, so that what is looked at is the prediction); truth, data and 25 new rows with a
 response each are new in every run. 90 % intervals, q5 to q95, of the expected response and of the response. Families: negbinomial, cumulative (probability of the
