@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROUNDS_MAX_D = 32 };
+enum { ROUNDS_MAX_D = 256 };
 
 /* *done <- lines that the file has; exits if it cannot be written. */
 static inline FILE *rounds_open(const char *path, size_t *done) {
@@ -41,7 +41,7 @@ static inline void rounds_write(FILE *file, size_t d, const double *truth, const
 /* n_more: how many numbers of one's own a line has. */
 static inline void rounds_summarise(const char *path, const char *label, size_t d, size_t n_more) {
   FILE *file = fopen(path, "r");
-  char line[4096];
+  static char line[1 << 16];
   double runs = 0, flagged = 0, covered = 0, plain = 0, z2 = 0, far = 0, seconds = 0, ratio[ROUNDS_MAX_D] = {0}, each[ROUNDS_MAX_D] = {0},
          bias[ROUNDS_MAX_D] = {0};
   while (file != NULL && fgets(line, sizeof line, file) != NULL) {

@@ -136,7 +136,7 @@ typedef struct tacit_row_weighting {
 } tacit_row_weighting_t;
 
 /** Most features of a model whose rows are released in this way. */
-enum { TACIT_MAX_ROW_FEATURES = 64 };
+enum { TACIT_MAX_ROW_FEATURES = 256 };
 
 /**
  * Release the noisy matrix of second moments of the weighted rows, as the vector of its upper triangle with off-diagonal

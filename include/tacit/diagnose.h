@@ -95,7 +95,7 @@ TACIT_API const tacit_check_info_t *tacit_check_info(tacit_check_id_t id);
 /** NULL: there is none of that name. */
 TACIT_API const tacit_check_info_t *tacit_check_find(const char *name, tacit_check_id_t *id);
 
-enum { TACIT_MAX_CHECKS = 320 };
+enum { TACIT_MAX_CHECKS = 2048 };
 
 /** One statistic; term: the reported quantity that it is about, or SIZE_MAX: the whole fit. */
 typedef struct tacit_check {
@@ -118,7 +118,7 @@ TACIT_API bool tacit_checks_forbid_intervals(const tacit_checks_t *checks);
 TACIT_API void tacit_diagnose_checks(const tacit_checks_t *checks, const char *const *labels, size_t n_labels,
                                      tacit_findings_t *findings);
 
-enum { TACIT_MAX_EVIDENCE = 64 };
+enum { TACIT_MAX_EVIDENCE = 256 };
 
 /** What a fit tells of itself besides its draws; all of it functions of releases. */
 typedef struct tacit_evidence {

@@ -75,8 +75,11 @@ typedef struct tacit_noise_aware_settings {
 /** Bernoulli, 4 chains of 500 + 1000 iterations. */
 TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 
-/** Time grows with the fifth power of the number of features. */
-enum { TACIT_NOISE_AWARE_MAX_FEATURES = 20, TACIT_NOISE_AWARE_N_EVENTS = 9 };
+/**
+ * The most features of bernoulli, units of one row; and of poisson, gaussian, units of several rows, sites together and rows that are made up, and the most
+ * parameters of a program. Time grows with the third power of the number of features of bernoulli, else with the fifth (docs/theory.md, section 18.17).
+ */
+enum { TACIT_NOISE_AWARE_MAX_FEATURES = 200, TACIT_NOISE_AWARE_MAX_NARROW = 20, TACIT_NOISE_AWARE_N_EVENTS = 9 };
 
 /**
  * The releases that a run makes, as the curator charges them: six, of a gaussian four to seven, by n_units and n_features; and the number of
@@ -117,7 +120,8 @@ TACIT_API double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t 
 TACIT_API double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
 
 /**
- * Refuse a budget that buys next to nothing: a gaussian's with a noise ratio P above 4.5. The message names the epsilon and the number of
+ * Refuse a budget that buys next to nothing: a gaussian's with a noise ratio P above 4.5; of more than 20 features of a bernoulli one at which the noise of
+ * the released information has an eigenvalue of some 0.4 of the information, or that of the last score three times the variance of sampling. The message names the epsilon and the number of
  * rows at which P is 2.
  * @return TACIT_ERR_BUDGET: refused; TACIT_ERR_ARGUMENT: n_units or n_features is missing.
  */

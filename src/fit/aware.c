@@ -60,9 +60,9 @@ static bool has_program_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBS
   } else if (tacit_schema_unit(fit->schema) != NULL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware protects one row, not all rows of a unit as the schema asks: use "
                                             "--method dp-hmc or dp-penalty");
-  } else if (records->dim > TACIT_NOISE_AWARE_MAX_FEATURES) {
+  } else if (records->dim > TACIT_NOISE_AWARE_MAX_NARROW) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "the program has %zu parameters; method noise-aware takes at most %d: use --method dp-hmc or dp-penalty",
-             records->dim, (int)TACIT_NOISE_AWARE_MAX_FEATURES);
+             records->dim, (int)TACIT_NOISE_AWARE_MAX_NARROW);
   } else {
     return false;
   }
@@ -76,6 +76,8 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
   }
   size_t d = tacit_design_n_features(fit->design);
   tacit_design_response_range(fit->design, &lower, &upper);
+  bool is_wide = fit->family == TACIT_FAMILY_BERNOULLI && tacit_schema_max_rows(fit->schema) <= 1;
+  int most = is_wide ? TACIT_NOISE_AWARE_MAX_FEATURES : TACIT_NOISE_AWARE_MAX_NARROW;
   if (fit->family == TACIT_FAMILY_CATEGORICAL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, not_categorical, tacit_family_string(fit->family));
   } else if (tacit_schema_unit(fit->schema) != NULL && fit->family == TACIT_FAMILY_GAUSSIAN) {
@@ -86,10 +88,9 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
                                             "dp-penalty", tacit_fit_dropping(fit));
   } else if (!tacit_design_has_intercept(fit->design)) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware needs an intercept: leave out '+ 0' or '- 1'");
-  } else if (d > TACIT_NOISE_AWARE_MAX_FEATURES) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
-             "the formula has %zu features, the intercept included; method noise-aware takes at most %d", d,
-             (int)TACIT_NOISE_AWARE_MAX_FEATURES);
+  } else if (d > (size_t)most) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "the formula has %zu features, the intercept included; method noise-aware takes at most %d%s", d, most,
+             is_wide ? "" : fit->family == TACIT_FAMILY_BERNOULLI ? " where a unit may have several rows" : " of families other than bernoulli");
   } else if (fit->family != TACIT_FAMILY_GAUSSIAN && !tacit_family_has_moments(fit->family, upper)) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware needs an upper bound of the response between 1 and %d, and noise grows "
                                             "with it; the schema says %g",

@@ -16,7 +16,11 @@ static void measure(const tacit_surrogate_t *s, size_t j, double *mean, double *
   for (size_t k = 0; k < n; k++) {
     *variance += s->weight[k] * (x[k] - *mean) * (x[k] - *mean);
   }
-  double c[TACIT_NOISE_AWARE_MAX_FEATURES * (TACIT_NOISE_AWARE_MAX_FEATURES + 1) / 2] = {0};
+  if (s->is_wide) {
+    *uncertainty = sqrt(2 * s->entry_variance) * *variance;
+    return;
+  }
+  double c[TACIT_NOISE_AWARE_MAX_NARROW * (TACIT_NOISE_AWARE_MAX_NARROW + 1) / 2] = {0};
   for (size_t k = 0; k < n; k++) {
     double square = (x[k] - *mean) * (x[k] - *mean) - *variance;
     own += s->weight[k] * square * square;

@@ -13,7 +13,7 @@
 
 #include "noise_aware/noise_aware_internal.h"
 
-enum { D = TACIT_NOISE_AWARE_MAX_FEATURES, MOST = D * (D + 1) / 2 };
+enum { D = TACIT_NOISE_AWARE_MAX_NARROW, MOST = D * (D + 1) / 2 };
 
 /* Prior sd of the share of units in a cell, before any are counted. */
 static const double share_sd = 0.25;

@@ -12,8 +12,6 @@
 
 #include "noise_aware/noise_aware_internal.h"
 
-enum { MOST = TACIT_NOISE_AWARE_MAX_FEATURES * (TACIT_NOISE_AWARE_MAX_FEATURES + 1) / 2 };
-
 void tacit_rounds_disperse(const tacit_rounds_t *rounds, tacit_family_moments_t *moments) {
   moments->variance_slope = (1 + rounds->excess) * moments->variance_slope + 2 * rounds->excess_square * moments->mean * moments->slope;
   moments->variance = (1 + rounds->excess) * moments->variance + rounds->excess_square * moments->mean * moments->mean;
@@ -57,7 +55,7 @@ static double choose_cap(const tacit_rounds_t *r, double upper, double multiplie
 static tacit_status_t learn(tacit_rounds_t *r, const tacit_round_place_t *place, double *memory, tacit_error_t *err) {
   const tacit_surrogate_t *s = r->surrogate;
   size_t n = s->n_rows, d = s->d, m = d * (d + 1) / 2;
-  double *own = memory, *square = own + n, *moved = square + n, released[MOST], by_own[MOST], by_square[MOST], by_moved[MOST];
+  double *own = memory, *square = own + n, *moved = square + n, *released = moved + n, *by_own = released + m, *by_square = by_own + m, *by_moved = by_square + m;
   double multiplier = schedule_multiplier(place->settings->rho, place->share), noise_sd, upper = place->settings->upper;
   double cap = choose_cap(r, upper, multiplier), radius = r->radius[r->n_rounds - 1];
   const tacit_aware_point_t at = {r->last_theta, r->last_whiten, &radius, &cap};
@@ -91,7 +89,8 @@ tacit_status_t tacit_rounds_learn_dispersion(tacit_rounds_t *rounds, const tacit
   if (place->curator == NULL && kept->n_taken == kept->n) { /* of a build that did not release it */
     return TACIT_OK;
   }
-  double *memory = tacit_alloc(3 * rounds->surrogate->n_rows, sizeof *memory);
+  size_t d = rounds->surrogate->d;
+  double *memory = tacit_alloc(3 * rounds->surrogate->n_rows + 2 * d * (d + 1), sizeof *memory);
   if (memory == NULL) {
     return tacit_error_memory(err);
   }

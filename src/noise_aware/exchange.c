@@ -11,7 +11,7 @@
 
 #include "noise_aware/exchange.h"
 
-enum { D = TACIT_NOISE_AWARE_MAX_FEATURES, MAX_SHRINKS = 200, MAX_STEPS_OUT = 12 };
+enum { D = TACIT_NOISE_AWARE_MAX_NARROW, MAX_SHRINKS = 200, MAX_STEPS_OUT = 12 };
 
 static const double tau_width = 1, least_log_tau = -12, wider[2] = {1.2, 3};
 

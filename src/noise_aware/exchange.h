@@ -46,7 +46,7 @@ size_t tacit_aware_together_columns(const tacit_aware_together_t *of);
 
 /* ---- between exchange.c, which moves, and exchange_run.c ---- */
 
-enum { TACIT_EXCHANGE_MAX = TACIT_NOISE_AWARE_MAX_FEATURES };
+enum { TACIT_EXCHANGE_MAX = TACIT_NOISE_AWARE_MAX_NARROW };
 
 /* A normal by its precision's lower factor and its mean. */
 typedef struct tacit_normal {

@@ -4,7 +4,7 @@
 
 #include "noise_aware/gaussian.h"
 
-enum { D = TACIT_NOISE_AWARE_MAX_FEATURES };
+enum { D = TACIT_NOISE_AWARE_MAX_NARROW };
 
 /* Those that are wanted, and their moments. */
 typedef struct wanted {
@@ -68,7 +68,7 @@ static tacit_status_t draw_from_surrogate(const tacit_noise_aware_settings_t *se
                                           tacit_feature_scale_t *scales, tacit_error_t *err) {
   tacit_surrogate_t s = {0};
   double *memory = NULL;
-  tacit_status_t status = tacit_surrogate_init(&s, NULL, settings, count, rng, err);
+  tacit_status_t status = tacit_surrogate_init(&s, NULL, settings, count, false, rng, err);
   if (status == TACIT_OK) {
     memory = tacit_alloc_zero(s.n_rows + s.n_basis * s.n_basis + 2 * s.n_basis, sizeof *memory);
     status = memory != NULL ? TACIT_OK : tacit_error_memory(err);
@@ -131,7 +131,7 @@ static tacit_status_t draw_from_joint_moments(const tacit_noise_aware_settings_t
 /* rows (n, d): features that are not wanted are 0. */
 static void spread_out(size_t n, size_t d, const size_t *at, size_t p, double *rows) {
   for (size_t k = n; k-- > 0;) { /* from the end: narrow rows make room as they go */
-    double narrow[TACIT_NOISE_AWARE_MAX_FEATURES], *wide = rows + k * d;
+    double narrow[TACIT_NOISE_AWARE_MAX_NARROW], *wide = rows + k * d;
     memcpy(narrow, rows + k * (p + 1), (p + 1) * sizeof *narrow);
     memset(wide, 0, d * sizeof *wide);
     wide[0] = 1;
@@ -167,6 +167,10 @@ tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *se
   if (tacit_aware_has_clusters(settings)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit", "rows of one unit hang together, and rows are made one by one: fits of units of several rows are no "
                                                             "source of them");
+  }
+  if (settings->releases->dim > TACIT_NOISE_AWARE_MAX_NARROW) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula", "rows are made of fits of at most %d features, the intercept included; this one has %zu",
+                           (int)TACIT_NOISE_AWARE_MAX_NARROW, settings->releases->dim);
   }
   settings->releases->n_taken = 0;
   size_t d = settings->releases->dim;

@@ -6,6 +6,7 @@
 #include "noise_aware/gaussian.h"
 #include "noise_aware/run.h"
 #include "noise_aware/schedule.h"
+#include "noise_aware/wide.h"
 
 /* The radius that the predicted inflation takes, in units of sqrt(d / Var y): typical of what the rule for R chooses. */
 static const double nominal_radius = 0.7;
@@ -106,7 +107,7 @@ double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *sett
 tacit_status_t tacit_noise_aware_check_budget(const tacit_noise_aware_settings_t *settings, tacit_error_t *err) {
   return settings->records != NULL                     ? tacit_program_check(settings, err)
          : settings->family == TACIT_FAMILY_GAUSSIAN ? tacit_gaussian_check(settings, err)
-                                                     : TACIT_OK;
+                                                     : tacit_wide_check(settings, err);
 }
 
 bool tacit_noise_aware_is_noisy(const tacit_noise_aware_settings_t *settings) {
@@ -143,13 +144,15 @@ tacit_status_t tacit_aware_check_settings(const tacit_curator_t *curator, const 
       return status;
     }
   }
+  bool is_narrow = s->family != TACIT_FAMILY_BERNOULLI || s->records != NULL || s->max_rows > 1;
+  size_t most = is_narrow ? TACIT_NOISE_AWARE_MAX_NARROW : TACIT_NOISE_AWARE_MAX_FEATURES;
   size_t n_extra = is_gaussian && !(s->known_sd > 0), dim = curator != NULL ? tacit_curator_dim(curator) : s->releases->dim + n_extra;
   if (parameters->dim != dim || parameters->dim < 1 + n_extra ||
-      parameters->dim > TACIT_NOISE_AWARE_MAX_FEATURES + n_extra) {
+      parameters->dim > most + n_extra) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "dim",
                            "noise-aware regression takes 1 to %d features, the intercept included, and no other parameter; "
                            "there are %zu",
-                           (int)TACIT_NOISE_AWARE_MAX_FEATURES, parameters->dim);
+                           (int)most, parameters->dim);
   }
   if (s->records == NULL && !is_gaussian && !tacit_family_has_moments(s->family, s->upper)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family",
@@ -216,6 +219,7 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
   run->curator = curator;
   run->parameters = parameters;
   run->settings = settings;
+  run->may_be_wide = true;
   status = tacit_aware_run_all(run, draws, err);
   tacit_aware_run_clear(run);
   tacit_free(run);

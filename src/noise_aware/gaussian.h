@@ -8,7 +8,7 @@
 #include "noise_aware/noise_aware_internal.h"
 
 enum {
-  GAUSSIAN_MAX = TACIT_NOISE_AWARE_MAX_FEATURES,
+  GAUSSIAN_MAX = TACIT_NOISE_AWARE_MAX_NARROW,
   GAUSSIAN_JOINT = GAUSSIAN_MAX + 1,
   GAUSSIAN_PACKED = GAUSSIAN_JOINT * (GAUSSIAN_JOINT + 1) / 2,
   GAUSSIAN_MAX_CELLS = 256,   /* of the response's histogram */

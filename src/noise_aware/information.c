@@ -29,7 +29,7 @@ typedef struct learner {
 static void fill_products(learner_t *l, const tacit_round_place_t *place, const double *theta, const double *whiten, double radius) {
   const tacit_surrogate_t *s = l->r->surrogate;
   size_t d = s->d, n = s->n_rows;
-  double x[TACIT_NOISE_AWARE_MAX_FEATURES], row[TACIT_NOISE_AWARE_MAX_FEATURES];
+  double x[TACIT_NOISE_AWARE_MAX_NARROW], row[TACIT_NOISE_AWARE_MAX_NARROW];
   for (size_t k = 0; k < n; k++) {
     double eta = 0, *product = l->products + k * l->m;
     for (size_t i = 0; i < d; i++) {
@@ -85,7 +85,7 @@ static void regress(learner_t *l) {
 static void extend(learner_t *l) {
   tacit_rounds_t *r = l->r;
   const tacit_surrogate_t *s = r->surrogate;
-  size_t n = s->n_rows, m = l->m, q = l->q, kept[TACIT_NOISE_AWARE_MAX_FEATURES * (TACIT_NOISE_AWARE_MAX_FEATURES + 1) / 2];
+  size_t n = s->n_rows, m = l->m, q = l->q, kept[TACIT_NOISE_AWARE_MAX_NARROW * (TACIT_NOISE_AWARE_MAX_NARROW + 1) / 2];
   double largest = 0;
   tacit_eigen(m, l->cov, l->values, l->vectors);
   for (size_t p = 0; p < m; p++) {
@@ -195,8 +195,8 @@ static tacit_status_t learn(learner_t *l, const tacit_round_place_t *place, taci
   if (status != TACIT_OK) {
     return status;
   }
-  double radius = tacit_matrix_radius(d, whiten, l->r->n, multiplier), theta[TACIT_NOISE_AWARE_MAX_FEATURES];
-  double kept[TACIT_NOISE_AWARE_MAX_FEATURES * (TACIT_NOISE_AWARE_MAX_FEATURES + 1) / 2];
+  double radius = tacit_matrix_radius(d, whiten, l->r->n, multiplier), theta[TACIT_NOISE_AWARE_MAX_NARROW];
+  double kept[TACIT_NOISE_AWARE_MAX_NARROW * (TACIT_NOISE_AWARE_MAX_NARROW + 1) / 2];
   memcpy(theta, place->theta, d * sizeof *theta);
   const tacit_aware_point_t at = {theta, whiten, &radius, NULL};
   status = tacit_aware_release_information(place->curator, place->settings, multiplier, &at, released, &noise_sd, err);

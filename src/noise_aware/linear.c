@@ -148,6 +148,22 @@ void tacit_multiply(size_t n, size_t k, size_t m, const double *a, const double 
   }
 }
 
+tacit_shrinkage_t tacit_shrinkage(size_t d, const double *matrix, double noise_var) {
+  double square = 0, n = (double)(d * (d - 1) / 2);
+  for (size_t i = 0; i < d; i++) {
+    square += tacit_dot(i, matrix + i * d, matrix + i * d) / n;
+  }
+  double own = fmax(square - noise_var, 0) + noise_var * sqrt(2 / n); /* the latter: how well that is known */
+  double trust = own / (own + noise_var);
+  return (tacit_shrinkage_t){trust, noise_var, trust * noise_var};
+}
+
+/* A few entries may be large where most are not: what stands out of the noise stays. */
+double tacit_shrink_entry(const tacit_shrinkage_t *by, double entry) {
+  static const double standing_out = 12; /* 3.5 sds, squared */
+  return entry * fmax(by->trust, 1 - standing_out * by->noise_var / (entry * entry + 1e-300));
+}
+
 static int compare(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);

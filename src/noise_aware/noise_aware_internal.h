@@ -186,12 +186,22 @@ typedef struct tacit_surrogate {
   double *second;      /* (d, d): second moments of the shape */
   double mean_noise;   /* sd of the noise of a feature's mean in the first release */
   double eigenvalue;   /* least one of the second release, over its floor */
+  bool is_wide;        /* of many features: no basis, weights all equal; then what is uncertain is */
+  double entry_variance; /* of entries of the whitened second moments, off the diagonal; on it twice that */
 } tacit_surrogate_t;
+
+/* Entries of a symmetric matrix, released with independent noise, shrunk towards 0 by how much they vary beyond that. */
+typedef struct tacit_shrinkage {
+  double trust, noise_var, variance; /* share kept of an entry; variances of what is off the diagonal, before and after */
+} tacit_shrinkage_t;
+tacit_shrinkage_t tacit_shrinkage(size_t d, const double *matrix, double noise_var);
+double tacit_shrink_entry(const tacit_shrinkage_t *by, double entry);
+
 
 /* Make the two releases of second moments and build the surrogate. Clear also after failure. */
 TACIT_MUST_USE tacit_status_t tacit_surrogate_init(tacit_surrogate_t *surrogate, tacit_curator_t *curator,
                                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
-                                                   tacit_rng_t *rng, tacit_error_t *err);
+                                                   bool is_wide, tacit_rng_t *rng, tacit_error_t *err);
 void tacit_surrogate_clear(tacit_surrogate_t *surrogate);
 
 /* out <- whiten x scaled down to the radius; returns the norm before. */
@@ -275,6 +285,7 @@ void tacit_add_prior_precision(const tacit_parameters_t *parameters, size_t d, c
 
 typedef struct tacit_aware_posterior {
   const struct tacit_program_run *program; /* NULL: the posterior of a regression; else the rest counts for nothing */
+  struct tacit_wide *wide;                 /* NULL: of few features; else only prior and temporary (d, d) count besides */
   struct tacit_aware_posterior *next; /* the releases of another site: their likelihood counts too; NULL: there is none */
   const tacit_surrogate_t *surrogate;
   const tacit_rounds_t *rounds;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "noise_aware/kernel.h"
-#include "noise_aware/noise_aware_internal.h"
+#include "noise_aware/wide.h"
 
 tacit_status_t tacit_aware_posterior_init(tacit_aware_posterior_t *posterior, const tacit_rounds_t *rounds,
                                           const tacit_parameters_t *parameters,
@@ -221,6 +221,10 @@ double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, con
   const tacit_parameters_t *parameters = posterior->parameters;
   double log_prior = parameters->log_prior(parameters->ctx, theta, grad);
   double value = log_prior;
+  if (posterior->wide != NULL) {
+    value += tacit_wide_log_density(posterior->wide, theta, grad);
+    return isfinite(value) ? value : -INFINITY;
+  }
   for (tacit_aware_posterior_t *p = posterior; p != NULL; p = p->next) {
     fill_rows(p, theta);
     fill_law(p);
@@ -277,7 +281,10 @@ void tacit_aware_posterior_likelihood_shape(tacit_aware_posterior_t *posterior, 
 void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const double *theta, double *precision) {
   size_t d = posterior->surrogate->d;
   memset(precision, 0, d * d * sizeof *precision);
-  for (tacit_aware_posterior_t *p = posterior; p != NULL; p = p->next) {
+  if (posterior->wide != NULL) {
+    tacit_wide_add_precision(posterior->wide, precision);
+  }
+  for (tacit_aware_posterior_t *p = posterior; p != NULL && p->wide == NULL; p = p->next) {
     add_precision(p, precision);
   }
   tacit_add_prior_precision(posterior->parameters, d, theta, precision);

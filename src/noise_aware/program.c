@@ -61,7 +61,7 @@ size_t tacit_program_events(const tacit_noise_aware_settings_t *s, tacit_event_t
 /* Minus the second derivative of the log prior, by differences, its eigenvalues not below 0. */
 static void prior_precision(const tacit_parameters_t *of, const double *theta, double *precision) {
   size_t d = of->dim;
-  double point[TACIT_NOISE_AWARE_MAX_FEATURES], high[TACIT_NOISE_AWARE_MAX_FEATURES], low[TACIT_NOISE_AWARE_MAX_FEATURES], work[MATRIX * 2 + TACIT_NOISE_AWARE_MAX_FEATURES];
+  double point[TACIT_NOISE_AWARE_MAX_NARROW], high[TACIT_NOISE_AWARE_MAX_NARROW], low[TACIT_NOISE_AWARE_MAX_NARROW], work[MATRIX * 2 + TACIT_NOISE_AWARE_MAX_NARROW];
   const double h = 0x1p-12;
   memcpy(point, theta, d * sizeof *point);
   for (size_t j = 0; j < d; j++) {
@@ -103,7 +103,7 @@ static void apply(size_t d, const double *matrix, const double *v, double *out) 
 
 /* theta <- where the density is highest, from where it is: Newton's steps of at most 1 in any coordinate, halved until it rises. */
 static void climb(size_t d, double (*density)(const void *of, const double *theta, double *grad, double *precision), const void *of, double *theta) {
-  double grad[TACIT_NOISE_AWARE_MAX_FEATURES], precision[MATRIX], step[TACIT_NOISE_AWARE_MAX_FEATURES], point[TACIT_NOISE_AWARE_MAX_FEATURES];
+  double grad[TACIT_NOISE_AWARE_MAX_NARROW], precision[MATRIX], step[TACIT_NOISE_AWARE_MAX_NARROW], point[TACIT_NOISE_AWARE_MAX_NARROW];
   for (int n = 0; n < N_CLIMBS; n++) {
     double value = density(of, theta, grad, precision), most = 0, factor = 1;
     for (size_t j = 0; j < d; j++) {
@@ -239,7 +239,7 @@ static void calibrate(tacit_public_t *p, const double *wanted, double noise_sd) 
 /* whiten (d, d) <- L^-1, L L' the information of a record at theta; false, and nothing is changed, where it has none. */
 static bool find_metric(tacit_public_t *p, const double *theta, double *whiten) {
   size_t d = p->d;
-  double one[MATRIX] = {0}, information[MATRIX], work[2 * MATRIX + TACIT_NOISE_AWARE_MAX_FEATURES], trace = 0;
+  double one[MATRIX] = {0}, information[MATRIX], work[2 * MATRIX + TACIT_NOISE_AWARE_MAX_NARROW], trace = 0;
   for (size_t j = 0; j < d; j++) {
     one[j * d + j] = 1;
   }
@@ -326,7 +326,7 @@ static void sandwich(size_t d, const double *a, const double *b, double *out) {
 
 /* Squares as a matrix (d, d), eigenvalues raised; least <- that before, in units of what noise does to one. */
 static void squares_of(size_t d, const double *svec, double n, double noise_sd, double *squares, double *least) {
-  double copy[MATRIX], values[TACIT_NOISE_AWARE_MAX_FEATURES], vectors[MATRIX], work[2 * MATRIX + TACIT_NOISE_AWARE_MAX_FEATURES];
+  double copy[MATRIX], values[TACIT_NOISE_AWARE_MAX_NARROW], vectors[MATRIX], work[2 * MATRIX + TACIT_NOISE_AWARE_MAX_NARROW];
   for (size_t i = 0, k = 0; i < d; i++) {
     for (size_t j = i; j < d; j++, k++) {
       squares[i * d + j] = squares[j * d + i] = svec[k] * (i == j ? 1 : sqrt(0.5));
@@ -344,8 +344,8 @@ static void squares_of(size_t d, const double *svec, double n, double noise_sd, 
 /* The releases of a round at run->theta, the root and what is known of it. */
 static tacit_status_t learn(tacit_program_run_t *run, size_t round, tacit_root_t *root, tacit_error_t *err) {
   size_t d = run->public.d;
-  double clip = 2 * sqrt((double)d), score[TACIT_NOISE_AWARE_MAX_FEATURES], svec[MATRIX], squares[MATRIX], ratio[MATRIX], slope[MATRIX], noise_sd, square_sd;
-  double moved[TACIT_NOISE_AWARE_MAX_FEATURES], half[MATRIX], factor[MATRIX];
+  double clip = 2 * sqrt((double)d), score[TACIT_NOISE_AWARE_MAX_NARROW], svec[MATRIX], squares[MATRIX], ratio[MATRIX], slope[MATRIX], noise_sd, square_sd;
+  double moved[TACIT_NOISE_AWARE_MAX_NARROW], half[MATRIX], factor[MATRIX];
   tacit_aware_centred_t at = {run->theta, run->whiten, &clip, N_SIMULATED, round};
   tacit_status_t status = tacit_aware_may_start(run->settings, err);
   if (status == TACIT_OK) {
@@ -405,8 +405,8 @@ static tacit_status_t learn(tacit_program_run_t *run, size_t round, tacit_root_t
 /* theta moves to the mode given this round and the prior, no coordinate by more than most_step in the metric; then the metric there. */
 static void move(tacit_program_run_t *run, const tacit_root_t *root) {
   size_t d = run->public.d;
-  double weight[MATRIX], gain[MATRIX], precision[MATRIX], right[TACIT_NOISE_AWARE_MAX_FEATURES], step[TACIT_NOISE_AWARE_MAX_FEATURES];
-  double factor[MATRIX], whitened[TACIT_NOISE_AWARE_MAX_FEATURES], transposed[MATRIX];
+  double weight[MATRIX], gain[MATRIX], precision[MATRIX], right[TACIT_NOISE_AWARE_MAX_NARROW], step[TACIT_NOISE_AWARE_MAX_NARROW];
+  double factor[MATRIX], whitened[TACIT_NOISE_AWARE_MAX_NARROW], transposed[MATRIX];
   memcpy(weight, root->squares, sizeof weight);
   for (size_t j = 0; j < d; j++) {
     weight[j * d + j] += root->noise_var;
@@ -451,7 +451,7 @@ static tacit_status_t join(tacit_program_run_t *run, const tacit_root_t roots[2]
   size_t d = run->public.d;
   bool is_wrong = run->settings->fault_for_tests == TACIT_NOISE_AWARE_ROUNDS_INDEPENDENT;
   tacit_program_normal_t *normal = &run->normal;
-  double weights[2][MATRIX], part[TACIT_NOISE_AWARE_MAX_FEATURES], sum[TACIT_NOISE_AWARE_MAX_FEATURES] = {0}, cov[MATRIX];
+  double weights[2][MATRIX], part[TACIT_NOISE_AWARE_MAX_NARROW], sum[TACIT_NOISE_AWARE_MAX_NARROW] = {0}, cov[MATRIX];
   normal->d = d;
   for (size_t r = 0; r < 2; r++) {
     for (size_t i = 0; i < d * d; i++) {
@@ -475,7 +475,7 @@ static tacit_status_t join(tacit_program_run_t *run, const tacit_root_t roots[2]
   }
   ok = ok && invert_positive(d, normal->precision);
   /* how far the last step goes, in what it may be */
-  double step[TACIT_NOISE_AWARE_MAX_FEATURES], may[MATRIX], solved[TACIT_NOISE_AWARE_MAX_FEATURES];
+  double step[TACIT_NOISE_AWARE_MAX_NARROW], may[MATRIX], solved[TACIT_NOISE_AWARE_MAX_NARROW];
   for (size_t i = 0; i < d * d; i++) {
     may[i] = normal->cov[i] + roots[0].noise[i] + roots[1].noise[i];
   }
@@ -492,7 +492,7 @@ static double posterior_density(const void *of, const double *theta, double *gra
   const tacit_program_run_t *run = of;
   size_t d = run->public.d;
   double value = prior_density(run->parameters, theta, grad, precision);
-  double off[TACIT_NOISE_AWARE_MAX_FEATURES], solved[TACIT_NOISE_AWARE_MAX_FEATURES];
+  double off[TACIT_NOISE_AWARE_MAX_NARROW], solved[TACIT_NOISE_AWARE_MAX_NARROW];
   for (size_t j = 0; j < d; j++) {
     off[j] = theta[j] - run->normal.theta[j];
   }
@@ -516,7 +516,7 @@ static tacit_status_t draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit
   size_t d = run->public.d;
   tacit_surrogate_t only_size = {.d = d};
   tacit_aware_posterior_t posterior = {.surrogate = &only_size, .parameters = run->parameters, .settings = run->settings, .program = run};
-  double mode[TACIT_NOISE_AWARE_MAX_FEATURES], factor[MATRIX], grad[TACIT_NOISE_AWARE_MAX_FEATURES], mean[TACIT_NOISE_AWARE_MAX_FEATURES], cov[MATRIX];
+  double mode[TACIT_NOISE_AWARE_MAX_NARROW], factor[MATRIX], grad[TACIT_NOISE_AWARE_MAX_NARROW], mean[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX];
   memcpy(mode, run->theta, sizeof mode);
   climb(d, posterior_density, run, mode);
   if (!isfinite(posterior_density(run, mode, grad, factor)) || !invert_positive(d, factor) || !tacit_cholesky(d, factor)) {
@@ -591,8 +591,8 @@ static const double least_told = 2;
 
 tacit_status_t tacit_noise_aware_measure(tacit_noise_aware_settings_t *s, const tacit_parameters_t *parameters, tacit_error_t *err) {
   size_t d = s->records->dim;
-  double theta[TACIT_NOISE_AWARE_MAX_FEATURES] = {0}, whiten[MATRIX], squares[MATRIX], with_score[MATRIX], inverse[MATRIX], sampling[MATRIX];
-  double values[TACIT_NOISE_AWARE_MAX_FEATURES], vectors[MATRIX];
+  double theta[TACIT_NOISE_AWARE_MAX_NARROW] = {0}, whiten[MATRIX], squares[MATRIX], with_score[MATRIX], inverse[MATRIX], sampling[MATRIX];
+  double values[TACIT_NOISE_AWARE_MAX_NARROW], vectors[MATRIX];
   tacit_public_t public;
   s->program_sampling = s->program_noise = s->program_square = 0;
   tacit_status_t status = open_public(&public, s->records, err);

@@ -8,7 +8,7 @@
 #include "noise_aware/schedule.h"
 #include "tacit/curator.h"
 
-enum { TACIT_PROGRAM_ROUNDS = 7, MATRIX = TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES };
+enum { TACIT_PROGRAM_ROUNDS = 7, MATRIX = TACIT_NOISE_AWARE_MAX_NARROW * TACIT_NOISE_AWARE_MAX_NARROW };
 
 /* Made-up records, their weights, and expectations at a point. */
 typedef struct tacit_public {
@@ -22,7 +22,7 @@ typedef struct tacit_public {
 
 /* What a round found: theta = at + inverse score, whose noise and sampling error have these covariances. */
 typedef struct tacit_root {
-  double at[TACIT_NOISE_AWARE_MAX_FEATURES], theta[TACIT_NOISE_AWARE_MAX_FEATURES], score[TACIT_NOISE_AWARE_MAX_FEATURES];
+  double at[TACIT_NOISE_AWARE_MAX_NARROW], theta[TACIT_NOISE_AWARE_MAX_NARROW], score[TACIT_NOISE_AWARE_MAX_NARROW];
   double slope[MATRIX], inverse[MATRIX], squares[MATRIX]; /* H, H^-1, M */
   double noise[MATRIX], sampling[MATRIX], noise_var;
 } tacit_root_t;
@@ -30,7 +30,7 @@ typedef struct tacit_root {
 /* theta has a normal law, by the likelihood of the releases. */
 typedef struct tacit_program_normal {
   size_t d;
-  double theta[TACIT_NOISE_AWARE_MAX_FEATURES], cov[MATRIX], precision[MATRIX];
+  double theta[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX], precision[MATRIX];
 } tacit_program_normal_t;
 
 typedef struct tacit_program_run {
@@ -38,7 +38,7 @@ typedef struct tacit_program_run {
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
   tacit_public_t public;
-  double n, theta[TACIT_NOISE_AWARE_MAX_FEATURES], whiten[MATRIX];
+  double n, theta[TACIT_NOISE_AWARE_MAX_NARROW], whiten[MATRIX];
   double least;  /* eigenvalue of the last squares, in units of what noise does to one */
   double moved2; /* squared last step, in what it may be */
   tacit_program_normal_t normal;

@@ -38,8 +38,8 @@ void tacit_rounds_fill(tacit_rounds_t *r) {
 tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate, tacit_aware_count_t count,
                                  const tacit_unit_rows_t *unit_rows, tacit_error_t *err) {
   bool has_clusters = unit_rows->n > 1;
-  size_t d = surrogate->d, k = surrogate->n_rows, q = surrogate->n_basis, most = 1 + q + d * (d + 1) / 2;
-  *rounds = (tacit_rounds_t){.surrogate = surrogate, .n = count.n, .n_error = count.error, .weight = surrogate_weight, .unit_rows = *unit_rows, .n_columns = 1 + q};
+  size_t d = surrogate->d, k = surrogate->n_rows, q = surrogate->n_basis, most = surrogate->is_wide ? 1 : 1 + q + d * (d + 1) / 2;
+  *rounds = (tacit_rounds_t){.surrogate = surrogate, .n = count.n, .n_error = count.error, .weight = surrogate->is_wide ? wide_weight * (double)surrogate->d : surrogate_weight, .unit_rows = *unit_rows, .n_columns = 1 + q};
   rounds->columns = tacit_alloc_zero(most * k, sizeof *rounds->columns);
   rounds->basis_cov = tacit_alloc_zero(most * most, sizeof *rounds->basis_cov);
   rounds->basis_shift = tacit_alloc_zero(most, sizeof *rounds->basis_shift);
@@ -62,8 +62,10 @@ tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t
       rounds->columns[(1 + a) * k + i] = surrogate->weight[i] * surrogate->basis[i * q + a];
     }
   }
-  memcpy(rounds->basis_cov, surrogate->basis_cov, q * q * sizeof *rounds->basis_cov);
-  memcpy(rounds->basis_shift, surrogate->basis_shift, q * sizeof *rounds->basis_shift);
+  if (q > 0) {
+    memcpy(rounds->basis_cov, surrogate->basis_cov, q * q * sizeof *rounds->basis_cov);
+    memcpy(rounds->basis_shift, surrogate->basis_shift, q * sizeof *rounds->basis_shift);
+  }
   tacit_rounds_fill(rounds);
   return TACIT_OK;
 }

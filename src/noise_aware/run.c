@@ -25,18 +25,30 @@ tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noi
   return status;
 }
 
+/* Of many features what is evaluated holds around a point, and is made anew where the mode is found. */
+static tacit_status_t climb(tacit_aware_run_t *run, tacit_error_t *err) {
+  enum { N_JOINS = 3 };
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < N_JOINS && status == TACIT_OK && run->is_wide; i++) {
+    status = tacit_wide_join(&run->wide, run->theta, run->factor, err);
+    status = status == TACIT_OK && i + 1 < N_JOINS ? tacit_aware_mode(&run->posterior, run->theta, run->factor, err) : status;
+  }
+  return status == TACIT_OK ? tacit_aware_mode(&run->posterior, run->theta, run->factor, err) : status;
+}
+
 /* Where heavy tails leave nothing to climb, normal ones do: what was spent must lead to an answer. */
 tacit_status_t tacit_aware_run_mode(tacit_aware_run_t *run, tacit_error_t *err) {
   const tacit_noise_aware_settings_t *s = run->settings;
   bool must_fail = s->fault_for_tests == TACIT_NOISE_AWARE_NO_DENSITY && !run->has_normal_tails;
-  tacit_status_t status = must_fail ? TACIT_ERR_NUMERIC : tacit_aware_mode(&run->posterior, run->theta, run->factor, err);
+  tacit_status_t status = must_fail ? TACIT_ERR_NUMERIC : climb(run, err);
   if (status != TACIT_ERR_NUMERIC || s->normal_tails == NULL || run->has_normal_tails) {
     return status;
   }
   s->normal_tails(s->prior_user);
   run->has_normal_tails = true;
   memset(run->theta, 0, sizeof run->theta);
-  return tacit_aware_mode(&run->posterior, run->theta, run->factor, err);
+  memset(run->factor, 0, sizeof run->factor);
+  return climb(run, err);
 }
 
 /* The squared distance of theta from `before`, in the normal approximation there. */
@@ -60,9 +72,11 @@ static tacit_status_t learn(tacit_aware_run_t *run, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
   for (size_t j = 0; j < TACIT_AWARE_ROUNDS && status == TACIT_OK; j++) {
     bool is_last = j + 1 == TACIT_AWARE_ROUNDS;
-    if (is_last) {
+    if (run->is_wide && !is_last) {
+      status = tacit_wide_take_moments(&run->wide, &place, err);
+    } else if (is_last) {
       place.share = share_information;
-      status = tacit_rounds_learn_information(&run->rounds, &place, err);
+      status = run->is_wide ? tacit_wide_learn_information(&run->wide, &place, err) : tacit_rounds_learn_information(&run->rounds, &place, err);
       if (status == TACIT_OK) {
         status = tacit_aware_run_mode(run, err);
       }
@@ -73,6 +87,9 @@ static tacit_status_t learn(tacit_aware_run_t *run, tacit_error_t *err) {
     memcpy(factor, run->factor, sizeof factor);
     if (status == TACIT_OK) {
       status = tacit_rounds_release(&run->rounds, &place, err);
+    }
+    if (status == TACIT_OK && run->is_wide) {
+      tacit_wide_add_round(&run->wide);
     }
     if (status == TACIT_OK) {
       status = tacit_aware_run_mode(run, err);
@@ -93,6 +110,7 @@ static tacit_status_t learn(tacit_aware_run_t *run, tacit_error_t *err) {
 /* All that is learned before the prior's scale is known. */
 tacit_status_t tacit_aware_run_features(tacit_aware_run_t *run, tacit_error_t *err) {
   tacit_status_t status = tacit_aware_learn_count(run->curator, run->settings, &run->count, err);
+  run->is_wide = run->may_be_wide && tacit_wide_is(run->settings, run->parameters->dim, run->count.n);
   if (status == TACIT_OK) {
     status = tacit_aware_learn_rows(run->curator, run->settings, run->count, &run->unit_rows, err);
   }
@@ -100,7 +118,7 @@ tacit_status_t tacit_aware_run_features(tacit_aware_run_t *run, tacit_error_t *e
     status = tacit_rng_new(&run->rng, run->settings->key, surrogate_stream, err);
   }
   if (status == TACIT_OK) {
-    status = tacit_surrogate_init(&run->surrogate, run->curator, run->settings, run->count, run->rng, err);
+    status = tacit_surrogate_init(&run->surrogate, run->curator, run->settings, run->count, run->is_wide, run->rng, err);
   }
   if (status == TACIT_OK) {
     tacit_surrogate_scales(&run->surrogate, run->scales);
@@ -111,7 +129,12 @@ tacit_status_t tacit_aware_run_features(tacit_aware_run_t *run, tacit_error_t *e
 /* All releases of scores; the posterior given them. */
 tacit_status_t tacit_aware_run_scores(tacit_aware_run_t *run, tacit_error_t *err) {
   tacit_status_t status = tacit_rounds_init(&run->rounds, &run->surrogate, run->count, &run->unit_rows, err);
-  if (status == TACIT_OK) {
+  if (status == TACIT_OK && run->is_wide) {
+    status = tacit_wide_init(&run->wide, &run->rounds, run->parameters, run->settings, run->rng, err);
+    run->posterior = (tacit_aware_posterior_t){.wide = &run->wide, .surrogate = &run->surrogate, .parameters = run->parameters, .settings = run->settings};
+    run->posterior.temporary = tacit_alloc(run->surrogate.d * run->surrogate.d, sizeof *run->posterior.temporary);
+    status = status == TACIT_OK && run->posterior.temporary == NULL ? tacit_error_memory(err) : status;
+  } else if (status == TACIT_OK) {
     status = tacit_aware_posterior_init(&run->posterior, &run->rounds, run->parameters, run->settings, err);
   }
   return status == TACIT_OK ? learn(run, err) : status;
@@ -119,6 +142,7 @@ tacit_status_t tacit_aware_run_scores(tacit_aware_run_t *run, tacit_error_t *err
 
 void tacit_aware_run_clear(tacit_aware_run_t *run) {
   tacit_aware_posterior_clear(&run->posterior);
+  tacit_wide_clear(&run->wide);
   tacit_rounds_clear(&run->rounds);
   tacit_surrogate_clear(&run->surrogate);
   tacit_rng_free(run->rng);

@@ -2,7 +2,7 @@
 #ifndef TACIT_NOISE_AWARE_RUN_H
 #define TACIT_NOISE_AWARE_RUN_H
 
-#include "noise_aware/noise_aware_internal.h"
+#include "noise_aware/wide.h"
 
 /* ---- fit.c ---- */
 
@@ -30,6 +30,8 @@ typedef struct tacit_aware_run {
   tacit_surrogate_t surrogate;
   tacit_rounds_t rounds;
   tacit_aware_posterior_t posterior;
+  tacit_wide_t wide;
+  bool may_be_wide, is_wide; /* sites together are not */
   tacit_feature_scale_t scales[TACIT_NOISE_AWARE_MAX_FEATURES];
   double mean[TACIT_NOISE_AWARE_MAX_FEATURES], cov[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
   double theta[TACIT_NOISE_AWARE_MAX_FEATURES], factor[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];

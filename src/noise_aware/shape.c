@@ -38,6 +38,32 @@ static void shrink(tacit_builder_t *b, size_t k, double prior_mean, double prior
   b->variances[k] = trust * sd * sd + pow(b->count.error * b->moments[k], 2);
 }
 
+/*
+ * Of many features: entries from row `first` on, off the diagonal, released less `expected`, shrunk by how much all of them vary beyond their noise, which tells where
+ * none by itself does. expected, rest: (d, d).
+ */
+static double shrink_together(tacit_builder_t *b, size_t first, const double *expected, double noise_sd, double *rest) {
+  size_t d = b->d, p = d - first;
+  double n = b->count.n, entry_var = 0.5 * noise_sd * noise_sd / (n * n);
+  for (size_t i = 0, k = 0; i < d; i++) {
+    for (size_t j = i; j < d; j++, k++) {
+      if (i >= first && i < j) {
+        rest[(j - first) * p + i - first] = b->released[k] / sqrt(2) / n - expected[i * d + j];
+      }
+    }
+  }
+  tacit_shrinkage_t by = tacit_shrinkage(p, rest, entry_var);
+  for (size_t i = 0, k = 0; i < d; i++) {
+    for (size_t j = i; j < d; j++, k++) {
+      if (i >= first && i < j) {
+        b->moments[k] = expected[i * d + j] + tacit_shrink_entry(&by, rest[(j - first) * p + i - first]);
+        b->variances[k] = by.variance + pow(b->count.error * b->moments[k], 2);
+      }
+    }
+  }
+  return by.variance;
+}
+
 /* First release: second moments of the features in the cube; the shape they suggest. */
 static tacit_status_t learn_in_cube(tacit_builder_t *b, tacit_error_t *err) {
   size_t d = b->d, p = d - 1;
@@ -58,6 +84,12 @@ static tacit_status_t learn_in_cube(tacit_builder_t *b, tacit_error_t *err) {
   }
   b->s->mean_noise = noise_sd / sqrt(2) / b->count.n;
   double *second = b->metric;
+  if (b->s->is_wide) {
+    for (size_t i = 0; i < d * d; i++) {
+      second[i] = b->moments[i / d] * b->moments[i % d]; /* the first row: means */
+    }
+    (void)shrink_together(b, 1, second, noise_sd, b->inverse);
+  }
   unpack(d, b->moments, second);
   tacit_shape_from(&b->shape, second);
   double noise = 0.5 * sqrt(median_off_diagonal(b, b->variances) * (double)p);
@@ -78,10 +110,10 @@ tacit_status_t tacit_builder_factorise(tacit_builder_t *b, tacit_error_t *err) {
 
 void tacit_builder_fill_products(tacit_builder_t *b) {
   tacit_surrogate_t *s = b->s;
-  double row[TACIT_NOISE_AWARE_MAX_FEATURES];
+  double row[TACIT_NOISE_AWARE_MAX_FEATURES], *many = b->products;
   memset(b->average, 0, b->n_moments * sizeof *b->average);
   for (size_t r = 0; r < s->n_rows; r++) {
-    double *product = b->products + r * b->n_moments;
+    double *product = s->is_wide ? many : many + r * b->n_moments; /* of many features the average alone is wanted */
     tacit_weigh_row(b->d, b->inverse, s->x + r * b->d, b->radius, row);
     for (size_t i = 0, k = 0; i < b->d; i++) {
       for (size_t j = i; j < b->d; j++, k++) {
@@ -113,6 +145,10 @@ static tacit_status_t learn_whitened(tacit_builder_t *b, tacit_error_t *err) {
     }
   }
   double *matrix = b->gram, *product = matrix + d * d; /* not in use yet */
+  if (b->s->is_wide) {
+    unpack(d, b->average, matrix);
+    b->s->entry_variance = shrink_together(b, 0, matrix, noise_sd, product);
+  }
   unpack(d, b->moments, matrix);
   double noise = 0.5 * sqrt(median_off_diagonal(b, b->variances) * (double)d);
   double floor = fmax(0.02, fmin(0.5, noise)), *values = b->work + 2 * d * d;

@@ -163,6 +163,10 @@ tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sit
     status = sites[i].records != NULL ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "releases of several sites are combined for formulas, not for programs")
                                       : tacit_aware_check_settings(NULL, parameters, &sites[i], err);
   }
+  if (status == TACIT_OK && parameters->dim > TACIT_NOISE_AWARE_MAX_NARROW + (sites->family == TACIT_FAMILY_GAUSSIAN)) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "dim", "releases of several sites are combined for at most %d features, the intercept included; there are %zu",
+                             (int)TACIT_NOISE_AWARE_MAX_NARROW, parameters->dim);
+  }
   if (status == TACIT_OK) {
     size_t n_columns = is_gaussian || between > 0 ? tacit_aware_together_columns(&together) : parameters->n_reported;
     status = tacit_draws_init(draws, sites->n_chains, sites->n_warmup, sites->n_draws, n_columns, err);

@@ -5,7 +5,7 @@
 #include "noise_aware/builder.h"
 #include "noise_aware/schedule.h"
 
-enum { MIN_ROWS = 512, N_CALIBRATIONS = 3 };
+enum { MIN_ROWS = 512, N_CALIBRATIONS = 3, ROWS_A_FEATURE = 40 };
 
 /* gram <- covariance of the products under the weights; fresh averages. */
 static void fill_gram(tacit_builder_t *b) {
@@ -188,18 +188,19 @@ static void finish(tacit_builder_t *b) {
 static tacit_status_t allocate(tacit_builder_t *b, tacit_error_t *err) {
   tacit_surrogate_t *s = b->s;
   size_t d = b->d, m = b->n_moments, n = s->n_rows;
-  size_t n_gram = m * m > 2 * d * d ? m * m : 2 * d * d, n_work = 6 * d * d + 4 * d + 4 * m;
+  size_t n_gram = s->is_wide || m * m < 2 * d * d ? 2 * d * d : m * m, n_work = 6 * d * d + 4 * d + 4 * m;
+  size_t n_products = s->is_wide ? (n * d > m ? n * d : m) : n * m;
   s->x = tacit_alloc(n * d, sizeof *s->x);
   s->weight = tacit_alloc(n, sizeof *s->weight);
   s->second = tacit_alloc(d * d, sizeof *s->second);
-  b->memory = tacit_alloc_zero(n * d + 4 * m + n * m + n_gram + 2 * d * d + n_work + d + d * d, sizeof *b->memory);
+  b->memory = tacit_alloc_zero(n * d + 4 * m + n_products + n_gram + 2 * d * d + n_work + d + d * d, sizeof *b->memory);
   if (s->x == NULL || s->weight == NULL || s->second == NULL || b->memory == NULL) {
     return tacit_error_memory(err);
   }
   double *next = b->memory;
   double **const arrays[] = {&b->normals, &b->released, &b->moments, &b->variances,  &b->average,   &b->products,
                              &b->gram,    &b->metric,   &b->inverse, &b->shape.mean, &b->shape.cov, &b->work};
-  const size_t sizes[] = {n * d, m, m, m, m, n * m, n_gram, d * d, d * d, d, d * d, n_work};
+  const size_t sizes[] = {n * d, m, m, m, m, n_products, n_gram, d * d, d * d, d, d * d, n_work};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     *arrays[i] = next;
     next += sizes[i];
@@ -219,6 +220,27 @@ static void draw_normals(tacit_builder_t *b, tacit_rng_t *rng) {
   }
 }
 
+/* Of many features weights cannot mend what few rows have by chance: the normals get mean 0, which they have, and covariance I. */
+static void whiten_normals(tacit_builder_t *b) {
+  size_t p = b->d - 1, n = b->s->n_rows;
+  double *gram = b->gram;
+  memset(gram, 0, p * p * sizeof *gram);
+  for (size_t k = 0; k < n; k++) {
+    const double *g = b->normals + k * p;
+    for (size_t i = 0; i < p; i++) {
+      for (size_t j = 0; j <= i; j++) {
+        gram[i * p + j] += g[i] * g[j] / (double)n;
+      }
+    }
+  }
+  if (!tacit_cholesky(p, gram)) { /* of 40 p rows: does not happen */
+    return;
+  }
+  for (size_t k = 0; k < n; k++) {
+    tacit_solve_lower(p, gram, b->normals + k * p);
+  }
+}
+
 static tacit_status_t build(tacit_builder_t *b, tacit_error_t *err) {
   tacit_surrogate_t *s = b->s;
   for (size_t k = 0; k < s->n_rows; k++) {
@@ -230,6 +252,10 @@ static tacit_status_t build(tacit_builder_t *b, tacit_error_t *err) {
   }
   /* new rows of the better shape; products stay those of the metric that the release was made in */
   tacit_population(&b->shape, s->n_rows, b->normals, s->x, b->work);
+  if (s->is_wide) {
+    finish(b);
+    return TACIT_OK;
+  }
   tacit_builder_fill_products(b);
   for (size_t i = 0; i < N_CALIBRATIONS && status == TACIT_OK; i++) {
     calibrate(b);
@@ -241,18 +267,21 @@ static tacit_status_t build(tacit_builder_t *b, tacit_error_t *err) {
 }
 
 tacit_status_t tacit_surrogate_init(tacit_surrogate_t *surrogate, tacit_curator_t *curator,
-                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_rng_t *rng,
+                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, bool is_wide, tacit_rng_t *rng,
                                     tacit_error_t *err) {
   static const bool none[TACIT_NOISE_AWARE_MAX_FEATURES];
   size_t d = tacit_aware_n_features(curator, settings), n_moments = d * (d + 1) / 2;
-  size_t enough = (4 * n_moments + 15) / 16 * 16;
-  *surrogate = (tacit_surrogate_t){.d = d, .n_rows = enough > MIN_ROWS ? enough : MIN_ROWS};
+  size_t enough = ((is_wide ? ROWS_A_FEATURE * d : 4 * n_moments) + 15) / 16 * 16;
+  *surrogate = (tacit_surrogate_t){.d = d, .is_wide = is_wide, .n_rows = enough > MIN_ROWS ? enough : MIN_ROWS};
   tacit_builder_t b = {.s = surrogate, .curator = curator, .settings = settings, .count = count, .d = d, .n_moments = n_moments};
   b.shape.p = d - 1;
   b.shape.is_two_valued = settings->is_two_valued != NULL ? settings->is_two_valued + 1 : none; /* past the intercept */
   tacit_status_t status = allocate(&b, err);
   if (status == TACIT_OK) {
     draw_normals(&b, rng);
+    if (is_wide) {
+      whiten_normals(&b);
+    }
     status = build(&b, err);
   }
   tacit_free(b.memory);

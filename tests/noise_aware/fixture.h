@@ -30,7 +30,8 @@ typedef struct fixture {
   tacit_rng_t *rng;
 } fixture_t;
 
-static const bool two_valued[8] = {false, false, true, false, false, false, true, false};
+static const bool two_valued[TACIT_NOISE_AWARE_MAX_NARROW] = {[2] = true, [6] = true, [10] = true, [14] = true, [18] = true};
+static bool fixture_is_wide; /* of the fixtures to come: surrogates as of many features */
 
 /* Of the fixtures to come: relative error of the number of records; rows of units, whatever the records are, of which each is one. */
 static double count_error;
@@ -69,7 +70,7 @@ static inline void open_fixture(fixture_t *f, tacit_family_t family, double uppe
   f->settings.upper = upper;
   f->settings.is_two_valued = two_valued;
   f->settings.rho = tacit_budget_rho(f->budget) * (1 - 1e-9);
-  assert_ok(tacit_surrogate_init(&f->surrogate, f->curator, &f->settings, (tacit_aware_count_t){(double)f->s.n, count_error}, f->rng, &err), err);
+  assert_ok(tacit_surrogate_init(&f->surrogate, f->curator, &f->settings, (tacit_aware_count_t){(double)f->s.n, count_error}, fixture_is_wide, f->rng, &err), err);
   assert_ok(tacit_rounds_init(&f->rounds, &f->surrogate, (tacit_aware_count_t){(double)f->s.n, count_error},
                               fixture_rows, &err), err);
   assert_ok(tacit_aware_posterior_init(&f->posterior, &f->rounds, &f->model.parameters, &f->settings, &err), err);

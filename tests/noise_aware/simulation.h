@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tacit/account.h"
 #include "tacit/curator.h"
@@ -17,7 +18,7 @@
 #include "tacit/noise_aware.h"
 #include "tacit/random.h"
 
-enum { SIMULATION_MAX_DIM = 16 };
+enum { SIMULATION_MAX_DIM = 200 };
 
 typedef enum simulation_truth {
   TRUTH_PRIOR = 0, /* every coefficient from its prior: simulation-based calibration */
@@ -45,6 +46,7 @@ typedef struct simulation_fit {
   double mean[SIMULATION_MAX_DIM], sd[SIMULATION_MAX_DIM];   /* of the private posterior */
   double share_below[SIMULATION_MAX_DIM];                    /* of its draws below the truth */
   double reference_mean[SIMULATION_MAX_DIM], reference_sd[SIMULATION_MAX_DIM];
+  double seconds; /* of processors, of the private fit */
 } simulation_fit_t;
 
 static tacit_error_t simulation_error;
@@ -96,9 +98,9 @@ static inline double simulation_prior_sd(const simulation_t *s) {
   return s->family == TACIT_FAMILY_GAUSSIAN ? 0.1 : 2.5;
 }
 
-/* A gaussian's slopes are smaller, so that responses stay within [-1, 1]; its sd comes last. */
+/* Slopes of many features are smaller, so that what they add up to is not; a gaussian's, so that responses stay within [-1, 1]; its sd comes last. */
 static inline void simulation_truth(const simulation_t *s, tacit_rng_t *rng, double *theta) {
-  double share = s->family == TACIT_FAMILY_GAUSSIAN ? 1 / (1.5 * (double)s->d) : 1;
+  double share = s->family == TACIT_FAMILY_GAUSSIAN ? 1 / (1.5 * (double)s->d) : fmin(1, sqrt(8 / (double)s->d));
   for (size_t j = 0; j < s->d; j++) {
     double size = 0.5 + tacit_rng_uniform(rng);
     theta[j] = s->truth == TRUTH_PRIOR ? simulation_prior_sd(s) * tacit_rng_normal(rng)
@@ -182,13 +184,15 @@ static inline void simulation_invert(size_t d, double *a, double *inverse) {
 /* Non-private mode and standard deviations by Newton's method. */
 static inline void simulation_reference(const simulation_t *s, const double *data, simulation_fit_t *fit) {
   size_t d = s->d;
-  double hessian[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM], inverse[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM];
+  double *hessian = malloc(2 * d * d * sizeof *hessian), *inverse = hessian + d * d;
   double *theta = fit->reference_mean, precision = 1 / (simulation_prior_sd(s) * simulation_prior_sd(s));
   bool is_gaussian = s->family == TACIT_FAMILY_GAUSSIAN;
   double sigma = is_gaussian ? fit->theta[d] : 0; /* known, as good as */
   memset(theta, 0, d * sizeof *theta);
-  for (int iteration = 0; iteration < 30; iteration++) {
+  double moved = 1;
+  for (int iteration = 0; iteration < 30 && moved > 1e-9; iteration++) {
     double grad[SIMULATION_MAX_DIM];
+    moved = 0;
     for (size_t i = 0; i < d * d; i++) {
       hessian[i] = i / d == i % d ? precision : 0;
     }
@@ -220,6 +224,7 @@ static inline void simulation_reference(const simulation_t *s, const double *dat
         move += inverse[j * d + l] * grad[l];
       }
       theta[j] += simulation_clamp(move, -1, 1);
+      moved = fmax(moved, fabs(move));
     }
   }
   for (size_t j = 0; j < d; j++) {
@@ -237,6 +242,7 @@ static inline void simulation_reference(const simulation_t *s, const double *dat
     theta[d] = sqrt(square / (double)s->n);
     fit->reference_sd[d] = sigma / sqrt(2 * (double)s->n);
   }
+  free(hessian);
 }
 
 static inline void simulation_summarise(const tacit_draws_t *draws, simulation_fit_t *fit) {
@@ -293,7 +299,9 @@ static inline void simulation_fit_records(const simulation_t *s, tacit_records_t
   settings.evidence = evidence;
   settings.fault_for_tests = s->fault;
   memcpy(settings.key, key, sizeof settings.key);
+  clock_t before = clock();
   simulation_must(tacit_noise_aware_fit(curator, &model.parameters, &settings, &draws, &simulation_error));
+  fit->seconds = (double)(clock() - before) / CLOCKS_PER_SEC;
   simulation_summarise(&draws, fit);
   tacit_draws_clear(&draws);
   tacit_curator_free(curator);
@@ -302,8 +310,8 @@ static inline void simulation_fit_records(const simulation_t *s, tacit_records_t
   tacit_model_clear(&model);
 }
 
-/* Simulate and fit; repeats for a seed. */
-static inline void simulation_run(const simulation_t *s, uint64_t seed, simulation_fit_t *fit) {
+/* Simulate and fit; repeats for a seed. evidence may be NULL. */
+static inline void simulation_run_checked(const simulation_t *s, uint64_t seed, tacit_evidence_t *evidence, simulation_fit_t *fit) {
   unsigned char key[32];
   tacit_rng_t *rng;
   double *data = malloc(s->n * (s->d + 1) * sizeof *data);
@@ -323,9 +331,13 @@ static inline void simulation_run(const simulation_t *s, uint64_t seed, simulati
   for (size_t i = 0; i < s->n_left_out; i++) {
     tacit_records_leave_out(records, s->n + i);
   }
-  simulation_fit_records(s, records, s->n + s->n_left_out, 1, key, seed, NULL, fit);
+  simulation_fit_records(s, records, s->n + s->n_left_out, 1, key, seed, evidence, fit);
   tacit_rng_free(rng);
   free(data);
+}
+
+static inline void simulation_run(const simulation_t *s, uint64_t seed, simulation_fit_t *fit) {
+  simulation_run_checked(s, seed, NULL, fit);
 }
 
 #endif
