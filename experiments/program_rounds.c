@@ -29,12 +29,12 @@ int main(int argc, char **argv) {
     program_result_t r;
     clock_t before = clock();
     program_fit(&s, k + 1, &r);
-    fprintf(file, "%zu %d %.4g %.4g %.3f", k, r.is_flagged, r.last_step, r.told, (double)(clock() - before) / CLOCKS_PER_SEC);
+    fprintf(file, "%zu %d %.4g %.3f", k, r.is_flagged, r.last_step, (double)(clock() - before) / CLOCKS_PER_SEC);
     rounds_write(file, PROGRAM_D, r.theta, r.mean, r.sd, r.share_below, r.plain_mean, r.plain_sd);
   }
   fclose(file);
   char label[256];
   snprintf(label, sizeof label, "%s, n %s, epsilon %s", argv[1], argv[2], argv[3]);
-  rounds_summarise(argv[5], label, PROGRAM_D, 3);
+  rounds_summarise(argv[5], label, PROGRAM_D, 2);
   return 0;
 }

@@ -223,6 +223,23 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_score(taci
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator, const tacit_centred_point_t *point,
                                                                               double noise_multiplier, double *out, double *noise_sd,
                                                                               tacit_error_t *err);
+/** Columns of a record in public units: z = (1, clamp((x_j - middle_j) / half_j, -1, 1)), 0 for what is no number. */
+typedef struct tacit_record_columns {
+  size_t n;                    /**< 1 to TACIT_MAX_ROW_FEATURES - 1 */
+  const size_t *column;        /**< which, shape (n), each less than the model's n_columns */
+  const double *middle, *half; /**< shape (n), finite, half from 1e-15 to 1e15 */
+  const double *whiten;        /**< L, lower triangular, shape (n + 1, n + 1), finite: v = L z; NULL: v = z */
+  double radius;               /**< of v, shortened to it: from 1e-15 to 1e15; where whiten is NULL it is not looked at, and sqrt(n + 1) */
+} tacit_record_columns_t;
+/** v, shape (n + 1), of a record, shape (n_columns). */
+TACIT_API void tacit_record_columns_read(const tacit_record_columns_t *columns, const float *record, double *v);
+/**
+ * Release out = svec(sum v v') + N(0, noise_sd^2 I), shape ((n + 1) (n + 2) / 2), of units of one record. |v|^2 <= radius^2 = R, so that the
+ * sensitivity is sqrt(2) R under substitution, R under add-remove. out is untouched where the arguments are refused, else 0 on failure.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_column_moments(tacit_curator_t *curator, const tacit_record_columns_t *columns,
+                                                                             double noise_multiplier, double *out, double *noise_sd,
+                                                                             tacit_error_t *err);
 /** TACIT_ERR_ARGUMENT, with the reason, for models whose responses cannot be simulated or that have too many parameters. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_centred_check(const struct tacit_record_model *model, tacit_error_t *err);
 /** How many other responses a record has at the point. */
@@ -230,11 +247,11 @@ TACIT_API size_t tacit_centred_n_others(const struct tacit_record_model *model, 
 /** Numbers of scratch for tacit_centred_expect(). */
 TACIT_API size_t tacit_centred_n_work(const struct tacit_record_model *model, const tacit_centred_point_t *point);
 /**
- * Of a public record's features, shape (n_columns), expectations under the model at the point: squares <- E v v', with_score <- E v u',
- * information <- E u u', u = L s; each (dim, dim).
+ * Of a public record's features, shape (n_columns), expectations of what is centred at the point, responses by the model at `law`, shape
+ * (dim): mean <- E v, shape (dim); squares <- E v v', with_score <- E v u', information <- E u u', each (dim, dim), u = L s(law) not clipped.
  */
-TACIT_API void tacit_centred_expect(const struct tacit_record_model *model, const tacit_centred_point_t *point, const float *record, double *work,
-                                    double *squares, double *with_score, double *information);
+TACIT_API void tacit_centred_expect(const struct tacit_record_model *model, const tacit_centred_point_t *point, const double *law, const float *record,
+                                    double *work, double *mean, double *squares, double *with_score, double *information);
 
 /** Release out[0] = number of units + N(0, noise_sd^2), for relation add-remove. Sensitivity 1. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_count(tacit_curator_t *curator, double noise_multiplier, double *out,

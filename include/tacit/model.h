@@ -22,6 +22,12 @@ struct tacit_table;
 struct tacit_records;
 struct tacit_piece;
 
+/** How quantities of records that are made up are spread, and go together. */
+typedef struct tacit_spread {
+  const double *location, *scale; /**< shape (n_sources), scale at least 0 */
+  const double *factor;           /**< lower triangular, shape (n_sources, n_sources), rows of norm 1 */
+} tacit_spread_t;
+
 /**
  * Likelihood of records. All functions are pure (same inputs, same bits) and
  * thread-safe; `ctx` is not modified. `block` has shape (n_columns, 16) as in
@@ -110,9 +116,14 @@ typedef struct tacit_record_model {
    */
   size_t n_others;
   const char *no_others;
+  const bool *of_outcome; /**< shape (n_columns): others() changes the column; NULL where there are no others */
   void (*others)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
-  /** n records that are nobody's, shape (n, n_columns), spread over what the schema allows. */
-  void (*made_up)(const void *ctx, uint64_t seed, size_t n, float *records);
+  /**
+   * n records that are nobody's, shape (n, n_columns): each of n_sources quantities at the share Phi(location + scale (factor g)) of what the
+   * schema allows, g independent normal numbers. spread NULL: evenly and independently.
+   */
+  void (*made_up)(const void *ctx, uint64_t seed, size_t n, const tacit_spread_t *spread, float *records);
+  size_t n_sources;
 
   void *ctx;
 } tacit_record_model_t;

@@ -66,7 +66,7 @@ typedef struct tacit_noise_aware_settings {
    * count for nothing then. NULL: a regression. Borrowed.
    */
   const tacit_record_model_t *records;
-  double program_sampling, program_noise, program_square; /**< of that: tacit_noise_aware_measure() */
+  double program_sampling, program_noise; /**< of that: tacit_noise_aware_measure() */
   tacit_releases_t *releases; /**< where releases are kept as they are made, or, without a curator, taken from; borrowed, may be NULL */
   tacit_evidence_t *evidence; /**< filled by the fit; may be NULL */
   tacit_noise_aware_fault_t fault_for_tests;
@@ -79,7 +79,7 @@ TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
  * The most features of bernoulli, units of one row; and of poisson, gaussian, units of several rows, sites together and rows that are made up, and the most
  * parameters of a program. Time grows with the third power of the number of features of bernoulli, else with the fifth (docs/theory.md, section 18.17).
  */
-enum { TACIT_NOISE_AWARE_MAX_FEATURES = 200, TACIT_NOISE_AWARE_MAX_NARROW = 20, TACIT_NOISE_AWARE_N_EVENTS = 9 };
+enum { TACIT_NOISE_AWARE_MAX_FEATURES = 200, TACIT_NOISE_AWARE_MAX_NARROW = 20, TACIT_NOISE_AWARE_N_EVENTS = 10 };
 
 /**
  * The releases that a run makes, as the curator charges them: six, of a gaussian four to seven, by n_units and n_features; and the number of
@@ -88,8 +88,8 @@ enum { TACIT_NOISE_AWARE_MAX_FEATURES = 200, TACIT_NOISE_AWARE_MAX_NARROW = 20, 
 TACIT_API size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
 
 /**
- * Fill program_sampling, program_noise and program_square of settings with records, by simulation on made-up records at the prior's centre:
- * what forecasts and refusals rest on. program_square is 0 where no record tells anything of some parameter: the fit is refused.
+ * Fill program_sampling and program_noise of settings with records, by simulation on made-up records at the prior's centre: what forecasts
+ * and refusals rest on. program_noise is 0 where no record tells anything of some parameter: the fit is refused.
  * @return TACIT_ERR_NUMERIC: no record tells anything there; TACIT_ERR_MEMORY.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_measure(tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters,

@@ -183,6 +183,7 @@ static const cli_option_t options[] = {
     {"records", "NAME", NULL, "Of a program: the int datum that counts records, or none; as in tacit fit."},
     {"set", "NAME=VALUE", NULL, "Of a program: a public number. May be repeated."},
     {"constants", "FILE", NULL, "Of a program: its public numbers, a JSON object. May be repeated."},
+    {"followed-to-bound", NULL, NULL, "As in tacit fit."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column."},
     {"n", "N", NULL, "Number of records, public or nominal."},
     {"epsilon", "E", NULL, "Privacy budget of the whole run, all chains together."},

@@ -59,12 +59,11 @@ static void whiten_block(const tacit_record_model_t *model, const tacit_centred_
   }
 }
 
-/* room: other responses, their weights and clipped scores; mean (dim) <- what is expected, clipped to C / 4. */
-static void expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, uint64_t seed, const room_t *room,
-                   double *mean) {
+/* room: other responses by the model at `law`, their weights and clipped scores at the point; mean (dim) <- what is expected of these. */
+static void simulate(const tacit_record_model_t *model, const tacit_centred_point_t *point, const double *law, const float *record, uint64_t seed,
+                     const room_t *room, double *mean) {
   size_t d = model->dim, n = tacit_centred_n_others(model, point), n_blocks = n_blocks_of(n);
-  double n2 = 0;
-  model->others(model->ctx, record, point->theta, seed, n, room->blocks, room->weights);
+  model->others(model->ctx, record, law, seed, n, room->blocks, room->weights);
   memset(mean, 0, d * sizeof *mean);
   for (size_t b = 0; b < n_blocks; b++) {
     whiten_block(model, point, room->blocks + b * model->n_columns * 16, 16, point->clip, room->gradient, room->scores + b * 16 * d);
@@ -74,11 +73,17 @@ static void expect(const tacit_record_model_t *model, const tacit_centred_point_
       mean[j] += room->weights[i] * room->scores[i * d + j];
     }
   }
-  for (size_t j = 0; j < d; j++) {
+}
+
+/* mean (dim) <- what is expected at the point, clipped to C / 4. */
+static void expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, const room_t *room, double *mean) {
+  double n2 = 0, most = point->clip / 4;
+  simulate(model, point, point->theta, record, point->seed, room, mean);
+  for (size_t j = 0; j < model->dim; j++) {
     n2 += mean[j] * mean[j];
   }
-  double most = point->clip / 4, factor = !(n2 <= DBL_MAX) ? 0 : n2 > most * most ? most / sqrt(n2) : 1;
-  for (size_t j = 0; j < d; j++) {
+  double factor = !(n2 <= DBL_MAX) ? 0 : n2 > most * most ? most / sqrt(n2) : 1;
+  for (size_t j = 0; j < model->dim; j++) {
     mean[j] = factor > 0 ? mean[j] * factor : 0;
   }
 }
@@ -88,7 +93,7 @@ static bool centre(const tacit_record_model_t *model, const tacit_centred_point_
   size_t d = model->dim;
   room_t room = room_in(model, point, work);
   double mean[TACIT_MAX_ROW_FEATURES];
-  expect(model, point, record, point->seed, &room, mean);
+  expect(model, point, record, &room, mean);
   for (size_t i = 0; i < model->n_columns * 16; i++) {
     room.blocks[i] = record[i / 16];
   }
@@ -168,28 +173,95 @@ tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator, c
   return release(curator, point, true, noise_multiplier, out, noise_sd, err);
 }
 
-void tacit_centred_expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, double *squares,
-                          double *with_score, double *information) {
+void tacit_centred_expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const double *law, const float *record, double *work,
+                          double *mean, double *squares, double *with_score, double *information) {
   size_t d = model->dim, n_blocks = n_blocks_of(tacit_centred_n_others(model, point));
   room_t room = room_in(model, point, work);
-  double mean[TACIT_MAX_ROW_FEATURES], own[16 * TACIT_MAX_ROW_FEATURES];
+  tacit_centred_point_t at_law = *point;
+  double centre[TACIT_MAX_ROW_FEATURES], drawn[TACIT_MAX_ROW_FEATURES], own[16 * TACIT_MAX_ROW_FEATURES];
+  at_law.theta = law;
   memset(squares, 0, d * d * sizeof *squares);
   memset(with_score, 0, d * d * sizeof *with_score);
   memset(information, 0, d * d * sizeof *information);
-  expect(model, point, record, point->seed, &room, mean);
-  if (model->n_others == 0) { /* the mean is not that of the draws which it is taken from */
-    double other[TACIT_MAX_ROW_FEATURES];
-    expect(model, point, record, point->seed + 1, &room, other);
+  expect(model, point, record, &room, centre);
+  /* other draws than those which the centre is the mean of */
+  simulate(model, point, law, record, point->seed + (model->n_others == 0), &room, drawn);
+  for (size_t j = 0; j < d; j++) {
+    mean[j] = drawn[j] - centre[j];
   }
   for (size_t b = 0; b < n_blocks; b++) {
-    whiten_block(model, point, room.blocks + b * model->n_columns * 16, 16, INFINITY, room.gradient, own);
+    whiten_block(model, &at_law, room.blocks + b * model->n_columns * 16, 16, INFINITY, room.gradient, own);
     for (size_t lane = 0; lane < 16; lane++) {
       const double weight = room.weights[16 * b + lane], *u = own + lane * d, *clipped = room.scores + (16 * b + lane) * d;
-      for (size_t i = 0; i < d * d && weight > 0 && !isnan(u[0]); i++) {
-        squares[i] += weight * (clipped[i / d] - mean[i / d]) * (clipped[i % d] - mean[i % d]);
-        with_score[i] += weight * (clipped[i / d] - mean[i / d]) * u[i % d];
+      for (size_t i = 0; i < d * d && weight > 0 && !isnan(u[0]) && !isnan(clipped[0]); i++) {
+        squares[i] += weight * (clipped[i / d] - centre[i / d]) * (clipped[i % d] - centre[i % d]);
+        with_score[i] += weight * (clipped[i / d] - centre[i / d]) * u[i % d];
         information[i] += weight * u[i / d] * u[i % d];
       }
     }
   }
+}
+
+/* ---- columns ---- */
+
+static double radius_of(const tacit_record_columns_t *columns) {
+  return columns->whiten != NULL ? columns->radius : sqrt((double)columns->n + 1);
+}
+
+void tacit_record_columns_read(const tacit_record_columns_t *columns, const float *record, double *v) {
+  double z[TACIT_MAX_ROW_FEATURES] = {1}, radius = radius_of(columns);
+  for (size_t j = 0; j < columns->n; j++) {
+    double x = ((double)record[columns->column[j]] - columns->middle[j]) / columns->half[j];
+    z[j + 1] = isnan(x) ? 0 : fmin(fmax(x, -1), 1);
+  }
+  double n2 = tacit_rows_whiten(columns->n + 1, columns->whiten, z, v), factor = n2 > radius * radius ? radius / sqrt(n2) : 1;
+  for (size_t j = 0; j <= columns->n; j++) {
+    v[j] = n2 <= DBL_MAX ? v[j] * factor : 0;
+  }
+}
+
+static void add_columns(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const tacit_row_sum_t *sum = ctx;
+  double v[TACIT_MAX_ROW_FEATURES];
+  (void)work;
+  if (n_rows == 1) {
+    tacit_record_columns_read(sum->what, records, v);
+    tacit_rows_write(sum, 1, v, k);
+  }
+}
+
+static tacit_status_t check_columns(const tacit_curator_t *curator, const tacit_record_columns_t *columns, tacit_error_t *err) {
+  if (columns->n < 1 || columns->n >= TACIT_MAX_ROW_FEATURES) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "columns", "moments are of 1 to %d columns", (int)TACIT_MAX_ROW_FEATURES - 1);
+  }
+  if (curator->settings.max_unit_rows > 1) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "unit", "moments of columns are of units of one record");
+  }
+  for (size_t j = 0; j < columns->n; j++) {
+    if (columns->column[j] >= curator->model->n_columns || !isfinite(columns->middle[j]) || !(columns->half[j] >= 1e-15 && columns->half[j] <= 1e15)) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "columns", "a column is one of the records' %zu, its middle and half are finite numbers",
+                             curator->model->n_columns);
+    }
+  }
+  tacit_status_t status = TACIT_OK;
+  if (columns->whiten != NULL) {
+    status = tacit_rows_check_numbers("whitening matrix", columns->whiten, (columns->n + 1) * (columns->n + 1), err);
+    status = status == TACIT_OK ? tacit_rows_check_size("radius", columns->radius, err) : status;
+  }
+  return status;
+}
+
+tacit_status_t tacit_curator_release_column_moments(tacit_curator_t *curator, const tacit_record_columns_t *columns, double noise_multiplier, double *out,
+                                                    double *noise_sd, tacit_error_t *err) {
+  size_t d = columns->n + 1;
+  tacit_row_sum_t sum = {
+      .curator = curator, .is_square = true, .dim = d, .bound = radius_of(columns), .what = columns};
+  sum.label = columns->whiten != NULL ? "whitened moments of columns" : "moments of columns";
+  *noise_sd = 0;
+  tacit_status_t status = check_columns(curator, columns, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  memset(out, 0, d * (d + 1) / 2 * sizeof *out);
+  return tacit_rows_release(&sum, add_columns, noise_multiplier, out, noise_sd, err);
 }

@@ -18,9 +18,10 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
     [TACIT_CHECK_LAST_STEP] = {"last-step", "how far the last scores lead from where they were released, as a normal quantile of its chi-square",
                                TACIT_SEVERITY_PROBLEM, 3, false, 0, "the last scores lead far from where they were released (%.3g, at most 3): there are no intervals to give",
                                "a larger budget, tighter priors around where parameters are, or fewer of them"},
-    [TACIT_CHECK_SQUARES_UNKNOWN] = {"squares-unknown", "least eigenvalue of the squared scores, in units of what noise does to one", TACIT_SEVERITY_PROBLEM, 2, true,
-                                     0, "what records know of the parameters is lost in noise (%.2g times it, at least 2): there are no intervals to give",
-                                     "a larger budget, or fewer parameters"},
+    [TACIT_CHECK_OUTCOMES_VARY_MORE] = {"outcomes-vary-more", "how much more squared scores are than the program says, as a share, less three sds of their noise",
+                                        TACIT_SEVERITY_PROBLEM, 0.2, false, 0,
+                                        "outcomes vary more than this program says they do (squared scores by %.2g or more, at most 0.2): there are no intervals to give",
+                                        "a family that lets them vary (negbinomial for poisson, student for gaussian, beta_binomial), or terms that are missing"},
     [TACIT_CHECK_MEAN_AT_EDGE] = {"mean-at-edge", "distance of the released mean from the middle of the bounds, in half ranges",
                                   TACIT_SEVERITY_PROBLEM, 0.9, false, 0,
                                   "nearly all values lie at one end of the bounds (mean at %.2g of the half range)",
@@ -88,7 +89,7 @@ bool tacit_check_is_flagged(const tacit_check_t *check) {
 bool tacit_checks_forbid_intervals(const tacit_checks_t *checks) {
   for (size_t i = 0; i < checks->n; i++) {
     bool is_such = checks->items[i].id == TACIT_CHECK_FAR || checks->items[i].id == TACIT_CHECK_SCALE_FAILED ||
-                   checks->items[i].id == TACIT_CHECK_LAST_STEP || checks->items[i].id == TACIT_CHECK_SQUARES_UNKNOWN;
+                   checks->items[i].id == TACIT_CHECK_LAST_STEP || checks->items[i].id == TACIT_CHECK_OUTCOMES_VARY_MORE;
     if (is_such && tacit_check_is_flagged(&checks->items[i])) {
       return true;
     }

@@ -43,13 +43,13 @@ tacit_status_t tacit_fit_aware_check(const tacit_fit_t *fit, tacit_error_t *err)
 }
 
 bool tacit_fit_aware_is_default(const tacit_fit_t *fit) {
-  return fit->design != NULL && fit->family != TACIT_FAMILY_CATEGORICAL;
+  return fit->design == NULL || fit->family != TACIT_FAMILY_CATEGORICAL;
 }
 
 /* Nobody asked for it by name, and here it is not taken: why, for whoever runs this. */
 static void fall_back(tacit_fit_t *fit, const char *why) {
   fit->method = tacit_method_find("dp-hmc");
-  snprintf(fit->why_not_aware, sizeof fit->why_not_aware, "%s", why);
+  snprintf(fit->why_not_aware, sizeof fit->why_not_aware, "%.*s", (int)sizeof fit->why_not_aware - 1, why);
 }
 
 static bool has_program_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTACLE_SIZE]) {
@@ -113,7 +113,6 @@ tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit) {
     settings.records = &fit->model.records;
     settings.program_sampling = fit->aware.program_sampling;
     settings.program_noise = fit->aware.program_noise;
-    settings.program_square = fit->aware.program_square;
     return settings;
   }
   tacit_design_response_range(fit->design, &lower, &upper);
@@ -134,7 +133,7 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
   char text[TACIT_FIT_OBSTACLE_SIZE];
   if (fit->method == NULL) { /* methods are compared */
     tacit_status_t status = fit->design != NULL || tacit_fit_aware_obstacle(fit, text) ? TACIT_OK : measure(fit, err);
-    return status == TACIT_ERR_NUMERIC ? TACIT_OK : status; /* program_square is 0: the method's line says why */
+    return status == TACIT_ERR_NUMERIC ? TACIT_OK : status; /* program_noise is 0: the method's line says why */
   }
   if (!fit->method->is_one_off) {
     return TACIT_OK;
@@ -143,12 +142,17 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
   if (is_barred && is_asked) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s", text);
   }
-  if (is_barred || (fit->design == NULL && !is_asked)) {
-    fall_back(fit, is_barred ? text : "of a program method noise-aware is only taken if asked for, --method noise-aware: some of its fits are spent and end without intervals");
+  if (is_barred) {
+    fall_back(fit, text);
     return TACIT_OK;
   }
   if (fit->design == NULL) {
-    return measure(fit, err);
+    tacit_status_t status = measure(fit, err);
+    if (is_asked || (status == TACIT_OK && fit->aware.program_noise > 0) || status == TACIT_ERR_MEMORY) {
+      return status;
+    }
+    fall_back(fit, status == TACIT_OK ? "method noise-aware needs records that tell something of every parameter, and of some these tell nothing" : err->message);
+    return TACIT_OK;
   }
   size_t d = tacit_design_n_features(fit->design);
   fit->is_two_valued = tacit_alloc_zero(d, sizeof *fit->is_two_valued);

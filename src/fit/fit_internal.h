@@ -239,7 +239,7 @@ void tacit_fit_settle(tacit_fit_t *fit);
 
 /* ---- statement.c: what is said of a run ---- */
 
-enum { TACIT_FIT_MAX_SETTINGS = 80, TACIT_FIT_MAX_ASSUMPTIONS = 8 };
+enum { TACIT_FIT_MAX_SETTINGS = 80, TACIT_FIT_MAX_ASSUMPTIONS = 10 };
 
 /* A report with all that it borrows but what the fit holds. */
 typedef struct tacit_fit_report {

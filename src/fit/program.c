@@ -36,6 +36,9 @@ tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *er
   static const char *const of_formulas[] = {"prior", "prior-scale", "sd", "family"}, *const of_programs[] = {"set", "constants", "records"};
   bool is_program = tacit_fit_is_program(fit);
   const char *const *names = is_program ? of_formulas : of_programs;
+  if (!is_program && tacit_fit_has(fit, "followed-to-bound")) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "followed-to-bound", "--followed-to-bound goes with censored times, of a program or y | cens(over)");
+  }
   for (size_t i = 0; i < (file_of(fit) == fit->formula ? 4 : 3); i++) {
     if (tacit_fit_has(fit, names[i])) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, names[i],
@@ -105,6 +108,7 @@ tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err) {
                                          .records = records != NULL && strcmp(records, "none") == 0 ? "" : records,
                                          .constants = constants.items,
                                          .n_constants = constants.n,
+                                         .is_followed_to_bound = tacit_fit_has(fit, "followed-to-bound"),
                                          .keeps_responses = fit->method == NULL || fit->method->is_one_off};
     status = parse(fit, text, n, &settings, err);
     status = status == TACIT_OK ? keep(fit, text, n, &settings, err) : status;

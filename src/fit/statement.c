@@ -18,6 +18,10 @@ static bool is_exact(const tacit_fit_t *fit) {
 
 static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[TACIT_FIT_MAX_ASSUMPTIONS]) {
   size_t n = 0;
+  if (tacit_fit_has(fit, "followed-to-bound")) {
+    assumptions[n++] = "Times that were not seen to end were followed up to the upper bound of their column (--followed-to-bound): if some were lost "
+                       "before, estimates are off.";
+  }
   if (fit->method->is_one_off) {
     assumptions[n++] = fit->design == NULL
                            ? "Intervals are calibrated as far as the program is right: scores are taken as normal, how they depend on parameters is "
@@ -186,7 +190,7 @@ static tacit_status_t write_report(const tacit_fit_t *fit, const char *path, tac
     described.report.curves = curves.items;
     described.report.n_curves = curves.n;
     described.report.curves_of = fit->program != NULL ? "Expected response" : fit->family == TACIT_FAMILY_BERNOULLI ? "Probability" : fit->family == TACIT_FAMILY_POISSON ? "Expected count" : "Expected response";
-    described.report.curves_at = fit->evidence.n_terms > 0 ? "at their released means" : "in the middle of their bounds, or at their reference level";
+    described.report.curves_at = fit->program == NULL && fit->evidence.n_terms > 0 ? "at their released means" : "in the middle of their bounds, or at their reference level";
     described.report.program = fit->program != NULL ? tacit_fit_text(fit, TACIT_FIT_TEXT_PROGRAM) : NULL;
     described.report.check_json = fit->check_json;
     described.report.model = fit->program != NULL ? tacit_fit_value(fit, "family") : NULL;

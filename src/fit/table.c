@@ -14,6 +14,8 @@ static const tacit_setting_t table[] = {
     {"set", "NAME=V", NULL, "Of a program: a public number, or several: --set D=10, --set knots=1,2,3; or in place of a function of all records: "
      "--set 'mean(x)=5.2'. May be repeated.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"constants", "FILE", NULL, "Of a program: its public numbers, a JSON object. May be repeated.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"followed-to-bound", NULL, NULL, "Of censored times: everybody was followed up to the upper bound of the time's column, publicly; without it "
+     "noise-aware does not take them.", "model", TACIT_SETTING_FLAG, 0, 0, NULL},
     {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; a SAS, SPSS or Stata file; -, the standard input; odbc:NAME, a database; or a directory written by tacit import.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"query", "SQL", NULL, "Of a database, --data odbc:NAME: a query that begins with select; @FILE: the one in FILE.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels, for columns with labels: true.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},

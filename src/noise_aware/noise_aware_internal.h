@@ -116,6 +116,17 @@ TACIT_MUST_USE tacit_status_t tacit_aware_release_centred(tacit_curator_t *curat
                                                           double multiplier, const tacit_aware_centred_t *at, double *out, double *noise_sd,
                                                           tacit_error_t *err);
 
+enum { TACIT_AWARE_MAX_COLUMNS = 24 };
+/* Columns of records, as tacit_record_columns_t. */
+typedef struct tacit_aware_columns {
+  size_t n;
+  size_t column[TACIT_AWARE_MAX_COLUMNS];
+  double middle[TACIT_AWARE_MAX_COLUMNS], half[TACIT_AWARE_MAX_COLUMNS], whiten[(TACIT_AWARE_MAX_COLUMNS + 1) * (TACIT_AWARE_MAX_COLUMNS + 1)], radius;
+  bool is_whitened;
+} tacit_aware_columns_t;
+TACIT_MUST_USE tacit_status_t tacit_aware_release_columns(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
+                                                          tacit_aware_columns_t *at, double *out, double *noise_sd, tacit_error_t *err);
+
 /* ---- program.c: all releases of any model whose responses can be simulated, and draws given them; draws are initialised ---- */
 
 struct tacit_program_run;

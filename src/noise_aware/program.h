@@ -8,7 +8,7 @@
 #include "noise_aware/schedule.h"
 #include "tacit/curator.h"
 
-enum { TACIT_PROGRAM_ROUNDS = 7, MATRIX = TACIT_NOISE_AWARE_MAX_NARROW * TACIT_NOISE_AWARE_MAX_NARROW };
+enum { TACIT_PROGRAM_ROUNDS = 5, TACIT_PROGRAM_SIMULATED = 32, MATRIX = TACIT_NOISE_AWARE_MAX_NARROW * TACIT_NOISE_AWARE_MAX_NARROW };
 
 /* Made-up records, their weights, and expectations at a point. */
 typedef struct tacit_public {
@@ -16,15 +16,16 @@ typedef struct tacit_public {
   size_t d, n;
   float *records;                             /* (n, n_columns) */
   double *weights;                            /* (n) */
-  double *squares, *with_score, *information; /* (n, d, d): tacit_centred_expect() */
-  double *work, *moments;
+  double *means;                              /* (n, d): tacit_centred_expect() */
+  double *squares, *with_score, *information; /* (n, d, d): likewise */
+  double *work;
+  tacit_aware_columns_t columns; /* that no outcome enters */
 } tacit_public_t;
 
 /* What a round found: theta = at + inverse score, whose noise and sampling error have these covariances. */
 typedef struct tacit_root {
-  double at[TACIT_NOISE_AWARE_MAX_NARROW], theta[TACIT_NOISE_AWARE_MAX_NARROW], score[TACIT_NOISE_AWARE_MAX_NARROW];
-  double slope[MATRIX], inverse[MATRIX], squares[MATRIX]; /* H, H^-1, M */
-  double noise[MATRIX], sampling[MATRIX], noise_var;
+  double at[TACIT_NOISE_AWARE_MAX_NARROW], theta[TACIT_NOISE_AWARE_MAX_NARROW];
+  double noise[MATRIX], sampling[MATRIX];
 } tacit_root_t;
 
 /* theta has a normal law, by the likelihood of the releases. */
@@ -39,9 +40,55 @@ typedef struct tacit_program_run {
   const tacit_noise_aware_settings_t *settings;
   tacit_public_t public;
   double n, theta[TACIT_NOISE_AWARE_MAX_NARROW], whiten[MATRIX];
-  double least;  /* eigenvalue of the last squares, in units of what noise does to one */
   double moved2; /* squared last step, in what it may be */
+  double excess; /* of squared scores over what is expected of them, as a share, less three sds of their noise */
   tacit_program_normal_t normal;
 } tacit_program_run_t;
+
+/* program_plan.c */
+bool tacit_program_has_squares(size_t round); /* the last two */
+double tacit_program_columns_multiplier(const tacit_noise_aware_settings_t *settings, bool is_whitened);
+double tacit_program_score_multiplier(const tacit_noise_aware_settings_t *settings, size_t round);
+double tacit_program_square_multiplier(const tacit_noise_aware_settings_t *settings, size_t round);
+
+/* program_matrix.c: matrix (d, d) <- its inverse, of a symmetric positive one; false: it is not. */
+TACIT_MUST_USE bool tacit_program_invert_positive(size_t d, double *matrix);
+/* inverse <- a^-1; false: singular. a is destroyed. */
+TACIT_MUST_USE bool tacit_program_invert(size_t d, double *a, double *inverse);
+void tacit_program_apply(size_t d, const double *matrix, const double *v, double *out);               /* out (d) <- matrix v */
+void tacit_program_sandwich(size_t d, const double *a, const double *b, double *out);                   /* out <- a b a' */
+
+/* program_mode.c: minus the second derivative of the log prior, its eigenvalues not below 0. */
+void tacit_program_prior_precision(const tacit_parameters_t *of, const double *theta, double *precision);
+/* The log prior of tacit_parameters_t; grad, precision: (d), (d, d), or NULL. */
+double tacit_program_prior_density(const void *of, const double *theta, double *grad, double *precision);
+/* theta <- where the density is highest, from where it is. */
+void tacit_program_climb(size_t d, double (*density)(const void *of, const double *theta, double *grad, double *precision), const void *of, double *theta);
+
+/* program_public.c */
+TACIT_MUST_USE tacit_status_t tacit_public_open(tacit_public_t *p, const tacit_record_model_t *model, tacit_error_t *err);
+void tacit_public_close(tacit_public_t *p);
+/* Expectations of every record of what is centred at the point, responses by the model at `law`. */
+void tacit_public_expect(tacit_public_t *p, const tacit_centred_point_t *point, const double *law);
+/* out (size) <- the weighted mean of one of them. */
+void tacit_public_mean(const tacit_public_t *p, size_t size, const double *of, double *out);
+/* Columns that no outcome enters, at most TACIT_AWARE_MAX_COLUMNS. */
+size_t tacit_public_n_columns(const tacit_record_model_t *model);
+/* program_spread.c: the whitening matrix of columns, by their mean squares svec(E z z'). */
+TACIT_MUST_USE tacit_status_t tacit_public_scale(tacit_public_t *p, const double *moments, double noise_sd, tacit_error_t *err);
+/* Records whose columns' whitened mean squares are these as far as their noise lets see. */
+TACIT_MUST_USE tacit_status_t tacit_public_learn(tacit_public_t *p, const double *moments, double noise_sd, tacit_error_t *err);
+/* whiten (d, d) <- L^-1, L L' the information of a record at theta; false, and nothing is changed, where it has none. */
+bool tacit_public_metric(tacit_public_t *p, const double *theta, double *whiten);
+
+/* program_follow.c: what a round released, and the point that it leads to. */
+typedef struct tacit_program_seen {
+  tacit_centred_point_t point; /* at theta */
+  double theta[TACIT_NOISE_AWARE_MAX_NARROW], score[TACIT_NOISE_AWARE_MAX_NARROW], noise_sd;
+  double squares[MATRIX], square_sd; /* svec, of the last two rounds */
+} tacit_program_seen_t;
+/* slope (d, d) <- n E v s' = n E v u' L^-1', by what is expected now. */
+void tacit_program_slope(const struct tacit_program_run *run, const double *of, double *slope);
+void tacit_program_follow(struct tacit_program_run *run, const tacit_program_seen_t *seen);
 
 #endif

@@ -217,3 +217,26 @@ tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit
   }
   return settle(curator, settings, &release, noise_sd, err);
 }
+
+tacit_status_t tacit_aware_release_columns(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
+                                           tacit_aware_columns_t *at, double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_kept_release_t release = {.label = "moments of columns",
+                                  .noise_multiplier = multiplier,
+                                  .n_parts = 2,
+                                  .at = {{"middle", at->n, at->middle}, {"half", at->n, at->half}, {"whiten", (at->n + 1) * (at->n + 1), at->whiten},
+                                         {"radius", 1, &at->radius}},
+                                  .n_values = (at->n + 1) * (at->n + 2) / 2,
+                                  .values = out};
+  if (at->is_whitened) {
+    release.n_parts = 4;
+    memcpy(release.label, "whitened moments of columns", 28);
+  }
+  if (curator != NULL) {
+    const tacit_record_columns_t columns = {at->n, at->column, at->middle, at->half, at->is_whitened ? at->whiten : NULL, at->radius};
+    tacit_status_t status = tacit_curator_release_column_moments(curator, &columns, multiplier, out, noise_sd, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+  }
+  return settle(curator, settings, &release, noise_sd, err);
+}

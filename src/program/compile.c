@@ -310,6 +310,8 @@ tacit_model_t tacit_compiled_model(const tacit_compiled_t *p) {
                                      .n_others = p->response.obstacle == NULL && p->response.law == NULL ? p->response.n_values : 0,
                                      .no_others = p->response.obstacle,
                                      .others = p->response.obstacle == NULL ? tacit_program_others : NULL,
+                                     .of_outcome = p->response.is_derived,
+                                     .n_sources = p->n_sources,
                                      .made_up = p->response.obstacle == NULL ? tacit_program_made_up : NULL,
                                      .ctx = ctx},
                          .parameters = {.dim = dim,

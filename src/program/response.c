@@ -55,7 +55,7 @@ static const char *obstacle_of(tacit_compiled_t *p) {
     return "its outcome is truncated, of an interval, or no column of the data";
   }
   if (r->is_censored && !g->is_followed_to_bound) {
-    return "its outcome is censored, and when is not known of a record that was not";
+    return "its outcome is censored, and when is not known of a record that was not (if publicly all were followed to the bound: --followed-to-bound)";
   }
   if (r->is_censored && (!tacit_graph_affine(g, said->seen, &r->seen) || r->law == NULL || r->value.a < 0)) {
     return "it is not known how its censored outcomes arise";
@@ -321,7 +321,24 @@ static double made_up(const tacit_graph_t *g, const tacit_graph_column_t *column
                               : column->lower + u * width;
 }
 
-void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *records) {
+/* Uniform numbers of the record's sources, by position in the data of nobody. */
+static double even(uint64_t seed, size_t source) {
+  stream_t stream = {{uniform}, mixed(seed) ^ mixed(source + 1)};
+  return uniform(&stream.base);
+}
+
+static double share_of(const tacit_spread_t *spread, size_t n_sources, size_t source, uint64_t seed) {
+  double sum = 0;
+  if (spread == NULL) {
+    return even(seed, source);
+  }
+  for (size_t s = 0; s <= source; s++) {
+    sum += spread->factor[source * n_sources + s] * tacit_op_value(TACIT_OP_INV_PHI, even(seed, s), 0, 0);
+  }
+  return 0.5 * erfc(-sqrt(0.5) * (spread->location[source] + spread->scale[source] * sum));
+}
+
+void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, const tacit_spread_t *spread, float *records) {
   const tacit_compiled_t *p = ctx;
   const tacit_graph_t *g = p->graph;
   size_t n_columns = p->layout.n_columns;
@@ -333,8 +350,8 @@ void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *reco
       while (strcmp(p->sources[source], g->columns[k].source) != 0) {
         source++;
       }
-      stream_t stream = {{uniform}, mixed(seed + i) ^ mixed(source + 1)};
-      double x = made_up(g, &g->columns[k], uniform(&stream.base));
+      double u = share_of(spread, p->n_sources, source, seed + i);
+      double x = made_up(g, &g->columns[k], fmin(fmax(u, 0x1p-53), 1 - 0x1p-53));
       for (size_t lane = 0; lane < 16; lane++) {
         room->raw[k * 16 + lane] = packed_number(x);
       }

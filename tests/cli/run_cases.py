@@ -849,7 +849,24 @@ def good_paths():
         assert planned(["fit", "y ~ x", *small[:-1], "private-n.yaml", "--n-public", "4", "--draws", "1"]) == "noise-aware"
         assert "bernoulli, gaussian or poisson" in planned(["fit", "s ~ x", "--family", "categorical", *small[2:], "--draws", "1"])
         done = run(["fit", "n ~ x", "--family", "negbinomial", "--data", "rates.csv", "--schema", "count.yaml", "--epsilon", "20", *DELTA, "--dry-run"])
-        assert "of a program method noise-aware is only taken if asked for" in done.stderr, done.stderr
+        assert "plan: noise-aware, " in done.stderr, done.stderr
+        times = ["fit", "t | cens(over) ~ x", "--family", "weibull", "--schema", "times.yaml", "--data", "times.csv"]
+        pathlib.Path("times.yaml").write_text("columns: {t: {type: numeric, lower: .1, upper: 2}, over: {type: binary}, x: {type: numeric, lower: -1, upper: 1}}\n")
+        pathlib.Path("times.csv").write_text("t,over,x\n" + "".join(f"{min(2, .2 + i % 29 / 10)},{int(i % 29 >= 18)},{i % 21 / 10 - 1}\n" for i in range(900)))
+        done = run([*times, "--epsilon", "20", *DELTA, "--dry-run"])
+        assert done.returncode == 2 and "all were followed to the bound: --followed-to-bound" in done.stderr, done
+        assert planned(times + ["--followed-to-bound"]) == "noise-aware"
+
+    @case("a program that its outcomes contradict gives no intervals")
+    def _():
+        pathlib.Path("contradict.yaml").write_text("columns: {y: {type: integer, lower: 0, upper: 30}, x: {type: numeric, lower: -1, upper: 1}}\n")
+        for name, count in (("even", lambda i: (3, 2, 4, 1, 3, 5, 2, 4)[i % 8]), ("odd", lambda i: 12 if i % 4 == 0 else 0)):
+            pathlib.Path("contradict.csv").write_text("y,x\n" + "".join(f"{count(i)},{i % 21 / 10 - 1}\n" for i in range(4000)))
+            pathlib.Path("counts.stan").write_text("data { int<lower=0, upper=30> y; real<lower=-1, upper=1> x; }\nparameters { real a; real b; }\n"
+                                                   "model { a ~ normal(0, 2); b ~ normal(0, 2); y ~ poisson_log(a + b * x); }\n")
+            done = run(["fit", "counts.stan", "--data", "contradict.csv", "--schema", "contradict.yaml", "--epsilon", "4", *DELTA, "--seed", "1", "--out", f"counts-{name}"])
+            assert done.returncode == 0 and ("outcomes vary more than this program says" in done.stdout + done.stderr) == (name == "odd"), done
+            assert run(["diagnose", f"counts-{name}"]).returncode == (5 if name == "odd" else 0), name
 
     @case("noise-aware: a linear regression from a few releases, the default for gaussian, residual sd unknown or known")
     def _():
@@ -1583,7 +1600,7 @@ def import_paths():
     @case("a statement claims no exactness where decisions clip", long=True)
     def _():
         for method, is_exact in (("dp-mala", False), ("dp-barker", True)):
-            succeed(BASE + seeded[2:] + ["--epsilon", "8", "--method", method, "--draws", "5", "--out", f"claims-{method}"])
+            succeed(BASE + seeded[2:] + ["--epsilon", "8", "--method", method, "--draws", "5", "--yes", "--out", f"claims-{method}"])
             words = " ".join(pathlib.Path(f"claims-{method}", "privacy.txt").read_text().split())
             assert ("wider than the posterior" in words) != is_exact and ("slower, not biased" in words) == is_exact, words
 

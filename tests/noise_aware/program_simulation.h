@@ -27,13 +27,13 @@ typedef struct program_setup {
   double epsilon, delta;
   tacit_relation_t relation;
   tacit_noise_aware_fault_t fault;
-  bool skips_forecast; /* no budget is too small to begin */
+  bool is_to_be_refused; /* for its budget, and nothing is charged */
 } program_setup_t;
 
 typedef struct program_result {
   double theta[PROGRAM_D], mean[PROGRAM_D], sd[PROGRAM_D], share_below[PROGRAM_D]; /* share of draws below the truth */
   double plain_mean[PROGRAM_D], plain_sd[PROGRAM_D];                                 /* without noise */
-  double last_step, told;
+  double last_step;
   bool is_flagged;
 } program_result_t;
 
@@ -215,7 +215,13 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   aware.fault_for_tests = s->fault;
   aware.evidence = &evidence;
   program_ok(tacit_noise_aware_measure(&aware, &model.parameters, &err), &err);
-  aware.program_square = s->skips_forecast ? INFINITY : aware.program_square;
+  if (s->is_to_be_refused) {
+    size_t n_charged;
+    assert_int_equal(tacit_noise_aware_fit(curator, &model.parameters, &aware, &draws, &err), TACIT_ERR_BUDGET);
+    (void)tacit_budget_events(budget, &n_charged);
+    assert_int_equal(n_charged, 0);
+    goto done;
+  }
   program_ok(tacit_noise_aware_fit(curator, &model.parameters, &aware, &draws, &err), &err);
   /* what was charged is what was said beforehand, and the budget */
   tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS];
@@ -245,8 +251,9 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   }
   result->is_flagged = tacit_checks_forbid_intervals(&evidence.checks);
   for (size_t i = 0; i < evidence.checks.n; i++) {
-    *(evidence.checks.items[i].id == TACIT_CHECK_LAST_STEP ? &result->last_step : &result->told) = evidence.checks.items[i].statistic;
+    result->last_step = evidence.checks.items[i].id == TACIT_CHECK_LAST_STEP ? evidence.checks.items[i].statistic : result->last_step;
   }
+done:
   tacit_draws_clear(&draws);
   tacit_curator_free(curator);
   tacit_noise_free(noise);

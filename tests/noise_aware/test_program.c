@@ -46,18 +46,31 @@ static void test_add_remove_answers_too(void **state) {
   assert_true(is_the_posterior(&s));
 }
 
-/* What noise drowns gives no intervals. */
-static void test_a_tiny_budget_is_flagged(void **state) {
+/* What noise drowns is refused before anything is spent. */
+static void test_a_tiny_budget_is_refused(void **state) {
   (void)state;
   program_setup_t s = setup(false, 0.05);
   program_result_t r;
-  s.skips_forecast = true;
+  s.is_to_be_refused = true;
   program_fit(&s, 5, &r);
-  assert_true(r.is_flagged);
+}
+
+/* The way from the prior's centre is found at a moderate budget, ten times of ten. */
+static void test_no_fit_ends_far_away(void **state) {
+  (void)state;
+  for (int i = 0; i < 10; i++) {
+    program_setup_t s = setup(i % 2, 2);
+    program_result_t r;
+    program_fit(&s, (uint64_t)(20 + i), &r);
+    assert_false(r.is_flagged);
+    for (size_t j = 0; j < PROGRAM_D; j++) {
+      assert_true(fabs(r.mean[j] - r.theta[j]) < 6 * r.sd[j]);
+    }
+  }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_large_budget_gives_the_posterior), cmocka_unit_test(test_add_remove_answers_too),
-                                     cmocka_unit_test(test_a_tiny_budget_is_flagged)};
+                                     cmocka_unit_test(test_a_tiny_budget_is_refused), cmocka_unit_test(test_no_fit_ends_far_away)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static void test_values_have_the_law_s_probabilities(void **state) {
   double weights[64], out[16];
   assert_int_equal(r->n_others, 61);
   assert_true(r->n_columns <= 16);
-  r->made_up(r->ctx, 3, 1, record);
+  r->made_up(r->ctx, 3, 1, NULL, record);
   r->others(r->ctx, record, at, 1, 61, blocks, weights);
   /* the features are the record's: log-likelihoods of the same record with y in its place differ by log probabilities */
   double sum = 0, first = 0, phi = exp(at[2]);
@@ -87,7 +87,7 @@ static void check_scores(const char *text, bool is_followed) {
   if (r->others == NULL) {
     fail_msg("%s: %s", text, r->no_others);
   }
-  r->made_up(r->ctx, 5, 1, record);
+  r->made_up(r->ctx, 5, 1, NULL, record);
   r->others(r->ctx, record, at, 9, N, blocks, weights);
   for (size_t j = 0; j < d; j++) {
     theta[j] = (float)at[j];
@@ -204,7 +204,7 @@ static void test_centred_scores_have_mean_zero(void **state) {
   float *x = malloc(N * r->n_columns * sizeof *x), blocks[4 * 16 * 16];
   double weights[64], score[3], squares[6], again[3], again_squares[6];
   uint64_t seed = 12;
-  r->made_up(r->ctx, 77, N, x);
+  r->made_up(r->ctx, 77, N, NULL, x);
   for (size_t i = 0; i < N; i++) {
     double u = uniform(&seed), below = 0;
     size_t y = 0;
@@ -268,8 +268,8 @@ static void lie_grad(const void *ctx, const float *block, size_t n_theta, const 
   }
 }
 
-static void lie_made_up(const void *ctx, uint64_t seed, size_t n, float *records) {
-  (void)ctx, (void)seed;
+static void lie_made_up(const void *ctx, uint64_t seed, size_t n, const tacit_spread_t *spread, float *records) {
+  (void)ctx, (void)seed, (void)spread;
   memset(records, 0, 3 * n * sizeof *records);
 }
 
@@ -329,6 +329,47 @@ static void test_integers_stay_where_they_are_charged_for(void **state) {
   assert_true(furthest > 1.8);
 }
 
+/* Moments of columns: whatever is in a record, one or another in its place moves their whole numbers by no more than is charged for, and the sum is that of v v'. */
+static void test_moments_of_columns(void **state) {
+  (void)state;
+  enum { RADIUS = 1 << 22 };
+  static const size_t column[] = {0, 1, 2};
+  static const double middle[] = {0, 1, -2}, half[] = {1, 0.5, 3}, whiten[16] = {1, 0, 0, 0, -2, 3, 0, 0, 0.5, 0, 4, 0, 1e3, 0, 0, 1};
+  tacit_record_model_t model = {.name = "liar", .dim = 3, .n_columns = 3, .grad_bound = INFINITY, .log_lik = lie_log_lik, .grad = lie_grad};
+  uint64_t seed = 77;
+  double longest = 0;
+  for (int is_whitened = 0; is_whitened < 2; is_whitened++) {
+    tacit_record_columns_t columns = {3, column, middle, half, is_whitened ? whiten : NULL, 1.7};
+    double bound = is_whitened ? 1.7 : 2, spacing = bound / (RADIUS - 0.5 * sqrt(4) - 1), before[10] = {0};
+    for (size_t trial = 0; trial < (size_t)(2000 * testing_multiplier()); trial++) {
+      tacit_error_t err;
+      tacit_curator_t *curator;
+      tacit_curator_settings_t settings = tacit_curator_settings_default();
+      float x[3] = {anything(&seed), anything(&seed), anything(&seed)};
+      double v[4], out[10], noise_sd, n2 = 0, off2 = 0, limit = sqrt(2) * RADIUS * RADIUS;
+      ok(tacit_curator_new_exposed(&curator, records_of(1, 3, x), &model, &settings, &err), &err);
+      ok(tacit_curator_release_column_moments(curator, &columns, 0, out, &noise_sd, &err), &err);
+      tacit_curator_free(curator);
+      tacit_record_columns_read(&columns, x, v);
+      bool is_left_out = out[0] == 0 && !(fabs((double)x[0]) + fabs((double)x[1]) + fabs((double)x[2]) < 1e30); /* a record without a norm adds nothing */
+      for (size_t i = 0, a = 0; i < 4; i++) {
+        n2 += v[i] * v[i];
+        for (size_t j = i; j < 4; j++, a++) {
+          if (!(fabs(out[a] / (i == j ? 1 : sqrt(2)) - (is_left_out ? 0 : v[i] * v[j])) < 1e-5)) {
+            fail_msg("%g for %g of %g %g %g", out[a], v[i] * v[j], (double)x[0], (double)x[1], (double)x[2]);
+          }
+          off2 += pow((out[a] - before[a]) / (spacing * spacing), 2);
+        }
+      }
+      assert_true(n2 <= bound * bound * (1 + 1e-12));
+      assert_true(sqrt(off2) <= limit * (1 + 1e-12));
+      longest = fmax(longest, sqrt(off2) / limit);
+      memcpy(before, out, sizeof before);
+    }
+  }
+  assert_true(longest > 0.9);
+}
+
 static void test_refusals_charge_nothing(void **state) {
   (void)state;
   tacit_error_t err;
@@ -338,12 +379,18 @@ static void test_refusals_charge_nothing(void **state) {
   tacit_curator_settings_t settings = tacit_curator_settings_default();
   double out[6], noise_sd;
   float x[16];
-  model.records.made_up(model.records.ctx, 1, 1, x);
+  model.records.made_up(model.records.ctx, 1, 1, NULL, x);
   ok(tacit_curator_new_exposed(&curator, records_of(1, model.records.n_columns, x), &model.records, &settings, &err), &err);
   tacit_centred_point_t point = {at, identity, 2, 0, 4};
   assert_int_equal(tacit_curator_release_centred_score(curator, &point, 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
   point = (tacit_centred_point_t){at, identity, NAN, 32, 4};
   assert_int_equal(tacit_curator_release_centred_score(curator, &point, 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
+  const size_t beyond = model.records.n_columns, none = 0;
+  const double middle = 0, half = 1, nothing = 0;
+  const tacit_record_columns_t wrong[] = {{0, &none, &middle, &half, NULL, 0}, {1, &beyond, &middle, &half, NULL, 0}, {1, &none, &middle, &nothing, NULL, 0}, {1, &none, &middle, &half, identity, 0}};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    assert_int_equal(tacit_curator_release_column_moments(curator, &wrong[i], 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
+  }
   tacit_curator_free(curator);
   model.records.others = NULL;
   assert_int_equal(tacit_centred_check(&model.records, &err), TACIT_ERR_ARGUMENT);
@@ -356,6 +403,7 @@ int main(void) {
                                      cmocka_unit_test(test_what_cannot_be_simulated_says_why),
                                      cmocka_unit_test(test_centred_scores_have_mean_zero),
                                      cmocka_unit_test(test_integers_stay_where_they_are_charged_for),
+                                     cmocka_unit_test(test_moments_of_columns),
                                      cmocka_unit_test(test_refusals_charge_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

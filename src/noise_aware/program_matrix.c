@@ -1,0 +1,63 @@
+/* Small matrices of inference from centred scores. */
+#include <math.h>
+#include <string.h>
+
+#include "noise_aware/program.h"
+
+bool tacit_program_invert_positive(size_t d, double *matrix) {
+  double factor[MATRIX], work[MATRIX];
+  if (!tacit_cholesky(d, matrix)) {
+    return false;
+  }
+  memcpy(factor, matrix, d * d * sizeof *factor);
+  tacit_invert_factored(d, factor, work, matrix);
+  return true;
+}
+
+void tacit_program_apply(size_t d, const double *matrix, const double *v, double *out) {
+  for (size_t i = 0; i < d; i++) {
+    out[i] = tacit_dot(d, matrix + i * d, v);
+  }
+}
+
+/* By Gauss and Jordan with pivots. */
+bool tacit_program_invert(size_t d, double *a, double *inverse) {
+  for (size_t i = 0; i < d * d; i++) {
+    inverse[i] = i / d == i % d;
+  }
+  for (size_t k = 0; k < d; k++) {
+    size_t pivot = k;
+    for (size_t i = k + 1; i < d; i++) {
+      pivot = fabs(a[i * d + k]) > fabs(a[pivot * d + k]) ? i : pivot;
+    }
+    double scale = a[pivot * d + k];
+    if (!(fabs(scale) > 1e-300)) {
+      return false;
+    }
+    for (size_t j = 0; j < d; j++) {
+      double x = a[pivot * d + j], y = inverse[pivot * d + j];
+      a[pivot * d + j] = a[k * d + j];
+      inverse[pivot * d + j] = inverse[k * d + j];
+      a[k * d + j] = x / scale;
+      inverse[k * d + j] = y / scale;
+    }
+    for (size_t i = 0; i < d; i++) {
+      double factor = i != k ? a[i * d + k] : 0;
+      for (size_t j = 0; j < d && i != k; j++) {
+        a[i * d + j] -= factor * a[k * d + j];
+        inverse[i * d + j] -= factor * inverse[k * d + j];
+      }
+    }
+  }
+  return true;
+}
+
+void tacit_program_sandwich(size_t d, const double *a, const double *b, double *out) {
+  double half[MATRIX], transposed[MATRIX];
+  for (size_t i = 0; i < d * d; i++) {
+    transposed[i] = a[i % d * d + i / d];
+  }
+  tacit_multiply(d, d, d, a, b, half);
+  tacit_multiply(d, d, d, half, transposed, out);
+}
+
