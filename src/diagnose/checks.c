@@ -22,6 +22,9 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                                         TACIT_SEVERITY_PROBLEM, 0.2, false, 0,
                                         "outcomes vary more than this program says they do (squared scores by %.2g or more, at most 0.2): there are no intervals to give",
                                         "a family that lets them vary (negbinomial for poisson, student for gaussian, beta_binomial), or terms that are missing"},
+    [TACIT_CHECK_COLUMN_UNKNOWN] = {"column-unknown", "relative error of the released variance of the column that is known worst", TACIT_SEVERITY_PROBLEM, 0.3, false, 0,
+                                    "a column fills so little of its bounds that how it is spread is lost in noise (relative error %.2g, at most 0.3): there are no intervals to give",
+                                    "tighter bounds in the schema, or a larger budget"},
     [TACIT_CHECK_MEAN_AT_EDGE] = {"mean-at-edge", "distance of the released mean from the middle of the bounds, in half ranges",
                                   TACIT_SEVERITY_PROBLEM, 0.9, false, 0,
                                   "nearly all values lie at one end of the bounds (mean at %.2g of the half range)",
@@ -89,7 +92,8 @@ bool tacit_check_is_flagged(const tacit_check_t *check) {
 bool tacit_checks_forbid_intervals(const tacit_checks_t *checks) {
   for (size_t i = 0; i < checks->n; i++) {
     bool is_such = checks->items[i].id == TACIT_CHECK_FAR || checks->items[i].id == TACIT_CHECK_SCALE_FAILED ||
-                   checks->items[i].id == TACIT_CHECK_LAST_STEP || checks->items[i].id == TACIT_CHECK_OUTCOMES_VARY_MORE;
+                   checks->items[i].id == TACIT_CHECK_LAST_STEP || checks->items[i].id == TACIT_CHECK_OUTCOMES_VARY_MORE ||
+                   checks->items[i].id == TACIT_CHECK_COLUMN_UNKNOWN;
     if (is_such && tacit_check_is_flagged(&checks->items[i])) {
       return true;
     }

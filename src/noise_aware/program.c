@@ -231,6 +231,7 @@ static tacit_status_t run_rounds(tacit_program_run_t *run, tacit_draws_t *draws,
     start_evidence(run, run->settings->evidence);
     tacit_checks_add(&run->settings->evidence->checks, TACIT_CHECK_LAST_STEP, SIZE_MAX, tacit_chi_square_quantile(run->moved2, (double)run->public.d));
     tacit_checks_add(&run->settings->evidence->checks, TACIT_CHECK_OUTCOMES_VARY_MORE, SIZE_MAX, fmax(run->excess, 0));
+    tacit_checks_add(&run->settings->evidence->checks, TACIT_CHECK_COLUMN_UNKNOWN, SIZE_MAX, run->public.unknown);
   }
   return status;
 }

@@ -20,6 +20,7 @@ typedef struct tacit_public {
   double *squares, *with_score, *information; /* (n, d, d): likewise */
   double *work;
   tacit_aware_columns_t columns; /* that no outcome enters */
+  double unknown;                /* relative error of the variance of the column that is known worst */
 } tacit_public_t;
 
 /* What a round found: theta = at + inverse score, whose noise and sampling error have these covariances. */

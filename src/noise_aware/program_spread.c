@@ -268,11 +268,30 @@ static void unwhiten(size_t d, const double *whiten, const double *moments, doub
   }
 }
 
+/*
+ * The variance of a column is u' W u, u = L^-1' (e_j - mean e_0), W whitened mean squares, whose noise of noise_sd an element gives it an error
+ * of noise_sd |u|^2. Largest, over columns, of error / variance.
+ */
+static double worst_error(size_t d, const double *whiten, const double *squares, double noise_sd) {
+  double inverse[MAX_Z * MAX_Z], worst = 0;
+  tacit_invert_lower(d, whiten, inverse);
+  for (size_t j = 1; j < d; j++) {
+    double length2 = 0, var = squares[j * d + j] - squares[j] * squares[j];
+    for (size_t k = 0; k <= j; k++) {
+      double u = inverse[j * d + k] - (k == 0 ? squares[j] * inverse[0] : 0);
+      length2 += u * u;
+    }
+    worst = fmax(worst, var > 0 ? fmin(noise_sd * length2 / var, 1e6) : 1e6);
+  }
+  return worst;
+}
+
 tacit_status_t tacit_public_learn(tacit_public_t *p, const double *moments, double noise_sd, tacit_error_t *err) {
   size_t d = p->columns.n + 1, q = d * (d + 1) / 2;
   const tacit_record_columns_t columns = {p->columns.n, p->columns.column, p->columns.middle, p->columns.half, p->columns.whiten, p->columns.radius};
   double v[MAX_Z], squares[MAX_Z * MAX_Z], effective = 0;
   unwhiten(d, p->columns.whiten, moments, squares);
+  p->unknown = worst_error(d, p->columns.whiten, squares, noise_sd);
   tacit_status_t status = make_up(p, squares, noise_sd, err);
   tilt_t t = {.n = p->n, .q = q, .wanted = moments, .doubt = program_weight * noise_sd * noise_sd};
   t.moments = tacit_alloc_zero(p->n * q, sizeof *t.moments);

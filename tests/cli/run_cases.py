@@ -857,7 +857,7 @@ def good_paths():
         assert done.returncode == 2 and "all were followed to the bound: --followed-to-bound" in done.stderr, done
         assert planned(times + ["--followed-to-bound"]) == "noise-aware"
 
-    @case("a program that its outcomes contradict gives no intervals")
+    @case("a program that its outcomes contradict gives no intervals, nor one whose column is not seen")
     def _():
         pathlib.Path("contradict.yaml").write_text("columns: {y: {type: integer, lower: 0, upper: 30}, x: {type: numeric, lower: -1, upper: 1}}\n")
         for name, count in (("even", lambda i: (3, 2, 4, 1, 3, 5, 2, 4)[i % 8]), ("odd", lambda i: 12 if i % 4 == 0 else 0)):
@@ -867,6 +867,9 @@ def good_paths():
             done = run(["fit", "counts.stan", "--data", "contradict.csv", "--schema", "contradict.yaml", "--epsilon", "4", *DELTA, "--seed", "1", "--out", f"counts-{name}"])
             assert done.returncode == 0 and ("outcomes vary more than this program says" in done.stdout + done.stderr) == (name == "odd"), done
             assert run(["diagnose", f"counts-{name}"]).returncode == (5 if name == "odd" else 0), name
+        pathlib.Path("contradict.csv").write_text("y,x\n" + "".join(f"{(3, 2, 4, 1, 3, 5, 2, 4)[i % 8]},{.5 + i % 21 / 2000}\n" for i in range(4000)))
+        done = run(["fit", "counts.stan", "--data", "contradict.csv", "--schema", "contradict.yaml", "--epsilon", "1", *DELTA, "--seed", "1", "--out", "counts-narrow"])
+        assert done.returncode == 0 and "a column fills so little of its bounds" in done.stdout + done.stderr, done
 
     @case("noise-aware: a linear regression from a few releases, the default for gaussian, residual sd unknown or known")
     def _():
