@@ -1,11 +1,12 @@
 /*
- * Inference for any model whose responses can be simulated, from centred scores at seven points (docs/theory.md, section 18.13). With
- * u = L s whitened scores and v centred ones, a round releases S = sum v and M = sum v v'. By the information identity
+ * Inference for any model whose responses can be simulated (docs/theory.md, section 18.14): moments of columns, which made-up records are
+ * made like (program_spread.c), then centred scores at five points, each where the last leads (program_follow.c). At the last two squares of
+ * scores are released as well. The root t + H^-1 S of a round has privacy noise of its own and a sampling error H^-1 M H^-T that all rounds
+ * share, S = sum v, M = sum v v', and by the information identity, over made-up records,
  *
- *     d E S / d theta = sum E v s' = M K' L^-T,     K = E[u v'] E[v v']^-1,
+ *     H = d E S / d theta = n E v s'.
  *
- * K by simulation on made-up records, weighted so that their E v v' is M / n. The root t + H^-1 S has the round's own privacy noise, and
- * a sampling error that all rounds share: the posterior is made of the last two roots.
+ * The posterior is made of the last two roots.
  */
 #include <float.h>
 #include <math.h>
