@@ -4,7 +4,6 @@
     check_predict.py TACIT SOURCE_ROOT
 """
 import csv
-import glob
 import json
 import math
 import os
@@ -14,6 +13,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+from written_draws import agree, draws_of
 
 TACIT = os.path.abspath(sys.argv[1])
 ROOT = pathlib.Path(sys.argv[2]).resolve()
@@ -28,21 +29,7 @@ def run(*words, status=0):
 def fit(formula, family, data, schema, out, *more):
     run("fit", formula, "--family", family, "--data", data, "--schema", schema, "--method", "hmc", "--exposed", "--out", out,
         "--draws", "200", "--warmup", "200", "--chains", "2", "--quiet", *more)
-    return [{k: float(v) for k, v in row.items()} for name in sorted(glob.glob(f"{out}/draws-*.csv"))
-            for row in csv.DictReader(line for line in open(name) if line[0] != "#")]
-
-
-def quantile(values, p):
-    values = sorted(values)
-    low = int(p * (len(values) - 1))
-    return values[low] + (p * (len(values) - 1) - low) * (values[min(low + 1, len(values) - 1)] - values[low])
-
-
-def agree(row, draws, tolerance=1e-12):
-    expected = {"mean": statistics.fmean(draws), "sd": statistics.stdev(draws), "q5": quantile(draws, 0.05), "q50": quantile(draws, 0.5),
-                "q95": quantile(draws, 0.95)}
-    for key, value in expected.items():
-        assert abs(float(row[key]) - value) <= tolerance * max(1, abs(value)), (key, row[key], value)
+    return draws_of(out)
 
 
 def table(text):

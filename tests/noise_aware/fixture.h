@@ -55,11 +55,7 @@ static inline void open_fixture(fixture_t *f, tacit_family_t family, double uppe
     double *x = data + i * (d + 1), gamma = -0.5 * log(tacit_rng_uniform(f->rng) * tacit_rng_uniform(f->rng));
     x[d] = simulation_response(&f->s, tacit_dot(d, x, theta) + log(gamma), 0, f->rng);
   }
-  tacit_records_t *records;
-  assert_ok(tacit_records_new(&records, f->s.n, d + 1, &err), err);
-  for (size_t i = 0; i < f->s.n; i++) {
-    tacit_records_set(records, i, data + i * (d + 1));
-  }
+  tacit_records_t *records = simulation_pack(data, f->s.n, 0, d + 1);
   free(data);
   simulation_model(&f->s, &f->model);
   assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);

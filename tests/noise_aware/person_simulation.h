@@ -123,11 +123,7 @@ static inline void person_run(person_setup_t *p, uint64_t seed, simulation_fit_t
   simulation_truth(s, rng, fit->theta);
   size_t n_rows = person_data(p, fit->theta, rng, data, offsets);
   person_plain(p, data, offsets);
-  tacit_records_t *records;
-  simulation_must(tacit_records_new(&records, n_rows, s->d + 1, err));
-  for (size_t i = 0; i < n_rows; i++) {
-    tacit_records_set(records, i, data + i * (s->d + 1));
-  }
+  tacit_records_t *records = simulation_pack(data, n_rows, 0, s->d + 1);
   simulation_must(tacit_records_set_units(records, offsets, s->n, err));
   simulation_fit_records(s, records, s->n, p->max_rows, key, seed, evidence, fit);
   tacit_rng_free(rng);

@@ -126,6 +126,16 @@ static inline void simulation_data(const simulation_t *s, const double *theta, t
   }
 }
 
+/* Records of n rows of data, (n, n_columns), and n_spare after them that are to be filled. */
+static inline tacit_records_t *simulation_pack(const double *data, size_t n, size_t n_spare, size_t n_columns) {
+  tacit_records_t *records;
+  simulation_must(tacit_records_new(&records, n + n_spare, n_columns, &simulation_error));
+  for (size_t i = 0; i < n; i++) {
+    tacit_records_set(records, i, data + i * n_columns);
+  }
+  return records;
+}
+
 /* A model over d - 1 columns in [-1, 1]. */
 static inline void simulation_model(const simulation_t *s, tacit_model_t *model) {
   char schema_text[64 * (SIMULATION_MAX_DIM + 3)], formula[16 * (SIMULATION_MAX_DIM + 1)];
@@ -323,11 +333,7 @@ static inline void simulation_run_checked(const simulation_t *s, uint64_t seed, 
   if (s->has_reference) {
     simulation_reference(s, data, fit);
   }
-  tacit_records_t *records;
-  simulation_must(tacit_records_new(&records, s->n + s->n_left_out, s->d + 1, &simulation_error));
-  for (size_t i = 0; i < s->n; i++) {
-    tacit_records_set(records, i, data + i * (s->d + 1));
-  }
+  tacit_records_t *records = simulation_pack(data, s->n, s->n_left_out, s->d + 1);
   for (size_t i = 0; i < s->n_left_out; i++) {
     tacit_records_leave_out(records, s->n + i);
   }

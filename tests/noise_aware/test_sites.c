@@ -24,7 +24,6 @@ static tacit_records_t *records_of(const simulation_t *s, size_t site, double sl
   unsigned char key[32];
   tacit_error_t err;
   tacit_rng_t *rng;
-  tacit_records_t *records;
   double theta[SIMULATION_MAX_DIM], *data = malloc(s->n * (s->d + 1) * sizeof *data);
   tacit_rng_key_from_seed(key, 20);
   assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
@@ -34,10 +33,7 @@ static tacit_records_t *records_of(const simulation_t *s, size_t site, double sl
   theta[1] += (double)site * slope;
   theta[s->d] += (double)site * spread; /* the residuals' sd */
   simulation_data(s, theta, rng, data);
-  assert_ok(tacit_records_new(&records, s->n, s->d + 1, &err), err);
-  for (size_t i = 0; i < s->n; i++) {
-    tacit_records_set(records, i, data + i * (s->d + 1));
-  }
+  tacit_records_t *records = simulation_pack(data, s->n, 0, s->d + 1);
   tacit_rng_free(rng);
   free(data);
   return records;
