@@ -145,6 +145,10 @@ tacit_status_t tacit_fit_show_check(tacit_fit_t *fit, const char *path, tacit_er
   return status;
 }
 
+static tacit_status_t refuse_program(tacit_error_t *err) {
+  return tacit_error_set(err, TACIT_ERR_DATA, "program", "draws are made again from the releases of formulas, not of programs");
+}
+
 /* Settings as they were kept, but those given now. */
 static tacit_status_t take_settings(tacit_fit_t *fit, tacit_error_t *err) {
   const tacit_released_t *of = fit->of;
@@ -158,14 +162,14 @@ static tacit_status_t take_settings(tacit_fit_t *fit, tacit_error_t *err) {
     }
     status = is_given ? TACIT_OK : tacit_settings_set(&fit->given, of->names[i], of->values[i], err);
   }
-  return status;
+  return status == TACIT_OK && tacit_fit_is_program(fit) ? refuse_program(err) : status;
 }
 
 /* The file speaks of this model, and of what its method releases. */
 static tacit_status_t check_kept(const tacit_fit_t *fit, const tacit_released_t *of, tacit_error_t *err) {
   const char *unit = tacit_schema_unit(fit->schema);
-  if (fit->program != NULL) {
-    return tacit_error_set(err, TACIT_ERR_DATA, "program", "draws are made again from the releases of formulas, not of programs");
+  if (fit->program != NULL) { /* of a formula that has what only programs have */
+    return refuse_program(err);
   }
   if (!fit->method->is_one_off || fit->design == NULL) {
     return tacit_error_set(err, TACIT_ERR_DATA, "method", "the releases are not those of method noise-aware: nothing can be drawn from them");
