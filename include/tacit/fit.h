@@ -193,7 +193,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_run(tacit_fit_t *fit, tacit_pr
 /**
  * Begin with what the fit in a directory kept (releases.json, privacy.json, privacy.txt; docs/releases.md): settings, schema and releases
  * are its own. Settings that may be given now: prior, prior-scale, prior-basis, chains, warmup, draws, thin, seed, out; a prior replaces
- * all of the fit's.
+ * all of the fit's. Of a program: program, the fit's with another prior, in the place of the first three.
  * @return TACIT_ERR_MISSING where nothing was kept; TACIT_ERR_SYNTAX for a file that is none. *fit is NULL on failure.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_reopen(tacit_fit_t **fit, const char *path, tacit_error_t *err);

@@ -62,7 +62,7 @@ typedef struct tacit_noise_aware_settings {
   void (*normal_tails)(void *user);
   void *prior_user;                  /**< of both */
   /**
-   * A model of which centred scores are released, at seven points (docs/theory.md, section 18.13): family, upper and what is said of features
+   * A model of which centred scores are released, at five points (docs/theory.md, section 18.13): family, upper and what is said of features
    * count for nothing then. NULL: a regression. Borrowed.
    */
   const tacit_record_model_t *records;

@@ -89,6 +89,12 @@ TACIT_API const char *tacit_program_note(const tacit_program_t *program, size_t 
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_compile(tacit_program_t *program, struct tacit_model *model, tacit_error_t *err);
 /**
+ * Do two compiled programs say the same of records? Their priors and what they report may differ. The same parameters, columns and expressions, in the same order, are the
+ * same; that two texts mean the same, is not found out.
+ * @return TACIT_ERR_DATA if they do not, or seem not to: says what differs.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_compare_records(const tacit_program_t *a, const tacit_program_t *b, tacit_error_t *err);
+/**
  * Pack part `part` of n_parts of a table's rows for the model, as tacit_design_pack_part() does: columns by name, moved into their bounds,
  * and what is derived from them, once. After tacit_program_compile().
  */

@@ -40,6 +40,7 @@ typedef struct tacit_released {
   char *formula;
   char *schema;              /**< its text */
   char *unit;                /**< "row" or the person column */
+  char *program;             /**< of a fit of one, what program.stan holds; else NULL */
   char **names, **values;    /**< settings as tacit_fit_set() takes them; shape (n_settings) */
   size_t n_settings;
   bool is_private;

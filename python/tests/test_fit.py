@@ -747,6 +747,23 @@ class Kept(Folder):
         with self.assertRaises(tacit.FileError):
             tacit.refit(self.folder, progress=False)
 
+    def test_a_refit_of_a_program_takes_another_prior_from_its_text(self):
+        text = ("data { real<lower=0, upper=1> x; int<lower=0, upper=1> y; }\nparameters { real a; real b; }\n"
+                "model { a ~ normal(0, 2); b ~ normal(0, 2); y ~ bernoulli_logit(a + b * x); }\n")
+        (self.folder / "p.stan").write_text(text)
+        (self.folder / "narrow.stan").write_text(text.replace("b ~ normal(0, 2)", "b ~ normal(0, 0.01)"))
+        (self.folder / "other.stan").write_text(text.replace("a + b * x", "a - b * x"))
+        data = {"x": [(i % 50) / 50 for i in range(3000)], "y": [int(i * 7919 % 50 < i % 50) for i in range(3000)]}
+        schema = {"columns": {"x": {"type": "numeric", "lower": 0, "upper": 1}, "y": {"type": "binary"}}}
+        post = tacit.fit(program=self.folder / "p.stan", records="none", data=data, schema=schema, epsilon=4, delta=1e-6, out=self.folder / "fit", draws=50, warmup=50, progress=False)
+        again = tacit.refit(self.folder / "fit", progress=False)
+        self.assertEqual(post._draws, again._draws)
+        narrow = tacit.refit(self.folder / "fit", program=self.folder / "narrow.stan", progress=False)
+        self.assertLess(abs(narrow._summaries[narrow.labels.index("b")][0]), 0.05)
+        self.assertIn("normal(0, 0.01)", narrow._program)
+        with self.assertRaisesRegex(tacit.DataError, "another likelihood"):
+            tacit.refit(self.folder / "fit", program=self.folder / "other.stan", progress=False)
+
     def test_checks_count_beside_their_fit(self):
         """Without a ledger: of a fit of this process by its schema, of any other by what its directory says."""
         schema, given = {"dataset": "checked", **SCHEMA}, {"epsilon": 1, "delta": 1e-7}

@@ -31,7 +31,7 @@ redraw <- function(paths, given, out, progress, disjoint = FALSE, between = 0, s
   if (progress) cat("\r", strrep(" ", 60), "\r", sep = "", file = stderr())
   if (result$end == "interrupted") warning("interrupted: these are the draws so far", call. = FALSE)
   if (nzchar(result$unwritten)) warning("the report was not written: ", result$unwritten, "; the draws are in what is returned", call. = FALSE)
-  new_fit(result$draws, former$formula, former$family, former$schema, result$statement, result$privacy, result$end, former$known_sd)
+  new_fit(result$draws, former$formula, former$family, former$schema, result$statement, result$privacy, result$end, former$known_sd, result$program)
 }
 
 tacit_refit <- function(path, prior = NULL, out = NULL, seed = NULL, check = NULL, progress = interactive(), ...) {

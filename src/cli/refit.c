@@ -77,6 +77,7 @@ static int run_combine(const cli_args_t *args) {
 }
 
 static const cli_option_t options[] = {
+    {"program", "FILE", NULL, "Of a fit of a program, or of a family that is one: the same program with another prior. Anything else in it that differs is refused."},
     {"prior", "SPEC", NULL, "As in tacit fit. May be repeated; the first replaces all of the fit's. If not said: the fit's own."},
     {"prior-scale", "SCALE", NULL, "As in tacit fit; the fit's if not said."},
     {"prior-basis", "BASIS", NULL, "As in tacit fit; the fit's if not said."},
@@ -98,7 +99,7 @@ const cli_command_t cli_refit = {
                    "--prior and --seed the draws are the fit's own, bit for bit. Trying several priors and reporting the one that "
                    "pleases costs no privacy, but honesty.",
     .examples = "  tacit refit fit/ --prior 'normal(0, 1)' --out sceptical/\n  tacit compare fit/ sceptical/\n"
-                "  tacit refit fit/ --check check.json --out checked/\n",
+                "  tacit refit fit/ --program edited.stan --out other-prior/\n  tacit refit fit/ --check check.json --out checked/\n",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .run = run_refit};

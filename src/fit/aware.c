@@ -146,6 +146,10 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
     fall_back(fit, text);
     return TACIT_OK;
   }
+  if (fit->design == NULL && fit->n_of > 0) { /* forecasts were for the fit that spent */
+    fit->aware = tacit_fit_aware_settings(fit);
+    return TACIT_OK;
+  }
   if (fit->design == NULL) {
     tacit_status_t status = measure(fit, err);
     if (is_asked || (status == TACIT_OK && fit->aware.program_noise > 0) || status == TACIT_ERR_MEMORY) {
@@ -196,5 +200,5 @@ tacit_status_t tacit_fit_aware_plan(tacit_fit_t *fit, double n_units, tacit_erro
   fit->settings.inv_metric = NULL;
   fit->plan.n_iterations = s->n_warmup + s->n_draws * s->thin;
   fit->plan.width = tacit_noise_aware_inflation(&fit->aware, tacit_fit_aware_dim(fit), n_units);
-  return tacit_noise_aware_check_budget(&fit->aware, err);
+  return fit->design == NULL && fit->n_of > 0 ? TACIT_OK : tacit_noise_aware_check_budget(&fit->aware, err);
 }

@@ -10,7 +10,7 @@
 #include "report/report_internal.h"
 
 /* What another draw may be made with; all else was decided by the releases. */
-static const char *const free_settings[] = {"prior", "prior-scale", "prior-basis", "chains", "warmup", "draws", "thin", "seed", "out"};
+static const char *const free_settings[] = {"prior", "program", "prior-scale", "prior-basis", "chains", "warmup", "draws", "thin", "seed", "out"};
 
 bool tacit_fit_may_set(const tacit_fit_t *fit, const char *name) {
   static const char *const of_checks[] = {"epsilon", "delta", "data", "query", "catalog", "encoding", "ledger", "data-id", "purpose", "seed", "n-public", "threads", "scratch"};
@@ -33,7 +33,7 @@ static tacit_status_t keep_number(tacit_released_t *kept, const char *name, doub
 
 /* As the run used them: defaults may change from version to version. */
 static tacit_status_t keep_settings(tacit_released_t *kept, const tacit_fit_t *fit, tacit_error_t *err) {
-  static const char *const given[] = {"family", "epsilon", "delta", "sd", "n-public", "prior", "prior-scale", "prior-basis"};
+  static const char *const given[] = {"family", "epsilon", "delta", "sd", "n-public", "prior", "prior-scale", "prior-basis", "followed-to-bound"};
   const struct {
     const char *name;
     size_t n;
@@ -61,7 +61,9 @@ tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_released_t *kept, ta
                          .relation = tacit_schema_relation(fit->schema)};
   kept->releases = (tacit_releases_t){.dim = fit->releases.dim, .n_units = fit->releases.n_units};
   memcpy(kept->key, fit->aware.key, sizeof kept->key);
-  tacit_status_t status = kept->formula != NULL && kept->schema != NULL && kept->unit != NULL ? keep_settings(kept, fit, err) : tacit_error_memory(err);
+  bool has_program = fit->program != NULL, ok = kept->formula != NULL && kept->schema != NULL && kept->unit != NULL;
+  kept->program = has_program ? tacit_strdup(tacit_fit_text(fit, TACIT_FIT_TEXT_PROGRAM)) : NULL;
+  tacit_status_t status = ok && (kept->program != NULL) == has_program ? keep_settings(kept, fit, err) : tacit_error_memory(err);
   for (size_t i = 0; i < fit->releases.n && status == TACIT_OK; i++) {
     status = tacit_releases_add(&kept->releases, &fit->releases.items[i], err);
   }
@@ -145,15 +147,14 @@ tacit_status_t tacit_fit_show_check(tacit_fit_t *fit, const char *path, tacit_er
   return status;
 }
 
-static tacit_status_t refuse_program(tacit_error_t *err) {
-  return tacit_error_set(err, TACIT_ERR_DATA, "program", "draws are made again from the releases of formulas, not of programs");
-}
-
 /* Settings as they were kept, but those given now. */
 static tacit_status_t take_settings(tacit_fit_t *fit, tacit_error_t *err) {
   const tacit_released_t *of = fit->of;
   size_t n_now = fit->given.n_given;
   fit->has_own_prior = tacit_fit_has(fit, "prior");
+  if (of->program == NULL && tacit_fit_has(fit, "program")) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "program", "the releases are those of a formula, which no program replaces: its prior is said with --prior");
+  }
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < of->n_settings && status == TACIT_OK; i++) {
     bool is_given = false;
@@ -162,24 +163,25 @@ static tacit_status_t take_settings(tacit_fit_t *fit, tacit_error_t *err) {
     }
     status = is_given ? TACIT_OK : tacit_settings_set(&fit->given, of->names[i], of->values[i], err);
   }
-  return status == TACIT_OK && tacit_fit_is_program(fit) ? refuse_program(err) : status;
+  return status;
 }
 
 /* The file speaks of this model, and of what its method releases. */
 static tacit_status_t check_kept(const tacit_fit_t *fit, const tacit_released_t *of, tacit_error_t *err) {
   const char *unit = tacit_schema_unit(fit->schema);
-  if (fit->program != NULL) { /* of a formula that has what only programs have */
-    return refuse_program(err);
+  if (of->program == NULL && fit->program != NULL) {
+    return tacit_error_set(err, TACIT_ERR_DATA, "program",
+                           "the releases are those of a program that is not there: an earlier tacit kept no program in releases.json, and no draws are made again from it");
   }
-  if (!fit->method->is_one_off || fit->design == NULL) {
+  if (!fit->method->is_one_off) {
     return tacit_error_set(err, TACIT_ERR_DATA, "method", "the releases are not those of method noise-aware: nothing can be drawn from them");
   }
   if (of->relation != tacit_schema_relation(fit->schema) || strcmp(of->unit, unit != NULL ? unit : "row") != 0) {
     return tacit_error_set(err, TACIT_ERR_DATA, "schema", "relation and unit of the releases are not those of the schema beside them");
   }
-  if (of->releases.dim != tacit_design_n_features(fit->design)) {
-    return tacit_error_set(err, TACIT_ERR_DATA, "features", "the releases are of %zu features, the intercept included, and the formula has %zu",
-                           of->releases.dim, tacit_design_n_features(fit->design));
+  if (of->releases.dim != tacit_fit_aware_dim(fit)) {
+    return tacit_error_set(err, TACIT_ERR_DATA, "features", "the releases are of %zu features, the intercept included, or parameters, and the model has %zu",
+                           of->releases.dim, tacit_fit_aware_dim(fit));
   }
   return TACIT_OK;
 }

@@ -5,12 +5,15 @@
 #include "program/ast.h"
 #include "program/kept.h"
 
-/* The file with the program; NULL: there is none. */
+/* The program that kept releases are of; NULL: there is none. */
+static const char *kept_by(const tacit_fit_t *fit) { return fit->n_of > 0 ? fit->of->program : NULL; }
+
+/* The file with the program; NULL: there is none. Releases are kept with the text. */
 static const char *file_of(const tacit_fit_t *fit) {
   size_t n = strlen(fit->formula);
-  return tacit_fit_has(fit, "program")                         ? tacit_fit_value(fit, "program")
-         : n > 5 && strcmp(fit->formula + n - 5, ".stan") == 0 ? fit->formula
-                                                               : NULL;
+  return tacit_fit_has(fit, "program")                                           ? tacit_fit_value(fit, "program")
+         : fit->n_of == 0 && n > 5 && strcmp(fit->formula + n - 5, ".stan") == 0 ? fit->formula
+                                                                                 : NULL;
 }
 
 /* A family that has no kernels of its own. */
@@ -29,7 +32,7 @@ static bool is_written(const tacit_fit_t *fit) {
   return false;
 }
 
-bool tacit_fit_is_program(const tacit_fit_t *fit) { return fit->program != NULL || file_of(fit) != NULL || is_written(fit); }
+bool tacit_fit_is_program(const tacit_fit_t *fit) { return fit->program != NULL || file_of(fit) != NULL || kept_by(fit) != NULL || is_written(fit); }
 
 /* What a program says itself. */
 tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *err) {
@@ -42,9 +45,10 @@ tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *er
   for (size_t i = 0; i < (file_of(fit) == fit->formula ? 4 : 3); i++) {
     if (tacit_fit_has(fit, names[i])) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, names[i],
-                             file_of(fit) != NULL ? "--%s goes with a formula; a program says this itself"
-                             : is_program ? "--%s is said in the program that this formula is fitted by: see tacit model write"
-                                          : "--%s goes with a program, FILE.stan",
+                             kept_by(fit) != NULL   ? "--%s goes with the formulas of other families: here the prior is in the program; give it, edited, with --program"
+                             : file_of(fit) != NULL ? "--%s goes with a formula; a program says this itself"
+                             : is_program           ? "--%s is said in the program that this formula is fitted by: see tacit model write"
+                                                    : "--%s goes with a program, FILE.stan",
                              names[i]);
     }
   }
@@ -73,10 +77,10 @@ static tacit_status_t read_text(const tacit_fit_t *fit, char **text, size_t *n, 
 }
 
 /* As it is kept with the fit, for predictions. */
-static tacit_status_t keep(tacit_fit_t *fit, const char *text, size_t n, const tacit_program_settings_t *settings, tacit_error_t *err) {
+static tacit_status_t keep(tacit_fit_t *fit, const char *text, size_t n, const tacit_program_settings_t *settings, const char *family, tacit_error_t *err) {
   char *kept = NULL;
   tacit_text_t *to = &fit->texts[TACIT_FIT_TEXT_PROGRAM];
-  tacit_status_t status = tacit_program_keep(&kept, text, n, settings, file_of(fit) == NULL ? tacit_fit_value(fit, "family") : NULL, err);
+  tacit_status_t status = tacit_program_keep(&kept, text, n, settings, family, err);
   tacit_text_clear(to);
   if (status == TACIT_OK) {
     tacit_text_append(to, kept, strlen(kept));
@@ -96,22 +100,65 @@ static tacit_status_t parse(tacit_fit_t *fit, const char *text, size_t n, const 
   return path == NULL ? tacit_fit_check_program(fit, err) : TACIT_OK;
 }
 
+static tacit_program_settings_t settings_of(const tacit_fit_t *fit, const char *records, const tacit_program_constants_t *constants) {
+  return (tacit_program_settings_t){.schema = fit->schema,
+                                    .records = records != NULL && strcmp(records, "none") == 0 ? "" : records,
+                                    .constants = constants->items,
+                                    .n_constants = constants->n,
+                                    .is_followed_to_bound = tacit_fit_has(fit, "followed-to-bound"),
+                                    .keeps_responses = fit->method == NULL || fit->method->is_one_off};
+}
+
+/* The edited program must say of records what the kept one says. */
+static tacit_status_t compare(const tacit_fit_t *fit, const char *text, const tacit_program_settings_t *settings, tacit_error_t *err) {
+  tacit_program_t *program = NULL;
+  tacit_model_t model = {0};
+  tacit_status_t status = tacit_program_parse(&program, text, strlen(text), settings, err);
+  status = status == TACIT_OK ? tacit_program_compile(program, &model, err) : status;
+  status = status == TACIT_OK ? tacit_program_compare_records(program, fit->program, err) : status;
+  tacit_model_clear(&model);
+  tacit_program_free(program);
+  return status;
+}
+
+/* The program that releases were kept with, or the same with another prior. */
+static tacit_status_t open_kept(tacit_fit_t *fit, tacit_error_t *err) {
+  tacit_program_kept_t kept;
+  char *edited = NULL;
+  size_t n = 0;
+  tacit_status_t status = tacit_program_kept_read(&kept, fit->of->program, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  const tacit_program_settings_t settings = settings_of(fit, kept.records, &kept.constants);
+  if (file_of(fit) != NULL) {
+    status = tacit_file_read(file_of(fit), TACIT_PROGRAM_MAX_TEXT, &edited, &n, err);
+  }
+  const char *text = edited != NULL ? edited : kept.text;
+  status = status == TACIT_OK ? parse(fit, text, strlen(text), &settings, err) : status;
+  status = status == TACIT_OK ? keep(fit, text, strlen(text), &settings, kept.family, err) : status;
+  status = status == TACIT_OK ? tacit_program_compile(fit->program, &fit->model, err) : status;
+  if (status == TACIT_OK && edited != NULL) {
+    status = compare(fit, kept.text, &settings, err);
+  }
+  tacit_free(edited);
+  tacit_program_kept_clear(&kept);
+  return status;
+}
+
 tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_program_constants_t constants = {0};
-  const char *records = file_of(fit) == NULL ? "none" : tacit_fit_value(fit, "records");
   char *text = NULL;
   size_t n = 0;
+  if (kept_by(fit) != NULL) {
+    return open_kept(fit, err);
+  }
   tacit_status_t status = read_constants(fit, &constants, err);
   status = status == TACIT_OK ? read_text(fit, &text, &n, err) : status;
   if (status == TACIT_OK) {
-    tacit_program_settings_t settings = {.schema = fit->schema,
-                                         .records = records != NULL && strcmp(records, "none") == 0 ? "" : records,
-                                         .constants = constants.items,
-                                         .n_constants = constants.n,
-                                         .is_followed_to_bound = tacit_fit_has(fit, "followed-to-bound"),
-                                         .keeps_responses = fit->method == NULL || fit->method->is_one_off};
+    const tacit_program_settings_t settings = settings_of(fit, file_of(fit) == NULL ? "none" : tacit_fit_value(fit, "records"), &constants);
     status = parse(fit, text, n, &settings, err);
-    status = status == TACIT_OK ? keep(fit, text, n, &settings, err) : status;
+    status = status == TACIT_OK ? keep(fit, text, n, &settings, file_of(fit) == NULL ? tacit_fit_value(fit, "family") : NULL, err) : status;
   }
   tacit_free(text);
   tacit_program_constants_clear(&constants);

@@ -183,7 +183,7 @@ tacit_status_t tacit_aware_check_settings(const tacit_curator_t *curator, const 
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "settings",
                            "noise-aware regression needs a finite rho above 0 and at least one chain, draw and thin");
   }
-  return tacit_noise_aware_check_budget(s, err);
+  return s->records != NULL && curator == NULL ? TACIT_OK : tacit_noise_aware_check_budget(s, err); /* of programs it goes by the prior, which may be another */
 }
 
 tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_parameters_t *parameters,

@@ -88,7 +88,7 @@ static tacit_status_t make_round(tacit_program_run_t *run, size_t round, tacit_r
   if (status == TACIT_OK && tacit_program_has_squares(round)) {
     status = find_root(run, &seen, &roots[round + 2 - TACIT_PROGRAM_ROUNDS], err);
   }
-  if (status == TACIT_OK && round + 1 < TACIT_PROGRAM_ROUNDS) {
+  if (status == TACIT_OK && round + 1 < TACIT_PROGRAM_ROUNDS && run->curator != NULL) { /* kept releases have points of their own */
     tacit_program_follow(run, &seen);
     (void)tacit_public_metric(&run->public, run->theta, run->whiten);
   }

@@ -188,7 +188,7 @@ static tacit_status_t take_key(const reader_t *r, const json_t *root) {
 /* Format and version before anything else: a later version may have other keys. */
 static tacit_status_t check_format(const reader_t *r, const json_t *root) {
   static const char *const keys[] = {"format", "version", "tacit", "formula", "settings", "private", "relation", "unit", "schema", "n",
-                                     "features", "key", "releases"};
+                                     "features", "key", "releases", "program"};
   const char *format = json_string_value(json_object_get(root, "format"));
   const json_t *version = json_object_get(root, "version");
   if (format == NULL || strcmp(format, "tacit releases") != 0) {
@@ -230,6 +230,9 @@ static tacit_status_t take_all(const reader_t *r, const json_t *root) {
   static const char *const keys[] = {"formula", "unit", "schema"};
   for (size_t i = 0; i < sizeof keys / sizeof keys[0] && status == TACIT_OK; i++) {
     status = take_text(r, root, keys[i], texts[i]);
+  }
+  if (status == TACIT_OK && json_object_get(root, "program") != NULL) {
+    status = take_text(r, root, "program", &r->kept->program);
   }
   if (status == TACIT_OK && !json_is_string(json_object_get(root, "tacit"))) {
     status = wrong(r, "tacit", "the version that wrote the file");

@@ -69,6 +69,10 @@ void tacit_released_json(const tacit_released_t *kept, tacit_text_t *text) {
   tacit_text_json_string(text, kept->unit);
   tacit_text_printf(text, ",\n  \"schema\": ");
   tacit_text_json_string(text, kept->schema);
+  if (kept->program != NULL) {
+    tacit_text_printf(text, ",\n  \"program\": ");
+    tacit_text_json_string(text, kept->program);
+  }
   tacit_text_printf(text, ",\n  \"n\": ");
   if (releases->n_units > 0) {
     tacit_text_shortest(text, releases->n_units);
@@ -97,6 +101,7 @@ void tacit_released_clear(tacit_released_t *kept) {
   tacit_free(kept->formula);
   tacit_free(kept->schema);
   tacit_free(kept->unit);
+  tacit_free(kept->program);
   tacit_releases_clear(&kept->releases);
   *kept = (tacit_released_t){0};
 }

@@ -244,6 +244,9 @@ static tacit_status_t open_all(synthesis_t *s, const char *path, const tacit_syn
   if (status == TACIT_OK) {
     status = tacit_fit_prepare_kept(s->fit, err);
   }
+  if (status == TACIT_OK && s->fit->program != NULL) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "program", "rows are made of fits of families bernoulli, poisson and gaussian; of a program's columns only moments of what enters it are known");
+  }
   if (status == TACIT_OK) {
     status = tacit_predictor_new(&s->predictor, path, err);
   }

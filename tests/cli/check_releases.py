@@ -114,6 +114,69 @@ run("predict", "slopes", "--newdata", "grid", "--out", "grid.csv")
 assert "goes with --exchangeable" in run("combine", "a", "b", "--between-sd", "1", "--out", "no", status=2)
 assert "between 0.01 and 100" in run("combine", "a", "b", "--exchangeable", "--between-sd", "0", "--out", "no", status=2)
 
+# programs: draws again, another prior by an edited text, and nothing but the prior
+pathlib.Path("n.yaml").write_text("dataset: first\ncolumns:\n  x: {type: numeric, lower: -2, upper: 2}\n  b: {type: binary}\n  n: {type: integer, lower: 0, upper: 30}\n"
+                                  "  t: {type: numeric, lower: 0.01, upper: 4}\n  seen: {type: binary}\n")
+
+
+def counts(name, slope=0.4):
+    rows = []
+    for _ in range(3000):
+        x, b = max(-2, min(2, rng.gauss(0, 0.8))), int(rng.random() < 0.4)
+        u, mean, n = rng.random(), rng.gammavariate(2, math.exp(0.5 + slope * x - 0.3 * b) / 2), 0
+        while n < 30 and (u := u * rng.random()) > math.exp(-mean) / 2:
+            n += 1
+        t = rng.weibullvariate(math.exp(0.3 + slope * x), 1.5)
+        rows.append(f"{x:.4f},{b},{n},{max(0.01, min(4, t)):.4f},{int(t < 4)}\n")
+    pathlib.Path(name).write_text("x,b,n,t,seen\n" + "".join(rows))
+
+
+SURVIVAL = ("data { real<lower=-2, upper=2> x; real<lower=0.01, upper=4> t; int<lower=0, upper=1> seen; real scale; }\n"
+            "parameters { real a; real b; real<lower=0> k; }\n"
+            "model { a ~ normal(0, scale); b ~ normal(0, 1); k ~ lognormal(0, 1); censored_right(t, seen) ~ weibull(k, exp(a + b * x)); }\n")
+counts("n.csv")
+fit("nb", "n.csv", "n.yaml", "n ~ x + b", "negbinomial")
+pathlib.Path("w.stan").write_text(SURVIVAL)
+run("fit", "w.stan", "--records", "none", "--set", "scale=2", "--followed-to-bound", "--data", "n.csv", "--schema", "n.yaml", "--epsilon", 4, "--delta", "1e-6", "--out", "w", "--quiet", "--yes", *CHAINS)
+os.rename("n.csv", "gone-too.csv")
+os.rename("w.stan", "gone.stan")
+WHOLE = ("draws-1.csv", "draws-2.csv", "summary.csv", "privacy.json", "privacy.txt", "releases.json", "schema.yaml", "diagnostics.json", "program.stan")
+for folder in ("nb", "w"):
+    assert "nothing was spent" in run("refit", folder, "--out", f"{folder}-again")
+    same(folder, f"{folder}-again", *WHOLE)
+    own = pathlib.Path(folder, "program.stan").read_text().split("\n", 1)[1]
+    narrow = own.replace("b_s ~ normal(0, 2.5)", "b_s ~ normal(0, 0.02)").replace("b ~ normal(0, 1)", "b ~ normal(0, 0.02)")
+    pathlib.Path("narrow.stan").write_text(narrow)
+    assert narrow != own
+    run("refit", folder, "--program", "narrow.stan", "--out", f"{folder}-narrow")
+    same(folder, f"{folder}-narrow", "privacy.json", "privacy.txt")
+    names = ("b_x",) if folder == "nb" else ("b",)
+    for name in names:
+        assert summary(f"{folder}-narrow")[name]["mean"] < 0.6 * summary(folder)[name]["mean"], summary(f"{folder}-narrow")
+    os.remove("narrow.stan")
+    run("refit", f"{folder}-narrow", "--out", f"{folder}-narrow-again")  # it keeps its prior
+    same(f"{folder}-narrow", f"{folder}-narrow-again", *WHOLE)
+    run("predict", f"{folder}-narrow", "--newdata", "grid", "--out", f"{folder}.csv")
+    for old, new, reason in (("eta, phi", "eta, phi * 2", "another likelihood"), ("exp(a + b * x)", "exp(a - b * x)", "another likelihood"),
+                             ("upper=2> x", "upper=1.5> x", "another likelihood"), ("real a;", "real a; real spare;", "other parameters"),
+                             ("real<lower=0> phi", "real<lower=0.1> phi", "another likelihood")):
+        if old in own:
+            pathlib.Path("other.stan").write_text(own.replace(old, new).replace("k ~ logn", "spare ~ normal(0, 1); k ~ logn" if "spare" in new else "k ~ logn"))
+            assert reason in run("refit", folder, "--program", "other.stan", "--out", "no", status=3), (old, new)
+    assert "give it, edited, with --program" in run("refit", folder, "--prior", "normal(0, 1)", "--out", "no", status=2)
+    assert "are checked" in run("check", folder, "--data", "gone-too.csv", "--epsilon", 1, "--delta", "1e-6", status=2)
+    assert "rows are made of fits" in run("synthesize", folder, "--out", "no.csv", status=2)
+pathlib.Path("other.stan").write_text(SURVIVAL)
+assert "which no program replaces" in run("refit", "a", "--program", "other.stan", "--out", "no", status=2)
+text = pathlib.Path("nb/releases.json").read_text()
+os.makedirs("early")
+for name in ("privacy.json", "privacy.txt"):
+    shutil.copy(f"nb/{name}", "early")
+for damaged, reason in ((re.sub(r',\n  "program": .*', ",", text).replace(",,", ","), "kept no program"), (text.replace("normal(0, 2.5)", "normal(0, 2.4)"), "changed after the fit")):
+    assert damaged != text
+    pathlib.Path("early/releases.json").write_text(damaged)
+    assert reason in run("refit", "early", "--out", "no", status=3)
+
 # synthetic rows
 report = run("synthesize", "a", "--sets", 2, "--out", "rows.csv")
 rows = list(csv.DictReader(open("rows.csv")))

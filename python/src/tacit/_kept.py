@@ -40,7 +40,7 @@ def refit(path: Path, *, prior: Setting = None, out: Path | None = None, seed: i
     seed: of the draws; there is no noise here that it could give away. Without a new prior and seed the draws are the fit's own.
     out: a new directory for the report; its privacy statement is the fit's.
     check: the file that `tacit.check(out=...)` wrote of this fit: its calibration goes into the report.
-    Also chains, draws, warmup, thin, prior_scale, prior_basis.
+    Also chains, draws, warmup, thin, prior_scale, prior_basis; and program, of a fit of one: the file of the same program with another prior.
     """
     shown = None if check is None else _data.path(check, "check")
     return _redraw([_data.path(path)], out, progress, {"prior": prior, "seed": seed, **settings}, check=shown)
