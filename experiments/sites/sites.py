@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Five sites of 2000 records against one of 10 000, at the same epsilon each: widths and coverage. Or five sites whose effects differ.
 
-    sites.py TACIT --out docs/results/sites [--runs 30] [--family gaussian]
+    sites.py TACIT --out docs/results/sites [--runs 30] [--family gaussian] [--family negbinomial --epsilon 2]
     sites.py TACIT --out docs/results/sites/differing --spread 0.3 --runs 60
 
 Truths, features and noise are new in every run; with --spread each site's coefficients are normal around the truth with that sd, common effects stand
 beside exchangeable ones, and each site's own effects, given the releases of all, beside those of its own fit. Gaussian: residuals of sd 1.5, at --spread of
-1.5 in one site and 2.5 in the last. Fixed seeds for the simulated data; the privacy noise is the program's own.
+1.5 in one site and 2.5 in the last; negbinomial: a family that is a program, of shape 2. Fixed seeds for the simulated data; the privacy noise is the program's own.
 """
 import csv
 import math
@@ -21,9 +21,24 @@ import resumable  # noqa: E402
 TRUTH = {"Intercept": -0.5, "x": 0.8, "z": -0.6, "gb": 0.5}
 SCHEMA = ("columns:\n  x: {type: numeric, lower: -3, upper: 3}\n  z: {type: numeric, lower: -1, upper: 1}\n"
           "  g: {type: categorical, levels: [a, b]}\n  y: %s\n")
-RESPONSE = {"bernoulli": "{type: binary}", "gaussian": "{type: numeric, lower: -12, upper: 12}"}
+RESPONSE = {"bernoulli": "{type: binary}", "gaussian": "{type: numeric, lower: -12, upper: 12}", "negbinomial": "{type: integer, lower: 0, upper: 60}"}
 CHAINS = ["--chains", "2", "--warmup", "300", "--draws", "500"]
 N_SITES, N_EACH = 5, 2000
+
+
+def poisson(rng, mean):
+    k, product, least = 0, rng.random(), math.exp(-mean)
+    while product > least:
+        k, product = k + 1, product * rng.random()
+    return k
+
+
+def respond(rng, family, eta, sd):
+    if family == "gaussian":
+        return f"{rng.gauss(eta, sd):.5f}"
+    if family == "negbinomial":  # shape 2
+        return min(60, poisson(rng, rng.gammavariate(2, math.exp(eta) / 2)))
+    return int(rng.random() < 1 / (1 + math.exp(-eta)))
 
 
 def simulate(rng, n, family, spread=0, sd=1.5):
@@ -33,8 +48,7 @@ def simulate(rng, n, family, spread=0, sd=1.5):
     for _ in range(n):
         x, z, g = max(-3, min(3, rng.gauss(0, 1))), rng.uniform(-1, 1), rng.choice("ab")
         eta = truth["Intercept"] + truth["x"] * x + truth["z"] * z + truth["gb"] * (g == "b")
-        y = f"{rng.gauss(eta, sd):.5f}" if family == "gaussian" else int(rng.random() < 1 / (1 + math.exp(-eta)))
-        rows.append(f"{x:.5f},{z:.5f},{g},{y}\n")
+        rows.append(f"{x:.5f},{z:.5f},{g},{respond(rng, family, eta, sd)}\n")
     return rows, truth
 
 

@@ -170,6 +170,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_fit(struct tacit_curat
  * Columns of draws: the parameters (n_reported) at the mean or common effects; where effects differ the sds between sites of the d coefficients, in
  * their units; then for each site what is its own: all parameters where effects differ, else sigma, if it is a parameter.
  *
+ * Programs: what is said of effects is said of the unconstrained parameters, in units in which what a record tells of each is 1; spreads are in the parameters' own units.
+ *
  * @param[in] sites  shape (n), n >= 1: of each its releases, rho, relation and key, of a gaussian n_units. Family, upper, two-valued features, chains and callbacks
  *                   are those of the first; the prior is scaled once, by the features of all sites together.
  * @return as tacit_noise_aware_fit() without a curator.

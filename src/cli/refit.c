@@ -107,7 +107,8 @@ const cli_command_t cli_refit = {
 static const cli_option_t options_of_sites[] = {
     {"disjoint", NULL, NULL, "Nobody's records are at two sites: the cost is then the dearest site's, instead of the sum of all. You answer for it."},
     {"exchangeable", NULL, NULL, "Effects differ between sites: each site's are normal around the mean effects. Reported are these, their sds between sites, and each site's own."},
-    {"between-sd", "SCALE", "0.5", "Of --exchangeable: scale of the half-normal prior of those sds, for one sd of a feature or between two levels, in log odds, log rates or sds of the response."},
+    {"between-sd", "SCALE", "0.5", "Of --exchangeable: scale of the half-normal prior of those sds, for one sd of a feature or between two levels, in log odds, log rates or sds of the response; of a program in what one record tells of a parameter."},
+    {"program", "FILE", NULL, "Of fits of a program: the same with another prior, applied once. If not said: the sites', whose texts must be the same."},
     {"prior", "SPEC", NULL, "As in tacit fit, applied once. May be repeated. If not said: that of the sites, which must agree."},
     {"prior-scale", "SCALE", NULL, "As in tacit fit; the first site's if not said."},
     {"prior-basis", "BASIS", NULL, "As in tacit fit; released moments are those of all sites together."},

@@ -143,6 +143,8 @@ bool tacit_fit_is_program(const tacit_fit_t *fit);
 /* Settings that go with one alone. */
 TACIT_MUST_USE tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err);
+/* The fit's program, compiled, says of records what a kept text says; TACIT_ERR_DATA if not. */
+TACIT_MUST_USE tacit_status_t tacit_fit_compare_program(const tacit_fit_t *fit, const char *text, tacit_error_t *err);
 
 /* ---- start.c: files with a metric and start values ---- */
 
@@ -196,7 +198,7 @@ TACIT_MUST_USE tacit_status_t tacit_fit_charge_again(tacit_budget_t *budget, con
 TACIT_MUST_USE tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_fit_sample_sites(tacit_fit_t *fit, tacit_error_t *err);
 void tacit_fit_clear_sites(tacit_fit_t *fit);
-/* Columns of each site of several: all that is reported where effects differ, else the residual sd, if there is one. */
+/* Columns of each site of several: all that is reported where effects differ, else the residual sd, if there is one; of programs none. */
 size_t tacit_fit_n_own(const tacit_fit_t *fit);
 /* What releases.json shall hold; clear after failure too. */
 TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_released_t *kept, tacit_error_t *err);

@@ -109,15 +109,21 @@ static tacit_program_settings_t settings_of(const tacit_fit_t *fit, const char *
                                     .keeps_responses = fit->method == NULL || fit->method->is_one_off};
 }
 
-/* The edited program must say of records what the kept one says. */
-static tacit_status_t compare(const tacit_fit_t *fit, const char *text, const tacit_program_settings_t *settings, tacit_error_t *err) {
+tacit_status_t tacit_fit_compare_program(const tacit_fit_t *fit, const char *text, tacit_error_t *err) {
   tacit_program_t *program = NULL;
   tacit_model_t model = {0};
-  tacit_status_t status = tacit_program_parse(&program, text, strlen(text), settings, err);
+  tacit_program_kept_t kept;
+  tacit_status_t status = tacit_program_kept_read(&kept, text, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  const tacit_program_settings_t settings = settings_of(fit, kept.records, &kept.constants);
+  status = tacit_program_parse(&program, kept.text, strlen(kept.text), &settings, err);
   status = status == TACIT_OK ? tacit_program_compile(program, &model, err) : status;
   status = status == TACIT_OK ? tacit_program_compare_records(program, fit->program, err) : status;
   tacit_model_clear(&model);
   tacit_program_free(program);
+  tacit_program_kept_clear(&kept);
   return status;
 }
 
@@ -139,7 +145,7 @@ static tacit_status_t open_kept(tacit_fit_t *fit, tacit_error_t *err) {
   status = status == TACIT_OK ? keep(fit, text, strlen(text), &settings, kept.family, err) : status;
   status = status == TACIT_OK ? tacit_program_compile(fit->program, &fit->model, err) : status;
   if (status == TACIT_OK && edited != NULL) {
-    status = compare(fit, kept.text, &settings, err);
+    status = tacit_fit_compare_program(fit, fit->of->program, err);
   }
   tacit_free(edited);
   tacit_program_kept_clear(&kept);

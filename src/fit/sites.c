@@ -55,9 +55,28 @@ static bool has_same_schema(const char *a, const char *b) {
   return true;
 }
 
+/* Texts may differ in priors, if one is given for all. */
+static tacit_status_t check_program(const tacit_fit_t *fit, size_t i, tacit_error_t *err) {
+  const char *first = fit->of->program, *text = fit->of[i].program;
+  tacit_error_t why;
+  if ((first == NULL) != (text == NULL)) {
+    return tacit_error_set(err, TACIT_ERR_DATA, "program", "site %zu has another program than the first: only fits of one model, by one schema, go together", i + 1);
+  }
+  if (first == NULL || strcmp(first, text) == 0) {
+    return TACIT_OK;
+  }
+  tacit_status_t status = tacit_fit_compare_program(fit, text, &why);
+  if (status != TACIT_OK) {
+    return tacit_error_set(err, status, "program", "site %zu has another program than the first: %s", i + 1, why.message);
+  }
+  return tacit_fit_has(fit, "program") ? TACIT_OK
+                                       : tacit_error_set(err, TACIT_ERR_ARGUMENT, "program",
+                                                         "site %zu has another text of the program than the first, and one prior must do for all: say it with --program", i + 1);
+}
+
 /* Sites have the same model, and whatever the prior is, it is one. */
 static tacit_status_t check_site(const tacit_fit_t *fit, size_t i, bool has_own_prior, tacit_error_t *err) {
-  static const char *const of_model[] = {"method", "family", "sd"}, *const of_prior[] = {"prior", "prior-scale", "prior-basis"};
+  static const char *const of_model[] = {"method", "family", "sd", "followed-to-bound"}, *const of_prior[] = {"prior", "prior-scale", "prior-basis"};
   const tacit_released_t *first = fit->of, *site = &fit->of[i];
   const char *what = strcmp(site->formula, first->formula) != 0 ? "formula" : !has_same_schema(site->schema, first->schema) ? "schema" : NULL;
   for (size_t k = 0; k < sizeof of_model / sizeof of_model[0]; k++) {
@@ -74,7 +93,7 @@ static tacit_status_t check_site(const tacit_fit_t *fit, size_t i, bool has_own_
                              "site %zu has another prior than the first, and one must do for all: say it with --prior", i + 1);
     }
   }
-  return TACIT_OK;
+  return check_program(fit, i, err);
 }
 
 /* Their noise makes releases differ from all others: equal ones are one fit's, refits included. */
@@ -120,7 +139,7 @@ tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
     }
   }
   tacit_text_printf(&fit->sites_text, "%s of %zu fits by method noise-aware",
-                    fit->family == TACIT_FAMILY_GAUSSIAN ? "joint moments" : "weighted scores", fit->n_of);
+                    fit->program != NULL ? "centred scores" : fit->family == TACIT_FAMILY_GAUSSIAN ? "joint moments" : "weighted scores", fit->n_of);
   fit->sites = (tacit_report_release_t){
       .statistic = fit->sites_text.data,
       .noise = "Gaussian, as the releases.json of each says",
@@ -176,13 +195,32 @@ static bool do_names_serve(const tacit_fit_t *fit) {
   return true;
 }
 
+/* Of a program's unconstrained parameters: "phi", or "b[2]" where a declaration has several. */
+static void name_spread(const tacit_fit_t *fit, size_t j, tacit_text_t *label, tacit_text_t *name) {
+  const char *declared = tacit_program_parameter(fit->program, j);
+  size_t n = 0, place = 0;
+  for (size_t k = 0; k < fit->model.parameters.dim; k++) {
+    bool is_of = strcmp(tacit_program_parameter(fit->program, k), declared) == 0;
+    n += is_of;
+    place += is_of && k <= j;
+  }
+  tacit_text_printf(label, "sd between sites of unconstrained %s", declared);
+  tacit_text_printf(name, "sites_sd_%s", declared);
+  if (n > 1) {
+    tacit_text_printf(label, "[%zu]", place);
+    tacit_text_printf(name, ".%zu", place);
+  }
+}
+
 /* The model's, then sds between sites, then what is each site's own: labels, and names for Stan CSV. */
 static void name_column(const tacit_fit_t *fit, size_t j, tacit_text_t *label, tacit_text_t *name) {
   const tacit_parameters_t *of = &fit->model.parameters;
-  size_t n = of->n_reported, d = tacit_design_n_features(fit->design), own = tacit_fit_n_own(fit), n_sds = fit->between > 0 ? d : 0;
+  size_t n = of->n_reported, own = tacit_fit_n_own(fit), n_sds = fit->between > 0 ? tacit_fit_aware_dim(fit) : 0;
   if (j < n) {
     tacit_text_printf(label, "%s", of->labels[j]);
     tacit_text_printf(name, "%s", of->names[j]);
+  } else if (j < n + n_sds && fit->program != NULL) {
+    name_spread(fit, j - n, label, name);
   } else if (j < n + n_sds) {
     tacit_text_printf(label, "sd between sites of %s", of->labels[j - n]);
     tacit_text_printf(name, "sites_sd_%s", of->names[j - n]);
@@ -199,7 +237,7 @@ static void name_column(const tacit_fit_t *fit, size_t j, tacit_text_t *label, t
 
 size_t tacit_fit_n_own(const tacit_fit_t *fit) {
   const tacit_parameters_t *of = &fit->model.parameters;
-  return fit->n_of < 2 ? 0 : fit->between > 0 ? of->n_reported : of->n_reported - tacit_design_n_features(fit->design);
+  return fit->n_of < 2 ? 0 : fit->between > 0 ? of->n_reported : fit->program != NULL ? 0 : of->n_reported - tacit_design_n_features(fit->design);
 }
 
 static tacit_status_t name_columns(tacit_fit_t *fit, tacit_error_t *err) {

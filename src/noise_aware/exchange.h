@@ -31,8 +31,8 @@ typedef struct tacit_aware_together {
   size_t n, d;
   const tacit_parameters_t *parameters; /* log sd of residuals is the last of them, where sites have one */
   const tacit_noise_aware_settings_t *settings;
-  const tacit_feature_scale_t *scales; /* (d): of the features of all sites together */
-  double between;                      /* scale of spreads between sites, in the linear predictor's unit; 0: effects are common */
+  const tacit_feature_scale_t *scales; /* (d): of the features of all sites together; of a program sd: root of what a record tells of the parameter */
+  double between;                      /* scale of spreads between sites, in the linear predictor's unit, of a program in 1 / scales.sd; 0: effects are common */
 } tacit_aware_together_t;
 
 /*
@@ -62,6 +62,7 @@ typedef struct tacit_exchange {
   double unit[TACIT_EXCHANGE_MAX];                          /* reported unit of a spread, for one of phi */
   double *linear, *precision; /* (n, d), (n, d, d): of the normal near each site's likelihood, exp(linear phi - phi precision phi / 2) */
   double *phi, *z;            /* (n, d) */
+  double *reported;           /* (n_reported) of one site */
   double mu[TACIT_EXCHANGE_MAX], log_tau[TACIT_EXCHANGE_MAX];
   tacit_normal_t common; /* around which common effects move */
   size_t n_looks;

@@ -8,9 +8,20 @@ enum { D = TACIT_EXCHANGE_MAX };
 
 /* ---- beginning ---- */
 
+/* Of a program's parameters, in units in which what a record tells of each is 1. */
+static void choose_program_scale(tacit_exchange_t *e) {
+  for (size_t j = 0; j < e->d; j++) {
+    e->to_theta[j * e->d + j] = e->unit[j] = 1 / e->of->scales[j].sd;
+  }
+}
+
 /* Effects of one sd of a feature; of two levels, which are 2 apart; the intercept where features have their means. */
 static void choose_scale(tacit_exchange_t *e) {
   const tacit_aware_together_t *of = e->of;
+  if (of->settings->records != NULL) {
+    choose_program_scale(e);
+    return;
+  }
   const bool *is_two_valued = of->settings->is_two_valued;
   size_t d = e->d;
   e->to_theta[0] = 1;
@@ -91,13 +102,13 @@ size_t tacit_aware_together_columns(const tacit_aware_together_t *of) {
 static double keep_site(tacit_exchange_t *e, size_t i, double *out) {
   const tacit_aware_together_t *of = e->of;
   const tacit_parameters_t *parameters = of->parameters;
-  double theta[D + 1] = {0}, reported[D + 1];
+  double theta[D + 1] = {0};
   tacit_exchange_theta(e, e->phi + i * e->d, theta);
   if (has_sd(of)) {
     theta[of->d] = of->kind->log_sd(of->sites[i].of, theta, e->rng);
   }
-  parameters->report(parameters->ctx, theta, reported);
-  memcpy(out, reported + parameters->n_reported - own_columns(of), own_columns(of) * sizeof *out);
+  parameters->report(parameters->ctx, theta, e->reported);
+  memcpy(out, e->reported + parameters->n_reported - own_columns(of), own_columns(of) * sizeof *out);
   return has_sd(of) ? exp(2 * theta[of->d]) : 0;
 }
 
@@ -203,10 +214,10 @@ tacit_status_t tacit_aware_together(const tacit_aware_together_t *of, tacit_draw
   size_t n = of->n, d = of->d;
   tacit_exchange_t *e = tacit_alloc_zero(1, sizeof *e);
   sums_t *sums = tacit_alloc_zero(1, sizeof *sums);
-  double *memory = tacit_alloc_zero(n * d * (d + 3), sizeof *memory);
+  double *memory = tacit_alloc_zero(n * d * (d + 3) + of->parameters->n_reported, sizeof *memory);
   tacit_status_t status = e != NULL && sums != NULL && memory != NULL ? TACIT_OK : tacit_error_memory(err);
   if (status == TACIT_OK) {
-    *e = (tacit_exchange_t){.of = of, .n = n, .d = d, .phi = memory, .z = memory + n * d, .linear = memory + 2 * n * d, .precision = memory + 3 * n * d};
+    *e = (tacit_exchange_t){.of = of, .n = n, .d = d, .phi = memory, .z = memory + n * d, .linear = memory + 2 * n * d, .precision = memory + 3 * n * d, .reported = memory + n * d * (d + 3)};
     choose_scale(e);
     for (size_t i = 0; i < n; i++) {
       look_at_site(e, i);

@@ -160,8 +160,7 @@ double tacit_program_log_density(const tacit_program_run_t *run, const double *t
   return isnan(value) ? -INFINITY : value;
 }
 
-/* Draw from the posterior given the normal law. */
-static tacit_status_t draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
+tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
   size_t d = run->public.d;
   tacit_surrogate_t only_size = {.d = d};
   tacit_aware_posterior_t posterior = {.surrogate = &only_size, .parameters = run->parameters, .settings = run->settings, .program = run};
@@ -174,13 +173,19 @@ static tacit_status_t draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit
   return tacit_aware_walk(&posterior, mode, factor, draws, mean, cov, err);
 }
 
-/* Of the reported quantities nothing is known but their draws. */
-static void start_evidence(const tacit_program_run_t *run, tacit_evidence_t *evidence) {
+void tacit_program_end(const tacit_program_run_t *run) {
+  tacit_evidence_t *evidence = run->settings->evidence;
   size_t n = run->parameters->n_reported;
+  if (evidence == NULL) {
+    return;
+  }
   *evidence = (tacit_evidence_t){.n_terms = n < TACIT_MAX_EVIDENCE ? n : TACIT_MAX_EVIDENCE};
   for (size_t i = 0; i < evidence->n_terms; i++) {
     evidence->prior_sd[i] = evidence->prior_share[i] = NAN;
   }
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_LAST_STEP, SIZE_MAX, tacit_chi_square_quantile(run->moved2, (double)run->public.d));
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_OUTCOMES_VARY_MORE, SIZE_MAX, fmax(run->excess, 0));
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_COLUMN_UNKNOWN, SIZE_MAX, run->public.unknown);
 }
 
 /* What records' columns are like; made-up ones are chosen by it. */
@@ -202,7 +207,18 @@ static tacit_status_t learn_columns(tacit_program_run_t *run, tacit_error_t *err
   return status;
 }
 
-static tacit_status_t run_rounds(tacit_program_run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
+/* Where the way begins: the prior's mode. Kept releases have points of their own. */
+static tacit_status_t start(tacit_program_run_t *run, tacit_error_t *err) {
+  if (run->curator == NULL) {
+    return TACIT_OK;
+  }
+  tacit_program_climb(run->public.d, tacit_program_prior_density, run->parameters, run->theta);
+  return tacit_public_metric(&run->public, run->theta, run->whiten)
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "prior", "at the prior's centre no record tells anything of the parameters: nothing was spent on scores");
+}
+
+tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err) {
   tacit_root_t roots[2];
   tacit_aware_count_t count;
   tacit_status_t status = tacit_aware_learn_count(run->curator, run->settings, &count, err);
@@ -214,27 +230,12 @@ static tacit_status_t run_rounds(tacit_program_run_t *run, tacit_draws_t *draws,
     status = learn_columns(run, err);
   }
   if (status == TACIT_OK) {
-    tacit_program_climb(run->public.d, tacit_program_prior_density, run->parameters, run->theta);
-    status = tacit_public_metric(&run->public, run->theta, run->whiten)
-                 ? TACIT_OK
-                 : tacit_error_set(err, TACIT_ERR_NUMERIC, "prior", "at the prior's centre no record tells anything of the parameters: nothing was spent on scores");
+    status = start(run, err);
   }
   for (size_t r = 0; r < TACIT_PROGRAM_ROUNDS && status == TACIT_OK; r++) {
     status = make_round(run, r, roots, err);
   }
-  if (status == TACIT_OK) {
-    status = join(run, roots, err);
-  }
-  if (status == TACIT_OK) {
-    status = draw(run, draws, err);
-  }
-  if (status == TACIT_OK && run->settings->evidence != NULL) {
-    start_evidence(run, run->settings->evidence);
-    tacit_checks_add(&run->settings->evidence->checks, TACIT_CHECK_LAST_STEP, SIZE_MAX, tacit_chi_square_quantile(run->moved2, (double)run->public.d));
-    tacit_checks_add(&run->settings->evidence->checks, TACIT_CHECK_OUTCOMES_VARY_MORE, SIZE_MAX, fmax(run->excess, 0));
-    tacit_checks_add(&run->settings->evidence->checks, TACIT_CHECK_COLUMN_UNKNOWN, SIZE_MAX, run->public.unknown);
-  }
-  return status;
+  return status == TACIT_OK ? join(run, roots, err) : status;
 }
 
 tacit_status_t tacit_aware_program(tacit_curator_t *curator, const tacit_parameters_t *parameters, const tacit_noise_aware_settings_t *settings,
@@ -246,7 +247,11 @@ tacit_status_t tacit_aware_program(tacit_curator_t *curator, const tacit_paramet
   run->curator = curator;
   run->parameters = parameters;
   run->settings = settings;
-  tacit_status_t status = run_rounds(run, draws, err);
+  tacit_status_t status = tacit_program_learn(run, err);
+  status = status == TACIT_OK ? tacit_program_draw(run, draws, err) : status;
+  if (status == TACIT_OK) {
+    tacit_program_end(run);
+  }
   tacit_public_close(&run->public);
   tacit_free(run);
   return status;

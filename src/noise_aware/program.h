@@ -46,6 +46,15 @@ typedef struct tacit_program_run {
   tacit_program_normal_t normal;
 } tacit_program_run_t;
 
+/* ---- program.c ---- */
+
+/* All releases, and the normal law that they lead to; what is public of the run stays, to be closed. */
+TACIT_MUST_USE tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err);
+/* Draws from prior and normal law. */
+TACIT_MUST_USE tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit_error_t *err);
+/* settings->evidence <- its checks; of the reported quantities nothing is known but their draws. */
+void tacit_program_end(const tacit_program_run_t *run);
+
 /* program_plan.c */
 bool tacit_program_has_squares(size_t round); /* the last two */
 double tacit_program_columns_multiplier(const tacit_noise_aware_settings_t *settings, bool is_whitened);

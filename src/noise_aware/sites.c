@@ -148,11 +148,11 @@ static tacit_status_t combine_scores(const tacit_noise_aware_settings_t *setting
   return status;
 }
 
-/* ---- of either kind ---- */
+/* ---- of every kind ---- */
 
 tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n, double between, const tacit_parameters_t *parameters,
                                          tacit_draws_t *draws, tacit_error_t *err) {
-  bool is_gaussian = sites->family == TACIT_FAMILY_GAUSSIAN;
+  bool is_gaussian = sites->records == NULL && sites->family == TACIT_FAMILY_GAUSSIAN;
   tacit_feature_scale_t scales[TACIT_NOISE_AWARE_MAX_FEATURES] = {{0}};
   tacit_aware_together_t together = {.kind = &scores, .n = n, .d = parameters->dim - (is_gaussian && !(sites->known_sd > 0)), .parameters = parameters,
                                      .settings = sites, .scales = scales, .between = between};
@@ -160,10 +160,9 @@ tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sit
   *draws = (tacit_draws_t){0};
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
     sites[i].releases->n_taken = 0;
-    status = sites[i].records != NULL ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "releases of several sites are combined for formulas, not for programs")
-                                      : tacit_aware_check_settings(NULL, parameters, &sites[i], err);
+    status = tacit_aware_check_settings(NULL, parameters, &sites[i], err);
   }
-  if (status == TACIT_OK && parameters->dim > TACIT_NOISE_AWARE_MAX_NARROW + (sites->family == TACIT_FAMILY_GAUSSIAN)) {
+  if (status == TACIT_OK && parameters->dim > TACIT_NOISE_AWARE_MAX_NARROW + (size_t)is_gaussian) {
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "dim", "releases of several sites are combined for at most %d features, the intercept included; there are %zu",
                              (int)TACIT_NOISE_AWARE_MAX_NARROW, parameters->dim);
   }
@@ -174,5 +173,5 @@ tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sit
   if (status != TACIT_OK) {
     return status;
   }
-  return (is_gaussian ? tacit_gaussian_combine : combine_scores)(sites, &together, scales, draws, err);
+  return (is_gaussian ? tacit_gaussian_combine : sites->records != NULL ? tacit_program_combine : combine_scores)(sites, &together, scales, draws, err);
 }

@@ -138,7 +138,11 @@ counts("n.csv")
 fit("nb", "n.csv", "n.yaml", "n ~ x + b", "negbinomial")
 pathlib.Path("w.stan").write_text(SURVIVAL)
 run("fit", "w.stan", "--records", "none", "--set", "scale=2", "--followed-to-bound", "--data", "n.csv", "--schema", "n.yaml", "--epsilon", 4, "--delta", "1e-6", "--out", "w", "--quiet", "--yes", *CHAINS)
+counts("n2.csv")
+fit("nb2", "n2.csv", "n.yaml", "n ~ x + b", "negbinomial")
+fit("po", "n2.csv", "n.yaml", "n ~ x + b", "zero_inflated_poisson")
 os.rename("n.csv", "gone-too.csv")
+os.remove("n2.csv")
 os.rename("w.stan", "gone.stan")
 WHOLE = ("draws-1.csv", "draws-2.csv", "summary.csv", "privacy.json", "privacy.txt", "releases.json", "schema.yaml", "diagnostics.json", "program.stan")
 for folder in ("nb", "w"):
@@ -176,6 +180,29 @@ for damaged, reason in ((re.sub(r',\n  "program": .*', ",", text).replace(",,", 
     assert damaged != text
     pathlib.Path("early/releases.json").write_text(damaged)
     assert reason in run("refit", "early", "--out", "no", status=3)
+
+# programs of several sites: precisions of the likelihoods add up, and the prior's counts once
+pathlib.Path("narrow.stan").write_text(pathlib.Path("nb-narrow/program.stan").read_text().split("\n", 1)[1])
+for k in ("", "2"):
+    run("refit", f"nb{k}", "--program", "narrow.stan", "--out", f"narrow-nb{k}", *LONGER)
+run("combine", "nb", "nb2", "--program", "narrow.stan", "--disjoint", "--out", "narrow-both", *LONGER)
+precision = {name: summary(name)["b_s.1"]["sd"] ** -2 for name in ("narrow-nb", "narrow-nb2", "narrow-both")}
+once = precision["narrow-nb"] + precision["narrow-nb2"] - 0.02 ** -2
+assert abs(precision["narrow-both"] / once - 1) < 0.3, precision  # counted twice: 1.6; draws leave .1
+assert json.loads(pathlib.Path("narrow-both/privacy.json").read_text())["epsilon"] == 4
+assert "another text of the program" in run("combine", "nb2", "nb-narrow", "--out", "no", status=2)
+assert "same fit" in run("combine", "nb", "nb-narrow", "--program", "narrow.stan", "--out", "no", status=2)
+assert "another family" in run("combine", "nb", "po", "--out", "no", status=3) and "another formula" in run("combine", "nb", "w", "--out", "no", status=3)
+run("combine", "nb", "nb2", "--out", "nb-common", *LONGER)
+run("combine", "nb", "nb2", "--exchangeable", "--between-sd", "0.01", "--out", "nb-alike", *LONGER)
+common, alike = summary("nb-common"), summary("nb-alike")
+sds = [f"sites_sd_{name}" for name in ("Intercept_s", "b_s.1", "b_s.2", "phi")]
+assert list(alike) == list(common) + sds + [f"site{k}_{name}" for k in (1, 2) for name in common], list(alike)
+for name in common:
+    for one in [alike[name], *(alike[f"site{k}_{name}"] for k in (1, 2))]:
+        assert abs(one["mean"] - common[name]["mean"]) < 0.7 * common[name]["sd"] and 0.6 < one["sd"] / common[name]["sd"] < 1.7, (name, one, common[name])
+assert "phi at nb2" in pathlib.Path("nb-alike/report.html").read_text()
+run("predict", "nb-alike", "--newdata", "grid", "--out", "nb-grid.csv")
 
 # synthetic rows
 report = run("synthesize", "a", "--sets", 2, "--out", "rows.csv")

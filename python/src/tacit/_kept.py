@@ -54,7 +54,7 @@ def combine(paths: Sequence[Path], *, disjoint: bool = False, exchangeable: bool
     disjoint: nobody's records are at two sites: the cost is then the largest of theirs, else they add up. You answer for it.
     exchangeable: effects differ between sites: each site's are normal around mean effects. Reported are these, their sds between sites, and each
         site's own ("age at north"). between_sd: scale of the half-normal prior of those sds, 0.01 to 100, for one sd of a feature or between two
-        levels, in log odds, log rates or sds of the response; 0.5 if not said.
+        levels, in log odds, log rates or sds of the response; of a program for what one record tells of a parameter; 0.5 if not said.
     Everything else as in `refit`.
     """
     if isinstance(paths, (str, bytes)) or not isinstance(paths, Sequence) or not 2 <= len(paths) <= 64:
