@@ -3,34 +3,86 @@
 #include <math.h>
 #include <string.h>
 
-tacit_status_t tacit_yaml_problem(const yaml_parser_t *parser, const char *name, tacit_error_t *err) {
+static tacit_status_t fault_status(const tacit_yaml_t *yaml) { return yaml->fault != TACIT_OK ? yaml->fault : TACIT_ERR_SYNTAX; }
+
+/* The error for what the parser refuses. */
+static tacit_status_t problem(const tacit_yaml_t *yaml, const yaml_parser_t *parser) {
   if (parser->error == YAML_MEMORY_ERROR) {
-    return tacit_error_memory(err);
+    return tacit_error_memory(yaml->err);
   }
   yaml_mark_t mark = parser->problem_mark;
-  return tacit_error_set(err, TACIT_ERR_SYNTAX, name, "%s:%zu:%zu: not valid YAML: %s", name, mark.line + 1, mark.column + 1,
+  return tacit_error_set(yaml->err, TACIT_ERR_SYNTAX, yaml->name, "%s:%zu:%zu: not valid YAML: %s", yaml->name, mark.line + 1, mark.column + 1,
                          parser->problem != NULL ? parser->problem : "unreadable text");
 }
 
-tacit_status_t tacit_yaml_load(yaml_document_t *document, const char *text, size_t n, const char *name, tacit_error_t *err) {
+/* Why an event has no place in any of our files, or NULL. */
+static const char *refusal(const yaml_event_t *event, size_t n_documents) {
+  const yaml_char_t *anchor = event->type == YAML_SCALAR_EVENT           ? event->data.scalar.anchor
+                              : event->type == YAML_SEQUENCE_START_EVENT ? event->data.sequence_start.anchor
+                              : event->type == YAML_MAPPING_START_EVENT  ? event->data.mapping_start.anchor
+                                                                         : NULL;
+  if (event->type == YAML_ALIAS_EVENT || anchor != NULL) {
+    return "anchors (&) and aliases (*) have no place here: write the value out, or quote it if it is a text";
+  }
+  if (event->type == YAML_SCALAR_EVENT && memchr(event->data.scalar.value, '\0', event->data.scalar.length) != NULL) {
+    return "a text with a NUL byte";
+  }
+  if (event->type == YAML_DOCUMENT_START_EVENT && n_documents > 0) {
+    return "expected one YAML document only"; /* a second one would be ignored without a word */
+  }
+  return NULL;
+}
+
+static tacit_status_t check_events(const tacit_yaml_t *yaml, yaml_parser_t *parser) {
+  size_t n_documents = 0;
+  for (bool at_end = false; !at_end;) {
+    yaml_event_t event;
+    if (!yaml_parser_parse(parser, &event)) {
+      return problem(yaml, parser);
+    }
+    const char *why = refusal(&event, n_documents);
+    yaml_mark_t mark = event.start_mark;
+    n_documents += event.type == YAML_DOCUMENT_START_EVENT;
+    at_end = event.type == YAML_STREAM_END_EVENT;
+    yaml_event_delete(&event);
+    if (why != NULL) {
+      return tacit_error_set(yaml->err, fault_status(yaml), yaml->name, "%s:%zu:%zu: %s", yaml->name, mark.line + 1, mark.column + 1, why);
+    }
+  }
+  return TACIT_OK;
+}
+
+static tacit_status_t parse(tacit_yaml_t *yaml, const char *text, size_t n, bool is_check) {
   yaml_parser_t parser;
   if (!yaml_parser_initialize(&parser)) {
-    return tacit_error_memory(err);
+    return tacit_error_memory(yaml->err);
   }
   yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
-  tacit_status_t status = yaml_parser_load(&parser, document) ? TACIT_OK : tacit_yaml_problem(&parser, name, err);
+  tacit_status_t status = is_check ? check_events(yaml, &parser) : yaml_parser_load(&parser, &yaml->document) ? TACIT_OK : problem(yaml, &parser);
   yaml_parser_delete(&parser);
   return status;
 }
 
+tacit_status_t tacit_yaml_load(tacit_yaml_t *yaml, const char *text, size_t n) {
+  tacit_status_t status = parse(yaml, text, n, true);
+  if (status == TACIT_OK) {
+    status = parse(yaml, text, n, false);
+    yaml->is_open = status == TACIT_OK;
+  }
+  return status;
+}
+
 tacit_status_t tacit_yaml_fault(const tacit_yaml_t *yaml, const yaml_node_t *at, const char *format, ...) {
-  char text[512];
+  tacit_text_t text = {0};
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tacit_text_vprintf(&text, format, args);
   va_end(args);
-  return tacit_error_set(yaml->err, TACIT_ERR_SYNTAX, yaml->name, "%s:%zu:%zu: %s", yaml->name, at->start_mark.line + 1,
-                         at->start_mark.column + 1, text);
+  tacit_status_t status = text.failed ? tacit_error_memory(yaml->err)
+                                      : tacit_error_set(yaml->err, fault_status(yaml), yaml->name, "%s:%zu:%zu: %s", yaml->name,
+                                                        at->start_mark.line + 1, at->start_mark.column + 1, text.data);
+  tacit_text_clear(&text);
+  return status;
 }
 
 tacit_status_t tacit_yaml_missing(const tacit_yaml_t *yaml, const char *key, const char *example) {
@@ -38,46 +90,51 @@ tacit_status_t tacit_yaml_missing(const tacit_yaml_t *yaml, const char *key, con
 }
 
 /* The key of `pair`: one of `keys`, and not that of an earlier pair. */
-static tacit_status_t check_key(tacit_yaml_t *yaml, const yaml_node_t *mapping, const yaml_node_pair_t *pair, const char *const *keys) {
+static tacit_status_t check_key(tacit_yaml_t *yaml, const yaml_node_t *mapping, const char *what, const yaml_node_pair_t *pair,
+                                const char *const *keys) {
   const yaml_node_t *key = tacit_yaml_node(yaml, pair->key);
   const char *name = tacit_yaml_scalar(key);
   tacit_nearest_t nearest = {.name = name};
   char hint[TACIT_HINT_SIZE];
   bool is_known = false;
+  if (key->type != YAML_SCALAR_NODE) {
+    return tacit_yaml_fault(yaml, key, "%s: expected a word as key", what);
+  }
   for (size_t i = 0; keys[i] != NULL; i++) {
     is_known = is_known || strcmp(keys[i], name) == 0;
     tacit_nearest_offer(&nearest, keys[i]);
   }
   if (!is_known) {
-    return tacit_yaml_fault(yaml, key, "%s has no key '%s'%s", yaml->what, name, tacit_nearest_hint(&nearest, hint));
+    return tacit_yaml_fault(yaml, key, "%s has no key '%s'%s", what, name, tacit_nearest_hint(&nearest, hint));
   }
-  for (yaml_node_pair_t *other = mapping->data.mapping.pairs.start; other < pair; other++) {
-    if (strcmp(tacit_yaml_scalar(tacit_yaml_node(yaml, other->key)), name) == 0) {
-      return tacit_yaml_fault(yaml, key, "'%s' is given twice", name);
-    }
-  }
-  return TACIT_OK;
+  return tacit_yaml_key_in(yaml, mapping, name) == key ? TACIT_OK : tacit_yaml_fault(yaml, key, "'%s' is given twice", name);
 }
 
-tacit_status_t tacit_yaml_check_keys(tacit_yaml_t *yaml, const yaml_node_t *mapping, const char *const *keys) {
+tacit_status_t tacit_yaml_mapping(tacit_yaml_t *yaml, const yaml_node_t *node, const char *what, const char *const *keys) {
   tacit_status_t status = TACIT_OK;
-  for (yaml_node_pair_t *pair = mapping->data.mapping.pairs.start; pair < mapping->data.mapping.pairs.top && status == TACIT_OK; pair++) {
-    status = check_key(yaml, mapping, pair, keys);
+  if (node->type != YAML_MAPPING_NODE) {
+    return tacit_yaml_fault(yaml, node, "%s: expected `key: value` pairs", what);
+  }
+  for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top && status == TACIT_OK; pair++) {
+    status = check_key(yaml, node, what, pair, keys);
   }
   return status;
 }
 
+tacit_status_t tacit_yaml_check_keys(tacit_yaml_t *yaml, const yaml_node_t *mapping, const char *const *keys) {
+  return tacit_yaml_mapping(yaml, mapping, yaml->what, keys);
+}
+
 tacit_status_t tacit_yaml_open(tacit_yaml_t *yaml, const char *text, size_t n, const char *const *keys) {
-  tacit_status_t status = tacit_yaml_load(&yaml->document, text, n, yaml->name, yaml->err);
+  tacit_status_t status = tacit_yaml_load(yaml, text, n);
   if (status != TACIT_OK) {
     return status;
   }
-  yaml->is_open = true;
   const yaml_node_t *root = yaml_document_get_root_node(&yaml->document);
   if (root == NULL || root->type != YAML_MAPPING_NODE) {
-    return tacit_error_set(yaml->err, TACIT_ERR_SYNTAX, yaml->name, "%s: %s is made of `key: value` pairs", yaml->name, yaml->what);
+    return tacit_error_set(yaml->err, fault_status(yaml), yaml->name, "%s: %s is made of `key: value` pairs", yaml->name, yaml->what);
   }
-  return tacit_yaml_check_keys(yaml, root, keys);
+  return tacit_yaml_mapping(yaml, root, yaml->what, keys);
 }
 
 void tacit_yaml_close(tacit_yaml_t *yaml) {
@@ -95,13 +152,23 @@ const char *tacit_yaml_scalar(const yaml_node_t *node) {
 
 yaml_node_t *tacit_yaml_node(tacit_yaml_t *yaml, int index) { return yaml_document_get_node(&yaml->document, index); }
 
-yaml_node_t *tacit_yaml_find_in(tacit_yaml_t *yaml, const yaml_node_t *mapping, const char *key) {
-  for (yaml_node_pair_t *pair = mapping->data.mapping.pairs.start; pair < mapping->data.mapping.pairs.top; pair++) {
+static const yaml_node_pair_t *find_pair(tacit_yaml_t *yaml, const yaml_node_t *mapping, const char *key) {
+  for (const yaml_node_pair_t *pair = mapping->data.mapping.pairs.start; pair < mapping->data.mapping.pairs.top; pair++) {
     if (strcmp(tacit_yaml_scalar(tacit_yaml_node(yaml, pair->key)), key) == 0) {
-      return tacit_yaml_node(yaml, pair->value);
+      return pair;
     }
   }
   return NULL;
+}
+
+yaml_node_t *tacit_yaml_find_in(tacit_yaml_t *yaml, const yaml_node_t *mapping, const char *key) {
+  const yaml_node_pair_t *pair = find_pair(yaml, mapping, key);
+  return pair != NULL ? tacit_yaml_node(yaml, pair->value) : NULL;
+}
+
+yaml_node_t *tacit_yaml_key_in(tacit_yaml_t *yaml, const yaml_node_t *mapping, const char *key) {
+  const yaml_node_pair_t *pair = find_pair(yaml, mapping, key);
+  return pair != NULL ? tacit_yaml_node(yaml, pair->key) : NULL;
 }
 
 yaml_node_t *tacit_yaml_find(tacit_yaml_t *yaml, const char *key) {
@@ -116,7 +183,32 @@ yaml_node_t *tacit_yaml_item(tacit_yaml_t *yaml, const yaml_node_t *list, size_t
   return tacit_yaml_node(yaml, list->data.sequence.items.start[i]);
 }
 
-/* ---- numbers ---- */
+/* ---- texts, numbers ---- */
+
+tacit_status_t tacit_yaml_text(const tacit_yaml_t *yaml, const yaml_node_t *node, const char *key, char **text) {
+  if (node == NULL) {
+    return TACIT_OK;
+  }
+  if (node->type != YAML_SCALAR_NODE) {
+    return tacit_yaml_fault(yaml, node, "%s: expected one word or text", key);
+  }
+  tacit_free(*text);
+  *text = tacit_strdup(tacit_yaml_scalar(node));
+  return *text != NULL ? TACIT_OK : tacit_error_memory(yaml->err);
+}
+
+tacit_status_t tacit_yaml_whole(const tacit_yaml_t *yaml, const yaml_node_t *node, const char *key, double lower, double upper, size_t *n) {
+  double value;
+  if (node == NULL) {
+    return TACIT_OK;
+  }
+  if (!tacit_number_parse(tacit_yaml_scalar(node), strlen(tacit_yaml_scalar(node)), &value) || !(value >= lower && value <= upper) ||
+      value > floor(value)) {
+    return tacit_yaml_fault(yaml, node, "%s: expected a whole number from %g to %g", key, lower, upper);
+  }
+  *n = (size_t)value;
+  return TACIT_OK;
+}
 
 static bool parse_number(const yaml_node_t *node, double *x) {
   const char *text = tacit_yaml_scalar(node);

@@ -96,152 +96,80 @@ void tacit_manifest_append(tacit_text_t *text, const tacit_manifest_t *manifest,
 
 /* ---- reading ---- */
 
-typedef struct manifest_reader {
-  tacit_manifest_t *manifest;
-  const yaml_node_t *format, *rows, *clamped, *missing, *units, *rows_dropped;
-} manifest_reader_t;
-
-static tacit_status_t read_whole(tacit_schema_reader_t *reader, const yaml_node_t *value, const char *key, size_t *n) {
-  double number = NAN;
-  const char *text = value->type == YAML_SCALAR_NODE ? tacit_schema_scalar(value) : "";
-  if (!tacit_number_parse(text, strlen(text), &number) || !(number >= 0 && number <= 0x1p53) || number != floor(number)) {
-    return tacit_schema_fault(reader, value, "%s: expected a whole number", key);
-  }
-  *n = (size_t)number;
-  return TACIT_OK;
-}
-
-static tacit_status_t read_format(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
-                                  void *target) {
-  size_t version = 0;
-  ((manifest_reader_t *)target)->format = key;
-  tacit_status_t status = read_whole(reader, value, "format", &version);
-  if (status == TACIT_OK && version != TACIT_COLUMNS_VERSION) {
-    return tacit_schema_fault(reader, value, "columns of format %zu, this program knows format %d: import again", version,
-                              (int)TACIT_COLUMNS_VERSION);
-  }
-  return status;
-}
-
-static tacit_status_t read_rows(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
-                                void *target) {
-  manifest_reader_t *of = target;
-  of->rows = key;
-  return read_whole(reader, value, "rows", &of->manifest->n_rows);
-}
-
-static tacit_status_t read_units(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
-                                 void *target) {
-  manifest_reader_t *of = target;
-  of->units = key;
-  return read_whole(reader, value, "units", &of->manifest->n_units);
-}
-
-static tacit_status_t read_dropped(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
-                                   void *target) {
-  manifest_reader_t *of = target;
-  of->rows_dropped = key;
-  return read_whole(reader, value, "rows_dropped", &of->manifest->n_rows_dropped);
-}
-
-static tacit_status_t read_query(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value, void *target) {
-  tacit_manifest_t *manifest = ((manifest_reader_t *)target)->manifest;
-  const char *text = value->type == YAML_SCALAR_NODE ? tacit_schema_scalar(value) : "";
-  (void)key;
-  if (strlen(text) != TACIT_QUERY_HASH_SIZE - 1) {
-    return tacit_schema_fault(reader, value, "query: expected a hash");
-  }
-  memcpy(manifest->query_hash, text, TACIT_QUERY_HASH_SIZE);
-  return TACIT_OK;
-}
-
-/* Lists of counts are as long as the schema says, which may come later. */
-static tacit_status_t note_clamped(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
-                                   void *target) {
-  (void)reader;
-  (void)key;
-  ((manifest_reader_t *)target)->clamped = value;
-  return TACIT_OK;
-}
-
-static tacit_status_t note_missing(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
-                                   void *target) {
-  (void)reader;
-  (void)key;
-  ((manifest_reader_t *)target)->missing = value;
-  return TACIT_OK;
-}
-
-static tacit_status_t read_schema(tacit_schema_reader_t *reader, const yaml_node_t *key, const yaml_node_t *value,
-                                  void *target) {
-  manifest_reader_t *of = target;
-  (void)key;
-  reader->schema = of->manifest->schema = tacit_alloc_zero(1, sizeof *reader->schema);
-  return reader->schema != NULL ? tacit_schema_read_node(reader, value) : tacit_error_memory(reader->err);
-}
-
-static tacit_status_t read_counts(tacit_schema_reader_t *reader, const yaml_node_t *root, const yaml_node_t *list,
-                                  const char *key, size_t n, size_t **counts) {
-  size_t n_items = list != NULL && list->type == YAML_SEQUENCE_NODE
-                       ? (size_t)(list->data.sequence.items.top - list->data.sequence.items.start)
-                       : SIZE_MAX;
-  if (n_items != n) {
-    return tacit_schema_fault(reader, list != NULL ? list : root, "%s: expected a list of %zu counts, one a column", key, n);
+static tacit_status_t read_counts(tacit_yaml_t *yaml, const yaml_node_t *root, const char *key, size_t n, size_t **counts) {
+  const yaml_node_t *list = tacit_yaml_find_in(yaml, root, key);
+  if (list == NULL || list->type != YAML_SEQUENCE_NODE || tacit_yaml_length(list) != n) {
+    return tacit_yaml_fault(yaml, list != NULL ? list : root, "%s: expected a list of %zu counts, one a column", key, n);
   }
   *counts = tacit_alloc_zero(n, sizeof **counts);
-  tacit_status_t status = *counts != NULL ? TACIT_OK : tacit_error_memory(reader->err);
+  tacit_status_t status = *counts != NULL ? TACIT_OK : tacit_error_memory(yaml->err);
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
-    const yaml_node_t *item = yaml_document_get_node(reader->document, list->data.sequence.items.start[i]);
-    status = read_whole(reader, item, key, &(*counts)[i]);
+    status = tacit_yaml_whole(yaml, tacit_yaml_item(yaml, list, i), key, 0, 0x1p53, &(*counts)[i]);
   }
   return status;
 }
 
-/* What the parts must be together. */
-static tacit_status_t settle(tacit_schema_reader_t *reader, manifest_reader_t *of, const yaml_node_t *root) {
-  tacit_manifest_t *manifest = of->manifest;
-  if (of->format == NULL || manifest->schema == NULL || of->rows == NULL) {
-    return tacit_schema_fault(reader, root, "a manifest needs its format, rows and a schema");
+static tacit_status_t read_query(tacit_yaml_t *yaml, const yaml_node_t *value, tacit_manifest_t *manifest) {
+  if (value != NULL && strlen(tacit_yaml_scalar(value)) != TACIT_QUERY_HASH_SIZE - 1) {
+    return tacit_yaml_fault(yaml, value, "query: expected a hash");
   }
-  bool has_units = tacit_schema_unit(manifest->schema) != NULL;
-  if (has_units != (of->units != NULL) || has_units != (of->rows_dropped != NULL) || manifest->n_units > manifest->n_rows ||
+  if (value != NULL) {
+    memcpy(manifest->query_hash, tacit_yaml_scalar(value), TACIT_QUERY_HASH_SIZE);
+  }
+  return TACIT_OK;
+}
+
+/* What the parts must be together; counts are as many as the schema says. */
+static tacit_status_t settle(tacit_yaml_t *yaml, tacit_manifest_t *manifest, const yaml_node_t *root) {
+  const yaml_node_t *units = tacit_yaml_key_in(yaml, root, "units");
+  bool has_units = tacit_schema_unit(manifest->schema) != NULL, has_dropped = tacit_yaml_key_in(yaml, root, "rows_dropped") != NULL;
+  if (has_units != (units != NULL) || has_units != has_dropped || manifest->n_units > manifest->n_rows ||
       (has_units && (manifest->n_units == 0) != (manifest->n_rows == 0))) {
-    return tacit_schema_fault(reader, of->units != NULL ? of->units : root,
-                              "units and rows_dropped go with a person column as unit, of at least one row each");
+    return tacit_yaml_fault(yaml, units != NULL ? units : root,
+                            "units and rows_dropped go with a person column as unit, of at least one row each");
   }
   for (size_t i = 0; i < tacit_schema_n_columns(manifest->schema); i++) {
     manifest->n_columns += tacit_schema_column(manifest->schema, i)->type != TACIT_COLUMN_ID;
   }
-  tacit_status_t status = read_counts(reader, root, of->clamped, "clamped", manifest->n_columns, &manifest->n_clamped);
-  return status == TACIT_OK ? read_counts(reader, root, of->missing, "missing", manifest->n_columns, &manifest->n_missing)
-                            : status;
+  tacit_status_t status = read_counts(yaml, root, "clamped", manifest->n_columns, &manifest->n_clamped);
+  return status == TACIT_OK ? read_counts(yaml, root, "missing", manifest->n_columns, &manifest->n_missing) : status;
 }
 
-static tacit_status_t read_root(tacit_schema_reader_t *reader, manifest_reader_t *of) {
-  static const tacit_schema_key_t keys[] = {{"format", read_format},         {"rows", read_rows},
-                                            {"units", read_units},           {"rows_dropped", read_dropped},
-                                            {"clamped", note_clamped},       {"missing", note_missing},
-                                            {"schema", read_schema},         {"query", read_query}};
-  const yaml_node_t *root = yaml_document_get_root_node(reader->document);
-  if (root == NULL) {
-    return tacit_error_set(reader->err, TACIT_ERR_SCHEMA, reader->name, "%s is empty: import again", reader->name);
+static tacit_status_t read_root(tacit_yaml_t *yaml, tacit_manifest_t *manifest, const yaml_node_t *root) {
+  static const char *const keys[] = {"format", "rows", "units", "rows_dropped", "clamped", "missing", "schema", "query", NULL};
+  size_t version = 0, *const counts[] = {&version, &manifest->n_rows, &manifest->n_units, &manifest->n_rows_dropped};
+  tacit_status_t status = tacit_yaml_mapping(yaml, root, "a manifest", keys);
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0] && status == TACIT_OK; i++) {
+    status = tacit_yaml_whole(yaml, tacit_yaml_find_in(yaml, root, keys[i]), keys[i], 0, 0x1p53, counts[i]);
   }
-  tacit_status_t status = tacit_schema_mapping(reader, root, "a manifest", keys, sizeof keys / sizeof keys[0], of);
-  return status == TACIT_OK ? settle(reader, of, root) : status;
+  if (status != TACIT_OK) {
+    return status;
+  }
+  const yaml_node_t *format = tacit_yaml_find_in(yaml, root, "format"), *schema = tacit_yaml_find_in(yaml, root, "schema");
+  if (format != NULL && version != TACIT_COLUMNS_VERSION) {
+    return tacit_yaml_fault(yaml, format, "columns of format %zu, this program knows format %d: import again", version, (int)TACIT_COLUMNS_VERSION);
+  }
+  if (format == NULL || schema == NULL || tacit_yaml_find_in(yaml, root, "rows") == NULL) {
+    return tacit_yaml_fault(yaml, root, "a manifest needs its format, rows and a schema");
+  }
+  status = read_query(yaml, tacit_yaml_find_in(yaml, root, "query"), manifest);
+  if (status == TACIT_OK) {
+    manifest->schema = tacit_alloc_zero(1, sizeof *manifest->schema);
+    status = manifest->schema != NULL ? tacit_schema_read_node(yaml, manifest->schema, schema) : tacit_error_memory(yaml->err);
+  }
+  return status == TACIT_OK ? settle(yaml, manifest, root) : status;
 }
 
 tacit_status_t tacit_manifest_parse(tacit_manifest_t *manifest, const char *text, size_t n, const char *name,
                                     tacit_error_t *err) {
-  yaml_document_t document;
+  tacit_yaml_t yaml = {.name = name, .err = err, .fault = TACIT_ERR_SCHEMA};
   *manifest = (tacit_manifest_t){0};
-  tacit_status_t status = tacit_schema_load(&document, text, n, name, err);
-  if (status != TACIT_OK) {
-    return status;
+  tacit_status_t status = tacit_yaml_load(&yaml, text, n);
+  if (status == TACIT_OK) {
+    const yaml_node_t *root = yaml_document_get_root_node(&yaml.document);
+    status = root != NULL ? read_root(&yaml, manifest, root) : tacit_error_set(err, TACIT_ERR_SCHEMA, name, "%s is empty: import again", name);
   }
-  manifest_reader_t of = {.manifest = manifest};
-  tacit_schema_reader_t reader = {.document = &document, .name = name, .err = err};
-  status = read_root(&reader, &of);
-  yaml_document_delete(&document);
+  tacit_yaml_close(&yaml);
   return status;
 }
 

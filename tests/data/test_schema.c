@@ -140,7 +140,7 @@ static const struct {
     {COLUMN("{type: numeric, lower: -1e308, upper: 1e308}"), "s.yaml:2:22: column 'a': the bounds are too far apart"},
     {COLUMN("{type: \"binary\\0x\"}"), "s.yaml:2:13: a text with a NUL byte"},
     {COLUMN("{\"type\\0\": binary}"), "s.yaml:2:7: a text with a NUL byte"},
-    {COLUMN("&b {type: binary}\n  c: *b"), "s.yaml:2:6: anchors (&) and aliases (*) have no place in a schema"},
+    {COLUMN("&b {type: binary}\n  c: *b"), "s.yaml:2:6: anchors (&) and aliases (*) have no place here"},
     {COLUMN("{type: categorical, levels: &l [x]}"), "s.yaml:2:34: anchors (&) and aliases (*)"},
     {COLUMN("{type: categorical, levels: [&l x]}"), "s.yaml:2:35: anchors (&) and aliases (*)"},
     {"columns: *c\n", "s.yaml:1:10: anchors (&) and aliases (*)"},
