@@ -20,7 +20,7 @@ demo: build
 test: build
 	@meson test -C $(BUILD) --print-errorlogs
 
-# Debian packages of the commit that is checked out: libtacit0, libtacit-dev, tacit, python3-tacit.
+# Debian packages of the commit that is checked out: libtacit0, libtacit-dev, tacit, python3-tacit, r-cran-tacit.
 deb:
 	@scripts/install-deps deb
 	@packaging/debian/build $(BUILD)/deb
