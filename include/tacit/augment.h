@@ -68,7 +68,11 @@ typedef enum tacit_release_noise {
   TACIT_RELEASE_GAUSSIAN = 0,          /**< density of exp(-e^2 / (2 scale^2)) */
   TACIT_RELEASE_LAPLACE = 1,           /**< density of exp(-|e| / scale) */
   TACIT_RELEASE_DISCRETE_GAUSSIAN = 2, /**< weights exp(-e^2 / (2 scale^2)) [Canonne2020] */
-  TACIT_RELEASE_DISCRETE_LAPLACE = 3   /**< weights exp(-|e| / scale) */
+  TACIT_RELEASE_DISCRETE_LAPLACE = 3,  /**< weights exp(-|e| / scale) */
+  /* Of records of a program alone (tacit_noisy_t). */
+  TACIT_RELEASE_NONE = 4,        /**< counts as they are */
+  TACIT_RELEASE_RESPONSES = 5,   /**< counts of answers: each record gave the cell it is in, or another, by `channel` */
+  TACIT_RELEASE_EXPONENTIAL = 6  /**< of a quantile: candidate c with weight exp(-|#{x < c} - q n| / scale) */
 } tacit_release_noise_t;
 
 /** What was released. Borrows its arrays. */
@@ -169,20 +173,45 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment(const tacit_latent_model_t
 struct tacit_population;
 
 /**
- * How a number was released: noise of this law was added, then the result was rounded to a multiple of `rounded`, then moved to the nearer of
- * [lower, upper] if it was outside. The likelihood is that of what was published: a value at a bound is a tail, a rounded one an interval.
+ * How numbers were released: noise of this law was added, then the result was rounded to a multiple of `rounded`, then moved to the nearer of
+ * [lower, upper] if it was outside, then withheld if it was below `suppressed`. The likelihood is that of what was published: a value at a bound is
+ * a tail, a rounded one an interval, one that was withheld all that is below.
  */
 typedef struct tacit_noisy {
   tacit_release_noise_t noise;
-  double scale;        /**< > 0; discrete laws: on the whole numbers */
+  double scale;        /**< > 0, but for NONE and RESPONSES; discrete laws: on the whole numbers */
   double rounded;      /**< 0: it was not rounded */
   double lower, upper; /**< infinite: it was not moved; else multiples of `rounded` */
-  size_t n_values;     /**< those of the statistic; 0: it was not released */
+  double suppressed;   /**< values below it are not shown, and NaN here; 0: all are shown */
+  /** Counts under GAUSSIAN or LAPLACE noise: at last all values were moved by one amount, so that they add up to the number of records. */
+  bool adds_up;
+  const double *channel; /**< RESPONSES: shape (n_values, n_values), row by row: probabilities of each answer of a record in a cell */
+  size_t n_values;     /**< those of the statistic */
   const double *values;
 } tacit_noisy_t;
 
+/** In place of a statistic: how many records there are. */
+#define TACIT_PUBLISHED_SIZE SIZE_MAX
+
+/** A statistic of some of the records, as it was published. */
+typedef struct tacit_published_statistic {
+  size_t statistic; /**< its number among the population's, or TACIT_PUBLISHED_SIZE */
+  uint64_t groups;  /**< bit g: the records of group g are in it; not 0 */
+  tacit_noisy_t noisy;
+} tacit_published_statistic_t;
+
+/** Records of one law, which releases have all or none of. */
+typedef struct tacit_group {
+  const char *name;    /**< for messages */
+  size_t n_records;    /**< public, below 2^31; 0: unknown, with a flat prior, which a release of their number goes with */
+  const double *given; /**< shape (n_columns): numbers that all of them have, public; NaN: as the program says. NULL: none. */
+} tacit_group_t;
+
+enum { TACIT_MAX_GROUPS = 64 };
+
 /**
- * Draw theta from p(theta | y) for records of a program (tacit/program.h), given what was published of its statistics.
+ * Draw theta from p(theta | y) for groups of records of a program (tacit/program.h), given what was published of their statistics. Groups are
+ * independent given theta; the same statistic of the same records may have been published any number of times.
  *
  * MARGINAL, which AUTO stands for where it applies: theta and the number of records in each cell, a cell being what the statistics tell apart. For records with at
  * most one real number, the others whole numbers of finitely many values, and statistics that are constant in cells. Cell probabilities by
@@ -190,13 +219,12 @@ typedef struct tacit_noisy {
  * GIBBS, for AUTO where there are no cells: each record drawn along, of programs whose records can be drawn (tacit_population_obstacle()), n known; cost
  * linear in n, some microsecond a record and iteration. [docs/theory.md, 12.13]
  *
- * @param[in]  n_records  public; 0: unknown, with a flat prior, `of_n` (else NULL) being its own release. It is then reported last.
- * @param[in]  published  one for each statistic of the population.
- * @param[out] draws, result  as tacit_augment().
+ * @param[out] draws   as tacit_augment(); numbers of records that are unknown are reported last, in the order of their groups.
+ * @param[out] result  as tacit_augment().
  * @return TACIT_ERR_ARGUMENT for a method that does not apply, values that the release cannot have, or a density that does not integrate to 1.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_population(const struct tacit_population *population, size_t n_records,
-                                                                 const tacit_noisy_t *of_n, const tacit_noisy_t *published,
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_population(const struct tacit_population *population, size_t n_groups,
+                                                                 const tacit_group_t *groups, size_t n_published, const tacit_published_statistic_t *published,
                                                                  const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                                                  tacit_augment_result_t *result, tacit_error_t *err);
 

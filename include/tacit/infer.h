@@ -39,7 +39,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_infer_set(tacit_infer_t *infer, co
 /** The model as n bytes of YAML; `name` stands for its file in messages. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_infer_set_model(tacit_infer_t *infer, const char *text, size_t n, const char *name,
                                                               tacit_error_t *err);
-/** The same for the statistic, instead of the setting `statistic`. */
+/** The same for the statistic, instead of the setting `statistic`; of a program each call adds one. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_infer_set_statistic(tacit_infer_t *infer, const char *text, size_t n, const char *name,
                                                                   tacit_error_t *err);
 

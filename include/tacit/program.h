@@ -139,6 +139,13 @@ typedef struct tacit_population_statistic {
   const char *const *factors; /**< counts: name of each mark, its least value, and how many values it has; shape (n_marks) */
   const double *first;
   const size_t *extents;
+  /**
+   * A quantile, which is a count of one value: its cells, extents[0] of them, are the numbers below the first candidate, from it to the second, and
+   * so on. `candidates`: shape (extents[0] - 1), rising.
+   */
+  bool is_quantile;
+  double quantile; /**< in (0, 1) */
+  const double *candidates;
 } tacit_population_statistic_t;
 
 /** As tacit_program_parse(), of what is to be known without records: data that are not among `constants` are numbers of a record. */

@@ -26,11 +26,17 @@ static tacit_status_t set(void *infer, const char *name, const char *text, tacit
 }
 
 /* Each step returns false with an exception set. */
-static bool set_up(call_t *call, PyObject *settings, const yaml_t *model, const yaml_t *statistic) {
+static bool set_up(call_t *call, PyObject *settings, const yaml_t *model, PyObject *statistics) {
   tacit_error_t err;
   bool ok = tacit_infer_new(&call->infer, NULL, &err) == TACIT_OK &&
-            tacit_infer_set_model(call->infer, model->text, (size_t)model->n, model->name, &err) == TACIT_OK &&
-            tacit_infer_set_statistic(call->infer, statistic->text, (size_t)statistic->n, statistic->name, &err) == TACIT_OK;
+            tacit_infer_set_model(call->infer, model->text, (size_t)model->n, model->name, &err) == TACIT_OK;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(statistics) && ok; i++) {
+    yaml_t one;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(statistics, i), "y#s", &one.text, &one.n, &one.name)) {
+      return false;
+    }
+    ok = tacit_infer_set_statistic(call->infer, one.text, (size_t)one.n, one.name, &err) == TACIT_OK;
+  }
   return ok ? core_call_set(&call->of, settings, set, call->infer) : core_call_refuse(&call->of, &err);
 }
 
@@ -81,18 +87,18 @@ static PyObject *result_of(call_t *call, bool has_out) {
   return out;
 }
 
-/* infer(model, its name, statistic, its name, [(name, text), ...], on_progress or None, is a report to be written?) */
+/* infer(model, its name, [(statistic, its name), ...], [(name, text), ...], on_progress or None, is a report to be written?) */
 PyObject *core_infer(PyObject *self, PyObject *args) {
   (void)self;
-  yaml_t model, statistic;
-  PyObject *settings;
+  yaml_t model;
+  PyObject *settings, *statistics;
   int has_out;
   call_t call = {0};
-  if (!PyArg_ParseTuple(args, "y#sy#sO!Op", &model.text, &model.n, &model.name, &statistic.text, &statistic.n, &statistic.name, &PyList_Type,
-                        &settings, &call.of.on_progress, &has_out)) {
+  if (!PyArg_ParseTuple(args, "y#sO!O!Op", &model.text, &model.n, &model.name, &PyList_Type, &statistics, &PyList_Type, &settings,
+                        &call.of.on_progress, &has_out)) {
     return NULL;
   }
-  PyObject *out = set_up(&call, settings, &model, &statistic) && run(&call) ? result_of(&call, has_out) : NULL;
+  PyObject *out = set_up(&call, settings, &model, statistics) && run(&call) ? result_of(&call, has_out) : NULL;
   tacit_infer_free(call.infer);
   core_call_clear(&call.of);
   return out;

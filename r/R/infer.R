@@ -26,10 +26,22 @@ print.tacit_release <- function(x, ...) {
   invisible(x)
 }
 
+# What was released, and what stands for its file.
+released_text <- function(statistic) {
+  if (inherits(statistic, "tacit_release")) list(text = statistic$yaml, name = "statistic") else yaml_text(statistic, "statistic")
+}
+
+# Several: a list without names, as a list with names is YAML.
+released_texts <- function(statistic) {
+  is_several <- is.list(statistic) && !inherits(statistic, "tacit_release") && is.null(names(statistic))
+  all <- if (is_several) lapply(statistic, released_text) else list(released_text(statistic))
+  list(text = vapply(all, function(one) one$text, ""), name = vapply(all, function(one) one$name, ""))
+}
+
 tacit_infer <- function(model, statistic, n = NULL, method = NULL, chains = NULL, warmup = NULL, draws = NULL, out = NULL,
                         progress = interactive(), seed = NULL, ...) {
   law <- yaml_text(model, "model")
-  released <- if (inherits(statistic, "tacit_release")) list(text = statistic$yaml, name = "statistic") else yaml_text(statistic, "statistic")
+  released <- released_texts(statistic)
   settings <- setting_texts(list(n = n, method = method, chains = chains, warmup = warmup, draws = draws, out = out, seed = seed, ...))
   result <- check(.Call(C_infer, law$text, law$name, released$text, released$name, settings, if (progress) watch))
   if (progress) cat("\r", strrep(" ", 60), "\r", sep = "", file = stderr())

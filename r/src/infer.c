@@ -20,10 +20,13 @@ static void end(void *user) {
 
 static tacit_status_t set_up(call_t *call, SEXP model, SEXP its_name, SEXP statistic, SEXP name, SEXP settings, tacit_error_t *err) {
   SEXP names = Rf_getAttrib(settings, R_NamesSymbol);
-  const char *first = r_text(model), *second = r_text(statistic);
+  const char *first = r_text(model);
   tacit_status_t status = tacit_infer_new(&call->infer, NULL, err);
   status = status == TACIT_OK ? tacit_infer_set_model(call->infer, first, strlen(first), r_text(its_name), err) : status;
-  status = status == TACIT_OK ? tacit_infer_set_statistic(call->infer, second, strlen(second), r_text(name), err) : status;
+  for (R_xlen_t i = 0; i < XLENGTH(statistic) && status == TACIT_OK; i++) {
+    const char *text = Rf_translateCharUTF8(STRING_ELT(statistic, i));
+    status = tacit_infer_set_statistic(call->infer, text, strlen(text), Rf_translateCharUTF8(STRING_ELT(name, i)), err);
+  }
   for (R_xlen_t i = 0; i < XLENGTH(settings) && status == TACIT_OK; i++) {
     status = tacit_infer_set(call->infer, Rf_translateCharUTF8(STRING_ELT(names, i)), Rf_translateCharUTF8(STRING_ELT(settings, i)), err);
   }

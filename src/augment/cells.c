@@ -12,26 +12,37 @@ static const double NEAREST = 70;   /* e^-70 from a bound that is not 0, whose o
 
 /* ---- the long column ---- */
 
-static double n_values_of(const tacit_population_column_t *c) { return c->upper - c->lower + 1; }
+static bool is_given(const tacit_cells_t *cells, size_t j) { return cells->given != NULL && !isnan(cells->given[j]); }
+
+static double n_values_of(const tacit_cells_t *cells, size_t j) {
+  size_t n;
+  const tacit_population_column_t *c = tacit_population_columns(cells->population, &n);
+  return is_given(cells, j) ? 1 : c[j].upper - c[j].lower + 1;
+}
 
 static tacit_status_t refuse(tacit_error_t *err, const char *what) { return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s", what); }
 
 static tacit_status_t choose_column(tacit_cells_t *cells, tacit_error_t *err) {
   const tacit_population_column_t *c = tacit_population_columns(cells->population, &cells->n_columns);
   double n_combinations = 1;
-  cells->long_column = 0;
+  cells->long_column = SIZE_MAX;
   for (size_t j = 0; j < cells->n_columns; j++) {
-    const tacit_population_column_t *best = &c[cells->long_column];
+    if (is_given(cells, j)) {
+      continue;
+    }
     if (!c[j].is_integer && cells->is_real) {
       return refuse(err, "the records have several real numbers: their cells would take an integral over all of them");
     }
-    if (!c[j].is_integer || (!cells->is_real && n_values_of(&c[j]) > n_values_of(best))) {
+    if (!c[j].is_integer || cells->long_column == SIZE_MAX || (!cells->is_real && n_values_of(cells, j) > n_values_of(cells, cells->long_column))) {
       cells->long_column = j;
     }
     cells->is_real = cells->is_real || !c[j].is_integer;
   }
+  if (cells->long_column == SIZE_MAX) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "given", "all numbers of the records are given: nothing is left that the program would say");
+  }
   for (size_t j = 0; j < cells->n_columns; j++) {
-    n_combinations *= j != cells->long_column ? n_values_of(&c[j]) : 1;
+    n_combinations *= j != cells->long_column ? n_values_of(cells, j) : 1;
   }
   if (!(n_combinations <= TACIT_POPULATION_MAX_CELLS)) {
     return refuse(err, "the whole numbers of a record have more than 65536 values together: give them bounds, or fewer");
@@ -80,8 +91,8 @@ void tacit_cells_combination(const tacit_cells_t *cells, size_t k, double *x) {
   size_t n;
   const tacit_population_column_t *c = tacit_population_columns(cells->population, &n);
   for (size_t j = n; j-- > 0;) {
-    size_t values = j != cells->long_column ? (size_t)n_values_of(&c[j]) : 1;
-    x[j] = j != cells->long_column ? c[j].lower + (double)(k % values) : 0;
+    size_t values = j != cells->long_column ? (size_t)n_values_of(cells, j) : 1;
+    x[j] = is_given(cells, j) ? cells->given[j] : j != cells->long_column ? c[j].lower + (double)(k % values) : 0;
     k /= values;
   }
 }
@@ -90,7 +101,6 @@ void tacit_cells_combination(const tacit_cells_t *cells, size_t k, double *x) {
 
 typedef struct cutter {
   tacit_cells_t *cells;
-  const tacit_noisy_t *published;
   tacit_population_room_t *room;
   double *box, *ranges, *x, *marks, *other; /* (n_columns, 2), (n_marks, 2), (n_columns, 16), (n_marks, 16) twice */
   double *keys;                             /* (pieces, n_entries): where marks add to */
@@ -114,25 +124,25 @@ static void marks_at(cutter_t *c, double s, double *marks) {
 
 /* Marks as a key: the place of the cell of a count, the number of a sum; of what was published alone. */
 static bool make_key(cutter_t *c, const double *marks, double *key) {
-  size_t n, e = 0;
-  const tacit_population_statistic_t *s = tacit_population_statistics(c->cells->population, &n);
-  for (size_t i = 0; i < n; i++) {
+  size_t e = 0;
+  for (size_t i = 0; i < c->cells->n_seen; i++) {
+    const tacit_population_statistic_t *s = c->cells->seen[i].statistic;
     double place = 0;
-    for (size_t k = 0; k < s[i].n_marks && c->published[i].n_values > 0; k++) {
-      double mark = marks[s[i].first_mark + k];
-      if (!s[i].is_count) {
+    for (size_t k = 0; s != NULL && k < s->n_marks; k++) {
+      double mark = marks[s->first_mark + k];
+      if (!s->is_count) {
         key[e++] = mark;
         continue;
       }
-      double level = mark - s[i].first[k];
-      if (!(level >= 0 && level < (double)s[i].extents[k])) {
-        c->status = tacit_error_set(c->err, TACIT_ERR_ARGUMENT, s[i].name, "%s: %s can be %g, and is declared from %g to %g", s[i].name,
-                                    s[i].factors[k], mark, s[i].first[k], s[i].first[k] + (double)s[i].extents[k] - 1);
+      double level = mark - s->first[k];
+      if (!(level >= 0 && level < (double)s->extents[k])) {
+        c->status = tacit_error_set(c->err, TACIT_ERR_ARGUMENT, s->name, "%s: %s can be %g, and is declared from %g to %g", s->name, s->factors[k], mark,
+                                    s->first[k], s->first[k] + (double)s->extents[k] - 1);
         return false;
       }
-      place = place * (double)s[i].extents[k] + level;
+      place = place * (double)s->extents[k] + level;
     }
-    if (s[i].is_count && c->published[i].n_values > 0) {
+    if (s == NULL || s->is_count) {
       key[e++] = place;
     }
   }
@@ -176,18 +186,21 @@ static void add_piece(cutter_t *c, double from, double to, const double *key) {
   cells->pieces[cells->n_pieces++] = (tacit_piece_of_range_t){.from = from, .to = to, .combination = c->combination};
 }
 
-/* Are all marks constant from `from` to `to`? */
+/* Are all marks that were published constant from `from` to `to`? */
 static bool is_constant(cutter_t *c, double from, double to) {
   const tacit_cells_t *cells = c->cells;
-  size_t n_marks = tacit_population_n_marks(cells->population), l = cells->long_column;
+  size_t l = cells->long_column;
   double slope;
   c->box[2 * l] = from > cells->from ? tacit_cells_stretch(cells, from, &slope) : cells->lower;
   c->box[2 * l + 1] = to < cells->to ? tacit_cells_stretch(cells, to, &slope) : cells->upper;
   tacit_population_mark_ranges(c->room, c->box, c->ranges);
-  for (size_t i = 0; i < n_marks; i++) {
-    double lo = c->ranges[2 * i], hi = c->ranges[2 * i + 1];
-    if (!(hi - lo <= 1e-12 * fmax(fabs(lo), fabs(hi)))) {
-      return false;
+  for (size_t i = 0; i < cells->n_seen; i++) {
+    const tacit_population_statistic_t *s = cells->seen[i].statistic;
+    for (size_t k = 0; s != NULL && k < s->n_marks; k++) {
+      double lo = c->ranges[2 * (s->first_mark + k)], hi = c->ranges[2 * (s->first_mark + k) + 1];
+      if (!(hi - lo <= 1e-12 * fmax(fabs(lo), fabs(hi)))) {
+        return false;
+      }
     }
   }
   return true;
@@ -246,24 +259,22 @@ static int compare(const void *a, const void *b) {
 
 /* The entries of a cell, from its key. */
 static void set_entries(const cutter_t *c, const double *key, tacit_entry_t *entries) {
-  size_t n, e = 0;
-  uint32_t value = 0;
-  const tacit_population_statistic_t *s = tacit_population_statistics(c->cells->population, &n);
-  for (size_t i = 0; i < n; i++) {
-    for (size_t k = 0; k < (s[i].is_count ? 1 : s[i].n_marks) && c->published[i].n_values > 0; k++, e++) {
-      entries[e] = s[i].is_count ? (tacit_entry_t){.value = value + (uint32_t)key[e], .weight = 1}
-                                 : (tacit_entry_t){.value = value + (uint32_t)k, .weight = key[e]};
+  size_t e = 0;
+  for (size_t i = 0; i < c->cells->n_seen; i++) {
+    const tacit_seen_t *seen = &c->cells->seen[i];
+    bool is_sum = seen->statistic != NULL && !seen->statistic->is_count;
+    for (size_t k = 0; k < (is_sum ? seen->statistic->n_marks : 1); k++, e++) {
+      entries[e] = is_sum ? (tacit_entry_t){.value = seen->first + (uint32_t)k, .weight = key[e]}
+                          : (tacit_entry_t){.value = seen->first + (uint32_t)key[e], .weight = 1};
     }
-    value += (uint32_t)c->published[i].n_values;
   }
 }
 
 /* Pieces of equal keys are one cell. */
-static tacit_status_t number_cells(const cutter_t *c, bool of_n) {
+static tacit_status_t number_cells(const cutter_t *c) {
   tacit_cells_t *cells = c->cells;
-  size_t n_entries = cells->n_entries + of_n;
   keyed_t *sorted = tacit_alloc(cells->n_pieces, sizeof *sorted);
-  cells->entries = tacit_alloc_zero(cells->n_pieces * n_entries, sizeof *cells->entries);
+  cells->entries = tacit_alloc_zero(cells->n_pieces * cells->n_entries, sizeof *cells->entries);
   if (sorted == NULL || cells->entries == NULL) {
     tacit_free(sorted);
     return tacit_error_memory(c->err);
@@ -274,15 +285,10 @@ static tacit_status_t number_cells(const cutter_t *c, bool of_n) {
   qsort(sorted, cells->n_pieces, sizeof *sorted, compare);
   for (size_t i = 0; i < cells->n_pieces; i++) {
     if (i == 0 || compare(&sorted[i - 1], &sorted[i]) != 0) {
-      tacit_entry_t *entries = cells->entries + cells->n_cells++ * n_entries;
-      set_entries(c, sorted[i].key, entries);
-      if (of_n) {
-        entries[cells->n_entries] = (tacit_entry_t){.value = (uint32_t)cells->n_values - 1, .weight = 1};
-      }
+      set_entries(c, sorted[i].key, cells->entries + cells->n_cells++ * cells->n_entries);
     }
     cells->pieces[sorted[i].piece].cell = (uint32_t)(cells->n_cells - 1);
   }
-  cells->n_entries = n_entries;
   tacit_free(sorted);
   return TACIT_OK;
 }
@@ -303,23 +309,20 @@ static void cut_all(cutter_t *c) {
   }
 }
 
-void tacit_cells_size(tacit_cells_t *cells, const struct tacit_population *population, const tacit_noisy_t *published, bool of_n) {
-  size_t n;
-  const tacit_population_statistic_t *s = tacit_population_statistics(population, &n);
-  *cells = (tacit_cells_t){.population = population};
-  for (size_t i = 0; i < n; i++) {
-    cells->n_values += published[i].n_values;
-    cells->n_entries += published[i].n_values == 0 ? 0 : s[i].is_count ? 1 : s[i].n_marks;
+size_t tacit_seen_n_entries(const tacit_seen_t *seen, size_t n_seen) {
+  size_t n = 0;
+  for (size_t i = 0; i < n_seen; i++) {
+    n += seen[i].statistic == NULL || seen[i].statistic->is_count ? 1 : seen[i].statistic->n_marks;
   }
-  cells->n_values += of_n;
+  return n;
 }
 
-tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_population *population, const tacit_noisy_t *published,
-                                bool of_n, tacit_error_t *err) {
+tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_population *population, const tacit_seen_t *seen, size_t n_seen,
+                                const double *given, tacit_error_t *err) {
   size_t n_marks = tacit_population_n_marks(population);
-  tacit_cells_size(cells, population, published, of_n);
+  *cells = (tacit_cells_t){.population = population, .seen = seen, .n_seen = n_seen, .given = given, .n_entries = tacit_seen_n_entries(seen, n_seen)};
   tacit_status_t status = choose_column(cells, err);
-  cutter_t c = {.cells = cells, .published = published, .err = err};
+  cutter_t c = {.cells = cells, .err = err};
   size_t sizes[] = {2 * cells->n_columns, 2 * n_marks, TACIT_POPULATION_LANES * cells->n_columns, TACIT_POPULATION_LANES * n_marks, TACIT_POPULATION_LANES * n_marks, n_marks + 1, n_marks + 1};
   double **arrays[] = {&c.box, &c.ranges, &c.x, &c.marks, &c.other, &c.key, &c.other_key};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == TACIT_OK; i++) {
@@ -331,7 +334,7 @@ tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_populat
     cut_all(&c);
     status = c.status;
   }
-  status = status == TACIT_OK ? number_cells(&c, of_n) : status;
+  status = status == TACIT_OK ? number_cells(&c) : status;
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     tacit_free(*arrays[i]);
   }

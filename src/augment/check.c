@@ -190,6 +190,9 @@ static tacit_status_t check_bounds(const tacit_latent_model_t *model, const taci
 
 static tacit_status_t check_values(const tacit_release_t *release, tacit_error_t *err) {
   double step = release->step > 0 ? release->step : 1;
+  if (release->noise > TACIT_RELEASE_DISCRETE_LAPLACE) {
+    return refuse(err, "mechanism", "this mechanism goes with records of a program alone");
+  }
   for (size_t j = 0; j < release->n_values; j++) {
     if (!isfinite(release->values[j])) {
       return refuse(err, "value", "released values must be finite numbers");

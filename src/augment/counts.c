@@ -7,126 +7,182 @@
 
 #include "augment/population_internal.h"
 
+/* ---- likelihood ---- */
+
+static double log_lik_of(const tacit_population_run_t *run, size_t sum, double at) {
+  return tacit_noise_law_log_lik(&tacit_released_at(run, sum)->law, run->values[sum], at);
+}
+
+/* Likelihood of the releases that look at an entry, if `moved` records are added to it and taken from `other` (NULL: from nowhere). */
+static double log_lik_moved(const tacit_population_chain_t *c, const tacit_entry_t *entry, const tacit_entry_t *other, double moved) {
+  const tacit_released_t *r = tacit_released_at(c->run, entry->value);
+  bool is_same = other == NULL || other->value == entry->value;
+  double more = moved * entry->weight - (other != NULL ? moved * other->weight * is_same : 0);
+  if (other != NULL && is_same && !(fabs(entry->weight - other->weight) > 0)) {
+    return 0;
+  }
+  if (r->law.is_joint) {
+    tacit_change_t change = {.a = entry->value - r->first, .b = SIZE_MAX, .more_a = more};
+    change.b = is_same ? SIZE_MAX : other->value - r->first;
+    change.more_b = is_same ? 0 : -moved * other->weight;
+    return tacit_released_log_joint(c, r, c->sums, change);
+  }
+  double value = log_lik_of(c->run, entry->value, c->sums[entry->value] + more);
+  return is_same ? value : value + log_lik_of(c->run, other->value, c->sums[other->value] - moved * other->weight);
+}
+
+/* Counts without noise do not move. */
+static double scale_of(const tacit_population_chain_t *c, size_t sum) {
+  const tacit_noise_law_t *law = &tacit_released_at(c->run, sum)->law;
+  return law->is_exact ? INFINITY : law->as.scale + law->as.rounded;
+}
+
 /* ---- counts ---- */
-
-static const tacit_entry_t *entries_of(const tacit_population_chain_t *c, size_t cell) { return c->run->cells.entries + cell * c->run->cells.n_entries; }
-
-static double log_lik_of(const tacit_population_chain_t *c, size_t value, double sum) {
-  return tacit_noise_law_log_lik(&c->run->laws[c->run->law_of[value]], c->run->values[value], sum);
-}
-
-static double scale_of(const tacit_population_chain_t *c, size_t value) {
-  const tacit_noisy_t *as = &c->run->laws[c->run->law_of[value]].as;
-  return as->scale + as->rounded;
-}
 
 typedef struct pair {
   const tacit_population_chain_t *chain;
-  const tacit_entry_t *a, *b;
-  double both, count, log_odds; /* of the two cells, of a at present */
+  size_t n_entries;
+  const tacit_entry_t *a, *b; /* b NULL: records of a alone, whose number is unknown */
+  double both, count, log_odds, n; /* of the two cells, of a at present; log_odds: of a, or its log p; n: of all */
 } pair_t;
 
-/* Law of a's count given that of a and b together, as a step function on [0, both + 1). */
-static double pair_density(void *user, double at) {
+/* Law of a's count given that of a and b together, or of all other cells, as a step function from 0 on. */
+static double density(void *user, double at) {
   const pair_t *p = user;
   double k = floor(at), rest = p->both - k, moved = k - p->count;
   if (k < 0 || rest < 0) {
     return -INFINITY;
   }
-  double density = k * p->log_odds - tacit_log_factorial(k) - tacit_log_factorial(rest);
-  for (size_t e = 0; e < p->chain->run->cells.n_entries; e++) {
-    const tacit_entry_t *a = &p->a[e], *b = &p->b[e];
-    const double *sums = p->chain->sums;
-    if (a->value != b->value) {
-      density += log_lik_of(p->chain, a->value, sums[a->value] + moved * a->weight) + log_lik_of(p->chain, b->value, sums[b->value] - moved * b->weight);
-    } else if (fabs(a->weight - b->weight) > 0) {
-      density += log_lik_of(p->chain, a->value, sums[a->value] + moved * (a->weight - b->weight));
-    }
+  double value = k * p->log_odds - tacit_log_factorial(k) + (p->b != NULL ? -tacit_log_factorial(rest) : tacit_log_factorial(p->n + moved));
+  for (size_t e = 0; e < p->n_entries; e++) {
+    value += log_lik_moved(p->chain, &p->a[e], p->b != NULL ? &p->b[e] : NULL, moved);
   }
-  return density;
+  return value;
 }
 
-static void add_records(tacit_population_chain_t *c, size_t cell, double more) {
-  const tacit_entry_t *entries = entries_of(c, cell);
-  c->counts[cell] += more;
-  for (size_t e = 0; e < c->run->cells.n_entries; e++) {
+static void add_records(tacit_population_chain_t *c, size_t g, size_t cell, double more) {
+  const tacit_population_group_t *group = &c->run->groups[g];
+  const tacit_entry_t *entries = tacit_group_entries(group, cell);
+  c->parts[g].counts[cell] += more;
+  for (size_t e = 0; e < group->n_entries; e++) {
     c->sums[entries[e].value] += more * entries[e].weight;
   }
 }
 
 /* About the width of the narrowest factor. */
-static double slice_width(const tacit_population_chain_t *c, const tacit_entry_t *entries, const tacit_entry_t *others, double sd) {
+static double slice_width(const pair_t *p, double sd) {
   double precision = 1 / (sd + 1);
-  for (size_t e = 0; e < c->run->cells.n_entries; e++) {
-    bool is_same = others != NULL && entries[e].value == others[e].value;
-    precision += fabs(entries[e].weight - (is_same ? others[e].weight : 0)) / scale_of(c, entries[e].value);
-    precision += others != NULL && !is_same ? fabs(others[e].weight) / scale_of(c, others[e].value) : 0;
+  for (size_t e = 0; e < p->n_entries; e++) {
+    bool is_same = p->b != NULL && p->a[e].value == p->b[e].value;
+    precision += fabs(p->a[e].weight - (is_same ? p->b[e].weight : 0)) / scale_of(p->chain, p->a[e].value);
+    precision += p->b != NULL && !is_same ? fabs(p->b[e].weight) / scale_of(p->chain, p->b[e].value) : 0;
   }
   return 2 + 3 / precision;
 }
 
-static void move_pair(tacit_population_chain_t *c, size_t a, size_t b) {
-  pair_t pair = {.chain = c, .a = entries_of(c, a), .b = entries_of(c, b), .both = c->counts[a] + c->counts[b], .count = c->counts[a]};
-  if (!(pair.both > 0) || !(c->log_p[a] > -INFINITY) || !(c->log_p[b] > -INFINITY)) {
-    return;
-  }
-  pair.log_odds = c->log_p[a] - c->log_p[b];
-  double share = 1 / (1 + exp(-pair.log_odds)), sd = sqrt(pair.both * share * (1 - share));
-  double at = pair.count + tacit_rng_uniform(c->rng), log_at = pair_density(&pair, at);
-  double moved = floor(tacit_slice(pair_density, &pair, at, &log_at, slice_width(c, pair.a, pair.b, sd), c->rng)) - pair.count;
-  add_records(c, a, moved);
-  add_records(c, b, -moved);
+static double log_p_of(const tacit_population_chain_t *c, size_t g, size_t cell) {
+  const tacit_population_group_t *group = &c->run->groups[g];
+  return c->parts[g].log_p[group->base[cell]] + group->log_channel[cell];
 }
 
-typedef struct single {
-  const tacit_population_chain_t *chain;
-  const tacit_entry_t *entries;
-  double count, log_p;
-} single_t;
-
-/* The same of one cell's count where n is unknown. */
-static double single_density(void *user, double at) {
-  const single_t *s = user;
-  double k = floor(at), moved = k - s->count;
-  if (k < 0) {
-    return -INFINITY;
-  }
-  double density = k * s->log_p - tacit_log_factorial(k) + tacit_log_factorial(s->chain->n + moved);
-  for (size_t e = 0; e < s->chain->run->cells.n_entries; e++) {
-    density += log_lik_of(s->chain, s->entries[e].value, s->chain->sums[s->entries[e].value] + moved * s->entries[e].weight);
-  }
-  return density;
+/* A slice update; how many records more there are in a. */
+static double move(pair_t *p, double sd) {
+  double at = p->count + tacit_rng_uniform(p->chain->rng), log_at = density(p, at);
+  return floor(tacit_slice(density, p, at, &log_at, slice_width(p, sd), p->chain->rng)) - p->count;
 }
 
-static void move_single(tacit_population_chain_t *c, size_t cell) {
-  single_t single = {.chain = c, .entries = entries_of(c, cell), .count = c->counts[cell], .log_p = c->log_p[cell]};
-  if (!(single.log_p > -INFINITY)) {
+static void move_pair(tacit_population_chain_t *c, size_t g, size_t a, size_t b) {
+  const tacit_population_group_t *group = &c->run->groups[g];
+  const double *counts = c->parts[g].counts;
+  double log_a = log_p_of(c, g, a), log_b = log_p_of(c, g, b);
+  pair_t pair = {.chain = c, .n_entries = group->n_entries, .a = tacit_group_entries(group, a), .b = tacit_group_entries(group, b),
+                 .both = counts[a] + counts[b], .count = counts[a], .log_odds = log_a - log_b};
+  if (!(pair.both > 0) || !(log_a > -INFINITY) || !(log_b > -INFINITY)) {
     return;
   }
-  double at = single.count + tacit_rng_uniform(c->rng), log_at = single_density(&single, at);
-  double moved = floor(tacit_slice(single_density, &single, at, &log_at, slice_width(c, single.entries, NULL, sqrt(single.count)), c->rng)) - single.count;
-  add_records(c, cell, moved);
-  c->n += moved;
+  double share = 1 / (1 + exp(-pair.log_odds)), moved = move(&pair, sqrt(pair.both * share * (1 - share)));
+  add_records(c, g, a, moved);
+  add_records(c, g, b, -moved);
+}
+
+/* One cell's count where n is unknown. */
+static void move_single(tacit_population_chain_t *c, size_t g, size_t cell) {
+  const tacit_population_group_t *group = &c->run->groups[g];
+  double count = c->parts[g].counts[cell], log_p = log_p_of(c, g, cell);
+  pair_t pair = {.chain = c, .n_entries = group->n_entries, .a = tacit_group_entries(group, cell), .both = INFINITY, .count = count, .log_odds = log_p, .n = c->parts[g].n};
+  if (log_p > -INFINITY) {
+    double moved = move(&pair, sqrt(count));
+    add_records(c, g, cell, moved);
+    c->parts[g].n += moved;
+  }
 }
 
 /* Sums afresh: differences round. */
 static void refresh_sums(tacit_population_chain_t *c) {
-  memset(c->sums, 0, c->run->cells.n_values * sizeof *c->sums);
-  for (size_t cell = 0; cell < c->run->cells.n_cells; cell++) {
-    double count = c->counts[cell];
-    c->counts[cell] = 0;
-    add_records(c, cell, count);
+  memset(c->sums, 0, c->run->n_sums * sizeof *c->sums);
+  for (size_t g = 0; g < c->run->n_groups; g++) {
+    for (size_t cell = 0; cell < c->run->groups[g].n_cells; cell++) {
+      double count = c->parts[g].counts[cell];
+      c->parts[g].counts[cell] = 0;
+      add_records(c, g, cell, count);
+    }
+  }
+}
+
+/* Cells apart, which the parameters look at. */
+static void set_apart(tacit_population_chain_t *c, size_t g) {
+  const tacit_population_group_t *group = &c->run->groups[g];
+  memset(c->parts[g].apart, 0, group->apart.n_cells * sizeof *c->parts[g].apart);
+  for (size_t cell = 0; cell < group->n_cells; cell++) {
+    c->parts[g].apart[group->base[cell]] += c->parts[g].counts[cell];
   }
 }
 
 void tacit_counts_sweep(tacit_population_chain_t *c) {
-  size_t n = c->run->cells.n_cells;
   refresh_sums(c);
-  for (size_t a = 0; a < n && n > 1; a++) {
-    size_t b = (size_t)tacit_rng_below(c->rng, n - 1);
-    move_pair(c, a, b + (b >= a));
+  for (size_t g = 0; g < c->run->n_groups; g++) {
+    const tacit_population_group_t *group = &c->run->groups[g];
+    for (size_t block = 0; block < group->n_blocks; block++) {
+      size_t first = group->block_start[block], n = group->block_start[block + 1] - first;
+      for (size_t a = 0; a < n && n > 1; a++) {
+        size_t b = (size_t)tacit_rng_below(c->rng, n - 1);
+        move_pair(c, g, first + a, first + b + (b >= a));
+      }
+    }
+    for (size_t a = 0; a < group->n_cells && group->as->n_records == 0; a++) {
+      move_single(c, g, a);
+    }
+    set_apart(c, g);
   }
-  for (size_t a = 0; a < n && c->run->of_n; a++) {
-    move_single(c, a);
+}
+
+/* Records of a group of unknown size: as many as a release says, of it or of all groups that it is of. */
+static double guess_n(const tacit_population_chain_t *c, size_t g) {
+  double n = 1;
+  for (size_t i = 0; i < c->run->n_released; i++) {
+    const tacit_released_t *r = &c->run->released[i];
+    if (r->statistic == NULL && (r->groups >> g & 1) != 0) {
+      n = fmax(n, nearbyint(c->run->values[r->first] / __builtin_popcountll(r->groups)));
+    }
   }
+  return n;
+}
+
+bool tacit_counts_begin(tacit_population_chain_t *c) {
+  for (size_t g = 0; g < c->run->n_groups; g++) {
+    const tacit_population_group_t *group = &c->run->groups[g];
+    tacit_population_part_t *part = &c->parts[g];
+    part->n = group->as->n_records > 0 ? (double)group->as->n_records : guess_n(c, g);
+    for (size_t block = 0; block < group->n_blocks; block++) {
+      size_t first = group->block_start[block], n = group->block_start[block + 1] - first;
+      double all = group->exact != NULL ? c->run->values[group->exact->first + block] : part->n;
+      for (size_t a = 0; a < n; a++) {
+        part->counts[first + a] = floor(all / (double)n) + (a < (size_t)fmod(all, (double)n) ? 1 : 0);
+      }
+      if (all > 0 && n == 0) {
+        return false;
+      }
+    }
+  }
+  return true;
 }

@@ -7,44 +7,81 @@
 
 #include "augment/population_internal.h"
 
-enum { LANES = TACIT_POPULATION_LANES, MOST_SLICES = 3, N_PILOT = 1024 };
+enum { LANES = TACIT_POPULATION_LANES, MOST_SLICES = 3, N_PILOT_BLOCKS = 64 };
+
+/* Sixteen records or fewer, of one group. `factor`: how many each of them stands for where a density looks at the pilots alone, else 0. */
+typedef struct block {
+  uint32_t group, lanes;
+  double factor;
+} block_t;
 
 struct tacit_latent {
   tacit_population_room_t *room;
-  size_t n, block;   /* records; numbers of a block of sixteen */
-  double *x, *base;  /* (n / 16 rounded up, n_columns, 16) */
+  block_t *blocks;
+  size_t n_blocks, block; /* numbers of a block of sixteen */
+  double *x, *base;  /* (n_blocks, n_columns, 16) */
   double *trial_x, *trial_base, *uniforms, *marks, *trial_marks, *grad;
   double *sums, *log_lik;      /* (n_values): of a trial; of each published value at the chain's sums */
   double *start, *direction;   /* (dim): of a slice */
   double floor;                /* a density below it is as good as none */
   tacit_entry_t *entries, *trial_entries;
-  size_t n_used;               /* records that a density looks at, which stand for all */
+  bool is_pilot;               /* a density looks at some records, which stand for all */
   bool is_beyond, is_misplaced, is_not_one; /* what a run ends with */
 };
 
 /* ---- memory ---- */
 
+static tacit_status_t make_blocks(tacit_population_chain_t *c, tacit_error_t *err) {
+  const tacit_population_run_t *run = c->run;
+  tacit_latent_t *l = c->latent;
+  for (size_t g = 0; g < run->n_groups; g++) {
+    l->n_blocks += (run->groups[g].as->n_records + LANES - 1) / LANES;
+  }
+  l->blocks = tacit_alloc_zero(l->n_blocks, sizeof *l->blocks);
+  if (l->blocks == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t g = 0, b = 0; g < run->n_groups; g++) {
+    size_t n = run->groups[g].as->n_records, pilots = n < N_PILOT_BLOCKS * LANES ? n : N_PILOT_BLOCKS * LANES;
+    for (size_t done = 0; done < n; done += LANES, b++) {
+      l->blocks[b] = (block_t){.group = (uint32_t)g, .lanes = (uint32_t)(n - done < LANES ? n - done : LANES), .factor = done < pilots ? (double)n / (double)pilots : 0};
+    }
+  }
+  return TACIT_OK;
+}
+
+static size_t most_entries(const tacit_population_run_t *run) {
+  size_t most = 0;
+  for (size_t g = 0; g < run->n_groups; g++) {
+    most = run->groups[g].n_entries > most ? run->groups[g].n_entries : most;
+  }
+  return most;
+}
+
 tacit_status_t tacit_latent_new(tacit_population_chain_t *c, tacit_error_t *err) {
-  const tacit_cells_t *shape = &c->run->cells;
+  size_t n_sums = c->run->n_sums, n_entries = most_entries(c->run);
   size_t dim = tacit_population_n_parameters(c->run->population), n_columns, n_marks = tacit_population_n_marks(c->run->population);
   tacit_latent_t *l = c->latent = tacit_alloc_zero(1, sizeof *l);
   if (l == NULL) {
     return tacit_error_memory(err);
   }
   (void)tacit_population_columns(c->run->population, &n_columns);
-  l->n = (size_t)c->run->n_records;
   l->block = n_columns * LANES;
-  size_t n_numbers = (l->n + LANES - 1) / LANES * l->block;
+  tacit_status_t status = make_blocks(c, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  size_t n_numbers = l->n_blocks * l->block;
   double **arrays[] = {&l->x, &l->base, &l->trial_x, &l->trial_base, &l->uniforms, &l->marks, &l->trial_marks, &l->grad, &l->sums, &l->log_lik, &l->start, &l->direction};
-  size_t sizes[] = {n_numbers, n_numbers, l->block, l->block, l->block, n_marks * LANES, n_marks * LANES, dim * LANES, shape->n_values, shape->n_values, dim, dim};
+  size_t sizes[] = {n_numbers, n_numbers, l->block, l->block, l->block, n_marks * LANES, n_marks * LANES, dim * LANES, n_sums, n_sums, dim, dim};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     *arrays[i] = tacit_alloc_zero(sizes[i], sizeof **arrays[i]);
     if (*arrays[i] == NULL) {
       return tacit_error_memory(err);
     }
   }
-  l->entries = tacit_alloc_zero(shape->n_entries, sizeof *l->entries);
-  l->trial_entries = tacit_alloc_zero(shape->n_entries, sizeof *l->trial_entries);
+  l->entries = tacit_alloc_zero(n_entries, sizeof *l->entries);
+  l->trial_entries = tacit_alloc_zero(n_entries, sizeof *l->trial_entries);
   return l->entries != NULL && l->trial_entries != NULL ? tacit_population_room_new(&l->room, c->run->population, err) : tacit_error_memory(err);
 }
 
@@ -54,6 +91,7 @@ void tacit_latent_free(tacit_latent_t *l) {
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
       tacit_free(arrays[i]);
     }
+    tacit_free(l->blocks);
     tacit_free(l->entries);
     tacit_free(l->trial_entries);
     tacit_population_room_free(l->room);
@@ -65,61 +103,59 @@ tacit_population_room_t *tacit_latent_room(const tacit_latent_t *latent) { retur
 
 /* ---- what a record adds ---- */
 
-/* Records in block b, of n. */
-static size_t n_lanes(size_t n, size_t b) { return n - b * LANES < LANES ? n - b * LANES : LANES; }
-
-/* Entries of a record, by its marks; false where they are no values of the statistics. */
-static bool find_entries(const tacit_population_chain_t *c, const double *marks, size_t lane, tacit_entry_t *entries) {
-  size_t n, e = 0;
-  double value = 0;
+/* Entries of a record of a group, by its marks; false where they are no values of the statistics. */
+static bool find_entries(const tacit_population_group_t *group, const double *marks, size_t lane, tacit_entry_t *entries) {
+  size_t e = 0;
   bool ok = true;
-  const tacit_population_statistic_t *s = tacit_population_statistics(c->run->population, &n);
-  for (size_t i = 0; i < n; i++) {
-    if (c->run->published[i].n_values == 0) {
-      continue;
-    }
+  for (size_t i = 0; i < group->n_seen; i++) {
+    const tacit_population_statistic_t *s = group->seen[i].statistic;
     double place = 0;
-    for (size_t k = 0; k < s[i].n_marks; k++) {
-      double mark = marks[(s[i].first_mark + k) * LANES + lane], level = s[i].is_count ? mark - s[i].first[k] : 0;
-      ok = ok && isfinite(mark) && level >= 0 && (!s[i].is_count || level < (double)s[i].extents[k]);
-      if (s[i].is_count) {
-        place = place * (double)s[i].extents[k] + level;
+    for (size_t k = 0; s != NULL && k < s->n_marks; k++) {
+      double mark = marks[(s->first_mark + k) * LANES + lane], level = s->is_count ? mark - s->first[k] : 0;
+      ok = ok && isfinite(mark) && level >= 0 && (!s->is_count || level < (double)s->extents[k]);
+      if (s->is_count) {
+        place = place * (double)s->extents[k] + level;
       } else {
-        entries[e++] = (tacit_entry_t){.value = (uint32_t)(value + (double)k), .weight = mark};
+        entries[e++] = (tacit_entry_t){.value = group->seen[i].first + (uint32_t)k, .weight = mark};
       }
     }
-    if (s[i].is_count) {
-      entries[e++] = (tacit_entry_t){.value = ok ? (uint32_t)(value + place) : 0, .weight = 1};
+    if (s == NULL || s->is_count) {
+      entries[e++] = (tacit_entry_t){.value = group->seen[i].first + (ok ? (uint32_t)place : 0), .weight = 1};
     }
-    value += (double)s[i].n_values;
   }
   return ok;
 }
 
-static double log_lik_of(const tacit_population_run_t *run, size_t value, double sum) {
-  return tacit_noise_law_log_lik(&run->laws[run->law_of[value]], run->values[value], sum);
+static const tacit_population_group_t *group_of(const tacit_population_chain_t *c, size_t b) { return &c->run->groups[c->latent->blocks[b].group]; }
+
+static double log_lik_of(const tacit_population_run_t *run, size_t sum, double at) {
+  return tacit_noise_law_log_lik(&tacit_released_at(run, sum)->law, run->values[sum], at);
 }
 
-/* sums <- those of sixteen records more. */
-static bool add_block(tacit_population_chain_t *c, const double *x, size_t lanes, double *sums) {
+/* sums <- those of the records of block b more, each `factor` times. */
+static bool add_block(tacit_population_chain_t *c, size_t b, const double *x, double factor, double *sums) {
   tacit_latent_t *l = c->latent;
+  const tacit_population_group_t *group = group_of(c, b);
   tacit_population_marks(l->room, x, l->marks);
-  for (size_t lane = 0; lane < lanes; lane++) {
-    if (!find_entries(c, l->marks, lane, l->entries)) {
+  for (size_t lane = 0; lane < l->blocks[b].lanes; lane++) {
+    if (!find_entries(group, l->marks, lane, l->entries)) {
       return false;
     }
-    for (size_t e = 0; e < c->run->cells.n_entries; e++) {
-      sums[l->entries[e].value] += l->entries[e].weight;
+    for (size_t e = 0; e < group->n_entries; e++) {
+      sums[l->entries[e].value] += factor * l->entries[e].weight;
     }
   }
   return true;
 }
 
-/* Likelihoods of what was published, at the sums. */
-static double set_log_lik(const tacit_population_run_t *run, const double *sums, double factor, double *log_lik) {
+static const tacit_change_t nothing = {.a = SIZE_MAX, .b = SIZE_MAX};
+
+/* Likelihoods of what was published, at the sums; of a joint law at its first sum, and 0 at the others. */
+static double set_log_lik(const tacit_population_chain_t *c, const double *sums, double *log_lik) {
   double total = 0;
-  for (size_t v = 0; v < run->cells.n_values; v++) {
-    double at = log_lik_of(run, v, factor * sums[v]);
+  for (size_t v = 0; v < c->run->n_sums; v++) {
+    const tacit_released_t *r = tacit_released_at(c->run, v);
+    double at = !r->law.is_joint ? log_lik_of(c->run, v, sums[v]) : v == r->first ? tacit_released_log_joint(c, r, sums, nothing) : 0;
     total += at;
     if (log_lik != NULL) {
       log_lik[v] = at;
@@ -137,51 +173,65 @@ static void draw_base(tacit_population_chain_t *c, double *base) {
   }
 }
 
-static double log_ratio_of(const tacit_population_chain_t *c, const tacit_entry_t *before, const tacit_entry_t *after) {
+/* What a release's likelihood gains by a record's entry in place of another. */
+static double log_gain(const tacit_population_chain_t *c, const tacit_entry_t *before, const tacit_entry_t *after) {
   const tacit_latent_t *l = c->latent;
-  double ratio = 0;
-  for (size_t e = 0; e < c->run->cells.n_entries; e++) {
-    size_t a = before[e].value, b = after[e].value;
-    if (a != b) {
-      ratio += log_lik_of(c->run, a, c->sums[a] - before[e].weight) - l->log_lik[a] + log_lik_of(c->run, b, c->sums[b] + after[e].weight) - l->log_lik[b];
-    } else if (fabs(after[e].weight - before[e].weight) > 0) {
-      ratio += log_lik_of(c->run, a, c->sums[a] + (after[e].weight - before[e].weight)) - l->log_lik[a];
-    }
+  size_t a = before->value, b = after->value;
+  const tacit_released_t *r = tacit_released_at(c->run, a);
+  if (a == b && !(fabs(after->weight - before->weight) > 0)) {
+    return 0;
   }
-  return ratio;
+  if (r->law.is_joint) {
+    const tacit_change_t change = {.a = a - r->first, .b = b - r->first, .more_a = -before->weight, .more_b = after->weight};
+    return tacit_released_log_joint(c, r, c->sums, change) - l->log_lik[r->first];
+  }
+  if (a == b) {
+    return log_lik_of(c->run, a, c->sums[a] + (after->weight - before->weight)) - l->log_lik[a];
+  }
+  return log_lik_of(c->run, a, c->sums[a] - before->weight) - l->log_lik[a] + log_lik_of(c->run, b, c->sums[b] + after->weight) - l->log_lik[b];
 }
 
-static void replace(tacit_population_chain_t *c, const tacit_entry_t *before, const tacit_entry_t *after) {
-  for (size_t e = 0; e < c->run->cells.n_entries; e++) {
+static void replace(tacit_population_chain_t *c, size_t n_entries, const tacit_entry_t *before, const tacit_entry_t *after) {
+  double *log_lik = c->latent->log_lik;
+  for (size_t e = 0; e < n_entries; e++) {
     size_t a = before[e].value, b = after[e].value;
+    const tacit_released_t *r = tacit_released_at(c->run, a);
     c->sums[a] -= before[e].weight;
     c->sums[b] += after[e].weight;
-    c->latent->log_lik[a] = log_lik_of(c->run, a, c->sums[a]);
-    c->latent->log_lik[b] = log_lik_of(c->run, b, c->sums[b]);
+    if (r->law.is_joint) {
+      log_lik[r->first] = tacit_released_log_joint(c, r, c->sums, nothing);
+    } else {
+      log_lik[a] = log_lik_of(c->run, a, c->sums[a]);
+      log_lik[b] = log_lik_of(c->run, b, c->sums[b]);
+    }
   }
 }
 
 static void sweep_block(tacit_population_chain_t *c, size_t b) {
   tacit_latent_t *l = c->latent;
+  const tacit_population_group_t *group = group_of(c, b);
   double *x = l->x + b * l->block;
   draw_base(c, l->trial_base);
   l->is_beyond = !tacit_population_make(l->room, c->walk.theta, l->trial_base, l->trial_x) || l->is_beyond;
   tacit_population_marks(l->room, x, l->marks);
   tacit_population_marks(l->room, l->trial_x, l->trial_marks);
-  size_t lanes = n_lanes(l->n, b);
+  size_t lanes = l->blocks[b].lanes;
   for (size_t lane = 0; lane < lanes && !l->is_beyond; lane++) {
-    if (!find_entries(c, l->marks, lane, l->entries) || !find_entries(c, l->trial_marks, lane, l->trial_entries)) {
+    if (!find_entries(group, l->marks, lane, l->entries) || !find_entries(group, l->trial_marks, lane, l->trial_entries)) {
       l->is_misplaced = true;
       return;
     }
-    double log_ratio = log_ratio_of(c, l->entries, l->trial_entries);
+    double log_ratio = 0;
+    for (size_t e = 0; e < group->n_entries; e++) {
+      log_ratio += log_gain(c, &l->entries[e], &l->trial_entries[e]);
+    }
     c->n_proposed++;
     c->min_log_ratio = fmin(c->min_log_ratio, log_ratio);
     if (!tacit_accepts(log_ratio, tacit_rng_uniform(c->rng))) {
       continue;
     }
     c->n_accepted++;
-    replace(c, l->entries, l->trial_entries);
+    replace(c, group->n_entries, l->entries, l->trial_entries);
     for (size_t at = lane; at < l->block; at += LANES) {
       x[at] = l->trial_x[at];
     }
@@ -194,23 +244,23 @@ static void sweep_block(tacit_population_chain_t *c, size_t b) {
 /* Sums afresh, since differences round; false: some record has no place. */
 static bool refresh(tacit_population_chain_t *c) {
   tacit_latent_t *l = c->latent;
-  memset(c->sums, 0, c->run->cells.n_values * sizeof *c->sums);
-  for (size_t b = 0; b * LANES < l->n; b++) {
-    if (!add_block(c, l->x + b * l->block, n_lanes(l->n, b), c->sums)) {
+  memset(c->sums, 0, c->run->n_sums * sizeof *c->sums);
+  for (size_t b = 0; b < l->n_blocks; b++) {
+    if (!add_block(c, b, l->x + b * l->block, 1, c->sums)) {
       return false;
     }
   }
-  (void)set_log_lik(c->run, c->sums, 1, l->log_lik);
+  (void)set_log_lik(c, c->sums, l->log_lik);
   return true;
 }
 
 /* ---- theta with base numbers fixed ---- */
 
-/* What the likelihood cannot be above: weights of whole numbers, whose largest is 1, add up to less than 3 scale + 1. */
+/* What the likelihood cannot be above: weights of whole numbers, whose largest is 1, add up to less than 3 scale + 1, and integrals of weights to that. */
 static double most_log_lik(const tacit_population_run_t *run) {
   double most = 0;
-  for (size_t v = 0; v < run->cells.n_values; v++) {
-    most += log1p(3 * run->laws[run->law_of[v]].as.scale);
+  for (size_t v = 0; v < run->n_sums; v++) {
+    most += log1p(3 * tacit_released_at(run, v)->law.as.scale);
   }
   return most;
 }
@@ -227,13 +277,14 @@ static double carried_density(void *user, double t) {
   if (!isfinite(log_prior) || log_prior + most_log_lik(c->run) < l->floor) { /* records of such parameters may be large, and slow to come by */
     return -INFINITY;
   }
-  memset(l->sums, 0, c->run->cells.n_values * sizeof *l->sums);
-  for (size_t b = 0; b * LANES < l->n_used; b++) {
-    if (!tacit_population_make(l->room, theta, l->base + b * l->block, l->trial_x) || !add_block(c, l->trial_x, n_lanes(l->n_used, b), l->sums)) {
+  memset(l->sums, 0, c->run->n_sums * sizeof *l->sums);
+  for (size_t b = 0; b < l->n_blocks; b++) {
+    double factor = l->is_pilot ? l->blocks[b].factor : 1;
+    if (factor > 0 && (!tacit_population_make(l->room, theta, l->base + b * l->block, l->trial_x) || !add_block(c, b, l->trial_x, factor, l->sums))) {
       return -INFINITY;
     }
   }
-  return log_prior + set_log_lik(c->run, l->sums, (double)l->n / (double)l->n_used, NULL);
+  return log_prior + set_log_lik(c, l->sums, NULL);
 }
 
 /* One slice along a direction that is drawn by `spread`, lower, or the identity. One in four is wide, to cross plateaus. */
@@ -261,7 +312,7 @@ static void slice(tacit_population_chain_t *c, const double *spread) {
 static bool to_base(tacit_population_chain_t *c) {
   tacit_latent_t *l = c->latent;
   bool ok = true;
-  for (size_t b = 0; b * LANES < l->n; b++) {
+  for (size_t b = 0; b < l->n_blocks; b++) {
     tacit_rng_uniforms(c->rng, l->block, l->uniforms);
     ok = tacit_population_unmake(l->room, c->walk.theta, l->x + b * l->block, l->uniforms, l->base + b * l->block) && ok;
   }
@@ -271,7 +322,7 @@ static bool to_base(tacit_population_chain_t *c) {
 static bool of_base(tacit_population_chain_t *c) {
   tacit_latent_t *l = c->latent;
   bool ok = true;
-  for (size_t b = 0; b * LANES < l->n; b++) {
+  for (size_t b = 0; b < l->n_blocks; b++) {
     ok = tacit_population_make(l->room, c->walk.theta, l->base + b * l->block, l->x + b * l->block) && ok;
   }
   return ok;
@@ -283,13 +334,13 @@ double tacit_latent_density(void *user, const double *theta, double *grad) {
   tacit_population_chain_t *c = user;
   tacit_latent_t *l = c->latent;
   double log_lik[LANES], value = tacit_population_log_prior(l->room, theta, grad);
-  for (size_t b = 0; b * LANES < l->n && isfinite(value); b++) {
+  for (size_t b = 0; b < l->n_blocks && isfinite(value); b++) {
     tacit_population_log_lik(l->room, theta, l->x + b * l->block, log_lik, l->grad);
-    for (size_t lane = 0; lane < n_lanes(l->n, b); lane++) {
+    for (size_t lane = 0; lane < l->blocks[b].lanes; lane++) {
       value += log_lik[lane];
     }
     for (size_t j = 0; j < c->walk.dim; j++) {
-      for (size_t lane = 0; lane < n_lanes(l->n, b); lane++) {
+      for (size_t lane = 0; lane < l->blocks[b].lanes; lane++) {
         grad[j] += l->grad[j * LANES + lane];
       }
     }
@@ -309,7 +360,7 @@ static bool find_start(tacit_population_chain_t *c) {
   size_t dim = c->walk.dim;
   double best = -INFINITY, *found = c->walk.mean;
   l->floor = -INFINITY;
-  l->n_used = l->n < N_PILOT ? l->n : N_PILOT;
+  l->is_pilot = true;
   memset(l->direction, 0, dim * sizeof *l->direction);
   for (int i = 0; i < 60; i++) {
     for (size_t j = 0; j < dim; j++) {
@@ -326,7 +377,7 @@ static bool find_start(tacit_population_chain_t *c) {
   for (size_t i = 0; i < 40 * dim && best > -INFINITY; i++) {
     slice(c, NULL);
   }
-  l->n_used = l->n;
+  l->is_pilot = false;
   return best > -INFINITY;
 }
 
@@ -340,7 +391,7 @@ static tacit_status_t refuse(tacit_population_chain_t *c) {
 
 tacit_status_t tacit_latent_begin(tacit_population_chain_t *c) {
   tacit_latent_t *l = c->latent;
-  for (size_t b = 0; b * LANES < l->n; b++) {
+  for (size_t b = 0; b < l->n_blocks; b++) {
     draw_base(c, l->base + b * l->block);
   }
   if (!find_start(c) || !of_base(c) || !refresh(c)) {
@@ -354,7 +405,7 @@ tacit_status_t tacit_latent_step(tacit_population_chain_t *c, double *accept) {
   tacit_latent_t *l = c->latent;
   size_t n_slices = c->walk.dim < MOST_SLICES ? c->walk.dim : MOST_SLICES;
   bool ok = refresh(c);
-  for (size_t b = 0; b * LANES < l->n && ok; b++) {
+  for (size_t b = 0; b < l->n_blocks && ok; b++) {
     sweep_block(c, b);
   }
   ok = ok && !l->is_beyond && !l->is_misplaced;

@@ -14,29 +14,41 @@
 /* Where a trajectory has lost its way: beyond it nothing would be accepted, and nothing has to be integrated. */
 static const double FAR_BELOW = 1000;
 
-static double density(void *user, const double *theta, double *grad) {
-  tacit_population_chain_t *c = user;
-  double total;
-  for (size_t j = 0; j < c->walk.dim; j++) {
-    if (!isfinite(theta[j])) {
-      return -INFINITY;
-    }
-  }
-  double value = tacit_population_log_prior(tacit_law_room(c->law), theta, grad);
-  if (!isfinite(value) || value < c->walk.value - FAR_BELOW) { /* probabilities are at most 1: the prior bounds the density from above */
-    return -INFINITY;
-  }
-  tacit_law_outcome_t outcome = tacit_law_set(c->law, theta, c->trial_log_p, &total);
+/* What the records of a group say, and its gradient. */
+static double add_group(tacit_population_chain_t *c, size_t g, const double *theta, double *grad) {
+  tacit_population_part_t *part = &c->parts[g];
+  double total, value = 0;
+  tacit_law_outcome_t outcome = tacit_law_set(part->law, theta, part->trial_log_p, &total);
   if (outcome != TACIT_LAW_OK) {
     c->n_not_one += outcome == TACIT_LAW_NOT_ONE;
     c->worst = outcome == TACIT_LAW_NOT_ONE ? total : c->worst;
     c->has_no_number = c->has_no_number || outcome == TACIT_LAW_NO_NUMBER;
     return -INFINITY;
   }
-  for (size_t a = 0; a < c->run->cells.n_cells; a++) {
-    value += c->counts[a] > 0 ? c->counts[a] * c->trial_log_p[a] : 0;
+  for (size_t a = 0; a < c->run->groups[g].apart.n_cells; a++) {
+    value += part->apart[a] > 0 ? part->apart[a] * part->trial_log_p[a] : 0;
   }
-  tacit_law_add_grad(c->law, c->counts, c->trial_log_p, grad);
+  tacit_law_add_grad(part->law, part->apart, part->trial_log_p, grad);
+  return value;
+}
+
+static double density(void *user, const double *theta, double *grad) {
+  tacit_population_chain_t *c = user;
+  for (size_t j = 0; j < c->walk.dim; j++) {
+    if (!isfinite(theta[j])) {
+      return -INFINITY;
+    }
+  }
+  double value = tacit_population_log_prior(tacit_law_room(c->parts[0].law), theta, grad);
+  if (!isfinite(value) || value < c->walk.value - FAR_BELOW) { /* probabilities are at most 1: the prior bounds the density from above */
+    return -INFINITY;
+  }
+  for (size_t g = 0; g < c->run->n_groups && value > -INFINITY; g++) {
+    value += add_group(c, g, theta, grad);
+  }
+  if (!(value > -INFINITY)) {
+    return -INFINITY;
+  }
   for (size_t j = 0; j < c->walk.dim; j++) {
     if (!isfinite(grad[j])) {
       return -INFINITY;
@@ -61,10 +73,8 @@ static tacit_status_t refuse_start(tacit_population_chain_t *c) {
 
 static tacit_status_t begin_cells(tacit_population_chain_t *c) {
   enum { N_SWEEPS = 30 };
-  size_t n = c->run->cells.n_cells;
-  c->n = c->run->of_n ? fmax(nearbyint(c->run->values[c->run->cells.n_values - 1]), 1) : c->run->n_records;
-  for (size_t a = 0; a < n; a++) { /* even, then as the published values say */
-    c->counts[a] = floor(c->n / (double)n) + (a < (size_t)fmod(c->n, (double)n) ? 1 : 0);
+  if (!tacit_counts_begin(c)) { /* even, then as the published values say */
+    return refuse_start(c);
   }
   for (int i = 0; i < N_SWEEPS; i++) {
     tacit_counts_sweep(c);
@@ -72,31 +82,45 @@ static tacit_status_t begin_cells(tacit_population_chain_t *c) {
   return tacit_trajectory_start(&c->walk, c->rng) ? TACIT_OK : refuse_start(c);
 }
 
+static tacit_status_t make_parts(tacit_population_chain_t *c) {
+  const tacit_population_run_t *run = c->run;
+  tacit_status_t status = TACIT_OK;
+  c->parts = tacit_alloc_zero(run->n_groups, sizeof *c->parts);
+  if (c->parts == NULL) {
+    return tacit_error_memory(&c->err);
+  }
+  for (size_t g = 0; g < run->n_groups && status == TACIT_OK; g++) {
+    tacit_population_part_t *part = &c->parts[g];
+    double **arrays[] = {&part->counts, &part->apart, &part->log_p, &part->trial_log_p};
+    for (size_t i = 0; i < 4; i++) {
+      *arrays[i] = tacit_alloc_zero(i > 0 ? run->groups[g].apart.n_cells : run->groups[g].n_cells, sizeof **arrays[i]);
+      if (*arrays[i] == NULL) {
+        return tacit_error_memory(&c->err);
+      }
+    }
+    status = tacit_law_new(&part->law, &run->groups[g].apart, &c->err);
+  }
+  return status;
+}
+
 static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_run_t *run, size_t index) {
   bool is_latent = run->method == TACIT_AUGMENT_GIBBS;
-  size_t n = run->cells.n_cells;
   c->run = run;
   c->is_complete = true;
-  tacit_status_t status = tacit_rng_new(&c->rng, run->settings->key, index, &c->err);
-  status = status == TACIT_OK ? (is_latent ? tacit_latent_new(c, &c->err) : tacit_law_new(&c->law, &run->cells, &c->err)) : status;
+  c->sums = tacit_alloc_zero(run->n_sums, sizeof *c->sums);
+  c->room = tacit_alloc_zero(2 * run->n_sums, sizeof *c->room);
+  tacit_status_t status = c->sums != NULL && c->room != NULL ? tacit_rng_new(&c->rng, run->settings->key, index, &c->err) : tacit_error_memory(&c->err);
+  status = status == TACIT_OK ? (is_latent ? tacit_latent_new(c, &c->err) : make_parts(c)) : status;
   status = status == TACIT_OK ? tacit_trajectory_init(&c->walk, tacit_population_n_parameters(run->population), is_latent ? tacit_latent_density : density, c, &c->err) : status;
-  if (status != TACIT_OK) {
-    return status;
-  }
-  double **arrays[] = {&c->sums, &c->counts, &c->log_p, &c->trial_log_p};
-  for (size_t i = 0; i < (is_latent ? 1 : 4); i++) {
-    *arrays[i] = tacit_alloc_zero(i > 0 ? n : run->cells.n_values, sizeof **arrays[i]);
-    if (*arrays[i] == NULL) {
-      return tacit_error_memory(&c->err);
-    }
-  }
-  return is_latent ? tacit_latent_begin(c) : begin_cells(c);
+  return status != TACIT_OK ? status : is_latent ? tacit_latent_begin(c) : begin_cells(c);
 }
 
 static void step_cells(tacit_population_chain_t *c, double *accept) {
   double total;
   *accept = tacit_trajectory_step(&c->walk, c->rng);
-  (void)tacit_law_set(c->law, c->walk.theta, c->log_p, &total);
+  for (size_t g = 0; g < c->run->n_groups; g++) {
+    (void)tacit_law_set(c->parts[g].law, c->walk.theta, c->parts[g].log_p, &total);
+  }
   tacit_counts_sweep(c);
   tacit_trajectory_refresh(&c->walk);
 }
@@ -117,11 +141,14 @@ static tacit_status_t step(tacit_population_chain_t *c, size_t iteration, double
 
 static void keep(tacit_population_chain_t *c, size_t index, size_t row, double accept) {
   const tacit_population_run_t *run = c->run;
-  tacit_population_room_t *room = c->latent != NULL ? tacit_latent_room(c->latent) : tacit_law_room(c->law);
+  tacit_population_room_t *room = c->latent != NULL ? tacit_latent_room(c->latent) : tacit_law_room(c->parts[0].law);
   double *to = tacit_draws_row(run->draws, index, row);
   tacit_population_report(room, c->walk.theta, to);
-  if (run->of_n) {
-    to[tacit_population_n_reported(run->population)] = c->n;
+  size_t at = tacit_population_n_reported(run->population);
+  for (size_t g = 0; g < run->n_groups; g++) {
+    if (run->groups[g].as->n_records == 0) {
+      to[at++] = c->parts[g].n;
+    }
   }
   run->draws->stats[index * (run->draws->n_warmup + run->draws->n_draws) + row] =
       (tacit_draw_stats_t){.log_prior = tacit_population_log_prior(room, c->walk.theta, NULL),
@@ -167,13 +194,19 @@ static void advance(void *user, size_t index, size_t thread) {
 
 static void chain_clear(tacit_population_chain_t *c) {
   tacit_trajectory_clear(&c->walk);
-  tacit_law_free(c->law);
+  for (size_t g = 0; c->parts != NULL && g < c->run->n_groups; g++) {
+    tacit_population_part_t *part = &c->parts[g];
+    tacit_law_free(part->law);
+    tacit_free(part->counts);
+    tacit_free(part->apart);
+    tacit_free(part->log_p);
+    tacit_free(part->trial_log_p);
+  }
   tacit_latent_free(c->latent);
   tacit_rng_free(c->rng);
-  tacit_free(c->counts);
-  tacit_free(c->log_p);
-  tacit_free(c->trial_log_p);
+  tacit_free(c->parts);
   tacit_free(c->sums);
+  tacit_free(c->room);
 }
 
 /* ---- a run ---- */
@@ -195,8 +228,11 @@ static tacit_status_t first_error(const tacit_population_run_t *run, tacit_error
 static tacit_status_t conclude(const tacit_population_run_t *run, tacit_augment_result_t *result, tacit_error_t *err) {
   const tacit_augment_settings_t *s = run->settings;
   double n_chains = (double)s->n_chains, n_paths = 0, n_proposed = 0, n_accepted = 0, least = 0;
-  *result = (tacit_augment_result_t){.method = run->method, .is_exact = true, .is_complete = true, .n_cells = run->cells.n_cells, .record_accept = NAN, .min_record_accept = NAN};
+  *result = (tacit_augment_result_t){.method = run->method, .is_exact = true, .is_complete = true, .record_accept = NAN, .min_record_accept = NAN};
   run->draws->n_saved = SIZE_MAX;
+  for (size_t g = 0; g < run->n_groups && run->method == TACIT_AUGMENT_MARGINAL; g++) {
+    result->n_cells += run->groups[g].n_cells;
+  }
   for (size_t c = 0; c < s->n_chains; c++) {
     const tacit_population_chain_t *chain = &run->chains[c];
     if (chain->n_not_one > 0) {
@@ -245,44 +281,7 @@ static tacit_status_t run_all(tacit_population_run_t *run, tacit_augment_result_
   return status;
 }
 
-/* The laws of what was published, and the values of all statistics in turn. */
-static tacit_status_t collect(tacit_population_run_t *run, const tacit_noisy_t *published, const tacit_noisy_t *of_n, tacit_error_t *err) {
-  size_t n, at = 0;
-  const tacit_population_statistic_t *s = tacit_population_statistics(run->population, &n);
-  size_t n_values = 1;
-  for (size_t i = 0; i < n; i++) {
-    n_values += published[i].n_values;
-  }
-  run->laws = tacit_alloc_zero(n + 1, sizeof *run->laws);
-  run->law_of = tacit_alloc_zero(n_values, sizeof *run->law_of);
-  run->values = tacit_alloc_zero(n_values, sizeof *run->values);
-  if (run->laws == NULL || run->law_of == NULL || run->values == NULL) {
-    return tacit_error_memory(err);
-  }
-  tacit_status_t status = TACIT_OK;
-  for (size_t i = 0; i < n + 1 && status == TACIT_OK; i++) {
-    const tacit_noisy_t *p = i < n ? &published[i] : of_n;
-    if (p == NULL || p->n_values == 0) {
-      continue;
-    }
-    const char *name = i < n ? s[i].name : "n";
-    if (p->n_values != (i < n ? s[i].n_values : 1)) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: %zu values were given, and it has %zu", name, p->n_values, i < n ? s[i].n_values : 1);
-    }
-    status = tacit_noise_law_init(&run->laws[i], p, i == n || s[i].is_integer, name, err);
-    run->n_laws = i + 1;
-    for (size_t k = 0; k < p->n_values; k++, at++) {
-      run->values[at] = p->values[k];
-      run->law_of[at] = (uint32_t)i;
-    }
-  }
-  return status == TACIT_OK && at == (of_n != NULL) ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "nothing was published of the program's statistics") : status;
-}
-
-static tacit_status_t check(size_t n_records, const tacit_noisy_t *of_n, const tacit_augment_settings_t *s, tacit_error_t *err) {
-  if ((n_records == 0) != (of_n != NULL) || n_records > 2147483647) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "the number of records is from 1 to 2^31 - 1, or unknown with a release of its own");
-  }
+static tacit_status_t check(const tacit_augment_settings_t *s, tacit_error_t *err) {
   if (s->n_chains < 1 || s->n_draws < 1 || s->thin < 1 || s->n_threads < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "draws", "chains, draws, thin and threads must be at least 1");
   }
@@ -292,47 +291,51 @@ static tacit_status_t check(size_t n_records, const tacit_noisy_t *of_n, const t
   return TACIT_OK;
 }
 
+/* Why records cannot be drawn along, or NULL. */
+static const char *find_obstacle(const tacit_population_run_t *run) {
+  for (size_t g = 0; g < run->n_groups; g++) {
+    if (run->groups[g].exact != NULL) {
+      return "counts without noise, or of answers, go with cells";
+    }
+    if (run->groups[g].as->given != NULL) {
+      return "some of their numbers are given";
+    }
+  }
+  return run->n_unknown > 0 ? "their number is unknown" : tacit_population_obstacle(run->population);
+}
+
 /* Cells where there are such, whose cost is free of n; else records, where they can be drawn. */
 static tacit_status_t choose(tacit_population_run_t *run, tacit_error_t *err) {
-  const char *obstacle = tacit_population_obstacle(run->population);
+  const char *obstacle = find_obstacle(run);
   tacit_augment_method_t asked = run->settings->method;
   tacit_error_t why = {0};
   run->method = TACIT_AUGMENT_MARGINAL;
-  tacit_status_t status = asked != TACIT_AUGMENT_GIBBS ? tacit_cells_init(&run->cells, run->population, run->published, run->of_n, &why) : TACIT_OK;
+  tacit_status_t status = asked != TACIT_AUGMENT_GIBBS ? tacit_groups_cut(run, &why) : TACIT_OK;
   bool has_cells = asked != TACIT_AUGMENT_GIBBS && !(status == TACIT_ERR_ARGUMENT && strcmp(why.field, "method") == 0);
-  obstacle = obstacle == NULL && run->of_n ? "their number is unknown" : obstacle;
   if (has_cells || asked == TACIT_AUGMENT_MARGINAL) {
     if (err != NULL && status != TACIT_OK) {
       *err = why;
     }
     return status;
   }
-  tacit_cells_clear(&run->cells);
-  tacit_cells_size(&run->cells, run->population, run->published, run->of_n);
   run->method = TACIT_AUGMENT_GIBBS;
   return obstacle == NULL ? TACIT_OK
                           : tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s%srecords cannot be drawn along: %s", why.message,
                                             why.message[0] != '\0' ? "; and " : "", obstacle);
 }
 
-tacit_status_t tacit_augment_population(const struct tacit_population *population, size_t n_records, const tacit_noisy_t *of_n,
-                                        const tacit_noisy_t *published, const tacit_augment_settings_t *settings, tacit_draws_t *draws,
+tacit_status_t tacit_augment_population(const struct tacit_population *population, size_t n_groups, const tacit_group_t *groups, size_t n_published,
+                                        const tacit_published_statistic_t *published, const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                         tacit_augment_result_t *result, tacit_error_t *err) {
   tacit_augment_result_t ignored;
-  tacit_population_run_t run = {.population = population, .settings = settings, .published = published, .n_records = (double)n_records, .of_n = of_n != NULL, .draws = draws};
+  tacit_population_run_t run = {.population = population, .settings = settings, .draws = draws};
   *draws = (tacit_draws_t){0};
-  tacit_status_t status = check(n_records, of_n, settings, err);
-  status = status == TACIT_OK ? collect(&run, published, of_n, err) : status;
+  tacit_status_t status = check(settings, err);
+  status = status == TACIT_OK ? tacit_groups_collect(&run, n_groups, groups, n_published, published, err) : status;
   status = status == TACIT_OK ? choose(&run, err) : status;
-  size_t n_reported = tacit_population_n_reported(population) + run.of_n;
+  size_t n_reported = tacit_population_n_reported(population) + run.n_unknown;
   status = status == TACIT_OK ? tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, n_reported, err) : status;
   status = status == TACIT_OK ? run_all(&run, result != NULL ? result : &ignored, err) : status;
-  tacit_cells_clear(&run.cells);
-  for (size_t i = 0; i < run.n_laws; i++) {
-    tacit_noise_law_clear(&run.laws[i]);
-  }
-  tacit_free(run.laws);
-  tacit_free(run.law_of);
-  tacit_free(run.values);
+  tacit_groups_clear(&run);
   return status;
 }

@@ -10,20 +10,38 @@ enum {
   TACIT_POPULATION_LANES = 16
 };
 
-/* ---- published.c: the likelihood of a published number ---- */
+/* ---- published.c: the likelihood of published numbers ---- */
+
+/* What is known of the statistic that a law is of. */
+typedef struct tacit_measured {
+  const char *name;          /* for messages */
+  bool is_integer, is_count;
+  const struct tacit_population_statistic *statistic; /* NULL: the number of records */
+} tacit_measured_t;
 
 typedef struct tacit_noise_law {
   tacit_noisy_t as;
   double *tail; /* discrete gaussian: log sum of weights from k on, shape (n_tail); NULL where no tail is asked for */
   size_t n_tail;
+  bool is_exact;            /* sums are as published: a state always agrees */
+  bool is_joint;            /* values have no likelihoods of their own, but all of them together */
+  size_t chosen;            /* exponential: the candidate that was published */
+  double quantile;
+  size_t n_sums;            /* that the likelihood looks at */
 } tacit_noise_law_t;
 
-/* Check values and law; `is_integer`: the statistic is of whole numbers. `name` is for messages. */
-TACIT_MUST_USE tacit_status_t tacit_noise_law_init(tacit_noise_law_t *law, const tacit_noisy_t *published, bool is_integer,
-                                                   const char *name, tacit_error_t *err);
+/* Check values and law. */
+TACIT_MUST_USE tacit_status_t tacit_noise_law_init(tacit_noise_law_t *law, const tacit_noisy_t *published, const tacit_measured_t *of, tacit_error_t *err);
 void tacit_noise_law_clear(tacit_noise_law_t *law);
 /* log p(value | sum) up to a constant that depends on the law and on which way the value was published. */
 double tacit_noise_law_log_lik(const tacit_noise_law_t *law, double value, double sum);
+
+/* joint.c: a joint law's log p(values | sums) up to a constant; sums a and b are `more_a` and `more_b` larger. room: shape (2 n_sums). */
+typedef struct tacit_change {
+  size_t a, b;
+  double more_a, more_b;
+} tacit_change_t;
+double tacit_noise_law_log_joint(const tacit_noise_law_t *law, const double *values, const double *sums, tacit_change_t change, double *room);
 
 /* ---- cells.c: what the statistics tell apart ---- */
 
@@ -42,8 +60,17 @@ typedef struct tacit_piece_of_range {
 /* How a real number x is a function of s, which has no bounds: x' is smooth, and grows as x does. */
 typedef enum tacit_stretch { TACIT_STRETCH_NONE, TACIT_STRETCH_BOTH, TACIT_STRETCH_ABOVE, TACIT_STRETCH_BELOW, TACIT_STRETCH_BETWEEN } tacit_stretch_t;
 
+/* A release as the cells of a group see it. */
+typedef struct tacit_seen {
+  const struct tacit_population_statistic *statistic; /* NULL: the number of records */
+  uint32_t first;                                     /* its first sum among those of all releases */
+} tacit_seen_t;
+
 typedef struct tacit_cells {
   const struct tacit_population *population;
+  const tacit_seen_t *seen; /* (n_seen) */
+  size_t n_seen;
+  const double *given;      /* (n_columns), or NULL: numbers that all records have; NaN: as the program says */
   size_t n_columns, long_column; /* the column that is integrated over: the real one, or the one of most values */
   bool is_real;
   tacit_stretch_t stretch; /* NONE: whole numbers */
@@ -54,14 +81,13 @@ typedef struct tacit_cells {
   size_t n_pieces, piece_capacity;
   size_t n_cells, n_entries; /* entries of each cell */
   tacit_entry_t *entries;    /* (n_cells, n_entries) */
-  size_t n_values;           /* published, of all statistics in turn, and of n */
 } tacit_cells_t;
 
-/* TACIT_ERR_ARGUMENT, with the reason, where there are no such cells. of_n: n is unknown, its release the last value. */
-/* How many values were published, and how many of them a record adds to. */
-void tacit_cells_size(tacit_cells_t *cells, const struct tacit_population *population, const tacit_noisy_t *published, bool of_n);
-TACIT_MUST_USE tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_population *population,
-                                               const tacit_noisy_t *published, bool of_n, tacit_error_t *err);
+/* To how many sums a record adds. */
+size_t tacit_seen_n_entries(const tacit_seen_t *seen, size_t n_seen);
+/* TACIT_ERR_ARGUMENT, with the reason, where there are no such cells. Borrows `seen` and `given`. */
+TACIT_MUST_USE tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_population *population, const tacit_seen_t *seen,
+                                               size_t n_seen, const double *given, tacit_error_t *err);
 void tacit_cells_clear(tacit_cells_t *cells);
 /* x of s, and log dx/ds. */
 double tacit_cells_stretch(const tacit_cells_t *cells, double s, double *log_slope);
@@ -119,19 +145,66 @@ double tacit_trajectory_step(tacit_trajectory_t *walk, tacit_rng_t *rng);
 /* After a step of warm-up, of iteration i of n. */
 void tacit_trajectory_tune(tacit_trajectory_t *walk, double accept, size_t i, size_t n);
 
+/* ---- groups.c: what was published, and of which records ---- */
+
+/* A release; its sums are first .. first + law.n_sums - 1 of all. */
+typedef struct tacit_released {
+  tacit_noise_law_t law;
+  const struct tacit_population_statistic *statistic;
+  uint64_t groups;
+  uint32_t first;
+} tacit_released_t;
+
+/*
+ * Records that releases have all or none of. Their cells (MARGINAL): those that statistics tell apart, each as often as there are answers that
+ * its records may have given. Cells of a block stand one after the other; counts published as they are fix how many records a block has.
+ */
+typedef struct tacit_population_group {
+  const tacit_group_t *as;
+  tacit_seen_t *seen;
+  size_t n_seen;
+  tacit_cells_t apart;
+  size_t n_cells, n_entries; /* entries of each cell */
+  uint32_t *base;            /* (n_cells): the cell of `apart` */
+  double *log_channel;       /* (n_cells): log probability of the answer */
+  tacit_entry_t *entries;    /* (n_cells, n_entries) */
+  const tacit_released_t *exact; /* what fixes the blocks; NULL: there is one */
+  size_t n_blocks;
+  size_t *block_start;       /* (n_blocks + 1) */
+} tacit_population_group_t;
+
+typedef struct tacit_population_run tacit_population_run_t;
+
+/* Releases with their laws; groups with what they see. */
+TACIT_MUST_USE tacit_status_t tacit_groups_collect(tacit_population_run_t *run, size_t n_groups, const tacit_group_t *groups, size_t n_published,
+                                                   const tacit_published_statistic_t *published, tacit_error_t *err);
+/* Cells of all groups. TACIT_ERR_ARGUMENT, field "method", where there are none. */
+TACIT_MUST_USE tacit_status_t tacit_groups_cut(tacit_population_run_t *run, tacit_error_t *err);
+void tacit_groups_clear(tacit_population_run_t *run);
+static inline const tacit_entry_t *tacit_group_entries(const tacit_population_group_t *group, size_t cell) {
+  return group->entries + cell * group->n_entries;
+}
+
 /* ---- population.c: chains ---- */
 
 typedef struct tacit_latent tacit_latent_t;
 
-typedef struct tacit_population_chain {
-  const struct tacit_population_run *run;
-  tacit_rng_t *rng;
-  tacit_law_t *law;       /* cells; else NULL */
-  tacit_latent_t *latent; /* records drawn along; else NULL */
-  tacit_trajectory_t walk;
-  double *counts, *log_p, *trial_log_p; /* (n_cells) */
-  double *sums;                         /* (n_values): of the cells' entries times their counts */
+/* Of a chain: what it holds of a group. */
+typedef struct tacit_population_part {
+  tacit_law_t *law;
+  double *counts;                       /* (n_cells) */
+  double *apart, *log_p, *trial_log_p;  /* of cells that statistics tell apart: their counts, log probabilities now and at a trial */
   double n;
+} tacit_population_part_t;
+
+typedef struct tacit_population_chain {
+  const tacit_population_run_t *run;
+  tacit_rng_t *rng;
+  tacit_population_part_t *parts; /* (n_groups): cells; else NULL */
+  tacit_latent_t *latent;         /* records drawn along; else NULL */
+  tacit_trajectory_t walk;
+  double *sums;                   /* (n_sums) */
+  double *room;                   /* (2 n_sums): for joint laws */
   size_t n_not_one; /* evaluations where the density did not integrate to 1 */
   double worst;     /* the total of the last of them */
   bool has_no_number;
@@ -143,22 +216,25 @@ typedef struct tacit_population_chain {
   bool is_complete;
 } tacit_population_chain_t;
 
-typedef struct tacit_population_run {
+struct tacit_population_run {
   const struct tacit_population *population;
   const tacit_augment_settings_t *settings;
-  const tacit_noisy_t *published;
   tacit_augment_method_t method; /* MARGINAL: cells; GIBBS: records drawn along */
-  tacit_cells_t cells;           /* GIBBS: no more than its n_values and n_entries */
-  tacit_noise_law_t *laws; /* (n_statistics + 1), the last of n */
-  uint32_t *law_of;        /* (n_values) */
-  double *values;          /* (n_values) */
-  size_t n_laws;
-  double n_records;        /* 0: unknown */
-  bool of_n;
+  tacit_released_t *released;    /* (n_released) */
+  size_t n_released;
+  uint32_t *released_of;         /* (n_sums) */
+  double *values;                /* (n_sums): published; a quantile's are 0 */
+  size_t n_sums;
+  tacit_population_group_t *groups;
+  size_t n_groups, n_unknown;    /* groups of unknown size */
   tacit_draws_t *draws;
   tacit_population_chain_t *chains;
   size_t round_end; /* iterations that every chain has, or is about to have */
-} tacit_population_run_t;
+};
+
+static inline const tacit_released_t *tacit_released_at(const tacit_population_run_t *run, size_t sum) { return &run->released[run->released_of[sum]]; }
+/* Likelihood of a release that has a joint law, at sums that are changed. */
+double tacit_released_log_joint(const tacit_population_chain_t *c, const tacit_released_t *r, const double *sums, tacit_change_t change);
 
 /* latent.c: the same with records of their own. */
 TACIT_MUST_USE tacit_status_t tacit_latent_new(tacit_population_chain_t *chain, tacit_error_t *err);
@@ -169,7 +245,9 @@ double tacit_latent_density(void *chain, const double *theta, double *grad);
 TACIT_MUST_USE tacit_status_t tacit_latent_begin(tacit_population_chain_t *chain);
 TACIT_MUST_USE tacit_status_t tacit_latent_step(tacit_population_chain_t *chain, double *accept);
 
-/* counts.c: every cell with another one, and alone where n is unknown, given the log_p of cells. */
+/* counts.c: every cell of every group with another one, and alone where their number is unknown, given the log_p of cells. */
 void tacit_counts_sweep(tacit_population_chain_t *chain);
+/* The blocks' counts, spread over their cells evenly; false: some block should have records, and has no cell. */
+bool tacit_counts_begin(tacit_population_chain_t *chain);
 
 #endif

@@ -87,6 +87,13 @@ static double log_interval_discrete(const tacit_noise_law_t *law, double from, d
 double tacit_noise_law_log_lik(const tacit_noise_law_t *law, double value, double sum) {
   const tacit_noisy_t *p = &law->as;
   bool is_low = value <= p->lower, is_high = value >= p->upper, is_whole = is_discrete(law);
+  if (law->is_exact) {
+    return 0;
+  }
+  if (isnan(value)) { /* below `suppressed`, a multiple of `rounded` */
+    double below = p->suppressed - 0.5 * p->rounded - sum;
+    return is_whole ? log_interval_discrete(law, -INFINITY, ceil(below) - 1) : log_interval_continuous(law, -INFINITY, below);
+  }
   if (!is_low && !is_high && !(p->rounded > 0)) {
     return log_weight(law, value - sum);
   }
@@ -103,38 +110,110 @@ static tacit_status_t refuse(tacit_error_t *err, const char *name, const char *w
 
 static bool is_multiple(double x, double of) { return isinf(x) || fabs(x / of - nearbyint(x / of)) < 1e-9; }
 
-static tacit_status_t check(const tacit_noise_law_t *law, bool is_integer, const char *name, tacit_error_t *err) {
+static tacit_status_t check_value(const tacit_noise_law_t *law, size_t i, const char *name, tacit_error_t *err) {
   const tacit_noisy_t *p = &law->as;
-  bool is_rounded = p->rounded > 0;
-  if (!(p->scale > 0) || !isfinite(p->scale)) {
-    return refuse(err, name, "the scale of the noise must be above 0");
+  double y = p->values[i];
+  if (isnan(y) && p->suppressed > 0) {
+    return TACIT_OK;
   }
+  if (!isfinite(y) || y < p->lower || y > p->upper) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: value %zu is %g, outside of what it is said to be clamped to", name, i + 1, y);
+  }
+  if (p->suppressed > 0 && y < p->suppressed) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: value %zu is %g, and values below %g are said to be withheld", name, i + 1, y, p->suppressed);
+  }
+  if ((p->rounded > 0 && !is_multiple(y, p->rounded)) || (is_discrete(law) && y > floor(y))) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: value %zu is %.17g, which is no multiple of %g", name, i + 1, y,
+                           p->rounded > 0 ? p->rounded : 1.0);
+  }
+  return TACIT_OK;
+}
+
+static tacit_status_t check_after(const tacit_noise_law_t *law, const tacit_measured_t *of, tacit_error_t *err) {
+  const tacit_noisy_t *p = &law->as;
+  bool is_moved = isfinite(p->lower) || isfinite(p->upper);
   if (!(p->rounded >= 0) || !isfinite(p->rounded)) {
-    return refuse(err, name, "rounded: a value above 0, of which published values are multiples");
+    return refuse(err, of->name, "rounded: a value above 0, of which published values are multiples");
   }
   if (!(p->lower < p->upper)) {
-    return refuse(err, name, "clamped: two bounds, the lower one first");
+    return refuse(err, of->name, "clamped: two bounds, the lower one first");
   }
-  if (is_discrete(law) && !is_integer) {
-    return refuse(err, name, "discrete noise goes with a statistic of whole numbers: counts, or a sum of ints");
+  if (p->rounded > 0 && (!is_multiple(p->lower, p->rounded) || !is_multiple(p->upper, p->rounded) || !is_multiple(p->suppressed, p->rounded))) {
+    return refuse(err, of->name, "the bounds of `clamped`, and `suppressed`, must be multiples of `rounded`");
   }
-  if (is_discrete(law) && is_rounded && (p->rounded > floor(p->rounded) || fmod(p->rounded, 2) < 1 || p->rounded > 1e5)) {
-    return refuse(err, name, "under discrete noise `rounded` is an odd whole number up to 1e5: else halves could go either way");
+  if (!(p->suppressed >= 0) || !isfinite(p->suppressed) || (is_discrete(law) && p->suppressed > floor(p->suppressed))) {
+    return refuse(err, of->name, "suppressed: a value above 0 below which values were withheld, whole under discrete noise");
   }
-  if (is_rounded && (!is_multiple(p->lower, p->rounded) || !is_multiple(p->upper, p->rounded))) {
-    return refuse(err, name, "the bounds of `clamped` must be multiples of `rounded`");
+  if (p->adds_up && (p->rounded > 0 || is_moved || p->suppressed > 0 || is_discrete(law) || !of->is_count)) {
+    return refuse(err, of->name, "adds_up goes with counts under gaussian or laplace noise that were neither rounded nor clamped nor withheld");
+  }
+  return TACIT_OK;
+}
+
+static tacit_status_t check(const tacit_noise_law_t *law, const tacit_measured_t *of, tacit_error_t *err) {
+  const tacit_noisy_t *p = &law->as;
+  if (!(p->scale > 0) || !isfinite(p->scale)) {
+    return refuse(err, of->name, "the scale of the noise must be above 0");
+  }
+  if (of->statistic != NULL && of->statistic->is_quantile) {
+    return refuse(err, of->name, "a quantile is published by mechanism exponential");
+  }
+  if (is_discrete(law) && !of->is_integer) {
+    return refuse(err, of->name, "discrete noise goes with a statistic of whole numbers: counts, or a sum of ints");
+  }
+  if (is_discrete(law) && p->rounded > 0 && (p->rounded > floor(p->rounded) || fmod(p->rounded, 2) < 1 || p->rounded > 1e5)) {
+    return refuse(err, of->name, "under discrete noise `rounded` is an odd whole number up to 1e5: else halves could go either way");
+  }
+  tacit_status_t status = check_after(law, of, err);
+  for (size_t i = 0; i < p->n_values && status == TACIT_OK; i++) {
+    status = check_value(law, i, of->name, err);
+  }
+  return status;
+}
+
+/* Counts of whole records: as they are, or of answers. */
+static tacit_status_t check_exact(const tacit_noise_law_t *law, const tacit_measured_t *of, tacit_error_t *err) {
+  const tacit_noisy_t *p = &law->as;
+  if (of->statistic == NULL || !of->is_count || of->statistic->is_quantile || p->rounded > 0 || p->suppressed > 0 || p->adds_up || isfinite(p->lower) || isfinite(p->upper)) {
+    return refuse(err, of->name, "mechanisms none and randomised-response go with counts, which nothing was done to afterwards");
   }
   for (size_t i = 0; i < p->n_values; i++) {
-    double y = p->values[i];
-    if (!isfinite(y) || y < p->lower || y > p->upper) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: value %zu is %g, outside of what it is said to be clamped to", name, i + 1, y);
+    if (!(p->values[i] >= 0) || p->values[i] > floor(p->values[i]) || !isfinite(p->values[i])) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, of->name, "%s: value %zu is %g, and a count without noise is a whole number from 0 on", of->name, i + 1, p->values[i]);
     }
-    if ((is_rounded && !is_multiple(y, p->rounded)) || (is_discrete(law) && y > floor(y))) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: value %zu is %.17g, which is no multiple of %g", name, i + 1, y,
-                             is_rounded ? p->rounded : 1.0);
+  }
+  for (size_t i = 0; p->noise == TACIT_RELEASE_RESPONSES && i < p->n_values; i++) {
+    double sum = 0;
+    for (size_t k = 0; k < p->n_values; k++) {
+      double share = p->channel[i * p->n_values + k];
+      sum += share >= 0 && share <= 1 ? share : NAN;
+    }
+    if (!(fabs(sum - 1) < 1e-9)) {
+      return refuse(err, of->name, "probabilities of the answers of a record, a row of the channel, lie in [0, 1] and add up to 1");
     }
   }
   return TACIT_OK;
+}
+
+/* The candidate that a quantile is. */
+static tacit_status_t choose(tacit_noise_law_t *law, const tacit_measured_t *of, tacit_error_t *err) {
+  const tacit_noisy_t *p = &law->as;
+  if (of->statistic == NULL || !of->statistic->is_quantile) {
+    return refuse(err, of->name, "mechanism exponential goes with a statistic quantile(x, q, {candidates})");
+  }
+  if (!(p->scale > 0) || !isfinite(p->scale) || p->rounded > 0 || p->suppressed > 0 || p->adds_up || isfinite(p->lower) || isfinite(p->upper)) {
+    return refuse(err, of->name, "mechanism exponential has a scale above 0, and nothing is done to what it chose");
+  }
+  law->is_joint = true;
+  law->quantile = of->statistic->quantile;
+  law->n_sums = of->statistic->extents[0];
+  for (size_t i = 0; i + 1 < law->n_sums; i++) {
+    if (!(fabs(p->values[0] - of->statistic->candidates[i]) > 0)) {
+      law->chosen = i;
+      return TACIT_OK;
+    }
+  }
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, of->name, "%s: %.17g is none of the quantile's candidates", of->name, p->values[0]);
 }
 
 /* Sums of weights from each number on, from the far end. */
@@ -156,12 +235,16 @@ static tacit_status_t make_tail(tacit_noise_law_t *law, const char *name, tacit_
   return TACIT_OK;
 }
 
-tacit_status_t tacit_noise_law_init(tacit_noise_law_t *law, const tacit_noisy_t *published, bool is_integer, const char *name,
-                                    tacit_error_t *err) {
-  *law = (tacit_noise_law_t){.as = *published};
-  tacit_status_t status = check(law, is_integer, name, err);
-  bool needs_tail = published->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN && (isfinite(published->lower) || isfinite(published->upper));
-  return status == TACIT_OK && needs_tail ? make_tail(law, name, err) : status;
+tacit_status_t tacit_noise_law_init(tacit_noise_law_t *law, const tacit_noisy_t *published, const tacit_measured_t *of, tacit_error_t *err) {
+  *law = (tacit_noise_law_t){.as = *published, .n_sums = published->n_values};
+  if (published->noise == TACIT_RELEASE_EXPONENTIAL) {
+    return choose(law, of, err);
+  }
+  law->is_exact = published->noise == TACIT_RELEASE_NONE || published->noise == TACIT_RELEASE_RESPONSES;
+  law->is_joint = published->adds_up && published->noise == TACIT_RELEASE_LAPLACE; /* gaussian: the shift is independent of what is left */
+  tacit_status_t status = law->is_exact ? check_exact(law, of, err) : check(law, of, err);
+  bool has_tails = isfinite(published->lower) || isfinite(published->upper) || published->suppressed > 0;
+  return status == TACIT_OK && has_tails && published->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN ? make_tail(law, of->name, err) : status;
 }
 
 void tacit_noise_law_clear(tacit_noise_law_t *law) {

@@ -90,8 +90,9 @@ const cli_command_t cli_infer = {
         "another one; step: is the grid to which gaussian records were rounded under discrete noise; n: as --n.\n"
         "Or MODEL is the program of one record, FILE.stan, with a block statistic { table = count(band); total = sum(visits); } (docs/language.md). The statistic is "
         "then YAML: statistics: {table: {mechanism: geometric, scale: 2, value: [3, 17], rounded: 5, clamped: [0, inf]}}, by name, where rounded and clamped say what "
-        "was done to noisy values and mechanism is gaussian, laplace, discrete-gaussian, discrete-laplace or geometric; and n: a number, or a release like these. "
-        "The statistics must take finitely many values, and records have at most one real number.",
+        "was done to noisy values and mechanism is gaussian, laplace, discrete-gaussian, discrete-laplace, geometric, none, randomised-response (truth: 0.75) or, of a quantile, "
+        "exponential; and n: a number, or a release like these. Several --statistic are releases of the same records, or, where the files say records: NAME, of others; given: {site: 2} says "
+        "what all of them have. docs/guide/infer.md has every key.",
     .examples = "  printf 'records: gaussian\\nmean: normal(0, 1)\\nsd: 0.5\\n' > model.yaml\n"
                 "  printf 'statistic: mean\\nvalue: 0.31\\nlower: -1\\nupper: 1\\nmechanism: laplace\\nepsilon: 1\\n' > s_dp.yaml\n"
                 "  tacit infer model.yaml --statistic s_dp.yaml --n 500 --out post/\n"

@@ -8,7 +8,7 @@
 #include "infer/infer_internal.h"
 #include "tacit/random.h"
 
-enum { MODEL, STATISTIC, MAX_BYTES = 1 << 22 };
+enum { MAX_BYTES = 1 << 22 };
 
 /* ---- settings ---- */
 
@@ -30,6 +30,19 @@ static tacit_status_t set_source(tacit_infer_source_t *source, const char *name,
   return TACIT_OK;
 }
 
+/* One more statistic, after those that were given. */
+static tacit_status_t add_statistic(tacit_infer_t *infer, const char *name, const char *text, size_t n, tacit_error_t *err) {
+  tacit_infer_source_t *more = tacit_realloc(infer->statistics, infer->n_statistics + 1, sizeof *more);
+  if (more == NULL) {
+    return tacit_error_memory(err);
+  }
+  infer->statistics = more;
+  more[infer->n_statistics] = (tacit_infer_source_t){0};
+  tacit_status_t status = set_source(&more[infer->n_statistics], name, text, n, err);
+  infer->n_statistics += status == TACIT_OK;
+  return status;
+}
+
 tacit_status_t tacit_infer_new(tacit_infer_t **infer, const char *model, tacit_error_t *err) {
   tacit_infer_t *new = *infer = tacit_alloc_zero(1, sizeof *new);
   if (new == NULL) {
@@ -37,7 +50,7 @@ tacit_status_t tacit_infer_new(tacit_infer_t **infer, const char *model, tacit_e
   }
   new->given.table = tacit_infer_settings(&new->given.n_table);
   new->epsilon = new->delta = new->true_delta = NAN;
-  tacit_status_t status = model != NULL ? set_source(&new->sources[MODEL], model, NULL, 0, err) : TACIT_OK;
+  tacit_status_t status = model != NULL ? set_source(&new->source, model, NULL, 0, err) : TACIT_OK;
   if (status != TACIT_OK) {
     tacit_infer_free(new);
     *infer = NULL;
@@ -53,14 +66,14 @@ void tacit_infer_free(tacit_infer_t *infer) {
     tacit_free(infer->labels != NULL ? infer->labels[j] : NULL);
     tacit_free(infer->names != NULL ? infer->names[j] : NULL);
   }
-  for (size_t i = 0; i < 2; i++) {
-    tacit_free(infer->sources[i].name);
-    tacit_free(infer->sources[i].text);
+  for (size_t i = 0; i < infer->n_statistics; i++) {
+    tacit_free(infer->statistics[i].name);
+    tacit_free(infer->statistics[i].text);
   }
   for (size_t i = 0; i < TACIT_INFER_N_TEXTS; i++) {
     tacit_text_clear(&infer->texts[i]);
   }
-  void *const owned[] = {infer->labels,        infer->names,        infer->values,       infer->scales,
+  void *const owned[] = {infer->source.name,   infer->source.text,  infer->statistics,   infer->labels,        infer->names,        infer->values,       infer->scales,
                          infer->concentration, infer->column_lower, infer->column_upper, infer->n_levels};
   for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
     tacit_free(owned[i]);
@@ -84,12 +97,12 @@ tacit_status_t tacit_infer_set(tacit_infer_t *infer, const char *name, const cha
 
 tacit_status_t tacit_infer_set_model(tacit_infer_t *infer, const char *text, size_t n, const char *name, tacit_error_t *err) {
   tacit_status_t status = check_stage(infer, TACIT_INFER_STAGE_SETTINGS, "model", err);
-  return status == TACIT_OK ? set_source(&infer->sources[MODEL], name, text, n, err) : status;
+  return status == TACIT_OK ? set_source(&infer->source, name, text, n, err) : status;
 }
 
 tacit_status_t tacit_infer_set_statistic(tacit_infer_t *infer, const char *text, size_t n, const char *name, tacit_error_t *err) {
   tacit_status_t status = check_stage(infer, TACIT_INFER_STAGE_SETTINGS, "statistic", err);
-  return status == TACIT_OK ? set_source(&infer->sources[STATISTIC], name, text, n, err) : status;
+  return status == TACIT_OK ? add_statistic(infer, name, text, n, err) : status;
 }
 
 static tacit_status_t make_key(tacit_infer_t *infer, tacit_error_t *err) {
@@ -141,7 +154,7 @@ static tacit_status_t read_source(tacit_infer_source_t *source, const char *fiel
 }
 
 static tacit_status_t read_model(tacit_infer_t *infer, tacit_error_t *err) {
-  tacit_infer_source_t *source = &infer->sources[MODEL];
+  tacit_infer_source_t *source = &infer->source;
   tacit_status_t status = read_source(source, "model", err);
   tacit_yaml_t file = {.name = source->name, .what = "a model", .err = err};
   if (status == TACIT_OK && tacit_infer_is_program(infer)) {
@@ -152,17 +165,33 @@ static tacit_status_t read_model(tacit_infer_t *infer, tacit_error_t *err) {
   return status;
 }
 
-static tacit_status_t read_statistic(tacit_infer_t *infer, tacit_error_t *err) {
-  tacit_infer_source_t *source = &infer->sources[STATISTIC];
-  const char *path = tacit_infer_value(infer, "statistic");
-  tacit_status_t status = source->name == NULL && path != NULL ? set_source(source, path, NULL, 0, err) : TACIT_OK;
-  status = status == TACIT_OK ? read_source(source, "statistic", err) : status;
+static tacit_status_t read_statistic(tacit_infer_t *infer, tacit_infer_source_t *source, tacit_error_t *err) {
+  tacit_status_t status = read_source(source, "statistic", err);
   tacit_yaml_t file = {.name = source->name, .what = "a statistic", .err = err};
   if (status == TACIT_OK) {
     status = (infer->population != NULL ? tacit_infer_read_published : tacit_infer_read_statistic)(infer, &file, source->text, source->n, infer->n);
   }
   tacit_yaml_close(&file);
   return status;
+}
+
+/* Those given as texts, then those given as files. */
+static tacit_status_t read_statistics(tacit_infer_t *infer, tacit_error_t *err) {
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < infer->given.n_given && status == TACIT_OK; i++) {
+    const tacit_given_t *given = &infer->given.given[i];
+    status = strcmp(given->setting->name, "statistic") == 0 ? add_statistic(infer, given->text, NULL, 0, err) : TACIT_OK;
+  }
+  if (status == TACIT_OK && infer->n_statistics == 0) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "option --statistic is needed; see tacit infer --help");
+  }
+  if (status == TACIT_OK && infer->n_statistics > 1 && infer->population == NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "several statistics go with records of a program, a model that is named .stan");
+  }
+  for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
+    status = read_statistic(infer, &infer->statistics[i], err);
+  }
+  return status == TACIT_OK && infer->population != NULL ? tacit_infer_join_published(infer, err) : status;
 }
 
 static void warn(tacit_infer_t *infer) {
@@ -179,7 +208,7 @@ static void warn(tacit_infer_t *infer) {
 }
 
 tacit_status_t tacit_infer_read(tacit_infer_t *infer, tacit_error_t *err) {
-  tacit_status_t (*const steps[])(tacit_infer_t *, tacit_error_t *) = {read_settings, read_model, read_statistic};
+  tacit_status_t (*const steps[])(tacit_infer_t *, tacit_error_t *) = {read_settings, read_model, read_statistics};
   tacit_status_t status = check_stage(infer, TACIT_INFER_STAGE_SETTINGS, "statistic", err);
   for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
     infer->stage = TACIT_INFER_STAGE_FAILED;

@@ -32,7 +32,9 @@ typedef struct tacit_infer_mechanism {
 
 struct tacit_infer {
   tacit_settings_t given;
-  tacit_infer_source_t sources[2]; /* the model, the statistic */
+  tacit_infer_source_t source;      /* of the model */
+  tacit_infer_source_t *statistics; /* (n_statistics), in the order in which they were given */
+  size_t n_statistics;
   tacit_infer_stage_t stage;
   tacit_augment_settings_t settings;
   size_t n; /* records, as set; 0: as the statistic says */
@@ -40,8 +42,8 @@ struct tacit_infer {
   tacit_latent_model_t model;
   tacit_release_t release;
   const char *records;   /* "gaussian", "poisson", "categorical", "regression", "logistic" */
-  char statistic[160];   /* in words, for reports */
-  char noise[96];
+  char statistic[480];   /* in words, for reports */
+  char noise[320];
   double epsilon, delta; /* what the release costs under substitution; NaN if not known */
   bool is_not_private;   /* the statistic says that its noise can be repeated */
   double true_delta;     /* classical calibration: the delta it really has at the stated epsilon; else NaN */
@@ -52,8 +54,11 @@ struct tacit_infer {
   size_t n_reported;
   /* records of a program (population.c), in place of model and release */
   tacit_population_t *population;
-  tacit_noisy_t *published; /* (n_statistics), and of n; values are owned */
+  tacit_published_statistic_t *published; /* (n_published): values and channels are owned */
   size_t n_published;
+  tacit_group_t *groups; /* (n_groups): names and what is given are owned */
+  size_t n_groups;
+  double group_epsilon[TACIT_MAX_GROUPS], group_delta[TACIT_MAX_GROUPS]; /* of all releases of a group; NaN if one does not say */
   /* of the run */
   tacit_draws_t draws;
   tacit_augment_result_t result;
@@ -79,9 +84,29 @@ TACIT_MUST_USE tacit_status_t tacit_infer_set_label(tacit_infer_t *infer, const 
 
 bool tacit_infer_is_program(const tacit_infer_t *infer);
 TACIT_MUST_USE tacit_status_t tacit_infer_read_population(tacit_infer_t *infer, const char *name, const char *text, size_t n, tacit_error_t *err);
+/* One file; once all are read, what they say together. */
 TACIT_MUST_USE tacit_status_t tacit_infer_read_published(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length, size_t n);
+TACIT_MUST_USE tacit_status_t tacit_infer_join_published(tacit_infer_t *infer, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_infer_run_population(tacit_infer_t *infer, tacit_error_t *err);
 void tacit_infer_clear_population(tacit_infer_t *infer);
+
+/* ---- groups.c: which records a file is of, how many, and what is given of them ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_infer_read_groups(tacit_infer_t *infer, tacit_yaml_t *file, uint64_t *groups);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_sizes(tacit_infer_t *infer, tacit_yaml_t *file, uint64_t groups, size_t n);
+/* A number that is taken for the size of all groups whose size nothing says. */
+TACIT_MUST_USE tacit_status_t tacit_infer_complete_sizes(tacit_infer_t *infer, tacit_error_t *err);
+
+/* ---- published.c: a release in a file, {mechanism, scale, value, ...} ---- */
+
+/* `to` is filled, its arrays to be freed by the caller also after failure; n_values: those of the statistic. */
+TACIT_MUST_USE tacit_status_t tacit_infer_read_noisy(tacit_yaml_t *file, const yaml_node_t *node, const char *name, size_t n_values, tacit_noisy_t *to);
+void tacit_infer_noisy_clear(tacit_noisy_t *noisy);
+/* "laplace" */
+const char *tacit_infer_noise_string(tacit_release_noise_t noise);
+/* One more in the list of what was published; its arrays are taken. */
+TACIT_MUST_USE tacit_status_t tacit_infer_add_published(tacit_infer_t *infer, size_t statistic, uint64_t groups, const tacit_noisy_t *noisy,
+                                                        tacit_error_t *err);
 
 /* ---- statistic.c: in view of the model; n is the number of records, 0 where the text must have it ---- */
 

@@ -97,6 +97,8 @@ typedef struct tacit_lowered_statistic {
   const char **factors;  /* counts, as `first` and `extents`: name of each number, its least value, and how many it has */
   double *first;
   size_t *extents;
+  bool is_quantile;
+  double quantile, *candidates; /* of a quantile, whose one number says how many of them are at most x */
 } tacit_lowered_statistic_t;
 
 /* Where a number of a record comes from. The column stands for the base number in `make` of a real one, for itself elsewhere. */

@@ -1,4 +1,4 @@
-/* The block 'statistic': name = sum(expression); name = count(int, ..); what others released of the records. */
+/* The block 'statistic': name = sum(expression); name = count(int, ..); name = quantile(x, q, {candidates}); what others released of the records. */
 #include <math.h>
 #include <string.h>
 
@@ -102,14 +102,71 @@ static void lower_count(tacit_lower_t *lower, const tacit_expr_t *call, tacit_lo
   }
 }
 
+/* How many candidates are at most x tells all that a quantile is chosen by. */
+static void lower_quantile(tacit_lower_t *lower, const tacit_expr_t *call, tacit_lowered_statistic_t *statistic) {
+  if (call->n_args != 3) {
+    tacit_lower_fail(lower, call->offset, "quantile() takes a number, a share and the candidates: quantile(income, 0.5, {1e4, 2e4, 3e4})");
+    return;
+  }
+  tacit_value_t share = tacit_lower_expr(lower, call->args[1]), candidates = tacit_lower_expr(lower, call->args[2]);
+  if (share.kind == TACIT_TYPE_VOID || candidates.kind == TACIT_TYPE_VOID) {
+    return;
+  }
+  if (!tacit_value_constant(lower, &share, &statistic->quantile) || !(statistic->quantile > 0 && statistic->quantile < 1)) {
+    tacit_lower_fail(lower, tacit_expr_begin(call->args[1]), "the share of a quantile is a known number between 0 and 1");
+    return;
+  }
+  tacit_expr_t *cut = tacit_arena_alloc(lower->arena, 1, sizeof *cut);
+  tacit_expr_t **args = tacit_arena_alloc(lower->arena, 2, sizeof *args);
+  statistic->candidates = tacit_arena_alloc(lower->arena, candidates.n, sizeof *statistic->candidates);
+  statistic->nodes = tacit_arena_alloc(lower->arena, 1, sizeof *statistic->nodes);
+  statistic->factors = tacit_arena_alloc(lower->arena, 1, sizeof *statistic->factors);
+  statistic->first = tacit_arena_alloc(lower->arena, 1, sizeof *statistic->first);
+  statistic->extents = tacit_arena_alloc(lower->arena, 1, sizeof *statistic->extents);
+  if (lower->arena->failed) {
+    return;
+  }
+  for (size_t i = 0; i < candidates.n; i++) {
+    tacit_value_t one = {.kind = TACIT_TYPE_REAL, .n = 1, .nodes = &candidates.nodes[i]};
+    double *at = &statistic->candidates[i];
+    if (!tacit_value_constant(lower, &one, at) || !isfinite(*at) || (i > 0 && !(*at > at[-1])) || candidates.n >= MAX_CELLS) {
+      tacit_lower_fail(lower, tacit_expr_begin(call->args[2]), "the candidates of a quantile are known numbers that rise, fewer than %d", MAX_CELLS);
+      return;
+    }
+  }
+  args[0] = call->args[0];
+  args[1] = call->args[2];
+  *cut = *call;
+  cut->name = "cut";
+  cut->args = args;
+  cut->n_args = 2;
+  tacit_value_t value = tacit_lower_expr(lower, cut);
+  if (value.kind == TACIT_TYPE_VOID || !is_of_record(lower, call->args[0], value.nodes[0])) {
+    return;
+  }
+  statistic->nodes[0] = value.nodes[0];
+  statistic->factors[0] = "quantile";
+  statistic->extents[0] = candidates.n + 1;
+  statistic->is_quantile = statistic->is_count = statistic->is_integer = true;
+  statistic->n = 1;
+}
+
 void tacit_lower_statistic(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   bool is_line = stmt->kind == TACIT_STMT_ASSIGN && stmt->op == TACIT_TOK_ASSIGN && stmt->left->kind == TACIT_EXPR_NAME;
   tacit_lowered_statistic_t *statistic = tacit_arena_alloc(lower->arena, 1, sizeof *statistic);
   if (statistic == NULL) {
     return;
   }
-  if (!is_line || !(is_call(stmt->right, "sum") || is_call(stmt->right, "count"))) {
-    tacit_lower_fail(lower, stmt->offset, "the block 'statistic' holds lines `name = sum(expression);` and `name = count(int, ..);`");
+  static const struct {
+    const char *name;
+    void (*lower)(tacit_lower_t *lower, const tacit_expr_t *call, tacit_lowered_statistic_t *statistic);
+  } all[] = {{"sum", lower_sum}, {"count", lower_count}, {"quantile", lower_quantile}};
+  size_t which = 0, n = sizeof all / sizeof all[0];
+  while (which < n && is_line && !is_call(stmt->right, all[which].name)) {
+    which++;
+  }
+  if (!is_line || which == n) {
+    tacit_lower_fail(lower, stmt->offset, "the block 'statistic' holds lines `name = sum(expression);`, `name = count(int, ..);` and `name = quantile(x, q, {candidates});`");
     return;
   }
   statistic->name = stmt->left->name;
@@ -119,7 +176,7 @@ void tacit_lower_statistic(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
       return;
     }
   }
-  (is_call(stmt->right, "sum") ? lower_sum : lower_count)(lower, stmt->right, statistic);
+  all[which].lower(lower, stmt->right, statistic);
   void **statistics = (void **)lower->statistics;
   tacit_list_append(lower->arena, &statistics, &lower->n_statistics, statistic);
   lower->statistics = (tacit_lowered_statistic_t **)statistics;

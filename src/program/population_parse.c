@@ -113,12 +113,15 @@ static tacit_status_t describe(tacit_population_t *p, const tacit_lower_t *lower
     p->statistics[i] = (tacit_population_statistic_t){.name = from->name,
                                                       .is_count = from->is_count,
                                                       .is_integer = from->is_integer,
-                                                      .n_values = from->is_count ? n_cells : from->n,
+                                                      .n_values = from->is_quantile ? 1 : from->is_count ? n_cells : from->n,
                                                       .first_mark = mark,
                                                       .n_marks = from->n,
                                                       .factors = from->factors,
                                                       .first = from->first,
-                                                      .extents = from->extents};
+                                                      .extents = from->extents,
+                                                      .is_quantile = from->is_quantile,
+                                                      .quantile = from->quantile,
+                                                      .candidates = from->candidates};
     mark += from->n;
   }
   return TACIT_OK;

@@ -175,11 +175,12 @@ static void draw(const agreement_t *a, const tacit_noisy_t *sum, bool interweave
   tacit_augment_settings_t s = tacit_augment_settings_default();
   tacit_augment_result_t result;
   double counts[2] = {(double)a->n - a->high, a->high};
-  tacit_noisy_t published[2] = {*sum, a->count};
-  published[0].n_values = 1;
-  published[0].values = &a->total;
-  published[1].n_values = a->count.scale > 0 ? 2 : 0;
-  published[1].values = counts;
+  tacit_published_statistic_t published[2] = {{.groups = 1, .noisy = *sum}, {.statistic = 1, .groups = 1, .noisy = a->count}};
+  const tacit_group_t records = {.name = "", .n_records = a->n};
+  published[0].noisy.n_values = 1;
+  published[0].noisy.values = &a->total;
+  published[1].noisy.n_values = 2;
+  published[1].noisy.values = counts;
   assert_ok(tacit_population_parse(&population, a->population->program, strlen(a->population->program), NULL, 0, &err), err);
   assert_null(tacit_population_obstacle(population));
   s.n_chains = 2;
@@ -187,7 +188,7 @@ static void draw(const agreement_t *a, const tacit_noisy_t *sum, bool interweave
   s.n_draws = n_draws;
   s.interweave = interweave;
   tacit_rng_key_from_seed(s.key, seed);
-  assert_ok(tacit_augment_population(population, a->n, NULL, published, &s, draws, &result, &err), err);
+  assert_ok(tacit_augment_population(population, 1, &records, a->count.scale > 0 ? 2 : 1, published, &s, draws, &result, &err), err);
   assert_int_equal(result.method, TACIT_AUGMENT_GIBBS);
   tacit_population_free(population);
 }

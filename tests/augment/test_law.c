@@ -11,6 +11,7 @@ enum { MAX_VALUES = 4 };
 
 typedef struct setting {
   tacit_population_t *population;
+  tacit_seen_t seen[2];
   tacit_cells_t cells;
   tacit_law_t *law;
   double log_p[16];
@@ -18,15 +19,15 @@ typedef struct setting {
 
 static void open(setting_t *s, const char *program) {
   tacit_error_t err;
-  tacit_noisy_t noisy[2] = {{0}};
   size_t n_statistics;
-  const double values[MAX_VALUES] = {0};
+  uint32_t first = 0;
   assert_ok(tacit_population_parse(&s->population, program, strlen(program), NULL, 0, &err), err);
   const tacit_population_statistic_t *statistics = tacit_population_statistics(s->population, &n_statistics);
   for (size_t i = 0; i < n_statistics; i++) {
-    noisy[i] = (tacit_noisy_t){.scale = 1, .n_values = statistics[i].n_values, .values = values};
+    s->seen[i] = (tacit_seen_t){.statistic = &statistics[i], .first = first};
+    first += (uint32_t)statistics[i].n_values;
   }
-  assert_ok(tacit_cells_init(&s->cells, s->population, noisy, false, &err), err);
+  assert_ok(tacit_cells_init(&s->cells, s->population, s->seen, n_statistics, NULL, &err), err);
   assert_ok(tacit_law_new(&s->law, &s->cells, &err), err);
 }
 

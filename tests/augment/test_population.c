@@ -136,20 +136,21 @@ static void draw(const task_t *t, tacit_augment_method_t method, size_t n, const
   tacit_population_t *population;
   tacit_error_t err;
   tacit_augment_settings_t s = tacit_augment_settings_default();
-  tacit_noisy_t noisy[2] = {{0}}, of_n;
+  tacit_published_statistic_t published[3] = {{0}};
+  const tacit_group_t records = {.name = "", .n_records = t->of_n != NULL ? 0 : n};
   size_t n_statistics;
   assert_ok(tacit_population_parse(&population, t->known->program, strlen(t->known->program), NULL, 0, &err), err);
   const tacit_population_statistic_t *statistics = tacit_population_statistics(population, &n_statistics);
   for (size_t i = 0, v = 0; i < n_statistics; v += statistics[i++].n_values) {
-    noisy[i] = as_told[v];
-    noisy[i].n_values = statistics[i].n_values;
-    noisy[i].values = t->values + v;
+    published[i] = (tacit_published_statistic_t){.statistic = i, .groups = 1, .noisy = as_told[v]};
+    published[i].noisy.n_values = statistics[i].n_values;
+    published[i].noisy.values = t->values + v;
   }
   double of = (double)n;
   if (t->of_n != NULL) {
-    of_n = *t->of_n;
-    of_n.values = &of;
-    of_n.n_values = 1;
+    published[n_statistics] = (tacit_published_statistic_t){.statistic = TACIT_PUBLISHED_SIZE, .groups = 1, .noisy = *t->of_n};
+    published[n_statistics].noisy.values = &of;
+    published[n_statistics].noisy.n_values = 1;
   }
   s.method = method;
   s.n_chains = 2;
@@ -157,7 +158,7 @@ static void draw(const task_t *t, tacit_augment_method_t method, size_t n, const
   s.thin = thin;
   s.n_draws = n_draws;
   tacit_rng_key_from_seed(s.key, seed);
-  assert_ok(tacit_augment_population(population, t->of_n != NULL ? 0 : n, t->of_n != NULL ? &of_n : NULL, noisy, &s, draws, NULL, &err), err);
+  assert_ok(tacit_augment_population(population, 1, &records, n_statistics + (t->of_n != NULL), published, &s, draws, NULL, &err), err);
   tacit_population_free(population);
 }
 

@@ -1,6 +1,8 @@
 """Parameters from a statistic that was released with noise: `tacit infer`."""
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from . import _core, _data, _progress
 from ._data import Schema
 from ._fit import Path, Setting, _pairs, _tell
@@ -8,14 +10,19 @@ from ._posterior import Posterior
 from ._release import Release
 
 
-def infer(model: Schema, statistic: Schema | Release, *, n: int | None = None, method: str | None = None, chains: int | None = None,
+def _released(statistic: Schema | Release) -> tuple[bytes, str]:
+    return (statistic.yaml.encode(), "statistic") if isinstance(statistic, Release) else _data.yaml_text(statistic, "statistic")
+
+
+def infer(model: Schema, statistic: Schema | Release | Sequence[Schema | Release], *, n: int | None = None, method: str | None = None, chains: int | None = None,
           warmup: int | None = None, draws: int | None = None, out: Path | None = None, progress: bool | _progress.Watcher = True,
           seed: int | None = None, **settings: Setting) -> Posterior:
     """Draw parameters from their posterior given a privatized statistic of records that nobody here has. Costs no privacy.
 
     model: the law of the records and the prior: a path, YAML text, or a dict such as {"records": "gaussian", "mean": "normal(0, 1)",
         "sd": 0.5}; laws: gaussian, poisson, regression, logistic, categorical (`tacit infer --help`).
-    statistic: what was released: what `tacit.release` returned, or a path, YAML text or a dict.
+        Or the program of a record: a path that ends with .stan.
+    statistic: what was released: what `tacit.release` returned, or a path, YAML text or a dict; of a program also a list of these.
     n: the number of records it was computed from, where the statistic does not say.
     method: "gibbs", "hmc" or "marginal"; if not said, the one that suits. chains, warmup, draws: 4, 1000 and 1000 of each chain.
     out: a new directory for the report, which `tacit.read` reads. seed: a repeatable run: no privacy hangs on it.
@@ -24,16 +31,13 @@ def infer(model: Schema, statistic: Schema | Release, *, n: int | None = None, m
     Ctrl-C returns the draws so far, or raises KeyboardInterrupt where there is none yet.
     """
     text = _data.yaml_text(model, "model")
-    if isinstance(statistic, Release):
-        released = statistic.yaml.encode(), "statistic"
-    else:
-        released = _data.yaml_text(statistic, "statistic")
+    released = [_released(one) for one in statistic] if isinstance(statistic, (list, tuple)) else [_released(statistic)]
     given: dict[str, Setting] = {"n": n, "method": method, "chains": chains, "warmup": warmup, "draws": draws, "out": out, "seed": seed,
                                  **settings}
     file = None if out is None else _data.path(out, "out")
     watch, line = _progress.watcher(progress)
     try:
-        result = _core.infer(*text, *released, _pairs(given), watch, file is not None)
+        result = _core.infer(*text, released, _pairs(given), watch, file is not None)
     finally:
         if line is not None:
             line.close()
