@@ -97,6 +97,11 @@ static void look_at_chains(const tacit_draws_t *draws, tacit_findings_t *finding
   }
 }
 
+/* Several chains begin at different points: where all of them have one number, it was written so (w[1] = 0), or an --init that they share never moved. */
+static bool is_constant(const tacit_draws_t *draws, const tacit_summary_t *s) {
+  return isnan(s->rhat) && s->sd == 0 && draws->n_chains > 1 && tacit_draws_n_kept(draws) >= 50;
+}
+
 static void look_at_parameter(const char *label, const tacit_summary_t *s, double z, tacit_findings_t *findings) {
   if (isnan(s->rhat)) {
     tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM, "there is nothing to compute from", "%s: too few draws, or draws that are all the same", label);
@@ -127,6 +132,7 @@ tacit_status_t tacit_diagnose(const tacit_draws_t *draws, const char *const *lab
                               tacit_error_t *err) {
   *findings = (tacit_findings_t){.worst = TACIT_SEVERITY_NOTE};
   look_at_chains(draws, findings);
+  size_t n_constant = 0;
   for (size_t j = 0; j < draws->n_reported; j++) {
     tacit_summary_t summary;
     double z;
@@ -137,7 +143,13 @@ tacit_status_t tacit_diagnose(const tacit_draws_t *draws, const char *const *lab
     if (status != TACIT_OK) {
       return status;
     }
-    look_at_parameter(labels[j], &summary, z, findings);
+    if (is_constant(draws, &summary)) {
+      n_constant++;
+      tacit_findings_say(findings, n_constant < draws->n_reported ? TACIT_SEVERITY_NOTE : TACIT_SEVERITY_PROBLEM, "nothing to do where the model sets it",
+                         "%s: %g in every draw of every chain", labels[j], summary.mean);
+    } else {
+      look_at_parameter(labels[j], &summary, z, findings);
+    }
   }
   if (draws->n_chains < 2) {
     tacit_findings_say(findings, TACIT_SEVERITY_NOTE, "two or more chains would tell more", "there is one chain: that it agrees with itself says little");

@@ -165,6 +165,13 @@ static void put_aware(const tacit_fit_t *fit, tacit_text_t *to) {
   }
 }
 
+void tacit_fit_put_costly_bound(const tacit_noise_aware_settings_t *settings, const char *before, tacit_text_t *to) {
+  if (settings->family == TACIT_FAMILY_POISSON && settings->records == NULL) {
+    tacit_text_printf(to, "%swidths of family poisson grow with the upper bound of the response (%g here); family negbinomial does not pay for it\n", before,
+                      settings->upper);
+  }
+}
+
 static void put_warnings(const tacit_fit_t *fit, tacit_text_t *to) {
   const tacit_sampler_settings_t *s = &fit->settings;
   if (!fit->is_exposed) {
@@ -177,7 +184,8 @@ static void put_warnings(const tacit_fit_t *fit, tacit_text_t *to) {
     if (tacit_noise_aware_is_noisy(&fit->aware)) {
       tacit_text_printf(to, "warning: with so small a budget for so few rows intervals will be many times as wide as without privacy\n");
     } else if (fit->plan.width > TACIT_FIT_INFLATION_MUCH) {
-      tacit_text_printf(to, "warning: with so small a budget for so few rows the prior will speak louder than the data\n");
+      tacit_text_printf(to, "warning: with so small a budget for so few rows intervals will be at least %.2g times as wide as without privacy\n", fit->plan.width);
+      tacit_fit_put_costly_bound(&fit->aware, "warning: ", to);
     }
     if (tacit_fit_scale_untold(fit, &fit->aware, fit->n_planned) != NULL) {
       tacit_text_printf(to, "warning: ");

@@ -58,6 +58,17 @@ static tacit_status_t open_regression(tacit_fit_t *fit, tacit_error_t *err) {
   return TACIT_OK;
 }
 
+/* What only programs have: then it is their parser that says what is wrong. */
+static bool calls_of_programs(const char *formula) {
+  static const char *const names[] = {"poly(", "ns(", "bs(", "scale(", "relevel("};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (strstr(formula, names[i]) != NULL) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* A regression by its family's own kernels; a formula that these do not know, as a program. */
 static tacit_status_t open_formula(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_error_t other;
@@ -65,7 +76,7 @@ static tacit_status_t open_formula(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_status_t status = open_regression(fit, err);
   if (status != TACIT_ERR_SYNTAX ||
       tacit_program_of_formula(&text, fit->formula, tacit_fit_value(fit, "family"), fit->schema, &other) != TACIT_OK) {
-    bool is_new = status == TACIT_ERR_SYNTAX && strpbrk(fit->formula, "|.") != NULL; /* what only programs have */
+    bool is_new = status == TACIT_ERR_SYNTAX && (strpbrk(fit->formula, "|.") != NULL || calls_of_programs(fit->formula));
     if (is_new && err != NULL) {
       *err = other;
     }

@@ -17,7 +17,7 @@ static tacit_status_t unknown_column(const tacit_formula_t *formula, size_t colu
     }
   }
   if (strcmp(formula->columns[column], ".") == 0) {
-    return tacit_formula_error(formula, err, TACIT_ERR_UNKNOWN, formula->column_offsets[column],
+    return tacit_formula_error(formula, err, TACIT_ERR_SYNTAX, formula->column_offsets[column],
                                "'.' is not expanded to all columns; name those that the model needs");
   }
   char hint[TACIT_HINT_SIZE];

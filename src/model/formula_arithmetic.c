@@ -53,7 +53,7 @@ static tacit_status_t unknown_function(tacit_parser_t *parser, const tacit_token
   }
   tacit_nearest_offer(&nearest, "factor");
   return tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, token->offset,
-                             "unknown function '%s'%s; there are factor, log, exp, sqrt and I", name,
+                             "unknown function '%s'%s; there are factor, log, exp, sqrt and I, poly, ns, bs, scale and relevel", name,
                              tacit_nearest_hint(&nearest, hint));
 }
 

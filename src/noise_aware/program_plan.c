@@ -120,7 +120,7 @@ tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *s, tacit_
                          factor * bound * tacit_program_columns_multiplier(s, true) / (s->n_units * most_column_noise));
   return short_by <= 1 ? TACIT_OK
                        : tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
-                                         "this budget does not tell what %.0f records know of %zu parameters, nor what their columns are like; about %.2g "
-                                         "times the epsilon or the records, or fewer parameters would do; nothing was spent",
-                                         s->n_units, s->records->dim, short_by);
+                                         "this budget does not tell what %.0f records know of %zu parameters, nor what their columns are like; about %.6g "
+                                         "times the epsilon or the records, fewer parameters, or priors centred where they are likely would do; nothing was spent",
+                                         s->n_units, s->records->dim, short_by < 10 ? ceil(10 * short_by) / 10 : ceil(short_by));
 }

@@ -19,6 +19,19 @@ void tacit_regression_fail(tacit_regression_t *r, size_t offset, const char *for
   }
 }
 
+const char *tacit_exact(tacit_regression_t *r, double x) {
+  char text[TACIT_NUMBER_SIZE];
+  const char *copy = tacit_arena_printf(r->arena, x < 0 ? "(%s)" : "%s", tacit_number_exact(x, text));
+  return copy != NULL ? copy : "0";
+}
+
+const char *tacit_exact_real(tacit_regression_t *r, double x) {
+  char text[TACIT_NUMBER_SIZE];
+  bool is_whole = strpbrk(tacit_number_exact(x, text), ".e") == NULL;
+  const char *copy = tacit_arena_printf(r->arena, x < 0 ? "(%s%s)" : "%s%s", text, is_whole ? ".0" : "");
+  return copy != NULL ? copy : "0.0";
+}
+
 void tacit_regression_skip(tacit_regression_t *r) {
   while (isspace((unsigned char)r->text[r->position])) {
     r->position++;

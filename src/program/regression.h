@@ -62,6 +62,9 @@ size_t tacit_regression_factor(tacit_regression_t *regression, size_t begin);
 /* A column by name, declared from then on; NULL after an error. */
 const tacit_column_schema_t *tacit_regression_column(tacit_regression_t *regression, size_t offset, const char *name);
 void tacit_regression_fail(tacit_regression_t *regression, size_t offset, const char *format, ...) TACIT_PRINTF(3, 4);
+/** A number as it is written to the last bit, in parentheses where it is negative; as a real where it is divided by. */
+const char *tacit_exact(tacit_regression_t *regression, double x);
+const char *tacit_exact_real(tacit_regression_t *regression, double x);
 
 /* ---- lexing, for both files ---- */
 void tacit_regression_skip(tacit_regression_t *regression);

@@ -5,12 +5,6 @@
 
 /* What stands for itself in a formula, as expressions of the language. */
 
-static const char *number(tacit_regression_t *r, double x) {
-  char text[TACIT_NUMBER_SIZE];
-  const char *copy = tacit_arena_printf(r->arena, x < 0 ? "(%s)" : "%s", tacit_number_exact(x, text));
-  return copy != NULL ? copy : "0";
-}
-
 /* An expression of columns with its range; code NULL after an error. */
 typedef struct {
   const char *code, *label;
@@ -48,7 +42,7 @@ static arithmetic_t atom(tacit_regression_t *r) {
   size_t n = tacit_number_scan(r->text + r->position, &value);
   if (n > 0) {
     r->position += n;
-    return (arithmetic_t){.code = number(r, value), .label = tacit_arena_text(r->arena, r->text + offset, n), .lower = value, .upper = value};
+    return (arithmetic_t){.code = tacit_exact(r, value), .label = tacit_arena_text(r->arena, r->text + offset, n), .lower = value, .upper = value};
   }
   if (++r->depth > 60) {
     tacit_regression_fail(r, offset, "nested more than 60 deep");
@@ -98,7 +92,7 @@ static arithmetic_t power(tacit_regression_t *r) {
     tacit_regression_fail(r, offset, n == 0 ? "expected a number" : "a power of what may be negative has to be whole");
     return x;
   }
-  arithmetic_t result = {.code = tacit_arena_printf(r->arena, "%s ^ %s", x.code, number(r, k)),
+  arithmetic_t result = {.code = tacit_arena_printf(r->arena, "%s ^ %s", x.code, tacit_exact(r, k)),
                          .label = tacit_arena_printf(r->arena, "%s^%g", x.label, k)};
   hull(&result, pow(x.lower, k), pow(x.upper, k));
   if (x.lower < 0 && x.upper > 0 && fmod(k, 2) < 1e-9) {
@@ -108,7 +102,8 @@ static arithmetic_t power(tacit_regression_t *r) {
 }
 
 static arithmetic_t combine(tacit_regression_t *r, char op, size_t offset, arithmetic_t a, arithmetic_t b) {
-  arithmetic_t x = {.code = tacit_arena_printf(r->arena, "%s %c %s", a.code, op, b.code),
+  bool is_whole = op == '/' && strncmp(a.code, "1.0 * ", 6) != 0; /* perhaps: columns of integers divide as R does it */
+  arithmetic_t x = {.code = tacit_arena_printf(r->arena, is_whole ? "1.0 * %s %c %s" : "%s %c %s", a.code, op, b.code),
                     .label = tacit_arena_printf(r->arena, "%s %c %s", a.label, op, b.label)};
   if (op == '/' && b.lower <= 0 && b.upper >= 0) {
     tacit_regression_fail(r, offset, "division by what may be 0");
@@ -192,7 +187,7 @@ static void contrasts(tacit_regression_t *r, tacit_factor_t *factor, const tacit
 /* x mapped to [-1, 1] by its public range. */
 static const char *scaled(tacit_regression_t *r, const arithmetic_t *x) {
   double half = x->upper > x->lower ? (x->upper - x->lower) / 2 : 1;
-  return tacit_arena_printf(r->arena, "((%s - %s) / %s)", x->code, number(r, (x->lower + x->upper) / 2), number(r, half));
+  return tacit_arena_printf(r->arena, "((%s - %s) / %s)", x->code, tacit_exact(r, (x->lower + x->upper) / 2), tacit_exact_real(r, half));
 }
 
 /* Legendre's polynomials: orthogonal over the public range. */
@@ -215,19 +210,19 @@ static void polynomial(tacit_regression_t *r, tacit_factor_t *factor, const arit
 
 /* Cubic splines with knots spread evenly over the public range: natural ones are straight beyond the outer knots. */
 static void spline(tacit_regression_t *r, tacit_factor_t *factor, const arithmetic_t *x, size_t df, bool is_natural) {
-  const char *u = tacit_arena_printf(r->arena, "((%s - %s) / %s)", x->code, number(r, x->lower), number(r, x->upper > x->lower ? x->upper - x->lower : 1));
+  const char *u = tacit_arena_printf(r->arena, "((%s - %s) / %s)", x->code, tacit_exact(r, x->lower), tacit_exact_real(r, x->upper > x->lower ? x->upper - x->lower : 1));
   for (size_t k = 1; k <= df; k++) {
     const char *label = tacit_arena_printf(r->arena, "%s%zu", factor->label, k), *code;
     if (k == 1) {
       code = u;
     } else if (is_natural) { /* [Hastie2009, section 5.2.1], knots at 0, 1/df, .., 1 */
       double knot = (double)(k - 2) / (double)df, last = (double)(df - 1) / (double)df;
-      code = tacit_arena_printf(r->arena, "(fmax(%s - %s, 0) ^ 3 / %s - fmax(%s - %s, 0) ^ 3 / %s)", u, number(r, knot), number(r, 1 - knot), u,
-                                number(r, last), number(r, 1 - last));
+      code = tacit_arena_printf(r->arena, "(fmax(%s - %s, 0) ^ 3 / %s - fmax(%s - %s, 0) ^ 3 / %s)", u, tacit_exact(r, knot), tacit_exact(r, 1 - knot), u,
+                                tacit_exact(r, last), tacit_exact(r, 1 - last));
     } else if (k <= 3) {
       code = tacit_arena_printf(r->arena, "%s ^ %zu", u, k);
     } else {
-      code = tacit_arena_printf(r->arena, "fmax(%s - %s, 0) ^ 3", u, number(r, (double)(k - 3) / (double)(df - 2)));
+      code = tacit_arena_printf(r->arena, "fmax(%s - %s, 0) ^ 3", u, tacit_exact(r, (double)(k - 3) / (double)(df - 2)));
     }
     add(r, factor, code, label, 0, 1);
   }

@@ -126,12 +126,6 @@ typedef struct {
 static double middle(const tacit_feature_t *f) { return (f->lower + f->upper) / 2; }
 static double width(const tacit_feature_t *f) { return f->upper > f->lower ? (f->upper - f->lower) / 2 : 1; }
 
-static const char *exact(tacit_regression_t *r, double x) {
-  char text[TACIT_NUMBER_SIZE];
-  const char *copy = tacit_arena_printf(r->arena, x < 0 ? "(%s)" : "%s", tacit_number_exact(x, text));
-  return copy != NULL ? copy : "0";
-}
-
 /* The features of a product, appended: all combinations, the first factor fastest. */
 static size_t expand(tacit_regression_t *r, const tacit_product_t *product, bool is_full, tacit_feature_t *features, size_t room) {
   size_t n = 1;
@@ -181,16 +175,16 @@ static void write_data(writer_t *w) {
     } else if (c->type == TACIT_COLUMN_CATEGORICAL) {
       tacit_text_printf(w->text, "  int<lower=1, upper=%zu> %s;\n", c->n_levels, c->name);
     } else {
-      tacit_text_printf(w->text, "  real<lower=%s, upper=%s> %s;\n", exact(r, c->lower), exact(r, c->upper), c->name);
+      tacit_text_printf(w->text, "  real<lower=%s, upper=%s> %s;\n", tacit_exact(r, c->lower), tacit_exact(r, c->upper), c->name);
     }
   }
   tacit_text_printf(w->text, "}\ntransformed data { // features, mapped to [-1, 1] by their public ranges\n");
   for (size_t j = 0; j < w->n; j++) {
-    tacit_text_printf(w->text, "  real x%zu_ = (%s - %s) / %s; // %s\n", j + 1, w->features[j].code, exact(r, middle(&w->features[j])),
-                      exact(r, width(&w->features[j])), w->features[j].label);
+    tacit_text_printf(w->text, "  real x%zu_ = (%s - %s) / %s; // %s\n", j + 1, w->features[j].code, tacit_exact(r, middle(&w->features[j])),
+                      tacit_exact_real(r, width(&w->features[j])), w->features[j].label);
   }
   if (w->family->response == RESPONSE_REAL) {
-    tacit_text_printf(w->text, "  real y_ = (%s - %s) / %s;\n", r->response->name, exact(r, w->centre), exact(r, w->half));
+    tacit_text_printf(w->text, "  real y_ = (%s - %s) / %s;\n", r->response->name, tacit_exact(r, w->centre), tacit_exact_real(r, w->half));
   }
   tacit_text_printf(w->text, "}\n");
 }
@@ -235,7 +229,7 @@ static void write_groups(writer_t *w, group_part_t what, const char *of_class) {
         tacit_text_printf(w->text, " + r_%s%s[%s]", name, of_class, g->column->name);
       } else {
         tacit_text_printf(w->text, " + r_%s%s[%s] * (%s - %s) / %s", name, of_class, g->column->name, features[k - 1].code,
-                          exact(r, middle(&features[k - 1])), exact(r, width(&features[k - 1])));
+                          tacit_exact(r, middle(&features[k - 1])), tacit_exact(r, width(&features[k - 1])));
       }
     }
   }
@@ -298,7 +292,7 @@ static void write_model(writer_t *w) {
     write_predictor(w, "");
   }
   if (r->offset != NULL) {
-    tacit_text_printf(w->text, f->response == RESPONSE_REAL ? " + %s / %s" : " + %s", r->offset, exact(r, w->half));
+    tacit_text_printf(w->text, f->response == RESPONSE_REAL ? " + %s / %s" : " + %s", r->offset, tacit_exact_real(r, w->half));
   }
   tacit_text_printf(w->text, w->n_classes > 0 ? "]';\n" : ";\n");
   write_priors(w);
@@ -355,17 +349,17 @@ static void write_coefficients(writer_t *w, const char **names, size_t *n_names,
   }
   if (has_intercept(w)) {
     write_name(w, names, n_names, class, "Intercept");
-    tacit_text_printf(w->text, "%s + %s * (Intercept_s%s", exact(r, w->centre), exact(r, w->half), of_class);
+    tacit_text_printf(w->text, "%s + %s * (Intercept_s%s", tacit_exact(r, w->centre), tacit_exact(r, w->half), of_class);
     for (size_t j = 0; j < w->n; j++) {
       if (fabs(middle(&w->features[j])) > 0) {
-        tacit_text_printf(w->text, " - b_s%s[%zu] * %s / %s", of_class, j + 1, exact(r, middle(&w->features[j])), exact(r, width(&w->features[j])));
+        tacit_text_printf(w->text, " - b_s%s[%zu] * %s / %s", of_class, j + 1, tacit_exact(r, middle(&w->features[j])), tacit_exact(r, width(&w->features[j])));
       }
     }
     tacit_text_printf(w->text, ");\n");
   }
   for (size_t j = 0; j < w->n; j++) {
     write_name(w, names, n_names, class, w->features[j].label);
-    tacit_text_printf(w->text, "b_s%s[%zu] * %s / %s;\n", of_class, j + 1, exact(r, w->half), exact(r, width(&w->features[j])));
+    tacit_text_printf(w->text, "b_s%s[%zu] * %s / %s;\n", of_class, j + 1, tacit_exact(r, w->half), tacit_exact(r, width(&w->features[j])));
   }
 }
 
@@ -381,7 +375,7 @@ static void write_generated(writer_t *w) {
     write_coefficients(w, names, &n_names, c);
   }
   if (w->family->response == RESPONSE_REAL) {
-    tacit_text_printf(w->text, "  real sd_residual = %s * sigma;\n", exact(w->r, w->half));
+    tacit_text_printf(w->text, "  real sd_residual = %s * sigma;\n", tacit_exact(w->r, w->half));
   }
   tacit_text_printf(w->text, "}\n");
 }

@@ -53,6 +53,30 @@ static void test_findings(void **state) {
   expect(0, 0, 0, 400, TACIT_SEVERITY_PROBLEM, "hardly ever moved");
 }
 
+/* w[1] = 0 in a program is no fault of the chains; that nothing at all varies is. */
+static void test_constants(void **state) {
+  (void)state;
+  static const char *const names[] = {"w[1]", "x"};
+  for (size_t n_varying = 0; n_varying < 2; n_varying++) {
+    tacit_draws_t one, two;
+    tacit_findings_t findings;
+    tacit_error_t err;
+    make(&one, 0, 0, 0, 1);
+    assert_ok(tacit_draws_init(&two, n_chains, 0, n_draws, 2, &err), err);
+    two.n_saved = n_draws;
+    for (size_t i = 0; i < n_chains * n_draws; i++) {
+      double *row = tacit_draws_row(&two, i / n_draws, i % n_draws);
+      row[0] = 0;
+      row[1] = n_varying == 0 ? 1 : *tacit_draws_row(&one, i / n_draws, i % n_draws);
+    }
+    assert_ok(tacit_diagnose(&two, names, &findings, &err), err);
+    assert_int_equal(findings.worst, n_varying == 0 ? TACIT_SEVERITY_PROBLEM : TACIT_SEVERITY_NOTE);
+    assert_string_equal(findings.items[n_varying == 0 ? 1 : 0].what, "w[1]: 0 in every draw of every chain");
+    tacit_draws_clear(&one);
+    tacit_draws_clear(&two);
+  }
+}
+
 static void expect_sampler(double accepted, double variance, double signal, double divergent, tacit_severity_t worst,
                            const char *what) {
   tacit_findings_t findings = {.worst = TACIT_SEVERITY_NOTE};
@@ -125,7 +149,7 @@ static void test_visibility(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_findings), cmocka_unit_test(test_sampler_findings),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_findings), cmocka_unit_test(test_constants), cmocka_unit_test(test_sampler_findings),
                                      cmocka_unit_test(test_tally_becomes_diagnostics), cmocka_unit_test(test_visibility)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

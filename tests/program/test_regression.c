@@ -17,6 +17,7 @@ static const char schema_text[] =
     "  share: {type: numeric, lower: 0.01, upper: 0.99}\n"
     "  y: {type: binary}\n"
     "  n: {type: integer, lower: 1, upper: 9}\n"
+    "  years: {type: integer, lower: 18, upper: 100}\n"
     "  k: {type: integer, lower: 0, upper: 9}\n"
     "  w: {type: numeric, lower: 0, upper: 2}\n";
 
@@ -44,7 +45,7 @@ static void test_families_compile(void **state) {
     tacit_model_t model;
     tacit_program_settings_t settings = {.schema = columns, .records = ""};
     assert_string_equal(tacit_program_family(n), responses[n][0]);
-    snprintf(formula, sizeof formula, "%s ~ age * sex + poly(age, 3) + ns(age, 4) + bs(age, 5) + scale(w)%s + (1 + w | sex)", responses[n][1],
+    snprintf(formula, sizeof formula, "%s ~ age * sex + poly(age, 3) + ns(age, 4) + bs(age, 5) + scale(w)%s + years * ward + poly(years, 2) + ns(years, 3) + I(years / 10) + (1 + years | sex)", responses[n][1],
              strcmp(responses[n][0], "categorical") == 0 ? "" : " + offset(log(n))");
     assert_ok(tacit_program_of_formula(&text, formula, responses[n][0], columns, &err), err);
     assert_ok(tacit_program_parse(&program, text, strlen(text), &settings, &err), err);
