@@ -281,6 +281,11 @@ TACIT_API const char *const *tacit_fit_names(const tacit_fit_t *fit);
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_statement(const tacit_fit_t *fit, char **text, tacit_error_t *err);
 /** The same as the JSON of privacy.json; owned, tacit_free(). */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_privacy_json(const tacit_fit_t *fit, char **text, tacit_error_t *err);
+/**
+ * What was released, as releases.json has it: beside privacy.json and privacy.txt in a directory, tacit_fit_reopen() takes it. Owned, tacit_free().
+ * @return TACIT_ERR_MISSING where nothing can be drawn from what the method releases.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_releases_json(const tacit_fit_t *fit, char **text, tacit_error_t *err);
 /** Write the report (tacit_report_write()) into a new directory; NULL: that of the setting `out`. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_write(const tacit_fit_t *fit, const char *path, tacit_error_t *err);
 

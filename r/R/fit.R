@@ -8,21 +8,6 @@ formula_text <- function(formula) {
 
 is_program <- function(formula, more) grepl("\\.stan$", formula) || !is.null(more$program)
 
-family_text <- function(family) {
-  if (is.null(family)) return(NULL)
-  if (is.function(family)) family <- tryCatch(family(), error = function(e) NULL)
-  if (!(is.character(family) && length(family) == 1L && !is.na(family)) && !(is.list(family) && is.character(family$family))) {
-    refuse("a family: its name, or a family object such as binomial()", field = "family")
-  }
-  name <- if (is.character(family)) family else family$family
-  links <- c(binomial = "logit", bernoulli = "logit", gaussian = "identity", poisson = "log", categorical = "logit")
-  link <- if (is.character(family)) NULL else family$link
-  if (!is.null(link) && name %in% names(links) && !identical(link, links[[name]])) {
-    refuse(sprintf("family %s has the link %s here, not %s", name, links[[name]], link), field = "family")
-  }
-  if (name == "binomial") "bernoulli" else name
-}
-
 json <- function(x, key = "") {
   quoted <- function(text) paste0("\"", gsub("([\"\\\\])", "\\\\\\1", text), "\"")
   if (is.list(x)) {
@@ -91,8 +76,10 @@ watch <- function(iteration, n_iterations) {
 
 # Options of the program that are something else here; and a seed that does not say what it gives up.
 refuse_others <- function(more) {
-  elsewhere <- c(yes = "accept_poor = TRUE", quiet = "progress = FALSE", dry_run = "tacit_plan()", print_model = "tacit_model()",
-                 curator_notes = "the program's: it prints what is private")
+  elsewhere <- c(iter = "draws, to keep of each chain, and warmup", cores = "threads", refresh = "progress = FALSE", control = "adapt_delta and the like, by name (tacit_settings())",
+                 n = "n_public, and only under relation add-remove", weights = "y | weights(w) in the formula", backend = "none to choose", file = "out",
+                 yes = "accept_poor = TRUE", quiet = "progress = FALSE", dry_run = "tacit_plan()", print_model = "tacit_model()",
+                 curator_notes = "left out, for it prints what is private; out_of_range: error in the schema refuses values outside their bounds")
   found <- intersect(names(elsewhere), names(more))
   if (length(found)) refuse(sprintf("%s: here that is %s", found[[1L]], elsewhere[[found[[1L]]]]), field = found[[1L]])
   if ("seed" %in% names(more)) refuse("spelled seed_not_private: noise that can be repeated protects nobody", field = "seed")
@@ -105,7 +92,7 @@ tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = 
   refuse_others(more)
   text <- formula_text(formula)
   public <- schema_text(schema)
-  family <- family_text(family)
+  family <- family_text(family, text)
   settings <- setting_texts(c(list(family = family, epsilon = epsilon, delta = delta, method = method, exposed = exposed, draws = draws,
                                    chains = if (!identical(as.numeric(whole(chains, "chains", 1, 1e6)), 4)) chains, prior = prior, out = out, ledger = ledger,
                                    seed = seed_not_private), more))
@@ -118,14 +105,17 @@ tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = 
   if (!is.null(out) && !nzchar(result$unwritten)) wrote(out, public$text)
   if (is.null(ledger) && result$is_private) count_spend(public$text, result$epsilon, result$delta, out)
   new_fit(result$draws, text, if (is_program(text, more)) "program" else family, public$text, result$statement, result$privacy, result$end,
-          if (!is.null(more$sd)) as.numeric(more$sd) else 0, result$program)
+          if (!is.null(more$sd)) as.numeric(more$sd) else 0, result$program, result$releases)
 }
 
-new_fit <- function(draws, formula, family, schema, statement, privacy, end, known_sd = 0, program = NULL) {
+new_fit <- function(draws, formula, family, schema, statement, privacy, end, known_sd = 0, program = NULL, releases = "") {
   dimnames(draws$values) <- list(iteration = NULL, chain = NULL, variable = draws$labels)
   dimnames(draws$summaries) <- list(draws$labels, c("mean", "sd", "mcse", "q5", "q50", "q95", "Rhat", "Bulk_ESS", "Tail_ESS"))
-  structure(class = "tacit_fit", list(program = program, formula = formula, family = family, schema = schema, draws = draws$values, summaries = draws$summaries,
-                                      problems = draws$problems, statement = statement, privacy = privacy, end = end, known_sd = known_sd))
+  if (!is.null(draws$prior)) dimnames(draws$prior) <- list(draws$labels, c("prior_sd", "prior_share"))
+  structure(class = "tacit_fit",
+            list(program = if (!is.null(program)) lines_of(program), formula = formula, family = family, schema = schema, draws = draws$values, summaries = draws$summaries,
+                 problems = draws$problems, warnings = draws$warnings, no_intervals = draws$no_intervals, prior = draws$prior, statement = lines_of(statement),
+                 privacy = lines_of(privacy), end = end, known_sd = known_sd, releases = lines_of(releases)))
 }
 
 public_n <- function(n) {
@@ -138,7 +128,7 @@ tacit_epsilon_for <- function(width, formula, schema, n, family, delta, out = NU
   n <- public_n(n)
   file <- new_file(out)
   public <- schema_text(schema)
-  settings <- setting_texts(list(family = family_text(family), delta = delta, ...))
+  settings <- setting_texts(list(family = family_text(family, formula_text(formula)), delta = delta, ...))
   found <- check(.Call(C_want_width, formula_text(formula), settings, public$text, public$name, n, as.numeric(width)))
   if (!is.null(file)) {
     failure <- put_file(found$page, file)
@@ -150,7 +140,7 @@ tacit_epsilon_for <- function(width, formula, schema, n, family, delta, out = NU
 tacit_plan <- function(formula, schema, n, family = NULL, epsilon = NULL, delta = NULL, method = NULL, ...) {
   n <- public_n(n)
   public <- schema_text(schema)
-  settings <- setting_texts(list(family = family_text(family), epsilon = epsilon, delta = delta, method = method, ...))
+  settings <- setting_texts(list(family = family_text(family, formula_text(formula)), epsilon = epsilon, delta = delta, method = method, ...))
   check(.Call(C_plan, formula_text(formula), settings, public$text, public$name, n))
 }
 
@@ -161,20 +151,30 @@ print.tacit_plan <- function(x, ...) {
 
 tacit_settings <- function(of = c("fit", "release", "infer")) as.data.frame(.Call(C_settings, match.arg(of)))
 
-set_prior <- function(prior, coef = "") if (nzchar(coef)) paste0(coef, ": ", prior) else prior
+# As of brms: class "b" is of coefficients, "Intercept" of the intercept.
+set_prior <- function(prior, class = "b", coef = "", ...) {
+  no_more("set_prior", ...)
+  for (text in list(prior, class, coef)) if (!is.character(text) || length(text) != 1L || is.na(text)) refuse("set_prior(\"normal(0, 1)\", coef = \"age\"): texts", field = "prior")
+  if (!class %in% c("b", "Intercept")) {
+    refuse(sprintf("class '%s': priors are set of coefficients (\"b\") and of \"Intercept\"; others stand in the program that tacit_model() writes, to edit and fit", class), field = "class")
+  }
+  if (class == "Intercept") coef <- "Intercept"
+  if (nzchar(coef)) paste0(coef, ": ", prior) else prior
+}
 
 tacit_read <- function(path, schema = NULL) {
   one_path(path)
   draws <- check(.Call(C_read, path))
   lines <- readLines(file.path(path, "run.yaml"), warn = FALSE)
   setting <- function(name) gsub("^\"|\"$", "", sub(" +# default$", "", sub("^[^:]*: ", "", grep(paste0("^", name, ": "), lines, value = TRUE))))
-  statement <- paste(readLines(file.path(path, "privacy.txt"), warn = FALSE), collapse = "\n")
-  privacy <- paste(readLines(file.path(path, "privacy.json"), warn = FALSE), collapse = "\n")
+  text_of <- function(name) if (file.exists(file.path(path, name))) paste(readLines(file.path(path, name), warn = FALSE), collapse = "\n") else ""
+  statement <- text_of("privacy.txt")
+  privacy <- text_of("privacy.json")
   if (is.null(schema) && file.exists(file.path(path, "schema.yaml"))) schema <- file.path(path, "schema.yaml")
   end <- sub(".*\"end\": \"([a-z]*)\".*", "\\1", privacy)
   sd <- suppressWarnings(as.numeric(setting("sd")))
   new_fit(draws, setting("formula"), setting("family"), if (!is.null(schema)) schema_text(schema)$text, statement, privacy, end,
-          if (length(sd) == 1L && !is.na(sd)) sd else 0, kept_program(file.path(path, "program.stan")))
+          if (length(sd) == 1L && !is.na(sd)) sd else 0, kept_program(file.path(path, "program.stan")), text_of("releases.json"))
 }
 
 # The program that was fitted, as it was written with the fit; NULL: there is none.

@@ -1,51 +1,238 @@
-# What is done with a fit: tables, draws, pictures, predictions.
+# What is done with a fit: tables, draws, pictures. What rests on rows that the analyst brings is in predict.R.
 
-privacy_line <- function(x) strsplit(x$statement, "\n", fixed = TRUE)[[1L]][[1L]]
-
-summary.tacit_fit <- function(object, ...) {
-  s <- object$summaries
-  table <- data.frame(Estimate = s[, "mean"], Est.Error = s[, "sd"], "l-90% CI" = s[, "q5"], "u-90% CI" = s[, "q95"], Rhat = s[, "Rhat"],
-                      Bulk_ESS = s[, "Bulk_ESS"], Tail_ESS = s[, "Tail_ESS"], check.names = FALSE)
-  rownames(table) <- rownames(s)
-  table
+# What a call was given besides what it knows: an argument of another package's habit is answered, never dropped.
+no_more <- function(what, ...) {
+  if (...length() == 0L) return(invisible())
+  given <- names(list(...))[[1L]]
+  if (is.null(given) || !nzchar(given)) refuse(sprintf("%s() was given an argument too many: give them by name", what), field = what)
+  instead <- c(robust = "medians are in $summaries[, \"q50\"]", nsamples = "ndraws", subset = "draw_ids", probs = "prob, of the interval: 0.95",
+               prob = "probs, the quantiles: c(0.025, 0.975)", type = "fitted() is of expected responses, its scale = \"linear\" of the linear predictor; predict() of responses",
+               interval = "probs", level = "probs", se.fit = "the table has Est.Error", re_formula = "new rows name their groups, which are levels of the schema",
+               allow_new_levels = "levels are those of the schema", priors = "prior_summary()", variable = "pars", parm = "posterior_interval() gives all",
+               method = "predict() and posterior_predict() are of responses", spaghetti = "posterior_epred() has the draws")
+  refuse(paste0(sprintf("%s() has no argument '%s'", what, given), if (given %in% names(instead)) paste0("; here: ", instead[[given]])), field = given)
 }
 
-print.tacit_fit <- function(x, digits = 3, ...) {
-  cat("Family: ", x$family, "\nFormula: ", x$formula, "\n\n", sep = "")
-  table <- summary(x)
-  table[c("Bulk_ESS", "Tail_ESS")] <- round(table[c("Bulk_ESS", "Tail_ESS")])
-  print(format(table, digits = digits), ...)
-  cat(sprintf("\n%d chain%s of %d draws. %s\n", dim(x$draws)[[2L]], if (dim(x$draws)[[2L]] == 1L) "" else "s", dim(x$draws)[[1L]], privacy_line(x)))
-  if (x$end != "complete") cat("The run ended early:", x$end, "\n")
-  if (length(x$problems)) cat(paste0("problem: ", x$problems, "\n"), sep = "")
+of_probability <- function(prob) {
+  if (!is.numeric(prob) || length(prob) != 1L || !isTRUE(prob > 0 && prob < 1)) refuse("prob: a number between 0 and 1, such as 0.95", field = "prob")
+  prob
+}
+
+of_quantiles <- function(probs) {
+  if (!is.numeric(probs) || length(probs) < 2L || anyNA(probs) || any(probs < 0 | probs > 1)) refuse("probs: two quantiles or more, such as c(0.025, 0.975)", field = "probs")
+  probs
+}
+
+is_yes <- function(x, field) {
+  if (!isTRUE(x) && !isFALSE(x)) refuse(sprintf("%s: TRUE or FALSE", field), field = field)
+  x
+}
+
+tails <- function(prob) c((1 - prob) / 2, (1 + prob) / 2)
+
+# A check of what the fit rests on says that there must be no intervals: what draws alone would say then hides it.
+need_intervals <- function(object) {
+  if (isTRUE(object$no_intervals)) refuse("a check of the fit forbids intervals (its $problems), and what is computed from its draws would hide that: nothing is", "data", "fit")
+}
+
+describe <- function(draws, probs = c(0.05, 0.95)) {
+  if (length(dim(draws)) == 3L) return(sapply(dimnames(draws)[[3L]], function(class) describe(draws[, , class, drop = TRUE], probs), simplify = "array"))
+  draws <- as.matrix(draws)
+  quantiles <- matrix(apply(draws, 2L, quantile, probs, names = FALSE), length(probs))
+  out <- cbind(colMeans(draws), apply(draws, 2L, sd), t(quantiles))
+  dimnames(out) <- list(colnames(draws), c("Estimate", "Est.Error", paste0("Q", format(100 * probs, trim = TRUE, digits = 6, drop0trailing = TRUE))))
+  out
+}
+
+# ---- the table ----
+
+summary.tacit_fit <- function(object, prob = 0.9, ...) {
+  no_more("summary", ...)
+  s <- object$summaries
+  of <- tails(of_probability(prob))
+  quantiles <- describe(as.matrix(object), of)[, 3:4, drop = FALSE]
+  if (isTRUE(object$no_intervals)) quantiles[] <- NaN
+  table <- data.frame(s[, "mean"], s[, "sd"], quantiles, s[, "Rhat"], s[, "Bulk_ESS"], s[, "Tail_ESS"], row.names = rownames(s))
+  percent <- format(100 * prob, trim = TRUE, digits = 6)
+  names(table) <- c("Estimate", "Est.Error", sprintf("%s-%s%% CI", c("l", "u"), percent), "Rhat", "Bulk_ESS", "Tail_ESS")
+  structure(table, class = c("tacit_summary", "data.frame"),
+            about = list(family = object$family, formula = object$formula, n = dim(object$draws), privacy = strsplit(object$statement, "\n", fixed = TRUE)[[1L]][[1L]],
+                         end = object$end, problems = object$problems, warnings = object$warnings, scaled = scaled_ones(object)))
+}
+
+print.tacit_summary <- function(x, digits = 3, ...) {
+  about <- attr(x, "about")
+  class(x) <- "data.frame"
+  if (!is.null(about)) cat("Family: ", about$family, "\nFormula: ", about$formula, "\n\n", sep = "")
+  counts <- intersect(c("Bulk_ESS", "Tail_ESS"), names(x))
+  x[counts] <- lapply(x[counts], round)
+  print(format(x, digits = digits), ...)
+  if (is.null(about)) return(invisible(x))
+  cat(sprintf("\n%d chain%s of %d draws. %s\n", about$n[[2L]], if (about$n[[2L]] == 1L) "" else "s", about$n[[1L]], about$privacy))
+  if (length(about$scaled)) cat("of features mapped to [-1, 1] by their bounds, not on the scale of the columns: ", paste(unique(sub("\\[.*", "", about$scaled)), collapse = ", "), "\n", sep = "")
+  if (about$end != "complete") cat("The run ended early:", about$end, "\n")
+  if (length(about$problems)) cat(paste0("problem: ", about$problems, "\n"), sep = "")
+  if (length(about$warnings)) cat(paste0("warning: ", about$warnings, "\n"), sep = "")
   invisible(x)
 }
 
-as.array.tacit_fit <- function(x, ...) x$draws
-as.matrix.tacit_fit <- function(x, ...) {
-  matrix(x$draws, ncol = dim(x$draws)[[3L]], dimnames = list(NULL, dimnames(x$draws)[[3L]]))
+print.tacit_fit <- function(x, digits = 3, ...) {
+  print(summary(x), digits = digits, ...)
+  invisible(x)
 }
-as.data.frame.tacit_fit <- function(x, ...) as.data.frame(as.matrix(x), optional = TRUE)
+
+# Texts with lines.
+print.tacit_text <- function(x, ...) {
+  cat(sub("\n*$", "\n", x), sep = "")
+  invisible(x)
+}
+
+lines_of <- function(text) structure(text, class = "tacit_text")
+
+# ---- draws ----
+
+labels_of <- function(x, pars = NULL, field = "variable") {
+  labels <- dimnames(x$draws)[[3L]]
+  if (is.null(pars)) return(labels)
+  if (!is.character(pars) || !length(pars) || anyNA(pars)) refuse(sprintf("%s: names of parameters", field), field = field)
+  found <- lapply(pars, function(name) if (name %in% labels) name else labels[startsWith(labels, paste0(name, "["))]) # a vector by its name
+  if (any(lengths(found) == 0L)) {
+    refuse(sprintf("the fit has no parameter '%s'; there are %s", pars[lengths(found) == 0L][[1L]], paste(head(labels, 20L), collapse = ", ")), field = field)
+  }
+  unique(unlist(found))
+}
+
+as.array.tacit_fit <- function(x, variable = NULL, ...) {
+  no_more("as.array", ...)
+  x$draws[, , labels_of(x, variable), drop = FALSE]
+}
+as.matrix.tacit_fit <- function(x, variable = NULL, ...) {
+  no_more("as.matrix", ...)
+  labels <- labels_of(x, variable)
+  matrix(x$draws[, , labels], ncol = length(labels), dimnames = list(NULL, labels))
+}
+as.data.frame.tacit_fit <- function(x, row.names = NULL, optional = FALSE, variable = NULL, ...) {
+  as.data.frame(as.matrix(x, variable, ...), row.names = row.names, optional = TRUE)
+}
 
 as_draws_array.tacit_fit <- function(x, ...) posterior::as_draws_array(x$draws)
 as_draws.tacit_fit <- as_draws_array.tacit_fit
 as_draws_df.tacit_fit <- function(x, ...) posterior::as_draws_df(as_draws_array.tacit_fit(x))
+variables.tacit_fit <- function(x, ...) dimnames(x$draws)[[3L]]
+ndraws.tacit_fit <- function(x) prod(dim(x$draws)[1:2])
+nchains.tacit_fit <- function(x) dim(x$draws)[[2L]]
+niterations.tacit_fit <- function(x) dim(x$draws)[[1L]]
 
-coef.tacit_fit <- function(object, ...) structure(object$summaries[, "mean"], names = rownames(object$summaries))
-vcov.tacit_fit <- function(object, ...) stats::cov(as.matrix(object))
+column_of <- function(object, column, pars) structure(object$summaries[labels_of(object, pars, "pars"), column], names = labels_of(object, pars, "pars"))
+rhat.tacit_fit <- function(object, pars = NULL, ...) column_of(object, "Rhat", pars)
+neff_ratio.tacit_fit <- function(object, pars = NULL, ...) column_of(object, "Bulk_ESS", pars) / ndraws.tacit_fit(object)
+
+# ---- coefficients ----
+
+# A formula whose family is a program has its coefficients twice: as they are drawn, of features in [-1, 1], and on the scale of the columns.
+is_written <- function(object) !is.null(object$program) && !identical(object$family, "program")
+
+scaled_ones <- function(object) {
+  labels <- dimnames(object$draws)[[3L]]
+  if (!is_written(object)) return(character())
+  labels[grepl("^(b_s|Intercept_s|cut)($|\\[)", labels) | (labels == "sigma" & "sd_residual" %in% labels)]
+}
+
+# Labels on the scale of the columns, and as a formula spells them: "age" for "b_age".
+on_columns <- function(object) {
+  labels <- setdiff(dimnames(object$draws)[[3L]], scaled_ones(object))
+  short <- if (is_written(object)) sub("^b_", "", labels) else labels
+  structure(labels, names = if (anyDuplicated(short)) labels else short)
+}
+
+coef.tacit_fit <- function(object, ...) {
+  no_more("coef", ...)
+  labels <- on_columns(object)
+  structure(object$summaries[labels, "mean"], names = names(labels))
+}
+
+vcov.tacit_fit <- function(object, ...) {
+  no_more("vcov", ...)
+  need_intervals(object)
+  labels <- on_columns(object)
+  structure(stats::cov(as.matrix(object, labels)), dimnames = list(names(labels), names(labels)))
+}
 
 fixef <- function(object, ...) UseMethod("fixef")
-fixef.tacit_fit <- function(object, ...) {
-  s <- object$summaries[rownames(object$summaries) != "sigma", , drop = FALSE]
-  cbind(Estimate = s[, "mean"], Est.Error = s[, "sd"], Q5 = s[, "q5"], Q95 = s[, "q95"])
+fixef.tacit_fit <- function(object, summary = TRUE, probs = c(0.05, 0.95), ...) {
+  no_more("fixef", ...)
+  labels <- on_columns(object)
+  labels <- if (is_written(object)) labels[startsWith(labels, "b_")] else labels[labels != "sigma"]
+  draws <- as.matrix(object, labels)
+  colnames(draws) <- names(labels)
+  if (!is_yes(summary, "summary")) return(draws)
+  table <- describe(draws, of_quantiles(probs))
+  if (isTRUE(object$no_intervals)) table[, -1L] <- NaN
+  table
 }
+
+posterior_interval <- function(object, ...) UseMethod("posterior_interval")
+posterior_interval.tacit_fit <- function(object, prob = 0.9, pars = NULL, ...) {
+  no_more("posterior_interval", ...)
+  need_intervals(object)
+  of <- tails(of_probability(prob))
+  table <- describe(as.matrix(object, labels_of(object, pars, "pars")), of)[, 3:4, drop = FALSE]
+  colnames(table) <- paste0(format(100 * of, trim = TRUE, digits = 6, drop0trailing = TRUE), "%")
+  table
+}
+
+# Sentences such as "age > 0" or "age = 2 * bmi", as contrasts.
+hypothesis <- function(x, ...) UseMethod("hypothesis")
+hypothesis.tacit_fit <- function(x, hypothesis, prob = 0.9, ...) {
+  no_more("hypothesis", ...)
+  if (!is.character(hypothesis) || !length(hypothesis) || anyNA(hypothesis)) refuse("hypotheses such as \"age > 0\"", field = "hypothesis")
+  parts <- regmatches(hypothesis, regexec("^([^<>=]+)([<>=])([^<>=]+)$", hypothesis))
+  if (any(lengths(parts) != 4L)) refuse(sprintf("'%s': two sides and <, > or = between them were expected", hypothesis[lengths(parts) != 4L][[1L]]), field = "hypothesis")
+  differences <- vapply(parts, function(part) sprintf("(%s) - (%s)", trimws(part[[2L]]), trimws(part[[4L]])), "")
+  draws <- contrast_draws(x, differences)
+  sign <- vapply(parts, `[[`, "", 3L)
+  above <- colMeans(draws > 0)
+  share <- ifelse(sign == ">", above, ifelse(sign == "<", 1 - above, NA))
+  table <- data.frame(Hypothesis = hypothesis, describe(draws, tails(of_probability(prob))), Evid.Ratio = share / (1 - share), Post.Prob = share, row.names = NULL)
+  names(table)[4:5] <- c("CI.Lower", "CI.Upper")
+  table
+}
+
+# ---- what a fit knows of its model ----
+
+family.tacit_fit <- function(object, ...) {
+  known <- switch(object$family, bernoulli = stats::binomial(), gaussian = stats::gaussian(), poisson = stats::poisson())
+  if (!is.null(known)) return(known)
+  structure(class = "family", list(family = object$family, link = link_of(object$family)))
+}
+
+formula.tacit_fit <- function(x, ...) {
+  if (identical(x$family, "program")) refuse("the fit is of a program: $program has it", field = "formula")
+  tryCatch(stats::as.formula(x$formula, env = baseenv()), error = function(e) refuse(sprintf("'%s' is no formula of R's", x$formula), field = "formula"))
+}
+
+sigma.tacit_fit <- function(object, ...) {
+  labels <- dimnames(object$draws)[[3L]]
+  name <- intersect(c("sd_residual", "sigma"), labels)
+  if (isTRUE(object$known_sd > 0)) return(object$known_sd)
+  if (!length(name)) refuse(sprintf("family %s has no residual sd here", object$family), field = "sigma")
+  object$summaries[[name[[1L]], "mean"]]
+}
+
+prior_summary <- function(object, ...) UseMethod("prior_summary")
+prior_summary.tacit_fit <- function(object, ...) {
+  no_more("prior_summary", ...)
+  if (!is.null(object$program)) refuse("the priors stand in the program: cat(fit$program); tacit_refit() takes it with others, program = FILE", field = "prior")
+  if (is.null(object$prior)) refuse("the method of this fit does not say what its priors came to; run.yaml in its directory has the settings", field = "prior")
+  data.frame(coef = dimnames(object$draws)[[3L]], prior_sd = object$prior[, "prior_sd"], prior_share = object$prior[, "prior_share"], row.names = NULL)
+}
+
+# ---- pictures ----
 
 # Density of all chains together beside the chains; at most five parameters a page. Everything else: as.array(fit) to bayesplot.
 plot.tacit_fit <- function(x, pars = NULL, ...) {
-  labels <- dimnames(x$draws)[[3L]]
-  if (is.null(pars)) pars <- labels
-  unknown <- setdiff(pars, labels)
-  if (length(unknown)) refuse(sprintf("the fit has no parameter '%s'", unknown[[1L]]), field = "pars")
+  no_more("plot", ...)
+  pars <- labels_of(x, pars, "pars")
   before <- par(mfrow = c(min(length(pars), 5L), 2L), mar = c(2.2, 4, 2, 1))
   on.exit(par(before))
   for (name in pars) {
@@ -59,156 +246,14 @@ plot.tacit_fit <- function(x, pars = NULL, ...) {
   invisible(x)
 }
 
-# ---- rows that the analyst brings ----
-
-check_predictable <- function(object) {
-  if (is.null(object$program) && !isTRUE(object$family %in% c("bernoulli", "gaussian", "poisson", "categorical"))) {
-    refuse(sprintf("there are no predictions for family %s: they are made of the formula of a regression or of a program that was kept; tacit_contrast() takes any", object$family),
-           field = "family")
-  }
-}
-
-# What the library needs of a fit.
-held_parts <- function(object) list(object$draws, object$formula, object$family, object$schema, object$program)
-
-# Rows and what is predicted from them; refused where there are no predictions.
-rows_for <- function(object, newdata, field) {
-  if (is.null(newdata)) refuse(sprintf("the records are not kept: give %s", field), field = field)
-  if (!is.data.frame(newdata) && !is.list(newdata)) refuse(sprintf("%s: a data frame", field), field = field)
-  check_predictable(object)
-  if (is.null(object$schema)) refuse("give the schema to tacit_read(): the directory of this fit does not hold it", field = "schema")
-  source_of(as.data.frame(newdata), object$schema)
-}
-
-known_sd_of <- function(object) if (is.null(object$known_sd)) 0 else object$known_sd
-
-warn_moved <- function(n, field) {
-  if (n > 0) warning(n, " values of ", field, " are outside the schema's bounds, and were moved to them", call. = FALSE)
-}
-
-# As the library computes them: draws by row, and by class where the family has such.
-predictions <- function(object, newdata, kind, seed = 1) {
-  rows <- rows_for(object, newdata, "newdata")
-  if (kind == 2L && is.null(object$program) && object$family == "gaussian" && !"sigma" %in% dimnames(object$draws)[[3L]] && !isTRUE(object$known_sd > 0)) {
-    refuse("the residual sd was given and is not kept: use fitted()", field = "newdata")
-  }
-  found <- check(.Call(C_predict, held_parts(object), known_sd_of(object), rows, kind, seed))
-  warn_moved(found$n_moved, "newdata")
-  if (nzchar(found$note)) warning(trimws(found$note), call. = FALSE)
-  if (length(found$outcomes) == 1L) return(matrix(found$draws, dim(found$draws)[[1L]]))
-  dimnames(found$draws) <- list(NULL, NULL, found$outcomes)
-  found$draws
-}
-
-posterior_epred <- function(object, ...) UseMethod("posterior_epred")
-posterior_epred.tacit_fit <- function(object, newdata = NULL, ...) predictions(object, newdata, 0L)
-
-describe <- function(draws) {
-  if (length(dim(draws)) == 3L) return(sapply(dimnames(draws)[[3L]], function(class) describe(draws[, , class, drop = TRUE]), simplify = "array"))
-  draws <- as.matrix(draws)
-  quantiles <- apply(draws, 2L, quantile, c(0.05, 0.95), names = FALSE)
-  cbind(Estimate = colMeans(draws), Est.Error = apply(draws, 2L, sd), Q5 = quantiles[1L, ], Q95 = quantiles[2L, ])
-}
-
-fitted.tacit_fit <- function(object, newdata = NULL, ...) describe(predictions(object, newdata, 0L))
-predict.tacit_fit <- function(object, newdata = NULL, seed = sample.int(.Machine$integer.max, 1L), ...) {
-  describe(predictions(object, newdata, 2L, whole(seed, "seed", 0, 2^53)))
-}
-
-tacit_contrast <- function(fit, expressions, exponentiate = FALSE) {
-  if (!inherits(fit, "tacit_fit")) refuse("a fit, as tacit() returns it", field = "fit")
-  if (!is.character(expressions) || !length(expressions) || anyNA(expressions)) refuse("expressions such as \"age * 10\"", field = "expressions")
-  draws <- vapply(expressions, function(text) check(.Call(C_contrast, fit[c("draws", "formula", "family")], text)), numeric(prod(dim(fit$draws)[1:2])))
-  contrasts_of(draws, if (isTRUE(exponentiate)) paste0("exp(", expressions, ")") else expressions, isTRUE(exponentiate))
-}
-
-contrasts_of <- function(draws, names, is_ratio = FALSE) {
-  out <- cbind(describe(if (is_ratio) exp(draws) else draws), p_above = colMeans(draws > 0))
-  rownames(out) <- names
-  out
-}
-
-# What changing a column does to the expected response, averaged over rows that the analyst brings.
-tacit_average_effects <- function(fit, effects, population) {
-  if (!inherits(fit, "tacit_fit")) refuse("a fit, as tacit() returns it", field = "fit")
-  if (!is.character(effects) || !length(effects) || anyNA(effects)) refuse("effects: names of columns of the formula", field = "effects")
-  rows <- rows_for(fit, population, "population")
-  found <- check(.Call(C_effects, held_parts(fit), known_sd_of(fit), rows, effects))
-  warn_moved(found$n_moved, "population")
-  contrasts_of(do.call(cbind, found$draws), found$labels)
-}
-
-conditional_effects <- function(x, ...) UseMethod("conditional_effects")
-conditional_effects.tacit_fit <- function(x, effects = NULL, resolution = 100, ...) {
-  if (is.null(x$schema)) refuse("give the schema to tacit_read(): the directory of this fit does not hold it", field = "schema")
-  check_predictable(x)
-  resolution <- whole(resolution, "resolution", 2, 1e5)
-  columns <- check(.Call(C_columns, held_parts(x)))
-  names(columns) <- vapply(columns, `[[`, "", "name")
-  if (is.null(effects)) effects <- names(columns)
-  if (!is.character(effects) || !length(effects) || anyNA(effects)) refuse("effects: names of columns of the formula or the program", field = "effects")
-  unknown <- setdiff(effects, names(columns))
-  if (length(unknown)) refuse(sprintf("'%s' is no column that predictions look at", unknown[[1L]]), field = "effects")
-  middle <- lapply(columns, function(column) {
-    switch(column$type + 1L, (column$lower + column$upper) / 2, round((column$lower + column$upper) / 2), column$levels[[1L]], 0)
-  })
-  found <- lapply(columns[effects], function(column) {
-    values <- switch(column$type + 1L, seq(column$lower, column$upper, length.out = resolution),
-                     unique(round(seq(column$lower, column$upper, length.out = resolution))), column$levels, c(0, 1))
-    rows <- as.data.frame(c(middle[names(middle) != column$name], stats::setNames(list(values), column$name)), optional = TRUE)
-    draws <- predictions(x, rows, 0L)
-    classes <- dimnames(draws)[[3L]]
-    of <- function(draws, ...) {
-      table <- describe(draws)
-      cbind(rows, ..., estimate__ = table[, "Estimate"], se__ = table[, "Est.Error"], lower__ = table[, "Q5"], upper__ = table[, "Q95"])
-    }
-    if (is.null(classes)) return(of(draws))
-    do.call(rbind, lapply(classes, function(class) of(draws[, , class], cats__ = class)))
-  })
-  structure(found, class = "tacit_effects")
-}
-
-print.tacit_effects <- function(x, ...) {
-  for (name in names(x)) {
-    cat(name, ":\n", sep = "")
-    print(head(x[[name]][intersect(c(name, "cats__", "estimate__", "lower__", "upper__"), names(x[[name]]))], 10L), row.names = FALSE)
-  }
-  invisible(x)
-}
-
-plot.tacit_effects <- function(x, ...) {
-  for (name in names(x)) {
-    table <- x[[name]]
-    parts <- if (is.null(table$cats__)) list(table) else split(table, factor(table$cats__, unique(table$cats__)))
-    plot_effect(name, parts)
-  }
-  invisible(x)
-}
-
-# One column's effect; a part for each class of the response.
-plot_effect <- function(name, parts) {
-  values <- parts[[1L]][[name]]
-  at <- if (is.numeric(values)) values else seq_along(values)
-  colours <- if (length(parts) == 1L) "steelblue" else hcl.colors(length(parts), "Dark 3")
-  limits <- range(vapply(parts, function(part) range(part$lower__, part$upper__), c(0, 0)))
-  graphics::plot(range(at), limits, type = "n", xlab = name, ylab = "expected response", xaxt = if (is.numeric(values)) "s" else "n",
-                 xlim = if (is.numeric(values)) range(at) else range(at) + c(-0.5, 0.5))
-  if (!is.numeric(values)) axis(1, at, values)
-  for (k in seq_along(parts)) {
-    part <- parts[[k]]
-    if (is.numeric(values)) {
-      polygon(c(at, rev(at)), c(part$lower__, rev(part$upper__)), col = adjustcolor(colours[[k]], 0.3), border = NA)
-      lines(at, part$estimate__, lwd = 2, col = colours[[k]])
-    } else {
-      segments(at, part$lower__, at, part$upper__, col = colours[[k]])
-      points(at, part$estimate__, pch = 19, col = colours[[k]])
-    }
-  }
-  if (length(parts) > 1L) legend("topright", names(parts), col = colours, lwd = 2, bty = "n")
-}
-
 # ---- refused, with the reason ----
 
 nobs.tacit_fit <- function(object, ...) refuse("a fit does not keep the number of records: under relation add-remove it is private", field = "nobs")
-pp_check.tacit_fit <- function(object, ...) refuse("pp_check() compares with records, which are not kept: it would release them", field = "pp_check")
+residuals.tacit_fit <- function(object, ...) {
+  refuse("residuals() need records, which are not kept; tacit_check() releases residuals by bins, for a budget of its own", field = "residuals")
+}
+pp_check.tacit_fit <- function(object, ...) {
+  refuse("pp_check() compares with records, which are not kept: it would release them; tacit_check() does so for a budget of its own", field = "pp_check")
+}
 loo.tacit_fit <- function(x, ...) refuse("loo() needs the likelihood of each record: records are not kept, and it would release them", field = "loo")
+waic.tacit_fit <- function(x, ...) refuse("waic() needs the likelihood of each record: records are not kept, and it would release them", field = "waic")

@@ -82,6 +82,14 @@ static SEXP statement(const call_t *call) {
   return r_owned_text(status, text);
 }
 
+/* What it released, to draw from again; "": nothing was kept. */
+static SEXP releases(const call_t *call) {
+  tacit_error_t err;
+  char *text = NULL;
+  tacit_status_t status = tacit_fit_releases_json(call->fit, &text, &err);
+  return r_owned_text(status, text);
+}
+
 static SEXP privacy(const call_t *call) {
   tacit_error_t err;
   char *text = NULL;
@@ -91,7 +99,7 @@ static SEXP privacy(const call_t *call) {
 
 /* A report that cannot be written takes nothing from the draws, which were paid for. */
 SEXP r_fit_result(r_fit_call_t *call, bool has_out) {
-  static const char *const names[] = {"draws", "unwritten", "statement", "privacy", "end", "spent", "unsettled", "is_private", "epsilon", "delta", "program", NULL};
+  static const char *const names[] = {"draws", "unwritten", "statement", "privacy", "end", "spent", "unsettled", "is_private", "epsilon", "delta", "program", "releases", NULL};
   const tacit_guarantee_t promised = tacit_fit_promised(call->fit);
   tacit_error_t err;
   SEXP out = PROTECT(r_list(names));
@@ -110,6 +118,7 @@ SEXP r_fit_result(r_fit_call_t *call, bool has_out) {
   SET_VECTOR_ELT(out, 9, Rf_ScalarReal(promised.delta));
   const char *program = tacit_fit_text(call->fit, TACIT_FIT_TEXT_PROGRAM);
   SET_VECTOR_ELT(out, 10, program[0] != '\0' ? r_texts(&program, 1) : R_NilValue);
+  SET_VECTOR_ELT(out, 11, releases(call));
   UNPROTECT(1);
   return out;
 }

@@ -74,9 +74,33 @@ static SEXP values_of(const tacit_draws_t *draws) {
   return out;
 }
 
+/* What was found of one severity. */
+static SEXP said_of(const tacit_findings_t *found, tacit_severity_t severity) {
+  const char *texts[TACIT_MAX_FINDINGS];
+  size_t n = 0;
+  for (size_t i = 0; i < found->n; i++) {
+    if (found->items[i].severity == severity) {
+      texts[n++] = found->items[i].what;
+    }
+  }
+  return r_texts(texts, n);
+}
+
+/* Of each quantity the sd of its prior and the prior's share in its precision; NULL: not known. */
+static SEXP priors_of(const tacit_draws_t *draws, const tacit_evidence_t *evidence) {
+  if (evidence == NULL || evidence->n_terms < draws->n_reported) {
+    return R_NilValue;
+  }
+  size_t n = draws->n_reported;
+  SEXP out = Rf_allocMatrix(REALSXP, (int)n, 2);
+  memcpy(REAL(out), evidence->prior_sd, n * sizeof(double));
+  memcpy(REAL(out) + n, evidence->prior_share, n * sizeof(double));
+  return out;
+}
+
 SEXP r_draws(const tacit_draws_t *draws, const char *const *labels, const char *const *names, const tacit_published_t *published,
              const tacit_evidence_t *evidence) {
-  static const char *const parts[] = {"values", "labels", "names", "summaries", "problems", NULL};
+  static const char *const parts[] = {"values", "labels", "names", "summaries", "problems", "warnings", "no_intervals", "prior", NULL};
   tacit_error_t err;
   tacit_findings_t found = {0};
   SEXP out = PROTECT(r_list(parts));
@@ -93,16 +117,12 @@ SEXP r_draws(const tacit_draws_t *draws, const char *const *labels, const char *
       REAL(table)[j + draws->n_reported * k] = is_known ? numbers[k] : NA_REAL;
     }
   }
-  const char *problems[TACIT_MAX_FINDINGS];
-  size_t n_problems = 0;
   if (tacit_diagnose_fit(draws, labels, published, evidence != NULL ? &evidence->checks : NULL, &found, &err) == TACIT_OK) {
-    for (size_t i = 0; i < found.n; i++) {
-      if (found.items[i].severity == TACIT_SEVERITY_PROBLEM) {
-        problems[n_problems++] = found.items[i].what;
-      }
-    }
+    SET_VECTOR_ELT(out, 4, said_of(&found, TACIT_SEVERITY_PROBLEM));
+    SET_VECTOR_ELT(out, 5, said_of(&found, TACIT_SEVERITY_WARNING));
   }
-  SET_VECTOR_ELT(out, 4, r_texts(problems, n_problems));
+  SET_VECTOR_ELT(out, 6, Rf_ScalarLogical(evidence != NULL && tacit_checks_forbid_intervals(&evidence->checks)));
+  SET_VECTOR_ELT(out, 7, priors_of(draws, evidence));
   UNPROTECT(1);
   return out;
 }

@@ -42,7 +42,16 @@ calls <- list(
   tacit_contrast = list(tacit_contrast, list(fit = kept, expressions = "x - 1")),
   posterior_epred = list(function(newdata) posterior_epred(kept, newdata), list(newdata = d[1:2, ])),
   predict = list(function(newdata, seed) predict(kept, newdata, seed), list(newdata = d[1:2, ], seed = 1)),
-  conditional_effects = list(function(effects, resolution) conditional_effects(kept, effects, resolution), list(effects = "x", resolution = 5)))
+  posterior_predict = list(function(newdata, ndraws, draw_ids, seed) posterior_predict(kept, newdata, ndraws, draw_ids, seed),
+                           list(newdata = d[1:2, ], ndraws = NULL, draw_ids = 1:2, seed = 1)),
+  posterior_linpred = list(function(transform, newdata) posterior_linpred(kept, transform, newdata), list(transform = FALSE, newdata = d[1:2, ])),
+  posterior_interval = list(function(prob, pars) posterior_interval(kept, prob, pars), list(prob = 0.9, pars = "x")),
+  summary = list(function(prob) summary(kept, prob), list(prob = 0.5)),
+  fixef = list(function(summary, probs) fixef(kept, summary, probs), list(summary = TRUE, probs = c(0.1, 0.9))),
+  hypothesis = list(function(hypothesis, prob) tacit::hypothesis(kept, hypothesis, prob), list(hypothesis = "x > 0", prob = 0.9)),
+  update = list(function(prior, draws) update(kept, prior, draws = draws), list(prior = NULL, draws = 4)),
+  conditional_effects = list(function(effects, resolution, conditions, prob) conditional_effects(kept, effects, resolution, conditions, prob),
+                             list(effects = "x:s", resolution = 5, conditions = data.frame(s = "a"), prob = 0.9)))
 odd <- list("", NA, NA_character_, NaN, Inf, -1, 0, 1e300, 2^53 + 2, "a\nb", strrep("x", 5000), character(), numeric(), list(), list(1), list(a = NULL), c("a", "b"), c(1, 2), 3i, raw(2), TRUE,
             sum, quote(a + b), y ~ x, globalenv(), factor("a"), Sys.Date(), d, d[0, ], d[0], matrix(1, 2, 2), as.name("a"), d["y"], data.frame(x = I(list(1, 2))), list(x = 1, x = 2), NULL)
 wrong <- character()

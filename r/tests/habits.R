@@ -1,0 +1,109 @@
+# Habits of brms: every argument is honoured or refused; what a fit released comes with it; flags are shown.
+library(tacit)
+n <- 2000
+u <- function(k) ((seq_len(n) * k) %% 10007) / 10007
+x <- round(6 * ((seq_len(n) * 7919) %% 1009) / 1009 - 3, 3)
+s <- ifelse((seq_len(n) * 31) %% 7 < 3, "b", "a")
+d <- data.frame(x, s, y = as.integer(u(104729) < 1 / (1 + exp(-(0.3 + 0.8 * x - 0.6 * (s == "b"))))),
+                z = c("lo", "mid", "hi")[1 + (x + 3 * u(5003) > 1) + (x + 3 * u(5003) > 3)])
+schema <- list(columns = list(x = list(type = "numeric", lower = -3, upper = 3), s = list(type = "categorical", levels = c("a", "b")),
+                              y = list(type = "binary"), z = list(type = "categorical", levels = c("lo", "mid", "hi"))))
+refused <- function(expression) tryCatch(expression, tacit_error = identity)
+says <- function(expression, text) {
+  found <- refused(expression)
+  if (!inherits(found, "tacit_error") || !grepl(text, conditionMessage(found), fixed = TRUE)) stop("expected '", text, "'; ", if (inherits(found, "condition")) conditionMessage(found))
+  TRUE
+}
+fit <- tacit(y ~ x + s, d, schema, family = binomial(), epsilon = 2, delta = 1e-6, seed_not_private = 1)
+draws <- as.matrix(fit)
+new <- data.frame(x = c(-1.5, 2, 0), s = c("b", "a", "a"))
+
+# Probabilities of intervals, and which draws.
+q <- apply(draws, 2, quantile, c(0.025, 0.975), names = FALSE)
+same <- function(a, b) isTRUE(all.equal(a, b, check.attributes = FALSE))
+stopifnot(same(as.matrix(summary(fit, prob = 0.95)[, 3:4]), t(q)), identical(names(summary(fit, prob = 0.95))[3:4], c("l-95% CI", "u-95% CI")),
+          same(fixef(fit, probs = c(0.025, 0.975))[, 3:4], t(q)), identical(colnames(fixef(fit, probs = c(0.025, 0.975)))[3:4], c("Q2.5", "Q97.5")),
+          same(fixef(fit, summary = FALSE), draws), same(posterior_interval(fit, prob = 0.95), t(q)), same(as.matrix(summary(fit)[, 3:4]), fit$summaries[, c("q5", "q95")]),
+          same(tacit_contrast(fit, "x", probs = c(0.025, 0.975))[, 3:4], q[, "x"]))
+epred <- posterior_epred(fit, new)
+chosen <- c(3L, 3999L)
+stopifnot(identical(posterior_epred(fit, new, draw_ids = chosen), epred[chosen, ]), nrow(posterior_epred(fit, new, ndraws = 100)) == 100L,
+          same(posterior_linpred(fit, newdata = new), log(epred / (1 - epred))), identical(posterior_linpred(fit, TRUE, newdata = new), epred),
+          same(fitted(fit, new, scale = "linear", probs = c(0.1, 0.9))[, 4], apply(log(epred / (1 - epred)), 2, quantile, 0.9)),
+          identical(fitted(fit, new, summary = FALSE), epred))
+drawn <- posterior_predict(fit, new, seed = 4)
+stopifnot(all(drawn %in% 0:1), identical(dim(drawn), dim(epred)), max(abs(colMeans(drawn) - colMeans(epred))) < 5.2 * 0.5 / sqrt(nrow(epred)), # 5.2 sds: < 1e-6
+          identical(predict(fit, new, seed = 4, summary = FALSE), drawn), identical(posterior_predict(fit, new, seed = 4), drawn))
+effect <- conditional_effects(fit, "x", conditions = data.frame(s = "b"), prob = 0.5, resolution = 3)$x
+at <- posterior_epred(fit, data.frame(x = c(-3, 0, 3), s = "b"))
+stopifnot(same(effect$estimate__, colMeans(at)), same(effect$upper__, apply(at, 2, quantile, 0.75)))
+two <- conditional_effects(fit, "s:x", conditions = data.frame(s = c("a", "b"))[0:2, , drop = FALSE], resolution = 3)[["s:x"]]
+stopifnot(nrow(two) == 12L, setequal(two$x, c(-3, 0, 3)), same(two$estimate__[two$s == "b" & two$cond__ == 1], colMeans(at)))
+says(summary(fit, robust = TRUE), "no argument 'robust'")
+says(fixef(fit, prob = 0.95), "probs: two quantiles")
+says(coef(fit, summary = FALSE), "no argument 'summary'")
+says(predict(fit, new, type = "response"), "fitted()")
+says(posterior_epred(fit, new, re_formula = NA), "re_formula")
+says(posterior_epred(fit, new, ndraws = 5000), "ndraws")
+says(conditional_effects(fit, "x", method = "posterior_predict"), "no argument 'method'")
+says(conditional_effects(fit, "x:w"), "'w' is no column")
+says(conditional_effects(fit, "x", conditions = data.frame(w = 1)), "'w' is no column")
+says(plot(fit, pars = "w"), "no parameter 'w'")
+
+# What other packages ask for.
+above <- hypothesis(fit, c("x > 0.7", "x = 2 * sb", "sb < 0"))
+stopifnot(same(above$Post.Prob, c(mean(draws[, "x"] > 0.7), NA, mean(draws[, "sb"] < 0))), same(above$Estimate[[2L]], mean(draws[, "x"] - 2 * draws[, "sb"])),
+          family(fit)$link == "logit", identical(deparse(formula(fit)), "y ~ x + s"), nrow(prior_summary(fit)) == 3L, all(prior_summary(fit)$prior_sd > 0))
+says(hypothesis(fit, "x"), "two sides")
+says(residuals(fit), "tacit_check()")
+says(sigma(fit), "no residual sd")
+says(set_prior("normal(0, 1)", class = "sd"), "class 'sd'")
+stopifnot(identical(set_prior("normal(0, 1)", class = "b", coef = "x"), "x: normal(0, 1)"), identical(set_prior("normal(0, 1)", class = "Intercept"), "Intercept: normal(0, 1)"))
+if (requireNamespace("bayesplot", quietly = TRUE)) {
+  stopifnot(identical(bayesplot::rhat(fit), fit$summaries[, "Rhat"]), same(bayesplot::neff_ratio(fit), fit$summaries[, "Bulk_ESS"] / 4000))
+}
+if (requireNamespace("posterior", quietly = TRUE)) stopifnot(identical(posterior::variables(fit), rownames(fit$summaries)), posterior::ndraws(fit) == 4000L)
+if (requireNamespace("rstantools", quietly = TRUE)) stopifnot(identical(rstantools::prior_summary(fit), prior_summary(fit)))
+
+# What was released comes with the fit.
+stopifnot(identical(tacit_refit(fit)$draws, fit$draws), coef(update(fit, prior = "normal(0, 0.1)"))[["x"]] < coef(fit)[["x"]] - 0.2,
+          nrow(tacit_synthesize(fit, rows = 5)) == 5L, nrow(tacit_check(fit, d, epsilon = 2, delta = 1e-6, seed_not_private = 1)$calibration) == 10L)
+says(update(fit, y ~ x), "needs the records")
+says(update(fit, newdata = d), "needs the records")
+exposed <- tacit(y ~ x + s, d, schema, family = binomial(), method = "hmc", exposed = TRUE, draws = 50, warmup = 50)
+says(tacit_refit(exposed), "keeps no releases")
+pair <- list(fit, tacit(y ~ x + s, d, schema, family = binomial(), epsilon = 2, delta = 1e-6, seed_not_private = 2))
+stopifnot(same(dim(tacit_combine(pair)$draws)[[3L]], 3L))
+
+# Flags and texts.
+shown <- function(x) paste(capture.output(print(x)), collapse = "\n")
+pulled <- update(fit, prior = "normal(0, 0.1)")
+stopifnot(is.data.frame(summary(fit)), grepl("Family: bernoulli\nFormula: y ~ x + s", shown(summary(fit)), fixed = TRUE), grepl("problem: x: the prior moves it", shown(summary(pulled))),
+          grepl("problem: x", shown(pulled)), grepl("warning: x", shown(summary(pulled))), !grepl("problem|warning", shown(summary(fit))),
+          grepl("Not private|not private|NOT PRIVATE", shown(summary(fit))), startsWith(shown(fit$statement), strsplit(fit$statement, "\n")[[1L]][[1L]]))
+
+# A family that is a program: one scale, and the classes of the response.
+ordered <- tacit(z ~ x + s, d, schema, family = "cumulative", method = "hmc", exposed = TRUE, draws = 200, warmup = 200)
+shares <- predict(ordered, new, seed = 2)
+classes <- posterior_predict(ordered, new, seed = 2)
+stopifnot(!any(grepl("^b_s|^cut", names(coef(ordered)))), all(c("x", "sb") %in% rownames(fixef(ordered))), identical(names(coef(ordered)), rownames(vcov(ordered))),
+          identical(colnames(shares), paste0("P(Y = ", c("lo", "mid", "hi"), ")")), same(rowSums(shares), rep(1, 3)), same(shares[, 3], colMeans(classes == 3)),
+          identical(attr(classes, "levels"), c("lo", "mid", "hi")), grepl("mapped to [-1, 1]", shown(summary(ordered)), fixed = TRUE))
+says(prior_summary(ordered), "stand in the program")
+
+# A link that is not fitted; settings of other packages; programs' check that forbids intervals.
+fits <- function(family, ...) tacit(y ~ x, d, schema, family = family, epsilon = 1, delta = 1e-6, ...)
+of <- function(family, link) structure(list(family = family, link = link), class = c("brmsfamily", "family"))
+says(fits(of("cumulative", "probit")), "link logit here, not probit")
+says(fits(binomial("probit")), "link logit here, not probit")
+says(fits(Gamma()), "Gamma(\"log\")")
+says(fits(bernoulli("cloglog")), "not cloglog")
+says(fits("bernoulli", iter = 2000), "draws")
+says(fits("bernoulli", cores = 2), "threads")
+forbidden <- fit
+forbidden$no_intervals <- TRUE
+forbidden$summaries[, c("sd", "q5", "q50", "q95")] <- NaN
+says(posterior_epred(forbidden, new), "forbids intervals")
+says(vcov(forbidden), "forbids intervals")
+says(tacit_contrast(forbidden, "x"), "forbids intervals")
+stopifnot(all(is.nan(as.matrix(summary(forbidden, prob = 0.5)[, 2:4]))), all(is.nan(fixef(forbidden)[, -1L])))
