@@ -2,7 +2,9 @@
  * Programs fitted by centred scores (docs/theory.md, section 18.13): coverage of central 90 % intervals for true parameters and of normal
  * ones without noise, ratio of sds, flags. One line a run, appended to FILE; runs that FILE has are not made again.
  *
- *     program_rounds MODEL N EPSILON RUNS FILE [RELATION [FAULT]]      MODEL: negbin, weibull; RELATION: substitute, add-remove
+ *     program_rounds MODEL N EPSILON RUNS FILE [RELATION [FAULT [SHARE]]]      MODEL: negbin, weibull; RELATION: substitute, add-remove
+ *
+ * SHARE: N are persons of 1 to 12 rows, evenly, and this share of a row's normal score is the person's; the intervals without noise take rows for independent.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -12,7 +14,7 @@
 
 int main(int argc, char **argv) {
   if (argc < 6) {
-    fprintf(stderr, "usage: program_rounds negbin|weibull N EPSILON RUNS FILE [substitute|add-remove [FAULT]]\n");
+    fprintf(stderr, "usage: program_rounds negbin|weibull N EPSILON RUNS FILE [substitute|add-remove [FAULT [SHARE]]]\n");
     return 2;
   }
   program_setup_t s = {.is_weibull = strcmp(argv[1], "weibull") == 0,
@@ -22,7 +24,9 @@ int main(int argc, char **argv) {
                        .n_draws = 500,
                        .n_chains = 2,
                        .relation = argc > 6 && strcmp(argv[6], "add-remove") == 0 ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE,
-                       .fault = argc > 7 ? (tacit_noise_aware_fault_t)atoi(argv[7]) : TACIT_NOISE_AWARE_SOUND};
+                       .fault = argc > 7 ? (tacit_noise_aware_fault_t)atoi(argv[7]) : TACIT_NOISE_AWARE_SOUND,
+                       .max_rows = argc > 8 ? 12 : 0,
+                       .share = argc > 8 ? atof(argv[8]) : 0};
   size_t done, runs = (size_t)atoi(argv[4]);
   FILE *file = rounds_open(argv[5], &done);
   for (size_t k = done; k < runs; k++) {

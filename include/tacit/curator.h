@@ -208,21 +208,28 @@ typedef struct tacit_centred_point {
 } tacit_centred_point_t;
 
 /**
- * Release out = sum v + N(0, noise_sd^2 I), shape (dim), over records with
+ * Release out = sum v + N(0, noise_sd^2 I), shape (dim), over units, v the mean over a unit's records of
  *
- *     v = clip(L s(theta; x, y), C) - clip(sum_m w_m clip(L s(theta; x, y_m), C), C / 4),
+ *     clip(L s(theta; x, y), C) - clip(sum_m w_m clip(L s(theta; x, y_m), C), C / 4),
  *
  * s the gradient of the record's log-likelihood, y_m and w_m as tacit_record_model_t.others gives them, clip(v, C) = v min(1, C / |v|):
  * mean 0 at the truth given x, however much is clipped. |v| <= 5/4 C, so that the sensitivity is 5/2 C under substitution, 5/4 C under
- * add-remove. A score that is no finite number makes its v zero. Units of one record.
+ * add-remove. A score that is no finite number counts as zero.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_score(tacit_curator_t *curator, const tacit_centred_point_t *point,
                                                                             double noise_multiplier, double *out, double *noise_sd,
                                                                             tacit_error_t *err);
-/** Release out = svec(sum v v') + N(0, noise_sd^2 I), shape (dim (dim + 1) / 2). Sensitivity: sqrt(2) (5/4 C)^2, (5/4 C)^2. */
+/**
+ * Release out = svec(sum v v') + N(0, noise_sd^2 I), shape (dim (dim + 1) / 2), over units: how v varies, dependence within units included.
+ * Sensitivity: sqrt(2) (5/4 C)^2, (5/4 C)^2.
+ */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator, const tacit_centred_point_t *point,
                                                                               double noise_multiplier, double *out, double *noise_sd,
                                                                               tacit_error_t *err);
+/** The same of the mean over a unit's records of v v', v each record's own; for units of one record it is the same. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_row_squares(tacit_curator_t *curator, const tacit_centred_point_t *point,
+                                                                                  double noise_multiplier, double *out, double *noise_sd,
+                                                                                  tacit_error_t *err);
 /** Columns of a record in public units: z = (1, clamp((x_j - middle_j) / half_j, -1, 1)), 0 for what is no number. */
 typedef struct tacit_record_columns {
   size_t n;                    /**< 1 to TACIT_MAX_ROW_FEATURES - 1 */
@@ -234,7 +241,7 @@ typedef struct tacit_record_columns {
 /** v, shape (n + 1), of a record, shape (n_columns). */
 TACIT_API void tacit_record_columns_read(const tacit_record_columns_t *columns, const float *record, double *v);
 /**
- * Release out = svec(sum v v') + N(0, noise_sd^2 I), shape ((n + 1) (n + 2) / 2), of units of one record. |v|^2 <= radius^2 = R, so that the
+ * Release out = svec(sum v v') + N(0, noise_sd^2 I), shape ((n + 1) (n + 2) / 2), over units, v v' being the mean over a unit's records. |v|^2 <= radius^2 = R, so that the
  * sensitivity is sqrt(2) R under substitution, R under add-remove. out is untouched where the arguments are refused, else 0 on failure.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_column_moments(tacit_curator_t *curator, const tacit_record_columns_t *columns,

@@ -43,7 +43,7 @@ typedef struct tacit_noise_aware_settings {
   const bool *is_two_valued; /**< shape (dim): the feature is +1 or -1, publicly; NULL: none */
   tacit_relation_t relation; /**< that of the curator's budget */
   bool may_drop;             /**< records may have been left out (tacit_schema_dropping()): how many count is private under substitution too */
-  size_t max_rows;           /**< the most rows of a unit, publicly; 0 and 1: one. Bernoulli and poisson */
+  size_t max_rows;           /**< the most rows of a unit, publicly; 0 and 1: one. Bernoulli, poisson and programs */
   double n_units;            /**< gaussian: public number of units, or its public guess under add-remove: shares and refusals go by it */
   size_t n_features;         /**< gaussian: coefficients, the intercept included */
   double delta;              /**< gaussian: for the message of a refusal; 0: not known */
@@ -143,7 +143,7 @@ TACIT_API double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_
 /**
  * Fit: make the releases, then draw from the posterior given them.
  *
- * @param[in] curator     private, of a model whose feature 0 is the intercept; units of at most max_rows records, gaussian and programs of one. NULL: the
+ * @param[in] curator     private, of a model whose feature 0 is the intercept; units of at most max_rows records, gaussian of one. NULL: the
  *                        releases are those of settings->releases, which an earlier run kept; nothing is charged. With its settings,
  *                        its key and its prior the draws are its own, bit for bit.
  * @param[in] parameters  public side of the same model: prior and reported scale; 1 to TACIT_NOISE_AWARE_MAX_FEATURES

@@ -4,7 +4,8 @@
  *     v = clip(L s(theta; x, y), C) - clip(sum_m w_m clip(L s(theta; x, y_m), C), C / 4),
  *
  * y_m other responses that the record might have had at theta, w_m their weights. |v| <= 5/4 C whatever the model computes; a score that
- * is no finite number makes v zero, and counts as zero among the y_m (docs/theory.md, section 18.13).
+ * is no finite number makes v zero, and counts as zero among the y_m. A unit of several rows adds the mean over them (docs/theory.md,
+ * section 18.13).
  */
 #include "curator/rows.h"
 
@@ -106,11 +107,29 @@ static bool centre(const tacit_record_model_t *model, const tacit_centred_point_
   return is_finite;
 }
 
+/* The mean over a unit's rows. */
 static void add_centred(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
   const tacit_row_sum_t *sum = ctx;
+  const tacit_record_model_t *model = sum->curator->model;
+  double v[TACIT_MAX_ROW_FEATURES], mean[TACIT_MAX_ROW_FEATURES] = {0};
+  for (size_t t = 0; t < n_rows; t++) {
+    bool is_finite = centre(model, sum->what, records + t * model->n_columns, work, v);
+    for (size_t j = 0; j < sum->dim && is_finite; j++) {
+      mean[j] += v[j] / (double)n_rows;
+    }
+  }
+  tacit_rows_write(sum, 1, mean, k);
+}
+
+/* Each row by itself, for its square; the mean of these over a unit's rows. */
+static void add_centred_rows(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const tacit_row_sum_t *sum = ctx;
+  const tacit_record_model_t *model = sum->curator->model;
   double v[TACIT_MAX_ROW_FEATURES];
-  if (n_rows == 1 && centre(sum->curator->model, sum->what, records, work, v)) {
-    tacit_rows_write(sum, 1, v, k);
+  for (size_t t = 0; t < n_rows; t++) {
+    if (centre(model, sum->what, records + t * model->n_columns, work, v)) {
+      tacit_rows_write(sum, 1 / sqrt((double)n_rows), v, k + t * sum->dim);
+    }
   }
 }
 
@@ -126,9 +145,6 @@ tacit_status_t tacit_centred_check(const tacit_record_model_t *model, tacit_erro
 
 static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_centred_point_t *point, tacit_error_t *err) {
   tacit_status_t status = tacit_centred_check(curator->model, err);
-  if (status == TACIT_OK && curator->settings.max_unit_rows > 1) {
-    status = tacit_error_set(err, TACIT_ERR_STATE, "unit", "centred scores are of units of one record");
-  }
   if (status == TACIT_OK && curator->settings.temperature_power < 1) {
     status = tacit_error_set(err, TACIT_ERR_STATE, "temperature", "centred scores are not tempered: leave the temperature at 1");
   }
@@ -144,33 +160,39 @@ static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_ce
   return status == TACIT_OK ? tacit_rows_check_size("clip", point->clip, err) : status;
 }
 
-static tacit_status_t release(const tacit_curator_t *curator, const tacit_centred_point_t *point, bool is_square, double noise_multiplier, double *out,
-                              double *noise_sd, tacit_error_t *err) {
+static tacit_status_t release(const tacit_curator_t *curator, const tacit_centred_point_t *point, tacit_row_sum_t *sum, tacit_row_function function,
+                              double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err) {
   size_t d = curator->model->dim;
-  tacit_row_sum_t sum = {.curator = curator,
-                         .is_square = is_square,
-                         .dim = d,
-                         .bound = 1.25 * point->clip,
-                         .what = point,
-                         .label = is_square ? "squares of centred scores" : "centred score"};
-  memset(out, 0, (is_square ? d * (d + 1) / 2 : d) * sizeof *out);
+  sum->curator = curator;
+  sum->dim = d;
+  sum->bound = 1.25 * point->clip;
+  sum->what = point;
+  memset(out, 0, (sum->is_square ? d * (d + 1) / 2 : d) * sizeof *out);
   *noise_sd = 0;
   tacit_status_t status = check_point(curator, point, err);
   if (status != TACIT_OK) {
     return status;
   }
-  sum.n_work = tacit_centred_n_work(curator->model, point);
-  return tacit_rows_release(&sum, add_centred, noise_multiplier, out, noise_sd, err);
+  sum->n_work = tacit_centred_n_work(curator->model, point);
+  return tacit_rows_release(sum, function, noise_multiplier, out, noise_sd, err);
 }
 
 tacit_status_t tacit_curator_release_centred_score(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
                                                    double *out, double *noise_sd, tacit_error_t *err) {
-  return release(curator, point, false, noise_multiplier, out, noise_sd, err);
+  tacit_row_sum_t sum = {.label = "centred score"};
+  return release(curator, point, &sum, add_centred, noise_multiplier, out, noise_sd, err);
 }
 
 tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
                                                      double *out, double *noise_sd, tacit_error_t *err) {
-  return release(curator, point, true, noise_multiplier, out, noise_sd, err);
+  tacit_row_sum_t sum = {.is_square = true, .label = "squares of centred scores"};
+  return release(curator, point, &sum, add_centred, noise_multiplier, out, noise_sd, err);
+}
+
+tacit_status_t tacit_curator_release_centred_row_squares(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
+                                                         double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_row_sum_t sum = {.is_square = true, .label = "row squares of centred scores"};
+  return release(curator, point, &sum, add_centred_rows, noise_multiplier, out, noise_sd, err);
 }
 
 void tacit_centred_expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const double *law, const float *record, double *work,
@@ -224,18 +246,15 @@ static void add_columns(const void *ctx, size_t n_rows, const float *records, do
   const tacit_row_sum_t *sum = ctx;
   double v[TACIT_MAX_ROW_FEATURES];
   (void)work;
-  if (n_rows == 1) {
-    tacit_record_columns_read(sum->what, records, v);
-    tacit_rows_write(sum, 1, v, k);
+  for (size_t t = 0; t < n_rows; t++) {
+    tacit_record_columns_read(sum->what, records + t * sum->curator->model->n_columns, v);
+    tacit_rows_write(sum, 1 / sqrt((double)n_rows), v, k + t * sum->dim);
   }
 }
 
 static tacit_status_t check_columns(const tacit_curator_t *curator, const tacit_record_columns_t *columns, tacit_error_t *err) {
   if (columns->n < 1 || columns->n >= TACIT_MAX_ROW_FEATURES) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "columns", "moments are of 1 to %d columns", (int)TACIT_MAX_ROW_FEATURES - 1);
-  }
-  if (curator->settings.max_unit_rows > 1) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "unit", "moments of columns are of units of one record");
   }
   for (size_t j = 0; j < columns->n; j++) {
     if (columns->column[j] >= curator->model->n_columns || !isfinite(columns->middle[j]) || !(columns->half[j] >= 1e-15 && columns->half[j] <= 1e15)) {

@@ -7,6 +7,8 @@
 static const char not_categorical[] =
     "method noise-aware is for family bernoulli, gaussian or poisson; for %s use --method dp-hmc or dp-penalty";
 
+static const char cannot_drop[] = "method noise-aware cannot leave out some rows of a unit (missing: drop of '%s'): use --method dp-hmc or dp-penalty";
+
 /* Of a regression its features, of a program its parameters. */
 size_t tacit_fit_aware_dim(const tacit_fit_t *fit) {
   return fit->design != NULL ? tacit_design_n_features(fit->design) : fit->model.parameters.dim;
@@ -57,9 +59,8 @@ static bool has_program_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBS
   if (records->others == NULL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware simulates a program's outcomes, and here it cannot: %s; use --method dp-hmc or dp-penalty",
              records->no_others != NULL ? records->no_others : "it is not known how they arise");
-  } else if (tacit_schema_unit(fit->schema) != NULL) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware protects one row, not all rows of a unit as the schema asks: use "
-                                            "--method dp-hmc or dp-penalty");
+  } else if (tacit_schema_unit(fit->schema) != NULL && tacit_fit_dropping(fit) != NULL) {
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, cannot_drop, tacit_fit_dropping(fit));
   } else if (records->dim > TACIT_NOISE_AWARE_MAX_NARROW) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "the program has %zu parameters; method noise-aware takes at most %d: use --method dp-hmc or dp-penalty",
              records->dim, (int)TACIT_NOISE_AWARE_MAX_NARROW);
@@ -81,11 +82,10 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
   if (fit->family == TACIT_FAMILY_CATEGORICAL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, not_categorical, tacit_family_string(fit->family));
   } else if (tacit_schema_unit(fit->schema) != NULL && fit->family == TACIT_FAMILY_GAUSSIAN) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "of family gaussian method noise-aware protects one row, not all rows of a unit as the schema asks: use "
-                                            "--method dp-hmc or dp-penalty");
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "of family gaussian method noise-aware protects one row, not all rows of a unit as the schema asks: fit its program, which "
+                                            "takes them (tacit model write, then --program FILE), or use --method dp-hmc or dp-penalty");
   } else if (tacit_schema_unit(fit->schema) != NULL && tacit_fit_dropping(fit) != NULL) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware cannot leave out some rows of a unit (missing: drop of '%s'): use --method dp-hmc or "
-                                            "dp-penalty", tacit_fit_dropping(fit));
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, cannot_drop, tacit_fit_dropping(fit));
   } else if (!tacit_design_has_intercept(fit->design)) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware needs an intercept: leave out '+ 0' or '- 1'");
   } else if (d > (size_t)most) {
@@ -109,6 +109,7 @@ tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit) {
   settings.n_features = tacit_fit_aware_dim(fit);
   settings.delta = fit->delta;
   settings.may_drop = tacit_fit_dropping(fit) != NULL;
+  settings.max_rows = tacit_schema_max_rows(fit->schema);
   if (fit->design == NULL) {
     settings.records = &fit->model.records;
     settings.program_sampling = fit->aware.program_sampling;
@@ -117,7 +118,6 @@ tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit) {
   }
   tacit_design_response_range(fit->design, &lower, &upper);
   settings.family = fit->family;
-  settings.max_rows = tacit_schema_max_rows(fit->schema);
   settings.upper = upper;
   settings.known_sd = fit->known_sd > 0 ? 2 * fit->known_sd / (upper - lower) : 0; /* the response is mapped to [-1, 1] */
   return settings;

@@ -2,7 +2,7 @@
  * Inference for any model whose responses can be simulated (docs/theory.md, section 18.14): moments of columns, which made-up records are
  * made like (program_spread.c), then centred scores at five points, each where the last leads (program_follow.c). At the last two squares of
  * scores are released as well. The root t + H^-1 S of a round has privacy noise of its own and a sampling error H^-1 M H^-T that all rounds
- * share, S = sum v, M = sum v v', and by the information identity, over made-up records,
+ * share, S = sum v, M = sum v v' (v of a unit: the mean over its rows), and by the information identity, over made-up records,
  *
  *     H = d E S / d theta = n E v s'.
  *
@@ -21,13 +21,15 @@ static const double misfit_sd = 0.5, least_square = 0.05;
 static tacit_status_t release(tacit_program_run_t *run, size_t round, tacit_program_seen_t *seen, tacit_error_t *err) {
   const tacit_noise_aware_settings_t *settings = run->settings;
   double clip = 2 * sqrt((double)run->public.d);
+  seen->are_of_rows = tacit_aware_has_clusters(settings) && round + 1 < TACIT_PROGRAM_ROUNDS;
   const tacit_aware_centred_t at = {run->theta, run->whiten, &clip, TACIT_PROGRAM_SIMULATED, round};
   tacit_status_t status = tacit_aware_may_start(settings, err);
   if (status == TACIT_OK) {
-    status = tacit_aware_release_centred(run->curator, settings, false, tacit_program_score_multiplier(settings, round), &at, seen->score, &seen->noise_sd, err);
+    status = tacit_aware_release_centred(run->curator, settings, TACIT_CENTRED_SCORE, tacit_program_score_multiplier(settings, round), &at, seen->score, &seen->noise_sd, err);
   }
   if (status == TACIT_OK && tacit_program_has_squares(round)) {
-    status = tacit_aware_release_centred(run->curator, settings, true, tacit_program_square_multiplier(settings, round), &at, seen->squares, &seen->square_sd, err);
+    status = tacit_aware_release_centred(run->curator, settings, seen->are_of_rows ? TACIT_CENTRED_ROW_SQUARES : TACIT_CENTRED_SQUARES,
+                                         tacit_program_square_multiplier(settings, round), &at, seen->squares, &seen->square_sd, err);
   }
   if (status == TACIT_OK) {
     memcpy(seen->theta, run->theta, sizeof seen->theta);
@@ -36,7 +38,10 @@ static tacit_status_t release(tacit_program_run_t *run, size_t round, tacit_prog
   return status;
 }
 
-/* squares (d, d) <- those expected now, and of what the released ones are off by the part that noise does not explain. */
+/*
+ * squares (d, d) <- those expected now, and of what the released ones are off by the part that noise does not explain. Where units have several rows those of
+ * the means of these are at most what is expected, and tell nothing of the program's law: rows' squares do, of the round before.
+ */
 static void find_squares(tacit_program_run_t *run, const tacit_program_seen_t *seen, double *squares) {
   size_t d = run->public.d;
   double work[2 * MATRIX + TACIT_NOISE_AWARE_MAX_NARROW], noise = seen->square_sd / run->n, share = misfit_sd * misfit_sd / (misfit_sd * misfit_sd + noise * noise);
@@ -46,7 +51,7 @@ static void find_squares(tacit_program_run_t *run, const tacit_program_seen_t *s
     expected += squares[i * d + i];
     seen_more += seen->squares[k] / run->n - squares[i * d + i];
   }
-  run->excess = seen_more / expected;
+  run->excess = tacit_aware_has_clusters(run->settings) && !seen->are_of_rows ? run->excess : seen_more / expected;
   for (size_t i = 0, k = 0; i < d; i++) {
     for (size_t j = i; j < d; j++, k++) {
       squares[i * d + j] += share * (seen->squares[k] * (i == j ? 1 : sqrt(0.5)) / run->n - squares[i * d + j]);

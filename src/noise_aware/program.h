@@ -96,6 +96,7 @@ typedef struct tacit_program_seen {
   tacit_centred_point_t point; /* at theta */
   double theta[TACIT_NOISE_AWARE_MAX_NARROW], score[TACIT_NOISE_AWARE_MAX_NARROW], noise_sd;
   double squares[MATRIX], square_sd; /* svec, of the last two rounds */
+  bool are_of_rows;                  /* these: of units' rows, not of the units */
 } tacit_program_seen_t;
 /* slope (d, d) <- n E v s' = n E v u' L^-1', by what is expected now. */
 void tacit_program_slope(const struct tacit_program_run *run, const double *of, double *slope);

@@ -198,19 +198,24 @@ tacit_status_t tacit_aware_release_cells(tacit_curator_t *curator, const tacit_n
   return settle(curator, settings, &release, noise_sd, err);
 }
 
-tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, bool are_squares,
+tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, tacit_aware_centred_kind_t kind,
                                            double multiplier, const tacit_aware_centred_t *at, double *out, double *noise_sd, tacit_error_t *err) {
+  static const struct {
+    const char *label;
+    tacit_status_t (*make)(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
+  } kinds[] = {{"centred score", tacit_curator_release_centred_score},
+               {"squares of centred scores", tacit_curator_release_centred_squares},
+               {"row squares of centred scores", tacit_curator_release_centred_row_squares}};
   size_t d = tacit_aware_n_features(curator, settings);
   tacit_kept_release_t release = {.noise_multiplier = multiplier,
                                   .n_parts = 3,
                                   .at = {{"theta", d, at->theta}, {"whiten", d * d, at->whiten}, {"clip", 1, at->clip}},
-                                  .n_values = are_squares ? d * (d + 1) / 2 : d,
+                                  .n_values = kind != TACIT_CENTRED_SCORE ? d * (d + 1) / 2 : d,
                                   .values = out};
-  memcpy(release.label, are_squares ? "squares of centred scores" : "centred score", are_squares ? 26 : 14);
+  memcpy(release.label, kinds[kind].label, strlen(kinds[kind].label) + 1);
   if (curator != NULL) {
     tacit_centred_point_t point = {at->theta, at->whiten, *at->clip, at->n_simulated, at->seed};
-    tacit_status_t status = (are_squares ? tacit_curator_release_centred_squares : tacit_curator_release_centred_score)(curator, &point, multiplier, out,
-                                                                                                                       noise_sd, err);
+    tacit_status_t status = kinds[kind].make(curator, &point, multiplier, out, noise_sd, err);
     if (status != TACIT_OK) {
       return status;
     }

@@ -925,6 +925,40 @@ def good_paths():
         assert done.returncode == 2 and "units of one record" in done.stderr, done.stderr
         assert not pathlib.Path("persons-check").exists()
 
+    @case("noise-aware: persons of several rows in a family that is a program, both relations; drawn again and told apart from rows")
+    def _():
+        generator = random.Random(4)
+        with open("calls.csv", "w") as out:
+            out.write("who,x,n\n")
+            for who in range(2500):
+                effect, x = generator.gammavariate(2, 0.5), generator.uniform(0, 2)
+                for _ in range(1 + who % 4):
+                    n, left = 0, effect * math.exp(0.2 + 0.5 * x)
+                    while (left := left - generator.expovariate(1)) > 0:
+                        n += 1
+                    out.write(f"{who},{x:.3f},{min(n, 30)}\n")
+        columns = "columns:\n  who: {type: id}\n  x: {type: numeric, lower: 0, upper: 2}\n  n: {type: integer, lower: 0, upper: 30}\n"
+        sds = {}
+        for name, head in (("rows", ""), ("persons-s", "unit: who\nmax_rows: 4\n"), ("persons-a", "unit: who\nmax_rows: 4\nrelation: add-remove\n")):
+            pathlib.Path("calls.yaml").write_text(head + columns)
+            done = run(["fit", "n ~ x", "--family", "negbinomial", "--data", "calls.csv", "--schema", "calls.yaml", "--epsilon", "8", *DELTA, "--quiet", "--out", f"calls-{name}",
+                        *(["--n-public", "2500"] if name == "persons-a" else [])])
+            assert not common_faults(done) and done.returncode == 0, done.stderr
+            rows = {row["name"]: row for row in csv.DictReader(open(f"calls-{name}/summary.csv"))}
+            assert abs(float(rows["b_x"]["mean"]) - 0.5) < 6 * float(rows["b_x"]["sd"]), rows
+            sds[name] = float(rows["b_x"]["sd"])
+            labels = [event["label"] for event in json.load(open(f"calls-{name}/privacy.json"))["events"]]
+            assert ("row squares of centred scores" in labels) == (name != "rows") and ("number of units" in labels) == (name == "persons-a"), labels
+        assert min(sds["persons-s"], sds["persons-a"]) > 1.2 * sds["rows"], sds
+        statement = json.load(open("calls-persons-s/privacy.json"))
+        assert any("every row for itself" in text for text in statement["assumptions"]) and statement["unit"] == "who", statement
+        done = run(["refit", "calls-persons-a", "--out", "calls-again"])
+        assert done.returncode == 0, done.stderr
+        assert open("calls-persons-a/draws-1.csv").read() == open("calls-again/draws-1.csv").read()
+        pathlib.Path("calls.yaml").write_text("unit: who\nmax_rows: 4\n" + columns.replace("lower: 0, upper: 2}", "lower: 0, upper: 2, missing: drop}"))
+        done = run(["fit", "n ~ x", "--family", "negbinomial", "--method", "noise-aware", "--data", "calls.csv", "--schema", "calls.yaml", "--epsilon", "8", *DELTA, "--out", "no"])
+        assert done.returncode == 2 and "cannot leave out some rows" in done.stderr, done.stderr
+
     @case("noise-aware: poisson, and a ledger that gets what was charged")
     def _():
         rows = "".join(f"{1 + i % 3},{0.5 + i % 15 / 10}\n" for i in range(600))

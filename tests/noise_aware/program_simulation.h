@@ -28,6 +28,9 @@ typedef struct program_setup {
   tacit_relation_t relation;
   tacit_noise_aware_fault_t fault;
   bool is_to_be_refused; /* for its budget, and nothing is charged */
+  size_t max_rows;       /* 0: records are units; else n is of persons, who have 1 to this many rows, evenly; the first two features are the person's */
+  bool forgets_units;    /* persons' rows are taken for units */
+  double share;          /* of persons: the share of a row's normal score that is the person's own effect */
 } program_setup_t;
 
 typedef struct program_result {
@@ -72,44 +75,85 @@ static inline void program_truth(const program_setup_t *s, uint64_t *seed, doubl
   theta[4] = 0.3 + (s->is_weibull ? 0.25 : 0.4) * program_normal(seed);
 }
 
-/* x1, x2, x3, y, seen */
-static inline void program_record(const program_setup_t *s, const double *theta, uint64_t *seed, double *x) {
-  x[0] = fmin(fmax(0.2 + 0.3 * program_normal(seed), -1), 1);
-  x[1] = uniform(seed) < 0.3 ? 1 : -1;
+/* The count whose negative binomial distribution function reaches u. */
+static inline double program_count(double mean, double shape, double u) {
+  double p = pow(shape / (shape + mean), shape), sum = p, k = 0;
+  for (; sum < u && k < 200; k++, p *= (k - 1 + shape) / k * mean / (shape + mean), sum += p) {
+  }
+  return k;
+}
+
+/* x1, x2, x3, y, seen; of persons' rows x1, x2 are there, and the response is the quantile at the row's normal score: its law is the program's, whatever the rows share. */
+static inline void program_record(const program_setup_t *s, const double *theta, const double *effect, uint64_t *seed, double *x) {
+  if (effect == NULL) {
+    x[0] = fmin(fmax(0.2 + 0.3 * program_normal(seed), -1), 1);
+    x[1] = uniform(seed) < 0.3 ? 1 : -1;
+  }
   x[2] = fmin(fmax(-0.3 + 0.4 * program_normal(seed), -1), 1);
   double mean = exp(theta[0] + theta[1] * x[0] + theta[2] * x[1] + theta[3] * x[2]), shape = exp(theta[4]);
-  double y = s->is_weibull ? mean * pow(-log(1 - uniform(seed)), 1 / shape) : program_poisson(seed, mean / shape * program_gamma(seed, shape));
+  double above = effect != NULL ? 0.5 * erfc((sqrt(s->share) * *effect + sqrt(1 - s->share) * program_normal(seed)) * sqrt(0.5)) : 0;
+  double y = s->is_weibull    ? mean * pow(-log(effect != NULL ? above : 1 - uniform(seed)), 1 / shape)
+             : effect != NULL ? program_count(mean, shape, 1 - above)
+                              : program_poisson(seed, mean / shape * program_gamma(seed, shape));
   x[4] = y < 2;
   x[3] = fmin(y, s->is_weibull ? 2 : 60);
 }
 
-static inline tacit_records_t *program_records(const tacit_compiled_t *p, const program_setup_t *s, const double *theta, uint64_t *seed) {
+/* Rows (n rows, 5) of everybody, offsets (n + 1); free both. Returns the number of rows. */
+static inline size_t program_rows(const program_setup_t *s, const double *theta, uint64_t *seed, double **rows, size_t **offsets) {
+  size_t n = 0, most = s->max_rows > 0 ? s->max_rows : 1;
+  *rows = malloc(s->n * most * 5 * sizeof **rows);
+  *offsets = malloc((s->n + 1) * sizeof **offsets);
+  for (size_t i = 0; i < s->n; i++) {
+    size_t k = s->max_rows > 0 ? 1 + (size_t)(uniform(seed) * (double)s->max_rows) : 1;
+    double own[2] = {0}, effect = 0;
+    if (s->max_rows > 0) {
+      effect = program_normal(seed);
+      own[0] = fmin(fmax(0.2 + 0.3 * program_normal(seed), -1), 1);
+      own[1] = uniform(seed) < 0.3 ? 1 : -1;
+    }
+    (*offsets)[i] = n;
+    for (size_t t = 0; t < k; t++, n++) {
+      double *x = *rows + 5 * n;
+      memcpy(x, own, sizeof own);
+      program_record(s, theta, s->max_rows > 0 ? &effect : NULL, seed, x);
+    }
+  }
+  (*offsets)[s->n] = n;
+  return n;
+}
+
+/* with_units: rows are persons', else units of their own. */
+static inline tacit_records_t *program_records(const tacit_compiled_t *p, const program_setup_t *s, const double *theta, bool with_units, uint64_t *seed) {
   tacit_error_t err;
   tacit_records_t *records;
-  size_t n_raw = p->graph->n_columns, n_columns = p->layout.n_columns;
-  double *raw = malloc(n_raw * s->n * sizeof *raw), *packed = malloc(n_columns * s->n * sizeof *packed), row[32];
+  size_t n_raw = p->graph->n_columns, n_columns = p->layout.n_columns, *offsets, n;
+  double *rows, row[32];
   static const char *const names[] = {"x.1", "x.2", "x.3", "y", "seen"};
-  for (size_t i = 0; i < s->n; i++) {
-    double x[5];
-    program_record(s, theta, seed, x);
-    for (size_t k = 0; k < n_raw; k++) {
-      for (size_t j = 0; j < 5; j++) {
-        if (strcmp(p->graph->columns[k].source, names[j]) == 0) {
-          raw[k * s->n + i] = x[j];
-        }
+  n = program_rows(s, theta, seed, &rows, &offsets);
+  double *raw = malloc(n_raw * n * sizeof *raw), *packed = malloc(n_columns * n * sizeof *packed);
+  for (size_t i = 0; i < n * n_raw; i++) {
+    for (size_t j = 0; j < 5; j++) {
+      if (strcmp(p->graph->columns[i / n].source, names[j]) == 0) {
+        raw[i] = rows[5 * (i % n) + j];
       }
     }
   }
-  tacit_compiled_derive(p, s->n, raw, packed);
-  program_ok(tacit_records_new(&records, s->n, n_columns, &err), &err);
-  for (size_t i = 0; i < s->n; i++) {
+  tacit_compiled_derive(p, n, raw, packed);
+  program_ok(tacit_records_new(&records, n, n_columns, &err), &err);
+  for (size_t i = 0; i < n; i++) {
     for (size_t j = 0; j < n_columns; j++) {
-      row[j] = packed[j * s->n + i];
+      row[j] = packed[j * n + i];
     }
     tacit_records_set(records, i, row);
   }
+  if (with_units && s->max_rows > 0) {
+    program_ok(tacit_records_set_units(records, offsets, s->n, &err), &err);
+  }
   free(raw);
   free(packed);
+  free(rows);
+  free(offsets);
   return records;
 }
 
@@ -199,15 +243,17 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   program_ok(tacit_program_compile(program, &model, &err), &err);
   program_truth(s, &data_seed, result->theta);
   uint64_t again = data_seed;
-  program_plain(&model, program_records(program->compiled, s, result->theta, &again), result);
+  program_plain(&model, program_records(program->compiled, s, result->theta, false, &again), result);
   tacit_curator_settings_t settings = tacit_curator_settings_default();
+  settings.max_unit_rows = s->max_rows > 0 && !s->forgets_units ? s->max_rows : 1;
   program_ok(tacit_budget_new(&budget, s->epsilon, s->delta, s->relation, &err), &err);
   program_ok(tacit_noise_new_seeded_not_private(&noise, seed, &err), &err);
-  program_ok(tacit_curator_new(&curator, program_records(program->compiled, s, result->theta, &data_seed), &model.records, budget, noise, &settings, &err), &err);
+  program_ok(tacit_curator_new(&curator, program_records(program->compiled, s, result->theta, !s->forgets_units, &data_seed), &model.records, budget, noise, &settings, &err), &err);
   tacit_noise_aware_settings_t aware = tacit_noise_aware_settings_default();
   aware.records = &model.records;
   aware.relation = s->relation;
   aware.n_units = (double)s->n;
+  aware.max_rows = s->forgets_units ? 0 : s->max_rows;
   aware.rho = tacit_budget_rho(budget) * (1 - 1e-9);
   aware.n_chains = s->n_chains;
   aware.n_warmup = 200;

@@ -278,18 +278,19 @@ static void lie_log_lik(const void *ctx, const float *block, size_t n_theta, con
   memset(out, 0, 16 * n_theta * sizeof *out);
 }
 
+static const tacit_record_model_t liar = {.name = "liar",
+                                          .dim = 3,
+                                          .n_columns = 3,
+                                          .grad_bound = INFINITY,
+                                          .log_lik = lie_log_lik,
+                                          .grad = lie_grad,
+                                          .others = lie_others,
+                                          .made_up = lie_made_up};
+
 /* The whole numbers of one record: k within the ball, k k' within the squares, in exact arithmetic, and the distance of two records'. */
 static void test_integers_stay_where_they_are_charged_for(void **state) {
   (void)state;
   enum { RADIUS = 1 << 22 };
-  tacit_record_model_t model = {.name = "liar",
-                                .dim = 3,
-                                .n_columns = 3,
-                                .grad_bound = INFINITY,
-                                .log_lik = lie_log_lik,
-                                .grad = lie_grad,
-                                .others = lie_others,
-                                .made_up = lie_made_up};
   tacit_centred_point_t point = {at, identity, 3, 20, 4};
   double spacing = 1.25 * point.clip / (RADIUS - 0.5 * sqrt(3) - 1), longest = 0, furthest = 0;
   uint64_t seed = 99;
@@ -300,7 +301,7 @@ static void test_integers_stay_where_they_are_charged_for(void **state) {
     for (size_t j = 0; j < 3; j++) {
       x[j] = (float)(2 * uniform(&seed) - 1);
     }
-    sums(&model, &point, 1, x, 1, score, squares);
+    sums(&liar, &point, 1, x, 1, score, squares);
     int64_t k[3], square[6], n2 = 0, off2 = 0;
     __extension__ __int128 square_off = 0;
     for (size_t j = 0; j < 3; j++) {
@@ -397,11 +398,82 @@ static void test_refusals_charge_nothing(void **state) {
   tacit_program_free(program);
 }
 
+/* A symmetric matrix of whole numbers, `unit` times which svec numbers are: no longer than radius^2, in exact arithmetic? *length: in that. */
+static bool are_squares_within(const double *svec, double unit, int64_t radius, double *length) {
+  __extension__ __int128 sum = 0;
+  for (size_t i = 0, a = 0; i < 3; i++) {
+    for (size_t j = i; j < 3; j++, a++) {
+      __extension__ __int128 k = (int64_t)nearbyint(svec[a] / unit / (i == j ? 1 : sqrt(2)));
+      sum += k * k * (i == j ? 1 : 2);
+    }
+  }
+  __extension__ __int128 r2 = radius;
+  r2 *= radius;
+  *length = sqrt((double)sum) / (double)r2;
+  return sum <= r2 * r2;
+}
+
+/*
+ * Units of 1 to 7 rows of the same liar, all of whose rows may be as long as a row can be: the sum of the unit within the ball, squares of it, of its rows and
+ * of their columns within theirs. Each bound is nearly reached by units of one row and by those of seven alike.
+ */
+static void test_units_of_several_rows_stay_there_too(void **state) {
+  (void)state;
+  enum { RADIUS = 1 << 22, MOST = 7, N_KINDS = 4 };
+  static const size_t column[] = {0, 2};
+  static const double middle[] = {0, 0}, half[] = {0.3, 0.5};
+  tacit_centred_point_t point = {at, identity, 3, 20, 4};
+  const tacit_record_columns_t columns = {2, column, middle, half, identity, 1.5};
+  const double bound = 1.25 * point.clip, slack = RADIUS - 0.5 * sqrt(3 * MOST) - 1;
+  const double unit[N_KINDS] = {bound / (RADIUS - 0.5 * sqrt(3) - 1), bound / slack * (bound / slack), bound / slack * (bound / slack), 1.5 / slack * (1.5 / slack)};
+  double longest[N_KINDS][2] = {{0}};
+  uint64_t seed = 7;
+  for (size_t trial = 0; trial < (size_t)(3000 * testing_multiplier()); trial++) {
+    tacit_error_t err;
+    tacit_records_t *records;
+    tacit_curator_t *curator;
+    tacit_curator_settings_t settings = tacit_curator_settings_default();
+    size_t k = trial % 2 == 0 ? 1 + (size_t)(uniform(&seed) * MOST) : MOST, offsets[] = {0, k};
+    double out[N_KINDS][6] = {{0}}, row[3], noise_sd;
+    bool are_alike = uniform(&seed) < 0.5;
+    settings.max_unit_rows = MOST;
+    ok(tacit_records_new(&records, k, 3, &err), &err);
+    for (size_t t = 0; t < k; t++) {
+      for (size_t j = 0; j < 3 && (t == 0 || !are_alike); j++) {
+        row[j] = 2 * uniform(&seed) - 1;
+      }
+      tacit_records_set(records, t, row);
+    }
+    ok(tacit_records_set_units(records, offsets, 1, &err), &err);
+    ok(tacit_curator_new_exposed(&curator, records, &liar, &settings, &err), &err);
+    ok(tacit_curator_release_centred_score(curator, &point, 0, out[0], &noise_sd, &err), &err);
+    ok(tacit_curator_release_centred_squares(curator, &point, 0, out[1], &noise_sd, &err), &err);
+    ok(tacit_curator_release_centred_row_squares(curator, &point, 0, out[2], &noise_sd, &err), &err);
+    ok(tacit_curator_release_column_moments(curator, &columns, 0, out[3], &noise_sd, &err), &err);
+    tacit_curator_free(curator);
+    int64_t n2 = 0;
+    for (size_t j = 0; j < 3; j++) {
+      int64_t whole = (int64_t)nearbyint(out[0][j] / unit[0]);
+      n2 += whole * whole;
+    }
+    assert_true(n2 <= (int64_t)RADIUS * RADIUS);
+    longest[0][k > 1] = fmax(longest[0][k > 1], sqrt((double)n2) / RADIUS);
+    for (size_t kind = 1; kind < N_KINDS; kind++) {
+      double length;
+      assert_true(are_squares_within(out[kind], unit[kind], RADIUS, &length));
+      longest[kind][k > 1] = fmax(longest[kind][k > 1], length);
+    }
+  }
+  for (size_t kind = 0; kind < N_KINDS; kind++) {
+    assert_true(longest[kind][0] > 0.8 && longest[kind][1] > 0.8);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_values_have_the_law_s_probabilities),
                                      cmocka_unit_test(test_draws_have_the_law_s_scores),
                                      cmocka_unit_test(test_what_cannot_be_simulated_says_why),
-                                     cmocka_unit_test(test_centred_scores_have_mean_zero),
+                                     cmocka_unit_test(test_centred_scores_have_mean_zero), cmocka_unit_test(test_units_of_several_rows_stay_there_too),
                                      cmocka_unit_test(test_integers_stay_where_they_are_charged_for),
                                      cmocka_unit_test(test_moments_of_columns),
                                      cmocka_unit_test(test_refusals_charge_nothing)};
