@@ -2,9 +2,9 @@
  * Regressions of many features by scores (docs/theory.md, section 18.17): coverage of central 90 % intervals for true parameters and of normal ones without
  * noise, ratio of sds, flags, seconds. One line a run, appended to FILE; runs that FILE has are not made again.
  *
- *     wide_rounds bernoulli|poisson D RECORDS EPSILON RUNS FILE [substitute|add-remove [FAULT]]
+ *     wide_rounds bernoulli|poisson|steep D RECORDS EPSILON RUNS FILE [substitute|add-remove [FAULT]]
  *
- * Columns in turn normal, two-valued, skewed and uniform, of latent correlation 0.3; slopes of alternating sign (tests/noise_aware/simulation.h).
+ * poisson: counts up to 12; steep: of slopes twice as large, so that rates spread over three orders of magnitude. Columns in turn normal, two-valued, skewed and uniform, of latent correlation 0.3; slopes of alternating sign (tests/noise_aware/simulation.h).
  */
 #include <time.h>
 
@@ -24,10 +24,10 @@ static int problem_of(const tacit_evidence_t *evidence) {
 
 int main(int argc, char **argv) {
   if (argc < 7) {
-    fprintf(stderr, "usage: wide_rounds bernoulli|poisson D RECORDS EPSILON RUNS FILE [substitute|add-remove [FAULT]]\n");
+    fprintf(stderr, "usage: wide_rounds bernoulli|poisson|steep D RECORDS EPSILON RUNS FILE [substitute|add-remove [FAULT]]\n");
     return 2;
   }
-  bool is_count = strcmp(argv[1], "poisson") == 0, is_add_remove = argc > 7 && strcmp(argv[7], "add-remove") == 0;
+  bool is_steep = strcmp(argv[1], "steep") == 0, is_count = is_steep || strcmp(argv[1], "poisson") == 0, is_add_remove = argc > 7 && strcmp(argv[7], "add-remove") == 0;
   simulation_t s = {.family = is_count ? TACIT_FAMILY_POISSON : TACIT_FAMILY_BERNOULLI,
                     .upper = is_count ? 12 : 1,
                     .truth = TRUTH_FIXED,
@@ -40,6 +40,7 @@ int main(int argc, char **argv) {
                     .n_warmup = 300,
                     .n_draws = 500,
                     .has_reference = true,
+                    .is_steep = is_steep,
                     .fault = argc > 8 ? (tacit_noise_aware_fault_t)atoi(argv[8]) : TACIT_NOISE_AWARE_SOUND};
   size_t done, runs = (size_t)atoi(argv[5]);
   FILE *file = rounds_open(argv[6], &done);

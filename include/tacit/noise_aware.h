@@ -76,8 +76,8 @@ typedef struct tacit_noise_aware_settings {
 TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 
 /**
- * The most features of bernoulli, units of one row; and of poisson, gaussian, units of several rows, sites together and rows that are made up, and the most
- * parameters of a program. Time grows with the third power of the number of features of bernoulli, else with the fifth (docs/theory.md, section 18.17).
+ * The most features of bernoulli and poisson, units of one row; and of gaussian, units of several rows, sites together and rows that are made up, and the most
+ * parameters of a program. Time grows with the third power of the number of features of the former, of up to 20 of poisson and else with the fifth (docs/theory.md, section 18.17).
  */
 enum { TACIT_NOISE_AWARE_MAX_FEATURES = 200, TACIT_NOISE_AWARE_MAX_NARROW = 20, TACIT_NOISE_AWARE_N_EVENTS = 10 };
 
@@ -120,7 +120,7 @@ TACIT_API double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t 
 TACIT_API double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
 
 /**
- * Refuse a budget that buys next to nothing: a gaussian's with a noise ratio P above 4.5; of more than 20 features of a bernoulli one at which the noise of
+ * Refuse a budget that buys next to nothing: a gaussian's with a noise ratio P above 4.5; of more than 20 features of bernoulli and poisson one at which the noise of
  * the released information has an eigenvalue of some 0.4 of the information, or that of the last score three times the variance of sampling. The message names the epsilon and the number of
  * rows at which P is 2.
  * @return TACIT_ERR_BUDGET: refused; TACIT_ERR_ARGUMENT: n_units or n_features is missing.

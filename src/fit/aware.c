@@ -77,7 +77,7 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
   }
   size_t d = tacit_design_n_features(fit->design);
   tacit_design_response_range(fit->design, &lower, &upper);
-  bool is_wide = fit->family == TACIT_FAMILY_BERNOULLI && tacit_schema_max_rows(fit->schema) <= 1;
+  bool is_wide = fit->family != TACIT_FAMILY_GAUSSIAN && tacit_schema_max_rows(fit->schema) <= 1;
   int most = is_wide ? TACIT_NOISE_AWARE_MAX_FEATURES : TACIT_NOISE_AWARE_MAX_NARROW;
   if (fit->family == TACIT_FAMILY_CATEGORICAL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, not_categorical, tacit_family_string(fit->family));
@@ -90,7 +90,7 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware needs an intercept: leave out '+ 0' or '- 1'");
   } else if (d > (size_t)most) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "the formula has %zu features, the intercept included; method noise-aware takes at most %d%s", d, most,
-             is_wide ? "" : fit->family == TACIT_FAMILY_BERNOULLI ? " where a unit may have several rows" : " of families other than bernoulli");
+             is_wide ? "" : fit->family == TACIT_FAMILY_GAUSSIAN ? " of family gaussian" : " where a unit may have several rows");
   } else if (fit->family != TACIT_FAMILY_GAUSSIAN && !tacit_family_has_moments(fit->family, upper)) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware needs an upper bound of the response between 1 and %d, and noise grows "
                                             "with it; the schema says %g",

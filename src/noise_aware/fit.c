@@ -144,8 +144,7 @@ tacit_status_t tacit_aware_check_settings(const tacit_curator_t *curator, const 
       return status;
     }
   }
-  bool is_narrow = s->family != TACIT_FAMILY_BERNOULLI || s->records != NULL || s->max_rows > 1;
-  size_t most = is_narrow ? TACIT_NOISE_AWARE_MAX_NARROW : TACIT_NOISE_AWARE_MAX_FEATURES;
+  size_t most = tacit_wide_takes(s) ? TACIT_NOISE_AWARE_MAX_FEATURES : TACIT_NOISE_AWARE_MAX_NARROW;
   size_t n_extra = is_gaussian && !(s->known_sd > 0), dim = curator != NULL ? tacit_curator_dim(curator) : s->releases->dim + n_extra;
   if (parameters->dim != dim || parameters->dim < 1 + n_extra ||
       parameters->dim > most + n_extra) {

@@ -16,6 +16,7 @@ typedef struct tacit_frame {
   double *error;            /* (d, d), symmetric */
   double variance;          /* of entries off the diagonal; on it twice that */
   double *weights, *norms;  /* (n_rows): g, and |L x|^2 */
+  double doubt;             /* variance of such entries, were rows at the same point weighed otherwise, for each unit of the relative variance of these other weights */
 } tacit_frame_t;
 
 typedef struct tacit_wide {
@@ -56,6 +57,7 @@ TACIT_MUST_USE tacit_status_t tacit_wide_learn_information(tacit_wide_t *wide, c
 
 /* Up to so many features what is not known of them is a process in all their products, as it is up to 20 where the released information is mostly noise. */
 enum { TACIT_AWARE_MOST_PROCESSED = 12 };
+bool tacit_wide_takes(const tacit_noise_aware_settings_t *settings); /* more than TACIT_NOISE_AWARE_MAX_NARROW features */
 bool tacit_wide_is(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
 /* Refuse a budget at which some of the information may be as good as none. TACIT_ERR_BUDGET */
 TACIT_MUST_USE tacit_status_t tacit_wide_check(const tacit_noise_aware_settings_t *settings, tacit_error_t *err);

@@ -41,6 +41,23 @@ static void correct(tacit_wide_t *w, double scale, const double *white, double *
   }
 }
 
+typedef struct spread {
+  double mean, variance; /* relative, its square the unit */
+} spread_t;
+
+/* Of the frame's weights, weighed by |L x|^2. */
+static spread_t spread_of(const tacit_wide_t *w) {
+  const tacit_surrogate_t *s = w->surrogate;
+  double sum = 0, square = 0, total = 0;
+  for (size_t k = 0; k < s->n_rows; k++) {
+    double share = s->weight[k] * w->frame.norms[k], g = w->frame.weights[k];
+    total += share;
+    sum += share * g;
+    square += share * g * g;
+  }
+  return (spread_t){sum / total, fmax(square * total / (sum * sum) - 1, 0)};
+}
+
 tacit_status_t tacit_wide_take_moments(tacit_wide_t *w, const tacit_round_place_t *place, tacit_error_t *err) {
   const tacit_surrogate_t *s = w->surrogate;
   size_t d = s->d, n = s->n_rows;
@@ -52,26 +69,21 @@ tacit_status_t tacit_wide_take_moments(tacit_wide_t *w, const tacit_round_place_
   tacit_status_t status = tacit_round_metric(s, place, w->frame.whiten, mean_var, err);
   if (status == TACIT_OK) {
     settle(w, white);
-    double sum = 0, square = 0, total = 0;
     memcpy(w->frame.weights, mean_var, n * sizeof *mean_var);
-    for (size_t k = 0; k < n; k++) {
-      double share = s->weight[k] * w->frame.norms[k];
-      total += share;
-      sum += share * mean_var[k];
-      square += share * mean_var[k] * mean_var[k];
-    }
-    correct(w, sum / total, white, lines, lines + d * n);
-    w->frame.variance = s->entry_variance + fmax(square * total / (sum * sum) - 1, 0) / w->rounds->weight; /* the latter: where variances are, the moments do not tell */
+    spread_t of = spread_of(w);
+    correct(w, of.mean, white, lines, lines + d * n);
+    w->frame.doubt = 1 / w->rounds->weight;
+    w->frame.variance = s->entry_variance + of.variance * w->frame.doubt; /* the latter: where variances are, the moments do not tell */
   }
   tacit_free(memory);
   return status;
 }
 
-/* weights <- v, less where rows t = sqrt(v) L x are shortened to the radius; their mean, weighted by |L x|^2. */
-static double weigh(tacit_wide_t *w, const double *theta, double radius) {
+/* weights <- v, less where rows t = sqrt(v) L x are shortened to the radius. */
+static void weigh(tacit_wide_t *w, const double *theta, double radius) {
   const tacit_surrogate_t *s = w->surrogate;
   size_t n = s->n_rows;
-  double *eta = tacit_alloc_zero(n, sizeof *eta), sum = 0, total = 0;
+  double *eta = tacit_alloc_zero(n, sizeof *eta);
   for (size_t i = 0; eta != NULL && i < s->d; i++) {
     for (size_t k = 0; k < n; k++) {
       eta[k] += theta[i] * s->x[i * n + k];
@@ -80,11 +92,8 @@ static double weigh(tacit_wide_t *w, const double *theta, double radius) {
   for (size_t k = 0; eta != NULL && k < n; k++) {
     double v = tacit_family_moments(w->settings->family, w->settings->upper, eta[k]).variance, norm = v * w->frame.norms[k];
     w->frame.weights[k] = norm > radius * radius ? v * radius * radius / norm : v;
-    sum += s->weight[k] * w->frame.norms[k] * w->frame.weights[k];
-    total += s->weight[k] * w->frame.norms[k];
   }
   tacit_free(eta);
-  return sum / total;
 }
 
 /* Move what lies along the unit matrix a a' (or along the identity: a NULL), from `rest` to `error`. */
@@ -121,6 +130,8 @@ static void believe(tacit_wide_t *w, const double *theta, double noise_var, doub
     w->frame.error[i] += tacit_shrink_entry(&by, rest[i]);
   }
   w->frame.variance = by.variance;
+  double seen = by.trust / (1 - by.trust) * noise_var, uneven = spread_of(w).variance; /* so much is the pseudo-rows' doing, with weights as uneven as these */
+  w->frame.doubt = fmin(w->frame.doubt, seen / fmax(uneven, 1e-12));
 }
 
 /* rest <- the released information less that of the pseudo-rows and `error`; out: svec, noise of sd noise_sd, of n units. */
@@ -161,8 +172,8 @@ tacit_status_t tacit_wide_learn_information(tacit_wide_t *w, const tacit_round_p
     status = tacit_aware_release_information(place->curator, place->settings, multiplier, &at, released, &noise_sd, err);
     if (status == TACIT_OK) {
       settle(w, white);
-      double level = weigh(w, theta, radius);
-      correct(w, level, white, lines, work);
+      weigh(w, theta, radius);
+      correct(w, spread_of(w).mean, white, lines, work);
       subtract(w, released, white, lines, rest);
       believe(w, theta, 0.5 * noise_sd * noise_sd / (w->rounds->n * w->rounds->n), rest, work);
     }

@@ -59,12 +59,16 @@ static double is_sound(const tacit_wide_t *w) {
   return w->settings->fault_for_tests != TACIT_NOISE_AWARE_NO_DISCREPANCY;
 }
 
-/* The level at which round r sees the information, whose rows weigh otherwise and whose slopes are those between its point and theta; excess: how much that varies. */
+/*
+ * The level at which round r sees the information, whose rows weigh otherwise and whose slopes are those between its point and theta; excess: how much that varies. How far
+ * pseudo-rows mislead about that is seen at the last point, where the information is released, and is taken to be some times as much at those before it.
+ */
 static double level_of(joiner_t *j, size_t r) {
   const tacit_wide_t *w = j->w;
   const tacit_surrogate_t *s = w->surrogate;
   const tacit_frame_t *f = &w->frame;
   const double *first = w->rounds->rows + r * j->d * j->n;
+  static const double elsewhere = 5;
   double *eta = j->lines, *ones = w->lines + 3 * j->n, sum = 0, square = 0, total = 0;
   tacit_aware_kernel()->lift(j->n, 1, j->d, ones, w->theta + r * j->d, s->x, eta);
   for (size_t k = 0; k < j->n; k++) {
@@ -76,7 +80,7 @@ static double level_of(joiner_t *j, size_t r) {
     square += share * ratio * ratio;
   }
   double level = sum / total;
-  j->excess[r] = is_sound(w) * fmax(square / total - level * level, 0) / (level * level) / w->rounds->weight;
+  j->excess[r] = is_sound(w) * fmax(square / total - level * level, 0) / (level * level) * fmin((r + 1 == TACIT_AWARE_ROUNDS ? 1 : elsewhere) * f->doubt, 1 / w->rounds->weight);
   return level;
 }
 

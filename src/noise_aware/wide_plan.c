@@ -21,10 +21,20 @@ static double score_noise(const tacit_noise_aware_settings_t *s, size_t dim, dou
   return inflation * inflation - 1;
 }
 
+bool tacit_wide_takes(const tacit_noise_aware_settings_t *s) {
+  return s->max_rows <= 1 && s->records == NULL && s->family != TACIT_FAMILY_GAUSSIAN;
+}
+
 bool tacit_wide_is(const tacit_noise_aware_settings_t *s, size_t dim, double n_units) {
-  bool may_be = !tacit_aware_has_clusters(s) && s->records == NULL && s->family == TACIT_FAMILY_BERNOULLI && dim > TACIT_AWARE_MOST_PROCESSED;
-  return may_be && (dim > TACIT_NOISE_AWARE_MAX_NARROW ||
-                    (information_noise(s, dim, n_units) <= most_information && score_noise(s, dim, n_units) <= most_score));
+  bool is_needed = dim > TACIT_NOISE_AWARE_MAX_NARROW, is_as_narrow = s->family == TACIT_FAMILY_BERNOULLI && dim > TACIT_AWARE_MOST_PROCESSED;
+  return tacit_wide_takes(s) &&
+         (is_needed || (is_as_narrow && information_noise(s, dim, n_units) <= most_information && score_noise(s, dim, n_units) <= most_score));
+}
+
+/* To two digits, as messages print it. */
+static double rounded_up(double x) {
+  double unit = pow(10, floor(log10(x)) - 1);
+  return ceil(x / unit * (1 - 1e-9)) * unit;
 }
 
 tacit_status_t tacit_wide_check(const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
@@ -35,15 +45,15 @@ tacit_status_t tacit_wide_check(const tacit_noise_aware_settings_t *s, tacit_err
   if (!(fmax(information, score) > 1)) {
     return TACIT_OK;
   }
-  double n = ceil(s->n_units * fmax(information, score)), factor = fmax(information * information, score);
+  double n = rounded_up(s->n_units * fmax(information, score)), factor = fmax(information * information, score);
   if (s->delta > 0) {
     return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
                            "this budget would buy next to nothing of a regression of %zu features on %.0f rows: at delta %g it takes epsilon %.2g, or with this "
                            "epsilon about %.2g rows; nothing was spent",
-                           s->n_features, s->n_units, s->delta, tacit_gaussian_epsilon(s->rho * factor, log(s->delta)), n);
+                           s->n_features, s->n_units, s->delta, rounded_up(tacit_gaussian_epsilon(s->rho * factor, log(s->delta))), n);
   }
   return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
                          "this budget would buy next to nothing of a regression of %zu features on %.0f rows: it takes %.2g times rho, or about %.2g rows; "
                          "nothing was spent",
-                         s->n_features, s->n_units, factor, n);
+                         s->n_features, s->n_units, rounded_up(factor), n);
 }

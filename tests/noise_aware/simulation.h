@@ -36,6 +36,7 @@ typedef struct simulation {
   double epsilon, delta;
   size_t n_chains, n_warmup, n_draws;
   bool has_reference; /* whether the non-private posterior is wanted too */
+  bool is_steep;      /* counts of many features whose slopes are as those of a bernoulli */
   tacit_noise_aware_fault_t fault;
 } simulation_t;
 
@@ -100,7 +101,8 @@ static inline double simulation_prior_sd(const simulation_t *s) {
 
 /* Slopes of many features are smaller, so that what they add up to is not; a gaussian's, so that responses stay within [-1, 1]; its sd comes last. */
 static inline void simulation_truth(const simulation_t *s, tacit_rng_t *rng, double *theta) {
-  double share = s->family == TACIT_FAMILY_GAUSSIAN ? 1 / (1.5 * (double)s->d) : fmin(1, sqrt(8 / (double)s->d));
+  double most = s->family == TACIT_FAMILY_POISSON && s->d > 20 ? 2 : 8; /* or counts would spread over three orders of magnitude */
+  double share = s->family == TACIT_FAMILY_GAUSSIAN ? 1 / (1.5 * (double)s->d) : fmin(1, sqrt((s->is_steep ? 8 : most) / (double)s->d));
   for (size_t j = 0; j < s->d; j++) {
     double size = 0.5 + tacit_rng_uniform(rng);
     theta[j] = s->truth == TRUTH_PRIOR ? simulation_prior_sd(s) * tacit_rng_normal(rng)
