@@ -76,16 +76,6 @@ void kind_truth(const kind_t *kind, double *truth) {
   }
 }
 
-static double gamma_draw(double shape, tacit_rng_t *rng) { /* [Marsaglia2000], shape >= 1 */
-  double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
-  for (;;) {
-    double x = tacit_rng_normal(rng), v = pow(1 + c * x, 3);
-    if (v > 0 && log(tacit_rng_uniform(rng)) < 0.5 * x * x + d - d * v + d * log(v)) {
-      return d * v;
-    }
-  }
-}
-
 /* Student's t of 3 degrees of freedom over its sd. */
 static double t3_draw(tacit_rng_t *rng) {
   double z = tacit_rng_normal(rng), square = 0;
@@ -141,16 +131,13 @@ void kind_record(const kind_t *kind, tacit_rng_t *rng, double *record) {
     record[j] = x;
     eta += c->slope * x + (j == 0 ? kind->curve * (pow(x - c->mean, 2) - c->sd * c->sd) : 0);
   }
-  record[kind->n_columns] = response(kind, eta, rng);
+  record[kind->n_columns] = kind->program.name != NULL ? program_response(kind, eta, rng) : response(kind, eta, rng);
+  record[kind->n_columns + 1] = record[kind->n_columns] >= kind->upper;
 }
 
-void kind_schema(const kind_t *kind, char *text, size_t n) {
-  int at = kind->family == TACIT_FAMILY_GAUSSIAN
-               ? snprintf(text, n, "columns:\n  y: {type: numeric, lower: %g, upper: %g}\n", -kind->upper, kind->upper)
-           : kind->family == TACIT_FAMILY_BERNOULLI
-               ? snprintf(text, n, "columns:\n  y: {type: binary}\n")
-               : snprintf(text, n, "columns:\n  y: {type: integer, lower: 0, upper: %g}\n", kind->upper);
-  for (size_t j = 0; j < kind->n_columns && at > 0 && (size_t)at < n; j++) {
+static void kind_columns(const kind_t *kind, char *text, size_t n) {
+  int at = snprintf(text, n, "%s", "");
+  for (size_t j = 0; j < kind->n_columns && at >= 0 && (size_t)at < n; j++) {
     const column_t *c = &kind->columns[j];
     bool is_binary = c->shape == INDICATOR || c->shape == LEVEL;
     at += is_binary ? snprintf(text + at, n - (size_t)at, "  x%zu: {type: binary}\n", j + 1)
@@ -158,9 +145,29 @@ void kind_schema(const kind_t *kind, char *text, size_t n) {
   }
 }
 
-void kind_formula(const kind_t *kind, char *text, size_t n) {
-  int at = snprintf(text, n, "y ~ 1");
+static void kind_terms(const kind_t *kind, char *text, size_t n) {
+  int at = snprintf(text, n, " ~ 1");
   for (size_t j = 0; j < kind->n_columns && at > 0 && (size_t)at < n; j++) {
     at += snprintf(text + at, n - (size_t)at, " + x%zu", j + 1);
   }
+}
+
+void kind_schema(const kind_t *kind, char *text, size_t n) {
+  char columns[1024];
+  kind_columns(kind, columns, sizeof columns);
+  if (kind->program.name != NULL) {
+    program_schema(kind, columns, text, n);
+  } else if (kind->family == TACIT_FAMILY_GAUSSIAN) {
+    snprintf(text, n, "columns:\n  y: {type: numeric, lower: %g, upper: %g}\n%s", -kind->upper, kind->upper, columns);
+  } else if (kind->family == TACIT_FAMILY_BERNOULLI) {
+    snprintf(text, n, "columns:\n  y: {type: binary}\n%s", columns);
+  } else {
+    snprintf(text, n, "columns:\n  y: {type: integer, lower: 0, upper: %g}\n%s", kind->upper, columns);
+  }
+}
+
+void kind_formula(const kind_t *kind, char *text, size_t n) {
+  char terms[128];
+  kind_terms(kind, terms, sizeof terms);
+  snprintf(text, n, "%s%s", kind->program.is_censored ? "y | cens(over)" : "y", terms);
 }

@@ -2,11 +2,12 @@
  * The grid of honesty: over fits without a problem flag, how often do 90 % intervals hold the truth?
  *
  *     honesty --out FOLDER [--runs N] [--kinds a,b] [--epsilon 0.3,1,3] [--add-remove] [--seconds S] [--part I/N]
+ *     honesty --out FOLDER --programs ... # kinds of families that are programs, by default at epsilon 0.5, 1, 2, 8
  *     honesty --out FOLDER --table        # writes FOLDER/honesty.md
  *     honesty --quick                     # a short form, a test
  *     honesty --list
  *
- * One line a run is appended to FOLDER/runs.csv (FOLDER/runs-add-remove.csv); runs that are there are not made again, so that it can be
+ * One line a run is appended to FOLDER/runs.csv (-add-remove and -programs in its name where they are said); runs that are there are not made again, so that it can be
  * interrupted at any time, and with a larger --runs goes on. Each round makes one run of every kind at every budget, so that an unfinished
  * grid has as many of each. --part I/N makes every N-th run, for several processes on one folder. Every run is a function of its kind, budget and number.
  */
@@ -28,7 +29,9 @@ typedef struct options {
   double epsilon[MAX_BUDGETS];
   size_t n_budgets, n_runs, part, n_parts;
   double seconds; /* stop after so many; 0: never */
-  bool is_table, is_quick, is_add_remove;
+  bool is_table, is_quick, is_add_remove, are_programs;
+  const kind_t *kinds_of; /* shape (n_kinds_of) */
+  size_t n_kinds_of;
 } options_t;
 
 static void fail(const char *what, const char *detail) {
@@ -48,8 +51,17 @@ static void read_budgets(options_t *o, char *text) {
   }
 }
 
+static void take_programs(options_t *o) {
+  static const double budgets[] = {0.5, 1, 2, 8};
+  o->are_programs = true;
+  o->kinds_of = program_kinds;
+  o->n_kinds_of = n_program_kinds;
+  o->n_budgets = sizeof budgets / sizeof budgets[0];
+  memcpy(o->epsilon, budgets, sizeof budgets);
+}
+
 static options_t read_options(int argc, char **argv) {
-  options_t o = {.epsilon = {0.3, 1, 3}, .n_budgets = 3, .n_runs = 200, .n_parts = 1};
+  options_t o = {.epsilon = {0.3, 1, 3}, .n_budgets = 3, .n_runs = 200, .n_parts = 1, .kinds_of = kinds, .n_kinds_of = n_kinds};
   for (int i = 1; i < argc; i++) {
     bool has_value = i + 1 < argc;
     if (strcmp(argv[i], "--table") == 0) {
@@ -58,9 +70,11 @@ static options_t read_options(int argc, char **argv) {
       o.is_quick = true;
     } else if (strcmp(argv[i], "--add-remove") == 0) {
       o.is_add_remove = true;
+    } else if (strcmp(argv[i], "--programs") == 0) {
+      take_programs(&o);
     } else if (strcmp(argv[i], "--list") == 0) {
-      for (size_t k = 0; k < n_kinds; k++) {
-        printf("%s%s\n", kinds[k].name, kinds[k].is_easy ? " (easy)" : "");
+      for (size_t k = 0; k < o.n_kinds_of; k++) {
+        printf("%s%s\n", o.kinds_of[k].name, o.kinds_of[k].is_easy ? " (easy)" : "");
       }
       exit(0);
     } else if (strcmp(argv[i], "--out") == 0 && has_value) {
@@ -106,9 +120,9 @@ static void find_done(const options_t *o, const char *path, bool *done) {
     if (strchr(line, '\n') == NULL || sscanf(line, "%23[^,],%lf,%zu,", name, &epsilon, &run) != 3 || run >= o->n_runs) {
       continue;
     }
-    for (size_t k = 0; k < n_kinds; k++) {
+    for (size_t k = 0; k < o->n_kinds_of; k++) {
       for (size_t e = 0; e < o->n_budgets; e++) {
-        if (strcmp(kinds[k].name, name) == 0 && fabs(o->epsilon[e] - epsilon) < 1e-12) {
+        if (strcmp(o->kinds_of[k].name, name) == 0 && fabs(o->epsilon[e] - epsilon) < 1e-12) {
           done[(k * o->n_budgets + e) * o->n_runs + run] = true;
         }
       }
@@ -163,7 +177,7 @@ static int open_runs(const char *path) {
 }
 
 static void run_grid(const options_t *o, const char *path) {
-  bool *done = calloc(n_kinds * o->n_budgets * o->n_runs, sizeof *done);
+  bool *done = calloc(o->n_kinds_of * o->n_budgets * o->n_runs, sizeof *done);
   if (done == NULL) {
     fail("out of memory", "");
   }
@@ -172,9 +186,9 @@ static void run_grid(const options_t *o, const char *path) {
   time_t start = time(NULL);
   size_t count = 0;
   for (size_t run = 0; run < o->n_runs; run++) {
-    for (size_t k = 0; k < n_kinds; k++) {
+    for (size_t k = 0; k < o->n_kinds_of; k++) {
       for (size_t e = 0; e < o->n_budgets; e++, count++) {
-        if (!is_wanted(o, &kinds[k]) || done[(k * o->n_budgets + e) * o->n_runs + run] || count % o->n_parts != o->part) {
+        if (!is_wanted(o, &o->kinds_of[k]) || done[(k * o->n_budgets + e) * o->n_runs + run] || count % o->n_parts != o->part) {
           continue;
         }
         if (o->seconds > 0 && difftime(time(NULL), start) >= o->seconds) {
@@ -183,9 +197,9 @@ static void run_grid(const options_t *o, const char *path) {
           return;
         }
         outcome_t outcome;
-        kind_run(&kinds[k], o->is_add_remove ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE, o->epsilon[e],
-                 seed_of(&kinds[k], o->epsilon[e], run), &outcome);
-        append(file, &kinds[k], o->epsilon[e], run, &outcome);
+        kind_run(&o->kinds_of[k], o->is_add_remove ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE, o->epsilon[e],
+                 seed_of(&o->kinds_of[k], o->epsilon[e], run), &outcome);
+        append(file, &o->kinds_of[k], o->epsilon[e], run, &outcome);
       }
     }
   }
@@ -195,7 +209,7 @@ static void run_grid(const options_t *o, const char *path) {
 
 static int write_table(const options_t *o, const char *runs) {
   char path[1024], temporary[1040];
-  snprintf(path, sizeof path, "%s/honesty%s.md", o->out, o->is_add_remove ? "-add-remove" : "");
+  snprintf(path, sizeof path, "%s/honesty%s%s.md", o->out, o->are_programs ? "-programs" : "", o->is_add_remove ? "-add-remove" : "");
   snprintf(temporary, sizeof temporary, "%s.tmp", path);
   FILE *to = fopen(temporary, "w");
   if (to == NULL || !table_write(runs, to) || fclose(to) != 0 || rename(temporary, path) != 0) {
@@ -236,7 +250,7 @@ int main(int argc, char **argv) {
   if (mkdir(o.out, 0755) != 0 && errno != EEXIST) {
     fail("cannot make the folder ", o.out);
   }
-  snprintf(runs, sizeof runs, "%s/runs%s.csv", o.out, o.is_add_remove ? "-add-remove" : "");
+  snprintf(runs, sizeof runs, "%s/runs%s%s.csv", o.out, o.are_programs ? "-programs" : "", o.is_add_remove ? "-add-remove" : "");
   if (!o.is_table) {
     run_grid(&o, runs);
   }

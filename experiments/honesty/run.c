@@ -5,9 +5,12 @@
 #include <time.h>
 
 #include "honesty.h"
+#include "program/compiled.h"
+#include "program/language.h"
 #include "tacit/account.h"
 #include "tacit/curator.h"
 #include "tacit/data.h"
+#include "tacit/program.h"
 
 /* Everything of one run; freed in one place. */
 typedef struct run {
@@ -15,6 +18,7 @@ typedef struct run {
   tacit_error_t err;
   tacit_schema_t *schema;
   tacit_design_t *design;
+  tacit_program_t *program; /* in place of a design */
   tacit_model_t model;
   tacit_rng_t *rng;
   tacit_budget_t *budget;
@@ -34,25 +38,74 @@ static void normal_tails(void *user) {
   tacit_model_normal_tails(user);
 }
 
+static tacit_status_t make_program(run_t *r, const char *formula) {
+  tacit_program_settings_t settings = {.schema = r->schema, .records = "", .keeps_responses = true, .is_followed_to_bound = r->kind->program.is_censored};
+  char *text = NULL;
+  tacit_status_t status = tacit_program_of_formula(&text, formula, r->kind->program.name, r->schema, &r->err);
+  if (status == TACIT_OK) {
+    status = tacit_program_parse(&r->program, text, strlen(text), &settings, &r->err);
+  }
+  tacit_free(text);
+  return status == TACIT_OK ? tacit_program_compile(r->program, &r->model, &r->err) : status;
+}
+
 static tacit_status_t make_model(run_t *r) {
-  char text[1024], formula[128];
+  char text[2048], formula[160];
   kind_schema(r->kind, text, sizeof text);
   kind_formula(r->kind, formula, sizeof formula);
   tacit_glm_settings_t settings = tacit_glm_settings_default();
   settings.family = r->kind->family;
   tacit_status_t status = tacit_schema_parse(&r->schema, text, strlen(text), "honesty", &r->err);
+  if (status == TACIT_OK && r->kind->program.name != NULL) {
+    return make_program(r, formula);
+  }
   if (status == TACIT_OK) {
     status = tacit_design_new(&r->design, formula, r->schema, r->kind->family, &r->err);
   }
   return status == TACIT_OK ? tacit_model_init_glm(&r->model, r->design, &settings, &r->err) : status;
 }
 
+/* The number of a record that a column of the program is made of: x1 .. , y, over. */
+static size_t number_of(const kind_t *kind, const char *source) {
+  return source[0] == 'x' ? (size_t)atoi(source + 1) - 1 : kind->n_columns + (source[0] == 'o');
+}
+
+static tacit_status_t make_program_records(run_t *r, tacit_records_t **records) {
+  const tacit_compiled_t *program = r->program->compiled;
+  size_t n = r->kind->n, n_raw = program->graph->n_columns, n_packed = program->layout.n_columns;
+  double *raw = calloc(n_raw * n + n_packed * n + n_packed, sizeof *raw), *packed = raw + n_raw * n, *row = packed + n_packed * n;
+  tacit_status_t status = raw != NULL ? tacit_records_new(records, n, n_packed, &r->err) : TACIT_ERR_MEMORY;
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    double record[MAX_FEATURES + 1];
+    kind_record(r->kind, r->rng, record);
+    for (size_t k = 0; k < n_raw; k++) {
+      const tacit_graph_column_t *column = &program->graph->columns[k];
+      double x = record[number_of(r->kind, column->source)];
+      raw[k * n + i] = isnan(column->level) ? x + column->offset : fabs(x - column->level) < 0.5;
+    }
+  }
+  if (status == TACIT_OK) {
+    tacit_compiled_derive(program, n, raw, packed);
+  }
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    for (size_t j = 0; j < n_packed; j++) {
+      row[j] = packed[j * n + i];
+    }
+    tacit_records_set(*records, i, row);
+  }
+  free(raw);
+  return status;
+}
+
 static tacit_status_t make_records(run_t *r, tacit_records_t **records) {
   const kind_t *kind = r->kind;
+  if (kind->program.name != NULL) {
+    return make_program_records(r, records);
+  }
   size_t d = kind->n_columns + 1;
   tacit_status_t status = tacit_records_new(records, kind->n, d + 1, &r->err);
   for (size_t i = 0; i < kind->n && status == TACIT_OK; i++) {
-    double record[MAX_FEATURES], packed[MAX_FEATURES + 1] = {1};
+    double record[MAX_FEATURES + 1], packed[MAX_FEATURES + 1] = {1};
     kind_record(kind, r->rng, record);
     for (size_t j = 1; j < d; j++) {
       double centre, half;
@@ -147,7 +200,7 @@ static tacit_status_t fit(run_t *r, tacit_relation_t relation, double epsilon, u
   if (status != TACIT_OK) {
     return status;
   }
-  for (size_t j = 0; j <= r->kind->n_columns; j++) {
+  for (size_t j = 0; r->design != NULL && j <= r->kind->n_columns; j++) {
     is_two_valued[j] = tacit_design_is_two_valued(r->design, j);
   }
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
@@ -159,15 +212,20 @@ static tacit_status_t fit(run_t *r, tacit_relation_t relation, double epsilon, u
   settings.relation = relation;
   settings.is_two_valued = is_two_valued;
   settings.rho = tacit_budget_rho(r->budget) * (1 - 1e-9);
+  if (r->program != NULL) {
+    settings.records = &r->model.records;
+    settings.n_features = r->model.parameters.dim;
+    status = tacit_noise_aware_measure(&settings, &r->model.parameters, &r->err);
+  }
   settings.n_chains = 2;
   settings.n_warmup = 150;
   settings.n_draws = 300;
-  settings.scaled = scale;
-  settings.normal_tails = normal_tails;
+  settings.scaled = r->program == NULL ? scale : NULL;
+  settings.normal_tails = r->program == NULL ? normal_tails : NULL;
   settings.prior_user = &r->model;
   settings.evidence = &r->evidence;
   memcpy(settings.key, key, 32);
-  return tacit_noise_aware_fit(r->curator, &r->model.parameters, &settings, &r->draws, &r->err);
+  return status == TACIT_OK ? tacit_noise_aware_fit(r->curator, &r->model.parameters, &settings, &r->draws, &r->err) : status;
 }
 
 static void join(char *to, size_t n, const char *name) {
@@ -195,16 +253,33 @@ static void write_statistics(const tacit_checks_t *checks, char *to, size_t n) {
   }
 }
 
+/* Terms whose truth is known, and where they are among what is reported. */
+static void find_terms(const run_t *r, outcome_t *o, size_t *reported) {
+  if (r->program == NULL) {
+    o->has_sigma = r->kind->family == TACIT_FAMILY_GAUSSIAN;
+    o->n_terms = r->kind->n_columns + 1 + o->has_sigma;
+    kind_truth(r->kind, o->truth);
+    for (size_t j = 0; j < o->n_terms; j++) {
+      reported[j] = j;
+    }
+    return;
+  }
+  for (size_t i = 0; i < tacit_program_n_reported(r->program) && o->n_terms < MAX_TERMS; i++) {
+    if (program_truth(r->kind, tacit_program_name(r->program, i), &o->truth[o->n_terms])) {
+      reported[o->n_terms++] = i;
+    }
+  }
+}
+
 static tacit_status_t summarise(run_t *r, outcome_t *o) {
-  o->has_sigma = r->kind->family == TACIT_FAMILY_GAUSSIAN;
-  o->n_terms = r->kind->n_columns + 1 + o->has_sigma;
+  size_t reported[MAX_TERMS];
+  find_terms(r, o, reported);
   if (o->has_sigma) {
     exact(r, o->exact_sd);
   }
-  kind_truth(r->kind, o->truth);
   for (size_t j = 0; j < o->n_terms; j++) {
     tacit_summary_t s;
-    tacit_status_t status = tacit_draws_summarise_with(&r->draws, j, &r->evidence, &s, &r->err);
+    tacit_status_t status = tacit_draws_summarise_with(&r->draws, reported[j], &r->evidence, &s, &r->err);
     if (status != TACIT_OK) {
       return status;
     }
@@ -249,7 +324,11 @@ bool kind_run(const kind_t *kind, tacit_relation_t relation, double epsilon, uin
     status = summarise(r, outcome);
   }
   if (status != TACIT_OK) {
-    snprintf(outcome->problems, sizeof outcome->problems, "FAILED: %.120s", r->err.message);
+    if (status == TACIT_ERR_BUDGET) {
+      snprintf(outcome->problems, sizeof outcome->problems, "refused");
+    } else {
+      snprintf(outcome->problems, sizeof outcome->problems, "FAILED: %.120s", r->err.message);
+    }
     for (char *c = outcome->problems; *c != '\0'; c++) {
       *c = *c == ',' || *c == '\n' ? ' ' : *c;
     }
@@ -260,6 +339,7 @@ bool kind_run(const kind_t *kind, tacit_relation_t relation, double epsilon, uin
   tacit_budget_free(r->budget);
   tacit_rng_free(r->rng);
   tacit_model_clear(&r->model);
+  tacit_program_free(r->program);
   tacit_design_free(r->design);
   tacit_schema_free(r->schema);
   free(r);
