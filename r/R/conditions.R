@@ -16,5 +16,6 @@ check <- function(result) {
   if (inherits(result, "condition")) stop(result)
   if (!inherits(result, "tacit_failure")) return(result)
   status <- statuses[[as.character(result$status)]]
-  stop(tacit_condition(result$message, status, result$field, result$detail))
+  message <- sub("^the stream has no (records|column)", "the data have no \\1", result$message) # a data frame is handed over as one
+  stop(tacit_condition(message, status, result$field, result$detail))
 }

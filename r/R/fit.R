@@ -26,7 +26,10 @@ yaml_text <- function(yaml, what) {
   list(text = paste(readLines(yaml, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), name = yaml)
 }
 
-schema_text <- function(schema) yaml_text(schema, "schema")
+schema_text <- function(schema) {
+  if (missing(schema)) refuse("a schema is needed: what is publicly known of each column, as a path, YAML text or a list; ?tacit_schema has one", "schema", "schema")
+  yaml_text(schema, "schema")
+}
 
 # Settings as a named character vector, hyphens for underscores.
 setting_texts <- function(given) {
@@ -46,13 +49,13 @@ setting_texts <- function(given) {
 
 # What the library reads: a path, the columns of a frame that the schema names, or a stream.
 source_of <- function(data, schema) {
+  if (missing(data) || is.null(data)) refuse("data: a data frame, or a path", field = "data")
   if (is.character(data) && is.null(dim(data))) return(one_path(data, "data"))
   if (is.data.frame(data)) {
     data <- unclass(data)
     attributes(data) <- list(names = names(data))
     return(data[vapply(names(data), function(name) nzchar(name) && grepl(name, schema, fixed = TRUE), NA)])
   }
-  if (is.null(data)) refuse("data: a data frame, or a path", field = "data")
   if (!requireNamespace("nanoarrow", quietly = TRUE)) {
     refuse("data other than data frames and paths need the package nanoarrow", field = "data")
   }

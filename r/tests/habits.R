@@ -100,6 +100,11 @@ says(fits(Gamma()), "Gamma(\"log\")")
 says(fits(bernoulli("cloglog")), "not cloglog")
 says(fits("bernoulli", iter = 2000), "draws")
 says(fits("bernoulli", cores = 2), "threads")
+says(tacit(y ~ x, d, family = binomial(), epsilon = 1, delta = 1e-6), "?tacit_schema")
+says(tacit(y ~ x, schema = schema, family = binomial(), epsilon = 1, delta = 1e-6), "data: a data frame")
+says(tacit(y ~ x, d[0, ], schema, family = binomial(), epsilon = 1, delta = 1e-6), "the data have no records")
+says(tacit(y ~ x, d["y"], schema, family = binomial(), epsilon = 1, delta = 1e-6), "the data have no column 'x'")
+says(tacit(y ~ x, d, schema, family = binomial(), epsilon = 50, delta = 1e-6), "accept_poor = TRUE")
 forbidden <- fit
 forbidden$no_intervals <- TRUE
 forbidden$summaries[, c("sd", "q5", "q50", "q95")] <- NaN
