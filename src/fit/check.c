@@ -58,7 +58,7 @@ tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const 
     status = tacit_fit_prepare_kept(of, err);
   }
   if (status == TACIT_OK && of->program != NULL) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "program", "fits of families bernoulli, poisson and gaussian are checked; how this program's outcome should lie is not known here");
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "program", "fits of families bernoulli, poisson and gaussian are checked: a program's predictions are not put beside records");
   }
   if (status == TACIT_OK && tacit_schema_unit(of->schema) != NULL) {
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit", "fits to units of one record are checked; here a unit may have several rows");
