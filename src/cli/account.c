@@ -313,7 +313,7 @@ static const cli_option_t options[] = {
     {"profile", "FILE", NULL, "Write delta as a function of epsilon, as CSV."},
     {"plot", "FILE", NULL, "The same as an SVG picture."},
     {"export", "FILE", NULL, "Write the events as JSON in the names of the library dp_accounting."},
-    {"json", NULL, NULL, "Print JSON."}};
+    {"json", NULL, NULL, "Print JSON."}, {0}};
 
 const cli_command_t cli_account = {
     .name = "account",
@@ -343,5 +343,4 @@ const cli_command_t cli_account = {
                 "  tacit account --plan run.yaml --epsilon 2 --delta 1e-6 --solve iterations\n"
                 "  tacit account --event gaussian:sigma=5 --profile profile.csv --plot profile.svg\n",
     .options = options,
-    .n_options = sizeof options / sizeof options[0],
     .run = run};

@@ -69,9 +69,13 @@ int cli_finish(const cli_args_t *args, int status) {
 }
 
 size_t cli_n_options(const cli_command_t *command) {
-  size_t n = command->n_options;
+  size_t n = 0;
   if (command->settings != NULL) {
     command->settings(&n);
+    return n;
+  }
+  while (command->options != NULL && command->options[n].name != NULL) {
+    n++;
   }
   return n;
 }
@@ -234,6 +238,20 @@ bool cli_count(const cli_args_t *args, const char *name, double lower, double up
   }
   *n = (size_t)value;
   return true;
+}
+
+tacit_data_source_t cli_source(const cli_args_t *args, const char *path) {
+  return (tacit_data_source_t){
+      .path = path, .query = cli_value(args, "query"), .catalog = cli_value(args, "catalog"), .encoding = cli_value(args, "encoding")};
+}
+
+tacit_status_t cli_write(const cli_args_t *args, const char *text, size_t n, tacit_error_t *err) {
+  const char *out = cli_value(args, "out");
+  if (out != NULL) {
+    return tacit_file_create(out, text, n, err);
+  }
+  fwrite(text, 1, n, stdout);
+  return TACIT_OK;
 }
 
 bool cli_is_standard_input(const char *path) {

@@ -62,9 +62,7 @@ static int run(const cli_args_t *args) {
 
 static const cli_option_t options[] = {
     {"data", "FILE", NULL, "The fit's records, as of tacit fit."},
-    {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},
-    {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},
-    {"encoding", "NAME", NULL, "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."},
+    CLI_SOURCE_OPTIONS,
     {"schema", "FILE", NULL, "Must be the fit's; its own copy is taken if not said."},
     {"epsilon", "E", NULL, "Privacy budget of the check; what it buys are the sds in the table."},
     {"delta", "D", NULL, "Its delta."},
@@ -75,7 +73,7 @@ static const cli_option_t options[] = {
     {"n-public", "N", NULL, "Public nominal number of units; needed under add-remove."},
     {"threads", "N", "1", "Threads; results do not depend on it."},
     {"seed", "N", NULL, "Repeatable check. Noise that can be repeated protects nobody: NOT PRIVATE."},
-    {"out", "FILE", NULL, "Write the check as JSON, too; must not exist. tacit refit DIR --check FILE puts it into a report."}};
+    {"out", "FILE", NULL, "Write the check as JSON, too; must not exist. tacit refit DIR --check FILE puts it into a report."}, {0}};
 
 const cli_command_t cli_check = {
     .name = "check",
@@ -89,6 +87,5 @@ const cli_command_t cli_check = {
                    "Poisson: residuals are Pearson's, clamped to 3 either way; gaussian: in the response's unit, clamped to 3 sigma. Small budgets see gross misfit alone: the table says how gross.",
     .examples = "  tacit check fit/ --data clinic.csv --epsilon 0.2 --delta 1e-7 --by age --ledger clinic.ledger\n",
     .options = options,
-    .n_options = sizeof options / sizeof options[0],
     .reads_records = true,
     .run = run};

@@ -37,8 +37,7 @@ typedef struct cli_command {
   const char *summary;
   const char *description; /* paragraphs for help and man page */
   const char *examples;    /* lines */
-  const cli_option_t *options;
-  size_t n_options;
+  const cli_option_t *options; /* up to one without a name */
   bool reads_records;
   const tacit_setting_t *(*settings)(size_t *n); /* instead of them: the library's */
   int (*run)(const cli_args_t *args);
@@ -63,6 +62,16 @@ extern const size_t cli_n_commands;
 /* Parse argv into args (clear with cli_args_clear); false after printing what is wrong. */
 bool cli_parse(cli_args_t *args, const cli_command_t *command, int argc, char **argv);
 void cli_args_clear(cli_args_t *args);
+
+/* Of commands that read records, beside where they are. */
+#define CLI_SOURCE_OPTIONS                                                                                                      \
+  {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},                            \
+      {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},                               \
+      {"encoding", "NAME", NULL, "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."}
+/* Records at `path` as these options say. */
+tacit_data_source_t cli_source(const cli_args_t *args, const char *path);
+/* Text to the file that --out names, which must not exist; to standard output if it is not given. */
+TACIT_MUST_USE tacit_status_t cli_write(const cli_args_t *args, const char *text, size_t n, tacit_error_t *err);
 
 size_t cli_n_options(const cli_command_t *command);
 cli_option_t cli_option(const cli_command_t *command, size_t i);

@@ -203,8 +203,7 @@ static const cli_option_t options[] = {
      "first, of a number its derivative. May be repeated."},
     {"population", "FILE", NULL, "CSV of rows to average over, public or released; checked as by tacit predict."},
     {"picture", "FILE", NULL, "Write medians and 90 % intervals as SVG there; must not exist."},
-    {"json", NULL, NULL, "Print JSON."},
-};
+    {"json", NULL, NULL, "Print JSON."}, {0}};
 
 const cli_command_t cli_contrast = {
     .name = "contrast",
@@ -217,5 +216,4 @@ const cli_command_t cli_contrast = {
                    "same spelling, and may stand in backquotes). Computed from released draws: costs no privacy.",
     .examples = "  tacit contrast fit/ sexM 'age * 10' --exponentiate\n  tacit contrast fit/ --effect sex --population public.csv --json\n",
     .options = options,
-    .n_options = sizeof options / sizeof options[0],
     .run = run};

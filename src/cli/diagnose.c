@@ -49,7 +49,7 @@ static int run(const cli_args_t *args) {
   return status;
 }
 
-static const cli_option_t options[] = {{"json", NULL, NULL, "Print JSON."}};
+static const cli_option_t options[] = {{"json", NULL, NULL, "Print JSON."}, {0}};
 
 const cli_command_t cli_diagnose = {
     .name = "diagnose",
@@ -64,5 +64,4 @@ const cli_command_t cli_diagnose = {
                    "--curator-notes, and nowhere else.",
     .examples = "  tacit diagnose fit/\n",
     .options = options,
-    .n_options = sizeof options / sizeof options[0],
     .run = run};

@@ -16,18 +16,19 @@ static int run(const cli_args_t *args) {
   tacit_schema_t *schema;
   tacit_table_notes_t notes;
   tacit_error_t err;
-  const char *out = cli_value(args, "out"), *path = cli_value(args, "schema");
-  if (path == NULL || out == NULL) {
-    cli_error(args, "option --%s is needed; see tacit import --help", path == NULL ? "schema" : "out");
+  static const char *const required[] = {"schema", "out"};
+  const char *out = cli_value(args, "out");
+  if (!cli_require(args, required, 2)) {
     return CLI_USAGE;
   }
-  if (tacit_schema_read(&schema, path, &err) != TACIT_OK) {
+  if (tacit_schema_read(&schema, cli_value(args, "schema"), &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
   cli_reading_t reading;
   cli_reading_begin(&reading, args);
   cli_catch_signals();
-  const tacit_data_source_t source = {.path = args->positionals[0], .query = cli_value(args, "query"), .catalog = cli_value(args, "catalog"), .encoding = cli_value(args, "encoding"), .watch = &reading.watch};
+  tacit_data_source_t source = cli_source(args, args->positionals[0]);
+  source.watch = &reading.watch;
   tacit_status_t status = tacit_table_import_source(&source, schema, out, &notes, &err);
   cli_reading_end(&reading);
   tacit_schema_free(schema);
@@ -44,10 +45,8 @@ static int run(const cli_args_t *args) {
 static const cli_option_t options[] = {
     {"schema", "FILE", NULL, "YAML: the rules that values are checked and clamped by, once and for all."},
     {"out", "DIR", NULL, "New directory for the columns. It is as private as FILE is, and as large as 8 bytes a value."},
-    {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},
-    {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},
-    {"encoding", "NAME", NULL, "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."},
-    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}};
+    CLI_SOURCE_OPTIONS,
+    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}, {0}};
 
 const cli_command_t cli_import = {
     .name = "import",
@@ -68,6 +67,5 @@ const cli_command_t cli_import = {
                 "  tacit fit 'death ~ age + sex' --family bernoulli --data flchain.columns/ --schema flchain.yaml \\\n"
                 "        --epsilon 1 --delta 1e-6 --out fit/\n",
     .options = options,
-    .n_options = sizeof options / sizeof options[0],
     .reads_records = true,
     .run = run};

@@ -313,7 +313,7 @@ static const cli_option_t init_options[] = {
     {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
     {"relation", "R", "substitute", "Which data sets are neighbours: substitute or add-remove, as in the schema."},
     {"unit", "UNIT", NULL, "Who is protected, as in the schema: row, or the column of persons. If not said, the first run says it."},
-    {"max-rows", "K", NULL, "The most rows of a person, as in the schema."}};
+    {"max-rows", "K", NULL, "The most rows of a person, as in the schema."}, {0}};
 
 const cli_command_t cli_ledger_init = {
     .name = "ledger init",
@@ -330,13 +330,12 @@ const cli_command_t cli_ledger_init = {
     .examples = "  tacit ledger init clinic.ledger --data-id clinic-2026 --epsilon 3 --delta 1e-6\n"
                 "  tacit ledger init ward.ledger --data-id ward-2026 --epsilon 3 --delta 1e-6 --unit patient --max-rows 5\n",
     .options = init_options,
-    .n_options = sizeof init_options / sizeof init_options[0],
     .run = init};
 
 static const cli_option_t migrate_options[] = {
     {"relation", "R", NULL, "Which data sets are neighbours; what the ledger was made with."},
     {"unit", "UNIT", NULL, "Who was protected by the runs in it: row, or the column of persons."},
-    {"max-rows", "K", NULL, "The most rows of a person."}};
+    {"max-rows", "K", NULL, "The most rows of a person."}, {0}};
 
 const cli_command_t cli_ledger_migrate = {
     .name = "ledger migrate",
@@ -351,7 +350,6 @@ const cli_command_t cli_ledger_migrate = {
     .examples = "  tacit ledger migrate clinic.ledger --relation substitute --unit row\n"
                 "  tacit ledger migrate ward.ledger --relation substitute --unit patient --max-rows 5\n",
     .options = migrate_options,
-    .n_options = sizeof migrate_options / sizeof migrate_options[0],
     .run = migrate};
 
 const cli_command_t cli_ledger_show = {
@@ -367,7 +365,7 @@ const cli_command_t cli_ledger_show = {
     .examples = "  tacit ledger show clinic.ledger\n",
     .run = show};
 
-static const cli_option_t export_options[] = {{"json", NULL, NULL, "Print JSON, which is the one format there is."}};
+static const cli_option_t export_options[] = {{"json", NULL, NULL, "Print JSON, which is the one format there is."}, {0}};
 
 const cli_command_t cli_ledger_export = {
     .name = "ledger export",
@@ -377,7 +375,6 @@ const cli_command_t cli_ledger_export = {
     .description = "Prints everything that the ledger holds, and the totals, as JSON.",
     .examples = "  tacit ledger export clinic.ledger --json > clinic-ledger.json\n",
     .options = export_options,
-    .n_options = sizeof export_options / sizeof export_options[0],
     .run = export};
 
 const cli_command_t cli_ledger_verify = {

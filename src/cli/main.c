@@ -173,7 +173,7 @@ static int start(int argc, char **argv) {
     return help(argc - 2, argv + 2);
   }
   if (strcmp(argv[1], "--version") == 0) {
-    printf("tacit %s\ncommit %s\ninstruction set %s\nwith %s\n", tacit_version(), tacit_commit(), instruction_set(), CLI_FEATURES);
+    printf("tacit %s\ncommit %s\ninstruction set %s\n%s\n", tacit_version(), tacit_commit(), instruction_set(), CLI_FEATURES);
     return CLI_OK;
   }
   int n_words;

@@ -25,7 +25,7 @@ static int run(const cli_args_t *args) {
   return CLI_OK;
 }
 
-static const cli_option_t options[] = {{"json", NULL, NULL, "Print JSON."}};
+static const cli_option_t options[] = {{"json", NULL, NULL, "Print JSON."}, {0}};
 
 const cli_command_t cli_methods = {
     .name = "methods",
@@ -34,5 +34,4 @@ const cli_command_t cli_methods = {
     .description = "Lists every method with its guarantee: private or not, exact or approximate.",
     .examples = "  tacit methods\n  tacit methods --json\n",
     .options = options,
-    .n_options = sizeof options / sizeof options[0],
     .run = run};

@@ -134,7 +134,7 @@ static const cli_option_t check_options[] = {
     {"set", "NAME=V", NULL, "A public number of the program, or several: --set D=10, --set knots=1,2,3; or in place of a function of all "
                             "records: --set 'mean(x)=5.2'. May be repeated."},
     {"constants", "FILE", NULL, "Public numbers of the program: a JSON object. May be repeated."},
-    {"json", NULL, NULL, "Print JSON."}};
+    {"json", NULL, NULL, "Print JSON."}, {0}};
 
 const cli_command_t cli_model_check = {
     .name = "model check",
@@ -145,7 +145,6 @@ const cli_command_t cli_model_check = {
                    "what is reported. No record is read. docs/language.md describes the language.",
     .examples = "  tacit model check visits.stan\n  tacit model check visits.stan --schema clinic.yaml --json\n",
     .options = check_options,
-    .n_options = sizeof check_options / sizeof check_options[0],
     .run = check};
 
 /* ---- tacit model write ---- */
@@ -157,7 +156,7 @@ static const cli_option_t write_options[] = {
                              "beta_binomial, cumulative, zero_inflated_poisson, zero_inflated_negbinomial, zero_inflated_binomial, hurdle_poisson, "
                              "hurdle_negbinomial, hurdle_lognormal, hurdle_gamma, categorical."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column."},
-    {"out", "FILE", NULL, "Write here instead of standard output; tacit fit FILE.stan fits it, as it is or edited."}};
+    {"out", "FILE", NULL, "Write here instead of standard output; tacit fit FILE.stan fits it, as it is or edited."}, {0}};
 
 const cli_command_t cli_model_write = {
     .name = "model write",
@@ -169,7 +168,6 @@ const cli_command_t cli_model_write = {
                    "'y | weights(w)'. docs/language.md says what they mean where bounds are public and data private.",
     .examples = "  tacit model write 'visits ~ age + sex + (1 | ward)' --family negbinomial --schema clinic.yaml\n",
     .options = write_options,
-    .n_options = sizeof write_options / sizeof write_options[0],
     .run = write};
 
 /* ---- tacit model list ---- */
@@ -198,7 +196,7 @@ static int list(const cli_args_t *args) {
   return status;
 }
 
-static const cli_option_t list_options[] = {{"json", NULL, NULL, "Print JSON."}};
+static const cli_option_t list_options[] = {{"json", NULL, NULL, "Print JSON."}, {0}};
 
 const cli_command_t cli_model_list = {
     .name = "model list",
@@ -208,5 +206,4 @@ const cli_command_t cli_model_list = {
                    "normal_lcdf and normal_lccdf beside them, for censored and truncated outcomes.",
     .examples = "  tacit model list\n  tacit model list --json\n",
     .options = list_options,
-    .n_options = sizeof list_options / sizeof list_options[0],
     .run = list};

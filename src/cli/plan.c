@@ -197,7 +197,7 @@ static const cli_option_t options[] = {
     {"metric", "KIND", "schema", "As in tacit fit: schema or private."},
     {"prior-scale", "SCALE", "scaled", "As in tacit fit."},
     {"html", "FILE", NULL, "Write a page that draws the width of every coefficient against epsilon, under both relations; must not exist. --epsilon, if given, is marked."},
-    {"json", NULL, NULL, "Print JSON."}};
+    {"json", NULL, NULL, "Print JSON."}, {0}};
 
 const cli_command_t cli_plan = {
     .name = "plan",
@@ -217,5 +217,4 @@ const cli_command_t cli_plan = {
                 "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta 1e-6 --want-width 1.3\n"
                 "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta 1e-6 --html plan.html\n",
     .options = options,
-    .n_options = sizeof options / sizeof options[0],
     .run = run};

@@ -75,17 +75,14 @@ static tacit_status_t take_row(void *user, size_t row, double *draws, tacit_erro
 }
 
 static tacit_status_t write_predictions(prediction_t *p, const cli_args_t *args, uint64_t seed, tacit_error_t *err) {
-  const char *out = cli_value(args, "out");
   p->n_outcomes = tacit_predictor_n_outcomes(p->predictor, p->kind);
   header(p);
   tacit_status_t status = tacit_predict(p->predictor, p->rows, p->kind, seed, take_row, p, err);
   if (status == TACIT_OK && tacit_predictor_note(p->predictor, p->kind)[0] != '\0') {
     fprintf(stderr, "note: %s", tacit_predictor_note(p->predictor, p->kind));
   }
-  if (status == TACIT_OK && out != NULL) {
-    status = tacit_file_create(out, p->text.data, p->text.length, err);
-  } else if (status == TACIT_OK) {
-    fwrite(p->text.data, 1, p->text.length, stdout);
+  if (status == TACIT_OK) {
+    status = cli_write(args, p->text.data, p->text.length, err);
   }
   tacit_text_clear(&p->text);
   return status;
@@ -176,8 +173,7 @@ static const cli_option_t options[] = {
     {"out", "FILE", NULL, "Write there instead of to standard output; must not exist."},
     {"response", NULL, NULL, "Predictive draws of the response itself, instead of its expectation."},
     {"linear", NULL, NULL, "The linear predictor, instead of the expected response."},
-    {"seed", "N", "1", "Of the simulated responses."},
-};
+    {"seed", "N", "1", "Of the simulated responses."}, {0}};
 
 const cli_command_t cli_predict = {
     .name = "predict",
@@ -190,5 +186,4 @@ const cli_command_t cli_predict = {
                    "computed from released draws and cost no privacy. Responses are not clamped to the schema's bounds.",
     .examples = "  tacit predict fit/ --newdata new.csv --out predictions.csv\n  tacit predict fit/ --newdata grid\n",
     .options = options,
-    .n_options = sizeof options / sizeof options[0],
     .run = run};

@@ -76,18 +76,20 @@ static int run_combine(const cli_args_t *args) {
   return run(args, true);
 }
 
+#define CHAIN_OPTIONS(whose)                                                                                       \
+  {"chains", "N", NULL, "As in tacit fit; " whose " if not said. So of the next three."},                          \
+      {"warmup", "N", NULL, "Iterations of each chain before the first draw is kept."},                            \
+      {"draws", "N", NULL, "Draws to keep of each chain."}, {"thin", "N", NULL, "Keep every N-th iteration."}
+
 static const cli_option_t options[] = {
     {"program", "FILE", NULL, "Of a fit of a program, or of a family that is one: the same program with another prior. Anything else in it that differs is refused."},
     {"prior", "SPEC", NULL, "As in tacit fit. May be repeated; the first replaces all of the fit's. If not said: the fit's own."},
     {"prior-scale", "SCALE", NULL, "As in tacit fit; the fit's if not said."},
     {"prior-basis", "BASIS", NULL, "As in tacit fit; the fit's if not said."},
-    {"chains", "N", NULL, "As in tacit fit; the fit's if not said. So of the next three."},
-    {"warmup", "N", NULL, "Iterations of each chain before the first draw is kept."},
-    {"draws", "N", NULL, "Draws to keep of each chain."},
-    {"thin", "N", NULL, "Keep every N-th iteration."},
+    CHAIN_OPTIONS("the fit's"),
     {"check", "FILE", NULL, "What tacit check --out wrote of this fit: its calibration goes into the report."},
     {"seed", "N", NULL, "Of the draws; the fit's own key if not said. There is no noise here that it could give away."},
-    {"out", "DIR", NULL, "New directory, as of tacit fit."}};
+    {"out", "DIR", NULL, "New directory, as of tacit fit."}, {0}};
 
 const cli_command_t cli_refit = {
     .name = "refit",
@@ -101,7 +103,6 @@ const cli_command_t cli_refit = {
     .examples = "  tacit refit fit/ --prior 'normal(0, 1)' --out sceptical/\n  tacit compare fit/ sceptical/\n"
                 "  tacit refit fit/ --program edited.stan --out other-prior/\n  tacit refit fit/ --check check.json --out checked/\n",
     .options = options,
-    .n_options = sizeof options / sizeof options[0],
     .run = run_refit};
 
 static const cli_option_t options_of_sites[] = {
@@ -112,12 +113,9 @@ static const cli_option_t options_of_sites[] = {
     {"prior", "SPEC", NULL, "As in tacit fit, applied once. May be repeated. If not said: that of the sites, which must agree."},
     {"prior-scale", "SCALE", NULL, "As in tacit fit; the first site's if not said."},
     {"prior-basis", "BASIS", NULL, "As in tacit fit; released moments are those of all sites together."},
-    {"chains", "N", NULL, "As in tacit fit; the first site's if not said. So of the next three."},
-    {"warmup", "N", NULL, "Iterations of each chain before the first draw is kept."},
-    {"draws", "N", NULL, "Draws to keep of each chain."},
-    {"thin", "N", NULL, "Keep every N-th iteration."},
+    CHAIN_OPTIONS("the first site's"),
     {"seed", "N", NULL, "Of the draws; the first site's key if not said. There is no noise here that it could give away."},
-    {"out", "DIR", NULL, "New directory, as of tacit fit."}};
+    {"out", "DIR", NULL, "New directory, as of tacit fit."}, {0}};
 
 const cli_command_t cli_combine = {
     .name = "combine",
@@ -134,5 +132,4 @@ const cli_command_t cli_combine = {
     .examples = "  tacit combine north/ south/ east/releases.json --disjoint --out all/\n"
                 "  tacit combine north/ south/ east/ west/ --disjoint --exchangeable --out all/\n",
     .options = options_of_sites,
-    .n_options = sizeof options_of_sites / sizeof options_of_sites[0],
     .run = run_combine};

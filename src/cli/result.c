@@ -67,33 +67,36 @@ void cli_print_findings(FILE *to, const tacit_findings_t *findings, size_t most,
   }
 }
 
+tacit_status_t cli_table(const tacit_draws_t *draws, const char *const *labels, const tacit_evidence_t *evidence, char **text, tacit_error_t *err) {
+  size_t n = draws->n_reported;
+  tacit_summary_t *summaries = tacit_alloc(n, sizeof *summaries);
+  tacit_status_t status = summaries != NULL ? TACIT_OK : tacit_error_memory(err);
+  for (size_t j = 0; j < n && status == TACIT_OK; j++) {
+    status = tacit_draws_summarise_with(draws, j, evidence, &summaries[j], err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_report_table(labels, summaries, n, text, err);
+  }
+  tacit_free(summaries);
+  return status;
+}
+
 int cli_print_summary(const cli_args_t *args, const tacit_draws_t *draws, const char *const *labels,
                       const tacit_published_t *published, const tacit_evidence_t *evidence) {
   enum { MOST = 8 };
-  size_t n = draws->n_reported;
   const tacit_checks_t *checks = evidence != NULL ? &evidence->checks : NULL;
   tacit_error_t err;
   tacit_findings_t findings;
-  tacit_summary_t *summaries = tacit_alloc(n, sizeof *summaries);
-  tacit_status_t status = summaries != NULL ? TACIT_OK : tacit_error_set(&err, TACIT_ERR_MEMORY, NULL, "out of memory");
-  for (size_t j = 0; j < n && status == TACIT_OK; j++) {
-    status = tacit_draws_summarise_with(draws, j, evidence, &summaries[j], &err);
-  }
   char *text = NULL;
-  if (status == TACIT_OK) {
-    status = tacit_report_table(labels, summaries, n, &text, &err);
-  }
+  tacit_status_t status = cli_table(draws, labels, evidence, &text, &err);
   if (status == TACIT_OK) {
     status = tacit_diagnose_fit(draws, labels, published, checks, &findings, &err);
   }
-  tacit_free(summaries);
-  if (status != TACIT_OK) {
-    tacit_report_text_free(text);
-    return cli_fail(args, &err);
+  if (status == TACIT_OK) {
+    cli_put(stdout, text);
+    fflush(stdout);
+    cli_print_findings(stderr, &findings, MOST, checks);
   }
-  cli_put(stdout, text);
   tacit_report_text_free(text);
-  fflush(stdout);
-  cli_print_findings(stderr, &findings, MOST, checks);
-  return CLI_OK;
+  return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }

@@ -27,7 +27,7 @@ static void print_holder_notes(const tacit_table_t *table, const tacit_schema_t 
 }
 
 static int check_data(const cli_args_t *args, const tacit_schema_t *schema) {
-  const tacit_data_source_t source = {.path = cli_value(args, "data"), .query = cli_value(args, "query"), .catalog = cli_value(args, "catalog"), .encoding = cli_value(args, "encoding")};
+  const tacit_data_source_t source = cli_source(args, cli_value(args, "data"));
   tacit_table_t *table;
   tacit_table_notes_t notes;
   tacit_error_t err;
@@ -83,27 +83,19 @@ static int check(const cli_args_t *args) {
 static int draft(const cli_args_t *args) {
   char *text;
   tacit_error_t err;
-  const tacit_data_source_t source = {.path = args->positionals[0], .query = cli_value(args, "query"), .catalog = cli_value(args, "catalog"), .encoding = cli_value(args, "encoding")};
-  if (tacit_schema_draft_source(&source, cli_is_given(args, "header"), &text, &err) != TACIT_OK) {
-    return cli_fail(args, &err);
+  const tacit_data_source_t source = cli_source(args, args->positionals[0]);
+  tacit_status_t status = tacit_schema_draft_source(&source, cli_is_given(args, "header"), &text, &err);
+  if (status == TACIT_OK) {
+    status = cli_write(args, text, strlen(text), &err);
+    tacit_text_free(text);
   }
-  const char *out = cli_value(args, "out");
-  int status = CLI_OK;
-  if (out == NULL) {
-    fputs(text, stdout);
-  } else if (tacit_file_create(out, text, strlen(text), &err) != TACIT_OK) {
-    status = cli_fail(args, &err);
-  }
-  tacit_text_free(text);
-  return status;
+  return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
 
 static const cli_option_t check_options[] = {
     {"data", "FILE", NULL, "Check every row of this file (-: the standard input; odbc:NAME: a database), or directory of tacit import, against the schema too."},
-    {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},
-    {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},
-    {"encoding", "NAME", NULL, "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."},
-    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}};
+    CLI_SOURCE_OPTIONS,
+    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}, {0}};
 
 const cli_command_t cli_schema_check = {
     .name = "schema check",
@@ -114,16 +106,13 @@ const cli_command_t cli_schema_check = {
                    "name the place, never the value; they are meant for whoever holds the file.",
     .examples = "  tacit schema check flchain.yaml\n  tacit schema check flchain.yaml --data flchain.csv\n",
     .options = check_options,
-    .n_options = sizeof check_options / sizeof check_options[0],
     .reads_records = true,
     .run = check};
 
 static const cli_option_t draft_options[] = {
     {"out", "FILE", NULL, "Write here instead of standard output; must not exist."},
-    {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},
-    {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},
-    {"encoding", "NAME", NULL, "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."},
-    {"header", NULL, NULL, "The first row is names, though some look like numbers, dates or values."}};
+    CLI_SOURCE_OPTIONS,
+    {"header", NULL, NULL, "The first row is names, though some look like numbers, dates or values."}, {0}};
 
 const cli_command_t cli_schema_draft = {
     .name = "schema draft",
@@ -135,6 +124,5 @@ const cli_command_t cli_schema_draft = {
                    "record is asked about, not used for names. tacit schema check says what is still to be filled in.",
     .examples = "  tacit schema draft clinic.csv --out clinic.yaml\n",
     .options = draft_options,
-    .n_options = sizeof draft_options / sizeof draft_options[0],
     .reads_records = true,
     .run = draft};

@@ -28,7 +28,7 @@ static bool kind_of(const cli_args_t *args, bool is_of_ledger, tacit_page_kind_t
 }
 
 static int run(const cli_args_t *args) {
-  const char *out = cli_value(args, "out"), *ledger = cli_value(args, "ledger");
+  const char *ledger = cli_value(args, "ledger");
   tacit_page_kind_t kind;
   char *text;
   tacit_error_t err;
@@ -41,23 +41,17 @@ static int run(const cli_args_t *args) {
   }
   tacit_status_t status = ledger != NULL ? tacit_report_ledger_page(ledger, kind, &text, &err)
                                          : tacit_report_statement_page(args->positionals[0], kind == TACIT_PAGE_HTML, &text, &err);
-  if (status != TACIT_OK) {
-    return cli_fail(args, &err);
+  if (status == TACIT_OK) {
+    status = cli_write(args, text, strlen(text), &err);
+    tacit_report_text_free(text);
   }
-  if (out != NULL) {
-    status = tacit_file_create(out, text, strlen(text), &err);
-  } else {
-    fputs(text, stdout);
-  }
-  tacit_report_text_free(text);
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
 
 static const cli_option_t options[] = {
     {"ledger", "LEDGER", NULL, "In place of DIR: of all runs on a data set, those to come included, from its ledger."},
     {"out", "FILE", NULL, "Write there: a page if it ends in .html, text if in .txt, an entry for a registry if in .json (--ledger alone); must not exist. Text on "
-                          "standard output if not given."},
-};
+                          "standard output if not given."}, {0}};
 
 const cli_command_t cli_statement = {
     .name = "statement",
@@ -73,5 +67,4 @@ const cli_command_t cli_statement = {
     .examples = "  tacit statement fit/\n  tacit statement fit/ --out statement.html\n  tacit statement --ledger clinic.ledger --out clinic.html\n"
                 "  tacit statement --ledger clinic.ledger --out clinic.json\n",
     .options = options,
-    .n_options = sizeof options / sizeof options[0],
     .run = run};

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "cli/result.h"
 #include "tacit/report.h"
 
 static int print_json(const cli_args_t *args, const tacit_report_read_t *read) {
@@ -17,21 +18,7 @@ static int print_json(const cli_args_t *args, const tacit_report_read_t *read) {
 static int print_table(const cli_args_t *args, const tacit_report_read_t *read) {
   tacit_error_t err;
   char *text;
-  size_t n = read->draws.n_reported;
-  tacit_summary_t *summaries = tacit_alloc(n, sizeof *summaries);
-  tacit_status_t status = TACIT_OK;
-  if (summaries == NULL) {
-    cli_error(args, "out of memory");
-    return CLI_FAILURE;
-  }
-  for (size_t j = 0; j < n && status == TACIT_OK; j++) {
-    status = tacit_draws_summarise_with(&read->draws, j, &read->evidence, &summaries[j], &err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_report_table((const char *const *)read->labels, summaries, n, &text, &err);
-  }
-  tacit_free(summaries);
-  if (status != TACIT_OK) {
+  if (cli_table(&read->draws, (const char *const *)read->labels, &read->evidence, &text, &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
   cli_put(stdout, text);
@@ -60,7 +47,7 @@ static int run(const cli_args_t *args) {
   return status;
 }
 
-static const cli_option_t options[] = {{"json", NULL, NULL, "Print JSON."}};
+static const cli_option_t options[] = {{"json", NULL, NULL, "Print JSON."}, {0}};
 
 const cli_command_t cli_summary = {
     .name = "summary",
@@ -71,5 +58,4 @@ const cli_command_t cli_summary = {
                    "sample sizes and R-hat of each parameter. Draws are released already: summaries cost no privacy.",
     .examples = "  tacit summary fit/\n  tacit summary fit/ --json\n",
     .options = options,
-    .n_options = sizeof options / sizeof options[0],
     .run = run};

@@ -54,7 +54,7 @@ static const cli_option_t options[] = {
     {"sets", "M", "1", "Sets, each with moments and coefficients of its own: five or more, combined by the rules of docs/releases.md, where anything "
                        "is to be inferred from the rows."},
     {"seed", "N", "1", "Of the rows; those of one seed are the same. There is no noise here that it could give away."},
-    {"out", "FILE", NULL, "CSV to write; must not exist. FILE.json and FILE.html, a page, are written beside it."}};
+    {"out", "FILE", NULL, "CSV to write; must not exist. FILE.json and FILE.html, a page, are written beside it."}, {0}};
 
 const cli_command_t cli_synthesize = {
     .name = "synthesize",
@@ -69,5 +69,4 @@ const cli_command_t cli_synthesize = {
                    "the model's, not the data's. A regression on one set alone is too sure of itself: make several.",
     .examples = "  tacit synthesize fit/ --rows 5000 --sets 20 --out rows.csv\n",
     .options = options,
-    .n_options = sizeof options / sizeof options[0],
     .run = run};
