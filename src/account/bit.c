@@ -103,15 +103,11 @@ static bool is_covered(const bernoulli_t *kept, const bernoulli_t *pair) {
 }
 
 static tacit_status_t keep(tacit_bit_class_t *of, const bernoulli_t *pair, tacit_error_t *err) {
-  if (of->n == of->capacity) {
-    size_t capacity = of->capacity > 0 ? 2 * of->capacity : 1024;
-    double *pairs = tacit_realloc(of->pairs, capacity, 4 * sizeof *pairs);
-    if (pairs == NULL) {
-      return tacit_error_memory(err);
-    }
-    of->pairs = pairs;
-    of->capacity = capacity;
+  double *pairs = tacit_grow(of->pairs, of->n, &of->capacity, 4 * sizeof *pairs);
+  if (pairs == NULL) {
+    return tacit_error_memory(err);
   }
+  of->pairs = pairs;
   double *row = of->pairs + 4 * of->n++;
   row[0] = pair->p;
   row[1] = pair->q;

@@ -76,15 +76,11 @@ typedef struct columns {
 } columns_t;
 
 static tacit_status_t push(columns_t *columns, const double row[2], tacit_error_t *err) {
-  if (columns->n == columns->capacity) {
-    size_t capacity = columns->capacity > 0 ? 2 * columns->capacity : 64;
-    double *x = tacit_realloc(columns->x, capacity, 2 * sizeof *x);
-    if (x == NULL) {
-      return tacit_error_memory(err);
-    }
-    columns->x = x;
-    columns->capacity = capacity;
+  double *x = tacit_grow(columns->x, columns->n, &columns->capacity, 2 * sizeof *x);
+  if (x == NULL) {
+    return tacit_error_memory(err);
   }
+  columns->x = x;
   columns->x[2 * columns->n] = row[0];
   columns->x[2 * columns->n + 1] = row[1];
   columns->n++;

@@ -89,10 +89,5 @@ tacit_status_t tacit_events_json(const tacit_event_t *events, size_t n_events, c
     }
   }
   tacit_text_printf(&text, "]}");
-  if (text.failed) {
-    tacit_text_clear(&text);
-    return tacit_error_memory(err);
-  }
-  *json = text.data;
-  return TACIT_OK;
+  return tacit_text_take(&text, TACIT_OK, json, err);
 }

@@ -180,6 +180,16 @@ void *tacit_realloc(void *p, size_t n, size_t size) {
   return realloc(p, total);
 }
 
+void *tacit_grow(void *items, size_t n, size_t *capacity, size_t size) {
+  if (n < *capacity) {
+    return items;
+  }
+  size_t more = *capacity < 8 ? 16 : 2 * *capacity;
+  void *grown = tacit_realloc(items, more, size);
+  *capacity = grown != NULL ? more : *capacity;
+  return grown;
+}
+
 char *tacit_strdup(const char *text) {
   size_t n = strlen(text) + 1;
   char *copy = tacit_alloc(n, 1);

@@ -28,6 +28,8 @@ void *tacit_alloc_zero(size_t n, size_t size);    /* zeroed, 64-byte aligned */
 void *tacit_alloc_pages(size_t n, size_t size);
 void tacit_free_pages(void *p, size_t n, size_t size);
 void *tacit_realloc(void *p, size_t n, size_t size); /* of tacit_alloc only */
+/* Room for one item more than n, of which *capacity have room: the items, perhaps elsewhere, and *capacity; NULL, and nothing moved, if memory is out. */
+TACIT_MUST_USE void *tacit_grow(void *items, size_t n, size_t *capacity, size_t size);
 /* An array of records that grows, in no core dump: from nothing (p NULL), or from n_old > 0. Freed with the same numbers alone. */
 void *tacit_grow_private(void *p, size_t n_old, size_t n, size_t size);
 void tacit_free_private(void *p, size_t n, size_t size);
@@ -49,6 +51,8 @@ void tacit_text_append(tacit_text_t *text, const char *bytes, size_t n);
 void tacit_text_printf(tacit_text_t *text, const char *format, ...) TACIT_PRINTF(2, 3);
 void tacit_text_vprintf(tacit_text_t *text, const char *format, va_list args) TACIT_PRINTF(2, 0);
 void tacit_text_clear(tacit_text_t *text);
+/* Hand the text over to *out where all went well; else clear it, *out is NULL. Returns `status`, or that memory was out. */
+TACIT_MUST_USE tacit_status_t tacit_text_take(tacit_text_t *text, tacit_status_t status, char **out, tacit_error_t *err);
 /* Append a path from the root of the file system: others read it from elsewhere. */
 void tacit_text_put_path(tacit_text_t *text, const char *path);
 

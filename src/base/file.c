@@ -142,14 +142,6 @@ tacit_status_t tacit_file_read(const char *path, size_t max_bytes, char **bytes,
   }
   fclose(file);
   tacit_text_append(&text, "", 0);
-  if (status == TACIT_OK && text.failed) {
-    status = tacit_error_memory(err);
-  }
-  if (status != TACIT_OK) {
-    tacit_text_clear(&text);
-    return status;
-  }
-  *bytes = text.data;
-  *n = text.length;
-  return TACIT_OK;
+  *n = status == TACIT_OK && !text.failed ? text.length : 0;
+  return tacit_text_take(&text, status, bytes, err);
 }

@@ -60,6 +60,19 @@ void tacit_text_clear(tacit_text_t *text) {
   *text = (tacit_text_t){0};
 }
 
+tacit_status_t tacit_text_take(tacit_text_t *text, tacit_status_t status, char **out, tacit_error_t *err) {
+  *out = NULL;
+  if (status == TACIT_OK && text->failed) {
+    status = tacit_error_memory(err);
+  }
+  if (status != TACIT_OK) {
+    tacit_text_clear(text);
+    return status;
+  }
+  *out = text->data;
+  return TACIT_OK;
+}
+
 void tacit_text_put_path(tacit_text_t *text, const char *path) {
   char folder[4096];
   if (path[0] != '\0' && path[0] != '/' && getcwd(folder, sizeof folder) != NULL) {

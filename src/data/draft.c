@@ -109,19 +109,12 @@ static tacit_status_t read_file(draft_t *draft) {
 
 static tacit_status_t write_draft(draft_t *draft, char **out) {
   tacit_text_t text = {0};
-  *out = NULL;
   tacit_status_t status = read_file(draft);
   if (status == TACIT_OK) {
     append_template(&text, draft);
-    status = text.failed ? tacit_error_memory(draft->err) : TACIT_OK;
   }
   tacit_reader_clear(&draft->reader);
-  if (status != TACIT_OK) {
-    tacit_text_clear(&text);
-    return status;
-  }
-  *out = text.data;
-  return TACIT_OK;
+  return tacit_text_take(&text, status, out, draft->err);
 }
 
 tacit_status_t tacit_schema_draft_source(const tacit_data_source_t *source, bool is_header, char **text, tacit_error_t *err) {

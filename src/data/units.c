@@ -5,16 +5,11 @@
 
 /* Room for one more person's count. */
 static tacit_status_t grow_counts(tacit_units_t *units, tacit_error_t *err) {
-  if (units->ids.n_entries < units->capacity) {
-    return TACIT_OK;
-  }
-  size_t capacity = units->capacity > 0 ? 2 * units->capacity : 1024;
-  size_t *counts = tacit_realloc(units->n_rows_of, capacity, sizeof *counts);
+  size_t *counts = tacit_grow(units->n_rows_of, units->ids.n_entries, &units->capacity, sizeof *counts);
   if (counts == NULL) {
     return tacit_error_memory(err);
   }
   units->n_rows_of = counts;
-  units->capacity = capacity;
   return TACIT_OK;
 }
 

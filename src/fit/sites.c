@@ -172,8 +172,7 @@ static tacit_status_t name_site(const char *path, char **name, tacit_error_t *er
   }
   tacit_text_t text = {0};
   tacit_text_printf(&text, "%.*s", (int)(n - from), path + from);
-  *name = text.data;
-  return text.failed ? tacit_error_memory(err) : TACIT_OK;
+  return tacit_text_take(&text, TACIT_OK, name, err);
 }
 
 /* Names that tell sites apart, or none. */

@@ -63,15 +63,11 @@ static tacit_event_t decision_of(const tacit_event_t *event) {
 }
 
 static tacit_status_t add_decision(tacit_totals_t *totals, const tacit_event_t *event, tacit_error_t *err) {
-  if (totals->n == totals->capacity) {
-    size_t capacity = totals->capacity > 0 ? 2 * totals->capacity : 8;
-    tacit_event_t *decisions = tacit_realloc(totals->decisions, capacity, sizeof *decisions);
-    if (decisions == NULL) {
-      return tacit_error_memory(err);
-    }
-    totals->decisions = decisions;
-    totals->capacity = capacity;
+  tacit_event_t *decisions = tacit_grow(totals->decisions, totals->n, &totals->capacity, sizeof *decisions);
+  if (decisions == NULL) {
+    return tacit_error_memory(err);
   }
+  totals->decisions = decisions;
   totals->decisions[totals->n++] = decision_of(event);
   return TACIT_OK;
 }
@@ -325,12 +321,9 @@ static tacit_status_t move_decisions(tacit_ledger_t *ledger, const tacit_event_t
   return status;
 }
 
-tacit_status_t tacit_totals_create(tacit_ledger_t *ledger, const tacit_totals_t *totals, tacit_error_t *err) {
+static tacit_status_t write_under_header(tacit_ledger_t *ledger, const tacit_totals_t *totals, tacit_error_t *err) {
   tacit_header_t header = {0};
-  tacit_status_t status = move_decisions(ledger, totals->decisions, totals->n, 1, err);
-  if (status == TACIT_OK) {
-    status = tacit_header_read(ledger, &header, err);
-  }
+  tacit_status_t status = tacit_header_read(ledger, &header, err);
   if (status == TACIT_OK) {
     status = write_row(ledger, &header, totals, err);
   }
@@ -338,10 +331,14 @@ tacit_status_t tacit_totals_create(tacit_ledger_t *ledger, const tacit_totals_t 
   return status;
 }
 
+tacit_status_t tacit_totals_create(tacit_ledger_t *ledger, const tacit_totals_t *totals, tacit_error_t *err) {
+  tacit_status_t status = move_decisions(ledger, totals->decisions, totals->n, 1, err);
+  return status == TACIT_OK ? write_under_header(ledger, totals, err) : status;
+}
+
 /* What is added comes first, so that a settlement with what was reserved passes through no count below 0. */
 tacit_status_t tacit_totals_write(tacit_ledger_t *ledger, tacit_totals_t *totals, const tacit_event_t *without, size_t n_without,
                                   const tacit_event_t *with, size_t n_with, tacit_error_t *err) {
-  tacit_header_t header = {0};
   tacit_status_t status = tacit_totals_add(totals, with, n_with, err);
   if (status == TACIT_OK && n_without == 0) {
     status = tacit_totals_merge(totals, err); /* checks what a row can count */
@@ -353,12 +350,5 @@ tacit_status_t tacit_totals_write(tacit_ledger_t *ledger, tacit_totals_t *totals
   if (status == TACIT_OK) {
     status = move_decisions(ledger, without, n_without, -1, err);
   }
-  if (status == TACIT_OK) {
-    status = tacit_header_read(ledger, &header, err);
-  }
-  if (status == TACIT_OK) {
-    status = write_row(ledger, &header, totals, err);
-  }
-  tacit_header_clear(&header);
-  return status;
+  return status == TACIT_OK ? write_under_header(ledger, totals, err) : status;
 }

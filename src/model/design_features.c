@@ -159,15 +159,11 @@ static tacit_status_t add_feature(tacit_design_t *design, const tacit_design_fea
                                "the formula has more than %d features; write fewer interactions or levels",
                                (int)TACIT_DESIGN_MAX_FEATURES);
   }
-  if (design->n_features == design->features_capacity) {
-    size_t capacity = design->features_capacity == 0 ? 8 : 2 * design->features_capacity;
-    void *features = tacit_realloc(design->features, capacity, sizeof *design->features);
-    if (features == NULL) {
-      return tacit_error_memory(err);
-    }
-    design->features = features;
-    design->features_capacity = capacity;
+  void *features = tacit_grow(design->features, design->n_features, &design->features_capacity, sizeof *design->features);
+  if (features == NULL) {
+    return tacit_error_memory(err);
   }
+  design->features = features;
   tacit_design_feature_t *feature = &design->features[design->n_features];
   *feature = *given;
   tacit_status_t status = make_label(design, feature, err);

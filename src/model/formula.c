@@ -42,12 +42,11 @@ static tacit_status_t add_term(tacit_parser_t *parser, term_list_t *list, const 
   if (list->n == TACIT_FORMULA_MAX_TERMS) {
     return too_many_terms(parser, term->offset);
   }
-  void *terms = list->terms;
-  bool has_room = tacit_parser_grow(&terms, &list->capacity, list->n, sizeof *term);
-  list->terms = terms;
-  if (!has_room) {
+  void *terms = tacit_grow(list->terms, list->n, &list->capacity, sizeof *term);
+  if (terms == NULL) {
     return tacit_error_memory(parser->err);
   }
+  list->terms = terms;
   list->terms[list->n++] = *term;
   return TACIT_OK;
 }

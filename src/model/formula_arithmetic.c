@@ -80,12 +80,11 @@ static tacit_status_t intern_column(tacit_parser_t *parser, const tacit_token_t 
       return TACIT_OK;
     }
   }
-  void *columns = formula->columns, *offsets = formula->column_offsets;
-  bool has_room = tacit_parser_grow(&columns, &formula->columns_capacity, formula->n_columns, sizeof(char *));
-  formula->columns = columns;
-  has_room = has_room && tacit_parser_grow(&offsets, &formula->offsets_capacity, formula->n_columns, sizeof(size_t));
-  formula->column_offsets = offsets;
-  char *name = has_room ? tacit_alloc(token->name_length + 1, 1) : NULL;
+  void *columns = tacit_grow(formula->columns, formula->n_columns, &formula->columns_capacity, sizeof(char *));
+  formula->columns = columns != NULL ? columns : formula->columns;
+  void *offsets = tacit_grow(formula->column_offsets, formula->n_columns, &formula->offsets_capacity, sizeof(size_t));
+  formula->column_offsets = offsets != NULL ? offsets : formula->column_offsets;
+  char *name = columns != NULL && offsets != NULL ? tacit_alloc(token->name_length + 1, 1) : NULL;
   if (name == NULL) {
     return tacit_error_memory(parser->err);
   }
@@ -99,12 +98,11 @@ static tacit_status_t intern_column(tacit_parser_t *parser, const tacit_token_t 
 
 static tacit_status_t emit(arithmetic_t *a, tacit_formula_step_t step) {
   tacit_formula_variable_t *variable = a->variable;
-  void *steps = variable->steps;
-  bool has_room = tacit_parser_grow(&steps, &variable->capacity, variable->n_steps, sizeof step);
-  variable->steps = steps;
-  if (!has_room) {
+  void *steps = tacit_grow(variable->steps, variable->n_steps, &variable->capacity, sizeof step);
+  if (steps == NULL) {
     return tacit_error_memory(a->parser->err);
   }
+  variable->steps = steps;
   variable->steps[variable->n_steps++] = step;
   return TACIT_OK;
 }
@@ -301,13 +299,11 @@ static tacit_status_t intern_variable(tacit_parser_t *parser, tacit_formula_vari
     return tacit_formula_error(formula, parser->err, TACIT_ERR_SYNTAX, variable->offset,
                                "more than %d variables", (int)TACIT_FORMULA_MAX_TERMS);
   }
-  void *variables = formula->variables;
-  bool has_room =
-      tacit_parser_grow(&variables, &formula->variables_capacity, formula->n_variables, sizeof *variable);
-  formula->variables = variables;
-  if (!has_room) {
+  void *variables = tacit_grow(formula->variables, formula->n_variables, &formula->variables_capacity, sizeof *variable);
+  if (variables == NULL) {
     return tacit_error_memory(parser->err);
   }
+  formula->variables = variables;
   variable->depth = stack_depth(variable);
   *index = formula->n_variables++;
   formula->variables[*index] = *variable;

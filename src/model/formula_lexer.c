@@ -114,17 +114,3 @@ tacit_status_t tacit_parser_enter(tacit_parser_t *parser) {
   parser->depth++;
   return TACIT_OK;
 }
-
-bool tacit_parser_grow(void **data, size_t *capacity, size_t n, size_t size) {
-  if (n < *capacity) {
-    return true;
-  }
-  size_t larger = *capacity == 0 ? 8 : *capacity * 2;
-  void *grown = tacit_realloc(*data, larger, size);
-  if (grown == NULL) {
-    return false;
-  }
-  *data = grown;
-  *capacity = larger;
-  return true;
-}

@@ -31,9 +31,6 @@ typedef struct tacit_parser {
   tacit_error_t *err;
 } tacit_parser_t;
 
-/* Make room for one more element: *data has *capacity elements of `size` bytes, n in use. */
-TACIT_MUST_USE bool tacit_parser_grow(void **data, size_t *capacity, size_t n, size_t size);
-
 /* Read the next token into parser->token. */
 TACIT_MUST_USE tacit_status_t tacit_parser_next(tacit_parser_t *parser);
 /* Require the symbol and step past it; `context` ends the message: "expected ')' <context>". */

@@ -34,6 +34,19 @@ void *tacit_arena_alloc(tacit_arena_t *arena, size_t n, size_t size) {
   return memset(p, 0, bytes);
 }
 
+void *tacit_arena_grow(tacit_arena_t *arena, void *items, size_t n, size_t *capacity, size_t size) {
+  if (n < *capacity) {
+    return items;
+  }
+  size_t larger = *capacity == 0 ? 64 : 2 * *capacity;
+  void *more = tacit_arena_alloc(arena, larger, size);
+  if (more != NULL && n > 0) {
+    memcpy(more, items, n * size);
+  }
+  *capacity = more != NULL ? larger : *capacity;
+  return more;
+}
+
 char *tacit_arena_text(tacit_arena_t *arena, const char *text, size_t n) {
   char *copy = tacit_arena_alloc(arena, n + 1, 1);
   if (copy != NULL && n > 0) {

@@ -10,15 +10,9 @@ enum { MAX_BYTES = 1 << 26 };
 /* Values are taken. */
 static tacit_status_t add(tacit_program_constants_t *constants, const char *name, size_t length, double *values, size_t n, tacit_error_t *err) {
   char *copy = tacit_alloc(length + 1, 1);
-  if (constants->n == constants->capacity) {
-    size_t capacity = constants->capacity == 0 ? 16 : 2 * constants->capacity;
-    tacit_program_constant_t *more = tacit_realloc(constants->items, capacity, sizeof *more);
-    if (more != NULL) {
-      constants->items = more;
-      constants->capacity = capacity;
-    }
-  }
-  if (copy == NULL || values == NULL || constants->n == constants->capacity) {
+  tacit_program_constant_t *items = tacit_grow(constants->items, constants->n, &constants->capacity, sizeof *items);
+  constants->items = items != NULL ? items : constants->items;
+  if (copy == NULL || values == NULL || items == NULL) {
     tacit_free(copy);
     tacit_free(values);
     return tacit_error_memory(err);

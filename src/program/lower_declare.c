@@ -20,18 +20,11 @@ tacit_variable_t *tacit_lower_declare(tacit_lower_t *lower, const char *name, si
     tacit_lower_fail(lower, offset, "'%s' is declared twice", name);
     return NULL;
   }
-  if (lower->n_variables == lower->variables_capacity) {
-    size_t capacity = lower->variables_capacity == 0 ? 64 : 2 * lower->variables_capacity;
-    tacit_variable_t *variables = tacit_arena_alloc(lower->arena, capacity, sizeof *variables);
-    if (variables == NULL) {
-      return NULL;
-    }
-    if (lower->n_variables > 0) {
-      memcpy(variables, lower->variables, lower->n_variables * sizeof *variables);
-    }
-    lower->variables = variables;
-    lower->variables_capacity = capacity;
+  tacit_variable_t *variables = tacit_arena_grow(lower->arena, lower->variables, lower->n_variables, &lower->variables_capacity, sizeof *variables);
+  if (variables == NULL) {
+    return NULL;
   }
+  lower->variables = variables;
   tacit_variable_t *variable = &lower->variables[lower->n_variables++];
   *variable = (tacit_variable_t){
       .name = name, .block = lower->block, .is_local = lower->scope > 0 || lower->n_calls > 0, .value = *value};

@@ -4,18 +4,11 @@
 
 void tacit_lower_write(tacit_lower_t *lower, tacit_node_t *place, tacit_node_t node) {
   if (lower->n_undoing > 0) {
-    if (lower->n_undo == lower->undo_capacity) {
-      size_t capacity = lower->undo_capacity == 0 ? 64 : 2 * lower->undo_capacity;
-      tacit_undo_t *undo = tacit_arena_alloc(lower->arena, capacity, sizeof *undo);
-      if (undo == NULL) {
-        return;
-      }
-      if (lower->n_undo > 0) {
-        memcpy(undo, lower->undo, lower->n_undo * sizeof *undo);
-      }
-      lower->undo = undo;
-      lower->undo_capacity = capacity;
+    tacit_undo_t *undo = tacit_arena_grow(lower->arena, lower->undo, lower->n_undo, &lower->undo_capacity, sizeof *undo);
+    if (undo == NULL) {
+      return;
     }
+    lower->undo = undo;
     lower->undo[lower->n_undo++] = (tacit_undo_t){.place = place, .old = *place};
   }
   *place = node;

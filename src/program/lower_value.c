@@ -161,18 +161,11 @@ const tacit_mark_t *tacit_mark_of(const tacit_lower_t *lower, tacit_node_t node)
 }
 
 tacit_node_t tacit_mark_new(tacit_lower_t *lower, tacit_mark_t mark) {
-  if (lower->n_marks == lower->marks_capacity) {
-    size_t capacity = lower->marks_capacity == 0 ? 64 : 2 * lower->marks_capacity;
-    tacit_mark_t *marks = tacit_arena_alloc(lower->arena, capacity, sizeof *marks);
-    if (marks == NULL) {
-      return TACIT_NODE_NONE;
-    }
-    if (lower->n_marks > 0) {
-      memcpy(marks, lower->marks, lower->n_marks * sizeof *marks);
-    }
-    lower->marks = marks;
-    lower->marks_capacity = capacity;
+  tacit_mark_t *marks = tacit_arena_grow(lower->arena, lower->marks, lower->n_marks, &lower->marks_capacity, sizeof *marks);
+  if (marks == NULL) {
+    return TACIT_NODE_NONE;
   }
+  lower->marks = marks;
   lower->marks[lower->n_marks] = mark;
   return TACIT_MARK + (tacit_node_t)lower->n_marks++;
 }

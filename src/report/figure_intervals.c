@@ -153,11 +153,5 @@ tacit_status_t tacit_report_intervals_svg(const char *const *labels, const tacit
                     (int)WIDTH, TOP + ROW * n + BOTTOM, (int)WIDTH, TOP + ROW * n + BOTTOM);
   tacit_figure_intervals(labels, summaries, n, false, &text);
   tacit_text_printf(&text, "</svg>\n");
-  *svg = NULL;
-  if (text.failed) {
-    tacit_text_clear(&text);
-    return tacit_error_memory(err);
-  }
-  *svg = text.data;
-  return TACIT_OK;
+  return tacit_text_take(&text, TACIT_OK, svg, err);
 }

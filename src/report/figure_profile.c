@@ -79,10 +79,5 @@ tacit_status_t tacit_report_profile_svg(const tacit_profile_point_t *points, siz
                     "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#9a6a00\">dashed: no less is true</text>\n</svg>\n",
                     (LEFT + RIGHT) / 2, BOTTOM + 42, (TOP + BOTTOM) / 2, RIGHT - 8, TOP + 18, tacit_figure_colour(0),
                     RIGHT - 8, TOP + 36);
-  if (text.failed) {
-    tacit_text_clear(&text);
-    return tacit_error_memory(err);
-  }
-  *svg = text.data;
-  return TACIT_OK;
+  return tacit_text_take(&text, TACIT_OK, svg, err);
 }

@@ -235,10 +235,5 @@ tacit_status_t tacit_report_plan_page(const tacit_plan_page_t *plan, char **html
   table_of(plan, 1, &text);
   assumptions(plan, &text);
   tacit_page_foot(&text);
-  if (text.failed) {
-    tacit_text_clear(&text);
-    return tacit_error_memory(err);
-  }
-  *html = text.data;
-  return TACIT_OK;
+  return tacit_text_take(&text, TACIT_OK, html, err);
 }

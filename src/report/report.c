@@ -212,12 +212,7 @@ tacit_status_t tacit_report_statement(const tacit_report_t *report, char **out, 
   }
   tacit_text_t text = {0};
   privacy_text(report, NULL, &text);
-  if (text.failed) {
-    tacit_text_clear(&text);
-    return tacit_error_memory(err);
-  }
-  *out = text.data;
-  return TACIT_OK;
+  return tacit_text_take(&text, TACIT_OK, out, err);
 }
 
 void tacit_report_text_free(char *text) {

@@ -136,14 +136,7 @@ void tacit_statement_html(const char *lines, const char *heading, tacit_text_t *
 }
 
 tacit_status_t tacit_statement_hand_over(tacit_status_t status, tacit_text_t *lines, tacit_text_t *text, char **out, tacit_error_t *err) {
-  if (status == TACIT_OK && (lines->failed || text->failed)) {
-    status = tacit_error_memory(err);
-  }
-  if (status == TACIT_OK) {
-    *out = text->data;
-  } else {
-    tacit_text_clear(text);
-  }
+  text->failed = text->failed || lines->failed;
   tacit_text_clear(lines);
-  return status;
+  return tacit_text_take(text, status, out, err);
 }

@@ -82,14 +82,9 @@ tacit_status_t tacit_report_table(const char *const *labels, const tacit_summary
     }
     tacit_text_append(&text, "\n", 1);
   }
-  bool has_failed = text.failed || content.failed;
+  text.failed = text.failed || content.failed;
   tacit_text_clear(&content);
-  if (has_failed) {
-    tacit_text_clear(&text);
-    return tacit_error_memory(err);
-  }
-  *out = text.data;
-  return TACIT_OK;
+  return tacit_text_take(&text, TACIT_OK, out, err);
 }
 
 static void json_parameter(tacit_text_t *text, const char *label, const tacit_summary_t *s) {
@@ -122,13 +117,5 @@ tacit_status_t tacit_report_summary_json(const tacit_report_read_t *read, char *
     json_parameter(&text, read->labels[j], &summary);
   }
   tacit_text_printf(&text, read->draws.n_reported > 0 ? "\n  ]\n}\n" : "]\n}\n");
-  if (status == TACIT_OK && text.failed) {
-    status = tacit_error_memory(err);
-  }
-  if (status != TACIT_OK) {
-    tacit_text_clear(&text);
-    return status;
-  }
-  *out = text.data;
-  return TACIT_OK;
+  return tacit_text_take(&text, status, out, err);
 }
