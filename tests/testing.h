@@ -16,6 +16,9 @@
 
 #include "tacit/base.h"
 
+/* cmocka hands every test a state that few look at. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* TACIT_TEST_MULTIPLIER scales the iterations of property and statistical tests. If it is not set: 1 with TACIT_TEST_FULL,
    else what tests/meson.build gives as the test's short form in TACIT_TEST_SHORT, else 1. */
 static const double testing_least_multiplier = 0.1; /* with fewer iterations checks that hold for many no longer do */

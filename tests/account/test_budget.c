@@ -8,7 +8,6 @@
 #include <string.h>
 
 static void test_budget_rejects_bad_guarantees(void **state) {
-  (void)state;
   double bad_epsilon[] = {0, -1, NAN, INFINITY}, bad_delta[] = {0, 1, 2, -1e-6, NAN};
   tacit_budget_t *budget;
   tacit_error_t err;
@@ -27,7 +26,6 @@ static void test_budget_rejects_bad_guarantees(void **state) {
 }
 
 static void test_bad_events_are_refused_and_not_charged(void **state) {
-  (void)state;
   tacit_budget_t *budget;
   tacit_error_t err;
   assert_ok(tacit_budget_new(&budget, 1, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
@@ -62,7 +60,6 @@ static void test_bad_events_are_refused_and_not_charged(void **state) {
 }
 
 static void test_refusal_says_what_would_fit(void **state) {
-  (void)state;
   tacit_budget_t *budget;
   tacit_error_t err;
   assert_ok(tacit_budget_new(&budget, 2, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
@@ -84,7 +81,6 @@ static void test_refusal_says_what_would_fit(void **state) {
 
 /* The count in a refusal is the very largest that a charge accepts. */
 static void test_what_a_refusal_offers_fits_exactly(void **state) {
-  (void)state;
   uint64_t seed = 5;
   for (int i = 0; i < (int)(1000 * testing_multiplier()); i++) {
     tacit_budget_t *budget;
@@ -105,7 +101,6 @@ static void test_what_a_refusal_offers_fits_exactly(void **state) {
 
 /* Random adaptive sequences: what is charged composes to at most the budget, to the last bit. */
 static void test_budget_is_never_exceeded(void **state) {
-  (void)state;
   uint64_t seed = 3;
   for (int round = 0; round < (int)(300 * testing_multiplier()); round++) {
     tacit_budget_t *budget;
@@ -134,7 +129,6 @@ static void test_budget_is_never_exceeded(void **state) {
 }
 
 static void test_equal_events_are_merged(void **state) {
-  (void)state;
   tacit_budget_t *budget;
   tacit_error_t err;
   assert_ok(tacit_budget_new(&budget, 10, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
@@ -163,7 +157,6 @@ static void test_equal_events_are_merged(void **state) {
 
 /* However small its cost, a release that costs something counts. */
 static void test_tiny_costs_are_not_lost(void **state) {
-  (void)state;
   tacit_event_t wide = gaussian(1e157, TACIT_MAX_COUNT);
   assert_close(tacit_event_rho(&wide) / 5e-297, 1, 1e-15);
   tacit_budget_t *budget;
@@ -184,7 +177,6 @@ static void test_tiny_costs_are_not_lost(void **state) {
 
 /* Fail each allocation in turn: nothing is charged, and the same call then succeeds. */
 static void test_failed_allocation_charges_nothing(void **state) {
-  (void)state;
   tacit_budget_t *budget;
   tacit_error_t err;
   tacit_alloc_fail_at(1);
@@ -212,7 +204,6 @@ static void test_failed_allocation_charges_nothing(void **state) {
 }
 
 static void test_accountants_agree_and_never_undercut_the_exact_one(void **state) {
-  (void)state;
   tacit_event_t events[] = {gaussian(20, 100), gaussian(INFINITY, 5), gaussian(7, 3)};
   tacit_error_t err;
   for (size_t i = 0; tacit_accountant_get(i) != NULL; i++) {
@@ -235,7 +226,6 @@ static void test_accountants_agree_and_never_undercut_the_exact_one(void **state
 
 /* What a guarantee says is true: epsilon_lower, at its delta, does not hold, and delta is never rounded to 0. */
 static void test_guarantees_are_certified(void **state) {
-  (void)state;
   uint64_t seed = 17;
   for (int i = 0; i < (int)(2000 * testing_multiplier()); i++) {
     tacit_event_t event = gaussian(log_uniform(&seed, -2, 4), 1 + (uint64_t)log_uniform(&seed, 0, 4));
@@ -259,7 +249,6 @@ static void test_guarantees_are_certified(void **state) {
 }
 
 static void test_event_parse(void **state) {
-  (void)state;
   tacit_event_t event;
   tacit_error_t err;
   const char *good[] = {"gaussian:sigma=20", "gaussian:sigma=.5", "gaussian:sigma=2e1", "gaussian:sigma=20.0"};
@@ -310,7 +299,6 @@ static void test_event_parse(void **state) {
 }
 
 static void test_max_repetitions_edges(void **state) {
-  (void)state;
   tacit_event_t event = gaussian(3, 1), costless = gaussian(INFINITY, 1), big = gaussian(0.01, 1);
   tacit_event_t dear = gaussian(1e-200, 1), cheap = gaussian(1e12, 1);
   uint64_t k;
@@ -337,7 +325,6 @@ static void test_max_repetitions_edges(void **state) {
 
 /* k repetitions fit, k + 1 do not; more epsilon or delta never buys fewer; and a budget pays for k, one by one. */
 static void test_max_repetitions_is_the_largest(void **state) {
-  (void)state;
   uint64_t seed = 19;
   for (int i = 0; i < (int)(10000 * testing_multiplier()); i++) {
     tacit_event_t fixed = gaussian(log_uniform(&seed, 1, 3), 1), event = gaussian(log_uniform(&seed, 0, 3), 1);
@@ -382,7 +369,6 @@ static bool charges(tacit_budget_t *budget, const char *text, uint64_t count) {
 }
 
 static void test_schedules_follow_their_list(void **state) {
-  (void)state;
   const tacit_event_t events[] = {parse("poisson-gaussian:q=0.1,sigma=4", 5), parse("poisson-gaussian:q=0.1,sigma=5", 3),
                                   parse("laplace:scale=50", 2)};
   const tacit_account_options_t options = {.relation = TACIT_RELATION_ADD_REMOVE};
@@ -418,7 +404,6 @@ static void test_schedules_follow_their_list(void **state) {
 
 /* Two chains: of every iteration the Gaussian releases of both come before both bits. */
 static void test_schedules_of_bits(void **state) {
-  (void)state;
   const tacit_event_t events[] = {parse("gaussian:sigma=20", 2),
                                   parse("penalty-bit:sensitivity=0.1,sigma=1,rho=0.01,together=2", 6)};
   tacit_budget_t *budget;
@@ -444,7 +429,6 @@ static void test_schedules_of_bits(void **state) {
 
 /* Order within a group costs something, order of the whole more, and RDP knows neither. */
 static void test_order_of_bits(void **state) {
-  (void)state;
   tacit_event_t events[] = {parse("gaussian:sigma=20", 2), parse("barker-bit:sensitivity=0.1,rho=0.001", 60)};
   tacit_account_options_t options = {.relation = TACIT_RELATION_SUBSTITUTE};
   tacit_guarantee_t any, ordered, together;

@@ -125,7 +125,6 @@ static void report(const char *name, const tally_t *tally) {
 }
 
 static void test_poisson_reference(void **state) {
-  (void)state;
   if (testing_shared() == NULL) {
     skip();
   }
@@ -162,7 +161,6 @@ static size_t listed(const json_t *row, tacit_event_t *events) {
 }
 
 static void test_heterogeneous_reference(void **state) {
-  (void)state;
   if (testing_shared() == NULL) {
     skip();
   }
@@ -211,7 +209,6 @@ static double log_whole_moment(const tacit_factor_t *f, int n) {
 
 /* For rate 1, M(s) = exp(m^2 s (s + 1) / 2); at whole points a binomial sum; and beyond the line no more than the bound. */
 static void test_factors(void **state) {
-  (void)state;
   static walked_t near, away;
   uint64_t seed = 41;
   tacit_moment_work_t *work = tacit_moment_work_new();
@@ -254,7 +251,6 @@ static void test_factors(void **state) {
 /* ---- closed forms ---- */
 
 static void test_unsampled_gaussians(void **state) {
-  (void)state;
   uint64_t seed = 3;
   double widest = 0;
   for (int i = 0; i < (int)(500 * testing_multiplier()); i++) {
@@ -277,7 +273,6 @@ static void test_unsampled_gaussians(void **state) {
 
 /* One release: delta by the tails of its loss. */
 static void test_single_releases(void **state) {
-  (void)state;
   uint64_t seed = 5;
   size_t covered = 0;
   int n_cases = (int)(300 * testing_multiplier());
@@ -321,7 +316,6 @@ static void compare_with_grid(const tacit_event_t *events, size_t n, double log_
 }
 
 static void test_agrees_with_the_grid(void **state) {
-  (void)state;
   uint64_t seed = 17;
   for (int i = 0; i < (int)(8 * testing_multiplier()); i++) {
     double q = log_uniform(&seed, -1.3, -0.3), sigma = log_uniform(&seed, 0.1, 1);
@@ -353,7 +347,6 @@ static void worsen(tacit_event_t *event, double by, int which) {
 }
 
 static void test_random_compositions(void **state) {
-  (void)state;
   uint64_t seed = 29;
   size_t covered = 0;
   int n_cases = (int)(1000 * testing_multiplier());
@@ -379,7 +372,6 @@ static void test_random_compositions(void **state) {
 
 /* With a plan exact to a few per cent, the errors are visible, and their bounds must cover them. */
 static void test_coarse_plans(void **state) {
-  (void)state;
   uint64_t seed = 37;
   double widest = 0;
   size_t covered = 0;
@@ -405,7 +397,6 @@ static void test_coarse_plans(void **state) {
 
 /* The same releases, listed in another order and split. */
 static void test_order_and_merging(void **state) {
-  (void)state;
   const tacit_event_t once[] = {poisson(0.01, 1, 300), poisson(0.02, 2, 200), gaussian(30, 10)};
   const tacit_event_t split[] = {gaussian(30, 4),       poisson(0.02, 2, 150), poisson(0.01, 1, 299),
                                  poisson(0.02, 2, 50), poisson(0.01, 1, 1),   gaussian(30, 6)};
@@ -418,7 +409,6 @@ static void test_order_and_merging(void **state) {
 }
 
 static void test_edges(void **state) {
-  (void)state;
   tacit_event_t free_of_charge = poisson(0.5, INFINITY, 10), event = poisson(0.01, 1, 10000);
   for (size_t d = 0; d < 2; d++) {
     assert_close(epsilon_of(NULL, 0, directions[d], -5).upper, 0, 0);
@@ -449,7 +439,6 @@ static void test_edges(void **state) {
 }
 
 static void test_out_of_memory(void **state) {
-  (void)state;
   tacit_event_t event = poisson(0.01, 1, 10000);
   tacit_status_t status = TACIT_ERR_MEMORY;
   for (size_t k = 1; status == TACIT_ERR_MEMORY; k++) {
@@ -464,7 +453,6 @@ static void test_out_of_memory(void **state) {
 }
 
 static void test_what_it_applies_to(void **state) {
-  (void)state;
   tacit_event_t events[] = {gaussian(1, 1), poisson(0.1, 1, 1), multiplicity(0.1, 1, 1), gaussian(1, 1)};
   assert_true(tacit_contour_applies(events, 4, TACIT_RELATION_ADD_REMOVE));
   assert_true(tacit_contour_applies(events, 1, TACIT_RELATION_SUBSTITUTE));

@@ -57,7 +57,6 @@ static void check_bit(const tacit_event_t *event, double after, double before) {
 }
 
 static void test_decisions_cost_enough(void **state) {
-  (void)state;
   static const char *const texts[] = {
       "barker-bit:sensitivity=0.02",
       "barker-bit:sensitivity=0.3",
@@ -80,7 +79,6 @@ static void test_decisions_cost_enough(void **state) {
 }
 
 static void test_noisy_decisions_are_gaussian(void **state) {
-  (void)state;
   static const char *const texts[] = {"penalty-bit:sensitivity=0.5,sigma=1.8", "penalty-bit:sensitivity=0.1,sigma=0.25",
                                       "probit-bit:sensitivity=1,sigma=2"};
   for (size_t i = 0; i < LENGTH(texts); i++) {
@@ -93,7 +91,6 @@ static void test_noisy_decisions_are_gaussian(void **state) {
 }
 
 static void test_lattice_noise_costs_enough(void **state) {
-  (void)state;
   static const double sds[] = {1.05, 1.5, 3, 20}, shifts[] = {1, 3};
   static pair_t pair;
   for (size_t i = 0; i < LENGTH(sds) * LENGTH(shifts); i++) {
@@ -139,7 +136,6 @@ static void charge(tacit_budget_t *budget, const tacit_event_t *event) {
  * response between two answers. In either order, and never below what is true.
  */
 static void test_mixes_cost_no_less_than_their_composition(void **unused) {
-  (void)unused;
   uint64_t state = 7;
   double slack = 0;
   for (int i = 0; i < 24; i++) {
@@ -187,7 +183,6 @@ static double units(double k) {
 
 /* With lattice noise about its rho more; Gaussian budgets are as they were. */
 static void test_what_a_mix_costs(void **unused) {
-  (void)unused;
   for (double k = 1; k < 1e7; k *= 9) {
     tacit_event_t bits = parse("barker-bit:sensitivity=0.01", (uint64_t)k);
     tacit_budget_t *budget = new_budget(1e4);
@@ -213,7 +208,6 @@ static void test_what_a_mix_costs(void **unused) {
 }
 
 static void test_what_has_no_bound_is_refused(void **unused) {
-  (void)unused;
   static const char *const texts[] = {"poisson-gaussian:q=0.1,sigma=4", "fixed-size-gaussian:q=0.1,sigma=4",
                                       "multiplicity-gaussian:q=0.1,sigma=4", "laplace:scale=9", "randomized-response:p=0.9,buckets=3",
                                       "discrete-gaussian:sigma=1", "poisson-discrete-gaussian:q=0.1,sigma=3"};
@@ -312,7 +306,6 @@ static void follow(const strategy_t *of, path_t *path, uint64_t node, double *su
 }
 
 static void test_strategies_stay_within_the_budget(void **unused) {
-  (void)unused;
   for (uint64_t seed = 1; seed <= 10; seed++) {
     strategy_t of = {.seed = seed, .sensitivity = seed % 3 == 0 ? 0.3 : 0.8, .epsilon = 0.4 + 0.4 * (double)seed, .delta = 1e-3};
     double sums[N_RATIOS] = {0};

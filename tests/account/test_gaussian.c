@@ -9,7 +9,6 @@
 #include "reference.h"
 
 static void test_erfcx_matches_reference(void **state) {
-  (void)state;
   double worst = 0, worst_slope = 0;
   for (size_t i = 0; i < LENGTH(reference_erfcx); i++) {
     worst = fmax(worst, fabs(tacit_erfcx(reference_erfcx[i][0]) / reference_erfcx[i][1] - 1));
@@ -25,7 +24,6 @@ static void test_erfcx_matches_reference(void **state) {
 
 /* Inputs are exact doubles and so are the bounds: no tolerance but the half unit of the reference number. */
 static void test_bounds_enclose_the_reference(void **state) {
-  (void)state;
   double worst = 0, widest = 0;
   for (size_t i = 0; i < LENGTH(reference_log_delta); i++) {
     const double rho = reference_log_delta[i][0], epsilon = reference_log_delta[i][1];
@@ -51,7 +49,6 @@ static void test_bounds_enclose_the_reference(void **state) {
 }
 
 static void test_log_delta_outside_its_domain(void **state) {
-  (void)state;
   const double bad[][2] = {{-1, 1}, {NAN, 1}, {1, -1}, {1, NAN}, {INFINITY, INFINITY}};
   for (size_t i = 0; i < LENGTH(bad); i++) {
     assert_true(isnan(tacit_gaussian_log_delta(bad[i][0], bad[i][1])));
@@ -67,7 +64,6 @@ static void test_log_delta_outside_its_domain(void **state) {
 }
 
 static void test_inverses_at_the_edges(void **state) {
-  (void)state;
   assert_close(tacit_gaussian_epsilon(0, -10), 0, 0);
   assert_close(tacit_gaussian_epsilon(1, 0), 0, 0);
   assert_close(tacit_gaussian_epsilon(1e-12, -10), 0, 0); /* delta(0) is below e^-10 */
@@ -97,7 +93,6 @@ static void test_inverses_at_the_edges(void **state) {
 
 /* Conservative to the last bit and consistent between the inverses, over the whole domain. */
 static void test_inverses_are_conservative(void **state) {
-  (void)state;
   uint64_t seed = 7;
   for (int i = 0; i < (int)(12000 * testing_multiplier()); i++) {
     double rho = log_uniform(&seed, -12, 4), log_delta = -log_uniform(&seed, -2, 6);
@@ -120,7 +115,6 @@ static void test_inverses_are_conservative(void **state) {
 }
 
 static void test_everything_is_monotone(void **state) {
-  (void)state;
   uint64_t seed = 11;
   for (int i = 0; i < (int)(12000 * testing_multiplier()); i++) {
     double rho = log_uniform(&seed, -12, 4), log_delta = -log_uniform(&seed, -1, 5);
@@ -142,7 +136,6 @@ static void test_everything_is_monotone(void **state) {
 
 /* The conversions solved for delta undo those solved for epsilon, from above. */
 static void test_conversions_for_delta_undo_those_for_epsilon(void **state) {
-  (void)state;
   uint64_t seed = 13;
   for (int i = 0; i < (int)(2000 * testing_multiplier()); i++) {
     double rho = log_uniform(&seed, -9, 4), log_delta = -log_uniform(&seed, 0.5, 5);
@@ -165,7 +158,6 @@ static void test_conversions_for_delta_undo_those_for_epsilon(void **state) {
 }
 
 static void test_logarithms_are_rounded_outwards(void **state) {
-  (void)state;
   uint64_t seed = 23;
   for (int i = 0; i < (int)(10000 * testing_multiplier()); i++) {
     double delta = i % 2 ? log_uniform(&seed, -300, 0) : 1 - log_uniform(&seed, -16, 0);

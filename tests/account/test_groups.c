@@ -25,7 +25,6 @@ static double epsilon_of(const tacit_accountant_t *accountant, const char *spec,
 }
 
 static void test_every_accountant_counts_whole_groups(void **unused) {
-  (void)unused;
   size_t n_answers = 0;
   const tacit_accountant_t *accountant;
   for (size_t a = 0; (accountant = tacit_accountant_get(a)) != NULL; a++) {
@@ -43,7 +42,6 @@ static void test_every_accountant_counts_whole_groups(void **unused) {
 }
 
 static void test_deltas(void **unused) {
-  (void)unused;
   tacit_error_t err;
   const tacit_account_options_t options = {.is_quick = true};
   for (size_t s = 0; s < 2; s++) {
@@ -58,7 +56,6 @@ static void test_deltas(void **unused) {
 
 /* The eight Gaussian releases of one group are within rho 1.69, epsilon 5.3, for none of its counts. */
 static void test_budgets_admit_no_unfinished_group(void **unused) {
-  (void)unused;
   tacit_error_t err;
   const tacit_account_options_t options = {.is_quick = true};
   for (uint64_t count = 1; count <= 8; count += 7) {
@@ -90,7 +87,6 @@ static bool admits(uint64_t count, uint64_t releases) {
 
 /* What a group takes is bounded by its own bits, too. */
 static void test_the_last_group_takes_no_more_than_its_bits(void **unused) {
-  (void)unused;
   assert_true(admits(3, 3));
   assert_false(admits(3, 4));
   assert_false(admits(11, 9));

@@ -22,7 +22,6 @@ static double exact_delta(double sigma, double shift, double epsilon) {
 }
 
 static void test_discrete_gaussians_of_any_sensitivity(void **state) {
-  (void)state;
   static const double multipliers[] = {0.5, 1, 4}, shifts[] = {1, 2, 7, 100};
   for (size_t i = 0; i < 12; i++) {
     double multiplier = multipliers[i % 3], shift = shifts[i / 3];
@@ -44,7 +43,6 @@ static void test_discrete_gaussians_of_any_sensitivity(void **state) {
 }
 
 static void test_bad_sensitivities_are_refused(void **state) {
-  (void)state;
   static const char *const bad[] = {"discrete-gaussian:sigma=1,sensitivity=0", "discrete-gaussian:sigma=1,sensitivity=1.5",
                                     "discrete-gaussian:sigma=1,sensitivity=2e6", "discrete-gaussian:sensitivity=2"};
   for (size_t i = 0; i < 4; i++) {
@@ -60,7 +58,6 @@ static double phi(double z) {
 
 /* At type I errors a of both sides of the vertex, type II errors of the Gaussian are below those that epsilon-DP allows. */
 static void test_gaussian_that_bounds_pure_mechanisms(void **state) {
-  (void)state;
   static const double epsilons[] = {1e-3, 0.1, 1, 5, 30};
   for (size_t i = 0; i < 5; i++) {
     double epsilon = epsilons[i], mu = 1 / tacit_pure_gaussian_multiplier(epsilon), vertex = 1 / (1 + exp(epsilon));

@@ -21,7 +21,6 @@ static size_t reversed(size_t k, unsigned bits) {
 }
 
 static void test_transforms(void **state) {
-  (void)state;
   uint64_t seed = 5;
   for (unsigned bits = 0; bits <= 13; bits++) {
     size_t n = (size_t)1 << bits;
@@ -99,7 +98,6 @@ static void check_grid(const char *spec, tacit_relation_t relation, tacit_direct
 }
 
 static void test_grids_bound_profiles(void **state) {
-  (void)state;
   static const char *const specs[] = {
       "gaussian:sigma=1", "gaussian:sigma=7", "poisson-gaussian:q=0.01,sigma=1", "poisson-gaussian:q=0.3,sigma=0.6",
       "poisson-gaussian:q=0.001,sigma=3", "multiplicity-gaussian:q=0.05,sigma=1", "laplace:scale=1",
@@ -152,7 +150,6 @@ static const struct {
              {"poisson-gaussian:q=0.001,sigma=0.5", 100000, 1e-8, 17.93802233438491}};
 
 static void test_known_compositions(void **state) {
-  (void)state;
   for (size_t i = 0; i < LENGTH(known); i++) {
     tacit_event_t event = parse(known[i].spec, known[i].count);
     tacit_bracket_t found = epsilon_of(&event, 1, TACIT_RELATION_ADD_REMOVE, known[i].delta, 0);
@@ -163,7 +160,6 @@ static void test_known_compositions(void **state) {
 
 /* Gaussians split into many different ones on the grid, against their closed form, down to delta 1e-15 and far up. */
 static void test_gaussians_on_the_grid(void **state) {
-  (void)state;
   const double deltas[] = {1e-3, 1e-6, 1e-9, 1e-12, 1e-15};
   for (double mu = 0.03; mu < 20; mu *= 3) {
     for (size_t i = 0; i < LENGTH(deltas); i++) {
@@ -196,7 +192,6 @@ static double binary_log_delta(double keep, uint64_t k, double epsilon) {
 }
 
 static void test_randomized_response(void **state) {
-  (void)state;
   const double probabilities[] = {0.2, 0.5, 0.9};
   for (size_t i = 0; i < LENGTH(probabilities); i++) {
     for (uint64_t k = 1; k <= 64; k *= 4) {
@@ -216,7 +211,6 @@ static void test_randomized_response(void **state) {
 /* ---- refusals ---- */
 
 static void test_refusals(void **state) {
-  (void)state;
   static const struct {
     const char *spec;
     tacit_relation_t relation;
@@ -271,7 +265,6 @@ static mechanism_t more_private(const mechanism_t *than, int respect) {
 
 /* Losses that are as large as one likes: no delta is 0, however small. Bounded ones have deltas of 0. */
 static void test_no_delta_of_unbounded_losses_is_zero(void **state) {
-  (void)state;
   static const char *const unbounded[] = {"poisson-gaussian:q=0.01,sigma=20", "discrete-gaussian:sigma=20", "gaussian:sigma=20",
                                           "fixed-size-gaussian:q=0.01,sigma=20"};
   tacit_guarantee_t guarantee;
@@ -289,7 +282,6 @@ static void test_no_delta_of_unbounded_losses_is_zero(void **state) {
 }
 
 static void test_monotone(void **state) {
-  (void)state;
   uint64_t seed = 2026;
   for (int i = 0; i < (int)(300 * testing_multiplier()); i++) {
     mechanism_t less = random_mechanism(&seed), more = more_private(&less, i % 4);
@@ -307,7 +299,6 @@ static void test_monotone(void **state) {
 
 /* delta at the epsilon that was found is what was asked for. */
 static void test_inverse(void **state) {
-  (void)state;
   uint64_t seed = 77;
   for (int i = 0; i < (int)(60 * testing_multiplier()); i++) {
     mechanism_t of = random_mechanism(&seed);
@@ -386,7 +377,6 @@ static void check_inversion(const json_t *row, const tacit_event_t *events, size
 }
 
 static void test_shared_reference(void **state) {
-  (void)state;
   if (testing_shared() == NULL) {
     skip();
   }

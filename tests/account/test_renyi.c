@@ -40,7 +40,6 @@ static double binomial_renyi(double q, double m, int order) {
 }
 
 static void test_sampled_gaussian(void **state) {
-  (void)state;
   uint64_t seed = 11;
   for (int i = 0; i < 3000; i++) {
     tacit_event_t event = {.sampling = TACIT_SAMPLING_POISSON, .count = 1,
@@ -59,7 +58,6 @@ static void test_sampled_gaussian(void **state) {
 }
 
 static void test_laplace(void **state) {
-  (void)state;
   for (double scale = 0.1; scale < 100; scale *= 2.3) { /* against the integral over its three pieces, by midpoints */
     for (double order = 1.01; order < 300; order *= 2.1) {
       tacit_event_t event = {.kind = TACIT_EVENT_LAPLACE, .noise_multiplier = scale, .count = 1};
@@ -78,7 +76,6 @@ static void test_laplace(void **state) {
 
 /* Randomised response with two answers: its Bernoulli pair. */
 static void test_tables(void **state) {
-  (void)state;
   for (double order = 1.1; order < 50; order *= 1.7) {
     tacit_event_t event = parse("randomized-response:p=0.5,buckets=2", 1);
     double truth = log(0.75 * pow(3, order - 1) + 0.25 * pow(3, 1 - order)) / (order - 1);
@@ -100,7 +97,6 @@ static const char *const bits[] = {"barker-bit:sensitivity=0.1",
 
 /* a(l) = e^l a(-l) in the balanced rules; a is monotone, and a + (1 - a) = 1. */
 static void test_acceptance(void **state) {
-  (void)state;
   for (size_t i = 0; i < LENGTH(bits); i++) {
     tacit_event_t event = parse(bits[i], 1);
     double last = 0;
@@ -124,7 +120,6 @@ static void test_acceptance(void **state) {
 
 /* sup a'^2 / (a (1 - a)), as tabulated for the penalty test. */
 static void test_information(void **state) {
-  (void)state;
   static const double table[][2] = {{0.25, 2.380}, {0.5, 1.038}, {1, 0.4031}, {1.5, 0.2151}, {2, 0.1329}, {3, 0.0644}};
   for (size_t i = 0; i < LENGTH(table); i++) {
     tacit_event_t event = {.kind = TACIT_EVENT_PENALTY_BIT, .sigma = table[i][0], .sensitivity = 1e-3, .count = 1};
@@ -139,7 +134,6 @@ static double bernoulli_renyi(double p, double q, double not_p, double not_q, do
 
 /* The bound is above every pair of the class, and by at most 2 % above the worst of them. */
 static void test_bits_are_covered(void **state) {
-  (void)state;
   for (size_t i = 0; i < LENGTH(bits); i++) {
     tacit_event_t event = parse(bits[i], 1);
     for (double order = 1.5; order < 30; order *= testing_multiplier() < 1 ? 8 : 1.9) {
@@ -177,7 +171,6 @@ static double fixed_pair_log_delta(double p, double q, uint64_t k, double epsilo
  * what a fixed pair forbids. Ours may lose a little to its certificates, and must not pass the last.
  */
 static void test_bit_counts(void **state) {
-  (void)state;
   static const struct {
     const char *spec;
     double epsilon, renyi, bellman, most;
@@ -212,7 +205,6 @@ static void test_bit_counts(void **state) {
 
 /* Never more than the Gaussian that the bit post-processes; a bit's own Gaussian releases add up. */
 static void test_bits_against_gaussians(void **state) {
-  (void)state;
   tacit_event_t bit = parse("penalty-bit:sensitivity=0.2,sigma=2", 5), gaussian_event = gaussian(10, 5);
   assert_true(bound(&bit, 1, TACIT_RELATION_SUBSTITUTE, 1e-6, "auto") <=
               bound(&gaussian_event, 1, TACIT_RELATION_SUBSTITUTE, 1e-6, "auto"));
@@ -262,7 +254,6 @@ static void check_composed_row(const json_t *row, const tacit_event_t *events, s
 }
 
 static void test_shared_reference(void **state) {
-  (void)state;
   if (testing_shared() == NULL) {
     skip();
   }

@@ -10,7 +10,6 @@
 #include "tables.h"
 
 static void test_delta_table(void **state) {
-  (void)state;
   for (size_t i = 0; i < LENGTH(table_delta); i++) {
     const double *row = table_delta[i];
     double delta = tacit_gaussian_delta(row[0], row[1]);
@@ -20,7 +19,6 @@ static void test_delta_table(void **state) {
 }
 
 static void test_epsilon_table(void **state) {
-  (void)state;
   for (size_t i = 0; i < LENGTH(table_epsilon); i++) {
     const double *row = table_epsilon[i];
     double log_delta = log(row[1]), alpha;
@@ -70,7 +68,6 @@ static bool is_zcdp_count(const tacit_event_t *events, size_t n, double epsilon,
   } while (0)
 
 static void test_count_table(void **state) {
-  (void)state;
   double root_n = sqrt(1e5);
   const tacit_event_t banana[] = {gaussian(0.55 * root_n, 26), gaussian(0.1 * root_n, 1)};
   const tacit_event_t gauss[] = {gaussian(0.25 * root_n, 13), gaussian(0.1 * root_n, 1)};
@@ -158,7 +155,6 @@ static double check_gaussian_row(const json_t *row) {
 }
 
 static void test_shared_gaussian_rows(void **state) {
-  (void)state;
   json_t *file = load("gaussian"), *row;
   size_t i;
   double widest = 0;
@@ -172,7 +168,6 @@ static void test_shared_gaussian_rows(void **state) {
 }
 
 static void test_shared_conversion_rows(void **state) {
-  (void)state;
   json_t *file = load("conversions"), *row;
   size_t i, n_rows = 0;
   json_array_foreach(json_object_get(file, "rows"), i, row) {
@@ -213,7 +208,6 @@ static void check_inversion_row(const json_t *row) {
 }
 
 static void test_shared_inversion_rows(void **state) {
-  (void)state;
   json_t *file = load("inversion"), *row;
   size_t i, n_rows = 0;
   json_array_foreach(json_object_get(file, "rows"), i, row) {

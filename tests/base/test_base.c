@@ -8,7 +8,6 @@
 #include "testing.h"
 
 static void test_status_string_is_total(void **state) {
-  (void)state;
   for (int status = -2000; status <= 2000; status++) {
     const char *text = tacit_status_string(status);
     assert_non_null(text);
@@ -19,7 +18,6 @@ static void test_status_string_is_total(void **state) {
 }
 
 static void test_error_set_truncates_and_accepts_null(void **state) {
-  (void)state;
   char longer[4096];
   memset(longer, 'x', sizeof longer);
   longer[sizeof longer - 1] = '\0';
@@ -31,7 +29,6 @@ static void test_error_set_truncates_and_accepts_null(void **state) {
 }
 
 static void test_alloc_refuses_overflow_and_serves_zero(void **state) {
-  (void)state;
   assert_null(tacit_alloc(SIZE_MAX, 2));
   assert_null(tacit_alloc_zero(SIZE_MAX / 4, 8));
   assert_null(tacit_alloc_zero(1, SIZE_MAX));
@@ -70,7 +67,6 @@ static size_t count_resident(void *p, size_t n_bytes) {
 
 /* Large arrays are zeros that nobody has written: the first to do so decides where their pages are. */
 static void test_pages_are_zero_and_nowhere(void **state) {
-  (void)state;
   enum { large = 17000000 };
   unsigned char *small = tacit_alloc_pages(1000, 3), *p = tacit_alloc_pages(large, 1), *none = tacit_alloc_pages(0, 8);
   assert_non_null(none);
@@ -112,7 +108,6 @@ static void test_pages_are_zero_and_nowhere(void **state) {
 }
 
 static void test_text_grows_and_remembers_failure(void **state) {
-  (void)state;
   tacit_text_t text = {0};
   for (int i = 0; i < 1000; i++) {
     tacit_text_printf(&text, "%d,", i);
@@ -130,7 +125,6 @@ static void test_text_grows_and_remembers_failure(void **state) {
 }
 
 static void test_file_write_is_whole_or_nothing(void **state) {
-  (void)state;
   char dir[] = "/tmp/tacit-test-XXXXXX", path[64], *bytes;
   size_t n;
   assert_non_null(mkdtemp(dir));
@@ -167,7 +161,6 @@ static void count_part(void *user, size_t part, size_t thread) {
 }
 
 static void test_pool_runs_every_part_once(void **state) {
-  (void)state;
   tacit_error_t err;
   size_t threads[] = {1, 2, 3, 7};
   for (size_t t = 0; t < 4; t++) {
@@ -191,7 +184,6 @@ static void test_pool_runs_every_part_once(void **state) {
 }
 
 static void test_pool_shares_are_within_limits(void **state) {
-  (void)state;
   for (size_t n = 0; n < 100000; n = n * 3 / 2 + 1) {
     for (size_t n_threads = 1; n_threads <= 64; n_threads *= 2) {
       size_t share = tacit_pool_share(n, n_threads, 1024);

@@ -72,7 +72,6 @@ static const char *in_folder(const char *name) {
 }
 
 static void test_a_file_is_confirmed_or_said_not_to_be(void **state) {
-  (void)state;
   tacit_error_t err;
   const char *path = in_folder("file");
   fsync_fails = 1; /* the file's own */
@@ -99,7 +98,6 @@ static void begin(tacit_directory_t *dir) {
 }
 
 static void test_a_directory_is_confirmed_or_said_not_to_be(void **state) {
-  (void)state;
   tacit_error_t err;
   tacit_directory_t dir;
   begin(&dir);
@@ -113,7 +111,6 @@ static void test_a_directory_is_confirmed_or_said_not_to_be(void **state) {
 }
 
 static void test_what_the_dead_left_is_removed_and_nothing_else(void **state) {
-  (void)state;
   tacit_error_t err;
   tacit_directory_t dir, other;
   pid_t child = fork();
@@ -171,7 +168,6 @@ static void test_what_the_dead_left_is_removed_and_nothing_else(void **state) {
 
 /* Whether the file system has files without names or not, none is seen; and where the name cannot be taken away nothing is written. */
 static void test_scratch_has_no_name(void **state) {
-  (void)state;
   tacit_error_t err;
   tacit_mapping_t mapping;
   for (tmpfile_fails = 0; tmpfile_fails < 2; tmpfile_fails++) {
@@ -189,12 +185,10 @@ static void test_scratch_has_no_name(void **state) {
 }
 
 static int setup(void **state) {
-  (void)state;
   return mkdtemp(folder) != NULL ? 0 : -1;
 }
 
 static int teardown(void **state) {
-  (void)state;
   char command[128];
   snprintf(command, sizeof command, "rm -rf %s", folder);
   return system(command);

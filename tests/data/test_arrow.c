@@ -69,7 +69,6 @@ static void expect(stream_t *stream, const char *schema, const char *name, const
 #define LEVELS "columns: {x: {type: categorical, levels: ['-1', '0', '12', long enough for a view], missing: '0'}}"
 
 static void test_every_width_of_number(void **state) {
-  (void)state;
   const int8_t c[] = {-1, 0, 12};
   const uint8_t C[] = {1, 0, 12};
   const int16_t s[] = {-1, 0, 12};
@@ -102,7 +101,6 @@ static void test_every_width_of_number(void **state) {
 }
 
 static void test_half_floats(void **state) {
-  (void)state;
   const uint16_t e[] = {0x0001, 0x3C01, 0x7BFF, 0xFC00, 0x7E00, 0x0400};
   column_t column = plain(e, 6);
   stream_t stream = one("x", "e", &column);
@@ -112,7 +110,6 @@ static void test_half_floats(void **state) {
 
 /* What a CSV file of the same digits gives, correctly rounded. */
 static void test_numbers_round_as_csv_does(void **state) {
-  (void)state;
   const int64_t l[] = {INT64_MAX, INT64_MIN, 9007199254740993};
   column_t column = plain(l, 3);
   stream_t stream = one("x", "l", &column);
@@ -147,7 +144,6 @@ static void test_numbers_round_as_csv_does(void **state) {
 }
 
 static void test_booleans_and_numbers_are_binary(void **state) {
-  (void)state;
   const unsigned char bits[] = {0x35}, nulls[] = {0xFB}; /* 1 0 (1: null) 0 1 1 */
   column_t column = with_nulls(plain(bits, 6), nulls);
   stream_t stream = one("x", "b", &column);
@@ -167,7 +163,6 @@ static const char words[] = "12long enough for a viewNA";
 static const double level_places[] = {2, 1, 3, 1, 1};
 
 static void test_layouts_of_text(void **state) {
-  (void)state;
   const unsigned char nulls[] = {0xFD};
   const int32_t offsets[] = {0, 2, 2, 24, 24, 26};
   const int64_t wide[] = {0, 2, 2, 24, 24, 26};
@@ -188,7 +183,6 @@ static void test_layouts_of_text(void **state) {
 
 /* The order of a dictionary and its unused entries, be they no level at all, mean nothing; its places may have any width. */
 static void test_dictionaries(void **state) {
-  (void)state;
   const int32_t offsets[] = {0, 6, 28, 28, 30, 32};
   const unsigned char entry_nulls[] = {0xFB};
   const column_t entries = with_nulls(text(offsets, "unusedlong enough for a view12NA", 5), entry_nulls);
@@ -219,7 +213,6 @@ static void test_dictionaries(void **state) {
 
 /* Offsets of the table, of its columns, of dictionaries; chunks of any size, empty ones too. */
 static void test_offsets_slices_and_chunks(void **state) {
-  (void)state;
   const double g[] = {99, 98, 1, 2, 3, 4};
   const int32_t offsets[] = {0, 1, 3, 4, 5, 6};
   const unsigned char bits[] = {0x17}; /* of g, from its own offset 1 and the table's 1: 1 and 3 are there, 2 is null */
@@ -243,7 +236,6 @@ static void test_offsets_slices_and_chunks(void **state) {
 
 /* Random records, missing values and bad ranges among them, in random chunks: the same table, notes and all, as from a file. */
 static void test_random_streams_equal_csv(void **state) {
-  (void)state;
   enum { n_rows = 9000 };
   static double x[n_rows];
   static int64_t id[n_rows];
@@ -309,7 +301,6 @@ static void test_random_streams_equal_csv(void **state) {
 }
 
 static void test_import_of_a_stream_equals_reading_it(void **state) {
-  (void)state;
   enum { n = 20000 };
   static double x[n];
   static int64_t id[n];
@@ -351,7 +342,6 @@ static void test_import_of_a_stream_equals_reading_it(void **state) {
 /* ---- what is refused ---- */
 
 static void test_types_that_are_not_read(void **state) {
-  (void)state;
   const double g[] = {1};
   const column_t column = plain(g, 1);
   static const struct {
@@ -383,7 +373,6 @@ static void test_types_that_are_not_read(void **state) {
 #define STRICT_LEVELS "columns: {x: {type: categorical, levels: ['1', a]}}"
 
 static void test_values_that_break_a_rule(void **state) {
-  (void)state;
   const double g[] = {1, 2, 4711};
   const unsigned char nulls[] = {0xFB};
   column_t column = plain(g, 3);
@@ -414,7 +403,6 @@ static void test_values_that_break_a_rule(void **state) {
 
 /* The first in the order of rows is told, as a reader of rows would, whatever the chunks and the order of columns. */
 static void test_the_first_bad_row_is_told(void **state) {
-  (void)state;
   enum { n = 10000 };
   static double x[n], z[n];
   x[9000] = 9;
@@ -434,7 +422,6 @@ static void test_the_first_bad_row_is_told(void **state) {
 }
 
 static void test_streams_against_the_specification(void **state) {
-  (void)state;
   const double g[] = {1, 0};
   const column_t good = plain(g, 2);
   column_t column = good;
@@ -477,7 +464,6 @@ static void test_streams_against_the_specification(void **state) {
 }
 
 static void test_text_and_places_out_of_bounds(void **state) {
-  (void)state;
   column_t column = text((const int32_t[]){0, 2, 1}, "1a", 2);
   stream_t stream = one("x", "u", &column);
   refuse(&stream, LEVELS, TACIT_ERR_DATA, "x", "row 1, column 'x': not one of the levels in the schema"); /* row 1 comes first */
@@ -517,7 +503,6 @@ static void hear(void *user, const char *what) {
 }
 
 static void test_a_failing_stream_may_quote_values_but_tacit_does_not(void **state) {
-  (void)state;
   const column_t column = plain((const double[]){1, 0}, 2);
   stream_t stream = one("x", "g", &column);
   stream.says = "could not convert 'Smith'";
@@ -539,7 +524,6 @@ static bool count_down(void *user) {
 }
 
 static void test_reading_is_interrupted(void **state) {
-  (void)state;
   enum { n = 20000 };
   static double x[n];
   const column_t column = plain(x, n);
@@ -555,7 +539,6 @@ static void test_reading_is_interrupted(void **state) {
 }
 
 static void test_a_released_stream_is_refused(void **state) {
-  (void)state;
   struct ArrowArrayStream stream = {0};
   tacit_schema_t *schema = schema_of(BINARY);
   tacit_table_t *table;
@@ -567,7 +550,6 @@ static void test_a_released_stream_is_refused(void **state) {
 
 /* Each allocation fails once: an error, and everything is released. */
 static void test_every_allocation_may_fail(void **state) {
-  (void)state;
   const column_t columns[] = {plain((const double[]){1, 0, 1}, 3), plain((const int64_t[]){5, 6, 5}, 3)};
   stream_t stream = {.names = {"x", "id"}, .formats = {"g", "l"}, .n_columns = 2,
                      .chunks = {{.length = 3, .columns = columns, .n_columns = 2}}, .n_chunks = 1};

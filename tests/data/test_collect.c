@@ -73,7 +73,6 @@ static const char gaps[] =
     "  s: {type: categorical, levels: [F, M]}\n  y: {type: binary}\n";
 
 static void test_records_are_those_of_the_whole_table(void **state) {
-  (void)state;
   static const size_t sizes[] = {1, 15, 16384, 16385, 60001};
   tacit_error_t err;
   for (size_t i = 0; i < 2 * (sizeof sizes / sizeof sizes[0]); i++) {
@@ -93,7 +92,6 @@ static void test_records_are_those_of_the_whole_table(void **state) {
 }
 
 static void test_no_rows_and_persons(void **state) {
-  (void)state;
   collected_t c;
   tacit_error_t err;
   tacit_text_t private_n = {0};
@@ -116,7 +114,6 @@ static bool stop(void *user) {
 }
 
 static void test_what_fails_late_leaves_nothing(void **state) {
-  (void)state;
   collected_t c;
   tacit_error_t err;
   size_t left = 30; /* after every 1024 rows */
@@ -131,7 +128,6 @@ static void test_what_fails_late_leaves_nothing(void **state) {
 }
 
 static void test_every_failed_allocation_is_an_error_return(void **state) {
-  (void)state;
   tacit_status_t status = TACIT_ERR_MEMORY;
   size_t k = 1;
   write_rows(33000, SIZE_MAX);

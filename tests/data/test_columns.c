@@ -102,7 +102,6 @@ static void write_rows(size_t n_rows, size_t n_persons, uint64_t seed) {
 }
 
 static void test_same_as_csv(void **state) {
-  (void)state;
   for (size_t n = 1; n < 40000; n = n < 8190 ? n * 5 + 3185 : n < 8193 ? n + 1 : n * 3) { /* 8191 to 8193: buffers just full */
     write_rows(n, 10, n);
     check_same(plain_schema);
@@ -112,7 +111,6 @@ static void test_same_as_csv(void **state) {
 }
 
 static void test_persons_as_csv(void **state) {
-  (void)state;
   char schema[512];
   for (size_t n_persons = 1; n_persons <= 20000; n_persons *= 20) {
     snprintf(schema, sizeof schema, "unit: who\nmax_rows: %d\n%s  who: {type: id}\n", n_persons == 1 ? 20000 : 2, plain_schema);
@@ -131,7 +129,6 @@ static void test_persons_as_csv(void **state) {
 }
 
 static void test_for_its_owner_alone(void **state) {
-  (void)state;
   struct stat info;
   tacit_error_t err;
   mode_t before = umask(0);
@@ -152,7 +149,6 @@ static void test_for_its_owner_alone(void **state) {
 
 /* Whatever a schema can be, the manifest says it again. */
 static void test_manifest_keeps_the_schema(void **state) {
-  (void)state;
   const char *text = "unit: \"wh\\\"o\\t\"\nmax_rows: 7\ncolumns:\n"
                      "  \"a\\u2028b\": {type: numeric, lower: -0.12345678901234567, upper: 1e300, missing: 0.3}\n"
                      "  yes: {type: integer, lower: -3, upper: 4, missing: upper, out_of_range: error}\n"
@@ -189,7 +185,6 @@ static void test_manifest_keeps_the_schema(void **state) {
 
 /* What a column was like, what it is to be now, and what is said. */
 static void test_other_schemas_are_refused(void **state) {
-  (void)state;
   static const struct {
     const char *then, *now, *message;
   } cases[] = {
@@ -244,7 +239,6 @@ static void put(const char *name, const char *bytes, size_t n) {
 
 /* One clear line for files that are gone, too short, too long, or something else. */
 static void test_damage_is_noticed(void **state) {
-  (void)state;
   const char *schema = "unit: who\nmax_rows: 2\ncolumns:\n  x: {type: numeric, lower: -10, upper: 10}\n  who: {type: id}\n";
   tacit_table_t *table;
   tacit_error_t err;
@@ -286,7 +280,6 @@ static void test_damage_is_noticed(void **state) {
  * empty columns are there, and persons are persons.
  */
 static void test_no_records(void **state) {
-  (void)state;
   static const char *const units[] = {"", "unit: who\nmax_rows: 2\n"};
   tacit_table_t *table;
   tacit_error_t err;
@@ -318,7 +311,6 @@ static void test_no_records(void **state) {
 
 /* A value that no CSV file could have left there. */
 static void test_values_are_verified(void **state) {
-  (void)state;
   static const struct {
     const char *name;
     double value;
@@ -348,7 +340,6 @@ static void test_values_are_verified(void **state) {
 }
 
 static void test_manifests_are_checked(void **state) {
-  (void)state;
   static const struct {
     const char *text, *message;
   } cases[] = {
@@ -380,7 +371,6 @@ static void test_manifests_are_checked(void **state) {
 
 /* A file with an error in it, or memory that runs out, leaves nothing behind. */
 static void test_failures_leave_nothing(void **state) {
-  (void)state;
   static const char person[] = "unit: who\nmax_rows: 2\ncolumns:\n  x: {type: numeric, lower: -10, upper: 10}\n  who: {type: id}\n";
   tacit_error_t err;
   const char *text = "x,k,s,y\n1,1,F,1\n1,1,X,1\n";

@@ -8,7 +8,6 @@
 #include "data_testing.h"
 
 static void test_spellings_of_the_same_table_read_alike(void **state) {
-  (void)state;
   static const char *const spellings[] = {
       "x,k,s,y\n1.5,3,F,1\n-2,0,\"a \"\"b\"\"\",0\n",
       "x,k,s,y\r\n1.5,3,F,1\r\n-2,0,\"a \"\"b\"\"\",0\r\n",
@@ -72,7 +71,6 @@ static const struct {
 };
 
 static void test_bad_files_name_place_and_never_a_value(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     tacit_table_t *table;
     tacit_error_t err = {0};
@@ -92,7 +90,6 @@ static void test_bad_files_name_place_and_never_a_value(void **state) {
 }
 
 static void test_wrong_places_are_refused(void **state) {
-  (void)state;
   tacit_schema_t *schema = schema_of(plain_schema);
   tacit_table_t *table;
   tacit_error_t err;
@@ -118,7 +115,6 @@ static void test_wrong_places_are_refused(void **state) {
 }
 
 static void test_gzip_reads_alike_and_truncation_is_seen(void **state) {
-  (void)state;
   tacit_schema_t *schema = schema_of(plain_schema);
   tacit_table_t *table;
   tacit_error_t err;
@@ -149,7 +145,6 @@ static void test_gzip_reads_alike_and_truncation_is_seen(void **state) {
 }
 
 static void test_gzip_with_a_wrong_checksum_is_refused(void **state) {
-  (void)state;
   tacit_schema_t *schema = schema_of(plain_schema);
   tacit_table_t *table;
   tacit_error_t err;
@@ -168,7 +163,6 @@ static void test_gzip_with_a_wrong_checksum_is_refused(void **state) {
 }
 
 static void test_a_pipe_is_read(void **state) {
-  (void)state;
   unlink(file);
   assert_int_equal(mkfifo(file, 0600), 0);
   pid_t writer = fork();
@@ -192,7 +186,6 @@ static void test_a_pipe_is_read(void **state) {
 
 /* Whatever byte of a row the end of the reader's buffer (2^17 bytes) falls on, the row is the same. */
 static void test_rows_across_the_buffer_end(void **state) {
-  (void)state;
   static const char row[] = "\",1.5,3,\"a \"\"b\"\"\",1\r\nz,-2,0,M,0\r\n";
   for (size_t back = 0; back < sizeof row + 16; back++) {
     tacit_text_t text = {0};
@@ -219,7 +212,6 @@ static void append_repeated(tacit_text_t *text, const char *part, size_t n) {
 }
 
 static void test_limits_of_a_field_and_of_a_row(void **state) {
-  (void)state;
   for (size_t extra = 0; extra < 2; extra++) {
     for (int is_quoted = 0; is_quoted < 2; is_quoted++) {
       tacit_text_t text = {0};
@@ -342,7 +334,6 @@ static void spell(size_t n_rows, double values[hard_rows][hard_columns], uint64_
 }
 
 static void test_random_spellings_read_back(void **state) {
-  (void)state;
   tacit_schema_t *schema = schema_of(hard_schema);
   size_t n_tables = (size_t)(400 * testing_multiplier());
   for (size_t t = 0; t < n_tables; t++) {
@@ -401,7 +392,6 @@ static tacit_status_t read_encoding(const char *encoding, tacit_table_t **table,
 }
 
 static void test_encodings_are_read_alike(void **state) {
-  (void)state;
   enum { n_rows = 40000 };
   static const struct {
     const char *written, *said;
@@ -425,7 +415,6 @@ static void test_encodings_are_read_alike(void **state) {
 }
 
 static void test_other_encodings_are_told_by_place(void **state) {
-  (void)state;
   static const struct {
     const char *written, *said, *expected;
     size_t cut;

@@ -13,7 +13,6 @@ static double days_of(const char *text) {
 
 /* Every day of 1600 to 2400, against the C library's calendar. */
 static void test_days_agree_with_the_c_library(void **state) {
-  (void)state;
   char text[TACIT_DATE_SIZE], expected[32];
   for (int64_t day = -135140; day < 157054; day++) {
     time_t seconds = (time_t)(day * 86400);
@@ -27,7 +26,6 @@ static void test_days_agree_with_the_c_library(void **state) {
 }
 
 static void test_times_are_parts_of_days(void **state) {
-  (void)state;
   assert_true(days_of("1970-01-02 12:00") == 1.5);
   assert_true(days_of("1970-01-02T18:00:00") == 1.75);
   assert_close(days_of("1970-01-01 00:00:00.5"), 0.5 / 86400, 1e-15);
@@ -43,7 +41,6 @@ static void test_times_are_parts_of_days(void **state) {
 #define SINCE "columns: {d: {type: numeric, since: 2000-01-01, lower: 0, upper: 3653, missing: 100}}"
 
 static void test_dates_of_csv_and_arrow_are_alike(void **state) {
-  (void)state;
   const char *csv = "d\n2000-01-01\n2001-01-01 12:00\n1999-12-31\n2020-01-01\n\"\"\nNA\n";
   static const double expected[] = {0, 366.5, 0, 3653, 100, 100};
   const int32_t days[] = {10957, 11323, 10956, 18262, 0, 0};
@@ -72,7 +69,6 @@ static void test_dates_of_csv_and_arrow_are_alike(void **state) {
 }
 
 static void test_what_is_no_date_is_refused(void **state) {
-  (void)state;
   static const struct {
     const char *schema, *csv, *message;
   } cases[] = {{SINCE, "d\n12\n", "data.csv:2:1: column 'd': expected a date, as the schema says since: write 1999-12-31, or 1999-12-31 23:59:59"},

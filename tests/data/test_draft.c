@@ -27,7 +27,6 @@ static tacit_status_t parse_filled(tacit_schema_t **schema, const char *draft, t
 }
 
 static void test_names_and_questions_and_nothing_else(void **state) {
-  (void)state;
   static const char text[] = "\"\",whole,real,flag,word,mixed,unseen\n1,62,0.25,1,F,7,\n2,NA,731e-2,0,M,x,NA\n";
   char *draft, *of_header = draft_of(text, sizeof text - 1);
   static const char expected[] = "columns:\n"
@@ -52,7 +51,6 @@ static void test_names_and_questions_and_nothing_else(void **state) {
 
 /* Two files that differ in their records alone have the same template. */
 static void test_records_leave_no_trace(void **state) {
-  (void)state;
   char *a = draft_of("x,s\n1.5,F\n-3,M\n", 15), *b = draft_of("x,s\nzebra,0\nNA,12-12-2012\nx,s\n", 30);
   assert_string_equal(a, b);
   tacit_text_free(a);
@@ -61,7 +59,6 @@ static void test_records_leave_no_trace(void **state) {
 
 /* A first row that may be somebody's record is asked about, and its values are not in the question. */
 static void test_a_record_is_not_taken_for_names(void **state) {
-  (void)state;
   static const struct {
     const char *text, *at, *why;
   } rows[] = {
@@ -102,7 +99,6 @@ static const char *const pieces[] = {"a",      " ",      "\"\"",   "\\",      "\
                                      "\u00e9", "\u20ac", "1.5",    "yes",     "Null",    "~",       "\U0001F600", "_"};
 
 static void test_any_name_comes_back(void **state) {
-  (void)state;
   size_t n_pieces = sizeof pieces / sizeof pieces[0], n_rounds = (size_t)(2000 * testing_multiplier());
   uint64_t seed = 11;
   for (size_t t = 0; t < n_rounds; t++) {
@@ -130,7 +126,6 @@ static void test_any_name_comes_back(void **state) {
 }
 
 static void test_long_names_come_back(void **state) {
-  (void)state;
   for (size_t n = 100; n < 3000; n += 29) {
     for (size_t kind = 0; kind < 2; kind++) {
       tacit_text_t csv = {0};
@@ -152,7 +147,6 @@ static void test_long_names_come_back(void **state) {
 }
 
 static void test_words_of_yaml_are_quoted(void **state) {
-  (void)state;
   char *draft = draft_of("no,Y,null,TRUE,note,_a,9\n1,1,1,1,1,1,1\n", 38);
   assert_non_null(strstr(draft, "  \"no\": {"));
   assert_non_null(strstr(draft, "  \"Y\": {"));
@@ -174,7 +168,6 @@ static const struct {
 };
 
 static void test_bad_files_are_refused(void **state) {
-  (void)state;
   char *draft;
   tacit_error_t err;
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -189,7 +182,6 @@ static void test_bad_files_are_refused(void **state) {
 }
 
 static void test_failed_allocations_leak_nothing(void **state) {
-  (void)state;
   static const char text[] = "a,b,c\n1,2,F\n";
   write_file(text, sizeof text - 1);
   for (size_t k = 1; k < 200; k++) {

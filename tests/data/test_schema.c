@@ -10,7 +10,6 @@ static tacit_status_t parse(tacit_schema_t **schema, const char *text, tacit_err
 }
 
 static void test_full_schema_is_read(void **state) {
-  (void)state;
   const char *text =
       "dataset: clinic\n"
       "relation: add-remove\n"
@@ -51,7 +50,6 @@ static void test_full_schema_is_read(void **state) {
 }
 
 static void test_defaults_are_row_and_substitute(void **state) {
-  (void)state;
   tacit_schema_t *schema;
   tacit_error_t err;
   assert_ok(parse(&schema, "columns: {y: {type: binary}}", &err), err);
@@ -148,7 +146,6 @@ static const struct {
 };
 
 static void test_bad_schemas_name_place_and_remedy(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     tacit_schema_t *schema;
     tacit_error_t err = {0};
@@ -164,7 +161,6 @@ static void test_bad_schemas_name_place_and_remedy(void **state) {
 }
 
 static void test_shipped_schemas_are_valid(void **state) {
-  (void)state;
   const char *names[] = {"flchain/flchain.yaml", "nhanes/nhanes_cholesterol.yaml"};
   for (size_t i = 0; i < 2; i++) {
     char path[512];
@@ -181,7 +177,6 @@ static void test_shipped_schemas_are_valid(void **state) {
 }
 
 static void test_draft_is_of_questions(void **state) {
-  (void)state;
   char path[512], *text;
   tacit_error_t err;
   snprintf(path, sizeof path, "%s/flchain/flchain.csv", TEST_DATA);
@@ -198,7 +193,6 @@ static void test_draft_is_of_questions(void **state) {
 
 /* Thousands of levels that are one level written once: refused at the first, whatever it would expand to. */
 static void test_nested_aliases_are_refused_at_once(void **state) {
-  (void)state;
   tacit_text_t text = {0};
   tacit_schema_t *schema;
   tacit_error_t err;
@@ -214,7 +208,6 @@ static void test_nested_aliases_are_refused_at_once(void **state) {
 
 /* Every text cut short anywhere ends in success or in an error with one line. */
 static void test_truncated_schemas_are_answered(void **state) {
-  (void)state;
   static const char text[] = "dataset: d\nunit: p\nmax_rows: 2\ncolumns:\n  p: {type: id}\n  'o''s':\n"
                              "    type: numeric\n    lower: -1\n    upper: 1\n    missing: lower\n"
                              "  s: {type: categorical, levels: [a, \"b\"]}\n";
@@ -229,7 +222,6 @@ static void test_truncated_schemas_are_answered(void **state) {
 }
 
 static void test_failed_allocations_leak_nothing(void **state) {
-  (void)state;
   const char *text = "unit: p\nmax_rows: 2\ndataset: d\ncolumns: {p: {type: id}, s: {type: categorical, levels: [F, M]}}\n";
   for (size_t k = 1; k < 100; k++) {
     tacit_schema_t *schema;

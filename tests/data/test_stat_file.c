@@ -77,7 +77,6 @@ static void write_kind(const stat_kind_t *kind) {
 
 /* By codes and labels, by persons who are texts and numbers: values, levels, dates, missing values, persons and their rows. */
 static void test_files_are_the_csv_file(void **state) {
-  (void)state;
   tacit_error_t err;
   for (size_t k = 0; k < N_STAT_KINDS; k++) {
     const stat_kind_t *kind = &stat_kinds[k];
@@ -104,7 +103,6 @@ static void test_files_are_the_csv_file(void **state) {
 }
 
 static void test_templates_hold_labels_and_no_values(void **state) {
-  (void)state;
   tacit_error_t err;
   char *text;
   for (size_t k = 0; k < N_STAT_KINDS; k++) {
@@ -138,7 +136,6 @@ static void read_labels(const char *catalog, const char *encoding, tacit_status_
 
 /* SAS: the format's name in the file, with a width, and its labels in a catalogue. */
 static void test_labels_of_sas_come_from_its_catalogue(void **state) {
-  (void)state;
   char catalog[96];
   snprintf(catalog, sizeof catalog, "%s/formats.sas7bcat", folder);
   assert_int_equal(write_catalog(catalog), 0);
@@ -166,7 +163,6 @@ static void test_labels_of_sas_come_from_its_catalogue(void **state) {
 
 /* Old files that name no encoding, or another than theirs. */
 static void test_an_encoding_can_be_said(void **state) {
-  (void)state;
   tacit_table_t *table;
   tacit_error_t err;
   static const char schema_text[] = "columns: {who: {type: categorical, levels: [\"%s 5\"]}}";
@@ -199,7 +195,6 @@ static void refuse(const char *schema_text, const char *message) {
 }
 
 static void test_what_does_not_suit_is_told(void **state) {
-  (void)state;
   write_kind(&stat_kinds[4]);
   refuse("columns: {day: {type: numeric, lower: 0, upper: 9}}", "row 1, column 'day': expected a number, found a date or time: say since:");
   refuse("columns: {age: {type: numeric, since: 2000-01-01, lower: 0, upper: 9}}", "row 1, column 'age': expected a date");
@@ -228,7 +223,6 @@ static void test_what_does_not_suit_is_told(void **state) {
 
 /* Cut anywhere, or with bytes turned over: a clear line or, where nothing shows it, a table; never a value of a record in a message. */
 static void test_damaged_files(void **state) {
-  (void)state;
   uint64_t seed = 11;
   for (size_t k = 0; k < N_STAT_KINDS; k++) {
     const stat_kind_t *kind = &stat_kinds[k];
@@ -265,7 +259,6 @@ static void test_damaged_files(void **state) {
 }
 
 static void test_every_allocation_of_ours_may_fail(void **state) {
-  (void)state;
   tacit_schema_t *schema = schema_for(&stat_kinds[2], "no", true);
   snprintf(path, sizeof path, "%s/d.sav", folder);
   assert_int_equal(write_stat(&stat_kinds[2], path, visits, 60), 0);
@@ -293,7 +286,6 @@ static bool stop(void *user) {
 }
 
 static void test_reading_is_interrupted(void **state) {
-  (void)state;
   int n_asked = 0;
   const tacit_stream_watch_t watch = {.go_on = stop, .user = &n_asked};
   tacit_schema_t *schema = schema_of("columns: {ill: {type: binary}}");

@@ -4,7 +4,6 @@
 #include "data_testing.h"
 
 static void test_rules_for_values(void **state) {
-  (void)state;
   const char *text = "x,k,s,y\n99,NA,F,1\n-inf,,M,0\n-10,5,F,1\nInf,7,F,1\n";
   tacit_table_t *table;
   tacit_table_notes_t notes;
@@ -20,7 +19,6 @@ static void test_rules_for_values(void **state) {
 
 /* A gap in any column that is used leaves its record out, and no other; verification knows it for one. */
 static void test_gaps_leave_their_records_out(void **state) {
-  (void)state;
   const char *text = "x,s,b,k\n1,F,1,3\n,F,0,3\n2,NA,1,3\n3,M,,3\n4,M,0,\n";
   static const char *const used[] = {"s", "x", "b"};
   tacit_schema_t *schema = schema_of("columns:\n  x: {type: numeric, lower: 0, upper: 9, missing: drop}\n  s: {type: categorical, levels: [F, M], "
@@ -53,7 +51,6 @@ static void test_gaps_leave_their_records_out(void **state) {
 
 /* Random numbers in random legal spellings are read back as strtod reads them. */
 static void test_random_tables_are_read_exactly(void **state) {
-  (void)state;
   enum { n_rows = 20000 };
   tacit_schema_t *schema = schema_of("columns: {x: {type: numeric, lower: -1e300, upper: 1e300}}\n");
   double *expected = malloc(n_rows * sizeof *expected);
@@ -86,7 +83,6 @@ static const char *const person_schema =
     "unit: id\nmax_rows: 2\ncolumns: {id: {type: id}, x: {type: numeric, lower: 0, upper: 100}}\n";
 
 static void test_persons_are_grouped_and_limited(void **state) {
-  (void)state;
   const char *text = "id,x\nb,1\na,2\nb,3\nc,4\nb,5\na,6\n";
   tacit_schema_t *schema = schema_of(person_schema);
   tacit_table_t *table;
@@ -112,7 +108,6 @@ static void test_persons_are_grouped_and_limited(void **state) {
 
 /* Thousands of persons in random order, beside counting them one by one. */
 static void test_many_persons_keep_order_and_first_rows(void **state) {
-  (void)state;
   enum { n_rows = 30000, n_ids = 5000 };
   static size_t ids[n_rows], unit_of_id[n_ids], n_seen[n_ids];
   tacit_text_t text = {0};
@@ -156,7 +151,6 @@ static void test_many_persons_keep_order_and_first_rows(void **state) {
 
 /* A dropped row is checked as any other, but its clamped values are not counted. */
 static void test_dropped_rows_obey_the_schema(void **state) {
-  (void)state;
   tacit_schema_t *schema = schema_of(person_schema);
   tacit_table_t *table;
   tacit_table_notes_t notes;
@@ -175,7 +169,6 @@ static void test_dropped_rows_obey_the_schema(void **state) {
 }
 
 static void test_failed_allocations_leak_nothing(void **state) {
-  (void)state;
   tacit_text_t text = {0};
   tacit_text_printf(&text, "id,x,s\n");
   for (int i = 0; i < 1500; i++) { /* more than the first capacity of rows, persons and slots */
@@ -202,7 +195,6 @@ static void test_failed_allocations_leak_nothing(void **state) {
 }
 
 static void test_a_million_rows(void **state) {
-  (void)state;
   enum { n_rows = 1000000 };
   tacit_schema_t *schema = schema_of("columns: {x: {type: numeric, lower: 0, upper: 1}, k: {type: integer, lower: 0, upper: 9}}");
   FILE *out = fopen(file, "wb");
@@ -224,7 +216,6 @@ static void test_a_million_rows(void **state) {
 }
 
 static void test_records_layout_and_units(void **state) {
-  (void)state;
   tacit_records_t *records;
   tacit_error_t err;
   size_t n_units, offsets[3] = {0, 20, 33}, wrong[3] = {0, 20, 32};
@@ -256,7 +247,6 @@ static void test_records_layout_and_units(void **state) {
 }
 
 static void test_records_keep_what_is_not_finite_for_the_curator(void **state) {
-  (void)state;
   tacit_records_t *records;
   tacit_error_t err;
   const double x[5] = {NAN, -INFINITY, 1e300, 1e-40, 1.0 / 3}; /* denormals would be told by time */
@@ -295,7 +285,6 @@ static size_t count_files(void) {
 
 /* In a file as in memory, by rows as by columns, dropped or not; and the file has no name. */
 static void test_records_in_a_file(void **state) {
-  (void)state;
   enum { n = 5000, n_columns = 7 };
   tacit_records_t *memory, *by_rows, *by_columns;
   tacit_error_t err;
@@ -342,7 +331,6 @@ static void test_records_in_a_file(void **state) {
 }
 
 static void test_records_without_room_in_a_file(void **state) {
-  (void)state;
   tacit_records_t *records;
   tacit_error_t err;
   assert_int_equal(tacit_records_new_in(&records, 1, 1, "/nowhere", &err), TACIT_ERR_MISSING);
@@ -363,7 +351,6 @@ static void test_records_without_room_in_a_file(void **state) {
 
 /* Columns as they are, in the order asked for, whatever the number of threads, in memory or in a file. */
 static void test_columns_become_records(void **state) {
-  (void)state;
   enum { n = 40037 };
   static const char schema_text[] = "columns:\n  x: {type: numeric, lower: -9, upper: 9}\n  y: {type: binary}\n"
                                     "  s: {type: categorical, levels: [F, M]}\n";
@@ -409,7 +396,6 @@ static void test_columns_become_records(void **state) {
 
 /* Counts taken from the file by another reader (Python's csv module). */
 static void test_shipped_file_is_read(void **state) {
-  (void)state;
   tacit_schema_t *schema;
   tacit_table_t *table;
   tacit_error_t err;
@@ -431,7 +417,6 @@ static void test_shipped_file_is_read(void **state) {
 }
 
 static void test_shared_files_are_read(void **state) {
-  (void)state;
   if (testing_shared() == NULL) {
     skip();
   }

@@ -18,7 +18,6 @@ static size_t encode(uint32_t code, char out[4]) {
 }
 
 static void test_every_code_point_is_decoded_and_no_surrogate(void **state) {
-  (void)state;
   for (uint32_t code = 0; code < 0x110000; code++) {
     char text[4];
     uint32_t decoded = 0;
@@ -35,7 +34,6 @@ static void test_every_code_point_is_decoded_and_no_surrogate(void **state) {
 }
 
 static void test_what_is_not_utf8_is_refused(void **state) {
-  (void)state;
   static const char *const bad[] = {"\x80",     "\xC0\x80", "\xC1\xBF",         "\xE0\x9F\xBF",     "\xF0\x8F\xBF\xBF",
                                     "\xC3\x28", "\xFF",     "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "ok\xE2\x82"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -47,7 +45,6 @@ static void test_what_is_not_utf8_is_refused(void **state) {
 
 /* Beside a list that is searched from the front. */
 static void test_dictionary_agrees_with_a_list(void **state) {
-  (void)state;
   enum { n_texts = 3000, longest = 3 };
   static struct {
     char text[longest];
@@ -82,7 +79,6 @@ static void test_dictionary_agrees_with_a_list(void **state) {
 
 /* A failed addition leaves what was there, and the next one works. */
 static void test_dictionary_survives_failed_allocations(void **state) {
-  (void)state;
   tacit_dictionary_t dictionary = {0};
   tacit_error_t err;
   size_t index, n_failures = 0;

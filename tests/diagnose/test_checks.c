@@ -5,7 +5,6 @@
 #include "testing.h"
 
 static void test_table_is_whole(void **state) {
-  (void)state;
   for (int i = 0; i < TACIT_N_CHECKS; i++) {
     const tacit_check_info_t *info = tacit_check_info((tacit_check_id_t)i);
     tacit_check_id_t found;
@@ -36,7 +35,6 @@ static void good_draws(tacit_draws_t *draws) {
 }
 
 static void test_one_list_with_problems_first(void **state) {
-  (void)state;
   static const char *const labels[] = {"Intercept", "age"};
   tacit_draws_t draws;
   tacit_findings_t findings;
@@ -64,7 +62,6 @@ static void test_one_list_with_problems_first(void **state) {
 }
 
 static void test_a_fit_that_ended_far_has_no_intervals(void **state) {
-  (void)state;
   tacit_draws_t draws;
   tacit_error_t err;
   tacit_summary_t summary;

@@ -45,7 +45,6 @@ static void expect(double correlation, double apart, double drift, size_t repeat
 }
 
 static void test_findings(void **state) {
-  (void)state;
   expect(0, 0, 0, 1, TACIT_SEVERITY_NOTE, NULL);
   expect(0, 2, 0, 1, TACIT_SEVERITY_PROBLEM, "the chains disagree");
   expect(0.98, 0, 0, 1, TACIT_SEVERITY_PROBLEM, "independent ones");
@@ -93,7 +92,6 @@ static void expect_sampler(double accepted, double variance, double signal, doub
 }
 
 static void test_sampler_findings(void **state) {
-  (void)state;
   expect_sampler(0.4, 1, 2, 0, TACIT_SEVERITY_NOTE, NULL);
   expect_sampler(NAN, NAN, NAN, NAN, TACIT_SEVERITY_NOTE, NULL);
   expect_sampler(0.05, 1, 2, 0, TACIT_SEVERITY_WARNING, "privacy noise is not the reason");
@@ -105,7 +103,6 @@ static void test_sampler_findings(void **state) {
 }
 
 static void test_tally_becomes_diagnostics(void **state) {
-  (void)state;
   const tacit_sampler_tally_t tally = {.n_moves = 200, .n_decisions = 100, .n_accepted = 25, .n_divergent = 4, .n_ratios = 50,
                                        .ratio_noise = 200, .n_gradients = 10, .grad_square = 50};
   tacit_diagnostics_t d = tacit_diagnostics_of(&tally);
@@ -122,7 +119,6 @@ static void test_tally_becomes_diagnostics(void **state) {
 
 /* The table and the order of the names say the same of every diagnostic, and only what may be published gets through. */
 static void test_visibility(void **state) {
-  (void)state;
   tacit_diagnostics_t all;
   for (size_t i = 0; i < TACIT_N_DIAGNOSTICS; i++) {
     const tacit_diagnostic_info_t *info = tacit_diagnostic_info(i);

@@ -53,7 +53,6 @@ static void as_array(const tacit_summary_t *s, double out[9]) {
 }
 
 static void test_summarise_reference_matches_arviz(void **state) {
-  (void)state;
   static const char *const fields[9] = {"mean", "sd",  "mcse_mean", "q5",  "q50",
                                         "q95",  "ess_bulk", "ess_tail", "rhat"};
   for (size_t i = 0; i < sizeof reference_cases / sizeof reference_cases[0]; i++) {
@@ -75,7 +74,6 @@ static void test_summarise_reference_matches_arviz(void **state) {
 }
 
 static void test_normal_quantile_matches_high_precision(void **state) {
-  (void)state;
   /* 60-digit roots of Phi(z) = p for the double p. */
   static const double table[][2] = {
       {1e-300, -37.047096299361199237},  {1e-100, -21.273453560965324294}, {1e-20, -9.2623400897984075796},
@@ -103,7 +101,6 @@ static double any_double(uint64_t *state) {
 }
 
 static void test_rank_sort_random_input_is_ordered_and_stable(void **state) {
-  (void)state;
   uint64_t seed = 11;
   size_t n_rounds = (size_t)(200 * testing_multiplier());
   for (size_t round = 0; round < n_rounds; round++) {
@@ -129,7 +126,6 @@ static void test_rank_sort_random_input_is_ordered_and_stable(void **state) {
 }
 
 static void test_normal_scores_ties_share_their_average_rank(void **state) {
-  (void)state;
   double x[5] = {2, 1, 2, 0.0, -0.0}, z[5];
   tacit_ranked_t sorted[5], scratch[5];
   tacit_rank_normal_scores(x, 5, sorted, scratch, z);
@@ -140,7 +136,6 @@ static void test_normal_scores_ties_share_their_average_rank(void **state) {
 }
 
 static void test_quantile_sorted_is_type_7(void **state) {
-  (void)state;
   double x[4] = {4, 1, 3, 2};
   tacit_ranked_t sorted[4], scratch[4];
   tacit_rank_sort(x, 4, sorted, scratch);
@@ -152,7 +147,6 @@ static void test_quantile_sorted_is_type_7(void **state) {
 }
 
 static void test_autocov_equals_the_direct_sum(void **state) {
-  (void)state;
   uint64_t seed = 5;
   for (size_t n = 1; n <= 70; n++) {
     size_t n_series = 1 + n % 5;
@@ -181,7 +175,6 @@ static void test_autocov_equals_the_direct_sum(void **state) {
 }
 
 static void test_summarise_autoregression_has_the_known_ess(void **state) {
-  (void)state;
   /*
    * An AR(1) chain of N draws is worth N (1 - a) / (1 + a). With N = 4 x 20000 the estimate spreads by
    * about 3 %; 20 % is more than six standard deviations.
@@ -205,7 +198,6 @@ static void assert_undefined(const tacit_summary_t *s) {
 }
 
 static void test_summarise_constant_has_mean_but_no_diagnostics(void **state) {
-  (void)state;
   tacit_error_t err;
   tacit_summary_t s;
   static const double values[] = {0, 0.1, -3, 0x1p-1074, DBL_MAX};
@@ -221,7 +213,6 @@ static void test_summarise_constant_has_mean_but_no_diagnostics(void **state) {
 }
 
 static void test_summarise_not_finite_is_undefined(void **state) {
-  (void)state;
   tacit_error_t err;
   tacit_summary_t s;
   static const double values[] = {NAN, INFINITY, -INFINITY};
@@ -234,7 +225,6 @@ static void test_summarise_not_finite_is_undefined(void **state) {
 }
 
 static void test_summarise_ends_of_intervals(void **state) {
-  (void)state;
   tacit_error_t err;
   tacit_summary_t s;
   double x[201];
@@ -246,7 +236,6 @@ static void test_summarise_ends_of_intervals(void **state) {
 }
 
 static void test_summarise_few_draws(void **state) {
-  (void)state;
   tacit_error_t err;
   tacit_summary_t s;
   double x[6] = {1, 2, 4, 8, 16, 32};
@@ -267,7 +256,6 @@ static void test_summarise_few_draws(void **state) {
 }
 
 static void test_summarise_stuck_chains_never_look_converged(void **state) {
-  (void)state;
   double x[16];
   for (int i = 0; i < 16; i++) {
     x[i] = i / 8;
@@ -280,7 +268,6 @@ static void test_summarise_stuck_chains_never_look_converged(void **state) {
 }
 
 static void test_summarise_scaling_by_powers_of_two_is_exact(void **state) {
-  (void)state;
   reference_case_t r = {.n_chains = 3, .n_draws = 101, .ar = 0.4};
   double *x = make_chains(&r, 9), *y = malloc(303 * sizeof *y);
   assert_non_null(y);
@@ -307,7 +294,6 @@ static void test_summarise_scaling_by_powers_of_two_is_exact(void **state) {
 }
 
 static void test_draws_summarise_leaves_warmup_and_unsaved_rows_out(void **state) {
-  (void)state;
   tacit_error_t err;
   tacit_draws_t draws;
   assert_ok(tacit_draws_init(&draws, 2, 5, 50, 3, &err), err);

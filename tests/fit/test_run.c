@@ -35,7 +35,6 @@ static void test_a_plan_needs_no_records_and_is_that_of_the_records(void **state
 }
 
 static void test_methods_are_compared_without_records(void **state) {
-  (void)state;
   tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES];
   tacit_fit_plan_t plan;
   tacit_error_t err;
@@ -53,7 +52,6 @@ static void test_methods_are_compared_without_records(void **state) {
 
 /* The plan with the epsilon that a width needs forecasts that width, under both relations. */
 static void test_a_wanted_width_is_what_its_epsilon_is_planned_to_give(void **state) {
-  (void)state;
   static const char *const no_epsilon[] = {"family", "bernoulli", "delta", "1e-5", NULL};
   static const double widths[] = {1.01, 1.3, 4, 50};
   for (size_t i = 0; i < 2 * sizeof widths / sizeof widths[0]; i++) {
@@ -78,7 +76,6 @@ static void test_a_wanted_width_is_what_its_epsilon_is_planned_to_give(void **st
 
 /* Too small a budget is told beforehand, with one that would do; what is publicly typical, or has two values, needs no budget. */
 static void test_a_scale_that_no_release_will_tell_is_told_beforehand(void **state) {
-  (void)state;
   static const char *const small[] = {"family", "bernoulli", "epsilon", "0.5", "delta", "1e-6", NULL};
   static const char typical[] = "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1, typical: [-0.3, 0.3]}\n";
   static const char two_valued[] = "columns:\n  y: {type: binary}\n  x: {type: binary}\n";

@@ -10,7 +10,6 @@ static tacit_fit_t *blank(void) {
 
 /* Every setting says what it is, and its default is one of its own texts. */
 static void test_the_table_is_whole(void **state) {
-  (void)state;
   size_t n;
   const tacit_setting_t *table = tacit_fit_settings(&n);
   tacit_fit_t *fit = blank();
@@ -61,7 +60,6 @@ static const struct {
     {"quiet", NULL, TACIT_ERR_ARGUMENT, "quiet", "option --quiet is of the program alone"}};
 
 static void test_names_and_texts_are_checked_at_once(void **state) {
-  (void)state;
   tacit_fit_t *fit = blank();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     tacit_error_t err = {0};
@@ -77,7 +75,6 @@ static void test_names_and_texts_are_checked_at_once(void **state) {
 
 /* What goes together is looked at when the records are read; then settings are settled. */
 static void test_what_does_not_go_together_is_refused_before_anything_is_read(void **state) {
-  (void)state;
   static const struct {
     const char *settings[12], *field;
   } wrong[] = {{{"epsilon", "1", "delta", "1e-6", NULL}, "family"},
@@ -110,7 +107,6 @@ static void test_what_does_not_go_together_is_refused_before_anything_is_read(vo
 
 /* What the schema asks, the other settings being in order. */
 static void test_what_a_schema_does_not_go_with_is_refused(void **state) {
-  (void)state;
   static const char *const bernoulli[] = {"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "method", "noise-aware", NULL};
   static const char *const gaussian[] = {"family", "gaussian", "epsilon", "1", "delta", "1e-6", "method", "noise-aware", NULL};
   static const char units[] = "unit: id\nmax_rows: 3\ncolumns:\n  id: {type: id}\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n";

@@ -65,18 +65,15 @@ static void run_processes(const char *path, bool is_settling) {
 }
 
 static void test_exactly_what_fits_passes(void **unused) {
-  (void)unused;
   run_processes("reserve.ledger", false);
 }
 
 static void test_exactly_what_fits_passes_with_settlements(void **unused) {
-  (void)unused;
   run_processes("settle.ledger", true);
 }
 
 /* One of several processes that make the same ledger at once succeeds; none spoils it. */
 static void test_one_creator_wins(void **unused) {
-  (void)unused;
   tacit_error_t err;
   for (int round = 0; round < 10; round++) {
     pid_t children[N_PROCESSES];

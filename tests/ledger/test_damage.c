@@ -186,7 +186,6 @@ static int look(const image_t *image) {
 }
 
 static void test_no_accident_gives_back_a_spend(void **unused) {
-  (void)unused;
   size_t n_whole = 0, n_of[N_KINDS] = {0}, whole_of[N_KINDS] = {0};
   record();
   set_bounds();

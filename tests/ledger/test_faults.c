@@ -152,17 +152,14 @@ static void run(target_t target, const char *name) {
 }
 
 static void test_files(void **unused) {
-  (void)unused;
   run(FILES, "writes, syncs, cuts, removals");
 }
 
 static void test_memory_of_sqlite(void **unused) {
-  (void)unused;
   run(SQLITE_MEMORY, "allocations of SQLite");
 }
 
 static void test_own_memory(void **unused) {
-  (void)unused;
   run(OUR_MEMORY, "allocations of tacit");
 }
 

@@ -39,7 +39,6 @@ static const char barker[] = "barker-bit:sensitivity=0.0078125";
 
 /* Ranges of few digits are counted as they are. k decisions cost (sqrt k + 1)^2 of one, wherever they stand among other spends; Gaussian ones cost what they did. */
 static void test_decisions_are_added_up(void **unused) {
-  (void)unused;
   tacit_ledger_t *ledger = new_ledger("d.ledger");
   tacit_error_t err;
   uint64_t id;
@@ -70,7 +69,6 @@ static void test_decisions_are_added_up(void **unused) {
 
 /* No room: a message with both prices, which are those of the totals; and what is offered fits. */
 static void test_refuses_decisions_that_do_not_fit(void **unused) {
-  (void)unused;
   tacit_ledger_t *ledger = new_ledger("f.ledger");
   tacit_error_t err;
   uint64_t id;
@@ -108,7 +106,6 @@ static void test_refuses_decisions_that_do_not_fit(void **unused) {
 
 /* Thousands of kinds are counted as some hundreds, for no less and little more; settling takes back what reserving counted. */
 static void test_kinds_are_counted_on_a_grid(void **unused) {
-  (void)unused;
   enum { n_kinds = 900 };
   static tacit_event_t events[n_kinds], fewer[n_kinds];
   tacit_ledger_t *ledger = new_ledger("k.ledger");
@@ -139,7 +136,6 @@ static void test_kinds_are_counted_on_a_grid(void **unused) {
 
 /* Gradients that were reserved as part of a group of bits are settled as what they are. */
 static void test_settles_groups(void **unused) {
-  (void)unused;
   tacit_ledger_t *ledger = new_ledger("g.ledger");
   tacit_error_t err;
   uint64_t id;
@@ -174,7 +170,6 @@ static void test_settles_groups(void **unused) {
 
 /* Each edit on a fresh copy: reading and spending refuse. */
 static void test_edits_are_refused(void **unused) {
-  (void)unused;
   static const char *const edits[][2] = {
       {"UPDATE events SET spec = 'barker-bit:sensitivity=0.001' WHERE entry = 3", "was changed"},
       {"UPDATE events SET spec = 'barker-bit:sensitivity=0.010' WHERE entry = 3", "not written as tacit does"},
@@ -210,7 +205,6 @@ static void test_edits_are_refused(void **unused) {
 
 /* A forger who recomputes every hash cannot let decisions pass the budget either. */
 static void test_a_consistent_overspend_is_refused(void **unused) {
-  (void)unused;
   tacit_error_t err;
   uint64_t id;
   tacit_ledger_t *ledger = new_ledger("forged.ledger");
@@ -227,7 +221,6 @@ static void test_a_consistent_overspend_is_refused(void **unused) {
 }
 
 static void test_lattice_noise_and_noisy_decisions(void **unused) {
-  (void)unused;
   tacit_ledger_t *ledger = new_ledger("l.ledger");
   tacit_error_t err;
   uint64_t id;

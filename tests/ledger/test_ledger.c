@@ -6,7 +6,6 @@
 #include <float.h>
 
 static void test_reserve_settle_and_read(void **unused) {
-  (void)unused;
   tacit_ledger_t *ledger = new_ledger("a.ledger");
   tacit_error_t err;
   tacit_event_t events[] = {gaussian(1.0 / 3, 1, "ratio"), gaussian(23.456789012345678, 50, "gradient")};
@@ -55,7 +54,6 @@ static void test_reserve_settle_and_read(void **unused) {
 }
 
 static void test_settling_never_raises_and_happens_once(void **unused) {
-  (void)unused;
   tacit_ledger_t *ledger = new_ledger("s.ledger");
   tacit_error_t err;
   uint64_t id;
@@ -84,7 +82,6 @@ static void test_settling_never_raises_and_happens_once(void **unused) {
 
 /* As many as fit, one by one: what a budget in memory allows, and the message tells the truth. */
 static void test_refuses_what_does_not_fit(void **unused) {
-  (void)unused;
   tacit_ledger_t *ledger = new_ledger("r.ledger");
   tacit_error_t err;
   tacit_event_t one = gaussian(10, 1, "");
@@ -111,7 +108,6 @@ static void test_refuses_what_does_not_fit(void **unused) {
 }
 
 static void test_the_epsilon_left_fits(void **unused) {
-  (void)unused;
   tacit_ledger_t *ledger = new_ledger("e.ledger");
   tacit_error_t err;
   uint64_t id;
@@ -132,7 +128,6 @@ static void test_the_epsilon_left_fits(void **unused) {
 }
 
 static void test_refuses_numbers_that_are_none(void **unused) {
-  (void)unused;
   tacit_ledger_t *ledger = new_ledger("n.ledger");
   tacit_error_t err;
   uint64_t id;
@@ -173,7 +168,6 @@ static void test_refuses_numbers_that_are_none(void **unused) {
 
 /* Each edit on a fresh copy of the same ledger: reading, verifying and spending all refuse. */
 static void test_edited_ledgers_refuse_to_spend(void **unused) {
-  (void)unused;
   static const char *const edits[] = {
       "UPDATE events SET count = 1 WHERE entry = 3",
       "UPDATE events SET count = 0 WHERE entry = 3",
@@ -265,7 +259,6 @@ static void test_edited_ledgers_refuse_to_spend(void **unused) {
 
 /* A forger who recomputes every hash still cannot pass the budget's own check. */
 static void test_a_consistent_overspend_is_refused(void **unused) {
-  (void)unused;
   tacit_error_t err;
   uint64_t id;
   tacit_ledger_t *ledger = new_ledger("forged.ledger");
@@ -281,7 +274,6 @@ static void test_a_consistent_overspend_is_refused(void **unused) {
 }
 
 static void test_only_the_same_data_and_the_own_spend(void **unused) {
-  (void)unused;
   tacit_error_t err;
   tacit_ledger_t *ledger = new_ledger("o.ledger");
   tacit_event_t event = gaussian(10, 5, "");
@@ -305,7 +297,6 @@ static void test_only_the_same_data_and_the_own_spend(void **unused) {
 }
 
 static void test_creating_overwrites_nothing(void **unused) {
-  (void)unused;
   tacit_error_t err;
   tacit_ledger_t *ledger = new_ledger("c.ledger");
   tacit_ledger_close(ledger);
@@ -344,7 +335,6 @@ static void test_creating_overwrites_nothing(void **unused) {
 }
 
 static void test_opens_ledgers_only(void **unused) {
-  (void)unused;
   tacit_ledger_t *ledger;
   tacit_error_t err;
   assert_int_equal(tacit_ledger_open(&ledger, "nowhere", &err), TACIT_ERR_MISSING);
@@ -371,7 +361,6 @@ static void test_opens_ledgers_only(void **unused) {
 }
 
 static void test_a_symbolic_link_is_the_same_ledger(void **unused) {
-  (void)unused;
   tacit_error_t err;
   uint64_t id;
   tacit_ledger_t *ledger = new_ledger("real.ledger");
@@ -387,7 +376,6 @@ static void test_a_symbolic_link_is_the_same_ledger(void **unused) {
 }
 
 static void test_a_replaced_file_is_noticed(void **unused) {
-  (void)unused;
   tacit_error_t err;
   uint64_t id;
   tacit_ledger_t *ledger = new_ledger("p.ledger");
@@ -398,7 +386,6 @@ static void test_a_replaced_file_is_noticed(void **unused) {
 }
 
 static void test_a_locked_ledger_is_waited_for(void **unused) {
-  (void)unused;
   tacit_error_t err;
   uint64_t id;
   tacit_ledger_t *ledger = new_ledger("l.ledger");
@@ -416,7 +403,6 @@ static void test_a_locked_ledger_is_waited_for(void **unused) {
 
 /* A failed allocation anywhere in a spend is an error, and never half a spend. */
 static void test_memory_running_out(void **unused) {
-  (void)unused;
   tacit_error_t err;
   uint64_t id, expected = 0;
   tacit_ledger_t *ledger = new_ledger("m.ledger");

@@ -122,19 +122,16 @@ static void compare(const char *name, bool has_decisions) {
 }
 
 static void test_a_spend_does_not_read_those_before_it(void **unused) {
-  (void)unused;
   compare("gaussian", false);
 }
 
 /* Kinds of decisions are read, each once; however many decisions there are, they are counted as a few hundred. */
 static void test_decisions_take_a_row_a_kind(void **unused) {
-  (void)unused;
   compare("decisions", true);
 }
 
 /* Another program's write, harmless as it is, makes the next spend look at everything, and the one after that not. */
 static void test_foreign_writes_are_noticed(void **unused) {
-  (void)unused;
   fill("foreign.ledger", 500, false);
   cost_t first = measure("foreign.ledger");
   edit("foreign.ledger", "UPDATE ledger SET id = 1");

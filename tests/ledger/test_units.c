@@ -39,7 +39,6 @@ static void assert_state(tacit_ledger_t *ledger, const char *unit, uint64_t max_
 }
 
 static void test_others_are_refused(void **unused) {
-  (void)unused;
   const tacit_event_t event = gaussian(20, 1, "gradient");
   const struct {
     tacit_relation_t relation;
@@ -74,7 +73,6 @@ static void test_others_are_refused(void **unused) {
 }
 
 static void test_the_first_spend_says_it_where_nobody_did(void **unused) {
-  (void)unused;
   const tacit_event_t event = gaussian(20, 1, "gradient");
   tacit_ledger_t *ledger = ledger_of("first.ledger", TACIT_RELATION_SUBSTITUTE, NULL, 0);
   tacit_spend_request_t first = request_for(&event, TACIT_RELATION_SUBSTITUTE, "person", 3);
@@ -138,7 +136,6 @@ static void make_old(const char *path, int version, uint64_t count) {
 }
 
 static void test_old_ledgers_are_migrated(void **unused) {
-  (void)unused;
   const tacit_event_t event = gaussian(20, 1, "gradient");
   for (int version = 1; version <= 2; version++) {
     char path[40];
@@ -189,7 +186,6 @@ static void test_old_ledgers_are_migrated(void **unused) {
 
 /* What an old ledger could not have held is not migrated, nor is a new one that calls itself old. */
 static void test_broken_ledgers_are_not_migrated(void **unused) {
-  (void)unused;
   static const char *const edits[] = {"UPDATE events SET count = 1 WHERE entry = 2", "DELETE FROM entries WHERE id = 3",
                                       "PRAGMA user_version = 3", "UPDATE ledger SET epsilon = '60'", "CREATE TABLE x(y)"};
   tacit_error_t err;
@@ -217,7 +213,6 @@ static void test_broken_ledgers_are_not_migrated(void **unused) {
 
 /* While another process may still write to the log, nothing is migrated. */
 static void test_a_ledger_in_use_is_not_migrated(void **unused) {
-  (void)unused;
   tacit_error_t err;
   sqlite3 *other;
   make_old("used.ledger", 1, 20);
@@ -244,7 +239,6 @@ static char *times_of(const char *path) {
 
 /* Settled seconds later: its time is that of the reservation, which where n is private is a day. */
 static void test_no_time_tells_how_long_a_run_took(void **unused) {
-  (void)unused;
   const tacit_event_t event = gaussian(20, 1, "gradient");
   for (int relation = TACIT_RELATION_SUBSTITUTE; relation <= TACIT_RELATION_ADD_REMOVE; relation++) {
     const char *path = relation == TACIT_RELATION_SUBSTITUTE ? "substitute.ledger" : "add.ledger";

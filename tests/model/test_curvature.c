@@ -61,7 +61,6 @@ static void check(const family_case_t *c, uint64_t *state) {
 }
 
 static void test_curvature_is_the_second_derivative_and_below_its_bound(void **state) {
-  (void)state;
   uint64_t seed = 7;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     for (int round = 0; round < 300; round++) {

@@ -15,7 +15,6 @@ static size_t find_label(const tacit_design_t *design, const char *label) {
 }
 
 static void test_design_ranges_follow_from_the_schema(void **state) {
-  (void)state;
   static const struct {
     const char *formula, *label;
     double lower, upper;
@@ -64,7 +63,6 @@ static void test_design_ranges_follow_from_the_schema(void **state) {
 }
 
 static void test_design_without_intercept_is_not_centred(void **state) {
-  (void)state;
   tacit_design_t *design = model_testing_design("z ~ 0 + age + I(-bmi) + sex", TACIT_FAMILY_GAUSSIAN);
   double centre, half;
   tacit_design_scaling(design, 0, &centre, &half);
@@ -79,7 +77,6 @@ static void test_design_without_intercept_is_not_centred(void **state) {
 }
 
 static void test_design_intercept_and_accessors(void **state) {
-  (void)state;
   tacit_design_t *design = model_testing_design("log(flc) ~ age + log(bmi)", TACIT_FAMILY_GAUSSIAN);
   double a, b;
   tacit_design_range(design, 0, &a, &b);
@@ -103,7 +100,6 @@ static void test_design_intercept_and_accessors(void **state) {
 }
 
 static void test_design_classes_of_a_categorical_response(void **state) {
-  (void)state;
   tacit_design_t *design = model_testing_design("factor(stage) ~ age", TACIT_FAMILY_CATEGORICAL);
   double lower, upper;
   assert_int_equal(tacit_design_n_classes(design), 4);
@@ -140,7 +136,6 @@ static double packed(const tacit_records_t *records, size_t i, size_t j) {
 }
 
 static void test_pack_features_never_leave_the_cube(void **state) {
-  (void)state;
   static const char *const formulas[] = {
       "death ~ age*sex + log(flc) + I(z^2) + I(1/flc):grp + bmi:z + exp(z) + sqrt(bmi):smoker",
       "death ~ 0 + grp*age + I(z^3 - 2 * z) + log(flc)*z + factor(stage):z + count + big",
@@ -182,7 +177,6 @@ static void test_pack_features_never_leave_the_cube(void **state) {
 
 /* (x - centre) / half to the last bit, on every instruction set, whatever part of the table is packed, in memory or in a file. */
 static void test_pack_numbers_exactly(void **state) {
-  (void)state;
   static const char *const names[] = {"age", "flc", "bmi", "z", "count", "wide", "big"};
   enum { n_names = sizeof names / sizeof names[0], n = 34001 };
   uint64_t rng = 15;
@@ -240,7 +234,6 @@ static void assert_same_records(const tacit_records_t *a, const tacit_records_t 
 
 /* The same bits from any number of threads: rows or persons of three, the whole table or a part, in memory or in a file. */
 static void test_pack_does_not_depend_on_threads(void **state) {
-  (void)state;
   static const char unit_text[] = "unit: pid\nmax_rows: 3\n";
   const size_t threads[] = {2, 3, 7};
   tacit_design_t *design =
@@ -274,7 +267,6 @@ static void test_pack_does_not_depend_on_threads(void **state) {
 
 /* Direct evaluation of the formula in double. */
 static void test_pack_values_are_those_of_the_formula(void **state) {
-  (void)state;
   uint64_t rng = 12;
   tacit_schema_t *schema = model_testing_schema_new();
   tacit_table_t *table = random_table(schema, 1000, &rng);
@@ -309,7 +301,6 @@ static void test_pack_values_are_those_of_the_formula(void **state) {
 }
 
 static void test_pack_codes_each_response(void **state) {
-  (void)state;
   static const struct {
     const char *formula;
     tacit_family_t family;
@@ -344,7 +335,6 @@ static void test_pack_codes_each_response(void **state) {
 }
 
 static void test_pack_carries_units_and_single_rows(void **state) {
-  (void)state;
   static const char schema_text[] =
       "unit: pid\n"
       "max_rows: 2\n"
@@ -386,7 +376,6 @@ static void test_pack_carries_units_and_single_rows(void **state) {
 }
 
 static void test_pack_missing_column_is_unknown(void **state) {
-  (void)state;
   static const char csv[] = "age,death\n60,1\n";
   tacit_error_t err = {0};
   tacit_schema_t *schema = model_testing_schema_new();
@@ -407,7 +396,6 @@ static void test_pack_missing_column_is_unknown(void **state) {
 
 /* The packed records, mapped back to the scale of the data, are the features, up to the rounding of float32. */
 static void test_features_are_what_is_packed(void **state) {
-  (void)state;
   uint64_t rng = 5;
   enum { n = 500 };
   tacit_error_t err = {0};
@@ -436,7 +424,6 @@ static void test_features_are_what_is_packed(void **state) {
 
 /* Rows of an analyst have no response. */
 static void test_features_need_the_columns_of_the_terms(void **state) {
-  (void)state;
   static const char csv[] = "age,sex\n60,M\n200,F\n", *const columns[] = {"age", "sex"};
   tacit_error_t err = {0};
   tacit_schema_t *schema = model_testing_schema_new(), *narrow_schema;
@@ -464,7 +451,6 @@ static void test_features_need_the_columns_of_the_terms(void **state) {
 }
 
 static void test_design_clamp_gives_nan_a_place(void **state) {
-  (void)state;
   assert_true(tacit_design_clamp(NAN, -1, 1) == -1);
   assert_true(tacit_design_clamp(INFINITY, -1, 1) == 1);
   assert_true(tacit_design_clamp(-INFINITY, -1, 1) == -1);

@@ -69,7 +69,6 @@ static bool check_expression(const tacit_formula_t *formula, uint64_t *rng) {
 }
 
 static void test_expression_values_lie_in_their_range(void **state) {
-  (void)state;
   uint64_t rng = 7;
   size_t n_accepted = 0, n_rounds = (size_t)(4000 * testing_multiplier());
   for (size_t round = 0; round < n_rounds; round++) {

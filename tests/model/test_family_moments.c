@@ -14,7 +14,6 @@ static void poisson_directly(double upper, double eta, double *mean, double *var
 }
 
 static void test_poisson_moments_are_those_of_the_clamped_count(void **state) {
-  (void)state;
   const double uppers[] = {1, 2, 10, 60, TACIT_FAMILY_MAX_COUNT};
   for (size_t i = 0; i < 5; i++) {
     for (double eta = -6; eta < 6.5; eta += 0.37) {
@@ -40,14 +39,12 @@ static void check_slopes(tacit_family_t family, double upper) {
 }
 
 static void test_slopes_are_derivatives(void **state) {
-  (void)state;
   check_slopes(TACIT_FAMILY_BERNOULLI, 1);
   check_slopes(TACIT_FAMILY_POISSON, 1);
   check_slopes(TACIT_FAMILY_POISSON, 20);
 }
 
 static void test_limits_are_finite(void **state) {
-  (void)state;
   const double etas[] = {-1e300, -800, -50, 50, 800, 1e300};
   for (size_t i = 0; i < 6; i++) {
     for (int family = 0; family < 2; family++) {
@@ -67,7 +64,6 @@ static void test_limits_are_finite(void **state) {
 }
 
 static void test_two_valued_features_are_indicators_and_binaries(void **state) {
-  (void)state;
   tacit_design_t *design =
       model_testing_design("death ~ age + sex + smoker + flag + sex:smoker + age:sex + I(smoker * 2)", TACIT_FAMILY_BERNOULLI);
   size_t n = tacit_design_n_features(design), n_two_valued = 0;

@@ -17,7 +17,6 @@ static void join_labels(const tacit_design_t *design, char *out, size_t size) {
 
 /* The columns of R's model.matrix(). */
 static void test_formula_labels_are_those_of_r(void **state) {
-  (void)state;
   static const struct {
     const char *formula, *labels;
   } cases[] = {
@@ -113,7 +112,6 @@ static void check_error(const tacit_schema_t *schema, const error_case_t *error)
 }
 
 static void test_formula_errors_point_at_the_fault(void **state) {
-  (void)state;
 #define B TACIT_FAMILY_BERNOULLI
 #define G TACIT_FAMILY_GAUSSIAN
 #define P TACIT_FAMILY_POISSON
@@ -198,7 +196,6 @@ static void test_formula_errors_point_at_the_fault(void **state) {
 }
 
 static void test_formula_caret_counts_characters_not_bytes(void **state) {
-  (void)state;
   tacit_error_t err = {0};
   (void)tacit_caret_error(&err, TACIT_ERR_SYNTAX, "formula", "\xC3\xA4\xE2\x82\xAC + x\ty", 8, "here");
   assert_string_equal(err.message, "formula: here\n  \xC3\xA4\xE2\x82\xAC + x y\n       ^");
@@ -206,7 +203,6 @@ static void test_formula_caret_counts_characters_not_bytes(void **state) {
 }
 
 static void test_formula_caret_of_a_long_formula_stays_in_its_window(void **state) {
-  (void)state;
   char text[2000];
   memset(text, 'a', sizeof text - 1);
   text[sizeof text - 1] = '\0';
@@ -227,7 +223,6 @@ static void test_formula_caret_of_a_long_formula_stays_in_its_window(void **stat
 }
 
 static void test_formula_limits_are_refused_not_exceeded(void **state) {
-  (void)state;
   tacit_schema_t *schema = model_testing_schema_new();
   tacit_error_t err = {0};
   tacit_design_t *design;
@@ -274,7 +269,6 @@ static void test_formula_limits_are_refused_not_exceeded(void **state) {
 
 /* Any text ends in success or in one of the documented statuses, and never in a crash. */
 static void test_formula_random_token_soup_never_crashes(void **state) {
-  (void)state;
   static const char *const pieces[] = {"death", "age",  "sex", "~",  "+",  "-",    "*",   ":", "(",    ")",  "I(",
                                        "log(",  "exp(", "^",   "/",  "0",  "1",    "2.5", " ", "grp",  "z",  "`",
                                        "`odd name`",    "factor(",   "1e", "\xC3", "x1",  "@", "flc^2"};
@@ -305,7 +299,6 @@ static void test_formula_random_token_soup_never_crashes(void **state) {
 }
 
 static void test_formula_numbers_do_not_depend_on_the_locale(void **state) {
-  (void)state;
   const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8"};
   for (size_t i = 0; i < sizeof commas / sizeof commas[0] && setlocale(LC_ALL, commas[i]) == NULL; i++) {
   }
@@ -322,7 +315,6 @@ static void test_formula_numbers_do_not_depend_on_the_locale(void **state) {
 }
 
 static void test_formula_number_scan_edge_cases(void **state) {
-  (void)state;
   static const struct {
     const char *text;
     size_t length;
@@ -349,7 +341,6 @@ static void test_formula_number_scan_edge_cases(void **state) {
 }
 
 static void test_formula_every_failing_allocation_is_an_error(void **state) {
-  (void)state;
   tacit_schema_t *schema = model_testing_schema_new();
   const char *formula = "grp ~ age*sex + log(flc + 1) + I(z^2):factor(stage) + (bmi + smoker)*z";
   bool has_ended = false;
@@ -368,7 +359,6 @@ static void test_formula_every_failing_allocation_is_an_error(void **state) {
 }
 
 static void test_family_parse_knows_its_names(void **state) {
-  (void)state;
   tacit_error_t err = {0};
   for (int f = 0; f < 4; f++) {
     tacit_family_t family;

@@ -4,7 +4,6 @@
 #include "model/design_internal.h"
 
 static void test_glm_names_and_labels(void **state) {
-  (void)state;
   static const struct {
     const char *formula;
     tacit_family_t family;
@@ -95,7 +94,6 @@ static void check_predictions(const char *formula, tacit_family_t family, bool h
 }
 
 static void test_glm_report_predicts_as_the_scaled_model(void **state) {
-  (void)state;
   check_predictions("death ~ log(flc)*sex + I(z^2) + bmi", TACIT_FAMILY_BERNOULLI, true, 0);
   check_predictions("death ~ 0 + log(flc)*sex + I(z^2) + bmi", TACIT_FAMILY_BERNOULLI, false, 0);
   check_predictions("age ~ log(flc)*sex + I(z^2) + bmi", TACIT_FAMILY_GAUSSIAN, true, 0);
@@ -136,7 +134,6 @@ static void check_prior_gradient(const tacit_model_t *model, uint64_t *rng) {
 }
 
 static void test_glm_prior_gradients_match_differences(void **state) {
-  (void)state;
   static const char *const texts[] = {"student_t(4, 0.5, 2)", "log(flc): cauchy(0, 1)", "Intercept: normal(3, 20)",
                                       "sexM: flat", "sigma: normal(1, 2)"};
   static const struct {
@@ -175,7 +172,6 @@ static void test_glm_prior_gradients_match_differences(void **state) {
 
 /* On the original scale the prior of theta is that of the reported values, sigma's Jacobian apart. */
 static void test_glm_prior_on_original_scale_is_that_of_the_report(void **state) {
-  (void)state;
   static const char *const texts[] = {"student_t(4, 0.5, 2)", "log(flc): cauchy(0, 1)", "Intercept: normal(3, 20)",
                                       "sigma: normal(1, 2)"};
   tacit_prior_entry_t entries[4];
@@ -210,7 +206,6 @@ static void test_glm_prior_on_original_scale_is_that_of_the_report(void **state)
 }
 
 static void test_glm_default_priors(void **state) {
-  (void)state;
   tacit_design_t *design = model_testing_design("z ~ age", TACIT_FAMILY_GAUSSIAN);
   tacit_glm_settings_t settings = {.family = TACIT_FAMILY_GAUSSIAN};
   tacit_model_t model = model_testing_model(design, &settings);
@@ -236,7 +231,6 @@ static void test_glm_default_priors(void **state) {
  * of one is 2 and more off in log density here.
  */
 static void test_glm_priors_follow_scales(void **state) {
-  (void)state;
   static const char text[] = "columns:\n  y: {type: binary}\n  a: {type: numeric, lower: 0, upper: 100, typical: [20, 53]}\n"
                              "  b: {type: numeric, lower: -1, upper: 1}\n  c: {type: numeric, lower: -1, upper: 1}\n";
   tacit_error_t err;
@@ -293,7 +287,6 @@ static void expect_refusal(const tacit_design_t *design, const tacit_glm_setting
 }
 
 static void test_glm_settings_are_checked(void **state) {
-  (void)state;
   tacit_design_t *design = model_testing_design("death ~ age*sex", TACIT_FAMILY_BERNOULLI);
   tacit_glm_settings_t settings = {.family = TACIT_FAMILY_GAUSSIAN};
   expect_refusal(design, &settings, TACIT_ERR_ARGUMENT, "family bernoulli");
@@ -324,7 +317,6 @@ static void test_glm_settings_are_checked(void **state) {
 }
 
 static void test_glm_every_failing_allocation_is_an_error(void **state) {
-  (void)state;
   tacit_design_t *design = model_testing_design("grp ~ age*sex + I(z + 1) + I(z - 1)", TACIT_FAMILY_CATEGORICAL);
   tacit_glm_settings_t settings = {.family = TACIT_FAMILY_CATEGORICAL};
   bool has_ended = false;

@@ -4,7 +4,6 @@
 #include "model/design_internal.h"
 
 static void test_glm_unit_scale_follows_the_expected_information(void **state) {
-  (void)state;
   static const struct {
     const char *formula;
     tacit_family_t family;
@@ -32,7 +31,6 @@ static void test_glm_unit_scale_follows_the_expected_information(void **state) {
 }
 
 static void test_glm_grad_bounds(void **state) {
-  (void)state;
   static const struct {
     const char *formula;
     tacit_family_t family;
@@ -113,7 +111,6 @@ static void check_ratio_bound(const char *formula, tacit_family_t family, double
 }
 
 static void test_glm_ratio_bounds_are_never_exceeded(void **state) {
-  (void)state;
   check_ratio_bound("death ~ age + z + bmi", TACIT_FAMILY_BERNOULLI, 2);
   check_ratio_bound("grp ~ age + z", TACIT_FAMILY_CATEGORICAL, 3);
   check_ratio_bound("factor(stage) ~ age", TACIT_FAMILY_CATEGORICAL, 4);
@@ -124,7 +121,6 @@ static void test_glm_ratio_bounds_are_never_exceeded(void **state) {
  * so that class b has all of the probability.
  */
 static void test_glm_ratio_bounds_are_reached(void **state) {
-  (void)state;
   uint64_t rng = 32;
   for (size_t round = 0; round < 200; round++) {
     bool is_binary = round % 2 == 0;
@@ -211,7 +207,6 @@ static void check_kernel(const char *formula, tacit_family_t family, double know
 }
 
 static void test_glm_kernels_match_plain_formulas(void **state) {
-  (void)state;
   check_kernel("death ~ age + z + bmi", TACIT_FAMILY_BERNOULLI, 0, 2);
   check_kernel("count ~ age + z", TACIT_FAMILY_POISSON, 0, 8);
   check_kernel("z ~ age + bmi", TACIT_FAMILY_GAUSSIAN, 0, 1);

@@ -4,7 +4,6 @@
 #include "model/names.h"
 
 static void test_names_legal_unique_and_kept(void **state) {
-  (void)state;
   assert_true(tacit_name_is_legal("b_age") && tacit_name_is_legal("theta.1") && tacit_name_is_legal("x.1.22"));
   assert_false(tacit_name_is_legal("") || tacit_name_is_legal("_a") || tacit_name_is_legal("a__b") ||
                tacit_name_is_legal("1a") || tacit_name_is_legal("a.b") || tacit_name_is_legal("a.") ||
@@ -27,7 +26,6 @@ static void test_names_legal_unique_and_kept(void **state) {
 }
 
 static void test_names_keep_latin_letters_readable(void **state) {
-  (void)state;
   static const char *const pairs[][2] = {{"größe", "b_groesse"},       {"Übergewicht", "b_Uebergewicht"}, {"café", "b_cafe"},
                                          {"naïf:garçon", "b_naif_garcon"}, {"Łódź", "b_Lodz"},            {"a×b", "b_a_b"},
                                          {"œuvre", "b_oeuvre"},        {"u\xCC\x88" "ber", "b_ueber"},     {"e\xCC\x81t", "b_et"},
@@ -46,7 +44,6 @@ static void test_names_keep_latin_letters_readable(void **state) {
 }
 
 static void test_validate_names_each_fault(void **state) {
-  (void)state;
   tacit_error_t err = {0};
   tacit_design_t *design = model_testing_design("z ~ age", TACIT_FAMILY_GAUSSIAN);
   tacit_glm_settings_t settings = {.family = TACIT_FAMILY_GAUSSIAN};

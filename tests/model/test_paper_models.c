@@ -98,7 +98,6 @@ static double conjugate_log_post(const records_t *records, size_t j, double obs_
 }
 
 static void test_gaussian_mean_posterior_is_conjugate(void **state) {
-  (void)state;
   double sd[10];
   uint64_t rng = 51;
   for (size_t j = 0; j < 10; j++) {
@@ -124,7 +123,6 @@ static void test_gaussian_mean_posterior_is_conjugate(void **state) {
 }
 
 static void test_banana_posterior_is_a_bent_normal(void **state) {
-  (void)state;
   const double obs_var[] = {20, 2.5, 1.5, 4}, prior_var = 1000, a = 20, b = 0.7, m = 0.3;
   uint64_t rng = 52;
   for (size_t dim = 2; dim <= 4; dim += 2) {
@@ -157,7 +155,6 @@ static void test_banana_posterior_is_a_bent_normal(void **state) {
 }
 
 static void test_mixture_matches_its_density(void **state) {
-  (void)state;
   const double prior_var[2] = {10, 1}, obs_var = 2;
   tacit_model_t model;
   tacit_error_t err = {0};
@@ -182,7 +179,6 @@ static void test_mixture_matches_its_density(void **state) {
 
 /* Far from both components the density underflows; its logarithm and gradient must not. */
 static void test_mixture_far_record_is_finite(void **state) {
-  (void)state;
   const double prior_var[2] = {10, 1}, theta[2] = {0, 1};
   const float theta_float[2] = {0, 1};
   tacit_model_t model;
@@ -202,7 +198,6 @@ static void test_mixture_far_record_is_finite(void **state) {
 }
 
 static void test_paper_models_check_their_arguments(void **state) {
-  (void)state;
   const double ok[] = {1, 2}, bad[] = {1, NAN}, zero[] = {0, 1}, infinite[] = {INFINITY, 1};
   tacit_model_t model;
   tacit_error_t err = {0};
@@ -234,7 +229,6 @@ static tacit_status_t init_model(tacit_model_t *model, int which, tacit_error_t 
 }
 
 static void test_paper_models_every_failing_allocation_is_an_error(void **state) {
-  (void)state;
   for (int which = 0; which < 3; which++) {
     bool has_ended = false;
     for (size_t k = 1; !has_ended; k++) {

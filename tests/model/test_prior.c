@@ -6,7 +6,6 @@ static double density(const tacit_prior_t *prior, double x) {
 }
 
 static void test_prior_densities_have_their_closed_forms(void **state) {
-  (void)state;
   const tacit_prior_t normal = {TACIT_PRIOR_NORMAL, 0, 1, 2};
   const tacit_prior_t student = {TACIT_PRIOR_STUDENT_T, 3, -1, 0.5};
   const tacit_prior_t cauchy = {TACIT_PRIOR_CAUCHY, 0, 2, 3};
@@ -23,7 +22,6 @@ static void test_prior_densities_have_their_closed_forms(void **state) {
 }
 
 static void test_prior_sds(void **state) {
-  (void)state;
   const tacit_prior_t priors[] = {{TACIT_PRIOR_NORMAL, 0, 1, 2}, {TACIT_PRIOR_STUDENT_T, 7, -1, 0.5}, {TACIT_PRIOR_STUDENT_T, 2, 0, 1},
                                   {TACIT_PRIOR_CAUCHY, 0, 2, 3}, {TACIT_PRIOR_FLAT, 0, 0, 1}};
   assert_close(tacit_prior_sd(&priors[0]), 2, 1e-15);
@@ -34,7 +32,6 @@ static void test_prior_sds(void **state) {
 }
 
 static void test_prior_derivatives_match_differences(void **state) {
-  (void)state;
   uint64_t rng = 3;
   for (size_t round = 0; round < 20000; round++) {
     tacit_prior_t prior = {.kind = (tacit_prior_kind_t)(model_testing_bits(&rng) % 4),
@@ -50,7 +47,6 @@ static void test_prior_derivatives_match_differences(void **state) {
 }
 
 static void test_prior_extreme_arguments_stay_finite(void **state) {
-  (void)state;
   const tacit_prior_t student = {TACIT_PRIOR_STUDENT_T, 3, 0, 1}, cauchy = {TACIT_PRIOR_CAUCHY, 0, 0, 1};
   double grad;
   assert_close(tacit_prior_log_density(&student, 1e200, &grad), -2 * (400 * log(10) - log(3)), 1e-9);
@@ -62,7 +58,6 @@ static void test_prior_extreme_arguments_stay_finite(void **state) {
 }
 
 static void test_prior_parse_reads_each_form(void **state) {
-  (void)state;
   static const struct {
     const char *text, *term;
     tacit_prior_t prior;
@@ -96,7 +91,6 @@ static void test_prior_parse_reads_each_form(void **state) {
 }
 
 static void test_prior_parse_errors_point_at_the_fault(void **state) {
-  (void)state;
   static const struct {
     const char *marked, *fragment;
   } cases[] = {
@@ -139,7 +133,6 @@ static void test_prior_parse_errors_point_at_the_fault(void **state) {
 }
 
 static void test_prior_parse_failing_allocation_is_an_error(void **state) {
-  (void)state;
   tacit_prior_entry_t entry;
   tacit_error_t err = {0};
   tacit_alloc_fail_at(1);

@@ -101,7 +101,6 @@ static void check_mode(const tacit_model_t *model, const tacit_records_t *record
 }
 
 static void test_logistic_mode_and_curvature_match_the_reference(void **state) {
-  (void)state;
   if (testing_shared() == NULL) {
     skip();
   }

@@ -96,7 +96,6 @@ static double search(const tacit_compiled_t *p, size_t n_blocks, uint64_t seed, 
 }
 
 static void test_bounds(void **state) {
-  (void)state;
   size_t n_blocks = (size_t)(700 * testing_multiplier_at_least(1)); /* with fewer points the search comes near no bound */
   tacit_schema_t *schema;
   assert_int_equal(tacit_schema_parse(&schema, SCHEMA, strlen(SCHEMA), "schema", NULL), TACIT_OK);

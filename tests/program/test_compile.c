@@ -8,7 +8,6 @@ static unsigned multiplier(void) {
 }
 
 static void test_logistic(void **state) {
-  (void)state;
   enum { D = 10, BLOCKS = 5, DIM = D + 1 };
   tacit_compiled_t *p = compiled(logistic_graph(D));
   tacit_model_t model = tacit_compiled_model(p);
@@ -136,7 +135,6 @@ static tacit_graph_t *random_graph(uint64_t seed, size_t n_ops) {
 
 /* The gradient is the difference quotient of log-likelihoods, for every operation and mixtures of them. */
 static void test_random_gradients(void **state) {
-  (void)state;
   double worst = 0;
   for (uint64_t seed = 1; seed <= 150 * multiplier(); seed++) {
     tacit_compiled_t *p = compiled(random_graph(seed, 14));
@@ -183,7 +181,6 @@ static void test_random_gradients(void **state) {
 
 #if defined(__x86_64__)
 static void test_equal_bits(void **state) {
-  (void)state;
   for (uint64_t seed = 1; seed <= 20; seed++) {
     tacit_compiled_t *p = compiled(random_graph(seed, 20));
     size_t dim = p->graph->n_parameters, n_rows = p->n_rows;
@@ -229,7 +226,6 @@ static void test_equal_bits(void **state) {
 
 /* A branch that is not taken may have an infinite slope there: it must not be seen. */
 static void test_masks(void **state) {
-  (void)state;
   tacit_graph_t *g = tacit_graph_new();
   tacit_node_t x = column(g, "x", -1, 1, false), t = column(g, "t", 0, 2, true), b = parameter(g, "b", TACIT_CONSTRAINT_NONE, 0, 0);
   tacit_node_t s = parameter(g, "s", TACIT_CONSTRAINT_NONE, 0, 0), eta = mul(g, x, b);
@@ -251,7 +247,6 @@ static void test_masks(void **state) {
 
 /* Whatever a record holds, nothing is read out of bounds, and the records beside it have the same values to the last bit. */
 static void test_any_record(void **state) {
-  (void)state;
   static const float wild[] = {NAN, INFINITY, -INFINITY, 3e38f, -3e38f, 1e-44f, -1e9f, 4e9f, 0};
   for (uint64_t seed = 1; seed <= 40; seed++) {
     tacit_compiled_t *p = compiled(random_graph(seed, 16));
@@ -287,7 +282,6 @@ static void test_any_record(void **state) {
 
 /* Allocation failures are error returns, and nothing leaks. */
 static void test_out_of_memory(void **state) {
-  (void)state;
   size_t n_failed = 0;
   for (size_t k = 1; k < 2000; k++) {
     tacit_graph_t *g = random_graph(5, 6);
@@ -306,7 +300,6 @@ static void test_out_of_memory(void **state) {
 }
 
 static void test_refusals(void **state) {
-  (void)state;
   tacit_error_t err;
   tacit_compiled_t *p;
   assert_int_equal(tacit_compile(&p, tacit_graph_new(), "empty", &err), TACIT_ERR_ARGUMENT);

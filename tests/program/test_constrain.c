@@ -120,7 +120,6 @@ static void check(tacit_constraint_t constraint) {
 }
 
 static void test_jacobians(void **state) {
-  (void)state;
   for (int constraint = TACIT_CONSTRAINT_NONE; constraint <= TACIT_CONSTRAINT_CORR_CHOLESKY; constraint++) {
     check((tacit_constraint_t)constraint);
   }
@@ -128,7 +127,6 @@ static void test_jacobians(void **state) {
 
 /* A bound that depends on an earlier parameter; one that depends on records is refused. */
 static void test_bounds_of_bounds(void **state) {
-  (void)state;
   tacit_graph_t *g = tacit_graph_new();
   tacit_node_t low = parameter(g, "low", TACIT_CONSTRAINT_NONE, 0, 0), high, x = column(g, "x", -1, 1, false);
   tacit_graph_parameters(g, "high", TACIT_CONSTRAINT_LOWER, 1, low, NONE, &high);

@@ -66,7 +66,6 @@ static void sums(const tacit_compiled_t *p, const tacit_record_model_t *model, s
 }
 
 static void test_pieces_are_the_gradient(void **state) {
-  (void)state;
   tacit_compiled_t *p = compiled(mixed_graph());
   tacit_model_t model = tacit_compiled_model(p);
   enum { K = 3 };
@@ -118,7 +117,6 @@ static void test_pieces_are_the_gradient(void **state) {
 
 /* Pieces that overlap would be longer than their norm says: refused, before anything is summed. */
 static void test_overlapping_pieces_are_refused(void **state) {
-  (void)state;
   tacit_compiled_t *p = compiled(mixed_graph());
   tacit_model_t model = tacit_compiled_model(p);
   tacit_piece_t list[64];
@@ -144,7 +142,6 @@ static void test_overlapping_pieces_are_refused(void **state) {
 
 /* Groups do not make a record longer: the bound of (1 | g) is that of one coefficient more. */
 static void test_groups_do_not_grow_the_bound(void **state) {
-  (void)state;
   double bound[2];
   for (int i = 0; i < 2; i++) {
     enum { D = 9 };
@@ -166,7 +163,6 @@ static void test_groups_do_not_grow_the_bound(void **state) {
 
 /* Squared scores stay within their public bounds, and are, on average, what curvature is: logistic at 0, y a fair coin: x_j^2 / 4. */
 static void test_curvature(void **state) {
-  (void)state;
   enum { D = 4, DIM = D + 1, N = 4000 };
   tacit_compiled_t *p = compiled(logistic_graph(D));
   tacit_model_t model = tacit_compiled_model(p);

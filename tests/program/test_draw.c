@@ -53,7 +53,6 @@ static void check_real(const char *law, const char *bounds) {
 }
 
 static void test_draws_have_the_density_that_the_program_says(void **state) {
-  (void)state;
   static const char *const laws[][2] = {
       {"normal(a, 1.3)", ""},          {"lognormal(a, 0.7)", "<lower=0>"},       {"std_normal() T[a, ]", "<lower=0.3>"},
       {"cauchy(a, 2)", ""},            {"logistic(a, 0.5)", ""},                 {"double_exponential(a, 2)", ""},
@@ -70,7 +69,6 @@ static void test_draws_have_the_density_that_the_program_says(void **state) {
 
 /* Numbers that look at each other, in whatever order they are written; an outcome that is moved and scaled; whole ones. */
 static void test_records_of_several_numbers_are_made_in_order(void **state) {
-  (void)state;
   tacit_error_t err;
   tacit_population_room_t *room;
   tacit_population_t *p = parse("data { int<lower=0, upper=2> k; real<lower=16> age; vector[2] x; } parameters { real a; } model { "
@@ -101,7 +99,6 @@ static void test_records_of_several_numbers_are_made_in_order(void **state) {
 }
 
 static void test_what_cannot_be_drawn_says_why(void **state) {
-  (void)state;
   static const char *const models[][2] = {
       {"x ~ gamma(2, exp(a)); y ~ normal(0, 1);", "gamma"},
       {"x ~ normal(a, 1); target += -0.5 * y * y;", "something else"},

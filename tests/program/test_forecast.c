@@ -192,7 +192,6 @@ static void check(const law_t *law) {
 }
 
 static void every_law(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof laws / sizeof laws[0]; i++) {
     check(&laws[i]);
   }

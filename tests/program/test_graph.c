@@ -22,7 +22,6 @@ static tacit_node_t column(tacit_graph_t *g, const char *name, double lower, dou
 }
 
 static void test_equal_expressions_are_one_node(void **state) {
-  (void)state;
   tacit_graph_t *g = tacit_graph_new();
   tacit_node_t p[3], x = column(g, "x", -1, 1, false), y = column(g, "y", 0, 9, true);
   tacit_graph_parameters(g, "p", TACIT_CONSTRAINT_NONE, 3, NONE, NONE, p);
@@ -38,7 +37,6 @@ static void test_equal_expressions_are_one_node(void **state) {
 }
 
 static void test_identities(void **state) {
-  (void)state;
   tacit_graph_t *g = tacit_graph_new();
   tacit_node_t p[2], x = column(g, "x", -1, 1, false);
   tacit_graph_parameters(g, "p", TACIT_CONSTRAINT_NONE, 2, NONE, NONE, p);
@@ -62,7 +60,6 @@ static void test_identities(void **state) {
 
 /* Elements that differ by a parameter's number alone are gathered; cut points become a table. */
 static void test_index(void **state) {
-  (void)state;
   tacit_graph_t *g = tacit_graph_new();
   enum { GROUPS = 200 };
   tacit_node_t mu, tau, z[GROUPS], alpha[GROUPS], c[4], group = column(g, "g", 1, GROUPS, true), y = column(g, "y", 1, 5, true);
@@ -92,7 +89,6 @@ static void test_index(void **state) {
 }
 
 static void test_limits(void **state) {
-  (void)state;
   tacit_graph_t *g = tacit_graph_new();
   tacit_node_t p;
   tacit_graph_parameters(g, "p", TACIT_CONSTRAINT_NONE, 1, NONE, NONE, &p);

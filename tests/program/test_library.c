@@ -110,7 +110,6 @@ static void check_function(function_t *f) {
 }
 
 static void test_library_is_stans(void **state) {
-  (void)state;
   FILE *file = fopen(reference, "r");
   assert_non_null(file);
   function_t f = {0};

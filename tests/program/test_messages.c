@@ -17,7 +17,6 @@ static char *read_all(const char *path) {
 }
 
 static void test_messages_are_as_they_were_read(void **state) {
-  (void)state;
   char *text = read_all(MESSAGES);
   size_t n_cases = 0;
   for (char *at = strstr(text, "=== "); at != NULL; n_cases++) {

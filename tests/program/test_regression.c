@@ -29,7 +29,6 @@ static tacit_schema_t *schema(void) {
 }
 
 static void test_families_compile(void **state) {
-  (void)state;
   static const char *const responses[][2] = {
       {"bernoulli", "y"}, {"gaussian", "t | cens(y)"}, {"student", "t"}, {"lognormal", "t"}, {"weibull", "t | cens(y)"}, {"exponential", "t"},
       {"gamma", "t | weights(w)"}, {"beta", "share"}, {"poisson", "k"}, {"negbinomial", "k"}, {"binomial", "k | trials(n)"},
@@ -61,7 +60,6 @@ static void test_families_compile(void **state) {
 
 /* The features of a formula, in order. */
 static void test_features_are_rs(void **state) {
-  (void)state;
   static const char *const cases[][2] = {{"age + sex", "age|sexM|"},
                                          {"age * sex", "age|sexM|age:sexM|"},
                                          {"(age + sex + w)^2 - age:w", "age|sexM|w|age:sexM|sexM:w|"},
@@ -95,7 +93,6 @@ static void test_features_are_rs(void **state) {
 }
 
 static void test_what_is_refused(void **state) {
-  (void)state;
   static const char *const cases[][3] = {
       {"k ~ (1 | who)", "poisson", "'who' is the protected unit"}, {"k ~ (1 | age)", "poisson", "expected a column with levels"},
       {"share ~ age", "weibul", "unknown family 'weibul'"},         {"y ~ aeg", "bernoulli", "no column 'aeg' (did you mean 'age'?)"},

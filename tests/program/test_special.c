@@ -44,7 +44,6 @@ static const struct tolerance {
 };
 
 static void test_reference(void **state) {
-  (void)state;
   FILE *file = fopen(REFERENCE, "r");
   char name[32];
   double x, y, value, worst[TACIT_OP_COUNT] = {0}, worst_float[TACIT_OP_COUNT] = {0};
@@ -88,7 +87,6 @@ static void check(const char *name, double x, double expected) {
 }
 
 static void test_ends(void **state) {
-  (void)state;
   const double inf = INFINITY, nan = (double)NAN;
   check("exp", -inf, 0);
   check("expm1", -inf, -1);
@@ -142,7 +140,6 @@ static void test_ends(void **state) {
 #if defined(__x86_64__)
 /* All operations on numbers of every size, on each instruction set that this processor has. */
 static void test_equal_bits(void **state) {
-  (void)state;
   enum { N = 4096 };
   uint64_t seed = 9;
   for (int op = TACIT_OP_ADD; op < TACIT_OP_COUNT; op++) {

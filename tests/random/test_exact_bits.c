@@ -13,13 +13,11 @@
 static tacit_noise_t *noise;
 
 static int setup(void **state) {
-  (void)state;
   tacit_error_t err;
   return tacit_noise_new_seeded_not_private(&noise, 77, &err) == TACIT_OK ? 0 : 1;
 }
 
 static int teardown(void **state) {
-  (void)state;
   tacit_noise_free(noise);
   return 0;
 }
@@ -32,7 +30,6 @@ static void assert_share(double count, double n, double p) {
 }
 
 static void test_bits(void **state) {
-  (void)state;
   static const double exponents[] = {0, 1e-3, 0.3, 1, 1.7, 4.25};
   size_t n = (size_t)(3e5 * testing_multiplier());
   tacit_error_t err;
@@ -64,7 +61,6 @@ static void test_bits(void **state) {
 }
 
 static void test_subsets(void **state) {
-  (void)state;
   static const uint64_t rates[] = {0, 1, 0x28f5c28, 0x80000000, 0xfffffff0, 0x100000000};
   enum { n = 100 };
   size_t repeats = (size_t)(4e4 * testing_multiplier());
@@ -92,7 +88,6 @@ static void test_subsets(void **state) {
 }
 
 static void test_poisson(void **state) {
-  (void)state;
   static const double means[] = {0, 0.01, 0.75, 1, 3.5, 40};
   size_t n = (size_t)(2e5 * testing_multiplier());
   tacit_error_t err;
@@ -121,7 +116,6 @@ static void test_poisson(void **state) {
  * drawn from 1/32 on.
  */
 static void test_large_poisson(void **state) {
-  (void)state;
   enum { n = 8 };
   const double mean = 0x1p24 + 32.5;
   double sum = 0, squares = 0;
@@ -149,7 +143,6 @@ static void weigh(const uint64_t a[8], uint64_t m, const uint64_t b[8], uint64_t
 
 /* k p_k = 16 p_{k-1} to a few units of 2^-512 and a sum of one leave only one law. */
 static void test_poisson_table(void **state) {
-  (void)state;
   uint64_t before[8] = {0}, mass[2][8];
   for (size_t k = 0; k < TACIT_N_POISSON; k++) {
     uint64_t at[8], difference[8];
@@ -172,7 +165,6 @@ static void test_poisson_table(void **state) {
 
 /* Words scripted at every entry of the table and beside it, to every depth. */
 static void test_poisson_is_decided_at_every_digit(void **state) {
-  (void)state;
   tacit_noise_t *source;
   tacit_error_t err;
   assert_ok(tacit_noise_new_seeded_not_private(&source, 9, &err), err);
@@ -211,7 +203,6 @@ static void test_poisson_is_decided_at_every_digit(void **state) {
 }
 
 static void test_numbers_below(void **state) {
-  (void)state;
   size_t n = (size_t)(1e5 * testing_multiplier());
   double counts[11] = {0};
   tacit_error_t err;
@@ -227,7 +218,6 @@ static void test_numbers_below(void **state) {
 }
 
 static void test_bad_arguments(void **state) {
-  (void)state;
   bool bit;
   uint64_t number, mask[1];
   tacit_error_t err;

@@ -66,7 +66,6 @@ static void check_law(draw_t draw, weight_t weight, const char *name, double sca
 }
 
 static void test_laws(void **state) {
-  (void)state;
   static const double laplace[] = {1, 1.25, 7.3, 100, 3000}, coarse[] = {0.0625, 0.3, 1, 2.0 / 3, 2, 9.1, 1000};
   static const double gaussian[] = {0.0625, 0.4, 0.999, 1, 1.5, 5.97, 38.02, 1000.5};
   for (size_t i = 0; i < sizeof laplace / sizeof *laplace; i++) {
@@ -108,7 +107,6 @@ static void check_fine(draw_t draw, double (*cdf)(double, double), double scale)
 }
 
 static void test_fine_lattices(void **state) {
-  (void)state;
   static const double scales[] = {0x1p20 / 3, 0x1p26, 0x1.8p40, 0x1p52};
   for (size_t i = 0; i < 4; i++) {
     check_fine(tacit_noise_rounded_laplace, laplace_cdf, scales[i]);
@@ -119,7 +117,6 @@ static void test_fine_lattices(void **state) {
 }
 
 static void test_scales_out_of_range_are_refused(void **state) {
-  (void)state;
   static const double bad[] = {0, -1, 0x1p-9, 0x1.1p52, INFINITY, NAN};
   tacit_noise_t *noise;
   tacit_error_t err;

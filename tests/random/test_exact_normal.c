@@ -95,7 +95,6 @@ static fixed_t fixed_exp_minus_half(void) {
 
 /* F = S_k/S lies in [T, T + 2^-512) exactly if 0 <= S_k - T S < 2^-512 S. */
 static void test_integer_part_cdf_matches_integer_arithmetic(void **state) {
-  (void)state;
   enum { N = 31 };
   fixed_t q = fixed_exp_minus_half(), q2 = fixed_product(&q, &q), power = q, weight = fixed_one(), partial[N];
   partial[0] = weight;
@@ -158,7 +157,6 @@ static void check_integer_part(tacit_noise_t *noise, const uint64_t u[TACIT_CDF_
 }
 
 static void test_integer_part_is_decided_at_every_digit(void **state) {
-  (void)state;
   tacit_noise_t *noise = seeded(11);
   for (size_t k = 0; k < TACIT_N_INTEGER_PARTS; k++) {
     uint64_t u[TACIT_CDF_WORDS];
@@ -205,7 +203,6 @@ static void check_comparison(tacit_noise_t *noise, unsigned depth, uint64_t last
 }
 
 static void test_comparison_extends_ties_to_every_depth_and_fails_closed(void **state) {
-  (void)state;
   tacit_noise_t *noise = seeded(12);
   const unsigned widths[] = {4, 64};
   for (size_t w = 0; w < 2; w++) {
@@ -268,7 +265,6 @@ static void check_boundary(tacit_noise_t *noise, exact_scale_t scale, unsigned k
 }
 
 static void test_rounding_boundary_is_decided_at_every_digit(void **state) {
-  (void)state;
   tacit_noise_t *noise = seeded(13), *choice = seeded(14);
   for (int trial = 0; trial < 3000; trial++) {
     uint64_t mantissa = (uint64_t)1 << 52 | tacit_noise_word(choice) >> 12;
@@ -293,7 +289,6 @@ static void test_rounding_boundary_is_decided_at_every_digit(void **state) {
 
 /* Against the product in extended precision, whose error is far below the slack. */
 static void test_rounded_product_is_within_half_of_the_product(void **state) {
-  (void)state;
   tacit_noise_t *noise = seeded(15), *choice = seeded(16);
   for (int trial = 0; trial < 200000; trial++) {
     int power = (int)exact_choice(choice, 72) - 20;
@@ -310,7 +305,6 @@ static void test_rounded_product_is_within_half_of_the_product(void **state) {
 }
 
 static void test_scale_is_the_exact_double(void **state) {
-  (void)state;
   const double sds[] = {0x1p-20, 0x1p52, 1, 3.7, 1.0 / 3, 0x1.fffffffffffffp51, 0x1.0000000000001p-20};
   for (size_t i = 0; i < sizeof sds / sizeof sds[0]; i++) {
     exact_scale_t scale = exact_scale(sds[i]);
@@ -322,7 +316,6 @@ static void test_scale_is_the_exact_double(void **state) {
 /* ---- laws ---- */
 
 static void test_integer_part_has_its_probabilities_with_narrow_digits(void **state) {
-  (void)state;
   double counts[TACIT_N_INTEGER_PARTS] = {0}, n = 2e6 * testing_multiplier(), total = 0, statistic = 0, left = n;
   tacit_noise_t *noise = seeded(17);
   for (double i = 0; i < n; i++) {
@@ -378,7 +371,6 @@ EXACT_INLINE void check_fraction(tacit_noise_t *noise, unsigned k, unsigned widt
 
 /* The law given the integer part, and with it the tail as far out as 27 sd. */
 static void test_fraction_has_its_law_given_the_integer_part(void **state) {
-  (void)state;
   tacit_noise_t *noise = seeded(18);
   const unsigned parts[] = {0, 1, 2, 3, 5, 8, 13, 26};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -389,7 +381,6 @@ static void test_fraction_has_its_law_given_the_integer_part(void **state) {
 }
 
 static void test_rounded_law_is_the_same_with_narrow_digits(void **state) {
-  (void)state;
   const double sds[] = {0.5, 3.7, 1000, 0x1p31};
   size_t n = (size_t)(2e6 * testing_multiplier());
   int64_t *draws = malloc(n * sizeof *draws);
@@ -409,7 +400,6 @@ static void test_rounded_law_is_the_same_with_narrow_digits(void **state) {
 }
 
 static void test_choice_is_uniform(void **state) {
-  (void)state;
   tacit_noise_t *noise = seeded(20);
   for (uint64_t m = 2; m <= 54; m += 13) {
     double counts[64] = {0}, statistic = 0;

@@ -72,7 +72,6 @@ static const unsigned char rfc_block[64] = {
     0x6a, 0x43, 0xb8, 0xf4, 0x15, 0x18, 0xa1, 0x1c, 0xc3, 0x87, 0xb6, 0x69, 0xb2, 0xee, 0x65, 0x86};
 
 static void test_refill_takes_the_next_key_from_the_stream_and_erases_the_last(void **state) {
-  (void)state;
   tacit_noise_t *noise = seeded(1);
   memset(noise->key, 0, sizeof noise->key);
   tacit_noise_refill(noise);
@@ -92,7 +91,6 @@ static void test_refill_takes_the_next_key_from_the_stream_and_erases_the_last(v
 }
 
 static void test_words_are_wiped_as_they_are_used(void **state) {
-  (void)state;
   tacit_noise_t *noise = seeded(2);
   unsigned char key[TACIT_KEY_BYTES];
   memcpy(key, noise->key, sizeof key);
@@ -108,7 +106,6 @@ static void test_words_are_wiped_as_they_are_used(void **state) {
 }
 
 static void test_seed_repeats_and_does_not_depend_on_how_draws_are_split(void **state) {
-  (void)state;
   enum { N = 5000 };
   static int64_t whole[N], pieces[N], other[N];
   tacit_error_t err;
@@ -134,7 +131,6 @@ static int compare_draws(const void *a, const void *b) {
 
 /* At sd 2^52, 2000 draws hold an equal pair with probability 2000^2/2/(2 sqrt(pi) 2^52) < 2e-10. */
 static void test_two_system_sources_never_repeat(void **state) {
-  (void)state;
   enum { N = 1000 };
   static int64_t draws[2 * N];
   tacit_error_t err;
@@ -153,7 +149,6 @@ static void test_two_system_sources_never_repeat(void **state) {
 }
 
 static void test_refused_sd_leaves_zeros(void **state) {
-  (void)state;
   const double refused[] = {0,         -0.0,  -1,     NAN,     INFINITY,              -INFINITY,
                             0x1p-1074, 1e300, 0x1p53, -0x1p52, nextafter(0x1p-20, 0), nextafter(0x1p52, INFINITY)};
   tacit_noise_t *noise = seeded(5);
@@ -171,7 +166,6 @@ static void test_refused_sd_leaves_zeros(void **state) {
 }
 
 static void test_edges_of_sd_are_accepted(void **state) {
-  (void)state;
   enum { N = 2000 };
   static int64_t draws[N];
   tacit_error_t err;
@@ -198,7 +192,6 @@ static void test_edges_of_sd_are_accepted(void **state) {
 
 /* All words zero: every comparison is a tie to the last digit. */
 static void test_undecided_draw_fails_the_source_for_good_and_leaves_zeros(void **state) {
-  (void)state;
   tacit_noise_t *noise = seeded(7);
   tacit_noise_refill(noise);
   memset(noise->words, 0, sizeof noise->words);
@@ -215,7 +208,6 @@ static void test_undecided_draw_fails_the_source_for_good_and_leaves_zeros(void 
 }
 
 static void test_forked_child_is_refused(void **state) {
-  (void)state;
   int64_t draws[3];
   tacit_error_t err;
   tacit_noise_t *noise;
@@ -235,7 +227,6 @@ static void test_forked_child_is_refused(void **state) {
 }
 
 static void test_a_source_is_in_no_core_dump(void **state) {
-  (void)state;
   tacit_noise_t *noise = seeded(1);
 #if !defined(__SANITIZE_ADDRESS__)
   assert_true(testing_is_kept_private(noise) && testing_is_kept_private((const char *)(noise + 1) - 1));
@@ -244,7 +235,6 @@ static void test_a_source_is_in_no_core_dump(void **state) {
 }
 
 static void test_failed_allocation_gives_no_source(void **state) {
-  (void)state;
   tacit_error_t err;
   tacit_noise_t *noise = (tacit_noise_t *)&err;
   tacit_alloc_fail_at(1);
@@ -262,7 +252,6 @@ static void test_failed_allocation_gives_no_source(void **state) {
 }
 
 static void test_failed_generator_gives_no_source_and_no_key(void **state) {
-  (void)state;
 #ifdef TESTING_WRAP
   tacit_error_t err;
   tacit_noise_t *noise;
@@ -299,7 +288,6 @@ static void test_failed_generator_gives_no_source_and_no_key(void **state) {
  * end of the process. libsodium by itself would end in abort().
  */
 static void test_a_generator_that_fails_later_is_an_error(void **state) {
-  (void)state;
 #ifdef TESTING_WRAP
   for (int k = 0; k < 4; k++) {
     pid_t child = fork(); /* where libsodium has not been initialised */

@@ -22,7 +22,6 @@ static tacit_rng_t *rng_of_seed(uint64_t seed, uint64_t stream) {
 
 /* RFC 8439, appendix A.1: vectors 1 and 2 (blocks 0 and 1), and 5, whose nonce is this stream's number. */
 static void test_bits_match_chacha20_test_vectors(void **state) {
-  (void)state;
   const unsigned char key[32] = {0};
   tacit_error_t err;
   tacit_rng_t *rng;
@@ -41,7 +40,6 @@ static void test_bits_match_chacha20_test_vectors(void **state) {
 }
 
 static void test_bits_continue_the_key_stream_across_refills(void **state) {
-  (void)state;
   enum { N = 7000 };
   static unsigned char expected[8 * N];
   unsigned char key[32], nonce[8] = {0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01};
@@ -58,7 +56,6 @@ static void test_bits_continue_the_key_stream_across_refills(void **state) {
 }
 
 static void test_key_and_stream_repeat_and_others_differ(void **state) {
-  (void)state;
   tacit_rng_t *a = rng_of_seed(1, 5), *b = rng_of_seed(1, 5), *c = rng_of_seed(1, 6), *d = rng_of_seed(2, 5);
   for (int i = 0; i < 5000; i++) {
     double x = tacit_rng_normal(a);
@@ -80,7 +77,6 @@ static void test_key_and_stream_repeat_and_others_differ(void **state) {
 
 /* Odd multiples of 2^-53: exact doubles, symmetric about 1/2, and never 0 or 1. */
 static void test_uniforms_are_the_middles_of_equal_cells(void **state) {
-  (void)state;
   tacit_rng_t *rng = rng_of_seed(104, 0), *bits = rng_of_seed(104, 0);
   for (int i = 0; i < 100000; i++) {
     double u = tacit_rng_uniform(rng), scaled = u * 0x1p53;
@@ -117,7 +113,6 @@ static double cdf_normal_beyond(double x, double start) {
 }
 
 static void test_variates_pass_kolmogorov_smirnov(void **state) {
-  (void)state;
   const struct {
     const char *name;
     double (*draw)(tacit_rng_t *rng);
@@ -141,7 +136,6 @@ static void test_variates_pass_kolmogorov_smirnov(void **state) {
 
 /* Kolmogorov-Smirnov sees little of the tails: these are tested alone, their counts and their shapes. */
 static void test_tails_have_the_right_mass_and_shape(void **state) {
-  (void)state;
   size_t n = (size_t)(2e7 * testing_multiplier()), n_normal = 0, n_exponential = 0, capacity = n / 100;
   double *normal = malloc(capacity * sizeof *normal), *exponential = malloc(capacity * sizeof *exponential);
   assert_true(normal != NULL && exponential != NULL);
@@ -183,7 +177,6 @@ static void test_tails_have_the_right_mass_and_shape(void **state) {
 
 /* Against the exact law on cells as wide as the ziggurat's layers, where a wrong edge or wedge would show. */
 static void test_normal_has_exact_probabilities_between_ziggurat_edges(void **state) {
-  (void)state;
   double counts[TACIT_N_LAYERS] = {0}, statistic = 0;
   size_t n = (size_t)(8e6 * testing_multiplier());
   tacit_rng_t *rng = rng_of_seed(102, 0);
@@ -210,7 +203,6 @@ static void test_normal_has_exact_probabilities_between_ziggurat_edges(void **st
 }
 
 static void test_ziggurat_layers_have_equal_areas(void **state) {
-  (void)state;
   const double *x = tacit_ziggurat_edge, *f = tacit_ziggurat_density, r = x[1];
   double area = r * exp(-0.5 * r * r) + sqrt(acos(-1.0) / 2) * erfc(r / sqrt(2));
   assert_close(x[0] * exp(-0.5 * r * r), area, 1e-15 * area * 8);
@@ -225,7 +217,6 @@ static void test_ziggurat_layers_have_equal_areas(void **state) {
 }
 
 static void test_below_is_uniform_for_small_and_huge_n(void **state) {
-  (void)state;
   tacit_rng_t *rng = rng_of_seed(103, 0);
   const uint64_t sizes[] = {2, 3, 7, 10, 256, 1000};
   for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
@@ -261,7 +252,6 @@ static void test_below_is_uniform_for_small_and_huge_n(void **state) {
 }
 
 static void test_failed_allocation_gives_no_generator(void **state) {
-  (void)state;
   const unsigned char key[32] = {0};
   tacit_error_t err;
   tacit_rng_t *rng = (tacit_rng_t *)&err;

@@ -53,7 +53,6 @@ static uint64_t words_of(const kind_t *kind, tacit_noise_t *noise, double scale)
 
 /* E exp(s W) <= exp(s each), s = 80 log 2 / rest, with room for the estimate's error. */
 static void test_allowance(void **state) {
-  (void)state;
   tacit_error_t err;
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
     double s = 80 * log(2) / (double)kinds[k].work->rest, each = (double)kinds[k].work->each;
@@ -84,7 +83,6 @@ static void check_spent(const char *name, double scale, uint64_t words, const ta
 }
 
 static void test_spent(void **state) {
-  (void)state;
   tacit_error_t err;
   tacit_noise_t *noise;
   assert_ok(tacit_noise_new(&noise, &err), err);

@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 
 static void test_write_refuses_what_exists(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(1, 0, 4, 1, false);
   tacit_error_t err;
   char slashed[128];
@@ -26,7 +25,6 @@ static void test_write_refuses_what_exists(void **state) {
 }
 
 static void test_write_relative_path_and_left_over_folder(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(1, 0, 4, 1, false);
   char before[512], left_over[160];
   assert_non_null(getcwd(before, sizeof before));
@@ -41,7 +39,6 @@ static void test_write_relative_path_and_left_over_folder(void **state) {
 }
 
 static void test_write_file_that_cannot_grow_leaves_nothing(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(1, 0, 2000, 4, false);
   struct rlimit before, limit;
   assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -60,7 +57,6 @@ static void test_write_file_that_cannot_grow_leaves_nothing(void **state) {
 }
 
 static void test_write_full_disk_leaves_nothing(void **state) {
-  (void)state;
   const char *full = getenv("TACIT_FULL_DISK"); /* a folder on a file system of a few kilobytes */
   if (full == NULL) {
     skip();
@@ -76,7 +72,6 @@ static void test_write_full_disk_leaves_nothing(void **state) {
 }
 
 static void test_write_bad_reports_are_refused(void **state) {
-  (void)state;
   static const char *const names[] = {"", "1b", "b__x", "b__", "b.", "b.0", "b.1.x", "b x", "b,c", "_b", "b-c"};
   sample_run_t *run = sample_run_new(1, 0, 4, 2, false);
   tacit_error_t err;
@@ -108,7 +103,6 @@ static void test_write_bad_reports_are_refused(void **state) {
 }
 
 static void test_write_failed_allocations_leave_nothing(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(2, 0, 8, 2, true);
   tacit_error_t err;
   size_t k = 1;

@@ -7,7 +7,6 @@ static char folder[64], path[96];
 static sample_run_t *run;
 
 static int setup(void **state) {
-  (void)state;
   tacit_error_t err;
   folder_new(folder);
   snprintf(path, sizeof path, "%s/fit", folder);
@@ -16,14 +15,12 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
-  (void)state;
   sample_run_clear(run);
   folder_remove(folder);
   return 0;
 }
 
 static void test_read_returns_the_draws_bit_for_bit(void **state) {
-  (void)state;
   tacit_report_read_t read;
   tacit_error_t err;
   assert_ok(tacit_report_read(&read, path, &err), err);
@@ -50,7 +47,6 @@ static void test_read_returns_the_draws_bit_for_bit(void **state) {
 }
 
 static void test_read_skips_saved_warmup(void **state) {
-  (void)state;
   static const tacit_report_setting_t settings[] = {{"save-warmup", "true", false}};
   tacit_report_read_t read;
   tacit_error_t err;
@@ -93,7 +89,6 @@ static void assert_read_fails(tacit_status_t expected, const char *message) {
 }
 
 static void test_read_edited_draws_are_refused_with_file_and_line(void **state) {
-  (void)state;
   static const struct {
     const char *from, *to, *message;
   } edits[] = {{"num_samples = 20", "num_samples = 21", "was edited"},
@@ -130,7 +125,6 @@ static void test_read_edited_draws_are_refused_with_file_and_line(void **state) 
 }
 
 static void test_read_tolerates_crlf_and_missing_labels(void **state) {
-  (void)state;
   edit("draws-1.csv", "# tacit_label.2 = age\n", "");
   edit("draws-1.csv", "thin = 1\n", "thin = 1 (Default)\r\n");
   tacit_report_read_t read;
@@ -141,7 +135,6 @@ static void test_read_tolerates_crlf_and_missing_labels(void **state) {
 }
 
 static void test_read_edited_privacy_is_refused(void **state) {
-  (void)state;
   static const struct {
     const char *text, *message;
   } cases[] = {{"{", "privacy.json:1:"},
@@ -167,7 +160,6 @@ static void test_read_edited_privacy_is_refused(void **state) {
 }
 
 static void test_read_what_is_no_report(void **state) {
-  (void)state;
   tacit_report_read_t read;
   tacit_error_t err;
   assert_int_equal(tacit_report_read(&read, folder, &err), TACIT_ERR_MISSING);
@@ -179,7 +171,6 @@ static void test_read_what_is_no_report(void **state) {
 }
 
 static void test_read_failed_allocations_are_reported(void **state) {
-  (void)state;
   tacit_report_read_t read;
   tacit_error_t err;
   size_t k = 1;
@@ -210,7 +201,6 @@ static void test_read_failed_allocations_are_reported(void **state) {
 }
 
 static void test_summary_json_holds_the_contract(void **state) {
-  (void)state;
   tacit_report_read_t read;
   tacit_error_t err;
   char *text;
@@ -249,7 +239,6 @@ static void test_summary_json_holds_the_contract(void **state) {
 }
 
 static void test_table_aligns_columns(void **state) {
-  (void)state;
   static const char *const labels[] = {"(Intercept)", "\xC3\xA9t\xC3\xA9", "\xE6\x97\xA5\xE6\x9C\xAC"};
   static const tacit_summary_t summaries[] = {
       {-4.2034, 0.11234, 0.0034, -4.4, -4.2, -4.02, 1234.4, 987.6, 1.0012, 0, 0, NAN, NAN},

@@ -10,7 +10,6 @@ static void write_ok(const sample_run_t *run) {
 }
 
 static void test_write_private_run_leaves_all_files(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(3, 10, 40, 4, false);
   write_ok(run);
   assert_int_equal(folder_count(folder), 1);
@@ -27,7 +26,6 @@ static void test_write_private_run_leaves_all_files(void **state) {
 }
 
 static void test_write_stan_csv_obeys_the_readers(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(2, 10, 6, 2, false);
   run->report.thin = 3;
   write_ok(run);
@@ -73,7 +71,6 @@ static size_t rows_of(const char *text) {
 }
 
 static void test_write_saved_warmup_is_thinned_and_comes_first(void **state) {
-  (void)state;
   static const tacit_report_setting_t settings[] = {{"save_warmup", "true", false}};
   sample_run_t *run = sample_run_new(1, 10, 6, 1, false);
   run->report.thin = 4;
@@ -91,7 +88,6 @@ static void test_write_saved_warmup_is_thinned_and_comes_first(void **state) {
 }
 
 static void test_write_run_that_stopped_states_what_it_did(void **state) {
-  (void)state;
   static const size_t saved[] = {10 + 3, 10, 4, 0};
   static const char *const headers[] = {"num_samples = 3\n#     num_warmup = 10\n",
                                         "num_samples = 0\n#     num_warmup = 10\n",
@@ -115,7 +111,6 @@ static void test_write_run_that_stopped_states_what_it_did(void **state) {
 }
 
 static void test_write_metrics(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(1, 0, 4, 2, false);
   run->report.inv_metric = NULL;
   write_ok(run);
@@ -161,7 +156,6 @@ static json_t *privacy_json(void) {
 }
 
 static void test_write_privacy_json_of_private_run(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(1, 0, 4, 1, false);
   run->report.delta_meaning = "one in \"a million\"";
   write_ok(run);
@@ -194,7 +188,6 @@ static void test_write_privacy_json_of_private_run(void **state) {
 }
 
 static void test_write_exposed_run_says_not_private_everywhere(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(2, 0, 8, 2, true);
   write_ok(run);
   static const char *const names[] = {"draws-1.csv", "draws-2.csv", "privacy.json", "privacy.txt", "run.yaml",
@@ -218,7 +211,6 @@ static void test_write_exposed_run_says_not_private_everywhere(void **state) {
 
 /* A number that only the curator may see, planted in every place for one, is in no file. */
 static void test_curator_only_numbers_are_in_no_file(void **state) {
-  (void)state;
   static const double planted = 7130917;
   tacit_diagnostics_t all;
   for (size_t i = 0; i < TACIT_N_DIAGNOSTICS; i++) {
@@ -263,7 +255,6 @@ static void unwrap(char *text) {
 }
 
 static void test_write_seeded_noise_promises_nothing(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(1, 0, 8, 2, false);
   run->report.is_private = false;
   run->report.not_private_reason = "the noise was seeded";
@@ -281,7 +272,6 @@ static void test_write_seeded_noise_promises_nothing(void **state) {
 }
 
 static void test_statement_says_who_what_and_how_much(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(1, 0, 4, 1, false);
   tacit_error_t err;
   char *text;
@@ -316,7 +306,6 @@ static void test_statement_says_who_what_and_how_much(void **state) {
 }
 
 static void test_write_hostile_words_stay_text(void **state) {
-  (void)state;
   static const char hostile[] = "<script>x</script>\n\"y' & # = (Total)";
   sample_run_t *run = sample_run_new(1, 0, 8, 1, false);
   run->label_list[0] = run->report.formula = run->report.data_name = run->report.unit = hostile;
@@ -340,7 +329,6 @@ static void test_write_hostile_words_stay_text(void **state) {
 }
 
 static void test_write_page_stands_alone(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(20, 0, 30, 45, false);
   write_ok(run);
   char *page = file_text(path, "report.html");
@@ -355,7 +343,6 @@ static void test_write_page_stands_alone(void **state) {
 }
 
 static void test_write_odd_values_and_sizes(void **state) {
-  (void)state;
   static const size_t shapes[][2] = {{1, 1}, {1, 0}, {4, 3}, {1, 4}}; /* chains, draws */
   static const double odd[] = {NAN, INFINITY, -INFINITY, 1e308, -1e308, 0x1p-1074};
   for (size_t i = 0; i < 4; i++) {
@@ -379,7 +366,6 @@ static void test_write_odd_values_and_sizes(void **state) {
 }
 
 static void test_write_run_yaml_lists_repeated_options(void **state) {
-  (void)state;
   sample_run_t *run = sample_run_new(1, 0, 4, 1, false);
   write_ok(run);
   char *text = file_text(path, "run.yaml");
@@ -393,7 +379,6 @@ static void test_write_run_yaml_lists_repeated_options(void **state) {
 
 /* Post-processing of a release: no budget, no claim but that of the release, whose cost may be unknown. */
 static void test_write_post_processing_states_the_release(void **state) {
-  (void)state;
   for (int is_known = 0; is_known < 2; is_known++) {
     sample_run_t *run = sample_run_new(2, 0, 8, 2, true);
     tacit_report_release_t release = {.statistic = "mean of 500 records clamped to [-1, 1]",

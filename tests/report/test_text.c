@@ -48,7 +48,6 @@ static char *number_up(double x, int digits) {
 }
 
 static void test_number_seventeen_digits_round_trip(void **state) {
-  (void)state;
   assert_string_equal(number(0, 17), "0");
   assert_string_equal(number(12, 17), "12");
   assert_string_equal(number(0.5, 17), "0.5");
@@ -71,7 +70,6 @@ static void test_number_seventeen_digits_round_trip(void **state) {
 }
 
 static void test_number_comma_locale_still_writes_points(void **state) {
-  (void)state;
   static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8"};
   const char *found = NULL;
   for (size_t i = 0; i < sizeof names / sizeof names[0] && found == NULL; i++) {
@@ -91,7 +89,6 @@ static void test_number_comma_locale_still_writes_points(void **state) {
 }
 
 static void test_number_up_is_never_below(void **state) {
-  (void)state;
   assert_string_equal(number_up(7.99412, 4), "7.995");
   assert_string_equal(number_up(7.994, 4), "7.994");
   assert_string_equal(number_up(0, 4), "0");
@@ -109,7 +106,6 @@ static void test_number_up_is_never_below(void **state) {
 }
 
 static void test_fixed_and_significant(void **state) {
-  (void)state;
   assert_string_equal(fixed(-0.004, 2), "0.00");
   assert_string_equal(fixed(-0.006, 2), "-0.01");
   assert_string_equal(fixed(NAN, 2), "NA");
@@ -124,7 +120,6 @@ static void test_fixed_and_significant(void **state) {
 }
 
 static void test_estimate_digits_follow_the_spread(void **state) {
-  (void)state;
   assert_string_equal(estimate(0.123456, 0.0234), "0.1235");
   assert_string_equal(estimate(-4.2, 0.113), "-4.200");
   assert_string_equal(estimate(123456.7, 12.3), "123456.7");
@@ -142,7 +137,6 @@ static char *quoted(void (*quote)(tacit_text_t *, const char *), const char *s) 
 }
 
 static void test_json_string_escapes_and_repairs(void **state) {
-  (void)state;
   assert_string_equal(quoted(tacit_text_json_string, "a\"b\\c\n\x01"), "\"a\\\"b\\\\c\\u000a\\u0001\"");
   assert_string_equal(quoted(tacit_text_json_string, "\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80"),
                       "\"\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80\"");
@@ -154,7 +148,6 @@ static void test_json_string_escapes_and_repairs(void **state) {
 }
 
 static void test_html_escapes_everything(void **state) {
-  (void)state;
   assert_string_equal(quoted(tacit_text_html, "<script>alert('x')</script> & \"q\"\n"),
                       "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; &quot;q&quot; ");
   tacit_text_t text = {0};
@@ -165,7 +158,6 @@ static void test_html_escapes_everything(void **state) {
 }
 
 static void test_yaml_scalar_quotes_what_would_change_type(void **state) {
-  (void)state;
   static const char *const plain[] = {"8", "-1", "1e-6", "0.5", "0", "true", "false", "normal", "dp-hmc", "a/b.yaml"};
   for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
     assert_string_equal(quoted(tacit_text_yaml_scalar, plain[i]), plain[i]);
@@ -180,7 +172,6 @@ static void test_yaml_scalar_quotes_what_would_change_type(void **state) {
 }
 
 static void test_header_value_hides_what_readers_look_for_and_comes_back(void **state) {
-  (void)state;
   static const char *const values[] = {"log(flc)", "a = b", "100%", " edge ", "x\ny", "(Total)", "t (Default)",
                                        "inverse mass matrix", "fixed_param diag_e", "Elapsed Time", "%41", "",
                                        "\xC3\xA9", "\xFF"};
@@ -202,7 +193,6 @@ static void test_header_value_hides_what_readers_look_for_and_comes_back(void **
 }
 
 static void test_width_counts_columns(void **state) {
-  (void)state;
   assert_int_equal(tacit_utf8_width(""), 0);
   assert_int_equal(tacit_utf8_width("abc"), 3);
   assert_int_equal(tacit_utf8_width("\xC3\xA9"), 1);
@@ -212,7 +202,6 @@ static void test_width_counts_columns(void **state) {
 }
 
 static void test_axis_ticks_are_round_and_inside(void **state) {
-  (void)state;
   static const double ranges[][2] = {{0, 1}, {-4.7, 3.1}, {1e6, 1e6 + 3}, {-1e-9, 2e-9}, {5, 5}, {0, 0},
                                      {-1e300, 1e300}, {-DBL_MAX, DBL_MAX}, {0x1p-1074, 0x1p-1074}, {DBL_MAX, DBL_MAX}};
   for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {

@@ -236,7 +236,6 @@ static const double z_limit = 7.5;
 static const double loose = 1e4;
 
 static void test_exposed_and_noiseless_samplers_match_gaussian(void **state) {
-  (void)state;
   target_t target;
   init_gaussian(&target);
   options_t hmc = {.method = "hmc", .step_size = 0.5, .n_leapfrog = 6, .n_draws = 8000};
@@ -277,7 +276,6 @@ static options_t noisy_penalty(const target_t *target, tacit_proposal_t proposal
 }
 
 static void test_penalty_noise_leaves_posterior_exact(void **state) {
-  (void)state;
   target_t target;
   init_gaussian(&target);
   assert_true(check(&target, "gaussian, dp-penalty full", noisy_penalty(&target, TACIT_PROPOSAL_FULL, 0.7), 6) <=
@@ -302,7 +300,6 @@ static options_t noisy_hmc(const target_t *target) {
 }
 
 static void test_noisy_clipped_gradients_leave_posterior_exact(void **state) {
-  (void)state;
   target_t target;
   init_gaussian(&target);
   options_t options = noisy_hmc(&target);
@@ -324,7 +321,6 @@ static void test_noisy_clipped_gradients_leave_posterior_exact(void **state) {
 }
 
 static void test_banana_is_exact(void **state) {
-  (void)state;
   target_t target;
   init_banana(&target, 1);
   options_t hmc = {.method = "hmc", .step_size = 0.3, .n_leapfrog = 12, .n_draws = 20000};
@@ -350,7 +346,6 @@ static void test_banana_is_exact(void **state) {
 
 /* The tempered posterior of the banana in closed form: precision 1/prior_var + T n / obs_var. */
 static void test_tempered_banana_is_exact(void **state) {
-  (void)state;
   target_t target;
   init_banana(&target, 0.25);
   options_t hmc = {.method = "hmc", .step_size = 0.2, .n_leapfrog = 12, .n_draws = 20000};
@@ -369,7 +364,6 @@ static void test_tempered_banana_is_exact(void **state) {
 
 /* The tests above must fail for a build without the penalty: here the error is planted. */
 static void test_dropped_penalty_is_caught(void **state) {
-  (void)state;
   target_t target;
   init_gaussian(&target);
   options_t penalty = noisy_penalty(&target, TACIT_PROPOSAL_FULL, 0.7), hmc = noisy_hmc(&target);

@@ -197,7 +197,6 @@ static const options_t exact[] = {
     {.method = "dp-mala", .step_size = 0.8, .noise_grad = 0.6, .rule = {TACIT_ACCEPT_PENALTY, 8, 1, 0, 0}}};
 
 static void test_parameters_and_records_keep_their_joint_law(void **state) {
-  (void)state;
   double expected[n_quantities];
   expectations(expected);
   for (size_t m = 0; m < sizeof exact / sizeof exact[0]; m++) {
@@ -210,7 +209,6 @@ static void test_parameters_and_records_keep_their_joint_law(void **state) {
 }
 
 static void test_planted_errors_are_found(void **state) {
-  (void)state;
   double expected[n_quantities];
   expectations(expected);
   options_t planted[] = {exact[0], exact[5]};

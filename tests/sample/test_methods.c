@@ -103,7 +103,6 @@ static void integrate(truth_t *truth, bool is_moments) {
 static truth_t truth;
 
 static int setup(void **state) {
-  (void)state;
   truth = (truth_t){.sd = {1, 1}};
   integrate(&truth, true);
   integrate(&truth, true); /* where the posterior is, and only there */
@@ -277,7 +276,6 @@ static const options_t exact[] = {
 };
 
 static void test_exact_methods(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++) {
     options_t options = exact[i];
     double rate, estimate[n_quantities];
@@ -311,7 +309,6 @@ static const options_t approximate[] = {
 };
 
 static void test_approximate_methods(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof approximate / sizeof approximate[0]; i++) {
     options_t options = approximate[i];
     double rate, estimate[n_quantities];

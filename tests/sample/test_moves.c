@@ -225,7 +225,6 @@ static const way_t exact[] = {
 };
 
 static void test_exact_methods_leave_the_target_alone(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++) {
     if (testing_multiplier() >= 0.5 || !exact[i].is_long) {
       assert_true(movement_of(&exact[i]) < 1e-6);
@@ -248,7 +247,6 @@ static const struct {
 };
 
 static void test_clipped_decisions_have_the_bias_they_are_said_to_have(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof clipped / sizeof clipped[0]; i++) {
     double moved = movement_of(&clipped[i].way);
     assert_true(moved > clipped[i].least && moved < clipped[i].most);
@@ -310,7 +308,6 @@ static const way_t wrong[] = {
 };
 
 static void test_planted_errors_are_seen(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     assert_true(movement_of(&wrong[i]) > 1e-3);
   }

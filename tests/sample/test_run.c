@@ -55,7 +55,6 @@ static tacit_status_t plan_of(fixture_t *f, const char *name, tacit_sampler_sett
 
 /* The bound that a proposal must keep is for steps in the units of the metric, whoever gave it: else most are rejected unseen. */
 static void test_bounds_of_proposals_follow_the_metric(void **state) {
-  (void)state;
   double bounds[4];
   for (size_t k = 0; k < 4; k++) {
     fixture_t f;
@@ -81,7 +80,6 @@ static void test_bounds_of_proposals_follow_the_metric(void **state) {
 }
 
 static void test_planned_run_spends_its_budget_and_no_more(void **state) {
-  (void)state;
   const char *names[] = {"dp-hmc", "dp-penalty"};
   for (size_t m = 0; m < 2; m++) {
     for (size_t given = 0; given < 3; given++) {
@@ -128,7 +126,6 @@ static void test_planned_run_spends_its_budget_and_no_more(void **state) {
 }
 
 static void test_plan_refuses_what_cannot_be_done(void **state) {
-  (void)state;
   fixture_t f;
   double metric[dim];
   tacit_plan_t plan;
@@ -161,7 +158,6 @@ static tacit_sampler_settings_t small_run(void) {
 }
 
 static void test_sample_rejects_bad_settings(void **state) {
-  (void)state;
   fixture_t f;
   open_fixture(&f, 5, 1);
   const tacit_method_t *method = tacit_method_find("dp-hmc");
@@ -200,7 +196,6 @@ static bool stop_at_ten(const tacit_progress_t *progress, void *user) {
 }
 
 static void test_early_ends_keep_the_draws_so_far(void **state) {
-  (void)state;
   fixture_t f;
   open_fixture(&f, 60, 1);
   tacit_draws_t draws;
@@ -227,7 +222,6 @@ static void test_early_ends_keep_the_draws_so_far(void **state) {
 }
 
 static void test_same_key_same_draws_for_exposed_runs(void **state) {
-  (void)state;
   tacit_draws_t draws[2];
   for (int i = 0; i < 2; i++) {
     fixture_t f;
@@ -249,7 +243,6 @@ static void test_same_key_same_draws_for_exposed_runs(void **state) {
 }
 
 static void test_failed_allocations_leak_nothing(void **state) {
-  (void)state;
   for (size_t k = 1; k < 200; k++) {
     fixture_t f;
     open_fixture(&f, 50, 1);
@@ -272,7 +265,6 @@ static void test_failed_allocations_leak_nothing(void **state) {
 
 /* momentum ~ N(0, W^-1), scale ~ N(0, W): checked through the matrices themselves, column by column. */
 static void test_metric_factors_are_consistent(void **state) {
-  (void)state;
   double w[dim * dim] = {2, 0.5, 0.1, 0.5, 1, -0.3, 0.1, -0.3, 0.7}, cov[dim * dim] = {0};
   tacit_metric_t metric;
   tacit_error_t err;
@@ -295,7 +287,6 @@ static void test_metric_factors_are_consistent(void **state) {
 }
 
 static void test_halton_points_fill_the_interval(void **state) {
-  (void)state;
   for (int block = 0; block < 64; block++) {
     int seen[64] = {0};
     for (uint64_t i = 0; i < 64; i++) {

@@ -276,7 +276,6 @@ static const struct {
 };
 
 static void test_biases_are_of_second_order(void **state) {
-  (void)state;
   for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
     law_t whole = law_of(&orders[i].way, orders[i].h), half = law_of(&orders[i].way, orders[i].h / 2);
     double bias = fabs(half.variance - 1), by_step = whole.moved / half.moved;
@@ -288,7 +287,6 @@ static void test_biases_are_of_second_order(void **state) {
 
 /* What a release brings along of the noise, and what is added, are one noise. */
 static void test_it_does_not_matter_where_noise_comes_from(void **state) {
-  (void)state;
   static const way_t ways[] = {
       {"dp-sgld, noise of the gradient", SGLD, .draws = "gN", .rate = 1, .share = 1},
       {"dp-sgld, half of it", SGLD, .draws = "gn", .rate = 1, .share = 0.5},
@@ -312,7 +310,6 @@ static void test_it_does_not_matter_where_noise_comes_from(void **state) {
  * with J = 1, whose gradient is that of a point h / 2 p further, nearly so. Without friction nothing takes the heat away.
  */
 static void test_minibatches_heat_as_predicted(void **state) {
-  (void)state;
   static const way_t ways[] = {
       {"dp-sgld, all records", SGLD, .draws = "gN", .rate = 1, .share = 1},
       {"dp-sgld, half of them", SGLD, .draws = "gsN", .rate = 0.5, .share = 1},
@@ -335,7 +332,6 @@ static void test_minibatches_heat_as_predicted(void **state) {
 
 /* It depends on theta, and the thermostat takes up no more than its mean: what is left is of first order. */
 static void test_a_thermostat_takes_up_mean_heat_alone(void **state) {
-  (void)state;
   static const way_t way = {"dp-sgnht, half of the records", SGNHT, .draws = "gsN", .rate = 0.5, .share = 1};
   law_t whole = law_of(&way, 0.2), half = law_of(&way, 0.1);
   assert_true(fabs(half.variance - 1) < 0.002 && fabs(half.mean) > 0.0015 && fabs(half.mean) < 0.006);

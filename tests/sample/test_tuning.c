@@ -13,7 +13,6 @@ static const double sd = 0.02, width[dim] = {1, 0.2, 1}, truth[dim] = {0.1, 0.5,
 /* ---- from counts to a bound, from a release to a curvature ---- */
 
 static void test_clip_is_the_smallest_edge_with_few_beyond(void **state) {
-  (void)state;
   double counts[TACIT_NORM_CELLS] = {0};
   counts[10] = 900;
   counts[20] = 95;
@@ -31,7 +30,6 @@ static void test_clip_is_the_smallest_edge_with_few_beyond(void **state) {
 }
 
 static void test_curvature_stays_positive_whatever_the_noise(void **state) {
-  (void)state;
   assert_close(tacit_tuning_curvature(50, 1e-9, 7), 50, 1e-9); /* no noise: as released */
   assert_close(tacit_tuning_curvature(50, 1e9, 7), 7, 1e-6);   /* nothing but noise: as guessed */
   assert_close(tacit_tuning_curvature(4, 2, 2), 3, 1e-12);
@@ -206,7 +204,6 @@ static void run_tuned(const char *method, bool is_bit, size_t n_init) {
 }
 
 static void test_bad_scales_are_found_and_paid_for_as_planned(void **state) {
-  (void)state;
   run_tuned("dp-penalty", false, 16);
   run_tuned("dp-hmc", false, 16);
   run_tuned("dp-penalty", false, 0);
@@ -238,12 +235,10 @@ static double acceptance(bool is_tuned) {
 }
 
 static void test_a_tuned_metric_lets_a_chain_move(void **state) {
-  (void)state;
   assert_true(acceptance(true) > 0.2 && acceptance(false) < 0.1);
 }
 
 static void test_what_cannot_be_tuned_is_refused(void **state) {
-  (void)state;
   static const char *const methods[] = {"dp-mala", "dp-sgld", "rwmh"};
   fixture_t f;
   tacit_error_t err;
@@ -264,7 +259,6 @@ static void test_what_cannot_be_tuned_is_refused(void **state) {
 }
 
 static void test_failed_allocations_leak_nothing(void **state) {
-  (void)state;
   for (size_t k = 1; k < 300; k++) {
     fixture_t f;
     tacit_error_t err;

@@ -23,7 +23,6 @@ static double normal_cdf(double x) {
 }
 
 static void test_laws_are_laws(void **state) {
-  (void)state;
   for (size_t i = 0; i < TACIT_N_VCORR; i++) {
     const tacit_vcorr_t *law = &tacit_vcorr_laws[i];
     double sum = 0;
@@ -45,7 +44,6 @@ static const double published[][3] = {{1, 0, 1.5e-7},        {1.25, 2.2e-6, 2.4e
                                       {2.5, 3.45e-3, 3.55e-3}, {3, 1.25e-2, 1.35e-2}};
 
 static void test_errors_are_what_is_said(void **state) {
-  (void)state;
   for (size_t i = 0; i < TACIT_N_VCORR; i++) {
     const tacit_vcorr_t *law = &tacit_vcorr_laws[i];
     double worst = 0;
@@ -61,7 +59,6 @@ static void test_errors_are_what_is_said(void **state) {
 }
 
 static void test_no_law_does_better(void **state) {
-  (void)state;
   for (size_t i = 0; i < TACIT_N_VCORR; i++) {
     double total = 0, least = INFINITY, sd = sqrt(certificates[i].variance);
     assert_memory_equal(&certificates[i].variance, &tacit_vcorr_laws[i].variance, sizeof sd);
@@ -85,7 +82,6 @@ static void test_no_law_does_better(void **state) {
 
 /* P(w + N(0, C) + V > 0) in two steps: a release that has part of the variance, then what is lacking. */
 static void test_lacking_variance_is_made_up_for(void **state) {
-  (void)state;
   tacit_sampler_settings_t s = {.barker_test = TACIT_BARKER_VCORR, .ratio_variance = 2};
   for (double share = 0.1; share < 1; share += 0.2) {
     for (double w = -3; w <= 3; w += 0.75) {
