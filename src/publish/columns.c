@@ -170,10 +170,13 @@ static tacit_status_t check_unit(tacit_publish_t *publish, tacit_error_t *err) {
 tacit_status_t tacit_publish_choose_columns(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_statistic_t *s = &publish->statistic;
   tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {open_schema, check_unit, read_names, read_ranges, read_step};
+  tacit_status_t (*const of_program[])(tacit_publish_t *, tacit_error_t *) = {open_schema, check_unit, tacit_publish_choose_line};
+  bool is_program = tacit_publish_is_program(publish);
   tacit_status_t status = TACIT_OK;
-  for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
-    status = steps[i](publish, err);
+  for (size_t i = 0; i < (is_program ? sizeof of_program / sizeof of_program[0] : sizeof steps / sizeof steps[0]) && status == TACIT_OK; i++) {
+    status = (is_program ? of_program : steps)[i](publish, err);
   }
+  publish->n_columns = is_program ? publish->n_columns : s->n_columns;
   s->lower = publish->lower;
   s->upper = publish->upper;
   s->n_levels = publish->n_levels;

@@ -30,6 +30,7 @@ void tacit_publish_free(tacit_publish_t *publish) {
   tacit_noise_free(publish->noise);
   tacit_budget_free(publish->budget);
   tacit_schema_free(publish->schema);
+  tacit_population_free(publish->population);
   tacit_settings_clear(&publish->given);
   tacit_text_clear(&publish->yaml);
   tacit_text_clear(&publish->spent);
@@ -70,7 +71,7 @@ static tacit_status_t check_needed(const tacit_publish_t *publish, tacit_error_t
   if (tacit_publish_value(publish, "epsilon") == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon", "option --epsilon is needed; see tacit release --help");
   }
-  if (tacit_publish_value(publish, "statistic") == NULL) {
+  if (tacit_publish_value(publish, "statistic") == NULL && !tacit_publish_is_program(publish)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
                            "option --statistic is needed: clamped-mean, counts, moments or score");
   }
@@ -126,13 +127,36 @@ static tacit_status_t take_query(tacit_publish_t *publish, const tacit_table_t *
                                "spent");
 }
 
+/* The statistic by its name, where no program says what it is. */
+static tacit_status_t read_kind(tacit_publish_t *publish, tacit_error_t *err) {
+  static const char *const names[] = {"clamped-mean", "counts", "moments", "score"}; /* as tacit_statistic_kind_t */
+  const char *name = tacit_publish_value(publish, "statistic");
+  tacit_nearest_t nearest = {.name = name};
+  char hint[TACIT_HINT_SIZE];
+  if (tacit_publish_is_program(publish)) {
+    return TACIT_OK;
+  }
+  if (tacit_publish_has(publish, "set")) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "set", "--set goes with a program, FILE.stan");
+  }
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (strcmp(names[i], name) == 0) {
+      publish->statistic.kind = (tacit_statistic_kind_t)i;
+      return TACIT_OK;
+    }
+    tacit_nearest_offer(&nearest, names[i]);
+  }
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "option --statistic must be clamped-mean, counts, moments or score, not '%s'%s", name,
+                         tacit_nearest_hint(&nearest, hint));
+}
+
 static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err) {
   const tacit_settings_t *given = &publish->given;
   tacit_status_t status = check_needed(publish, err);
+  status = status == TACIT_OK ? read_kind(publish, err) : status;
   if (status != TACIT_OK) {
     return status;
   }
-  publish->statistic.kind = (tacit_statistic_kind_t)tacit_settings_choice(given, "statistic");
   publish->statistic.noise = (tacit_statistic_noise_t)tacit_settings_choice(given, "mechanism");
   publish->mechanism = tacit_publish_value(publish, "mechanism");
   tacit_settings_number(given, "epsilon", &publish->epsilon);
@@ -154,6 +178,9 @@ static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err
 /* A tacit_packer_t's. */
 static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
   const tacit_publish_t *publish = user;
+  if (publish->line != NULL) {
+    return tacit_publish_pack_line(publish, table, records, err);
+  }
   return tacit_table_pack(records, table, publish->names, publish->statistic.n_columns, publish->limits.n_threads,
                           tacit_publish_value(publish, "scratch"), err);
 }
@@ -164,7 +191,7 @@ static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_so
   tacit_table_notes_t notes;
   tacit_table_t *table;
   tacit_records_t *records;
-  tacit_status_t status = tacit_records_collect(&records, &table, source, publish->schema, publish->names, publish->statistic.n_columns,
+  tacit_status_t status = tacit_records_collect(&records, &table, source, publish->schema, publish->names, publish->n_columns,
                                                 &packer, &notes, err);
   status = status == TACIT_OK ? take_query(publish, table, err) : status;
   tacit_table_free(table);
@@ -198,7 +225,7 @@ static tacit_status_t settle_settings(tacit_publish_t *publish, tacit_error_t *e
     publish->stage = TACIT_PUBLISH_STAGE_FAILED;
     status = steps[i](publish, err);
   }
-  for (size_t j = 0; j < publish->statistic.n_columns && status == TACIT_OK; j++) {
+  for (size_t j = 0; j < publish->n_columns && status == TACIT_OK; j++) {
     publish->names[j] = publish->columns[j]->name;
   }
   publish->stage = status == TACIT_OK ? TACIT_PUBLISH_STAGE_COLUMNS : publish->stage;
@@ -211,7 +238,7 @@ tacit_status_t tacit_publish_columns(tacit_publish_t *publish, const tacit_schem
   if (status == TACIT_OK) {
     *schema = publish->schema;
     *columns = publish->names;
-    *n = publish->statistic.n_columns;
+    *n = publish->n_columns;
   }
   return status;
 }
@@ -252,7 +279,7 @@ static void say_spent(tacit_publish_t *publish) {
   char numbers[2][TACIT_NUMBER_SIZE];
   tacit_text_t *to = &publish->spent;
   size_t n_values = tacit_statistic_n_values(&publish->statistic);
-  tacit_text_printf(to, "released: %s of %zu records, %zu value%s, %s noise\n", tacit_publish_value(publish, "statistic"), publish->n,
+  tacit_text_printf(to, "released: %s of %zu records, %zu value%s, %s noise\n", tacit_publish_what(publish), publish->n,
                     n_values, n_values == 1 ? "" : "s", publish->mechanism);
   if (publish->is_seeded) {
     tacit_text_printf(to, "NOT PRIVATE: its noise can be repeated by whoever knows the seed\n");

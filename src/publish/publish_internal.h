@@ -7,6 +7,7 @@
 #include "tacit/curator.h"
 #include "tacit/ledger.h"
 #include "tacit/model.h"
+#include "tacit/program.h"
 #include "tacit/publish.h"
 #include "tacit/random.h"
 
@@ -32,9 +33,12 @@ struct tacit_publish {
   char query_hash[TACIT_QUERY_HASH_SIZE];
   tacit_curator_settings_t limits;
   tacit_schema_t *schema;
+  tacit_population_t *population; /* of a program; else NULL */
+  const tacit_population_statistic_t *line; /* the one that is released */
+  size_t n_columns;
   const tacit_column_schema_t *columns[TACIT_PUBLISH_MAX_COLUMNS]; /* moments, score: the response last */
   const char *names[TACIT_PUBLISH_MAX_COLUMNS]; /* of those columns */
-  double lower[TACIT_PUBLISH_MAX_COLUMNS], upper[TACIT_PUBLISH_MAX_COLUMNS];
+  double lower[TACIT_PUBLISH_MAX_COLUMNS], upper[TACIT_PUBLISH_MAX_COLUMNS]; /* of what is counted or summed */
   size_t n_levels[TACIT_PUBLISH_MAX_COLUMNS];
   tacit_statistic_t statistic;
   double noise_multiplier;
@@ -54,6 +58,16 @@ static inline bool tacit_publish_has(const tacit_publish_t *publish, const char 
 static inline const char *tacit_publish_value(const tacit_publish_t *publish, const char *name) {
   return tacit_settings_text(&publish->given, name);
 }
+
+/* "clamped-mean", or the name of a program's line. */
+static inline const char *tacit_publish_what(const tacit_publish_t *publish) {
+  return publish->line != NULL ? publish->line->name : tacit_publish_value(publish, "statistic");
+}
+
+/* program.c: is the formula the file of a program? What its line is of; records that it is then the statistic of. */
+bool tacit_publish_is_program(const tacit_publish_t *publish);
+TACIT_MUST_USE tacit_status_t tacit_publish_choose_line(tacit_publish_t *publish, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err);
 
 /* Statistic, columns and bounds, from settings and schema. */
 TACIT_MUST_USE tacit_status_t tacit_publish_choose_columns(tacit_publish_t *publish, tacit_error_t *err);

@@ -92,12 +92,23 @@ static void put_statistic(tacit_text_t *text, const tacit_publish_t *publish) {
   put_numbers(text, "scale", publish->scales, is_score ? tacit_statistic_n_values(s) : 1, unit, is_score);
 }
 
+/* A line of a program: cells row by row, as tacit infer counts them. */
+static void put_line(tacit_text_t *text, const tacit_publish_t *publish) {
+  size_t n = tacit_statistic_n_values(&publish->statistic);
+  tacit_text_printf(text, "# Of the block 'statistic' of a program: tacit infer PROGRAM.stan --statistic THIS\nstatistics:\n  %s:\n    mechanism: %s\n    ",
+                    publish->line->name, publish->mechanism);
+  put_numbers(text, "scale", publish->scales, 1, 1, false);
+  tacit_text_printf(text, "    ");
+  put_numbers(text, "value", publish->values, n, 1, n > 1);
+  tacit_text_printf(text, "n: %zu\n", publish->n);
+}
+
 tacit_status_t tacit_publish_render(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_text_t *text = &publish->yaml;
   tacit_text_printf(text, "# Written by tacit %s release. %s\n", tacit_version(),
                     publish->is_seeded ? "NOT PRIVATE: its noise can be repeated by whoever knows the seed."
                                        : "Noise included: what is below may be published at the cost stated under privacy.");
-  put_statistic(text, publish);
+  (publish->line != NULL ? put_line : put_statistic)(text, publish);
   put_privacy(text, publish);
   return text->failed ? tacit_error_memory(err) : TACIT_OK;
 }

@@ -56,8 +56,8 @@ static void describe_spend(const tacit_publish_t *publish, tacit_text_t *purpose
   if (text != NULL) {
     tacit_text_printf(purpose, "%s", text);
   } else {
-    tacit_text_printf(purpose, "release: %s", tacit_publish_value(publish, "statistic"));
-    for (size_t j = 0; j < publish->statistic.n_columns; j++) {
+    tacit_text_printf(purpose, "release: %s", tacit_publish_what(publish));
+    for (size_t j = 0; j < publish->n_columns; j++) {
       tacit_text_printf(purpose, " %s", publish->columns[j]->name);
     }
   }

@@ -1,15 +1,16 @@
 /* The settings of a released statistic. */
 #include "publish/publish_internal.h"
 
-static const char *const statistics[] = {"clamped-mean", "counts", "moments", "score", NULL};
 static const char *const mechanisms[] = {"gaussian", "laplace", "discrete-gaussian", "discrete-laplace", NULL};
 
 static const tacit_setting_t table[] = {
     {"statistic", "NAME", NULL,
      "clamped-mean (mean of a column within its public bounds), counts (records in each cell of a table), moments (means, "
      "squares and products of the columns of a formula, for a linear regression) or score (the score of a logistic regression at "
-     "coefficients 0, and the features' moments, which tell it elsewhere).",
-     "statistic", TACIT_SETTING_CHOICE, 0, 0, statistics},
+     "coefficients 0, and the features' moments, which tell it elsewhere). Of a program: a line of its block 'statistic', by name.",
+     "statistic", TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"set", "NAME=V", NULL, "Of a program: a public number, or several: --set D=10, --set knots=1,2,3. May be repeated.", "statistic",
+     TACIT_SETTING_TEXT, 0, 0, NULL},
     {"column", "NAMES", NULL, "The column; for counts, columns joined by commas, the last one fastest in the result.",
      "statistic", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; a SAS, SPSS or Stata file; -, the standard input; odbc:NAME, a database; or a directory written by tacit import.",

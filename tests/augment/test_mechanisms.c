@@ -70,7 +70,7 @@ static const scene_t scenes[] = {
     {"rounded and withheld", BANDS("s = count(band);"), 3, 1, {9}, {TABLE}, p_bands, {0}, 1,
      {{0, 1, {.noise = TACIT_RELEASE_DISCRETE_GAUSSIAN, .scale = 1.5, .rounded = 3, .lower = 0, .upper = INFINITY, .suppressed = 3}, {NAN, NAN, 6}, 0}}, true},
     {"made to add up", BANDS("s = count(band);"), 3, 1, {7}, {TABLE}, p_bands, {0}, 1,
-     {{0, 1, {.noise = TACIT_RELEASE_LAPLACE, .scale = 1.2, .lower = -INFINITY, .upper = INFINITY, .adds_up = true}, {2.5, -1, 5.5}, 0}}, true},
+     {{0, 1, {.noise = TACIT_RELEASE_LAPLACE, .scale = 0.6, .lower = -INFINITY, .upper = INFINITY, .adds_up = true}, {2.5, -1, 5.5}, 0}}, true},
     {"made to add up, gaussian", BANDS("s = count(band);"), 3, 1, {7}, {TABLE}, p_bands, {0}, 1,
      {{0, 1, {.noise = TACIT_RELEASE_GAUSSIAN, .scale = 1.2, .lower = -INFINITY, .upper = INFINITY, .adds_up = true}, {2.5, -1, 5.5}, 0}}, true},
     {"published twice", BANDS("s = count(band);"), 3, 1, {6}, {TABLE}, p_bands, {0}, 2,

@@ -1,4 +1,5 @@
 /* A released statistic from settings to YAML: order of steps, the ledger, failed allocations. */
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -138,8 +139,76 @@ static void test_every_failed_allocation_is_an_error_return(void **state) {
   assert_true(k > 40);
 }
 
+/* ---- a line of a program ---- */
+
+static const char program[] = "data { real x; int<lower=1, upper=2> s; real y; } transformed data { int<lower=0, upper=2> band = cut(x, {-0.5, 0.5}); }\n"
+                              "parameters { real mu; } model { mu ~ normal(0, 1); x ~ normal(mu, 1); y ~ normal(mu, 1); s ~ bernoulli(0.5); }\n"
+                              "statistic { table = count(band, s); total = sum(fmin(fmax(x, -0.5), 0.75) * (s == 1)); many = sum(band); open = sum(x * y); none = sum(1 / (x + 1)); }\n";
+
+static tacit_status_t release_line(const char *name, const char *mechanism, tacit_publish_t **publish, tacit_error_t *err) {
+  static char path[64];
+  snprintf(path, sizeof path, "/tmp/tacit-publish-%d.stan", (int)getpid());
+  FILE *file = fopen(path, "w");
+  fputs(program, file);
+  fclose(file);
+  const char *const settings[] = {"statistic", name, "mechanism", mechanism, "epsilon", "400", "seed", "3", NULL};
+  tacit_status_t status = begin(publish, path, settings, err);
+  status = status == TACIT_OK ? tacit_publish_read(*publish, data, err) : status;
+  status = status == TACIT_OK ? tacit_publish_run(*publish, err) : status;
+  remove(path);
+  return status;
+}
+
+/* At epsilon 400 noise is next to nothing: values are those of the rows, and scales the bounds of a row over epsilon. */
+static void test_a_line_of_a_program_is_released_by_its_bounds(void **state) {
+  (void)state;
+  tacit_publish_t *publish;
+  tacit_error_t err;
+  double table[6] = {0}, total = 0, many = 0;
+  size_t n;
+  for (int i = 0; i < 300; i++) {
+    double x = (float)(nearbyint(100 * (i % 17 / 8.0 - 1)) / 100); /* as the file has it */
+    int band = (x >= -0.5) + (x >= 0.5), is_male = i % 3 != 0;
+    table[2 * band + is_male]++;
+    total += is_male ? 0 : fmin(fmax(x, -0.5), 0.75);
+    many += band;
+  }
+  assert_ok(release_line("table", "discrete-laplace", &publish, &err), err);
+  const double *values = tacit_publish_values(publish, &n);
+  assert_int_equal(n, 6);
+  for (size_t k = 0; k < 6; k++) {
+    assert_close(values[k], table[k], 0);
+  }
+  assert_close(tacit_publish_scales(publish, &n)[0], 2.0 / 400, 1e-6);
+  assert_non_null(strstr(tacit_publish_yaml(publish), "statistics:\n  table:\n    mechanism: discrete-laplace\n"));
+  tacit_publish_free(publish);
+  assert_ok(release_line("total", "laplace", &publish, &err), err);
+  assert_close(tacit_publish_scales(publish, &n)[0], 1.25 / 400, 1e-6); /* from -0.5 to 0.75 */
+  assert_close(tacit_publish_values(publish, &n)[0], total, 0.05);
+  assert_null(strstr(tacit_publish_warnings(publish), "beyond the schema's bounds"));
+  tacit_publish_free(publish);
+  assert_ok(release_line("many", "discrete-laplace", &publish, &err), err);
+  assert_close(tacit_publish_scales(publish, &n)[0], 2.0 / 400, 1e-6);
+  assert_close(tacit_publish_values(publish, &n)[0], many, 0);
+  tacit_publish_free(publish);
+  assert_ok(release_line("open", "laplace", &publish, &err), err); /* the program's x has no bounds, the schema's has */
+  assert_non_null(strstr(tacit_publish_warnings(publish), "values of 'x' beyond the schema's bounds"));
+  assert_close(tacit_publish_scales(publish, &n)[0], 8.0 / 400, 1e-6);
+  tacit_publish_free(publish);
+  assert_int_equal(release_line("none", "laplace", &publish, &err), TACIT_ERR_ARGUMENT);
+  assert_non_null(strstr(err.message, "clamp it"));
+  tacit_publish_free(publish);
+  assert_int_equal(release_line("total", "discrete-laplace", &publish, &err), TACIT_ERR_ARGUMENT);
+  assert_non_null(strstr(err.message, "sums of ints"));
+  tacit_publish_free(publish);
+  assert_int_equal(release_line("tabel", "laplace", &publish, &err), TACIT_ERR_UNKNOWN);
+  assert_non_null(strstr(err.message, "did you mean 'table'?"));
+  tacit_publish_free(publish);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_a_line_of_a_program_is_released_by_its_bounds, open_files, close_files),
       cmocka_unit_test_setup_teardown(test_a_statistic_is_reserved_settled_and_written, open_files, close_files),
       cmocka_unit_test(test_what_does_not_go_together_is_refused),
       cmocka_unit_test_setup_teardown(test_every_failed_allocation_is_an_error_return, open_files, close_files)};
