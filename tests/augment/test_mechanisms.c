@@ -310,7 +310,10 @@ static void take_groups_for_one(scene_t *s) {
   s->n[0] = 5;
   s->releases[1].groups = 1;
 }
-static void forget_site(scene_t *s) { s->given[1] = 1; }
+static void swap_sites(scene_t *s) {
+  s->given[0] = 2;
+  s->given[1] = 1;
+}
 
 static void test_planted_errors_are_found(void **state) {
   (void)state;
@@ -319,7 +322,7 @@ static void test_planted_errors_are_found(void **state) {
     size_t scene;
     void (*plant)(scene_t *s);
   } planted[] = {{"answers taken for truer", 0, forget_lies}, {"another quantile", 3, take_another_share}, {"withheld taken for 0", 5, take_withheld_for_zero},
-                 {"move forgotten", 7, forget_move}, {"groups taken for one", 10, take_groups_for_one}, {"site forgotten", 12, forget_site}};
+                 {"move forgotten", 7, forget_move}, {"groups taken for one", 10, take_groups_for_one}, {"sites swapped", 12, swap_sites}};
   for (size_t i = 0; i < sizeof planted / sizeof planted[0]; i++) {
     scene_t wrong = scenes[planted[i].scene];
     planted[i].plant(&wrong);
