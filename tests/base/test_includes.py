@@ -21,7 +21,7 @@ ALLOWED = {
     "noise_aware": {"base", "random", "draws", "releases", "diagnose", "model", "account", "curator"},
     "diagnose": {"base", "draws"},
     "report": {"base", "draws", "releases", "diagnose", "account", "ledger"},
-    "publish": {"base", "random", "data", "model", "account", "ledger", "curator"},
+    "publish": {"base", "random", "data", "model", "program", "account", "ledger", "curator"},
     "infer": {"base", "random", "draws", "program", "account", "augment", "diagnose", "report"},
     "predict": {"base", "random", "draws", "data", "model", "program", "augment", "diagnose", "report"},
     "synthesize": {"base", "random", "draws", "releases", "data", "model", "account", "noise_aware", "diagnose", "report", "fit", "predict"},
