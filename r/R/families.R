@@ -7,6 +7,18 @@ links <- c(bernoulli = "logit", gaussian = "identity", student = "identity", log
 
 link_of <- function(name) if (name %in% names(links)) links[[name]] else "not known"
 
+# Names that others give, and the nearest one of ours.
+meant <- function(name) {
+  plain <- gsub("[^a-z]+", "_", tolower(name))
+  known <- c(nbinom = "negbinomial", negative_binomial = "negbinomial", ordinal = "cumulative", ordered = "cumulative", sratio = "cumulative", multinomial = "categorical",
+             normal = "gaussian", logistic = "bernoulli", student_t = "student", quasipoisson = "negbinomial", quasibinomial = "beta_binomial")
+  if (plain %in% names(known)) return(known[[plain]])
+  distance <- utils::adist(plain, names(links))[1L, ]
+  if (min(distance) <= max(1, nchar(plain) %/% 3)) names(links)[[which.min(distance)]] else ""
+}
+
+tacit_families <- function() data.frame(family = names(links), link = unname(links))
+
 bernoulli <- function(link = "logit") structure(class = "family", list(family = "bernoulli", link = link))
 categorical <- function(link = "logit") structure(class = "family", list(family = "categorical", link = link))
 
@@ -19,6 +31,10 @@ family_text <- function(family, formula = "") {
   }
   name <- if (is.character(family)) family else family$family[[1L]]
   if (tolower(name) %in% names(links)) name <- tolower(name) # stats::Gamma() is "Gamma"
+  if (!name %in% names(links)) {
+    near <- meant(name)
+    refuse(sprintf("unknown family '%s'%s; tacit_families() lists them", name, if (nzchar(near)) sprintf(": did you mean '%s'?", near) else ""), "unknown", "family")
+  }
   link <- if (is.character(family)) NULL else family$link
   if (!is.null(link) && name %in% names(links) && !identical(as.character(link), links[[name]])) {
     refuse(sprintf("family %s has the link %s here, not %s%s; a program in Stan's language may have another: tacit_model() writes one to edit", name, links[[name]], link,

@@ -74,6 +74,8 @@ SEXP r_predict(SEXP fit, SEXP known_sd, SEXP data, SEXP kind, SEXP seed);
 SEXP r_effects(SEXP fit, SEXP known_sd, SEXP data, SEXP columns);
 SEXP r_statement(SEXP path, SEXP ledger, SEXP kind);
 SEXP r_model(SEXP formula, SEXP family, SEXP schema, SEXP name);
+SEXP r_schema_draft(SEXP data);
+SEXP r_schema_check(SEXP schema, SEXP name);
 SEXP r_contrast(SEXP fit, SEXP expression);
 SEXP r_settings(SEXP of);
 SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta, SEXP method);

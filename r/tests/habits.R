@@ -105,6 +105,17 @@ says(tacit(y ~ x, schema = schema, family = binomial(), epsilon = 1, delta = 1e-
 says(tacit(y ~ x, d[0, ], schema, family = binomial(), epsilon = 1, delta = 1e-6), "the data have no records")
 says(tacit(y ~ x, d["y"], schema, family = binomial(), epsilon = 1, delta = 1e-6), "the data have no column 'x'")
 says(tacit(y ~ x, d, schema, family = binomial(), epsilon = 50, delta = 1e-6), "accept_poor = TRUE")
+says(fits("ordinal"), "did you mean 'cumulative'")
+says(fits("gama"), "did you mean 'gamma'")
+says(fits("qqqqqq"), "tacit_families()")
+for (name in tacit_families()$family) { # the library knows each
+  found <- refused(tacit_model(y ~ x, name, schema))
+  stopifnot(!inherits(found, "tacit_error") || !grepl("family '", conditionMessage(found), fixed = TRUE))
+}
+drafted <- tacit_schema_draft(data.frame(age = 4711.5, sex = "Smith"))
+stopifnot(grepl("age", drafted), grepl("sex", drafted), !grepl("4711|Smith", drafted), identical(tacit_schema_check(schema, d), names(schema$columns)))
+says(tacit_schema_check(schema, d["x"]), "no column 's'")
+says(tacit_schema_check(list(columns = list(x = list(type = "nmeric")))), "type")
 forbidden <- fit
 forbidden$no_intervals <- TRUE
 forbidden$summaries[, c("sd", "q5", "q50", "q95")] <- NaN

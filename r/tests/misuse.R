@@ -35,6 +35,8 @@ calls <- list(
   tacit_combine = list(tacit_combine, c(list(paths = c("fit", "fit2"), disjoint = TRUE, exchangeable = TRUE, between_sd = 1, seed = NULL), few)),
   tacit_check = list(tacit_check, list(path = "fit", data = broken, epsilon = 2, delta = 1e-6, by = NULL, ledger = NULL, out = NULL, seed_not_private = 1)),
   tacit_synthesize = list(tacit_synthesize, list(path = "fit", rows = 20, sets = 1, seed = 1, out = NULL)),
+  tacit_schema_draft = list(tacit_schema_draft, list(data = d[1:2, ], out = NULL)),
+  tacit_schema_check = list(tacit_schema_check, list(schema = schema, data = d)),
   tacit_ledger = list(tacit_ledger, list(path = "l.ledger")),
   tacit_statement = list(tacit_statement, list(path = "fit", ledger = NULL, out = NULL)),
   tacit_model = list(tacit_model, list(formula = y ~ x + s, family = binomial(), schema = schema)),
