@@ -44,7 +44,7 @@
   const isSeen = e => {
     const box = e.getBoundingClientRect();
     return e.checkVisibility({visibilityProperty: true, opacityProperty: true}) && box.width > 1 && box.height > 1 &&
-      box.right > 0 && box.bottom + scrollY > 0;
+      box.right > 0;
   };
 
   const contrast = () => {
@@ -103,9 +103,9 @@
     toggles: () => usable().filter(e => e.matches("label")).map(e => e.htmlFor),
     isChecked: id => document.getElementById(id).checked,
     focus: id => {
-      const label = [...document.querySelectorAll(`label[for="${id}"]`)].filter(isSeen)[0];
-      label.focus();
-      return document.activeElement === label;
+      const label = usable().find(e => e.htmlFor === id);
+      label?.focus();
+      return label !== undefined && document.activeElement === label;
     },
   };
 })();
