@@ -80,6 +80,16 @@ TACIT_API tacit_door_notes_t tacit_door_notes(const tacit_door_t *door);
 
 /* ---- vectors (theorem 1) ---- */
 
+enum { TACIT_DOOR_PADDING = 8 };
+static inline size_t tacit_door_padded(size_t n) { return (n + TACIT_DOOR_PADDING - 1) / TACIT_DOOR_PADDING * TACIT_DOOR_PADDING; }
+
+/** Some records of one unit of several: of each the columns x, and what `rows` made of them; 0 for those that do not count. */
+typedef struct tacit_own {
+  size_t n, x_width, rows_width; /**< the next record's are so many numbers further on; past the last number of each may be read */
+  const float *x, *rows;
+  double scale, most; /**< numbers times `scale` are in units of the clip; whole numbers of 2^-20 of it are at most `most` long */
+} tacit_own_t;
+
 /**
  * Floats that a unit's records add to n_points vectors of dim numbers. `rows` is shown up to n_blocks blocks of 16 records that follow
  * each other in memory (tacit/data.h) and fills rows (n_blocks, n_points, n_rows, 16); vectors are what the pieces make of them. No two
@@ -95,6 +105,11 @@ typedef struct tacit_vectors {
   const float *points; /**< (n_points, dim), public: handed to `rows` */
   double scale, clip;  /**< clip INFINITY: an exposed door alone, by way of `unclipped` */
   double rate;         /**< 1: all records; else each is drawn with this probability, anew for every point: a multiple of 2^-32 */
+  /**
+   * Units of several records: sums (n_points, dim + n_pieces * TACIT_DOOR_PADDING), zero at first, += what these of its records add; or, k not NULL,
+   * every 16th of k (n_points, dim, 16), zero at first, <- the sums, clipped, in whole numbers, and sums <- 0. Those too long count as zero.
+   */
+  void (*unit)(const struct tacit_vectors *of, const tacit_own_t *own, double *sums, int64_t *k, tacit_door_notes_t *notes);
   /** Exposed doors: lanes (n_points, dim, 16) += what 16 records add, in units of 2^-24; norms NaN: a record that does not count. */
   void (*unclipped)(const struct tacit_vectors *of, const float *block, const float *norms, const float *rows, int64_t *lanes);
   const char *label; /**< of the event */

@@ -56,7 +56,7 @@ tacit_vectors_t tacit_gradient_vectors(const tacit_curator_t *curator, size_t n_
                            .n_pieces = is_sparse ? model->n_pieces : curator->n_pieces,
                            .pieces = is_sparse ? model->pieces : curator->pieces,
                            .n_features = tacit_curator_n_features(model),
-                           .n_blocks = is_sparse && n_near > 2 ? n_near : 2,
+                           .n_blocks = n_near > 2 ? n_near : 2,
                            .rows = is_sparse ? model->rows : rows,
                            .ctx = is_sparse ? model->ctx : curator,
                            .points = curator->theta_float,
@@ -64,6 +64,7 @@ tacit_vectors_t tacit_gradient_vectors(const tacit_curator_t *curator, size_t n_
                            .clip = tacit_curator_grad_bound(curator),
                            .rate = rate,
                            .unclipped = tacit_grid_functions()->exposed,
+                           .unit = tacit_grid_functions()->unit,
                            .label = "gradient"};
 }
 

@@ -1,6 +1,6 @@
 /*
- * What contributions write, for 16 records at a time: log-likelihoods on the grid of ratios, the vectors of exposed curators, a
- * Langevin step's errors. Nothing here is trusted. Compiled once for each instruction set (meson.build); all give the same bits.
+ * What contributions write, for 16 records at a time: log-likelihoods on the grid of ratios, the vectors of exposed curators and of
+ * units of several records, a Langevin step's errors. Nothing here is trusted. Compiled once for each instruction set (meson.build); all give the same bits.
  */
 #include <float.h>
 #include <math.h>
@@ -137,7 +137,99 @@ static void trapezoid(size_t dim, const tacit_trapezoid_t *bounds, const double 
   }
 }
 
+/* ---- units of several records: their vectors are summed in double, in the records' order, and clipped then ---- */
+
+enum { PADDING = TACIT_DOOR_PADDING };
+
+/* The pieces' numbers follow each other, each piece's padded: what is added to the padding is not looked at. */
+static size_t n_padded(const tacit_vectors_t *of) {
+  size_t n = 0;
+  for (size_t i = 0; i < of->n_pieces; i++) {
+    n += tacit_door_padded(of->pieces[i].n);
+  }
+  return n;
+}
+
+/* sum (padded n) += weight times x of n_own records; no row: scale times x. */
+TACIT_INLINE void unit_numbers(size_t n, size_t n_own, const float *x, size_t width, const float *row, size_t row_width, double scale, double *sum) {
+  for (size_t j = 0; j < n; j += PADDING) {
+    double value[PADDING];
+    memcpy(value, sum + j, sizeof value);
+    for (size_t i = 0; i < n_own; i++) {
+      double weight = row != NULL ? (double)row[i * row_width] * scale : scale;
+      for (size_t l = 0; l < PADDING; l++) {
+        value[l] += (double)x[i * width + j + l] * weight;
+      }
+    }
+    memcpy(sum + j, value, sizeof value);
+  }
+}
+
+static void unit_add(const tacit_vectors_t *of, const tacit_own_t *own, double *sum) {
+  for (size_t k = 0; k < of->n_points; k++) {
+    for (size_t i = 0; i < of->n_pieces; sum += tacit_door_padded(of->pieces[i++].n)) {
+      const tacit_piece_t piece = of->pieces[i];
+      const float *row = own->rows + k * of->n_rows + piece.row;
+      if (piece.kind == TACIT_PIECE_LINEAR) {
+        unit_numbers(piece.n, own->n, own->x + piece.column, own->x_width, row, own->rows_width, own->scale, sum);
+      } else if (piece.kind == TACIT_PIECE_DENSE) {
+        unit_numbers(piece.n, own->n, row, own->rows_width, NULL, 0, own->scale, sum);
+      }
+      for (size_t r = 0; piece.kind == TACIT_PIECE_GATHER && r < own->n; r++) {
+        float at = own->x[r * own->x_width + piece.column] - (float)piece.first, most = (float)(piece.n - 1);
+        sum[at > 0 ? (size_t)(at < most ? at : most) : 0] += (double)row[r * own->rows_width] * own->scale;
+      }
+    }
+  }
+}
+
+/* In eight partial sums, added in one order: every instruction set rounds alike. */
+TACIT_INLINE double unit_square(size_t n_sums, const double *sum) {
+  double q[PADDING] = {0};
+  for (size_t j = 0; j < n_sums; j += PADDING) {
+    for (size_t l = 0; l < PADDING; l++) {
+      q[l] += sum[j + l] * sum[j + l];
+    }
+  }
+  return ((q[0] + q[4]) + (q[2] + q[6])) + ((q[1] + q[5]) + (q[3] + q[7]));
+}
+
+/* One point. */
+static void unit_end(const tacit_vectors_t *of, const tacit_own_t *own, size_t n_sums, double *sum, int64_t *k, tacit_door_notes_t *notes) {
+  double *at = sum;
+  for (size_t i = 0; i < of->n_pieces; at += tacit_door_padded(of->pieces[i++].n)) {
+    for (size_t j = of->pieces[i].n; j < tacit_door_padded(of->pieces[i].n); j++) {
+      at[j] = 0;
+    }
+  }
+  double square = unit_square(n_sums, sum), factor = own->most / (square > 1 ? sqrt(square) : 1);
+  bool is_finite = square <= DBL_MAX;
+  notes->n_non_finite += !is_finite;
+  notes->n_grad_clipped += is_finite && square > 1;
+  at = sum;
+  for (size_t i = 0; is_finite && i < of->n_pieces; at += tacit_door_padded(of->pieces[i++].n)) {
+    const tacit_piece_t piece = of->pieces[i];
+    size_t stride = piece.kind == TACIT_PIECE_GATHER ? 16 * piece.stride : 16;
+    int64_t *to = k + 16 * piece.parameter;
+    for (size_t j = 0; j < piece.n; j++) {
+      to[j * stride] = (int32_t)(at[j] * factor); /* truncated toward zero; at most 2^20 */
+    }
+  }
+  memset(sum, 0, n_sums * sizeof *sum);
+}
+
+static void unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k, tacit_door_notes_t *notes) {
+  if (k == NULL) {
+    unit_add(of, own, sums);
+  } else {
+    size_t n_sums = n_padded(of);
+    for (size_t point = 0; point < of->n_points; point++) {
+      unit_end(of, own, n_sums, sums + point * n_sums, k + point * of->dim * 16, notes);
+    }
+  }
+}
+
 #define TABLE_NAME_(isa) tacit_grid_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_grid_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_grid_functions_t TABLE_NAME(TACIT_ISA) = {exposed, grid, ratio, trapezoid};
+const tacit_grid_functions_t TABLE_NAME(TACIT_ISA) = {exposed, grid, ratio, trapezoid, unit};

@@ -14,6 +14,12 @@ static inline float tacit_packed(double x) {
   return fabsf(y) < FLT_MIN ? 0 : y;
 }
 
+/*
+ * *lanes (n_blocks, 16) <- zeros, a float for each lane, where the records are, in memory or in a file of their folder. What was there before is
+ * gone; freed with the records, read ahead and dropped with their blocks.
+ */
+TACIT_MUST_USE tacit_status_t tacit_records_new_lanes(tacit_records_t *records, float **lanes, tacit_error_t *err);
+
 /* Rows from .. to - 1, counted from the first that is packed, become the records of these numbers; `from` is a multiple of 256. */
 typedef void (*tacit_pack_task)(void *user, size_t from, size_t to, size_t thread);
 

@@ -11,25 +11,40 @@ struct tacit_records {
   size_t n, n_columns, n_blocks, n_values;
   size_t *unit_offsets; /* NULL: every record is its own unit */
   size_t n_units;
+  float *lanes; /* (16 n_blocks), beside the data; NULL: none */
+  tacit_mapping_t lane_mapping;
 };
 
 tacit_status_t tacit_records_new(tacit_records_t **out, size_t n, size_t n_columns, tacit_error_t *err) {
   return tacit_records_new_in(out, n, n_columns, NULL, err);
 }
 
-/* Zeros, in memory or in a file. */
-static tacit_status_t make_room(tacit_records_t *records, const char *scratch, tacit_error_t *err) {
-  if (scratch == NULL) {
-    records->data = tacit_alloc_pages(records->n_values, sizeof *records->data);
-    return records->data != NULL ? TACIT_OK : tacit_error_memory(err);
-  }
-  records->scratch = tacit_strdup(scratch);
+/* *values <- n zeros, in memory or in a file. */
+static tacit_status_t make_room(const char *scratch, size_t n, float **values, tacit_mapping_t *mapping, tacit_error_t *err) {
   size_t n_bytes;
-  if (records->scratch == NULL || __builtin_mul_overflow(records->n_values, sizeof *records->data, &n_bytes)) {
+  if (scratch == NULL) {
+    *values = tacit_alloc_pages(n, sizeof **values);
+    return *values != NULL ? TACIT_OK : tacit_error_memory(err);
+  }
+  if (__builtin_mul_overflow(n, sizeof **values, &n_bytes)) {
     return tacit_error_memory(err);
   }
-  tacit_status_t status = tacit_mapping_scratch(&records->mapping, scratch, n_bytes, err);
-  records->data = (float *)records->mapping.data;
+  tacit_status_t status = tacit_mapping_scratch(mapping, scratch, n_bytes, err);
+  *values = (float *)mapping->data;
+  return status;
+}
+
+static void free_room(float *values, size_t n, tacit_mapping_t *mapping) {
+  if (mapping->data == NULL && values != NULL) {
+    tacit_free_pages(values, n, sizeof *values);
+  }
+  tacit_mapping_close(mapping);
+}
+
+tacit_status_t tacit_records_new_lanes(tacit_records_t *records, float **lanes, tacit_error_t *err) {
+  free_room(records->lanes, records->n_blocks * TACIT_BLOCK, &records->lane_mapping);
+  tacit_status_t status = make_room(records->scratch, records->n_blocks * TACIT_BLOCK, &records->lanes, &records->lane_mapping, err);
+  *lanes = records->lanes;
   return status;
 }
 
@@ -49,7 +64,9 @@ tacit_status_t tacit_records_new_in(tacit_records_t **out, size_t n, size_t n_co
     return tacit_error_memory(err);
   }
   *records = (tacit_records_t){.n = n, .n_columns = n_columns, .n_blocks = n_blocks, .n_values = n_values};
-  tacit_status_t status = make_room(records, scratch, err);
+  records->scratch = scratch != NULL ? tacit_strdup(scratch) : NULL;
+  tacit_status_t status = scratch != NULL && records->scratch == NULL ? tacit_error_memory(err)
+                                                                      : make_room(scratch, n_values, &records->data, &records->mapping, err);
   if (status != TACIT_OK) {
     tacit_records_free(records);
     return status;
@@ -60,10 +77,8 @@ tacit_status_t tacit_records_new_in(tacit_records_t **out, size_t n, size_t n_co
 
 void tacit_records_free(tacit_records_t *records) {
   if (records != NULL) {
-    if (records->scratch == NULL) {
-      tacit_free_pages(records->data, records->n_values, sizeof *records->data);
-    }
-    tacit_mapping_close(&records->mapping);
+    free_room(records->data, records->n_values, &records->mapping);
+    free_room(records->lanes, records->n_blocks * TACIT_BLOCK, &records->lane_mapping);
     tacit_free(records->scratch);
     tacit_free(records->unit_offsets);
     tacit_free(records);
@@ -111,16 +126,20 @@ const char *tacit_records_scratch(const tacit_records_t *records) {
   return records->scratch;
 }
 
+static const size_t lane_bytes = TACIT_BLOCK * sizeof(float);
+
 static size_t block_bytes(const tacit_records_t *records) {
   return records->n_columns * TACIT_BLOCK * sizeof *records->data;
 }
 
 void tacit_records_need(const tacit_records_t *records, size_t from, size_t to) {
   tacit_mapping_need(&records->mapping, from * block_bytes(records), to * block_bytes(records));
+  tacit_mapping_need(&records->lane_mapping, from * lane_bytes, to * lane_bytes);
 }
 
 void tacit_records_drop(const tacit_records_t *records, size_t from, size_t to) {
   tacit_mapping_drop(&records->mapping, from * block_bytes(records), to * block_bytes(records));
+  tacit_mapping_drop(&records->lane_mapping, from * lane_bytes, to * lane_bytes);
 }
 
 static bool are_offsets(const size_t *offsets, size_t n_units, size_t n) {

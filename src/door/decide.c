@@ -25,28 +25,22 @@ double tacit_ratio_clip(double bound) {
   return clip > max_clip_units ? max_clip_units : clip < min_clip_units ? min_clip_units : clip;
 }
 
-/* A unit moves the log ratio by at most factor times the largest clip. */
+/*
+ * A unit moves the log ratio by at most factor times the largest clip. Penalty: rounding the noise moves it by at most half a unit on
+ * either side. Probit: any noise sd in proportion to the pair's own clip; clips have 2^10 units or more.
+ */
 tacit_event_t tacit_accept_event(const tacit_accept_rule_t *rule, double factor) {
-  double max_clip = tacit_ratio_clip(rule->max_bound);
-  tacit_event_t event = {.kind = TACIT_EVENT_BARKER_BIT, .count = 1, .label = "accept"};
-  event.sensitivity = factor * max_clip / unit;
-  switch (rule->kind) {
-    case TACIT_ACCEPT_PENALTY: /* rounding the noise moves the log ratio by at most half a unit on either side */
-      event.kind = TACIT_EVENT_PENALTY_BIT;
-      event.sensitivity = (factor * max_clip + 1) / unit;
-      event.sigma = rule->sigma;
-      break;
-    case TACIT_ACCEPT_PROBIT: /* any noise sd in proportion to the pair's own clip; clips have 2^10 units or more */
-      event.kind = TACIT_EVENT_PROBIT_BIT;
-      event.sensitivity = 1 + 0x1p-10;
-      event.sigma = rule->sigma;
-      break;
-    case TACIT_ACCEPT_ARCSINE:
-      event.kind = TACIT_EVENT_ARCSINE_BIT;
-      event.kappa = rule->kappa;
-      event.cap = rule->cap;
-      break;
-    default: break;
+  double most = factor * tacit_ratio_clip(rule->max_bound);
+  tacit_event_t event = {.kind = TACIT_EVENT_BARKER_BIT, .sensitivity = most / unit, .count = 1, .label = "accept"};
+  if (rule->kind == TACIT_ACCEPT_PENALTY || rule->kind == TACIT_ACCEPT_PROBIT) {
+    bool is_penalty = rule->kind == TACIT_ACCEPT_PENALTY;
+    event.kind = is_penalty ? TACIT_EVENT_PENALTY_BIT : TACIT_EVENT_PROBIT_BIT;
+    event.sensitivity = is_penalty ? (most + 1) / unit : 1 + 0x1p-10;
+    event.sigma = rule->sigma;
+  } else if (rule->kind == TACIT_ACCEPT_ARCSINE) {
+    event.kind = TACIT_EVENT_ARCSINE_BIT;
+    event.kappa = rule->kappa;
+    event.cap = rule->cap;
   }
   return event;
 }
@@ -132,9 +126,7 @@ tacit_status_t tacit_door_decide(tacit_door_t *door, const tacit_scalars_t *of, 
     }
   }
   status = !of->is_sampled ? tacit_scalars_check(door, of, err) : refuse(err, "rate", "such decisions look at all records");
-  if (status == TACIT_OK) {
-    status = tacit_door_charge(door, &event, err);
-  }
+  TACIT_THEN(status, tacit_door_charge(door, &event, err));
   if (status == TACIT_OK) {
     tacit_scalars_sum(door, of);
   }
@@ -148,11 +140,6 @@ tacit_status_t tacit_door_decide(tacit_door_t *door, const tacit_scalars_t *of, 
 }
 
 /* ---- decisions on sums and the product of two vectors ---- */
-
-typedef struct product_pass {
-  tacit_door_t *door;
-  const tacit_door_product_t *of;
-} product_pass_t;
 
 static void probe_lanes(void *user, const float *block, size_t n_blocks, void *out) {
   const tacit_probed_t *probed = user;
@@ -168,24 +155,17 @@ static void probe_lanes(void *user, const float *block, size_t n_blocks, void *o
   }
 }
 
-static void product_part(void *user, size_t first, size_t last, size_t thread) {
-  const product_pass_t *pass = user;
+/* Totals, and what is at hand after them. */
+static void add_lanes(const tacit_pass_t *pass, const tacit_shown_t *shown, tacit_workspace_t *w) {
   const tacit_door_product_t *of = pass->of;
-  const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
-  tacit_workspace_t *w = &pass->door->workspaces[thread];
-  size_t n = (2 * of->dim + 1) * 16;
-  int64_t *totals = w->lanes64, *lanes = totals + n;
-  memset(totals, 0, n * sizeof *totals);
-  for (size_t b = first; b < last; b++) {
-    const float *norms = pass->door->lane_norm + b * 16;
-    memset(lanes, 0, n * sizeof *lanes);
-    of->lanes(of->ctx, tacit_records_block(pass->door->records, b), norms, w->work, lanes);
-    for (size_t side = 0; side < 2; side++) {
-      kernel->whole(norms, of->dim, (double)of->radius[side], lanes + side * of->dim * 16, totals + side * of->dim * 16);
-    }
-    kernel->whole(norms, 1, (double)of->most, lanes + 2 * of->dim * 16, totals + 2 * of->dim * 16);
+  size_t n = of->dim * 16;
+  int64_t *lanes = w->lanes64 + 2 * n + 16;
+  memset(lanes, 0, (2 * n + 16) * sizeof *lanes);
+  of->lanes(of->ctx, shown->block, shown->norms, w->work, lanes);
+  for (size_t side = 0; side < 2; side++) {
+    tacit_lattice_functions()->whole(shown->norms, of->dim, (double)of->radius[side], lanes + side * n, w->lanes64 + side * n);
   }
-  tacit_workspace_flush(w, 2 * of->dim + 1, true);
+  tacit_lattice_functions()->whole(shown->norms, 1, (double)of->most, lanes + 2 * n, w->lanes64 + 2 * n);
 }
 
 /* <A, B>, both clipped */
@@ -209,13 +189,13 @@ static double product_of(const tacit_door_t *door, const tacit_door_product_t *o
 tacit_status_t tacit_door_product_sum(tacit_door_t *door, const tacit_door_product_t *of, tacit_wide_t *log_ratio,
                                       tacit_error_t *err) {
   size_t n = 2 * of->dim + 1;
-  tacit_room_t room = {.lanes64 = 2 * n * 16, .work = of->n_work / sizeof(double) + 1, .totals = n, .sums = n,
+  tacit_room_t room = {.lanes64 = 2 * n * 16, .work = of->n_work / sizeof(double) + 1, .totals = n + TACIT_N_NOTES,
                        .message = tacit_door_message_size(n)};
-  product_pass_t pass = {door, of};
+  tacit_pass_t pass = {.door = door, .of = of, .n_sums = n, .n_lanes = 16, .n_blocks = 1, .is_wide = true, .show = add_lanes};
   tacit_status_t status = tacit_door_reserve(door, &room, err);
   if (status == TACIT_OK) {
     tacit_door_digest(door, of->points, of->n_numbers * sizeof *of->points);
-    tacit_door_sum(door, n, false, product_part, &pass);
+    tacit_door_sum(&pass);
     *log_ratio = door->sums[n - 1] + tacit_log_ratio_units(of->weight * product_of(door, of));
   }
   return status;
@@ -238,7 +218,7 @@ static tacit_status_t check_product(tacit_door_t *door, const tacit_door_product
   }
   tacit_room_t room = {.work = of->n_work / sizeof(double) + 1};
   tacit_status_t status = tacit_door_reserve(door, &room, err);
-  return status == TACIT_OK ? tacit_door_probe(door, probe_lanes, of, 2 * of->dim + 1, sizeof(int64_t), err) : status;
+  return TACIT_THEN(status, tacit_door_probe(door, probe_lanes, of, 2 * of->dim + 1, sizeof(int64_t), err));
 }
 
 tacit_status_t tacit_door_decide_product(tacit_door_t *door, const tacit_door_product_t *of, const tacit_accept_rule_t *rule,
@@ -247,14 +227,8 @@ tacit_status_t tacit_door_decide_product(tacit_door_t *door, const tacit_door_pr
   tacit_wide_t log_ratio = 0;
   *accepted = false;
   tacit_status_t status = check_rule(door, rule, &event, err);
-  if (status == TACIT_OK) {
-    status = check_product(door, of, rule, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_door_charge(door, &event, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_door_product_sum(door, of, &log_ratio, err);
-  }
-  return status == TACIT_OK ? decide(door, rule, 0, log_ratio + tacit_log_ratio_units(correction), accepted, err) : status;
+  TACIT_THEN(status, check_product(door, of, rule, err));
+  TACIT_THEN(status, tacit_door_charge(door, &event, err));
+  TACIT_THEN(status, tacit_door_product_sum(door, of, &log_ratio, err));
+  return TACIT_THEN(status, decide(door, rule, 0, log_ratio + tacit_log_ratio_units(correction), accepted, err));
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/pack.h"
 #include "door/door_internal.h"
 
 /* Feature norms beyond this count as zero: below it no square underflows within a clipped norm. */
@@ -39,8 +40,8 @@ static void block_norms(const float *block, const tacit_door_settings_t *setting
   }
 }
 
-static void measure_range(void *user, size_t first, size_t last, size_t thread) {
-  const tacit_door_t *door = user;
+static void measure_range(const void *of, size_t first, size_t last, size_t thread) {
+  const tacit_door_t *door = of;
   (void)thread;
   for (size_t b = first; b < last; b++) {
     block_norms(tacit_records_block(door->records, b), &door->settings, door->lane_norm + b * TACIT_BLOCK);
@@ -71,19 +72,6 @@ static tacit_status_t check_records(const tacit_door_t *door, tacit_error_t *err
   return TACIT_OK;
 }
 
-/* Where records are in a file their norms are, too. */
-static tacit_status_t new_lane_norm(tacit_door_t *door, tacit_error_t *err) {
-  const char *folder = tacit_records_scratch(door->records);
-  size_t n_lanes = tacit_records_n_blocks(door->records) * TACIT_BLOCK;
-  if (folder == NULL) {
-    door->lane_norm = tacit_alloc_pages(n_lanes, sizeof *door->lane_norm);
-    return door->lane_norm != NULL ? TACIT_OK : tacit_error_memory(err);
-  }
-  tacit_status_t status = tacit_mapping_scratch(&door->lane_mapping, folder, n_lanes * sizeof *door->lane_norm, err);
-  door->lane_norm = (float *)door->lane_mapping.data;
-  return status;
-}
-
 tacit_status_t tacit_door_new(tacit_door_t **out, tacit_records_t *records, tacit_budget_t *budget, tacit_noise_t *noise,
                               const tacit_door_settings_t *settings, tacit_error_t *err) {
   tacit_door_t *door = *out = tacit_alloc_zero(1, sizeof *door);
@@ -97,15 +85,9 @@ tacit_status_t tacit_door_new(tacit_door_t **out, tacit_records_t *records, taci
   tacit_status_t status = budget == NULL || noise != NULL ? tacit_door_join_ranks(door, err)
                                                           : tacit_error_set(err, TACIT_ERR_ARGUMENT, "noise",
                                                                             "a private door needs a source of noise");
-  if (status == TACIT_OK) {
-    status = check_records(door, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_pool_new(&door->pool, settings->n_threads, err);
-  }
-  if (status == TACIT_OK) {
-    status = new_lane_norm(door, err);
-  }
+  TACIT_THEN(status, check_records(door, err));
+  TACIT_THEN(status, tacit_pool_new(&door->pool, settings->n_threads, err));
+  TACIT_THEN(status, tacit_records_new_lanes(records, &door->lane_norm, err));
   if (status == TACIT_OK) {
     tacit_door_measure_records(door);
   } else {
@@ -122,49 +104,37 @@ static void wipe_and_free(void *p, size_t n) {
 
 /* Of these sizes. Wiped: noise, or the sums that it covers, tells the other from what was released. */
 static void clear_buffers(tacit_door_t *door, const tacit_room_t *room) {
-#define FREE_OF_THREAD(type, name) wipe_and_free(door->workspaces[t].name, room->name * sizeof(type));
-#define FREE_OF_DOOR(type, name) wipe_and_free(door->name, room->name * sizeof(type)), door->name = NULL;
+#define FREE(type, name) wipe_and_free(door->workspaces[t].name, room->name * sizeof(type));
   for (size_t t = 0; door->workspaces != NULL && t < door->settings.n_threads; t++) {
-    TACIT_THREAD_BUFFERS(FREE_OF_THREAD)
+    TACIT_BUFFERS(FREE)
   }
-  TACIT_DOOR_BUFFERS(FREE_OF_DOOR)
   tacit_free(door->workspaces);
   door->workspaces = NULL;
-}
-
-static bool make_buffers(tacit_door_t *door) {
-  size_t n_threads = door->settings.n_threads;
-  const tacit_room_t *room = &door->room;
-  bool ok = true;
-#define NEW_OF_THREAD(type, name) \
-  ok = ok && (door->workspaces[t].name = tacit_alloc_zero(room->name + 1, sizeof(type))) != NULL;
-#define NEW_OF_DOOR(type, name) ok = ok && (door->name = tacit_alloc_zero(room->name + 1, sizeof(type))) != NULL;
-  door->workspaces = tacit_alloc_zero(n_threads, sizeof *door->workspaces);
-  for (size_t t = 0; door->workspaces != NULL && t < n_threads; t++) {
-    TACIT_THREAD_BUFFERS(NEW_OF_THREAD)
-  }
-  TACIT_DOOR_BUFFERS(NEW_OF_DOOR)
-  return ok && door->workspaces != NULL;
+  door->sums = NULL;
 }
 
 tacit_status_t tacit_door_reserve(tacit_door_t *door, const tacit_room_t *room, tacit_error_t *err) {
   const tacit_room_t had = door->room;
-  bool fits = door->workspaces != NULL;
-#define WIDEN(type, name)                         \
-  if (room->name > door->room.name) {             \
-    fits = false, door->room.name = room->name;   \
-  }
-  TACIT_THREAD_BUFFERS(WIDEN)
-  TACIT_DOOR_BUFFERS(WIDEN)
-  if (fits) {
+  bool ok = door->workspaces != NULL;
+#define WIDEN(type, name) \
+  ok = ok && room->name <= had.name, door->room.name = room->name > had.name ? room->name : had.name;
+#define NEW(type, name) ok = ok && (door->workspaces[t].name = tacit_alloc_zero(door->room.name + 1, sizeof(type))) != NULL;
+  TACIT_BUFFERS(WIDEN)
+  if (ok) {
     return TACIT_OK;
   }
   clear_buffers(door, &had);
-  if (!make_buffers(door)) {
+  door->workspaces = tacit_alloc_zero(door->settings.n_threads, sizeof *door->workspaces);
+  ok = door->workspaces != NULL;
+  for (size_t t = 0; ok && t < door->settings.n_threads; t++) {
+    TACIT_BUFFERS(NEW)
+  }
+  if (!ok) {
     clear_buffers(door, &door->room);
     door->room = (tacit_room_t){0};
     return tacit_error_memory(err);
   }
+  door->sums = door->workspaces->totals;
   return TACIT_OK;
 }
 
@@ -176,10 +146,6 @@ void tacit_door_free(tacit_door_t *door) {
   tacit_free(door->kept);
   tacit_free(door->mask);
   tacit_pool_free(door->pool);
-  if (tacit_records_scratch(door->records) == NULL && door->lane_norm != NULL) {
-    tacit_free_pages(door->lane_norm, tacit_records_n_blocks(door->records) * TACIT_BLOCK, sizeof *door->lane_norm);
-  }
-  tacit_mapping_close(&door->lane_mapping);
   tacit_records_free(door->records);
   tacit_free(door);
 }

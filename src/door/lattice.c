@@ -21,5 +21,6 @@ tacit_lattice_t tacit_lattice_for(const tacit_vectors_t *of, double bound) {
   }
   double slack = ((double)terms + 16) * 0x1p-23;
   return (tacit_lattice_t){.scale_in = (float)(of->scale / bound),
-                           .scale_out = (float)((double)(1 << TACIT_LATTICE_BITS) * (1 - slack))};
+                           .scale_out = (float)((double)(1 << TACIT_LATTICE_BITS) * (1 - slack)),
+                           .radius = 1 << TACIT_LATTICE_BITS};
 }

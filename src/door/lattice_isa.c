@@ -233,96 +233,12 @@ static void whole(const float *norms, size_t n, double radius, const int64_t *la
   }
 }
 
-/* ---- units of several records: their vectors are summed in double, in the records' order, and clipped then ---- */
-
-static void turn(size_t n_rows, const float *rows, const float *norms, const tacit_turned_t *out) {
-  vfloats_turn(n_rows, rows, out->width, out->at);
+/* Units of several records: a record's numbers follow each other. */
+static void turn(size_t n_rows, const float *rows, const float *norms, size_t width, float *out) {
+  vfloats_turn(n_rows, rows, width, out);
   for (size_t lane = 0; lane < 16; lane++) {
     if (!(norms[lane] <= FLT_MAX)) {
-      memset(out->at + lane * out->width, 0, out->width * sizeof *out->at);
-    }
-  }
-}
-
-/* sum (n, padded) += weight times x of the records from .. to - 1; no row: scale times x. What is added to the padding is not looked at. */
-TACIT_INLINE void unit_numbers(size_t n, size_t from, size_t to, const float *x, size_t width, const float *row, size_t row_width, double scale,
-                               double *sum) {
-  for (size_t j = 0; j < n; j += TACIT_PADDING) {
-    double value[TACIT_PADDING];
-    memcpy(value, sum + j, sizeof value);
-    for (size_t lane = from; lane < to; lane++) {
-      double weight = row != NULL ? (double)row[lane * row_width] * scale : scale;
-      for (size_t l = 0; l < TACIT_PADDING; l++) {
-        value[l] += (double)x[lane * width + j + l] * weight;
-      }
-    }
-    memcpy(sum + j, value, sizeof value);
-  }
-}
-
-static void unit_add(const tacit_vectors_t *of, const tacit_lattice_t *lattice, size_t from, size_t to, const tacit_turned_t *x,
-                     const tacit_turned_t *rows, double *sum) {
-  const double scale = (double)lattice->scale_in;
-  for (size_t k = 0; k < of->n_points; k++) {
-    for (size_t i = 0; i < of->n_pieces; sum += tacit_padded(of->pieces[i++].n)) {
-      const tacit_piece_t piece = of->pieces[i];
-      const float *row = rows->at + k * of->n_rows + piece.row;
-      if (piece.kind == TACIT_PIECE_LINEAR) {
-        unit_numbers(piece.n, from, to, x->at + piece.column, x->width, row, rows->width, scale, sum);
-      } else if (piece.kind == TACIT_PIECE_DENSE) {
-        unit_numbers(piece.n, from, to, row, rows->width, NULL, 0, scale, sum);
-      }
-      for (size_t lane = from; piece.kind == TACIT_PIECE_GATHER && lane < to; lane++) {
-        float at = x->at[lane * x->width + piece.column] - (float)piece.first, most = (float)(piece.n - 1);
-        sum[at > 0 ? (size_t)(at < most ? at : most) : 0] += (double)row[lane * rows->width] * scale;
-      }
-    }
-  }
-}
-
-/* In eight partial sums, added in one order: every instruction set rounds alike. */
-TACIT_INLINE double unit_square(size_t n_sums, const double *sum) {
-  double q[TACIT_PADDING] = {0};
-  for (size_t j = 0; j < n_sums; j += TACIT_PADDING) {
-    for (size_t l = 0; l < TACIT_PADDING; l++) {
-      q[l] += sum[j + l] * sum[j + l];
-    }
-  }
-  return ((q[0] + q[4]) + (q[2] + q[6])) + ((q[1] + q[5]) + (q[3] + q[7]));
-}
-
-static void unit_end(const tacit_vectors_t *of, const tacit_lattice_t *lattice, double *sum, int64_t *totals, tacit_door_notes_t *notes) {
-  size_t n_sums = 0;
-  for (size_t i = 0; i < of->n_pieces; n_sums += tacit_padded(of->pieces[i++].n)) {
-    for (size_t j = of->pieces[i].n; j < tacit_padded(of->pieces[i].n); j++) {
-      sum[n_sums + j] = 0;
-    }
-  }
-  double square = unit_square(n_sums, sum), factor = (double)lattice->scale_out / (square > 1 ? sqrt(square) : 1);
-  bool is_finite = square <= DBL_MAX;
-  notes->n_non_finite += !is_finite;
-  notes->n_grad_clipped += is_finite && square > 1;
-  for (size_t j = 0; is_finite && j < n_sums; j++) {
-    totals[j] += (int32_t)(sum[j] * factor); /* truncated toward zero; at most 2^20 */
-  }
-  memset(sum, 0, n_sums * sizeof *sum);
-}
-
-static void log_odds(size_t n, double most, const double *x, int64_t *out) {
-  for (size_t at = 0; at < n; at += GROUP_LANES) { /* the last group may repeat its last piece */
-    vdouble value[GROUP], ratio[GROUP];
-    size_t place[GROUP];
-    TACIT_EACH(i) {
-      place[i] = at + i * DOUBLE_LANES < n ? at + i * DOUBLE_LANES : n - DOUBLE_LANES;
-      value[i] = vdouble_load(x + place[i]);
-      vdouble size = vdouble_abs(value[i]);
-      ratio[i] = (most + size) / (most - size);
-    }
-    vdoubles_log(ratio);
-    TACIT_EACH(i) {
-      vlong units = vdouble_nearest(ratio[i] * 0x1p32), sign = value[i] < 0.0;
-      units = (units ^ sign) - sign;
-      memcpy(out + place[i], &units, sizeof units);
+      memset(out + lane * width, 0, width * sizeof *out);
     }
   }
 }
@@ -330,4 +246,4 @@ static void log_odds(size_t n, double most, const double *x, int64_t *out) {
 #define TABLE_NAME_(isa) tacit_lattice_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {vectors, turn, unit_add, unit_end, scalars, whole, log_odds};
+const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {vectors, turn, scalars, whole};

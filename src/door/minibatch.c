@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "door/door_internal.h"
+#include "random/tally.h"
 
 static const double unit = 0x1p32;
 
@@ -27,20 +28,17 @@ tacit_event_t tacit_minibatch_event(const tacit_minibatch_rule_t *rule, double f
                          .label = "accept"};
 }
 
-typedef struct tally {
+typedef struct pair {
   tacit_door_t *door;
   const tacit_scalars_t *of;
-  int64_t b, a;
-  tacit_wide_t sum;
-} tally_t;
-
-enum { BATCH = 1024 }; /* candidates drawn at a time, so that the source of noise is checked once for all */
+  double clip;
+} pair_t;
 
 /* Clipped log ratios of n <= 16 records, whole numbers; 0 past the last, and for those of other ranks. */
-static void look_at(const tally_t *tally, const uint64_t *records, size_t n, double x[16]) {
-  tacit_door_t *door = tally->door;
-  const tacit_scalars_t *of = tally->of;
-  tacit_workspace_t *w = &door->workspaces[0];
+static void look_at_few(const pair_t *pair, const uint64_t *records, size_t n, double x[16]) {
+  tacit_door_t *door = pair->door;
+  const tacit_scalars_t *of = pair->of;
+  tacit_workspace_t *w = door->workspaces;
   size_t n_here = tacit_records_n(door->records), lane_of[16], n_lanes = 0;
   for (size_t i = 0; i < n; i++) {
     size_t record = (size_t)records[i] - door->first_record; /* wraps for those of earlier ranks */
@@ -49,93 +47,37 @@ static void look_at(const tally_t *tally, const uint64_t *records, size_t n, dou
       lane_of[n_lanes++] = i;
     }
   }
-  tacit_subset_fill(door, w);
-  for (size_t i = 0; i < of->n_fresh; i++) {
-    w->outs[i] = w->values + i * TACIT_DOOR_RUN_BLOCKS * 16;
-  }
-  tacit_scalars_evaluate(of, w->block, w->norms, 1, w);
-  memset(x, 0, 16 * sizeof *x);
+  tacit_shown_t shown = tacit_subset_fill(door, w);
+  tacit_scalars_evaluate(door, of, &shown, w);
+  const double *after = tacit_scalars_place(door, w, of->after[0], SIZE_MAX);
+  memset(x, 0, n * sizeof *x);
   for (size_t lane = 0; lane < n_lanes; lane++) {
-    double before = of->before[0] < SIZE_MAX ? w->outs[of->before[0]][lane] : 0, clip = (double)tally->b;
-    double ratio = rint(w->outs[of->after[0]][lane] - before);
-    x[lane_of[lane]] = ratio > clip ? clip : ratio < -clip ? -clip : isnan(ratio) ? 0 : ratio;
-    door->notes.n_ratio_clipped += fabs(ratio) > clip;
+    double before = of->before[0] < SIZE_MAX ? tacit_scalars_place(door, w, of->before[0], SIZE_MAX)[lane] : 0;
+    double ratio = rint(after[lane] - before);
+    x[lane_of[lane]] = isnan(ratio) ? 0 : fmax(fmin(ratio, pair->clip), -pair->clip);
+    door->notes.n_ratio_clipped += fabs(ratio) > pair->clip;
   }
   door->notes.n_ratio += n;
 }
 
-/* Each candidate's log ratio is known to one rank. */
-static void share_ratios(const tally_t *tally, size_t n, double *x) {
-  const tacit_ranks_t *ranks = tally->door->settings.ranks;
-  int64_t numbers[BATCH];
+/* Each record's log ratio is known to one rank. */
+static void look_at(void *user, size_t n, const uint64_t *records, double *x) {
+  const pair_t *pair = user;
+  const tacit_ranks_t *ranks = pair->door->settings.ranks;
+  int64_t numbers[TACIT_TALLY_BATCH];
+  for (size_t i = 0; i < n; i += 16) {
+    look_at_few(pair, records + i, n - i < 16 ? n - i : 16, x + i);
+  }
   for (size_t i = 0; i < n; i++) {
     numbers[i] = (int64_t)x[i];
   }
-  ranks->sum(ranks->user, n, numbers);
+  if (!tacit_door_is_alone(pair->door)) {
+    ranks->sum(ranks->user, n, numbers);
+  }
   for (size_t i = 0; i < n; i++) {
     x[i] = (double)numbers[i];
   }
-}
-
-/*
- * Candidates are drawn with the largest rate a + b: keep each with its own. One that is kept adds
- * log((a + (b + x) / 2) / (a + (b - x) / 2)).
- */
-static tacit_status_t count(tally_t *tally, size_t n, tacit_error_t *err) {
-  tacit_door_t *door = tally->door;
-  uint64_t records[BATCH], share[BATCH];
-  double x[BATCH];
-  int64_t weights[BATCH], sum = 0; /* of at most BATCH logarithms below 2^7, in units of 2^-32 */
-  bool is_kept[BATCH];
-  tacit_status_t status = tacit_noise_below(door->noise, door->n_records, n, records, err);
-  for (size_t i = 0; status == TACIT_OK && i < n; i += 16) {
-    look_at(tally, records + i, n - i < 16 ? n - i : 16, x + i);
-  }
-  if (status == TACIT_OK && door->settings.ranks != NULL && door->settings.ranks->n_ranks > 1) {
-    share_ratios(tally, n, x);
-  }
-  if (status == TACIT_OK) {
-    for (size_t i = 0; i < n; i++) {
-      share[i] = (uint64_t)(2 * tally->a + tally->b - (int64_t)x[i]);
-    }
-    tacit_lattice_functions()->log_odds((n + 15) / 16 * 16, 2 * (double)tally->a + (double)tally->b, x, weights);
-    status = tacit_noise_ratio_bits(door->noise, n, share, 2 * (uint64_t)(tally->a + tally->b), is_kept, err);
-  }
-  for (size_t i = 0; status == TACIT_OK && i < n; i++) {
-    sum += weights[i] & -(int64_t)is_kept[i]; /* a branch on secret coins would be guessed wrong half of the time */
-  }
-  tally->sum += sum;
-  return status;
-}
-
-/*
- * Poisson with mean n (a + b), of as many records at a time as the argument holds. How many there are may be private: no number of them
- * may lead to a refusal.
- */
-static tacit_status_t draw_size(const tally_t *tally, uint64_t *size, tacit_error_t *err) {
-  uint64_t rate = (uint64_t)(tally->a + tally->b), most = UINT64_MAX / rate;
-  tacit_status_t status = TACIT_OK;
-  *size = 0;
-  for (uint64_t n = tally->door->n_records; n > 0 && status == TACIT_OK;) {
-    uint64_t some = n < most ? n : most, part;
-    status = tacit_noise_poisson(tally->door->noise, rate * some, &part, err);
-    *size += part;
-    n -= some;
-  }
-  return status;
-}
-
-static tacit_status_t draw_ratio(tally_t *tally, tacit_error_t *err) {
-  tacit_door_t *door = tally->door;
-  uint64_t left;
-  tacit_status_t status = draw_size(tally, &left, err);
-  while (status == TACIT_OK && left > 0) {
-    size_t some = left < BATCH ? (size_t)left : BATCH;
-    status = count(tally, some, err);
-    tacit_door_drop(door, 0, tacit_records_n_blocks(door->records));
-    left -= some;
-  }
-  return status;
+  tacit_records_drop(pair->door->records, 0, tacit_records_n_blocks(pair->door->records));
 }
 
 double tacit_door_minibatch_size(double n, double bound, double intensity) {
@@ -163,10 +105,8 @@ static tacit_status_t check(tacit_door_t *door, const tacit_scalars_t *of, const
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "max_bound", "a decision's clip is beyond what its rule is charged for");
   }
   tacit_status_t status = tacit_door_check(door, 1, err);
-  if (status == TACIT_OK) {
-    status = tacit_subset_check(door, 1, err);
-  }
-  return status == TACIT_OK ? tacit_scalars_check(door, of, err) : status;
+  TACIT_THEN(status, tacit_subset_check(door, 1, err));
+  return TACIT_THEN(status, tacit_scalars_check(door, of, err));
 }
 
 tacit_status_t tacit_door_decide_minibatch(tacit_door_t *door, const tacit_scalars_t *of, const tacit_minibatch_rule_t *rule,
@@ -177,18 +117,18 @@ tacit_status_t tacit_door_decide_minibatch(tacit_door_t *door, const tacit_scala
     return status;
   }
   tacit_event_t event = tacit_minibatch_event(rule, tacit_door_factor(door));
-  tally_t tally = {.door = door, .of = of, .b = (int64_t)of->clips[0], .a = intensity_units(rule)};
+  pair_t pair = {door, of, of->clips[0]};
+  int64_t tally = 0;
   status = tacit_door_charge(door, &event, err);
   if (status == TACIT_OK && of->is_sampled) {
-    status = draw_ratio(&tally, err);
+    status = tacit_noise_tally(door->noise, door->n_records, intensity_units(rule), (int64_t)of->clips[0], look_at, &pair, &tally, err);
   } else if (status == TACIT_OK) {
     tacit_scalars_sum(door, of);
-    tally.sum = door->sums[0];
   }
   if (status != TACIT_OK) {
     return status;
   }
-  int64_t log_ratio = tacit_log_ratio_capped(tally.sum + tacit_log_ratio_units(correction));
+  int64_t log_ratio = tacit_log_ratio_capped((of->is_sampled ? tally : door->sums[0]) + tacit_log_ratio_units(correction));
   *accepted = rule->is_metropolis && log_ratio >= 0;
   return !rule->is_metropolis ? tacit_noise_logistic_bit(door->noise, log_ratio, accepted, err)
          : log_ratio < 0      ? tacit_noise_exp_bit(door->noise, (uint64_t)-log_ratio, accepted, err)

@@ -1,180 +1,129 @@
 /*
- * Passes over the records: on threads, over ranks, through memory or a file. Whole numbers are added, which is associative: sums
- * depend neither on the number of threads or ranks, nor on the order of blocks or records.
+ * A pass over the records: on threads, over ranks, by blocks of 16, by units, or over those drawn. Whole numbers are added, which is
+ * associative: sums depend neither on the number of threads or ranks, nor on the order of blocks or records.
  */
 #include <string.h>
 
 #include "door/door_internal.h"
 
-enum { LIMB_BITS = 40, N_NOTES = 5 }; /* three limbs of a 128-bit sum: 2^22 ranks cannot overflow an int64 */
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* ---- ranges of blocks or units; where records are in a file, the next are read ahead and those done with leave memory ---- */
 
 typedef struct ranges {
   const tacit_door_t *door;
   tacit_range_task task;
-  void *pass;
+  const void *pass;
   size_t n, size; /* of all, and of a range, in blocks or units */
   bool is_by_units;
 } ranges_t;
 
-/* Where range `part` begins. */
-static size_t begin_of(const ranges_t *r, size_t part) {
-  return part * r->size < r->n ? part * r->size : r->n;
-}
-
-/* The same in blocks. */
+/* Where range `part` begins, in blocks. */
 static size_t first_block(const ranges_t *r, size_t part) {
-  size_t first = begin_of(r, part);
+  size_t first = least(part * r->size, r->n);
   const size_t *offsets = r->door->unit_offsets;
   return !r->is_by_units ? first : (offsets != NULL ? offsets[first] : first) / TACIT_BLOCK;
 }
 
-void tacit_door_drop(const tacit_door_t *door, size_t from, size_t to) {
-  const size_t width = TACIT_BLOCK * sizeof *door->lane_norm;
-  if (door->lane_mapping.data != NULL) {
-    tacit_records_drop(door->records, from, to);
-    tacit_mapping_drop(&door->lane_mapping, from * width, to * width);
-  }
-}
-
 static void range_part(void *user, size_t part, size_t thread) {
   const ranges_t *r = user;
-  const tacit_door_t *door = r->door;
-  const size_t width = TACIT_BLOCK * sizeof *door->lane_norm, ahead = door->settings.n_threads; /* others are between */
-  if (door->lane_mapping.data != NULL) {
-    size_t from = first_block(r, part + ahead), to = first_block(r, part + ahead + 1);
-    tacit_records_need(door->records, from, to);
-    tacit_mapping_need(&door->lane_mapping, from * width, to * width);
-  }
-  r->task(r->pass, begin_of(r, part), begin_of(r, part + 1), thread);
-  tacit_door_drop(door, first_block(r, part), first_block(r, part + 1));
+  size_t ahead = part + r->door->settings.n_threads; /* others are between */
+  tacit_records_need(r->door->records, first_block(r, ahead), first_block(r, ahead + 1));
+  r->task(r->pass, part * r->size, least((part + 1) * r->size, r->n), thread);
+  tacit_records_drop(r->door->records, first_block(r, part), first_block(r, part + 1));
 }
 
-void tacit_door_run_ranges(tacit_door_t *door, bool is_by_units, tacit_range_task task, void *pass) {
+void tacit_door_run_ranges(const tacit_door_t *door, bool is_by_units, tacit_range_task task, const void *pass) {
   size_t n = is_by_units ? door->n_units : tacit_records_n_blocks(door->records);
   size_t most = is_by_units ? TACIT_BLOCK * TACIT_PART_BLOCKS : TACIT_PART_BLOCKS;
   ranges_t ranges = {door, task, pass, n, tacit_pool_share(n, door->settings.n_threads, most), is_by_units};
   tacit_pool_run(door->pool, (n + ranges.size - 1) / ranges.size, range_part, &ranges);
 }
 
-/* ---- ranks: sums over the records are the only thing that they have to tell each other ---- */
+/* ---- what is shown of a range; how many records or units it has ---- */
 
-static bool is_alone(const tacit_door_t *door) {
-  return door->settings.ranks == NULL || door->settings.ranks->n_ranks <= 1;
+static tacit_shown_t shown_of(const tacit_door_t *door, size_t b, size_t n) {
+  return (tacit_shown_t){tacit_records_block(door->records, b), door->lane_norm + b * TACIT_BLOCK, n, b};
 }
 
-tacit_status_t tacit_door_join_ranks(tacit_door_t *door, tacit_error_t *err) {
-  const tacit_ranks_t *ranks = door->settings.ranks;
-  door->n_records = tacit_records_n(door->records);
-  door->n_units_all = door->n_units;
-  door->has_aligned_ranks = true;
-  if (is_alone(door)) {
-    return TACIT_OK;
+static size_t show_blocks(const tacit_pass_t *pass, size_t first, size_t last, tacit_workspace_t *w) {
+  for (size_t b = first; b < last; b += pass->n_blocks) {
+    tacit_shown_t shown = shown_of(pass->door, b, least(last - b, pass->n_blocks));
+    pass->show(pass, &shown, w);
   }
-  int64_t *counts = tacit_alloc_zero(2 * ranks->n_ranks, sizeof *counts);
-  if (counts == NULL) {
-    return tacit_error_memory(err);
-  }
-  counts[ranks->rank] = (int64_t)door->n_records;
-  counts[ranks->n_ranks + ranks->rank] = (int64_t)door->n_units;
-  ranks->sum(ranks->user, 2 * ranks->n_ranks, counts);
-  door->n_records = door->n_units_all = 0;
-  for (size_t r = 0; r < ranks->n_ranks; r++) {
-    door->first_record = r == ranks->rank ? door->n_records : door->first_record;
-    door->has_aligned_ranks = door->has_aligned_ranks && door->n_records % TACIT_RANK_ALIGNMENT == 0;
-    door->n_records += (size_t)counts[r];
-    door->n_units_all += (size_t)counts[ranks->n_ranks + r];
-  }
-  tacit_free(counts);
-  return TACIT_OK;
+  return (last - first) * TACIT_BLOCK;
 }
 
-/* FNV-1a: ranks that differ in it are no longer running the same program. */
-void tacit_door_digest(tacit_door_t *door, const void *bytes, size_t n) {
-  const unsigned char *byte = bytes;
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (size_t i = 0; !is_alone(door) && i < n; i++) {
-    hash = (hash ^ byte[i]) * 0x100000001b3u;
-  }
-  door->digest = hash >> 24; /* 40 bits: their sum over the ranks fits */
-}
-
-static void split(tacit_wide_t sum, int64_t limbs[3]) {
-  const tacit_wide_t mask = ((tacit_wide_t)1 << LIMB_BITS) - 1;
-  limbs[0] = (int64_t)(sum & mask);
-  limbs[1] = (int64_t)(sum >> LIMB_BITS & mask);
-  limbs[2] = (int64_t)(sum >> 2 * LIMB_BITS);
-}
-
-static tacit_wide_t joined(const int64_t limbs[3]) {
-  const tacit_wide_t base = (tacit_wide_t)1 << LIMB_BITS;
-  return ((tacit_wide_t)limbs[2] * base + limbs[1]) * base + limbs[0];
-}
-
-size_t tacit_door_message_size(size_t n_sums) {
-  return 3 * n_sums + N_NOTES + 1;
-}
-
-static void sum_ranks(tacit_door_t *door, size_t n_sums, tacit_door_notes_t *notes) {
-  if (is_alone(door)) {
-    return;
-  }
-  const tacit_ranks_t *ranks = door->settings.ranks;
-  int64_t *message = door->message, *tail = message + 3 * n_sums, mine = (int64_t)door->digest;
-  uint64_t *counts[N_NOTES] = {&notes->n_grad, &notes->n_grad_clipped, &notes->n_ratio, &notes->n_ratio_clipped,
-                               &notes->n_non_finite};
-  for (size_t i = 0; i < n_sums; i++) {
-    split(door->sums[i], message + 3 * i);
-  }
-  for (size_t i = 0; i < N_NOTES; i++) {
-    tail[i] = (int64_t)*counts[i];
-  }
-  tail[N_NOTES] = mine;
-  ranks->sum(ranks->user, tacit_door_message_size(n_sums), message);
-  for (size_t i = 0; i < n_sums; i++) {
-    door->sums[i] = joined(message + 3 * i);
-  }
-  for (size_t i = 0; i < N_NOTES; i++) {
-    *counts[i] = (uint64_t)tail[i];
-  }
-  door->has_parted = door->has_parted || tail[N_NOTES] != mine * (int64_t)ranks->n_ranks;
-}
-
-/* ---- a pass ---- */
-
-void tacit_workspace_flush(tacit_workspace_t *workspace, size_t n, bool is_wide) {
-  for (size_t i = 0; i < n; i++) {
-    int64_t sum = 0;
-    for (size_t lane = 0; lane < 16; lane++) {
-      sum += is_wide ? workspace->lanes64[i * 16 + lane] : workspace->lanes[i * 16 + lane];
+/* One unit after another, and its records in their order: its bits depend on nothing else. */
+static size_t show_units(const tacit_pass_t *pass, size_t first, size_t last, tacit_workspace_t *w) {
+  const size_t *offsets = pass->door->unit_offsets;
+  size_t at = SIZE_MAX;
+  for (size_t u = first; u < last; u++) {
+    size_t end = offsets != NULL ? offsets[u + 1] : u + 1;
+    for (size_t i = offsets != NULL ? offsets[u] : u, b, to; i < end; i = to) {
+      b = i / TACIT_BLOCK;
+      to = least(end, TACIT_BLOCK * (b + 1));
+      if (b != at && pass->show != NULL) {
+        tacit_shown_t shown = shown_of(pass->door, b, 1);
+        pass->show(pass, &shown, w);
+      }
+      at = b;
+      pass->unit_add(pass, u, b, i - TACIT_BLOCK * b, to - TACIT_BLOCK * b, w);
     }
-    workspace->totals[i] += sum;
+    pass->unit_end(pass, u, u + 1 == last, w);
+  }
+  return last - first;
+}
+
+/* Lanes are added to the totals: 2^14 numbers of 32 bits fit into 64, and those of 64 into 128. */
+static void flush(const tacit_pass_t *pass, tacit_workspace_t *w) {
+  for (size_t i = 0, at = 0; i < pass->n_sums; i++) {
+    int64_t narrow = 0;
+    for (size_t end = at + pass->n_lanes; at < end; at++) {
+      if (pass->is_wide) {
+        w->totals[i] += w->lanes64[at];
+      } else {
+        narrow += w->lanes[at];
+      }
+    }
+    w->totals[i] += narrow;
   }
 }
 
-static void add_notes(tacit_door_notes_t *to, const tacit_door_notes_t *notes) {
-  to->n_grad += notes->n_grad;
-  to->n_grad_clipped += notes->n_grad_clipped;
-  to->n_ratio += notes->n_ratio;
-  to->n_ratio_clipped += notes->n_ratio_clipped;
-  to->n_non_finite += notes->n_non_finite;
+static void sum_range(const void *of, size_t first, size_t last, size_t thread) {
+  const tacit_pass_t *pass = of;
+  tacit_workspace_t *w = &pass->door->workspaces[thread];
+  size_t n = pass->n_sums * pass->n_lanes;
+  memset(w->lanes64, 0, pass->is_wide ? n * sizeof *w->lanes64 : 0);
+  memset(w->lanes, 0, pass->is_wide ? 0 : n * sizeof *w->lanes);
+  size_t n_shown = (pass->is_drawn ? tacit_subset_show : pass->is_by_units ? show_units : show_blocks)(pass, first, last, w);
+  *(pass->is_scalar ? &w->notes.n_ratio : &w->notes.n_grad) += n_shown * pass->n_noted;
+  flush(pass, w);
 }
 
-void tacit_door_sum(tacit_door_t *door, size_t n_sums, bool is_by_units, tacit_range_task task, void *pass) {
-  tacit_door_notes_t notes = {0};
+/* The notes are summed as the sums are, after them. */
+void tacit_door_sum(const tacit_pass_t *pass) {
+  tacit_door_t *door = pass->door;
+  uint64_t notes[TACIT_N_NOTES], all[TACIT_N_NOTES];
+  size_t n = pass->n_sums;
   for (size_t t = 0; t < door->settings.n_threads; t++) {
-    memset(door->workspaces[t].totals, 0, n_sums * sizeof *door->workspaces[t].totals);
-    door->workspaces[t].notes = notes;
+    memset(door->workspaces[t].totals, 0, (n + TACIT_N_NOTES) * sizeof *door->workspaces[t].totals);
+    door->workspaces[t].notes = (tacit_door_notes_t){0};
   }
-  tacit_door_run_ranges(door, is_by_units, task, pass);
-  memset(door->sums, 0, n_sums * sizeof *door->sums);
+  tacit_door_run_ranges(door, pass->is_by_units, sum_range, pass);
   for (size_t t = 0; t < door->settings.n_threads; t++) {
-    for (size_t i = 0; i < n_sums; i++) {
+    memcpy(notes, &door->workspaces[t].notes, sizeof notes);
+    for (size_t i = 0; t > 0 && i < n; i++) {
       door->sums[i] += door->workspaces[t].totals[i];
     }
-    add_notes(&notes, &door->workspaces[t].notes);
+    for (size_t i = 0; i < TACIT_N_NOTES; i++) {
+      door->sums[n + i] += (tacit_wide_t)notes[i];
+    }
   }
-  sum_ranks(door, n_sums, &notes);
-  add_notes(&door->notes, &notes);
+  tacit_door_sum_ranks(door, n + TACIT_N_NOTES);
+  memcpy(all, &door->notes, sizeof all);
+  for (size_t i = 0; i < TACIT_N_NOTES; i++) {
+    all[i] += (uint64_t)door->sums[n + i];
+  }
+  memcpy(&door->notes, all, sizeof all);
 }

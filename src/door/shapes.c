@@ -92,14 +92,13 @@ tacit_status_t tacit_door_shape_check(const tacit_door_shape_t *s, tacit_door_no
 
 /* ---- a unit's whole numbers ---- */
 
-/* sum of squares of n numbers at most `most` in size, at most the square of `radius` */
 static bool is_in_ball(const int64_t *k, size_t n, int64_t radius) {
   tacit_wide_t square = 0;
   for (size_t i = 0; i < n; i++) {
     if (k[i] > radius || k[i] < -radius) {
       return false;
     }
-    square += (tacit_wide_t)k[i] * k[i];
+    square += k[i] * k[i];
   }
   return square <= (tacit_wide_t)radius * radius;
 }
@@ -126,41 +125,42 @@ static void add_times(size_t n, const int64_t *k, int64_t factor, tacit_wide_t *
   }
 }
 
-bool tacit_door_shape_add(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k, tacit_wide_t *totals) {
-  size_t d = shape->dim, n = d - has_response(shape), n_products = n * (n + 1) / 2;
+static bool is_inside(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k) {
+  size_t d = shape->dim, n = d - has_response(shape);
   switch (shape->kind) {
     case TACIT_SHAPE_BALL:
-      if (!is_in_ball(k, d, shape->radius)) {
-        return false;
-      }
-      break;
-    case TACIT_SHAPE_BOX:
-      if (!is_in_box(k, d, shape->low, shape->high)) {
-        return false;
-      }
-      break;
+    case TACIT_SHAPE_SQUARES: return is_in_ball(k, tacit_door_shape_n_written(shape, n_rows), shape->radius);
+    case TACIT_SHAPE_BOX: return is_in_box(k, d, shape->low, shape->high);
+    case TACIT_SHAPE_CELL: return true; /* anything else is no cell */
+    default: return is_in_box(k, n, -shape->radius, shape->radius) && is_in_box(k + n, d - n, -shape->high, shape->high);
+  }
+}
+
+bool tacit_door_shape_add(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k, tacit_wide_t *totals) {
+  size_t d = shape->dim, n = d - has_response(shape), n_products = n * (n + 1) / 2;
+  if (!is_inside(shape, n_rows, k)) {
+    return false;
+  }
+  switch (shape->kind) {
     case TACIT_SHAPE_CELL:
       if (k[0] >= 1 && k[0] <= (int64_t)d) {
         totals[k[0] - 1] += shape->radius;
       }
-      return true;
+      break;
     case TACIT_SHAPE_SQUARES:
-      for (size_t t = 0; is_in_ball(k, n_rows * d, shape->radius) && t < n_rows; t++) {
+      for (size_t t = 0; t < n_rows; t++) {
         add_square(d, k + t * d, totals);
       }
-      return is_in_ball(k, n_rows * d, shape->radius);
-    default:
-      if (!is_in_box(k, n, -shape->radius, shape->radius) || !is_in_box(k + n, d - n, -shape->high, shape->high)) {
-        return false;
-      }
+      break;
+    case TACIT_SHAPE_PRODUCTS:
       add_times(n, k, shape->radius, totals);
       add_square(n, k, totals + n);
       if (has_response(shape)) {
         totals[n + n_products] += k[n] * shape->radius;
         add_times(n, k, k[n], totals + n + n_products + 1);
       }
-      return true;
+      break;
+    default: add_times(d, k, 1, totals); break;
   }
-  add_times(d, k, 1, totals);
   return true;
 }

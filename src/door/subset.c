@@ -1,6 +1,5 @@
-/* Sums over records that are drawn at random, each by itself. Who was drawn, and how many, is secret and does not leave. */
+/* Records that are drawn at random, each by itself. Who was drawn, and how many, is secret and does not leave. */
 #include <math.h>
-#include <string.h>
 
 #include "door/door_internal.h"
 
@@ -51,7 +50,7 @@ void tacit_subset_ask(const tacit_door_t *door, tacit_workspace_t *w, size_t rec
   w->records[w->n_gathered++] = record;
 }
 
-size_t tacit_subset_fill(const tacit_door_t *door, tacit_workspace_t *w) {
+tacit_shown_t tacit_subset_fill(const tacit_door_t *door, tacit_workspace_t *w) {
   size_t n = w->n_gathered;
   for (size_t lane = 0; lane < 16; lane++) {
     const float *from = lane < n ? first_column(door, w->records[lane]) : NULL;
@@ -61,40 +60,26 @@ size_t tacit_subset_fill(const tacit_door_t *door, tacit_workspace_t *w) {
     w->norms[lane] = lane < n ? door->lane_norm[w->records[lane]] : NAN;
   }
   w->n_gathered = 0;
-  return n;
+  return (tacit_shown_t){w->block, w->norms, 1, SIZE_MAX};
 }
 
-typedef struct subset_pass {
-  tacit_door_t *door;
-  size_t n_sums;
-  bool is_wide;
-  tacit_subset_task task;
-  const void *pass;
-} subset_pass_t;
-
 /* Records are lanes of their own, so that sums do not depend on which of them share a block. */
-static void subset_part(void *user, size_t first, size_t last, size_t thread) {
-  const subset_pass_t *pass = user;
-  const tacit_door_t *door = pass->door;
-  const uint64_t *mask = door->mask + door->first_record / 64;
-  tacit_workspace_t *w = &door->workspaces[thread];
-  memset(pass->is_wide ? (void *)w->lanes64 : (void *)w->lanes, 0,
-         pass->n_sums * 16 * (pass->is_wide ? sizeof *w->lanes64 : sizeof *w->lanes));
+size_t tacit_subset_show(const tacit_pass_t *pass, size_t first, size_t last, tacit_workspace_t *w) {
+  const uint64_t *mask = pass->door->mask + pass->door->first_record / 64;
+  size_t n = 0;
   for (size_t word = first / WORD_BLOCKS; word * WORD_BLOCKS < last; word++) {
     for (uint64_t left = mask[word]; left != 0; left &= left - 1) {
-      tacit_subset_ask(door, w, word * 64 + (size_t)__builtin_ctzll(left));
+      tacit_subset_ask(pass->door, w, word * 64 + (size_t)__builtin_ctzll(left));
+      n++;
       if (w->n_gathered == 16) {
-        pass->task(pass->pass, tacit_subset_fill(door, w), w);
+        tacit_shown_t shown = tacit_subset_fill(pass->door, w);
+        pass->show(pass, &shown, w);
       }
     }
   }
   if (w->n_gathered > 0) {
-    pass->task(pass->pass, tacit_subset_fill(door, w), w);
+    tacit_shown_t shown = tacit_subset_fill(pass->door, w);
+    pass->show(pass, &shown, w);
   }
-  tacit_workspace_flush(w, pass->n_sums, pass->is_wide);
-}
-
-void tacit_subset_sum(tacit_door_t *door, size_t n_sums, bool is_wide, tacit_subset_task task, const void *pass) {
-  subset_pass_t subset = {door, n_sums, is_wide, task, pass};
-  tacit_door_sum(door, n_sums, false, subset_part, &subset);
+  return n;
 }

@@ -5,8 +5,8 @@
  *
  * Mutations tried, each of which fails here: a shape not checked (each kind); a cell gained twice; sqrt(2) left out for cells and
  * squares, a column for products; clips twice as wide, of records and of units; norms that are no number let through; the lattice
- * rounded up; lanes past the last record counted; the probe left out, or one of its questions; neighbouring pieces of all features of which the
- * last alone counts; features outside of the known norm taken as 1 long; the padding of a unit's sum counted.
+ * rounded up; lanes past the last record counted; a unit's whole numbers taken as they come; the probe left out, or one of its questions; neighbouring pieces of all features of which the
+ * last alone counts; features outside of the known norm taken as 1 long; sums of a part in 64 bits.
  */
 #include <float.h>
 #include <string.h>
@@ -137,6 +137,36 @@ static void vector_rows(const void *ctx, const float *block, size_t n_blocks, si
   }
 }
 
+/* The sum of a unit's numbers, clipped; or one that is not, is none, or is any. */
+static void vector_unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k, tacit_door_notes_t *notes) {
+  const size_t stride = tacit_door_padded(of->dim);
+  (void)notes;
+  for (size_t at = 0; k == NULL && at < of->n_points * own->n; at++) {
+    const float *x = own->x + at % own->n * own->x_width, *row = own->rows + at % own->n * own->rows_width + at / own->n * of->n_rows;
+    double *sum = sums + at / own->n * stride;
+    for (const tacit_piece_t *p = of->pieces; p < of->pieces + of->n_pieces; p++) {
+      size_t place = p->kind == TACIT_PIECE_GATHER ? (size_t)fmax(fmin(x[p->column] - p->first, (double)p->n - 1), 0) : 0;
+      for (size_t j = 0; j < (p->kind == TACIT_PIECE_GATHER ? 1 : p->n); j++) {
+        double value = p->kind == TACIT_PIECE_LINEAR ? (double)row[p->row] * (double)x[p->column + j] : (double)row[p->row + j];
+        sum[p->parameter + place * p->stride + j] += value * own->scale;
+      }
+    }
+  }
+  for (size_t at = 0; k != NULL && at < of->n_points; at++, sums += stride) {
+    double square = 0;
+    for (size_t j = 0; j < of->dim; j++) {
+      square += sums[j] * sums[j];
+    }
+    double factor = !(square <= DBL_MAX) ? 0 : own->most / (square > 1 && (liar.lie != WILD || square < 4) ? sqrt(square) : 1);
+    for (size_t j = 0; j < of->dim; j++) {
+      double whole = factor > 0 ? sums[j] * factor : 0;
+      k[(at * of->dim + j) * 16] = (int64_t)fmax(fmin(whole, 0x1p60), -0x1p60);
+      sums[j] = 0;
+    }
+    k[at * of->dim * 16] = liar.lie == WILD && square > 1e6 ? INT64_MIN : k[at * of->dim * 16];
+  }
+}
+
 /* Two predictors of two features and one number more; all kinds of pieces, two of one row and one of features beyond the norm's; numbers alone. */
 static const tacit_piece_t linear[] = {{.kind = TACIT_PIECE_LINEAR, .row = 0, .parameter = 0, .n = 2},
                                        {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = 2, .n = 2},
@@ -245,7 +275,7 @@ static tacit_status_t make(tacit_door_t *door, const setting_t *s, result_t *r, 
   const tacit_door_shape_t *shape = &shapes[s->what];
   const size_t which = s->what <= DENSE ? s->what : DENSE;
   tacit_vectors_t vectors = {.n_points = N_POINTS, .dim = 5, .n_rows = vectors_of[which].n_rows, .n_pieces = vectors_of[which].n_pieces,
-                             .pieces = vectors_of[which].pieces, .n_features = n_features(s), .n_blocks = 3, .rows = vector_rows, .ctx = &vectors_of[which].n_rows,
+                             .pieces = vectors_of[which].pieces, .n_features = n_features(s), .n_blocks = 3, .rows = vector_rows, .unit = vector_unit, .ctx = &vectors_of[which].n_rows,
                              .points = points, .scale = 1, .clip = 1, .rate = s->rate, .label = "test"};
   tacit_scalars_t scalars = {.n_pairs = 2, .n_fresh = 2, .values = scalar_values, .fresh_at = places,
                              .before = (size_t[2]){SIZE_MAX, 0}, .after = (size_t[2]){0, 1}, .clips = clips, .rate = 1, .label = "test"};
@@ -462,8 +492,48 @@ static void test_a_record_left_out_adds_what_one_that_is_not_there_adds(void **u
   }
 }
 
+/* Lanes of 64 bits hold what one lane of a part adds; their sum, of 2^14 records of 2^51 each, is beyond them. */
+static void large_values(const void *ctx, const float *block, size_t n_blocks, double *work, double *const *out) {
+  (void)ctx, (void)block, (void)work;
+  for (size_t i = 0; i < n_blocks * 16; i++) {
+    out[0][i] = 0x1p60;
+  }
+}
+
+static void test_the_largest_sums_are_exact(void **unused) {
+  (void)unused;
+  const size_t n = 1 << 18, at = 0, none = SIZE_MAX; /* so many that parts are of their largest size */
+  const double clip = 0x1p51, x[N_COLUMNS] = {0};
+  for (size_t rows = 1; rows <= 2; rows++) {
+    tacit_error_t err;
+    tacit_records_t *records;
+    tacit_door_t *door;
+    double out, sd;
+    size_t *offsets = calloc(n / rows + 1, sizeof *offsets);
+    assert_ok(tacit_records_new(&records, n, N_COLUMNS, &err), err);
+    for (size_t i = 0; i < n; i++) {
+      tacit_records_set(records, i, x);
+    }
+    for (size_t u = 0; u <= n / rows; u++) {
+      offsets[u] = rows * u;
+    }
+    if (rows > 1) {
+      assert_ok(tacit_records_set_units(records, offsets, n / rows, &err), err);
+    }
+    tacit_door_settings_t settings = {.name = "test", .n_columns = N_COLUMNS, .max_unit_rows = rows, .n_threads = 1};
+    assert_ok(tacit_door_new(&door, records, NULL, NULL, &settings, &err), err);
+    tacit_scalars_t scalars = {.n_pairs = 1, .n_fresh = 1, .values = large_values, .fresh_at = &at, .before = &none, .after = &at, .clips = &clip,
+                               .rate = 1, .label = "test"};
+    assert_ok(tacit_door_release_scalars(door, &scalars, 1, &out, &sd, &err), err);
+    assert_true(door->sums[0] == (tacit_wide_t)(n / rows) << 51);
+    tacit_door_free(door);
+    free(offsets);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_the_largest_sums_are_exact),
       cmocka_unit_test(test_neighbours_are_no_further_apart_than_is_charged),
       cmocka_unit_test(test_sensitivities_of_noise_by_the_sum_of_sizes),
       cmocka_unit_test(test_what_is_no_function_of_a_record_is_caught),

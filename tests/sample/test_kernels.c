@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "account/bit.h"
-#include "door/door_internal.h"
+#include "random/tally.h"
+#include "tacit/data.h"
 #include "logistic.h"
 #include "sample/sample_internal.h"
 #include "sample/vcorr.h"
@@ -233,7 +234,7 @@ static double by_minibatch(const way_t *way, const pair_t *pair) {
     of.rate[i] = a + (b - pair->each[i]) / 2;
     of.thinned += (b + pair->each[i]) / 2;
   }
-  tacit_lattice_functions()->log_odds(16, rint((2 * a + b) * 0x1p32), x, units);
+  tacit_log_odds(16, rint((2 * a + b) * 0x1p32), x, units);
   for (size_t i = 0; i < pair->n_records; i++) {
     of.weight[i] = (double)units[i] * 0x1p-32;
   }
