@@ -443,6 +443,22 @@ tacit_status_t __wrap_tacit_curator_release_cells(tacit_curator_t *curator, cons
   return end_looking(at_work, out, (cells->n_edges + 1) * sizeof *out, err);
 }
 
+tacit_status_t __wrap_tacit_curator_release_column_moments(tacit_curator_t *curator, const tacit_record_columns_t *columns, double noise_multiplier,
+                                                           double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_column_moments(curator, columns, noise_multiplier, out, noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  fault_t at_work = begin_looking();
+  size_t n = (columns->n + 1) * (columns->n + 2) / 2;
+  double sums[2][AUDIT_MAX_SUMS], unused;
+  for (size_t side = 0; side < 2; side++) {
+    must(__real_tacit_curator_release_column_moments(adversary.exposed[side], columns, 1, sums[side], &unused, err), err);
+  }
+  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, *noise_sd, 1);
+  return end_looking(at_work, out, n * sizeof *out, err);
+}
+
 /* ---- what a sampler is tuned by ---- */
 
 tacit_status_t __wrap_tacit_curator_release_norms(tacit_curator_t *curator, const double *theta, double noise_multiplier,

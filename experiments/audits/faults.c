@@ -104,6 +104,7 @@ tacit_lattice_t __wrap_tacit_lattice_for(const tacit_vectors_t *vectors, double 
   double wider = fault_at_work == FAULT_NO_CLIP ? clips_missed_by : 1;
   tacit_lattice_t lattice = __real_tacit_lattice_for(vectors, bound * wider);
   lattice.scale_out *= (float)wider;
+  lattice.radius *= wider;
   return lattice;
 }
 
