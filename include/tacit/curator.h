@@ -409,7 +409,9 @@ typedef enum tacit_statistic_kind {
    * Of d features and a binary response, the last column: sums of z_j, then of z_i z_j as above, for the features alone; then of
    * (y - 1/2) (1, z_1 .. z_d), the score of a logistic regression at coefficients 0. y is 1 at the upper bound, 0 at the lower one.
    */
-  TACIT_STATISTIC_SCORE = 3
+  TACIT_STATISTIC_SCORE = 3,
+  /** Records in each cell of several tables at once, one table after another; each is of some of the columns, the last one fastest. */
+  TACIT_STATISTIC_MARGINS = 4
 } tacit_statistic_kind_t;
 
 /** Noise of each value, independent; laws as in tacit/random.h and tacit/augment.h. */
@@ -424,10 +426,13 @@ typedef enum tacit_statistic_noise {
 typedef struct tacit_statistic {
   tacit_statistic_kind_t kind;
   tacit_statistic_noise_t noise; /**< products and score: gaussian only */
-  size_t n_columns;              /**< sum: 1; counts: up to 16; products: up to 24; score: 2 to 24 */
+  size_t n_columns;              /**< sum: 1; counts: up to 16; products: up to 24; score: 2 to 24; margins: up to 30 */
   const double *lower, *upper;   /**< shape (n_columns); all but counts */
   double step;                   /**< sum under discrete noise: values are rounded to multiples of it, as both bounds are; else 0 */
-  const size_t *n_levels;        /**< counts: shape (n_columns), each >= 2; records hold level indices from 0 */
+  const size_t *n_levels;        /**< counts, margins: shape (n_columns), each >= 2; records hold level indices from 0 */
+  size_t n_margins;
+  const uint32_t *margins;       /**< margins: shape (n_margins), bit j is column j */
+  bool is_add_remove;            /**< margins: neighbours have a record more or less, instead of another one */
 } tacit_statistic_t;
 
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_statistic_check(const tacit_statistic_t *statistic, tacit_error_t *err);
@@ -436,13 +441,13 @@ TACIT_API size_t tacit_statistic_n_values(const tacit_statistic_t *statistic);
 /** Fill the model that a curator is opened with for a statistic: columns alone. Borrows the statistic. */
 TACIT_API void tacit_statistic_model(struct tacit_record_model *model, const tacit_statistic_t *statistic);
 /**
- * The event that a release is charged as, under relation substitute. noise_multiplier is the noise's scale over the sensitivity,
+ * The event that a release is charged as, under relation substitute (margins: or as they say). noise_multiplier is the noise's scale over the sensitivity,
  * L2 for Gaussian noise, L1 for Laplace noise (which then has epsilon = 1 / noise_multiplier).
  */
 TACIT_API struct tacit_event tacit_statistic_event(const tacit_statistic_t *statistic, double noise_multiplier);
 /**
  * Release a statistic. The curator must be private and opened with tacit_statistic_model(); units of one record, relation
- * substitute. But for Gaussian noise the budget must have been given the event as its schedule (tacit_budget_set_schedule()).
+ * substitute (margins: as they say). But for Gaussian noise the budget must have been given the event as its schedule (tacit_budget_set_schedule()).
  *
  * @param[in]  noise_multiplier  2^-30 to 2^28, and such that the noise can be drawn (tacit/random.h).
  * @param[out] out          sums over the records, shape (tacit_statistic_n_values()); zero on failure.

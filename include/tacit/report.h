@@ -70,6 +70,7 @@ typedef struct tacit_report {
   const char *family;        /**< or "" */
   const char *model;         /**< on the page instead of it: the family that a program stands for; may be NULL */
   const char *program;       /**< written as program.stan, for predictions; NULL: there is none */
+  const char *statistic;     /**< the text of what was released, written as statistic.yaml for tacit synthesize; NULL: not needed */
   const char *data_name;     /**< the schema's dataset name, never a private file name */
   const char *schema;        /**< the schema's text, written as schema.yaml; NULL: there is none */
   const char *unit;          /**< "row" or the person column */

@@ -40,7 +40,7 @@ released_texts <- function(statistic) {
 
 tacit_infer <- function(model, statistic, n = NULL, method = NULL, chains = NULL, warmup = NULL, draws = NULL, out = NULL,
                         progress = interactive(), seed = NULL, ...) {
-  law <- yaml_text(model, "model")
+  law <- yaml_text(if (is.null(model)) "records: table\n" else model, "model")
   released <- released_texts(statistic)
   settings <- setting_texts(list(n = n, method = method, chains = chains, warmup = warmup, draws = draws, out = out, seed = seed, ...))
   result <- check(.Call(C_infer, law$text, law$name, released$text, released$name, settings, if (progress) watch))

@@ -119,6 +119,8 @@ typedef struct tacit_trajectory {
   size_t dim;
   tacit_trajectory_density density;
   void *user;
+  double (*rest)(void *user, const double *theta); /* what the log density leaves out until a trajectory ends, at its last point; NULL: nothing */
+  double rest_value;
   double *theta, *grad, value; /* the point; value and grad are made by tacit_trajectory_refresh() */
   double *factor;              /* (dim, dim): lower; the metric's inverse is factor factor' */
   double *other;               /* (dim, dim): room for the next factor */
@@ -138,6 +140,8 @@ void tacit_trajectory_clear(tacit_trajectory_t *walk);
 bool tacit_trajectory_start(tacit_trajectory_t *walk, tacit_rng_t *rng);
 /* From theta as it is; the metric is the curvature there, and again at ends of windows of warm-up. */
 void tacit_trajectory_start_at(tacit_trajectory_t *walk);
+/* From theta as it is, where all coordinates have about the same spread, 1, and hang little together. */
+void tacit_trajectory_start_scaled(tacit_trajectory_t *walk);
 /* The density has changed. */
 void tacit_trajectory_refresh(tacit_trajectory_t *walk);
 /* One trajectory; its probability of acceptance. */

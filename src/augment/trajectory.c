@@ -38,7 +38,10 @@ static double dot(size_t n, const double *a, const double *b) {
   return sum;
 }
 
-void tacit_trajectory_refresh(tacit_trajectory_t *w) { w->value = w->density(w->user, w->theta, w->grad); }
+void tacit_trajectory_refresh(tacit_trajectory_t *w) {
+  w->value = w->density(w->user, w->theta, w->grad);
+  w->rest_value = w->rest != NULL && w->value > -INFINITY ? w->rest(w->user, w->theta) : 0;
+}
 
 /* Lower Cholesky factor of a symmetric matrix; false where it is not positive definite. */
 static bool factorise(size_t n, const double *matrix, double *factor) {
@@ -234,6 +237,13 @@ void tacit_trajectory_start_at(tacit_trajectory_t *w) {
   reset_step(w);
 }
 
+void tacit_trajectory_start_scaled(tacit_trajectory_t *w) {
+  set_identity(w, w->factor);
+  tacit_trajectory_refresh(w);
+  reset_states(w);
+  reset_step(w);
+}
+
 /* ---- trajectories ---- */
 
 /* momentum += half step_size L' grad: momenta are in the coordinates where the metric is the identity. */
@@ -268,12 +278,14 @@ double tacit_trajectory_step(tacit_trajectory_t *w, tacit_rng_t *rng) {
     value = w->density(w->user, w->trial, w->trial_grad);
     push(w, 0.5 * step, w->trial_grad);
   }
-  double log_ratio = value - 0.5 * dot(n, w->momentum, w->momentum) - energy;
+  double rest = w->rest != NULL && value > -INFINITY ? w->rest(w->user, w->trial) : 0;
+  double log_ratio = value + rest - w->rest_value - 0.5 * dot(n, w->momentum, w->momentum) - energy;
   double accept = isnan(log_ratio) || !(value > -INFINITY) ? 0 : fmin(1, exp(log_ratio));
   if (tacit_rng_uniform(rng) < accept) {
     memcpy(w->theta, w->trial, n * sizeof *w->theta);
     memcpy(w->grad, w->trial_grad, n * sizeof *w->grad);
     w->value = value;
+    w->rest_value = rest;
   }
   return accept;
 }

@@ -27,7 +27,7 @@ static bool watch(const tacit_progress_t *progress, void *user) {
 }
 
 static tacit_status_t read_all(const cli_args_t *args, tacit_infer_t **infer, tacit_error_t *err) {
-  tacit_status_t status = tacit_infer_new(infer, args->positionals[0], err);
+  tacit_status_t status = tacit_infer_new(infer, args->n_positionals > 0 ? args->positionals[0] : NULL, err);
   for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
     const cli_given_t *given = &args->given[i];
     status = strcmp(given->name, "quiet") == 0 ? TACIT_OK : tacit_infer_set(*infer, given->name, given->value, err);
@@ -71,8 +71,8 @@ static int run(const cli_args_t *args) {
 
 const cli_command_t cli_infer = {
     .name = "infer",
-    .positionals = "MODEL",
-    .n_positionals = 1,
+    .positionals = "[MODEL]",
+    .n_optional = 1,
     .summary = "infer parameters from a statistic that was released with noise",
     .description =
         "Draws parameters from their posterior given a privatized statistic of records that nobody else has, noise and "
@@ -92,7 +92,9 @@ const cli_command_t cli_infer = {
         "then YAML: statistics: {table: {mechanism: geometric, scale: 2, value: [3, 17], rounded: 5, clamped: [0, inf]}}, by name, where rounded and clamped say what "
         "was done to noisy values and mechanism is gaussian, laplace, discrete-gaussian, discrete-laplace, geometric, none, randomised-response (truth: 0.75) or, of a quantile, "
         "exponential; and n: a number, or a release like these. Several --statistic are releases of the same records, or, where the files say records: NAME, of others; given: {site: 2} says "
-        "what all of them have. docs/guide/infer.md has every key.",
+        "what all of them have. docs/guide/infer.md has every key.\n"
+        "Of margins (tacit release --statistic margins) no MODEL is needed: the records are those of the table of largest entropy; or records: table, with effects: normal(0, 2.5). "
+        "tacit synthesize DIR then makes rows.",
     .examples = "  printf 'records: gaussian\\nmean: normal(0, 1)\\nsd: 0.5\\n' > model.yaml\n"
                 "  printf 'statistic: mean\\nvalue: 0.31\\nlower: -1\\nupper: 1\\nmechanism: laplace\\nepsilon: 1\\n' > s_dp.yaml\n"
                 "  tacit infer model.yaml --statistic s_dp.yaml --n 500 --out post/\n"

@@ -2,6 +2,7 @@
 #include "tacit/publish.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/commands.h"
 #include "cli/reading.h"
@@ -31,8 +32,10 @@ static int run(const cli_args_t *args) {
     fputs(tacit_publish_unsettled(publish), stderr);
   }
   if (status == TACIT_OK) {
-    printf("%swritten: %s; tacit infer MODEL --statistic %s --out DIR infers from it at no further cost\n", tacit_publish_spent(publish),
-           out, out);
+    const char *statistic = cli_value(args, "statistic");
+    bool is_margins = statistic != NULL && strcmp(statistic, "margins") == 0;
+    printf("%swritten: %s; tacit infer %s--statistic %s --out DIR infers from it at no further cost\n", tacit_publish_spent(publish), out,
+           is_margins ? "" : "MODEL ", out);
   }
   tacit_publish_free(publish);
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
@@ -49,7 +52,7 @@ const cli_command_t cli_release = {
         "a complete private analysis, and whoever has the file can infer from it at no further cost.\n"
         "A program of one record, FILE.stan, with a block statistic { table = count(band, sex); total = sum(fmin(x, 10)); } (docs/language.md) is released line by line: its "
         "data are columns of the schema by name, what a record adds is bounded by interval arithmetic over the schema's bounds, and the file is for tacit infer FILE.stan.\n"
-        "The number of records is public (relation substitute) and a row is the unit of privacy.",
+        "The number of records is public (relation substitute; margins also add-remove, where it is private) and a row is the unit of privacy.",
     .examples = "  tacit release --statistic clamped-mean --column hours --data d.csv --schema d.yaml --mechanism laplace \\\n"
                 "        --epsilon 1 --out s_dp.yaml\n"
                 "  printf 'records: gaussian\\nmean: normal(40, 20)\\nsd: 12\\n' > model.yaml\n"
@@ -58,6 +61,8 @@ const cli_command_t cli_release = {
                 "        --mechanism discrete-gaussian --epsilon 1 --delta 1e-6 --out counts.yaml\n"
                 "  tacit release 'y ~ x1 + x2' --statistic moments --data d.csv --schema d.yaml --epsilon 1 --delta 1e-6 \\\n"
                 "        --out moments.yaml\n"
+                "  tacit release --statistic margins --margin sex,age_band --margin age_band,smoker --data d.csv --schema d.yaml \\\n"
+                "        --mechanism discrete-gaussian --epsilon 1 --delta 1e-6 --out margins.yaml\n"
                 "  tacit release 'died ~ x1 + x2' --statistic score --data d.csv --schema d.yaml --epsilon 1 --delta 1e-6 \\\n"
                 "        --out score.yaml\n"
                 "  tacit release visits.stan --statistic total --data d.csv --schema d.yaml --mechanism discrete-laplace --epsilon 1 \\\n"

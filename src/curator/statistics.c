@@ -3,6 +3,7 @@
  *
  *     sum       box       k - floor(D / 2), k in 0 .. D the step nearest to the clamped value
  *     counts    cell      the record's
+ *     margins   cells     the record's in each table
  *     products  products  q_j in -Q .. Q
  *     score     products  these of the features, and r H, r = 2 y - 1
  *
@@ -19,6 +20,8 @@ enum {
   FINE_BITS = 22,      /* continuous noise: steps of a clamped value's range, and of a count */
   PRODUCT_BITS = 16,   /* Q */
   MAX_CELLS = 65536,
+  MAX_MARGINS = 500,
+  MAX_MARGIN_COLUMNS = 30,
   MAX_PRODUCT_COLUMNS = 24
 };
 
@@ -40,10 +43,24 @@ static bool is_of_rows(const tacit_statistic_t *s) {
   return s->kind == TACIT_STATISTIC_PRODUCTS || s->kind == TACIT_STATISTIC_SCORE;
 }
 
+static bool is_of_cells(const tacit_statistic_t *s) {
+  return s->kind == TACIT_STATISTIC_COUNTS || s->kind == TACIT_STATISTIC_MARGINS;
+}
+
 /* ---- what is asked for ---- */
 
+static const uint32_t all_columns = UINT32_MAX;
+
+static size_t n_cells_of(const tacit_statistic_t *s, uint32_t columns) {
+  size_t n = 1;
+  for (size_t j = 0; j < s->n_columns; j++) {
+    n *= (columns >> j & 1) != 0 ? s->n_levels[j] : 1;
+  }
+  return n;
+}
+
 size_t tacit_statistic_n_values(const tacit_statistic_t *statistic) {
-  size_t n = 1, d = statistic->n_columns;
+  size_t n, d = statistic->n_columns;
   switch (statistic->kind) {
     case TACIT_STATISTIC_SUM:
       return 1;
@@ -51,11 +68,14 @@ size_t tacit_statistic_n_values(const tacit_statistic_t *statistic) {
       return d + d * (d + 1) / 2;
     case TACIT_STATISTIC_SCORE:
       return d - 1 + d * (d - 1) / 2 + d;
-    default:
-      for (size_t j = 0; j < d; j++) {
-        n *= statistic->n_levels[j];
+    case TACIT_STATISTIC_MARGINS:
+      n = 0;
+      for (size_t m = 0; m < statistic->n_margins; m++) {
+        n += n_cells_of(statistic, statistic->margins[m]);
       }
       return n;
+    default:
+      return n_cells_of(statistic, all_columns);
   }
 }
 
@@ -90,11 +110,29 @@ static tacit_status_t check_bounds(const tacit_statistic_t *s, tacit_error_t *er
   return TACIT_OK;
 }
 
-static tacit_status_t check_levels(const tacit_statistic_t *s, tacit_error_t *err) {
+static tacit_status_t check_table(const tacit_statistic_t *s, uint32_t columns, tacit_error_t *err) {
   size_t n = 1;
   for (size_t j = 0; j < s->n_columns; j++) {
-    if (s->n_levels[j] < 2 || s->n_levels[j] > MAX_CELLS || (n *= s->n_levels[j]) > MAX_CELLS) {
+    bool is_in = (columns >> j & 1) != 0;
+    if (is_in && (s->n_levels[j] < 2 || s->n_levels[j] > MAX_CELLS || (n *= s->n_levels[j]) > MAX_CELLS)) {
       return refuse(err, "levels", "counted columns have at least 2 levels, and a table at most 65536 cells");
+    }
+  }
+  return TACIT_OK;
+}
+
+static tacit_status_t check_levels(const tacit_statistic_t *s, tacit_error_t *err) {
+  if (s->kind == TACIT_STATISTIC_COUNTS) {
+    return check_table(s, all_columns, err);
+  }
+  if (s->n_margins < 1 || s->n_margins > MAX_MARGINS) {
+    return refuse(err, "margins", "1 to 500 margins are released at once");
+  }
+  for (size_t m = 0; m < s->n_margins; m++) {
+    tacit_status_t status = s->margins[m] >> s->n_columns != 0 || s->margins[m] == 0 ? refuse(err, "margins", "a margin is of some of the columns")
+                                                                                     : check_table(s, s->margins[m], err);
+    if (status != TACIT_OK) {
+      return status;
     }
   }
   return TACIT_OK;
@@ -102,13 +140,13 @@ static tacit_status_t check_levels(const tacit_statistic_t *s, tacit_error_t *er
 
 tacit_status_t tacit_statistic_check(const tacit_statistic_t *statistic, tacit_error_t *err) {
   bool is_sum = statistic->kind == TACIT_STATISTIC_SUM;
-  size_t most = is_sum ? 1 : statistic->kind == TACIT_STATISTIC_COUNTS ? 16 : MAX_PRODUCT_COLUMNS;
+  size_t most = is_sum ? 1 : statistic->kind == TACIT_STATISTIC_COUNTS ? 16 : statistic->kind == TACIT_STATISTIC_MARGINS ? MAX_MARGIN_COLUMNS : MAX_PRODUCT_COLUMNS;
   size_t least = statistic->kind == TACIT_STATISTIC_SCORE ? 2 : 1;
   if (statistic->n_columns < least || statistic->n_columns > most) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "columns", "a statistic of this kind has %zu to %zu columns, not %zu", least,
                            most, statistic->n_columns);
   }
-  return statistic->kind == TACIT_STATISTIC_COUNTS ? check_levels(statistic, err) : check_bounds(statistic, err);
+  return is_of_cells(statistic) ? check_levels(statistic, err) : check_bounds(statistic, err);
 }
 
 /* Steps of a range, or worth of a record in a cell. */
@@ -119,7 +157,7 @@ static double lattice_steps(const tacit_statistic_t *s) {
   if (!is_discrete(s)) {
     return 1 << FINE_BITS;
   }
-  return s->kind == TACIT_STATISTIC_COUNTS ? 1 : nearbyint(s->upper[0] / s->step) - nearbyint(s->lower[0] / s->step);
+  return is_of_cells(s) ? 1 : nearbyint(s->upper[0] / s->step) - nearbyint(s->lower[0] / s->step);
 }
 
 static tacit_door_noise_t law_of(const tacit_statistic_t *s) {
@@ -131,7 +169,7 @@ static tacit_door_noise_t law_of(const tacit_statistic_t *s) {
 }
 
 static const char *label_of(const tacit_statistic_t *s) {
-  static const char *const labels[] = {"clamped sum", "counts", "products", "score"};
+  static const char *const labels[] = {"clamped sum", "counts", "products", "score", "margins"};
   return labels[s->kind];
 }
 
@@ -142,6 +180,8 @@ tacit_door_shape_t tacit_statistic_shape(const tacit_statistic_t *s) {
       return (tacit_door_shape_t){.kind = TACIT_SHAPE_BOX, .dim = 1, .low = -(steps / 2), .high = steps - steps / 2};
     case TACIT_STATISTIC_COUNTS:
       return (tacit_door_shape_t){.kind = TACIT_SHAPE_CELL, .dim = tacit_statistic_n_values(s), .radius = steps};
+    case TACIT_STATISTIC_MARGINS:
+      return (tacit_door_shape_t){.kind = TACIT_SHAPE_CELL, .dim = tacit_statistic_n_values(s), .radius = steps, .high = (int64_t)s->n_margins};
     default:
       return (tacit_door_shape_t){.kind = TACIT_SHAPE_PRODUCTS, .dim = s->n_columns, .radius = steps,
                              .high = s->kind == TACIT_STATISTIC_SCORE ? (int64_t)response_steps(s) : 0};
@@ -150,7 +190,7 @@ tacit_door_shape_t tacit_statistic_shape(const tacit_statistic_t *s) {
 
 tacit_event_t tacit_statistic_event(const tacit_statistic_t *s, double noise_multiplier) {
   tacit_door_shape_t shape = tacit_statistic_shape(s);
-  return tacit_door_shape_event(&shape, law_of(s), true, noise_multiplier, label_of(s));
+  return tacit_door_shape_event(&shape, law_of(s), !s->is_add_remove, noise_multiplier, label_of(s));
 }
 
 /* ---- a record's whole numbers ---- */
@@ -171,10 +211,13 @@ static int64_t step_of(const tacit_statistic_t *s, double x) {
   return (int64_t)(clamped(at, 0, steps) - floor(0.5 * steps));
 }
 
-/* 0: none, else the cell from 1. */
-static int64_t cell_of(const tacit_statistic_t *s, const float *x) {
+/* Of a table of some columns. 0: none, else the cell from 1. */
+static int64_t cell_of(const tacit_statistic_t *s, uint32_t columns, const float *x) {
   size_t cell = 0;
   for (size_t j = 0; j < s->n_columns; j++) {
+    if ((columns >> j & 1) == 0) {
+      continue;
+    }
     if (!(x[j] >= 0 && (double)x[j] < (double)s->n_levels[j])) {
       return 0;
     }
@@ -197,7 +240,14 @@ void tacit_statistic_add(const void *ctx, size_t n_rows, const float *x, double 
   if (s->kind == TACIT_STATISTIC_SUM) {
     k[0] = step_of(s, (double)x[0]);
   } else if (s->kind == TACIT_STATISTIC_COUNTS) {
-    k[0] = cell_of(s, x);
+    k[0] = cell_of(s, all_columns, x);
+  } else if (s->kind == TACIT_STATISTIC_MARGINS) {
+    int64_t first = 0;
+    for (size_t m = 0; m < s->n_margins; m++) {
+      int64_t cell = cell_of(s, s->margins[m], x);
+      k[m] = cell > 0 ? first + cell : 0;
+      first += (int64_t)n_cells_of(s, s->margins[m]);
+    }
   } else {
     for (size_t j = 0; j < d; j++) {
       k[j] = mapped(s, j, (double)x[j], lattice_steps(s));
@@ -220,9 +270,13 @@ static tacit_status_t check_curator(const tacit_curator_t *curator, const tacit_
     return tacit_error_set(err, TACIT_ERR_STATE, "unit",
                            "a released statistic protects one row: the schema's unit must be the row, not a person with several");
   }
-  if (tacit_curator_sensitivity_factor(curator) < 2) {
+  bool is_add_remove = tacit_curator_sensitivity_factor(curator) < 2;
+  if (is_add_remove && statistic->kind != TACIT_STATISTIC_MARGINS) {
     return tacit_error_set(err, TACIT_ERR_STATE, "relation",
                            "a statistic is read with the number of records, which is public under relation substitute only");
+  }
+  if (is_add_remove != statistic->is_add_remove) {
+    return tacit_error_set(err, TACIT_ERR_STATE, "relation", "the statistic is not of the curator's relation");
   }
   return TACIT_OK;
 }
@@ -235,7 +289,7 @@ static double unit_of(const tacit_statistic_t *s, size_t k) {
     bool is_response = s->kind == TACIT_STATISTIC_SCORE && k >= d + d * (d + 1) / 2; /* (y - 1/2) x */
     return 1 / (steps * (is_response ? 2 * response_steps(s) : steps));
   }
-  return s->kind == TACIT_STATISTIC_COUNTS ? 1 / steps : is_discrete(s) ? s->step : (s->upper[0] - s->lower[0]) / steps;
+  return is_of_cells(s) ? 1 / steps : is_discrete(s) ? s->step : (s->upper[0] - s->lower[0]) / steps;
 }
 
 /* A clamped sum is told from the middle of its range. */

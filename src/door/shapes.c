@@ -19,6 +19,9 @@ static bool has_response(const tacit_door_shape_t *shape) {
   return shape->kind == TACIT_SHAPE_PRODUCTS && shape->high > 0;
 }
 
+/* Cells that a unit is in, at most. */
+static size_t n_cells(const tacit_door_shape_t *shape) { return shape->high > 0 ? (size_t)shape->high : 1; }
+
 size_t tacit_door_shape_n_sums(const tacit_door_shape_t *shape) {
   size_t d = shape->dim, n = d - has_response(shape), n_products = n * (n + 1) / 2;
   switch (shape->kind) {
@@ -29,7 +32,7 @@ size_t tacit_door_shape_n_sums(const tacit_door_shape_t *shape) {
 }
 
 size_t tacit_door_shape_n_written(const tacit_door_shape_t *shape, size_t n_rows) {
-  return shape->kind == TACIT_SHAPE_CELL ? 1 : shape->dim * (shape->kind == TACIT_SHAPE_SQUARES ? n_rows : 1);
+  return shape->kind == TACIT_SHAPE_CELL ? n_cells(shape) : shape->dim * (shape->kind == TACIT_SHAPE_SQUARES ? n_rows : 1);
 }
 
 static bool is_l1(tacit_door_noise_t noise) {
@@ -44,11 +47,11 @@ static bool is_discrete(tacit_door_noise_t noise) {
 double tacit_door_shape_sensitivity(const tacit_door_shape_t *shape, tacit_door_noise_t noise, bool is_substitute) {
   const double up = 1 + 0x1p-50;
   double d = (double)shape->dim, r = (double)shape->radius, high = (double)shape->high, low = (double)shape->low;
-  double side = is_substitute ? high - low : fmax(high, -low);
+  double side = is_substitute ? high - low : fmax(high, -low), moved = (double)n_cells(shape) * (is_substitute ? 2 : 1); /* cells by r each */
   switch (shape->kind) {
     case TACIT_SHAPE_BALL: return (is_substitute ? 2 : 1) * r * (is_l1(noise) ? sqrt(d) * up : 1);
     case TACIT_SHAPE_BOX: return shape->dim == 1 ? side : side * (is_l1(noise) ? d : sqrt(d) * up);
-    case TACIT_SHAPE_CELL: return !is_substitute ? r : is_l1(noise) ? 2 * r : sqrt(2) * up * r;
+    case TACIT_SHAPE_CELL: return r * (is_l1(noise) || moved <= 1 ? moved : sqrt(moved) * up);
     case TACIT_SHAPE_SQUARES: return is_substitute ? sqrt(2) * up * r * r : r * r;
     default: return has_response(shape) ? d * r * r + high * high : (d + 1) * r * r;
   }
@@ -63,10 +66,10 @@ tacit_event_t tacit_door_shape_event(const tacit_door_shape_t *shape, tacit_door
     event.kind = noise == TACIT_DOOR_GAUSSIAN ? TACIT_EVENT_GAUSSIAN : TACIT_EVENT_LAPLACE;
   } else if (noise == TACIT_DOOR_DISCRETE_GAUSSIAN) {
     event.kind = TACIT_EVENT_DISCRETE_GAUSSIAN;
-    if (!is_number && is_substitute) { /* a unit leaves one cell and enters another */
-      event.noise_multiplier = noise_multiplier * sqrt(2);
-      event.count = 2;
-    } else if (is_number) {
+    if (!is_number) { /* each cell that a unit leaves or enters moves by one */
+      event.count = (is_substitute ? 2 : 1) * n_cells(shape);
+      event.noise_multiplier = noise_multiplier * sqrt((double)event.count);
+    } else {
       event.sensitivity = tacit_door_shape_sensitivity(shape, noise, is_substitute);
     }
   } else { /* no epsilon-DP mechanism tells more than randomised response between two answers [Kairouz2015] */
@@ -125,13 +128,26 @@ static void add_times(size_t n, const int64_t *k, int64_t factor, tacit_wide_t *
   }
 }
 
+/* Cells that rise are different ones, so that each gains r once at most; what is no cell is passed over. */
+static bool do_cells_rise(const tacit_door_shape_t *shape, const int64_t *k) {
+  int64_t last = 0;
+  for (size_t i = 0; i < n_cells(shape); i++) {
+    bool is_cell = k[i] >= 1 && k[i] <= (int64_t)shape->dim;
+    if (is_cell && k[i] <= last) {
+      return false;
+    }
+    last = is_cell ? k[i] : last;
+  }
+  return true;
+}
+
 static bool is_inside(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k) {
   size_t d = shape->dim, n = d - has_response(shape);
   switch (shape->kind) {
     case TACIT_SHAPE_BALL:
     case TACIT_SHAPE_SQUARES: return is_in_ball(k, tacit_door_shape_n_written(shape, n_rows), shape->radius);
     case TACIT_SHAPE_BOX: return is_in_box(k, d, shape->low, shape->high);
-    case TACIT_SHAPE_CELL: return true; /* anything else is no cell */
+    case TACIT_SHAPE_CELL: return do_cells_rise(shape, k);
     default: return is_in_box(k, n, -shape->radius, shape->radius) && is_in_box(k + n, d - n, -shape->high, shape->high);
   }
 }
@@ -143,8 +159,10 @@ bool tacit_door_shape_add(const tacit_door_shape_t *shape, size_t n_rows, const 
   }
   switch (shape->kind) {
     case TACIT_SHAPE_CELL:
-      if (k[0] >= 1 && k[0] <= (int64_t)d) {
-        totals[k[0] - 1] += shape->radius;
+      for (size_t i = 0; i < n_cells(shape); i++) {
+        if (k[i] >= 1 && k[i] <= (int64_t)d) {
+          totals[k[i] - 1] += shape->radius;
+        }
       }
       break;
     case TACIT_SHAPE_SQUARES:

@@ -79,6 +79,7 @@ void tacit_infer_free(tacit_infer_t *infer) {
     tacit_free(owned[i]);
   }
   tacit_infer_clear_population(infer);
+  tacit_infer_clear_margins(infer);
   tacit_draws_clear(&infer->draws);
   tacit_settings_clear(&infer->given);
   tacit_free(infer);
@@ -148,15 +149,40 @@ static tacit_status_t read_settings(tacit_infer_t *infer, tacit_error_t *err) {
 
 static tacit_status_t read_source(tacit_infer_source_t *source, const char *field, tacit_error_t *err) {
   if (source->name == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "option --%s is needed; see tacit infer --help", field);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "a %s is needed, as in: tacit infer MODEL --statistic FILE ...; see tacit infer --help", field);
   }
   return source->text != NULL ? TACIT_OK : tacit_file_read(source->name, MAX_BYTES, &source->text, &source->n, err);
 }
 
+/* Those given as texts, then those given as files; what they hold says whether a model is needed. */
+static tacit_status_t open_statistics(tacit_infer_t *infer, tacit_error_t *err) {
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < infer->given.n_given && status == TACIT_OK; i++) {
+    const tacit_given_t *given = &infer->given.given[i];
+    status = strcmp(given->setting->name, "statistic") == 0 ? add_statistic(infer, given->text, NULL, 0, err) : TACIT_OK;
+  }
+  if (status == TACIT_OK && infer->n_statistics == 0) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "option --statistic is needed; see tacit infer --help");
+  }
+  for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
+    status = read_source(&infer->statistics[i], "statistic", err);
+  }
+  infer->is_margins = status == TACIT_OK && infer->n_statistics == 1 && tacit_margins_is_file(infer->statistics[0].text, infer->statistics[0].n);
+  return status;
+}
+
 static tacit_status_t read_model(tacit_infer_t *infer, tacit_error_t *err) {
   tacit_infer_source_t *source = &infer->source;
+  if (infer->is_margins && source->name == NULL) {
+    return tacit_infer_read_table_prior(infer, NULL, NULL, 0);
+  }
   tacit_status_t status = read_source(source, "model", err);
   tacit_yaml_t file = {.name = source->name, .what = "a model", .err = err};
+  if (status == TACIT_OK && infer->is_margins) {
+    status = tacit_infer_read_table_prior(infer, &file, source->text, source->n);
+    tacit_yaml_close(&file);
+    return status;
+  }
   if (status == TACIT_OK && tacit_infer_is_program(infer)) {
     return tacit_infer_read_population(infer, source->name, source->text, source->n, err);
   }
@@ -166,26 +192,17 @@ static tacit_status_t read_model(tacit_infer_t *infer, tacit_error_t *err) {
 }
 
 static tacit_status_t read_statistic(tacit_infer_t *infer, tacit_infer_source_t *source, tacit_error_t *err) {
-  tacit_status_t status = read_source(source, "statistic", err);
   tacit_yaml_t file = {.name = source->name, .what = "a statistic", .err = err};
-  if (status == TACIT_OK) {
-    status = (infer->population != NULL ? tacit_infer_read_published : tacit_infer_read_statistic)(infer, &file, source->text, source->n, infer->n);
-  }
+  tacit_status_t status = (infer->is_margins           ? tacit_infer_read_margins
+                           : infer->population != NULL ? tacit_infer_read_published
+                                                       : tacit_infer_read_statistic)(infer, &file, source->text, source->n, infer->n);
   tacit_yaml_close(&file);
   return status;
 }
 
-/* Those given as texts, then those given as files. */
 static tacit_status_t read_statistics(tacit_infer_t *infer, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
-  for (size_t i = 0; i < infer->given.n_given && status == TACIT_OK; i++) {
-    const tacit_given_t *given = &infer->given.given[i];
-    status = strcmp(given->setting->name, "statistic") == 0 ? add_statistic(infer, given->text, NULL, 0, err) : TACIT_OK;
-  }
-  if (status == TACIT_OK && infer->n_statistics == 0) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "option --statistic is needed; see tacit infer --help");
-  }
-  if (status == TACIT_OK && infer->n_statistics > 1 && infer->population == NULL) {
+  if (infer->n_statistics > 1 && infer->population == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "several statistics go with records of a program, a model that is named .stan");
   }
   for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
@@ -208,7 +225,7 @@ static void warn(tacit_infer_t *infer) {
 }
 
 tacit_status_t tacit_infer_read(tacit_infer_t *infer, tacit_error_t *err) {
-  tacit_status_t (*const steps[])(tacit_infer_t *, tacit_error_t *) = {read_settings, read_model, read_statistics};
+  tacit_status_t (*const steps[])(tacit_infer_t *, tacit_error_t *) = {read_settings, open_statistics, read_model, read_statistics};
   tacit_status_t status = check_stage(infer, TACIT_INFER_STAGE_SETTINGS, "statistic", err);
   for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
     infer->stage = TACIT_INFER_STAGE_FAILED;
@@ -249,7 +266,7 @@ static bool proceed(size_t chain, size_t iteration, void *user) {
 static void unmap(tacit_infer_t *infer) {
   size_t d = infer->model.n_features;
   bool is_linear = infer->model.kind == TACIT_LATENT_REGRESSION;
-  if (infer->population != NULL || (!is_linear && infer->model.kind != TACIT_LATENT_LOGISTIC)) {
+  if (infer->population != NULL || infer->is_margins || (!is_linear && infer->model.kind != TACIT_LATENT_LOGISTIC)) {
     return;
   }
   const double *lower = infer->column_lower, *upper = infer->column_upper;
@@ -279,8 +296,9 @@ tacit_status_t tacit_infer_run(tacit_infer_t *infer, tacit_progress_fn progress,
   s->proceed = proceed;
   s->user = &watch;
   infer->stage = TACIT_INFER_STAGE_FAILED;
-  status = infer->population != NULL ? tacit_infer_run_population(infer, err)
-                                     : tacit_augment(&infer->model, &infer->release, s, &infer->draws, &infer->result, err);
+  status = infer->is_margins           ? tacit_infer_run_margins(infer, err)
+           : infer->population != NULL ? tacit_infer_run_population(infer, err)
+                                       : tacit_augment(&infer->model, &infer->release, s, &infer->draws, &infer->result, err);
   if (status == TACIT_OK && tacit_draws_n_kept(&infer->draws) == 0) {
     status = tacit_error_set(err, TACIT_ERR_INTERRUPTED, "progress", "stopped before the first draw after warm-up: nothing was written");
   }

@@ -7,6 +7,7 @@
 
 #include "base/settings.h"
 #include "base/yaml_file.h"
+#include "infer/margins.h"
 #include "tacit/augment.h"
 #include "tacit/infer.h"
 #include "tacit/program.h"
@@ -59,6 +60,12 @@ struct tacit_infer {
   tacit_group_t *groups; /* (n_groups): names and what is given are owned */
   size_t n_groups;
   double group_epsilon[TACIT_MAX_GROUPS], group_delta[TACIT_MAX_GROUPS]; /* of all releases of a group; NaN if one does not say */
+
+  /* noisy margins (tables.c), in place of model and release; NULL: of something else */
+  bool is_margins;
+  tacit_margins_file_t *margins;
+  tacit_tables_findings_t findings;
+  double prior_sd;
   /* of the run */
   tacit_draws_t draws;
   tacit_augment_result_t result;
@@ -107,6 +114,17 @@ const char *tacit_infer_noise_string(tacit_release_noise_t noise);
 /* One more in the list of what was published; its arrays are taken. */
 TACIT_MUST_USE tacit_status_t tacit_infer_add_published(tacit_infer_t *infer, size_t statistic, uint64_t groups, const tacit_noisy_t *noisy,
                                                         tacit_error_t *err);
+
+/* "name(x, y)", as `form` has it. */
+TACIT_MUST_USE tacit_status_t tacit_infer_law2(tacit_yaml_t *file, const char *key, const char *name, const char *form, double *first, double *second);
+
+/* ---- tables.c: the same for margins, whose model may be left out (text NULL) ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t n);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_margins(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length, size_t n);
+TACIT_MUST_USE tacit_status_t tacit_infer_run_margins(tacit_infer_t *infer, tacit_error_t *err);
+void tacit_infer_say_margins(const tacit_infer_t *infer, tacit_text_t *to);
+void tacit_infer_clear_margins(tacit_infer_t *infer);
 
 /* ---- statistic.c: in view of the model; n is the number of records, 0 where the text must have it ---- */
 

@@ -27,7 +27,7 @@ static tacit_status_t law(tacit_yaml_t *file, const char *key, const char *name,
   return TACIT_OK;
 }
 
-static tacit_status_t law2(tacit_yaml_t *file, const char *key, const char *name, const char *form, double *first,
+tacit_status_t tacit_infer_law2(tacit_yaml_t *file, const char *key, const char *name, const char *form, double *first,
                            double *second) {
   double parameters[2];
   size_t n;
@@ -67,7 +67,7 @@ static tacit_status_t label_scalars(tacit_infer_t *infer, tacit_yaml_t *file, co
 static tacit_status_t read_gaussian(tacit_infer_t *infer, tacit_yaml_t *file) {
   tacit_latent_model_t *model = &infer->model;
   tacit_status_t status =
-      law2(file, "mean", "normal", "normal(location, scale)", &model->mean_location, &model->mean_scale);
+      tacit_infer_law2(file, "mean", "normal", "normal(location, scale)", &model->mean_location, &model->mean_scale);
   if (status == TACIT_OK && (tacit_yaml_find(file, "sd") == NULL) == (tacit_yaml_find(file, "variance") == NULL)) {
     return tacit_error_set(file->err, TACIT_ERR_SYNTAX, "sd",
                            "%s: give either a known `sd: NUMBER` of the records or the prior `variance: "
@@ -80,7 +80,7 @@ static tacit_status_t read_gaussian(tacit_infer_t *infer, tacit_yaml_t *file) {
       return tacit_yaml_fault(file, tacit_yaml_find(file, "sd"), "sd must be above 0");
     }
   } else if (status == TACIT_OK) {
-    status = law2(file, "variance", "inverse_gamma", "inverse_gamma(shape, scale)", &model->variance_shape,
+    status = tacit_infer_law2(file, "variance", "inverse_gamma", "inverse_gamma(shape, scale)", &model->variance_shape,
                   &model->variance_scale);
   }
   return status == TACIT_OK ? label_scalars(infer, file, "mean", "sd") : status;
@@ -173,11 +173,11 @@ static tacit_status_t read_categorical(tacit_infer_t *infer, tacit_yaml_t *file)
 static tacit_status_t read_regression(tacit_infer_t *infer, tacit_yaml_t *file) {
   tacit_latent_model_t *model = &infer->model;
   double location = 0;
-  tacit_status_t status = law2(file, "coefficients", "normal", "normal(0, scale)", &location, &model->coefficient_scale);
+  tacit_status_t status = tacit_infer_law2(file, "coefficients", "normal", "normal(0, scale)", &location, &model->coefficient_scale);
   if (status == TACIT_OK && fabs(location) > 0) {
     return tacit_yaml_fault(file, tacit_yaml_find(file, "coefficients"), "the prior of the coefficients is centred: normal(0, scale)");
   }
-  return status == TACIT_OK ? law2(file, "variance", "inverse_gamma", "inverse_gamma(shape, scale)", &model->variance_shape,
+  return status == TACIT_OK ? tacit_infer_law2(file, "variance", "inverse_gamma", "inverse_gamma(shape, scale)", &model->variance_shape,
                                    &model->variance_scale)
                             : status;
 }
@@ -185,7 +185,7 @@ static tacit_status_t read_regression(tacit_infer_t *infer, tacit_yaml_t *file) 
 /* The prior of the features besides. */
 static tacit_status_t read_logistic(tacit_infer_t *infer, tacit_yaml_t *file) {
   double location = 0;
-  tacit_status_t status = law2(file, "features", "normal", "normal(0, scale)", &location, &infer->model.feature_scale);
+  tacit_status_t status = tacit_infer_law2(file, "features", "normal", "normal(0, scale)", &location, &infer->model.feature_scale);
   if (status == TACIT_OK && fabs(location) > 0) {
     return tacit_yaml_fault(file, tacit_yaml_find(file, "features"), "the prior of the features' intercepts and slopes is centred: normal(0, scale)");
   }
@@ -193,7 +193,7 @@ static tacit_status_t read_logistic(tacit_infer_t *infer, tacit_yaml_t *file) {
 }
 
 static tacit_status_t read_poisson(tacit_infer_t *infer, tacit_yaml_t *file) {
-  tacit_status_t status = law2(file, "rate", "gamma", "gamma(shape, rate)", &infer->model.rate_shape, &infer->model.rate_rate);
+  tacit_status_t status = tacit_infer_law2(file, "rate", "gamma", "gamma(shape, rate)", &infer->model.rate_shape, &infer->model.rate_rate);
   return status == TACIT_OK ? label_scalars(infer, file, "rate", NULL) : status;
 }
 

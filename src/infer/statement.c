@@ -10,6 +10,10 @@
 static void say_law(const tacit_infer_t *infer, tacit_text_t *to) {
   const tacit_augment_result_t *result = &infer->result;
   size_t n = infer->model.n_records;
+  if (infer->is_margins) {
+    tacit_infer_say_margins(infer, to);
+    return;
+  }
   if (infer->population != NULL && result->method == TACIT_AUGMENT_GIBBS) {
     tacit_text_printf(to, "records drawn along with the parameters, exactly; trajectories accepted with probability %.2f\n", result->path_accept);
     return;
@@ -39,6 +43,10 @@ static void say_law(const tacit_infer_t *infer, tacit_text_t *to) {
   }
 }
 
+static tacit_relation_t relation_of(const tacit_infer_t *infer) {
+  return infer->is_margins && infer->margins->is_add_remove ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE;
+}
+
 void tacit_infer_say(tacit_infer_t *infer) {
   const tacit_augment_result_t *result = &infer->result;
   tacit_text_t *method = &infer->texts[TACIT_INFER_TEXT_METHOD], *cost = &infer->texts[TACIT_INFER_TEXT_COST];
@@ -52,7 +60,7 @@ void tacit_infer_say(tacit_infer_t *infer) {
   }
   tacit_text_printf(cost, "release: %s, noise %s", infer->statistic, infer->noise);
   if (isfinite(infer->epsilon)) {
-    tacit_text_printf(cost, " (epsilon %.6g, delta %g, relation substitute)", infer->epsilon, infer->delta);
+    tacit_text_printf(cost, " (epsilon %.6g, delta %g, relation %s)", infer->epsilon, infer->delta, relation_of(infer) == TACIT_RELATION_SUBSTITUTE ? "substitute" : "add-remove");
   }
   tacit_text_printf(cost, "; inference from it costs no privacy\n");
 }
@@ -93,11 +101,12 @@ static void list_settings(const tacit_infer_t *infer, tacit_infer_report_t *to) 
 
 void tacit_infer_describe(const tacit_infer_t *infer, tacit_infer_report_t *to) {
   to->release = (tacit_report_release_t){
-      .statistic = infer->statistic, .noise = infer->noise, .epsilon = infer->epsilon, .delta = infer->delta};
+      .statistic = infer->statistic, .noise = infer->noise, .epsilon = infer->epsilon, .delta = infer->delta, .relation = relation_of(infer)};
   to->report = (tacit_report_t){.method = tacit_infer_method_string(infer->result.method),
                                 .formula = infer->statistic,
                                 .family = infer->records,
                                 .data_name = "released statistic",
+                                .statistic = infer->is_margins ? infer->statistics[0].text : NULL,
                                 .unit = "row",
                                 .max_rows = 1,
                                 .delta_meaning = "",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "publish/publish_internal.h"
+#include "tacit/tables.h"
 
 /* Add the column named by n bytes at `name`, spaces around it allowed. */
 static tacit_status_t add_column(tacit_publish_t *publish, const char *name, size_t n, tacit_error_t *err) {
@@ -68,14 +69,96 @@ static tacit_status_t read_formula(tacit_publish_t *publish, tacit_error_t *err)
   return status == TACIT_OK ? add_column(publish, text, (size_t)(tilde - text), err) : status;
 }
 
+/* The place of a column among those of the release; it is added if it is new. */
+static tacit_status_t place_column(tacit_publish_t *publish, const char *name, size_t n, size_t *place, tacit_error_t *err) {
+  for (*place = 0; *place < publish->statistic.n_columns; ++*place) {
+    const char *known = publish->columns[*place]->name;
+    if (strlen(known) == n && strncmp(known, name, n) == 0) {
+      return TACIT_OK;
+    }
+  }
+  return add_column(publish, name, n, err);
+}
+
+/* 'sex,age_band' as bits of the columns. */
+static tacit_status_t read_margin(tacit_publish_t *publish, const char *text, tacit_error_t *err) {
+  tacit_status_t status = publish->statistic.n_margins < TACIT_PUBLISH_MAX_MARGINS
+                              ? TACIT_OK
+                              : tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "a release is of at most %d margins", (int)TACIT_PUBLISH_MAX_MARGINS);
+  uint32_t margin = 0;
+  for (const char *at = text; status == TACIT_OK; at++) {
+    at += strspn(at, " \t");
+    size_t n = strcspn(at, ","), place = 0, length = n;
+    while (n > 0 && (at[n - 1] == ' ' || at[n - 1] == '\t')) {
+      n--;
+    }
+    status = place_column(publish, at, n, &place, err);
+    if (status == TACIT_OK && (margin >> place & 1) != 0) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "margin '%.60s' names a column twice", text);
+    }
+    margin |= UINT32_C(1) << place;
+    at += length;
+    if (*at == '\0') {
+      break;
+    }
+  }
+  publish->margins[publish->statistic.n_margins] = margin;
+  publish->statistic.n_margins += status == TACIT_OK;
+  return status;
+}
+
+static tacit_status_t read_margins(tacit_publish_t *publish, tacit_error_t *err) {
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < publish->given.n_given && status == TACIT_OK; i++) {
+    const tacit_given_t *given = &publish->given.given[i];
+    status = strcmp(given->setting->name, "margin") == 0 ? read_margin(publish, given->text, err) : status;
+  }
+  publish->statistic.margins = publish->margins;
+  publish->statistic.is_add_remove = publish->relation == TACIT_RELATION_ADD_REMOVE;
+  if (status == TACIT_OK && publish->statistic.n_margins == 0) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "option --margin is needed, once for each table: --margin 'sex,age_band' --margin 'age_band,smoker'");
+  }
+  return status;
+}
+
+/* Margins of which no population could be inferred are refused before anything is spent on them. */
+static tacit_status_t check_margins(const tacit_publish_t *publish, tacit_error_t *err) {
+  const tacit_statistic_t *s = &publish->statistic;
+  const char *names[TACIT_PUBLISH_MAX_COLUMNS];
+  tacit_tables_t *tables = NULL;
+  if (s->kind != TACIT_STATISTIC_MARGINS) {
+    return TACIT_OK;
+  }
+  if (s->noise != TACIT_STATISTIC_GAUSSIAN && s->noise != TACIT_STATISTIC_DISCRETE_GAUSSIAN) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "mechanism", "margins are released with gaussian or discrete-gaussian noise, which is what inference from several at once takes");
+  }
+  for (size_t j = 0; j < s->n_columns; j++) {
+    names[j] = publish->columns[j]->name;
+  }
+  const tacit_margins_t margins = {.n_columns = s->n_columns, .n_levels = publish->n_levels, .names = names, .n_margins = s->n_margins, .margins = s->margins};
+  tacit_status_t status = tacit_tables_new(&tables, &margins, err);
+  tacit_tables_free(tables);
+  return status;
+}
+
 static tacit_status_t read_names(tacit_publish_t *publish, tacit_error_t *err) {
   const char *names = tacit_publish_value(publish, "column");
+  bool is_margins = publish->statistic.kind == TACIT_STATISTIC_MARGINS;
+  if (tacit_publish_has(publish, "margin") && !is_margins) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "--margin only goes with --statistic margins");
+  }
+  if (is_margins && names != NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "column", "--statistic margins takes its columns from --margin");
+  }
   if (publish->statistic.kind == TACIT_STATISTIC_PRODUCTS || publish->statistic.kind == TACIT_STATISTIC_SCORE) {
     return read_formula(publish, err);
   }
   if (publish->formula != NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
                            "a formula only goes with --statistic moments or score: name columns with --column");
+  }
+  if (is_margins) {
+    return read_margins(publish, err);
   }
   if (names == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "column",
@@ -94,7 +177,7 @@ static bool has_numbers(const tacit_column_schema_t *column) {
 
 /* Levels or bounds of each column, as the statistic needs them. */
 static tacit_status_t read_ranges(tacit_publish_t *publish, tacit_error_t *err) {
-  bool is_counts = publish->statistic.kind == TACIT_STATISTIC_COUNTS;
+  bool is_counts = publish->statistic.kind == TACIT_STATISTIC_COUNTS || publish->statistic.kind == TACIT_STATISTIC_MARGINS;
   for (size_t j = 0; j < publish->statistic.n_columns; j++) {
     const tacit_column_schema_t *column = publish->columns[j];
     if (column->missing == TACIT_MISSING_DROP) {
@@ -160,7 +243,8 @@ static tacit_status_t check_unit(tacit_publish_t *publish, tacit_error_t *err) {
                            "a released statistic protects one row, but the schema's unit is a person: release a table with one row a "
                            "person");
   }
-  if (tacit_schema_relation(publish->schema) != TACIT_RELATION_SUBSTITUTE) {
+  publish->relation = tacit_schema_relation(publish->schema);
+  if (publish->relation != TACIT_RELATION_SUBSTITUTE && publish->statistic.kind != TACIT_STATISTIC_MARGINS) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "schema",
                            "a statistic is read with the number of records: the schema's relation must be substitute");
   }
@@ -180,5 +264,6 @@ tacit_status_t tacit_publish_choose_columns(tacit_publish_t *publish, tacit_erro
   s->lower = publish->lower;
   s->upper = publish->upper;
   s->n_levels = publish->n_levels;
-  return status == TACIT_OK ? tacit_statistic_check(s, err) : status;
+  status = status == TACIT_OK ? tacit_statistic_check(s, err) : status;
+  return status == TACIT_OK ? check_margins(publish, err) : status;
 }

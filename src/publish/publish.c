@@ -73,7 +73,7 @@ static tacit_status_t check_needed(const tacit_publish_t *publish, tacit_error_t
   }
   if (tacit_publish_value(publish, "statistic") == NULL && !tacit_publish_is_program(publish)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
-                           "option --statistic is needed: clamped-mean, counts, moments or score");
+                           "option --statistic is needed: clamped-mean, counts, moments, score or margins");
   }
   if (out != NULL && access(out, F_OK) == 0) {
     return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it", out);
@@ -129,7 +129,7 @@ static tacit_status_t take_query(tacit_publish_t *publish, const tacit_table_t *
 
 /* The statistic by its name, where no program says what it is. */
 static tacit_status_t read_kind(tacit_publish_t *publish, tacit_error_t *err) {
-  static const char *const names[] = {"clamped-mean", "counts", "moments", "score"}; /* as tacit_statistic_kind_t */
+  static const char *const names[] = {"clamped-mean", "counts", "moments", "score", "margins"}; /* as tacit_statistic_kind_t */
   const char *name = tacit_publish_value(publish, "statistic");
   tacit_nearest_t nearest = {.name = name};
   char hint[TACIT_HINT_SIZE];
@@ -146,7 +146,7 @@ static tacit_status_t read_kind(tacit_publish_t *publish, tacit_error_t *err) {
     }
     tacit_nearest_offer(&nearest, names[i]);
   }
-  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "option --statistic must be clamped-mean, counts, moments or score, not '%s'%s", name,
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "option --statistic must be clamped-mean, counts, moments, score or margins, not '%s'%s", name,
                          tacit_nearest_hint(&nearest, hint));
 }
 
@@ -205,10 +205,11 @@ static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_so
   }
   tacit_statistic_model(&publish->model, &publish->statistic);
   status = tacit_curator_new(&publish->curator, records, &publish->model, publish->budget, publish->noise, &publish->limits, err);
-  if (status == TACIT_OK) {
+  bool is_n_public = publish->relation == TACIT_RELATION_SUBSTITUTE;
+  if (status == TACIT_OK && is_n_public) {
     status = tacit_curator_n_units(publish->curator, &publish->n, err);
   }
-  if (status == TACIT_OK && publish->n == 0) {
+  if (status == TACIT_OK && is_n_public && publish->n == 0) {
     status = tacit_error_set(err, TACIT_ERR_DATA, "data", "%s holds no records", tacit_data_source_name(source));
   }
   return status;
@@ -258,7 +259,7 @@ tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_d
   publish->stage = TACIT_PUBLISH_STAGE_FAILED;
   status = open_records(publish, &settled, err);
   if (status == TACIT_OK) {
-    tacit_budget_put_doubts(&publish->warnings, publish->epsilon, publish->delta, (double)publish->n);
+    tacit_budget_put_doubts(&publish->warnings, publish->epsilon, publish->delta, publish->relation == TACIT_RELATION_SUBSTITUTE ? (double)publish->n : 0);
     publish->stage = TACIT_PUBLISH_STAGE_READ;
   }
   return status;
@@ -279,13 +280,18 @@ static void say_spent(tacit_publish_t *publish) {
   char numbers[2][TACIT_NUMBER_SIZE];
   tacit_text_t *to = &publish->spent;
   size_t n_values = tacit_statistic_n_values(&publish->statistic);
-  tacit_text_printf(to, "released: %s of %zu records, %zu value%s, %s noise\n", tacit_publish_what(publish), publish->n,
-                    n_values, n_values == 1 ? "" : "s", publish->mechanism);
+  tacit_text_printf(to, "released: %s of ", tacit_publish_what(publish));
+  if (publish->relation == TACIT_RELATION_SUBSTITUTE) {
+    tacit_text_printf(to, "%zu records", publish->n);
+  } else {
+    tacit_text_printf(to, "a private number of records");
+  }
+  tacit_text_printf(to, ", %zu value%s, %s noise\n", n_values, n_values == 1 ? "" : "s", publish->mechanism);
   if (publish->is_seeded) {
     tacit_text_printf(to, "NOT PRIVATE: its noise can be repeated by whoever knows the seed\n");
   } else {
-    tacit_text_printf(to, "cost: epsilon %s at delta %s (relation substitute, unit row)\n",
-                      tacit_number_format(publish->epsilon, numbers[0]), tacit_number_format(publish->delta, numbers[1]));
+    tacit_text_printf(to, "cost: epsilon %s at delta %s (relation %s, unit row)\n", tacit_number_format(publish->epsilon, numbers[0]),
+                      tacit_number_format(publish->delta, numbers[1]), tacit_publish_relation(publish));
     if (publish->spend.id == 0) {
       tacit_text_printf(to, TACIT_BUDGET_FORGOTTEN);
     }

@@ -11,7 +11,7 @@
 #include "tacit/publish.h"
 #include "tacit/random.h"
 
-enum { TACIT_PUBLISH_MAX_COLUMNS = 24 };
+enum { TACIT_PUBLISH_MAX_COLUMNS = 30, TACIT_PUBLISH_MAX_MARGINS = 500 };
 
 typedef enum tacit_publish_stage {
   TACIT_PUBLISH_STAGE_SETTINGS = 0,
@@ -40,6 +40,8 @@ struct tacit_publish {
   const char *names[TACIT_PUBLISH_MAX_COLUMNS]; /* of those columns */
   double lower[TACIT_PUBLISH_MAX_COLUMNS], upper[TACIT_PUBLISH_MAX_COLUMNS]; /* of what is counted or summed */
   size_t n_levels[TACIT_PUBLISH_MAX_COLUMNS];
+  uint32_t margins[TACIT_PUBLISH_MAX_MARGINS];
+  tacit_relation_t relation; /* the schema's; all but margins: substitute */
   tacit_statistic_t statistic;
   double noise_multiplier;
   tacit_record_model_t model;
@@ -68,6 +70,10 @@ static inline const char *tacit_publish_what(const tacit_publish_t *publish) {
 bool tacit_publish_is_program(const tacit_publish_t *publish);
 TACIT_MUST_USE tacit_status_t tacit_publish_choose_line(tacit_publish_t *publish, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err);
+
+static inline const char *tacit_publish_relation(const tacit_publish_t *publish) {
+  return publish->relation == TACIT_RELATION_SUBSTITUTE ? "substitute" : "add-remove";
+}
 
 /* Statistic, columns and bounds, from settings and schema. */
 TACIT_MUST_USE tacit_status_t tacit_publish_choose_columns(tacit_publish_t *publish, tacit_error_t *err);

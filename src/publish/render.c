@@ -28,7 +28,7 @@ static void put_number(tacit_text_t *text, double value) {
 static void put_numbers(tacit_text_t *text, const char *key, const double *values, size_t n, double unit, bool is_list) {
   tacit_text_printf(text, "%s: %s", key, is_list ? "[" : "");
   for (size_t j = 0; j < n; j++) {
-    tacit_text_printf(text, j == 0 ? "" : j % 8 == 0 ? ",\n  " : ", ");
+    tacit_text_printf(text, j == 0 ? "" : j % 8 == 0 ? ",\n      " : ", ");
     put_number(text, values[j] / unit);
   }
   tacit_text_printf(text, is_list ? "]\n" : "\n");
@@ -47,7 +47,7 @@ static void put_levels(tacit_text_t *text, const tacit_column_schema_t *column) 
 
 /* Names, and for counts the levels too: in the order of the values. */
 static void put_columns(tacit_text_t *text, const tacit_publish_t *publish) {
-  bool is_counts = publish->statistic.kind == TACIT_STATISTIC_COUNTS;
+  bool is_counts = publish->statistic.kind == TACIT_STATISTIC_COUNTS || publish->statistic.kind == TACIT_STATISTIC_MARGINS;
   tacit_text_printf(text, is_counts ? "factors: {" : "columns: [");
   for (size_t j = 0; j < publish->statistic.n_columns; j++) {
     tacit_text_printf(text, j == 0 ? "" : ", ");
@@ -65,10 +65,39 @@ static void put_privacy(tacit_text_t *text, const tacit_publish_t *publish) {
   put_number(text, publish->epsilon);
   tacit_text_printf(text, "\n  delta: ");
   put_number(text, publish->delta);
-  tacit_text_printf(text, "\n  relation: substitute\n  unit: row\n  is_private: %s\n", publish->is_seeded ? "false" : "true");
+  tacit_text_printf(text, "\n  relation: %s\n  unit: row\n  is_private: %s\n", tacit_publish_relation(publish), publish->is_seeded ? "false" : "true");
   tacit_text_printf(text, "  dataset: ");
   put_quoted(text, tacit_schema_dataset(publish->schema));
   tacit_text_printf(text, "\n");
+}
+
+/* Each table with its columns, in the order of its values. */
+static void put_margins(tacit_text_t *text, const tacit_publish_t *publish) {
+  const tacit_statistic_t *s = &publish->statistic;
+  const double *values = publish->values;
+  tacit_text_printf(text, "statistic: margins\n");
+  put_columns(text, publish);
+  tacit_text_printf(text, "margins:\n");
+  for (size_t m = 0; m < s->n_margins; m++) {
+    size_t n = 1;
+    const char *separator = "  - columns: [";
+    for (size_t j = 0; j < s->n_columns; j++) {
+      if ((s->margins[m] >> j & 1) != 0) {
+        tacit_text_printf(text, "%s", separator);
+        put_quoted(text, publish->columns[j]->name);
+        n *= s->n_levels[j];
+        separator = ", ";
+      }
+    }
+    tacit_text_printf(text, "]\n    ");
+    put_numbers(text, "value", values, n, 1, true);
+    values += n;
+  }
+  if (publish->relation == TACIT_RELATION_SUBSTITUTE) {
+    tacit_text_printf(text, "n: %zu\n", publish->n);
+  }
+  tacit_text_printf(text, "mechanism: %s\n", publish->mechanism);
+  put_numbers(text, "scale", publish->scales, 1, 1, false);
 }
 
 static void put_statistic(tacit_text_t *text, const tacit_publish_t *publish) {
@@ -108,7 +137,7 @@ tacit_status_t tacit_publish_render(tacit_publish_t *publish, tacit_error_t *err
   tacit_text_printf(text, "# Written by tacit %s release. %s\n", tacit_version(),
                     publish->is_seeded ? "NOT PRIVATE: its noise can be repeated by whoever knows the seed."
                                        : "Noise included: what is below may be published at the cost stated under privacy.");
-  (publish->line != NULL ? put_line : put_statistic)(text, publish);
+  (publish->line != NULL ? put_line : publish->statistic.kind == TACIT_STATISTIC_MARGINS ? put_margins : put_statistic)(text, publish);
   put_privacy(text, publish);
   return text->failed ? tacit_error_memory(err) : TACIT_OK;
 }

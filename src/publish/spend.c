@@ -32,7 +32,7 @@ tacit_status_t tacit_publish_open_budget(tacit_publish_t *publish, tacit_error_t
   double delta = tacit_publish_has_delta(publish) ? publish->delta : pure_delta;
   tacit_status_t status = set_noise(publish, err);
   if (status == TACIT_OK) {
-    status = tacit_budget_new(&publish->budget, publish->epsilon, delta, TACIT_RELATION_SUBSTITUTE, err);
+    status = tacit_budget_new(&publish->budget, publish->epsilon, delta, publish->relation, err);
   }
   if (status == TACIT_OK && publish->statistic.noise != TACIT_STATISTIC_GAUSSIAN) {
     tacit_event_t event = tacit_statistic_event(&publish->statistic, publish->noise_multiplier);
@@ -75,7 +75,7 @@ tacit_status_t tacit_publish_reserve(tacit_publish_t *publish, tacit_error_t *er
   tacit_event_t event = ledger_event(publish);
   tacit_spend_request_t request = {.data_id = tacit_publish_value(publish, "data-id"),
                                    .query_hash = publish->query_hash,
-                                   .relation = TACIT_RELATION_SUBSTITUTE,
+                                   .relation = publish->relation,
                                    .unit = "row",
                                    .max_rows = 1,
                                    .purpose = purpose.data,

@@ -6,12 +6,14 @@ static const char *const mechanisms[] = {"gaussian", "laplace", "discrete-gaussi
 static const tacit_setting_t table[] = {
     {"statistic", "NAME", NULL,
      "clamped-mean (mean of a column within its public bounds), counts (records in each cell of a table), moments (means, "
-     "squares and products of the columns of a formula, for a linear regression) or score (the score of a logistic regression at "
-     "coefficients 0, and the features' moments, which tell it elsewhere). Of a program: a line of its block 'statistic', by name.",
+     "squares and products of the columns of a formula, for a linear regression), score (the score of a logistic regression at "
+     "coefficients 0, and the features' moments, which tell it elsewhere) or margins (several tables at once, of which tacit infer makes a population and tacit synthesize rows). Of a program: a line of its block 'statistic', by name.",
      "statistic", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"set", "NAME=V", NULL, "Of a program: a public number, or several: --set D=10, --set knots=1,2,3. May be repeated.", "statistic",
      TACIT_SETTING_TEXT, 0, 0, NULL},
     {"column", "NAMES", NULL, "The column; for counts, columns joined by commas, the last one fastest in the result.",
+     "statistic", TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"margin", "NAMES", NULL, "margins: a table, columns joined by commas. May be repeated: all of them are one release.",
      "statistic", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"data", "FILE", NULL, "CSV or TSV with a header row, plain or gzipped; a SAS, SPSS or Stata file; -, the standard input; odbc:NAME, a database; or a directory written by tacit import.",
      "running", TACIT_SETTING_TEXT, 0, 0, NULL},
@@ -23,7 +25,7 @@ static const tacit_setting_t table[] = {
     {"out", "FILE", NULL, "The released statistic, YAML; must not exist.",
      "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"mechanism", "NAME", "gaussian",
-     "gaussian, laplace, discrete-gaussian or discrete-laplace; moments, score: gaussian. The discrete ones live on whole counts, or on "
+     "gaussian, laplace, discrete-gaussian or discrete-laplace; moments, score: gaussian; margins: gaussian or discrete-gaussian. The discrete ones live on whole counts, or on "
      "multiples of --step.",
      "privacy", TACIT_SETTING_CHOICE, 0, 0, mechanisms},
     {"epsilon", "E", NULL, "What the release may cost.",

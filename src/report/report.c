@@ -109,6 +109,11 @@ static void program_stan(const tacit_report_t *report, const tacit_summary_t *su
   tacit_text_append(text, report->program, strlen(report->program));
 }
 
+static void statistic_yaml(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+  (void)summaries;
+  tacit_text_append(text, report->statistic, strlen(report->statistic));
+}
+
 static void releases_json(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   (void)summaries;
   tacit_released_json(report->kept, text);
@@ -166,6 +171,9 @@ static tacit_status_t write_files(const tacit_report_t *report, const tacit_summ
   }
   if (status == TACIT_OK && report->program != NULL) {
     status = write_file(report, summaries, "program.stan", program_stan, dir, err);
+  }
+  if (status == TACIT_OK && report->statistic != NULL) {
+    status = write_file(report, summaries, "statistic.yaml", statistic_yaml, dir, err);
   }
   if (status == TACIT_OK && (report->published != NULL || report->evidence != NULL)) {
     status = write_file(report, summaries, "diagnostics.json", diagnostics_json, dir, err);

@@ -7,7 +7,7 @@
 #include "synthesize/synthesize_internal.h"
 #include "tacit/random.h"
 
-enum { TRIES = 3, MAX_SETS = 1000, MAX_ROWS = 100000000 };
+enum { TRIES = 3 };
 
 typedef struct synthesis {
   tacit_fit_t *fit;
@@ -160,6 +160,14 @@ static void put_comparison(synthesis_t *s, const tacit_synthesis_settings_t *set
 
 /* ---- the page ---- */
 
+void tacit_synthesis_rules(size_t n_sets, tacit_text_t *text) {
+  tacit_text_printf(text, "<h2>How to infer from them</h2>\n<p>%s Analyse each set as if it were data: estimate q<sub>m</sub> and its variance u<sub>m</sub>, m = 1 to M. Then</p>\n"
+                          "<ul><li>the estimate is q, the mean of the q<sub>m</sub>;</li><li>b is the variance of the q<sub>m</sub> (over M &minus; 1), u the mean of the u<sub>m</sub>;</li>"
+                          "<li>its variance is T = (1 + 1/M) b &minus; u, and intervals are by Student's t with (M &minus; 1) (1 &minus; u / ((1 + 1/M) b))&sup2; degrees of freedom.</li></ul>\n"
+                          "<p>Not Rubin's rule for missing data, which adds u: here it is taken off. With few sets T can come out negative: take 20 sets or more.",
+                    n_sets == 1 ? "<strong>This is one set, and nothing can be inferred from one: make several (--sets 20).</strong>" : "Nothing can be inferred from one set alone.");
+}
+
 static void cell(tacit_text_t *text, double x, double sd) {
   tacit_text_printf(text, "<td>");
   tacit_text_estimate(text, x, sd);
@@ -206,29 +214,25 @@ static void page(const synthesis_t *s, const tacit_synthesis_settings_t *setting
                           "rows: ");
   tacit_text_significant(text, s->responses / ((double)s->n * (double)s->n_sets), 3);
   tacit_text_printf(text, ". Rows whose levels stood for none and were replaced: %zu.</p>\n", s->n_replaced);
-  tacit_text_printf(text, "<h2>How to infer from them</h2>\n<p>%s Analyse each set as if it were data: estimate q<sub>m</sub> and its variance u<sub>m</sub>, m = 1 to M. Then</p>\n"
-                          "<ul><li>the estimate is q, the mean of the q<sub>m</sub>;</li><li>b is the variance of the q<sub>m</sub> (over M &minus; 1), u the mean of the u<sub>m</sub>;</li>"
-                          "<li>its variance is T = (1 + 1/M) b &minus; u, and intervals are by Student's t with (M &minus; 1) (1 &minus; u / ((1 + 1/M) b))&sup2; degrees of freedom.</li></ul>\n"
-                          "<p>Not Rubin's rule for missing data, which adds u: here it is taken off. With few sets T can come out negative: take 20 sets or more. One set taken for data "
-                          "gives intervals that are too narrow: of 90 %% ones some 58 %% held the truth in simulations, of combined ones 94 %% (docs/results/synthetic). Whoever only wants the "
-                          "coefficients has the fit itself, which is narrower.</p>\n",
-                    s->n_sets == 1 ? "<strong>This is one set, and nothing can be inferred from one: make several (--sets 20).</strong>" : "Nothing can be inferred from one set alone.");
+  tacit_synthesis_rules(s->n_sets, text);
+  tacit_text_printf(text, " One set taken for data gives intervals that are too narrow: of 90 %% ones some 58 %% held the truth in simulations, of combined ones 94 %% "
+                          "(docs/results/synthetic). Whoever only wants the coefficients has the fit itself, which is narrower.</p>\n");
   tacit_page_foot(text);
 }
 
 /* ---- all of it ---- */
 
 static tacit_status_t choose_size(synthesis_t *s, const tacit_synthesis_settings_t *settings, tacit_error_t *err) {
-  if (settings->n_sets < 1 || settings->n_sets > MAX_SETS) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sets", "1 to %d sets can be made, not %zu", (int)MAX_SETS, settings->n_sets);
+  if (settings->n_sets < 1 || settings->n_sets > TACIT_SYNTHESIS_MAX_SETS) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sets", "1 to %d sets can be made, not %zu", (int)TACIT_SYNTHESIS_MAX_SETS, settings->n_sets);
   }
   double n_public = s->fit->of->releases.n_units;
   if (settings->n_rows == 0 && !(n_public > 0)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "rows", "under relation add-remove the number of records is private: say how many rows to make, --rows N");
   }
   double n = settings->n_rows > 0 ? (double)settings->n_rows : n_public;
-  if (!(n <= MAX_ROWS)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "rows", "at most %d rows of a set can be made, not %.10g", (int)MAX_ROWS, n);
+  if (!(n <= TACIT_SYNTHESIS_MAX_ROWS)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "rows", "at most %d rows of a set can be made, not %.10g", (int)TACIT_SYNTHESIS_MAX_ROWS, n);
   }
   s->n = (size_t)n;
   s->n_sets = settings->n_sets;
@@ -283,12 +287,9 @@ static void clear(synthesis_t *s) {
   tacit_fit_free(s->fit);
 }
 
-tacit_status_t tacit_synthesize(const char *path, const tacit_synthesis_settings_t *settings, char **csv, char **json, char **html, tacit_error_t *err) {
+static tacit_status_t of_fit(const char *path, const tacit_synthesis_settings_t *settings, tacit_text_t *csv, tacit_text_t *json, tacit_text_t *html,
+                             tacit_error_t *err) {
   synthesis_t s = {.fit = NULL};
-  *csv = *json = NULL;
-  if (html != NULL) {
-    *html = NULL;
-  }
   tacit_status_t status = open_all(&s, path, settings, err);
   if (status == TACIT_OK) {
     put_header(&s);
@@ -304,16 +305,29 @@ tacit_status_t tacit_synthesize(const char *path, const tacit_synthesis_settings
     status = s.json.failed || s.html.failed ? tacit_error_memory(err) : TACIT_OK;
   }
   clear(&s);
+  *csv = s.csv;
+  *json = s.json;
+  if (html != NULL) {
+    *html = s.html;
+  }
+  return status;
+}
+
+tacit_status_t tacit_synthesize(const char *path, const tacit_synthesis_settings_t *settings, char **csv, char **json, char **html, tacit_error_t *err) {
+  tacit_text_t texts[3] = {{0}};
+  char **const to[3] = {csv, json, html};
+  bool is_of_tables;
+  tacit_status_t status = tacit_synthesis_is_of_tables(path, &is_of_tables, err);
   if (status == TACIT_OK) {
-    *csv = s.csv.data;
-    *json = s.json.data;
-    if (html != NULL) {
-      *html = s.html.data;
+    status = (is_of_tables ? tacit_synthesize_tables : of_fit)(path, settings, &texts[0], &texts[1], html != NULL ? &texts[2] : NULL, err);
+  }
+  for (size_t i = 0; i < 3; i++) {
+    if (status != TACIT_OK) {
+      tacit_text_clear(&texts[i]);
     }
-  } else {
-    tacit_text_clear(&s.csv);
-    tacit_text_clear(&s.json);
-    tacit_text_clear(&s.html);
+    if (to[i] != NULL) {
+      *to[i] = texts[i].data;
+    }
   }
   return status;
 }

@@ -2,8 +2,21 @@
 #ifndef TACIT_SYNTHESIZE_INTERNAL_H
 #define TACIT_SYNTHESIZE_INTERNAL_H
 
+#include "base/base_internal.h"
 #include "predict/predict_internal.h"
 #include "tacit/synthesize.h"
+
+enum { TACIT_SYNTHESIS_MAX_SETS = 1000, TACIT_SYNTHESIS_MAX_ROWS = 100000000 };
+
+/* How to infer from several sets; the paragraph is left open. */
+void tacit_synthesis_rules(size_t n_sets, tacit_text_t *text);
+
+/* ---- tables.c: of a directory that tacit infer wrote from noisy margins ---- */
+
+TACIT_MUST_USE tacit_status_t tacit_synthesis_is_of_tables(const char *path, bool *is_so, tacit_error_t *err);
+/* Texts are cleared by the caller, also after failure; html NULL: not wanted. */
+TACIT_MUST_USE tacit_status_t tacit_synthesize_tables(const char *path, const tacit_synthesis_settings_t *settings, tacit_text_t *csv, tacit_text_t *json,
+                                                      tacit_text_t *html, tacit_error_t *err);
 
 /*
  * Columns from features: a column is found from the features that are its alone. One of them rises or falls with it, or, where there are few values,

@@ -2,7 +2,7 @@
  * Statistics of columns: the integers that two records add are never further apart than what is charged for, and worst cases
  * attain it; what is released is the sum and noise of the scale that is said; nothing is released that is not charged.
  * Errors planted to see that these tests catch them: a sensitivity of d instead of d + 1 for products, of D Q^2 + 0.98 H^2 for
- * the score, its response in units of H instead of 2 H, of 1 for counts, a value
+ * the score, its response in units of H instead of 2 H, of 1 for counts, of one margin for several, a value
  * that is not clamped, a non-finite value that counts as a bound beyond the range, the offset of the lattice left out.
  */
 #include <float.h>
@@ -27,23 +27,47 @@ static double adversarial(support_rng_t *rng, size_t j, bool is_level) {
   }
 }
 
+static const uint32_t margins[] = {3, 6, 9, 4}; /* of four columns: two of them, within each other or apart */
+
+static bool is_of_cells(const tacit_statistic_t *s) { return s->kind == TACIT_STATISTIC_COUNTS || s->kind == TACIT_STATISTIC_MARGINS; }
+
+static size_t margin_cell(const tacit_statistic_t *s, size_t margin, const double *x) {
+  size_t cell = 0, first = 0;
+  for (size_t m = 0; m <= margin; m++) {
+    size_t n = 1;
+    cell = 0;
+    for (size_t j = 0; j < s->n_columns; j++) {
+      if ((s->margins[m] >> j & 1) != 0) {
+        cell = cell * s->n_levels[j] + (size_t)x[j];
+        n *= s->n_levels[j];
+      }
+    }
+    first += m < margin ? n : 0;
+  }
+  return first + cell;
+}
+
 static const struct {
   tacit_statistic_t statistic;
   double attained; /* share of the sensitivity that the worst pair of records must reach */
 } cases[] = {
-    {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0, NULL}, 1},
-    {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_LAPLACE, 1, lowers + 4, uppers + 4, 0, NULL}, 1},
-    {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, lowers + 1, uppers + 1, 0.5, NULL}, 1},
-    {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 1, lowers + 2, uppers + 2, 1, NULL}, 1},
-    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_GAUSSIAN, 3, NULL, NULL, 0, levels}, 1 - 1e-12},
-    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_LAPLACE, 2, NULL, NULL, 0, levels}, 1},
-    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, NULL, NULL, 0, levels + 1}, 1},
-    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 2, NULL, NULL, 0, levels}, 1 - 1e-12},
-    {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0, NULL}, 1 - 1e-12},
-    {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 3, lowers, uppers, 0, NULL}, 1 - 1e-12},
-    {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 5, lowers, uppers, 0, NULL}, 0.98},
-    {{TACIT_STATISTIC_SCORE, TACIT_STATISTIC_GAUSSIAN, 4, lowers, uppers, 0, NULL}, 1 - 1e-5}, /* but for the rounding of H */
-    {{TACIT_STATISTIC_SCORE, TACIT_STATISTIC_GAUSSIAN, 2, lowers, uppers, 0, NULL}, 0.94},
+    {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0, NULL, 0, NULL, false}, 1},
+    {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_LAPLACE, 1, lowers + 4, uppers + 4, 0, NULL, 0, NULL, false}, 1},
+    {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, lowers + 1, uppers + 1, 0.5, NULL, 0, NULL, false}, 1},
+    {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 1, lowers + 2, uppers + 2, 1, NULL, 0, NULL, false}, 1},
+    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_GAUSSIAN, 3, NULL, NULL, 0, levels, 0, NULL, false}, 1 - 1e-12},
+    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_LAPLACE, 2, NULL, NULL, 0, levels, 0, NULL, false}, 1},
+    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, NULL, NULL, 0, levels + 1, 0, NULL, false}, 1},
+    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 2, NULL, NULL, 0, levels, 0, NULL, false}, 1 - 1e-12},
+    {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0, NULL, 0, NULL, false}, 1 - 1e-12},
+    {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 3, lowers, uppers, 0, NULL, 0, NULL, false}, 1 - 1e-12},
+    {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 5, lowers, uppers, 0, NULL, 0, NULL, false}, 0.98},
+    {{TACIT_STATISTIC_SCORE, TACIT_STATISTIC_GAUSSIAN, 4, lowers, uppers, 0, NULL, 0, NULL, false}, 1 - 1e-5}, /* but for the rounding of H */
+    {{TACIT_STATISTIC_SCORE, TACIT_STATISTIC_GAUSSIAN, 2, lowers, uppers, 0, NULL, 0, NULL, false}, 0.94},
+    {{TACIT_STATISTIC_MARGINS, TACIT_STATISTIC_GAUSSIAN, 4, NULL, NULL, 0, levels, 4, margins, false}, 1 - 1e-12},
+    {{TACIT_STATISTIC_MARGINS, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 4, NULL, NULL, 0, levels, 3, margins, false}, 1 - 1e-12},
+    {{TACIT_STATISTIC_MARGINS, TACIT_STATISTIC_GAUSSIAN, 4, NULL, NULL, 0, levels, 4, margins, true}, 1 - 1e-12},
+    {{TACIT_STATISTIC_MARGINS, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 4, NULL, NULL, 0, levels, 3, margins, true}, 1 - 1e-12},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
@@ -55,7 +79,7 @@ static void test_no_two_records_are_further_apart_than_is_charged(void **state) 
     size_t n = tacit_statistic_n_values(s), n_pairs = (size_t)(1e5 * testing_multiplier());
     bool is_l1 = s->noise == TACIT_STATISTIC_LAPLACE || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
     tacit_door_shape_t shape = tacit_statistic_shape(s);
-    double sensitivity = tacit_door_shape_sensitivity(&shape, (tacit_door_noise_t)s->noise, true), worst = 0;
+    double sensitivity = tacit_door_shape_sensitivity(&shape, (tacit_door_noise_t)s->noise, !s->is_add_remove), worst = 0;
     assert_true(n <= MAX_VALUES);
     for (size_t i = 0; i < n_pairs; i++) {
       double x[2][MAX_COLUMNS], square = 0, sum = 0;
@@ -63,9 +87,9 @@ static void test_no_two_records_are_further_apart_than_is_charged(void **state) 
       for (size_t side = 0; side < 2; side++) {
         for (size_t j = 0; j < s->n_columns; j++) { /* bounds as the statistic has them: columns may start further on */
           size_t column = s->lower != NULL ? (size_t)(s->lower - lowers) + j : j;
-          bool is_corner = i % 2 == 0 && s->kind != TACIT_STATISTIC_COUNTS;
+          bool is_corner = i % 2 == 0 && !is_of_cells(s);
           x[side][j] = is_corner ? (support_bits(&rng) & 1 ? uppers : lowers)[column]
-                                 : adversarial(&rng, column, s->kind == TACIT_STATISTIC_COUNTS);
+                                 : adversarial(&rng, column, is_of_cells(s));
         }
         float record[MAX_COLUMNS];
         int64_t k[MAX_COLUMNS] = {0};
@@ -74,7 +98,7 @@ static void test_no_two_records_are_further_apart_than_is_charged(void **state) 
           record[j] = (float)x[side][j];
           counts = counts && isfinite(record[j]);
         }
-        if (counts) { /* else the door does not ask */
+        if (counts && !(s->is_add_remove && side > 0)) { /* else the door does not ask, or there is none */
           tacit_statistic_add(s, 1, record, NULL, k);
           assert_true(tacit_door_shape_add(&shape, 1, k, totals[side]));
         }
@@ -111,7 +135,7 @@ static tacit_records_t *make_records(const tacit_statistic_t *s, double *totals)
     double x[MAX_COLUMNS], z[MAX_COLUMNS];
     size_t cell = 0, k = d;
     for (size_t j = 0; j < s->n_columns; j++) {
-      if (s->kind == TACIT_STATISTIC_COUNTS) {
+      if (is_of_cells(s)) {
         x[j] = (double)(support_bits(&rng) % s->n_levels[j]);
         cell = cell * s->n_levels[j] + (size_t)x[j];
         continue;
@@ -130,6 +154,10 @@ static tacit_records_t *make_records(const tacit_statistic_t *s, double *totals)
     }
     if (s->kind == TACIT_STATISTIC_COUNTS) {
       totals[cell]++;
+    } else if (s->kind == TACIT_STATISTIC_MARGINS) {
+      for (size_t m = 0; m < s->n_margins; m++) {
+        totals[margin_cell(s, m, x)]++;
+      }
     } else if (s->kind == TACIT_STATISTIC_SUM) {
       totals[0] += z[0];
     }
@@ -184,7 +212,7 @@ static void test_released_values_are_the_statistic_and_noise_of_the_scale(void *
     double out[MAX_VALUES], scales[MAX_VALUES], sum[MAX_VALUES] = {0}, square = 0;
     bool is_l1 = s->noise == TACIT_STATISTIC_LAPLACE || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
     size_t n_values = tacit_statistic_n_values(s);
-    open_fixture(&f, s, 3, n_releases, TACIT_RELATION_SUBSTITUTE);
+    open_fixture(&f, s, 3, n_releases, s->is_add_remove ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE);
     for (size_t r = 0; r < n_releases; r++) {
       assert_ok(tacit_curator_release_statistic(f.curator, s, 3, out, scales, &err), err);
       for (size_t k = 0; k < n_values; k++) {
@@ -246,6 +274,15 @@ static void test_refusals_release_nothing(void **state) {
   assert_int_equal(tacit_curator_release_statistic(f.curator, s, 3, &out, &scale, &err), TACIT_ERR_BUDGET);
   assert_true(out == 0 && scale == 0);
   close_fixture(&f);
+  for (size_t c = N_CASES - 4; c < N_CASES; c++) { /* margins are released under their own relation only */
+    s = &cases[c].statistic;
+    open_fixture(&f, s, 3, 1, s->is_add_remove ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE);
+    double values[MAX_VALUES];
+    assert_int_equal(tacit_curator_release_statistic(f.curator, s, 3, values, others, &err), TACIT_ERR_STATE);
+    tacit_budget_events(f.budget, &n_events);
+    assert_int_equal(n_events, 0);
+    close_fixture(&f);
+  }
   open_fixture(&f, &cases[0].statistic, 3, 1, TACIT_RELATION_ADD_REMOVE);
   assert_int_equal(tacit_curator_release_statistic(f.curator, &cases[0].statistic, 3, &out, &scale, &err), TACIT_ERR_STATE);
   close_fixture(&f);
@@ -255,22 +292,26 @@ static void test_statistics_out_of_range_are_refused(void **state) {
   (void)state;
   static const double reversed[] = {2}, not_a_number[] = {NAN};
   static const size_t one_level[] = {1}, too_many[] = {65536, 2};
+  static const uint32_t beyond[] = {1 << 4}, nothing[] = {3, 0};
   const tacit_statistic_t bad[] = {
-      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_GAUSSIAN, 1, reversed, uppers, 0, NULL},
-      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_GAUSSIAN, 1, not_a_number, uppers, 0, NULL},
-      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_GAUSSIAN, 2, lowers, uppers, 0, NULL},
-      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0.5, NULL},
-      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 1, lowers, uppers, 0, NULL},
-      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, lowers, uppers, 0.3, NULL},
-      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, lowers, uppers, 1e-7, NULL},
-      {TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_LAPLACE, 1, NULL, NULL, 0, one_level},
-      {TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_LAPLACE, 2, NULL, NULL, 0, too_many},
-      {TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_LAPLACE, 2, lowers, uppers, 0, NULL},
-      {TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 25, lowers, uppers, 0, NULL},
-      {TACIT_STATISTIC_SCORE, TACIT_STATISTIC_LAPLACE, 2, lowers, uppers, 0, NULL},
-      {TACIT_STATISTIC_SCORE, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0, NULL},
+      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_GAUSSIAN, 1, reversed, uppers, 0, NULL, 0, NULL, false},
+      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_GAUSSIAN, 1, not_a_number, uppers, 0, NULL, 0, NULL, false},
+      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_GAUSSIAN, 2, lowers, uppers, 0, NULL, 0, NULL, false},
+      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0.5, NULL, 0, NULL, false},
+      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 1, lowers, uppers, 0, NULL, 0, NULL, false},
+      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, lowers, uppers, 0.3, NULL, 0, NULL, false},
+      {TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, lowers, uppers, 1e-7, NULL, 0, NULL, false},
+      {TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_LAPLACE, 1, NULL, NULL, 0, one_level, 0, NULL, false},
+      {TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_LAPLACE, 2, NULL, NULL, 0, too_many, 0, NULL, false},
+      {TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_LAPLACE, 2, lowers, uppers, 0, NULL, 0, NULL, false},
+      {TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 25, lowers, uppers, 0, NULL, 0, NULL, false},
+      {TACIT_STATISTIC_SCORE, TACIT_STATISTIC_LAPLACE, 2, lowers, uppers, 0, NULL, 0, NULL, false},
+      {TACIT_STATISTIC_SCORE, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0, NULL, 0, NULL, false},
   };
   tacit_error_t err;
+  assert_int_equal(tacit_statistic_check(&(tacit_statistic_t){.kind = TACIT_STATISTIC_MARGINS, .n_columns = 4, .n_levels = levels, .n_margins = 1, .margins = beyond}, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_statistic_check(&(tacit_statistic_t){.kind = TACIT_STATISTIC_MARGINS, .n_columns = 4, .n_levels = levels, .n_margins = 2, .margins = nothing}, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_statistic_check(&(tacit_statistic_t){.kind = TACIT_STATISTIC_MARGINS, .n_columns = 4, .n_levels = levels}, &err), TACIT_ERR_ARGUMENT);
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     assert_int_equal(tacit_statistic_check(&bad[i], &err), TACIT_ERR_ARGUMENT);
   }

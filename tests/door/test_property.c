@@ -217,7 +217,8 @@ static void unit_numbers(const void *ctx, size_t n_rows, const float *x, double 
     double share = shape->kind == TACIT_SHAPE_BALL || shape->kind == TACIT_SHAPE_SQUARES ? 1 / sqrt((double)n) : 1;
     int64_t size = (int64_t)(share * (double)most);
     k[i] = draw % 2 ? size : shape->kind == TACIT_SHAPE_BOX ? shape->low : -size;
-    k[i] = shape->kind == TACIT_SHAPE_CELL ? 1 + (int64_t)(draw % shape->dim) : k[i];
+    uint64_t range = shape->dim / n; /* of cells: each of several in a range of its own, so that they rise */
+    k[i] = shape->kind == TACIT_SHAPE_CELL ? 1 + (int64_t)(i * range + draw % range) : k[i];
     const int64_t wild[] = {INT64_MIN, (int64_t)draw, 0, most, 2 * most, -3 * most};
     k[i] = liar.lie == WILD && draw % 16 < 6 ? wild[draw % 16] : k[i];
   }
@@ -225,11 +226,12 @@ static void unit_numbers(const void *ctx, size_t n_rows, const float *x, double 
 
 /* ---- releases ---- */
 
-typedef enum what { LINEAR, PIECES, DENSE, SCALARS, PRODUCT, BALL, BOX, CELL, SQUARES, PRODUCTS, SCORE, N_WHAT } what_t;
+typedef enum what { LINEAR, PIECES, DENSE, SCALARS, PRODUCT, BALL, BOX, CELL, CELLS, SQUARES, PRODUCTS, SCORE, N_WHAT } what_t;
 
 static const tacit_door_shape_t shapes[N_WHAT] = {[BALL] = {TACIT_SHAPE_BALL, 4, 1 << 20, 0, 0},
                                                   [BOX] = {TACIT_SHAPE_BOX, 3, 0, -5, 1 << 20},
                                                   [CELL] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 0},
+                                                  [CELLS] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 3},
                                                   [SQUARES] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0},
                                                   [PRODUCTS] = {TACIT_SHAPE_PRODUCTS, 3, 1 << 16, 0, 0},
                                                   [SCORE] = {TACIT_SHAPE_PRODUCTS, 4, 1 << 16, 0, 1 << 16}};
@@ -241,8 +243,8 @@ static void test_sensitivities_of_noise_by_the_sum_of_sizes(void **unused) {
   const struct {
     what_t what;
     double substitute, add_remove;
-  } expected[] = {{BOX, box, 3 * r}, {BALL, ball, ball / 2}, {CELL, 2 * r, r}};
-  for (size_t i = 0; i < 3; i++) {
+  } expected[] = {{BOX, box, 3 * r}, {BALL, ball, ball / 2}, {CELL, 2 * r, r}, {CELLS, 6 * r, 3 * r}};
+  for (size_t i = 0; i < 4; i++) {
     double two = tacit_door_shape_sensitivity(&shapes[expected[i].what], TACIT_DOOR_LAPLACE, true);
     double one = tacit_door_shape_sensitivity(&shapes[expected[i].what], TACIT_DOOR_LAPLACE, false);
     assert_true(two >= expected[i].substitute && two <= expected[i].substitute * (1 + 1e-14));

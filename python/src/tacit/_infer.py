@@ -14,14 +14,14 @@ def _released(statistic: Schema | Release) -> tuple[bytes, str]:
     return (statistic.yaml.encode(), "statistic") if isinstance(statistic, Release) else _data.yaml_text(statistic, "statistic")
 
 
-def infer(model: Schema, statistic: Schema | Release | Sequence[Schema | Release], *, n: int | None = None, method: str | None = None, chains: int | None = None,
+def infer(model: Schema | None, statistic: Schema | Release | Sequence[Schema | Release], *, n: int | None = None, method: str | None = None, chains: int | None = None,
           warmup: int | None = None, draws: int | None = None, out: Path | None = None, progress: bool | _progress.Watcher = True,
           seed: int | None = None, **settings: Setting) -> Posterior:
     """Draw parameters from their posterior given a privatized statistic of records that nobody here has. Costs no privacy.
 
     model: the law of the records and the prior: a path, YAML text, or a dict such as {"records": "gaussian", "mean": "normal(0, 1)",
         "sd": 0.5}; laws: gaussian, poisson, regression, logistic, categorical (`tacit infer --help`).
-        Or the program of a record: a path that ends with .stan.
+        Or the program of a record: a path that ends with .stan. None for margins, whose table is the model.
     statistic: what was released: what `tacit.release` returned, or a path, YAML text or a dict; of a program also a list of these.
     n: the number of records it was computed from, where the statistic does not say.
     method: "gibbs", "hmc" or "marginal"; if not said, the one that suits. chains, warmup, draws: 4, 1000 and 1000 of each chain.
@@ -30,7 +30,7 @@ def infer(model: Schema, statistic: Schema | Release | Sequence[Schema | Release
 
     Ctrl-C returns the draws so far, or raises KeyboardInterrupt where there is none yet.
     """
-    text = _data.yaml_text(model, "model")
+    text = _data.yaml_text({"records": "table"} if model is None else model, "model")
     released = [_released(one) for one in statistic] if isinstance(statistic, (list, tuple)) else [_released(statistic)]
     given: dict[str, Setting] = {"n": n, "method": method, "chains": chains, "warmup": warmup, "draws": draws, "out": out, "seed": seed,
                                  **settings}

@@ -62,7 +62,8 @@ def release(formula: str | None = None, data: Any = None, *, statistic: str, sch
     """Release a statistic of records with exact noise that makes it (epsilon, delta)-differentially private under replacing one row.
 
     formula: of statistic "moments" and "score": "y ~ x1 + x2"; data, schema, ledger: as of `tacit.fit`.
-    statistic: "clamped-mean", "counts", "moments" or "score"; column: the column, or those of a table of counts.
+    statistic: "clamped-mean", "counts", "moments", "score" or "margins"; column: the column, or those of a table of counts; margin: of
+        margins, ["sex,age_band", "age_band,smoker"].
     mechanism: "gaussian" if not said, "laplace", "discrete-gaussian" or "discrete-laplace"; delta goes with the Gaussian ones alone.
     out: a new file for the statistic, which `tacit infer` reads.
     seed_not_private: noise that can be repeated protects nobody.
