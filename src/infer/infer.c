@@ -161,9 +161,6 @@ static tacit_status_t open_statistics(tacit_infer_t *infer, tacit_error_t *err) 
     const tacit_given_t *given = &infer->given.given[i];
     status = strcmp(given->setting->name, "statistic") == 0 ? add_statistic(infer, given->text, NULL, 0, err) : TACIT_OK;
   }
-  if (status == TACIT_OK && infer->n_statistics == 0) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "option --statistic is needed; see tacit infer --help");
-  }
   for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
     status = read_source(&infer->statistics[i], "statistic", err);
   }
@@ -202,6 +199,9 @@ static tacit_status_t read_statistic(tacit_infer_t *infer, tacit_infer_source_t 
 
 static tacit_status_t read_statistics(tacit_infer_t *infer, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
+  if (infer->n_statistics == 0) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "option --statistic is needed; see tacit infer --help");
+  }
   if (infer->n_statistics > 1 && infer->population == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "several statistics go with records of a program, a model that is named .stan");
   }
