@@ -34,6 +34,22 @@ typedef struct tacit_setting {
   const char *const *choices; /**< ended by NULL */
 } tacit_setting_t;
 
+/** Where somebody reads a message. */
+typedef enum tacit_spelling {
+  TACIT_SPELLING_PROGRAM = 0, /**< "--epsilon E", "--exposed" */
+  TACIT_SPELLING_PYTHON,      /**< "epsilon=E", "exposed=True" */
+  TACIT_SPELLING_R            /**< "epsilon = E", "exposed = TRUE" */
+} tacit_spelling_t;
+
+/**
+ * A message, plan or advice of the library with settings, and commands to look something up with, as they are written in another language. What stands
+ * in quotes is the user's own and stays as it is.
+ * @param[in] table     settings, shape (n_table), which tell flags from others, as tacit_fit_settings().
+ * @param[out] spelled  returns owned; free with tacit_free(). NULL on failure.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_spell(const char *text, tacit_spelling_t as, const tacit_setting_t *table, size_t n_table,
+                                                    char **spelled, tacit_error_t *err);
+
 #ifdef __cplusplus
 }
 #endif

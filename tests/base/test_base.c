@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/base_internal.h"
+#include "tacit/setting.h"
 #include "testing.h"
 
 static void test_status_string_is_total(void **state) {
@@ -193,6 +194,36 @@ static void test_pool_shares_are_within_limits(void **state) {
   }
 }
 
+static void test_messages_are_spelled_as_their_reader_writes(void **state) {
+  (void)state;
+  static const tacit_setting_t table[] = {{.name = "epsilon", .value = "E"}, {.name = "exposed"}, {.name = "method", .value = "NAME"}};
+  static const struct {
+    const char *of_program, *of_python, *of_r;
+  } cases[] = {
+      {"a private run needs a budget: --epsilon E --delta D (missing: --epsilon)", "a private run needs a budget: epsilon=E delta=D (missing: epsilon=)",
+       "a private run needs a budget: epsilon = E delta = D (missing: epsilon =)"},
+      {"option --clip-grad must be a number between 0 and 1, not '--x y'", "clip_grad= must be a number between 0 and 1, not '--x y'",
+       "clip_grad = must be a number between 0 and 1, not '--x y'"},
+      {"say --exposed, or take --method dp-hmc.", "say exposed=True, or take method=\"dp-hmc\".", "say exposed = TRUE, or take method = \"dp-hmc\"."},
+      {"the fit's own: --set 'mean(x)=5' or --seed only", "the fit's own: set=\"mean(x)=5\" or seed_not_private= only",
+       "the fit's own: set = \"mean(x)=5\" or seed_not_private = only"},
+      {"--metric private, --n-public 12.", "metric=\"private\", n_public=12.", "metric = \"private\", n_public = 12."},
+      {"see tacit fit --help; tacit methods lists them", "see tacit.settings(); tacit.plan() lists them", "see ?tacit; tacit_plan() lists them"},
+      {"", "", ""},
+      {"a -- b --1 x--y", "a -- b --1 x--y", "a -- b --1 x--y"},
+      {"not 'closed --epsilon", "not 'closed epsilon=", "not 'closed epsilon ="}};
+  tacit_error_t err;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const char *const expected[] = {cases[i].of_program, cases[i].of_python, cases[i].of_r};
+    for (int as = TACIT_SPELLING_PROGRAM; as <= TACIT_SPELLING_R; as++) {
+      char *spelled;
+      assert_ok(tacit_spell(cases[i].of_program, (tacit_spelling_t)as, table, 3, &spelled, &err), err);
+      assert_string_equal(spelled, expected[as]);
+      tacit_free(spelled);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_status_string_is_total),
@@ -203,6 +234,7 @@ int main(void) {
       cmocka_unit_test(test_file_write_is_whole_or_nothing),
       cmocka_unit_test(test_pool_runs_every_part_once),
       cmocka_unit_test(test_pool_shares_are_within_limits),
+      cmocka_unit_test(test_messages_are_spelled_as_their_reader_writes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
