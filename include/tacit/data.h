@@ -58,7 +58,10 @@ enum { TACIT_SCHEMA_MAX_BYTES = 1 << 22 }; /**< of a schema's file */
 /** Read a schema from a YAML file; errors name file:line:column. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_read(tacit_schema_t **schema, const char *path,
                                                           tacit_error_t *err);
-/** Read a schema from n bytes of YAML; `name` stands for the file in messages. */
+/**
+ * Read a schema from n bytes of YAML. `name` stands for the file in messages; "" of a text that nobody wrote, as one made from a dictionary: they name
+ * the key at fault then, "columns.age.type", and not its line.
+ */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_parse(tacit_schema_t **schema, const char *text,
                                                            size_t n, const char *name,
                                                            tacit_error_t *err);
@@ -153,6 +156,24 @@ typedef struct tacit_table_notes {
   size_t n_missing;      /**< missing values, replaced or dropped with their records */
   size_t n_rows_dropped; /**< rows beyond max_rows of their person */
 } tacit_table_notes_t;
+
+/** What `tacit schema check` says. */
+typedef struct tacit_schema_report {
+  char *says, *warns;          /**< of the schema alone, public; lines that end with a newline */
+  char *for_holder;            /**< of records, PRIVATE: lines for the holder of the data alone; NULL before records were looked at */
+  size_t n_rows, n_units;      /**< of records, PRIVATE */
+  tacit_table_notes_t notes;   /**< of records, PRIVATE */
+} tacit_schema_report_t;
+
+/** What there is to say of a schema that was read; nothing of records. Clear it, also after failure. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_report(const tacit_schema_t *schema, tacit_schema_report_t *report, tacit_error_t *err);
+/**
+ * Look at every record by the rules of the schema, after tacit_schema_report(): all columns, nothing is kept. What is added is for whoever holds them.
+ * @return TACIT_ERR_DATA where a record breaks a rule, with its place, never its value; else as tacit_table_read_source().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_report_records(const tacit_schema_t *schema, const tacit_data_source_t *source,
+                                                                    tacit_schema_report_t *report, tacit_error_t *err);
+TACIT_API void tacit_schema_report_clear(tacit_schema_report_t *report);
 
 /** The same of one column; for the curator's eyes only. */
 typedef struct tacit_column_notes {

@@ -54,7 +54,7 @@ TACIT_API void tacit_fit_free(tacit_fit_t *fit);
  *         TACIT_ERR_STATE after tacit_fit_plan() or tacit_fit_read().
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_set(tacit_fit_t *fit, const char *name, const char *text, tacit_error_t *err);
-/** The schema as n bytes of YAML instead of the setting `schema`; `name` stands for its file in messages. */
+/** The schema as n bytes of YAML instead of the setting `schema`; `name` stands for its file in messages, as in tacit_schema_parse(). */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_set_schema(tacit_fit_t *fit, const char *text, size_t n, const char *name,
                                                              tacit_error_t *err);
 

@@ -114,6 +114,19 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_of_formula(char **text, co
 /** Families that programs are written for, NULL from the end on. */
 TACIT_API const char *tacit_program_family(size_t i);
 
+/** What a family is, for people. */
+typedef struct tacit_family_about {
+  const char *name;
+  const char *response; /**< what the schema must say of it: "a count" */
+  const char *link;     /**< what the linear predictor is of its mean, or of what it names: "log" */
+  const char *summary;  /**< one line */
+} tacit_family_about_t;
+
+/** All families of a fit, in the order of tacit_program_family(), NULL from the end on. */
+TACIT_API const tacit_family_about_t *tacit_program_family_about(size_t i);
+/** The family that a name most likely means, "negbinomial" of "negative binomial", "ordinal" cumulative; NULL where nobody can tell. */
+TACIT_API const char *tacit_program_family_meant(const char *name);
+
 /* ---- a population: the law of records that nobody has, and what was summed over them ---- */
 
 /**

@@ -23,6 +23,7 @@ static const phrase_t commands[] = {
     {"tacit infer --help", {"tacit.settings(\"infer\")", "?tacit_infer"}},
     {"tacit account --help", {"help(tacit.account)", "?tacit_account"}},
     {"tacit fit --help", {"tacit.settings()", "?tacit"}},
+    {"tacit summary", {".summary()", "summary()"}},
     {"tacit methods", {"tacit.plan()", "tacit_plan()"}},
     {"tacit check --out", {"tacit.check(out=...)", "tacit_check(out = ...)"}},
 };

@@ -5,13 +5,16 @@
 
 static tacit_status_t fault_status(const tacit_yaml_t *yaml) { return yaml->fault != TACIT_OK ? yaml->fault : TACIT_ERR_SYNTAX; }
 
+/* What stands for the whole in messages. */
+static const char *name_of(const tacit_yaml_t *yaml) { return yaml->name[0] != '\0' ? yaml->name : yaml->what; }
+
 /* The error for what the parser refuses. */
 static tacit_status_t problem(const tacit_yaml_t *yaml, const yaml_parser_t *parser) {
   if (parser->error == YAML_MEMORY_ERROR) {
     return tacit_error_memory(yaml->err);
   }
   yaml_mark_t mark = parser->problem_mark;
-  return tacit_error_set(yaml->err, TACIT_ERR_SYNTAX, yaml->name, "%s:%zu:%zu: not valid YAML: %s", yaml->name, mark.line + 1, mark.column + 1,
+  return tacit_error_set(yaml->err, TACIT_ERR_SYNTAX, name_of(yaml), "%s:%zu:%zu: not valid YAML: %s", name_of(yaml), mark.line + 1, mark.column + 1,
                          parser->problem != NULL ? parser->problem : "unreadable text");
 }
 
@@ -46,7 +49,7 @@ static tacit_status_t check_events(const tacit_yaml_t *yaml, yaml_parser_t *pars
     at_end = event.type == YAML_STREAM_END_EVENT;
     yaml_event_delete(&event);
     if (why != NULL) {
-      return tacit_error_set(yaml->err, fault_status(yaml), yaml->name, "%s:%zu:%zu: %s", yaml->name, mark.line + 1, mark.column + 1, why);
+      return tacit_error_set(yaml->err, fault_status(yaml), name_of(yaml), "%s:%zu:%zu: %s", name_of(yaml), mark.line + 1, mark.column + 1, why);
     }
   }
   return TACIT_OK;
@@ -72,21 +75,56 @@ tacit_status_t tacit_yaml_load(tacit_yaml_t *yaml, const char *text, size_t n) {
   return status;
 }
 
+/* Append the keys that lead from `from` to `at`; false where none do. */
+static bool put_keys(tacit_text_t *text, yaml_document_t *document, const yaml_node_t *from, const yaml_node_t *at, size_t depth) {
+  enum { MAX_DEPTH = 8 }; /* of what faults are found in */
+  size_t before = text->length;
+  bool is_found = from == at;
+  if (from->type == YAML_MAPPING_NODE && depth < MAX_DEPTH) {
+    for (const yaml_node_pair_t *pair = from->data.mapping.pairs.start; pair < from->data.mapping.pairs.top && !is_found; pair++) {
+      const yaml_node_t *key = yaml_document_get_node(document, pair->key);
+      text->length = before;
+      tacit_text_printf(text, "%s%.64s", before > 0 ? "." : "", tacit_yaml_scalar(key));
+      is_found = key == at || put_keys(text, document, yaml_document_get_node(document, pair->value), at, depth + 1);
+    }
+  }
+  if (from->type == YAML_SEQUENCE_NODE && depth < MAX_DEPTH) {
+    for (const yaml_node_item_t *item = from->data.sequence.items.start; item < from->data.sequence.items.top && !is_found; item++) {
+      text->length = before;
+      tacit_text_printf(text, "[%zu]", (size_t)(item - from->data.sequence.items.start));
+      is_found = put_keys(text, document, yaml_document_get_node(document, *item), at, depth + 1);
+    }
+  }
+  return is_found;
+}
+
+/* "clinic.yaml:3:7", or the keys, "columns.age.type", of a text without a name. */
+static void put_place(tacit_text_t *text, const tacit_yaml_t *yaml, const yaml_node_t *at) {
+  yaml_document_t document = yaml->document; /* a copy: libyaml's functions take none that is constant */
+  const yaml_node_t *root = yaml_document_get_root_node(&document);
+  if (yaml->name[0] != '\0') {
+    tacit_text_printf(text, "%s:%zu:%zu", yaml->name, at->start_mark.line + 1, at->start_mark.column + 1);
+  } else if (at == root || !put_keys(text, &document, root, at, 0)) {
+    text->length = 0;
+    tacit_text_printf(text, "%s", yaml->what);
+  }
+}
+
 tacit_status_t tacit_yaml_fault(const tacit_yaml_t *yaml, const yaml_node_t *at, const char *format, ...) {
   tacit_text_t text = {0};
   va_list args;
+  put_place(&text, yaml, at);
+  tacit_text_printf(&text, ": ");
   va_start(args, format);
   tacit_text_vprintf(&text, format, args);
   va_end(args);
-  tacit_status_t status = text.failed ? tacit_error_memory(yaml->err)
-                                      : tacit_error_set(yaml->err, fault_status(yaml), yaml->name, "%s:%zu:%zu: %s", yaml->name,
-                                                        at->start_mark.line + 1, at->start_mark.column + 1, text.data);
+  tacit_status_t status = text.failed ? tacit_error_memory(yaml->err) : tacit_error_set(yaml->err, fault_status(yaml), name_of(yaml), "%s", text.data);
   tacit_text_clear(&text);
   return status;
 }
 
 tacit_status_t tacit_yaml_missing(const tacit_yaml_t *yaml, const char *key, const char *example) {
-  return tacit_error_set(yaml->err, TACIT_ERR_SYNTAX, key, "%s: %s needs `%s`, as in `%s`", yaml->name, yaml->what, key, example);
+  return tacit_error_set(yaml->err, TACIT_ERR_SYNTAX, key, "%s: %s needs `%s`, as in `%s`", name_of(yaml), yaml->what, key, example);
 }
 
 /* The key of `pair`: one of `keys`, and not that of an earlier pair. */
@@ -132,7 +170,7 @@ tacit_status_t tacit_yaml_open(tacit_yaml_t *yaml, const char *text, size_t n, c
   }
   const yaml_node_t *root = yaml_document_get_root_node(&yaml->document);
   if (root == NULL || root->type != YAML_MAPPING_NODE) {
-    return tacit_error_set(yaml->err, fault_status(yaml), yaml->name, "%s: %s is made of `key: value` pairs", yaml->name, yaml->what);
+    return tacit_error_set(yaml->err, fault_status(yaml), name_of(yaml), "%s: %s is made of `key: value` pairs", name_of(yaml), yaml->what);
   }
   return tacit_yaml_mapping(yaml, root, yaml->what, keys);
 }

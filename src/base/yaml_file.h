@@ -8,7 +8,7 @@
 
 /* A document, and where errors go. All zeros but these is closed. */
 typedef struct tacit_yaml {
-  const char *name, *what; /* "model.yaml", "a model" */
+  const char *name, *what; /* "model.yaml", "a model"; name "": a text that nobody wrote, whose faults are named by their keys */
   tacit_error_t *err;
   tacit_status_t fault; /* of what is YAML and wrong; 0: TACIT_ERR_SYNTAX */
   yaml_document_t document;
@@ -24,7 +24,7 @@ TACIT_MUST_USE tacit_status_t tacit_yaml_mapping(tacit_yaml_t *yaml, const yaml_
 TACIT_MUST_USE tacit_status_t tacit_yaml_check_keys(tacit_yaml_t *yaml, const yaml_node_t *mapping, const char *const *keys);
 void tacit_yaml_close(tacit_yaml_t *yaml);
 
-/* "name:line:column: ...", TACIT_ERR_SYNTAX. */
+/* "name:line:column: ...", or without a name "columns.age.type: ..."; TACIT_ERR_SYNTAX. */
 tacit_status_t tacit_yaml_fault(const tacit_yaml_t *yaml, const yaml_node_t *at, const char *format, ...) TACIT_PRINTF(3, 4);
 /* A key that must be there is not; example: "sd: 0.5". */
 tacit_status_t tacit_yaml_missing(const tacit_yaml_t *yaml, const char *key, const char *example);

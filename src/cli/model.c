@@ -152,9 +152,7 @@ const cli_command_t cli_model_check = {
 static int write(const cli_args_t *args) { return cli_formula_write(args, cli_value(args, "out")); }
 
 static const cli_option_t write_options[] = {
-    {"family", "NAME", NULL, "bernoulli, gaussian, student, lognormal, weibull, exponential, gamma, beta, poisson, negbinomial, binomial, "
-                             "beta_binomial, cumulative, zero_inflated_poisson, zero_inflated_negbinomial, zero_inflated_binomial, hurdle_poisson, "
-                             "hurdle_negbinomial, hurdle_lognormal, hurdle_gamma, categorical."},
+    {"family", "NAME", NULL, "One of tacit model families."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column."},
     {"out", "FILE", NULL, "Write here instead of standard output; tacit fit FILE.stan fits it, as it is or edited."}, {0}};
 
@@ -169,6 +167,35 @@ const cli_command_t cli_model_write = {
     .examples = "  tacit model write 'visits ~ age + sex + (1 | ward)' --family negbinomial --schema clinic.yaml\n",
     .options = write_options,
     .run = write};
+
+/* ---- tacit model families ---- */
+
+static int families(const cli_args_t *args) {
+  bool as_json = cli_is_given(args, "json");
+  for (size_t i = 0; tacit_program_family_about(i) != NULL; i++) {
+    const tacit_family_about_t *family = tacit_program_family_about(i);
+    if (as_json) { /* texts of ours, which hold nothing to escape */
+      printf("%s{\"name\": \"%s\", \"response\": \"%s\", \"link\": \"%s\", \"summary\": \"%s\"}", i > 0 ? ",\n " : "[", family->name, family->response, family->link,
+             family->summary);
+    } else {
+      printf("%-26s %-32s %-22s %s\n", family->name, family->response, family->link, family->summary);
+    }
+  }
+  printf(as_json ? "]\n" : "\nname, what the response is, link, what it is for; tacit model write prints the program behind one.\n");
+  return CLI_OK;
+}
+
+static const cli_option_t families_options[] = {{"json", NULL, NULL, "Print JSON."}};
+
+const cli_command_t cli_model_families = {
+    .name = "model families",
+    .positionals = "",
+    .summary = "list the families of regressions",
+    .description = "Lists what may stand behind --family: the name, what the schema must say of the response, the link, and what it is for.",
+    .examples = "  tacit model families\n  tacit model families --json\n",
+    .options = families_options,
+    .n_options = sizeof families_options / sizeof families_options[0],
+    .run = families};
 
 /* ---- tacit model list ---- */
 

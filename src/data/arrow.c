@@ -182,6 +182,21 @@ static tacit_status_t check_types(tacit_reader_t *reader, tacit_error_t *err) {
   return status == TACIT_OK && reader->unit_field != SIZE_MAX ? check_type(reader, reader->unit_field, TACIT_COLUMN_ID, false, err) : status;
 }
 
+/* ---- for a template ---- */
+
+/* The kind of values by the stream's types: no chunk is asked for, and of categories not even their names. */
+static void describe(const tacit_reader_t *reader, size_t field, tacit_text_t *text) {
+  static const char *const kinds[] = {[TACIT_ARROW_BOOLEAN] = "true or false", [TACIT_ARROW_SIGNED] = "whole numbers", [TACIT_ARROW_UNSIGNED] = "whole numbers",
+                                      [TACIT_ARROW_FLOAT] = "numbers", [TACIT_ARROW_DECIMAL] = "numbers", [TACIT_ARROW_TEXT] = "text",
+                                      [TACIT_ARROW_VIEW] = "text", [TACIT_ARROW_DAYS] = "dates", [TACIT_ARROW_SECONDS] = "dates and times"};
+  const struct ArrowSchema *schema = state_of(reader)->schema.children[field];
+  bool is_coded = schema->dictionary != NULL && schema->dictionary->format != NULL;
+  tacit_arrow_kind_t kind = tacit_arrow_type_of(is_coded ? schema->dictionary->format : schema->format).kind;
+  if ((size_t)kind < sizeof kinds / sizeof kinds[0] && kinds[kind] != NULL) {
+    tacit_text_printf(text, "   # %s%s", kinds[kind], is_coded ? ", in categories" : "");
+  }
+}
+
 /* ---- chunks ---- */
 
 static tacit_status_t check_column(const tacit_reader_t *reader, size_t field, const char *name, tacit_error_t *err) {
@@ -363,4 +378,4 @@ static tacit_status_t stream_rows(tacit_reader_t *reader, tacit_room_maker make_
   }
 }
 
-const tacit_reader_kind_t tacit_reader_arrow = {.open = open_stream, .check = check_types, .rows = stream_rows, .close = close_stream};
+const tacit_reader_kind_t tacit_reader_arrow = {.open = open_stream, .check = check_types, .rows = stream_rows, .describe = describe, .close = close_stream};

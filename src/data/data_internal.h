@@ -93,6 +93,7 @@ void tacit_units_clear(tacit_units_t *units);
 typedef struct tacit_rule {
   const tacit_column_schema_t *schema; /* borrowed */
   tacit_dictionary_t levels;
+  char no_level[320]; /* what to say of a value that is none of them */
   bool has_decimal_comma; /* of numbers, beside the point */
   size_t n_clamped, n_far, n_missing; /* far: clamped by more than the width of the bounds */
 } tacit_rule_t;

@@ -1,6 +1,6 @@
 /*
  * A template for a schema: the names in the header, and questions. Nothing that the records say is in it, not even their types: a type or
- * bound read off private data would be a release that nobody charged. Records are looked at for one reason, to notice that the first row
+ * bound read off private data would be a release that nobody charged. A source that has types of its own may say them in comments. Records are looked at for one reason, to notice that the first row
  * is one of them and no header; then nothing is written at all.
  */
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void append_template(tacit_text_t *text, const draft_t *draft) {
   tacit_text_printf(
       text,
       "# Fill in each ? from what is known WITHOUT looking at the data: the design of the study, the range of an instrument,\n"
-      "# a code book. Nothing here comes from the records, not even the types. Replace {type: \"?\"} by one of\n"
+      "# a code book. %s Replace {type: \"?\"} by one of\n"
       "#   {type: numeric, lower: 0, upper: 300}    a number within public bounds (integer: a whole number); others are clamped\n"
       "#   {type: binary}                           0 or 1, FALSE or TRUE\n"
       "#   {type: categorical, levels: [F, M]}      one of these; the first is the reference\n"
@@ -33,7 +33,11 @@ static void append_template(tacit_text_t *text, const draft_t *draft) {
       "dataset: unnamed\n"
       "relation: substitute   # or add-remove, if the number of records is itself private\n"
       "unit: row              # or a column of type id, with max_rows: the most rows of one person\n"
-      "columns:\n");
+      "columns:\n",
+      draft->reader.kind == &tacit_reader_arrow
+          ? "Nothing here comes from the records. Behind a column stands the type that the frame gives it: a frame made from a text\n"
+            "# file (read_csv) has guessed it from the values, and the comment must go before others see this file."
+          : "Nothing here comes from the records, not even the types.");
   for (size_t i = 0; i < draft->n; i++) {
     const tacit_dictionary_entry_t *entry = &draft->reader.header.entries[i];
     if (entry->length == 0) {

@@ -4,7 +4,23 @@
 #include "data/rules.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+/* Levels are the schema's, and public: the first ones are named, whole. */
+static void say_levels(tacit_rule_t *rule) {
+  enum { MAX_NAMED = 8 };
+  const tacit_column_schema_t *schema = rule->schema;
+  size_t room = sizeof rule->no_level - sizeof ", ...", at = (size_t)snprintf(rule->no_level, room, "not one of the levels in the schema");
+  for (size_t i = 0; i < schema->n_levels; i++) {
+    const char *joint = i == 0 ? ": expected " : ", ";
+    if (i == MAX_NAMED || at + strlen(joint) + strlen(schema->levels[i]) >= room) {
+      snprintf(rule->no_level + at, sizeof rule->no_level - at, "%s", i == 0 ? "" : ", ...");
+      return;
+    }
+    at += (size_t)snprintf(rule->no_level + at, room - at, "%s%s", joint, schema->levels[i]);
+  }
+}
 
 tacit_status_t tacit_rule_init(tacit_rule_t *rule, const tacit_column_schema_t *schema, tacit_error_t *err) {
   *rule = (tacit_rule_t){.schema = schema};
@@ -14,6 +30,7 @@ tacit_status_t tacit_rule_init(tacit_rule_t *rule, const tacit_column_schema_t *
     bool is_new;
     status = tacit_dictionary_add(&rule->levels, schema->levels[i], strlen(schema->levels[i]), &place, &is_new, err);
   }
+  say_levels(rule);
   return status;
 }
 
@@ -118,7 +135,7 @@ static tacit_complaint_t level_of(const tacit_rule_t *rule, const char *text, si
   size_t level = tacit_dictionary_find(&rule->levels, text, n);
   *value = (double)level;
   return level != SIZE_MAX          ? NULL
-         : tacit_is_utf8(text, n) ? "not one of the levels in the schema"
+         : tacit_is_utf8(text, n) ? rule->no_level
                                   : "not one of the levels in the schema, nor UTF-8: is the file in Latin-1? --encoding latin1 reads it";
 }
 

@@ -4,7 +4,7 @@
 
 #include "data/data_internal.h"
 
-/* What is wrong with a value: fixed words, so that no message can hold anything of it. NULL: nothing is. */
+/* What is wrong with a value: fixed words, or the schema's, so that no message can hold anything of it. NULL: nothing is. */
 typedef const char *tacit_complaint_t;
 static const char tacit_complaint_no_unit[] = "a row without its unit of privacy";
 

@@ -1,5 +1,5 @@
 /*
- * The public schema, from YAML. Every message names file:line:column of the text at fault.
+ * The public schema, from YAML. Every message names file:line:column of the text at fault, or its key.
  */
 #include <string.h>
 
@@ -77,7 +77,7 @@ tacit_status_t tacit_schema_read_node(tacit_yaml_t *yaml, tacit_schema_t *schema
 
 tacit_status_t tacit_schema_parse(tacit_schema_t **out, const char *text, size_t n, const char *name,
                                   tacit_error_t *err) {
-  tacit_yaml_t yaml = {.name = name, .err = err, .fault = TACIT_ERR_SCHEMA};
+  tacit_yaml_t yaml = {.name = name, .what = "the schema", .err = err, .fault = TACIT_ERR_SCHEMA};
   tacit_schema_t *schema = NULL;
   *out = NULL;
   tacit_status_t status = tacit_yaml_load(&yaml, text, n);
@@ -86,7 +86,8 @@ tacit_status_t tacit_schema_parse(tacit_schema_t **out, const char *text, size_t
     schema = tacit_alloc_zero(1, sizeof *schema);
     status = schema == NULL ? tacit_error_memory(err)
              : root != NULL ? tacit_schema_read_node(&yaml, schema, root)
-                            : tacit_error_set(err, TACIT_ERR_SCHEMA, name, "%s is empty: expected a schema with the key columns", name);
+                            : tacit_error_set(err, TACIT_ERR_SCHEMA, name[0] != '\0' ? name : "schema", "%s is empty: expected a schema with the key columns",
+                                               name[0] != '\0' ? name : "the schema");
   }
   tacit_yaml_close(&yaml);
   if (status != TACIT_OK) {

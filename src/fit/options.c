@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "fit/fit_internal.h"
+#include "program/regression.h"
 
 static tacit_status_t check_out(const tacit_fit_t *fit, tacit_error_t *err) {
   const char *out = tacit_fit_value(fit, "out");
@@ -231,10 +232,12 @@ static tacit_status_t read_family(tacit_fit_t *fit, tacit_error_t *err) {
     return status;
   }
   if (name == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "option --family is needed; see tacit fit --help");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "option --family is needed; tacit model families lists them");
   }
   if (tacit_family_parse(&fit->family, name, &why) != TACIT_OK) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "%s, or a family of tacit model write --help", why.message);
+    char hint[TACIT_HINT_SIZE];
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "unknown family '%.64s'%s; tacit model families lists them", name,
+                           tacit_program_family_hint(name, hint));
   }
   return TACIT_OK;
 }

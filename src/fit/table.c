@@ -6,7 +6,7 @@ static const char *const prior_scales[] = {"scaled", "original", NULL};
 static const char *const proposals[] = {"full", "one-component", "guided", NULL};
 
 static const tacit_setting_t table[] = {
-    {"family", "NAME", NULL, "bernoulli (logit), gaussian, poisson (log) or categorical (softmax); or a family of tacit model write.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"family", "NAME", NULL, "bernoulli (logit), gaussian, poisson (log) or categorical (softmax); or another of tacit model families.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"program", "FILE", NULL, "Fit this program in place of the formula's own: --print-model, edited.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"print-model", NULL, NULL, "Print the program that the formula stands for, and stop.", "model", TACIT_SETTING_PROGRAM, 0, 0, NULL},
     {"records", "NAME", NULL, "Of a program: the int that counts records; the first size of what has a density if not said; none: its data are one "

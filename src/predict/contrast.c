@@ -92,6 +92,27 @@ static tacit_status_t parse_quoted(parser_t *parser) {
   return fault(parser, begin, end == NULL ? "a backquote without its second one" : "no parameter has this label; see tacit summary");
 }
 
+/* A parameter that the word which begins here may mean: spelled alike, or the same behind "b_", as families that are programs label coefficients. */
+static const char *hint_at(const parser_t *parser, size_t begin, char out[TACIT_HINT_SIZE]) {
+  char word[64];
+  size_t n = 0;
+  while (n + 1 < sizeof word && is_word(parser->text[begin + n])) {
+    word[n] = parser->text[begin + n];
+    n++;
+  }
+  word[n] = '\0';
+  tacit_nearest_t nearest = {.name = word};
+  for (size_t j = 0; j < parser->fit->draws.n_reported; j++) {
+    const char *label = parser->fit->labels[j];
+    if (n > 0 && strncmp(label, "b_", 2) == 0 && strcmp(label + 2, word) == 0) {
+      nearest.best = label;
+      break;
+    }
+    tacit_nearest_offer(&nearest, label);
+  }
+  return tacit_nearest_hint(&nearest, out);
+}
+
 static tacit_status_t parse_function(parser_t *parser) {
   static const struct {
     const char *name;
@@ -111,8 +132,9 @@ static tacit_status_t parse_function(parser_t *parser) {
       return status == TACIT_OK ? add_step(parser, (step_t){.op = functions[i].op}) : status;
     }
   }
-  return fault(parser, begin, parser->text[begin] == '\0' ? "it ends where a parameter, a number or '(' is expected"
-                                                          : "no parameter, number or function; tacit summary lists the parameters");
+  char hint[TACIT_HINT_SIZE], what[TACIT_HINT_SIZE + 80];
+  snprintf(what, sizeof what, "no parameter, number or function%s; tacit summary lists the parameters", hint_at(parser, begin, hint));
+  return fault(parser, begin, parser->text[begin] == '\0' ? "it ends where a parameter, a number or '(' is expected" : what);
 }
 
 static tacit_status_t parse_primary(parser_t *parser) {

@@ -66,6 +66,9 @@ void tacit_regression_fail(tacit_regression_t *regression, size_t offset, const 
 const char *tacit_exact(tacit_regression_t *regression, double x);
 const char *tacit_exact_real(tacit_regression_t *regression, double x);
 
+/* " (did you mean 'negbinomial'?)", or "". */
+const char *tacit_program_family_hint(const char *name, char out[TACIT_HINT_SIZE]);
+
 /* ---- lexing, for both files ---- */
 void tacit_regression_skip(tacit_regression_t *regression);
 bool tacit_regression_take(tacit_regression_t *regression, char c);

@@ -63,15 +63,14 @@ static const family_t families[] = {
 const char *tacit_program_family(size_t i) { return i < sizeof families / sizeof families[0] ? families[i].name : NULL; }
 
 static const family_t *find_family(tacit_regression_t *r, const char *name) {
-  tacit_nearest_t nearest = {.name = name};
   for (size_t i = 0; tacit_program_family(i) != NULL; i++) {
     if (strcmp(families[i].name, name) == 0) {
       return &families[i];
     }
-    tacit_nearest_offer(&nearest, families[i].name);
   }
   char hint[TACIT_HINT_SIZE];
-  r->status = tacit_error_set(r->err, TACIT_ERR_ARGUMENT, "family", "unknown family '%s'%s for a program", name, tacit_nearest_hint(&nearest, hint));
+  r->status = tacit_error_set(r->err, TACIT_ERR_ARGUMENT, "family", "unknown family '%.64s'%s; tacit model families lists them", name,
+                              tacit_program_family_hint(name, hint));
   return NULL;
 }
 
@@ -96,7 +95,10 @@ static void check(tacit_regression_t *r, const family_t *family) {
     case RESPONSE_LEVELS: expected = y->type == TACIT_COLUMN_CATEGORICAL && y->n_levels > 2 ? NULL : "categorical with three levels or more, in order"; break;
     case RESPONSE_CLASSES: expected = y->type == TACIT_COLUMN_CATEGORICAL && y->n_levels > 1 ? NULL : "categorical with levels in the schema"; break;
   }
-  if (expected != NULL) {
+  if (is_binary && family->needs_trials && r->trials == NULL) {
+    tacit_regression_fail(r, 0, "family %s needs '%s | trials(column)', the number of trials of each record; for a response of 0 and 1 take family bernoulli",
+                          family->name, y->name);
+  } else if (expected != NULL) {
     tacit_regression_fail(r, 0, "family %s needs a response that is %s", family->name, expected);
   } else if (family->needs_trials != (r->trials != NULL)) {
     tacit_regression_fail(r, 0, family->needs_trials ? "family %s needs '%s | trials(column)'" : "family %s has no trials ('%s | trials')", family->name,

@@ -293,7 +293,7 @@ BAD = [
     ("delta 2", replaced("--delta", "2"), 2, r"--delta must be a number between"),
     ("epsilon without delta", BASE + ["--epsilon", "1", "--out", "out"], 2, r"missing: --delta"),
     ("no budget", BASE + ["--out", "out"], 2, r"needs a budget"),
-    ("unknown family", replaced("--family", "binomal"), 2, r"bernoulli"),
+    ("unknown family", replaced("--family", "binomal"), 2, r"binomal. \(did you mean .binomial.\?\); tacit model families"),
     ("unknown method", BASE + BUDGET + ["--out", "out", "--method", "dp-hcm"], 2, r"did you mean 'dp-hmc'"),
     ("unknown acceptance rule", BASE + BUDGET + ["--out", "out", "--method", "dp-hmc", "--acceptance", "baker"], 2,
      r"--acceptance must be penalty, penalty-bit, probit-bit, barker or arcsine, not 'baker'"),
@@ -1574,7 +1574,7 @@ def good_paths():
                 assert f"# dp_epsilon = {statement['epsilon']:g}"[:20] in header and "# dp_epsilon_charged_no_guarantee = " in header
                 words = " ".join(open(f"{out}/privacy.txt").read().split())
                 assert "fixed before its first release" in words and "is no guarantee" in words
-                assert "which is no guarantee" in done.stdout and "which is no guarantee" in open(f"{out}/report.html").read()
+                assert "the guarantee is the budget" in done.stdout and "which is no guarantee" in open(f"{out}/report.html").read()
                 assert f"(epsilon {statement['epsilon']:.6g}, delta 1e-06)" in run(["summary", out]).stdout
             assert told[0] == told[1] == (price or told[0]), told
 

@@ -379,7 +379,7 @@ static void test_values_that_break_a_rule(void **state) {
   stream_t stream = one("x", "g", &column);
   refuse(&stream, STRICT, TACIT_ERR_DATA, "x", "row 3, column 'x': outside its bounds (the schema says out_of_range: error)");
   refuse(&stream, "columns: {x: {type: binary}}", TACIT_ERR_DATA, "x", "row 2, column 'x': expected 0 or 1, or FALSE or TRUE");
-  refuse(&stream, STRICT_LEVELS, TACIT_ERR_DATA, "x", "row 2, column 'x': not one of the levels in the schema");
+  refuse(&stream, STRICT_LEVELS, TACIT_ERR_DATA, "x", "row 2, column 'x': not one of the levels in the schema: expected 1, a");
   column = with_nulls(column, nulls);
   stream = one("x", "g", &column);
   refuse(&stream, STRICT, TACIT_ERR_DATA, "x",
@@ -466,7 +466,7 @@ static void test_streams_against_the_specification(void **state) {
 static void test_text_and_places_out_of_bounds(void **state) {
   column_t column = text((const int32_t[]){0, 2, 1}, "1a", 2);
   stream_t stream = one("x", "u", &column);
-  refuse(&stream, LEVELS, TACIT_ERR_DATA, "x", "row 1, column 'x': not one of the levels in the schema"); /* row 1 comes first */
+  refuse(&stream, LEVELS, TACIT_ERR_DATA, "x", "row 1, column 'x': not one of the levels in the schema: expected -1, 0, 12, long enough for a view"); /* row 1 comes first */
   column.buffers[2] = "12";
   refuse(&stream, LEVELS, TACIT_ERR_SYNTAX, "x", "row 2, column 'x': a text that ends before it begins");
   column.buffers[1] = (const int32_t[]){0, 2, 2 + (1 << 20) + 1};
@@ -570,8 +570,60 @@ static void test_every_allocation_may_fail(void **state) {
   tacit_schema_free(schema);
 }
 
+/* Names and types, in comments: not a chunk is asked for. */
+static void test_a_draft_asks_for_no_record(void **state) {
+  (void)state;
+  stream_t stream = {.names = {"age", "ill", "ward", "born", "odd"},
+                     .formats = {"g", "b", "i", "tdD", "+l"},
+                     .dictionaries = {NULL, NULL, "u", NULL, NULL},
+                     .n_columns = 5};
+  struct ArrowArrayStream arrow = stream_of(&stream);
+  char *draft;
+  tacit_error_t err;
+  assert_ok(tacit_schema_draft_source(&(tacit_data_source_t){.stream = &arrow}, false, &draft, &err), err);
+  static const char *const lines[] = {"\n  age: {type: \"?\"}   # numbers\n", "\n  ill: {type: \"?\"}   # true or false\n", "\n  ward: {type: \"?\"}   # text, in categories\n",
+                                      "\n  born: {type: \"?\"}   # dates\n", "\n  odd: {type: \"?\"}\n", "the type that the frame gives it"};
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    if (strstr(draft, lines[i]) == NULL) {
+      fail_msg("%s is not in\n%s", lines[i], draft);
+    }
+  }
+  assert_int_equal(stream.n_next, 0);
+  assert_true(is_settled(&stream));
+  tacit_text_free(draft);
+}
+
+/* What is said of records is for their holder; of the schema alone for anybody. */
+static void test_a_report_tells_records_apart(void **state) {
+  (void)state;
+  static const char yaml[] = "columns: {age: {type: numeric, lower: 0, upper: 2}, only: {type: categorical, levels: [a]}}\n";
+  static const double ages[] = {1, 2, 50, 2};
+  static const int32_t ends[] = {0, 1, 2, 3, 4};
+  const column_t columns[] = {{.buffers = {NULL, ages}, .n_buffers = 2, .length = 4}, {.buffers = {NULL, ends, "aaaa"}, .n_buffers = 3, .length = 4}};
+  stream_t stream = {.names = {"age", "only"}, .formats = {"g", "u"}, .n_columns = 2, .chunks = {{.length = 4, .columns = columns, .n_columns = 2}}, .n_chunks = 1};
+  tacit_schema_t *schema;
+  tacit_schema_report_t report;
+  tacit_error_t err;
+  assert_ok(tacit_schema_parse(&schema, yaml, sizeof yaml - 1, "", &err), err);
+  assert_ok(tacit_schema_report(schema, &report, &err), err);
+  assert_string_equal(report.says, "ok: 2 columns, relation substitute, unit row\n");
+  assert_non_null(strstr(report.warns, "column 'only' has a single level"));
+  assert_null(report.for_holder);
+  struct ArrowArrayStream arrow = stream_of(&stream);
+  assert_ok(tacit_schema_report_records(schema, &(tacit_data_source_t){.stream = &arrow}, &report, &err), err);
+  assert_non_null(strstr(report.for_holder, "for the holder of the data only: "));
+  assert_int_equal(report.n_rows, 4);
+  assert_int_equal(report.n_units, 4);
+  assert_int_equal(report.notes.n_clamped, 1);
+  assert_int_equal(stream.n_streams_released, 1);
+  tacit_schema_report_clear(&report);
+  tacit_schema_free(schema);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_draft_asks_for_no_record),
+      cmocka_unit_test(test_a_report_tells_records_apart),
       cmocka_unit_test(test_every_width_of_number),
       cmocka_unit_test(test_half_floats),
       cmocka_unit_test(test_numbers_round_as_csv_does),

@@ -238,8 +238,29 @@ static void test_failed_allocations_leak_nothing(void **state) {
   fail_msg("an allocation failed in every round");
 }
 
+/* A schema that was made from a dictionary has no lines that its user knows. */
+static void test_without_a_name_messages_name_the_key(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"{\"columns\": {\"smoker\": {\"type\": \"bool\"}}}", "columns.smoker.type: type: expected"},
+      {"{\"columns\": {\"a\": {\"type\": \"binary\"}, \"b\": {\"type\": \"categorical\", \"levels\": [\"x\", \"x\"]}}}", "columns.b.levels[1]: levels: 'x' is given twice"},
+      {"{\"columns\": {\"b\": {\"type\": \"numeric\", \"lower\": 3, \"upper\": 2}}}", "columns.b.lower: column 'b': lower (3)"},
+      {"{\"colums\": {}}", "colums: the schema has no key 'colums'"},
+      {"{}", "the schema: the schema needs the key columns"},
+      {"", "the schema is empty"},
+      {"[", "the schema:2:1: not valid YAML"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    tacit_schema_t *schema;
+    tacit_error_t err;
+    assert_true(tacit_schema_parse(&schema, cases[i][0], strlen(cases[i][0]), "", &err) != TACIT_OK);
+    assert_non_null(strstr(err.message, cases[i][1]) == err.message ? err.message : NULL);
+    assert_true(err.field[0] != '\0');
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_without_a_name_messages_name_the_key),
       cmocka_unit_test(test_full_schema_is_read),
       cmocka_unit_test(test_defaults_are_row_and_substitute),
       cmocka_unit_test(test_bad_schemas_name_place_and_remedy),

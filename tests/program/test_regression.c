@@ -115,8 +115,49 @@ static void test_what_is_refused(void **state) {
   tacit_schema_free(columns);
 }
 
+static void test_families_are_described_and_guessed(void **state) {
+  (void)state;
+  static const char *const meant[][2] = {{"nbinom", "negbinomial"}, {"Negative Binomial", "negbinomial"}, {"Gamma", "gamma"}, {"ordinal", "cumulative"},
+                                         {"multinomial", "categorical"}, {"binomal", "binomial"}, {"zero-inflated poisson", "zero_inflated_poisson"},
+                                         {"normal", "gaussian"}, {"student.t", "student"}};
+  size_t n = 0;
+  for (; tacit_program_family(n) != NULL; n++) {
+    const tacit_family_about_t *about = tacit_program_family_about(n);
+    assert_non_null(about);
+    assert_string_equal(about->name, tacit_program_family(n));
+    assert_string_equal(tacit_program_family_meant(about->name), about->name);
+    assert_true(about->response[0] != '\0' && about->link[0] != '\0' && strlen(about->summary) > 10 && strpbrk(about->summary, "\"\\") == NULL);
+  }
+  assert_null(tacit_program_family_about(n));
+  for (size_t i = 0; i < sizeof meant / sizeof meant[0]; i++) {
+    assert_string_equal(tacit_program_family_meant(meant[i][0]), meant[i][1]);
+  }
+  char longest[300];
+  memset(longest, 'a', sizeof longest - 1);
+  longest[sizeof longest - 1] = '\0';
+  assert_null(tacit_program_family_meant(longest));
+  assert_null(tacit_program_family_meant(""));
+  assert_null(tacit_program_family_meant("wishart"));
+}
+
+/* What R calls binomial of 0 and 1. */
+static void test_binomial_of_zero_and_one_names_bernoulli(void **state) {
+  (void)state;
+  tacit_schema_t *columns = schema();
+  tacit_error_t err;
+  char *text = NULL;
+  assert_int_equal(tacit_program_of_formula(&text, "y ~ age", "binomial", columns, &err), TACIT_ERR_SYNTAX);
+  assert_non_null(strstr(err.message, "take family bernoulli"));
+  assert_int_equal(tacit_program_of_formula(&text, "k ~ age", "binomial", columns, &err), TACIT_ERR_SYNTAX);
+  assert_null(strstr(err.message, "take family bernoulli"));
+  assert_int_equal(tacit_program_of_formula(&text, "k ~ age", "nbinom", columns, &err), TACIT_ERR_ARGUMENT);
+  assert_non_null(strstr(err.message, "did you mean 'negbinomial'"));
+  tacit_schema_free(columns);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_families_compile), cmocka_unit_test(test_features_are_rs),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_families_compile), cmocka_unit_test(test_families_are_described_and_guessed),
+      cmocka_unit_test(test_binomial_of_zero_and_one_names_bernoulli), cmocka_unit_test(test_features_are_rs),
                                      cmocka_unit_test(test_what_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
