@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "tacit/fit.h"
+
 /* ---- errors ---- */
 
 /* Texts may be cut off within a character. */
@@ -13,11 +15,23 @@ static PyObject *text_of(const char *bytes) {
   return PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes), "replace");
 }
 
+PyObject *core_spelled(const char *text) {
+  size_t n;
+  char *spelled;
+  const tacit_setting_t *table = tacit_fit_settings(&n);
+  if (tacit_spell(text, TACIT_SPELLING_PYTHON, table, n, &spelled, NULL) != TACIT_OK) {
+    return PyErr_NoMemory();
+  }
+  PyObject *out = text_of(spelled);
+  tacit_free(spelled);
+  return out;
+}
+
 PyObject *core_raise(const tacit_error_t *err, const char *detail) {
   PyObject *module = PyImport_ImportModule("tacit._errors");
   PyObject *exception = module == NULL ? NULL
                                        : PyObject_CallMethod(module, "make", "iNNN", (int)err->status, text_of(err->field),
-                                                             text_of(err->message), text_of(detail != NULL ? detail : ""));
+                                                             core_spelled(err->message), text_of(detail != NULL ? detail : ""));
   if (exception != NULL) {
     PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
   }
@@ -106,6 +120,12 @@ bool core_call_set(core_call_t *call, PyObject *settings, core_set_fn set, void 
       return false;
     }
     if (set(target, key, value, &err) != TACIT_OK) {
+      if (err.status == TACIT_ERR_UNKNOWN) { /* a name that is no setting: of arguments that is */
+        err.status = TACIT_ERR_ARGUMENT;
+        for (char *at = err.message; (at = strchr(at, '-')) != NULL;) {
+          *at = '_';
+        }
+      }
       return core_call_refuse(call, &err);
     }
   }
@@ -182,6 +202,10 @@ static bool stream_of_capsule(PyObject *capsule, struct ArrowArrayStream *stream
   return true;
 }
 
+bool core_stream_from(PyObject *source, struct ArrowArrayStream *stream) {
+  return PyList_Check(source) ? core_stream_of_columns(source, stream) : stream_of_capsule(source, stream);
+}
+
 bool core_stream_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream) {
   PyObject *names = core_texts(columns, n_columns), *name = names != NULL && unit != NULL ? PyUnicode_FromString(unit) : NULL;
   if (name != NULL && PyList_Append(names, name) != 0) {
@@ -189,7 +213,7 @@ bool core_stream_of(PyObject *data, const char *const *columns, size_t n_columns
   }
   Py_XDECREF(name);
   PyObject *source = names == NULL ? NULL : PyObject_CallFunctionObjArgs(data, names, NULL);
-  bool is_there = source != NULL && (PyList_Check(source) ? core_stream_of_columns(source, stream) : stream_of_capsule(source, stream));
+  bool is_there = source != NULL && core_stream_from(source, stream);
   Py_XDECREF(source);
   Py_XDECREF(names);
   return is_there;
@@ -213,6 +237,7 @@ static PyMethodDef methods[] = {
     {"compare", core_compare, METH_VARARGS, "What each method would make of a budget."},
     {"contrast", core_contrast, METH_VARARGS, "A function of parameters, summarised."},
     {"effects", core_effects, METH_VARARGS, "What changing a column does on average over rows of an analyst."},
+    {"families", core_families, METH_VARARGS, "Families of regressions."},
     {"fit", core_fit, METH_VARARGS, "Read, charge, draw, free."},
     {"infer", core_infer, METH_VARARGS, "Draw given a released statistic, free."},
     {"model", core_model, METH_VARARGS, "The program that a formula stands for."},
@@ -220,6 +245,8 @@ static PyMethodDef methods[] = {
     {"refit", core_refit, METH_VARARGS, "Draw given what fits released."},
     {"predict", core_predict, METH_VARARGS, "Predictions for rows that an analyst brings."},
     {"release", core_release, METH_VARARGS, "Read, charge, release a statistic, free."},
+    {"schema_check", core_schema_check, METH_VARARGS, "What is wrong with a schema; every record beside it."},
+    {"schema_draft", core_schema_draft, METH_VARARGS, "A template of a schema, from names and types."},
     {"settings", core_settings, METH_VARARGS, "All settings of a fit, a release or an inference."},
     {"statement", core_statement, METH_VARARGS, "The page about a fit or a data set that a privacy officer signs."},
     {"synthesize", core_synthesize, METH_VARARGS, "Rows that nobody is, from what a fit released."},

@@ -19,6 +19,9 @@ PyObject *core_raise(const tacit_error_t *err, const char *detail);
 /* The same, where an exception that is set already stays: as of a callback that stopped the work. */
 PyObject *core_raise_unless_set(const tacit_error_t *err, const char *detail);
 
+/* A text of the library's for a person, settings as Python writes them; NULL with an exception. */
+PyObject *core_spelled(const char *text);
+
 /* A dictionary's entry, the reference to `value` taken; false with an exception, also where value is NULL. */
 bool core_put(PyObject *dict, const char *key, PyObject *value);
 
@@ -66,6 +69,8 @@ void core_call_clear(core_call_t *call);
  * or a list of columns in buffers. False with an exception.
  */
 bool core_stream_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream);
+/* A capsule, or a list of columns in buffers, as a stream. */
+bool core_stream_from(PyObject *source, struct ArrowArrayStream *stream);
 /* The same, or the path that data is, as a source. */
 bool core_source_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream,
                     tacit_data_source_t *source);
@@ -89,6 +94,7 @@ PyObject *core_draws(const tacit_draws_t *draws, const char *const *labels, cons
 
 PyObject *core_account(PyObject *self, PyObject *args);
 PyObject *core_effects(PyObject *self, PyObject *args);
+PyObject *core_families(PyObject *self, PyObject *args);
 PyObject *core_fit(PyObject *self, PyObject *args);
 PyObject *core_refit(PyObject *self, PyObject *args);
 PyObject *core_plan(PyObject *self, PyObject *args);
@@ -101,6 +107,8 @@ PyObject *core_predict(PyObject *self, PyObject *args);
 PyObject *core_release(PyObject *self, PyObject *args);
 PyObject *core_statement(PyObject *self, PyObject *args);
 PyObject *core_synthesize(PyObject *self, PyObject *args);
+PyObject *core_schema_check(PyObject *self, PyObject *args);
+PyObject *core_schema_draft(PyObject *self, PyObject *args);
 PyObject *core_settings(PyObject *self, PyObject *args);
 PyObject *core_read(PyObject *self, PyObject *args);
 PyObject *core_want_width(PyObject *self, PyObject *args);

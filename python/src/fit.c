@@ -57,12 +57,13 @@ static PyObject *plan_of(call_t *call, double n_units) {
     refuse(call, &err);
     return NULL;
   }
-  return Py_BuildValue("{s:s,s:n,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:d,s:s,s:s,s:s,s:s}", "method", plan.method, "n_chains",
+  return Py_BuildValue("{s:s,s:n,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:d,s:s,s:N,s:N,s:N}", "method", plan.method, "n_chains",
                        (Py_ssize_t)plan.n_chains, "n_iterations", (Py_ssize_t)plan.n_iterations, "n_warmup", (Py_ssize_t)plan.n_warmup,
                        "n_draws", (Py_ssize_t)plan.n_draws, "n_releases", (Py_ssize_t)plan.n_releases, "ess", plan.ess, "ess_wide",
                        plan.ess_wide, "width", plan.width, "epsilon", plan.epsilon, "verdict", verdicts[plan.verdict], "text",
-                       tacit_fit_text(call->fit, TACIT_FIT_TEXT_PLAN), "warning", tacit_fit_text(call->fit, TACIT_FIT_TEXT_WARNING),
-                       "price", tacit_fit_text(call->fit, TACIT_FIT_TEXT_PRICE));
+                       core_spelled(tacit_fit_text(call->fit, TACIT_FIT_TEXT_PLAN)), "warning",
+                       core_spelled(tacit_fit_text(call->fit, TACIT_FIT_TEXT_WARNING)), "price",
+                       core_spelled(tacit_fit_text(call->fit, TACIT_FIT_TEXT_PRICE)));
 }
 
 static bool show_plan(call_t *call, PyObject *on_plan) {
@@ -243,7 +244,7 @@ PyObject *core_compare(PyObject *self, PyObject *args) {
   double n_units, width;
   call_t call = {0};
   PyObject *methods = begin_plan(&call, args, &n_units, &width) ? choices_of(&call, n_units) : NULL;
-  PyObject *out = methods == NULL ? NULL : Py_BuildValue("(Ns)", methods, tacit_fit_text(call.fit, TACIT_FIT_TEXT_ADVICE));
+  PyObject *out = methods == NULL ? NULL : Py_BuildValue("(NN)", methods, core_spelled(tacit_fit_text(call.fit, TACIT_FIT_TEXT_ADVICE)));
   clear(&call);
   return out;
 }

@@ -2,6 +2,7 @@
 #include "core.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tacit/data.h"
@@ -53,37 +54,55 @@ static bool hold(held_t *held, PyObject *fit) {
 
 /* ---- functions of parameters ---- */
 
-/* (mean, sd, mcse, q5, q50, q95, ess_bulk, ess_tail, rhat, share of draws above none) of draws, which may be changed. */
+/* (mean, sd, mcse, low, q50, high, ess_bulk, ess_tail, rhat, share of draws above none) of draws, which may be changed. */
 typedef struct described {
   tacit_summary_t of;
-  double p_above;
+  double p_above, low, high; /* low, high: quantiles that leave as much on both sides */
 } described_t;
 
-static tacit_status_t describe(const tacit_draws_t *of, double *draws, bool is_exponentiated, described_t *out, tacit_error_t *err) {
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Of sorted numbers, by lines between them. */
+static double quantile(const double *x, size_t n, double p) {
+  double place = p * (double)(n - 1);
+  size_t low = (size_t)place;
+  return low + 1 < n ? x[low] + (place - (double)low) * (x[low + 1] - x[low]) : x[n - 1];
+}
+
+static tacit_status_t describe(const tacit_draws_t *of, double *draws, bool is_exponentiated, double prob, described_t *out, tacit_error_t *err) {
   size_t n = of->n_chains * of->n_draws, n_above = 0;
   for (size_t i = 0; i < n; i++) {
     n_above += draws[i] > 0;
     draws[i] = is_exponentiated ? exp(draws[i]) : draws[i];
   }
   out->p_above = (double)n_above / (double)n;
-  return tacit_summarise(draws, of->n_chains, of->n_draws, &out->of, err);
+  tacit_status_t status = tacit_summarise(draws, of->n_chains, of->n_draws, &out->of, err);
+  qsort(draws, n, sizeof *draws, compare);
+  bool is_usual = fabs(prob - 0.9) < 1e-12; /* to the last bit what tacit contrast says */
+  out->low = is_usual ? out->of.q5 : quantile(draws, n, (1 - prob) / 2);
+  out->high = is_usual ? out->of.q95 : quantile(draws, n, (1 + prob) / 2);
+  return status;
 }
 
 static PyObject *described(const described_t *d) {
   const tacit_summary_t *s = &d->of;
-  return Py_BuildValue("(dddddddddd)", s->mean, s->sd, s->mcse_mean, s->q5, s->q50, s->q95, s->ess_bulk, s->ess_tail, s->rhat, d->p_above);
+  return Py_BuildValue("(dddddddddd)", s->mean, s->sd, s->mcse_mean, d->low, s->q50, d->high, s->ess_bulk, s->ess_tail, s->rhat, d->p_above);
 }
 
-/* contrast(fit, expression, exponentiate?) -> as above */
+/* contrast(fit, expression, exponentiate?, probability of the interval) -> as above */
 PyObject *core_contrast(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *fit;
   const char *expression;
   int is_exponentiated;
+  double prob;
   held_t held;
   tacit_error_t err;
   described_t found;
-  if (!PyArg_ParseTuple(args, "O!sp", &PyTuple_Type, &fit, &expression, &is_exponentiated) || !hold(&held, fit)) {
+  if (!PyArg_ParseTuple(args, "O!spd", &PyTuple_Type, &fit, &expression, &is_exponentiated, &prob) || !hold(&held, fit)) {
     return NULL;
   }
   const tacit_draws_t *of = &held.fit.draws;
@@ -95,7 +114,7 @@ PyObject *core_contrast(PyObject *self, PyObject *args) {
   core_work_t work;
   core_work_begin(&work);
   tacit_status_t status = tacit_contrast(&held.fit, expression, draws, &err);
-  status = status == TACIT_OK ? describe(of, draws, is_exponentiated, &found, &err) : status;
+  status = status == TACIT_OK ? describe(of, draws, is_exponentiated, prob, &found, &err) : status;
   core_work_end(&work);
   PyMem_Free(draws);
   let_go(&held);
@@ -321,12 +340,13 @@ PyObject *core_predict(PyObject *self, PyObject *args) {
 typedef struct effects {
   const tacit_draws_t *of;
   PyObject *out; /* [(label, numbers as of a contrast), ...]; NULL with an exception */
+  double prob;
 } effects_t;
 
 static tacit_status_t take_effect(void *user, const char *label, double *draws, tacit_error_t *err) {
   effects_t *effects = user;
   described_t found;
-  tacit_status_t status = describe(effects->of, draws, false, &found, err);
+  tacit_status_t status = describe(effects->of, draws, false, effects->prob, &found, err);
   PyObject *item = status == TACIT_OK ? Py_BuildValue("(sN)", label, described(&found)) : NULL;
   if (status == TACIT_OK && (item == NULL || PyList_Append(effects->out, item) != 0)) {
     Py_CLEAR(effects->out);
@@ -337,14 +357,14 @@ static tacit_status_t take_effect(void *user, const char *label, double *draws, 
 }
 
 /* The GIL is kept: each effect becomes a row of Python's. */
-static PyObject *effects_of(held_t *held, const tacit_schema_t *schema, double sd, PyObject *data, PyObject *names) {
+static PyObject *effects_of(held_t *held, const tacit_schema_t *schema, double sd, PyObject *data, PyObject *names, double prob) {
   tacit_error_t err;
   tacit_predictor_t *predictor;
   rows_t rows = {0};
   if (tacit_predictor_of(&predictor, &held->fit, schema, sd, &err) != TACIT_OK) {
     return core_raise(&err, NULL);
   }
-  effects_t effects = {&held->fit.draws, read_rows(&rows, predictor, schema, data) ? PyList_New(0) : NULL};
+  effects_t effects = {&held->fit.draws, read_rows(&rows, predictor, schema, data) ? PyList_New(0) : NULL, prob};
   for (Py_ssize_t i = 0; effects.out != NULL && i < PyList_Size(names); i++) {
     const char *name = PyUnicode_AsUTF8AndSize(PyList_GetItem(names, i), NULL);
     if (name == NULL || tacit_average_effects(predictor, &rows.of, name, take_effect, &effects, &err) != TACIT_OK) {
@@ -358,15 +378,15 @@ static PyObject *effects_of(held_t *held, const tacit_schema_t *schema, double s
   return out;
 }
 
-/* effects(fit, formula, family, program or None, schema, sd, data, [column, ...]) -> ([(label, as of contrast), ...], values moved to a bound of the schema) */
+/* effects(fit, formula, family, program or None, schema, sd, data, [column, ...], probability of the intervals) -> ([(label, as of contrast), ...], values moved to a bound of the schema) */
 PyObject *core_effects(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *fit, *data, *names;
   const char *formula, *family, *program, *text;
   Py_ssize_t n_text;
-  double sd;
+  double sd, prob;
   held_t held;
-  if (!PyArg_ParseTuple(args, "O!sszy#dOO!", &PyTuple_Type, &fit, &formula, &family, &program, &text, &n_text, &sd, &data, &PyList_Type, &names) ||
+  if (!PyArg_ParseTuple(args, "O!sszy#dOO!d", &PyTuple_Type, &fit, &formula, &family, &program, &text, &n_text, &sd, &data, &PyList_Type, &names, &prob) ||
       !hold(&held, fit)) {
     return NULL;
   }
@@ -375,7 +395,7 @@ PyObject *core_effects(PyObject *self, PyObject *args) {
   held.fit.program = (char *)(uintptr_t)program;
   tacit_error_t err;
   tacit_schema_t *schema = NULL;
-  PyObject *out = tacit_schema_parse(&schema, text, (size_t)n_text, "schema", &err) == TACIT_OK ? effects_of(&held, schema, sd, data, names)
+  PyObject *out = tacit_schema_parse(&schema, text, (size_t)n_text, "schema", &err) == TACIT_OK ? effects_of(&held, schema, sd, data, names, prob)
                                                                                                : core_raise(&err, NULL);
   tacit_schema_free(schema);
   let_go(&held);

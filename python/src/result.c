@@ -76,7 +76,7 @@ static PyObject *findings(const tacit_draws_t *draws, const char *const *labels,
   PyObject *out = PyList_New(0);
   for (size_t i = 0; out != NULL && i < found.n; i++) {
     const tacit_finding_t *item = &found.items[i];
-    PyObject *finding = Py_BuildValue("(sss)", severities[item->severity], item->what, item->advice);
+    PyObject *finding = Py_BuildValue("(sNN)", severities[item->severity], core_spelled(item->what), core_spelled(item->advice));
     if (finding == NULL || PyList_Append(out, finding) != 0) {
       Py_CLEAR(out);
     }

@@ -86,6 +86,88 @@ class Account(unittest.TestCase):
             self.assertEqual(caught.exception.field, field)
 
 
+class Before(Folder):
+    """What somebody needs who has a frame and nothing else."""
+
+    def test_draft_looks_at_no_value(self):
+        class Guarded(list):
+            def __iter__(self):
+                raise AssertionError("a value was looked at")
+
+        text = tacit.schema_draft({"age": Guarded([99]), "ill: y": Guarded([1])})
+        self.assertIn('\n  age: {type: "?"}\n', text)
+        self.assertIn('\n  "ill: y": {type: "?"}\n', text)
+        self.assertNotIn("99", text)
+        if pandas is not None:
+            frame = pandas.DataFrame({"age": [1.5, 2], "ill": [True, False], "ward": pandas.Categorical(["secret", "b"]), "when": pandas.Timestamp("2020-01-01")})
+            text = tacit.schema_draft(frame)
+            for line in ("  age: {type: \"?\"}   # numbers", "  ill: {type: \"?\"}   # true or false", "  when: {type: \"?\"}   # dates"):
+                self.assertIn(line, text)
+            self.assertNotIn("secret", text)
+        out = self.folder / "s.yaml"
+        tacit.schema_draft({"a": [1]}, out=out)
+        with self.assertRaisesRegex(tacit.SchemaError, "still to be filled in"):
+            tacit.schema_check(out)
+        with self.assertRaises(tacit.FileError):
+            tacit.schema_draft({"a": [1]}, out=out)
+
+    def test_check_tells_only_the_holder(self):
+        self.assertIn("ok: 4 columns", repr(tacit.schema_check(SCHEMA)))
+        columns = records(50)
+        columns["x"][0] = 1e6
+        found = tacit.schema_check(SCHEMA, columns)
+        self.assertEqual((found.counts["rows"], found.counts["clamped"]), (50, 1))
+        self.assertIn("for the holder of the data only: ", found.for_holder)
+        again = tacit.schema_check(SCHEMA, records(50))
+        self.assertEqual(repr(found), repr(again))  # what is printed is of no record
+        kept = pickle.loads(pickle.dumps(found))
+        self.assertEqual((kept.for_holder, kept.counts, repr(kept)), (None, None, repr(found)))
+        columns["s"][3] = "c"
+        with self.assertRaises(tacit.DataError) as caught:
+            tacit.schema_check(SCHEMA, columns)
+        self.assertTrue(caught.exception.private)
+
+    def test_messages_are_pythons(self):
+        given = {"schema": SCHEMA, "n": 100, "family": "bernoulli"}
+        for more, kind, words in (({"epsilom": 1}, tacit.ArgumentError, "no setting 'epsilom' .did you mean 'epsilon'"),
+                                  ({"clip_gradd": 1}, tacit.ArgumentError, "did you mean 'clip_grad'"),
+                                  ({"delta": 1e-6}, tacit.ArgumentError, "epsilon=E delta=D .missing: epsilon="),
+                                  ({"epsilon": 1, "delta": 1e-6, "family": None}, tacit.ArgumentError, r"family= is needed; tacit.families\(\)"),
+                                  ({"epsilon": 1, "delta": 1e-6, "family": "nbinom"}, tacit.ArgumentError, "did you mean 'negbinomial'"),
+                                  ({"epsilon": 1, "delta": 1e-6, "family": "binomial"}, tacit.SchemaError, "take family bernoulli"),
+                                  ({"schema": {"columns": {"smoker": {"type": "bool"}}}}, tacit.SchemaError, r"^columns\.smoker\.type: ")):
+            with self.assertRaisesRegex(kind, words) as caught:
+                tacit.plan(FORMULA, **{**given, **more})
+            self.assertNotIn("--", str(caught.exception))
+        with self.assertRaisesRegex(tacit.DataError, "no column 's' .did you mean 'S'"):
+            fit({"x": [1.0], "S": ["a"], "y": [1]})
+        with self.assertRaisesRegex(tacit.ArgumentError, "seed_not_private"):
+            fit(records(9), random_seed=1)
+        plan = tacit.plan(FORMULA, **given, epsilon=2, delta=1e-6)
+        lines = repr(plan).splitlines()
+        self.assertEqual(len(lines), len(set(lines)))
+        self.assertNotIn("--", repr(plan))
+
+    def test_lists_need_no_program(self):
+        self.assertEqual([of["name"] for of in tacit.families()][:3], ["bernoulli", "gaussian", "student"])
+        self.assertIn("negbinomial", repr(tacit.families()))
+        self.assertIn("clip_grad=B", repr(tacit.settings()))
+        self.assertIn("seed_not_private=N", repr(tacit.settings()))
+        for of, words in ((), "tacit.schema_draft"), (("fit",), "clip_grad=B"), (("families",), "hurdle_gamma"):
+            done = subprocess.run([sys.executable, "-m", "tacit", *of], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn(words, done.stdout)
+
+    def test_a_release_shows_its_value(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            one = tacit.release(data=records(), statistic="mean", column="x", mechanism="laplace", schema=SCHEMA, epsilon=1)
+            many = tacit.release(data=records(), statistic="counts", column="s", mechanism="laplace", schema=SCHEMA, epsilon=1)
+        self.assertAlmostEqual(one.value, one.values[0] / N, places=5)
+        self.assertRegex(repr(one), f"^mean: {one.value:.6g}\n")
+        self.assertEqual(len(many.value), 2)
+
+
 class Sources(Folder):
     """The same records to the last bit: the draws of a seeded run are a digest of them."""
 
@@ -170,7 +252,7 @@ class Results(Folder):
         self.assertLessEqual(post.privacy["epsilon"], 2)
         again = pickle.loads(pickle.dumps(post))
         self.assertEqual(again._draws, post._draws)
-        self.assertIn("private: epsilon 2 spent at delta 1e-06", repr(post))
+        self.assertIn("private: epsilon 2 at delta 1e-06", repr(post))
         self.assertIn("<table>", post._repr_html_())
         self.assertNotIn("NOT PRIVATE", post._repr_html_())
         seeded = fit(records(), seed_not_private=1)
@@ -289,6 +371,33 @@ class Results(Folder):
         for columns, rows in ((("z",), population), ((), population), (("x",), "grid"), (("x",), {"x": [1.0]})):
             with self.assertRaises(tacit.TacitError):
                 self.post.effects(*columns, population=rows)
+
+    def test_effects_ask_whose_rows_they_average(self):
+        rows = {"x": [-1.0, 0.5], "s": ["a", "b"]}
+        with self.assertWarnsRegex(tacit.PrivacyWarning, "NOT PRIVATE"):
+            self.post.effects("x", population=rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.post.effects("x", population=rows, population_is_public=True)
+
+    def test_intervals_of_another_probability(self):
+        flat = self.post.draws().reshape(-1, 3)
+        table = self.post.summary(prob=0.5)
+        self.assertEqual(list(table.columns[2:5]), ["q25", "q50", "q75"])
+        for j, label in enumerate(self.post.labels):
+            self.assertAlmostEqual(table.loc[label, "q25"], numpy.quantile(flat[:, j], 0.25), places=12)
+        self.assertEqual(list(self.post.summary().columns[2:5]), ["q5", "q50", "q95"])
+        contrast = self.post.contrast("x", prob=0.8)
+        self.assertAlmostEqual(contrast.loc["x", "q10"], numpy.quantile(flat[:, 1], 0.1), places=12)
+        usual, other = self.post.predict("grid"), self.post.predict("grid", prob=0.8)
+        self.assertAlmostEqual(usual["mean"].iloc[3], other["mean"].iloc[3], places=12)
+        self.assertAlmostEqual(usual["sd"].iloc[3], other["sd"].iloc[3], places=12)
+        self.assertTrue((other["q10"] > usual["q5"]).all() and (other["q90"] < usual["q95"]).all())
+        self.assertIn("rhat", repr(self.post.summary()).splitlines()[0])
+        self.assertEqual(list(pickle.loads(pickle.dumps(table)).columns), list(table.columns))
+        for wrong in (0, 1, "a", float("nan")):
+            with self.assertRaises(tacit.ArgumentError):
+                self.post.summary(prob=wrong)
 
     def test_arviz(self):
         try:

@@ -76,6 +76,8 @@ class Misuse(Folder):
         yield "statement", tacit.statement, {"path": "fit", "ledger": None, "out": None}
         yield "epsilon_for", tacit.epsilon_for, {"width": 1.3, "formula": FORMULA, "schema": SCHEMA, "n": 1000, "family": "bernoulli", "delta": 1e-6, "out": None}
         yield "model", tacit.model, {"formula": FORMULA, "family": "bernoulli", "schema": SCHEMA}
+        yield "schema_draft", tacit.schema_draft, {"data": broken, "out": None, "header": False}
+        yield "schema_check", tacit.schema_check, {"schema": SCHEMA, "data": broken}
         rows = {"x": [1.0], "s": ["a"]}
         if pandas is not None:
             yield "predict", self.kept.predict, {"newdata": rows, "kind": "mean", "schema": None, "seed": 1}

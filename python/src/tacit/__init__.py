@@ -7,6 +7,8 @@
 
 What these functions return, print, write and pickle is released: bounded, covered by noise, charged. The records that are given to
 `fit` are not in it, and nobody else in the same process is kept from them: see docs/python.md, "The boundary in a notebook".
+
+tacit.families() lists the families, tacit.settings() all settings of a fit; tacit.schema_draft(df) begins a schema, tacit.schema_check() checks it.
 """
 from ._account import account
 from ._core import version as __version__
@@ -18,7 +20,8 @@ from ._ledger import Ledger
 from ._pages import Wanted, epsilon_for, model, statement
 from ._posterior import Posterior, read
 from ._release import Release, release
+from ._schema import Families, SchemaCheck, families, schema_check, schema_draft
 
-__all__ = ["ArgumentError", "BudgetError", "Check", "DataError", "FileError", "Ledger", "NumericError", "Plan", "PoorPlan", "Posterior",
-           "PrivacyWarning", "Release", "SchemaError", "Synthesis", "TacitError", "Wanted", "__version__", "account", "check", "combine", "epsilon_for", "fit", "infer", "model",
-           "plan", "read", "refit", "release", "settings", "statement", "synthesize"]
+__all__ = ["ArgumentError", "BudgetError", "Check", "DataError", "Families", "FileError", "Ledger", "NumericError", "Plan", "PoorPlan", "Posterior",
+           "PrivacyWarning", "Release", "SchemaCheck", "SchemaError", "Synthesis", "TacitError", "Wanted", "__version__", "account", "check", "combine", "epsilon_for", "families", "fit", "infer", "model",
+           "plan", "read", "refit", "release", "schema_check", "schema_draft", "settings", "statement", "synthesize"]

@@ -4,6 +4,7 @@ Frames are held by an object that gives them away once, so that no traceback of 
 """
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 import os
@@ -28,6 +29,17 @@ class Once:
     def drop(self) -> None:
         self._data.clear()
 
+    def names(self, _: object) -> object:
+        """A stream without a record, for who asks for names and types."""
+        try:
+            return _no_rows(self._data.pop())
+        except (ArgumentError, DataError) as error:
+            failure: Exception = type(error)(str(error), error.field, error.status)
+        except Exception as error:
+            failure = DataError("the data do not say their columns (the exception's .detail holds what they said: private)", "data", "data",
+                                f"{type(error).__name__}: {error}")
+        raise failure
+
     def __call__(self, columns: list[str]) -> object:
         """A capsule, or a list of columns in buffers; called by the extension, which knows which columns it needs."""
         try:
@@ -48,12 +60,55 @@ def _names(data: Any) -> list[str]:
     return [str(name) for name in data.columns]
 
 
+def _no_rows(data: Any) -> object:
+    """The columns of data, without their rows."""
+    module = _module(data)
+    if module == "pandas":
+        names = _names(data)
+        if len(set(names)) < len(names):
+            raise DataError("two columns of the data have one name", "data", "data")
+        return [_empty(name, kind) for name, kind in zip(names, data.dtypes, strict=True)]
+    if module == "polars":
+        data = data.head(0).collect() if type(data).__name__ == "LazyFrame" else data.head(0)
+    elif _is_relation(data):
+        return _duckdb(data.limit(0), _names(data))
+    elif isinstance(data, dict):
+        return [_empty(str(name), getattr(values, "dtype", None)) for name, values in data.items()]
+    if hasattr(data, "__arrow_c_stream__"):
+        return data.__arrow_c_stream__()
+    return _stream(data, [])  # which says what is wrong
+
+
+def _empty(name: str, dtype: Any) -> Column:
+    """A column without values, of the type that an array says it has; of Python's objects no type is known."""
+    kind = getattr(dtype, "kind", "O")
+    kind = "U" if "string" in str(dtype).lower() or str(dtype) == "str" else kind
+    layout = {"b": "b", "i": "l", "u": "L", "f": "g", "U": "U", "M": "tdD"}.get(kind)
+    if layout == "U":
+        return name, "U", 0, (None, array("q", [0]), b"")
+    return name, layout or "n", 0, (None, b"")
+
+
+def _did_you_mean(name: str, names: list[str]) -> str:
+    """A name that is near, whatever the case."""
+    by_case = {known.lower(): known for known in names}
+    near = difflib.get_close_matches(name.lower(), by_case, 1, 0.75)
+    return f" (did you mean {by_case[near[0]]!r}?)" if near else ""
+
+
+def _require(columns: list[str], names: list[str]) -> None:
+    for name in columns:
+        if name not in names:
+            raise DataError(f"the data have no column {name!r}{_did_you_mean(name, names)}", name, "unknown")
+
+
 def _stream(data: Any, columns: list[str]) -> object:
     module = _module(data)
     if module == "polars" and type(data).__name__ == "LazyFrame":
         data = data.select([name for name in columns if name in data.collect_schema().names()]).collect()
     if module in ("pandas", "polars") or _is_relation(data):
         names = _names(data)
+        _require(columns, names)
         for name in columns:
             if names.count(name) > 1:
                 raise DataError(f"the data have {names.count(name)} columns of the name {name!r}", name, "data")
@@ -68,6 +123,7 @@ def _stream(data: Any, columns: list[str]) -> object:
     if hasattr(data, "__arrow_c_stream__"):
         return data.__arrow_c_stream__()
     if isinstance(data, dict):
+        _require(columns, [str(name) for name in data])
         found = [_column(name, data[name]) for name in columns if name in data]
         if len({column[2] for column in found}) > 1:
             raise DataError("the columns of the data are not of one length", "data", "data")
@@ -222,13 +278,17 @@ _ELSEWHERE = {"yes": "accept_poor=True", "quiet": "progress=False", "dry_run": "
               "curator_notes": "the program's: it prints what is private"}
 
 
+_SEEDS = ("seed", "random_seed", "random_state", "rng")
+
+
 def check(source: str | Once, settings: Mapping[str, Any]) -> None:
     """Refuse what no call that reads records takes: no data, and a seed that does not say what it gives up."""
     for name in settings:
         if name in _ELSEWHERE:
             raise ArgumentError(f"{name}: here that is {_ELSEWHERE[name]}", name, "argument")
-    if "seed" in settings:
-        raise ArgumentError("spelled seed_not_private: noise that can be repeated protects nobody", "seed", "argument")
+    for name in _SEEDS:
+        if name in settings:
+            raise ArgumentError(f"{name}: spelled seed_not_private: noise that can be repeated protects nobody", "seed", "argument")
     if source == "" or (isinstance(source, Once) and source.is_empty()):
         raise ArgumentError("data: a path, or a data frame", "data", "argument")
 
@@ -266,4 +326,6 @@ def _plain(value: Any) -> Any:
 
 
 def schema_text(schema: Schema) -> tuple[bytes, str]:
-    return yaml_text(schema, "schema")
+    """Of a dict without a name: messages name the key at fault, and no line that nobody wrote."""
+    text_, name = yaml_text(schema, "schema")
+    return text_, "" if isinstance(schema, Mapping) else name

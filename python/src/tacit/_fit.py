@@ -1,9 +1,10 @@
-"""Fits and plans: settings by the names of `tacit fit --help`, with underscores for hyphens."""
+"""Fits and plans: settings by the names of `tacit.settings()`, with underscores for hyphens."""
 from __future__ import annotations
 
 import operator
 import os
 import sys
+import textwrap
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,11 +20,30 @@ Setting = str | bool | int | float | os.PathLike[str] | Sequence[str] | Mapping[
 _RUNNING = ("out", "ledger", "data-id", "purpose", "threads", "scratch", "quiet", "curator-notes")
 
 
-def settings(of: str = "fit") -> list[dict[str, Any]]:
-    """All settings of a "fit", a "release" or an inference, "infer": name, what stands for its value, default, help."""
+class Settings(list[dict[str, Any]]):
+    """Settings: name, value, default, help, group, is_flag; printed, all of them with their help."""
+
+    def __repr__(self) -> str:
+        lines: list[str] = []
+        for of in self:
+            default = "" if of["default"] is None else f" (default {of['default']})"
+            lines += [f"{of['name'].replace('-', '_')}={'True' if of['is_flag'] else of['value']}{default}",
+                      *textwrap.wrap(of["help"], 100, initial_indent="    ", subsequent_indent="    ")]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return _html.block(repr(self))
+
+
+def settings(of: str = "fit") -> Settings:
+    """All settings of a "fit", a "release" or an inference, "infer": name, what stands for its value, default, help. print() shows them."""
     if not isinstance(of, str) or of not in ("fit", "release", "infer"):
         raise ArgumentError('there are settings of "fit", "release" and "infer"', "of", "argument")
-    return _core.settings(of)
+    found = Settings(_core.settings(of))
+    for setting in found:
+        if setting["name"] == "seed" and of != "infer":
+            setting["name"] = "seed-not-private"
+    return found
 
 
 def _one(name: str, value: Any) -> str:
@@ -68,7 +88,9 @@ class Plan(dict[str, Any]):
         return bool(self["verdict"] != "good")
 
     def __repr__(self) -> str:
-        return "".join(self[key] for key in ("text", "warning", "price", "advice") if key in self).rstrip("\n")
+        said = "".join(self[key] for key in ("text", "warning", "price") if key in self).splitlines()
+        advice = [line for line in self.get("advice", "").splitlines() if line not in said]
+        return "\n".join(said + advice)
 
     def _repr_html_(self) -> str:
         return _html.line(self["text"] + self["price"], False) + (_html.line(self["warning"], True) if self["warning"] else "")
@@ -169,8 +191,9 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
         place of the program that the formula stands for. Its public numbers: set=["D=10"], constants="numbers.json".
     data: a path (CSV, or a directory of `tacit import`), a data frame of pandas, polars or DuckDB, a pyarrow table, anything else with
         __arrow_c_stream__, or a dict of columns. Read once, and not kept.
-    schema: what is publicly known of each column: a path, YAML text, or a dict.
-    family: "bernoulli", "gaussian", "poisson" or "categorical".
+    schema: what is publicly known of each column: a path, YAML text, or a dict (`tacit.schema_draft` begins one). Values beyond its bounds are
+        moved to them without a word, since how many were is private; `tacit.schema_check(schema, data)` tells the holder of the data.
+    family: "bernoulli", "gaussian", "poisson", "negbinomial", ...: one of `tacit.families()`.
     epsilon, delta: the budget of the whole run, all chains together.
     exposed: no noise, no budget: NOT PRIVATE. For baselines and public data.
     out: a new directory for the report. If it holds a fit of the same settings, that is read, and nothing is spent; not of a program, whose

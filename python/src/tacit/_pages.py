@@ -34,7 +34,7 @@ def statement(path: Path | None = None, *, ledger: Path | None = None, out: Path
 def model(formula: str, *, family: str, schema: Schema) -> str:
     """The program in Stan's language that a formula stands for: to read, or to edit and fit with `tacit.fit(program=...)`.
 
-    family: also one of those that only programs have: tacit.fit says which when it does not know one (docs/language.md).
+    family: one of `tacit.families()`.
     """
     text, name = _data.schema_text(schema)
     return _core.model(_data.text(formula, "formula", "a text such as 'y ~ a + b'"), _data.text(family, "family"), text, name)

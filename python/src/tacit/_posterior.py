@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, _data, _html
 from ._data import Schema
-from ._errors import ArgumentError, FileError
+from ._errors import ArgumentError, FileError, PrivacyWarning
 
 if TYPE_CHECKING:
     import numpy
@@ -20,7 +20,6 @@ _SHOWN = ("mean", "sd", "q5", "q50", "q95", "ess_bulk", "ess_tail", "rhat")
 
 _KINDS = ("mean", "linear", "response")
 _FAMILIES = ("bernoulli", "gaussian", "poisson", "categorical")
-_OF_PREDICTIONS = ("mean", "sd", "q5", "q50", "q95")
 _OF_CONTRASTS = ("mean", "sd", "q5", "q50", "q95", "p_above", "ess_bulk", "ess_tail", "rhat")
 
 
@@ -35,6 +34,34 @@ def _need(module: str, what: str) -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise ImportError(f"{what} needs {module}: pip install {module}") from None
+
+
+def _interval(prob: Any) -> tuple[float, list[str]]:
+    """The probability of an interval, and names of its ends: q5 and q95 of 0.9."""
+    found = _data.number(prob, "prob")
+    if not 0 < found < 1:
+        raise ArgumentError("prob: the probability of the interval, above 0 and below 1", "prob", "argument")
+    return found, [f"q{50 * (1 - found):.6g}", f"q{50 * (1 + found):.6g}"]
+
+
+def _table(data: Any, columns: Any, index: list[str], name: str) -> pandas.DataFrame:
+    """A frame that prints all of its columns."""
+    pandas_ = _need("pandas", "a table")
+
+    class Table(pandas_.DataFrame):  # type: ignore[misc, name-defined]
+        @property
+        def _constructor(self) -> Any:
+            return pandas_.DataFrame
+
+        def __repr__(self) -> str:
+            return str(self.to_string(max_rows=60))
+
+        def __reduce_ex__(self, protocol: Any) -> Any:
+            return pandas_.DataFrame(self).__reduce_ex__(protocol)
+
+    frame: pandas.DataFrame = Table(data, columns=columns, index=index)
+    frame.index.name = name
+    return frame
 
 
 class Posterior:
@@ -86,12 +113,22 @@ class Posterior:
         array_: numpy.ndarray[Any, Any] = flat.reshape(self.n_chains, self.n_draws, len(self.labels)).copy()
         return array_
 
-    def summary(self) -> pandas.DataFrame:
-        """Mean, sd, quantiles, effective draws and R-hat of each parameter, as `tacit summary` computes them."""
-        frame = _need("pandas", "summary()").DataFrame(self._summaries, columns=list(_COLUMNS), index=self.labels)
-        frame.index.name = "parameter"
-        shown: pandas.DataFrame = frame[list(_SHOWN)]
-        return shown
+    def summary(self, prob: float = 0.9) -> pandas.DataFrame:
+        """Mean, sd, interval, effective draws and R-hat of each parameter.
+
+        prob: of the interval, which leaves as much on both sides: q5 and q95 of 0.9. ArviZ draws the shortest one, of another probability, if not told.
+        """
+        probability, ends = _interval(prob)
+        names = [ends[0] if name == "q5" else ends[1] if name == "q95" else name for name in _SHOWN]
+        rows = [[of[_COLUMNS.index(name)] for name in _SHOWN] for of in self._summaries]
+        if probability != 0.9:
+            numpy_ = _need("numpy", "summary(prob=...)")
+            flat = self.draws().reshape(-1, len(self.labels))
+            low, high = numpy_.quantile(flat, [(1 - probability) / 2, (1 + probability) / 2], axis=0)
+            for j, row in enumerate(rows):
+                if row[2] == row[2]:  # NaN where what was released allows no interval
+                    row[2], row[4] = float(low[j]), float(high[j])
+        return _table(rows, names, self.labels, "parameter")
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a draw, indexed by chain and draw (from 0); one column a parameter."""
@@ -116,40 +153,48 @@ class Posterior:
     def _held(self) -> tuple[list[str], list[str], int, int, bytes]:
         return self.labels, self.names, self.n_chains, self.n_draws, self._draws
 
-    def contrast(self, *expressions: str, exponentiate: bool = False) -> pandas.DataFrame:
+    def contrast(self, *expressions: str, exponentiate: bool = False, prob: float = 0.9) -> pandas.DataFrame:
         """Functions of parameters, evaluated for every draw and summarised: contrast("age - sexM", "2 * age").
 
         + - * / ^, parentheses, numbers, exp, log, sqrt, inv_logit, and parameters by their labels or names, in backquotes if need be.
         exponentiate: odds ratios (bernoulli, cumulative), rate ratios (poisson, negbinomial), time ratios (weibull), ... p_above: the share of draws above no effect: 0, of ratios 1.
+        prob: of the interval, as of `summary`.
         """
+        probability, ends = _interval(prob)
         if not expressions:
             raise ArgumentError('nothing to compute: give an expression such as "age - sexM"', "expression", "argument")
         expressions = tuple(_data.text(expression, "expression", "a text such as 'age - sexM'") for expression in expressions)
         is_ratio = _data.flag(exponentiate, "exponentiate")
-        return self._contrasts([(f"exp({expression})" if is_ratio else expression, _core.contrast(self._held(), expression, is_ratio))
-                                for expression in expressions], "contrast()")
+        return self._contrasts([(f"exp({expression})" if is_ratio else expression, _core.contrast(self._held(), expression, is_ratio, probability))
+                                for expression in expressions], ends)
 
-    def effects(self, *columns: str, population: Any, schema: Schema | None = None) -> pandas.DataFrame:
+    def effects(self, *columns: str, population: Any, population_is_public: bool = False, schema: Schema | None = None, prob: float = 0.9) -> pandas.DataFrame:
         """What changing a column does to the expected response, averaged over rows that the analyst brings: effects("sex", "age", population=rows).
 
         Of a categorical or binary column each level less the first; of a number its derivative. population: as newdata of `epred`: public, or
         synthetic (`tacit.synthesize`). Rows as of `contrast`; of a categorical response one for each class.
+        The averages show what the rows are: given the private records of the fit the result is NOT PRIVATE, and nobody can tell here.
+        population_is_public: you answer for it; without it each use warns. prob: of the interval, as of `summary`.
         """
+        probability, ends = _interval(prob)
+        if not _data.flag(population_is_public, "population_is_public"):
+            warnings.warn("effects() averages over the rows of population: where they are private records, what it returns is NOT PRIVATE and charged to no "
+                          "budget; population_is_public=True says that they are public or synthetic", PrivacyWarning, stacklevel=2)
         if not columns:
             raise ArgumentError("columns: names of columns of the formula", "columns", "argument")
         names = [_data.text(name, "columns", "the name of a column") for name in columns]
         _need("pandas", "effects()")
         text = self._rows(population, "population", schema)
-        rows, n_moved = _core.effects(self._held(), self.formula, self.family, self._program, text, self._known_sd, _data.Once(population), names)
+        rows, n_moved = _core.effects(self._held(), self.formula, self.family, self._program, text, self._known_sd, _data.Once(population), names,
+                                      probability)
         _warn_moved(n_moved)
-        return self._contrasts(rows, "effects()")
+        return self._contrasts(rows, ends)
 
     @staticmethod
-    def _contrasts(rows: list[tuple[str, tuple[float, ...]]], what: str) -> pandas.DataFrame:
-        frame = _need("pandas", what).DataFrame([numbers for _, numbers in rows], columns=[*_COLUMNS, "p_above"], index=[name for name, _ in rows])
-        frame.index.name = "contrast"
-        shown: pandas.DataFrame = frame[list(_OF_CONTRASTS)]
-        return shown
+    def _contrasts(rows: list[tuple[str, tuple[float, ...]]], ends: list[str]) -> pandas.DataFrame:
+        places = [(*_COLUMNS, "p_above").index(name) for name in _OF_CONTRASTS]
+        names = [ends[0] if name == "q5" else ends[1] if name == "q95" else name for name in _OF_CONTRASTS]
+        return _table([[numbers[place] for place in places] for _, numbers in rows], names, [name for name, _ in rows], "contrast")
 
     def _rows(self, newdata: Any, field: str, schema: Schema | None) -> bytes:
         """The schema's text, where there can be predictions for such rows."""
@@ -188,21 +233,30 @@ class Posterior:
         means: numpy.ndarray[Any, Any] = numpy_.frombuffer(flat, dtype="<f8").reshape(shape).copy()
         return means
 
-    def predict(self, newdata: Any, *, kind: str = "mean", schema: Schema | None = None, seed: int = 1) -> pandas.DataFrame:
+    def predict(self, newdata: Any, *, kind: str = "mean", schema: Schema | None = None, seed: int = 1, prob: float = 0.9) -> pandas.DataFrame:
         """Mean, sd and quantiles over the draws, a row for each of newdata; of classes, and of several outcomes, a row for each.
 
         newdata: as of `epred`; "grid": each column varies over its public range while the others stay at the middle, or their first level.
         kind: "mean": the expected response: a probability, a mean, a rate; "linear": the linear predictor; "response": responses
             themselves, simulated by `seed`. Computed from released draws: costs no privacy.
+        prob: of the interval, as of `summary`.
         """
         pandas_ = _need("pandas", "predict()")
-        n_rows, outcomes, flat, columns, *_ = self._predict(newdata, kind, schema, seed, False)
+        probability, ends = _interval(prob)
+        is_of_draws = probability != 0.9
+        n_rows, outcomes, flat, columns, *_ = self._predict(newdata, kind, schema, seed, is_of_draws)
         numbers, n = memoryview(flat).cast("d"), len(outcomes)
+        if is_of_draws:
+            numpy_ = _need("numpy", "predict(prob=...)")
+            draws = numpy_.frombuffer(flat, dtype="<f8").reshape(-1, n_rows * n)
+            spread = draws.std(axis=0, ddof=1) if len(draws) > 1 else numpy_.full(n_rows * n, float("nan"))
+            quantiles = numpy_.quantile(draws, [(1 - probability) / 2, 0.5, (1 + probability) / 2], axis=0)
+            numbers = memoryview(numpy_.ascontiguousarray(numpy_.stack([draws.mean(axis=0), spread, *quantiles], axis=1)).tobytes()).cast("d")
         table: dict[str, list[Any]] = {name: [value for value in values for _ in range(n)] for name, values in columns}
         if outcomes != [""]:
             table |= {} if columns else {"row": [row for row in range(n_rows) for _ in range(n)]}
             table["class"] = outcomes * n_rows
-        frame: pandas.DataFrame = pandas_.DataFrame(table | {name: list(numbers[k::5]) for k, name in enumerate(_OF_PREDICTIONS)})
+        frame: pandas.DataFrame = pandas_.DataFrame(table | {name: list(numbers[k::5]) for k, name in enumerate(("mean", "sd", ends[0], "q50", ends[1]))})
         return frame
 
     def _attributes(self) -> dict[str, str]:
@@ -215,7 +269,7 @@ class Posterior:
             return str(reason)
         if self.privacy.get("post_processing"):
             return "computed from a released statistic alone, at no further privacy cost"
-        return (f"private: epsilon {self.privacy['epsilon']:.6g} spent at delta {self.privacy['delta']:g} "
+        return (f"private: epsilon {self.privacy['epsilon']:.6g} at delta {self.privacy['delta']:g} "
                 f"(relation {self.privacy['relation']}, unit {self.privacy['unit']})")
 
     def _remarks(self) -> list[str]:

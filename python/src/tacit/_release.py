@@ -1,4 +1,4 @@
-"""Statistics with noise, for whoever may see them: `tacit release`."""
+"""Statistics with noise, for whoever may see them."""
 from __future__ import annotations
 
 import ast
@@ -15,7 +15,8 @@ from ._fit import Path, Setting, _pairs
 class Release:
     """A released statistic. Plain data, with no way back to a record.
 
-    yaml: the statistic as `tacit infer` reads it; values: sums over the records, noise included; scales: of the noise in each.
+    value: the released statistic itself: a number, or a list of them; of a clamped mean the mean.
+    yaml: the same as `tacit.infer` reads it; values: sums over the records, noise included; scales: of the noise in each.
     privacy: a dict: private, epsilon, delta (0: none), relation, unit, dataset where the schema names one; path: the file, or None.
     """
 
@@ -36,8 +37,19 @@ class Release:
     def is_private(self) -> bool:
         return bool(self.privacy["private"])
 
+    @property
+    def value(self) -> float | list[float]:
+        """The released statistic, noise included: what its YAML calls value."""
+        text = self.yaml.partition("\nvalue:")[2].lstrip()
+        if text.startswith("["):
+            return [float(value) for value in text[1:].partition("]")[0].split(",")]
+        return float(text.partition("\n")[0])
+
     def __repr__(self) -> str:
-        return self._spent.rstrip("\n")
+        kind = self.yaml.partition("statistic: ")[2].partition("\n")[0]
+        value = self.value
+        numbers = f"{value:.6g}" if isinstance(value, float) else ", ".join(f"{one:.6g}" for one in value[:20]) + (", ..." if len(value) > 20 else "")
+        return f"{kind}: {numbers}\n{self._spent.rstrip()}"
 
 
 def _columns(column: str | Sequence[str]) -> str:
@@ -62,12 +74,12 @@ def release(formula: str | None = None, data: Any = None, *, statistic: str, sch
     """Release a statistic of records with exact noise that makes it (epsilon, delta)-differentially private under replacing one row.
 
     formula: of statistic "moments" and "score": "y ~ x1 + x2"; data, schema, ledger: as of `tacit.fit`.
-    statistic: "clamped-mean", "counts", "moments", "score" or "margins"; column: the column, or those of a table of counts; margin: of
-        margins, ["sex,age_band", "age_band,smoker"].
+    statistic: "clamped-mean" (or "mean"), "counts", "moments", "score" or "margins"; column: the column, or those of a table of counts;
+        margin: of margins, ["sex,age_band", "age_band,smoker"].
     mechanism: "gaussian" if not said, "laplace", "discrete-gaussian" or "discrete-laplace"; delta goes with the Gaussian ones alone.
     out: a new file for the statistic, which `tacit infer` reads.
     seed_not_private: noise that can be repeated protects nobody.
-    Everything else by the names of `tacit release --help`: step=0.5, purpose="...", threads=2.
+    Everything else by the names of `tacit.settings("release")`: step=0.5, purpose="...", threads=2.
     """
     source = _data.source(data)
     del data  # no frame of ours holds records when something is raised
@@ -76,7 +88,7 @@ def release(formula: str | None = None, data: Any = None, *, statistic: str, sch
         names = None if column is None else _columns(column)
         what = None if formula is None else _data.text(formula, "formula", "a text such as 'y ~ x'")
         file = None if out is None else _data.path(out, "out")
-        given: dict[str, Setting] = {"statistic": statistic, "column": names, "mechanism": mechanism, "epsilon": epsilon, "delta": delta,
+        given: dict[str, Setting] = {"statistic": "clamped-mean" if statistic == "mean" else statistic, "column": names, "mechanism": mechanism, "epsilon": epsilon, "delta": delta,
                                      "out": file, "ledger": ledger, "seed": seed_not_private, **settings}
         text, name = _data.schema_text(schema)
         result = _core.release(what, _pairs(given), text, name, source, file is not None)
