@@ -57,7 +57,7 @@ def _table(data: Any, columns: Any, index: list[str], name: str) -> pandas.DataF
             return str(self.to_string(max_rows=60))
 
         def __reduce_ex__(self, protocol: Any) -> Any:
-            return pandas_.DataFrame(self).__reduce_ex__(protocol)
+            return pandas_.DataFrame, (pandas_.DataFrame(self),)
 
     frame: pandas.DataFrame = Table(data, columns=columns, index=index)
     frame.index.name = name
