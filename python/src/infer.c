@@ -30,9 +30,9 @@ static bool set_up(call_t *call, PyObject *settings, const yaml_t *model, PyObje
   tacit_error_t err;
   bool ok = tacit_infer_new(&call->infer, NULL, &err) == TACIT_OK &&
             tacit_infer_set_model(call->infer, model->text, (size_t)model->n, model->name, &err) == TACIT_OK;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(statistics) && ok; i++) {
+  for (Py_ssize_t i = 0; i < PyList_Size(statistics) && ok; i++) {
     yaml_t one;
-    if (!PyArg_ParseTuple(PyList_GET_ITEM(statistics, i), "y#s", &one.text, &one.n, &one.name)) {
+    if (!PyArg_ParseTuple(PyList_GetItem(statistics, i), "y#s", &one.text, &one.n, &one.name)) {
       return false;
     }
     ok = tacit_infer_set_statistic(call->infer, one.text, (size_t)one.n, one.name, &err) == TACIT_OK;

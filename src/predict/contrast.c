@@ -1,5 +1,6 @@
 /* Functions of parameters: parsed once to steps of a stack machine, run for every draw. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/model_text.h"
