@@ -27,7 +27,8 @@ class Settings(list[dict[str, Any]]):
         lines: list[str] = []
         for of in self:
             default = "" if of["default"] is None else f" (default {of['default']})"
-            lines += [f"{of['name'].replace('-', '_')}={'True' if of['is_flag'] else of['value']}{default}",
+            name = "seed_not_private" if of["name"] == "seed" and of["group"] == "privacy" else of["name"].replace("-", "_")
+            lines += [f"{name}={'True' if of['is_flag'] else of['value']}{default}",
                       *textwrap.wrap(of["help"], 100, initial_indent="    ", subsequent_indent="    ")]
         return "\n".join(lines)
 
@@ -39,11 +40,7 @@ def settings(of: str = "fit") -> Settings:
     """All settings of a "fit", a "release" or an inference, "infer": name, what stands for its value, default, help. print() shows them."""
     if not isinstance(of, str) or of not in ("fit", "release", "infer"):
         raise ArgumentError('there are settings of "fit", "release" and "infer"', "of", "argument")
-    found = Settings(_core.settings(of))
-    for setting in found:
-        if setting["name"] == "seed" and of != "infer":
-            setting["name"] = "seed-not-private"
-    return found
+    return Settings(_core.settings(of))
 
 
 def _one(name: str, value: Any) -> str:

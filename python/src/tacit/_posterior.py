@@ -56,6 +56,9 @@ def _table(data: Any, columns: Any, index: list[str], name: str) -> pandas.DataF
         def __repr__(self) -> str:
             return str(self.to_string(max_rows=60))
 
+        def equals(self, other: object) -> bool:
+            return bool(pandas_.DataFrame(self).equals(other))
+
         def __reduce_ex__(self, protocol: Any) -> Any:
             return pandas_.DataFrame, (pandas_.DataFrame(self),)
 
