@@ -265,6 +265,8 @@ static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)(uintptr_t)add_version}
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, .m_name = "tacit._core", .m_doc = "The library; use the functions of tacit.", .m_methods = methods, .m_slots = slots};
 
-__attribute__((visibility("default"))) PyMODINIT_FUNC PyInit__core(void) {
+__attribute__((visibility("default"))) PyMODINIT_FUNC PyInit__core(void);
+
+PyMODINIT_FUNC PyInit__core(void) {
   return PyModuleDef_Init(&definition);
 }

@@ -185,7 +185,7 @@ static int families(const cli_args_t *args) {
   return CLI_OK;
 }
 
-static const cli_option_t families_options[] = {{"json", NULL, NULL, "Print JSON."}};
+static const cli_option_t families_options[] = {{"json", NULL, NULL, "Print JSON."}, {0}};
 
 const cli_command_t cli_model_families = {
     .name = "model families",
@@ -194,7 +194,6 @@ const cli_command_t cli_model_families = {
     .description = "Lists what may stand behind --family: the name, what the schema must say of the response, the link, and what it is for.",
     .examples = "  tacit model families\n  tacit model families --json\n",
     .options = families_options,
-    .n_options = sizeof families_options / sizeof families_options[0],
     .run = families};
 
 /* ---- tacit model list ---- */

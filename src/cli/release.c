@@ -61,12 +61,12 @@ const cli_command_t cli_release = {
                 "        --mechanism discrete-gaussian --epsilon 1 --delta 1e-6 --out counts.yaml\n"
                 "  tacit release 'y ~ x1 + x2' --statistic moments --data d.csv --schema d.yaml --epsilon 1 --delta 1e-6 \\\n"
                 "        --out moments.yaml\n"
-                "  tacit release --statistic margins --margin sex,age_band --margin age_band,smoker --data d.csv --schema d.yaml \\\n"
-                "        --mechanism discrete-gaussian --epsilon 1 --delta 1e-6 --out margins.yaml\n"
+                "  tacit release --statistic margins --margin sex,age_band --margin age_band,smoker --data d.csv \\\n"
+                "        --schema d.yaml --mechanism discrete-gaussian --epsilon 1 --delta 1e-6 --out margins.yaml\n"
                 "  tacit release 'died ~ x1 + x2' --statistic score --data d.csv --schema d.yaml --epsilon 1 --delta 1e-6 \\\n"
                 "        --out score.yaml\n"
-                "  tacit release visits.stan --statistic total --data d.csv --schema d.yaml --mechanism discrete-laplace --epsilon 1 \\\n"
-                "        --out total.yaml\n",
+                "  tacit release visits.stan --statistic total --data d.csv --schema d.yaml --epsilon 1 \\\n"
+                "        --mechanism discrete-laplace --out total.yaml\n",
     .settings = tacit_publish_settings,
     .reads_records = true,
     .run = run};

@@ -509,7 +509,7 @@ BAD = [
     ("regression by hmc", infer("regression", "products", "--method", "hmc"), 2, r"hmc needs gaussian records"),
     ("privacy of a statistic that cannot be", infer(statistic="privacy"), 3, r"privacy\.yaml:7:20: epsilon must be above 0"),
     ("counts of other factors", infer("factors", "factors"), 3, r"factors\.yaml:2:20: level 'no' of 'smoker' was counted here, where the model has p\[sex=F\]"),
-    ("release of an unknown statistic", release("median", "hours", *DELTA), 2, r"must be clamped-mean, counts, moments or score, not 'median'"),
+    ("release of an unknown statistic", release("median", "hours", *DELTA), 2, r"must be clamped-mean, counts, moments, score or margins, not 'median'"),
     ("release without a statistic", ["release", "--data", "people.csv", "--schema", "people.yaml", "--epsilon", "1", "--out", "out"], 2,
      r"option --statistic is needed"),
     ("release by an unknown mechanism", release("clamped-mean", "hours", "--mechanism", "laplase"), 2, r"did you mean 'laplace'"),

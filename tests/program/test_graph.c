@@ -1,12 +1,8 @@
 /* Hash-consing, identities and limits of graphs. */
 #include <math.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "testing.h"
 
 #include "program/graph_internal.h"
 
