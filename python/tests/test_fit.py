@@ -372,6 +372,7 @@ class Results(Folder):
             with self.assertRaises(tacit.TacitError):
                 self.post.effects(*columns, population=rows)
 
+    @unittest.skipIf(pandas is None, "no pandas")
     def test_effects_ask_whose_rows_they_average(self):
         rows = {"x": [-1.0, 0.5], "s": ["a", "b"]}
         with self.assertWarnsRegex(tacit.PrivacyWarning, "NOT PRIVATE"):
@@ -380,6 +381,7 @@ class Results(Folder):
             warnings.simplefilter("error")
             self.post.effects("x", population=rows, population_is_public=True)
 
+    @unittest.skipIf(pandas is None, "no pandas")
     def test_intervals_of_another_probability(self):
         flat = self.post.draws().reshape(-1, 3)
         table = self.post.summary(prob=0.5)

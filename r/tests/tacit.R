@@ -27,7 +27,7 @@ fit <- function(data, ...) tacit(y ~ x + s, data, schema, family = binomial(), e
 marker <- "Smith-4711"
 bad <- refused(fit(transform(d, s = c(marker, s[-1]))))
 stopifnot(inherits(bad, "tacit_data_error"), identical(bad$field, "s"), !grepl(marker, conditionMessage(bad)), is.null(conditionCall(bad)),
-          conditionMessage(bad) == "row 1, column 's': not one of the levels in the schema",
+          conditionMessage(bad) == "row 1, column 's': not one of the levels in the schema: expected a, b",
           inherits(refused(fit(transform(d, x = as.Date("2020-01-01")))), "tacit_data_error"),
           inherits(refused(fit(transform(d, x = as.POSIXct("2020-01-01")))), "tacit_data_error"),
           inherits(refused(fit(transform(d, x = as.character(x)))), "tacit_data_error"),
