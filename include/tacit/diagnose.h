@@ -77,6 +77,7 @@ typedef enum tacit_check_id {
   TACIT_CHECK_SCALE_VAGUE,
   TACIT_CHECK_WIDE_BOUNDS,
   TACIT_CHECK_COLLINEAR,
+  TACIT_CHECK_BENT,
   TACIT_N_CHECKS
 } tacit_check_id_t;
 

@@ -25,6 +25,9 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
     [TACIT_CHECK_COLUMN_UNKNOWN] = {"column-unknown", "relative error of the released variance of the column that is known worst", TACIT_SEVERITY_PROBLEM, 0.3, false, 0,
                                     "a column fills so little of its bounds that how it is spread is lost in noise (relative error %.2g, at most 0.3): there are no intervals to give",
                                     "tighter bounds in the schema, or a larger budget"},
+    [TACIT_CHECK_BENT] = {"bent", "how far the expected score one posterior sd away is from the straight line that intervals rest on, in sds of the score", TACIT_SEVERITY_PROBLEM,
+                          0.5, false, 0, "parameters trade off along a curve that the posterior takes for straight (by %.2g sds, at most 0.5): there are no intervals to give",
+                          "a larger budget, tighter priors around where parameters are, or fewer of them"},
     [TACIT_CHECK_MEAN_AT_EDGE] = {"mean-at-edge", "distance of the released mean from the middle of the bounds, in half ranges",
                                   TACIT_SEVERITY_PROBLEM, 0.9, false, 0,
                                   "nearly all values lie at one end of the bounds (mean at %.2g of the half range)",
@@ -93,7 +96,7 @@ bool tacit_checks_forbid_intervals(const tacit_checks_t *checks) {
   for (size_t i = 0; i < checks->n; i++) {
     bool is_such = checks->items[i].id == TACIT_CHECK_FAR || checks->items[i].id == TACIT_CHECK_SCALE_FAILED ||
                    checks->items[i].id == TACIT_CHECK_LAST_STEP || checks->items[i].id == TACIT_CHECK_OUTCOMES_VARY_MORE ||
-                   checks->items[i].id == TACIT_CHECK_COLUMN_UNKNOWN;
+                   checks->items[i].id == TACIT_CHECK_COLUMN_UNKNOWN || checks->items[i].id == TACIT_CHECK_BENT;
     if (is_such && tacit_check_is_flagged(&checks->items[i])) {
       return true;
     }

@@ -23,7 +23,7 @@ typedef struct tacit_public {
   double unknown;                /* relative error of the variance of the column that is known worst */
 } tacit_public_t;
 
-/* What a round found: theta = at + inverse score, whose noise and sampling error have these covariances. */
+/* What a round found: released at this point, a root theta, whose noise and sampling error have these covariances. */
 typedef struct tacit_root {
   double at[TACIT_NOISE_AWARE_MAX_NARROW], theta[TACIT_NOISE_AWARE_MAX_NARROW];
   double noise[MATRIX], sampling[MATRIX];
@@ -43,6 +43,7 @@ typedef struct tacit_program_run {
   double n, theta[TACIT_NOISE_AWARE_MAX_NARROW], whiten[MATRIX];
   double moved2; /* squared last step, in what it may be */
   double excess; /* of squared scores over what is expected of them, as a share, less three sds of their noise */
+  double bend;   /* of the expected score one posterior sd away, in sds of the score */
   tacit_program_normal_t normal;
 } tacit_program_run_t;
 
@@ -54,6 +55,9 @@ TACIT_MUST_USE tacit_status_t tacit_program_learn(tacit_program_run_t *run, taci
 TACIT_MUST_USE tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit_error_t *err);
 /* settings->evidence <- its checks; of the reported quantities nothing is known but their draws. */
 void tacit_program_end(const tacit_program_run_t *run);
+
+/* Log prior and log of the normal law; grad (d), precision (d, d) of the whole, or NULL. */
+double tacit_program_posterior_density(const void *of, const double *theta, double *grad, double *precision);
 
 /* program_plan.c */
 bool tacit_program_has_squares(size_t round); /* the last two */
@@ -91,15 +95,23 @@ TACIT_MUST_USE tacit_status_t tacit_public_learn(tacit_public_t *p, const double
 /* whiten (d, d) <- L^-1, L L' the information of a record at theta; false, and nothing is changed, where it has none. */
 bool tacit_public_metric(tacit_public_t *p, const double *theta, double *whiten);
 
-/* program_follow.c: what a round released, and the point that it leads to. */
+/* What a round released, at theta, scores by this whitening matrix. */
 typedef struct tacit_program_seen {
-  tacit_centred_point_t point; /* at theta */
-  double theta[TACIT_NOISE_AWARE_MAX_NARROW], score[TACIT_NOISE_AWARE_MAX_NARROW], noise_sd;
-  double squares[MATRIX], square_sd; /* svec, of the last two rounds */
-  bool are_of_rows;                  /* these: of units' rows, not of the units */
+  tacit_centred_point_t point; /* of the two below */
+  double theta[TACIT_NOISE_AWARE_MAX_NARROW], whiten[MATRIX], score[TACIT_NOISE_AWARE_MAX_NARROW], noise_sd;
+  double squares[MATRIX], square_sd;        /* svec, of the last two rounds */
+  double own[TACIT_NOISE_AWARE_MAX_NARROW]; /* what simulation has for a record's score at theta, which is 0 */
+  bool are_of_rows;                         /* squares: of units' rows, not of the units */
 } tacit_program_seen_t;
-/* slope (d, d) <- n E v s' = n E v u' L^-1', by what is expected now. */
-void tacit_program_slope(const struct tacit_program_run *run, const double *of, double *slope);
-void tacit_program_follow(struct tacit_program_run *run, const tacit_program_seen_t *seen);
+
+/* program_follow.c: slope (d, d) <- n E v s' = n E v u' L^-1', by what is expected now of scores by `whiten`. */
+void tacit_program_slope(const tacit_program_run_t *run, const double *whiten, const double *of, double *slope);
+/* weight (d, d) <- the inverse of the score's covariance by what is expected now; false: none. */
+bool tacit_program_weigh(const tacit_program_run_t *run, const tacit_program_seen_t *seen, double *weight);
+/* run->theta <- the point that a round's score leads to from there. */
+void tacit_program_follow(tacit_program_run_t *run, const tacit_program_seen_t *seen);
+
+/* program_settle.c: run->normal <- the law of theta by the last two rounds; run->theta <- the posterior's mode. */
+TACIT_MUST_USE tacit_status_t tacit_program_settle(tacit_program_run_t *run, tacit_program_seen_t seen[2], tacit_error_t *err);
 
 #endif

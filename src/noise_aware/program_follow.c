@@ -13,11 +13,11 @@ static const double most_step = 0.5;
 
 enum { N_STEPS = 40, N_HALVINGS = 8 };
 
-void tacit_program_slope(const tacit_program_run_t *run, const double *of, double *slope) {
+void tacit_program_slope(const tacit_program_run_t *run, const double *whiten, const double *of, double *slope) {
   size_t d = run->public.d;
   double mean[MATRIX], factor[MATRIX];
   tacit_public_mean(&run->public, d * d, of, mean);
-  tacit_invert_lower(d, run->whiten, factor);
+  tacit_invert_lower(d, whiten, factor);
   for (size_t i = 0; i < d * d; i++) {
     slope[i] = run->n * tacit_dot(d, mean + i / d * d, factor + i % d * d);
   }
@@ -29,8 +29,7 @@ typedef struct state {
   double value;                                                                            /* log density, up to a constant */
 } state_t;
 
-/* weight (d, d) <- the inverse of the score's covariance by what is expected now. */
-static bool weigh(const tacit_program_run_t *run, const tacit_program_seen_t *seen, double *weight) {
+bool tacit_program_weigh(const tacit_program_run_t *run, const tacit_program_seen_t *seen, double *weight) {
   size_t d = run->public.d;
   tacit_public_mean(&run->public, d * d, run->public.squares, weight);
   for (size_t i = 0; i < d * d; i++) {
@@ -54,11 +53,11 @@ static double value_of(const tacit_program_run_t *run, const double *weight, con
 }
 
 /* step (d) <- Gauss and Newton's, shortened; false: none can be told. */
-static bool find_step(const tacit_program_run_t *run, const double *weight, const state_t *at, double *step) {
+static bool find_step(const tacit_program_run_t *run, const double *whiten, const double *weight, const state_t *at, double *step) {
   size_t d = run->public.d;
   double slope[MATRIX], factor[MATRIX], gain[MATRIX], precision[MATRIX], right[TACIT_NOISE_AWARE_MAX_NARROW], most = 0;
-  tacit_program_slope(run, run->public.with_score, slope);
-  tacit_invert_lower(d, run->whiten, factor);
+  tacit_program_slope(run, whiten, run->public.with_score, slope);
+  tacit_invert_lower(d, whiten, factor);
   for (size_t i = 0; i < d * d; i++) { /* slope' weight */
     gain[i] = 0;
     for (size_t k = 0; k < d; k++) {
@@ -99,7 +98,7 @@ void tacit_program_follow(tacit_program_run_t *run, const tacit_program_seen_t *
   memcpy(at.theta, run->theta, sizeof at.theta);
   expect_at(run, seen, &at);
   for (int n = 0; n < N_STEPS; n++) {
-    if (!weigh(run, seen, weight) || !find_step(run, weight, &at, step)) {
+    if (!tacit_program_weigh(run, seen, weight) || !find_step(run, seen->whiten, weight, &at, step)) {
       break;
     }
     at.value = value_of(run, weight, &at);

@@ -11,7 +11,7 @@
 /* What is left of a site once its releases are read. */
 typedef struct site {
   tacit_program_normal_t normal;
-  double n, moved2, excess, unknown;
+  double n, moved2, excess, bend, unknown;
   double told[TACIT_NOISE_AWARE_MAX_NARROW]; /* information of a record about each parameter, the others known */
 } site_t;
 
@@ -42,7 +42,7 @@ static tacit_status_t read_site(tacit_program_run_t *run, const tacit_noise_awar
   tacit_status_t status = tacit_program_learn(run, err);
   size_t d = run->public.d;
   if (status == TACIT_OK) {
-    *site = (site_t){run->normal, run->n, run->moved2, run->excess, run->public.unknown, {0}};
+    *site = (site_t){run->normal, run->n, run->moved2, run->excess, run->bend, run->public.unknown, {0}};
     tacit_invert_lower(d, run->whiten, factor);
     for (size_t j = 0; j < d; j++) {
       site->told[j] = tacit_dot(j + 1, factor + j * d, factor + j * d);
@@ -58,7 +58,7 @@ static tacit_status_t multiply(tacit_program_run_t *run, const site_t *sites, si
   size_t d = all->d;
   double sum[TACIT_NOISE_AWARE_MAX_NARROW] = {0}, part[TACIT_NOISE_AWARE_MAX_NARROW];
   memset(all->precision, 0, sizeof all->precision);
-  run->moved2 = run->excess = run->public.unknown = 0;
+  run->moved2 = run->excess = run->bend = run->public.unknown = 0;
   for (size_t i = 0; i < n; i++) {
     tacit_program_apply(d, sites[i].normal.precision, sites[i].normal.theta, part);
     for (size_t j = 0; j < d; j++) {
@@ -69,6 +69,7 @@ static tacit_status_t multiply(tacit_program_run_t *run, const site_t *sites, si
     }
     run->moved2 = fmax(run->moved2, sites[i].moved2);
     run->excess = fmax(run->excess, sites[i].excess);
+    run->bend = fmax(run->bend, sites[i].bend);
     run->public.unknown = fmax(run->public.unknown, sites[i].unknown);
   }
   memcpy(all->cov, all->precision, d * d * sizeof *all->cov);
