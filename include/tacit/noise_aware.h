@@ -33,7 +33,8 @@ typedef enum tacit_noise_aware_fault {
   TACIT_NOISE_AWARE_HALF_NOISE,         /**< the noise of scores is taken for half of what it is; gaussian: of the last moments */
   TACIT_NOISE_AWARE_ROUNDS_INDEPENDENT, /**< programs: the last two rounds are taken for independent data */
   TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES, /**< programs: E v v' is taken for E v s' */
-  TACIT_NOISE_AWARE_ROWS_INDEPENDENT    /**< rows of one unit are taken for independent */
+  TACIT_NOISE_AWARE_ROWS_INDEPENDENT,   /**< rows of one unit are taken for independent */
+  TACIT_NOISE_AWARE_LINES_WHERE_RELEASED /**< programs: the expected score is made linear where it was released, not where the posterior is */
 } tacit_noise_aware_fault_t;
 
 typedef struct tacit_noise_aware_settings {

@@ -55,7 +55,8 @@ static void expect_at(tacit_program_run_t *run, const tacit_program_seen_t *seen
 static tacit_status_t find_root(tacit_program_run_t *run, const tacit_program_seen_t *seen, tacit_root_t *root, tacit_error_t *err) {
   size_t d = run->public.d;
   double slope[MATRIX], inverse[MATRIX], squares[MATRIX], left[TACIT_NOISE_AWARE_MAX_NARROW], moved[TACIT_NOISE_AWARE_MAX_NARROW];
-  expect_at(run, seen, run->theta, left);
+  const double *from = run->settings->fault_for_tests == TACIT_NOISE_AWARE_LINES_WHERE_RELEASED ? seen->theta : run->theta;
+  expect_at(run, seen, from, left);
   tacit_program_slope(run, seen->whiten, run->settings->fault_for_tests == TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES ? run->public.squares : run->public.with_score, slope);
   find_squares(run, seen, squares);
   memcpy(root->at, seen->theta, sizeof root->at);
@@ -64,7 +65,7 @@ static tacit_status_t find_root(tacit_program_run_t *run, const tacit_program_se
   }
   tacit_program_apply(d, inverse, left, moved);
   for (size_t j = 0; j < d; j++) {
-    root->theta[j] = run->theta[j] + moved[j];
+    root->theta[j] = from[j] + moved[j];
   }
   tacit_program_sandwich(d, inverse, squares, root->sampling);
   for (size_t i = 0; i < d * d; i++) {

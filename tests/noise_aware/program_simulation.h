@@ -20,9 +20,13 @@ static const char program_weibull[] =
     "data { vector<lower=-1, upper=1>[3] x; real<lower=0.001, upper=2> y; int<lower=0, upper=1> seen; }\n"
     "parameters { real a; vector[3] b; real<lower=0> k; }\n"
     "model { a ~ normal(0, 2.5); b ~ normal(0, 2.5); k ~ lognormal(0, 1); censored_right(y, seen) ~ weibull(k, exp(a + dot_product(x, b))); }\n";
+static const char program_student[] =
+    "data { vector<lower=-1, upper=1>[2] x; real<lower=-1, upper=1> y; }\n"
+    "parameters { real a; vector[2] b; real<lower=0> sigma; real<lower=1> nu; }\n"
+    "model { a ~ normal(0, 2.5); b ~ normal(0, 2.5); sigma ~ student_t(3, 0, 1); nu ~ gamma(2, 0.1); y ~ student_t(nu, a + dot_product(x, b), sigma); }\n";
 
 typedef struct program_setup {
-  bool is_weibull;
+  bool is_weibull, is_student;
   size_t n, n_draws, n_chains;
   double epsilon, delta;
   tacit_relation_t relation;
@@ -36,7 +40,7 @@ typedef struct program_setup {
 typedef struct program_result {
   double theta[PROGRAM_D], mean[PROGRAM_D], sd[PROGRAM_D], share_below[PROGRAM_D]; /* share of draws below the truth */
   double plain_mean[PROGRAM_D], plain_sd[PROGRAM_D];                                 /* without noise */
-  double last_step;
+  double last_step, bend;
   bool is_flagged;
 } program_result_t;
 
@@ -73,6 +77,13 @@ static inline void program_truth(const program_setup_t *s, uint64_t *seed, doubl
     theta[j] = 0.5 * program_normal(seed);
   }
   theta[4] = 0.3 + (s->is_weibull ? 0.25 : 0.4) * program_normal(seed);
+  if (s->is_student) { /* log sigma, log(nu - 1) */
+    theta[0] *= 0.1;
+    theta[1] *= 0.1;
+    theta[2] *= 0.1;
+    theta[3] = log(0.1);
+    theta[4] = log(3);
+  }
 }
 
 /* The count whose negative binomial distribution function reaches u. */
@@ -83,6 +94,11 @@ static inline double program_count(double mean, double shape, double u) {
   return k;
 }
 
+/* A parameter as it is sampled. */
+static inline double program_free(const program_setup_t *s, size_t j, double x) {
+  return j + 1 == PROGRAM_D ? log(s->is_student ? x - 1 : x) : s->is_student && j == 3 ? log(x) : x;
+}
+
 /* x1, x2, x3, y, seen; of persons' rows x1, x2 are there, and the response is the quantile at the row's normal score: its law is the program's, whatever the rows share. */
 static inline void program_record(const program_setup_t *s, const double *theta, const double *effect, uint64_t *seed, double *x) {
   if (effect == NULL) {
@@ -90,6 +106,11 @@ static inline void program_record(const program_setup_t *s, const double *theta,
     x[1] = uniform(seed) < 0.3 ? 1 : -1;
   }
   x[2] = fmin(fmax(-0.3 + 0.4 * program_normal(seed), -1), 1);
+  if (s->is_student) {
+    double nu = 1 + exp(theta[4]), y = theta[0] + theta[1] * x[0] + theta[2] * x[1] + exp(theta[3]) * program_normal(seed) / sqrt(program_gamma(seed, 0.5 * nu) / (0.5 * nu));
+    x[3] = fmin(fmax(y, -1), 1);
+    return;
+  }
   double mean = exp(theta[0] + theta[1] * x[0] + theta[2] * x[1] + theta[3] * x[2]), shape = exp(theta[4]);
   double above = effect != NULL ? 0.5 * erfc((sqrt(s->share) * *effect + sqrt(1 - s->share) * program_normal(seed)) * sqrt(0.5)) : 0;
   double y = s->is_weibull    ? mean * pow(-log(effect != NULL ? above : 1 - uniform(seed)), 1 / shape)
@@ -236,7 +257,7 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   tacit_curator_t *curator;
   tacit_draws_t draws;
   tacit_evidence_t evidence = {0};
-  const char *text = s->is_weibull ? program_weibull : program_negbin;
+  const char *text = s->is_student ? program_student : s->is_weibull ? program_weibull : program_negbin;
   tacit_program_settings_t program_settings = {.records = "", .keeps_responses = true, .is_followed_to_bound = true};
   uint64_t data_seed = seed * 1000003;
   program_ok(tacit_program_parse(&program, text, strlen(text), &program_settings, &err), &err);
@@ -282,11 +303,10 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   assert_int_equal(n_charged, n_said);
   assert_true(tacit_budget_spent(budget).epsilon <= s->epsilon && tacit_budget_spent(budget).epsilon > 0.999 * s->epsilon);
   for (size_t j = 0; j < PROGRAM_D; j++) {
-    bool is_log = j + 1 == PROGRAM_D;
     double sum = 0, square = 0, below = 0, n = (double)(draws.n_chains * draws.n_draws);
     for (size_t i = 0; i < draws.n_chains * draws.n_draws; i++) {
       double x = tacit_draws_row(&draws, i / draws.n_draws, draws.n_warmup + i % draws.n_draws)[j];
-      x = is_log ? log(x) : x;
+      x = program_free(s, j, x);
       sum += x;
       square += x * x;
       below += x < result->theta[j];
@@ -298,6 +318,7 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   result->is_flagged = tacit_checks_forbid_intervals(&evidence.checks);
   for (size_t i = 0; i < evidence.checks.n; i++) {
     result->last_step = evidence.checks.items[i].id == TACIT_CHECK_LAST_STEP ? evidence.checks.items[i].statistic : result->last_step;
+    result->bend = evidence.checks.items[i].id == TACIT_CHECK_BENT ? evidence.checks.items[i].statistic : result->bend;
   }
 done:
   tacit_draws_clear(&draws);
