@@ -17,5 +17,9 @@ check <- function(result) {
   if (!inherits(result, "tacit_failure")) return(result)
   status <- statuses[[as.character(result$status)]]
   message <- sub("^the stream has no (records|column)", "the data have no \\1", result$message) # a data frame is handed over as one
+  if (status == "unknown" && startsWith(message, "no setting '")) { # of arguments that is
+    status <- "argument"
+    message <- gsub("-", "_", message, fixed = TRUE)
+  }
   stop(tacit_condition(message, status, result$field, result$detail))
 }

@@ -26,33 +26,6 @@ yaml_text <- function(yaml, what) {
   list(text = paste(readLines(yaml, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), name = yaml)
 }
 
-schema_text <- function(schema) {
-  if (missing(schema)) refuse("a schema is needed: what is publicly known of each column, as a path, YAML text or a list; ?tacit_schema has one", "schema", "schema")
-  yaml_text(schema, "schema")
-}
-
-# Names of columns, and questions: types, bounds and levels read off records would be a release that nobody charged.
-tacit_schema_draft <- function(data, out = NULL) {
-  file <- new_file(out)
-  source <- if (is.data.frame(data)) lapply(data, function(column) logical()) else one_path(data, "data")
-  text <- lines_of(check(.Call(C_schema_draft, source)))
-  if (is.null(file)) return(text)
-  failure <- put_file(text, file)
-  if (nzchar(failure)) refuse(failure, "io", "out")
-  invisible(text)
-}
-
-# Is this a schema, and of this frame? Of the frame its names alone are looked at.
-tacit_schema_check <- function(schema, data = NULL) {
-  public <- schema_text(schema)
-  named <- check(.Call(C_schema_check, public$text, public$name))
-  if (is.null(data)) return(invisible(named))
-  if (!is.data.frame(data)) refuse("data: a data frame", field = "data")
-  absent <- setdiff(named, names(data))
-  if (length(absent)) refuse(sprintf("the data have no column '%s' of the schema", absent[[1L]]), "data", absent[[1L]])
-  invisible(named)
-}
-
 # Settings as a named character vector, hyphens for underscores.
 setting_texts <- function(given) {
   if (length(given) && (is.null(names(given)) || any(!nzchar(names(given))))) refuse("settings have names: clip_grad = \"private\"", field = "settings")

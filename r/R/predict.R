@@ -105,9 +105,18 @@ predict.tacit_fit <- function(object, newdata = NULL, seed = any_seed(), summary
   matrix(unlist(shares), ncol = length(shares), dimnames = list(NULL, sprintf("P(Y = %s)", names(shares))))
 }
 
+# A family that is a program names a coefficient "b_age": it may also be called "age" as in the formula.
+with_short_names <- function(fit) {
+  labels <- on_columns(fit)
+  all <- dimnames(fit$draws)[[3L]]
+  more <- labels[!names(labels) %in% all]
+  array(c(fit$draws, fit$draws[, , more]), dim(fit$draws) + c(0L, 0L, length(more)), list(NULL, NULL, c(all, names(more))))
+}
+
 contrast_draws <- function(fit, expressions) {
   need_intervals(fit)
-  matrix(vapply(expressions, function(text) check(.Call(C_contrast, fit[c("draws", "formula", "family")], text)), numeric(prod(dim(fit$draws)[1:2]))), ncol = length(expressions))
+  held <- list(with_short_names(fit), fit$formula, fit$family)
+  matrix(vapply(expressions, function(text) check(.Call(C_contrast, held, text)), numeric(prod(dim(fit$draws)[1:2]))), ncol = length(expressions))
 }
 
 tacit_contrast <- function(fit, expressions, exponentiate = FALSE, probs = c(0.05, 0.95)) {

@@ -66,7 +66,7 @@ static SEXP plan_of(call_t *call, double n_units, tacit_error_t *err) {
     SET_VECTOR_ELT(out, i + 1, Rf_ScalarReal(numbers[i]));
   }
   for (R_xlen_t i = 0; i < 4; i++) {
-    SET_VECTOR_ELT(out, i + 10, r_texts(&texts[i], 1));
+    SET_VECTOR_ELT(out, i + 10, r_spelled(&texts[i], 1));
   }
   Rf_setAttrib(out, R_ClassSymbol, Rf_mkString("tacit_plan"));
   UNPROTECT(1);
@@ -107,11 +107,11 @@ SEXP r_fit_result(r_fit_call_t *call, bool has_out) {
                          tacit_fit_text(call->fit, TACIT_FIT_TEXT_SPENT), tacit_fit_text(call->fit, TACIT_FIT_TEXT_UNSETTLED)};
   SET_VECTOR_ELT(out, 0, r_draws(tacit_fit_draws(call->fit), tacit_fit_labels(call->fit), tacit_fit_names(call->fit),
                                  tacit_fit_published(call->fit), tacit_fit_evidence(call->fit)));
-  SET_VECTOR_ELT(out, 1, r_texts(&texts[0], 1));
+  SET_VECTOR_ELT(out, 1, r_spelled(&texts[0], 1));
   SET_VECTOR_ELT(out, 2, statement(call));
   SET_VECTOR_ELT(out, 3, privacy(call));
   for (R_xlen_t i = 0; i < 3; i++) {
-    SET_VECTOR_ELT(out, i + 4, r_texts(&texts[i + 1], 1));
+    SET_VECTOR_ELT(out, i + 4, r_spelled(&texts[i + 1], 1));
   }
   SET_VECTOR_ELT(out, 7, Rf_ScalarLogical(tacit_fit_is_private(call->fit)));
   SET_VECTOR_ELT(out, 8, Rf_ScalarReal(promised.epsilon));
@@ -220,6 +220,9 @@ SEXP r_settings(SEXP of) {
     const char *texts[] = {settings[i].name, settings[i].value, settings[i].fallback, settings[i].help, settings[i].group};
     for (R_xlen_t k = 0; k < 5 && settings[i].kind != TACIT_SETTING_PROGRAM; k++) {
       SET_STRING_ELT(VECTOR_ELT(out, k), (R_xlen_t)row, texts[k] != NULL ? Rf_mkCharCE(texts[k], CE_UTF8) : NA_STRING);
+    }
+    if (settings[i].kind != TACIT_SETTING_PROGRAM) {
+      SET_STRING_ELT(VECTOR_ELT(out, 3), (R_xlen_t)row, STRING_ELT(r_spelled(&texts[3], 1), 0));
     }
     row += settings[i].kind != TACIT_SETTING_PROGRAM;
   }

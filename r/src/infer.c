@@ -62,7 +62,7 @@ static SEXP result_of(const call_t *call, bool has_out) {
   SET_VECTOR_ELT(out, 1, statement(call));
   SET_VECTOR_ELT(out, 2, privacy(call));
   for (R_xlen_t i = 0; i < 6; i++) {
-    SET_VECTOR_ELT(out, i + 3, r_texts(&texts[i], 1));
+    SET_VECTOR_ELT(out, i + 3, r_spelled(&texts[i], 1));
   }
   UNPROTECT(1);
   return out;
@@ -134,7 +134,7 @@ static SEXP release_of(const publication_t *call, bool has_out) {
   SET_VECTOR_ELT(out, 0, numbers(values, n));
   SET_VECTOR_ELT(out, 1, numbers(scales, n));
   for (R_xlen_t i = 0; i < 5; i++) {
-    SET_VECTOR_ELT(out, i + 2, r_texts(&texts[i], 1));
+    SET_VECTOR_ELT(out, i + 2, i == 0 ? r_texts(&texts[i], 1) : r_spelled(&texts[i], 1)); /* YAML stays */
   }
   UNPROTECT(1);
   return out;

@@ -28,16 +28,31 @@ SEXP r_texts(const char *const *texts, size_t n) {
   return out;
 }
 
+SEXP r_spelled(const char *const *texts, size_t n) {
+  size_t n_table;
+  const tacit_setting_t *table = tacit_fit_settings(&n_table);
+  SEXP out = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)n));
+  for (size_t i = 0; i < n; i++) {
+    char *spelled = NULL;
+    bool is_spelled = tacit_spell(texts[i], TACIT_SPELLING_R, table, n_table, &spelled, NULL) == TACIT_OK;
+    SET_STRING_ELT(out, (R_xlen_t)i, Rf_mkCharCE(is_spelled ? spelled : texts[i], CE_UTF8));
+    tacit_free(spelled);
+  }
+  UNPROTECT(1);
+  return out;
+}
+
 const char *r_text(SEXP text) {
   return TYPEOF(text) == STRSXP && XLENGTH(text) > 0 && STRING_ELT(text, 0) != NA_STRING ? Rf_translateCharUTF8(STRING_ELT(text, 0)) : "";
 }
 
 SEXP r_failure(const tacit_error_t *err, const char *detail) {
   static const char *const names[] = {"status", "field", "message", "detail", NULL};
+  const char *message = err->message;
   SEXP out = PROTECT(r_list(names));
   SET_VECTOR_ELT(out, 0, Rf_ScalarInteger((int)err->status));
   SET_VECTOR_ELT(out, 1, Rf_mkString(err->field));
-  SET_VECTOR_ELT(out, 2, Rf_mkString(err->message));
+  SET_VECTOR_ELT(out, 2, r_spelled(&message, 1));
   SET_VECTOR_ELT(out, 3, Rf_mkString(detail != NULL ? detail : ""));
   Rf_setAttrib(out, R_ClassSymbol, Rf_mkString("tacit_failure"));
   UNPROTECT(1);
@@ -62,7 +77,9 @@ static const R_CallMethodDef routines[] = {{"fit", ROUTINE(r_fit), 7},
                                            {"effects", ROUTINE(r_effects), 4},
                                            {"statement", ROUTINE(r_statement), 3},
                                            {"schema_draft", ROUTINE(r_schema_draft), 1},
-                                           {"schema_check", ROUTINE(r_schema_check), 2},
+                                           {"schema_check", ROUTINE(r_schema_check), 3},
+                                           {"families", ROUTINE(r_families), 0},
+                                           {"family_meant", ROUTINE(r_family_meant), 1},
                                            {"model", ROUTINE(r_model), 4},
                                            {"contrast", ROUTINE(r_contrast), 2},
                                            {"columns", ROUTINE(r_columns), 1},

@@ -69,7 +69,7 @@ static SEXP check_of(const r_fit_call_t *call, const tacit_fit_check_t *check) {
   SET_VECTOR_ELT(out, 9, r_owned_text(status, text));
   status = tacit_fit_check_json(call->fit, check, &json, &err);
   SET_VECTOR_ELT(out, 10, r_owned_text(status, json));
-  SET_VECTOR_ELT(out, 11, r_texts(&unsettled, 1));
+  SET_VECTOR_ELT(out, 11, r_spelled(&unsettled, 1));
   UNPROTECT(1);
   return out;
 }
@@ -129,34 +129,4 @@ SEXP r_model(SEXP formula, SEXP family, SEXP schema, SEXP name) {
   status = status == TACIT_OK ? tacit_program_of_formula(&text, r_text(formula), r_text(family), parsed, &err) : status;
   tacit_schema_free(parsed);
   return status == TACIT_OK ? r_owned_text(status, text) : r_failure(&err, NULL);
-}
-
-/* ---- schemas ---- */
-
-SEXP r_schema_draft(SEXP data) {
-  struct ArrowArrayStream stream = {0};
-  tacit_data_source_t source = {0};
-  char *text = NULL;
-  tacit_error_t err;
-  tacit_status_t status = r_open_source(data, &stream, &source, &err);
-  status = status == TACIT_OK ? tacit_schema_draft_source(&source, false, &text, &err) : status;
-  return status == TACIT_OK ? r_owned_text(status, text) : r_failure(&err, NULL);
-}
-
-/* Names of its columns. */
-SEXP r_schema_check(SEXP schema, SEXP name) {
-  const char *yaml = r_text(schema);
-  tacit_schema_t *parsed = NULL;
-  tacit_error_t err;
-  if (tacit_schema_parse(&parsed, yaml, strlen(yaml), r_text(name), &err) != TACIT_OK) {
-    return r_failure(&err, NULL);
-  }
-  size_t n = tacit_schema_n_columns(parsed);
-  SEXP out = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)n));
-  for (size_t i = 0; i < n; i++) {
-    SET_STRING_ELT(out, (R_xlen_t)i, Rf_mkCharCE(tacit_schema_column(parsed, i)->name, CE_UTF8));
-  }
-  tacit_schema_free(parsed);
-  UNPROTECT(1);
-  return out;
 }

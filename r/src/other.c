@@ -83,7 +83,7 @@ static SEXP said_of(const tacit_findings_t *found, tacit_severity_t severity) {
       texts[n++] = found->items[i].what;
     }
   }
-  return r_texts(texts, n);
+  return r_spelled(texts, n);
 }
 
 /* Of each quantity the sd of its prior and the prior's share in its precision; NULL: not known. */

@@ -20,6 +20,8 @@ SEXP r_failure(const tacit_error_t *err, const char *detail);
 /* A named list, by NULL-ended names; its elements are to be set. */
 SEXP r_list(const char *const *names);
 SEXP r_texts(const char *const *texts, size_t n);
+/* The same of messages and plans, settings in them spelled as R writes them, "epsilon = 1". */
+SEXP r_spelled(const char *const *texts, size_t n);
 /* A text of the library's; NA is an empty one. */
 const char *r_text(SEXP text);
 
@@ -75,7 +77,9 @@ SEXP r_effects(SEXP fit, SEXP known_sd, SEXP data, SEXP columns);
 SEXP r_statement(SEXP path, SEXP ledger, SEXP kind);
 SEXP r_model(SEXP formula, SEXP family, SEXP schema, SEXP name);
 SEXP r_schema_draft(SEXP data);
-SEXP r_schema_check(SEXP schema, SEXP name);
+SEXP r_schema_check(SEXP schema, SEXP name, SEXP data);
+SEXP r_families(void);
+SEXP r_family_meant(SEXP name);
 SEXP r_contrast(SEXP fit, SEXP expression);
 SEXP r_settings(SEXP of);
 SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta, SEXP method);

@@ -90,6 +90,7 @@ stopifnot(!any(grepl("^b_s|^cut", names(coef(ordered)))), all(c("x", "sb") %in% 
           identical(colnames(shares), paste0("P(Y = ", c("lo", "mid", "hi"), ")")), same(rowSums(shares), rep(1, 3)), same(shares[, 3], colMeans(classes == 3)),
           identical(attr(classes, "levels"), c("lo", "mid", "hi")), grepl("mapped to [-1, 1]", shown(summary(ordered)), fixed = TRUE))
 says(prior_summary(ordered), "stand in the program")
+stopifnot(same(tacit_contrast(ordered, "x - 2 * sb"), tacit_contrast(ordered, "b_x - 2 * b_sb")), hypothesis(ordered, "x > 0")$Post.Prob == mean(as.matrix(ordered, "b_x") > 0))
 
 # A link that is not fitted; settings of other packages; programs' check that forbids intervals.
 fits <- function(family, ...) tacit(y ~ x, d, schema, family = family, epsilon = 1, delta = 1e-6, ...)
@@ -107,15 +108,45 @@ says(tacit(y ~ x, d["y"], schema, family = binomial(), epsilon = 1, delta = 1e-6
 says(tacit(y ~ x, d, schema, family = binomial(), epsilon = 50, delta = 1e-6), "accept_poor = TRUE")
 says(fits("ordinal"), "did you mean 'cumulative'")
 says(fits("gama"), "did you mean 'gamma'")
-says(fits("qqqqqq"), "tacit_families()")
+says(fits("multinomial"), "did you mean 'categorical'")
+says(fits("qqqqqq"), "'qqqqqq'; tacit_families()")
+links <- c(bernoulli = "logit", lognormal = "identity", weibull = "log", cumulative = "logit", hurdle_lognormal = "identity", categorical = "logit") # of brms
+for (name in names(links)) says(fits(of(name, "cauchit")), sprintf("the link %s here", links[[name]]))
+
+# Settings in messages as R writes them; what stands in quotes is the user's.
+says(tacit(y ~ x, d, schema, family = binomial()), "epsilon = E delta = D")
+says(fits("bernoulli", method = "dp-hmc", clip_grad = "--epsilon 1"), "clip_grad = must be a number")
+says(fits("bernoulli", method = "--epsilon 1"), "unknown method '--epsilon 1'; ?tacit")
+says(fits("bernoulli", clip_grd = 3), "did you mean 'clip_grad'")
+few <- refused(tacit(y ~ x, d, schema, family = "bernoulli", epsilon = 0.02, delta = 1e-6))
+plan <- tacit_plan(y ~ x, schema, 2000, "bernoulli", 0.05, 1e-6)
+stopifnot(inherits(few, "tacit_poor_plan_error"), !grepl("(^|[^-'\"[:alnum:]])--[a-z]", paste(conditionMessage(few), plan$text, plan$warning, plan$price)),
+          !any(grepl("(^|[^-'\"[:alnum:]])--[a-z]", unlist(lapply(c("fit", "release", "infer"), function(of) tacit_settings(of)$help)))))
 for (name in tacit_families()$family) { # the library knows each
   found <- refused(tacit_model(y ~ x, name, schema))
   stopifnot(!inherits(found, "tacit_error") || !grepl("family '", conditionMessage(found), fixed = TRUE))
 }
 drafted <- tacit_schema_draft(data.frame(age = 4711.5, sex = "Smith"))
-stopifnot(grepl("age", drafted), grepl("sex", drafted), !grepl("4711|Smith", drafted), identical(tacit_schema_check(schema, d), names(schema$columns)))
+stopifnot(grepl("age", drafted), grepl("sex", drafted), !grepl("4711|Smith", drafted))
+types <- tacit_schema_draft(data.frame(age = 4711.5, n = 3L, ill = TRUE, ward = factor("Smith"), who = "Smith", born = as.Date("2020-01-01"), mess = I(list(1))))
+for (line in c("age: {type: \"?\"}   # numbers", "\"n\": {type: \"?\"}   # whole numbers", "ill: {type: \"?\"}   # true or false", "ward: {type: \"?\"}   # text, in categories",
+               "who: {type: \"?\"}   # text", "born: {type: \"?\"}   # dates", "mess: {type: \"?\"}\n")) {
+  if (!grepl(line, types, fixed = TRUE)) stop("expected ", line, " in\n", types)
+}
+stopifnot(!grepl("4711|Smith", types))
+
+# What a check of a schema finds of records is the holder's: not printed, not saved.
+moved <- tacit_schema_check(schema, transform(d, x = replace(x, 1, 1e6)))
+inside <- tacit_schema_check(schema, d)
+kept <- tempfile()
+saveRDS(moved, kept, compress = FALSE)
+bytes <- function(path) rawToChar(Filter(function(b) b != 0, readBin(path, "raw", file.size(path))))
+stopifnot(identical(moved$counts[c("rows", "clamped")], c(rows = n, clamped = 1)), grepl("for the holder of the data only: column 'x'", moved$for_holder, fixed = TRUE),
+          identical(capture.output(moved), capture.output(inside)), inside$counts[["clamped"]] == 0, !grepl("outside|clamped", bytes(kept)),
+          is.null(tacit_schema_check(schema)$counts), grepl("ok: 4 columns", tacit_schema_check(schema)$text))
+says(tacit_schema_check(schema, transform(d, s = replace(s, 3, "Smith"))), "row 3, column 's'")
+says(tacit_schema_check(list(columns = list(x = list(type = "nmeric")))), "columns.x.type")
 says(tacit_schema_check(schema, d["x"]), "no column 's'")
-says(tacit_schema_check(list(columns = list(x = list(type = "nmeric")))), "type")
 forbidden <- fit
 forbidden$no_intervals <- TRUE
 forbidden$summaries[, c("sd", "q5", "q50", "q95")] <- NaN

@@ -24,7 +24,7 @@ static const phrase_t commands[] = {
     {"tacit account --help", {"help(tacit.account)", "?tacit_account"}},
     {"tacit fit --help", {"tacit.settings()", "?tacit"}},
     {"tacit summary", {".summary()", "summary()"}},
-    {"tacit methods", {"tacit.plan()", "tacit_plan()"}},
+    {"tacit methods", {"tacit.plan()", "?tacit"}},
     {"tacit check --out", {"tacit.check(out=...)", "tacit_check(out = ...)"}},
 };
 /* Settings that have other names there. */

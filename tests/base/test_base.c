@@ -208,7 +208,7 @@ static void test_messages_are_spelled_as_their_reader_writes(void **state) {
       {"the fit's own: --set 'mean(x)=5' or --seed only", "the fit's own: set=\"mean(x)=5\" or seed_not_private= only",
        "the fit's own: set = \"mean(x)=5\" or seed_not_private = only"},
       {"--metric private, --n-public 12.", "metric=\"private\", n_public=12.", "metric = \"private\", n_public = 12."},
-      {"see tacit fit --help; tacit methods lists them", "see tacit.settings(); tacit.plan() lists them", "see ?tacit; tacit_plan() lists them"},
+      {"see tacit fit --help; tacit methods lists them", "see tacit.settings(); tacit.plan() lists them", "see ?tacit; ?tacit lists them"},
       {"", "", ""},
       {"a -- b --1 x--y", "a -- b --1 x--y", "a -- b --1 x--y"},
       {"not 'closed --epsilon", "not 'closed epsilon=", "not 'closed epsilon ="}};
