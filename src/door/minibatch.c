@@ -50,34 +50,39 @@ static void look_at_few(const pair_t *pair, const uint64_t *records, size_t n, d
   tacit_shown_t shown = tacit_subset_fill(door, w);
   tacit_scalars_evaluate(door, of, &shown, w);
   const double *after = tacit_scalars_place(door, w, of->after[0], SIZE_MAX);
+  const double *before = of->before[0] < SIZE_MAX ? tacit_scalars_place(door, w, of->before[0], SIZE_MAX) : NULL;
+  const double clip = pair->clip;
   memset(x, 0, n * sizeof *x);
   for (size_t lane = 0; lane < n_lanes; lane++) {
-    double before = of->before[0] < SIZE_MAX ? tacit_scalars_place(door, w, of->before[0], SIZE_MAX)[lane] : 0;
-    double ratio = rint(after[lane] - before);
-    x[lane_of[lane]] = isnan(ratio) ? 0 : fmax(fmin(ratio, pair->clip), -pair->clip);
-    door->notes.n_ratio_clipped += fabs(ratio) > pair->clip;
+    double ratio = rint(after[lane] - (before != NULL ? before[lane] : 0));
+    x[lane_of[lane]] = ratio > clip ? clip : ratio < -clip ? -clip : isnan(ratio) ? 0 : ratio;
+    door->notes.n_ratio_clipped += fabs(ratio) > clip;
   }
   door->notes.n_ratio += n;
 }
 
 /* Each record's log ratio is known to one rank. */
-static void look_at(void *user, size_t n, const uint64_t *records, double *x) {
-  const pair_t *pair = user;
-  const tacit_ranks_t *ranks = pair->door->settings.ranks;
+static void share_ratios(const tacit_ranks_t *ranks, size_t n, double *x) {
   int64_t numbers[TACIT_TALLY_BATCH];
-  for (size_t i = 0; i < n; i += 16) {
-    look_at_few(pair, records + i, n - i < 16 ? n - i : 16, x + i);
-  }
   for (size_t i = 0; i < n; i++) {
     numbers[i] = (int64_t)x[i];
   }
-  if (!tacit_door_is_alone(pair->door)) {
-    ranks->sum(ranks->user, n, numbers);
-  }
+  ranks->sum(ranks->user, n, numbers);
   for (size_t i = 0; i < n; i++) {
     x[i] = (double)numbers[i];
   }
-  tacit_records_drop(pair->door->records, 0, tacit_records_n_blocks(pair->door->records));
+}
+
+static void look_at(void *user, size_t n, const uint64_t *records, double *x) {
+  const pair_t *pair = user;
+  const tacit_door_t *door = pair->door;
+  for (size_t i = 0; i < n; i += 16) {
+    look_at_few(pair, records + i, n - i < 16 ? n - i : 16, x + i);
+  }
+  if (!tacit_door_is_alone(door)) {
+    share_ratios(door->settings.ranks, n, x);
+  }
+  tacit_records_drop(door->records, 0, tacit_records_n_blocks(door->records));
 }
 
 double tacit_door_minibatch_size(double n, double bound, double intensity) {

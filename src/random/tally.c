@@ -1,23 +1,14 @@
 /* TunaMH with public constants [Zhang2020, Algorithm 3; Zhang2023]: records counted by thinning (docs/theory.md, section 15). */
 #include "random/tally.h"
 
-#include "base/vector.h"
+#include "base/isa.h"
 
-void tacit_log_odds(size_t n, double most, const double *x, int64_t *out) {
-  for (size_t at = 0; at < n; at += GROUP_LANES) {
-    vdouble value[GROUP], ratio[GROUP];
-    TACIT_EACH(i) {
-      value[i] = vdouble_load(x + at + i * DOUBLE_LANES);
-      ratio[i] = (most + vdouble_abs(value[i])) / (most - vdouble_abs(value[i]));
-    }
-    vdoubles_log(ratio);
-    TACIT_EACH(i) {
-      vlong units = vdouble_nearest(ratio[i] * 0x1p32), sign = value[i] < 0.0;
-      units = (units ^ sign) - sign;
-      memcpy(out + at + i * DOUBLE_LANES, &units, sizeof units);
-    }
-  }
-}
+extern tacit_log_odds_function tacit_log_odds_portable;
+#if defined(__x86_64__)
+extern tacit_log_odds_function tacit_log_odds_avx2, tacit_log_odds_avx512;
+#endif
+
+void tacit_log_odds(size_t n, double most, const double *x, int64_t *out) { TACIT_ISA_SELECT(tacit_log_odds)(n, most, x, out); }
 
 /*
  * Poisson with mean n (a + b), of as many items at a time as the argument holds. How many there are may be private: no number of them may
@@ -54,7 +45,7 @@ tacit_status_t tacit_noise_tally(tacit_noise_t *noise, uint64_t n, int64_t a, in
       for (size_t i = 0; i < some; i++) {
         share[i] = (uint64_t)(2 * a + b - (int64_t)x[i]);
       }
-      tacit_log_odds((some + 15) / 16 * 16, 2 * (double)a + (double)b, x, weights);
+      tacit_log_odds((some + 31) / 32 * 32, 2 * (double)a + (double)b, x, weights);
       status = tacit_noise_ratio_bits(noise, some, share, 2 * (uint64_t)(a + b), is_kept, err);
     }
     for (size_t i = 0; status == TACIT_OK && i < some; i++) {

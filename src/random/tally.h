@@ -16,7 +16,8 @@ typedef void (*tacit_tally_function)(void *user, size_t n, const uint64_t *items
  */
 TACIT_MUST_USE tacit_status_t tacit_noise_tally(tacit_noise_t *noise, uint64_t n, int64_t a, int64_t b, tacit_tally_function function, void *user,
                                                 int64_t *sum, tacit_error_t *err);
-/* log((most + x) / (most - x)) in units of 2^-32, odd in x to the last bit; |x| < most. n is a multiple of 16. */
-void tacit_log_odds(size_t n, double most, const double *x, int64_t *out);
+/* log((most + x) / (most - x)) in units of 2^-32, odd in x to the last bit; |x| < most. n is a multiple of 32. */
+typedef void tacit_log_odds_function(size_t n, double most, const double *x, int64_t *out);
+tacit_log_odds_function tacit_log_odds;
 
 #endif

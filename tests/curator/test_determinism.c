@@ -6,6 +6,7 @@
 
 #include "base/isa.h"
 #include "model/analytic.h"
+#include "random/tally.h"
 #include "support.h"
 
 enum { n_records = 20011, n_features = 7, n_theta = 3, dim = n_features };
@@ -314,6 +315,26 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
   }
 }
 
+static void test_log_odds_same_integers_on_every_instruction_set(void **state) {
+  (void)state;
+  support_rng_t rng = {22};
+  for (int round = 0; round < 3000; round++) {
+    double at[32];
+    int64_t odds[3][32];
+    for (size_t lane = 0; lane < 32; lane++) {
+      at[lane] = rint(support_uniform(&rng, -1, 1) * 0x1p32);
+    }
+    for (size_t t = 0; t < 3; t++) {
+      tacit_isa_limit((tacit_isa_t)t);
+      tacit_log_odds(32, 0x1p33, at, odds[t]);
+      for (size_t lane = 0; lane < 32; lane++) {
+        assert_true(odds[t][lane] == odds[0][lane]);
+        assert_close((double)odds[t][lane], 0x1p33 * atanh(at[lane] / 0x1p33), 0.501);
+      }
+    }
+  }
+}
+
 /* One record, in the order of trapezoid_piece, a lane at a time. */
 static void reference_trapezoid(size_t d, const tacit_trapezoid_t *bounds, const double *step, const int32_t *lanes,
                                 double ratio, int64_t *totals) {
@@ -440,6 +461,7 @@ int main(void) {
       cmocka_unit_test(test_all_releases_do_not_depend_on_threads),
 #if defined(__x86_64__)
       cmocka_unit_test(test_lattice_kernels_same_integers_on_every_instruction_set),
+      cmocka_unit_test(test_log_odds_same_integers_on_every_instruction_set),
       cmocka_unit_test(test_langevin_kernels_same_integers_as_one_record_at_a_time),
       cmocka_unit_test(test_paper_models_same_bits_on_every_instruction_set),
 #endif

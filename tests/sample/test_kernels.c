@@ -224,8 +224,8 @@ static double over_counts(const counts_t *of, size_t i, double n_kept, double l)
 
 static double by_minibatch(const way_t *way, const pair_t *pair) {
   counts_t of = {.way = way, .pair = pair};
-  double b = pair->bound, a = way->intensity, n = (double)pair->n_records, x[16] = {0};
-  int64_t units[16];
+  double b = pair->bound, a = way->intensity, n = (double)pair->n_records, x[32] = {0};
+  int64_t units[32];
   if (!way->is_random_branch && !(tacit_curator_minibatch_size(n, b, a) < way->max_batch)) {
     return metropolis_or_barker(way, pair, pair->ratio + pair->prior);
   }
@@ -234,7 +234,7 @@ static double by_minibatch(const way_t *way, const pair_t *pair) {
     of.rate[i] = a + (b - pair->each[i]) / 2;
     of.thinned += (b + pair->each[i]) / 2;
   }
-  tacit_log_odds(16, rint((2 * a + b) * 0x1p32), x, units);
+  tacit_log_odds(32, rint((2 * a + b) * 0x1p32), x, units);
   for (size_t i = 0; i < pair->n_records; i++) {
     of.weight[i] = (double)units[i] * 0x1p-32;
   }
