@@ -93,10 +93,11 @@ static tacit_status_t check_ledger(const tacit_publish_t *publish, tacit_error_t
 }
 
 static tacit_status_t check_query_n(const tacit_publish_t *publish, tacit_error_t *err) {
-  return publish->n_public > 0 ? TACIT_OK
-                               : tacit_error_set(err, TACIT_ERR_ARGUMENT, "n-public",
-                                                 "the number of rows that a query selects is private: say how many there are, if that is public, with "
-                                                 "--n-public N");
+  bool is_public = publish->n_public > 0 || publish->relation == TACIT_RELATION_ADD_REMOVE;
+  return is_public ? TACIT_OK
+                   : tacit_error_set(err, TACIT_ERR_ARGUMENT, "n-public",
+                                     "the number of rows that a query selects is private: say how many there are, if that is public, with "
+                                     "--n-public N");
 }
 
 static tacit_status_t read_query(tacit_publish_t *publish, tacit_error_t *err) {
@@ -113,14 +114,15 @@ static tacit_status_t read_query(tacit_publish_t *publish, tacit_error_t *err) {
   return status == TACIT_OK ? check_query_n(publish, err) : status;
 }
 
-/* A query must select as many rows as was said. */
+/* A query must select as many rows as was said, where their number is public: a refusal would tell of one that is private. */
 static tacit_status_t take_query(tacit_publish_t *publish, const tacit_table_t *table, tacit_error_t *err) {
   memcpy(publish->query_hash, tacit_table_query_hash(table), sizeof publish->query_hash);
   if (publish->query_hash[0] == '\0') {
     return TACIT_OK;
   }
   tacit_status_t status = check_query_n(publish, err);
-  return status != TACIT_OK || tacit_table_n_rows(table) == publish->n_public
+  bool is_stated = publish->relation == TACIT_RELATION_ADD_REMOVE || tacit_table_n_rows(table) == publish->n_public;
+  return status != TACIT_OK || is_stated
              ? status
              : tacit_error_set(err, TACIT_ERR_DATA, "n-public",
                                "the query selects another number of rows than --n-public says: it is public and must be known beforehand; nothing was "
@@ -217,7 +219,7 @@ static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_so
 
 /* Settings to columns and budget, once. */
 static tacit_status_t settle_settings(tacit_publish_t *publish, tacit_error_t *err) {
-  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {read_settings, read_query, tacit_publish_choose_columns, tacit_publish_open_budget};
+  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {read_settings, tacit_publish_choose_columns, read_query, tacit_publish_open_budget};
   if (publish->stage == TACIT_PUBLISH_STAGE_COLUMNS) {
     return TACIT_OK;
   }

@@ -34,7 +34,7 @@ static const tacit_setting_t table[] = {
      "privacy", TACIT_SETTING_NUMBER, 1e-300, 0.5, NULL},
     {"step", "S", NULL, "clamped-mean under discrete noise: values are rounded to its multiples. 1 for whole numbers if not said.",
      "statistic", TACIT_SETTING_NUMBER, 1e-12, 1e12, NULL},
-    {"n-public", "N", NULL, "Of a query: the number of its rows, which is public.",
+    {"n-public", "N", NULL, "Of a query under relation substitute: the number of its rows, which is public.",
      "privacy", TACIT_SETTING_COUNT, 1, 9007199254740992.0, NULL},
     {"threads", "N", "1", "Threads; results do not depend on it.",
      "running", TACIT_SETTING_COUNT, 1, 1024, NULL},

@@ -322,6 +322,14 @@ if server:
         assert len(json.loads(succeed(["ledger", "export", "q.ledger"]).stdout)["spends"]) == 4
 
     @case
+    def a_refused_release_tells_no_private_number_of_rows():
+        margins = ["release", "--statistic", "margins", "--margin", "sex,ill", "--epsilon", "1", "--delta", "1e-6", "--schema"]
+        refuse(in_database([*margins, "s.yaml", "--out", "out"], "clinic", N + 1), 3, "another number of rows than --n-public says")
+        for n in (None, N, N + 1):
+            succeed(in_database([*margins, "private.yaml", "--out", f"m{n}"], "clinic", n))
+            assert "\nn:" not in pathlib.Path(f"m{n}").read_text()
+
+    @case
     def nothing_that_is_written_names_the_connection():
         names = [p for p in folder.rglob("*") if p.is_file() and "cluster" not in p.parts and p.name not in ("log", "odbc.ini", "password")]
         assert len(names) > 20
