@@ -6,15 +6,20 @@
 #include "publish/publish_internal.h"
 #include "tacit/tables.h"
 
+/* Without spaces around it. */
+static void trim(const char **name, size_t *n) {
+  for (; *n > 0 && (**name == ' ' || **name == '\t'); --*n) {
+    ++*name;
+  }
+  while (*n > 0 && ((*name)[*n - 1] == ' ' || (*name)[*n - 1] == '\t')) {
+    --*n;
+  }
+}
+
 /* Add the column named by n bytes at `name`, spaces around it allowed. */
 static tacit_status_t add_column(tacit_publish_t *publish, const char *name, size_t n, tacit_error_t *err) {
   char word[256];
-  while (n > 0 && (*name == ' ' || *name == '\t')) {
-    name++, n--;
-  }
-  while (n > 0 && (name[n - 1] == ' ' || name[n - 1] == '\t')) {
-    n--;
-  }
+  trim(&name, &n);
   snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), name);
   const tacit_column_schema_t *column = tacit_schema_find(publish->schema, word);
   if (column == NULL) {
@@ -40,17 +45,13 @@ static tacit_status_t add_column(tacit_publish_t *publish, const char *name, siz
 
 /* Names between separators. */
 static tacit_status_t add_columns(tacit_publish_t *publish, const char *text, char separator, tacit_error_t *err) {
-  tacit_status_t status = TACIT_OK;
-  for (const char *at = text; status == TACIT_OK; at++) {
-    const char *end = strchr(at, separator);
-    size_t n = end != NULL ? (size_t)(end - at) : strlen(at);
-    status = add_column(publish, at, n, err);
-    if (end == NULL) {
-      break;
+  for (const char *at = text, *end;; at = end + 1) {
+    end = strchr(at, separator);
+    tacit_status_t status = add_column(publish, at, end != NULL ? (size_t)(end - at) : strlen(at), err);
+    if (status != TACIT_OK || end == NULL) {
+      return status;
     }
-    at = end;
   }
-  return status;
 }
 
 /* 'y ~ x1 + x2': the features in order, then the response. */
@@ -71,6 +72,7 @@ static tacit_status_t read_formula(tacit_publish_t *publish, tacit_error_t *err)
 
 /* The place of a column among those of the release; it is added if it is new. */
 static tacit_status_t place_column(tacit_publish_t *publish, const char *name, size_t n, size_t *place, tacit_error_t *err) {
+  trim(&name, &n);
   for (*place = 0; *place < publish->statistic.n_columns; ++*place) {
     const char *known = publish->columns[*place]->name;
     if (strlen(known) == n && strncmp(known, name, n) == 0) {
@@ -82,29 +84,24 @@ static tacit_status_t place_column(tacit_publish_t *publish, const char *name, s
 
 /* 'sex,age_band' as bits of the columns. */
 static tacit_status_t read_margin(tacit_publish_t *publish, const char *text, tacit_error_t *err) {
-  tacit_status_t status = publish->statistic.n_margins < TACIT_PUBLISH_MAX_MARGINS
-                              ? TACIT_OK
-                              : tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "a release is of at most %d margins", (int)TACIT_PUBLISH_MAX_MARGINS);
   uint32_t margin = 0;
-  for (const char *at = text; status == TACIT_OK; at++) {
-    at += strspn(at, " \t");
-    size_t n = strcspn(at, ","), place = 0, length = n;
-    while (n > 0 && (at[n - 1] == ' ' || at[n - 1] == '\t')) {
-      n--;
+  if (publish->statistic.n_margins == TACIT_PUBLISH_MAX_MARGINS) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "a release is of at most %d margins", (int)TACIT_PUBLISH_MAX_MARGINS);
+  }
+  for (const char *at = text, *end = at; end != NULL; at = end != NULL ? end + 1 : NULL) {
+    size_t place;
+    end = strchr(at, ',');
+    tacit_status_t status = place_column(publish, at, end != NULL ? (size_t)(end - at) : strlen(at), &place, err);
+    if (status != TACIT_OK) {
+      return status;
     }
-    status = place_column(publish, at, n, &place, err);
-    if (status == TACIT_OK && (margin >> place & 1) != 0) {
+    if ((margin >> place & 1) != 0) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "margin '%.60s' names a column twice", text);
     }
     margin |= UINT32_C(1) << place;
-    at += length;
-    if (*at == '\0') {
-      break;
-    }
   }
-  publish->margins[publish->statistic.n_margins] = margin;
-  publish->statistic.n_margins += status == TACIT_OK;
-  return status;
+  publish->margins[publish->statistic.n_margins++] = margin;
+  return TACIT_OK;
 }
 
 static tacit_status_t read_margins(tacit_publish_t *publish, tacit_error_t *err) {

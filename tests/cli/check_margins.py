@@ -90,7 +90,7 @@ assert "contradict each other" in run("infer", "--statistic", "torn.yaml", "--ou
 ring = [word for i in range(18) for j in range(i) for word in ("--margin", f"c{i},c{j}")]
 before = run("ledger", "show", "l")
 for words, message in ((ring, "clique of 2.621e+05 cells"), (["--margin", "sex,age", "--margin", "age,sex"], "same columns"), (["--margin", "sex,aeg"], "did you mean 'age'"),
-                       ([], "--margin is needed"), (["--margin", "sex,sex"], "names a column twice"), (["--margin", "sex,"], "no column ''"), (["--column", "sex", *TWO], "takes its columns from --margin")):
+                       ([], "--margin is needed"), (["--margin", "sex,sex"], "names a column twice"), (501 * ["--margin", "sex"], "at most 500 margins"), (["--margin", "sex,"], "no column ''"), (["--column", "sex", *TWO], "takes its columns from --margin")):
     refuse([*RELEASE, *words, "--ledger", "l", "--out", "no.yaml"], message, 3 if "mean" in message or "no column" in message else 2)
 refuse([*RELEASE[:7], "--epsilon", "1", *TWO, "--mechanism", "laplace", "--out", "no.yaml"], "gaussian or discrete-gaussian")
 refuse([*RELEASE[:5], "--statistic", "counts", "--column", "sex", "--margin", "age", *RELEASE[7:], "--out", "no.yaml"], "--margin only goes with")
