@@ -31,6 +31,8 @@ struct tacit_predictor {
 
 /* TACIT_ERR_DATA where a check forbids intervals: what is computed from such draws would hide that. */
 TACIT_MUST_USE tacit_status_t tacit_predict_check_fit(const tacit_report_read_t *fit, tacit_error_t *err);
+/* *value <- a setting that is a number, of the run that `path` is the directory of (run.yaml); as it was where there is none. */
+TACIT_MUST_USE tacit_status_t tacit_read_setting(const char *path, const char *setting, double *value, tacit_error_t *err);
 /* A kept draw, shape (n_reported). */
 const double *tacit_predictor_draw(const tacit_predictor_t *predictor, size_t i);
 

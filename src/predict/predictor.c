@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "predict/predict_internal.h"
+#include "report/report_internal.h"
 
 static tacit_status_t read_schema(const char *path, tacit_schema_t **schema, tacit_error_t *err) {
   tacit_text_t name = {0};
@@ -59,21 +60,22 @@ static tacit_status_t find_coefficient(tacit_predictor_t *p, size_t r, size_t j,
   return status;
 }
 
-/* A residual sd that was given stands in run.yaml, and is no parameter. */
-static tacit_status_t read_known_sd(tacit_predictor_t *p, const char *path, tacit_error_t *err) {
-  tacit_text_t name = {0};
-  char *text;
+tacit_status_t tacit_read_setting(const char *path, const char *setting, double *value, tacit_error_t *err) {
+  tacit_text_t name = {0}, key = {0};
+  char *text = NULL;
   size_t n;
   tacit_text_printf(&name, "%s/run.yaml", path);
-  tacit_status_t status = name.failed ? tacit_error_memory(err) : tacit_file_read(name.data, (size_t)1 << 20, &text, &n, err);
-  if (status == TACIT_OK) {
-    const char *line = strstr(text, "\nsd: ");
-    if (line != NULL) {
-      tacit_number_scan(line + 5, &p->known_sd);
-    }
-    tacit_free(text);
+  tacit_text_printf(&key, "\n");
+  tacit_text_yaml_scalar(&key, setting);
+  tacit_text_printf(&key, ": ");
+  tacit_status_t status = name.failed || key.failed ? tacit_error_memory(err) : tacit_file_read(name.data, (size_t)1 << 20, &text, &n, err);
+  const char *line = status == TACIT_OK ? strstr(text, key.data) : NULL;
+  if (line != NULL) {
+    tacit_number_scan(line + key.length, value);
   }
+  tacit_free(text);
   tacit_text_clear(&name);
+  tacit_text_clear(&key);
   return status;
 }
 
@@ -141,7 +143,8 @@ static tacit_status_t open_predictor(tacit_predictor_t *p, const char *path, tac
     status = set_up(p, schema, err);
   }
   tacit_schema_free(schema);
-  return status == TACIT_OK && p->forecast == NULL && p->family == TACIT_FAMILY_GAUSSIAN ? read_known_sd(p, path, err) : status;
+  bool may_have_sd = p->forecast == NULL && p->family == TACIT_FAMILY_GAUSSIAN; /* one that was given is no parameter */
+  return status == TACIT_OK && may_have_sd ? tacit_read_setting(path, "sd", &p->known_sd, err) : status;
 }
 
 /* What began well, or nothing. */

@@ -75,13 +75,16 @@ static tacit_status_t open_all(synthesis_t *s, const char *path, const tacit_syn
   if (status != TACIT_OK) {
     return status;
   }
+  if (!(s->margins.n > 0)) { /* --n N of the inference; 0: private */
+    status = tacit_read_setting(path, "n", &s->margins.n, err);
+  }
   size_t k = tacit_tables_n_effects(s->margins.tables), n = s->post.draws.n_reported;
-  if (n != k && n != k + 1) {
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, "path", "%s: %zu quantities were drawn, where the margins in statistic.yaml have %zu effects", path, n, k);
+  if (status == TACIT_OK && n != k && n != k + 1) {
+    status = tacit_error_set(err, TACIT_ERR_SYNTAX, "path", "%s: %zu quantities were drawn, where the margins in statistic.yaml have %zu effects", path, n, k);
   }
   s->n_cells = tacit_tables_n_cells(s->margins.tables);
   s->n_draws = tacit_draws_n_kept(&s->post.draws) * s->post.draws.n_chains;
-  status = choose_size(s, settings, err);
+  status = status == TACIT_OK ? choose_size(s, settings, err) : status;
   s->rows = status == TACIT_OK ? tacit_alloc(s->n_rows, s->margins.n_columns * sizeof *s->rows) : NULL;
   s->counts = status == TACIT_OK ? tacit_alloc_zero(s->n_cells, sizeof *s->counts) : NULL;
   return status != TACIT_OK || (s->rows != NULL && s->counts != NULL) ? status : tacit_error_memory(err);

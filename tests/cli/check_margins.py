@@ -76,6 +76,11 @@ assert len(n) == 1 and abs(n[0] - N) < 120, said
 refuse(["synthesize", "open-post", "--sets", "2", "--out", "x.csv"], "--rows")
 run("synthesize", "open-post", "--sets", "2", "--rows", "50", "--out", "x.csv")
 
+# The number said to tacit infer alone: rows are as many.
+run("infer", "--statistic", "open-m.yaml", "--n", 3987, "--out", "said-post", *CHAINS)
+run("synthesize", "said-post", "--sets", "2", "--out", "said.csv")
+assert len(pathlib.Path("said.csv").read_text().splitlines()) == 1 + 2 * 3987
+
 # A prior, and findings: swamped by noise, contradicting each other.
 pathlib.Path("model.yaml").write_text("records: table\neffects: normal(0, 1)\n")
 assert "each normal(0, 1) beforehand" in run("infer", "model.yaml", "--statistic", "m.yaml", "--out", "post-1", *CHAINS)
