@@ -172,6 +172,9 @@ tacit_status_t tacit_infer_complete_sizes(tacit_infer_t *infer, tacit_error_t *e
   }
   for (size_t g = 0; g < infer->n_groups; g++) {
     tacit_group_t *group = &infer->groups[g];
+    if (infer->n > 0 && group->n_records > 0 && group->n_records != infer->n) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "option --n says %zu, and a file %zu of the same records: say it once", infer->n, group->n_records);
+    }
     group->n_records = infer->n > 0 ? infer->n : group->n_records;
     if (!find_size(infer, g)) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n",

@@ -98,6 +98,7 @@ FILES = {
     "capped.yaml": "statistics:\n  table: {mechanism: discrete-gaussian, scale: 20, value: [2201, 16904, 17712, 7908, 3489], clamped: [0, inf]}\n"
                    "  capped: {mechanism: laplace, scale: 2e5, value: 2040000000}\n",
     "capped-noisy-n.yaml": "statistics:\n  capped: {mechanism: laplace, scale: 2e5, value: 2040000000}\nn: {mechanism: laplace, scale: 1, value: 48210}\n",
+    "group.yaml": "records: {a: 200}\nstatistics:\n  table: {mechanism: laplace, scale: 2, value: [20, 60, 60, 40, 20]}\n",
     "waits.stan": "data { real<lower=0> t; }\nparameters { real<lower=0> rate; }\nmodel { rate ~ gamma(2, 1); t ~ gamma(2, rate); }\n"
                   "statistic { total = sum(fmin(t, 3)); }\n",
     "waits.yaml": "statistics:\n  total: {mechanism: laplace, scale: 3, value: 30}\n",
@@ -493,6 +494,8 @@ BAD = [
      r"more than 65536 values, as a sum of a real number does"),
     ("records of a program by hmc", ["infer", "income.stan", "--statistic", "capped.yaml", "--n", "48210", "--method", "hmc", "--out", "out"], 2,
      r"there are --method marginal and --method gibbs"),
+    ("two numbers of a program's records", ["infer", "income.stan", "--statistic", "group.yaml", "--n", "300", "--out", "out"], 2,
+     r"option --n says 300, and a file 200 of the same records"),
     ("sum of reals of an unknown number of records", ["infer", "income.stan", "--statistic", "capped-noisy-n.yaml", "--out", "out"], 2,
      r"records cannot be drawn along: their number is unknown"),
     ("score of too few values", infer("logistic", "short-score"), 2, r"the release has 3 values where the model expects 4"),
