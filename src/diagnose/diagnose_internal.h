@@ -72,7 +72,7 @@ double tacit_mean(const double *x, size_t n);
 /* Sum of squares about a mean, less what the error of the mean added. */
 double tacit_sum_squares(const double *x, size_t n, double mean);
 
-/* Add a finding, unless there are TACIT_MAX_FINDINGS. */
+/* Add a finding; where there are TACIT_MAX_FINDINGS, in place of one that weighs less, if there is one. */
 void tacit_findings_say(tacit_findings_t *findings, tacit_severity_t severity, const char *advice, const char *format, ...)
     TACIT_PRINTF(4, 5);
 

@@ -13,11 +13,23 @@
 static const double rhat_note = 1.05, rhat_problem = 1.2, ess_few = 100, ess_hardly = 20, drift_z = 4;
 static const double moves_few = 0.02, moves_hardly = 0.002;
 
+/* Behind the others; where they are as many as there may be, in place of the last that weighs least. NULL: all of them weigh as much. */
+static tacit_finding_t *place_for(tacit_findings_t *findings, tacit_severity_t severity) {
+  if (findings->n < TACIT_MAX_FINDINGS) {
+    return &findings->items[findings->n++];
+  }
+  tacit_finding_t *least = &findings->items[0];
+  for (size_t i = 1; i < findings->n; i++) {
+    least = findings->items[i].severity <= least->severity ? &findings->items[i] : least;
+  }
+  return least->severity < severity ? least : NULL;
+}
+
 void tacit_findings_say(tacit_findings_t *findings, tacit_severity_t severity, const char *advice, const char *format, ...) {
-  if (findings->n == TACIT_MAX_FINDINGS) {
+  tacit_finding_t *finding = place_for(findings, severity);
+  if (finding == NULL) {
     return;
   }
-  tacit_finding_t *finding = &findings->items[findings->n++];
   va_list args;
   va_start(args, format);
   vsnprintf(finding->what, sizeof finding->what, format, args);

@@ -54,7 +54,6 @@ static void test_findings(void **state) {
 
 /* w[1] = 0 in a program is no fault of the chains; that nothing at all varies is. */
 static void test_constants(void **state) {
-  (void)state;
   static const char *const names[] = {"w[1]", "x"};
   for (size_t n_varying = 0; n_varying < 2; n_varying++) {
     tacit_draws_t one, two;
@@ -74,6 +73,32 @@ static void test_constants(void **state) {
     tacit_draws_clear(&one);
     tacit_draws_clear(&two);
   }
+}
+
+/* Notes, however many, leave room for what forbids intervals: it is looked at last. */
+static void test_a_problem_is_said_after_many_notes(void **state) {
+  enum { MOST = TACIT_MAX_FINDINGS + 6 };
+  const char *names[MOST];
+  tacit_draws_t one, many;
+  tacit_checks_t checks = {0};
+  tacit_findings_t findings;
+  tacit_error_t err;
+  make(&one, 0, 0, 0, 1);
+  assert_ok(tacit_draws_init(&many, n_chains, 0, n_draws, MOST, &err), err);
+  many.n_saved = n_draws;
+  for (size_t i = 0; i < n_chains * n_draws; i++) {
+    tacit_draws_row(&many, i / n_draws, i % n_draws)[MOST - 1] = *tacit_draws_row(&one, i / n_draws, i % n_draws);
+  }
+  for (size_t j = 0; j < MOST; j++) {
+    names[j] = "w";
+  }
+  tacit_checks_add(&checks, TACIT_CHECK_BENT, SIZE_MAX, 9);
+  assert_ok(tacit_diagnose_fit(&many, names, NULL, &checks, &findings, &err), err);
+  assert_int_equal(findings.n, TACIT_MAX_FINDINGS);
+  assert_int_equal(findings.worst, TACIT_SEVERITY_PROBLEM);
+  assert_non_null(strstr(findings.items[0].what, "along a curve"));
+  tacit_draws_clear(&one);
+  tacit_draws_clear(&many);
 }
 
 static void expect_sampler(double accepted, double variance, double signal, double divergent, tacit_severity_t worst,
@@ -145,7 +170,8 @@ static void test_visibility(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_findings), cmocka_unit_test(test_constants), cmocka_unit_test(test_sampler_findings),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_findings), cmocka_unit_test(test_constants),
+                                     cmocka_unit_test(test_a_problem_is_said_after_many_notes), cmocka_unit_test(test_sampler_findings),
                                      cmocka_unit_test(test_tally_becomes_diagnostics), cmocka_unit_test(test_visibility)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
