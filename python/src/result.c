@@ -92,7 +92,8 @@ PyObject *core_draws(const tacit_draws_t *draws, const char *const *labels, cons
             core_put(out, "n_draws", PyLong_FromSize_t(tacit_draws_n_kept(draws))) &&
             core_put(out, "labels", core_texts(labels, draws->n_reported)) && core_put(out, "names", core_texts(names, draws->n_reported)) &&
             core_put(out, "draws", values(draws)) && put_summaries(out, draws, labels, evidence) &&
-            core_put(out, "findings", findings(draws, labels, published, evidence));
+            core_put(out, "findings", findings(draws, labels, published, evidence)) &&
+            core_put(out, "no_intervals", PyBool_FromLong(evidence != NULL && tacit_checks_forbid_intervals(&evidence->checks)));
   if (!ok) {
     Py_XDECREF(out);
     return NULL;

@@ -373,6 +373,21 @@ class Results(Folder):
                 self.post.effects(*columns, population=rows)
 
     @unittest.skipIf(pandas is None, "no pandas")
+    def test_nothing_is_computed_where_a_check_forbids_intervals(self):
+        out, rows = self.folder / "fit", {"s": ["a", "b"]}
+        good = fit(records(), "x ~ s", family="gaussian", out=out)
+        told = json.loads((out / "diagnostics.json").read_text())
+        for check in told["checks"]:
+            check["statistic"] = 2 if check["id"] == "scale-failed" else check["statistic"]
+        (out / "diagnostics.json").write_text(json.dumps(told))
+        forbidden = tacit.read(out)
+        self.assertTrue(forbidden.summary()["q5"].isna().all())
+        for post in (good, forbidden, pickle.loads(pickle.dumps(forbidden))):
+            for use in (lambda: post.contrast("sb"), lambda: post.predict(rows), lambda: post.epred(rows), lambda: post.effects("s", population=rows, population_is_public=True)):
+                with contextlib.nullcontext() if post is good else self.assertRaisesRegex(tacit.DataError, "forbids intervals"):
+                    use()
+
+    @unittest.skipIf(pandas is None, "no pandas")
     def test_effects_ask_whose_rows_they_average(self):
         rows = {"x": [-1.0, 0.5], "s": ["a", "b"]}
         with self.assertWarnsRegex(tacit.PrivacyWarning, "NOT PRIVATE"):

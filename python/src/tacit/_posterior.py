@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, _data, _html
 from ._data import Schema
-from ._errors import ArgumentError, FileError, PrivacyWarning
+from ._errors import ArgumentError, DataError, FileError, PrivacyWarning
 
 if TYPE_CHECKING:
     import numpy
@@ -102,6 +102,7 @@ class Posterior:
         self.statement = result["statement"]
         self.end = self.privacy.get("end", "complete")
         self.findings = result["findings"]
+        self._no_intervals: bool = result["no_intervals"]
         self._draws: bytes = result["draws"]
         self._summaries: list[tuple[float, ...]] = result["summaries"]
         self._table: str = result["table"]
@@ -154,6 +155,9 @@ class Posterior:
         return data
 
     def _held(self) -> tuple[list[str], list[str], int, int, bytes]:
+        """What predictions and contrasts are computed from, where there may be intervals."""
+        if self._no_intervals:
+            raise DataError("a check of the fit forbids intervals (its .findings), and what is computed from its draws would hide that: nothing is", "fit", "data")
         return self.labels, self.names, self.n_chains, self.n_draws, self._draws
 
     def contrast(self, *expressions: str, exponentiate: bool = False, prob: float = 0.9) -> pandas.DataFrame:
