@@ -72,25 +72,28 @@ static void put_name(speller_t *s, const char *name, size_t n) {
   }
 }
 
+/* How long a text in quotes is that begins here, 0 if none does: an apostrophe is within a word or behind one. */
+static size_t quoted_length(const char *text, char before) {
+  const char *end = text[0] == '\'' && !isalnum((unsigned char)before) ? strchr(text + 1, '\'') : NULL;
+  return end != NULL ? (size_t)(end - text) + 1 : 0;
+}
+
 /* How long the value is that follows a setting, 0 where prose does: a placeholder, a number, what is no plain word, or a word that only values are. */
 static size_t value_length(const char *text) {
   static const char *const words[] = {"private", "schema", "hmc", "gibbs", "marginal", "moments", "score", "vcorr", "barker", "penalty"};
   if (text[0] == '\'') {
-    const char *end = strchr(text + 1, '\'');
-    return end != NULL ? (size_t)(end - text) + 1 : 0;
+    return quoted_length(text, ' ');
   }
   size_t n = 0;
   bool is_plain = true;
   while (isalnum((unsigned char)text[n]) || (text[n] != '\0' && strchr("-_.:=@", text[n]) != NULL)) {
-    is_plain = is_plain && islower((unsigned char)text[n]);
     n++;
   }
   while (n > 0 && (text[n - 1] == '.' || text[n - 1] == ':')) { /* of the sentence */
     n--;
-    is_plain = true;
-    for (size_t i = 0; i < n; i++) {
-      is_plain = is_plain && islower((unsigned char)text[i]);
-    }
+  }
+  for (size_t i = 0; i < n; i++) {
+    is_plain = is_plain && islower((unsigned char)text[i]);
   }
   for (size_t i = 0; is_plain && i < sizeof words / sizeof words[0]; i++) {
     is_plain = strlen(words[i]) != n || strncmp(words[i], text, n) != 0;
@@ -129,12 +132,6 @@ static size_t put_setting(speller_t *s, const char *text, bool is_named) {
   return n;
 }
 
-/* How long a text in quotes is that begins here, 0 if none does: an apostrophe is within a word or behind one. */
-static size_t quoted_length(const char *text, char before) {
-  const char *end = text[0] == '\'' && !isalnum((unsigned char)before) ? strchr(text + 1, '\'') : NULL;
-  return end != NULL ? (size_t)(end - text) + 1 : 0;
-}
-
 static bool is_setting(const char *text) { return text[0] == '-' && text[1] == '-' && islower((unsigned char)text[2]); }
 
 tacit_status_t tacit_spell(const char *text, tacit_spelling_t as, const tacit_setting_t *table, size_t n_table, char **spelled, tacit_error_t *err) {
@@ -142,7 +139,11 @@ tacit_status_t tacit_spell(const char *text, tacit_spelling_t as, const tacit_se
   speller_t s = {.as = as, .table = table, .n_table = n_table};
   char before = ' ';
   tacit_text_append(&s.out, "", 0);
-  for (size_t at = 0, n; text[at] != '\0' && as != TACIT_SPELLING_PROGRAM; before = text[at - 1]) {
+  if (as == TACIT_SPELLING_PROGRAM) {
+    put(&s, text);
+    return tacit_text_take(&s.out, TACIT_OK, spelled, err);
+  }
+  for (size_t at = 0; text[at] != '\0'; before = text[at - 1]) {
     const phrase_t *command = isalnum((unsigned char)before) ? NULL : command_at(text + at);
     bool is_named = strncmp(text + at, option, sizeof option - 1) == 0 && is_setting(text + at + sizeof option - 1);
     if (command != NULL) {
@@ -152,19 +153,10 @@ tacit_status_t tacit_spell(const char *text, tacit_spelling_t as, const tacit_se
       at += is_named ? sizeof option - 1 : 0;
       at += put_setting(&s, text + at, is_named);
     } else {
-      n = quoted_length(text + at, before);
-      n = n > 0 ? n : 1;
+      size_t quoted = quoted_length(text + at, before), n = quoted > 0 ? quoted : 1;
       tacit_text_append(&s.out, text + at, n);
       at += n;
     }
   }
-  if (as == TACIT_SPELLING_PROGRAM) {
-    put(&s, text);
-  }
-  *spelled = s.out.failed ? NULL : s.out.data;
-  if (s.out.failed) {
-    tacit_text_clear(&s.out);
-    return tacit_error_memory(err);
-  }
-  return TACIT_OK;
+  return tacit_text_take(&s.out, TACIT_OK, spelled, err);
 }
