@@ -11,13 +11,10 @@ static void say_constants(tacit_text_t *text, const tacit_schema_t *schema) {
   }
 }
 
-/* The text of a report, owned; NULL where memory is short. */
-static char *owned(tacit_text_t *text) {
+/* *out <- the text of a report, owned, be it empty. */
+static tacit_status_t take(tacit_text_t *text, char **out, tacit_error_t *err) {
   tacit_text_append(text, "", 0);
-  if (text->failed) {
-    tacit_text_clear(text);
-  }
-  return text->data;
+  return tacit_text_take(text, TACIT_OK, out, err);
 }
 
 tacit_status_t tacit_schema_report(const tacit_schema_t *schema, tacit_schema_report_t *report, tacit_error_t *err) {
@@ -25,8 +22,9 @@ tacit_status_t tacit_schema_report(const tacit_schema_t *schema, tacit_schema_re
   tacit_text_printf(&says, "ok: %zu columns, relation %s, unit %s\n", tacit_schema_n_columns(schema), tacit_relation_string(tacit_schema_relation(schema)),
                     tacit_schema_unit(schema) != NULL ? tacit_schema_unit(schema) : "row");
   say_constants(&warns, schema);
-  *report = (tacit_schema_report_t){.says = owned(&says), .warns = owned(&warns)};
-  return report->says != NULL && report->warns != NULL ? TACIT_OK : tacit_error_memory(err);
+  *report = (tacit_schema_report_t){0};
+  tacit_status_t status = take(&says, &report->says, err), warned = take(&warns, &report->warns, err);
+  return status == TACIT_OK ? warned : status;
 }
 
 static void say_columns(tacit_text_t *text, const tacit_table_t *table, const tacit_schema_t *schema) {
@@ -59,10 +57,9 @@ tacit_status_t tacit_schema_report_records(const tacit_schema_t *schema, const t
   if (status == TACIT_OK) {
     say_columns(&text, table, schema);
     tacit_free(report->for_holder);
-    report->for_holder = owned(&text);
     report->n_rows = tacit_table_n_rows(table);
     tacit_table_unit_offsets(table, &report->n_units);
-    status = report->for_holder != NULL ? TACIT_OK : tacit_error_memory(err);
+    status = take(&text, &report->for_holder, err);
   }
   tacit_table_free(table);
   return status;

@@ -165,23 +165,16 @@ tacit_status_t tacit_fit_privacy_json(const tacit_fit_t *fit, char **text, tacit
 tacit_status_t tacit_fit_releases_json(const tacit_fit_t *fit, char **text, tacit_error_t *err) {
   tacit_released_t kept = {0};
   tacit_text_t json = {0};
-  *text = NULL;
   tacit_status_t status = check_results(fit, err);
   if (status == TACIT_OK && fit->releases.n == 0) {
-    return tacit_error_set(err, TACIT_ERR_MISSING, "releases", "only fits by method noise-aware keep releases that inference can start from");
+    status = tacit_error_set(err, TACIT_ERR_MISSING, "releases", "only fits by method noise-aware keep releases that inference can start from");
   }
   status = status == TACIT_OK ? tacit_fit_keep(fit, &kept, err) : status;
   if (status == TACIT_OK) {
     tacit_released_json(&kept, &json);
-    status = json.failed ? tacit_error_memory(err) : TACIT_OK;
   }
   tacit_released_clear(&kept);
-  if (status == TACIT_OK) {
-    *text = json.data;
-  } else {
-    tacit_text_clear(&json);
-  }
-  return status;
+  return tacit_text_take(&json, status, text, err);
 }
 
 /* The day alone: times tell how long runs take. */
