@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fit/fit_internal.h"
+#include "program/regression.h"
 
 /* All ranks draw the same noise, from a key that the first of them makes. */
 static tacit_status_t open_noise(tacit_fit_t *fit, tacit_error_t *err) {
@@ -58,29 +59,18 @@ static tacit_status_t open_regression(tacit_fit_t *fit, tacit_error_t *err) {
   return TACIT_OK;
 }
 
-/* What only programs have: then it is their parser that says what is wrong. */
-static bool calls_of_programs(const char *formula) {
-  static const char *const names[] = {"poly(", "ns(", "bs(", "scale(", "relevel("};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    if (strstr(formula, names[i]) != NULL) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* A regression by its family's own kernels; a formula that these do not know, as a program. */
+/* A regression by its family's own kernels; a formula that these do not know, as a program. What neither takes, the one says that it was written for. */
 static tacit_status_t open_formula(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_error_t other;
   char *text;
   tacit_status_t status = open_regression(fit, err);
   if (status != TACIT_ERR_SYNTAX ||
       tacit_program_of_formula(&text, fit->formula, tacit_fit_value(fit, "family"), fit->schema, &other) != TACIT_OK) {
-    bool is_new = status == TACIT_ERR_SYNTAX && (strpbrk(fit->formula, "|.") != NULL || calls_of_programs(fit->formula));
-    if (is_new && err != NULL) {
+    bool is_of_programs = status == TACIT_ERR_SYNTAX && tacit_regression_is_own(fit->formula);
+    if (is_of_programs && err != NULL) {
       *err = other;
     }
-    return is_new ? other.status : status;
+    return is_of_programs ? other.status : status;
   }
   tacit_free(text);
   tacit_design_free(fit->design);

@@ -45,13 +45,18 @@ bool tacit_regression_take(tacit_regression_t *r, char c) {
   return is_there;
 }
 
-const char *tacit_regression_name(tacit_regression_t *r) {
-  tacit_regression_skip(r);
+size_t tacit_regression_word(const char *text) {
   size_t n = 0;
-  const char *text = r->text + r->position;
   while (isalpha((unsigned char)text[n]) || (n > 0 && (isdigit((unsigned char)text[n]) || text[n] == '_'))) {
     n++;
   }
+  return n;
+}
+
+const char *tacit_regression_name(tacit_regression_t *r) {
+  tacit_regression_skip(r);
+  const char *text = r->text + r->position;
+  size_t n = tacit_regression_word(text);
   r->position += n;
   return n > 0 ? tacit_arena_text(r->arena, text, n) : NULL;
 }

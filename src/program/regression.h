@@ -59,6 +59,8 @@ typedef struct tacit_regression {
 void tacit_regression_parse(tacit_regression_t *regression);
 /* A factor from its call; SIZE_MAX after an error. `name` is "" for a plain column. */
 size_t tacit_regression_factor(tacit_regression_t *regression, size_t begin);
+/* Is there something in a formula that families' own kernels never have, only programs: a bar, a dot, poly() and the like? */
+bool tacit_regression_is_own(const char *formula);
 /* A column by name, declared from then on; NULL after an error. */
 const tacit_column_schema_t *tacit_regression_column(tacit_regression_t *regression, size_t offset, const char *name);
 void tacit_regression_fail(tacit_regression_t *regression, size_t offset, const char *format, ...) TACIT_PRINTF(3, 4);
@@ -72,6 +74,8 @@ const char *tacit_program_family_hint(const char *name, char out[TACIT_HINT_SIZE
 /* ---- lexing, for both files ---- */
 void tacit_regression_skip(tacit_regression_t *regression);
 bool tacit_regression_take(tacit_regression_t *regression, char c);
+/* Length of the name that a text begins with. */
+size_t tacit_regression_word(const char *text);
 /* A name that stands here, taken; NULL if there is none. */
 const char *tacit_regression_name(tacit_regression_t *regression);
 

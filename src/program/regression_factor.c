@@ -268,6 +268,20 @@ static size_t level_argument(tacit_regression_t *r, const tacit_column_schema_t 
   return 0;
 }
 
+bool tacit_regression_is_own(const char *formula) {
+  static const char *const functions[] = {"poly", "ns", "bs", "scale", "relevel", "offset"}; /* the others are src/model's, too */
+  bool is_own = strpbrk(formula, "|.") != NULL;
+  for (const char *at = formula; *at != '\0' && !is_own;) {
+    size_t n = tacit_regression_word(at);
+    bool is_call = n > 0 && at[n + strspn(at + n, " ")] == '(';
+    for (size_t i = 0; is_call && i < sizeof functions / sizeof functions[0]; i++) {
+      is_own = is_own || (strlen(functions[i]) == n && strncmp(functions[i], at, n) == 0);
+    }
+    at += n > 0 ? n : 1;
+  }
+  return is_own;
+}
+
 static void make(tacit_regression_t *r, tacit_factor_t *factor, const char *name, size_t begin) {
   bool is_poly = strcmp(name, "poly") == 0, is_ns = strcmp(name, "ns") == 0, is_bs = strcmp(name, "bs") == 0;
   bool is_relevel = strcmp(name, "relevel") == 0, is_factor = strcmp(name, "factor") == 0;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "program/regression.h"
 #include "tacit/data.h"
 #include "tacit/model.h"
 #include "tacit/program.h"
@@ -140,6 +141,18 @@ static void test_families_are_described_and_guessed(void **state) {
   assert_null(tacit_program_family_meant("wishart"));
 }
 
+/* Whole names before a parenthesis: what is wrong with such a formula the parser of programs says. */
+static void test_what_only_programs_have(void **state) {
+  static const char *const own[] = {"y ~ x + (1 | g)", "y ~ .", "y ~ poly(x, 2", "y ~ poly (x, 0)", "y ~ a + bs(x)", "y~scale(z)", "y ~ x + offset(zz)"};
+  static const char *const common[] = {"y ~ x", "y ~ bins(x)", "y ~ rescale(x)", "y ~ ns + x", "y ~ ns * (x + z)", "y ~ log(x) + factor(k)", "y ~ ns2(x)"};
+  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+    assert_true(tacit_regression_is_own(own[i]));
+  }
+  for (size_t i = 0; i < sizeof common / sizeof common[0]; i++) {
+    assert_false(tacit_regression_is_own(common[i]));
+  }
+}
+
 /* What R calls binomial of 0 and 1. */
 static void test_binomial_of_zero_and_one_names_bernoulli(void **state) {
   (void)state;
@@ -157,7 +170,8 @@ static void test_binomial_of_zero_and_one_names_bernoulli(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_families_compile), cmocka_unit_test(test_families_are_described_and_guessed),
-      cmocka_unit_test(test_binomial_of_zero_and_one_names_bernoulli), cmocka_unit_test(test_features_are_rs),
+                                     cmocka_unit_test(test_what_only_programs_have),
+                                     cmocka_unit_test(test_binomial_of_zero_and_one_names_bernoulli), cmocka_unit_test(test_features_are_rs),
                                      cmocka_unit_test(test_what_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
