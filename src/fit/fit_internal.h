@@ -219,8 +219,9 @@ TACIT_MUST_USE tacit_status_t tacit_fit_copy_settings(tacit_fit_t **copy, const 
 TACIT_MUST_USE tacit_status_t tacit_fit_check_number(double n_units, tacit_error_t *err);
 /* Plan for the curator; n_units: 0, or the number where the curator's is not meant. */
 TACIT_MUST_USE tacit_status_t tacit_fit_make_plan(tacit_fit_t *fit, double n_units, tacit_error_t *err);
-/* Append how wide posteriors of method noise-aware are where data are unkind, and what that assumes; nothing where it hardly matters. */
+/* Append, after `before`, that widths grow with the response's upper bound, where they do. */
 void tacit_fit_put_costly_bound(const tacit_noise_aware_settings_t *settings, const char *before, tacit_text_t *to);
+/* Append how wide posteriors of method noise-aware are where data are unkind, and what that assumes; nothing where it hardly matters. */
 void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to);
 /* Label of a numeric feature whose scale this budget is forecast not to tell, by public facts alone; NULL: none. */
 const char *tacit_fit_scale_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units);

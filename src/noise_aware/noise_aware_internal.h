@@ -111,9 +111,9 @@ typedef struct tacit_aware_centred {
   size_t n_simulated;
   uint64_t seed;
 } tacit_aware_centred_t;
-/* out (d), or squares, svec. */
 /* Sums over units; of squares of each unit's vector, or of its rows'. */
 typedef enum tacit_aware_centred_kind { TACIT_CENTRED_SCORE, TACIT_CENTRED_SQUARES, TACIT_CENTRED_ROW_SQUARES } tacit_aware_centred_kind_t;
+/* out (d), or squares, svec. */
 TACIT_MUST_USE tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, tacit_aware_centred_kind_t kind,
                                                           double multiplier, const tacit_aware_centred_t *at, double *out, double *noise_sd,
                                                           tacit_error_t *err);

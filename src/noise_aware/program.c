@@ -46,7 +46,7 @@ static tacit_status_t make_round(tacit_program_run_t *run, size_t round, tacit_p
   return status;
 }
 
-double tacit_program_posterior_density(const void *of, const double *theta, double *grad, double *precision) {
+static double posterior_density(const void *of, const double *theta, double *grad, double *precision) {
   const tacit_program_run_t *run = of;
   size_t d = run->public.d;
   double value = tacit_program_prior_density(run->parameters, theta, grad, precision);
@@ -65,21 +65,29 @@ double tacit_program_posterior_density(const void *of, const double *theta, doub
 }
 
 double tacit_program_log_density(const tacit_program_run_t *run, const double *theta, double *grad) {
-  double value = tacit_program_posterior_density(run, theta, grad, NULL);
+  double value = posterior_density(run, theta, grad, NULL);
   return isnan(value) ? -INFINITY : value;
 }
 
+tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, double *mode, double *cov, tacit_error_t *err) {
+  memcpy(mode, run->theta, sizeof run->theta);
+  tacit_program_climb(run->public.d, posterior_density, run, mode);
+  return isfinite(posterior_density(run, mode, NULL, cov)) && tacit_program_invert_positive(run->public.d, cov)
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no density to climb: give every parameter a proper prior");
+}
+
+/* Draw from the posterior given the normal law. */
 tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
   size_t d = run->public.d;
   tacit_surrogate_t only_size = {.d = d};
   tacit_aware_posterior_t posterior = {.surrogate = &only_size, .parameters = run->parameters, .settings = run->settings, .program = run};
-  double mode[TACIT_NOISE_AWARE_MAX_NARROW], factor[MATRIX], grad[TACIT_NOISE_AWARE_MAX_NARROW], mean[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX];
-  memcpy(mode, run->theta, sizeof mode);
-  tacit_program_climb(d, tacit_program_posterior_density, run, mode);
-  if (!isfinite(tacit_program_posterior_density(run, mode, grad, factor)) || !tacit_program_invert_positive(d, factor) || !tacit_cholesky(d, factor)) {
-    return tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no density to climb: give every parameter a proper prior");
+  double mode[TACIT_NOISE_AWARE_MAX_NARROW], factor[MATRIX], mean[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX];
+  tacit_status_t status = tacit_program_find_posterior(run, mode, factor, err);
+  if (status == TACIT_OK && !tacit_cholesky(d, factor)) {
+    status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no spread that numbers can hold");
   }
-  return tacit_aware_walk(&posterior, mode, factor, draws, mean, cov, err);
+  return status == TACIT_OK ? tacit_aware_walk(&posterior, mode, factor, draws, mean, cov, err) : status;
 }
 
 void tacit_program_end(const tacit_program_run_t *run) {

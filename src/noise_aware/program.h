@@ -56,8 +56,8 @@ TACIT_MUST_USE tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit
 /* settings->evidence <- its checks; of the reported quantities nothing is known but their draws. */
 void tacit_program_end(const tacit_program_run_t *run);
 
-/* Log prior and log of the normal law; grad (d), precision (d, d) of the whole, or NULL. */
-double tacit_program_posterior_density(const void *of, const double *theta, double *grad, double *precision);
+/* mode (d), cov (d, d) <- of the posterior by prior and normal law, climbed to from run->theta. */
+TACIT_MUST_USE tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, double *mode, double *cov, tacit_error_t *err);
 
 /* program_plan.c */
 bool tacit_program_has_squares(size_t round); /* the last two */

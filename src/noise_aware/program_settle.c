@@ -116,14 +116,6 @@ static tacit_status_t join(tacit_program_run_t *run, const tacit_root_t roots[2]
   return ok ? TACIT_OK : tacit_error_set(err, TACIT_ERR_NUMERIC, "releases", "the released scores do not tell how uncertain they are");
 }
 
-
-/* mode, cov <- of the posterior by the normal law that there is now; false: it has no density to climb. */
-static bool find_posterior(const tacit_program_run_t *run, double *mode, double *cov) {
-  memcpy(mode, run->theta, sizeof run->theta);
-  tacit_program_climb(run->public.d, tacit_program_posterior_density, run, mode);
-  return isfinite(tacit_program_posterior_density(run, mode, NULL, cov)) && tacit_program_invert_positive(run->public.d, cov);
-}
-
 /* run->theta <- towards the mode; *moved <- how far that is, in posterior sds of the coordinate that moves most. */
 static void move(tacit_program_run_t *run, const double *mode, const double *cov, double *moved) {
   size_t d = run->public.d;
@@ -189,9 +181,7 @@ tacit_status_t tacit_program_settle(tacit_program_run_t *run, tacit_program_seen
       status = find_root(run, &seen[r], &roots[r], err);
     }
     status = status == TACIT_OK ? join(run, roots, err) : status;
-    if (status == TACIT_OK && !find_posterior(run, mode, cov)) {
-      status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no density to climb: give every parameter a proper prior");
-    }
+    status = status == TACIT_OK ? tacit_program_find_posterior(run, mode, cov, err) : status;
     if (status == TACIT_OK) {
       move(run, mode, cov, &moved);
     }

@@ -57,14 +57,14 @@ typedef struct tacit_regression {
 
 /* Parse; status says how it went. */
 void tacit_regression_parse(tacit_regression_t *regression);
-/* A factor from its call; SIZE_MAX after an error. `name` is "" for a plain column. */
+/* The factor that begins there, a column or a call; SIZE_MAX after an error. */
 size_t tacit_regression_factor(tacit_regression_t *regression, size_t begin);
 /* Is there something in a formula that families' own kernels never have, only programs: a bar, a dot, poly() and the like? */
 bool tacit_regression_is_own(const char *formula);
 /* A column by name, declared from then on; NULL after an error. */
 const tacit_column_schema_t *tacit_regression_column(tacit_regression_t *regression, size_t offset, const char *name);
 void tacit_regression_fail(tacit_regression_t *regression, size_t offset, const char *format, ...) TACIT_PRINTF(3, 4);
-/** A number as it is written to the last bit, in parentheses where it is negative; as a real where it is divided by. */
+/* A number as it is written to the last bit, in parentheses where it is negative; as a real where it is divided by. */
 const char *tacit_exact(tacit_regression_t *regression, double x);
 const char *tacit_exact_real(tacit_regression_t *regression, double x);
 
