@@ -143,7 +143,7 @@ bool core_call_read(core_call_t *call, const core_reader_t *reader, void *of, Py
   if (reader->columns(of, &schema, &columns, &n_columns, &err) != TACIT_OK) {
     return core_call_refuse(call, &err);
   }
-  if (!core_source_of(data, columns, n_columns, tacit_schema_unit(schema), &stream, &source)) {
+  if (!core_source_of(data, core_names(columns, n_columns, tacit_schema_unit(schema)), &stream, &source)) {
     return false;
   }
   core_work_begin(&call->work);
@@ -202,29 +202,29 @@ static bool stream_of_capsule(PyObject *capsule, struct ArrowArrayStream *stream
   return true;
 }
 
-bool core_stream_from(PyObject *source, struct ArrowArrayStream *stream) {
-  return PyList_Check(source) ? core_stream_of_columns(source, stream) : stream_of_capsule(source, stream);
-}
-
-bool core_stream_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream) {
+PyObject *core_names(const char *const *columns, size_t n_columns, const char *unit) {
   PyObject *names = core_texts(columns, n_columns), *name = names != NULL && unit != NULL ? PyUnicode_FromString(unit) : NULL;
   if (name != NULL && PyList_Append(names, name) != 0) {
     Py_CLEAR(names);
   }
   Py_XDECREF(name);
+  return names;
+}
+
+bool core_stream_of(PyObject *data, PyObject *names, struct ArrowArrayStream *stream) {
   PyObject *source = names == NULL ? NULL : PyObject_CallFunctionObjArgs(data, names, NULL);
-  bool is_there = source != NULL && core_stream_from(source, stream);
+  bool is_there = source != NULL && (PyList_Check(source) ? core_stream_of_columns(source, stream) : stream_of_capsule(source, stream));
   Py_XDECREF(source);
   Py_XDECREF(names);
   return is_there;
 }
 
-bool core_source_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream,
-                    tacit_data_source_t *source) {
+bool core_source_of(PyObject *data, PyObject *names, struct ArrowArrayStream *stream, tacit_data_source_t *source) {
   if (!PyUnicode_Check(data)) {
     source->stream = stream;
-    return core_stream_of(data, columns, n_columns, unit, stream);
+    return core_stream_of(data, names, stream);
   }
+  Py_XDECREF(names);
   source->path = PyUnicode_AsUTF8AndSize(data, NULL);
   return source->path != NULL;
 }

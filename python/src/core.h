@@ -64,16 +64,15 @@ PyObject *core_owned_text(tacit_status_t status, char *text, const tacit_error_t
 /* An exception that is set stays. */
 void core_call_clear(core_call_t *call);
 
+/* Names of columns and of that of persons (may be NULL) as a list; NULL with an exception. */
+PyObject *core_names(const char *const *columns, size_t n_columns, const char *unit);
 /*
- * The stream that Python hands out for columns and that of persons (may be NULL): data is called with their names and returns a capsule,
- * or a list of columns in buffers. False with an exception.
+ * The stream that Python hands out: data is called with names and returns a capsule, or a list of columns in buffers. names is taken, and
+ * NULL where it could not be made. False with an exception.
  */
-bool core_stream_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream);
-/* A capsule, or a list of columns in buffers, as a stream. */
-bool core_stream_from(PyObject *source, struct ArrowArrayStream *stream);
+bool core_stream_of(PyObject *data, PyObject *names, struct ArrowArrayStream *stream);
 /* The same, or the path that data is, as a source. */
-bool core_source_of(PyObject *data, const char *const *columns, size_t n_columns, const char *unit, struct ArrowArrayStream *stream,
-                    tacit_data_source_t *source);
+bool core_source_of(PyObject *data, PyObject *names, struct ArrowArrayStream *stream, tacit_data_source_t *source);
 /* What reads records: fits and releases. */
 typedef struct core_reader {
   tacit_status_t (*columns)(void *of, const tacit_schema_t **schema, const char *const **columns, size_t *n, tacit_error_t *err);

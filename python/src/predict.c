@@ -265,7 +265,7 @@ static bool read_rows(rows_t *rows, const tacit_predictor_t *predictor, const ta
     PyErr_NoMemory();
     return false;
   }
-  if (!core_stream_of(data, names, n, NULL, &stream)) {
+  if (!core_stream_of(data, core_names(names, n, NULL), &stream)) {
     return false;
   }
   if (tacit_table_read_stream(&rows->table, &stream, rules, names, n, NULL, &notes, &err) != TACIT_OK) {

@@ -5,19 +5,6 @@
 
 #include "tacit/program.h"
 
-/* A stream that tells its columns, or the path that data is. */
-static bool source_for(PyObject *data, PyObject *names, struct ArrowArrayStream *stream, tacit_data_source_t *source) {
-  if (PyUnicode_Check(data)) {
-    source->path = PyUnicode_AsUTF8AndSize(data, NULL);
-    return source->path != NULL;
-  }
-  PyObject *given = PyObject_CallFunctionObjArgs(data, names, NULL);
-  bool ok = given != NULL && core_stream_from(given, stream);
-  source->stream = stream;
-  Py_XDECREF(given);
-  return ok;
-}
-
 /* schema_draft(data, is the first row a header?) -> YAML */
 PyObject *core_schema_draft(PyObject *self, PyObject *args) {
   (void)self;
@@ -27,7 +14,11 @@ PyObject *core_schema_draft(PyObject *self, PyObject *args) {
   struct ArrowArrayStream stream = {0};
   tacit_data_source_t source = {0};
   tacit_error_t err;
-  if (!PyArg_ParseTuple(args, "Op", &data, &is_header) || !source_for(data, Py_None, &stream, &source)) {
+  if (!PyArg_ParseTuple(args, "Op", &data, &is_header)) {
+    return NULL;
+  }
+  Py_INCREF(Py_None);
+  if (!core_source_of(data, Py_None, &stream, &source)) {
     return NULL;
   }
   core_work_t work;
@@ -37,13 +28,9 @@ PyObject *core_schema_draft(PyObject *self, PyObject *args) {
   return core_owned_text(status, text, &err);
 }
 
-static PyObject *report_of(core_call_t *call, const tacit_schema_t *schema, PyObject *data) {
-  tacit_schema_report_t report = {0};
-  tacit_error_t err;
-  struct ArrowArrayStream stream = {0};
-  const tacit_stream_watch_t watch = core_call_watch(call);
-  tacit_data_source_t source = {.watch = &watch};
-  PyObject *names = PyList_New(0), *out = NULL;
+/* All columns of a schema, that of persons too. */
+static PyObject *names_of(const tacit_schema_t *schema) {
+  PyObject *names = PyList_New(0);
   for (size_t i = 0; names != NULL && i < tacit_schema_n_columns(schema); i++) {
     PyObject *name = PyUnicode_FromString(tacit_schema_column(schema, i)->name);
     if (name == NULL || PyList_Append(names, name) != 0) {
@@ -51,7 +38,17 @@ static PyObject *report_of(core_call_t *call, const tacit_schema_t *schema, PyOb
     }
     Py_XDECREF(name);
   }
-  bool is_read = data != Py_None, ok = names != NULL && (!is_read || source_for(data, names, &stream, &source));
+  return names;
+}
+
+static PyObject *report_of(core_call_t *call, const tacit_schema_t *schema, PyObject *data) {
+  tacit_schema_report_t report = {0};
+  tacit_error_t err;
+  struct ArrowArrayStream stream = {0};
+  const tacit_stream_watch_t watch = core_call_watch(call);
+  tacit_data_source_t source = {.watch = &watch};
+  PyObject *out = NULL;
+  bool is_read = data != Py_None, ok = !is_read || core_source_of(data, names_of(schema), &stream, &source);
   if (ok) {
     core_work_begin(&call->work);
     tacit_status_t status = tacit_schema_report(schema, &report, &err);
@@ -63,7 +60,6 @@ static PyObject *report_of(core_call_t *call, const tacit_schema_t *schema, PyOb
     out = Py_BuildValue("(ssznnnnn)", report.says, report.warns, report.for_holder, (Py_ssize_t)report.n_rows, (Py_ssize_t)report.n_units,
                         (Py_ssize_t)report.notes.n_clamped, (Py_ssize_t)report.notes.n_missing, (Py_ssize_t)report.notes.n_rows_dropped);
   }
-  Py_XDECREF(names);
   tacit_schema_report_clear(&report);
   return out;
 }
