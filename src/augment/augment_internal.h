@@ -225,12 +225,32 @@ typedef struct tacit_path {
   size_t n_adapted;
 } tacit_path_t;
 
+/* ---- run.c: chains on threads ---- */
+
+/* What a chain leaves behind; but for the first line, after warm-up. */
+typedef struct tacit_outcome {
+  tacit_status_t status;
+  tacit_error_t err;
+  size_t iteration, n_saved; /* done; rows of the draws that are filled */
+  double step_size;
+  size_t n_paths;
+  double path_accept, n_proposed, n_accepted, min_log_ratio; /* path_accept: of all paths; the others: records */
+} tacit_outcome_t;
+
+/* Tasks are of one chain of `run`: begin finds its start, advance brings it to ->round_end or stops. Both say in its outcome what became of it. */
+typedef struct tacit_chains {
+  const tacit_augment_settings_t *settings;
+  tacit_draws_t *draws;
+  tacit_pool_task begin, advance;
+  tacit_outcome_t *outcomes; /* (n_chains) */
+  size_t round_end;          /* iterations that every chain has, or is about to have */
+} tacit_chains_t;
+
 /*
- * All chains' iterations, in rounds, so that a run that is stopped has draws of every chain, however many threads there are. advance(run,
- * chain) brings a chain to *round_end; goes_on(run, chain): it came there.
+ * All chains' iterations, in rounds, so that a run that is stopped has draws of every chain, however many threads there are. *result <- what is known
+ * of any kind of chains. The first chain's error, if there is one.
  */
-void tacit_augment_rounds(const tacit_augment_settings_t *settings, tacit_pool_t *pool, size_t *round_end, tacit_pool_task advance,
-                          bool (*goes_on)(const void *run, size_t chain), void *run);
+TACIT_MUST_USE tacit_status_t tacit_chains_run(tacit_chains_t *chains, void *run, tacit_augment_result_t *result, tacit_error_t *err);
 
 TACIT_MUST_USE tacit_status_t tacit_path_init(tacit_chain_t *chain, tacit_error_t *err);
 void tacit_path_clear(tacit_chain_t *chain);

@@ -225,12 +225,12 @@ static void sweep_block(tacit_population_chain_t *c, size_t b) {
     for (size_t e = 0; e < group->n_entries; e++) {
       log_ratio += log_gain(c, &l->entries[e], &l->trial_entries[e]);
     }
-    c->n_proposed++;
-    c->min_log_ratio = fmin(c->min_log_ratio, log_ratio);
+    c->outcome->n_proposed++;
+    c->outcome->min_log_ratio = fmin(c->outcome->min_log_ratio, log_ratio);
     if (!tacit_accepts(log_ratio, tacit_rng_uniform(c->rng))) {
       continue;
     }
-    c->n_accepted++;
+    c->outcome->n_accepted++;
     replace(c, group->n_entries, l->entries, l->trial_entries);
     for (size_t at = lane; at < l->block; at += LANES) {
       x[at] = l->trial_x[at];
@@ -382,7 +382,7 @@ static bool find_start(tacit_population_chain_t *c) {
 }
 
 static tacit_status_t refuse(tacit_population_chain_t *c) {
-  return tacit_error_set(&c->err, TACIT_ERR_ARGUMENT, "model", "%s",
+  return tacit_error_set(&c->outcome->err, TACIT_ERR_ARGUMENT, "model", "%s",
                          c->latent->is_misplaced ? "a statistic of a record is no finite number, or beyond what its ints are declared to be: clamp it, fmin(fmax(x, 0), 10)"
                          : c->latent->is_not_one ? "the probabilities of a whole number of the record do not add up to 1 over the values that it is declared to have"
          : c->latent->is_beyond ? "a record's number came out beyond its declared bounds: bounds inside its range need a truncation, T[a, b]"
@@ -409,7 +409,7 @@ tacit_status_t tacit_latent_step(tacit_population_chain_t *c, double *accept) {
     sweep_block(c, b);
   }
   ok = ok && !l->is_beyond && !l->is_misplaced;
-  if (ok && c->run->settings->interweave) {
+  if (ok && c->run->chains.settings->interweave) {
     ok = to_base(c);
     l->is_not_one = !ok;
     for (size_t i = 0; i < n_slices && ok; i++) {

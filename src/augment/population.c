@@ -61,11 +61,11 @@ static double density(void *user, const double *theta, double *grad) {
 
 static tacit_status_t refuse_start(tacit_population_chain_t *c) {
   if (c->n_not_one > 0) {
-    return tacit_error_set(&c->err, TACIT_ERR_ARGUMENT, "model",
+    return tacit_error_set(&c->outcome->err, TACIT_ERR_ARGUMENT, "model",
                            "the density of a record adds up to 1 %+.3g over the values that it is declared to have: every number of the data "
                            "needs a distribution, and bounds inside its range a truncation, T[a, b]", c->worst - 1);
   }
-  return tacit_error_set(&c->err, TACIT_ERR_ARGUMENT, "model",
+  return tacit_error_set(&c->outcome->err, TACIT_ERR_ARGUMENT, "model",
                          c->has_no_number ? "the density of a record is no finite number for some of the values that it is declared to have: give it the bounds of its "
                                             "distribution, real<lower=0>"
                                           : "no parameters were found that agree with what was published: is a cell filled that the model cannot reach?");
@@ -87,7 +87,7 @@ static tacit_status_t make_parts(tacit_population_chain_t *c) {
   tacit_status_t status = TACIT_OK;
   c->parts = tacit_alloc_zero(run->n_groups, sizeof *c->parts);
   if (c->parts == NULL) {
-    return tacit_error_memory(&c->err);
+    return tacit_error_memory(&c->outcome->err);
   }
   for (size_t g = 0; g < run->n_groups && status == TACIT_OK; g++) {
     tacit_population_part_t *part = &c->parts[g];
@@ -95,10 +95,10 @@ static tacit_status_t make_parts(tacit_population_chain_t *c) {
     for (size_t i = 0; i < 4; i++) {
       *arrays[i] = tacit_alloc_zero(i > 0 ? run->groups[g].apart.n_cells : run->groups[g].n_cells, sizeof **arrays[i]);
       if (*arrays[i] == NULL) {
-        return tacit_error_memory(&c->err);
+        return tacit_error_memory(&c->outcome->err);
       }
     }
-    status = tacit_law_new(&part->law, &run->groups[g].apart, &c->err);
+    status = tacit_law_new(&part->law, &run->groups[g].apart, &c->outcome->err);
   }
   return status;
 }
@@ -106,12 +106,12 @@ static tacit_status_t make_parts(tacit_population_chain_t *c) {
 static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_run_t *run, size_t index) {
   bool is_latent = run->method == TACIT_AUGMENT_GIBBS;
   c->run = run;
-  c->is_complete = true;
+  c->outcome = &run->chains.outcomes[index];
   c->sums = tacit_alloc_zero(run->n_sums, sizeof *c->sums);
   c->room = tacit_alloc_zero(2 * run->n_sums, sizeof *c->room);
-  tacit_status_t status = c->sums != NULL && c->room != NULL ? tacit_rng_new(&c->rng, run->settings->key, index, &c->err) : tacit_error_memory(&c->err);
-  status = status == TACIT_OK ? (is_latent ? tacit_latent_new(c, &c->err) : make_parts(c)) : status;
-  status = status == TACIT_OK ? tacit_trajectory_init(&c->walk, tacit_population_n_parameters(run->population), is_latent ? tacit_latent_density : density, c, &c->err) : status;
+  tacit_status_t status = c->sums != NULL && c->room != NULL ? tacit_rng_new(&c->rng, run->chains.settings->key, index, &c->outcome->err) : tacit_error_memory(&c->outcome->err);
+  status = status == TACIT_OK ? (is_latent ? tacit_latent_new(c, &c->outcome->err) : make_parts(c)) : status;
+  status = status == TACIT_OK ? tacit_trajectory_init(&c->walk, tacit_population_n_parameters(run->population), is_latent ? tacit_latent_density : density, c, &c->outcome->err) : status;
   return status != TACIT_OK ? status : is_latent ? tacit_latent_begin(c) : begin_cells(c);
 }
 
@@ -126,7 +126,7 @@ static void step_cells(tacit_population_chain_t *c, double *accept) {
 }
 
 static tacit_status_t step(tacit_population_chain_t *c, size_t iteration, double *accept) {
-  size_t n_warmup = c->run->settings->n_warmup;
+  size_t n_warmup = c->run->chains.settings->n_warmup;
   tacit_status_t status = TACIT_OK;
   if (c->latent != NULL) {
     status = tacit_latent_step(c, accept);
@@ -142,7 +142,7 @@ static tacit_status_t step(tacit_population_chain_t *c, size_t iteration, double
 static void keep(tacit_population_chain_t *c, size_t index, size_t row, double accept) {
   const tacit_population_run_t *run = c->run;
   tacit_population_room_t *room = c->latent != NULL ? tacit_latent_room(c->latent) : tacit_law_room(c->parts[0].law);
-  double *to = tacit_draws_row(run->draws, index, row);
+  double *to = tacit_draws_row(run->chains.draws, index, row);
   tacit_population_report(room, c->walk.theta, to);
   size_t at = tacit_population_n_reported(run->population);
   for (size_t g = 0; g < run->n_groups; g++) {
@@ -150,7 +150,7 @@ static void keep(tacit_population_chain_t *c, size_t index, size_t row, double a
       to[at++] = c->parts[g].n;
     }
   }
-  run->draws->stats[index * (run->draws->n_warmup + run->draws->n_draws) + row] =
+  run->chains.draws->stats[index * (run->chains.draws->n_warmup + run->chains.draws->n_draws) + row] =
       (tacit_draw_stats_t){.log_prior = tacit_population_log_prior(room, c->walk.theta, NULL),
                            .accept_stat = accept,
                            .step_size = c->walk.step_size,
@@ -158,38 +158,41 @@ static void keep(tacit_population_chain_t *c, size_t index, size_t row, double a
 }
 
 static void begin_task(void *user, size_t index, size_t thread) {
-  tacit_population_run_t *run = user;
+  const tacit_population_run_t *run = user;
   (void)thread;
-  run->chains[index].status = begin(&run->chains[index], run, index);
+  run->chains.outcomes[index].status = begin(&run->each[index], run, index);
 }
 
 /* The iterations of a round of one chain. */
 static void advance(void *user, size_t index, size_t thread) {
-  tacit_population_run_t *run = user;
-  tacit_population_chain_t *c = &run->chains[index];
-  const tacit_augment_settings_t *s = run->settings;
+  const tacit_population_run_t *run = user;
+  tacit_population_chain_t *c = &run->each[index];
+  const tacit_augment_settings_t *s = run->chains.settings;
+  tacit_outcome_t *o = c->outcome;
   (void)thread;
-  for (; c->iteration < run->round_end; c->iteration++) {
-    size_t i = c->iteration;
+  for (; o->iteration < run->chains.round_end; o->iteration++) {
+    size_t i = o->iteration;
     double accept;
     if (s->proceed != NULL && !s->proceed(index, i, s->user)) {
-      c->is_complete = false;
-      return;
+      break;
     }
     if (i == s->n_warmup) {
       c->n_not_one = 0;
-      c->n_proposed = c->n_accepted = c->min_log_ratio = 0;
+      o->n_proposed = o->n_accepted = o->min_log_ratio = 0;
     }
-    c->status = step(c, i, &accept);
-    if (c->status != TACIT_OK) {
-      c->is_complete = false;
+    o->status = step(c, i, &accept);
+    if (o->status != TACIT_OK) {
       return;
     }
-    c->path_accept += i < s->n_warmup ? 0 : accept;
+    if (i >= s->n_warmup) {
+      o->path_accept += accept;
+      o->n_paths++;
+    }
     if (i < s->n_warmup || (i - s->n_warmup + 1) % s->thin == 0) {
-      keep(c, index, c->n_saved++, accept);
+      keep(c, index, o->n_saved++, accept);
     }
   }
+  o->step_size = c->walk.step_size;
 }
 
 static void chain_clear(tacit_population_chain_t *c) {
@@ -211,73 +214,33 @@ static void chain_clear(tacit_population_chain_t *c) {
 
 /* ---- a run ---- */
 
-static bool is_complete(const void *run, size_t chain) { return ((const tacit_population_run_t *)run)->chains[chain].is_complete; }
-
-static tacit_status_t first_error(const tacit_population_run_t *run, tacit_error_t *err) {
-  for (size_t c = 0; c < run->settings->n_chains; c++) {
-    if (run->chains[c].status != TACIT_OK) {
-      if (err != NULL) {
-        *err = run->chains[c].err;
-      }
-      return run->chains[c].status;
-    }
-  }
-  return TACIT_OK;
-}
-
 static tacit_status_t conclude(const tacit_population_run_t *run, tacit_augment_result_t *result, tacit_error_t *err) {
-  const tacit_augment_settings_t *s = run->settings;
-  double n_chains = (double)s->n_chains, n_paths = 0, n_proposed = 0, n_accepted = 0, least = 0;
-  *result = (tacit_augment_result_t){.method = run->method, .is_exact = true, .is_complete = true, .record_accept = NAN, .min_record_accept = NAN};
-  run->draws->n_saved = SIZE_MAX;
+  result->method = run->method;
+  result->is_exact = true;
   for (size_t g = 0; g < run->n_groups && run->method == TACIT_AUGMENT_MARGINAL; g++) {
     result->n_cells += run->groups[g].n_cells;
   }
-  for (size_t c = 0; c < s->n_chains; c++) {
-    const tacit_population_chain_t *chain = &run->chains[c];
-    if (chain->n_not_one > 0) {
-      run->draws->n_saved = 0;
+  for (size_t c = 0; c < run->chains.settings->n_chains; c++) {
+    if (run->each[c].n_not_one > 0) {
+      run->chains.draws->n_saved = 0;
       return tacit_error_set(err, TACIT_ERR_NUMERIC, "model",
                              "the density of a record added up to 1 %+.3g at parameters that a chain came to: bounds inside its range need a "
                              "truncation, T[a, b], and narrower priors keep chains from where it cannot be integrated",
-                             chain->worst - 1);
+                             run->each[c].worst - 1);
     }
-    n_paths += chain->iteration > s->n_warmup ? (double)(chain->iteration - s->n_warmup) : 0;
-    n_proposed += chain->n_proposed;
-    n_accepted += chain->n_accepted;
-    least = fmin(least, chain->min_log_ratio);
-    result->path_accept += chain->path_accept;
-    result->step_size += chain->walk.step_size / n_chains;
-    result->is_complete = result->is_complete && chain->is_complete;
-    run->draws->n_saved = chain->n_saved < run->draws->n_saved ? chain->n_saved : run->draws->n_saved;
-  }
-  result->path_accept = n_paths > 0 ? result->path_accept / n_paths : NAN;
-  if (n_proposed > 0) {
-    result->record_accept = n_accepted / n_proposed;
-    result->min_record_accept = exp(least);
   }
   return TACIT_OK;
 }
 
 static tacit_status_t run_all(tacit_population_run_t *run, tacit_augment_result_t *result, tacit_error_t *err) {
-  const tacit_augment_settings_t *s = run->settings;
-  tacit_pool_t *pool = NULL;
-  run->chains = tacit_alloc_zero(s->n_chains, sizeof *run->chains);
-  tacit_status_t status = run->chains != NULL ? tacit_pool_new(&pool, s->n_threads < s->n_chains ? s->n_threads : s->n_chains, err) : tacit_error_memory(err);
-  if (status == TACIT_OK) {
-    tacit_pool_run(pool, s->n_chains, begin_task, run);
-    status = first_error(run, err);
+  size_t n = run->chains.settings->n_chains;
+  run->each = tacit_alloc_zero(n, sizeof *run->each);
+  tacit_status_t status = run->each != NULL ? tacit_chains_run(&run->chains, run, result, err) : tacit_error_memory(err);
+  status = status == TACIT_OK ? conclude(run, result, err) : status;
+  for (size_t c = 0; run->each != NULL && c < n; c++) {
+    chain_clear(&run->each[c]);
   }
-  if (status == TACIT_OK) {
-    tacit_augment_rounds(run->settings, pool, &run->round_end, advance, is_complete, run);
-    status = first_error(run, err);
-    status = status == TACIT_OK ? conclude(run, result, err) : status;
-  }
-  tacit_pool_free(pool);
-  for (size_t c = 0; run->chains != NULL && c < s->n_chains; c++) {
-    chain_clear(&run->chains[c]);
-  }
-  tacit_free(run->chains);
+  tacit_free(run->each);
   return status;
 }
 
@@ -307,7 +270,7 @@ static const char *find_obstacle(const tacit_population_run_t *run) {
 /* Cells where there are such, whose cost is free of n; else records, where they can be drawn. */
 static tacit_status_t choose(tacit_population_run_t *run, tacit_error_t *err) {
   const char *obstacle = find_obstacle(run);
-  tacit_augment_method_t asked = run->settings->method;
+  tacit_augment_method_t asked = run->chains.settings->method;
   tacit_error_t why = {0};
   run->method = TACIT_AUGMENT_MARGINAL;
   tacit_status_t status = asked != TACIT_AUGMENT_GIBBS ? tacit_groups_cut(run, &why) : TACIT_OK;
@@ -328,7 +291,7 @@ tacit_status_t tacit_augment_population(const struct tacit_population *populatio
                                         const tacit_published_statistic_t *published, const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                         tacit_augment_result_t *result, tacit_error_t *err) {
   tacit_augment_result_t ignored;
-  tacit_population_run_t run = {.population = population, .settings = settings, .draws = draws};
+  tacit_population_run_t run = {.population = population, .chains = {.settings = settings, .draws = draws, .begin = begin_task, .advance = advance}};
   *draws = (tacit_draws_t){0};
   tacit_status_t status = check(settings, err);
   status = status == TACIT_OK ? tacit_groups_collect(&run, n_groups, groups, n_published, published, err) : status;

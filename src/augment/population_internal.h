@@ -212,17 +212,11 @@ typedef struct tacit_population_chain {
   size_t n_not_one; /* evaluations where the density did not integrate to 1 */
   double worst;     /* the total of the last of them */
   bool has_no_number;
-  tacit_status_t status;
-  tacit_error_t err;
-  size_t iteration, n_saved;
-  double path_accept;
-  double n_proposed, n_accepted, min_log_ratio; /* records */
-  bool is_complete;
+  tacit_outcome_t *outcome;
 } tacit_population_chain_t;
 
 struct tacit_population_run {
   const struct tacit_population *population;
-  const tacit_augment_settings_t *settings;
   tacit_augment_method_t method; /* MARGINAL: cells; GIBBS: records drawn along */
   tacit_released_t *released;    /* (n_released) */
   size_t n_released;
@@ -231,9 +225,8 @@ struct tacit_population_run {
   size_t n_sums;
   tacit_population_group_t *groups;
   size_t n_groups, n_unknown;    /* groups of unknown size */
-  tacit_draws_t *draws;
-  tacit_population_chain_t *chains;
-  size_t round_end; /* iterations that every chain has, or is about to have */
+  tacit_chains_t chains;
+  tacit_population_chain_t *each; /* (n_chains) */
 };
 
 static inline const tacit_released_t *tacit_released_at(const tacit_population_run_t *run, size_t sum) { return &run->released[run->released_of[sum]]; }
