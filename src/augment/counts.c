@@ -9,10 +9,6 @@
 
 /* ---- likelihood ---- */
 
-static double log_lik_of(const tacit_population_run_t *run, size_t sum, double at) {
-  return tacit_noise_law_log_lik(&tacit_released_at(run, sum)->law, run->values[sum], at);
-}
-
 /* Likelihood of the releases that look at an entry, if `moved` records are added to it and taken from `other` (NULL: from nowhere). */
 static double log_lik_moved(const tacit_population_chain_t *c, const tacit_entry_t *entry, const tacit_entry_t *other, double moved) {
   const tacit_released_t *r = tacit_released_at(c->run, entry->value);
@@ -23,12 +19,14 @@ static double log_lik_moved(const tacit_population_chain_t *c, const tacit_entry
   }
   if (r->law.is_joint) {
     tacit_change_t change = {.a = entry->value - r->first, .b = SIZE_MAX, .more_a = more};
-    change.b = is_same ? SIZE_MAX : other->value - r->first;
-    change.more_b = is_same ? 0 : -moved * other->weight;
+    if (!is_same) {
+      change.b = other->value - r->first;
+      change.more_b = -moved * other->weight;
+    }
     return tacit_released_log_joint(c, r, c->sums, change);
   }
-  double value = log_lik_of(c->run, entry->value, c->sums[entry->value] + more);
-  return is_same ? value : value + log_lik_of(c->run, other->value, c->sums[other->value] - moved * other->weight);
+  double value = tacit_released_log_lik(c->run, entry->value, c->sums[entry->value] + more);
+  return is_same ? value : value + tacit_released_log_lik(c->run, other->value, c->sums[other->value] - moved * other->weight);
 }
 
 /* Counts without noise do not move. */

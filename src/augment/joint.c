@@ -46,7 +46,7 @@ static double log_piece(double at, double slope, double length) {
  */
 static double log_moved(const tacit_noise_law_t *law, const double *values, const double *sums, tacit_change_t change, double *kink) {
   size_t n = law->n_sums;
-  double *log_part = kink + n, most, total = 0;
+  double *log_part = kink + n, total = 0;
   for (size_t i = 0; i < n; i++) {
     kink[i] = (sum_at(sums, i, change) - values[i]) / law->as.scale;
   }
@@ -55,8 +55,7 @@ static double log_moved(const tacit_noise_law_t *law, const double *values, cons
   for (size_t i = 0; i < n; i++) {
     at -= kink[i] - kink[0];
   }
-  double last = at;
-  most = at - log(slope); /* the ends */
+  double last = at, most = -INFINITY;
   for (size_t i = 0; i + 1 < n; i++) {
     double length = kink[i + 1] - kink[i];
     slope -= 2;

@@ -128,10 +128,6 @@ static bool find_entries(const tacit_population_group_t *group, const double *ma
 
 static const tacit_population_group_t *group_of(const tacit_population_chain_t *c, size_t b) { return &c->run->groups[c->latent->blocks[b].group]; }
 
-static double log_lik_of(const tacit_population_run_t *run, size_t sum, double at) {
-  return tacit_noise_law_log_lik(&tacit_released_at(run, sum)->law, run->values[sum], at);
-}
-
 /* sums <- those of the records of block b more, each `factor` times. */
 static bool add_block(tacit_population_chain_t *c, size_t b, const double *x, double factor, double *sums) {
   tacit_latent_t *l = c->latent;
@@ -155,7 +151,7 @@ static double set_log_lik(const tacit_population_chain_t *c, const double *sums,
   double total = 0;
   for (size_t v = 0; v < c->run->n_sums; v++) {
     const tacit_released_t *r = tacit_released_at(c->run, v);
-    double at = !r->law.is_joint ? log_lik_of(c->run, v, sums[v]) : v == r->first ? tacit_released_log_joint(c, r, sums, nothing) : 0;
+    double at = !r->law.is_joint ? tacit_released_log_lik(c->run, v, sums[v]) : v == r->first ? tacit_released_log_joint(c, r, sums, nothing) : 0;
     total += at;
     if (log_lik != NULL) {
       log_lik[v] = at;
@@ -186,9 +182,9 @@ static double log_gain(const tacit_population_chain_t *c, const tacit_entry_t *b
     return tacit_released_log_joint(c, r, c->sums, change) - l->log_lik[r->first];
   }
   if (a == b) {
-    return log_lik_of(c->run, a, c->sums[a] + (after->weight - before->weight)) - l->log_lik[a];
+    return tacit_released_log_lik(c->run, a, c->sums[a] + (after->weight - before->weight)) - l->log_lik[a];
   }
-  return log_lik_of(c->run, a, c->sums[a] - before->weight) - l->log_lik[a] + log_lik_of(c->run, b, c->sums[b] + after->weight) - l->log_lik[b];
+  return tacit_released_log_lik(c->run, a, c->sums[a] - before->weight) - l->log_lik[a] + tacit_released_log_lik(c->run, b, c->sums[b] + after->weight) - l->log_lik[b];
 }
 
 static void replace(tacit_population_chain_t *c, size_t n_entries, const tacit_entry_t *before, const tacit_entry_t *after) {
@@ -201,8 +197,8 @@ static void replace(tacit_population_chain_t *c, size_t n_entries, const tacit_e
     if (r->law.is_joint) {
       log_lik[r->first] = tacit_released_log_joint(c, r, c->sums, nothing);
     } else {
-      log_lik[a] = log_lik_of(c->run, a, c->sums[a]);
-      log_lik[b] = log_lik_of(c->run, b, c->sums[b]);
+      log_lik[a] = tacit_released_log_lik(c->run, a, c->sums[a]);
+      log_lik[b] = tacit_released_log_lik(c->run, b, c->sums[b]);
     }
   }
 }
@@ -385,7 +381,7 @@ static tacit_status_t refuse(tacit_population_chain_t *c) {
   return tacit_error_set(&c->outcome->err, TACIT_ERR_ARGUMENT, "model", "%s",
                          c->latent->is_misplaced ? "a statistic of a record is no finite number, or beyond what its ints are declared to be: clamp it, fmin(fmax(x, 0), 10)"
                          : c->latent->is_not_one ? "the probabilities of a whole number of the record do not add up to 1 over the values that it is declared to have"
-         : c->latent->is_beyond ? "a record's number came out beyond its declared bounds: bounds inside its range need a truncation, T[a, b]"
+                         : c->latent->is_beyond ? "a record's number came out beyond its declared bounds: bounds inside its range need a truncation, T[a, b]"
                                                 : "no parameters were found that agree with what was published: is a cell filled that the model cannot reach?");
 }
 

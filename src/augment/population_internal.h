@@ -230,6 +230,10 @@ struct tacit_population_run {
 };
 
 static inline const tacit_released_t *tacit_released_at(const tacit_population_run_t *run, size_t sum) { return &run->released[run->released_of[sum]]; }
+/* Likelihood of a published number at a sum of `at`. */
+static inline double tacit_released_log_lik(const tacit_population_run_t *run, size_t sum, double at) {
+  return tacit_noise_law_log_lik(&tacit_released_at(run, sum)->law, run->values[sum], at);
+}
 /* Likelihood of a release that has a joint law, at sums that are changed. */
 double tacit_released_log_joint(const tacit_population_chain_t *c, const tacit_released_t *r, const double *sums, tacit_change_t change);
 
