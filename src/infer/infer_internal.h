@@ -83,9 +83,9 @@ static inline const char *tacit_infer_value(const tacit_infer_t *infer, const ch
 /* ---- model.c ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_infer_read_model(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t n);
-TACIT_MUST_USE tacit_status_t tacit_infer_allocate_labels(tacit_infer_t *infer, const tacit_yaml_t *file);
-TACIT_MUST_USE tacit_status_t tacit_infer_set_label(tacit_infer_t *infer, const tacit_yaml_t *file, size_t j, const char *label,
-                                                    const char *name);
+/* Room for labels and names of n reported quantities; copies of those of quantity j. */
+TACIT_MUST_USE tacit_status_t tacit_infer_allocate_labels(tacit_infer_t *infer, size_t n, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_infer_set_label(tacit_infer_t *infer, size_t j, const char *label, const char *name, tacit_error_t *err);
 
 /* ---- population.c: the same for a program, whose name ends with .stan ---- */
 

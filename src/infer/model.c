@@ -42,24 +42,24 @@ tacit_status_t tacit_infer_law2(tacit_yaml_t *file, const char *key, const char 
   return status;
 }
 
-tacit_status_t tacit_infer_set_label(tacit_infer_t *infer, const tacit_yaml_t *file, size_t j, const char *label, const char *name) {
+tacit_status_t tacit_infer_set_label(tacit_infer_t *infer, size_t j, const char *label, const char *name, tacit_error_t *err) {
   infer->labels[j] = tacit_strdup(label);
   infer->names[j] = tacit_strdup(name);
-  return infer->labels[j] != NULL && infer->names[j] != NULL ? TACIT_OK : tacit_error_memory(file->err);
+  return infer->labels[j] != NULL && infer->names[j] != NULL ? TACIT_OK : tacit_error_memory(err);
 }
 
-tacit_status_t tacit_infer_allocate_labels(tacit_infer_t *infer, const tacit_yaml_t *file) {
-  infer->n_reported = tacit_latent_n_reported(&infer->model);
-  infer->labels = tacit_alloc_zero(infer->n_reported, sizeof *infer->labels);
-  infer->names = tacit_alloc_zero(infer->n_reported, sizeof *infer->names);
-  return infer->labels != NULL && infer->names != NULL ? TACIT_OK : tacit_error_memory(file->err);
+tacit_status_t tacit_infer_allocate_labels(tacit_infer_t *infer, size_t n, tacit_error_t *err) {
+  infer->n_reported = n;
+  infer->labels = tacit_alloc_zero(n, sizeof *infer->labels);
+  infer->names = tacit_alloc_zero(n, sizeof *infer->names);
+  return infer->labels != NULL && infer->names != NULL ? TACIT_OK : tacit_error_memory(err);
 }
 
 static tacit_status_t label_scalars(tacit_infer_t *infer, tacit_yaml_t *file, const char *first, const char *second) {
-  tacit_status_t status = tacit_infer_allocate_labels(infer, file);
+  tacit_status_t status = tacit_infer_allocate_labels(infer, tacit_latent_n_reported(&infer->model), file->err);
   const char *words[2] = {first, second};
   for (size_t j = 0; j < infer->n_reported && status == TACIT_OK; j++) {
-    status = tacit_infer_set_label(infer, file, j, words[j], words[j]);
+    status = tacit_infer_set_label(infer, j, words[j], words[j], file->err);
   }
   return status;
 }
@@ -117,7 +117,7 @@ static tacit_status_t label_levels(tacit_infer_t *infer, tacit_yaml_t *file, con
     } else {
       snprintf(name, sizeof name, "p.%zu", l + 1);
     }
-    status = tacit_infer_set_label(infer, file, first + l, label, name);
+    status = tacit_infer_set_label(infer, first + l, label, name, file->err);
   }
   return status;
 }
@@ -163,7 +163,7 @@ static tacit_status_t read_categorical(tacit_infer_t *infer, tacit_yaml_t *file)
   infer->model.n_factors = status == TACIT_OK ? n : 0;
   infer->model.n_levels = infer->n_levels;
   if (status == TACIT_OK) {
-    status = tacit_infer_allocate_labels(infer, file);
+    status = tacit_infer_allocate_labels(infer, tacit_latent_n_reported(&infer->model), file->err);
   }
   for (size_t f = 0; f < n && status == TACIT_OK; first += infer->n_levels[f++]) {
     const yaml_node_t *node = factors != NULL ? tacit_yaml_node(file, pairs[f].value) : levels;

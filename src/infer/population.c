@@ -107,37 +107,23 @@ tacit_status_t tacit_infer_read_published(tacit_infer_t *infer, tacit_yaml_t *fi
 
 /* Parameters and reported quantities, then the unknown numbers of records. */
 static tacit_status_t take_labels(tacit_infer_t *infer, tacit_error_t *err) {
-  size_t n = tacit_population_n_reported(infer->population), at = n;
-  infer->n_reported = n;
+  size_t n = tacit_population_n_reported(infer->population), n_unknown = 0, at = n;
   for (size_t g = 0; g < infer->n_groups; g++) {
-    infer->n_reported += infer->groups[g].n_records == 0;
+    n_unknown += infer->groups[g].n_records == 0;
   }
-  infer->labels = tacit_alloc_zero(infer->n_reported, sizeof *infer->labels);
-  infer->names = tacit_alloc_zero(infer->n_reported, sizeof *infer->names);
-  if (infer->labels == NULL || infer->names == NULL) {
-    return tacit_error_memory(err);
+  tacit_status_t status = tacit_infer_allocate_labels(infer, n + n_unknown, err);
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    status = tacit_infer_set_label(infer, i, tacit_population_label(infer->population, i), tacit_population_name(infer->population, i), err);
   }
-  for (size_t i = 0; i < n; i++) {
-    infer->labels[i] = tacit_strdup(tacit_population_label(infer->population, i));
-    infer->names[i] = tacit_strdup(tacit_population_name(infer->population, i));
-  }
-  for (size_t g = 0; g < infer->n_groups; g++) {
+  for (size_t g = 0; g < infer->n_groups && status == TACIT_OK; g++) {
     char label[160] = "n", name[32] = "n";
-    if (infer->groups[g].n_records == 0 && infer->n_groups > 1) {
+    if (infer->n_groups > 1) {
       snprintf(label, sizeof label, "n[%.150s]", infer->groups[g].name);
       snprintf(name, sizeof name, "n.%zu", g + 1);
     }
-    if (infer->groups[g].n_records == 0) {
-      infer->labels[at] = tacit_strdup(label);
-      infer->names[at++] = tacit_strdup(name);
-    }
+    status = infer->groups[g].n_records == 0 ? tacit_infer_set_label(infer, at++, label, name, err) : TACIT_OK;
   }
-  for (size_t i = 0; i < infer->n_reported; i++) {
-    if (infer->labels[i] == NULL || infer->names[i] == NULL) {
-      return tacit_error_memory(err);
-    }
-  }
-  return TACIT_OK;
+  return status;
 }
 
 /* A short text that may be cut. */

@@ -33,7 +33,7 @@ static tacit_status_t read_kind(tacit_infer_t *infer, tacit_yaml_t *file, bool *
 }
 
 static tacit_status_t label_columns(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_node_t *columns) {
-  tacit_status_t status = tacit_infer_allocate_labels(infer, file);
+  tacit_status_t status = tacit_infer_allocate_labels(infer, tacit_latent_n_reported(&infer->model), file->err);
   size_t d = infer->model.n_features;
   for (size_t j = 0; j < infer->n_reported && status == TACIT_OK; j++) {
     char name[32];
@@ -42,7 +42,7 @@ static tacit_status_t label_columns(tacit_infer_t *infer, tacit_yaml_t *file, co
       label = tacit_yaml_scalar(tacit_yaml_item(file, columns, j - 1));
     }
     snprintf(name, sizeof name, "b.%zu", j);
-    status = tacit_infer_set_label(infer, file, j, label, j == 0 ? "Intercept" : j == d + 1 ? "sd" : name);
+    status = tacit_infer_set_label(infer, j, label, j == 0 ? "Intercept" : j == d + 1 ? "sd" : name, file->err);
   }
   return status;
 }

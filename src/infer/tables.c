@@ -31,14 +31,11 @@ tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *
   return status;
 }
 
-static tacit_status_t label_effects(tacit_infer_t *infer, const tacit_yaml_t *file) {
+static tacit_status_t label_effects(tacit_infer_t *infer, tacit_error_t *err) {
   const tacit_margins_file_t *m = infer->margins;
   size_t k = tacit_tables_n_effects(m->tables), levels[TACIT_TABLES_MAX_COLUMNS];
   bool is_n_unknown = !(m->n > 0);
-  infer->n_reported = k + is_n_unknown;
-  infer->labels = tacit_alloc_zero(infer->n_reported, sizeof *infer->labels);
-  infer->names = tacit_alloc_zero(infer->n_reported, sizeof *infer->names);
-  tacit_status_t status = infer->labels != NULL && infer->names != NULL ? TACIT_OK : tacit_error_memory(file->err);
+  tacit_status_t status = tacit_infer_allocate_labels(infer, k + is_n_unknown, err);
   for (size_t i = 0; i < k && status == TACIT_OK; i++) {
     tacit_text_t label = {0};
     char name[32];
@@ -49,10 +46,10 @@ static tacit_status_t label_effects(tacit_infer_t *infer, const tacit_yaml_t *fi
       }
     }
     snprintf(name, sizeof name, "effect.%zu", i + 1);
-    status = label.failed ? tacit_error_memory(file->err) : tacit_infer_set_label(infer, file, i, label.data, name);
+    status = label.failed ? tacit_error_memory(err) : tacit_infer_set_label(infer, i, label.data, name, err);
     tacit_text_clear(&label);
   }
-  return status == TACIT_OK && is_n_unknown ? tacit_infer_set_label(infer, file, k, "n", "n") : status;
+  return status == TACIT_OK && is_n_unknown ? tacit_infer_set_label(infer, k, "n", "n", err) : status;
 }
 
 static void describe(tacit_infer_t *infer) {
@@ -91,7 +88,7 @@ tacit_status_t tacit_infer_read_margins(tacit_infer_t *infer, tacit_yaml_t *file
     return tacit_error_set(file->err, TACIT_ERR_ARGUMENT, "method", "margins are inferred from by --method marginal alone: no records are drawn along");
   }
   status = status == TACIT_OK ? tacit_infer_read_privacy(infer, file) : status;
-  status = status == TACIT_OK ? label_effects(infer, file) : status;
+  status = status == TACIT_OK ? label_effects(infer, file->err) : status;
   if (status == TACIT_OK) {
     describe(infer);
   }
