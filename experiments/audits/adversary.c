@@ -296,22 +296,38 @@ tacit_status_t __wrap_tacit_curator_release_langevin_accept(tacit_curator_t *cur
   return end_looking(at_work, pairs->accepted, pairs->n * sizeof *pairs->accepted, err);
 }
 
-tacit_status_t __wrap_tacit_curator_release_second_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
-                                                           double noise_multiplier, double *out, double *noise_sd,
-                                                           tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_second_moments(curator, rows, noise_multiplier, out, noise_sd, err);
-  if (status != TACIT_OK) {
-    return status;
+/* Releases of n sums with noise of one size: both sides' sums are those of exposed curators, asked the same. */
+#define RELEASE_OF_SUMS(name, n_sums, parameters, ...)                                                              \
+  tacit_status_t __wrap_##name parameters {                                                                         \
+    tacit_status_t status = __real_##name(curator, __VA_ARGS__ noise_multiplier, out, noise_sd, err);               \
+    if (status != TACIT_OK) {                                                                                       \
+      return status;                                                                                                \
+    }                                                                                                               \
+    fault_t at_work = begin_looking();                                                                              \
+    size_t dim = tacit_curator_dim(curator), n = n_sums;                                                            \
+    double sums[2][AUDIT_MAX_SUMS], unused;                                                                         \
+    (void)dim;                                                                                                      \
+    for (size_t side = 0; side < 2; side++) {                                                                       \
+      must(__real_##name(adversary.exposed[side], __VA_ARGS__ 1, sums[side], &unused, err), err);                   \
+    }                                                                                                               \
+    see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, *noise_sd, 1);                                        \
+    return end_looking(at_work, out, n * sizeof *out, err);                                                         \
   }
-  fault_t at_work = begin_looking();
-  size_t dim = tacit_curator_dim(curator), n = dim * (dim + 1) / 2;
-  double sums[2][AUDIT_MAX_SUMS], unused;
-  for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_second_moments(adversary.exposed[side], rows, 1, sums[side], &unused, err), err);
-  }
-  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, *noise_sd, 1);
-  return end_looking(at_work, out, n * sizeof *out, err);
-}
+#define WITH(...) (tacit_curator_t * curator, __VA_ARGS__ double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err)
+#define SQUARES(m) (m) * ((m) + 1) / 2
+
+RELEASE_OF_SUMS(tacit_curator_release_second_moments, SQUARES(dim), WITH(const tacit_row_weighting_t *rows, ), rows, )
+RELEASE_OF_SUMS(tacit_curator_release_score, dim, WITH(const tacit_score_point_t *point, ), point, )
+RELEASE_OF_SUMS(tacit_curator_release_information, SQUARES(dim), WITH(const tacit_score_point_t *point, ), point, )
+RELEASE_OF_SUMS(tacit_curator_release_score_squares, SQUARES(dim), WITH(const tacit_score_point_t *point, ), point, )
+RELEASE_OF_SUMS(tacit_curator_release_count, 1, WITH(), )
+RELEASE_OF_SUMS(tacit_curator_release_unit_rows, n_cells, WITH(size_t n_cells, const size_t *first, ), n_cells, first, )
+RELEASE_OF_SUMS(tacit_curator_release_joint_moments, SQUARES(residual->n_features + 1),
+                WITH(const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual, ), rows, residual, )
+RELEASE_OF_SUMS(tacit_curator_release_residual_squares, SQUARES(residual->n_features),
+                WITH(const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual, ), rows, residual, )
+RELEASE_OF_SUMS(tacit_curator_release_cells, cells->n_edges + 1, WITH(const tacit_row_cells_t *cells, ), cells, )
+RELEASE_OF_SUMS(tacit_curator_release_column_moments, SQUARES(columns->n + 1), WITH(const tacit_record_columns_t *columns, ), columns, )
 
 /* Each number has noise of its own size: all in units of that. */
 tacit_status_t __wrap_tacit_curator_release_fit_check(tacit_curator_t *curator, const tacit_fit_point_t *point, double noise_multiplier, double *out,
@@ -331,131 +347,6 @@ tacit_status_t __wrap_tacit_curator_release_fit_check(tacit_curator_t *curator, 
     }
   }
   see_normal(seen, (const double(*)[AUDIT_MAX_SUMS])sums, n, 1, 1);
-  return end_looking(at_work, out, n * sizeof *out, err);
-}
-
-typedef tacit_status_t (*score_release)(tacit_curator_t *curator, const tacit_score_point_t *point, double noise_multiplier,
-                                        double *out, double *noise_sd, tacit_error_t *err);
-
-static tacit_status_t see_score(score_release release, const tacit_score_point_t *point, size_t n, double *out, double noise_sd,
-                                tacit_error_t *err) {
-  fault_t at_work = begin_looking();
-  double sums[2][AUDIT_MAX_SUMS], unused;
-  for (size_t side = 0; side < 2; side++) {
-    must(release(adversary.exposed[side], point, 1, sums[side], &unused, err), err);
-  }
-  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, noise_sd, 1);
-  return end_looking(at_work, out, n * sizeof *out, err);
-}
-
-tacit_status_t __wrap_tacit_curator_release_score(tacit_curator_t *curator, const tacit_score_point_t *point,
-                                                  double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_score(curator, point, noise_multiplier, out, noise_sd, err);
-  return status == TACIT_OK ? see_score(__real_tacit_curator_release_score, point, tacit_curator_dim(curator), out, *noise_sd, err) : status;
-}
-
-tacit_status_t __wrap_tacit_curator_release_information(tacit_curator_t *curator, const tacit_score_point_t *point,
-                                                        double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_information(curator, point, noise_multiplier, out, noise_sd, err);
-  return status == TACIT_OK ? see_score(__real_tacit_curator_release_information, point, tacit_curator_dim(curator) * (tacit_curator_dim(curator) + 1) / 2, out, *noise_sd, err) : status;
-}
-
-tacit_status_t __wrap_tacit_curator_release_score_squares(tacit_curator_t *curator, const tacit_score_point_t *point,
-                                                          double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_score_squares(curator, point, noise_multiplier, out, noise_sd, err);
-  return status == TACIT_OK ? see_score(__real_tacit_curator_release_score_squares, point, tacit_curator_dim(curator) * (tacit_curator_dim(curator) + 1) / 2, out, *noise_sd, err) : status;
-}
-
-tacit_status_t __wrap_tacit_curator_release_count(tacit_curator_t *curator, double noise_multiplier, double *out, double *noise_sd,
-                                                  tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_count(curator, noise_multiplier, out, noise_sd, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
-  fault_t at_work = begin_looking();
-  double sums[2][AUDIT_MAX_SUMS], unused;
-  for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_count(adversary.exposed[side], 1, sums[side], &unused, err), err);
-  }
-  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, 1, *noise_sd, 1);
-  return end_looking(at_work, out, sizeof *out, err);
-}
-
-tacit_status_t __wrap_tacit_curator_release_unit_rows(tacit_curator_t *curator, size_t n, const size_t *first, double noise_multiplier, double *out,
-                                                      double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_unit_rows(curator, n, first, noise_multiplier, out, noise_sd, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
-  fault_t at_work = begin_looking();
-  double sums[2][AUDIT_MAX_SUMS], unused;
-  for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_unit_rows(adversary.exposed[side], n, first, 1, sums[side], &unused, err), err);
-  }
-  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, *noise_sd, 1);
-  return end_looking(at_work, out, n * sizeof *out, err);
-}
-
-typedef tacit_status_t (*linear_release)(tacit_curator_t *curator, const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual,
-                                         double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
-
-/* m: numbers of a vector whose squares are summed. */
-static tacit_status_t see_linear(linear_release release, const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual, size_t m,
-                                 double *out, double noise_sd, tacit_error_t *err) {
-  fault_t at_work = begin_looking();
-  size_t n = m * (m + 1) / 2;
-  double sums[2][AUDIT_MAX_SUMS], unused;
-  for (size_t side = 0; side < 2; side++) {
-    must(release(adversary.exposed[side], rows, residual, 1, sums[side], &unused, err), err);
-  }
-  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, noise_sd, 1);
-  return end_looking(at_work, out, n * sizeof *out, err);
-}
-
-tacit_status_t __wrap_tacit_curator_release_joint_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
-                                                          const tacit_row_residual_t *residual, double noise_multiplier,
-                                                          double *out, double *noise_sd, tacit_error_t *err) {
-  linear_release release = __real_tacit_curator_release_joint_moments;
-  tacit_status_t status = release(curator, rows, residual, noise_multiplier, out, noise_sd, err);
-  return status == TACIT_OK ? see_linear(release, rows, residual, residual->n_features + 1, out, *noise_sd, err) : status;
-}
-
-tacit_status_t __wrap_tacit_curator_release_residual_squares(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
-                                                             const tacit_row_residual_t *residual, double noise_multiplier,
-                                                             double *out, double *noise_sd, tacit_error_t *err) {
-  linear_release release = __real_tacit_curator_release_residual_squares;
-  tacit_status_t status = release(curator, rows, residual, noise_multiplier, out, noise_sd, err);
-  return status == TACIT_OK ? see_linear(release, rows, residual, residual->n_features, out, *noise_sd, err) : status;
-}
-
-tacit_status_t __wrap_tacit_curator_release_cells(tacit_curator_t *curator, const tacit_row_cells_t *cells, double noise_multiplier,
-                                                  double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_cells(curator, cells, noise_multiplier, out, noise_sd, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
-  fault_t at_work = begin_looking();
-  double sums[2][AUDIT_MAX_SUMS], unused;
-  for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_cells(adversary.exposed[side], cells, 1, sums[side], &unused, err), err);
-  }
-  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, cells->n_edges + 1, *noise_sd, 1);
-  return end_looking(at_work, out, (cells->n_edges + 1) * sizeof *out, err);
-}
-
-tacit_status_t __wrap_tacit_curator_release_column_moments(tacit_curator_t *curator, const tacit_record_columns_t *columns, double noise_multiplier,
-                                                           double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_column_moments(curator, columns, noise_multiplier, out, noise_sd, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
-  fault_t at_work = begin_looking();
-  size_t n = (columns->n + 1) * (columns->n + 2) / 2;
-  double sums[2][AUDIT_MAX_SUMS], unused;
-  for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_column_moments(adversary.exposed[side], columns, 1, sums[side], &unused, err), err);
-  }
-  see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, *noise_sd, 1);
   return end_looking(at_work, out, n * sizeof *out, err);
 }
 
