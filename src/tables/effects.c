@@ -13,12 +13,10 @@ typedef struct sets {
   size_t n;
 } sets_t;
 
-static bool has(uint32_t columns, size_t j) { return (columns >> j & 1) != 0; }
-
 static size_t n_effects_of(const tacit_tables_t *tables, uint32_t columns) {
   size_t n = 1;
   for (size_t j = 0; j < tables->n_columns; j++) {
-    n *= has(columns, j) ? tables->n_levels[j] - 1 : 1;
+    n *= tacit_tables_has(columns, j) ? tables->n_levels[j] - 1 : 1;
   }
   return n;
 }
@@ -63,21 +61,19 @@ static tacit_status_t list_sets(tacit_tables_t *tables, sets_t *sets, tacit_erro
   return TACIT_OK;
 }
 
-/* The effect of `columns` at levels from 1. */
-static size_t offset_of(const tacit_tables_t *tables, uint32_t columns, const size_t *level) {
-  size_t at = 0;
+size_t tacit_tables_join(const tacit_tables_t *tables, uint32_t columns, const size_t *levels, size_t from) {
+  size_t cell = 0;
   for (size_t j = 0; j < tables->n_columns; j++) {
-    at = has(columns, j) ? at * (tables->n_levels[j] - 1) + level[j] - 1 : at;
+    cell = tacit_tables_has(columns, j) ? cell * (tables->n_levels[j] - from) + levels[j] - from : cell;
   }
-  return at;
+  return cell;
 }
 
-/* Levels of cell `cell` of `columns`, counted from `from`; how many there are then of each. */
-static void split(const tacit_tables_t *tables, uint32_t columns, size_t cell, size_t from, size_t *level) {
+void tacit_tables_split(const tacit_tables_t *tables, uint32_t columns, size_t cell, size_t from, size_t *levels) {
   for (size_t j = tables->n_columns; j-- > 0;) {
     size_t n = tables->n_levels[j] - from;
-    if (has(columns, j)) {
-      level[j] = cell % n + from;
+    if (tacit_tables_has(columns, j)) {
+      levels[j] = cell % n + from;
       cell /= n;
     }
   }
@@ -113,22 +109,22 @@ static void push_counts(const tacit_tables_t *tables, const sets_t *sets, size_t
   size_t n = n_effects_of(tables, rest), at_level[TACIT_TABLES_MAX_COLUMNS];
   memcpy(at_level, level, sizeof at_level);
   for (size_t i = 0; i < n; i++) {
-    split(tables, rest, i, 1, at_level);
-    push(counts, sets->first[k] + offset_of(tables, sets->columns[k], at_level), __builtin_popcount(rest) % 2 == 0 ? 1 : -1);
+    tacit_tables_split(tables, rest, i, 1, at_level);
+    push(counts, sets->first[k] + tacit_tables_join(tables, sets->columns[k], at_level, 1), __builtin_popcount(rest) % 2 == 0 ? 1 : -1);
   }
 }
 
 static void push_cell(const tacit_tables_t *tables, const sets_t *sets, size_t margin, size_t cell, builder_t *loads, builder_t *counts) {
   size_t level[TACIT_TABLES_MAX_COLUMNS] = {0};
   uint32_t columns = tables->margins[margin].columns, raised = 0;
-  split(tables, columns, cell, 0, level);
+  tacit_tables_split(tables, columns, cell, 0, level);
   for (size_t j = 0; j < tables->n_columns; j++) {
-    raised |= has(columns, j) && level[j] > 0 ? UINT32_C(1) << j : 0;
+    raised |= tacit_tables_has(columns, j) && level[j] > 0 ? UINT32_C(1) << j : 0;
   }
   for (size_t k = 0; k < sets->n; k++) {
     uint32_t set = sets->columns[k];
     if (sets->owner[k] == margin && (set & ~raised) == 0) {
-      push(loads, sets->first[k] + offset_of(tables, set, level), 1);
+      push(loads, sets->first[k] + tacit_tables_join(tables, set, level, 1), 1);
     }
     if ((set & ~columns) == 0 && (raised & ~set) == 0) {
       push_counts(tables, sets, k, raised, level, counts);
@@ -174,7 +170,7 @@ tacit_status_t tacit_tables_find_effects(tacit_tables_t *tables, tacit_error_t *
 uint32_t tacit_tables_effect(const tacit_tables_t *tables, size_t i, size_t *levels) {
   const tacit_effect_t *e = &tables->effects[i];
   memset(levels, 0, tables->n_columns * sizeof *levels);
-  split(tables, e->columns, e->cell, 1, levels);
+  tacit_tables_split(tables, e->columns, e->cell, 1, levels);
   return e->columns;
 }
 

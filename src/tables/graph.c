@@ -4,12 +4,10 @@
 
 #include "tables/tables_internal.h"
 
-static bool has(uint32_t columns, size_t j) { return (columns >> j & 1) != 0; }
-
 double tacit_tables_count(const tacit_tables_t *tables, uint32_t columns) {
   double n = 1;
   for (size_t j = 0; j < tables->n_columns; j++) {
-    n *= has(columns, j) ? (double)tables->n_levels[j] : 1;
+    n *= tacit_tables_has(columns, j) ? (double)tables->n_levels[j] : 1;
   }
   return n;
 }
@@ -18,13 +16,13 @@ void tacit_tables_map(const tacit_tables_t *tables, uint32_t from, uint32_t colu
   size_t level[TACIT_TABLES_MAX_COLUMNS] = {0}, stride[TACIT_TABLES_MAX_COLUMNS] = {0}, n = (size_t)tacit_tables_count(tables, from);
   uint32_t step = 1, at = 0;
   for (size_t j = tables->n_columns; j-- > 0;) {
-    stride[j] = has(columns, j) ? step : 0;
-    step *= has(columns, j) ? (uint32_t)tables->n_levels[j] : 1;
+    stride[j] = tacit_tables_has(columns, j) ? step : 0;
+    step *= tacit_tables_has(columns, j) ? (uint32_t)tables->n_levels[j] : 1;
   }
   for (size_t i = 0; i < n; i++) {
     to[i] = at;
     for (size_t j = tables->n_columns; j-- > 0;) {
-      if (!has(from, j)) {
+      if (!tacit_tables_has(from, j)) {
         continue;
       }
       at += (uint32_t)stride[j];
@@ -51,7 +49,7 @@ static size_t count_bits(uint32_t x) { return (size_t)__builtin_popcount(x); }
 static double fill_in(const uint32_t *neighbours, size_t n_columns, size_t j) {
   double n = 0;
   for (size_t a = 0; a < n_columns; a++) {
-    n += has(neighbours[j], a) ? (double)count_bits(neighbours[j] & ~neighbours[a] & ~(UINT32_C(1) << a)) : 0;
+    n += tacit_tables_has(neighbours[j], a) ? (double)count_bits(neighbours[j] & ~neighbours[a] & ~(UINT32_C(1) << a)) : 0;
   }
   return n / 2;
 }
@@ -73,7 +71,7 @@ static elimination_t eliminate(const tacit_tables_t *tables, const tacit_margins
   elimination_t to = {.n_cliques = 0};
   for (size_t i = 0; i < m->n_margins; i++) {
     for (size_t j = 0; j < m->n_columns; j++) {
-      neighbours[j] |= has(m->margins[i], j) ? m->margins[i] & ~(UINT32_C(1) << j) : 0;
+      neighbours[j] |= tacit_tables_has(m->margins[i], j) ? m->margins[i] & ~(UINT32_C(1) << j) : 0;
     }
     left |= m->margins[i];
   }
@@ -81,14 +79,14 @@ static elimination_t eliminate(const tacit_tables_t *tables, const tacit_margins
     size_t best = 0;
     double least = INFINITY;
     for (size_t j = 0; j < m->n_columns; j++) {
-      double cost = !has(left, j) ? INFINITY : by_fill ? fill_in(neighbours, m->n_columns, j) : tacit_tables_count(tables, neighbours[j] | UINT32_C(1) << j);
+      double cost = !tacit_tables_has(left, j) ? INFINITY : by_fill ? fill_in(neighbours, m->n_columns, j) : tacit_tables_count(tables, neighbours[j] | UINT32_C(1) << j);
       best = cost < least ? j : best;
       least = fmin(cost, least);
     }
     uint32_t joined = neighbours[best], bit = UINT32_C(1) << best;
     add_clique(tables, &to, joined | bit);
     for (size_t j = 0; j < m->n_columns; j++) {
-      neighbours[j] = has(joined, j) ? (neighbours[j] | joined) & ~bit & ~(UINT32_C(1) << j) : neighbours[j];
+      neighbours[j] = tacit_tables_has(joined, j) ? (neighbours[j] | joined) & ~bit & ~(UINT32_C(1) << j) : neighbours[j];
     }
     left &= ~bit;
   }
@@ -101,7 +99,7 @@ static void name_columns(const tacit_margins_t *m, uint32_t columns, char *out, 
   for (size_t j = 0; j < m->n_columns && length + 1 < size; j++) {
     char number[24];
     snprintf(number, sizeof number, "%zu", j + 1);
-    if (has(columns, j)) {
+    if (tacit_tables_has(columns, j)) {
       length += (size_t)snprintf(out + length, size - length, "%s%.40s", length > 0 ? ", " : "", m->names != NULL ? m->names[j] : number);
     }
   }

@@ -92,7 +92,7 @@ static void find(const run_t *run, tacit_tables_findings_t *findings) {
   const tacit_tables_target_t *t = run->target;
   const tacit_draws_t *d = run->chains.draws;
   size_t n = tacit_draws_n_kept(d);
-  *findings = (tacit_tables_findings_t){.contradiction = t->contradiction, .n_sparse = (size_t)t->n_sparse};
+  *findings = (tacit_tables_findings_t){.contradiction = t->contradiction, .n_sparse = t->n_sparse};
   for (size_t j = 0; j < t->n_effects && n > 0; j++) {
     double mean = 0, square = 0, count = 0;
     for (size_t c = 0; c < d->n_chains; c++) {

@@ -145,29 +145,15 @@ static size_t pick(const sorted_t *from, size_t s, double u) {
   return from->cell[low];
 }
 
-static void set_levels(const tacit_tables_t *t, uint32_t columns, size_t cell, uint16_t *levels) {
-  for (size_t j = t->n_columns; j-- > 0;) {
-    if ((columns >> j & 1) != 0) {
-      levels[j] = (uint16_t)(cell % t->n_levels[j]);
-      cell /= t->n_levels[j];
-    }
-  }
-}
-
-static size_t cell_of(const tacit_tables_t *t, uint32_t columns, const uint16_t *levels) {
-  size_t cell = 0;
-  for (size_t j = 0; j < t->n_columns; j++) {
-    cell = (columns >> j & 1) != 0 ? cell * t->n_levels[j] + levels[j] : cell;
-  }
-  return cell;
-}
-
 static void draw_rows(const tacit_tables_t *t, const sorted_t *sorted, size_t n_rows, tacit_rng_t *rng, uint16_t *levels) {
+  size_t row[TACIT_TABLES_MAX_COLUMNS] = {0};
   for (size_t i = 0; i < n_rows; i++) {
-    uint16_t *row = levels + i * t->n_columns;
     for (size_t c = 0; c < t->n_cliques; c++) {
-      size_t separator = cell_of(t, t->cliques[c].separator, row);
-      set_levels(t, t->cliques[c].columns, pick(&sorted[c], separator, tacit_rng_uniform(rng)), row);
+      size_t separator = tacit_tables_join(t, t->cliques[c].separator, row, 0);
+      tacit_tables_split(t, t->cliques[c].columns, pick(&sorted[c], separator, tacit_rng_uniform(rng)), 0, row);
+    }
+    for (size_t j = 0; j < t->n_columns; j++) {
+      levels[i * t->n_columns + j] = (uint16_t)row[j];
     }
   }
 }

@@ -48,6 +48,8 @@ struct tacit_tables {
   tacit_sparse_t counts; /* S: expected counts are S s + n 1{all first levels}, s being those of the effects; by inclusion and exclusion */
 };
 
+static inline bool tacit_tables_has(uint32_t columns, size_t j) { return (columns >> j & 1) != 0; }
+
 /* ---- graph.c ---- */
 
 double tacit_tables_count(const tacit_tables_t *tables, uint32_t columns);
@@ -58,6 +60,9 @@ TACIT_MUST_USE tacit_status_t tacit_tables_grow_tree(tacit_tables_t *tables, con
 /* ---- effects.c ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_tables_find_effects(tacit_tables_t *tables, tacit_error_t *err);
+/* Cells of `columns` among those whose levels are `from` or more: levels (n_columns) of one, others untouched; and back. */
+void tacit_tables_split(const tacit_tables_t *tables, uint32_t columns, size_t cell, size_t from, size_t *levels);
+size_t tacit_tables_join(const tacit_tables_t *tables, uint32_t columns, const size_t *levels, size_t from);
 /* cells <- matrix times effects; effects <- its transpose times cells. */
 void tacit_sparse_times(const tacit_sparse_t *matrix, size_t n_cells, const double *effects, double *cells);
 void tacit_sparse_turned(const tacit_sparse_t *matrix, size_t n_cells, size_t n_effects, const double *cells, double *effects);
@@ -114,7 +119,7 @@ typedef struct tacit_tables_target {
   double *slope;           /* (dim): of tacit_tables_determinant() in (phi, n) at the centre */
   double n_start, n_sd;    /* as the margins tell it, where it is unknown */
   double contradiction;    /* as in the findings */
-  double n_sparse;
+  size_t n_sparse;
 } tacit_tables_target_t;
 
 /* A place where the density is evaluated: one for each chain. */
