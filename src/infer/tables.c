@@ -7,6 +7,7 @@
 
 static const double PRIOR_SD = 2.5; /* log odds */
 static const double CONTRADICTION = 1e-6;
+static const double LIKE_CONTINUOUS = 0.5; /* scales of discrete noise from which its sd is within 8 % of that of continuous noise */
 
 tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t n) {
   static const char *const keys[] = {"records", "effects", NULL};
@@ -52,15 +53,21 @@ static tacit_status_t label_effects(tacit_infer_t *infer, tacit_error_t *err) {
   return status == TACIT_OK && is_n_unknown ? tacit_infer_set_label(infer, k, "n", "n", err) : status;
 }
 
+static void find_scales(const tacit_margins_file_t *m, double *least, double *most) {
+  *least = INFINITY;
+  *most = 0;
+  for (size_t i = 0; i < tacit_tables_n_cells(m->tables); i++) {
+    *least = fmin(*least, m->scales[i]);
+    *most = fmax(*most, m->scales[i]);
+  }
+}
+
 static void describe(tacit_infer_t *infer) {
   const tacit_margins_file_t *m = infer->margins;
   char records[64] = "a private number of records";
   size_t n_cells = tacit_tables_n_cells(m->tables);
-  double least = INFINITY, most = 0;
-  for (size_t i = 0; i < n_cells; i++) {
-    least = fmin(least, m->scales[i]);
-    most = fmax(most, m->scales[i]);
-  }
+  double least, most;
+  find_scales(m, &least, &most);
   if (m->n > 0) {
     snprintf(records, sizeof records, "%.0f records", m->n);
   }
@@ -104,6 +111,8 @@ tacit_status_t tacit_infer_run_margins(tacit_infer_t *infer, tacit_error_t *err)
 void tacit_infer_say_margins(const tacit_infer_t *infer, tacit_text_t *to) {
   const tacit_tables_findings_t *f = &infer->findings;
   size_t k = tacit_tables_n_effects(infer->margins->tables);
+  double least, most;
+  find_scales(infer->margins, &least, &most);
   tacit_text_printf(to, "the table of largest entropy with these margins, %zu effects, each normal(0, %.4g) beforehand; records integrated out (approximate); trajectories "
                         "accepted with probability %.2f\n",
                     k, infer->prior_sd, infer->result.path_accept);
@@ -115,6 +124,9 @@ void tacit_infer_say_margins(const tacit_infer_t *infer, tacit_text_t *to) {
   }
   if (f->n_sparse > 0) {
     tacit_text_printf(to, "warning: %zu cells have fewer than 5 records and next to no noise: the posterior is approximate there\n", f->n_sparse);
+  }
+  if (infer->margins->is_discrete && least < LIKE_CONTINUOUS) {
+    tacit_text_printf(to, "warning: discrete noise of scale %.3g is taken for continuous noise, which is wider below scale 0.5: so are the intervals of n and of what small cells tell\n", least);
   }
 }
 

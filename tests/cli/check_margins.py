@@ -90,6 +90,8 @@ pathlib.Path("swamped.yaml").write_text(WRITTEN % (60, 400))
 assert "the noise swamps 3 of 3 effects" in run("infer", "--statistic", "swamped.yaml", "--out", "p1", *CHAINS)
 pathlib.Path("torn.yaml").write_text(WRITTEN % (90, 2))
 assert "contradict each other" in run("infer", "--statistic", "torn.yaml", "--out", "p2", *CHAINS)
+pathlib.Path("near.yaml").write_text((WRITTEN % (60, 0.3)).replace(": gaussian", ": discrete-gaussian"))
+assert "discrete noise of scale 0.3 is taken for continuous" in run("infer", "--statistic", "near.yaml", "--out", "p3", *CHAINS)
 
 # Refused in a line, before anything is spent.
 ring = [word for i in range(18) for j in range(i) for word in ("--margin", f"c{i},c{j}")]
