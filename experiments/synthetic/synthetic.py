@@ -17,6 +17,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import resumable  # noqa: E402
+from gauss_jordan import solve  # noqa: E402
 
 TRUTH = {"Intercept": -0.5, "x": 0.8, "z": -0.6, "gb": 0.5}
 SCHEMA = ("columns:\n  x: {type: numeric, lower: -3, upper: 3}\n  z: {type: numeric, lower: -1, upper: 1}\n"
@@ -33,20 +34,6 @@ def simulate(rng, family):
         y = f"{rng.gauss(eta, 1.5):.5f}" if family == "gaussian" else int(rng.random() < 1 / (1 + math.exp(-eta)))
         rows.append(f"{x:.5f},{z:.5f},{g},{y}\n")
     return rows
-
-
-def solve(a, b):
-    """Solutions and inverse of a small symmetric system, by Gauss-Jordan."""
-    n = len(b)
-    m = [[*a[i], b[i], *(float(i == j) for j in range(n))] for i in range(n)]
-    for i in range(n):
-        pivot = max(range(i, n), key=lambda r: abs(m[r][i]))
-        m[i], m[pivot] = m[pivot], m[i]
-        m[i] = [v / m[i][i] for v in m[i]]
-        for r in range(n):
-            if r != i:
-                m[r] = [v - m[r][i] * w for v, w in zip(m[r], m[i])]
-    return [row[n] for row in m], [row[n + 1:] for row in m]
 
 
 def logistic(rows):

@@ -7,16 +7,18 @@ Each run draws 3000 records of seven columns from a law whose log has main effec
 fits y ~ x1 + x2 + x3 to each and combines by the rules of docs/releases.md. The same from margins whose noise is said to be next to none: the planted error.
 Writes runs.jsonl (a line a run, resumed where it is) and prints the table of README.md.
 """
-import argparse
 import itertools
-import json
 import math
 import pathlib
 import random
 import re
 import statistics
 import subprocess
-import tempfile
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import resumable  # noqa: E402
+from gauss_jordan import solve  # noqa: E402
 
 LEVELS = {"y": 2, "x1": 2, "x2": 3, "x3": 2, "x4": 4, "x5": 2, "x6": 2}
 NAMES = list(LEVELS)
@@ -45,19 +47,6 @@ def features(x1, x2, x3):
     return [1.0, float(x1 == 1), float(x2 == 1), float(x2 == 2), float(x3 == 1)]
 
 
-def invert(matrix):
-    n = len(matrix)
-    a = [row[:] + [float(i == j) for j in range(n)] for i, row in enumerate(matrix)]
-    for i in range(n):
-        pivot = max(range(i, n), key=lambda k: abs(a[k][i]))
-        a[i], a[pivot] = a[pivot], a[i]
-        a[i] = [x / a[i][i] for x in a[i]]
-        for k in range(n):
-            if k != i:
-                a[k] = [x - a[k][i] * y for x, y in zip(a[k], a[i])]
-    return [row[n:] for row in a]
-
-
 def logistic(counts):
     """Maximum likelihood of y given the patterns of x1, x2, x3; None where it does not exist."""
     patterns = {}
@@ -74,10 +63,9 @@ def logistic(counts):
                 for j in range(TERMS):
                     info[i][j] += f[i] * f[j] * (no + yes) * p * (1 - p)
         try:
-            inverse = invert(info)
+            step, inverse = solve(info, score)
         except ZeroDivisionError:
             return None
-        step = [sum(inverse[i][j] * score[j] for j in range(TERMS)) for i in range(TERMS)]
         beta = [b + s for b, s in zip(beta, step)]
         if max(map(abs, beta)) > 15:
             return None
@@ -134,24 +122,22 @@ def analyse(tacit, folder, name, released, n_sets):
     return combine([fit for fit in fits if fit is not None]), fits[0], sum(fit is None for fit in fits)
 
 
-def run(tacit, seed, n_sets):
+def run(tacit, n_sets, seed, folder):
     rng = random.Random(seed)
     cells, weights, beta = truth(rng)
-    with tempfile.TemporaryDirectory() as place:
-        folder = pathlib.Path(place)
-        rows = rng.choices(cells, weights, k=N)
-        (folder / "d.csv").write_text(",".join(NAMES) + "\n" + "".join(",".join(f"l{x}" for x in row) + "\n" for row in rows))
-        (folder / "d.yaml").write_text("columns:\n" + "".join(f"  {name}: {{type: categorical, levels: [{', '.join(f'l{i}' for i in range(n))}]}}\n" for name, n in LEVELS.items()))
-        call(tacit, "release", "--data", folder / "d.csv", "--schema", folder / "d.yaml", "--statistic", "margins", *(word for m in MARGINS for word in ("--margin", m)), "--mechanism",
-             "discrete-gaussian", "--epsilon", 0.5, "--delta", "1e-6", "--out", folder / "m.yaml")
-        ignored = re.sub(r"^scale: .*$", "scale: 0.5", (folder / "m.yaml").read_text(), flags=re.M)
-        (folder / "ignored.yaml").write_text(ignored)
-        aware, one, lost = analyse(tacit, folder, "aware", folder / "m.yaml", n_sets)
-        naive, _, _ = analyse(tacit, folder, "ignored", folder / "ignored.yaml", n_sets)
-        confidential = {}
-        for row in rows:
-            confidential[row[:4]] = confidential.get(row[:4], 0) + 1
-        return {"seed": seed, "sets": n_sets, "beta": beta, "aware": aware, "ignored": naive, "one": one, "lost": lost, "records": logistic(confidential)}
+    rows = rng.choices(cells, weights, k=N)
+    (folder / "d.csv").write_text(",".join(NAMES) + "\n" + "".join(",".join(f"l{x}" for x in row) + "\n" for row in rows))
+    (folder / "d.yaml").write_text("columns:\n" + "".join(f"  {name}: {{type: categorical, levels: [{', '.join(f'l{i}' for i in range(n))}]}}\n" for name, n in LEVELS.items()))
+    call(tacit, "release", "--data", folder / "d.csv", "--schema", folder / "d.yaml", "--statistic", "margins", *(word for m in MARGINS for word in ("--margin", m)), "--mechanism",
+         "discrete-gaussian", "--epsilon", 0.5, "--delta", "1e-6", "--out", folder / "m.yaml")
+    ignored = re.sub(r"^scale: .*$", "scale: 0.5", (folder / "m.yaml").read_text(), flags=re.M)
+    (folder / "ignored.yaml").write_text(ignored)
+    aware, one, lost = analyse(tacit, folder, "aware", folder / "m.yaml", n_sets)
+    naive, _, _ = analyse(tacit, folder, "ignored", folder / "ignored.yaml", n_sets)
+    confidential = {}
+    for row in rows:
+        confidential[row[:4]] = confidential.get(row[:4], 0) + 1
+    return {"sets": n_sets, "beta": beta, "aware": aware, "ignored": naive, "one": one, "lost": lost, "records": logistic(confidential)}
 
 
 def table(runs):
@@ -173,20 +159,10 @@ def table(runs):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("tacit")
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--runs", type=int, default=40)
+    parser = resumable.arguments(__doc__, 40)
     parser.add_argument("--sets", type=int, default=100)
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    file = given.out / "runs.jsonl"
-    runs = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    for seed in range(len(runs) + 1, given.runs + 1):
-        runs.append(run(given.tacit, seed, given.sets))
-        with file.open("a") as to:
-            to.write(json.dumps(runs[-1]) + "\n")
-    print(table(runs))
+    args = parser.parse_args()
+    print(table(resumable.results(args, lambda seed, folder: run(args.tacit, args.sets, seed, folder))))
 
 
 if __name__ == "__main__":
