@@ -93,6 +93,11 @@ size_t tacit_number_scan(const char *text, double *value) {
   return n;
 }
 
+double tacit_number_round_up(double x) {
+  double unit = pow(10, floor(log10(x)) - 1);
+  return isfinite(x) ? ceil(x / unit * (1 - 1e-9)) * unit : x;
+}
+
 const char *tacit_number_format(double value, char out[TACIT_NUMBER_SIZE]) {
   locale_t c, before = enter_c_locale(&c);
   snprintf(out, TACIT_NUMBER_SIZE, "%.10g", value);

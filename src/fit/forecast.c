@@ -39,7 +39,7 @@ void tacit_fit_put_untold(const tacit_fit_t *fit, const tacit_noise_aware_settin
     double epsilon = tacit_fit_epsilon_for(tacit_noise_aware_scale_doubt, *settings, d, n_units, fit->delta, scale_doubt_much);
     tacit_text_printf(to, "not at this budget: unless its values fill more than a quarter of their bounds, what is released is likely not to tell the "
                           "scale of '%s', and the fit then ends with a problem; epsilon %.2g would do, or `typical: [low, high]` in the schema\n",
-                      label, ceil(epsilon * 100) / 100);
+                      label, tacit_number_round_up(epsilon));
   }
 }
 

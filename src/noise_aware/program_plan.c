@@ -122,5 +122,5 @@ tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *s, tacit_
                        : tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
                                          "this budget does not tell what %.0f records know of %zu parameters, nor what their columns are like; about %.6g "
                                          "times the epsilon or the records, fewer parameters, or priors centred where they are likely would do; nothing was spent",
-                                         s->n_units, s->records->dim, short_by < 10 ? ceil(10 * short_by) / 10 : ceil(short_by));
+                                         s->n_units, s->records->dim, tacit_number_round_up(short_by));
 }

@@ -31,12 +31,6 @@ bool tacit_wide_is(const tacit_noise_aware_settings_t *s, size_t dim, double n_u
          (is_needed || (is_as_narrow && information_noise(s, dim, n_units) <= most_information && score_noise(s, dim, n_units) <= most_score));
 }
 
-/* To two digits, as messages print it. */
-static double rounded_up(double x) {
-  double unit = pow(10, floor(log10(x)) - 1);
-  return ceil(x / unit * (1 - 1e-9)) * unit;
-}
-
 tacit_status_t tacit_wide_check(const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
   if (s->n_features <= TACIT_NOISE_AWARE_MAX_NARROW || !(s->n_units >= 1 && s->rho > 0)) {
     return TACIT_OK;
@@ -45,15 +39,15 @@ tacit_status_t tacit_wide_check(const tacit_noise_aware_settings_t *s, tacit_err
   if (!(fmax(information, score) > 1)) {
     return TACIT_OK;
   }
-  double n = rounded_up(s->n_units * fmax(information, score)), factor = fmax(information * information, score);
+  double n = tacit_number_round_up(s->n_units * fmax(information, score)), factor = fmax(information * information, score);
   if (s->delta > 0) {
     return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
                            "this budget would buy next to nothing of a regression of %zu features on %.0f rows: at delta %g it takes epsilon %.2g, or with this "
                            "epsilon about %.2g rows; nothing was spent",
-                           s->n_features, s->n_units, s->delta, rounded_up(tacit_gaussian_epsilon(s->rho * factor, log(s->delta))), n);
+                           s->n_features, s->n_units, s->delta, tacit_number_round_up(tacit_gaussian_epsilon(s->rho * factor, log(s->delta))), n);
   }
   return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
                          "this budget would buy next to nothing of a regression of %zu features on %.0f rows: it takes %.2g times rho, or about %.2g rows; "
                          "nothing was spent",
-                         s->n_features, s->n_units, rounded_up(factor), n);
+                         s->n_features, s->n_units, tacit_number_round_up(factor), n);
 }

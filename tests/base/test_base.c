@@ -1,4 +1,5 @@
 #define _DEFAULT_SOURCE /* mincore */
+#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -194,6 +195,21 @@ static void test_pool_shares_are_within_limits(void **state) {
   }
 }
 
+/* What a message says would do, does, and is no more than two digits must be. */
+static void test_numbers_are_rounded_up_as_they_are_printed(void **state) {
+  for (int i = 0; i < 10000; i++) {
+    double x = pow(10, 0.0012 * i - 5), read;
+    char text[32];
+    snprintf(text, sizeof text, "%.2g", tacit_number_round_up(x));
+    assert_true(tacit_number_parse(text, strlen(text), &read) && read >= x * (1 - 2e-9) && read < 1.1 * x);
+  }
+  static const double same[] = {1.3, 12, 0.07, 100, 4.4e5, 1e-3};
+  for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+    assert_true(fabs(tacit_number_round_up(same[i]) / same[i] - 1) < 1e-12);
+  }
+  assert_true(isinf(tacit_number_round_up(INFINITY)));
+}
+
 static void test_messages_are_spelled_as_their_reader_writes(void **state) {
   (void)state;
   static const tacit_setting_t table[] = {{.name = "epsilon", .value = "E"}, {.name = "exposed"}, {.name = "method", .value = "NAME"}};
@@ -234,6 +250,7 @@ int main(void) {
       cmocka_unit_test(test_file_write_is_whole_or_nothing),
       cmocka_unit_test(test_pool_runs_every_part_once),
       cmocka_unit_test(test_pool_shares_are_within_limits),
+      cmocka_unit_test(test_numbers_are_rounded_up_as_they_are_printed),
       cmocka_unit_test(test_messages_are_spelled_as_their_reader_writes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
