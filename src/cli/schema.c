@@ -5,6 +5,23 @@
 #include "tacit/data.h"
 
 /* Whoever checks records holds them: what was done to them, and what they may be, is for those eyes. */
+static tacit_status_t check_records(const cli_args_t *args, const tacit_schema_t *schema, const tacit_data_source_t *source, tacit_schema_report_t *report,
+                                    tacit_error_t *err) {
+  tacit_status_t status = tacit_schema_report_records(schema, source, report, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  printf("ok: every row of the data keeps the schema's rules\n");
+  cli_put(stderr, report->for_holder);
+  if (cli_is_given(args, "curator-notes")) {
+    fprintf(stderr,
+            "FOR THE CURATOR ONLY - not covered by any privacy guarantee\n"
+            "  rows used %zu, units %zu, values clamped %zu, missing values %zu, rows beyond max_rows %zu\n",
+            report->n_rows, report->n_units, report->notes.n_clamped, report->notes.n_missing, report->notes.n_rows_dropped);
+  }
+  return TACIT_OK;
+}
+
 static int check(const cli_args_t *args) {
   const tacit_data_source_t source = cli_source(args, cli_value(args, "data"));
   tacit_schema_t *schema;
@@ -17,17 +34,9 @@ static int check(const cli_args_t *args) {
   if (status == TACIT_OK) {
     cli_put(stdout, report.says);
     cli_put(stderr, report.warns);
-    status = source.path != NULL ? tacit_schema_report_records(schema, &source, &report, &err) : TACIT_OK;
   }
   if (status == TACIT_OK && source.path != NULL) {
-    printf("ok: every row of the data keeps the schema's rules\n");
-    cli_put(stderr, report.for_holder);
-  }
-  if (status == TACIT_OK && source.path != NULL && cli_is_given(args, "curator-notes")) {
-    fprintf(stderr,
-            "FOR THE CURATOR ONLY - not covered by any privacy guarantee\n"
-            "  rows used %zu, units %zu, values clamped %zu, missing values %zu, rows beyond max_rows %zu\n",
-            report.n_rows, report.n_units, report.notes.n_clamped, report.notes.n_missing, report.notes.n_rows_dropped);
+    status = check_records(args, schema, &source, &report, &err);
   }
   tacit_schema_report_clear(&report);
   tacit_schema_free(schema);

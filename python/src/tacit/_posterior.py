@@ -36,12 +36,12 @@ def _need(module: str, what: str) -> Any:
         raise ImportError(f"{what} needs {module}: pip install {module}") from None
 
 
-def _interval(prob: Any) -> tuple[float, list[str]]:
-    """The probability of an interval, and names of its ends: q5 and q95 of 0.9."""
+def _interval(prob: Any) -> tuple[float, dict[str, str]]:
+    """The probability of an interval, and what its ends are called, q5 and q95 of 0.9."""
     found = _data.number(prob, "prob")
     if not 0 < found < 1:
         raise ArgumentError("prob: the probability of the interval, above 0 and below 1", "prob", "argument")
-    return found, [f"q{50 * (1 - found):.6g}", f"q{50 * (1 + found):.6g}"]
+    return found, {"q5": f"q{50 * (1 - found):.6g}", "q95": f"q{50 * (1 + found):.6g}"}
 
 
 def _table(data: Any, columns: Any, index: list[str], name: str) -> pandas.DataFrame:
@@ -123,7 +123,7 @@ class Posterior:
         prob: of the interval, which leaves as much on both sides: q5 and q95 of 0.9. ArviZ draws the shortest one, of another probability, if not told.
         """
         probability, ends = _interval(prob)
-        names = [ends[0] if name == "q5" else ends[1] if name == "q95" else name for name in _SHOWN]
+        names = [ends.get(name, name) for name in _SHOWN]
         rows = [[of[_COLUMNS.index(name)] for name in _SHOWN] for of in self._summaries]
         if probability != 0.9:
             numpy_ = _need("numpy", "summary(prob=...)")
@@ -198,9 +198,9 @@ class Posterior:
         return self._contrasts(rows, ends)
 
     @staticmethod
-    def _contrasts(rows: list[tuple[str, tuple[float, ...]]], ends: list[str]) -> pandas.DataFrame:
+    def _contrasts(rows: list[tuple[str, tuple[float, ...]]], ends: dict[str, str]) -> pandas.DataFrame:
         places = [(*_COLUMNS, "p_above").index(name) for name in _OF_CONTRASTS]
-        names = [ends[0] if name == "q5" else ends[1] if name == "q95" else name for name in _OF_CONTRASTS]
+        names = [ends.get(name, name) for name in _OF_CONTRASTS]
         return _table([[numbers[place] for place in places] for _, numbers in rows], names, [name for name, _ in rows], "contrast")
 
     def _rows(self, newdata: Any, field: str, schema: Schema | None) -> bytes:
@@ -263,7 +263,7 @@ class Posterior:
         if outcomes != [""]:
             table |= {} if columns else {"row": [row for row in range(n_rows) for _ in range(n)]}
             table["class"] = outcomes * n_rows
-        frame: pandas.DataFrame = pandas_.DataFrame(table | {name: list(numbers[k::5]) for k, name in enumerate(("mean", "sd", ends[0], "q50", ends[1]))})
+        frame: pandas.DataFrame = pandas_.DataFrame(table | {name: list(numbers[k::5]) for k, name in enumerate(("mean", "sd", ends["q5"], "q50", ends["q95"]))})
         return frame
 
     def _attributes(self) -> dict[str, str]:
