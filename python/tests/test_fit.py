@@ -166,6 +166,15 @@ class Before(Folder):
         self.assertAlmostEqual(one.value, one.values[0] / N, places=5)
         self.assertRegex(repr(one), f"^mean: {one.value:.6g}\n")
         self.assertEqual(len(many.value), 2)
+        self.assertNotIn("--ledger", repr(one))
+        (self.folder / "p.stan").write_text("data { int<lower=0, upper=1> y; }\nparameters { real a; }\nmodel { y ~ bernoulli_logit(a); }\nstatistic { total = sum(y); }\n")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tables = tacit.release(data=records(), statistic="margins", margin=["s,y", "y"], schema=SCHEMA, epsilon=1, delta=1e-6)
+            line = tacit.release(str(self.folder / "p.stan"), records(), statistic="total", mechanism="discrete-laplace", schema=SCHEMA, epsilon=1)
+        self.assertEqual((tables.value, line.value), (tables.values, line.values[0]))
+        self.assertRegex(repr(tables), f"^margins: {tables.value[0]:.6g}, ")
+        self.assertRegex(repr(line), f"^total: {line.value:.6g}\n")
 
 
 class Sources(Folder):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from ._fit import Path, Setting, _pairs
 class Release:
     """A released statistic. Plain data, with no way back to a record.
 
-    value: the released statistic itself: a number, or a list of them; of a clamped mean the mean.
+    value: the released statistic itself: a number, or a list of them; of a clamped mean the mean, of margins the cells of one after the other.
     yaml: the same as `tacit.infer` reads it; values: sums over the records, noise included; scales: of the noise in each.
     privacy: a dict: private, epsilon, delta (0: none), relation, unit, dataset where the schema names one; path: the file, or None.
     """
@@ -40,13 +41,14 @@ class Release:
     @property
     def value(self) -> float | list[float]:
         """The released statistic, noise included: what its YAML calls value."""
-        text = self.yaml.partition("\nvalue:")[2].lstrip()
-        if text.startswith("["):
-            return [float(value) for value in text[1:].partition("]")[0].split(",")]
-        return float(text.partition("\n")[0])
+        found = re.findall(r"^ *value: (.*)$", self.yaml.partition("\nn:")[0], re.MULTILINE)
+        if len(found) == 1 and not found[0].startswith("["):
+            return float(found[0])
+        return [float(value) for values in found for value in values.strip("[]").split(",")]
 
     def __repr__(self) -> str:
-        kind = self.yaml.partition("statistic: ")[2].partition("\n")[0]
+        named = re.search(r"^(?:statistic: |statistics:\n +)(.*?):?$", self.yaml, re.MULTILINE)
+        kind = named[1] if named else "statistic"
         value = self.value
         numbers = f"{value:.6g}" if isinstance(value, float) else ", ".join(f"{one:.6g}" for one in value[:20]) + (", ..." if len(value) > 20 else "")
         return f"{kind}: {numbers}\n{self._spent.rstrip()}"
