@@ -106,10 +106,10 @@ static PyObject *result_of(call_t *call, bool has_out) {
             core_put(out, "statement", statement(call)) &&
             core_put(out, "privacy", privacy(call)) &&
             core_put(out, "end", PyUnicode_FromString(tacit_fit_end(call->fit))) &&
-            core_put(out, "spent", PyUnicode_FromString(tacit_fit_text(call->fit, TACIT_FIT_TEXT_SPENT))) &&
+            core_put(out, "spent", core_spelled(tacit_fit_text(call->fit, TACIT_FIT_TEXT_SPENT))) &&
             core_put(out, "program", PyUnicode_FromString(tacit_fit_text(call->fit, TACIT_FIT_TEXT_PROGRAM))) &&
-            core_put(out, "tuned", PyUnicode_FromString(tacit_fit_text(call->fit, TACIT_FIT_TEXT_TUNED))) &&
-            core_put(out, "unsettled", PyUnicode_FromString(tacit_fit_text(call->fit, TACIT_FIT_TEXT_UNSETTLED)));
+            core_put(out, "tuned", core_spelled(tacit_fit_text(call->fit, TACIT_FIT_TEXT_TUNED))) &&
+            core_put(out, "unsettled", core_spelled(tacit_fit_text(call->fit, TACIT_FIT_TEXT_UNSETTLED)));
   if (!ok) {
     Py_CLEAR(out);
   }

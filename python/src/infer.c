@@ -65,7 +65,7 @@ static PyObject *privacy(const call_t *call) {
   return core_owned_text(status, text, &err);
 }
 
-static PyObject *text_of(const call_t *call, tacit_infer_text_t which) { return PyUnicode_FromString(tacit_infer_text(call->infer, which)); }
+static PyObject *text_of(const call_t *call, tacit_infer_text_t which) { return core_spelled(tacit_infer_text(call->infer, which)); }
 
 static PyObject *written(const call_t *call, bool has_out) {
   tacit_error_t err;

@@ -49,7 +49,7 @@ PyObject *core_check(PyObject *self, PyObject *args) {
   if (begin(&call, path, settings) && core_call_read(&call.of, &core_reader_of_fits, call.fit, data) && run(&call, by, &check)) {
     out = PyDict_New();
     bool ok = out != NULL && core_put(out, "text", text_of(&call, &check, false)) && core_put(out, "json", text_of(&call, &check, true)) &&
-              core_put(out, "unsettled", PyUnicode_FromString(tacit_fit_text(call.fit, TACIT_FIT_TEXT_UNSETTLED)));
+              core_put(out, "unsettled", core_spelled(tacit_fit_text(call.fit, TACIT_FIT_TEXT_UNSETTLED)));
     if (!ok) {
       Py_CLEAR(out);
     }

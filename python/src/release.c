@@ -67,9 +67,9 @@ static PyObject *result_of(const call_t *call, bool has_out) {
   bool ok = out != NULL && core_put(out, "unwritten", written(call, has_out)) &&
             core_put(out, "yaml", PyUnicode_FromString(tacit_publish_yaml(call->publish))) &&
             core_put(out, "values", numbers(call, tacit_publish_values)) && core_put(out, "scales", numbers(call, tacit_publish_scales)) &&
-            core_put(out, "spent", PyUnicode_FromString(tacit_publish_spent(call->publish))) &&
-            core_put(out, "warnings", PyUnicode_FromString(tacit_publish_warnings(call->publish))) &&
-            core_put(out, "unsettled", PyUnicode_FromString(tacit_publish_unsettled(call->publish)));
+            core_put(out, "spent", core_spelled(tacit_publish_spent(call->publish))) &&
+            core_put(out, "warnings", core_spelled(tacit_publish_warnings(call->publish))) &&
+            core_put(out, "unsettled", core_spelled(tacit_publish_unsettled(call->publish)));
   if (!ok) {
     Py_CLEAR(out);
   }
