@@ -260,6 +260,9 @@ static void post_processing(const tacit_report_t *report, tacit_text_t *text) {
                    "coefficients are taken to be the same at every site."
              : report->is_exact ? "The chain's law is the posterior given the release, clamping and noise included. A run is "
                                 "finite all the same: R-hat and the effective sample sizes say how far it got."
+             : report->statistic != NULL
+                 ? "The counts behind the noise were integrated out by Laplace's method in saddlepoint form: an approximation that is exact without noise "
+                   "and where noise prevails, and between is off by about one over the counts of cells. Interactions that no margin shows are taken for none."
                               : "The sum of the records was taken as normal, with the exact mean and covariance of "
                                 "clamped records: an approximation whose error shrinks like one over the square root of "
                                 "their number.");

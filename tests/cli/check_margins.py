@@ -54,6 +54,8 @@ assert "release: margins sex age ill" in run("ledger", "show", "l")
 said = run("infer", "--statistic", "m.yaml", "--out", "post", *CHAINS)
 assert "age=old:ill=1" in said and "warning" not in said and "relation substitute" in said, said
 assert pathlib.Path("post/statistic.yaml").read_text() == text
+said = " ".join(pathlib.Path("post/privacy.txt").read_text().split())
+assert "integrated out by Laplace's method" in said and "clamped records" not in said, said
 said = run("synthesize", "post", "--sets", "6", "--out", "rows.csv")
 made = list(csv.reader(open("rows.csv")))
 assert made[0] == ["synthetic_set", "sex", "age", "ill"] and len(made) == 1 + 6 * N
