@@ -173,6 +173,11 @@ class Before(Folder):
             tables = tacit.release(data=records(), statistic="margins", margin=["s,y", "y"], schema=SCHEMA, epsilon=1, delta=1e-6)
             line = tacit.release(str(self.folder / "p.stan"), records(), statistic="total", mechanism="discrete-laplace", schema=SCHEMA, epsilon=1)
         self.assertEqual((tables.value, line.value), (tables.values, line.values[0]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            levels = {"columns": {"s": {"type": "categorical", "levels": ["a", "b", *(f"c{i}" for i in range(58))]}}}
+            large = tacit.release(data=records(), statistic="counts", column="s", mechanism="laplace", schema=levels, epsilon=1)
+        self.assertEqual((len(large.value), large.value), (60, large.values))
         self.assertRegex(repr(tables), f"^margins: {tables.value[0]:.6g}, ")
         self.assertRegex(repr(line), f"^total: {line.value:.6g}\n")
 

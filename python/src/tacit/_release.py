@@ -41,7 +41,7 @@ class Release:
     @property
     def value(self) -> float | list[float]:
         """The released statistic, noise included: what its YAML calls value."""
-        found = re.findall(r"^ *value: (.*)$", self.yaml.partition("\nn:")[0], re.MULTILINE)
+        found = re.findall(r"^ *value: (\[[^]]*\]|\S+)", self.yaml.partition("\nn:")[0], re.MULTILINE)
         if len(found) == 1 and not found[0].startswith("["):
             return float(found[0])
         return [float(value) for values in found for value in values.strip("[]").split(",")]
