@@ -19,9 +19,8 @@ def run(n_ranks, *words):
     return subprocess.run(launcher + [tacit, *words], env=environment, capture_output=True, text=True, timeout=120)
 
 
-def fit(n_ranks, out, *words):
-    return run(n_ranks, "fit", "death ~ age + sex + log(flc)", "--family", "bernoulli", "--data", str(data / "flchain.csv"),
-               "--schema", str(data / "flchain.yaml"), "--out", str(out), *words)
+def fit(n_ranks, out, *words, model=("death ~ age + sex + log(flc)", "--family", "bernoulli")):
+    return run(n_ranks, "fit", *model, "--data", str(data / "flchain.csv"), "--schema", str(data / "flchain.yaml"), "--out", str(out), *words)
 
 
 def expect(holds, what):
@@ -36,13 +35,13 @@ def same(a, b):
     return not any(filecmp.cmpfiles(a, b, names, shallow=False)[1:])
 
 
-def compare(folder, name, most_ranks, *words):
+def compare(folder, name, most_ranks, *words, **model):
     one = folder / f"{name}-1"
-    alone = fit(0, one, *words)
+    alone = fit(0, one, *words, **model)
     expect(alone.returncode == 0, f"{name} alone: {alone.stderr}")
     for n in (2, 4)[:1 if most_ranks < 4 else 2]:  # waiting ranks keep a core busy, and there may be but two
         out = folder / f"{name}-{n}"
-        several = fit(n, out, *words)
+        several = fit(n, out, *words, **model)
         expect(several.returncode == 0 and several.stdout.replace(str(out), str(one)) == alone.stdout,
                f"{name} on {n} ranks: {several.stderr}{several.stdout}")
         expect(out.exists() and same(one, out), f"{name} on {n} ranks writes other files than alone")
@@ -57,6 +56,15 @@ with tempfile.TemporaryDirectory() as name:
     compare(folder, "dp-fast-mh", 2, "--method", "dp-fast-mh", "--epsilon", "20", "--draws", "20", *private)
     compare(folder, "dp-sgld", 2, "--method", "dp-sgld", "--epsilon", "8", "--draws", "30", *private)
     compare(folder, "hmc", 2, "--method", "hmc", "--exposed", "--draws", "40", "--warmup", "20", "--seed", "3")
+
+    program = folder / "death.stan"
+    program.write_text("""data { real<lower=50, upper=105> age; int<lower=0, upper=1> death; }
+parameters { real alpha; real beta; }
+model { alpha ~ normal(0, 5); beta ~ normal(0, 1); death ~ bernoulli_logit(alpha + beta * (age - 70) / 10); }
+""")
+    own = (str(program),)
+    compare(folder, "program", 4, "--epsilon", "2", *private, model=own)
+    compare(folder, "program-dp-penalty", 2, "--method", "dp-penalty", "--clip-ratio", "1", "--epsilon", "50", "--draws", "30", *private, model=own)
 
     # each rank maps imported columns and packs its share; the files of --scratch are each rank's own
     columns = folder / "columns"
