@@ -27,6 +27,7 @@ extern "C" {
 TACIT_API const tacit_setting_t *tacit_infer_settings(size_t *n);
 
 typedef struct tacit_infer tacit_infer_t;
+struct tacit_evidence;
 
 /**
  * Begin, with the file of a model of the records; NULL where tacit_infer_set_model() gives it. *infer is NULL on failure, which
@@ -65,6 +66,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_infer_run(tacit_infer_t *infer, ta
 TACIT_API const tacit_draws_t *tacit_infer_draws(const tacit_infer_t *infer);
 /** "complete" or "interrupted". */
 TACIT_API const char *tacit_infer_end(const tacit_infer_t *infer);
+/** What the inference tells of itself besides its draws (tacit/diagnose.h); NULL: nothing. */
+TACIT_API const struct tacit_evidence *tacit_infer_evidence(const tacit_infer_t *infer);
 /** In words: the statistic ("mean of 500 records clamped to [-1, 1]") and the law of the records ("gaussian"). */
 TACIT_API const char *tacit_infer_statistic(const tacit_infer_t *infer);
 TACIT_API const char *tacit_infer_records(const tacit_infer_t *infer);

@@ -74,7 +74,7 @@ static PyObject *written(const call_t *call, bool has_out) {
 
 static PyObject *result_of(call_t *call, bool has_out) {
   const tacit_infer_t *infer = call->infer;
-  PyObject *out = core_draws(tacit_infer_draws(infer), tacit_infer_labels(infer), tacit_infer_names(infer), NULL, NULL);
+  PyObject *out = core_draws(tacit_infer_draws(infer), tacit_infer_labels(infer), tacit_infer_names(infer), NULL, tacit_infer_evidence(infer));
   bool ok = out != NULL && core_put(out, "unwritten", written(call, has_out)) && core_put(out, "stopped", core_call_stopped(&call->of)) &&
             core_put(out, "statement", statement(call)) && core_put(out, "privacy", privacy(call)) &&
             core_put(out, "statistic", PyUnicode_FromString(tacit_infer_statistic(infer))) &&

@@ -58,7 +58,7 @@ static SEXP result_of(const call_t *call, bool has_out) {
                          tacit_infer_records(infer),
                          tacit_infer_text(infer, TACIT_INFER_TEXT_WARNING),
                          tacit_infer_text(infer, TACIT_INFER_TEXT_METHOD)};
-  SET_VECTOR_ELT(out, 0, r_draws(tacit_infer_draws(infer), tacit_infer_labels(infer), tacit_infer_names(infer), NULL, NULL));
+  SET_VECTOR_ELT(out, 0, r_draws(tacit_infer_draws(infer), tacit_infer_labels(infer), tacit_infer_names(infer), NULL, tacit_infer_evidence(infer)));
   SET_VECTOR_ELT(out, 1, statement(call));
   SET_VECTOR_ELT(out, 2, privacy(call));
   for (R_xlen_t i = 0; i < 6; i++) {

@@ -65,7 +65,21 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                                  "its values fill a small part of their bounds (sd %.2g of the half range)", "tighter bounds in the schema"},
     [TACIT_CHECK_COLLINEAR] = {"collinear", "least eigenvalue of the whitened second moments over its floor", TACIT_SEVERITY_WARNING, 1, true,
                                0.06, "features are as good as collinear, by what the noise lets see (%.2g)",
-                               "fewer terms, or a larger budget"}};
+                               "fewer terms, or a larger budget"},
+    [TACIT_CHECK_MARGINS_CONTRADICT] = {"margins-contradict", "probability that noise alone makes the margins differ as much where they overlap", TACIT_SEVERITY_PROBLEM, 1e-6,
+                                        true, 0, "the margins contradict each other by more than their noise (p = %.1g): there are no intervals to give",
+                                        "margins of the same records, with the scale of the noise that they have"},
+    [TACIT_CHECK_EFFECTS_SWAMPED] = {"effects-swamped", "effects that noise swamps", TACIT_SEVERITY_WARNING, 0, false, 0,
+                                     "noise swamps %.0f of the effects: what is said of them is the prior", "fewer or smaller margins, or a larger budget for them"},
+    [TACIT_CHECK_CELLS_SPARSE] = {"cells-sparse", "cells with fewer than 5 records and next to no noise", TACIT_SEVERITY_WARNING, 0, false, 0,
+                                  "%.0f cells have fewer than 5 records and next to no noise: the posterior is approximate there", "smaller margins, or levels that are pooled"},
+    [TACIT_CHECK_NOISE_COARSE] = {"noise-coarse", "least scale of discrete noise, which is taken for continuous", TACIT_SEVERITY_WARNING, 0.5, true, 0,
+                                  "discrete noise of scale %.3g is taken for continuous noise, which is wider below scale 0.5: so are the intervals",
+                                  "read intervals of n and of small cells as wider than they need be"}};
+
+/* What says that a posterior is not where its releases lead: there must be no intervals from it. */
+static const tacit_check_id_t forbidding[] = {TACIT_CHECK_FAR,  TACIT_CHECK_SCALE_FAILED,   TACIT_CHECK_LAST_STEP, TACIT_CHECK_OUTCOMES_VARY_MORE, TACIT_CHECK_COLUMN_UNKNOWN,
+                                              TACIT_CHECK_BENT, TACIT_CHECK_MARGINS_CONTRADICT};
 
 const tacit_check_info_t *tacit_check_info(tacit_check_id_t id) {
   return (size_t)id < TACIT_N_CHECKS ? &infos[id] : NULL;
@@ -93,15 +107,13 @@ bool tacit_check_is_flagged(const tacit_check_t *check) {
 }
 
 bool tacit_checks_forbid_intervals(const tacit_checks_t *checks) {
+  bool is_forbidden = false;
   for (size_t i = 0; i < checks->n; i++) {
-    bool is_such = checks->items[i].id == TACIT_CHECK_FAR || checks->items[i].id == TACIT_CHECK_SCALE_FAILED ||
-                   checks->items[i].id == TACIT_CHECK_LAST_STEP || checks->items[i].id == TACIT_CHECK_OUTCOMES_VARY_MORE ||
-                   checks->items[i].id == TACIT_CHECK_COLUMN_UNKNOWN || checks->items[i].id == TACIT_CHECK_BENT;
-    if (is_such && tacit_check_is_flagged(&checks->items[i])) {
-      return true;
+    for (size_t k = 0; k < sizeof forbidding / sizeof forbidding[0]; k++) {
+      is_forbidden = is_forbidden || (checks->items[i].id == forbidding[k] && tacit_check_is_flagged(&checks->items[i]));
     }
   }
-  return false;
+  return is_forbidden;
 }
 
 /* A feature whose scale is unknown need not be said to be vague as well. */

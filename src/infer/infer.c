@@ -316,6 +316,10 @@ static bool is_run(const tacit_infer_t *infer) { return infer->stage == TACIT_IN
 
 const tacit_draws_t *tacit_infer_draws(const tacit_infer_t *infer) { return is_run(infer) ? &infer->draws : NULL; }
 
+const tacit_evidence_t *tacit_infer_evidence(const tacit_infer_t *infer) {
+  return is_run(infer) && infer->evidence.checks.n > 0 ? &infer->evidence : NULL;
+}
+
 const char *tacit_infer_end(const tacit_infer_t *infer) {
   return !is_run(infer) ? "" : infer->result.is_complete ? "complete" : "interrupted";
 }

@@ -69,6 +69,7 @@ struct tacit_infer {
   /* of the run */
   tacit_draws_t draws;
   tacit_augment_result_t result;
+  tacit_evidence_t evidence;
   tacit_text_t texts[TACIT_INFER_N_TEXTS];
 };
 

@@ -119,6 +119,7 @@ void tacit_infer_describe(const tacit_infer_t *infer, tacit_infer_report_t *to) 
                                 .names = tacit_infer_names(infer),
                                 .step_size = infer->result.step_size,
                                 .thin = infer->settings.thin,
+                                .evidence = tacit_infer_evidence(infer),
                                 .draws = &infer->draws};
   list_settings(infer, to);
   to->report.settings = to->settings;

@@ -6,8 +6,6 @@
 #include "infer/infer_internal.h"
 
 static const double PRIOR_SD = 2.5; /* log odds */
-static const double CONTRADICTION = 1e-6;
-static const double LIKE_CONTINUOUS = 0.5; /* scales of discrete noise from which its sd is within 8 % of that of continuous noise */
 
 tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t n) {
   static const char *const keys[] = {"records", "effects", NULL};
@@ -102,32 +100,34 @@ tacit_status_t tacit_infer_read_margins(tacit_infer_t *infer, tacit_yaml_t *file
   return status;
 }
 
+static void find_checks(tacit_infer_t *infer) {
+  const tacit_margins_file_t *m = infer->margins;
+  const tacit_tables_findings_t *f = &infer->findings;
+  tacit_checks_t *checks = &infer->evidence.checks;
+  double least, most;
+  tacit_checks_add(checks, TACIT_CHECK_MARGINS_CONTRADICT, SIZE_MAX, f->contradiction);
+  tacit_checks_add(checks, TACIT_CHECK_EFFECTS_SWAMPED, SIZE_MAX, (double)f->n_swamped);
+  tacit_checks_add(checks, TACIT_CHECK_CELLS_SPARSE, SIZE_MAX, (double)f->n_sparse);
+  if (m->is_discrete) {
+    find_scales(m, &least, &most);
+    tacit_checks_add(checks, TACIT_CHECK_NOISE_COARSE, SIZE_MAX, least);
+  }
+}
+
 tacit_status_t tacit_infer_run_margins(tacit_infer_t *infer, tacit_error_t *err) {
   const tacit_margins_file_t *m = infer->margins;
   const tacit_noisy_margins_t release = {.values = m->values, .scales = m->scales, .n_records = m->n, .prior_sd = infer->prior_sd};
-  return tacit_tables_infer(m->tables, &release, &infer->settings, &infer->draws, &infer->result, &infer->findings, err);
+  tacit_status_t status = tacit_tables_infer(m->tables, &release, &infer->settings, &infer->draws, &infer->result, &infer->findings, err);
+  if (status == TACIT_OK) {
+    find_checks(infer);
+  }
+  return status;
 }
 
 void tacit_infer_say_margins(const tacit_infer_t *infer, tacit_text_t *to) {
-  const tacit_tables_findings_t *f = &infer->findings;
-  size_t k = tacit_tables_n_effects(infer->margins->tables);
-  double least, most;
-  find_scales(infer->margins, &least, &most);
   tacit_text_printf(to, "the table of largest entropy with these margins, %zu effects, each normal(0, %.4g) beforehand; records integrated out (approximate); trajectories "
                         "accepted with probability %.2f\n",
-                    k, infer->prior_sd, infer->result.path_accept);
-  if (f->contradiction < CONTRADICTION) {
-    tacit_text_printf(to, "warning: the margins contradict each other by more than their noise (p = %.1g): they are not of the same records, or the scale is not theirs\n", f->contradiction);
-  }
-  if (f->n_swamped > 0) {
-    tacit_text_printf(to, "warning: the noise swamps %zu of %zu effects: what is said of them is the prior\n", f->n_swamped, k);
-  }
-  if (f->n_sparse > 0) {
-    tacit_text_printf(to, "warning: %zu cells have fewer than 5 records and next to no noise: the posterior is approximate there\n", f->n_sparse);
-  }
-  if (infer->margins->is_discrete && least < LIKE_CONTINUOUS) {
-    tacit_text_printf(to, "warning: discrete noise of scale %.3g is taken for continuous noise, which is wider below scale 0.5: so are the intervals of n and of what small cells tell\n", least);
-  }
+                    tacit_tables_n_effects(infer->margins->tables), infer->prior_sd, infer->result.path_accept);
 }
 
 void tacit_infer_clear_margins(tacit_infer_t *infer) {

@@ -51,7 +51,7 @@ tacit_status_t tacit_report_read_diagnostics(const char *folder, tacit_text_t *n
   if (name->failed) {
     return tacit_error_memory(err);
   }
-  if (!tacit_report_exists(name->data)) { /* inference from a release has none */
+  if (!tacit_report_exists(name->data)) { /* most inferences from a release have none */
     return TACIT_OK;
   }
   tacit_status_t status = tacit_report_load_json(name->data, &root, err);

@@ -72,6 +72,7 @@ static tacit_status_t choose_size(synthesis_t *s, const tacit_synthesis_settings
 static tacit_status_t open_all(synthesis_t *s, const char *path, const tacit_synthesis_settings_t *settings, tacit_error_t *err) {
   tacit_status_t status = read_margins(s, path, err);
   status = status == TACIT_OK ? tacit_report_read(&s->post, path, err) : status;
+  status = status == TACIT_OK ? tacit_predict_check_fit(&s->post, err) : status;
   if (status != TACIT_OK) {
     return status;
   }

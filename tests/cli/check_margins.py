@@ -24,6 +24,12 @@ def run(*words, status=0):
     return done.stderr if status else done.stdout
 
 
+def say_all(*words, status=0):
+    done = subprocess.run([TACIT, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200)
+    assert done.returncode == status, (words, done.returncode, done.stdout)
+    return done.stdout
+
+
 def refuse(words, message, status=2):
     said = run(*words, status=status)
     assert message in said, said
@@ -89,11 +95,16 @@ assert "each normal(0, 1) beforehand" in run("infer", "model.yaml", "--statistic
 WRITTEN = ("statistic: margins\nfactors: {a: [x, y], b: [x, y]}\nmargins: [{columns: [a], value: [%s, 40]}, {columns: [a, b], value: [30, 30, 20, 20]}]\n"
            "n: 100\nmechanism: gaussian\nscale: %s\n")
 pathlib.Path("swamped.yaml").write_text(WRITTEN % (60, 400))
-assert "the noise swamps 3 of 3 effects" in run("infer", "--statistic", "swamped.yaml", "--out", "p1", *CHAINS)
+assert "noise swamps 3 of the effects" in say_all("infer", "--statistic", "swamped.yaml", "--out", "p1", *CHAINS)
 pathlib.Path("torn.yaml").write_text(WRITTEN % (90, 2))
-assert "contradict each other" in run("infer", "--statistic", "torn.yaml", "--out", "p2", *CHAINS)
+said = say_all("infer", "--statistic", "torn.yaml", "--out", "p2", *CHAINS)
+assert "problem  the margins contradict each other" in said and " NA " in said, said
+assert "the margins contradict each other" in say_all("diagnose", "p2", status=5)
+refuse(["synthesize", "p2", "--sets", "2", "--out", "torn.csv"], "a check of the fit forbids intervals", 3)
+page = pathlib.Path("p2/report.html").read_text()
+assert "contradict each other" in page, page
 pathlib.Path("near.yaml").write_text((WRITTEN % (60, 0.3)).replace(": gaussian", ": discrete-gaussian"))
-assert "discrete noise of scale 0.3 is taken for continuous" in run("infer", "--statistic", "near.yaml", "--out", "p3", *CHAINS)
+assert "discrete noise of scale 0.3 is taken for continuous" in say_all("infer", "--statistic", "near.yaml", "--out", "p3", *CHAINS)
 
 # Refused in a line, before anything is spent.
 ring = [word for i in range(18) for j in range(i) for word in ("--margin", f"c{i},c{j}")]
