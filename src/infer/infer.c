@@ -154,6 +154,19 @@ static tacit_status_t read_source(tacit_infer_source_t *source, const char *fiel
   return source->text != NULL ? TACIT_OK : tacit_file_read(source->name, MAX_BYTES, &source->text, &source->n, err);
 }
 
+/* The same noise counted twice would make intervals too narrow; two releases that agree in every byte of noise do not occur. */
+static tacit_status_t refuse_twins(const tacit_infer_t *infer, tacit_error_t *err) {
+  for (size_t i = 0; i < infer->n_statistics; i++) {
+    for (size_t j = 0; j < i; j++) {
+      const tacit_infer_source_t *a = &infer->statistics[i], *b = &infer->statistics[j];
+      if (a->n == b->n && memcmp(a->text, b->text, a->n) == 0) {
+        return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "%s holds the same release as %s: give each release once", a->name, b->name);
+      }
+    }
+  }
+  return TACIT_OK;
+}
+
 /* Those given as texts, then those given as files; what they hold says whether a model is needed. */
 static tacit_status_t open_statistics(tacit_infer_t *infer, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
@@ -164,7 +177,13 @@ static tacit_status_t open_statistics(tacit_infer_t *infer, tacit_error_t *err) 
   for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
     status = read_source(&infer->statistics[i], "statistic", err);
   }
-  infer->is_margins = status == TACIT_OK && infer->n_statistics == 1 && tacit_margins_is_file(infer->statistics[0].text, infer->statistics[0].n);
+  status = status == TACIT_OK ? refuse_twins(infer, err) : status;
+  for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
+    infer->is_margins = infer->is_margins || tacit_margins_is_file(infer->statistics[i].text, infer->statistics[i].n);
+  }
+  if (infer->is_margins && infer->n_statistics > 1) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "margins are inferred from one file of all of them, with a `scale:` for each: %zu files were given", infer->n_statistics);
+  }
   return status;
 }
 

@@ -136,7 +136,7 @@ static tacit_status_t read_kind(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_nearest_t nearest = {.name = name};
   char hint[TACIT_HINT_SIZE];
   if (tacit_publish_is_program(publish)) {
-    return TACIT_OK;
+    return !tacit_publish_has(publish, "margin") ? TACIT_OK : tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "--margin goes with --statistic margins, not with a program, whose lines say what is counted");
   }
   if (tacit_publish_has(publish, "set")) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "set", "--set goes with a program, FILE.stan");

@@ -36,6 +36,7 @@ BASE = ["fit", FORMULA, "--family", "bernoulli", "--data", CSV, "--schema", YAML
 BUDGET = ["--epsilon", "20", "--delta", "1e-6"]
 COLUMNS = "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: 0.5, upper: 2}\n  s: {type: categorical, levels: [F, M]}\n"
 
+MARGINS = "statistic: margins\nfactors: {a: [x, y]}\nmargins: [{columns: [a], value: [%s]}]\nn: 100\nmechanism: gaussian\nscale: 2\n"
 MEAN = "statistic: mean\nvalue: 0.31\nlower: -1\nupper: 1\nmechanism: laplace\nepsilon: 1\n"
 
 FILES = {
@@ -99,6 +100,8 @@ FILES = {
                    "  capped: {mechanism: laplace, scale: 2e5, value: 2040000000}\n",
     "capped-noisy-n.yaml": "statistics:\n  capped: {mechanism: laplace, scale: 2e5, value: 2040000000}\nn: {mechanism: laplace, scale: 1, value: 48210}\n",
     "group.yaml": "records: {a: 200}\nstatistics:\n  table: {mechanism: laplace, scale: 2, value: [20, 60, 60, 40, 20]}\n",
+    "margins-a.yaml": MARGINS % "50, 50",
+    "margins-b.yaml": MARGINS % "51, 49",
     "waits.stan": "data { real<lower=0> t; }\nparameters { real<lower=0> rate; }\nmodel { rate ~ gamma(2, 1); t ~ gamma(2, rate); }\n"
                   "statistic { total = sum(fmin(t, 3)); }\n",
     "waits.yaml": "statistics:\n  total: {mechanism: laplace, scale: 3, value: 30}\n",
@@ -494,6 +497,10 @@ BAD = [
      r"more than 65536 values, as a sum of a real number does"),
     ("records of a program by hmc", ["infer", "income.stan", "--statistic", "capped.yaml", "--n", "48210", "--method", "hmc", "--out", "out"], 2,
      r"there are --method marginal and --method gibbs"),
+    ("one release twice", ["infer", "income.stan", "--statistic", "capped.yaml", "--statistic", "./capped.yaml", "--n", "48210", "--out", "out"], 2,
+     r"\./capped\.yaml holds the same release as capped\.yaml: give each release once"),
+    ("two files of margins", ["infer", "--statistic", "margins-a.yaml", "--statistic", "margins-b.yaml", "--out", "out"], 2,
+     r"margins are inferred from one file of all of them, with a `scale:` for each: 2 files were given"),
     ("two numbers of a program's records", ["infer", "income.stan", "--statistic", "group.yaml", "--n", "300", "--out", "out"], 2,
      r"option --n says 300, and a file 200 of the same records"),
     ("sum of reals of an unknown number of records", ["infer", "income.stan", "--statistic", "capped-noisy-n.yaml", "--out", "out"], 2,
@@ -504,6 +511,8 @@ BAD = [
     ("release into a scratch folder that does not exist", release("clamped-mean", "hours", *DELTA, "--scratch", "nowhere"), 1,
      r"cannot make a file in nowhere"),
     ("score of one column", ["release", "old ~ old", *release("score", None, *DELTA)[1:]], 2, r"named twice"),
+    ("margins of a program", ["release", "income.stan", "--margin", "sex,old", "--data", "people.csv", "--schema", "people.yaml", "--epsilon", "1", "--out", "out"], 2,
+     r"--margin goes with --statistic margins, not with a program"),
     ("score under laplace noise", ["release", "old ~ x", *release("score", None, "--mechanism", "laplace")[1:]], 2, r"gaussian noise only"),
     ("regression from a mean", infer("regression", "mean"), 3, r"goes with `statistic: regression-moments`"),
     ("moments of a regression for another law", infer("gauss", "products"), 3, r"go with a model of `records: regression`"),
