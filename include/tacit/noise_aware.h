@@ -142,6 +142,13 @@ TACIT_API bool tacit_noise_aware_is_noisy(const tacit_noise_aware_settings_t *se
 TACIT_API double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
 
 /**
+ * Of settings with records and rho: what check `bent` is likely to be, by simulation on made-up records at the prior's centre.
+ * @param[out] bend  INFINITY where records tell nothing there.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_bend(const tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters, double n_units,
+                                                               double *bend, tacit_error_t *err);
+
+/**
  * Fit: make the releases, then draw from the posterior given them.
  *
  * @param[in] curator     private, of a model whose feature 0 is the intercept; units of at most max_rows records, gaussian of one. NULL: the

@@ -135,7 +135,7 @@ is_written <- function(object) !is.null(object$program) && !identical(object$fam
 scaled_ones <- function(object) {
   labels <- dimnames(object$draws)[[3L]]
   if (!is_written(object)) return(character())
-  labels[grepl("^(b_s|Intercept_s|cut)($|\\[)", labels) | (labels == "sigma" & "sd_residual" %in% labels)]
+  labels[grepl("^(b_s|Intercept_s|cut)($|\\[)", labels) | (labels == "sigma" & any(c("sd_residual", "scale_residual") %in% labels))]
 }
 
 # Labels on the scale of the columns, and as a formula spells them: "age" for "b_age".
@@ -213,7 +213,7 @@ formula.tacit_fit <- function(x, ...) {
 
 sigma.tacit_fit <- function(object, ...) {
   labels <- dimnames(object$draws)[[3L]]
-  name <- intersect(c("sd_residual", "sigma"), labels)
+  name <- intersect(c("sd_residual", "scale_residual", "sigma"), labels)
   if (isTRUE(object$known_sd > 0)) return(object$known_sd)
   if (!length(name)) refuse(sprintf("family %s has no residual sd here", object$family), field = "sigma")
   object$summaries[[name[[1L]], "mean"]]

@@ -25,7 +25,7 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
     [TACIT_CHECK_COLUMN_UNKNOWN] = {"column-unknown", "relative error of the released variance of the column that is known worst", TACIT_SEVERITY_PROBLEM, 0.3, false, 0,
                                     "a column fills so little of its bounds that how it is spread is lost in noise (relative error %.2g, at most 0.3): there are no intervals to give",
                                     "tighter bounds in the schema, or a larger budget"},
-    [TACIT_CHECK_BENT] = {"bent", "how far the expected score one posterior sd away is from the straight line that intervals rest on, in sds of the score", TACIT_SEVERITY_PROBLEM,
+    [TACIT_CHECK_BENT] = {"bent", "how far the expected score is from the straight line through one posterior sd on either side, that intervals rest on, in sds of the score", TACIT_SEVERITY_PROBLEM,
                           0.25, false, 0, "parameters trade off along a curve that the posterior takes for straight (by %.2g sds, at most 0.25): there are no intervals to give",
                           "a larger budget, tighter priors around where parameters are, or fewer of them"},
     [TACIT_CHECK_MEAN_AT_EDGE] = {"mean-at-edge", "distance of the released mean from the middle of the bounds, in half ranges",

@@ -200,5 +200,10 @@ tacit_status_t tacit_fit_aware_plan(tacit_fit_t *fit, double n_units, tacit_erro
   fit->settings.inv_metric = NULL;
   fit->plan.n_iterations = s->n_warmup + s->n_draws * s->thin;
   fit->plan.width = tacit_noise_aware_inflation(&fit->aware, tacit_fit_aware_dim(fit), n_units);
-  return fit->design == NULL && fit->n_of > 0 ? TACIT_OK : tacit_noise_aware_check_budget(&fit->aware, err);
+  if (fit->design == NULL && fit->n_of > 0) {
+    return TACIT_OK;
+  }
+  tacit_status_t status = tacit_noise_aware_check_budget(&fit->aware, err);
+  fit->bend = status == TACIT_OK ? tacit_fit_bend(fit, &fit->aware, n_units) : 0;
+  return status;
 }

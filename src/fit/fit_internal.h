@@ -63,6 +63,7 @@ struct tacit_fit {
   double *inv_metric, *init;
   tacit_tuned_t tuned;
   char why_not_aware[TACIT_FIT_OBSTACLE_SIZE]; /* where another method is taken by itself; "": nothing to say */
+  double bend;                       /* of programs: tacit_noise_aware_bend(); 0: not looked at */
   bool *is_two_valued;               /* (n_features); of method noise-aware, as is: */
   tacit_noise_aware_settings_t aware;
   tacit_evidence_t evidence; /* n_terms 0: none */
@@ -225,8 +226,11 @@ void tacit_fit_put_costly_bound(const tacit_noise_aware_settings_t *settings, co
 void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to);
 /* Label of a numeric feature whose scale this budget is forecast not to tell, by public facts alone; NULL: none. */
 const char *tacit_fit_scale_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units);
-/* One sentence on it, with the budget that would do. */
+/* One sentence on it, or on a program whose fit is forecast to end with `bent`, with the budget that would do; nothing where neither is. */
 void tacit_fit_put_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to);
+/* tacit_noise_aware_bend(); 0 where it cannot be told. */
+double tacit_fit_bend(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units);
+bool tacit_fit_is_bent(double bend);
 /* A forecast of noise-aware that falls as the budget grows, and the least epsilon at which it is `bound` or less; INFINITY where none is. */
 typedef double (*tacit_fit_forecast_fn)(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
 double tacit_fit_epsilon_for(tacit_fit_forecast_fn forecast, tacit_noise_aware_settings_t settings, size_t dim, double n_units, double delta,

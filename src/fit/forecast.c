@@ -13,6 +13,10 @@ static const double penalty_sd_much = 4;
 /* tacit_noise_aware_scale_doubt() above which most fits end with a problem, mostly `scale-unknown`: docs/theory.md, 18.10. */
 static const double scale_doubt_much = 1;
 
+/* Budgets that a plan looks for: up to so many times what was said, and how finely. */
+static const double most_times = 64;
+enum { n_halvings = 6 };
+
 static bool has_dubious_budget(const tacit_fit_t *fit) {
   return !fit->is_exposed && tacit_budget_is_dubious(fit->epsilon, fit->delta, fit->n_planned);
 }
@@ -32,7 +36,43 @@ const char *tacit_fit_scale_untold(const tacit_fit_t *fit, const tacit_noise_awa
   return NULL;
 }
 
+double tacit_fit_bend(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units) {
+  double bend = 0;
+  bool is_told = fit->design == NULL && settings->program_noise > 0 && n_units > 0 &&
+                 tacit_noise_aware_bend(settings, &fit->model.parameters, n_units, &bend, NULL) == TACIT_OK;
+  return is_told ? bend : 0;
+}
+
+bool tacit_fit_is_bent(double bend) { return bend > tacit_check_info(TACIT_CHECK_BENT)->threshold; }
+
+/* The least epsilon, up to most_times as much, at which a program's fit is not forecast to be bent; INFINITY: none. */
+static double straight_epsilon(const tacit_fit_t *fit, tacit_noise_aware_settings_t settings, double n_units) {
+  double low = log(fit->epsilon), high = low + log(most_times);
+  for (int i = 0; i <= n_halvings; i++) {
+    double tried = i == 0 ? high : 0.5 * (low + high);
+    settings.rho = tacit_gaussian_rho(exp(tried), log(fit->delta)) * (1 - 1e-9);
+    bool is_bent = tacit_fit_is_bent(tacit_fit_bend(fit, &settings, n_units));
+    if (i == 0 && is_bent) {
+      return INFINITY;
+    }
+    *(is_bent ? &low : &high) = tried;
+  }
+  return exp(high);
+}
+
+static void put_bent(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, double bend, tacit_text_t *to) {
+  double epsilon = straight_epsilon(fit, *settings, n_units);
+  tacit_text_printf(to, "not at this budget: at the prior's centre %.0f records do not tell this program's parameters apart well enough (bent %.2g, at most %g), and the fit is likely to "
+                        "end with a problem and no intervals; ", n_units, bend, tacit_check_info(TACIT_CHECK_BENT)->threshold);
+  tacit_text_printf(to, isfinite(epsilon) ? "epsilon %.2g would do, or more records" : "more records would do", tacit_number_round_up(epsilon));
+  tacit_text_printf(to, ", or priors centred where parameters are likely (tacit model write, then --program)\n");
+}
+
 void tacit_fit_put_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to) {
+  double bend = tacit_fit_bend(fit, settings, n_units);
+  if (tacit_fit_is_bent(bend)) {
+    put_bent(fit, settings, n_units, bend, to);
+  }
   const char *label = tacit_fit_scale_untold(fit, settings, n_units);
   size_t d = tacit_fit_aware_dim(fit);
   if (label != NULL) {
@@ -48,7 +88,7 @@ static tacit_fit_verdict_t judge_plan(const tacit_fit_t *fit) {
     return TACIT_FIT_GOOD;
   }
   if (fit->method->is_one_off) {
-    if (tacit_fit_scale_untold(fit, &fit->aware, fit->n_planned) != NULL) {
+    if (tacit_fit_is_bent(fit->bend) || tacit_fit_scale_untold(fit, &fit->aware, fit->n_planned) != NULL) {
       return TACIT_FIT_HOPELESS;
     }
     bool is_wide = fit->plan.width > TACIT_FIT_INFLATION_MUCH || tacit_noise_aware_is_noisy(&fit->aware);
@@ -187,7 +227,7 @@ static void put_warnings(const tacit_fit_t *fit, tacit_text_t *to) {
       tacit_text_printf(to, "warning: with so small a budget for so few rows intervals will be at least %.2g times as wide as without privacy\n", fit->plan.width);
       tacit_fit_put_costly_bound(&fit->aware, "warning: ", to);
     }
-    if (tacit_fit_scale_untold(fit, &fit->aware, fit->n_planned) != NULL) {
+    if (tacit_fit_is_bent(fit->bend) || tacit_fit_scale_untold(fit, &fit->aware, fit->n_planned) != NULL) {
       tacit_text_printf(to, "warning: ");
       tacit_fit_put_untold(fit, &fit->aware, fit->n_planned, to);
     }

@@ -90,11 +90,11 @@ tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws
   return status == TACIT_OK ? tacit_aware_walk(&posterior, mode, factor, draws, mean, cov, err) : status;
 }
 
-void tacit_program_end(const tacit_program_run_t *run) {
+tacit_status_t tacit_program_end(const tacit_program_run_t *run, bool has_shares, tacit_error_t *err) {
   tacit_evidence_t *evidence = run->settings->evidence;
   size_t n = run->parameters->n_reported;
   if (evidence == NULL) {
-    return;
+    return TACIT_OK;
   }
   *evidence = (tacit_evidence_t){.n_terms = n < TACIT_MAX_EVIDENCE ? n : TACIT_MAX_EVIDENCE};
   for (size_t i = 0; i < evidence->n_terms; i++) {
@@ -104,6 +104,7 @@ void tacit_program_end(const tacit_program_run_t *run) {
   tacit_checks_add(&evidence->checks, TACIT_CHECK_OUTCOMES_VARY_MORE, SIZE_MAX, fmax(run->excess, 0));
   tacit_checks_add(&evidence->checks, TACIT_CHECK_COLUMN_UNKNOWN, SIZE_MAX, run->public.unknown);
   tacit_checks_add(&evidence->checks, TACIT_CHECK_BENT, SIZE_MAX, run->bend);
+  return has_shares ? tacit_program_share(run, evidence, err) : TACIT_OK;
 }
 
 /* What records' columns are like; made-up ones are chosen by it. */
@@ -168,7 +169,7 @@ tacit_status_t tacit_aware_program(tacit_curator_t *curator, const tacit_paramet
   tacit_status_t status = tacit_program_learn(run, err);
   status = status == TACIT_OK ? tacit_program_draw(run, draws, err) : status;
   if (status == TACIT_OK) {
-    tacit_program_end(run);
+    status = tacit_program_end(run, true, err);
   }
   tacit_public_close(&run->public);
   tacit_free(run);

@@ -53,8 +53,10 @@ typedef struct tacit_program_run {
 TACIT_MUST_USE tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err);
 /* Draws from prior and normal law. */
 TACIT_MUST_USE tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit_error_t *err);
-/* settings->evidence <- its checks; of the reported quantities nothing is known but their draws. */
-void tacit_program_end(const tacit_program_run_t *run);
+/* settings->evidence <- its checks, and, where draws are from prior and normal law, what of the reported quantities is the prior's. */
+TACIT_MUST_USE tacit_status_t tacit_program_end(const tacit_program_run_t *run, bool has_shares, tacit_error_t *err);
+/* program_share.c: sds and shares of the prior. */
+TACIT_MUST_USE tacit_status_t tacit_program_share(const tacit_program_run_t *run, tacit_evidence_t *evidence, tacit_error_t *err);
 
 /* mode (d), cov (d, d) <- of the posterior by prior and normal law, climbed to from run->theta. */
 TACIT_MUST_USE tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, double *mode, double *cov, tacit_error_t *err);
@@ -64,6 +66,8 @@ bool tacit_program_has_squares(size_t round); /* the last two */
 double tacit_program_columns_multiplier(const tacit_noise_aware_settings_t *settings, bool is_whitened);
 double tacit_program_score_multiplier(const tacit_noise_aware_settings_t *settings, size_t round);
 double tacit_program_square_multiplier(const tacit_noise_aware_settings_t *settings, size_t round);
+/* Of all scores from this round on together: sd of an element of their sum. */
+double tacit_program_noise(const tacit_noise_aware_settings_t *settings, size_t from);
 
 /* program_matrix.c: matrix (d, d) <- its inverse, of a symmetric positive one; false: it is not. */
 TACIT_MUST_USE bool tacit_program_invert_positive(size_t d, double *matrix);
@@ -113,5 +117,10 @@ void tacit_program_follow(tacit_program_run_t *run, const tacit_program_seen_t *
 
 /* program_settle.c: run->normal <- the law of theta by the last two rounds; run->theta <- the posterior's mode. */
 TACIT_MUST_USE tacit_status_t tacit_program_settle(tacit_program_run_t *run, tacit_program_seen_t seen[2], tacit_error_t *err);
+/*
+ * secants (d, d) <- the slopes of a round's expected score between one posterior sd on either side of run->theta, along the axes of the posterior's correlations.
+ * Returns how far from the line through these ends it is at run->theta, in sds of the score, at most.
+ */
+double tacit_program_line(tacit_program_run_t *run, const tacit_program_seen_t *seen, const double *cov, double *secants);
 
 #endif

@@ -97,14 +97,16 @@ tacit_status_t tacit_noise_aware_measure(tacit_noise_aware_settings_t *s, const 
   return status;
 }
 
-/* Of the last two scores together. */
-static double noise_of(const tacit_noise_aware_settings_t *s) {
-  double share = share_scores * (share_of(s, TACIT_PROGRAM_ROUNDS - 1) + share_of(s, TACIT_PROGRAM_ROUNDS - 2));
+double tacit_program_noise(const tacit_noise_aware_settings_t *s, size_t from) {
+  double share = 0;
+  for (size_t round = from; round < TACIT_PROGRAM_ROUNDS; round++) {
+    share += (tacit_program_has_squares(round) ? share_scores : 1) * share_of(s, round);
+  }
   return tacit_aware_factor(s) * 1.25 * 2 * sqrt((double)s->records->dim) * schedule_multiplier(s->rho, share);
 }
 
 double tacit_program_inflation(const tacit_noise_aware_settings_t *s, double n_units) {
-  double noise_sd = noise_of(s);
+  double noise_sd = tacit_program_noise(s, TACIT_PROGRAM_ROUNDS - 2);
   return sqrt(fmax(s->program_sampling, 1) + s->program_noise * noise_sd * noise_sd / n_units);
 }
 
@@ -116,7 +118,7 @@ tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *s, tacit_
   }
   double z = (double)tacit_public_n_columns(s->records) + 1, bound = whitened_radius * whitened_radius * z;
   double factor = s->relation == TACIT_RELATION_SUBSTITUTE ? sqrt(2) : 1;
-  double short_by = fmax(noise_of(s) * sqrt(s->program_noise) / (s->n_units * most_noise),
+  double short_by = fmax(tacit_program_noise(s, TACIT_PROGRAM_ROUNDS - 2) * sqrt(s->program_noise) / (s->n_units * most_noise),
                          factor * bound * tacit_program_columns_multiplier(s, true) / (s->n_units * most_column_noise));
   return short_by <= 1 ? TACIT_OK
                        : tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",

@@ -14,7 +14,15 @@ static const double misfit_sd = 0.5, least_square = 0.05;
 /* Settled is what moves by less, in posterior sds; no linearisation moves by more. */
 static const double least_move = 0.02, most_move = 1.5;
 
-enum { N_SETTLES = 12 };
+/* Least eigenvalue of the posterior's correlations that secants are taken along. */
+static const double least_axis = 1e-6;
+
+enum { N_SETTLES = 12, N_SECANTS = 6 };
+
+static bool has_secants(const tacit_program_run_t *run) {
+  tacit_noise_aware_fault_t fault = run->settings->fault_for_tests;
+  return fault != TACIT_NOISE_AWARE_LINES_WHERE_RELEASED && fault != TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES;
+}
 
 /*
  * squares (d, d) <- those expected now, and of what the released ones are off by the part that noise does not explain. Where units have several rows those of
@@ -51,13 +59,17 @@ static void expect_at(tacit_program_run_t *run, const tacit_program_seen_t *seen
   }
 }
 
-/* The root that a round's releases lead to from run->theta, and what is known of it: H = n E v s' as the model has it, M what was released. */
-static tacit_status_t find_root(tacit_program_run_t *run, const tacit_program_seen_t *seen, tacit_root_t *root, tacit_error_t *err) {
+/*
+ * The root that a round's releases lead to from run->theta, and what is known of it: H the secants (d, d), or, of none, n E v s' as the model has it; M what was
+ * released.
+ */
+static tacit_status_t find_root(tacit_program_run_t *run, const tacit_program_seen_t *seen, const double *secants, tacit_root_t *root, tacit_error_t *err) {
   size_t d = run->public.d;
   double slope[MATRIX], inverse[MATRIX], squares[MATRIX], left[TACIT_NOISE_AWARE_MAX_NARROW], moved[TACIT_NOISE_AWARE_MAX_NARROW];
   const double *from = run->settings->fault_for_tests == TACIT_NOISE_AWARE_LINES_WHERE_RELEASED ? seen->theta : run->theta;
   expect_at(run, seen, from, left);
   tacit_program_slope(run, seen->whiten, run->settings->fault_for_tests == TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES ? run->public.squares : run->public.with_score, slope);
+  memcpy(slope, secants != NULL ? secants : slope, d * d * sizeof *slope);
   find_squares(run, seen, squares);
   memcpy(root->at, seen->theta, sizeof root->at);
   if (!tacit_program_invert(d, slope, inverse)) {
@@ -128,66 +140,94 @@ static void move(tacit_program_run_t *run, const double *mode, const double *cov
   }
 }
 
-/* How far the expected score at run->theta + off is from the straight line, in sds of the score by its inverse covariance there. */
-static double bend_at(tacit_program_run_t *run, const tacit_program_seen_t *seen, const double *weight, const double *slope, const double *left, const double *off) {
-  size_t d = run->public.d;
-  double there[TACIT_NOISE_AWARE_MAX_NARROW], line[TACIT_NOISE_AWARE_MAX_NARROW], bend[TACIT_NOISE_AWARE_MAX_NARROW], solved[TACIT_NOISE_AWARE_MAX_NARROW];
-  for (size_t j = 0; j < d; j++) {
-    there[j] = run->theta[j] + off[j];
-  }
-  expect_at(run, seen, there, bend);
-  tacit_program_apply(d, slope, off, line);
-  for (size_t j = 0; j < d; j++) {
-    bend[j] += line[j] - left[j];
-  }
-  tacit_program_apply(d, weight, bend, solved);
-  return sqrt(fmax(tacit_dot(d, bend, solved), 0));
-}
+/* One posterior sd each along the axes of the posterior's correlations: off (d, d), one a row, and what is one over them, to (d, d). */
+typedef struct axes {
+  double off[MATRIX], to[MATRIX];
+} axes_t;
 
-/* The largest bend of the last round's score one posterior sd from run->theta, along the axes of the posterior's correlations. */
-static double worst_bend(tacit_program_run_t *run, const tacit_program_seen_t *seen, const double *cov) {
-  size_t d = run->public.d;
-  double weight[MATRIX], slope[MATRIX], correlation[MATRIX], values[TACIT_NOISE_AWARE_MAX_NARROW], axes[MATRIX];
-  double left[TACIT_NOISE_AWARE_MAX_NARROW], off[TACIT_NOISE_AWARE_MAX_NARROW], worst = 0;
-  expect_at(run, seen, run->theta, left);
-  tacit_program_slope(run, seen->whiten, run->public.with_score, slope);
-  if (!tacit_program_weigh(run, seen, weight)) {
-    return INFINITY;
-  }
+static void find_axes(size_t d, const double *cov, axes_t *axes) {
+  double correlation[MATRIX], values[TACIT_NOISE_AWARE_MAX_NARROW], vectors[MATRIX];
   for (size_t i = 0; i < d * d; i++) {
     correlation[i] = cov[i] / sqrt(cov[i / d * (d + 1)] * cov[i % d * (d + 1)]);
   }
-  tacit_eigen(d, correlation, values, axes);
-  for (size_t k = 0; k < 2 * d; k++) {
+  tacit_eigen(d, correlation, values, vectors);
+  for (size_t k = 0; k < d; k++) {
+    double length = sqrt(fmax(values[k], least_axis));
     for (size_t j = 0; j < d; j++) {
-      off[j] = (k % 2 == 0 ? 1 : -1) * sqrt(fmax(values[k / 2], 0) * cov[j * (d + 1)]) * axes[j * d + k / 2];
+      double sd = sqrt(cov[j * (d + 1)]);
+      axes->off[k * d + j] = length * sd * vectors[j * d + k];
+      axes->to[k * d + j] = vectors[j * d + k] / (length * sd);
     }
-    worst = fmax(worst, bend_at(run, seen, weight, slope, left, off));
   }
-  return worst;
+}
+
+/* left (d) <- expect_at() at run->theta + sign off. */
+static void expect_off(tacit_program_run_t *run, const tacit_program_seen_t *seen, double sign, const double *off, double *left) {
+  double there[TACIT_NOISE_AWARE_MAX_NARROW];
+  for (size_t j = 0; j < run->public.d; j++) {
+    there[j] = run->theta[j] + sign * off[j];
+  }
+  expect_at(run, seen, there, left);
+}
+
+double tacit_program_line(tacit_program_run_t *run, const tacit_program_seen_t *seen, const double *cov, double *secants) {
+  size_t d = run->public.d;
+  double weight[MATRIX], solved[TACIT_NOISE_AWARE_MAX_NARROW], bend[TACIT_NOISE_AWARE_MAX_NARROW], worst = 0;
+  double before[TACIT_NOISE_AWARE_MAX_NARROW], here[TACIT_NOISE_AWARE_MAX_NARROW], after[TACIT_NOISE_AWARE_MAX_NARROW];
+  axes_t axes;
+  find_axes(d, cov, &axes);
+  expect_at(run, seen, run->theta, here);
+  bool is_weighed = tacit_program_weigh(run, seen, weight);
+  memset(secants, 0, d * d * sizeof *secants);
+  for (size_t k = 0; k < d; k++) {
+    expect_off(run, seen, -1, axes.off + k * d, before);
+    expect_off(run, seen, 1, axes.off + k * d, after);
+    for (size_t i = 0; i < d * d; i++) {
+      secants[i] += 0.5 * (before[i / d] - after[i / d]) * axes.to[k * d + i % d];
+    }
+    for (size_t j = 0; j < d; j++) {
+      bend[j] = 0.5 * (before[j] + after[j]) - here[j];
+    }
+    tacit_program_apply(d, weight, bend, solved);
+    worst = fmax(worst, sqrt(fmax(tacit_dot(d, bend, solved), 0)));
+  }
+  return is_weighed ? worst : INFINITY;
+}
+
+/* run->normal <- by lines with these slopes, or, of none, the model's own; run->theta and cov (d, d) <- the mode that it leads to and the posterior there. */
+static tacit_status_t take_step(tacit_program_run_t *run, const tacit_program_seen_t seen[2], double *const secants[2], double *cov, double *moved, tacit_error_t *err) {
+  tacit_root_t roots[2];
+  double mode[TACIT_NOISE_AWARE_MAX_NARROW];
+  tacit_status_t status = TACIT_OK;
+  for (size_t r = 0; r < 2 && status == TACIT_OK; r++) {
+    status = find_root(run, &seen[r], secants[r], &roots[r], err);
+  }
+  status = status == TACIT_OK ? join(run, roots, err) : status;
+  status = status == TACIT_OK ? tacit_program_find_posterior(run, mode, cov, err) : status;
+  if (status == TACIT_OK) {
+    move(run, mode, cov, moved);
+  }
+  return status;
 }
 
 tacit_status_t tacit_program_settle(tacit_program_run_t *run, tacit_program_seen_t seen[2], tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
-  tacit_root_t roots[2];
-  double mode[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX], moved = INFINITY;
+  double cov[MATRIX], secants[2][MATRIX], moved = INFINITY;
   for (size_t r = 0; r < 2; r++) {
     tacit_public_expect(&run->public, &seen[r].point, seen[r].theta);
     tacit_public_mean(&run->public, run->public.d, run->public.means, seen[r].own);
   }
   tacit_program_follow(run, &seen[1]);
   for (int n = 0; n < N_SETTLES && moved > least_move && status == TACIT_OK; n++) {
-    for (size_t r = 0; r < 2 && status == TACIT_OK; r++) {
-      status = find_root(run, &seen[r], &roots[r], err);
-    }
-    status = status == TACIT_OK ? join(run, roots, err) : status;
-    status = status == TACIT_OK ? tacit_program_find_posterior(run, mode, cov, err) : status;
-    if (status == TACIT_OK) {
-      move(run, mode, cov, &moved);
-    }
+    status = take_step(run, seen, (double *const[2]){NULL, NULL}, cov, &moved, err);
   }
-  if (status == TACIT_OK) {
-    run->bend = fmax(worst_bend(run, &seen[1], cov), moved > least_move ? moved : 0);
+  moved = has_secants(run) ? INFINITY : moved;
+  for (int n = 0; n < N_SECANTS && moved > least_move && status == TACIT_OK; n++) {
+    for (size_t r = 0; r < 2; r++) {
+      run->bend = tacit_program_line(run, &seen[r], cov, secants[r]);
+    }
+    status = take_step(run, seen, (double *const[2]){secants[0], secants[1]}, cov, &moved, err);
   }
+  run->bend = fmax(run->bend, moved > least_move ? moved : 0);
   return status;
 }

@@ -129,7 +129,7 @@ tacit_status_t tacit_program_combine(const tacit_noise_aware_settings_t *setting
     status = together->between > 0 ? draw_differing(sites, together, scales, draws, err) : tacit_program_draw(run, draws, err);
   }
   if (status == TACIT_OK) {
-    tacit_program_end(run);
+    status = tacit_program_end(run, !(together->between > 0), err);
   }
   tacit_free(run);
   tacit_free(sites);

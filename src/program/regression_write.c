@@ -40,7 +40,7 @@ static const family_t families[] = {
     {"bernoulli", RESPONSE_BINARY, "bernoulli_logit", "lpmf", "eta", "", "", false, false},
     {"gaussian", RESPONSE_REAL, "normal", "lpdf", "eta, sigma", sigma, sigma_prior, true, false},
     {"student", RESPONSE_REAL, "student_t", "lpdf", "nu, eta, sigma", "  real<lower=0> sigma;\n  real<lower=1> nu;\n",
-     "  sigma ~ student_t(3, 0, 1);\n  nu ~ gamma(2, 0.1);\n", false, false},
+     "  sigma ~ student_t(3, 0, 0.25);\n  nu ~ gamma(2, 0.1);\n", false, false},
     {"lognormal", RESPONSE_POSITIVE, "lognormal", "lpdf", "eta, sigma", sigma, sigma_prior, true, false},
     {"weibull", RESPONSE_POSITIVE, "weibull", "lpdf", "shape, exp(eta)", shape, shape_prior, true, false},
     {"exponential", RESPONSE_POSITIVE, "exponential", "lpdf", "exp(-eta)", "", "", true, false},
@@ -377,7 +377,8 @@ static void write_generated(writer_t *w) {
     write_coefficients(w, names, &n_names, c);
   }
   if (w->family->response == RESPONSE_REAL) {
-    tacit_text_printf(w->text, "  real sd_residual = %s * sigma;\n", tacit_exact(w->r, w->half));
+    bool has_tails = strcmp(w->family->name, "student") == 0; /* of Student's t the sd is the scale times sqrt(nu / (nu - 2)) */
+    tacit_text_printf(w->text, "  real %s_residual = %s * sigma;\n", has_tails ? "scale" : "sd", tacit_exact(w->r, w->half));
   }
   tacit_text_printf(w->text, "}\n");
 }

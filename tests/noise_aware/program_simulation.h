@@ -23,7 +23,7 @@ static const char program_weibull[] =
 static const char program_student[] =
     "data { vector<lower=-1, upper=1>[2] x; real<lower=-1, upper=1> y; }\n"
     "parameters { real a; vector[2] b; real<lower=0> sigma; real<lower=1> nu; }\n"
-    "model { a ~ normal(0, 2.5); b ~ normal(0, 2.5); sigma ~ student_t(3, 0, 1); nu ~ gamma(2, 0.1); y ~ student_t(nu, a + dot_product(x, b), sigma); }\n";
+    "model { a ~ normal(0, 2.5); b ~ normal(0, 2.5); sigma ~ student_t(3, 0, 0.25); nu ~ gamma(2, 0.1); y ~ student_t(nu, a + dot_product(x, b), sigma); }\n";
 
 typedef struct program_setup {
   bool is_weibull, is_student;
@@ -40,7 +40,8 @@ typedef struct program_setup {
 typedef struct program_result {
   double theta[PROGRAM_D], mean[PROGRAM_D], sd[PROGRAM_D], share_below[PROGRAM_D]; /* share of draws below the truth */
   double plain_mean[PROGRAM_D], plain_sd[PROGRAM_D];                                 /* without noise */
-  double last_step, bend;
+  double last_step, bend, foretold_bend;
+  double prior_sd[PROGRAM_D], prior_share[PROGRAM_D];
   bool is_flagged;
 } program_result_t;
 
@@ -282,6 +283,7 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   aware.fault_for_tests = s->fault;
   aware.evidence = &evidence;
   program_ok(tacit_noise_aware_measure(&aware, &model.parameters, &err), &err);
+  program_ok(tacit_noise_aware_bend(&aware, &model.parameters, aware.n_units, &result->foretold_bend, &err), &err);
   if (s->is_to_be_refused) {
     size_t n_charged;
     assert_int_equal(tacit_noise_aware_fit(curator, &model.parameters, &aware, &draws, &err), TACIT_ERR_BUDGET);
@@ -316,6 +318,8 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
     result->share_below[j] = below / n;
   }
   result->is_flagged = tacit_checks_forbid_intervals(&evidence.checks);
+  memcpy(result->prior_sd, evidence.prior_sd, sizeof result->prior_sd);
+  memcpy(result->prior_share, evidence.prior_share, sizeof result->prior_share);
   for (size_t i = 0; i < evidence.checks.n; i++) {
     result->last_step = evidence.checks.items[i].id == TACIT_CHECK_LAST_STEP ? evidence.checks.items[i].statistic : result->last_step;
     result->bend = evidence.checks.items[i].id == TACIT_CHECK_BENT ? evidence.checks.items[i].statistic : result->bend;

@@ -122,13 +122,26 @@ static void test_a_curved_trade_off_is_followed_or_said(void **state) {
   fit_student(2, TACIT_NOISE_AWARE_LINES_WHERE_RELEASED, &r);
   assert_true(error_of_scale(&r) > 3);
   fit_student(1, TACIT_NOISE_AWARE_SOUND, &r);
-  assert_true(r.is_flagged && r.bend > 0.25);
+  assert_true(r.is_flagged && r.bend > 0.25 && r.foretold_bend > 0.25);
+}
+
+/* Of a normal prior with a known sd its share of the posterior's precision is the ratio of variances. Nothing bent is foretold of what is not. */
+static void test_the_share_of_the_prior_is_that_of_its_precision(void **state) {
+  (void)state;
+  program_setup_t s = setup(false, 1);
+  program_result_t r;
+  program_fit(&s, 7, &r);
+  for (size_t j = 0; j < 4; j++) {
+    assert_true(r.foretold_bend < 0.15 && fabs(r.prior_sd[j] - 2.5) < 1e-3);
+    assert_true(fabs(log(r.prior_share[j] / (r.sd[j] * r.sd[j] / 6.25))) < 0.3);
+  }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_large_budget_gives_the_posterior), cmocka_unit_test(test_add_remove_answers_too),
                                      cmocka_unit_test(test_a_tiny_budget_is_refused), cmocka_unit_test(test_no_fit_ends_far_away),
                                      cmocka_unit_test(test_rows_of_a_person_hang_together),
-                                     cmocka_unit_test(test_a_curved_trade_off_is_followed_or_said)};
+                                     cmocka_unit_test(test_a_curved_trade_off_is_followed_or_said),
+                                     cmocka_unit_test(test_the_share_of_the_prior_is_that_of_its_precision)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
