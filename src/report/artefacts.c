@@ -115,6 +115,9 @@ static void json_release(const tacit_report_t *report, tacit_text_t *text) {
     json_bool(text, "post_processing", true);
     json_text(text, "statistic", report->release->statistic);
     json_text(text, "noise", report->release->noise);
+    if (report->release->composition != NULL) {
+      json_text(text, "composition", report->release->composition);
+    }
   }
 }
 

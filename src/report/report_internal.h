@@ -75,6 +75,8 @@ tacit_status_t tacit_statement_hand_over(tacit_status_t status, tacit_text_t *li
 void tacit_statement_html(const char *lines, const char *heading, tacit_text_t *text); /* heading: "h3" */
 /* "- 3 of "gradient" with Gaussian noise of ..." */
 void tacit_statement_event(const tacit_event_t *event, tacit_text_t *text);
+/* " (replacing one row; the number of rows is public)": the change that a cost is for. */
+void tacit_statement_change(tacit_relation_t relation, const char *unit, tacit_text_t *text);
 
 /* ---- pages ---- */
 

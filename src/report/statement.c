@@ -223,6 +223,13 @@ static void not_private(const tacit_report_t *report, tacit_text_t *text) {
                           "use it for public data only.\n");
 }
 
+void tacit_statement_change(tacit_relation_t relation, const char *unit, tacit_text_t *text) {
+  tacit_text_printf(text, relation == TACIT_RELATION_SUBSTITUTE ? " (replacing one " : " (adding or removing one ");
+  tacit_text_plain(text, unit);
+  tacit_text_printf(text, strcmp(unit, "row") != 0 ? ", with all rows of it" : "");
+  tacit_text_printf(text, relation == TACIT_RELATION_SUBSTITUTE ? "; how many there are is public)" : ")");
+}
+
 /* Nothing but a release went in: the statement is about that release. */
 static void post_processing(const tacit_report_t *report, tacit_text_t *text) {
   const tacit_report_release_t *release = report->release;
@@ -242,9 +249,8 @@ static void post_processing(const tacit_report_t *report, tacit_text_t *text) {
     tacit_text_number_up(text, release->epsilon, EPSILON_DIGITS);
     tacit_text_printf(text, " at delta = ");
     tacit_text_number_up(text, release->delta, EPSILON_DIGITS);
-    tacit_text_printf(text, release->relation == TACIT_RELATION_SUBSTITUTE
-                                ? " (replacing one record; the number of records is public). That was paid when it was released, not here.\n"
-                                : " (adding or removing one record). That was paid when it was released, not here.\n");
+    tacit_statement_change(release->relation, report->unit, text);
+    line(text, ". That was paid when it was released, not here.");
   } else {
     line(text, "Its description does not say what it cost (epsilon, delta); whoever released it can.");
   }

@@ -150,9 +150,15 @@ static void released_before(const tacit_testimony_t *said, tacit_text_t *text) {
     tacit_text_number_up(text, said->claim.epsilon, TACIT_STATEMENT_EPSILON_DIGITS);
     tacit_text_printf(text, " at delta = ");
     tacit_text_number_up(text, said->claim.delta, TACIT_STATEMENT_EPSILON_DIGITS);
-    tacit_statement_line(text, " (one record replaced; the number of records is public).");
+    tacit_statement_change(said->relation, said->unit[0] != '\0' ? said->unit : "row", text);
+    tacit_statement_line(text, ".");
   } else {
     tacit_statement_line(text, ".\n- What it cost its description does not say; whoever released it can.");
+  }
+  if (said->composition[0] != '\0') {
+    tacit_text_printf(text, "- ");
+    tacit_text_plain(text, said->composition);
+    tacit_text_append(text, "\n", 1);
   }
 }
 

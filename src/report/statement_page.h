@@ -11,7 +11,7 @@ typedef struct tacit_testimony {
   tacit_stan_csv_t csv;      /* formula, family, data_name */
   char *schema;              /* NULL: the folder has none */
   tacit_relation_t relation;
-  const char *unit, *version, *commit, *method, *end, *delta_meaning, *accountant, *statistic, *noise;
+  const char *unit, *version, *commit, *method, *end, *delta_meaning, *accountant, *statistic, *noise, *composition;
   const char *ledger; /* NULL: in none */
   uint64_t spend, max_rows;
   double n_units; /* 0: private, or not said */

@@ -80,9 +80,6 @@ static tacit_status_t compute_again(tacit_testimony_t *said, const char *path, t
 static tacit_status_t take_claim(tacit_testimony_t *said, const char *path, tacit_error_t *err) {
   const json_t *max_rows = json_object_get(said->root, "max_rows"), *ledger = json_object_get(said->root, "ledger");
   const json_t *charged = json_object_get(said->root, "epsilon_charged");
-  if (!tacit_relation_parse(words(said->root, "relation"), &said->relation)) {
-    return bad(path, "relation", "\"substitute\" or \"add-remove\"", err);
-  }
   if (said->unit[0] == '\0') {
     return bad(path, "unit", "\"row\" or the column that names units", err);
   }
@@ -120,6 +117,10 @@ static tacit_status_t read_privacy(tacit_testimony_t *said, const char *path, ta
   said->accountant = words(said->root, "accountant");
   said->statistic = words(said->root, "statistic");
   said->noise = words(said->root, "noise");
+  said->composition = words(said->root, "composition");
+  if (said->claim.is_private && !tacit_relation_parse(words(said->root, "relation"), &said->relation)) {
+    return bad(path, "relation", "\"substitute\" or \"add-remove\"", err);
+  }
   return said->claim.is_private && !said->claim.is_post_processing ? take_claim(said, path, err) : TACIT_OK;
 }
 

@@ -72,6 +72,12 @@ for damage in ("", "{}", '{"format": "tacit releases", "version": 9}'):
 run("combine", "a", "b/releases.json", "--out", "both", *CHAINS)
 claim = json.loads(pathlib.Path("both/privacy.json").read_text())
 assert (claim["epsilon"], claim["delta"], claim["post_processing"]) == (8, 2e-6, True), claim
+assert "may be at all of them" in claim["composition"], claim
+run("combine", "a", "b", "--disjoint", "--out", "parted", *CHAINS)
+claim = json.loads(pathlib.Path("parted/privacy.json").read_text())
+assert claim["epsilon"] == 4 and "declared disjoint" in claim["composition"], claim
+said = " ".join(run("statement", "parted").split())
+assert "epsilon = 4 at delta = 1e-06 (replacing one row; how many there are is public)." in said and claim["composition"] in said, said
 fit("wide", "gone.csv", "wide.yaml")
 fit("priors", "gone.csv", "d.yaml", "y ~ log(x) + k + g + x:k", "bernoulli", "--prior", "normal(0, 1)")
 fit("shorter", "gone.csv", "d.yaml", "y ~ log(x) + k + g")
@@ -101,7 +107,7 @@ for k, slope in enumerate((-2, 0, 2)):
     pathlib.Path("p.csv").write_text("x,y\n" + "".join(f"{x:.4f},{int(rng.random() < 1 / (1 + math.exp(-slope * x)))}\n" for x in (rng.uniform(-2, 2) for _ in range(3000))))
     fit(f"p{k}", "p.csv", "p.yaml", "y ~ x")
 run("combine", "p0", "p1", "p2", "--out", "one-slope", *LONGER)
-run("combine", "p0", "p1", "p2", "--exchangeable", "--between-sd", "2", "--out", "slopes", *LONGER)
+run("combine", "p0", "p1", "p2", "--exchangeable", "--between-sd", "2", "--out", "slopes", "--chains", "2", "--warmup", "1000", "--draws", "300")
 apart, together = summary("slopes"), summary("one-slope")
 assert 0.8 < apart["sites_sd_b_x"]["q50"] < 6 and apart["sites_sd_b_Intercept"]["q50"] < 0.8 and apart["b_x"]["sd"] > 4 * together["b_x"]["sd"], (apart, together)
 assert apart["b_x"]["q5"] < 0 < apart["b_x"]["q95"]
