@@ -315,6 +315,16 @@ static void curves(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_printf(text, "</div>\n");
 }
 
+static void pictures(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+  (has_scales(report) ? effects : intervals)(report, summaries, text);
+  if (report->n_own > 0) {
+    sites(report, summaries, text);
+  }
+  if (report->n_curves > 0) {
+    curves(report, text);
+  }
+}
+
 /* ---- what is folded away ---- */
 
 static void traces(const tacit_report_t *report, tacit_text_t *text) {
@@ -387,16 +397,10 @@ void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summ
   findings(report, text);
   answers(report, summaries, text);
   tacit_text_printf(text, "</section>\n");
-  if (!is_empty && has_scales(report)) {
-    effects(report, summaries, text);
+  if (report->evidence != NULL && tacit_checks_forbid_intervals(&report->evidence->checks)) {
+    tacit_text_printf(text, "<p>No effects, intervals or curves are drawn: a check says that there are none to give.</p>\n");
   } else if (!is_empty) {
-    intervals(report, summaries, text);
-  }
-  if (!is_empty && report->n_own > 0) {
-    sites(report, summaries, text);
-  }
-  if (report->n_curves > 0) {
-    curves(report, text);
+    pictures(report, summaries, text);
   }
   if (report->check_json != NULL) {
     tacit_figure_check(report->check_json, text);

@@ -888,6 +888,8 @@ def good_paths():
             done = run(["fit", "counts.stan", "--data", "contradict.csv", "--schema", "contradict.yaml", "--epsilon", "4", *DELTA, "--seed", "1", "--out", f"counts-{name}"])
             assert done.returncode == 0 and ("outcomes vary more than this program says" in done.stdout + done.stderr) == (name == "odd"), done
             assert run(["diagnose", f"counts-{name}"]).returncode == (5 if name == "odd" else 0), name
+            page = open(f"counts-{name}/report.html").read()
+            assert ("<h2>Intervals</h2>" not in page and "Along each column" not in page) == ("none to give" in page) == (name == "odd"), name
         pathlib.Path("contradict.csv").write_text("y,x\n" + "".join(f"{(3, 2, 4, 1, 3, 5, 2, 4)[i % 8]},{.5 + i % 21 / 2000}\n" for i in range(4000)))
         done = run(["fit", "counts.stan", "--data", "contradict.csv", "--schema", "contradict.yaml", "--epsilon", "1", *DELTA, "--seed", "1", "--out", "counts-narrow"])
         assert done.returncode == 0 and "a column fills so little of its bounds" in done.stdout + done.stderr, done
