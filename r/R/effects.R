@@ -69,9 +69,16 @@ effect_table <- function(draws, rows, of) {
 
 columns_of <- function(effect, table) if (effect %in% names(table)) effect else strsplit(effect, ":", fixed = TRUE)[[1L]]
 
+# "age 60, sex F": what the columns that an effect is not along are held at.
+held_at <- function(effect, table) {
+  held <- setdiff(grep("__$", names(table), value = TRUE, invert = TRUE), columns_of(effect, table))
+  paste(vapply(held, function(name) paste(name, paste(unique(table[[name]]), collapse = " or ")), ""), collapse = ", ")
+}
+
 print.tacit_effects <- function(x, ...) {
   for (name in names(x)) {
-    cat(name, ":\n", sep = "")
+    held <- held_at(name, x[[name]])
+    cat(name, if (nzchar(held)) paste0(" (held: ", held, ")"), ":\n", sep = "")
     shown <- c(columns_of(name, x[[name]]), "cond__", "cats__", "estimate__", "lower__", "upper__")
     print(head(x[[name]][intersect(shown, names(x[[name]]))], 10L), row.names = FALSE)
   }
@@ -85,19 +92,19 @@ plot.tacit_effects <- function(x, ...) {
     for (i in seq_along(pages)) {
       by <- c(if (length(of) == 2L) of[[2L]], intersect("cats__", names(pages[[i]])))
       parts <- if (!length(by)) list(pages[[i]]) else split(pages[[i]], lapply(pages[[i]][by], function(v) factor(v, unique(v))), sep = ", ")
-      plot_effect(of[[1L]], parts, names(pages)[i])
+      plot_effect(of[[1L]], parts, names(pages)[i], held_at(name, pages[[i]]))
     }
   }
   invisible(x)
 }
 
 # One column's effect; a part for each class of the response, and each value of a second column.
-plot_effect <- function(name, parts, title = NULL) {
+plot_effect <- function(name, parts, title = NULL, held = "") {
   values <- parts[[1L]][[name]]
   at <- if (is.numeric(values)) values else seq_along(values)
   colours <- if (length(parts) == 1L) "steelblue" else hcl.colors(length(parts), "Dark 3")
   limits <- range(vapply(parts, function(part) range(part$lower__, part$upper__), c(0, 0)))
-  graphics::plot(range(at), limits, type = "n", xlab = name, ylab = "expected response", main = title, xaxt = if (is.numeric(values)) "s" else "n",
+  graphics::plot(range(at), limits, type = "n", xlab = name, sub = if (nzchar(held)) paste("held:", held), ylab = "expected response", main = title, xaxt = if (is.numeric(values)) "s" else "n",
                  xlim = if (is.numeric(values)) range(at) else range(at) + c(-0.5, 0.5))
   if (!is.numeric(values)) axis(1, at, values)
   for (k in seq_along(parts)) {

@@ -43,8 +43,9 @@ static void print_check(const tacit_program_t *program, const char *path, double
   if (isfinite(bound)) {
     printf("gradients   of a record's term are at most %.4g (L2), whatever the record and the parameters: nothing has to be clipped\n", bound);
   } else if (!isnan(bound)) {
-    printf("gradients   of a record's term have no bound that is known: a fit needs --clip-grad and --clip-ratio, or private for both; what is\n"
-           "            clipped bends the posterior, and is worth a look at other priors or bounds of parameters\n");
+    printf("gradients   of a record's term have no bound that is known: method noise-aware, the default where it applies (tacit plan says whether), needs\n"
+           "            none; chains (dp-hmc, dp-penalty ...) need --clip-grad or --clip-ratio or both, or private for them, and what is clipped bends\n"
+           "            their posterior\n");
   }
 }
 

@@ -88,6 +88,24 @@ static tacit_status_t write_predictions(prediction_t *p, const cli_args_t *args,
   return status;
 }
 
+/* What the columns that do not vary are held at: where a row varies its column, all others are. */
+static void say_held(prediction_t *p, size_t n_columns) {
+  const char *const *names = tacit_predictor_columns(p->predictor, &n_columns);
+  tacit_text_clear(&p->text);
+  for (size_t j = 0; j < n_columns; j++) {
+    size_t row = 0;
+    while (row + 1 < p->rows->n && p->grid->varied[row] == j) {
+      row++;
+    }
+    tacit_text_printf(&p->text, "%s%s ", j > 0 ? ", " : "", names[j]);
+    csv_value(p, j, row);
+  }
+  if (n_columns > 1 && p->text.data != NULL) {
+    fprintf(stderr, "note: each column varies in turn, the others held at the middle of their public bounds or their first level: %s\n", p->text.data);
+  }
+  tacit_text_clear(&p->text);
+}
+
 static tacit_status_t from_grid(prediction_t *p, const cli_args_t *args, uint64_t seed, tacit_error_t *err) {
   tacit_grid_rows_t grid;
   size_t n_columns;
@@ -96,6 +114,7 @@ static tacit_status_t from_grid(prediction_t *p, const cli_args_t *args, uint64_
   if (status == TACIT_OK) {
     p->grid = &grid;
     p->rows = &grid.rows;
+    say_held(p, n_columns);
     status = write_predictions(p, args, seed, err);
     p->grid = NULL;
     p->rows = NULL;

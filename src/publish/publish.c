@@ -1,4 +1,5 @@
 /* A statistic from settings to the file: charge, release, settle. */
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -246,6 +247,20 @@ tacit_status_t tacit_publish_columns(tacit_publish_t *publish, const tacit_schem
   return status;
 }
 
+/* Noise beside what all records together could change, from which on it is said: by what is public of them alone. */
+static const double share_swamped = 0.1;
+
+static void put_swamped(tacit_publish_t *publish) {
+  size_t n_values = tacit_statistic_n_values(&publish->statistic), n_margins = publish->statistic.n_margins;
+  bool has_cells = publish->statistic.kind == TACIT_STATISTIC_COUNTS || publish->statistic.kind == TACIT_STATISTIC_MARGINS;
+  double sd = publish->noise_multiplier * (tacit_publish_has_delta(publish) ? 1 : sqrt(2)); /* in what one record can change; of Laplace noise the sd is sqrt 2 scales */
+  double n_cells = has_cells ? (double)n_values / (n_margins > 0 ? (double)n_margins : 1) : 1, share = sd * n_cells / (double)publish->n;
+  if (share > share_swamped) {
+    tacit_text_printf(&publish->warnings, "warning: the noise is likely to swamp what is released: its sd is %.2g times what %s; about %.2g times the epsilon or the records would do\n", share,
+                      has_cells ? "an average cell holds" : "all records together can change", tacit_number_round_up(share / share_swamped));
+  }
+}
+
 tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_data_source_t *source, tacit_error_t *err) {
   tacit_status_t status = settle_settings(publish, err);
   tacit_data_source_t settled = tacit_data_source_settle(source, &publish->given, publish->query);
@@ -262,6 +277,9 @@ tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_d
   status = open_records(publish, &settled, err);
   if (status == TACIT_OK) {
     tacit_budget_put_doubts(&publish->warnings, publish->epsilon, publish->delta, publish->relation == TACIT_RELATION_SUBSTITUTE ? (double)publish->n : 0);
+    if (publish->relation == TACIT_RELATION_SUBSTITUTE) {
+      put_swamped(publish);
+    }
     publish->stage = TACIT_PUBLISH_STAGE_READ;
   }
   return status;
