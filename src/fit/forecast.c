@@ -13,6 +13,8 @@ static const double penalty_sd_much = 4;
 /* tacit_noise_aware_scale_doubt() above which most fits end with a problem, mostly `scale-unknown`: docs/theory.md, 18.10. */
 static const double scale_doubt_much = 1;
 
+/* Forecasts of `bent` from which on a plan speaks of it. */
+static const double bend_near = 0.1;
 /* Budgets that a plan looks for: up to so many times what was said, and how finely. */
 static const double most_times = 64;
 enum { n_halvings = 6 };
@@ -156,6 +158,11 @@ void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings
   if (fit->design == NULL) {
     tacit_text_printf(to, "plan: forecast of noise-aware: simulated at the prior's centre with columns that fill their bounds; where columns fill a small "
                           "part of them, or parameters are elsewhere, it is less sure\n");
+    double bend = tacit_fit_bend(fit, settings, n_units);
+    if (bend > bend_near && !tacit_fit_is_bent(bend)) {
+      tacit_text_printf(to, "plan: forecast of noise-aware: bent %.2g there, at most %g: where records tell parameters apart less than there (degrees of freedom, "
+                            "of nearly normal errors) the fit ends with a problem and no intervals\n", bend, tacit_check_info(TACIT_CHECK_BENT)->threshold);
+    }
     return;
   }
   for (size_t j = 1; j < d; j++) {

@@ -4,7 +4,12 @@
 
 #include "noise_aware/gaussian.h"
 
-enum { D = TACIT_NOISE_AWARE_MAX_NARROW };
+enum { D = TACIT_NOISE_AWARE_MAX_NARROW, N_ALLOWANCES = 100 };
+
+/* Means nearer to a bound are not sought, nor latent moments further out, in half ranges. */
+static const double most_mean = 0.98, most_latent = 4;
+
+static const double root_two_pi = 2.506628274631000502;
 
 /* Those that are wanted, and their moments. */
 typedef struct wanted {
@@ -141,6 +146,35 @@ static void spread_out(size_t n, size_t d, const size_t *at, size_t p, double *r
   }
 }
 
+/* Mean and sd of a normal number of this mean and sd that is moved to [-1, 1]. */
+static void clamped_moments(double mean, double sd, double *clamped_mean, double *clamped_sd) {
+  double low = (-1 - mean) / sd, high = (1 - mean) / sd;
+  double below = 0.5 * erfc(-low * sqrt(0.5)), above = 0.5 * erfc(high * sqrt(0.5)), within = 1 - below - above;
+  double at_low = exp(-0.5 * low * low) / root_two_pi, at_high = exp(-0.5 * high * high) / root_two_pi;
+  double first = above - below + mean * within + sd * (at_low - at_high);
+  double second = above + below + (mean * mean + sd * sd) * within + 2 * mean * sd * (at_low - at_high) + sd * sd * (low * at_low - high * at_high);
+  *clamped_mean = first;
+  *clamped_sd = sqrt(fmax(second - first * first, 1e-12));
+}
+
+/* Moments of what is not clamped yet such that what is has those that are wanted, as far as bounds let it. */
+static void allow_for_bounds(wanted_t *of) {
+  for (size_t i = 0; i < of->p; i++) {
+    double wanted_sd = sqrt(of->cov[i * of->p + i]), wanted_mean = fmin(fmax(of->mean[i], -most_mean), most_mean), mean = wanted_mean, sd = wanted_sd;
+    for (int n = 0; n < N_ALLOWANCES && wanted_sd > 0 && !of->is_two_valued[i]; n++) {
+      double has_mean, has_sd;
+      clamped_moments(mean, sd, &has_mean, &has_sd);
+      mean = fmin(fmax(mean + wanted_mean - has_mean, -most_latent), most_latent);
+      sd = fmin(sd * wanted_sd / has_sd, most_latent);
+    }
+    of->mean[i] = of->is_two_valued[i] ? of->mean[i] : mean;
+    for (size_t j = 0; j < of->p && wanted_sd > 0; j++) {
+      of->cov[i * of->p + j] *= sd / wanted_sd;
+      of->cov[j * of->p + i] *= sd / wanted_sd;
+    }
+  }
+}
+
 static tacit_status_t make_rows(wanted_t *of, size_t n, size_t d, tacit_rng_t *rng, double *rows, tacit_error_t *err) {
   size_t p = of->p;
   tacit_shape_t shape = {p, of->is_two_valued, of->mean, of->cov};
@@ -150,6 +184,7 @@ static tacit_status_t make_rows(wanted_t *of, size_t n, size_t d, tacit_rng_t *r
     return tacit_error_memory(err);
   }
   tacit_raise_eigenvalues(p, of->cov, 1e-6, work);
+  allow_for_bounds(of);
   for (size_t i = 0; i < n * p; i++) {
     normals[i] = tacit_rng_normal(rng);
   }
