@@ -13,11 +13,11 @@ static const double penalty_sd_much = 4;
 /* tacit_noise_aware_scale_doubt() above which most fits end with a problem, mostly `scale-unknown`: docs/theory.md, 18.10. */
 static const double scale_doubt_much = 1;
 
-/* Forecasts of `bent` from which on a plan speaks of it. */
+/* Forecast of `bent` from which on a plan speaks of it. */
 static const double bend_near = 0.1;
 /* Budgets that a plan looks for: up to so many times what was said, and how finely. */
-static const double most_times = 64;
-enum { n_halvings = 6 };
+static const double most_times = 16;
+enum { n_halvings = 3 };
 
 static bool has_dubious_budget(const tacit_fit_t *fit) {
   return !fit->is_exposed && tacit_budget_is_dubious(fit->epsilon, fit->delta, fit->n_planned);

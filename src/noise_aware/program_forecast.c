@@ -4,15 +4,8 @@
 
 #include "noise_aware/program.h"
 
-/* Made-up records that a forecast looks at: the first so many of a run's. */
-enum { N_LOOKED_AT = 256 };
-
-static void look_at_few(tacit_public_t *p) {
-  p->n = N_LOOKED_AT;
-  for (size_t i = 0; i < p->n; i++) {
-    p->weights[i] = 1 / (double)p->n;
-  }
-}
+/* More records only tell more: beyond so many, the error of simulation would be all that is seen. */
+static const double most_units = 1e5;
 
 /* cov (d, d) <- of the posterior at run->theta by the prior and two last rounds there; false: none. */
 static bool find_cov(tacit_program_run_t *run, const tacit_program_seen_t *seen, double noise_sd, double *cov) {
@@ -61,10 +54,9 @@ tacit_status_t tacit_noise_aware_bend(const tacit_noise_aware_settings_t *s, con
   }
   run->parameters = parameters;
   run->settings = s;
-  run->n = n_units;
+  run->n = fmin(n_units, most_units);
   tacit_status_t status = tacit_public_open(&run->public, s->records, err);
   if (status == TACIT_OK) {
-    look_at_few(&run->public);
     tacit_program_climb(run->public.d, tacit_program_prior_density, parameters, run->theta);
     *bend = find_bend(run);
   }
