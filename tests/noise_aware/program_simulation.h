@@ -33,6 +33,7 @@ typedef struct program_setup {
   tacit_noise_aware_fault_t fault;
   bool is_to_be_refused; /* for its budget, and nothing is charged */
   size_t max_rows;       /* 0: records are units; else n is of persons, who have 1 to this many rows, evenly; the first two features are the person's */
+  bool is_foretold;      /* foretold_bend is looked for */
   bool forgets_units;    /* persons' rows are taken for units */
   double share;          /* of persons: the share of a row's normal score that is the person's own effect */
 } program_setup_t;
@@ -283,7 +284,9 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   aware.fault_for_tests = s->fault;
   aware.evidence = &evidence;
   program_ok(tacit_noise_aware_measure(&aware, &model.parameters, &err), &err);
-  program_ok(tacit_noise_aware_bend(&aware, &model.parameters, aware.n_units, &result->foretold_bend, &err), &err);
+  if (s->is_foretold) {
+    program_ok(tacit_noise_aware_bend(&aware, &model.parameters, aware.n_units, &result->foretold_bend, &err), &err);
+  }
   if (s->is_to_be_refused) {
     size_t n_charged;
     assert_int_equal(tacit_noise_aware_fit(curator, &model.parameters, &aware, &draws, &err), TACIT_ERR_BUDGET);

@@ -105,7 +105,7 @@ static void test_rows_of_a_person_hang_together(void **state) {
  */
 static void fit_student(double epsilon, tacit_noise_aware_fault_t fault, program_result_t *r) {
   program_setup_t s = setup(false, epsilon);
-  s.is_student = true;
+  s.is_student = s.is_foretold = true;
   s.n = 4000;
   s.fault = fault;
   program_fit(&s, 80, r);
@@ -130,6 +130,7 @@ static void test_the_share_of_the_prior_is_that_of_its_precision(void **state) {
   (void)state;
   program_setup_t s = setup(false, 1);
   program_result_t r;
+  s.is_foretold = true;
   program_fit(&s, 7, &r);
   for (size_t j = 0; j < 4; j++) {
     assert_true(r.foretold_bend < 0.15 && fabs(r.prior_sd[j] - 2.5) < 1e-3);
