@@ -42,7 +42,7 @@ static tacit_status_t make_blocks(tacit_population_chain_t *c, tacit_error_t *er
     return tacit_error_memory(err);
   }
   for (size_t g = 0, b = 0; g < run->n_groups; g++) {
-    size_t n = run->groups[g].as->n_records, pilots = n < N_PILOT_BLOCKS * LANES ? n : N_PILOT_BLOCKS * LANES;
+    size_t n = run->groups[g].as->n_records, most = (size_t)N_PILOT_BLOCKS * LANES, pilots = n < most ? n : most;
     for (size_t done = 0; done < n; done += LANES, b++) {
       l->blocks[b] = (block_t){.group = (uint32_t)g, .lanes = (uint32_t)(n - done < LANES ? n - done : LANES), .factor = done < pilots ? (double)n / (double)pilots : 0};
     }

@@ -101,7 +101,7 @@ static bool is_in_ball(const int64_t *k, size_t n, int64_t radius) {
     if (k[i] > radius || k[i] < -radius) {
       return false;
     }
-    square += k[i] * k[i];
+    square += (tacit_wide_t)k[i] * k[i];
   }
   return square <= (tacit_wide_t)radius * radius;
 }

@@ -7,10 +7,11 @@
 /* slopes (n_reported, d) <- of what is reported at theta, by differences. */
 static tacit_status_t find_slopes(const tacit_parameters_t *of, const double *theta, double *slopes, tacit_error_t *err) {
   const double h = 0x1p-12;
-  double point[TACIT_NOISE_AWARE_MAX_NARROW], *high = tacit_alloc_zero(2 * of->n_reported, sizeof *high), *low = high + of->n_reported;
+  double point[TACIT_NOISE_AWARE_MAX_NARROW], *high = tacit_alloc_zero(2 * of->n_reported, sizeof *high);
   if (high == NULL) {
     return tacit_error_memory(err);
   }
+  double *low = high + of->n_reported;
   memcpy(point, theta, of->dim * sizeof *point);
   for (size_t j = 0; j < of->dim; j++) {
     point[j] = theta[j] + h;

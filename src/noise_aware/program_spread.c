@@ -71,7 +71,7 @@ static bool find_step(tilt_t *t, const double *weights, const double *tilt) {
 /* weights (t->n) <- the least of program_weight KL(weights, equal ones) + |their moments - wanted|^2 / (2 noise_sd^2), by its dual, which is convex. */
 static tacit_status_t find_weights(tilt_t *t, double *weights, tacit_error_t *err) {
   size_t q = t->q;
-  double *own = tacit_alloc_zero(q * q + 4 * q, sizeof *own), *tilt = own, *next;
+  double *own = tacit_alloc_zero(q * q + 4 * q, sizeof *own), *tilt, *next;
   if (own == NULL) {
     return tacit_error_memory(err);
   }
