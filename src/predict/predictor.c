@@ -3,12 +3,17 @@
 #include <string.h>
 
 #include "predict/predict_internal.h"
-#include "report/report_internal.h"
+#include "report/read_internal.h"
 
 static tacit_status_t read_schema(const char *path, tacit_schema_t **schema, tacit_error_t *err) {
   tacit_text_t name = {0};
   tacit_text_printf(&name, "%s/schema.yaml", path);
-  tacit_status_t status = name.failed ? tacit_error_memory(err) : tacit_schema_read(schema, name.data, err);
+  tacit_status_t status = name.failed ? tacit_error_memory(err) : TACIT_OK;
+  if (status == TACIT_OK && !tacit_report_exists(name.data)) {
+    status = tacit_error_set(err, TACIT_ERR_MISSING, "schema",
+                             "%s has no schema.yaml, which a fit writes: what tacit infer wrote is of a statistic, without columns to predict from", path);
+  }
+  status = status == TACIT_OK ? tacit_schema_read(schema, name.data, err) : status;
   tacit_text_clear(&name);
   return status;
 }

@@ -92,7 +92,7 @@ tacit_status_t tacit_report_check_folder(const char *path, tacit_error_t *err) {
   struct stat info;
   if (stat(path, &info) != 0) {
     return tacit_error_set(err, errno == ENOENT || errno == ENOTDIR ? TACIT_ERR_MISSING : TACIT_ERR_IO, "path",
-                           "cannot open the report %s: %s", path, strerror(errno));
+                           "cannot open %s, the folder of a fit: %s", path, strerror(errno));
   }
   if (!S_ISDIR(info.st_mode)) {
     return tacit_error_set(err, TACIT_ERR_IO, "path", "%s is a file: a report is a folder with draws-1.csv and "

@@ -281,7 +281,7 @@ tacit_status_t tacit_released_read(tacit_released_t *kept, const char *path, tac
   if (status == TACIT_OK && is_folder && stat(name.data, &info) != 0 && errno == ENOENT) {
     status = tacit_error_set(err, TACIT_ERR_MISSING, "releases",
                              "%s has no releases.json: only fits by method noise-aware keep releases that inference can start from; chains "
-                             "pay for every step and leave none, and of sites together each site has its own", path);
+                             "pay for every step and leave none, of sites together each site has its own, and after tacit infer there is the statistic", path);
   }
   if (status == TACIT_OK) {
     status = tacit_file_read(name.data, MAX_BYTES, &bytes, &n, err);
