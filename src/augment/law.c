@@ -3,6 +3,7 @@
  * of 1e-9; since all have to add up to 1, mass that was missed is noticed, and searched for next to where the density is highest. Whole
  * numbers: sums. All in logarithms, so that a cell has a gradient however unlikely it is.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "augment/population_internal.h"
@@ -233,10 +234,48 @@ static double total_of(const double *log_p, size_t n) {
   return exp(total);
 }
 
+static int compare_place(const void *a, const void *b) {
+  const panel_t *p = a, *q = b;
+  return p->combination != q->combination ? (p->combination > q->combination) - (p->combination < q->combination) : (p->from > q->from) - (p->from < q->from);
+}
+
+/*
+ * Halve what is much wider than a panel next to it where there is something: a mode at a border, nearer to it than any node, is found from one side
+ * of it alone.
+ */
+static bool even_out(tacit_law_t *law, size_t *n_halved) {
+  size_t n = law->n_panels;
+  double highest = -INFINITY;
+  qsort(law->panels, n, sizeof *law->panels, compare_place);
+  for (size_t i = 0; i < n; i++) {
+    highest = fmax(highest, law->panels[i].log_value);
+  }
+  *n_halved = 0;
+  for (size_t i = 0; i + 1 < n; i++) {
+    const panel_t *p = &law->panels[i], *q = &law->panels[i + 1];
+    double p_width = p->to - p->from, q_width = q->to - q->from;
+    const panel_t *narrow = p_width < q_width ? p : q, *wide = narrow == p ? q : p;
+    bool is_border = p->combination == q->combination && p->to == q->from;
+    if (is_border && fmax(p_width, q_width) > 4 * fmin(p_width, q_width) && narrow->log_value > highest - 70 && can_halve(wide)) {
+      if (!halve(law, (size_t)(wide - law->panels))) {
+        return false;
+      }
+      ++*n_halved;
+    }
+  }
+  return true;
+}
+
 /* The panel next to which there is most to be found: where the density is highest for its width. */
 static bool search(tacit_law_t *law) {
-  size_t best = SIZE_MAX;
+  size_t best = SIZE_MAX, n_halved;
   double highest = -INFINITY;
+  if (!even_out(law, &n_halved)) {
+    return false;
+  }
+  if (n_halved > 0) {
+    return true;
+  }
   for (size_t i = 0; i < law->n_panels; i++) {
     const panel_t *p = &law->panels[i];
     double promise = p->peak + log(p->to - p->from);
@@ -274,6 +313,7 @@ tacit_law_outcome_t tacit_law_set(tacit_law_t *law, const double *theta, double 
       break;
     }
   }
+  *total = ok ? *total : NAN; /* too many panels: sums of what is not resolved bound nothing */
   law->is_set = ok && !law->has_no_number && fabs(*total - 1) <= NOT_ONE;
   if (law->is_set) {
     memcpy(law->log_p_set, log_p, cells->n_cells * sizeof *log_p);

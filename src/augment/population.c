@@ -14,18 +14,51 @@
 /* Where a trajectory has lost its way: beyond it nothing would be accepted, and nothing has to be integrated. */
 static const double FAR_BELOW = 1000;
 
-/* What the records of a group say, and its gradient. */
-static double add_group(tacit_population_chain_t *c, size_t g, const double *theta, double *grad) {
+/*
+ * Where a record's density could not be integrated, a point that is at least this far below the chain's, and 2 for each parameter, is one where no
+ * chain comes to: laws as wide as the doubles, or all but a point. Nearer, the run says so.
+ */
+static const double NEVER_BELOW = 20;
+
+/* At most what the records of a group say: probabilities as their counts. */
+static double most_of(const tacit_population_part_t *part, size_t n_cells) {
+  double n = 0, most = 0;
+  for (size_t a = 0; a < n_cells; a++) {
+    n += part->apart[a];
+  }
+  for (size_t a = 0; a < n_cells; a++) {
+    most += part->apart[a] > 0 ? part->apart[a] * log(part->apart[a] / n) : 0;
+  }
+  return most;
+}
+
+/* The same, where only 1 - missing of the cells' probability was found. */
+static double most_found(const tacit_population_part_t *part, size_t n_cells, double missing) {
+  double most = 0;
+  for (size_t a = 0; a < n_cells; a++) {
+    most += part->apart[a] > 0 ? part->apart[a] * log(fmin(1, exp(part->trial_log_p[a]) + missing)) : 0;
+  }
+  return most;
+}
+
+/* What the records of a group say, and its gradient; `others` is the rest of the log density, or more. */
+static double add_group(tacit_population_chain_t *c, size_t g, const double *theta, double others, double *grad) {
   tacit_population_part_t *part = &c->parts[g];
+  size_t n_cells = c->run->groups[g].apart.n_cells;
   double total, value = 0;
   tacit_law_outcome_t outcome = tacit_law_set(part->law, theta, part->trial_log_p, &total);
+  if (outcome == TACIT_LAW_NOT_ONE) {
+    double most = most_of(part, n_cells);
+    most = total < 1 ? fmin(most, most_found(part, n_cells, 1 - total)) : most;
+    bool is_reached = !(others + most < c->walk.value - NEVER_BELOW - 2 * (double)c->walk.dim);
+    c->n_not_one += is_reached;
+    c->worst = is_reached ? total : c->worst;
+  }
+  c->has_no_number = c->has_no_number || outcome == TACIT_LAW_NO_NUMBER;
   if (outcome != TACIT_LAW_OK) {
-    c->n_not_one += outcome == TACIT_LAW_NOT_ONE;
-    c->worst = outcome == TACIT_LAW_NOT_ONE ? total : c->worst;
-    c->has_no_number = c->has_no_number || outcome == TACIT_LAW_NO_NUMBER;
     return -INFINITY;
   }
-  for (size_t a = 0; a < c->run->groups[g].apart.n_cells; a++) {
+  for (size_t a = 0; a < n_cells; a++) {
     value += part->apart[a] > 0 ? part->apart[a] * part->trial_log_p[a] : 0;
   }
   tacit_law_add_grad(part->law, part->apart, part->trial_log_p, grad);
@@ -34,17 +67,22 @@ static double add_group(tacit_population_chain_t *c, size_t g, const double *the
 
 static double density(void *user, const double *theta, double *grad) {
   tacit_population_chain_t *c = user;
+  double others = 0; /* at most what groups say that were not looked at yet */
   for (size_t j = 0; j < c->walk.dim; j++) {
     if (!isfinite(theta[j])) {
       return -INFINITY;
     }
   }
+  for (size_t g = 0; g < c->run->n_groups; g++) {
+    others += most_of(&c->parts[g], c->run->groups[g].apart.n_cells);
+  }
   double value = tacit_population_log_prior(tacit_law_room(c->parts[0].law), theta, grad);
-  if (!isfinite(value) || value < c->walk.value - FAR_BELOW) { /* probabilities are at most 1: the prior bounds the density from above */
+  if (!isfinite(value) || value + others < c->walk.value - FAR_BELOW) {
     return -INFINITY;
   }
   for (size_t g = 0; g < c->run->n_groups && value > -INFINITY; g++) {
-    value += add_group(c, g, theta, grad);
+    others -= most_of(&c->parts[g], c->run->groups[g].apart.n_cells);
+    value += add_group(c, g, theta, value + others, grad);
   }
   if (!(value > -INFINITY)) {
     return -INFINITY;

@@ -103,7 +103,7 @@ TACIT_MUST_USE tacit_status_t tacit_law_new(tacit_law_t **law, const tacit_cells
 void tacit_law_free(tacit_law_t *law);
 /*
  * log_p, shape (n_cells): log of the cells' probabilities at theta, to a relative 1e-9 each. NOT_ONE: they do not add up to 1 within 1e-8:
- * *total, what they add up to.
+ * *total, what they add up to; NaN where it took too many panels to say.
  */
 tacit_law_outcome_t tacit_law_set(tacit_law_t *law, const double *theta, double *log_p, double *total);
 /* Adds the gradient of sum_c counts[c] log p_c at the theta of the last set. */
@@ -132,6 +132,7 @@ typedef struct tacit_trajectory {
   double *trial, *trial_grad, *momentum, *move; /* (dim) */
   double step_size, shrink_towards, error_sum, log_step_average, n_adapted;
   size_t n_leapfrog; /* of the last trajectory */
+  bool is_short;     /* the last trajectory's steps were */
 } tacit_trajectory_t;
 
 TACIT_MUST_USE tacit_status_t tacit_trajectory_init(tacit_trajectory_t *walk, size_t dim, tacit_trajectory_density density, void *user, tacit_error_t *err);

@@ -6,8 +6,10 @@
 
 #include "augment/population_internal.h"
 
-enum { MOST_LEAPFROG = 64, N_TRIES = 100, N_CLIMBS = 200 };
+enum { MOST_LEAPFROG = 64, MOST_SHORT = 16, N_TRIES = 100, N_CLIMBS = 200 };
 static const double TARGET = 0.8;
+/* One in eight has steps shorter by up to 2^6: where the posterior narrows, all others would be refused, and the chain kept from there. */
+static const double SHARE_SHORT = 0.125, SHORTEST = 6;
 
 tacit_status_t tacit_trajectory_init(tacit_trajectory_t *w, size_t dim, tacit_trajectory_density density, void *user, tacit_error_t *err) {
   *w = (tacit_trajectory_t){.dim = dim, .density = density, .user = user, .step_size = 0.5};
@@ -263,7 +265,9 @@ double tacit_trajectory_step(tacit_trajectory_t *w, tacit_rng_t *rng) {
     w->momentum[i] = tacit_rng_normal(rng);
   }
   double energy = w->value - 0.5 * dot(n, w->momentum, w->momentum), length = 1.5707963267948966 * (0.5 + tacit_rng_uniform(rng));
-  double step = w->step_size, value = w->value, n_steps = fmin(fmax(1, nearbyint(length / step)), MOST_LEAPFROG);
+  w->is_short = tacit_rng_uniform(rng) < SHARE_SHORT;
+  double step = w->step_size * (w->is_short ? exp2(-SHORTEST * tacit_rng_uniform(rng)) : 1), value = w->value;
+  double n_steps = fmin(fmax(1, nearbyint(length / step)), w->is_short ? MOST_SHORT : MOST_LEAPFROG);
   w->n_leapfrog = (size_t)n_steps;
   memcpy(w->trial, w->theta, n * sizeof *w->trial);
   memcpy(w->trial_grad, w->grad, n * sizeof *w->trial_grad);
@@ -327,12 +331,19 @@ static void set_metric(tacit_trajectory_t *w) {
   reset_states(w);
 }
 
-void tacit_trajectory_tune(tacit_trajectory_t *w, double accept, size_t i, size_t n) {
+/* Dual averaging of the step size. */
+static void adapt(tacit_trajectory_t *w, double accept) {
   w->n_adapted++;
   w->error_sum += TARGET - accept;
   double log_step = w->shrink_towards - sqrt(w->n_adapted) / 0.05 * w->error_sum / (w->n_adapted + 10), weight = pow(w->n_adapted, -0.75);
   w->log_step_average = weight * log_step + (1 - weight) * w->log_step_average;
   w->step_size = fmin(exp(log_step), 2);
+}
+
+void tacit_trajectory_tune(tacit_trajectory_t *w, double accept, size_t i, size_t n) {
+  if (!w->is_short) {
+    adapt(w, accept);
+  }
   if (i >= n / 10) {
     add_state(w);
   }

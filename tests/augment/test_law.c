@@ -2,6 +2,7 @@
  * Probabilities of the cells that statistics tell apart, against closed forms, and their gradient against differences of these: real records of
  * a normal law in bands, whole numbers of a Poisson law, two columns at once. Nothing here is random.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "augment/population_internal.h"
@@ -125,9 +126,29 @@ static void test_gradient_is_that_of_the_probabilities(void **state) {
   close(&s);
 }
 
+/* Laws from next to a point to hundreds of decades wide, whose mode is at a cut, at a border of panels, or anywhere. */
+static void test_narrow_and_wide_laws_are_found(void **state) {
+  (void)state;
+  static const char *const at[] = {"log(4)", "2", "2.4081", "-0.3"}; /* where the cut is in units of log sd from the mode */
+  char program[400];
+  double p[MAX_VALUES];
+  for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+    setting_t s;
+    snprintf(program, sizeof program, "data { real<lower=0> x; } parameters { real t; } model { t ~ normal(0, 1); x ~ lognormal(%s, exp(t)); } "
+             "statistic { s = count(x > exp(%s)); }", at[i], at[i]);
+    open(&s, program);
+    for (double t = -13; t <= 4; t += 0.5) {
+      expect(&s, t, p);
+      assert_true(fabs(p[0] - 0.5) < 1e-6 && fabs(p[1] - 0.5) < 1e-6); /* the cut lies where it is to 1e-12, the narrowest sd is 2e-6 */
+    }
+    close(&s);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_bands_of_a_normal_law_are_those_of_erfc), cmocka_unit_test(test_two_columns_have_the_law_of_both),
-      cmocka_unit_test(test_whole_numbers_are_summed), cmocka_unit_test(test_gradient_is_that_of_the_probabilities)};
+      cmocka_unit_test(test_whole_numbers_are_summed), cmocka_unit_test(test_gradient_is_that_of_the_probabilities),
+      cmocka_unit_test(test_narrow_and_wide_laws_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -271,6 +271,68 @@ static void test_planted_errors_are_found(void **state) {
   assert_int_equal(n_found, n_planted);
 }
 
+/* ---- one statistic of two, which says one thing of two parameters ---- */
+
+enum { N_LOGNORMAL = 7874, N_OF_Z = 60, N_OF_SIGMA = 4000 };
+
+/*
+ * Means of sigma and of mu where 1374 of 7874 records, or thereabouts, are above 4. The published counts see Phi((mu - log 4) / sigma) = Phi(z) alone, so
+ * that the posterior is a likelihood in z times the prior along each line of one z.
+ */
+static void exact_lognormal(const tacit_noisy_t *noisy, double mean[2]) {
+  double all = 0;
+  mean[0] = mean[1] = 0;
+  for (int i = 0; i < N_OF_Z; i++) {
+    double z = -1.15 + 0.45 * (i + 0.5) / N_OF_Z, p = upper(-z), lik = 0;
+    for (double k = 1374 - 300; k <= 1374 + 300; k++) {
+      double log_p = lgamma(N_LOGNORMAL + 1.0) - lgamma(k + 1) - lgamma(N_LOGNORMAL - k + 1) + k * log(p) + (N_LOGNORMAL - k) * log1p(-p);
+      lik += exp(log_p) * weight_of(noisy, noisy->values[0] - (N_LOGNORMAL - k)) * weight_of(noisy, noisy->values[1] - k);
+    }
+    for (int j = 0; j < N_OF_SIGMA; j++) {
+      double sigma = 12 * (j + 0.5) / N_OF_SIGMA, mu = log(4) + z * sigma, weight = lik * sigma * exp(-0.5 * square(mu - 1) - sigma);
+      all += weight;
+      mean[0] += weight * mu;
+      mean[1] += weight * sigma;
+    }
+  }
+  mean[0] /= all;
+  mean[1] /= all;
+}
+
+/* Trajectories pass laws of no width and of a thousand decades. Four runs by two means at 6 standard errors. */
+static void test_one_statistic_of_two_has_the_posterior_of_quadrature(void **state) {
+  (void)state;
+  static const char program[] = "data { real<lower=0> x; } transformed data { int<lower=0, upper=3> band = cut(x, {2, 4, 8}); } parameters { real mu; "
+                                "real<lower=0> sigma; } model { mu ~ normal(1, 1); sigma ~ exponential(1); x ~ lognormal(mu, sigma); } "
+                                "statistic { table = count(band); high = count(x > 4); }";
+  static const double values[] = {6499, 1377};
+  const tacit_published_statistic_t published = {
+      .statistic = 1, .groups = 1, .noisy = {.noise = TACIT_RELEASE_DISCRETE_LAPLACE, .scale = 4, .lower = -INFINITY, .upper = INFINITY, .n_values = 2, .values = values}};
+  const tacit_group_t records = {.name = "", .n_records = N_LOGNORMAL};
+  tacit_population_t *population;
+  tacit_error_t err;
+  double mean[2];
+  exact_lognormal(&published.noisy, mean);
+  assert_ok(tacit_population_parse(&population, program, strlen(program), NULL, 0, &err), err);
+  for (uint64_t seed = 1; seed <= 4; seed++) {
+    tacit_augment_settings_t s = tacit_augment_settings_default();
+    tacit_draws_t draws;
+    s.n_chains = 2;
+    s.n_warmup = 300;
+    s.n_draws = 500;
+    tacit_rng_key_from_seed(s.key, seed);
+    assert_ok(tacit_augment_population(population, 1, &records, 1, &published, &s, &draws, NULL, &err), err);
+    for (size_t j = 0; j < 2; j++) {
+      tacit_summary_t summary;
+      assert_ok(tacit_draws_summarise(&draws, j, &summary, &err), err);
+      print_message("%s %.4f, by quadrature %.4f, standard error %.4f\n", j ? "sigma" : "mu", summary.mean, mean[j], summary.mcse_mean);
+      assert_true(fabs(summary.mean - mean[j]) < 6 * summary.mcse_mean);
+    }
+    tacit_draws_clear(&draws);
+  }
+  tacit_population_free(population);
+}
+
 /* ---- calibration ---- */
 
 static double draw_noise(const tacit_noisy_t *s, tacit_rng_t *rng) {
@@ -378,6 +440,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_posteriors_of_tiny_populations_are_those_of_sums),
       cmocka_unit_test(test_planted_errors_are_found),
+      cmocka_unit_test(test_one_statistic_of_two_has_the_posterior_of_quadrature),
       cmocka_unit_test(test_ranks_of_true_parameters_are_uniform),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
