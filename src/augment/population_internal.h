@@ -133,6 +133,7 @@ typedef struct tacit_trajectory {
   double step_size, shrink_towards, error_sum, log_step_average, n_adapted;
   size_t n_leapfrog; /* of the last trajectory */
   bool is_short;     /* the last trajectory's steps were */
+  double share_short, n_made, n_lost; /* the last two: in warm-up, of those whose steps are not short */
 } tacit_trajectory_t;
 
 TACIT_MUST_USE tacit_status_t tacit_trajectory_init(tacit_trajectory_t *walk, size_t dim, tacit_trajectory_density density, void *user, tacit_error_t *err);

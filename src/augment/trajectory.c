@@ -8,8 +8,11 @@
 
 enum { MOST_LEAPFROG = 64, MOST_SHORT = 16, N_TRIES = 100, N_CLIMBS = 200 };
 static const double TARGET = 0.8;
-/* One in eight has steps shorter by up to 2^6: where the posterior narrows, all others would be refused, and the chain kept from there. */
-static const double SHARE_SHORT = 0.125, SHORTEST = 6;
+/*
+ * One in eight has steps shorter by up to 2^6 where the posterior narrows, so that others are lost, and the chain is kept from there: where in warm-up
+ * more than a share LOST of them are accepted with a probability below e^-10.
+ */
+static const double SHARE_SHORT = 0.125, SHORTEST = 6, LOST = 0.002;
 
 tacit_status_t tacit_trajectory_init(tacit_trajectory_t *w, size_t dim, tacit_trajectory_density density, void *user, tacit_error_t *err) {
   *w = (tacit_trajectory_t){.dim = dim, .density = density, .user = user, .step_size = 0.5};
@@ -265,7 +268,7 @@ double tacit_trajectory_step(tacit_trajectory_t *w, tacit_rng_t *rng) {
     w->momentum[i] = tacit_rng_normal(rng);
   }
   double energy = w->value - 0.5 * dot(n, w->momentum, w->momentum), length = 1.5707963267948966 * (0.5 + tacit_rng_uniform(rng));
-  w->is_short = tacit_rng_uniform(rng) < SHARE_SHORT;
+  w->is_short = tacit_rng_uniform(rng) < w->share_short;
   double step = w->step_size * (w->is_short ? exp2(-SHORTEST * tacit_rng_uniform(rng)) : 1), value = w->value;
   double n_steps = fmin(fmax(1, nearbyint(length / step)), w->is_short ? MOST_SHORT : MOST_LEAPFROG);
   w->n_leapfrog = (size_t)n_steps;
@@ -343,6 +346,9 @@ static void adapt(tacit_trajectory_t *w, double accept) {
 void tacit_trajectory_tune(tacit_trajectory_t *w, double accept, size_t i, size_t n) {
   if (!w->is_short) {
     adapt(w, accept);
+    w->n_made += i >= n / 4;
+    w->n_lost += i >= n / 4 && accept < exp(-10);
+    w->share_short = w->n_lost > LOST * w->n_made ? SHARE_SHORT : 0;
   }
   if (i >= n / 10) {
     add_state(w);
