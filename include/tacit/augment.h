@@ -128,6 +128,12 @@ typedef struct tacit_augment_settings {
    */
   bool (*proceed)(size_t chain, size_t iteration, void *user);
   void *user;
+  /**
+   * Records of a program: room for a p-value of each published statistic, shape (n_published): how probable is it, at draws of theta, that what the model
+   * would have published is as far out? At most alpha with probability at most alpha where the model is right. NaN: not known. NULL: it is not asked
+   * for. Draws do not depend on it. [docs/theory.md, 12.16]
+   */
+  double *misfit;
 } tacit_augment_settings_t;
 
 /** AUTO, 4 chains of 1000 + 1000, interwoven, collective paths, smooth mass, 1 thread. */

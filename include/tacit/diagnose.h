@@ -82,6 +82,8 @@ typedef enum tacit_check_id {
   TACIT_CHECK_EFFECTS_SWAMPED,
   TACIT_CHECK_CELLS_SPARSE,
   TACIT_CHECK_NOISE_COARSE,
+  TACIT_CHECK_STATISTIC_CONTRADICTS,
+  TACIT_CHECK_STATISTIC_MISFITS,
   TACIT_N_CHECKS
 } tacit_check_id_t;
 
@@ -103,11 +105,12 @@ TACIT_API const tacit_check_info_t *tacit_check_find(const char *name, tacit_che
 
 enum { TACIT_MAX_CHECKS = 2048 };
 
-/** One statistic; term: the reported quantity that it is about, or SIZE_MAX: the whole fit. */
+/** One statistic; term: the reported quantity that it is about, or SIZE_MAX: the whole fit, or `subject`, if that is not empty. */
 typedef struct tacit_check {
   tacit_check_id_t id;
   size_t term;
   double statistic;
+  char subject[40]; /**< "table", a published statistic */
 } tacit_check_t;
 
 typedef struct tacit_checks {
@@ -117,6 +120,8 @@ typedef struct tacit_checks {
 
 /** No effect where the list is full, or the statistic is no number. */
 TACIT_API void tacit_checks_add(tacit_checks_t *checks, tacit_check_id_t id, size_t term, double statistic);
+/** The same of what is no reported quantity; its name is cut where it is too long. */
+TACIT_API void tacit_checks_add_of(tacit_checks_t *checks, tacit_check_id_t id, const char *subject, double statistic);
 TACIT_API bool tacit_check_is_flagged(const tacit_check_t *check);
 /** True if one of them says that there must be no intervals: the fit ended far from where its releases lead. */
 TACIT_API bool tacit_checks_forbid_intervals(const tacit_checks_t *checks);

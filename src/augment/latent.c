@@ -162,11 +162,29 @@ static double set_log_lik(const tacit_population_chain_t *c, const double *sums,
 
 /* ---- records given theta ---- */
 
-static void draw_base(tacit_population_chain_t *c, double *base) {
+static void draw_base(tacit_population_chain_t *c, tacit_rng_t *rng, double *base) {
   for (size_t at = 0; at < c->latent->block; at += LANES) {
     bool is_normal = tacit_population_base_is_normal(c->run->population, at / LANES);
-    (is_normal ? tacit_rng_normals : tacit_rng_uniforms)(c->rng, LANES, base + at);
+    (is_normal ? tacit_rng_normals : tacit_rng_uniforms)(rng, LANES, base + at);
   }
+}
+
+bool tacit_latent_draw(tacit_population_chain_t *c, size_t g, tacit_rng_t *rng, size_t n, tacit_latent_take take, void *user) {
+  tacit_latent_t *l = c->latent;
+  const tacit_population_group_t *group = &c->run->groups[g];
+  bool ok = true;
+  for (size_t done = 0; done < n && ok; done += LANES) {
+    draw_base(c, rng, l->trial_base);
+    ok = tacit_population_make(l->room, c->walk.theta, l->trial_base, l->trial_x);
+    tacit_population_marks(l->room, l->trial_x, l->trial_marks);
+    for (size_t lane = 0; lane < (n - done < LANES ? n - done : LANES) && ok; lane++) {
+      ok = find_entries(group, l->trial_marks, lane, l->trial_entries);
+      if (ok) {
+        take(user, l->trial_entries, group->n_entries);
+      }
+    }
+  }
+  return ok;
 }
 
 /* What a release's likelihood gains by a record's entry in place of another. */
@@ -207,7 +225,7 @@ static void sweep_block(tacit_population_chain_t *c, size_t b) {
   tacit_latent_t *l = c->latent;
   const tacit_population_group_t *group = group_of(c, b);
   double *x = l->x + b * l->block;
-  draw_base(c, l->trial_base);
+  draw_base(c, c->rng, l->trial_base);
   l->is_beyond = !tacit_population_make(l->room, c->walk.theta, l->trial_base, l->trial_x) || l->is_beyond;
   tacit_population_marks(l->room, x, l->marks);
   tacit_population_marks(l->room, l->trial_x, l->trial_marks);
@@ -388,7 +406,7 @@ static tacit_status_t refuse(tacit_population_chain_t *c) {
 tacit_status_t tacit_latent_begin(tacit_population_chain_t *c) {
   tacit_latent_t *l = c->latent;
   for (size_t b = 0; b < l->n_blocks; b++) {
-    draw_base(c, l->base + b * l->block);
+    draw_base(c, c->rng, l->base + b * l->block);
   }
   if (!find_start(c) || !of_base(c) || !refresh(c)) {
     return refuse(c);

@@ -149,6 +149,7 @@ static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_
   c->room = tacit_alloc_zero(2 * run->n_sums, sizeof *c->room);
   tacit_status_t status = c->sums != NULL && c->room != NULL ? tacit_rng_new(&c->rng, run->chains.settings->key, index, &c->outcome->err) : tacit_error_memory(&c->outcome->err);
   status = status == TACIT_OK ? (is_latent ? tacit_latent_new(c, &c->outcome->err) : make_parts(c)) : status;
+  status = status == TACIT_OK && run->chains.settings->misfit != NULL ? tacit_misfit_new(&c->misfit, run, index, &c->outcome->err) : status;
   status = status == TACIT_OK ? tacit_trajectory_init(&c->walk, tacit_population_n_parameters(run->population), is_latent ? tacit_latent_density : density, c, &c->outcome->err) : status;
   return status != TACIT_OK ? status : is_latent ? tacit_latent_begin(c) : begin_cells(c);
 }
@@ -229,6 +230,9 @@ static void advance(void *user, size_t index, size_t thread) {
     if (i < s->n_warmup || (i - s->n_warmup + 1) % s->thin == 0) {
       keep(c, index, o->n_saved++, accept);
     }
+    if (c->misfit != NULL && i >= s->n_warmup && (i - s->n_warmup + 1) % s->thin == 0) {
+      tacit_misfit_look(c, (i - s->n_warmup) / s->thin);
+    }
   }
   o->step_size = c->walk.step_size;
 }
@@ -244,6 +248,7 @@ static void chain_clear(tacit_population_chain_t *c) {
     tacit_free(part->trial_log_p);
   }
   tacit_latent_free(c->latent);
+  tacit_misfit_free(c->misfit);
   tacit_rng_free(c->rng);
   tacit_free(c->parts);
   tacit_free(c->sums);
@@ -275,6 +280,9 @@ static tacit_status_t run_all(tacit_population_run_t *run, tacit_augment_result_
   run->each = tacit_alloc_zero(n, sizeof *run->each);
   tacit_status_t status = run->each != NULL ? tacit_chains_run(&run->chains, run, result, err) : tacit_error_memory(err);
   status = status == TACIT_OK ? conclude(run, result, err) : status;
+  if (status == TACIT_OK && run->chains.settings->misfit != NULL) {
+    tacit_misfit_conclude(run, run->chains.settings->misfit);
+  }
   for (size_t c = 0; run->each != NULL && c < n; c++) {
     chain_clear(&run->each[c]);
   }

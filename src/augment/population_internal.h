@@ -194,6 +194,7 @@ static inline const tacit_entry_t *tacit_group_entries(const tacit_population_gr
 /* ---- population.c: chains ---- */
 
 typedef struct tacit_latent tacit_latent_t;
+typedef struct tacit_misfit tacit_misfit_t;
 
 /* Of a chain: what it holds of a group. */
 typedef struct tacit_population_part {
@@ -208,6 +209,7 @@ typedef struct tacit_population_chain {
   tacit_rng_t *rng;
   tacit_population_part_t *parts; /* (n_groups): cells; else NULL */
   tacit_latent_t *latent;         /* records drawn along; else NULL */
+  tacit_misfit_t *misfit;         /* NULL: it is not asked for */
   tacit_trajectory_t walk;
   double *sums;                   /* (n_sums) */
   double *room;                   /* (2 n_sums): for joint laws */
@@ -247,6 +249,17 @@ tacit_population_room_t *tacit_latent_room(const tacit_latent_t *latent);
 double tacit_latent_density(void *chain, const double *theta, double *grad);
 TACIT_MUST_USE tacit_status_t tacit_latent_begin(tacit_population_chain_t *chain);
 TACIT_MUST_USE tacit_status_t tacit_latent_step(tacit_population_chain_t *chain, double *accept);
+/* n records of group g at the chain's theta, drawn anew: what each of them adds. false: some record has no place. */
+typedef void (*tacit_latent_take)(void *user, const tacit_entry_t *entries, size_t n_entries);
+bool tacit_latent_draw(tacit_population_chain_t *chain, size_t g, tacit_rng_t *rng, size_t n, tacit_latent_take take, void *user);
+
+/* misfit.c: is what was published where the model puts it? */
+TACIT_MUST_USE tacit_status_t tacit_misfit_new(tacit_misfit_t **misfit, const tacit_population_run_t *run, size_t chain, tacit_error_t *err);
+void tacit_misfit_free(tacit_misfit_t *misfit);
+/* At kept draw `draw` of a chain, some of which are passed over. */
+void tacit_misfit_look(tacit_population_chain_t *chain, size_t draw);
+/* p[i]: of release i, over all looks; shape (n_released). */
+void tacit_misfit_conclude(const tacit_population_run_t *run, double *p);
 
 /* counts.c: every cell of every group with another one, and alone where their number is unknown, given the log_p of cells. */
 void tacit_counts_sweep(tacit_population_chain_t *chain);

@@ -75,11 +75,17 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                                   "%.0f cells have fewer than 5 records and next to no noise: the posterior is approximate there", "smaller margins, or levels that are pooled"},
     [TACIT_CHECK_NOISE_COARSE] = {"noise-coarse", "least scale of discrete noise, which is taken for continuous", TACIT_SEVERITY_WARNING, 0.5, true, 0,
                                   "discrete noise of scale %.3g is taken for continuous noise, which is wider below scale 0.5: so are the intervals",
-                                  "read intervals of n and of small cells as wider than they need be"}};
+                                  "read intervals of n and of small cells as wider than they need be"},
+    [TACIT_CHECK_STATISTIC_CONTRADICTS] = {"statistic-contradicts", "probability that the model, with these parameters, publishes anything as far out", TACIT_SEVERITY_PROBLEM, 1e-6, true, 0,
+                                           "the model cannot have brought forth what was published (p = %.1g): there are no intervals to give",
+                                           "another law of the records, or the scale, rounding, bounds and n that the release really had"},
+    [TACIT_CHECK_STATISTIC_MISFITS] = {"statistic-misfits", "probability that the model, with these parameters, publishes anything as far out", TACIT_SEVERITY_WARNING, 1e-3, true, 0,
+                                       "the model fits badly what was published (p = %.1g): intervals may lie beside the truth",
+                                       "another law of the records, or the scale, rounding, bounds and n that the release really had"}};
 
 /* What says that a posterior is not where its releases lead: there must be no intervals from it. */
 static const tacit_check_id_t forbidding[] = {TACIT_CHECK_FAR,  TACIT_CHECK_SCALE_FAILED,   TACIT_CHECK_LAST_STEP, TACIT_CHECK_OUTCOMES_VARY_MORE, TACIT_CHECK_COLUMN_UNKNOWN,
-                                              TACIT_CHECK_BENT, TACIT_CHECK_MARGINS_CONTRADICT};
+                                              TACIT_CHECK_BENT, TACIT_CHECK_MARGINS_CONTRADICT, TACIT_CHECK_STATISTIC_CONTRADICTS};
 
 const tacit_check_info_t *tacit_check_info(tacit_check_id_t id) {
   return (size_t)id < TACIT_N_CHECKS ? &infos[id] : NULL;
@@ -97,7 +103,15 @@ const tacit_check_info_t *tacit_check_find(const char *name, tacit_check_id_t *i
 
 void tacit_checks_add(tacit_checks_t *checks, tacit_check_id_t id, size_t term, double statistic) {
   if (checks->n < TACIT_MAX_CHECKS && !isnan(statistic)) {
-    checks->items[checks->n++] = (tacit_check_t){id, term, statistic};
+    checks->items[checks->n++] = (tacit_check_t){.id = id, .term = term, .statistic = statistic};
+  }
+}
+
+void tacit_checks_add_of(tacit_checks_t *checks, tacit_check_id_t id, const char *subject, double statistic) {
+  size_t at = checks->n;
+  tacit_checks_add(checks, id, SIZE_MAX, statistic);
+  if (checks->n > at) {
+    snprintf(checks->items[at].subject, sizeof checks->items[at].subject, "%s", subject);
   }
 }
 
@@ -116,11 +130,13 @@ bool tacit_checks_forbid_intervals(const tacit_checks_t *checks) {
   return is_forbidden;
 }
 
-/* A feature whose scale is unknown need not be said to be vague as well. */
+/* A feature whose scale is unknown need not be said to be vague as well, nor what contradicts to fit badly. */
 static bool is_said_already(const tacit_checks_t *checks, const tacit_check_t *check) {
-  for (size_t i = 0; i < checks->n && check->id == TACIT_CHECK_SCALE_VAGUE; i++) {
+  bool is_vague = check->id == TACIT_CHECK_SCALE_VAGUE;
+  for (size_t i = 0; i < checks->n && (is_vague || check->id == TACIT_CHECK_STATISTIC_MISFITS); i++) {
     const tacit_check_t *other = &checks->items[i];
-    if (other->id == TACIT_CHECK_SCALE_UNKNOWN && other->term == check->term && tacit_check_is_flagged(other)) {
+    bool is_same = other->id == (is_vague ? TACIT_CHECK_SCALE_UNKNOWN : TACIT_CHECK_STATISTIC_CONTRADICTS) && other->term == check->term;
+    if (is_same && strcmp(other->subject, check->subject) == 0 && tacit_check_is_flagged(other)) {
       return true;
     }
   }
@@ -141,7 +157,7 @@ void tacit_diagnose_checks(const tacit_checks_t *checks, const char *const *labe
   for (size_t i = 0; i < checks->n; i++) {
     const tacit_check_t *check = &checks->items[i];
     if (tacit_check_is_flagged(check) && !is_said_already(checks, check)) {
-      say(findings, check, check->term < n_labels ? labels[check->term] : "");
+      say(findings, check, check->term < n_labels ? labels[check->term] : check->subject);
     }
   }
 }

@@ -189,7 +189,36 @@ tacit_status_t tacit_infer_join_published(tacit_infer_t *infer, tacit_error_t *e
   return TACIT_OK;
 }
 
+/* "table", and where there are several files, of which records: "table[north]". */
+static void find_checks(tacit_infer_t *infer, const double *misfit) {
+  const tacit_population_statistic_t *all = tacit_population_statistics(infer->population, &(size_t){0});
+  for (size_t i = 0; i < infer->n_published; i++) {
+    const tacit_published_statistic_t *p = &infer->published[i];
+    const char *name = p->statistic == TACIT_PUBLISHED_SIZE ? "n" : all[p->statistic].name;
+    char subject[160] = "";
+    size_t g = 0;
+    for (; (p->groups >> g & 1) == 0; g++) {
+    }
+    put(subject, sizeof subject, "%.60s", name);
+    if (infer->n_groups > 1) {
+      put(subject, sizeof subject, "[%.60s%s]", infer->groups[g].name, p->groups >> g > 1 ? ", .." : "");
+    }
+    tacit_checks_add_of(&infer->evidence.checks, TACIT_CHECK_STATISTIC_CONTRADICTS, subject, misfit[i]);
+    tacit_checks_add_of(&infer->evidence.checks, TACIT_CHECK_STATISTIC_MISFITS, subject, misfit[i]);
+  }
+}
+
 tacit_status_t tacit_infer_run_population(tacit_infer_t *infer, tacit_error_t *err) {
-  return tacit_augment_population(infer->population, infer->n_groups, infer->groups, infer->n_published, infer->published, &infer->settings, &infer->draws,
-                                  &infer->result, err);
+  double *misfit = infer->settings.misfit = tacit_alloc_zero(infer->n_published + 1, sizeof *misfit);
+  if (misfit == NULL) {
+    return tacit_error_memory(err);
+  }
+  tacit_status_t status = tacit_augment_population(infer->population, infer->n_groups, infer->groups, infer->n_published, infer->published, &infer->settings,
+                                                   &infer->draws, &infer->result, err);
+  if (status == TACIT_OK) {
+    find_checks(infer, misfit);
+  }
+  infer->settings.misfit = NULL;
+  tacit_free(misfit);
+  return status;
 }

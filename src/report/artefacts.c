@@ -186,7 +186,7 @@ static void json_evidence(const tacit_report_t *report, tacit_text_t *text) {
     const tacit_check_t *check = &evidence->checks.items[i];
     const tacit_check_info_t *info = tacit_check_info(check->id);
     tacit_text_printf(text, "%s\n    {\"id\": \"%s\", \"term\": ", i > 0 ? "," : "[", info->name);
-    tacit_text_json_string(text, check->term < report->draws->n_reported ? report->labels[check->term] : "");
+    tacit_text_json_string(text, check->term < report->draws->n_reported ? report->labels[check->term] : check->subject);
     tacit_text_printf(text, ", \"statistic\": ");
     tacit_text_json_number(text, check->statistic);
     tacit_text_printf(text, ", \"threshold\": ");

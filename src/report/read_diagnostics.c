@@ -31,7 +31,13 @@ static void read_evidence(const json_t *root, tacit_report_read_t *read) {
     const json_t *check = json_array_get(checks, i);
     const char *name = json_string_value(json_object_get(check, "id"));
     if (name != NULL && tacit_check_find(name, &id) != NULL) {
-      tacit_checks_add(&evidence->checks, id, term_of(read, check), number_of(check, "statistic"));
+      size_t term = term_of(read, check);
+      const char *label = json_string_value(json_object_get(check, "term"));
+      if (term == SIZE_MAX && label != NULL) {
+        tacit_checks_add_of(&evidence->checks, id, label, number_of(check, "statistic"));
+      } else {
+        tacit_checks_add(&evidence->checks, id, term, number_of(check, "statistic"));
+      }
     }
   }
   for (size_t i = 0; i < json_array_size(prior); i++) {

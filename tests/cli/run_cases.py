@@ -98,6 +98,7 @@ FILES = {
                    "statistic { table = count(band); capped = sum(fmin(income, 2e5)); }\n",
     "capped.yaml": "statistics:\n  table: {mechanism: discrete-gaussian, scale: 20, value: [2201, 16904, 17712, 7908, 3489], clamped: [0, inf]}\n"
                    "  capped: {mechanism: laplace, scale: 2e5, value: 2040000000}\n",
+    "fitting.yaml": "statistics:\n  table: {mechanism: discrete-gaussian, scale: 20, value: [5775, 23626, 13297, 4012, 1443], clamped: [0, inf]}\n",
     "capped-noisy-n.yaml": "statistics:\n  capped: {mechanism: laplace, scale: 2e5, value: 2040000000}\nn: {mechanism: laplace, scale: 1, value: 48210}\n",
     "group.yaml": "records: {a: 200}\nstatistics:\n  table: {mechanism: laplace, scale: 2, value: [20, 60, 60, 40, 20]}\n",
     "margins-a.yaml": MARGINS % "50, 50",
@@ -1427,6 +1428,20 @@ def good_paths():
         assert done.returncode == 0 and "method gibbs (chosen): records drawn along with the parameters, exactly" in done.stdout, done
         rows = list(csv.DictReader(open("capped/summary.csv")))
         assert abs(float(rows[0]["mean"]) - 10.46) < 0.05 and abs(float(rows[1]["mean"]) - 0.717) < 0.05, rows
+        assert rows[0]["sd"] == "NaN", rows
+        checks = json.load(open("capped/diagnostics.json"))["checks"]
+        assert {c["term"]: c["verdict"] for c in checks if c["id"] == "statistic-contradicts"} == {"table": "problem", "capped": "problem"}, checks
+        done = run(["diagnose", "capped"])
+        assert done.returncode == 5 and "problem  capped: the model cannot have brought forth what was published" in done.stdout, done
+
+    @case("infer: what a program fits is not flagged")
+    def _():
+        done = run(["infer", "income.stan", "--statistic", "fitting.yaml", "--n", "48210", "--chains", "2", "--warmup", "200", "--draws", "200", "--seed", "1",
+                    "--out", "fitting", "--quiet"])
+        assert done.returncode == 0 and "problem" not in done.stdout and "published (p" not in done.stdout, done
+        checks = json.load(open("fitting/diagnostics.json"))["checks"]
+        assert [c["verdict"] for c in checks] == ["fine", "fine"] and {c["term"] for c in checks} == {"table"}, checks
+        assert abs(float(list(csv.DictReader(open("fitting/summary.csv")))[1]["mean"]) - 0.753) < 0.02
 
     @case("release and infer: a private analysis without editing a file")
     def _():

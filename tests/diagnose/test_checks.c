@@ -14,8 +14,8 @@ static void test_table_is_whole(void **state) {
     assert_true(isfinite(info->threshold) && info->false_alarm >= 0 && info->false_alarm < (info->severity == TACIT_SEVERITY_PROBLEM ? 0.05 : 0.2));
     assert_true(info->severity == TACIT_SEVERITY_WARNING || info->severity == TACIT_SEVERITY_PROBLEM);
     double off = info->is_below ? -1e-6 : 1e-6;
-    assert_true(tacit_check_is_flagged(&(tacit_check_t){(tacit_check_id_t)i, 0, info->threshold + off}));
-    assert_false(tacit_check_is_flagged(&(tacit_check_t){(tacit_check_id_t)i, 0, info->threshold - off}));
+    assert_true(tacit_check_is_flagged(&(tacit_check_t){(tacit_check_id_t)i, 0, info->threshold + off, ""}));
+    assert_false(tacit_check_is_flagged(&(tacit_check_t){(tacit_check_id_t)i, 0, info->threshold - off, ""}));
   }
   tacit_check_id_t id;
   assert_null(tacit_check_find("no-such-check", &id));
