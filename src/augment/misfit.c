@@ -1,7 +1,7 @@
 /*
- * Posterior predictive checks of what was published: could the model, at the chain's theta, have brought forth a number as far out as this one? Given
- * theta a number is the sum over n records, drawn anew, plus noise; its tail is bounded by Bennett's inequality for the records and the noise's own
- * moment generating function, so that the p-values hold whatever n is. [docs/theory.md, 12.16]
+ * Posterior predictive checks of what was published: could the model, at the chain's theta, have brought forth a number as far out as this one, or as
+ * these together? Given theta a number is the sum over n records, drawn anew, plus noise; its tail is bounded by Bennett's inequality for the records and
+ * the noise's own moment generating function, so that the p-values hold whatever n is. [docs/theory.md, 12.16]
  */
 #include "augment/population_internal.h"
 
@@ -131,18 +131,62 @@ static double log_mgf_of_law(const tacit_noise_law_t *law, double s) {
   }
 }
 
-/* That of what all values were moved by, so that they add up, included. */
-static double log_mgf_of_noise(const tacit_noise_law_t *law, double s) {
+/* Of the sum of m values' noise, less what all k were moved by, so that they add up. */
+static double log_mgf_of_noise(const tacit_noise_law_t *law, double m, double s) {
   double k = (double)law->n_sums;
-  return !law->as.adds_up ? log_mgf_of_law(law, s) : log_mgf_of_law(law, s * (1 - 1 / k)) + (k - 1) * log_mgf_of_law(law, s / k);
+  return !law->as.adds_up ? m * log_mgf_of_law(law, s) : m * log_mgf_of_law(law, s * (1 - m / k)) + (k - m) * log_mgf_of_law(law, s * m / k);
 }
 
-typedef struct tail {
-  const tacit_misfit_t *misfit;
+static double variance_of_noise(const tacit_noise_law_t *law, double m) {
+  bool is_gaussian = law->as.noise == TACIT_RELEASE_GAUSSIAN || law->as.noise == TACIT_RELEASE_DISCRETE_GAUSSIAN;
+  double one = law->is_exact ? 0 : law->as.scale * law->as.scale * (is_gaussian ? 1 : 2);
+  return one * m * (law->as.adds_up ? 1 - m / (double)law->n_sums : 1);
+}
+
+/* Of a record of a group in some values of a release, added up. */
+typedef struct part {
+  double n, mean, variance, low, high, share_unknown;
+} part_t;
+
+typedef struct total {
   const tacit_released_t *of;
-  size_t sum;
-  double side, beyond; /* 1: above, -1: below; how far from the mean */
-} tail_t;
+  double n_values, from, to; /* added up; between which noisy totals are those that were published */
+  size_t n_parts;
+  part_t parts[TACIT_MAX_GROUPS];
+  double side, beyond; /* 1: above what is expected, -1: below; how far */
+} total_t;
+
+static void total_begin(total_t *total, const tacit_misfit_t *m, const tacit_released_t *r) {
+  total->of = r;
+  total->n_values = total->from = total->to = 0;
+  total->n_parts = 0;
+  for (size_t g = 0; g < m->n_groups; g++) {
+    if ((r->groups >> g & 1) != 0) {
+      total->parts[total->n_parts++] = (part_t){.n = m->moments[g].n, .high = 1, .share_unknown = m->moments[g].share_unknown};
+    }
+  }
+}
+
+/* Value k more. Rounded and moved ones, and those withheld, are sets of noisy ones. Sums of real numbers stand alone. */
+static void total_add(total_t *total, const tacit_misfit_t *m, const tacit_population_run_t *run, size_t k) {
+  const tacit_released_t *r = total->of;
+  const tacit_noisy_t *as = &r->law.as;
+  bool is_whole = as->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || as->noise == TACIT_RELEASE_DISCRETE_LAPLACE;
+  size_t v = r->first + k, i = 0;
+  double y = run->values[v], half = is_whole ? fmax(0.5 * (as->rounded - 1), 0) : 0.5 * as->rounded;
+  total->from += isnan(y) || y <= as->lower ? -INFINITY : y - half;
+  total->to += isnan(y) ? as->suppressed - 0.5 * as->rounded : y >= as->upper ? INFINITY : y + half;
+  total->n_values++;
+  for (size_t g = 0; g < m->n_groups; g++) {
+    if ((r->groups >> g & 1) != 0) {
+      part_t *part = &total->parts[i++];
+      part->mean += m->moments[g].mean[v];
+      part->variance = fmax((is_counted(r) ? part->mean : m->moments[g].square[v]) - part->mean * part->mean, 0);
+      part->low = is_counted(r) ? 0 : m->moments[g].low[v];
+      part->high = is_counted(r) ? 1 : m->moments[g].high[v];
+    }
+  }
+}
 
 /* log E e^(s x), or more, of x of mean 0 and at most `far`: that of the law on far and one other point, which a count's is [Bennett1962]. */
 static double log_most_mgf(double variance, double far, double s) {
@@ -151,31 +195,26 @@ static double log_most_mgf(double variance, double far, double s) {
 }
 
 /* A chance below e^this, of whatever s. */
-static double log_bound(const tail_t *t, double s) {
-  double value = log_mgf_of_noise(&t->of->law, s) - s * t->beyond;
-  for (size_t g = 0; g < t->misfit->n_groups; g++) {
-    const moments_t *m = &t->misfit->moments[g];
-    if ((t->of->groups >> g & 1) == 0) {
-      continue;
-    }
-    double mean = m->mean[t->sum], variance = fmax(m->square[t->sum] - mean * mean, 0), far = t->side > 0 ? m->high[t->sum] - mean : mean - m->low[t->sum];
-    value += variance > 0 ? m->n * (log_most_mgf(variance, far, s) + 0.5 * m->share_unknown * variance * s * s) : 0;
+static double log_bound(const total_t *t, double s) {
+  double value = log_mgf_of_noise(&t->of->law, t->n_values, s) - s * t->beyond;
+  for (size_t i = 0; i < t->n_parts; i++) {
+    const part_t *p = &t->parts[i];
+    double far = t->side > 0 ? p->high - p->mean : p->mean - p->low;
+    value += p->variance > 0 ? p->n * (log_most_mgf(p->variance, far, s) + 0.5 * p->share_unknown * p->variance * s * s) : 0;
   }
   return value;
 }
 
-/* log P(number at least `beyond` further out than its mean), or more: the least of a convex function, by golden sections. */
-static double log_tail(const tail_t *t) {
+/* The least of a convex function, by golden sections. */
+static double least_bound(const total_t *t) {
+  enum { DOUBLINGS = 200, SECTIONS = 40 };
   bool is_laplace = t->of->law.as.noise == TACIT_RELEASE_LAPLACE || t->of->law.as.noise == TACIT_RELEASE_DISCRETE_LAPLACE;
   double most = is_laplace ? 1 / t->of->law.as.scale : INFINITY, from = 0, to = fmin(1 / t->beyond, 0.5 * most);
-  if (!(t->beyond > 0)) {
-    return 0;
-  }
-  for (int i = 0; i < 200 && to < most && log_bound(t, fmin(2 * to, 0.5 * (to + most))) < log_bound(t, to); i++) {
+  for (int i = 0; i < DOUBLINGS && log_bound(t, fmin(2 * to, 0.5 * (to + most))) < log_bound(t, to); i++) {
     to = fmin(2 * to, 0.5 * (to + most));
   }
-  to = fmin(2 * to, isinf(most) ? 2 * to : 0.5 * (to + most));
-  for (int i = 0; i < 60; i++) {
+  to = fmin(2 * to, 0.5 * (to + most));
+  for (int i = 0; i < SECTIONS; i++) {
     double a = to - 0.6180339887498949 * (to - from), b = from + 0.6180339887498949 * (to - from);
     if (log_bound(t, a) < log_bound(t, b)) {
       to = b;
@@ -186,19 +225,16 @@ static double log_tail(const tail_t *t) {
   return fmin(log_bound(t, 0.5 * (from + to)), 0);
 }
 
-/* The published number with all that are as far out on its side: rounded and moved ones, and those withheld, are sets of noisy ones. */
-static double log_further(const tacit_misfit_t *m, const tacit_population_run_t *run, const tacit_released_t *r, size_t k) {
-  const tacit_noisy_t *as = &r->law.as;
-  bool is_whole = as->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || as->noise == TACIT_RELEASE_DISCRETE_LAPLACE;
-  double y = run->values[r->first + k], mean = 0, half = is_whole ? fmax(0.5 * (as->rounded - 1), 0) : 0.5 * as->rounded;
-  for (size_t g = 0; g < m->n_groups; g++) {
-    mean += (r->groups >> g & 1) != 0 ? m->moments[g].n * m->moments[g].mean[r->first + k] : 0;
+/* log P(noisy total as far out as the published one, on its side), or more: 0 where, of so many chances, nothing would follow. */
+static double log_tail(total_t *t, double n_chances) {
+  double mean = 0, variance = variance_of_noise(&t->of->law, t->n_values);
+  for (size_t i = 0; i < t->n_parts; i++) {
+    mean += t->parts[i].n * t->parts[i].mean;
+    variance += t->parts[i].n * t->parts[i].variance * (1 + t->parts[i].share_unknown);
   }
-  bool is_withheld = isnan(y);
-  double from = is_withheld || y <= as->lower ? -INFINITY : y - half, to = is_withheld ? as->suppressed - 0.5 * as->rounded : y >= as->upper ? INFINITY : y + half;
-  double side = from > mean ? 1 : -1;
-  const tail_t t = {.misfit = m, .of = r, .sum = r->first + k, .side = side, .beyond = side > 0 ? from - mean : mean - to};
-  return log_tail(&t);
+  t->side = t->from > mean ? 1 : -1;
+  t->beyond = t->side > 0 ? t->from - mean : mean - t->to;
+  return !(t->beyond > 0) || t->beyond * t->beyond < variance * log(2 * n_chances) ? 0 : least_bound(t);
 }
 
 /* ---- quantiles ---- */
@@ -263,16 +299,49 @@ static double log_further_choice(const tacit_misfit_t *m, const tacit_released_t
 
 /* ---- a look, and all of them ---- */
 
-/* Two sides, and as many chances as there are values. */
+/* Of a table also how many records have at most a level of a factor: laws miss cells side by side. */
+static double chances_of(const tacit_released_t *r) {
+  double n = (double)r->law.n_sums;
+  for (size_t f = 0; r->statistic != NULL && r->statistic->is_count && f < r->statistic->n_marks; f++) {
+    n += (double)r->statistic->extents[f] - 1;
+  }
+  return n;
+}
+
+static double log_least_of_factor(const tacit_misfit_t *m, const tacit_population_run_t *run, const tacit_released_t *r, size_t factor, total_t *total) {
+  size_t stride = 1, n_levels = r->statistic->extents[factor];
+  double least = 0;
+  for (size_t f = factor + 1; f < r->statistic->n_marks; f++) {
+    stride *= r->statistic->extents[f];
+  }
+  total_begin(total, m, r);
+  for (size_t level = 0; level + 1 < n_levels; level++) {
+    for (size_t block = level * stride; block < r->law.n_sums; block += n_levels * stride) {
+      for (size_t i = 0; i < stride; i++) {
+        total_add(total, m, run, block + i);
+      }
+    }
+    least = fmin(least, log_tail(total, chances_of(r)));
+  }
+  return least;
+}
+
+/* Two sides, and as many chances as are looked at. */
 static double p_of(const tacit_misfit_t *m, const tacit_population_run_t *run, const tacit_released_t *r) {
-  double least = 0, n_values = (double)r->law.as.n_values;
+  total_t total;
+  double least = 0, n_chances = chances_of(r);
   if (r->law.as.noise == TACIT_RELEASE_EXPONENTIAL) {
     return fmin(1, 2 * exp(log_further_choice(m, r)));
   }
   for (size_t k = 0; k < r->law.n_sums; k++) {
-    least = fmin(least, log_further(m, run, r, k));
+    total_begin(&total, m, r);
+    total_add(&total, m, run, k);
+    least = fmin(least, log_tail(&total, n_chances));
   }
-  return fmin(1, 2 * n_values * exp(least));
+  for (size_t f = 0; r->statistic != NULL && r->statistic->is_count && f < r->statistic->n_marks; f++) {
+    least = fmin(least, log_least_of_factor(m, run, r, f, &total));
+  }
+  return fmin(1, 2 * n_chances * exp(least));
 }
 
 void tacit_misfit_look(tacit_population_chain_t *c, size_t draw) {

@@ -87,12 +87,12 @@ static double tail_of(const scene_t *s) {
   return sum;
 }
 
-/* Two sides, two as an average of p-values is one, and as many as there are values. Bounds of tails are some ten times those. Nothing here is random but the records drawn by the one method. */
+/* Two sides, two as an average of p-values is one, and as many as there are values, and levels of a factor but one. Bounds of tails are some ten times those. Nothing here is random but the records drawn by the one method. */
 static void test_p_values_are_tails_and_little_more(void **state) {
   (void)state;
   for (size_t i = 0; i < N_SCENES; i++) {
     const scene_t *s = &scenes[i];
-    double tail = tail_of(s), factor = 4 * (double)s->n_values;
+    double tail = tail_of(s), factor = 4 * (s->n_values > 1 ? 2 * (double)s->n_values - 1 : 1);
     bool is_exact = s->law.noise == TACIT_RELEASE_NONE || s->law.noise == TACIT_RELEASE_RESPONSES;
     for (int of_records = 0; of_records < (is_exact ? 1 : 2); of_records++) {
       double p = p_of(s->program, s->n_values, s->values, &s->law, 0, of_records ? TACIT_AUGMENT_GIBBS : TACIT_AUGMENT_MARGINAL);
@@ -101,6 +101,28 @@ static void test_p_values_are_tails_and_little_more(void **state) {
       assert_true(p >= 4 * factor * tail && p < 30 * factor * pow(tail, 0.9));
     }
   }
+}
+
+/*
+ * Eight bands of equal chances, of which the lower four have 1 record each, and the others 9. None of them is far out, that the lower four have 4 of 40 is;
+ * and where the table is of two halves of the bands by four, what one factor says.
+ */
+static void test_what_is_off_together_is_found(void **state) {
+  (void)state;
+  static const char bands[] = WAITS "count(band); }", halves[] = WAITS "count(t > 0.69314718055994531, t > 0.28768207245178093); }";
+  static const double values[] = {1, 1, 1, 1, 9, 9, 9, 9}, of_halves[] = {2, 2, 0, 36};
+  char program[400] = "";
+  const scene_t lower = {.share = 0.5, .from = -INFINITY, .to = 4, .law = LAW(GAUSSIAN, 1, 0, -INFINITY, INFINITY)};
+  const tacit_noisy_t law = LAW(GAUSSIAN, 0.5, 0, -INFINITY, INFINITY);
+  strcat(strcat(program, "data { real<lower=0> t; } transformed data { int<lower=0, upper=7> band = cut(t, {0.13353139262452263, 0.28768207245178093, 0.47000362924573555, "
+                         "0.69314718055994531, 0.98082925301172623, 1.3862943611198906, 2.0794415416798357}); } "), strstr(bands, "parameters"));
+  double p = p_of(program, 8, values, &law, 0, TACIT_AUGMENT_MARGINAL), tail = tail_of(&lower), factor = 4 * (8 + 7);
+  print_message("lower half of eight bands: tail %.2g, p / %g = %.2g\n", tail, factor, p / factor);
+  assert_true(p >= 4 * factor * tail && p < 30 * factor * pow(tail, 0.9));
+  const scene_t half_of_four = {.share = 0.5, .from = -INFINITY, .to = 4, .law = LAW(GAUSSIAN, 0.70710678118654757, 0, -INFINITY, INFINITY)};
+  p = p_of(halves, 4, of_halves, &law, 0, TACIT_AUGMENT_MARGINAL), tail = tail_of(&half_of_four), factor = 4 * (4 + 2);
+  print_message("first factor of two: tail %.2g, p / %g = %.2g\n", tail, factor, p / factor);
+  assert_true(p < 30 * factor * pow(tail, 0.9));
 }
 
 /* A sum of real numbers of mean 34.6 and sd 4.4: at its mean, and 9 and 12 sds from it. */
@@ -166,6 +188,7 @@ static void test_all_else_is_told_apart_too(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_p_values_are_tails_and_little_more),
+      cmocka_unit_test(test_what_is_off_together_is_found),
       cmocka_unit_test(test_sums_of_reals_are_looked_at),
       cmocka_unit_test(test_quantiles_are_looked_at),
       cmocka_unit_test(test_all_else_is_told_apart_too),
