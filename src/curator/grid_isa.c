@@ -183,12 +183,19 @@ static void unit_add(const tacit_vectors_t *of, const tacit_own_t *own, double *
   }
 }
 
-/* In eight partial sums, added in one order: every instruction set rounds alike. */
-TACIT_INLINE double unit_square(size_t n_sums, const double *sum) {
+/*
+ * In eight partial sums, added in one order: every instruction set rounds alike. What was added to the padding is masked, not cleared: a vector that is read
+ * soon after a part of it was written takes as long as the rest.
+ */
+TACIT_INLINE double unit_square(const tacit_vectors_t *of, const double *sum) {
   double q[PADDING] = {0};
-  for (size_t j = 0; j < n_sums; j += PADDING) {
-    for (size_t l = 0; l < PADDING; l++) {
-      q[l] += sum[j + l] * sum[j + l];
+  for (size_t i = 0; i < of->n_pieces; sum += tacit_door_padded(of->pieces[i++].n)) {
+    for (size_t j = 0; j < of->pieces[i].n; j += PADDING) {
+      size_t left = of->pieces[i].n - j;
+      for (size_t l = 0; l < PADDING; l++) {
+        double x = l < left ? sum[j + l] : 0;
+        q[l] += x * x;
+      }
     }
   }
   return ((q[0] + q[4]) + (q[2] + q[6])) + ((q[1] + q[5]) + (q[3] + q[7]));
@@ -196,17 +203,11 @@ TACIT_INLINE double unit_square(size_t n_sums, const double *sum) {
 
 /* One point. */
 static void unit_end(const tacit_vectors_t *of, const tacit_own_t *own, size_t n_sums, double *sum, int64_t *k, tacit_door_notes_t *notes) {
-  double *at = sum;
-  for (size_t i = 0; i < of->n_pieces; at += tacit_door_padded(of->pieces[i++].n)) {
-    for (size_t j = of->pieces[i].n; j < tacit_door_padded(of->pieces[i].n); j++) {
-      at[j] = 0;
-    }
-  }
-  double square = unit_square(n_sums, sum), factor = own->most / (square > 1 ? sqrt(square) : 1);
+  double square = unit_square(of, sum), factor = own->most / (square > 1 ? sqrt(square) : 1);
   bool is_finite = square <= DBL_MAX;
   notes->n_non_finite += !is_finite;
   notes->n_grad_clipped += is_finite && square > 1;
-  at = sum;
+  const double *at = sum;
   for (size_t i = 0; is_finite && i < of->n_pieces; at += tacit_door_padded(of->pieces[i++].n)) {
     const tacit_piece_t piece = of->pieces[i];
     size_t stride = piece.kind == TACIT_PIECE_GATHER ? 16 * piece.stride : 16;
