@@ -210,11 +210,16 @@ static interval_t of_node(const analysis_t *a, tacit_node_t node) {
   }
 }
 
+/* What rows are computed in: beyond the largest float there is no bound. */
+static interval_t as_float(interval_t x) {
+  return (interval_t){x.lo < -(double)FLT_MAX ? -INFINITY : x.lo, x.hi > (double)FLT_MAX ? INFINITY : x.hi};
+}
+
 static void analyse(analysis_t *a) {
   a->of[0] = (interval_t){0, 0};
   for (tacit_node_t node = 1; node < a->graph->n_nodes; node++) {
     if (a->needed[node]) {
-      a->of[node] = of_node(a, node);
+      a->of[node] = a->box == NULL ? as_float(of_node(a, node)) : of_node(a, node);
       if (a->box == NULL && tacit_graph_rate(a->graph, node) == TACIT_RATE_DATA && tacit_layout_find(a->layout, 1, &node) != SIZE_MAX) {
         a->of[node] = tacit_graph_at(a->graph, node)->op == TACIT_OP_COLUMN ? a->of[node] : rounded(a->of[node]);
       }
