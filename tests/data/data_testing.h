@@ -62,4 +62,10 @@ static inline size_t draw_below(uint64_t *seed, size_t n) {
   return (size_t)(*seed >> 33) % n;
 }
 
+static inline void append_repeated(tacit_text_t *text, const char *part, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    tacit_text_append(text, part, strlen(part));
+  }
+}
+
 #endif
