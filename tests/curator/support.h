@@ -107,4 +107,34 @@ static inline tacit_records_t *support_logistic(size_t n, size_t p, uint64_t see
   return records;
 }
 
+/* A curator of simulated records with a budget, for tests of what is charged and how noisy releases are. */
+typedef struct fixture {
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+} fixture_t;
+
+/* f->model is set before. */
+static inline void open_model(fixture_t *f, size_t n, size_t p, double epsilon, tacit_relation_t relation,
+                              const tacit_curator_settings_t *settings) {
+  tacit_error_t err;
+  assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, relation, &err), err);
+  assert_ok(tacit_noise_new(&f->noise, &err), err);
+  assert_ok(tacit_curator_new(&f->curator, support_logistic(n, p, 4), &f->model, f->budget, f->noise, settings, &err), err);
+}
+
+static inline void open_private(fixture_t *f, size_t n, size_t p, double epsilon, tacit_relation_t relation,
+                                const tacit_curator_settings_t *settings) {
+  f->model = support_glm(&f->kernel, TACIT_FAMILY_BERNOULLI, p, 1, 0);
+  open_model(f, n, p, epsilon, relation, settings);
+}
+
+static inline void close_private(fixture_t *f) {
+  tacit_curator_free(f->curator);
+  tacit_noise_free(f->noise);
+  tacit_budget_free(f->budget);
+}
+
 #endif

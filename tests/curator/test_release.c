@@ -6,31 +6,6 @@
 
 #include "support.h"
 
-typedef struct fixture {
-  tacit_glm_kernel_t kernel;
-  tacit_record_model_t model;
-  tacit_budget_t *budget;
-  tacit_noise_t *noise;
-  tacit_curator_t *curator;
-} fixture_t;
-
-static void open_private(fixture_t *f, size_t n, size_t p, double epsilon, tacit_relation_t relation,
-                         const tacit_curator_settings_t *settings) {
-  tacit_error_t err;
-  f->model = support_glm(&f->kernel, TACIT_FAMILY_BERNOULLI, p, 1, 0);
-  assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, relation, &err), err);
-  assert_ok(tacit_noise_new(&f->noise, &err), err);
-  assert_ok(tacit_curator_new(&f->curator, support_logistic(n, p, 4), &f->model, f->budget, f->noise, settings,
-                              &err),
-            err);
-}
-
-static void close_private(fixture_t *f) {
-  tacit_curator_free(f->curator);
-  tacit_noise_free(f->noise);
-  tacit_budget_free(f->budget);
-}
-
 static void test_release_is_charged_then_refused(void **state) {
   (void)state;
   fixture_t f;

@@ -2,10 +2,9 @@
  * Sums over weighted rows: the integers that are actually summed differ by no more than what is charged for, over random
  * and adversarial pairs of records, and worst cases come close to it; values agree with a plain sum; charge before compute.
  */
-#include <float.h>
 #include <string.h>
 
-#include "support.h"
+#include "row_testing.h"
 
 enum { max_features = 12, max_rows = 5, max_sums = (max_features + 1) * (max_features + 2) / 2 };
 
@@ -44,16 +43,6 @@ static size_t n_sums(const release_t *r, size_t d) {
   return r->kind == JOINT ? (d + 1) * (d + 2) / 2 : r->kind == SCORE ? d : d * (d + 1) / 2;
 }
 
-static tacit_records_t *records_of(size_t n, size_t n_columns, const double *x) {
-  tacit_error_t err;
-  tacit_records_t *records;
-  assert_ok(tacit_records_new(&records, n, n_columns, &err), err);
-  for (size_t i = 0; i < n; i++) {
-    tacit_records_set(records, i, x + i * n_columns);
-  }
-  return records;
-}
-
 /* The integers of one unit of n records. */
 static void integers(const release_t *r, size_t d, size_t n, const double *records, int64_t *out) {
   tacit_error_t err;
@@ -75,25 +64,6 @@ static void integers(const release_t *r, size_t d, size_t n, const double *recor
     out[i] = (int64_t)curator->door->sums[i];
   }
   tacit_curator_free(curator);
-}
-
-static double adversarial(support_rng_t *rng) {
-  static const double special[] = {0, FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY, -INFINITY, 1e-20, 1e9, -4e9, 1, -1};
-  switch (support_bits(rng) % 3) {
-    case 0: return special[support_bits(rng) % (sizeof special / sizeof special[0])];
-    case 1: return support_normal(rng);
-    default: return ldexp(support_uniform(rng, -1, 1), (int)(support_bits(rng) % 80) - 40);
-  }
-}
-
-/* A record: a vertex of the cube, a point of it, or anything a float can hold. */
-static void any_record(support_rng_t *rng, size_t d, double upper, double *record) {
-  size_t kind = support_bits(rng) % 4;
-  for (size_t j = 0; j <= d; j++) {
-    record[j] = kind < 2 ? (support_bits(rng) & 1 ? 1 : -1) : kind == 2 ? support_uniform(rng, -1, 1) : adversarial(rng);
-  }
-  record[0] = kind < 3 ? 1 : record[0];
-  record[d] = kind < 3 ? (support_bits(rng) & 1 ? upper : 0) : record[d];
 }
 
 /*
@@ -164,76 +134,6 @@ static void test_no_pair_of_units_exceeds_the_sensitivity(void **state) {
   check_pairs(RESIDUALS, 4, 1, true, 0.9);
 }
 
-/* ---- counts ---- */
-
-enum { n_cells = 6 };
-static const double edges[n_cells - 1] = {-1, 0, 0.5, 2, 1e6};
-
-static size_t cell_of(double value) {
-  size_t cell = 0;
-  while (cell < n_cells - 1 && value >= edges[cell]) {
-    cell++;
-  }
-  return cell;
-}
-
-/* The cell of one record among the integers, n_cells: none. It must hold the whole worth of a record, and no other anything. */
-static size_t counted_in(const tacit_row_cells_t *cells, size_t d, const double *record) {
-  tacit_error_t err;
-  tacit_glm_kernel_t kernel;
-  tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, d, 1, 0);
-  tacit_curator_t *curator;
-  double values[n_cells], sd;
-  size_t found = n_cells;
-  assert_ok(tacit_curator_new_exposed(&curator, records_of(1, d + 1, record), &model, NULL, &err), err);
-  assert_ok(tacit_curator_release_cells(curator, cells, 1, values, &sd, &err), err);
-  for (size_t i = 0; i < n_cells; i++) {
-    int64_t count = (int64_t)curator->door->sums[i];
-    assert_true(count == 0 || (count == 1 << 22 && found == n_cells));
-    found = count != 0 ? i : found;
-  }
-  tacit_curator_free(curator);
-  return found;
-}
-
-/* Whatever a record holds it is in one cell or in none, so that a substitution moves two counts by one; and in the right one. */
-static void test_a_record_is_in_one_cell_or_none(void **state) {
-  (void)state;
-  enum { d = 3 };
-  support_rng_t rng = {31};
-  const double whiten[d * d] = {1, 0, 0, 0.5, 2, 0, -1, 0.3, 1.5}, theta[d] = {0.2, -1, 0.5};
-  const tacit_row_residual_t residual = {theta, d, 0.7, 1};
-  size_t seen[2][n_cells + 1] = {{0}};
-  for (size_t i = 0; i < (size_t)(1500 * testing_multiplier_at_least(0.5)); i++) {
-    double x[d + 1], square = 0, r;
-    any_record(&rng, d, 1, x);
-    bool is_plain = true;
-    for (size_t j = 0; j <= d; j++) {
-      x[j] = (double)(float)x[j];
-      is_plain = is_plain && fabs(x[j]) < 1e9; /* rounding to the cell's side is not what is asked here */
-    }
-    r = (x[d] - theta[0] * x[0] - theta[1] * x[1] - theta[2] * x[2]) / 0.7;
-    for (size_t a = 0; a < d; a++) {
-      double u = 0;
-      for (size_t b = 0; b <= a; b++) {
-        u += whiten[a * d + b] * x[b];
-      }
-      square += u * u;
-    }
-    for (size_t k = 0; k < 2; k++) {
-      tacit_row_cells_t cells = {k == 0 ? &residual : NULL, whiten, n_cells - 1, edges};
-      size_t cell = counted_in(&cells, d, x), expected = cell_of(k == 0 ? r : sqrt(square));
-      assert_true(!is_plain || cell == expected);
-      seen[k][cell]++;
-    }
-  }
-  for (size_t k = 0; k < 2; k++) {
-    for (size_t cell = k == 0 ? 0 : 2; cell <= n_cells; cell++) {
-      assert_true(seen[k][cell] > 0);
-    }
-  }
-}
-
 /* Sums in plain double arithmetic, without a lattice. */
 static void plain_sum(const release_t *r, size_t n, size_t d, const double *x, double *out) {
   memset(out, 0, n_sums(r, d) * sizeof *out);
@@ -300,29 +200,6 @@ static void test_sums_agree_with_plain_arithmetic_on_any_number_of_threads(void 
   }
 }
 
-typedef struct fixture {
-  tacit_glm_kernel_t kernel;
-  tacit_record_model_t model;
-  tacit_budget_t *budget;
-  tacit_noise_t *noise;
-  tacit_curator_t *curator;
-} fixture_t;
-
-static void open_private(fixture_t *f, double epsilon, tacit_relation_t relation, const tacit_curator_settings_t *settings) {
-  tacit_error_t err;
-  f->model = support_glm(&f->kernel, TACIT_FAMILY_BERNOULLI, 3, 1, 0);
-  assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, relation, &err), err);
-  assert_ok(tacit_noise_new(&f->noise, &err), err);
-  assert_ok(tacit_curator_new(&f->curator, support_logistic(40, 3, 4), &f->model, f->budget, f->noise, settings, &err),
-            err);
-}
-
-static void close_private(fixture_t *f) {
-  tacit_curator_free(f->curator);
-  tacit_noise_free(f->noise);
-  tacit_budget_free(f->budget);
-}
-
 /*
  * Noise of 3000 releases against its announced standard deviation, which must be the noise multiplier times the sensitivity
  * to 1e-4: the sum of squares of 3000 n normals is within 6 of its own standard deviations, false alarm 2e-9. Halving the
@@ -338,7 +215,7 @@ static void check_noise(kind_t kind, double sensitivity) {
   assert_ok(tacit_curator_new_exposed(&exposed, support_logistic(40, 3, 4), &f.model, NULL, &err), err);
   assert_ok(make(exposed, &r, 1, exact, &sd, &err), err);
   tacit_curator_free(exposed);
-  open_private(&f, 1e6, TACIT_RELATION_SUBSTITUTE, NULL);
+  open_private(&f, 40, 3, 1e6, TACIT_RELATION_SUBSTITUTE, NULL);
   double square = 0, n = 0;
   for (size_t i = 0; i < 3000; i++) {
     assert_ok(make(f.curator, &r, 0.7, out, &sd, &err), err);
@@ -376,7 +253,7 @@ static void test_release_is_charged_then_refused(void **state) {
     release_t r = {kind, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.5}};
     size_t n_granted = 0;
     tacit_status_t status;
-    open_private(&f, 2, TACIT_RELATION_SUBSTITUTE, NULL);
+    open_private(&f, 40, 3, 2, TACIT_RELATION_SUBSTITUTE, NULL);
     while ((status = make(f.curator, &r, 5, out, &sd, &err)) == TACIT_OK) {
       n_granted++;
       assert_close(tacit_budget_rho_spent(f.budget), (double)n_granted / 50, 1e-12);
@@ -393,7 +270,7 @@ static void test_bad_arguments_charge_nothing(void **state) {
   (void)state;
   fixture_t f;
   tacit_error_t err;
-  open_private(&f, 1, TACIT_RELATION_SUBSTITUTE, NULL);
+  open_private(&f, 40, 3, 1, TACIT_RELATION_SUBSTITUTE, NULL);
   double good[3] = {0}, bad[3] = {0, NAN, 0}, broken[9] = {INFINITY}, out[max_sums], sd;
   const release_t refused[] = {
       {SCORE, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, bad, 0}},       {SCORE, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 2, good, 0}},
@@ -433,7 +310,7 @@ static void test_what_the_sums_cannot_protect_is_refused(void **state) {
   tempered.temperature_power = 0.5;
   for (size_t i = 0; i < 3; i++) { /* residuals: units of one record; tempered: nothing */
     release_t r = {i == 2 ? SECOND_MOMENTS : i == 1 ? JOINT : RESIDUALS, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, theta, 1}};
-    open_private(&f, 1, TACIT_RELATION_SUBSTITUTE, i == 2 ? &tempered : &several);
+    open_private(&f, 40, 3, 1, TACIT_RELATION_SUBSTITUTE, i == 2 ? &tempered : &several);
     assert_int_equal(make(f.curator, &r, 5, out, &sd, &err), TACIT_ERR_STATE);
     assert_true(tacit_budget_rho_spent(f.budget) <= 0);
     close_private(&f);
@@ -453,7 +330,7 @@ static void test_add_remove_pays_for_a_unit_s_length(void **state) {
   fixture_t f;
   tacit_error_t err;
   double out[max_sums], theta[3] = {0.1, 0.2, 0.3}, sd, expected[] = {4, 2, 4, 4, 0.25, 4 + 0.25, 1};
-  open_private(&f, 1e5, TACIT_RELATION_ADD_REMOVE, NULL);
+  open_private(&f, 40, 3, 1e5, TACIT_RELATION_ADD_REMOVE, NULL);
   tacit_row_cells_t cells = {NULL, NULL, n_cells - 1, edges};
   assert_ok(tacit_curator_release_cells(f.curator, &cells, 3, out, &sd, &err), err);
   assert_close(sd, 3, 1e-3);
@@ -472,40 +349,15 @@ static void test_add_remove_pays_for_a_unit_s_length(void **state) {
   close_private(&f);
 }
 
-/*
- * Noise of counts against the multiplier times sqrt(2): as in check_noise(), 3000 releases of 6 counts, false alarm 2e-9.
- */
-static void test_noise_of_counts_is_what_was_charged(void **state) {
-  (void)state;
-  fixture_t f;
-  tacit_error_t err;
-  tacit_row_cells_t cells = {NULL, NULL, n_cells - 1, edges};
-  double exact[n_cells], out[n_cells], sd, square = 0, n = 3000 * n_cells;
-  tacit_curator_t *exposed;
-  open_private(&f, 1e6, TACIT_RELATION_SUBSTITUTE, NULL);
-  assert_ok(tacit_curator_new_exposed(&exposed, support_logistic(40, 3, 4), &f.model, NULL, &err), err);
-  assert_ok(tacit_curator_release_cells(exposed, &cells, 1, exact, &sd, &err), err);
-  tacit_curator_free(exposed);
-  for (size_t i = 0; i < 3000; i++) {
-    assert_ok(tacit_curator_release_cells(f.curator, &cells, 0.7, out, &sd, &err), err);
-    assert_close(sd, 0.7 * sqrt(2), 1e-4);
-    for (size_t k = 0; k < n_cells; k++) {
-      square += (out[k] - exact[k]) * (out[k] - exact[k]) / (sd * sd);
-    }
-  }
-  assert_close(square, n, 6 * sqrt(2 * n));
-  close_private(&f);
-}
-
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_pair_of_units_exceeds_the_sensitivity),
-                                     cmocka_unit_test(test_a_record_is_in_one_cell_or_none),
-                                     cmocka_unit_test(test_noise_of_counts_is_what_was_charged),
-                                     cmocka_unit_test(test_sums_agree_with_plain_arithmetic_on_any_number_of_threads),
-                                     cmocka_unit_test(test_noise_is_what_was_charged),
-                                     cmocka_unit_test(test_release_is_charged_then_refused),
-                                     cmocka_unit_test(test_bad_arguments_charge_nothing),
-                                     cmocka_unit_test(test_what_the_sums_cannot_protect_is_refused),
-                                     cmocka_unit_test(test_add_remove_pays_for_a_unit_s_length)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_no_pair_of_units_exceeds_the_sensitivity),
+      cmocka_unit_test(test_sums_agree_with_plain_arithmetic_on_any_number_of_threads),
+      cmocka_unit_test(test_noise_is_what_was_charged),
+      cmocka_unit_test(test_release_is_charged_then_refused),
+      cmocka_unit_test(test_bad_arguments_charge_nothing),
+      cmocka_unit_test(test_what_the_sums_cannot_protect_is_refused),
+      cmocka_unit_test(test_add_remove_pays_for_a_unit_s_length),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

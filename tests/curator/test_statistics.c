@@ -174,15 +174,15 @@ static tacit_records_t *make_records(const tacit_statistic_t *s, double *totals)
   return records;
 }
 
-typedef struct fixture {
+typedef struct statistic_fixture {
   tacit_record_model_t model;
   tacit_budget_t *budget;
   tacit_noise_t *noise;
   tacit_curator_t *curator;
   double totals[MAX_VALUES];
-} fixture_t;
+} statistic_fixture_t;
 
-static void open_fixture(fixture_t *f, const tacit_statistic_t *s, double multiplier, uint64_t count, tacit_relation_t relation) {
+static void open_fixture(statistic_fixture_t *f, const tacit_statistic_t *s, double multiplier, uint64_t count, tacit_relation_t relation) {
   tacit_error_t err;
   tacit_event_t event = tacit_statistic_event(s, multiplier);
   event.count *= count;
@@ -195,7 +195,7 @@ static void open_fixture(fixture_t *f, const tacit_statistic_t *s, double multip
   assert_ok(tacit_curator_new(&f->curator, make_records(s, f->totals), &f->model, f->budget, f->noise, NULL, &err), err);
 }
 
-static void close_fixture(fixture_t *f) {
+static void close_fixture(statistic_fixture_t *f) {
   tacit_curator_free(f->curator);
   tacit_noise_free(f->noise);
   tacit_budget_free(f->budget);
@@ -207,7 +207,7 @@ static void test_released_values_are_the_statistic_and_noise_of_the_scale(void *
   size_t n_releases = (size_t)(4000 * testing_multiplier()) + 200;
   for (size_t c = 0; c < N_CASES; c++) {
     const tacit_statistic_t *s = &cases[c].statistic;
-    fixture_t f;
+    statistic_fixture_t f;
     tacit_error_t err;
     double out[MAX_VALUES], scales[MAX_VALUES], sum[MAX_VALUES] = {0}, square = 0;
     bool is_l1 = s->noise == TACIT_STATISTIC_LAPLACE || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
@@ -255,7 +255,7 @@ static void test_events_cost_what_the_noise_is_worth(void **state) {
 static void test_refusals_release_nothing(void **state) {
   (void)state;
   const tacit_statistic_t *s = &cases[0].statistic;
-  fixture_t f;
+  statistic_fixture_t f;
   tacit_error_t err;
   double out = 7, scale = 7, others[MAX_VALUES];
   size_t n_events;

@@ -205,28 +205,11 @@ static void test_values_agree_with_plain_arithmetic_on_any_number_of_threads(voi
 
 /* ---- charge and noise ---- */
 
-typedef struct fixture {
-  tacit_glm_kernel_t kernel;
-  tacit_record_model_t model;
-  tacit_budget_t *budget;
-  tacit_noise_t *noise;
-  tacit_curator_t *curator;
-} fixture_t;
-
-static void open_private(fixture_t *f, double epsilon, tacit_relation_t relation, size_t rows) {
-  tacit_error_t err;
+static void open_curved(fixture_t *f, double epsilon, tacit_relation_t relation, size_t rows) {
   tacit_curator_settings_t settings = tacit_curator_settings_default();
   settings.max_unit_rows = rows;
   f->model = curved(&f->kernel, TACIT_FAMILY_BERNOULLI, 3, 1, 0);
-  assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, relation, &err), err);
-  assert_ok(tacit_noise_new(&f->noise, &err), err);
-  assert_ok(tacit_curator_new(&f->curator, support_logistic(40, 3, 4), &f->model, f->budget, f->noise, &settings, &err), err);
-}
-
-static void close_private(fixture_t *f) {
-  tacit_curator_free(f->curator);
-  tacit_noise_free(f->noise);
-  tacit_budget_free(f->budget);
+  open_model(f, 40, 3, epsilon, relation, &settings);
 }
 
 /*
@@ -238,7 +221,7 @@ static void check_noise(tacit_relation_t relation, size_t rows) {
   tacit_error_t err;
   const double theta[3] = {0.5, 1, -1};
   double exact_curvature[3], exact_counts[TACIT_NORM_CELLS], out[TACIT_NORM_CELLS], sd[3], count_sd;
-  open_private(&f, 1e6, relation, rows);
+  open_curved(&f, 1e6, relation, rows);
   tacit_curator_t *exposed;
   assert_ok(tacit_curator_new_exposed(&exposed, support_logistic(40, 3, 4), &f.model, NULL, &err), err);
   assert_ok(tacit_curator_release_curvature(exposed, theta, 1, exact_curvature, sd, &err), err);
@@ -282,7 +265,7 @@ static void test_what_cannot_be_released_is_refused(void **state) {
   fixture_t f;
   tacit_error_t err;
   double theta[3] = {0}, out[TACIT_NORM_CELLS], sd[3];
-  open_private(&f, 0.01, TACIT_RELATION_SUBSTITUTE, 1);
+  open_curved(&f, 0.01, TACIT_RELATION_SUBSTITUTE, 1);
   for (int what = 0; what < 2; what++) {
     memset(out, 1, sizeof out);
     tacit_status_t status = what == 0 ? tacit_curator_release_curvature(f.curator, theta, 1, out, sd, &err)
@@ -310,7 +293,7 @@ static void test_clip_bounds_can_be_replaced(void **state) {
   (void)state;
   fixture_t f;
   tacit_error_t err;
-  open_private(&f, 1e6, TACIT_RELATION_SUBSTITUTE, 1);
+  open_curved(&f, 1e6, TACIT_RELATION_SUBSTITUTE, 1);
   const double a[3] = {0}, b[3] = {0.5, 0, 0};
   assert_ok(tacit_curator_set_clip_bounds(f.curator, 0.25, 0.125, &err), err);
   assert_close(tacit_curator_grad_bound(f.curator), 0.25, 0);

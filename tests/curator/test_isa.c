@@ -1,0 +1,234 @@
+/* The same integers, and the same bits of the papers' models, on every instruction set. */
+#include <string.h>
+
+#include "base/isa.h"
+#include "model/analytic.h"
+#include "random/tally.h"
+#include "support.h"
+
+extern const tacit_lattice_functions_t tacit_lattice_functions_portable, tacit_lattice_functions_avx2,
+    tacit_lattice_functions_avx512;
+extern const tacit_grid_functions_t tacit_grid_functions_portable, tacit_grid_functions_avx2, tacit_grid_functions_avx512;
+
+static void test_lattice_kernels_same_integers_on_every_instruction_set(void **state) {
+  (void)state;
+  const tacit_lattice_functions_t *tables[3] = {&tacit_lattice_functions_portable};
+  size_t n_tables = 1;
+  if (tacit_has_avx2()) {
+    tables[n_tables++] = &tacit_lattice_functions_avx2;
+  }
+  if (tacit_has_avx512()) {
+    tables[n_tables++] = &tacit_lattice_functions_avx512;
+  }
+  const tacit_grid_functions_t *grids[3] = {&tacit_grid_functions_portable, &tacit_grid_functions_avx2, &tacit_grid_functions_avx512};
+  const tacit_piece_t in_pieces[] = {{.kind = TACIT_PIECE_LINEAR, .row = 0, .n = 5},
+                                     {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = 5, .n = 5},
+                                     {.kind = TACIT_PIECE_DENSE, .row = 2, .parameter = 10, .n = 2}},
+                      whole = {.kind = TACIT_PIECE_DENSE, .n = 12},
+                      gathered[] = {{.kind = TACIT_PIECE_GATHER, .row = 0, .parameter = 1, .column = 4, .n = 3, .stride = 2, .first = -1},
+                                    {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = 6, .column = 1, .n = 3}};
+  tacit_vectors_t linear = {.n_points = 1, .dim = 12, .n_rows = 4, .n_pieces = 3, .pieces = in_pieces, .n_features = 5, .scale = 1};
+  tacit_vectors_t dense = {.n_points = 1, .dim = 12, .n_rows = 12, .n_pieces = 1, .pieces = &whole, .scale = 1};
+  tacit_vectors_t sparse = {.n_points = 1, .dim = 12, .n_rows = 2, .n_pieces = 2, .pieces = gathered, .n_features = 5, .scale = 1};
+  support_rng_t rng = {21};
+  for (int round = 0; round < 3000; round++) {
+    float block[5 * 16], residual[12 * 16], norms[16];
+    double log_lik[32], ends[2][3][16];
+    for (size_t i = 0; i < 12 * 16; i++) {
+      residual[i] = (float)(support_normal(&rng) * (round % 4 == 0 ? 1e30 : 1));
+      block[i % 80] = (float)support_uniform(&rng, -1, 1);
+    }
+    for (size_t lane = 0; lane < 16; lane++) {
+      norms[lane] = lane == 7 && round % 3 == 0 ? NAN : 2.3f;
+      log_lik[lane] = support_normal(&rng) * 3;
+      log_lik[16 + lane] = lane == 2 ? -INFINITY : support_normal(&rng);
+    }
+    tacit_lattice_t lattice = tacit_lattice_for(&linear, 1.7);
+    int32_t lanes[3][12 * 16];
+    int64_t lanes64[3][12 * 16], wide[3][12 * 16];
+    double unclipped[3][16];
+    for (size_t t = 0; t < n_tables; t++) {
+      tacit_curator_notes_t notes = {0};
+      memset(lanes[t], 0, sizeof lanes[t]);
+      memset(lanes64[t], 0, sizeof lanes64[t]);
+      const tacit_vectors_t *all[3] = {&linear, &dense, &sparse};
+      for (size_t i = 0; i < 3; i++) {
+        tables[t]->vectors(all[i], 5, block, norms, &lattice, residual, lanes[t], &notes);
+      }
+      float x[16 * 8 + 8] = {0}, turned[16 * 16 + 8] = {0};
+      double sums[24] = {0};
+      tables[t]->turn(5, block, norms, 8, x);
+      tables[t]->turn(12, residual, norms, 16, turned);
+      for (size_t i = 0; i < 3; i++) {
+        tacit_own_t own = {6, 8, 16, x + 3 * 8, turned + 3 * 16, (double)lattice.scale_in, (double)lattice.scale_out};
+        int64_t k[12 * 16] = {0};
+        grids[t]->unit(all[i], &own, sums, NULL, &notes);
+        grids[t]->unit(all[i], &own, sums, k, &notes);
+        for (size_t j = 0; j < 12; j++) {
+          lanes64[t][24 * i + j] += k[16 * j];
+        }
+      }
+      grids[t]->exposed(&linear, block, norms, residual, lanes64[t]);
+      for (size_t end = 0; end < 2; end++) {
+        grids[t]->grid(0.7, 1, log_lik + 16 * end, 16, ends[end][t]);
+        assert_memory_equal(ends[end][t], ends[end][0], sizeof ends[end][0]);
+      }
+      tables[t]->scalars(norms, 1, ends[0][t], ends[1][t], 0x1p31, lanes64[t], &notes);
+      for (size_t lane = 0; lane < 12 * 16; lane++) {
+        wide[t][lane] = (int64_t)lanes[t][lane] * (1 << (round % 4));
+      }
+      tables[t]->whole(norms, 12, 0x1p20, wide[t], lanes64[t]);
+      grids[t]->ratio(1, log_lik, unclipped[t]);
+      assert_memory_equal(lanes[t], lanes[0], sizeof lanes[0]);
+      assert_memory_equal(lanes64[t], lanes64[0], sizeof lanes64[0]);
+      assert_memory_equal(unclipped[t], unclipped[0], sizeof unclipped[0]);
+    }
+  }
+}
+
+static void test_log_odds_same_integers_on_every_instruction_set(void **state) {
+  (void)state;
+  support_rng_t rng = {22};
+  for (int round = 0; round < 3000; round++) {
+    double at[32];
+    int64_t odds[3][32];
+    for (size_t lane = 0; lane < 32; lane++) {
+      at[lane] = rint(support_uniform(&rng, -1, 1) * 0x1p32);
+    }
+    for (size_t t = 0; t < 3; t++) {
+      tacit_isa_limit((tacit_isa_t)t);
+      tacit_log_odds(32, 0x1p33, at, odds[t]);
+      for (size_t lane = 0; lane < 32; lane++) {
+        assert_true(odds[t][lane] == odds[0][lane]);
+        assert_close((double)odds[t][lane], 0x1p33 * atanh(at[lane] / 0x1p33), 0.501);
+      }
+    }
+  }
+}
+
+/* One record, in the order of trapezoid_piece, a lane at a time. */
+static void reference_trapezoid(size_t d, const tacit_trapezoid_t *bounds, const double *step, const int32_t *lanes,
+                                double ratio, int64_t *totals) {
+  double square = 0, along = 0;
+  for (size_t j = 0; j < d; j++) {
+    double from = lanes[j * 16], to = lanes[(d + j) * 16];
+    square += (to - from) * (to - from);
+    along += step[j] * (to + from);
+    totals[(d + j) * 16] += (int64_t)(to + from);
+  }
+  double cut = bounds->change_units, factor = square > cut * cut ? cut / sqrt(square) * (1 - 0x1p-50) : 1;
+  for (size_t j = 0; j < d; j++) {
+    totals[j * 16] += (int64_t)(((double)lanes[(d + j) * 16] - lanes[j * 16]) * factor);
+  }
+  double error = rint(ratio - 0.5 * bounds->spacing * along * 0x1p32);
+  totals[2 * d * 16] += (int64_t)fmax(fmin(error, bounds->error_units), -bounds->error_units);
+}
+
+static void test_langevin_kernels_same_integers_as_one_record_at_a_time(void **state) {
+  (void)state;
+  const tacit_grid_functions_t *tables[3] = {&tacit_grid_functions_portable};
+  size_t n_tables = 1;
+  if (tacit_has_avx2()) {
+    tables[n_tables++] = &tacit_grid_functions_avx2;
+  }
+  if (tacit_has_avx512()) {
+    tables[n_tables++] = &tacit_grid_functions_avx512;
+  }
+  enum { d = 5 };
+  support_rng_t rng = {31};
+  for (int round = 0; round < 3000; round++) {
+    int32_t lanes[2 * d * 16];
+    double step[d], ratios[16];
+    tacit_trapezoid_t bounds = {0x1p-21, 2e5, ldexp(1, 24 + round % 28)};
+    for (size_t i = 0; i < 2 * d * 16; i++) {
+      lanes[i] = (int32_t)support_uniform(&rng, -4e5, 4e5) / (round % 2 == 0 ? 1 : 8);
+    }
+    for (size_t i = 0; i < 16; i++) {
+      step[i % d] = support_normal(&rng);
+      ratios[i] = rint(support_normal(&rng) * 0x1p32);
+    }
+    int64_t expected[(2 * d + 1) * 16] = {0}, found[(2 * d + 1) * 16];
+    for (size_t lane = 0; lane < 16; lane++) {
+      reference_trapezoid(d, &bounds, step, lanes + lane, ratios[lane], expected + lane);
+    }
+    for (size_t t = 0; t < n_tables; t++) {
+      memset(found, 0, sizeof found);
+      tables[t]->trapezoid(d, &bounds, step, lanes, ratios, found);
+      assert_memory_equal(found, expected, sizeof expected);
+    }
+  }
+}
+
+static void check_analytic(const tacit_model_t *model, const tacit_analytic_pair_t *const pairs[3], size_t n_tables) {
+  enum { n = 5 };
+  support_rng_t rng = {41};
+  size_t d = model->records.dim;
+  for (int round = 0; round < 2000; round++) {
+    float block[3 * 16], theta[n * 3], grad[3][n * 3 * 16];
+    double points[n * 3], log_lik[3][n * 16];
+    for (size_t i = 0; i < 3 * 16; i++) {
+      block[i] = round % 7 == 0 && i == 5 ? NAN : (float)(support_normal(&rng) * (round % 5 == 0 ? 30 : 1));
+    }
+    for (size_t i = 0; i < n * d; i++) {
+      points[i] = support_normal(&rng);
+      theta[i] = (float)points[i];
+    }
+    for (size_t t = 0; t < n_tables; t++) {
+      memset(grad[t], 0, sizeof grad[t]);
+      pairs[t]->grad(model->records.ctx, block, n, theta, grad[t]);
+      pairs[t]->log_lik(model->records.ctx, block, n, points, log_lik[t]);
+      for (size_t i = 0; i < n * d * 16; i++) {
+        assert_true(isnan(grad[t][i]) == isnan(grad[0][i]));
+        assert_true(isnan(grad[0][i]) || memcmp(&grad[t][i], &grad[0][i], sizeof(float)) == 0);
+      }
+      for (size_t i = 0; i < n * 16; i++) {
+        assert_true(isnan(log_lik[t][i]) == isnan(log_lik[0][i]));
+        assert_true(isnan(log_lik[0][i]) || memcmp(&log_lik[t][i], &log_lik[0][i], sizeof(double)) == 0);
+      }
+    }
+  }
+}
+
+static void test_paper_models_same_bits_on_every_instruction_set(void **state) {
+  (void)state;
+  const tacit_analytic_functions_t *tables[3] = {&tacit_analytic_functions_portable};
+  size_t n_tables = 1;
+  if (tacit_has_avx2()) {
+    tables[n_tables++] = &tacit_analytic_functions_avx2;
+  }
+  if (tacit_has_avx512()) {
+    tables[n_tables++] = &tacit_analytic_functions_avx512;
+  }
+  const double var[3] = {1.5, 0.7, 2}, prior_var[2] = {10, 1};
+  tacit_model_t model;
+  tacit_error_t err;
+  const tacit_analytic_pair_t *pairs[3];
+  for (size_t t = 0; t < n_tables; t++) {
+    pairs[t] = &tables[t]->mean;
+  }
+  assert_ok(tacit_model_init_gaussian_mean(&model, 3, var, 1, &err), err);
+  check_analytic(&model, pairs, n_tables);
+  tacit_model_clear(&model);
+  for (size_t t = 0; t < n_tables; t++) {
+    pairs[t] = &tables[t]->banana;
+  }
+  assert_ok(tacit_model_init_banana(&model, 3, 0.3, -1, 0.2, 1, var, &err), err);
+  check_analytic(&model, pairs, n_tables);
+  tacit_model_clear(&model);
+  for (size_t t = 0; t < n_tables; t++) {
+    pairs[t] = &tables[t]->mixture;
+  }
+  assert_ok(tacit_model_init_mixture(&model, 2, prior_var, &err), err);
+  check_analytic(&model, pairs, n_tables);
+  tacit_model_clear(&model);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_lattice_kernels_same_integers_on_every_instruction_set),
+      cmocka_unit_test(test_log_odds_same_integers_on_every_instruction_set),
+      cmocka_unit_test(test_langevin_kernels_same_integers_as_one_record_at_a_time),
+      cmocka_unit_test(test_paper_models_same_bits_on_every_instruction_set),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
