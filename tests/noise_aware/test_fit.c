@@ -6,19 +6,9 @@
 #include "testing.h"
 
 static void check_large_budget(tacit_family_t family, double upper, size_t d, size_t n_left_out, tacit_relation_t relation) {
-  simulation_t s = {.family = family,
-                    .upper = upper,
-                    .truth = TRUTH_FIXED,
-                    .d = d,
-                    .n = 4000,
-                    .n_left_out = n_left_out,
-                    .relation = relation,
-                    .epsilon = n_left_out > 0 ? 1e6 : 1e4,
-                    .delta = 1e-6,
-                    .n_chains = 4,
-                    .n_warmup = 150,
-                    .n_draws = 500,
-                    .has_reference = true};
+  simulation_t s = {.family = family, .upper = upper, .truth = TRUTH_FIXED, .d = d, .n = 4000,
+                    .n_left_out = n_left_out, .relation = relation, .epsilon = n_left_out > 0 ? 1e6 : 1e4,
+                    .delta = 1e-6, .n_chains = 4, .n_warmup = 150, .n_draws = 500, .has_reference = true};
   simulation_fit_t fit;
   simulation_run(&s, 3, &fit);
   for (size_t j = 0; j < fit.d; j++) { /* seeds are fixed; Monte Carlo error is about 0.03 of a sd */
@@ -34,16 +24,8 @@ static void check_large_budget(tacit_family_t family, double upper, size_t d, si
 static void check_convergence(tacit_family_t family) {
   static const double budgets[] = {10, 1e2, 1e4, 1e6, 1e9};
   for (size_t i = 0; i < 5; i++) {
-    simulation_t s = {.family = family,
-                      .upper = 1,
-                      .truth = TRUTH_FIXED,
-                      .d = 4,
-                      .n = 4000,
-                      .epsilon = budgets[i],
-                      .delta = 1e-6,
-                      .n_chains = 2,
-                      .n_warmup = 150,
-                      .n_draws = 400,
+    simulation_t s = {.family = family, .upper = 1, .truth = TRUTH_FIXED, .d = 4, .n = 4000,
+                      .epsilon = budgets[i], .delta = 1e-6, .n_chains = 2, .n_warmup = 150, .n_draws = 400,
                       .has_reference = true};
     simulation_fit_t fit;
     simulation_run(&s, 5, &fit);
@@ -81,16 +63,8 @@ static void test_records_left_out_count_for_nothing(void **state) {
 }
 
 static void check_tiny_budget(tacit_family_t family) {
-  simulation_t s = {.family = family,
-                    .upper = 1,
-                    .truth = TRUTH_FIXED,
-                    .d = 4,
-                    .n = 500,
-                    .epsilon = 0.001,
-                    .delta = 1e-6,
-                    .n_chains = 4,
-                    .n_warmup = 200,
-                    .n_draws = 500};
+  simulation_t s = {.family = family, .upper = 1, .truth = TRUTH_FIXED, .d = 4, .n = 500, .epsilon = 0.001,
+                    .delta = 1e-6, .n_chains = 4, .n_warmup = 200, .n_draws = 500};
   simulation_fit_t fit;
   simulation_run(&s, 3, &fit);
   for (size_t j = 0; j < s.d; j++) {
