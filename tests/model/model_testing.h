@@ -100,4 +100,14 @@ static inline tacit_table_t *model_testing_table(const char *csv, size_t n, cons
   return table;
 }
 
+static inline size_t find_label(const tacit_design_t *design, const char *label) {
+  for (size_t j = 0; j < tacit_design_n_features(design); j++) {
+    if (strcmp(tacit_design_label(design, j), label) == 0) {
+      return j;
+    }
+  }
+  fail_msg("no feature '%s'", label);
+  return 0;
+}
+
 #endif
