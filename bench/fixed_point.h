@@ -44,4 +44,14 @@ typedef struct fixed_functions {
   void (*widened)(const fixed_records_t *records, const fixed_theta_t *theta, float scale, int64_t *totals);
 } fixed_functions_t;
 
+/* ---- fixed_point.c ---- */
+
+void *make(size_t n, size_t size); /* zeros; it stops where there is no memory */
+int16_t to_fixed(double x);
+double logistic(double eta);
+
+/* ---- fixed_point_posterior.c ---- */
+
+void print_posterior(double spread);
+
 #endif

@@ -74,6 +74,10 @@ __attribute__((format(printf, 7, 8))) void expect_that(run_t *run, bool holds, d
 void write_csv(const run_t *run);
 void write_markdown(const run_t *run);
 
+/* ---- moments of chains that reuse gradients, against exact ones, and of one that does so wrongly (gradient_reuse.c) ---- */
+
+void expect_reuse_moments(run_t *run);
+
 /* ---- figures (figure.c) ---- */
 
 typedef struct curve {
