@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "random/tally.h"
 #include "support.h"
 
 enum { n_records = 20011, n_features = 7, n_theta = 3, dim = n_features };
