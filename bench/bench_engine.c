@@ -202,15 +202,16 @@ static void pass(bench_t *b, tacit_curator_t *curator) {
 static void engine_pass(void *user) { pass(user, ((bench_t *)user)->engine); }
 static void beside_pass(void *user) { pass(user, ((bench_t *)user)->beside); }
 
-static void ratios(void *user) {
-  bench_t *b = user;
+static void ratios(bench_t *b, tacit_curator_t *curator) {
   tacit_error_t err;
   for (size_t i = 0; i < b->n_theta * b->model.records.dim; i++) {
     b->prop[i] = b->theta[i] + 0.01;
     b->theta[i] += 0x1p-30;
   }
-  bench_require(tacit_curator_release_log_ratio(b->engine, b->n_theta, b->theta, b->prop, 0, b->out, b->noise_sd, &err), &err);
+  bench_require(tacit_curator_release_log_ratio(curator, b->n_theta, b->theta, b->prop, 0, b->out, b->noise_sd, &err), &err);
 }
+static void engine_ratios(void *user) { ratios(user, ((bench_t *)user)->engine); }
+static void beside_ratios(void *user) { ratios(user, ((bench_t *)user)->beside); }
 
 static void by_turns(bench_call first, bench_call second, void *user, double least[2]) {
   least[0] = least[1] = INFINITY;
@@ -284,7 +285,7 @@ static void measure(const model_t *m, tacit_schema_t *schema) {
   bench_require(tacit_program_parse(&program, m->text, strlen(m->text), &settings, &err), &err);
   bench_require(tacit_program_compile(program, &b->model, &err), &err);
   open_bench(b, m, program);
-  double rows[2], passes[2], single = 0, none[2];
+  double rows[2], passes[2], single = 0;
   b->rows = compile_c(b->program);
   for (b->n_theta = 1; b->n_theta <= MAX_THETA; b->n_theta += 3) {
     by_turns(machine_rows, m->has_kernel ? hand_rows : NULL, b, rows);
@@ -305,8 +306,8 @@ static void measure(const model_t *m, tacit_schema_t *schema) {
     }
   }
   b->n_theta = 1;
-  by_turns(ratios, NULL, b, none);
-  print(m, 1, "log ratios", none[0], INFINITY, "", 0);
+  by_turns(engine_ratios, m->has_kernel ? beside_ratios : NULL, b, passes);
+  print(m, 1, "log ratios", passes[0], passes[1], "hand-written", 1.1);
   tacit_curator_free(b->engine);
   tacit_curator_free(b->beside);
   if (!m->has_kernel) {
