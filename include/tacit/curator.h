@@ -351,6 +351,55 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_fit_check(tacit_cu
                                                                         double noise_multiplier, double *out, double *noise_sd,
                                                                         tacit_error_t *err);
 
+/**
+ * What records are put beside where responses are simulated (tacit_record_model_t.others): a program at a point. Everything here is public. Borrows its arrays.
+ * A record is in a bin by its prediction, the mean of its other responses (where they are draws, the median of some), and in one by a quantity of its own.
+ */
+typedef struct tacit_pit_point {
+  const double *theta;   /**< shape (dim), unconstrained, finite */
+  size_t n_simulated;    /**< responses drawn for a record, 1 to 4096; ignored where all are gone through */
+  uint64_t seed;         /**< of draws: with it they are a function of the record */
+  size_t n_bins;         /**< of predictions, 1 to TACIT_FIT_MAX_BINS */
+  const double *cuts;    /**< between them, rising, shape (n_bins - 1) */
+  size_t n_by;           /**< bins of the quantity sum factors[i] column[i]; 0: there is none */
+  const double *by_cuts; /**< shape (n_by - 1) */
+  size_t n_columns;      /**< of records that it is made of */
+  const size_t *columns;
+  const double *factors;
+} tacit_pit_point_t;
+
+/** Cells of [0, 1] that probability integral transforms are counted in. */
+enum { TACIT_PIT_CELLS = 10, TACIT_PIT_SIMULATED = 127 };
+/** Numbers released: TACIT_PIT_CELLS excesses, n_bins counts, n_bins and n_by sums of residuals. */
+TACIT_API size_t tacit_pit_n_values(const tacit_pit_point_t *point);
+/**
+ * Release, in one Gaussian event, where records' responses lie among those that the program says they might have had at theta. Of a record [lo, hi] is what the
+ * program gives to responses below its own, and to those up to it; of a censored one hi is 1. What is summed: the share of that interval in each tenth of
+ * [0, 1], less 1/10; by bin of the prediction 1 and r = lo + hi - 1; by bin of the quantity r. Under the program, whatever the features, shares and r have mean 0.
+ * A unit adds the mean over its rows. Its numbers, weighted so that their squares sum to at most 1, are the door's shape "ball": sensitivity 2
+ * under substitution, 1 under add-remove (docs/theory.md, section 23). A record of which the program says nothing counts as none.
+ *
+ * @param[out] out, noise_sd  shape (tacit_pit_n_values()): sums over units and the sd of the noise in each; zero on failure.
+ * @return as tacit_curator_release_score(); TACIT_ERR_ARGUMENT for a model without other responses.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_pit(tacit_curator_t *curator, const tacit_pit_point_t *point, double noise_multiplier, double *out,
+                                                                  double *noise_sd, tacit_error_t *err);
+
+/** Of records that are nobody's: what a response by the program at another point would add on average. */
+typedef struct tacit_pit_expected {
+  double prediction, quantity;
+  double shares[TACIT_PIT_CELLS], squares[TACIT_PIT_CELLS * TACIT_PIT_CELLS]; /**< less 1/10; mean products of these */
+  double residual, residual_square;
+} tacit_pit_expected_t;
+/** Numbers of scratch for the following. */
+TACIT_API size_t tacit_pit_n_work(const struct tacit_record_model *model, const tacit_pit_point_t *point);
+/**
+ * Mean numbers of a record with these features, responses by the model at each of n laws, shape (n, dim), put beside those at the point; drawn by the same
+ * numbers for all. @param work shape (tacit_pit_n_work()).  @param[out] expected shape (n).
+ */
+TACIT_API void tacit_pit_expect(const struct tacit_record_model *model, const tacit_pit_point_t *point, size_t n, const double *laws, const float *record,
+                                double *work, tacit_pit_expected_t *expected);
+
 /* ---- statistics for tuning a sampler: metric and clip bounds ---- */
 
 /**

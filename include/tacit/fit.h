@@ -238,6 +238,10 @@ typedef struct tacit_fit_check_bin {
   double sd;        /**< of `residual` if the fit is right: privacy noise, sampling, and what the posterior leaves open */
 } tacit_fit_check_bin_t;
 
+/**
+ * Of fits of programs residuals are lo + hi - 1, lo and hi what the fit gives to responses below a record's own and up to it, from -1 to 1 and 0 in the mean; and there
+ * is a shape: of each tenth of what the fit gives to responses the share of records' responses in it, which is 1/10 if the fit is right.
+ */
 typedef struct tacit_fit_check {
   char fit[65];        /**< of which fit: the key in its releases.json */
   size_t n_bins, n_by; /**< n_by 0: no term was asked for */
@@ -245,18 +249,24 @@ typedef struct tacit_fit_check {
   const char *by_label;
   double misfit, by_misfit; /**< all rows together, as a standard normal if the fit is right (by a chi-square); NaN: none */
   double excess, excess_sd; /**< poisson, gaussian: mean of squared Pearson residuals, each at most 9, above what the model says; NaN: none */
+  size_t n_shape;           /**< programs: tenths; 0: there is no shape */
+  tacit_fit_check_bin_t shape[TACIT_PIT_CELLS]; /**< predicted: 1/10, residual: the share less that; count 0 */
+  double shape_misfit;      /**< as the others; NaN: there is no shape */
+  double spread_z, location_z; /**< of the shape's bend, above 0 where responses are further out than the fit says; of its slope, above 0 where they are larger */
+  bool predicts_medians;    /**< predictions are medians, not means */
+  const char *const *by_levels; /**< shape (n_by): names of the bins of a column of levels; NULL: it has none; the fit's */
   bool is_gaussian;         /**< then residuals are in the response's unit, and the excess is that of normal errors of the fit's sigma */
 } tacit_fit_check_t;
 
 /**
- * Begin a check of the fit in a directory (by noise-aware, of a formula), against records that are read next: tacit_fit_set() epsilon, delta,
+ * Begin a check of the fit in a directory (by noise-aware), against records that are read next: tacit_fit_set() epsilon, delta,
  * ledger, ..., tacit_fit_read(), tacit_fit_check(). `schema`: a file that must be the fit's schema; NULL: nothing to compare.
  * *fit is NULL on failure.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const char *schema, tacit_error_t *err);
 /**
- * Reserve, release (tacit_curator_release_fit_check(), the whole budget), settle. Bins of predictions are tenths of the fit's pseudo-population.
- * @param[in]  by  label of a term whose bins get residuals of their own, for a quarter of the budget; NULL: none.
+ * Reserve, release (tacit_curator_release_fit_check(), of programs tacit_curator_release_pit(), the whole budget), settle. Bins of predictions are tenths of the fit's pseudo-population.
+ * @param[in]  by  label of a term, of programs a column that records have, whose bins get residuals of their own, for a quarter of the budget; NULL: none.
  * @return TACIT_ERR_BUDGET if the ledger refuses; TACIT_ERR_ARGUMENT for a term that is none. What is spent: TACIT_FIT_TEXT_SPENT.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check, tacit_error_t *err);

@@ -119,6 +119,14 @@ typedef struct tacit_record_model {
   const bool *of_outcome; /**< shape (n_columns): others() changes the column; NULL where there are no others */
   void (*others)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
   /**
+   * What `outcome` would hold of the same, whether it were seen (NULL: not wanted) and weights, shapes (16 ((n + 15) / 16)). Draws are independent of each
+   * other: others() may take its i-th from the i-th part of the law. NULL with it.
+   */
+  void (*responses)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen, double *weights);
+  size_t outcome; /**< with others: the column that is the response, in increasing order of it or decreasing */
+  size_t seen;    /**< the column that is `unseen` where the response is only known to be at least this, else another whole number; SIZE_MAX: there is none */
+  double unseen;
+  /**
    * n records that are nobody's, shape (n, n_columns): each of n_sources quantities at the share Phi(location + scale (factor g)) of what the
    * schema allows, g independent normal numbers. spread NULL: evenly and independently.
    */

@@ -202,6 +202,26 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_combine(const tacit_no
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *settings, const bool *is_wanted,
                                                                    uint64_t stream, size_t n, double *rows, tacit_feature_scale_t *scales, tacit_error_t *err);
 
+/** What the releases of a fit of a program tell: its parameters, and who its records are. */
+typedef struct tacit_noise_aware_known {
+  double *theta;  /**< shape (dim): the posterior's mode, unconstrained; owned */
+  double *axes;   /**< shape (dim, dim): the rows a_k of one factor of the posterior's covariance sum a_k a_k' */
+  double n_units; /**< as far as it is known */
+  size_t n_records;
+  uint64_t seed;         /**< of records, as tacit_record_model_t.made_up() of any model of the same program makes them, */
+  tacit_spread_t spread; /**< with this spread, unless `numbers` is NULL, and these */
+  double *weights;       /**< shape (n_records), sum 1; owned */
+  double *numbers;       /**< of the spread; owned; NULL: records are made up evenly */
+} tacit_noise_aware_known_t;
+
+/**
+ * Learn from the releases kept in settings->releases, which are of a program (settings->records). Clear after failure too.
+ * @return as tacit_noise_aware_fit() without a curator.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters,
+                                                                tacit_noise_aware_known_t *known, tacit_error_t *err);
+TACIT_API void tacit_noise_aware_known_clear(tacit_noise_aware_known_t *known);
+
 #ifdef __cplusplus
 }
 #endif

@@ -49,6 +49,7 @@ typedef struct tacit_program_settings {
   const tacit_program_constant_t *constants; /**< shape (n_constants); borrowed during the call */
   size_t n_constants;
   bool keeps_responses; /**< packed records also hold what other responses are made from (tacit_record_model_t.others) */
+  bool keeps_columns;   /**< with that: and every column as it is, for tacit_program_packed() */
   /** Censored responses: nobody was lost before the upper bound of the response's column, which is public knowledge. */
   bool is_followed_to_bound;
 } tacit_program_settings_t;
@@ -101,6 +102,13 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_compare_records(const taci
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_pack_part(struct tacit_records **records, const tacit_program_t *program,
                                                                 const struct tacit_table *table, size_t part, size_t n_parts,
                                                                 size_t n_threads, const char *scratch, tacit_error_t *err);
+
+/**
+ * Where packed records hold a column of the table: its value is the sum of factors[i] times column columns[i], less *offset. Of a program with responses and keeps_columns.
+ * @param[out] columns, factors  shape (most).
+ * @return how many of them; 0: no record of the program has the column, or they are more than `most`.
+ */
+TACIT_API size_t tacit_program_packed(const tacit_program_t *program, const char *column, size_t most, size_t *columns, double *factors, double *offset);
 
 /**
  * Write the program of a formula, as R and brms write them: products, powers, '.', poly, ns, bs, scale, relevel, factor, offset, (1 | g),

@@ -100,6 +100,10 @@ tacit_check <- function(path, data, epsilon, delta, by = NULL, ledger = NULL, ou
   if (is.null(ledger) && result$private) count_check(if (inherits(path, "tacit_fit")) fit$schema else path, fit$privacy, result$epsilon, result$delta)
   result$calibration <- as.data.frame(result$calibration)
   result$by_term <- if (!is.null(result$by_term)) as.data.frame(result$by_term)
+  if (!is.null(result$levels)) result$by_term <- cbind(level = result$levels, result$by_term)
+  result$levels <- NULL
+  result$shape <- if (!is.null(result$shape)) as.data.frame(result$shape)
+  result <- result[!vapply(result, is.null, NA)]
   structure(class = "tacit_check", result[setdiff(names(result), c("json", "unsettled"))])
 }
 

@@ -52,7 +52,7 @@ static SEXP bins_of(const tacit_fit_check_bin_t *bins, size_t n) {
 }
 
 static SEXP check_of(const r_fit_call_t *call, const tacit_fit_check_t *check) {
-  static const char *const names[] = {"calibration", "by_term", "misfit_z", "by_misfit_z", "excess", "excess_sd", "epsilon", "delta", "private", "text", "json", "unsettled", NULL};
+  static const char *const names[] = {"calibration", "by_term", "misfit_z", "by_misfit_z", "excess", "excess_sd", "epsilon", "delta", "private", "text", "json", "unsettled", "shape", "shape_z", "spread_z", "location_z", "levels", NULL};
   tacit_error_t err;
   char *text = NULL, *json = NULL;
   const tacit_guarantee_t promised = tacit_fit_promised(call->fit);
@@ -70,6 +70,12 @@ static SEXP check_of(const r_fit_call_t *call, const tacit_fit_check_t *check) {
   status = tacit_fit_check_json(call->fit, check, &json, &err);
   SET_VECTOR_ELT(out, 10, r_owned_text(status, json));
   SET_VECTOR_ELT(out, 11, r_spelled(&unsettled, 1));
+  const double of_shape[] = {check->shape_misfit, check->spread_z, check->location_z};
+  SET_VECTOR_ELT(out, 12, check->n_shape > 0 ? bins_of(check->shape, check->n_shape) : R_NilValue);
+  for (R_xlen_t i = 0; i < 3; i++) {
+    SET_VECTOR_ELT(out, i + 13, check->n_shape > 0 ? Rf_ScalarReal(of_shape[i]) : R_NilValue);
+  }
+  SET_VECTOR_ELT(out, 16, check->n_by > 0 && check->by_levels != NULL ? r_spelled(check->by_levels, check->n_by) : R_NilValue);
   UNPROTECT(1);
   return out;
 }

@@ -146,7 +146,7 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
     fall_back(fit, text);
     return TACIT_OK;
   }
-  if (fit->design == NULL && fit->n_of > 0) { /* forecasts were for the fit that spent */
+  if (fit->design == NULL && (fit->n_of > 0 || fit->checked != NULL)) { /* forecasts were for the fit that spent */
     fit->aware = tacit_fit_aware_settings(fit);
     return TACIT_OK;
   }
@@ -200,7 +200,7 @@ tacit_status_t tacit_fit_aware_plan(tacit_fit_t *fit, double n_units, tacit_erro
   fit->settings.inv_metric = NULL;
   fit->plan.n_iterations = s->n_warmup + s->n_draws * s->thin;
   fit->plan.width = tacit_noise_aware_inflation(&fit->aware, tacit_fit_aware_dim(fit), n_units);
-  if (fit->design == NULL && fit->n_of > 0) {
+  if (fit->checked != NULL || (fit->design == NULL && fit->n_of > 0)) { /* nothing is fitted by this budget */
     return TACIT_OK;
   }
   tacit_status_t status = tacit_noise_aware_check_budget(&fit->aware, err);

@@ -57,11 +57,10 @@ tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const 
   if (status == TACIT_OK) {
     status = tacit_fit_prepare_kept(of, err);
   }
-  if (status == TACIT_OK && of->program != NULL) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "program", "fits of families bernoulli, poisson and gaussian are checked: a program's predictions are not put beside records");
-  }
-  if (status == TACIT_OK && tacit_schema_unit(of->schema) != NULL) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit", "fits to units of one record are checked; here a unit may have several rows");
+  if (status == TACIT_OK && of->program == NULL && tacit_schema_unit(of->schema) != NULL) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit",
+                             "fits of families bernoulli, poisson and gaussian are checked by units of one record, and here a unit may have several rows: fit the program "
+                             "(tacit model write, then --program FILE), which is checked by units of any");
   }
   if (status == TACIT_OK) {
     status = tacit_fit_new(fit, of->formula, err);
@@ -76,8 +75,9 @@ tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const 
   if (status == TACIT_OK) {
     status = compare_schema(*fit, schema, err);
   }
-  if (status == TACIT_OK) {
-    status = tacit_settings_set(&(*fit)->given, "family", tacit_fit_value(of, "family"), err);
+  static const char *const same[] = {"family", "followed-to-bound"};
+  for (size_t i = 0; i < 2 && status == TACIT_OK; i++) {
+    status = tacit_fit_has(of, same[i]) ? tacit_settings_set(&(*fit)->given, same[i], tacit_fit_value(of, same[i]), err) : TACIT_OK;
   }
   if (status == TACIT_OK) {
     status = tacit_settings_set(&(*fit)->given, "method", "noise-aware", err);
@@ -233,6 +233,12 @@ static void expect_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, tac
   }
 }
 
+double tacit_fit_check_count(const tacit_fit_check_bin_t *bin, double expected) {
+  expected = fmax(expected, 1);
+  double prior = 1 / (share_doubt * expected * share_doubt * expected), released = bin->count_sd > 0 ? 1 / (bin->count_sd * bin->count_sd) : 0;
+  return fmax((bin->count * released + expected * prior) / (released + prior), 1);
+}
+
 /* Mean residual of a bin and its standard deviation where the fit is right: noise, sampling, and what the posterior leaves open. */
 static void fill_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, double n, double sum, double noise, tacit_fit_check_bin_t *bin) {
   double share, variance, doubt, centre, half;
@@ -240,15 +246,13 @@ static void fill_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, doubl
   double unit = fit->family == TACIT_FAMILY_BERNOULLI ? 1 : is_gaussian(fit) ? pearson_reach * c->sd * half : pearson_reach;
   expect_bin(fit, c, b, bin, &share, &variance, &doubt);
   bin->predicted = centre + half * bin->predicted;
-  double expected = fmax(n * share, 1), prior = 1 / (share_doubt * expected * share_doubt * expected);
-  double released = bin->count_sd > 0 ? 1 / (bin->count_sd * bin->count_sd) : 0;
-  bin->count = fmax((bin->count * released + expected * prior) / (released + prior), 1);
+  bin->count = tacit_fit_check_count(bin, n * share);
   bin->residual = unit * sum / bin->count;
   bin->sd = unit * sqrt(noise * noise + bin->count * variance + bin->count * bin->count * doubt * doubt) / bin->count;
 }
 
-/* Quantile of the normal at which a sum of n squares is this large [Wilson1931]. */
-static double quantile_of(double square, double n) {
+/* [Wilson1931] */
+double tacit_fit_check_quantile(double square, double n) {
   return (cbrt(square / n) - (1 - 2 / (9 * n))) / sqrt(2 / (9 * n));
 }
 
@@ -257,7 +261,7 @@ static double misfit_of(const tacit_fit_check_bin_t *bins, size_t n) {
   for (size_t b = 0; b < n; b++) {
     square += bins[b].residual / bins[b].sd * bins[b].residual / bins[b].sd;
   }
-  return quantile_of(square, (double)n);
+  return tacit_fit_check_quantile(square, (double)n);
 }
 
 static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *point, const double *out, const double *sd, tacit_fit_check_t *check) {
@@ -368,12 +372,15 @@ static tacit_status_t look(const tacit_fit_t *fit, checked_t *c, tacit_error_t *
 tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check, tacit_error_t *err) {
   checked_t c = {.d = 0};
   size_t term;
-  *check = (tacit_fit_check_t){.misfit = NAN};
+  *check = (tacit_fit_check_t){.misfit = NAN, .by_misfit = NAN, .excess = NAN, .excess_sd = NAN, .shape_misfit = NAN, .spread_z = NAN, .location_z = NAN};
   for (size_t i = 0; fit->checked != NULL && i < sizeof fit->checked->of->key; i++) {
     snprintf(check->fit + 2 * i, 3, "%02x", fit->checked->of->key[i]);
   }
   if (fit->checked == NULL || fit->stage != TACIT_FIT_STAGE_READ) {
     return tacit_error_set(err, TACIT_ERR_STATE, "check", "a check begins with tacit_fit_begin_check(), then come settings and records, once");
+  }
+  if (fit->program != NULL) {
+    return tacit_fit_check_of_program(fit, by, check, err);
   }
   tacit_status_t status = find_term(fit, by, &term, err);
   if (status == TACIT_OK) {

@@ -11,11 +11,16 @@ static const double flagged = 4.9;
 
 /* ---- for a person ---- */
 
-static void put_table(tacit_text_t *text, const char *title, const char *heading, const tacit_fit_check_bin_t *bins, size_t n, bool is_counts) {
+static void put_table(tacit_text_t *text, const char *title, const char *heading, const tacit_fit_check_bin_t *bins, size_t n, const char *const *levels,
+                      bool is_counts) {
   tacit_text_printf(text, "%s\n%24s %9s %10s %10s %9s %6s\n", title, heading, "about", "predicted", is_counts ? "residual" : "observed", "sd", "z");
   for (size_t b = 0; b < n; b++) {
     char range[48];
-    snprintf(range, sizeof range, "%.4g to %.4g", bins[b].low, bins[b].high);
+    if (levels != NULL) {
+      snprintf(range, sizeof range, "%.24s", levels[b]);
+    } else {
+      snprintf(range, sizeof range, "%.4g to %.4g", bins[b].low, bins[b].high);
+    }
     tacit_text_printf(text, "%24s %9.0f %10.4g %10.4g %9.3g %6.1f\n", range, bins[b].count, bins[b].predicted,
                       bins[b].residual + (is_counts ? 0 : bins[b].predicted), bins[b].sd, bins[b].residual / bins[b].sd);
   }
@@ -29,13 +34,45 @@ static void put_verdict(tacit_text_t *text, const char *what, double z) {
                     z);
 }
 
+/* What the shape's strongest feature means; "" where it has none. */
+static const char *meaning_of(const tacit_fit_check_t *check) {
+  double spread = check->spread_z, location = check->location_z;
+  return fmax(fabs(spread), fabs(location)) < 3 ? ""
+         : fabs(spread) >= fabs(location)       ? (spread > 0 ? "responses are further out, on both sides, than the fit says: they vary more\n"
+                                                              : "responses are nearer to the middle than the fit says: they vary less\n")
+                                                : (location > 0 ? "responses are larger than the fit says\n" : "responses are smaller than the fit says\n");
+}
+
+static void put_shape(tacit_text_t *text, const tacit_fit_check_t *check) {
+  tacit_text_printf(text, "Shape\n%24s %9s %10s %10s %9s %6s\n", "of what the fit says", "", "predicted", "observed", "sd", "z");
+  for (size_t i = 0; i < check->n_shape; i++) {
+    const tacit_fit_check_bin_t *bin = &check->shape[i];
+    char range[48];
+    snprintf(range, sizeof range, "%.0f to %.0f %%", 100 * bin->low, 100 * bin->high);
+    tacit_text_printf(text, "%24s %9s %10.4g %10.4f %9.2g %6.1f\n", range, "", bin->predicted, bin->predicted + bin->residual, bin->sd,
+                      bin->residual / bin->sd);
+  }
+  put_verdict(text, "shape", check->shape_misfit);
+  const char *meaning = meaning_of(check);
+  if (meaning[0] != '\0') {
+    text->length -= text->length > 0; /* of the empty line, which comes after it */
+    tacit_text_printf(text, "%s\n", meaning);
+  }
+}
+
 static void put_check(tacit_text_t *text, const tacit_fit_check_t *check) {
-  bool has_excess = !isnan(check->excess), is_counts = has_excess && !check->is_gaussian;
-  put_table(text, "Calibration", "predicted mean", check->bins, check->n_bins, is_counts);
+  bool is_program = check->n_shape > 0, has_excess = !isnan(check->excess), is_counts = (has_excess && !check->is_gaussian) || is_program;
+  if (is_program) {
+    put_shape(text, check);
+  }
+  put_table(text, "Calibration", check->predicts_medians ? "predicted median" : "predicted mean", check->bins, check->n_bins, NULL, is_counts);
   put_verdict(text, "calibration", check->misfit);
   if (check->n_by > 0) {
-    put_table(text, check->by_label, "range", check->by, check->n_by, is_counts);
-    put_verdict(text, "by term", check->by_misfit);
+    put_table(text, check->by_label, check->by_levels != NULL ? "level" : "range", check->by, check->n_by, check->by_levels, is_counts);
+    put_verdict(text, is_program ? "by column" : "by term", check->by_misfit);
+  }
+  if (is_program) {
+    tacit_text_printf(text, "residuals: what the fit gives to smaller responses less what it gives to larger ones, from -1 to 1, 0 in the mean if the fit is right\n");
   }
   if (has_excess) {
     tacit_text_printf(text, check->is_gaussian
@@ -68,7 +105,7 @@ static void put_number(tacit_text_t *text, const char *name, double x) {
   tacit_text_json_number(text, x);
 }
 
-static void put_bins(tacit_text_t *text, const char *name, const tacit_fit_check_bin_t *bins, size_t n) {
+static void put_bins(tacit_text_t *text, const char *name, const tacit_fit_check_bin_t *bins, size_t n, const char *const *levels) {
   tacit_text_printf(text, ",\n  \"%s\": [", name);
   for (size_t b = 0; b < n; b++) {
     tacit_text_printf(text, "%s\n    {\"low\": ", b > 0 ? "," : "");
@@ -78,6 +115,10 @@ static void put_bins(tacit_text_t *text, const char *name, const tacit_fit_check
     put_number(text, "predicted", bins[b].predicted);
     put_number(text, "residual", bins[b].residual);
     put_number(text, "sd", bins[b].sd);
+    if (levels != NULL) {
+      tacit_text_printf(text, ", \"level\": ");
+      tacit_text_json_string(text, levels[b]);
+    }
     tacit_text_append(text, "}", 1);
   }
   tacit_text_printf(text, "\n  ]");
@@ -93,11 +134,18 @@ static void put_json(tacit_text_t *text, const tacit_fit_t *fit, const tacit_fit
   put_number(text, "by_misfit_z", check->by_misfit);
   put_number(text, "excess", check->excess);
   put_number(text, "excess_sd", isnan(check->excess) ? NAN : check->excess_sd);
-  put_bins(text, "calibration", check->bins, check->n_bins);
+  if (check->n_shape > 0) {
+    put_number(text, "shape_z", check->shape_misfit);
+    put_number(text, "spread_z", check->spread_z);
+    put_number(text, "location_z", check->location_z);
+    tacit_text_printf(text, ",\n  \"predicts\": \"%s\"", check->predicts_medians ? "median" : "mean");
+    put_bins(text, "shape", check->shape, check->n_shape, NULL);
+  }
+  put_bins(text, "calibration", check->bins, check->n_bins, NULL);
   if (check->n_by > 0) {
     tacit_text_printf(text, ",\n  \"term\": ");
     tacit_text_json_string(text, check->by_label);
-    put_bins(text, "by_term", check->by, check->n_by);
+    put_bins(text, "by_term", check->by, check->n_by, check->by_levels);
   }
   tacit_text_printf(text, "\n}\n");
 }

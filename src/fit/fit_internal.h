@@ -185,6 +185,13 @@ void tacit_fit_say_spent(tacit_fit_t *fit, bool is_silent);
 /* The one release of a check. */
 tacit_event_t tacit_fit_check_event(const tacit_fit_t *fit);
 
+/* Everything that can fail comes before the reservation, which this makes; fills but the key of the fit. check_program.c */
+TACIT_MUST_USE tacit_status_t tacit_fit_check_of_program(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check, tacit_error_t *err);
+/* A count that was released with noise, drawn towards the one that is expected; at least 1. */
+double tacit_fit_check_count(const tacit_fit_check_bin_t *bin, double expected);
+/* Quantile of the normal at which a sum of n squares is this large. */
+double tacit_fit_check_quantile(double square, double n);
+
 /* ---- kept.c ---- */
 
 /* May this setting be given? Of a fit drawn from releases, few may. */

@@ -6,14 +6,13 @@
 #include "program/kept.h"
 
 /* The program that kept releases are of; NULL: there is none. */
-static const char *kept_by(const tacit_fit_t *fit) { return fit->n_of > 0 ? fit->of->program : NULL; }
+static const char *kept_by(const tacit_fit_t *fit) { return fit->n_of > 0 ? fit->of->program : fit->checked != NULL ? fit->checked->of->program : NULL; }
 
 /* The file with the program; NULL: there is none. Releases are kept with the text. */
 static const char *file_of(const tacit_fit_t *fit) {
   size_t n = strlen(fit->formula);
-  return tacit_fit_has(fit, "program")                                           ? tacit_fit_value(fit, "program")
-         : fit->n_of == 0 && n > 5 && strcmp(fit->formula + n - 5, ".stan") == 0 ? fit->formula
-                                                                                 : NULL;
+  bool is_file = n > 5 && strcmp(fit->formula + n - 5, ".stan") == 0;
+  return tacit_fit_has(fit, "program") ? tacit_fit_value(fit, "program") : is_file && fit->n_of == 0 && fit->checked == NULL ? fit->formula : NULL;
 }
 
 /* A family that has no kernels of its own. */
@@ -106,6 +105,7 @@ static tacit_program_settings_t settings_of(const tacit_fit_t *fit, const char *
                                     .constants = constants->items,
                                     .n_constants = constants->n,
                                     .is_followed_to_bound = tacit_fit_has(fit, "followed-to-bound"),
+                                    .keeps_columns = fit->checked != NULL,
                                     .keeps_responses = fit->method == NULL || fit->method->is_one_off};
 }
 
@@ -132,7 +132,7 @@ static tacit_status_t open_kept(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_program_kept_t kept;
   char *edited = NULL;
   size_t n = 0;
-  tacit_status_t status = tacit_program_kept_read(&kept, fit->of->program, err);
+  tacit_status_t status = tacit_program_kept_read(&kept, kept_by(fit), err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -145,7 +145,7 @@ static tacit_status_t open_kept(tacit_fit_t *fit, tacit_error_t *err) {
   status = status == TACIT_OK ? keep(fit, text, strlen(text), &settings, kept.family, err) : status;
   status = status == TACIT_OK ? tacit_program_compile(fit->program, &fit->model, err) : status;
   if (status == TACIT_OK && edited != NULL) {
-    status = tacit_fit_compare_program(fit, fit->of->program, err);
+    status = tacit_fit_compare_program(fit, kept_by(fit), err);
   }
   tacit_free(edited);
   tacit_program_kept_clear(&kept);

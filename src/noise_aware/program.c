@@ -157,6 +157,55 @@ tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err)
   return status == TACIT_OK ? tacit_program_settle(run, seen, err) : status;
 }
 
+tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters, tacit_noise_aware_known_t *known,
+                                       tacit_error_t *err) {
+  tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);
+  *known = (tacit_noise_aware_known_t){0};
+  if (run == NULL) {
+    return tacit_error_memory(err);
+  }
+  size_t d = parameters->dim;
+  run->parameters = parameters;
+  run->settings = settings;
+  settings->releases->n_taken = 0;
+  known->theta = tacit_alloc_zero(d + d * d, sizeof *known->theta);
+  tacit_status_t status = known->theta != NULL ? tacit_program_learn(run, err) : tacit_error_memory(err);
+  if (status == TACIT_OK) {
+    double mode[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX];
+    status = tacit_program_find_posterior(run, mode, cov, err);
+    if (status == TACIT_OK && !tacit_cholesky(d, cov)) {
+      status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no spread that numbers can hold");
+    }
+    for (size_t i = 0; i < d * d && status == TACIT_OK; i++) { /* columns of the factor, as rows */
+      known->theta[i / d] = mode[i / d];
+      known->theta[d + i] = i / d <= i % d ? cov[i % d * d + i / d] : 0;
+    }
+  }
+  known->n_units = run->n;
+  known->n_records = run->public.n;
+  known->seed = TACIT_PROGRAM_MADE_UP;
+  known->weights = run->public.weights;
+  known->numbers = run->public.spread;
+  run->public.weights = run->public.spread = NULL;
+  tacit_public_close(&run->public);
+  tacit_free(run);
+  if (status == TACIT_OK) {
+    size_t n = settings->records->n_sources;
+    known->axes = known->theta + d;
+    known->spread = (tacit_spread_t){known->numbers, known->numbers + n, known->numbers + 2 * n};
+    return TACIT_OK;
+  }
+  tacit_noise_aware_known_clear(known);
+  return status;
+}
+
+void tacit_noise_aware_known_clear(tacit_noise_aware_known_t *known) {
+  tacit_free(known->theta);
+  tacit_free(known->weights);
+  tacit_free(known->numbers);
+  *known = (tacit_noise_aware_known_t){0};
+}
+
 tacit_status_t tacit_aware_program(tacit_curator_t *curator, const tacit_parameters_t *parameters, const tacit_noise_aware_settings_t *settings,
                                    tacit_draws_t *draws, tacit_error_t *err) {
   tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);

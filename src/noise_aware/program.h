@@ -8,7 +8,7 @@
 #include "noise_aware/schedule.h"
 #include "tacit/curator.h"
 
-enum { TACIT_PROGRAM_ROUNDS = 5, TACIT_PROGRAM_SIMULATED = 32, MATRIX = TACIT_NOISE_AWARE_MAX_NARROW * TACIT_NOISE_AWARE_MAX_NARROW };
+enum { TACIT_PROGRAM_ROUNDS = 5, TACIT_PROGRAM_SIMULATED = 32, TACIT_PROGRAM_MADE_UP = 1, MATRIX = TACIT_NOISE_AWARE_MAX_NARROW * TACIT_NOISE_AWARE_MAX_NARROW };
 
 /* Made-up records, their weights, and expectations at a point. */
 typedef struct tacit_public {
@@ -20,6 +20,7 @@ typedef struct tacit_public {
   double *squares, *with_score, *information; /* (n, d, d): likewise */
   double *work;
   tacit_aware_columns_t columns; /* that no outcome enters */
+  double *spread;                /* (2 n_sources + n_sources^2): how records were made up, as location, scale and factor; NULL: evenly */
   double unknown;                /* relative error of the variance of the column that is known worst */
 } tacit_public_t;
 

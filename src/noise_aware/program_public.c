@@ -51,7 +51,7 @@ tacit_status_t tacit_public_open(tacit_public_t *p, const tacit_record_model_t *
   if (!ok) {
     return tacit_error_memory(err);
   }
-  model->made_up(model->ctx, 1, p->n, NULL, p->records);
+  model->made_up(model->ctx, TACIT_PROGRAM_MADE_UP, p->n, NULL, p->records);
   choose_columns(p);
   for (size_t i = 0; i < p->n; i++) {
     p->weights[i] = 1 / (double)p->n;
@@ -64,6 +64,7 @@ void tacit_public_close(tacit_public_t *p) {
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
+  tacit_free(p->spread);
   tacit_free(p->records);
 }
 

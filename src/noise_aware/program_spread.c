@@ -225,7 +225,10 @@ static tacit_status_t make_up(tacit_public_t *p, const double *squares, double n
     scale[s] = sources[s].scale;
   }
   if (status == TACIT_OK && correlate(n, sources, d, squares, factor, factor + n * n)) {
-    model->made_up(model->ctx, 1, p->n, &spread, p->records);
+    model->made_up(model->ctx, TACIT_PROGRAM_MADE_UP, p->n, &spread, p->records);
+    tacit_free(p->spread);
+    p->spread = numbers;
+    numbers = NULL;
   }
   tacit_free(sources);
   tacit_free(numbers);

@@ -20,6 +20,8 @@ void tacit_compiled_free(tacit_compiled_t *program);
 /* The model; it borrows the program. Its records have the columns that tacit_compiled_pack() writes. */
 tacit_model_t tacit_compiled_model(const tacit_compiled_t *program);
 
+/* As tacit_program_packed(). */
+size_t tacit_compiled_packed(const tacit_compiled_t *program, const char *source, size_t most, size_t *columns, double *factors, double *offset);
 /* Names of the columns of the table that are looked at, each once; shape (*n). Borrowed. */
 const char *const *tacit_compiled_sources(const tacit_compiled_t *program, size_t *n);
 

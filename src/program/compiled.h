@@ -82,6 +82,7 @@ TACIT_MUST_USE tacit_status_t tacit_response_prepare(tacit_compiled_t *program, 
 TACIT_MUST_USE tacit_status_t tacit_response_settle(tacit_compiled_t *program, tacit_error_t *err);
 void tacit_response_clear(tacit_response_t *response);
 void tacit_program_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
+void tacit_program_responses(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen, double *weights);
 void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, const tacit_spread_t *spread, float *records);
 
 /* evaluate.c: the functions of models. */

@@ -47,6 +47,7 @@ struct tacit_graph {
   tacit_graph_response_t response;
   size_t n_responses;
   bool keeps_responses;     /* packed records hold what responses are simulated from */
+  bool keeps_columns;       /* and all columns as they are */
   bool is_followed_to_bound; /* a response that is not seen was followed up to the upper bound of its column, publicly */
   tacit_status_t status;
   tacit_error_t error;

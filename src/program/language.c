@@ -193,6 +193,7 @@ tacit_status_t tacit_program_parse(tacit_program_t **program, const char *text, 
   }
   if (status == TACIT_OK && settings != NULL) {
     made->graph->keeps_responses = settings->keeps_responses;
+    made->graph->keeps_columns = settings->keeps_columns;
     made->graph->is_followed_to_bound = settings->is_followed_to_bound;
   }
   if (status != TACIT_OK) {
@@ -231,6 +232,10 @@ tacit_status_t tacit_program_compile(tacit_program_t *program, struct tacit_mode
   }
   *model = tacit_compiled_model(program->compiled);
   return TACIT_OK;
+}
+
+size_t tacit_program_packed(const tacit_program_t *program, const char *column, size_t most, size_t *columns, double *factors, double *offset) {
+  return program->compiled != NULL ? tacit_compiled_packed(program->compiled, column, most, columns, factors, offset) : 0;
 }
 
 tacit_status_t tacit_program_pack_part(struct tacit_records **records, const tacit_program_t *program, const struct tacit_table *table,

@@ -164,7 +164,7 @@ tacit_status_t tacit_response_settle(tacit_compiled_t *p, tacit_error_t *err) {
   for (tacit_node_t i = 1; ok && i < g->n_nodes; i++) {
     const tacit_graph_node_t *n = tacit_graph_at(g, i);
     bool is_response = n->op == TACIT_OP_COLUMN && touched[i];
-    ok = n->op != TACIT_OP_COLUMN || !(needed[i] || is_response) || tacit_layout_add(&p->layout, 1, &i);
+    ok = n->op != TACIT_OP_COLUMN || !(needed[i] || is_response || g->keeps_columns) || tacit_layout_add(&p->layout, 1, &i);
   }
   r->is_derived = tacit_alloc_zero(p->layout.n_columns, sizeof *r->is_derived);
   r->packed = tacit_alloc_zero(g->n_columns, sizeof *r->packed);
@@ -258,19 +258,36 @@ static void normalise(size_t n, double *weights) {
   }
 }
 
+/* What the response's column holds where u is drawn; a censored one that is not seen is at the bound. */
+static float draw(const tacit_compiled_t *p, const double *args, double u, stream_t *stream, bool *is_seen) {
+  const tacit_response_t *r = &p->response;
+  double bound = r->value.a * p->graph->columns[r->value.column].upper + r->value.b, y = r->law->draw(args, u, &stream->base);
+  *is_seen = !r->is_censored || y < bound;
+  return column_value(p->graph, &r->value, *is_seen ? y : bound);
+}
+
 /* Draw `first` and the 15 that follow, of n: the i-th from the i-th part of the law where it is given by its quantiles. */
 static void fill_draws(const tacit_compiled_t *p, tacit_room_t *room, const double *args, size_t first, size_t n, stream_t *stream) {
   const tacit_response_t *r = &p->response;
-  const tacit_graph_column_t *column = &p->graph->columns[r->value.column];
-  double bound = r->value.a * column->upper + r->value.b;
   for (size_t lane = 0; lane < 16; lane++) {
     size_t i = (first + lane) % n;
-    double y = r->law->draw(args, ((double)i + uniform(&stream->base)) / (double)n, &stream->base);
-    bool is_seen = !r->is_censored || y < bound;
-    room->raw[r->value.column * 16 + lane] = column_value(p->graph, &r->value, is_seen ? y : bound);
+    bool is_seen;
+    double u = ((double)i + uniform(&stream->base)) / (double)n;
+    room->raw[r->value.column * 16 + lane] = draw(p, args, u, stream, &is_seen);
     if (r->is_censored) {
       room->raw[r->seen.column * 16 + lane] = column_value(p->graph, &r->seen, is_seen);
     }
+  }
+}
+
+/* args <- of the law that the record's response has. */
+static void find_law(const tacit_compiled_t *p, const float *record, tacit_room_t *room, double *args) {
+  for (size_t i = 0; i < p->layout.n_columns * 16; i++) {
+    room->block[i] = record[i / 16];
+  }
+  tacit_work_run(room->work[TACIT_ROLE_RESPONSE], room->block, 1, 1, p->kernels[TACIT_ROLE_RESPONSE].n_roots * 16, room->out);
+  for (size_t i = 0; i < p->response.law->n_args; i++) {
+    args[i] = room->out[i * 16];
   }
 }
 
@@ -284,13 +301,7 @@ void tacit_program_others(const void *ctx, const float *record, const double *th
   tacit_work_prepare(room->work[TACIT_ROLE_RESPONSE], 1, p->graph->n_parameters, theta);
   spread_record(p, record, room);
   if (p->response.law != NULL) {
-    for (size_t i = 0; i < n_columns * 16; i++) {
-      room->block[i] = record[i / 16];
-    }
-    tacit_work_run(room->work[TACIT_ROLE_RESPONSE], room->block, 1, 1, p->kernels[TACIT_ROLE_RESPONSE].n_roots * 16, room->out);
-    for (size_t i = 0; i < p->response.law->n_args; i++) {
-      args[i] = room->out[i * 16];
-    }
+    find_law(p, record, room, args);
   }
   for (size_t b = 0; b < n_blocks; b++) {
     if (p->response.law == NULL) {
@@ -307,6 +318,57 @@ void tacit_program_others(const void *ctx, const float *record, const double *th
   if (p->response.law == NULL) {
     normalise(16 * n_blocks, weights);
   }
+}
+
+void tacit_program_responses(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen,
+                             double *weights) {
+  const tacit_compiled_t *p = ctx;
+  const tacit_response_t *r = &p->response;
+  stream_t stream = {{uniform}, hash_of(record, p->layout.n_columns, seed)};
+  double args[4] = {0}, lower = p->graph->columns[r->value.column].lower;
+  size_t n_all = (n + 15) / 16 * 16;
+  bool is_spare, of_one;
+  tacit_room_t *room = tacit_room_take(p, 1, &is_spare);
+  tacit_work_prepare(room->work[TACIT_ROLE_RESPONSE], 1, p->graph->n_parameters, theta);
+  if (r->law != NULL) {
+    find_law(p, record, room, args);
+  } else {
+    spread_record(p, record, room);
+  }
+  for (size_t first = 0; r->law == NULL && first < n_all; first += 16) {
+    fill_values(p, room, record, first, room->block, weights);
+  }
+  for (size_t i = 0; i < n_all; i++) {
+    bool *seen = is_seen != NULL ? &is_seen[i] : &of_one;
+    *seen = true;
+    values[i] = (double)(r->law == NULL ? packed_number(lower + (double)i) : i < n ? draw(p, args, uniform(&stream.base), &stream, seen) : 0);
+    weights[i] = r->law == NULL ? weights[i] : i < n ? 1 / (double)n : 0;
+  }
+  tacit_room_give_back(p, is_spare);
+  if (r->law == NULL) {
+    normalise(n_all, weights);
+  }
+}
+
+size_t tacit_compiled_packed(const tacit_compiled_t *p, const char *source, size_t most, size_t *columns, double *factors, double *offset) {
+  size_t n = 0;
+  bool is_whole = false; /* the column as it is, beside indicators of its levels */
+  *offset = 0;
+  for (size_t k = 0; p->response.packed != NULL && k < p->graph->n_columns && !is_whole; k++) {
+    const tacit_graph_column_t *column = &p->graph->columns[k];
+    if (strcmp(column->source, source) != 0 || p->response.packed[k] == SIZE_MAX) {
+      continue;
+    }
+    is_whole = isnan(column->level);
+    n = is_whole ? 0 : n;
+    if (n == most) {
+      return 0;
+    }
+    columns[n] = p->response.packed[k];
+    factors[n++] = is_whole ? 1 : column->level;
+    *offset = is_whole ? column->offset : 0;
+  }
+  return n;
 }
 
 /* ---- records that are nobody's ---- */

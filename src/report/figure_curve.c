@@ -139,7 +139,8 @@ static void bars(const json_t *list, tacit_text_t *text) {
 void tacit_figure_check(const char *check_json, tacit_text_t *text) {
   json_t *root = json_loads(check_json, 0, NULL);
   const json_t *list = json_object_get(root, "calibration");
-  double z = fmax(number_of(root, "misfit_z"), number_of(root, "by_misfit_z"));
+  bool is_program = json_object_get(root, "shape") != NULL;
+  double z = fmax(fmax(number_of(root, "misfit_z"), number_of(root, "by_misfit_z")), is_program ? number_of(root, "shape_z") : 0);
   if (root == NULL || json_array_size(list) == 0) {
     text->failed = true; /* it was looked at when it was read: memory ran out */
   } else {
@@ -151,9 +152,10 @@ void tacit_figure_check(const char *check_json, tacit_text_t *text) {
     tacit_text_number_up(text, number_of(root, "epsilon"), 5);
     tacit_text_printf(text, " at delta ");
     tacit_text_number_up(text, number_of(root, "delta"), 5);
-    tacit_text_printf(text, " on top of the fit's%s. Mean residual, observed less predicted, in tenths of the predictions; bars are two standard deviations, were "
+    tacit_text_printf(text, " on top of the fit's%s. Mean residual%s, in tenths of the predictions; bars are two standard deviations, were "
                             "the fit right.</p>\n<div class=\"panels\">",
-                      json_is_true(json_object_get(root, "private")) ? "" : ", seeded and so NOT PRIVATE");
+                      json_is_true(json_object_get(root, "private")) ? "" : ", seeded and so NOT PRIVATE",
+                      is_program ? ", what the fit gives to smaller responses less what it gives to larger ones" : ", observed less predicted");
     bars(list, text);
     tacit_text_printf(text, "</div>\n");
     bins(list, text);

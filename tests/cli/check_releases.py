@@ -174,7 +174,7 @@ for folder in ("nb", "w"):
             pathlib.Path("other.stan").write_text(own.replace(old, new).replace("k ~ logn", "spare ~ normal(0, 1); k ~ logn" if "spare" in new else "k ~ logn"))
             assert reason in run("refit", folder, "--program", "other.stan", "--out", "no", status=3), (old, new)
     assert "give it, edited, with --program" in run("refit", folder, "--prior", "normal(0, 1)", "--out", "no", status=2)
-    assert "are checked" in run("check", folder, "--data", "gone-too.csv", "--epsilon", 1, "--delta", "1e-6", status=2)
+    assert "Shape" in run("check", folder, "--data", "gone-too.csv", "--epsilon", 1, "--delta", "1e-6")
     assert "rows are made of fits" in run("synthesize", folder, "--out", "no.csv", status=2)
 pathlib.Path("other.stan").write_text(SURVIVAL)
 assert "which no program replaces" in run("refit", "a", "--program", "other.stan", "--out", "no", status=2)
@@ -376,6 +376,74 @@ assert "not the schema of the fit" in run("check", "fit-y", "--data", "c.csv", *
 assert "has no term 'xx'" in run("check", "fit-y", "--data", "c.csv", *budget, "--by", "xx", status=2)
 assert "--epsilon is needed" in run("check", "fit-y", "--data", "c.csv", status=2)
 assert "no releases.json" in run("check", "chains", "--data", "c.csv", *budget, status=1)
+
+# programs: a right one is not flagged (10^-6), counts that scatter more, a curve left out and another law are; noise is what it is said to be
+def negative_binomial(mean):
+    return poisson(mean * rng.gammavariate(2, 0.5))
+
+
+pathlib.Path("poisson.stan").write_text("data { real<lower=-1, upper=1> x; int<lower=0, upper=40> n; } parameters { real a; real b; }\n"
+                                        "model { a ~ normal(0, 2); b ~ normal(0, 2); n ~ poisson_log(a + b * x); }\n")
+count, size = "{type: integer, lower: 0, upper: 40}", "{type: numeric, lower: 0.001, upper: 50}"
+pathlib.Path("k.yaml").write_text("columns:\n  x: {type: numeric, lower: -1, upper: 1}\n  g: {type: categorical, levels: [north, south]}\n"
+                                  f"  n: {count}\n  o: {count}\n  c: {count}\n  t: {size}\n  u: {size}\n")
+with open("k.csv", "w") as file:
+    file.write("x,g,n,o,c,t,u\n")
+    for _ in range(6000):
+        x, g = rng.uniform(-1, 1), rng.randrange(2)
+        mean = math.exp(0.7 + 0.5 * x)
+        file.write(f"{x:.5f},{'north' if g else 'south'},{poisson(mean)},{negative_binomial(mean)},{negative_binomial(mean * math.exp(x * x))},"
+                   f"{mean * rng.weibullvariate(1, 1.4):.5f},{mean * rng.lognormvariate(0, 1.1):.5f}\n")
+right, wrong = {"shape_z": False, "misfit_z": False, "by_misfit_z": False}, {"shape_z": True}
+for out, formula, family, by, expected in (("k-n", "poisson.stan", None, "x", right), ("k-o", "o ~ x", "negbinomial", "x", right), ("k-c", "c ~ x", "negbinomial", "x", {"by_misfit_z": True}),
+                                           ("k-t", "t ~ x + g", "weibull", "g", right), ("k-u", "u ~ x", "weibull", "x", wrong)):
+    of_family = ["--family", family] if family else []
+    run("fit", formula, *of_family, "--data", "k.csv", "--schema", "k.yaml", "--epsilon", 2, "--delta", "1e-6", "--out", out, "--quiet", "--yes", *CHAINS)
+    said = run("check", out, "--data", "k.csv", "--epsilon", 2, "--delta", "1e-6", "--by", by, "--out", f"{out}.json")
+    found = json.loads(pathlib.Path(f"{out}.json").read_text())
+    assert {name: found[name] > 4.9 for name in expected} == expected, (out, found)
+    assert ("does not describe" in said) == (True in expected.values()) and "with the fit: at most epsilon 4 at delta 2e-06" in said, said
+    assert len(found["shape"]) == 10 and found["private"] and abs(sum(line["count"] for line in found["calibration"]) - 6000) < 300, found
+    assert [line.get("level") for line in found["by_term"]] == (["north", "south"] if by == "g" else [None] * len(found["by_term"])), found
+# Poisson counts in the place of those that the program was fitted to, and the other way round: which way they miss
+pathlib.Path("swapped.csv").write_text("x,n\n" + "".join(f"{r['x']},{r['o']}\n" for r in csv.DictReader(open("k.csv"))))
+said = run("check", "k-n", "--data", "swapped.csv", "--epsilon", 2, "--delta", "1e-6", "--out", "wider.json")
+found = json.loads(pathlib.Path("wider.json").read_text())
+assert found["shape_z"] > 4.9 and found["spread_z"] > 4.9 and "they vary more" in said and "by_term" not in found, said
+pathlib.Path("swapped.csv").write_text("x,o\n" + "".join(f"{r['x']},{r['n']}\n" for r in csv.DictReader(open("k.csv"))))
+said = run("check", "k-o", "--data", "swapped.csv", "--epsilon", 2, "--delta", "1e-6", "--out", "narrower.json")
+found = json.loads(pathlib.Path("narrower.json").read_text())
+assert found["shape_z"] > 4.9 and found["spread_z"] < -4.9 and "they vary less" in said, said
+# at a small budget all is noise: mean squares of 440 z are 1 within 5.4 of their sds (.067), which chance exceeds 10^-7 times
+squares = []
+for i in range(22):
+    os.path.exists("noise.json") and os.remove("noise.json")
+    run("check", "k-n", "--data", "k.csv", "--epsilon", 0.02, "--delta", "1e-6", "--out", "noise.json")
+    found = json.loads(pathlib.Path("noise.json").read_text())
+    squares += [(line["residual"] / line["sd"]) ** 2 for table in ("shape", "calibration") for line in found[table]]
+assert abs(sum(squares) / len(squares) - 1) < 0.36, sum(squares) / len(squares)
+# a table by hand: counts and residuals of an exact check, by the program's own probabilities at the posterior's mode
+run("check", "k-n", "--data", "k.csv", "--epsilon", "1e5", "--delta", "1e-6", "--by", "x", "--out", "k-exact.json")
+means = {row["name"]: float(row["mean"]) for row in csv.DictReader(open("k-n/summary.csv"))}
+p = []
+for row in csv.DictReader(open("k.csv")):
+    rate, below, mass = math.exp(means["a"] + means["b"] * float(row["x"])), 0.0, 0.0
+    for n in range(int(row["n"]) + 1):
+        below, mass = below + mass, math.exp(n * math.log(rate) - rate - math.lgamma(n + 1))
+    p.append((rate, float(row["x"]), 2 * below + mass - 1))
+exact = json.loads(pathlib.Path("k-exact.json").read_text())
+for i, line in enumerate(exact["by_term"]):
+    inside = [r for _, x, r in p if (line["low"] < x or i == 0) and (x <= line["high"] or i == len(exact["by_term"]) - 1)]
+    assert abs(sum(inside) - line["residual"] * line["count"]) < 0.05 * len(inside), (line, sum(inside), len(inside))  # the mode is not the mean
+# charged in a ledger; what is refused, is before anything is spent; refit shows it
+run("ledger", "init", "k.ledger", "--data-id", "k", "--epsilon", 2.5, "--delta", "1e-4")
+run("check", "k-n", "--data", "k.csv", "--epsilon", 2, "--delta", "1e-6", "--ledger", "k.ledger")
+assert "check: poisson.stan" in run("ledger", "show", "k.ledger")
+assert "no room" in run("check", "k-n", "--data", "k.csv", "--epsilon", 30, "--delta", "1e-6", "--ledger", "k.ledger", status=4)
+assert "is of the outcome" in run("check", "k-n", "--data", "k.csv", "--epsilon", 2, "--delta", "1e-6", "--by", "n", status=2)
+assert "has no column 'xx'" in run("check", "k-n", "--data", "k.csv", "--epsilon", 2, "--delta", "1e-6", "--by", "xx", status=2)
+run("refit", "k-u", "--check", "k-u.json", "--out", "k-shown")
+assert "does not describe these records" in pathlib.Path("k-shown/report.html").read_text()
 
 # by how much noise widened each interval: sds over those of the same records seen without noise
 def factors(folder):

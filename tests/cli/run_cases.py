@@ -973,6 +973,12 @@ def good_paths():
             sds[name] = float(rows["b_x"]["sd"])
             labels = [event["label"] for event in json.load(open(f"calls-{name}/privacy.json"))["events"]]
             assert ("row squares of centred scores" in labels) == (name != "rows") and ("number of units" in labels) == (name == "persons-a"), labels
+            done = run(["check", f"calls-{name}", "--data", "calls.csv", "--epsilon", "2", *DELTA, "--by", "x", "--out", f"calls-{name}.json",
+                        *(["--n-public", "2500"] if name == "persons-a" else [])])
+            check = json.load(open(f"calls-{name}.json"))  # a right margin, by rows or persons, is flagged once in 10^6
+            total, is_by_rows = sum(line["count"] for line in check["calibration"]), name == "rows"
+            assert done.returncode == 0 and (is_by_rows or max(check["shape_z"], check["misfit_z"], check["by_misfit_z"]) < 4.9), done.stdout
+            assert abs(total - (6250 if is_by_rows else 2500)) < 200, check
         assert min(sds["persons-s"], sds["persons-a"]) > 1.2 * sds["rows"], sds
         statement = json.load(open("calls-persons-s/privacy.json"))
         assert any("every row for itself" in text for text in statement["assumptions"]) and statement["unit"] == "who", statement

@@ -71,7 +71,10 @@ class Check(dict[str, Any]):
 
     misfit_z, by_misfit_z: above 4.9 the fit does not describe the records; excess, excess_sd: over-dispersion of counts, of linear
         regressions how squared errors differ from normal ones of the fit's sigma, else None;
-    calibration, by_term: lists of bins: low, high, count, predicted, residual, sd; private, epsilon, delta: what the check promises.
+    calibration, by_term: lists of bins: low, high, count, predicted, residual, sd (of a column of levels, level); private, epsilon, delta: what the
+        check promises.
+    shape, shape_z, spread_z, location_z: programs, and families that are programs, alone: of each tenth of what the fit says responses might be the
+        share that is there, 0.1 if the fit is right; above 0 spread_z says that responses vary more than the fit says, location_z that they are larger.
     """
 
     def __init__(self, result: dict[str, Any]) -> None:
@@ -79,9 +82,9 @@ class Check(dict[str, Any]):
         self.text: str = result["text"]
 
     def to_pandas(self, table: str = "calibration") -> pandas.DataFrame:
-        """A row a bin: of "calibration", or "by_term"."""
-        if table not in ("calibration", "by_term") or table not in self:
-            raise ArgumentError('table: "calibration", or "by_term" where by= was given', "table", "argument")
+        """A row a bin: of "calibration", "by_term", or, of programs, "shape"."""
+        if table not in ("calibration", "by_term", "shape") or table not in self:
+            raise ArgumentError('table: "calibration", "by_term" where by= was given, or "shape" of a program', "table", "argument")
         frame: pandas.DataFrame = _need("pandas", "to_pandas()").DataFrame(self[table])
         return frame
 
@@ -122,7 +125,7 @@ def check(path: Path, data: Any = None, *, epsilon: float, delta: float, by: str
     """Put a fit beside its records: calibration, residuals by a term, over-dispersion, in one release charged to a budget of its own.
 
     path: the directory of the fit (by noise-aware). data: its records, as of `tacit.fit`.
-    epsilon, delta: of the check, beside what the fit cost. by: a term of the formula, for a quarter of the budget. ledger: that of the fit.
+    epsilon, delta: of the check, beside what the fit cost. by: a term of the formula, of programs a column, for a quarter of the budget. ledger: that of the fit.
     out: a new file for the check as JSON. Also n_public, purpose, data_id, threads.
     """
     source = _data.source(data)
