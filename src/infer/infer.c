@@ -149,7 +149,8 @@ static tacit_status_t read_settings(tacit_infer_t *infer, tacit_error_t *err) {
 
 static tacit_status_t read_source(tacit_infer_source_t *source, const char *field, tacit_error_t *err) {
   if (source->name == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "a %s is needed, as in: tacit infer MODEL --statistic FILE ...; see tacit infer --help", field);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "a %s is needed, as in: tacit infer MODEL --statistic FILE ...; see tacit infer --help%s", field,
+                           strcmp(field, "model") == 0 ? " (MODEL.yaml: priors of the records of means, counts, moments or a score; MODEL.stan: a program)" : "");
   }
   return source->text != NULL ? TACIT_OK : tacit_file_read(source->name, MAX_BYTES, &source->text, &source->n, err);
 }

@@ -64,7 +64,7 @@ def main(program, build=None):
         assert float(run(python, "-c", code, capture_output=True, cwd=name).stdout) == expected
         bare = [word for case in ("Account", "Plans", "Sources", "Results", "Errors", "Boundary") for word in ("-k", case)] # numpy, pandas, ... are not there
         run(python, "-W", "ignore::FutureWarning", "-m", "unittest", "discover", *bare, "-s", ROOT / "python/tests", cwd=name)
-        run(python, "-m", "pip", "install", "-q", "pandas", "polars", "pyarrow", "duckdb", "arviz", "mypy", "pandas-stubs")
+        run(python, "-m", "pip", "install", "-q", "--no-compile", "pandas", "polars", "pyarrow", "duckdb", "arviz", "mypy", "pandas-stubs")
         run(python, "-W", "ignore::FutureWarning", "-m", "unittest", "discover", "-s", ROOT / "python/tests", cwd=name)
         (folder / "user.py").write_text(USER)
         run(python, "-m", "mypy", "--strict", "user.py", cwd=name)
