@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Does the quick set of tests catch the planted errors of errors.py? planted.py SCRATCH [--only TEXT] [--all] [--page FILE]
+"""Does the quick set of tests catch the planted errors of errors.py? planted.py SCRATCH [--only TEXT] [--all] [--page FILE]; planted.py --places
+
+--places: is there one place in the sources for each, so that it can be put in? Nothing is built.
 
 Each error is put into a copy of the sources in SCRATCH, built there, and the tests named beside it run up to the first that fails; --all: where none
 does, the whole quick set, then those named as they run among all tests. Before that all tests named must pass without an error. What was found is kept in SCRATCH/results.json, so that a run that was
@@ -49,11 +51,19 @@ def first_failure(build, tests):
     return failed.group(1) if failed else "the compiler" if "FAILED:" in ran.stdout else "?: " + ran.stdout[-300:]
 
 
-def plant(scratch, error, whole):
-    promise, name, before, after, tests = error
-    path = scratch / "source" / name
+def find(source, error):
+    """The file, and its text, in which there is one place for the error."""
+    promise, name, before, *_ = error
+    path = source / name
     text = path.read_text()
-    assert text.count(before) == 1, f"{promise}: {name} has {text.count(before)} places, not one"
+    if text.count(before) != 1:
+        sys.exit(f"planted: {promise}: {name} has {text.count(before)} places, not one: {before}")
+    return path, text
+
+
+def plant(scratch, error, whole):
+    _, _, before, after, tests = error
+    path, text = find(scratch / "source", error)
     start = time.time()
     build, full = scratch / "build", ["--setup", "full", *tests]
     try:
@@ -83,11 +93,16 @@ def page(results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("scratch", type=pathlib.Path)
+    parser.add_argument("scratch", type=pathlib.Path, nargs="?")
+    parser.add_argument("--places", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--page", type=pathlib.Path)
     args = parser.parse_args()
+    if args.places:
+        sys.exit(any(find(HERE, error) is None for error in ERRORS))
+    if args.scratch is None:
+        parser.error("a folder to build in is needed")
     args.scratch = args.scratch.resolve()
     kept = args.scratch / "results.json"
     results = json.loads(kept.read_text()) if prepare(args.scratch) and kept.exists() else {}
