@@ -147,6 +147,7 @@ typedef struct tacit_augment_result {
   double record_accept;          /**< share of record proposals accepted; NaN if there were none */
   double min_record_accept;      /**< least acceptance probability of a record, >= exp(-epsilon) under pure epsilon-DP */
   double path_accept;            /**< mean acceptance probability of trajectories; NaN if there were none */
+  double path_lost;              /**< records of a program: share of those of full steps that were accepted with a probability below e^-10; else NaN */
   double step_size;              /**< of trajectories, mean over chains; 0 if there were none */
   size_t n_cells;                /**< records of a program: cells whose counts stand for them; else 0 */
 } tacit_augment_result_t;

@@ -233,7 +233,7 @@ typedef struct tacit_outcome {
   tacit_error_t err;
   size_t iteration, n_saved; /* done; rows of the draws that are filled */
   double step_size;
-  size_t n_paths;
+  size_t n_paths, n_full, n_lost; /* n_full: those whose steps are not short; n_lost: of these */
   double path_accept, n_proposed, n_accepted, min_log_ratio; /* path_accept: of all paths; the others: records */
 } tacit_outcome_t;
 

@@ -226,6 +226,8 @@ static void advance(void *user, size_t index, size_t thread) {
     if (i >= s->n_warmup) {
       o->path_accept += accept;
       o->n_paths++;
+      o->n_full += !c->walk.is_short;
+      o->n_lost += !c->walk.is_short && accept < TACIT_LOST_BELOW;
     }
     if (i < s->n_warmup || (i - s->n_warmup + 1) % s->thin == 0) {
       keep(c, index, o->n_saved++, accept);

@@ -112,6 +112,9 @@ tacit_population_room_t *tacit_law_room(const tacit_law_t *law);
 
 /* ---- trajectory.c: theta by Hamiltonian trajectories ---- */
 
+/* A trajectory is lost that is accepted with a probability below e^-10: its steps were too long for where it came to. */
+#define TACIT_LOST_BELOW 4.54e-5
+
 /* Log density and gradient; -INFINITY outside of where it can be computed. */
 typedef double (*tacit_trajectory_density)(void *user, const double *theta, double *grad);
 

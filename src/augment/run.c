@@ -98,7 +98,7 @@ static void run_rounds(tacit_chains_t *chains, tacit_pool_t *pool, void *run) {
 
 static void add_up(const tacit_chains_t *chains, tacit_augment_result_t *result) {
   const tacit_augment_settings_t *s = chains->settings;
-  double proposed = 0, accepted = 0, least = 0, paths = 0, n_paths = 0;
+  double proposed = 0, accepted = 0, least = 0, paths = 0, n_paths = 0, n_full = 0, n_lost = 0;
   *result = (tacit_augment_result_t){.is_complete = all_are_at(chains, s->n_warmup + s->n_draws * s->thin)};
   chains->draws->n_saved = SIZE_MAX;
   for (size_t c = 0; c < s->n_chains; c++) {
@@ -108,12 +108,15 @@ static void add_up(const tacit_chains_t *chains, tacit_augment_result_t *result)
     least = fmin(least, o->min_log_ratio);
     paths += o->path_accept;
     n_paths += (double)o->n_paths;
+    n_full += (double)o->n_full;
+    n_lost += (double)o->n_lost;
     result->step_size += o->step_size / (double)s->n_chains;
     chains->draws->n_saved = o->n_saved < chains->draws->n_saved ? o->n_saved : chains->draws->n_saved;
   }
   result->record_accept = proposed > 0 ? accepted / proposed : NAN;
   result->min_record_accept = proposed > 0 ? exp(least) : NAN;
   result->path_accept = n_paths > 0 ? paths / n_paths : NAN;
+  result->path_lost = n_full > 0 ? n_lost / n_full : NAN;
 }
 
 tacit_status_t tacit_chains_run(tacit_chains_t *chains, void *run, tacit_augment_result_t *result, tacit_error_t *err) {

@@ -347,7 +347,7 @@ void tacit_trajectory_tune(tacit_trajectory_t *w, double accept, size_t i, size_
   if (!w->is_short) {
     adapt(w, accept);
     w->n_made += i >= n / 4;
-    w->n_lost += i >= n / 4 && accept < exp(-10);
+    w->n_lost += i >= n / 4 && accept < TACIT_LOST_BELOW;
     w->share_short = w->n_lost > LOST * w->n_made ? SHARE_SHORT : 0;
   }
   if (i >= n / 10) {

@@ -81,7 +81,10 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                                            "another law of the records, or the scale, rounding, bounds and n that the release really had"},
     [TACIT_CHECK_STATISTIC_MISFITS] = {"statistic-misfits", "probability that the model, with these parameters, publishes anything as far out", TACIT_SEVERITY_WARNING, 1e-3, true, 0,
                                        "the model fits badly what was published (p = %.1g): intervals may lie beside the truth",
-                                       "another law of the records, or the scale, rounding, bounds and n that the release really had"}};
+                                       "another law of the records, or the scale, rounding, bounds and n that the release really had"},
+    [TACIT_CHECK_TRAJECTORIES_LOST] = {"trajectories-lost", "share of trajectories accepted with a probability below e^-10", TACIT_SEVERITY_WARNING, 0.005, false, 0,
+                                       "a share of %.2g of trajectories was lost where the posterior narrows: draws may be missing there, and means be off",
+                                       "more --draws; more statistics, or narrower priors, where those published leave parameters open"}};
 
 /* What says that a posterior is not where its releases lead: there must be no intervals from it. */
 static const tacit_check_id_t forbidding[] = {TACIT_CHECK_FAR,  TACIT_CHECK_SCALE_FAILED,   TACIT_CHECK_LAST_STEP, TACIT_CHECK_OUTCOMES_VARY_MORE, TACIT_CHECK_COLUMN_UNKNOWN,

@@ -217,6 +217,7 @@ tacit_status_t tacit_infer_run_population(tacit_infer_t *infer, tacit_error_t *e
                                                    &infer->draws, &infer->result, err);
   if (status == TACIT_OK) {
     find_checks(infer, misfit);
+    tacit_checks_add(&infer->evidence.checks, TACIT_CHECK_TRAJECTORIES_LOST, SIZE_MAX, infer->result.path_lost);
   }
   infer->settings.misfit = NULL;
   tacit_free(misfit);
