@@ -1446,8 +1446,20 @@ def good_paths():
                     "--out", "fitting", "--quiet"])
         assert done.returncode == 0 and "problem" not in done.stdout and "published (p" not in done.stdout, done
         checks = json.load(open("fitting/diagnostics.json"))["checks"]
-        assert [c["verdict"] for c in checks] == ["fine", "fine"] and {c["term"] for c in checks} == {"table"}, checks
+        assert [c["verdict"] for c in checks] == ["fine"] * 3 and {c["term"] for c in checks} == {"table", ""}, checks
         assert abs(float(list(csv.DictReader(open("fitting/summary.csv")))[1]["mean"]) - 0.753) < 0.02
+
+    @case("infer: a ridge that narrows is said")
+    def _():
+        with open("ridge.stan", "w") as file:
+            file.write("data { real<lower=0> x; } parameters { real mu; real<lower=0> sigma; } model { mu ~ normal(1, 1); sigma ~ exponential(1); "
+                       "x ~ lognormal(mu, sigma); } statistic { high = count(x > 4); }")
+        with open("ridge.yaml", "w") as file:
+            file.write("n: 7874\nstatistics:\n  high: {mechanism: geometric, scale: 4, value: [6499, 1377]}\n")
+        done = run(["infer", "ridge.stan", "--statistic", "ridge.yaml", "--chains", "2", "--warmup", "200", "--draws", "400", "--seed", "1", "--out", "ridge", "--quiet"])
+        assert done.returncode == 0 and "of trajectories was lost where the posterior narrows" in done.stdout, done
+        checks = json.load(open("ridge/diagnostics.json"))["checks"]
+        assert [c["verdict"] for c in checks if c["id"] == "trajectories-lost"] == ["warning"], checks
 
     @case("release and infer: a private analysis without editing a file")
     def _():
