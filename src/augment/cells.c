@@ -198,7 +198,7 @@ static bool is_constant(cutter_t *c, double from, double to) {
     const tacit_population_statistic_t *s = cells->seen[i].statistic;
     for (size_t k = 0; s != NULL && k < s->n_marks; k++) {
       double lo = c->ranges[2 * (s->first_mark + k)], hi = c->ranges[2 * (s->first_mark + k) + 1];
-      if (!(hi - lo <= 1e-12 * fmax(fabs(lo), fabs(hi)))) {
+      if (!(isfinite(hi - lo) && hi - lo <= 1e-12 * fmax(fabs(lo), fabs(hi)))) { /* infinity is at most infinity, and not constant */
         return false;
       }
     }

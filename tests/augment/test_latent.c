@@ -247,10 +247,49 @@ static void test_planted_errors_are_found(void **state) {
   }
 }
 
+/*
+ * Sums without bounds: no interval of x has one value, though all have the same infinite ones. y of mean n mu and variance n + scale^2 is conjugate to mu;
+ * three programs at 6 standard errors.
+ */
+static void test_unbounded_sums_are_drawn_along(void **state) {
+  (void)state;
+  enum { N_RECORDS = 60 };
+  static const char *const sums[] = {"x", "fmax(x, -50)", "log(exp(x))"};
+  const double y = 45, scale = 11, noise = N_RECORDS + scale * scale, precision = 1 + N_RECORDS * N_RECORDS / noise;
+  for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
+    char program[300];
+    tacit_population_t *population;
+    tacit_error_t err;
+    tacit_draws_t draws;
+    tacit_summary_t summary;
+    tacit_augment_result_t result;
+    tacit_augment_settings_t s = tacit_augment_settings_default();
+    const tacit_group_t records = {.name = "", .n_records = N_RECORDS};
+    tacit_published_statistic_t published = {.groups = 1, .noisy = LAW(GAUSSIAN, scale, 0, -INFINITY, INFINITY)};
+    published.noisy.values = &y;
+    published.noisy.n_values = 1;
+    s.n_chains = 2;
+    s.n_warmup = 200;
+    tacit_rng_key_from_seed(s.key, 60 + i);
+    snprintf(program, sizeof program,
+             "data { real x; } parameters { real mu; } model { mu ~ normal(0, 1); x ~ normal(mu, 1); } statistic { s = sum(%s); }", sums[i]);
+    assert_ok(tacit_population_parse(&population, program, strlen(program), NULL, 0, &err), err);
+    assert_ok(tacit_augment_population(population, 1, &records, 1, &published, &s, &draws, &result, &err), err);
+    assert_int_equal(result.method, TACIT_AUGMENT_GIBBS);
+    assert_ok(tacit_draws_summarise(&draws, 0, &summary, &err), err);
+    print_message("sum(%s): mean %.3f, exactly %.3f; sd %.3f, exactly %.3f\n", sums[i], summary.mean, N_RECORDS * y / noise / precision, summary.sd, 1 / sqrt(precision));
+    assert_true(fabs(summary.mean - N_RECORDS * y / noise / precision) < 6 * summary.mcse_mean);
+    assert_true(fabs(summary.sd * sqrt(precision) - 1) < 0.25);
+    tacit_draws_clear(&draws);
+    tacit_population_free(population);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_posteriors_of_tiny_populations_are_those_of_convolutions),
       cmocka_unit_test(test_planted_errors_are_found),
+      cmocka_unit_test(test_unbounded_sums_are_drawn_along),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
