@@ -33,21 +33,29 @@ static const model_t MODELS[] = {
     {"logistic", LINEAR(50, "int<lower=0, upper=1> y;") "} model { y ~ bernoulli_logit(dot_product(x, beta)); }", 50, TACIT_FAMILY_BERNOULLI, true},
     {"poisson", LINEAR(10, "int<lower=0, upper=200> k;") "} model { k ~ poisson_log(dot_product(x, beta)); }", 10, TACIT_FAMILY_POISSON, true},
     {"poisson", LINEAR(50, "int<lower=0, upper=200> k;") "} model { k ~ poisson_log(dot_product(x, beta)); }", 50, TACIT_FAMILY_POISSON, true},
-    {"negative binomial", LINEAR(10, "int<lower=0, upper=200> k;") "real<lower=0> phi; } model { k ~ neg_binomial_2_log(dot_product(x, beta), phi); }",
+    {"negative binomial",
+     LINEAR(10, "int<lower=0, upper=200> k;") "real<lower=0> phi; } model { k ~ neg_binomial_2_log(dot_product(x, beta), phi); }", 10,
+     TACIT_FAMILY_POISSON, false},
+    {"weibull, censored",
+     LINEAR(10, "real<lower=0.01, upper=14> t; int<lower=0, upper=1> y;") "real<lower=0.2, upper=5> a; } model { if (y == 1) target += "
+                                                                          "weibull_lpdf(t | a, exp(dot_product(x, beta))); "
+                                                                          "else target += weibull_lccdf(t | a, exp(dot_product(x, beta))); }",
      10, TACIT_FAMILY_POISSON, false},
-    {"weibull, censored", LINEAR(10, "real<lower=0.01, upper=14> t; int<lower=0, upper=1> y;")
-     "real<lower=0.2, upper=5> a; } model { if (y == 1) target += weibull_lpdf(t | a, exp(dot_product(x, beta))); "
-     "else target += weibull_lccdf(t | a, exp(dot_product(x, beta))); }", 10, TACIT_FAMILY_POISSON, false},
-    {"ordered logit, 5 levels", LINEAR(10, "int<lower=1, upper=5> v;") "ordered[4] c; } model { v ~ ordered_logistic(dot_product(x, beta), c); }",
+    {"ordered logit, 5 levels", LINEAR(10, "int<lower=1, upper=5> v;") "ordered[4] c; } model { v ~ ordered_logistic(dot_product(x, beta), c); }", 10,
+     TACIT_FAMILY_POISSON, false},
+    {"student-t, nu and sigma free",
+     LINEAR(10, "real<lower=0.01, upper=14> t;") "real<lower=0> sigma; real<lower=1> nu; } model { t ~ student_t(nu, dot_product(x, beta), sigma); }",
      10, TACIT_FAMILY_POISSON, false},
-    {"student-t, nu and sigma free", LINEAR(10, "real<lower=0.01, upper=14> t;")
-     "real<lower=0> sigma; real<lower=1> nu; } model { t ~ student_t(nu, dot_product(x, beta), sigma); }", 10, TACIT_FAMILY_POISSON, false},
-    {"mixture of 2", LINEAR(10, "real<lower=0.01, upper=14> t;")
-     "real<lower=0> sigma; real<lower=0, upper=1> w; real gap; } model { target += log_mix(w, normal_lpdf(t | dot_product(x, beta), sigma), "
-     "normal_lpdf(t | dot_product(x, beta) + gap, sigma)); }", 10, TACIT_FAMILY_POISSON, false},
-    {"logistic, 1 of 200 groups", LINEAR(10, "int<lower=1, upper=200> g; int<lower=0, upper=1> y;")
-     "real mu; real<lower=0> tau; vector<offset=mu, multiplier=tau>[200] alpha; } model { alpha ~ normal(mu, tau); "
-     "y ~ bernoulli_logit(alpha[g] + dot_product(x, beta)); }", 10, TACIT_FAMILY_POISSON, false},
+    {"mixture of 2",
+     LINEAR(10, "real<lower=0.01, upper=14> t;") "real<lower=0> sigma; real<lower=0, upper=1> w; real gap; } model { target += log_mix(w, "
+                                                 "normal_lpdf(t | dot_product(x, beta), sigma), normal_lpdf(t | dot_product(x, beta) + gap, "
+                                                 "sigma)); }",
+     10, TACIT_FAMILY_POISSON, false},
+    {"logistic, 1 of 200 groups",
+     LINEAR(10, "int<lower=1, upper=200> g; int<lower=0, upper=1> y;") "real mu; real<lower=0> tau; vector<offset=mu, multiplier=tau>[200] alpha; } "
+                                                                       "model { alpha ~ normal(mu, tau); "
+                                                                       "y ~ bernoulli_logit(alpha[g] + dot_product(x, beta)); }",
+     10, TACIT_FAMILY_POISSON, false},
 };
 
 static const char *schema_text(void) {
@@ -85,10 +93,13 @@ static const char *const EXPRESSIONS[TACIT_MACHINE_COPY + 1] = {
     [TACIT_OP_POW] = "lanes_pow($a, $b)", [TACIT_OP_DIGAMMA] = "lanes_digamma($a)", [TACIT_OP_ABS] = "size_of($a)"};
 
 static bool print_c(FILE *out, const tacit_code_t *code, size_t n_columns, size_t n_rows) {
-  fprintf(out, "#define TACIT_LANES_DOUBLE 0\n#include \"program/lanes.h\"\nvoid rows(const float *block, size_t n_blocks, const float *uniforms, "
-               "const float *scalars, float *out);\nvoid rows(const float *block, size_t n_blocks, const float *uniforms, const float *scalars, float *out) {\n"
-               "for (size_t i = 0; i < n_blocks; i++) for (size_t lane = 0; lane < 16; lane += LANES) {\n"
-               "const float *x = block + i * %zu + lane; float *o = out + i * %zu + lane; vreal s[4]; vwhole at;\n", n_columns * 16, n_rows * 16);
+  fprintf(out,
+          "#define TACIT_LANES_DOUBLE 0\n#include \"program/lanes.h\"\nvoid rows(const float *block, size_t n_blocks, const float *uniforms, "
+          "const float *scalars, float *out);\nvoid rows(const float *block, size_t n_blocks, const float *uniforms, const float *scalars, float "
+          "*out) {\n"
+          "for (size_t i = 0; i < n_blocks; i++) for (size_t lane = 0; lane < 16; lane += LANES) {\n"
+          "const float *x = block + i * %zu + lane; float *o = out + i * %zu + lane; vreal s[4]; vwhole at;\n",
+          n_columns * 16, n_rows * 16);
   for (size_t i = 0; i < code->n_constants; i++) {
     fprintf(out, "vreal k%zu = set(%a);\n", i, code->constants[i * 16]);
   }
@@ -101,14 +112,18 @@ static bool print_c(FILE *out, const tacit_code_t *code, size_t n_columns, size_
     bool is_out = (in->d & TACIT_OPERAND_OUTPUT) != 0;
     snprintf(to, sizeof to, is_out ? "vreal d%zu" : "r%zu", is_out ? k : (size_t)in->d);
     if (in->op == TACIT_OP_DOT) {
-      fprintf(out, "s[0] = s[1] = s[2] = s[3] = set(0); for (size_t j = 0; j < %u; j++) s[j %% 4] += vfloat_load(x + (%u + j) * 16) * scalars[%u + j];\n"
-                   "%s = (s[0] + s[1]) + (s[2] + s[3]);\n", in->n, in->a, in->b, to);
+      fprintf(out,
+              "s[0] = s[1] = s[2] = s[3] = set(0); for (size_t j = 0; j < %u; j++) s[j %% 4] += vfloat_load(x + (%u + j) * 16) * scalars[%u + j];\n"
+              "%s = (s[0] + s[1]) + (s[2] + s[3]);\n",
+              in->n, in->a, in->b, to);
     } else if (in->op == TACIT_MACHINE_LOAD) {
       fprintf(out, "%s = vfloat_load(x + %u);\n", to, in->a * 16);
     } else if (in->op == TACIT_OP_LOOKUP) {
       fprintf(out, "at = __builtin_convertvector(greater(lesser(");
       print_operand(out, in->a);
-      fprintf(out, " - %af, set(%u)), set(0)), vwhole); { real t[LANES]; for (size_t j = 0; j < LANES; j++) t[j] = scalars[%u + at[j]]; s[0] = load(t); } %s = s[0];\n",
+      fprintf(out,
+              " - %af, set(%u)), set(0)), vwhole); { real t[LANES]; for (size_t j = 0; j < LANES; j++) t[j] = scalars[%u + at[j]]; s[0] = load(t); } "
+              "%s = s[0];\n",
               (double)in->first, in->n - 1, in->b, to);
     } else if (in->op > TACIT_MACHINE_COPY || EXPRESSIONS[in->op] == NULL) {
       return false;
@@ -144,8 +159,9 @@ static compiled_rows compile_c(const tacit_compiled_t *p) {
   bool ok = print_c(out, &p->kernels[TACIT_ROLE_ROWS].each, p->layout.n_columns, p->n_rows);
   fclose(out);
   snprintf(object, sizeof object, "%s.so", source);
-  snprintf(command, sizeof command, "cc -O3 -std=gnu17 -ffp-contract=off -fno-math-errno -march=native -w -shared -fPIC -I%s/src -I%s/include -o %s %s",
-           TACIT_SOURCE, TACIT_SOURCE, object, source);
+  snprintf(command, sizeof command,
+           "cc -O3 -std=gnu17 -ffp-contract=off -fno-math-errno -march=native -w -shared -fPIC -I%s/src -I%s/include -o %s %s", TACIT_SOURCE,
+           TACIT_SOURCE, object, source);
   void *library = ok && system(command) == 0 ? dlopen(object, RTLD_NOW) : NULL;
   unlink(object);
   unlink(source);
@@ -246,7 +262,8 @@ static void open_bench(bench_t *b, const model_t *m, tacit_program_t *program) {
   for (size_t i = 0; raw != NULL && i < n_raw * N; i++) {
     const tacit_graph_column_t *c = &p->graph->columns[i / N];
     double u = bench_uniform(&state);
-    raw[i] = c->is_integer ? floor(c->lower + u * (fmin(c->upper, c->lower == 0 && c->upper == 200 ? 6 : c->upper) - c->lower + 1)) : c->lower + u * (c->upper - c->lower);
+    raw[i] = c->is_integer ? floor(c->lower + u * (fmin(c->upper, c->lower == 0 && c->upper == 200 ? 6 : c->upper) - c->lower + 1))
+                           : c->lower + u * (c->upper - c->lower);
   }
   tacit_compiled_derive(p, N, raw, packed);
   tacit_records_t **records[2] = {&b->records, &b->copy};
@@ -267,9 +284,16 @@ static void open_bench(bench_t *b, const model_t *m, tacit_program_t *program) {
   bench_require(tacit_curator_new_exposed(&b->engine, b->records, &b->model.records, &settings, &err), &err);
   if (m->has_kernel) {
     b->ctx = (tacit_glm_kernel_t){m->family, m->d, 1, 0, 0.5, false};
-    b->kernel = (tacit_record_model_t){.name = "kernel", .dim = m->d, .n_columns = m->d + 1, .grad_bound = INFINITY, .log_lik = tacit_glm_functions()->log_lik,
-                                       .log_lik_blocks = tacit_glm_functions()->log_lik_blocks, .n_linear = 1, .n_features = m->d,
-                                       .residual = tacit_glm_functions()->residual, .ctx = &b->ctx};
+    b->kernel = (tacit_record_model_t){.name = "kernel",
+                                       .dim = m->d,
+                                       .n_columns = m->d + 1,
+                                       .grad_bound = INFINITY,
+                                       .log_lik = tacit_glm_functions()->log_lik,
+                                       .log_lik_blocks = tacit_glm_functions()->log_lik_blocks,
+                                       .n_linear = 1,
+                                       .n_features = m->d,
+                                       .residual = tacit_glm_functions()->residual,
+                                       .ctx = &b->ctx};
     bench_require(tacit_curator_new_exposed(&b->beside, b->copy, &b->kernel, &settings, &err), &err);
   }
 }

@@ -4,7 +4,8 @@
  *
  *     program_rounds MODEL N EPSILON RUNS FILE [RELATION [FAULT [SHARE]]]      MODEL: negbin, weibull; RELATION: substitute, add-remove
  *
- * SHARE: N are persons of 1 to 12 rows, evenly, and this share of a row's normal score is the person's; the intervals without noise take rows for independent.
+ * SHARE: N are persons of 1 to 12 rows, evenly, and this share of a row's normal score is the person's; the intervals without noise take rows for
+ * independent.
  */
 #include <stdlib.h>
 #include <time.h>

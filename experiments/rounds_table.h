@@ -56,7 +56,8 @@ static inline void rounds_summarise(const char *path, const char *label, size_t 
     flagged += is_flagged;
     seconds += took;
     for (size_t j = 0; j < d; j++) {
-      double truth = strtod(at, &at), mean = strtod(at, &at), sd = strtod(at, &at), share = strtod(at, &at), plain_mean = strtod(at, &at), plain_sd = strtod(at, &at);
+      double truth = strtod(at, &at), mean = strtod(at, &at), sd = strtod(at, &at), share = strtod(at, &at), plain_mean = strtod(at, &at),
+             plain_sd = strtod(at, &at);
       if (!is_flagged) {
         covered += fabs(2 * share - 1) <= 0.9;
         each[j] += fabs(2 * share - 1) <= 0.9;

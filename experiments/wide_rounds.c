@@ -1,10 +1,11 @@
 /*
- * Regressions of many features by scores (docs/theory.md, section 18.17): coverage of central 90 % intervals for true parameters and of normal ones without
- * noise, ratio of sds, flags, seconds. One line a run, appended to FILE; runs that FILE has are not made again.
+ * Regressions of many features by scores (docs/theory.md, section 18.17): coverage of central 90 % intervals for true parameters and of normal ones
+ * without noise, ratio of sds, flags, seconds. One line a run, appended to FILE; runs that FILE has are not made again.
  *
  *     wide_rounds bernoulli|poisson|steep D RECORDS EPSILON RUNS FILE [substitute|add-remove [FAULT]]
  *
- * poisson: counts up to 12; steep: of slopes twice as large, so that rates spread over three orders of magnitude. Columns in turn normal, two-valued, skewed and uniform, of latent correlation 0.3; slopes of alternating sign (tests/noise_aware/simulation.h).
+ * poisson: counts up to 12; steep: of slopes twice as large, so that rates spread over three orders of magnitude. Columns in turn normal, two-valued,
+ * skewed and uniform, of latent correlation 0.3; slopes of alternating sign (tests/noise_aware/simulation.h).
  */
 #include <time.h>
 
@@ -27,7 +28,8 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: wide_rounds bernoulli|poisson|steep D RECORDS EPSILON RUNS FILE [substitute|add-remove [FAULT]]\n");
     return 2;
   }
-  bool is_steep = strcmp(argv[1], "steep") == 0, is_count = is_steep || strcmp(argv[1], "poisson") == 0, is_add_remove = argc > 7 && strcmp(argv[7], "add-remove") == 0;
+  bool is_steep = strcmp(argv[1], "steep") == 0, is_count = is_steep || strcmp(argv[1], "poisson") == 0,
+       is_add_remove = argc > 7 && strcmp(argv[7], "add-remove") == 0;
   simulation_t s = {.family = is_count ? TACIT_FAMILY_POISSON : TACIT_FAMILY_BERNOULLI,
                     .upper = is_count ? 12 : 1,
                     .truth = TRUTH_FIXED,

@@ -59,7 +59,10 @@ typedef struct side {
 } side_t;
 
 /* Releases of sums over rows, made once with a fixed weighting. */
-typedef enum row_release { ROWS_NONE = 0, ROWS_SECOND_MOMENTS, ROWS_SCORE, ROWS_INFORMATION, ROWS_SQUARES, ROWS_COUNT, ROWS_UNIT_ROWS, ROWS_JOINT, ROWS_RESIDUALS, ROWS_CELLS, ROWS_CHECK, ROWS_COLUMNS, ROWS_WHITENED_COLUMNS } row_release_t;
+typedef enum row_release {
+  ROWS_NONE = 0, ROWS_SECOND_MOMENTS, ROWS_SCORE, ROWS_INFORMATION, ROWS_SQUARES, ROWS_COUNT, ROWS_UNIT_ROWS, ROWS_JOINT, ROWS_RESIDUALS,
+  ROWS_CELLS, ROWS_CHECK, ROWS_COLUMNS, ROWS_WHITENED_COLUMNS
+} row_release_t;
 
 typedef struct audit_case {
   const char *name, *method, *setting;

@@ -7,9 +7,10 @@
  *     honesty --quick                     # a short form, a test
  *     honesty --list
  *
- * One line a run is appended to FOLDER/runs.csv (-add-remove and -programs in its name where they are said); runs that are there are not made again, so that it can be
- * interrupted at any time, and with a larger --runs goes on. Each round makes one run of every kind at every budget, so that an unfinished
- * grid has as many of each. --part I/N makes every N-th run, for several processes on one folder. Every run is a function of its kind, budget and number.
+ * One line a run is appended to FOLDER/runs.csv (-add-remove and -programs in its name where they are said); runs that are there are not made again,
+ * so that it can be interrupted at any time, and with a larger --runs goes on. Each round makes one run of every kind at every budget, so that an
+ * unfinished grid has as many of each. --part I/N makes every N-th run, for several processes on one folder. Every run is a function of its kind,
+ * budget and number.
  */
 #include <errno.h>
 #include <fcntl.h>

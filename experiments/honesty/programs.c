@@ -38,10 +38,12 @@ const kind_t program_kinds[] = {
     {"negbinomial-tails", false, .program = COUNTS, .upper = 60, N, .intercept = 0.4, TAILS},
     {"negbinomial-wide", false, .program = COUNTS, .upper = 60, N, .intercept = 0.4, THREE(12)},
     {"negbinomial-small", false, .program = COUNTS, .upper = 60, .n = 1500, .intercept = 0.4, THREE(4)},
-    {"negbinomial-zeros", false, .program = {.name = "negbinomial", .shape = 2, .zero = 0.3, .wrong = EXTRA_ZEROS}, .upper = 60, N, .intercept = 0.8, THREE(4)},
+    {"negbinomial-zeros", false, .program = {.name = "negbinomial", .shape = 2, .zero = 0.3, .wrong = EXTRA_ZEROS}, .upper = 60, N, .intercept = 0.8,
+     THREE(4)},
     {"gamma", true, .program = GAMMAS, .upper = 20, .n = 4000, .intercept = 0.3, THREE(4)},
     {"gamma-tails", false, .program = GAMMAS, .upper = 20, .n = 4000, .intercept = 0.3, TAILS},
-    {"gamma-wrong", false, .program = {.name = "gamma", .lower = 0.01, .shape = 0.8, .wrong = LOGNORMAL_FACTOR}, .upper = 40, .n = 4000, .intercept = 0.3, THREE(4)},
+    {"gamma-wrong", false, .program = {.name = "gamma", .lower = 0.01, .shape = 0.8, .wrong = LOGNORMAL_FACTOR}, .upper = 40, .n = 4000,
+     .intercept = 0.3, THREE(4)},
     {"student", true, .program = STUDENTS, .upper = 10, .n = 4000, .intercept = 0.5, THREE(4)},
     {"student-skewed", false, .program = STUDENTS, .upper = 10, .n = 4000, .intercept = 0.5, SKEWED},
     {"student-wide-y", false, .program = STUDENTS, .upper = 50, .n = 4000, .intercept = 0.5, THREE(4)},
@@ -50,13 +52,17 @@ const kind_t program_kinds[] = {
     {"weibull-few", false, .program = FOLLOWED, .upper = 2, N, .intercept = 2.2, THREE(4)},
     {"weibull-correlated", false, .program = FOLLOWED, .upper = 2, N, .intercept = 0.3, .correlation = 0.9, THREE(4)},
     {"weibull-small", false, .program = FOLLOWED, .upper = 2, .n = 1500, .intercept = 0.3, THREE(4)},
-    {"weibull-wrong", false, .program = {.name = "weibull", .lower = 0.001, .shape = 0.8, .wrong = LOGNORMAL_FACTOR}, .upper = 50, N, .intercept = 0.3, THREE(4)},
+    {"weibull-wrong", false, .program = {.name = "weibull", .lower = 0.001, .shape = 0.8, .wrong = LOGNORMAL_FACTOR}, .upper = 50, N,
+     .intercept = 0.3, THREE(4)},
     {"exponential", true, .program = TIMES, .upper = 30, N, .intercept = 0.3, THREE(4)},
-    {"exponential-less", false, .program = {.name = "exponential", .lower = 0.001, .shape = 3, .wrong = GAMMA_FACTOR}, .upper = 30, N, .intercept = 0.3, THREE(4)},
-    {"exponential-more", false, .program = {.name = "exponential", .lower = 0.001, .shape = 0.6, .wrong = GAMMA_FACTOR}, .upper = 30, N, .intercept = 0.3, THREE(4)},
+    {"exponential-less", false, .program = {.name = "exponential", .lower = 0.001, .shape = 3, .wrong = GAMMA_FACTOR}, .upper = 30, N,
+     .intercept = 0.3, THREE(4)},
+    {"exponential-more", false, .program = {.name = "exponential", .lower = 0.001, .shape = 0.6, .wrong = GAMMA_FACTOR}, .upper = 30, N,
+     .intercept = 0.3, THREE(4)},
     {"lognormal", true, .program = LOGS, .upper = 50, N, .intercept = 0.3, THREE(4)},
     {"lognormal-skewed", false, .program = LOGS, .upper = 50, N, .intercept = 0.1, SKEWED},
-    {"lognormal-wrong", false, .program = {.name = "lognormal", .lower = 0.001, .shape = 2, .wrong = GAMMA_FACTOR}, .upper = 50, N, .intercept = 0.3, THREE(4)},
+    {"lognormal-wrong", false, .program = {.name = "lognormal", .lower = 0.001, .shape = 2, .wrong = GAMMA_FACTOR}, .upper = 50, N, .intercept = 0.3,
+     THREE(4)},
     {"beta", true, .program = SHARES, .upper = 0.999, .n = 4000, .intercept = 0.2, THREE(4)},
     {"beta-edge", false, .program = SHARES, .upper = 0.999, .n = 4000, .intercept = -2.5, THREE(4)},
     {"zeros", true, .program = ZEROS, .upper = 30, N, .intercept = 0.6, THREE(4)},
@@ -173,6 +179,6 @@ void program_schema(const kind_t *kind, const char *columns, char *text, size_t 
     return;
   }
   bool is_count = strcmp(f->name, "negbinomial") == 0 || strcmp(f->name, "zero_inflated_poisson") == 0, is_real = strcmp(f->name, "student") == 0;
-  snprintf(text, n, "columns:\n  y: {type: %s, lower: %g, upper: %g}\n%s%s", is_count ? "integer" : "numeric", is_real ? -kind->upper : f->lower, kind->upper,
-           f->is_censored ? "  over: {type: binary}\n" : "", columns);
+  snprintf(text, n, "columns:\n  y: {type: %s, lower: %g, upper: %g}\n%s%s", is_count ? "integer" : "numeric", is_real ? -kind->upper : f->lower,
+           kind->upper, f->is_censored ? "  over: {type: binary}\n" : "", columns);
 }

@@ -39,7 +39,8 @@ static void normal_tails(void *user) {
 }
 
 static tacit_status_t make_program(run_t *r, const char *formula) {
-  tacit_program_settings_t settings = {.schema = r->schema, .records = "", .keeps_responses = true, .is_followed_to_bound = r->kind->program.is_censored};
+  tacit_program_settings_t settings = {
+      .schema = r->schema, .records = "", .keeps_responses = true, .is_followed_to_bound = r->kind->program.is_censored};
   char *text = NULL;
   tacit_status_t status = tacit_program_of_formula(&text, formula, r->kind->program.name, r->schema, &r->err);
   if (status == TACIT_OK) {

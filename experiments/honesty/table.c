@@ -61,8 +61,10 @@ static void count(cell_t *cell, char *const *fields) {
   }
 }
 
-/* kind,epsilon,run,problems,warnings,statistics,seconds,terms; terms are truth:mean:sd:q5:q95:share joined by ;, of a gaussian with :sd of the non-private posterior, and
- * the last one, sigma, with :sigma */
+/*
+ * kind,epsilon,run,problems,warnings,statistics,seconds,terms; terms are truth:mean:sd:q5:q95:share joined by ;, of a gaussian with :sd of the
+ * non-private posterior, and the last one, sigma, with :sigma
+ */
 static void add_line(cell_t *cells, size_t *n, char *line) {
   char *fields[N_FIELDS], *at = line;
   for (int i = 0; i < N_FIELDS; i++) {
@@ -115,7 +117,14 @@ static void write_cell(const cell_t *c, FILE *to) {
   } else {
     fprintf(to, " | | |");
   }
-  fprintf(to, " %s | %.2f |", c->n_flagged > 0.5 * c->n ? "flagged" : c->n < 1 ? "refused" : is_few ? "few" : is_short ? "short" : is_wide ? "wide" : "", c->seconds / fmax(c->n, 1));
+  fprintf(to, " %s | %.2f |",
+          c->n_flagged > 0.5 * c->n ? "flagged"
+          : c->n < 1                ? "refused"
+          : is_few                  ? "few"
+          : is_short                ? "short"
+          : is_wide                 ? "wide"
+                                    : "",
+          c->seconds / fmax(c->n, 1));
   if (c->sigma_counted > 0) {
     fprintf(to, " %.3f | %.2f |\n", c->sigma_covered / c->sigma_counted, exp(median_ratio(c)));
   } else {
@@ -139,8 +148,10 @@ bool table_write(const char *runs, FILE *to) {
     add_line(cells, &n, line);
   }
   fclose(file);
-  fprintf(to, "| kind | epsilon | runs | refused | failed | problems | coverage, mean | worst coefficient | sd, last coefficient | | seconds | sigma | sd "
-              "ratio |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  fprintf(
+      to,
+      "| kind | epsilon | runs | refused | failed | problems | coverage, mean | worst coefficient | sd, last coefficient | | seconds | sigma | sd "
+      "ratio |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (size_t i = 0; i < 2 * n; i++) { /* all budgets last */
     const cell_t *cell = &cells[i % n];
     if ((cell->epsilon > 0) == (i < n)) {

@@ -9,10 +9,10 @@
  * | null, NaN, "" and "NA" | missing, as an empty CSV field |
  * | integers, floats, decimals | values of numeric, integer and binary columns; decimals by way of their digits, correctly rounded |
  * | booleans | 0 and 1 of a binary column |
- * | strings (utf8, large, view), plain or as a dictionary | categorical, binary, identifiers; levels are the schema's, and the order and the unused entries of a dictionary mean nothing |
- * | whole numbers where the schema has levels or identifiers | their decimal digits, so that 1 in CSV and in Arrow are the same level, the same person |
- * | dates and timestamps where the schema says `since:` | days since then; elsewhere refused |
- * | times of a day, nested values, bytes; text where a number is wanted | refused |
+ * | strings (utf8, large, view), plain or as a dictionary | categorical, binary, identifiers; levels are the schema's, and the order and the unused
+ * entries of a dictionary mean nothing | | whole numbers where the schema has levels or identifiers | their decimal digits, so that 1 in CSV and in
+ * Arrow are the same level, the same person | | dates and timestamps where the schema says `since:` | days since then; elsewhere refused | | times of
+ * a day, nested values, bytes; text where a number is wanted | refused |
  *
  * Chunks may be of any size; offsets are honoured; rows null as a whole and two columns of one name are refused. A message names row
  * (from 1, in the order of the stream) and column, never a value.

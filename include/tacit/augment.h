@@ -129,9 +129,9 @@ typedef struct tacit_augment_settings {
   bool (*proceed)(size_t chain, size_t iteration, void *user);
   void *user;
   /**
-   * Records of a program: room for a p-value of each published statistic, shape (n_published): how probable is it, at draws of theta, that what the model
-   * would have published is as far out? At most alpha with probability at most alpha where the model is right. NaN: not known. NULL: it is not asked
-   * for. Draws do not depend on it. [docs/theory.md, 12.16]
+   * Records of a program: room for a p-value of each published statistic, shape (n_published): how probable is it, at draws of theta, that what the
+   * model would have published is as far out? At most alpha with probability at most alpha where the model is right. NaN: not known. NULL: it is not
+   * asked for. Draws do not depend on it. [docs/theory.md, 12.16]
    */
   double *misfit;
 } tacit_augment_settings_t;
@@ -147,7 +147,7 @@ typedef struct tacit_augment_result {
   double record_accept;          /**< share of record proposals accepted; NaN if there were none */
   double min_record_accept;      /**< least acceptance probability of a record, >= exp(-epsilon) under pure epsilon-DP */
   double path_accept;            /**< mean acceptance probability of trajectories; NaN if there were none */
-  double path_lost;              /**< records of a program: share of those of full steps that were accepted with a probability below e^-10; else NaN */
+  double path_lost; /**< records of a program: share of those of full steps that were accepted with a probability below e^-10; else NaN */
   double step_size;              /**< of trajectories, mean over chains; 0 if there were none */
   size_t n_cells;                /**< records of a program: cells whose counts stand for them; else 0 */
 } tacit_augment_result_t;
@@ -220,18 +220,19 @@ enum { TACIT_MAX_GROUPS = 64 };
  * Draw theta from p(theta | y) for groups of records of a program (tacit/program.h), given what was published of their statistics. Groups are
  * independent given theta; the same statistic of the same records may have been published any number of times.
  *
- * MARGINAL, which AUTO stands for where it applies: theta and the number of records in each cell, a cell being what the statistics tell apart. For records with at
- * most one real number, the others whole numbers of finitely many values, and statistics that are constant in cells. Cell probabilities by
- * quadrature over the record's law, counts by exact slices, theta by Hamiltonian trajectories; cost free of n. [docs/theory.md, 12.12]
- * GIBBS, for AUTO where there are no cells: each record drawn along, of programs whose records can be drawn (tacit_population_obstacle()), n known; cost
- * linear in n, some microsecond a record and iteration. [docs/theory.md, 12.13]
+ * MARGINAL, which AUTO stands for where it applies: theta and the number of records in each cell, a cell being what the statistics tell apart. For
+ * records with at most one real number, the others whole numbers of finitely many values, and statistics that are constant in cells. Cell
+ * probabilities by quadrature over the record's law, counts by exact slices, theta by Hamiltonian trajectories; cost free of n.
+ * [docs/theory.md, 12.12] GIBBS, for AUTO where there are no cells: each record drawn along, of programs whose records can be drawn
+ * (tacit_population_obstacle()), n known; cost linear in n, some microsecond a record and iteration. [docs/theory.md, 12.13]
  *
  * @param[out] draws   as tacit_augment(); numbers of records that are unknown are reported last, in the order of their groups.
  * @param[out] result  as tacit_augment().
  * @return TACIT_ERR_ARGUMENT for a method that does not apply, values that the release cannot have, or a density that does not integrate to 1.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_population(const struct tacit_population *population, size_t n_groups,
-                                                                 const tacit_group_t *groups, size_t n_published, const tacit_published_statistic_t *published,
+                                                                 const tacit_group_t *groups, size_t n_published,
+                                                                 const tacit_published_statistic_t *published,
                                                                  const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                                                  tacit_augment_result_t *result, tacit_error_t *err);
 

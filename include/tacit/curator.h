@@ -241,8 +241,9 @@ typedef struct tacit_record_columns {
 /** v, shape (n + 1), of a record, shape (n_columns). */
 TACIT_API void tacit_record_columns_read(const tacit_record_columns_t *columns, const float *record, double *v);
 /**
- * Release out = svec(sum v v') + N(0, noise_sd^2 I), shape ((n + 1) (n + 2) / 2), over units, v v' being the mean over a unit's records. |v|^2 <= radius^2 = R, so that the
- * sensitivity is sqrt(2) R under substitution, R under add-remove. out is untouched where the arguments are refused, else 0 on failure.
+ * Release out = svec(sum v v') + N(0, noise_sd^2 I), shape ((n + 1) (n + 2) / 2), over units, v v' being the mean over a unit's records. |v|^2 <=
+ * radius^2 = R, so that the sensitivity is sqrt(2) R under substitution, R under add-remove. out is untouched where the arguments are refused, else 0
+ * on failure.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_column_moments(tacit_curator_t *curator, const tacit_record_columns_t *columns,
                                                                              double noise_multiplier, double *out, double *noise_sd,
@@ -257,8 +258,8 @@ TACIT_API size_t tacit_centred_n_work(const struct tacit_record_model *model, co
  * Of a public record's features, shape (n_columns), expectations of what is centred at the point, responses by the model at `law`, shape
  * (dim): mean <- E v, shape (dim); squares <- E v v', with_score <- E v u', information <- E u u', each (dim, dim), u = L s(law) not clipped.
  */
-TACIT_API void tacit_centred_expect(const struct tacit_record_model *model, const tacit_centred_point_t *point, const double *law, const float *record,
-                                    double *work, double *mean, double *squares, double *with_score, double *information);
+TACIT_API void tacit_centred_expect(const struct tacit_record_model *model, const tacit_centred_point_t *point, const double *law,
+                                    const float *record, double *work, double *mean, double *squares, double *with_score, double *information);
 
 /** Release out[0] = number of units + N(0, noise_sd^2), for relation add-remove. Sensitivity 1. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_count(tacit_curator_t *curator, double noise_multiplier, double *out,
@@ -352,8 +353,9 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_fit_check(tacit_cu
                                                                         tacit_error_t *err);
 
 /**
- * What records are put beside where responses are simulated (tacit_record_model_t.others): a program at a point. Everything here is public. Borrows its arrays.
- * A record is in a bin by its prediction, the mean of its other responses (where they are draws, the median of some), and in one by a quantity of its own.
+ * What records are put beside where responses are simulated (tacit_record_model_t.others): a program at a point. Everything here is public. Borrows
+ * its arrays. A record is in a bin by its prediction, the mean of its other responses (where they are draws, the median of some), and in one by a
+ * quantity of its own.
  */
 typedef struct tacit_pit_point {
   const double *theta;   /**< shape (dim), unconstrained, finite */
@@ -373,17 +375,18 @@ enum { TACIT_PIT_CELLS = 10, TACIT_PIT_SIMULATED = 127 };
 /** Numbers released: TACIT_PIT_CELLS excesses, n_bins counts, n_bins and n_by sums of residuals. */
 TACIT_API size_t tacit_pit_n_values(const tacit_pit_point_t *point);
 /**
- * Release, in one Gaussian event, where records' responses lie among those that the program says they might have had at theta. Of a record [lo, hi] is what the
- * program gives to responses below its own, and to those up to it; of a censored one hi is 1. What is summed: the share of that interval in each tenth of
- * [0, 1], less 1/10; by bin of the prediction 1 and r = lo + hi - 1; by bin of the quantity r. Under the program, whatever the features, shares and r have mean 0.
- * A unit adds the mean over its rows. Its numbers, weighted so that their squares sum to at most 1, are the door's shape "ball": sensitivity 2
- * under substitution, 1 under add-remove (docs/theory.md, section 23). A record of which the program says nothing counts as none.
+ * Release, in one Gaussian event, where records' responses lie among those that the program says they might have had at theta. Of a record [lo, hi]
+ * is what the program gives to responses below its own, and to those up to it; of a censored one hi is 1. What is summed: the share of that interval
+ * in each tenth of [0, 1], less 1/10; by bin of the prediction 1 and r = lo + hi - 1; by bin of the quantity r. Under the program, whatever the
+ * features, shares and r have mean 0. A unit adds the mean over its rows. Its numbers, weighted so that their squares sum to at most 1, are the
+ * door's shape "ball": sensitivity 2 under substitution, 1 under add-remove (docs/theory.md, section 23). A record of which the program says nothing
+ * counts as none.
  *
  * @param[out] out, noise_sd  shape (tacit_pit_n_values()): sums over units and the sd of the noise in each; zero on failure.
  * @return as tacit_curator_release_score(); TACIT_ERR_ARGUMENT for a model without other responses.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_pit(tacit_curator_t *curator, const tacit_pit_point_t *point, double noise_multiplier, double *out,
-                                                                  double *noise_sd, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_pit(tacit_curator_t *curator, const tacit_pit_point_t *point, double noise_multiplier,
+                                                                  double *out, double *noise_sd, tacit_error_t *err);
 
 /** Of records that are nobody's: what a response by the program at another point would add on average. */
 typedef struct tacit_pit_expected {
@@ -394,11 +397,11 @@ typedef struct tacit_pit_expected {
 /** Numbers of scratch for the following. */
 TACIT_API size_t tacit_pit_n_work(const struct tacit_record_model *model, const tacit_pit_point_t *point);
 /**
- * Mean numbers of a record with these features, responses by the model at each of n laws, shape (n, dim), put beside those at the point; drawn by the same
- * numbers for all. @param work shape (tacit_pit_n_work()).  @param[out] expected shape (n).
+ * Mean numbers of a record with these features, responses by the model at each of n laws, shape (n, dim), put beside those at the point; drawn by the
+ * same numbers for all. @param work shape (tacit_pit_n_work()).  @param[out] expected shape (n).
  */
-TACIT_API void tacit_pit_expect(const struct tacit_record_model *model, const tacit_pit_point_t *point, size_t n, const double *laws, const float *record,
-                                double *work, tacit_pit_expected_t *expected);
+TACIT_API void tacit_pit_expect(const struct tacit_record_model *model, const tacit_pit_point_t *point, size_t n, const double *laws,
+                                const float *record, double *work, tacit_pit_expected_t *expected);
 
 /* ---- statistics for tuning a sampler: metric and clip bounds ---- */
 
@@ -490,8 +493,8 @@ TACIT_API size_t tacit_statistic_n_values(const tacit_statistic_t *statistic);
 /** Fill the model that a curator is opened with for a statistic: columns alone. Borrows the statistic. */
 TACIT_API void tacit_statistic_model(struct tacit_record_model *model, const tacit_statistic_t *statistic);
 /**
- * The event that a release is charged as, under relation substitute (margins: or as they say). noise_multiplier is the noise's scale over the sensitivity,
- * L2 for Gaussian noise, L1 for Laplace noise (which then has epsilon = 1 / noise_multiplier).
+ * The event that a release is charged as, under relation substitute (margins: or as they say). noise_multiplier is the noise's scale over the
+ * sensitivity, L2 for Gaussian noise, L1 for Laplace noise (which then has epsilon = 1 / noise_multiplier).
  */
 TACIT_API struct tacit_event tacit_statistic_event(const tacit_statistic_t *statistic, double noise_multiplier);
 /**

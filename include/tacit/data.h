@@ -59,8 +59,8 @@ enum { TACIT_SCHEMA_MAX_BYTES = 1 << 22 }; /**< of a schema's file */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_read(tacit_schema_t **schema, const char *path,
                                                           tacit_error_t *err);
 /**
- * Read a schema from n bytes of YAML. `name` stands for the file in messages; "" of a text that nobody wrote, as one made from a dictionary: they name
- * the key at fault then, "columns.age.type", and not its line.
+ * Read a schema from n bytes of YAML. `name` stands for the file in messages; "" of a text that nobody wrote, as one made from a dictionary: they
+ * name the key at fault then, "columns.age.type", and not its line.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_parse(tacit_schema_t **schema, const char *text,
                                                            size_t n, const char *name,
@@ -118,7 +118,8 @@ struct ArrowArrayStream; /* tacit/arrow.h */
 
 /** Where records come from; borrowed but for the stream. Set one of path and stream; further members may be added. */
 typedef struct tacit_data_source {
-  /** "odbc:DSN=..." (what follows is ODBC's, and in no message). A file: CSV, or of SAS, SPSS or Stata by the ending of its name; a directory of tacit_table_import(); "-", the standard input, which is CSV and is read once, as pipes are. */
+  /** "odbc:DSN=..." (what follows is ODBC's, and in no message). A file: CSV, or of SAS, SPSS or Stata by the ending of its name; a directory of
+   * tacit_table_import(); "-", the standard input, which is CSV and is read once, as pipes are. */
   const char *path;
   const char *query;               /**< of a database, path "odbc:DSN=...": what tacit_query_read() takes; else NULL */
   const char *catalog;             /**< of a SAS file (.sas7bdat, .xpt): the catalogue (.sas7bcat) that holds labels of its values; else NULL */
@@ -168,7 +169,8 @@ typedef struct tacit_schema_report {
 /** What there is to say of a schema that was read; nothing of records. Clear it, also after failure. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_report(const tacit_schema_t *schema, tacit_schema_report_t *report, tacit_error_t *err);
 /**
- * Look at every record by the rules of the schema, after tacit_schema_report(): all columns, nothing is kept. What is added is for whoever holds them.
+ * Look at every record by the rules of the schema, after tacit_schema_report(): all columns, nothing is kept. What is added is for whoever holds
+ * them.
  * @return TACIT_ERR_DATA where a record breaks a rule, with its place, never its value; else as tacit_table_read_source().
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_report_records(const tacit_schema_t *schema, const tacit_data_source_t *source,
@@ -182,13 +184,12 @@ typedef struct tacit_column_notes {
 } tacit_column_notes_t;
 
 /**
- * Read records: a CSV or TSV file, the standard input ("-"), or a directory that tacit_table_import() wrote, whose columns are mapped and not read until
- * they are looked at. The directory must have been imported under the same rules for these columns, and must not be changed while
- * it is open.
+ * Read records: a CSV or TSV file, the standard input ("-"), or a directory that tacit_table_import() wrote, whose columns are mapped and not read
+ * until they are looked at. The directory must have been imported under the same rules for these columns, and must not be changed while it is open.
  *
  * A CSV or TSV file (optionally gzip) is streamed: the text is never held in memory. The separator is a comma if the header row has
- * one, else a tab, else a semicolon; where it is a semicolon, numbers may have a decimal comma. It is UTF-8, or UTF-16 where it begins with that mark;
- * tacit_data_source_t names others.
+ * one, else a tab, else a semicolon; where it is a semicolon, numbers may have a decimal comma. It is UTF-8, or UTF-16 where it begins with that
+ * mark; tacit_data_source_t names others.
  *
  * Where units are persons, their rows may come in any order. A person has the first max_rows of them, in the order in which they come;
  * further ones are checked, and left out. Identifiers are texts of any kind: 7 and 07 are two persons.

@@ -141,7 +141,8 @@ typedef struct tacit_evidence {
   double prior_share[TACIT_MAX_EVIDENCE]; /**< of the prior in its posterior precision; NaN: not known */
   double feature_sd[TACIT_MAX_EVIDENCE];  /**< released sd of the feature that it multiplies, in its units; 0: two-valued, or not known */
   double feature_mean[TACIT_MAX_EVIDENCE]; /**< released mean of that feature, its range being [-1, 1] */
-  double noise_factor[TACIT_MAX_EVIDENCE]; /**< posterior sd over what it would be, were records of the same features seen without noise; 0: not known */
+  double
+      noise_factor[TACIT_MAX_EVIDENCE]; /**< posterior sd over what it would be, were records of the same features seen without noise; 0: not known */
 } tacit_evidence_t;
 
 /** The same as tacit_draws_summarise(), with what the evidence adds; where it forbids intervals sd and quantiles are NaN. NULL: nothing. */

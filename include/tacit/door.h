@@ -169,7 +169,8 @@ typedef struct tacit_units {
 
 /**
  * out (tacit_door_shape_n_sums()) <- sums + noise, in whole numbers; *scale <- that of the noise: noise_multiplier times the sensitivity;
- * for squares the noise off the diagonal is sqrt(2) less. Zero on failure. But for Gaussian noise the budget must have been given the event as its schedule.
+ * for squares the noise off the diagonal is sqrt(2) less. Zero on failure. But for Gaussian noise the budget must have been given the event as its
+ * schedule.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_door_release_units(tacit_door_t *door, const tacit_units_t *units,
                                                                  tacit_door_noise_t noise, double noise_multiplier, double *out,

@@ -209,8 +209,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_combine(tacit_fit_t **fit, con
 /**
  * Let effects differ between the sites of tacit_fit_combine(): each site's normal around mean effects, which are reported, followed by the
  * sds between sites and by each site's own effects (tacit_noise_aware_combine()).
- * @param between  scale of the half-normal prior of those sds, for one sd of a feature or between two levels, on the scale of the linear predictor, of a
- *                 gaussian in sds of the response: 0.01 to 100. 0.5 [Rover2021] has median 0.34: most sites' odds ratios within a factor of 2 of the mean one.
+ * @param between  scale of the half-normal prior of those sds, for one sd of a feature or between two levels, on the scale of the linear predictor,
+ * of a gaussian in sds of the response: 0.01 to 100. 0.5 [Rover2021] has median 0.34: most sites' odds ratios within a factor of 2 of the mean one.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_set_exchangeable(tacit_fit_t *fit, double between, tacit_error_t *err);
 /**
@@ -239,8 +239,9 @@ typedef struct tacit_fit_check_bin {
 } tacit_fit_check_bin_t;
 
 /**
- * Of fits of programs residuals are lo + hi - 1, lo and hi what the fit gives to responses below a record's own and up to it, from -1 to 1 and 0 in the mean; and there
- * is a shape: of each tenth of what the fit gives to responses the share of records' responses in it, which is 1/10 if the fit is right.
+ * Of fits of programs residuals are lo + hi - 1, lo and hi what the fit gives to responses below a record's own and up to it, from -1 to 1 and 0 in
+ * the mean; and there is a shape: of each tenth of what the fit gives to responses the share of records' responses in it, which is 1/10 if the fit is
+ * right.
  */
 typedef struct tacit_fit_check {
   char fit[65];        /**< of which fit: the key in its releases.json */
@@ -252,7 +253,8 @@ typedef struct tacit_fit_check {
   size_t n_shape;           /**< programs: tenths; 0: there is no shape */
   tacit_fit_check_bin_t shape[TACIT_PIT_CELLS]; /**< predicted: 1/10, residual: the share less that; count 0 */
   double shape_misfit;      /**< as the others; NaN: there is no shape */
-  double spread_z, location_z; /**< of the shape's bend, above 0 where responses are further out than the fit says; of its slope, above 0 where they are larger */
+  double spread_z,
+      location_z; /**< of the shape's bend, above 0 where responses are further out than the fit says; of its slope, above 0 where they are larger */
   bool predicts_medians;    /**< predictions are medians, not means */
   const char *const *by_levels; /**< shape (n_by): names of the bins of a column of levels; NULL: it has none; the fit's */
   bool is_gaussian;         /**< then residuals are in the response's unit, and the excess is that of normal errors of the fit's sigma */
@@ -265,8 +267,10 @@ typedef struct tacit_fit_check {
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const char *schema, tacit_error_t *err);
 /**
- * Reserve, release (tacit_curator_release_fit_check(), of programs tacit_curator_release_pit(), the whole budget), settle. Bins of predictions are tenths of the fit's pseudo-population.
- * @param[in]  by  label of a term, of programs a column that records have, whose bins get residuals of their own, for a quarter of the budget; NULL: none.
+ * Reserve, release (tacit_curator_release_fit_check(), of programs tacit_curator_release_pit(), the whole budget), settle. Bins of predictions are
+ * tenths of the fit's pseudo-population.
+ * @param[in]  by  label of a term, of programs a column that records have, whose bins get residuals of their own, for a quarter of the budget; NULL:
+ * none.
  * @return TACIT_ERR_BUDGET if the ledger refuses; TACIT_ERR_ARGUMENT for a term that is none. What is spent: TACIT_FIT_TEXT_SPENT.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check, tacit_error_t *err);

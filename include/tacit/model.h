@@ -119,12 +119,14 @@ typedef struct tacit_record_model {
   const bool *of_outcome; /**< shape (n_columns): others() changes the column; NULL where there are no others */
   void (*others)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
   /**
-   * What `outcome` would hold of the same, whether it were seen (NULL: not wanted) and weights, shapes (16 ((n + 15) / 16)). Draws are independent of each
-   * other: others() may take its i-th from the i-th part of the law. NULL with it.
+   * What `outcome` would hold of the same, whether it were seen (NULL: not wanted) and weights, shapes (16 ((n + 15) / 16)). Draws are independent of
+   * each other: others() may take its i-th from the i-th part of the law. NULL with it.
    */
-  void (*responses)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen, double *weights);
+  void (*responses)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen,
+                    double *weights);
   size_t outcome; /**< with others: the column that is the response, in increasing order of it or decreasing */
-  size_t seen;    /**< the column that is `unseen` where the response is only known to be at least this, else another whole number; SIZE_MAX: there is none */
+  size_t seen;    /**< the column that is `unseen` where the response is only known to be at least this, else another whole number; SIZE_MAX: there is
+                     none */
   double unseen;
   /**
    * n records that are nobody's, shape (n, n_columns): each of n_sources quantities at the share Phi(location + scale (factor g)) of what the
@@ -370,11 +372,11 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_model_init_glm(tacit_model_t *mode
 
 /**
  * Default priors of a generalised linear model by what is known of the features' scales, scales having n_features elements (that of the
- * intercept is ignored but of a gaussian): coefficients student_t(7, 0, 1.25 / s), s = sd / (1 + relative_error), of two-valued features student_t(7, 0, 1.25),
- * Intercept student_t(7, 0, 1.5) at the features' means. Priors that the user gave stay. Of a gaussian the intercept's scale is the response's:
- * its mean m, an upper end Y of its sd, and in place of a relative error that of m, se: coefficients student_t(3, 0, 1.25 Y / s), of two-valued features
- * student_t(3, 0, 1.25 Y), Intercept student_t(3, m, 2.5 sqrt(Y^2 + 4 se^2)) at the features' means, sigma half student_t(3, 0, 2.5 Y). No effect
- * on other models and on family categorical.
+ * intercept is ignored but of a gaussian): coefficients student_t(7, 0, 1.25 / s), s = sd / (1 + relative_error), of two-valued features student_t(7,
+ * 0, 1.25), Intercept student_t(7, 0, 1.5) at the features' means. Priors that the user gave stay. Of a gaussian the intercept's scale is the
+ * response's: its mean m, an upper end Y of its sd, and in place of a relative error that of m, se: coefficients student_t(3, 0, 1.25 Y / s), of
+ * two-valued features student_t(3, 0, 1.25 Y), Intercept student_t(3, m, 2.5 sqrt(Y^2 + 4 se^2)) at the features' means, sigma half student_t(3,
+ * 0, 2.5 Y). No effect on other models and on family categorical.
  */
 TACIT_API void tacit_model_scale_priors(tacit_model_t *model, const tacit_feature_scale_t *scales, tacit_prior_basis_t basis);
 /** Normal tails: each student_t and cauchy prior becomes a normal one of the same location and scale. */

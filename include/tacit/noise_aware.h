@@ -77,14 +77,16 @@ typedef struct tacit_noise_aware_settings {
 TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 
 /**
- * The most features of bernoulli and poisson, units of one row; and of gaussian, units of several rows, sites together and rows that are made up, and the most
- * parameters of a program. Time grows with the third power of the number of features of the former, of up to 20 of poisson and else with the fifth (docs/theory.md, section 18.17).
+ * The most features of bernoulli and poisson, units of one row; and of gaussian, units of several rows, sites together and rows that are made up, and
+ * the most parameters of a program. Time grows with the third power of the number of features of the former, of up to 20 of poisson and else with the
+ * fifth (docs/theory.md, section 18.17).
  */
 enum { TACIT_NOISE_AWARE_MAX_FEATURES = 200, TACIT_NOISE_AWARE_MAX_NARROW = 20, TACIT_NOISE_AWARE_N_EVENTS = 10 };
 
 /**
  * The releases that a run makes, as the curator charges them: six, of a gaussian four to seven, by n_units and n_features; and the number of
- * units that count, where that is private; where units may have several rows, how many they have and the squares of their scores. Returns the number of events. Their order is of no meaning.
+ * units that count, where that is private; where units may have several rows, how many they have and the squares of their scores. Returns the number
+ * of events. Their order is of no meaning.
  */
 TACIT_API size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
 
@@ -121,9 +123,9 @@ TACIT_API double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t 
 TACIT_API double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
 
 /**
- * Refuse a budget that buys next to nothing: a gaussian's with a noise ratio P above 4.5; of more than 20 features of bernoulli and poisson one at which the noise of
- * the released information has an eigenvalue of some 0.4 of the information, or that of the last score three times the variance of sampling. The message names the epsilon and the number of
- * rows at which P is 2.
+ * Refuse a budget that buys next to nothing: a gaussian's with a noise ratio P above 4.5; of more than 20 features of bernoulli and poisson one at
+ * which the noise of the released information has an eigenvalue of some 0.4 of the information, or that of the last score three times the variance of
+ * sampling. The message names the epsilon and the number of rows at which P is 2.
  * @return TACIT_ERR_BUDGET: refused; TACIT_ERR_ARGUMENT: n_units or n_features is missing.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_check_budget(const tacit_noise_aware_settings_t *settings, tacit_error_t *err);
@@ -137,7 +139,8 @@ TACIT_API bool tacit_noise_aware_is_noisy(const tacit_noise_aware_settings_t *se
  *     s_2 (1 + 0.8 s_1 / v)
  *
  * On the grid of docs/results/honesty, with each kind's own v in the place of 1/16, check `scale-unknown` was raised in at most 0.05 of a kind's
- * fits below 0.5, in up to 0.4 from there to 1.1, and above in 0.4 to 1 with three features, 0.1 to 0.8 with one. Falls as the budget or n_units grows.
+ * fits below 0.5, in up to 0.4 from there to 1.1, and above in 0.4 to 1 with three features, 0.1 to 0.8 with one. Falls as the budget or n_units
+ * grows.
  */
 TACIT_API double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
 
@@ -145,8 +148,8 @@ TACIT_API double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_
  * Of settings with records and rho: what check `bent` is likely to be, by simulation on made-up records at the prior's centre.
  * @param[out] bend  INFINITY where records tell nothing there.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_bend(const tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters, double n_units,
-                                                               double *bend, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_bend(const tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters,
+                                                               double n_units, double *bend, tacit_error_t *err);
 
 /**
  * Fit: make the releases, then draw from the posterior given them.
@@ -158,9 +161,9 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_bend(const tacit_noise
  *                        coefficients, and log sigma of a gaussian with unknown sd.
  * @param[in,out] draws   initialised by the call (clear with tacit_draws_clear, also after failure); reported scale.
  *                        Where progress() stopped the chains, n_saved is below n_warmup + n_draws.
- * @return TACIT_ERR_ARGUMENT for settings out of range; TACIT_ERR_DATA for kept releases of another method or model; TACIT_ERR_BUDGET if the budget refuses or buys next to nothing; TACIT_ERR_STATE if the
- *         curator cannot make these releases; TACIT_ERR_INTERRUPTED if progress() stopped before the first iteration: nothing is
- *         charged if it did so at its first call; TACIT_ERR_NUMERIC if the posterior is not a density (an improper prior).
+ * @return TACIT_ERR_ARGUMENT for settings out of range; TACIT_ERR_DATA for kept releases of another method or model; TACIT_ERR_BUDGET if the budget
+ * refuses or buys next to nothing; TACIT_ERR_STATE if the curator cannot make these releases; TACIT_ERR_INTERRUPTED if progress() stopped before the
+ * first iteration: nothing is charged if it did so at its first call; TACIT_ERR_NUMERIC if the posterior is not a density (an improper prior).
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_fit(struct tacit_curator *curator,
                                                               const tacit_parameters_t *parameters,
@@ -178,10 +181,11 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_fit(struct tacit_curat
  * Columns of draws: the parameters (n_reported) at the mean or common effects; where effects differ the sds between sites of the d coefficients, in
  * their units; then for each site what is its own: all parameters where effects differ, else sigma, if it is a parameter.
  *
- * Programs: what is said of effects is said of the unconstrained parameters, in units in which what a record tells of each is 1; spreads are in the parameters' own units.
+ * Programs: what is said of effects is said of the unconstrained parameters, in units in which what a record tells of each is 1; spreads are in the
+ * parameters' own units.
  *
- * @param[in] sites  shape (n), n >= 1: of each its releases, rho, relation and key, of a gaussian n_units. Family, upper, two-valued features, chains and callbacks
- *                   are those of the first; the prior is scaled once, by the features of all sites together.
+ * @param[in] sites  shape (n), n >= 1: of each its releases, rho, relation and key, of a gaussian n_units. Family, upper, two-valued features, chains
+ * and callbacks are those of the first; the prior is scaled once, by the features of all sites together.
  * @return as tacit_noise_aware_fit() without a curator.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n, double between,
@@ -200,7 +204,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_combine(const tacit_no
  * @return as tacit_noise_aware_fit() without a curator.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *settings, const bool *is_wanted,
-                                                                   uint64_t stream, size_t n, double *rows, tacit_feature_scale_t *scales, tacit_error_t *err);
+                                                                   uint64_t stream, size_t n, double *rows, tacit_feature_scale_t *scales,
+                                                                   tacit_error_t *err);
 
 /** What the releases of a fit of a program tell: its parameters, and who its records are. */
 typedef struct tacit_noise_aware_known {

@@ -26,14 +26,14 @@ typedef enum tacit_prediction_kind {
 } tacit_prediction_kind_t;
 
 /**
- * Open the fit in a directory that tacit fit wrote (draws, and schema.yaml with the formula's columns; of programs program.stan, which must be as it was
- * fitted). A program's outcomes are what its statements `outcome ~ distribution(...)` say, or target += of one density each; several are predicted beside
- * each other. TACIT_ERR_DATA: the fit is of neither, or the program does not say how its outcomes arise.
+ * Open the fit in a directory that tacit fit wrote (draws, and schema.yaml with the formula's columns; of programs program.stan, which must be as it
+ * was fitted). A program's outcomes are what its statements `outcome ~ distribution(...)` say, or target += of one density each; several are
+ * predicted beside each other. TACIT_ERR_DATA: the fit is of neither, or the program does not say how its outcomes arise.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_predictor_new(tacit_predictor_t **predictor, const char *path, tacit_error_t *err);
 /**
- * The same of a fit in memory, which is borrowed: draws, labels, names, formula and family, or the program that was kept; nothing else of it is looked
- * at. The schema is copied. known_sd: the residual sd of a gaussian fit that was given one; else it is not used.
+ * The same of a fit in memory, which is borrowed: draws, labels, names, formula and family, or the program that was kept; nothing else of it is
+ * looked at. The schema is copied. known_sd: the residual sd of a gaussian fit that was given one; else it is not used.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_predictor_of(tacit_predictor_t **predictor, const tacit_report_read_t *fit,
                                                            const tacit_schema_t *schema, double known_sd, tacit_error_t *err);
@@ -43,7 +43,8 @@ TACIT_API const tacit_report_read_t *tacit_predictor_fit(const tacit_predictor_t
 /** Columns that a row must have, shape (*n), and their schema: no persons, nothing missing, nothing clamped. Borrowed. */
 TACIT_API const char *const *tacit_predictor_columns(const tacit_predictor_t *predictor, size_t *n);
 TACIT_API const tacit_schema_t *tacit_predictor_schema(const tacit_predictor_t *predictor);
-/** Quantities a row has: 1, or the number of classes, or of outcomes. Class c's label, or the outcome's ("y", "y: low"), or "" where there is one quantity. */
+/** Quantities a row has: 1, or the number of classes, or of outcomes. Class c's label, or the outcome's ("y", "y: low"), or "" where there is one
+ * quantity. */
 TACIT_API size_t tacit_predictor_n_outcomes(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind);
 TACIT_API const char *tacit_predictor_outcome(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t outcome);
 /** What is to be said of predictions of this kind, of lines that end with a newline: expectations that are means of draws. Mostly "". Borrowed. */
@@ -86,7 +87,8 @@ TACIT_API void tacit_grid_rows_clear(tacit_grid_rows_t *grid, size_t n_columns);
 
 /**
  * What changing one column does, averaged over a population of rows, for each draw: of levels, the expected response of each level
- * less that of the first; of numbers, its derivative, by central differences of 1e-4 of the public range. TACIT_ERR_DATA for an outcome whose expectation is a mean of draws.
+ * less that of the first; of numbers, its derivative, by central differences of 1e-4 of the public range. TACIT_ERR_DATA for an outcome whose
+ * expectation is a mean of draws.
  * @param[in]  level  of a column of levels: 1 .. n_levels - 1; else 0.
  * @param[out] draws  shape (n_outcomes, n_draws).
  */
@@ -113,7 +115,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_average_effects(const tacit_predic
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_contrast(const tacit_report_read_t *fit, const char *expression, double *draws,
                                                        tacit_error_t *err);
 
-/** What the exponential of a coefficient is in the fit's family: "an odds ratio", "a rate ratio"; "" where the family is not known, as of a program. */
+/** What the exponential of a coefficient is in the fit's family: "an odds ratio", "a rate ratio"; "" where the family is not known, as of a program.
+ */
 TACIT_API const char *tacit_ratio_of(const tacit_report_read_t *fit);
 
 #ifdef __cplusplus

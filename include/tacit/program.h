@@ -90,8 +90,8 @@ TACIT_API const char *tacit_program_note(const tacit_program_t *program, size_t 
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_compile(tacit_program_t *program, struct tacit_model *model, tacit_error_t *err);
 /**
- * Do two compiled programs say the same of records? Their priors and what they report may differ. The same parameters, columns and expressions, in the same order, are the
- * same; that two texts mean the same, is not found out.
+ * Do two compiled programs say the same of records? Their priors and what they report may differ. The same parameters, columns and expressions, in
+ * the same order, are the same; that two texts mean the same, is not found out.
  * @return TACIT_ERR_DATA if they do not, or seem not to: says what differs.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_compare_records(const tacit_program_t *a, const tacit_program_t *b, tacit_error_t *err);
@@ -104,11 +104,13 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_pack_part(struct tacit_rec
                                                                 size_t n_threads, const char *scratch, tacit_error_t *err);
 
 /**
- * Where packed records hold a column of the table: its value is the sum of factors[i] times column columns[i], less *offset. Of a program with responses and keeps_columns.
+ * Where packed records hold a column of the table: its value is the sum of factors[i] times column columns[i], less *offset. Of a program with
+ * responses and keeps_columns.
  * @param[out] columns, factors  shape (most).
  * @return how many of them; 0: no record of the program has the column, or they are more than `most`.
  */
-TACIT_API size_t tacit_program_packed(const tacit_program_t *program, const char *column, size_t most, size_t *columns, double *factors, double *offset);
+TACIT_API size_t tacit_program_packed(const tacit_program_t *program, const char *column, size_t most, size_t *columns, double *factors,
+                                      double *offset);
 
 /**
  * Write the program of a formula, as R and brms write them: products, powers, '.', poly, ns, bs, scale, relevel, factor, offset, (1 | g),

@@ -112,9 +112,9 @@ typedef struct tacit_report {
 } tacit_report_t;
 
 /**
- * Write draws-1.csv .. draws-C.csv, summary.csv, privacy.json, privacy.txt, run.yaml, report.html, schema.yaml and program.stan if there is one and, if
- * anything is published, diagnostics.json into a new directory: assembled under a temporary name beside it, then renamed, so that `path`
- * either holds a whole report or does not exist.
+ * Write draws-1.csv .. draws-C.csv, summary.csv, privacy.json, privacy.txt, run.yaml, report.html, schema.yaml and program.stan if there is one and,
+ * if anything is published, diagnostics.json into a new directory: assembled under a temporary name beside it, then renamed, so that `path` either
+ * holds a whole report or does not exist.
  * @return TACIT_ERR_EXISTS if path exists; TACIT_ERR_IO with the reason (disk full: nothing is left).
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_write(const tacit_report_t *report, const char *path,
@@ -174,8 +174,8 @@ typedef enum tacit_page_kind {
 } tacit_page_kind_t;
 
 /**
- * The page of a data set: what its ledger promises for all runs together, those to come included, what that means in chances, and every run. The ledger
- * is verified, and the releases of all runs are composed again.
+ * The page of a data set: what its ledger promises for all runs together, those to come included, what that means in chances, and every run. The
+ * ledger is verified, and the releases of all runs are composed again.
  * @param[in]  path  of a ledger (tacit/ledger.h).
  * @param[out] text  owned (tacit_report_text_free).
  * @return as tacit_ledger_open() and tacit_ledger_verify(); TACIT_ERR_STATE if it does not say yet whom it protects.

@@ -42,8 +42,8 @@ typedef enum tacit_spelling {
 } tacit_spelling_t;
 
 /**
- * A message, plan or advice of the library with settings, and commands to look something up with, as they are written in another language. What stands
- * in quotes is the user's own and stays as it is.
+ * A message, plan or advice of the library with settings, and commands to look something up with, as they are written in another language. What
+ * stands in quotes is the user's own and stays as it is.
  * @param[in] table     settings, shape (n_table), which tell flags from others, as tacit_fit_settings().
  * @param[out] spelled  returns owned; free with tacit_free(). NULL on failure.
  */

@@ -141,8 +141,8 @@ PyObject *core_fit(PyObject *self, PyObject *args) {
                         &call.of.on_progress, &has_out)) {
     return NULL;
   }
-  bool is_drawn = set_up(&call, formula, settings, schema, n_schema, name) && core_call_read(&call.of, &core_reader_of_fits, call.fit, data) && show_plan(&call, on_plan) &&
-                  run(&call);
+  bool is_drawn = set_up(&call, formula, settings, schema, n_schema, name) && core_call_read(&call.of, &core_reader_of_fits, call.fit, data) &&
+                  show_plan(&call, on_plan) && run(&call);
   PyObject *out = is_drawn ? result_of(&call, has_out) : NULL;
   clear(&call);
   return out;
@@ -171,7 +171,8 @@ static bool reopen(call_t *call, const kept_t *kept) {
     PyErr_Format(PyExc_ValueError, "1 to %d sites are combined", (int)MAX_SITES);
     return false;
   }
-  tacit_status_t status = n == 1 ? tacit_fit_reopen(&call->fit, names[0], &err) : tacit_fit_combine(&call->fit, names, (size_t)n, kept->is_disjoint, &err);
+  tacit_status_t status =
+      n == 1 ? tacit_fit_reopen(&call->fit, names[0], &err) : tacit_fit_combine(&call->fit, names, (size_t)n, kept->is_disjoint, &err);
   status = status == TACIT_OK && kept->between > 0 ? tacit_fit_set_exchangeable(call->fit, kept->between, &err) : status;
   status = status == TACIT_OK && kept->check != NULL ? tacit_fit_show_check(call->fit, kept->check, &err) : status;
   return status == TACIT_OK ? core_call_set(&call->of, kept->settings, set, call->fit) : refuse(call, &err);
@@ -186,8 +187,8 @@ static bool redraw(call_t *call) {
 }
 
 /*
- * refit([directory, ...], are they disjoint sites?, scale of the sds between them or 0, file of a check or None, [(name, text), ...], on_progress or None,
- * is a report to be written?)
+ * refit([directory, ...], are they disjoint sites?, scale of the sds between them or 0, file of a check or None, [(name, text), ...], on_progress or
+ * None, is a report to be written?)
  */
 PyObject *core_refit(PyObject *self, PyObject *args) {
   (void)self;

@@ -223,7 +223,9 @@ static PyObject *of_grid(prediction_t *p, bool is_of_draws) {
   }
   PyObject *numbers = predict_rows(p, &grid.rows, is_of_draws), *columns = numbers != NULL ? grid_of(p, &grid) : NULL,
            *outcomes = columns != NULL ? outcomes_of(p) : NULL;
-  PyObject *out = outcomes == NULL ? NULL : Py_BuildValue("(nOOOns)", (Py_ssize_t)grid.rows.n, outcomes, numbers, columns, (Py_ssize_t)0, tacit_predictor_note(p->predictor, p->kind));
+  PyObject *out = outcomes == NULL ? NULL
+                                   : Py_BuildValue("(nOOOns)", (Py_ssize_t)grid.rows.n, outcomes, numbers, columns, (Py_ssize_t)0,
+                                                   tacit_predictor_note(p->predictor, p->kind));
   Py_XDECREF(numbers);
   Py_XDECREF(columns);
   Py_XDECREF(outcomes);
@@ -246,8 +248,8 @@ static void clear_rows(rows_t *rows) {
 }
 
 /*
- * Values are held within the fit's schema; where its rows belong to persons, which new rows do not, they are refused instead. False with an exception;
- * clear in either case.
+ * Values are held within the fit's schema; where its rows belong to persons, which new rows do not, they are refused instead. False with an
+ * exception; clear in either case.
  */
 static bool read_rows(rows_t *rows, const tacit_predictor_t *predictor, const tacit_schema_t *schema, PyObject *data) {
   size_t n;
@@ -317,7 +319,8 @@ PyObject *core_predict(PyObject *self, PyObject *args) {
   int kind, is_of_draws;
   unsigned long long seed;
   held_t held;
-  if (!PyArg_ParseTuple(args, "O!sszy#dOiKp", &PyTuple_Type, &fit, &formula, &family, &program, &text, &n_text, &sd, &data, &kind, &seed, &is_of_draws) ||
+  if (!PyArg_ParseTuple(args, "O!sszy#dOiKp", &PyTuple_Type, &fit, &formula, &family, &program, &text, &n_text, &sd, &data, &kind, &seed,
+                        &is_of_draws) ||
       !hold(&held, fit)) {
     return NULL;
   }
@@ -378,7 +381,10 @@ static PyObject *effects_of(held_t *held, const tacit_schema_t *schema, double s
   return out;
 }
 
-/* effects(fit, formula, family, program or None, schema, sd, data, [column, ...], probability of the intervals) -> ([(label, as of contrast), ...], values moved to a bound of the schema) */
+/*
+ * effects(fit, formula, family, program or None, schema, sd, data, [column, ...], probability of the intervals) -> ([(label, as of contrast), ...],
+ * values moved to a bound of the schema)
+ */
 PyObject *core_effects(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *fit, *data, *names;
@@ -386,7 +392,8 @@ PyObject *core_effects(PyObject *self, PyObject *args) {
   Py_ssize_t n_text;
   double sd, prob;
   held_t held;
-  if (!PyArg_ParseTuple(args, "O!sszy#dOO!d", &PyTuple_Type, &fit, &formula, &family, &program, &text, &n_text, &sd, &data, &PyList_Type, &names, &prob) ||
+  if (!PyArg_ParseTuple(args, "O!sszy#dOO!d", &PyTuple_Type, &fit, &formula, &family, &program, &text, &n_text, &sd, &data, &PyList_Type, &names,
+                        &prob) ||
       !hold(&held, fit)) {
     return NULL;
   }

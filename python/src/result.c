@@ -43,7 +43,9 @@ static bool put_summaries(PyObject *out, const tacit_draws_t *draws, const char 
   for (size_t j = 0; j < n && status == TACIT_OK && ok; j++) {
     tacit_summary_t *s = &summaries[j];
     status = tacit_draws_summarise_with(draws, j, evidence, s, &err);
-    PyObject *row = status != TACIT_OK ? NULL : Py_BuildValue("(ddddddddd)", s->mean, s->sd, s->mcse_mean, s->q5, s->q50, s->q95, s->ess_bulk, s->ess_tail, s->rhat);
+    PyObject *row = status != TACIT_OK
+                        ? NULL
+                        : Py_BuildValue("(ddddddddd)", s->mean, s->sd, s->mcse_mean, s->q5, s->q50, s->q95, s->ess_bulk, s->ess_tail, s->rhat);
     ok = row != NULL && PyList_Append(rows, row) == 0;
     Py_XDECREF(row);
   }

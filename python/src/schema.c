@@ -64,7 +64,8 @@ static PyObject *report_of(core_call_t *call, const tacit_schema_t *schema, PyOb
   return out;
 }
 
-/* schema_check(schema, its name, data or None) -> (of the schema, warnings, for the holder or None, n_rows, n_units, n_clamped, n_missing, n_dropped) */
+/* schema_check(schema, its name, data or None) -> (of the schema, warnings, for the holder or None, n_rows, n_units, n_clamped, n_missing, n_dropped)
+ */
 PyObject *core_schema_check(PyObject *self, PyObject *args) {
   (void)self;
   const char *text, *name;
@@ -92,7 +93,8 @@ PyObject *core_families(PyObject *self, PyObject *args) {
   PyObject *out = PyList_New(0);
   for (size_t i = 0; out != NULL && tacit_program_family_about(i) != NULL; i++) {
     const tacit_family_about_t *family = tacit_program_family_about(i);
-    PyObject *item = Py_BuildValue("{s:s,s:s,s:s,s:s}", "name", family->name, "response", family->response, "link", family->link, "summary", family->summary);
+    PyObject *item =
+        Py_BuildValue("{s:s,s:s,s:s,s:s}", "name", family->name, "response", family->response, "link", family->link, "summary", family->summary);
     if (item == NULL || PyList_Append(out, item) != 0) {
       Py_CLEAR(out);
     }

@@ -99,7 +99,8 @@ static SEXP privacy(const call_t *call) {
 
 /* A report that cannot be written takes nothing from the draws, which were paid for. */
 SEXP r_fit_result(r_fit_call_t *call, bool has_out) {
-  static const char *const names[] = {"draws", "unwritten", "statement", "privacy", "end", "spent", "unsettled", "is_private", "epsilon", "delta", "program", "releases", NULL};
+  static const char *const names[] = {"draws",      "unwritten", "statement", "privacy", "end",      "spent", "unsettled",
+                                      "is_private", "epsilon",   "delta",     "program", "releases", NULL};
   const tacit_guarantee_t promised = tacit_fit_promised(call->fit);
   tacit_error_t err;
   SEXP out = PROTECT(r_list(names));

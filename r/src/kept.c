@@ -52,7 +52,8 @@ static SEXP bins_of(const tacit_fit_check_bin_t *bins, size_t n) {
 }
 
 static SEXP check_of(const r_fit_call_t *call, const tacit_fit_check_t *check) {
-  static const char *const names[] = {"calibration", "by_term", "misfit_z", "by_misfit_z", "excess", "excess_sd", "epsilon", "delta", "private", "text", "json", "unsettled", "shape", "shape_z", "spread_z", "location_z", "levels", NULL};
+  static const char *const names[] = {"calibration", "by_term", "misfit_z",  "by_misfit_z", "excess",  "excess_sd", "epsilon",    "delta",  "private",
+                                      "text",        "json",    "unsettled", "shape",       "shape_z", "spread_z",  "location_z", "levels", NULL};
   tacit_error_t err;
   char *text = NULL, *json = NULL;
   const tacit_guarantee_t promised = tacit_fit_promised(call->fit);
@@ -99,7 +100,8 @@ SEXP r_check(SEXP path, SEXP by, SEXP settings, SEXP data) {
 
 SEXP r_synthesize(SEXP path, SEXP rows, SEXP sets, SEXP seed) {
   static const char *const names[] = {"csv", "comparison", NULL};
-  const tacit_synthesis_settings_t settings = {.n_rows = r_count(Rf_asReal(rows)), .n_sets = r_count(Rf_asReal(sets)), .seed = r_count(Rf_asReal(seed))};
+  const tacit_synthesis_settings_t settings = {
+      .n_rows = r_count(Rf_asReal(rows)), .n_sets = r_count(Rf_asReal(sets)), .seed = r_count(Rf_asReal(seed))};
   char *csv, *json;
   tacit_error_t err;
   tacit_status_t status = tacit_synthesize(r_text(path), &settings, &csv, &json, NULL, &err);

@@ -118,7 +118,8 @@ tacit_status_t tacit_yaml_fault(const tacit_yaml_t *yaml, const yaml_node_t *at,
   va_start(args, format);
   tacit_text_vprintf(&text, format, args);
   va_end(args);
-  tacit_status_t status = text.failed ? tacit_error_memory(yaml->err) : tacit_error_set(yaml->err, fault_status(yaml), name_of(yaml), "%s", text.data);
+  tacit_status_t status =
+      text.failed ? tacit_error_memory(yaml->err) : tacit_error_set(yaml->err, fault_status(yaml), name_of(yaml), "%s", text.data);
   tacit_text_clear(&text);
   return status;
 }

@@ -19,7 +19,8 @@ typedef struct tacit_yaml {
 TACIT_MUST_USE tacit_status_t tacit_yaml_load(tacit_yaml_t *yaml, const char *text, size_t n);
 /* The same for one that is a mapping, and refuse keys that are unknown or given twice; keys ends with NULL. Close it also after failure. */
 TACIT_MUST_USE tacit_status_t tacit_yaml_open(tacit_yaml_t *yaml, const char *text, size_t n, const char *const *keys);
-/* Refuse what is no mapping, and keys that are not among `keys`, which ends with NULL, or are given twice; `what` it is in messages, or yaml->what. */
+/* Refuse what is no mapping, and keys that are not among `keys`, which ends with NULL, or are given twice; `what` it is in messages, or yaml->what.
+ */
 TACIT_MUST_USE tacit_status_t tacit_yaml_mapping(tacit_yaml_t *yaml, const yaml_node_t *node, const char *what, const char *const *keys);
 TACIT_MUST_USE tacit_status_t tacit_yaml_check_keys(tacit_yaml_t *yaml, const yaml_node_t *mapping, const char *const *keys);
 void tacit_yaml_close(tacit_yaml_t *yaml);
@@ -43,7 +44,8 @@ yaml_node_t *tacit_yaml_item(tacit_yaml_t *yaml, const yaml_node_t *list, size_t
 
 /* Copy a text to *text, in place of what it held; a whole number. node NULL: nothing changes. */
 TACIT_MUST_USE tacit_status_t tacit_yaml_text(const tacit_yaml_t *yaml, const yaml_node_t *node, const char *key, char **text);
-TACIT_MUST_USE tacit_status_t tacit_yaml_whole(const tacit_yaml_t *yaml, const yaml_node_t *node, const char *key, double lower, double upper, size_t *n);
+TACIT_MUST_USE tacit_status_t tacit_yaml_whole(const tacit_yaml_t *yaml, const yaml_node_t *node, const char *key, double lower, double upper,
+                                               size_t *n);
 /* A finite number; node NULL: *x unchanged. */
 TACIT_MUST_USE tacit_status_t tacit_yaml_number_at(const tacit_yaml_t *yaml, const yaml_node_t *node, const char *key, double *x);
 TACIT_MUST_USE tacit_status_t tacit_yaml_number(tacit_yaml_t *yaml, const char *key, double *x);

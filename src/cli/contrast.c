@@ -197,13 +197,16 @@ static int run(const cli_args_t *args) {
 }
 
 static const cli_option_t options[] = {
-    {"exponentiate", NULL, NULL, "Of the expressions: of coefficients odds ratios (bernoulli, cumulative), rate ratios (poisson, negbinomial), time ratios (weibull), ...; it is said which."},
+    {"exponentiate", NULL, NULL,
+     "Of the expressions: of coefficients odds ratios (bernoulli, cumulative), rate ratios (poisson, negbinomial), time ratios (weibull), ...; it is "
+     "said which."},
     {"effect", "COLUMN", NULL,
      "What changing a column does to the expected response, averaged over --population: of a categorical or binary column each level less the "
      "first, of a number its derivative. May be repeated."},
     {"population", "FILE", NULL, "CSV of rows to average over, public or released; checked as by tacit predict."},
     {"picture", "FILE", NULL, "Write medians and 90 % intervals as SVG there; must not exist."},
-    {"json", NULL, NULL, "Print JSON."}, {0}};
+    {"json", NULL, NULL, "Print JSON."},
+    {0}};
 
 const cli_command_t cli_contrast = {
     .name = "contrast",
@@ -211,9 +214,10 @@ const cli_command_t cli_contrast = {
     .n_positionals = 1,
     .n_optional = MAX_ROWS,
     .summary = "compute functions of parameters: ratios, differences, average effects",
-    .description = "Evaluates expressions in the parameters of a fit for every draw, and summarises them: + - * / ^, parentheses, numbers, exp, log, "
-                   "sqrt, inv_logit, and parameters by the labels of tacit summary or their names in Stan CSV (a label is taken before a function of the "
-                   "same spelling, and may stand in backquotes). Computed from released draws: costs no privacy.",
+    .description =
+        "Evaluates expressions in the parameters of a fit for every draw, and summarises them: + - * / ^, parentheses, numbers, exp, log, "
+        "sqrt, inv_logit, and parameters by the labels of tacit summary or their names in Stan CSV (a label is taken before a function of the "
+        "same spelling, and may stand in backquotes). Computed from released draws: costs no privacy.",
     .examples = "  tacit contrast fit/ sexM 'age * 10' --exponentiate\n  tacit contrast fit/ --effect sex --population public.csv --json\n",
     .options = options,
     .run = run};

@@ -357,11 +357,11 @@ const cli_command_t cli_ledger_show = {
     .positionals = "LEDGER",
     .n_positionals = 1,
     .summary = "show what was spent on a data set, and what is left",
-    .description = "Prints whom it protects, what is promised (the budget: it holds for all runs together, however they are "
-                   "chosen), what all spends so far were charged by composition of their events (exact for Gaussian releases; "
-                   "decisions and discrete noise at a price that holds whatever else is run; no guarantee by itself, as it can "
-                   "depend on what was released), what is left, and each spend. A spend that is \"reserved\" belongs to a run that goes on or that was killed: it "
-                   "counts in full. One that is \"settled\" counts with what the run charged.",
+    .description =
+        "Prints whom it protects, what is promised (the budget: it holds for all runs together, however they are chosen), what all spends so far "
+        "were charged by composition of their events (exact for Gaussian releases; decisions and discrete noise at a price that holds whatever else "
+        "is run; no guarantee by itself, as it can depend on what was released), what is left, and each spend. A spend that is \"reserved\" belongs "
+        "to a run that goes on or that was killed: it counts in full. One that is \"settled\" counts with what the run charged.",
     .examples = "  tacit ledger show clinic.ledger\n",
     .run = show};
 

@@ -7,10 +7,11 @@
 #include "cli/ranks.h"
 #include "tacit/base.h"
 
-const cli_command_t *const cli_commands[] = {&cli_fit,          &cli_summary,      &cli_schema_check,
-                                             &cli_schema_draft, &cli_import,       &cli_model_check,  &cli_model_families, &cli_model_list, &cli_model_write,       &cli_methods,      &cli_plan,         &cli_diagnose,     &cli_refit,        &cli_combine,      &cli_check,        &cli_synthesize,   &cli_predict,      &cli_contrast,     &cli_compare,      &cli_statement,    &cli_account,
-                                             &cli_ledger_init,  &cli_ledger_show,  &cli_ledger_export,
-                                             &cli_ledger_verify, &cli_ledger_migrate, &cli_release,     &cli_infer};
+const cli_command_t *const cli_commands[] = {
+    &cli_fit,         &cli_summary,     &cli_schema_check,  &cli_schema_draft,  &cli_import,         &cli_model_check, &cli_model_families,
+    &cli_model_list,  &cli_model_write, &cli_methods,       &cli_plan,          &cli_diagnose,       &cli_refit,       &cli_combine,
+    &cli_check,       &cli_synthesize,  &cli_predict,       &cli_contrast,      &cli_compare,        &cli_statement,   &cli_account,
+    &cli_ledger_init, &cli_ledger_show, &cli_ledger_export, &cli_ledger_verify, &cli_ledger_migrate, &cli_release,     &cli_infer};
 const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];
 
 static void general_help(void) {

@@ -43,9 +43,11 @@ static void print_check(const tacit_program_t *program, const char *path, double
   if (isfinite(bound)) {
     printf("gradients   of a record's term are at most %.4g (L2), whatever the record and the parameters: nothing has to be clipped\n", bound);
   } else if (!isnan(bound)) {
-    printf("gradients   of a record's term have no bound that is known: method noise-aware, the default where it applies (tacit plan says whether), needs\n"
-           "            none; chains (dp-hmc, dp-penalty ...) need --clip-grad or --clip-ratio or both, or private for them, and what is clipped bends\n"
-           "            their posterior\n");
+    printf(
+        "gradients   of a record's term have no bound that is known: method noise-aware, the default where it applies (tacit plan says whether), "
+        "needs\n"
+        "            none; chains (dp-hmc, dp-penalty ...) need --clip-grad or --clip-ratio or both, or private for them, and what is clipped bends\n"
+        "            their posterior\n");
   }
 }
 
@@ -176,8 +178,8 @@ static int families(const cli_args_t *args) {
   for (size_t i = 0; tacit_program_family_about(i) != NULL; i++) {
     const tacit_family_about_t *family = tacit_program_family_about(i);
     if (as_json) { /* texts of ours, which hold nothing to escape */
-      printf("%s{\"name\": \"%s\", \"response\": \"%s\", \"link\": \"%s\", \"summary\": \"%s\"}", i > 0 ? ",\n " : "[", family->name, family->response, family->link,
-             family->summary);
+      printf("%s{\"name\": \"%s\", \"response\": \"%s\", \"link\": \"%s\", \"summary\": \"%s\"}", i > 0 ? ",\n " : "[", family->name,
+             family->response, family->link, family->summary);
     } else {
       printf("%-26s %-32s %-22s %s\n", family->name, family->response, family->link, family->summary);
     }

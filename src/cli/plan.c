@@ -61,13 +61,15 @@ static void print_table(const tacit_fit_choice_t *choices, const char *n_chains,
   for (size_t i = 0; i < TACIT_FIT_N_CHOICES; i++) {
     print_choice(&choices[i]);
   }
-  printf("\niterations: of each of %s chains. step: in posterior standard deviations, were the posterior as wide as the schema "
-         "suggests.\nin ratio: sd of the noise in a log acceptance ratio that is released. in grad: of that in a gradient, beside the "
-         "gradient one\nposterior sd from the mode.\ness: effective draws of all chains to be expected then; if wide: of a posterior three "
-         "times as wide, where features vary a third as\nmuch as their bounds suggest. width: error of a posterior mean from as many "
-         "draws as ess beside that of the exact one.\nnoise-aware: its releases stand under iterations; draws given them are free. width: "
-         "least posterior sd to be expected, beside the\nnon-private one. Where ess is below 1, and where it says refused, tacit fit starts only with --yes.\n\n%s",
-         n_chains, advice);
+  printf(
+      "\niterations: of each of %s chains. step: in posterior standard deviations, were the posterior as wide as the schema "
+      "suggests.\nin ratio: sd of the noise in a log acceptance ratio that is released. in grad: of that in a gradient, beside the "
+      "gradient one\nposterior sd from the mode.\ness: effective draws of all chains to be expected then; if wide: of a posterior three "
+      "times as wide, where features vary a third as\nmuch as their bounds suggest. width: error of a posterior mean from as many "
+      "draws as ess beside that of the exact one.\nnoise-aware: its releases stand under iterations; draws given them are free. width: "
+      "least posterior sd to be expected, beside the\nnon-private one. Where ess is below 1, and where it says refused, tacit fit starts only with "
+      "--yes.\n\n%s",
+      n_chains, advice);
 }
 
 static void print_epsilon(double epsilon) {
@@ -91,17 +93,19 @@ static void print_wants(const tacit_fit_want_t wants[2], double width, const cha
     printf("]\n");
     return;
   }
-  printf("Intervals %.4g times as wide as without privacy, by noise-aware, n %s, delta %s, need epsilon\n\n%-12s %14s %14s\n", width, n, delta, "relation",
-         "at least", "unkind columns");
+  printf("Intervals %.4g times as wide as without privacy, by noise-aware, n %s, delta %s, need epsilon\n\n%-12s %14s %14s\n", width, n, delta,
+         "relation", "at least", "unkind columns");
   for (int i = 0; i < 2; i++) {
     printf("%-12s", tacit_relation_string(wants[i].relation));
     print_epsilon(wants[i].epsilon);
     print_epsilon(wants[i].epsilon_poor);
     putchar('\n');
   }
-  printf("\nat least: where columns fill their bounds. unkind columns: a two-valued feature with 2 %% in its rarer level, a feature that fills a tenth of its "
-         "bounds;\ngaussian: also residuals that fill a tenth of the response's. Forecasts from n and the schema alone, no promise. A record replaced counts as\n"
-         "one added and one removed: epsilon under add-remove protects against a replacement with twice that.\n");
+  printf(
+      "\nat least: where columns fill their bounds. unkind columns: a two-valued feature with 2 %% in its rarer level, a feature that fills a tenth "
+      "of its bounds;\ngaussian: also residuals that fill a tenth of the response's. Forecasts from n and the schema alone, no promise. A record "
+      "replaced counts as\n"
+      "one added and one removed: epsilon under add-remove protects against a replacement with twice that.\n");
 }
 
 static bool is_own(const char *name) {
@@ -196,8 +200,10 @@ static const cli_option_t options[] = {
     {"clip-share", "S", "0.01", "As in tacit fit."},
     {"metric", "KIND", "schema", "As in tacit fit: schema or private."},
     {"prior-scale", "SCALE", "scaled", "As in tacit fit."},
-    {"html", "FILE", NULL, "Write a page that draws the width of every coefficient against epsilon, under both relations; must not exist. --epsilon, if given, is marked."},
-    {"json", NULL, NULL, "Print JSON."}, {0}};
+    {"html", "FILE", NULL,
+     "Write a page that draws the width of every coefficient against epsilon, under both relations; must not exist. --epsilon, if given, is marked."},
+    {"json", NULL, NULL, "Print JSON."},
+    {0}};
 
 const cli_command_t cli_plan = {
     .name = "plan",

@@ -101,7 +101,8 @@ static void say_held(prediction_t *p, size_t n_columns) {
     csv_value(p, j, row);
   }
   if (n_columns > 1 && p->text.data != NULL) {
-    fprintf(stderr, "note: each column varies in turn, the others held at the middle of their public bounds or their first level: %s\n", p->text.data);
+    fprintf(stderr, "note: each column varies in turn, the others held at the middle of their public bounds or their first level: %s\n",
+            p->text.data);
   }
   tacit_text_clear(&p->text);
 }
@@ -186,23 +187,25 @@ static int run(const cli_args_t *args) {
 
 static const cli_option_t options[] = {
     {"newdata", "FILE", NULL,
-     "CSV with the columns of the formula or the program (the response is not needed), checked against the fit's schema: a value that is missing, out of its "
-     "bounds or no level is refused. 'grid' makes rows over the public ranges: each column varies in turn while the others stay "
-     "at the middle of their bounds, or at their first level."},
+     "CSV with the columns of the formula or the program (the response is not needed), checked against the fit's schema: a value that is missing, "
+     "out of its bounds or no level is refused. 'grid' makes rows over the public ranges: each column varies in turn while the others stay at the "
+     "middle of their bounds, or at their first level."},
     {"out", "FILE", NULL, "Write there instead of to standard output; must not exist."},
     {"response", NULL, NULL, "Predictive draws of the response itself, instead of its expectation."},
     {"linear", NULL, NULL, "The linear predictor, instead of the expected response."},
-    {"seed", "N", "1", "Of the simulated responses."}, {0}};
+    {"seed", "N", "1", "Of the simulated responses."},
+    {0}};
 
 const cli_command_t cli_predict = {
     .name = "predict",
     .positionals = "DIR",
     .n_positionals = 1,
     .summary = "predict for rows that you bring",
-    .description = "Reads the draws in DIR, which tacit fit wrote, and writes one row for each of yours: mean, sd and quantiles of the "
-                   "expected response over the draws (of classes, and of several outcomes, a row for each). Of a program, responses are what its statements "
-                   "`outcome ~ distribution(...)` say; of a censored time they are uncensored. Nothing here has access to a record: predictions are "
-                   "computed from released draws and cost no privacy. Responses are not clamped to the schema's bounds.",
+    .description =
+        "Reads the draws in DIR, which tacit fit wrote, and writes one row for each of yours: mean, sd and quantiles of the "
+        "expected response over the draws (of classes, and of several outcomes, a row for each). Of a program, responses are what its statements "
+        "`outcome ~ distribution(...)` say; of a censored time they are uncensored. Nothing here has access to a record: predictions are "
+        "computed from released draws and cost no privacy. Responses are not clamped to the schema's bounds.",
     .examples = "  tacit predict fit/ --newdata new.csv --out predictions.csv\n  tacit predict fit/ --newdata grid\n",
     .options = options,
     .run = run};

@@ -82,14 +82,16 @@ static int run_combine(const cli_args_t *args) {
       {"draws", "N", NULL, "Draws to keep of each chain."}, {"thin", "N", NULL, "Keep every N-th iteration."}
 
 static const cli_option_t options[] = {
-    {"program", "FILE", NULL, "Of a fit of a program, or of a family that is one: the same program with another prior. Anything else in it that differs is refused."},
+    {"program", "FILE", NULL,
+     "Of a fit of a program, or of a family that is one: the same program with another prior. Anything else in it that differs is refused."},
     {"prior", "SPEC", NULL, "As in tacit fit. May be repeated; the first replaces all of the fit's. If not said: the fit's own."},
     {"prior-scale", "SCALE", NULL, "As in tacit fit; the fit's if not said."},
     {"prior-basis", "BASIS", NULL, "As in tacit fit; the fit's if not said."},
     CHAIN_OPTIONS("the fit's"),
     {"check", "FILE", NULL, "What tacit check --out wrote of this fit: its calibration goes into the report."},
     {"seed", "N", NULL, "Of the draws; the fit's own key if not said. There is no noise here that it could give away."},
-    {"out", "DIR", NULL, "New directory, as of tacit fit."}, {0}};
+    {"out", "DIR", NULL, "New directory, as of tacit fit."},
+    {0}};
 
 const cli_command_t cli_refit = {
     .name = "refit",
@@ -107,15 +109,21 @@ const cli_command_t cli_refit = {
 
 static const cli_option_t options_of_sites[] = {
     {"disjoint", NULL, NULL, "Nobody's records are at two sites: the cost is then the dearest site's, instead of the sum of all. You answer for it."},
-    {"exchangeable", NULL, NULL, "Effects differ between sites: each site's are normal around the mean effects. Reported are these, their sds between sites, and each site's own."},
-    {"between-sd", "SCALE", "0.5", "Of --exchangeable: scale of the half-normal prior of those sds, for one sd of a feature or between two levels, in log odds, log rates or sds of the response; of a program in what one record tells of a parameter."},
-    {"program", "FILE", NULL, "Of fits of a program: the same with another prior, applied once. If not said: the sites', whose texts must be the same."},
+    {"exchangeable", NULL, NULL,
+     "Effects differ between sites: each site's are normal around the mean effects. Reported are these, their sds between sites, and each site's "
+     "own."},
+    {"between-sd", "SCALE", "0.5",
+     "Of --exchangeable: scale of the half-normal prior of those sds, for one sd of a feature or between two levels, in log odds, log rates or sds "
+     "of the response; of a program in what one record tells of a parameter."},
+    {"program", "FILE", NULL,
+     "Of fits of a program: the same with another prior, applied once. If not said: the sites', whose texts must be the same."},
     {"prior", "SPEC", NULL, "As in tacit fit, applied once. May be repeated. If not said: that of the sites, which must agree."},
     {"prior-scale", "SCALE", NULL, "As in tacit fit; the first site's if not said."},
     {"prior-basis", "BASIS", NULL, "As in tacit fit; released moments are those of all sites together."},
     CHAIN_OPTIONS("the first site's"),
     {"seed", "N", NULL, "Of the draws; the first site's key if not said. There is no noise here that it could give away."},
-    {"out", "DIR", NULL, "New directory, as of tacit fit."}, {0}};
+    {"out", "DIR", NULL, "New directory, as of tacit fit."},
+    {0}};
 
 const cli_command_t cli_combine = {
     .name = "combine",
@@ -123,13 +131,16 @@ const cli_command_t cli_combine = {
     .n_positionals = 2,
     .n_optional = MAX_SITES - 2,
     .summary = "one posterior from the releases of several sites",
-    .description = "Each site fits the same model to its own records, under its own ledger, and hands over its directory or its releases.json: no record and "
-                   "no secret is shared. The posterior is one prior times the likelihoods of all sites' releases, with coefficients that are the "
-                   "same at every site or, with --exchangeable, differ from site to site; posteriors are never multiplied, which would count the prior once a site. Sites with another "
-                   "formula, family, schema or relation are refused, and so are fits by chains, which keep no releases. Where effects differ between sites, "
-                   "intervals of common ones are too narrow: put the sites' own fits side by side (tacit compare), or take --exchangeable. Of linear regressions each site has a sigma of its own. Nothing is spent: what the sites promised, they promised together "
-                   "(epsilons add up; --disjoint: the largest).",
-    .examples = "  tacit combine north/ south/ east/releases.json --disjoint --out all/\n"
-                "  tacit combine north/ south/ east/ west/ --disjoint --exchangeable --out all/\n",
+    .description =
+        "Each site fits the same model to its own records, under its own ledger, and hands over its directory or its releases.json: no record and "
+        "no secret is shared. The posterior is one prior times the likelihoods of all sites' releases, with coefficients that are the same at every "
+        "site or, with --exchangeable, differ from site to site; posteriors are never multiplied, which would count the prior once a site. Sites "
+        "with another formula, family, schema or relation are refused, and so are fits by chains, which keep no releases. Where effects differ "
+        "between sites, intervals of common ones are too narrow: put the sites' own fits side by side (tacit compare), or take --exchangeable. Of "
+        "linear regressions each site has a sigma of its own. Nothing is spent: what the sites promised, they promised together (epsilons add up; "
+        "--disjoint: the largest).",
+    .examples =
+        "  tacit combine north/ south/ east/releases.json --disjoint --out all/\n"
+        "  tacit combine north/ south/ east/ west/ --disjoint --exchangeable --out all/\n",
     .options = options_of_sites,
     .run = run_combine};

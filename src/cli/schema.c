@@ -5,8 +5,8 @@
 #include "tacit/data.h"
 
 /* Whoever checks records holds them: what was done to them, and what they may be, is for those eyes. */
-static tacit_status_t check_records(const cli_args_t *args, const tacit_schema_t *schema, const tacit_data_source_t *source, tacit_schema_report_t *report,
-                                    tacit_error_t *err) {
+static tacit_status_t check_records(const cli_args_t *args, const tacit_schema_t *schema, const tacit_data_source_t *source,
+                                    tacit_schema_report_t *report, tacit_error_t *err) {
   tacit_status_t status = tacit_schema_report_records(schema, source, report, err);
   if (status != TACIT_OK) {
     return status;
@@ -56,9 +56,11 @@ static int draft(const cli_args_t *args) {
 }
 
 static const cli_option_t check_options[] = {
-    {"data", "FILE", NULL, "Check every row of this file (-: the standard input; odbc:NAME: a database), or directory of tacit import, against the schema too."},
+    {"data", "FILE", NULL,
+     "Check every row of this file (-: the standard input; odbc:NAME: a database), or directory of tacit import, against the schema too."},
     CLI_SOURCE_OPTIONS,
-    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."}, {0}};
+    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."},
+    {0}};
 
 const cli_command_t cli_schema_check = {
     .name = "schema check",

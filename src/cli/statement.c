@@ -33,7 +33,8 @@ static int run(const cli_args_t *args) {
   char *text;
   tacit_error_t err;
   if ((ledger != NULL) == (args->n_positionals > 0)) {
-    cli_error(args, ledger != NULL ? "give a fit's directory or --ledger, not both" : "of what? Give a fit's directory, or --ledger LEDGER for all runs on a data set");
+    cli_error(args, ledger != NULL ? "give a fit's directory or --ledger, not both"
+                                   : "of what? Give a fit's directory, or --ledger LEDGER for all runs on a data set");
     return CLI_USAGE;
   }
   if (!kind_of(args, ledger != NULL, &kind)) {
@@ -50,8 +51,10 @@ static int run(const cli_args_t *args) {
 
 static const cli_option_t options[] = {
     {"ledger", "LEDGER", NULL, "In place of DIR: of all runs on a data set, those to come included, from its ledger."},
-    {"out", "FILE", NULL, "Write there: a page if it ends in .html, text if in .txt, an entry for a registry if in .json (--ledger alone); must not exist. Text on "
-                          "standard output if not given."}, {0}};
+    {"out", "FILE", NULL,
+     "Write there: a page if it ends in .html, text if in .txt, an entry for a registry if in .json (--ledger alone); must not exist. Text on "
+     "standard output if not given."},
+    {0}};
 
 const cli_command_t cli_statement = {
     .name = "statement",
@@ -59,12 +62,14 @@ const cli_command_t cli_statement = {
     .n_positionals = 0,
     .n_optional = 1,
     .summary = "write the page about a fit, or about a data set, that a privacy officer signs",
-    .description = "One page in the terms of NIST SP 800-226: the claim and what it means in chances, mechanism and composition, trust model, what is "
-                   "outside, schema, ledger, version, how to check it, and a place to sign. From the files of the fit alone: neither records "
-                   "nor a ledger are needed. The releases listed are composed again, and a claim that they exceed is refused. With --ledger it is "
-                   "of a data set: what its ledger promises for all runs together, and every run; the ledger is verified. The entry for a registry "
-                   "(.json) says the same without names of people, machines and files; purposes are in it as they were typed.",
-    .examples = "  tacit statement fit/\n  tacit statement fit/ --out statement.html\n  tacit statement --ledger clinic.ledger --out clinic.html\n"
-                "  tacit statement --ledger clinic.ledger --out clinic.json\n",
+    .description =
+        "One page in the terms of NIST SP 800-226: the claim and what it means in chances, mechanism and composition, trust model, what is "
+        "outside, schema, ledger, version, how to check it, and a place to sign. From the files of the fit alone: neither records "
+        "nor a ledger are needed. The releases listed are composed again, and a claim that they exceed is refused. With --ledger it is "
+        "of a data set: what its ledger promises for all runs together, and every run; the ledger is verified. The entry for a registry "
+        "(.json) says the same without names of people, machines and files; purposes are in it as they were typed.",
+    .examples =
+        "  tacit statement fit/\n  tacit statement fit/ --out statement.html\n  tacit statement --ledger clinic.ledger --out clinic.html\n"
+        "  tacit statement --ledger clinic.ledger --out clinic.json\n",
     .options = options,
     .run = run};

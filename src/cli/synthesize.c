@@ -41,7 +41,8 @@ static int run(const cli_args_t *args) {
     status = write_all(cli_value(args, "out"), csv, json, html, &err);
   }
   if (status == TACIT_OK) {
-    printf("%swritten: %s, and %s.json and .html: what was released of each feature beside what the rows have\n", json, cli_value(args, "out"), cli_value(args, "out"));
+    printf("%swritten: %s, and %s.json and .html: what was released of each feature beside what the rows have\n", json, cli_value(args, "out"),
+           cli_value(args, "out"));
   }
   tacit_free(csv);
   tacit_free(json);
@@ -61,14 +62,16 @@ const cli_command_t cli_synthesize = {
     .positionals = "DIR",
     .n_positionals = 1,
     .summary = "rows that nobody is, from what a fit or margins released",
-    .description = "Of a directory that tacit infer wrote from margins: rows of all their columns, exactly drawn, each set from a draw of the posterior. Else it "
-                   "reads releases.json and the draws in DIR, which tacit fit wrote by method noise-aware, and writes rows of the "
-                   "formula's columns: features from the released moments, within the schema's types, bounds and levels; responses from the "
-                   "posterior predictive. No record is read and nothing is spent. The first column, synthetic_set, says that rows are synthetic "
-                   "and which set they are of; FILE.json and FILE.html compare them with what was released, and the page says how to infer from several sets. They hold one model and the features' means "
-                   "and covariances, and nothing else of the records: shapes, interactions that the formula does not have, and rare cases are "
-                   "the model's, not the data's. A regression on one set alone is too sure of itself: make several.",
-    .examples = "  tacit synthesize fit/ --rows 5000 --sets 20 --out rows.csv\n"
-                "  tacit infer --statistic margins.yaml --out post/ && tacit synthesize post/ --sets 100 --out rows.csv\n",
+    .description =
+        "Of a directory that tacit infer wrote from margins: rows of all their columns, exactly drawn, each set from a draw of the posterior. Else "
+        "it reads releases.json and the draws in DIR, which tacit fit wrote by method noise-aware, and writes rows of the formula's columns: "
+        "features from the released moments, within the schema's types, bounds and levels; responses from the posterior predictive. No record is "
+        "read and nothing is spent. The first column, synthetic_set, says that rows are synthetic and which set they are of; FILE.json and "
+        "FILE.html compare them with what was released, and the page says how to infer from several sets. They hold one model and the features' "
+        "means and covariances, and nothing else of the records: shapes, interactions that the formula does not have, and rare cases are the "
+        "model's, not the data's. A regression on one set alone is too sure of itself: make several.",
+    .examples =
+        "  tacit synthesize fit/ --rows 5000 --sets 20 --out rows.csv\n"
+        "  tacit infer --statistic margins.yaml --out post/ && tacit synthesize post/ --sets 100 --out rows.csv\n",
     .options = options,
     .run = run};

@@ -186,9 +186,15 @@ static tacit_status_t check_types(tacit_reader_t *reader, tacit_error_t *err) {
 
 /* The kind of values by the stream's types: no chunk is asked for, and of categories not even their names. */
 static void describe(const tacit_reader_t *reader, size_t field, tacit_text_t *text) {
-  static const char *const kinds[] = {[TACIT_ARROW_BOOLEAN] = "true or false", [TACIT_ARROW_SIGNED] = "whole numbers", [TACIT_ARROW_UNSIGNED] = "whole numbers",
-                                      [TACIT_ARROW_FLOAT] = "numbers", [TACIT_ARROW_DECIMAL] = "numbers", [TACIT_ARROW_TEXT] = "text",
-                                      [TACIT_ARROW_VIEW] = "text", [TACIT_ARROW_DAYS] = "dates", [TACIT_ARROW_SECONDS] = "dates and times"};
+  static const char *const kinds[] = {[TACIT_ARROW_BOOLEAN] = "true or false",
+                                      [TACIT_ARROW_SIGNED] = "whole numbers",
+                                      [TACIT_ARROW_UNSIGNED] = "whole numbers",
+                                      [TACIT_ARROW_FLOAT] = "numbers",
+                                      [TACIT_ARROW_DECIMAL] = "numbers",
+                                      [TACIT_ARROW_TEXT] = "text",
+                                      [TACIT_ARROW_VIEW] = "text",
+                                      [TACIT_ARROW_DAYS] = "dates",
+                                      [TACIT_ARROW_SECONDS] = "dates and times"};
   const struct ArrowSchema *schema = state_of(reader)->schema.children[field];
   bool is_coded = schema->dictionary != NULL && schema->dictionary->format != NULL;
   tacit_arrow_kind_t kind = tacit_arrow_type_of(is_coded ? schema->dictionary->format : schema->format).kind;
@@ -378,4 +384,5 @@ static tacit_status_t stream_rows(tacit_reader_t *reader, tacit_room_maker make_
   }
 }
 
-const tacit_reader_kind_t tacit_reader_arrow = {.open = open_stream, .check = check_types, .rows = stream_rows, .describe = describe, .close = close_stream};
+const tacit_reader_kind_t tacit_reader_arrow = {
+    .open = open_stream, .check = check_types, .rows = stream_rows, .describe = describe, .close = close_stream};

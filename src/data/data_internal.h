@@ -112,7 +112,8 @@ typedef struct tacit_reader_kind {
   tacit_status_t (*open)(tacit_reader_t *reader, tacit_error_t *err);  /* names into reader->header */
   tacit_status_t (*check)(tacit_reader_t *reader, tacit_error_t *err); /* the columns, once they are chosen; may be NULL */
   tacit_status_t (*rows)(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err);
-  void (*describe)(const tacit_reader_t *reader, size_t field, tacit_text_t *text); /* what its metadata say, as a comment of a template; may be NULL */
+  void (*describe)(const tacit_reader_t *reader, size_t field,
+                   tacit_text_t *text); /* what its metadata say, as a comment of a template; may be NULL */
   void (*close)(tacit_reader_t *reader);
 } tacit_reader_kind_t;
 

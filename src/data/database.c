@@ -74,8 +74,8 @@ static tacit_status_t describe_field(tacit_reader_t *reader, size_t i, tacit_err
   tacit_status_t status = name.failed ? tacit_error_memory(err)
                                       : tacit_dictionary_add(&reader->header, name.data != NULL ? name.data : "", name.length, &place, &is_new, err);
   if (status == TACIT_OK && !is_new) {
-    status = tacit_error_set(err, TACIT_ERR_SYNTAX, "query", "the query names column %zu and column %zu alike: give one another name (as ...)", place + 1,
-                             i + 1);
+    status = tacit_error_set(err, TACIT_ERR_SYNTAX, "query", "the query names column %zu and column %zu alike: give one another name (as ...)",
+                             place + 1, i + 1);
   }
   tacit_text_clear(&name);
   return status;
@@ -119,11 +119,13 @@ static tacit_status_t check_field(database_t *database, size_t slot, size_t at, 
   field->slot = slot + 1;
   field->wants_digits = schema->type == TACIT_COLUMN_ID || tacit_cell_wants_digits(schema);
   if (field->how == FETCH_BYTES) {
-    return tacit_error_set(err, TACIT_ERR_DATA, schema->name, "column '%s': bytes are not read: make text or numbers of them in the query", schema->name);
+    return tacit_error_set(err, TACIT_ERR_DATA, schema->name, "column '%s': bytes are not read: make text or numbers of them in the query",
+                           schema->name);
   }
   if (field->how == FETCH_BOOLEAN && schema->type != TACIT_COLUMN_BINARY) {
     return tacit_error_set(err, TACIT_ERR_DATA, schema->name,
-                           "column '%s': true and false, where the schema wants none: make it type: binary, or convert it in the query", schema->name);
+                           "column '%s': true and false, where the schema wants none: make it type: binary, or convert it in the query",
+                           schema->name);
   }
   if (field->how == FETCH_DATE && field->wants_digits) {
     field->how = FETCH_TEXT;

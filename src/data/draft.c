@@ -1,7 +1,7 @@
 /*
  * A template for a schema: the names in the header, and questions. Nothing that the records say is in it, not even their types: a type or
- * bound read off private data would be a release that nobody charged. A source that has types of its own may say them in comments. Records are looked at for one reason, to notice that the first row
- * is one of them and no header; then nothing is written at all.
+ * bound read off private data would be a release that nobody charged. A source that has types of its own may say them in comments. Records are looked
+ * at for one reason, to notice that the first row is one of them and no header; then nothing is written at all.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,8 @@ static void append_template(tacit_text_t *text, const draft_t *draft) {
       "#   {type: binary}                           0 or 1, FALSE or TRUE\n"
       "#   {type: categorical, levels: [F, M]}      one of these; the first is the reference\n"
       "#   {type: id}                               says whose record it is; never in a model\n"
-      "# and add, where values may be missing, missing: drop, lower, upper, a value or a level; where they are dates, since: 2000-01-01, which makes\n"
+      "# and add, where values may be missing, missing: drop, lower, upper, a value or a level; where they are dates, since: 2000-01-01, which "
+      "makes\n"
       "# them days since then; where levels are labels of codes in a SAS, SPSS or Stata file, labels: true. Remove columns that are not needed.\n"
       "dataset: unnamed\n"
       "relation: substitute   # or add-remove, if the number of records is itself private\n"

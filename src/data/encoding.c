@@ -23,9 +23,11 @@ static bool is_known(const char *encoding) {
 }
 
 tacit_status_t tacit_encoding_check(const char *encoding, tacit_error_t *err) {
-  return is_known(encoding) ? TACIT_OK
-                            : tacit_error_set(err, TACIT_ERR_ARGUMENT, "encoding",
-                                              "--encoding '%s' is not known here: expected a name such as latin1, windows-1252 or utf-16; iconv -l lists them", encoding);
+  return is_known(encoding)
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "encoding",
+                               "--encoding '%s' is not known here: expected a name such as latin1, windows-1252 or utf-16; iconv -l lists them",
+                               encoding);
 }
 
 tacit_recoder_t *tacit_recoder_new(const char *encoding) {

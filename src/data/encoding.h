@@ -18,8 +18,8 @@ char *tacit_recoder_room(tacit_recoder_t *recoder, size_t *n);
 /* n bytes went there. */
 void tacit_recoder_put(tacit_recoder_t *recoder, size_t n);
 /*
- * Puts the text of what is there to out, shape (size), and returns its length: as much as is whole and has room. is_end: no more bytes come. *is_wrong: nothing
- * was put, and what is there is no text in the encoding.
+ * Puts the text of what is there to out, shape (size), and returns its length: as much as is whole and has room. is_end: no more bytes come.
+ * *is_wrong: nothing was put, and what is there is no text in the encoding.
  */
 size_t tacit_recoder_convert(tacit_recoder_t *recoder, bool is_end, char *out, size_t size, bool *is_wrong);
 

@@ -95,7 +95,8 @@ static tacit_status_t fail(SQLSMALLINT kind, SQLHANDLE handle, const char *what,
       words = states[i].words;
     }
   }
-  return tacit_error_set(err, TACIT_ERR_IO, "data", "%s: %s%s%s%s", what, words, state[0] != '\0' ? " (SQLSTATE " : "", state, state[0] != '\0' ? ")" : "");
+  return tacit_error_set(err, TACIT_ERR_IO, "data", "%s: %s%s%s%s", what, words, state[0] != '\0' ? " (SQLSTATE " : "", state,
+                         state[0] != '\0' ? ")" : "");
 }
 
 tacit_status_t tacit_odbc_error(const tacit_odbc_t *odbc, const char *what, tacit_error_t *err) {
@@ -252,7 +253,8 @@ tacit_status_t tacit_odbc_prepare(tacit_odbc_t *odbc, const char *query, SQLSMAL
     return tacit_odbc_error(odbc, "the query", err);
   }
   return *n > 0 ? TACIT_OK
-                : tacit_error_set(err, TACIT_ERR_ARGUMENT, "query", "the query has no result columns: it was not run; expected one that reads, select ...");
+                : tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
+                                  "the query has no result columns: it was not run; expected one that reads, select ...");
 }
 
 void tacit_odbc_close(tacit_odbc_t *odbc) {

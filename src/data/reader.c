@@ -70,7 +70,8 @@ tacit_status_t tacit_watch_check(const tacit_stream_watch_t *watch, tacit_error_
 
 tacit_status_t tacit_check_any_rows(const tacit_schema_t *schema, size_t n_rows, const char *path, tacit_error_t *err) {
   bool is_fine = n_rows > 0 || tacit_schema_relation(schema) == TACIT_RELATION_ADD_REMOVE;
-  return is_fine ? TACIT_OK : tacit_error_set(err, TACIT_ERR_DATA, path, "%s has no records: under relation substitute at least one is expected", path);
+  return is_fine ? TACIT_OK
+                 : tacit_error_set(err, TACIT_ERR_DATA, path, "%s has no records: under relation substitute at least one is expected", path);
 }
 
 /* ---- any source ---- */
@@ -86,7 +87,10 @@ bool tacit_data_source_is_stream(const tacit_data_source_t *source) {
 }
 
 const char *tacit_data_source_name(const tacit_data_source_t *source) {
-  return source->path == NULL ? "the stream" : tacit_data_source_is_query(source) ? "the query" : strcmp(source->path, "-") == 0 ? "standard input" : source->path;
+  return source->path == NULL                 ? "the stream"
+         : tacit_data_source_is_query(source) ? "the query"
+         : strcmp(source->path, "-") == 0     ? "standard input"
+                                              : source->path;
 }
 
 bool tacit_has_ending(const char *path, const char *ending) {
@@ -99,7 +103,10 @@ bool tacit_has_ending(const char *path, const char *ending) {
 }
 
 const tacit_reader_kind_t *tacit_reader_kind_of(const tacit_data_source_t *source) {
-  return source->path == NULL ? &tacit_reader_arrow : tacit_data_source_is_query(source) ? &tacit_reader_database : tacit_is_stat_file(source->path) ? &tacit_reader_stat : &tacit_reader_csv;
+  return source->path == NULL                 ? &tacit_reader_arrow
+         : tacit_data_source_is_query(source) ? &tacit_reader_database
+         : tacit_is_stat_file(source->path)   ? &tacit_reader_stat
+                                              : &tacit_reader_csv;
 }
 
 tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
@@ -120,7 +127,8 @@ tacit_status_t tacit_data_source_check(const tacit_data_source_t *source, tacit_
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "catalog", "--catalog only goes with a SAS file, .sas7bdat or .xpt");
   }
   if (source->encoding != NULL && !is_text) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "encoding", "--encoding only goes with CSV, SAS, SPSS (.sav) and Stata files: nothing else leaves it open");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "encoding",
+                           "--encoding only goes with CSV, SAS, SPSS (.sav) and Stata files: nothing else leaves it open");
   }
   return source->encoding != NULL ? tacit_encoding_check(source->encoding, err) : TACIT_OK;
 }

@@ -19,8 +19,8 @@ static tacit_status_t take(tacit_text_t *text, char **out, tacit_error_t *err) {
 
 tacit_status_t tacit_schema_report(const tacit_schema_t *schema, tacit_schema_report_t *report, tacit_error_t *err) {
   tacit_text_t says = {0}, warns = {0};
-  tacit_text_printf(&says, "ok: %zu columns, relation %s, unit %s\n", tacit_schema_n_columns(schema), tacit_relation_string(tacit_schema_relation(schema)),
-                    tacit_schema_unit(schema) != NULL ? tacit_schema_unit(schema) : "row");
+  tacit_text_printf(&says, "ok: %zu columns, relation %s, unit %s\n", tacit_schema_n_columns(schema),
+                    tacit_relation_string(tacit_schema_relation(schema)), tacit_schema_unit(schema) != NULL ? tacit_schema_unit(schema) : "row");
   say_constants(&warns, schema);
   *report = (tacit_schema_report_t){0};
   tacit_status_t status = take(&says, &report->says, err), warned = take(&warns, &report->warns, err);
@@ -38,10 +38,11 @@ static void say_columns(tacit_text_t *text, const tacit_table_t *table, const ta
     }
   }
   if (tacit_table_identifier(table)[0] != '\0') {
-    tacit_text_printf(text,
-                      "question: column '%s' seems to say whose record it is, and the unit is a row: if one person has several rows, each row is protected, "
-                      "the person is not; then give the column type id, and say unit: and max_rows:\n",
-                      tacit_table_identifier(table));
+    tacit_text_printf(
+        text,
+        "question: column '%s' seems to say whose record it is, and the unit is a row: if one person has several rows, each row is protected, "
+        "the person is not; then give the column type id, and say unit: and max_rows:\n",
+        tacit_table_identifier(table));
   }
 }
 

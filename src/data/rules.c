@@ -42,14 +42,16 @@ tacit_complaint_t tacit_rule_missing(tacit_rule_t *rule, bool counts, double *va
   if (rule->schema->missing == TACIT_MISSING_ERROR) {
     return rule->schema->type == TACIT_COLUMN_CATEGORICAL
                ? "a missing value (the schema says missing: error): say there missing: drop (its record adds nothing) or missing: LEVEL"
-               : "a missing value (the schema says missing: error): say there missing: drop (its record adds nothing), lower, upper or a public value";
+               : "a missing value (the schema says missing: error): say there missing: drop (its record adds nothing), lower, upper or a public "
+                 "value";
   }
   rule->n_missing += counts;
   *value = rule->schema->missing_value;
   return NULL;
 }
 
-static const char complaint_date[] = "expected a number, found a date or time: say since: DATE in the schema, a public date, and it is a number of days",
+static const char complaint_date[] =
+    "expected a number, found a date or time: say since: DATE in the schema, a public date, and it is a number of days",
                   complaint_no_date[] = "expected a date, as the schema says since: write 1999-12-31, or 1999-12-31 23:59:59";
 
 static tacit_complaint_t not_binary(void) {

@@ -86,8 +86,8 @@ tacit_status_t tacit_schema_parse(tacit_schema_t **out, const char *text, size_t
     schema = tacit_alloc_zero(1, sizeof *schema);
     status = schema == NULL ? tacit_error_memory(err)
              : root != NULL ? tacit_schema_read_node(&yaml, schema, root)
-                            : tacit_error_set(err, TACIT_ERR_SCHEMA, name[0] != '\0' ? name : "schema", "%s is empty: expected a schema with the key columns",
-                                               name[0] != '\0' ? name : "the schema");
+                            : tacit_error_set(err, TACIT_ERR_SCHEMA, name[0] != '\0' ? name : "schema",
+                                              "%s is empty: expected a schema with the key columns", name[0] != '\0' ? name : "the schema");
   }
   tacit_yaml_close(&yaml);
   if (status != TACIT_OK) {

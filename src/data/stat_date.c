@@ -35,7 +35,10 @@ static tacit_stat_date_unit_t sas_unit(const char *format) {
   static const char *const seconds[] = {"DATETIME", "E8601DT", "B8601DT", "IS8601DT", "DATEAMPM", "MDYAMPM", "DTDATE", "EURDFDT", "NLDATM", NULL};
   static const char *const others[] = {"TIME", "TIMEAMPM", "HHMM", "HOUR", "MMSS", "TOD", "E8601TM", "B8601TM", "MONYY", "MONTH", "MONNAME", "YEAR",
                                        "QTR", "QTRR", "YYMM", "MMYY", "YYQ", "YYMON", "WEEKDAY", "DOWNAME", "DTMONYY", "DTYEAR", NULL};
-  return is_any(format, days) ? TACIT_STAT_DAY : is_any(format, seconds) ? TACIT_STAT_SECOND : is_any(format, others) ? TACIT_STAT_OTHER_DATE : TACIT_STAT_NO_DATE;
+  return is_any(format, days)      ? TACIT_STAT_DAY
+         : is_any(format, seconds) ? TACIT_STAT_SECOND
+         : is_any(format, others)  ? TACIT_STAT_OTHER_DATE
+                                   : TACIT_STAT_NO_DATE;
 }
 
 static tacit_stat_date_unit_t spss_unit(const char *format) {

@@ -29,8 +29,12 @@ static tacit_status_t failed(const char *path, readstat_error_t code, tacit_erro
     case READSTAT_ERROR_CONVERT:
     case READSTAT_ERROR_CONVERT_BAD_STRING:
     case READSTAT_ERROR_UNSUPPORTED_CHARSET:
-      return tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s holds text that is not in the encoding that it names, or --encoding does: --encoding NAME says which it is in", path);
-    default: return tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s is not the file that its name says, or damaged (%s)", path, readstat_error_message(code));
+      return tacit_error_set(err, TACIT_ERR_SYNTAX, path,
+                             "%s holds text that is not in the encoding that it names, or --encoding does: --encoding NAME says which it is in",
+                             path);
+    default:
+      return tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s is not the file that its name says, or damaged (%s)", path,
+                             readstat_error_message(code));
   }
 }
 
@@ -228,9 +232,9 @@ static void put_text(tacit_stat_t *stat, size_t slot, const char *text) {
 static void put_label(tacit_cell_t *cell, const tacit_stat_t *stat, const tacit_stat_column_t *column) {
   for (size_t i = 0; i < stat->n_labels; i++) {
     const tacit_stat_label_t *label = &stat->labels[i];
-    bool is_it = strcmp(label->set, column->set) == 0 &&
-                 (cell->kind == TACIT_CELL_TEXT ? isnan(label->number) && strlen(label->text) == cell->n && memcmp(label->text, cell->text, cell->n) == 0
-                                                : label->number == cell->number);
+    bool is_it = strcmp(label->set, column->set) == 0 && (cell->kind == TACIT_CELL_TEXT ? isnan(label->number) && strlen(label->text) == cell->n &&
+                                                                                              memcmp(label->text, cell->text, cell->n) == 0
+                                                                                        : label->number == cell->number);
     if (is_it) {
       tacit_cell_text(cell, label->label, strlen(label->label));
       return;

@@ -109,14 +109,18 @@ static void look_at_chains(const tacit_draws_t *draws, tacit_findings_t *finding
   }
 }
 
-/* Several chains begin at different points: where all of them have one number, it was written so (w[1] = 0), or an --init that they share never moved. */
+/*
+ * Several chains begin at different points: where all of them have one number, it was written so (w[1] = 0), or an --init that they share never
+ * moved.
+ */
 static bool is_constant(const tacit_draws_t *draws, const tacit_summary_t *s) {
   return isnan(s->rhat) && s->sd == 0 && draws->n_chains > 1 && tacit_draws_n_kept(draws) >= 50;
 }
 
 static void look_at_parameter(const char *label, const tacit_summary_t *s, double z, tacit_findings_t *findings) {
   if (isnan(s->rhat)) {
-    tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM, "there is nothing to compute from", "%s: too few draws, or draws that are all the same", label);
+    tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM, "there is nothing to compute from", "%s: too few draws, or draws that are all the same",
+                       label);
     return;
   }
   if (s->rhat > rhat_problem) {
@@ -124,8 +128,8 @@ static void look_at_parameter(const char *label, const tacit_summary_t *s, doubl
         "do not use the intervals: run longer, start nearer (--init private or a public guess), or take fewer chains",
         "%s: the chains disagree (R-hat %.3g)", label, s->rhat);
   } else if (s->rhat > rhat_note) {
-    tacit_findings_say(findings, TACIT_SEVERITY_WARNING, "read its last digits with care, or run longer", "%s: the chains agree only roughly (R-hat %.3g)",
-        label, s->rhat);
+    tacit_findings_say(findings, TACIT_SEVERITY_WARNING, "read its last digits with care, or run longer",
+                       "%s: the chains agree only roughly (R-hat %.3g)", label, s->rhat);
   }
   if (s->ess_bulk < ess_hardly) {
     tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM, "its mean and interval are mostly luck: a larger budget or another method would help",
@@ -157,14 +161,15 @@ tacit_status_t tacit_diagnose(const tacit_draws_t *draws, const char *const *lab
     }
     if (is_constant(draws, &summary)) {
       n_constant++;
-      tacit_findings_say(findings, n_constant < draws->n_reported ? TACIT_SEVERITY_NOTE : TACIT_SEVERITY_PROBLEM, "nothing to do where the model sets it",
-                         "%s: %g in every draw of every chain", labels[j], summary.mean);
+      tacit_findings_say(findings, n_constant < draws->n_reported ? TACIT_SEVERITY_NOTE : TACIT_SEVERITY_PROBLEM,
+                         "nothing to do where the model sets it", "%s: %g in every draw of every chain", labels[j], summary.mean);
     } else {
       look_at_parameter(labels[j], &summary, z, findings);
     }
   }
   if (draws->n_chains < 2) {
-    tacit_findings_say(findings, TACIT_SEVERITY_NOTE, "two or more chains would tell more", "there is one chain: that it agrees with itself says little");
+    tacit_findings_say(findings, TACIT_SEVERITY_NOTE, "two or more chains would tell more",
+                       "there is one chain: that it agrees with itself says little");
   }
   return TACIT_OK;
 }

@@ -7,7 +7,8 @@
 static const char not_categorical[] =
     "method noise-aware is for family bernoulli, gaussian or poisson; for %s use --method dp-hmc or dp-penalty";
 
-static const char cannot_drop[] = "method noise-aware cannot leave out some rows of a unit (missing: drop of '%s'): use --method dp-hmc or dp-penalty";
+static const char cannot_drop[] =
+    "method noise-aware cannot leave out some rows of a unit (missing: drop of '%s'): use --method dp-hmc or dp-penalty";
 
 /* Of a regression its features, of a program its parameters. */
 size_t tacit_fit_aware_dim(const tacit_fit_t *fit) {
@@ -57,7 +58,8 @@ static void fall_back(tacit_fit_t *fit, const char *why) {
 static bool has_program_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTACLE_SIZE]) {
   const tacit_record_model_t *records = &fit->model.records;
   if (records->others == NULL) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware simulates a program's outcomes, and here it cannot: %s; use --method dp-hmc or dp-penalty",
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
+             "method noise-aware simulates a program's outcomes, and here it cannot: %s; use --method dp-hmc or dp-penalty",
              records->no_others != NULL ? records->no_others : "it is not known how they arise");
   } else if (tacit_schema_unit(fit->schema) != NULL && tacit_fit_dropping(fit) != NULL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, cannot_drop, tacit_fit_dropping(fit));
@@ -82,8 +84,9 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
   if (fit->family == TACIT_FAMILY_CATEGORICAL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, not_categorical, tacit_family_string(fit->family));
   } else if (tacit_schema_unit(fit->schema) != NULL && fit->family == TACIT_FAMILY_GAUSSIAN) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "of family gaussian method noise-aware protects one row, not all rows of a unit as the schema asks: fit its program, which "
-                                            "takes them (tacit model write, then --program FILE), or use --method dp-hmc or dp-penalty");
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
+             "of family gaussian method noise-aware protects one row, not all rows of a unit as the schema asks: fit its program, which "
+             "takes them (tacit model write, then --program FILE), or use --method dp-hmc or dp-penalty");
   } else if (tacit_schema_unit(fit->schema) != NULL && tacit_fit_dropping(fit) != NULL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, cannot_drop, tacit_fit_dropping(fit));
   } else if (!tacit_design_has_intercept(fit->design)) {
@@ -155,7 +158,8 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
     if (is_asked || (status == TACIT_OK && fit->aware.program_noise > 0) || status == TACIT_ERR_MEMORY) {
       return status;
     }
-    fall_back(fit, status == TACIT_OK ? "method noise-aware needs records that tell something of every parameter, and of some these tell nothing" : err->message);
+    fall_back(fit, status == TACIT_OK ? "method noise-aware needs records that tell something of every parameter, and of some these tell nothing"
+                                      : err->message);
     return TACIT_OK;
   }
   size_t d = tacit_design_n_features(fit->design);

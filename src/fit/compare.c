@@ -133,7 +133,8 @@ static void advise(const tacit_fit_t *fit, const tacit_fit_choice_t *choices, ta
   bool is_default = (choices[aware].status == TACIT_OK || is_refused) && tacit_fit_aware_is_default(fit);
   size_t best = is_aware ? aware : chain;
   if (!is_aware && (chain == TACIT_FIT_N_CHOICES || choices[chain].ess < ess_least)) {
-    tacit_text_printf(to, "None of these will do: at this budget %s is worth fewer than four independent draws", choices[aware].status == TACIT_OK ? "the best chain" : "the best of them");
+    tacit_text_printf(to, "None of these will do: at this budget %s is worth fewer than four independent draws",
+                      choices[aware].status == TACIT_OK ? "the best chain" : "the best of them");
     if (choices[aware].status == TACIT_OK) {
       tacit_text_printf(to, ", and noise-aware's intervals are at least %.2g times as wide as without privacy", choices[aware].width);
     }

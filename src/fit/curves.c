@@ -114,7 +114,8 @@ tacit_status_t tacit_fit_curves(const tacit_fit_t *fit, tacit_fit_curves_t *curv
   tacit_status_t status = ok && work != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t c = 0; c < n_columns && curves->n < MOST_CURVES && status == TACIT_OK; c++) {
     if (is_drawn(fit, names[c])) {
-      double *columns = work, *features = work + N_POINTS * n_columns, *sorted = features + N_POINTS * d, *x = curves->values + curves->n * 4 * N_POINTS;
+      double *columns = work, *features = work + N_POINTS * n_columns, *sorted = features + N_POINTS * d,
+             *x = curves->values + curves->n * 4 * N_POINTS;
       double *low = x + N_POINTS, *middle = low + N_POINTS, *high = middle + N_POINTS;
       status = fill_features(fit, c, columns, x, features, err);
       if (status == TACIT_OK) {

@@ -34,7 +34,8 @@ static tacit_status_t make_forecast(work_t *w, tacit_error_t *err) {
   tacit_program_kept_t kept;
   tacit_status_t status = tacit_program_kept_read(&kept, tacit_fit_text(w->fit, TACIT_FIT_TEXT_PROGRAM), err);
   if (status == TACIT_OK) {
-    const tacit_program_settings_t settings = {.schema = w->fit->schema, .records = kept.records, .constants = kept.constants.items, .n_constants = kept.constants.n};
+    const tacit_program_settings_t settings = {
+        .schema = w->fit->schema, .records = kept.records, .constants = kept.constants.items, .n_constants = kept.constants.n};
     status = tacit_forecast_new(&w->forecast, kept.text, strlen(kept.text), &settings, err);
   }
   tacit_program_kept_clear(&kept);
@@ -92,7 +93,8 @@ static bool fill(work_t *w, size_t moving, double *x, double *low, double *middl
       bool is_used = f->places[k] != SIZE_MAX;
       const tacit_column_schema_t *schema = is_used ? tacit_schema_find(w->fit->schema, f->columns[f->places[k]]) : NULL;
       double share = (double)i / (TACIT_CURVE_POINTS - 1);
-      double value = is_used && f->places[k] != moving ? tacit_forecast_column(f, k, tacit_curve_resting(schema)) : column->lower + share * (column->upper - column->lower);
+      double value = is_used && f->places[k] != moving ? tacit_forecast_column(f, k, tacit_curve_resting(schema))
+                                                       : column->lower + share * (column->upper - column->lower);
       w->row[k] = fmin(fmax(value, column->lower), column->upper);
       x[i] = f->places[k] == moving ? w->row[k] - column->offset : x[i];
     }

@@ -64,8 +64,10 @@ static double straight_epsilon(const tacit_fit_t *fit, tacit_noise_aware_setting
 
 static void put_bent(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, double bend, tacit_text_t *to) {
   double epsilon = straight_epsilon(fit, *settings, n_units);
-  tacit_text_printf(to, "not at this budget: at the prior's centre %.0f records do not tell this program's parameters apart well enough (bent %.2g, at most %g), and the fit is likely to "
-                        "end with a problem and no intervals; ", n_units, bend, tacit_check_info(TACIT_CHECK_BENT)->threshold);
+  tacit_text_printf(to,
+                    "not at this budget: at the prior's centre %.0f records do not tell this program's parameters apart well enough (bent %.2g, at "
+                    "most %g), and the fit is likely to end with a problem and no intervals; ",
+                    n_units, bend, tacit_check_info(TACIT_CHECK_BENT)->threshold);
   tacit_text_printf(to, isfinite(epsilon) ? "epsilon %.2g would do, or more records" : "more records would do", tacit_number_round_up(epsilon));
   tacit_text_printf(to, ", or priors centred where parameters are likely (tacit model write, then --program)\n");
 }
@@ -79,8 +81,9 @@ void tacit_fit_put_untold(const tacit_fit_t *fit, const tacit_noise_aware_settin
   size_t d = tacit_fit_aware_dim(fit);
   if (label != NULL) {
     double epsilon = tacit_fit_epsilon_for(tacit_noise_aware_scale_doubt, *settings, d, n_units, fit->delta, scale_doubt_much);
-    tacit_text_printf(to, "not at this budget: unless its values fill more than a quarter of their bounds, what is released is likely not to tell the "
-                          "scale of '%s', and the fit then ends with a problem; epsilon %.2g would do, or `typical: [low, high]` in the schema\n",
+    tacit_text_printf(to,
+                      "not at this budget: unless its values fill more than a quarter of their bounds, what is released is likely not to tell the "
+                      "scale of '%s', and the fit then ends with a problem; epsilon %.2g would do, or `typical: [low, high]` in the schema\n",
                       label, tacit_number_round_up(epsilon));
   }
 }
@@ -156,12 +159,17 @@ static void put_worth(const tacit_plan_t *plan, tacit_text_t *to) {
 void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to) {
   size_t d = tacit_fit_aware_dim(fit), n_two_valued = 0;
   if (fit->design == NULL) {
-    tacit_text_printf(to, "plan: forecast of noise-aware: simulated at the prior's centre with columns that fill their bounds; where columns fill a small "
-                          "part of them, or parameters are elsewhere, it is less sure\n");
+    tacit_text_printf(
+        to,
+        "plan: forecast of noise-aware: simulated at the prior's centre with columns that fill their bounds; where columns fill a small "
+        "part of them, or parameters are elsewhere, it is less sure\n");
     double bend = tacit_fit_bend(fit, settings, n_units);
     if (bend > bend_near && !tacit_fit_is_bent(bend)) {
-      tacit_text_printf(to, "plan: forecast of noise-aware: bent %.2g there, at most %g: where records tell parameters apart less than there (degrees of freedom, "
-                            "of nearly normal errors) the fit ends with a problem and no intervals\n", bend, tacit_check_info(TACIT_CHECK_BENT)->threshold);
+      tacit_text_printf(
+          to,
+          "plan: forecast of noise-aware: bent %.2g there, at most %g: where records tell parameters apart less than there (degrees of freedom, "
+          "of nearly normal errors) the fit ends with a problem and no intervals\n",
+          bend, tacit_check_info(TACIT_CHECK_BENT)->threshold);
     }
     return;
   }
@@ -175,8 +183,11 @@ void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings
     return;
   }
   if (fit->family == TACIT_FAMILY_GAUSSIAN) {
-    tacit_text_printf(to, "plan: forecast of noise-aware: that is the least; about %.*f times is usual, and more where columns fill a small part of their "
-                          "bounds or rows and residuals have heavy tails\n", poor < 10, poor);
+    tacit_text_printf(
+        to,
+        "plan: forecast of noise-aware: that is the least; about %.*f times is usual, and more where columns fill a small part of their "
+        "bounds or rows and residuals have heavy tails\n",
+        poor < 10, poor);
     return;
   }
   const char *before = " if ";
@@ -204,8 +215,9 @@ static void put_aware(const tacit_fit_t *fit, tacit_text_t *to) {
   tacit_fit_put_poor(fit, &fit->aware, fit->n_planned, to);
   bool is_released = fit->design != NULL && fit->n_priors == 0 && strcmp(tacit_fit_value(fit, "prior-basis"), "released") == 0;
   if (is_released && fit->family == TACIT_FAMILY_GAUSSIAN) {
-    tacit_text_printf(to, "plan: prior: student_t(3, 0, 1.25) sds of the response for one sd of a feature, Intercept student_t(3, 0, 2.5) sds around its "
-                          "mean at the features' means, sigma half student_t(3, 0, 2.5) sds; set after the releases\n");
+    tacit_text_printf(to,
+                      "plan: prior: student_t(3, 0, 1.25) sds of the response for one sd of a feature, Intercept student_t(3, 0, 2.5) sds around its "
+                      "mean at the features' means, sigma half student_t(3, 0, 2.5) sds; set after the releases\n");
   } else if (is_released) {
     tacit_text_printf(to, "plan: prior: student_t(7, 0, 1.25) for one sd of a feature, set after the second release; Intercept student_t(7, 0, "
                           "1.5) at the features' means\n");
@@ -214,8 +226,8 @@ static void put_aware(const tacit_fit_t *fit, tacit_text_t *to) {
 
 void tacit_fit_put_costly_bound(const tacit_noise_aware_settings_t *settings, const char *before, tacit_text_t *to) {
   if (settings->family == TACIT_FAMILY_POISSON && settings->records == NULL) {
-    tacit_text_printf(to, "%swidths of family poisson grow with the upper bound of the response (%g here); family negbinomial does not pay for it\n", before,
-                      settings->upper);
+    tacit_text_printf(to, "%swidths of family poisson grow with the upper bound of the response (%g here); family negbinomial does not pay for it\n",
+                      before, settings->upper);
   }
 }
 
@@ -231,7 +243,8 @@ static void put_warnings(const tacit_fit_t *fit, tacit_text_t *to) {
     if (tacit_noise_aware_is_noisy(&fit->aware)) {
       tacit_text_printf(to, "warning: with so small a budget for so few rows intervals will be many times as wide as without privacy\n");
     } else if (fit->plan.width > TACIT_FIT_INFLATION_MUCH) {
-      tacit_text_printf(to, "warning: with so small a budget for so few rows intervals will be at least %.2g times as wide as without privacy\n", fit->plan.width);
+      tacit_text_printf(to, "warning: with so small a budget for so few rows intervals will be at least %.2g times as wide as without privacy\n",
+                        fit->plan.width);
       tacit_fit_put_costly_bound(&fit->aware, "warning: ", to);
     }
     if (tacit_fit_is_bent(fit->bend) || tacit_fit_scale_untold(fit, &fit->aware, fit->n_planned) != NULL) {

@@ -13,7 +13,8 @@
 static const char *const free_settings[] = {"prior", "program", "prior-scale", "prior-basis", "chains", "warmup", "draws", "thin", "seed", "out"};
 
 bool tacit_fit_may_set(const tacit_fit_t *fit, const char *name) {
-  static const char *const of_checks[] = {"epsilon", "delta", "data", "query", "catalog", "encoding", "ledger", "data-id", "purpose", "seed", "n-public", "threads", "scratch"};
+  static const char *const of_checks[] = {"epsilon", "delta",   "data", "query",    "catalog", "encoding", "ledger",
+                                          "data-id", "purpose", "seed", "n-public", "threads", "scratch"};
   bool may = fit->n_of == 0 && fit->checked == NULL;
   for (size_t i = 0; i < sizeof of_checks / sizeof of_checks[0] && fit->checked != NULL; i++) {
     may = may || strcmp(of_checks[i], name) == 0;
@@ -37,7 +38,8 @@ static tacit_status_t keep_settings(tacit_released_t *kept, const tacit_fit_t *f
   const struct {
     const char *name;
     size_t n;
-  } counts[] = {{"chains", fit->settings.n_chains}, {"warmup", fit->settings.n_warmup}, {"draws", fit->settings.n_draws}, {"thin", fit->settings.thin}};
+  } counts[] = {
+      {"chains", fit->settings.n_chains}, {"warmup", fit->settings.n_warmup}, {"draws", fit->settings.n_draws}, {"thin", fit->settings.thin}};
   tacit_status_t status = tacit_released_set(kept, "method", fit->method->name, err);
   for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
     for (size_t k = 0; k < fit->given.n_given && status == TACIT_OK; k++) {
@@ -153,7 +155,8 @@ static tacit_status_t take_settings(tacit_fit_t *fit, tacit_error_t *err) {
   size_t n_now = fit->given.n_given;
   fit->has_own_prior = tacit_fit_has(fit, "prior");
   if (of->program == NULL && tacit_fit_has(fit, "program")) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "program", "the releases are those of a formula, which no program replaces: its prior is said with --prior");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "program",
+                           "the releases are those of a formula, which no program replaces: its prior is said with --prior");
   }
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < of->n_settings && status == TACIT_OK; i++) {
@@ -171,7 +174,8 @@ static tacit_status_t check_kept(const tacit_fit_t *fit, const tacit_released_t 
   const char *unit = tacit_schema_unit(fit->schema);
   if (of->program == NULL && fit->program != NULL) {
     return tacit_error_set(err, TACIT_ERR_DATA, "program",
-                           "the releases are those of a program that is not there: an earlier tacit kept no program in releases.json, and no draws are made again from it");
+                           "the releases are those of a program that is not there: an earlier tacit kept no program in releases.json, and no draws "
+                           "are made again from it");
   }
   if (!fit->method->is_one_off) {
     return tacit_error_set(err, TACIT_ERR_DATA, "method", "the releases are not those of method noise-aware: nothing can be drawn from them");
@@ -180,8 +184,9 @@ static tacit_status_t check_kept(const tacit_fit_t *fit, const tacit_released_t 
     return tacit_error_set(err, TACIT_ERR_DATA, "schema", "relation and unit of the releases are not those of the schema beside them");
   }
   if (of->releases.dim != tacit_fit_aware_dim(fit)) {
-    return tacit_error_set(err, TACIT_ERR_DATA, "features", "the releases are of %zu features, the intercept included, or parameters, and the model has %zu",
-                           of->releases.dim, tacit_fit_aware_dim(fit));
+    return tacit_error_set(err, TACIT_ERR_DATA, "features",
+                           "the releases are of %zu features, the intercept included, or parameters, and the model has %zu", of->releases.dim,
+                           tacit_fit_aware_dim(fit));
   }
   return TACIT_OK;
 }
@@ -250,7 +255,8 @@ tacit_status_t tacit_fit_redraw(tacit_fit_t *fit, tacit_progress_fn progress, vo
     status = tacit_error_set(err, TACIT_ERR_INTERRUPTED, "draws", "stopped before the first draw after warm-up: nothing was written");
   }
   if (status == TACIT_OK) {
-    tacit_text_printf(&fit->texts[TACIT_FIT_TEXT_SPENT], "nothing was spent: draws given releases that were made before, %sat epsilon %.6g, delta %g\n",
+    tacit_text_printf(&fit->texts[TACIT_FIT_TEXT_SPENT],
+                      "nothing was spent: draws given releases that were made before, %sat epsilon %.6g, delta %g\n",
                       tacit_fit_is_private(fit) ? "" : "NOT PRIVATE (seeded), ", fit->epsilon, fit->delta);
     fit->stage = TACIT_FIT_STAGE_RUN;
   }

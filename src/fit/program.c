@@ -6,7 +6,9 @@
 #include "program/kept.h"
 
 /* The program that kept releases are of; NULL: there is none. */
-static const char *kept_by(const tacit_fit_t *fit) { return fit->n_of > 0 ? fit->of->program : fit->checked != NULL ? fit->checked->of->program : NULL; }
+static const char *kept_by(const tacit_fit_t *fit) {
+  return fit->n_of > 0 ? fit->of->program : fit->checked != NULL ? fit->checked->of->program : NULL;
+}
 
 /* The file with the program; NULL: there is none. Releases are kept with the text. */
 static const char *file_of(const tacit_fit_t *fit) {
@@ -39,12 +41,14 @@ tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *er
   bool is_program = tacit_fit_is_program(fit);
   const char *const *names = is_program ? of_formulas : of_programs;
   if (!is_program && tacit_fit_has(fit, "followed-to-bound")) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "followed-to-bound", "--followed-to-bound goes with censored times, of a program or y | cens(over)");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "followed-to-bound",
+                           "--followed-to-bound goes with censored times, of a program or y | cens(over)");
   }
   for (size_t i = 0; i < (file_of(fit) == fit->formula ? 4 : 3); i++) {
     if (tacit_fit_has(fit, names[i])) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, names[i],
-                             kept_by(fit) != NULL   ? "--%s goes with the formulas of other families: here the prior is in the program; give it, edited, with --program"
+                             kept_by(fit) != NULL
+                                 ? "--%s goes with the formulas of other families: here the prior is in the program; give it, edited, with --program"
                              : file_of(fit) != NULL ? "--%s goes with a formula; a program says this itself"
                              : is_program           ? "--%s is said in the program that this formula is fitted by: see tacit model write"
                                                     : "--%s goes with a program, FILE.stan",
@@ -76,7 +80,8 @@ static tacit_status_t read_text(const tacit_fit_t *fit, char **text, size_t *n, 
 }
 
 /* As it is kept with the fit, for predictions. */
-static tacit_status_t keep(tacit_fit_t *fit, const char *text, size_t n, const tacit_program_settings_t *settings, const char *family, tacit_error_t *err) {
+static tacit_status_t keep(tacit_fit_t *fit, const char *text, size_t n, const tacit_program_settings_t *settings, const char *family,
+                           tacit_error_t *err) {
   char *kept = NULL;
   tacit_text_t *to = &fit->texts[TACIT_FIT_TEXT_PROGRAM];
   tacit_status_t status = tacit_program_keep(&kept, text, n, settings, family, err);

@@ -67,9 +67,10 @@ static tacit_status_t take_query(tacit_fit_t *fit, const tacit_table_t *table, t
   bool is_stated = fit->is_exposed || tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE || (double)n_units == fit->n_public; /* whole */
   return status != TACIT_OK || is_stated
              ? status
-             : tacit_error_set(err, TACIT_ERR_DATA, "n-public",
-                               "the query selects another number of persons (rows) than --n-public says: under relation substitute it is public and must "
-                               "be known beforehand; nothing was spent");
+             : tacit_error_set(
+                   err, TACIT_ERR_DATA, "n-public",
+                   "the query selects another number of persons (rows) than --n-public says: under relation substitute it is public and must "
+                   "be known beforehand; nothing was spent");
 }
 
 static tacit_status_t settle_settings(tacit_fit_t *fit, tacit_error_t *err) {

@@ -52,7 +52,8 @@ void tacit_fit_say_spent(tacit_fit_t *fit, bool is_silent) {
                     promised.epsilon, promised.delta, tacit_relation_string(tacit_budget_relation(fit->budget)),
                     unit != NULL ? unit : "row");
   if (!is_silent) {
-    tacit_text_printf(to, "; charged %.6g of it: a count of what the run used, and the guarantee is the budget", tacit_budget_spent(fit->budget).epsilon);
+    tacit_text_printf(to, "; charged %.6g of it: a count of what the run used, and the guarantee is the budget",
+                      tacit_budget_spent(fit->budget).epsilon);
   }
   tacit_text_printf(to, "\n");
   if (fit->spend.id > 0) {

@@ -60,7 +60,8 @@ static tacit_status_t check_program(const tacit_fit_t *fit, size_t i, tacit_erro
   const char *first = fit->of->program, *text = fit->of[i].program;
   tacit_error_t why;
   if ((first == NULL) != (text == NULL)) {
-    return tacit_error_set(err, TACIT_ERR_DATA, "program", "site %zu has another program than the first: only fits of one model, by one schema, go together", i + 1);
+    return tacit_error_set(err, TACIT_ERR_DATA, "program",
+                           "site %zu has another program than the first: only fits of one model, by one schema, go together", i + 1);
   }
   if (first == NULL || strcmp(first, text) == 0) {
     return TACIT_OK;
@@ -69,9 +70,11 @@ static tacit_status_t check_program(const tacit_fit_t *fit, size_t i, tacit_erro
   if (status != TACIT_OK) {
     return tacit_error_set(err, status, "program", "site %zu has another program than the first: %s", i + 1, why.message);
   }
-  return tacit_fit_has(fit, "program") ? TACIT_OK
-                                       : tacit_error_set(err, TACIT_ERR_ARGUMENT, "program",
-                                                         "site %zu has another text of the program than the first, and one prior must do for all: say it with --program", i + 1);
+  return tacit_fit_has(fit, "program")
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "program",
+                               "site %zu has another text of the program than the first, and one prior must do for all: say it with --program",
+                               i + 1);
 }
 
 /* Sites have the same model, and whatever the prior is, it is one. */
@@ -84,8 +87,8 @@ static tacit_status_t check_site(const tacit_fit_t *fit, size_t i, bool has_own_
   }
   if (what != NULL || site->relation != first->relation || site->releases.dim != first->releases.dim) {
     what = what != NULL ? what : site->relation != first->relation ? "relation" : "number of features";
-    return tacit_error_set(err, TACIT_ERR_DATA, what, "site %zu has another %s than the first: only fits of one model, by one schema, go together", i + 1,
-                           what);
+    return tacit_error_set(err, TACIT_ERR_DATA, what, "site %zu has another %s than the first: only fits of one model, by one schema, go together",
+                           i + 1, what);
   }
   for (size_t k = 0; k < sizeof of_prior / sizeof of_prior[0] && !has_own_prior; k++) {
     if (!has_same(site, first, of_prior[k])) {
@@ -127,9 +130,10 @@ tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
   for (size_t i = 0; i < fit->n_of && status == TACIT_OK; i++) {
     double its_epsilon, its_delta;
     for (size_t k = 0; k < i && status == TACIT_OK; k++) {
-      status = !are_same_releases(&fit->of[i].releases, &fit->of[k].releases)
-                   ? TACIT_OK
-                   : tacit_error_set(err, TACIT_ERR_ARGUMENT, "sites", "sites %zu and %zu are the same fit: its releases would count twice", k + 1, i + 1);
+      status =
+          !are_same_releases(&fit->of[i].releases, &fit->of[k].releases)
+              ? TACIT_OK
+              : tacit_error_set(err, TACIT_ERR_ARGUMENT, "sites", "sites %zu and %zu are the same fit: its releases would count twice", k + 1, i + 1);
     }
     status = status == TACIT_OK ? check_site(fit, i, has_own_prior, err) : status;
     status = status == TACIT_OK ? check_budget(&fit->of[i], &its_epsilon, &its_delta, &rho, err) : status;
@@ -146,10 +150,12 @@ tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
       .epsilon = epsilon,
       .delta = delta,
       .relation = fit->of->relation,
-      .composition = fit->is_disjoint ? "The sites were declared disjoint: nobody's records are at two of them. A change of one person's records then touches the "
-                                        "releases of one site alone, and the cost is that of the dearest site (parallel composition). Whoever declared it answers for it: "
-                                        "of somebody at two sites the costs add up."
-                                      : "Nothing was declared of who is at which site: somebody's records may be at all of them, so that epsilons and deltas add up.",
+      .composition =
+          fit->is_disjoint
+              ? "The sites were declared disjoint: nobody's records are at two of them. A change of one person's records then touches the "
+                "releases of one site alone, and the cost is that of the dearest site (parallel composition). Whoever declared it answers for it: "
+                "of somebody at two sites the costs add up."
+              : "Nothing was declared of who is at which site: somebody's records may be at all of them, so that epsilons and deltas add up.",
       .has_own_effects = fit->between > 0};
   fit->epsilon = epsilon;
   fit->delta = delta;
@@ -296,7 +302,8 @@ tacit_status_t tacit_fit_set_exchangeable(tacit_fit_t *fit, double between, taci
     return tacit_error_set(err, TACIT_ERR_STATE, "between", "effects differ between the sites of tacit_fit_combine(), before anything is drawn");
   }
   if (!(between >= 0.01 && between <= 100)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "between-sd", "the prior's scale of effects' sds between sites must be a number from 0.01 to 100");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "between-sd",
+                           "the prior's scale of effects' sds between sites must be a number from 0.01 to 100");
   }
   fit->between = between;
   return TACIT_OK;

@@ -32,15 +32,19 @@ static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[T
                            : "Intervals are calibrated as far as the regression model is right and the features resemble the "
                              "surrogate population that stands for them.";
     if (tacit_schema_unit(fit->schema) != NULL) {
-      assumptions[n++] = "Coefficients are those of a regression that takes every row for itself; intervals know that rows of a unit hang together. That how many rows "
-                         "a unit has tells nothing of its outcomes, given their features, is assumed and was not looked at.";
+      assumptions[n++] =
+          "Coefficients are those of a regression that takes every row for itself; intervals know that rows of a unit hang together. That how many "
+          "rows a unit has tells nothing of its outcomes, given their features, is assumed and was not looked at.";
     }
     if (fit->between > 0) {
-      assumptions[n++] = "Effects are exchangeable between sites: each site's are normal around the mean effects reported, with a half-normal prior on their sds "
-                         "between sites (run.yaml, between-sd). With few sites that prior says much of them.";
+      assumptions[n++] =
+          "Effects are exchangeable between sites: each site's are normal around the mean effects reported, with a half-normal prior on their sds "
+          "between sites (run.yaml, between-sd). With few sites that prior says much of them.";
     }
     if (fit->n_of > 1 && tacit_fit_n_own(fit) > 0 && fit->family == TACIT_FAMILY_GAUSSIAN) {
-      assumptions[n++] = "Residuals of each site have a law and an sd of their own, the prior of sigma applied to each; sigma is the sd of all records' residuals together.";
+      assumptions[n++] =
+          "Residuals of each site have a law and an sd of their own, the prior of sigma applied to each; sigma is the sd of all records' residuals "
+          "together.";
     }
     return n;
   }
@@ -204,8 +208,12 @@ static tacit_status_t write_report(const tacit_fit_t *fit, const char *path, tac
     described.report.columns = columns.data;
     described.report.curves = curves.items;
     described.report.n_curves = curves.n;
-    described.report.curves_of = fit->program != NULL ? "Expected response" : fit->family == TACIT_FAMILY_BERNOULLI ? "Probability" : fit->family == TACIT_FAMILY_POISSON ? "Expected count" : "Expected response";
-    described.report.curves_at = fit->program == NULL && fit->evidence.n_terms > 0 ? "at their released means" : "in the middle of their bounds, or at their reference level";
+    described.report.curves_of = fit->program != NULL                    ? "Expected response"
+                                 : fit->family == TACIT_FAMILY_BERNOULLI ? "Probability"
+                                 : fit->family == TACIT_FAMILY_POISSON   ? "Expected count"
+                                                                         : "Expected response";
+    described.report.curves_at =
+        fit->program == NULL && fit->evidence.n_terms > 0 ? "at their released means" : "in the middle of their bounds, or at their reference level";
     described.report.program = fit->program != NULL ? tacit_fit_text(fit, TACIT_FIT_TEXT_PROGRAM) : NULL;
     described.report.check_json = fit->check_json;
     described.report.model = fit->program != NULL ? tacit_fit_value(fit, "family") : NULL;

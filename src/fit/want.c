@@ -33,9 +33,10 @@ static tacit_status_t answer(const tacit_fit_t *fit, double width, tacit_fit_wan
   for (int i = 0; i < 2; i++) {
     tacit_noise_aware_settings_t settings = tacit_fit_aware_settings(fit);
     settings.relation = i == 0 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE;
-    wants[i] = (tacit_fit_want_t){.relation = settings.relation,
-                                  .epsilon = tacit_fit_epsilon_for(tacit_noise_aware_inflation, settings, dim, fit->n_public, fit->delta, width),
-                                  .epsilon_poor = tacit_fit_epsilon_for(tacit_noise_aware_inflation_poor, settings, dim, fit->n_public, fit->delta, width)};
+    wants[i] =
+        (tacit_fit_want_t){.relation = settings.relation,
+                           .epsilon = tacit_fit_epsilon_for(tacit_noise_aware_inflation, settings, dim, fit->n_public, fit->delta, width),
+                           .epsilon_poor = tacit_fit_epsilon_for(tacit_noise_aware_inflation_poor, settings, dim, fit->n_public, fit->delta, width)};
   }
   return TACIT_OK;
 }
@@ -46,7 +47,8 @@ tacit_status_t tacit_fit_want_width(tacit_fit_t *fit, double n_units, double wid
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon", "--want-width asks which epsilon it takes: leave out --epsilon");
   }
   if (!(width > 1 && width <= 1000)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "want-width", "intervals are wider than without privacy: --want-width must be above 1, up to 1000");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "want-width",
+                           "intervals are wider than without privacy: --want-width must be above 1, up to 1000");
   }
   tacit_status_t status = tacit_fit_check_number(n_units, err);
   if (status == TACIT_OK) {

@@ -68,12 +68,14 @@ static void say_assumed(const tacit_fit_t *fit, widths_t *widths) {
   if (fit->family == TACIT_FAMILY_GAUSSIAN && fit->known_sd > 0) {
     snprintf(of_response, sizeof of_response, "residuals of the sd that was typed, %.4g", fit->known_sd);
   } else {
-    snprintf(of_response, sizeof of_response, "%s", fit->family == TACIT_FAMILY_GAUSSIAN    ? "residuals with an sd of a sixth of the response's bounds"
-                                                    : fit->family == TACIT_FAMILY_BERNOULLI ? "responses of variance 0.15, as of a share of about 0.2 or 0.8"
-                                                                                            : "counts of about 1 a record");
+    snprintf(of_response, sizeof of_response, "%s",
+             fit->family == TACIT_FAMILY_GAUSSIAN    ? "residuals with an sd of a sixth of the response's bounds"
+             : fit->family == TACIT_FAMILY_BERNOULLI ? "responses of variance 0.15, as of a share of about 0.2 or 0.8"
+                                                     : "counts of about 1 a record");
   }
   snprintf(widths->assumed, sizeof widths->assumed,
-           "Features that do not hang together, numbers spread evenly over their bounds (or as `typical:` says), two values half and half; %s.", of_response);
+           "Features that do not hang together, numbers spread evenly over their bounds (or as `typical:` says), two values half and half; %s.",
+           of_response);
 }
 
 static tacit_status_t prepare(tacit_fit_t *copy, double n_units, tacit_error_t *err) {

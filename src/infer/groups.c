@@ -101,7 +101,8 @@ static tacit_status_t read_given(tacit_infer_t *infer, tacit_yaml_t *file, uint6
   if (node != NULL && node->type != YAML_MAPPING_NODE) {
     return tacit_yaml_fault(file, node, "given: expected numbers that all of these records have, {site: 2}");
   }
-  for (yaml_node_pair_t *pair = node != NULL ? node->data.mapping.pairs.start : NULL; pair != NULL && pair < node->data.mapping.pairs.top && status == TACIT_OK; pair++) {
+  for (yaml_node_pair_t *pair = node != NULL ? node->data.mapping.pairs.start : NULL;
+       pair != NULL && pair < node->data.mapping.pairs.top && status == TACIT_OK; pair++) {
     for (size_t g = 0; g < infer->n_groups && status == TACIT_OK; g++) {
       status = has(groups, g) ? give(infer, file, tacit_yaml_node(file, pair->key), tacit_yaml_node(file, pair->value), g) : TACIT_OK;
     }
@@ -146,8 +147,9 @@ tacit_status_t tacit_infer_read_sizes(tacit_infer_t *infer, tacit_yaml_t *file, 
     return tacit_yaml_fault(file, node, "this file is of several groups of records: say how many each has, records: {a: 300, b: 500}");
   }
   tacit_status_t status = set_size(infer, file, node, g);
-  return status == TACIT_OK && n > 0 && infer->groups[g].n_records != n ? tacit_yaml_fault(file, node, "n is %zu here and %zu on the command line", infer->groups[g].n_records, n)
-                                                                       : status;
+  return status == TACIT_OK && n > 0 && infer->groups[g].n_records != n
+             ? tacit_yaml_fault(file, node, "n is %zu here and %zu on the command line", infer->groups[g].n_records, n)
+             : status;
 }
 
 /* What is known of the size of group g: it was released, or counts without noise add up to it. */
@@ -173,13 +175,15 @@ tacit_status_t tacit_infer_complete_sizes(tacit_infer_t *infer, tacit_error_t *e
   for (size_t g = 0; g < infer->n_groups; g++) {
     tacit_group_t *group = &infer->groups[g];
     if (infer->n > 0 && group->n_records > 0 && group->n_records != infer->n) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "option --n says %zu, and a file %zu of the same records: say it once", infer->n, group->n_records);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "option --n says %zu, and a file %zu of the same records: say it once", infer->n,
+                             group->n_records);
     }
     group->n_records = infer->n > 0 ? infer->n : group->n_records;
     if (!find_size(infer, g)) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n",
-                             "the number of records%s%s is needed: --n N, or in %s `n: N`, or its release, `n: {mechanism: laplace, scale: 1, value: 812}`",
-                             group->name[0] != '\0' ? " of " : "", group->name, infer->n_groups > 1 ? "a file" : infer->statistics[0].name);
+      return tacit_error_set(
+          err, TACIT_ERR_ARGUMENT, "n",
+          "the number of records%s%s is needed: --n N, or in %s `n: N`, or its release, `n: {mechanism: laplace, scale: 1, value: 812}`",
+          group->name[0] != '\0' ? " of " : "", group->name, infer->n_groups > 1 ? "a file" : infer->statistics[0].name);
     }
   }
   return TACIT_OK;

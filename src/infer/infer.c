@@ -73,8 +73,8 @@ void tacit_infer_free(tacit_infer_t *infer) {
   for (size_t i = 0; i < TACIT_INFER_N_TEXTS; i++) {
     tacit_text_clear(&infer->texts[i]);
   }
-  void *const owned[] = {infer->source.name,   infer->source.text,  infer->statistics,   infer->labels,        infer->names,        infer->values,       infer->scales,
-                         infer->concentration, infer->column_lower, infer->column_upper, infer->n_levels};
+  void *const owned[] = {infer->source.name, infer->source.text,   infer->statistics,   infer->labels,       infer->names,   infer->values,
+                         infer->scales,      infer->concentration, infer->column_lower, infer->column_upper, infer->n_levels};
   for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
     tacit_free(owned[i]);
   }
@@ -149,8 +149,9 @@ static tacit_status_t read_settings(tacit_infer_t *infer, tacit_error_t *err) {
 
 static tacit_status_t read_source(tacit_infer_source_t *source, const char *field, tacit_error_t *err) {
   if (source->name == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "a %s is needed, as in: tacit infer MODEL --statistic FILE ...; see tacit infer --help%s", field,
-                           strcmp(field, "model") == 0 ? " (MODEL.yaml: priors of the records of means, counts, moments or a score; MODEL.stan: a program)" : "");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, field, "a %s is needed, as in: tacit infer MODEL --statistic FILE ...; see tacit infer --help%s", field,
+        strcmp(field, "model") == 0 ? " (MODEL.yaml: priors of the records of means, counts, moments or a score; MODEL.stan: a program)" : "");
   }
   return source->text != NULL ? TACIT_OK : tacit_file_read(source->name, MAX_BYTES, &source->text, &source->n, err);
 }
@@ -183,7 +184,8 @@ static tacit_status_t open_statistics(tacit_infer_t *infer, tacit_error_t *err) 
     infer->is_margins = infer->is_margins || tacit_margins_is_file(infer->statistics[i].text, infer->statistics[i].n);
   }
   if (infer->is_margins && infer->n_statistics > 1) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "margins are inferred from one file of all of them, with a `scale:` for each: %zu files were given", infer->n_statistics);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
+                           "margins are inferred from one file of all of them, with a `scale:` for each: %zu files were given", infer->n_statistics);
   }
   return status;
 }

@@ -108,7 +108,8 @@ TACIT_MUST_USE tacit_status_t tacit_infer_complete_sizes(tacit_infer_t *infer, t
 /* ---- published.c: a release in a file, {mechanism, scale, value, ...} ---- */
 
 /* `to` is filled, its arrays to be freed by the caller also after failure; n_values: those of the statistic. */
-TACIT_MUST_USE tacit_status_t tacit_infer_read_noisy(tacit_yaml_t *file, const yaml_node_t *node, const char *name, size_t n_values, tacit_noisy_t *to);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_noisy(tacit_yaml_t *file, const yaml_node_t *node, const char *name, size_t n_values,
+                                                     tacit_noisy_t *to);
 void tacit_infer_noisy_clear(tacit_noisy_t *noisy);
 /* "laplace" */
 const char *tacit_infer_noise_string(tacit_release_noise_t noise);
@@ -117,7 +118,8 @@ TACIT_MUST_USE tacit_status_t tacit_infer_add_published(tacit_infer_t *infer, si
                                                         tacit_error_t *err);
 
 /* "name(x, y)", as `form` has it. */
-TACIT_MUST_USE tacit_status_t tacit_infer_law2(tacit_yaml_t *file, const char *key, const char *name, const char *form, double *first, double *second);
+TACIT_MUST_USE tacit_status_t tacit_infer_law2(tacit_yaml_t *file, const char *key, const char *name, const char *form, double *first,
+                                               double *second);
 
 /* ---- tables.c: the same for margins, whose model may be left out (text NULL) ---- */
 

@@ -64,7 +64,8 @@ static tacit_status_t read_factors(tacit_margins_file_t *m, tacit_yaml_t *file) 
   for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top && status == TACIT_OK; pair++) {
     const yaml_node_t *name = tacit_yaml_node(file, pair->key);
     for (size_t j = 0; j < m->n_columns && status == TACIT_OK; j++) {
-      status = strcmp(m->names[j], tacit_yaml_scalar(name)) == 0 ? tacit_yaml_fault(file, name, "factors: column '%s' is there twice", m->names[j]) : TACIT_OK;
+      status = strcmp(m->names[j], tacit_yaml_scalar(name)) == 0 ? tacit_yaml_fault(file, name, "factors: column '%s' is there twice", m->names[j])
+                                                                 : TACIT_OK;
     }
     status = status == TACIT_OK ? read_levels(m, file, name, tacit_yaml_node(file, pair->value)) : status;
   }
@@ -83,7 +84,8 @@ static tacit_status_t read_columns(const tacit_margins_file_t *m, tacit_yaml_t *
       j++;
     }
     if (j == m->n_columns || (*margin != 0 && j <= last)) {
-      return tacit_yaml_fault(file, node, "margins: '%s' is %s", tacit_yaml_scalar(node), j == m->n_columns ? "not among the factors" : "out of the factors' order, which is that of the values");
+      return tacit_yaml_fault(file, node, "margins: '%s' is %s", tacit_yaml_scalar(node),
+                              j == m->n_columns ? "not among the factors" : "out of the factors' order, which is that of the values");
     }
     *margin |= UINT32_C(1) << j;
     last = j;
@@ -108,7 +110,8 @@ static tacit_status_t read_shapes(tacit_margins_file_t *m, tacit_yaml_t *file, c
   static const char *const keys[] = {"columns", "value", "scale", NULL};
   tacit_status_t status = TACIT_OK;
   if (tacit_yaml_length(list) < 1 || tacit_yaml_length(list) > TACIT_TABLES_MAX_MARGINS) {
-    return tacit_yaml_fault(file, list, "margins: expected a list of 1 to %d tables, {columns: [sex, smoker], value: [..]}", (int)TACIT_TABLES_MAX_MARGINS);
+    return tacit_yaml_fault(file, list, "margins: expected a list of 1 to %d tables, {columns: [sex, smoker], value: [..]}",
+                            (int)TACIT_TABLES_MAX_MARGINS);
   }
   for (; m->n_margins < tacit_yaml_length(list) && status == TACIT_OK; m->n_margins++) {
     const yaml_node_t *item = tacit_yaml_item(file, list, m->n_margins);
@@ -130,7 +133,8 @@ static tacit_status_t read_values(tacit_margins_file_t *m, tacit_yaml_t *file, c
   m->scales = tacit_alloc_zero(n, sizeof *m->scales);
   tacit_status_t status = m->values != NULL && m->scales != NULL ? TACIT_OK : tacit_error_memory(file->err);
   for (size_t i = 0; i < m->n_margins && status == TACIT_OK; i++) {
-    const yaml_node_t *values = part(file, list, i, "value"), *own = part(file, list, i, "scale"), *scale = own != NULL ? own : tacit_yaml_find(file, "scale");
+    const yaml_node_t *values = part(file, list, i, "value"), *own = part(file, list, i, "scale"),
+                      *scale = own != NULL ? own : tacit_yaml_find(file, "scale");
     size_t n_cells = count(m, m->margins[i]);
     double sd = NAN;
     if (scale == NULL) {
@@ -186,7 +190,8 @@ tacit_status_t tacit_margins_read(tacit_margins_file_t *m, tacit_yaml_t *file, c
   status = status == TACIT_OK ? read_mechanism(m, file) : status;
   status = status == TACIT_OK ? read_n(m, file) : status;
   tacit_error_t why = {0};
-  const tacit_margins_t shape = {.n_columns = m->n_columns, .n_levels = m->n_levels, .names = (const char *const *)m->names, .n_margins = m->n_margins, .margins = m->margins};
+  const tacit_margins_t shape = {
+      .n_columns = m->n_columns, .n_levels = m->n_levels, .names = (const char *const *)m->names, .n_margins = m->n_margins, .margins = m->margins};
   if (status == TACIT_OK) {
     status = tacit_tables_new(&m->tables, &shape, &why);
     if (status == TACIT_ERR_ARGUMENT) {

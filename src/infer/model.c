@@ -76,8 +76,9 @@ static tacit_status_t read_gaussian(tacit_infer_t *infer, tacit_yaml_t *file) {
   }
   if (status == TACIT_OK && tacit_yaml_find(file, "sd") != NULL) {
     if (strchr(tacit_yaml_scalar(tacit_yaml_find(file, "sd")), '(') != NULL) {
-      return tacit_yaml_fault(file, tacit_yaml_find(file, "sd"), "sd is a number that is known; where it is not, leave it out and give its square a prior, "
-                                                                 "`variance: inverse_gamma(shape, scale)`");
+      return tacit_yaml_fault(file, tacit_yaml_find(file, "sd"),
+                              "sd is a number that is known; where it is not, leave it out and give its square a prior, "
+                              "`variance: inverse_gamma(shape, scale)`");
     }
     status = tacit_yaml_number(file, "sd", &model->known_sd);
     if (status == TACIT_OK && !(model->known_sd > 0)) {

@@ -151,7 +151,8 @@ static void describe(tacit_infer_t *infer) {
     }
     const tacit_population_statistic_t *s = &all[p->statistic];
     bool is_moved = isfinite(noisy->lower) || isfinite(noisy->upper);
-    put(infer->statistic, sizeof infer->statistic, "%s%s (%zu %s%s)", infer->statistic[0] != '\0' ? ", " : "", s->name, noisy->n_values, kind_of(s), noisy->n_values > 1 ? "s" : "");
+    put(infer->statistic, sizeof infer->statistic, "%s%s (%zu %s%s)", infer->statistic[0] != '\0' ? ", " : "", s->name, noisy->n_values, kind_of(s),
+        noisy->n_values > 1 ? "s" : "");
     put(infer->noise, sizeof infer->noise, "%s%s", infer->noise[0] != '\0' ? "; " : "", tacit_infer_noise_string(noisy->noise));
     if (noisy->scale > 0) {
       put(infer->noise, sizeof infer->noise, ", scale %.6g%s%s%s%s", noisy->scale, noisy->rounded > 0 ? ", rounded" : "", is_moved ? ", clamped" : "",
@@ -213,8 +214,8 @@ tacit_status_t tacit_infer_run_population(tacit_infer_t *infer, tacit_error_t *e
   if (misfit == NULL) {
     return tacit_error_memory(err);
   }
-  tacit_status_t status = tacit_augment_population(infer->population, infer->n_groups, infer->groups, infer->n_published, infer->published, &infer->settings,
-                                                   &infer->draws, &infer->result, err);
+  tacit_status_t status = tacit_augment_population(infer->population, infer->n_groups, infer->groups, infer->n_published, infer->published,
+                                                   &infer->settings, &infer->draws, &infer->result, err);
   if (status == TACIT_OK) {
     find_checks(infer, misfit);
     tacit_checks_add(&infer->evidence.checks, TACIT_CHECK_TRAJECTORIES_LOST, SIZE_MAX, infer->result.path_lost);

@@ -130,7 +130,9 @@ static tacit_status_t check_keys(tacit_yaml_t *file, const yaml_node_t *node, co
   } all[] = {{"scale", true, false, true},     {"rounded", true, false, false}, {"clamped", true, false, false}, {"suppressed", true, false, false},
              {"adds_up", true, false, false},  {"truth", false, true, false},   {"channel", false, true, false}, {"epsilon", false, true, false}};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-    bool is_allowed = noise == TACIT_RELEASE_RESPONSES ? all[i].of_answers : noise == TACIT_RELEASE_EXPONENTIAL ? all[i].of_choice : noise != TACIT_RELEASE_NONE && all[i].of_noise;
+    bool is_allowed = noise == TACIT_RELEASE_RESPONSES     ? all[i].of_answers
+                      : noise == TACIT_RELEASE_EXPONENTIAL ? all[i].of_choice
+                                                           : noise != TACIT_RELEASE_NONE && all[i].of_noise;
     const yaml_node_t *found = tacit_yaml_find_in(file, node, all[i].key);
     if (found != NULL && !is_allowed) {
       return tacit_yaml_fault(file, found, "%s: '%s' does not go with mechanism %s", name, all[i].key, tacit_infer_noise_string(noise));
@@ -167,7 +169,10 @@ static tacit_status_t read_channel(tacit_yaml_t *file, const yaml_node_t *node, 
   size_t n_given = (size_t)(rows != NULL) + (size_t)has_truth + (size_t)has_epsilon, n;
   double *channel;
   if (n_given != 1 || to->n_values > 4096) {
-    return tacit_yaml_fault(file, node, n_given != 1 ? "%s: randomised-response takes one of truth: 0.75, epsilon: 1 and channel: [[0.8, 0.2], [0.4, 0.6]]" : "%s: answers are at most 4096", name);
+    return tacit_yaml_fault(file, node,
+                            n_given != 1 ? "%s: randomised-response takes one of truth: 0.75, epsilon: 1 and channel: [[0.8, 0.2], [0.4, 0.6]]"
+                                         : "%s: answers are at most 4096",
+                            name);
   }
   if (rows == NULL) {
     return fill_channel(file, node, name, to);
@@ -176,7 +181,8 @@ static tacit_status_t read_channel(tacit_yaml_t *file, const yaml_node_t *node, 
   to->channel = channel;
   return status != TACIT_OK || n == to->n_values * to->n_values
              ? status
-             : tacit_yaml_fault(file, rows, "%s: channel: %zu rows of %zu probabilities, one row for each cell that a record may be in", name, to->n_values, to->n_values);
+             : tacit_yaml_fault(file, rows, "%s: channel: %zu rows of %zu probabilities, one row for each cell that a record may be in", name,
+                                to->n_values, to->n_values);
 }
 
 static tacit_status_t read_adds_up(tacit_yaml_t *file, const yaml_node_t *node, bool *adds_up) {
@@ -188,7 +194,8 @@ static tacit_status_t read_adds_up(tacit_yaml_t *file, const yaml_node_t *node, 
 }
 
 tacit_status_t tacit_infer_read_noisy(tacit_yaml_t *file, const yaml_node_t *node, const char *name, size_t n_values, tacit_noisy_t *to) {
-  static const char *const keys[] = {"mechanism", "scale", "value", "clamped", "rounded", "suppressed", "adds_up", "truth", "channel", "epsilon", NULL};
+  static const char *const keys[] = {"mechanism", "scale", "value",   "clamped", "rounded", "suppressed",
+                                     "adds_up",   "truth", "channel", "epsilon", NULL};
   *to = (tacit_noisy_t){0};
   if (node->type != YAML_MAPPING_NODE) {
     return tacit_yaml_fault(file, node, "%s: expected {mechanism: laplace, scale: 2, value: 17}", name);

@@ -60,7 +60,8 @@ void tacit_infer_say(tacit_infer_t *infer) {
   }
   tacit_text_printf(cost, "release: %s, noise %s", infer->statistic, infer->noise);
   if (isfinite(infer->epsilon)) {
-    tacit_text_printf(cost, " (epsilon %.6g, delta %g, relation %s)", infer->epsilon, infer->delta, relation_of(infer) == TACIT_RELATION_SUBSTITUTE ? "substitute" : "add-remove");
+    tacit_text_printf(cost, " (epsilon %.6g, delta %g, relation %s)", infer->epsilon, infer->delta,
+                      relation_of(infer) == TACIT_RELATION_SUBSTITUTE ? "substitute" : "add-remove");
   }
   tacit_text_printf(cost, "; inference from it costs no privacy\n");
 }

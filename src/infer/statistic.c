@@ -168,8 +168,8 @@ static tacit_status_t check_factors(tacit_infer_t *infer, tacit_yaml_t *file) {
       }
       bool is_checked = !is_table || n_factors == 1;
       if (is_checked && (j >= infer->n_reported || strcmp(label, infer->labels[j]) != 0)) {
-        return tacit_yaml_fault(file, level, "level '%s' of '%s' was counted here, where the model has %s", tacit_yaml_scalar(level), tacit_yaml_scalar(name),
-                     j < infer->n_reported ? infer->labels[j] : "no more levels");
+        return tacit_yaml_fault(file, level, "level '%s' of '%s' was counted here, where the model has %s", tacit_yaml_scalar(level),
+                                tacit_yaml_scalar(name), j < infer->n_reported ? infer->labels[j] : "no more levels");
       }
     }
   }

@@ -5,7 +5,9 @@ static const char *const methods[] = {"auto", "gibbs", "hmc", "marginal", NULL};
 static const char *const paths[] = {"collective", "joint", NULL};                /* as tacit_augment_path_t */
 
 static const tacit_setting_t table[] = {
-    {"statistic", "FILE", NULL, "The released statistic, YAML. Of a program: may be repeated, for releases of the same records or of others (records: NAME in the file).", "statistic", TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"statistic", "FILE", NULL,
+     "The released statistic, YAML. Of a program: may be repeated, for releases of the same records or of others (records: NAME in the file).",
+     "statistic", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"n", "N", NULL, "Number of records it was computed from (or n: N in the file).", "statistic", TACIT_SETTING_COUNT, 1, 2147483647, NULL},
     {"set", "NAME=V", NULL, "Of a program: a public number, or several: --set D=10, --set knots=1,2,3. May be repeated.", "statistic",
      TACIT_SETTING_TEXT, 0, 0, NULL},

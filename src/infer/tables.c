@@ -18,8 +18,9 @@ tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *
   const yaml_node_t *records = status == TACIT_OK ? tacit_yaml_find(file, "records") : NULL;
   double location = 0;
   if (status == TACIT_OK && (records == NULL || strcmp(tacit_yaml_scalar(records), "table") != 0)) {
-    return records == NULL ? tacit_yaml_missing(file, "records", "records: table")
-                           : tacit_yaml_fault(file, records, "margins go with a model of `records: table`, or none, not '%s'", tacit_yaml_scalar(records));
+    return records == NULL
+               ? tacit_yaml_missing(file, "records", "records: table")
+               : tacit_yaml_fault(file, records, "margins go with a model of `records: table`, or none, not '%s'", tacit_yaml_scalar(records));
   }
   if (status == TACIT_OK && tacit_yaml_find(file, "effects") != NULL) {
     status = tacit_infer_law2(file, "effects", "normal", "normal(0, scale)", &location, &infer->prior_sd);
@@ -90,7 +91,8 @@ tacit_status_t tacit_infer_read_margins(tacit_infer_t *infer, tacit_yaml_t *file
   m->n = n > 0 ? (double)n : m->n;
   infer->model.n_records = (size_t)m->n;
   if (status == TACIT_OK && asked != TACIT_AUGMENT_AUTO && asked != TACIT_AUGMENT_MARGINAL) {
-    return tacit_error_set(file->err, TACIT_ERR_ARGUMENT, "method", "margins are inferred from by --method marginal alone: no records are drawn along");
+    return tacit_error_set(file->err, TACIT_ERR_ARGUMENT, "method",
+                           "margins are inferred from by --method marginal alone: no records are drawn along");
   }
   status = status == TACIT_OK ? tacit_infer_read_privacy(infer, file) : status;
   status = status == TACIT_OK ? label_effects(infer, file->err) : status;
@@ -125,8 +127,9 @@ tacit_status_t tacit_infer_run_margins(tacit_infer_t *infer, tacit_error_t *err)
 }
 
 void tacit_infer_say_margins(const tacit_infer_t *infer, tacit_text_t *to) {
-  tacit_text_printf(to, "the table of largest entropy with these margins, %zu effects, each normal(0, %.4g) beforehand; records integrated out (approximate); trajectories "
-                        "accepted with probability %.2f\n",
+  tacit_text_printf(to,
+                    "the table of largest entropy with these margins, %zu effects, each normal(0, %.4g) beforehand; records integrated out "
+                    "(approximate); trajectories accepted with probability %.2f\n",
                     tacit_tables_n_effects(infer->margins->tables), infer->prior_sd, infer->result.path_accept);
 }
 

@@ -45,8 +45,8 @@ static tacit_status_t unknown_term(const tacit_design_t *design, const tacit_glm
     }
   }
   bool is_cut = used >= sizeof known;
-  return tacit_error_set(err, TACIT_ERR_UNKNOWN, "prior",
-                         "the prior's term '%.64s' is not in the model%s; there are %s%s", term, tacit_nearest_hint(&nearest, hint), known, is_cut ? "..." : "");
+  return tacit_error_set(err, TACIT_ERR_UNKNOWN, "prior", "the prior's term '%.64s' is not in the model%s; there are %s%s", term,
+                         tacit_nearest_hint(&nearest, hint), known, is_cut ? "..." : "");
 }
 
 /* A term is a feature's label (of all classes), the label of one coefficient, or sigma. */

@@ -55,7 +55,8 @@ static double choose_cap(const tacit_rounds_t *r, double upper, double multiplie
 static tacit_status_t learn(tacit_rounds_t *r, const tacit_round_place_t *place, double *memory, tacit_error_t *err) {
   const tacit_surrogate_t *s = r->surrogate;
   size_t n = s->n_rows, d = s->d, m = d * (d + 1) / 2;
-  double *own = memory, *square = own + n, *moved = square + n, *released = moved + n, *by_own = released + m, *by_square = by_own + m, *by_moved = by_square + m;
+  double *own = memory, *square = own + n, *moved = square + n, *released = moved + n, *by_own = released + m, *by_square = by_own + m,
+         *by_moved = by_square + m;
   double multiplier = schedule_multiplier(place->settings->rho, place->share), noise_sd, upper = place->settings->upper;
   double cap = choose_cap(r, upper, multiplier), radius = r->radius[r->n_rounds - 1];
   const tacit_aware_point_t at = {r->last_theta, r->last_whiten, &radius, &cap};

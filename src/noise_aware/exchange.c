@@ -1,10 +1,10 @@
 /*
- * Exchangeable effects: phi_i = mu + tau z_i, z_i standard normal, coordinate by coordinate of effects on one scale (of one sd of a feature, between two
- * levels, the intercept at the features' means); tau_j half-normal. Each site's likelihood is that of its releases, noise included.
+ * Exchangeable effects: phi_i = mu + tau z_i, z_i standard normal, coordinate by coordinate of effects on one scale (of one sd of a feature, between
+ * two levels, the intercept at the features' means); tau_j half-normal. Each site's likelihood is that of its releases, noise included.
  *
- * Gibbs in both parametrisations in turn [Yu2011]: given mu and tau the sites are apart; given z, mu and tau move all sites at once, which mixes where
- * tau is small. Blocks of effects move by elliptical slices [Murray2010] around the normal that likelihood and prior come near to, so that most first
- * tries are taken; spreads by slices of log tau [Neal2003]. Exact whatever that normal is.
+ * Gibbs in both parametrisations in turn [Yu2011]: given mu and tau the sites are apart; given z, mu and tau move all sites at once, which mixes
+ * where tau is small. Blocks of effects move by elliptical slices [Murray2010] around the normal that likelihood and prior come near to, so that most
+ * first tries are taken; spreads by slices of log tau [Neal2003]. Exact whatever that normal is.
  */
 #include <math.h>
 #include <string.h>

@@ -183,7 +183,8 @@ static tacit_status_t run_chain(tacit_exchange_t *e, size_t chain, sums_t *sums,
   size_t n_iterations = draws->n_warmup + draws->n_draws * settings->thin;
   tacit_status_t status = tacit_rng_new(&e->rng, settings->key, chain, err);
   if (status == TACIT_OK && !start(e, chain)) {
-    status = tacit_error_set(err, TACIT_ERR_NUMERIC, "prior", "the posterior given the releases has no density where its chains begin: give every coefficient a proper prior");
+    status = tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
+                             "the posterior given the releases has no density where its chains begin: give every coefficient a proper prior");
   }
   for (size_t i = 0; i < n_iterations && status == TACIT_OK; i++) {
     size_t looks = e->n_looks;
@@ -217,7 +218,14 @@ tacit_status_t tacit_aware_together(const tacit_aware_together_t *of, tacit_draw
   double *memory = tacit_alloc_zero(n * d * (d + 3) + of->parameters->n_reported, sizeof *memory);
   tacit_status_t status = e != NULL && sums != NULL && memory != NULL ? TACIT_OK : tacit_error_memory(err);
   if (status == TACIT_OK) {
-    *e = (tacit_exchange_t){.of = of, .n = n, .d = d, .phi = memory, .z = memory + n * d, .linear = memory + 2 * n * d, .precision = memory + 3 * n * d, .reported = memory + n * d * (d + 3)};
+    *e = (tacit_exchange_t){.of = of,
+                            .n = n,
+                            .d = d,
+                            .phi = memory,
+                            .z = memory + n * d,
+                            .linear = memory + 2 * n * d,
+                            .precision = memory + 3 * n * d,
+                            .reported = memory + n * d * (d + 3)};
     choose_scale(e);
     for (size_t i = 0; i < n; i++) {
       look_at_site(e, i);

@@ -200,11 +200,13 @@ tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *se
   tacit_aware_count_t count;
   tacit_status_t status = TACIT_OK;
   if (tacit_aware_has_clusters(settings)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit", "rows of one unit hang together, and rows are made one by one: fits of units of several rows are no "
-                                                            "source of them");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit",
+                           "rows of one unit hang together, and rows are made one by one: fits of units of several rows are no "
+                           "source of them");
   }
   if (settings->releases->dim > TACIT_NOISE_AWARE_MAX_NARROW) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula", "rows are made of fits of at most %d features, the intercept included; this one has %zu",
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
+                           "rows are made of fits of at most %d features, the intercept included; this one has %zu",
                            (int)TACIT_NOISE_AWARE_MAX_NARROW, settings->releases->dim);
   }
   settings->releases->n_taken = 0;

@@ -100,7 +100,8 @@ double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *sett
   double factor = settings->relation == TACIT_RELATION_ADD_REMOVE ? 1 : 2, n_columns = (double)dim;
   double spread = dim > 1 ? rare_variance : 1, mu2 = 2 * settings->rho * share_score[2];
   double rows = (double)(settings->max_rows > 1 ? settings->max_rows : 1); /* at worst independent: then they tell as much more without privacy */
-  double noise = rows * poor_excess * factor * factor * n_columns * settings->upper * settings->upper / (settings->family == TACIT_FAMILY_BERNOULLI ? 0.15 : 1);
+  double noise =
+      rows * poor_excess * factor * factor * n_columns * settings->upper * settings->upper / (settings->family == TACIT_FAMILY_BERNOULLI ? 0.15 : 1);
   return fmax(sqrt(1 + noise / (mu2 * n_units * spread)), tacit_noise_aware_inflation(settings, dim, n_units));
 }
 
@@ -136,7 +137,8 @@ tacit_status_t tacit_aware_check_settings(const tacit_curator_t *curator, const 
   }
   bool is_gaussian = s->records == NULL && s->family == TACIT_FAMILY_GAUSSIAN;
   if (s->max_rows > 1 && (is_gaussian || s->may_drop)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "max_rows", "units of several rows, all of which count, are for families bernoulli and poisson and for programs");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "max_rows",
+                           "units of several rows, all of which count, are for families bernoulli and poisson and for programs");
   }
   if (s->records != NULL) {
     tacit_status_t status = tacit_centred_check(s->records, err);
@@ -182,7 +184,8 @@ tacit_status_t tacit_aware_check_settings(const tacit_curator_t *curator, const 
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "settings",
                            "noise-aware regression needs a finite rho above 0 and at least one chain, draw and thin");
   }
-  return s->records != NULL && curator == NULL ? TACIT_OK : tacit_noise_aware_check_budget(s, err); /* of programs it goes by the prior, which may be another */
+  return s->records != NULL && curator == NULL ? TACIT_OK
+                                               : tacit_noise_aware_check_budget(s, err); /* of programs it goes by the prior, which may be another */
 }
 
 tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_parameters_t *parameters,
@@ -194,7 +197,8 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
     settings->releases->n_taken = 0;
     if (curator != NULL) {
       tacit_releases_clear(settings->releases);
-      settings->releases->dim = settings->records == NULL && settings->family == TACIT_FAMILY_GAUSSIAN && !(settings->known_sd > 0) ? parameters->dim - 1 : parameters->dim;
+      settings->releases->dim =
+          settings->records == NULL && settings->family == TACIT_FAMILY_GAUSSIAN && !(settings->known_sd > 0) ? parameters->dim - 1 : parameters->dim;
     }
   }
   if (status == TACIT_OK) {

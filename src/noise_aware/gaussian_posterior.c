@@ -5,7 +5,8 @@
  *     T ~ N(kappa J gamma - D e_1, q V_M / n + (v_T + 2 b'^2 / d) I + bc'^2 e_1 e_1' + kappa^2 (k12^2 V_N(gamma) + Delta Delta')),
  *     S ~ N(q, v_S + (q4 - q^2) / n + (q count_error)^2),
  *
- * the residuals' histogram tells t as well, to the power at which the records' own variation is not counted twice; and the response's says how large its sd roughly is, fitted values and sigma together.
+ * the residuals' histogram tells t as well, to the power at which the records' own variation is not counted twice; and the response's says how large
+ * its sd roughly is, fitted values and sigma together.
  */
 #include <math.h>
 #include <string.h>

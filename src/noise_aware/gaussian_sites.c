@@ -101,7 +101,8 @@ static void clear(linear_sites_t *all) {
   tacit_free(all->n);
 }
 
-static tacit_status_t learn(linear_sites_t *all, const tacit_noise_aware_settings_t *settings, const tacit_aware_together_t *together, tacit_error_t *err) {
+static tacit_status_t learn(linear_sites_t *all, const tacit_noise_aware_settings_t *settings, const tacit_aware_together_t *together,
+                            tacit_error_t *err) {
   *all = (linear_sites_t){tacit_alloc_zero(together->n, sizeof *all->sites), tacit_alloc(together->n, sizeof *all->as),
                           tacit_alloc(together->n, sizeof *all->scales), tacit_alloc(together->n, sizeof *all->n)};
   bool ok = all->sites != NULL && all->as != NULL && all->scales != NULL && all->n != NULL;
@@ -142,7 +143,8 @@ static double mean_sd(const tacit_draws_t *draws, size_t column, double unit) {
 }
 
 /* Least squares of all sites' records, each with its own sd. */
-static void compare_to_none(const linear_sites_t *all, const tacit_aware_together_t *of, const tacit_aware_common_t *common, const tacit_draws_t *draws) {
+static void compare_to_none(const linear_sites_t *all, const tacit_aware_together_t *of, const tacit_aware_common_t *common,
+                            const tacit_draws_t *draws) {
   double precision[D * D] = {0}, zero[D + 1] = {0}, unit[D + 1];
   of->parameters->report(of->parameters->ctx, zero, unit);
   for (size_t i = 0; i < of->n; i++) {

@@ -41,8 +41,8 @@ typedef struct tacit_unit_rows {
 } tacit_unit_rows_t;
 bool tacit_aware_has_clusters(const tacit_noise_aware_settings_t *settings);
 /* Where units may have several rows, release how many; else one, publicly. */
-TACIT_MUST_USE tacit_status_t tacit_aware_learn_rows(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
-                                                     tacit_unit_rows_t *rows, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_learn_rows(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                     tacit_aware_count_t count, tacit_unit_rows_t *rows, tacit_error_t *err);
 /*
  * With the weight min(1, reach / k) of each of the k rows of a unit, expected sums over k rows of the weight and, root of, its square. reach:
  * the radius over |L x| q.
@@ -114,16 +114,17 @@ typedef struct tacit_aware_centred {
 /* Sums over units; of squares of each unit's vector, or of its rows'. */
 typedef enum tacit_aware_centred_kind { TACIT_CENTRED_SCORE, TACIT_CENTRED_SQUARES, TACIT_CENTRED_ROW_SQUARES } tacit_aware_centred_kind_t;
 /* out (d), or squares, svec. */
-TACIT_MUST_USE tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, tacit_aware_centred_kind_t kind,
-                                                          double multiplier, const tacit_aware_centred_t *at, double *out, double *noise_sd,
-                                                          tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                          tacit_aware_centred_kind_t kind, double multiplier, const tacit_aware_centred_t *at,
+                                                          double *out, double *noise_sd, tacit_error_t *err);
 
 enum { TACIT_AWARE_MAX_COLUMNS = 24 };
 /* Columns of records, as tacit_record_columns_t. */
 typedef struct tacit_aware_columns {
   size_t n;
   size_t column[TACIT_AWARE_MAX_COLUMNS];
-  double middle[TACIT_AWARE_MAX_COLUMNS], half[TACIT_AWARE_MAX_COLUMNS], whiten[(TACIT_AWARE_MAX_COLUMNS + 1) * (TACIT_AWARE_MAX_COLUMNS + 1)], radius;
+  double middle[TACIT_AWARE_MAX_COLUMNS], half[TACIT_AWARE_MAX_COLUMNS], whiten[(TACIT_AWARE_MAX_COLUMNS + 1) * (TACIT_AWARE_MAX_COLUMNS + 1)],
+      radius;
   bool is_whitened;
 } tacit_aware_columns_t;
 TACIT_MUST_USE tacit_status_t tacit_aware_release_columns(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
@@ -371,7 +372,10 @@ typedef struct tacit_aware_end {
 
 /* precision (d, d) += information of n of the surrogate's records at the posterior mean. */
 void tacit_aware_add_information(const tacit_aware_common_t *common, const tacit_surrogate_t *surrogate, double n, double *precision);
-/* settings->evidence <- by how much noise widened each coefficient's posterior. precision (d, d): information of the same records without noise; overwritten. */
+/*
+ * settings->evidence <- by how much noise widened each coefficient's posterior. precision (d, d): information of the same records without noise;
+ * overwritten.
+ */
 void tacit_aware_noise_factors(const tacit_aware_common_t *common, double *precision);
 /* settings->evidence <- checks, and the prior beside the posterior. */
 void tacit_aware_check(const tacit_aware_end_t *end);

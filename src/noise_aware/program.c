@@ -22,7 +22,8 @@ static tacit_status_t release(tacit_program_run_t *run, size_t round, tacit_prog
   const tacit_aware_centred_t at = {run->theta, run->whiten, &clip, TACIT_PROGRAM_SIMULATED, round};
   tacit_status_t status = tacit_aware_may_start(settings, err);
   if (status == TACIT_OK) {
-    status = tacit_aware_release_centred(run->curator, settings, TACIT_CENTRED_SCORE, tacit_program_score_multiplier(settings, round), &at, seen->score, &seen->noise_sd, err);
+    status = tacit_aware_release_centred(run->curator, settings, TACIT_CENTRED_SCORE, tacit_program_score_multiplier(settings, round), &at,
+                                         seen->score, &seen->noise_sd, err);
   }
   if (status == TACIT_OK && tacit_program_has_squares(round)) {
     status = tacit_aware_release_centred(run->curator, settings, seen->are_of_rows ? TACIT_CENTRED_ROW_SQUARES : TACIT_CENTRED_SQUARES,
@@ -74,7 +75,8 @@ tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, doub
   tacit_program_climb(run->public.d, posterior_density, run, mode);
   return isfinite(posterior_density(run, mode, NULL, cov)) && tacit_program_invert_positive(run->public.d, cov)
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no density to climb: give every parameter a proper prior");
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",
+                               "the posterior given the releases has no density to climb: give every parameter a proper prior");
 }
 
 /* Draw from the posterior given the normal law. */
@@ -134,7 +136,8 @@ static tacit_status_t start(tacit_program_run_t *run, tacit_error_t *err) {
   tacit_program_climb(run->public.d, tacit_program_prior_density, run->parameters, run->theta);
   return tacit_public_metric(&run->public, run->theta, run->whiten)
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_NUMERIC, "prior", "at the prior's centre no record tells anything of the parameters: nothing was spent on scores");
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
+                               "at the prior's centre no record tells anything of the parameters: nothing was spent on scores");
 }
 
 tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err) {
@@ -157,8 +160,8 @@ tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err)
   return status == TACIT_OK ? tacit_program_settle(run, seen, err) : status;
 }
 
-tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters, tacit_noise_aware_known_t *known,
-                                       tacit_error_t *err) {
+tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters,
+                                       tacit_noise_aware_known_t *known, tacit_error_t *err) {
   tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);
   *known = (tacit_noise_aware_known_t){0};
   if (run == NULL) {

@@ -8,7 +8,12 @@
 #include "noise_aware/schedule.h"
 #include "tacit/curator.h"
 
-enum { TACIT_PROGRAM_ROUNDS = 5, TACIT_PROGRAM_SIMULATED = 32, TACIT_PROGRAM_MADE_UP = 1, MATRIX = TACIT_NOISE_AWARE_MAX_NARROW * TACIT_NOISE_AWARE_MAX_NARROW };
+enum {
+  TACIT_PROGRAM_ROUNDS = 5,
+  TACIT_PROGRAM_SIMULATED = 32,
+  TACIT_PROGRAM_MADE_UP = 1,
+  MATRIX = TACIT_NOISE_AWARE_MAX_NARROW * TACIT_NOISE_AWARE_MAX_NARROW
+};
 
 /* Made-up records, their weights, and expectations at a point. */
 typedef struct tacit_public {
@@ -82,7 +87,8 @@ void tacit_program_prior_precision(const tacit_parameters_t *of, const double *t
 /* The log prior of tacit_parameters_t; grad, precision: (d), (d, d), or NULL. */
 double tacit_program_prior_density(const void *of, const double *theta, double *grad, double *precision);
 /* theta <- where the density is highest, from where it is. */
-void tacit_program_climb(size_t d, double (*density)(const void *of, const double *theta, double *grad, double *precision), const void *of, double *theta);
+void tacit_program_climb(size_t d, double (*density)(const void *of, const double *theta, double *grad, double *precision), const void *of,
+                         double *theta);
 
 /* program_public.c */
 TACIT_MUST_USE tacit_status_t tacit_public_open(tacit_public_t *p, const tacit_record_model_t *model, tacit_error_t *err);
@@ -119,8 +125,8 @@ void tacit_program_follow(tacit_program_run_t *run, const tacit_program_seen_t *
 /* program_settle.c: run->normal <- the law of theta by the last two rounds; run->theta <- the posterior's mode. */
 TACIT_MUST_USE tacit_status_t tacit_program_settle(tacit_program_run_t *run, tacit_program_seen_t seen[2], tacit_error_t *err);
 /*
- * secants (d, d) <- the slopes of a round's expected score between one posterior sd on either side of run->theta, along the axes of the posterior's correlations.
- * Returns how far from the line through these ends it is at run->theta, in sds of the score, at most.
+ * secants (d, d) <- the slopes of a round's expected score between one posterior sd on either side of run->theta, along the axes of the posterior's
+ * correlations. Returns how far from the line through these ends it is at run->theta, in sds of the score, at most.
  */
 double tacit_program_line(tacit_program_run_t *run, const tacit_program_seen_t *seen, const double *cov, double *secants);
 

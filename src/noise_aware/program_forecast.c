@@ -1,4 +1,5 @@
-/* What a run's checks are likely to say, by public facts alone: a run in which every score is what is expected of it (docs/theory.md, section 18.14). */
+/* What a run's checks are likely to say, by public facts alone: a run in which every score is what is expected of it (docs/theory.md, section 18.14).
+ */
 #include <math.h>
 #include <string.h>
 
@@ -37,7 +38,8 @@ static double find_bend(tacit_program_run_t *run) {
   }
   memcpy(seen->theta, run->theta, sizeof seen->theta);
   memcpy(seen->whiten, run->whiten, sizeof seen->whiten);
-  seen->point = (tacit_centred_point_t){seen->theta, seen->whiten, 2 * sqrt((double)run->public.d), TACIT_PROGRAM_SIMULATED, TACIT_PROGRAM_ROUNDS - 1};
+  seen->point =
+      (tacit_centred_point_t){seen->theta, seen->whiten, 2 * sqrt((double)run->public.d), TACIT_PROGRAM_SIMULATED, TACIT_PROGRAM_ROUNDS - 1};
   seen->noise_sd = tacit_program_noise(run->settings, TACIT_PROGRAM_ROUNDS - 1);
   tacit_public_expect(&run->public, &seen->point, seen->theta);
   tacit_public_mean(&run->public, run->public.d, run->public.means, seen->own);
@@ -47,7 +49,8 @@ static double find_bend(tacit_program_run_t *run) {
   return bend;
 }
 
-tacit_status_t tacit_noise_aware_bend(const tacit_noise_aware_settings_t *s, const tacit_parameters_t *parameters, double n_units, double *bend, tacit_error_t *err) {
+tacit_status_t tacit_noise_aware_bend(const tacit_noise_aware_settings_t *s, const tacit_parameters_t *parameters, double n_units, double *bend,
+                                      tacit_error_t *err) {
   tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);
   if (run == NULL) {
     return tacit_error_memory(err);

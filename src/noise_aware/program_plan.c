@@ -6,8 +6,8 @@
 #include "noise_aware/program.h"
 
 /*
- * Shares of mu^2: of the columns' moments, plain and whitened, and of the rounds. The last two release squares beside scores; where the number of units is
- * private, the last gives up what that costs.
+ * Shares of mu^2: of the columns' moments, plain and whitened, and of the rounds. The last two release squares beside scores; where the number of
+ * units is private, the last gives up what that costs.
  */
 static const double share_columns[2] = {0.03, 0.06}, shares[TACIT_PROGRAM_ROUNDS] = {0.04, 0.05, 0.08, 0.18, 0.56};
 static const double share_scores = 0.8;
@@ -18,7 +18,9 @@ static double share_of(const tacit_noise_aware_settings_t *s, size_t round) {
 
 bool tacit_program_has_squares(size_t round) { return round + 2 >= TACIT_PROGRAM_ROUNDS; }
 
-double tacit_program_columns_multiplier(const tacit_noise_aware_settings_t *s, bool is_whitened) { return schedule_multiplier(s->rho, share_columns[is_whitened]); }
+double tacit_program_columns_multiplier(const tacit_noise_aware_settings_t *s, bool is_whitened) {
+  return schedule_multiplier(s->rho, share_columns[is_whitened]);
+}
 
 double tacit_program_score_multiplier(const tacit_noise_aware_settings_t *s, size_t round) {
   return schedule_multiplier(s->rho, (tacit_program_has_squares(round) ? share_scores : 1) * share_of(s, round));
@@ -112,17 +114,20 @@ double tacit_program_inflation(const tacit_noise_aware_settings_t *s, double n_u
 
 tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
   if (!(s->program_noise > 0)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
-                           "method noise-aware takes programs whose parameters all show in the records themselves, and of this one some do not (as the sd of "
-                           "groups, which shows in their effects alone): use --method dp-hmc or dp-penalty");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "method",
+        "method noise-aware takes programs whose parameters all show in the records themselves, and of this one some do not (as the sd of "
+        "groups, which shows in their effects alone): use --method dp-hmc or dp-penalty");
   }
   double z = (double)tacit_public_n_columns(s->records) + 1, bound = whitened_radius * whitened_radius * z;
   double factor = s->relation == TACIT_RELATION_SUBSTITUTE ? sqrt(2) : 1;
   double short_by = fmax(tacit_program_noise(s, TACIT_PROGRAM_ROUNDS - 2) * sqrt(s->program_noise) / (s->n_units * most_noise),
                          factor * bound * tacit_program_columns_multiplier(s, true) / (s->n_units * most_column_noise));
-  return short_by <= 1 ? TACIT_OK
-                       : tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
-                                         "this budget does not tell what %.0f records know of %zu parameters, nor what their columns are like; about %.6g "
-                                         "times the epsilon or the records, fewer parameters, or priors centred where they are likely would do; nothing was spent",
-                                         s->n_units, s->records->dim, tacit_number_round_up(short_by));
+  return short_by <= 1
+             ? TACIT_OK
+             : tacit_error_set(
+                   err, TACIT_ERR_BUDGET, "epsilon",
+                   "this budget does not tell what %.0f records know of %zu parameters, nor what their columns are like; about %.6g "
+                   "times the epsilon or the records, fewer parameters, or priors centred where they are likely would do; nothing was spent",
+                   s->n_units, s->records->dim, tacit_number_round_up(short_by));
 }

@@ -25,12 +25,13 @@ static bool has_secants(const tacit_program_run_t *run) {
 }
 
 /*
- * squares (d, d) <- those expected now, and of what the released ones are off by the part that noise does not explain. Where units have several rows those of
- * the means of these are at most what is expected, and tell nothing of the program's law: rows' squares do, of the round before.
+ * squares (d, d) <- those expected now, and of what the released ones are off by the part that noise does not explain. Where units have several rows
+ * those of the means of these are at most what is expected, and tell nothing of the program's law: rows' squares do, of the round before.
  */
 static void find_squares(tacit_program_run_t *run, const tacit_program_seen_t *seen, double *squares) {
   size_t d = run->public.d;
-  double work[2 * MATRIX + TACIT_NOISE_AWARE_MAX_NARROW], noise = seen->square_sd / run->n, share = misfit_sd * misfit_sd / (misfit_sd * misfit_sd + noise * noise);
+  double work[2 * MATRIX + TACIT_NOISE_AWARE_MAX_NARROW], noise = seen->square_sd / run->n,
+                                                          share = misfit_sd * misfit_sd / (misfit_sd * misfit_sd + noise * noise);
   tacit_public_mean(&run->public, d * d, run->public.squares, squares);
   double expected = 0, seen_more = -3 * noise * sqrt((double)d);
   for (size_t i = 0, k = 0; i < d; k += d - i, i++) {
@@ -60,15 +61,17 @@ static void expect_at(tacit_program_run_t *run, const tacit_program_seen_t *seen
 }
 
 /*
- * The root that a round's releases lead to from run->theta, and what is known of it: H the secants (d, d), or, of none, n E v s' as the model has it; M what was
- * released.
+ * The root that a round's releases lead to from run->theta, and what is known of it: H the secants (d, d), or, of none, n E v s' as the model has it;
+ * M what was released.
  */
-static tacit_status_t find_root(tacit_program_run_t *run, const tacit_program_seen_t *seen, const double *secants, tacit_root_t *root, tacit_error_t *err) {
+static tacit_status_t find_root(tacit_program_run_t *run, const tacit_program_seen_t *seen, const double *secants, tacit_root_t *root,
+                                tacit_error_t *err) {
   size_t d = run->public.d;
   double slope[MATRIX], inverse[MATRIX], squares[MATRIX], left[TACIT_NOISE_AWARE_MAX_NARROW], moved[TACIT_NOISE_AWARE_MAX_NARROW];
   const double *from = run->settings->fault_for_tests == TACIT_NOISE_AWARE_LINES_WHERE_RELEASED ? seen->theta : run->theta;
   expect_at(run, seen, from, left);
-  tacit_program_slope(run, seen->whiten, run->settings->fault_for_tests == TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES ? run->public.squares : run->public.with_score, slope);
+  tacit_program_slope(run, seen->whiten,
+                      run->settings->fault_for_tests == TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES ? run->public.squares : run->public.with_score, slope);
   memcpy(slope, secants != NULL ? secants : slope, d * d * sizeof *slope);
   find_squares(run, seen, squares);
   memcpy(root->at, seen->theta, sizeof root->at);
@@ -194,8 +197,12 @@ double tacit_program_line(tacit_program_run_t *run, const tacit_program_seen_t *
   return is_weighed ? worst : INFINITY;
 }
 
-/* run->normal <- by lines with these slopes, or, of none, the model's own; run->theta and cov (d, d) <- the mode that it leads to and the posterior there. */
-static tacit_status_t take_step(tacit_program_run_t *run, const tacit_program_seen_t seen[2], double *const secants[2], double *cov, double *moved, tacit_error_t *err) {
+/*
+ * run->normal <- by lines with these slopes, or, of none, the model's own; run->theta and cov (d, d) <- the mode that it leads to and the posterior
+ * there.
+ */
+static tacit_status_t take_step(tacit_program_run_t *run, const tacit_program_seen_t seen[2], double *const secants[2], double *cov, double *moved,
+                                tacit_error_t *err) {
   tacit_root_t roots[2];
   double mode[TACIT_NOISE_AWARE_MAX_NARROW];
   tacit_status_t status = TACIT_OK;

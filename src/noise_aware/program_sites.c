@@ -93,7 +93,8 @@ static void pool(const site_t *sites, size_t n, size_t d, tacit_feature_scale_t 
   }
 }
 
-static tacit_status_t draw_differing(site_t *read, tacit_aware_together_t *together, const tacit_feature_scale_t *scales, tacit_draws_t *draws, tacit_error_t *err) {
+static tacit_status_t draw_differing(site_t *read, tacit_aware_together_t *together, const tacit_feature_scale_t *scales, tacit_draws_t *draws,
+                                     tacit_error_t *err) {
   tacit_aware_site_t *sites = tacit_alloc(together->n, sizeof *sites);
   double mean[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX];
   if (sites == NULL) {

@@ -68,7 +68,8 @@ static bool find_step(tilt_t *t, const double *weights, const double *tilt) {
   return true;
 }
 
-/* weights (t->n) <- the least of program_weight KL(weights, equal ones) + |their moments - wanted|^2 / (2 noise_sd^2), by its dual, which is convex. */
+/* weights (t->n) <- the least of program_weight KL(weights, equal ones) + |their moments - wanted|^2 / (2 noise_sd^2), by its dual, which is convex.
+ */
 static tacit_status_t find_weights(tilt_t *t, double *weights, tacit_error_t *err) {
   size_t q = t->q;
   double *own = tacit_alloc_zero(q * q + 4 * q, sizeof *own), *tilt, *next;
@@ -152,7 +153,8 @@ static void fit_source(double mean, double var, source_t *source) {
 }
 
 /* The column among z that alone moves with a source, where the others stay in the middle. */
-static tacit_status_t find_column(const tacit_public_t *p, size_t s, const tacit_spread_t *still, double *scale, source_t *source, tacit_error_t *err) {
+static tacit_status_t find_column(const tacit_public_t *p, size_t s, const tacit_spread_t *still, double *scale, source_t *source,
+                                  tacit_error_t *err) {
   const tacit_record_model_t *model = p->model;
   float *records = tacit_alloc_zero(N_PROBES * model->n_columns, sizeof *records);
   if (records == NULL) {
@@ -205,7 +207,8 @@ static bool correlate(size_t n, const source_t *sources, size_t d, const double 
 static tacit_status_t make_up(tacit_public_t *p, const double *squares, double noise, tacit_error_t *err) {
   const tacit_record_model_t *model = p->model;
   size_t d = p->columns.n + 1, n = model->n_sources;
-  double *numbers = tacit_alloc_zero(2 * n + n * n + 2 * n * n + n, sizeof *numbers), *location = numbers, *scale = numbers + n, *factor = numbers + 2 * n;
+  double *numbers = tacit_alloc_zero(2 * n + n * n + 2 * n * n + n, sizeof *numbers), *location = numbers, *scale = numbers + n,
+         *factor = numbers + 2 * n;
   source_t *sources = tacit_alloc_zero(n, sizeof *sources);
   const tacit_spread_t spread = {location, scale, factor};
   tacit_status_t status = numbers != NULL && sources != NULL ? TACIT_OK : tacit_error_memory(err);
@@ -306,7 +309,8 @@ tacit_status_t tacit_public_learn(tacit_public_t *p, const double *moments, doub
     tacit_record_columns_read(&columns, p->records + i * p->model->n_columns, v);
     square_of(d, v, t.moments + i * q);
   }
-  for (int n = 0; n < N_RELAXATIONS && effective < least_effective && status == TACIT_OK; n++) { /* what the weights cannot reach is not sought at any price */
+  for (int n = 0; n < N_RELAXATIONS && effective < least_effective && status == TACIT_OK;
+       n++) { /* what the weights cannot reach is not sought at any price */
     t.doubt = n == 0 ? t.doubt : fmax(4 * t.doubt, 1e-6);
     status = find_weights(&t, p->weights, err);
     effective = 1 / tacit_dot(p->n, p->weights, p->weights);

@@ -39,7 +39,12 @@ tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t
                                  const tacit_unit_rows_t *unit_rows, tacit_error_t *err) {
   bool has_clusters = unit_rows->n > 1;
   size_t d = surrogate->d, k = surrogate->n_rows, q = surrogate->n_basis, most = surrogate->is_wide ? 1 : 1 + q + d * (d + 1) / 2;
-  *rounds = (tacit_rounds_t){.surrogate = surrogate, .n = count.n, .n_error = count.error, .weight = surrogate->is_wide ? wide_weight * (double)surrogate->d : surrogate_weight, .unit_rows = *unit_rows, .n_columns = 1 + q};
+  *rounds = (tacit_rounds_t){.surrogate = surrogate,
+                             .n = count.n,
+                             .n_error = count.error,
+                             .weight = surrogate->is_wide ? wide_weight * (double)surrogate->d : surrogate_weight,
+                             .unit_rows = *unit_rows,
+                             .n_columns = 1 + q};
   rounds->columns = tacit_alloc_zero(most * k, sizeof *rounds->columns);
   rounds->basis_cov = tacit_alloc_zero(most * most, sizeof *rounds->basis_cov);
   rounds->basis_shift = tacit_alloc_zero(most, sizeof *rounds->basis_shift);
@@ -71,8 +76,9 @@ tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t
 }
 
 void tacit_rounds_clear(tacit_rounds_t *rounds) {
-  double *const arrays[] = {rounds->columns, rounds->basis_cov, rounds->basis_shift, rounds->scale,    rounds->quadratic, rounds->rows,
-                            rounds->spread,  rounds->released,  rounds->doubt,       rounds->clustered, rounds->sampled != rounds->rows ? rounds->sampled : NULL};
+  double *const arrays[] = {
+      rounds->columns, rounds->basis_cov, rounds->basis_shift, rounds->scale, rounds->quadratic, rounds->rows, rounds->spread,
+      rounds->released, rounds->doubt, rounds->clustered, rounds->sampled != rounds->rows ? rounds->sampled : NULL};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
@@ -145,7 +151,8 @@ static double predicted_loss(const choice_t *c, const double *information, doubl
 /* The largest radius that loses next to nothing: the fewer rows are weighted, the less a model that is wrong shifts. */
 static double choose_radius(const choice_t *c, const double *whiten) {
   size_t d = c->s->d;
-  double most = tacit_cube_norm(d, whiten) * c->unit_rows->rows[c->unit_rows->n - 1], least = 0.15 * sqrt((double)d), losses[N_RADII], best = INFINITY;
+  double most = tacit_cube_norm(d, whiten) * c->unit_rows->rows[c->unit_rows->n - 1], least = 0.15 * sqrt((double)d), losses[N_RADII],
+         best = INFINITY;
   double *information = c->work + 3 * c->s->n_rows + 4 * d * d, radius = fmax(most, 1e-6), ratio;
   least = fmin(least, 0.5 * radius);
   ratio = pow(radius / least, 1.0 / (N_RADII - 1));

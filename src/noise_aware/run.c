@@ -131,7 +131,8 @@ tacit_status_t tacit_aware_run_scores(tacit_aware_run_t *run, tacit_error_t *err
   tacit_status_t status = tacit_rounds_init(&run->rounds, &run->surrogate, run->count, &run->unit_rows, err);
   if (status == TACIT_OK && run->is_wide) {
     status = tacit_wide_init(&run->wide, &run->rounds, run->parameters, run->settings, run->rng, err);
-    run->posterior = (tacit_aware_posterior_t){.wide = &run->wide, .surrogate = &run->surrogate, .parameters = run->parameters, .settings = run->settings};
+    run->posterior =
+        (tacit_aware_posterior_t){.wide = &run->wide, .surrogate = &run->surrogate, .parameters = run->parameters, .settings = run->settings};
     run->posterior.temporary = tacit_alloc(run->surrogate.d * run->surrogate.d, sizeof *run->posterior.temporary);
     status = status == TACIT_OK && run->posterior.temporary == NULL ? tacit_error_memory(err) : status;
   } else if (status == TACIT_OK) {
@@ -148,7 +149,10 @@ void tacit_aware_run_clear(tacit_aware_run_t *run) {
   tacit_rng_free(run->rng);
 }
 
-/* What the same records would tell without noise, those of several sites together. What rows of a unit share is not noise, and information leaves it out. */
+/*
+ * What the same records would tell without noise, those of several sites together. What rows of a unit share is not noise, and information leaves it
+ * out.
+ */
 void tacit_aware_run_compare(const tacit_aware_common_t *of, const tacit_aware_run_t *runs, size_t n) {
   double precision[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES] = {0};
   bool is_known = true;

@@ -26,7 +26,10 @@ static const double square_cap = 16, square_noise = 0.05;
  * Weight of the surrogate in records plus one: precision of a Dirichlet process around it [Ferguson1973].
  */
 static const double surrogate_weight = 30;
-/* Of many features, a feature: entries of a matrix are independent there, and so many would make a larger error than single features do that are not as they seem. */
+/*
+ * Of many features, a feature: entries of a matrix are independent there, and so many would make a larger error than single features do that are not
+ * as they seem.
+ */
 static const double wide_weight = 3;
 
 /* The metric of a round is the information plus this share of it spread as the features are. */

@@ -39,8 +39,8 @@ static void shrink(tacit_builder_t *b, size_t k, double prior_mean, double prior
 }
 
 /*
- * Of many features: entries from row `first` on, off the diagonal, released less `expected`, shrunk by how much all of them vary beyond their noise, which tells where
- * none by itself does. expected, rest: (d, d).
+ * Of many features: entries from row `first` on, off the diagonal, released less `expected`, shrunk by how much all of them vary beyond their noise,
+ * which tells where none by itself does. expected, rest: (d, d).
  */
 static double shrink_together(tacit_builder_t *b, size_t first, const double *expected, double noise_sd, double *rest) {
   size_t d = b->d, p = d - first;

@@ -105,7 +105,8 @@ static tacit_status_t pool(tacit_aware_run_t *runs, size_t n, tacit_feature_scal
   return TACIT_OK;
 }
 
-static tacit_status_t run_sites(tacit_aware_run_t *runs, tacit_aware_together_t *together, tacit_feature_scale_t *scales, tacit_draws_t *draws, tacit_error_t *err) {
+static tacit_status_t run_sites(tacit_aware_run_t *runs, tacit_aware_together_t *together, tacit_feature_scale_t *scales, tacit_draws_t *draws,
+                                tacit_error_t *err) {
   size_t n = together->n;
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
@@ -129,8 +130,8 @@ static tacit_status_t run_sites(tacit_aware_run_t *runs, tacit_aware_together_t 
   return status;
 }
 
-static tacit_status_t combine_scores(const tacit_noise_aware_settings_t *settings, tacit_aware_together_t *together, tacit_feature_scale_t *scales, tacit_draws_t *draws,
-                                     tacit_error_t *err) {
+static tacit_status_t combine_scores(const tacit_noise_aware_settings_t *settings, tacit_aware_together_t *together, tacit_feature_scale_t *scales,
+                                     tacit_draws_t *draws, tacit_error_t *err) {
   size_t n = together->n;
   tacit_aware_run_t *runs = tacit_alloc_zero(n, sizeof *runs);
   if (runs == NULL) {
@@ -154,8 +155,13 @@ tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sit
                                          tacit_draws_t *draws, tacit_error_t *err) {
   bool is_gaussian = sites->records == NULL && sites->family == TACIT_FAMILY_GAUSSIAN;
   tacit_feature_scale_t scales[TACIT_NOISE_AWARE_MAX_FEATURES] = {{0}};
-  tacit_aware_together_t together = {.kind = &scores, .n = n, .d = parameters->dim - (is_gaussian && !(sites->known_sd > 0)), .parameters = parameters,
-                                     .settings = sites, .scales = scales, .between = between};
+  tacit_aware_together_t together = {.kind = &scores,
+                                     .n = n,
+                                     .d = parameters->dim - (is_gaussian && !(sites->known_sd > 0)),
+                                     .parameters = parameters,
+                                     .settings = sites,
+                                     .scales = scales,
+                                     .between = between};
   tacit_status_t status = TACIT_OK;
   *draws = (tacit_draws_t){0};
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
@@ -163,7 +169,8 @@ tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sit
     status = tacit_aware_check_settings(NULL, parameters, &sites[i], err);
   }
   if (status == TACIT_OK && parameters->dim > TACIT_NOISE_AWARE_MAX_NARROW + (size_t)is_gaussian) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "dim", "releases of several sites are combined for at most %d features, the intercept included; there are %zu",
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "dim",
+                             "releases of several sites are combined for at most %d features, the intercept included; there are %zu",
                              (int)TACIT_NOISE_AWARE_MAX_NARROW, parameters->dim);
   }
   if (status == TACIT_OK) {
@@ -173,5 +180,7 @@ tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sit
   if (status != TACIT_OK) {
     return status;
   }
-  return (is_gaussian ? tacit_gaussian_combine : sites->records != NULL ? tacit_program_combine : combine_scores)(sites, &together, scales, draws, err);
+  return (is_gaussian              ? tacit_gaussian_combine
+          : sites->records != NULL ? tacit_program_combine
+                                   : combine_scores)(sites, &together, scales, draws, err);
 }

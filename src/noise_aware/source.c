@@ -202,7 +202,8 @@ tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit
                                            double multiplier, const tacit_aware_centred_t *at, double *out, double *noise_sd, tacit_error_t *err) {
   static const struct {
     const char *label;
-    tacit_status_t (*make)(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
+    tacit_status_t (*make)(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier, double *out, double *noise_sd,
+                           tacit_error_t *err);
   } kinds[] = {{"centred score", tacit_curator_release_centred_score},
                {"squares of centred scores", tacit_curator_release_centred_squares},
                {"row squares of centred scores", tacit_curator_release_centred_row_squares}};

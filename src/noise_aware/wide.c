@@ -78,8 +78,9 @@ static void add_gradient(tacit_wide_t *w, const double *by_residual, double *gra
 }
 
 /*
- * rho, where it is near the reference, and no more than 1 + most_excess times that. The error of the information is one matrix, whatever theta is, and no eigenvalue of it is
- * near 1 where a budget is taken; as if it were drawn anew for every theta it could explain any score far enough away, where many dimensions have all of their volume.
+ * rho, where it is near the reference, and no more than 1 + most_excess times that. The error of the information is one matrix, whatever theta is,
+ * and no eigenvalue of it is near 1 where a budget is taken; as if it were drawn anew for every theta it could explain any score far enough away,
+ * where many dimensions have all of their volume.
  */
 static double bounded(double rho, double reference, double *slope) {
   static const double most_excess = 4;

@@ -8,15 +8,16 @@
 #include "noise_aware/noise_aware_internal.h"
 
 /*
- * Coordinates D = L^-T theta in which the information is near the identity, L' L = (sum omega v x x')^-1. That of the records, mean g L x x' L' with g = v and
- * less where rows are shortened, is that of the pseudo-rows plus `error`, each entry of which is off by an sd of sqrt(variance).
+ * Coordinates D = L^-T theta in which the information is near the identity, L' L = (sum omega v x x')^-1. That of the records, mean g L x x' L' with
+ * g = v and less where rows are shortened, is that of the pseudo-rows plus `error`, each entry of which is off by an sd of sqrt(variance).
  */
 typedef struct tacit_frame {
   double *whiten, *inverse; /* (d, d): L and L^-1, lower triangular */
   double *error;            /* (d, d), symmetric */
   double variance;          /* of entries off the diagonal; on it twice that */
   double *weights, *norms;  /* (n_rows): g, and |L x|^2 */
-  double doubt;             /* variance of such entries, were rows at the same point weighed otherwise, for each unit of the relative variance of these other weights */
+  double doubt; /* variance of such entries, were rows at the same point weighed otherwise, for each unit of the relative variance of these other
+                   weights */
 } tacit_frame_t;
 
 typedef struct tacit_wide {
@@ -28,8 +29,9 @@ typedef struct tacit_wide {
   tacit_frame_t frame;
   double *whiten, *theta; /* (TACIT_AWARE_ROUNDS, d, d), (TACIT_AWARE_ROUNDS, d): where scores were released */
   /*
-   * What is evaluated: the residual constant - n sum omega a m(x . theta) is normal with variances 1 + (rho - reference) gain, rho = |away|^2, bounded,
-   * with away = centre - back residual: how far theta is from where scores were released, in the frame, and no further than means of responses go.
+   * What is evaluated: the residual constant - n sum omega a m(x . theta) is normal with variances 1 + (rho - reference) gain, rho = |away|^2,
+   * bounded, with away = centre - back residual: how far theta is from where scores were released, in the frame, and no further than means of
+   * responses go.
    */
   double *rows; /* (d, n_rows): a */
   double *constant, *gain, *centre, *back, reference; /* (d), (d), (d), (d, d) */
@@ -55,7 +57,10 @@ TACIT_MUST_USE tacit_status_t tacit_wide_learn_information(tacit_wide_t *wide, c
 
 /* ---- wide_plan.c ---- */
 
-/* Up to so many features what is not known of them is a process in all their products, as it is up to 20 where the released information is mostly noise. */
+/*
+ * Up to so many features what is not known of them is a process in all their products, as it is up to 20 where the released information is mostly
+ * noise.
+ */
 enum { TACIT_AWARE_MOST_PROCESSED = 12 };
 bool tacit_wide_takes(const tacit_noise_aware_settings_t *settings); /* more than TACIT_NOISE_AWARE_MAX_NARROW features */
 bool tacit_wide_is(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);

@@ -21,8 +21,8 @@ static void settle(tacit_wide_t *w, double *white) {
 }
 
 /*
- * error <- scale L (second moments as released - those of the pseudo-rows) L': what the moments say that the pseudo-rows lack. white (d, n_rows): L x;
- * lines (d, n_rows) and work 2 d^2: overwritten.
+ * error <- scale L (second moments as released - those of the pseudo-rows) L': what the moments say that the pseudo-rows lack. white (d, n_rows): L
+ * x; lines (d, n_rows) and work 2 d^2: overwritten.
  */
 static void correct(tacit_wide_t *w, double scale, const double *white, double *lines, double *work) {
   const tacit_surrogate_t *s = w->surrogate;
@@ -110,8 +110,8 @@ static void take_along(size_t d, const double *a, double *rest, double *error) {
 }
 
 /*
- * error += what is released beyond what was expected, `rest`, shrunk by how much it varies beyond its noise; how sure that is. The level of all, and what lies along
- * the linear predictor, where the variance of responses would tell on it, are taken as released.
+ * error += what is released beyond what was expected, `rest`, shrunk by how much it varies beyond its noise; how sure that is. The level of all, and
+ * what lies along the linear predictor, where the variance of responses would tell on it, are taken as released.
  */
 static void believe(tacit_wide_t *w, const double *theta, double noise_var, double *rest, double *work) {
   size_t d = w->surrogate->d;
@@ -130,7 +130,8 @@ static void believe(tacit_wide_t *w, const double *theta, double noise_var, doub
     w->frame.error[i] += tacit_shrink_entry(&by, rest[i]);
   }
   w->frame.variance = by.variance;
-  double seen = by.trust / (1 - by.trust) * noise_var, uneven = spread_of(w).variance; /* so much is the pseudo-rows' doing, with weights as uneven as these */
+  double seen = by.trust / (1 - by.trust) * noise_var,
+         uneven = spread_of(w).variance; /* so much is the pseudo-rows' doing, with weights as uneven as these */
   w->frame.doubt = fmin(w->frame.doubt, seen / fmax(uneven, 1e-12));
 }
 

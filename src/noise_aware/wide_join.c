@@ -1,6 +1,6 @@
 /*
- * All rounds in d combinations. Around a point the stacked scores s have mean J (theta - .) and covariance C, what is not known of the information included; J' C^-1 s
- * tells of theta what s does, and its covariance J' C^-1 J is made the identity, the part of the information's error diagonal.
+ * All rounds in d combinations. Around a point the stacked scores s have mean J (theta - .) and covariance C, what is not known of the information
+ * included; J' C^-1 s tells of theta what s does, and its covariance J' C^-1 J is made the identity, the part of the information's error diagonal.
  */
 #include <math.h>
 #include <string.h>
@@ -60,8 +60,9 @@ static double is_sound(const tacit_wide_t *w) {
 }
 
 /*
- * The level at which round r sees the information, whose rows weigh otherwise and whose slopes are those between its point and theta; excess: how much that varies. How far
- * pseudo-rows mislead about that is seen at the last point, where the information is released, and is taken to be some times as much at those before it.
+ * The level at which round r sees the information, whose rows weigh otherwise and whose slopes are those between its point and theta; excess: how
+ * much that varies. How far pseudo-rows mislead about that is seen at the last point, where the information is released, and is taken to be some
+ * times as much at those before it.
  */
 static double level_of(joiner_t *j, size_t r) {
   const tacit_wide_t *w = j->w;
@@ -80,7 +81,8 @@ static double level_of(joiner_t *j, size_t r) {
     square += share * ratio * ratio;
   }
   double level = sum / total;
-  j->excess[r] = is_sound(w) * fmax(square / total - level * level, 0) / (level * level) * fmin((r + 1 == TACIT_AWARE_ROUNDS ? 1 : elsewhere) * f->doubt, 1 / w->rounds->weight);
+  j->excess[r] = is_sound(w) * fmax(square / total - level * level, 0) / (level * level) *
+                 fmin((r + 1 == TACIT_AWARE_ROUNDS ? 1 : elsewhere) * f->doubt, 1 / w->rounds->weight);
   return level;
 }
 
@@ -131,8 +133,8 @@ static void transpose(size_t d, const double *a, double *transposed) {
 }
 
 /*
- * What the error E of the information does to rounds a and b: map_a E D_a and map_b E D_b have covariance variance map_a (D_a . D_b I + D_b D_a') map_b', of which the mean
- * over the posterior is added to the block.
+ * What the error E of the information does to rounds a and b: map_a E D_a and map_b E D_b have covariance variance map_a (D_a . D_b I + D_b D_a')
+ * map_b', of which the mean over the posterior is added to the block.
  */
 static void add_error(joiner_t *j, size_t a, size_t b) {
   size_t d = j->d;
@@ -307,14 +309,16 @@ static void place_back(joiner_t *j, const double *rotation) {
 }
 
 /*
- * rows and constant of what is evaluated, for the combination `rotated` (d, width). The information's error adds to how the means of the combination move with theta; they are
- * multiplied by a matrix that makes them do so at theta, J_rotated (plain_rotated)^-1, rather than get a linear term, which far away would go on where means end.
+ * rows and constant of what is evaluated, for the combination `rotated` (d, width). The information's error adds to how the means of the combination
+ * move with theta; they are multiplied by a matrix that makes them do so at theta, J_rotated (plain_rotated)^-1, rather than get a linear term, which
+ * far away would go on where means end.
  */
 static bool fill_evaluated(joiner_t *j, const double *mean, const double *rotated) {
   tacit_wide_t *w = j->w;
   const tacit_rounds_t *r = w->rounds;
   size_t d = j->d, n = j->n;
-  double *plain = j->work, *all = plain + d * d, *gram = all + d * d, *times = gram + d * d, *half = times + d * d, *whiten = half + d * d, *combined = j->lines;
+  double *plain = j->work, *all = plain + d * d, *gram = all + d * d, *times = gram + d * d, *half = times + d * d, *whiten = half + d * d,
+         *combined = j->lines;
   transpose(d, w->frame.whiten, whiten);
   tacit_aware_kernel()->multiply(d, j->width, d, rotated, j->plain, half);
   tacit_aware_kernel()->multiply(d, d, d, half, whiten, plain);

@@ -119,7 +119,8 @@ tacit_status_t tacit_average_effect(const tacit_predictor_t *p, const tacit_new_
   const tacit_column_schema_t *schema = column_of(p, column);
   size_t n_all = tacit_predictor_n_outcomes(p, TACIT_PREDICT_MEAN) * p->n_draws;
   if (tacit_predictor_is_drawn(p, TACIT_PREDICT_MEAN)) {
-    return tacit_error_set(err, TACIT_ERR_DATA, "effect", "average effects need an expectation that is no mean of draws: the outcome's distribution has none in the library");
+    return tacit_error_set(err, TACIT_ERR_DATA, "effect",
+                           "average effects need an expectation that is no mean of draws: the outcome's distribution has none in the library");
   }
   if (rows->n == 0) {
     return tacit_error_set(err, TACIT_ERR_DATA, "rows", "an average needs at least one row");

@@ -43,11 +43,13 @@ const char *tacit_predictor_program_outcome(tacit_predictor_t *predictor, tacit_
 /* TACIT_ERR_DATA: a quantity of this kind is not known. */
 TACIT_MUST_USE tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, tacit_error_t *err);
 /* TACIT_ERR_DATA: a value is beyond the program's bounds. */
-TACIT_MUST_USE tacit_status_t tacit_predictor_program_features(const tacit_predictor_t *predictor, const tacit_new_rows_t *rows, double *features, tacit_error_t *err);
-void tacit_predictor_program_row(const tacit_predictor_t *predictor, const double *features, tacit_prediction_kind_t kind, tacit_rng_t *rng, double *draws);
+TACIT_MUST_USE tacit_status_t tacit_predictor_program_features(const tacit_predictor_t *predictor, const tacit_new_rows_t *rows, double *features,
+                                                               tacit_error_t *err);
+void tacit_predictor_program_row(const tacit_predictor_t *predictor, const double *features, tacit_prediction_kind_t kind, tacit_rng_t *rng,
+                                 double *draws);
 /* TACIT_ERR_DATA: a draw of the row is no number. Nothing is looked at but of programs. */
-TACIT_MUST_USE tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t row, const double *draws,
-                                                        tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t row,
+                                                        const double *draws, tacit_error_t *err);
 /* Are random numbers needed? */
 bool tacit_predictor_is_drawn(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind);
 

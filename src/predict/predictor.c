@@ -10,8 +10,9 @@ static tacit_status_t read_schema(const char *path, tacit_schema_t **schema, tac
   tacit_text_printf(&name, "%s/schema.yaml", path);
   tacit_status_t status = name.failed ? tacit_error_memory(err) : TACIT_OK;
   if (status == TACIT_OK && !tacit_report_exists(name.data)) {
-    status = tacit_error_set(err, TACIT_ERR_MISSING, "schema",
-                             "%s has no schema.yaml, which a fit writes: what tacit infer wrote is of a statistic, without columns to predict from", path);
+    status =
+        tacit_error_set(err, TACIT_ERR_MISSING, "schema",
+                        "%s has no schema.yaml, which a fit writes: what tacit infer wrote is of a statistic, without columns to predict from", path);
   }
   status = status == TACIT_OK ? tacit_schema_read(schema, name.data, err) : status;
   tacit_text_clear(&name);
@@ -105,13 +106,16 @@ static tacit_status_t check_formula(const tacit_report_read_t *fit, const char *
     return TACIT_OK;
   }
   return tacit_error_set(err, TACIT_ERR_DATA, "formula",
-                         "%s: predictions are made of a regression's formula or of a program that tacit fit kept in program.stan; this has neither", what);
+                         "%s: predictions are made of a regression's formula or of a program that tacit fit kept in program.stan; this has neither",
+                         what);
 }
 
 tacit_status_t tacit_predict_check_fit(const tacit_report_read_t *fit, tacit_error_t *err) {
   return !tacit_checks_forbid_intervals(&fit->evidence.checks)
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_DATA, "fit", "a check of the fit forbids intervals (tacit diagnose), and what is computed from its draws would hide that: nothing is");
+             : tacit_error_set(
+                   err, TACIT_ERR_DATA, "fit",
+                   "a check of the fit forbids intervals (tacit diagnose), and what is computed from its draws would hide that: nothing is");
 }
 
 static tacit_status_t set_up(tacit_predictor_t *p, const tacit_schema_t *schema, tacit_error_t *err) {

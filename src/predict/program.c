@@ -54,10 +54,11 @@ static tacit_status_t write_note(tacit_predictor_t *p, tacit_error_t *err) {
   for (size_t i = 0; i < p->forecast->n_outcomes; i++) {
     const tacit_forecast_outcome_t *o = &p->forecast->outcomes[i];
     if (o->parts[TACIT_FORECAST_MEAN].way == TACIT_WAY_LAW) {
-      tacit_text_printf(&p->note,
-                        "the expected '%s' is a mean of %d draws for each draw of the parameters (%s%s has no expectation in the library): %.0f %% of the "
-                        "response's own sd are added to the spread of the expected response, and its mean is off by that over the root of the draws\n",
-                        o->name, TACIT_FORECAST_INNER, o->has_from || o->has_to ? "truncated " : "", o->law_name, 100 / sqrt(TACIT_FORECAST_INNER));
+      tacit_text_printf(
+          &p->note,
+          "the expected '%s' is a mean of %d draws for each draw of the parameters (%s%s has no expectation in the library): %.0f %% of the "
+          "response's own sd are added to the spread of the expected response, and its mean is off by that over the root of the draws\n",
+          o->name, TACIT_FORECAST_INNER, o->has_from || o->has_to ? "truncated " : "", o->law_name, 100 / sqrt(TACIT_FORECAST_INNER));
     }
   }
   return p->note.failed ? tacit_error_memory(err) : TACIT_OK;
@@ -121,9 +122,11 @@ tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *p, tacit_p
     const tacit_forecast_outcome_t *o = &p->forecast->outcomes[i];
     if (o->parts[kind].way == TACIT_WAY_UNKNOWN) {
       return kind == TACIT_PREDICT_RESPONSE
-                 ? tacit_error_set(err, TACIT_ERR_DATA, "program", "draws of '%s' are not known: its distribution '%s' is not one that can be drawn from", o->name, o->law_name)
-                 : tacit_error_set(err, TACIT_ERR_DATA, "program", "%s of '%s' is not known: the distribution '%s' has no function %s_%s(), which the program may define", of[kind], o->name,
-                                   o->law_name, o->law_name, of_ending[kind]);
+                 ? tacit_error_set(err, TACIT_ERR_DATA, "program",
+                                   "draws of '%s' are not known: its distribution '%s' is not one that can be drawn from", o->name, o->law_name)
+                 : tacit_error_set(err, TACIT_ERR_DATA, "program",
+                                   "%s of '%s' is not known: the distribution '%s' has no function %s_%s(), which the program may define", of[kind],
+                                   o->name, o->law_name, o->law_name, of_ending[kind]);
     }
   }
   return TACIT_OK;
@@ -139,8 +142,8 @@ tacit_status_t tacit_predictor_program_features(const tacit_predictor_t *p, cons
       double x = f->places[k] != SIZE_MAX ? tacit_forecast_column(f, k, rows->columns[f->places[k]][i]) : column->lower;
       double rounding = 1e-12 * (fabs(column->lower) + fabs(column->upper));
       if (!(x >= column->lower - rounding && x <= column->upper + rounding)) {
-        return tacit_error_set(err, TACIT_ERR_DATA, column->source, "row %zu: column '%s' is %g, and the program takes it from %g to %g", i + 1, column->source,
-                               x - column->offset, column->lower - column->offset, column->upper - column->offset);
+        return tacit_error_set(err, TACIT_ERR_DATA, column->source, "row %zu: column '%s' is %g, and the program takes it from %g to %g", i + 1,
+                               column->source, x - column->offset, column->lower - column->offset, column->upper - column->offset);
       }
       features[i * p->n_features + k] = x;
     }
@@ -174,7 +177,8 @@ void tacit_predictor_program_row(const tacit_predictor_t *p, const double *featu
   }
 }
 
-tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *p, tacit_prediction_kind_t kind, size_t row, const double *draws, tacit_error_t *err) {
+tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *p, tacit_prediction_kind_t kind, size_t row, const double *draws,
+                                         tacit_error_t *err) {
   const tacit_forecast_t *f = p->forecast;
   for (size_t i = 0; f != NULL && i < f->n_quantities[kind] * p->n_draws; i++) {
     size_t own;
@@ -183,9 +187,11 @@ tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *p, tacit_predi
     }
     const tacit_forecast_outcome_t *o = tacit_forecast_of(f, (tacit_forecast_kind_t)kind, i / p->n_draws, &own);
     bool is_class = o->parts[kind].way == TACIT_WAY_CLASSES;
-    return tacit_error_set(err, TACIT_ERR_DATA, "program", is_class ? "row %zu: the probabilities of '%s' within its bounds do not add up to 1 under some draw (%s)"
-                                                            : kind == TACIT_PREDICT_MEAN ? "row %zu: the expectation of '%s' does not exist under some draw (%s): take the linear predictor or responses"
-                                                                                        : "row %zu: '%s' is no number under some draw, or its truncation leaves next to nothing (%s)",
+    return tacit_error_set(err, TACIT_ERR_DATA, "program",
+                           is_class ? "row %zu: the probabilities of '%s' within its bounds do not add up to 1 under some draw (%s)"
+                           : kind == TACIT_PREDICT_MEAN
+                               ? "row %zu: the expectation of '%s' does not exist under some draw (%s): take the linear predictor or responses"
+                               : "row %zu: '%s' is no number under some draw, or its truncation leaves next to nothing (%s)",
                            row + 1, o->name, o->law_name);
   }
   return TACIT_OK;

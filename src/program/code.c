@@ -276,7 +276,8 @@ tacit_status_t tacit_code_build(tacit_code_t *code, const tacit_graph_t *graph, 
   b.vacant = tacit_alloc_zero(n, sizeof *b.vacant);
   b.first_root = tacit_alloc_zero(n, sizeof *b.first_root);
   b.next_root = tacit_alloc_zero(n_roots, sizeof *b.next_root);
-  b.failed = b.first_root == NULL || b.next_root == NULL || b.order == NULL || b.seen == NULL || b.last == NULL || b.uses == NULL || b.where == NULL || b.vacant == NULL;
+  b.failed = b.first_root == NULL || b.next_root == NULL || b.order == NULL || b.seen == NULL || b.last == NULL || b.uses == NULL ||
+             b.where == NULL || b.vacant == NULL;
   for (size_t r = 0; r < n_roots && !b.failed; r++) {
     b.next_root[r] = b.first_root[roots[r]];
     b.first_root[roots[r]] = (uint32_t)r + 1;

@@ -90,8 +90,9 @@ static bool are_same(const digests_t *a, tacit_node_t of_a, const digests_t *b, 
 /* How outcomes arise. */
 static bool have_same_outcomes(const digests_t *a, const digests_t *b) {
   const tacit_graph_response_t *x = &a->graph->response, *y = &b->graph->response;
-  bool same = a->graph->n_responses == b->graph->n_responses && strcmp(x->law, y->law) == 0 && x->n_args == y->n_args && are_same(a, x->value, b, y->value) &&
-              are_same(a, x->density, b, y->density) && are_same(a, x->seen, b, y->seen) && a->graph->is_followed_to_bound == b->graph->is_followed_to_bound;
+  bool same = a->graph->n_responses == b->graph->n_responses && strcmp(x->law, y->law) == 0 && x->n_args == y->n_args &&
+              are_same(a, x->value, b, y->value) && are_same(a, x->density, b, y->density) && are_same(a, x->seen, b, y->seen) &&
+              a->graph->is_followed_to_bound == b->graph->is_followed_to_bound;
   for (size_t i = 0; same && i < x->n_args; i++) {
     same = are_same(a, x->args[i], b, y->args[i]);
   }
@@ -116,7 +117,8 @@ static tacit_status_t compare(const tacit_compiled_t *p, const digests_t *a, con
                      : !have_same_outcomes(a, b)                        ? "another law of the outcome"
                      : !have_same_columns(p, a, q, b)                   ? "the columns in another order"
                                                                         : NULL;
-  return what == NULL ? TACIT_OK : tacit_error_set(err, TACIT_ERR_DATA, "program", "the programs are not the same but for the prior: one has %s", what);
+  return what == NULL ? TACIT_OK
+                      : tacit_error_set(err, TACIT_ERR_DATA, "program", "the programs are not the same but for the prior: one has %s", what);
 }
 
 tacit_status_t tacit_program_compare_records(const tacit_program_t *a, const tacit_program_t *b, tacit_error_t *err) {

@@ -32,7 +32,10 @@ const char *const *tacit_compiled_sources(const tacit_compiled_t *program, size_
 TACIT_MUST_USE tacit_status_t tacit_compiled_pack_part(tacit_records_t **records, const tacit_compiled_t *program,
                                                        const tacit_table_t *table, size_t part, size_t n_parts, size_t n_threads,
                                                        const char *scratch, tacit_error_t *err);
-/* The packed columns, shape (n_columns of the model, n), of n records whose columns, as the graph declares them, are x, shape (n_columns of the graph, n). */
+/*
+ * The packed columns, shape (n_columns of the model, n), of n records whose columns, as the graph declares them, are x, shape (n_columns of the
+ * graph, n).
+ */
 void tacit_compiled_derive(const tacit_compiled_t *program, size_t n, const double *x, double *packed);
 
 /* ---- bounds (bound.c) ---- */

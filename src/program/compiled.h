@@ -9,7 +9,9 @@
 #include "program/compile.h"
 #include "program/reverse.h"
 
-typedef enum tacit_role { TACIT_ROLE_LOG_LIK, TACIT_ROLE_ROWS, TACIT_ROLE_RESPONSE, TACIT_ROLE_PRIOR, TACIT_ROLE_REPORT, TACIT_ROLE_DATA, TACIT_ROLE_COUNT } tacit_role_t;
+typedef enum tacit_role {
+  TACIT_ROLE_LOG_LIK, TACIT_ROLE_ROWS, TACIT_ROLE_RESPONSE, TACIT_ROLE_PRIOR, TACIT_ROLE_REPORT, TACIT_ROLE_DATA, TACIT_ROLE_COUNT
+} tacit_role_t;
 
 /* What a thread works with. */
 typedef struct tacit_room {
@@ -82,7 +84,8 @@ TACIT_MUST_USE tacit_status_t tacit_response_prepare(tacit_compiled_t *program, 
 TACIT_MUST_USE tacit_status_t tacit_response_settle(tacit_compiled_t *program, tacit_error_t *err);
 void tacit_response_clear(tacit_response_t *response);
 void tacit_program_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
-void tacit_program_responses(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen, double *weights);
+void tacit_program_responses(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen,
+                             double *weights);
 void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, const tacit_spread_t *spread, float *records);
 
 /* evaluate.c: the functions of models. */

@@ -34,16 +34,16 @@ enum { N_FAMILIES = sizeof families / sizeof families[0] };
 static const char *const synonyms[][2] = {
     {"nbinom", "negbinomial"}, {"nb", "negbinomial"}, {"negative_binomial", "negbinomial"}, {"negativebinomial", "negbinomial"},
     {"neg_binomial", "negbinomial"}, {"nbinom1", "negbinomial"}, {"nbinom2", "negbinomial"}, {"negbin", "negbinomial"},
-    {"ordinal", "cumulative"}, {"ordered", "cumulative"}, {"ordered_logistic", "cumulative"}, {"proportional_odds", "cumulative"}, {"polr", "cumulative"},
-    {"multinomial", "categorical"}, {"softmax", "categorical"},
-    {"logistic", "bernoulli"}, {"logit", "bernoulli"}, {"binary", "bernoulli"}, {"quasibinomial", "binomial"},
-    {"normal", "gaussian"}, {"linear", "gaussian"}, {"ols", "gaussian"}, {"lm", "gaussian"}, {"identity", "gaussian"},
-    {"t", "student"}, {"student_t", "student"}, {"studentt", "student"}, {"robust", "student"},
-    {"count", "poisson"}, {"quasipoisson", "negbinomial"}, {"survival", "weibull"}, {"log_normal", "lognormal"}, {"betabinomial", "beta_binomial"},
-    {"zip", "zero_inflated_poisson"}, {"zinb", "zero_inflated_negbinomial"}, {"zib", "zero_inflated_binomial"},
-    {"zeroinflatedpoisson", "zero_inflated_poisson"}, {"zeroinflatednegativebinomial", "zero_inflated_negbinomial"},
-    {"zero_inflated_negative_binomial", "zero_inflated_negbinomial"}, {"hurdle_negative_binomial", "hurdle_negbinomial"},
-    {"hurdlepoisson", "hurdle_poisson"}, {"hurdlegamma", "hurdle_gamma"}, {"hurdlelognormal", "hurdle_lognormal"}};
+    {"ordinal", "cumulative"}, {"ordered", "cumulative"}, {"ordered_logistic", "cumulative"}, {"proportional_odds", "cumulative"},
+    {"polr", "cumulative"}, {"multinomial", "categorical"}, {"softmax", "categorical"}, {"logistic", "bernoulli"}, {"logit", "bernoulli"},
+    {"binary", "bernoulli"}, {"quasibinomial", "binomial"}, {"normal", "gaussian"}, {"linear", "gaussian"}, {"ols", "gaussian"},
+    {"lm", "gaussian"}, {"identity", "gaussian"}, {"t", "student"}, {"student_t", "student"}, {"studentt", "student"},
+    {"robust", "student"}, {"count", "poisson"}, {"quasipoisson", "negbinomial"}, {"survival", "weibull"}, {"log_normal", "lognormal"},
+    {"betabinomial", "beta_binomial"}, {"zip", "zero_inflated_poisson"}, {"zinb", "zero_inflated_negbinomial"},
+    {"zib", "zero_inflated_binomial"}, {"zeroinflatedpoisson", "zero_inflated_poisson"},
+    {"zeroinflatednegativebinomial", "zero_inflated_negbinomial"}, {"zero_inflated_negative_binomial", "zero_inflated_negbinomial"},
+    {"hurdle_negative_binomial", "hurdle_negbinomial"}, {"hurdlepoisson", "hurdle_poisson"}, {"hurdlegamma", "hurdle_gamma"},
+    {"hurdlelognormal", "hurdle_lognormal"}};
 
 const tacit_family_about_t *tacit_program_family_about(size_t i) { return i < N_FAMILIES ? &families[i] : NULL; }
 

@@ -31,7 +31,8 @@ static json_t *describe(const char *text, size_t n, const tacit_program_settings
   return root;
 }
 
-tacit_status_t tacit_program_keep(char **kept, const char *text, size_t n, const tacit_program_settings_t *settings, const char *family, tacit_error_t *err) {
+tacit_status_t tacit_program_keep(char **kept, const char *text, size_t n, const tacit_program_settings_t *settings, const char *family,
+                                  tacit_error_t *err) {
   tacit_text_t all = {0};
   json_t *root = describe(text, n, settings, family);
   char *line = root != NULL ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17) | JSON_SORT_KEYS) : NULL;
@@ -58,7 +59,8 @@ tacit_status_t tacit_program_kept_read(tacit_program_kept_t *kept, const char *t
   size_t before = strlen(mark);
   const char *end = strchr(text, '\n');
   *kept = (tacit_program_kept_t){0};
-  json_t *root = end != NULL && strncmp(text, mark, before) == 0 ? json_loadb(text + before, (size_t)(end - text) - before, JSON_REJECT_DUPLICATES, NULL) : NULL;
+  json_t *root =
+      end != NULL && strncmp(text, mark, before) == 0 ? json_loadb(text + before, (size_t)(end - text) - before, JSON_REJECT_DUPLICATES, NULL) : NULL;
   const char *hash = json_string_value(json_object_get(root, "sha256"));
   if (hash != NULL) {
     hash_of(end + 1, strlen(end + 1), hex);
@@ -66,7 +68,8 @@ tacit_status_t tacit_program_kept_read(tacit_program_kept_t *kept, const char *t
   if (hash == NULL || strcmp(hash, hex) != 0) {
     json_decref(root);
     return tacit_error_set(err, TACIT_ERR_DATA, "program",
-                           "the program was changed after the fit: its draws go with the text that was fitted, whose hash is in the first line of program.stan; put it back");
+                           "the program was changed after the fit: its draws go with the text that was fitted, whose hash is in the first line of "
+                           "program.stan; put it back");
   }
   kept->text = end + 1;
   kept->family = copy_of(root, "family");

@@ -6,9 +6,12 @@
 
 struct json_t;
 
-/* One line with what the program was fitted with (records, public numbers, the family of a formula or NULL) and its hash, then the text; *kept is owned. */
-TACIT_MUST_USE tacit_status_t tacit_program_keep(char **kept, const char *text, size_t n, const tacit_program_settings_t *settings, const char *family,
-                                                 tacit_error_t *err);
+/*
+ * One line with what the program was fitted with (records, public numbers, the family of a formula or NULL) and its hash, then the text; *kept is
+ * owned.
+ */
+TACIT_MUST_USE tacit_status_t tacit_program_keep(char **kept, const char *text, size_t n, const tacit_program_settings_t *settings,
+                                                 const char *family, tacit_error_t *err);
 
 typedef struct tacit_program_kept {
   const char *text;       /* borrowed */

@@ -171,7 +171,10 @@ static tacit_value_t repeat(const call_t *call) {
   }
   memcpy(shape + n_sizes, x.dims, x.n_dims * sizeof x.dims[0]);
   unsigned n_dims = (unsigned)n_sizes + x.n_dims;
-  tacit_type_kind_t kind = is_array ? x.kind : strcmp(type, "vector") == 0 ? TACIT_TYPE_VECTOR : strcmp(type, "row_vector") == 0 ? TACIT_TYPE_ROW : TACIT_TYPE_MATRIX;
+  tacit_type_kind_t kind = is_array                          ? x.kind
+                           : strcmp(type, "vector") == 0     ? TACIT_TYPE_VECTOR
+                           : strcmp(type, "row_vector") == 0 ? TACIT_TYPE_ROW
+                                                             : TACIT_TYPE_MATRIX;
   bool is_columns = kind == TACIT_TYPE_MATRIX && !is_array && x.kind == TACIT_TYPE_VECTOR; /* its columns are copies of x */
   if (is_columns) {
     uint32_t columns = shape[0];
@@ -400,11 +403,11 @@ static tacit_value_t to_int(const call_t *call) {
 typedef tacit_value_t (*function_t)(const call_t *call);
 
 static const char *const names[] = {
-    "size",       "rows",       "cols",        "num_elements",  "dims",        "sum",          "log_sum_exp", "log_sum_exp", "dot_product",
-    "dot_self",   "rep_vector", "rep_row_vector", "rep_matrix", "rep_array",   "ones_vector",  "zeros_vector", "ones_row_vector",
-    "zeros_row_vector", "ones_array", "zeros_array", "diag_matrix", "to_vector", "to_row_vector", "to_array_1d", "to_matrix",
-    "append_row", "append_col", "append_array", "head",         "tail",        "segment",      "col",         "row",         "transpose",
-    "min",        "max",        "min",         "max",           "prod",        "mean",         "cumulative_sum", "to_int", "ones_int_array", "zeros_int_array"};
+    "size", "rows", "cols", "num_elements", "dims", "sum", "log_sum_exp", "log_sum_exp", "dot_product", "dot_self", "rep_vector",
+    "rep_row_vector", "rep_matrix", "rep_array", "ones_vector", "zeros_vector", "ones_row_vector", "zeros_row_vector", "ones_array",
+    "zeros_array", "diag_matrix", "to_vector", "to_row_vector", "to_array_1d", "to_matrix", "append_row", "append_col", "append_array",
+    "head", "tail", "segment", "col", "row", "transpose", "min", "max", "min", "max", "prod", "mean", "cumulative_sum", "to_int",
+    "ones_int_array", "zeros_int_array"};
 static const struct {
   function_t function;
   size_t least, most;

@@ -53,7 +53,9 @@ static tacit_node_t call(const statement_t *s, const char *name, tacit_node_t x)
   return value.kind != TACIT_TYPE_VOID ? value.nodes[0] : NONE;
 }
 
-static tacit_node_t apply(const statement_t *s, tacit_op_t op, tacit_node_t a, tacit_node_t b) { return tacit_graph_apply(s->lower->graph, op, a, b, NONE); }
+static tacit_node_t apply(const statement_t *s, tacit_op_t op, tacit_node_t a, tacit_node_t b) {
+  return tacit_graph_apply(s->lower->graph, op, a, b, NONE);
+}
 static tacit_node_t number(const statement_t *s, double x) { return tacit_graph_constant(s->lower->graph, x); }
 
 /* A distribution as a function of a base number. */

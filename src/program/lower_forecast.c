@@ -133,7 +133,8 @@ static void add_outcome(const note_t *note, tacit_node_t value, const tacit_node
 void tacit_lower_note_outcome(tacit_lower_t *lower, size_t begin, const char *law, const char *density, const tacit_value_t *args, size_t n,
                               const tacit_value_t *parts) {
   tacit_node_t first = parts[0].n == 1 ? tacit_value_of_record(lower, &parts[0]) : parts[0].n > 0 ? parts[0].nodes[0] : NONE;
-  const tacit_node_t ends[2] = {parts[1].kind != TACIT_TYPE_VOID ? parts[1].nodes[0] : NONE, parts[2].kind != TACIT_TYPE_VOID ? parts[2].nodes[0] : NONE};
+  const tacit_node_t ends[2] = {parts[1].kind != TACIT_TYPE_VOID ? parts[1].nodes[0] : NONE,
+                                parts[2].kind != TACIT_TYPE_VOID ? parts[2].nodes[0] : NONE};
   if (lower->is_generated || lower->status != TACIT_OK || first == NONE || (tacit_lower_rate(lower, first) & TACIT_RATE_DATA) == 0) {
     return; /* a prior */
   }
@@ -145,7 +146,8 @@ void tacit_lower_note_outcome(tacit_lower_t *lower, size_t begin, const char *la
     law = tacit_arena_text(lower->arena, density, strlen(density) - 5);
   }
   const tacit_function_t *function = find(lower, density);
-  note_t note = {.lower = lower, .offset = begin, .law = law, .density = density, .args = tacit_arena_alloc(lower->arena, n + 2, sizeof *note.args), .n = n};
+  note_t note = {
+      .lower = lower, .offset = begin, .law = law, .density = density, .args = tacit_arena_alloc(lower->arena, n + 2, sizeof *note.args), .n = n};
   if (function != NULL && (function->arg_types[0].kind > TACIT_TYPE_REAL || function->arg_types[0].n_array > 0)) {
     obstruct(lower, "'%s' is of several numbers together", law);
     return;
@@ -220,6 +222,8 @@ void tacit_lower_note_target(tacit_lower_t *lower, const tacit_value_t *value) {
     return;
   }
   if (lower->said.n != 1 || !(lower->said.is_cumulative || is_of_density(lower, node))) {
-    obstruct(lower, "%s", lower->said.n == 0 ? "a statement `target += ...` holds no density of an outcome" : "a statement `target += ...` holds more than one density of an outcome");
+    obstruct(lower, "%s",
+             lower->said.n == 0 ? "a statement `target += ...` holds no density of an outcome"
+                                : "a statement `target += ...` holds more than one density of an outcome");
   }
 }

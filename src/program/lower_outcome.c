@@ -40,7 +40,9 @@ static tacit_value_t cumulative(const outcome_t *outcome, const char *ending, ta
 static tacit_value_t below(const outcome_t *outcome, tacit_value_t a) {
   tacit_value_t one = tacit_value_number(outcome->lower, 1, true);
   size_t length = strlen(outcome->density);
-  return length > 5 && strcmp(outcome->density + length - 5, "_lpmf") == 0 ? tacit_lower_map(outcome->lower, outcome->stmt->offset, TACIT_OP_SUB, &a, &one) : a;
+  return length > 5 && strcmp(outcome->density + length - 5, "_lpmf") == 0
+             ? tacit_lower_map(outcome->lower, outcome->stmt->offset, TACIT_OP_SUB, &a, &one)
+             : a;
 }
 
 static bool is_infinite(const tacit_lower_t *lower, const tacit_value_t *end) {
@@ -194,7 +196,8 @@ static void note_response(const outcome_t *outcome, const tacit_value_t *parts, 
 /* Censored: the outcome itself; of an interval it is known by no column. */
 static void note_outcome(const outcome_t *outcome, const tacit_value_t *parts, const char *word) {
   tacit_lower_t *lower = outcome->lower;
-  bool is_truncated = outcome->stmt->is_truncated || (word != NULL && strcmp(word, "truncated") == 0), is_interval = word != NULL && strcmp(word, "interval") == 0;
+  bool is_truncated = outcome->stmt->is_truncated || (word != NULL && strcmp(word, "truncated") == 0),
+       is_interval = word != NULL && strcmp(word, "interval") == 0;
   const tacit_expr_t *left = word != NULL ? outcome->stmt->left->args[0] : outcome->stmt->left;
   const tacit_value_t shown[3] = {parts[0], is_truncated ? parts[1] : NOTHING, is_truncated ? parts[2] : NOTHING};
   if (is_interval && lower->not_foretold == NULL) {

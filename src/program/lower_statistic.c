@@ -166,7 +166,9 @@ void tacit_lower_statistic(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
     which++;
   }
   if (!is_line || which == n) {
-    tacit_lower_fail(lower, stmt->offset, "the block 'statistic' holds lines `name = sum(expression);`, `name = count(int, ..);` and `name = quantile(x, q, {candidates});`");
+    tacit_lower_fail(
+        lower, stmt->offset,
+        "the block 'statistic' holds lines `name = sum(expression);`, `name = count(int, ..);` and `name = quantile(x, q, {candidates});`");
     return;
   }
   statistic->name = stmt->left->name;

@@ -9,7 +9,10 @@
 #include "tacit/program.h"
 
 /* The prior and log f, followed by derivatives by the parameters that they depend on; marks; what is reported. */
-typedef enum tacit_population_role { TACIT_POPULATION_LOG_LIK, TACIT_POPULATION_GRAD, TACIT_POPULATION_MARKS, TACIT_POPULATION_PRIOR, TACIT_POPULATION_REPORT, TACIT_POPULATION_ROLES } tacit_population_role_t;
+typedef enum tacit_population_role {
+  TACIT_POPULATION_LOG_LIK, TACIT_POPULATION_GRAD, TACIT_POPULATION_MARKS, TACIT_POPULATION_PRIOR, TACIT_POPULATION_REPORT,
+  TACIT_POPULATION_ROLES
+} tacit_population_role_t;
 
 /* A number of the record from its base number, given those made before it. */
 typedef struct tacit_population_draw {

@@ -149,7 +149,9 @@ static void unmake_whole(tacit_population_room_t *room, const tacit_population_d
 static double at_bound(const tacit_population_column_t *column, double x) {
   const double rounding = 1e-9;
   double low = column->lower - x, high = x - column->upper;
-  return low > 0 && low < rounding * (1 + fabs(column->lower)) ? column->lower : high > 0 && high < rounding * (1 + fabs(column->upper)) ? column->upper : x;
+  return low > 0 && low < rounding * (1 + fabs(column->lower))     ? column->lower
+         : high > 0 && high < rounding * (1 + fabs(column->upper)) ? column->upper
+                                                                   : x;
 }
 
 bool tacit_population_make(tacit_population_room_t *room, const double *theta, const double *base, double *x) {

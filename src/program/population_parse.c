@@ -60,7 +60,8 @@ static tacit_node_t column(void *user, const tacit_stmt_t *declaration, const ch
   if (name == NULL || made == NULL) {
     return TACIT_NODE_NONE;
   }
-  *made = (tacit_population_column_t){.name = name, .is_integer = is_int, .lower = is_int ? ceil(*lower) : *lower, .upper = is_int ? floor(*upper) : *upper};
+  *made = (tacit_population_column_t){
+      .name = name, .is_integer = is_int, .lower = is_int ? ceil(*lower) : *lower, .upper = is_int ? floor(*upper) : *upper};
   if (!(made->lower < made->upper)) {
     tacit_lower_fail(o->lower, declaration->offset, "the bounds of '%s' leave it nothing to vary over", name);
     return TACIT_NODE_NONE;
@@ -146,7 +147,8 @@ static tacit_status_t lower_text(tacit_population_t *p, const char *text, size_t
     return status;
   }
   tacit_outside_t outside = {.user = o, .constant = constant, .is_column = is_column, .column = column, .given = given};
-  tacit_lower_t lower = {.arena = &p->arena, .graph = p->graph, .source = &source, .library = &library, .outside = &outside, .err = err, .has_statistics = true};
+  tacit_lower_t lower = {
+      .arena = &p->arena, .graph = p->graph, .source = &source, .library = &library, .outside = &outside, .err = err, .has_statistics = true};
   o->lower = &lower;
   tacit_lower_program(&lower);
   if (lower.status != TACIT_OK) {
@@ -155,7 +157,9 @@ static tacit_status_t lower_text(tacit_population_t *p, const char *text, size_t
   status = p->arena.failed ? tacit_error_memory(err) : tacit_graph_status(p->graph, err);
   status = status == TACIT_OK ? check(&lower, p, err) : status;
   status = status == TACIT_OK ? describe(p, &lower, o, err) : status;
-  p->not_drawn = lower.not_drawn != NULL ? lower.not_drawn : lower.drawn != p->graph->record ? "something else than outcome ~ distribution(..) is said of the record" : NULL;
+  p->not_drawn = lower.not_drawn != NULL           ? lower.not_drawn
+                 : lower.drawn != p->graph->record ? "something else than outcome ~ distribution(..) is said of the record"
+                                                   : NULL;
   p->graph->limit = TACIT_GRAPH_MAX_NODES;
   status = status == TACIT_OK ? tacit_population_build_draws(p, lower.n_draws, lower.draws, err) : status;
   return status == TACIT_OK ? tacit_population_build(p, err) : status;

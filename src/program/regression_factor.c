@@ -210,15 +210,16 @@ static void polynomial(tacit_regression_t *r, tacit_factor_t *factor, const arit
 
 /* Cubic splines with knots spread evenly over the public range: natural ones are straight beyond the outer knots. */
 static void spline(tacit_regression_t *r, tacit_factor_t *factor, const arithmetic_t *x, size_t df, bool is_natural) {
-  const char *u = tacit_arena_printf(r->arena, "((%s - %s) / %s)", x->code, tacit_exact(r, x->lower), tacit_exact_real(r, x->upper > x->lower ? x->upper - x->lower : 1));
+  const char *u = tacit_arena_printf(r->arena, "((%s - %s) / %s)", x->code, tacit_exact(r, x->lower),
+                                     tacit_exact_real(r, x->upper > x->lower ? x->upper - x->lower : 1));
   for (size_t k = 1; k <= df; k++) {
     const char *label = tacit_arena_printf(r->arena, "%s%zu", factor->label, k), *code;
     if (k == 1) {
       code = u;
     } else if (is_natural) { /* [Hastie2009, section 5.2.1], knots at 0, 1/df, .., 1 */
       double knot = (double)(k - 2) / (double)df, last = (double)(df - 1) / (double)df;
-      code = tacit_arena_printf(r->arena, "(fmax(%s - %s, 0) ^ 3 / %s - fmax(%s - %s, 0) ^ 3 / %s)", u, tacit_exact(r, knot), tacit_exact(r, 1 - knot), u,
-                                tacit_exact(r, last), tacit_exact(r, 1 - last));
+      code = tacit_arena_printf(r->arena, "(fmax(%s - %s, 0) ^ 3 / %s - fmax(%s - %s, 0) ^ 3 / %s)", u, tacit_exact(r, knot),
+                                tacit_exact(r, 1 - knot), u, tacit_exact(r, last), tacit_exact(r, 1 - last));
     } else if (k <= 3) {
       code = tacit_arena_printf(r->arena, "%s ^ %zu", u, k);
     } else {

@@ -35,7 +35,8 @@ static const char sigma_zero[] = "  real<lower=0> sigma;\n  real<lower=0, upper=
 static const char sigma_zero_prior[] = "  sigma ~ student_t(3, 0, 1);\n  zero ~ beta(1, 1);\n";
 static const char shape_zero[] = "  real<lower=0> shape;\n  real<lower=0, upper=1> zero;\n";
 static const char shape_zero_prior[] = "  shape ~ gamma(2, 1);\n  zero ~ beta(1, 1);\n";
-static const char phi_zero[] = "  real<lower=0> phi;\n  real<lower=0, upper=1> zero;\n", phi_zero_prior[] = "  phi ~ gamma(2, 0.5);\n  zero ~ beta(1, 1);\n";
+static const char phi_zero[] = "  real<lower=0> phi;\n  real<lower=0, upper=1> zero;\n",
+                  phi_zero_prior[] = "  phi ~ gamma(2, 0.5);\n  zero ~ beta(1, 1);\n";
 static const family_t families[] = {
     {"bernoulli", RESPONSE_BINARY, "bernoulli_logit", "lpmf", "eta", "", "", false, false},
     {"gaussian", RESPONSE_REAL, "normal", "lpdf", "eta, sigma", sigma, sigma_prior, true, false},
@@ -52,7 +53,8 @@ static const family_t families[] = {
     {"beta_binomial", RESPONSE_COUNT, "beta_binomial", "lpmf", "inv_logit(eta) * phi, inv_logit(-eta) * phi", phi, phi_prior, false, true},
     {"cumulative", RESPONSE_LEVELS, "ordered_logistic", "lpmf", "eta, cut", "", "  cut ~ normal(0, 5);\n", false, false},
     {"zero_inflated_poisson", RESPONSE_COUNT, "zero_inflated_poisson_log", "lpmf", "eta, zero", zero, zero_prior, false, false},
-    {"zero_inflated_negbinomial", RESPONSE_COUNT, "zero_inflated_neg_binomial_2_log", "lpmf", "eta, phi, zero", phi_zero, phi_zero_prior, false, false},
+    {"zero_inflated_negbinomial", RESPONSE_COUNT, "zero_inflated_neg_binomial_2_log", "lpmf", "eta, phi, zero", phi_zero, phi_zero_prior, false,
+     false},
     {"zero_inflated_binomial", RESPONSE_COUNT, "zero_inflated_binomial_logit", "lpmf", "eta, zero", zero, zero_prior, false, true},
     {"hurdle_poisson", RESPONSE_COUNT, "hurdle_poisson_log", "lpmf", "eta, zero", zero, zero_prior, false, false},
     {"hurdle_negbinomial", RESPONSE_COUNT, "hurdle_neg_binomial_2_log", "lpmf", "eta, phi, zero", phi_zero, phi_zero_prior, false, false},
@@ -81,28 +83,31 @@ static bool is_whole(const tacit_column_schema_t *column) {
 /* What the family asks of the response's public range, and what goes with it. */
 static void check(tacit_regression_t *r, const family_t *family) {
   const tacit_column_schema_t *y = r->response;
-  bool is_binary = y->type == TACIT_COLUMN_BINARY || (y->type == TACIT_COLUMN_CATEGORICAL && y->n_levels == 2);
+  bool is_number = y->type == TACIT_COLUMN_NUMERIC;
+  size_t n_levels = y->type == TACIT_COLUMN_CATEGORICAL ? y->n_levels : 0;
+  bool is_binary = y->type == TACIT_COLUMN_BINARY || n_levels == 2;
   const char *expected = NULL;
   switch (family->response) {
     case RESPONSE_BINARY: expected = is_binary ? NULL : "binary, or of two levels"; break;
-    case RESPONSE_REAL: expected = y->type == TACIT_COLUMN_NUMERIC || is_whole(y) ? NULL : "a number"; break;
-    case RESPONSE_POSITIVE: expected = y->type == TACIT_COLUMN_NUMERIC && y->lower > 0 ? NULL : "numeric with a lower bound above 0 in the schema"; break;
-    case RESPONSE_FROM_ZERO: expected = y->type == TACIT_COLUMN_NUMERIC && y->lower >= 0 ? NULL : "numeric with a lower bound of 0 or above"; break;
+    case RESPONSE_REAL: expected = is_number || is_whole(y) ? NULL : "a number"; break;
+    case RESPONSE_POSITIVE: expected = is_number && y->lower > 0 ? NULL : "numeric with a lower bound above 0 in the schema"; break;
+    case RESPONSE_FROM_ZERO: expected = is_number && y->lower >= 0 ? NULL : "numeric with a lower bound of 0 or above"; break;
     case RESPONSE_SHARE:
-      expected = y->type == TACIT_COLUMN_NUMERIC && y->lower > 0 && y->upper < 1 ? NULL : "numeric with bounds above 0 and below 1 in the schema";
+      expected = is_number && y->lower > 0 && y->upper < 1 ? NULL : "numeric with bounds above 0 and below 1 in the schema";
       break;
     case RESPONSE_COUNT: expected = is_whole(y) && y->lower >= 0 ? NULL : "an integer with a lower bound of 0 or above"; break;
-    case RESPONSE_LEVELS: expected = y->type == TACIT_COLUMN_CATEGORICAL && y->n_levels > 2 ? NULL : "categorical with three levels or more, in order"; break;
-    case RESPONSE_CLASSES: expected = y->type == TACIT_COLUMN_CATEGORICAL && y->n_levels > 1 ? NULL : "categorical with levels in the schema"; break;
+    case RESPONSE_LEVELS: expected = n_levels > 2 ? NULL : "categorical with three levels or more, in order"; break;
+    case RESPONSE_CLASSES: expected = n_levels > 1 ? NULL : "categorical with levels in the schema"; break;
   }
   if (is_binary && family->needs_trials && r->trials == NULL) {
-    tacit_regression_fail(r, 0, "family %s needs '%s | trials(column)', the number of trials of each record; for a response of 0 and 1 take family bernoulli",
-                          family->name, y->name);
+    tacit_regression_fail(
+        r, 0, "family %s needs '%s | trials(column)', the number of trials of each record; for a response of 0 and 1 take family bernoulli",
+        family->name, y->name);
   } else if (expected != NULL) {
     tacit_regression_fail(r, 0, "family %s needs a response that is %s", family->name, expected);
   } else if (family->needs_trials != (r->trials != NULL)) {
-    tacit_regression_fail(r, 0, family->needs_trials ? "family %s needs '%s | trials(column)'" : "family %s has no trials ('%s | trials')", family->name,
-                          y->name);
+    tacit_regression_fail(r, 0, family->needs_trials ? "family %s needs '%s | trials(column)'" : "family %s has no trials ('%s | trials')",
+                          family->name, y->name);
   } else if (r->cens != NULL && (!family->has_cdf || r->cens->type != TACIT_COLUMN_BINARY || r->weights != NULL)) {
     tacit_regression_fail(r, 0, !family->has_cdf             ? "family %s has no cens(): gaussian, lognormal, weibull and exponential have"
                                 : r->weights != NULL ? "family %s: cens() and weights() do not go together"
@@ -354,7 +359,8 @@ static void write_coefficients(writer_t *w, const char **names, size_t *n_names,
     tacit_text_printf(w->text, "%s + %s * (Intercept_s%s", tacit_exact(r, w->centre), tacit_exact(r, w->half), of_class);
     for (size_t j = 0; j < w->n; j++) {
       if (fabs(middle(&w->features[j])) > 0) {
-        tacit_text_printf(w->text, " - b_s%s[%zu] * %s / %s", of_class, j + 1, tacit_exact(r, middle(&w->features[j])), tacit_exact(r, width(&w->features[j])));
+        tacit_text_printf(w->text, " - b_s%s[%zu] * %s / %s", of_class, j + 1, tacit_exact(r, middle(&w->features[j])),
+                          tacit_exact(r, width(&w->features[j])));
       }
     }
     tacit_text_printf(w->text, ");\n");

@@ -55,8 +55,8 @@ static const char *obstacle_of(tacit_compiled_t *p) {
     return "its outcome is truncated, of an interval, or no column of the data";
   }
   if (r->is_censored && !g->is_followed_to_bound) {
-    return "its outcome is censored, and when is not known of a record that was not (if publicly all were followed to the bound: --followed-to-bound; "
-           "if not, cut all times at one that everybody reached)";
+    return "its outcome is censored, and when is not known of a record that was not (if publicly all were followed to the bound: "
+           "--followed-to-bound; if not, cut all times at one that everybody reached)";
   }
   if (r->is_censored && (!tacit_graph_affine(g, said->seen, &r->seen) || r->law == NULL || r->value.a < 0)) {
     return "it is not known how its censored outcomes arise";

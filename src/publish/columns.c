@@ -113,7 +113,8 @@ static tacit_status_t read_margins(tacit_publish_t *publish, tacit_error_t *err)
   publish->statistic.margins = publish->margins;
   publish->statistic.is_add_remove = publish->relation == TACIT_RELATION_ADD_REMOVE;
   if (status == TACIT_OK && publish->statistic.n_margins == 0) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "option --margin is needed, once for each table: --margin 'sex,age_band' --margin 'age_band,smoker'");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
+                           "option --margin is needed, once for each table: --margin 'sex,age_band' --margin 'age_band,smoker'");
   }
   return status;
 }
@@ -127,12 +128,14 @@ static tacit_status_t check_margins(const tacit_publish_t *publish, tacit_error_
     return TACIT_OK;
   }
   if (s->noise != TACIT_STATISTIC_GAUSSIAN && s->noise != TACIT_STATISTIC_DISCRETE_GAUSSIAN) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "mechanism", "margins are released with gaussian or discrete-gaussian noise, which is what inference from several at once takes");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "mechanism",
+                           "margins are released with gaussian or discrete-gaussian noise, which is what inference from several at once takes");
   }
   for (size_t j = 0; j < s->n_columns; j++) {
     names[j] = publish->columns[j]->name;
   }
-  const tacit_margins_t margins = {.n_columns = s->n_columns, .n_levels = publish->n_levels, .names = names, .n_margins = s->n_margins, .margins = s->margins};
+  const tacit_margins_t margins = {
+      .n_columns = s->n_columns, .n_levels = publish->n_levels, .names = names, .n_margins = s->n_margins, .margins = s->margins};
   tacit_status_t status = tacit_tables_new(&tables, &margins, err);
   tacit_tables_free(tables);
   return status;

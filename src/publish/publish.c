@@ -125,9 +125,10 @@ static tacit_status_t take_query(tacit_publish_t *publish, const tacit_table_t *
   bool is_stated = publish->relation == TACIT_RELATION_ADD_REMOVE || tacit_table_n_rows(table) == publish->n_public;
   return status != TACIT_OK || is_stated
              ? status
-             : tacit_error_set(err, TACIT_ERR_DATA, "n-public",
-                               "the query selects another number of rows than --n-public says: it is public and must be known beforehand; nothing was "
-                               "spent");
+             : tacit_error_set(
+                   err, TACIT_ERR_DATA, "n-public",
+                   "the query selects another number of rows than --n-public says: it is public and must be known beforehand; nothing was "
+                   "spent");
 }
 
 /* The statistic by its name, where no program says what it is. */
@@ -137,7 +138,10 @@ static tacit_status_t read_kind(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_nearest_t nearest = {.name = name};
   char hint[TACIT_HINT_SIZE];
   if (tacit_publish_is_program(publish)) {
-    return !tacit_publish_has(publish, "margin") ? TACIT_OK : tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "--margin goes with --statistic margins, not with a program, whose lines say what is counted");
+    return !tacit_publish_has(publish, "margin")
+               ? TACIT_OK
+               : tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
+                                 "--margin goes with --statistic margins, not with a program, whose lines say what is counted");
   }
   if (tacit_publish_has(publish, "set")) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "set", "--set goes with a program, FILE.stan");
@@ -149,7 +153,8 @@ static tacit_status_t read_kind(tacit_publish_t *publish, tacit_error_t *err) {
     }
     tacit_nearest_offer(&nearest, names[i]);
   }
-  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "option --statistic must be clamped-mean, counts, moments, score or margins, not '%s'%s", name,
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
+                         "option --statistic must be clamped-mean, counts, moments, score or margins, not '%s'%s", name,
                          tacit_nearest_hint(&nearest, hint));
 }
 
@@ -220,7 +225,8 @@ static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_so
 
 /* Settings to columns and budget, once. */
 static tacit_status_t settle_settings(tacit_publish_t *publish, tacit_error_t *err) {
-  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {read_settings, tacit_publish_choose_columns, read_query, tacit_publish_open_budget};
+  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {read_settings, tacit_publish_choose_columns, read_query,
+                                                                         tacit_publish_open_budget};
   if (publish->stage == TACIT_PUBLISH_STAGE_COLUMNS) {
     return TACIT_OK;
   }
@@ -253,11 +259,14 @@ static const double share_swamped = 0.1;
 static void put_swamped(tacit_publish_t *publish) {
   size_t n_values = tacit_statistic_n_values(&publish->statistic), n_margins = publish->statistic.n_margins;
   bool has_cells = publish->statistic.kind == TACIT_STATISTIC_COUNTS || publish->statistic.kind == TACIT_STATISTIC_MARGINS;
-  double sd = publish->noise_multiplier * (tacit_publish_has_delta(publish) ? 1 : sqrt(2)); /* in what one record can change; of Laplace noise the sd is sqrt 2 scales */
+  double sd = publish->noise_multiplier *
+              (tacit_publish_has_delta(publish) ? 1 : sqrt(2)); /* in what one record can change; of Laplace noise the sd is sqrt 2 scales */
   double n_cells = has_cells ? (double)n_values / (n_margins > 0 ? (double)n_margins : 1) : 1, share = sd * n_cells / (double)publish->n;
   if (share > share_swamped) {
-    tacit_text_printf(&publish->warnings, "warning: the noise is likely to swamp what is released: its sd is %.2g times what %s; about %.2g times the epsilon or the records would do\n", share,
-                      has_cells ? "an average cell holds" : "all records together can change", tacit_number_round_up(share / share_swamped));
+    tacit_text_printf(&publish->warnings,
+                      "warning: the noise is likely to swamp what is released: its sd is %.2g times what %s; about %.2g times the epsilon or the "
+                      "records would do\n",
+                      share, has_cells ? "an average cell holds" : "all records together can change", tacit_number_round_up(share / share_swamped));
   }
 }
 
@@ -276,7 +285,8 @@ tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_d
   publish->stage = TACIT_PUBLISH_STAGE_FAILED;
   status = open_records(publish, &settled, err);
   if (status == TACIT_OK) {
-    tacit_budget_put_doubts(&publish->warnings, publish->epsilon, publish->delta, publish->relation == TACIT_RELATION_SUBSTITUTE ? (double)publish->n : 0);
+    tacit_budget_put_doubts(&publish->warnings, publish->epsilon, publish->delta,
+                            publish->relation == TACIT_RELATION_SUBSTITUTE ? (double)publish->n : 0);
     if (publish->relation == TACIT_RELATION_SUBSTITUTE) {
       put_swamped(publish);
     }

@@ -69,7 +69,8 @@ static inline const char *tacit_publish_what(const tacit_publish_t *publish) {
 /* program.c: is the formula the file of a program? What its line is of; records that it is then the statistic of. */
 bool tacit_publish_is_program(const tacit_publish_t *publish);
 TACIT_MUST_USE tacit_status_t tacit_publish_choose_line(tacit_publish_t *publish, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish, const tacit_table_t *table, tacit_records_t **records,
+                                                      tacit_error_t *err);
 
 static inline const char *tacit_publish_relation(const tacit_publish_t *publish) {
   return publish->relation == TACIT_RELATION_SUBSTITUTE ? "substitute" : "add-remove";

@@ -65,7 +65,8 @@ static void put_privacy(tacit_text_t *text, const tacit_publish_t *publish) {
   put_number(text, publish->epsilon);
   tacit_text_printf(text, "\n  delta: ");
   put_number(text, publish->delta);
-  tacit_text_printf(text, "\n  relation: %s\n  unit: row\n  is_private: %s\n", tacit_publish_relation(publish), publish->is_seeded ? "false" : "true");
+  tacit_text_printf(text, "\n  relation: %s\n  unit: row\n  is_private: %s\n", tacit_publish_relation(publish),
+                    publish->is_seeded ? "false" : "true");
   tacit_text_printf(text, "  dataset: ");
   put_quoted(text, tacit_schema_dataset(publish->schema));
   tacit_text_printf(text, "\n");
@@ -124,7 +125,8 @@ static void put_statistic(tacit_text_t *text, const tacit_publish_t *publish) {
 /* A line of a program: cells row by row, as tacit infer counts them. */
 static void put_line(tacit_text_t *text, const tacit_publish_t *publish) {
   size_t n = tacit_statistic_n_values(&publish->statistic);
-  tacit_text_printf(text, "# Of the block 'statistic' of a program: tacit infer PROGRAM.stan --statistic THIS\nstatistics:\n  %s:\n    mechanism: %s\n    ",
+  tacit_text_printf(text,
+                    "# Of the block 'statistic' of a program: tacit infer PROGRAM.stan --statistic THIS\nstatistics:\n  %s:\n    mechanism: %s\n    ",
                     publish->line->name, publish->mechanism);
   put_numbers(text, "scale", publish->scales, 1, 1, false);
   tacit_text_printf(text, "    ");

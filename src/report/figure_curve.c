@@ -85,8 +85,9 @@ static double number_of(const json_t *object, const char *key) {
 
 /* By tenth: what was predicted, and the mean residual with what noise, sampling and the posterior explain of it. */
 static void bins(const json_t *list, tacit_text_t *text) {
-  tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Predicted from</th><th>to</th><th>About</th><th>Mean predicted</th><th>Mean residual</th><th>SD if the fit is right"
-                          "</th></tr>\n");
+  tacit_text_printf(text,
+                    "<div class=\"scroll\"><table>\n<tr><th>Predicted from</th><th>to</th><th>About</th><th>Mean predicted</th><th>Mean "
+                    "residual</th><th>SD if the fit is right</th></tr>\n");
   for (size_t i = 0; i < json_array_size(list); i++) {
     static const char *const keys[] = {"low", "high", "count", "predicted", "residual", "sd"};
     const json_t *bin = json_array_get(list, i);

@@ -78,7 +78,8 @@ static void banner(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_number_up(text, tacit_budget_delta(report->budget), 5);
   tacit_text_printf(text, "</strong>Fixed beforehand; &epsilon; = ");
   tacit_text_number_up(text, tacit_budget_spent(report->budget).epsilon, 5);
-  tacit_text_printf(text, " of it was charged, which is no guarantee. Relation %s, unit ", tacit_relation_string(tacit_budget_relation(report->budget)));
+  tacit_text_printf(text, " of it was charged, which is no guarantee. Relation %s, unit ",
+                    tacit_relation_string(tacit_budget_relation(report->budget)));
   tacit_text_html(text, report->unit);
   tacit_text_printf(text, ". The <a href=\"#privacy\">statement</a> says what that means.</div>\n");
 }
@@ -174,22 +175,28 @@ static size_t n_common(const tacit_report_t *report) {
 static void answers(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   bool has_priors = tacit_report_has_priors(summaries, report->draws->n_reported);
   const double *noise = noise_factors(report);
-  tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>90 %% interval</th><th>95 %% interval</th>"
-                          "<th>SD</th>%s%s</tr>\n", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "", noise != NULL ? "<th>By noise</th>" : "");
+  tacit_text_printf(text,
+                    "<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>90 %% interval</th><th>95 %% interval</th>"
+                    "<th>SD</th>%s%s</tr>\n",
+                    has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "", noise != NULL ? "<th>By noise</th>" : "");
   for (size_t j = 0; j < n_common(report); j++) {
     answer_row(report->labels[j], &summaries[j], has_priors, noise == NULL ? 0 : j < report->evidence->n_terms && noise[j] > 0 ? noise[j] : -1, text);
   }
   tacit_text_printf(text, "</table></div>\n");
   if (has_priors) {
-    tacit_text_printf(text, "<p>Prior share: how much of the posterior's precision is the prior's; near 0 the data speak, near 1 the prior does.</p>\n");
+    tacit_text_printf(text,
+                      "<p>Prior share: how much of the posterior's precision is the prior's; near 0 the data speak, near 1 the prior does.</p>\n");
   }
   if (report->release != NULL && report->release->has_own_effects) {
-    tacit_text_printf(text, "<p>Coefficients are means over sites; each site's own are below. Sd between sites: how far one site's coefficient typically lies from that mean, in the coefficient's "
-                            "unit.</p>\n");
+    tacit_text_printf(text,
+                      "<p>Coefficients are means over sites; each site's own are below. Sd between sites: how far one site's coefficient typically "
+                      "lies from that mean, in the coefficient's unit.</p>\n");
   }
   if (noise != NULL) {
-    tacit_text_printf(text, "<p>By noise: what the privacy noise added; intervals are so many times as wide as they would be, had records of the same features been seen "
-                            "without noise, and were the model right (what misfit adds counts as noise here). Estimated from what was released.</p>\n");
+    tacit_text_printf(
+        text,
+        "<p>By noise: what the privacy noise added; intervals are so many times as wide as they would be, had records of the same features been seen "
+        "without noise, and were the model right (what misfit adds counts as noise here). Estimated from what was released.</p>\n");
   }
 }
 
@@ -262,8 +269,9 @@ static void effects(const tacit_report_t *report, const tacit_summary_t *summari
     for (size_t j = 1; j < n && j < report->evidence->n_terms; j++) {
       effect(report, summaries, j, &to);
     }
-    tacit_text_printf(text, "<h2>Effects</h2>\n<p>%s of one released standard deviation of each feature (after the +), or of a level beside the first "
-                            "one: median, 90 %% interval (thick) and 95 %% interval (thin).</p>\n<div class=\"scroll\">",
+    tacit_text_printf(text,
+                      "<h2>Effects</h2>\n<p>%s of one released standard deviation of each feature (after the +), or of a level beside the first "
+                      "one: median, 90 %% interval (thick) and 95 %% interval (thin).</p>\n<div class=\"scroll\">",
                       ratio != NULL ? ratio : "Difference in the response");
     tacit_figure_intervals(to.labels, to.summaries, to.n, ratio != NULL, text);
     tacit_text_printf(text, "</div>\n");
@@ -288,10 +296,11 @@ static void sites(const tacit_report_t *report, const tacit_summary_t *summaries
   if (labels == NULL || own == NULL) {
     text->failed = true;
   } else {
-    tacit_text_printf(text, "<h2>Site by site</h2>\n<p>%s Median, 90 %% interval (thick) and 95 %% interval (thin), in the quantity's own unit.</p>\n",
-                      report->release != NULL && report->release->has_own_effects
-                          ? "Each site's own quantities, given the releases of all: what a site tells of itself is drawn towards the mean over sites, the more so the less it tells."
-                          : "What each site has of its own; all else is common to the sites.");
+    tacit_text_printf(
+        text, "<h2>Site by site</h2>\n<p>%s Median, 90 %% interval (thick) and 95 %% interval (thin), in the quantity's own unit.</p>\n",
+        report->release != NULL && report->release->has_own_effects ? "Each site's own quantities, given the releases of all: what a site tells of "
+                                                                      "itself is drawn towards the mean over sites, the more so the less it tells."
+                                                                    : "What each site has of its own; all else is common to the sites.");
     for (size_t k = 0; k < report->n_own; k++) {
       for (size_t i = 0; i < n; i++) {
         labels[i] = report->labels[first + i * report->n_own + k];
@@ -307,8 +316,11 @@ static void sites(const tacit_report_t *report, const tacit_summary_t *summaries
 }
 
 static void curves(const tacit_report_t *report, tacit_text_t *text) {
-  tacit_text_printf(text, "<h2>Along each column</h2>\n<p>%s, other terms %s: median and 90 %% interval, over the public bounds of each column, whether or not there are "
-                          "records everywhere.</p>\n<div class=\"panels\">\n", report->curves_of, report->curves_at);
+  tacit_text_printf(
+      text,
+      "<h2>Along each column</h2>\n<p>%s, other terms %s: median and 90 %% interval, over the public bounds of each column, whether or not there are "
+      "records everywhere.</p>\n<div class=\"panels\">\n",
+      report->curves_of, report->curves_at);
   for (size_t i = 0; i < report->n_curves; i++) {
     tacit_figure_curve(&report->curves[i], text);
   }

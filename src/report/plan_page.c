@@ -11,7 +11,8 @@ static const char own_style[] =
     ".substitute{stroke:var(--data);stroke-width:2.2}.add-remove{stroke:var(--warm);stroke-width:2.2;stroke-dasharray:7 4}\n"
     ".unkind-substitute{fill:var(--data);opacity:.14}.unkind-add-remove{fill:var(--warm);opacity:.14}.mark{stroke:var(--soft);fill:none}\n"
     ":root{--warm:#b35400}@media (prefers-color-scheme:dark){:root{--warm:#f0a050}}\n"
-    "polyline{stroke-opacity:1}.key svg{display:inline-block;width:2.4rem;height:.7rem;vertical-align:middle;margin:0 .3rem 0 1rem}.key svg:first-child{margin-left:0}\n"
+    "polyline{stroke-opacity:1}.key svg{display:inline-block;width:2.4rem;height:.7rem;vertical-align:middle;margin:0 .3rem 0 1rem}.key "
+    "svg:first-child{margin-left:0}\n"
     "@media print{figure{break-inside:avoid}.panels{grid-template-columns:1fr 1fr}:root{--warm:#b35400}}\n";
 
 typedef struct frame {
@@ -121,7 +122,8 @@ static void panel(const tacit_plan_page_t *plan, size_t j, tacit_text_t *text) {
   frame_t frame = frame_of(plan, j);
   tacit_text_printf(text, "<figure><figcaption>");
   tacit_text_html_cut(text, plan->labels[j], MAX_LABEL);
-  tacit_text_printf(text, "</figcaption>\n<svg class=\"widths\" role=\"img\" viewBox=\"0 0 %d %d\" aria-label=\"width of the 90 %% interval of ", (int)WIDTH, (int)HEIGHT);
+  tacit_text_printf(text, "</figcaption>\n<svg class=\"widths\" role=\"img\" viewBox=\"0 0 %d %d\" aria-label=\"width of the 90 %% interval of ",
+                    (int)WIDTH, (int)HEIGHT);
   tacit_text_html(text, plan->labels[j]);
   tacit_text_printf(text, " against epsilon; the table has the numbers\">\n");
   ticks(&frame, true, text);
@@ -137,10 +139,12 @@ static void panel(const tacit_plan_page_t *plan, size_t j, tacit_text_t *text) {
 static void key(tacit_text_t *text) {
   tacit_text_printf(text, "<p class=\"key\">");
   for (int r = 0; r < 2; r++) {
-    tacit_text_printf(text, "<svg aria-hidden=\"true\" viewBox=\"0 0 38 11\"><title>%s</title><polyline class=\"%s\" points=\"0,5 38,5\"/></svg>%s", relation_name(r),
-                      relation_name(r), relation_name(r));
+    tacit_text_printf(text, "<svg aria-hidden=\"true\" viewBox=\"0 0 38 11\"><title>%s</title><polyline class=\"%s\" points=\"0,5 38,5\"/></svg>%s",
+                      relation_name(r), relation_name(r), relation_name(r));
   }
-  tacit_text_printf(text, "<svg aria-hidden=\"true\" viewBox=\"0 0 38 11\"><title>without privacy</title><path class=\"zero\" d=\"M0 5H38\"/></svg>without privacy</p>\n");
+  tacit_text_printf(text,
+                    "<svg aria-hidden=\"true\" viewBox=\"0 0 38 11\"><title>without privacy</title><path class=\"zero\" d=\"M0 5H38\"/></svg>without "
+                    "privacy</p>\n");
 }
 
 /* The point of the grid that is nearest to epsilon. */
@@ -195,26 +199,35 @@ static void table_of(const tacit_plan_page_t *plan, int r, tacit_text_t *text) {
 }
 
 static void facts(const tacit_plan_page_t *plan, tacit_text_t *text) {
-  tacit_text_printf(text, "<div class=\"banner\"><strong>Nothing was read, charged or released</strong>This is forecast from the schema, %.0f as the number of units, which "
-                          "somebody typed, and &delta; = ", plan->n_units);
+  tacit_text_printf(text,
+                    "<div class=\"banner\"><strong>Nothing was read, charged or released</strong>This is forecast from the schema, %.0f as the "
+                    "number of units, which somebody typed, and &delta; = ",
+                    plan->n_units);
   tacit_text_number_up(text, plan->delta, 5);
   tacit_text_printf(text, ". It promises nothing.</div>\n<p>Family ");
   tacit_text_html(text, plan->family);
-  tacit_text_printf(text, ", method noise-aware. Under relation substitute a unit is replaced by another and the number of units is public; under add-remove one is "
-                          "there or not, and their number is private. A replacement counts as one removed and one added: epsilon under add-remove protects "
-                          "against a replacement with twice that.</p>\n");
+  tacit_text_printf(
+      text,
+      ", method noise-aware. Under relation substitute a unit is replaced by another and the number of units is public; under add-remove one is "
+      "there or not, and their number is private. A replacement counts as one removed and one added: epsilon under add-remove protects "
+      "against a replacement with twice that.</p>\n");
 }
 
 static void assumptions(const tacit_plan_page_t *plan, tacit_text_t *text) {
-  tacit_text_printf(text, "<h2>What is assumed</h2>\n<ul><li>Widths are of 90 %% intervals, in the unit of each coefficient as <code>summary.csv</code> has it, from the "
-                          "likelihood alone: a prior that is narrower keeps an interval narrower, and then it is the prior that speaks.</li>\n<li>");
+  tacit_text_printf(
+      text,
+      "<h2>What is assumed</h2>\n<ul><li>Widths are of 90 %% intervals, in the unit of each coefficient as <code>summary.csv</code> has it, from the "
+      "likelihood alone: a prior that is narrower keeps an interval narrower, and then it is the prior that speaks.</li>\n<li>");
   tacit_text_html(text, plan->assumed);
-  tacit_text_printf(text, "</li>\n<li>Lines: columns that fill their bounds, the least to be expected. Shaded up to: unkind columns, a two-valued feature with 2 %% in its "
-                          "rarer level or a feature that fills a tenth of its bounds. Those have wider intervals without privacy, too, which is not in the "
-                          "picture: a feature that fills a tenth of its bounds has a coefficient ten times as uncertain.</li>\n"
-                          "<li>%s</li></ul>\n",
-                    plan->is_refused ? "Where a line does not go, the budget would buy next to nothing and is refused before anything is spent."
-                                     : "No budget in the picture is refused; tacit plan and tacit fit warn where what is released is likely not to tell a feature's scale.");
+  tacit_text_printf(
+      text,
+      "</li>\n<li>Lines: columns that fill their bounds, the least to be expected. Shaded up to: unkind columns, a two-valued feature with 2 %% in "
+      "its rarer level or a feature that fills a tenth of its bounds. Those have wider intervals without privacy, too, which is not in the picture: "
+      "a feature that fills a tenth of its bounds has a coefficient ten times as uncertain.</li>\n"
+      "<li>%s</li></ul>\n",
+      plan->is_refused
+          ? "Where a line does not go, the budget would buy next to nothing and is refused before anything is spent."
+          : "No budget in the picture is refused; tacit plan and tacit fit warn where what is released is likely not to tell a feature's scale.");
 }
 
 tacit_status_t tacit_report_plan_page(const tacit_plan_page_t *plan, char **html, tacit_error_t *err) {

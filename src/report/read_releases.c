@@ -107,7 +107,8 @@ static tacit_status_t fill_release(const reader_t *r, const json_t *item, tacit_
   static const char *const keys[] = {"label", "noise_multiplier", "noise_sd", "at", "values"};
   const json_t *label = json_object_get(item, "label"), *multiplier = json_object_get(item, "noise_multiplier"),
                *sd = json_object_get(item, "noise_sd");
-  tacit_status_t status = json_is_object(item) ? check_keys(r, item, keys, sizeof keys / sizeof keys[0], "a release") : wrong(r, "releases", "objects");
+  tacit_status_t status =
+      json_is_object(item) ? check_keys(r, item, keys, sizeof keys / sizeof keys[0], "a release") : wrong(r, "releases", "objects");
   if (status != TACIT_OK) {
     return status;
   }
@@ -279,9 +280,11 @@ tacit_status_t tacit_released_read(tacit_released_t *kept, const char *path, tac
   tacit_text_printf(&name, is_folder ? "%s/releases.json" : "%s", path);
   tacit_status_t status = name.failed ? tacit_error_memory(err) : TACIT_OK;
   if (status == TACIT_OK && is_folder && stat(name.data, &info) != 0 && errno == ENOENT) {
-    status = tacit_error_set(err, TACIT_ERR_MISSING, "releases",
-                             "%s has no releases.json: only fits by method noise-aware keep releases that inference can start from; chains "
-                             "pay for every step and leave none, of sites together each site has its own, and after tacit infer there is the statistic", path);
+    status =
+        tacit_error_set(err, TACIT_ERR_MISSING, "releases",
+                        "%s has no releases.json: only fits by method noise-aware keep releases that inference can start from; chains "
+                        "pay for every step and leave none, of sites together each site has its own, and after tacit infer there is the statistic",
+                        path);
   }
   if (status == TACIT_OK) {
     status = tacit_file_read(name.data, MAX_BYTES, &bytes, &n, err);

@@ -19,7 +19,9 @@ bool tacit_report_has_flag(const tacit_report_t *report, const char *name) {
 }
 
 tacit_relation_t tacit_report_relation(const tacit_report_t *report) {
-  return report->budget != NULL ? tacit_budget_relation(report->budget) : report->release != NULL ? report->release->relation : TACIT_RELATION_SUBSTITUTE;
+  return report->budget != NULL    ? tacit_budget_relation(report->budget)
+         : report->release != NULL ? report->release->relation
+                                   : TACIT_RELATION_SUBSTITUTE;
 }
 
 /* name or name.i.j: a letter, letters, digits and single underscores, then indices from 1. */

@@ -168,12 +168,14 @@ static void exactness(const tacit_report_t *report, tacit_text_t *text) {
   line(text, "# How good the draws are");
   if (report->is_noise_aware) {
     bool is_program = strcmp(report->family, "program") == 0;
-    line(text, is_program ? "They are from the posterior distribution given the releases above, so that intervals include the privacy noise. What a "
-                            "record adds is clipped after it is centred by the program itself, which leaves its mean where it was. R-hat and the effective "
-                            "sample sizes say how far the sampling got, not how good the program is."
-                          : "They are from the posterior distribution given the releases above, so that intervals include the privacy "
-               "noise. Records enter whitened and weighted; what the releases leave open about them is part of the "
-               "uncertainty. Default priors are scaled by the released moments: no record was used for them again. R-hat and the effective sample sizes say how far the sampling got, not how good the model is.");
+    line(text, is_program
+                   ? "They are from the posterior distribution given the releases above, so that intervals include the privacy noise. What a "
+                     "record adds is clipped after it is centred by the program itself, which leaves its mean where it was. R-hat and the effective "
+                     "sample sizes say how far the sampling got, not how good the program is."
+                   : "They are from the posterior distribution given the releases above, so that intervals include the privacy "
+                     "noise. Records enter whitened and weighted; what the releases leave open about them is part of the "
+                     "uncertainty. Default priors are scaled by the released moments: no record was used for them again. R-hat and the effective "
+                     "sample sizes say how far the sampling got, not how good the model is.");
     if (report->evidence != NULL && report->evidence->note[0] != '\0') {
       line(text, report->evidence->note);
     }
@@ -258,20 +260,21 @@ static void post_processing(const tacit_report_t *report, tacit_text_t *text) {
     line(text, release->composition);
   }
   line(text, "# How good the draws are");
-  line(text, report->is_noise_aware && release->has_own_effects
-                 ? "They are from the posterior given the releases of all sites together, the prior applied once, so that intervals include the privacy noise; each "
-                   "site has coefficients of its own, around the means that are reported."
-             : report->is_noise_aware
-                 ? "They are from the posterior given the releases of all sites together, the prior applied once, so that intervals include the privacy noise; "
-                   "coefficients are taken to be the same at every site."
-             : report->is_exact ? "The chain's law is the posterior given the release, clamping and noise included. A run is "
-                                "finite all the same: R-hat and the effective sample sizes say how far it got."
-             : report->statistic != NULL
-                 ? "The counts behind the noise were integrated out by Laplace's method in saddlepoint form: an approximation that is exact without noise "
-                   "and where noise prevails, and between is off by about one over the counts of cells. Interactions that no margin shows are taken for none."
-                              : "The sum of the records was taken as normal, with the exact mean and covariance of "
-                                "clamped records: an approximation whose error shrinks like one over the square root of "
-                                "their number.");
+  line(text,
+       report->is_noise_aware && release->has_own_effects ? "They are from the posterior given the releases of all sites together, the prior applied "
+                                                            "once, so that intervals include the privacy noise; each "
+                                                            "site has coefficients of its own, around the means that are reported."
+       : report->is_noise_aware ? "They are from the posterior given the releases of all sites together, the prior applied once, so that intervals "
+                                  "include the privacy noise; coefficients are taken to be the same at every site."
+       : report->is_exact ? "The chain's law is the posterior given the release, clamping and noise included. A run is "
+                            "finite all the same: R-hat and the effective sample sizes say how far it got."
+       : report->statistic != NULL
+           ? "The counts behind the noise were integrated out by Laplace's method in saddlepoint form: an approximation that is exact without noise "
+             "and where noise prevails, and between is off by about one over the counts of cells. Interactions that no margin shows are taken for "
+             "none."
+           : "The sum of the records was taken as normal, with the exact mean and covariance of "
+             "clamped records: an approximation whose error shrinks like one over the square root of "
+             "their number.");
   line(text, "# What is assumed");
   line(text, report->is_noise_aware ? "- The releases were made as their files say."
                                     : "- The law of the records, the clamp bounds, their number and the law of the noise are as stated: the "

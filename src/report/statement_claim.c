@@ -72,9 +72,10 @@ void tacit_statement_claim(const tacit_testimony_t *said, tacit_text_t *text) {
     tacit_statement_quoted(text, said->unit);
     tacit_text_printf(text, ", of which there are at most %llu.\n", (unsigned long long)said->max_rows);
   }
-  tacit_text_printf(text, said->relation == TACIT_RELATION_ADD_REMOVE
-                              ? "- Neighbouring data sets (relation add-remove): one has a unit more than the other. How many units there are is private"
-                              : "- Neighbouring data sets (relation substitute): one unit is replaced by another. How many units there are is public");
+  tacit_text_printf(text,
+                    said->relation == TACIT_RELATION_ADD_REMOVE
+                        ? "- Neighbouring data sets (relation add-remove): one has a unit more than the other. How many units there are is private"
+                        : "- Neighbouring data sets (relation substitute): one unit is replaced by another. How many units there are is public");
   if (said->n_units > 0 && said->relation == TACIT_RELATION_SUBSTITUTE) {
     tacit_text_printf(text, ": %.0f", said->n_units);
   }
@@ -83,8 +84,9 @@ void tacit_statement_claim(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_text_number_up(text, said->claim.epsilon, TACIT_STATEMENT_EPSILON_DIGITS);
   tacit_text_printf(text, ", delta = ");
   tacit_text_number_up(text, said->claim.delta, TACIT_STATEMENT_EPSILON_DIGITS);
-  tacit_text_printf(text, ", fixed before the first release: Pr[result from A in S] <= exp(epsilon) Pr[result from B in S] + delta for neighbours A, B "
-                          "and every set S of results.\n");
+  tacit_text_printf(text,
+                    ", fixed before the first release: Pr[result from A in S] <= exp(epsilon) Pr[result from B in S] + delta for neighbours A, B "
+                    "and every set S of results.\n");
   if (isfinite(said->charged)) {
     tacit_text_printf(text, "- Charged of that budget (epsilon_charged): ");
     tacit_text_number_up(text, said->charged, TACIT_STATEMENT_EPSILON_DIGITS);
@@ -102,8 +104,10 @@ void tacit_statement_chances(const tacit_testimony_t *said, tacit_text_t *text) 
   const char *unit = is_row(said) ? "row" : "unit";
   bool may_be_absent = said->relation == TACIT_RELATION_ADD_REMOVE;
   tacit_statement_line(text, "# What that means in chances");
-  tacit_text_printf(text, "- A guess: somebody knows all other units and 100 contents that one %s may have, each as likely as the others. Without the "
-                          "files a guess is right with a chance of 1 in 100; with them, whatever is done with them, of at most ", unit);
+  tacit_text_printf(text,
+                    "- A guess: somebody knows all other units and 100 contents that one %s may have, each as likely as the others. Without the "
+                    "files a guess is right with a chance of 1 in 100; with them, whatever is done with them, of at most ",
+                    unit);
   chance(text, tacit_statement_guess(said));
   tacit_text_printf(text, ".\n- A test: somebody asks whether %s, and is wrong in 1 of 100 cases where that is not so. From the files alone he "
                           "finds it, where it is so, with a chance of at most ",
@@ -111,16 +115,20 @@ void tacit_statement_chances(const tacit_testimony_t *said, tacit_text_t *text) 
                                   : is_row(said) ? "a given row, and not a given other in its place, is in the data"
                                                  : "a given unit, and not a given other in its place, is in the data");
   chance(text, tacit_statement_test(said));
-  tacit_statement_line(text, ".\n- Both hold for each single unit and count delta. What the files say about people in general, and so about anybody, in the data or "
-             "not, is what the analysis is for: it is not prevented.");
+  tacit_statement_line(
+      text,
+      ".\n- Both hold for each single unit and count delta. What the files say about people in general, and so about anybody, in the data or "
+      "not, is what the analysis is for: it is not prevented.");
 }
 
 void tacit_statement_command(const tacit_testimony_t *said, tacit_text_t *text) {
   char spec[TACIT_EVENT_TEXT_SIZE];
-  tacit_text_printf(text, "    tacit account --relation %s%s --delta ", tacit_relation_string(said->relation), said->is_scheduled ? " --in-order" : "");
+  tacit_text_printf(text, "    tacit account --relation %s%s --delta ", tacit_relation_string(said->relation),
+                    said->is_scheduled ? " --in-order" : "");
   tacit_text_shortest(text, said->claim.delta);
   for (size_t i = 0; i < said->n_events; i++) {
-    tacit_text_printf(text, " \\\n      --event %s --count %llu", tacit_event_format(&said->events[i], spec), (unsigned long long)said->events[i].count);
+    tacit_text_printf(text, " \\\n      --event %s --count %llu", tacit_event_format(&said->events[i], spec),
+                      (unsigned long long)said->events[i].count);
   }
   tacit_text_printf(text, "\nIt prints epsilon ");
   tacit_text_number(text, said->again.epsilon, 10);
@@ -140,9 +148,10 @@ void tacit_statement_signing(tacit_text_t *text) {
 
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--soft:#4a535e;--rule:#c9d0d8;--pre:#f3f5f7;--good:#1a7f4b;--bad:#b3161b}\n"
-    "@media (prefers-color-scheme:dark){:root{--ink:#e8ebee;--paper:#14171a;--soft:#aab3bd;--rule:#3a424b;--pre:#1f2429;--good:#4cc38a;--bad:#ff8a84}}\n"
-    "body{font:15px/1.45 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;color:var(--ink);background:var(--paper);"
-    "max-width:46rem;margin:1.5rem auto;padding:0 1rem;overflow-wrap:anywhere}\n"
+    "@media "
+    "(prefers-color-scheme:dark){:root{--ink:#e8ebee;--paper:#14171a;--soft:#aab3bd;--rule:#3a424b;--pre:#1f2429;--good:#4cc38a;--bad:#ff8a84}}\n"
+    "body{font:15px/1.45 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica "
+    "Neue',Arial,sans-serif;color:var(--ink);background:var(--paper);max-width:46rem;margin:1.5rem auto;padding:0 1rem;overflow-wrap:anywhere}\n"
     "main h2{font-size:1rem;margin:1rem 0 .2rem;padding-top:.5rem;border-top:1px solid var(--rule)}\n"
     "main h2:first-child{font-size:1.3rem;line-height:1.25;margin:0;padding:.3rem 0 .3rem .8rem;border-top:0;border-left:6px solid var(--good)}\n"
     ".exposed h2:first-child{border-color:var(--bad);color:var(--bad)}\n"
@@ -151,11 +160,12 @@ static const char style[] =
     "pre{font:.8rem/1.4 ui-monospace,Menlo,Consolas,monospace;background:var(--pre);padding:.5rem .7rem;margin:.3rem 0;white-space:pre-wrap}\n"
     "main pre:last-child{background:none;padding:0;line-height:2.2}\n"
     "@page{size:A4;margin:12mm 14mm}\n"
-    "@media print{:root{--ink:#000;--paper:#fff;--soft:#333;--rule:#999;--pre:#fff;--good:#1a7f4b;--bad:#b3161b}"
-    "body{font-size:8.5pt;line-height:1.24;margin:0;padding:0;max-width:none}h1{display:none}main{columns:2;column-gap:7mm}"
-    "main h2{font-size:9.5pt;margin:.35rem 0 .1rem;padding-top:.25rem;break-after:avoid}"
-    "main h2:first-child{font-size:13pt;column-span:all}main h2:first-child+p{column-span:all}"
-    "p{margin:.15rem 0}pre{font-size:6.5pt;line-height:1.2;padding:0;break-inside:avoid}main pre:last-child{font-size:8.5pt;line-height:2.2}}\n";
+    "@media "
+    "print{:root{--ink:#000;--paper:#fff;--soft:#333;--rule:#999;--pre:#fff;--good:#1a7f4b;--bad:#b3161b}body{font-size:8.5pt;line-height:1.24;"
+    "margin:0;padding:0;max-width:none}h1{display:none}main{columns:2;column-gap:7mm}main h2{font-size:9.5pt;margin:.35rem 0 "
+    ".1rem;padding-top:.25rem;break-after:avoid}main h2:first-child{font-size:13pt;column-span:all}main "
+    "h2:first-child+p{column-span:all}p{margin:.15rem 0}pre{font-size:6.5pt;line-height:1.2;padding:0;break-inside:avoid}main "
+    "pre:last-child{font-size:8.5pt;line-height:2.2}}\n";
 
 void tacit_statement_document(const char *data_name, bool is_private, const char *lines, tacit_text_t *text) {
   tacit_text_printf(text, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -22,8 +22,9 @@ static void subject(const tacit_testimony_t *said, tacit_text_t *text) {
 
 static void mechanism(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_statement_line(text, "# Mechanism and composition");
-  tacit_text_printf(text, "What a unit adds is bounded; sums over records are exact integers, noise is drawn from a cryptographic generator and rounded "
-                          "exactly. %s:\n",
+  tacit_text_printf(text,
+                    "What a unit adds is bounded; sums over records are exact integers, noise is drawn from a cryptographic generator and rounded "
+                    "exactly. %s:\n",
                     said->is_scheduled ? "The schedule fixed before the first release, all of which is counted whether or not it was used"
                                        : "The releases, each charged to the privacy budget before it was computed");
   for (size_t i = 0; i < said->n_events; i++) {
@@ -37,7 +38,8 @@ static void mechanism(const tacit_testimony_t *said, tacit_text_t *text) {
     tacit_text_printf(text, "The schedule was composed by the accountant ");
     tacit_statement_quoted(text, said->accountant);
   } else {
-    tacit_text_printf(text, "A privacy filter refuses what would pass the budget: epsilon is the budget, though later releases depend on earlier ones");
+    tacit_text_printf(text,
+                      "A privacy filter refuses what would pass the budget: epsilon is the budget, though later releases depend on earlier ones");
   }
   tacit_text_printf(text, ". End of the run: ");
   tacit_text_plain(text, said->end);
@@ -46,9 +48,11 @@ static void mechanism(const tacit_testimony_t *said, tacit_text_t *text) {
 
 static void trust(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_statement_line(text, "# Trust model");
-  tacit_statement_line(text, "Central model with a trusted curator: the program on the holder's machine sees the records. Whoever receives these files is taken as "
-             "the adversary, with any knowledge besides and any computing power that does not break the generator. Schema, model and settings "
-             "are public: given by people, not read off the data.");
+  tacit_statement_line(
+      text,
+      "Central model with a trusted curator: the program on the holder's machine sees the records. Whoever receives these files is taken as "
+      "the adversary, with any knowledge besides and any computing power that does not break the generator. Schema, model and settings "
+      "are public: given by people, not read off the data.");
   const char *assumption;
   for (size_t i = 0; (assumption = tacit_testimony_assumption(said, i)) != NULL; i++) {
     tacit_text_append(text, "- ", 2);
@@ -60,10 +64,13 @@ static void trust(const tacit_testimony_t *said, tacit_text_t *text) {
 static void outside(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_statement_line(text, "# What is outside");
   tacit_statement_line(text, "- Side channels: running time, memory use, what the program shows the holder of the data alone.");
-  tacit_statement_line(text, "- The curator's machine, its operating system, its source of random numbers, and who has access to them and to the records.");
-  tacit_statement_line(text, said->ledger != NULL
-                 ? "- Releases from the same records that the ledger does not hold: the costs of all of them add up."
-                 : "- Every other release from the same records: this fit is in no ledger, so nothing adds up repeated fits, and each adds its epsilon.");
+  tacit_statement_line(text,
+                       "- The curator's machine, its operating system, its source of random numbers, and who has access to them and to the records.");
+  tacit_statement_line(
+      text,
+      said->ledger != NULL
+          ? "- Releases from the same records that the ledger does not hold: the costs of all of them add up."
+          : "- Every other release from the same records: this fit is in no ledger, so nothing adds up repeated fits, and each adds its epsilon.");
 }
 
 static void schema(const tacit_testimony_t *said, tacit_text_t *text) {
@@ -97,7 +104,9 @@ static void ledger(const tacit_testimony_t *said, tacit_text_t *text) {
   }
   tacit_text_printf(text, "Spend %llu in the ledger of the data set ", (unsigned long long)said->spend);
   tacit_statement_quoted(text, said->ledger);
-  tacit_statement_line(text, ", which adds up all runs entered there. `tacit ledger show LEDGER` lists them, `tacit ledger verify LEDGER` checks that none was changed.");
+  tacit_statement_line(
+      text,
+      ", which adds up all runs entered there. `tacit ledger show LEDGER` lists them, `tacit ledger verify LEDGER` checks that none was changed.");
 }
 
 static void check(const tacit_testimony_t *said, tacit_text_t *text) {
@@ -106,8 +115,10 @@ static void check(const tacit_testimony_t *said, tacit_text_t *text) {
     tacit_statement_line(text, "This composes what is listed above again, and reads no record:");
     tacit_statement_command(said, text);
   }
-  tacit_statement_line(text, "privacy.json, privacy.txt and run.yaml in the folder say the same, and with which settings. That these files are what the program "
-             "wrote is for the holder of the folder to vouch for.");
+  tacit_statement_line(
+      text,
+      "privacy.json, privacy.txt and run.yaml in the folder say the same, and with which settings. That these files are what the program "
+      "wrote is for the holder of the folder to vouch for.");
 }
 
 static void software(const tacit_testimony_t *said, tacit_text_t *text) {

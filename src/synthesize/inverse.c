@@ -124,7 +124,8 @@ static tacit_status_t choose(tacit_inverse_t *v, size_t c, const bool *touches, 
   return column->feature != SIZE_MAX || (is_listed && has_patterns(column, v->n_features))
              ? TACIT_OK
              : tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
-                               "column '%.60s' cannot be made from the formula's features: none of them is its alone and rises or falls with it", schema->name);
+                               "column '%.60s' cannot be made from the formula's features: none of them is its alone and rises or falls with it",
+                               schema->name);
 }
 
 tacit_status_t tacit_inverse_init(tacit_inverse_t *inverse, const tacit_predictor_t *predictor, tacit_error_t *err) {
@@ -174,7 +175,8 @@ void tacit_inverse_clear(tacit_inverse_t *inverse) {
 }
 
 /* The value whose own features are nearest. */
-static void by_pattern(const tacit_inverse_t *v, const struct tacit_inverse_column *column, size_t n, const double *features, double *out, bool *is_exact) {
+static void by_pattern(const tacit_inverse_t *v, const struct tacit_inverse_column *column, size_t n, const double *features, double *out,
+                       bool *is_exact) {
   for (size_t i = 0; i < n; i++) {
     double least = INFINITY;
     for (size_t k = 0; k < column->n_values; k++) {

@@ -15,8 +15,8 @@ void tacit_synthesis_rules(size_t n_sets, tacit_text_t *text);
 
 TACIT_MUST_USE tacit_status_t tacit_synthesis_is_of_tables(const char *path, bool *is_so, tacit_error_t *err);
 /* Texts are cleared by the caller, also after failure; html NULL: not wanted. */
-TACIT_MUST_USE tacit_status_t tacit_synthesize_tables(const char *path, const tacit_synthesis_settings_t *settings, tacit_text_t *csv, tacit_text_t *json,
-                                                      tacit_text_t *html, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_synthesize_tables(const char *path, const tacit_synthesis_settings_t *settings, tacit_text_t *csv,
+                                                      tacit_text_t *json, tacit_text_t *html, tacit_error_t *err);
 
 /*
  * Columns from features: a column is found from the features that are its alone. One of them rises or falls with it, or, where there are few values,

@@ -81,7 +81,8 @@ static tacit_status_t open_all(synthesis_t *s, const char *path, const tacit_syn
   }
   size_t k = tacit_tables_n_effects(s->margins.tables), n = s->post.draws.n_reported;
   if (status == TACIT_OK && n != k && n != k + 1) {
-    status = tacit_error_set(err, TACIT_ERR_SYNTAX, "path", "%s: %zu quantities were drawn, where the margins in statistic.yaml have %zu effects", path, n, k);
+    status = tacit_error_set(err, TACIT_ERR_SYNTAX, "path", "%s: %zu quantities were drawn, where the margins in statistic.yaml have %zu effects",
+                             path, n, k);
   }
   s->n_cells = tacit_tables_n_cells(s->margins.tables);
   s->n_draws = tacit_draws_n_kept(&s->post.draws) * s->post.draws.n_chains;
@@ -211,9 +212,11 @@ static void json_cell(synthesis_t *s, const char *name, size_t cell, double rele
 }
 
 static tacit_status_t put_json(synthesis_t *s, tacit_error_t *err) {
-  tacit_text_printf(&s->json, "{\n  \"format\": \"tacit synthetic rows\",\n  \"version\": 1,\n  \"synthetic\": true,\n  \"note\": \"Nobody's records: rows of the table of largest entropy "
-                              "with noisy margins. Interactions that no margin shows are not in these rows.\",\n  \"private\": %s,\n  \"rows\": %zu,\n  \"sets\": %zu,\n  \"seed\": %llu,\n"
-                              "  \"cells\": [",
+  tacit_text_printf(&s->json,
+                    "{\n  \"format\": \"tacit synthetic rows\",\n  \"version\": 1,\n  \"synthetic\": true,\n  \"note\": \"Nobody's records: rows of "
+                    "the table of largest entropy with noisy margins. Interactions that no margin shows are not in these rows.\",\n  \"private\": "
+                    "%s,\n  \"rows\": %zu,\n  \"sets\": %zu,\n  \"seed\": %llu,\n"
+                    "  \"cells\": [",
                     s->post.is_private ? "true" : "false", s->n_rows, s->n_sets, (unsigned long long)s->seed);
   tacit_status_t status = each_cell(s, json_cell, err);
   tacit_text_printf(&s->json, "\n  ]\n}\n");
@@ -233,13 +236,18 @@ static void html_cell(synthesis_t *s, const char *name, size_t cell, double rele
 
 static tacit_status_t put_page(synthesis_t *s, tacit_error_t *err) {
   tacit_page_head("Synthetic rows: ", "a table known by its margins", "", &s->html);
-  tacit_text_printf(&s->html, "<div class=\"banner%s\"><strong>Synthetic: these rows are nobody's</strong>%zu set%s of %zu rows (seed %llu), made of noisy margins and of nothing else: no record "
-                              "was read, %s.</div>\n",
-                    s->post.is_private ? "" : " exposed", s->n_sets, s->n_sets == 1 ? "" : "s", s->n_rows, (unsigned long long)s->seed,
-                    s->post.is_private ? "and they cost no privacy beyond the release's" : "but the release was seeded and is NOT PRIVATE, and so are they");
-  tacit_text_printf(&s->html, "<p>They hold the interactions that a margin shows, as far as its noise leaves them, and no others: of all tables with such margins they are of that with the largest "
-                              "entropy. An analysis of columns that are in no margin together finds them independent given what connects them.</p>\n"
-                              "<h2>Beside what was released</h2>\n<div class=\"scroll\"><table>\n<tr><th>Cell</th><th>Share released</th><th>sd of its noise</th><th>of rows</th></tr>\n");
+  tacit_text_printf(
+      &s->html,
+      "<div class=\"banner%s\"><strong>Synthetic: these rows are nobody's</strong>%zu set%s of %zu rows (seed %llu), made of noisy margins and of "
+      "nothing else: no record was read, %s.</div>\n",
+      s->post.is_private ? "" : " exposed", s->n_sets, s->n_sets == 1 ? "" : "s", s->n_rows, (unsigned long long)s->seed,
+      s->post.is_private ? "and they cost no privacy beyond the release's" : "but the release was seeded and is NOT PRIVATE, and so are they");
+  tacit_text_printf(&s->html,
+                    "<p>They hold the interactions that a margin shows, as far as its noise leaves them, and no others: of all tables with such "
+                    "margins they are of that with the largest entropy. An analysis of columns that are in no margin together finds them independent "
+                    "given what connects them.</p>\n"
+                    "<h2>Beside what was released</h2>\n<div class=\"scroll\"><table>\n<tr><th>Cell</th><th>Share released</th><th>sd of its "
+                    "noise</th><th>of rows</th></tr>\n");
   tacit_status_t status = each_cell(s, html_cell, err);
   tacit_text_printf(&s->html, "</table></div>\n");
   tacit_synthesis_rules(s->n_sets, &s->html);
@@ -248,8 +256,8 @@ static tacit_status_t put_page(synthesis_t *s, tacit_error_t *err) {
   return status;
 }
 
-tacit_status_t tacit_synthesize_tables(const char *path, const tacit_synthesis_settings_t *settings, tacit_text_t *csv, tacit_text_t *json, tacit_text_t *html,
-                                       tacit_error_t *err) {
+tacit_status_t tacit_synthesize_tables(const char *path, const tacit_synthesis_settings_t *settings, tacit_text_t *csv, tacit_text_t *json,
+                                       tacit_text_t *html, tacit_error_t *err) {
   synthesis_t s = {.n_rows = 0};
   tacit_status_t status = open_all(&s, path, settings, err);
   if (status == TACIT_OK) {

@@ -1,6 +1,6 @@
 /*
- * Effects: for each set of columns that a margin holds, one for every combination of levels that are not the first. Counts of all cells of a margin follow
- * from those of its effects and the number of records by inclusion and exclusion, so that effects are as many as the margins tell apart.
+ * Effects: for each set of columns that a margin holds, one for every combination of levels that are not the first. Counts of all cells of a margin
+ * follow from those of its effects and the number of records by inclusion and exclusion, so that effects are as many as the margins tell apart.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,8 @@ static int compare(const void *a, const void *b) {
 }
 
 static tacit_status_t too_many(tacit_error_t *err) {
-  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "these margins tell more than %d effects apart, and so many cannot be inferred together: release fewer or smaller ones",
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
+                         "these margins tell more than %d effects apart, and so many cannot be inferred together: release fewer or smaller ones",
                          (int)TACIT_TABLES_MAX_EFFECTS);
 }
 

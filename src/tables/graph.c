@@ -79,7 +79,9 @@ static elimination_t eliminate(const tacit_tables_t *tables, const tacit_margins
     size_t best = 0;
     double least = INFINITY;
     for (size_t j = 0; j < m->n_columns; j++) {
-      double cost = !tacit_tables_has(left, j) ? INFINITY : by_fill ? fill_in(neighbours, m->n_columns, j) : tacit_tables_count(tables, neighbours[j] | UINT32_C(1) << j);
+      double cost = !tacit_tables_has(left, j) ? INFINITY
+                    : by_fill                  ? fill_in(neighbours, m->n_columns, j)
+                                               : tacit_tables_count(tables, neighbours[j] | UINT32_C(1) << j);
       best = cost < least ? j : best;
       least = fmin(cost, least);
     }
@@ -110,10 +112,11 @@ static tacit_status_t check_size(const tacit_tables_t *tables, const tacit_margi
     if (tacit_tables_count(tables, e->cliques[i]) > TACIT_TABLES_MAX_CELLS) {
       char names[400];
       name_columns(m, e->cliques[i], names, sizeof names);
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
-                             "these margins hang together in a clique of %.4g cells, where at most %d can be added up (columns %s): leave out margins that "
-                             "close a circle of columns, or take fewer levels",
-                             tacit_tables_count(tables, e->cliques[i]), (int)TACIT_TABLES_MAX_CELLS, names);
+      return tacit_error_set(
+          err, TACIT_ERR_ARGUMENT, "margin",
+          "these margins hang together in a clique of %.4g cells, where at most %d can be added up (columns %s): leave out margins that "
+          "close a circle of columns, or take fewer levels",
+          tacit_tables_count(tables, e->cliques[i]), (int)TACIT_TABLES_MAX_CELLS, names);
     }
   }
   return TACIT_OK;

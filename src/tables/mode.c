@@ -1,6 +1,6 @@
 /*
- * Where the posterior is, and how wide: counts of the effects by least squares from all margins, then theta by Fisher scoring, each time with the phi that
- * goes with it. No draw depends on how well that went but for its speed.
+ * Where the posterior is, and how wide: counts of the effects by least squares from all margins, then theta by Fisher scoring, each time with the phi
+ * that goes with it. No draw depends on how well that went but for its speed.
  */
 #include <string.h>
 
@@ -87,7 +87,8 @@ static double bowl(solver_t *f, const double *phi, double *gradient) {
     f->point.effects[j] = phi[j] - f->theta[j];
   }
   tacit_matrix_times(f->k, t->noise, f->point.effects, gradient);
-  double value = 0.5 * tacit_matrix_dot(f->k, gradient, f->point.effects) + t->n_start * f->point.fitted.log_partition - tacit_matrix_dot(f->k, t->counts, phi);
+  double value =
+      0.5 * tacit_matrix_dot(f->k, gradient, f->point.effects) + t->n_start * f->point.fitted.log_partition - tacit_matrix_dot(f->k, t->counts, phi);
   for (size_t j = 0; j < f->k; j++) {
     gradient[j] = t->counts[j] - t->n_start * f->point.fitted.mean[j] - gradient[j];
   }
@@ -187,7 +188,9 @@ static tacit_status_t find_mode(solver_t *f, tacit_error_t *err) {
     for (int i = 0; i < MOST_STEPS && climb(f, &value, from, direction); i++) {
     }
     bool ok = isfinite(value) && isfinite(tacit_tables_determinant(&f->point)) && set_information(f);
-    status = ok ? TACIT_OK : tacit_error_set(err, TACIT_ERR_NUMERIC, "statistic", "no mode of the posterior was found: are the counts and scales those of one release?");
+    status = ok ? TACIT_OK
+                : tacit_error_set(err, TACIT_ERR_NUMERIC, "statistic",
+                                  "no mode of the posterior was found: are the counts and scales those of one release?");
   }
   tacit_free(from);
   tacit_free(direction);
@@ -216,8 +219,8 @@ static void set_spread(solver_t *f) {
 }
 
 /*
- * The derivative of log |V| / 2, V = noise + n Sigma(phi), V^-1 = sum r r': n / 2 times the sum of the third derivatives of A along r, r, by differences of
- * Sigma r. Only trajectories follow it; what it leaves out is in their acceptance.
+ * The derivative of log |V| / 2, V = noise + n Sigma(phi), V^-1 = sum r r': n / 2 times the sum of the third derivatives of A along r, r, by
+ * differences of Sigma r. Only trajectories follow it; what it leaves out is in their acceptance.
  */
 static void set_slope(solver_t *f) {
   tacit_tables_target_t *t = f->target;
@@ -253,11 +256,13 @@ static void set_slope(solver_t *f) {
 static tacit_status_t check(const tacit_tables_target_t *t, tacit_error_t *err) {
   const tacit_noisy_margins_t *r = t->release;
   if (!(r->n_records >= 0 && r->n_records <= 1e15) || (r->n_records > 0 && r->n_records < 1) || !(r->prior_sd > 0 && r->prior_sd <= 1e3)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "the number of records is from 1 to 1e15, or unknown, and the prior's sd above 0 and at most 1000");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n",
+                           "the number of records is from 1 to 1e15, or unknown, and the prior's sd above 0 and at most 1000");
   }
   for (size_t i = 0; i < t->tables->n_cells; i++) {
     if (!(fabs(r->values[i]) <= 1e15) || !(r->scales[i] >= 1e-3 && r->scales[i] <= 1e12)) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "value", "counts of margins are at most 1e15 in size, and the scale of their noise from 1e-3 to 1e12");
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "value",
+                             "counts of margins are at most 1e15 in size, and the scale of their noise from 1e-3 to 1e12");
     }
   }
   return TACIT_OK;
@@ -265,7 +270,8 @@ static tacit_status_t check(const tacit_tables_target_t *t, tacit_error_t *err) 
 
 static tacit_status_t allocate(tacit_tables_target_t *t, solver_t *f, tacit_error_t *err) {
   size_t k = f->k, d = t->dim;
-  double **arrays[] = {&t->weight, &t->noise, &t->counts, &t->centre, &t->spread, &t->slope, &f->theta, &f->step, &f->residual, &f->before, &f->grad, &f->information, &f->work};
+  double **arrays[] = {&t->weight, &t->noise,    &t->counts, &t->centre, &t->spread,      &t->slope, &f->theta,
+                       &f->step,   &f->residual, &f->before, &f->grad,   &f->information, &f->work};
   size_t sizes[] = {t->tables->n_cells, k * k, k, d, d * d, d, d, d, d, d, d, k * k, k * k};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     *arrays[i] = tacit_alloc_zero(sizes[i], sizeof **arrays[i]);
@@ -298,7 +304,8 @@ static tacit_status_t solve(solver_t *f, tacit_error_t *err) {
   return status;
 }
 
-tacit_status_t tacit_tables_target_init(tacit_tables_target_t *target, const tacit_tables_t *tables, const tacit_noisy_margins_t *release, tacit_error_t *err) {
+tacit_status_t tacit_tables_target_init(tacit_tables_target_t *target, const tacit_tables_t *tables, const tacit_noisy_margins_t *release,
+                                        tacit_error_t *err) {
   *target = (tacit_tables_target_t){.tables = tables, .release = release, .n_effects = tables->n_effects};
   target->dim = target->n_effects + !(release->n_records > 0);
   solver_t f = {.target = target, .k = target->n_effects};

@@ -1,6 +1,6 @@
 /*
- * Sums over all cells of the population by passes over the tree: towards the root each clique's law given its separator, back from it the margins; and
- * how they change as theta does, by the same two passes on differentials.
+ * Sums over all cells of the population by passes over the tree: towards the root each clique's law given its separator, back from it the margins;
+ * and how they change as theta does, by the same two passes on differentials.
  */
 #include <string.h>
 
@@ -8,7 +8,8 @@
 
 tacit_status_t tacit_tables_room_init(tacit_tables_room_t *room, const tacit_tables_t *t, tacit_error_t *err) {
   *room = (tacit_tables_room_t){0};
-  double **arrays[] = {&room->given, &room->p, &room->tangent, &room->separator, &room->tangent_separator, &room->message, &room->cells, &room->mean, &room->load, &room->move};
+  double **arrays[] = {&room->given,   &room->p,     &room->tangent, &room->separator, &room->tangent_separator,
+                       &room->message, &room->cells, &room->mean,    &room->load,      &room->move};
   size_t sizes[] = {t->n_clique_cells, t->n_clique_cells, t->n_clique_cells, t->n_separator_cells, t->n_separator_cells, t->n_separator_cells,
                     t->n_cells, t->n_effects, t->n_cells, t->n_cells};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
@@ -21,7 +22,8 @@ tacit_status_t tacit_tables_room_init(tacit_tables_room_t *room, const tacit_tab
 }
 
 void tacit_tables_room_clear(tacit_tables_room_t *room) {
-  double *arrays[] = {room->given, room->p, room->tangent, room->separator, room->tangent_separator, room->message, room->cells, room->mean, room->load, room->move};
+  double *arrays[] = {room->given,   room->p,     room->tangent, room->separator, room->tangent_separator,
+                      room->message, room->cells, room->mean,    room->load,      room->move};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }

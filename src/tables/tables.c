@@ -9,8 +9,8 @@
 static tacit_status_t check(const tacit_margins_t *m, tacit_error_t *err) {
   uint32_t all = 0;
   if (m->n_columns < 1 || m->n_columns > TACIT_TABLES_MAX_COLUMNS || m->n_margins < 1 || m->n_margins > TACIT_TABLES_MAX_MARGINS) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "1 to %d margins of 1 to %d columns can be taken together, not %zu of %zu", (int)TACIT_TABLES_MAX_MARGINS,
-                           (int)TACIT_TABLES_MAX_COLUMNS, m->n_margins, m->n_columns);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "1 to %d margins of 1 to %d columns can be taken together, not %zu of %zu",
+                           (int)TACIT_TABLES_MAX_MARGINS, (int)TACIT_TABLES_MAX_COLUMNS, m->n_margins, m->n_columns);
   }
   for (size_t i = 0; i < m->n_margins; i++) {
     for (size_t k = 0; k < i; k++) {
@@ -28,7 +28,8 @@ static tacit_status_t check(const tacit_margins_t *m, tacit_error_t *err) {
   }
   for (size_t j = 0; j < m->n_columns; j++) {
     if (m->n_levels[j] < 2 || m->n_levels[j] > TACIT_TABLES_MAX_EFFECTS + 1) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "levels", "a column of a margin has 2 to %d levels, not %zu", (int)TACIT_TABLES_MAX_EFFECTS + 1, m->n_levels[j]);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "levels", "a column of a margin has 2 to %d levels, not %zu", (int)TACIT_TABLES_MAX_EFFECTS + 1,
+                             m->n_levels[j]);
     }
   }
   return TACIT_OK;
@@ -158,7 +159,8 @@ static void draw_rows(const tacit_tables_t *t, const sorted_t *sorted, size_t n_
   }
 }
 
-tacit_status_t tacit_tables_draw(const tacit_tables_t *tables, const double *theta, size_t n_rows, tacit_rng_t *rng, uint16_t *levels, tacit_error_t *err) {
+tacit_status_t tacit_tables_draw(const tacit_tables_t *tables, const double *theta, size_t n_rows, tacit_rng_t *rng, uint16_t *levels,
+                                 tacit_error_t *err) {
   tacit_tables_room_t room;
   sorted_t *sorted = tacit_alloc_zero(tables->n_cliques, sizeof *sorted);
   tacit_status_t status = tacit_tables_room_init(&room, tables, err);

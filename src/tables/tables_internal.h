@@ -146,8 +146,8 @@ double tacit_tables_rest(void *point, const double *z);
 /* ---- mode.c ---- */
 
 /* Find the mode, the spread about it, and what is wrong with the release. Clear also after failure. */
-TACIT_MUST_USE tacit_status_t tacit_tables_target_init(tacit_tables_target_t *target, const tacit_tables_t *tables, const tacit_noisy_margins_t *release,
-                                                       tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_tables_target_init(tacit_tables_target_t *target, const tacit_tables_t *tables,
+                                                       const tacit_noisy_margins_t *release, tacit_error_t *err);
 void tacit_tables_target_clear(tacit_tables_target_t *target);
 
 #endif

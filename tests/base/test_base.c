@@ -216,7 +216,8 @@ static void test_messages_are_spelled_as_their_reader_writes(void **state) {
   static const struct {
     const char *of_program, *of_python, *of_r;
   } cases[] = {
-      {"a private run needs a budget: --epsilon E --delta D (missing: --epsilon)", "a private run needs a budget: epsilon=E delta=D (missing: epsilon=)",
+      {"a private run needs a budget: --epsilon E --delta D (missing: --epsilon)",
+       "a private run needs a budget: epsilon=E delta=D (missing: epsilon=)",
        "a private run needs a budget: epsilon = E delta = D (missing: epsilon =)"},
       {"option --clip-grad must be a number between 0 and 1, not '--x y'", "clip_grad= must be a number between 0 and 1, not '--x y'",
        "clip_grad = must be a number between 0 and 1, not '--x y'"},

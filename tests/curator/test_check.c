@@ -11,8 +11,15 @@ static const double count_cuts[] = {0.6, 1.2, 2.5};
 
 static tacit_fit_point_t point_of(tacit_family_t family) {
   bool is_count = family == TACIT_FAMILY_POISSON;
-  return (tacit_fit_point_t){.family = (int)family, .upper = is_count ? 9 : 1, .sd = 0.3, .theta = theta, .n_bins = N_BINS, .cuts = is_count ? count_cuts : cuts, .by = 1,
-                             .n_by = N_BY, .by_cuts = by_cuts};
+  return (tacit_fit_point_t){.family = (int)family,
+                             .upper = is_count ? 9 : 1,
+                             .sd = 0.3,
+                             .theta = theta,
+                             .n_bins = N_BINS,
+                             .cuts = is_count ? count_cuts : cuts,
+                             .by = 1,
+                             .n_by = N_BY,
+                             .by_cuts = by_cuts};
 }
 
 /* Of n records in rows of N_FEATURES + 1; `curator` is exposed, so that sums are exact. */
@@ -103,8 +110,8 @@ static void test_values_agree_with_a_plain_sum(void **state) {
 }
 
 /*
- * Rare counts drawn from the fit: sums of residuals and of the excess are within 6 of their standard deviations (chance: 10^-8 of ten sums). Without the mean
- * that clamping leaves, the first would be 20.
+ * Rare counts drawn from the fit: sums of residuals and of the excess are within 6 of their standard deviations (chance: 10^-8 of ten sums). Without
+ * the mean that clamping leaves, the first would be 20.
  */
 static void test_residuals_of_the_fit_s_own_counts_have_mean_zero(void **state) {
   (void)state;

@@ -141,6 +141,7 @@ static void test_units_are_counted_by_their_rows(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_units_are_summed_by_their_definition), cmocka_unit_test(test_units_are_counted_by_their_rows)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_units_are_summed_by_their_definition),
+                                     cmocka_unit_test(test_units_are_counted_by_their_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,10 +25,11 @@ typedef struct stat_kind {
   int is_plain; /* names are of upper case */
 } stat_kind_t;
 
-static const stat_kind_t stat_kinds[] = {
-    {"sas7bdat", readstat_begin_writing_sas7bdat, "DATE9", 1, -3653, 0, 0, 0, 0}, {"xpt", readstat_begin_writing_xport, "DATETIME20", 86400, -3653, 0, 0, 'A', 0},
-    {"sav", readstat_begin_writing_sav, "DATETIME20", 86400, -141428, 1, 1, 0, 0}, {"por", readstat_begin_writing_por, "DATE11", 86400, -141428, 1, 1, 0, 1},
-    {"dta", readstat_begin_writing_dta, "%td", 1, -3653, 1, 0, 'a', 0}};
+static const stat_kind_t stat_kinds[] = {{"sas7bdat", readstat_begin_writing_sas7bdat, "DATE9", 1, -3653, 0, 0, 0, 0},
+                                         {"xpt", readstat_begin_writing_xport, "DATETIME20", 86400, -3653, 0, 0, 'A', 0},
+                                         {"sav", readstat_begin_writing_sav, "DATETIME20", 86400, -141428, 1, 1, 0, 0},
+                                         {"por", readstat_begin_writing_por, "DATE11", 86400, -141428, 1, 1, 0, 1},
+                                         {"dta", readstat_begin_writing_dta, "%td", 1, -3653, 1, 0, 'a', 0}};
 enum { N_STAT_KINDS = sizeof stat_kinds / sizeof *stat_kinds };
 
 static inline ssize_t write_stat_bytes(const void *data, size_t n, void *user) {
@@ -94,7 +95,8 @@ static inline int write_catalog(const char *path) {
   FILE *out = fopen(path, "wb");
   readstat_writer_t *writer = readstat_writer_init();
   readstat_set_data_writer(writer, write_stat_bytes);
-  readstat_label_set_t *sexes = readstat_add_label_set(writer, READSTAT_TYPE_DOUBLE, "SEXES"), *others = readstat_add_label_set(writer, READSTAT_TYPE_DOUBLE, "OTHERS");
+  readstat_label_set_t *sexes = readstat_add_label_set(writer, READSTAT_TYPE_DOUBLE, "SEXES"),
+                       *others = readstat_add_label_set(writer, READSTAT_TYPE_DOUBLE, "OTHERS");
   readstat_label_double_value(sexes, 1, "F");
   readstat_label_double_value(sexes, 2, "M");
   readstat_label_double_value(others, 1, "elsewhere");

@@ -294,8 +294,12 @@ static void test_a_draft_asks_for_no_record(void **state) {
   char *draft;
   tacit_error_t err;
   assert_ok(tacit_schema_draft_source(&(tacit_data_source_t){.stream = &arrow}, false, &draft, &err), err);
-  static const char *const lines[] = {"\n  age: {type: \"?\"}   # numbers\n", "\n  ill: {type: \"?\"}   # true or false\n", "\n  ward: {type: \"?\"}   # text, in categories\n",
-                                      "\n  born: {type: \"?\"}   # dates\n", "\n  odd: {type: \"?\"}\n", "the type that the frame gives it"};
+  static const char *const lines[] = {"\n  age: {type: \"?\"}   # numbers\n",
+                                      "\n  ill: {type: \"?\"}   # true or false\n",
+                                      "\n  ward: {type: \"?\"}   # text, in categories\n",
+                                      "\n  born: {type: \"?\"}   # dates\n",
+                                      "\n  odd: {type: \"?\"}\n",
+                                      "the type that the frame gives it"};
   for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
     if (strstr(draft, lines[i]) == NULL) {
       fail_msg("%s is not in\n%s", lines[i], draft);
@@ -313,7 +317,8 @@ static void test_a_report_tells_records_apart(void **state) {
   static const double ages[] = {1, 2, 50, 2};
   static const int32_t ends[] = {0, 1, 2, 3, 4};
   const column_t columns[] = {{.buffers = {NULL, ages}, .n_buffers = 2, .length = 4}, {.buffers = {NULL, ends, "aaaa"}, .n_buffers = 3, .length = 4}};
-  stream_t stream = {.names = {"age", "only"}, .formats = {"g", "u"}, .n_columns = 2, .chunks = {{.length = 4, .columns = columns, .n_columns = 2}}, .n_chunks = 1};
+  stream_t stream = {
+      .names = {"age", "only"}, .formats = {"g", "u"}, .n_columns = 2, .chunks = {{.length = 4, .columns = columns, .n_columns = 2}}, .n_chunks = 1};
   tacit_schema_t *schema;
   tacit_schema_report_t report;
   tacit_error_t err;

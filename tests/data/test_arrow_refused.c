@@ -54,7 +54,8 @@ static void test_values_that_break_a_rule(void **state) {
   column = with_nulls(column, nulls);
   stream = one("x", "g", &column);
   refuse(&stream, STRICT, TACIT_ERR_DATA, "x",
-         "row 3, column 'x': a missing value (the schema says missing: error): say there missing: drop (its record adds nothing), lower, upper or a public value");
+         "row 3, column 'x': a missing value (the schema says missing: error): say there missing: drop (its record adds nothing), lower, upper or a "
+         "public value");
   column = plain((const double[]){1, 0.5}, 2);
   stream = one("x", "g", &column);
   refuse(&stream, STRICT, TACIT_ERR_DATA, "x", "row 2, column 'x': expected a whole number");
@@ -137,7 +138,8 @@ static void test_streams_against_the_specification(void **state) {
 static void test_text_and_places_out_of_bounds(void **state) {
   column_t column = text((const int32_t[]){0, 2, 1}, "1a", 2);
   stream_t stream = one("x", "u", &column);
-  refuse(&stream, LEVELS, TACIT_ERR_DATA, "x", "row 1, column 'x': not one of the levels in the schema: expected -1, 0, 12, long enough for a view"); /* row 1 comes first */
+  refuse(&stream, LEVELS, TACIT_ERR_DATA, "x",
+         "row 1, column 'x': not one of the levels in the schema: expected -1, 0, 12, long enough for a view"); /* row 1 comes first */
   column.buffers[2] = "12";
   refuse(&stream, LEVELS, TACIT_ERR_SYNTAX, "x", "row 2, column 'x': a text that ends before it begins");
   column.buffers[1] = (const int32_t[]){0, 2, 2 + (1 << 20) + 1};

@@ -173,7 +173,8 @@ static void test_manifest_keeps_the_schema(void **state) {
     const tacit_column_schema_t *a = tacit_schema_column(schema, i), *b = tacit_schema_column(read.schema, i);
     assert_string_equal(a->name, b->name);
     assert_true(a->type == b->type && a->lower == b->lower && a->upper == b->upper && a->missing == b->missing);
-    assert_true((a->missing_value == b->missing_value || (isnan(a->missing_value) && isnan(b->missing_value))) && a->out_of_range == b->out_of_range && a->n_levels == b->n_levels);
+    assert_true((a->missing_value == b->missing_value || (isnan(a->missing_value) && isnan(b->missing_value))) &&
+                a->out_of_range == b->out_of_range && a->n_levels == b->n_levels);
     for (size_t k = 0; k < a->n_levels; k++) {
       assert_string_equal(a->levels[k], b->levels[k]);
     }

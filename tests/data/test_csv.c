@@ -254,8 +254,10 @@ static char *in_encoding(const char *encoding, size_t n_rows, size_t *n) {
 }
 
 static tacit_status_t read_encoding(const char *encoding, tacit_table_t **table, tacit_error_t *err) {
-  tacit_schema_t *schema = schema_of("columns:\n  x: {type: numeric, lower: 0, upper: 9}\n  gr\xC3\xB6\xC3\x9F" "e: {type: numeric, lower: 0, upper: 300}\n"
-                                     "  s: {type: categorical, levels: [Ulm, K\xC3\xB6ln, Z\xC3\xBCrich]}\n");
+  tacit_schema_t *schema = schema_of(
+      "columns:\n  x: {type: numeric, lower: 0, upper: 9}\n  gr\xC3\xB6\xC3\x9F"
+      "e: {type: numeric, lower: 0, upper: 300}\n"
+      "  s: {type: categorical, levels: [Ulm, K\xC3\xB6ln, Z\xC3\xBCrich]}\n");
   const tacit_data_source_t source = {.path = file, .encoding = encoding};
   tacit_status_t status = tacit_table_read_source(table, &source, schema, NULL, 0, NULL, err);
   tacit_schema_free(schema);
@@ -277,7 +279,10 @@ static void test_encodings_are_read_alike(void **state) {
     tacit_free(bytes);
     assert_ok(read_encoding(ways[i].said, &table, &err), err);
     assert_int_equal(tacit_table_n_rows(table), n_rows);
-    const double *x = tacit_table_column(table, "x"), *s = tacit_table_column(table, "s"), *size = tacit_table_column(table, "gr\xC3\xB6\xC3\x9F" "e");
+    const double *x = tacit_table_column(table, "x"), *s = tacit_table_column(table, "s"),
+                 *size = tacit_table_column(table,
+                                            "gr\xC3\xB6\xC3\x9F"
+                                            "e");
     for (size_t r = 0; r < n_rows; r++) {
       assert_true(x[r] == (double)(r % 9) && size[r] == (double)(r % 300) && s[r] == (double)((r + 1) % 3));
     }

@@ -29,9 +29,10 @@ static void test_times_are_parts_of_days(void **state) {
   assert_true(days_of("1970-01-02 12:00") == 1.5);
   assert_true(days_of("1970-01-02T18:00:00") == 1.75);
   assert_close(days_of("1970-01-01 00:00:00.5"), 0.5 / 86400, 1e-15);
-  static const char *const wrong[] = {"", "1999", "1999-1-1", "1999-02-29", "1900-02-29", "1999-13-01", "1999-00-01", "1999-04-31", "31.12.1999",
-                                      "1999-12-31 ", "1999-12-31 24:00", "1999-12-31 23:60", "1999-12-31 23", "1999-12-31 23:59:", "1999-12-31 23:59:59.",
-                                      "1999-12-31 23:59Z", "1999/12/31", "-999-12-31", "1999-12-31x"};
+  static const char *const wrong[] = {
+      "", "1999", "1999-1-1", "1999-02-29", "1900-02-29", "1999-13-01", "1999-00-01", "1999-04-31", "31.12.1999", "1999-12-31 ",
+      "1999-12-31 24:00", "1999-12-31 23:60", "1999-12-31 23", "1999-12-31 23:59:", "1999-12-31 23:59:59.", "1999-12-31 23:59Z",
+      "1999/12/31", "-999-12-31", "1999-12-31x"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     double days;
     assert_false(tacit_date_parse(wrong[i], strlen(wrong[i]), &days));
@@ -85,8 +86,9 @@ static void test_what_is_no_date_is_refused(void **state) {
     tacit_schema_free(schema);
   }
   static const char *const schemas[] = {"columns: {d: {type: numeric, since: 1999-02-29, lower: 0, upper: 9}}",
-                                        "columns: {d: {type: numeric, since: [1], lower: 0, upper: 9}}", "columns: {d: {type: binary, since: 1999-02-28}}",
-                                        "columns: {d: {type: binary, labels: true}}", "columns: {d: {type: categorical, levels: [a], labels: maybe}}"};
+                                        "columns: {d: {type: numeric, since: [1], lower: 0, upper: 9}}",
+                                        "columns: {d: {type: binary, since: 1999-02-28}}", "columns: {d: {type: binary, labels: true}}",
+                                        "columns: {d: {type: categorical, levels: [a], labels: maybe}}"};
   for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
     tacit_schema_t *schema;
     tacit_error_t err;

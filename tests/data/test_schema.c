@@ -243,7 +243,8 @@ static void test_without_a_name_messages_name_the_key(void **state) {
   (void)state;
   static const char *const cases[][2] = {
       {"{\"columns\": {\"smoker\": {\"type\": \"bool\"}}}", "columns.smoker.type: type: expected"},
-      {"{\"columns\": {\"a\": {\"type\": \"binary\"}, \"b\": {\"type\": \"categorical\", \"levels\": [\"x\", \"x\"]}}}", "columns.b.levels[1]: levels: 'x' is given twice"},
+      {"{\"columns\": {\"a\": {\"type\": \"binary\"}, \"b\": {\"type\": \"categorical\", \"levels\": [\"x\", \"x\"]}}}",
+       "columns.b.levels[1]: levels: 'x' is given twice"},
       {"{\"columns\": {\"b\": {\"type\": \"numeric\", \"lower\": 3, \"upper\": 2}}}", "columns.b.lower: column 'b': lower (3)"},
       {"{\"colums\": {}}", "colums: the schema has no key 'colums'"},
       {"{}", "the schema: the schema needs the key columns"},

@@ -48,7 +48,10 @@ static void write_csv(bool by_labels) {
     if (!isnan(visits[i].age) && visits[i].age != -99) {
       snprintf(age, sizeof age, "%.17g", visits[i].age);
     }
-    tacit_text_printf(&text, "%s,%s,%d,%s,\"M\xC3\xBCller %d\",%d\n", age, by_labels ? visits[i].sex == 1 ? "F" : "M" : visits[i].sex == 1 ? "1" : "2",
+    tacit_text_printf(&text, "%s,%s,%d,%s,\"M\xC3\xBCller %d\",%d\n", age,
+                      by_labels            ? visits[i].sex == 1 ? "F" : "M"
+                      : visits[i].sex == 1 ? "1"
+                                           : "2",
                       visits[i].ill, tacit_date_format(visits[i].date, date), visits[i].who, visits[i].who);
   }
   write_file(text.data, text.length);
@@ -150,7 +153,8 @@ static void test_labels_of_sas_come_from_its_catalogue(void **state) {
     char *text;
     tacit_error_t err;
     assert_ok(tacit_schema_draft_source(&(tacit_data_source_t){.path = path, .catalog = catalog}, false, &text, &err), err);
-    assert_true((strstr(text, "# labels in the file: F, M\n") != NULL) + (strstr(text, "# labels in the file: M, F\n") != NULL) == 1); /* as the catalogue has them */
+    assert_true((strstr(text, "# labels in the file: F, M\n") != NULL) + (strstr(text, "# labels in the file: M, F\n") != NULL) ==
+                1); /* as the catalogue has them */
     assert_null(strstr(text, "elsewhere"));
     tacit_text_free(text);
     unlink(path);
@@ -170,7 +174,8 @@ static void test_an_encoding_can_be_said(void **state) {
   all[0].who = all[1].who = 5;
   snprintf(path, sizeof path, "%s/d.dta", folder);
   assert_int_equal(write_stat(&stat_kinds[4], path, all, 2), 0);
-  static const char *const ways[][2] = {{NULL, "M\xC3\xBCller"}, {"latin1", "M\xC3\x83\xC2\xBCller"}}; /* UTF-8 taken for Latin-1: each byte a letter */
+  static const char *const ways[][2] = {{NULL, "M\xC3\xBCller"},
+                                        {"latin1", "M\xC3\x83\xC2\xBCller"}}; /* UTF-8 taken for Latin-1: each byte a letter */
   for (size_t i = 0; i < 2; i++) {
     char text[128];
     snprintf(text, sizeof text, schema_text, ways[i][1]);

@@ -85,8 +85,10 @@ static void moments(const tacit_draws_t *draws, size_t j, double *mean, double *
  */
 static void test_scores_count_where_they_were_released(void **state) {
   const fixture_t *f = *state;
-  static const char *const narrow[] = {"family", "bernoulli", "epsilon", "60", "delta", "1e-5", "chains", "2", "warmup", "200", "draws", "300", "seed", "3", "prior", "normal(0, 0.05)", NULL};
-  static const char *const wide[] = {"family", "bernoulli", "epsilon", "60", "delta", "1e-5", "chains", "2", "warmup", "200", "draws", "300", "seed", "4", "prior", "normal(0, 1)", NULL};
+  static const char *const narrow[] = {"family", "bernoulli", "epsilon", "60",   "delta", "1e-5",  "chains",          "2", "warmup",
+                                       "200",    "draws",     "300",     "seed", "3",     "prior", "normal(0, 0.05)", NULL};
+  static const char *const wide[] = {"family", "bernoulli", "epsilon", "60",   "delta", "1e-5",  "chains",       "2", "warmup",
+                                     "200",    "draws",     "300",     "seed", "4",     "prior", "normal(0, 1)", NULL};
   const variant_t first = {"y ~ x + z", fixture_columns, narrow}, second = {"y ~ x + z", fixture_columns, wide};
   tacit_fit_t *fit = fit_of(f, &first), *again, *direct;
   tacit_error_t err;
@@ -109,8 +111,10 @@ static void test_scores_count_where_they_were_released(void **state) {
 
 /* Two fits of the fixture's records with seeds of their own, written to a and b in its folder. */
 static void fit_sites(const fixture_t *f, const char *epsilon, char a[96], char b[96]) {
-  const char *const first[] = {"family", "bernoulli", "epsilon", epsilon, "delta", "1e-5", "chains", "2", "warmup", "150", "draws", "250", "seed", "11", "prior", "normal(0, 1)", NULL};
-  const char *const second[] = {"family", "bernoulli", "epsilon", epsilon, "delta", "1e-5", "chains", "2", "warmup", "150", "draws", "250", "seed", "12", "prior", "normal(0, 1)", NULL};
+  const char *const first[] = {"family", "bernoulli", "epsilon", epsilon, "delta", "1e-5",  "chains",       "2", "warmup",
+                               "150",    "draws",     "250",     "seed",  "11",    "prior", "normal(0, 1)", NULL};
+  const char *const second[] = {"family", "bernoulli", "epsilon", epsilon, "delta", "1e-5",  "chains",       "2", "warmup",
+                                "150",    "draws",     "250",     "seed",  "12",    "prior", "normal(0, 1)", NULL};
   const char *const *const settings[] = {first, second};
   char *const paths[] = {a, b};
   tacit_error_t err;

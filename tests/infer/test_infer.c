@@ -183,17 +183,21 @@ static void test_what_does_not_go_together_is_refused(void **state) {
   static const struct {
     const char *model, *statistic, *settings[6], *field, *message;
     tacit_status_t status;
-  } wrong[] = {
-      {gaussian, mean, {"leapfrog", "9", NULL}, "leapfrog", "only go with --method hmc", TACIT_ERR_ARGUMENT},
-      {gaussian, mean, {"out", "/", NULL}, "out", "/ exists", TACIT_ERR_EXISTS},
-      {gaussian, mean, {"n", "300", NULL}, "statistic", "statistic:5:4: n is 200 here", TACIT_ERR_SYNTAX},
-      {gaussian, products, {NULL}, "statistic", "regression-moments go with a model", TACIT_ERR_SYNTAX},
-      {"records: gaussian\nmean: normal(0, 1)\nrate: 2\nsd: 1\n", mean, {NULL}, "model", "model:3:7: 'rate' does not go", TACIT_ERR_SYNTAX},
-      {"records: [", mean, {NULL}, "model", "not valid YAML", TACIT_ERR_SYNTAX},
-      {"records: gauss\n", mean, {NULL}, "model", "expected gaussian, poisson", TACIT_ERR_SYNTAX},
-      {gaussian, "statistic: mean\nlower: 0\nupper: 1\nmechanism: laplase\n", {"n", "5", NULL}, "statistic", "did you mean 'laplace'", TACIT_ERR_SYNTAX},
-      {gaussian, counted, {"method", "hmc", NULL}, NULL, "hmc needs", TACIT_ERR_ARGUMENT},
-      {"records: poisson\nrate: gamma(1, 1)\n", mean, {NULL}, NULL, "must be whole numbers from 0", TACIT_ERR_ARGUMENT}};
+  } wrong[] = {{gaussian, mean, {"leapfrog", "9", NULL}, "leapfrog", "only go with --method hmc", TACIT_ERR_ARGUMENT},
+               {gaussian, mean, {"out", "/", NULL}, "out", "/ exists", TACIT_ERR_EXISTS},
+               {gaussian, mean, {"n", "300", NULL}, "statistic", "statistic:5:4: n is 200 here", TACIT_ERR_SYNTAX},
+               {gaussian, products, {NULL}, "statistic", "regression-moments go with a model", TACIT_ERR_SYNTAX},
+               {"records: gaussian\nmean: normal(0, 1)\nrate: 2\nsd: 1\n", mean, {NULL}, "model", "model:3:7: 'rate' does not go", TACIT_ERR_SYNTAX},
+               {"records: [", mean, {NULL}, "model", "not valid YAML", TACIT_ERR_SYNTAX},
+               {"records: gauss\n", mean, {NULL}, "model", "expected gaussian, poisson", TACIT_ERR_SYNTAX},
+               {gaussian,
+                "statistic: mean\nlower: 0\nupper: 1\nmechanism: laplase\n",
+                {"n", "5", NULL},
+                "statistic",
+                "did you mean 'laplace'",
+                TACIT_ERR_SYNTAX},
+               {gaussian, counted, {"method", "hmc", NULL}, NULL, "hmc needs", TACIT_ERR_ARGUMENT},
+               {"records: poisson\nrate: gamma(1, 1)\n", mean, {NULL}, NULL, "must be whole numbers from 0", TACIT_ERR_ARGUMENT}};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     tacit_infer_t *infer;
     tacit_error_t err = {0};

@@ -37,7 +37,10 @@ static double rho_spent(tacit_ledger_t *ledger) {
 
 static const char barker[] = "barker-bit:sensitivity=0.0078125";
 
-/* Ranges of few digits are counted as they are. k decisions cost (sqrt k + 1)^2 of one, wherever they stand among other spends; Gaussian ones cost what they did. */
+/*
+ * Ranges of few digits are counted as they are. k decisions cost (sqrt k + 1)^2 of one, wherever they stand among other spends; Gaussian ones cost
+ * what they did.
+ */
 static void test_decisions_are_added_up(void **unused) {
   tacit_ledger_t *ledger = new_ledger("d.ledger");
   tacit_error_t err;

@@ -122,13 +122,15 @@ static void make_old(const char *path, int version, uint64_t count) {
     entries[i].spend = i % 2 + 1;
     assert_ok(tacit_entry_hash(&entries[i], previous, entries[i].hash, &err), err);
     previous = entries[i].hash;
-    snprintf(sql, sizeof sql, "INSERT INTO entries VALUES (%d, '%s', %d, '%s', '%s', '%s', '%s', '', '%s'); INSERT INTO events VALUES (%d, 0, %d, '%s', '%s')",
+    snprintf(sql, sizeof sql,
+             "INSERT INTO entries VALUES (%d, '%s', %d, '%s', '%s', '%s', '%s', '', '%s'); INSERT INTO events VALUES (%d, 0, %d, '%s', '%s')",
              (int)i + 1, tacit_entry_kinds[entries[i].kind], (int)entries[i].spend, entries[i].time, entries[i].who, entries[i].host,
              entries[i].purpose, entries[i].hash, (int)i + 1, (int)events[i].count, tacit_event_format(&events[i], spec), events[i].label);
     edit(path, sql);
   }
-  snprintf(sql, sizeof sql, "INSERT INTO ledger VALUES (1, 'trial-7', 'substitute', '6', '1e-06', '2024-05-06T07:08:09Z', 3, '%s'); PRAGMA user_version=%d",
-           previous, version);
+  snprintf(sql, sizeof sql,
+           "INSERT INTO ledger VALUES (1, 'trial-7', 'substitute', '6', '1e-06', '2024-05-06T07:08:09Z', 3, '%s'); PRAGMA user_version=%d", previous,
+           version);
   edit(path, sql);
   for (size_t i = 0; i < 3; i++) {
     tacit_entry_clear(&entries[i]);

@@ -66,7 +66,9 @@ static inline void open_fixture(fixture_t *f, tacit_family_t family, double uppe
   f->settings.upper = upper;
   f->settings.is_two_valued = two_valued;
   f->settings.rho = tacit_budget_rho(f->budget) * (1 - 1e-9);
-  assert_ok(tacit_surrogate_init(&f->surrogate, f->curator, &f->settings, (tacit_aware_count_t){(double)f->s.n, count_error}, fixture_is_wide, f->rng, &err), err);
+  assert_ok(tacit_surrogate_init(&f->surrogate, f->curator, &f->settings, (tacit_aware_count_t){(double)f->s.n, count_error}, fixture_is_wide, f->rng,
+                                 &err),
+            err);
   assert_ok(tacit_rounds_init(&f->rounds, &f->surrogate, (tacit_aware_count_t){(double)f->s.n, count_error},
                               fixture_rows, &err), err);
   assert_ok(tacit_aware_posterior_init(&f->posterior, &f->rounds, &f->model.parameters, &f->settings, &err), err);

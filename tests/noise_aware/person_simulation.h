@@ -74,7 +74,8 @@ static inline void person_plain(person_setup_t *p, const double *data, const siz
   size_t d = s.d;
   s.n = offsets[p->s.n];
   simulation_reference(&s, data, &fit);
-  double meat[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM] = {0}, bread[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM], inverse[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM];
+  double meat[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM] = {0}, bread[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM],
+                                   inverse[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM];
   for (size_t i = 0; i < d * d; i++) {
     bread[i] = i / d == i % d ? 1 / (simulation_prior_sd(&s) * simulation_prior_sd(&s)) : 0;
   }

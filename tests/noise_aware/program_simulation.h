@@ -23,7 +23,8 @@ static const char program_weibull[] =
 static const char program_student[] =
     "data { vector<lower=-1, upper=1>[2] x; real<lower=-1, upper=1> y; }\n"
     "parameters { real a; vector[2] b; real<lower=0> sigma; real<lower=1> nu; }\n"
-    "model { a ~ normal(0, 2.5); b ~ normal(0, 2.5); sigma ~ student_t(3, 0, 0.25); nu ~ gamma(2, 0.1); y ~ student_t(nu, a + dot_product(x, b), sigma); }\n";
+    "model { a ~ normal(0, 2.5); b ~ normal(0, 2.5); sigma ~ student_t(3, 0, 0.25); nu ~ gamma(2, 0.1); y ~ student_t(nu, a + dot_product(x, b), "
+    "sigma); }\n";
 
 typedef struct program_setup {
   bool is_weibull, is_student;
@@ -32,7 +33,7 @@ typedef struct program_setup {
   tacit_relation_t relation;
   tacit_noise_aware_fault_t fault;
   bool is_to_be_refused; /* for its budget, and nothing is charged */
-  size_t max_rows;       /* 0: records are units; else n is of persons, who have 1 to this many rows, evenly; the first two features are the person's */
+  size_t max_rows; /* 0: records are units; else n is of persons, who have 1 to this many rows, evenly; the first two features are the person's */
   bool is_foretold;      /* foretold_bend is looked for */
   bool forgets_units;    /* persons' rows are taken for units */
   double share;          /* of persons: the share of a row's normal score that is the person's own effect */
@@ -101,7 +102,10 @@ static inline double program_free(const program_setup_t *s, size_t j, double x) 
   return j + 1 == PROGRAM_D ? log(s->is_student ? x - 1 : x) : s->is_student && j == 3 ? log(x) : x;
 }
 
-/* x1, x2, x3, y, seen; of persons' rows x1, x2 are there, and the response is the quantile at the row's normal score: its law is the program's, whatever the rows share. */
+/*
+ * x1, x2, x3, y, seen; of persons' rows x1, x2 are there, and the response is the quantile at the row's normal score: its law is the program's,
+ * whatever the rows share.
+ */
 static inline void program_record(const program_setup_t *s, const double *theta, const double *effect, uint64_t *seed, double *x) {
   if (effect == NULL) {
     x[0] = fmin(fmax(0.2 + 0.3 * program_normal(seed), -1), 1);
@@ -109,7 +113,8 @@ static inline void program_record(const program_setup_t *s, const double *theta,
   }
   x[2] = fmin(fmax(-0.3 + 0.4 * program_normal(seed), -1), 1);
   if (s->is_student) {
-    double nu = 1 + exp(theta[4]), y = theta[0] + theta[1] * x[0] + theta[2] * x[1] + exp(theta[3]) * program_normal(seed) / sqrt(program_gamma(seed, 0.5 * nu) / (0.5 * nu));
+    double nu = 1 + exp(theta[4]),
+           y = theta[0] + theta[1] * x[0] + theta[2] * x[1] + exp(theta[3]) * program_normal(seed) / sqrt(program_gamma(seed, 0.5 * nu) / (0.5 * nu));
     x[3] = fmin(fmax(y, -1), 1);
     return;
   }
@@ -147,7 +152,8 @@ static inline size_t program_rows(const program_setup_t *s, const double *theta,
 }
 
 /* with_units: rows are persons', else units of their own. */
-static inline tacit_records_t *program_records(const tacit_compiled_t *p, const program_setup_t *s, const double *theta, bool with_units, uint64_t *seed) {
+static inline tacit_records_t *program_records(const tacit_compiled_t *p, const program_setup_t *s, const double *theta, bool with_units,
+                                               uint64_t *seed) {
   tacit_error_t err;
   tacit_records_t *records;
   size_t n_raw = p->graph->n_columns, n_columns = p->layout.n_columns, *offsets, n;
@@ -271,7 +277,9 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   settings.max_unit_rows = s->max_rows > 0 && !s->forgets_units ? s->max_rows : 1;
   program_ok(tacit_budget_new(&budget, s->epsilon, s->delta, s->relation, &err), &err);
   program_ok(tacit_noise_new_seeded_not_private(&noise, seed, &err), &err);
-  program_ok(tacit_curator_new(&curator, program_records(program->compiled, s, result->theta, !s->forgets_units, &data_seed), &model.records, budget, noise, &settings, &err), &err);
+  program_ok(tacit_curator_new(&curator, program_records(program->compiled, s, result->theta, !s->forgets_units, &data_seed), &model.records, budget,
+                               noise, &settings, &err),
+             &err);
   tacit_noise_aware_settings_t aware = tacit_noise_aware_settings_default();
   aware.records = &model.records;
   aware.relation = s->relation;

@@ -278,8 +278,8 @@ static inline void simulation_summarise(const tacit_draws_t *draws, simulation_f
 /*
  * Fit records, which it takes, of n_units units of at most max_rows rows; key and seed as simulation_run() has them. evidence may be NULL.
  */
-static inline void simulation_fit_records(const simulation_t *s, tacit_records_t *records, size_t n_units, size_t max_rows, const unsigned char key[32],
-                                          uint64_t seed, tacit_evidence_t *evidence, simulation_fit_t *fit) {
+static inline void simulation_fit_records(const simulation_t *s, tacit_records_t *records, size_t n_units, size_t max_rows,
+                                          const unsigned char key[32], uint64_t seed, tacit_evidence_t *evidence, simulation_fit_t *fit) {
   tacit_model_t model;
   tacit_budget_t *budget;
   tacit_noise_t *noise;

@@ -14,8 +14,9 @@ typedef struct setting {
   double epsilon;
 } setting_t;
 
-static const setting_t moderate = {TACIT_FAMILY_BERNOULLI, 3, 1000, 0.4}, small = {TACIT_FAMILY_BERNOULLI, 5, 1000, 0.5}, noisy = {TACIT_FAMILY_BERNOULLI, 2, 2000, 0.1},
-                       linear = {TACIT_FAMILY_GAUSSIAN, 3, 4000, 1}, noisy_linear = {TACIT_FAMILY_GAUSSIAN, 3, 1000, 1};
+static const setting_t moderate = {TACIT_FAMILY_BERNOULLI, 3, 1000, 0.4}, small = {TACIT_FAMILY_BERNOULLI, 5, 1000, 0.5},
+                       noisy = {TACIT_FAMILY_BERNOULLI, 2, 2000, 0.1}, linear = {TACIT_FAMILY_GAUSSIAN, 3, 4000, 1},
+                       noisy_linear = {TACIT_FAMILY_GAUSSIAN, 3, 1000, 1};
 
 /* (mean - 1/3) / standard error over n_fits fits. */
 static double excess(setting_t setting, tacit_noise_aware_fault_t fault, size_t n_fits) {

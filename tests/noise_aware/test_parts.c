@@ -111,7 +111,8 @@ static void define_law(const fixture_t *f, const double *theta, double *mean, do
           eta += theta[l] * s->x[l * n + k];
         }
         tacit_family_moments_t m = tacit_family_moments(f->s.family, f->s.upper, eta);
-        sampling += s->weight[k] * ((1 + r->excess) * m.variance + r->excess_square * m.mean * m.mean) * r->sampled[i * n + k] * r->sampled[j * n + k];
+        sampling +=
+            s->weight[k] * ((1 + r->excess) * m.variance + r->excess_square * m.mean * m.mean) * r->sampled[i * n + k] * r->sampled[j * n + k];
         plain += s->weight[k] * (lines[i * n + k] - average[i]) * (lines[j * n + k] - average[j]);
       }
       for (size_t a = 0; a < q; a++) {
@@ -182,7 +183,8 @@ static void test_rows_of_a_unit_share_its_radius(void **state) {
   (void)state;
   static const struct {
     double reach, sum, square;
-  } cases[] = {{100, 3.35, 3.35}, {5, 0.5 + 0.6 + 1.5, 0.5 + 0.6 + 1}, {2, 0.5 + 0.4 + 0.6, 0.5 + 0.8 / 3 + 0.16}, {0.5, 0.5, 0.125 + 0.05 / 3 + 0.01}};
+  } cases[] = {
+      {100, 3.35, 3.35}, {5, 0.5 + 0.6 + 1.5, 0.5 + 0.6 + 1}, {2, 0.5 + 0.4 + 0.6, 0.5 + 0.8 / 3 + 0.16}, {0.5, 0.5, 0.125 + 0.05 / 3 + 0.01}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     double sum, root;
     tacit_aware_weigh(&several_rows, cases[i].reach, &sum, &root);

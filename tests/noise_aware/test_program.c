@@ -14,7 +14,10 @@ static program_setup_t setup(bool is_weibull, double epsilon) {
                            .relation = TACIT_RELATION_SUBSTITUTE};
 }
 
-/* Means within 0.8 sds of those without noise (clipped scores make another estimator), sds within 8 % of theirs in the geometric mean. Seeded: no chance is left. */
+/*
+ * Means within 0.8 sds of those without noise (clipped scores make another estimator), sds within 8 % of theirs in the geometric mean. Seeded: no
+ * chance is left.
+ */
 static bool is_the_posterior(const program_setup_t *s) {
   program_result_t r;
   double log_ratio = 0, most = 0;
@@ -70,8 +73,8 @@ static void test_no_fit_ends_far_away(void **state) {
 }
 
 /*
- * 400 persons of 1 to 12 rows that are much alike: errors at a large budget are as large as sds say. Ten runs of five parameters; were these 50 errors normal and
- * independent, their mean square would be above 2 once in 10^5. Rows taken for persons give 4 to 5.
+ * 400 persons of 1 to 12 rows that are much alike: errors at a large budget are as large as sds say. Ten runs of five parameters; were these 50
+ * errors normal and independent, their mean square would be above 2 once in 10^5. Rows taken for persons give 4 to 5.
  */
 static double error_of_persons(bool is_weibull, bool forgets_units, tacit_relation_t relation) {
   double square = 0;
@@ -94,14 +97,15 @@ static double error_of_persons(bool is_weibull, bool forgets_units, tacit_relati
 
 static void test_rows_of_a_person_hang_together(void **state) {
   (void)state;
-  double substitute = error_of_persons(false, false, TACIT_RELATION_SUBSTITUTE), add_remove = error_of_persons(true, false, TACIT_RELATION_ADD_REMOVE);
+  double substitute = error_of_persons(false, false, TACIT_RELATION_SUBSTITUTE),
+         add_remove = error_of_persons(true, false, TACIT_RELATION_ADD_REMOVE);
   assert_true(substitute > 0.4 && substitute < 2 && add_remove > 0.4 && add_remove < 2);
   assert_true(error_of_persons(false, true, TACIT_RELATION_SUBSTITUTE) > 3);
 }
 
 /*
- * Degrees of freedom, of which 4000 records tell little at small budgets, and the residual scale trade off along a curve, and the prior's mode is far off. Seeded:
- * no chance is left.
+ * Degrees of freedom, of which 4000 records tell little at small budgets, and the residual scale trade off along a curve, and the prior's mode is far
+ * off. Seeded: no chance is left.
  */
 static void fit_student(double epsilon, tacit_noise_aware_fault_t fault, program_result_t *r) {
   program_setup_t s = setup(false, epsilon);
@@ -113,7 +117,10 @@ static void fit_student(double epsilon, tacit_noise_aware_fault_t fault, program
 
 static double error_of_scale(const program_result_t *r) { return fabs(r->mean[3] - r->theta[3]) / r->sd[3]; }
 
-/* At epsilon 2 the posterior is found where it is: the scale is 1.3 sds off, and 4.2 by lines where scores were released. At 1 it is as wide as the curve, which is said. */
+/*
+ * At epsilon 2 the posterior is found where it is: the scale is 1.3 sds off, and 4.2 by lines where scores were released. At 1 it is as wide as the
+ * curve, which is said.
+ */
 static void test_a_curved_trade_off_is_followed_or_said(void **state) {
   (void)state;
   program_result_t r;

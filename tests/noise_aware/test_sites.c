@@ -110,8 +110,8 @@ static void test_one_site_alone_has_its_own_posterior(void **state) {
 }
 
 /*
- * Precisions of all sites' likelihoods and of one prior, normal(0, 0.1), add up: sum of the sites' own less the priors that count too often. With the prior in each
- * likelihood sds are .8 of that.
+ * Precisions of all sites' likelihoods and of one prior, normal(0, 0.1), add up: sum of the sites' own less the priors that count too often. With the
+ * prior in each likelihood sds are .8 of that.
  */
 static void test_sites_have_one_prior_and_all_likelihoods(void **state) {
   (void)state;
@@ -157,7 +157,8 @@ static void test_sites_that_differ_keep_their_own(void **state) {
     variance += sd * sd / 3;
   }
   assert_close(summary(&draws, D).mean / sqrt(variance), 1, 0.01);
-  assert_true(summary(&draws, N_REPORTED + 1).q5 > 0.2 && summary(&draws, N_REPORTED).q5 < 0.02); /* the first slope differs, the intercept does not */
+  assert_true(summary(&draws, N_REPORTED + 1).q5 > 0.2 &&
+              summary(&draws, N_REPORTED).q5 < 0.02); /* the first slope differs, the intercept does not */
   tacit_draws_clear(&draws);
   close_sites(&of);
 }

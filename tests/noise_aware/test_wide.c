@@ -127,11 +127,15 @@ static double error_of(simulation_t s, tacit_noise_aware_fault_t fault) {
   return square;
 }
 
-/* Of 60 squares about 1, sd .18 were they independent; seeds are fixed. Without the error of the information, and with half of the noise, they are more. */
+/*
+ * Of 60 squares about 1, sd .18 were they independent; seeds are fixed. Without the error of the information, and with half of the noise, they are
+ * more.
+ */
 static void test_errors_are_as_wide_as_intervals_say(void **state) {
   (void)state;
   const simulation_t s = wide(30, 15000, 2);
-  double sound = error_of(s, TACIT_NOISE_AWARE_SOUND), half = error_of(s, TACIT_NOISE_AWARE_HALF_NOISE), known = error_of(s, TACIT_NOISE_AWARE_NO_DISCREPANCY);
+  double sound = error_of(s, TACIT_NOISE_AWARE_SOUND), half = error_of(s, TACIT_NOISE_AWARE_HALF_NOISE),
+         known = error_of(s, TACIT_NOISE_AWARE_NO_DISCREPANCY);
   if (!(sound > 0.5 && sound < 1.5 && half > sound + 0.1 && known > sound + 0.1)) {
     fail_msg("mean squared errors: %.3f; with half of the noise %.3f, without the error of the information %.3f", sound, half, known);
   }

@@ -1,6 +1,6 @@
 /*
- * Largest gradient, rows of it and log-likelihood ratio that a search finds, over what the analysis says they are at most: random records, corners of the
- * columns' ranges, parameters of all sizes, and ascent from the best so far.
+ * Largest gradient, rows of it and log-likelihood ratio that a search finds, over what the analysis says they are at most: random records, corners of
+ * the columns' ranges, parameters of all sizes, and ascent from the best so far.
  */
 #ifndef TACIT_PROGRAM_BOUND_SEARCH_H
 #define TACIT_PROGRAM_BOUND_SEARCH_H
@@ -26,22 +26,32 @@ static const char BOUNDED_SCHEMA[] = "columns:\n  y: {type: binary}\n  k: {type:
 static const bounded_t BOUNDED[] = {
     {"logistic", "data { " X "int y; } parameters { real a; vector[3] b; } model { y ~ bernoulli_logit(a + dot_product(x, b)); }", 1.3},
     {"ordered", "data { " X "int v; } parameters { vector[3] b; ordered[4] c; } model { v ~ ordered_logistic(dot_product(x, b), c); }", 4},
-    {"groups", "data { " X "int y; int g; } parameters { vector[3] b; vector[30] alpha; } model { y ~ bernoulli_logit(alpha[g] + dot_product(x, b)); }", 1.3},
+    {"groups",
+     "data { " X "int y; int g; } parameters { vector[3] b; vector[30] alpha; } model { y ~ bernoulli_logit(alpha[g] + dot_product(x, b)); }", 1.3},
     {"student", "data { " X "real r; } parameters { vector[3] b; } model { r ~ student_t(4, dot_product(x, b), 0.5); }", 1.5},
-    {"bounded scale", "data { " X "real r; } parameters { vector<lower=-1, upper=1>[3] b; real<lower=0.5, upper=2> s; } model { r ~ normal(dot_product(x, b), s); }", 8},
+    {"bounded scale",
+     "data { " X "real r; } parameters { vector<lower=-1, upper=1>[3] b; real<lower=0.5, upper=2> s; } model { r ~ normal(dot_product(x, b), s); }",
+     8},
     {"binomial, bounded", "data { int k; real x1; } parameters { real a; real b; } model { k ~ binomial_logit(20, a + b * x1); }", 1.3},
     {"negative binomial, bounded",
-     "data { int k; real x1; } parameters { real<lower=-1, upper=1> a; real<lower=0.5, upper=4> phi; } model { k ~ neg_binomial_2_log(a * x1, phi); }", 8},
+     "data { int k; real x1; } parameters { real<lower=-1, upper=1> a; real<lower=0.5, upper=4> phi; } model { k ~ neg_binomial_2_log(a * x1, phi); "
+     "}",
+     8},
     {"sine", "data { real r; } parameters { real m; } model { r ~ normal(exp(-2 * sin(m)), 1); }", 5},
     {"poisson", "data { int k; real x1; } parameters { real a; } model { k ~ poisson_log(a * x1); }", 0},
     {"normal", "data { real r; } parameters { real m; real<lower=0> s; } model { r ~ normal(m, s); }", 0},
     {"beyond floats", "data { real r; } parameters { real<lower=-1, upper=1> m; } model { r ~ normal(exp(60 * m), 1); }", 0},
-    {"mixture of two", "data { real r; } parameters { vector<lower=-3, upper=3>[2] m; real<lower=0, upper=1> p; } "
-                       "model { target += log_mix(p, normal_lpdf(r | m[1], 1), normal_lpdf(r | m[2], 1)); }", 8},
-    {"branches", "data { real x1; real r; } parameters { real m; } model { if (x1 > 0) r ~ student_t(4, 3 * m, 0.5); else r ~ student_t(4, m, 0.5); }", 1.5},
+    {"mixture of two",
+     "data { real r; } parameters { vector<lower=-3, upper=3>[2] m; real<lower=0, upper=1> p; } model { target += log_mix(p, normal_lpdf(r | m[1], "
+     "1), normal_lpdf(r | m[2], 1)); }",
+     8},
+    {"branches",
+     "data { real x1; real r; } parameters { real m; } model { if (x1 > 0) r ~ student_t(4, 3 * m, 0.5); else r ~ student_t(4, m, 0.5); }", 1.5},
     {"two whole numbers", "data { int y; int k; } parameters { real a; } model { target += k * inv_logit(a) + y * inv_logit(2 * a); }", 1.5},
-    {"weibull, censored, bounded", "data { real t; int y; real x1; } parameters { real<lower=0.5, upper=2> k; real<lower=-1, upper=1> b; } model { "
-                                   "if (y == 1) target += weibull_lpdf(t | k, exp(b * x1)); else target += weibull_lccdf(t | k, exp(b * x1)); }", 15},
+    {"weibull, censored, bounded",
+     "data { real t; int y; real x1; } parameters { real<lower=0.5, upper=2> k; real<lower=-1, upper=1> b; } model { "
+     "if (y == 1) target += weibull_lpdf(t | k, exp(b * x1)); else target += weibull_lccdf(t | k, exp(b * x1)); }",
+     15},
 };
 enum { N_BOUNDED = sizeof BOUNDED / sizeof BOUNDED[0] };
 #undef X

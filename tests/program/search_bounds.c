@@ -1,15 +1,17 @@
 /*
- * search_bounds POINTS TABLE [FOLDER]: the search of bound_search.h at length, a row of TABLE a model: those of the test, a formula of each family, and
- * the programs of FOLDER that compile, each over the ranges that it declares, or that `tacit model check` takes as given, and once more with its parameters
- * in boxes. Rows that TABLE has are kept: what was stopped goes on. Exit status 1: a bound was exceeded.
+ * search_bounds POINTS TABLE [FOLDER]: the search of bound_search.h at length, a row of TABLE a model: those of the test, a formula of each family,
+ * and the programs of FOLDER that compile, each over the ranges that it declares, or that `tacit model check` takes as given, and once more with its
+ * parameters in boxes. Rows that TABLE has are kept: what was stopped goes on. Exit status 1: a bound was exceeded.
  */
 #include <dirent.h>
 #include <errno.h>
 
 #include "bound_search.h"
 
-static const char HEAD[] = "| model | parameters | points | bound of the norm | largest | of the bound | rows bounded | largest row of its bound | largest ratio of its bound |\n"
-                           "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+static const char HEAD[] =
+    "| model | parameters | points | bound of the norm | largest | of the bound | rows bounded | largest row of its bound | largest ratio of its "
+    "bound |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
 
 typedef struct listing {
   FILE *table;
@@ -48,7 +50,10 @@ static const char *parameters_block(const char *text, const char **end) {
   return NULL;
 }
 
-/* The program with parameters in boxes: those without bounds in [-1, 1], those above 0 in [1/2, 2]; few densities are bounded elsewhere. NULL: as before. */
+/*
+ * The program with parameters in boxes: those without bounds in [-1, 1], those above 0 in [1/2, 2]; few densities are bounded elsewhere. NULL: as
+ * before.
+ */
 static char *boxed(const char *text) {
   const char *end, *at = parameters_block(text, &end);
   char *out = calloc(1, 8 * strlen(text) + 1), *to = out;
@@ -59,7 +64,8 @@ static char *boxed(const char *text) {
   to += sprintf(to, "%.*s", (int)(at - text), text);
   while (at < end) {
     size_t n = strcspn(at, " \n\t;{<[,=()"), after = n + strspn(at + n, " ");
-    bool is_type = (n == 4 && strncmp(at, "real", n) == 0) || (n == 6 && strncmp(at, "vector", n) == 0) || (n == 10 && strncmp(at, "row_vector", n) == 0);
+    bool is_type =
+        (n == 4 && strncmp(at, "real", n) == 0) || (n == 6 && strncmp(at, "vector", n) == 0) || (n == 10 && strncmp(at, "row_vector", n) == 0);
     const char *bounds = at[after] == '<' ? strchr(at + after, '>') : NULL;
     bool is_positive = bounds != NULL && (strncmp(at + after, "<lower=0>", 9) == 0 || strncmp(at + after, "<lower = 0>", 11) == 0);
     n = n > 0 ? n : 1;
@@ -122,10 +128,11 @@ static void search_program(listing_t *l, const char *name, const char *text, con
 
 static void search_families(listing_t *l, const tacit_schema_t *schema) {
   static const char *const responses[][2] = {
-      {"bernoulli", "y"}, {"gaussian", "r"}, {"student", "r"}, {"lognormal", "t | cens(y)"}, {"weibull", "t | cens(y)"}, {"exponential", "t | cens(y)"}, {"gamma", "t"},
-      {"beta", "s"}, {"poisson", "k"}, {"negbinomial", "k"}, {"binomial", "k | trials(n)"}, {"beta_binomial", "k | trials(n)"}, {"cumulative", "c"},
-      {"zero_inflated_poisson", "k"}, {"zero_inflated_negbinomial", "k"}, {"zero_inflated_binomial", "k | trials(n)"}, {"hurdle_poisson", "k"},
-      {"hurdle_negbinomial", "k"}, {"hurdle_lognormal", "x3"}, {"hurdle_gamma", "x3"}, {"categorical", "c"}};
+      {"bernoulli", "y"}, {"gaussian", "r"}, {"student", "r"}, {"lognormal", "t | cens(y)"}, {"weibull", "t | cens(y)"},
+      {"exponential", "t | cens(y)"}, {"gamma", "t"}, {"beta", "s"}, {"poisson", "k"}, {"negbinomial", "k"}, {"binomial", "k | trials(n)"},
+      {"beta_binomial", "k | trials(n)"}, {"cumulative", "c"}, {"zero_inflated_poisson", "k"}, {"zero_inflated_negbinomial", "k"},
+      {"zero_inflated_binomial", "k | trials(n)"}, {"hurdle_poisson", "k"}, {"hurdle_negbinomial", "k"}, {"hurdle_lognormal", "x3"},
+      {"hurdle_gamma", "x3"}, {"categorical", "c"}};
   for (size_t i = 0; i < sizeof responses / sizeof responses[0]; i++) {
     for (int is_grouped = 0; is_grouped < 2; is_grouped++) {
       char formula[100], name[140], *text;

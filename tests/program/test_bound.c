@@ -20,8 +20,8 @@ static void test_bounds(void **state) {
     }
     search_found_t found = search_bounds(program->compiled, n_points, 5 + i);
     double bound = model.records.grad_bound;
-    print_message("%s: bound %.4g, found %.4g; rows to %.3f, ratios to %.3f of their bound\n", BOUNDED[i].name, bound, found.norm, found.largest[SEARCHED_ROW],
-                  found.largest[SEARCHED_RATIO]);
+    print_message("%s: bound %.4g, found %.4g; rows to %.3f, ratios to %.3f of their bound\n", BOUNDED[i].name, bound, found.norm,
+                  found.largest[SEARCHED_ROW], found.largest[SEARCHED_RATIO]);
     assert_true(search_holds(&found));
     assert_true(BOUNDED[i].at_most == 0 ? isinf(bound) : bound <= BOUNDED[i].at_most * found.norm);
     tacit_program_free(program);

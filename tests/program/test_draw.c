@@ -109,7 +109,9 @@ static void test_what_cannot_be_drawn_says_why(void **state) {
       {"x * y ~ normal(a, 1); y ~ normal(0, 1);", "no number of the record"}};
   for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
     char text[400];
-    snprintf(text, sizeof text, "data { real x; real y; } parameters { real a; } model { a ~ normal(0, 1); %s } statistic { s = sum(fmin(fmax(x, 0), 1)); }", models[i][0]);
+    snprintf(text, sizeof text,
+             "data { real x; real y; } parameters { real a; } model { a ~ normal(0, 1); %s } statistic { s = sum(fmin(fmax(x, 0), 1)); }",
+             models[i][0]);
     tacit_population_t *p = parse(text);
     const char *obstacle = tacit_population_obstacle(p);
     if (obstacle == NULL || strstr(obstacle, models[i][1]) == NULL) {

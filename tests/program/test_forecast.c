@@ -1,6 +1,6 @@
 /*
- * Expectations and draws of the library's distributions against their densities, integrated here: each has a mass of 1, the mean that is said, and draws
- * that fall as it says. False alarms below 1e-9 a distribution.
+ * Expectations and draws of the library's distributions against their densities, integrated here: each has a mass of 1, the mean that is said, and
+ * draws that fall as it says. False alarms below 1e-9 a distribution.
  */
 #include <math.h>
 #include <string.h>
@@ -103,8 +103,10 @@ static double density(tacit_forecast_room_t *room, double x) {
 /* below (n + 1) <- mass below x (n); the first moment is returned. */
 static double integrate(const law_t *law, size_t n, double *x, double *below) {
   char text[1000];
-  snprintf(text, sizeof text, "functions { real w_lpdf(real y, %s x, int n, real a, real b, real c) { return normal_lpdf(y | a + b + c, 1); } "
-           "real w_mean(%s x, int n, real a, real b, real c) { return exp(%s_%s(x | %s)); } } data { int n; real y; %s x; } %s model { y ~ w(x, n, a, b, c); }",
+  snprintf(text, sizeof text,
+           "functions { real w_lpdf(real y, %s x, int n, real a, real b, real c) { return normal_lpdf(y | a + b + c, 1); } "
+           "real w_mean(%s x, int n, real a, real b, real c) { return exp(%s_%s(x | %s)); } } data { int n; real y; %s x; } %s model { y ~ w(x, n, "
+           "a, b, c); }",
            law->is_whole ? "int" : "real", law->is_whole ? "int" : "real", law->name, law->is_whole ? "lpmf" : "lpdf", law->args,
            law->is_whole ? "int<lower=0, upper=1000>" : "real<lower=-10000, upper=10000>", parameters);
   tacit_forecast_room_t *room = open(text, law);
@@ -170,8 +172,8 @@ static void check(const law_t *law) {
   tacit_error_t err;
   double moment = integrate(law, n, x, below);
   assert_true(fabs(below[n] - 1) < (isinf(law->mean) ? 1e-3 : 2e-5));
-  snprintf(text, sizeof text, "data { int n; %s y; } %s model { y ~ %s(%s); }", law->is_whole ? "int<lower=0, upper=1000>" : "real<lower=-10000, upper=10000>", parameters, law->name,
-           law->args);
+  snprintf(text, sizeof text, "data { int n; %s y; } %s model { y ~ %s(%s); }",
+           law->is_whole ? "int<lower=0, upper=1000>" : "real<lower=-10000, upper=10000>", parameters, law->name, law->args);
   tacit_forecast_room_t *room = open(text, law);
   tacit_rng_key_from_seed(key, 7);
   assert_ok(tacit_rng_new(&source.rng, key, 0, &err), err);

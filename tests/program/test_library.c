@@ -78,8 +78,8 @@ static void check_point(const function_t *f, const tacit_model_t *model, const p
     double slope = error_of(gradient[i], p->gradient[i]);
     worst_gradient = fmax(worst_gradient, slope);
     if ((!(off <= 1e-9) || !(slope <= 1e-9)) && n_failed++ % 1000 == 0) {
-      print_error("%s: k %d %d, a %.17g %.17g %.17g %.17g: value %.17g, expected %.17g; derivative %d %.17g, expected %.17g\n", f->expression, p->k[0],
-               p->k[1], p->a[0], p->a[1], p->a[2], p->a[3], reported[f->n_a], p->value, i + 1, gradient[i], p->gradient[i]);
+      print_error("%s: k %d %d, a %.17g %.17g %.17g %.17g: value %.17g, expected %.17g; derivative %d %.17g, expected %.17g\n", f->expression,
+                  p->k[0], p->k[1], p->a[0], p->a[1], p->a[2], p->a[3], reported[f->n_a], p->value, i + 1, gradient[i], p->gradient[i]);
     }
   }
 }

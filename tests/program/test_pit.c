@@ -1,6 +1,6 @@
 /*
- * Where responses lie among those that a program says: by hand; even under the program, of values, draws and censored times; never longer than what is
- * charged for, whatever a model writes; units of several rows.
+ * Where responses lie among those that a program says: by hand; even under the program, of values, draws and censored times; never longer than what
+ * is charged for, whatever a model writes; units of several rows.
  */
 #include <float.h>
 
@@ -134,8 +134,9 @@ static float *simulated(const tacit_record_model_t *model, const double *theta, 
 }
 
 /*
- * Sums of 40 000 records are 0 within 5.8 sds, which chance exceeds 7 times in 10^9 (of 54 sums 4 in 10^7); variances of shares are at most .09, of residuals 1/3.
- * With the interval's lower end for both, sums of counts are 40 sds off; by draws from parts of the law, those of the outer cells 5 to 8.
+ * Sums of 40 000 records are 0 within 5.8 sds, which chance exceeds 7 times in 10^9 (of 54 sums 4 in 10^7); variances of shares are at most .09, of
+ * residuals 1/3. With the interval's lower end for both, sums of counts are 40 sds off; by draws from parts of the law, those of the outer cells 5
+ * to 8.
  */
 static void test_places_are_even_under_the_program(void **state) {
   (void)state;
@@ -144,11 +145,15 @@ static void test_places_are_even_under_the_program(void **state) {
     const char *text;
     double theta[3];
   } cases[] = {{"data { real<lower=-1, upper=1> x; int<lower=0, upper=30> y; } parameters { real a; real b; real<lower=0> phi; }\n"
-                "model { a ~ normal(0, 1); b ~ normal(0, 1); phi ~ gamma(2, 1); y ~ neg_binomial_2_log(a + b * x, phi); }", {0.3, 0.5, 0.7}},
+                "model { a ~ normal(0, 1); b ~ normal(0, 1); phi ~ gamma(2, 1); y ~ neg_binomial_2_log(a + b * x, phi); }",
+                {0.3, 0.5, 0.7}},
                {"data { real<lower=-1, upper=1> x; real<lower=-3, upper=3> y; } parameters { real a; real b; real<lower=0> s; }\n"
-                "model { a ~ normal(0, 1); b ~ normal(0, 1); s ~ gamma(2, 1); y ~ normal(a + b * x, s); }", {1, 0.5, 0.2}},
-               {"data { real<lower=-1, upper=1> x; real<lower=0.001, upper=2> t; int<lower=0, upper=1> over; } parameters { real a; real b; real<lower=0> k; }\n"
-                "model { a ~ normal(0, 1); b ~ normal(0, 1); k ~ gamma(2, 1); censored_right(t, 1 - over) ~ weibull(k, exp(a + b * x)); }", {0.5, 0.5, 0.3}}};
+                "model { a ~ normal(0, 1); b ~ normal(0, 1); s ~ gamma(2, 1); y ~ normal(a + b * x, s); }",
+                {1, 0.5, 0.2}},
+               {"data { real<lower=-1, upper=1> x; real<lower=0.001, upper=2> t; int<lower=0, upper=1> over; } parameters { real a; real b; "
+                "real<lower=0> k; }\n"
+                "model { a ~ normal(0, 1); b ~ normal(0, 1); k ~ gamma(2, 1); censored_right(t, 1 - over) ~ weibull(k, exp(a + b * x)); }",
+                {0.5, 0.5, 0.3}}};
   for (size_t i = 0; i < 3; i++) {
     tacit_model_t model;
     tacit_program_t *program = parsed(cases[i].text, &model);
@@ -177,7 +182,9 @@ static void test_more_spread_is_seen(void **state) {
   (void)state;
   enum { N = 20000 };
   tacit_model_t model;
-  tacit_program_t *program = parsed("data { real<lower=-9, upper=9> y; } parameters { real a; real<lower=0> s; } model { a ~ normal(0, 1); s ~ gamma(2, 1); y ~ normal(a, s); }", &model);
+  tacit_program_t *program = parsed(
+      "data { real<lower=-9, upper=9> y; } parameters { real a; real<lower=0> s; } model { a ~ normal(0, 1); s ~ gamma(2, 1); y ~ normal(a, s); }",
+      &model);
   const double wide[] = {0.2, 0.3}, narrow[] = {0.2, 0};
   static const size_t none = 0;
   double out[N_VALUES];
@@ -250,7 +257,8 @@ static void test_bad_points_are_refused(void **state) {
   (void)state;
   static const size_t column = 1, beyond = 3;
   static const double theta[] = {0}, unbounded[] = {NAN};
-  tacit_record_model_t liar = {.name = "liar", .dim = 1, .n_columns = 3, .grad_bound = INFINITY, .log_lik = no_log_lik, .responses = lie, .seen = SIZE_MAX};
+  tacit_record_model_t liar = {
+      .name = "liar", .dim = 1, .n_columns = 3, .grad_bound = INFINITY, .log_lik = no_log_lik, .responses = lie, .seen = SIZE_MAX};
   tacit_record_model_t dumb = liar;
   dumb.responses = NULL;
   tacit_pit_point_t points[6];
@@ -279,6 +287,7 @@ static void test_bad_points_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers_by_hand), cmocka_unit_test(test_places_are_even_under_the_program),
-                                     cmocka_unit_test(test_more_spread_is_seen), cmocka_unit_test(test_no_unit_is_longer_than_what_is_charged_for), cmocka_unit_test(test_bad_points_are_refused)};
+                                     cmocka_unit_test(test_more_spread_is_seen), cmocka_unit_test(test_no_unit_is_longer_than_what_is_charged_for),
+                                     cmocka_unit_test(test_bad_points_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,8 +45,10 @@ static void test_families_compile(void **state) {
     tacit_model_t model;
     tacit_program_settings_t settings = {.schema = columns, .records = ""};
     assert_string_equal(tacit_program_family(n), responses[n][0]);
-    snprintf(formula, sizeof formula, "%s ~ age * sex + poly(age, 3) + ns(age, 4) + bs(age, 5) + scale(w)%s + years * ward + poly(years, 2) + ns(years, 3) + I(years / 10) + (1 + years | sex)", responses[n][1],
-             strcmp(responses[n][0], "categorical") == 0 ? "" : " + offset(log(n))");
+    snprintf(formula, sizeof formula,
+             "%s ~ age * sex + poly(age, 3) + ns(age, 4) + bs(age, 5) + scale(w)%s + years * ward + poly(years, 2) + ns(years, 3) + I(years / 10) + "
+             "(1 + years | sex)",
+             responses[n][1], strcmp(responses[n][0], "categorical") == 0 ? "" : " + offset(log(n))");
     assert_ok(tacit_program_of_formula(&text, formula, responses[n][0], columns, &err), err);
     assert_ok(tacit_program_parse(&program, text, strlen(text), &settings, &err), err);
     assert_ok(tacit_program_compile(program, &model, &err), err);
@@ -118,9 +120,10 @@ static void test_what_is_refused(void **state) {
 
 static void test_families_are_described_and_guessed(void **state) {
   (void)state;
-  static const char *const meant[][2] = {{"nbinom", "negbinomial"}, {"Negative Binomial", "negbinomial"}, {"Gamma", "gamma"}, {"ordinal", "cumulative"},
-                                         {"multinomial", "categorical"}, {"binomal", "binomial"}, {"zero-inflated poisson", "zero_inflated_poisson"},
-                                         {"normal", "gaussian"}, {"student.t", "student"}};
+  static const char *const meant[][2] = {
+      {"nbinom", "negbinomial"}, {"Negative Binomial", "negbinomial"}, {"Gamma", "gamma"}, {"ordinal", "cumulative"},
+      {"multinomial", "categorical"}, {"binomal", "binomial"}, {"zero-inflated poisson", "zero_inflated_poisson"}, {"normal", "gaussian"},
+      {"student.t", "student"}};
   size_t n = 0;
   for (; tacit_program_family(n) != NULL; n++) {
     const tacit_family_about_t *about = tacit_program_family_about(n);
@@ -143,8 +146,10 @@ static void test_families_are_described_and_guessed(void **state) {
 
 /* Whole names before a parenthesis: what is wrong with such a formula the parser of programs says. */
 static void test_what_only_programs_have(void **state) {
-  static const char *const own[] = {"y ~ x + (1 | g)", "y ~ .", "y ~ poly(x, 2", "y ~ poly (x, 0)", "y ~ a + bs(x)", "y~scale(z)", "y ~ x + offset(zz)"};
-  static const char *const common[] = {"y ~ x", "y ~ bins(x)", "y ~ rescale(x)", "y ~ ns + x", "y ~ ns * (x + z)", "y ~ log(x) + factor(k)", "y ~ ns2(x)"};
+  static const char *const own[] = {"y ~ x + (1 | g)", "y ~ .",      "y ~ poly(x, 2",     "y ~ poly (x, 0)",
+                                    "y ~ a + bs(x)",   "y~scale(z)", "y ~ x + offset(zz)"};
+  static const char *const common[] = {"y ~ x",     "y ~ bins(x)", "y ~ rescale(x)", "y ~ ns + x", "y ~ ns * (x + z)", "y ~ log(x) + factor(k)",
+                                       "y ~ ns2(x)"};
   for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
     assert_true(tacit_regression_is_own(own[i]));
   }

@@ -81,12 +81,14 @@ static void test_draws_have_the_law_s_scores(void **state) {
   (void)state;
   static const struct {
     const char *law, *bounds;
-  } laws[] = {{"normal(a + b * x, s)", "-100, 100"},    {"lognormal(a + b * x, s)", "1e-4, 1e6"},     {"student_t(5, a + b * x, s)", "-900, 900"},
-              {"cauchy(a + b * x, s)", "-1e7, 1e7"},    {"logistic(a + b * x, s)", "-300, 300"},      {"double_exponential(a + b * x, s)", "-300, 300"},
-              {"gumbel(a + b * x, s)", "-300, 300"},    {"exponential(exp(a + b * x) * s)", "1e-6, 1e3"}, {"weibull(s, exp(a + b * x))", "1e-6, 1e3"},
-              {"loglogistic(exp(a + b * x), s)", "1e-6, 1e6"}, {"rayleigh(exp(a + b * x) * s)", "1e-6, 1e3"}, {"gamma(s, exp(a + b * x))", "1e-7, 1e3"},
-              {"gamma(0.4 * s, exp(a + b * x))", "1e-15, 1e3"}, {"inv_gamma(s, exp(a + b * x))", "1e-6, 1e7"}, {"chi_square(s * exp(a + b * x))", "1e-12, 1e3"},
-              {"beta(s, exp(a + b * x))", "1e-7, 0.9999999"}, {"beta_proportion(inv_logit(a + b * x), 3 * s)", "1e-7, 0.9999999"}};
+  } laws[] = {
+      {"normal(a + b * x, s)", "-100, 100"}, {"lognormal(a + b * x, s)", "1e-4, 1e6"}, {"student_t(5, a + b * x, s)", "-900, 900"},
+      {"cauchy(a + b * x, s)", "-1e7, 1e7"}, {"logistic(a + b * x, s)", "-300, 300"}, {"double_exponential(a + b * x, s)", "-300, 300"},
+      {"gumbel(a + b * x, s)", "-300, 300"}, {"exponential(exp(a + b * x) * s)", "1e-6, 1e3"}, {"weibull(s, exp(a + b * x))", "1e-6, 1e3"},
+      {"loglogistic(exp(a + b * x), s)", "1e-6, 1e6"}, {"rayleigh(exp(a + b * x) * s)", "1e-6, 1e3"},
+      {"gamma(s, exp(a + b * x))", "1e-7, 1e3"}, {"gamma(0.4 * s, exp(a + b * x))", "1e-15, 1e3"},
+      {"inv_gamma(s, exp(a + b * x))", "1e-6, 1e7"}, {"chi_square(s * exp(a + b * x))", "1e-12, 1e3"},
+      {"beta(s, exp(a + b * x))", "1e-7, 0.9999999"}, {"beta_proportion(inv_logit(a + b * x), 3 * s)", "1e-7, 0.9999999"}};
   for (size_t i = 0; i < sizeof laws / sizeof laws[0]; i++) {
     char text[512];
     const char *comma = strchr(laws[i].bounds, ',');
@@ -112,7 +114,8 @@ static void test_what_cannot_be_simulated_says_why(void **state) {
       {"data { real<lower=0, upper=9> y; } parameters { real a; } model { y ~ normal(a, 1) T[0, ]; }", "truncated"},
       {"data { real<lower=0.1, upper=9> y; } parameters { real a; } model { square(y) ~ normal(a, 1); }", "no column"},
       {"data { int<lower=0, upper=90000> y; } parameters { real a; } model { y ~ poisson_log(a); }", "more than 1024"},
-      {"data { real<lower=0.1, upper=9> y; int<lower=0, upper=1> seen; } parameters { real a; } model { censored_right(y, seen) ~ exponential(exp(a)); }",
+      {"data { real<lower=0.1, upper=9> y; int<lower=0, upper=1> seen; } parameters { real a; } model { censored_right(y, seen) ~ "
+       "exponential(exp(a)); }",
        "censored"},
       {"data { real<lower=0.1, upper=9> y; } parameters { real a; } model { y ~ skew_normal(a, 1, 2); }", "not known"}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

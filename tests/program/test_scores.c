@@ -171,7 +171,10 @@ static void test_integers_stay_where_they_are_charged_for(void **state) {
   assert_true(furthest > 1.8);
 }
 
-/* Moments of columns: whatever is in a record, one or another in its place moves their whole numbers by no more than is charged for, and the sum is that of v v'. */
+/*
+ * Moments of columns: whatever is in a record, one or another in its place moves their whole numbers by no more than is charged for, and the sum is
+ * that of v v'.
+ */
 static void test_moments_of_columns(void **state) {
   (void)state;
   enum { RADIUS = 1 << 22 };
@@ -193,7 +196,8 @@ static void test_moments_of_columns(void **state) {
       ok(tacit_curator_release_column_moments(curator, &columns, 0, out, &noise_sd, &err), &err);
       tacit_curator_free(curator);
       tacit_record_columns_read(&columns, x, v);
-      bool is_left_out = out[0] == 0 && !(fabs((double)x[0]) + fabs((double)x[1]) + fabs((double)x[2]) < 1e30); /* a record without a norm adds nothing */
+      bool is_left_out =
+          out[0] == 0 && !(fabs((double)x[0]) + fabs((double)x[1]) + fabs((double)x[2]) < 1e30); /* a record without a norm adds nothing */
       for (size_t i = 0, a = 0; i < 4; i++) {
         n2 += v[i] * v[i];
         for (size_t j = i; j < 4; j++, a++) {
@@ -229,7 +233,10 @@ static void test_refusals_charge_nothing(void **state) {
   assert_int_equal(tacit_curator_release_centred_score(curator, &point, 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
   const size_t beyond = model.records.n_columns, none = 0;
   const double middle = 0, half = 1, nothing = 0;
-  const tacit_record_columns_t wrong[] = {{0, &none, &middle, &half, NULL, 0}, {1, &beyond, &middle, &half, NULL, 0}, {1, &none, &middle, &nothing, NULL, 0}, {1, &none, &middle, &half, identity, 0}};
+  const tacit_record_columns_t wrong[] = {{0, &none, &middle, &half, NULL, 0},
+                                          {1, &beyond, &middle, &half, NULL, 0},
+                                          {1, &none, &middle, &nothing, NULL, 0},
+                                          {1, &none, &middle, &half, identity, 0}};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     assert_int_equal(tacit_curator_release_column_moments(curator, &wrong[i], 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
   }
@@ -255,8 +262,8 @@ static bool are_squares_within(const double *svec, double unit, int64_t radius, 
 }
 
 /*
- * Units of 1 to 7 rows of the same liar, all of whose rows may be as long as a row can be: the sum of the unit within the ball, squares of it, of its rows and
- * of their columns within theirs. Each bound is nearly reached by units of one row and by those of seven alike.
+ * Units of 1 to 7 rows of the same liar, all of whose rows may be as long as a row can be: the sum of the unit within the ball, squares of it, of its
+ * rows and of their columns within theirs. Each bound is nearly reached by units of one row and by those of seven alike.
  */
 static void test_units_of_several_rows_stay_there_too(void **state) {
   (void)state;
@@ -266,7 +273,8 @@ static void test_units_of_several_rows_stay_there_too(void **state) {
   tacit_centred_point_t point = {at, identity, 3, 20, 4};
   const tacit_record_columns_t columns = {2, column, middle, half, identity, 1.5};
   const double bound = 1.25 * point.clip, slack = RADIUS - 0.5 * sqrt(3 * MOST) - 1;
-  const double unit[N_KINDS] = {bound / (RADIUS - 0.5 * sqrt(3) - 1), bound / slack * (bound / slack), bound / slack * (bound / slack), 1.5 / slack * (1.5 / slack)};
+  const double unit[N_KINDS] = {bound / (RADIUS - 0.5 * sqrt(3) - 1), bound / slack * (bound / slack), bound / slack * (bound / slack),
+                                1.5 / slack * (1.5 / slack)};
   double longest[N_KINDS][2] = {{0}};
   uint64_t seed = 7;
   for (size_t trial = 0; trial < (size_t)(3000 * testing_multiplier()); trial++) {

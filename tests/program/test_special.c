@@ -14,7 +14,8 @@ static tacit_op_t op_named(const char *name) {
 
 static float float_value(tacit_op_t op, float a, float b, float c) {
   _Alignas(64) float constants[3][16], out[16], registers[16 * TACIT_CHUNK_BLOCKS];
-  tacit_instruction_t in = {.op = op, .d = TACIT_OPERAND_OUTPUT, .a = TACIT_OPERAND_CONSTANT, .b = TACIT_OPERAND_CONSTANT | 1, .c = TACIT_OPERAND_CONSTANT | 2};
+  tacit_instruction_t in = {
+      .op = op, .d = TACIT_OPERAND_OUTPUT, .a = TACIT_OPERAND_CONSTANT, .b = TACIT_OPERAND_CONSTANT | 1, .c = TACIT_OPERAND_CONSTANT | 2};
   for (size_t lane = 0; lane < 16; lane++) {
     constants[0][lane] = a;
     constants[1][lane] = b;
@@ -161,7 +162,11 @@ static void test_equal_bits(void **state) {
         bool both_nan = isnan(value) && isnan(first_float);
         assert_true(both_nan || memcmp(&value, &first_float, sizeof value) == 0);
         _Alignas(64) double constants[3 * 16], out[16], registers[16 * TACIT_CHUNK_BLOCKS];
-        tacit_instruction_t in = {.op = (uint32_t)op, .d = TACIT_OPERAND_OUTPUT, .a = TACIT_OPERAND_CONSTANT, .b = TACIT_OPERAND_CONSTANT | 1, .c = TACIT_OPERAND_CONSTANT | 2};
+        tacit_instruction_t in = {.op = (uint32_t)op,
+                                  .d = TACIT_OPERAND_OUTPUT,
+                                  .a = TACIT_OPERAND_CONSTANT,
+                                  .b = TACIT_OPERAND_CONSTANT | 1,
+                                  .c = TACIT_OPERAND_CONSTANT | 2};
         for (size_t k = 0; k < 48; k++) {
           constants[k] = k < 16 ? a : k < 32 ? b : 1;
         }

@@ -141,9 +141,11 @@ static void test_every_failed_allocation_is_an_error_return(void **state) {
 
 /* ---- a line of a program ---- */
 
-static const char program[] = "data { real x; int<lower=1, upper=2> s; real y; } transformed data { int<lower=0, upper=2> band = cut(x, {-0.5, 0.5}); }\n"
-                              "parameters { real mu; } model { mu ~ normal(0, 1); x ~ normal(mu, 1); y ~ normal(mu, 1); s ~ bernoulli(0.5); }\n"
-                              "statistic { table = count(band, s); total = sum(fmin(fmax(x, -0.5), 0.75) * (s == 1)); many = sum(band); open = sum(x * y); none = sum(1 / (x + 1)); }\n";
+static const char program[] =
+    "data { real x; int<lower=1, upper=2> s; real y; } transformed data { int<lower=0, upper=2> band = cut(x, {-0.5, 0.5}); }\n"
+    "parameters { real mu; } model { mu ~ normal(0, 1); x ~ normal(mu, 1); y ~ normal(mu, 1); s ~ bernoulli(0.5); }\n"
+    "statistic { table = count(band, s); total = sum(fmin(fmax(x, -0.5), 0.75) * (s == 1)); many = sum(band); open = sum(x * y); none = sum(1 / (x + "
+    "1)); }\n";
 
 static tacit_status_t release_line(const char *name, const char *mechanism, tacit_publish_t **publish, tacit_error_t *err) {
   static char path[64];
@@ -218,7 +220,8 @@ static void test_noise_that_swamps_is_said_beforehand(void **state) {
   tacit_publish_free(publish);
   assert_ok(begin(&publish, NULL, little, &err), err);
   assert_ok(tacit_publish_read(publish, data, &err), err);
-  assert_non_null(strstr(tacit_publish_warnings(publish), "swamp what is released: its sd is 0.47 times what all records together can change; about 4.8 times"));
+  assert_non_null(
+      strstr(tacit_publish_warnings(publish), "swamp what is released: its sd is 0.47 times what all records together can change; about 4.8 times"));
   tacit_publish_free(publish);
 }
 

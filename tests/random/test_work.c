@@ -1,8 +1,8 @@
 /*
  * The work of a draw does not tell its value: each call of a secret source takes as many words as noise_internal.h allows it, and what
  * it allows is Chernoff's bound to 2^-80 of what the draws need, whose moment generating function is estimated here on seeded draws,
- * which stop when they are done. Seen to be caught: 9 words for a normal draw, half the rest for discrete ones, a bit that stops when it is done; a penalty's
- * second bit left out where the first decides.
+ * which stop when they are done. Seen to be caught: 9 words for a normal draw, half the rest for discrete ones, a bit that stops when it is done; a
+ * penalty's second bit left out where the first decides.
  */
 #include "random/noise_internal.h"
 #include "testing.h"

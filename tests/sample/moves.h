@@ -233,8 +233,8 @@ static inline void axis_align(axis_t *axis, moves_t *m, size_t k, double spacing
 }
 
 /*
- * Letters as on a tape; a, b: n and g of an aligned axis, h: a normal number on which laws depend by its size, d: the direction of two, p: a sign; capitals: numbers
- * that are asked for but must not count.
+ * Letters as on a tape; a, b: n and g of an aligned axis, h: a normal number on which laws depend by its size, d: the direction of two, p: a sign;
+ * capitals: numbers that are asked for but must not count.
  */
 static inline axis_t axis_of(char letter, double n_normal, const moves_target_t *target, double rate) {
   axis_t axis = {.kind = letter};

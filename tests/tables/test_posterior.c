@@ -1,7 +1,7 @@
 /*
  * The posterior of tables against the exact one: the likelihood of small tables by sums over all counts behind the noise, posterior means and sds by
- * importance sampling with it. Errors planted to see that they are caught: noise of a fifth of its scale, phi reported for theta; on a line, where nothing
- * is drawn, the determinant's sign turned (a mean off by 0.019 sds, where 0.01 is allowed).
+ * importance sampling with it. Errors planted to see that they are caught: noise of a fifth of its scale, phi reported for theta; on a line, where
+ * nothing is drawn, the determinant's sign turned (a mean off by 0.019 sds, where 0.01 is allowed).
  */
 #include "testing.h"
 
@@ -17,8 +17,8 @@ static double log_noise(double residual, double scale) { return -0.5 * residual 
 /* ---- exact likelihoods, up to a constant ---- */
 
 /*
- * One table: the coefficient of x^n in the product over cells of sum_j p^j x^j / j! times the noise's weight; times n!. to (MAX_N + 1). Counts further
- * than 11 scales from what was released are left out: e^-60.
+ * One table: the coefficient of x^n in the product over cells of sum_j p^j x^j / j! times the noise's weight; times n!. to (MAX_N + 1). Counts
+ * further than 11 scales from what was released are left out: e^-60.
  */
 static void one_table(size_t n_cells, const double *p, const double *y, double scale, size_t most, double *to) {
   double next[MAX_N + 1];
@@ -84,7 +84,8 @@ static double exact_log_lik(const example_t *e, const tacit_tables_t *tables, co
   size_t n = (size_t)e->n;
   double half[2][2][MAX_N + 1]; /* of margin, b, number with this b: log sum over how they are split */
   for (size_t b = 0; b < 2; b++) {
-    double pairs[2][2] = {{p[b], p[2 + b]}, {p[4 + 2 * b], p[4 + 2 * b + 1]}}, ys[2][2] = {{e->y[b], e->y[2 + b]}, {e->y[4 + 2 * b], e->y[4 + 2 * b + 1]}};
+    double pairs[2][2] = {{p[b], p[2 + b]}, {p[4 + 2 * b], p[4 + 2 * b + 1]}},
+           ys[2][2] = {{e->y[b], e->y[2 + b]}, {e->y[4 + 2 * b], e->y[4 + 2 * b + 1]}};
     for (size_t m = 0; m < 2; m++) {
       double total = pairs[m][0] + pairs[m][1], share[2] = {pairs[m][0] / total, pairs[m][1] / total};
       one_table(2, share, ys[m], e->scale, n, half[m][b]);
@@ -92,8 +93,8 @@ static double exact_log_lik(const example_t *e, const tacit_tables_t *tables, co
   }
   double pb = p[0] + p[2];
   for (size_t k = 0; k <= n; k++) {
-    terms[k] = log_factorial[n] - log_factorial[k] - log_factorial[n - k] + (double)k * log(pb) + (double)(n - k) * log(1 - pb) + half[0][0][k] + half[1][0][k] +
-               half[0][1][n - k] + half[1][1][n - k];
+    terms[k] = log_factorial[n] - log_factorial[k] - log_factorial[n - k] + (double)k * log(pb) + (double)(n - k) * log(1 - pb) + half[0][0][k] +
+               half[1][0][k] + half[0][1][n - k] + half[1][1][n - k];
   }
   return add_logs(terms, n + 1);
 }
@@ -125,7 +126,8 @@ static moments_t moments_of(const tacit_draws_t *d, size_t k, double *covariance
 }
 
 /* Student's t about the chains' moments proposes; weights are exact. */
-static moments_t exact_moments(const example_t *e, const tacit_tables_t *tables, const moments_t *about, double *covariance, double prior_sd, size_t n_draws, tacit_rng_t *rng) {
+static moments_t exact_moments(const example_t *e, const tacit_tables_t *tables, const moments_t *about, double *covariance, double prior_sd,
+                               size_t n_draws, tacit_rng_t *rng) {
   size_t k = tacit_tables_n_effects(tables);
   double *log_w = calloc(n_draws, sizeof *log_w), *theta = calloc(n_draws * k, sizeof *theta), best = -INFINITY, total = 0, squares = 0;
   moments_t m = {.n_effective = 0};
@@ -215,8 +217,8 @@ static void test_means_and_sds_are_the_exact_posteriors(void **state) {
       worst = fmax(worst, fabs(ours.mean[j] - exact.mean[j]) / exact.sd[j]);
       worst_sd = fmax(worst_sd, fabs(ours.sd[j] / exact.sd[j] - 1));
     }
-    print_message("%s: means off by %.3f sds at most, sds by %.3f; importance sampling of %.0f draws, trajectories accepted %.2f\n", e->name, worst, worst_sd,
-                  exact.n_effective, result.path_accept);
+    print_message("%s: means off by %.3f sds at most, sds by %.3f; importance sampling of %.0f draws, trajectories accepted %.2f\n", e->name, worst,
+                  worst_sd, exact.n_effective, result.path_accept);
     assert_true(worst < e->tolerance + error);
     assert_true(worst_sd < e->tolerance + error);
     assert_true(result.path_accept > 0.5);
@@ -262,7 +264,8 @@ static void test_the_density_is_the_exact_one_on_a_line(void **state) {
     tacit_tables_point_t point;
     tacit_error_t err;
     double scales[] = {cases[i].scale, cases[i].scale}, grad[2], theta[N_GRID], log_w[N_GRID], mean[2], sd[2];
-    const example_t e = {.n_columns = 1, .levels = {2}, .n_margins = 1, .n = cases[i].n, .scale = cases[i].scale, .y = {cases[i].y[0], cases[i].y[1]}};
+    const example_t e = {
+        .n_columns = 1, .levels = {2}, .n_margins = 1, .n = cases[i].n, .scale = cases[i].scale, .y = {cases[i].y[0], cases[i].y[1]}};
     tacit_margins_t m = {.n_columns = 1, .n_levels = levels, .n_margins = 1, .margins = margins};
     tacit_noisy_margins_t release = {.values = cases[i].y, .scales = scales, .n_records = cases[i].n, .prior_sd = prior_sd};
     assert_ok(tacit_tables_new(&tables, &m, &err), err);
@@ -280,7 +283,8 @@ static void test_the_density_is_the_exact_one_on_a_line(void **state) {
       log_w[g] = exact_log_lik(&e, tables, &theta[g]) - 0.5 * theta[g] * theta[g] / (prior_sd * prior_sd);
     }
     grid_moments(N_GRID, theta, log_w, &mean[1], &sd[1]);
-    print_message("%.0f records, noise %g: mean off by %.4f sds, sd by %.4f\n", cases[i].n, cases[i].scale, fabs(mean[0] - mean[1]) / sd[1], fabs(sd[0] / sd[1] - 1));
+    print_message("%.0f records, noise %g: mean off by %.4f sds, sd by %.4f\n", cases[i].n, cases[i].scale, fabs(mean[0] - mean[1]) / sd[1],
+                  fabs(sd[0] / sd[1] - 1));
     assert_close(mean[0], mean[1], cases[i].tolerance * sd[1]);
     assert_close(sd[0], sd[1], cases[i].tolerance * sd[1]);
     tacit_tables_point_clear(&point);
@@ -290,6 +294,7 @@ static void test_the_density_is_the_exact_one_on_a_line(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_density_is_the_exact_one_on_a_line), cmocka_unit_test(test_means_and_sds_are_the_exact_posteriors)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_density_is_the_exact_one_on_a_line),
+                                     cmocka_unit_test(test_means_and_sds_are_the_exact_posteriors)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
