@@ -10,7 +10,8 @@ conditional_effects.tacit_fit <- function(x, effects = NULL, resolution = 100, c
   columns <- check(.Call(C_columns, held_parts(x)))
   names(columns) <- vapply(columns, `[[`, "", "name")
   if (is.null(effects)) effects <- names(columns)
-  if (!is.character(effects) || !length(effects) || anyNA(effects)) refuse("effects: names of columns of the formula or the program, or two of them, \"age:sex\"", field = "effects")
+  if (!is.character(effects) || !length(effects) || anyNA(effects))
+    refuse("effects: names of columns of the formula or the program, or two of them, \"age:sex\"", field = "effects")
   conditions <- conditions_of(conditions, columns)
   tables <- lapply(effects, function(effect) {
     names <- parts_of(effect, names(columns))
@@ -27,7 +28,8 @@ conditional_effects.tacit_fit <- function(x, effects = NULL, resolution = 100, c
 parts_of <- function(effect, known) {
   names <- if (effect %in% known) effect else strsplit(effect, ":", fixed = TRUE)[[1L]]
   unknown <- setdiff(names, known)
-  if (length(unknown)) refuse(sprintf("'%s' is no column that predictions look at; there are %s", unknown[[1L]], paste(known, collapse = ", ")), field = "effects")
+  if (length(unknown))
+    refuse(sprintf("'%s' is no column that predictions look at; there are %s", unknown[[1L]], paste(known, collapse = ", ")), field = "effects")
   if (!length(names) %in% 1:2 || anyDuplicated(names)) refuse(sprintf("'%s': one column, or two different ones", effect), field = "effects")
   names
 }
@@ -36,7 +38,9 @@ conditions_of <- function(conditions, columns) {
   if (is.null(conditions)) return(data.frame(row.names = 1L))
   if (!is.data.frame(conditions) || nrow(conditions) == 0L) refuse("conditions: a data frame with a row for each condition", field = "conditions")
   unknown <- setdiff(names(conditions), names(columns))
-  if (length(unknown)) refuse(sprintf("'%s' is no column that predictions look at; there are %s", unknown[[1L]], paste(names(columns), collapse = ", ")), field = "conditions")
+  if (length(unknown))
+    refuse(sprintf("'%s' is no column that predictions look at; there are %s", unknown[[1L]], paste(names(columns), collapse = ", ")),
+           field = "conditions")
   conditions
 }
 
@@ -45,7 +49,8 @@ middle_of <- function(column) {
 }
 
 values_of <- function(column, n) {
-  switch(column$type + 1L, seq(column$lower, column$upper, length.out = n), unique(round(seq(column$lower, column$upper, length.out = n))), column$levels, c(0, 1))
+  switch(column$type + 1L, seq(column$lower, column$upper, length.out = n), unique(round(seq(column$lower, column$upper, length.out = n))),
+         column$levels, c(0, 1))
 }
 
 # The first column goes over its range; a second one, if it is a number, over its bounds and their middle.
@@ -104,7 +109,8 @@ plot_effect <- function(name, parts, title = NULL, held = "") {
   at <- if (is.numeric(values)) values else seq_along(values)
   colours <- if (length(parts) == 1L) "steelblue" else hcl.colors(length(parts), "Dark 3")
   limits <- range(vapply(parts, function(part) range(part$lower__, part$upper__), c(0, 0)))
-  graphics::plot(range(at), limits, type = "n", xlab = name, sub = if (nzchar(held)) paste("held:", held), ylab = "expected response", main = title, xaxt = if (is.numeric(values)) "s" else "n",
+  graphics::plot(range(at), limits, type = "n", xlab = name, sub = if (nzchar(held)) paste("held:", held), ylab = "expected response", main = title,
+                 xaxt = if (is.numeric(values)) "s" else "n",
                  xlim = if (is.numeric(values)) range(at) else range(at) + c(-0.5, 0.5))
   if (!is.numeric(values)) axis(1, at, values)
   for (k in seq_along(parts)) {

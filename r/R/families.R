@@ -25,11 +25,13 @@ family_text <- function(family, formula = "") {
   if (tolower(name) %in% known) name <- tolower(name) # stats::Gamma() is "Gamma"
   if (!name %in% known) {
     near <- .Call(C_family_meant, name)
-    refuse(sprintf("unknown family '%s'%s; tacit_families() lists them", name, if (nzchar(near)) sprintf(": did you mean '%s'?", near) else ""), "unknown", "family")
+    refuse(sprintf("unknown family '%s'%s; tacit_families() lists them", name, if (nzchar(near)) sprintf(": did you mean '%s'?", near) else ""),
+           "unknown", "family")
   }
   link <- if (is.character(family)) NULL else family$link
   if (!is.null(link) && !identical(as.character(link), link_of(name))) {
-    refuse(sprintf("family %s has the link %s here, not %s%s; a program in Stan's language may have another: tacit_model() writes one to edit", name, link_of(name), link,
+    refuse(sprintf("family %s has the link %s here, not %s%s; a program in Stan's language may have another: tacit_model() writes one to edit", name,
+                   link_of(name), link,
                    if (name == "gamma") ": Gamma(\"log\")" else ""), field = "family")
   }
   if (name == "binomial" && !grepl("\\|.*trials\\(.*~", formula)) "bernoulli" else name

@@ -2,7 +2,8 @@
 
 formula_text <- function(formula) {
   if (is.character(formula) && length(formula) == 1L && !is.na(formula)) return(formula)
-  if (!inherits(formula, "formula")) refuse("a formula such as y ~ a + b, its text, or the name of a file with a program, 'visits.stan'", field = "formula")
+  if (!inherits(formula, "formula"))
+    refuse("a formula such as y ~ a + b, its text, or the name of a file with a program, 'visits.stan'", field = "formula")
   paste(deparse(formula, width.cutoff = 500L), collapse = " ")
 }
 
@@ -28,10 +29,12 @@ yaml_text <- function(yaml, what) {
 
 # Settings as a named character vector, hyphens for underscores.
 setting_texts <- function(given) {
-  if (length(given) && (is.null(names(given)) || any(!nzchar(names(given))))) refuse("settings have names: clip_grad = \"private\"", field = "settings")
+  if (length(given) && (is.null(names(given)) || any(!nzchar(names(given)))))
+    refuse("settings have names: clip_grad = \"private\"", field = "settings")
   for (name in names(given)) {
     x <- given[[name]]
-    if (!is.null(x) && !((is.character(x) || is.numeric(x) || is.logical(x)) && is.null(dim(x)))) refuse(sprintf("%s: a number or a text", name), field = name)
+    if (!is.null(x) && !((is.character(x) || is.numeric(x) || is.logical(x)) && is.null(dim(x))))
+      refuse(sprintf("%s: a number or a text", name), field = name)
   }
   given <- given[!vapply(given, function(x) is.null(x) || identical(x, FALSE), NA)]
   texts <- lapply(given, function(x) {
@@ -74,8 +77,10 @@ watch <- function(iteration, n_iterations) {
 
 # Options of the program that are something else here; and a seed that does not say what it gives up.
 refuse_others <- function(more) {
-  elsewhere <- c(iter = "draws, to keep of each chain, and warmup", cores = "threads", refresh = "progress = FALSE", control = "adapt_delta and the like, by name (tacit_settings())",
-                 n = "n_public, and only under relation add-remove", weights = "y | weights(w) in the formula", backend = "none to choose", file = "out",
+  elsewhere <- c(iter = "draws, to keep of each chain, and warmup", cores = "threads", refresh = "progress = FALSE",
+                 control = "adapt_delta and the like, by name (tacit_settings())",
+                 n = "n_public, and only under relation add-remove", weights = "y | weights(w) in the formula", backend = "none to choose",
+                 file = "out",
                  yes = "accept_poor = TRUE", quiet = "progress = FALSE", dry_run = "tacit_plan()", print_model = "tacit_model()",
                  curator_notes = "left out, for it prints what is private; out_of_range: error in the schema refuses values outside their bounds")
   found <- intersect(names(elsewhere), names(more))
@@ -92,7 +97,8 @@ tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = 
   public <- schema_text(schema)
   family <- family_text(family, text)
   settings <- setting_texts(c(list(family = family, epsilon = epsilon, delta = delta, method = method, exposed = exposed, draws = draws,
-                                   chains = if (!identical(as.numeric(whole(chains, "chains", 1, 1e6)), 4)) chains, prior = prior, out = out, ledger = ledger,
+                                   chains = if (!identical(as.numeric(whole(chains, "chains", 1, 1e6)), 4)) chains, prior = prior, out = out,
+                                   ledger = ledger,
                                    seed = seed_not_private), more))
   result <- check(.Call(C_fit, text, settings, public$text, public$name, source_of(data, public$text),
                         function(plan) ask(plan, accept_poor), if (progress) watch))
@@ -111,8 +117,10 @@ new_fit <- function(draws, formula, family, schema, statement, privacy, end, kno
   dimnames(draws$summaries) <- list(draws$labels, c("mean", "sd", "mcse", "q5", "q50", "q95", "Rhat", "Bulk_ESS", "Tail_ESS"))
   if (!is.null(draws$prior)) dimnames(draws$prior) <- list(draws$labels, c("prior_sd", "prior_share"))
   structure(class = "tacit_fit",
-            list(program = if (!is.null(program)) lines_of(program), formula = formula, family = family, schema = schema, draws = draws$values, summaries = draws$summaries,
-                 problems = draws$problems, warnings = draws$warnings, no_intervals = draws$no_intervals, prior = draws$prior, statement = lines_of(statement),
+            list(program = if (!is.null(program)) lines_of(program), formula = formula, family = family, schema = schema, draws = draws$values,
+                 summaries = draws$summaries,
+                 problems = draws$problems, warnings = draws$warnings, no_intervals = draws$no_intervals, prior = draws$prior,
+                 statement = lines_of(statement),
                  privacy = lines_of(privacy), end = end, known_sd = known_sd, releases = lines_of(releases)))
 }
 
@@ -122,7 +130,8 @@ public_n <- function(n) {
 }
 
 tacit_epsilon_for <- function(width, formula, schema, n, family, delta, out = NULL, ...) {
-  if (!is.numeric(width) || length(width) != 1L || is.na(width)) refuse("width: a number above 1, of intervals beside those without privacy", field = "width")
+  if (!is.numeric(width) || length(width) != 1L || is.na(width))
+    refuse("width: a number above 1, of intervals beside those without privacy", field = "width")
   n <- public_n(n)
   file <- new_file(out)
   public <- schema_text(schema)
@@ -152,7 +161,8 @@ tacit_settings <- function(of = c("fit", "release", "infer")) as.data.frame(.Cal
 # As of brms: class "b" is of coefficients, "Intercept" of the intercept.
 set_prior <- function(prior, class = "b", coef = "", ...) {
   no_more("set_prior", ...)
-  for (text in list(prior, class, coef)) if (!is.character(text) || length(text) != 1L || is.na(text)) refuse("set_prior(\"normal(0, 1)\", coef = \"age\"): texts", field = "prior")
+  for (text in list(prior, class, coef))
+    if (!is.character(text) || length(text) != 1L || is.na(text)) refuse("set_prior(\"normal(0, 1)\", coef = \"age\"): texts", field = "prior")
   if (!class %in% c("b", "Intercept")) {
     refuse(sprintf("class '%s': priors are set of coefficients (\"b\") and of \"Intercept\"; others stand in the program that tacit_model() writes, to edit and fit", class), field = "class")
   }
@@ -185,8 +195,10 @@ kept_program <- function(path) {
 
 tacit_account <- function(events, delta = NULL, epsilon = NULL, counts = 1, relation = "substitute", method = "auto") {
   if (is.null(delta) == is.null(epsilon)) refuse("give either delta (to get epsilon) or epsilon (to get delta)", field = "delta")
-  for (x in list(delta, epsilon)) if (!is.null(x) && (!is.numeric(x) || length(x) != 1L || is.na(x))) refuse("delta or epsilon: a number", field = "delta")
-  if (!is.character(events) || anyNA(events) || !is.numeric(counts)) refuse("events are texts such as \"gaussian:sigma=20\", counts numbers", field = "events")
+  for (x in list(delta, epsilon))
+    if (!is.null(x) && (!is.numeric(x) || length(x) != 1L || is.na(x))) refuse("delta or epsilon: a number", field = "delta")
+  if (!is.character(events) || anyNA(events) || !is.numeric(counts))
+    refuse("events are texts such as \"gaussian:sigma=20\", counts numbers", field = "events")
   counts <- rep_len(as.numeric(counts), length(events))
   if (!length(events) || anyNA(counts) || any(counts < 1 | counts > 2^53 | counts != floor(counts))) {
     refuse("events need counts that are whole numbers from 1", field = "events")

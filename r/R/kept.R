@@ -57,7 +57,8 @@ redraw <- function(fits, given, out, progress, disjoint = FALSE, between = 0, sh
   if (progress) cat("\r", strrep(" ", 60), "\r", sep = "", file = stderr())
   if (result$end == "interrupted") warning("interrupted: these are the draws so far", call. = FALSE)
   if (nzchar(result$unwritten)) warning("the report was not written: ", result$unwritten, "; the draws are in what is returned", call. = FALSE)
-  new_fit(result$draws, former$formula, former$family, former$schema, result$statement, result$privacy, result$end, former$known_sd, result$program, result$releases)
+  new_fit(result$draws, former$formula, former$family, former$schema, result$statement, result$privacy, result$end, former$known_sd, result$program,
+          result$releases)
 }
 
 tacit_refit <- function(path, prior = NULL, out = NULL, seed = NULL, check = NULL, progress = interactive(), ...) {
@@ -65,7 +66,8 @@ tacit_refit <- function(path, prior = NULL, out = NULL, seed = NULL, check = NUL
 }
 
 update.tacit_fit <- function(object, prior = NULL, ...) {
-  others <- if (inherits(prior, "formula")) "formula" else intersect(names(list(...)), c("formula.", "formula", "newdata", "data", "family", "schema", "epsilon", "delta"))
+  others <- if (inherits(prior, "formula")) "formula" else intersect(names(list(...)), c("formula.", "formula", "newdata", "data", "family", "schema",
+                                                                                         "epsilon", "delta"))
   if (length(others)) {
     refuse(sprintf("update() draws again from what the fit released, with another prior, seed or number of draws; another %s needs the records: tacit(), and a budget", sub("[.]$", "", others[[1L]])),
            field = others[[1L]])
@@ -132,7 +134,8 @@ tacit_statement <- function(path = NULL, ledger = NULL, out = NULL) {
   if (is.null(path) == is.null(ledger)) refuse("path or ledger: the directory of a fit, or the ledger of a data set; one of them", field = "path")
   file <- new_file(out)
   kind <- if (is.null(file)) "txt" else sub(".*[.]", "", file)
-  if (!kind %in% c("txt", "html", if (!is.null(ledger)) "json")) refuse("out: a name that ends in .html or .txt, or of a ledger in .json", field = "out")
+  if (!kind %in% c("txt", "html", if (!is.null(ledger)) "json"))
+    refuse("out: a name that ends in .html or .txt, or of a ledger in .json", field = "out")
   page <- check(.Call(C_statement, if (!is.null(path)) one_path(path), if (!is.null(ledger)) one_path(ledger, "ledger"), kind))
   if (is.null(file)) return(lines_of(page))
   failure <- put_file(page, file)

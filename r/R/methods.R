@@ -6,11 +6,15 @@ no_more <- function(what, ...) {
   given <- names(list(...))[[1L]]
   if (is.null(given) || !nzchar(given)) refuse(sprintf("%s() was given an argument too many: give them by name", what), field = what)
   instead <- c(robust = "medians are in $summaries[, \"q50\"]", nsamples = "ndraws", subset = "draw_ids", probs = "prob, of the interval: 0.95",
-               prob = "probs, the quantiles: c(0.025, 0.975)", type = "fitted() is of expected responses, its scale = \"linear\" of the linear predictor; predict() of responses",
-               interval = "probs", level = "probs", se.fit = "the table has Est.Error", re_formula = "new rows name their groups, which are levels of the schema",
-               allow_new_levels = "levels are those of the schema", priors = "prior_summary()", variable = "pars", parm = "posterior_interval() gives all",
+               prob = "probs, the quantiles: c(0.025, 0.975)",
+               type = "fitted() is of expected responses, its scale = \"linear\" of the linear predictor; predict() of responses",
+               interval = "probs", level = "probs", se.fit = "the table has Est.Error",
+               re_formula = "new rows name their groups, which are levels of the schema",
+               allow_new_levels = "levels are those of the schema", priors = "prior_summary()", variable = "pars",
+               parm = "posterior_interval() gives all",
                method = "predict() and posterior_predict() are of responses", spaghetti = "posterior_epred() has the draws")
-  refuse(paste0(sprintf("%s() has no argument '%s'", what, given), if (given %in% names(instead)) paste0("; here: ", instead[[given]])), field = given)
+  refuse(paste0(sprintf("%s() has no argument '%s'", what, given), if (given %in% names(instead)) paste0("; here: ", instead[[given]])),
+         field = given)
 }
 
 of_probability <- function(prob) {
@@ -19,7 +23,8 @@ of_probability <- function(prob) {
 }
 
 of_quantiles <- function(probs) {
-  if (!is.numeric(probs) || length(probs) < 2L || anyNA(probs) || any(probs < 0 | probs > 1)) refuse("probs: two quantiles or more, such as c(0.025, 0.975)", field = "probs")
+  if (!is.numeric(probs) || length(probs) < 2L || anyNA(probs) || any(probs < 0 | probs > 1))
+    refuse("probs: two quantiles or more, such as c(0.025, 0.975)", field = "probs")
   probs
 }
 
@@ -32,11 +37,13 @@ tails <- function(prob) c((1 - prob) / 2, (1 + prob) / 2)
 
 # A check of what the fit rests on says that there must be no intervals: what draws alone would say then hides it.
 need_intervals <- function(object) {
-  if (isTRUE(object$no_intervals)) refuse("a check of the fit forbids intervals (its $problems), and what is computed from its draws would hide that: nothing is", "data", "fit")
+  if (isTRUE(object$no_intervals))
+    refuse("a check of the fit forbids intervals (its $problems), and what is computed from its draws would hide that: nothing is", "data", "fit")
 }
 
 describe <- function(draws, probs = c(0.05, 0.95)) {
-  if (length(dim(draws)) == 3L) return(sapply(dimnames(draws)[[3L]], function(class) describe(draws[, , class, drop = TRUE], probs), simplify = "array"))
+  if (length(dim(draws)) == 3L)
+    return(sapply(dimnames(draws)[[3L]], function(class) describe(draws[, , class, drop = TRUE], probs), simplify = "array"))
   draws <- as.matrix(draws)
   quantiles <- matrix(apply(draws, 2L, quantile, probs, names = FALSE), length(probs))
   out <- cbind(colMeans(draws), apply(draws, 2L, sd), t(quantiles))
@@ -56,7 +63,8 @@ summary.tacit_fit <- function(object, prob = 0.9, ...) {
   percent <- format(100 * prob, trim = TRUE, digits = 6)
   names(table) <- c("Estimate", "Est.Error", sprintf("%s-%s%% CI", c("l", "u"), percent), "Rhat", "Bulk_ESS", "Tail_ESS")
   structure(table, class = c("tacit_summary", "data.frame"),
-            about = list(family = object$family, formula = object$formula, n = dim(object$draws), privacy = strsplit(object$statement, "\n", fixed = TRUE)[[1L]][[1L]],
+            about = list(family = object$family, formula = object$formula, n = dim(object$draws),
+                         privacy = strsplit(object$statement, "\n", fixed = TRUE)[[1L]][[1L]],
                          end = object$end, problems = object$problems, warnings = object$warnings, scaled = scaled_ones(object)))
 }
 
@@ -69,7 +77,9 @@ print.tacit_summary <- function(x, digits = 3, ...) {
   print(format(x, digits = digits), ...)
   if (is.null(about)) return(invisible(x))
   cat(sprintf("\n%d chain%s of %d draws. %s\n", about$n[[2L]], if (about$n[[2L]] == 1L) "" else "s", about$n[[1L]], about$privacy))
-  if (length(about$scaled)) cat("of features mapped to [-1, 1] by their bounds, not on the scale of the columns: ", paste(unique(sub("\\[.*", "", about$scaled)), collapse = ", "), "\n", sep = "")
+  if (length(about$scaled))
+    cat("of features mapped to [-1, 1] by their bounds, not on the scale of the columns: ",
+        paste(unique(sub("\\[.*", "", about$scaled)), collapse = ", "), "\n", sep = "")
   if (about$end != "complete") cat("The run ended early:", about$end, "\n")
   if (length(about$problems)) cat(paste0("problem: ", about$problems, "\n"), sep = "")
   if (length(about$warnings)) cat(paste0("warning: ", about$warnings, "\n"), sep = "")
@@ -97,7 +107,8 @@ labels_of <- function(x, pars = NULL, field = "variable") {
   if (!is.character(pars) || !length(pars) || anyNA(pars)) refuse(sprintf("%s: names of parameters", field), field = field)
   found <- lapply(pars, function(name) if (name %in% labels) name else labels[startsWith(labels, paste0(name, "["))]) # a vector by its name
   if (any(lengths(found) == 0L)) {
-    refuse(sprintf("the fit has no parameter '%s'; there are %s", pars[lengths(found) == 0L][[1L]], paste(head(labels, 20L), collapse = ", ")), field = field)
+    refuse(sprintf("the fit has no parameter '%s'; there are %s", pars[lengths(found) == 0L][[1L]], paste(head(labels, 20L), collapse = ", ")),
+           field = field)
   }
   unique(unlist(found))
 }
@@ -123,7 +134,8 @@ ndraws.tacit_fit <- function(x) prod(dim(x$draws)[1:2])
 nchains.tacit_fit <- function(x) dim(x$draws)[[2L]]
 niterations.tacit_fit <- function(x) dim(x$draws)[[1L]]
 
-column_of <- function(object, column, pars) structure(object$summaries[labels_of(object, pars, "pars"), column], names = labels_of(object, pars, "pars"))
+column_of <- function(object, column, pars)
+  structure(object$summaries[labels_of(object, pars, "pars"), column], names = labels_of(object, pars, "pars"))
 rhat.tacit_fit <- function(object, pars = NULL, ...) column_of(object, "Rhat", pars)
 neff_ratio.tacit_fit <- function(object, pars = NULL, ...) column_of(object, "Bulk_ESS", pars) / ndraws.tacit_fit(object)
 
@@ -187,13 +199,15 @@ hypothesis.tacit_fit <- function(x, hypothesis, prob = 0.9, ...) {
   no_more("hypothesis", ...)
   if (!is.character(hypothesis) || !length(hypothesis) || anyNA(hypothesis)) refuse("hypotheses such as \"age > 0\"", field = "hypothesis")
   parts <- regmatches(hypothesis, regexec("^([^<>=]+)([<>=])([^<>=]+)$", hypothesis))
-  if (any(lengths(parts) != 4L)) refuse(sprintf("'%s': two sides and <, > or = between them were expected", hypothesis[lengths(parts) != 4L][[1L]]), field = "hypothesis")
+  if (any(lengths(parts) != 4L))
+    refuse(sprintf("'%s': two sides and <, > or = between them were expected", hypothesis[lengths(parts) != 4L][[1L]]), field = "hypothesis")
   differences <- vapply(parts, function(part) sprintf("(%s) - (%s)", trimws(part[[2L]]), trimws(part[[4L]])), "")
   draws <- contrast_draws(x, differences)
   sign <- vapply(parts, `[[`, "", 3L)
   above <- colMeans(draws > 0)
   share <- ifelse(sign == ">", above, ifelse(sign == "<", 1 - above, NA))
-  table <- data.frame(Hypothesis = hypothesis, describe(draws, tails(of_probability(prob))), Evid.Ratio = share / (1 - share), Post.Prob = share, row.names = NULL)
+  table <- data.frame(Hypothesis = hypothesis, describe(draws, tails(of_probability(prob))), Evid.Ratio = share / (1 - share), Post.Prob = share,
+                      row.names = NULL)
   names(table)[4:5] <- c("CI.Lower", "CI.Upper")
   table
 }
@@ -208,7 +222,8 @@ family.tacit_fit <- function(object, ...) {
 
 formula.tacit_fit <- function(x, ...) {
   if (identical(x$family, "program")) refuse("the fit is of a program: $program has it", field = "formula")
-  tryCatch(stats::as.formula(x$formula, env = baseenv()), error = function(e) refuse(sprintf("'%s' is no formula of R's", x$formula), field = "formula"))
+  tryCatch(stats::as.formula(x$formula, env = baseenv()), error = function(e) refuse(sprintf("'%s' is no formula of R's", x$formula),
+                                                                                     field = "formula"))
 }
 
 sigma.tacit_fit <- function(object, ...) {
@@ -222,9 +237,12 @@ sigma.tacit_fit <- function(object, ...) {
 prior_summary <- function(object, ...) UseMethod("prior_summary")
 prior_summary.tacit_fit <- function(object, ...) {
   no_more("prior_summary", ...)
-  if (!is.null(object$program)) refuse("the priors stand in the program: cat(fit$program); tacit_refit() takes it with others, program = FILE", field = "prior")
-  if (is.null(object$prior)) refuse("the method of this fit does not say what its priors came to; run.yaml in its directory has the settings", field = "prior")
-  data.frame(coef = dimnames(object$draws)[[3L]], prior_sd = object$prior[, "prior_sd"], prior_share = object$prior[, "prior_share"], row.names = NULL)
+  if (!is.null(object$program))
+    refuse("the priors stand in the program: cat(fit$program); tacit_refit() takes it with others, program = FILE", field = "prior")
+  if (is.null(object$prior))
+    refuse("the method of this fit does not say what its priors came to; run.yaml in its directory has the settings", field = "prior")
+  data.frame(coef = dimnames(object$draws)[[3L]], prior_sd = object$prior[, "prior_sd"], prior_share = object$prior[, "prior_share"],
+             row.names = NULL)
 }
 
 # ---- pictures ----
@@ -253,7 +271,9 @@ residuals.tacit_fit <- function(object, ...) {
   refuse("residuals() need records, which are not kept; tacit_check() releases residuals by bins, for a budget of its own", field = "residuals")
 }
 pp_check.tacit_fit <- function(object, ...) {
-  refuse("pp_check() compares with records, which are not kept: it would release them; tacit_check() does so for a budget of its own", field = "pp_check")
+  refuse("pp_check() compares with records, which are not kept: it would release them; tacit_check() does so for a budget of its own",
+         field = "pp_check")
 }
 loo.tacit_fit <- function(x, ...) refuse("loo() needs the likelihood of each record: records are not kept, and it would release them", field = "loo")
-waic.tacit_fit <- function(x, ...) refuse("waic() needs the likelihood of each record: records are not kept, and it would release them", field = "waic")
+waic.tacit_fit <- function(x, ...)
+  refuse("waic() needs the likelihood of each record: records are not kept, and it would release them", field = "waic")

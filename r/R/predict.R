@@ -45,7 +45,8 @@ warn_moved <- function(n, field) {
 # As the library computes them: draws by row, and by class where the family has such.
 predictions <- function(object, newdata, kind, seed = 1, ids = NULL) {
   rows <- rows_for(object, newdata, "newdata")
-  if (kind == 2L && is.null(object$program) && object$family == "gaussian" && !"sigma" %in% dimnames(object$draws)[[3L]] && !isTRUE(object$known_sd > 0)) {
+  if (kind == 2L && is.null(object$program) && object$family == "gaussian" && !"sigma" %in% dimnames(object$draws)[[3L]] &&
+      !isTRUE(object$known_sd > 0)) {
     refuse("the residual sd was given and is not kept: use fitted()", field = "newdata")
   }
   found <- check(.Call(C_predict, held_parts(object, ids), known_sd_of(object), rows, kind, seed))
@@ -86,7 +87,8 @@ classes_of <- function(object, draws) {
   structure(array(as.integer(matrix(draws, ncol = of[[3L]]) %*% seq_len(of[[3L]])), of[1:2]), levels = dimnames(draws)[[3L]])
 }
 
-fitted.tacit_fit <- function(object, newdata = NULL, scale = c("response", "linear"), summary = TRUE, probs = c(0.05, 0.95), ndraws = NULL, draw_ids = NULL, ...) {
+fitted.tacit_fit <- function(object, newdata = NULL, scale = c("response", "linear"), summary = TRUE, probs = c(0.05, 0.95), ndraws = NULL,
+                             draw_ids = NULL, ...) {
   no_more("fitted", ...)
   if (!is.character(scale) || !scale[[1L]] %in% c("response", "linear")) refuse("scale: \"response\" or \"linear\"", field = "scale")
   of_quantiles(probs)
@@ -122,7 +124,8 @@ contrast_draws <- function(fit, expressions) {
 tacit_contrast <- function(fit, expressions, exponentiate = FALSE, probs = c(0.05, 0.95)) {
   if (!inherits(fit, "tacit_fit")) refuse("a fit, as tacit() returns it", field = "fit")
   if (!is.character(expressions) || !length(expressions) || anyNA(expressions)) refuse("expressions such as \"age * 10\"", field = "expressions")
-  contrasts_of(contrast_draws(fit, expressions), if (isTRUE(exponentiate)) paste0("exp(", expressions, ")") else expressions, isTRUE(exponentiate), of_quantiles(probs))
+  contrasts_of(contrast_draws(fit, expressions), if (isTRUE(exponentiate)) paste0("exp(", expressions, ")") else expressions, isTRUE(exponentiate),
+               of_quantiles(probs))
 }
 
 contrasts_of <- function(draws, names, is_ratio = FALSE, probs = c(0.05, 0.95)) {

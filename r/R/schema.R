@@ -2,7 +2,8 @@
 
 # Of a list without a name: messages name the key at fault, "columns.age.type", and no line that nobody wrote.
 schema_text <- function(schema) {
-  if (missing(schema)) refuse("a schema is needed: what is publicly known of each column, as a path, YAML text or a list; ?tacit_schema has one", "schema", "schema")
+  if (missing(schema))
+    refuse("a schema is needed: what is publicly known of each column, as a path, YAML text or a list; ?tacit_schema has one", "schema", "schema")
   public <- yaml_text(schema, "schema")
   if (is.list(schema)) public$name <- ""
   public
@@ -48,6 +49,7 @@ tacit_schema_check <- function(schema, data = NULL) {
 
 print.tacit_schema_check <- function(x, ...) {
   cat(x$text, x$warnings, sep = "")
-  if (nzchar(x$key)) cat("ok: every row of the data keeps the schema's rules\n$for_holder and $counts say what was moved or is missing: for the holder of the data only\n")
+  if (nzchar(x$key))
+    cat("ok: every row of the data keeps the schema's rules\n$for_holder and $counts say what was moved or is missing: for the holder of the data only\n")
   invisible(x)
 }

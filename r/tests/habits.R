@@ -11,7 +11,8 @@ schema <- list(columns = list(x = list(type = "numeric", lower = -3, upper = 3),
 refused <- function(expression) tryCatch(expression, tacit_error = identity)
 says <- function(expression, text) {
   found <- refused(expression)
-  if (!inherits(found, "tacit_error") || !grepl(text, conditionMessage(found), fixed = TRUE)) stop("expected '", text, "'; ", if (inherits(found, "condition")) conditionMessage(found))
+  if (!inherits(found, "tacit_error") || !grepl(text, conditionMessage(found), fixed = TRUE))
+    stop("expected '", text, "'; ", if (inherits(found, "condition")) conditionMessage(found))
   TRUE
 }
 fit <- tacit(y ~ x + s, d, schema, family = binomial(), epsilon = 2, delta = 1e-6, seed_not_private = 1)
@@ -23,7 +24,8 @@ q <- apply(draws, 2, quantile, c(0.025, 0.975), names = FALSE)
 same <- function(a, b) isTRUE(all.equal(a, b, check.attributes = FALSE))
 stopifnot(same(as.matrix(summary(fit, prob = 0.95)[, 3:4]), t(q)), identical(names(summary(fit, prob = 0.95))[3:4], c("l-95% CI", "u-95% CI")),
           same(fixef(fit, probs = c(0.025, 0.975))[, 3:4], t(q)), identical(colnames(fixef(fit, probs = c(0.025, 0.975)))[3:4], c("Q2.5", "Q97.5")),
-          same(fixef(fit, summary = FALSE), draws), same(posterior_interval(fit, prob = 0.95), t(q)), same(as.matrix(summary(fit)[, 3:4]), fit$summaries[, c("q5", "q95")]),
+          same(fixef(fit, summary = FALSE), draws), same(posterior_interval(fit, prob = 0.95), t(q)),
+          same(as.matrix(summary(fit)[, 3:4]), fit$summaries[, c("q5", "q95")]),
           same(tacit_contrast(fit, "x", probs = c(0.025, 0.975))[, 3:4], q[, "x"]))
 epred <- posterior_epred(fit, new)
 chosen <- c(3L, 3999L)
@@ -32,7 +34,8 @@ stopifnot(identical(posterior_epred(fit, new, draw_ids = chosen), epred[chosen, 
           same(fitted(fit, new, scale = "linear", probs = c(0.1, 0.9))[, 4], apply(log(epred / (1 - epred)), 2, quantile, 0.9)),
           identical(fitted(fit, new, summary = FALSE), epred))
 drawn <- posterior_predict(fit, new, seed = 4)
-stopifnot(all(drawn %in% 0:1), identical(dim(drawn), dim(epred)), max(abs(colMeans(drawn) - colMeans(epred))) < 5.2 * 0.5 / sqrt(nrow(epred)), # 5.2 sds: < 1e-6
+# 5.2 sds: < 1e-6
+stopifnot(all(drawn %in% 0:1), identical(dim(drawn), dim(epred)), max(abs(colMeans(drawn) - colMeans(epred))) < 5.2 * 0.5 / sqrt(nrow(epred)),
           identical(predict(fit, new, seed = 4, summary = FALSE), drawn), identical(posterior_predict(fit, new, seed = 4), drawn))
 effect <- conditional_effects(fit, "x", conditions = data.frame(s = "b"), prob = 0.5, resolution = 3)$x
 at <- posterior_epred(fit, data.frame(x = c(-3, 0, 3), s = "b"))
@@ -52,17 +55,21 @@ says(plot(fit, pars = "w"), "no parameter 'w'")
 
 # What other packages ask for.
 above <- hypothesis(fit, c("x > 0.7", "x = 2 * sb", "sb < 0"))
-stopifnot(same(above$Post.Prob, c(mean(draws[, "x"] > 0.7), NA, mean(draws[, "sb"] < 0))), same(above$Estimate[[2L]], mean(draws[, "x"] - 2 * draws[, "sb"])),
-          family(fit)$link == "logit", identical(deparse(formula(fit)), "y ~ x + s"), nrow(prior_summary(fit)) == 3L, all(prior_summary(fit)$prior_sd > 0))
+stopifnot(same(above$Post.Prob, c(mean(draws[, "x"] > 0.7), NA, mean(draws[, "sb"] < 0))),
+          same(above$Estimate[[2L]], mean(draws[, "x"] - 2 * draws[, "sb"])),
+          family(fit)$link == "logit", identical(deparse(formula(fit)), "y ~ x + s"), nrow(prior_summary(fit)) == 3L,
+          all(prior_summary(fit)$prior_sd > 0))
 says(hypothesis(fit, "x"), "two sides")
 says(residuals(fit), "tacit_check()")
 says(sigma(fit), "no residual sd")
 says(set_prior("normal(0, 1)", class = "sd"), "class 'sd'")
-stopifnot(identical(set_prior("normal(0, 1)", class = "b", coef = "x"), "x: normal(0, 1)"), identical(set_prior("normal(0, 1)", class = "Intercept"), "Intercept: normal(0, 1)"))
+stopifnot(identical(set_prior("normal(0, 1)", class = "b", coef = "x"), "x: normal(0, 1)"), identical(set_prior("normal(0, 1)", class = "Intercept"),
+                                                                                                      "Intercept: normal(0, 1)"))
 if (requireNamespace("bayesplot", quietly = TRUE)) {
   stopifnot(identical(bayesplot::rhat(fit), fit$summaries[, "Rhat"]), same(bayesplot::neff_ratio(fit), fit$summaries[, "Bulk_ESS"] / 4000))
 }
-if (requireNamespace("posterior", quietly = TRUE)) stopifnot(identical(posterior::variables(fit), rownames(fit$summaries)), posterior::ndraws(fit) == 4000L)
+if (requireNamespace("posterior", quietly = TRUE))
+  stopifnot(identical(posterior::variables(fit), rownames(fit$summaries)), posterior::ndraws(fit) == 4000L)
 if (requireNamespace("rstantools", quietly = TRUE)) stopifnot(identical(rstantools::prior_summary(fit), prior_summary(fit)))
 
 # What was released comes with the fit.
@@ -78,19 +85,24 @@ stopifnot(same(dim(tacit_combine(pair)$draws)[[3L]], 3L))
 # Flags and texts.
 shown <- function(x) paste(capture.output(print(x)), collapse = "\n")
 pulled <- update(fit, prior = "normal(0, 0.1)")
-stopifnot(is.data.frame(summary(fit)), grepl("Family: bernoulli\nFormula: y ~ x + s", shown(summary(fit)), fixed = TRUE), grepl("problem: x: the prior moves it", shown(summary(pulled))),
+stopifnot(is.data.frame(summary(fit)), grepl("Family: bernoulli\nFormula: y ~ x + s", shown(summary(fit)), fixed = TRUE),
+          grepl("problem: x: the prior moves it", shown(summary(pulled))),
           grepl("problem: x", shown(pulled)), grepl("warning: x", shown(summary(pulled))), !grepl("problem|warning", shown(summary(fit))),
-          grepl("Not private|not private|NOT PRIVATE", shown(summary(fit))), startsWith(shown(fit$statement), strsplit(fit$statement, "\n")[[1L]][[1L]]))
+          grepl("Not private|not private|NOT PRIVATE", shown(summary(fit))), startsWith(shown(fit$statement),
+                                                                                        strsplit(fit$statement, "\n")[[1L]][[1L]]))
 
 # A family that is a program: one scale, and the classes of the response.
 ordered <- tacit(z ~ x + s, d, schema, family = "cumulative", method = "hmc", exposed = TRUE, draws = 200, warmup = 200)
 shares <- predict(ordered, new, seed = 2)
 classes <- posterior_predict(ordered, new, seed = 2)
-stopifnot(!any(grepl("^b_s|^cut", names(coef(ordered)))), all(c("x", "sb") %in% rownames(fixef(ordered))), identical(names(coef(ordered)), rownames(vcov(ordered))),
-          identical(colnames(shares), paste0("P(Y = ", c("lo", "mid", "hi"), ")")), same(rowSums(shares), rep(1, 3)), same(shares[, 3], colMeans(classes == 3)),
+stopifnot(!any(grepl("^b_s|^cut", names(coef(ordered)))), all(c("x", "sb") %in% rownames(fixef(ordered))),
+          identical(names(coef(ordered)), rownames(vcov(ordered))),
+          identical(colnames(shares), paste0("P(Y = ", c("lo", "mid", "hi"), ")")), same(rowSums(shares), rep(1, 3)),
+          same(shares[, 3], colMeans(classes == 3)),
           identical(attr(classes, "levels"), c("lo", "mid", "hi")), grepl("mapped to [-1, 1]", shown(summary(ordered)), fixed = TRUE))
 says(prior_summary(ordered), "stand in the program")
-stopifnot(same(tacit_contrast(ordered, "x - 2 * sb"), tacit_contrast(ordered, "b_x - 2 * b_sb")), hypothesis(ordered, "x > 0")$Post.Prob == mean(as.matrix(ordered, "b_x") > 0))
+stopifnot(same(tacit_contrast(ordered, "x - 2 * sb"), tacit_contrast(ordered, "b_x - 2 * b_sb")),
+          hypothesis(ordered, "x > 0")$Post.Prob == mean(as.matrix(ordered, "b_x") > 0))
 
 # A link that is not fitted; settings of other packages; programs' check that forbids intervals.
 fits <- function(family, ...) tacit(y ~ x, d, schema, family = family, epsilon = 1, delta = 1e-6, ...)
@@ -110,7 +122,8 @@ says(fits("ordinal"), "did you mean 'cumulative'")
 says(fits("gama"), "did you mean 'gamma'")
 says(fits("multinomial"), "did you mean 'categorical'")
 says(fits("qqqqqq"), "'qqqqqq'; tacit_families()")
-links <- c(bernoulli = "logit", lognormal = "identity", weibull = "log", cumulative = "logit", hurdle_lognormal = "identity", categorical = "logit") # of brms
+# of brms
+links <- c(bernoulli = "logit", lognormal = "identity", weibull = "log", cumulative = "logit", hurdle_lognormal = "identity", categorical = "logit")
 for (name in names(links)) says(fits(of(name, "cauchit")), sprintf("the link %s here", links[[name]]))
 
 # Settings in messages as R writes them; what stands in quotes is the user's.
@@ -120,7 +133,8 @@ says(fits("bernoulli", method = "--epsilon 1"), "unknown method '--epsilon 1'; ?
 says(fits("bernoulli", clip_grd = 3), "did you mean 'clip_grad'")
 few <- refused(tacit(y ~ x, d, schema, family = "bernoulli", epsilon = 0.02, delta = 1e-6))
 plan <- tacit_plan(y ~ x, schema, 2000, "bernoulli", 0.05, 1e-6)
-stopifnot(inherits(few, "tacit_poor_plan_error"), !grepl("(^|[^-'\"[:alnum:]])--[a-z]", paste(conditionMessage(few), plan$text, plan$warning, plan$price)),
+stopifnot(inherits(few, "tacit_poor_plan_error"), !grepl("(^|[^-'\"[:alnum:]])--[a-z]", paste(conditionMessage(few), plan$text, plan$warning,
+                                                                                              plan$price)),
           !any(grepl("(^|[^-'\"[:alnum:]])--[a-z]", unlist(lapply(c("fit", "release", "infer"), function(of) tacit_settings(of)$help)))))
 for (name in tacit_families()$family) { # the library knows each
   found <- refused(tacit_model(y ~ x, name, schema))
@@ -128,8 +142,10 @@ for (name in tacit_families()$family) { # the library knows each
 }
 drafted <- tacit_schema_draft(data.frame(age = 4711.5, sex = "Smith"))
 stopifnot(grepl("age", drafted), grepl("sex", drafted), !grepl("4711|Smith", drafted))
-types <- tacit_schema_draft(data.frame(age = 4711.5, n = 3L, ill = TRUE, ward = factor("Smith"), who = "Smith", born = as.Date("2020-01-01"), mess = I(list(1))))
-for (line in c("age: {type: \"?\"}   # numbers", "\"n\": {type: \"?\"}   # whole numbers", "ill: {type: \"?\"}   # true or false", "ward: {type: \"?\"}   # text, in categories",
+types <- tacit_schema_draft(data.frame(age = 4711.5, n = 3L, ill = TRUE, ward = factor("Smith"), who = "Smith", born = as.Date("2020-01-01"),
+                                       mess = I(list(1))))
+for (line in c("age: {type: \"?\"}   # numbers", "\"n\": {type: \"?\"}   # whole numbers", "ill: {type: \"?\"}   # true or false",
+               "ward: {type: \"?\"}   # text, in categories",
                "who: {type: \"?\"}   # text", "born: {type: \"?\"}   # dates", "mess: {type: \"?\"}\n")) {
   if (!grepl(line, types, fixed = TRUE)) stop("expected ", line, " in\n", types)
 }
@@ -141,7 +157,8 @@ inside <- tacit_schema_check(schema, d)
 kept <- tempfile()
 saveRDS(moved, kept, compress = FALSE)
 bytes <- function(path) rawToChar(Filter(function(b) b != 0, readBin(path, "raw", file.size(path))))
-stopifnot(identical(moved$counts[c("rows", "clamped")], c(rows = n, clamped = 1)), grepl("for the holder of the data only: column 'x'", moved$for_holder, fixed = TRUE),
+stopifnot(identical(moved$counts[c("rows", "clamped")], c(rows = n, clamped = 1)), grepl("for the holder of the data only: column 'x'",
+                                                                                         moved$for_holder, fixed = TRUE),
           identical(capture.output(moved), capture.output(inside)), inside$counts[["clamped"]] == 0, !grepl("outside|clamped", bytes(kept)),
           is.null(tacit_schema_check(schema)$counts), grepl("ok: 4 columns", tacit_schema_check(schema)$text))
 says(tacit_schema_check(schema, transform(d, s = replace(s, 3, "Smith"))), "row 3, column 's'")

@@ -1,4 +1,5 @@
-# Ctrl-C, as another process sends it: soon; nothing spent while records are read; while it draws, the draws so far and a ledger that is settled with what
+# Ctrl-C, as another process sends it: soon; nothing spent while records are read; while it draws, the draws so far and a ledger that is settled with
+# what
 # was charged; under relation add-remove nothing but the whole reservation.
 library(tacit)
 Sys.unsetenv("R_TESTS") # of R CMD check: a file that other processes, elsewhere, would not find
@@ -11,7 +12,8 @@ schema <- list(columns = list(x = list(type = "numeric", lower = -3, upper = 3),
 saveRDS(d, "d.rds")
 
 # A process that fits and says how that ended, when, and with how much processor time.
-child <- c("library(tacit)", "given <- readRDS(commandArgs(TRUE)[[1L]])", "writeLines(as.character(Sys.getpid()), 'pid.new')", "invisible(file.rename('pid.new', 'pid'))",
+child <- c("library(tacit)", "given <- readRDS(commandArgs(TRUE)[[1L]])", "writeLines(as.character(Sys.getpid()), 'pid.new')",
+           "invisible(file.rename('pid.new', 'pid'))",
            "if (identical(given$data, 'd.rds')) given$data <- readRDS('d.rds')", "warned <- ''",
            "fit <- withCallingHandlers(tryCatch(do.call(tacit, given), tacit_error = identity), warning = function(w) { warned <<- c(warned, conditionMessage(w)); invokeRestart('muffleWarning') })",
            "saveRDS(list(at = Sys.time(), cpu = sum(proc.time()[1:2]), class = class(fit), end = fit$end, n = dim(fit$draws)[[1L]], warned = warned), 'answer.new')",
@@ -23,14 +25,16 @@ until <- function(is_so, what) {
     if (is_so()) return(invisible())
     Sys.sleep(0.05)
   }
-  stop("not within a minute: ", what, "; ", paste(tryCatch(readLines("err.txt"), error = conditionMessage, warning = conditionMessage), collapse = "; "))
+  stop("not within a minute: ", what, "; ", paste(tryCatch(readLines("err.txt"), error = conditionMessage, warning = conditionMessage),
+                                                  collapse = "; "))
 }
 
 # is_time: of a process that has begun; the answer, with seconds and processor seconds from the signal on.
 interrupted <- function(is_time, ...) {
   unlink(c("pid", "answer"))
   saveRDS(list(y ~ x, schema = schema, family = "bernoulli", delta = 1e-6, accept_poor = TRUE, ...), "given.rds")
-  system2("env", c("--default-signal=INT", file.path(R.home("bin"), "Rscript"), "--vanilla", "child.R", "given.rds"), wait = FALSE, stdout = "out.txt", stderr = "err.txt")
+  system2("env", c("--default-signal=INT", file.path(R.home("bin"), "Rscript"), "--vanilla", "child.R", "given.rds"), wait = FALSE,
+          stdout = "out.txt", stderr = "err.txt")
   until(function() file.exists("pid"), "a process")
   until(is_time, "work of the process")
   pid <- as.integer(readLines("pid"))
@@ -64,7 +68,8 @@ if (file.exists("/proc/self/stat") && suppressWarnings(system2("env", c("--defau
   long <- list(data = "d.rds", epsilon = 500, method = "dp-hmc", chains = 1, draws = 2000000, warmup = 100)
   drawing <- function(path) function() nrow(spends(path)) == 1L && { Sys.sleep(1); TRUE }
   answer <- do.call(interrupted, c(list(drawing("l.ledger"), ledger = "l.ledger"), long))
-  stopifnot(identical(answer$end, "interrupted"), answer$n > 0, answer$n < 2000000, any(grepl("^interrupted: these are the draws so far", answer$warned)),
+  stopifnot(identical(answer$end, "interrupted"), answer$n > 0, answer$n < 2000000,
+            any(grepl("^interrupted: these are the draws so far", answer$warned)),
             spends("l.ledger")$settled, tacit_ledger("l.ledger")$spent < 499)
 
   # Under add-remove how far a run got may tell how many records there are.

@@ -6,7 +6,8 @@ if (requireNamespace("posterior", quietly = TRUE)) {
   d <- data.frame(x, y = as.integer((seq_len(n) * 104729) %% 10007 / 10007 < 1 / (1 + exp(-0.3 - 0.8 * x))))
   schema <- list(columns = list(x = list(type = "numeric", lower = -3, upper = 3), y = list(type = "binary")))
   fit <- tacit(y ~ x, d, schema, family = binomial(), epsilon = 2, delta = 1e-6)
-  theirs <- as.data.frame(posterior::summarise_draws(posterior::as_draws_array(fit), "mean", "sd", "mcse_mean", ~posterior::quantile2(.x, c(0.05, 0.5, 0.95)), "rhat",
+  theirs <- as.data.frame(posterior::summarise_draws(posterior::as_draws_array(fit), "mean", "sd", "mcse_mean",
+                                                     ~posterior::quantile2(.x, c(0.05, 0.5, 0.95)), "rhat",
                                                      "ess_bulk", "ess_tail"))
   ours <- fit$summaries
   stopifnot(identical(theirs$variable, rownames(ours)))

@@ -92,7 +92,8 @@ folder <- dirname(out)
 page <- tacit_statement(out, out = file.path(folder, "page.html"))
 stopifnot(grepl("epsilon = 2, delta = 1e-06", tacit_statement(out)), grepl("</html>", page), file.exists(file.path(folder, "page.html")),
           grepl("the data set \"test\"", tacit_statement(ledger = file.path(folder, "l.ledger"))),
-          inherits(refused(tacit_statement()), "tacit_argument_error"), inherits(refused(tacit_statement(out, out = file.path(folder, "a.json"))), "tacit_argument_error"),
+          inherits(refused(tacit_statement()), "tacit_argument_error"), inherits(refused(tacit_statement(out, out = file.path(folder, "a.json"))),
+                                                                                 "tacit_argument_error"),
           grepl("bernoulli_logit", tacit_model(y ~ x, binomial(), schema)), inherits(refused(tacit_model(y ~ x, "q", schema)), "tacit_error"))
 effects <- tacit_average_effects(two, c("s", "x"), new)
 epred_of <- function(level) rowMeans(posterior_epred(two, newdata = data.frame(x = new$x, s = level)))
@@ -101,7 +102,8 @@ stopifnot(identical(rownames(effects), c("s: b - a", "x: slope")), all.equal(eff
 
 # Which epsilon.
 wanted <- tacit_epsilon_for(1.2, y ~ x + s, schema, n, binomial(), 1e-6, out = file.path(folder, "plan.html"))
-stopifnot(identical(wanted$relation, c("substitute", "add-remove")), file.exists(file.path(folder, "plan.html")), wanted$epsilon_unkind[[1L]] > wanted$epsilon[[1L]],
+stopifnot(identical(wanted$relation, c("substitute", "add-remove")), file.exists(file.path(folder, "plan.html")),
+          wanted$epsilon_unkind[[1L]] > wanted$epsilon[[1L]],
           abs(tacit_plan(y ~ x + s, schema, n, binomial(), wanted$epsilon[[1L]], 1e-6)$width - 1.2) < 0.01,
           inherits(refused(tacit_epsilon_for(1, y ~ x + s, schema, n, binomial(), 1e-6)), "tacit_error"))
 
@@ -123,7 +125,8 @@ again <- tacit_refit(out)
 made <- tacit_synthesize(out, rows = 20, sets = 2)
 beside <- tacit_check(out, d, epsilon = 2, delta = 1e-6, by = "x", seed_not_private = 1)
 stopifnot(identical(again$draws, two$draws), !identical(tacit_refit(out, prior = "normal(0, 0.1)")$draws, two$draws),
-          identical(names(made)[[1L]], "synthetic_set"), nrow(made) == 40L, all(made$s %in% c("a", "b")), identical(made, tacit_synthesize(out, rows = 20, sets = 2)),
+          identical(names(made)[[1L]], "synthetic_set"), nrow(made) == 40L, all(made$s %in% c("a", "b")),
+          identical(made, tacit_synthesize(out, rows = 20, sets = 2)),
           nrow(beside$calibration) == 10L, nrow(beside$by_term) == 10L, beside$epsilon == 2, !beside$private,
           all.equal(tacit_contrast(two, "2 * x")[, "Estimate"], 2 * coef(two)[["x"]], check.attributes = FALSE),
           inherits(refused(tacit_combine(c(out, out))), "tacit_error"))
@@ -142,11 +145,13 @@ spend <- function(...) tacit(y ~ x + s, d, own, family = binomial(), epsilon = 2
 stopifnot(said(spend(out = in_folder("one"))) == "",
           grepl("^2 fits.*together epsilon 3 at delta 1.1e-06", said(tacit_check(in_folder("one"), d, epsilon = 1, delta = 1e-7))),
           grepl("^3 fits.*together epsilon 5 at delta 2.1e-06", said(spend())),
-          grepl("^4 fits.*together epsilon 6 at delta 2.1e-06", said(tacit_release(data = d, schema = own, statistic = "clamped-mean", column = "x", mechanism = "laplace", epsilon = 1))),
+          grepl("^4 fits.*together epsilon 6 at delta 2.1e-06", said(tacit_release(data = d, schema = own, statistic = "clamped-mean", column = "x",
+                                                                                   mechanism = "laplace", epsilon = 1))),
           file.rename(in_folder("one"), in_folder("moved")),
           grepl("^2 fits.*together epsilon 3 at delta 1.1e-06", said(tacit_check(in_folder("moved"), d, epsilon = 1, delta = 1e-7))))
 suppressWarnings(spend(out = in_folder("two")))
 sites <- c(in_folder("moved"), in_folder("two"))
 mean_of <- tacit_combine(sites, exchangeable = TRUE)
-stopifnot(identical(dim(mean_of$draws)[[3L]], 12L), vcov(tacit_combine(sites, exchangeable = TRUE, between_sd = 0.01))[2L, 2L] < vcov(mean_of)[2L, 2L],
+stopifnot(identical(dim(mean_of$draws)[[3L]], 12L), vcov(tacit_combine(sites, exchangeable = TRUE,
+                                                                       between_sd = 0.01))[2L, 2L] < vcov(mean_of)[2L, 2L],
           inherits(refused(tacit_combine(sites, between_sd = 1)), "tacit_argument_error"))

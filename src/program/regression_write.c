@@ -92,9 +92,7 @@ static void check(tacit_regression_t *r, const family_t *family) {
     case RESPONSE_REAL: expected = is_number || is_whole(y) ? NULL : "a number"; break;
     case RESPONSE_POSITIVE: expected = is_number && y->lower > 0 ? NULL : "numeric with a lower bound above 0 in the schema"; break;
     case RESPONSE_FROM_ZERO: expected = is_number && y->lower >= 0 ? NULL : "numeric with a lower bound of 0 or above"; break;
-    case RESPONSE_SHARE:
-      expected = is_number && y->lower > 0 && y->upper < 1 ? NULL : "numeric with bounds above 0 and below 1 in the schema";
-      break;
+    case RESPONSE_SHARE: expected = is_number && y->lower > 0 && y->upper < 1 ? NULL : "numeric with bounds above 0 and below 1 in the schema"; break;
     case RESPONSE_COUNT: expected = is_whole(y) && y->lower >= 0 ? NULL : "an integer with a lower bound of 0 or above"; break;
     case RESPONSE_LEVELS: expected = n_levels > 2 ? NULL : "categorical with three levels or more, in order"; break;
     case RESPONSE_CLASSES: expected = n_levels > 1 ? NULL : "categorical with levels in the schema"; break;
