@@ -15,7 +15,7 @@ from decimal import Decimal
 
 warnings.simplefilter("ignore")
 import tacit  # noqa: E402, its warnings, too
-from test_fit import fit, records  # noqa: E402
+from samples import fit, records  # noqa: E402
 
 COLUMNS = ("mean", "sd", "q5", "q50", "q95", "mcse_mean", "ess_bulk", "ess_tail", "rhat")
 

@@ -13,7 +13,7 @@ import warnings
 
 import tacit
 
-from test_fit import FORMULA, N, SCHEMA, fit, records
+from samples import FORMULA, N, SCHEMA, fit, records
 
 try:
     import pandas

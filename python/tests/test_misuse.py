@@ -16,7 +16,7 @@ import warnings
 
 import tacit
 
-from test_fit import FORMULA, SCHEMA, Folder, pandas, records
+from samples import FORMULA, SCHEMA, Folder, pandas, records
 
 FULL = "TACIT_TEST_FULL" in os.environ
 FEW = {"draws": 4, "warmup": 4, "chains": 2, "progress": False}
