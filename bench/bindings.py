@@ -17,7 +17,8 @@ import time
 
 N, N_TIMES, N_ROUNDS, PACKED = 10**6, 9, 3, 6 * 4 * 10**6 / 2**20
 ALONE = ", read alone"
-SOURCES = ("C, from memory", "arrays of numpy", "pandas", "pandas without pyarrow", "polars", "pyarrow", "DuckDB, in memory", "DuckDB, in memory" + ALONE, "DuckDB over Parquet",
+SOURCES = ("C, from memory", "arrays of numpy", "pandas", "pandas without pyarrow", "polars", "pyarrow", "DuckDB, in memory", "DuckDB, in memory"
+           + ALONE, "DuckDB over Parquet",
            "DuckDB over Parquet" + ALONE, "R, data.frame")
 NAMES = ["y", "x0", "x1", "x2", "x3"]
 SCHEMA = {"columns": {"y": {"type": "binary"}, **{name: {"type": "numeric", "lower": 0, "upper": 1000} for name in NAMES[1:]}}}
@@ -88,7 +89,8 @@ def read_alone(data):
 def measure(source):
     """Seconds, MiB in the first fit and in the second, in this process."""
     import tacit
-    given = {"schema": SCHEMA, "family": "bernoulli", "method": "hmc", "exposed": True, "chains": 1, "draws": 1, "warmup": 0, "step_size": 0.01, "leapfrog": 2,
+    given = {"schema": SCHEMA, "family": "bernoulli", "method": "hmc", "exposed": True, "chains": 1, "draws": 1, "warmup": 0, "step_size": 0.01,
+             "leapfrog": 2,
              "progress": False}
     once = read_alone if source.endswith(ALONE) else lambda data: tacit.fit(FORMULA, data, **given)
     source = source.removesuffix(ALONE)

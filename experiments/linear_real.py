@@ -44,7 +44,8 @@ def derived(row):
 def least_squares(x, y):
     """Estimates and standard errors, sigma last."""
     n, d = len(x), len(x[0])
-    a = [[sum(r[i] * r[j] for r in x) for j in range(d)] + [sum(r[i] * v for r, v in zip(x, y))] + [float(i == k) for k in range(d)] for i in range(d)]
+    a = [[sum(r[i] * r[j] for r in x) for j in range(d)] + [sum(r[i] * v for r, v in zip(x, y))] + [float(i == k) for k in range(d)]
+         for i in range(d)]
     for k in range(d):
         a[k] = [v / a[k][k] for v in a[k]]
         for i in range(d):
@@ -58,13 +59,16 @@ def least_squares(x, y):
 def fit(tacit, formula, data, schema, epsilon, seed):
     """Parameters as in summary.json, or None where the budget is refused; and whether a problem was flagged."""
     with tempfile.TemporaryDirectory() as folder:
-        words = ["fit", formula, "--family", "gaussian", "--method", "noise-aware", "--data", data, "--schema", schema, "--quiet", "--out", folder + "/fit",
+        words = ["fit", formula, "--family", "gaussian", "--method", "noise-aware", "--data", data, "--schema", schema, "--quiet", "--out", folder
+                 + "/fit",
                  "--delta", "1e-6", "--epsilon", str(epsilon), "--seed", str(seed), "--chains", "2", "--warmup", "200", "--draws", "400"]
         status = subprocess.run([tacit, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
         if not pathlib.Path(folder + "/fit").exists():
             return None, status
-        flagged = subprocess.run([tacit, "diagnose", folder + "/fit"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 5
-        return json.loads(subprocess.run([tacit, "summary", folder + "/fit", "--json"], check=True, capture_output=True).stdout)["parameters"], flagged
+        flagged = subprocess.run([tacit, "diagnose", folder + "/fit"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 check=False).returncode == 5
+        return json.loads(subprocess.run([tacit, "summary", folder + "/fit", "--json"], check=True,
+                                         capture_output=True).stdout)["parameters"], flagged
 
 
 def row_of(tacit, name, formula, data, schema, exact, epsilon, repeats):

@@ -61,14 +61,17 @@ def one(tacit, seed, folder):
         new = rows_of(rng, family, truth, N_NEW)
         write(folder / "new.csv", new)
         subprocess.run(["rm", "-rf", folder / "fit", folder / "predicted0.csv", folder / "predicted1.csv"], check=True)
-        done = subprocess.run([tacit, "fit", "y ~ x + z + g", "--family", family, "--method", "noise-aware", "--data", folder / "d.csv", "--schema", folder / "s.yaml", "--epsilon", "1",
-                               "--delta", "1e-6", "--chains", "2", "--warmup", "300", "--draws", "500", "--quiet", "--yes", "--out", folder / "fit"], capture_output=True, text=True)
+        done = subprocess.run([tacit, "fit", "y ~ x + z + g", "--family", family, "--method", "noise-aware", "--data", folder / "d.csv",
+                               "--schema", folder / "s.yaml", "--epsilon", "1",
+                               "--delta", "1e-6", "--chains", "2", "--warmup", "300", "--draws", "500", "--quiet", "--yes", "--out", folder / "fit"],
+                               capture_output=True, text=True)
         if done.returncode not in (0, 5):
             sys.exit(done.stderr)
         means = [1 / (1 + math.exp(-eta)) if family == "bernoulli" else math.exp(eta) for *_, eta in new]
         found[family] = statistics.fmean(low <= mean <= high for (low, high), mean in zip(predict(tacit, folder), means))
         if family == "poisson":
-            found["poisson response"] = statistics.fmean(low <= y <= high for (low, high), (_, _, _, y, _) in zip(predict(tacit, folder, "--response"), new))
+            found["poisson response"] = statistics.fmean(low <= y <= high
+                                                         for (low, high), (_, _, _, y, _) in zip(predict(tacit, folder, "--response"), new))
     return found
 
 
@@ -76,7 +79,8 @@ def main():
     args = resumable.arguments(__doc__, 100).parse_args()
     runs = resumable.results(args, lambda seed, folder: {"covered": one(args.tacit, seed, folder)})
     lines = ["| 90 % intervals | coverage | standard error (between runs) |", "| --- | --- | --- |"]
-    for which, label in (("bernoulli", "probability of a new row"), ("poisson", "expected count of a new row"), ("poisson response", "count of a new row")):
+    for which, label in (("bernoulli", "probability of a new row"), ("poisson", "expected count of a new row"),
+                         ("poisson response", "count of a new row")):
         covered = [run["covered"][which] for run in runs]
         lines.append(f"| {label} | {statistics.fmean(covered):.3f} | {statistics.stdev(covered) / math.sqrt(len(covered)):.3f} |")
     resumable.write_table(args, lines)

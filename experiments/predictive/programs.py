@@ -53,9 +53,11 @@ FAMILIES = {
     "cumulative": ("{type: categorical, levels: [low, mid, high]}", "y ~ x + g", lambda r, e, x: level(r, e), lambda e, x: inverse_logit(-1 - e)),
     "weibull": ("{type: numeric, lower: 0.0001, upper: 4}", "y | cens(late) ~ x + g", lambda r, e, x: r.weibullvariate(math.exp(e), 1.5),
                 lambda e, x: math.exp(e) * math.gamma(1 + 1 / 1.5)),
-    "student": ("{type: numeric, lower: -30, upper: 30}", "y ~ x + g", lambda r, e, x: max(-30, min(30, e + r.gauss(0, 1) / math.sqrt(r.gammavariate(2.5, 1) / 2.5))),
+    "student": ("{type: numeric, lower: -30, upper: 30}", "y ~ x + g",
+                lambda r, e, x: max(-30, min(30, e + r.gauss(0, 1) / math.sqrt(r.gammavariate(2.5, 1) / 2.5))),
                 lambda e, x: e),
-    "zero_inflated_poisson": ("{type: integer, lower: 0, upper: 80}", "y ~ x + g", lambda r, e, x: 0 if r.random() < 0.3 else min(poisson(r, math.exp(e)), 80),
+    "zero_inflated_poisson": ("{type: integer, lower: 0, upper: 80}", "y ~ x + g", lambda r, e, x: 0 if r.random() < 0.3
+                              else min(poisson(r, math.exp(e)), 80),
                               lambda e, x: 0.7 * math.exp(e)),
     "own": ("{type: numeric, lower: -30, upper: 30}", "own.stan", lambda r, e, x: r.gauss(e, math.exp(0.4 * x)), lambda e, x: e)}
 
@@ -112,7 +114,8 @@ def one(tacit, seed, folder):
         (folder / "new.csv").write_text("x,g\n" + "".join(f"{x:.6f},{g}\n" for x, g, _, _ in new))
         subprocess.run(["rm", "-rf", folder / "fit"], check=True)
         which = [folder / formula] if family == "own" else [formula, "--family", family]
-        done = subprocess.run([tacit, "fit", *which, "--method", "hmc", "--exposed", "--data", folder / "d.csv", "--schema", folder / "s.yaml", "--chains", "2", "--warmup", "300",
+        done = subprocess.run([tacit, "fit", *which, "--method", "hmc", "--exposed", "--data", folder / "d.csv", "--schema", folder / "s.yaml",
+                               "--chains", "2", "--warmup", "300",
                                "--draws", "500", "--seed", str(seed + 1), "--quiet", "--out", folder / "fit"], capture_output=True, text=True)
         if done.returncode not in (0, 5):
             sys.exit(done.stderr)

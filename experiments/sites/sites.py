@@ -21,7 +21,8 @@ import resumable  # noqa: E402
 TRUTH = {"Intercept": -0.5, "x": 0.8, "z": -0.6, "gb": 0.5}
 SCHEMA = ("columns:\n  x: {type: numeric, lower: -3, upper: 3}\n  z: {type: numeric, lower: -1, upper: 1}\n"
           "  g: {type: categorical, levels: [a, b]}\n  y: %s\n")
-RESPONSE = {"bernoulli": "{type: binary}", "gaussian": "{type: numeric, lower: -12, upper: 12}", "negbinomial": "{type: integer, lower: 0, upper: 60}"}
+RESPONSE = {"bernoulli": "{type: binary}", "gaussian": "{type: numeric, lower: -12, upper: 12}",
+            "negbinomial": "{type: integer, lower: 0, upper: 60}"}
 CHAINS = ["--chains", "2", "--warmup", "300", "--draws", "500"]
 N_SITES, N_EACH = 5, 2000
 
@@ -73,7 +74,8 @@ def one(args, seed, folder):
     (folder / "s.yaml").write_text(SCHEMA % RESPONSE[args.family])
     drawn = [simulate(rng, N_EACH, args.family, args.spread, 2.5 if args.spread and k == N_SITES - 1 else 1.5) for k in range(N_SITES)]
     parts = [rows for rows, _ in drawn]
-    fit = ["fit", "y ~ x + z + g", "--family", args.family, "--yes", "--schema", folder / "s.yaml", "--epsilon", args.epsilon, "--delta", "1e-6", "--quiet", *CHAINS]
+    fit = ["fit", "y ~ x + z + g", "--family", args.family, "--yes", "--schema", folder / "s.yaml", "--epsilon", args.epsilon, "--delta", "1e-6",
+           "--quiet", *CHAINS]
     sites, found = [folder / f"site{k}" for k in range(N_SITES)], {}
     for where, rows in [*zip(sites, parts), *([] if args.spread else [(folder / "pooled", sum(parts, []))])]:
         (folder / "d.csv").write_text("x,z,g,y\n" + "".join(rows))
@@ -107,7 +109,8 @@ def summarise(runs, which):
 
 def own_lines(runs):
     """Each site's own effects, from its own releases and from those of all."""
-    lines = ["| a site's own effects | mean sd: " + ", ".join(TRUTH) + " | coverage of 90 % intervals (least of a coefficient) | mean z^2 |", "| --- | --- | --- | --- |"]
+    lines = ["| a site's own effects | mean sd: " + ", ".join(TRUTH) + " | coverage of 90 % intervals (least of a coefficient) | mean z^2 |",
+             "| --- | --- | --- | --- |"]
     sites = [site for run in runs for site in run["own"] if has_intervals(site["alone"]) and has_intervals(site["given all"])]
     for which, label in (("alone", "by its own releases alone"), ("given all", "by the releases of all, exchangeable")):
         cells = {name: [(*site[which][name], site["truth"][name]) for site in sites] for name in TRUTH}
@@ -127,14 +130,17 @@ def main():
     runs = resumable.results(args, lambda seed, folder: one(args, seed, folder))
     labels = {"site0": "one site of 2000", "combined": "five sites of 2000, combined", "pooled": "one site of 10 000"}
     if args.spread:
-        labels = {"site0": "one site of 2000, for the mean of all", "combined": "five sites, common effects", "exchangeable": "five sites, exchangeable effects"}
+        labels = {"site0": "one site of 2000, for the mean of all", "combined": "five sites, common effects",
+                  "exchangeable": "five sites, exchangeable effects"}
     last = summarise(runs, list(labels)[-1])[0]
-    lines = ["| | mean sd: " + ", ".join(TRUTH) + " | sd over that of the last row | coverage of 90 % intervals (least of a coefficient) | mean z^2 | flagged |",
+    lines = ["| | mean sd: " + ", ".join(TRUTH)
+             + " | sd over that of the last row | coverage of 90 % intervals (least of a coefficient) | mean z^2 | flagged |",
              "| --- | --- | --- | --- | --- | --- |"]
     for which, label in labels.items():
         sds, covered, worst, z2, flagged = summarise(runs, which)
         ratio = sum(sds[name] / last[name] for name in TRUTH) / len(TRUTH)
-        lines.append(f"| {label} | " + ", ".join(f"{sds[name]:.3f}" for name in TRUTH) + f" | {ratio:.2f} | {covered:.3f} ({worst:.2f}) | {z2:.2f} | {flagged} of {len(runs)} |")
+        lines.append(f"| {label} | " + ", ".join(f"{sds[name]:.3f}" for name in TRUTH)
+                     + f" | {ratio:.2f} | {covered:.3f} ({worst:.2f}) | {z2:.2f} | {flagged} of {len(runs)} |")
     resumable.write_table(args, lines + (["", *own_lines(runs)] if args.spread else []))
 
 

@@ -94,7 +94,8 @@ def one(tacit, family, seed, folder):
     rng = random.Random(seed)
     (folder / "s.yaml").write_text(SCHEMA % RESPONSE[family])
     (folder / "d.csv").write_text("x,z,g,y\n" + "".join(simulate(rng, family)))
-    run(tacit, "fit", "y ~ x + z + g", "--family", family, "--schema", folder / "s.yaml", "--data", folder / "d.csv", "--epsilon", 2, "--delta", "1e-6",
+    run(tacit, "fit", "y ~ x + z + g", "--family", family, "--schema", folder / "s.yaml", "--data", folder / "d.csv", "--epsilon", 2,
+        "--delta", "1e-6",
         "--quiet", "--out", folder / "fit")
     run(tacit, "synthesize", folder / "fit", "--rows", N, "--sets", M, "--seed", seed, "--out", folder / "rows.csv")
     sets = {}

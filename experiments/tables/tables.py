@@ -127,8 +127,10 @@ def run(tacit, n_sets, seed, folder):
     cells, weights, beta = truth(rng)
     rows = rng.choices(cells, weights, k=N)
     (folder / "d.csv").write_text(",".join(NAMES) + "\n" + "".join(",".join(f"l{x}" for x in row) + "\n" for row in rows))
-    (folder / "d.yaml").write_text("columns:\n" + "".join(f"  {name}: {{type: categorical, levels: [{', '.join(f'l{i}' for i in range(n))}]}}\n" for name, n in LEVELS.items()))
-    call(tacit, "release", "--data", folder / "d.csv", "--schema", folder / "d.yaml", "--statistic", "margins", *(word for m in MARGINS for word in ("--margin", m)), "--mechanism",
+    (folder / "d.yaml").write_text("columns:\n" + "".join(f"  {name}: {{type: categorical, levels: [{', '.join(f'l{i}' for i in range(n))}]}}\n"
+                                                          for name, n in LEVELS.items()))
+    call(tacit, "release", "--data", folder / "d.csv", "--schema", folder / "d.yaml", "--statistic", "margins",
+         *(word for m in MARGINS for word in ("--margin", m)), "--mechanism",
          "discrete-gaussian", "--epsilon", 0.5, "--delta", "1e-6", "--out", folder / "m.yaml")
     ignored = re.sub(r"^scale: .*$", "scale: 0.5", (folder / "m.yaml").read_text(), flags=re.M)
     (folder / "ignored.yaml").write_text(ignored)

@@ -66,7 +66,8 @@ def sources(pandas, polars):
 
 def main(program):
     pandas, polars, arviz = map(library, ("pandas", "polars", "arviz"))
-    there = [f"{module.__name__} {module.__version__}" for module in (pandas, polars, arviz, library("pyarrow"), library("numpy")) if module is not None]
+    there = [f"{module.__name__} {module.__version__}" for module in (pandas, polars, arviz, library("pyarrow"), library("numpy"))
+             if module is not None]
     print(f"Python {platform.python_version()}, {', '.join(there)}")
     sources(pandas, polars)
     with tempfile.TemporaryDirectory() as folder:
@@ -77,10 +78,12 @@ def main(program):
         if pandas is not None:
             summary, frame = post.summary(), post.to_pandas()
             agree("summary()", {label: {column: summary.loc[label, column] for column in summary} for label in labels}, expected)
-            agree("pandas of the draws", {label: {"mean": frame[label].mean(), "sd": frame[label].std(), "q50": frame[label].median()} for label in labels}, expected)
+            agree("pandas of the draws", {label: {"mean": frame[label].mean(), "sd": frame[label].std(), "q50": frame[label].median()}
+                                          for label in labels}, expected)
         if polars is not None:
             draws = polars.DataFrame({label: post.draws()[:, :, j].ravel() for j, label in enumerate(labels)})
-            agree("polars of the draws", {label: {"mean": draws[label].mean(), "sd": draws[label].std(), "q50": draws[label].median()} for label in labels}, expected)
+            agree("polars of the draws", {label: {"mean": draws[label].mean(), "sd": draws[label].std(), "q50": draws[label].median()}
+                                          for label in labels}, expected)
         if arviz is not None:
             if "stats.ci_prob" in arviz.rcParams:  # of arviz 1: ess_tail is of that quantile and its mirror, 0.89 if not said; here as elsewhere 0.95
                 arviz.rcParams["stats.ci_prob"] = 0.95

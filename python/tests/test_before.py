@@ -44,7 +44,8 @@ class Before(Folder):
         self.assertIn('\n  "ill: y": {type: "?"}\n', text)
         self.assertNotIn("99", text)
         if pandas is not None:
-            frame = pandas.DataFrame({"age": [1.5, 2], "ill": [True, False], "ward": pandas.Categorical(["secret", "b"]), "when": pandas.Timestamp("2020-01-01")})
+            frame = pandas.DataFrame({"age": [1.5, 2], "ill": [True, False], "ward": pandas.Categorical(["secret", "b"]),
+                                      "when": pandas.Timestamp("2020-01-01")})
             text = tacit.schema_draft(frame)
             for line in ("  age: {type: \"?\"}   # numbers", "  ill: {type: \"?\"}   # true or false", "  when: {type: \"?\"}   # dates"):
                 self.assertIn(line, text)
@@ -147,7 +148,8 @@ class Plans(Folder):
         self.assertIn("</html>", (self.folder / "plan.html").read_text())
         self.assertIn("1.2 times as wide", repr(wanted))
         self.assertEqual(repr(pickle.loads(pickle.dumps(wanted))), repr(wanted))
-        for width, more in ((1, {}), ("a", {}), (1.2, {"n": "data.csv"}), (1.2, {"epsilon": 1}), (1.2, {"out": self.folder / "plan.html"}), (1.2, {"family": "categorical"})):
+        for width, more in ((1, {}), ("a", {}), (1.2, {"n": "data.csv"}), (1.2, {"epsilon": 1}), (1.2, {"out": self.folder / "plan.html"}),
+                            (1.2, {"family": "categorical"})):
             with self.subTest(more), self.assertRaises(tacit.TacitError):
                 tacit.epsilon_for(width, FORMULA, **{**given, **more})
 
@@ -171,7 +173,8 @@ class Plans(Folder):
         names = {setting["name"] for setting in tacit.settings()}
         self.assertTrue({"clip-grad", "prior", "ledger", "epsilon", "seed"} <= names)
         self.assertFalse({"yes", "quiet", "dry-run"} & names)
-        for name, here in (("yes", "accept_poor=True"), ("dry_run", r"tacit.plan\(\)"), ("print_model", r"tacit.model\(\)"), ("curator_notes", "private")):
+        for name, here in (("yes", "accept_poor=True"), ("dry_run", r"tacit.plan\(\)"), ("print_model", r"tacit.model\(\)"),
+                           ("curator_notes", "private")):
             with self.assertRaisesRegex(tacit.ArgumentError, here):
                 fit(records(), **{name: True})
 

@@ -159,7 +159,8 @@ class Boundary(unittest.TestCase):
         self.assert_clean("release", repr(said) + repr(vars(said)) + pickle.dumps(said).decode("latin-1"))
         self.assertFalse(any(id(item) in held for item in reachable(vars(said))))
         strict = {"columns": {**SCHEMA["columns"], "x": {"type": "numeric", "lower": -3, "upper": 2.5, "out_of_range": "error"}}}
-        for data, given in ((columns, {"schema": strict}), (marked(x=None), {}), (Frame(ValueError(f"bad value {TEXT}")), {}), (columns, {"column": "note"}),
+        for data, given in ((columns, {"schema": strict}), (marked(x=None), {}), (Frame(ValueError(f"bad value {TEXT}")), {}),
+                            (columns, {"column": "note"}),
                             (columns, {"epsilon": 1e-9})):
             error = self.refusal_of(lambda: tacit.release(data=data, **{"column": "x", "mechanism": "laplace", **more, **given}))
             ours = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if "tacit" in frame.f_globals.get("__name__", "")]
@@ -187,8 +188,10 @@ class Boundary(unittest.TestCase):
         """No function hands out records, and there is no type that could hold them. What schema_check counts is for the holder, and neither printed nor pickled."""
         from tacit import _core
         names = {name for name in vars(_core) if not name.startswith("__")}
-        self.assertEqual(names, {"account", "check", "compare", "contrast", "effects", "families", "fit", "infer", "ledger_create", "ledger_read", "model", "plan",
-                                 "predict", "read", "refit", "release", "schema_check", "schema_draft", "settings", "statement", "synthesize", "version", "want_width"})
+        self.assertEqual(names, {"account", "check", "compare", "contrast", "effects", "families", "fit", "infer", "ledger_create", "ledger_read",
+                                 "model", "plan",
+                                 "predict", "read", "refit", "release", "schema_check", "schema_draft", "settings", "statement", "synthesize",
+                                 "version", "want_width"})
         self.assertFalse([name for name in names if isinstance(getattr(_core, name), type)])
 
     def test_a_seed_says_what_it_is(self):

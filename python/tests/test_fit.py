@@ -154,7 +154,8 @@ class Interruption(Folder):
         code = ("import os, signal, sys\nsys.path.insert(0, sys.argv[1])\nimport test_fit\ndef die(iteration, n, epsilon):\n"
                 "    os.write(1, str(epsilon).encode())\n    os.kill(os.getpid(), signal.SIGKILL)\n"
                 "test_fit.fit(test_fit.records(), ledger=sys.argv[2], progress=die, **test_fit.Interruption.long_run)")
-        done = subprocess.run([sys.executable, "-c", code, os.path.dirname(os.path.abspath(__file__)), str(self.ledger.path)], check=False, capture_output=True)
+        done = subprocess.run([sys.executable, "-c", code, os.path.dirname(os.path.abspath(__file__)), str(self.ledger.path)], check=False,
+                              capture_output=True)
         self.assertEqual(done.returncode, -signal.SIGKILL)
         spend, = self.ledger.spends
         self.assertFalse(spend["settled"])

@@ -20,11 +20,14 @@ from samples import FORMULA, SCHEMA, Folder, pandas, records
 
 FULL = "TACIT_TEST_FULL" in os.environ
 FEW = {"draws": 4, "warmup": 4, "chains": 2, "progress": False}
-ODD = ["", "x" * 5000, "a\0b", "\ud800", b"bytes", 0, -1, 10**30, 10**400, 2**63, 2**64, -2**63, float("nan"), float("inf"), -float("inf"), 1e308, 5e-324, True,
-       [], [None], [1, 2], ["a\0b"], {}, {"a": 1}, {1: 2}, {"columns": None}, (), set(), object(), 3j, pathlib.Path("/nonexistent/x"), "/", ".", "../..", len]
+ODD = ["", "x" * 5000, "a\0b", "\ud800", b"bytes", 0, -1, 10**30, 10**400, 2**63, 2**64, -2**63, float("nan"), float("inf"), -float("inf"), 1e308,
+       5e-324, True,
+       [], [None], [1, 2], ["a\0b"], {}, {"a": 1}, {1: 2}, {"columns": None}, (), set(), object(), 3j, pathlib.Path("/nonexistent/x"), "/", ".",
+       "../..", len]
 if pandas is not None:
     import numpy
-    ODD += [numpy.float64("nan"), numpy.int64(3), numpy.array([1.0, 2.0]), numpy.array(["a"]), pandas.NA, pandas.NaT, pandas.DataFrame(), pandas.Series([1.0])]
+    ODD += [numpy.float64("nan"), numpy.int64(3), numpy.array([1.0, 2.0]), numpy.array(["a"]), pandas.NA, pandas.NaT, pandas.DataFrame(),
+            pandas.Series([1.0])]
 RARE = [b"bytes", "\ud800", "a\0b", 10**400, float("nan"), [None], {1: 2}, object(), 2**63]  # of the quick test, where a call takes long
 PROGRAM = """data { int<lower=0> N; vector[N] x; array[N] int<lower=0, upper=1> y; }
 parameters { real a; real b; }
@@ -54,27 +57,38 @@ class Misuse(Folder):
         """(name, function, arguments that are right, which of them to replace). Those of records end at a missing value."""
         broken = {**self.data, "x": [None, *self.data["x"][1:]]}
         fits = {**self.given, "data": broken, "epsilon": 2, "delta": 1e-6}
-        more = dict.fromkeys(("method", "exposed", "out", "ledger", "prior", "program", "clip_grad", "n_public", "set", "constants", "thin", "init", "purpose", "data_id", "sd"))
+        more = dict.fromkeys(("method", "exposed", "out", "ledger", "prior", "program", "clip_grad", "n_public", "set", "constants", "thin", "init",
+                              "purpose", "data_id", "sd"))
         yield "fit", tacit.fit, {"formula": FORMULA, **fits, **more}
-        yield "fit of a program", tacit.fit, {"program": "own.stan", **fits, "family": None, "schema": OF_PROGRAM, "set": None, "constants": None, "records": None}
-        yield "plan", tacit.plan, {"formula": FORMULA, "schema": SCHEMA, "n": 1000, "family": "bernoulli", "epsilon": 2, "delta": 1e-6, "method": "noise-aware", "prior": None}
-        yield "plan of a program", tacit.plan, {"program": "own.stan", "schema": OF_PROGRAM, "n": 1000, "epsilon": 2, "delta": 1e-6, "method": "dp-hmc"}
-        yield "release", tacit.release, {"formula": None, "data": broken, "statistic": "clamped-mean", "column": "x", "mechanism": "laplace", "schema": SCHEMA, "epsilon": 1,
+        yield "fit of a program", tacit.fit, {"program": "own.stan", **fits, "family": None, "schema": OF_PROGRAM, "set": None, "constants": None,
+                                              "records": None}
+        yield "plan", tacit.plan, {"formula": FORMULA, "schema": SCHEMA, "n": 1000, "family": "bernoulli", "epsilon": 2, "delta": 1e-6,
+                                   "method": "noise-aware", "prior": None}
+        yield "plan of a program", tacit.plan, {"program": "own.stan", "schema": OF_PROGRAM, "n": 1000, "epsilon": 2, "delta": 1e-6,
+                                                "method": "dp-hmc"}
+        yield "release", tacit.release, {"formula": None, "data": broken, "statistic": "clamped-mean", "column": "x", "mechanism": "laplace",
+                                         "schema": SCHEMA, "epsilon": 1,
                                          "delta": None, "out": None, "ledger": None, "seed_not_private": 1, "purpose": None}
-        yield "infer", tacit.infer, {"model": {"records": "gaussian", "mean": "normal(0, 1)", "sd": 0.5}, "statistic": MEAN, "n": None, "method": None, "out": None,
+        yield "infer", tacit.infer, {"model": {"records": "gaussian", "mean": "normal(0, 1)", "sd": 0.5}, "statistic": MEAN, "n": None,
+                                     "method": None, "out": None,
                                      "seed": 1, "thin": None, **FEW}
         yield "account", lambda events, **more: tacit.account(events, **more), {"events": ("gaussian:sigma=20", 10), "delta": 1e-6, "epsilon": None,
-                                                                               "relation": "substitute", "method": "auto", "width": 0.0, "in_order": False}
+                                                                               "relation": "substitute", "method": "auto", "width": 0.0,
+                                                                               "in_order": False}
         yield "settings", tacit.settings, {"of": "fit"}
         yield "read", tacit.read, {"path": "fit"}
         yield "refit", tacit.refit, {"path": "fit", "prior": None, "out": None, "seed": None, "check": None, "prior_scale": None, **FEW}
-        yield "combine", tacit.combine, {"paths": ["fit", "fit2"], "disjoint": True, "exchangeable": True, "between_sd": 1, "prior": None, "out": None, "seed": None, **FEW}
-        yield "check", tacit.check, {"path": "fit", "data": broken, "epsilon": 2, "delta": 1e-6, "by": None, "ledger": None, "out": None, "seed_not_private": 1, "n_public": None}
+        yield "combine", tacit.combine, {"paths": ["fit", "fit2"], "disjoint": True, "exchangeable": True, "between_sd": 1, "prior": None,
+                                         "out": None, "seed": None, **FEW}
+        yield "check", tacit.check, {"path": "fit", "data": broken, "epsilon": 2, "delta": 1e-6, "by": None, "ledger": None, "out": None,
+                                     "seed_not_private": 1, "n_public": None}
         yield "synthesize", tacit.synthesize, {"path": "fit", "rows": 20, "sets": 1, "seed": 1, "out": None}
         yield "ledger", tacit.Ledger, {"path": "l.ledger"}
-        yield "ledger, new", tacit.Ledger.create, {"path": "n.ledger", "data_id": "d", "epsilon": 1.0, "delta": 1e-6, "relation": "substitute", "unit": None, "max_rows": 1}
+        yield "ledger, new", tacit.Ledger.create, {"path": "n.ledger", "data_id": "d", "epsilon": 1.0, "delta": 1e-6, "relation": "substitute",
+                                                   "unit": None, "max_rows": 1}
         yield "statement", tacit.statement, {"path": "fit", "ledger": None, "out": None}
-        yield "epsilon_for", tacit.epsilon_for, {"width": 1.3, "formula": FORMULA, "schema": SCHEMA, "n": 1000, "family": "bernoulli", "delta": 1e-6, "out": None}
+        yield "epsilon_for", tacit.epsilon_for, {"width": 1.3, "formula": FORMULA, "schema": SCHEMA, "n": 1000, "family": "bernoulli", "delta": 1e-6,
+                                                 "out": None}
         yield "model", tacit.model, {"formula": FORMULA, "family": "bernoulli", "schema": SCHEMA}
         yield "schema_draft", tacit.schema_draft, {"data": broken, "out": None, "header": False}
         yield "schema_check", tacit.schema_check, {"schema": SCHEMA, "data": broken}
@@ -111,24 +125,34 @@ class Misuse(Folder):
         loop = []
         loop.append(loop)
         n = len(self.data["x"])
-        frames = {"nothing": None, "no column": {}, "no rows": {name: [] for name in self.data}, "one row": {name: values[:1] for name, values in self.data.items()},
-                  "other names": {"a": [1.0]}, "names of another type": {1: [1.0], None: [2]}, "lengths": {**self.data, "x": [0.0]}, "a text": {**self.data, "s": "ab"},
-                  "a number": {**self.data, "x": 1.0}, "a generator": {**self.data, "x": (0.0 for _ in range(n))}, "a loop": {**self.data, "x": loop * n},
-                  "huge": {**self.data, "k": [10**30] * n}, "huger": {**self.data, "x": [10**400] * n}, "bytes": {**self.data, "s": [b"a"] * n}, "complex": {**self.data, "x": [3j] * n},
-                  "surrogates": {**self.data, "s": ["\ud800"] * n}, "nul": {**self.data, "s": ["a\0"] * n}, "all missing": {**self.data, "x": [None] * n},
+        frames = {"nothing": None, "no column": {}, "no rows": {name: [] for name in self.data},
+                  "one row": {name: values[:1] for name, values in self.data.items()},
+                  "other names": {"a": [1.0]}, "names of another type": {1: [1.0], None: [2]}, "lengths": {**self.data, "x": [0.0]},
+                  "a text": {**self.data, "s": "ab"},
+                  "a number": {**self.data, "x": 1.0}, "a generator": {**self.data, "x": (0.0 for _ in range(n))},
+                  "a loop": {**self.data, "x": loop * n},
+                  "huge": {**self.data, "k": [10**30] * n}, "huger": {**self.data, "x": [10**400] * n}, "bytes": {**self.data, "s": [b"a"] * n},
+                  "complex": {**self.data, "x": [3j] * n},
+                  "surrogates": {**self.data, "s": ["\ud800"] * n}, "nul": {**self.data, "s": ["a\0"] * n},
+                  "all missing": {**self.data, "x": [None] * n},
                   "infinite": {**self.data, "x": [float("inf")] * n}, "a set": {1, 2}, "a function": len, "a list": [1, 2]}
         if pandas is not None:
             frame = pandas.DataFrame(self.data)
             frames |= {"empty": pandas.DataFrame(), "no rows of pandas": frame[:0], "two columns of a name": pandas.concat([frame, frame], axis=1),
-                       "names that are numbers": frame.set_axis(range(4), axis=1), "a column index of two levels": pandas.concat({"a": frame}, axis=1),
-                       "periods": frame.assign(x=pandas.Period("2020-01")), "intervals": frame.assign(x=pandas.cut(frame["x"], 3)), "a series": frame["x"],
-                       "an array": frame[["x", "y"]].to_numpy(), "sparse": frame.assign(x=pandas.arrays.SparseArray(frame["x"])), "two dimensions": {**self.data, "x": numpy.zeros((n, 2))},
-                       "big-endian": {**self.data, "x": numpy.zeros(n, ">f8")}, "strides": {**self.data, "x": numpy.zeros(2 * n)[::2]}, "records": frame.to_records(),
+                       "names that are numbers": frame.set_axis(range(4), axis=1),
+                       "a column index of two levels": pandas.concat({"a": frame}, axis=1),
+                       "periods": frame.assign(x=pandas.Period("2020-01")), "intervals": frame.assign(x=pandas.cut(frame["x"], 3)),
+                       "a series": frame["x"],
+                       "an array": frame[["x", "y"]].to_numpy(), "sparse": frame.assign(x=pandas.arrays.SparseArray(frame["x"])),
+                       "two dimensions": {**self.data, "x": numpy.zeros((n, 2))},
+                       "big-endian": {**self.data, "x": numpy.zeros(n, ">f8")}, "strides": {**self.data, "x": numpy.zeros(2 * n)[::2]},
+                       "records": frame.to_records(),
                        "float128": {**self.data, "x": numpy.zeros(n, "f16")}, "objects": {**self.data, "x": numpy.array([object()] * n)}}
         program = {**self.given, "schema": OF_PROGRAM, "family": None, "program": "own.stan"}
         calls = {"fit": lambda data: tacit.fit(FORMULA, data, method="hmc", exposed=True, **{k: v for k, v in self.given.items() if k != "data"}),
                  "fit of a program": lambda data: tacit.fit(method="hmc", exposed=True, **{**program, "data": data}),
-                 "release": lambda data: tacit.release(data=data, column="x", statistic="clamped-mean", mechanism="laplace", schema=SCHEMA, epsilon=1, seed_not_private=1),
+                 "release": lambda data: tacit.release(data=data, column="x", statistic="clamped-mean", mechanism="laplace", schema=SCHEMA, epsilon=1,
+                                                       seed_not_private=1),
                  "check": lambda data: tacit.check("fit", data, epsilon=2, delta=1e-6, seed_not_private=1)}
         if pandas is not None:
             calls["predict"] = self.kept.predict
@@ -157,7 +181,8 @@ class Misuse(Folder):
                 path.write_bytes(whole)
 
 
-FAMILIES = {"y": ("bernoulli", "binomial"), "z": ("gaussian", "student", "lognormal", "gamma", "beta", "nonsense"), "k": ("poisson", "negbinomial", "zero_inflated_poisson"), "c": ("categorical", "cumulative")}
+FAMILIES = {"y": ("bernoulli", "binomial"), "z": ("gaussian", "student", "lognormal", "gamma", "beta", "nonsense"),
+            "k": ("poisson", "negbinomial", "zero_inflated_poisson"), "c": ("categorical", "cumulative")}
 METHODS = (None, "noise-aware", "dp-hmc", "dp-penalty", "dp-barker", "dp-barker-vcorr", "dp-fast-mh", "dp-mala", "dp-sgld", "hmc", "rwmh", "tunamh")
 
 
@@ -194,8 +219,10 @@ class Models(Folder):
         post.privacy_line(), repr(post), post._repr_html_(), pickle.loads(pickle.dumps(post)), copy.deepcopy(post)
         if pandas is not None:
             post.summary(), post.to_pandas(), post.draws(), post.contrast(f"2 * `{post.labels[0]}`")
-        calls = [lambda: post.predict("grid"), lambda: post.predict(self.data, kind="response"), lambda: post.epred("grid"), lambda: repr(tacit.read(out)), lambda: tacit.refit(out, progress=False, draws=4),
-                 lambda: tacit.synthesize(out, rows=5), lambda: tacit.check(out, self.data, epsilon=2, delta=1e-6, by="x"), lambda: tacit.combine([out, out], progress=False)]
+        calls = [lambda: post.predict("grid"), lambda: post.predict(self.data, kind="response"), lambda: post.epred("grid"),
+                 lambda: repr(tacit.read(out)), lambda: tacit.refit(out, progress=False, draws=4),
+                 lambda: tacit.synthesize(out, rows=5), lambda: tacit.check(out, self.data, epsilon=2, delta=1e-6, by="x"),
+                 lambda: tacit.combine([out, out], progress=False)]
         for call in calls:
             self.either(call)
 
@@ -226,7 +253,8 @@ class Models(Folder):
                     if not FULL and i % 4 != j % 4:
                         continue
                     out = str(self.folder / f"fit-{i}-{j}")
-                    post = self.either(lambda: tacit.fit(data=self.data, **kind, **budget, schema=schema, method=method, exposed=exposed, seed_not_private=1,
+                    post = self.either(lambda: tacit.fit(data=self.data, **kind, **budget, schema=schema, method=method, exposed=exposed,
+                                                         seed_not_private=1,
                                                          n_public=240 if relation == "add-remove" else None, accept_poor=True, out=out, **FEW))
                     if post is not None:
                         made += 1

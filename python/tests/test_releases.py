@@ -58,7 +58,8 @@ class Releases(Folder):
         self.assertIn("regression-moments", tacit.release("y ~ x", records(), statistic="moments", schema=SCHEMA, epsilon=3, delta=1e-6).yaml)
 
     def test_refusals(self):
-        for given, kind in (({"statistic": "median"}, tacit.ArgumentError), ({"column": "z"}, tacit.TacitError), ({"delta": 1e-6}, tacit.ArgumentError),
+        for given, kind in (({"statistic": "median"}, tacit.ArgumentError), ({"column": "z"}, tacit.TacitError),
+                            ({"delta": 1e-6}, tacit.ArgumentError),
                             ({"seed": 1}, tacit.ArgumentError), ({"data": None}, tacit.ArgumentError), ({"data": "none.csv"}, tacit.FileError),
                             ({"epsilon": -1}, tacit.ArgumentError), ({"stp": 1}, tacit.TacitError)):
             with self.subTest(given), self.assertRaises(kind):
@@ -100,7 +101,8 @@ class Inference(Folder):
     def test_a_release_is_read_as_it_is(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", tacit.PrivacyWarning)
-            released = tacit.release("k ~ x", {**records(), "k": [x / 2 + i % 7 / 7 - 0.5 for i, x in enumerate(records()["x"])]}, statistic="moments", epsilon=20, delta=1e-6,
+            released = tacit.release("k ~ x", {**records(), "k": [x / 2 + i % 7 / 7 - 0.5 for i, x in enumerate(records()["x"])]},
+                                     statistic="moments", epsilon=20, delta=1e-6,
                                      schema={"columns": {"x": SCHEMA["columns"]["x"], "k": {"type": "numeric", "lower": -4, "upper": 4}}})
         model = {"records": "regression", "coefficients": "normal(0, 1)", "variance": "inverse_gamma(2, 0.1)"}
         out = self.folder / "post"
@@ -124,8 +126,10 @@ class Inference(Folder):
 
     def test_refusals(self):
         for model, statistic, more, kind, field in (
-                ({"records": "gauss"}, self.statistic, {}, tacit.SchemaError, "model"), (self.model, {"statistic": "mean", "n": 5}, {}, tacit.SchemaError, "lower"),
-                ("none.yaml", self.statistic, {}, tacit.FileError, "none.yaml"), (self.model, self.statistic, {"n": 300}, tacit.SchemaError, "statistic"),
+                ({"records": "gauss"}, self.statistic, {}, tacit.SchemaError, "model"),
+                (self.model, {"statistic": "mean", "n": 5}, {}, tacit.SchemaError, "lower"),
+                ("none.yaml", self.statistic, {}, tacit.FileError, "none.yaml"), (self.model, self.statistic, {"n": 300}, tacit.SchemaError,
+                                                                                  "statistic"),
                 (self.model, self.statistic, {"leapfrog": 3}, tacit.ArgumentError, "leapfrog"),
                 (self.model, self.statistic, {"metod": 3}, tacit.TacitError, "metod"),
                 (self.model, self.statistic, {"out": self.folder}, tacit.FileError, "out")):
@@ -191,7 +195,8 @@ class Kept(Folder):
         (self.folder / "other.stan").write_text(text.replace("a + b * x", "a - b * x"))
         data = {"x": [(i % 50) / 50 for i in range(3000)], "y": [int(i * 7919 % 50 < i % 50) for i in range(3000)]}
         schema = {"columns": {"x": {"type": "numeric", "lower": 0, "upper": 1}, "y": {"type": "binary"}}}
-        post = tacit.fit(program=self.folder / "p.stan", records="none", data=data, schema=schema, epsilon=4, delta=1e-6, out=self.folder / "fit", draws=50, warmup=50, progress=False)
+        post = tacit.fit(program=self.folder / "p.stan", records="none", data=data, schema=schema, epsilon=4, delta=1e-6, out=self.folder / "fit",
+                         draws=50, warmup=50, progress=False)
         again = tacit.refit(self.folder / "fit", progress=False)
         self.assertEqual(post._draws, again._draws)
         narrow = tacit.refit(self.folder / "fit", program=self.folder / "narrow.stan", progress=False)
@@ -223,7 +228,8 @@ class Kept(Folder):
         self.assertIn("</html>", page)
         self.assertIn('the data set "signed"', tacit.statement(ledger=ledger.path))
         self.assertEqual(json.loads(tacit.statement(ledger=ledger.path, out=self.folder / "entry.json"))["data_set"], "signed")
-        for given in ({}, {"path": out, "ledger": ledger.path}, {"path": out, "out": self.folder / "page.pdf"}, {"path": out, "out": self.folder / "entry2.json"},
+        for given in ({}, {"path": out, "ledger": ledger.path}, {"path": out, "out": self.folder / "page.pdf"},
+                      {"path": out, "out": self.folder / "entry2.json"},
                       {"path": self.folder / "nowhere"}, {"path": out, "out": self.folder / "page.html"}):
             with self.subTest(given), self.assertRaises(tacit.TacitError):
                 tacit.statement(**given)

@@ -156,7 +156,8 @@ class Results(Folder):
         forbidden = tacit.read(out)
         self.assertTrue(forbidden.summary()["q5"].isna().all())
         for post in (good, forbidden, pickle.loads(pickle.dumps(forbidden))):
-            for use in (lambda: post.contrast("sb"), lambda: post.predict(rows), lambda: post.epred(rows), lambda: post.effects("s", population=rows, population_is_public=True)):
+            for use in (lambda: post.contrast("sb"), lambda: post.predict(rows), lambda: post.epred(rows),
+                        lambda: post.effects("s", population=rows, population_is_public=True)):
                 with contextlib.nullcontext() if post is good else self.assertRaisesRegex(tacit.DataError, "forbids intervals"):
                     use()
 
@@ -264,7 +265,8 @@ class Programs(Folder):
             again._program = again._program.replace("normal(0, 2)", "normal(0, 3)", 1)
             with self.assertRaisesRegex(tacit.DataError, "changed after the fit"):
                 again.epred({"x": [0.0]})
-            self.assertAlmostEqual(post.contrast("beta[1] - alpha")["mean"].iloc[0], (post.draws()[:, :, 1] - post.draws()[:, :, 0]).mean(), places=12)
+            self.assertAlmostEqual(post.contrast("beta[1] - alpha")["mean"].iloc[0], (post.draws()[:, :, 1] - post.draws()[:, :, 0]).mean(),
+                                   places=12)
 
     def test_a_formula_is_a_program(self):
         """What is written of a formula is fitted as it is, and gives the formula's posterior."""

@@ -97,8 +97,9 @@ class Postgres:
         assert done.returncode == 0, done.stdout
 
     def start(self):
-        self.process = subprocess.Popen([*self.as_user, f"{self.bin}/postgres", "-D", str(self.data), "-p", str(self.port), "-h", "127.0.0.1", "-k", "",
-                                         "-c", "fsync=off", "-c", "log_statement=all"], stdout=subprocess.DEVNULL, stderr=open(folder / "log", "a"), cwd="/")
+        self.process = subprocess.Popen([*self.as_user, f"{self.bin}/postgres", "-D", str(self.data), "-p", str(self.port), "-h", "127.0.0.1",
+                                         "-k", "", "-c", "fsync=off", "-c", "log_statement=all"], stdout=subprocess.DEVNULL, stderr=open(folder / "log", "a"),
+                                         cwd="/")
         for _ in range(200):
             if self.psql("select 1", check=False).returncode == 0:
                 return
@@ -115,7 +116,8 @@ class Postgres:
 
     def stop(self):
         """To be called once; the server is our own child, or runuser's."""
-        pid = int((self.data / "postmaster.pid").read_text().split("\n")[0]) if os.geteuid() == 0 or os.access(self.data, os.R_OK) else self.process.pid
+        is_seen = os.geteuid() == 0 or os.access(self.data, os.R_OK)
+        pid = int((self.data / "postmaster.pid").read_text().split("\n")[0]) if is_seen else self.process.pid
         os.kill(pid, 3)
         self.process.wait(timeout=30)
 
@@ -187,7 +189,8 @@ def same_as_csv(source, query, sex=True):
         succeed(["import", f"odbc:{source}", "--query", who, "--schema", schema, "--out", "imported"])
         succeed([*words, "c", "--data", "imported", "--n-public", str(n)])
         assert contents("a") == contents("c"), schema
-    words = ["release", "--statistic", "clamped-mean", "--column", "age", "--schema", "s.yaml", "--epsilon", "1", "--delta", "1e-6", "--seed", "1", "--out"]
+    words = ["release", "--statistic", "clamped-mean", "--column", "age", "--schema", "s.yaml", "--epsilon", "1", "--delta", "1e-6", "--seed", "1",
+             "--out"]
     succeed([*words, "r1", "--data", "visits.csv"])
     succeed(in_database([*words, "r2"], source, N, query))
     assert pathlib.Path("r1").read_bytes() == pathlib.Path("r2").read_bytes()
@@ -200,8 +203,10 @@ def refusals(source, other):
                                 ("select 1; drop table visits", 2, "must be one statement"), ("-- all\n/* of */", 2, "the query is empty"),
                                 ("{call writes()}", 2, "expected a query that reads"), ("selected", 2, "expected a query that reads"),
                                 ("@nowhere.sql", 1, "cannot open nowhere.sql"), ("select age, sex from nowhere", 1, "the query"),
-                                ("select ill, ill, age from visits", 3, "names column 1 and column 2 alike"), ("select age from visits", 3, "no column 'ill'"),
-                                ("select from where", 1, "the query"), ("select age, ill from visits where kids > 10", 3, "the query has no records")):
+                                ("select ill, ill, age from visits", 3, "names column 1 and column 2 alike"),
+                                ("select age from visits", 3, "no column 'ill'"),
+                                ("select from where", 1, "the query"),
+                                ("select age, ill from visits where kids > 10", 3, "the query has no records")):
         refuse(in_database(words, source, 10, query), status, text)
     refuse(in_database(words, source, None), 2, "is private: say how many there are", "--n-public N")
     refuse(in_database(words, source, N - 1), 3, "another number of persons (rows) than --n-public says")
@@ -210,7 +215,8 @@ def refusals(source, other):
     refuse(in_database(words, "nowhere", 10), 1, "no data source of this name")
     refuse(in_database(words, "nodriver", 10), 1, "its ODBC driver cannot be loaded")
     refuse(in_database(words, "", 10), 2, "no data source is named")
-    refuse(["import", f"odbc:{source}", "--query", QUERY.replace("kids", "9.5 as kids"), "--schema", "s.yaml", "--out", "out"], 3, "row 1, column 'kids'",
+    refuse(["import", f"odbc:{source}", "--query", QUERY.replace("kids", "9.5 as kids"), "--schema", "s.yaml", "--out", "out"], 3,
+           "row 1, column 'kids'",
            "expected a whole number")
     for name in other:
         refuse(in_database(words, name, 10), 1, "cannot connect to the database")
@@ -230,11 +236,13 @@ if server:
         words = ["fit", "ill ~ age", *FIT, "--out", "out"]
         before = server.psql("select count(*), sum(written) from visits").stdout
         mark = len(open(folder / "log").read())
-        for query, state in (("with d as (delete from visits returning *) select * from d", "0A000"), ("select *, writes() as w from visits", "25006"),
+        for query, state in (("with d as (delete from visits returning *) select * from d", "0A000"),
+                             ("select *, writes() as w from visits", "25006"),
                              ("select d.age, ill from (values (writes())) as d(age), visits", "25006"),
                              ("select set_config('transaction_read_only', 'off', false) as age, writes() as ill", "25001")):
             refuse(in_database(words, "clinic", 10, query), 1, f"(SQLSTATE {state})")
-        for query in ("select ill, age into copied from visits", "with d as (select 1) delete from visits", "with d as (select 1) insert into hidden select 1"):
+        for query in ("select ill, age into copied from visits", "with d as (select 1) delete from visits",
+                      "with d as (select 1) insert into hidden select 1"):
             refuse(in_database(words, "clinic", 10, query), 2, "no result columns: it was not run")
         log = open(folder / "log").read()[mark:]
         assert "execute" not in "".join(line for line in log.split("\n") if "into copied" in line or "insert into hidden" in line), log
@@ -251,7 +259,8 @@ if server:
         refuse(in_database(words, "clinic", 10, "select ill as age, ill from visits"), 3, "column 'age': true and false")
         refuse(in_database(words, "clinic", 10, "select day as age, ill from visits"), 3, "row 1, column 'age': expected a number, found a date")
         refuse(in_database(words, "clinic", 10, "select ill, who || 'secret-value' as age from visits"), 3, "row 1, column 'age': expected a number")
-        refuse(in_database(words, "clinic", N, f"select ill, 1 / (no - 8000) as age from visits order by no"), 1, "a value cannot be computed", "22012")
+        refuse(in_database(words, "clinic", N, f"select ill, 1 / (no - 8000) as age from visits order by no"), 1, "a value cannot be computed",
+               "22012")
         refuse(in_database(words, "clinic", N, "select ill, sex as age from visits where sex = ?"), 1, "the query")
         refuse(in_database(words, f"DSN=clinic;PWD=pw-wrong", 10), 1, "cannot connect to the database", "does not accept user and password")
 
@@ -275,13 +284,15 @@ if server:
     @case
     def a_connection_that_breaks_spends_nothing():
         """The server ends our session while rows are read: the ledger is as it was, and no directory is left."""
-        succeed(["ledger", "init", "break.ledger", "--data-id", "clinic", "--query", "select age, ill from visits, generate_series(1, 200)", "--epsilon", "5",
+        succeed(["ledger", "init", "break.ledger", "--data-id", "clinic", "--query", "select age, ill from visits, generate_series(1, 200)",
+                 "--epsilon", "5",
                  "--delta", "1e-6"])
         before = pathlib.Path("break.ledger").read_bytes()
 
         def end():
             for _ in range(400):
-                done = server.psql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'clinic_reader' and query ~* 'fetch'", check=False)
+                done = server.psql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'clinic_reader' and query ~* 'fetch'",
+                                   check=False)
                 if "t" in done.stdout:
                     return
                 time.sleep(0.02)
@@ -367,7 +378,8 @@ if has_sqlite:
         assert not os.path.exists("nofile.db")
         refuse(in_database(["fit", "ill ~ age", *FIT, "--out", "out"], "lite", 10, "with d as (select 1) delete from visits"), 2, "no result columns")
         refuse(in_database(["fit", "ill ~ age", *FIT, "--out", "out"], "lite", 1,
-                           "with d as (select 1) insert into visits(no) select 1 from d where true returning 50.0 as age, 1 as ill"), 1, "nothing was spent or written")
+                           "with d as (select 1) insert into visits(no) select 1 from d where true returning 50.0 as age, 1 as ill"), 1,
+                           "nothing was spent or written")
         assert pathlib.Path("lite.db").read_bytes() == before
 
 if server:

@@ -45,7 +45,8 @@ N = 4000
 rows = []
 for _ in range(N):
     age = rng.randrange(3)
-    rows.append(f"{rng.choice(['F', chr(34) + 'M, m' + chr(34)])},{['young', 'middle', 'old'][age]},{int(rng.random() < 0.1 + 0.2 * age)}," + ",".join(str(rng.randrange(2)) for _ in range(18)))
+    rows.append(f"{rng.choice(['F', chr(34) + 'M, m' + chr(34)])},{['young', 'middle', 'old'][age]},{int(rng.random() < 0.1 + 0.2 * age)},"
+                + ",".join(str(rng.randrange(2)) for _ in range(18)))
 pathlib.Path("d.csv").write_text("sex,age,ill," + ",".join(f"c{i}" for i in range(18)) + "\n" + "\n".join(rows) + "\n")
 run("ledger", "init", "l", "--data-id", "first", "--epsilon", "3", "--delta", "1e-5")
 RELEASE = ["release", "--data", "d.csv", "--schema", "d.yaml", "--statistic", "margins", "--epsilon", "1", "--delta", "1e-6"]
@@ -109,13 +110,17 @@ assert "discrete noise of scale 0.3 is taken for continuous" in say_all("infer",
 # Refused in a line, before anything is spent.
 ring = [word for i in range(18) for j in range(i) for word in ("--margin", f"c{i},c{j}")]
 before = run("ledger", "show", "l")
-for words, message in ((ring, "clique of 2.621e+05 cells"), (["--margin", "sex,age", "--margin", "age,sex"], "same columns"), (["--margin", "sex,aeg"], "did you mean 'age'"),
-                       ([], "--margin is needed"), (["--margin", "sex,sex"], "names a column twice"), (501 * ["--margin", "sex"], "at most 500 margins"), (["--margin", "sex,"], "no column ''"), (["--column", "sex", *TWO], "takes its columns from --margin")):
+for words, message in ((ring, "clique of 2.621e+05 cells"), (["--margin", "sex,age", "--margin", "age,sex"], "same columns"),
+                       (["--margin", "sex,aeg"], "did you mean 'age'"),
+                       ([], "--margin is needed"), (["--margin", "sex,sex"], "names a column twice"),
+                       (501 * ["--margin", "sex"], "at most 500 margins"), (["--margin", "sex,"], "no column ''"),
+                       (["--column", "sex", *TWO], "takes its columns from --margin")):
     refuse([*RELEASE, *words, "--ledger", "l", "--out", "no.yaml"], message, 3 if "mean" in message or "no column" in message else 2)
 refuse([*RELEASE[:7], "--epsilon", "1", *TWO, "--mechanism", "laplace", "--out", "no.yaml"], "gaussian or discrete-gaussian")
 refuse([*RELEASE[:5], "--statistic", "counts", "--column", "sex", "--margin", "age", *RELEASE[7:], "--out", "no.yaml"], "--margin only goes with")
 assert run("ledger", "show", "l") == before and not pathlib.Path("no.yaml").exists()
-for damage, message in (("columns: [a, b]", "columns: [b, a]"), ("[30, 30, 20, 20]", "[30, 30, 20]"), ("scale: 2", "scale: -2"), ("n: 100", "n: 1.5"), ("gaussian", "laplace"), ("margins: [", "margin: ["),
+for damage, message in (("columns: [a, b]", "columns: [b, a]"), ("[30, 30, 20, 20]", "[30, 30, 20]"), ("scale: 2", "scale: -2"), ("n: 100", "n: 1.5"),
+                        ("gaussian", "laplace"), ("margins: [", "margin: ["),
                         ("[a, b]", "[a, c]")):
     pathlib.Path("damaged.yaml").write_text((WRITTEN % (60, 2)).replace(damage, message))
     said = run("infer", "--statistic", "damaged.yaml", "--out", "no", status=3)

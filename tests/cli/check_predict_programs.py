@@ -27,7 +27,8 @@ def run(*words, status=0):
 
 
 def fit(model, out, *more):
-    run("fit", model, "--data", "d.csv", "--schema", "d.yaml", "--method", "hmc", "--exposed", "--out", out, "--draws", "200", "--warmup", "200", "--chains", "2",
+    run("fit", model, "--data", "d.csv", "--schema", "d.yaml", "--method", "hmc", "--exposed", "--out", out, "--draws", "200", "--warmup", "200",
+        "--chains", "2",
         "--seed", "5", "--quiet", *more)
     return draws_of(out)
 
@@ -48,7 +49,8 @@ def responses_agree(out, row, mean, variance, draws, outcome=None, seeds=range(1
     for seed in seeds:
         rows = [r for r in predict(out, "--response", "--seed", str(seed)) if outcome is None or r["class"] == outcome]
         found.append(float(rows[row]["mean"]))
-    assert abs(statistics.fmean(found) - expected) < 6 * math.sqrt(spread / (len(found) * len(draws))) + 1e-9, (out, statistics.fmean(found), expected)
+    assert abs(statistics.fmean(found) - expected) < 6 * math.sqrt(spread / (len(found) * len(draws))) + 1e-9, (out, statistics.fmean(found),
+                                                                                                                expected)
 
 
 os.chdir(tempfile.mkdtemp())
@@ -85,7 +87,8 @@ for words, link in (([], math.exp), (["--linear"], float)):
     assert len(out) == 3 and list(out[0]) == ["mean", "sd", "q5", "q50", "q95"]
     for row, (g, w, x, _) in zip(out, new):
         agree(row, [link(eta(d, g, w, x)) for d in draws])
-responses_agree("nb", 2, lambda d: math.exp(eta(d, "B", 0.5, 3)), lambda d: math.exp(eta(d, "B", 0.5, 3)) + math.exp(2 * eta(d, "B", 0.5, 3)) / d["phi"], draws)
+responses_agree("nb", 2, lambda d: math.exp(eta(d, "B", 0.5, 3)), lambda d: math.exp(eta(d, "B", 0.5, 3))
+                + math.exp(2 * eta(d, "B", 0.5, 3)) / d["phi"], draws)
 effects = json.loads(run("contrast", "nb", "--effect", "g", "--effect", "x", "--population", "new.csv", "--json"))
 assert [e["name"] for e in effects] == ["g: B - A", "g: C - A", "x: slope"]
 agree(effects[0], [statistics.fmean(math.exp(eta(d, "B", w, x)) - math.exp(eta(d, "A", w, x)) for _, w, x, _ in new) for d in draws])
@@ -138,7 +141,8 @@ responses_agree("we", 0, lambda d: math.exp(d["b_Intercept"] + 0.25 * d["b_x"] +
 draws = fit("y ~ x", "st", "--family", "student")
 for row, (_, _, x, _) in zip(predict("st"), new):
     agree(row, [d["b_Intercept"] + d["b_x"] * x for d in draws])
-responses_agree("st", 1, lambda d: d["b_Intercept"] - 1.5 * d["b_x"], lambda d: d["scale_residual"] ** 2 * (d["nu"] / (d["nu"] - 2) if d["nu"] > 3 else 3), draws)
+responses_agree("st", 1, lambda d: d["b_Intercept"] - 1.5 * d["b_x"],
+                lambda d: d["scale_residual"] ** 2 * (d["nu"] / (d["nu"] - 2) if d["nu"] > 3 else 3), draws)
 
 # more zeros
 draws = fit("n ~ x", "zi", "--family", "zero_inflated_poisson")
@@ -218,7 +222,8 @@ for name, statement, pattern in (
 assert len(predict("cauchy", "--linear")) == 3
 
 # bad rows: one clear line each, nothing written
-for text, pattern in (("g,w,x\nZ,1,0\n", "bad.csv:2:1: column 'g'"), ("g,w,x\nA,1,9\n", "bad.csv:2:5: column 'x'"), ("g,w,x\nA,,1\n", "bad.csv:2:3: column 'w'"),
+for text, pattern in (("g,w,x\nZ,1,0\n", "bad.csv:2:1: column 'g'"), ("g,w,x\nA,1,9\n", "bad.csv:2:5: column 'x'"),
+                      ("g,w,x\nA,,1\n", "bad.csv:2:3: column 'w'"),
                       ("g,x\nA,1\n", "'w'"), ("", "bad.csv")):
     pathlib.Path("bad.csv").write_text(text)
     said = run("predict", "nb", "--newdata", "bad.csv", "--out", "never.csv", status=3)
@@ -227,7 +232,8 @@ pathlib.Path("narrow.stan").write_text("data { real<lower=0, upper=2> x; real y;
                                        "model { a ~ normal(0, 5); b ~ normal(0, 5); s ~ normal(0, 3); y ~ normal(a + b * x, s); }\n")
 fit("narrow.stan", "narrow")
 assert "column 'x'" in run("predict", "narrow", "--newdata", "new.csv", status=3)  # within the schema, beyond the program
-for change in (lambda text: text.replace("negbinomial", "poisson"), lambda text: text.replace("phi ~ gamma(2, 0.5)", "phi ~ gamma(3, 0.5)"), lambda text: ""):
+for change in (lambda text: text.replace("negbinomial", "poisson"), lambda text: text.replace("phi ~ gamma(2, 0.5)", "phi ~ gamma(3, 0.5)"),
+               lambda text: ""):
     shutil.rmtree("changed", ignore_errors=True)
     shutil.copytree("nb", "changed")
     kept = pathlib.Path("changed/program.stan")

@@ -101,7 +101,8 @@ def standard_input_and_pipes_are_files():
     succeed(["import", "-", "--schema", "visits.yaml", "--out", "i1"], text)
     assert contents("i0") == contents("i1") and fit("i1", "f5") == expected
     done = succeed(["schema", "check", "visits.yaml", "--data", "-", "--curator-notes"], text)
-    assert b"rows used" in done.stderr and done.stderr == succeed(["schema", "check", "visits.yaml", "--data", "visits.csv", "--curator-notes"]).stderr
+    assert b"rows used" in done.stderr and done.stderr == succeed(["schema", "check", "visits.yaml", "--data", "visits.csv",
+                                                                   "--curator-notes"]).stderr
     words = ["release", "--statistic", "counts", "--column", "sex,ill", "--schema", "rows.yaml", "--epsilon", "1", "--delta", "1e-6", "--seed", "1"]
     succeed([*words, "--data", "visits.csv", "--out", "r0"])
     succeed([*words, "--data", "-", "--out", "r1"], text)
@@ -200,7 +201,8 @@ def bad_streams_are_told_by_place():
     refuse(words, 3, "standard input:2:1: a row of 2 fields", data=b"age,patient_id,sex,ill\n1,2\n")
     refuse(words, 3, "standard input has no records", data=b"age,patient_id,sex,ill\n")
     refuse(words, 3, "a row without its unit of privacy", data=b"age,patient_id,sex,ill\n1,,F,0\n")
-    refuse(words, 1, "cannot read standard input: the compressed file is truncated", data=gzip.compress(b"age,patient_id,sex,ill\n" + b"1,2,F,0\n" * 9999)[:60])
+    refuse(words, 1, "cannot read standard input: the compressed file is truncated",
+           data=gzip.compress(b"age,patient_id,sex,ill\n" + b"1,2,F,0\n" * 9999)[:60])
     refuse(words, 3, "a NUL byte", data=b"age,patient_id,sex,ill\n1,\0,F,0\n")
 
 
@@ -227,9 +229,11 @@ def files_of_sas_spss_and_stata_give_the_same_fit():
     subprocess.run([WRITER, "sas7bcat", "formats.sas7bcat", "0"], check=True)
     pathlib.Path("s.yaml").write_text(pathlib.Path("s.yaml").read_text().replace('levels: ["1", "2"]', "levels: [F, M], labels: true"))
     labelled = {}
-    for source, more in (("d.dta", []), ("d.sas7bdat", ["--catalog", "formats.sas7bcat"]), ("d.xpt", ["--catalog", "formats.sas7bcat", "--encoding", "latin1"])):
+    for source, more in (("d.dta", []), ("d.sas7bdat", ["--catalog", "formats.sas7bcat"]),
+                         ("d.xpt", ["--catalog", "formats.sas7bcat", "--encoding", "latin1"])):
         shutil.rmtree("d", ignore_errors=True)
-        succeed(["fit", "ill ~ age + sex + day", *[word if word != "visits.yaml" else "s.yaml" for word in FIT], "--data", source, *more, "--out", "d"])
+        succeed(["fit", "ill ~ age + sex + day", *[word if word != "visits.yaml" else "s.yaml" for word in FIT], "--data", source, *more,
+                 "--out", "d"])
         labelled[source] = contents("d")
         assert labelled[source] == labelled["d.dta"], source
     refuse(["fit", "ill ~ sex", *[word if word != "visits.yaml" else "s.yaml" for word in FIT], "--data", "d.sas7bdat", "--out", "out"], 3,

@@ -32,7 +32,8 @@ def fit(out, relation, *more):
     schema = pathlib.Path(f"{relation}.yaml")
     schema.write_text((FLCHAIN / "flchain.yaml").read_text().replace("substitute", relation))
     n = ["--n-public", "8000"] if relation == "add-remove" and "--exposed" not in more else []
-    done = subprocess.run([TACIT, "fit", "death ~ age + sex", "--family", "bernoulli", "--data", FLCHAIN / "flchain.csv", "--schema", schema, "--out", out,
+    done = subprocess.run([TACIT, "fit", "death ~ age + sex", "--family", "bernoulli", "--data", FLCHAIN / "flchain.csv", "--schema", schema,
+                           "--out", out,
                            "--draws", "20", "--warmup", "20", "--chains", "1", "--quiet", "--yes", *n, *more], stderr=subprocess.PIPE, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -114,12 +115,14 @@ def variant(name, change, base="sub"):
 huge = run("statement", variant("huge", lambda said: said.update(epsilon=1e6, epsilon_budget=1e6)))
 assert chances(huge) == [100, 100] and "next to nothing is ruled out" in one_line(huge)
 commit = subprocess.run([TACIT, "--version"], capture_output=True, text=True).stdout.split("\ncommit ")[1].split("\n")[0]
-assert "(commit 0123abcd); this page was written by tacit" in one_line(run("statement", variant("built", lambda said: said.update(commit="0123abcd"))))
+assert "(commit 0123abcd); this page was written by tacit" in one_line(run("statement",
+                                                                           variant("built", lambda said: said.update(commit="0123abcd"))))
 assert f"(commit {commit}) from the folder" in one_line(run("statement", "built"))
 person = one_line(run("statement", variant("person", lambda said: said.update(unit="patient", max_rows=5, ledger={"data_id": "clinic", "spend": 3}))))
 assert 'all rows that share a value of the column "patient", of which there are at most 5' in person
 assert 'Spend 3 in the ledger of the data set "clinic"' in person and "in no ledger" not in person
-released = run("statement", variant("released", lambda said: said.update(post_processing=True, epsilon=None, delta=None, statistic="mean of 5", noise="laplace")))
+released = run("statement", variant("released", lambda said: said.update(post_processing=True, epsilon=None, delta=None, statistic="mean of 5",
+                                                                         noise="laplace")))
 assert released.startswith("No privacy cost beyond a release made before\n") and "mean of 5" in released and "does not say" in one_line(released)
 
 # HTML: the same words, self-contained, whatever the labels hold.
@@ -129,7 +132,8 @@ evil = "<script>alert(1)</script><img src=x onerror=y>\n# Forged: epsilon = 0\n"
 def plant(said):
     for event in said["events"]:
         event["label"] = "</li><script>"
-    said.update(unit=evil, method=evil, version=evil, commit=evil, delta_meaning=evil, end=evil, assumptions=[evil], ledger={"data_id": evil, "spend": 1})
+    said.update(unit=evil, method=evil, version=evil, commit=evil, delta_meaning=evil, end=evil, assumptions=[evil],
+                ledger={"data_id": evil, "spend": 1})
 
 
 variant("evil", plant)
@@ -149,14 +153,16 @@ assert pathlib.Path("sub.txt").read_text() == text["sub"]
 
 # Of a data set: all runs of its ledger, the command that composes them, the same as a registry's entry, and no names in that.
 def ledger(name, relation, *more):
-    subprocess.run([TACIT, "ledger", "init", name, "--data-id", "clinic-2026", "--epsilon", "3", *DELTA, "--relation", relation, *more], check=True, stdout=subprocess.PIPE)
+    subprocess.run([TACIT, "ledger", "init", name, "--data-id", "clinic-2026", "--epsilon", "3", *DELTA, "--relation", relation, *more], check=True,
+                   stdout=subprocess.PIPE)
 
 
 ledger("clinic.ledger", "add-remove")
 assert "does not say yet whom it protects" in run("statement", "--ledger", "clinic.ledger", status=2)
 for name, purpose in (("r1", evil), ("r2", "age")):
     fit(name, "add-remove", "--epsilon", ".5", "--delta", "1e-7", "--ledger", "clinic.ledger", "--purpose", purpose)
-pages = {kind: run("statement", "--ledger", "clinic.ledger", "--out", f"clinic.{kind}") or pathlib.Path(f"clinic.{kind}").read_text() for kind in ("txt", "html", "json")}
+pages = {kind: run("statement", "--ledger", "clinic.ledger", "--out", f"clinic.{kind}") or pathlib.Path(f"clinic.{kind}").read_text()
+         for kind in ("txt", "html", "json")}
 assert pages["txt"] == run("statement", "--ledger", "clinic.ledger") and "\nForged" not in pages["txt"]
 of_all = account(pages["txt"])
 exported = json.loads(run("ledger", "export", "clinic.ledger"))
@@ -189,7 +195,8 @@ assert "sub.html" in run("statement", "sub", "--out", "sub.html", status=1)
 assert "nowhere" in run("statement", "nowhere", status=1)
 os.mkdir("empty")
 assert "privacy.json" in run("statement", "empty", status=1)
-cases = {"relation": ({"relation": "neighbour"}, '"relation" must be'), "unit": ({"unit": ""}, '"unit" must be'), "rows": ({"max_rows": 0}, '"max_rows" must be'),
+cases = {"relation": ({"relation": "neighbour"}, '"relation" must be'), "unit": ({"unit": ""}, '"unit" must be'),
+         "rows": ({"max_rows": 0}, '"max_rows" must be'),
          "delta": ({"delta": 0}, '"delta" must be'), "list": ({"events": 3}, '"events" must be a list'),
          "file": ({"events": [{"event": "pair:/etc/passwd", "count": 1}]}, "without a file"),
          "spec": ({"events": [{"event": "gaussian:sigma=-1", "count": 1}]}, "events, item 1: "),

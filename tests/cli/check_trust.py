@@ -125,7 +125,8 @@ def cases():
     def _():
         os.mkfifo("pipe.csv")
         for words in (["import", "pipe.csv", "--schema", "row.yaml", "--out", "never"],
-                      ["fit", "y ~ x", "--family", "bernoulli", "--data", "pipe.csv", "--schema", "public.yaml", "--epsilon", "1", *DELTA, "--dry-run"],
+                      ["fit", "y ~ x", "--family", "bernoulli", "--data", "pipe.csv", "--schema", "public.yaml", "--epsilon", "1", *DELTA,
+                       "--dry-run"],
                       ["release", "--statistic", "counts", "--column", "y", "--data", "pipe.csv", "--schema", "public.yaml", "--epsilon",
                        "1", *DELTA, "--out", "never"], ["schema", "check", "public.yaml", "--data", "pipe.csv"]):
             process = subprocess.Popen([TACIT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -254,8 +255,10 @@ def cases():
         assert tacit(*people, "--epsilon", 1.01 * float(paid[1]), "--dry-run").returncode == 0
         write("roads.yaml", "columns:\n  n: {type: integer, lower: 0, upper: 20}\n  g: {type: categorical, levels: [a, b]}\n  y: {type: binary}\n")
         write("roads.csv", "n,g,y\n1,a,0\n2,b,1\n")
-        for formula, family, words in (("n ~ g", ["poisson", "--method", "dp-hmc"], "--method noise-aware"), ("y ~ 0 + g", ["bernoulli"], "drop the `0 +`")):
-            done = tacit("fit", formula, "--family", *family, "--data", "roads.csv", "--schema", "roads.yaml", "--epsilon", 1, *DELTA, "--out", "never")
+        for formula, family, words in (("n ~ g", ["poisson", "--method", "dp-hmc"], "--method noise-aware"),
+                                       ("y ~ 0 + g", ["bernoulli"], "drop the `0 +`")):
+            done = tacit("fit", formula, "--family", *family, "--data", "roads.csv", "--schema", "roads.yaml", "--epsilon", 1, *DELTA,
+                         "--out", "never")
             assert done.returncode in (2, 3, 4) and words in done.stderr, done.stderr
 
     @case("a release warns of its budget and of being forgotten as a fit does, and its exit status stays 0")

@@ -40,7 +40,8 @@ def main():
     tacit, root, build = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
     guide = sorted((root / "docs/guide").glob("*.md"))
     pages = [root / word for word in sys.argv[4:]] or [root / "README.md", root / "docs/index.md", *guide]
-    environment = {**os.environ, "PATH": f"{tacit.parent}:{os.environ['PATH']}", "PKG_CONFIG_PATH": f"{build}/meson-uninstalled", "CPATH": str(root / "include"),
+    environment = {**os.environ, "PATH": f"{tacit.parent}:{os.environ['PATH']}", "PKG_CONFIG_PATH": f"{build}/meson-uninstalled",
+                   "CPATH": str(root / "include"),
                    "LD_LIBRARY_PATH": f"{build}/src"}
     failures = [found for page in pages if (found := check(page, environment, root))]
     failures += [found for page in [*pages, *(root / "docs").glob("*.md")] for found in links(page, root)]

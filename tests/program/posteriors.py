@@ -27,7 +27,8 @@ def fit(tacit, shared, name, reference, work):
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(zip(*(data[c] for c in columns)))
-    rows = "".join(f"  {c}: {{type: {'integer' if f'int {c};' in text else 'numeric'}, lower: {min(data[c])}, upper: {max(data[c])}}}\n" for c in columns)
+    rows = "".join(f"  {c}: {{type: {'integer' if f'int {c};' in text else 'numeric'}, lower: {min(data[c])}, upper: {max(data[c])}}}\n"
+                   for c in columns)
     (work / "schema.yaml").write_text(f"dataset: {name}\nrelation: substitute\nunit: row\ncolumns:\n{rows}")
     options = []
     for function, of in (("mean", statistics.mean), ("sd", statistics.stdev)):

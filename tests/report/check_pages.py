@@ -43,7 +43,8 @@ def look(folder, page, width, is_dark):
     probe = folder / "probe.html"
     probe.write_text(PROBE % (page.as_uri(), width))
     flags = ["--blink-settings=preferredColorScheme=0"] if is_dark else ["--blink-settings=preferredColorScheme=1"]
-    done = subprocess.run([BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", f"--user-data-dir={folder}/profile",
+    done = subprocess.run([BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
+                           f"--user-data-dir={folder}/profile",
                            "--virtual-time-budget=5000", "--window-size=1400,1100", *flags, "--dump-dom", probe.as_uri()],
                           capture_output=True, text=True, timeout=120)
     found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.S)
@@ -63,9 +64,11 @@ def main():
                        capture_output=True)
         subprocess.run([TACIT, "statement", folder / "fit", "--out", folder / "statement.html"], check=True, capture_output=True)
         ledger = folder / "clinic.ledger"
-        subprocess.run([TACIT, "ledger", "init", ledger, "--data-id", "clinic", "--epsilon", "3", "--delta", "1e-6", "--unit", "row"], check=True, capture_output=True)
+        subprocess.run([TACIT, "ledger", "init", ledger, "--data-id", "clinic", "--epsilon", "3", "--delta", "1e-6", "--unit", "row"], check=True,
+                       capture_output=True)
         subprocess.run([TACIT, "statement", "--ledger", ledger, "--out", folder / "ledger.html"], check=True, capture_output=True)
-        subprocess.run([TACIT, "plan", "death ~ age + sex + log(flc)", "--family", "bernoulli", "--schema", data / "flchain.yaml", "--n", "7874", "--delta", "1e-6",
+        subprocess.run([TACIT, "plan", "death ~ age + sex + log(flc)", "--family", "bernoulli", "--schema", data / "flchain.yaml", "--n", "7874",
+                        "--delta", "1e-6",
                         "--html", folder / "plan.html"], check=True, capture_output=True)
         subprocess.run([TACIT, "synthesize", folder / "fit", "--rows", "200", "--out", folder / "rows.csv"], check=True, capture_output=True)
         pages = [folder / "rows.csv.html", folder / "plan.html", folder / "fit/report.html", folder / "statement.html", folder / "ledger.html"]

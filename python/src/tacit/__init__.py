@@ -23,5 +23,6 @@ from ._release import Release, release
 from ._schema import Families, SchemaCheck, families, schema_check, schema_draft
 
 __all__ = ["ArgumentError", "BudgetError", "Check", "DataError", "Families", "FileError", "Ledger", "NumericError", "Plan", "PoorPlan", "Posterior",
-           "PrivacyWarning", "Release", "SchemaCheck", "SchemaError", "Synthesis", "TacitError", "Wanted", "__version__", "account", "check", "combine", "epsilon_for", "families", "fit", "infer", "model",
+           "PrivacyWarning", "Release", "SchemaCheck", "SchemaError", "Synthesis", "TacitError", "Wanted", "__version__", "account", "check",
+           "combine", "epsilon_for", "families", "fit", "infer", "model",
            "plan", "read", "refit", "release", "schema_check", "schema_draft", "settings", "statement", "synthesize"]

@@ -21,7 +21,8 @@ def help_text(of: str) -> str:
     lines = [f"tacit {__version__} for Python: Bayesian inference under differential privacy", "",
              "python -m tacit fit, release or infer: all settings; python -m tacit families: the families of regressions.",
              "The program `tacit` is a package of its own (make deb); in Python its commands are:", ""]
-    return "\n".join(lines + [f"  tacit {name:<14} {function}()" if function[-1] != "s" else f"  tacit {name:<14} {function}" for name, function in _INSTEAD.items()])
+    return "\n".join(lines + [f"  tacit {name:<14} {function}()" if function[-1] != "s" else f"  tacit {name:<14} {function}"
+                              for name, function in _INSTEAD.items()])
 
 
 if __name__ == "__main__":

@@ -217,7 +217,8 @@ def _by_value(name: str, values: list[Any]) -> Column:
         whole = [int(value) if is_there else 0 for value, is_there in zip(values, there, strict=True)]
         return name, "l", len(values), (bitmap, array("q", whole))
     if all(hasattr(kind, "__float__") and kind is not bool for kind in kinds):
-        return name, "g", len(values), (bitmap, array("d", [float(value) if is_there else 0.0 for value, is_there in zip(values, there, strict=True)]))
+        return name, "g", len(values), (bitmap,
+                                        array("d", [float(value) if is_there else 0.0 for value, is_there in zip(values, there, strict=True)]))
     raise DataError(f"column {name!r}: values of several kinds, or of one that is not read: make numbers, text or booleans of them", name,
                     "data")
 

@@ -102,7 +102,8 @@ def _formula(formula: str | None, program: Path | None) -> str:
     return _data.text(formula if formula is not None else program, "formula", "a text such as 'y ~ a + b'")
 
 
-def plan(formula: str | None = None, *, program: Path | None = None, schema: Schema, n: float, family: str | None = None, epsilon: float | None = None,
+def plan(formula: str | None = None, *, program: Path | None = None, schema: Schema, n: float, family: str | None = None,
+         epsilon: float | None = None,
          delta: float | None = None, method: str | None = None, **settings: Setting) -> Plan:
     """Say what the budget would buy for n units, before a record is read. Nothing is spent.
 
@@ -177,7 +178,8 @@ def _tell(result: dict[str, Any], post: Posterior, rest: str) -> None:
             warnings.warn(line.strip().removeprefix("warning: "), PrivacyWarning, stacklevel=3)
 
 
-def fit(formula: str | None = None, data: Any = None, *, program: Path | None = None, schema: Schema, family: str | None = None, epsilon: float | None = None,
+def fit(formula: str | None = None, data: Any = None, *, program: Path | None = None, schema: Schema, family: str | None = None,
+        epsilon: float | None = None,
         delta: float | None = None, method: str | None = None, exposed: bool = False, draws: int | None = None,
         chains: int | None = 4, out: Path | None = None, accept_poor: bool = False, ledger: Path | None = None,
         progress: bool | _progress.Watcher = True, seed_not_private: int | None = None, **settings: Setting) -> Posterior:
@@ -209,8 +211,10 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
     try:
         _data.check(source, settings)
         what, may_be_poor = _formula(formula, program), _data.flag(accept_poor, "accept_poor")
-        given: dict[str, Setting] = {"program": None if formula is None else program, "family": family, "epsilon": epsilon, "delta": delta, "method": method, "exposed": exposed,
-                                     "draws": draws, "chains": None if isinstance(chains, int) and chains == 4 else chains, "out": out, "ledger": ledger,
+        given: dict[str, Setting] = {"program": None if formula is None else program, "family": family, "epsilon": epsilon, "delta": delta,
+                                     "method": method, "exposed": exposed,
+                                     "draws": draws, "chains": None if isinstance(chains, int) and chains == 4 else chains, "out": out,
+                                     "ledger": ledger,
                                      "seed": seed_not_private, **settings}
         pairs = _pairs(given)
         text, name = _data.schema_text(schema)

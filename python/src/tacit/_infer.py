@@ -14,7 +14,8 @@ def _released(statistic: Schema | Release) -> tuple[bytes, str]:
     return (statistic.yaml.encode(), "statistic") if isinstance(statistic, Release) else _data.yaml_text(statistic, "statistic")
 
 
-def infer(model: Schema | None, statistic: Schema | Release | Sequence[Schema | Release], *, n: int | None = None, method: str | None = None, chains: int | None = None,
+def infer(model: Schema | None, statistic: Schema | Release | Sequence[Schema | Release], *, n: int | None = None, method: str | None = None,
+          chains: int | None = None,
           warmup: int | None = None, draws: int | None = None, out: Path | None = None, progress: bool | _progress.Watcher = True,
           seed: int | None = None, **settings: Setting) -> Posterior:
     """Draw parameters from their posterior given a privatized statistic of records that nobody here has. Costs no privacy.

@@ -26,7 +26,8 @@ class Ledger:
         unit, max_rows: who is protected, as in the schema: "row", or the column of persons and their most rows. None: what the first run says.
         """
         _core.ledger_create(_data.path(path), _data.text(data_id, "data_id"), _data.number(epsilon, "epsilon"), _data.number(delta, "delta"),
-                            _data.text(relation, "relation"), None if unit is None else _data.text(unit, "unit"), _data.whole(max_rows, "max_rows", 1, 2**53))
+                            _data.text(relation, "relation"), None if unit is None else _data.text(unit, "unit"),
+                            _data.whole(max_rows, "max_rows", 1, 2**53))
         return cls(path)
 
     def state(self) -> dict[str, Any]:

@@ -51,7 +51,8 @@ class Wanted(dict[str, Any]):
         self.width = width
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.width, [(relation, *(float("nan") if value is None else value for value in of.values())) for relation, of in self.items()])
+        return type(self), (self.width, [(relation, *(float("nan") if value is None else value for value in of.values()))
+                                         for relation, of in self.items()])
 
     def __repr__(self) -> str:
         def cell(value: float | None) -> str:
@@ -61,7 +62,8 @@ class Wanted(dict[str, Any]):
         return "\n".join(lines + [f"{relation:<12} {cell(of['epsilon']):>14} {cell(of['epsilon_unkind']):>14}" for relation, of in self.items()])
 
 
-def epsilon_for(width: float, formula: str, *, schema: Schema, n: float, family: str, delta: float, out: Path | None = None, **settings: Setting) -> Wanted:
+def epsilon_for(width: float, formula: str, *, schema: Schema, n: float, family: str, delta: float, out: Path | None = None,
+                **settings: Setting) -> Wanted:
     """Say which epsilon gives intervals `width` times as wide as without privacy, before a record is read. Forecasts from n and the schema alone, no promise.
 
     width: above 1, at most 1000. n: the number of records; where it is private a nominal public one. formula, schema, family, delta, settings: as of `tacit.fit`.
@@ -72,7 +74,8 @@ def epsilon_for(width: float, formula: str, *, schema: Schema, n: float, family:
     if hasattr(n, "__arrow_c_stream__") or isinstance(n, (str, bytes)):
         raise ArgumentError("n is a public number: counting records here may tell what is private", "n", "argument")
     wanted = _data.number(width, "width")
-    rows, page = _core.want_width(_data.text(formula, "formula", "a text such as 'y ~ a + b'"), _pairs({"family": family, "delta": delta, **settings}), text, name,
+    rows, page = _core.want_width(_data.text(formula, "formula", "a text such as 'y ~ a + b'"),
+                                  _pairs({"family": family, "delta": delta, **settings}), text, name,
                                   _data.number(n, "n"), wanted)
     failure = "" if file is None else _write(file, page)
     if failure:

@@ -157,7 +157,8 @@ class Posterior:
     def _held(self) -> tuple[list[str], list[str], int, int, bytes]:
         """What predictions and contrasts are computed from, where there may be intervals."""
         if self._no_intervals:
-            raise DataError("a check of the fit forbids intervals (its .findings), and what is computed from its draws would hide that: nothing is", "fit", "data")
+            raise DataError("a check of the fit forbids intervals (its .findings), and what is computed from its draws would hide that: nothing is",
+                            "fit", "data")
         return self.labels, self.names, self.n_chains, self.n_draws, self._draws
 
     def contrast(self, *expressions: str, exponentiate: bool = False, prob: float = 0.9) -> pandas.DataFrame:
@@ -175,7 +176,8 @@ class Posterior:
         return self._contrasts([(f"exp({expression})" if is_ratio else expression, _core.contrast(self._held(), expression, is_ratio, probability))
                                 for expression in expressions], ends)
 
-    def effects(self, *columns: str, population: Any, population_is_public: bool = False, schema: Schema | None = None, prob: float = 0.9) -> pandas.DataFrame:
+    def effects(self, *columns: str, population: Any, population_is_public: bool = False, schema: Schema | None = None,
+                prob: float = 0.9) -> pandas.DataFrame:
         """What changing a column does to the expected response, averaged over rows that the analyst brings: effects("sex", "age", population=rows).
 
         Of a categorical or binary column each level less the first; of a number its derivative. population: as newdata of `epred`: public, or
@@ -209,7 +211,8 @@ class Posterior:
             raise ArgumentError(f"there are no predictions for family {self.family!r}: they are made of the formula of a regression or of a program that was kept",
                                 "family", "argument")
         if newdata is None or (isinstance(newdata, (str, os.PathLike)) and (newdata != "grid" or field != "newdata")):
-            raise ArgumentError(f"{field}: rows in a data frame or a dict of columns" + (', or "grid"' if field == "newdata" else ""), field, "argument")
+            raise ArgumentError(f"{field}: rows in a data frame or a dict of columns" + (', or "grid"' if field == "newdata" else ""), field,
+                                "argument")
         text = _data.schema_text(schema)[0] if schema is not None else self._schema
         if text is None:
             raise ArgumentError("give the schema: the directory of this fit does not hold it", "schema", "argument")
@@ -263,7 +266,8 @@ class Posterior:
         if outcomes != [""]:
             table |= {} if columns else {"row": [row for row in range(n_rows) for _ in range(n)]}
             table["class"] = outcomes * n_rows
-        frame: pandas.DataFrame = pandas_.DataFrame(table | {name: list(numbers[k::5]) for k, name in enumerate(("mean", "sd", ends["q5"], "q50", ends["q95"]))})
+        frame: pandas.DataFrame = pandas_.DataFrame(table | {name: list(numbers[k::5])
+                                                             for k, name in enumerate(("mean", "sd", ends["q5"], "q50", ends["q95"]))})
         return frame
 
     def _attributes(self) -> dict[str, str]:

@@ -90,7 +90,8 @@ def release(formula: str | None = None, data: Any = None, *, statistic: str, sch
         names = None if column is None else _columns(column)
         what = None if formula is None else _data.text(formula, "formula", "a text such as 'y ~ x'")
         file = None if out is None else _data.path(out, "out")
-        given: dict[str, Setting] = {"statistic": "clamped-mean" if isinstance(statistic, str) and statistic == "mean" else statistic, "column": names, "mechanism": mechanism, "epsilon": epsilon, "delta": delta,
+        given: dict[str, Setting] = {"statistic": "clamped-mean" if isinstance(statistic, str) and statistic == "mean" else statistic,
+                                     "column": names, "mechanism": mechanism, "epsilon": epsilon, "delta": delta,
                                      "out": file, "ledger": ledger, "seed": seed_not_private, **settings}
         text, name = _data.schema_text(schema)
         result = _core.release(what, _pairs(given), text, name, source, file is not None)

@@ -37,7 +37,8 @@ class SchemaCheck:
     counts: likewise: rows, units, values clamped, values missing, rows beyond max_rows; None where no data were given. Neither is printed or pickled.
     """
 
-    def __init__(self, text: str, warnings: str, for_holder: str | None = None, counts: dict[str, int] | None = None, has_data: bool | None = None) -> None:
+    def __init__(self, text: str, warnings: str, for_holder: str | None = None, counts: dict[str, int] | None = None,
+                 has_data: bool | None = None) -> None:
         self.text = text
         self.warnings = warnings
         self.for_holder = for_holder

@@ -65,7 +65,8 @@ def above(draw):  # first the smaller, then the larger
 def same(name, ints, reals, n_args, bar=True):
     k, a = [f"k{i + 1}" for i in range(len(ints) if not callable(ints) else 2)], [f"a{i + 1}" for i in range(n_args)]
     listed = k + a
-    inner = f"{listed[0]} | {', '.join(listed[1:])}" if bar and name.split("_")[-1] in ("lpdf", "lpmf", "lcdf", "lccdf") and len(listed) > 1 else ", ".join(listed)
+    inner = f"{listed[0]} | {', '.join(listed[1:])}" if bar and name.split("_")[-1] in ("lpdf", "lpmf", "lcdf",
+                                                                                        "lccdf") and len(listed) > 1 else ", ".join(listed)
     cpp = f"{name}({', '.join([f'K[{i}]' for i in range(len(k))] + [f'A[{i}]' for i in range(n_args)])})"
     return f"{name}({inner})", ints, reals, cpp
 
