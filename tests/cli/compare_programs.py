@@ -18,7 +18,9 @@ import tempfile
 OLD, NEW = map(os.path.abspath, sys.argv[1:3])
 sys.argv = ["run_cases.py", OLD, sys.argv[3]]
 sys.dont_write_bytecode = True
-import run_cases as cases  # noqa: E402, reads its arguments when it is imported
+import case_engine as cases  # noqa: E402, reads its arguments when it is imported
+from bad_inputs import BAD  # noqa: E402
+from case_files import FILES, make_columns, make_ledgers  # noqa: E402
 
 VARIES = [(re.compile(pattern), word) for pattern, word in (
     (rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?", b"TIME"), (rb"\b[0-9a-f]{64}\b", b"HASH"), (rb"\.tmp-\d+", b".tmp-N"))]
@@ -124,14 +126,14 @@ def record(program, folder):
     seen = {}
     os.mkdir(folder)
     os.chdir(folder)
-    for name, text in cases.FILES.items():
+    for name, text in FILES.items():
         pathlib.Path(name).write_text(text)
     pathlib.Path("cut.csv.gz").write_bytes(b"\x1f\x8b")
     pathlib.Path("four.txt").write_text("0.1 0.2\n# comment\n0.3, 0.4\n")
     os.mkdir("exists")
-    cases.make_ledgers()
-    cases.make_columns()
-    commands = [words for _, words, _, _ in cases.BAD]
+    make_ledgers()
+    make_columns()
+    commands = [words for _, words, _, _ in BAD]
     for words in [*seeded_fits(program), *others()]:
         writes = words[0] in ("fit", "release", "infer") and "--help" not in words and "--dry-run" not in words
         commands.append([*words, "--out", "out"] if writes else words)
