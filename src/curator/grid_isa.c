@@ -184,8 +184,8 @@ static void unit_add(const tacit_vectors_t *of, const tacit_own_t *own, double *
 }
 
 /*
- * In eight partial sums, added in one order: every instruction set rounds alike. What was added to the padding is masked, not cleared: a vector that is read
- * soon after a part of it was written takes as long as the rest.
+ * In eight partial sums, added in one order: every instruction set rounds alike. What was added to the padding is masked, not cleared: a vector
+ * that is read just after a part of it was written waits for the write.
  */
 TACIT_INLINE double unit_square(const tacit_vectors_t *of, const double *sum) {
   double q[PADDING] = {0};
