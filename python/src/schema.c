@@ -64,7 +64,8 @@ static PyObject *report_of(core_call_t *call, const tacit_schema_t *schema, PyOb
   return out;
 }
 
-/* schema_check(schema, its name, data or None) -> (of the schema, warnings, for the holder or None, n_rows, n_units, n_clamped, n_missing, n_dropped)
+/*
+ * schema_check(schema, its name, data or None) -> (of the schema, warnings, for the holder or None, n_rows, n_units, n_clamped, n_missing, n_dropped)
  */
 PyObject *core_schema_check(PyObject *self, PyObject *args) {
   (void)self;

@@ -136,8 +136,8 @@ static bool make_key(cutter_t *c, const double *marks, double *key) {
       }
       double level = mark - s->first[k];
       if (!(level >= 0 && level < (double)s->extents[k])) {
-        c->status = tacit_error_set(c->err, TACIT_ERR_ARGUMENT, s->name, "%s: %s can be %g, and is declared from %g to %g", s->name, s->factors[k], mark,
-                                    s->first[k], s->first[k] + (double)s->extents[k] - 1);
+        c->status = tacit_error_set(c->err, TACIT_ERR_ARGUMENT, s->name, "%s: %s can be %g, and is declared from %g to %g", s->name, s->factors[k],
+                                    mark, s->first[k], s->first[k] + (double)s->extents[k] - 1);
         return false;
       }
       place = place * (double)s->extents[k] + level;
@@ -148,7 +148,8 @@ static bool make_key(cutter_t *c, const double *marks, double *key) {
   }
   for (size_t i = 0; i < e; i++) {
     if (!isfinite(key[i])) {
-      c->status = tacit_error_set(c->err, TACIT_ERR_ARGUMENT, "statistic", "a statistic is no finite number of some record: clamp it, fmin(fmax(x, 0), 10)");
+      c->status =
+          tacit_error_set(c->err, TACIT_ERR_ARGUMENT, "statistic", "a statistic is no finite number of some record: clamp it, fmin(fmax(x, 0), 10)");
       return false;
     }
   }
@@ -167,7 +168,9 @@ static void add_piece(cutter_t *c, double from, double to, const double *key) {
     return;
   }
   if (cells->n_pieces == TACIT_POPULATION_MAX_CELLS) {
-    c->status = refuse(c->err, "the statistics take more than 65536 values, as a sum of a real number does: they have to take finitely many, sum(cut(x, {1, 2, 3}))");
+    c->status =
+        refuse(c->err,
+               "the statistics take more than 65536 values, as a sum of a real number does: they have to take finitely many, sum(cut(x, {1, 2, 3}))");
     return;
   }
   if (cells->n_pieces == cells->piece_capacity) {
@@ -323,7 +326,13 @@ tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_populat
   *cells = (tacit_cells_t){.population = population, .seen = seen, .n_seen = n_seen, .given = given, .n_entries = tacit_seen_n_entries(seen, n_seen)};
   tacit_status_t status = choose_column(cells, err);
   cutter_t c = {.cells = cells, .err = err};
-  size_t sizes[] = {2 * cells->n_columns, 2 * n_marks, TACIT_POPULATION_LANES * cells->n_columns, TACIT_POPULATION_LANES * n_marks, TACIT_POPULATION_LANES * n_marks, n_marks + 1, n_marks + 1};
+  size_t sizes[] = {2 * cells->n_columns,
+                    2 * n_marks,
+                    TACIT_POPULATION_LANES * cells->n_columns,
+                    TACIT_POPULATION_LANES * n_marks,
+                    TACIT_POPULATION_LANES * n_marks,
+                    n_marks + 1,
+                    n_marks + 1};
   double **arrays[] = {&c.box, &c.ranges, &c.x, &c.marks, &c.other, &c.key, &c.other_key};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == TACIT_OK; i++) {
     *arrays[i] = tacit_alloc_zero(sizes[i], sizeof **arrays[i]);

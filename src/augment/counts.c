@@ -107,7 +107,13 @@ static void move_pair(tacit_population_chain_t *c, size_t g, size_t a, size_t b)
 static void move_single(tacit_population_chain_t *c, size_t g, size_t cell) {
   const tacit_population_group_t *group = &c->run->groups[g];
   double count = c->parts[g].counts[cell], log_p = log_p_of(c, g, cell);
-  pair_t pair = {.chain = c, .n_entries = group->n_entries, .a = tacit_group_entries(group, cell), .both = INFINITY, .count = count, .log_odds = log_p, .n = c->parts[g].n};
+  pair_t pair = {.chain = c,
+                 .n_entries = group->n_entries,
+                 .a = tacit_group_entries(group, cell),
+                 .both = INFINITY,
+                 .count = count,
+                 .log_odds = log_p,
+                 .n = c->parts[g].n};
   if (log_p > -INFINITY) {
     double moved = move(&pair, sqrt(count));
     add_records(c, g, cell, moved);

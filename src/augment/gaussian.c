@@ -43,7 +43,8 @@ INLINE void sweep(tacit_chain_t *chain, bool is_laplace, bool has_square, bool i
       double ratio = log_ratio(weight, residual, first[i], is_laplace);
       ratio += has_square ? log_ratio(weight2, residual2, second[i], is_laplace) : 0;
       least = ratio < least ? ratio : least;
-      if (tacit_accepts_coarse(ratio, bits[i], chain->rng)) { /* foreseen by the processor more often than not; selections would wait for each other */
+      if (tacit_accepts_coarse(ratio, bits[i],
+                               chain->rng)) { /* foreseen by the processor more often than not; selections would wait for each other */
         records[i] = proposal[i];
         residual -= first[i];
         residual2 -= second[i];

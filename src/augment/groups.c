@@ -1,13 +1,15 @@
 /*
  * What was published, and of which records. Groups of records are what releases have all or none of; a release's sums are over all its groups.
- * Counts that were published as they are fix how many records a block of cells has: of answers, a cell stands there once for each answer that its records
- * may have given.
+ * Counts that were published as they are fix how many records a block of cells has: of answers, a cell stands there once for each answer that its
+ * records may have given.
  */
 #include <string.h>
 
 #include "augment/population_internal.h"
 
-static tacit_status_t refuse(tacit_error_t *err, const char *field, const char *what) { return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "%s", what); }
+static tacit_status_t refuse(tacit_error_t *err, const char *field, const char *what) {
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "%s", what);
+}
 
 static bool has(uint64_t groups, size_t g) { return (groups >> g & 1) != 0; }
 
@@ -58,7 +60,8 @@ static tacit_status_t check_total(const tacit_population_run_t *run, const tacit
   }
   return fabs(total - n) <= (r->law.is_exact ? 0.5 : 1e-6 * fmax(n, 1))
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_ARGUMENT, r->statistic->name, "%s: the counts add up to %.10g, and there are %.0f records", r->statistic->name, total, n);
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, r->statistic->name, "%s: the counts add up to %.10g, and there are %.0f records",
+                               r->statistic->name, total, n);
 }
 
 static tacit_status_t take_exact(tacit_population_run_t *run, const tacit_released_t *r, tacit_error_t *err) {
@@ -166,7 +169,9 @@ void tacit_groups_clear(tacit_population_run_t *run) {
 
 /* ---- cells ---- */
 
-static bool is_of_answers(const tacit_population_group_t *group) { return group->exact != NULL && group->exact->law.as.noise == TACIT_RELEASE_RESPONSES; }
+static bool is_of_answers(const tacit_population_group_t *group) {
+  return group->exact != NULL && group->exact->law.as.noise == TACIT_RELEASE_RESPONSES;
+}
 
 /* The entry of cell `c` of those apart that counts published as they are look at. */
 static size_t exact_entry(const tacit_population_group_t *group, size_t c) {
@@ -236,7 +241,9 @@ static tacit_status_t cut_group(tacit_population_run_t *run, tacit_population_gr
     distribute(group, next, false);
   }
   tacit_free(next);
-  return ok ? TACIT_OK : group->n_cells > TACIT_POPULATION_MAX_CELLS ? refuse(err, "statistic", "the cells times the answers of a record are more than 65536") : tacit_error_memory(err);
+  return ok                                            ? TACIT_OK
+         : group->n_cells > TACIT_POPULATION_MAX_CELLS ? refuse(err, "statistic", "the cells times the answers of a record are more than 65536")
+                                                       : tacit_error_memory(err);
 }
 
 tacit_status_t tacit_groups_cut(tacit_population_run_t *run, tacit_error_t *err) {

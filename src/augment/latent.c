@@ -44,7 +44,8 @@ static tacit_status_t make_blocks(tacit_population_chain_t *c, tacit_error_t *er
   for (size_t g = 0, b = 0; g < run->n_groups; g++) {
     size_t n = run->groups[g].as->n_records, most = (size_t)N_PILOT_BLOCKS * LANES, pilots = n < most ? n : most;
     for (size_t done = 0; done < n; done += LANES, b++) {
-      l->blocks[b] = (block_t){.group = (uint32_t)g, .lanes = (uint32_t)(n - done < LANES ? n - done : LANES), .factor = done < pilots ? (double)n / (double)pilots : 0};
+      l->blocks[b] = (block_t){
+          .group = (uint32_t)g, .lanes = (uint32_t)(n - done < LANES ? n - done : LANES), .factor = done < pilots ? (double)n / (double)pilots : 0};
     }
   }
   return TACIT_OK;
@@ -72,7 +73,8 @@ tacit_status_t tacit_latent_new(tacit_population_chain_t *c, tacit_error_t *err)
     return status;
   }
   size_t n_numbers = l->n_blocks * l->block;
-  double **arrays[] = {&l->x, &l->base, &l->trial_x, &l->trial_base, &l->uniforms, &l->marks, &l->trial_marks, &l->grad, &l->sums, &l->log_lik, &l->start, &l->direction};
+  double **arrays[] = {&l->x,           &l->base, &l->trial_x, &l->trial_base, &l->uniforms, &l->marks,
+                       &l->trial_marks, &l->grad, &l->sums,    &l->log_lik,    &l->start,    &l->direction};
   size_t sizes[] = {n_numbers, n_numbers, l->block, l->block, l->block, n_marks * LANES, n_marks * LANES, dim * LANES, n_sums, n_sums, dim, dim};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     *arrays[i] = tacit_alloc_zero(sizes[i], sizeof **arrays[i]);
@@ -87,7 +89,8 @@ tacit_status_t tacit_latent_new(tacit_population_chain_t *c, tacit_error_t *err)
 
 void tacit_latent_free(tacit_latent_t *l) {
   if (l != NULL) {
-    double *arrays[] = {l->x, l->base, l->trial_x, l->trial_base, l->uniforms, l->marks, l->trial_marks, l->grad, l->sums, l->log_lik, l->start, l->direction};
+    double *arrays[] = {l->x,           l->base, l->trial_x, l->trial_base, l->uniforms, l->marks,
+                        l->trial_marks, l->grad, l->sums,    l->log_lik,    l->start,    l->direction};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
       tacit_free(arrays[i]);
     }
@@ -202,7 +205,8 @@ static double log_gain(const tacit_population_chain_t *c, const tacit_entry_t *b
   if (a == b) {
     return tacit_released_log_lik(c->run, a, c->sums[a] + (after->weight - before->weight)) - l->log_lik[a];
   }
-  return tacit_released_log_lik(c->run, a, c->sums[a] - before->weight) - l->log_lik[a] + tacit_released_log_lik(c->run, b, c->sums[b] + after->weight) - l->log_lik[b];
+  return tacit_released_log_lik(c->run, a, c->sums[a] - before->weight) - l->log_lik[a] +
+         tacit_released_log_lik(c->run, b, c->sums[b] + after->weight) - l->log_lik[b];
 }
 
 static void replace(tacit_population_chain_t *c, size_t n_entries, const tacit_entry_t *before, const tacit_entry_t *after) {
@@ -270,7 +274,10 @@ static bool refresh(tacit_population_chain_t *c) {
 
 /* ---- theta with base numbers fixed ---- */
 
-/* What the likelihood cannot be above: weights of whole numbers, whose largest is 1, add up to less than 3 scale + 1, and integrals of weights to that. */
+/*
+ * What the likelihood cannot be above: weights of whole numbers, whose largest is 1, add up to less than 3 scale + 1, and integrals of weights to
+ * that.
+ */
 static double most_log_lik(const tacit_population_run_t *run) {
   double most = 0;
   for (size_t v = 0; v < run->n_sums; v++) {
@@ -396,11 +403,13 @@ static bool find_start(tacit_population_chain_t *c) {
 }
 
 static tacit_status_t refuse(tacit_population_chain_t *c) {
-  return tacit_error_set(&c->outcome->err, TACIT_ERR_ARGUMENT, "model", "%s",
-                         c->latent->is_misplaced ? "a statistic of a record is no finite number, or beyond what its ints are declared to be: clamp it, fmin(fmax(x, 0), 10)"
-                         : c->latent->is_not_one ? "the probabilities of a whole number of the record do not add up to 1 over the values that it is declared to have"
-                         : c->latent->is_beyond ? "a record's number came out beyond its declared bounds: bounds inside its range need a truncation, T[a, b]"
-                                                : "no parameters were found that agree with what was published: is a cell filled that the model cannot reach?");
+  return tacit_error_set(
+      &c->outcome->err, TACIT_ERR_ARGUMENT, "model", "%s",
+      c->latent->is_misplaced
+          ? "a statistic of a record is no finite number, or beyond what its ints are declared to be: clamp it, fmin(fmax(x, 0), 10)"
+      : c->latent->is_not_one ? "the probabilities of a whole number of the record do not add up to 1 over the values that it is declared to have"
+      : c->latent->is_beyond  ? "a record's number came out beyond its declared bounds: bounds inside its range need a truncation, T[a, b]"
+                              : "no parameters were found that agree with what was published: is a cell filled that the model cannot reach?");
 }
 
 tacit_status_t tacit_latent_begin(tacit_population_chain_t *c) {

@@ -53,7 +53,9 @@ tacit_status_t tacit_law_new(tacit_law_t **law, const tacit_cells_t *cells, taci
   made->grad = tacit_alloc_zero(n_parameters * LANES, sizeof *made->grad);
   made->theta_set = tacit_alloc_zero(n_parameters, sizeof *made->theta_set);
   made->log_p_set = tacit_alloc_zero(cells->n_cells, sizeof *made->log_p_set);
-  tacit_status_t status = made->log_p_set != NULL && made->combinations != NULL && made->x != NULL && made->grad != NULL && made->theta_set != NULL ? TACIT_OK : tacit_error_memory(err);
+  tacit_status_t status = made->log_p_set != NULL && made->combinations != NULL && made->x != NULL && made->grad != NULL && made->theta_set != NULL
+                              ? TACIT_OK
+                              : tacit_error_memory(err);
   for (size_t k = 0; status == TACIT_OK && k < cells->n_combinations; k++) {
     tacit_cells_combination(cells, k, made->combinations + k * cells->n_columns);
   }
@@ -236,7 +238,8 @@ static double total_of(const double *log_p, size_t n) {
 
 static int compare_place(const void *a, const void *b) {
   const panel_t *p = a, *q = b;
-  return p->combination != q->combination ? (p->combination > q->combination) - (p->combination < q->combination) : (p->from > q->from) - (p->from < q->from);
+  return p->combination != q->combination ? (p->combination > q->combination) - (p->combination < q->combination)
+                                          : (p->from > q->from) - (p->from < q->from);
 }
 
 /*

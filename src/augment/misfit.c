@@ -1,7 +1,7 @@
 /*
  * Posterior predictive checks of what was published: could the model, at the chain's theta, have brought forth a number as far out as this one, or as
- * these together? Given theta a number is the sum over n records, drawn anew, plus noise; its tail is bounded by Bennett's inequality for the records and
- * the noise's own moment generating function, so that the p-values hold whatever n is. [docs/theory.md, 12.16]
+ * these together? Given theta a number is the sum over n records, drawn anew, plus noise; its tail is bounded by Bennett's inequality for the records
+ * and the noise's own moment generating function, so that the p-values hold whatever n is. [docs/theory.md, 12.16]
  */
 #include "augment/population_internal.h"
 
@@ -10,7 +10,7 @@ enum { LOOKS = 128 }; /* at draws of all chains, about */
 /* What a record of a group adds to each sum. */
 typedef struct moments {
   double *mean, *square, *low, *high; /* (n_sums) */
-  double n, share_unknown;            /* records; by how much more than n records' the variance is, as means were found from records that were drawn */
+  double n, share_unknown; /* records; by how much more than n records' the variance is, as means were found from records that were drawn */
 } moments_t;
 
 struct tacit_misfit {
@@ -308,7 +308,8 @@ static double chances_of(const tacit_released_t *r) {
   return n;
 }
 
-static double log_least_of_factor(const tacit_misfit_t *m, const tacit_population_run_t *run, const tacit_released_t *r, size_t factor, total_t *total) {
+static double log_least_of_factor(const tacit_misfit_t *m, const tacit_population_run_t *run, const tacit_released_t *r, size_t factor,
+                                  total_t *total) {
   size_t stride = 1, n_levels = r->statistic->extents[factor];
   double least = 0;
   for (size_t f = factor + 1; f < r->statistic->n_marks; f++) {

@@ -103,10 +103,11 @@ static tacit_status_t refuse_start(tacit_population_chain_t *c) {
                            "the density of a record adds up to 1 %+.3g over the values that it is declared to have: every number of the data "
                            "needs a distribution, and bounds inside its range a truncation, T[a, b]", c->worst - 1);
   }
-  return tacit_error_set(&c->outcome->err, TACIT_ERR_ARGUMENT, "model",
-                         c->has_no_number ? "the density of a record is no finite number for some of the values that it is declared to have: give it the bounds of its "
-                                            "distribution, real<lower=0>"
-                                          : "no parameters were found that agree with what was published: is a cell filled that the model cannot reach?");
+  return tacit_error_set(
+      &c->outcome->err, TACIT_ERR_ARGUMENT, "model",
+      c->has_no_number ? "the density of a record is no finite number for some of the values that it is declared to have: give it the bounds of its "
+                         "distribution, real<lower=0>"
+                       : "no parameters were found that agree with what was published: is a cell filled that the model cannot reach?");
 }
 
 static tacit_status_t begin_cells(tacit_population_chain_t *c) {
@@ -147,10 +148,13 @@ static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_
   c->outcome = &run->chains.outcomes[index];
   c->sums = tacit_alloc_zero(run->n_sums, sizeof *c->sums);
   c->room = tacit_alloc_zero(2 * run->n_sums, sizeof *c->room);
-  tacit_status_t status = c->sums != NULL && c->room != NULL ? tacit_rng_new(&c->rng, run->chains.settings->key, index, &c->outcome->err) : tacit_error_memory(&c->outcome->err);
+  tacit_status_t status = c->sums != NULL && c->room != NULL ? tacit_rng_new(&c->rng, run->chains.settings->key, index, &c->outcome->err)
+                                                             : tacit_error_memory(&c->outcome->err);
   status = status == TACIT_OK ? (is_latent ? tacit_latent_new(c, &c->outcome->err) : make_parts(c)) : status;
   status = status == TACIT_OK && run->chains.settings->misfit != NULL ? tacit_misfit_new(&c->misfit, run, index, &c->outcome->err) : status;
-  status = status == TACIT_OK ? tacit_trajectory_init(&c->walk, tacit_population_n_parameters(run->population), is_latent ? tacit_latent_density : density, c, &c->outcome->err) : status;
+  status = status == TACIT_OK ? tacit_trajectory_init(&c->walk, tacit_population_n_parameters(run->population),
+                                                      is_latent ? tacit_latent_density : density, c, &c->outcome->err)
+                              : status;
   return status != TACIT_OK ? status : is_latent ? tacit_latent_begin(c) : begin_cells(c);
 }
 

@@ -31,7 +31,8 @@ typedef struct tacit_noise_law {
 } tacit_noise_law_t;
 
 /* Check values and law. */
-TACIT_MUST_USE tacit_status_t tacit_noise_law_init(tacit_noise_law_t *law, const tacit_noisy_t *published, const tacit_measured_t *of, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_noise_law_init(tacit_noise_law_t *law, const tacit_noisy_t *published, const tacit_measured_t *of,
+                                                   tacit_error_t *err);
 void tacit_noise_law_clear(tacit_noise_law_t *law);
 /* log p(value | sum) up to a constant that depends on the law and on which way the value was published. */
 double tacit_noise_law_log_lik(const tacit_noise_law_t *law, double value, double sum);
@@ -58,7 +59,13 @@ typedef struct tacit_piece_of_range {
 } tacit_piece_of_range_t;
 
 /* How a real number x is a function of s, which has no bounds: x' is smooth, and grows as x does. */
-typedef enum tacit_stretch { TACIT_STRETCH_NONE, TACIT_STRETCH_BOTH, TACIT_STRETCH_ABOVE, TACIT_STRETCH_BELOW, TACIT_STRETCH_BETWEEN } tacit_stretch_t;
+typedef enum tacit_stretch {
+  TACIT_STRETCH_NONE,
+  TACIT_STRETCH_BOTH,
+  TACIT_STRETCH_ABOVE,
+  TACIT_STRETCH_BELOW,
+  TACIT_STRETCH_BETWEEN
+} tacit_stretch_t;
 
 /* A release as the cells of a group see it. */
 typedef struct tacit_seen {
@@ -139,7 +146,8 @@ typedef struct tacit_trajectory {
   double share_short, n_made, n_lost; /* the last two: in warm-up, of those whose steps are not short */
 } tacit_trajectory_t;
 
-TACIT_MUST_USE tacit_status_t tacit_trajectory_init(tacit_trajectory_t *walk, size_t dim, tacit_trajectory_density density, void *user, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_trajectory_init(tacit_trajectory_t *walk, size_t dim, tacit_trajectory_density density, void *user,
+                                                    tacit_error_t *err);
 void tacit_trajectory_clear(tacit_trajectory_t *walk);
 /* Climb from a point to about a mode; the metric is the curvature there. false: no point was found where the density is above 0. */
 bool tacit_trajectory_start(tacit_trajectory_t *walk, tacit_rng_t *rng);
@@ -236,7 +244,9 @@ struct tacit_population_run {
   tacit_population_chain_t *each; /* (n_chains) */
 };
 
-static inline const tacit_released_t *tacit_released_at(const tacit_population_run_t *run, size_t sum) { return &run->released[run->released_of[sum]]; }
+static inline const tacit_released_t *tacit_released_at(const tacit_population_run_t *run, size_t sum) {
+  return &run->released[run->released_of[sum]];
+}
 /* Likelihood of a published number at a sum of `at`. */
 static inline double tacit_released_log_lik(const tacit_population_run_t *run, size_t sum, double at) {
   return tacit_noise_law_log_lik(&tacit_released_at(run, sum)->law, run->values[sum], at);

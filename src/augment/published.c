@@ -120,7 +120,8 @@ static tacit_status_t check_value(const tacit_noise_law_t *law, size_t i, const 
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: value %zu is %g, outside of what it is said to be clamped to", name, i + 1, y);
   }
   if (p->suppressed > 0 && y < p->suppressed) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: value %zu is %g, and values below %g are said to be withheld", name, i + 1, y, p->suppressed);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: value %zu is %g, and values below %g are said to be withheld", name, i + 1, y,
+                           p->suppressed);
   }
   if ((p->rounded > 0 && !is_multiple(y, p->rounded)) || (is_discrete(law) && y > floor(y))) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: value %zu is %.17g, which is no multiple of %g", name, i + 1, y,
@@ -174,12 +175,14 @@ static tacit_status_t check(const tacit_noise_law_t *law, const tacit_measured_t
 /* Counts of whole records: as they are, or of answers. */
 static tacit_status_t check_exact(const tacit_noise_law_t *law, const tacit_measured_t *of, tacit_error_t *err) {
   const tacit_noisy_t *p = &law->as;
-  if (of->statistic == NULL || !of->is_count || of->statistic->is_quantile || p->rounded > 0 || p->suppressed > 0 || p->adds_up || isfinite(p->lower) || isfinite(p->upper)) {
+  if (of->statistic == NULL || !of->is_count || of->statistic->is_quantile || p->rounded > 0 || p->suppressed > 0 || p->adds_up ||
+      isfinite(p->lower) || isfinite(p->upper)) {
     return refuse(err, of->name, "mechanisms none and randomised-response go with counts, which nothing was done to afterwards");
   }
   for (size_t i = 0; i < p->n_values; i++) {
     if (!(p->values[i] >= 0) || p->values[i] > floor(p->values[i]) || !isfinite(p->values[i])) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, of->name, "%s: value %zu is %g, and a count without noise is a whole number from 0 on", of->name, i + 1, p->values[i]);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, of->name, "%s: value %zu is %g, and a count without noise is a whole number from 0 on",
+                             of->name, i + 1, p->values[i]);
     }
   }
   for (size_t i = 0; p->noise == TACIT_RELEASE_RESPONSES && i < p->n_values; i++) {

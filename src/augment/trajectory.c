@@ -9,8 +9,8 @@
 enum { MOST_LEAPFROG = 64, MOST_SHORT = 16, N_TRIES = 100, N_CLIMBS = 200 };
 static const double TARGET = 0.8;
 /*
- * One in eight has steps shorter by up to 2^6 where the posterior narrows, so that others are lost, and the chain is kept from there: where in warm-up
- * more than a share LOST of them are accepted with a probability below e^-10.
+ * One in eight has steps shorter by up to 2^6 where the posterior narrows, so that others are lost, and the chain is kept from there: where in
+ * warm-up more than a share LOST of them are accepted with a probability below e^-10.
  */
 static const double SHARE_SHORT = 0.125, SHORTEST = 6, LOST = 0.002;
 

@@ -78,7 +78,8 @@ static size_t quoted_length(const char *text, char before) {
   return end != NULL ? (size_t)(end - text) + 1 : 0;
 }
 
-/* How long the value is that follows a setting, 0 where prose does: a placeholder, a number, what is no plain word, or a word that only values are.
+/*
+ * How long the value is that follows a setting, 0 where prose does: a placeholder, a number, what is no plain word, or a word that only values are.
  */
 static size_t value_length(const char *text) {
   static const char *const words[] = {"private", "schema", "hmc", "gibbs", "marginal", "moments", "score", "vcorr", "barker", "penalty"};

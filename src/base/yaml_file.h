@@ -19,7 +19,8 @@ typedef struct tacit_yaml {
 TACIT_MUST_USE tacit_status_t tacit_yaml_load(tacit_yaml_t *yaml, const char *text, size_t n);
 /* The same for one that is a mapping, and refuse keys that are unknown or given twice; keys ends with NULL. Close it also after failure. */
 TACIT_MUST_USE tacit_status_t tacit_yaml_open(tacit_yaml_t *yaml, const char *text, size_t n, const char *const *keys);
-/* Refuse what is no mapping, and keys that are not among `keys`, which ends with NULL, or are given twice; `what` it is in messages, or yaml->what.
+/*
+ * Refuse what is no mapping, and keys that are not among `keys`, which ends with NULL, or are given twice; `what` it is in messages, or yaml->what.
  */
 TACIT_MUST_USE tacit_status_t tacit_yaml_mapping(tacit_yaml_t *yaml, const yaml_node_t *node, const char *what, const char *const *keys);
 TACIT_MUST_USE tacit_status_t tacit_yaml_check_keys(tacit_yaml_t *yaml, const yaml_node_t *mapping, const char *const *keys);

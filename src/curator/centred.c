@@ -257,7 +257,8 @@ static tacit_status_t check_columns(const tacit_curator_t *curator, const tacit_
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "columns", "moments are of 1 to %d columns", (int)TACIT_MAX_ROW_FEATURES - 1);
   }
   for (size_t j = 0; j < columns->n; j++) {
-    if (columns->column[j] >= curator->model->n_columns || !isfinite(columns->middle[j]) || !(columns->half[j] >= 1e-15 && columns->half[j] <= 1e15)) {
+    if (columns->column[j] >= curator->model->n_columns || !isfinite(columns->middle[j]) ||
+        !(columns->half[j] >= 1e-15 && columns->half[j] <= 1e15)) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "columns", "a column is one of the records' %zu, its middle and half are finite numbers",
                              curator->model->n_columns);
     }
@@ -270,8 +271,8 @@ static tacit_status_t check_columns(const tacit_curator_t *curator, const tacit_
   return status;
 }
 
-tacit_status_t tacit_curator_release_column_moments(tacit_curator_t *curator, const tacit_record_columns_t *columns, double noise_multiplier, double *out,
-                                                    double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_curator_release_column_moments(tacit_curator_t *curator, const tacit_record_columns_t *columns, double noise_multiplier,
+                                                    double *out, double *noise_sd, tacit_error_t *err) {
   size_t d = columns->n + 1;
   tacit_row_sum_t sum = {
       .curator = curator, .is_square = true, .dim = d, .bound = radius_of(columns), .what = columns};

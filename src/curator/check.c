@@ -3,7 +3,8 @@
  * prediction there and in a bin of one feature, and how far the square of that is from what the family says.
  *
  * With m and v mean and variance of the clamped response, r = y - m (bernoulli), or clamp((y - m) / (3 sqrt v)) less its mean under the family;
- * p = min((y - m)^2 / (9 v), 1) less its mean. Gaussian: v is the square of a given sd, and the law normal. So |r|, |p| <= 1 and both have mean 0 under the fit, whatever the features.
+ * p = min((y - m)^2 / (9 v), 1) less its mean. Gaussian: v is the square of a given sd, and the law normal. So |r|, |p| <= 1 and both have mean 0
+ * under the fit, whatever the features.
  */
 #include "curator/rows.h"
 
@@ -107,12 +108,14 @@ static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_fi
     return tacit_error_set(err, TACIT_ERR_STATE, "unit", "a fit is checked by units of one record");
   }
   if (is_gaussian(point) ? !(point->sd > 0 && isfinite(point->sd)) : !tacit_family_has_moments((tacit_family_t)point->family, point->upper)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "a fit is checked of families bernoulli and poisson, and of gaussian with an sd above 0");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family",
+                           "a fit is checked of families bernoulli and poisson, and of gaussian with an sd above 0");
   }
   bool has_by = point->by != SIZE_MAX;
   bool ok = point->n_bins >= 1 && point->n_bins <= TACIT_FIT_MAX_BINS &&
             (!has_by || (point->by < curator->model->n_features && point->n_by >= 1 && point->n_by <= TACIT_FIT_MAX_BINS));
-  return ok ? TACIT_OK : tacit_error_set(err, TACIT_ERR_ARGUMENT, "bins", "there are 1 to %d bins, of a feature that the model has", (int)TACIT_FIT_MAX_BINS);
+  return ok ? TACIT_OK
+            : tacit_error_set(err, TACIT_ERR_ARGUMENT, "bins", "there are 1 to %d bins, of a feature that the model has", (int)TACIT_FIT_MAX_BINS);
 }
 
 tacit_status_t tacit_curator_release_fit_check(tacit_curator_t *curator, const tacit_fit_point_t *point, double noise_multiplier, double *out,

@@ -192,7 +192,8 @@ static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_pi
   }
   return ok ? tacit_curator_check_points(curator, 1, point->theta, err)
             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "bins",
-                              "there are 1 to %d bins, of columns that records have, and 1 to 4096 responses can be simulated", (int)TACIT_FIT_MAX_BINS);
+                              "there are 1 to %d bins, of columns that records have, and 1 to 4096 responses can be simulated",
+                              (int)TACIT_FIT_MAX_BINS);
 }
 
 tacit_status_t tacit_curator_release_pit(tacit_curator_t *curator, const tacit_pit_point_t *point, double noise_multiplier, double *out,

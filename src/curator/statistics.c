@@ -140,7 +140,10 @@ static tacit_status_t check_levels(const tacit_statistic_t *s, tacit_error_t *er
 
 tacit_status_t tacit_statistic_check(const tacit_statistic_t *statistic, tacit_error_t *err) {
   bool is_sum = statistic->kind == TACIT_STATISTIC_SUM;
-  size_t most = is_sum ? 1 : statistic->kind == TACIT_STATISTIC_COUNTS ? 16 : statistic->kind == TACIT_STATISTIC_MARGINS ? MAX_MARGIN_COLUMNS : MAX_PRODUCT_COLUMNS;
+  size_t most = is_sum                                       ? 1
+                : statistic->kind == TACIT_STATISTIC_COUNTS  ? 16
+                : statistic->kind == TACIT_STATISTIC_MARGINS ? MAX_MARGIN_COLUMNS
+                                                             : MAX_PRODUCT_COLUMNS;
   size_t least = statistic->kind == TACIT_STATISTIC_SCORE ? 2 : 1;
   if (statistic->n_columns < least || statistic->n_columns > most) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "columns", "a statistic of this kind has %zu to %zu columns, not %zu", least,

@@ -58,9 +58,10 @@ tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const 
     status = tacit_fit_prepare_kept(of, err);
   }
   if (status == TACIT_OK && of->program == NULL && tacit_schema_unit(of->schema) != NULL) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit",
-                             "fits of families bernoulli, poisson and gaussian are checked by units of one record, and here a unit may have several rows: fit the program "
-                             "(tacit model write, then --program FILE), which is checked by units of any");
+    status = tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "unit",
+        "fits of families bernoulli, poisson and gaussian are checked by units of one record, and here a unit may have several rows: fit the program "
+        "(tacit model write, then --program FILE), which is checked by units of any");
   }
   if (status == TACIT_OK) {
     status = tacit_fit_new(fit, of->formula, err);
@@ -71,7 +72,8 @@ tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const 
   }
   (*fit)->checked = of;
   (*fit)->checked_path = tacit_strdup(path);
-  status = (*fit)->checked_path != NULL ? tacit_fit_keep_schema(*fit, of->schema_text, of->schema_length, of->schema_name, err) : tacit_error_memory(err);
+  status =
+      (*fit)->checked_path != NULL ? tacit_fit_keep_schema(*fit, of->schema_text, of->schema_length, of->schema_name, err) : tacit_error_memory(err);
   if (status == TACIT_OK) {
     status = compare_schema(*fit, schema, err);
   }
@@ -132,7 +134,8 @@ static tacit_status_t take_draws(const tacit_fit_t *fit, const tacit_report_read
   double middle, unit;
   scale_of_response(fit, &middle, &unit);
   if (draws->n_reported != c->d + (is_gaussian(fit) && !(fit->checked->known_sd > 0))) {
-    return tacit_error_set(err, TACIT_ERR_DATA, "draws", "the draws are of %zu quantities, the formula has %zu coefficients", draws->n_reported, c->d);
+    return tacit_error_set(err, TACIT_ERR_DATA, "draws", "the draws are of %zu quantities, the formula has %zu coefficients", draws->n_reported,
+                           c->d);
   }
   for (size_t i = 0; i < all; i++) {
     const double *row = tacit_draws_row(draws, i / n_kept, draws->n_warmup + i % n_kept);
@@ -159,7 +162,8 @@ static tacit_family_moments_t moments_of(const tacit_fit_t *fit, const checked_t
   for (size_t j = 0; j < c->d; j++) {
     eta += theta[j] * row[j];
   }
-  return is_gaussian(fit) ? (tacit_family_moments_t){.mean = eta, .variance = c->sd * c->sd} : tacit_family_moments(fit->family, fit->aware.upper, eta);
+  return is_gaussian(fit) ? (tacit_family_moments_t){.mean = eta, .variance = c->sd * c->sd}
+                          : tacit_family_moments(fit->family, fit->aware.upper, eta);
 }
 
 static int compare(const void *a, const void *b) {
@@ -199,8 +203,11 @@ static tacit_status_t predict(const tacit_fit_t *fit, checked_t *c, tacit_error_
 
 /* ---- the table ---- */
 
-/* What the pseudo-rows of a bin say: their share, mean prediction, variance of a residual, and how far draws of the posterior move the latter's mean. */
-static void expect_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, tacit_fit_check_bin_t *bin, double *share, double *variance, double *doubt) {
+/*
+ * What the pseudo-rows of a bin say: their share, mean prediction, variance of a residual, and how far draws of the posterior move the latter's mean.
+ */
+static void expect_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, tacit_fit_check_bin_t *bin, double *share, double *variance,
+                       double *doubt) {
   bool is_raw = fit->family == TACIT_FAMILY_BERNOULLI;
   double n = 0, sum = 0, square = 0;
   *variance = *doubt = bin->predicted = 0;
@@ -264,7 +271,8 @@ static double misfit_of(const tacit_fit_check_bin_t *bins, size_t n) {
   return tacit_fit_check_quantile(square, (double)n);
 }
 
-static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *point, const double *out, const double *sd, tacit_fit_check_t *check) {
+static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *point, const double *out, const double *sd,
+                 tacit_fit_check_t *check) {
   size_t b = point->n_bins;
   double n = fit->checked->of->releases.n_units, total = 0, middle, unit;
   scale_of_response(fit, &middle, &unit);
@@ -293,14 +301,16 @@ static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *
     tacit_design_scaling(fit->design, point->by, &centre, &half);
   }
   for (size_t i = 0; i < check->n_by; i++) {
-    check->by[i] = (tacit_fit_check_bin_t){.low = centre + half * (i > 0 ? point->by_cuts[i - 1] : -1), .high = centre + half * (i + 1 < point->n_by ? point->by_cuts[i] : 1)};
+    check->by[i] = (tacit_fit_check_bin_t){.low = centre + half * (i > 0 ? point->by_cuts[i - 1] : -1),
+                                           .high = centre + half * (i + 1 < point->n_by ? point->by_cuts[i] : 1)};
     fill_bin(fit, c, i, n, out[2 * b + i], sd[2 * b + i], &check->by[i]);
   }
   check->by_misfit = check->n_by > 0 ? misfit_of(check->by, check->n_by) : NAN;
   size_t last = tacit_fit_point_n_values(point) - 1;
   double most = pearson_reach * pearson_reach;
   check->excess = fit->family != TACIT_FAMILY_BERNOULLI ? most * out[last] / n : NAN;
-  double sampling = most * sqrt(sd[last] * sd[last] + n * (1 / most) * (1 - 1 / most)) / n; /* of numbers in [0, 1] with mean 1 / 9 at most, no variance is larger */
+  double sampling = most * sqrt(sd[last] * sd[last] + n * (1 / most) * (1 - 1 / most)) /
+                    n; /* of numbers in [0, 1] with mean 1 / 9 at most, no variance is larger */
   check->excess_sd = hypot(sampling, 2 * c->sd_error);                                      /* squares go with the square of the sd */
   check->is_gaussian = is_gaussian(fit);
 }
@@ -330,7 +340,15 @@ static tacit_status_t release(tacit_fit_t *fit, checked_t *c, size_t by, tacit_f
   if (sorted == NULL) {
     return tacit_error_memory(err);
   }
-  tacit_fit_point_t point = {.family = (int)fit->family, .upper = is_gaussian(fit) ? 1 : fit->aware.upper, .sd = c->sd, .theta = c->theta, .n_bins = 10, .cuts = c->cuts, .by = by, .n_by = 10, .by_cuts = c->by_cuts};
+  tacit_fit_point_t point = {.family = (int)fit->family,
+                             .upper = is_gaussian(fit) ? 1 : fit->aware.upper,
+                             .sd = c->sd,
+                             .theta = c->theta,
+                             .n_bins = 10,
+                             .cuts = c->cuts,
+                             .by = by,
+                             .n_by = 10,
+                             .by_cuts = c->by_cuts};
   memcpy(sorted, c->means, N_ROWS * sizeof *sorted);
   cut(sorted, N_ROWS, point.n_bins, c->cuts);
   if (by != SIZE_MAX && fit->is_two_valued[by]) {
@@ -372,7 +390,8 @@ static tacit_status_t look(const tacit_fit_t *fit, checked_t *c, tacit_error_t *
 tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check, tacit_error_t *err) {
   checked_t c = {.d = 0};
   size_t term;
-  *check = (tacit_fit_check_t){.misfit = NAN, .by_misfit = NAN, .excess = NAN, .excess_sd = NAN, .shape_misfit = NAN, .spread_z = NAN, .location_z = NAN};
+  *check =
+      (tacit_fit_check_t){.misfit = NAN, .by_misfit = NAN, .excess = NAN, .excess_sd = NAN, .shape_misfit = NAN, .spread_z = NAN, .location_z = NAN};
   for (size_t i = 0; fit->checked != NULL && i < sizeof fit->checked->of->key; i++) {
     snprintf(check->fit + 2 * i, 3, "%02x", fit->checked->of->key[i]);
   }

@@ -11,8 +11,8 @@ static const double flagged = 4.9;
 
 /* ---- for a person ---- */
 
-static void put_table(tacit_text_t *text, const char *title, const char *heading, const tacit_fit_check_bin_t *bins, size_t n, const char *const *levels,
-                      bool is_counts) {
+static void put_table(tacit_text_t *text, const char *title, const char *heading, const tacit_fit_check_bin_t *bins, size_t n,
+                      const char *const *levels, bool is_counts) {
   tacit_text_printf(text, "%s\n%24s %9s %10s %10s %9s %6s\n", title, heading, "about", "predicted", is_counts ? "residual" : "observed", "sd", "z");
   for (size_t b = 0; b < n; b++) {
     char range[48];
@@ -38,9 +38,9 @@ static void put_verdict(tacit_text_t *text, const char *what, double z) {
 static const char *meaning_of(const tacit_fit_check_t *check) {
   double spread = check->spread_z, location = check->location_z;
   return fmax(fabs(spread), fabs(location)) < 3 ? ""
-         : fabs(spread) >= fabs(location)       ? (spread > 0 ? "responses are further out, on both sides, than the fit says: they vary more\n"
-                                                              : "responses are nearer to the middle than the fit says: they vary less\n")
-                                                : (location > 0 ? "responses are larger than the fit says\n" : "responses are smaller than the fit says\n");
+         : fabs(spread) >= fabs(location) ? (spread > 0 ? "responses are further out, on both sides, than the fit says: they vary more\n"
+                                                        : "responses are nearer to the middle than the fit says: they vary less\n")
+                                          : (location > 0 ? "responses are larger than the fit says\n" : "responses are smaller than the fit says\n");
 }
 
 static void put_shape(tacit_text_t *text, const tacit_fit_check_t *check) {
@@ -72,13 +72,17 @@ static void put_check(tacit_text_t *text, const tacit_fit_check_t *check) {
     put_verdict(text, is_program ? "by column" : "by term", check->by_misfit);
   }
   if (is_program) {
-    tacit_text_printf(text, "residuals: what the fit gives to smaller responses less what it gives to larger ones, from -1 to 1, 0 in the mean if the fit is right\n");
+    tacit_text_printf(
+        text,
+        "residuals: what the fit gives to smaller responses less what it gives to larger ones, from -1 to 1, 0 in the mean if the fit is right\n");
   }
   if (has_excess) {
-    tacit_text_printf(text, check->is_gaussian
-                                ? "errors: squared residuals in units of sigma (each at most 9) have a mean that differs from that of normal errors by %.3g, sd %.2g\n"
-                                : "over-dispersion: squared Pearson residuals (each at most 9) exceed what the family says by %.3g on average, sd %.2g\n",
-                      check->excess, check->excess_sd);
+    tacit_text_printf(
+        text,
+        check->is_gaussian
+            ? "errors: squared residuals in units of sigma (each at most 9) have a mean that differs from that of normal errors by %.3g, sd %.2g\n"
+            : "over-dispersion: squared Pearson residuals (each at most 9) exceed what the family says by %.3g on average, sd %.2g\n",
+        check->excess, check->excess_sd);
     put_verdict(text, check->is_gaussian ? "errors" : "over-dispersion", fabs(check->excess / check->excess_sd));
   }
 }

@@ -59,7 +59,8 @@ static tacit_status_t open_regression(tacit_fit_t *fit, tacit_error_t *err) {
   return TACIT_OK;
 }
 
-/* A regression by its family's own kernels; a formula that these do not know, as a program. What neither takes, the one says that it was written for.
+/*
+ * A regression by its family's own kernels; a formula that these do not know, as a program. What neither takes, the one says that it was written for.
  */
 static tacit_status_t open_formula(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_error_t other;

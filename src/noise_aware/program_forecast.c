@@ -1,4 +1,5 @@
-/* What a run's checks are likely to say, by public facts alone: a run in which every score is what is expected of it (docs/theory.md, section 18.14).
+/*
+ * What a run's checks are likely to say, by public facts alone: a run in which every score is what is expected of it (docs/theory.md, section 18.14).
  */
 #include <math.h>
 #include <string.h>

@@ -68,7 +68,8 @@ static bool find_step(tilt_t *t, const double *weights, const double *tilt) {
   return true;
 }
 
-/* weights (t->n) <- the least of program_weight KL(weights, equal ones) + |their moments - wanted|^2 / (2 noise_sd^2), by its dual, which is convex.
+/*
+ * weights (t->n) <- the least of program_weight KL(weights, equal ones) + |their moments - wanted|^2 / (2 noise_sd^2), by its dual, which is convex.
  */
 static tacit_status_t find_weights(tilt_t *t, double *weights, tacit_error_t *err) {
   size_t q = t->q;

@@ -116,7 +116,8 @@ static double expected(const tacit_forecast_outcome_t *o, const double *numbers,
 }
 
 /* Probabilities, or an indicator of the class that is drawn; quantities of one lane. */
-static void run_classes(const tacit_forecast_part_t *part, tacit_forecast_kind_t kind, const double *numbers, tacit_uniforms_t *uniforms, double *quantities) {
+static void run_classes(const tacit_forecast_part_t *part, tacit_forecast_kind_t kind, const double *numbers, tacit_uniforms_t *uniforms,
+                        double *quantities) {
   double below = 0, total = 0, u = kind == TACIT_FORECAST_DRAW ? uniforms->next(uniforms) : 0;
   bool is_drawn = false;
   for (size_t k = 0; k < part->n; k++) {
@@ -131,7 +132,8 @@ static void run_classes(const tacit_forecast_part_t *part, tacit_forecast_kind_t
   }
 }
 
-static void run_part(const tacit_forecast_outcome_t *o, tacit_forecast_kind_t kind, const double *numbers, tacit_uniforms_t *uniforms, double *quantities) {
+static void run_part(const tacit_forecast_outcome_t *o, tacit_forecast_kind_t kind, const double *numbers, tacit_uniforms_t *uniforms,
+                     double *quantities) {
   const tacit_forecast_part_t *part = &o->parts[kind];
   switch (part->way) {
     case TACIT_WAY_UNKNOWN: break;
@@ -154,7 +156,8 @@ void tacit_forecast_run(tacit_forecast_room_t *room, tacit_forecast_kind_t kind,
   for (size_t i = 0; i < f->graph->n_columns * LANES; i++) {
     room->inputs[i] = x[i / LANES];
   }
-  tacit_frame_t frame = {.n_blocks = 1, .registers = room->registers, .uniforms = room->inputs, .out = room->out, .out_stride = code->n_outputs * LANES};
+  tacit_frame_t frame = {
+      .n_blocks = 1, .registers = room->registers, .uniforms = room->inputs, .out = room->out, .out_stride = code->n_outputs * LANES};
   unsigned before = tacit_machine_begin();
   tacit_machine()->run_double(code, &frame);
   tacit_machine_end(before);

@@ -78,8 +78,8 @@ typedef struct tacit_forecast_room {
 tacit_forecast_room_t *tacit_forecast_room_new(const tacit_forecast_t *forecast); /* NULL: out of memory */
 void tacit_forecast_room_free(tacit_forecast_room_t *room);
 /*
- * Quantities (n_quantities, 16) of a record x, (n_columns of the graph), for the sixteen draws in room->inputs from its columns on. `uniforms` may be NULL
- * where no quantity is drawn. NaN: there is no such number, or draws came to no end.
+ * Quantities (n_quantities, 16) of a record x, (n_columns of the graph), for the sixteen draws in room->inputs from its columns on. `uniforms` may be
+ * NULL where no quantity is drawn. NaN: there is no such number, or draws came to no end.
  */
 void tacit_forecast_run(tacit_forecast_room_t *room, tacit_forecast_kind_t kind, const double *x, tacit_uniforms_t *uniforms, double *quantities);
 

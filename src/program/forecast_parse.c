@@ -54,13 +54,15 @@ static void add(tacit_forecast_t *f, roots_t *roots, tacit_forecast_kind_t kind,
   part->n += n;
 }
 
-static void add_law(tacit_forecast_t *f, roots_t *roots, tacit_forecast_kind_t kind, tacit_forecast_part_t *part, const tacit_lowered_outcome_t *from) {
+static void add_law(tacit_forecast_t *f, roots_t *roots, tacit_forecast_kind_t kind, tacit_forecast_part_t *part,
+                    const tacit_lowered_outcome_t *from) {
   add(f, roots, kind, part, from->n_args, from->args);
   add(f, roots, kind, part, from->from != NONE, &from->from);
   add(f, roots, kind, part, from->to != NONE, &from->to);
 }
 
-static void add_part(tacit_forecast_t *f, roots_t *roots, tacit_forecast_kind_t kind, tacit_forecast_outcome_t *o, const tacit_lowered_outcome_t *from) {
+static void add_part(tacit_forecast_t *f, roots_t *roots, tacit_forecast_kind_t kind, tacit_forecast_outcome_t *o,
+                     const tacit_lowered_outcome_t *from) {
   tacit_forecast_part_t *part = &o->parts[kind];
   bool is_linear = kind == TACIT_FORECAST_LINEAR, is_whole = from->from == NONE && from->to == NONE;
   part->first = f->n_numbers[kind];
@@ -153,7 +155,8 @@ static tacit_status_t take(tacit_forecast_t *f, const tacit_lower_t *lower, cons
   for (size_t i = 0; i < f->n_outcomes && !f->arena.failed; i++) {
     const tacit_lowered_outcome_t *from = lower->outcomes[i];
     const tacit_law_t *law = tacit_law_find(from->law);
-    f->outcomes[i] = (tacit_forecast_outcome_t){.name = from->name, .law_name = from->law, .of = from->of, .has_from = from->from != NONE, .has_to = from->to != NONE};
+    f->outcomes[i] = (tacit_forecast_outcome_t){
+        .name = from->name, .law_name = from->law, .of = from->of, .has_from = from->from != NONE, .has_to = from->to != NONE};
     f->outcomes[i].law = law != NULL && from->n_args == law->n_args ? law : NULL;
     if (from->is_class) {
       name_classes(f, &f->outcomes[i], from, schema);
@@ -177,7 +180,8 @@ static tacit_status_t lower_text(tacit_forecast_t *f, const char *text, size_t n
   if (status != TACIT_OK) {
     return status;
   }
-  tacit_lower_t lower = {.arena = &f->arena, .graph = f->graph, .source = &source, .library = &library, .err = err, .status = TACIT_OK, .is_forecast = true};
+  tacit_lower_t lower = {
+      .arena = &f->arena, .graph = f->graph, .source = &source, .library = &library, .err = err, .status = TACIT_OK, .is_forecast = true};
   status = tacit_axis_choose(&lower, settings);
   if (status != TACIT_OK) {
     return status;
@@ -194,7 +198,8 @@ static tacit_status_t lower_text(tacit_forecast_t *f, const char *text, size_t n
                           : tacit_error_set(err, TACIT_ERR_DATA, "program", "predictions of this program are not known: %s", obstacle);
 }
 
-tacit_status_t tacit_forecast_new(tacit_forecast_t **forecast, const char *text, size_t n, const tacit_program_settings_t *settings, tacit_error_t *err) {
+tacit_status_t tacit_forecast_new(tacit_forecast_t **forecast, const char *text, size_t n, const tacit_program_settings_t *settings,
+                                  tacit_error_t *err) {
   tacit_forecast_t *made = *forecast = tacit_alloc_zero(1, sizeof *made);
   if (made != NULL) {
     made->graph = tacit_graph_new();

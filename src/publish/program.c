@@ -55,13 +55,18 @@ static tacit_status_t choose_line(tacit_publish_t *publish, tacit_error_t *err) 
     tacit_nearest_offer(&nearest, all[i].name);
   }
   if (publish->line == NULL) {
-    return tacit_error_set(err, TACIT_ERR_UNKNOWN, "statistic", name == NULL ? "the program has several statistics: --statistic NAME says which%s%s" : "the program has no statistic '%s'%s",
-                           name != NULL ? name : "", name != NULL ? tacit_nearest_hint(&nearest, hint) : "");
+    return tacit_error_set(
+        err, TACIT_ERR_UNKNOWN, "statistic",
+        name == NULL ? "the program has several statistics: --statistic NAME says which%s%s" : "the program has no statistic '%s'%s",
+        name != NULL ? name : "", name != NULL ? tacit_nearest_hint(&nearest, hint) : "");
   }
   if (publish->line->is_quantile) {
-    return refuse(err, "statistic", publish->line->name, "a quantile is not released here: release the counts, count(cut(x, {..})), which tell every quantile");
+    return refuse(err, "statistic", publish->line->name,
+                  "a quantile is not released here: release the counts, count(cut(x, {..})), which tell every quantile");
   }
-  return publish->line->is_count || publish->line->n_marks == 1 ? TACIT_OK : refuse(err, "statistic", publish->line->name, "a sum of one number is released at a time");
+  return publish->line->is_count || publish->line->n_marks == 1
+             ? TACIT_OK
+             : refuse(err, "statistic", publish->line->name, "a sum of one number is released at a time");
 }
 
 /* ---- columns ---- */
@@ -71,7 +76,9 @@ static double first_of(const tacit_population_column_t *column, const tacit_colu
   return schema->type == TACIT_COLUMN_CATEGORICAL ? column->lower : 0;
 }
 
-static double least_of(const tacit_population_column_t *c, const tacit_column_schema_t *s) { return s->type == TACIT_COLUMN_CATEGORICAL ? c->lower : s->lower; }
+static double least_of(const tacit_population_column_t *c, const tacit_column_schema_t *s) {
+  return s->type == TACIT_COLUMN_CATEGORICAL ? c->lower : s->lower;
+}
 static double most_of(const tacit_population_column_t *c, const tacit_column_schema_t *s) {
   return s->type == TACIT_COLUMN_CATEGORICAL ? c->lower + (double)s->n_levels - 1 : s->upper;
 }
@@ -79,17 +86,22 @@ static double most_of(const tacit_population_column_t *c, const tacit_column_sch
 static tacit_status_t check_column(const tacit_population_column_t *c, const tacit_column_schema_t *s, tacit_error_t *err) {
   bool is_whole = s->type == TACIT_COLUMN_INTEGER || s->type == TACIT_COLUMN_BINARY || s->type == TACIT_COLUMN_CATEGORICAL;
   if (s->type == TACIT_COLUMN_ID || s->missing == TACIT_MISSING_DROP) {
-    return refuse(err, "schema", c->name, s->type == TACIT_COLUMN_ID ? "it says whose record it is: nothing is released of it"
-                                                                     : "missing: drop hides how many records count, and the release is read with that number: say what a missing value counts as");
+    return refuse(err, "schema", c->name,
+                  s->type == TACIT_COLUMN_ID
+                      ? "it says whose record it is: nothing is released of it"
+                      : "missing: drop hides how many records count, and the release is read with that number: say what a missing value counts as");
   }
   if (c->is_integer != is_whole) {
-    return refuse(err, "schema", c->name, is_whole ? "it is whole in the schema, and real in the program" : "it is numeric in the schema, and int in the program");
+    return refuse(err, "schema", c->name,
+                  is_whole ? "it is whole in the schema, and real in the program" : "it is numeric in the schema, and int in the program");
   }
   if (s->type == TACIT_COLUMN_CATEGORICAL && (fabs(c->lower) > 1 || c->lower < 0 || fabs(c->upper - c->lower + 1 - (double)s->n_levels) > 0)) {
-    return tacit_error_set(err, TACIT_ERR_SCHEMA, "schema", "%s: it has %zu levels in the schema: declare it int<lower=1, upper=%zu>", c->name, s->n_levels, s->n_levels);
+    return tacit_error_set(err, TACIT_ERR_SCHEMA, "schema", "%s: it has %zu levels in the schema: declare it int<lower=1, upper=%zu>", c->name,
+                           s->n_levels, s->n_levels);
   }
   if (least_of(c, s) < c->lower || most_of(c, s) > c->upper) {
-    return tacit_error_set(err, TACIT_ERR_SCHEMA, "schema", "%s: it is from %g to %g in the schema, and from %g to %g in the program, which has to allow all of it", c->name,
+    return tacit_error_set(err, TACIT_ERR_SCHEMA, "schema",
+                           "%s: it is from %g to %g in the schema, and from %g to %g in the program, which has to allow all of it", c->name,
                            least_of(c, s), most_of(c, s), c->lower, c->upper);
   }
   return TACIT_OK;
@@ -104,7 +116,9 @@ static tacit_status_t find_columns(tacit_publish_t *publish, tacit_error_t *err)
   tacit_status_t status = TACIT_OK;
   for (size_t j = 0; j < n && status == TACIT_OK; j++) {
     const tacit_column_schema_t *s = tacit_schema_find(publish->schema, c[j].name);
-    status = s != NULL ? check_column(&c[j], s, err) : tacit_error_set(err, TACIT_ERR_UNKNOWN, "schema", "the schema has no column '%.60s', which the program's records have", c[j].name);
+    status = s != NULL
+                 ? check_column(&c[j], s, err)
+                 : tacit_error_set(err, TACIT_ERR_UNKNOWN, "schema", "the schema has no column '%.60s', which the program's records have", c[j].name);
     publish->columns[j] = s;
   }
   publish->n_columns = n;
@@ -151,8 +165,8 @@ static void warn_of_moved(tacit_publish_t *publish, tacit_population_room_t *roo
     double low = least_of(&c[j], publish->columns[j]), high = most_of(&c[j], publish->columns[j]);
     if (is_told(publish, room, j, c[j].lower, low, box, ranges) || is_told(publish, room, j, high, c[j].upper, box, ranges)) {
       tacit_text_printf(&publish->warnings,
-                        "warning: values of '%s' beyond the schema's bounds are moved to them before '%s' looks at them, and tacit infer would not know: let the program "
-                        "move them, fmin(fmax(%s, %g), %g), or give its bounds to the data\n",
+                        "warning: values of '%s' beyond the schema's bounds are moved to them before '%s' looks at them, and tacit infer would not "
+                        "know: let the program move them, fmin(fmax(%s, %g), %g), or give its bounds to the data\n",
                         c[j].name, publish->line->name, c[j].name, low, high);
     }
   }
@@ -174,7 +188,8 @@ static tacit_status_t set_statistic(tacit_publish_t *publish, const double *rang
       return refuse(err, "statistic", line->name, "a number of its cells can be beyond what it is declared to be");
     }
     if (!line->is_count && !(isfinite(low) && isfinite(high) && low < high)) {
-      return refuse(err, "statistic", line->name, "one record can add any number, or always the same one, by the bounds of the schema: clamp it, fmin(fmax(x, 0), 10)");
+      return refuse(err, "statistic", line->name,
+                    "one record can add any number, or always the same one, by the bounds of the schema: clamp it, fmin(fmax(x, 0), 10)");
     }
     publish->lower[k] = line->is_integer ? nearbyint(low) : low;
     publish->upper[k] = line->is_integer ? nearbyint(high) : high;
@@ -214,7 +229,8 @@ tacit_status_t tacit_publish_choose_line(tacit_publish_t *publish, tacit_error_t
   tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {parse, choose_line, find_columns, find_bounds};
   tacit_status_t status = TACIT_OK;
   if (tacit_publish_has(publish, "column") || tacit_publish_has(publish, "step")) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "column", "--column and --step do not go with a program, whose block 'statistic' says what is released");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "column",
+                           "--column and --step do not go with a program, whose block 'statistic' says what is released");
   }
   for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
     status = steps[i](publish, err);
@@ -283,7 +299,9 @@ tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish, const tac
   tacit_status_t status = make_rooms(&p, n_threads, err);
   for (size_t j = 0; j < n && status == TACIT_OK; j++) {
     p.columns[j] = tacit_table_column(table, publish->names[j]);
-    status = p.columns[j] != NULL ? TACIT_OK : tacit_error_set(err, TACIT_ERR_UNKNOWN, publish->names[j], "the table was read without column '%.64s'", publish->names[j]);
+    status = p.columns[j] != NULL
+                 ? TACIT_OK
+                 : tacit_error_set(err, TACIT_ERR_UNKNOWN, publish->names[j], "the table was read without column '%.64s'", publish->names[j]);
   }
   status = status == TACIT_OK ? tacit_pack_share(&p.records, &p.begin, table, &share, pack_range, &p, err) : status;
   for (size_t t = 0; p.rooms != NULL && t < n_threads; t++) {

@@ -146,7 +146,8 @@ static void exact(const agreement_t *a, double mean[4]) {
     l.lik[s] = published_as(&a->sum, a->total, 0.5 * (double)s * of->most / GRID);
   }
   for (size_t c = 0; c <= a->n; c++) {
-    l.of_count[c] = a->count.scale > 0 ? published_as(&a->count, a->high, (double)c) * published_as(&a->count, (double)a->n - a->high, (double)(a->n - c)) : 1;
+    l.of_count[c] =
+        a->count.scale > 0 ? published_as(&a->count, a->high, (double)c) * published_as(&a->count, (double)a->n - a->high, (double)(a->n - c)) : 1;
   }
   memset(mean, 0, 4 * sizeof *mean);
   for (size_t i = 0; i < of->n_theta[0] * of->n_theta[1]; i++) {
@@ -248,8 +249,8 @@ static void test_planted_errors_are_found(void **state) {
 }
 
 /*
- * Sums without bounds: no interval of x has one value, though all have the same infinite ones. y of mean n mu and variance n + scale^2 is conjugate to mu;
- * three programs at 6 standard errors.
+ * Sums without bounds: no interval of x has one value, though all have the same infinite ones. y of mean n mu and variance n + scale^2 is conjugate
+ * to mu; three programs at 6 standard errors.
  */
 static void test_unbounded_sums_are_drawn_along(void **state) {
   (void)state;
@@ -277,7 +278,8 @@ static void test_unbounded_sums_are_drawn_along(void **state) {
     assert_ok(tacit_augment_population(population, 1, &records, 1, &published, &s, &draws, &result, &err), err);
     assert_int_equal(result.method, TACIT_AUGMENT_GIBBS);
     assert_ok(tacit_draws_summarise(&draws, 0, &summary, &err), err);
-    print_message("sum(%s): mean %.3f, exactly %.3f; sd %.3f, exactly %.3f\n", sums[i], summary.mean, N_RECORDS * y / noise / precision, summary.sd, 1 / sqrt(precision));
+    print_message("sum(%s): mean %.3f, exactly %.3f; sd %.3f, exactly %.3f\n", sums[i], summary.mean, N_RECORDS * y / noise / precision, summary.sd,
+                  1 / sqrt(precision));
     assert_true(fabs(summary.mean - N_RECORDS * y / noise / precision) < 6 * summary.mcse_mean);
     assert_true(fabs(summary.sd * sqrt(precision) - 1) < 0.25);
     tacit_draws_clear(&draws);

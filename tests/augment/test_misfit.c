@@ -1,6 +1,6 @@
 /*
- * P-values of published numbers against tail probabilities that are summed here anew. The programs' laws hardly depend on their parameter, so that the
- * p-value of a number is a bound of its tail, times its factors: never below it, and not far above.
+ * P-values of published numbers against tail probabilities that are summed here anew. The programs' laws hardly depend on their parameter, so that
+ * the p-value of a number is a bound of its tail, times its factors: never below it, and not far above.
  */
 #include <string.h>
 
@@ -40,21 +40,31 @@ static const scene_t scenes[] = {
     {"rounded", coin_sum, 1, {30}, 0.3, 0, 27.5, INFINITY, LAW(GAUSSIAN, 2, 5, -INFINITY, INFINITY)},
     {"rounded whole", coin_sum, 1, {30}, 0.3, 0, 29, INFINITY, LAW(DISCRETE_LAPLACE, 1, 3, -INFINITY, INFINITY)},
     {"at the upper bound", coin_sum, 1, {26}, 0.3, 0, 26, INFINITY, LAW(GAUSSIAN, 1, 0, 0, 26)},
-    {"withheld", coin_sum, 1, {NAN}, 0.3, 0, -INFINITY, 1, {.noise = TACIT_RELEASE_GAUSSIAN, .scale = 1, .suppressed = 1, .lower = -INFINITY, .upper = INFINITY}},
+    {"withheld",
+     coin_sum,
+     1,
+     {NAN},
+     0.3,
+     0,
+     -INFINITY,
+     1,
+     {.noise = TACIT_RELEASE_GAUSSIAN, .scale = 1, .suppressed = 1, .lower = -INFINITY, .upper = INFINITY}},
     {"counts", coin_counts, 2, {28, 26}, 0.3, 1, 26, INFINITY, LAW(LAPLACE, 0.8, 0, -INFINITY, INFINITY)},
     {"counts as they are", coin_counts, 2, {14, 26}, 0.3, 1, 26, INFINITY, EXACT(NONE, NULL)},
     {"answers", coin_counts, 2, {10, 30}, 0.7 * 0.1 + 0.3 * 0.8, 1, 30, INFINITY, EXACT(RESPONSES, channel)},
 };
 enum { N_SCENES = sizeof scenes / sizeof scenes[0] };
 
-static double p_of(const char *program, size_t n_values, const double *values, const tacit_noisy_t *law, double n_told, tacit_augment_method_t method) {
+static double p_of(const char *program, size_t n_values, const double *values, const tacit_noisy_t *law, double n_told,
+                   tacit_augment_method_t method) {
   tacit_population_t *population;
   tacit_error_t err;
   tacit_draws_t draws;
   tacit_augment_settings_t s = tacit_augment_settings_default();
   double p[2] = {-1, -1};
-  tacit_published_statistic_t published[2] = {{.statistic = 0, .groups = 1, .noisy = *law},
-                                              {.statistic = TACIT_PUBLISHED_SIZE, .groups = 1, .noisy = LAW(DISCRETE_LAPLACE, 1, 0, -INFINITY, INFINITY)}};
+  tacit_published_statistic_t published[2] = {
+      {.statistic = 0, .groups = 1, .noisy = *law},
+      {.statistic = TACIT_PUBLISHED_SIZE, .groups = 1, .noisy = LAW(DISCRETE_LAPLACE, 1, 0, -INFINITY, INFINITY)}};
   const tacit_group_t records = {.name = "", .n_records = n_told > 0 ? 0 : N};
   published[0].noisy.n_values = n_values;
   published[0].noisy.values = values;
@@ -87,7 +97,10 @@ static double tail_of(const scene_t *s) {
   return sum;
 }
 
-/* Two sides, two as an average of p-values is one, and as many as there are values, and levels of a factor but one. Bounds of tails are some ten times those. Nothing here is random but the records drawn by the one method. */
+/*
+ * Two sides, two as an average of p-values is one, and as many as there are values, and levels of a factor but one. Bounds of tails are some ten
+ * times those. Nothing here is random but the records drawn by the one method.
+ */
 static void test_p_values_are_tails_and_little_more(void **state) {
   (void)state;
   for (size_t i = 0; i < N_SCENES; i++) {
@@ -104,8 +117,8 @@ static void test_p_values_are_tails_and_little_more(void **state) {
 }
 
 /*
- * Eight bands of equal chances, of which the lower four have 1 record each, and the others 9. None of them is far out, that the lower four have 4 of 40 is;
- * and where the table is of two halves of the bands by four, what one factor says.
+ * Eight bands of equal chances, of which the lower four have 1 record each, and the others 9. None of them is far out, that the lower four have 4 of
+ * 40 is; and where the table is of two halves of the bands by four, what one factor says.
  */
 static void test_what_is_off_together_is_found(void **state) {
   (void)state;
@@ -114,8 +127,10 @@ static void test_what_is_off_together_is_found(void **state) {
   char program[400] = "";
   const scene_t lower = {.share = 0.5, .from = -INFINITY, .to = 4, .law = LAW(GAUSSIAN, 1, 0, -INFINITY, INFINITY)};
   const tacit_noisy_t law = LAW(GAUSSIAN, 0.5, 0, -INFINITY, INFINITY);
-  strcat(strcat(program, "data { real<lower=0> t; } transformed data { int<lower=0, upper=7> band = cut(t, {0.13353139262452263, 0.28768207245178093, 0.47000362924573555, "
-                         "0.69314718055994531, 0.98082925301172623, 1.3862943611198906, 2.0794415416798357}); } "), strstr(bands, "parameters"));
+  strcat(strcat(program,
+                "data { real<lower=0> t; } transformed data { int<lower=0, upper=7> band = cut(t, {0.13353139262452263, 0.28768207245178093, "
+                "0.47000362924573555, 0.69314718055994531, 0.98082925301172623, 1.3862943611198906, 2.0794415416798357}); } "),
+         strstr(bands, "parameters"));
   double p = p_of(program, 8, values, &law, 0, TACIT_AUGMENT_MARGINAL), tail = tail_of(&lower), factor = 4 * (8 + 7);
   print_message("lower half of eight bands: tail %.2g, p / %g = %.2g\n", tail, factor, p / factor);
   assert_true(p >= 4 * factor * tail && p < 30 * factor * pow(tail, 0.9));
@@ -136,8 +151,8 @@ static void test_sums_of_reals_are_looked_at(void **state) {
 }
 
 /*
- * Of 40 waits 7 are below 0.2, 20 below 0.7 and 35 below 2, so that candidates are chosen with weights e^(-13 / scale), 1 and e^(-15 / scale), where these numbers are as
- * expected; of others the sum over all triples is taken.
+ * Of 40 waits 7 are below 0.2, 20 below 0.7 and 35 below 2, so that candidates are chosen with weights e^(-13 / scale), 1 and e^(-15 / scale), where
+ * these numbers are as expected; of others the sum over all triples is taken.
  */
 static double chosen(double scale, size_t which) {
   double below[3] = {-expm1(-0.2), -expm1(-0.7), -expm1(-2.0)}, p[4] = {below[0], below[1] - below[0], below[2] - below[1], 1 - below[2]}, sum = 0;
@@ -145,7 +160,8 @@ static double chosen(double scale, size_t which) {
     for (int b = 0; a + b <= N; b++) {
       for (int c = 0; a + b + c <= N; c++) {
         int d = N - a - b - c;
-        double log_p = lgamma(N + 1.0) - lgamma(a + 1.0) - lgamma(b + 1.0) - lgamma(c + 1.0) - lgamma(d + 1.0) + a * log(p[0]) + b * log(p[1]) + c * log(p[2]) + d * log(p[3]);
+        double log_p = lgamma(N + 1.0) - lgamma(a + 1.0) - lgamma(b + 1.0) - lgamma(c + 1.0) - lgamma(d + 1.0) + a * log(p[0]) + b * log(p[1]) +
+                       c * log(p[2]) + d * log(p[3]);
         double w[3] = {exp(-fabs(a - 20.0) / scale), exp(-fabs(a + b - 20.0) / scale), exp(-fabs(a + b + c - 20.0) / scale)};
         sum += exp(log_p) * w[which] / (w[0] + w[1] + w[2]);
       }
