@@ -8,7 +8,7 @@
 
 #include "augment/population_internal.h"
 
-enum { N_NODES = 15, LANES = TACIT_POPULATION_LANES, MAX_PANELS = 1 << 18, MAX_SEARCH = 400, MAX_PASSES = 60 };
+enum { N_NODES = 15, LANES = TACIT_POPULATION_LANES, MAX_PANELS = 1 << 18, MAX_SEARCH = 400, MAX_ABOVE = 4, MAX_PASSES = 60 };
 static const double TOLERANCE = 1e-9, NOT_ONE = 1e-8;
 
 /* [Piessens1983, qk15]: abscissae on (-1, 1), weights of Kronrod's rule and of Gauss' at every other one. */
@@ -236,6 +236,16 @@ static double total_of(const double *log_p, size_t n) {
   return exp(total);
 }
 
+/* More than all was found: somewhere two rules agree by chance. Every panel with something in it. */
+static bool halve_all(tacit_law_t *law) {
+  for (size_t i = 0, n = law->n_panels; i < n; i++) {
+    if (law->panels[i].log_value > log(1e-12) && can_halve(&law->panels[i]) && !halve(law, i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static int compare_place(const void *a, const void *b) {
   const panel_t *p = a, *q = b;
   return p->combination != q->combination ? (p->combination > q->combination) - (p->combination < q->combination)
@@ -305,14 +315,15 @@ tacit_law_outcome_t tacit_law_set(tacit_law_t *law, const double *theta, double 
     ok = cells->is_real ? append_real(law, &cells->pieces[i]) : append_whole(law, &cells->pieces[i]);
   }
   *total = NAN;
-  for (int i = 0; i < MAX_SEARCH && ok && !law->has_no_number; i++) {
+  for (int i = 0, n_above = 0; i < MAX_SEARCH && ok && !law->has_no_number; i++) {
     if (cells->is_real) {
       ok = refine(law, log_p);
     } else {
       add_up(law, log_p);
     }
     *total = total_of(log_p, cells->n_cells);
-    if (fabs(*total - 1) <= NOT_ONE || !cells->is_real || *total > 1 || !search(law)) {
+    bool is_done = fabs(*total - 1) <= NOT_ONE || !cells->is_real;
+    if (is_done || (*total > 1 ? n_above++ >= MAX_ABOVE || !halve_all(law) : !search(law))) {
       break;
     }
   }
