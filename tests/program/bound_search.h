@@ -194,7 +194,7 @@ static inline search_found_t search_bounds(const tacit_compiled_t *p, size_t n_p
     }
   }
   for (size_t r = 0; r < p->n_rows; r++) {
-    found.n_bounded_rows += isfinite(p->row_bound[r]);
+    found.n_bounded_rows += isfinite(p->row_bound[r]) ? 1 : 0;
   }
   while (found.n_points < n_points) {
     search_propose(&s);
