@@ -323,6 +323,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_cells(tacit_curato
 /* ---- how well a public fit fits ---- */
 
 enum { TACIT_FIT_MAX_BINS = 32 };
+/** The bin of x, 0 to n_bins - 1: how many of the cuts, shape (n_bins - 1), ascending, are below it. For releases, and what is expected of them. */
+TACIT_API size_t tacit_fit_check_bin(const double *cuts, size_t n_bins, double x);
 #define TACIT_FIT_CHECK_LABEL "check of a fit"
 
 /** A fit that records are put beside; public, or computed from releases. Borrows its arrays. */

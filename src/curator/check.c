@@ -58,7 +58,7 @@ static void expect(const tacit_fit_point_t *point, double eta, bool is_raw, doub
   }
 }
 
-static size_t bin_of(const double *cuts, size_t n_bins, double x) {
+size_t tacit_fit_check_bin(const double *cuts, size_t n_bins, double x) {
   size_t b = 0;
   while (b + 1 < n_bins && x > cuts[b]) {
     b++;
@@ -86,11 +86,11 @@ static void add_check(const void *ctx, size_t n_rows, const float *records, doub
   expect(point, eta, is_raw, m.mean, sd, &expected, &square);
   double r = fmax(fmin(residual_of(is_raw, y, m.mean, sd) - expected, 1), -1), p = fmax(fmin(fmin(z * z, 1) - square, 1), -1);
   parts_t weights = weights_of(point);
-  size_t bin = bin_of(point->cuts, b, m.mean);
+  size_t bin = tacit_fit_check_bin(point->cuts, b, m.mean);
   v[bin] = weights.count;
   v[b + bin] = weights.residual * r;
   if (point->by != SIZE_MAX) {
-    v[2 * b + bin_of(point->by_cuts, point->n_by, x[point->by])] = weights.by * r;
+    v[2 * b + tacit_fit_check_bin(point->by_cuts, point->n_by, x[point->by])] = weights.by * r;
   }
   v[sum->dim - 1] = weights.square * p;
   tacit_rows_write(sum, 1, v, k);

@@ -108,15 +108,7 @@ static bool is_seen(const tacit_record_model_t *model, const float *record) {
   return model->seen == SIZE_MAX || fabs((double)record[model->seen] - model->unseen) > 0.5;
 }
 
-/* ---- bins ---- */
-
-static size_t bin_of(const double *cuts, size_t n_bins, double x) {
-  size_t b = 0;
-  while (b + 1 < n_bins && x > cuts[b]) {
-    b++;
-  }
-  return b;
-}
+/* ---- predictions and the column beside them ---- */
 
 /* After refer(), of whose values it is the mean; where they are draws, of others. */
 static double prediction_of(const tacit_record_model_t *model, const tacit_pit_point_t *point, const float *record, room_t *room) {
@@ -163,7 +155,7 @@ static void add_pit(const void *ctx, size_t n_rows, const float *records, double
       continue;
     }
     place_t place = place_of(&room.reference, (double)record[model->outcome], is_seen(model, record));
-    size_t bin = bin_of(point->cuts, point->n_bins, prediction_of(model, point, record, &room));
+    size_t bin = tacit_fit_check_bin(point->cuts, point->n_bins, prediction_of(model, point, record, &room));
     double one = 1 / (double)n_rows;
     for (size_t c = 0; c < CELLS; c++) {
       v[c] += one * weights.shares * place.shares[c];
@@ -171,7 +163,8 @@ static void add_pit(const void *ctx, size_t n_rows, const float *records, double
     v[CELLS + bin] += one * weights.counts;
     v[CELLS + point->n_bins + bin] += one * weights.residual * place.residual;
     if (point->n_by > 0) {
-      v[CELLS + 2 * point->n_bins + bin_of(point->by_cuts, point->n_by, quantity_of(point, record))] += one * weights.by * place.residual;
+      size_t by = tacit_fit_check_bin(point->by_cuts, point->n_by, quantity_of(point, record));
+      v[CELLS + 2 * point->n_bins + by] += one * weights.by * place.residual;
     }
   }
   tacit_rows_write(sum, 1, v, k);

@@ -179,14 +179,6 @@ static void cut(double *values, size_t n_values, size_t n, double *cuts) {
   }
 }
 
-static size_t bin_of(const double *cuts, size_t n_bins, double x) {
-  size_t b = 0;
-  while (b + 1 < n_bins && x > cuts[b]) {
-    b++;
-  }
-  return b;
-}
-
 static tacit_status_t predict(const tacit_fit_t *fit, checked_t *c, tacit_error_t *err) {
   bool is_wanted[TACIT_NOISE_AWARE_MAX_FEATURES];
   tacit_feature_scale_t scales[TACIT_NOISE_AWARE_MAX_FEATURES];
@@ -281,7 +273,7 @@ static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *
   }
   n = n > 0 ? n : fmax(total, 1);
   for (size_t k = 0; k < N_ROWS; k++) {
-    c->bins[k] = bin_of(point->cuts, b, c->means[k]);
+    c->bins[k] = tacit_fit_check_bin(point->cuts, b, c->means[k]);
   }
   check->n_bins = b;
   for (size_t i = 0; i < b; i++) {
@@ -292,7 +284,7 @@ static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *
   }
   check->misfit = misfit_of(check->bins, b);
   for (size_t k = 0; point->by != SIZE_MAX && k < N_ROWS; k++) {
-    c->bins[k] = bin_of(point->by_cuts, point->n_by, c->rows[k * c->d + point->by]);
+    c->bins[k] = tacit_fit_check_bin(point->by_cuts, point->n_by, c->rows[k * c->d + point->by]);
   }
   double centre = 0, half = 1;
   if (point->by != SIZE_MAX) {

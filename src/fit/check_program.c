@@ -59,14 +59,6 @@ static size_t cut(weighed_t *values, size_t n_values, double *cuts) {
   return n + 1;
 }
 
-static size_t bin_of(const double *cuts, size_t n_bins, double x) {
-  size_t b = 0;
-  while (b + 1 < n_bins && x > cuts[b]) {
-    b++;
-  }
-  return b;
-}
-
 /* The column that is looked at beside the predictions: where records have it. */
 static tacit_status_t find_column(const tacit_fit_t *fit, const char *by, checked_t *c, tacit_error_t *err) {
   size_t n_columns;
@@ -174,8 +166,8 @@ static tacit_status_t expect(const tacit_fit_t *fit, const char *by, checked_t *
     cut_column(fit, by, c, values, check);
   }
   for (size_t i = 0; i < n && ok; i++) {
-    c->bins[i] = bin_of(c->cuts, c->point.n_bins, c->at[i].prediction);
-    c->by[i] = bin_of(c->by_cuts, c->point.n_by, c->at[i].quantity);
+    c->bins[i] = tacit_fit_check_bin(c->cuts, c->point.n_bins, c->at[i].prediction);
+    c->by[i] = tacit_fit_check_bin(c->by_cuts, c->point.n_by, c->at[i].quantity);
   }
   tacit_free(records);
   tacit_free(laws);
