@@ -207,6 +207,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_diagnose_fit(const tacit_draws_t *
                                                            tacit_findings_t *findings, tacit_error_t *err);
 /** What was looked at, for those in whom nothing wrong was seen: "R-hat, effective draws, ..."; at most n bytes, the end included. */
 TACIT_API void tacit_findings_looked_at(const tacit_checks_t *checks, size_t n, char *text);
+/** How many kinds of trouble that were. */
+TACIT_API size_t tacit_findings_n_looked_at(const tacit_checks_t *checks);
 /** Add to `findings` what the sampler itself tells: few acceptances, noise in the test, drowned gradients, divergences. */
 TACIT_API void tacit_diagnose_sampler(const tacit_published_t *published, tacit_findings_t *findings);
 

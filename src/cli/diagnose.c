@@ -41,7 +41,7 @@ static int run(const cli_args_t *args) {
     if (cli_is_given(args, "json")) {
       status = print_json(args, &findings);
     } else {
-      cli_print_findings(stdout, &findings, findings.n, &read.evidence.checks);
+      cli_print_findings(stdout, &findings, findings.n, true, &read.evidence.checks);
     }
     status = status == CLI_OK && findings.worst == TACIT_SEVERITY_PROBLEM ? CLI_PROBLEMS : status;
   }

@@ -168,6 +168,10 @@ static int write_result(const cli_args_t *args, const tacit_fit_t *fit) {
     return status;
   }
   int status = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit));
+  bool is_as_asked = tacit_fit_is_private(fit) && strcmp(tacit_fit_end(fit), "interrupted") != 0;
+  if (cli_is_given(args, "quiet") && is_as_asked) {
+    return status;
+  }
   print_spent(fit, stdout);
   printf("written: %s (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n", cli_value(args, "out"));
   return status;

@@ -49,7 +49,7 @@ bool cli_is_interrupted(void) {
   return is_interrupted != 0;
 }
 
-void cli_print_findings(FILE *to, const tacit_findings_t *findings, size_t most, const tacit_checks_t *checks) {
+void cli_print_findings(FILE *to, const tacit_findings_t *findings, size_t most, bool is_listed, const tacit_checks_t *checks) {
   static const char *const words[] = {"note", "warning", "problem"};
   char looked_at[512];
   for (size_t i = 0; i < findings->n && i < most; i++) {
@@ -62,8 +62,11 @@ void cli_print_findings(FILE *to, const tacit_findings_t *findings, size_t most,
     fprintf(to, "         and %zu more: tacit diagnose\n", findings->n - most);
   }
   if (findings->worst == TACIT_SEVERITY_NOTE) {
+    fprintf(to, "of %zu kinds of trouble that were looked for, none was seen\n", tacit_findings_n_looked_at(checks));
+  }
+  if (is_listed) {
     tacit_findings_looked_at(checks, sizeof looked_at, looked_at);
-    fprintf(to, "nothing wrong was seen in %s\n", looked_at);
+    fprintf(to, "looked for: %s\n", looked_at);
   }
 }
 
@@ -88,14 +91,17 @@ int cli_print_summary(const cli_args_t *args, const tacit_draws_t *draws, const 
   tacit_error_t err;
   tacit_findings_t findings;
   char *text = NULL;
+  bool is_quiet = cli_is_given(args, "quiet");
   tacit_status_t status = cli_table(draws, labels, evidence, &text, &err);
   if (status == TACIT_OK) {
     status = tacit_diagnose_fit(draws, labels, published, checks, &findings, &err);
   }
   if (status == TACIT_OK) {
-    cli_put(stdout, text);
+    cli_put(stdout, is_quiet ? "" : text);
     fflush(stdout);
-    cli_print_findings(stderr, &findings, MOST, checks);
+  }
+  if (status == TACIT_OK && (!is_quiet || findings.worst > TACIT_SEVERITY_NOTE)) {
+    cli_print_findings(stderr, &findings, MOST, false, checks);
   }
   tacit_report_text_free(text);
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);

@@ -18,6 +18,6 @@ TACIT_MUST_USE tacit_status_t cli_table(const tacit_draws_t *draws, const char *
 int cli_print_summary(const cli_args_t *args, const tacit_draws_t *draws, const char *const *labels,
                       const tacit_published_t *published, const tacit_evidence_t *evidence);
 /* Findings with their advice, at most `most` of them, and what was looked at if nothing is wrong. */
-void cli_print_findings(FILE *to, const tacit_findings_t *findings, size_t most, const tacit_checks_t *checks);
+void cli_print_findings(FILE *to, const tacit_findings_t *findings, size_t most, bool is_listed, const tacit_checks_t *checks);
 
 #endif

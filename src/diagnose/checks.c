@@ -204,17 +204,30 @@ tacit_status_t tacit_diagnose_fit(const tacit_draws_t *draws, const char *const 
   return status;
 }
 
+static bool is_looked_at(const tacit_checks_t *checks, int id) {
+  for (size_t i = 0; checks != NULL && i < checks->n; i++) {
+    if (checks->items[i].id == (tacit_check_id_t)id) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void tacit_findings_looked_at(const tacit_checks_t *checks, size_t n, char *text) {
   size_t at = (size_t)snprintf(text, n, "the chains' moves, agreement (R-hat), drift and effective draws");
   for (int id = 0; id < TACIT_N_CHECKS; id++) {
-    bool is_there = false;
-    for (size_t i = 0; checks != NULL && i < checks->n; i++) {
-      is_there = is_there || checks->items[i].id == (tacit_check_id_t)id;
-    }
-    if (is_there && at < n) {
+    if (is_looked_at(checks, id) && at < n) {
       at += (size_t)snprintf(text + at, n - at, ", %s", infos[id].name);
     }
   }
+}
+
+size_t tacit_findings_n_looked_at(const tacit_checks_t *checks) {
+  size_t n = 4; /* of chains */
+  for (int id = 0; id < TACIT_N_CHECKS; id++) {
+    n += is_looked_at(checks, id);
+  }
+  return n;
 }
 
 tacit_status_t tacit_draws_summarise_with(const tacit_draws_t *draws, size_t j, const tacit_evidence_t *evidence,

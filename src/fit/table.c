@@ -133,7 +133,7 @@ static const tacit_setting_t table[] = {
     {"yes", NULL, NULL, "Neither ask nor refuse, however bad the forecast is.", "running", TACIT_SETTING_PROGRAM, 0, 0, NULL},
     {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only.", "running", TACIT_SETTING_PROGRAM, 0, 0,
      NULL},
-    {"quiet", NULL, NULL, "No progress, no plan.", "running", TACIT_SETTING_PROGRAM, 0, 0, NULL}};
+    {"quiet", NULL, NULL, "Print nothing but warnings, problems and errors.", "running", TACIT_SETTING_PROGRAM, 0, 0, NULL}};
 
 const tacit_setting_t *tacit_fit_settings(size_t *n) {
   *n = sizeof table / sizeof table[0];

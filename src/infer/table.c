@@ -30,7 +30,7 @@ static const tacit_setting_t table[] = {
     {"step-size", "E", NULL, "hmc: fixed step size, in units where a period is 2 pi. Default: adapted during warm-up.", "sampler",
      TACIT_SETTING_NUMBER, 1e-6, 10, NULL},
     {"leapfrog", "L", NULL, "hmc: fixed number of steps. Default: a length around pi/2.", "sampler", TACIT_SETTING_COUNT, 1, 1e6, NULL},
-    {"quiet", NULL, NULL, "No progress.", "running", TACIT_SETTING_PROGRAM, 0, 0, NULL}};
+    {"quiet", NULL, NULL, "Print nothing but warnings, problems and errors.", "running", TACIT_SETTING_PROGRAM, 0, 0, NULL}};
 
 const tacit_setting_t *tacit_infer_settings(size_t *n) {
   *n = sizeof table / sizeof table[0];

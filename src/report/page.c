@@ -48,40 +48,50 @@ static void facts(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_printf(text, "</dd></dl>\n");
 }
 
-static void banner(const tacit_report_t *report, tacit_text_t *text) {
-  if (!report->is_private) {
-    tacit_text_printf(text, "<div class=\"banner exposed\"><strong>NOT PRIVATE</strong>Reason: ");
-    tacit_text_html(text, report->not_private_reason);
-    tacit_text_printf(text, ". This page may reveal the records it was computed from.</div>\n");
-    return;
+/* Of a statistic that was released before. */
+static void released_claim(const tacit_report_release_t *release, tacit_text_t *text) {
+  tacit_text_printf(text, "Computed from a released statistic alone: it costs no privacy beyond that release");
+  if (isfinite(release->epsilon) && isfinite(release->delta)) {
+    tacit_text_printf(text, " (&epsilon; = ");
+    tacit_text_number_up(text, release->epsilon, 5);
+    tacit_text_printf(text, ", &delta; = ");
+    tacit_text_number_up(text, release->delta, 5);
+    tacit_text_printf(text, ", if it was made as described)");
   }
-  if (report->release != NULL) {
-    tacit_text_printf(text, "<div class=\"banner\"><strong>Computed from a released statistic alone</strong>It costs no "
-                            "privacy beyond that release");
-    if (isfinite(report->release->epsilon) && isfinite(report->release->delta)) {
-      tacit_text_printf(text, " (&epsilon; = ");
-      tacit_text_number_up(text, report->release->epsilon, 5);
-      tacit_text_printf(text, ", &delta; = ");
-      tacit_text_number_up(text, report->release->delta, 5);
-      tacit_text_printf(text, ", if it was made as described)");
-    }
-    tacit_text_printf(text, ": ");
-    tacit_text_html(text, report->release->statistic);
-    tacit_text_printf(text, ", with noise ");
-    tacit_text_html(text, report->release->noise);
-    tacit_text_printf(text, ". The <a href=\"#privacy\">statement</a> says what that means.</div>\n");
-    return;
-  }
-  tacit_text_printf(text, "<div class=\"banner\"><strong>Private: &epsilon; = ");
+  tacit_text_printf(text, ": ");
+  tacit_text_html(text, release->statistic);
+  tacit_text_printf(text, ", with noise ");
+  tacit_text_html(text, release->noise);
+}
+
+/* The guarantee in a sentence; what it means is in the statement. */
+static void budget_claim(const tacit_report_t *report, tacit_text_t *text) {
+  bool is_row = strcmp(report->unit, "row") == 0;
+  tacit_text_printf(text, "Private with &epsilon; = ");
   tacit_text_number_up(text, tacit_budget_promised(report->budget).epsilon, 5);
   tacit_text_printf(text, ", &delta; = ");
   tacit_text_number_up(text, tacit_budget_delta(report->budget), 5);
-  tacit_text_printf(text, "</strong>Fixed beforehand; &epsilon; = ");
-  tacit_text_number_up(text, tacit_budget_spent(report->budget).epsilon, 5);
-  tacit_text_printf(text, " of it was charged, which is no guarantee. Relation %s, unit ",
-                    tacit_relation_string(tacit_budget_relation(report->budget)));
-  tacit_text_html(text, report->unit);
-  tacit_text_printf(text, ". The <a href=\"#privacy\">statement</a> says what that means.</div>\n");
+  tacit_text_printf(text, " for each %s", is_row ? "row" : "value of ");
+  if (!is_row) {
+    tacit_text_html(text, report->unit);
+  }
+  tacit_text_printf(text, tacit_budget_relation(report->budget) == TACIT_RELATION_SUBSTITUTE ? ", replaced by any other" : ", added or removed");
+}
+
+static void claim(const tacit_report_t *report, tacit_text_t *text) {
+  tacit_text_printf(text, "<p>");
+  if (!report->is_private) {
+    tacit_text_printf(text, "<strong>NOT PRIVATE</strong>: ");
+    tacit_text_html(text, report->not_private_reason);
+    tacit_text_printf(text, ". This page may reveal the records it was computed from.</p>\n");
+    return;
+  }
+  if (report->release != NULL) {
+    released_claim(report->release, text);
+  } else {
+    budget_claim(report, text);
+  }
+  tacit_text_printf(text, ": see the <a href=\"#privacy\">statement</a>.</p>\n");
 }
 
 static bool is_worrying(const tacit_summary_t *s) {
@@ -97,30 +107,49 @@ static void finding(const tacit_finding_t *finding, tacit_text_t *text) {
   tacit_text_printf(text, "</li>\n");
 }
 
-/* The list that the terminal and tacit diagnose print, before anybody reads a number off the table. */
-static void findings(const tacit_report_t *report, tacit_text_t *text) {
-  tacit_findings_t *list = tacit_alloc(1, sizeof *list);
-  tacit_error_t err;
-  const tacit_checks_t *checks = report->evidence != NULL ? &report->evidence->checks : NULL;
-  if (list == NULL || tacit_diagnose_fit(report->draws, report->labels, report->published, checks, list, &err) != TACIT_OK) {
-    text->failed = true;
-    tacit_free(list);
-    return;
+/* The list that the terminal and tacit diagnose print. */
+static void findings(const tacit_findings_t *list, tacit_text_t *text) {
+  tacit_text_printf(text, "<ul>\n");
+  for (size_t i = 0; i < list->n; i++) {
+    finding(&list->items[i], text);
   }
-  char looked_at[512];
-  tacit_findings_looked_at(checks, sizeof looked_at, looked_at);
-  bool is_bad = list->worst == TACIT_SEVERITY_PROBLEM;
-  if (list->n == 0) {
-    tacit_text_printf(text, "<p>Nothing wrong was seen in %s.</p>\n", looked_at);
-  } else {
-    tacit_text_printf(text, "<div class=\"%s\">%s<ul>\n", is_bad ? "banner exposed" : "note",
-                      is_bad ? "<strong>Do not rely on these numbers</strong>" : "");
-    for (size_t i = 0; i < list->n; i++) {
-      finding(&list->items[i], text);
+  tacit_text_printf(text, "</ul>\n");
+}
+
+static const tacit_checks_t *checks_of(const tacit_report_t *report) {
+  return report->evidence != NULL ? &report->evidence->checks : NULL;
+}
+
+static bool forbids_intervals(const tacit_report_t *report) {
+  return report->evidence != NULL && tacit_checks_forbid_intervals(&report->evidence->checks);
+}
+
+/* What comes before any number: whether there is an answer, and what it is; what privacy cost; what is promised; what was checked. */
+static void first_screen(const tacit_report_t *report, const tacit_findings_t *list, const tacit_effect_t *effects, size_t n_effects,
+                         tacit_text_t *text) {
+  bool is_bad = list->worst == TACIT_SEVERITY_PROBLEM, is_exposed = !report->is_private;
+  tacit_text_printf(text, "<section class=\"banner%s\">\n", is_bad || is_exposed ? " exposed" : "");
+  if (is_bad) {
+    tacit_text_printf(text, "<p class=\"answer\"><strong>Do not rely on these numbers</strong></p>\n");
+    findings(list, text);
+  } else if (n_effects > 0) {
+    tacit_report_answer(report, effects, n_effects, text);
+  }
+  if (!is_bad) {
+    tacit_text_printf(text, "<p>");
+    tacit_report_cost(report, text);
+    if (list->n == 0) {
+      tacit_text_printf(text, "Of %zu kinds of trouble that were looked for, none was seen.", tacit_findings_n_looked_at(checks_of(report)));
     }
-    tacit_text_printf(text, "</ul></div>\n");
+    tacit_text_printf(text, "</p>\n");
   }
-  tacit_free(list);
+  claim(report, text);
+  tacit_text_printf(text, "</section>\n");
+  if (!is_bad && list->n > 0) {
+    tacit_text_printf(text, "<div class=\"note\">");
+    findings(list, text);
+    tacit_text_printf(text, "</div>\n");
+  }
 }
 
 static void cell_end(tacit_text_t *text) {
@@ -145,19 +174,11 @@ static const double *noise_factors(const tacit_report_t *report) {
 }
 
 /* noise_factor 0: without the column; below 0: not known. */
-static void answer_row(const char *label, const tacit_summary_t *s, bool has_priors, double noise_factor, tacit_text_t *text) {
+static void answer_row(const char *label, const tacit_summary_t *s, double noise_factor, tacit_text_t *text) {
   tacit_text_printf(text, "<tr><td>");
   tacit_text_html(text, label);
-  estimate_cell(s->mean, s->sd, text); /* what a narrow screen shows comes first */
+  estimate_cell(s->mean, s->sd, text);
   interval_cell(s->q5, s->q95, s->sd, text);
-  interval_cell(s->q2_5, s->q97_5, s->sd, text);
-  estimate_cell(s->sd, s->sd, text);
-  if (has_priors) {
-    cell_end(text);
-    tacit_text_significant(text, s->prior_sd, 2);
-    cell_end(text);
-    tacit_text_fixed(text, s->prior_share, 2);
-  }
   if (noise_factor > 0) {
     tacit_text_printf(text, "</td><td>&times; ");
     tacit_text_significant(text, noise_factor, 3);
@@ -173,20 +194,13 @@ static size_t n_common(const tacit_report_t *report) {
 }
 
 static void answers(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
-  bool has_priors = tacit_report_has_priors(summaries, report->draws->n_reported);
   const double *noise = noise_factors(report);
-  tacit_text_printf(text,
-                    "<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>90 %% interval</th><th>95 %% interval</th>"
-                    "<th>SD</th>%s%s</tr>\n",
-                    has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "", noise != NULL ? "<th>By noise</th>" : "");
+  tacit_text_printf(text, "<section id=\"summary\">\n<h2>Table</h2>\n<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>90 %% interval</th>%s</tr>\n",
+                    noise != NULL ? "<th>By noise</th>" : "");
   for (size_t j = 0; j < n_common(report); j++) {
-    answer_row(report->labels[j], &summaries[j], has_priors, noise == NULL ? 0 : j < report->evidence->n_terms && noise[j] > 0 ? noise[j] : -1, text);
+    answer_row(report->labels[j], &summaries[j], noise == NULL ? 0 : j < report->evidence->n_terms && noise[j] > 0 ? noise[j] : -1, text);
   }
   tacit_text_printf(text, "</table></div>\n");
-  if (has_priors) {
-    tacit_text_printf(text,
-                      "<p>Prior share: how much of the posterior's precision is the prior's; near 0 the data speak, near 1 the prior does.</p>\n");
-  }
   if (report->release != NULL && report->release->has_own_effects) {
     tacit_text_printf(text,
                       "<p>Coefficients are means over sites; each site's own are below. Sd between sites: how far one site's coefficient typically "
@@ -195,14 +209,23 @@ static void answers(const tacit_report_t *report, const tacit_summary_t *summari
   if (noise != NULL) {
     tacit_text_printf(
         text,
-        "<p>By noise: what the privacy noise added; intervals are so many times as wide as they would be, had records of the same features been seen "
-        "without noise, and were the model right (what misfit adds counts as noise here). Estimated from what was released.</p>\n");
+        "<p>By noise: intervals are so many times as wide as they would be, had records of the same features been seen without noise, and were the "
+        "model right (what misfit adds counts as noise here). Estimated from what was released.</p>\n");
   }
+  tacit_text_printf(text, "</section>\n");
 }
 
-static void chain_row(const char *label, const tacit_summary_t *s, tacit_text_t *text) {
+static void chain_row(const char *label, const tacit_summary_t *s, bool has_priors, tacit_text_t *text) {
   tacit_text_printf(text, "<tr><td>");
   tacit_text_html(text, label);
+  estimate_cell(s->sd, s->sd, text);
+  interval_cell(s->q2_5, s->q97_5, s->sd, text);
+  if (has_priors) {
+    cell_end(text);
+    tacit_text_significant(text, s->prior_sd, 2);
+    cell_end(text);
+    tacit_text_fixed(text, s->prior_share, 2);
+  }
   cell_end(text);
   tacit_text_significant(text, s->mcse_mean, 2);
   cell_end(text);
@@ -214,78 +237,9 @@ static void chain_row(const char *label, const tacit_summary_t *s, tacit_text_t 
   tacit_text_printf(text, "</td></tr>\n");
 }
 
-/* ---- effects on one scale: for one sd of a feature, where that was released, or between two levels ---- */
-
-typedef struct effects {
-  const char **labels;
-  char (*texts)[96];
-  tacit_summary_t *summaries;
-  size_t n;
-} effects_t;
-
-static tacit_summary_t scaled(const tacit_summary_t *s, double by) {
-  tacit_summary_t out = *s;
-  double *const fields[] = {&out.mean, &out.sd, &out.q5, &out.q50, &out.q95, &out.q2_5, &out.q97_5};
-  for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-    *fields[i] *= by;
-  }
-  return out;
-}
-
-static bool has_scales(const tacit_report_t *report) {
-  for (size_t j = 0; report->evidence != NULL && j < report->evidence->n_terms; j++) {
-    if (report->evidence->feature_sd[j] > 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* Coefficients but the intercept, which has no sd of its own. */
-static void effect(const tacit_report_t *report, const tacit_summary_t *summaries, size_t j, effects_t *to) {
-  double sd = report->evidence->feature_sd[j];
-  tacit_text_t amount = {0};
-  to->summaries[to->n] = scaled(&summaries[j], sd > 0 ? sd : 1);
-  if (sd > 0) {
-    tacit_text_significant(&amount, sd, 2);
-  }
-  snprintf(to->texts[to->n], sizeof to->texts[0], sd > 0 ? "%.60s + %s" : "%.60s", report->labels[j], amount.data != NULL ? amount.data : "");
-  to->labels[to->n] = to->texts[to->n];
-  to->n++;
-  tacit_text_clear(&amount);
-}
-
-static const char *ratio_of(const char *family) {
-  return strcmp(family, "bernoulli") == 0 ? "Odds ratio" : strcmp(family, "poisson") == 0 ? "Rate ratio" : NULL;
-}
-
-static void effects(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
-  size_t n = report->draws->n_reported;
-  effects_t to = {tacit_alloc(n, sizeof *to.labels), tacit_alloc(n, sizeof *to.texts), tacit_alloc(n, sizeof *to.summaries), 0};
-  if (to.labels == NULL || to.texts == NULL || to.summaries == NULL) {
-    text->failed = true;
-  } else {
-    const char *ratio = ratio_of(report->family);
-    for (size_t j = 1; j < n && j < report->evidence->n_terms; j++) {
-      effect(report, summaries, j, &to);
-    }
-    tacit_text_printf(text,
-                      "<h2>Effects</h2>\n<p>%s of one released standard deviation of each feature (after the +), or of a level beside the first "
-                      "one: median, 90 %% interval (thick) and 95 %% interval (thin).</p>\n<div class=\"scroll\">",
-                      ratio != NULL ? ratio : "Difference in the response");
-    tacit_figure_intervals(to.labels, to.summaries, to.n, ratio != NULL, text);
-    tacit_text_printf(text, "</div>\n");
-  }
-  tacit_free(to.labels);
-  tacit_free(to.texts);
-  tacit_free(to.summaries);
-}
-
 static void intervals(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
-  tacit_text_printf(text, "<h2>Intervals</h2>\n<p>Median, 90 %% interval (thick) and 95 %% interval (thin), each in its own unit.</p>\n"
-                          "<div class=\"scroll\">");
+  tacit_text_printf(text, "<h2>Intervals</h2>\n<p>Median, 90 %% interval (thick) and 95 %% interval (thin), each in its own unit.</p>\n");
   tacit_figure_intervals(report->labels, summaries, n_common(report), false, text);
-  tacit_text_printf(text, "</div>\n");
 }
 
 /* A figure for each quantity that sites have of their own, all sites on one axis. */
@@ -306,9 +260,7 @@ static void sites(const tacit_report_t *report, const tacit_summary_t *summaries
         labels[i] = report->labels[first + i * report->n_own + k];
         own[i] = summaries[first + i * report->n_own + k];
       }
-      tacit_text_printf(text, "<div class=\"scroll\">");
       tacit_figure_intervals(labels, own, n, false, text);
-      tacit_text_printf(text, "</div>\n");
     }
   }
   tacit_free(labels);
@@ -325,16 +277,6 @@ static void curves(const tacit_report_t *report, tacit_text_t *text) {
     tacit_figure_curve(&report->curves[i], text);
   }
   tacit_text_printf(text, "</div>\n");
-}
-
-static void pictures(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
-  (has_scales(report) ? effects : intervals)(report, summaries, text);
-  if (report->n_own > 0) {
-    sites(report, summaries, text);
-  }
-  if (report->n_curves > 0) {
-    curves(report, text);
-  }
 }
 
 /* ---- what is folded away ---- */
@@ -359,12 +301,18 @@ static void traces(const tacit_report_t *report, tacit_text_t *text) {
 }
 
 static void chains(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
-  tacit_text_printf(text, "<details><summary>Chains: errors of simulation, agreement, traces</summary>\n<div class=\"scroll\"><table>\n"
-                          "<tr><th>Quantity</th><th>MCSE</th><th>ESS bulk</th><th>ESS tail</th><th>R-hat</th></tr>\n");
+  bool has_priors = tacit_report_has_priors(summaries, report->draws->n_reported);
+  tacit_text_printf(text, "<details><summary>All numbers: spread, %schains, traces</summary>\n<div class=\"scroll\"><table>\n"
+                          "<tr><th>Quantity</th><th>SD</th><th>95 %% interval</th>%s<th>MCSE</th><th>ESS bulk</th><th>ESS tail</th><th>R-hat</th></tr>\n",
+                    has_priors ? "prior, " : "", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "");
   for (size_t j = 0; j < report->draws->n_reported; j++) {
-    chain_row(report->labels[j], &summaries[j], text);
+    chain_row(report->labels[j], &summaries[j], has_priors, text);
   }
   tacit_text_printf(text, "</table></div>\n");
+  if (has_priors) {
+    tacit_text_printf(text,
+                      "<p>Prior share: how much of the posterior's precision is the prior's; near 0 the data speak, near 1 the prior does.</p>\n");
+  }
   traces(report, text);
   tacit_text_printf(text, "</details>\n");
 }
@@ -377,14 +325,20 @@ static void schema(const tacit_report_t *report, tacit_text_t *text) {
 
 static void statement(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_t lines = {0};
-  tacit_text_printf(text, "<section id=\"privacy\">\n<h2>Privacy statement</h2>\n");
+  tacit_text_printf(text, "<details id=\"privacy\"><summary>Privacy statement</summary>\n");
   tacit_statement_lines(report, &lines);
   if (!lines.failed) {
     tacit_statement_html(lines.data, "h3", text);
   }
   text->failed = text->failed || lines.failed;
   tacit_text_clear(&lines);
-  tacit_text_printf(text, "</section>\n");
+  tacit_text_printf(text, "</details>\n");
+}
+
+static void checked(const tacit_report_t *report, tacit_text_t *text) {
+  char looked_at[512];
+  tacit_findings_looked_at(checks_of(report), sizeof looked_at, looked_at);
+  tacit_text_printf(text, "<details><summary>What was checked</summary>\n<p>%s.</p></details>\n", looked_at);
 }
 
 static void settings(const tacit_report_t *report, tacit_text_t *text) {
@@ -400,25 +354,21 @@ static void settings(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_printf(text, "</table></div></details>\n");
 }
 
-void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
-  bool is_empty = tacit_draws_n_kept(report->draws) == 0 || report->draws->n_reported == 0;
-  head(report, text);
-  banner(report, text);
-  facts(report, text);
-  tacit_text_printf(text, "<section id=\"summary\">\n<h2>Answer</h2>\n");
-  findings(report, text);
-  answers(report, summaries, text);
-  tacit_text_printf(text, "</section>\n");
-  if (report->evidence != NULL && tacit_checks_forbid_intervals(&report->evidence->checks)) {
-    tacit_text_printf(text, "<p>No effects, intervals or curves are drawn: a check says that there are none to give.</p>\n");
-  } else if (!is_empty) {
-    pictures(report, summaries, text);
+/* Effects where steps are known, else coefficients; sites; curves. */
+static void pictures(const tacit_report_t *report, const tacit_summary_t *summaries, const tacit_effect_t *effects, size_t n_effects,
+                     tacit_text_t *text) {
+  if (n_effects > 0) {
+    tacit_figure_effects(report, effects, n_effects, text);
+  } else {
+    intervals(report, summaries, text);
   }
-  if (report->check_json != NULL) {
-    tacit_figure_check(report->check_json, text);
-  }
-  statement(report, text);
+}
+
+static void folded(const tacit_report_t *report, const tacit_summary_t *summaries, bool is_empty, tacit_text_t *text) {
   tacit_text_printf(text, "<h2>Details</h2>\n");
+  facts(report, text);
+  statement(report, text);
+  checked(report, text);
   if (!is_empty) {
     chains(report, summaries, text);
   }
@@ -426,5 +376,43 @@ void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summ
     schema(report, text);
   }
   settings(report, text);
-  tacit_page_foot(text);
+}
+
+static void body(const tacit_report_t *report, const tacit_summary_t *summaries, const tacit_findings_t *list, tacit_effect_t *effects,
+                 tacit_text_t *text) {
+  bool is_empty = tacit_draws_n_kept(report->draws) == 0 || report->draws->n_reported == 0, has_answer = !is_empty && !forbids_intervals(report);
+  size_t n_effects = has_answer && tacit_report_has_effects(report) ? tacit_report_effects(report, summaries, effects) : 0;
+  first_screen(report, list, effects, n_effects, text);
+  if (forbids_intervals(report)) {
+    tacit_text_printf(text, "<p>No effects, intervals or curves are drawn: a check says that there are none to give.</p>\n");
+  } else if (has_answer) {
+    pictures(report, summaries, effects, n_effects, text);
+  }
+  answers(report, summaries, text);
+  if (has_answer && report->n_own > 0) {
+    sites(report, summaries, text);
+  }
+  if (has_answer && report->n_curves > 0) {
+    curves(report, text);
+  }
+  if (report->check_json != NULL) {
+    tacit_figure_check(report->check_json, text);
+  }
+  folded(report, summaries, is_empty, text);
+}
+
+void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+  tacit_error_t err;
+  tacit_findings_t *list = tacit_alloc(1, sizeof *list);
+  tacit_effect_t *effects = tacit_alloc(report->draws->n_reported, sizeof *effects);
+  if (list == NULL || effects == NULL ||
+      tacit_diagnose_fit(report->draws, report->labels, report->published, checks_of(report), list, &err) != TACIT_OK) {
+    text->failed = true;
+  } else {
+    head(report, text);
+    body(report, summaries, list, effects, text);
+    tacit_page_foot(text);
+  }
+  tacit_free(list);
+  tacit_free(effects);
 }

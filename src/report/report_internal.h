@@ -80,9 +80,26 @@ void tacit_statement_change(tacit_relation_t relation, const char *unit, tacit_t
 
 /* ---- pages ---- */
 
-/* Up to and with the heading: `before` is in the title alone, more_style after the style of all pages. */
-void tacit_page_head(const char *before, const char *title, const char *more_style, tacit_text_t *text);
+/* Up to and with the heading: `before` is in the title alone, of_page the style that this page has besides. */
+void tacit_page_head(const char *before, const char *title, const char *of_page, tacit_text_t *text);
 void tacit_page_foot(tacit_text_t *text);
+
+/* ---- answer.c: effects in a reader's terms ---- */
+
+typedef struct tacit_effect {
+  char text[128];          /* "per 10 of age", "per doubling of flc", "sexM" */
+  bool is_level;           /* of two values: there is no step */
+  tacit_summary_t summary; /* of the coefficient times the step */
+} tacit_effect_t;
+
+/* Are sds of features known, by which steps are chosen? */
+bool tacit_report_has_effects(const tacit_report_t *report);
+/* effects (draws->n_reported) <- those of all terms but the intercept; returns how many there are. */
+size_t tacit_report_effects(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_effect_t *effects);
+/* A sentence on the clearest effects; what noise added to intervals, if that is known. */
+void tacit_report_answer(const tacit_report_t *report, const tacit_effect_t *effects, size_t n, tacit_text_t *text);
+void tacit_report_cost(const tacit_report_t *report, tacit_text_t *text);
+void tacit_figure_effects(const tacit_report_t *report, const tacit_effect_t *effects, size_t n, tacit_text_t *text);
 
 /* ---- figures of the page ---- */
 

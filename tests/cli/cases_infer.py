@@ -11,7 +11,7 @@ from case_engine import DELTA, case, common_faults, export, infer, release, run
 def run_all():
     @case("infer: all models and methods; a report that says it is post-processing")
     def _():
-        few = ["--chains", "2", "--draws", "200", "--warmup", "100", "--seed", "1", "--quiet"]
+        few = ["--chains", "2", "--draws", "200", "--warmup", "100", "--seed", "1"]
         cases = [("gauss", "mean", "gibbs"), ("gauss", "mean", "hmc"), ("gauss", "mean", "marginal"), ("gauss2", "moments", "gibbs"),
                  ("gauss2", "moments", "hmc"), ("gauss", "gauss-mean", "auto"), ("poisson", "sum", "gibbs"),
                  ("poisson", "sum", "marginal"), ("table", "counts", "gibbs"), ("table", "counts", "marginal"),
@@ -37,7 +37,7 @@ def run_all():
 
     @case("infer: noise by calibration, its cost, and a warning where the classical one protects less")
     def _():
-        few = ["--chains", "1", "--draws", "20", "--warmup", "20", "--quiet"]
+        few = ["--chains", "1", "--draws", "20", "--warmup", "20"]
         done = run([w if w != "out" else "cal1" for w in infer("gauss", "gauss-mean", *few)])
         statement = json.load(open("cal1/privacy.json"))
         assert abs(statement["epsilon"] - 1) < 1e-6 and statement["delta"] == 1e-5 and "warning: classical" not in done.stderr
@@ -53,7 +53,7 @@ def run_all():
     def _():
         done = run(["infer", "income.stan", "--statistic", "capped.yaml", "--n", "48210", "--chains", "1", "--warmup", "40", "--draws", "30",
                     "--seed", "1",
-                    "--out", "capped", "--quiet"])
+                    "--out", "capped"])
         assert done.returncode == 0 and "method gibbs (chosen): records drawn along with the parameters, exactly" in done.stdout, done
         rows = list(csv.DictReader(open("capped/summary.csv")))
         assert abs(float(rows[0]["mean"]) - 10.46) < 0.05 and abs(float(rows[1]["mean"]) - 0.717) < 0.05, rows
@@ -67,7 +67,7 @@ def run_all():
     def _():
         done = run(["infer", "income.stan", "--statistic", "fitting.yaml", "--n", "48210", "--chains", "2", "--warmup", "200", "--draws", "200",
                     "--seed", "1",
-                    "--out", "fitting", "--quiet"])
+                    "--out", "fitting"])
         assert done.returncode == 0 and "problem" not in done.stdout and "published (p" not in done.stdout, done
         checks = json.load(open("fitting/diagnostics.json"))["checks"]
         assert [c["verdict"] for c in checks] == ["fine"] * 3 and {c["term"] for c in checks} == {"table", ""}, checks
@@ -81,14 +81,14 @@ def run_all():
         with open("ridge.yaml", "w") as file:
             file.write("n: 7874\nstatistics:\n  high: {mechanism: geometric, scale: 4, value: [6499, 1377]}\n")
         done = run(["infer", "ridge.stan", "--statistic", "ridge.yaml", "--chains", "2", "--warmup", "200", "--draws", "400", "--seed", "1",
-                    "--out", "ridge", "--quiet"])
+                    "--out", "ridge"])
         assert done.returncode == 0 and "of trajectories was lost where the posterior narrows" in done.stderr, done
         checks = json.load(open("ridge/diagnostics.json"))["checks"]
         assert [c["verdict"] for c in checks if c["id"] == "trajectories-lost"] == ["warning"], checks
 
     @case("release and infer: a private analysis without editing a file")
     def _():
-        few = ["--chains", "2", "--draws", "300", "--warmup", "200", "--seed", "1", "--quiet"]
+        few = ["--chains", "2", "--draws", "300", "--warmup", "200", "--seed", "1"]
         steps = {"gaussian": DELTA, "laplace": [], "discrete-gaussian": [*DELTA, "--step", "0.5"], "discrete-laplace": ["--step", "0.5"]}
         for mechanism, extra in steps.items():
             for statistic, column, model, expected in (("clamped-mean", "hours", "hours", (40, 1.5)), ("clamped-mean", "kids", "poisson", (0.5, 0.2)),
@@ -112,8 +112,7 @@ def run_all():
         done = run([w if w != "out" else "xy.yaml" for w in ["release", "y ~ x", *release("moments", None, *DELTA, epsilon="100")[1:]]])
         assert done.returncode == 0 and "5 values" in done.stdout, done
         done = run(["infer", "regression-model.yaml", "--statistic", "xy.yaml", "--out", "post-xy", "--chains", "2", "--draws", "200",
-                    "--warmup", "20",
-                    "--quiet"])
+                    "--warmup", "20"])
         assert done.returncode == 0 and "method marginal (chosen)" in done.stdout and "(approximate)" in done.stdout, done
         assert json.load(open("post-xy/privacy.json"))["exact"] is False
         rows = list(csv.DictReader(open("post-xy/summary.csv")))
@@ -125,10 +124,10 @@ def run_all():
         done = run([w if w != "out" else "oldx.yaml" for w in ["release", "old ~ x", *release("score", None, *DELTA, epsilon="100")[1:]]])
         assert done.returncode == 0 and "4 values" in done.stdout, done
         done = run(["infer", "logistic-model.yaml", "--statistic", "oldx.yaml", "--out", "post-oldx", "--chains", "2", "--draws", "200",
-                    "--warmup", "20", "--quiet"])
+                    "--warmup", "20"])
         assert done.returncode == 0 and "method marginal (chosen)" in done.stdout and "(epsilon 100, delta 1e-06" in done.stdout, done
         exposed = run(["fit", "old ~ x", "--family", "bernoulli", "--data", "people.csv", "--schema", "people.yaml", "--method", "hmc",
-                       "--exposed", "--out", "exposed-oldx", "--quiet"])
+                       "--exposed", "--out", "exposed-oldx"])
         assert exposed.returncode == 0, exposed
         rows, exact = (list(csv.DictReader(open(folder + "/summary.csv"))) for folder in ("post-oldx", "exposed-oldx"))
         assert len(rows) == len(exact) == 2, rows
@@ -142,7 +141,7 @@ def run_all():
             assert ("NOT PRIVATE" in done.stdout) is (extra != []), done.stdout
         texts = [open(name + ".yaml").read() for name in ("seed1", "seed2", "secret1", "secret2")]
         assert texts[0] == texts[1] and texts[2] != texts[3] and "is_private: false" in texts[0] and "is_private: true" in texts[2]
-        done = run(["infer", "hours-model.yaml", "--statistic", "seed1.yaml", "--out", "post-seed", "--chains", "1", "--draws", "20", "--quiet"])
+        done = run(["infer", "hours-model.yaml", "--statistic", "seed1.yaml", "--out", "post-seed", "--chains", "1", "--draws", "20"])
         assert "not private" in done.stderr and "(epsilon" not in done.stdout, done
 
     @case("release: ledgers add up gaussian and pure releases")

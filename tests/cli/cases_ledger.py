@@ -17,7 +17,7 @@ def run_all():
     @case("ledger: runs are reserved, settled and added up; the last one that fits is the one that is offered")
     def _():
         assert run(["ledger", "init", "c.ledger", *LEDGER]).returncode == 0
-        on = ["--ledger", "c.ledger", "--data-id", "clinic", "--delta", "1e-6", "--quiet", "--yes", "--chains", "1"]
+        on = ["--ledger", "c.ledger", "--data-id", "clinic", "--delta", "1e-6", "--yes", "--chains", "1"]
         for number, (method, epsilon) in enumerate((("dp-penalty", "1.5"), ("dp-hmc", "2"))):
             done = run(BASE + on + ["--method", method, "--epsilon", epsilon, "--out", f"c{number}", "--purpose", "try \x1b[1m"])
             assert done.returncode == 0 and f"spend {number + 1} in the ledger" in done.stdout, done.stderr

@@ -33,7 +33,7 @@ document.getElementById("page").onload = e => {
   }
   document.getElementById("found").textContent = JSON.stringify({ overflow: d.documentElement.scrollWidth - d.documentElement.clientWidth, low,
     cut: [...d.querySelectorAll("#summary .scroll")].some(n => n.scrollWidth > n.clientWidth),
-    unnamed: [...d.querySelectorAll("svg")].filter(s => !s.getAttribute("aria-label") && !s.querySelector("title")).length,
+    unnamed: [...d.querySelectorAll("svg")].filter(s => s.getAttribute("aria-hidden") !== "true" && !s.getAttribute("aria-label") && !s.querySelector("title")).length,
     title: d.title, language: d.documentElement.lang, texts: d.body.innerText.length });
 };
 </script>"""
