@@ -177,6 +177,11 @@ bool tacit_fit_aware_is_default(const tacit_fit_t *fit);
 
 TACIT_MUST_USE tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator, tacit_error_t *err);
 
+/*
+ * What is private and the run's work depends on, so that the time at which somebody stopped it tells it: nothing is said or kept then of how far
+ * it had come. NULL: nothing.
+ */
+const char *tacit_fit_secret_of_time(const tacit_fit_t *fit);
 /* What was charged, in words; silent: not how much of it. */
 void tacit_fit_say_spent(tacit_fit_t *fit, bool is_silent);
 
