@@ -7,7 +7,7 @@
  *
  *     noise_aware_calibration FAMILY UPPER TRUTH D N EPSILON REPEATS [SEED [FAULT]]
  *
- * TRUTH: prior, fixed, rare. FAULT: 0, or one of tacit_noise_aware_fault_t.
+ * TRUTH: prior, fixed, rare. FAULT: 0, or one of tacit_fault_t.
  */
 #include <time.h>
 
@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
                     .n_warmup = 150,
                     .n_draws = 250,
                     .has_reference = true,
-                    .fault = argc > 9 ? (tacit_noise_aware_fault_t)atoi(argv[9]) : TACIT_NOISE_AWARE_SOUND};
+                    .fault = argc > 9 ? (tacit_fault_t)atoi(argv[9]) : TACIT_FAULT_NONE};
   simulation_must(tacit_family_parse(&s.family, argv[1], &simulation_error));
   size_t repeats = (size_t)atoi(argv[7]), seed = argc > 8 ? (size_t)atoi(argv[8]) : 1;
   totals_t totals = {0};

@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
                             .n_chains = 2,
                             .n_warmup = 200,
                             .n_draws = 500,
-                            .fault = argc > 7 ? (tacit_noise_aware_fault_t)atoi(argv[7]) : TACIT_NOISE_AWARE_SOUND},
+                            .fault = argc > 7 ? (tacit_fault_t)atoi(argv[7]) : TACIT_FAULT_NONE},
                       .max_rows = 12,
                       .phi = strcmp(argv[1], "independent") == 0 ? 1 : is_count ? 2.0 / 3 : 0.7,
                       .is_row_by_x = strcmp(argv[1], "by-x") == 0};

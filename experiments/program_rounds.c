@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
                        .n_draws = 500,
                        .n_chains = 2,
                        .relation = argc > 6 && strcmp(argv[6], "add-remove") == 0 ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE,
-                       .fault = argc > 7 ? (tacit_noise_aware_fault_t)atoi(argv[7]) : TACIT_NOISE_AWARE_SOUND,
+                       .fault = argc > 7 ? (tacit_fault_t)atoi(argv[7]) : TACIT_FAULT_NONE,
                        .max_rows = argc > 8 ? 12 : 0,
                        .share = argc > 8 ? atof(argv[8]) : 0};
   size_t done, runs = (size_t)atoi(argv[4]);

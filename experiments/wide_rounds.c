@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
                     .n_draws = 500,
                     .has_reference = true,
                     .is_steep = is_steep,
-                    .fault = argc > 8 ? (tacit_noise_aware_fault_t)atoi(argv[8]) : TACIT_NOISE_AWARE_SOUND};
+                    .fault = argc > 8 ? (tacit_fault_t)atoi(argv[8]) : TACIT_FAULT_NONE};
   size_t done, runs = (size_t)atoi(argv[5]);
   FILE *file = rounds_open(argv[6], &done);
   for (size_t k = done; k < runs; k++) {

@@ -180,8 +180,9 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_reserve(tacit_fit_t *fit, bool
  *
  * `progress` (may be NULL) is called after each iteration of all chains; before the first one, where that takes time, with iteration 0.
  * If it returns false the run stops. Before the first charge nothing is spent. After it, draws so far are kept where a usable number of
- * iterations was done; but under relation add-remove nothing is returned and the reservation stays as it is: the moment at which
- * somebody stopped waiting depends on how many records there are.
+ * iterations was done; but nothing is returned, and the reservation stays as it is, where the moment at which somebody stopped waiting depends on
+ * what is private: how many records there are (relation add-remove), how many rows units have (max_rows above 1), how many records were left out
+ * (missing: drop), how many a minibatch has.
  *
  * @return TACIT_OK with draws to be had; TACIT_ERR_INTERRUPTED or TACIT_ERR_BUDGET if there is not one; else the error. What was
  *         charged is charged, tacit_fit_spent().

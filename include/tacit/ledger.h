@@ -5,7 +5,7 @@
  *
  * The file is an SQLite database. It holds nothing computed from records: only the data set's public name, who is protected (relation,
  * unit and the most rows of a unit, which every spend must share), the budget, and for each spend its events, who made it, when (the
- * day alone where the number of records is private: the time between runs tells how long they took), where and what for. Every value
+ * day alone: the time between runs tells how long they took, and that how many records there are or rows a person has), where and what for. Every value
  * read back is checked as if an adversary had written it, and entries are chained by hashes: a ledger that fails a check refuses to
  * spend. The hashes have no key. They show accidents and careless edits, not a forger who recomputes them or who puts an older copy in
  * the file's place.

@@ -25,18 +25,6 @@ extern "C" {
 
 struct tacit_curator;
 
-/** Errors that tests plant on purpose; each must be found by them. */
-typedef enum tacit_noise_aware_fault {
-  TACIT_NOISE_AWARE_SOUND = 0,
-  TACIT_NOISE_AWARE_NO_DISCREPANCY,     /**< the surrogate's error is left out of the posterior; gaussian: that of moments and weights */
-  TACIT_NOISE_AWARE_NO_DENSITY,         /**< no mode is found until tails are normal */
-  TACIT_NOISE_AWARE_HALF_NOISE,         /**< the noise of scores is taken for half of what it is; gaussian: of the last moments */
-  TACIT_NOISE_AWARE_ROUNDS_INDEPENDENT, /**< programs: the last two rounds are taken for independent data */
-  TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES, /**< programs: E v v' is taken for E v s' */
-  TACIT_NOISE_AWARE_ROWS_INDEPENDENT,   /**< rows of one unit are taken for independent */
-  TACIT_NOISE_AWARE_LINES_WHERE_RELEASED /**< programs: the expected score is made linear where it was released, not where the posterior is */
-} tacit_noise_aware_fault_t;
-
 typedef struct tacit_noise_aware_settings {
   tacit_family_t family;     /**< bernoulli, poisson or gaussian */
   double upper;              /**< the response is clamped to [0, upper]; see tacit_family_has_moments(); gaussian: to [-1, 1] */
@@ -70,7 +58,6 @@ typedef struct tacit_noise_aware_settings {
   double program_sampling, program_noise; /**< of that: tacit_noise_aware_measure() */
   tacit_releases_t *releases; /**< where releases are kept as they are made, or, without a curator, taken from; borrowed, may be NULL */
   tacit_evidence_t *evidence; /**< filled by the fit; may be NULL */
-  tacit_noise_aware_fault_t fault_for_tests;
 } tacit_noise_aware_settings_t;
 
 /** Bernoulli, 4 chains of 500 + 1000 iterations. */

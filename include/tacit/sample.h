@@ -82,7 +82,6 @@ typedef struct tacit_sampler_settings {
 
   double noise_multiplier_grad;  /**< tau_g: noise_sd = tau_g * f * b */
   double noise_multiplier_ratio; /**< tau_l: noise_sd = tau_l * f * c */
-  bool drop_penalty_for_tests;   /**< omits - noise_sd^2/2: the planted error of the tests */
 
   const double *init;     /**< shape (n_chains, dim), unconstrained; NULL: zeros */
   size_t n_init_steps;    /**< gradients released, one for all chains, to climb from the first start; 0: start there */

@@ -45,6 +45,8 @@ void tacit_fit_free(tacit_fit_t *fit) {
   tacit_draws_clear(&fit->draws);
   tacit_rng_key_wipe(fit->settings.key);
   tacit_rng_key_wipe(fit->aware.key);
+  tacit_wipe(fit->print_key, sizeof fit->print_key);
+  tacit_wipe(fit->print, sizeof fit->print);
   tacit_free(fit->formula);
   tacit_free(fit->schema_text);
   tacit_free(fit->schema_name);

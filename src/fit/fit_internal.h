@@ -21,7 +21,7 @@ enum { TACIT_FIT_START_STEPS = 16 }; /* released gradients that init: private cl
  */
 enum { TACIT_FIT_ESS_HARDLY = 20, TACIT_FIT_INFLATION_MUCH = 3 };
 
-enum { TACIT_FIT_OBSTACLE_SIZE = 256 };
+enum { TACIT_FIT_OBSTACLE_SIZE = 256, TACIT_FIT_PRINT = 32 };
 
 /* ---- the fit ---- */
 
@@ -41,6 +41,7 @@ struct tacit_fit {
   size_t schema_length;
   tacit_fit_stage_t stage;
   tacit_fit_ranks_t ranks;
+  unsigned char print_key[32], print[TACIT_FIT_PRINT]; /* of several ranks: of what they read; PRIVATE */
   /* settings as read */
   const tacit_method_t *method; /* NULL: methods are compared */
   tacit_family_t family;
@@ -114,6 +115,15 @@ tacit_diagnostics_t tacit_fit_diagnose(const tacit_fit_t *fit);
 bool tacit_fit_is_first_rank(const tacit_fit_t *fit);
 /* Before ranks communicate: TACIT_ERR_STATE if another has failed. */
 TACIT_MUST_USE tacit_status_t tacit_fit_ranks_agree(const tacit_fit_t *fit, tacit_error_t *err);
+/* The key of the prints that ranks compare. */
+TACIT_MUST_USE tacit_status_t tacit_fit_ranks_make_key(tacit_fit_t *fit, tacit_error_t *err);
+/*
+ * Several ranks each read all records and take a share of them: print what was read, keyed, each unit in its place. PRIVATE, and nothing but equal to
+ * the others' or not: never written.
+ */
+void tacit_fit_ranks_print(tacit_fit_t *fit, const tacit_table_t *table);
+/* TACIT_ERR_DATA, TACIT_ERR_ARGUMENT: the ranks did not read the same records, or were given other settings; then shares would count units twice. */
+TACIT_MUST_USE tacit_status_t tacit_fit_ranks_compare(const tacit_fit_t *fit, tacit_error_t *err);
 /* A key from the system, the same on all ranks. */
 TACIT_MUST_USE tacit_status_t tacit_fit_make_key(const tacit_fit_t *fit, unsigned char key[32], tacit_error_t *err);
 
@@ -177,6 +187,11 @@ bool tacit_fit_aware_is_default(const tacit_fit_t *fit);
 
 TACIT_MUST_USE tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator, tacit_error_t *err);
 
+/*
+ * What is private and the run's work depends on, so that the time at which somebody stopped it tells it: nothing is said or kept then of how far
+ * it had come. NULL: nothing.
+ */
+const char *tacit_fit_secret_of_time(const tacit_fit_t *fit);
 /* What was charged, in words; silent: not how much of it. */
 void tacit_fit_say_spent(tacit_fit_t *fit, bool is_silent);
 

@@ -6,7 +6,8 @@
 
 /* The records that this rank has a share in: a tacit_packer_t's. */
 static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
-  const tacit_fit_t *fit = user;
+  tacit_fit_t *fit = user;
+  tacit_fit_ranks_print(fit, table);
   const tacit_ranks_t *ranks = fit->ranks.ranks;
   size_t part = ranks != NULL ? ranks->rank : 0, n_parts = ranks != NULL ? ranks->n_ranks : 1;
   const char *scratch = tacit_fit_value(fit, "scratch");
@@ -17,6 +18,7 @@ static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records
 /* Takes the records. */
 static tacit_status_t open_curator(tacit_fit_t *fit, tacit_records_t *records, tacit_error_t *err) {
   tacit_status_t status = tacit_fit_ranks_agree(fit, err);
+  status = status == TACIT_OK ? tacit_fit_ranks_compare(fit, err) : status;
   if (status != TACIT_OK) {
     tacit_records_free(records);
     return status;
@@ -82,7 +84,8 @@ static tacit_status_t settle_settings(tacit_fit_t *fit, tacit_error_t *err) {
   }
   fit->stage = TACIT_FIT_STAGE_FAILED;
   tacit_status_t (*const steps[])(tacit_fit_t *, tacit_error_t *) = {
-      tacit_fit_read_settings, tacit_fit_prepare, read_query, tacit_fit_open_ledger, tacit_fit_read_metric, tacit_fit_read_init};
+      tacit_fit_read_settings, tacit_fit_prepare, read_query, tacit_fit_open_ledger, tacit_fit_read_metric, tacit_fit_read_init,
+      tacit_fit_ranks_make_key};
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
     status = steps[i](fit, err);

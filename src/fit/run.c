@@ -4,6 +4,7 @@
 
 #include "account/doubt.h"
 #include "fit/fit_internal.h"
+#include "sample/sample_internal.h"
 
 static double share(uint64_t part, uint64_t whole) {
   return whole > 0 ? (double)part / (double)whole : NAN;
@@ -95,11 +96,20 @@ static tacit_status_t sample(tacit_fit_t *fit, tacit_error_t *err) {
              : tacit_sample(fit->method, fit->curator, &fit->model.parameters, &fit->settings, &fit->draws, &fit->end, err);
 }
 
-/* Somebody stopped the run after a charge, and when tells something of the number of units, which is private. */
+const char *tacit_fit_secret_of_time(const tacit_fit_t *fit) {
+  return fit->is_exposed                                                        ? NULL
+         : tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE      ? "how many records there are, which relation add-remove keeps private"
+         : tacit_schema_max_rows(fit->schema) > 1                               ? "how many rows units have, which is private"
+         : tacit_fit_dropping(fit) != NULL                                      ? "how many records were left out, which is private"
+         : tacit_method_is_by_minibatch(fit->method, &fit->settings)            ? "how many records its minibatches had, which is secret"
+                                                                                : NULL;
+}
+
+/* Somebody stopped the run after a charge, and when tells what is private. */
 static bool must_be_silent(const tacit_fit_t *fit, tacit_status_t sampled) {
   size_t n_charged;
   bool is_stopped = sampled == TACIT_ERR_INTERRUPTED || (sampled == TACIT_OK && fit->end == TACIT_SAMPLE_INTERRUPTED);
-  if (!is_stopped || fit->budget == NULL || tacit_budget_relation(fit->budget) != TACIT_RELATION_ADD_REMOVE) {
+  if (!is_stopped || tacit_fit_secret_of_time(fit) == NULL) {
     return false;
   }
   tacit_budget_events(fit->budget, &n_charged);
@@ -109,9 +119,11 @@ static bool must_be_silent(const tacit_fit_t *fit, tacit_status_t sampled) {
 static tacit_status_t judge(tacit_fit_t *fit, tacit_status_t sampled, tacit_error_t *err) {
   if (must_be_silent(fit, sampled)) {
     tacit_draws_clear(&fit->draws);
+    tacit_releases_clear(&fit->releases);
+    fit->evidence = (tacit_evidence_t){0};
     return tacit_error_set(err, TACIT_ERR_INTERRUPTED, "progress",
-                           "interrupted: when a run is stopped can tell how many records there are, which relation add-remove keeps "
-                           "private, so that nothing is returned; what was reserved or charged stays so");
+                           "interrupted: when a run is stopped can tell %s, so that nothing is returned; what was reserved or charged stays so",
+                           tacit_fit_secret_of_time(fit));
   }
   if (sampled != TACIT_OK) {
     return sampled;
@@ -146,9 +158,11 @@ tacit_status_t tacit_fit_run(tacit_fit_t *fit, tacit_progress_fn progress, void 
   fit->settings.progress = progress;
   fit->settings.progress_user = user;
   tacit_status_t sampled = sample(fit, err);
-  say_tuned(fit);
   const tacit_diagnostics_t diagnostics = tacit_fit_diagnose(fit);
   bool is_silent = must_be_silent(fit, sampled);
+  if (!is_silent) { /* that something was tuned by then tells when the run was stopped */
+    say_tuned(fit);
+  }
   status = judge(fit, sampled, err);
   tacit_fit_say_spent(fit, is_silent);
   if (!is_silent) {

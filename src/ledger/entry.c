@@ -31,10 +31,6 @@ void tacit_time_now(char out[TACIT_TIME_SIZE]) {
   }
 }
 
-void tacit_time_coarsen(char *time) {
-  memcpy(time + 11, "00:00:00", 8);
-}
-
 bool tacit_time_is_valid(const char *text) {
   static const char pattern[] = "0000-00-00T00:00:00Z";
   if (strlen(text) != sizeof pattern - 1) {
@@ -164,6 +160,7 @@ tacit_status_t tacit_entry_fill(tacit_entry_t *entry, tacit_entry_kind_t kind, c
   }
   char now[TACIT_TIME_SIZE];
   tacit_time_now(now);
+  memcpy(now + strlen("2026-11-21T"), "00:00:00", 8); /* the time between two runs tells how long the first took, and that what is private */
   entry->time = tacit_strdup(now);
   entry->who = user_name();
   entry->host = host_name();

@@ -87,9 +87,6 @@ tacit_status_t tacit_ledger_verify(tacit_ledger_t *ledger, tacit_ledger_state_t 
 
 tacit_status_t tacit_entry_append(tacit_ledger_t *ledger, tacit_header_t *header, tacit_entry_t *entry, tacit_error_t *err) {
   entry->id = header->n_entries + 1;
-  if (strcmp(header->relation, tacit_relation_string(TACIT_RELATION_ADD_REMOVE)) == 0) {
-    tacit_time_coarsen(entry->time);
-  }
   tacit_status_t status = tacit_entry_hash(entry, header->head, entry->hash, err);
   if (status == TACIT_OK) {
     status = tacit_entry_write(ledger, entry, err);

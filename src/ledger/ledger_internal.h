@@ -129,8 +129,6 @@ tacit_status_t tacit_hash_finish(tacit_text_t *text, char hash[TACIT_LEDGER_HASH
 /* "2026-11-21T05:17:46Z" */
 enum { TACIT_TIME_SIZE = 21 };
 void tacit_time_now(char out[TACIT_TIME_SIZE]);
-/* The day alone: the time between two runs tells how long the first took, and that how many records there are. */
-void tacit_time_coarsen(char *time);
 bool tacit_time_is_valid(const char *text);
 /* Can the ledger hold this event; messages name it. */
 tacit_status_t tacit_ledger_check_event(const tacit_event_t *event, tacit_error_t *err);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "noise_aware/noise_aware_internal.h"
 
 enum { D = TACIT_NOISE_AWARE_MAX_NARROW, MOST = D * (D + 1) / 2 };
@@ -192,7 +193,7 @@ static tacit_status_t learn(tacit_rounds_t *r, const tacit_round_place_t *place,
   double cap = choose_cap(r, expected, upper, multiplier);
   const tacit_aware_point_t at = {r->last_theta, r->last_whiten, &radius, &cap};
   tacit_status_t status = tacit_aware_release_score_squares(place->curator, place->settings, multiplier, &at, released, &noise_sd, err);
-  if (status != TACIT_OK || place->settings->fault_for_tests == TACIT_NOISE_AWARE_ROWS_INDEPENDENT) {
+  if (status != TACIT_OK || TACIT_IS_PLANTED(TACIT_FAULT_ROWS_INDEPENDENT)) {
     return status;
   }
   for (size_t i = 0, p = 0; i < d; i++) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "noise_aware/schedule.h"
 
 enum { MAX = GAUSSIAN_MAX, JOINT = GAUSSIAN_JOINT };
@@ -174,7 +175,7 @@ tacit_status_t tacit_gaussian_learn_last(tacit_gaussian_t *g, tacit_error_t *err
     return status;
   }
   tacit_kept_rows_t kept = tacit_norms_kept(&g->norms, p->radii.rows);
-  sd *= g->settings->fault_for_tests == TACIT_NOISE_AWARE_HALF_NOISE ? 0.5 : 1;
+  sd *= TACIT_IS_PLANTED(TACIT_FAULT_HALF_NOISE) ? 0.5 : 1;
   set_frame(g);
   p->kept_twice = fmin(kept.twice / fmax(kept.whole, 1e-9), 1);
   p->kept_ratio = kept.once / fmax(kept.twice, 1e-9);
@@ -185,7 +186,7 @@ tacit_status_t tacit_gaussian_learn_last(tacit_gaussian_t *g, tacit_error_t *err
   p->response_var = sd * sd / 2 * unit * unit;
   p->square = joint[d * m + d] * unit * unit;
   p->square_var = pow(sd * unit * unit, 2);
-  if (g->settings->fault_for_tests == TACIT_NOISE_AWARE_NO_DISCREPANCY) {
+  if (TACIT_IS_PLANTED(TACIT_FAULT_NO_DISCREPANCY)) {
     memset(p->variances, 0, sizeof p->variances);
     p->radii.shift_rows = 0;
   }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "noise_aware/kernel.h"
 #include "noise_aware/wide.h"
 
@@ -75,7 +76,7 @@ static void fill_rows(tacit_aware_posterior_t *p, const double *theta) {
 }
 
 static double discrepancy_weight(const tacit_aware_posterior_t *p) {
-  return p->settings->fault_for_tests == TACIT_NOISE_AWARE_NO_DISCREPANCY ? 0 : p->rounds->n * p->rounds->n;
+  return TACIT_IS_PLANTED(TACIT_FAULT_NO_DISCREPANCY) ? 0 : p->rounds->n * p->rounds->n;
 }
 
 /* block (d, d) += what varies from unit to unit, where these have several rows; own and weighted: as in fill_block(). */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "noise_aware/program.h"
 
 /* What the squares of a record's score may be off the model's by, in whitened units, and the least eigenvalue that they are left with. */
@@ -19,9 +20,8 @@ static const double least_axis = 1e-6;
 
 enum { N_SETTLES = 12, N_SECANTS = 6 };
 
-static bool has_secants(const tacit_program_run_t *run) {
-  tacit_noise_aware_fault_t fault = run->settings->fault_for_tests;
-  return fault != TACIT_NOISE_AWARE_LINES_WHERE_RELEASED && fault != TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES;
+static bool has_secants(void) {
+  return !TACIT_IS_PLANTED(TACIT_FAULT_LINES_WHERE_RELEASED) && !TACIT_IS_PLANTED(TACIT_FAULT_SQUARES_FOR_SLOPES);
 }
 
 /*
@@ -68,10 +68,9 @@ static tacit_status_t find_root(tacit_program_run_t *run, const tacit_program_se
                                 tacit_error_t *err) {
   size_t d = run->public.d;
   double slope[MATRIX], inverse[MATRIX], squares[MATRIX], left[TACIT_NOISE_AWARE_MAX_NARROW], moved[TACIT_NOISE_AWARE_MAX_NARROW];
-  const double *from = run->settings->fault_for_tests == TACIT_NOISE_AWARE_LINES_WHERE_RELEASED ? seen->theta : run->theta;
+  const double *from = TACIT_IS_PLANTED(TACIT_FAULT_LINES_WHERE_RELEASED) ? seen->theta : run->theta;
   expect_at(run, seen, from, left);
-  tacit_program_slope(run, seen->whiten,
-                      run->settings->fault_for_tests == TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES ? run->public.squares : run->public.with_score, slope);
+  tacit_program_slope(run, seen->whiten, TACIT_IS_PLANTED(TACIT_FAULT_SQUARES_FOR_SLOPES) ? run->public.squares : run->public.with_score, slope);
   memcpy(slope, secants != NULL ? secants : slope, d * d * sizeof *slope);
   find_squares(run, seen, squares);
   memcpy(root->at, seen->theta, sizeof root->at);
@@ -92,7 +91,7 @@ static tacit_status_t find_root(tacit_program_run_t *run, const tacit_program_se
 /* The last two roots, whose noises are independent and whose sampling error is the same, as one normal law around theta. */
 static tacit_status_t join(tacit_program_run_t *run, const tacit_root_t roots[2], tacit_error_t *err) {
   size_t d = run->public.d;
-  bool is_wrong = run->settings->fault_for_tests == TACIT_NOISE_AWARE_ROUNDS_INDEPENDENT;
+  bool is_wrong = TACIT_IS_PLANTED(TACIT_FAULT_ROUNDS_INDEPENDENT);
   tacit_program_normal_t *normal = &run->normal;
   double weights[2][MATRIX], part[TACIT_NOISE_AWARE_MAX_NARROW], sum[TACIT_NOISE_AWARE_MAX_NARROW] = {0}, cov[MATRIX];
   normal->d = d;
@@ -228,7 +227,7 @@ tacit_status_t tacit_program_settle(tacit_program_run_t *run, tacit_program_seen
   for (int n = 0; n < N_SETTLES && moved > least_move && status == TACIT_OK; n++) {
     status = take_step(run, seen, (double *const[2]){NULL, NULL}, cov, &moved, err);
   }
-  moved = has_secants(run) ? INFINITY : moved;
+  moved = has_secants() ? INFINITY : moved;
   for (int n = 0; n < N_SECANTS && moved > least_move && status == TACIT_OK; n++) {
     for (size_t r = 0; r < 2; r++) {
       run->bend = tacit_program_line(run, &seen[r], cov, secants[r]);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "noise_aware/kernel.h"
 #include "noise_aware/noise_aware_internal.h"
 
@@ -264,7 +265,7 @@ static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t
   }
   /* each record's rounding to the lattice, 2^-22 of the sensitivity apart, is noise too where there is next to no other */
   double spacing = c.noise_per_radius * radius / multiplier * 0x1p-22;
-  noise_sd *= place->settings->fault_for_tests == TACIT_NOISE_AWARE_HALF_NOISE ? 0.5 : 1;
+  noise_sd *= TACIT_IS_PLANTED(TACIT_FAULT_HALF_NOISE) ? 0.5 : 1;
   r->noise_var[j] = noise_sd * noise_sd + r->n * spacing * spacing / 12;
   r->count_noise = noise_sd / whiten[0] / mean_weight; /* L is lower triangular and x_0 = 1: S_0 = L_00 sum w (y - m) */
   r->n_rounds++;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "noise_aware/kernel.h"
 #include "noise_aware/wide.h"
 
@@ -55,8 +56,8 @@ static void average(joiner_t *j) {
 }
 
 /* 0: a test plants that the pseudo-rows are the records. */
-static double is_sound(const tacit_wide_t *w) {
-  return w->settings->fault_for_tests != TACIT_NOISE_AWARE_NO_DISCREPANCY;
+static double is_sound(void) {
+  return !TACIT_IS_PLANTED(TACIT_FAULT_NO_DISCREPANCY);
 }
 
 /*
@@ -81,7 +82,7 @@ static double level_of(joiner_t *j, size_t r) {
     square += share * ratio * ratio;
   }
   double level = sum / total;
-  j->excess[r] = is_sound(w) * fmax(square / total - level * level, 0) / (level * level) *
+  j->excess[r] = is_sound() * fmax(square / total - level * level, 0) / (level * level) *
                  fmin((r + 1 == TACIT_AWARE_ROUNDS ? 1 : elsewhere) * f->doubt, 1 / w->rounds->weight);
   return level;
 }
@@ -374,7 +375,7 @@ static bool join(joiner_t *j, double *memory) {
 
 tacit_status_t tacit_wide_join(tacit_wide_t *w, const double *theta, const double *factor, tacit_error_t *err) {
   size_t d = w->surrogate->d, n = w->surrogate->n_rows, r = w->rounds->n_rounds, width = r * d;
-  joiner_t j = {.w = w, .theta = theta, .factor = factor, .d = d, .n = n, .width = width, .common = is_sound(w) * w->frame.variance};
+  joiner_t j = {.w = w, .theta = theta, .factor = factor, .d = d, .n = n, .width = width, .common = is_sound() * w->frame.variance};
   double **const arrays[] = {&j.variance, &j.slope, &j.maps, &j.from, &j.spread, &j.plain, &j.jacobian, &j.cov, &j.combine, &j.lines, &j.work};
   const size_t sizes[] = {n, n, r * d * d, r * d, d * d, width * d, width * d, width * width, d * width, (width + 2) * n, 6 * d * d + 4 * d + n};
   size_t more = width + (4 + r) * d * d + d * width, total = more;

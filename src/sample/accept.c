@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "sample/sample_internal.h"
 #include "sample/vcorr.h"
 
@@ -70,7 +71,7 @@ static double barker_probability(const tacit_sampler_settings_t *s, double noisy
   if (s->barker_test == TACIT_BARKER_VCORR) {
     return tacit_vcorr_accept(tacit_vcorr_find(s->ratio_variance), noisy_ratio, fmax(s->ratio_variance - variance, 0));
   }
-  return 1 / (1 + exp((s->drop_penalty_for_tests ? 0 : 0.5 * variance) - noisy_ratio));
+  return 1 / (1 + exp((TACIT_IS_PLANTED(TACIT_FAULT_NO_PENALTY) ? 0 : 0.5 * variance) - noisy_ratio));
 }
 
 double tacit_accept_probability(const tacit_sampler_settings_t *s, tacit_decision_t decision, double noisy_ratio,
@@ -79,7 +80,7 @@ double tacit_accept_probability(const tacit_sampler_settings_t *s, tacit_decisio
   if (isnan(noisy_ratio) || decision == TACIT_DECISION_SAMPLED_BARKER) {
     return isnan(noisy_ratio) ? 0 : barker_probability(s, noisy_ratio, variance);
   }
-  double log_accept = noisy_ratio - (s->drop_penalty_for_tests ? 0 : 0.5 * variance);
+  double log_accept = noisy_ratio - (TACIT_IS_PLANTED(TACIT_FAULT_NO_PENALTY) ? 0 : 0.5 * variance);
   return log_accept < 0 ? exp(log_accept) : 1;
 }
 

@@ -94,6 +94,15 @@ bool tacit_sampler_is_exact(const tacit_method_t *method, const tacit_sampler_se
   return method->is_exact || (is_full_batch && is_corrected);
 }
 
+bool tacit_method_is_by_minibatch(const tacit_method_t *method, const tacit_sampler_settings_t *settings) {
+  if (method->is_one_off) {
+    return false;
+  }
+  tacit_traits_t of = tacit_method_traits(method, settings);
+  bool has_rate = of.decision == TACIT_DECISION_NONE || tacit_decision_is_sampled_ratio(of.decision);
+  return of.decision == TACIT_DECISION_MINIBATCH || (has_rate && settings->sampling_rate < 1);
+}
+
 tacit_status_t tacit_method_check(const tacit_method_t *method, tacit_error_t *err) {
   return !method->is_one_off ? TACIT_OK
                              : tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",

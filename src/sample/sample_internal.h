@@ -87,6 +87,8 @@ bool tacit_traits_is_stochastic(tacit_traits_t traits);
 /* Are noisy log ratios released? From minibatches? */
 bool tacit_decision_is_by_ratio(tacit_decision_t decision);
 bool tacit_decision_is_sampled_ratio(tacit_decision_t decision);
+/* Does an iteration's work depend on how many records a random subset has, which is secret? */
+bool tacit_method_is_by_minibatch(const tacit_method_t *method, const tacit_sampler_settings_t *settings);
 tacit_minibatch_rule_t tacit_minibatch_rule_of(const tacit_method_t *method, const tacit_sampler_settings_t *settings);
 
 /* Stochastic gradients: releases in an iteration; step and noise multiplier of iteration t, from 0. */

@@ -97,6 +97,40 @@ exec {tacit} fit 'death ~ age' --family bernoulli --data $data --schema {data}/f
     expect(parted.returncode != 0 and "/nowhere.csv" in parted.stderr and not (folder / "odd").exists(),
            f"a rank without data: {parted.stderr}")
 
+    # every rank takes a share of what it reads: those that did not read the same, or were given other settings, are refused
+    rows = (data / "flchain.csv").read_text().splitlines()
+    texts = {"order": rows[:1] + rows[:0:-1], "shorter": rows[:-1], "swapped": rows[:1] + rows[2:0:-1] + rows[3:],
+             "value": rows[:-1] + [rows[-1].replace("M", "F") if "M" in rows[-1] else rows[-1].replace("F", "M")]}
+    schema = (data / "flchain.yaml").read_text()
+    other_schema = folder / "other.yaml"
+    other_schema.write_text(schema.replace("105", "106"))
+    expect(schema != other_schema.read_text() and rows[1] != rows[2] and texts["value"] != rows, "the test's own files do not differ")
+    tried = [(name, ["--data", folder / f"{name}.csv"], 3, "did not read the records that the first one read") for name in texts]
+    tried += [("schema", ["--schema", other_schema], 2, "was not given what the first one was"),
+              ("setting", ["--epsilon", "1.5"], 2, "was not given what the first one was")]
+    for name, text in texts.items():
+        (folder / f"{name}.csv").write_text("\n".join(text) + "\n")
+    persons = folder / "persons.yaml"
+    persons.write_text("unit: who\nmax_rows: 2\ncolumns:\n  who: {type: id}\n  x: {type: numeric, lower: -1, upper: 1}\n  y: {type: binary}\n")
+    (folder / "a.csv").write_text("who,x,y\n" + "".join(f"p{i // 2},0.5,{i % 2}\n" for i in range(4000)))
+    (folder / "b.csv").write_text("who,x,y\n" + "".join(f"p{(i + 1) // 2},0.5,{i % 2}\n" for i in range(4000)))  # same rows, of other persons
+    plain = ["death ~ age + sex", "--family", "bernoulli", "--data", data / "flchain.csv", "--schema", data / "flchain.yaml", "--epsilon", "1",
+             "--delta", "1e-6", "--out", folder / "apart"]
+    tried += [("persons", ["--data", folder / "b.csv"], 3, "did not read the records that the first one read")]
+    for name, words, status, said in tried:
+        common = [*plain] if name != "persons" else ["y ~ x", "--family", "bernoulli", "--data", folder / "a.csv", "--schema", persons, "--epsilon", "5",
+                                                     "--delta", "1e-6", "--out", folder / "apart"]
+        given = {common[i]: common[i + 1] for i in range(1, len(common), 2)}
+        mine = given | {words[0]: words[1]}
+        line = lambda of: " ".join(f"{key} '{value}'" for key, value in of.items())
+        odd.write_text(f"""#!/bin/sh
+if [ "${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}" = 1 ]; then exec {tacit} fit '{common[0]}' {line(mine)}; fi
+exec {tacit} fit '{common[0]}' {line(given)}
+""")
+        apart = subprocess.run([mpirun, "-n", "2", str(odd)], env=environment, capture_output=True, text=True, timeout=60)
+        expect(apart.returncode == status and apart.stderr.count("process 2 " + said) == 1 and not (folder / "apart").exists(),
+               f"ranks that differ in {name}: {apart.returncode} {apart.stderr}")
+
 for failure in failures:
     print(failure)
 print(f"{len(failures)} failures")

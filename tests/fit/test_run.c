@@ -6,6 +6,9 @@ static const char *const aware[] = {"family", "bernoulli", "epsilon", "2", "delt
 static const char *const walk[] = {"family", "bernoulli", "epsilon", "20", "delta", "1e-5", "chains", "2", "draws", "30", "warmup", "10",
                                    "method", "dp-penalty", NULL};
 
+static const char *const minibatches[] = {"family", "bernoulli", "epsilon", "20", "delta", "1e-5", "chains", "1", "draws", "30", "warmup", "10",
+                                          "method", "dp-fast-mh", NULL};
+
 static void test_a_plan_needs_no_records_and_is_that_of_the_records(void **state) {
   const fixture_t *f = *state;
   static const char *const *const settings[] = {aware, walk};
@@ -119,7 +122,7 @@ static void test_a_seeded_run_says_that_it_protects_nobody(void **state) {
 
 static void make_ledger(const fixture_t *f, tacit_relation_t relation) {
   tacit_ledger_terms_t terms = {
-      .data_id = "people", .epsilon = 100, .delta = 1e-5, .relation = relation, .unit = "row", .max_rows = 1};
+      .data_id = "people", .epsilon = 100, .delta = 1e-5, .relation = relation};
   tacit_error_t err;
   assert_ok(tacit_ledger_create(f->ledger, &terms, &err), err);
 }
@@ -218,9 +221,17 @@ static void test_who_stops_a_run_gets_what_the_relation_allows(void **state) {
   check_stopped(f, fixture_columns, aware, 3, TACIT_ERR_INTERRUPTED, true, true);
   check_stopped(f, fixture_columns, walk, 5, TACIT_ERR_INTERRUPTED, true, true);
   check_stopped(f, fixture_columns, walk, 25, TACIT_OK, true, true);
-  /* draws so far, and the number of charges, would tell when somebody lost patience, which depends on the number of records */
-  check_stopped(f, fixture_private_number, walk, 5, TACIT_ERR_INTERRUPTED, false, true);
-  check_stopped(f, fixture_private_number, walk, 25, TACIT_ERR_INTERRUPTED, false, true);
+  /* draws so far, and the number of charges, would tell when somebody lost patience, which depends on the number of records, of their rows, ... */
+  static const char persons[] =
+      "unit: z\nmax_rows: 40\ncolumns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n  z: {type: id}\n";
+  static const char with_gaps[] = "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1, missing: drop}\n";
+  const char *const private[] = {fixture_private_number, persons, with_gaps};
+  for (size_t i = 0; i < 3; i++) {
+    check_stopped(f, private[i], walk, 5, TACIT_ERR_INTERRUPTED, false, true);
+    check_stopped(f, private[i], walk, 25, TACIT_ERR_INTERRUPTED, false, true);
+  }
+  check_stopped(f, persons, walk, 1, TACIT_ERR_INTERRUPTED, false, true);
+  check_stopped(f, fixture_columns, minibatches, 25, TACIT_ERR_INTERRUPTED, false, true);
 }
 
 /* The whole way, seeded, with one allocation failing; the last status. */

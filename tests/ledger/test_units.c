@@ -239,7 +239,7 @@ static char *times_of(const char *path) {
   return text;
 }
 
-/* Settled seconds later: its time is that of the reservation, which where n is private is a day. */
+/* Settled seconds later: its time is that of the reservation, which is a day. */
 static void test_no_time_tells_how_long_a_run_took(void **unused) {
   const tacit_event_t event = gaussian(20, 1, "gradient");
   for (int relation = TACIT_RELATION_SUBSTITUTE; relation <= TACIT_RELATION_ADD_REMOVE; relation++) {
@@ -255,7 +255,7 @@ static void test_no_time_tells_how_long_a_run_took(void **unused) {
     char *times = times_of(path);
     assert_int_equal(strlen(times), 62); /* of unit, reservation and settlement */
     assert_memory_equal(times + 21, times + 42, 20);
-    for (size_t i = 10; i < 62 && relation == TACIT_RELATION_ADD_REMOVE; i += 21) {
+    for (size_t i = 10; i < 62; i += 21) {
       assert_memory_equal(times + i, "T00:00:00Z", 10);
     }
     tacit_free(times);

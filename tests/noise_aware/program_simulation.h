@@ -3,6 +3,7 @@
 #define PROGRAM_SIMULATION_H
 
 #include "../program/program_testing.h"
+#include "base/fault.h"
 #include "program/language.h"
 #include "tacit/account.h"
 #include "tacit/curator.h"
@@ -31,7 +32,7 @@ typedef struct program_setup {
   size_t n, n_draws, n_chains;
   double epsilon, delta;
   tacit_relation_t relation;
-  tacit_noise_aware_fault_t fault;
+  tacit_fault_t fault; /* while the fit is made */
   bool is_to_be_refused; /* for its budget, and nothing is charged */
   size_t max_rows; /* 0: records are units; else n is of persons, who have 1 to this many rows, evenly; the first two features are the person's */
   bool is_foretold;      /* foretold_bend is looked for */
@@ -289,7 +290,6 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   aware.n_chains = s->n_chains;
   aware.n_warmup = 200;
   aware.n_draws = s->n_draws;
-  aware.fault_for_tests = s->fault;
   aware.evidence = &evidence;
   program_ok(tacit_noise_aware_measure(&aware, &model.parameters, &err), &err);
   if (s->is_foretold) {
@@ -302,7 +302,9 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
     assert_int_equal(n_charged, 0);
     goto done;
   }
+  TACIT_PLANT(s->fault);
   program_ok(tacit_noise_aware_fit(curator, &model.parameters, &aware, &draws, &err), &err);
+  TACIT_PLANT(TACIT_FAULT_NONE);
   /* what was charged is what was said beforehand, and the budget */
   tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS];
   size_t n_charged, n_said = 0;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/fault.h"
 #include "tacit/account.h"
 #include "tacit/curator.h"
 #include "tacit/data.h"
@@ -37,7 +38,7 @@ typedef struct simulation {
   size_t n_chains, n_warmup, n_draws;
   bool has_reference; /* whether the non-private posterior is wanted too */
   bool is_steep;      /* counts of many features whose slopes are as those of a bernoulli */
-  tacit_noise_aware_fault_t fault;
+  tacit_fault_t fault; /* while the fit is made */
 } simulation_t;
 
 /* One data set, its fit, and the normal approximation of its non-private posterior at the mode. */
@@ -309,10 +310,11 @@ static inline void simulation_fit_records(const simulation_t *s, tacit_records_t
   settings.n_warmup = s->n_warmup;
   settings.n_draws = s->n_draws;
   settings.evidence = evidence;
-  settings.fault_for_tests = s->fault;
   memcpy(settings.key, key, sizeof settings.key);
   clock_t before = clock();
+  TACIT_PLANT(s->fault);
   simulation_must(tacit_noise_aware_fit(curator, &model.parameters, &settings, &draws, &simulation_error));
+  TACIT_PLANT(TACIT_FAULT_NONE);
   fit->seconds = (double)(clock() - before) / CLOCKS_PER_SEC;
   simulation_summarise(&draws, fit);
   tacit_draws_clear(&draws);

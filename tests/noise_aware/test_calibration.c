@@ -19,7 +19,7 @@ static const setting_t moderate = {TACIT_FAMILY_BERNOULLI, 3, 1000, 0.4}, small 
                        noisy_linear = {TACIT_FAMILY_GAUSSIAN, 3, 1000, 1};
 
 /* (mean - 1/3) / standard error over n_fits fits. */
-static double excess(setting_t setting, tacit_noise_aware_fault_t fault, size_t n_fits) {
+static double excess(setting_t setting, tacit_fault_t fault, size_t n_fits) {
   simulation_t s = {.family = setting.family,
                     .upper = 1,
                     .truth = TRUTH_PRIOR,
@@ -47,7 +47,7 @@ static double excess(setting_t setting, tacit_noise_aware_fault_t fault, size_t 
 }
 
 static void check_uniform(setting_t setting, double n_fits) {
-  double value = excess(setting, TACIT_NOISE_AWARE_SOUND, (size_t)fmax(20, n_fits * testing_multiplier()));
+  double value = excess(setting, TACIT_FAULT_NONE, (size_t)fmax(20, n_fits * testing_multiplier()));
   if (!(fabs(value) < 5)) {
     fail_msg("mean (2 u - 1)^2 is %.2f standard errors from 1/3", value);
   }
@@ -64,7 +64,7 @@ static void test_ranks_of_a_linear_regression_are_uniform(void **state) {
 }
 
 /* What the test above must find. */
-static void check_found(setting_t setting, tacit_noise_aware_fault_t fault, size_t n_fits) {
+static void check_found(setting_t setting, tacit_fault_t fault, size_t n_fits) {
   if (testing_multiplier() < 1) {
     skip();
   }
@@ -76,17 +76,17 @@ static void check_found(setting_t setting, tacit_noise_aware_fault_t fault, size
 
 static void test_a_posterior_without_the_discrepancy_is_found_out(void **state) {
   (void)state;
-  check_found(small, TACIT_NOISE_AWARE_NO_DISCREPANCY, 150);
+  check_found(small, TACIT_FAULT_NO_DISCREPANCY, 150);
 }
 
 static void test_a_posterior_with_half_of_the_noise_is_found_out(void **state) {
   (void)state;
-  check_found(noisy, TACIT_NOISE_AWARE_HALF_NOISE, 150);
+  check_found(noisy, TACIT_FAULT_HALF_NOISE, 150);
 }
 
 static void test_linear_regressions_that_forget_noise_are_found_out(void **state) {
   (void)state;
-  check_found(noisy_linear, TACIT_NOISE_AWARE_HALF_NOISE, 100);
+  check_found(noisy_linear, TACIT_FAULT_HALF_NOISE, 100);
 }
 
 int main(void) {

@@ -41,7 +41,7 @@ static void test_a_large_budget_gives_the_sandwich_by_persons(void **state) {
   for (size_t i = 0; i < 2; i++) {
     person_setup_t p = setup(TACIT_FAMILY_BERNOULLI, 0.6, 1e6, relations[i]);
     check_sandwich(p, true);
-    p.s.fault = TACIT_NOISE_AWARE_ROWS_INDEPENDENT;
+    p.s.fault = TACIT_FAULT_ROWS_INDEPENDENT;
     assert_true(check_sandwich(p, false) < 0.8);
   }
   check_sandwich(setup(TACIT_FAMILY_BERNOULLI, 1, 1e6, TACIT_RELATION_SUBSTITUTE), true); /* rows that are independent */

@@ -34,11 +34,11 @@ static void test_a_large_budget_gives_the_posterior(void **state) {
   for (int is_weibull = 0; is_weibull < 2; is_weibull++) {
     program_setup_t s = setup(is_weibull, 1e6);
     assert_true(is_the_posterior(&s));
-    s.fault = TACIT_NOISE_AWARE_ROUNDS_INDEPENDENT;
+    s.fault = TACIT_FAULT_ROUNDS_INDEPENDENT;
     assert_false(is_the_posterior(&s));
   }
   program_setup_t s = setup(false, 1e6);
-  s.fault = TACIT_NOISE_AWARE_SQUARES_FOR_SLOPES; /* clipping is what parts the two: of the Weibull model hardly any score is clipped */
+  s.fault = TACIT_FAULT_SQUARES_FOR_SLOPES; /* clipping is what parts the two: of the Weibull model hardly any score is clipped */
   assert_false(is_the_posterior(&s));
 }
 
@@ -107,7 +107,7 @@ static void test_rows_of_a_person_hang_together(void **state) {
  * Degrees of freedom, of which 4000 records tell little at small budgets, and the residual scale trade off along a curve, and the prior's mode is far
  * off. Seeded: no chance is left.
  */
-static void fit_student(double epsilon, tacit_noise_aware_fault_t fault, program_result_t *r) {
+static void fit_student(double epsilon, tacit_fault_t fault, program_result_t *r) {
   program_setup_t s = setup(false, epsilon);
   s.is_student = s.is_foretold = true;
   s.n = 4000;
@@ -124,11 +124,11 @@ static double error_of_scale(const program_result_t *r) { return fabs(r->mean[3]
 static void test_a_curved_trade_off_is_followed_or_said(void **state) {
   (void)state;
   program_result_t r;
-  fit_student(2, TACIT_NOISE_AWARE_SOUND, &r);
+  fit_student(2, TACIT_FAULT_NONE, &r);
   assert_true(!r.is_flagged && error_of_scale(&r) < 3);
-  fit_student(2, TACIT_NOISE_AWARE_LINES_WHERE_RELEASED, &r);
+  fit_student(2, TACIT_FAULT_LINES_WHERE_RELEASED, &r);
   assert_true(error_of_scale(&r) > 3);
-  fit_student(1, TACIT_NOISE_AWARE_SOUND, &r);
+  fit_student(1, TACIT_FAULT_NONE, &r);
   assert_true(r.is_flagged && r.bend > 0.25 && r.foretold_bend > 0.25);
 }
 

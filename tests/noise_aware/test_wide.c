@@ -113,7 +113,7 @@ static void test_large_budget_gives_the_non_private_posterior(void **state) {
 }
 
 /* Mean squared error in posterior sds, over all coefficients of two fits. */
-static double error_of(simulation_t s, tacit_noise_aware_fault_t fault) {
+static double error_of(simulation_t s, tacit_fault_t fault) {
   static simulation_fit_t fit;
   double square = 0;
   s.fault = fault;
@@ -134,8 +134,8 @@ static double error_of(simulation_t s, tacit_noise_aware_fault_t fault) {
 static void test_errors_are_as_wide_as_intervals_say(void **state) {
   (void)state;
   const simulation_t s = wide(30, 15000, 2);
-  double sound = error_of(s, TACIT_NOISE_AWARE_SOUND), half = error_of(s, TACIT_NOISE_AWARE_HALF_NOISE),
-         known = error_of(s, TACIT_NOISE_AWARE_NO_DISCREPANCY);
+  double sound = error_of(s, TACIT_FAULT_NONE), half = error_of(s, TACIT_FAULT_HALF_NOISE),
+         known = error_of(s, TACIT_FAULT_NO_DISCREPANCY);
   if (!(sound > 0.5 && sound < 1.5 && half > sound + 0.1 && known > sound + 0.1)) {
     fail_msg("mean squared errors: %.3f; with half of the noise %.3f, without the error of the information %.3f", sound, half, known);
   }
@@ -166,7 +166,7 @@ static void test_counts_have_errors_as_wide_as_intervals_say(void **state) {
   s.family = TACIT_FAMILY_POISSON;
   s.upper = 12;
   s.is_steep = true;
-  double sound = error_of(s, TACIT_NOISE_AWARE_SOUND), half = error_of(s, TACIT_NOISE_AWARE_HALF_NOISE);
+  double sound = error_of(s, TACIT_FAULT_NONE), half = error_of(s, TACIT_FAULT_HALF_NOISE);
   if (!(sound > 0.5 && sound < 1.5 && half > sound + 0.1)) {
     fail_msg("mean squared errors: %.3f; with half of the noise %.3f", sound, half);
   }

@@ -117,8 +117,8 @@ ERRORS = [
      "binary(g, TACIT_OP_ADD, adjoint.value, g->lists[n.a + i])", ["program-compile"]),
     # ---- samplers
     ("decisions on noisy ratios are corrected", "src/sample/accept.c",
-     "double log_accept = noisy_ratio - (s->drop_penalty_for_tests ? 0 : 0.5 * variance);",
-     "double log_accept = noisy_ratio - (s->drop_penalty_for_tests ? 0 : 0.25 * variance);", ["sample-kernels"]),
+     "double log_accept = noisy_ratio - (TACIT_IS_PLANTED(TACIT_FAULT_NO_PENALTY) ? 0 : 0.5 * variance);",
+     "double log_accept = noisy_ratio - (TACIT_IS_PLANTED(TACIT_FAULT_NO_PENALTY) ? 0 : 0.25 * variance);", ["sample-kernels"]),
     ("the prior counts in decisions", "src/sample/accept.c", "run->log_ratio[i] + run->log_prior_prop[c] - run->log_prior[c] + run->correction[c];",
      "run->log_ratio[i] + run->correction[c];", ["sample-moves"]),
     ("trajectories end with half a kick", "src/sample/hamiltonian.c", "kick(run, c, step < n_steps ? 1 : 0.5);", "kick(run, c, 1);",

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/base_internal.h"
+#include "base/fault.h"
 #include "tacit/account.h"
 #include "tacit/curator.h"
 #include "tacit/data.h"
@@ -101,7 +102,7 @@ typedef struct options {
   double noise_grad, noise_ratio, step_size, clip_grad, clip_ratio;
   size_t n_leapfrog, n_draws;
   tacit_proposal_t proposal;
-  bool redraw_gradient, drop_penalty, dense_metric, fixed_step;
+  bool redraw_gradient, dense_metric, fixed_step;
 } options_t;
 
 static void run(const target_t *target, const options_t *options, uint64_t seed, tacit_draws_t *draws,
@@ -151,7 +152,6 @@ static void run(const target_t *target, const options_t *options, uint64_t seed,
   settings.proposal = options->proposal;
   settings.reuse_gradient = !options->redraw_gradient;
   settings.step_jitter = !options->fixed_step;
-  settings.drop_penalty_for_tests = options->drop_penalty;
   settings.noise_multiplier_grad = options->noise_grad;
   settings.noise_multiplier_ratio = options->noise_ratio;
   settings.inv_metric = metric;
@@ -367,9 +367,10 @@ static void test_dropped_penalty_is_caught(void **state) {
   target_t target;
   init_gaussian(&target);
   options_t penalty = noisy_penalty(&target, TACIT_PROPOSAL_FULL, 0.7), hmc = noisy_hmc(&target);
-  penalty.drop_penalty = hmc.drop_penalty = true;
+  TACIT_PLANT(TACIT_FAULT_NO_PENALTY);
   assert_true(check(&target, "planted error: dp-penalty without penalty", penalty, 6) > z_limit);
   assert_true(check(&target, "planted error: dp-hmc without penalty", hmc, 9) > z_limit);
+  TACIT_PLANT(TACIT_FAULT_NONE);
   tacit_model_clear(&target.model);
 }
 

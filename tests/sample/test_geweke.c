@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/fault.h"
 #include "sample/sample_internal.h"
 #include "tacit/data.h"
 #include "logistic.h"
@@ -73,7 +74,6 @@ typedef struct options {
   tacit_accept_rule_t rule;
   double step_size, noise_ratio, noise_grad, intensity;
   size_t n_leapfrog;
-  bool drops_penalty;
 } options_t;
 
 static tacit_sampler_settings_t settings_of(const options_t *options, const double *metric) {
@@ -91,7 +91,6 @@ static tacit_sampler_settings_t settings_of(const options_t *options, const doub
   s.inv_metric = metric;
   s.noise_multiplier_ratio = options->noise_ratio;
   s.noise_multiplier_grad = options->noise_grad;
-  s.drop_penalty_for_tests = options->drops_penalty;
   return s;
 }
 
@@ -213,8 +212,9 @@ static void test_planted_errors_are_found(void **state) {
   expectations(expected);
   options_t planted[] = {exact[0], exact[5]};
   for (size_t m = 0; m < 2; m++) {
-    planted[m].drops_penalty = true;
+    TACIT_PLANT(TACIT_FAULT_NO_PENALTY);
     double z = worst_z(&planted[m], expected);
+    TACIT_PLANT(TACIT_FAULT_NONE);
     printf("%-12s without its penalty: %.2f\n", planted[m].method, z);
     assert_true(testing_multiplier() < 0.9 || z > limit); /* a short run tells less */
   }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "account/bit.h"
+#include "base/fault.h"
 #include "random/tally.h"
 #include "tacit/data.h"
 #include "logistic.h"
@@ -122,6 +123,7 @@ static void pair_init(pair_t *pair, size_t a, size_t b, size_t n_records) {
 typedef struct way {
   const char *name;
   tacit_sampler_settings_t settings; /* of ratios */
+  tacit_fault_t fault;
   tacit_decision_t decision;
   tacit_accept_rule_t rule; /* of bits and minibatches */
   double multiplier;        /* noise sd of a ratio over twice the pair's bound */
@@ -325,9 +327,9 @@ static void test_exact_methods_leave_the_target_alone(void **state) {
 }
 
 static const way_t planted[] = {
-    {"PLANTED: no penalty", RATIO(0.4), .settings = {.drop_penalty_for_tests = true}},
+    {"PLANTED: no penalty", RATIO(0.4), .fault = TACIT_FAULT_NO_PENALTY},
     {"PLANTED: no penalty in barker's test", .decision = TACIT_DECISION_SAMPLED_BARKER, .multiplier = 0.4, .rate = 1,
-     .settings = {.barker_test = TACIT_BARKER_PENALTY, .ratio_variance = 2, .drop_penalty_for_tests = true},
+     .settings = {.barker_test = TACIT_BARKER_PENALTY, .ratio_variance = 2}, .fault = TACIT_FAULT_NO_PENALTY,
      .n_records = max_records},
     {"PLANTED: noise 10 % larger than said", RATIO(0.4), .excess = 0.1},
     {"PLANTED: branch by the size of the batch", MINI(0.5, 5), .is_metropolis = true, .is_random_branch = true},
@@ -337,7 +339,9 @@ static const way_t planted[] = {
 static void test_planted_errors_are_seen(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof planted / sizeof planted[0]; i++) {
+    TACIT_PLANT(planted[i].fault);
     verdict_t verdict = verdict_of(&planted[i]);
+    TACIT_PLANT(TACIT_FAULT_NONE);
     assert_true(verdict.moved > 1e-4 && verdict.bias > 1e-3);
   }
 }

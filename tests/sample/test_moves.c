@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "base/fault.h"
 #include "moves.h"
 
 typedef enum state_kind { PLAIN, GRADIENT, DIRECTIONS } state_kind_t;
@@ -24,6 +25,7 @@ typedef struct way {
   size_t dim;
   state_kind_t state;
   tacit_sampler_settings_t settings;
+  tacit_fault_t fault;
   double power;             /* of the likelihood; 0: 1 */
   double n_theta, n_normal; /* nodes a unit; 0: 2 and 1 */
   bool is_long; /* seconds; left out where tests are shortened */
@@ -158,6 +160,7 @@ static double movement_of(const way_t *way) {
     axes[k] = axis_of(way->draws[k], n_normal, &m.target, 1);
   }
   noise = axis_of('g', n_normal, &m.target, 1);
+  TACIT_PLANT(way->fault);
   int reach = (int)(14 / spacing);
   for (int a = -reach; a <= reach; a++) {
     for (int b = way->dim > 1 ? -reach : 0; b <= (way->dim > 1 ? reach : 0); b++) {
@@ -171,6 +174,7 @@ static double movement_of(const way_t *way) {
     double size = sqrt(sums.square[k] / sums.total);
     worst = size > 1e-9 ? fmax(worst, fabs(sums.moved[k] / sums.total) / size) : worst;
   }
+  TACIT_PLANT(TACIT_FAULT_NONE);
   moves_close(&m);
   print_message("%-52s acceptance %.3f, one step moves expectations by %.2g\n", way->name, sums.accept / sums.total, worst);
   assert_true(sums.accept / sums.total > 0.02);
@@ -290,9 +294,9 @@ static double no_quadratic_term(const tacit_run_t *run) {
 }
 
 static const way_t wrong[] = {
-    {"PLANTED: no penalty", "dp-penalty", "a", WALK(FULL, 1), RATIO(0.4), .settings.drop_penalty_for_tests = true, .n_theta = 2},
+    {"PLANTED: no penalty", "dp-penalty", "a", WALK(FULL, 1), RATIO(0.4), .fault = TACIT_FAULT_NO_PENALTY, .n_theta = 2},
     {"PLANTED: no penalty in dp-hmc", "dp-hmc", "ag", HMC(1, 0.9), METRIC, REUSE, GRADIENTS(1), RATIO(0.4),
-     .settings.drop_penalty_for_tests = true, .n_theta = 2},
+     .fault = TACIT_FAULT_NO_PENALTY, .n_theta = 2},
     {"PLANTED: noise 10 % larger than said", "dp-penalty", "a", WALK(FULL, 1), RATIO(0.4), .excess = 0.1, .n_theta = 2},
     {"PLANTED: the same in a bit", "dp-penalty", "pu", WALK(FULL, 1), BIT(TACIT_ACCEPT_PENALTY, 2, 1, 0, 0), .excess = 0.1},
     {"PLANTED: a rejected proposal's gradient reused", "dp-hmc", "ag", HMC(1, 0.9), METRIC, REUSE, GRADIENTS(1),
