@@ -261,6 +261,65 @@ TACIT_API size_t tacit_centred_n_work(const struct tacit_record_model *model, co
 TACIT_API void tacit_centred_expect(const struct tacit_record_model *model, const tacit_centred_point_t *point, const double *law,
                                     const float *record, double *work, double *mean, double *squares, double *with_score, double *information);
 
+/**
+ * Vectors by which units are told apart and that they add, each in the **band** that its length lies in (docs/theory.md, 18.20): a score of any model,
+ * or the rows of a linear one. The length of a unit is (sum_t |v_t|^2)^1/2 over its vectors.
+ */
+typedef struct tacit_banded {
+  const char *name; /**< what vectors are, up to 16 letters: "scores"; releases are charged as "bands of scores" and "lengths of scores" */
+  size_t dim;      /**< numbers of a vector; 1 to TACIT_MAX_ROW_FEATURES */
+  bool is_by_rows; /**< a unit has a vector for each of its records; else one */
+  /**
+   * v, zero on entry, (n_rows, dim) or (dim), of a unit's n_rows >= 1 records, (n_rows, n_columns). A function of these and of public values alone; may be
+   * called from several threads, each with its own work (n_work).
+   */
+  void (*vectors)(const void *ctx, size_t n_rows, const float *records, double *work, double *v);
+  const void *ctx;
+  size_t n_work;
+} tacit_banded_t;
+
+enum { TACIT_MAX_BANDS = 64 };
+/** Radii that divide lengths: band l has (radii[l - 1], radii[l]]; what is longer than the last is shortened to it. */
+typedef struct tacit_bands {
+  size_t n;            /**< 1 to TACIT_MAX_BANDS */
+  const double *radii; /**< shape (n), rising, from 1e-15 to 1e15 */
+  bool has_count;      /**< a further number, 1 in the first vector of a unit and 0 in others, comes first: then every band has its count and its sum */
+} tacit_bands_t;
+
+/** Numbers that are released. */
+TACIT_API size_t tacit_bands_n_values(const tacit_bands_t *bands, size_t dim);
+/**
+ * Release, of each band l, svec(sum w w') + N(0, noise_sd^2 I) over the vectors of the units in it, w = v / radii[l], or with has_count w =
+ * (1, v / radii[l]): count; sqrt(2) times the sum over radii[l]; squares. Bands follow each other in out. A unit lies in one band, where sum_t |w_t|^2
+ * is at most B = 1, or 2: sensitivity sqrt(2) B under substitution, B under add-remove, however many bands there are, and for any number of records.
+ * A unit whose vectors are no finite numbers counts as zero. Charged as one Gaussian event.
+ * @param[out] out  shape (tacit_bands_n_values()); untouched where the arguments are refused, else zero on failure.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_bands(tacit_curator_t *curator, const tacit_banded_t *of, const tacit_bands_t *bands,
+                                                                    double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
+/**
+ * Release counts of units by length: out[k] = number with edges[k - 1] < length <= edges[k] + N(0, noise_sd^2), first and last cell open; n_edges
+ * from 1 to 1023. Sensitivity sqrt(2) under substitution, 1 under add-remove.
+ * @param[out] out  shape (n_edges + 1); untouched where the arguments are refused, else zero on failure.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_lengths(tacit_curator_t *curator, const tacit_banded_t *of, size_t n_edges,
+                                                                      const double *edges, double noise_multiplier, double *out, double *noise_sd,
+                                                                      tacit_error_t *err);
+
+/** A public linear fit: of a record (x, y) u = whiten x and r = (y - x . theta) / scale. Borrows. */
+typedef struct tacit_linear_point {
+  size_t n_features;    /**< d: the model's, which has one response besides */
+  const double *whiten; /**< L: lower triangular, shape (d, d), finite */
+  const double *theta;  /**< shape (d), finite */
+  double scale;         /**< from 1e-15 to 1e15 */
+  bool has_units;       /**< units may have several records */
+} tacit_linear_point_t;
+/** The rows u of units; their scores, sum_t u_t r_t, and, where has_units, last (sum_t r_t^2)^1/2. Dimensions d, and d or d + 1. */
+TACIT_API tacit_banded_t tacit_linear_rows(const tacit_linear_point_t *point);
+TACIT_API tacit_banded_t tacit_linear_scores(const tacit_linear_point_t *point);
+/** TACIT_ERR_ARGUMENT, with the reason, for a point that is none of the curator's model. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_linear_check(const tacit_curator_t *curator, const tacit_linear_point_t *point, tacit_error_t *err);
+
 /** Release out[0] = number of units + N(0, noise_sd^2), for relation add-remove. Sensitivity 1. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_count(tacit_curator_t *curator, double noise_multiplier, double *out,
                                                                     double *noise_sd, tacit_error_t *err);

@@ -131,7 +131,11 @@ typedef enum tacit_door_shape_kind {
   TACIT_SHAPE_BALL,    /**< |k|_2 <= radius */
   TACIT_SHAPE_BOX,     /**< low <= k_i <= high, low <= 0 <= high */
   TACIT_SHAPE_CELL,    /**< `high` numbers (0: one), each 0, or k_i - 1 is a cell, of dim, that gains `radius`; those above 0 rise */
-  TACIT_SHAPE_SQUARES, /**< vectors v_t, sum_t |v_t|_2^2 <= radius^2: summed is the upper triangle of sum_t v_t v_t', by rows */
+  /**
+   * Vectors v_t, sum_t |v_t|_2^2 <= radius^2: summed is the upper triangle of sum_t v_t v_t', by rows. Of `high` > 1 blocks, one triangle after
+   * another, v_t adds to one, whose number from 0 is written before it.
+   */
+  TACIT_SHAPE_SQUARES,
   TACIT_SHAPE_PRODUCTS /**< |k_i| <= radius, and last, if high > 0, |r| <= high: radius k_i; k_i k_j, i <= j; r radius, r k_i */
 } tacit_door_shape_kind_t;
 
@@ -160,7 +164,7 @@ TACIT_API struct tacit_event tacit_door_shape_event(const tacit_door_shape_t *sh
 /** Whole numbers that a unit adds. `unit` is shown its records that count, x (n_rows, n_columns), row by row, and none else. */
 typedef struct tacit_units {
   tacit_door_shape_t shape;
-  /** k (dim), zero on entry, (n_rows, dim) for squares, as many as there are for cells; work (n_work) is scratch. */
+  /** k (dim), zero on entry, (n_rows, dim), or (n_rows, 1 + dim), for squares, as many as there are for cells; work (n_work) is scratch. */
   void (*unit)(const void *ctx, size_t n_rows, const float *x, double *work, int64_t *k);
   const void *ctx;
   size_t n_work;

@@ -33,9 +33,9 @@ static void scale_squares(size_t d, double unit, double *out) {
 tacit_status_t tacit_rows_release(tacit_row_sum_t *sum, tacit_row_function function, double noise_multiplier, double *out,
                                   double *noise_sd, tacit_error_t *err) {
   const tacit_curator_t *curator = sum->curator;
-  size_t d = sum->dim, n_rows = sum->is_square ? curator->settings.max_unit_rows : 1;
+  size_t d = sum->dim, n_rows = sum->is_square && !sum->is_one_vector ? curator->settings.max_unit_rows : 1;
   tacit_units_t units = {.shape = {.kind = sum->is_square ? TACIT_SHAPE_SQUARES : TACIT_SHAPE_BALL, .dim = d,
-                                   .radius = radius_of(sum, noise_multiplier)},
+                                   .radius = radius_of(sum, noise_multiplier), .high = (int64_t)sum->n_blocks},
                          .unit = function,
                          .ctx = sum,
                          .n_work = sum->n_work,
@@ -44,8 +44,8 @@ tacit_status_t tacit_rows_release(tacit_row_sum_t *sum, tacit_row_function funct
   double unit = sum->is_square ? sum->spacing * sum->spacing : sum->spacing;
   tacit_status_t status =
       tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, noise_sd, err);
-  if (sum->is_square) {
-    scale_squares(d, unit, out);
+  for (size_t b = 0; sum->is_square && b < (sum->n_blocks > 1 ? sum->n_blocks : 1); b++) {
+    scale_squares(d, unit, out + b * d * (d + 1) / 2);
   }
   for (size_t i = 0; !sum->is_square && i < d; i++) {
     out[i] *= unit;

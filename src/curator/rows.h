@@ -11,6 +11,8 @@ typedef struct tacit_row_sum {
   size_t dim;
   double bound;
   double spacing;  /* of whole numbers; set by tacit_rows_release() */
+  size_t n_blocks; /* of squares: more than 1, and what is written of a vector begins with the number of its block; else 0 */
+  bool is_one_vector; /* of squares: a unit has one, however many records */
   const void *what;
   const char *label; /* of the event */
   size_t n_work;     /* numbers of scratch that the function is given */

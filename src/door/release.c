@@ -146,6 +146,7 @@ static void fill_scales(tacit_door_t *door, const tacit_door_shape_t *shape, dou
   for (size_t i = 0; i < n; i++) {
     door->workspaces->scales[i] = !is_triangle || i == diagonal ? scale : scale * sqrt(0.5) * (1 + 0x1p-50);
     diagonal += i == diagonal ? left-- : 0;
+    left = left == 0 ? shape->dim : left; /* the next block's */
   }
 }
 

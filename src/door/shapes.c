@@ -9,7 +9,7 @@
 
 #include "door/door_internal.h"
 
-static const int64_t most_plain = 1 << 26, most_factor = 1 << 22;
+static const int64_t most_plain = 1 << 26, most_factor = 1 << 22, most_blocks = 1 << 10;
 
 static bool is_multiplied(const tacit_door_shape_t *shape) {
   return shape->kind == TACIT_SHAPE_SQUARES || shape->kind == TACIT_SHAPE_PRODUCTS;
@@ -19,20 +19,23 @@ static bool has_response(const tacit_door_shape_t *shape) {
   return shape->kind == TACIT_SHAPE_PRODUCTS && shape->high > 0;
 }
 
-/* Cells that a unit is in, at most. */
+/* Cells that a unit is in, at most; blocks of squares. */
 static size_t n_cells(const tacit_door_shape_t *shape) { return shape->high > 0 ? (size_t)shape->high : 1; }
+
+/* Of several blocks, a vector has the number of its own in front. */
+static bool has_blocks(const tacit_door_shape_t *shape) { return shape->kind == TACIT_SHAPE_SQUARES && shape->high > 1; }
 
 size_t tacit_door_shape_n_sums(const tacit_door_shape_t *shape) {
   size_t d = shape->dim, n = d - has_response(shape), n_products = n * (n + 1) / 2;
   switch (shape->kind) {
-    case TACIT_SHAPE_SQUARES: return n_products;
+    case TACIT_SHAPE_SQUARES: return n_cells(shape) * n_products;
     case TACIT_SHAPE_PRODUCTS: return n + n_products + (has_response(shape) ? 1 + n : 0);
     default: return d;
   }
 }
 
 size_t tacit_door_shape_n_written(const tacit_door_shape_t *shape, size_t n_rows) {
-  return shape->kind == TACIT_SHAPE_CELL ? n_cells(shape) : shape->dim * (shape->kind == TACIT_SHAPE_SQUARES ? n_rows : 1);
+  return shape->kind == TACIT_SHAPE_CELL ? n_cells(shape) : (shape->dim + has_blocks(shape)) * (shape->kind == TACIT_SHAPE_SQUARES ? n_rows : 1);
 }
 
 static bool is_l1(tacit_door_noise_t noise) {
@@ -87,7 +90,7 @@ tacit_status_t tacit_door_shape_check(const tacit_door_shape_t *s, tacit_door_no
   bool is_cell = s->kind == TACIT_SHAPE_CELL && s->radius == 1;
   bool ok = s->dim >= 1 && s->dim <= (size_t)1 << 24 && s->low >= -most && s->low <= 0 && s->high >= 0 && s->high <= most;
   ok = ok && (has_sides ? s->high > s->low : s->radius >= 1 && s->radius <= most);
-  ok = ok && (!has_response(s) || s->dim >= 2) && (noise == TACIT_DOOR_GAUSSIAN || !is_multiplied(s));
+  ok = ok && (!has_blocks(s) || s->high <= most_blocks) && (!has_response(s) || s->dim >= 2) && (noise == TACIT_DOOR_GAUSSIAN || !is_multiplied(s));
   ok = ok && (!is_discrete(noise) || is_number || is_cell);
   return ok ? TACIT_OK
             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "shape", "a contribution's shape is out of range, or not for this noise");
@@ -95,15 +98,22 @@ tacit_status_t tacit_door_shape_check(const tacit_door_shape_t *s, tacit_door_no
 
 /* ---- a unit's whole numbers ---- */
 
-static bool is_in_ball(const int64_t *k, size_t n, int64_t radius) {
+/* Vectors, each in a block that there is, lie in the ball together. */
+static bool are_in_ball(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k) {
   tacit_wide_t square = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (k[i] > radius || k[i] < -radius) {
+  for (size_t t = 0; t < n_rows; t++, k += shape->dim) {
+    if (has_blocks(shape) && (*k < 0 || *k >= shape->high)) {
       return false;
     }
-    square += (tacit_wide_t)k[i] * k[i];
+    k += has_blocks(shape);
+    for (size_t i = 0; i < shape->dim; i++) {
+      if (k[i] > shape->radius || k[i] < -shape->radius) {
+        return false;
+      }
+      square += (tacit_wide_t)k[i] * k[i];
+    }
   }
-  return square <= (tacit_wide_t)radius * radius;
+  return square <= (tacit_wide_t)shape->radius * shape->radius;
 }
 
 static bool is_in_box(const int64_t *k, size_t n, int64_t low, int64_t high) {
@@ -144,8 +154,8 @@ static bool do_cells_rise(const tacit_door_shape_t *shape, const int64_t *k) {
 static bool is_inside(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k) {
   size_t d = shape->dim, n = d - has_response(shape);
   switch (shape->kind) {
-    case TACIT_SHAPE_BALL:
-    case TACIT_SHAPE_SQUARES: return is_in_ball(k, tacit_door_shape_n_written(shape, n_rows), shape->radius);
+    case TACIT_SHAPE_BALL: return are_in_ball(shape, 1, k);
+    case TACIT_SHAPE_SQUARES: return are_in_ball(shape, n_rows, k);
     case TACIT_SHAPE_BOX: return is_in_box(k, d, shape->low, shape->high);
     case TACIT_SHAPE_CELL: return do_cells_rise(shape, k);
     default: return is_in_box(k, n, -shape->radius, shape->radius) && is_in_box(k + n, d - n, -shape->high, shape->high);
@@ -166,8 +176,9 @@ bool tacit_door_shape_add(const tacit_door_shape_t *shape, size_t n_rows, const 
       }
       break;
     case TACIT_SHAPE_SQUARES:
-      for (size_t t = 0; t < n_rows; t++) {
-        add_square(d, k + t * d, totals);
+      for (size_t t = 0; t < n_rows; t++, k += d) {
+        size_t block = has_blocks(shape) ? (size_t)*k++ : 0;
+        add_square(d, k, totals + block * n_products);
       }
       break;
     case TACIT_SHAPE_PRODUCTS:

@@ -105,6 +105,19 @@ TACIT_MUST_USE tacit_status_t tacit_aware_release_cells(tacit_curator_t *curator
                                                         double multiplier, const tacit_aware_cells_t *at, double *out,
                                                         double *noise_sd, tacit_error_t *err);
 
+/* Vectors in bands, and the public point at which they are what they are: its parts, as kept. Of bands and of lengths; without a curator of.vectors is not asked. */
+typedef struct tacit_aware_banded {
+  tacit_banded_t of;
+  size_t n_parts; /* less than TACIT_RELEASE_MAX_PARTS */
+  tacit_release_part_t parts[TACIT_RELEASE_MAX_PARTS - 1];
+} tacit_aware_banded_t;
+TACIT_MUST_USE tacit_status_t tacit_aware_release_lengths(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                          double multiplier, const tacit_aware_banded_t *at, size_t n_edges, double *edges,
+                                                          double *out, double *noise_sd, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_release_bands(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
+                                                        const tacit_aware_banded_t *at, size_t n, double *radii, bool has_count, double *out,
+                                                        double *noise_sd, tacit_error_t *err);
+
 /* A point of centred scores: theta (d), whiten (d, d), clip. */
 typedef struct tacit_aware_centred {
   double *theta, *whiten, *clip;

@@ -1,4 +1,5 @@
 /* Where releases come from: a curator, which makes them at a point, or what was kept of one that made them. */
+#include <stdio.h>
 #include <string.h>
 
 #include "noise_aware/noise_aware_internal.h"
@@ -240,6 +241,44 @@ tacit_status_t tacit_aware_release_columns(tacit_curator_t *curator, const tacit
   if (curator != NULL) {
     const tacit_record_columns_t columns = {at->n, at->column, at->middle, at->half, at->is_whitened ? at->whiten : NULL, at->radius};
     tacit_status_t status = tacit_curator_release_column_moments(curator, &columns, multiplier, out, noise_sd, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+  }
+  return settle(curator, settings, &release, noise_sd, err);
+}
+
+/* What goes before a name, and the name, into the label. */
+static void set_label(tacit_kept_release_t *release, const char *before, const char *name) {
+  snprintf(release->label, sizeof release->label, "%s of %s", before, name);
+}
+
+tacit_status_t tacit_aware_release_lengths(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
+                                           const tacit_aware_banded_t *at, size_t n_edges, double *edges, double *out, double *noise_sd,
+                                           tacit_error_t *err) {
+  tacit_kept_release_t release = {.noise_multiplier = multiplier, .n_parts = 1 + at->n_parts, .at = {{"edges", n_edges, edges}},
+                                  .n_values = n_edges + 1, .values = out};
+  set_label(&release, "lengths", at->of.name);
+  memcpy(release.at + 1, at->parts, at->n_parts * sizeof *at->parts);
+  if (curator != NULL) {
+    tacit_status_t status = tacit_curator_release_lengths(curator, &at->of, n_edges, edges, multiplier, out, noise_sd, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+  }
+  return settle(curator, settings, &release, noise_sd, err);
+}
+
+tacit_status_t tacit_aware_release_bands(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
+                                         const tacit_aware_banded_t *at, size_t n, double *radii, bool has_count, double *out, double *noise_sd,
+                                         tacit_error_t *err) {
+  const tacit_bands_t bands = {n, radii, has_count};
+  tacit_kept_release_t release = {.noise_multiplier = multiplier, .n_parts = 1 + at->n_parts, .at = {{"radii", n, radii}},
+                                  .n_values = tacit_bands_n_values(&bands, at->of.dim), .values = out};
+  set_label(&release, "bands", at->of.name);
+  memcpy(release.at + 1, at->parts, at->n_parts * sizeof *at->parts);
+  if (curator != NULL) {
+    tacit_status_t status = tacit_curator_release_bands(curator, &at->of, &bands, multiplier, out, noise_sd, err);
     if (status != TACIT_OK) {
       return status;
     }

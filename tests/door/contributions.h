@@ -211,12 +211,15 @@ static void unit_numbers(const void *ctx, size_t n_rows, const float *x, double 
     memcpy(&word, x + i % (n_rows * N_COLUMNS), sizeof word);
     uint64_t draw = mixed(word + 977 * i);
     int64_t most = shape->kind == TACIT_SHAPE_CELL ? (int64_t)shape->dim : shape->kind == TACIT_SHAPE_BOX ? shape->high : shape->radius;
-    double share = shape->kind == TACIT_SHAPE_BALL || shape->kind == TACIT_SHAPE_SQUARES ? 1 / sqrt((double)n) : 1;
+    bool has_blocks = shape->kind == TACIT_SHAPE_SQUARES && shape->high > 1;
+    double share = shape->kind == TACIT_SHAPE_BALL || shape->kind == TACIT_SHAPE_SQUARES ? 1 / sqrt((double)(has_blocks ? n_rows * shape->dim : n)) : 1;
     int64_t size = (int64_t)(share * (double)most);
     k[i] = draw % 2 ? size : shape->kind == TACIT_SHAPE_BOX ? shape->low : -size;
     uint64_t range = shape->dim / n; /* of cells: each of several in a range of its own, so that they rise */
     k[i] = shape->kind == TACIT_SHAPE_CELL ? 1 + (int64_t)(i * range + draw % range) : k[i];
     const int64_t wild[] = {INT64_MIN, (int64_t)draw, 0, most, 2 * most, -3 * most};
+    bool is_block = has_blocks && i % (shape->dim + 1) == 0; /* where they lie, some are none */
+    k[i] = is_block ? (int64_t)(draw % (uint64_t)(shape->high + (liar.lie == WILD))) - (liar.lie == WILD && draw % 7 == 0) : k[i];
     k[i] = liar.lie == WILD && draw % 16 < 6 ? wild[draw % 16] : k[i];
   }
 }

@@ -5,22 +5,38 @@
  *
  * Mutations tried, each of which fails here: a shape not checked (each kind); a cell gained twice; sqrt(2) left out for cells and
  * squares, a column for products; clips twice as wide, of records and of units; norms that are no number let through; the lattice
- * rounded up; lanes past the last record counted; a unit's whole numbers taken as they come; the probe left out, or one of its questions; neighbouring pieces of all features of which the
+ * rounded up; the length of the first vector of several taken for all, a block that is none added to the first; lanes past the last record counted; a unit's whole numbers taken as they come; the probe left out, or one of its questions; neighbouring pieces of all features of which the
  * last alone counts; features outside of the known norm taken as 1 long; sums of a part in 64 bits.
  */
 #include "contributions.h"
 
 /* ---- releases ---- */
 
-typedef enum what { LINEAR, PIECES, DENSE, SCALARS, PRODUCT, BALL, BOX, CELL, CELLS, SQUARES, PRODUCTS, SCORE, N_WHAT } what_t;
+typedef enum what { LINEAR, PIECES, DENSE, SCALARS, PRODUCT, BALL, BOX, CELL, CELLS, SQUARES, BLOCKS, PRODUCTS, SCORE, N_WHAT } what_t;
 
 static const tacit_door_shape_t shapes[N_WHAT] = {[BALL] = {TACIT_SHAPE_BALL, 4, 1 << 20, 0, 0},
                                                   [BOX] = {TACIT_SHAPE_BOX, 3, 0, -5, 1 << 20},
                                                   [CELL] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 0},
                                                   [CELLS] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 3},
                                                   [SQUARES] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0},
+                                                  [BLOCKS] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 4},
                                                   [PRODUCTS] = {TACIT_SHAPE_PRODUCTS, 3, 1 << 16, 0, 0},
                                                   [SCORE] = {TACIT_SHAPE_PRODUCTS, 4, 1 << 16, 0, 1 << 16}};
+
+static void test_a_block_that_is_none_adds_nothing(void **unused) {
+  (void)unused;
+  for (int64_t block = -1; block <= shapes[BLOCKS].high; block++) {
+    int64_t k[2 * 4] = {0, 1, 2, 3, block, 4, 5, 6}; /* two vectors, of which the second may lie nowhere */
+    tacit_wide_t totals[MAX_SUMS] = {0};
+    bool is_there = block >= 0 && block < shapes[BLOCKS].high;
+    assert_true(tacit_door_shape_add(&shapes[BLOCKS], 2, k, totals) == is_there);
+    for (size_t i = 0; i < tacit_door_shape_n_sums(&shapes[BLOCKS]); i++) {
+      bool is_own = (int64_t)(i / 6) == block, is_first = i / 6 == 0;
+      assert_true((totals[i] != 0) == (is_there && (is_own || is_first)));
+    }
+    assert_true(!is_there || totals[6 * (size_t)block + 5] == 36 + (block == 0 ? 9 : 0));
+  }
+}
 
 /* The corners that are furthest apart in L1: of a box two opposite ones, of a ball v and -v with equal entries, of cells one left and one entered. */
 static void test_sensitivities_of_noise_by_the_sum_of_sizes(void **unused) {
@@ -156,8 +172,9 @@ static double distance(const setting_t *s, const result_t *a, const result_t *b)
     double square = 0;
     for (size_t i = 0, row = 0, column = 0; i < a->n_a_group; i++) {
       double apart = (double)(a->sums[g * a->n_a_group + i] - b->sums[g * a->n_a_group + i]);
-      square += (s->what == SQUARES && row != column ? 2 : 1) * apart * apart;
+      square += ((s->what == SQUARES || s->what == BLOCKS) && row != column ? 2 : 1) * apart * apart;
       row += ++column == shapes[SQUARES].dim;
+      row = row == shapes[SQUARES].dim ? 0 : row; /* the next block's */
       column = column == shapes[SQUARES].dim ? row : column;
     }
     worst = fmax(worst, sqrt(square));
@@ -322,6 +339,7 @@ static void test_the_largest_sums_are_exact(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_largest_sums_are_exact),
+      cmocka_unit_test(test_a_block_that_is_none_adds_nothing),
       cmocka_unit_test(test_neighbours_are_no_further_apart_than_is_charged),
       cmocka_unit_test(test_sensitivities_of_noise_by_the_sum_of_sizes),
       cmocka_unit_test(test_what_is_no_function_of_a_record_is_caught),
