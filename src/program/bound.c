@@ -202,6 +202,8 @@ static interval_t of_node(const analysis_t *a, tacit_node_t node) {
     case TACIT_OP_POW: return power(x, y);
     case TACIT_OP_MIN: return (interval_t){fmin(x.lo, y.lo), fmin(x.hi, y.hi)};
     case TACIT_OP_MAX: return (interval_t){fmax(x.lo, y.lo), fmax(x.hi, y.hi)};
+    case TACIT_OP_LOG_ADD_EXP:
+      return loosely(tacit_op_value(TACIT_OP_LOG_ADD_EXP, x.lo, y.lo, 0), tacit_op_value(TACIT_OP_LOG_ADD_EXP, x.hi, y.hi, 0));
     case TACIT_OP_LESS: return comparison(x.hi < y.lo, x.lo >= y.hi);
     case TACIT_OP_AT_MOST: return comparison(x.hi <= y.lo, x.lo > y.hi);
     case TACIT_OP_EQUAL: return comparison(x.lo >= y.hi && x.hi <= y.lo, x.hi < y.lo || x.lo > y.hi);

@@ -31,6 +31,11 @@ static tacit_node_t dependent(tacit_graph_t *g, tacit_node_t node, unsigned dept
   return tacit_graph_apply(g, (tacit_op_t)n.op, a, b, NONE);
 }
 
+tacit_node_t tacit_graph_dependent(tacit_graph_t *graph, tacit_node_t sum) {
+  size_t budget = MAX_TERMS;
+  return dependent(graph, sum, 2000, &budget);
+}
+
 static tacit_status_t refuse(tacit_error_t *err, const char *what) {
   return tacit_error_set(err, TACIT_ERR_ARGUMENT, "program", "%s", what);
 }
@@ -50,9 +55,11 @@ static tacit_status_t check(const tacit_graph_t *graph, tacit_error_t *err) {
 
 static tacit_status_t differentiate(tacit_compiled_t *p, tacit_error_t *err) {
   tacit_graph_t *g = p->graph;
-  size_t budget = MAX_TERMS;
   g->limit = TACIT_GRAPH_MAX_NODES;
-  p->record_root = dependent(g, g->record, 2000, &budget);
+  tacit_node_t record = tacit_graph_guard(g, g->record);
+  g->response.density = g->response.density == g->record ? record : g->response.density;
+  g->record = record;
+  p->record_root = g->status == TACIT_OK ? tacit_graph_dependent(g, g->record) : NONE;
   tacit_status_t status = tacit_reverse(g, p->record_root, &p->record_gradient, err);
   if (status == TACIT_OK && g->prior == NONE) {
     g->prior = tacit_graph_constant(g, 0);

@@ -27,7 +27,9 @@ static tacit_node_t of_two(tacit_graph_t *g, const tacit_graph_node_t n, tacit_n
     case TACIT_OP_DIV: return i == 0 ? div_(g, v, n.b) : neg(g, mul(g, v, div_(g, node, n.b)));
     case TACIT_OP_POW:
       return i == 0 ? mul(g, v, mul(g, n.b, binary(g, TACIT_OP_POW, n.a, binary(g, TACIT_OP_SUB, n.b, number(g, 1)))))
-                    : mul(g, v, mul(g, node, unary(g, TACIT_OP_LOG, n.a)));
+                    : mul(g, v, mul(g, node, unary(g, TACIT_OP_LOG, binary(g, TACIT_OP_MAX, n.a, number(g, 1e-37))))); /* 0^b is flat in b */
+    case TACIT_OP_LOG_ADD_EXP: /* a weight in [0, 1]; of what is -inf, 0 */
+      return mul(g, v, unary(g, TACIT_OP_INV_LOGIT, i == 0 ? binary(g, TACIT_OP_SUB, n.a, n.b) : binary(g, TACIT_OP_SUB, n.b, n.a)));
     default: return number(g, 0); /* truth is flat */
   }
 }

@@ -23,6 +23,7 @@ static const struct {
     [TACIT_OP_EXP] = {"exp", 1},                 [TACIT_OP_EXPM1] = {"expm1", 1},
     [TACIT_OP_LOG] = {"log", 1},                 [TACIT_OP_LOG1P] = {"log1p", 1},
     [TACIT_OP_LOG1P_EXP] = {"log1p_exp", 1},     [TACIT_OP_LOG1M_EXP] = {"log1m_exp", 1},
+    [TACIT_OP_LOG_ADD_EXP] = {"log_add_exp", 2},
     [TACIT_OP_INV_LOGIT] = {"inv_logit", 1},     [TACIT_OP_TANH] = {"tanh", 1},
     [TACIT_OP_LGAMMA] = {"lgamma", 1},           [TACIT_OP_DIGAMMA] = {"digamma", 1},
     [TACIT_OP_TRIGAMMA] = {"trigamma", 1},       [TACIT_OP_ERF] = {"erf", 1},

@@ -67,6 +67,7 @@ typedef enum tacit_op {
   TACIT_OP_LOG1P,
   TACIT_OP_LOG1P_EXP, /* log(1 + e^a) */
   TACIT_OP_LOG1M_EXP, /* log(1 - e^a), a < 0 */
+  TACIT_OP_LOG_ADD_EXP, /* log(e^a + e^b); of two that are -inf: -inf */
   TACIT_OP_INV_LOGIT,
   TACIT_OP_TANH,
   /* special functions */

@@ -70,6 +70,28 @@ int64_t tacit_graph_run(const tacit_graph_t *graph, const uint32_t *elements, si
 tacit_node_t tacit_graph_expand(tacit_graph_t *graph, tacit_node_t root);
 /* Mark what `root` is computed from, itself included; needed: (n_nodes). */
 void tacit_graph_mark(const tacit_graph_t *graph, tacit_node_t root, uint8_t *needed);
+/* is_infinite (n) of nodes below n: +-inf where the program says so, which is computed for each record and not packed. */
+void tacit_graph_infinite(const tacit_graph_t *graph, size_t n, uint8_t *is_infinite);
+/* Intervals, (n_nodes, 2), of what root is computed from, each column anywhere within its bounds; false: no memory. */
+bool tacit_graph_bounds(const tacit_graph_t *graph, tacit_node_t root, double *range);
+/* The same value, whose derived columns are 0 in branches that are not taken where they may not be finite. */
+tacit_node_t tacit_graph_guard(tacit_graph_t *graph, tacit_node_t root);
+/* What is left of a sum without the terms that are free of parameters; NONE: nothing. */
+tacit_node_t tacit_graph_dependent(tacit_graph_t *graph, tacit_node_t sum);
+
+/* A record and parameters for which a term is not finite: what they are by name. */
+enum { TACIT_NOT_FINITE_NAMES = 3 };
+typedef struct tacit_not_finite {
+  tacit_op_t op; /* which operation left its domain, or the condition that chose an infinity */
+  size_t n_columns, n_parameters;
+  uint32_t columns[TACIT_NOT_FINITE_NAMES];
+  double values[TACIT_NOT_FINITE_NAMES];
+  const char *parameters[TACIT_NOT_FINITE_NAMES]; /* of the graph; none: it is so for all */
+  bool has_bound, is_lower, is_closed; /* of one column: a lower or upper `bound` that would do, or, not closed, a number beyond it */
+  double bound;
+} tacit_not_finite_t;
+/* Is there one within the bounds, as far as a search finds? Of what depends on parameters. */
+bool tacit_graph_find_not_finite(tacit_graph_t *graph, tacit_node_t term, tacit_not_finite_t *found);
 /* y = a x + b of a column x. */
 typedef struct tacit_affine {
   uint32_t column;

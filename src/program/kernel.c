@@ -137,7 +137,7 @@ static void visit(collect_t *c, tacit_node_t node, bool in_table) {
     take_uniform(c, node);
     return;
   }
-  if (!in_table && n->rate == TACIT_RATE_DATA && !is_inline(graph, node)) {
+  if (!in_table && n->rate == TACIT_RATE_DATA && !c->survey->is_infinite[node] && !is_inline(graph, node)) {
     c->failed = c->failed || !tacit_layout_add(c->layout, 1, &node);
     return;
   }

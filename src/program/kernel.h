@@ -26,6 +26,7 @@ TACIT_MUST_USE bool tacit_layout_add(tacit_layout_t *layout, size_t n, const uin
 typedef struct tacit_survey {
   tacit_node_t *column; /* NONE: no column; TACIT_MANY_COLUMNS */
   float *cost;
+  uint8_t *is_infinite; /* may be an infinity of the program's own: not packed */
 } tacit_survey_t;
 #define TACIT_MANY_COLUMNS UINT32_MAX
 TACIT_MUST_USE bool tacit_survey_init(tacit_survey_t *survey, const tacit_graph_t *graph);

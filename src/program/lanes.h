@@ -141,6 +141,11 @@ TACIT_INLINE vreal log1p_unit(vreal u) {
   return choose(is_small, set(0), set(0.69314718055994531)) + twice_atanh(s);
 }
 TACIT_INLINE vreal lanes_log1p_exp(vreal x) { return greater(set(0), x) + log1p_unit(lanes_exp(-size_of(x))); }
+/* Also where one or both are infinite. */
+TACIT_INLINE vreal lanes_log_add_exp(vreal x, vreal y) {
+  vreal sum = greater(x, y) + log1p_unit(lanes_exp(-size_of(x - y)));
+  return keep_nan(x, keep_nan(y, choose(x == y, x + (real)0.69314718055994531, sum)));
+}
 /* log(1 - e^x), x < 0: -inf at 0, NaN above. */
 TACIT_INLINE vreal lanes_log1m_exp(vreal x) {
   vreal near = lanes_log(-lanes_expm1(x)), far = lanes_log1p(-lanes_exp(x));

@@ -237,7 +237,7 @@ real von_mises_lpdf(real y, real mu, real kappa) { return kappa * cos(y - mu) - 
 // ---- positive outcomes ----
 
 // of rate beta
-real exponential_lpdf(real y, real beta) { return log(beta) - beta * y; }
+real exponential_lpdf(real y, real beta) { return y < 0 ? negative_infinity() : log(beta) - beta * y; }
 real exponential_lcdf(real y, real beta) { return log1m_exp(-beta * y); }
 real exponential_lccdf(real y, real beta) { return -beta * y; }
 real exponential_iccdf(real u, real beta) { return -log(u) / beta; }
@@ -271,7 +271,7 @@ real loglogistic_lcdf(real y, real alpha, real beta) { return -log1p_exp(beta * 
 real loglogistic_lccdf(real y, real alpha, real beta) { return -log1p_exp(beta * (log(y) - log(alpha))); }
 real loglogistic_icdf(real u, real alpha, real beta) { return alpha * exp((log(u) - log1m(u)) / beta); }
 // hazard b exp(a y)
-real gompertz_lpdf(real y, real a, real b) { return log(b) + a * y - b / a * expm1(a * y); }
+real gompertz_lpdf(real y, real a, real b) { return y < 0 ? negative_infinity() : log(b) + a * y - b / a * expm1(a * y); }
 real gompertz_lcdf(real y, real a, real b) { return log1m_exp(-b / a * expm1(a * y)); }
 real gompertz_lccdf(real y, real a, real b) { return -b / a * expm1(a * y); }
 real gompertz_iccdf(real u, real a, real b) { return log1p(-a / b * log(u)) / a; }
@@ -289,17 +289,19 @@ real rayleigh_lcdf(real y, real sigma) { return log1m_exp(-0.5 * square(y / sigm
 real rayleigh_lccdf(real y, real sigma) { return -0.5 * square(y / sigma); }
 real rayleigh_iccdf(real u, real sigma) { return sigma * sqrt(-2 * log(u)); }
 // from y_min on
-real pareto_lpdf(real y, real y_min, real alpha) { return log(alpha) + alpha * log(y_min) - (alpha + 1) * log(y); }
+real pareto_lpdf(real y, real y_min, real alpha) { return y < y_min ? negative_infinity() : log(alpha) + alpha * log(y_min) - (alpha + 1) * log(y); }
 real pareto_lccdf(real y, real y_min, real alpha) { return alpha * (log(y_min) - log(y)); }
 real pareto_lcdf(real y, real y_min, real alpha) { return log1m_exp(alpha * (log(y_min) - log(y))); }
 real pareto_iccdf(real u, real y_min, real alpha) { return y_min * exp(-log(u) / alpha); }
 // Lomax
-real pareto_type_2_lpdf(real y, real mu, real lambda, real alpha) { return log(alpha) - log(lambda) - (alpha + 1) * log1p((y - mu) / lambda); }
+real pareto_type_2_lpdf(real y, real mu, real lambda, real alpha) {
+  return y < mu ? negative_infinity() : log(alpha) - log(lambda) - (alpha + 1) * log1p((y - mu) / lambda);
+}
 real pareto_type_2_lccdf(real y, real mu, real lambda, real alpha) { return -alpha * log1p((y - mu) / lambda); }
 real pareto_type_2_lcdf(real y, real mu, real lambda, real alpha) { return log1m_exp(-alpha * log1p((y - mu) / lambda)); }
 real pareto_type_2_iccdf(real u, real mu, real lambda, real alpha) { return mu + lambda * expm1(-log(u) / alpha); }
 // excesses over a threshold; shape k > 0
-real generalized_pareto_lpdf(real y, real k, real sigma) { return -log(sigma) - (1 + 1 / k) * log1p(k * y / sigma); }
+real generalized_pareto_lpdf(real y, real k, real sigma) { return y < 0 ? negative_infinity() : -log(sigma) - (1 + 1 / k) * log1p(k * y / sigma); }
 real generalized_pareto_lccdf(real y, real k, real sigma) { return -1 / k * log1p(k * y / sigma); }
 real generalized_pareto_lcdf(real y, real k, real sigma) { return log1m_exp(-1 / k * log1p(k * y / sigma)); }
 real generalized_pareto_iccdf(real u, real k, real sigma) { return sigma / k * expm1(-k * log(u)); }
@@ -337,27 +339,27 @@ real multi_normal_lpdf(vector y, vector mu, matrix Sigma) { return multi_normal_
 
 // ---- counts ----
 
-real bernoulli_lpmf(int y, real theta) { return y == 1 ? log(theta) : log1m(theta); }
-real bernoulli_logit_lpmf(int y, real eta) { return -log1p_exp((1 - 2 * y) * eta); }
-real binomial_lpmf(int y, int n, real theta) { return lchoose(n, y) + y * log(theta) + (n - y) * log1m(theta); }
-real binomial_logit_lpmf(int y, int n, real eta) { return lchoose(n, y) - y * log1p_exp(-eta) - (n - y) * log1p_exp(eta); }
-real beta_binomial_lpmf(int y, int n, real a, real b) { return lchoose(n, y) + lbeta(y + a, n - y + b) - lbeta(a, b); }
-real poisson_lpmf(int y, real lambda) { return y * log(lambda) - lambda - lgamma(y + 1); }
+real bernoulli_lpmf(int y, real theta) { return y < 0 || y > 1 ? negative_infinity() : y == 1 ? log(theta) : log1m(theta); }
+real bernoulli_logit_lpmf(int y, real eta) { return y < 0 || y > 1 ? negative_infinity() : -log1p_exp((1 - 2 * y) * eta); }
+real binomial_lpmf(int y, int n, real theta) { return y < 0 ? negative_infinity() : lchoose(n, y) + y * log(theta) + (n - y) * log1m(theta); }
+real binomial_logit_lpmf(int y, int n, real eta) { return y < 0 ? negative_infinity() : lchoose(n, y) - y * log1p_exp(-eta) - (n - y) * log1p_exp(eta); }
+real beta_binomial_lpmf(int y, int n, real a, real b) { return y < 0 ? negative_infinity() : lchoose(n, y) + lbeta(y + a, n - y + b) - lbeta(a, b); }
+real poisson_lpmf(int y, real lambda) { return y < 0 ? negative_infinity() : y * log(lambda) - lambda - lgamma(y + 1); }
 // of log rate eta
-real poisson_log_lpmf(int y, real eta) { return y * eta - exp(eta) - lgamma(y + 1); }
+real poisson_log_lpmf(int y, real eta) { return y < 0 ? negative_infinity() : y * eta - exp(eta) - lgamma(y + 1); }
 // of shape and inverse scale
 real neg_binomial_lpmf(int y, real alpha, real beta) {
-  return lgamma(y + alpha) - lgamma(alpha) - lgamma(y + 1) + alpha * (log(beta) - log1p(beta)) - y * log1p(beta);
+  return y < 0 ? negative_infinity() : lgamma(y + alpha) - lgamma(alpha) - lgamma(y + 1) + alpha * (log(beta) - log1p(beta)) - y * log1p(beta);
 }
 // of log mean eta and precision phi
 real neg_binomial_2_log_lpmf(int y, real eta, real phi) {
   real u = eta - log(phi);
-  return lgamma(y + phi) - lgamma(phi) - lgamma(y + 1) + y * u - (y + phi) * log1p_exp(u);
+  return y < 0 ? negative_infinity() : lgamma(y + phi) - lgamma(phi) - lgamma(y + 1) + y * u - (y + phi) * log1p_exp(u);
 }
 // of mean mu and precision phi
 real neg_binomial_2_lpmf(int y, real mu, real phi) { return neg_binomial_2_log_lpmf(y | log(mu), phi); }
 // failures before the first success
-real geometric_logit_lpmf(int y, real eta) { return -log1p_exp(-eta) - y * log1p_exp(eta); }
+real geometric_logit_lpmf(int y, real eta) { return y < 0 ? negative_infinity() : -log1p_exp(-eta) - y * log1p_exp(eta); }
 
 // ---- one of several classes ----
 

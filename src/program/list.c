@@ -32,8 +32,7 @@ tacit_node_t tacit_graph_log_sum_exp(tacit_graph_t *graph, size_t n, const tacit
     return terms[0];
   }
   tacit_node_t x = tacit_graph_log_sum_exp(graph, n / 2, terms), y = tacit_graph_log_sum_exp(graph, n - n / 2, terms + n / 2);
-  tacit_node_t over = tacit_graph_apply(graph, TACIT_OP_LOG1P_EXP, binary(graph, TACIT_OP_SUB, x, y), NONE, NONE);
-  return binary(graph, TACIT_OP_ADD, y, over);
+  return binary(graph, TACIT_OP_LOG_ADD_EXP, x, y);
 }
 
 /* The place in ->lists of room for n more nodes, or SIZE_MAX. */

@@ -127,6 +127,14 @@ typedef struct tacit_lowered_outcome {
   tacit_node_t from, to;         /* of the truncation */
 } tacit_lowered_outcome_t;
 
+/* What a branch says of outcomes: how many, and of the last. */
+typedef struct tacit_said {
+  size_t n;
+  bool is_tail;        /* that it is larger than what is seen */
+  tacit_graph_response_t response;
+  tacit_node_t target; /* all that the branch adds */
+} tacit_said_t;
+
 typedef struct tacit_lower {
   tacit_arena_t *arena;
   tacit_graph_t *graph;
@@ -153,6 +161,11 @@ typedef struct tacit_lower {
   size_t n_record;        /* depth of record loops and of conditions on data */
   const char *record_loop; /* the variable of the loop over records, or NULL */
   tacit_node_t *branch;   /* where a branch collects what it adds to the target; NULL: at once */
+  struct { /* conditions of the branches that are being carried out, and whether they hold */
+    tacit_node_t condition;
+    bool holds;
+  } given[TACIT_PROGRAM_MAX_DEPTH];
+  size_t n_given;
   tacit_value_t *returned;
   tacit_index_range_t **ranges;
   size_t n_ranges;
@@ -177,6 +190,11 @@ typedef struct tacit_lower {
     tacit_value_t args[3];
     size_t n;
   } glm;
+  struct { /* the last call in an expression */
+    const tacit_expr_t *expr;
+    const tacit_value_t *args;
+  } called;
+  tacit_said_t in_branch;
   const char *not_foretold;  /* why outcomes cannot be predicted, or NULL */
   tacit_node_t drawn;     /* the part of the record's term whose statements are among `draws` */
   const char *not_drawn;  /* why one is not, or NULL */
@@ -293,6 +311,11 @@ void tacit_lower_write(tacit_lower_t *lower, tacit_node_t *place, tacit_node_t n
 void tacit_lower_note_draw(tacit_lower_t *lower, const tacit_stmt_t *stmt, const char *density, const tacit_value_t *args, size_t n,
                            const tacit_value_t *parts, bool is_plain, tacit_node_t before);
 
+/* After target += the call at hand, whose value it is: what NAME_lpdf(y | ...) and NAME_lccdf(y | ...) say is what y ~ NAME(...) does. */
+void tacit_lower_note_density(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *args, const tacit_value_t *value,
+                              tacit_node_t before);
+/* Two branches, of which one says that the outcome is seen, and the other that it is larger: one censored response. */
+void tacit_lower_join_responses(tacit_lower_t *lower, tacit_node_t condition, const tacit_said_t *yes, const tacit_said_t *no, tacit_node_t density);
 /* A number of one record, or NONE. */
 tacit_node_t tacit_value_of_record(const tacit_lower_t *lower, const tacit_value_t *value);
 /*

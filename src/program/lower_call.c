@@ -420,6 +420,8 @@ tacit_value_t tacit_lower_call(tacit_lower_t *lower, const tacit_expr_t *expr) {
                                                                        expr->name));
   }
   value = tacit_lower_call_values(lower, expr->offset, expr->name, args, expr->n_args);
+  lower->called.expr = expr;
+  lower->called.args = args;
   if (lower->is_forecast && value.kind != TACIT_TYPE_VOID) {
     tacit_lower_note_call(lower, expr, args, &value);
   }

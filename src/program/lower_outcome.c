@@ -66,9 +66,22 @@ static tacit_value_t between(const outcome_t *outcome, tacit_value_t from, tacit
   return has_to ? cumulative(outcome, "lcdf", to) : cumulative(outcome, "lccdf", from);
 }
 
+/* -inf where a is less than b; an end that is infinite, or NOTHING, is none. */
+static tacit_value_t unless_less(const outcome_t *outcome, const tacit_value_t *a, const tacit_value_t *b, tacit_value_t density) {
+  if (is_infinite(outcome->lower, a) || is_infinite(outcome->lower, b) || density.kind == TACIT_TYPE_VOID) {
+    return density;
+  }
+  tacit_value_t is_less = tacit_lower_map(outcome->lower, outcome->stmt->offset, TACIT_OP_LESS, a, b);
+  tacit_value_t never = tacit_value_number(outcome->lower, -INFINITY, false);
+  return is_less.kind == TACIT_TYPE_VOID
+             ? NOTHING
+             : tacit_lower_select(outcome->lower, outcome->stmt->offset, is_less.nodes[0], &never, &density);
+}
+
 static tacit_value_t truncate(const outcome_t *outcome, tacit_value_t y, tacit_value_t from, tacit_value_t to) {
   tacit_value_t density = evaluate(outcome, outcome->density, y), probability = between(outcome, from, to);
-  return tacit_lower_map(outcome->lower, outcome->stmt->offset, TACIT_OP_SUB, &density, &probability);
+  density = tacit_lower_map(outcome->lower, outcome->stmt->offset, TACIT_OP_SUB, &density, &probability);
+  return unless_less(outcome, &y, &from, unless_less(outcome, &to, &y, density));
 }
 
 /* What one outcome adds, whose word has the arguments `a`. */
@@ -171,26 +184,132 @@ tacit_node_t tacit_value_of_record(const tacit_lower_t *lower, const tacit_value
   return !is_one ? TACIT_NODE_NONE : mark == NULL ? value->nodes[0] : mark->kind == TACIT_MARK_SUM ? mark->record : TACIT_NODE_NONE;
 }
 
+/* ---- responses ---- */
+
+/* Arguments of a distribution beside its outcome; of NAME_glm those of NAME. */
+static void fill_law(tacit_lower_t *lower, const char *name, const tacit_value_t *args, size_t n, tacit_graph_response_t *response) {
+  size_t length = strlen(name);
+  bool is_glm = length > 4 && strcmp(name + length - 4, "_glm") == 0 && lower->glm.n > 0;
+  if (is_glm) {
+    args = lower->glm.args;
+    n = lower->glm.n;
+    name = lower->glm.density;
+    length = strlen(name) - 5;
+  }
+  const char *density, *law = tacit_arena_text(lower->arena, name, length);
+  const tacit_function_t *function = law != NULL ? tacit_lower_density(lower, law, n, &density) : NULL;
+  if (function != NULL && function->source->is_library) { /* draws are from the library's distributions, not from others of these names */
+    snprintf(response->law, sizeof response->law, "%s", law);
+  }
+  bool are_numbers = n - 1 <= sizeof response->args / sizeof response->args[0];
+  for (size_t i = 1; i < n && are_numbers; i++) {
+    response->args[i - 1] = tacit_value_of_record(lower, &args[i]);
+    are_numbers = response->args[i - 1] != TACIT_NODE_NONE;
+  }
+  response->n_args = are_numbers ? n - 1 : 0;
+}
+
+/* In a branch the other one has its say, too. */
+static void say(tacit_lower_t *lower, const tacit_graph_response_t *response, bool is_tail) {
+  if (lower->branch == NULL) {
+    tacit_graph_set_response(lower->graph, response);
+    return;
+  }
+  lower->in_branch.n++;
+  lower->in_branch.is_tail = is_tail;
+  lower->in_branch.response = *response;
+}
+
+static bool is_of_record(const tacit_lower_t *lower, tacit_node_t density) {
+  return !lower->is_generated && density != TACIT_NODE_NONE && (tacit_lower_rate(lower, density) & TACIT_RATE_DATA) != 0;
+}
+
 /* Tell the graph of a response: the outcome as it is, or censored from above. */
 static void note_response(const outcome_t *outcome, const tacit_value_t *parts, const char *word, const tacit_value_t *density) {
   tacit_lower_t *lower = outcome->lower;
   tacit_graph_response_t response = {.value = tacit_value_of_record(lower, &parts[0]), .density = tacit_value_of_record(lower, density)};
   bool is_censored = word != NULL && strcmp(word, "censored_right") == 0;
-  if (lower->is_generated || response.density == TACIT_NODE_NONE || (tacit_lower_rate(lower, response.density) & TACIT_RATE_DATA) == 0) {
+  if (!is_of_record(lower, response.density)) {
     return; /* a prior */
   }
   response.seen = is_censored ? tacit_value_of_record(lower, &parts[1]) : TACIT_NODE_NONE;
   if (outcome->stmt->is_truncated || (word != NULL && response.seen == TACIT_NODE_NONE)) {
     response.value = TACIT_NODE_NONE; /* its law is another's */
   }
-  snprintf(response.law, sizeof response.law, "%s", outcome->stmt->name);
-  bool are_numbers = outcome->n - 1 <= sizeof response.args / sizeof response.args[0];
-  for (size_t i = 1; i < outcome->n && are_numbers; i++) {
-    response.args[i - 1] = tacit_value_of_record(lower, &outcome->args[i]);
-    are_numbers = response.args[i - 1] != TACIT_NODE_NONE;
+  fill_law(lower, outcome->stmt->name, outcome->args, outcome->n, &response);
+  say(lower, &response, false);
+}
+
+typedef enum said { NOTHING_SAID, DENSITY, UPPER_TAIL, OTHER_TAIL } said_t;
+
+static said_t said_by(const char *name, size_t *length) {
+  static const struct {
+    const char *ending;
+    said_t said;
+  } all[] = {{"_lpdf", DENSITY}, {"_lpmf", DENSITY}, {"_lupdf", DENSITY}, {"_lupmf", DENSITY}, {"_lccdf", UPPER_TAIL}, {"_lcdf", OTHER_TAIL}};
+  size_t n = strlen(name);
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+    size_t m = strlen(all[i].ending);
+    if (n > m && strcmp(name + n - m, all[i].ending) == 0) {
+      *length = n - m;
+      return all[i].said;
+    }
   }
-  response.n_args = are_numbers ? outcome->n - 1 : 0;
-  tacit_graph_set_response(lower->graph, &response);
+  return NOTHING_SAID;
+}
+
+void tacit_lower_note_density(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *args, const tacit_value_t *value,
+                              tacit_node_t before) {
+  size_t length = 0;
+  said_t said = said_by(expr->name, &length);
+  tacit_graph_response_t response = {.density = tacit_value_of_record(lower, value)};
+  const char *name = said != NOTHING_SAID && expr->n_args > 0 ? tacit_arena_text(lower->arena, expr->name, length) : NULL;
+  if (name == NULL || !is_of_record(lower, response.density)) {
+    return;
+  }
+  response.value = said != OTHER_TAIL ? tacit_value_of_record(lower, &args[0]) : TACIT_NODE_NONE;
+  bool is_alone = said == UPPER_TAIL && lower->branch == NULL; /* every record's is larger than what is seen */
+  response.value = is_alone || (tacit_lower_rate(lower, response.value) & TACIT_RATE_DATA) == 0 ? TACIT_NODE_NONE : response.value;
+  fill_law(lower, name, args, expr->n_args, &response);
+  say(lower, &response, said == UPPER_TAIL);
+  tacit_stmt_t stmt = {.name = name, .offset = expr->offset};
+  const tacit_value_t parts[3] = {args[0], NOTHING, NOTHING};
+  const char *density = NULL;
+  tacit_lower_density(lower, name, expr->n_args, &density);
+  tacit_lower_note_draw(lower, &stmt, density, args, expr->n_args, parts, said == DENSITY, before);
+}
+
+/* 1 where the condition holds, as a number of the record that is a column of 0 and 1 or one less it; else the condition. */
+static tacit_node_t indicator(tacit_lower_t *lower, tacit_node_t condition) {
+  const tacit_graph_node_t *n = tacit_graph_at(lower->graph, condition);
+  double k;
+  if (n->op != TACIT_OP_EQUAL || !tacit_graph_is_constant(lower->graph, n->b, &k) || (fabs(k) > 0 && fabs(k - 1) > 0)) {
+    return condition;
+  }
+  tacit_node_t of = indicator(lower, n->a), one = tacit_lower_constant(lower, 1);
+  const tacit_graph_node_t *inner = tacit_graph_at(lower->graph, of);
+  bool is_binary = inner->op == TACIT_OP_COLUMN && lower->graph->columns[inner->a].is_integer && lower->graph->columns[inner->a].lower >= 0 &&
+                   lower->graph->columns[inner->a].upper <= 1;
+  bool is_less = inner->op == TACIT_OP_SUB && of != n->a;
+  return !is_binary && !is_less ? condition : k > 0 ? of : tacit_graph_apply(lower->graph, TACIT_OP_SUB, one, of, TACIT_NODE_NONE);
+}
+
+void tacit_lower_join_responses(tacit_lower_t *lower, tacit_node_t condition, const tacit_said_t *yes, const tacit_said_t *no, tacit_node_t density) {
+  const tacit_said_t *seen = yes->is_tail ? no : yes, *larger = yes->is_tail ? yes : no;
+  if (yes->n + no->n == 0) {
+    return;
+  }
+  bool is_one = yes->n == 1 && no->n == 1 && !seen->is_tail && larger->is_tail && seen->response.value == larger->response.value &&
+                seen->response.value != TACIT_NODE_NONE && seen->response.density == seen->target && larger->response.density == larger->target &&
+                strcmp(seen->response.law, larger->response.law) == 0 && seen->response.n_args == larger->response.n_args &&
+                memcmp(seen->response.args, larger->response.args, sizeof seen->response.args) == 0;
+  tacit_graph_response_t response = is_one ? seen->response : (tacit_graph_response_t){0};
+  if (is_one) {
+    tacit_node_t is_seen = indicator(lower, condition), one = tacit_lower_constant(lower, 1);
+    response.seen = seen == yes ? is_seen : tacit_graph_apply(lower->graph, TACIT_OP_SUB, one, is_seen, TACIT_NODE_NONE);
+  }
+  response.density = density;
+  say(lower, &response, false);
 }
 
 /* Censored: the outcome itself; of an interval it is known by no column. */

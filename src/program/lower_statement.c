@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "program/lower.h"
@@ -16,7 +17,53 @@ void tacit_lower_write(tacit_lower_t *lower, tacit_node_t *place, tacit_node_t n
 
 /* ---- the target ---- */
 
-static void add_node(tacit_lower_t *lower, tacit_node_t node, bool is_record) {
+/* "y = 0 and n = 3" */
+static const char *case_text(tacit_lower_t *lower, const tacit_not_finite_t *found) {
+  const char *text = "";
+  for (size_t i = 0; i < found->n_columns && text != NULL; i++) {
+    const tacit_graph_column_t *column = &lower->graph->columns[found->columns[i]];
+    bool is_level = !isnan(column->level);
+    text = tacit_arena_printf(lower->arena, "%s%s%.64s%s = %.6g", text, i > 0 ? " and " : "", column->source, is_level ? " is a level" : "",
+                              found->values[i]);
+  }
+  return text != NULL ? text : "";
+}
+
+/* A record that is not finite would count as nothing: the bounds have to exclude it. */
+static void check_finite(tacit_lower_t *lower, size_t offset, tacit_node_t term) {
+  tacit_not_finite_t found;
+  bool is_checked = !lower->outside->is_assumed && !lower->is_forecast && !lower->has_statistics && lower->status == TACIT_OK;
+  if (!is_checked || !tacit_graph_find_not_finite(lower->graph, term, &found)) {
+    return;
+  }
+  const char *text = case_text(lower, &found);
+  if (found.n_parameters > 0 && found.n_columns > 0) {
+    tacit_lower_fail(lower, offset,
+                     "a record where %s has density 0, or none, for some values of '%.64s', and would count as nothing: bounds of '%.64s' have "
+                     "to keep every record possible that the schema allows",
+                     text, found.parameters[0], found.parameters[0]);
+  } else if (found.n_parameters > 0) {
+    tacit_lower_fail(lower, offset,
+                     "for some values of '%.64s' no record has a density: declare it with bounds that exclude them, such as real<lower=0>",
+                     found.parameters[0]);
+  } else if (found.has_bound) {
+    tacit_lower_fail(lower, offset,
+                     "a record where %s has a density of 0, infinity or none, and would count as nothing: %s bound of '%.64s' has to be %s "
+                     "%.6g, in the schema or the program",
+                     text, found.is_lower ? "the lower" : "the upper", lower->graph->columns[found.columns[0]].source,
+                     found.is_closed ? (found.is_lower ? "at least" : "at most") : found.is_lower ? "above" : "below", found.bound);
+  } else {
+    tacit_lower_fail(lower, offset,
+                     "a record where %s has a density of 0, infinity or none, and would count as nothing: bounds have to exclude it, in the "
+                     "schema or the program, or an `if` that says what holds there",
+                     text);
+  }
+}
+
+static void add_node(tacit_lower_t *lower, size_t offset, tacit_node_t node, bool is_record) {
+  if (lower->branch == NULL && is_record) {
+    check_finite(lower, offset, node);
+  }
   if (lower->branch != NULL) {
     *lower->branch = tacit_graph_apply(lower->graph, TACIT_OP_ADD, *lower->branch, node, TACIT_NODE_NONE);
   } else if (is_record) {
@@ -37,11 +84,11 @@ void tacit_lower_add_target(tacit_lower_t *lower, size_t offset, const tacit_val
     if (lower->n_record > 0) {
       tacit_lower_fail(lower, offset, "this goes over all records for each record");
     } else if (tacit_lower_force(lower, offset, record) && tacit_lower_force(lower, offset, once)) {
-      add_node(lower, record, true);
-      add_node(lower, once, (tacit_lower_rate(lower, once) & TACIT_RATE_DATA) != 0);
+      add_node(lower, offset, record, true);
+      add_node(lower, offset, once, (tacit_lower_rate(lower, once) & TACIT_RATE_DATA) != 0);
     }
   } else if (tacit_lower_force(lower, offset, sum.nodes[0])) {
-    add_node(lower, sum.nodes[0], lower->n_record > 0 || (tacit_lower_rate(lower, sum.nodes[0]) & TACIT_RATE_DATA) != 0);
+    add_node(lower, offset, sum.nodes[0], lower->n_record > 0 || (tacit_lower_rate(lower, sum.nodes[0]) & TACIT_RATE_DATA) != 0);
   }
 }
 
@@ -51,6 +98,7 @@ typedef struct {
   tacit_undo_t *writes; /* place and what the branch made of it */
   size_t n;
   tacit_node_t target;
+  tacit_said_t said;
   tacit_flow_t flow;
   tacit_value_t returned;
 } branch_t;
@@ -67,6 +115,60 @@ static bool has_return(const tacit_stmt_t *stmt) {
   return false;
 }
 
+/* A condition where a column of whole numbers has a value; NaN: it looks at something else, too. */
+static double at_value(const tacit_graph_t *g, tacit_node_t node, uint32_t column, double value, unsigned depth) {
+  const tacit_graph_node_t *n = tacit_graph_at(g, node);
+  unsigned arity = tacit_op_arity((tacit_op_t)n->op);
+  const uint32_t operand[3] = {n->a, n->b, n->c};
+  double x[3] = {0, 0, 0};
+  if (n->op == TACIT_OP_CONSTANT || n->op == TACIT_OP_COLUMN) {
+    return n->op == TACIT_OP_CONSTANT ? n->value : n->a == column ? value : (double)NAN;
+  }
+  for (unsigned i = 0; i < arity && depth > 0; i++) {
+    x[i] = at_value(g, operand[i], column, value, depth - 1);
+  }
+  return arity == 0 || depth == 0 || isnan(x[0]) || isnan(x[1]) || isnan(x[2]) ? (double)NAN : tacit_op_value((tacit_op_t)n->op, x[0], x[1], x[2]);
+}
+
+/* The column of few whole numbers that a condition is of; false: there is none. */
+static bool find_column(const tacit_graph_t *g, tacit_node_t node, unsigned depth, uint32_t *column) {
+  const tacit_graph_node_t *n = tacit_graph_at(g, node);
+  const uint32_t operand[3] = {n->a, n->b, n->c};
+  bool is_found = n->op == TACIT_OP_COLUMN && g->columns[n->a].is_integer && g->columns[n->a].upper - g->columns[n->a].lower < 64;
+  *column = is_found ? n->a : *column;
+  for (unsigned i = 0; i < tacit_op_arity((tacit_op_t)n->op) && depth > 0 && !is_found; i++) {
+    is_found = find_column(g, operand[i], depth - 1, column);
+  }
+  return is_found;
+}
+
+/* A condition that the conditions around it decide, as c == 1 does not need to be asked where c is 0 or 1 and not 0: 1, 0, or -1. */
+static int implied(const tacit_lower_t *lower, tacit_node_t condition) {
+  enum { DEPTH = 6 };
+  const tacit_graph_t *g = lower->graph;
+  uint32_t column = 0;
+  int truth = -2; /* no value is left so far */
+  if (lower->n_given == 0 || !find_column(g, condition, DEPTH, &column)) {
+    return -1;
+  }
+  for (double value = g->columns[column].lower; value <= g->columns[column].upper; value++) {
+    bool is_left = true;
+    for (size_t i = 0; i < lower->n_given && is_left; i++) {
+      double x = at_value(g, lower->given[i].condition, column, value, DEPTH);
+      is_left = isnan(x) || (x < 0 || x > 0) == lower->given[i].holds;
+    }
+    double x = at_value(g, condition, column, value, DEPTH);
+    if (is_left) {
+      int here = x < 0 || x > 0;
+      truth = isnan(x) || (truth >= 0 && truth != here) ? -1 : here;
+    }
+    if (truth == -1) {
+      return -1;
+    }
+  }
+  return truth == 1 ? 1 : 0;
+}
+
 /* Carry out one branch, and then what follows if a return needs it; undo what it wrote, but for what `kept` of the other branch sees. */
 static branch_t run_branch(tacit_lower_t *lower, tacit_stmt_t *body, tacit_stmt_t *const *rest, size_t n_rest, const branch_t *other,
                            tacit_node_t *seen) {
@@ -74,6 +176,8 @@ static branch_t run_branch(tacit_lower_t *lower, tacit_stmt_t *body, tacit_stmt_
   size_t begin = lower->n_undo;
   tacit_node_t *outer = lower->branch;
   tacit_value_t *returned = lower->returned;
+  tacit_said_t said = lower->in_branch;
+  lower->in_branch = (tacit_said_t){0};
   lower->branch = &branch.target;
   lower->returned = &branch.returned;
   lower->n_undoing++;
@@ -88,6 +192,9 @@ static branch_t run_branch(tacit_lower_t *lower, tacit_stmt_t *body, tacit_stmt_
   lower->n_undoing--;
   lower->branch = outer;
   lower->returned = returned;
+  branch.said = lower->in_branch;
+  branch.said.target = branch.target;
+  lower->in_branch = said;
   branch.n = lower->n_undo - begin;
   branch.writes = tacit_arena_alloc(lower->arena, branch.n, sizeof *branch.writes);
   for (size_t i = 0; other != NULL && i < other->n; i++) {
@@ -113,12 +220,17 @@ static tacit_flow_t choose(tacit_lower_t *lower, const tacit_stmt_t *stmt, tacit
                            size_t n_rest, bool *is_last) {
   *is_last = has_return(stmt);
   size_t n_more = *is_last ? n_rest : 0, offset = tacit_expr_begin(stmt->left);
+  size_t n_given = lower->n_given < TACIT_PROGRAM_MAX_DEPTH ? lower->n_given++ : lower->n_given - 1;
+  lower->given[n_given].condition = condition;
+  lower->given[n_given].holds = true;
   branch_t yes = run_branch(lower, stmt->body[0], rest, n_more, NULL, NULL);
   tacit_node_t *seen = tacit_arena_alloc(lower->arena, yes.n, sizeof *seen);
   if (seen == NULL || yes.writes == NULL || lower->status != TACIT_OK) {
     return TACIT_FLOW_FAILED;
   }
+  lower->given[n_given].holds = false;
   branch_t no = run_branch(lower, stmt->n_body > 1 ? stmt->body[1] : NULL, rest, n_more, &yes, seen);
+  lower->n_given = n_given;
   if (no.writes == NULL || lower->status != TACIT_OK) {
     return TACIT_FLOW_FAILED;
   }
@@ -129,7 +241,9 @@ static tacit_flow_t choose(tacit_lower_t *lower, const tacit_stmt_t *stmt, tacit
     merge(lower, offset, condition, yes.writes[i], yes.writes[i].old, seen[i]);
   }
   if (yes.target != no.target || yes.target != tacit_lower_constant(lower, 0)) {
-    add_node(lower, tacit_graph_apply(lower->graph, TACIT_OP_SELECT, condition, yes.target, no.target), true);
+    tacit_node_t term = tacit_graph_apply(lower->graph, TACIT_OP_SELECT, condition, yes.target, no.target);
+    tacit_lower_join_responses(lower, condition, &yes.said, &no.said, term);
+    add_node(lower, offset, term, true);
   }
   if (!*is_last) {
     return TACIT_FLOW_NEXT;
@@ -148,6 +262,7 @@ static tacit_flow_t branch(tacit_lower_t *lower, const tacit_stmt_t *stmt, tacit
   if (truth == -2) {
     return TACIT_FLOW_FAILED;
   }
+  truth = truth == -1 ? implied(lower, condition.nodes[0]) : truth;
   if (truth == -1) {
     return choose(lower, stmt, condition.nodes[0], rest, n_rest, is_last);
   }
@@ -175,10 +290,16 @@ static tacit_flow_t target(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   } else {
     memset(&lower->said, 0, sizeof lower->said);
     tacit_value_t value = tacit_lower_expr(lower, stmt->right);
+    tacit_node_t before = lower->graph->record;
+    bool is_call = stmt->right->kind == TACIT_EXPR_CALL && lower->called.expr == stmt->right;
+    const tacit_value_t *args = lower->called.args;
     if (lower->is_forecast) {
       tacit_lower_note_target(lower, &value);
     }
     tacit_lower_add_target(lower, tacit_expr_begin(stmt->right), &value);
+    if (is_call && lower->status == TACIT_OK) {
+      tacit_lower_note_density(lower, stmt->right, args, &value, before);
+    }
   }
   return lower->status == TACIT_OK ? TACIT_FLOW_NEXT : TACIT_FLOW_FAILED;
 }

@@ -179,6 +179,7 @@ static void apply(uint32_t op, size_t n, operand_t a, operand_t b, operand_t c, 
     case TACIT_OP_LOG1P: EACH(lanes_log1p(x));
     case TACIT_OP_LOG1P_EXP: EACH(lanes_log1p_exp(x));
     case TACIT_OP_LOG1M_EXP: EACH(lanes_log1m_exp(x));
+    case TACIT_OP_LOG_ADD_EXP: EACH(lanes_log_add_exp(x, Y));
     case TACIT_OP_INV_LOGIT: EACH(lanes_inv_logit(x));
     case TACIT_OP_TANH: EACH(lanes_tanh(x));
     case TACIT_OP_LGAMMA: EACH(lanes_lgamma(x));

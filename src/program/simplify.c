@@ -267,6 +267,47 @@ static tacit_node_t one_operand(tacit_graph_t *g, tacit_op_t op, tacit_node_t x)
   }
 }
 
+/* What a column is packed as: a float, so the bounds as they are rounded. */
+static bool known_range(const tacit_graph_t *g, tacit_node_t node, double *low, double *high) {
+  const tacit_graph_node_t n = at(g, node);
+  if (n.op == TACIT_OP_COLUMN) {
+    const tacit_graph_column_t *c = &g->columns[n.a];
+    *low = fmin(c->lower, (double)(float)c->lower);
+    *high = fmax(c->upper, (double)(float)c->upper);
+    return true;
+  }
+  tacit_affine_t of;
+  if (n.rate == TACIT_RATE_DATA && tacit_graph_affine(g, node, &of)) {
+    const tacit_graph_column_t *c = &g->columns[of.column];
+    double x = of.a * c->lower + of.b, y = of.a * c->upper + of.b;
+    double slack = of.b < 0 || of.b > 0 ? 1e-6 * (fabs(x) + fabs(y)) : 0; /* of a multiple the sign is exact */
+    *low = fmin(x, y) - fmax(slack, 1e-6 * fabs(fmin(x, y)));
+    *high = fmax(x, y) + fmax(slack, 1e-6 * fabs(fmax(x, y)));
+    return true;
+  }
+  *low = *high = n.value;
+  if (n.op != TACIT_OP_CONSTANT && is_positive(g, node, 8)) {
+    *low = 0;
+    *high = INFINITY;
+    return true;
+  }
+  return n.op == TACIT_OP_CONSTANT && !isnan(n.value);
+}
+
+/* Conditions that public bounds decide. */
+static tacit_node_t comparison(tacit_graph_t *g, tacit_op_t op, tacit_node_t a, tacit_node_t b) {
+  double a_low, a_high, b_low, b_high;
+  if (a == b && op != TACIT_OP_LESS) {
+    return tacit_graph_constant(g, 1);
+  }
+  if (!known_range(g, a, &a_low, &a_high) || !known_range(g, b, &b_low, &b_high)) {
+    return NONE;
+  }
+  bool must = op == TACIT_OP_LESS ? a_high < b_low : op == TACIT_OP_AT_MOST ? a_high <= b_low : false;
+  bool cannot = op == TACIT_OP_LESS ? a_low >= b_high : op == TACIT_OP_AT_MOST ? a_low > b_high : a_high < b_low || b_high < a_low;
+  return must || cannot ? tacit_graph_constant(g, must) : NONE;
+}
+
 static tacit_node_t select_(tacit_graph_t *g, tacit_node_t condition, tacit_node_t yes, tacit_node_t no) {
   double truth;
   if (tacit_graph_is_constant(g, condition, &truth)) {
@@ -293,12 +334,17 @@ static tacit_node_t simplified(const simplify_t *s) {
     case TACIT_OP_POW: return power(s->graph, s->a, s->b);
     case TACIT_OP_MIN:
     case TACIT_OP_MAX: return s->a == s->b ? s->a : NONE;
+    case TACIT_OP_LESS:
+    case TACIT_OP_AT_MOST:
+    case TACIT_OP_EQUAL: return comparison(s->graph, s->op, s->a, s->b);
+    case TACIT_OP_LOG_ADD_EXP:
+      return is_value(s->graph, s->a, -INFINITY) ? s->b : is_value(s->graph, s->b, -INFINITY) ? s->a : NONE;
     case TACIT_OP_SELECT: return select_(s->graph, s->a, s->b, s->c);
     default: return s->b == NONE ? one_operand(s->graph, s->op, s->a) : NONE;
   }
 }
 
-static bool commutes(tacit_op_t op) { return op == TACIT_OP_ADD || op == TACIT_OP_MUL || op == TACIT_OP_EQUAL; }
+static bool commutes(tacit_op_t op) { return op == TACIT_OP_ADD || op == TACIT_OP_MUL || op == TACIT_OP_EQUAL || op == TACIT_OP_LOG_ADD_EXP; }
 
 /* What is known earlier comes second, and of the same rate what was made later. */
 static bool is_out_of_order(const tacit_graph_t *graph, tacit_node_t a, tacit_node_t b) {

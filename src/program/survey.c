@@ -78,18 +78,21 @@ static void look(tacit_survey_t *survey, const tacit_graph_t *graph, tacit_node_
 bool tacit_survey_init(tacit_survey_t *survey, const tacit_graph_t *graph) {
   survey->column = tacit_alloc_zero(graph->n_nodes, sizeof *survey->column);
   survey->cost = tacit_alloc_zero(graph->n_nodes, sizeof *survey->cost);
-  if (survey->column == NULL || survey->cost == NULL) {
+  survey->is_infinite = tacit_alloc_zero(graph->n_nodes, sizeof *survey->is_infinite);
+  if (survey->column == NULL || survey->cost == NULL || survey->is_infinite == NULL) {
     tacit_survey_clear(survey);
     return false;
   }
   for (tacit_node_t node = 1; node < graph->n_nodes; node++) {
     look(survey, graph, node);
   }
+  tacit_graph_infinite(graph, graph->n_nodes, survey->is_infinite);
   return true;
 }
 
 void tacit_survey_clear(tacit_survey_t *survey) {
   tacit_free(survey->column);
   tacit_free(survey->cost);
+  tacit_free(survey->is_infinite);
   *survey = (tacit_survey_t){0};
 }

@@ -104,10 +104,65 @@ static void test_draws_have_the_law_s_scores(void **state) {
                "parameters { real a; real b; real<lower=0> s; }\nmodel { y_ ~ normal(0.1 * (a + b * x), 0.1 * s); }\n", false);
 }
 
+/* What is written as an increment of the target makes the same records as the statement with ~. */
+static void test_increments_are_statements(void **state) {
+  static const char data[] = "data { int N; vector<lower=-1, upper=1>[N] x; vector<lower=0.01, upper=9>[N] y; array[N] int<lower=0, upper=30> n;\n"
+                             "  array[N] int<lower=0, upper=1> c; matrix<lower=-1, upper=1>[N, 2] z; }\n"
+                             "parameters { real a; real b; real<lower=0> s; vector[2] w; }\nmodel {\n";
+  static const char *const cases[][2] = {
+      {"n ~ poisson_log(a + b * x);", "target += poisson_log_lpmf(n | a + b * x);"},
+      {"n ~ poisson_log(a + b * x);", "target += poisson_log_lupmf(n | a + b * x);"},
+      {"n ~ poisson_log(a + b * x);", "for (i in 1:N) target += poisson_log_lpmf(n[i] | a + b * x[i]);"},
+      {"y ~ normal(a + b * x, s);", "target += normal_lpdf(y | a + b * x, s);"},
+      {"y ~ normal(a + z * w, s);", "target += normal_id_glm_lpdf(y | z, a, w, s);"},
+      {"y ~ normal(a + z * w, s);", "y ~ normal_id_glm(z, a, w, s);"},
+      {"for (i in 1:N) censored_right(y[i], c[i]) ~ weibull(s, exp(a + b * x[i]));",
+       "for (i in 1:N) { if (c[i]) target += weibull_lpdf(y[i] | s, exp(a + b * x[i])); else target += weibull_lccdf(y[i] | s, exp(a + b * x[i])); }"},
+      {"for (i in 1:N) censored_right(y[i], c[i]) ~ weibull(s, exp(a + b * x[i]));",
+       "for (i in 1:N) { if (c[i] == 1) target += weibull_lpdf(y[i] | s, exp(a + b * x[i])); else target += weibull_lccdf(y[i] | s, exp(a + b * x[i])); }"},
+      {"for (i in 1:N) censored_right(y[i], 1 - c[i]) ~ weibull(s, exp(a + b * x[i]));",
+       "for (i in 1:N) { if (c[i] == 0) { y[i] ~ weibull(s, exp(a + b * x[i])); } else if (c[i] == 1) { target += weibull_lccdf(y[i] | s, exp(a + b * x[i])); } "
+       "else if (c[i] == -1) target += weibull_lcdf(y[i] | s, exp(a + b * x[i])); }"},
+      {"for (i in 1:N) censored_right(y[i], 1 - c[i]) ~ weibull(s, exp(a + b * x[i]));",
+       "for (i in 1:N) { if (c[i]) target += weibull_lccdf(y[i] | s, exp(a + b * x[i])); else target += weibull_lpdf(y[i] | s, exp(a + b * x[i])); }"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    tacit_response_t said[2];
+    char sources[2][2][8] = {{""}};
+    tacit_program_t *programs[2];
+    for (size_t k = 0; k < 2; k++) {
+      char text[2048];
+      tacit_error_t err = {0};
+      tacit_model_t model;
+      tacit_program_settings_t settings = {.keeps_responses = true, .is_followed_to_bound = true};
+      snprintf(text, sizeof text, "%s%s\n}\n", data, cases[i][k]);
+      ok(tacit_program_parse(&programs[k], text, strlen(text), &settings, &err), &err);
+      ok(tacit_program_compile(programs[k], &model, &err), &err);
+      if (model.records.no_others != NULL) {
+        fail_msg("%s: %s", cases[i][k], model.records.no_others);
+      }
+      const tacit_compiled_t *p = model.records.ctx;
+      said[k] = p->response;
+      snprintf(sources[k][0], 8, "%s", p->graph->columns[said[k].value.column].source);
+      snprintf(sources[k][1], 8, "%s", said[k].is_censored ? p->graph->columns[said[k].seen.column].source : "");
+    }
+    assert_string_equal(sources[0][0], sources[1][0]);
+    assert_string_equal(sources[0][1], sources[1][1]);
+    assert_true(said[0].law == said[1].law && said[0].n_values == said[1].n_values && said[0].is_censored == said[1].is_censored);
+    assert_true(fabs(said[0].value.a - said[1].value.a) + fabs(said[0].value.b - said[1].value.b) < 1e-15);
+    assert_true(!said[0].is_censored || fabs(said[0].seen.a - said[1].seen.a) + fabs(said[0].seen.b - said[1].seen.b) < 1e-15);
+    tacit_program_free(programs[0]);
+    tacit_program_free(programs[1]);
+  }
+}
+
 static void test_what_cannot_be_simulated_says_why(void **state) {
   (void)state;
   static const char *const cases[][2] = {
-      {"data { real<lower=-1, upper=1> y; } parameters { real a; } model { target += normal_lpdf(y | a, 1); }", "not one statement"},
+      {"data { real<lower=-1, upper=1> y; } parameters { real a; } model { target += 2 * normal_lpdf(y | a, 1); }", "not one statement"},
+      {"functions { real weibull_lpdf(real y, real a, real b) { return -square(y - a); } } data { real<lower=0.1, upper=1> y; } parameters { real a; } "
+       "model { y ~ weibull(a, 1); }", "not known"},
+      {"data { real<lower=-1, upper=1> y; int<lower=0, upper=1> c; } parameters { real a; } model { if (c == 1) target += normal_lpdf(y | a, 1); "
+       "else target += normal_lccdf(y | a + 1, 1); }", "no column"},
       {"data { real<lower=-1, upper=1> y; } parameters { real a; } model { target += 2 * a * y; y ~ normal(a, 1); }", "not one statement"},
       {"data { real<lower=-1, upper=1> y; real<lower=-1, upper=1> z; } parameters { real a; } model { y ~ normal(a, 1); z ~ normal(a, 1); }",
        "several outcomes"},
@@ -131,6 +186,7 @@ static void test_what_cannot_be_simulated_says_why(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_increments_are_statements),
       cmocka_unit_test(test_values_have_the_law_s_probabilities),
       cmocka_unit_test(test_draws_have_the_law_s_scores),
       cmocka_unit_test(test_what_cannot_be_simulated_says_why),
