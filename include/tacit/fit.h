@@ -48,8 +48,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_new(tacit_fit_t **fit, const c
 TACIT_API void tacit_fit_free(tacit_fit_t *fit);
 
 /**
- * Give a setting; underscores stand for hyphens. Given again it replaces the former, but each `prior`, `set` and `constants`
- * counts.
+ * Give a setting; underscores stand for hyphens. Given again it replaces the former, but each `prior`, `set`, `constants`
+ * and `public` counts.
  * @return TACIT_ERR_UNKNOWN for a name that is none, with the nearest one; TACIT_ERR_ARGUMENT for a text that is not of its kind;
  *         TACIT_ERR_STATE after tacit_fit_plan() or tacit_fit_read().
  */

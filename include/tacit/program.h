@@ -27,7 +27,11 @@ typedef struct tacit_program_constant {
   const char *name;
   const double *values; /**< shape (n) */
   size_t n;
+  bool is_public; /**< somebody said so: outcomes, which are no records then */
 } tacit_program_constant_t;
+
+/** Numbers of one name that may be given without a word that they are public: knots, cut points, scales of priors are fewer, records are more. */
+enum { TACIT_PROGRAM_MOST_CONSTANTS = 16 };
 
 /** Public numbers as they are collected; zeroed, then cleared. */
 typedef struct tacit_program_constants {
@@ -39,6 +43,10 @@ typedef struct tacit_program_constants {
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_constants_set(tacit_program_constants_t *constants, const char *text, tacit_error_t *err);
 /** Add the numbers and (nested) arrays of numbers of a JSON object in a file. TACIT_ERR_SYNTAX; as reading a file. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_constants_read(tacit_program_constants_t *constants, const char *path, tacit_error_t *err);
+/** Say that the numbers given under a name are public; TACIT_ERR_ARGUMENT if none are. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_constants_public(tacit_program_constants_t *constants, const char *name, tacit_error_t *err);
+/** TACIT_ERR_ARGUMENT where more than TACIT_PROGRAM_MOST_CONSTANTS numbers of one name were not said to be public: they stand in what is written. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_constants_check(const tacit_program_constants_t *constants, tacit_error_t *err);
 TACIT_API void tacit_program_constants_clear(tacit_program_constants_t *constants);
 
 typedef struct tacit_program_settings {

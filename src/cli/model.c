@@ -137,6 +137,7 @@ static const cli_option_t check_options[] = {
     {"set", "NAME=V", NULL, "A public number of the program, or several: --set D=10, --set knots=1,2,3; or in place of a function of all "
                             "records: --set 'mean(x)=5.2'. May be repeated."},
     {"constants", "FILE", NULL, "Public numbers of the program: a JSON object. May be repeated."},
+    {"public", "NAME", NULL, "The numbers given as NAME are public, as in tacit fit. May be repeated."},
     {"json", NULL, NULL, "Print JSON."}, {0}};
 
 const cli_command_t cli_model_check = {

@@ -187,6 +187,7 @@ static const cli_option_t options[] = {
     {"records", "NAME", NULL, "Of a program: the int datum that counts records, or none; as in tacit fit."},
     {"set", "NAME=VALUE", NULL, "Of a program: a public number. May be repeated."},
     {"constants", "FILE", NULL, "Of a program: its public numbers, a JSON object. May be repeated."},
+    {"public", "NAME", NULL, "Of a program: the numbers given as NAME are public, as in tacit fit. May be repeated."},
     {"followed-to-bound", NULL, NULL, "As in tacit fit."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column."},
     {"n", "N", NULL, "Number of records, public or nominal."},

@@ -16,6 +16,10 @@ tacit_status_t cli_program_read(tacit_program_t **program, const cli_args_t *arg
              : strcmp(args->given[i].name, "constants") == 0 ? tacit_program_constants_read(&constants, args->given[i].value, err)
                                                              : TACIT_OK;
   }
+  for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
+    status = strcmp(args->given[i].name, "public") == 0 ? tacit_program_constants_public(&constants, args->given[i].value, err) : TACIT_OK;
+  }
+  status = status == TACIT_OK ? tacit_program_constants_check(&constants, err) : status;
   if (status == TACIT_OK) {
     tacit_program_settings_t settings = {.schema = schema,
                                          .records = records != NULL && strcmp(records, "none") == 0 ? "" : records,

@@ -37,14 +37,14 @@ bool tacit_fit_is_program(const tacit_fit_t *fit) { return fit->program != NULL 
 
 /* What a program says itself. */
 tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *err) {
-  static const char *const of_formulas[] = {"prior", "prior-scale", "sd", "family"}, *const of_programs[] = {"set", "constants", "records"};
+  static const char *const of_formulas[] = {"prior", "prior-scale", "sd", "family"}, *const of_programs[] = {"set", "constants", "records", "public"};
   bool is_program = tacit_fit_is_program(fit);
   const char *const *names = is_program ? of_formulas : of_programs;
   if (!is_program && tacit_fit_has(fit, "followed-to-bound")) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "followed-to-bound",
                            "--followed-to-bound goes with censored times, of a program or y | cens(over)");
   }
-  for (size_t i = 0; i < (file_of(fit) == fit->formula ? 4 : 3); i++) {
+  for (size_t i = 0; i < (!is_program || file_of(fit) == fit->formula ? 4 : 3); i++) {
     if (tacit_fit_has(fit, names[i])) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, names[i],
                              kept_by(fit) != NULL
@@ -66,7 +66,11 @@ static tacit_status_t read_constants(const tacit_fit_t *fit, tacit_program_const
              : strcmp(given->setting->name, "constants") == 0 ? tacit_program_constants_read(constants, given->text, err)
                                                               : TACIT_OK;
   }
-  return status;
+  for (size_t i = 0; i < fit->given.n_given && status == TACIT_OK; i++) {
+    const tacit_given_t *given = &fit->given.given[i];
+    status = strcmp(given->setting->name, "public") == 0 ? tacit_program_constants_public(constants, given->text, err) : TACIT_OK;
+  }
+  return status == TACIT_OK ? tacit_program_constants_check(constants, err) : status;
 }
 
 /* The program of a file, or the one that a formula stands for; *text is owned. */

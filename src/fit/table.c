@@ -19,6 +19,10 @@ static const tacit_setting_t table[] = {
      "--set 'mean(x)=5.2'. May be repeated.",
      "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"constants", "FILE", NULL, "Of a program: its public numbers, a JSON object. May be repeated.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"public", "NAME", NULL,
+     "Of a program: the numbers given as NAME are public. To be said of more than 16, and of outcomes, which could be records; they stand in what is "
+     "written. May be repeated.",
+     "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"followed-to-bound", NULL, NULL,
      "Of censored times: everybody was followed up to the upper bound of the time's column, publicly; without it "
      "noise-aware does not take them.",

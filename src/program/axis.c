@@ -153,6 +153,63 @@ static void look_at(search_t *search, const tacit_stmt_t *stmt) {
   }
 }
 
+/* ---- outcomes of other records ---- */
+
+/* The datum that an outcome is, or is made from, if no record has one of its own: not declared for the axis. NULL: there is none. */
+static const tacit_stmt_t *other_datum(const search_t *search, const tacit_expr_t *expr, const char *axis, int depth) {
+  const tacit_stmt_t *declaration = first_datum(search, expr);
+  if (declaration == NULL || depth > 8) {
+    return NULL;
+  }
+  if (find_declaration(search->source->blocks[TACIT_BLOCK_DATA], declaration->name) == NULL) {
+    return other_datum(search, declaration->right, axis, depth + 1);
+  }
+  const char *size = first_size(search, declaration);
+  return size != NULL && strcmp(size, axis) == 0 ? NULL : declaration;
+}
+
+static bool is_density(const char *name) {
+  static const char *const ends[] = {"_lpdf", "_lpmf", "_lcdf", "_lccdf", "_cdf", "_ccdf"};
+  size_t n = strlen(name);
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+    size_t n_end = strlen(ends[i]);
+    if (n > n_end && strcmp(name + n - n_end, ends[i]) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static const tacit_stmt_t *other_in_expr(const search_t *search, const tacit_expr_t *expr, const char *axis) {
+  const tacit_stmt_t *found = NULL;
+  if (expr == NULL) {
+    return NULL;
+  }
+  if (expr->kind == TACIT_EXPR_CALL && expr->n_args > 0 && is_density(expr->name)) {
+    found = other_datum(search, expr->args[0], axis, 0);
+  }
+  for (size_t i = 0; i < expr->n_args && found == NULL; i++) {
+    found = other_in_expr(search, expr->args[i], axis);
+  }
+  return found;
+}
+
+static const tacit_stmt_t *other_in(const search_t *search, const tacit_stmt_t *stmt, const char *axis) {
+  if (stmt == NULL) {
+    return NULL;
+  }
+  const tacit_stmt_t *found = stmt->kind == TACIT_STMT_TILDE ? other_datum(search, stmt->left, axis, 0) : other_in_expr(search, stmt->right, axis);
+  for (size_t i = 0; i < stmt->n_body && found == NULL; i++) {
+    found = other_in(search, stmt->body[i], axis);
+  }
+  return found;
+}
+
+const tacit_stmt_t *tacit_axis_other(const tacit_source_t *source, const char *axis) {
+  const search_t search = {.source = source};
+  return other_in(&search, source->blocks[TACIT_BLOCK_MODEL], axis);
+}
+
 const char *tacit_axis_find(const tacit_source_t *source) {
   search_t search = {.source = source};
   look_at(&search, source->blocks[TACIT_BLOCK_MODEL]);

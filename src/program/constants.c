@@ -109,6 +109,30 @@ tacit_status_t tacit_program_constants_read(tacit_program_constants_t *constants
   return status;
 }
 
+tacit_status_t tacit_program_constants_public(tacit_program_constants_t *constants, const char *name, tacit_error_t *err) {
+  bool is_found = false;
+  for (size_t i = 0; i < constants->n; i++) {
+    bool is_it = strcmp(constants->items[i].name, name) == 0;
+    constants->items[i].is_public = constants->items[i].is_public || is_it;
+    is_found = is_found || is_it;
+  }
+  return is_found ? TACIT_OK
+                  : tacit_error_set(err, TACIT_ERR_ARGUMENT, "public", "--public %s: no numbers are given under that name, by --set or --constants", name);
+}
+
+tacit_status_t tacit_program_constants_check(const tacit_program_constants_t *constants, tacit_error_t *err) {
+  for (size_t i = 0; i < constants->n; i++) {
+    const tacit_program_constant_t *given = &constants->items[i];
+    if (given->n > TACIT_PROGRAM_MOST_CONSTANTS && !given->is_public) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "set",
+                             "'%s' is given as %zu numbers, which stand as they are in what is written: if they are public, say --public %s; if they are "
+                             "of records, make them a column",
+                             given->name, given->n, given->name);
+    }
+  }
+  return TACIT_OK;
+}
+
 void tacit_program_constants_clear(tacit_program_constants_t *constants) {
   for (size_t i = 0; i < constants->n; i++) {
     tacit_free((void *)constants->items[i].name);

@@ -76,6 +76,9 @@ tacit_status_t tacit_program_kept_read(tacit_program_kept_t *kept, const char *t
   kept->records = copy_of(root, "records");
   tacit_status_t status = tacit_program_constants_take(&kept->constants, json_object_get(root, "constants"), "program.stan", err);
   json_decref(root);
+  for (size_t i = 0; i < kept->constants.n; i++) {
+    kept->constants.items[i].is_public = true; /* they were published with the fit */
+  }
   if (status != TACIT_OK) {
     tacit_program_kept_clear(kept);
   }

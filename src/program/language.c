@@ -119,6 +119,21 @@ tacit_status_t tacit_axis_choose(tacit_lower_t *lower, const tacit_program_setti
   return TACIT_OK;
 }
 
+/* A program has one kind of record: outcomes of others would be numbers that anybody may see, and are let through if that was said. */
+static tacit_status_t check_outcomes(tacit_lower_t *lower, const tacit_program_settings_t *settings) {
+  const tacit_stmt_t *other = lower->axis != NULL ? tacit_axis_other(lower->source, lower->axis) : NULL;
+  for (size_t i = 0; i < settings->n_constants && other != NULL; i++) {
+    other = strcmp(settings->constants[i].name, other->name) == 0 && settings->constants[i].is_public ? NULL : other;
+  }
+  if (other != NULL) {
+    tacit_lower_fail(lower, other->offset,
+                     "'%s' has a density and is not declared for the %s records: a program has one kind of record. Write one row a person, with a column "
+                     "that says whether it was censored: censored_right(x, event) ~ ... (docs/language.md); if its numbers are public, say --public %s",
+                     other->name, lower->axis, other->name);
+  }
+  return lower->status;
+}
+
 /* Unroll once, with sizes that are not known assumed. *is_size: the error may be one of these. */
 static tacit_status_t lower_program(tacit_program_t *program, const tacit_source_t *source, const tacit_source_t *library,
                                     const tacit_program_settings_t *settings, double assumed_size, bool *is_size, tacit_error_t *err) {
@@ -131,6 +146,9 @@ static tacit_status_t lower_program(tacit_program_t *program, const tacit_source
   }
   tacit_bind_init(&bind, &lower, settings, assumed_size);
   lower.outside = &bind.outside;
+  if (check_outcomes(&lower, settings) != TACIT_OK) {
+    return lower.status;
+  }
   tacit_lower_program(&lower);
   *is_size = lower.was_size;
   if (lower.status == TACIT_OK && program->arena.failed) {

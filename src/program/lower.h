@@ -350,6 +350,8 @@ void tacit_lower_report(tacit_lower_t *lower, size_t first);
 
 /* The datum that counts records, or NULL. */
 const char *tacit_axis_find(const tacit_source_t *source);
+/* A datum with a density, though no record has one of its own: outcomes of other records, as numbers. NULL: there is none. */
+const tacit_stmt_t *tacit_axis_other(const tacit_source_t *source, const char *axis);
 /* What counts records: as the settings say, or found. TACIT_ERR_UNKNOWN: they name no such datum. */
 TACIT_MUST_USE tacit_status_t tacit_axis_choose(tacit_lower_t *lower, const tacit_program_settings_t *settings);
 /* Is the name an int datum that sizes are made of? */

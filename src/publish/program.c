@@ -32,6 +32,11 @@ static tacit_status_t parse(tacit_publish_t *publish, tacit_error_t *err) {
       status = tacit_program_constants_set(&constants, publish->given.given[i].text, err);
     }
   }
+  for (size_t i = 0; i < publish->given.n_given && status == TACIT_OK; i++) {
+    bool is_word = strcmp(publish->given.given[i].setting->name, "public") == 0;
+    status = is_word ? tacit_program_constants_public(&constants, publish->given.given[i].text, err) : TACIT_OK;
+  }
+  status = status == TACIT_OK ? tacit_program_constants_check(&constants, err) : status;
   if (status == TACIT_OK) {
     status = tacit_population_parse(&publish->population, text, n, constants.items, constants.n, &why);
     if (status != TACIT_OK) {

@@ -143,8 +143,9 @@ static tacit_status_t read_kind(tacit_publish_t *publish, tacit_error_t *err) {
                : tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
                                  "--margin goes with --statistic margins, not with a program, whose lines say what is counted");
   }
-  if (tacit_publish_has(publish, "set")) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "set", "--set goes with a program, FILE.stan");
+  const char *of_programs = tacit_publish_has(publish, "set") ? "set" : tacit_publish_has(publish, "public") ? "public" : NULL;
+  if (of_programs != NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, of_programs, "--%s goes with a program, FILE.stan", of_programs);
   }
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     if (strcmp(names[i], name) == 0) {

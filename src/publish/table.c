@@ -12,6 +12,8 @@ static const tacit_setting_t table[] = {
      "statistic", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"set", "NAME=V", NULL, "Of a program: a public number, or several: --set D=10, --set knots=1,2,3. May be repeated.", "statistic",
      TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"public", "NAME", NULL, "Of a program: the numbers given as NAME are public; to be said of more than 16. May be repeated.", "statistic",
+     TACIT_SETTING_TEXT, 0, 0, NULL},
     {"column", "NAMES", NULL, "The column; for counts, columns joined by commas, the last one fastest in the result.", "statistic",
      TACIT_SETTING_TEXT, 0, 0, NULL},
     {"margin", "NAMES", NULL, "margins: a table, columns joined by commas. May be repeated: all of them are one release.", "statistic",

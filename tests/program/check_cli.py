@@ -48,6 +48,29 @@ def main():
         3, "model", "check", "m.stan", "--schema", "s.yaml", "--set", "mean(x)=0", "--set", "s=5", "--set", "J=4").stderr
     common = ["--data", "d.csv", "--schema", "s.yaml", "--seed", "1", "--quiet"]
     exposed = ["--method", "hmc", "--exposed", "--draws", "500"]
+    # Records are no public numbers: outcomes of a second size, and lists that could be of records, want a word that they are public.
+    (work / "two.stan").write_text("data { int N; int M; vector<lower=-1, upper=1>[N] x; vector[M] z; }\nparameters { real m; }\n"
+                                   "model { m ~ normal(0, 1); x ~ normal(m, 1); z ~ normal(m, 1); }\n")
+    (work / "knots.stan").write_text("data { int N; int M; vector<lower=-1, upper=1>[N] x; vector[M] at; }\nparameters { real m; }\n"
+                                     "model { m ~ normal(0, 1); for (i in 1:N) x[i] ~ normal(m + fmin(x[i], at[1]) + at[M], 1); }\n")
+    few, many = ",".join(["0.5"] * 16), ",".join(["0.5"] * 17)
+    (work / "many.json").write_text('{"at": [' + many + "]}")
+    for command in (["model", "check"], ["fit"]):
+        end = ["--schema", "s.yaml"] if command[0] == "model" else [*common, *exposed, "--out", "refused"]
+        said = run(3, *command, "two.stan", "--set", "M=2", "--set", "z=0.1,0.2", *end).stderr
+        assert "'z' has a density" in said and "one row a person" in said.lower() and "--public z" in said, said
+        for given in (["--set", f"at={many}"], ["--constants", "many.json"]):
+            said = run(2, *command, "knots.stan", "--set", "M=17", *given, *end).stderr
+            assert "'at' is given as 17 numbers" in said and "--public at" in said, said
+        said = run(2, *command, "knots.stan", "--set", "M=16", "--set", f"at={few}", "--public", "ta", *end).stderr
+        assert "no numbers are given under that name" in said, said
+        assert not (work / "refused").exists()
+    run(0, "model", "check", "two.stan", "--set", "M=2", "--set", "z=0.1,0.2", "--public", "z", "--schema", "s.yaml")
+    run(0, "model", "check", "knots.stan", "--set", "M=16", "--set", f"at={few}", "--schema", "s.yaml")
+    run(0, "model", "check", "knots.stan", "--set", "M=17", "--set", f"at={many}", "--public", "at", "--schema", "s.yaml")
+    run(0, "fit", "two.stan", "--set", "M=2", "--set", "z=0.1,0.2", "--public", "z", *common, "--epsilon", "5", "--delta", "1e-6", "--yes", "--out", "two")
+    run(0, "refit", "two", "--out", "two-again")
+    run(2, "fit", "y ~ x", "--family", "bernoulli", *common, *exposed, "--public", "x", "--out", "refused")
     program = ["fit", "m.stan", "--set", "mean(x)=0", "--set", "s=5", *common]
     run(0, *program, *exposed, "--out", "a")
     assert list(means("a")) == ["a", "b", "w.1", "w.2", "w.3", "odds"]
