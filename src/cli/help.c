@@ -11,11 +11,13 @@ static const char *const exit_statuses =
     "0 success; 1 failure (files, memory); 2 usage; 3 bad data, schema or formula; 4 the budget refuses; "
     "5 diagnose found a problem; 130 interrupted, draws so far written";
 
-/* Print words wrapped at 78 columns behind an indent; `at` is the current column. */
-static void wrap(const char *text, size_t indent, size_t at) {
+enum { WIDTH = 78 };
+
+/* Print words wrapped at WIDTH columns behind an indent; `at` is the current column. Returns where the last line ends. */
+static size_t wrap(const char *text, size_t indent, size_t at) {
   while (*text != '\0') {
     size_t n = strcspn(text, " \n");
-    if (at + n + 1 > 78 && at > indent) {
+    if (at + n + 1 > WIDTH && at > indent) {
       printf("\n%*s", (int)indent, "");
       at = indent;
     }
@@ -28,13 +30,14 @@ static void wrap(const char *text, size_t indent, size_t at) {
     }
     text += *text != '\0';
   }
-  printf("\n");
+  return at;
 }
 
 void cli_help(const cli_command_t *command) {
   printf("tacit %s - %s\n\nUsage: tacit %s%s %s\n\n", command->name, command->summary, command->name,
          cli_n_options(command) > 0 ? " [options]" : "", command->positionals);
   wrap(command->description, 0, 0);
+  printf("\n");
   if (cli_n_options(command) > 0) {
     printf("\nOptions:\n");
   }
@@ -43,13 +46,16 @@ void cli_help(const cli_command_t *command) {
     int n = printf("  --%s%s%s", option.name, option.metavar != NULL ? " " : "",
                    option.metavar != NULL ? option.metavar : "");
     printf(n < 26 ? "%*s" : "\n%*s", n < 26 ? 26 - n : 26, "");
-    char text[600];
-    snprintf(text, sizeof text, "%s%s%s%s", option.help, option.fallback != NULL ? " (default: " : "",
-             option.fallback != NULL ? option.fallback : "", option.fallback != NULL ? ")" : "");
-    wrap(text, 26, 26);
+    size_t at = wrap(option.help, 26, 26);
+    if (option.fallback != NULL) {
+      printf(at + strlen(option.fallback) + 12 > WIDTH ? "\n%*s" : " ", 26, "");
+      printf("(default: %s)", option.fallback);
+    }
+    printf("\n");
   }
   printf("\nExamples:\n%s\nExit status: ", command->examples);
   wrap(exit_statuses, 0, 13);
+  printf("\n");
 }
 
 /* Escape what roff would read as a request or an escape. */
@@ -140,23 +146,4 @@ void cli_man_all(void) {
     roff(name);
     printf(" (1)%s\n", i + 1 < cli_n_commands ? "," : "");
   }
-}
-
-void cli_completion(void) {
-  printf("# bash completion for tacit\n_tacit() {\n  local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}\n"
-         "  [[ $command == schema || $command == ledger ]] && command=\"$command ${COMP_WORDS[2]}\"\n  case $command in\n");
-  for (size_t i = 0; i < cli_n_commands; i++) {
-    printf("    '%s') options='--help", cli_commands[i]->name);
-    for (size_t k = 0; k < cli_n_options(cli_commands[i]); k++) {
-      printf(" --%s", cli_option(cli_commands[i], k).name);
-    }
-    printf("' ;;\n");
-  }
-  printf("    *) options='fit release infer summary schema ledger methods plan account help --help --version' ;;\n  esac\n"
-         "  [ \"$COMP_CWORD\" -eq 1 ] && options='fit release infer summary schema ledger methods plan account help --help --version'\n"
-         "  [ \"${COMP_WORDS[1]}\" = schema ] && [ \"$COMP_CWORD\" -eq 2 ] && options='check draft'\n"
-         "  [ \"${COMP_WORDS[1]}\" = ledger ] && [ \"$COMP_CWORD\" -eq 2 ] && options='init show export verify'\n"
-         "  if [[ $word == -* ]] || [ \"$COMP_CWORD\" -eq 1 ] || [[ $options == check* || $options == init* ]]; then\n"
-         "    mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n  fi\n}\n"
-         "complete -o default -F _tacit tacit\n");
 }

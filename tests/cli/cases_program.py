@@ -33,6 +33,23 @@ def run_all():
         script = run(["help", "--completion", "bash"]).stdout
         assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
 
+        def completed(*words):
+            line = " ".join(f"'{w}'" for w in words)
+            return subprocess.run(["bash", "-c", f"{script}\nCOMP_WORDS=({line}) COMP_CWORD={len(words) - 1}; _tacit; echo ${{COMPREPLY[@]}}"],
+                                  capture_output=True, text=True).stdout.split()
+        assert {"fit", "infer", "schema", "ledger", "help"} <= set(completed("tacit", "")) and completed("tacit", "sche") == ["schema"]
+        assert completed("tacit", "schema", "d") == ["draft"] and "verify" in completed("tacit", "ledger", "")
+        assert completed("tacit", "fit", "y ~ x", "--family", "bern") == ["bernoulli"]
+        assert completed("tacit", "fit", "y ~ x", "--family", "=", "negb") == ["negbinomial"]
+        assert "dp-hmc" in completed("tacit", "fit", "--method", "") and completed("tacit", "fit", "--prior-basis", "b") == ["bounds"]
+        assert completed("tacit", "fit", "--family", "bernoulli", "--eps") == ["--epsilon"]
+        assert completed("tacit", "ledger", "init", "f", "--max") == ["--max-rows"] and completed("tacit", "fit", "--data", "/et") == []
+
+    @case("help of every option is whole")
+    def _():
+        said = " ".join(run(["fit", "--help"]).stdout.split())
+        assert said.count("half student_t(3, 0, 1) for sigma.") == 1  # the end of the longest one
+
     @case("run.yaml is YAML")
     def _():
         try:

@@ -66,7 +66,7 @@ static const law_t laws[] = {
 
 static tacit_forecast_room_t *open(const char *text, const law_t *law) {
   const double seven = 7;
-  const tacit_program_constant_t n = {"n", &seven, 1};
+  const tacit_program_constant_t n = {.name = "n", .values = &seven, .n = 1};
   const tacit_program_settings_t settings = {.records = "", .constants = &n, .n_constants = 1};
   tacit_forecast_t *forecast;
   tacit_error_t err;
