@@ -202,7 +202,7 @@ TACIT_INLINE double unit_square(const tacit_vectors_t *of, const double *sum) {
 }
 
 /* One point. */
-static void unit_end(const tacit_vectors_t *of, const tacit_own_t *own, size_t n_sums, double *sum, int64_t *k, tacit_door_notes_t *notes) {
+static void unit_end(const tacit_vectors_t *of, const tacit_own_t *own, const double *sum, int64_t *k, tacit_door_notes_t *notes) {
   double square = unit_square(of, sum), factor = own->most / (square > 1 ? sqrt(square) : 1);
   bool is_finite = square <= DBL_MAX;
   notes->n_non_finite += !is_finite;
@@ -210,13 +210,12 @@ static void unit_end(const tacit_vectors_t *of, const tacit_own_t *own, size_t n
   const double *at = sum;
   for (size_t i = 0; is_finite && i < of->n_pieces; at += tacit_door_padded(of->pieces[i++].n)) {
     const tacit_piece_t piece = of->pieces[i];
-    size_t stride = piece.kind == TACIT_PIECE_GATHER ? 16 * piece.stride : 16;
-    int64_t *to = k + 16 * piece.parameter;
+    size_t stride = piece.kind == TACIT_PIECE_GATHER ? piece.stride : 1;
+    int64_t *to = k + piece.parameter;
     for (size_t j = 0; j < piece.n; j++) {
       to[j * stride] = (int32_t)(at[j] * factor); /* truncated toward zero; at most 2^20 */
     }
   }
-  memset(sum, 0, n_sums * sizeof *sum);
 }
 
 static void unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k, tacit_door_notes_t *notes) {
@@ -225,7 +224,7 @@ static void unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums
   } else {
     size_t n_sums = n_padded(of);
     for (size_t point = 0; point < of->n_points; point++) {
-      unit_end(of, own, n_sums, sums + point * n_sums, k + point * of->dim * 16, notes);
+      unit_end(of, own, sums + point * n_sums, k + point * of->dim, notes);
     }
   }
 }

@@ -2,6 +2,7 @@
  * Accept/reject bits: the only thing that leaves is the decision. The log acceptance ratio is a whole number of 2^-32, and
  * the decision a comparison of whole numbers, so that its probability is the rule's at that ratio.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -45,15 +46,19 @@ tacit_event_t tacit_accept_event(const tacit_accept_rule_t *rule, double factor)
   return event;
 }
 
-/* |<A, B> - <A', B'>| <= |A - A'| |B| + |A'| |B - B'|; clipping moves no two vectors apart (README.md, lemma 3.2). */
-tacit_event_t tacit_product_event(const tacit_accept_rule_t *rule, double factor, const tacit_door_product_t *of) {
-  tacit_event_t event = tacit_accept_event(rule, factor);
+/* |<A, B> - <A', B'>| <= |A - A'| |B| + |A'| |B - B'|, for a unit that is added; clipping moves no two vectors apart (README.md, lemma 3.2). */
+static double product_moves(const tacit_door_product_t *of) {
   double root = 0;
   for (size_t j = 0; j < of->dim; j++) {
     root = fmax(root, fabs(of->scale[j]));
   }
-  double moves = root * ((double)of->radius[0] * of->clip[1] + (double)of->radius[1] * of->clip[0]);
-  event.sensitivity = factor * ((double)of->most / unit + fabs(of->weight) * moves) * (1 + 1e-9) + 4 / unit;
+  return root * ((double)of->radius[0] * of->clip[1] + (double)of->radius[1] * of->clip[0]);
+}
+
+/* Part 1e-9 of the sensitivity is for rounding: check_product(). */
+tacit_event_t tacit_product_event(const tacit_accept_rule_t *rule, double factor, const tacit_door_product_t *of) {
+  tacit_event_t event = tacit_accept_event(rule, factor);
+  event.sensitivity = factor * ((double)of->most / unit + fabs(of->weight) * product_moves(of)) * (1 + 1e-9) + 4 / unit;
   return event;
 }
 
@@ -92,15 +97,19 @@ int64_t tacit_log_ratio_capped(tacit_wide_t log_ratio) {
   return (int64_t)(log_ratio > limit ? limit : log_ratio < -limit ? -limit : log_ratio);
 }
 
-tacit_wide_t tacit_log_ratio_units(double log_ratio) {
-  return (tacit_wide_t)rint(fmax(fmin(log_ratio * unit, 0x1p62), -0x1p62));
+tacit_wide_t tacit_log_ratio_units(long double log_ratio) {
+  return (tacit_wide_t)rintl(fmaxl(fminl(log_ratio * unit, 0x1p62L), -0x1p62L));
 }
 
-/* `clip` is what one unit adds at most, in grid units. */
+/* In log ratios; `clip` is what one unit adds at most, in grid units. */
+static double noise_sd(const tacit_door_t *door, const tacit_accept_rule_t *rule, double clip) {
+  return rule->sigma * (rule->kind == TACIT_ACCEPT_PROBIT ? tacit_door_factor(door) * clip / unit : 1);
+}
+
 static tacit_status_t decide(const tacit_door_t *door, const tacit_accept_rule_t *rule, double clip, tacit_wide_t log_ratio,
                              bool *accepted, tacit_error_t *err) {
   int64_t capped = tacit_log_ratio_capped(log_ratio);
-  double sigma = rule->sigma * (rule->kind == TACIT_ACCEPT_PROBIT ? tacit_door_factor(door) * clip / unit : 1);
+  double sigma = noise_sd(door, rule, clip);
   switch (rule->kind) {
     case TACIT_ACCEPT_PENALTY:
     case TACIT_ACCEPT_PROBIT: return tacit_noise_penalty_bit(door->noise, sigma, capped, accepted, err);
@@ -125,6 +134,11 @@ tacit_status_t tacit_door_decide(tacit_door_t *door, const tacit_scalars_t *of, 
       return refuse(err, "max_bound", "a decision's clip is beyond what its rule is charged for");
     }
   }
+  for (size_t k = 0; k < of->n_pairs; k++) {
+    if (rule->kind == TACIT_ACCEPT_PROBIT && !(noise_sd(door, rule, of->clips[k]) <= 0x1p20)) {
+      return refuse(err, "sigma", "the noise of a probit decision, sigma times what a unit may move its log ratio by, is at most 2^20");
+    }
+  }
   status = !of->is_sampled ? tacit_scalars_check(door, of, err) : refuse(err, "rate", "such decisions look at all records");
   TACIT_THEN(status, tacit_door_charge(door, &event, err));
   if (status == TACIT_OK) {
@@ -141,6 +155,13 @@ tacit_status_t tacit_door_decide(tacit_door_t *door, const tacit_scalars_t *of, 
 
 /* ---- decisions on sums and the product of two vectors ---- */
 
+/* What is not written is zero. */
+static void ask(const tacit_door_product_t *of, const float *block, const float *norms, void *work, int64_t *lanes) {
+  memset(lanes, 0, (2 * of->dim + 1) * 16 * sizeof *lanes);
+  memset(work, 0, of->n_work);
+  of->lanes(of->ctx, block, norms, work, lanes);
+}
+
 static void probe_lanes(void *user, const float *block, size_t n_blocks, void *out) {
   const tacit_probed_t *probed = user;
   const tacit_door_product_t *of = probed->contribution;
@@ -149,9 +170,8 @@ static void probe_lanes(void *user, const float *block, size_t n_blocks, void *o
   for (size_t lane = 0; lane < 16; lane++) {
     norms[lane] = 0x1p16f; /* a public bound of made-up records' norms */
   }
-  memset(out, 0, n_blocks * n * sizeof(int64_t));
   for (size_t b = 0; b < n_blocks; b++) {
-    of->lanes(of->ctx, block + b * probed->n_columns * 16, norms, probed->workspace->work, (int64_t *)out + b * n);
+    ask(of, block + b * probed->door->settings.n_columns * 16, norms, probed->door->workspaces->work, (int64_t *)out + b * n);
   }
 }
 
@@ -160,50 +180,66 @@ static void add_lanes(const tacit_pass_t *pass, const tacit_shown_t *shown, taci
   const tacit_door_product_t *of = pass->of;
   size_t n = of->dim * 16;
   int64_t *lanes = w->lanes64 + 2 * n + 16;
-  memset(lanes, 0, (2 * n + 16) * sizeof *lanes);
-  of->lanes(of->ctx, shown->block, shown->norms, w->work, lanes);
+  ask(of, shown->block, shown->norms, w->work, lanes);
   for (size_t side = 0; side < 2; side++) {
     tacit_lattice_functions()->whole(shown->norms, of->dim, (double)of->radius[side], lanes + side * n, w->lanes64 + side * n);
   }
   tacit_lattice_functions()->whole(shown->norms, 1, (double)of->most, lanes + 2 * n, w->lanes64 + 2 * n);
 }
 
-/* <A, B>, both clipped */
-static double product_of(const tacit_door_t *door, const tacit_door_product_t *of) {
-  double square[2] = {0, 0}, product = 0;
+/* <A, B>, both clipped; of a rounding that rounding_of() bounds. */
+static long double product_of(const tacit_door_t *door, const tacit_door_product_t *of) {
+  long double square[2] = {0, 0}, product = 0;
   for (size_t j = 0; j < of->dim; j++) {
-    double x[2];
+    long double x[2];
     for (size_t side = 0; side < 2; side++) {
-      x[side] = of->scale[j] * (double)door->sums[side * of->dim + j] + of->add[side][j];
+      x[side] = (long double)of->scale[j] * (long double)door->sums[side * of->dim + j] + (long double)of->add[side][j];
       square[side] += x[side] * x[side];
     }
     product += x[0] * x[1];
   }
   for (size_t side = 0; side < 2; side++) {
-    double most = of->clip[side];
-    product *= square[side] > most * most ? most / sqrt(square[side]) : 1;
+    long double most = of->clip[side];
+    product *= square[side] > most * most ? most / sqrtl(square[side]) : 1;
   }
   return product;
+}
+
+/* How far product_of() may be from <A, B>, at most (docs/theory.md, 2): public. */
+static long double rounding_of(const tacit_door_product_t *of) {
+  long double added[2] = {0, 0}, clip[2] = {of->clip[0], of->clip[1]};
+  for (size_t side = 0; side < 2; side++) {
+    for (size_t j = 0; j < of->dim; j++) {
+      added[side] += (long double)of->add[side][j] * (long double)of->add[side][j];
+    }
+    added[side] = sqrtl(added[side]);
+  }
+  return LDBL_EPSILON * ((long double)(of->dim + 16) * clip[0] * clip[1] + 2 * (added[0] * clip[1] + added[1] * clip[0]));
+}
+
+static tacit_room_t room_of(const tacit_door_product_t *of) {
+  size_t n = 2 * of->dim + 1;
+  return (tacit_room_t){.lanes64 = 2 * n * 16, .work = of->n_work / sizeof(double) + 1, .totals = n + TACIT_N_NOTES,
+                        .message = tacit_door_message_size(n)};
 }
 
 tacit_status_t tacit_door_product_sum(tacit_door_t *door, const tacit_door_product_t *of, tacit_wide_t *log_ratio,
                                       tacit_error_t *err) {
   size_t n = 2 * of->dim + 1;
-  tacit_room_t room = {.lanes64 = 2 * n * 16, .work = of->n_work / sizeof(double) + 1, .totals = n + TACIT_N_NOTES,
-                       .message = tacit_door_message_size(n)};
-  tacit_pass_t pass = {.door = door, .of = of, .n_sums = n, .n_lanes = 16, .n_blocks = 1, .is_wide = true, .show = add_lanes};
+  tacit_room_t room = room_of(of);
+  tacit_pass_t pass = {.door = door, .of = of, .room = &room, .n_sums = n, .n_lanes = 16, .n_blocks = 1, .is_wide = true, .show = add_lanes};
   tacit_status_t status = tacit_door_reserve(door, &room, err);
   if (status == TACIT_OK) {
     tacit_door_digest(door, of->points, of->n_numbers * sizeof *of->points);
     tacit_door_sum(&pass);
-    *log_ratio = door->sums[n - 1] + tacit_log_ratio_units(of->weight * product_of(door, of));
+    *log_ratio = door->sums[n - 1] + tacit_log_ratio_units((long double)of->weight * product_of(door, of));
   }
   return status;
 }
 
 static tacit_status_t check_product(tacit_door_t *door, const tacit_door_product_t *of, const tacit_accept_rule_t *rule,
                                     tacit_error_t *err) {
-  bool ok = of->dim >= 1 && isfinite(of->weight) && of->most >= 1 && of->most <= (int64_t)1 << 51;
+  bool ok = of->dim >= 1 && of->dim <= TACIT_MAX_NUMBERS && of->n_work <= (size_t)1 << 40 && isfinite(of->weight) && of->most >= 1 && of->most <= (int64_t)1 << 51;
   for (size_t side = 0; side < 2; side++) {
     ok = ok && of->radius[side] >= 1 && of->radius[side] <= 1 << 26 && of->clip[side] > 0 && of->clip[side] <= 1e15;
     for (size_t j = 0; ok && j < of->dim; j++) {
@@ -216,9 +252,13 @@ static tacit_status_t check_product(tacit_door_t *door, const tacit_door_product
   if (rule->kind != TACIT_ACCEPT_BARKER && rule->kind != TACIT_ACCEPT_PENALTY) {
     return refuse(err, "rule", "Langevin decisions are made by the barker or the penalty rule");
   }
-  tacit_room_t room = {.work = of->n_work / sizeof(double) + 1};
+  if (!(rounding_of(of) <= 0x1p-32L * (long double)product_moves(of))) {
+    return refuse(err, "product", "a product's clips, or what is added to its sums, are so large beside what a record moves that rounding would show");
+  }
+  tacit_room_t room = room_of(of);
+  tacit_probed_t probed = {door, of, &room};
   tacit_status_t status = tacit_door_reserve(door, &room, err);
-  return TACIT_THEN(status, tacit_door_probe(door, probe_lanes, of, 2 * of->dim + 1, sizeof(int64_t), err));
+  return TACIT_THEN(status, tacit_door_probe(&probed, probe_lanes, 2 * of->dim + 1, sizeof(int64_t), err));
 }
 
 tacit_status_t tacit_door_decide_product(tacit_door_t *door, const tacit_door_product_t *of, const tacit_accept_rule_t *rule,

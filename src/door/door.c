@@ -59,6 +59,11 @@ static tacit_status_t check_records(const tacit_door_t *door, tacit_error_t *err
   const tacit_door_settings_t *settings = &door->settings;
   const size_t *offsets = door->unit_offsets;
   size_t n_columns = tacit_records_n_columns(door->records);
+  if (n_columns > TACIT_MAX_NUMBERS || settings->max_unit_rows < 1 || settings->max_unit_rows > (size_t)1 << 32 || settings->n_threads < 1) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "records",
+                           "the model %s asks for %zu columns, at most %zu records of a unit and %zu threads: more than is provided for, or none",
+                           settings->name, n_columns, settings->max_unit_rows, settings->n_threads);
+  }
   if (n_columns != settings->n_columns || settings->n_features > n_columns) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "records", "records have %zu columns, the model %s expects %zu", n_columns,
                            settings->name, settings->n_columns);
@@ -136,6 +141,11 @@ tacit_status_t tacit_door_reserve(tacit_door_t *door, const tacit_room_t *room, 
   }
   door->sums = door->workspaces->totals;
   return TACIT_OK;
+}
+
+void tacit_door_clear(tacit_workspace_t *w, const tacit_room_t *room) {
+#define CLEAR(type, name) memset(w->name, 0, room->name * sizeof *w->name);
+  TACIT_LENT(CLEAR)
 }
 
 void tacit_door_free(tacit_door_t *door) {

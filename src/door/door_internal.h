@@ -16,6 +16,7 @@ enum {
   /* A lane gains at most 2^m a block: a part of so many cannot overflow its int32, 2^10 2^20 < 2^31; int64s gain at most 2^51. */
   TACIT_PART_BLOCKS = 1024,
   TACIT_VECTOR_BLOCKS = 16, /* most blocks that vectors are shown at a time */
+  TACIT_MAX_NUMBERS = 1 << 20, /* columns, points, pairs, numbers of a vector: rounding is proved for so many (docs/theory.md, 2) */
   TACIT_N_NOTES = sizeof(tacit_door_notes_t) / sizeof(uint64_t)
 };
 
@@ -29,10 +30,16 @@ typedef struct tacit_lattice {
   double radius;   /* 2^m */
 } tacit_lattice_t;
 
-/* Buffers of a thread. Each release says how much of each it needs; the sums, draws and scales of all are those of the first thread. */
-#define TACIT_BUFFERS(X)                                                                                                        \
-  X(float, rows) X(float, block) X(int32_t, lanes) X(int64_t, lanes64) X(double, work) X(double, values) X(double *, outs)       \
-  X(double, unit_sum) X(float, unit_x) X(tacit_wide_t, totals) X(int64_t, draws) X(double, scales) X(int64_t, message)
+/*
+ * Buffers of a thread. Each release says how much of each it needs. What is lent to contributions, or gathers what they write, is zero where a
+ * range of records begins: nothing is left of an earlier range, pass or release. The door's own are written anew by each release; the sums, draws
+ * and scales of all threads are those of the first.
+ */
+#define TACIT_LENT(X)                                                                                                            \
+  X(float, rows) X(float, block) X(int32_t, lanes) X(int64_t, lanes64) X(double, work) X(double, values) X(double *, outs)        \
+  X(double, unit_sum) X(float, unit_x) X(float, own_x) X(int64_t, unit_k)
+#define TACIT_OWN(X) X(tacit_wide_t, totals) X(int64_t, draws) X(double, scales) X(int64_t, message)
+#define TACIT_BUFFERS(X) TACIT_LENT(X) TACIT_OWN(X)
 #define TACIT_BUFFER_POINTER(type, name) type *name;
 #define TACIT_BUFFER_SIZE(type, name) size_t name;
 
@@ -97,6 +104,8 @@ tacit_lattice_t tacit_lattice_for(const tacit_vectors_t *of, double bound);
 /* ---- door.c ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_door_reserve(tacit_door_t *door, const tacit_room_t *room, tacit_error_t *err);
+/* Zeros in all that is lent, as much of it as the room says. */
+void tacit_door_clear(tacit_workspace_t *workspace, const tacit_room_t *room);
 /* ->lane_norm of all records, on all threads. */
 void tacit_door_measure_records(tacit_door_t *door);
 
@@ -113,6 +122,7 @@ typedef struct tacit_pass tacit_pass_t;
 struct tacit_pass {
   tacit_door_t *door;
   const void *of; /* the contribution */
+  const tacit_room_t *room; /* that it was given */
   size_t n_sums, n_lanes, n_blocks; /* n_blocks: shown at a time */
   bool is_wide, is_drawn, is_by_units; /* is_drawn: of the records drawn alone */
   bool is_scalar; /* for the notes, of n_noted contributions a record or unit */
@@ -165,6 +175,8 @@ void tacit_scalars_evaluate(const tacit_door_t *door, const tacit_scalars_t *sca
 double *tacit_scalars_place(const tacit_door_t *door, const tacit_workspace_t *workspace, size_t i, size_t at);
 /* The whole numbers that a unit adds to totals; false: they are not where the shape says, and nothing is added. */
 bool tacit_door_shape_add(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k, tacit_wide_t *totals);
+/* |k|_2 <= radius <= 2^26, exactly. */
+bool tacit_door_is_in_ball(const int64_t *k, size_t n, int64_t radius);
 /* Whole numbers that `unit` writes for a unit of n_rows records. */
 size_t tacit_door_shape_n_written(const tacit_door_shape_t *shape, size_t n_rows);
 TACIT_MUST_USE tacit_status_t tacit_door_shape_check(const tacit_door_shape_t *shape, tacit_door_noise_t noise, tacit_error_t *err);
@@ -174,7 +186,7 @@ void tacit_units_sum(tacit_door_t *door, const tacit_units_t *units);
 /* ---- decide.c, product.c, minibatch.c: log ratios in units of 2^-32 ---- */
 
 int64_t tacit_log_ratio_capped(tacit_wide_t log_ratio);
-tacit_wide_t tacit_log_ratio_units(double log_ratio);
+tacit_wide_t tacit_log_ratio_units(long double log_ratio);
 /* Secret: the log ratio of a product's decision, without its public part. */
 TACIT_MUST_USE tacit_status_t tacit_door_product_sum(tacit_door_t *door, const tacit_door_product_t *of, tacit_wide_t *log_ratio,
                                                      tacit_error_t *err);
@@ -189,16 +201,16 @@ double tacit_released_value(tacit_wide_t sum, int64_t noise, double spacing);
 
 /* A contribution, as the probe asks for it. */
 typedef struct tacit_probed {
+  tacit_door_t *door;
   const void *contribution;
-  tacit_workspace_t *workspace;
-  size_t n_columns;
+  const tacit_room_t *room;
 } tacit_probed_t;
 
 /*
  * What a record adds must not depend on the records beside it, on its lane or on calls before: no clip mends that. So before each
  * release the contribution is asked for made-up records. They are public, and so are its parameters: a refusal tells nothing of the data.
  */
-TACIT_MUST_USE tacit_status_t tacit_door_probe(tacit_door_t *door, tacit_probe_function function, const void *contribution,
-                                               size_t n_out, size_t size, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_door_probe(const tacit_probed_t *probed, tacit_probe_function function, size_t n_out, size_t size,
+                                               tacit_error_t *err);
 
 #endif

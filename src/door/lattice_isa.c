@@ -114,13 +114,14 @@ TACIT_INLINE vfloat square_of_pieces(const tacit_vectors_t *of, const float *blo
   return n2;
 }
 
-/* Whatever the column holds, the place is within the piece: a NaN's is the first. */
+/* Whatever the column holds, the place is within the piece, also where floats do not know its last: a NaN's is the first. */
 TACIT_INLINE void add_gathered(const tacit_piece_t *piece, const float *block, vfloat weight, int32_t *sums) {
   vfloat at = vfloat_load(block + piece->column * 16) - (float)piece->first;
   vint index = __builtin_convertvector(vfloat_max(vfloat_min(at, vfloat_set((float)(piece->n - 1))), vfloat_set(0)), vint);
   vint whole = __builtin_convertvector(weight, vint);
   for (size_t lane = 0; lane < FLOAT_LANES; lane++) {
-    sums[(piece->parameter + (size_t)index[lane] * piece->stride) * 16 + lane] += whole[lane];
+    size_t place = (size_t)index[lane] < piece->n ? (size_t)index[lane] : piece->n - 1;
+    sums[(piece->parameter + place * piece->stride) * 16 + lane] += whole[lane];
   }
 }
 

@@ -75,6 +75,9 @@ static size_t show_units(const tacit_pass_t *pass, size_t first, size_t last, ta
   return last - first;
 }
 
+_Static_assert((int64_t)TACIT_PART_BLOCKS << TACIT_LATTICE_BITS <= INT32_MAX, "a lane of 32 bits holds what a part adds");
+_Static_assert((int64_t)TACIT_PART_BLOCKS <= INT64_MAX >> 51, "a lane of 64 bits holds what a part adds");
+
 /* Lanes are added to the totals: 2^14 numbers of 32 bits fit into 64, and those of 64 into 128. */
 static void flush(const tacit_pass_t *pass, tacit_workspace_t *w) {
   for (size_t i = 0, at = 0; i < pass->n_sums; i++) {
@@ -93,9 +96,7 @@ static void flush(const tacit_pass_t *pass, tacit_workspace_t *w) {
 static void sum_range(const void *of, size_t first, size_t last, size_t thread) {
   const tacit_pass_t *pass = of;
   tacit_workspace_t *w = &pass->door->workspaces[thread];
-  size_t n = pass->n_sums * pass->n_lanes;
-  memset(w->lanes64, 0, pass->is_wide ? n * sizeof *w->lanes64 : 0);
-  memset(w->lanes, 0, pass->is_wide ? 0 : n * sizeof *w->lanes);
+  tacit_door_clear(w, pass->room);
   size_t n_shown = (pass->is_drawn ? tacit_subset_show : pass->is_by_units ? show_units : show_blocks)(pass, first, last, w);
   *(pass->is_scalar ? &w->notes.n_ratio : &w->notes.n_grad) += n_shown * pass->n_noted;
   flush(pass, w);

@@ -24,11 +24,12 @@ tacit_status_t tacit_door_charge(tacit_door_t *door, const tacit_event_t *event,
   return door->budget != NULL ? tacit_budget_charge(door->budget, event, err) : TACIT_OK;
 }
 
-tacit_status_t tacit_door_probe(tacit_door_t *door, tacit_probe_function function, const void *contribution, size_t n_out,
-                                size_t size, tacit_error_t *err) {
-  tacit_probed_t probed = {contribution, door->workspaces, door->settings.n_columns};
+/* What is lent is cleared first: a refusal must not depend on what an earlier release left. */
+tacit_status_t tacit_door_probe(const tacit_probed_t *probed, tacit_probe_function function, size_t n_out, size_t size, tacit_error_t *err) {
+  const tacit_door_t *door = probed->door;
   bool is_pure;
-  tacit_status_t status = tacit_probe(door->settings.n_columns, function, &probed, n_out, size, &is_pure, err);
+  tacit_door_clear(door->workspaces, probed->room);
+  tacit_status_t status = tacit_probe(door->settings.n_columns, function, (void *)(uintptr_t)probed, n_out, size, &is_pure, err);
   return status != TACIT_OK || is_pure
              ? status
              : tacit_error_set(err, TACIT_ERR_SENSITIVITY, "contribution",
@@ -77,6 +78,20 @@ static tacit_status_t draw_noise(tacit_door_t *door, tacit_door_noise_t noise, d
   }
 }
 
+/* What the generators take: nothing is charged for noise that cannot be drawn. */
+static tacit_status_t check_scales(const tacit_door_t *door, const release_t *r, tacit_error_t *err) {
+  static const double least[] = {0x1p-20, 1, 0x1p-4, 0x1p-8}, most[] = {0x1p52, 0x1p52, 0x1p26, 0x1p52};
+  for (size_t i = 0; door->budget != NULL && i < r->n; i++) {
+    double scale = door->workspaces->scales[i];
+    if (!(scale >= least[r->noise] && scale < most[r->noise])) {
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "noise_multiplier",
+                             "the noise of this release would have a scale of %g grid units: from %g to %g can be drawn", scale, least[r->noise],
+                             most[r->noise]);
+    }
+  }
+  return TACIT_OK;
+}
+
 /* Of an exposed door, zeros. */
 static tacit_status_t draw_all(tacit_door_t *door, const release_t *r, tacit_error_t *err) {
   const double *scales = door->workspaces->scales;
@@ -103,7 +118,8 @@ static void sum_pass(tacit_door_t *door, const release_t *r, size_t pass) {
 
 static tacit_status_t release(tacit_door_t *door, const release_t *r, double *out, tacit_error_t *err) {
   size_t n_passes = r->n_passes > 0 ? r->n_passes : 1, n_a_pass = r->n / n_passes;
-  tacit_status_t status = tacit_door_charge(door, &r->event, err);
+  tacit_status_t status = check_scales(door, r, err);
+  TACIT_THEN(status, tacit_door_charge(door, &r->event, err));
   TACIT_THEN(status, draw_all(door, r, err));
   for (size_t pass = 0; status == TACIT_OK && pass < n_passes; pass++) {
     status = r->n_passes > 0 ? tacit_subset_draw(door, r->rate, err) : TACIT_OK;

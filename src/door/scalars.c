@@ -5,20 +5,46 @@
 
 #include "door/door_internal.h"
 
+/* Functions of n_blocks blocks, to where ->outs says; what is not written is zero. */
+static void ask(const tacit_scalars_t *of, const float *block, size_t n_blocks, tacit_workspace_t *w) {
+  for (size_t i = 0; i < of->n_fresh; i++) {
+    memset(w->outs[i], 0, n_blocks * 16 * sizeof *w->outs[i]);
+  }
+  memset(w->work, 0, of->n_work * sizeof *w->work);
+  of->values(of->ctx, block, n_blocks, w->work, w->outs);
+}
+
 static void probe_values(void *user, const float *block, size_t n_blocks, void *out) {
   const tacit_probed_t *probed = user;
   const tacit_scalars_t *of = probed->contribution;
-  tacit_workspace_t *w = probed->workspace;
+  tacit_workspace_t *w = probed->door->workspaces;
   for (size_t i = 0; i < of->n_fresh; i++) {
     w->outs[i] = w->values + i * TACIT_DOOR_RUN_BLOCKS * 16;
   }
-  of->values(of->ctx, block, n_blocks, w->work, w->outs);
+  ask(of, block, n_blocks, w);
   for (size_t at = 0; at < n_blocks * of->n_fresh; at++) {
     memcpy((double *)out + at * 16, w->outs[at % of->n_fresh] + at / of->n_fresh * 16, 16 * sizeof(double));
   }
 }
 
+static tacit_room_t room_of(const tacit_door_t *door, const tacit_scalars_t *of) {
+  return (tacit_room_t){.work = of->n_work,
+                        .values = of->n_fresh * TACIT_DOOR_RUN_BLOCKS * 16,
+                        .outs = of->n_fresh,
+                        .block = door->settings.n_columns * 16,
+                        .lanes64 = of->n_pairs * 16,
+                        .unit_sum = of->n_pairs * 16,
+                        .totals = of->n_pairs + TACIT_N_NOTES,
+                        .draws = of->n_pairs,
+                        .scales = of->n_pairs,
+                        .message = tacit_door_message_size(of->n_pairs)};
+}
+
 tacit_status_t tacit_scalars_check(tacit_door_t *door, const tacit_scalars_t *of, tacit_error_t *err) {
+  if (of->n_pairs > TACIT_MAX_NUMBERS || of->n_fresh > TACIT_MAX_NUMBERS || of->n_work > (size_t)1 << 40) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "scalars", "more scalars, or more memory for them, than is provided for: at most %d at a time",
+                           (int)TACIT_MAX_NUMBERS);
+  }
   bool ok = of->is_sampled ? of->n_pairs == 1 : of->rate >= 1;
   size_t n_places = door->n_kept > 0 && !of->is_sampled ? door->n_kept : of->n_fresh;
   for (size_t i = 0; i < of->n_fresh; i++) {
@@ -32,20 +58,12 @@ tacit_status_t tacit_scalars_check(tacit_door_t *door, const tacit_scalars_t *of
   if (!ok) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "scalars", "a scalar's clip or place is out of range");
   }
-  tacit_room_t room = {.work = of->n_work,
-                       .values = of->n_fresh * TACIT_DOOR_RUN_BLOCKS * 16,
-                       .outs = of->n_fresh,
-                       .block = door->settings.n_columns * 16,
-                       .lanes64 = of->n_pairs * 16,
-                       .unit_sum = of->n_pairs * 16,
-                       .totals = of->n_pairs + TACIT_N_NOTES,
-                       .draws = of->n_pairs,
-                       .scales = of->n_pairs,
-                       .message = tacit_door_message_size(of->n_pairs)};
+  tacit_room_t room = room_of(door, of);
+  tacit_probed_t probed = {door, of, &room};
   tacit_status_t status = of->is_sampled ? tacit_subset_check(door, of->rate, err) : TACIT_OK;
   TACIT_THEN(status, tacit_door_reserve(door, &room, err));
   tacit_door_digest(door, of->points, of->n_numbers * sizeof *of->points);
-  return status == TACIT_OK && of->n_fresh > 0 ? tacit_door_probe(door, probe_values, of, of->n_fresh, sizeof(double), err) : status;
+  return status == TACIT_OK && of->n_fresh > 0 ? tacit_door_probe(&probed, probe_values, of->n_fresh, sizeof(double), err) : status;
 }
 
 /* Of what is kept, or evaluated for this pass alone. */
@@ -59,7 +77,7 @@ void tacit_scalars_evaluate(const tacit_door_t *door, const tacit_scalars_t *of,
   for (size_t i = 0; i < of->n_fresh; i++) {
     w->outs[i] = tacit_scalars_place(door, w, of->fresh_at[i], shown->at);
   }
-  of->values(of->ctx, shown->block, shown->n, w->work, w->outs);
+  ask(of, shown->block, shown->n, w);
   for (size_t lane = 0; lane < shown->n * 16; lane++) {
     all_count &= shown->norms[lane] <= FLT_MAX;
   }
@@ -112,7 +130,8 @@ static void end_unit(const tacit_pass_t *pass, size_t u, bool is_last, tacit_wor
 
 void tacit_scalars_sum(tacit_door_t *door, const tacit_scalars_t *of) {
   bool is_by_units = door->unit_offsets != NULL;
-  tacit_pass_t pass = {.door = door, .of = of, .n_sums = of->n_pairs, .n_lanes = 16, .n_blocks = TACIT_DOOR_RUN_BLOCKS,
+  tacit_room_t room = room_of(door, of);
+  tacit_pass_t pass = {.door = door, .of = of, .room = &room, .n_sums = of->n_pairs, .n_lanes = 16, .n_blocks = TACIT_DOOR_RUN_BLOCKS,
                        .is_wide = true, .is_drawn = of->is_sampled, .is_by_units = is_by_units, .is_scalar = true, .n_noted = of->n_pairs,
                        .show = is_by_units ? evaluate : add_blocks, .unit_add = add_unit, .unit_end = end_unit};
   tacit_door_sum(&pass);

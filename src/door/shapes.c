@@ -50,13 +50,14 @@ static bool is_discrete(tacit_door_noise_t noise) {
 double tacit_door_shape_sensitivity(const tacit_door_shape_t *shape, tacit_door_noise_t noise, bool is_substitute) {
   const double up = 1 + 0x1p-50;
   double d = (double)shape->dim, r = (double)shape->radius, high = (double)shape->high, low = (double)shape->low;
+  double products = has_response(shape) ? d * r * r + high * high : (d + 1) * r * r; /* exact below 2^53 */
   double side = is_substitute ? high - low : fmax(high, -low), moved = (double)n_cells(shape) * (is_substitute ? 2 : 1); /* cells by r each */
   switch (shape->kind) {
     case TACIT_SHAPE_BALL: return (is_substitute ? 2 : 1) * r * (is_l1(noise) ? sqrt(d) * up : 1);
     case TACIT_SHAPE_BOX: return shape->dim == 1 ? side : side * (is_l1(noise) ? d : sqrt(d) * up);
     case TACIT_SHAPE_CELL: return r * (is_l1(noise) || moved <= 1 ? moved : sqrt(moved) * up);
     case TACIT_SHAPE_SQUARES: return is_substitute ? sqrt(2) * up * r * r : r * r;
-    default: return has_response(shape) ? d * r * r + high * high : (d + 1) * r * r;
+    default: return products < 0x1p53 ? products : products * up;
   }
 }
 
@@ -88,7 +89,7 @@ tacit_status_t tacit_door_shape_check(const tacit_door_shape_t *s, tacit_door_no
   int64_t most = is_multiplied(s) ? most_factor : most_plain;
   bool has_sides = s->kind == TACIT_SHAPE_BOX, is_number = has_sides && s->dim == 1;
   bool is_cell = s->kind == TACIT_SHAPE_CELL && s->radius == 1;
-  bool ok = s->dim >= 1 && s->dim <= (size_t)1 << 24 && s->low >= -most && s->low <= 0 && s->high >= 0 && s->high <= most;
+  bool ok = s->dim >= 1 && s->dim <= (size_t)1 << (is_multiplied(s) ? 12 : 24) && s->low >= -most && s->low <= 0 && s->high >= 0 && s->high <= most;
   ok = ok && (has_sides ? s->high > s->low : s->radius >= 1 && s->radius <= most);
   ok = ok && (!has_blocks(s) || s->high <= most_blocks) && (!has_response(s) || s->dim >= 2) && (noise == TACIT_DOOR_GAUSSIAN || !is_multiplied(s));
   ok = ok && (!is_discrete(noise) || is_number || is_cell);
@@ -98,30 +99,46 @@ tacit_status_t tacit_door_shape_check(const tacit_door_shape_t *s, tacit_door_no
 
 /* ---- a unit's whole numbers ---- */
 
-/* Vectors, each in a block that there is, lie in the ball together. */
-static bool are_in_ball(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k) {
-  tacit_wide_t square = 0;
-  for (size_t t = 0; t < n_rows; t++, k += shape->dim) {
-    if (has_blocks(shape) && (*k < 0 || *k >= shape->high)) {
-      return false;
-    }
-    k += has_blocks(shape);
-    for (size_t i = 0; i < shape->dim; i++) {
-      if (k[i] > shape->radius || k[i] < -shape->radius) {
-        return false;
-      }
-      square += (tacit_wide_t)k[i] * k[i];
-    }
-  }
-  return square <= (tacit_wide_t)shape->radius * shape->radius;
-}
-
 static bool is_in_box(const int64_t *k, size_t n, int64_t low, int64_t high) {
   bool ok = true;
   for (size_t i = 0; i < n; i++) {
-    ok = ok && k[i] >= low && k[i] <= high;
+    ok = ok & (k[i] >= low) & (k[i] <= high);
   }
   return ok;
+}
+
+/*
+ * *square += the squares of k; false if one is beyond the radius. Where none is, they are at most 2^52, of which 2^10 fit into 64 bits; where one
+ * is, they are not looked at.
+ */
+static bool add_length(const int64_t *k, size_t n, int64_t radius, tacit_wide_t *square) {
+  const uint64_t r = (uint64_t)radius;
+  uint64_t n_beyond = 0;
+  for (size_t i = 0; i < n;) {
+    uint64_t some = 0;
+    for (size_t end = n - i < 1024 ? n : i + 1024; i < end; i++) {
+      uint64_t x = (uint64_t)k[i];
+      n_beyond += x + r > 2 * r; /* modulo 2^64: k < -r or k > r */
+      some += x * x;
+    }
+    *square += (tacit_wide_t)some;
+  }
+  return n_beyond == 0;
+}
+
+bool tacit_door_is_in_ball(const int64_t *k, size_t n, int64_t radius) {
+  tacit_wide_t square = 0;
+  return add_length(k, n, radius, &square) && square <= (tacit_wide_t)radius * radius;
+}
+
+/* Vectors, each behind the number of a block that there is, lie in the ball together. */
+static bool are_in_ball(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k) {
+  tacit_wide_t square = 0;
+  bool ok = true;
+  for (size_t t = 0; t < n_rows; t++, k += shape->dim + 1) {
+    ok = ok && k[0] >= 0 && k[0] < shape->high && add_length(k + 1, shape->dim, shape->radius, &square);
+  }
+  return ok && square <= (tacit_wide_t)shape->radius * shape->radius;
 }
 
 static void add_square(size_t d, const int64_t *v, tacit_wide_t *totals) {
@@ -154,8 +171,10 @@ static bool do_cells_rise(const tacit_door_shape_t *shape, const int64_t *k) {
 static bool is_inside(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k) {
   size_t d = shape->dim, n = d - has_response(shape);
   switch (shape->kind) {
-    case TACIT_SHAPE_BALL: return are_in_ball(shape, 1, k);
-    case TACIT_SHAPE_SQUARES: return are_in_ball(shape, n_rows, k);
+    case TACIT_SHAPE_BALL:
+    case TACIT_SHAPE_SQUARES:
+      return has_blocks(shape) ? are_in_ball(shape, n_rows, k)
+                               : tacit_door_is_in_ball(k, tacit_door_shape_n_written(shape, n_rows), shape->radius);
     case TACIT_SHAPE_BOX: return is_in_box(k, d, shape->low, shape->high);
     case TACIT_SHAPE_CELL: return do_cells_rise(shape, k);
     default: return is_in_box(k, n, -shape->radius, shape->radius) && is_in_box(k + n, d - n, -shape->high, shape->high);

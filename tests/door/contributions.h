@@ -157,10 +157,10 @@ static void vector_unit(const tacit_vectors_t *of, const tacit_own_t *own, doubl
     double factor = !(square <= DBL_MAX) ? 0 : own->most * (kind == 1 ? 3 : 1) / (kind == 1 || (square > 1 && kind == 0) ? sqrt(square) : 1);
     for (size_t j = 0; j < of->dim; j++) {
       double whole = factor > 0 ? sums[j] * factor : 0;
-      k[(at * of->dim + j) * 16] = (int64_t)fmax(fmin(whole, 0x1p60), -0x1p60);
+      k[at * of->dim + j] = (int64_t)fmax(fmin(whole, 0x1p60), -0x1p60);
       sums[j] = 0;
     }
-    k[at * of->dim * 16] = kind == 2 && square > 1e6 ? INT64_MIN : k[at * of->dim * 16];
+    k[at * of->dim] = kind == 2 && square > 1e6 ? INT64_MIN : k[at * of->dim];
   }
 }
 
