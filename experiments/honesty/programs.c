@@ -148,7 +148,7 @@ bool program_truth(const kind_t *kind, const char *name, double *truth) {
   const program_family_t *f = &kind->program;
   bool is_classes = strcmp(f->name, "categorical") == 0, is_last = strncmp(name, "b_r_", 4) == 0;
   const char *term = is_classes ? name + 4 : name + 2, *own = strcmp(f->name, "beta") == 0 || strcmp(f->name, "negbinomial") == 0 ? "phi"
-                     : strcmp(f->name, "student") == 0 ? "scale_residual" : strcmp(f->name, "lognormal") == 0 ? "sigma" : "shape";
+                     : strcmp(f->name, "student") == 0 || strcmp(f->name, "lognormal") == 0 ? "sigma" : "shape";
   if (strncmp(name, "b_", 2) == 0 && strncmp(name, "b_s", 3) != 0 && strlen(name) > 3 && term[0] == 'x') {
     *truth = kind->columns[atoi(term + 1) - 1].slope * (is_last ? second_class : 1);
     return true;

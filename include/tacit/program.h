@@ -49,6 +49,12 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_constants_public(tacit_pro
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_constants_check(const tacit_program_constants_t *constants, tacit_error_t *err);
 TACIT_API void tacit_program_constants_clear(tacit_program_constants_t *constants);
 
+/** What a reported value is shown as: "log(flc)" in place of "b_log_flc". */
+typedef struct tacit_program_label {
+  const char *name; /**< as the program has it, with indices "mu.1" */
+  const char *label;
+} tacit_program_label_t;
+
 typedef struct tacit_program_settings {
   /** Columns of records, by name; NULL: the language alone is checked, sizes and public data being taken as given. Borrowed. */
   const struct tacit_schema *schema;
@@ -60,6 +66,12 @@ typedef struct tacit_program_settings {
   bool keeps_columns;   /**< with that: and every column as it is, for tacit_program_packed() */
   /** Censored responses: nobody was lost before the upper bound of the response's column, which is public knowledge. */
   bool is_followed_to_bound;
+  /**
+   * Reported values that have labels of their own, in the order in which they stand, before all others; shape (n_labels), borrowed during the call.
+   * Names that the program has not are passed over. Another value that would have the same label has it in parentheses, "(sigma)".
+   */
+  const tacit_program_label_t *labels;
+  size_t n_labels;
 } tacit_program_settings_t;
 
 /**

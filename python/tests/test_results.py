@@ -284,7 +284,7 @@ class Programs(Folder):
     def test_predictions_of_a_family_that_is_a_program(self):
         post = fit(records(), "y ~ x + (1 | s)", method="hmc", exposed=True, epsilon=None, delta=None, draws=100, warmup=100)
         draws = post.to_pandas()
-        eta = draws["b_Intercept"] + draws["b_x"] + draws["r_s_1[2]"]
+        eta = draws["Intercept"] + draws["x"] + draws["r_s_1[2]"]
         self.assertAlmostEqual(post.predict({"x": [1.0], "s": ["b"]})["mean"][0], (1 / (1 + numpy.exp(-eta))).mean(), places=12)
         with self.assertRaises(tacit.DataError):
             post.predict({"x": [1.0], "s": ["no level"]})

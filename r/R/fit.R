@@ -118,7 +118,7 @@ new_fit <- function(draws, formula, family, schema, statement, privacy, end, kno
   if (!is.null(draws$prior)) dimnames(draws$prior) <- list(draws$labels, c("prior_sd", "prior_share"))
   structure(class = "tacit_fit",
             list(program = if (!is.null(program)) lines_of(program), formula = formula, family = family, schema = schema, draws = draws$values,
-                 summaries = draws$summaries,
+                 stan_names = draws$names, summaries = draws$summaries,
                  problems = draws$problems, warnings = draws$warnings, no_intervals = draws$no_intervals, prior = draws$prior,
                  statement = lines_of(statement),
                  privacy = lines_of(privacy), end = end, known_sd = known_sd, releases = lines_of(releases)))

@@ -105,7 +105,9 @@ labels_of <- function(x, pars = NULL, field = "variable") {
   labels <- dimnames(x$draws)[[3L]]
   if (is.null(pars)) return(labels)
   if (!is.character(pars) || !length(pars) || anyNA(pars)) refuse(sprintf("%s: names of parameters", field), field = field)
-  found <- lapply(pars, function(name) if (name %in% labels) name else labels[startsWith(labels, paste0(name, "["))]) # a vector by its name
+  found <- lapply(pars, function(name) { # a label; a name as in Stan CSV, "b_age"; a vector by its name
+    if (name %in% labels) name else if (name %in% x$stan_names) labels[x$stan_names == name] else labels[startsWith(labels, paste0(name, "["))]
+  })
   if (any(lengths(found) == 0L)) {
     refuse(sprintf("the fit has no parameter '%s'; there are %s", pars[lengths(found) == 0L][[1L]], paste(head(labels, 20L), collapse = ", ")),
            field = field)
@@ -144,39 +146,35 @@ neff_ratio.tacit_fit <- function(object, pars = NULL, ...) column_of(object, "Bu
 # A formula whose family is a program has its coefficients twice: as they are drawn, of features in [-1, 1], and on the scale of the columns.
 is_written <- function(object) !is.null(object$program) && !identical(object$family, "program")
 
+# By names as in Stan CSV, which a column's name cannot take; of a fit of an earlier build labels are names.
+stan_names <- function(object) if (is.null(object$stan_names)) dimnames(object$draws)[[3L]] else object$stan_names
+
 scaled_ones <- function(object) {
-  labels <- dimnames(object$draws)[[3L]]
   if (!is_written(object)) return(character())
-  labels[grepl("^(b_s|Intercept_s|cut)($|\\[)", labels) | (labels == "sigma" & any(c("sd_residual", "scale_residual") %in% labels))]
+  dimnames(object$draws)[[3L]][grepl("^(b_s|Intercept_s|sigma_s|cut)($|[.[])", stan_names(object))]
 }
 
-# Labels on the scale of the columns, and as a formula spells them: "age" for "b_age".
-on_columns <- function(object) {
-  labels <- setdiff(dimnames(object$draws)[[3L]], scaled_ones(object))
-  short <- if (is_written(object)) sub("^b_", "", labels) else labels
-  structure(labels, names = if (anyDuplicated(short)) labels else short)
-}
+on_columns <- function(object) setdiff(dimnames(object$draws)[[3L]], scaled_ones(object))
 
 coef.tacit_fit <- function(object, ...) {
   no_more("coef", ...)
   labels <- on_columns(object)
-  structure(object$summaries[labels, "mean"], names = names(labels))
+  structure(object$summaries[labels, "mean"], names = labels)
 }
 
 vcov.tacit_fit <- function(object, ...) {
   no_more("vcov", ...)
   need_intervals(object)
   labels <- on_columns(object)
-  structure(stats::cov(as.matrix(object, labels)), dimnames = list(names(labels), names(labels)))
+  structure(stats::cov(as.matrix(object, labels)), dimnames = list(labels, labels))
 }
 
 fixef <- function(object, ...) UseMethod("fixef")
 fixef.tacit_fit <- function(object, summary = TRUE, probs = c(0.05, 0.95), ...) {
   no_more("fixef", ...)
-  labels <- on_columns(object)
-  labels <- if (is_written(object)) labels[startsWith(labels, "b_")] else labels[labels != "sigma"]
-  draws <- as.matrix(object, labels)
-  colnames(draws) <- names(labels)
+  own <- c("sigma", "shape", "phi", "nu", "zero")
+  is_effect <- if (is_written(object)) startsWith(stan_names(object), "b_") else !stan_names(object) %in% own
+  draws <- as.matrix(object, setdiff(dimnames(object$draws)[[3L]][is_effect], scaled_ones(object)))
   if (!is_yes(summary, "summary")) return(draws)
   table <- describe(draws, of_quantiles(probs))
   if (isTRUE(object$no_intervals)) table[, -1L] <- NaN
@@ -227,11 +225,10 @@ formula.tacit_fit <- function(x, ...) {
 }
 
 sigma.tacit_fit <- function(object, ...) {
-  labels <- dimnames(object$draws)[[3L]]
-  name <- intersect(c("sd_residual", "scale_residual", "sigma"), labels)
+  place <- match("sigma", stan_names(object))
   if (isTRUE(object$known_sd > 0)) return(object$known_sd)
-  if (!length(name)) refuse(sprintf("family %s has no residual sd here", object$family), field = "sigma")
-  object$summaries[[name[[1L]], "mean"]]
+  if (is.na(place)) refuse(sprintf("family %s has no residual sd here", object$family), field = "sigma")
+  object$summaries[[place, "mean"]]
 }
 
 prior_summary <- function(object, ...) UseMethod("prior_summary")

@@ -12,7 +12,7 @@ check_predictable <- function(object) {
 held_parts <- function(object, ids = NULL) {
   draws <- object$draws
   if (!is.null(ids)) draws <- array(as.matrix(object)[ids, ], c(length(ids), 1L, dim(draws)[[3L]]), list(NULL, NULL, dimnames(draws)[[3L]]))
-  list(draws, object$formula, object$family, object$schema, object$program)
+  list(draws, object$formula, object$family, object$schema, object$program, object$stan_names)
 }
 
 # Which draws: NULL for all; ndraws of them spread evenly over all chains.
@@ -107,18 +107,9 @@ predict.tacit_fit <- function(object, newdata = NULL, seed = any_seed(), summary
   matrix(unlist(shares), ncol = length(shares), dimnames = list(NULL, sprintf("P(Y = %s)", names(shares))))
 }
 
-# A family that is a program names a coefficient "b_age": it may also be called "age" as in the formula.
-with_short_names <- function(fit) {
-  labels <- on_columns(fit)
-  all <- dimnames(fit$draws)[[3L]]
-  more <- labels[!names(labels) %in% all]
-  array(c(fit$draws, fit$draws[, , more]), dim(fit$draws) + c(0L, 0L, length(more)), list(NULL, NULL, c(all, names(more))))
-}
-
 contrast_draws <- function(fit, expressions) {
   need_intervals(fit)
-  held <- list(with_short_names(fit), fit$formula, fit$family)
-  matrix(vapply(expressions, function(text) check(.Call(C_contrast, held, text)), numeric(prod(dim(fit$draws)[1:2]))), ncol = length(expressions))
+  matrix(vapply(expressions, function(text) check(.Call(C_contrast, held_parts(fit), text)), numeric(prod(dim(fit$draws)[1:2]))), ncol = length(expressions))
 }
 
 tacit_contrast <- function(fit, expressions, exponentiate = FALSE, probs = c(0.05, 0.95)) {

@@ -29,15 +29,19 @@ static bool hold(held_t *held, SEXP fit) {
   }
   size_t n = (size_t)INTEGER(dims)[0], n_chains = (size_t)INTEGER(dims)[1], n_of = (size_t)INTEGER(dims)[2];
   double *values = (double *)(void *)R_alloc(n * n_chains * n_of + 1, sizeof *values);
-  const char **labels = (const char **)(void *)R_alloc(n_of + 1, sizeof *labels);
+  const char **labels = (const char **)(void *)R_alloc(2 * n_of + 1, sizeof *labels), **stan = labels + n_of;
+  SEXP given = XLENGTH(fit) > 5 ? VECTOR_ELT(fit, 5) : R_NilValue; /* names as in Stan CSV; of a fit of an earlier build there are none */
+  bool has_names = TYPEOF(given) == STRSXP && (size_t)XLENGTH(given) == n_of;
   for (size_t j = 0; j < n_of; j++) {
     labels[j] = Rf_translateCharUTF8(STRING_ELT(VECTOR_ELT(names, 2), (R_xlen_t)j));
+    stan[j] = has_names ? Rf_translateCharUTF8(STRING_ELT(given, (R_xlen_t)j)) : labels[j];
     for (size_t i = 0; i < n * n_chains; i++) {
       values[i * n_of + j] = REAL(draws)[i + n * n_chains * j];
     }
   }
   held->fit.draws = (tacit_draws_t){.n_chains = n_chains, .n_draws = n, .n_saved = n, .n_reported = n_of, .values = values};
-  held->fit.labels = held->fit.names = (char **)(uintptr_t)labels;
+  held->fit.labels = (char **)(uintptr_t)labels;
+  held->fit.names = (char **)(uintptr_t)stan;
   held->fit.formula = (char *)(uintptr_t)r_text(VECTOR_ELT(fit, 1));
   held->fit.family = (char *)(uintptr_t)r_text(VECTOR_ELT(fit, 2));
   held->fit.program = XLENGTH(fit) > 4 && VECTOR_ELT(fit, 4) != R_NilValue ? (char *)(uintptr_t)r_text(VECTOR_ELT(fit, 4)) : NULL;

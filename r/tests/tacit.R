@@ -63,7 +63,7 @@ stopifnot(all.equal(posterior_epred(one, newdata = new), 1 / (1 + exp(-eta)), ch
 exposed <- list(method = "hmc", exposed = TRUE, draws = 100, warmup = 100)
 grouped <- do.call(tacit, c(list(y ~ x + (1 | s), d, schema, family = "bernoulli"), exposed))
 m <- as.matrix(grouped)
-eta <- cbind(m[, "b_Intercept"] - 1.5 * m[, "b_x"] + m[, "r_s_1[2]"], m[, "b_Intercept"] + 2 * m[, "b_x"] + m[, "r_s_1[1]"])
+eta <- cbind(m[, "Intercept"] - 1.5 * m[, "x"] + m[, "r_s_1[2]"], m[, "Intercept"] + 2 * m[, "x"] + m[, "r_s_1[1]"])
 stopifnot(all.equal(posterior_epred(grouped, newdata = new), 1 / (1 + exp(-eta)), check.attributes = FALSE),
           setequal(names(conditional_effects(grouped)), c("x", "s")), all(predict(grouped, new, seed = 1)[, "Q95"] %in% 0:1),
           identical(refused(posterior_epred(grouped, newdata = data.frame(x = 0, s = "zz")))$field, "s"))

@@ -34,8 +34,7 @@ static tacit_status_t make_forecast(work_t *w, tacit_error_t *err) {
   tacit_program_kept_t kept;
   tacit_status_t status = tacit_program_kept_read(&kept, tacit_fit_text(w->fit, TACIT_FIT_TEXT_PROGRAM), err);
   if (status == TACIT_OK) {
-    const tacit_program_settings_t settings = {
-        .schema = w->fit->schema, .records = kept.records, .constants = kept.constants.items, .n_constants = kept.constants.n};
+    const tacit_program_settings_t settings = tacit_program_kept_settings(&kept, w->fit->schema);
     status = tacit_forecast_new(&w->forecast, kept.text, strlen(kept.text), &settings, err);
   }
   tacit_program_kept_clear(&kept);

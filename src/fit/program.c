@@ -4,6 +4,7 @@
 #include "fit/fit_internal.h"
 #include "program/ast.h"
 #include "program/kept.h"
+#include "program/written.h"
 
 /* The program that kept releases are of; NULL: there is none. */
 static const char *kept_by(const tacit_fit_t *fit) {
@@ -73,14 +74,22 @@ static tacit_status_t read_constants(const tacit_fit_t *fit, tacit_program_const
   return status == TACIT_OK ? tacit_program_constants_check(constants, err) : status;
 }
 
-/* The program of a file, or the one that a formula stands for; *text is owned. */
-static tacit_status_t read_text(const tacit_fit_t *fit, char **text, size_t *n, tacit_error_t *err) {
+/* The program of a file, or the one that a formula stands for, whose coefficients are called as those of any formula. */
+static tacit_status_t read_text(const tacit_fit_t *fit, tacit_written_t *written, size_t *n, tacit_error_t *err) {
   if (file_of(fit) != NULL) {
-    return tacit_file_read(file_of(fit), TACIT_PROGRAM_MAX_TEXT, text, n, err);
+    *written = (tacit_written_t){0};
+    return tacit_file_read(file_of(fit), TACIT_PROGRAM_MAX_TEXT, &written->text, n, err);
   }
-  tacit_status_t status = tacit_program_of_formula(text, fit->formula, tacit_fit_value(fit, "family"), fit->schema, err);
-  *n = *text != NULL ? strlen(*text) : 0;
+  tacit_status_t status = tacit_written_new(written, fit->formula, tacit_fit_value(fit, "family"), fit->schema, err);
+  *n = written->text != NULL ? strlen(written->text) : 0;
   return status;
+}
+
+/* Labels of what was written, into `labels`, shape (names.n). */
+static void take_labels(const tacit_written_t *written, tacit_program_label_t *labels) {
+  for (size_t i = 0; i < written->names.n; i++) {
+    labels[i] = (tacit_program_label_t){written->names.names[i], written->names.labels[i]};
+  }
 }
 
 /* As it is kept with the fit, for predictions. */
@@ -126,7 +135,7 @@ tacit_status_t tacit_fit_compare_program(const tacit_fit_t *fit, const char *tex
   if (status != TACIT_OK) {
     return status;
   }
-  const tacit_program_settings_t settings = settings_of(fit, kept.records, &kept.constants);
+  tacit_program_settings_t settings = settings_of(fit, kept.records, &kept.constants);
   status = tacit_program_parse(&program, kept.text, strlen(kept.text), &settings, err);
   status = status == TACIT_OK ? tacit_program_compile(program, &model, err) : status;
   status = status == TACIT_OK ? tacit_program_compare_records(program, fit->program, err) : status;
@@ -145,7 +154,9 @@ static tacit_status_t open_kept(tacit_fit_t *fit, tacit_error_t *err) {
   if (status != TACIT_OK) {
     return status;
   }
-  const tacit_program_settings_t settings = settings_of(fit, kept.records, &kept.constants);
+  tacit_program_settings_t settings = settings_of(fit, kept.records, &kept.constants);
+  settings.labels = kept.labels;
+  settings.n_labels = kept.n_labels;
   if (file_of(fit) != NULL) {
     status = tacit_file_read(file_of(fit), TACIT_PROGRAM_MAX_TEXT, &edited, &n, err);
   }
@@ -163,19 +174,28 @@ static tacit_status_t open_kept(tacit_fit_t *fit, tacit_error_t *err) {
 
 tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_program_constants_t constants = {0};
-  char *text = NULL;
+  tacit_written_t written = {0};
+  tacit_program_label_t *labels = NULL;
   size_t n = 0;
   if (kept_by(fit) != NULL) {
     return open_kept(fit, err);
   }
   tacit_status_t status = read_constants(fit, &constants, err);
-  status = status == TACIT_OK ? read_text(fit, &text, &n, err) : status;
+  status = status == TACIT_OK ? read_text(fit, &written, &n, err) : status;
   if (status == TACIT_OK) {
-    const tacit_program_settings_t settings = settings_of(fit, file_of(fit) == NULL ? "none" : tacit_fit_value(fit, "records"), &constants);
-    status = parse(fit, text, n, &settings, err);
-    status = status == TACIT_OK ? keep(fit, text, n, &settings, file_of(fit) == NULL ? tacit_fit_value(fit, "family") : NULL, err) : status;
+    labels = tacit_alloc_zero(written.names.n + 1, sizeof *labels);
+    status = labels != NULL ? TACIT_OK : tacit_error_memory(err);
   }
-  tacit_free(text);
+  if (status == TACIT_OK) {
+    tacit_program_settings_t settings = settings_of(fit, file_of(fit) == NULL ? "none" : tacit_fit_value(fit, "records"), &constants);
+    take_labels(&written, labels);
+    settings.labels = labels;
+    settings.n_labels = written.names.n;
+    status = parse(fit, written.text, n, &settings, err);
+    status = status == TACIT_OK ? keep(fit, written.text, n, &settings, file_of(fit) == NULL ? tacit_fit_value(fit, "family") : NULL, err) : status;
+  }
+  tacit_free(labels);
+  tacit_written_clear(&written);
   tacit_program_constants_clear(&constants);
   return status == TACIT_OK ? tacit_program_compile(fit->program, &fit->model, err) : status;
 }

@@ -1,6 +1,9 @@
+#include <string.h>
+
 #include "base/base_internal.h"
 #include "model/design_internal.h"
 #include "model/model_text.h"
+#include "model/names.h"
 
 tacit_status_t tacit_design_new(tacit_design_t **design, const char *formula, const tacit_schema_t *schema,
                                 tacit_family_t family, tacit_error_t *err) {
@@ -61,6 +64,15 @@ bool tacit_design_has_intercept(const tacit_design_t *design) {
 
 const char *tacit_design_label(const tacit_design_t *design, size_t j) {
   return design->features[j].label;
+}
+
+const char *tacit_design_sigma_label(const tacit_design_t *design) {
+  for (size_t j = 0; j < design->n_features; j++) {
+    if (strcmp(design->features[j].label, "sigma") == 0) {
+      return "(sigma)";
+    }
+  }
+  return "sigma";
 }
 
 void tacit_design_range(const tacit_design_t *design, size_t j, double *lower, double *upper) {

@@ -4,6 +4,7 @@
 
 #include "base/base_internal.h"
 #include "model/design_internal.h"
+#include "model/names.h"
 
 bool tacit_design_scale(bool has_intercept, double lower, double upper, double *centre, double *half) {
   double largest = fmax(fabs(lower), fabs(upper));
@@ -12,37 +13,6 @@ bool tacit_design_scale(bool has_intercept, double lower, double upper, double *
   *half = has_intercept ? upper / 2 - lower / 2 : largest;
   double width = upper / 2 - lower / 2;
   return width > 1e-13 * largest && width > 1e-290;
-}
-
-static bool is_within(const tacit_formula_term_t *term, size_t left_out, const tacit_formula_term_t *outer) {
-  for (size_t i = 0, j = 0; i < term->order; i++) {
-    if (i == left_out) {
-      continue;
-    }
-    while (j < outer->order && outer->variables[j] < term->variables[i]) {
-      j++;
-    }
-    if (j == outer->order || outer->variables[j] != term->variables[i]) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/*
- * R's rule [Chambers1992, p. 38]: a factor is coded by contrasts if the term without it is empty or
- * part of an earlier term, else by indicators of all its levels.
- */
-static bool uses_contrasts(const tacit_formula_t *formula, size_t t, size_t position) {
-  if (formula->terms[t].order == 1) {
-    return true;
-  }
-  for (size_t earlier = 0; earlier < t; earlier++) {
-    if (is_within(&formula->terms[t], position, &formula->terms[earlier])) {
-      return true;
-    }
-  }
-  return false;
 }
 
 /* The term and position of the first factor: without an intercept it shows all its levels, as in R. */
@@ -57,33 +27,79 @@ static void find_first_factor(const tacit_design_t *design, size_t *term, size_t
   }
 }
 
-static void append_label(const tacit_design_t *design, const tacit_design_part_t *part, tacit_text_t *label) {
+static void append_label(const tacit_design_t *design, const tacit_design_part_t *part, bool is_apart, tacit_text_t *label) {
   const char *variable = design->formula.variables[part->variable].label;
   tacit_text_append(label, variable, strlen(variable));
   if (part->is_indicator) {
     char buffer[32];
     const tacit_design_variable_t *factor = &design->variables[part->variable];
     const char *level = tacit_design_level_label(factor, (size_t)(part->level - factor->first_level), buffer);
-    tacit_text_append(label, level, strlen(level));
+    tacit_text_printf(label, is_apart ? "[%s]" : "%s", level);
   }
 }
 
-static tacit_status_t make_label(const tacit_design_t *design, tacit_design_feature_t *feature,
-                                 tacit_error_t *err) {
+/* "age:sexM", or, with levels apart, "age:sex[M]"; owned, NULL if memory fails. */
+static char *make_label(const tacit_design_t *design, const tacit_design_feature_t *feature, bool is_apart) {
   tacit_text_t label = {0};
   if (feature->n_parts == 0) {
     tacit_text_append(&label, "Intercept", 9);
   }
   for (size_t i = 0; i < feature->n_parts; i++) {
     tacit_text_append(&label, ":", i > 0);
-    append_label(design, &feature->parts[i], &label);
+    append_label(design, &feature->parts[i], is_apart, &label);
   }
   if (label.failed) {
     tacit_text_clear(&label);
+  }
+  return label.data;
+}
+
+static bool has_levels(const tacit_design_feature_t *feature) {
+  for (size_t i = 0; i < feature->n_parts; i++) {
+    if (feature->parts[i].is_indicator) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static tacit_status_t rename_feature(tacit_design_t *design, size_t j, const char *label, tacit_error_t *err) {
+  char *own = tacit_strdup(label);
+  if (own == NULL) {
     return tacit_error_memory(err);
   }
-  feature->label = label.data;
+  tacit_free(design->features[j].label);
+  design->features[j].label = own;
   return TACIT_OK;
+}
+
+/* Each feature its own label; the intercept's gives way to a column's. */
+static tacit_status_t part_labels(tacit_design_t *design, tacit_error_t *err) {
+  size_t first = design->formula.has_intercept ? 1 : 0, n = design->n_features - first, twice = SIZE_MAX;
+  const char **labels = tacit_alloc_zero(n + 1, sizeof *labels);
+  char **apart = tacit_alloc_zero(n + 1, sizeof *apart);
+  tacit_status_t status = labels != NULL && apart != NULL ? TACIT_OK : tacit_error_memory(err);
+  for (size_t j = 0; j < n && status == TACIT_OK; j++) {
+    labels[j] = design->features[first + j].label;
+    apart[j] = has_levels(&design->features[first + j]) ? make_label(design, &design->features[first + j], true) : NULL;
+  }
+  status = status == TACIT_OK ? tacit_names_part(n, labels, (const char *const *)apart, &twice, err) : status;
+  if (status == TACIT_OK && twice != SIZE_MAX) {
+    status = tacit_formula_error(&design->formula, err, TACIT_ERR_SCHEMA, 0,
+                                 "two terms are called '%.64s': rename a column or a level in the schema", labels[twice]);
+  }
+  for (size_t j = 0; j < n && status == TACIT_OK; j++) {
+    status = labels[j] == apart[j] ? rename_feature(design, first + j, labels[j], err) : status;
+  }
+  if (status == TACIT_OK && first == 1 && n > 0 && tacit_names_have(n, labels, "Intercept")) {
+    status = rename_feature(design, 0, "(Intercept)", err);
+  }
+  for (size_t j = 0; j < n && apart != NULL; j++) {
+    tacit_free(apart[j]);
+  }
+  tacit_free(labels);
+  tacit_free(apart);
+  return status;
 }
 
 typedef struct moments {
@@ -166,9 +182,9 @@ static tacit_status_t add_feature(tacit_design_t *design, const tacit_design_fea
   design->features = features;
   tacit_design_feature_t *feature = &design->features[design->n_features];
   *feature = *given;
-  tacit_status_t status = make_label(design, feature, err);
-  if (status != TACIT_OK) {
-    return status;
+  feature->label = make_label(design, feature, false);
+  if (feature->label == NULL) {
+    return tacit_error_memory(err);
   }
   design->n_features++;
   return feature->n_parts == 0 ? TACIT_OK : scale(design, feature, offset, err);
@@ -214,7 +230,7 @@ static tacit_status_t expand_term(tacit_design_t *design, size_t t, size_t full_
                                  "'%.64s' has a single level and so is constant; drop it",
                                  design->formula.variables[term->variables[i]].label);
     }
-    if (variable->is_factor && i != full_position && uses_contrasts(&design->formula, t, i)) {
+    if (variable->is_factor && i != full_position && tacit_formula_uses_contrasts(design->formula.terms, t, i)) {
       expansion.first[i] = expansion.level[i] = 1;
     }
   }
@@ -239,5 +255,5 @@ tacit_status_t tacit_design_expand(tacit_design_t *design, tacit_error_t *err) {
   for (size_t t = 0; t < design->formula.n_terms && status == TACIT_OK; t++) {
     status = expand_term(design, t, t == first_term ? first_position : SIZE_MAX, err);
   }
-  return status;
+  return status == TACIT_OK ? part_labels(design, err) : status;
 }

@@ -279,6 +279,30 @@ tacit_status_t tacit_formula_parse(tacit_formula_t *formula, const char *text, t
   return status;
 }
 
+/* Are the variables of a term, but for one, part of another? */
+static bool is_within(const tacit_formula_term_t *term, size_t left_out, const tacit_formula_term_t *outer) {
+  for (size_t i = 0, j = 0; i < term->order; i++) {
+    if (i == left_out) {
+      continue;
+    }
+    while (j < outer->order && outer->variables[j] < term->variables[i]) {
+      j++;
+    }
+    if (j == outer->order || outer->variables[j] != term->variables[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool tacit_formula_uses_contrasts(const tacit_formula_term_t *terms, size_t t, size_t position) {
+  bool uses = terms[t].order == 1;
+  for (size_t earlier = 0; earlier < t && !uses; earlier++) {
+    uses = is_within(&terms[t], position, &terms[earlier]);
+  }
+  return uses;
+}
+
 void tacit_formula_clear(tacit_formula_t *formula) {
   for (size_t i = 0; i < formula->n_columns; i++) {
     tacit_free(formula->columns[i]);

@@ -61,15 +61,12 @@ static void append(tacit_text_t *label, const char *text) {
   tacit_text_append(label, text, strlen(text));
 }
 
-/* As written, so that backticks stay; a name that never needed them is written without. */
-static void append_name(const tacit_parser_t *parser, tacit_text_t *label, const tacit_token_t *token) {
-  size_t plain = strspn(token->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._");
-  bool starts_plain = strspn(token->name, "0123456789_") == 0;
-  if (plain >= token->name_length && starts_plain) {
-    tacit_text_append(label, token->name, token->name_length);
-  } else {
-    tacit_text_append(label, parser->formula->text + token->offset, token->length);
-  }
+/* In backticks if and only if it needs them, as R deparses it: one column has one label. */
+static void append_name(tacit_text_t *label, const tacit_token_t *token) {
+  bool is_plain = tacit_formula_name_is_plain(token->name, token->name_length);
+  tacit_text_append(label, "`", !is_plain);
+  tacit_text_append(label, token->name, token->name_length);
+  tacit_text_append(label, "`", !is_plain);
 }
 
 static tacit_status_t intern_column(tacit_parser_t *parser, const tacit_token_t *token, size_t *index) {
@@ -110,7 +107,7 @@ static tacit_status_t emit(arithmetic_t *a, tacit_formula_step_t step) {
 static tacit_status_t emit_column(arithmetic_t *a, const tacit_token_t *token) {
   tacit_formula_step_t step = {.op = TACIT_OP_COLUMN, .offset = token->offset};
   tacit_status_t status = intern_column(a->parser, token, &step.column);
-  append_name(a->parser, a->label, token);
+  append_name(a->label, token);
   return status != TACIT_OK ? status : emit(a, step);
 }
 
@@ -309,6 +306,16 @@ static tacit_status_t intern_variable(tacit_parser_t *parser, tacit_formula_vari
   formula->variables[*index] = *variable;
   *variable = (tacit_formula_variable_t){0};
   return TACIT_OK;
+}
+
+tacit_status_t tacit_parser_arithmetic(tacit_parser_t *parser, tacit_formula_variable_t *variable) {
+  tacit_text_t label = {0};
+  arithmetic_t a = {parser, variable, &label};
+  *variable = (tacit_formula_variable_t){.kind = TACIT_VARIABLE_ARITHMETIC, .offset = parser->token.offset};
+  tacit_status_t status = parse_sum(&a);
+  variable->label = label.data;
+  variable->depth = stack_depth(variable);
+  return status == TACIT_OK && label.failed ? tacit_error_memory(parser->err) : status;
 }
 
 tacit_status_t tacit_parser_variable(tacit_parser_t *parser, size_t *index) {

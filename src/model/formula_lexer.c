@@ -46,10 +46,33 @@ static tacit_status_t lex_quoted_name(tacit_parser_t *parser, const char *text) 
   return TACIT_OK;
 }
 
+bool tacit_formula_name_is_plain(const char *name, size_t length) {
+  size_t n = 0;
+  while (n < length && is_name_part(name[n])) {
+    n++;
+  }
+  bool is_number = name[0] == '.' && (length == 1 || (name[1] >= '0' && name[1] <= '9'));
+  return length > 0 && n == length && is_name_start(name[0]) && !is_number;
+}
+
+/* "splines::" before a function: in R it says where the function lives, not what it does; 0: there is none. */
+static size_t package_length(const char *text) {
+  static const char *const packages[] = {"base::", "stats::", "splines::", "survival::", "brms::"};
+  for (size_t i = 0; i < sizeof packages / sizeof packages[0]; i++) {
+    size_t n = strlen(packages[i]);
+    if (strncmp(text, packages[i], n) == 0 && is_name_start(text[n])) {
+      return n;
+    }
+  }
+  return 0;
+}
+
 static void lex_name(tacit_token_t *token, const char *text) {
+  size_t package = package_length(text);
   token->kind = TACIT_TOKEN_NAME;
-  token->name = text;
-  while (is_name_part(text[token->name_length])) {
+  token->offset += package;
+  token->name = text + package;
+  while (is_name_part(token->name[token->name_length])) {
     token->name_length++;
   }
   token->length = token->name_length;
@@ -68,7 +91,7 @@ tacit_status_t tacit_parser_next(tacit_parser_t *parser) {
     status = lex_quoted_name(parser, text);
   } else if (is_name_start(*text)) {
     lex_name(&parser->token, text);
-  } else if (strchr("~+-*:/^()", *text) != NULL) {
+  } else if (strchr("~+-*:/^()", *text) != NULL || (parser->takes_any_symbol && (unsigned char)*text > 0x20)) {
     parser->token.kind = TACIT_TOKEN_SYMBOL;
     parser->token.symbol = *text;
     parser->token.length = 1;
@@ -79,7 +102,7 @@ tacit_status_t tacit_parser_next(tacit_parser_t *parser) {
                                  "and other column names in `backticks`",
                                  *text < 0x20 || *text == 0x7F ? "?" : shown);
   }
-  parser->position = offset + parser->token.length;
+  parser->position = parser->token.offset + parser->token.length;
   return status;
 }
 

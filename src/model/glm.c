@@ -107,7 +107,7 @@ static tacit_status_t set_names(tacit_glm_t *glm, const tacit_design_t *design, 
     }
   }
   if (status == TACIT_OK && glm->kernel.n_extra == 1) {
-    status = tacit_names_add(&glm->names, "sigma", "sigma", err);
+    status = tacit_names_add(&glm->names, tacit_design_sigma_label(design), "sigma", err);
   }
   return status;
 }

@@ -37,7 +37,7 @@ static tacit_status_t unknown_term(const tacit_design_t *design, const tacit_glm
   char known[320], hint[TACIT_HINT_SIZE];
   size_t used = 0, n = tacit_design_n_features(design);
   for (size_t j = 0; j < n + glm->kernel.n_extra; j++) {
-    const char *label = j < n ? tacit_design_label(design, j) : "sigma";
+    const char *label = j < n ? tacit_design_label(design, j) : tacit_design_sigma_label(design);
     tacit_nearest_offer(&nearest, label);
     if (used < sizeof known - 1) {
       int length = snprintf(known + used, sizeof known - used, "%s'%s'", j > 0 ? ", " : "", label);
@@ -49,6 +49,12 @@ static tacit_status_t unknown_term(const tacit_design_t *design, const tacit_glm
                          tacit_nearest_hint(&nearest, hint), known, is_cut ? "..." : "");
 }
 
+/* Is it "(Intercept)" or the like, which is what is no column, whether a column is called so or not? */
+static bool is_in_parentheses(const char *term, const char *name) {
+  size_t n = strlen(name);
+  return term[0] == '(' && strncmp(term + 1, name, n) == 0 && strcmp(term + 1 + n, ")") == 0;
+}
+
 /* A term is a feature's label (of all classes), the label of one coefficient, or sigma. */
 static bool matches(const tacit_design_t *design, const tacit_glm_t *glm, size_t i, const char *term) {
   size_t p = glm->kernel.n_features;
@@ -57,7 +63,8 @@ static bool matches(const tacit_design_t *design, const tacit_glm_t *glm, size_t
   if (term == NULL) {
     return !is_sigma && !is_intercept;
   }
-  return strcmp(term, glm->names.labels[i]) == 0 ||
+  return strcmp(term, glm->names.labels[i]) == 0 || (is_sigma && is_in_parentheses(term, "sigma")) ||
+         (is_intercept && is_in_parentheses(term, "Intercept")) ||
          (!is_sigma && strcmp(term, tacit_design_label(design, i % p)) == 0);
 }
 

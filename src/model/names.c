@@ -130,20 +130,40 @@ static bool make_plain(const unsigned char *s, char plain[3]) {
   return is_letter(plain[0]);
 }
 
-/* Append letters and digits; each run of anything else becomes one '_' between them. */
-static void append_stan(tacit_text_t *name, const char *label) {
+static bool ends_in(const tacit_text_t *text, const char *any) {
+  return !text->failed && text->length > 0 && strchr(any, text->data[text->length - 1]) != NULL;
+}
+
+/* Append letters and digits; each run of anything else becomes one '_' between them. False: some letters were none of Latin. */
+static bool append_stan(tacit_text_t *name, const char *label) {
+  bool is_latin = true;
   for (const char *c = label; *c != '\0'; c++) {
     char plain[3] = {*c, '\0', '\0'};
     if (is_letter(*c) || is_digit(*c)) {
       tacit_text_append(name, c, 1);
     } else if (make_plain((const unsigned char *)c, plain)) {
-      bool is_umlaut = memcmp(c, "\xCC\x88", 2) == 0 && !name->failed && strchr("aouAOU", name->data[name->length - 1]) != NULL;
+      bool is_umlaut = memcmp(c, "\xCC\x88", 2) == 0 && ends_in(name, "aouAOU");
       tacit_text_printf(name, "%s", is_umlaut ? "e" : plain);
       c++;
-    } else if (!name->failed && name->data[name->length - 1] != '_') {
-      tacit_text_append(name, "_", 1);
+    } else {
+      is_latin = is_latin && (unsigned char)*c < 0x80;
+      tacit_text_append(name, "_", !ends_in(name, "_"));
     }
   }
+  return is_latin;
+}
+
+/* Without '_' at the end. */
+static void trim(tacit_text_t *name) {
+  while (!name->failed && name->length > 1 && name->data[name->length - 1] == '_') {
+    name->data[--name->length] = '\0';
+  }
+}
+
+bool tacit_name_append_plain(tacit_text_t *name, const char *label) {
+  bool is_latin = append_stan(name, label);
+  trim(name);
+  return is_latin;
 }
 
 tacit_status_t tacit_names_add_coefficient(tacit_names_t *names, const char *class_label, const char *label,
@@ -161,12 +181,51 @@ tacit_status_t tacit_names_add_coefficient(tacit_names_t *names, const char *cla
   if (full.failed || name.failed) {
     status = tacit_error_memory(err);
   } else {
-    while (name.length > 1 && name.data[name.length - 1] == '_') {
-      name.data[--name.length] = '\0';
+    trim(&name);
+    if (!name.failed && strcmp(name.data, "b_s") == 0) { /* what programs call coefficients of scaled features */
+      tacit_text_printf(&name, "_2");
     }
-    status = tacit_names_add(names, full.data, name.data, err);
+    status = name.failed ? tacit_error_memory(err) : tacit_names_add(names, full.data, name.data, err);
   }
   tacit_text_clear(&full);
   tacit_text_clear(&name);
   return status;
+}
+
+/* is_shared (n) <- does another place have the same label? *twice <- such a place, or SIZE_MAX. */
+static tacit_status_t find_shared(size_t n, const char *const *labels, bool *is_shared, size_t *twice, tacit_error_t *err) {
+  tacit_names_t seen;
+  tacit_status_t status = tacit_names_init(&seen, n + 1, err);
+  *twice = SIZE_MAX;
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    size_t place = *find_slot(&seen, labels[i]);
+    if (place > 0) {
+      *twice = i;
+      is_shared[i] = is_shared[place - 1] = true;
+    }
+    status = tacit_names_add(&seen, "", labels[i], err); /* of the second the name is another, which no label can be */
+  }
+  tacit_names_clear(&seen);
+  return status;
+}
+
+tacit_status_t tacit_names_part(size_t n, const char **labels, const char *const *apart, size_t *twice, tacit_error_t *err) {
+  bool *is_shared = tacit_alloc_zero(n + 1, sizeof *is_shared);
+  tacit_status_t status = is_shared != NULL ? find_shared(n, labels, is_shared, twice, err) : tacit_error_memory(err);
+  bool is_any = status == TACIT_OK && *twice != SIZE_MAX;
+  for (size_t i = 0; i < n && is_any; i++) {
+    labels[i] = is_shared[i] && apart[i] != NULL ? apart[i] : labels[i];
+  }
+  status = is_any ? find_shared(n, labels, is_shared, twice, err) : status;
+  tacit_free(is_shared);
+  return status;
+}
+
+bool tacit_names_have(size_t n, const char *const *labels, const char *label) {
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(labels[i], label) == 0) {
+      return true;
+    }
+  }
+  return false;
 }

@@ -64,24 +64,32 @@ static bool stands_here(const char *place, const char *name) {
   return n > 0 && strncmp(place, name, n) == 0 && !(is_word(name[n - 1]) && is_word(place[n]));
 }
 
-/* The longest label or name that stands here; its length, or 0. */
-static size_t find_parameter(const parser_t *parser, size_t *parameter) {
+/*
+ * The longest label or name that stands here; its length, or 0. A label goes before a name: beside a column called b_x, the coefficient of x, which
+ * has that name in Stan CSV, is written x. *other: a quantity of that name is another one.
+ */
+static size_t find_parameter(const parser_t *parser, size_t *parameter, bool *is_other) {
   const char *place = parser->text + parser->at;
-  size_t longest = 0;
+  size_t longest = 0, named = 0, by_name = 0;
   for (size_t j = 0; j < parser->fit->draws.n_reported; j++) {
-    const char *spellings[] = {parser->fit->labels[j], parser->fit->names[j]};
-    for (int s = 0; s < 2; s++) {
-      if (strlen(spellings[s]) > longest && stands_here(place, spellings[s])) {
-        longest = strlen(spellings[s]);
-        *parameter = j;
-      }
+    size_t n = strlen(parser->fit->labels[j]), m = strlen(parser->fit->names[j]);
+    if (n > longest && stands_here(place, parser->fit->labels[j])) {
+      longest = n;
+      *parameter = j;
+    }
+    if (m > named && stands_here(place, parser->fit->names[j])) {
+      named = m;
+      by_name = j;
     }
   }
-  return longest;
+  *is_other = named == longest && longest > 0 && by_name != *parameter;
+  *parameter = named > longest ? by_name : *parameter;
+  return named > longest ? named : longest;
 }
 
 static tacit_status_t parse_sum(parser_t *parser);
 
+/* A label in backquotes, past the first; those that have backquotes themselves need no more. */
 static tacit_status_t parse_quoted(parser_t *parser) {
   size_t begin = parser->at;
   const char *end = strchr(parser->text + begin, '`');
@@ -95,7 +103,7 @@ static tacit_status_t parse_quoted(parser_t *parser) {
   return fault(parser, begin, end == NULL ? "a backquote without its second one" : "no parameter has this label; see tacit summary");
 }
 
-/* A parameter that the word which begins here may mean: spelled alike, or the same behind "b_", as families that are programs label coefficients. */
+/* A parameter that the word which begins here may mean, spelled alike. */
 static const char *hint_at(const parser_t *parser, size_t begin, char out[TACIT_HINT_SIZE]) {
   char word[64];
   size_t n = 0;
@@ -106,12 +114,7 @@ static const char *hint_at(const parser_t *parser, size_t begin, char out[TACIT_
   word[n] = '\0';
   tacit_nearest_t nearest = {.name = word};
   for (size_t j = 0; j < parser->fit->draws.n_reported; j++) {
-    const char *label = parser->fit->labels[j];
-    if (n > 0 && strncmp(label, "b_", 2) == 0 && strcmp(label + 2, word) == 0) {
-      nearest.best = label;
-      break;
-    }
-    tacit_nearest_offer(&nearest, label);
+    tacit_nearest_offer(&nearest, parser->fit->labels[j]);
   }
   return tacit_nearest_hint(&nearest, out);
 }
@@ -143,15 +146,19 @@ static tacit_status_t parse_function(parser_t *parser) {
 static tacit_status_t parse_primary(parser_t *parser) {
   size_t parameter = 0, length;
   double number;
-  if (accept(parser, '(')) {
+  bool is_other;
+  skip_blanks(parser);
+  length = find_parameter(parser, &parameter, &is_other);
+  if (length == 0 && accept(parser, '(')) {
     tacit_status_t status = parse_sum(parser);
     return status != TACIT_OK || accept(parser, ')') ? status : fault(parser, parser->at, "expected ')'");
   }
-  if (accept(parser, '`')) {
+  if (length == 0 && accept(parser, '`')) {
     return parse_quoted(parser);
   }
-  skip_blanks(parser);
-  length = find_parameter(parser, &parameter);
+  if (length > 0 && is_other) {
+    return fault(parser, parser->at, "this is one parameter's label and another's name in Stan CSV: write the label in backquotes, or the other's label");
+  }
   if (length > 0) {
     parser->at += length;
     return add_step(parser, (step_t){.op = OP_PARAMETER, .parameter = parameter});

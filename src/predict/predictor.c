@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/names.h"
 #include "predict/predict_internal.h"
 #include "report/read_internal.h"
 
@@ -96,7 +97,7 @@ static tacit_status_t find_coefficients(tacit_predictor_t *p, tacit_error_t *err
       status = find_coefficient(p, r, j, err);
     }
   }
-  p->sigma = p->family == TACIT_FAMILY_GAUSSIAN ? find_label(&p->fit, "sigma") : SIZE_MAX;
+  p->sigma = p->family == TACIT_FAMILY_GAUSSIAN ? find_label(&p->fit, tacit_design_sigma_label(p->design)) : SIZE_MAX;
   p->n_draws = p->fit.draws.n_chains * tacit_draws_n_kept(&p->fit.draws);
   return status;
 }

@@ -15,9 +15,9 @@ static tacit_status_t find_parameters(tacit_predictor_t *p, tacit_error_t *err) 
   const tacit_forecast_t *f = p->forecast;
   p->coefficient = tacit_alloc(f->n_parameters + 1, sizeof *p->coefficient);
   for (size_t j = 0; j < f->n_parameters && p->coefficient != NULL; j++) {
-    const char *name = f->parameters[j] != NULL ? f->parameters[j] : "", *label = f->labels[j] != NULL ? f->labels[j] : "";
-    size_t i = 0; /* R has labels alone */
-    while (i < p->fit.draws.n_reported && strcmp(p->fit.names[i], name) != 0 && strcmp(p->fit.labels[i], label) != 0) {
+    const char *name = f->parameters[j] != NULL ? f->parameters[j] : "";
+    size_t i = 0;
+    while (i < p->fit.draws.n_reported && strcmp(p->fit.names[i], name) != 0) {
       i++;
     }
     if (i == p->fit.draws.n_reported) {
@@ -70,7 +70,7 @@ tacit_status_t tacit_predictor_open_program(tacit_predictor_t *p, const tacit_sc
   if (status != TACIT_OK) {
     return status;
   }
-  tacit_program_settings_t settings = {.schema = schema, .records = kept.records, .constants = kept.constants.items, .n_constants = kept.constants.n};
+  tacit_program_settings_t settings = tacit_program_kept_settings(&kept, schema);
   status = tacit_forecast_new(&p->forecast, kept.text, strlen(kept.text), &settings, err);
   tacit_program_kept_clear(&kept);
   status = status == TACIT_OK ? make_schema(p, schema, err) : status;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "program/identifier.h"
 #include "tacit/data.h"
 
 static const tacit_program_constant_t *find_constant(const tacit_bind_t *bind, const char *name) {
@@ -131,7 +132,8 @@ static tacit_node_t column_node(void *user, const tacit_stmt_t *declaration, con
   if (bind->settings->schema == NULL) {
     return assumed_column(bind, declaration, index, *lower, *upper);
   }
-  const tacit_column_schema_t *column = find_column(bind, declaration->name, index);
+  const tacit_column_schema_t *column =
+      index[0] == '\0' ? tacit_identifier_column(bind->settings->schema, declaration->name) : find_column(bind, declaration->name, index);
   tacit_graph_column_t described;
   if (column == NULL) {
     fail_missing(bind, declaration, index);

@@ -48,7 +48,7 @@ typedef struct tacit_forecast {
   tacit_forecast_outcome_t *outcomes;
   size_t n_outcomes;
   size_t n_parameters;     /* values under their constraints */
-  const char **parameters, **labels; /* (n_parameters): as they are reported, "mu.1" and "mu[1]" */
+  const char **parameters; /* (n_parameters): as they are reported, "mu.1" */
   const char **columns;    /* (n_columns): of the table, each once, that predictions look at */
   size_t n_columns;
   size_t *places;          /* of each column of the graph among those, or SIZE_MAX */

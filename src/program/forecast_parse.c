@@ -123,18 +123,16 @@ static bool find_columns(tacit_forecast_t *f, const roots_t *roots) {
 static bool name_parameters(tacit_forecast_t *f) {
   f->n_parameters = f->graph->n_parameters;
   f->parameters = tacit_arena_alloc(&f->arena, f->n_parameters + 1, sizeof *f->parameters);
-  f->labels = tacit_arena_alloc(&f->arena, f->n_parameters + 1, sizeof *f->labels);
   if (f->arena.failed) {
     return false;
   }
   for (size_t j = 0; j < f->n_parameters; j++) {
-    f->parameters[j] = f->labels[j] = NULL;
+    f->parameters[j] = NULL;
   }
   for (size_t i = 0; i < f->graph->n_reported; i++) {
     const tacit_graph_node_t *n = tacit_graph_at(f->graph, f->graph->reported[i].value);
     if (n->op == TACIT_OP_PARAMETER && f->parameters[n->a] == NULL) {
       f->parameters[n->a] = f->graph->reported[i].name;
-      f->labels[n->a] = f->graph->reported[i].label;
     }
   }
   return true;

@@ -28,6 +28,13 @@ static json_t *describe(const char *text, size_t n, const tacit_program_settings
     }
     json_object_set_new(constants, given->name, values);
   }
+  json_t *labels = settings->n_labels > 0 ? json_array() : NULL;
+  for (size_t i = 0; i < settings->n_labels; i++) {
+    json_array_append_new(labels, json_pack("[ss]", settings->labels[i].name, settings->labels[i].label));
+  }
+  if (labels != NULL) {
+    json_object_set_new(root, "labels", labels);
+  }
   return root;
 }
 
@@ -54,6 +61,33 @@ static char *copy_of(const json_t *root, const char *key) {
   return copy != NULL ? strcpy(copy, text) : NULL;
 }
 
+/* [["b_age", "age"], ...]; what is none is passed over. */
+static bool take_labels(tacit_program_kept_t *kept, const json_t *labels) {
+  size_t n = json_array_size(labels);
+  kept->labels = tacit_alloc_zero(n + 1, sizeof *kept->labels);
+  for (size_t i = 0; i < n && kept->labels != NULL; i++) {
+    const json_t *pair = json_array_get(labels, i);
+    const char *name = json_string_value(json_array_get(pair, 0)), *label = json_string_value(json_array_get(pair, 1));
+    if (name != NULL && label != NULL) {
+      tacit_program_label_t own = {tacit_strdup(name), tacit_strdup(label)};
+      kept->labels[kept->n_labels++] = own;
+      if (own.name == NULL || own.label == NULL) {
+        return false;
+      }
+    }
+  }
+  return kept->labels != NULL;
+}
+
+tacit_program_settings_t tacit_program_kept_settings(const tacit_program_kept_t *kept, const struct tacit_schema *schema) {
+  return (tacit_program_settings_t){.schema = schema,
+                                    .records = kept->records,
+                                    .constants = kept->constants.items,
+                                    .n_constants = kept->constants.n,
+                                    .labels = kept->labels,
+                                    .n_labels = kept->n_labels};
+}
+
 tacit_status_t tacit_program_kept_read(tacit_program_kept_t *kept, const char *text, tacit_error_t *err) {
   char hex[2 * crypto_hash_sha256_BYTES + 1];
   size_t before = strlen(mark);
@@ -75,6 +109,9 @@ tacit_status_t tacit_program_kept_read(tacit_program_kept_t *kept, const char *t
   kept->family = copy_of(root, "family");
   kept->records = copy_of(root, "records");
   tacit_status_t status = tacit_program_constants_take(&kept->constants, json_object_get(root, "constants"), "program.stan", err);
+  if (status == TACIT_OK && !take_labels(kept, json_object_get(root, "labels"))) {
+    status = tacit_error_memory(err);
+  }
   json_decref(root);
   for (size_t i = 0; i < kept->constants.n; i++) {
     kept->constants.items[i].is_public = true; /* they were published with the fit */
@@ -89,5 +126,10 @@ void tacit_program_kept_clear(tacit_program_kept_t *kept) {
   tacit_free(kept->family);
   tacit_free(kept->records);
   tacit_program_constants_clear(&kept->constants);
+  for (size_t i = 0; i < kept->n_labels; i++) {
+    tacit_free((void *)(uintptr_t)kept->labels[i].name);
+    tacit_free((void *)(uintptr_t)kept->labels[i].label);
+  }
+  tacit_free(kept->labels);
   *kept = (tacit_program_kept_t){0};
 }

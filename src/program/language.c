@@ -72,6 +72,51 @@ static const char *copy(tacit_program_t *program, const char *text) {
   return tacit_arena_text(&program->arena, text, strlen(text));
 }
 
+/* The place of a reported value from `first` on; n_reported: there is none. */
+static size_t find_reported(const tacit_graph_t *graph, size_t first, const char *name) {
+  size_t i = first;
+  while (i < graph->n_reported && strcmp(graph->reported[i].name, name) != 0) {
+    i++;
+  }
+  return i;
+}
+
+static tacit_status_t relabel(tacit_graph_reported_t *reported, const char *label, tacit_error_t *err) {
+  char *own = tacit_strdup(label);
+  if (own == NULL) {
+    return tacit_error_memory(err);
+  }
+  tacit_free(reported->label);
+  reported->label = own;
+  return TACIT_OK;
+}
+
+/* What has labels of its own comes first, in their order; what would share one has it in parentheses. */
+static tacit_status_t label_reported(tacit_graph_t *graph, const tacit_program_settings_t *settings, tacit_error_t *err) {
+  size_t n = 0;
+  tacit_status_t status = TACIT_OK;
+  for (size_t k = 0; k < settings->n_labels && status == TACIT_OK; k++) {
+    size_t i = find_reported(graph, n, settings->labels[k].name);
+    if (i < graph->n_reported) {
+      const tacit_graph_reported_t found = graph->reported[i];
+      memmove(graph->reported + n + 1, graph->reported + n, (i - n) * sizeof found);
+      graph->reported[n] = found;
+      status = relabel(&graph->reported[n++], settings->labels[k].label, err);
+    }
+  }
+  for (size_t i = n; i < graph->n_reported && status == TACIT_OK; i++) {
+    bool is_taken = false;
+    for (size_t k = 0; k < n && !is_taken; k++) {
+      is_taken = strcmp(graph->reported[i].label, graph->reported[k].label) == 0;
+    }
+    tacit_text_t label = {0};
+    tacit_text_printf(&label, "(%s)", graph->reported[i].label);
+    status = label.failed ? tacit_error_memory(err) : is_taken ? relabel(&graph->reported[i], label.data, err) : status;
+    tacit_text_clear(&label);
+  }
+  return status;
+}
+
 /* What is said of the graph, before it is given away. */
 static void describe(tacit_program_t *program) {
   const tacit_graph_t *graph = program->graph;
@@ -204,6 +249,9 @@ tacit_status_t tacit_program_parse(tacit_program_t **program, const char *text, 
   }
   if (status == TACIT_OK) {
     status = try_sizes(made, &source, &library, settings != NULL ? settings : &none, err);
+  }
+  if (status == TACIT_OK && settings != NULL && settings->n_labels > 0) {
+    status = label_reported(made->graph, settings, err);
   }
   if (status == TACIT_OK) {
     describe(made);

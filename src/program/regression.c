@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/formula_parser.h"
 #include "model/model_text.h"
+#include "program/identifier.h"
 
 /* The terms of a formula: products of factors, groups in parentheses with a bar, an offset, what is said of the response. */
 
@@ -45,35 +47,63 @@ bool tacit_regression_take(tacit_regression_t *r, char c) {
   return is_there;
 }
 
-size_t tacit_regression_word(const char *text) {
-  size_t n = 0;
-  while (isalpha((unsigned char)text[n]) || (n > 0 && (isdigit((unsigned char)text[n]) || text[n] == '_'))) {
-    n++;
+const char *tacit_regression_name(tacit_regression_t *r) {
+  tacit_parser_t parser = {.formula = &r->formula, .position = r->position, .takes_any_symbol = true, .err = r->err};
+  if (r->status != TACIT_OK) {
+    return NULL;
   }
-  return n;
+  tacit_regression_skip(r);
+  tacit_status_t status = r->text[r->position] >= '0' && r->text[r->position] <= '9' ? TACIT_OK : tacit_parser_next(&parser);
+  if (status != TACIT_OK) {
+    r->status = status;
+  }
+  if (status != TACIT_OK || parser.token.kind != TACIT_TOKEN_NAME) {
+    return NULL;
+  }
+  r->position = parser.position;
+  return tacit_arena_text(r->arena, parser.token.name, parser.token.name_length);
 }
 
-const char *tacit_regression_name(tacit_regression_t *r) {
-  tacit_regression_skip(r);
-  const char *text = r->text + r->position;
-  size_t n = tacit_regression_word(text);
-  r->position += n;
-  return n > 0 ? tacit_arena_text(r->arena, text, n) : NULL;
+/* Names that a written program has of its own, or may have. */
+static bool is_own_name(const void *user, const char *name) {
+  static const char *const names[] = {"eta", "Intercept_s", "cut", "shape", "sigma", "phi", "zero", "nu"};
+  (void)user;
+  bool is_own = strncmp(name, "b_", 2) == 0 || strncmp(name, "sd_", 3) == 0 || strncmp(name, "r_", 2) == 0 || name[strlen(name) - 1] == '_';
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    is_own = is_own || strcmp(names[i], name) == 0;
+  }
+  return is_own;
+}
+
+const char *tacit_regression_called(const tacit_regression_t *r, const tacit_column_schema_t *column) {
+  for (size_t i = 0; i < tacit_schema_n_columns(r->schema) && i < sizeof r->names / sizeof r->names[0]; i++) {
+    if (tacit_schema_column(r->schema, i) == column) {
+      return r->names[i];
+    }
+  }
+  return NULL;
 }
 
 const tacit_column_schema_t *tacit_regression_column(tacit_regression_t *r, size_t offset, const char *name) {
   tacit_nearest_t nearest = {.name = name};
-  for (size_t i = 0; i < tacit_schema_n_columns(r->schema) && i < sizeof r->is_used; i++) {
+  for (size_t i = 0; i < tacit_schema_n_columns(r->schema) && i < sizeof r->names / sizeof r->names[0]; i++) {
     const tacit_column_schema_t *column = tacit_schema_column(r->schema, i);
-    if (strcmp(column->name, name) == 0) {
-      if (column->type == TACIT_COLUMN_ID) {
-        tacit_regression_fail(r, offset, "'%s' says whose record it is: it is no variable of a model", name);
-        return NULL;
-      }
-      r->is_used[i] = true;
-      return column;
+    if (strcmp(column->name, name) != 0) {
+      tacit_nearest_offer(&nearest, column->name);
+      continue;
     }
-    tacit_nearest_offer(&nearest, column->name);
+    if (column->type == TACIT_COLUMN_ID) {
+      tacit_regression_fail(r, offset, "'%s' says whose record it is: it is no variable of a model", name);
+      return NULL;
+    }
+    if (r->names[i] == NULL) {
+      r->names[i] = tacit_identifier_of(r->arena, r->schema, column, is_own_name, NULL);
+    }
+    if (r->names[i] == NULL && !r->arena->failed) {
+      tacit_regression_fail(r, offset, "in a program '%s' would be called as another column is: rename one of them in the schema", name);
+      return NULL;
+    }
+    return column;
   }
   char hint[TACIT_HINT_SIZE];
   tacit_regression_fail(r, offset, "no column '%s'%s", name, tacit_nearest_hint(&nearest, hint));
@@ -83,16 +113,16 @@ const tacit_column_schema_t *tacit_regression_column(tacit_regression_t *r, size
 /* ---- sets of products ---- */
 
 typedef struct {
-  tacit_product_t items[TACIT_REGRESSION_MAX_TERMS];
+  tacit_formula_term_t items[TACIT_REGRESSION_MAX_TERMS];
   size_t n;
   bool has_one; /* the intercept is among them */
 } set_t;
 
-static bool equal(const tacit_product_t *a, const tacit_product_t *b) {
-  return a->order == b->order && memcmp(a->factors, b->factors, a->order * sizeof a->factors[0]) == 0;
+static bool equal(const tacit_formula_term_t *a, const tacit_formula_term_t *b) {
+  return a->order == b->order && memcmp(a->variables, b->variables, a->order * sizeof a->variables[0]) == 0;
 }
 
-static void insert(tacit_regression_t *r, set_t *set, const tacit_product_t *item) {
+static void insert(tacit_regression_t *r, set_t *set, const tacit_formula_term_t *item) {
   for (size_t i = 0; i < set->n; i++) {
     if (equal(&set->items[i], item)) {
       return;
@@ -105,7 +135,7 @@ static void insert(tacit_regression_t *r, set_t *set, const tacit_product_t *ite
   set->items[set->n++] = *item;
 }
 
-static void leave_out(set_t *set, const tacit_product_t *item) {
+static void leave_out(set_t *set, const tacit_formula_term_t *item) {
   size_t n = 0;
   for (size_t i = 0; i < set->n; i++) {
     if (!equal(&set->items[i], item)) {
@@ -116,22 +146,22 @@ static void leave_out(set_t *set, const tacit_product_t *item) {
 }
 
 /* Factors of both, each once. */
-static tacit_product_t times(tacit_regression_t *r, const tacit_product_t *a, const tacit_product_t *b) {
-  tacit_product_t product = *a;
+static tacit_formula_term_t times(tacit_regression_t *r, const tacit_formula_term_t *a, const tacit_formula_term_t *b) {
+  tacit_formula_term_t product = *a;
   for (size_t i = 0; i < b->order; i++) {
     size_t k = 0;
-    while (k < product.order && product.factors[k] < b->factors[i]) {
+    while (k < product.order && product.variables[k] < b->variables[i]) {
       k++;
     }
-    if (k < product.order && product.factors[k] == b->factors[i]) {
+    if (k < product.order && product.variables[k] == b->variables[i]) {
       continue;
     }
     if (product.order == TACIT_REGRESSION_MAX_ORDER) {
       tacit_regression_fail(r, r->position, "an interaction of more than %d variables", TACIT_REGRESSION_MAX_ORDER);
       return product;
     }
-    memmove(product.factors + k + 1, product.factors + k, (product.order - k) * sizeof product.factors[0]);
-    product.factors[k] = b->factors[i];
+    memmove(product.variables + k + 1, product.variables + k, (product.order - k) * sizeof product.variables[0]);
+    product.variables[k] = b->variables[i];
     product.order++;
   }
   return product;
@@ -140,7 +170,7 @@ static tacit_product_t times(tacit_regression_t *r, const tacit_product_t *a, co
 static void multiply(tacit_regression_t *r, set_t *into, const set_t *a, const set_t *b) {
   for (size_t i = 0; i < a->n; i++) {
     for (size_t k = 0; k < b->n; k++) {
-      tacit_product_t product = times(r, &a->items[i], &b->items[k]);
+      tacit_formula_term_t product = times(r, &a->items[i], &b->items[k]);
       insert(r, into, &product);
     }
   }
@@ -202,26 +232,42 @@ static void parse_group(tacit_regression_t *r, const set_t *set, size_t begin) {
 
 /* All columns but the response and what is used already. */
 static void parse_dot(tacit_regression_t *r, set_t *set) {
-  size_t n = tacit_schema_n_columns(r->schema), position = r->position;
-  const char *text = r->text;
-  for (size_t i = 0; i < n && i < sizeof r->is_used && r->status == TACIT_OK; i++) {
+  size_t n = tacit_schema_n_columns(r->schema);
+  for (size_t i = 0; i < n && i < sizeof r->names / sizeof r->names[0] && r->status == TACIT_OK; i++) {
     const tacit_column_schema_t *column = tacit_schema_column(r->schema, i);
     bool is_said = column == r->response || column == r->cens || column == r->trials || column == r->weights;
-    if (column->type == TACIT_COLUMN_ID || is_said) {
-      continue;
+    if (column->type != TACIT_COLUMN_ID && !is_said) {
+      tacit_formula_term_t product = {.order = 1};
+      product.variables[0] = (uint16_t)tacit_regression_factor_of(r, column);
+      insert(r, set, &product);
     }
-    r->text = column->name;
-    r->position = 0;
-    tacit_product_t product = {.order = 1};
-    size_t factor = tacit_regression_factor(r, 0);
-    product.factors[0] = (uint16_t)factor;
-    if (r->status == TACIT_OK && r->text[r->position] != '\0') {
-      tacit_regression_fail(r, 0, "the column's name cannot stand in a program: name the columns in place of '.'");
-    }
-    insert(r, set, &product);
   }
-  r->text = text;
-  r->position = position;
+}
+
+/* After "offset(" */
+static void parse_offset(tacit_regression_t *r, size_t begin) {
+  if (r->offset != NULL) {
+    tacit_regression_fail(r, begin, "a second offset: add them in one");
+    return;
+  }
+  r->offset = tacit_regression_arithmetic(r);
+  if (r->status == TACIT_OK && !tacit_regression_take(r, ')')) {
+    tacit_regression_fail(r, r->position, "expected )");
+  }
+}
+
+/* Does a call of `name` begin here? Then past its parenthesis. */
+static bool take_call(tacit_regression_t *r, const char *name) {
+  size_t begin = r->position, n = strlen(name);
+  n += strncmp(r->text + begin, "stats::", 7) == 0 ? 7 : 0;
+  if (strncmp(r->text + begin + n - strlen(name), name, strlen(name)) == 0) {
+    r->position += n;
+    if (tacit_regression_take(r, '(')) {
+      return true;
+    }
+  }
+  r->position = begin;
+  return false;
 }
 
 static void parse_atom(tacit_regression_t *r, set_t *set) {
@@ -241,33 +287,17 @@ static void parse_atom(tacit_regression_t *r, set_t *set) {
     if (r->status == TACIT_OK && !tacit_regression_take(r, ')')) {
       tacit_regression_fail(r, r->position, "expected )");
     }
-  } else if (r->text[begin] == '.') {
+  } else if (r->text[begin] == '.' && !tacit_formula_name_is_plain(r->text + begin, 2)) {
     r->position++;
     parse_dot(r, set);
-  } else if (r->text[begin] == '1' || r->text[begin] == '0') {
+  } else if ((r->text[begin] == '1' || r->text[begin] == '0') && !isalnum((unsigned char)r->text[begin + 1])) {
     r->position++;
     set->has_one = r->text[begin] == '1';
-  } else if (strncmp(r->text + begin, "offset(", 7) == 0) {
-    r->position += 6;
-    size_t end = begin + 7, level = 1;
-    while (r->text[end] != '\0' && (level -= r->text[end] == ')', level += r->text[end] == '(', level > 0)) {
-      end++;
-    }
-    const char *inner = tacit_arena_printf(r->arena, "I%.*s", (int)(end - begin - 6 + 1), r->text + begin + 6), *text = r->text;
-    if (inner != NULL && r->offset == NULL) {
-      r->text = inner;
-      r->position = 0;
-      size_t factor = tacit_regression_factor(r, 0);
-      r->text = text;
-      r->offset = factor != SIZE_MAX ? r->factors[factor].features[0].code : NULL;
-      r->n_factors -= factor != SIZE_MAX && factor + 1 == r->n_factors;
-    } else if (inner != NULL) {
-      tacit_regression_fail(r, begin, "a second offset: add them in one");
-    }
-    r->position = end + 1;
+  } else if (take_call(r, "offset")) {
+    parse_offset(r, begin);
   } else {
-    tacit_product_t product = {.order = 1};
-    product.factors[0] = (uint16_t)tacit_regression_factor(r, begin);
+    tacit_formula_term_t product = {.order = 1};
+    product.variables[0] = (uint16_t)tacit_regression_factor(r, begin);
     if (r->status == TACIT_OK) {
       insert(r, set, &product);
     }
@@ -360,8 +390,28 @@ static void parse_sum(tacit_regression_t *r, set_t *set, bool is_top) {
   }
 }
 
+/* After "Surv(": time, status) of right-censored times, as R's survival has it: status is 1, or TRUE, or 2 of 1 and 2, where the event was seen. */
+static void parse_survival(tacit_regression_t *r) {
+  r->response = named_column(r, "a column with times");
+  if (r->status == TACIT_OK && !tacit_regression_take(r, ',')) {
+    tacit_regression_fail(r, r->position, "expected Surv(time, status): status is 1 where the event was seen, 0 where the time is censored");
+  }
+  r->cens = r->status == TACIT_OK ? named_column(r, "a column that says whether the event was seen") : NULL;
+  r->is_event = true;
+  tacit_regression_skip(r);
+  if (r->status == TACIT_OK && r->text[r->position] == ',') {
+    tacit_regression_fail(r, r->position, "times are censored to the right here, Surv(time, status): no other type, nor an interval");
+  } else if (r->status == TACIT_OK && !tacit_regression_take(r, ')')) {
+    tacit_regression_fail(r, r->position, "expected )");
+  }
+}
+
 /* y | cens(c) + trials(n) + weights(w) */
 static void parse_response(tacit_regression_t *r) {
+  if (take_call(r, "Surv") || take_call(r, "survival::Surv")) {
+    parse_survival(r);
+    return;
+  }
   r->response = named_column(r, "a response");
   if (r->status != TACIT_OK || !tacit_regression_take(r, '|')) {
     return;

@@ -2,6 +2,7 @@
 #ifndef TACIT_PROGRAM_REGRESSION_H
 #define TACIT_PROGRAM_REGRESSION_H
 
+#include "model/formula.h"
 #include "program/arena.h"
 #include "tacit/data.h"
 
@@ -10,6 +11,7 @@ enum { TACIT_REGRESSION_MAX_ORDER = 6, TACIT_REGRESSION_MAX_TERMS = 200, TACIT_R
 /* One number of a record that a formula makes of columns: an expression of the language, and its public range. */
 typedef struct tacit_feature {
   const char *code, *label;
+  const char *apart; /* the label with levels in brackets, "sex[M]", where another has the same label; NULL: no levels */
   double lower, upper;
 } tacit_feature_t;
 
@@ -23,16 +25,11 @@ typedef struct tacit_factor {
   size_t n_all;
 } tacit_factor_t;
 
-typedef struct tacit_product {
-  size_t order;
-  uint16_t factors[TACIT_REGRESSION_MAX_ORDER]; /* rising */
-} tacit_product_t;
-
 /* (1 + x | g) */
 typedef struct tacit_group {
   const tacit_column_schema_t *column;
   bool has_intercept;
-  tacit_product_t products[8];
+  tacit_formula_term_t products[8]; /* variables are factors of the regression */
   size_t n_products;
 } tacit_group_t;
 
@@ -43,26 +40,34 @@ typedef struct tacit_regression {
   tacit_error_t *err;
   tacit_status_t status;
   size_t position, depth;
+  tacit_formula_t formula; /* what the parser of all formulas' arithmetic and names works with */
   const tacit_column_schema_t *response, *cens, *trials, *weights;
+  bool is_event; /* cens is 1 where the response is known: Surv(time, status) */
   bool has_intercept;
   tacit_factor_t factors[64];
   size_t n_factors;
-  tacit_product_t products[TACIT_REGRESSION_MAX_TERMS];
+  tacit_formula_term_t products[TACIT_REGRESSION_MAX_TERMS]; /* variables are factors */
   size_t n_products;
   tacit_group_t groups[8];
   size_t n_groups;
   const char *offset; /* expression, or NULL */
-  bool is_used[4096]; /* columns of the schema that the program declares */
+  const char *names[4096]; /* of columns of the schema that the program declares, as it calls them; else NULL */
 } tacit_regression_t;
 
 /* Parse; status says how it went. */
 void tacit_regression_parse(tacit_regression_t *regression);
 /* The factor that begins there, a column or a call; SIZE_MAX after an error. */
 size_t tacit_regression_factor(tacit_regression_t *regression, size_t begin);
+/* The factor that a column is; SIZE_MAX after an error. */
+size_t tacit_regression_factor_of(tacit_regression_t *regression, const tacit_column_schema_t *column);
+/* The arithmetic that begins at ->position, as code; NULL after an error. */
+const char *tacit_regression_arithmetic(tacit_regression_t *regression);
 /* Is there something in a formula that families' own kernels never have, only programs: a bar, a dot, poly() and the like? */
 bool tacit_regression_is_own(const char *formula);
 /* A column by name, declared from then on; NULL after an error. */
 const tacit_column_schema_t *tacit_regression_column(tacit_regression_t *regression, size_t offset, const char *name);
+/* What the program calls a column that it declares. */
+const char *tacit_regression_called(const tacit_regression_t *regression, const tacit_column_schema_t *column);
 void tacit_regression_fail(tacit_regression_t *regression, size_t offset, const char *format, ...) TACIT_PRINTF(3, 4);
 /* A number as it is written to the last bit, in parentheses where it is negative; as a real where it is divided by. */
 const char *tacit_exact(tacit_regression_t *regression, double x);
@@ -74,9 +79,7 @@ const char *tacit_program_family_hint(const char *name, char out[TACIT_HINT_SIZE
 /* ---- lexing, for both files ---- */
 void tacit_regression_skip(tacit_regression_t *regression);
 bool tacit_regression_take(tacit_regression_t *regression, char c);
-/* Length of the name that a text begins with. */
-size_t tacit_regression_word(const char *text);
-/* A name that stands here, taken; NULL if there is none. */
+/* A name that stands here, taken, without backticks and package; NULL if there is none. */
 const char *tacit_regression_name(tacit_regression_t *regression);
 
 #endif

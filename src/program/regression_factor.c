@@ -1,6 +1,10 @@
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "model/expression.h"
+#include "model/formula_parser.h"
 #include "program/regression.h"
 
 /* What stands for itself in a formula, as expressions of the language. */
@@ -11,147 +15,115 @@ typedef struct {
   double lower, upper;
 } arithmetic_t;
 
-static arithmetic_t sum(tacit_regression_t *r);
+/* ---- arithmetic: parsed and bounded as that of all formulas, then written ---- */
 
-static void hull(arithmetic_t *x, double a, double b) {
-  x->lower = fmin(a, b);
-  x->upper = fmax(a, b);
+/* How tightly an operation binds, and so where parentheses go. */
+enum { SUM = 1, PRODUCT, POWER, ATOM };
+
+typedef struct {
+  const char *code;
+  int binds;
+} piece_t;
+
+static const char *enclosed(tacit_regression_t *r, piece_t piece, int least) {
+  const char *code = piece.code != NULL ? piece.code : "";
+  return piece.binds >= least ? code : tacit_arena_printf(r->arena, "(%s)", code);
 }
 
-static arithmetic_t apply(tacit_regression_t *r, size_t offset, const char *name, arithmetic_t x) {
-  bool is_root = strcmp(name, "sqrt") == 0, is_log = strcmp(name, "log") == 0;
-  if (strcmp(name, "exp") != 0 && !is_root && !is_log) {
-    tacit_regression_fail(r, offset, "no function '%s' in a formula; there are log, exp, sqrt", name);
-  } else if ((is_log && !(x.lower > 0)) || (is_root && !(x.lower >= 0))) {
-    tacit_regression_fail(r, offset, "%s() of values down to %g: raise the lower bound in the schema", name, x.lower);
-  }
-  double (*f)(double) = is_log ? log : is_root ? sqrt : exp;
-  arithmetic_t result = {.code = tacit_arena_printf(r->arena, "%s(%s)", name, x.code),
-                         .label = tacit_arena_printf(r->arena, "%s(%s)", name, x.label)};
-  if (r->status == TACIT_OK) {
-    hull(&result, f(x.lower), f(x.upper));
-  }
-  return result;
+static piece_t write_binary(tacit_regression_t *r, tacit_formula_op_t op, piece_t a, piece_t b) {
+  bool is_sum = op == TACIT_OP_ADD || op == TACIT_OP_SUBTRACT, is_power = op == TACIT_OP_POWER;
+  char sign = op == TACIT_OP_ADD ? '+' : op == TACIT_OP_SUBTRACT ? '-' : op == TACIT_OP_MULTIPLY ? '*' : op == TACIT_OP_DIVIDE ? '/' : '^';
+  int binds = is_sum ? SUM : is_power ? POWER : PRODUCT;
+  const char *left = enclosed(r, a, is_power ? ATOM : binds), *right = enclosed(r, b, is_power ? ATOM : binds + 1);
+  bool is_whole = op == TACIT_OP_DIVIDE && strncmp(left, "1.0 * ", 6) != 0; /* perhaps: columns of integers divide as R does it */
+  return (piece_t){tacit_arena_printf(r->arena, "%s%s %c %s", is_whole ? "1.0 * " : "", left, sign, right), binds};
 }
 
-static arithmetic_t atom(tacit_regression_t *r) {
-  arithmetic_t x = {0};
-  tacit_regression_skip(r);
-  size_t offset = r->position;
-  double value;
-  size_t n = tacit_number_scan(r->text + r->position, &value);
-  if (n > 0) {
-    r->position += n;
-    return (arithmetic_t){.code = tacit_exact(r, value), .label = tacit_arena_text(r->arena, r->text + offset, n), .lower = value, .upper = value};
+static piece_t write_unary(tacit_regression_t *r, tacit_formula_op_t op, piece_t a) {
+  if (op == TACIT_OP_NEGATE) {
+    return (piece_t){tacit_arena_printf(r->arena, "-%s", enclosed(r, a, POWER)), SUM};
   }
-  if (++r->depth > 60) {
-    tacit_regression_fail(r, offset, "nested more than 60 deep");
-    return x;
-  }
-  if (tacit_regression_take(r, '(')) {
-    x = sum(r);
-    if (r->status == TACIT_OK && !tacit_regression_take(r, ')')) {
-      tacit_regression_fail(r, r->position, "expected )");
-    }
-    x.code = tacit_arena_printf(r->arena, "(%s)", x.code != NULL ? x.code : "");
-    x.label = tacit_arena_printf(r->arena, "(%s)", x.label != NULL ? x.label : "");
-  } else {
-    const char *name = tacit_regression_name(r);
-    if (name == NULL) {
-      tacit_regression_fail(r, offset, "expected a column or a number");
-    } else if (tacit_regression_take(r, '(')) {
-      arithmetic_t inner = sum(r);
-      if (r->status == TACIT_OK && !tacit_regression_take(r, ')')) {
-        tacit_regression_fail(r, r->position, "expected )");
-      }
-      x = r->status == TACIT_OK ? apply(r, offset, name, inner) : x;
+  const char *name = op == TACIT_OP_LOG ? "log" : op == TACIT_OP_EXP ? "exp" : "sqrt";
+  return (piece_t){tacit_arena_printf(r->arena, "%s(%s)", name, a.code), ATOM};
+}
+
+static const char *write_steps(tacit_regression_t *r, const tacit_formula_variable_t *variable, const char *const *codes) {
+  piece_t *stack = tacit_arena_alloc(r->arena, variable->depth + 1, sizeof *stack);
+  size_t n = 0;
+  for (size_t i = 0; i < variable->n_steps && stack != NULL; i++) {
+    const tacit_formula_step_t *step = &variable->steps[i];
+    if (step->op == TACIT_OP_NUMBER || step->op == TACIT_OP_COLUMN) {
+      stack[n++] = (piece_t){step->op == TACIT_OP_NUMBER ? tacit_exact(r, step->number) : codes[step->column], ATOM};
+    } else if (step->op < TACIT_OP_ADD) {
+      stack[n - 1] = write_unary(r, step->op, stack[n - 1]);
     } else {
-      const tacit_column_schema_t *column = tacit_regression_column(r, offset, name);
-      if (column != NULL && column->type == TACIT_COLUMN_CATEGORICAL) {
-        tacit_regression_fail(r, offset, "'%s' has levels: there is no arithmetic with them", name);
-      } else if (column != NULL) {
-        x = (arithmetic_t){.code = name, .label = name, .lower = column->lower, .upper = column->upper};
-      }
+      n--;
+      stack[n - 1] = write_binary(r, step->op, stack[n - 1], stack[n]);
     }
   }
-  r->depth--;
+  return stack != NULL ? enclosed(r, stack[0], ATOM) : NULL;
+}
+
+/* codes, ranges (n_columns of the parser's formula) <- of the columns that the variable looks at. */
+static void find_columns(tacit_regression_t *r, const tacit_formula_variable_t *variable, const char **codes, tacit_interval_t *ranges) {
+  for (size_t i = 0; i < variable->n_steps && r->status == TACIT_OK; i++) {
+    const tacit_formula_step_t *step = &variable->steps[i];
+    if (step->op != TACIT_OP_COLUMN) {
+      continue;
+    }
+    const tacit_column_schema_t *column = tacit_regression_column(r, step->offset, r->formula.columns[step->column]);
+    if (column != NULL && column->type == TACIT_COLUMN_CATEGORICAL) {
+      tacit_regression_fail(r, step->offset, "'%s' has levels: there is no arithmetic with them", column->name);
+    } else if (column != NULL) {
+      bool is_binary = column->type == TACIT_COLUMN_BINARY;
+      codes[step->column] = tacit_regression_called(r, column);
+      ranges[step->column] = is_binary ? (tacit_interval_t){0, 1} : (tacit_interval_t){column->lower, column->upper};
+    }
+  }
+}
+
+static arithmetic_t write(tacit_regression_t *r, const tacit_formula_variable_t *variable) {
+  const char **codes = tacit_arena_alloc(r->arena, r->formula.n_columns + 1, sizeof *codes);
+  tacit_interval_t *ranges = tacit_arena_alloc(r->arena, r->formula.n_columns + 1, sizeof *ranges), range = {0};
+  arithmetic_t x = {0};
+  if (codes == NULL || ranges == NULL) {
+    return x;
+  }
+  find_columns(r, variable, codes, ranges);
+  if (r->status == TACIT_OK) {
+    r->status = tacit_expression_range(&r->formula, variable, ranges, &range, r->err);
+  }
+  if (r->status == TACIT_OK) {
+    x = (arithmetic_t){.label = tacit_arena_text(r->arena, variable->label, strlen(variable->label)), .lower = range.lower, .upper = range.upper};
+    x.code = write_steps(r, variable, codes);
+  }
   return x;
 }
 
-/* a ^ k */
-static arithmetic_t power(tacit_regression_t *r) {
-  arithmetic_t x = atom(r);
-  double k;
-  if (r->status != TACIT_OK || !tacit_regression_take(r, '^')) {
-    return x;
-  }
-  tacit_regression_skip(r);
-  size_t offset = r->position, n = tacit_number_scan(r->text + r->position, &k);
-  r->position += n;
-  if (n == 0 || (x.lower < 0 && k > floor(k))) {
-    tacit_regression_fail(r, offset, n == 0 ? "expected a number" : "a power of what may be negative has to be whole");
-    return x;
-  }
-  arithmetic_t result = {.code = tacit_arena_printf(r->arena, "%s ^ %s", x.code, tacit_exact(r, k)),
-                         .label = tacit_arena_printf(r->arena, "%s^%g", x.label, k)};
-  hull(&result, pow(x.lower, k), pow(x.upper, k));
-  if (x.lower < 0 && x.upper > 0 && fmod(k, 2) < 1e-9) {
-    result.lower = 0;
-  }
-  return result;
+static tacit_parser_t parser_at(tacit_regression_t *r, size_t position) {
+  return (tacit_parser_t){.formula = &r->formula, .position = position, .takes_any_symbol = true, .err = r->err};
 }
 
-static arithmetic_t combine(tacit_regression_t *r, char op, size_t offset, arithmetic_t a, arithmetic_t b) {
-  bool is_whole = op == '/' && strncmp(a.code, "1.0 * ", 6) != 0; /* perhaps: columns of integers divide as R does it */
-  arithmetic_t x = {.code = tacit_arena_printf(r->arena, is_whole ? "1.0 * %s %c %s" : "%s %c %s", a.code, op, b.code),
-                    .label = tacit_arena_printf(r->arena, "%s %c %s", a.label, op, b.label)};
-  if (op == '/' && b.lower <= 0 && b.upper >= 0) {
-    tacit_regression_fail(r, offset, "division by what may be 0");
+static arithmetic_t arithmetic(tacit_regression_t *r) {
+  tacit_parser_t parser = parser_at(r, r->position);
+  tacit_formula_variable_t variable = {0};
+  arithmetic_t x = {0};
+  r->status = r->status == TACIT_OK ? tacit_parser_next(&parser) : r->status;
+  r->status = r->status == TACIT_OK ? tacit_parser_arithmetic(&parser, &variable) : r->status;
+  if (r->status == TACIT_OK) {
+    r->position = parser.token.offset;
+    x = write(r, &variable);
   }
-  double corners[4] = {a.lower, a.upper, 0, 0}, low = op == '/' ? 1 / b.upper : b.lower, high = op == '/' ? 1 / b.lower : b.upper;
-  if (op == '+' || op == '-') {
-    x.lower = op == '+' ? a.lower + b.lower : a.lower - b.upper;
-    x.upper = op == '+' ? a.upper + b.upper : a.upper - b.lower;
-    return x;
-  }
-  for (int i = 0; i < 4; i++) {
-    corners[i] = (i < 2 ? a.lower : a.upper) * (i % 2 == 0 ? low : high);
-  }
-  x.lower = fmin(fmin(corners[0], corners[1]), fmin(corners[2], corners[3]));
-  x.upper = fmax(fmax(corners[0], corners[1]), fmax(corners[2], corners[3]));
+  tacit_free(variable.label);
+  tacit_free(variable.steps);
   return x;
 }
 
-static arithmetic_t product(tacit_regression_t *r) {
-  arithmetic_t x = power(r);
-  for (;;) {
-    size_t offset = r->position;
-    char op = r->status != TACIT_OK ? '\0' : tacit_regression_take(r, '*') ? '*' : tacit_regression_take(r, '/') ? '/' : '\0';
-    if (op == '\0') {
-      return x;
-    }
-    arithmetic_t y = power(r);
-    x = r->status == TACIT_OK ? combine(r, op, offset, x, y) : x;
-  }
-}
-
-static arithmetic_t sum(tacit_regression_t *r) {
-  arithmetic_t zero = {.code = "0", .label = ""};
-  arithmetic_t x = tacit_regression_take(r, '-') ? combine(r, '-', r->position, zero, product(r)) : product(r);
-  for (;;) {
-    size_t offset = r->position;
-    char op = r->status != TACIT_OK ? '\0' : tacit_regression_take(r, '+') ? '+' : tacit_regression_take(r, '-') ? '-' : '\0';
-    if (op == '\0') {
-      return x;
-    }
-    arithmetic_t y = product(r);
-    x = r->status == TACIT_OK ? combine(r, op, offset, x, y) : x;
-  }
-}
+const char *tacit_regression_arithmetic(tacit_regression_t *r) { return arithmetic(r).code; }
 
 /* ---- factors ---- */
 
-static void add(tacit_regression_t *r, tacit_factor_t *factor, const char *code, const char *label, double lower, double upper) {
+static void add(tacit_regression_t *r, tacit_factor_t *factor, const tacit_feature_t *feature) {
   if (factor->n_features % 16 == 0) {
     tacit_feature_t *more = tacit_arena_alloc(r->arena, factor->n_features + 16, sizeof *more);
     if (more == NULL) {
@@ -162,26 +134,39 @@ static void add(tacit_regression_t *r, tacit_factor_t *factor, const char *code,
     }
     factor->features = more;
   }
-  factor->features[factor->n_features++] = (tacit_feature_t){.code = code, .label = label, .lower = lower, .upper = upper};
+  factor->features[factor->n_features++] = *feature;
 }
 
 /* An indicator of each value but the reference. */
 static void contrasts(tacit_regression_t *r, tacit_factor_t *factor, const tacit_column_schema_t *column, size_t reference) {
-  bool is_number = column->type != TACIT_COLUMN_CATEGORICAL;
-  size_t n = is_number ? (size_t)(column->upper - column->lower) + 1 : column->n_levels;
+  bool is_number = column->type != TACIT_COLUMN_CATEGORICAL, is_binary = column->type == TACIT_COLUMN_BINARY;
+  double first = is_binary ? 0 : column->lower, last = is_binary ? 1 : column->upper;
+  size_t n = is_number ? (size_t)(last - first) + 1 : column->n_levels;
   tacit_factor_t all = {0};
-  for (size_t k = 0; k < n && n <= 1000; k++) {
-    double value = is_number ? column->lower + (double)k : (double)k + 1;
-    const char *code = tacit_arena_printf(r->arena, "(%s == %.0f)", column->name, value);
-    const char *label = is_number ? tacit_arena_printf(r->arena, "%s%.0f", factor->label, value)
-                                  : tacit_arena_printf(r->arena, "%s%s", factor->label, column->levels[k]);
-    add(r, &all, code, label, 0, 1);
+  if (n < 2 || n > 1000) {
+    tacit_regression_fail(r, factor->offset, n < 2 ? "'%s' has a single level and so is constant; drop it" :
+                                                     "the public bounds of '%s' allow more than 1000 levels; tighten them", column->name);
+  }
+  for (size_t k = 0; k < n && r->status == TACIT_OK; k++) {
+    char number[32];
+    double value = is_number ? first + (double)k : (double)k + 1;
+    snprintf(number, sizeof number, "%.0f", value);
+    const char *level = is_number ? number : column->levels[k];
+    const tacit_feature_t feature = {.code = tacit_arena_printf(r->arena, "(%s == %s)", tacit_regression_called(r, column), number),
+                                     .label = tacit_arena_printf(r->arena, "%s%s", factor->label, level),
+                                     .apart = tacit_arena_printf(r->arena, "%s[%s]", factor->label, level),
+                                     .upper = 1};
+    add(r, &all, &feature);
     if (k != reference) {
-      add(r, factor, code, label, 0, 1);
+      add(r, factor, &feature);
     }
   }
   factor->all = all.features;
   factor->n_all = all.n_features;
+}
+
+static void add_number(tacit_regression_t *r, tacit_factor_t *factor, const char *code, const char *label, double lower, double upper) {
+  add(r, factor, &(tacit_feature_t){.code = code, .label = label, .lower = lower, .upper = upper});
 }
 
 /* x mapped to [-1, 1] by its public range. */
@@ -197,11 +182,11 @@ static void polynomial(tacit_regression_t *r, tacit_factor_t *factor, const arit
     const char *label = tacit_arena_printf(r->arena, "%s%zu", factor->label, k);
     if (is_raw) {
       double low = pow(x->lower, (double)k), high = pow(x->upper, (double)k);
-      add(r, factor, k == 1 ? x->code : tacit_arena_printf(r->arena, "(%s) ^ %zu", x->code, k), label,
+      add_number(r, factor, k == 1 ? x->code : tacit_arena_printf(r->arena, "(%s) ^ %zu", x->code, k), label,
           k % 2 == 0 && x->lower < 0 && x->upper > 0 ? 0 : fmin(low, high), fmax(low, high));
       continue;
     }
-    add(r, factor, now, label, -1, 1);
+    add_number(r, factor, now, label, -1, 1);
     const char *next = tacit_arena_printf(r->arena, "((%zu.0 * %s * %s - %zu.0 * %s) / %zu.0)", 2 * k + 1, u, now, k, before, k + 1);
     before = now;
     now = next != NULL ? next : "0";
@@ -225,15 +210,35 @@ static void spline(tacit_regression_t *r, tacit_factor_t *factor, const arithmet
     } else {
       code = tacit_arena_printf(r->arena, "fmax(%s - %s, 0) ^ 3", u, tacit_exact(r, (double)(k - 3) / (double)(df - 2)));
     }
-    add(r, factor, code, label, 0, 1);
+    add_number(r, factor, code, label, 0, 1);
   }
 }
 
-/* ", number" */
+/* "raw = TRUE", past ',' */
+static bool raw_argument(tacit_regression_t *r) {
+  const char *name = tacit_regression_name(r), *value;
+  size_t offset = r->position;
+  bool is_named = name != NULL && tacit_regression_take(r, '=');
+  value = is_named ? tacit_regression_name(r) : NULL;
+  bool is_true = value != NULL && (strcmp(value, "TRUE") == 0 || strcmp(value, "T") == 0);
+  bool is_false = value != NULL && (strcmp(value, "FALSE") == 0 || strcmp(value, "F") == 0);
+  if (r->status == TACIT_OK && !(is_named && strcmp(name, "raw") == 0 && (is_true || is_false))) {
+    tacit_regression_fail(r, offset, "expected raw = TRUE");
+  }
+  return is_true;
+}
+
+/* ", number", or ", df = number" */
 static size_t whole_argument(tacit_regression_t *r, size_t least, size_t most) {
   double x;
   size_t offset = r->position, n = 0;
   if (tacit_regression_take(r, ',')) {
+    tacit_regression_skip(r);
+    size_t name = strncmp(r->text + r->position, "degree", 6) == 0 ? 6 : strncmp(r->text + r->position, "df", 2) == 0 ? 2 : 0;
+    r->position += name;
+    if (name > 0 && !tacit_regression_take(r, '=')) {
+      tacit_regression_fail(r, r->position, "expected =");
+    }
     tacit_regression_skip(r);
     n = tacit_number_scan(r->text + r->position, &x);
     r->position += n;
@@ -269,11 +274,20 @@ static size_t level_argument(tacit_regression_t *r, const tacit_column_schema_t 
   return 0;
 }
 
+/* Length of the letters, digits and '_' that a text begins with. */
+static size_t word_length(const char *text) {
+  size_t n = 0;
+  while (isalpha((unsigned char)text[n]) || (n > 0 && (isdigit((unsigned char)text[n]) || text[n] == '_'))) {
+    n++;
+  }
+  return n;
+}
+
 bool tacit_regression_is_own(const char *formula) {
-  static const char *const functions[] = {"poly", "ns", "bs", "scale", "relevel", "offset"}; /* the others are src/model's, too */
+  static const char *const functions[] = {"poly", "ns", "bs", "scale", "relevel", "offset", "Surv"}; /* the others are src/model's, too */
   bool is_own = strpbrk(formula, "|.") != NULL;
   for (const char *at = formula; *at != '\0' && !is_own;) {
-    size_t n = tacit_regression_word(at);
+    size_t n = word_length(at);
     bool is_call = n > 0 && at[n + strspn(at + n, " ")] == '(';
     for (size_t i = 0; is_call && i < sizeof functions / sizeof functions[0]; i++) {
       is_own = is_own || (strlen(functions[i]) == n && strncmp(functions[i], at, n) == 0);
@@ -283,87 +297,134 @@ bool tacit_regression_is_own(const char *formula) {
   return is_own;
 }
 
-static void make(tacit_regression_t *r, tacit_factor_t *factor, const char *name, size_t begin) {
-  bool is_poly = strcmp(name, "poly") == 0, is_ns = strcmp(name, "ns") == 0, is_bs = strcmp(name, "bs") == 0;
-  bool is_relevel = strcmp(name, "relevel") == 0, is_factor = strcmp(name, "factor") == 0;
-  if (is_relevel || is_factor) {
-    size_t offset = r->position;
-    const char *of = tacit_regression_name(r);
-    const tacit_column_schema_t *column = of != NULL ? tacit_regression_column(r, offset, of) : NULL;
-    if (column == NULL || (is_relevel && column->type != TACIT_COLUMN_CATEGORICAL) || column->type == TACIT_COLUMN_NUMERIC) {
-      tacit_regression_fail(r, offset, "expected a column with levels%s", is_factor ? ", or of whole numbers" : "");
-      return;
-    }
-    size_t reference = is_relevel ? level_argument(r, column) : 0;
-    factor->label = is_relevel ? column->name : factor->label;
-    contrasts(r, factor, column, reference);
+/* A label as R writes a column: in backticks where it needs them. */
+static const char *label_of(tacit_regression_t *r, const char *name) {
+  return tacit_formula_name_is_plain(name, strlen(name)) ? name : tacit_arena_printf(r->arena, "`%s`", name);
+}
+
+/* After "relevel(" */
+static void make_releveled(tacit_regression_t *r, tacit_factor_t *factor) {
+  size_t offset = r->position;
+  const char *of = tacit_regression_name(r);
+  const tacit_column_schema_t *column = of != NULL ? tacit_regression_column(r, offset, of) : NULL;
+  if (column == NULL || column->type != TACIT_COLUMN_CATEGORICAL) {
+    tacit_regression_fail(r, offset, "expected a column with levels");
     return;
   }
-  arithmetic_t x = sum(r);
-  if (r->status != TACIT_OK) {
+  factor->label = label_of(r, column->name);
+  contrasts(r, factor, column, level_argument(r, column));
+}
+
+/* After the name and its parenthesis. */
+static void make(tacit_regression_t *r, tacit_factor_t *factor, const char *name) {
+  bool is_poly = strcmp(name, "poly") == 0, is_ns = strcmp(name, "ns") == 0, is_scale = strcmp(name, "scale") == 0;
+  arithmetic_t x = arithmetic(r);
+  if (r->status != TACIT_OK || x.code == NULL) {
     return;
   }
+  if (is_scale) {
+    factor->label = tacit_arena_printf(r->arena, "scale(%s)", x.label);
+    add_number(r, factor, scaled(r, &x), NULL, -1, 1);
+    return;
+  }
+  size_t n = whole_argument(r, is_poly || is_ns ? 1 : 3, is_poly ? 10 : 20);
+  bool is_raw = false;
+  if (is_poly && tacit_regression_take(r, ',')) {
+    is_raw = raw_argument(r);
+  }
+  factor->label = tacit_arena_printf(r->arena, is_raw ? "%s(%s, %zu, raw = TRUE)" : "%s(%s, %zu)", name, x.label, n);
   if (is_poly) {
-    size_t degree = whole_argument(r, 1, 10);
-    bool is_raw = false;
-    if (tacit_regression_take(r, ',')) {
-      tacit_regression_skip(r);
-      is_raw = strncmp(r->text + r->position, "raw", 3) == 0;
-      r->position += strcspn(r->text + r->position, ")");
-    }
-    polynomial(r, factor, &x, degree, is_raw);
-  } else if (is_ns || is_bs) {
-    spline(r, factor, &x, whole_argument(r, is_ns ? 1 : 3, 20), is_ns);
-  } else if (strcmp(name, "scale") == 0) {
-    add(r, factor, scaled(r, &x), NULL, -1, 1);
-  } else if (strcmp(name, "I") == 0) {
-    add(r, factor, tacit_arena_printf(r->arena, "(%s)", x.code), NULL, x.lower, x.upper);
+    polynomial(r, factor, &x, n, is_raw);
   } else {
-    arithmetic_t y = apply(r, begin, name, x);
-    add(r, factor, y.code, NULL, y.lower, y.upper);
+    spline(r, factor, &x, n, is_ns);
   }
 }
 
-size_t tacit_regression_factor(tacit_regression_t *r, size_t begin) {
-  const char *name = tacit_regression_name(r);
-  tacit_factor_t factor = {.offset = begin};
-  if (name == NULL) {
-    tacit_regression_fail(r, begin, "expected a column");
-    return SIZE_MAX;
+/* A column, factor(column), I(..), log(..) and the like, as families' own kernels read them. */
+static void make_variable(tacit_regression_t *r, tacit_factor_t *factor, size_t begin) {
+  tacit_parser_t parser = parser_at(r, begin);
+  size_t index;
+  r->status = tacit_parser_next(&parser);
+  r->status = r->status == TACIT_OK ? tacit_parser_variable(&parser, &index) : r->status;
+  if (r->status != TACIT_OK) {
+    return;
   }
-  if (tacit_regression_take(r, '(')) {
-    size_t end = r->position + strcspn(r->text + r->position, ")");
-    factor.label = tacit_arena_text(r->arena, r->text + begin, end - begin + 1); /* nested ones are mended below */
-    make(r, &factor, name, begin);
-    if (r->status == TACIT_OK && !tacit_regression_take(r, ')')) {
-      tacit_regression_fail(r, r->position, "expected )");
-    }
-    bool is_relevel = strcmp(name, "relevel") == 0;
-    factor.label = is_relevel ? factor.label : tacit_arena_text(r->arena, r->text + begin, r->position - begin);
-  } else {
-    const tacit_column_schema_t *column = tacit_regression_column(r, begin, name);
-    factor.label = name;
-    if (column != NULL && column->type == TACIT_COLUMN_CATEGORICAL) {
-      contrasts(r, &factor, column, 0);
-    } else if (column != NULL) {
-      add(r, &factor, name, NULL, column->lower, column->upper);
-    }
+  const tacit_formula_variable_t *variable = &r->formula.variables[index];
+  r->position = parser.token.offset;
+  factor->label = tacit_arena_text(r->arena, variable->label, strlen(variable->label));
+  if (variable->kind == TACIT_VARIABLE_ARITHMETIC) {
+    arithmetic_t x = write(r, variable);
+    add_number(r, factor, x.code, NULL, x.lower, x.upper);
+    return;
   }
+  const tacit_formula_step_t *step = &variable->steps[0];
+  const tacit_column_schema_t *column = tacit_regression_column(r, step->offset, r->formula.columns[step->column]);
+  bool is_factor = variable->kind == TACIT_VARIABLE_FACTOR;
+  if (column != NULL && is_factor && column->type == TACIT_COLUMN_NUMERIC) {
+    tacit_regression_fail(r, begin, "expected a column with levels, or of whole numbers");
+  } else if (column != NULL && (is_factor || column->type == TACIT_COLUMN_CATEGORICAL)) {
+    contrasts(r, factor, column, 0);
+  } else if (column != NULL) {
+    bool is_binary = column->type == TACIT_COLUMN_BINARY;
+    add_number(r, factor, tacit_regression_called(r, column), NULL, is_binary ? 0 : column->lower, is_binary ? 1 : column->upper);
+  }
+}
+
+/* The place of a factor among those of the regression; each label once. */
+static size_t take_factor(tacit_regression_t *r, tacit_factor_t *factor) {
   if (r->status != TACIT_OK) {
     return SIZE_MAX;
   }
-  for (size_t i = 0; i < factor.n_features; i++) {
-    factor.features[i].label = factor.features[i].label != NULL ? factor.features[i].label : factor.label;
+  for (size_t i = 0; i < factor->n_features; i++) {
+    factor->features[i].label = factor->features[i].label != NULL ? factor->features[i].label : factor->label;
   }
-  for (size_t i = 0; i < r->n_factors; i++) {
-    if (strcmp(r->factors[i].label, factor.label) == 0) {
+  for (size_t i = 0; i < r->n_factors && factor->label != NULL; i++) {
+    if (strcmp(r->factors[i].label, factor->label) == 0) {
       return i;
     }
   }
-  if (r->n_factors == sizeof r->factors / sizeof r->factors[0]) {
-    tacit_regression_fail(r, begin, "more than 64 variables");
+  if (r->n_factors == sizeof r->factors / sizeof r->factors[0] || factor->label == NULL) {
+    tacit_regression_fail(r, factor->offset, "more than 64 variables");
     return SIZE_MAX;
   }
-  r->factors[r->n_factors] = factor;
+  r->factors[r->n_factors] = *factor;
   return r->n_factors++;
+}
+
+size_t tacit_regression_factor_of(tacit_regression_t *r, const tacit_column_schema_t *column) {
+  tacit_factor_t factor = {.label = label_of(r, column->name), .offset = r->position};
+  bool is_binary = column->type == TACIT_COLUMN_BINARY;
+  if (tacit_regression_column(r, r->position, column->name) == NULL) {
+    return SIZE_MAX;
+  }
+  if (column->type == TACIT_COLUMN_CATEGORICAL) {
+    contrasts(r, &factor, column, 0);
+  } else {
+    add_number(r, &factor, tacit_regression_called(r, column), NULL, is_binary ? 0 : column->lower, is_binary ? 1 : column->upper);
+  }
+  return take_factor(r, &factor);
+}
+
+size_t tacit_regression_factor(tacit_regression_t *r, size_t begin) {
+  static const char *const own[] = {"poly", "ns", "bs", "scale", "relevel"};
+  tacit_factor_t factor = {.offset = begin};
+  r->position = begin;
+  const char *name = tacit_regression_name(r);
+  bool is_call = name != NULL && tacit_regression_take(r, '('), is_own = false;
+  for (size_t i = 0; i < sizeof own / sizeof own[0] && is_call; i++) {
+    is_own = is_own || strcmp(own[i], name) == 0;
+  }
+  if (name == NULL) {
+    tacit_regression_fail(r, begin, "expected a column");
+  } else if (!is_own) {
+    make_variable(r, &factor, begin);
+  } else if (strcmp(name, "relevel") == 0) {
+    make_releveled(r, &factor);
+  } else {
+    make(r, &factor, name);
+  }
+  if (is_own && r->status == TACIT_OK && !tacit_regression_take(r, ')')) {
+    tacit_regression_fail(r, r->position, "expected )");
+  }
+  return take_factor(r, &factor);
 }

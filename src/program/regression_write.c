@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/design_internal.h"
+#include "model/names.h"
 #include "program/regression.h"
-#include "tacit/program.h"
+#include "program/written.h"
 
 /* A formula's program, as a person would write it. */
 
@@ -28,6 +30,7 @@ typedef struct {
 } family_t;
 
 static const char shape[] = "  real<lower=0> shape;\n", shape_prior[] = "  shape ~ gamma(2, 1);\n";
+static const char sigma_s[] = "  real<lower=0> sigma_s;\n", sigma_s_prior[] = "  sigma_s ~ student_t(3, 0, 1);\n"; /* of a scaled response */
 static const char sigma[] = "  real<lower=0> sigma;\n", sigma_prior[] = "  sigma ~ student_t(3, 0, 1);\n";
 static const char phi[] = "  real<lower=0> phi;\n", phi_prior[] = "  phi ~ gamma(2, 0.5);\n";
 static const char zero[] = "  real<lower=0, upper=1> zero;\n", zero_prior[] = "  zero ~ beta(1, 1);\n";
@@ -39,9 +42,9 @@ static const char phi_zero[] = "  real<lower=0> phi;\n  real<lower=0, upper=1> z
                   phi_zero_prior[] = "  phi ~ gamma(2, 0.5);\n  zero ~ beta(1, 1);\n";
 static const family_t families[] = {
     {"bernoulli", RESPONSE_BINARY, "bernoulli_logit", "lpmf", "eta", "", "", false, false},
-    {"gaussian", RESPONSE_REAL, "normal", "lpdf", "eta, sigma", sigma, sigma_prior, true, false},
-    {"student", RESPONSE_REAL, "student_t", "lpdf", "nu, eta, sigma", "  real<lower=0> sigma;\n  real<lower=1> nu;\n",
-     "  sigma ~ student_t(3, 0, 0.25);\n  nu ~ gamma(2, 0.1);\n", false, false},
+    {"gaussian", RESPONSE_REAL, "normal", "lpdf", "eta, sigma_s", sigma_s, sigma_s_prior, true, false},
+    {"student", RESPONSE_REAL, "student_t", "lpdf", "nu, eta, sigma_s", "  real<lower=0> sigma_s;\n  real<lower=1> nu;\n",
+     "  sigma_s ~ student_t(3, 0, 0.25);\n  nu ~ gamma(2, 0.1);\n", false, false},
     {"lognormal", RESPONSE_POSITIVE, "lognormal", "lpdf", "eta, sigma", sigma, sigma_prior, true, false},
     {"weibull", RESPONSE_POSITIVE, "weibull", "lpdf", "shape, exp(eta)", shape, shape_prior, true, false},
     {"exponential", RESPONSE_POSITIVE, "exponential", "lpdf", "exp(-eta)", "", "", true, false},
@@ -80,6 +83,12 @@ static bool is_whole(const tacit_column_schema_t *column) {
   return column->type == TACIT_COLUMN_INTEGER || column->type == TACIT_COLUMN_BINARY;
 }
 
+/* 0 and 1, or, of Surv(), 1 and 2. */
+static bool is_status(const tacit_column_schema_t *column, bool is_event) {
+  double first = is_event && column->lower > 0 ? 1 : 0;
+  return column->type == TACIT_COLUMN_BINARY || (column->type == TACIT_COLUMN_INTEGER && column->lower == first && column->upper == first + 1);
+}
+
 /* What the family asks of the response's public range, and what goes with it. */
 static void check(tacit_regression_t *r, const family_t *family) {
   const tacit_column_schema_t *y = r->response;
@@ -106,10 +115,12 @@ static void check(tacit_regression_t *r, const family_t *family) {
   } else if (family->needs_trials != (r->trials != NULL)) {
     tacit_regression_fail(r, 0, family->needs_trials ? "family %s needs '%s | trials(column)'" : "family %s has no trials ('%s | trials')",
                           family->name, y->name);
-  } else if (r->cens != NULL && (!family->has_cdf || r->cens->type != TACIT_COLUMN_BINARY || r->weights != NULL)) {
-    tacit_regression_fail(r, 0, !family->has_cdf             ? "family %s has no cens(): gaussian, lognormal, weibull and exponential have"
-                                : r->weights != NULL ? "family %s: cens() and weights() do not go together"
-                                                     : "family %s: cens(column) needs a binary column, 1 where the response is known to be larger",
+  } else if (r->cens != NULL && (!family->has_cdf || !is_status(r->cens, r->is_event) || r->weights != NULL)) {
+    tacit_regression_fail(r, 0,
+                          !family->has_cdf     ? "family %s has no cens() nor Surv(): gaussian, lognormal, weibull and exponential have"
+                          : r->weights != NULL ? "family %s: censoring and weights() do not go together"
+                          : r->is_event        ? "family %s: Surv(time, status) needs a binary status, 1 where the event was seen, or an integer of 1 and 2"
+                                               : "family %s: cens(column) needs a binary column, 1 where the response is known to be larger",
                           family->name);
   } else if (family->response == RESPONSE_CLASSES && r->offset != NULL) {
     tacit_regression_fail(r, 0, "family %s has no offset: what is added to every class changes none", family->name);
@@ -124,72 +135,174 @@ typedef struct {
   const family_t *family;
   tacit_feature_t *features;
   size_t n;
-  double centre, half; /* of the response, where it is scaled */
-  size_t n_classes; /* beside the first; 0: a single linear predictor */
+  double *centres, *halves; /* (n): feature j is scaled to (x - centre) / half */
+  double centre, half;      /* of the response, where it is scaled */
+  size_t n_classes;         /* beside the first; 0: a single linear predictor */
+  tacit_names_t names;      /* of coefficients: labels, and names in the program */
 } writer_t;
 
-static double middle(const tacit_feature_t *f) { return (f->lower + f->upper) / 2; }
-static double width(const tacit_feature_t *f) { return f->upper > f->lower ? (f->upper - f->lower) / 2 : 1; }
+/* ---- features ---- */
 
-/* The features of a product, appended: all combinations, the first factor fastest. */
-static size_t expand(tacit_regression_t *r, const tacit_product_t *product, bool is_full, tacit_feature_t *features, size_t room) {
+/* Of a factor of a product: indicators of all its levels where R has them, else contrasts. */
+static size_t n_choices(const tacit_factor_t *factor, bool is_all) { return is_all ? factor->n_all : factor->n_features; }
+
+static void multiply(tacit_regression_t *r, tacit_feature_t *whole, const tacit_feature_t *one) {
+  tacit_interval_t range = tacit_interval_multiply((tacit_interval_t){whole->lower, whole->upper}, (tacit_interval_t){one->lower, one->upper});
+  const char *a = whole->apart != NULL ? whole->apart : whole->label, *b = one->apart != NULL ? one->apart : one->label;
+  bool has_levels = whole->apart != NULL || one->apart != NULL;
+  *whole = (tacit_feature_t){.code = tacit_arena_printf(r->arena, "%s * %s", whole->code, one->code),
+                             .label = tacit_arena_printf(r->arena, "%s:%s", whole->label, one->label),
+                             .apart = has_levels ? tacit_arena_printf(r->arena, "%s:%s", a, b) : NULL,
+                             .lower = range.lower,
+                             .upper = range.upper};
+}
+
+/* The features of a product, appended: all combinations, the first factor fastest. is_all[i]: of the i-th. */
+static size_t expand(tacit_regression_t *r, const tacit_formula_term_t *product, const bool *is_all, tacit_feature_t *features, size_t room) {
   size_t n = 1;
-  for (size_t i = 0; i < product->order; i++) {
-    const tacit_factor_t *factor = &r->factors[product->factors[i]];
-    n *= is_full && i == 0 && factor->all != NULL ? factor->n_all : factor->n_features;
+  for (size_t i = 0; i < product->order && n <= room; i++) {
+    n *= n_choices(&r->factors[product->variables[i]], is_all[i]);
   }
   if (n > room) {
-    tacit_regression_fail(r, 0, "more than %d features", TACIT_REGRESSION_MAX_FEATURES);
+    tacit_regression_fail(r, product->offset, "more than %d features", TACIT_REGRESSION_MAX_FEATURES);
     return 0;
   }
   for (size_t k = 0; k < n; k++) {
     size_t rest = k;
-    tacit_feature_t whole = {0};
     for (size_t i = 0; i < product->order; i++) {
-      const tacit_factor_t *factor = &r->factors[product->factors[i]];
-      bool is_all = is_full && i == 0 && factor->all != NULL;
-      size_t size = is_all ? factor->n_all : factor->n_features;
-      const tacit_feature_t *one = (is_all ? factor->all : factor->features) + rest % size;
+      const tacit_factor_t *factor = &r->factors[product->variables[i]];
+      size_t size = n_choices(factor, is_all[i]);
+      const tacit_feature_t *one = (is_all[i] ? factor->all : factor->features) + rest % size;
       rest /= size;
       if (i == 0) {
-        whole = *one;
-        continue;
+        features[k] = *one;
+      } else {
+        multiply(r, &features[k], one);
       }
-      double a = whole.lower * one->lower, b = whole.lower * one->upper, c = whole.upper * one->lower, d = whole.upper * one->upper;
-      whole = (tacit_feature_t){.code = tacit_arena_printf(r->arena, "%s * %s", whole.code, one->code),
-                                .label = tacit_arena_printf(r->arena, "%s:%s", whole.label, one->label),
-                                .lower = fmin(fmin(a, b), fmin(c, d)),
-                                .upper = fmax(fmax(a, b), fmax(c, d))};
     }
-    features[k] = whole;
   }
   return n;
+}
+
+/* Of all terms: R's contrasts. */
+static void expand_all(writer_t *w) {
+  tacit_regression_t *r = w->r;
+  bool lacks_intercept = !r->has_intercept && w->family->response != RESPONSE_LEVELS; /* cut points are intercepts */
+  for (size_t t = 0; t < r->n_products && r->status == TACIT_OK; t++) {
+    bool is_all[TACIT_REGRESSION_MAX_ORDER];
+    for (size_t i = 0; i < r->products[t].order; i++) {
+      bool has_levels = r->factors[r->products[t].variables[i]].all != NULL, is_first = lacks_intercept && has_levels;
+      is_all[i] = has_levels && (is_first || !tacit_formula_uses_contrasts(r->products, t, i));
+      lacks_intercept = lacks_intercept && !is_first;
+    }
+    w->n += expand(r, &r->products[t], is_all, w->features + w->n, TACIT_REGRESSION_MAX_FEATURES - w->n);
+  }
+}
+
+/* Features between -1 and 1; without an intercept only ever divided, since a shift is one. */
+static void scale(writer_t *w, bool has_intercept) {
+  for (size_t j = 0; j < w->n && w->r->status == TACIT_OK; j++) {
+    const tacit_feature_t *f = &w->features[j];
+    if (!tacit_design_scale(has_intercept, f->lower, f->upper, &w->centres[j], &w->halves[j])) {
+      tacit_regression_fail(w->r, 0, "'%.64s' is constant by the public bounds of its columns; drop it", f->label);
+    }
+  }
+}
+
+/* What families have beside coefficients, in the order in which it is shown. */
+static const char *const own_parameters[] = {"sigma", "shape", "phi", "nu", "zero"};
+
+static bool declares(const family_t *family, const char *name) {
+  const char *at = strstr(family->parameters, name);
+  return at != NULL && at[-1] == ' ' && at[strlen(name)] == ';';
+}
+
+/* Labels that two features share are written with their levels apart; "age:sexM" is named b_age_sexM, of a class b_q_age_sexM. */
+static void name_coefficients(writer_t *w, bool has_intercept) {
+  tacit_regression_t *r = w->r;
+  size_t classes = w->n_classes > 0 ? w->n_classes : 1;
+  const char **labels = tacit_arena_alloc(r->arena, w->n + 1, sizeof *labels), **apart = tacit_arena_alloc(r->arena, w->n + 1, sizeof *apart);
+  for (size_t j = 0; j < w->n && !r->arena->failed; j++) {
+    labels[j] = w->features[j].label;
+    apart[j] = w->features[j].apart;
+  }
+  size_t twice = SIZE_MAX;
+  tacit_status_t status = r->arena->failed ? tacit_error_memory(r->err) : tacit_names_part(w->n, labels, apart, &twice, r->err);
+  if (status == TACIT_OK && twice != SIZE_MAX) {
+    tacit_regression_fail(r, 0, "two terms are called '%.64s': rename a column or a level in the schema", labels[twice]);
+    return;
+  }
+  const char *intercept = status == TACIT_OK && tacit_names_have(w->n, labels, "Intercept") ? "(Intercept)" : "Intercept";
+  status = status == TACIT_OK ? tacit_names_init(&w->names, classes * (w->n + 1) + sizeof own_parameters / sizeof own_parameters[0], r->err) : status;
+  for (size_t c = 0; c < classes && status == TACIT_OK; c++) {
+    const char *class = w->n_classes > 0 ? r->response->levels[c + 1] : NULL;
+    if (has_intercept) {
+      status = tacit_names_add_coefficient(&w->names, class, intercept, r->err);
+    }
+    for (size_t j = 0; j < w->n && status == TACIT_OK; j++) {
+      status = tacit_names_add_coefficient(&w->names, class, labels[j], r->err);
+    }
+  }
+  for (size_t i = 0; i < sizeof own_parameters / sizeof own_parameters[0] && status == TACIT_OK; i++) {
+    const char *own = own_parameters[i];
+    bool is_there = declares(w->family, own) || (strcmp(own, "sigma") == 0 && w->family->response == RESPONSE_REAL);
+    const char *label = tacit_names_have(w->n, labels, own) ? tacit_arena_printf(r->arena, "(%s)", own) : own;
+    status = label == NULL ? tacit_error_memory(r->err) : is_there ? tacit_names_add(&w->names, label, own, r->err) : status;
+  }
+  r->status = status;
+}
+
+/* ---- the blocks ---- */
+
+/* Labels and columns may hold anything: none of it ends a comment. */
+static const char *shown(tacit_regression_t *r, const char *label) {
+  char *text = tacit_arena_text(r->arena, label, strlen(label));
+  for (char *c = text; c != NULL && *c != '\0'; c++) {
+    *c = (unsigned char)*c < 0x20 || *c == 0x7F ? ' ' : *c;
+  }
+  return text != NULL ? text : "";
+}
+
+static void declare_column(writer_t *w, const tacit_column_schema_t *c, const char *name) {
+  tacit_regression_t *r = w->r;
+  bool is_binary = c->type == TACIT_COLUMN_BINARY || (c == r->response && w->family->response == RESPONSE_BINARY);
+  if (is_binary || is_whole(c)) {
+    tacit_text_printf(w->text, "  int<lower=%.0f, upper=%.0f> %s;", is_binary ? 0 : c->lower, is_binary ? 1 : c->upper, name);
+  } else if (c->type == TACIT_COLUMN_CATEGORICAL) {
+    tacit_text_printf(w->text, "  int<lower=1, upper=%zu> %s;", c->n_levels, name);
+  } else {
+    tacit_text_printf(w->text, "  real<lower=%s, upper=%s> %s;", tacit_exact(r, c->lower), tacit_exact(r, c->upper), name);
+  }
+  tacit_text_printf(w->text, strcmp(c->name, name) == 0 ? "\n" : " // %s\n", shown(r, c->name));
+}
+
+static const char *called(const tacit_regression_t *r, const tacit_column_schema_t *column) {
+  const char *name = column != NULL ? tacit_regression_called(r, column) : "";
+  return name != NULL ? name : "";
+}
+
+/* "(x - 4) / 2" */
+static const char *scaled(tacit_regression_t *r, const char *code, double centre, double half) {
+  const char *text = fabs(centre) > 0 ? tacit_arena_printf(r->arena, "(%s - %s) / %s", code, tacit_exact(r, centre), tacit_exact_real(r, half))
+                                      : tacit_arena_printf(r->arena, "(%s) / %s", code, tacit_exact_real(r, half));
+  return text != NULL ? text : "0";
 }
 
 static void write_data(writer_t *w) {
   tacit_regression_t *r = w->r;
   tacit_text_printf(w->text, "data {\n");
-  for (size_t i = 0; i < tacit_schema_n_columns(r->schema) && i < sizeof r->is_used; i++) {
-    const tacit_column_schema_t *c = tacit_schema_column(r->schema, i);
-    if (!r->is_used[i]) {
-      continue;
-    }
-    bool is_binary = c->type == TACIT_COLUMN_BINARY || (c == r->response && w->family->response == RESPONSE_BINARY);
-    if (is_binary || is_whole(c)) {
-      tacit_text_printf(w->text, "  int<lower=%.0f, upper=%.0f> %s;\n", is_binary ? 0 : c->lower, is_binary ? 1 : c->upper, c->name);
-    } else if (c->type == TACIT_COLUMN_CATEGORICAL) {
-      tacit_text_printf(w->text, "  int<lower=1, upper=%zu> %s;\n", c->n_levels, c->name);
-    } else {
-      tacit_text_printf(w->text, "  real<lower=%s, upper=%s> %s;\n", tacit_exact(r, c->lower), tacit_exact(r, c->upper), c->name);
+  for (size_t i = 0; i < tacit_schema_n_columns(r->schema) && i < sizeof r->names / sizeof r->names[0]; i++) {
+    if (r->names[i] != NULL) {
+      declare_column(w, tacit_schema_column(r->schema, i), r->names[i]);
     }
   }
   tacit_text_printf(w->text, "}\ntransformed data { // features, mapped to [-1, 1] by their public ranges\n");
   for (size_t j = 0; j < w->n; j++) {
-    tacit_text_printf(w->text, "  real x%zu_ = (%s - %s) / %s; // %s\n", j + 1, w->features[j].code, tacit_exact(r, middle(&w->features[j])),
-                      tacit_exact_real(r, width(&w->features[j])), w->features[j].label);
+    tacit_text_printf(w->text, "  real x%zu_ = %s; // %s\n", j + 1, scaled(r, w->features[j].code, w->centres[j], w->halves[j]),
+                      shown(r, w->features[j].label));
   }
   if (w->family->response == RESPONSE_REAL) {
-    tacit_text_printf(w->text, "  real y_ = (%s - %s) / %s;\n", r->response->name, tacit_exact(r, w->centre), tacit_exact_real(r, w->half));
+    tacit_text_printf(w->text, "  real y_ = %s;\n", scaled(r, called(r, r->response), w->centre, w->half));
   }
   tacit_text_printf(w->text, "}\n");
 }
@@ -217,24 +330,29 @@ static void declare_group(writer_t *w, group_part_t what, const char *name, size
 
 /* `of_class` is "[2]", or "" for a single predictor. */
 static void write_groups(writer_t *w, group_part_t what, const char *of_class) {
+  static const bool contrasts[TACIT_REGRESSION_MAX_ORDER] = {false};
   tacit_regression_t *r = w->r;
   for (size_t i = 0; i < r->n_groups; i++) {
     const tacit_group_t *g = &r->groups[i];
+    const char *by = called(r, g->column);
     tacit_feature_t features[32];
     size_t n = 0, number = 0;
     for (size_t k = 0; k < g->n_products; k++) {
-      n += expand(r, &g->products[k], false, features + n, 32 - n);
+      n += expand(r, &g->products[k], contrasts, features + n, 32 - n);
     }
     for (size_t k = g->has_intercept ? 0 : 1; k <= n; k++, number++) {
+      const tacit_feature_t *f = k > 0 ? &features[k - 1] : NULL;
+      double centre = 0, half = 1;
       char name[128];
-      snprintf(name, sizeof name, number == 0 ? "%s_%zu" : "%s_%zu_%zu", g->column->name, i + 1, number);
-      if (what != GROUP_PREDICTOR) {
-        declare_group(w, what, name, g->column->n_levels, k > 0 ? features[k - 1].label : "");
-      } else if (k == 0) {
-        tacit_text_printf(w->text, " + r_%s%s[%s]", name, of_class, g->column->name);
+      snprintf(name, sizeof name, number == 0 ? "%.90s_%zu" : "%.90s_%zu_%zu", by, i + 1, number);
+      if (f != NULL && !tacit_design_scale(g->has_intercept, f->lower, f->upper, &centre, &half)) {
+        tacit_regression_fail(r, 0, "'%.64s' is constant by the public bounds of its columns; drop it", f->label);
+      } else if (what != GROUP_PREDICTOR) {
+        declare_group(w, what, name, g->column->n_levels, f != NULL ? shown(r, f->label) : "");
+      } else if (f == NULL) {
+        tacit_text_printf(w->text, " + r_%s%s[%s]", name, of_class, by);
       } else {
-        tacit_text_printf(w->text, " + r_%s%s[%s] * (%s - %s) / %s", name, of_class, g->column->name, features[k - 1].code,
-                          tacit_exact(r, middle(&features[k - 1])), tacit_exact(r, width(&features[k - 1])));
+        tacit_text_printf(w->text, " + r_%s%s[%s] * %s", name, of_class, by, scaled(r, f->code, centre, half));
       }
     }
   }
@@ -301,149 +419,137 @@ static void write_model(writer_t *w) {
   }
   tacit_text_printf(w->text, w->n_classes > 0 ? "]';\n" : ";\n");
   write_priors(w);
-  const char *y = f->response == RESPONSE_REAL ? "y_" : r->response->name, *trials = r->trials != NULL ? r->trials->name : "";
+  const char *y = f->response == RESPONSE_REAL ? "y_" : called(r, r->response), *trials = called(r, r->trials);
   const char *comma = r->trials != NULL ? ", " : "";
   if (r->weights != NULL) {
-    tacit_text_printf(w->text, "  target += %s * %s_%s(%s | %s%s%s);\n}\n", r->weights->name, f->density, f->ending, y, trials, comma, f->arguments);
+    tacit_text_printf(w->text, "  target += %s * %s_%s(%s | %s%s%s);\n}\n", called(r, r->weights), f->density, f->ending, y, trials, comma, f->arguments);
   } else if (r->cens != NULL) {
-    tacit_text_printf(w->text, "  censored_right(%s, 1 - %s) ~ %s(%s);\n}\n", y, r->cens->name, f->density, f->arguments);
+    bool is_two = r->cens->type == TACIT_COLUMN_INTEGER && r->cens->upper > 1; /* 1 and 2, as survival has it */
+    const char *known = is_two ? "%s - 1" : r->is_event ? "%s" : "1 - %s", *code = tacit_arena_printf(r->arena, known, called(r, r->cens));
+    tacit_text_printf(w->text, "  censored_right(%s, %s) ~ %s(%s);\n}\n", y, code, f->density, f->arguments);
   } else {
     tacit_text_printf(w->text, "  %s ~ %s(%s%s%s);\n}\n", y, f->density, trials, comma, f->arguments);
   }
 }
 
-/* b_age_sexM, of a class b_q_age_sexM. */
-static const char *legal_name(writer_t *w, size_t class, const char *label) {
-  char name[160] = "b_";
-  size_t n = 2;
-  const char *parts[2] = {class > 0 ? w->r->response->levels[class] : "", label};
-  for (int i = 0; i < 2; i++) {
-    for (const char *s = parts[i]; *s != '\0' && n < 120; s++) {
-      if (isalnum((unsigned char)*s)) {
-        name[n++] = *s;
-      } else if (name[n - 1] != '_') {
-        name[n++] = '_';
-      }
-    }
-    if (i == 0 && n > 2 && name[n - 1] != '_') {
-      name[n++] = '_';
-    }
-  }
-  n -= name[n - 1] == '_' && n > 2;
-  const char *copy = tacit_arena_text(w->r->arena, name, n);
-  return copy != NULL ? copy : "b";
-}
-
-/* "  real NAME = "; a number is added to a name that an earlier one has. */
-static void write_name(writer_t *w, const char **names, size_t *n_names, size_t class, const char *label) {
-  const char *name = legal_name(w, class, label);
-  size_t same = 0;
-  for (size_t i = 0; i < *n_names; i++) {
-    same += strcmp(names[i], name) == 0;
-  }
-  names[(*n_names)++] = name;
-  tacit_text_printf(w->text, same > 0 ? "  real %s_v%zu = " : "  real %s = ", name, same + 1);
-}
-
-/* Coefficients of a class, or of the only predictor, on the scale of the columns. */
-static void write_coefficients(writer_t *w, const char **names, size_t *n_names, size_t class) {
+/* Coefficients of a class, or of the only predictor, on the scale of the columns; the first of them is the k-th of all. */
+static size_t write_coefficients(writer_t *w, size_t k, size_t class) {
   tacit_regression_t *r = w->r;
   char of_class[24] = "";
   if (class > 0) {
     snprintf(of_class, sizeof of_class, "[%zu]", class);
   }
   if (has_intercept(w)) {
-    write_name(w, names, n_names, class, "Intercept");
-    tacit_text_printf(w->text, "%s + %s * (Intercept_s%s", tacit_exact(r, w->centre), tacit_exact(r, w->half), of_class);
+    tacit_text_printf(w->text, "  real %s = %s + %s * (Intercept_s%s", w->names.names[k++], tacit_exact(r, w->centre), tacit_exact(r, w->half), of_class);
     for (size_t j = 0; j < w->n; j++) {
-      if (fabs(middle(&w->features[j])) > 0) {
-        tacit_text_printf(w->text, " - b_s%s[%zu] * %s / %s", of_class, j + 1, tacit_exact(r, middle(&w->features[j])),
-                          tacit_exact(r, width(&w->features[j])));
+      if (fabs(w->centres[j]) > 0) {
+        tacit_text_printf(w->text, " - b_s%s[%zu] * %s / %s", of_class, j + 1, tacit_exact(r, w->centres[j]), tacit_exact(r, w->halves[j]));
       }
     }
     tacit_text_printf(w->text, ");\n");
   }
   for (size_t j = 0; j < w->n; j++) {
-    write_name(w, names, n_names, class, w->features[j].label);
-    tacit_text_printf(w->text, "b_s%s[%zu] * %s / %s;\n", of_class, j + 1, tacit_exact(r, w->half), tacit_exact(r, width(&w->features[j])));
+    tacit_text_printf(w->text, "  real %s = b_s%s[%zu] * %s / %s;\n", w->names.names[k++], of_class, j + 1, tacit_exact(r, w->half),
+                      tacit_exact(r, w->halves[j]));
   }
+  return k;
 }
 
 static void write_generated(writer_t *w) {
-  size_t n_names = 0, classes = w->n_classes > 0 ? w->n_classes : 1;
-  const char **names = tacit_arena_alloc(w->r->arena, classes * (w->n + 1), sizeof *names);
-  if (names == NULL) {
-    w->r->status = tacit_error_memory(w->r->err);
-    return;
-  }
+  size_t k = 0;
   tacit_text_printf(w->text, "generated quantities { // on the scale of the columns\n");
   for (size_t c = w->n_classes > 0 ? 1 : 0; c <= w->n_classes; c++) {
-    write_coefficients(w, names, &n_names, c);
+    k = write_coefficients(w, k, c);
   }
   if (w->family->response == RESPONSE_REAL) {
-    bool has_tails = strcmp(w->family->name, "student") == 0; /* of Student's t the sd is the scale times sqrt(nu / (nu - 2)) */
-    tacit_text_printf(w->text, "  real %s_residual = %s * sigma;\n", has_tails ? "scale" : "sd", tacit_exact(w->r, w->half));
+    tacit_text_printf(w->text, "  real sigma = %s * sigma_s;\n", tacit_exact(w->r, w->half));
   }
   tacit_text_printf(w->text, "}\n");
 }
 
-static void write(tacit_regression_t *r, const family_t *family, tacit_text_t *text) {
+static void scale_response(writer_t *w) {
+  const tacit_column_schema_t *y = w->r->response;
+  bool is_binary = y->type == TACIT_COLUMN_BINARY;
+  if (w->family->response == RESPONSE_REAL && w->r->status == TACIT_OK &&
+      !tacit_design_scale(w->r->has_intercept, is_binary ? 0 : y->lower, is_binary ? 1 : y->upper, &w->centre, &w->half)) {
+    tacit_regression_fail(w->r, 0, "family %s needs a response that can vary within its public bounds", w->family->name);
+  }
+}
+
+static void write(tacit_regression_t *r, const family_t *family, tacit_text_t *text, tacit_names_t *names) {
   writer_t w = {.text = text, .r = r, .family = family, .centre = 0, .half = 1};
+  bool is_centred = r->has_intercept || family->response == RESPONSE_LEVELS;
   w.features = tacit_arena_alloc(r->arena, TACIT_REGRESSION_MAX_FEATURES, sizeof *w.features);
-  if (w.features == NULL) {
+  w.centres = tacit_arena_alloc(r->arena, 2 * TACIT_REGRESSION_MAX_FEATURES, sizeof *w.centres);
+  if (r->arena->failed) {
     r->status = tacit_error_memory(r->err);
     return;
   }
+  w.halves = w.centres + TACIT_REGRESSION_MAX_FEATURES;
   w.n_classes = family->response == RESPONSE_CLASSES ? r->response->n_levels - 1 : 0;
-  bool is_full = !r->has_intercept && family->response != RESPONSE_LEVELS; /* the first column with levels takes the intercept's place */
-  for (size_t i = 0; i < r->n_products; i++) {
-    bool has_levels = r->products[i].order == 1 && r->factors[r->products[i].factors[0]].all != NULL;
-    w.n += expand(r, &r->products[i], is_full && has_levels, w.features + w.n, TACIT_REGRESSION_MAX_FEATURES - w.n);
-    is_full = is_full && !has_levels;
+  expand_all(&w);
+  scale(&w, is_centred);
+  scale_response(&w);
+  if (r->status == TACIT_OK) {
+    name_coefficients(&w, has_intercept(&w));
   }
-  if (family->response == RESPONSE_REAL) {
-    w.centre = (r->response->lower + r->response->upper) / 2;
-    w.half = r->response->upper > r->response->lower ? (r->response->upper - r->response->lower) / 2 : 1;
+  if (r->status == TACIT_OK) {
+    tacit_text_printf(text, "// %s, family %s\n", shown(r, r->text), family->name);
+    write_data(&w);
+    write_parameters(&w);
+    write_model(&w);
+    write_generated(&w);
   }
-  if (r->status != TACIT_OK) {
-    return;
-  }
-  tacit_text_printf(text, "// %s, family %s\n", r->text, family->name);
-  write_data(&w);
-  write_parameters(&w);
-  write_model(&w);
-  write_generated(&w);
+  *names = w.names;
 }
 
-tacit_status_t tacit_program_of_formula(char **text, const char *formula, const char *family, const struct tacit_schema *schema, tacit_error_t *err) {
+tacit_status_t tacit_written_new(tacit_written_t *written, const char *formula, const char *family, const tacit_schema_t *schema, tacit_error_t *err) {
   tacit_arena_t arena = {0};
-  tacit_text_t written = {0};
+  tacit_text_t text = {0};
   tacit_regression_t *r = tacit_arena_alloc(&arena, 1, sizeof *r);
-  *text = NULL;
+  *written = (tacit_written_t){0};
   if (r == NULL) {
     tacit_arena_clear(&arena);
     return tacit_error_memory(err);
   }
-  *r = (tacit_regression_t){.text = formula, .arena = &arena, .schema = schema, .err = err};
-  const family_t *found = find_family(r, family);
+  *r = (tacit_regression_t){.text = formula, .arena = &arena, .schema = schema, .err = err, .formula = {.text = tacit_strdup(formula)}};
+  r->status = r->formula.text != NULL ? TACIT_OK : tacit_error_memory(err);
+  const family_t *found = r->status == TACIT_OK ? find_family(r, family) : NULL;
   if (found != NULL) {
     tacit_regression_parse(r);
   }
-  if (r->status == TACIT_OK) {
+  if (found != NULL && r->status == TACIT_OK) {
     check(r, found);
   }
-  if (r->status == TACIT_OK) {
-    write(r, found, &written);
+  if (found != NULL && r->status == TACIT_OK) {
+    write(r, found, &text, &written->names);
   }
   tacit_status_t status = r->status;
-  if (status == TACIT_OK && (arena.failed || written.failed)) {
+  if (status == TACIT_OK && (arena.failed || text.failed)) {
     status = tacit_error_memory(err);
   }
+  tacit_formula_clear(&r->formula);
   tacit_arena_clear(&arena);
+  written->text = text.data;
   if (status != TACIT_OK) {
-    tacit_text_clear(&written);
-    return status;
+    tacit_text_clear(&text);
+    written->text = NULL;
+    tacit_written_clear(written);
   }
-  *text = written.data;
-  return TACIT_OK;
+  return status;
+}
+
+void tacit_written_clear(tacit_written_t *written) {
+  tacit_free(written->text);
+  tacit_names_clear(&written->names);
+  *written = (tacit_written_t){0};
+}
+
+tacit_status_t tacit_program_of_formula(char **text, const char *formula, const char *family, const struct tacit_schema *schema, tacit_error_t *err) {
+  tacit_written_t written;
+  tacit_status_t status = tacit_written_new(&written, formula, family, schema, err);
+  *text = written.text;
+  written.text = NULL;
+  tacit_written_clear(&written);
+  return status;
 }

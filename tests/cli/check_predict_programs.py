@@ -142,7 +142,7 @@ draws = fit("y ~ x", "st", "--family", "student")
 for row, (_, _, x, _) in zip(predict("st"), new):
     agree(row, [d["b_Intercept"] + d["b_x"] * x for d in draws])
 responses_agree("st", 1, lambda d: d["b_Intercept"] - 1.5 * d["b_x"],
-                lambda d: d["scale_residual"] ** 2 * (d["nu"] / (d["nu"] - 2) if d["nu"] > 3 else 3), draws)
+                lambda d: d["sigma"] ** 2 * (d["nu"] / (d["nu"] - 2) if d["nu"] > 3 else 3), draws)
 
 # more zeros
 draws = fit("n ~ x", "zi", "--family", "zero_inflated_poisson")

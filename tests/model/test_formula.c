@@ -53,6 +53,7 @@ static void test_formula_labels_are_those_of_r(void **state) {
       {"death ~ factor( smoker )", "Intercept|factor(smoker)1"},
       {"death ~ factor(sex)", "Intercept|factor(sex)M"},
       {"death ~ smoker", "Intercept|smoker"},
+      {"death ~ base::log(flc)", "Intercept|log(flc)"},
       {"death ~ I(age^2)", "Intercept|I(age^2)"},
       {"death ~ I( age ^2+3*z -1.5e0/ flc)", "Intercept|I(age^2 + 3 * z - 1.5e0/flc)"},
       {"death ~ I(-z)", "Intercept|I(-z)"},
