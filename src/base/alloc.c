@@ -8,7 +8,10 @@
 
 static const size_t huge_page = (size_t)1 << 21, large = (size_t)1 << 23;
 
-/* The hook of the allocation-failure tests: with the start of libsodium (random/key.c) the only mutable global of the library. */
+/*
+ * The hook of the allocation-failure tests: with the start of libsodium (random/key.c) and the number of forks (random/noise.c) the only mutable
+ * global of the library.
+ */
 static atomic_size_t fail_countdown;
 
 void tacit_alloc_fail_at(size_t k) {
@@ -164,6 +167,16 @@ void tacit_free_private(void *p, size_t n, size_t size) {
   } else if (p != NULL) {
     munmap(p, n * size);
   }
+}
+
+void tacit_wipe_on_fork(void *p, size_t n) {
+#if defined(MADV_WIPEONFORK)
+  if (!is_watched) { /* whole pages of its own */
+    (void)madvise(p, n, MADV_WIPEONFORK);
+  }
+#else
+  (void)p, (void)n;
+#endif
 }
 
 void tacit_wipe(void *p, size_t n) {

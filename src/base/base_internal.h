@@ -36,6 +36,8 @@ TACIT_MUST_USE void *tacit_grow(void *items, size_t n, size_t *capacity, size_t 
 /* An array of records that grows, in no core dump: from nothing (p NULL), or from n_old > 0. Freed with the same numbers alone. */
 void *tacit_grow_private(void *p, size_t n_old, size_t n, size_t size);
 void tacit_free_private(void *p, size_t n, size_t size);
+/* Of memory from tacit_grow_private: a forked child finds zeros there, where the system knows how. */
+void tacit_wipe_on_fork(void *p, size_t n);
 /* Zeros that no compiler leaves out; p may be NULL. */
 void tacit_wipe(void *p, size_t n);
 char *tacit_strdup(const char *text);

@@ -2,7 +2,6 @@
  * Bits, counts and subsets whose probabilities are exact: everything is a comparison of whole numbers.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/base_internal.h"
 #include "random/exact_normal.h"
@@ -10,15 +9,6 @@
 
 /* One in units of log odds, rates and means. */
 static const uint64_t one = (uint64_t)1 << 32;
-
-static tacit_status_t check(const tacit_noise_t *noise, tacit_error_t *err) {
-  if (noise->owner != getpid()) {
-    return tacit_error_set(err, TACIT_ERR_NOISE, NULL,
-                           "this noise source was opened before a fork, and would repeat the noise of the parent "
-                           "process: open a new source in the child");
-  }
-  return TACIT_OK;
-}
 
 static tacit_status_t finish(const tacit_noise_t *noise, tacit_error_t *err) {
   return noise->has_failed ? tacit_error_set(err, TACIT_ERR_NOISE, NULL,
@@ -63,7 +53,7 @@ static bool logistic_bit(tacit_noise_t *noise, uint64_t x) {
 tacit_status_t tacit_noise_ratio_bits(tacit_noise_t *noise, size_t n, const uint64_t *numerators, uint64_t denominator,
                                       bool *bits, tacit_error_t *err) {
   memset(bits, 0, n * sizeof *bits);
-  tacit_status_t status = check(noise, err);
+  tacit_status_t status = tacit_noise_check_owner(noise, err);
   for (size_t i = 0; status == TACIT_OK && i < n; i++) {
     if (denominator == 0 || numerators[i] > denominator) {
       memset(bits, 0, n * sizeof *bits);
@@ -81,7 +71,7 @@ tacit_status_t tacit_noise_ratio_bit(tacit_noise_t *noise, uint64_t numerator, u
 
 tacit_status_t tacit_noise_exp_bit(tacit_noise_t *noise, uint64_t exponent, bool *bit, tacit_error_t *err) {
   *bit = false;
-  tacit_status_t status = check(noise, err);
+  tacit_status_t status = tacit_noise_check_owner(noise, err);
   if (status == TACIT_OK) {
     uint64_t end = tacit_noise_end(noise, 1, TACIT_BIT_WORK);
     *bit = exp_bit(noise, exponent);
@@ -95,7 +85,7 @@ tacit_status_t tacit_noise_exp_bit(tacit_noise_t *noise, uint64_t exponent, bool
 
 tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, bool *bit, tacit_error_t *err) {
   *bit = false;
-  tacit_status_t status = check(noise, err);
+  tacit_status_t status = tacit_noise_check_owner(noise, err);
   if (status == TACIT_OK) {
     uint64_t size = log_odds < 0 ? -(uint64_t)log_odds : (uint64_t)log_odds;
     uint64_t end = tacit_noise_end(noise, 1, TACIT_BIT_WORK);
@@ -110,7 +100,7 @@ tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, 
 
 tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, size_t n, uint64_t *out, tacit_error_t *err) {
   memset(out, 0, n * sizeof *out);
-  tacit_status_t status = check(noise, err);
+  tacit_status_t status = tacit_noise_check_owner(noise, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -144,7 +134,7 @@ static uint64_t subset_word(tacit_noise_t *noise, uint32_t rate) {
 tacit_status_t tacit_noise_subset(tacit_noise_t *noise, uint64_t rate, size_t n, uint64_t *mask, tacit_error_t *err) {
   size_t n_words = (n + 63) / 64;
   memset(mask, 0, n_words * sizeof *mask);
-  tacit_status_t status = check(noise, err);
+  tacit_status_t status = tacit_noise_check_owner(noise, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -220,7 +210,7 @@ uint64_t tacit_poisson_sixteen(tacit_noise_t *noise) {
 
 tacit_status_t tacit_noise_poisson(tacit_noise_t *noise, uint64_t mean, uint64_t *out, tacit_error_t *err) {
   *out = 0;
-  tacit_status_t status = check(noise, err);
+  tacit_status_t status = tacit_noise_check_owner(noise, err);
   if (status != TACIT_OK) {
     return status;
   }

@@ -3,7 +3,6 @@
  * A scale is the exact value of its double, t / 2^j with whole t < 2^53.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include <sodium.h>
 
@@ -135,12 +134,7 @@ static tacit_status_t check(const tacit_noise_t *noise, double scale, double lea
                            "finer or coarser grid",
                            least, most);
   }
-  if (noise->owner != getpid()) {
-    return tacit_error_set(err, TACIT_ERR_NOISE, NULL,
-                           "this noise source was opened before a fork, and would repeat the noise of the parent "
-                           "process: open a new source in the child");
-  }
-  return TACIT_OK;
+  return tacit_noise_check_owner(noise, err);
 }
 
 static tacit_status_t finish(const tacit_noise_t *noise, tacit_status_t status, size_t n, int64_t *out, tacit_error_t *err) {

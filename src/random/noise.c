@@ -1,3 +1,5 @@
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,17 +19,42 @@ void tacit_noise_refill(tacit_noise_t *noise) {
   noise->n_refills++;
 }
 
-/* A source without its key: the first draw refills it. In no core dump, nor, where the system allows it, in swap. */
+static atomic_uint_least64_t n_forks = 1;
+static bool can_count;
+
+static void count_fork(void) { atomic_fetch_add(&n_forks, 1); }
+static void start_counting(void) { can_count = pthread_atfork(NULL, NULL, count_fork) == 0; }
+
+uint64_t tacit_n_forks(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  return pthread_once(&once, start_counting) == 0 && can_count ? atomic_load(&n_forks) : 0;
+}
+
+/*
+ * A source without its key: the first draw refills it. In no core dump, nor, where the system allows it, in swap or in the memory of a forked child.
+ */
 static tacit_status_t noise_alloc(tacit_noise_t **noise, bool is_secret, tacit_error_t *err) {
   *noise = tacit_grow_private(NULL, 0, 1, sizeof **noise);
   if (*noise == NULL) {
     return tacit_error_memory(err);
   }
   (void)sodium_mlock(*noise, sizeof **noise);
+  tacit_wipe_on_fork(*noise, sizeof **noise);
   **noise = (tacit_noise_t){0};
   (*noise)->next = NOISE_WORDS;
+  (*noise)->is_made = true;
   (*noise)->owner = getpid();
+  (*noise)->n_forks = tacit_n_forks();
   (*noise)->is_secret = is_secret;
+  return (*noise)->n_forks > 0 ? TACIT_OK : tacit_error_memory(err);
+}
+
+tacit_status_t tacit_noise_check_owner(const tacit_noise_t *noise, tacit_error_t *err) {
+  if (!noise->is_made || noise->owner != getpid() || noise->n_forks != tacit_n_forks()) {
+    return tacit_error_set(err, TACIT_ERR_NOISE, NULL,
+                           "this noise source was opened before a fork, and would repeat the noise of the parent "
+                           "process: open a new source in the child");
+  }
   return TACIT_OK;
 }
 
@@ -87,12 +114,7 @@ static tacit_status_t check(const tacit_noise_t *noise, double sd, tacit_error_t
                            "the standard deviation of rounded Gaussian noise must be a number from 2^-20 to 2^52, in "
                            "units of the integer grid: choose a finer or coarser grid");
   }
-  if (noise->owner != getpid()) {
-    return tacit_error_set(err, TACIT_ERR_NOISE, NULL,
-                           "this noise source was opened before a fork, and would repeat the noise of the parent "
-                           "process: open a new source in the child");
-  }
-  return TACIT_OK;
+  return tacit_noise_check_owner(noise, err);
 }
 
 tacit_status_t tacit_noise_rounded_gaussian(tacit_noise_t *noise, double sd, size_t n, int64_t *out,

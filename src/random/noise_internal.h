@@ -23,11 +23,18 @@ struct tacit_noise {
   uint64_t coins;
   unsigned n_coins;
   unsigned char key[TACIT_KEY_BYTES];
-  pid_t owner; /* a forked child holds the same key, and would repeat its parent's noise */
+  /* A forked child holds the same key, and would repeat its parent's noise. Its copy is wiped by the system; and it is known by these. */
+  bool is_made;
+  pid_t owner;      /* which a child in another namespace of processes may share */
+  uint64_t n_forks; /* before this source was made: tacit_n_forks() */
   bool is_secret;
   bool has_failed; /* for good: whatever fails once draws nothing more */
 };
 
+/* How often this process was made by a fork, it and those that it comes from; 0: forks cannot be counted. */
+uint64_t tacit_n_forks(void);
+/* Was it made by this process? */
+TACIT_MUST_USE tacit_status_t tacit_noise_check_owner(const tacit_noise_t *noise, tacit_error_t *err);
 /* Replace the key and fill the words; sets has_failed if the stream cannot be had. */
 void tacit_noise_refill(tacit_noise_t *noise);
 

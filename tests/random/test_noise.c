@@ -1,7 +1,10 @@
 /* Noise sources as objects: keys, wiping, arguments, and what happens when something fails. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -226,6 +229,94 @@ static void test_forked_child_is_refused(void **state) {
   tacit_noise_free(noise);
 }
 
+/* What a child process makes of it: 0 if it did as it should. */
+static int status_of(pid_t child) {
+  int how;
+  assert_true(child > 0 && waitpid(child, &how, 0) == child);
+  return WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+}
+
+static bool refuses(tacit_noise_t *noise) {
+  int64_t draws[3];
+  bool bit;
+  tacit_error_t err;
+  return tacit_noise_rounded_gaussian(noise, 1e9, 3, draws, &err) == TACIT_ERR_NOISE && draws[0] == 0 && draws[2] == 0 &&
+         tacit_noise_discrete_laplace(noise, 10, 3, draws, &err) == TACIT_ERR_NOISE && tacit_noise_logistic_bit(noise, 1, &bit, &err) == TACIT_ERR_NOISE;
+}
+
+/* By the count of forks alone: the memory is kept, and the child has its parent's number. */
+static void test_a_child_with_its_parents_number_is_refused(void **state) {
+  tacit_error_t err;
+  tacit_noise_t *noise;
+  assert_ok(tacit_noise_new(&noise, &err), err);
+#if defined(MADV_KEEPONFORK) && !defined(__SANITIZE_ADDRESS__)
+  assert_int_equal(madvise(noise, sizeof *noise, MADV_KEEPONFORK), 0);
+#endif
+  pid_t child = fork();
+  if (child == 0) {
+    noise->owner = getpid();
+    bool is_copy = noise->is_made && noise->next > 0;
+    _exit(is_copy && refuses(noise) ? 0 : 1);
+  }
+  assert_int_equal(status_of(child), 0);
+  tacit_noise_free(noise);
+}
+
+/* By the system alone: a child made without the C library, which therefore counts no fork. */
+static void test_a_child_finds_nothing_of_a_source(void **state) {
+#if !defined(MADV_WIPEONFORK) || defined(__SANITIZE_ADDRESS__)
+  skip();
+#else
+  static const tacit_noise_t zeros;
+  int64_t draw;
+  tacit_error_t err;
+  tacit_noise_t *noise;
+  assert_ok(tacit_noise_new(&noise, &err), err);
+  assert_ok(tacit_noise_rounded_gaussian(noise, 1e9, 1, &draw, &err), err);
+  pid_t child = (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0, 0, 0, 0);
+  if (child == 0) {
+    _exit(memcmp(noise, &zeros, sizeof zeros) == 0 && refuses(noise) ? 0 : 1);
+  }
+  assert_int_equal(status_of(child), 0);
+  assert_ok(tacit_noise_rounded_gaussian(noise, 1e9, 1, &draw, &err), err);
+  tacit_noise_free(noise);
+#endif
+}
+
+/* Process 1 of a namespace of processes of its own; or less than 0: such are not permitted here. */
+static pid_t fork_apart(void) {
+  return unshare(CLONE_NEWPID) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 ? fork() : -1;
+}
+
+/* Parent and child are process 1, each of its own namespace. */
+static void test_a_child_in_another_namespace_is_refused(void **state) {
+  enum { NOT_PERMITTED = 77 };
+  pid_t middle = fork(); /* this process stays where it is */
+  if (middle == 0) {
+    pid_t parent = fork_apart();
+    if (parent == 0) {
+      tacit_error_t err;
+      tacit_noise_t *noise;
+      int how = 1;
+      if (tacit_noise_new(&noise, &err) == TACIT_OK) {
+        pid_t child = fork_apart();
+        if (child == 0) {
+          _exit(getpid() == 1 && refuses(noise) ? 0 : 1);
+        }
+        how = child < 0 ? NOT_PERMITTED : waitpid(child, &how, 0) == child && WIFEXITED(how) ? WEXITSTATUS(how) : 1;
+      }
+      _exit(how);
+    }
+    int how;
+    _exit(parent < 0 ? NOT_PERMITTED : waitpid(parent, &how, 0) == parent && WIFEXITED(how) ? WEXITSTATUS(how) : 1);
+  }
+  int how = status_of(middle);
+  if (how == NOT_PERMITTED) {
+    skip();
+  }
+  assert_int_equal(how, 0);
+}
+
 static void test_a_source_is_in_no_core_dump(void **state) {
   tacit_noise_t *noise = seeded(1);
 #if !defined(__SANITIZE_ADDRESS__)
@@ -329,6 +420,9 @@ int main(void) {
       cmocka_unit_test(test_edges_of_sd_are_accepted),
       cmocka_unit_test(test_undecided_draw_fails_the_source_for_good_and_leaves_zeros),
       cmocka_unit_test(test_forked_child_is_refused),
+      cmocka_unit_test(test_a_child_with_its_parents_number_is_refused),
+      cmocka_unit_test(test_a_child_finds_nothing_of_a_source),
+      cmocka_unit_test(test_a_child_in_another_namespace_is_refused),
       cmocka_unit_test(test_a_source_is_in_no_core_dump),
       cmocka_unit_test(test_failed_allocation_gives_no_source),
   };
