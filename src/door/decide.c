@@ -30,6 +30,7 @@ double tacit_ratio_clip(double bound) {
  * A unit moves the log ratio by at most factor times the largest clip. Penalty: rounding the noise moves it by at most half a unit on
  * either side. Probit: any noise sd in proportion to the pair's own clip; clips have 2^10 units or more.
  */
+/* proofs/Decisions.v: scalar_moves, rounding_moves_by_one */
 tacit_event_t tacit_accept_event(const tacit_accept_rule_t *rule, double factor) {
   double most = factor * tacit_ratio_clip(rule->max_bound);
   tacit_event_t event = {.kind = TACIT_EVENT_BARKER_BIT, .sensitivity = most / unit, .count = 1, .label = "accept"};
@@ -55,7 +56,7 @@ static double product_moves(const tacit_door_product_t *of) {
   return root * ((double)of->radius[0] * of->clip[1] + (double)of->radius[1] * of->clip[0]);
 }
 
-/* Part 1e-9 of the sensitivity is for rounding: check_product(). */
+/* Part 1e-9 of the sensitivity is for rounding: check_product(); proofs/Decisions.v: product_moves, scaling_moves, adding_the_same_moves_nothing */
 tacit_event_t tacit_product_event(const tacit_accept_rule_t *rule, double factor, const tacit_door_product_t *of) {
   tacit_event_t event = tacit_accept_event(rule, factor);
   event.sensitivity = factor * ((double)of->most / unit + fabs(of->weight) * product_moves(of)) * (1 + 1e-9) + 4 / unit;
@@ -92,6 +93,7 @@ static tacit_status_t check_rule(const tacit_door_t *door, const tacit_accept_ru
 
 /* ---- one decision ---- */
 
+/* proofs/Decisions.v: capping_moves_no_two_apart */
 int64_t tacit_log_ratio_capped(tacit_wide_t log_ratio) {
   const tacit_wide_t limit = (tacit_wide_t)1 << 62;
   return (int64_t)(log_ratio > limit ? limit : log_ratio < -limit ? -limit : log_ratio);
@@ -102,6 +104,7 @@ tacit_wide_t tacit_log_ratio_units(long double log_ratio) {
 }
 
 /* In log ratios; `clip` is what one unit adds at most, in grid units. */
+/* proofs/Decisions.v: scalar_moves */
 static double noise_sd(const tacit_door_t *door, const tacit_accept_rule_t *rule, double clip) {
   return rule->sigma * (rule->kind == TACIT_ACCEPT_PROBIT ? tacit_door_factor(door) * clip / unit : 1);
 }
@@ -120,6 +123,7 @@ static tacit_status_t decide(const tacit_door_t *door, const tacit_accept_rule_t
 
 /* ---- decisions on sums ---- */
 
+/* proofs/Decisions.v: scalar_moves */
 tacit_status_t tacit_door_decide(tacit_door_t *door, const tacit_scalars_t *of, const tacit_accept_rule_t *rule,
                                  const double *correction, bool *accepted, tacit_error_t *err) {
   tacit_event_t event = tacit_accept_event(rule, tacit_door_factor(door));
@@ -261,6 +265,7 @@ static tacit_status_t check_product(tacit_door_t *door, const tacit_door_product
   return TACIT_THEN(status, tacit_door_probe(&probed, probe_lanes, 2 * of->dim + 1, sizeof(int64_t), err));
 }
 
+/* proofs/Decisions.v: product_moves */
 tacit_status_t tacit_door_decide_product(tacit_door_t *door, const tacit_door_product_t *of, const tacit_accept_rule_t *rule,
                                          double correction, bool *accepted, tacit_error_t *err) {
   tacit_event_t event = tacit_product_event(rule, tacit_door_factor(door), of);

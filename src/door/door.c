@@ -172,6 +172,10 @@ bool tacit_door_has_units(const tacit_door_t *door) {
   return door->unit_offsets != NULL || door->settings.max_unit_rows != 1;
 }
 
+/*
+ * proofs/Sums.v: substitution_moves_by_one_unit, substitution_moves_by_one_unit_l1
+ * proofs/Sums.v: add_remove_is_substitution_by_nothing
+ */
 double tacit_door_factor(const tacit_door_t *door) {
   return door->budget != NULL && tacit_budget_relation(door->budget) == TACIT_RELATION_ADD_REMOVE ? 1 : 2;
 }

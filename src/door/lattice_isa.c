@@ -33,6 +33,7 @@ TACIT_INLINE vfloat clip_factor(vfloat n2, vint valid, float scale_out, tacit_do
   return vfloat_select(finite, factor, vfloat_set(0));
 }
 
+/* proofs/Shapes.v: truncation_shortens */
 TACIT_INLINE void add_lanes(int32_t *lanes, vfloat product) {
   vint sum;
   memcpy(&sum, lanes, sizeof sum);
@@ -195,6 +196,7 @@ TACIT_INLINE vdouble clip_scalar(const float *norms, vdouble difference, vdouble
   return vdouble_select(finite, vdouble_max(vdouble_min(difference, clip), -clip), vdouble_set(0));
 }
 
+/* proofs/Decisions.v: rounding_stays_within_the_clip */
 static void scalars(const float *norms, size_t n_blocks, const double *before, const double *after, double most, int64_t *lanes,
                     tacit_door_notes_t *notes) {
   const vdouble clip = vdouble_set(most);
@@ -212,6 +214,7 @@ static void scalars(const float *norms, size_t n_blocks, const double *before, c
 }
 
 /* Squares of whole numbers are exact, or beyond every radius, which is at most 2^26. */
+/* proofs/Decisions.v: the_check_in_doubles_is_exact */
 TACIT_INLINE void whole_piece(size_t n, double radius, vlong counts, const int64_t *lanes, int64_t *totals) {
   vdouble square = vdouble_set(0);
   for (size_t j = 0; j < n; j++) {

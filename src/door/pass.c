@@ -78,6 +78,7 @@ static size_t show_units(const tacit_pass_t *pass, size_t first, size_t last, ta
 _Static_assert((int64_t)TACIT_PART_BLOCKS << TACIT_LATTICE_BITS <= INT32_MAX, "a lane of 32 bits holds what a part adds");
 _Static_assert((int64_t)TACIT_PART_BLOCKS <= INT64_MAX >> 51, "a lane of 64 bits holds what a part adds");
 
+/* proofs/Sums.v: lanes_fit, lanes_of_32_bits_fit_in_64, totals_fit */
 /* Lanes are added to the totals: 2^14 numbers of 32 bits fit into 64, and those of 64 into 128. */
 static void flush(const tacit_pass_t *pass, tacit_workspace_t *w) {
   for (size_t i = 0, at = 0; i < pass->n_sums; i++) {
@@ -102,6 +103,7 @@ static void sum_range(const void *of, size_t first, size_t last, size_t thread) 
   flush(pass, w);
 }
 
+/* proofs/Sums.v: sum_in_any_order, sum_of_parts */
 /* The notes are summed as the sums are, after them. */
 void tacit_door_sum(const tacit_pass_t *pass) {
   tacit_door_t *door = pass->door;

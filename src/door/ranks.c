@@ -44,6 +44,7 @@ size_t tacit_door_message_size(size_t n_sums) {
   return 3 * (n_sums + TACIT_N_NOTES) + 1;
 }
 
+/* proofs/Sums.v: limbs_of_ranks_are_their_sum, limbs_fit */
 void tacit_door_sum_ranks(tacit_door_t *door, size_t n) {
   const tacit_wide_t base = (tacit_wide_t)1 << LIMB_BITS, mask = base - 1;
   const tacit_ranks_t *ranks = door->settings.ranks;

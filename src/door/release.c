@@ -38,6 +38,7 @@ tacit_status_t tacit_door_probe(const tacit_probed_t *probed, tacit_probe_functi
                                door->settings.name);
 }
 
+/* proofs/Sums.v: rounding_commutes_with_whole_numbers */
 double tacit_released_value(tacit_wide_t sum, int64_t noise, double spacing) {
   return (double)(sum + noise) * spacing;
 }
@@ -136,6 +137,7 @@ static tacit_status_t release(tacit_door_t *door, const release_t *r, double *ou
   return status;
 }
 
+/* proofs/Shapes.v: ball_substitute, ball_add_remove */
 tacit_status_t tacit_door_release_vectors(tacit_door_t *door, const tacit_vectors_t *of, double noise_multiplier, double *out,
                                           tacit_error_t *err) {
   bool is_clipped = isfinite(of->clip);
@@ -156,6 +158,7 @@ tacit_status_t tacit_door_release_vectors(tacit_door_t *door, const tacit_vector
 }
 
 /* Entries of an upper triangle off the diagonal stand for two of the matrix, whose norm is what is bounded: sqrt(2) less noise. */
+/* proofs/Squares.v: less_noise_off_the_diagonal */
 static void fill_scales(tacit_door_t *door, const tacit_door_shape_t *shape, double scale) {
   size_t n = tacit_door_shape_n_sums(shape), diagonal = 0, left = shape->dim;
   bool is_triangle = shape->kind == TACIT_SHAPE_SQUARES;
@@ -166,6 +169,7 @@ static void fill_scales(tacit_door_t *door, const tacit_door_shape_t *shape, dou
   }
 }
 
+/* What a shape's numbers move by, sums do; proofs/Sums.v: substitution_moves_by_one_unit */
 tacit_status_t tacit_door_release_units(tacit_door_t *door, const tacit_units_t *of, tacit_door_noise_t noise,
                                         double noise_multiplier, double *out, double *scale, tacit_error_t *err) {
   bool is_substitute = tacit_door_factor(door) > 1;
@@ -185,6 +189,7 @@ tacit_status_t tacit_door_release_units(tacit_door_t *door, const tacit_units_t 
   return status;
 }
 
+/* proofs/Decisions.v: scalar_moves */
 tacit_status_t tacit_door_release_scalars(tacit_door_t *door, const tacit_scalars_t *of, double noise_multiplier, double *out,
                                           double *noise_sd, tacit_error_t *err) {
   double factor = noise_multiplier * tacit_door_factor(door);

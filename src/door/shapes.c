@@ -50,12 +50,20 @@ static bool is_discrete(tacit_door_noise_t noise) {
 double tacit_door_shape_sensitivity(const tacit_door_shape_t *shape, tacit_door_noise_t noise, bool is_substitute) {
   const double up = 1 + 0x1p-50;
   double d = (double)shape->dim, r = (double)shape->radius, high = (double)shape->high, low = (double)shape->low;
+  /*
+   * proofs/Products.v: products_substitute, products_without_response_substitute
+   * proofs/Products.v: products_add_remove
+   */
   double products = has_response(shape) ? d * r * r + high * high : (d + 1) * r * r; /* exact below 2^53 */
   double side = is_substitute ? high - low : fmax(high, -low), moved = (double)n_cells(shape) * (is_substitute ? 2 : 1); /* cells by r each */
   switch (shape->kind) {
+    /* proofs/Shapes.v: ball_substitute, ball_add_remove, l1_is_at_most_root_d_l2 */
     case TACIT_SHAPE_BALL: return (is_substitute ? 2 : 1) * r * (is_l1(noise) ? sqrt(d) * up : 1);
+    /* proofs/Shapes.v: box_substitute, box_add_remove */
     case TACIT_SHAPE_BOX: return shape->dim == 1 ? side : side * (is_l1(noise) ? d : sqrt(d) * up);
+    /* proofs/Shapes.v: cells_substitute, cells_add_remove */
     case TACIT_SHAPE_CELL: return r * (is_l1(noise) || moved <= 1 ? moved : sqrt(moved) * up);
+    /* proofs/Squares.v: squares_substitute, squares_add_remove */
     case TACIT_SHAPE_SQUARES: return is_substitute ? sqrt(2) * up * r * r : r * r;
     default: return products < 0x1p53 ? products : products * up;
   }
@@ -70,6 +78,7 @@ tacit_event_t tacit_door_shape_event(const tacit_door_shape_t *shape, tacit_door
     event.kind = noise == TACIT_DOOR_GAUSSIAN ? TACIT_EVENT_GAUSSIAN : TACIT_EVENT_LAPLACE;
   } else if (noise == TACIT_DOOR_DISCRETE_GAUSSIAN) {
     event.kind = TACIT_EVENT_DISCRETE_GAUSSIAN;
+    /* proofs/Shapes.v: cells_substitute, cells_add_remove, box_substitute */
     if (!is_number) { /* each cell that a unit leaves or enters moves by one */
       event.count = (is_substitute ? 2 : 1) * n_cells(shape);
       event.noise_multiplier = noise_multiplier * sqrt((double)event.count);
@@ -126,6 +135,7 @@ static bool add_length(const int64_t *k, size_t n, int64_t radius, tacit_wide_t 
   return n_beyond == 0;
 }
 
+/* proofs/Shapes.v: the_check_is_the_ball */
 bool tacit_door_is_in_ball(const int64_t *k, size_t n, int64_t radius) {
   tacit_wide_t square = 0;
   return add_length(k, n, radius, &square) && square <= (tacit_wide_t)radius * radius;
@@ -141,6 +151,7 @@ static bool are_in_ball(const tacit_door_shape_t *shape, size_t n_rows, const in
   return ok && square <= (tacit_wide_t)shape->radius * shape->radius;
 }
 
+/* proofs/Sums.v: products_fit */
 static void add_square(size_t d, const int64_t *v, tacit_wide_t *totals) {
   for (size_t i = 0; i < d; i++) {
     for (size_t j = i; j < d; j++) {

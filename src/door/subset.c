@@ -32,6 +32,7 @@ tacit_status_t tacit_subset_check(tacit_door_t *door, double rate, tacit_error_t
   return door->mask != NULL ? TACIT_OK : tacit_error_memory(err);
 }
 
+/* proofs/Sums.v: subset_moves_by_one_unit_or_not_at_all */
 tacit_status_t tacit_subset_draw(tacit_door_t *door, double rate, tacit_error_t *err) {
   return tacit_noise_subset(door->noise, (uint64_t)(rate * unit), door->n_records, door->mask, err);
 }
