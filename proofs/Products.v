@@ -26,7 +26,7 @@ Lemma distance_of_app : forall x x' y y', length x = length x' ->
   distance2 (x ++ y) (x' ++ y') = distance2 x x' + distance2 y y'.
 Proof. intros. unfold distance2, square. rewrite minus_app by trivial. apply dot_app. trivial. Qed.
 
-Lemma length_of_triangle : forall u v, length u = length v -> length (triangle u) = length (triangle v).
+Lemma lengths_of_triangles : forall u v, length u = length v -> length (triangle u) = length (triangle v).
 Proof.
   induction u; destruct v; simpl; intros E; try discriminate; trivial. rewrite !app_length, !length_of_times,
     (IHu v) by lia. lia.
@@ -139,7 +139,8 @@ Proof.
   intros R H u v r s HR HH E Fu Fv Hr Hs d. pose proof (proj1 (square_le H H ltac:(lia))) as K0.
     apply in_box in Fu, Fv.
   pose proof (largest_at_the_corner R u v Fu Fv E) as (U & V & C). fold d in U, V, C.
-  unfold products. rewrite !distance_of_app; [| apply length_of_triangle; trivial | rewrite !length_of_times;
+  unfold products. rewrite !distance_of_app; [| apply lengths_of_triangles;
+    trivial | rewrite !length_of_times;
     trivial].
   pose proof (distance_of_triangles (R :: u) (R :: v) (f_equal S E)) as T.
   cbn [triangle] in T. rewrite distance_of_app in T by (rewrite !length_of_times; exact (f_equal S E)).
@@ -176,7 +177,8 @@ Proof.
   - pose proof (square_is_no_less_than_0 (minus (times 0 (R :: u)) (times 0 (R :: v)))).
       unfold distance2 in *.
     replace (0 ^ 2) with 0 in P by reflexivity. rewrite Z.add_0_r in P. lia.
-  - unfold products_without_response. rewrite !app_length, !length_of_times, (length_of_triangle u v E). lia.
+  - unfold products_without_response. rewrite !app_length, !length_of_times, (lengths_of_triangles u v E).
+      lia.
 Qed.
 
 (* Against none the same holds: none adds what columns and a response of 0 add. *)

@@ -151,6 +151,28 @@ Theorem products_fit : forall a b, (- 2 ^ 22 <= a <= 2 ^ 22 /\ - 2 ^ 22 <= b <= 
   (- 2 ^ 26 <= a <= 2 ^ 26 -> 0 <= a * a <= 2 ^ 52).
 Proof. intros; split; nia. Qed.
 
+(* Squares of up to 2^10 such fit in 64 bits without a sign. *)
+Theorem squares_fit : forall u, Z.of_nat (length u) <= 2 ^ 10 ->
+  Forall (fun a => - 2 ^ 26 <= a <= 2 ^ 26) u -> square u < 2 ^ 64.
+Proof.
+  intros u n F. assert (G : square u <= (2 ^ 26) ^ 2 * Z.of_nat (length u)); [clear n | lia].
+  unfold square, dot. induction F as [|a u A F IH]; [simpl; lia|]. cbn [inner hd tl length].
+    rewrite Nat2Z.inj_succ. nia.
+Qed.
+
+(* k of 64 bits is from - r to r just where k + r is at most 2 r as numbers without a sign, modulo 2^64. *)
+Theorem a_range_modulo_2_64 : forall k r, fits 64 k -> 0 <= r < 2 ^ 62 ->
+  (((k mod 2 ^ 64) + r) mod 2 ^ 64 <= 2 * r <-> - r <= k <= r).
+Proof.
+  unfold fits. intros k r K R. rewrite Zplus_mod_idemp_l.
+  assert (E : (k + r) mod 2 ^ 64 = if k + r <? 0 then k + r + 2 ^ 64 else k + r).
+  { destruct (Z.ltb_spec (k + r) 0).
+    - rewrite <- (Z.mod_small (k + r + 2 ^ 64) (2 ^ 64)) by lia. rewrite <- (Z.mul_1_l (2 ^ 64)) at 2.
+        rewrite Z.mod_add by lia. trivial.
+    - apply Z.mod_small. lia. }
+  rewrite E. destruct (Z.ltb_spec (k + r) 0); lia.
+Qed.
+
 (* Ranks send a sum of 128 bits as three numbers of 40 bits, the last with its sign, and add these. *)
 Definition low x := x mod 2 ^ 40.
 Definition middle x := (x / 2 ^ 40) mod 2 ^ 40.

@@ -126,6 +126,7 @@ typedef struct tacit_account_options {
                                   are covered more finely, at a cost of its inverse to the 1.5 */
   bool is_quick;             /**< bits by Renyi accounting alone: a hundredth of the time, about a tenth fewer iterations */
   bool is_in_order;          /**< the events are made in the order listed, each as often as it counts before the next */
+  const struct tacit_accountant *accountant; /**< of tacit_account_max_repetitions() and _noise_factor(): NULL, or "auto": the tightest valid */
 } tacit_account_options_t;
 
 struct tacit_account_question;
@@ -161,7 +162,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_delta(const tacit_accounta
 
 /**
  * Largest number of repetitions k such that `fixed` (shape n_fixed, may be 0) followed by k times
- * all of `repeated` satisfies (epsilon, delta) by the accountant "auto". UINT64_MAX if repetitions cost nothing. Of bits,
+ * all of `repeated` satisfies (epsilon, delta) by the accountant of the options. UINT64_MAX if repetitions cost nothing. Of bits,
  * 0.8 % fewer may be returned.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_max_repetitions(

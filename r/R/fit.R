@@ -27,6 +27,9 @@ yaml_text <- function(yaml, what) {
   list(text = paste(readLines(yaml, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), name = yaml)
 }
 
+# Settings that take several values; of any other the last would win over what was meant.
+repeated <- c("constants", "margin", "prior", "set", "statistic")
+
 # Settings as a named character vector, hyphens for underscores.
 setting_texts <- function(given) {
   if (length(given) && (is.null(names(given)) || any(!nzchar(names(given)))))
@@ -35,6 +38,8 @@ setting_texts <- function(given) {
     x <- given[[name]]
     if (!is.null(x) && !((is.character(x) || is.numeric(x) || is.logical(x)) && is.null(dim(x))))
       refuse(sprintf("%s: a number or a text", name), field = name)
+    if (!is.null(x) && length(x) != 1L && !name %in% repeated) refuse(sprintf("%s: one value, not %d", name, length(x)), field = name)
+    if (anyNA(x)) refuse(sprintf("%s: a number or a text, not NA", name), field = name)
   }
   given <- given[!vapply(given, function(x) is.null(x) || identical(x, FALSE), NA)]
   texts <- lapply(given, function(x) {

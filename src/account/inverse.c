@@ -1,5 +1,5 @@
 /*
- * What a budget buys, and what an attacker gets: inversions of the accountant "auto".
+ * What a budget buys, and what an attacker gets: inversions of accountants.
  */
 #include <math.h>
 #include <string.h>
@@ -20,6 +20,12 @@ static tacit_status_t copy_events(tacit_event_t **copy, const tacit_event_t *fir
     memcpy(*copy + n_first, second, n_second * sizeof **copy);
   }
   return TACIT_OK;
+}
+
+/* NULL: "auto", which has shorter ways. */
+static const tacit_accountant_t *accountant_of(const tacit_account_options_t *options) {
+  const tacit_accountant_t *accountant = options != NULL ? options->accountant : NULL;
+  return accountant != NULL && strcmp(accountant->name, "auto") != 0 ? accountant : NULL;
 }
 
 static tacit_status_t check_budget(double epsilon, double delta, tacit_error_t *err) {
@@ -156,6 +162,7 @@ tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t 
                      .n_fixed = n_fixed,
                      .n_repeated = n_repeated,
                      .options = options,
+                     .accountant = accountant_of(options),
                      .epsilon = epsilon,
                      .delta = delta};
   tacit_bellman_t bellman = {NULL};
@@ -170,7 +177,7 @@ tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t 
   if (status != TACIT_OK) {
     return status;
   }
-  if (tacit_events_are_gaussian(fixed, n_fixed) && tacit_events_are_gaussian(repeated, n_repeated)) {
+  if (of.accountant == NULL && tacit_events_are_gaussian(fixed, n_fixed) && tacit_events_are_gaussian(repeated, n_repeated)) {
     return gaussian_repetitions(&of, k, err);
   }
   bool is_free = true, has_bits = false;
@@ -179,7 +186,7 @@ tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t 
     has_bits = has_bits || tacit_event_is_bit(&repeated[i]);
   }
   status = copy_events(&of.work, fixed, n_fixed, repeated, n_repeated, err);
-  if (status == TACIT_OK && has_bits && !(options != NULL && options->is_quick)) {
+  if (status == TACIT_OK && has_bits && of.accountant == NULL && !(options != NULL && options->is_quick)) {
     status = start_from_renyi(&of, err);
   }
   if (status == TACIT_OK) {
@@ -200,7 +207,7 @@ static tacit_status_t scaled_epsilon(const tacit_event_t *events, tacit_event_t 
   for (size_t i = 0; i < n_events; i++) {
     work[i].noise_multiplier = events[i].noise_multiplier * exp(log_factor);
   }
-  tacit_status_t status = tacit_account_epsilon(NULL, work, n_events, options, delta, &guarantee, err);
+  tacit_status_t status = tacit_account_epsilon(accountant_of(options), work, n_events, options, delta, &guarantee, err);
   *epsilon = guarantee.epsilon;
   return status;
 }

@@ -97,6 +97,7 @@ static int read_request(const cli_args_t *args, request_t *request) {
     return CLI_USAGE;
   }
   request->plan.options.relative_width = width;
+  request->plan.options.accountant = request->accountant;
   request->plan.options.is_in_order = cli_is_given(args, "in-order");
   return CLI_OK;
 }

@@ -99,7 +99,7 @@ static tacit_status_t choose_comma(tacit_reader_t *reader, tacit_error_t *err) {
   const tacit_csv_t *csv = reader->state;
   (void)err;
   for (size_t i = 0; i < reader->n_columns; i++) {
-    reader->columns[i].rule.has_decimal_comma = csv->separator == ';';
+    reader->columns[i].rule.decimal_mark = csv->separator == ';' ? &reader->decimal_mark : NULL;
   }
   return TACIT_OK;
 }

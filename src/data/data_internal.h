@@ -94,7 +94,7 @@ typedef struct tacit_rule {
   const tacit_column_schema_t *schema; /* borrowed */
   tacit_dictionary_t levels;
   char no_level[320]; /* what to say of a value that is none of them */
-  bool has_decimal_comma; /* of numbers, beside the point */
+  char *decimal_mark; /* of a file whose fields semicolons separate: '.' or ',', as the first number with one has it, until then 0; NULL: a point */
   size_t n_clamped, n_far, n_missing; /* far: clamped by more than the width of the bounds */
 } tacit_rule_t;
 
@@ -142,6 +142,7 @@ struct tacit_reader {
   size_t unit_field; /* SIZE_MAX: the unit is a row */
   tacit_units_t units;
   size_t n_rows, n_rows_dropped;
+  char decimal_mark; /* as in the columns' rules */
   char query_hash[TACIT_QUERY_HASH_SIZE]; /* "": there is none */
 };
 

@@ -81,6 +81,19 @@ static bool parse_comma(const char *text, size_t n, double *number) {
   return tacit_number_parse(plain, n, number);
 }
 
+static const char complaint_two_marks[] =
+    "a number with a decimal point and others with a comma in one file (1.234 may mean 1234): write all with the same mark";
+
+/* Is the number's mark, if it has one, that of all numbers before? */
+static bool is_of_one_mark(const tacit_rule_t *rule, const char *text, size_t n) {
+  char mark = memchr(text, '.', n) != NULL ? '.' : memchr(text, ',', n) != NULL ? ',' : '\0';
+  if (rule->decimal_mark == NULL || mark == '\0') {
+    return true;
+  }
+  *rule->decimal_mark = *rule->decimal_mark == '\0' ? mark : *rule->decimal_mark;
+  return *rule->decimal_mark == mark;
+}
+
 /* A number that is not missing, by bounds. */
 static tacit_complaint_t check_number(tacit_rule_t *rule, double number, bool counts, double *value) {
   const tacit_column_schema_t *schema = rule->schema;
@@ -164,8 +177,8 @@ tacit_complaint_t tacit_rule_text(tacit_rule_t *rule, const char *text, size_t n
   if (rule->schema->has_since) {
     return tacit_date_parse(text, n, &number) ? tacit_rule_days(rule, number, counts, value) : complaint_no_date;
   }
-  if (tacit_number_parse(text, n, &number) || (rule->has_decimal_comma && parse_comma(text, n, &number))) {
-    return tacit_rule_number(rule, number, counts, value);
+  if (tacit_number_parse(text, n, &number) || (rule->decimal_mark != NULL && parse_comma(text, n, &number))) {
+    return is_of_one_mark(rule, text, n) ? tacit_rule_number(rule, number, counts, value) : complaint_two_marks;
   }
   if (type == TACIT_COLUMN_BINARY) {
     return truth_of(text, n, value);

@@ -48,6 +48,7 @@ tacit_event_t tacit_accept_event(const tacit_accept_rule_t *rule, double factor)
 }
 
 /* |<A, B> - <A', B'>| <= |A - A'| |B| + |A'| |B - B'|, for a unit that is added; clipping moves no two vectors apart (README.md, lemma 3.2). */
+/* proofs/Decisions.v: product_moves, scaling_moves, adding_the_same_moves_nothing */
 static double product_moves(const tacit_door_product_t *of) {
   double root = 0;
   for (size_t j = 0; j < of->dim; j++) {
@@ -56,7 +57,7 @@ static double product_moves(const tacit_door_product_t *of) {
   return root * ((double)of->radius[0] * of->clip[1] + (double)of->radius[1] * of->clip[0]);
 }
 
-/* Part 1e-9 of the sensitivity is for rounding: check_product(); proofs/Decisions.v: product_moves, scaling_moves, adding_the_same_moves_nothing */
+/* Part 1e-9 of the sensitivity is for rounding: check_product(). proofs/Decisions.v: product_moves */
 tacit_event_t tacit_product_event(const tacit_accept_rule_t *rule, double factor, const tacit_door_product_t *of) {
   tacit_event_t event = tacit_accept_event(rule, factor);
   event.sensitivity = factor * ((double)of->most / unit + fabs(of->weight) * product_moves(of)) * (1 + 1e-9) + 4 / unit;
@@ -192,6 +193,7 @@ static void add_lanes(const tacit_pass_t *pass, const tacit_shown_t *shown, taci
 }
 
 /* <A, B>, both clipped; of a rounding that rounding_of() bounds. */
+/* proofs/Clipping.v: clipping_moves_no_two_apart, product_of_clipped_moves */
 static long double product_of(const tacit_door_t *door, const tacit_door_product_t *of) {
   long double square[2] = {0, 0}, product = 0;
   for (size_t j = 0; j < of->dim; j++) {

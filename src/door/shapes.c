@@ -120,6 +120,7 @@ static bool is_in_box(const int64_t *k, size_t n, int64_t low, int64_t high) {
  * *square += the squares of k; false if one is beyond the radius. Where none is, they are at most 2^52, of which 2^10 fit into 64 bits; where one
  * is, they are not looked at.
  */
+/* proofs/Sums.v: squares_fit, a_range_modulo_2_64 */
 static bool add_length(const int64_t *k, size_t n, int64_t radius, tacit_wide_t *square) {
   const uint64_t r = (uint64_t)radius;
   uint64_t n_beyond = 0;

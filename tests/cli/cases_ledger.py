@@ -231,6 +231,15 @@ def run_all():
         count = json.loads(run(["account", "--event", "gaussian:sigma=20", "--epsilon", "2", "--delta", "1e-6", "--solve",
                                 "count", "--json"]).stdout)["count"]
         assert count == 80, count
+        for method, expected in (("zcdp", 54), ("rdp", 70), ("auto", 80)):
+            for what, key in (("count", "count"), ("noise", "noise_multiplier")):
+                given = ["--count", "100"] if what == "noise" else []
+                found = json.loads(run(["account", "--event", "gaussian:sigma=20", *given, "--method", method, "--epsilon", "2", "--delta", "1e-6", "--solve",
+                                        what, "--json"]).stdout)[key]
+                event, n = (f"gaussian:sigma={found!r}", 100) if what == "noise" else ("gaussian:sigma=20", found)
+                back = json.loads(run(["account", "--event", event, "--count", str(n), "--method", method, "--delta", "1e-6", "--json"]).stdout)
+                assert back["method"] == ("gaussian" if method == "auto" else method) and 1.97 < back["epsilon"] <= 2, (method, what, found, back)
+                assert what == "noise" or found == expected, (method, found)
 
     @case("account of sampled releases, plans and files")
     def _():

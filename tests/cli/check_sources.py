@@ -160,6 +160,17 @@ def persons_keep_their_first_rows():
 
 
 @case
+def a_file_has_one_decimal_mark():
+    """In a file with semicolons 1.234 may be 1234, where other numbers have commas."""
+    pathlib.Path("marks.yaml").write_text("columns:\n  x: {type: numeric, lower: 0, upper: 2000}\n  y: {type: numeric, lower: 0, upper: 9}\n")
+    for text, line in ((b"x;y\n1,5;2\n7;3\n1.234;3\n", b":4:1: column 'x'"), (b"x;y\n1.234;2\n3;2,5\n", b":3:3: column 'y'")):
+        refused = run(["schema", "check", "marks.yaml", "--data", "-"], text)
+        assert refused.returncode == 3 and line in refused.stderr and b"same mark" in refused.stderr, refused
+    for text in (b"x;y\n1,5;2\n3;2,5\n", b"x;y\n1.5;2\n3;2.5\n", b"x,y\n1.5,2\n3,2.5\n", b"x;y\n1;2\n"):
+        succeed(["schema", "check", "marks.yaml", "--data", "-"], text)
+
+
+@case
 def seven_and_07_are_two_persons():
     text = b"age,patient_id,sex,ill\n" + b"1,7,F,0\n" * 3 + b"2,07,F,1\n" * 4
     done = succeed(["schema", "check", "visits.yaml", "--data", "-", "--curator-notes"], text)

@@ -57,12 +57,19 @@ def _one(name: str, value: Any) -> str:
     raise ArgumentError(f"{name}: a number, a text or a path, not {type(value).__name__}", name, "argument")
 
 
+# Settings that take several values; of any other the last would win over what was meant.
+_REPEATED = frozenset({"constants", "margin", "prior", "set", "statistic"})
+
+
 def _pairs(given: Mapping[str, Setting]) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     for key, value in given.items():
         name = key.replace("_", "-")
         if value is None or value is False:
             continue
+        is_many = isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)))
+        if is_many and name not in _REPEATED:
+            raise ArgumentError(f"{key}: one value, not {len(value)}", key, "argument")
         if value is True:
             pairs.append((name, "true"))
         elif isinstance(value, Mapping):
