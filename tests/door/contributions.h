@@ -43,7 +43,7 @@ typedef struct data {
   bool is_left_out[MAX_UNITS][MAX_ROWS];
 } data_t;
 
-static void any_unit(data_t *data, size_t u, size_t max_rows, bool is_wild) {
+static inline void any_unit(data_t *data, size_t u, size_t max_rows, bool is_wild) {
   data->n_rows[u] = 1 + bits() % max_rows;
   for (size_t t = 0; t < max_rows; t++) {
     data->is_left_out[u][t] = false;
