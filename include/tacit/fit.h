@@ -178,6 +178,9 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_reserve(tacit_fit_t *fit, bool
 /**
  * Release, draw, and lower the reservation to what was charged.
  *
+ * By noise-aware a run does not stop between its first charge and its last release: they tell nothing without each other. Then draws cost nothing: where
+ * none can be returned, tacit_fit_releases_json() has what was paid for, and the directory of the setting `out` keeps it (tacit refit).
+ *
  * `progress` (may be NULL) is called after each iteration of all chains; before the first one, where that takes time, with iteration 0.
  * If it returns false the run stops. Before the first charge nothing is spent. After it, draws so far are kept where a usable number of
  * iterations was done; but nothing is returned, and the reservation stays as it is, where the moment at which somebody stopped waiting depends on
@@ -192,8 +195,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_run(tacit_fit_t *fit, tacit_pr
 /* ---- draws given what an earlier fit released: no records, nothing charged ---- */
 
 /**
- * Begin with what the fit in a directory kept (releases.json, privacy.json, privacy.txt; docs/releases.md): settings, schema and releases
- * are its own. Settings that may be given now: prior, prior-scale, prior-basis, chains, warmup, draws, thin, seed, out; a prior replaces
+ * Begin with what the fit in a directory kept (releases.json, privacy.json, privacy.txt; docs/releases.md), also of one that did not end: settings,
+ * schema and releases are its own. Without the two statements they are made again from what the releases cost. Settings that may be given now: prior, prior-scale, prior-basis, chains, warmup, draws, thin, seed, out; a prior replaces
  * all of the fit's. Of a program: program, the fit's with another prior, in the place of the first three.
  * @return TACIT_ERR_MISSING where nothing was kept; TACIT_ERR_SYNTAX for a file that is none. *fit is NULL on failure.
  */
@@ -297,12 +300,16 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_statement(const tacit_fit_t *f
 /** The same as the JSON of privacy.json; owned, tacit_free(). */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_privacy_json(const tacit_fit_t *fit, char **text, tacit_error_t *err);
 /**
- * What was released, as releases.json has it: beside privacy.json and privacy.txt in a directory, tacit_fit_reopen() takes it. Owned, tacit_free().
+ * What was released, as releases.json has it: in a directory tacit_fit_reopen() takes it. Owned, tacit_free(). Also after TACIT_ERR_INTERRUPTED, if all
+ * releases had been made.
  * @return TACIT_ERR_MISSING where nothing can be drawn from what the method releases.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_releases_json(const tacit_fit_t *fit, char **text, tacit_error_t *err);
-/** Write the report (tacit_report_write()) into a new directory; NULL: that of the setting `out`. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_write(const tacit_fit_t *fit, const char *path, tacit_error_t *err);
+/**
+ * Write the report (tacit_report_write()) into a new directory; NULL: that of the setting `out`, which the run made before its first charge, or the
+ * directory of a fit that did not end and was reopened.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_write(tacit_fit_t *fit, const char *path, tacit_error_t *err);
 
 /* ---- at any time ---- */
 

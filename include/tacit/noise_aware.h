@@ -47,9 +47,11 @@ typedef struct tacit_noise_aware_settings {
    * tacit_model_scale_priors(). May be NULL.
    */
   void (*scaled)(void *user, const tacit_feature_scale_t *scales);
+  /** Called when a curator has made a release and it is among `releases`: it was paid for. May be NULL. */
+  void (*kept)(void *user);
   /** Called where heavy tails of the prior leave no density to climb: makes them normal. May be NULL: then such a run fails. */
   void (*normal_tails)(void *user);
-  void *prior_user;                  /**< of both */
+  void *prior_user;                  /**< of these */
   /**
    * A model of which centred scores are released, at five points (docs/theory.md, section 18.13): family, upper and what is said of features
    * count for nothing then. NULL: a regression. Borrowed.

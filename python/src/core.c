@@ -169,8 +169,21 @@ tacit_stream_watch_t core_call_watch(core_call_t *call) {
   return (tacit_stream_watch_t){.go_on = go_on, .said = said, .user = call};
 }
 
+static void core_call_forget(core_call_t *call) {
+  Py_CLEAR(call->type);
+  Py_CLEAR(call->value);
+  Py_CLEAR(call->traceback);
+}
+
 bool core_call_refuse(core_call_t *call, const tacit_error_t *err) {
-  if (call->type != NULL) {
+  if (call->type != NULL && err->status == TACIT_ERR_INTERRUPTED && PyErr_GivenExceptionMatches(call->type, PyExc_KeyboardInterrupt)) {
+    PyObject *message = core_spelled(err->message); /* what was charged, and what is left of it */
+    core_call_forget(call);
+    if (message != NULL) {
+      PyErr_SetObject(PyExc_KeyboardInterrupt, message);
+    }
+    Py_XDECREF(message);
+  } else if (call->type != NULL) {
     PyErr_Restore(call->type, call->value, call->traceback);
     call->type = call->value = call->traceback = NULL;
   } else if (strstr(call->detail, "KeyboardInterrupt") != NULL) { /* met by the stream, which is Python itself */

@@ -116,12 +116,32 @@ static PyObject *result_of(call_t *call, bool has_out) {
   return out;
 }
 
+/* What was paid for before somebody stopped the run, as `releases` of the exception that is set; false. */
+static bool attach_releases(call_t *call) {
+  tacit_error_t err;
+  char *text = NULL;
+  PyObject *type, *value, *traceback;
+  if (tacit_fit_releases_json(call->fit, &text, &err) != TACIT_OK) {
+    return false;
+  }
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyObject *releases = PyUnicode_FromString(text);
+  if (releases == NULL || value == NULL || PyObject_SetAttrString(value, "releases", releases) != 0) {
+    PyErr_Clear(); /* of an exception that takes no attributes: it says what it says */
+  }
+  Py_XDECREF(releases);
+  tacit_free(text);
+  PyErr_Restore(type, value, traceback);
+  return false;
+}
+
 static bool run(call_t *call) {
   tacit_error_t err;
   core_work_begin(&call->of.work);
   tacit_status_t status = tacit_fit_run(call->fit, on_iteration, call, &err);
   core_work_end(&call->of.work);
-  return status == TACIT_OK || refuse(call, &err);
+  return status == TACIT_OK || (refuse(call, &err), attach_releases(call));
 }
 
 static void clear(call_t *call) {

@@ -21,5 +21,8 @@ check <- function(result) {
     status <- "argument"
     message <- gsub("-", "_", message, fixed = TRUE)
   }
+  if (status == "interrupted" && startsWith(result$detail, "{")) {
+    stop(tacit_condition(message, status, result$field, releases = lines_of(result$detail)))
+  }
   stop(tacit_condition(message, status, result$field, result$detail))
 }

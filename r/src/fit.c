@@ -134,6 +134,13 @@ bool r_has_setting(SEXP settings, const char *name) {
   return false;
 }
 
+/* With what was paid for before somebody stopped the run as its detail, if all releases had been made. */
+static SEXP r_stopped(const call_t *call, const tacit_error_t *why) {
+  SEXP text = PROTECT(releases(call)), out = r_failure(why, CHAR(STRING_ELT(text, 0)));
+  UNPROTECT(1);
+  return out;
+}
+
 static SEXP fit_steps(call_t *call, SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data, SEXP on_plan) {
   tacit_error_t err;
   if (set_up(call, formula, settings, schema, name, &err) != TACIT_OK) {
@@ -148,7 +155,7 @@ static SEXP fit_steps(call_t *call, SEXP formula, SEXP settings, SEXP schema, SE
   SEXP out = answer;
   if (TYPEOF(answer) == LGLSXP) {
     status = tacit_fit_run(call->fit, r_on_iteration, &call->watch, &err);
-    out = status == TACIT_OK ? r_fit_result(call, r_has_setting(settings, "out")) : r_failure(&err, NULL);
+    out = status == TACIT_OK ? r_fit_result(call, r_has_setting(settings, "out")) : r_stopped(call, &err);
   }
   UNPROTECT(3);
   return out;

@@ -157,7 +157,19 @@ static void print_spent(const tacit_fit_t *fit, FILE *to) {
   fprintf(to, "\n%s", tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT));
 }
 
-static int write_result(const cli_args_t *args, const tacit_fit_t *fit) {
+/* What was paid for and cannot be written is to be had all the same: the table, and what draws can be made from again. */
+static void print_unwritten(const cli_args_t *args, const tacit_fit_t *fit) {
+  tacit_error_t err;
+  char *releases = NULL;
+  (void)cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit));
+  if (!fit->has_kept_all && tacit_fit_releases_json(fit, &releases, &err) == TACIT_OK) {
+    fprintf(stderr, "what was released follows on standard output: saved as releases.json in a folder, tacit refit FOLDER --out DIR draws from it\n");
+    cli_put(stdout, releases);
+  }
+  tacit_free(releases);
+}
+
+static int write_result(const cli_args_t *args, tacit_fit_t *fit) {
   tacit_error_t err;
   if (!cli_is_first_rank()) {
     return CLI_OK;
@@ -165,6 +177,7 @@ static int write_result(const cli_args_t *args, const tacit_fit_t *fit) {
   if (tacit_fit_write(fit, NULL, &err) != TACIT_OK) {
     int status = cli_fail(args, &err);
     print_spent(fit, stderr);
+    print_unwritten(args, fit);
     return status;
   }
   int status = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit));

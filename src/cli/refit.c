@@ -37,7 +37,7 @@ static int draw(const cli_args_t *args, tacit_fit_t *fit) {
   if (status == TACIT_OK) {
     result = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit));
     printf("\n%swritten: %s (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n", tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT),
-           cli_value(args, "out"));
+           cli_value(args, "out") != NULL ? cli_value(args, "out") : args->positionals[0]);
   }
   return status == TACIT_OK ? result : cli_fail(args, &err);
 }
@@ -47,7 +47,8 @@ static int run(const cli_args_t *args, bool is_of_sites) {
   tacit_fit_t *fit = NULL;
   tacit_error_t err;
   double between = 0.5;
-  if (!cli_require(args, required, 1) || (is_of_sites && !cli_number(args, "between-sd", 0.01, 100, &between))) {
+  bool has_own_folder = !is_of_sites && tacit_directory_is_unfinished(args->positionals[0]); /* of a fit that did not end */
+  if (!cli_require(args, required, has_own_folder ? 0 : 1) || (is_of_sites && !cli_number(args, "between-sd", 0.01, 100, &between))) {
     return CLI_USAGE;
   }
   bool is_exchangeable = is_of_sites && cli_is_given(args, "exchangeable");
@@ -90,7 +91,7 @@ static const cli_option_t options[] = {
     CHAIN_OPTIONS("the fit's"),
     {"check", "FILE", NULL, "What tacit check --out wrote of this fit: its calibration goes into the report."},
     {"seed", "N", NULL, "Of the draws; the fit's own key if not said. There is no noise here that it could give away."},
-    {"out", "DIR", NULL, "New directory, as of tacit fit."},
+    {"out", "DIR", NULL, "New directory, as of tacit fit. Of a fit that did not end, after kill -9 say: its own directory if not said, which is ended."},
     {0}};
 
 const cli_command_t cli_refit = {
@@ -101,7 +102,8 @@ const cli_command_t cli_refit = {
     .description = "Reads releases.json in DIR, which tacit fit wrote by method noise-aware, and draws from the posterior given those releases. No "
                    "record is read and nothing is charged: privacy.json and privacy.txt of the new directory are the fit's. Without "
                    "--prior and --seed the draws are the fit's own, bit for bit. Trying several priors and reporting the one that "
-                   "pleases costs no privacy, but honesty.",
+                   "pleases costs no privacy, but honesty. A fit that was stopped after its releases, or that met a full disk, left them in DIR: "
+                   "tacit refit DIR ends it.",
     .examples = "  tacit refit fit/ --prior 'normal(0, 1)' --out sceptical/\n  tacit compare fit/ sceptical/\n"
                 "  tacit refit fit/ --program edited.stan --out other-prior/\n  tacit refit fit/ --check check.json --out checked/\n",
     .options = options,

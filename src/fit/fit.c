@@ -24,6 +24,8 @@ void tacit_fit_free(tacit_fit_t *fit) {
   if (fit == NULL) {
     return;
   }
+  tacit_fit_leave_folder(fit);
+  tacit_free(fit->reopened);
   tacit_curator_free(fit->curator);
   tacit_noise_free(fit->noise);
   tacit_budget_free(fit->budget);

@@ -93,6 +93,12 @@ struct tacit_fit {
   char *data_id;               /* of the ledger; NULL: there is none */
   tacit_reservation_t spend;   /* in the ledger; id 0: nothing is reserved */
   /* of the run */
+  tacit_directory_t *folder; /* `out`, claimed; owned. NULL: none was, or all is written */
+  bool has_kept_all;         /* all releases are on disk */
+  char *reopened;            /* of which directory; NULL: of none, or of several */
+  tacit_progress_fn watch;   /* the caller's */
+  void *watch_user;
+  bool is_stopping;          /* the caller said so, but what is being paid for is had first */
   tacit_draws_t draws;
   tacit_sample_end_t end;
   tacit_published_t published;
@@ -259,6 +265,19 @@ double tacit_fit_epsilon_for(tacit_fit_forecast_fn forecast, tacit_noise_aware_s
                              double bound);
 /* The verdict on the plan, and what is said of it. */
 TACIT_MUST_USE tacit_status_t tacit_fit_forecast(tacit_fit_t *fit, tacit_error_t *err);
+
+/* ---- folder.c: what is paid for is kept at once ---- */
+
+/* Claim `out`, with room for the report, where one is set and something will be charged. */
+TACIT_MUST_USE tacit_status_t tacit_fit_claim_folder(tacit_fit_t *fit, tacit_error_t *err);
+/* Keep what was released so far; of private counts, once all is. */
+void tacit_fit_keep_releases(tacit_fit_t *fit);
+/* Of noise-aware: was all made that is planned? Then the rest costs nothing. */
+bool tacit_fit_has_all_releases(const tacit_fit_t *fit);
+/* Take over the folder of a fit that did not end. */
+TACIT_MUST_USE tacit_status_t tacit_fit_reopen_folder(tacit_fit_t *fit, tacit_error_t *err);
+/* Nothing more is written: the folder is removed, but where releases were kept in it. */
+void tacit_fit_leave_folder(tacit_fit_t *fit);
 
 /* ---- ledger.c ---- */
 

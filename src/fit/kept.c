@@ -109,10 +109,16 @@ tacit_status_t tacit_fit_open_kept(tacit_fit_t **fit, const char *const *paths, 
 tacit_status_t tacit_fit_reopen(tacit_fit_t **fit, const char *path, tacit_error_t *err) {
   tacit_status_t status = tacit_fit_open_kept(fit, &path, 1, err);
   if (status == TACIT_OK) {
-    status = read_text(path, "privacy.json", &(*fit)->privacy_json, err);
+    (*fit)->reopened = tacit_strdup(path);
+    status = (*fit)->reopened == NULL ? tacit_error_memory(err) : read_text(path, "privacy.json", &(*fit)->privacy_json, err);
   }
   if (status == TACIT_OK) {
     status = read_text(path, "privacy.txt", &(*fit)->privacy_text, err);
+  }
+  if (status == TACIT_ERR_MISSING && *fit != NULL) { /* stopped before it had written both: they are made again from what the releases cost */
+    tacit_free((*fit)->privacy_json);
+    (*fit)->privacy_json = NULL;
+    status = TACIT_OK;
   }
   if (status != TACIT_OK) {
     tacit_fit_free(*fit);
@@ -247,6 +253,12 @@ tacit_status_t tacit_fit_redraw(tacit_fit_t *fit, tacit_progress_fn progress, vo
   if (fit->n_of == 1) {
     fit->releases = fit->of->releases;
     fit->of->releases = (tacit_releases_t){0};
+  }
+  if (fit->reopened != NULL && !tacit_fit_has_all_releases(fit) && tacit_directory_is_unfinished(fit->reopened)) {
+    return tacit_error_set(err, TACIT_ERR_DATA, "releases",
+                           "the fit in %s was stopped after %zu of its releases, and its posterior needs all: they are in releases.json, and nothing can "
+                           "be drawn from them",
+                           fit->reopened, fit->releases.n);
   }
   fit->settings.progress = progress;
   fit->settings.progress_user = user;

@@ -153,7 +153,13 @@ tacit_status_t tacit_fit_reserve(tacit_fit_t *fit, bool is_trial, tacit_error_t 
                            fit->stage < TACIT_FIT_STAGE_READ ? "there is no plan to reserve for: read the records first"
                                                              : "this run was reserved already");
   }
-  tacit_status_t status = fit->data_id != NULL ? reserve(fit, is_trial, err) : TACIT_OK;
+  tacit_status_t status = is_trial ? TACIT_OK : tacit_fit_claim_folder(fit, err);
+  if (status == TACIT_OK && fit->data_id != NULL) {
+    status = reserve(fit, is_trial, err);
+  }
+  if (status != TACIT_OK) {
+    tacit_fit_leave_folder(fit);
+  }
   if (status == TACIT_OK && !is_trial) {
     fit->stage = TACIT_FIT_STAGE_RESERVED;
   }

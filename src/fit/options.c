@@ -15,6 +15,12 @@ static tacit_status_t check_out(const tacit_fit_t *fit, tacit_error_t *err) {
   if (out == NULL) {
     return TACIT_OK;
   }
+  if (lstat(out, &info) == 0 && tacit_directory_is_unfinished(out)) {
+    return tacit_error_set(err, TACIT_ERR_EXISTS, "out",
+                           "%s exists, of a fit that did not end, or is at work: tacit refit %s draws from what it released, and nothing more is spent; "
+                           "or choose another --out",
+                           out, out);
+  }
   if (lstat(out, &info) == 0) {
     return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it", out);
   }

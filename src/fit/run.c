@@ -69,6 +69,21 @@ static void scale_priors(void *user, const tacit_feature_scale_t *scales) {
   tacit_model_scale_priors(&fit->model, scales, TACIT_PRIOR_BASIS_RELEASED);
 }
 
+static void keep_releases(void *user) {
+  tacit_fit_keep_releases(user);
+}
+
+/* Between its first charge and its last release a run by noise-aware does not stop: some releases are paid for and tell nothing without the others. */
+static bool goes_on(const tacit_progress_t *progress, void *user) {
+  tacit_fit_t *fit = user;
+  size_t n_charged = 0;
+  fit->is_stopping = fit->is_stopping || (fit->watch != NULL && !fit->watch(progress, fit->watch_user));
+  if (fit->budget != NULL) {
+    tacit_budget_events(fit->budget, &n_charged);
+  }
+  return !fit->is_stopping || (n_charged > 0 && !tacit_fit_has_all_releases(fit));
+}
+
 static void make_tails_normal(void *user) {
   tacit_fit_t *fit = user;
   tacit_model_normal_tails(&fit->model);
@@ -76,8 +91,11 @@ static void make_tails_normal(void *user) {
 
 tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator, tacit_error_t *err) {
   memcpy(fit->aware.key, fit->settings.key, sizeof fit->aware.key);
-  fit->aware.progress = fit->settings.progress;
-  fit->aware.progress_user = fit->settings.progress_user;
+  fit->watch = fit->settings.progress;
+  fit->watch_user = fit->settings.progress_user;
+  fit->aware.progress = goes_on;
+  fit->aware.progress_user = fit;
+  fit->aware.kept = keep_releases;
   fit->aware.scaled = strcmp(tacit_fit_value(fit, "prior-basis"), "released") == 0 ? scale_priors : NULL;
   fit->aware.normal_tails = make_tails_normal;
   fit->aware.prior_user = fit;
@@ -108,6 +126,9 @@ const char *tacit_fit_secret_of_time(const tacit_fit_t *fit) {
 /* Somebody stopped the run after a charge, and when tells what is private. */
 static bool must_be_silent(const tacit_fit_t *fit, tacit_status_t sampled) {
   size_t n_charged;
+  if (tacit_fit_has_all_releases(fit)) {
+    return false; /* as any other run: it did not stop before */
+  }
   bool is_stopped = sampled == TACIT_ERR_INTERRUPTED || (sampled == TACIT_OK && fit->end == TACIT_SAMPLE_INTERRUPTED);
   if (!is_stopped || tacit_fit_secret_of_time(fit) == NULL) {
     return false;
@@ -125,12 +146,23 @@ static tacit_status_t judge(tacit_fit_t *fit, tacit_status_t sampled, tacit_erro
                            "interrupted: when a run is stopped can tell %s, so that nothing is returned; what was reserved or charged stays so",
                            tacit_fit_secret_of_time(fit));
   }
+  bool is_stopped = sampled == TACIT_ERR_INTERRUPTED || (sampled == TACIT_OK && fit->end == TACIT_SAMPLE_INTERRUPTED);
+  bool has_no_draws = tacit_draws_n_kept(&fit->draws) == 0 || tacit_fit_secret_of_time(fit) != NULL;
+  if (is_stopped && has_no_draws && tacit_fit_has_all_releases(fit)) {
+    tacit_draws_clear(&fit->draws);
+    return tacit_error_set(err, TACIT_ERR_INTERRUPTED, "draws",
+                           "interrupted before there were draws to return, after all releases were made: epsilon %.6g is charged; draws from them cost "
+                           "nothing more: %s%s",
+                           tacit_budget_promised(fit->budget).epsilon, fit->has_kept_all ? "tacit refit " : "tacit refit of a folder with releases.json",
+                           fit->has_kept_all ? tacit_fit_value(fit, "out") : "");
+  }
   if (sampled != TACIT_OK) {
     return sampled;
   }
   if (tacit_draws_n_kept(&fit->draws) == 0) {
     return tacit_error_set(err, fit->end == TACIT_SAMPLE_INTERRUPTED ? TACIT_ERR_INTERRUPTED : TACIT_ERR_BUDGET, "draws",
-                           "stopped before the first draw after warm-up: nothing was written");
+                           "stopped before the first draw after warm-up, with epsilon %.6g charged: nothing was written",
+                           fit->budget != NULL ? tacit_budget_spent(fit->budget).epsilon : 0);
   }
   return TACIT_OK;
 }

@@ -66,7 +66,7 @@ static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[T
 }
 
 static double last_step_size(const tacit_draws_t *draws) {
-  return draws->stats[draws->n_saved - 1].step_size;
+  return draws->n_saved > 0 ? draws->stats[draws->n_saved - 1].step_size : 0;
 }
 
 /* Of them all, left out or not; 0 where that is private. */
@@ -169,7 +169,8 @@ tacit_status_t tacit_fit_privacy_json(const tacit_fit_t *fit, char **text, tacit
 tacit_status_t tacit_fit_releases_json(const tacit_fit_t *fit, char **text, tacit_error_t *err) {
   tacit_released_t kept = {0};
   tacit_text_t json = {0};
-  tacit_status_t status = check_results(fit, err);
+  bool has_all = fit->stage >= TACIT_FIT_STAGE_RUN && fit->releases.n > 0 && tacit_fit_has_all_releases(fit); /* also where no draws came of them */
+  tacit_status_t status = has_all ? TACIT_OK : check_results(fit, err);
   if (status == TACIT_OK && fit->releases.n == 0) {
     status = tacit_error_set(err, TACIT_ERR_MISSING, "releases", "only fits by method noise-aware keep releases that inference can start from");
   }
@@ -217,7 +218,7 @@ static tacit_status_t write_report(const tacit_fit_t *fit, const char *path, tac
     described.report.program = fit->program != NULL ? tacit_fit_text(fit, TACIT_FIT_TEXT_PROGRAM) : NULL;
     described.report.check_json = fit->check_json;
     described.report.model = fit->program != NULL ? tacit_fit_value(fit, "family") : NULL;
-    status = tacit_report_write(&described.report, path, err);
+    status = path != NULL ? tacit_report_write(&described.report, path, err) : tacit_report_write_into(&described.report, fit->folder, err);
   }
   tacit_text_clear(&columns);
   tacit_fit_curves_clear(&curves);
@@ -225,9 +226,24 @@ static tacit_status_t write_report(const tacit_fit_t *fit, const char *path, tac
   return status;
 }
 
-tacit_status_t tacit_fit_write(const tacit_fit_t *fit, const char *path, tacit_error_t *err) {
-  path = path != NULL ? path : tacit_fit_value(fit, "out");
+/* Into the folder that was claimed, where there is one and no other is said. */
+tacit_status_t tacit_fit_write(tacit_fit_t *fit, const char *path, tacit_error_t *err) {
   tacit_status_t status = check_results(fit, err);
+  bool has_own = path == NULL && !tacit_fit_has(fit, "out") && fit->reopened != NULL && tacit_directory_is_unfinished(fit->reopened);
+  if (status == TACIT_OK && has_own) {
+    status = tacit_fit_reopen_folder(fit, err);
+  }
+  if (status == TACIT_OK && path == NULL && fit->folder != NULL) {
+    tacit_error_t why;
+    status = write_report(fit, NULL, &why);
+    if (status != TACIT_OK) {
+      tacit_error_set(err, status, why.field, "%s%s%s%s", why.message, fit->has_kept_all ? "; what was released is kept: tacit refit " : "",
+                      fit->has_kept_all ? fit->folder->path.data : "", fit->has_kept_all ? " ends the fit, and nothing more is spent" : "");
+    }
+    tacit_fit_leave_folder(fit);
+    return status;
+  }
+  path = path != NULL ? path : tacit_fit_value(fit, "out");
   if (status == TACIT_OK && path == NULL) {
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "out", "say where the results go");
   }

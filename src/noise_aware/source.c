@@ -35,7 +35,11 @@ static tacit_status_t settle(const tacit_curator_t *curator, const tacit_noise_a
     *noise_sd = release->noise_sd;
     return status;
   }
-  return settings->releases != NULL ? tacit_releases_add(settings->releases, release, err) : TACIT_OK;
+  tacit_status_t status = settings->releases != NULL ? tacit_releases_add(settings->releases, release, err) : TACIT_OK;
+  if (status == TACIT_OK && settings->kept != NULL) {
+    settings->kept(settings->prior_user);
+  }
+  return status;
 }
 
 tacit_status_t tacit_aware_release_moments(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,

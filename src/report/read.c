@@ -98,6 +98,10 @@ tacit_status_t tacit_report_check_folder(const char *path, tacit_error_t *err) {
     return tacit_error_set(err, TACIT_ERR_IO, "path", "%s is a file: a report is a folder with draws-1.csv and "
                            "privacy.json in it", path);
   }
+  if (tacit_directory_is_unfinished(path)) {
+    return tacit_error_set(err, TACIT_ERR_DATA, "path", "%s is of a fit that did not end, or is at work: tacit refit %s ends it, and nothing more is spent",
+                           path, path);
+  }
   return TACIT_OK;
 }
 

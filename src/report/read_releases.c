@@ -279,7 +279,11 @@ tacit_status_t tacit_released_read(tacit_released_t *kept, const char *path, tac
   bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
   tacit_text_printf(&name, is_folder ? "%s/releases.json" : "%s", path);
   tacit_status_t status = name.failed ? tacit_error_memory(err) : TACIT_OK;
-  if (status == TACIT_OK && is_folder && stat(name.data, &info) != 0 && errno == ENOENT) {
+  bool is_missing = status == TACIT_OK && is_folder && stat(name.data, &info) != 0 && errno == ENOENT;
+  if (is_missing && tacit_directory_is_unfinished(path)) {
+    status = tacit_error_set(err, TACIT_ERR_MISSING, "releases",
+                             "%s is of a fit that was stopped before anything was kept, or is at work: nothing can be drawn; remove it", path);
+  } else if (is_missing) {
     status =
         tacit_error_set(err, TACIT_ERR_MISSING, "releases",
                         "%s has no releases.json: only fits by method noise-aware keep releases that inference can start from; chains "

@@ -186,7 +186,7 @@ static tacit_status_t write_files(const tacit_report_t *report, const tacit_summ
   return status;
 }
 
-tacit_status_t tacit_report_write(const tacit_report_t *report, const char *path, tacit_error_t *err) {
+tacit_status_t tacit_report_write_into(const tacit_report_t *report, tacit_directory_t *dir, tacit_error_t *err) {
   tacit_status_t status = check_report(report, err);
   if (status != TACIT_OK) {
     return status;
@@ -199,18 +199,23 @@ tacit_status_t tacit_report_write(const tacit_report_t *report, const char *path
   for (size_t j = 0; j < n && status == TACIT_OK; j++) {
     status = tacit_draws_summarise_with(report->draws, j, report->evidence, &summaries[j], err);
   }
+  if (status == TACIT_OK) {
+    status = write_files(report, summaries, dir, err);
+  }
+  if (status == TACIT_OK) {
+    status = tacit_directory_commit(dir, err);
+  }
+  tacit_free(summaries);
+  return status;
+}
+
+tacit_status_t tacit_report_write(const tacit_report_t *report, const char *path, tacit_error_t *err) {
   tacit_directory_t dir = tacit_directory_none;
+  tacit_status_t status = tacit_directory_begin(&dir, path, false, err);
   if (status == TACIT_OK) {
-    status = tacit_directory_begin(&dir, path, false, err);
-  }
-  if (status == TACIT_OK) {
-    status = write_files(report, summaries, &dir, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_directory_commit(&dir, err);
+    status = tacit_report_write_into(report, &dir, err);
   }
   tacit_directory_clear(&dir);
-  tacit_free(summaries);
   return status;
 }
 

@@ -50,6 +50,8 @@ tacit_relation_t tacit_report_relation(const tacit_report_t *report);
 /* Value of a flag among the settings, whether typed with dashes or underscores. */
 bool tacit_report_has_flag(const tacit_report_t *report, const char *name);
 
+/* tacit_report_write() into a directory that was begun; committed. */
+TACIT_MUST_USE tacit_status_t tacit_report_write_into(const tacit_report_t *report, tacit_directory_t *dir, tacit_error_t *err);
 tacit_status_t tacit_report_write_chain(const tacit_report_t *report, size_t chain, tacit_directory_t *dir,
                                         tacit_error_t *err);
 void tacit_report_summary_csv(const tacit_report_t *report, const tacit_summary_t *summaries,
