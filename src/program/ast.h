@@ -70,6 +70,7 @@ typedef enum tacit_type_kind {
   TACIT_TYPE_ORDERED,
   TACIT_TYPE_POSITIVE_ORDERED,
   TACIT_TYPE_SIMPLEX,
+  TACIT_TYPE_SUM_TO_ZERO,
   TACIT_TYPE_CORR,         /* a correlation matrix */
   TACIT_TYPE_CORR_CHOLESKY /* its Cholesky factor */
 } tacit_type_kind_t;
@@ -91,6 +92,8 @@ typedef enum tacit_stmt_kind {
   TACIT_STMT_IF,
   TACIT_STMT_BLOCK,
   TACIT_STMT_RETURN,
+  TACIT_STMT_WHILE,
+  TACIT_STMT_REJECT,
   TACIT_STMT_SKIP /* ; and print() */
 } tacit_stmt_kind_t;
 
@@ -100,13 +103,13 @@ typedef struct tacit_stmt {
   const char *name;       /* DECLARE, TILDE (the distribution), FOR */
   tacit_type_t type;      /* DECLARE */
   tacit_token_kind op;    /* ASSIGN: TACIT_TOK_ASSIGN, or the operator of a compound one */
-  tacit_expr_t *left;     /* ASSIGN, TILDE; FOR: lower end; IF: condition */
+  tacit_expr_t *left;     /* ASSIGN, TILDE; FOR: lower end; IF, WHILE: condition */
   tacit_expr_t *right;    /* ASSIGN, DECLARE, TARGET, RETURN; FOR: upper end, NULL: each of `left`. May be NULL */
   tacit_expr_t **args;    /* TILDE */
   size_t n_args;
   bool is_truncated;      /* TILDE: T[from, to] */
   tacit_expr_t *from, *to;
-  struct tacit_stmt **body; /* FOR: 1; IF: 1 or 2; BLOCK: all */
+  struct tacit_stmt **body; /* FOR, WHILE: 1; IF: 1 or 2; BLOCK: all */
   size_t n_body;
 } tacit_stmt_t;
 

@@ -52,8 +52,9 @@ static void fail_missing(tacit_bind_t *bind, const tacit_stmt_t *declaration, co
   if (index[0] == '\0') {
     tacit_lower_fail(bind->lower, declaration->offset, "the schema has no column '%s'%s", declaration->name, tacit_nearest_hint(&nearest, hint));
   } else {
-    tacit_lower_fail(bind->lower, declaration->offset, "the schema has no column '%s.%s' (nor '%s_%s'), an element of '%s'", declaration->name, index,
-                     declaration->name, index, declaration->name);
+    tacit_lower_fail(bind->lower, declaration->offset, "the schema has no column '%s.%s' (nor '%s_%s'), an element of '%s'; if it is the same number for all records, as a "
+                     "column of ones: --set %s.%s=1",
+                     declaration->name, index, declaration->name, index, declaration->name, declaration->name, index);
   }
 }
 
@@ -135,6 +136,12 @@ static tacit_node_t column_node(void *user, const tacit_stmt_t *declaration, con
   const tacit_column_schema_t *column =
       index[0] == '\0' ? tacit_identifier_column(bind->settings->schema, declaration->name) : find_column(bind, declaration->name, index);
   tacit_graph_column_t described;
+  const char *element = index[0] != '\0' ? tacit_arena_printf(bind->lower->arena, "%s.%s", declaration->name, index) : declaration->name;
+  const tacit_program_constant_t *fixed = element != NULL ? find_constant(bind, element) : NULL;
+  if (column == NULL && fixed != NULL && fixed->n == 1) { /* the same for all records, as a design matrix's column of ones */
+    *lower = *upper = fixed->values[0];
+    return tacit_lower_constant(bind->lower, fixed->values[0]);
+  }
   if (column == NULL) {
     fail_missing(bind, declaration, index);
     return TACIT_NODE_NONE;
@@ -166,12 +173,14 @@ static bool is_name(const tacit_expr_t *expr, const char *name) {
   return expr != NULL && expr->kind == TACIT_EXPR_NAME && strcmp(expr->name, name) == 0;
 }
 
-/* How many columns x.1, x.2, ... there are. */
+/* How many columns x.1, x.2, ... there are, or numbers in their place. */
 static size_t count_columns(const tacit_bind_t *bind, const char *name) {
   for (size_t n = 0;; n++) {
     char index[24];
+    char element[256];
     snprintf(index, sizeof index, "%zu", n + 1);
-    if (find_column(bind, name, index) == NULL) {
+    snprintf(element, sizeof element, "%s.%s", name, index);
+    if (find_column(bind, name, index) == NULL && find_constant(bind, element) == NULL) {
       return n;
     }
   }
@@ -211,12 +220,41 @@ static bool infer(const tacit_bind_t *bind, const tacit_stmt_t *stmt, const char
   return *value > 0;
 }
 
+/* The loop over 2:K, or 1:K, that fills what has Kc columns. */
+static const tacit_stmt_t *find_loop(const tacit_stmt_t *stmt, const char *end) {
+  if (stmt != NULL && stmt->kind == TACIT_STMT_FOR && is_name(stmt->right, end) && stmt->left->kind == TACIT_EXPR_NUMBER) {
+    return stmt;
+  }
+  const tacit_stmt_t *found = NULL;
+  for (size_t i = 0; stmt != NULL && i < stmt->n_body && found == NULL; i++) {
+    found = find_loop(stmt->body[i], end);
+  }
+  return found;
+}
+
+/* As brms writes it: Kc columns are those of the K that are centred, all but the intercept's. */
+static bool infer_centred(const tacit_bind_t *bind, const char *name, double *value) {
+  const tacit_source_t *source = bind->lower->source;
+  if (strncmp(name, "Kc", 2) != 0 || strlen(name) > 60) {
+    return false;
+  }
+  char whole[64];
+  snprintf(whole, sizeof whole, "K%s", name + 2);
+  const tacit_stmt_t *loop = find_loop(source->blocks[TACIT_BLOCK_TRANSFORMED_DATA], whole);
+  const tacit_program_constant_t *given = find_constant(bind, whole);
+  double n = bind->assumed_size;
+  bool is_known = loop != NULL && tacit_axis_declaration(source, whole) != NULL &&
+                  (given != NULL || bind->settings->schema == NULL || infer(bind, source->blocks[TACIT_BLOCK_DATA], whole, &n));
+  *value = (given != NULL ? given->values[0] : n) - (loop != NULL ? loop->left->number : 1) + 1;
+  return is_known && *value > 0;
+}
+
 /* Numbers for a check without a schema, within their bounds. */
 static double assumed_number(const tacit_bind_t *bind, const tacit_stmt_t *declaration, size_t i, double lower, double upper) {
   bool is_int = declaration->type.kind == TACIT_TYPE_INT;
   double x = is_int ? declaration->type.n_sizes > 0 : 0.3 + 0.1 * (double)(i * 7 % 5); /* arrays of ints are mostly indices */
   if (is_int && declaration->type.n_sizes == 0 && tacit_axis_is_size(bind->lower->source, declaration->name)) {
-    x = bind->assumed_size;
+    x = infer_centred(bind, declaration->name, &x) ? x : bind->assumed_size;
   }
   if (declaration->type.kind == TACIT_TYPE_ORDERED || declaration->type.kind == TACIT_TYPE_POSITIVE_ORDERED) {
     x = 1 + (double)i;
@@ -253,7 +291,8 @@ static bool constant(void *user, const tacit_stmt_t *declaration, size_t i, size
     return true;
   }
   bool is_size = declaration->type.kind == TACIT_TYPE_INT && declaration->type.n_sizes == 0;
-  if (is_size && infer(bind, bind->lower->source->blocks[TACIT_BLOCK_DATA], declaration->name, value)) {
+  if (is_size && (infer(bind, bind->lower->source->blocks[TACIT_BLOCK_DATA], declaration->name, value) ||
+                  infer_centred(bind, declaration->name, value))) {
     return true;
   }
   if (bind->lower->axis != NULL && find_column(bind, declaration->name, "") != NULL) {

@@ -86,6 +86,19 @@ static void simplex(tacit_graph_t *g, size_t n, tacit_node_t *values) {
   values[n - 1] = left;
 }
 
+/* Helmert's: the i-th parameter moves the first i values one way and the next one back; the Jacobian is a constant. As Stan's. */
+static void sum_to_zero(tacit_graph_t *g, size_t n, tacit_node_t *values) {
+  tacit_node_t sum = tacit_graph_constant(g, 0);
+  for (size_t i = n - 1; i > 0; i--) {
+    double scale = 1 / sqrt((double)i * ((double)i + 1));
+    tacit_node_t w = binary(g, TACIT_OP_MUL, values[i - 1], tacit_graph_constant(g, scale));
+    tacit_node_t back = binary(g, TACIT_OP_MUL, w, tacit_graph_constant(g, (double)i));
+    values[i] = binary(g, TACIT_OP_SUB, sum, back);
+    sum = binary(g, TACIT_OP_ADD, sum, w);
+  }
+  values[0] = sum;
+}
+
 /*
  * The Cholesky factor of a correlation matrix by rows: entry (i, j) is the partial correlation z = tanh(u) of what the row's squares have
  * left, and the diagonal takes the rest [LewandowskiKurowickaJoe2009]. Each entry's log slope is log(1 - z^2) + log(left) / 2, and
@@ -138,6 +151,7 @@ static void corr(tacit_graph_t *g, size_t k, tacit_node_t *values) {
 /* Parameters that n values take. */
 static size_t count_free(tacit_constraint_t constraint, size_t n) {
   switch (constraint) {
+    case TACIT_CONSTRAINT_SUM_TO_ZERO:
     case TACIT_CONSTRAINT_SIMPLEX: return n - 1;
     case TACIT_CONSTRAINT_CORR:
     case TACIT_CONSTRAINT_CORR_CHOLESKY: return (n - (size_t)lround(sqrt((double)n))) / 2;
@@ -167,6 +181,8 @@ void tacit_graph_parameters(tacit_graph_t *graph, const char *name, tacit_constr
     ordered(graph, constraint == TACIT_CONSTRAINT_POSITIVE_ORDERED, n, values);
   } else if (constraint == TACIT_CONSTRAINT_SIMPLEX) {
     simplex(graph, n, values);
+  } else if (constraint == TACIT_CONSTRAINT_SUM_TO_ZERO) {
+    sum_to_zero(graph, n, values);
   } else if (constraint == TACIT_CONSTRAINT_CORR || constraint == TACIT_CONSTRAINT_CORR_CHOLESKY) {
     size_t k = (size_t)lround(sqrt((double)n));
     corr_cholesky(graph, k, values);

@@ -313,6 +313,7 @@ static bool look(search_t *s, tacit_node_t root, tacit_not_finite_t *found) {
 bool tacit_graph_find_not_finite(tacit_graph_t *graph, tacit_node_t term, tacit_not_finite_t *found) {
   tacit_node_t root = graph->status == TACIT_OK ? tacit_graph_dependent(graph, term) : NONE;
   *found = (tacit_not_finite_t){0};
+  root = root == NONE && graph->status == TACIT_OK && tacit_graph_rate(graph, term) == TACIT_RATE_DATA ? term : root;
   if (root == NONE) {
     return false;
   }

@@ -149,6 +149,7 @@ typedef enum tacit_constraint {
   TACIT_CONSTRAINT_ORDERED,  /* increasing; gaps are log(1 + e^u), so that a gap's slope is at most 1 */
   TACIT_CONSTRAINT_POSITIVE_ORDERED,
   TACIT_CONSTRAINT_SIMPLEX,  /* stick breaking; n values of n - 1 parameters */
+  TACIT_CONSTRAINT_SUM_TO_ZERO, /* n values of n - 1 parameters, by an isometry: independent normals of one sd stay such */
   TACIT_CONSTRAINT_CORR,     /* L L', L as below; n = k^2 values, by rows, of k (k - 1) / 2 parameters */
   TACIT_CONSTRAINT_CORR_CHOLESKY /* lower triangular of unit rows and positive diagonal, by partial correlations tanh(u) */
 } tacit_constraint_t;

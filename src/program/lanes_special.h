@@ -17,6 +17,7 @@ TACIT_INLINE vreal lanes_lgamma(vreal x) {
   vreal inverse = (real)1 / z, log_z = lanes_log(z);
   vreal tail = inverse * polynomial(inverse * inverse, terms, sizeof terms / sizeof terms[0]);
   vreal y = ((z - (real)0.5) * (log_z - (real)1) - (real)0.5) + (tail + (real)0.91893853320467274) - lanes_log(product);
+  y = choose((x == (real)1) | (x == (real)2), set(0), y);
   return choose(x > (real)0, choose(x == (real)INFINITY, x, y), choose(x == (real)0, set(INFINITY), set(NAN)));
 }
 /* The derivative of the same, and its derivative. */

@@ -54,9 +54,14 @@ void tacit_lexer_fail(tacit_lexer_t *lexer, size_t offset, const char *format, .
 static bool skip_space(tacit_lexer_t *lexer) {
   const char *text = lexer->source->text;
   size_t n = lexer->source->length, i = lexer->position;
+  i += i == 0 && n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* a mark of the encoding, which editors write */
   for (;;) {
     while (i < n && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r')) {
       i++;
+    }
+    if (i + 8 < n && strncmp(text + i, "#include", 8) == 0) {
+      tacit_lexer_fail(lexer, i, "#include names another text, which is not read: put it here in its place");
+      return false;
     }
     bool is_line = i < n && (text[i] == '#' || (text[i] == '/' && i + 1 < n && text[i + 1] == '/'));
     if (is_line) {

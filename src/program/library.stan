@@ -28,6 +28,8 @@ real logit(real x) { return log(x) - log1p(-x); }
 real log_inv_logit(real x) { return -log1p_exp(-x); }
 // log(1 - inv_logit(x))
 real log1m_inv_logit(real x) { return -log1p_exp(x); }
+// log(inv_logit(x) - inv_logit(y)), x > y
+real log_inv_logit_diff(real x, real y) { return log1m_exp(y - x) - log1p_exp(-x) - log1p_exp(y); }
 // 1 - exp(-exp(x))
 real inv_cloglog(real x) { return -expm1(-exp(x)); }
 // log(exp(a) - exp(b)), a > b
@@ -46,6 +48,8 @@ real beta(real a, real b) { return exp(lbeta(a, b)); }
 real tgamma(real x) { return exp(lgamma(x)); }
 // log of the binomial coefficient
 real lchoose(real n, real k) { return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1); }
+// the binomial coefficient
+int choose(int n, int k) { return to_int(round(exp(lchoose(n, k)))); }
 // as lchoose
 real binomial_coefficient_log(real n, real k) { return lchoose(n, k); }
 // log(x (x + 1) ... (x + n - 1))
@@ -360,6 +364,56 @@ real neg_binomial_2_log_lpmf(int y, real eta, real phi) {
 real neg_binomial_2_lpmf(int y, real mu, real phi) { return neg_binomial_2_log_lpmf(y | log(mu), phi); }
 // failures before the first success
 real geometric_logit_lpmf(int y, real eta) { return y < 0 ? negative_infinity() : -log1p_exp(-eta) - y * log1p_exp(eta); }
+
+// P(Y <= y) and P(Y > y) of counts, where y is known
+real bernoulli_lcdf(int y, real theta) {
+  vector[max(y + 1, 0)] p;
+  for (k in 0:y) p[k + 1] = bernoulli_lpmf(k | theta);
+  return log_sum_exp(p);
+}
+real bernoulli_lccdf(int y, real theta) { return y < 0 ? 0 : log1m_exp(bernoulli_lcdf(y | theta)); }
+real binomial_lcdf(int y, int n, real theta) {
+  vector[max(y + 1, 0)] p;
+  for (k in 0:y) p[k + 1] = binomial_lpmf(k | n, theta);
+  return log_sum_exp(p);
+}
+real binomial_lccdf(int y, int n, real theta) { return y < 0 ? 0 : log1m_exp(binomial_lcdf(y | n, theta)); }
+real poisson_lcdf(int y, real lambda) {
+  vector[max(y + 1, 0)] p;
+  for (k in 0:y) p[k + 1] = poisson_lpmf(k | lambda);
+  return log_sum_exp(p);
+}
+real poisson_lccdf(int y, real lambda) { return y < 0 ? 0 : log1m_exp(poisson_lcdf(y | lambda)); }
+real poisson_log_lcdf(int y, real eta) {
+  vector[max(y + 1, 0)] p;
+  for (k in 0:y) p[k + 1] = poisson_log_lpmf(k | eta);
+  return log_sum_exp(p);
+}
+real poisson_log_lccdf(int y, real eta) { return y < 0 ? 0 : log1m_exp(poisson_log_lcdf(y | eta)); }
+real neg_binomial_lcdf(int y, real alpha, real beta) {
+  vector[max(y + 1, 0)] p;
+  for (k in 0:y) p[k + 1] = neg_binomial_lpmf(k | alpha, beta);
+  return log_sum_exp(p);
+}
+real neg_binomial_lccdf(int y, real alpha, real beta) { return y < 0 ? 0 : log1m_exp(neg_binomial_lcdf(y | alpha, beta)); }
+real neg_binomial_2_lcdf(int y, real mu, real phi) {
+  vector[max(y + 1, 0)] p;
+  for (k in 0:y) p[k + 1] = neg_binomial_2_lpmf(k | mu, phi);
+  return log_sum_exp(p);
+}
+real neg_binomial_2_lccdf(int y, real mu, real phi) { return y < 0 ? 0 : log1m_exp(neg_binomial_2_lcdf(y | mu, phi)); }
+real neg_binomial_2_log_lcdf(int y, real eta, real phi) {
+  vector[max(y + 1, 0)] p;
+  for (k in 0:y) p[k + 1] = neg_binomial_2_log_lpmf(k | eta, phi);
+  return log_sum_exp(p);
+}
+real neg_binomial_2_log_lccdf(int y, real eta, real phi) { return y < 0 ? 0 : log1m_exp(neg_binomial_2_log_lcdf(y | eta, phi)); }
+real beta_binomial_lcdf(int y, int n, real a, real b) {
+  vector[max(y + 1, 0)] p;
+  for (k in 0:y) p[k + 1] = beta_binomial_lpmf(k | n, a, b);
+  return log_sum_exp(p);
+}
+real beta_binomial_lccdf(int y, int n, real a, real b) { return y < 0 ? 0 : log1m_exp(beta_binomial_lcdf(y | n, a, b)); }
 
 // ---- one of several classes ----
 

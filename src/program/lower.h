@@ -167,6 +167,7 @@ typedef struct tacit_lower {
   } given[TACIT_PROGRAM_MAX_DEPTH];
   size_t n_given;
   tacit_value_t *returned;
+  const struct tacit_rest *rest; /* of the function */
   tacit_index_range_t **ranges;
   size_t n_ranges;
   /* notes for people: what was left out */
@@ -272,6 +273,8 @@ tacit_value_t tacit_lower_index(tacit_lower_t *lower, const tacit_expr_t *expr);
 void tacit_lower_assign(tacit_lower_t *lower, const tacit_expr_t *left, size_t offset, const tacit_value_t *value);
 /* Does a record's whole number stay within 1 .. extent, as far as its declaration and the schema say? */
 bool tacit_lower_index_fits(const tacit_lower_t *lower, tacit_node_t node, uint32_t extent);
+/* from, to: values of a column of whole numbers, less those at the ends that the conditions around exclude; false: none is left. */
+bool tacit_lower_narrow(const tacit_lower_t *lower, tacit_node_t node, double *from, double *to);
 tacit_value_t tacit_lower_sum(tacit_lower_t *lower, size_t offset, const tacit_value_t *a);
 
 /* ---- calls ---- */
@@ -293,11 +296,25 @@ bool tacit_lower_glm(tacit_lower_t *lower, size_t offset, const char *name, taci
 
 /* ---- statements ---- */
 
-typedef enum tacit_flow { TACIT_FLOW_NEXT, TACIT_FLOW_RETURN, TACIT_FLOW_FAILED } tacit_flow_t;
+/* REJECTED: what a branch says is that records that take it have density 0. */
+typedef enum tacit_flow { TACIT_FLOW_NEXT, TACIT_FLOW_RETURN, TACIT_FLOW_REJECTED, TACIT_FLOW_FAILED } tacit_flow_t;
+/* What a function has left to do after the statement at hand: statements, or the steps of a loop; innermost first. */
+typedef struct tacit_rest {
+  const struct tacit_rest *outer;
+  tacit_stmt_t *const *body;
+  size_t n;
+  const tacit_stmt_t *loop; /* NULL: statements */
+  const tacit_value_t *all; /* what the loop goes over; NULL: a range */
+  double next, last;
+  size_t n_variables;       /* that it sees */
+} tacit_rest_t;
+/* Steps of a loop from rest->next on. */
+tacit_flow_t tacit_lower_steps(tacit_lower_t *lower, const tacit_rest_t *rest);
 tacit_flow_t tacit_lower_statement(tacit_lower_t *lower, const tacit_stmt_t *stmt);
 /* outcome ~ distribution(...): adds its log density to the target. */
 void tacit_lower_tilde(tacit_lower_t *lower, const tacit_stmt_t *stmt);
 tacit_flow_t tacit_lower_loop(tacit_lower_t *lower, const tacit_stmt_t *stmt);
+tacit_flow_t tacit_lower_while(tacit_lower_t *lower, const tacit_stmt_t *stmt);
 /* The statements of a block in a scope of their own, which ends with it. */
 tacit_flow_t tacit_lower_body(tacit_lower_t *lower, tacit_stmt_t *const *body, size_t n);
 void tacit_lower_add_target(tacit_lower_t *lower, size_t offset, const tacit_value_t *value);

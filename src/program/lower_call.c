@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "program/cumulative.h"
 #include "program/lower.h"
 
 static const tacit_value_t NOTHING = {0};
@@ -37,6 +38,8 @@ static tacit_value_t run(tacit_lower_t *lower, size_t offset, const tacit_functi
   }
   size_t frame = lower->frame, n_variables = lower->n_variables;
   tacit_value_t result = NOTHING, *returned = lower->returned;
+  const tacit_rest_t *rest = lower->rest;
+  lower->rest = NULL;
   lower->frame = n_variables;
   lower->calls[lower->n_calls++] = function;
   lower->returned = &result;
@@ -50,8 +53,16 @@ static tacit_value_t run(tacit_lower_t *lower, size_t offset, const tacit_functi
   if (flow == TACIT_FLOW_NEXT && lower->status == TACIT_OK) {
     tacit_lower_fail(lower, function->offset, "'%s' ends without 'return'", function->name);
   }
+  if (flow == TACIT_FLOW_REJECTED && function->result.kind <= TACIT_TYPE_REAL && function->result.n_array == 0) {
+    *lower->branch = tacit_lower_constant(lower, -INFINITY);
+    result = tacit_value_number(lower, NAN, false);
+    result.kind = function->result.kind;
+  } else if (flow == TACIT_FLOW_REJECTED) {
+    tacit_lower_fail(lower, offset, "'%s' rejects in all of its branches", function->name);
+  }
   lower->n_library -= is_library;
   lower->returned = returned;
+  lower->rest = rest;
   lower->n_calls--;
   lower->n_variables = n_variables;
   lower->frame = frame;
@@ -291,6 +302,30 @@ const tacit_function_t *tacit_lower_density(tacit_lower_t *lower, const char *di
   return NULL;
 }
 
+/* Cumulative distributions that are known of numbers alone; false: it is none of these, or the library has it for these arguments. */
+static bool cumulative(tacit_lower_t *lower, size_t offset, const char *name, const tacit_value_t *args, size_t n, tacit_value_t *result) {
+  enum { MOST = 4 };
+  double x[MOST], value;
+  bool are_numbers = n <= MOST, is_whole = false;
+  if (!tacit_cumulative(name, n, NULL, NULL)) {
+    return false;
+  }
+  for (size_t i = 0; i < n && are_numbers; i++) {
+    are_numbers = tacit_value_is_scalar(&args[i]) && tacit_value_constant(lower, &args[i], &x[i]);
+    is_whole = is_whole || (i == 1 && are_numbers && x[1] == floor(x[1]));
+  }
+  if (strncmp(name, "student_t", 9) == 0 && !(are_numbers && !is_whole)) {
+    return false; /* by the library, where the degrees of freedom are whole */
+  }
+  if (!are_numbers) {
+    tacit_lower_fail(lower, offset, "%s() is known of numbers alone: its parameters are no numbers here", name);
+    return true;
+  }
+  (void)tacit_cumulative(name, n, x, &value);
+  *result = tacit_value_number(lower, value, false);
+  return true;
+}
+
 static const char *describe_all(tacit_lower_t *lower, const tacit_value_t *args, size_t n) {
   const char *text = "";
   for (size_t i = 0; i < n && text != NULL; i++) {
@@ -317,7 +352,7 @@ tacit_value_t tacit_lower_call_values(tacit_lower_t *lower, size_t offset, const
     }
   }
   if (!is_own && (tacit_lower_builtin(lower, offset, name, args, n, &result) || tacit_lower_container(lower, offset, name, args, n, &result) ||
-                  tacit_lower_glm(lower, offset, name, args, n, &result))) {
+                  tacit_lower_glm(lower, offset, name, args, n, &result) || cumulative(lower, offset, name, args, n, &result))) {
     return lower->status == TACIT_OK ? result : NOTHING;
   }
   if (!is_own) {
@@ -353,15 +388,17 @@ static const char *summary_text(tacit_lower_t *lower, const tacit_expr_t *expr) 
   if (arg->kind == TACIT_EXPR_NAME) {
     return tacit_arena_printf(lower->arena, "%s(%s)", expr->name, arg->name);
   }
-  bool is_column = arg->kind == TACIT_EXPR_INDEX && arg->n_args == 3 && arg->args[0]->kind == TACIT_EXPR_NAME &&
-                   arg->args[1]->kind == TACIT_EXPR_RANGE && arg->args[1]->args[0] == NULL && arg->args[1]->args[1] == NULL;
+  bool is_range = arg->kind == TACIT_EXPR_INDEX && arg->n_args == 3 && arg->args[1]->kind == TACIT_EXPR_RANGE &&
+                  arg->args[1]->args[0] == NULL && arg->args[1]->args[1] == NULL;
+  bool is_call = arg->kind == TACIT_EXPR_CALL && arg->n_args == 2 && strcmp(arg->name, "col") == 0;
+  const tacit_expr_t *matrix = is_range || is_call ? arg->args[0] : NULL, *column = is_range ? arg->args[2] : is_call ? arg->args[1] : NULL;
   double k;
-  if (!is_column || arg->args[2]->kind == TACIT_EXPR_RANGE) {
+  if (matrix == NULL || matrix->kind != TACIT_EXPR_NAME || column->kind == TACIT_EXPR_RANGE) {
     return NULL;
   }
-  tacit_value_t which = tacit_lower_expr(lower, arg->args[2]);
+  tacit_value_t which = tacit_lower_expr(lower, column);
   return tacit_value_is_scalar(&which) && tacit_value_constant(lower, &which, &k)
-             ? tacit_arena_printf(lower->arena, "%s(%s[:,%.0f])", expr->name, arg->args[0]->name, k)
+             ? tacit_arena_printf(lower->arena, "%s(%s[:,%.0f])", expr->name, matrix->name, k)
              : NULL;
 }
 

@@ -136,9 +136,13 @@ bool tacit_lower_index_fits(const tacit_lower_t *lower, tacit_node_t node, uint3
   for (size_t i = 0; i < lower->n_ranges; i++) {
     const tacit_index_range_t *range = lower->ranges[i];
     if (range->node == node) {
-      bool is_below = range->upper <= extent;
+      double from = range->lower, to = range->upper;
+      if (!tacit_lower_narrow(lower, node, &from, &to)) {
+        return true;
+      }
+      bool is_below = to <= extent;
       /* Sizes that are assumed, too, do not have to fit to a declared bound. */
-      return lower->outside->is_assumed ? is_below || lower->axis != NULL : is_below && range->lower >= 1;
+      return lower->outside->is_assumed ? is_below || lower->axis != NULL : is_below && from >= 1;
     }
   }
   return true; /* computed from columns: moved into the range when it is used */
@@ -214,6 +218,7 @@ static void constrain(tacit_lower_t *lower, const tacit_stmt_t *stmt, const taci
     case TACIT_TYPE_ORDERED: constraint = TACIT_CONSTRAINT_ORDERED; break;
     case TACIT_TYPE_POSITIVE_ORDERED: constraint = TACIT_CONSTRAINT_POSITIVE_ORDERED; break;
     case TACIT_TYPE_SIMPLEX: constraint = TACIT_CONSTRAINT_SIMPLEX; break;
+    case TACIT_TYPE_SUM_TO_ZERO: constraint = TACIT_CONSTRAINT_SUM_TO_ZERO; break;
     case TACIT_TYPE_CORR: constraint = TACIT_CONSTRAINT_CORR; break;
     case TACIT_TYPE_CORR_CHOLESKY: constraint = TACIT_CONSTRAINT_CORR_CHOLESKY; break;
     default:

@@ -69,10 +69,29 @@ static tacit_flow_t step(tacit_lower_t *lower, const tacit_stmt_t *stmt, const t
 
 static bool few_steps(tacit_lower_t *lower, const tacit_stmt_t *stmt, double n) {
   if (n > TACIT_MAX_LOOP) {
-    tacit_lower_fail(lower, stmt->offset, "the loop of '%s' has %.0f steps; loops are unrolled, and have at most %d", stmt->name, n,
-                     TACIT_MAX_LOOP);
+    tacit_lower_fail(lower, stmt->offset, "the loop%s%s%s has %.0f steps; loops are unrolled, and have at most %d",
+                     stmt->name != NULL ? " of '" : "", stmt->name != NULL ? stmt->name : "", stmt->name != NULL ? "'" : "", n, TACIT_MAX_LOOP);
   }
   return n <= TACIT_MAX_LOOP;
+}
+
+tacit_flow_t tacit_lower_steps(tacit_lower_t *lower, const tacit_rest_t *rest) {
+  const tacit_rest_t *outer = lower->rest;
+  tacit_flow_t flow = TACIT_FLOW_NEXT;
+  for (double i = rest->next; i <= rest->last && flow == TACIT_FLOW_NEXT; i++) {
+    tacit_value_t item;
+    if (rest->all == NULL) {
+      item = tacit_value_number(lower, i, true);
+    } else {
+      item = *rest->all;
+      item.nodes += (size_t)i * item.n;
+    }
+    tacit_rest_t left = {.outer = outer, .loop = rest->loop, .all = rest->all, .next = i + 1, .last = rest->last, .n_variables = lower->n_variables};
+    lower->rest = &left;
+    flow = item.kind != TACIT_TYPE_VOID ? step(lower, rest->loop, &item) : TACIT_FLOW_FAILED;
+  }
+  lower->rest = outer;
+  return flow;
 }
 
 /* for (x in xs): x is each part of the first dimension. */
@@ -96,12 +115,7 @@ static tacit_flow_t each(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
     return TACIT_FLOW_FAILED;
   }
   item.n = all.dims[0] > 0 ? all.n / all.dims[0] : 0;
-  tacit_flow_t flow = TACIT_FLOW_NEXT;
-  for (uint32_t i = 0; i < all.dims[0] && flow == TACIT_FLOW_NEXT; i++) {
-    item.nodes = all.nodes + i * item.n;
-    flow = step(lower, stmt, &item);
-  }
-  return flow;
+  return tacit_lower_steps(lower, &(tacit_rest_t){.loop = stmt, .all = &item, .last = (double)all.dims[0] - 1});
 }
 
 /* Ends of a loop that are no numbers: the record axis, or what is refused. */
@@ -143,10 +157,27 @@ tacit_flow_t tacit_lower_loop(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   if (!few_steps(lower, stmt, last - first + 1)) {
     return TACIT_FLOW_FAILED;
   }
+  return tacit_lower_steps(lower, &(tacit_rest_t){.loop = stmt, .next = first, .last = last});
+}
+
+/* while (..) of what is known: as often as it holds. */
+tacit_flow_t tacit_lower_while(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
+  const tacit_rest_t *outer = lower->rest, again = {.outer = outer, .body = &(tacit_stmt_t *){(tacit_stmt_t *)(uintptr_t)stmt}, .n = 1,
+                     .n_variables = lower->n_variables};
   tacit_flow_t flow = TACIT_FLOW_NEXT;
-  for (double i = first; i <= last && flow == TACIT_FLOW_NEXT; i++) {
-    tacit_value_t item = tacit_value_number(lower, i, true);
-    flow = item.kind != TACIT_TYPE_VOID ? step(lower, stmt, &item) : TACIT_FLOW_FAILED;
+  for (size_t i = 0; flow == TACIT_FLOW_NEXT; i++) {
+    tacit_value_t condition = tacit_lower_expr(lower, stmt->left);
+    int truth = tacit_lower_truth(lower, tacit_expr_begin(stmt->left), &condition);
+    if (truth == -1) {
+      tacit_lower_fail(lower, tacit_expr_begin(stmt->left), "the condition of 'while' has to be known before the records are");
+    }
+    if (truth != 1 || !few_steps(lower, stmt, (double)i + 1)) {
+      flow = lower->status == TACIT_OK ? flow : TACIT_FLOW_FAILED;
+      break;
+    }
+    lower->rest = &again;
+    flow = tacit_lower_body(lower, stmt->body, 1);
   }
+  lower->rest = outer;
   return flow;
 }

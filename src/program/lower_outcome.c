@@ -186,8 +186,29 @@ tacit_node_t tacit_value_of_record(const tacit_lower_t *lower, const tacit_value
 
 /* ---- responses ---- */
 
+/* Draws are from the library's distributions, not from others of these names: a program's own function is the library's if it says the same. */
+static bool is_library_s(tacit_lower_t *lower, size_t offset, const char *density, const tacit_value_t *args, size_t n,
+                         const tacit_function_t *function, tacit_node_t value) {
+  tacit_value_t *copy = tacit_arena_alloc(lower->arena, n, sizeof *copy);
+  if (function->source->is_library || copy == NULL) {
+    return function->source->is_library;
+  }
+  memcpy(copy, args, n * sizeof *copy);
+  const tacit_function_t *f = lower->library->functions;
+  while (f != NULL && (strcmp(f->name, density) != 0 || f->n_args != n)) {
+    f = f->next;
+  }
+  if (f == NULL) {
+    return false;
+  }
+  lower->n_library++; /* where the program's own functions are not seen */
+  tacit_value_t same = tacit_lower_call_values(lower, offset, density, copy, n);
+  lower->n_library--;
+  return same.kind != TACIT_TYPE_VOID && tacit_value_of_record(lower, &same) == value;
+}
+
 /* Arguments of a distribution beside its outcome; of NAME_glm those of NAME. */
-static void fill_law(tacit_lower_t *lower, const char *name, const tacit_value_t *args, size_t n, tacit_graph_response_t *response) {
+static void fill_law(tacit_lower_t *lower, size_t offset, const char *name, const tacit_value_t *args, size_t n, tacit_graph_response_t *response) {
   size_t length = strlen(name);
   bool is_glm = length > 4 && strcmp(name + length - 4, "_glm") == 0 && lower->glm.n > 0;
   if (is_glm) {
@@ -198,7 +219,7 @@ static void fill_law(tacit_lower_t *lower, const char *name, const tacit_value_t
   }
   const char *density, *law = tacit_arena_text(lower->arena, name, length);
   const tacit_function_t *function = law != NULL ? tacit_lower_density(lower, law, n, &density) : NULL;
-  if (function != NULL && function->source->is_library) { /* draws are from the library's distributions, not from others of these names */
+  if (function != NULL && is_library_s(lower, offset, density, args, n, function, response->density)) {
     snprintf(response->law, sizeof response->law, "%s", law);
   }
   bool are_numbers = n - 1 <= sizeof response->args / sizeof response->args[0];
@@ -236,7 +257,7 @@ static void note_response(const outcome_t *outcome, const tacit_value_t *parts, 
   if (outcome->stmt->is_truncated || (word != NULL && response.seen == TACIT_NODE_NONE)) {
     response.value = TACIT_NODE_NONE; /* its law is another's */
   }
-  fill_law(lower, outcome->stmt->name, outcome->args, outcome->n, &response);
+  fill_law(lower, outcome->stmt->offset, outcome->stmt->name, outcome->args, outcome->n, &response);
   say(lower, &response, false);
 }
 
@@ -270,7 +291,7 @@ void tacit_lower_note_density(tacit_lower_t *lower, const tacit_expr_t *expr, co
   response.value = said != OTHER_TAIL ? tacit_value_of_record(lower, &args[0]) : TACIT_NODE_NONE;
   bool is_alone = said == UPPER_TAIL && lower->branch == NULL; /* every record's is larger than what is seen */
   response.value = is_alone || (tacit_lower_rate(lower, response.value) & TACIT_RATE_DATA) == 0 ? TACIT_NODE_NONE : response.value;
-  fill_law(lower, name, args, expr->n_args, &response);
+  fill_law(lower, expr->offset, name, args, expr->n_args, &response);
   say(lower, &response, said == UPPER_TAIL);
   tacit_stmt_t stmt = {.name = name, .offset = expr->offset};
   const tacit_value_t parts[3] = {args[0], NOTHING, NOTHING};

@@ -115,6 +115,8 @@ static bool has_return(const tacit_stmt_t *stmt) {
   return false;
 }
 
+enum { DEPTH = 6 }; /* of conditions that are looked through */
+
 /* A condition where a column of whole numbers has a value; NaN: it looks at something else, too. */
 static double at_value(const tacit_graph_t *g, tacit_node_t node, uint32_t column, double value, unsigned depth) {
   const tacit_graph_node_t *n = tacit_graph_at(g, node);
@@ -142,9 +144,33 @@ static bool find_column(const tacit_graph_t *g, tacit_node_t node, unsigned dept
   return is_found;
 }
 
+/* May the column have the value, as far as the conditions around say? */
+static bool is_possible(const tacit_lower_t *lower, uint32_t column, double value) {
+  for (size_t i = 0; i < lower->n_given; i++) {
+    double x = at_value(lower->graph, lower->given[i].condition, column, value, DEPTH);
+    if (!isnan(x) && (x < 0 || x > 0) != lower->given[i].holds) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool tacit_lower_narrow(const tacit_lower_t *lower, tacit_node_t node, double *from, double *to) {
+  const tacit_graph_node_t *n = tacit_graph_at(lower->graph, node);
+  if (lower->n_given == 0 || n->op != TACIT_OP_COLUMN || !(*to - *from < 4096)) {
+    return *from <= *to;
+  }
+  while (*from <= *to && !is_possible(lower, n->a, *from)) {
+    ++*from;
+  }
+  while (*from <= *to && !is_possible(lower, n->a, *to)) {
+    --*to;
+  }
+  return *from <= *to;
+}
+
 /* A condition that the conditions around it decide, as c == 1 does not need to be asked where c is 0 or 1 and not 0: 1, 0, or -1. */
 static int implied(const tacit_lower_t *lower, tacit_node_t condition) {
-  enum { DEPTH = 6 };
   const tacit_graph_t *g = lower->graph;
   uint32_t column = 0;
   int truth = -2; /* no value is left so far */
@@ -152,13 +178,8 @@ static int implied(const tacit_lower_t *lower, tacit_node_t condition) {
     return -1;
   }
   for (double value = g->columns[column].lower; value <= g->columns[column].upper; value++) {
-    bool is_left = true;
-    for (size_t i = 0; i < lower->n_given && is_left; i++) {
-      double x = at_value(g, lower->given[i].condition, column, value, DEPTH);
-      is_left = isnan(x) || (x < 0 || x > 0) == lower->given[i].holds;
-    }
     double x = at_value(g, condition, column, value, DEPTH);
-    if (is_left) {
+    if (is_possible(lower, column, value)) {
       int here = x < 0 || x > 0;
       truth = isnan(x) || (truth >= 0 && truth != here) ? -1 : here;
     }
@@ -169,9 +190,30 @@ static int implied(const tacit_lower_t *lower, tacit_node_t condition) {
   return truth == 1 ? 1 : 0;
 }
 
-/* Carry out one branch, and then what follows if a return needs it; undo what it wrote, but for what `kept` of the other branch sees. */
-static branch_t run_branch(tacit_lower_t *lower, tacit_stmt_t *body, tacit_stmt_t *const *rest, size_t n_rest, const branch_t *other,
-                           tacit_node_t *seen) {
+/* What the function has left to do. */
+static tacit_flow_t run_rest(tacit_lower_t *lower) {
+  const tacit_rest_t *all = lower->rest;
+  size_t n_variables = lower->n_variables;
+  tacit_variable_t *saved = tacit_arena_alloc(lower->arena, n_variables, sizeof *saved); /* the other branch goes on from here */
+  tacit_flow_t flow = saved != NULL ? TACIT_FLOW_NEXT : TACIT_FLOW_FAILED;
+  if (saved != NULL) {
+    memcpy(saved, lower->variables, n_variables * sizeof *saved);
+  }
+  for (const tacit_rest_t *rest = all; rest != NULL && flow == TACIT_FLOW_NEXT; rest = rest->outer) {
+    lower->rest = rest->outer;
+    lower->n_variables = rest->n_variables;
+    flow = rest->loop != NULL ? tacit_lower_steps(lower, rest) : tacit_lower_body(lower, rest->body, rest->n);
+  }
+  lower->rest = all;
+  lower->n_variables = n_variables;
+  if (saved != NULL) {
+    memcpy(lower->variables, saved, n_variables * sizeof *saved);
+  }
+  return flow;
+}
+
+/* Carry out one branch, and then all that follows if a return needs it; undo what it wrote, but for what `other` sees of it. */
+static branch_t run_branch(tacit_lower_t *lower, tacit_stmt_t *body, bool is_last, const branch_t *other, tacit_node_t *seen) {
   branch_t branch = {.target = tacit_lower_constant(lower, 0), .flow = TACIT_FLOW_NEXT};
   size_t begin = lower->n_undo;
   tacit_node_t *outer = lower->branch;
@@ -185,8 +227,11 @@ static branch_t run_branch(tacit_lower_t *lower, tacit_stmt_t *body, tacit_stmt_
   if (body != NULL) {
     branch.flow = tacit_lower_body(lower, &body, 1);
   }
-  if (branch.flow == TACIT_FLOW_NEXT && n_rest > 0) {
-    branch.flow = tacit_lower_body(lower, rest, n_rest);
+  if (branch.flow == TACIT_FLOW_NEXT && is_last) {
+    branch.flow = run_rest(lower);
+  }
+  if (branch.flow == TACIT_FLOW_REJECTED) {
+    branch.target = tacit_lower_constant(lower, -INFINITY);
   }
   lower->n_record -= !lower->is_generated;
   lower->n_undoing--;
@@ -215,37 +260,44 @@ static void merge(tacit_lower_t *lower, size_t offset, tacit_node_t condition, t
                     yes == no ? yes : tacit_lower_apply(lower, offset, TACIT_OP_SELECT, condition, yes, no));
 }
 
-/* A condition of the record: both branches, then a choice. `is_last` is set where what follows has been carried out, too. */
-static tacit_flow_t choose(tacit_lower_t *lower, const tacit_stmt_t *stmt, tacit_node_t condition, tacit_stmt_t *const *rest,
-                           size_t n_rest, bool *is_last) {
-  *is_last = has_return(stmt);
-  size_t n_more = *is_last ? n_rest : 0, offset = tacit_expr_begin(stmt->left);
+/* A condition of the record: both branches, then a choice. Where one returns, what follows in the function is part of them. */
+static tacit_flow_t choose(tacit_lower_t *lower, const tacit_stmt_t *stmt, tacit_node_t condition) {
+  bool is_last = lower->n_calls > 0 && has_return(stmt);
+  size_t offset = tacit_expr_begin(stmt->left);
   size_t n_given = lower->n_given < TACIT_PROGRAM_MAX_DEPTH ? lower->n_given++ : lower->n_given - 1;
   lower->given[n_given].condition = condition;
   lower->given[n_given].holds = true;
-  branch_t yes = run_branch(lower, stmt->body[0], rest, n_more, NULL, NULL);
+  branch_t yes = run_branch(lower, stmt->body[0], is_last, NULL, NULL);
   tacit_node_t *seen = tacit_arena_alloc(lower->arena, yes.n, sizeof *seen);
   if (seen == NULL || yes.writes == NULL || lower->status != TACIT_OK) {
     return TACIT_FLOW_FAILED;
   }
   lower->given[n_given].holds = false;
-  branch_t no = run_branch(lower, stmt->n_body > 1 ? stmt->body[1] : NULL, rest, n_more, &yes, seen);
+  branch_t no = run_branch(lower, stmt->n_body > 1 ? stmt->body[1] : NULL, is_last, &yes, seen);
   lower->n_given = n_given;
   if (no.writes == NULL || lower->status != TACIT_OK) {
     return TACIT_FLOW_FAILED;
   }
-  for (size_t i = 0; i < no.n; i++) { /* what both write is put right below */
-    merge(lower, offset, condition, no.writes[i], *no.writes[i].place, no.writes[i].old);
+  bool no_yes = yes.flow == TACIT_FLOW_REJECTED, no_no = no.flow == TACIT_FLOW_REJECTED;
+  for (size_t i = 0; i < no.n && !no_no; i++) { /* what both write is put right below */
+    merge(lower, offset, condition, no.writes[i], no_yes ? no.writes[i].old : *no.writes[i].place, no.writes[i].old);
   }
-  for (size_t i = 0; i < yes.n; i++) {
-    merge(lower, offset, condition, yes.writes[i], yes.writes[i].old, seen[i]);
+  for (size_t i = 0; i < yes.n && !no_yes; i++) {
+    merge(lower, offset, condition, yes.writes[i], yes.writes[i].old, no_no ? yes.writes[i].old : seen[i]);
   }
   if (yes.target != no.target || yes.target != tacit_lower_constant(lower, 0)) {
     tacit_node_t term = tacit_graph_apply(lower->graph, TACIT_OP_SELECT, condition, yes.target, no.target);
     tacit_lower_join_responses(lower, condition, &yes.said, &no.said, term);
     add_node(lower, offset, term, true);
   }
-  if (!*is_last) {
+  if (no_yes || no_no) {
+    tacit_flow_t flow = no_yes ? no.flow : yes.flow;
+    if (flow == TACIT_FLOW_RETURN) {
+      *lower->returned = no_yes ? no.returned : yes.returned;
+    }
+    return flow;
+  }
+  if (!is_last) {
     return TACIT_FLOW_NEXT;
   }
   if (yes.flow != TACIT_FLOW_RETURN || no.flow != TACIT_FLOW_RETURN) {
@@ -256,7 +308,7 @@ static tacit_flow_t choose(tacit_lower_t *lower, const tacit_stmt_t *stmt, tacit
   return lower->returned->kind != TACIT_TYPE_VOID ? TACIT_FLOW_RETURN : TACIT_FLOW_FAILED;
 }
 
-static tacit_flow_t branch(tacit_lower_t *lower, const tacit_stmt_t *stmt, tacit_stmt_t *const *rest, size_t n_rest, bool *is_last) {
+static tacit_flow_t branch(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   tacit_value_t condition = tacit_lower_expr(lower, stmt->left);
   int truth = tacit_lower_truth(lower, tacit_expr_begin(stmt->left), &condition);
   if (truth == -2) {
@@ -264,7 +316,7 @@ static tacit_flow_t branch(tacit_lower_t *lower, const tacit_stmt_t *stmt, tacit
   }
   truth = truth == -1 ? implied(lower, condition.nodes[0]) : truth;
   if (truth == -1) {
-    return choose(lower, stmt, condition.nodes[0], rest, n_rest, is_last);
+    return choose(lower, stmt, condition.nodes[0]);
   }
   size_t taken = truth ? 0 : 1;
   return taken < stmt->n_body ? tacit_lower_body(lower, &stmt->body[taken], 1) : TACIT_FLOW_NEXT;
@@ -315,7 +367,19 @@ static tacit_flow_t give_back(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   return lower->status == TACIT_OK ? TACIT_FLOW_RETURN : TACIT_FLOW_FAILED;
 }
 
-static tacit_flow_t statement(tacit_lower_t *lower, const tacit_stmt_t *stmt, tacit_stmt_t *const *rest, size_t n_rest, bool *is_last) {
+/* Records that come here have density 0: a branch says so, and the bounds have to tell that none does. */
+static tacit_flow_t reject(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
+  if (lower->is_generated) {
+    return TACIT_FLOW_NEXT;
+  }
+  if (lower->branch == NULL) {
+    tacit_lower_fail(lower, stmt->offset, "every record comes to this statement, and would be rejected");
+    return TACIT_FLOW_FAILED;
+  }
+  return TACIT_FLOW_REJECTED;
+}
+
+tacit_flow_t tacit_lower_statement(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   if (!tacit_lower_step(lower, stmt->offset, 1)) {
     return TACIT_FLOW_FAILED;
   }
@@ -327,7 +391,9 @@ static tacit_flow_t statement(tacit_lower_t *lower, const tacit_stmt_t *stmt, ta
     case TACIT_STMT_TILDE:
     case TACIT_STMT_TARGET: return target(lower, stmt);
     case TACIT_STMT_FOR: return tacit_lower_loop(lower, stmt);
-    case TACIT_STMT_IF: return branch(lower, stmt, rest, n_rest, is_last);
+    case TACIT_STMT_IF: return branch(lower, stmt);
+    case TACIT_STMT_WHILE: return tacit_lower_while(lower, stmt);
+    case TACIT_STMT_REJECT: return reject(lower, stmt);
     case TACIT_STMT_RETURN: return give_back(lower, stmt);
     case TACIT_STMT_SKIP: return TACIT_FLOW_NEXT;
     case TACIT_STMT_BLOCK: break;
@@ -337,24 +403,22 @@ static tacit_flow_t statement(tacit_lower_t *lower, const tacit_stmt_t *stmt, ta
   }
   tacit_flow_t flow = TACIT_FLOW_NEXT;
   for (size_t i = 0; i < stmt->n_body && flow == TACIT_FLOW_NEXT; i++) { /* declarations of one type */
-    flow = statement(lower, stmt->body[i], NULL, 0, is_last);
+    flow = tacit_lower_statement(lower, stmt->body[i]);
   }
   return flow;
 }
 
-tacit_flow_t tacit_lower_statement(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
-  bool is_last = false;
-  return statement(lower, stmt, NULL, 0, &is_last);
-}
-
 tacit_flow_t tacit_lower_body(tacit_lower_t *lower, tacit_stmt_t *const *body, size_t n) {
   size_t n_variables = lower->n_variables;
+  const tacit_rest_t *outer = lower->rest;
   tacit_flow_t flow = TACIT_FLOW_NEXT;
-  bool is_last = false;
   lower->scope++;
-  for (size_t i = 0; i < n && flow == TACIT_FLOW_NEXT && !is_last; i++) {
-    flow = statement(lower, body[i], body + i + 1, n - i - 1, &is_last);
+  for (size_t i = 0; i < n && flow == TACIT_FLOW_NEXT; i++) {
+    tacit_rest_t rest = {.outer = outer, .body = body + i + 1, .n = n - i - 1, .n_variables = lower->n_variables};
+    lower->rest = &rest;
+    flow = tacit_lower_statement(lower, body[i]);
   }
+  lower->rest = outer;
   lower->scope--;
   lower->n_variables = n_variables;
   return flow;

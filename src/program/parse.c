@@ -16,11 +16,12 @@ static const type_t types[] = {{"int", TACIT_TYPE_INT, 0},
                                {"ordered", TACIT_TYPE_ORDERED, 1},
                                {"positive_ordered", TACIT_TYPE_POSITIVE_ORDERED, 1},
                                {"simplex", TACIT_TYPE_SIMPLEX, 1},
+                               {"sum_to_zero_vector", TACIT_TYPE_SUM_TO_ZERO, 1},
                                {"corr_matrix", TACIT_TYPE_CORR, 1},
                                {"cholesky_factor_corr", TACIT_TYPE_CORR_CHOLESKY, 1}};
 static const char *const refused_types[] = {
     "cholesky_factor_cov", "cov_matrix", "unit_vector",        "complex",              "complex_vector", "complex_row_vector",
-    "complex_matrix",      "tuple",      "sum_to_zero_vector", "row_stochastic_matrix"};
+    "complex_matrix",      "tuple",      "sum_to_zero_matrix", "row_stochastic_matrix", "column_stochastic_matrix"};
 
 static const type_t *find_type(const char *name) {
   for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {

@@ -38,8 +38,9 @@ void tacit_parse_list(tacit_lexer_t *lexer, char closing, tacit_expr_t ***args, 
         return;
       }
       tacit_list_append(lexer->arena, &items, n, item);
-      /* The bar between an outcome and its parameters. */
-    } while (*n < TACIT_PROGRAM_MAX_ARGS && (tacit_lexer_take(lexer, ',') || tacit_lexer_take(lexer, '|')));
+      /* The bar between an outcome and its parameters, of which there may be none. */
+    } while (*n < TACIT_PROGRAM_MAX_ARGS &&
+             (tacit_lexer_take(lexer, ',') || (tacit_lexer_take(lexer, '|') && !tacit_lexer_is(lexer, closing))));
     tacit_lexer_expect(lexer, closing, "the last of these");
   }
   *args = (tacit_expr_t **)items;

@@ -130,9 +130,21 @@ static tacit_stmt_t *parse_target(tacit_lexer_t *lexer, size_t offset) {
   return stmt;
 }
 
-/* print(...) does nothing; reject(...) cannot be, since a record must not stop the run. */
-static tacit_stmt_t *parse_print(tacit_lexer_t *lexer, size_t offset) {
-  tacit_lexer_expect(lexer, '(', "print");
+static tacit_stmt_t *parse_while(tacit_lexer_t *lexer, size_t offset) {
+  tacit_stmt_t *stmt = new_statement(lexer, TACIT_STMT_WHILE, offset, 1);
+  if (stmt == NULL) {
+    return NULL;
+  }
+  tacit_lexer_expect(lexer, '(', "while");
+  stmt->left = tacit_parse_expr(lexer);
+  tacit_lexer_expect(lexer, ')', "the condition");
+  stmt->body[0] = lexer->status == TACIT_OK ? parse_nested(lexer) : NULL;
+  return stmt->body[0] != NULL ? stmt : NULL;
+}
+
+/* print(...) and reject(...), whose words are of no interest. */
+static tacit_stmt_t *parse_words(tacit_lexer_t *lexer, size_t offset, tacit_stmt_kind_t kind) {
+  tacit_lexer_expect(lexer, '(', kind == TACIT_STMT_REJECT ? "reject" : "print");
   while (lexer->status == TACIT_OK && !tacit_lexer_is(lexer, ')')) {
     if (lexer->kind == TACIT_TOK_STRING) {
       tacit_lexer_next(lexer);
@@ -145,8 +157,11 @@ static tacit_stmt_t *parse_print(tacit_lexer_t *lexer, size_t offset) {
   }
   tacit_lexer_take(lexer, ')');
   tacit_lexer_expect(lexer, ';', "a statement");
-  return new_statement(lexer, TACIT_STMT_SKIP, offset, 0);
+  return new_statement(lexer, kind, offset, 0);
 }
+
+static tacit_stmt_t *parse_print(tacit_lexer_t *lexer, size_t offset) { return parse_words(lexer, offset, TACIT_STMT_SKIP); }
+static tacit_stmt_t *parse_reject(tacit_lexer_t *lexer, size_t offset) { return parse_words(lexer, offset, TACIT_STMT_REJECT); }
 
 static tacit_stmt_t *parse_return(tacit_lexer_t *lexer, size_t offset) {
   tacit_stmt_t *stmt = new_statement(lexer, TACIT_STMT_RETURN, offset, 0);
@@ -171,15 +186,16 @@ tacit_stmt_t *tacit_parse_statement(tacit_lexer_t *lexer) {
   if (lexer->kind != TACIT_TOK_NAME) {
     return parse_assignment(lexer, offset);
   }
-  static const char *const refused[] = {"while", "break", "continue", "reject", "fatal_error", "profile"};
+  static const char *const refused[] = {"break", "continue", "profile"};
   for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
     if (tacit_lexer_is_name(lexer, refused[i])) {
       tacit_lexer_fail(lexer, offset, "'%s' is not in the subset: a record's log-likelihood is a fixed expression", refused[i]);
       return NULL;
     }
   }
-  static tacit_stmt_t *(*const parsers[])(tacit_lexer_t *, size_t) = {parse_for, parse_if, parse_target, parse_print, parse_return};
-  static const char *const words[] = {"for", "if", "target", "print", "return"};
+  static tacit_stmt_t *(*const parsers[])(tacit_lexer_t *, size_t) = {parse_for,    parse_if,     parse_while, parse_target,
+                                                                          parse_print,  parse_reject, parse_reject, parse_return};
+  static const char *const words[] = {"for", "if", "while", "target", "print", "reject", "fatal_error", "return"};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
     if (tacit_lexer_is_name(lexer, words[i])) {
       tacit_lexer_next(lexer);

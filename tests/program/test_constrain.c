@@ -71,6 +71,9 @@ static bool obeys(tacit_constraint_t constraint, size_t n, const double *x) {
     }
     sum += x[i];
   }
+  if (constraint == TACIT_CONSTRAINT_SUM_TO_ZERO) {
+    return fabs(sum) < 1e-12;
+  }
   return constraint != TACIT_CONSTRAINT_SIMPLEX || fabs(sum - 1) < 1e-12;
 }
 
@@ -99,6 +102,14 @@ static void check(tacit_constraint_t constraint) {
     }
     model.parameters.report(model.parameters.ctx, u, at);
     assert_true(obeys(constraint, n, at));
+    if (constraint == TACIT_CONSTRAINT_SUM_TO_ZERO) { /* lengths stay as they are */
+      double squares = 0;
+      for (size_t i = 0; i < n; i++) {
+        squares += at[i] * at[i] - (i < dim ? u[i] * u[i] : 0);
+      }
+      assert_true(fabs(squares) < 1e-9);
+      continue;
+    }
     double log_prior = model.parameters.log_prior(model.parameters.ctx, u, grad);
     for (size_t j = 0; j < dim; j++) {
       double middle = u[j];

@@ -1,0 +1,40 @@
+functions {
+}
+data {
+  int<lower=1> N;
+  vector[N] Y;
+  int<lower=1> K;
+  matrix[N, K] X;
+  int<lower=1> Kc;
+  int prior_only;
+}
+transformed data {
+  matrix[N, Kc] Xc;
+  vector[Kc] means_X;
+  for (i in 2:K) {
+    means_X[i - 1] = mean(X[, i]);
+    Xc[, i - 1] = X[, i] - means_X[i - 1];
+  }
+}
+parameters {
+  vector[Kc] b;
+  real Intercept;
+  real<lower=0> phi;
+}
+transformed parameters {
+  real lprior = 0;
+  lprior += student_t_lpdf(Intercept | 3, 0, 2.5);
+  lprior += gamma_lpdf(phi | 0.01, 0.01);
+}
+model {
+  if (!prior_only) {
+    vector[N] mu = rep_vector(0.0, N);
+    mu += Intercept + Xc * b;
+    mu = inv_logit(mu);
+    target += beta_lpdf(Y | mu * phi, (1 - mu) * phi);
+  }
+  target += lprior;
+}
+generated quantities {
+  real b_Intercept = Intercept - dot_product(means_X, b);
+}
