@@ -86,8 +86,9 @@ TACIT_API const tacit_column_schema_t *tacit_schema_find(const tacit_schema_t *s
 TACIT_API const char *tacit_schema_dropping(const tacit_schema_t *schema, const char *const *columns, size_t n_columns);
 
 /**
- * The schema for rows that an analyst brings, which are nobody's records: no persons, and a value that is missing, out of range or no
- * level is refused where a record's would be replaced.
+ * The schema for rows that an analyst brings, which are nobody's records: no persons; a value that is out of range or no level is refused where a
+ * record's would be replaced. A missing one is what the schema says:
+ * its public value, or NaN where records are dropped, which predictions refuse.
  * @param[in] columns  the names to keep, shape (n_columns), all of the schema; repeated ones count once.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_for_new_rows(tacit_schema_t **rows, const tacit_schema_t *schema,

@@ -40,7 +40,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_predictor_of(tacit_predictor_t **p
 TACIT_API void tacit_predictor_free(tacit_predictor_t *predictor);
 /** The fit; borrowed. */
 TACIT_API const tacit_report_read_t *tacit_predictor_fit(const tacit_predictor_t *predictor);
-/** Columns that a row must have, shape (*n), and their schema: no persons, nothing missing, nothing clamped. Borrowed. */
+/** Columns that a row must have, shape (*n), and their schema: no persons, nothing clamped; what is missing is its public value, or refused. Borrowed. */
 TACIT_API const char *const *tacit_predictor_columns(const tacit_predictor_t *predictor, size_t *n);
 TACIT_API const tacit_schema_t *tacit_predictor_schema(const tacit_predictor_t *predictor);
 /** Quantities a row has: 1, or the number of classes, or of outcomes. Class c's label, or the outcome's ("y", "y: low"), or "" where there is one

@@ -289,6 +289,17 @@ class Programs(Folder):
         with self.assertRaises(tacit.DataError):
             post.predict({"x": [1.0], "s": ["no level"]})
 
+    @unittest.skipIf(pandas is None, "no pandas")
+    def test_what_is_missing_in_new_rows(self):
+        """The schema's value; refused where records would be left out."""
+        schema = {"columns": {**SCHEMA["columns"], "x": {"type": "numeric", "lower": -3, "upper": 3, "missing": "drop"}}}
+        for formula in ("y ~ x + k", "y ~ x + k + (1 | s)"):
+            post = fit(records(), formula, schema=schema, method="hmc", exposed=True, epsilon=None, delta=None, draws=50, warmup=50)
+            self.assertTrue(numpy.array_equal(post.epred({"x": [0.5], "k": [None], "s": ["a"]}), post.epred({"x": [0.5], "k": [4], "s": ["a"]})))
+            for missing in (None, float("nan")):
+                with self.assertRaisesRegex(tacit.DataError, "row 2: column 'x' is missing"):
+                    post.predict({"x": [0.5, missing], "k": [1, 1], "s": ["a", "b"]})
+
     def test_private_and_planned(self):
         plan = tacit.plan(program=self.path, schema=SCHEMA, n=N, epsilon=50, delta=1e-6, method="dp-hmc")
         self.assertEqual(plan["method"], "dp-hmc")

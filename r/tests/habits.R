@@ -97,7 +97,7 @@ shares <- predict(ordered, new, seed = 2)
 classes <- posterior_predict(ordered, new, seed = 2)
 stopifnot(!any(grepl("^b_s|^cut", names(coef(ordered)))), all(c("x", "sb") %in% rownames(fixef(ordered))),
           identical(names(coef(ordered)), rownames(vcov(ordered))), identical(rownames(fixef(ordered)), c("x", "sb")),
-          identical(as.matrix(ordered, "b_x"), as.matrix(ordered, "x")), "b_s[1]" %in% variables(ordered),
+          identical(as.matrix(ordered, "b_x"), as.matrix(ordered, "x")), "b_s[1]" %in% dimnames(ordered$draws)[[3L]],
           identical(colnames(shares), paste0("P(Y = ", c("lo", "mid", "hi"), ")")), same(rowSums(shares), rep(1, 3)),
           same(shares[, 3], colMeans(classes == 3)),
           identical(attr(classes, "levels"), c("lo", "mid", "hi")), grepl("mapped to [-1, 1]", shown(summary(ordered)), fixed = TRUE))

@@ -67,6 +67,17 @@ eta <- cbind(m[, "Intercept"] - 1.5 * m[, "x"] + m[, "r_s_1[2]"], m[, "Intercept
 stopifnot(all.equal(posterior_epred(grouped, newdata = new), 1 / (1 + exp(-eta)), check.attributes = FALSE),
           setequal(names(conditional_effects(grouped)), c("x", "s")), all(predict(grouped, new, seed = 1)[, "Q95"] %in% 0:1),
           identical(refused(posterior_epred(grouped, newdata = data.frame(x = 0, s = "zz")))$field, "s"))
+# What is missing in new rows is the schema's value; where records would be left out, it is refused.
+holes <- schema
+holes$columns$x$missing <- "drop"
+gone <- data.frame(x = c(0.5, NA), s = "b", k = 1L)
+for (of in list(list(y ~ x + s + k, "bernoulli"), list(y ~ x + k + (1 | s), "bernoulli"))) {
+  one_hole <- do.call(tacit, c(list(of[[1L]], d, holes, family = of[[2L]]), exposed))
+  found <- refused(posterior_epred(one_hole, newdata = gone))
+  stopifnot(inherits(found, "tacit_error"), grepl("row 2: column 'x' is missing", conditionMessage(found), fixed = TRUE),
+            identical(posterior_epred(one_hole, newdata = data.frame(x = 0.5, s = "b", k = NA_integer_)),
+                      posterior_epred(one_hole, newdata = data.frame(x = 0.5, s = "b", k = 4L))))
+}
 file <- tempfile(fileext = ".stan")
 writeLines(c("data { real<lower=-3, upper=3> x; int<lower=0, upper=1> y; }", "parameters { real alpha; vector[1] beta; }",
              "model { alpha ~ normal(0, 2); beta ~ normal(0, 2); y ~ bernoulli_logit(alpha + beta[1] * x); }"), file)

@@ -187,8 +187,8 @@ static int run(const cli_args_t *args) {
 
 static const cli_option_t options[] = {
     {"newdata", "FILE", NULL,
-     "CSV with the columns of the formula or the program (the response is not needed), checked against the fit's schema: a value that is missing, "
-     "out of its bounds or no level is refused. 'grid' makes rows over the public ranges: each column varies in turn while the others stay at the "
+     "CSV with the columns of the formula or the program (the response is not needed), checked against the fit's schema: a value "
+     "out of its bounds or no level is refused, and one that is missing, unless the schema has a public value for it. 'grid' makes rows over the public ranges: each column varies in turn while the others stay at the "
      "middle of their bounds, or at their first level."},
     {"out", "FILE", NULL, "Write there instead of to standard output; must not exist."},
     {"response", NULL, NULL, "Predictive draws of the response itself, instead of its expectation."},

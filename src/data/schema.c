@@ -73,7 +73,6 @@ const char *tacit_schema_dropping(const tacit_schema_t *schema, const char *cons
 
 static tacit_status_t copy_column(tacit_schema_column_owned_t *to, const tacit_column_schema_t *from, tacit_error_t *err) {
   to->public = *from;
-  to->public.missing = TACIT_MISSING_ERROR;
   to->public.out_of_range = TACIT_RANGE_ERROR;
   to->public.n_levels = 0;
   to->public.name = to->name = tacit_strdup(from->name);

@@ -113,8 +113,25 @@ double tacit_predictor_respond(const tacit_predictor_t *p, const double *feature
 
 /* ---- rows ---- */
 
+/* There is nothing to predict from what is not there: records that lacked it were left out. */
+static tacit_status_t check_is_there(const tacit_predictor_t *p, const tacit_new_rows_t *rows, tacit_error_t *err) {
+  for (size_t k = 0; k < p->n_names; k++) {
+    for (size_t i = 0; i < rows->n; i++) {
+      if (isnan(rows->columns[k][i])) {
+        return tacit_error_set(err, TACIT_ERR_DATA, p->names[k],
+                               "row %zu: column '%.64s' is missing, and the schema has no value for that: leave the row out", i + 1, p->names[k]);
+      }
+    }
+  }
+  return TACIT_OK;
+}
+
 tacit_status_t tacit_predictor_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows, double **features,
                                         tacit_error_t *err) {
+  tacit_status_t checked = check_is_there(p, rows, err);
+  if (checked != TACIT_OK) {
+    return checked;
+  }
   if (p->forecast != NULL) {
     *features = tacit_alloc(rows->n, (p->n_features + 1) * sizeof **features);
     if (*features == NULL) {

@@ -128,6 +128,30 @@ assert "exclude" in run("predict", "b", "--newdata", "new.csv", "--response", "-
 os.unlink("b/schema.yaml")
 assert "schema.yaml" in run("predict", "b", "--newdata", "new.csv", status=1)
 
+# Labels that would be the same; what is missing in new rows. Of kernels and of a program alike.
+pathlib.Path("same.csv").write_text("sex,sexM,sigma,x,b_x,y,k,t\n" + "".join(
+    f"{'FM'[i % 2]},{rng.uniform(-1, 1):.3f},{rng.uniform(0, 2):.3f},{rng.uniform(-1, 1):.3f},{rng.uniform(-1, 1):.3f},{rng.randrange(2)},{rng.randrange(9)},"
+    f"{rng.uniform(1, 9):.3f}\n" for i in range(300)))
+pathlib.Path("same.yaml").write_text(
+    "columns:\n  sex: {type: categorical, levels: [F, M], missing: drop}\n  sexM: {type: numeric, lower: -1, upper: 1, missing: 0.25}\n"
+    "  sigma: {type: numeric, lower: 0, upper: 2}\n  x: {type: numeric, lower: -1, upper: 1, missing: drop}\n  b_x: {type: numeric, lower: -1, upper: 1}\n"
+    "  y: {type: binary}\n  k: {type: integer, lower: 0, upper: 9}\n  t: {type: numeric, lower: 1, upper: 9}\n")
+pathlib.Path("rows.csv").write_text("sex,sexM,sigma,x,b_x\nM,0.25,1,0.5,-1\nM,,1,0.5,-1\n")
+pathlib.Path("gone.csv").write_text("sex,sexM,sigma,x,b_x\nM,0.25,1,0.5,-1\nM,0.5,1,,-1\n")
+for family, response in (("bernoulli", "y"), ("gaussian", "t"), ("negbinomial", "k"), ("lognormal", "t")):
+    out = f"same-{family}"
+    draws = fit(f"{response} ~ sex + sexM + sigma + x + b_x", family, "same.csv", "same.yaml", out)
+    own = "(sigma)" if family in ("gaussian", "lognormal") else "sigma"
+    for label, name in (("sex[M]", "b_sex_M"), ("sexM", "b_sexM"), ("`sigma`", "b_sigma"), ("x", "b_x"), ("`b_x`", "b_b_x"), ("b_b_x", "b_b_x"),
+                        *([("(sigma)", "sigma")] if own != "sigma" else [])):
+        agree(json.loads(run("contrast", out, label, "--json"))[0], [d[name] for d in draws])
+    assert "another's name" in run("contrast", out, "b_x", status=3)
+    link = [d["b_Intercept"] + d["b_sex_M"] + 0.25 * d["b_sexM"] + d["b_sigma"] + 0.5 * d["b_x"] - d["b_b_x"] for d in draws]
+    for row in table(run("predict", out, "--newdata", "rows.csv", "--linear")):
+        agree(row, link)
+    assert "row 2: column 'x' is missing" in run("predict", out, "--newdata", "gone.csv", status=3)
+    assert "column 'x' is missing" in run("contrast", out, "--effect", "sexM", "--population", "gone.csv", status=3)
+
 side = run("compare", "t", "known", "n")
 assert "sigma" in side and side.count("NOT PRIVATE") == 3
 print("ok")
