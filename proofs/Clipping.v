@@ -1,20 +1,20 @@
 (* Lemma 3.2 of src/door/README.md with real numbers: clipping to a ball moves no two vectors apart, and how
-   far a product of two clipped vectors moves. Real numbers are the standard library's, which rest on three
+   far a product of two clipped vectors moves. Real numbers are the standard library's, which rest on
    axioms of classical mathematics (README.md). *)
 From Coq Require Import Reals List Lra.
 Import ListNotations.
 Open Scope R_scope.
 
-Fixpoint plus (u v : list R) : list R := match u, v with [], _ => v | _, [] => u | a :: u',
-  b :: v' => (a + b) :: plus u' v' end.
+Fixpoint plus (u v : list R) : list R :=
+  match u, v with [], _ => v | _, [] => u | a :: u', b :: v' => (a + b) :: plus u' v' end.
 Definition scale (c : R) (u : list R) : list R := map (Rmult c) u.
 Definition less (u v : list R) : list R := plus u (scale (-1) v).
 Fixpoint dot (u v : list R) : R := match u, v with a :: u', b :: v' => a * b + dot u' v' | _, _ => 0 end.
 Definition square (u : list R) : R := dot u u.
 
 (* u where it is at most c long, else c u / |u|. *)
-Definition clip (c : R) (u : list R) : list R := if Rle_dec (square u) (c * c) then u else scale (c / sqrt
-  (square u)) u.
+Definition clip (c : R) (u : list R) : list R :=
+  if Rle_dec (square u) (c * c) then u else scale (c / sqrt (square u)) u.
 
 Lemma dot_comm : forall u v, dot u v = dot v u.
 Proof. induction u; destruct v; simpl; trivial. rewrite IHu. ring. Qed.
@@ -58,8 +58,7 @@ Proof.
   apply Rabs_le. assert (0 <= p * q) by nra. split; nra.
 Qed.
 
-(* What clipping does: u = (1 + l) y for some l >= 0, and y is at most c long, and of length c unless l = 0.
-   *)
+(* What clipping does: u = (1 + l) y for some l >= 0; y is at most c long, and of length c unless l = 0. *)
 Lemma clipped : forall c u, 0 < c -> exists l, 0 <= l /\ (forall w, dot u w = (1 + l) * dot (clip c u) w) /\
   square (clip c u) <= c * c /\ l * square (clip c u) = l * (c * c).
 Proof.

@@ -16,6 +16,7 @@ Proof.
   unfold is_nearest. intros. split; apply Z.lt_succ_r; apply (Z.mul_lt_mono_pos_l q); nia.
 Qed.
 
+(* Clipped to +-c, a scalar moves by at most 2 c, against none by c. *)
 Theorem scalar_moves : forall c x y, 0 <= c ->
   - (2 * c) <= clip c x - clip c y <= 2 * c /\ - c <= clip c x <= c.
 Proof. unfold clip. lia. Qed.
@@ -44,8 +45,8 @@ Qed.
 
 (* Multiplied by public scales, number by number, none of which is above m, a vector is at most m times as
    long. *)
-Fixpoint scaled (scale u : list Z) : list Z := match scale, u with s :: scale',
-  a :: u' => s * a :: scaled scale' u' | _, _ => [] end.
+Fixpoint scaled (scale u : list Z) : list Z :=
+  match scale, u with s :: scale', a :: u' => s * a :: scaled scale' u' | _, _ => [] end.
 
 Theorem scaling_moves : forall m scale u, Forall (fun s => - m <= s <= m) scale ->
   square (scaled scale u) <= m ^ 2 * square u.
@@ -57,17 +58,17 @@ Proof.
   - specialize (IH u). assert (s ^ 2 <= m ^ 2) by nia. nia.
 Qed.
 
-(* A released or decided sum has the public part added to it: that moves no two apart. *)
-Theorem adding_the_same_moves_nothing : forall w A A' c, inner w (minus (add A c) (add A' c)) (minus (add A
-  c) (add A' c)) = inner w (minus A A') (minus A A').
-Proof. intros. rewrite !distance_of_inner. expand. rewrite !(inner_comm c w A), !(inner_comm c w A'). ring.
-  Qed.
+(* A sum has its public part added to it: that moves no two apart. *)
+Theorem adding_the_same_moves_nothing : forall w A A' c,
+  let d := minus (add A c) (add A' c) in inner w d d = inner w (minus A A') (minus A A').
+Proof. intros. subst d. rewrite !distance_of_inner. expand. rewrite !(inner_comm c w A), !(inner_comm c w A').
+  ring. Qed.
 
 (* ---- the check of a length in double precision (lattice_isa.c, whole_piece) ---- *)
 
 (* A rounding to doubles: it keeps order, and whole numbers of up to 2^53 as they are (IEEE 754, any mode). *)
-Definition is_rounding (round : Z -> Z) : Prop := (forall x y, x <= y -> round x <= round y) /\ (forall x,
-  - 2 ^ 53 <= x <= 2 ^ 53 -> round x = x).
+Definition is_rounding (round : Z -> Z) : Prop :=
+  (forall x y, x <= y -> round x <= round y) /\ (forall x, - 2 ^ 53 <= x <= 2 ^ 53 -> round x = x).
 
 Fixpoint rounded_square (round : Z -> Z) (sum : Z) (u : list Z) : Z :=
   match u with [] => sum | a :: u' => rounded_square round (round (sum + round (round a * round a))) u' end.

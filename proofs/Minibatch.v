@@ -5,21 +5,21 @@
 
       w  (sum_s p_s h^s g_s) / (sum_s p_s g_s),   g_s = 1 / (1 + w h^s),
 
-   which is shown to lie between w / E h^-s and w E h^s; for Poisson counts with mean a + (b - x)/2 these are
-   w e^(x/h) and w e^x (that E h^s = e^x is the series of the exponential function, and not proved here). With
-   -b <= x <= b their logarithms are within [-b t, b] of log w, t = 1 + b/a. *)
+   which is shown to lie between w / E h^-s and w E h^s, whatever the weights. Poisson.v takes the weights of
+   Poisson counts with mean a + (b - x)/2, for which these are w e^(x/h) and w e^x. With -b <= x <= b their
+   logarithms are within [-b t, b] of log w, t = 1 + b/a. *)
 From Tacit Require Import Vectors.
 
 (* sum_s p_s f_s g_s *)
-Fixpoint mean (l : list (Z * Z * Z)) : Z := match l with [] => 0 | (p, f,
-  g) :: rest => p * f * g + mean rest end.
+Fixpoint mean (l : list (Z * Z * Z)) : Z :=
+  match l with [] => 0 | (p, f, g) :: rest => p * f * g + mean rest end.
 Definition first (l : list (Z * Z * Z)) : list (Z * Z * Z) := map (fun '(p, f, g) => (p, f, 1)) l.
 Definition second (l : list (Z * Z * Z)) : list (Z * Z * Z) := map (fun '(p, f, g) => (p, 1, g)) l.
 Definition all (l : list (Z * Z * Z)) : list (Z * Z * Z) := map (fun '(p, f, g) => (p, 1, 1)) l.
 
 (* Where f is larger, g is no larger. *)
-Definition opposite (x y : Z * Z * Z) : Prop := let '(_, f, g) := x in let '(_, f',
-  g') := y in (f - f') * (g - g') <= 0.
+Definition opposite (x y : Z * Z * Z) : Prop :=
+  let '(_, f, g) := x in let '(_, f', g') := y in (f - f') * (g - g') <= 0.
 
 Lemma one_against_all : forall p f g l, 0 <= p -> Forall (fun x => 0 <= fst (fst x)) l ->
   Forall (opposite (p, f, g)) l ->
@@ -42,14 +42,14 @@ Qed.
 
 (* Counts s = 0 .. N with weights p s; F s is h^s in some unit, B s is h^-s, so that F s B s = c is one
    number; g s is 1 / (1 + w h^s) in some unit: g s (u + w F s) = K is one number, u and w positive. *)
-Definition over (N : nat) (p f g : nat -> Z) : list (Z * Z * Z) := map (fun s => (p s, f s,
-  g s)) (seq 0 (S N)).
+Definition over (N : nat) (p f g : nat -> Z) : list (Z * Z * Z) :=
+  map (fun s => (p s, f s, g s)) (seq 0 (S N)).
 Definition expectation (N : nat) (p f : nat -> Z) : Z := mean (over N p f (fun _ => 1)).
 
 Lemma mean_of : forall N p f g, mean (over N p f g) = expectation N p (fun s => f s * g s) /\
   mean (first (over N p f g)) = expectation N p f /\
-  mean (second (over N p f g)) = expectation N p g /\ mean (all (over N p f g)) = expectation N p (fun _ =>
-    1).
+  mean (second (over N p f g)) = expectation N p g /\
+  mean (all (over N p f g)) = expectation N p (fun _ => 1).
 Proof.
   intros. unfold expectation, over, first, second, all. generalize (seq 0 (S N)). clear N.
   induction l as [|s l (A & B & C & D)]; [simpl; lia|]. cbn [map mean]. rewrite A, B, C, D. repeat split;
@@ -100,9 +100,8 @@ Theorem odds_of_a_minibatch : forall N p F B g u w K c, 0 < u -> 0 < w -> 0 < K 
   (forall s, 0 <= p s) -> (forall s, 0 < F s) -> (forall s, F s * B s = c) ->
   (forall s, g s * (u + w * F s) = K) ->
   let E := expectation N p in
-  E (fun _ => 1) * E (fun s => F s * g s) <= E F * E g /\                     (* E h^s g / E g <= E h^s *)
-  E (fun _ => 1) * (c * E g) <= E B * E (fun s => F s * g s).                 (* 1 / E h^-s <= E h^s g / E g
-    *)
+  E (fun _ => 1) * E (fun s => F s * g s) <= E F * E g /\       (* E h^s g / E g <= E h^s *)
+  E (fun _ => 1) * (c * E g) <= E B * E (fun s => F s * g s).   (* 1 / E h^-s <= E h^s g / E g *)
 Proof.
   intros N p F B g u w K c Hu Hw HK Hc Hp HF HB Hg E.
   assert (P : forall f x, Forall (fun y => 0 <= fst (fst y)) (over N p f x)).

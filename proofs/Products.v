@@ -33,8 +33,8 @@ Proof.
 Qed.
 
 (* Squared differences of the diagonal, sum_j (u_j^2 - v_j^2)^2. *)
-Fixpoint diagonal (u v : list Z) : Z := match u, v with a :: u',
-  b :: v' => (a ^ 2 - b ^ 2) ^ 2 + diagonal u' v' | _, _ => 0 end.
+Fixpoint diagonal (u v : list Z) : Z :=
+  match u, v with a :: u', b :: v' => (a ^ 2 - b ^ 2) ^ 2 + diagonal u' v' | _, _ => 0 end.
 
 (* Twice the distance of two triangles is the Frobenius one, and once more the diagonal. *)
 Lemma distance_of_triangles : forall u v, length u = length v ->
@@ -131,6 +131,7 @@ Proof.
   generalize dependent (N ^ 2). generalize dependent (c ^ 2). generalize dependent (K ^ 2). intros. lia.
 Qed.
 
+(* With a response: (d + 1) R^2 + H^2. *)
 Theorem products_substitute : forall R H u v r s, 0 <= R -> 0 <= H -> length u = length v ->
   is_in_box (- R) R u = true -> is_in_box (- R) R v = true -> - H <= r <= H -> - H <= s <= H ->
   let d := Z.of_nat (length u) in

@@ -1,6 +1,6 @@
 (* Lemmas 1.1 to 1.3 and theorem 2 of src/door/README.md: balls, boxes and cells. Checks are written as
-   src/door/shapes.c makes them; a unit whose numbers fail one adds nothing. R, low, high, d and t are public.
-   *)
+   src/door/shapes.c makes them; a unit whose numbers fail one adds nothing, []. Of two units of which one adds
+   nothing the bounds for units that are added or removed hold, which are no larger. *)
 From Tacit Require Import Vectors.
 Open Scope bool_scope.
 Open Scope Z_scope.
@@ -10,8 +10,8 @@ Definition checked (is_inside : bool) (k : list Z) : list Z := if is_inside then
 
 (* ---- 1.1: a ball ---- *)
 
-Definition is_in_ball (R : Z) (k : list Z) : bool := forallb (fun a => (- R <=? a) && (a <=? R)) k && (square
-  k <=? R * R).
+Definition is_in_ball (R : Z) (k : list Z) : bool :=
+  forallb (fun a => (- R <=? a) && (a <=? R)) k && (square k <=? R * R).
 
 Lemma square_of_entry : forall k a, In a k -> a ^ 2 <= square k.
 Proof.
@@ -108,8 +108,7 @@ Proof. unfold square, dot. induction 1; [simpl; lia|]. cbn [inner hd tl length].
 Lemma size_of_entries : forall u s, Forall (fun a => - s <= a <= s) u -> size1 u <= s * Z.of_nat (length u).
 Proof. unfold size1. induction 1; [simpl; lia|]. cbn [map sum length]. rewrite Nat2Z.inj_succ. nia. Qed.
 
-(* d numbers from low to high: |k - k'|_2^2 <= (high - low)^2 d, and theorem 2: |k - k'|_1 <= (high - low) d.
-   *)
+(* d numbers from low to high: |k - k'|_2^2 <= (high - low)^2 d; theorem 2: |k - k'|_1 <= (high - low) d. *)
 Theorem box_substitute : forall low high k k', is_in_box low high k = true ->
   is_in_box low high k' = true -> length k = length k' ->
   distance2 k k' <= (high - low) ^ 2 * Z.of_nat (length k) /\
@@ -138,8 +137,8 @@ Fixpoint do_cells_rise (d last : Z) (k : list Z) : bool :=
   end.
 
 (* How often cell j is named, and what a unit adds to the cells: R for each time. *)
-Fixpoint times_named (j : Z) (k : list Z) : Z := match k with [] => 0 | a :: k' => (if a =? j then 1 else 0)
-  + times_named j k' end.
+Fixpoint times_named (j : Z) (k : list Z) : Z :=
+  match k with [] => 0 | a :: k' => (if a =? j then 1 else 0) + times_named j k' end.
 Definition cells (d : nat) : list Z := map Z.of_nat (seq 1 d).
 Definition gains (d : nat) (R : Z) (k : list Z) : list Z := map (fun j => R * times_named j k) (cells d).
 
@@ -176,8 +175,8 @@ Qed.
 (* Of numbers that are 0 or 1: what sums of their differences are. *)
 Lemma differences : forall R l (f g : Z -> Z), 0 <= R -> (forall j, In j l -> 0 <= f j <= 1) ->
   (forall j, In j l -> 0 <= g j <= 1) ->
-  let u := minus (map (fun j => R * f j) l) (map (fun j => R * g j) l) in let n := sum (map f l) + sum (map g
-    l) in
+  let u := minus (map (fun j => R * f j) l) (map (fun j => R * g j) l) in
+  let n := sum (map f l) + sum (map g l) in
   square u <= n * R ^ 2 /\ size1 u <= n * R /\ count_nonzero u <= n /\ Forall (fun a => - R <= a <= R) u.
 Proof.
   intros R l f g HR. unfold minus, square, dot, size1, count_nonzero. induction l as [|j l IH]; intros Hf Hg.

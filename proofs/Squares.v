@@ -1,16 +1,15 @@
-(* Lemma 1.4 of src/door/README.md: a unit adds the upper triangle of A = sum_t v_t v_t', where sum_t |v_t|^2
-   <= R^2, and entries off the diagonal get sqrt 2 less noise. The distance that counts is then that of
-   weights 1 on the diagonal and 2 off it, which is the Frobenius norm of A - A'.
+(* Lemma 1.4 of src/door/README.md: a unit adds the upper triangle of A = sum_t v_t v_t', where
+   sum_t |v_t|^2 <= R^2, and entries off the diagonal get sqrt 2 less noise. The distance that counts is then that
+   of weights 1 on the diagonal and 2 off it, which is the Frobenius norm of A - A'. Or there are several such
+   matrices, blocks, and each v_t says to which its square is added.
 
-   Or there are several such matrices, blocks, and each v_t says to which its square is added.
-
-   Proof. The inner product of vv' and ww' is <v, w>^2. So |A|_F <= sum_t |v_t|^2 <= R^2, <A, A'> >= 0, and |A
-   - A'|^2 = |A|^2 - 2 <A, A'> + |A'|^2 <= 2 R^4. *)
+   Proof. The inner product of vv' and ww' is <v, w>^2, or 0 if they are in different blocks. So
+   |A| <= sum_t |v_t|^2 <= R^2, <A, A'> >= 0, and |A - A'|^2 = |A|^2 - 2 <A, A'> + |A'|^2 <= 2 R^4. *)
 From Tacit Require Import Vectors Shapes.
 
 (* By rows, as add_square() in src/door/shapes.c writes it: v_1 v_1, v_1 v_2, .., v_1 v_d, v_2 v_2, .. *)
-Fixpoint triangle (v : list Z) : list Z := match v with [] => [] | a :: v' => times a (a :: v') ++ triangle
-  v' end.
+Fixpoint triangle (v : list Z) : list Z :=
+  match v with [] => [] | a :: v' => times a (a :: v') ++ triangle v' end.
 
 (* 1 on the diagonal, 2 off it. *)
 Fixpoint weights (d : nat) : list Z := match d with O => [] | S d' => 1 :: repeat 2 d' ++ weights d' end.
@@ -42,10 +41,10 @@ Qed.
 
 (* ---- blocks: B triangles of n numbers each, one after another ---- *)
 
-Fixpoint in_block (b n : nat) (x : list Z) : list Z := match b with O => x | S b' => repeat 0 n ++ in_block
-  b' n x end.
-Fixpoint block_weights (B d : nat) : list Z := match B with O => [] | S B' => weights d ++ block_weights B' d
-  end.
+Fixpoint in_block (b n : nat) (x : list Z) : list Z :=
+  match b with O => x | S b' => repeat 0 n ++ in_block b' n x end.
+Fixpoint block_weights (B d : nat) : list Z :=
+  match B with O => [] | S B' => weights d ++ block_weights B' d end.
 
 Lemma length_of_triangle : forall v, length (triangle v) = length (weights (length v)).
 Proof. induction v; simpl; trivial. rewrite !app_length, length_of_times, repeat_length. lia. Qed.
@@ -80,11 +79,11 @@ Fixpoint squares (d : nat) (rows : list row) : list Z :=
 Definition all_of (rows : list row) : list Z := concat (map snd rows).
 
 (* sum_t |v_t|^2 *)
-Fixpoint trace (rows : list row) : Z := match rows with [] => 0 | r :: rest => square (snd r) + trace rest
-  end.
+Fixpoint trace (rows : list row) : Z :=
+  match rows with [] => 0 | r :: rest => square (snd r) + trace rest end.
 
-Definition are_rows (B d : nat) (rows : list row) : Prop := Forall (fun r => (fst r < B)%nat /\
-  length (snd r) = d) rows.
+Definition are_rows (B d : nat) (rows : list row) : Prop :=
+  Forall (fun r => (fst r < B)%nat /\ length (snd r) = d) rows.
 
 Lemma trace_is_the_square_of_all : forall rows, trace rows = square (all_of rows).
 Proof.

@@ -7,8 +7,8 @@ From Tacit Require Import Vectors.
 Open Scope bool_scope.
 Open Scope Z_scope.
 
-Fixpoint total (units : list (list Z)) : list Z := match units with [] => [] | k :: rest => add k (total
-  rest) end.
+Fixpoint total (units : list (list Z)) : list Z :=
+  match units with [] => [] | k :: rest => add k (total rest) end.
 
 (* ---- parts and order: threads, ranks, blocks, lanes ---- *)
 
@@ -74,8 +74,8 @@ Qed.
 
 (* A unit is added or removed: that is the substitution of its numbers by none, [], which add nothing. *)
 Theorem add_remove_is_substitution_by_nothing : forall a k c,
-  total (a ++ c) = total (a ++ [] :: c) /\ distance1 k [] = size1 k /\ forall w,
-    inner w (minus k []) (minus k []) = inner w k k.
+  total (a ++ c) = total (a ++ [] :: c) /\ distance1 k [] = size1 k /\
+  forall w, inner w (minus k []) (minus k []) = inner w k k.
 Proof.
   intros. split; [|split].
   - rewrite one_apart; trivial.
@@ -92,8 +92,8 @@ Fixpoint those (drawn : list bool) (units : list (list Z)) : list (list Z) :=
   end.
 
 Theorem subset_moves_by_one_unit_or_not_at_all : forall w a k k' c drawn drawn' b, length drawn = length a ->
-  let S := total (those (drawn ++ b :: drawn') (a ++ k :: c)) in let S' := total (those (drawn ++ b ::
-    drawn') (a ++ k' :: c)) in
+  let S := total (those (drawn ++ b :: drawn') (a ++ k :: c)) in
+  let S' := total (those (drawn ++ b :: drawn') (a ++ k' :: c)) in
   inner w (minus S S') (minus S S') = if b then inner w (minus k k') (minus k k') else 0.
 Proof.
   intros w a k k' c drawn drawn' b H. cbv zeta.
@@ -122,14 +122,16 @@ Lemma sum_bound : forall u b, Forall (fun a => - b <= a <= b) u ->
   - (b * Z.of_nat (length u)) <= sum u <= b * Z.of_nat (length u).
 Proof. induction 1; simpl length; simpl sum; nia. Qed.
 
+(* s is a whole number of so many bits, one of them for the sign. *)
 Definition fits (bits s : Z) : Prop := - 2 ^ (bits - 1) <= s < 2 ^ (bits - 1).
 
-(* A lane of a part of at most 2^10 blocks gains at most 2^20 (vectors) or 2^51 (scalars, whole numbers) a
-   block. *)
-Theorem lanes_fit : forall u, Z.of_nat (length u) <= 2 ^ 10 ->
-  (Forall (fun a => - 2 ^ 20 <= a <= 2 ^ 20) u ->
-  fits 32 (sum u)) /\ (Forall (fun a => - 2 ^ 51 <= a <= 2 ^ 51) u -> fits 64 (sum u)).
-Proof. unfold fits. split; intros F; apply sum_bound in F; lia. Qed.
+(* A lane of a part of at most 2^10 blocks gains at most 2^20 (vectors) or 2^51 (scalars, whole numbers) a block;
+   one of 2^14 units at most 2^20 a unit. *)
+Theorem lanes_fit : forall u,
+  (Z.of_nat (length u) <= 2 ^ 10 -> Forall (fun a => - 2 ^ 20 <= a <= 2 ^ 20) u -> fits 32 (sum u)) /\
+  (Z.of_nat (length u) <= 2 ^ 10 -> Forall (fun a => - 2 ^ 51 <= a <= 2 ^ 51) u -> fits 64 (sum u)) /\
+  (Z.of_nat (length u) <= 2 ^ 14 -> Forall (fun a => - 2 ^ 20 <= a <= 2 ^ 20) u -> fits 64 (sum u)).
+Proof. unfold fits. repeat split; apply sum_bound in H0; lia. Qed.
 
 (* Up to 2^14 lanes of 32 bits are added in 64. *)
 Theorem lanes_of_32_bits_fit_in_64 : forall u, Z.of_nat (length u) <= 2 ^ 14 -> Forall (fits 32) u ->
@@ -146,8 +148,8 @@ Theorem totals_fit : forall u, Z.of_nat (length u) <= 2 ^ 62 -> Forall (fun a =>
 Proof. intros u n F. apply sum_bound in F. unfold fits. lia. Qed.
 
 (* Products of two whole numbers of at most 2^22, and of one of at most 2^26 with itself, fit in 64 bits. *)
-Theorem products_fit : forall a b, (- 2 ^ 22 <= a <= 2 ^ 22 /\ - 2 ^ 22 <= b <= 2 ^ 22 ->
-  - 2 ^ 44 <= a * b <= 2 ^ 44) /\
+Theorem products_fit : forall a b,
+  (- 2 ^ 22 <= a <= 2 ^ 22 /\ - 2 ^ 22 <= b <= 2 ^ 22 -> - 2 ^ 44 <= a * b <= 2 ^ 44) /\
   (- 2 ^ 26 <= a <= 2 ^ 26 -> 0 <= a * a <= 2 ^ 52).
 Proof. intros; split; nia. Qed.
 

@@ -19,7 +19,10 @@ static int64_t intensity_units(const tacit_minibatch_rule_t *rule) {
  * Log odds move by at most b (1 + t) under substitution and b t under add-remove, t = 1 + b / a; and by what rounding each
  * log to a unit can change, at most a unit times the mean number of counts of one record.
  */
-/* proofs/Minibatch.v: odds_of_a_minibatch, log_odds_of_a_record, log_odds_move */
+/*
+ * proofs/Minibatch.v: odds_of_a_minibatch, counts_are_poisson, log_odds_of_a_record, log_odds_move
+ * proofs/Poisson.v: log_odds_of_a_minibatch
+ */
 tacit_event_t tacit_minibatch_event(const tacit_minibatch_rule_t *rule, double factor) {
   double b = tacit_ratio_clip(rule->max_bound) / unit, a = (double)intensity_units(rule) / unit, t = 1 + b / a;
   double slack = 2 * (1 + (a + b) * t) / unit;
@@ -115,7 +118,7 @@ static tacit_status_t check(tacit_door_t *door, const tacit_scalars_t *of, const
   return TACIT_THEN(status, tacit_scalars_check(door, of, err));
 }
 
-/* proofs/Minibatch.v: counts_are_poisson, log_odds_move */
+/* proofs/Poisson.v: log_odds_of_a_minibatch */
 tacit_status_t tacit_door_decide_minibatch(tacit_door_t *door, const tacit_scalars_t *of, const tacit_minibatch_rule_t *rule,
                                            double correction, bool *accepted, tacit_error_t *err) {
   *accepted = false;

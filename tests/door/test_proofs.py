@@ -3,12 +3,16 @@
 
 Every theorem of proofs/ is named at a line of C that relies on it, `proofs/FILE.v: NAME, NAME`; every name there is
 a theorem of that file; every release, every decision and whatever else computes a sensitivity names one; nothing in
-proofs/ is taken for granted; and every test that proofs/README.md names is there. That the theorems hold is checked by
+proofs/ is taken for granted; and every test that proofs/README.md names is there, and is
+one that finds a planted error (tests/planted/errors.py). That the theorems hold is checked by
 Coq (.ci/long proofs)."""
 import json
 import pathlib
 import re
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "planted"))
+from errors import ERRORS  # noqa: E402
 
 CITATION = re.compile(r"\bproofs/(\w+\.v): (\w+(?:, \w+)*)")
 COMMENT = r"(?:(?:/\*|\s\*)[^\n]*\n)*"
@@ -29,8 +33,9 @@ def without_comments(text):
     return "".join(out)
 
 
-def faults_of(proofs, project, page, code, header, tests):
-    """proofs, code: texts by the file's name; project: files in the order in which Coq checks them; tests: names."""
+def faults_of(proofs, project, page, code, header, tests, tried):
+    """proofs, code: texts by the file's name; project: files in the order in which Coq checks them; tests: names; tried:
+    of those that find planted errors."""
     faults = []
     proofs = {name: without_comments(text) for name, text in proofs.items()}
     theorems = {(name, theorem) for name, text in proofs.items()
@@ -58,6 +63,8 @@ def faults_of(proofs, project, page, code, header, tests):
                for release in sorted(releases) if release in silent or release not in {function for _, function, _ in functions}]
     named = set(re.findall(r"`([a-z_]+-[a-z_-]+)`", page))
     faults += [f"proofs/README.md names {name}, and no test is called so" for name in sorted(named - tests)]
+    faults += [f"proofs/README.md names {name}, of which tests/planted/errors.py does not say what error it finds"
+               for name in sorted((named & tests) - tried)]
     if min(len(theorems), len(functions), len(releases), len(named)) < 5:
         faults.append("little was found to check: are the patterns of this test still right?")
     return faults
@@ -82,6 +89,7 @@ def planted(sources):
     yield {**sources, "code": {**code, "release.c": CITATION.sub("", code["release.c"])}}
     yield {**sources, "header": sources["header"] + "\nint tacit_door_release_all(void);\n"}
     yield {**sources, "page": sources["page"] + "\n`door-nothing`\n"}
+    yield {**sources, "page": sources["page"] + "\n`base-headers`\n"}
 
 
 def main():
@@ -94,6 +102,7 @@ def main():
         "code": {path.name: path.read_text() for path in sorted((root / "src/door").glob("*.[ch]"))},
         "header": (root / "include/tacit/door.h").read_text(),
         "tests": tests,
+        "tried": {test for error in ERRORS for test in error[4]},
     }
     faults = faults_of(**sources)
     unseen = 0

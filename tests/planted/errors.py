@@ -50,6 +50,13 @@ ERRORS = [
      ["curator-decisions"]),
     ("a contribution that looks at other records is refused", "src/door/release.c", "return status != TACIT_OK || is_pure\n",
      "return status != TACIT_OK || is_pure || n_out > 0\n", ["curator-check", "door-property"]),
+    ("sums of all threads are added", "src/door/pass.c", "for (size_t i = 0; t > 0 && i < n; i++) {", "for (size_t i = 0; t > 1 && i < n; i++) {",
+     ["curator-determinism"]),
+    ("sums of all ranks are added", "src/door/ranks.c", "(int64_t)(door->sums[i] >> LIMB_BITS & mask);", "(int64_t)(door->sums[i] >> LIMB_BITS & mask / 2);",
+     ["curator-ranks"]),
+    ("sums of every instruction set are the same", "src/door/lattice_isa.c", "sum += __builtin_convertvector(product, vint);",
+     "sum += __builtin_convertvector(FLOAT_LANES == 8 ? product + 0.25f : product, vint);", ["curator-isa"]),
+    ("sums of decisions that are chosen pay a reserve", "src/account/filter.c", "fmin(1 / (1 - share), without)", "1", ["account-filter"]),
     ("public samplers never see records", "src/sample/accept.c", '#include "sample/vcorr.h"', '#include "sample/vcorr.h"\n#include "tacit/data.h"',
      ["base-includes"]),
     # ---- exact noise
