@@ -4,6 +4,7 @@
  * FULL_DISK_COUNT: a file that gets the number of calls.
  */
 #define _GNU_SOURCE
+#undef _FILE_OFFSET_BITS /* both spellings of each call are to be defined here: no name is to stand for another */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -206,6 +206,9 @@ static void unit_numbers(const void *ctx, size_t n_rows, const float *x, double 
   const tacit_door_shape_t *shape = ctx;
   (void)work;
   size_t n = tacit_door_shape_n_written(shape, n_rows);
+  uint32_t first;
+  memcpy(&first, x, sizeof first);
+  bool is_long = mixed(first) % 2 == 0; /* of units that lie, half are too long by numbers that are each as large as they may be */
   for (size_t i = 0; i < n; i++) {
     uint32_t word;
     memcpy(&word, x + i % (n_rows * N_COLUMNS), sizeof word);
@@ -220,7 +223,7 @@ static void unit_numbers(const void *ctx, size_t n_rows, const float *x, double 
     const int64_t wild[] = {INT64_MIN, (int64_t)draw, 0, most, 2 * most, -3 * most};
     bool is_block = has_blocks && i % (shape->dim + 1) == 0; /* where they lie, some are none */
     k[i] = is_block ? (int64_t)(draw % (uint64_t)(shape->high + (liar.lie == WILD))) - (liar.lie == WILD && draw % 7 == 0) : k[i];
-    k[i] = liar.lie == WILD && draw % 16 < 6 ? wild[draw % 16] : k[i];
+    k[i] = liar.lie == WILD && draw % 16 < 6 ? wild[is_long ? 3 : draw % 16] : k[i];
   }
 }
 
