@@ -69,6 +69,10 @@ static tacit_status_t add_column(tacit_stat_t *stat, const readstat_variable_t *
   const char *name = readstat_variable_get_name(variable);
   size_t place;
   bool is_new;
+  if (name == NULL || name[0] == '\0') { /* as ReadStat has it in damaged files */
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, stat->path, "%s: column %zu has no name: the file is damaged: export it again", stat->path,
+                           stat->n_columns + 1);
+  }
   if (!tacit_is_utf8(name, strlen(name))) {
     return tacit_error_set(err, TACIT_ERR_SYNTAX, stat->path, "%s: the name of column %zu is not UTF-8", stat->path, stat->n_columns + 1);
   }
@@ -152,6 +156,12 @@ static tacit_status_t open_file(tacit_reader_t *reader, tacit_error_t *err) {
   tacit_status_t status = parse(stat, stat->path, stat->parse, TACIT_STAT_COLUMNS, err);
   if (status == TACIT_OK && !is_whole(stat)) {
     status = failed(stat->path, READSTAT_ERROR_READ, err);
+  }
+  if (status == TACIT_OK && stat->parse == readstat_parse_sas7bdat && tacit_sas_has_deleted(stat->path)) {
+    status = tacit_error_set(err, TACIT_ERR_DATA, stat->path,
+                             "%s holds rows that were deleted in SAS and still stand in the file, consents that were withdrawn perhaps: write it anew, "
+                             "which leaves them out: data new; set old; run;",
+                             stat->path);
   }
   if (status == TACIT_OK && reader->source.catalog != NULL) {
     status = parse(stat, reader->source.catalog, readstat_parse_sas7bcat, TACIT_STAT_CATALOG, err);
@@ -276,7 +286,12 @@ static int on_value(int row, readstat_variable_t *variable, readstat_value_t val
   enum { rows_unwatched = 1024 };
   tacit_stat_t *stat = user;
   tacit_reader_t *reader = stat->reader;
-  put_value(stat, variable, value, &stat->columns[readstat_variable_get_index(variable)]);
+  int index = readstat_variable_get_index(variable);
+  if (index < 0 || (size_t)index >= stat->n_columns || stat->columns[index].slot == 0) {
+    stat->status = failed(stat->path, READSTAT_ERROR_PARSE, stat->err);
+    return READSTAT_HANDLER_ABORT;
+  }
+  put_value(stat, variable, value, &stat->columns[index]);
   if (stat->status == TACIT_OK && ++stat->n_seen == stat->n_wanted) {
     stat->n_seen = 0;
     stat->status = tacit_reader_put(reader, stat->cells, &stat->cells[reader->n_columns], (size_t)row + 1, stat->make_room, stat->user, stat->err);

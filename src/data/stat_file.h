@@ -23,6 +23,9 @@ tacit_stat_date_unit_t tacit_stat_date_unit(tacit_stat_dates_t dates, const char
 /* Days since 1970-01-01. */
 double tacit_stat_days(tacit_stat_dates_t dates, tacit_stat_date_unit_t unit, double number);
 
+/* Are rows in a SAS file that were deleted in SAS, and still stand there? sas_deleted.c */
+bool tacit_sas_has_deleted(const char *path);
+
 typedef struct tacit_stat_column {
   char *set; /* of labels of values, of SAS the format's name; "": none */
   tacit_stat_date_unit_t unit;

@@ -56,6 +56,7 @@ typedef struct tacit_expr {
   double number;
   const char *name;     /* NAME, CALL */
   size_t offset;        /* where it stands: of an operator, the operator */
+  size_t height;        /* of the tree: what goes over it by recursion goes so deep */
   size_t n_args;
   struct tacit_expr **args;
 } tacit_expr_t;
@@ -149,6 +150,8 @@ typedef struct tacit_source {
 enum {
   TACIT_PROGRAM_MAX_TEXT = 1 << 20,
   TACIT_PROGRAM_MAX_DEPTH = 200, /* nesting of expressions and statements; bounds the recursion */
+  TACIT_PROGRAM_MAX_HEIGHT = 1000, /* operations in a row, a + b + c ..., or in each other; likewise */
+  TACIT_PROGRAM_MAX_LEVELS = 2000, /* of these, of functions that are called from each other, too */
   TACIT_PROGRAM_MAX_ARGS = 4096
 };
 

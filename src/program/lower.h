@@ -156,6 +156,7 @@ typedef struct tacit_lower {
   size_t n_undo, undo_capacity, n_undoing; /* n_undoing: depth of branches that keep it */
   size_t n_steps;
   const tacit_function_t *calls[TACIT_MAX_CALLS];
+  size_t level; /* of the recursion over expressions and statements */
   size_t n_calls, n_library;
   size_t library_offset;  /* of the call that led into the library */
   size_t n_record;        /* depth of record loops and of conditions on data */
@@ -310,6 +311,8 @@ typedef struct tacit_rest {
 } tacit_rest_t;
 /* Steps of a loop from rest->next on. */
 tacit_flow_t tacit_lower_steps(tacit_lower_t *lower, const tacit_rest_t *rest);
+/* Go one level deeper, or fail; lower->level-- afterwards in any case. */
+bool tacit_lower_enter(tacit_lower_t *lower, size_t offset);
 tacit_flow_t tacit_lower_statement(tacit_lower_t *lower, const tacit_stmt_t *stmt);
 /* outcome ~ distribution(...): adds its log density to the target. */
 void tacit_lower_tilde(tacit_lower_t *lower, const tacit_stmt_t *stmt);

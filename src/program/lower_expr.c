@@ -290,10 +290,7 @@ static tacit_value_t name_expr(tacit_lower_t *lower, const tacit_expr_t *expr) {
   return NOTHING;
 }
 
-tacit_value_t tacit_lower_expr(tacit_lower_t *lower, const tacit_expr_t *expr) {
-  if (expr == NULL || !tacit_lower_step(lower, expr->offset, 1)) {
-    return NOTHING;
-  }
+static tacit_value_t lower_kind(tacit_lower_t *lower, const tacit_expr_t *expr) {
   tacit_value_t a;
   switch (expr->kind) {
     case TACIT_EXPR_NUMBER: return tacit_value_number(lower, expr->number, expr->is_integer);
@@ -321,6 +318,22 @@ tacit_value_t tacit_lower_expr(tacit_lower_t *lower, const tacit_expr_t *expr) {
   }
   tacit_lower_fail(lower, expr->offset, "a range stands only in an index or a loop");
   return NOTHING;
+}
+
+bool tacit_lower_enter(tacit_lower_t *lower, size_t offset) {
+  if (++lower->level > TACIT_PROGRAM_MAX_LEVELS && lower->status == TACIT_OK) {
+    tacit_lower_fail(lower, offset, "expressions, statements and the functions that they call are more than %d deep in each other", TACIT_PROGRAM_MAX_LEVELS);
+  }
+  return lower->status == TACIT_OK;
+}
+
+tacit_value_t tacit_lower_expr(tacit_lower_t *lower, const tacit_expr_t *expr) {
+  if (expr == NULL || !tacit_lower_step(lower, expr->offset, 1)) {
+    return NOTHING;
+  }
+  tacit_value_t value = tacit_lower_enter(lower, expr->offset) ? lower_kind(lower, expr) : NOTHING;
+  lower->level--;
+  return value;
 }
 
 tacit_node_t tacit_lower_scalar(tacit_lower_t *lower, const tacit_expr_t *expr) {

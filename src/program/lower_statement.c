@@ -379,10 +379,7 @@ static tacit_flow_t reject(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   return TACIT_FLOW_REJECTED;
 }
 
-tacit_flow_t tacit_lower_statement(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
-  if (!tacit_lower_step(lower, stmt->offset, 1)) {
-    return TACIT_FLOW_FAILED;
-  }
+static tacit_flow_t by_kind(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   switch (stmt->kind) {
     case TACIT_STMT_DECLARE:
       tacit_lower_local(lower, stmt);
@@ -405,6 +402,15 @@ tacit_flow_t tacit_lower_statement(tacit_lower_t *lower, const tacit_stmt_t *stm
   for (size_t i = 0; i < stmt->n_body && flow == TACIT_FLOW_NEXT; i++) { /* declarations of one type */
     flow = tacit_lower_statement(lower, stmt->body[i]);
   }
+  return flow;
+}
+
+tacit_flow_t tacit_lower_statement(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
+  if (!tacit_lower_step(lower, stmt->offset, 1)) {
+    return TACIT_FLOW_FAILED;
+  }
+  tacit_flow_t flow = tacit_lower_enter(lower, stmt->offset) ? by_kind(lower, stmt) : TACIT_FLOW_FAILED;
+  lower->level--;
   return flow;
 }
 

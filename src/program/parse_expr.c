@@ -15,6 +15,19 @@ static tacit_expr_t *new_expr(tacit_lexer_t *lexer, tacit_expr_kind_t kind, size
   return expr;
 }
 
+/* Once its operands are there; NULL where it is or would be too high. */
+static tacit_expr_t *measured(tacit_lexer_t *lexer, tacit_expr_t *expr) {
+  for (size_t i = 0; expr != NULL && i < expr->n_args; i++) {
+    size_t under = expr->args[i] != NULL ? expr->args[i]->height : 0;
+    expr->height = under + 1 > expr->height ? under + 1 : expr->height;
+  }
+  if (expr != NULL && expr->height > TACIT_PROGRAM_MAX_HEIGHT) {
+    tacit_lexer_fail(lexer, expr->offset, "more than %d operations in a row: give parts of this names, as variables", TACIT_PROGRAM_MAX_HEIGHT);
+    return NULL;
+  }
+  return expr;
+}
+
 /* NULL where an operand is. */
 static tacit_expr_t *new_node(tacit_lexer_t *lexer, tacit_expr_kind_t kind, size_t offset, size_t n_args, tacit_expr_t *a,
                               tacit_expr_t *b) {
@@ -25,7 +38,7 @@ static tacit_expr_t *new_node(tacit_lexer_t *lexer, tacit_expr_kind_t kind, size
       expr->args[1] = b;
     }
   }
-  return expr;
+  return measured(lexer, expr);
 }
 
 void tacit_parse_list(tacit_lexer_t *lexer, char closing, tacit_expr_t ***args, size_t *n) {
@@ -53,7 +66,7 @@ static tacit_expr_t *parse_listed(tacit_lexer_t *lexer, tacit_expr_kind_t kind, 
   }
   expr->name = name;
   tacit_parse_list(lexer, closing, &expr->args, &expr->n_args);
-  return lexer->status == TACIT_OK ? expr : NULL;
+  return lexer->status == TACIT_OK ? measured(lexer, expr) : NULL;
 }
 
 static tacit_expr_t *parse_primary(tacit_lexer_t *lexer) {
@@ -111,7 +124,7 @@ static tacit_expr_t *parse_index(tacit_lexer_t *lexer) {
     range->args[0] = lo;
     range->args[1] = hi;
   }
-  return range;
+  return measured(lexer, range);
 }
 
 static tacit_expr_t *parse_postfix(tacit_lexer_t *lexer) {
@@ -137,6 +150,7 @@ static tacit_expr_t *parse_postfix(tacit_lexer_t *lexer) {
         expr->args = (tacit_expr_t **)items;
         expr->n_args = n;
       }
+      expr = measured(lexer, expr);
     } else {
       break;
     }
@@ -246,7 +260,7 @@ tacit_expr_t *tacit_parse_expr(tacit_lexer_t *lexer) {
       choice->args[1] = yes;
       choice->args[2] = no;
     }
-    expr = choice;
+    expr = measured(lexer, choice);
   }
   lexer->depth--;
   return lexer->status == TACIT_OK ? expr : NULL;

@@ -3,6 +3,10 @@
  * FULL_DISK_AT=K FULL_DISK_HOW=once: call K fails for want of space; full: all from K on, until a file is cut or removed; dead: all from K on.
  * FULL_DISK_COUNT: a file that gets the number of calls.
  */
+/* Both names of each function, as they are. */
+#undef _FILE_OFFSET_BITS
+#undef _FORTIFY_SOURCE
+#undef _POSIX_C_SOURCE
 #define _GNU_SOURCE
 #undef _FILE_OFFSET_BITS /* both spellings of each call are to be defined here: no name is to stand for another */
 #include <dlfcn.h>
@@ -17,6 +21,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#pragma GCC visibility push(default)
 
 static long n_calls;
 static int was_cleared;

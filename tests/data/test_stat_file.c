@@ -226,6 +226,84 @@ static void test_what_does_not_suit_is_told(void **state) {
   unlink(path);
 }
 
+/* As SAS marks rows that somebody deleted: the number of them, the type of a page, the kind of a compressed row. */
+static void test_deleted_rows_of_sas_are_refused(void **state) {
+  static char bytes[1 << 20], changed[1 << 20];
+  const stat_kind_t *kind = &stat_kinds[0];
+  tacit_schema_t *schema = schema_for(kind, "who", kind->has_labels);
+  tacit_table_t *table;
+  tacit_error_t err;
+  snprintf(path, sizeof path, "%s/d.%s", folder, kind->ending);
+  assert_int_equal(write_stat(kind, path, visits, 200), 0);
+  FILE *in = fopen(path, "rb");
+  size_t n = fread(bytes, 1, sizeof bytes, in), header = 0, page = 0;
+  fclose(in);
+  bool is_wide = bytes[32] == 0x33;
+  size_t pad = bytes[35] == 0x33 ? 4 : 0, word = is_wide ? 8 : 4, head = is_wide ? 40 : 24;
+  memcpy(&header, bytes + 196 + pad, 4);
+  memcpy(&page, bytes + 200 + pad, 4);
+  size_t rows = header;
+  while (rows + 64 < n && memcmp(bytes + rows, "\xF7\xF7\xF7\xF7", 4) != 0) {
+    rows++;
+  }
+  assert_true(rows + 64 < n && header > 0 && page > 0 && bytes[37] == 1);
+  const struct {
+    size_t at;
+    char is;
+  } changes[] = {{0, bytes[0]}, {rows + 7 * word, 3}, {header + page + head - 8, (char)0x80}, {header + head + 2 * word, 5}};
+  for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+    memcpy(changed, bytes, n);
+    changed[changes[i].at] = (char)(i == 2 ? changed[changes[i].at] | changes[i].is : changes[i].is);
+    FILE *out = fopen(path, "wb");
+    assert_int_equal(fwrite(changed, 1, n, out), n);
+    fclose(out);
+    tacit_status_t status = tacit_table_read(&table, path, schema, NULL, 0, NULL, &err);
+    assert_int_equal(status == TACIT_OK, i == 0);
+    if (i == 0) {
+      tacit_table_free(table);
+    } else if (i < 3) { /* of the last the first pointer's subheader is gone, too, which ReadStat notices first */
+      assert_non_null(strstr(err.message, "deleted in SAS"));
+    }
+  }
+  tacit_schema_free(schema);
+  unlink(path);
+}
+
+/* Names of no length are NULL to ReadStat. */
+static void test_columns_without_names_are_refused(void **state) {
+  static char bytes[1 << 20];
+  for (size_t k = 0; k < N_STAT_KINDS; k++) {
+    const stat_kind_t *kind = &stat_kinds[k];
+    tacit_schema_t *schema = schema_for(kind, "who", kind->has_labels);
+    snprintf(path, sizeof path, "%s/d.%s", folder, kind->ending);
+    assert_int_equal(write_stat(kind, path, visits, 20), 0);
+    FILE *in = fopen(path, "rb");
+    size_t n = fread(bytes, 1, sizeof bytes, in);
+    fclose(in);
+    for (size_t at = 0; at + 3 < n; at++) { /* wherever a name stands: nothing, blanks, what is no text */
+      bool is_name = memcmp(bytes + at, "age", 3) == 0 || memcmp(bytes + at, "AGE", 3) == 0;
+      for (int how = 0; how < 3 && is_name; how++) {
+        char kept[3];
+        tacit_table_t *table;
+        tacit_error_t err;
+        memcpy(kept, bytes + at, 3);
+        memset(bytes + at, how == 0 ? 0 : how == 1 ? ' ' : 0x81, 3);
+        FILE *out = fopen(path, "wb");
+        assert_int_equal(fwrite(bytes, 1, n, out), n);
+        fclose(out);
+        if (tacit_table_read(&table, path, schema, NULL, 0, NULL, &err) == TACIT_OK) {
+          tacit_table_free(table);
+        } else {
+          assert_true(strlen(err.message) > 10 && strchr(err.message, '\n') == NULL);
+        }
+        memcpy(bytes + at, kept, 3);
+      }
+    }
+    tacit_schema_free(schema);
+    unlink(path);
+  }
+}
+
 /* Cut anywhere, or with bytes turned over: a clear line or, where nothing shows it, a table; never a value of a record in a message. */
 static void test_damaged_files(void **state) {
   uint64_t seed = 11;
@@ -307,7 +385,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_files_are_the_csv_file),     cmocka_unit_test(test_templates_hold_labels_and_no_values),
       cmocka_unit_test(test_labels_of_sas_come_from_its_catalogue), cmocka_unit_test(test_an_encoding_can_be_said),
-      cmocka_unit_test(test_what_does_not_suit_is_told), cmocka_unit_test(test_damaged_files),
+      cmocka_unit_test(test_what_does_not_suit_is_told), cmocka_unit_test(test_deleted_rows_of_sas_are_refused),
+      cmocka_unit_test(test_columns_without_names_are_refused),
+      cmocka_unit_test(test_damaged_files),
       cmocka_unit_test(test_every_allocation_of_ours_may_fail), cmocka_unit_test(test_reading_is_interrupted)};
   return cmocka_run_group_tests(tests, set_up_files, tear_down);
 }

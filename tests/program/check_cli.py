@@ -48,6 +48,20 @@ def main():
         3, "model", "check", "m.stan", "--schema", "s.yaml", "--set", "mean(x)=0", "--set", "s=5", "--set", "J=4").stderr
     common = ["--data", "d.csv", "--schema", "s.yaml", "--seed", "1", "--quiet"]
     exposed = ["--method", "hmc", "--exposed", "--draws", "500"]
+    # What the parser takes in a row, or nests, is bounded: a stack that overflows is a crash.
+    start = "data { int N; vector<lower=-1, upper=1>[N] x; }\nparameters { real m; }\nmodel { m ~ normal(0, 1); "
+    functions = "functions { " + "".join(f"real f{i}(real a) {{ return {f'f{i - 1}(a)' if i else 'a'}{' + a' * 900}; }} " for i in range(45)) + "}\n"
+    for deep, words in ((start + "for (i in 1:N) target += m" + " + x[i]" * 20000 + "; }", "operations in a row"),
+                        (start + "x" + "[1:N]" * 20000 + " ~ normal(m, 1); }", "operations in a row"),
+                        (start + "x" + "'" * 20000 + " ~ normal(m, 1); }", "operations in a row"),
+                        (start + "for (i in 1:N) target += " + "(" * 20000 + "m" + ")" * 20000 + "; }", "nested more than"),
+                        (start + "for (i in 1:N) target += " + "- " * 20000 + "m; }", "nested more than"),
+                        (start + "{" * 20000 + "x ~ normal(m, 1);" + "}" * 20000 + " }", "nested more than"),
+                        (functions + start + "for (i in 1:N) target += f44(m); }", "deep in each other")):
+        (work / "deep.stan").write_text(deep)
+        assert words in run(3, "model", "check", "deep.stan").stderr, words
+    (work / "deep.stan").write_text(start + "for (i in 1:N) target += m * x[i]" + " + m * x[i]" * 900 + "; }")
+    run(0, "model", "check", "deep.stan", "--schema", "s.yaml")
     # Records are no public numbers: outcomes of a second size, and lists that could be of records, want a word that they are public.
     (work / "two.stan").write_text("data { int N; int M; vector<lower=-1, upper=1>[N] x; vector[M] z; }\nparameters { real m; }\n"
                                    "model { m ~ normal(0, 1); x ~ normal(m, 1); z ~ normal(m, 1); }\n")
