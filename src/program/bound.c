@@ -119,6 +119,21 @@ static interval_t power(interval_t x, interval_t y) {
   return of_one(TACIT_OP_EXP, exponent);
 }
 
+/* Where b >= 0 the digammas' falls with a and rises with b; the log gammas' is bounded as a difference. */
+static interval_t gamma_difference(tacit_op_t op, interval_t a, interval_t b) {
+  interval_t sum = outwards(a.lo + b.lo, a.hi + b.hi);
+  if (!(a.lo >= 0) || !(sum.lo >= 0)) {
+    return WHOLE;
+  }
+  if (op == TACIT_OP_DIGAMMA_DIFF && b.lo >= 0) {
+    double lo = isinf(a.hi) ? 0 : tacit_op_value(op, a.hi, b.lo, 0), hi = a.lo > 0 && isfinite(b.hi) ? tacit_op_value(op, a.lo, b.hi, 0) : INFINITY;
+    return loosely(lo, hi);
+  }
+  tacit_op_t of = op == TACIT_OP_LGAMMA_DIFF ? TACIT_OP_LGAMMA : TACIT_OP_DIGAMMA;
+  interval_t far = of_one(of, sum), near = of_one(of, a);
+  return outwards(far.lo - near.hi, far.hi - near.lo);
+}
+
 /* 1 where it must be so, 0 where it cannot, else both. */
 static interval_t comparison(bool must, bool cannot) { return (interval_t){must ? 1 : 0, cannot ? 0 : 1}; }
 
@@ -202,6 +217,8 @@ static interval_t of_node(const analysis_t *a, tacit_node_t node) {
     case TACIT_OP_POW: return power(x, y);
     case TACIT_OP_MIN: return (interval_t){fmin(x.lo, y.lo), fmin(x.hi, y.hi)};
     case TACIT_OP_MAX: return (interval_t){fmax(x.lo, y.lo), fmax(x.hi, y.hi)};
+    case TACIT_OP_LGAMMA_DIFF:
+    case TACIT_OP_DIGAMMA_DIFF: return gamma_difference((tacit_op_t)n->op, x, y);
     case TACIT_OP_LOG_ADD_EXP:
       return loosely(tacit_op_value(TACIT_OP_LOG_ADD_EXP, x.lo, y.lo, 0), tacit_op_value(TACIT_OP_LOG_ADD_EXP, x.hi, y.hi, 0));
     case TACIT_OP_LESS: return comparison(x.hi < y.lo, x.lo >= y.hi);

@@ -28,6 +28,12 @@ static tacit_node_t of_two(tacit_graph_t *g, const tacit_graph_node_t n, tacit_n
     case TACIT_OP_POW:
       return i == 0 ? mul(g, v, mul(g, n.b, binary(g, TACIT_OP_POW, n.a, binary(g, TACIT_OP_SUB, n.b, number(g, 1)))))
                     : mul(g, v, mul(g, node, unary(g, TACIT_OP_LOG, binary(g, TACIT_OP_MAX, n.a, number(g, 1e-37))))); /* 0^b is flat in b */
+    case TACIT_OP_LGAMMA_DIFF:
+      return mul(g, v, i == 0 ? binary(g, TACIT_OP_DIGAMMA_DIFF, n.a, n.b) : unary(g, TACIT_OP_DIGAMMA, add(g, n.a, n.b)));
+    case TACIT_OP_DIGAMMA_DIFF: {
+      tacit_node_t far = unary(g, TACIT_OP_TRIGAMMA, add(g, n.a, n.b));
+      return mul(g, v, i == 0 ? binary(g, TACIT_OP_SUB, far, unary(g, TACIT_OP_TRIGAMMA, n.a)) : far);
+    }
     case TACIT_OP_LOG_ADD_EXP: /* a weight in [0, 1]; of what is -inf, 0 */
       return mul(g, v, unary(g, TACIT_OP_INV_LOGIT, i == 0 ? binary(g, TACIT_OP_SUB, n.a, n.b) : binary(g, TACIT_OP_SUB, n.b, n.a)));
     default: return number(g, 0); /* truth is flat */

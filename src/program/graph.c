@@ -26,6 +26,7 @@ static const struct {
     [TACIT_OP_LOG_ADD_EXP] = {"log_add_exp", 2},
     [TACIT_OP_INV_LOGIT] = {"inv_logit", 1},     [TACIT_OP_TANH] = {"tanh", 1},
     [TACIT_OP_LGAMMA] = {"lgamma", 1},           [TACIT_OP_DIGAMMA] = {"digamma", 1},
+    [TACIT_OP_LGAMMA_DIFF] = {"lgamma_diff", 2}, [TACIT_OP_DIGAMMA_DIFF] = {"digamma_diff", 2},
     [TACIT_OP_TRIGAMMA] = {"trigamma", 1},       [TACIT_OP_ERF] = {"erf", 1},
     [TACIT_OP_ERFC] = {"erfc", 1},               [TACIT_OP_PHI] = {"Phi", 1},
     [TACIT_OP_LOG_PHI] = {"log_Phi", 1},         [TACIT_OP_INV_PHI] = {"inv_Phi", 1},

@@ -74,6 +74,8 @@ typedef enum tacit_op {
   TACIT_OP_LGAMMA,   /* log |gamma(a)| */
   TACIT_OP_DIGAMMA,
   TACIT_OP_TRIGAMMA, /* the derivative of digamma */
+  TACIT_OP_LGAMMA_DIFF,  /* log gamma(a + b) - log gamma(a), a and a + b positive: without what cancels */
+  TACIT_OP_DIGAMMA_DIFF, /* digamma(a + b) - digamma(a) */
   TACIT_OP_ERF,
   TACIT_OP_ERFC,
   TACIT_OP_PHI,     /* of the standard normal */

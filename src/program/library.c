@@ -11,7 +11,7 @@ static bool has_ending(const char *name, const char *ending) {
 
 /* What is there for distributions, not for people. */
 static bool is_helper(const char *name) {
-  static const char *const endings[] = {"_lcdf", "_lccdf", "_half", "_mean", "_location", "_linear"};
+  static const char *const endings[] = {"_lcdf", "_lccdf", "_half", "_helper", "_mean", "_location", "_linear"};
   bool is_one = false;
   for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
     is_one = is_one || has_ending(name, endings[i]);
@@ -74,7 +74,7 @@ static size_t add_operations(tacit_program_entry_t *entries) {
                                          {"sin", "x", ""},
                                          {"cos", "x", ""},
                                          {"atan", "x", ""},
-                                         {"lgamma", "x", "log of the gamma function"},
+                                         {"lgamma_diff", "a, b", "lgamma(a + b) - lgamma(a) without what cancels, a and a + b positive"},
                                          {"digamma", "x", "derivative of lgamma"},
                                          {"trigamma", "x", "derivative of digamma"},
                                          {"erf", "x", "error function"},

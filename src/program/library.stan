@@ -30,6 +30,8 @@ real log_inv_logit(real x) { return -log1p_exp(-x); }
 real log1m_inv_logit(real x) { return -log1p_exp(x); }
 // log(inv_logit(x) - inv_logit(y)), x > y
 real log_inv_logit_diff(real x, real y) { return log1m_exp(y - x) - log1p_exp(-x) - log1p_exp(y); }
+// log(1 - exp(-exp(x)))
+real log_inv_cloglog(real x) { return x < -37 ? x : log1m_exp(-exp(x)); }
 // 1 - exp(-exp(x))
 real inv_cloglog(real x) { return -expm1(-exp(x)); }
 // log(exp(a) - exp(b)), a > b
@@ -40,22 +42,31 @@ real Phi_approx(real x) { return inv_logit(0.07056 * x * x * x + 1.5976 * x); }
 real std_normal_lcdf(real x) { return log_Phi(x); }
 // log(1 - Phi(x))
 real std_normal_lccdf(real x) { return log_Phi(-x); }
+// log of |gamma(x)|
+real lgamma(real x) {
+  return x > 0 ? lgamma_of_positive(x) : 1.14472988584940017414 - log(abs(sin(pi() * (x - floor(x))))) - lgamma_of_positive(1 - x);
+}
 // log of the beta function
-real lbeta(real a, real b) { return lgamma(a) + lgamma(b) - lgamma(a + b); }
+real lbeta(real a, real b) { return a < b ? lgamma_of_positive(a) - lgamma_diff(b, a) : lgamma_of_positive(b) - lgamma_diff(a, b); }
 // the beta function
 real beta(real a, real b) { return exp(lbeta(a, b)); }
 // the gamma function
-real tgamma(real x) { return exp(lgamma(x)); }
+real tgamma(real x) { return x > 0 ? exp(lgamma_of_positive(x)) : pi() / (sin(pi() * x) * exp(lgamma_of_positive(1 - x))); }
 // log of the binomial coefficient
-real lchoose(real n, real k) { return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1); }
+real lchoose(real n, real k) {
+  real m = fmin(k, n - k);
+  return k < 0 || k > n ? negative_infinity() : lgamma_diff(n - m + 1, m) - lgamma_of_positive(m + 1);
+}
+// of y of n trials, of which a record may say that y is more: it has the score that it has
+real lchoose_helper(real n, real y) { real m = fmax(fmin(y, n - y), 0); return lgamma_diff(n - m + 1, m) - lgamma_of_positive(m + 1); }
 // the binomial coefficient
 int choose(int n, int k) { return to_int(round(exp(lchoose(n, k)))); }
 // as lchoose
 real binomial_coefficient_log(real n, real k) { return lchoose(n, k); }
 // log(x (x + 1) ... (x + n - 1))
-real log_rising_factorial(real x, real n) { return lgamma(x + n) - lgamma(x); }
+real log_rising_factorial(real x, real n) { return lgamma_diff(x, n); }
 // log(x (x - 1) ... (x - n + 1))
-real log_falling_factorial(real x, real n) { return lgamma(x + 1) - lgamma(x - n + 1); }
+real log_falling_factorial(real x, real n) { return lgamma_diff(x - n + 1, n); }
 // x log(y)
 real lmultiply(real x, real y) { return x * log(y); }
 // x log(y)
@@ -176,7 +187,7 @@ real lognormal_of_normal(real z, real mu, real sigma) { return exp(mu + sigma * 
 real lognormal_to_normal(real y, real mu, real sigma) { return (log(y) - mu) / sigma; }
 // nu degrees of freedom
 real student_t_lpdf(real y, real nu, real mu, real sigma) {
-  return lgamma(0.5 * (nu + 1)) - lgamma(0.5 * nu) - 0.5 * log(nu) - 0.572364942924700087072 - log(sigma)
+  return lgamma_diff(0.5 * nu, 0.5) - 0.5 * log(nu) - 0.572364942924700087072 - log(sigma)
          - 0.5 * (nu + 1) * log1p(square((y - mu) / sigma) / nu);
 }
 // half the probability between -|y| and |y|; nu is a whole number that is known
@@ -220,7 +231,7 @@ real skew_double_exponential_lpdf(real y, real mu, real sigma, real tau) {
 // largest of many
 real gumbel_lpdf(real y, real mu, real beta) { real z = (y - mu) / beta; return -log(beta) - z - exp(-z); }
 real gumbel_lcdf(real y, real mu, real beta) { return -exp((mu - y) / beta); }
-real gumbel_lccdf(real y, real mu, real beta) { return log1m_exp(-exp((mu - y) / beta)); }
+real gumbel_lccdf(real y, real mu, real beta) { return log_inv_cloglog((mu - y) / beta); }
 real gumbel_icdf(real u, real mu, real beta) { return mu - beta * log(-log(u)); }
 real uniform_lpdf(real y, real a, real b) { return y < a || y > b ? negative_infinity() : -log(b - a); }
 real uniform_lcdf(real y, real a, real b) { return log((y - a) / (b - a)); }
@@ -246,17 +257,17 @@ real exponential_lcdf(real y, real beta) { return log1m_exp(-beta * y); }
 real exponential_lccdf(real y, real beta) { return -beta * y; }
 real exponential_iccdf(real u, real beta) { return -log(u) / beta; }
 // of shape and rate
-real gamma_lpdf(real y, real alpha, real beta) { return alpha * log(beta) - lgamma(alpha) + (alpha - 1) * log(y) - beta * y; }
-real inv_gamma_lpdf(real y, real alpha, real beta) { return alpha * log(beta) - lgamma(alpha) - (alpha + 1) * log(y) - beta / y; }
-real chi_square_lpdf(real y, real nu) { return -0.5 * nu * log2() - lgamma(0.5 * nu) + (0.5 * nu - 1) * log(y) - 0.5 * y; }
-real inv_chi_square_lpdf(real y, real nu) { return -0.5 * nu * log2() - lgamma(0.5 * nu) - (0.5 * nu + 1) * log(y) - 0.5 / y; }
+real gamma_lpdf(real y, real alpha, real beta) { return alpha * log(beta) - lgamma_of_positive(alpha) + (alpha - 1) * log(y) - beta * y; }
+real inv_gamma_lpdf(real y, real alpha, real beta) { return alpha * log(beta) - lgamma_of_positive(alpha) - (alpha + 1) * log(y) - beta / y; }
+real chi_square_lpdf(real y, real nu) { return -0.5 * nu * log2() - lgamma_of_positive(0.5 * nu) + (0.5 * nu - 1) * log(y) - 0.5 * y; }
+real inv_chi_square_lpdf(real y, real nu) { return -0.5 * nu * log2() - lgamma_of_positive(0.5 * nu) - (0.5 * nu + 1) * log(y) - 0.5 / y; }
 real scaled_inv_chi_square_lpdf(real y, real nu, real s) { return inv_gamma_lpdf(y | 0.5 * nu, 0.5 * nu * s * s); }
 // of shape alpha and scale sigma
 real weibull_lpdf(real y, real alpha, real sigma) {
   real u = log(y) - log(sigma);
   return log(alpha) - log(sigma) + (alpha - 1) * u - exp(alpha * u);
 }
-real weibull_lcdf(real y, real alpha, real sigma) { return log1m_exp(-exp(alpha * (log(y) - log(sigma)))); }
+real weibull_lcdf(real y, real alpha, real sigma) { return log_inv_cloglog(alpha * (log(y) - log(sigma))); }
 real weibull_lccdf(real y, real alpha, real sigma) { return -exp(alpha * (log(y) - log(sigma))); }
 real weibull_iccdf(real u, real alpha, real sigma) { return sigma * exp(log(-log(u)) / alpha); }
 real frechet_lpdf(real y, real alpha, real sigma) {
@@ -264,7 +275,7 @@ real frechet_lpdf(real y, real alpha, real sigma) {
   return log(alpha) - log(sigma) - (alpha + 1) * u - exp(-alpha * u);
 }
 real frechet_lcdf(real y, real alpha, real sigma) { return -exp(-alpha * (log(y) - log(sigma))); }
-real frechet_lccdf(real y, real alpha, real sigma) { return log1m_exp(-exp(-alpha * (log(y) - log(sigma)))); }
+real frechet_lccdf(real y, real alpha, real sigma) { return log_inv_cloglog(-alpha * (log(y) - log(sigma))); }
 real frechet_icdf(real u, real alpha, real sigma) { return sigma * exp(-log(-log(u)) / alpha); }
 // of scale alpha and shape beta
 real loglogistic_lpdf(real y, real alpha, real beta) {
@@ -316,7 +327,7 @@ real beta_lpdf(real y, real a, real b) { return (a - 1) * log(y) + (b - 1) * log
 // of mean mu and precision kappa
 real beta_proportion_lpdf(real y, real mu, real kappa) { return beta_lpdf(y | mu * kappa, (1 - mu) * kappa); }
 // a simplex
-real dirichlet_lpdf(vector theta, vector alpha) { return lgamma(sum(alpha)) - sum(lgamma(alpha)) + dot_product(alpha - 1, log(theta)); }
+real dirichlet_lpdf(vector theta, vector alpha) { return lgamma_of_positive(sum(alpha)) - sum(lgamma_of_positive(alpha)) + dot_product(alpha - 1, log(theta)); }
 
 // ---- several outcomes together ----
 
@@ -345,20 +356,20 @@ real multi_normal_lpdf(vector y, vector mu, matrix Sigma) { return multi_normal_
 
 real bernoulli_lpmf(int y, real theta) { return y < 0 || y > 1 ? negative_infinity() : y == 1 ? log(theta) : log1m(theta); }
 real bernoulli_logit_lpmf(int y, real eta) { return y < 0 || y > 1 ? negative_infinity() : -log1p_exp((1 - 2 * y) * eta); }
-real binomial_lpmf(int y, int n, real theta) { return y < 0 ? negative_infinity() : lchoose(n, y) + y * log(theta) + (n - y) * log1m(theta); }
-real binomial_logit_lpmf(int y, int n, real eta) { return y < 0 ? negative_infinity() : lchoose(n, y) - y * log1p_exp(-eta) - (n - y) * log1p_exp(eta); }
-real beta_binomial_lpmf(int y, int n, real a, real b) { return y < 0 ? negative_infinity() : lchoose(n, y) + lbeta(y + a, n - y + b) - lbeta(a, b); }
-real poisson_lpmf(int y, real lambda) { return y < 0 ? negative_infinity() : y * log(lambda) - lambda - lgamma(y + 1); }
+real binomial_lpmf(int y, int n, real theta) { return y < 0 ? negative_infinity() : lchoose_helper(n, y) + y * log(theta) + (n - y) * log1m(theta); }
+real binomial_logit_lpmf(int y, int n, real eta) { return y < 0 ? negative_infinity() : lchoose_helper(n, y) - y * log1p_exp(-eta) - (n - y) * log1p_exp(eta); }
+real beta_binomial_lpmf(int y, int n, real a, real b) { return y < 0 ? negative_infinity() : lchoose_helper(n, y) + lgamma_diff(a, y) + lgamma_diff(b, n - y) - lgamma_diff(a + b, n); }
+real poisson_lpmf(int y, real lambda) { return y < 0 ? negative_infinity() : y * log(lambda) - lambda - lgamma_of_positive(y + 1); }
 // of log rate eta
-real poisson_log_lpmf(int y, real eta) { return y < 0 ? negative_infinity() : y * eta - exp(eta) - lgamma(y + 1); }
+real poisson_log_lpmf(int y, real eta) { return y < 0 ? negative_infinity() : y * eta - exp(eta) - lgamma_of_positive(y + 1); }
 // of shape and inverse scale
 real neg_binomial_lpmf(int y, real alpha, real beta) {
-  return y < 0 ? negative_infinity() : lgamma(y + alpha) - lgamma(alpha) - lgamma(y + 1) + alpha * (log(beta) - log1p(beta)) - y * log1p(beta);
+  return y < 0 ? negative_infinity() : lgamma_diff(alpha, y) - lgamma_of_positive(y + 1) - alpha * log1p_exp(-log(beta)) - y * log1p(beta);
 }
 // of log mean eta and precision phi
 real neg_binomial_2_log_lpmf(int y, real eta, real phi) {
   real u = eta - log(phi);
-  return y < 0 ? negative_infinity() : lgamma(y + phi) - lgamma(phi) - lgamma(y + 1) + y * u - (y + phi) * log1p_exp(u);
+  return y < 0 ? negative_infinity() : lgamma_diff(phi, y) - lgamma_of_positive(y + 1) + y * u - (y + phi) * log1p_exp(u);
 }
 // of mean mu and precision phi
 real neg_binomial_2_lpmf(int y, real mu, real phi) { return neg_binomial_2_log_lpmf(y | log(mu), phi); }
@@ -422,9 +433,9 @@ real categorical_lpmf(int y, vector theta) { return log(theta)[y]; }
 // log odds eta
 real categorical_logit_lpmf(int y, vector eta) { return eta[y] - log_sum_exp(eta); }
 // counts of all classes
-real multinomial_lpmf(array[] int y, vector theta) { return lgamma(sum(y) + 1) - sum(lgamma(to_vector(y) + 1)) + dot_product(to_vector(y), log(theta)); }
+real multinomial_lpmf(array[] int y, vector theta) { return lgamma_of_positive(sum(y) + 1) - sum(lgamma_of_positive(to_vector(y) + 1)) + dot_product(to_vector(y), log(theta)); }
 real multinomial_logit_lpmf(array[] int y, vector eta) {
-  return lgamma(sum(y) + 1) - sum(lgamma(to_vector(y) + 1)) + dot_product(to_vector(y), log_softmax(eta));
+  return lgamma_of_positive(sum(y) + 1) - sum(lgamma_of_positive(to_vector(y) + 1)) + dot_product(to_vector(y), log_softmax(eta));
 }
 // ordered classes with cut points c
 real ordered_logistic_lpmf(int y, real eta, vector c) {
@@ -454,11 +465,12 @@ real zero_inflated_binomial_logit_lpmf(int y, int n, real eta, real theta) {
   return y == 0 ? log_sum_exp(log(theta), log1m(theta) - n * log1p_exp(eta)) : log1m(theta) + binomial_logit_lpmf(y | n, eta);
 }
 real hurdle_poisson_log_lpmf(int y, real eta, real theta) {
-  return y == 0 ? log(theta) : log1m(theta) + poisson_log_lpmf(y | eta) - log1m_exp(-exp(eta));
+  return y == 0 ? log(theta) : log1m(theta) + poisson_log_lpmf(y | eta) - log_inv_cloglog(eta);
 }
 real hurdle_neg_binomial_2_log_lpmf(int y, real eta, real phi, real theta) {
+  real u = eta - log(phi);
   return y == 0 ? log(theta)
-                : log1m(theta) + neg_binomial_2_log_lpmf(y | eta, phi) - log1m_exp(-phi * log1p_exp(eta - log(phi)));
+                : log1m(theta) + neg_binomial_2_log_lpmf(y | eta, phi) - (u < -37 ? log_inv_cloglog(eta) : log1m_exp(-phi * log1p_exp(u)));
 }
 real hurdle_lognormal_lpdf(real y, real mu, real sigma, real theta) {
   return y == 0 ? log(theta) : log1m(theta) + lognormal_lpdf(y | mu, sigma);

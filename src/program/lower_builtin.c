@@ -15,7 +15,7 @@ static const struct {
     {"pow", TACIT_OP_POW},         {"exp", TACIT_OP_EXP},            {"expm1", TACIT_OP_EXPM1},
     {"log", TACIT_OP_LOG},         {"log1p", TACIT_OP_LOG1P},        {"log1p_exp", TACIT_OP_LOG1P_EXP},
     {"log1m_exp", TACIT_OP_LOG1M_EXP}, {"inv_logit", TACIT_OP_INV_LOGIT}, {"tanh", TACIT_OP_TANH},
-    {"lgamma", TACIT_OP_LGAMMA},   {"digamma", TACIT_OP_DIGAMMA},    {"trigamma", TACIT_OP_TRIGAMMA},
+    {"lgamma_of_positive", TACIT_OP_LGAMMA}, {"lgamma_diff", TACIT_OP_LGAMMA_DIFF}, {"digamma", TACIT_OP_DIGAMMA},    {"trigamma", TACIT_OP_TRIGAMMA},
     {"erf", TACIT_OP_ERF},         {"erfc", TACIT_OP_ERFC},          {"Phi", TACIT_OP_PHI},
     {"log_Phi", TACIT_OP_LOG_PHI}, {"inv_Phi", TACIT_OP_INV_PHI},    {"sin", TACIT_OP_SIN},
     {"cos", TACIT_OP_COS},         {"atan", TACIT_OP_ATAN}};

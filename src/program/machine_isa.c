@@ -185,6 +185,8 @@ static void apply(uint32_t op, size_t n, operand_t a, operand_t b, operand_t c, 
     case TACIT_OP_LGAMMA: EACH(lanes_lgamma(x));
     case TACIT_OP_DIGAMMA: EACH(lanes_digamma(x));
     case TACIT_OP_TRIGAMMA: EACH(lanes_trigamma(x));
+    case TACIT_OP_LGAMMA_DIFF: EACH(lanes_lgamma_diff(x, Y));
+    case TACIT_OP_DIGAMMA_DIFF: EACH(lanes_digamma_diff(x, Y));
     case TACIT_OP_ERF: EACH(lanes_erf(x));
     case TACIT_OP_ERFC: EACH(lanes_erfc(x));
     case TACIT_OP_PHI: EACH(lanes_phi(x));

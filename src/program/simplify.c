@@ -334,6 +334,8 @@ static tacit_node_t simplified(const simplify_t *s) {
     case TACIT_OP_POW: return power(s->graph, s->a, s->b);
     case TACIT_OP_MIN:
     case TACIT_OP_MAX: return s->a == s->b ? s->a : NONE;
+    case TACIT_OP_LGAMMA_DIFF:
+    case TACIT_OP_DIGAMMA_DIFF: return is_value(s->graph, s->b, 0) ? s->b : NONE;
     case TACIT_OP_LESS:
     case TACIT_OP_AT_MOST:
     case TACIT_OP_EQUAL: return comparison(s->graph, s->op, s->a, s->b);

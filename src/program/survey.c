@@ -41,6 +41,8 @@ static float cost_of(tacit_op_t op) {
     case TACIT_OP_LOOKUP: return 2;
     case TACIT_OP_DIV:
     case TACIT_OP_SQRT: return 3;
+    case TACIT_OP_LGAMMA_DIFF:
+    case TACIT_OP_DIGAMMA_DIFF: return 160;
     case TACIT_OP_LGAMMA:
     case TACIT_OP_DIGAMMA:
     case TACIT_OP_TRIGAMMA: return 60;

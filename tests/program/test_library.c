@@ -1,6 +1,6 @@
 /*
  * Every function of the library at points where Stan's own were computed (reference/functions.py): value and derivatives within 1e-9.
- * A file with more points can be named as an argument.
+ * A file with more points can be named as an argument: those of reference/edges.py are at the edges of what arguments may be.
  */
 #include "testing.h"
 
@@ -132,7 +132,7 @@ static void test_library_is_stans(void **state) {
   fclose(file);
   free(f.points);
   print_message("%zu functions; worst error of a value %.1e, of a derivative %.1e\n", n_functions, worst_value, worst_gradient);
-  assert_true(n_functions >= 100);
+  assert_true(n_functions >= (strcmp(reference, REFERENCE) == 0 ? 100 : 20));
   assert_int_equal(n_failed, 0);
 }
 
