@@ -49,106 +49,148 @@ Qed.
 Lemma inequality_in_the_limit : forall f g a b, (forall N, f N <= g N) -> Un_cv f a -> Un_cv g b -> a <= b.
 Proof. intros f g a b H F G. eapply Rle_cv_lim; [exact H | exact F | exact G]. Qed.
 
-(* A record is counted s times, Poisson with mean l, and multiplies the odds w of acceptance by h each time.
-   Its mean odds of acceptance, w (sum p h^s g) / (sum p g), g = 1 / (1 + w h^s), are from w e^(l (1 - 1/h)) to
-   w e^(l (h - 1)). *)
-Lemma mean_odds : forall l h w, 0 < l -> 0 < h -> 0 < w -> let g := fun s => / (1 + w * h ^ s) in
-  exists reject accept, adds_up_to (fun s => poisson l s * g s) reject /\
-    adds_up_to (fun s => poisson l s * (h ^ s * g s)) accept /\
-    0 < reject /\ exp (l * (1 - / h)) * reject <= accept <= exp (l * (h - 1)) * reject.
+(* A record is counted s times, with probability p s, and multiplies the odds w of acceptance by r s, which is
+   at most u s and at least 1 / v s. Its mean odds of acceptance, w (sum p r g) / (sum p g), g = 1 / (1 + w r),
+   are from w / E v to w E u. *)
+Lemma mean_odds : forall p r u v U V w, 0 < w -> (forall s, 0 < p s) -> adds_up_to p 1 ->
+  (forall s, 0 < r s) ->
+  (forall s, r s <= u s) -> (forall s, / r s <= v s) ->
+  adds_up_to (fun s => p s * u s) U -> adds_up_to (fun s => p s * v s) V ->
+  let g := fun s => / (1 + w * r s) in
+  exists reject accept, adds_up_to (fun s => p s * g s) reject /\
+    adds_up_to (fun s => p s * (r s * g s)) accept /\ 0 < reject /\ reject <= V * accept /\
+      accept <= U * reject.
 Proof.
-  intros l h w Hl Hh Hw g.
-  assert (R0 : forall s, 0 < h ^ s) by (intros; apply pow_lt; trivial).
-  assert (D : forall s, 1 < 1 + w * h ^ s) by (intros s; pose proof (Rmult_lt_0_compat _ _ Hw (R0 s)); lra).
+  intros p r u v U V w Hw P One R0 Hu Hv CU CV g.
+  assert (D : forall s, 1 < 1 + w * r s) by (intros s; pose proof (Rmult_lt_0_compat _ _ Hw (R0 s)); lra).
   assert (G : forall s, 0 < g s) by (intros s; apply Rinv_0_lt_compat; specialize (D s); lra).
+  assert (G1 : forall s, g s <= 1) by (intros s; unfold g; rewrite <- Rinv_1; apply Rinv_le_contravar;
+    specialize (D s); lra).
+  destruct (Rseries_CV_comp (fun s => p s * g s) p) as (reject & CR).
+  { intros s. specialize (P s). specialize (G s). specialize (G1 s). split; nra. }
+  { exists 1. exact One. }
+  destruct (Rseries_CV_comp (fun s => p s * (r s * g s)) (fun s => p s * u s)) as (accept & CA).
+  { intros s. specialize (P s). specialize (G s). specialize (G1 s). specialize (R0 s). specialize (Hu s).
+    assert (0 < r s * g s) by (apply Rmult_lt_0_compat; trivial). assert (r s * g s <= u s) by nra. split;
+      nra. }
+  { exists U. exact CU. }
+  exists reject, accept. split; [exact CR|]. split; [exact CA|]. split; [|split].
+  - apply Rlt_le_trans with (sum_f_R0 (fun s => p s * g s) 0).
+    + simpl. apply Rmult_lt_0_compat; trivial.
+    + apply sum_incr; [exact CR|]. intros. apply Rlt_le, Rmult_lt_0_compat; trivial.
+  - rewrite <- (Rmult_1_l reject). apply inequality_in_the_limit with
+      (fun N => sum_f_R0 p N * sum_f_R0 (fun s => p s * g s) N)
+      (fun N => sum_f_R0 (fun s => p s * v s) N * sum_f_R0 (fun s => p s * (r s * g s)) N).
+    + intros N. eapply Rle_trans; [|eapply Rle_trans; [apply (chebyshev p (fun s => / r s) (fun s => r s * g
+        s))|]].
+      * right. f_equal. apply sum_eq. intros s _. field. specialize (R0 s). lra.
+      * intros. apply Rlt_le, P.
+      * intros s t. unfold g. pose proof (R0 s). pose proof (R0 t). pose proof (D s). pose proof (D t).
+        set (x := r s) in *. set (y := r t) in *.
+        replace ((/ x - / y) * (x * / (1 + w * x) - y * / (1 + w * y))) with
+          (- ((x - y) * (x - y) * / (x * y * ((1 + w * x) * (1 + w * y))))) by (field; repeat split; lra).
+        assert (I : 0 < / (x * y * ((1 + w * x) * (1 + w * y)))) by
+          (apply Rinv_0_lt_compat; repeat apply Rmult_lt_0_compat; lra).
+        pose proof (Rmult_le_pos _ _ (Rle_0_sqr (x - y)) (Rlt_le _ _ I)) as J. unfold Rsqr in J. lra.
+      * apply Rmult_le_compat_r.
+        { apply cond_pos_sum. intros. apply Rlt_le. repeat apply Rmult_lt_0_compat; trivial. }
+        apply sum_Rle. intros s _. apply Rmult_le_compat_l; [apply Rlt_le, P | apply Hv].
+    + apply CV_mult; [exact One | exact CR].
+    + apply CV_mult; [exact CV | exact CA].
+  - rewrite <- (Rmult_1_l accept). apply inequality_in_the_limit with
+      (fun N => sum_f_R0 p N * sum_f_R0 (fun s => p s * (r s * g s)) N)
+      (fun N => sum_f_R0 (fun s => p s * u s) N * sum_f_R0 (fun s => p s * g s) N).
+    + intros N. eapply Rle_trans; [apply (chebyshev p r g)|].
+      * intros. apply Rlt_le, P.
+      * intros s t. unfold g. pose proof (R0 s). pose proof (R0 t). pose proof (D s). pose proof (D t).
+        set (x := r s) in *. set (y := r t) in *.
+        replace ((x - y) * (/ (1 + w * x) - / (1 + w * y))) with
+          (- (w * ((x - y) * (x - y)) * / ((1 + w * x) * (1 + w * y)))) by (field; split; lra).
+        assert (I : 0 < / ((1 + w * x) * (1 + w * y))) by (apply Rinv_0_lt_compat; apply Rmult_lt_0_compat;
+          lra).
+        assert (J : 0 <= w * ((x - y) * (x - y))) by (apply Rmult_le_pos; [lra | apply Rle_0_sqr]).
+        pose proof (Rmult_le_pos _ _ J (Rlt_le _ _ I)). lra.
+      * apply Rmult_le_compat_r.
+        { apply cond_pos_sum. intros. apply Rlt_le, Rmult_lt_0_compat; trivial. }
+        apply sum_Rle. intros s _. apply Rmult_le_compat_l; [apply Rlt_le, P | apply Hu].
+    + apply CV_mult; [exact One | exact CA].
+    + apply CV_mult; [exact CU | exact CR].
+Qed.
+
+Lemma exp_le : forall a b, a <= b -> exp a <= exp b.
+Proof. intros a b [L | ->]; [left; apply exp_increasing; trivial | right; trivial]. Qed.
+
+(* A record's log ratio is x, -b <= x <= b: its count has mean a + (b - x)/2, and multiplies the odds by
+   h = (a + (b + x)/2) / (a + (b - x)/2) each time, together by r s = h^s; or by a number between 1 and that, where
+   the log odds are capped. Its mean odds are from e^(-b t) to e^b times those without it. So those of two records
+   are at most e^(b (1 + t)) times one another, and against no record at most e^(b t). *)
+Theorem log_odds_of_a_minibatch : forall a b x w r, 0 < a -> - b <= x <= b -> 0 < w ->
+  let l := a + (b - x) / 2 in let h := (a + (b + x) / 2) / l in
+  (forall s, 1 <= r s <= h ^ s \/ h ^ s <= r s <= 1) ->
+  let g := fun s => / (1 + w * r s) in
+  exists reject accept, adds_up_to (fun s => poisson l s * g s) reject /\
+    adds_up_to (fun s => poisson l s * (r s * g s)) accept /\
+    0 < reject /\ exp (- (b * (1 + b / a))) <= accept / reject <= exp b.
+Proof.
+  intros a b x w r Ha Hx Hw l h Hr g. set (n := a + (b + x) / 2) in *.
+  assert (Hl : 0 < l) by (unfold l; lra). assert (Hn : 0 < n) by (unfold n; lra).
+  assert (Hh : 0 < h) by (unfold h; apply Rdiv_lt_0_compat; trivial).
+  assert (Hs : forall s, 0 < h ^ s) by (intros; apply pow_lt; trivial).
+  assert (R0 : forall s, 0 < r s) by (intros s; specialize (Hs s); destruct (Hr s); lra).
   assert (P : forall s, 0 < poisson l s) by (intros; apply poisson_is_positive; trivial).
+  assert (T : 0 <= b * (1 + b / a)) by
+    (apply Rmult_le_pos; [lra|]; assert (0 <= b / a) by (apply Rmult_le_pos; [lra | left;
+      apply Rinv_0_lt_compat; trivial]); lra).
   assert (One : adds_up_to (poisson l) 1).
   { pose proof (mean_of_powers l 1) as M. replace (l * (1 - 1)) with 0 in M by ring. rewrite exp_0 in M.
     eapply Un_cv_ext; [|exact M]. intros N. apply sum_eq. intros s _. cbv beta. rewrite pow1. ring. }
-  destruct (Rseries_CV_comp (fun s => poisson l s * g s) (poisson l)) as (reject & CR).
-  { intros s. specialize (P s). specialize (G s). split; [nra|].
-    assert (g s <= 1) by (unfold g; rewrite <- Rinv_1; apply Rinv_le_contravar; specialize (D s); lra). nra. }
-  { exists 1. exact One. }
-  destruct (Rseries_CV_comp (fun s => poisson l s * (h ^ s * g s)) (fun s => poisson l s * h ^ s)) as (accept
-    & CA).
-  { intros s. specialize (P s). specialize (G s). specialize (R0 s).
-    assert (g s <= 1) by (unfold g; rewrite <- Rinv_1; apply Rinv_le_contravar; specialize (D s); lra).
-    assert (0 < h ^ s * g s) by (apply Rmult_lt_0_compat; trivial). assert (h ^ s * g s <= h ^ s) by nra.
-      split; nra. }
-  { eexists. apply mean_of_powers. }
-  exists reject, accept. split; [exact CR|]. split; [exact CA|].
-  assert (Rp : 0 < reject).
-  { apply Rlt_le_trans with (sum_f_R0 (fun s => poisson l s * g s) 0).
-    - simpl. apply Rmult_lt_0_compat; trivial.
-    - apply sum_incr; [exact CR|]. intros. apply Rlt_le, Rmult_lt_0_compat; trivial. }
-  split; trivial. split.
-  - assert (L : 1 * reject <= exp (l * (/ h - 1)) * accept).
-    { apply inequality_in_the_limit with
-        (fun N => sum_f_R0 (poisson l) N * sum_f_R0 (fun s => poisson l s * g s) N)
-        (fun N => sum_f_R0 (fun s => poisson l s * (/ h) ^ s) N * sum_f_R0 (fun s => poisson l s * (h ^ s * g
-          s)) N).
-      - intros N. eapply Rle_trans; [|apply (chebyshev (poisson l) (fun s => (/ h) ^ s) (fun s => h ^ s * g
-          s))].
-        + right. f_equal. apply sum_eq. intros s _. rewrite pow_inv. field. specialize (R0 s). lra.
-        + intros. apply Rlt_le, P.
-        + intros s t. rewrite !pow_inv. unfold g. pose proof (R0 s). pose proof (R0 t). pose proof (D s).
-            pose proof (D t).
-          set (x := h ^ s) in *. set (y := h ^ t) in *.
-          replace ((/ x - / y) * (x * / (1 + w * x) - y * / (1 + w * y))) with
-            (- ((x - y) * (x - y) * / (x * y * ((1 + w * x) * (1 + w * y))))) by (field; repeat split; lra).
-          assert (H3 : 0 < / (x * y * ((1 + w * x) * (1 + w * y)))) by (apply Rinv_0_lt_compat;
-            repeat apply Rmult_lt_0_compat; lra).
-          pose proof (Rmult_le_pos _ _ (Rle_0_sqr (x - y)) (Rlt_le _ _ H3)) as Z. unfold Rsqr in Z. lra.
-      - apply CV_mult; [exact One | exact CR].
-      - apply CV_mult; [apply mean_of_powers | exact CA]. }
-    replace (exp (l * (1 - / h))) with (/ exp (l * (/ h - 1))) by (rewrite <- exp_Ropp; f_equal; ring).
-    pose proof (exp_pos (l * (/ h - 1))) as E. apply Rmult_le_reg_l with (exp (l * (/ h - 1))); trivial.
-    rewrite <- Rmult_assoc, Rinv_r by lra. exact L.
-  - assert (L : 1 * accept <= exp (l * (h - 1)) * reject).
-    { apply inequality_in_the_limit with
-        (fun N => sum_f_R0 (poisson l) N * sum_f_R0 (fun s => poisson l s * (h ^ s * g s)) N)
-        (fun N => sum_f_R0 (fun s => poisson l s * h ^ s) N * sum_f_R0 (fun s => poisson l s * g s) N).
-      - intros N. apply (chebyshev (poisson l) (fun s => h ^ s) g).
-        + intros. apply Rlt_le, P.
-        + intros s t. unfold g. pose proof (R0 s). pose proof (R0 t). pose proof (D s). pose proof (D t).
-          set (x := h ^ s) in *. set (y := h ^ t) in *.
-          replace ((x - y) * (/ (1 + w * x) - / (1 + w * y))) with
-            (- (w * ((x - y) * (x - y)) * / ((1 + w * x) * (1 + w * y)))) by (field; split; lra).
-          assert (H3 : 0 < / ((1 + w * x) * (1 + w * y))) by (apply Rinv_0_lt_compat; apply Rmult_lt_0_compat;
-            lra).
-          assert (H4 : 0 <= w * ((x - y) * (x - y))) by (apply Rmult_le_pos; [lra | apply Rle_0_sqr]).
-          pose proof (Rmult_le_pos _ _ H4 (Rlt_le _ _ H3)). lra.
-      - apply CV_mult; [exact One | exact CA].
-      - apply CV_mult; [apply mean_of_powers | exact CR]. }
-    lra.
-Qed.
-
-(* A record's log ratio is x, -b <= x <= b: its count has mean a + (b - x)/2, and multiplies the odds by
-   (a + (b + x)/2) / (a + (b - x)/2) each time. Its mean odds are from e^(-b t) to e^b times those without it. So
-   those of two records are at most e^(b (1 + t)) times one another, and against no record at most e^(b t). *)
-Theorem log_odds_of_a_minibatch : forall a b x w, 0 < a -> - b <= x <= b -> 0 < w ->
-  let l := a + (b - x) / 2 in let h := (a + (b + x) / 2) / l in let g := fun s => / (1 + w * h ^ s) in
-  exists reject accept, adds_up_to (fun s => poisson l s * g s) reject /\
-    adds_up_to (fun s => poisson l s * (h ^ s * g s)) accept /\
-    0 < reject /\ exp (- (b * (1 + b / a))) <= accept / reject <= exp b.
-Proof.
-  intros a b x w Ha Hx Hw l h g. set (n := a + (b + x) / 2) in *.
-  assert (Hl : 0 < l) by (unfold l; lra). assert (Hn : 0 < n) by (unfold n; lra).
-  assert (Hh : 0 < h) by (unfold h; apply Rdiv_lt_0_compat; trivial).
-  destruct (mean_odds l h w Hl Hh Hw) as (reject & accept & CR & CA & P & L & U).
+  assert (One' : adds_up_to (fun s => poisson l s * 1) 1).
+  { eapply Un_cv_ext; [|exact One]. intros N. apply sum_eq. intros. ring. }
+  assert (B : exists U V, U <= exp b /\ V <= exp (b * (1 + b / a)) /\ 0 < V /\ exists u v, (forall s,
+    r s <= u s) /\
+    (forall s, / r s <= v s) /\ adds_up_to (fun s => poisson l s * u s) U /\
+      adds_up_to (fun s => poisson l s * v s) V).
+  { destruct (Rle_lt_dec 0 x) as [X | X].
+    - (* h >= 1 *) assert (H1 : 1 <= h).
+      { unfold h. apply Rmult_le_reg_r with l; trivial. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra.
+          unfold n, l. lra. }
+      assert (K : forall s, 1 <= h ^ s) by (intros; apply pow_R1_Rle; trivial).
+      exists (exp (l * (h - 1))), 1. repeat split.
+      + replace (l * (h - 1)) with x by (unfold h, n, l; field; unfold l in *; lra). apply exp_le. lra.
+      + apply Rle_trans with (exp 0); [rewrite exp_0; lra | apply exp_le; trivial].
+      + lra.
+      + exists (fun s => h ^ s), (fun _ => 1). repeat split; trivial.
+        * intros s. specialize (K s). destruct (Hr s); lra.
+        * intros s. rewrite <- Rinv_1. apply Rinv_le_contravar; [lra|]. specialize (K s). destruct (Hr s);
+            lra.
+        * apply mean_of_powers.
+    - (* h < 1 *) assert (H1 : h <= 1).
+      { unfold h. apply Rmult_le_reg_r with l; trivial. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra.
+          unfold n, l. lra. }
+      assert (K : forall s, h ^ s <= 1) by (intros s; rewrite <- (pow1 s); apply pow_incr; lra).
+      exists 1, (exp (l * (/ h - 1))). repeat split.
+      + apply Rle_trans with (exp 0); [rewrite exp_0; lra | apply exp_le; lra].
+      + apply exp_le. replace (l * (/ h - 1)) with (- (x * l / n)) by (unfold h, n, l; field; unfold l,
+          n in *; lra).
+        apply Rmult_le_reg_r with (a * n); [apply Rmult_lt_0_compat; trivial|].
+        replace (b * (1 + b / a) * (a * n)) with (b * (a + b) * n) by (field; lra).
+        replace (- (x * l / n) * (a * n)) with (- (a * (x * l))) by (field; lra). unfold l, n.
+        assert (0 <= (b + x) * (2 * a * a + 3 * a * b + b * b - a * x)) by (apply Rmult_le_pos; nra). nra.
+      + apply exp_pos.
+      + exists (fun _ => 1), (fun s => (/ h) ^ s). repeat split; trivial.
+        * intros s. specialize (K s). destruct (Hr s); lra.
+        * intros s. rewrite pow_inv. apply Rinv_le_contravar; trivial. specialize (K s). destruct (Hr s); lra.
+        * apply mean_of_powers. }
+  destruct B as (U & V & BU & BV & V0 & u & v & Hu & Hv & CU & CV).
+  destruct (mean_odds (poisson l) r u v U V w Hw P One R0 Hu Hv CU CV) as (reject & accept & CR & CA & R1 & L
+    & A).
   exists reject, accept. repeat split; trivial.
   - apply Rmult_le_reg_r with reject; trivial. unfold Rdiv at 2. rewrite Rmult_assoc, Rinv_l,
       Rmult_1_r by lra.
-    eapply Rle_trans; [|exact L]. apply Rmult_le_compat_r; [lra|].
-    assert (E : - (b * (1 + b / a)) <= l * (1 - / h)).
-    { replace (l * (1 - / h)) with (x * l / n) by (unfold h, n, l; field; unfold l, n in *; lra).
-      apply Rmult_le_reg_r with (a * n); [apply Rmult_lt_0_compat; trivial|].
-      replace (- (b * (1 + b / a)) * (a * n)) with (- (b * (a + b) * n)) by (field; lra).
-      replace (x * l / n * (a * n)) with (a * (x * l)) by (field; lra). unfold l, n.
-      assert (0 <= (b + x) * (2 * a * a + 3 * a * b + b * b - a * x)) by (apply Rmult_le_pos; nra). nra. }
-    destruct E as [E | E]; [left; apply exp_increasing; trivial | right; rewrite E; trivial].
+    rewrite exp_Ropp. apply Rmult_le_reg_l with (exp (b * (1 + b / a))); [apply exp_pos|].
+    rewrite <- Rmult_assoc, Rinv_r, Rmult_1_l by (apply Rgt_not_eq, exp_pos).
+    eapply Rle_trans; [exact L|]. apply Rmult_le_compat_r; trivial.
+    apply Rmult_le_reg_l with V; trivial. rewrite Rmult_0_r. lra.
   - apply Rmult_le_reg_r with reject; trivial. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
-    eapply Rle_trans; [exact U|]. apply Rmult_le_compat_r; [lra|].
-    replace (l * (h - 1)) with x by (unfold h, n, l; field; unfold l in *; lra).
-    destruct (proj2 Hx) as [E | E]; [left; apply exp_increasing; trivial | right; rewrite E; trivial].
+    eapply Rle_trans; [exact A|]. apply Rmult_le_compat_r; lra.
 Qed.
