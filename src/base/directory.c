@@ -230,10 +230,12 @@ tacit_status_t tacit_directory_claim(tacit_directory_t *dir, const char *path, s
 }
 
 bool tacit_directory_is_unfinished(const char *path) {
-  tacit_text_t name = {0};
-  tacit_text_printf(&name, "%s/" TACIT_UNFINISHED, path);
-  bool is_it = !name.failed && is_there(name.data);
-  tacit_text_clear(&name);
+  int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  struct stat info;
+  bool is_it = folder >= 0 && fstatat(folder, TACIT_UNFINISHED, &info, AT_SYMLINK_NOFOLLOW) == 0;
+  if (folder >= 0) {
+    (void)close(folder);
+  }
   return is_it;
 }
 

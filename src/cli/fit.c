@@ -161,7 +161,7 @@ static void print_spent(const tacit_fit_t *fit, FILE *to) {
 static void print_unwritten(const cli_args_t *args, const tacit_fit_t *fit) {
   tacit_error_t err;
   char *releases = NULL;
-  (void)cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit));
+  (void)cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit), false);
   if (!fit->has_kept_all && tacit_fit_releases_json(fit, &releases, &err) == TACIT_OK) {
     fprintf(stderr, "what was released follows on standard output: saved as releases.json in a folder, tacit refit FOLDER --out DIR draws from it\n");
     cli_put(stdout, releases);
@@ -180,9 +180,10 @@ static int write_result(const cli_args_t *args, tacit_fit_t *fit) {
     print_unwritten(args, fit);
     return status;
   }
-  int status = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit));
+  bool is_quiet = cli_is_given(args, "quiet");
+  int status = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit), is_quiet);
   bool is_as_asked = tacit_fit_is_private(fit) && strcmp(tacit_fit_end(fit), "interrupted") != 0;
-  if (cli_is_given(args, "quiet") && is_as_asked) {
+  if (is_quiet && is_as_asked) {
     return status;
   }
   print_spent(fit, stdout);

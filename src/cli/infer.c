@@ -37,7 +37,7 @@ static tacit_status_t read_all(const cli_args_t *args, tacit_infer_t **infer, ta
 
 static int print_result(const cli_args_t *args, const tacit_infer_t *infer) {
   const tacit_draws_t *draws = tacit_infer_draws(infer);
-  int status = cli_print_summary(args, draws, tacit_infer_labels(infer), NULL, tacit_infer_evidence(infer));
+  int status = cli_print_summary(args, draws, tacit_infer_labels(infer), NULL, tacit_infer_evidence(infer), cli_is_given(args, "quiet"));
   if (!cli_is_given(args, "quiet")) {
     printf("\n%s%swritten: %s (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n",
            tacit_infer_text(infer, TACIT_INFER_TEXT_METHOD), tacit_infer_text(infer, TACIT_INFER_TEXT_COST), cli_value(args, "out"));

@@ -35,7 +35,7 @@ static int draw(const cli_args_t *args, tacit_fit_t *fit) {
   }
   int result = CLI_OK;
   if (status == TACIT_OK) {
-    result = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit));
+    result = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit), false);
     printf("\n%swritten: %s (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n", tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT),
            cli_value(args, "out") != NULL ? cli_value(args, "out") : args->positionals[0]);
   }

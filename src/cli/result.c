@@ -85,13 +85,12 @@ tacit_status_t cli_table(const tacit_draws_t *draws, const char *const *labels, 
 }
 
 int cli_print_summary(const cli_args_t *args, const tacit_draws_t *draws, const char *const *labels,
-                      const tacit_published_t *published, const tacit_evidence_t *evidence) {
+                      const tacit_published_t *published, const tacit_evidence_t *evidence, bool is_quiet) {
   enum { MOST = 8 };
   const tacit_checks_t *checks = evidence != NULL ? &evidence->checks : NULL;
   tacit_error_t err;
   tacit_findings_t findings;
   char *text = NULL;
-  bool is_quiet = cli_is_given(args, "quiet");
   tacit_status_t status = cli_table(draws, labels, evidence, &text, &err);
   if (status == TACIT_OK) {
     status = tacit_diagnose_fit(draws, labels, published, checks, &findings, &err);

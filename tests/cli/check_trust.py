@@ -220,7 +220,7 @@ def cases():
     @case("data as people have them: understood, or named")
     def _():
         schema = write("forms.yaml", COLUMNS)
-        for text in ("y;x\n1;0,5\n0;-0.25\n", "y;x\nTRUE;0,5\nfalse;1\n", "y\tx\nTrue\t0.5\n", "y,x\nFALSE,0.5\n"):
+        for text in ("y;x\n1;0,5\n0;-0,25\n", "y;x\nTRUE;0,5\nfalse;1\n", "y\tx\nTrue\t0.5\n", "y,x\nFALSE,0.5\n"):
             done = tacit("schema", "check", schema, "--data", write("form.csv", text))
             assert done.returncode == 0, (text, done.stderr)
         for text, words in (('y,x\n1,"0,5"\n', "a comma"), ("y,x\n1,2020-02-03\n", "a date"), ("y,x\n1,TRUE\n", "true or false"),

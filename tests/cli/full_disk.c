@@ -8,7 +8,6 @@
 #undef _FORTIFY_SOURCE
 #undef _POSIX_C_SOURCE
 #define _GNU_SOURCE
-#undef _FILE_OFFSET_BITS /* both spellings of each call are to be defined here: no name is to stand for another */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
