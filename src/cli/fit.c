@@ -160,7 +160,11 @@ static void print_spent(const tacit_fit_t *fit, FILE *to) {
 /* What was paid for and cannot be written is to be had all the same: the table, and what draws can be made from again. */
 static void print_unwritten(const cli_args_t *args, const tacit_fit_t *fit) {
   tacit_error_t err;
-  char *releases = NULL;
+  char *releases = NULL, *table = NULL;
+  if (cli_is_given(args, "quiet") && cli_table(tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_evidence(fit), &table, &err) == TACIT_OK) {
+    cli_put(stdout, table);
+  }
+  tacit_report_text_free(table);
   (void)cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit));
   if (!fit->has_kept_all && tacit_fit_releases_json(fit, &releases, &err) == TACIT_OK) {
     fprintf(stderr, "what was released follows on standard output: saved as releases.json in a folder, tacit refit FOLDER --out DIR draws from it\n");
