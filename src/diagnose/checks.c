@@ -50,13 +50,11 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
     [TACIT_CHECK_NORMAL_TAILS] = {"normal-tails", "1: heavy tails of the prior left no density to climb", TACIT_SEVERITY_PROBLEM, 0.5, false, 0,
                                   "the posterior had no density to climb under heavy tails: the priors were made normal",
                                   "give priors of your own (--prior), or a larger budget"},
-    [TACIT_CHECK_SCALE_FAILED] = {"scale-failed", "residuals that lie where none are expected, over what is accepted", TACIT_SEVERITY_PROBLEM, 1,
-                                  false, 0,
-                                  "far more residuals are large than their released scale allows (%.2g times): there are no intervals to give",
-                                  "a larger budget, tighter bounds of the response, or a transform such as log(y)"},
-    [TACIT_CHECK_HIDDEN_TAILS] = {"hidden-tails", "share of the residuals' variance beyond what is released", TACIT_SEVERITY_WARNING, 0.05, false, 0,
-                                  "%.2g of the residuals' variance is in tails that no bounded release sees: its interval may miss",
-                                  "read it as the spread of all but the tails; a transform such as log(y), or a larger budget"},
+    [TACIT_CHECK_TAILS] = {"tails", "how far records with very large residuals decide, and are too few to be known, over what is accepted", TACIT_SEVERITY_PROBLEM, 1,
+                           false, 0, "a few records with very large residuals decide, and this budget does not tell how many (%.2g times what is accepted): no intervals",
+                           "a transform such as log(y), family gamma or lognormal, a tighter public bound of the response, or a larger budget"},
+    [TACIT_CHECK_SIGMA_UNKNOWN] = {"sigma-unknown", "relative error of the released mean square of residuals", TACIT_SEVERITY_WARNING, 0.5, false, 0,
+                                   "the mean square of residuals is known to %.2g of itself alone: what is said of it is the prior's", "a larger budget"},
     [TACIT_CHECK_PRIOR_SHARE] = {"prior-share", "share of the prior in the posterior's precision", TACIT_SEVERITY_WARNING, 0.25, false, 0.05,
                                  "%.2g of its precision is the prior's", "read it as the prior's answer as well; a larger budget would help"},
     [TACIT_CHECK_CONFLICT] = {"conflict", "distance of prior and likelihood in their sds", TACIT_SEVERITY_WARNING, 2, false, 0.005,
@@ -101,7 +99,7 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
 
 /* What says that a posterior is not where its releases lead: there must be no intervals from it. */
 static const tacit_check_id_t forbidding[] = {
-    TACIT_CHECK_FAR, TACIT_CHECK_SCALE_FAILED, TACIT_CHECK_LAST_STEP, TACIT_CHECK_OUTCOMES_VARY_MORE, TACIT_CHECK_COLUMN_UNKNOWN,
+    TACIT_CHECK_FAR, TACIT_CHECK_TAILS, TACIT_CHECK_LAST_STEP, TACIT_CHECK_OUTCOMES_VARY_MORE, TACIT_CHECK_COLUMN_UNKNOWN,
     TACIT_CHECK_BENT, TACIT_CHECK_MARGINS_CONTRADICT, TACIT_CHECK_STATISTIC_CONTRADICTS};
 
 const tacit_check_info_t *tacit_check_info(tacit_check_id_t id) {

@@ -1,7 +1,7 @@
 /*
  * Linear regression, release by release: each is located and scaled by those before it. The response's histogram; joint moments in the
- * cube; joint moments of whitened rows; histograms of norms and residuals, from which the last release's radii are chosen; the squares of
- * scores; joint moments again, from which the posterior is (docs/theory.md, 18.9).
+ * cube; joint moments of whitened rows; lengths of rows and of scores, by which bands are chosen; rows in bands, and scores in bands, from which
+ * the posterior is (docs/theory.md, 18.9).
  */
 #include "noise_aware/gaussian.h"
 
@@ -10,9 +10,6 @@
 #include <string.h>
 
 #include "noise_aware/schedule.h"
-
-/* The scale has failed where the mean square passes this share of the clamp's, or this share of residuals is beyond 5 sds. */
-static const double square_most = 0.6, tail_most = 0.05;
 
 static double multiplier(const tacit_gaussian_t *g, double share) {
   return schedule_multiplier(g->settings->rho, share);
@@ -40,99 +37,27 @@ static tacit_status_t learn_location(tacit_gaussian_t *g, tacit_error_t *err) {
   return status;
 }
 
-/* ---- tails of rows and residuals ---- */
-
-static tacit_status_t learn_norms(tacit_gaussian_t *g, tacit_error_t *err) {
-  double counts[GAUSSIAN_NORM_EDGES + 1], edges[GAUSSIAN_NORM_EDGES], noise_sd = 0;
-  for (size_t i = 0; i < GAUSSIAN_NORM_EDGES; i++) {
-    edges[i] = tacit_norm_edges[i] * sqrt((double)g->d);
-  }
-  const tacit_aware_cells_t at = {g->d, NULL, NULL, g->inverse, GAUSSIAN_NORM_EDGES, edges};
-  tacit_status_t status = tacit_aware_release_cells(g->curator, g->settings, multiplier(g, g->shares.tails / 2), &at, counts, &noise_sd, err);
-  if (status == TACIT_OK) {
-    tacit_norms_learn(&g->norms, g->d, counts, noise_sd, g->n);
-  }
-  return status;
-}
-
-static tacit_status_t learn_residuals(tacit_gaussian_t *g, tacit_error_t *err) {
-  double counts[GAUSSIAN_RESIDUAL_EDGES + 1], edges[GAUSSIAN_RESIDUAL_EDGES], noise_sd = 0;
-  memcpy(edges, tacit_residual_edges, sizeof edges);
-  const tacit_aware_cells_t at = {g->d, g->theta, &g->scale, NULL, GAUSSIAN_RESIDUAL_EDGES, edges};
-  tacit_status_t status = tacit_aware_release_cells(g->curator, g->settings, multiplier(g, g->shares.tails / 2), &at, counts, &noise_sd, err);
-  if (status == TACIT_OK) {
-    tacit_law_learn(&g->law, counts, noise_sd, g->n, g->count_error);
-  }
-  return status;
-}
-
-static tacit_status_t learn_tails(tacit_gaussian_t *g, tacit_error_t *err) {
-  tacit_status_t status = TACIT_OK;
-  tacit_law_init(&g->law);
-  if (g->shares.tails > 0) {
-    status = learn_norms(g, err);
-    if (status == TACIT_OK) {
-      status = tacit_aware_may_start(g->settings, err);
-    }
-    if (status == TACIT_OK) {
-      status = learn_residuals(g, err);
-    }
-  } else {
-    tacit_norms_learn(&g->norms, g->d, NULL, 0, g->n);
-    tacit_law_learn(&g->law, NULL, 0, g->n, g->count_error);
-  }
-  g->posterior.radii =
-      tacit_choose_radii(&g->norms, &g->law, tacit_gaussian_mu(g->settings) * sqrt(g->shares.last), g->n);
-  return status;
-}
-
 /* ---- the whole ---- */
-
-double tacit_gaussian_scale_failure(const tacit_gaussian_t *g) {
-  const tacit_linear_posterior_t *p = &g->posterior;
-  double beyond = 0, most = p->radii.residual * p->radii.residual * square_most;
-  for (size_t i = 0; i <= GAUSSIAN_RESIDUAL_EDGES; i++) { /* edges 2 and 20 are -5 and 5 */
-    beyond += i <= 2 || i > 20 ? g->law.counts[i] : 0;
-  }
-  double tail = isfinite(g->law.noise_sd) ? (beyond - 2 * sqrt(6) * g->law.noise_sd) / g->n / tail_most : 0;
-  return fmax(tail, (p->square - 2 * sqrt(p->square_var)) / most);
-}
-
-void tacit_gaussian_note(const tacit_gaussian_t *g, tacit_evidence_t *evidence) {
-  const tacit_radii_t *radii = &g->posterior.radii;
-  double sampling = g->law.sd / sqrt(g->n);
-  snprintf(evidence->note, sizeof evidence->note,
-           "In the last release whitened rows were weighted down to length %.2g sqrt(%zu), about %.2g of them by the released counts, and residuals "
-           "clamped at %.3g sds. Intervals include what that may move where the line is not straight or errors are skewed: %.2g and, in "
-           "the intercept, %.2g sampling standard deviations.",
-           radii->rows / sqrt((double)g->d), g->d, tacit_norms_kept(&g->norms, radii->rows).touched, radii->residual,
-           radii->shift_rows * sqrt(2 / (double)g->d) / sampling, radii->shift_intercept / sampling);
-}
 
 static void check(tacit_gaussian_t *g) {
   tacit_evidence_t *evidence = g->settings->evidence;
-  double hidden, hidden_sd;
   if (evidence == NULL) {
     return;
   }
   tacit_aware_check_common(&(tacit_aware_common_t){g->d, g->parameters, g->settings, g->scales, g->mean, g->cov, g->mean_noise,
                                                    g->eigenvalue}, evidence);
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_SCALE_FAILED, SIZE_MAX, tacit_gaussian_scale_failure(g));
-  tacit_law_hidden(&g->law, g->posterior.radii.residual, &hidden, &hidden_sd);
-  if (g->dim > g->d) {
-    tacit_checks_add(&evidence->checks, TACIT_CHECK_HIDDEN_TAILS, g->d, hidden);
-  }
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_TAILS, SIZE_MAX, tacit_gaussian_tail_doubt(g, g->cov));
   tacit_gaussian_note(g, evidence);
 }
 
-/* n L N L' / sigma^2, N of whitened rows, as far as weights left them. */
+/* n L N L' / sigma^2, N of whitened rows. */
 void tacit_gaussian_add_information(const tacit_gaussian_t *g, double sigma, double *precision) {
   const tacit_linear_posterior_t *p = &g->posterior;
   size_t d = g->d;
   double product[GAUSSIAN_MAX * GAUSSIAN_MAX];
   tacit_multiply(d, d, d, p->factor, p->moments, product);
   for (size_t a = 0; a < d * d; a++) {
-    precision[a] += tacit_dot(d, product + a / d * d, p->factor + a % d * d) * g->n / (sigma * sigma * p->kept_twice);
+    precision[a] += tacit_dot(d, product + a / d * d, p->factor + a % d * d) * g->n / (sigma * sigma);
   }
 }
 
@@ -154,8 +79,7 @@ static void compare_to_none(tacit_gaussian_t *g, const tacit_draws_t *draws) {
 tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_curator_t *curator, const tacit_parameters_t *parameters,
                                     const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_error_t *err) {
   tacit_status_t (*const steps[])(tacit_gaussian_t *, tacit_error_t *) = {learn_location, tacit_gaussian_learn_cube,
-                                                                          tacit_gaussian_learn_whitened, learn_tails,
-                                                                          tacit_gaussian_learn_last};
+                                                                          tacit_gaussian_learn_whitened, tacit_gaussian_learn_bands};
   g->curator = curator;
   g->parameters = parameters;
   g->settings = settings;

@@ -13,6 +13,21 @@ static const double reach = 3.5;
 /* Share of noise up to which radii grow, and between what they lie, in sqrt(d). */
 static const double off_diagonal_noise = 0.06, least_radius = 1.4, most_radius = 3.5;
 
+void tacit_normal_rows(size_t d, double radius, double *once, double *twice) {
+  enum { N_NODES = 2000 };
+  double p = (double)d - 1, far = 10 + sqrt(p), total = 0;
+  *once = *twice = 0;
+  for (size_t i = 0; i < N_NODES; i++) {
+    double t = p > 0 ? far * ((double)i + 0.5) / N_NODES : 0, norm = sqrt(1 + t * t), within = fmin(norm, radius);
+    double share = p > 0 ? exp((p - 1) * log(t) - 0.5 * t * t) : i == 0;
+    total += share;
+    *once += share * norm * within;
+    *twice += share * within * within;
+  }
+  *once /= total;
+  *twice /= total;
+}
+
 void tacit_gaussian_unpack(size_t d, const double *released, double n, double *matrix) {
   for (size_t i = 0; i < d; i++) {
     for (size_t j = i; j < d; j++, released++) {

@@ -19,19 +19,19 @@ double tacit_gaussian_mu(const tacit_noise_aware_settings_t *s) {
 
 /* Measured on simulations; what is cheap to learn well takes little, and where noise is large more. */
 tacit_gaussian_shares_t tacit_gaussian_shares(const tacit_noise_aware_settings_t *s) {
-  double mu = tacit_gaussian_mu(s), d = (double)s->n_features, n = s->n_units, noise = 8.4 * sqrt(d / n) / mu, moments = d / (mu * n);
+  double mu = tacit_gaussian_mu(s), d = (double)s->n_features, n = s->n_units, moments = d / (mu * n);
   tacit_gaussian_shares_t shares = {.count = tacit_aware_is_count_private(s) ? share_count : 0,
                                     .response = clamp(pow(100 / (mu * n), 2), 0.005, 0.06),
                                     .cube = clamp(pow(40 * moments, 2), 0.02, 0.10),
                                     .whitened = clamp(pow(60 * moments, 2), 0.08, 0.22),
-                                    .tails = noise < 3 ? clamp(pow(300 / (mu * n), 2), 0.02, 0.05) : 0,
-                                    .meat = noise < 1 ? 0.05 : 0};
-  shares.last = 1 - shares.count - shares.response - shares.cube - shares.whitened - shares.tails - shares.meat;
+                                    .lengths = clamp(pow(300 / (mu * n), 2), 0.02, 0.05),
+                                    .rows = 0.12};
+  shares.scores = 1 - shares.count - shares.response - shares.cube - shares.whitened - shares.lengths - shares.rows;
   return shares;
 }
 
 double tacit_gaussian_noise_ratio(const tacit_noise_aware_settings_t *s) {
-  return 6.1 * sqrt((double)s->n_features / (s->n_units * tacit_gaussian_shares(s).last)) / tacit_gaussian_mu(s);
+  return 6.1 * sqrt((double)s->n_features / (s->n_units * tacit_gaussian_shares(s).scores)) / tacit_gaussian_mu(s);
 }
 
 /* The least factor on `value`, a number of records or mu, that brings the ratio down to what is advised. */
@@ -72,8 +72,8 @@ size_t tacit_gaussian_events(const tacit_noise_aware_settings_t *s, tacit_event_
     double share;
     const char *label;
   } planned[] = {{shares.count, "number of units"},        {shares.response, "counts of residuals"},   {shares.cube, "joint moments"},
-                 {shares.whitened, "whitened joint moments"}, {shares.tails / 2, "counts of norms"},      {shares.tails / 2, "counts of residuals"},
-                 {shares.last, "whitened joint moments"},  {shares.meat, "squares of scores"}};
+                 {shares.whitened, "whitened joint moments"}, {shares.lengths / 2, "lengths of rows"},      {shares.lengths / 2, "lengths of scores"},
+                 {shares.rows, "bands of rows"},           {shares.scores, "bands of scores"}};
   size_t n = 0;
   for (size_t i = 0; i < sizeof planned / sizeof planned[0]; i++) {
     if (planned[i].share > 0) {

@@ -1,6 +1,6 @@
 /*
- * Linear regressions of several sites. Coefficients are common, or differ; a site's residuals have their own sd and law, which are drawn given its
- * coefficients: log t, in which they do not trade off (docs/theory.md, 18.9), and the shape.
+ * Linear regressions of several sites. Coefficients are common, or differ; a site's residuals have their own sd, which is drawn given its
+ * coefficients: log t, in which they do not trade off (docs/theory.md, 18.9).
  */
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static double log_likelihood(void *site, const double *theta) {
   double at[D + 1] = {0};
   memcpy(at, theta, s->g.d * sizeof *at);
   tacit_linear_map(&s->g.posterior, theta, s->chain.point);
-  double value = tacit_linear_log_density(&s->g.posterior, s->chain.point, s->chain.shape);
+  double value = tacit_linear_log_density(&s->g.posterior, s->chain.point);
   return value - s->g.parameters->log_prior(s->g.parameters->ctx, at, NULL);
 }
 
@@ -51,9 +51,8 @@ static void look(void *site, double *at, double *slope, double *precision) {
 static void begin(void *site, const double *theta, tacit_rng_t *rng) {
   linear_site_t *s = site;
   tacit_linear_chain_t *c = &s->chain;
-  const tacit_law_t *law = s->g.posterior.law;
-  *c = (tacit_linear_chain_t){.p = &s->g.posterior, .rng = rng, .shape = law->best};
-  c->point[s->g.d] = log(law->best_scale) + 0.1 * tacit_rng_normal(rng);
+  *c = (tacit_linear_chain_t){.p = &s->g.posterior, .rng = rng};
+  c->point[s->g.d] = 0.5 * log(c->p->square) + 0.1 * tacit_rng_normal(rng);
   for (int i = 0; i < MAX_TRIES && !isfinite(log_likelihood(site, theta)); i++) {
     c->point[s->g.d] += 0.1;
   }
@@ -66,19 +65,18 @@ static void renew(void *site, const double *theta, tacit_rng_t *rng) {
   axis[s->g.d] = 0.1;
   c->rng = rng;
   tacit_linear_map(c->p, theta, c->point);
-  c->value = tacit_linear_log_density(c->p, c->point, c->shape);
+  c->value = tacit_linear_log_density(c->p, c->point);
   if (s->g.dim > s->g.d) {
     tacit_linear_slice(c, axis);
   }
-  tacit_linear_draw_shape(c);
 }
 
 static double log_sd(void *site, const double *theta, tacit_rng_t *rng) {
   linear_site_t *s = site;
   double all[TACIT_LINEAR_MAX];
-  s->chain.rng = rng;
+  (void)rng;
   tacit_linear_map(s->chain.p, theta, s->chain.point);
-  tacit_linear_state(&s->chain, all);
+  (void)tacit_linear_unmap(s->chain.p, s->chain.point, all);
   return all[s->g.d];
 }
 
@@ -157,31 +155,22 @@ static void compare_to_none(const linear_sites_t *all, const tacit_aware_togethe
 
 /* What is worst at a site is told of all. */
 static void check(const linear_sites_t *all, const tacit_aware_together_t *of, const double *mean, const double *cov, const tacit_draws_t *draws) {
-  double mean_noise = 0, units = 0, eigenvalue = INFINITY, failure = 0, hidden = 0, at, unused;
-  const tacit_gaussian_t *most_weighted = NULL;
+  double mean_noise = 0, units = 0, eigenvalue = INFINITY, doubt = 0;
   tacit_evidence_t *evidence = of->settings->evidence;
   for (size_t i = 0; i < of->n; i++) {
     const tacit_gaussian_t *g = &all->sites[i].g;
     mean_noise = hypot(mean_noise, g->n * g->mean_noise);
     units += g->n;
     eigenvalue = fmin(eigenvalue, g->eigenvalue);
-    failure = fmax(failure, tacit_gaussian_scale_failure(g));
-    tacit_law_hidden(&g->law, g->posterior.radii.residual, &at, &unused);
-    hidden = fmax(hidden, at);
-    if (most_weighted == NULL || g->posterior.radii.rows < most_weighted->posterior.radii.rows) {
-      most_weighted = g;
-    }
+    doubt = fmax(doubt, tacit_gaussian_tail_doubt(g, cov));
   }
   if (evidence == NULL) {
     return;
   }
   const tacit_aware_common_t common = {of->d, of->parameters, of->settings, of->scales, mean, cov, mean_noise / units, eigenvalue};
   tacit_aware_check_common(&common, evidence);
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_SCALE_FAILED, SIZE_MAX, failure);
-  if (of->parameters->dim > of->d) {
-    tacit_checks_add(&evidence->checks, TACIT_CHECK_HIDDEN_TAILS, of->d, hidden);
-  }
-  tacit_gaussian_note(most_weighted, evidence);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_TAILS, SIZE_MAX, doubt);
+  tacit_gaussian_note(&all->sites[0].g, evidence);
   if (!(of->between > 0)) { /* else intervals are wide by what sites differ */
     compare_to_none(all, of, &common, draws);
   }

@@ -6,8 +6,8 @@
 
 enum { MAX = TACIT_LINEAR_MAX, MAX_STEPS = 50 };
 
-/* Width of a first interval, in axes; what a clamp hides is extrapolated, and log sigma uncertain by this share of it. */
-static const double first_width = 3, hidden_error = 0.5;
+/* Width of a first interval, in axes. */
+static const double first_width = 3;
 
 static void add_state(size_t dim, const double *state, tacit_linear_moments_t *m) {
   double before[MAX];
@@ -31,7 +31,7 @@ static double along(tacit_linear_chain_t *c, const double *axis, double distance
   for (size_t i = 0; i < c->p->dim; i++) {
     c->trial[i] = c->point[i] + distance * axis[i];
   }
-  return tacit_linear_log_density(c->p, c->trial, c->shape);
+  return tacit_linear_log_density(c->p, c->trial);
 }
 
 void tacit_linear_slice(tacit_linear_chain_t *c, const double *axis) {
@@ -55,40 +55,6 @@ void tacit_linear_slice(tacit_linear_chain_t *c, const double *axis) {
   }
 }
 
-/* trial <- the point with t moved from what suits one shape to what suits another: else a histogram would hold both fast. */
-static void move_to_shape(tacit_linear_chain_t *c, size_t shape) {
-  const tacit_linear_posterior_t *p = c->p;
-  memcpy(c->trial, c->point, p->dim * sizeof *c->point);
-  if (p->dim > p->d) {
-    c->trial[p->d] += log(p->law->shape_scale[shape] / p->law->shape_scale[c->shape]);
-  }
-}
-
-/* Those that the histogram rules out are not looked at; log t is relative to the shape's scale. */
-void tacit_linear_draw_shape(tacit_linear_chain_t *c) {
-  const tacit_law_t *law = c->p->law;
-  double value[GAUSSIAN_SHAPES], density[GAUSSIAN_SHAPES], highest = -INFINITY, total = 0;
-  for (size_t k = 0; k < GAUSSIAN_SHAPES; k++) {
-    move_to_shape(c, k);
-    density[k] = law->shape_weight[k] > tacit_least_shape ? tacit_linear_log_density(c->p, c->trial, k) : -INFINITY;
-    value[k] = density[k] + log(law->shape_weight[k]);
-    highest = fmax(highest, value[k]);
-  }
-  for (size_t k = 0; k < GAUSSIAN_SHAPES; k++) {
-    total += exp(value[k] - highest);
-  }
-  double at = total * tacit_rng_uniform(c->rng);
-  size_t chosen = c->shape;
-  for (size_t k = 0; k < GAUSSIAN_SHAPES && at >= 0; k++) {
-    at -= exp(value[k] - highest);
-    chosen = isfinite(value[k]) ? k : chosen;
-  }
-  move_to_shape(c, chosen);
-  memcpy(c->point, c->trial, c->p->dim * sizeof *c->point);
-  c->shape = chosen;
-  c->value = density[chosen];
-}
-
 /* Axes <- columns of the factor of the states' covariance. */
 static void adapt(tacit_linear_chain_t *c) {
   size_t dim = c->p->dim;
@@ -106,27 +72,25 @@ static void adapt(tacit_linear_chain_t *c) {
   c->states = (tacit_linear_moments_t){0};
 }
 
-/* Around theta_1 and the scale that the histogram suggests; overdispersed. */
+/* Around theta_1 and the mean square there; overdispersed. */
 static void start(tacit_linear_chain_t *c) {
   const tacit_linear_posterior_t *p = c->p;
-  double noise = sqrt(p->response_var + 1 / p->n + p->radii.shift_rows * p->radii.shift_rows);
-  c->shape = p->law->best;
   memset(c->axes, 0, sizeof c->axes);
   memset(c->point, 0, sizeof c->point);
   for (size_t i = 0; i < p->dim; i++) {
-    c->axes[i * p->dim + i] = i < p->d ? fmin(noise, 2) : 0.1;
+    c->axes[i * p->dim + i] = i < p->d ? fmin(sqrt(p->cov[i * p->d + i]), 2) : fmin(sqrt(p->square_var) / p->square / 2, 0.5);
   }
   if (p->dim > p->d) {
-    c->point[p->d] = log(p->law->best_scale);
+    c->point[p->d] = 0.5 * log(p->square);
   }
   for (size_t i = 0; i < p->dim; i++) {
     c->trial[i] = c->point[i] + 2 * c->axes[i * p->dim + i] * tacit_rng_normal(c->rng);
   }
-  c->value = tacit_linear_log_density(c->p, c->trial, c->shape);
+  c->value = tacit_linear_log_density(c->p, c->trial);
   if (isfinite(c->value)) {
     memcpy(c->point, c->trial, p->dim * sizeof *c->point);
   } else {
-    c->value = tacit_linear_log_density(c->p, c->point, c->shape);
+    c->value = tacit_linear_log_density(c->p, c->point);
   }
 }
 
@@ -144,19 +108,11 @@ static tacit_status_t open_chain(tacit_linear_chain_t *c, tacit_linear_posterior
                                "the posterior given the releases has no density: give every coefficient a proper prior");
 }
 
-void tacit_linear_state(const tacit_linear_chain_t *c, double *theta) {
-  const tacit_linear_posterior_t *p = c->p;
-  (void)tacit_linear_unmap(p, c->point, theta); /* its density is not 0 */
-  if (p->dim > p->d) {
-    theta[p->d] += hidden_error * tacit_linear_hidden(p, c->point, c->shape) * tacit_rng_normal(c->rng);
-  }
-}
-
 /* Row of a chain's draws <- the state. */
 static void keep(tacit_linear_chain_t *c, size_t index, size_t row, tacit_linear_moments_t *kept, tacit_draws_t *draws) {
   const tacit_linear_posterior_t *p = c->p;
   double theta[MAX];
-  tacit_linear_state(c, theta);
+  (void)tacit_linear_unmap(p, c->point, theta); /* its density is not 0 */
   p->parameters->report(p->parameters->ctx, theta, tacit_draws_row(draws, index, row));
   draws->stats[index * (draws->n_warmup + draws->n_draws) + row] =
       (tacit_draw_stats_t){.log_prior = p->parameters->log_prior(p->parameters->ctx, theta, NULL), .accept_stat = 1};
@@ -170,7 +126,6 @@ static void iterate(tacit_linear_chain_t *c, size_t index, size_t done, size_t t
   for (size_t a = 0; a < c->p->dim; a++) {
     tacit_linear_slice(c, c->axes + a * c->p->dim);
   }
-  tacit_linear_draw_shape(c);
   if (done <= n_warmup) {
     add_state(c->p->dim, c->point, &c->states);
     if (done == n_warmup / 4 || done == n_warmup / 2 || done == n_warmup) {

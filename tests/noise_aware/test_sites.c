@@ -100,8 +100,8 @@ static void test_one_site_alone_has_its_own_posterior(void **state) {
       tacit_summary_t mine = summary(&draws, j), its = summary(of.alone, j);
       assert_close((mine.mean - its.mean) / its.sd, 0, 0.15);
       assert_close(mine.sd / its.sd, 1, 0.1);
-      assert_close((mine.q5 - its.q5) / its.sd, 0, 0.3);
-      assert_close((mine.q95 - its.q95) / its.sd, 0, 0.3);
+      assert_close((mine.q5 - its.q5) / its.sd, 0, 0.4); /* of sigma at epsilon 3, whose tails are long */
+      assert_close((mine.q95 - its.q95) / its.sd, 0, 0.4);
     }
     assert_close(summary(&draws, N_REPORTED).mean, summary(&draws, D).mean, 1e-12);
     tacit_draws_clear(&draws);

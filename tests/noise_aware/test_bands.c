@@ -1,0 +1,211 @@
+/* What bands tell, against what was counted and summed: cells, counts, bands that are chosen, moments, sums of scores and their squares. */
+#include "noise_aware/bands.h"
+#include "testing.h"
+
+enum { D = 3, N = 20000 };
+
+static uint64_t state;
+
+static double uniform(void) {
+  uint64_t z = state += 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return ((double)((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(void) { return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform()); }
+
+/* Scores with tails: normal ones, a share of which is longer by a factor and leans to one side. */
+static void any_scores(double share, double factor, double (*scores)[D]) {
+  for (size_t i = 0; i < N; i++) {
+    bool is_far = uniform() < share;
+    for (size_t j = 0; j < D; j++) {
+      scores[i][j] = normal() * (is_far ? factor : 1) + (is_far && j == 1 ? 0.5 * factor : 0);
+    }
+  }
+}
+
+static double length_of(const double *v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
+
+/* Counts with noise. */
+static void count(double (*scores)[D], double noise_sd, double top, tacit_band_lengths_t *l) {
+  double inner[BAND_CELLS];
+  tacit_band_cells(l, sqrt(D), top);
+  tacit_band_inner_edges(l, inner);
+  for (size_t i = 0; i < N; i++) {
+    size_t k = 0;
+    while (k + 1 < l->n && length_of(scores[i]) > inner[k]) {
+      k++;
+    }
+    l->counts[k]++;
+  }
+  for (size_t k = 0; k < l->n; k++) {
+    l->counts[k] += noise_sd * normal();
+  }
+  l->noise_sd = noise_sd;
+  assert_true(tacit_band_learn_counts(l, N));
+}
+
+static void test_cells_reach_the_top(void **unused) {
+  (void)unused;
+  for (double top = 0.1; top < 1e12; top *= 7) {
+    tacit_band_lengths_t l;
+    tacit_band_cells(&l, 2, top);
+    assert_true(l.n >= 5 && l.n <= BAND_CELLS && l.edges[0] >= 0 && l.edges[l.n] >= top);
+    for (size_t k = 0; k < l.n; k++) {
+      assert_true(l.edges[k] < l.edges[k + 1]);
+    }
+  }
+}
+
+/* Posterior means of counts lie within their own sds of what was counted; beyond the last record there is next to nobody; exact counts are kept. */
+static void test_counts_are_told_from_noise(void **unused) {
+  (void)unused;
+  static double scores[N][D];
+  double square = 0, n = 0;
+  state = 1;
+  for (size_t run = 0; run < 30; run++) {
+    tacit_band_lengths_t exact, noisy;
+    double noise = run % 3 == 0 ? 5 : run % 3 == 1 ? 40 : 200;
+    any_scores(run % 2 ? 0.01 : 0, 8, scores);
+    count(scores, 0, 200, &exact);
+    count(scores, noise, 200, &noisy);
+    for (size_t k = 0; k < exact.n; k++) {
+      double counted = exact.counts[k], sd = sqrt(fmax(noisy.square[k] - noisy.mean[k] * noisy.mean[k], 0) + counted + 0.01 * counted * counted + 1);
+      square += pow((noisy.mean[k] - counted) / sd, 2);
+      n++;
+      assert_close(exact.mean[k], counted, 0.15 * counted + 0.5);
+      assert_true(fabs(noisy.mean[k] - counted) < 6 * sd);
+    }
+    assert_true(noisy.mean[noisy.n - 1] < 0.5 + 0.1 * noise);
+  }
+  print_message("mean square %.3f\n", square / n);
+  assert_true(square / n < 1.5);
+}
+
+static void test_bands_cover_all_cells(void **unused) {
+  (void)unused;
+  static double scores[N][D];
+  size_t last = 0;
+  state = 2;
+  any_scores(0.02, 10, scores);
+  tacit_band_lengths_t l;
+  count(scores, 10, 200, &l);
+  for (double noise = 1e-3; noise < 1e4; noise *= 10) {
+    tacit_band_split_t split[2];
+    tacit_band_split_scores(&l, D, noise, N, 0, &split[0]);
+    tacit_band_split_squares(&l, D, noise, &split[1]);
+    for (size_t i = 0; i < 2; i++) {
+      assert_true(split[i].n >= 1 && split[i].first[0] == 0 && split[i].first[split[i].n] == l.n);
+      assert_close(split[i].radii[split[i].n - 1], l.edges[l.n] * l.unit, 1e-9);
+      for (size_t b = 1; b < split[i].n; b++) {
+        assert_true(split[i].radii[b] > split[i].radii[b - 1] && split[i].first[b] < split[i].first[b + 1]);
+      }
+    }
+    assert_true(noise < 0.5 || split[0].first[1] <= last); /* the more noise, the smaller the core */
+    last = split[0].first[1];
+  }
+}
+
+/* svec of (1, v / radius), or of v / radius, by bands. */
+static void release(double (*scores)[D], const tacit_band_split_t *split, bool has_count, double noise_sd, double *out) {
+  size_t m = D + has_count, n = m * (m + 1) / 2;
+  memset(out, 0, split->n * n * sizeof *out);
+  for (size_t i = 0; i < N; i++) {
+    size_t b = 0, at = 0;
+    double w[D + 1] = {1};
+    while (b + 1 < split->n && length_of(scores[i]) > split->radii[b]) {
+      b++;
+    }
+    for (size_t j = 0; j < D; j++) {
+      w[has_count + j] = scores[i][j] / split->radii[b];
+    }
+    for (size_t j = 0; j < m; j++) {
+      for (size_t k = j; k < m; k++, at++) {
+        out[b * n + at] += w[j] * w[k] * (j == k ? 1 : sqrt(2));
+      }
+    }
+  }
+  for (size_t a = 0; a < split->n * n; a++) {
+    out[a] += noise_sd * normal();
+  }
+}
+
+/* Without noise sums and squares are the records' own; with it they are off by their own sds, not more, and by noise alone where none is in the tails. */
+static void test_sums_are_off_by_their_own_sds(void **unused) {
+  (void)unused;
+  static double scores[N][D], values[BAND_CELLS * BAND_PACKED];
+  static tacit_band_tails_t tails;
+  double identity[D * D] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, square = 0, wide[4] = {0}, n = 0;
+  state = 3;
+  for (size_t run = 0; run < 64; run++) {
+    double sum[D] = {0}, second[D * D] = {0}, sd = run % 4 == 0 ? 1e-9 : run % 4 == 1 ? 5 : run % 4 == 2 ? 30 : 150;
+    bool has_tails = run / 4 % 2;
+    any_scores(has_tails ? 0.005 : 0, 12, scores);
+    for (size_t i = 0; i < N; i++) {
+      for (size_t a = 0; a < D * D; a++) {
+        sum[a / D] += a % D == 0 ? scores[i][a / D] / N : 0;
+        second[a] += scores[i][a / D] * scores[i][a % D] / N;
+      }
+    }
+    tacit_band_lengths_t l;
+    tacit_band_split_t split;
+    count(scores, sd, 200, &l);
+    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 0, &split);
+    release(scores, &split, true, sd, values);
+    const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, identity};
+    assert_true(tacit_band_learn_scores(&of, &tails));
+    for (size_t j = 0; j < D; j++) {
+      double var = tails.core_var + tails.tail_cov[j * D + j];
+      square += sd > 1 ? pow(tails.sum[j] - sum[j], 2) / var : 0;
+      n += sd > 1;
+      wide[run % 4] += has_tails ? 0 : sqrt(1 + N * var) / (D * 8); /* with that of sampling; 32 of the runs have none */
+      if (sd < 1) {
+        assert_close(tails.sum[j], sum[j], 1e-6);
+        assert_close(tails.squares[j * D + j], second[j * D + j], 1e-4);
+      } else if (sd < 10) {
+        assert_close(tails.squares[j * D + j] / second[j * D + j], 1, has_tails ? 6 : 0.8); /* few more records far out are not ruled out */
+      }
+    }
+  }
+  print_message("mean square %.3f, width without tails %.3f %.3f %.3f\n", square / n, wide[1], wide[2], wide[3]);
+  assert_true(square / n < 2 && wide[1] < 1.2 && wide[2] < 4);
+}
+
+static void test_moments_are_those_of_vectors(void **unused) {
+  (void)unused;
+  static double scores[N][D], values[BAND_CELLS * BAND_PACKED];
+  double moments[D * D], variances[D * D], square = 0, n = 0;
+  state = 4;
+  for (size_t run = 0; run < 40; run++) {
+    double second[D * D] = {0}, sd = run % 2 ? 0 : 20;
+    any_scores(0.002, 5, scores);
+    for (size_t i = 0; i < N * D * D; i++) {
+      second[i % (D * D)] += scores[i / (D * D)][i % (D * D) / D] * scores[i / (D * D)][i % D] / N;
+    }
+    tacit_band_lengths_t l;
+    tacit_band_split_t split;
+    count(scores, 20, 20, &l);
+    tacit_band_split_squares(&l, D, fmax(sd, 0.1), &split);
+    release(scores, &split, false, sd, values);
+    tacit_band_squares(&l, &split, D, N, values, sd, moments, variances);
+    for (size_t a = 0; a < D * D; a++) {
+      square += sd > 0 ? pow(moments[a] - second[a], 2) / variances[a] : 0;
+      n += sd > 0;
+      assert_true(sd > 0 || fabs(moments[a] - second[a]) < 1e-9);
+    }
+  }
+  print_message("mean square %.3f\n", square / n);
+  assert_true(square / n > 0.4 && square / n < 1.6);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_cells_reach_the_top),
+      cmocka_unit_test(test_counts_are_told_from_noise),
+      cmocka_unit_test(test_bands_cover_all_cells),
+      cmocka_unit_test(test_sums_are_off_by_their_own_sds),
+      cmocka_unit_test(test_moments_are_those_of_vectors),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
