@@ -20,6 +20,15 @@ void tacit_program_apply(size_t d, const double *matrix, const double *v, double
   }
 }
 
+void tacit_program_apply_back(size_t d, const double *matrix, const double *v, double *out) {
+  for (size_t j = 0; j < d; j++) {
+    out[j] = 0;
+    for (size_t i = 0; i < d; i++) {
+      out[j] += matrix[i * d + j] * v[i];
+    }
+  }
+}
+
 /* By Gauss and Jordan with pivots. */
 bool tacit_program_invert(size_t d, double *a, double *inverse) {
   for (size_t i = 0; i < d * d; i++) {
