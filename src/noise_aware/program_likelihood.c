@@ -25,6 +25,14 @@ enum { D2 = 2 * PARAMETERS };
 
 /* ---- the likelihood ---- */
 
+static double trace_of(size_t d, const double *matrix) {
+  double sum = 0;
+  for (size_t j = 0; j < d; j++) {
+    sum += matrix[j * (d + 1)];
+  }
+  return sum;
+}
+
 /* Of all points: what is left of scores, the covariance that this has, slopes in theta; (n d), (n d, n d), (n d, d). */
 typedef struct stacked {
   double off[D2], e[D2], cov[4 * MATRIX], slope[2 * MATRIX];
@@ -79,6 +87,10 @@ double tacit_program_log_likelihood(const tacit_program_likelihood_t *l, const d
   double inverse[4 * MATRIX], work[4 * MATRIX], solved[D2], log_det = 0;
   stacked_t s;
   stack(l, theta, &s);
+  double ridge = 1e-13 * trace_of(n, s.cov); /* what rounding may have left of an eigenvalue */
+  for (size_t i = 0; i < n; i++) {
+    s.cov[i * (n + 1)] += ridge;
+  }
   if (!tacit_cholesky(n, s.cov)) {
     return -INFINITY;
   }
@@ -109,14 +121,6 @@ double tacit_program_log_likelihood(const tacit_program_likelihood_t *l, const d
 }
 
 /* ---- what it is made of ---- */
-
-static double trace_of(size_t d, const double *matrix) {
-  double sum = 0;
-  for (size_t j = 0; j < d; j++) {
-    sum += matrix[j * (d + 1)];
-  }
-  return sum;
-}
 
 /* Scores between the clip and twice that have mean f J e under the program, f the share that J grows by: where they have not, the score is mended. */
 static void mend_tails(tacit_program_run_t *run, tacit_program_seen_t *seen, bool *is_mended) {
