@@ -48,9 +48,9 @@ extern const char *const fault_names[N_FAULTS];
 
 /*
  * Likelihoods as steep as clipping lets them be, alone or with a curvature; those of a logistic regression; the library's own poisson
- * regression; or none.
+ * regression; none; or scores as long as they can be beside what is expected of them.
  */
-typedef enum audit_model { AUDIT_STEEP, AUDIT_TUNED, AUDIT_LOGISTIC, AUDIT_POISSON, AUDIT_COLUMNS } audit_model_t;
+typedef enum audit_model { AUDIT_STEEP, AUDIT_TUNED, AUDIT_LOGISTIC, AUDIT_POISSON, AUDIT_COLUMNS, AUDIT_CENTRED } audit_model_t;
 
 /* One data set of n records: rows[0] n_first times, then rows[1], of which there may be a number too, then rows[2]. */
 typedef struct side {
@@ -61,7 +61,7 @@ typedef struct side {
 /* Releases of sums over rows, made once with a fixed weighting. */
 typedef enum row_release {
   ROWS_NONE = 0, ROWS_SECOND_MOMENTS, ROWS_SCORE, ROWS_INFORMATION, ROWS_SQUARES, ROWS_COUNT, ROWS_UNIT_ROWS, ROWS_JOINT, ROWS_RESIDUALS,
-  ROWS_CELLS, ROWS_CHECK, ROWS_COLUMNS, ROWS_WHITENED_COLUMNS
+  ROWS_CELLS, ROWS_CHECK, ROWS_CENTRED, ROWS_TAILS, ROWS_SLOPE, ROWS_LEVELS
 } row_release_t;
 
 typedef struct audit_case {

@@ -233,6 +233,9 @@ static const tacit_statistic_t statistics[] = {
 #define ROWS(release, pairs) \
   .method = "noise-aware", .model = AUDIT_LOGISTIC, .dim = 2, pairs, .configure = nothing, .rows = release, \
   .noise_multiplier = 1.2, .share = 0.75
+#define CENTRED(release, pairs) \
+  .method = "noise-aware", .model = AUDIT_CENTRED, .dim = 2, pairs, .configure = nothing, .rows = release, \
+  .noise_multiplier = 1.2, .share = 0.75
 #define LEVELS .sides = {{1, 1, {{0}}}, {1, 1, {{1}}}}
 
 const audit_case_t audit_cases[] = {
@@ -345,12 +348,18 @@ const audit_case_t audit_cases[] = {
      .faults = {FAULT_HALF_NOISE}},
     {"rows-cells-present", ROWS(ROWS_CELLS, ADD_REMOVE), .setting = "counts of residuals, a record more",
      .sides = {{2, 1, {{1, 0, 1}, {1, 1, 1}}}, {1, 1, {{1, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},
-    {"columns-moments", ROWS(ROWS_COLUMNS, SUBSTITUTE), .setting = "moments of columns of a program",
-     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
-    {"columns-whitened", ROWS(ROWS_WHITENED_COLUMNS, SUBSTITUTE), .setting = "whitened moments of columns of a program",
-     .sides = {{1, 1, {{1, 1, 1}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2, FAULT_LONG_ROWS}},
-    {"columns-present", ROWS(ROWS_COLUMNS, ADD_REMOVE), .setting = "moments of columns of a program, a record more",
-     .sides = {{2, 1, {{1, 0, 1}, {1, 1, 1}}}, {1, 1, {{1, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"centred-score", CENTRED(ROWS_CENTRED, SUBSTITUTE), .setting = "centred scores of a program", .sides = {{1, 1, {{1, 1, 1e3}}}, {1, 1, {{1, 1, -1e3}}}},
+     .faults = {FAULT_HALF_NOISE}},
+    {"centred-tails", CENTRED(ROWS_TAILS, SUBSTITUTE), .setting = "tails of centred scores of a program",
+     .sides = {{1, 1, {{1, 1, 1e3}}}, {1, 1, {{1, 1, -1e3}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"centred-slope", CENTRED(ROWS_SLOPE, SUBSTITUTE), .setting = "slopes of centred scores of a program",
+     .sides = {{1, 1, {{1, 1, 1e3}}}, {1, 1, {{1, -1, 1e3}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
+    {"centred-slope-unit", CENTRED(ROWS_SLOPE, SUBSTITUTE), .setting = "slopes of centred scores of a unit of two records", .unit_rows = 2,
+     .sides = {{2, 1, {{1, 1, 1e3}, {1, 1, 1e3}}}, {2, 1, {{1, -1, 1e3}, {1, -1, 1e3}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"centred-slope-present", CENTRED(ROWS_SLOPE, ADD_REMOVE), .setting = "slopes of centred scores of a program, a record more",
+     .sides = {{2, 1, {{0, 0, 1}, {1, 1, 1e3}}}, {1, 1, {{0, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"centred-levels", CENTRED(ROWS_LEVELS, SUBSTITUTE), .setting = "levels of centred scores of a program",
+     .sides = {{1, 1, {{1, 0, 2}}}, {1, 1, {{1, 0, 2e6}}}}, .faults = {FAULT_HALF_NOISE}},
     {"sum-gaussian", STATISTIC(0), .setting = "clamped sum, gaussian", LEVELS, .noise_multiplier = 1.2, .share = 0.75,
      .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},
     {"sum-laplace", STATISTIC(1), .setting = "clamped sum, laplace", LEVELS, .noise_multiplier = 1, .share = 0.75, .faults = {FAULT_HALF_NOISE}},

@@ -95,9 +95,8 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
   const tacit_row_residual_t residual = {.theta = (const double[2]){0, 0}, .n_features = 2, .scale = 1, .reach = sqrt(2)};
   const tacit_row_cells_t cells = {&residual, NULL, 1, (const double[1]){0}};
   const tacit_fit_point_t sure = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .theta = (const double[2]){0, 30}, .n_bins = 1, .by = SIZE_MAX};
-  static const size_t second = 1;
-  static const double zero = 0, one = 1, far[4] = {1e3, 0, 0, 1e3}; /* (1, x) and (1, -x) are orthogonal, and as long as allowed */
-  const tacit_record_columns_t columns = {1, &second, &zero, &one, of->rows == ROWS_WHITENED_COLUMNS ? far : NULL, 1e-3};
+  static const double identity[4] = {1, 0, 0, 1};
+  const tacit_centred_point_t centred = {theta, identity, 1, of->rows == ROWS_LEVELS ? 0.5 : of->rows == ROWS_SLOPE ? 1e-3 : 1e6, 1, 1, 1};
   double out[6], sds[6], sd, multiplier = of->noise_multiplier;
   switch (of->rows) {
     case ROWS_SECOND_MOMENTS: return tacit_curator_release_second_moments(curator, &rows, multiplier, out, &sd, err);
@@ -108,8 +107,10 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
     case ROWS_COUNT: return tacit_curator_release_count(curator, multiplier, out, &sd, err);
     case ROWS_UNIT_ROWS: return tacit_curator_release_unit_rows(curator, 2, (const size_t[2]){1, 2}, multiplier, out, &sd, err);
     case ROWS_RESIDUALS: return tacit_curator_release_residual_squares(curator, &plain, &residual, multiplier, out, &sd, err);
-    case ROWS_COLUMNS:
-    case ROWS_WHITENED_COLUMNS: return tacit_curator_release_column_moments(curator, &columns, multiplier, out, &sd, err);
+    case ROWS_CENTRED: return tacit_curator_release_centred_score(curator, &centred, multiplier, out, &sd, err);
+    case ROWS_TAILS: return tacit_curator_release_centred_tails(curator, &centred, multiplier, out, &sd, err);
+    case ROWS_SLOPE: return tacit_curator_release_centred_slope(curator, &centred, multiplier, out, &sd, err);
+    case ROWS_LEVELS: return tacit_curator_release_centred_levels(curator, &centred, multiplier, out, &sd, err);
     case ROWS_CELLS: return tacit_curator_release_cells(curator, &cells, multiplier, out, &sd, err);
     default: return tacit_curator_release_joint_moments(curator, &plain, &residual, multiplier, out, &sd, err);
   }

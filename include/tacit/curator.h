@@ -200,66 +200,66 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_score_squares(taci
 
 /** A public point at which scores of any model are released, less what is expected of them there. */
 typedef struct tacit_centred_point {
-  const double *theta;   /**< shape (dim), finite */
-  const double *whiten;  /**< L: lower triangular, shape (dim, dim), row-major, finite */
+  const double *theta;   /**< t: shape (dim), finite */
+  const double *whiten;  /**< A: shape (dim, dim), row-major, finite */
   double clip;           /**< C, from 1e-15 to 1e15 */
+  double most;           /**< K, from 1e-15 to 1e15 */
+  double cap;            /**< of squares of scores, from 1e-15 to 1e15 */
   size_t n_simulated;    /**< responses simulated for a record, where the model has not a few to go through; 1 to 4096 */
   uint64_t seed;         /**< public, of these */
 } tacit_centred_point_t;
 
 /**
- * Release out = sum v + N(0, noise_sd^2 I), shape (dim), over units, v the mean over a unit's records of
+ * Release out = sum v + N(0, noise_sd^2 I), shape (dim), over units, v the mean over a unit's records of w (k u - c), with s the gradient of the
+ * record's log-likelihood, y_m and p_m as tacit_record_model_t.others gives them, and
  *
- *     clip(L s(theta; x, y), C) - clip(sum_m w_m clip(L s(theta; x, y_m), C), C / 4),
+ *     u = A s(t; x, y), k = min(1, C / |u|), c = sum_m p_m k_m u_m, J = sum_m p_m k_m u_m u_m', w = min(1, K / tr J, C/4 / |c|, C/4 / |c_2C - c|),
  *
- * s the gradient of the record's log-likelihood, y_m and w_m as tacit_record_model_t.others gives them, clip(v, C) = v min(1, C / |v|):
- * mean 0 at the truth given x, however much is clipped. |v| <= 5/4 C, so that the sensitivity is 5/2 C under substitution, 5/4 C under
- * add-remove. A score that is no finite number counts as zero.
+ * c_2C at twice the clip: mean 0 at the truth given x, however much is clipped. |v| <= 5/4 C, so that the sensitivity is 5/2 C under substitution,
+ * 5/4 C under add-remove. A score that is no finite number counts as zero.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_score(tacit_curator_t *curator, const tacit_centred_point_t *point,
                                                                             double noise_multiplier, double *out, double *noise_sd,
                                                                             tacit_error_t *err);
+/** The same of v at twice the clip, with the same w, less v: what lies between C and 2 C. Bounds are those of the score. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_tails(tacit_curator_t *curator, const tacit_centred_point_t *point,
+                                                                            double noise_multiplier, double *out, double *noise_sd,
+                                                                            tacit_error_t *err);
 /**
- * Release out = svec(sum v v') + N(0, noise_sd^2 I), shape (dim (dim + 1) / 2), over units: how v varies, dependence within units included.
- * Sensitivity: sqrt(2) (5/4 C)^2, (5/4 C)^2.
+ * Release out = svec(sum w J) + N(0, noise_sd^2 I), shape (dim (dim + 1) / 2), over units, means over a unit's records: d E sum v / d e at t + A' e. It
+ * is a function of x alone. Positive, and tr w J <= K: the sensitivity is sqrt(2) K under substitution, K under add-remove.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_slope(tacit_curator_t *curator, const tacit_centred_point_t *point,
+                                                                            double noise_multiplier, double *out, double *noise_sd,
+                                                                            tacit_error_t *err);
+/**
+ * Release out = svec(sum v v') + N(0, noise_sd^2 I), shape (dim (dim + 1) / 2), over units, v shortened to the cap: how v varies, dependence within
+ * units included. Sensitivity, with c = min(cap, 5/4 C): sqrt(2) c^2, c^2.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator, const tacit_centred_point_t *point,
                                                                               double noise_multiplier, double *out, double *noise_sd,
                                                                               tacit_error_t *err);
-/** The same of the mean over a unit's records of v v', v each record's own; for units of one record it is the same. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_row_squares(tacit_curator_t *curator, const tacit_centred_point_t *point,
-                                                                                  double noise_multiplier, double *out, double *noise_sd,
-                                                                                  tacit_error_t *err);
-/** Columns of a record in public units: z = (1, clamp((x_j - middle_j) / half_j, -1, 1)), 0 for what is no number. */
-typedef struct tacit_record_columns {
-  size_t n;                    /**< 1 to TACIT_MAX_ROW_FEATURES - 1 */
-  const size_t *column;        /**< which, shape (n), each less than the model's n_columns */
-  const double *middle, *half; /**< shape (n), finite, half from 1e-15 to 1e15 */
-  const double *whiten;        /**< L, lower triangular, shape (n + 1, n + 1), finite: v = L z; NULL: v = z */
-  double radius;               /**< of v, shortened to it: from 1e-15 to 1e15; where whiten is NULL it is not looked at, and sqrt(n + 1) */
-} tacit_record_columns_t;
-/** v, shape (n + 1), of a record, shape (n_columns). */
-TACIT_API void tacit_record_columns_read(const tacit_record_columns_t *columns, const float *record, double *v);
+enum { TACIT_CENTRED_LEVELS = 3 };
 /**
- * Release out = svec(sum v v') + N(0, noise_sd^2 I), shape ((n + 1) (n + 2) / 2), over units, v v' being the mean over a unit's records. |v|^2 <=
- * radius^2 = R, so that the sensitivity is sqrt(2) R under substitution, R under add-remove. out is untouched where the arguments are refused, else 0
- * on failure.
+ * Release sums over units, of means over a unit's records, of three numbers: min(K, tr of the squares that are expected of v given x, capped);
+ * min(K, w tr(J_2C - J)); and 1 where the score is no finite number, and counts as zero. Noise of the first two has K times the sd of that of the
+ * third, noise_sd. Each lies between 0 and K, 0 and 1: sensitivity sqrt(3) in these units, under both relations.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_column_moments(tacit_curator_t *curator, const tacit_record_columns_t *columns,
-                                                                             double noise_multiplier, double *out, double *noise_sd,
-                                                                             tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_levels(tacit_curator_t *curator, const tacit_centred_point_t *point,
+                                                                             double noise_multiplier, double out[TACIT_CENTRED_LEVELS],
+                                                                             double *noise_sd, tacit_error_t *err);
 /** TACIT_ERR_ARGUMENT, with the reason, for models whose responses cannot be simulated or that have too many parameters. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_centred_check(const struct tacit_record_model *model, tacit_error_t *err);
 /** How many other responses a record has at the point. */
 TACIT_API size_t tacit_centred_n_others(const struct tacit_record_model *model, const tacit_centred_point_t *point);
-/** Numbers of scratch for tacit_centred_expect(). */
+/** Numbers of scratch for the next two. */
 TACIT_API size_t tacit_centred_n_work(const struct tacit_record_model *model, const tacit_centred_point_t *point);
-/**
- * Of a public record's features, shape (n_columns), expectations of what is centred at the point, responses by the model at `law`, shape
- * (dim): mean <- E v, shape (dim); squares <- E v v', with_score <- E v u', information <- E u u', each (dim, dim), u = L s(law) not clipped.
- */
+/** slope (dim, dim) <- w J of a public record, shape (n_columns). */
+TACIT_API void tacit_centred_slope(const struct tacit_record_model *model, const tacit_centred_point_t *point, const float *record, double *work,
+                                   double *slope);
+/** mean (dim) <- E v at the point of a public record, responses by the model at `law`, shape (dim). */
 TACIT_API void tacit_centred_expect(const struct tacit_record_model *model, const tacit_centred_point_t *point, const double *law,
-                                    const float *record, double *work, double *mean, double *squares, double *with_score, double *information);
+                                    const float *record, double *work, double *mean);
 
 /**
  * Vectors by which units are told apart and that they add, each in the **band** that its length lies in (docs/theory.md, 18.20): a score of any model,

@@ -143,6 +143,7 @@ typedef struct tacit_door_shape {
   tacit_door_shape_kind_t kind;
   size_t dim;                /**< numbers of k or of one v; cells */
   int64_t radius, low, high; /**< at most 2^26 in size; where numbers are multiplied, 2^22 */
+  size_t n_vectors;          /**< of squares: how many v_t a unit has; 0: as many as it has rows */
 } tacit_door_shape_t;
 
 /** Numbers summed. */
@@ -164,7 +165,10 @@ TACIT_API struct tacit_event tacit_door_shape_event(const tacit_door_shape_t *sh
 /** Whole numbers that a unit adds. `unit` is shown its records that count, x (n_rows, n_columns), row by row, and none else. */
 typedef struct tacit_units {
   tacit_door_shape_t shape;
-  /** k (dim), zero on entry, (n_rows, dim), or (n_rows, 1 + dim), for squares, as many as there are for cells; work (n_work) is scratch. */
+  /**
+   * k (dim), zero on entry, as many as there are for cells; of squares (n_rows, dim) or (n_vectors, dim), 1 + dim where there are blocks. work
+   * (n_work) is scratch.
+   */
   void (*unit)(const void *ctx, size_t n_rows, const float *x, double *work, int64_t *k);
   const void *ctx;
   size_t n_work;

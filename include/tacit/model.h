@@ -22,12 +22,6 @@ struct tacit_table;
 struct tacit_records;
 struct tacit_piece;
 
-/** How quantities of records that are made up are spread, and go together. */
-typedef struct tacit_spread {
-  const double *location, *scale; /**< shape (n_sources), scale at least 0 */
-  const double *factor;           /**< lower triangular, shape (n_sources, n_sources), rows of norm 1 */
-} tacit_spread_t;
-
 /**
  * Likelihood of records. All functions are pure (same inputs, same bits) and
  * thread-safe; `ctx` is not modified. `block` has shape (n_columns, 16) as in
@@ -129,11 +123,9 @@ typedef struct tacit_record_model {
                      none */
   double unseen;
   /**
-   * n records that are nobody's, shape (n, n_columns): each of n_sources quantities at the share Phi(location + scale (factor g)) of what the
-   * schema allows, g independent normal numbers. spread NULL: evenly and independently.
+   * n records that are nobody's, shape (n, n_columns): each quantity of the schema evenly within what it allows, and independently.
    */
-  void (*made_up)(const void *ctx, uint64_t seed, size_t n, const tacit_spread_t *spread, float *records);
-  size_t n_sources;
+  void (*made_up)(const void *ctx, uint64_t seed, size_t n, float *records);
 
   void *ctx;
 } tacit_record_model_t;

@@ -53,7 +53,7 @@ typedef struct tacit_noise_aware_settings {
   void (*normal_tails)(void *user);
   void *prior_user;                  /**< of these */
   /**
-   * A model of which centred scores are released, at five points (docs/theory.md, section 18.13): family, upper and what is said of features
+   * A model of which centred scores and their slopes are released, at six points (docs/theory.md, section 18.13): family, upper and what is said of features
    * count for nothing then. NULL: a regression. Borrowed.
    */
   const tacit_record_model_t *records;
@@ -70,7 +70,7 @@ TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
  * the most parameters of a program. Time grows with the third power of the number of features of the former, of up to 20 of poisson and else with the
  * fifth (docs/theory.md, section 18.17).
  */
-enum { TACIT_NOISE_AWARE_MAX_FEATURES = 200, TACIT_NOISE_AWARE_MAX_NARROW = 20, TACIT_NOISE_AWARE_N_EVENTS = 10 };
+enum { TACIT_NOISE_AWARE_MAX_FEATURES = 200, TACIT_NOISE_AWARE_MAX_NARROW = 20, TACIT_NOISE_AWARE_N_EVENTS = 20 };
 
 /**
  * The releases that a run makes, as the curator charges them: six, of a gaussian four to seven, by n_units and n_features; and the number of
@@ -202,10 +202,8 @@ typedef struct tacit_noise_aware_known {
   double *axes;   /**< shape (dim, dim): the rows a_k of one factor of the posterior's covariance sum a_k a_k' */
   double n_units; /**< as far as it is known */
   size_t n_records;
-  uint64_t seed;         /**< of records, as tacit_record_model_t.made_up() of any model of the same program makes them, */
-  tacit_spread_t spread; /**< with this spread, unless `numbers` is NULL, and these */
-  double *weights;       /**< shape (n_records), sum 1; owned */
-  double *numbers;       /**< of the spread; owned; NULL: records are made up evenly */
+  uint64_t seed;   /**< of records, as tacit_record_model_t.made_up() of any model of the same program makes them, */
+  double *weights; /**< with these, shape (n_records), sum 1; owned */
 } tacit_noise_aware_known_t;
 
 /**

@@ -14,10 +14,10 @@ typedef enum tacit_fault {
   /* noise-aware regression */
   TACIT_FAULT_NO_DISCREPANCY,     /* the surrogate's error is left out of the posterior; gaussian: that of moments and weights */
   TACIT_FAULT_HALF_NOISE,         /* the noise of scores is taken for half of what it is; gaussian: of the last moments */
-  TACIT_FAULT_ROUNDS_INDEPENDENT, /* programs: the last two rounds are taken for independent data */
-  TACIT_FAULT_SQUARES_FOR_SLOPES, /* programs: E v v' is taken for E v s' */
+  TACIT_FAULT_ROUNDS_INDEPENDENT, /* programs: the last two points are taken for independent data */
+  TACIT_FAULT_SQUARES_FOR_SLOPES, /* programs: squares of scores are taken for their slope */
   TACIT_FAULT_ROWS_INDEPENDENT,   /* rows of one unit are taken for independent */
-  TACIT_FAULT_LINES_WHERE_RELEASED /* programs: the expected score is made linear where it was released, not where the posterior is */
+  TACIT_FAULT_SLOPES_CERTAIN      /* programs: released slopes are taken for what they are of, without their noise */
 } tacit_fault_t;
 
 #ifdef TACIT_WITH_FAULTS

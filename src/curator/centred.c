@@ -1,11 +1,12 @@
 /*
- * Centred scores of any model whose responses can be simulated:
+ * Centred scores of any model whose responses can be simulated, and their slope (docs/theory.md, section 18.13). At a public point t, of a record
+ * with the score s and other responses y_m that it might have had at t, of weights p_m,
  *
- *     v = clip(L s(theta; x, y), C) - clip(sum_m w_m clip(L s(theta; x, y_m), C), C / 4),
+ *     u = A s(t; x, y),   k = min(1, C / |u|),   c = sum p k u,   J = sum p k u u',   w = min(1, K / tr J, C/4 / |c|, C/4 / |c_2C - c|),
+ *     v = w (k u - c),
  *
- * y_m other responses that the record might have had at theta, w_m their weights. |v| <= 5/4 C whatever the model computes; a score that
- * is no finite number makes v zero, and counts as zero among the y_m. A unit of several rows adds the mean over them (docs/theory.md,
- * section 18.13).
+ * c, J and w functions of x alone, so that v has mean 0 at t given x, and slope w J in e, theta = t + A' e. |v| <= 5/4 C and tr w J <= K whatever the
+ * model computes. A score that is no finite number makes v zero, and is left out among the y_m. A unit of several rows adds means over them.
  */
 #include "curator/rows.h"
 
@@ -13,123 +14,268 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST = TACIT_MAX_ROW_FEATURES };
+
 static size_t n_blocks_of(size_t n) { return (n + 15) / 16; }
 
 size_t tacit_centred_n_others(const tacit_record_model_t *model, const tacit_centred_point_t *point) {
   return model->n_others > 0 ? model->n_others : point->n_simulated;
 }
 
-/* Floats of blocks and gradients, aligned within `work`, after the weights and the whitened scores. */
+/* Floats of blocks and gradients, aligned within `work`, after weights, whitened scores and their lengths. */
 typedef struct room {
-  double *weights, *scores; /* (16 n_blocks), (16 n_blocks, dim) */
-  float *blocks, *gradient; /* (n_blocks, n_columns, 16), (dim, 16) */
+  double *weights, *scores, *norms; /* (16 n_blocks), (16 n_blocks, dim), (16 n_blocks): NaN where a score is no finite number */
+  double *slope;                    /* (dim, dim) */
+  float *blocks, *gradient;         /* (n_blocks, n_columns, 16), (dim, 16) */
 } room_t;
 
 size_t tacit_centred_n_work(const tacit_record_model_t *model, const tacit_centred_point_t *point) {
-  size_t n_blocks = n_blocks_of(tacit_centred_n_others(model, point));
-  return 16 * n_blocks * (1 + model->dim) + (n_blocks * model->n_columns * 16 + model->dim * 16) / 2 + 8 + model->dim / 2 + 2 * model->dim + 1;
+  size_t n_blocks = n_blocks_of(tacit_centred_n_others(model, point)), d = model->dim;
+  return 16 * n_blocks * (2 + d) + 2 * d * d + (n_blocks * model->n_columns * 16 + d * 16) / 2 + 9;
 }
 
 static room_t room_in(const tacit_record_model_t *model, const tacit_centred_point_t *point, double *work) {
-  size_t n_blocks = n_blocks_of(tacit_centred_n_others(model, point));
-  room_t room = {.weights = work, .scores = work + 16 * n_blocks};
-  uintptr_t free_from = (uintptr_t)(room.scores + 16 * n_blocks * model->dim);
+  size_t n = 16 * n_blocks_of(tacit_centred_n_others(model, point)), d = model->dim;
+  room_t room = {.weights = work, .norms = work + n, .scores = work + 2 * n, .slope = work + (2 + d) * n};
+  uintptr_t free_from = (uintptr_t)(room.slope + 2 * d * d);
   room.blocks = (float *)(free_from + (64 - free_from % 64) % 64);
-  room.gradient = room.blocks + n_blocks * model->n_columns * 16;
+  room.gradient = room.blocks + n * model->n_columns;
   return room;
 }
 
-/* scores (n_lanes, dim) <- L s of the first lanes of a block, clipped unless is_plain; NaN where one is no finite number. */
-static void whiten_block(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *block, size_t n_lanes, double clip,
-                         float *gradient, double *scores) {
+/* scores (n_lanes, dim) <- A s of the first lanes of a block, norms <- how long they are. */
+static void whiten_block(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *block, size_t n_lanes,
+                         float *gradient, double *scores, double *norms) {
   size_t d = model->dim;
-  float theta[TACIT_MAX_ROW_FEATURES];
-  double s[TACIT_MAX_ROW_FEATURES];
+  float theta[MOST] = {0};
   for (size_t j = 0; j < d; j++) {
     theta[j] = (float)point->theta[j];
   }
   model->grad(model->ctx, block, 1, theta, gradient);
   for (size_t lane = 0; lane < n_lanes; lane++) {
-    for (size_t j = 0; j < d; j++) {
-      s[j] = (double)gradient[j * 16 + lane];
+    double n2 = 0, *u = scores + lane * d;
+    for (size_t i = 0; i < d; i++) {
+      u[i] = 0;
+      for (size_t j = 0; j < d; j++) {
+        u[i] += point->whiten[i * d + j] * (double)gradient[j * 16 + lane];
+      }
+      n2 += u[i] * u[i];
     }
-    double norm = sqrt(tacit_rows_whiten(d, point->whiten, s, scores + lane * d)), factor = norm > clip ? clip / norm : 1;
-    for (size_t j = 0; j < d; j++) {
-      scores[lane * d + j] = norm <= DBL_MAX ? scores[lane * d + j] * factor : NAN;
-    }
+    norms[lane] = n2 <= DBL_MAX ? sqrt(n2) : NAN;
   }
 }
 
-/* room: other responses by the model at `law`, their weights and clipped scores at the point; mean (dim) <- what is expected of these. */
+/* room: other responses by the model at `law`, their weights and scores at the point. */
 static void simulate(const tacit_record_model_t *model, const tacit_centred_point_t *point, const double *law, const float *record, uint64_t seed,
-                     const room_t *room, double *mean) {
-  size_t d = model->dim, n = tacit_centred_n_others(model, point), n_blocks = n_blocks_of(n);
+                     const room_t *room) {
+  size_t n = tacit_centred_n_others(model, point), n_blocks = n_blocks_of(n);
   model->others(model->ctx, record, law, seed, n, room->blocks, room->weights);
-  memset(mean, 0, d * sizeof *mean);
   for (size_t b = 0; b < n_blocks; b++) {
-    whiten_block(model, point, room->blocks + b * model->n_columns * 16, 16, point->clip, room->gradient, room->scores + b * 16 * d);
+    whiten_block(model, point, room->blocks + b * model->n_columns * 16, 16, room->gradient, room->scores + b * 16 * model->dim,
+                 room->norms + 16 * b);
   }
   for (size_t i = 0; i < 16 * n_blocks; i++) {
-    for (size_t j = 0; j < d && room->weights[i] > 0 && !isnan(room->scores[i * d]); j++) {
-      mean[j] += room->weights[i] * room->scores[i * d + j];
+    room->weights[i] = room->weights[i] > 0 && !isnan(room->norms[i]) ? room->weights[i] : 0;
+  }
+}
+
+static double clipped(double norm, double clip) { return norm > clip ? clip / norm : 1; }
+
+/* Of a record, given its features alone. */
+typedef struct expected {
+  double weight;              /* w */
+  double mean[MOST];          /* c */
+  double further[MOST];       /* c_2C - c */
+  double mean2, trace, trace_further; /* |c|^2; traces of J and of J_2C - J */
+} expected_t;
+
+/* mean (dim) <- sum p (k_b - k_a) u, of clips a and b; a 0: of b alone. Returns the trace of sum p (k_b - k_a) u u'. */
+static double sum_scores(size_t d, size_t n, const room_t *room, double a, double b, double *mean) {
+  double trace = 0;
+  memset(mean, 0, d * sizeof *mean);
+  for (size_t i = 0; i < n; i++) {
+    double norm = room->norms[i], k = room->weights[i] > 0 ? room->weights[i] * (clipped(norm, b) - (a > 0 ? clipped(norm, a) : 0)) : 0;
+    for (size_t j = 0; j < d && k > 0; j++) {
+      mean[j] += k * room->scores[i * d + j];
+    }
+    trace += k > 0 ? k * norm * norm : 0;
+  }
+  return trace;
+}
+
+static double square_of(size_t d, const double *v) {
+  double n2 = 0;
+  for (size_t j = 0; j < d; j++) {
+    n2 += v[j] * v[j];
+  }
+  return n2;
+}
+
+/* room and `of` <- of a record at the point; false: its expectations are no finite numbers. */
+static bool expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, const room_t *room, expected_t *of) {
+  size_t d = model->dim, n = 16 * n_blocks_of(tacit_centred_n_others(model, point));
+  double most = point->clip / 4;
+  simulate(model, point, point->theta, record, point->seed, room);
+  of->trace = sum_scores(d, n, room, 0, point->clip, of->mean);
+  of->trace_further = sum_scores(d, n, room, point->clip, 2 * point->clip, of->further);
+  of->mean2 = square_of(d, of->mean);
+  double longest = sqrt(fmax(of->mean2, square_of(d, of->further)));
+  of->weight = fmin(of->trace > point->most ? point->most / of->trace : 1, longest > most ? most / longest : 1);
+  return of->trace <= DBL_MAX && of->trace_further <= DBL_MAX && longest <= DBL_MAX;
+}
+
+/* slope (dim, dim) <- w J of what is in the room. */
+static void find_slope(size_t d, size_t n, const room_t *room, double clip, double weight, double *slope) {
+  memset(slope, 0, d * d * sizeof *slope);
+  for (size_t i = 0; i < n; i++) {
+    double k = weight * room->weights[i] * clipped(room->norms[i], clip);
+    const double *u = room->scores + i * d;
+    for (size_t a = 0; a < d && k > 0; a++) {
+      for (size_t b = 0; b <= a; b++) {
+        slope[a * d + b] += k * u[a] * u[b];
+      }
     }
   }
-}
-
-/* mean (dim) <- what is expected at the point, clipped to C / 4. */
-static void expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, const room_t *room, double *mean) {
-  double n2 = 0, most = point->clip / 4;
-  simulate(model, point, point->theta, record, point->seed, room, mean);
-  for (size_t j = 0; j < model->dim; j++) {
-    n2 += mean[j] * mean[j];
-  }
-  double factor = !(n2 <= DBL_MAX) ? 0 : n2 > most * most ? most / sqrt(n2) : 1;
-  for (size_t j = 0; j < model->dim; j++) {
-    mean[j] = factor > 0 ? mean[j] * factor : 0;
+  for (size_t i = 0; i < d * d; i++) {
+    slope[i] = slope[i % d < i / d ? i : i % d * d + i / d];
   }
 }
 
-/* v (dim) of one record; false if its own score is no finite number. */
-static bool centre(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, double *v) {
+/* own (dim), norm <- the record's own score at the point, whitened. */
+static void look_at_own(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, const room_t *room, double *own,
+                        double *norm) {
+  for (size_t i = 0; i < model->n_columns * 16; i++) {
+    room->blocks[i] = record[i / 16];
+  }
+  whiten_block(model, point, room->blocks, 1, room->gradient, own, norm);
+}
+
+/* v (dim), or v_2C - v where is_further, of one record; false: it is no finite number, and zero. */
+static bool centre(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, bool is_further, double *v) {
   size_t d = model->dim;
   room_t room = room_in(model, point, work);
-  double mean[TACIT_MAX_ROW_FEATURES];
-  expect(model, point, record, &room, mean);
-  for (size_t i = 0; i < model->n_columns * 16; i++) {
-    room.blocks[i] = record[i / 16];
-  }
-  whiten_block(model, point, room.blocks, 1, point->clip, room.gradient, v);
-  bool is_finite = true;
+  expected_t of;
+  double own[16 * MOST], norm;
+  bool is_finite = expect(model, point, record, &room, &of);
+  look_at_own(model, point, record, &room, own, &norm);
+  is_finite = is_finite && !isnan(norm);
+  double k = is_finite ? clipped(norm, point->clip) : 0;
+  k = is_finite && is_further ? clipped(norm, 2 * point->clip) - k : k;
   for (size_t j = 0; j < d; j++) {
-    is_finite = is_finite && isfinite(v[j]);
-    v[j] -= mean[j];
+    v[j] = is_finite ? of.weight * (k * own[j] - (is_further ? of.further[j] : of.mean[j])) : 0;
   }
   return is_finite;
 }
 
-/* The mean over a unit's rows. */
-static void add_centred(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
-  const tacit_row_sum_t *sum = ctx;
+/* mean (dim) <- over a unit's rows. */
+static void find_mean(const tacit_row_sum_t *sum, size_t n_rows, const float *records, double *work, bool is_further, double *mean) {
   const tacit_record_model_t *model = sum->curator->model;
-  double v[TACIT_MAX_ROW_FEATURES], mean[TACIT_MAX_ROW_FEATURES] = {0};
+  double v[MOST];
+  memset(mean, 0, sum->dim * sizeof *mean);
   for (size_t t = 0; t < n_rows; t++) {
-    bool is_finite = centre(model, sum->what, records + t * model->n_columns, work, v);
-    for (size_t j = 0; j < sum->dim && is_finite; j++) {
+    (void)centre(model, sum->what, records + t * model->n_columns, work, is_further, v);
+    for (size_t j = 0; j < sum->dim; j++) {
       mean[j] += v[j] / (double)n_rows;
     }
   }
-  tacit_rows_write(sum, 1, mean, k);
 }
 
-/* Each row by itself, for its square; the mean of these over a unit's rows. */
-static void add_centred_rows(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+static void add_score(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  double mean[MOST];
+  find_mean(ctx, n_rows, records, work, false, mean);
+  tacit_rows_write(ctx, 1, mean, k);
+}
+
+static void add_further(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  double mean[MOST];
+  find_mean(ctx, n_rows, records, work, true, mean);
+  tacit_rows_write(ctx, 1, mean, k);
+}
+
+/* For its square: shortened to the cap. */
+static void add_capped(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const tacit_row_sum_t *sum = ctx;
+  double mean[MOST];
+  find_mean(sum, n_rows, records, work, false, mean);
+  tacit_rows_write(sum, clipped(sqrt(square_of(sum->dim, mean)), sum->bound), mean, k);
+}
+
+/* a (d, d), positive semi-definite <- its lower factor, a column of zeros where nothing is left. */
+static void factor(size_t d, double *a) {
+  for (size_t j = 0; j < d; j++) {
+    double left = a[j * d + j], before = left;
+    for (size_t k = 0; k < j; k++) {
+      left -= a[j * d + k] * a[j * d + k];
+    }
+    double root = left > 1e-12 * before ? sqrt(left) : 0;
+    for (size_t i = j + 1; i < d; i++) {
+      double sum = a[i * d + j];
+      for (size_t k = 0; k < j; k++) {
+        sum -= a[i * d + k] * a[j * d + k];
+      }
+      a[i * d + j] = root > 0 ? sum / root : 0;
+    }
+    a[j * d + j] = root;
+  }
+}
+
+/* The mean of w J over a unit's rows, as the vectors of its factor. */
+static void add_slope(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
   const tacit_row_sum_t *sum = ctx;
   const tacit_record_model_t *model = sum->curator->model;
-  double v[TACIT_MAX_ROW_FEATURES];
+  size_t d = sum->dim, n = 16 * n_blocks_of(tacit_centred_n_others(model, sum->what));
+  const tacit_centred_point_t *point = sum->what;
+  room_t room = room_in(model, point, work);
+  double *mean = room.slope + d * d, v[MOST];
+  memset(mean, 0, d * d * sizeof *mean);
   for (size_t t = 0; t < n_rows; t++) {
-    if (centre(model, sum->what, records + t * model->n_columns, work, v)) {
-      tacit_rows_write(sum, 1 / sqrt((double)n_rows), v, k + t * sum->dim);
+    expected_t of;
+    if (expect(model, point, records + t * model->n_columns, &room, &of)) {
+      find_slope(d, n, &room, point->clip, of.weight / (double)n_rows, room.slope);
+      for (size_t i = 0; i < d * d; i++) {
+        mean[i] += room.slope[i];
+      }
     }
+  }
+  factor(d, mean);
+  for (size_t j = 0; j < d; j++) {
+    for (size_t i = 0; i < d; i++) {
+      v[i] = i < j ? 0 : mean[i * d + j];
+    }
+    tacit_rows_write(sum, 1, v, k + j * d);
+  }
+}
+
+/* What a record adds to levels, each in [0, 1]: squares expected of v, shortened to the cap, what J grows by at twice the clip, and is it lost? */
+static void find_levels(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work,
+                        double levels[TACIT_CENTRED_LEVELS]) {
+  size_t n = 16 * n_blocks_of(tacit_centred_n_others(model, point));
+  room_t room = room_in(model, point, work);
+  expected_t of;
+  double own[16 * MOST], norm, squares = 0;
+  bool is_finite = expect(model, point, record, &room, &of);
+  for (size_t i = 0; i < n && is_finite; i++) {
+    double length = fmin(of.weight * clipped(room.norms[i], point->clip) * room.norms[i], point->cap);
+    squares += room.weights[i] > 0 ? room.weights[i] * length * length : 0;
+  }
+  look_at_own(model, point, record, &room, own, &norm);
+  levels[0] = is_finite ? fmin(fmax(squares - of.weight * of.weight * of.mean2, 0) / point->most, 1) : 0;
+  levels[1] = is_finite ? fmin(of.weight * of.trace_further / point->most, 1) : 0;
+  levels[2] = !is_finite || isnan(norm);
+}
+
+static void add_levels(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const tacit_row_sum_t *sum = ctx;
+  const tacit_record_model_t *model = sum->curator->model;
+  double mean[TACIT_CENTRED_LEVELS] = {0}, levels[TACIT_CENTRED_LEVELS];
+  for (size_t t = 0; t < n_rows; t++) {
+    find_levels(model, sum->what, records + t * model->n_columns, work, levels);
+    for (size_t j = 0; j < TACIT_CENTRED_LEVELS; j++) {
+      mean[j] += levels[j] / (double)n_rows;
+    }
+  }
+  for (size_t j = 0; j < TACIT_CENTRED_LEVELS; j++) {
+    k[j] = (int64_t)floor(fmin(fmax(mean[j], 0), 1) * (double)(1 << 22));
   }
 }
 
@@ -138,9 +284,8 @@ tacit_status_t tacit_centred_check(const tacit_record_model_t *model, tacit_erro
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "model", "centred scores need responses that can be simulated: %s",
                            model->no_others != NULL ? model->no_others : "those of this model cannot");
   }
-  return model->dim <= TACIT_MAX_ROW_FEATURES
-             ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "model", "centred scores are of at most %d parameters", (int)TACIT_MAX_ROW_FEATURES);
+  return model->dim <= MOST ? TACIT_OK
+                            : tacit_error_set(err, TACIT_ERR_ARGUMENT, "model", "centred scores are of at most %d parameters", (int)MOST);
 }
 
 static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_centred_point_t *point, tacit_error_t *err) {
@@ -157,7 +302,9 @@ static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_ce
   if (status == TACIT_OK && (point->n_simulated < 1 || point->n_simulated > 4096)) {
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_simulated", "1 to 4096 responses can be simulated for a record");
   }
-  return status == TACIT_OK ? tacit_rows_check_size("clip", point->clip, err) : status;
+  status = status == TACIT_OK ? tacit_rows_check_size("clip", point->clip, err) : status;
+  status = status == TACIT_OK ? tacit_rows_check_size("most", point->most, err) : status;
+  return status == TACIT_OK ? tacit_rows_check_size("cap", point->cap, err) : status;
 }
 
 static tacit_status_t release(const tacit_curator_t *curator, const tacit_centred_point_t *point, tacit_row_sum_t *sum, tacit_row_function function,
@@ -165,7 +312,6 @@ static tacit_status_t release(const tacit_curator_t *curator, const tacit_centre
   size_t d = curator->model->dim;
   sum->curator = curator;
   sum->dim = d;
-  sum->bound = 1.25 * point->clip;
   sum->what = point;
   memset(out, 0, (sum->is_square ? d * (d + 1) / 2 : d) * sizeof *out);
   *noise_sd = 0;
@@ -179,109 +325,73 @@ static tacit_status_t release(const tacit_curator_t *curator, const tacit_centre
 
 tacit_status_t tacit_curator_release_centred_score(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
                                                    double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_row_sum_t sum = {.label = "centred score"};
-  return release(curator, point, &sum, add_centred, noise_multiplier, out, noise_sd, err);
+  tacit_row_sum_t sum = {.bound = 1.25 * point->clip, .label = "centred score"};
+  return release(curator, point, &sum, add_score, noise_multiplier, out, noise_sd, err);
+}
+
+tacit_status_t tacit_curator_release_centred_tails(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
+                                                   double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_row_sum_t sum = {.bound = 1.25 * point->clip, .label = "tails of centred scores"};
+  return release(curator, point, &sum, add_further, noise_multiplier, out, noise_sd, err);
+}
+
+tacit_status_t tacit_curator_release_centred_slope(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
+                                                   double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_row_sum_t sum = {.is_square = true, .n_vectors = curator->model->dim, .bound = sqrt(point->most), .label = "slope of centred scores"};
+  return release(curator, point, &sum, add_slope, noise_multiplier, out, noise_sd, err);
 }
 
 tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
                                                      double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_row_sum_t sum = {.is_square = true, .label = "squares of centred scores"};
-  return release(curator, point, &sum, add_centred, noise_multiplier, out, noise_sd, err);
+  tacit_row_sum_t sum = {.is_square = true, .n_vectors = 1, .bound = fmin(point->cap, 1.25 * point->clip), .label = "squares of centred scores"};
+  return release(curator, point, &sum, add_capped, noise_multiplier, out, noise_sd, err);
 }
 
-tacit_status_t tacit_curator_release_centred_row_squares(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
-                                                         double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_row_sum_t sum = {.is_square = true, .label = "row squares of centred scores"};
-  return release(curator, point, &sum, add_centred_rows, noise_multiplier, out, noise_sd, err);
-}
-
-void tacit_centred_expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const double *law, const float *record, double *work,
-                          double *mean, double *squares, double *with_score, double *information) {
-  size_t d = model->dim, n_blocks = n_blocks_of(tacit_centred_n_others(model, point));
-  room_t room = room_in(model, point, work);
-  tacit_centred_point_t at_law = *point;
-  double centre[TACIT_MAX_ROW_FEATURES], drawn[TACIT_MAX_ROW_FEATURES], own[16 * TACIT_MAX_ROW_FEATURES];
-  at_law.theta = law;
-  memset(squares, 0, d * d * sizeof *squares);
-  memset(with_score, 0, d * d * sizeof *with_score);
-  memset(information, 0, d * d * sizeof *information);
-  expect(model, point, record, &room, centre);
-  /* other draws than those which the centre is the mean of */
-  simulate(model, point, law, record, point->seed + (model->n_others == 0), &room, drawn);
-  for (size_t j = 0; j < d; j++) {
-    mean[j] = drawn[j] - centre[j];
-  }
-  for (size_t b = 0; b < n_blocks; b++) {
-    whiten_block(model, &at_law, room.blocks + b * model->n_columns * 16, 16, INFINITY, room.gradient, own);
-    for (size_t lane = 0; lane < 16; lane++) {
-      const double weight = room.weights[16 * b + lane], *u = own + lane * d, *clipped = room.scores + (16 * b + lane) * d;
-      for (size_t i = 0; i < d * d && weight > 0 && !isnan(u[0]) && !isnan(clipped[0]); i++) {
-        squares[i] += weight * (clipped[i / d] - centre[i / d]) * (clipped[i % d] - centre[i % d]);
-        with_score[i] += weight * (clipped[i / d] - centre[i / d]) * u[i % d];
-        information[i] += weight * u[i / d] * u[i % d];
-      }
-    }
-  }
-}
-
-/* ---- columns ---- */
-
-static double radius_of(const tacit_record_columns_t *columns) {
-  return columns->whiten != NULL ? columns->radius : sqrt((double)columns->n + 1);
-}
-
-void tacit_record_columns_read(const tacit_record_columns_t *columns, const float *record, double *v) {
-  double z[TACIT_MAX_ROW_FEATURES] = {1}, radius = radius_of(columns);
-  for (size_t j = 0; j < columns->n; j++) {
-    double x = ((double)record[columns->column[j]] - columns->middle[j]) / columns->half[j];
-    z[j + 1] = isnan(x) ? 0 : fmin(fmax(x, -1), 1);
-  }
-  double n2 = tacit_rows_whiten(columns->n + 1, columns->whiten, z, v), factor = n2 > radius * radius ? radius / sqrt(n2) : 1;
-  for (size_t j = 0; j <= columns->n; j++) {
-    v[j] = n2 <= DBL_MAX ? v[j] * factor : 0;
-  }
-}
-
-static void add_columns(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
-  const tacit_row_sum_t *sum = ctx;
-  double v[TACIT_MAX_ROW_FEATURES];
-  (void)work;
-  for (size_t t = 0; t < n_rows; t++) {
-    tacit_record_columns_read(sum->what, records + t * sum->curator->model->n_columns, v);
-    tacit_rows_write(sum, 1 / sqrt((double)n_rows), v, k + t * sum->dim);
-  }
-}
-
-static tacit_status_t check_columns(const tacit_curator_t *curator, const tacit_record_columns_t *columns, tacit_error_t *err) {
-  if (columns->n < 1 || columns->n >= TACIT_MAX_ROW_FEATURES) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "columns", "moments are of 1 to %d columns", (int)TACIT_MAX_ROW_FEATURES - 1);
-  }
-  for (size_t j = 0; j < columns->n; j++) {
-    if (columns->column[j] >= curator->model->n_columns || !isfinite(columns->middle[j]) ||
-        !(columns->half[j] >= 1e-15 && columns->half[j] <= 1e15)) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "columns", "a column is one of the records' %zu, its middle and half are finite numbers",
-                             curator->model->n_columns);
-    }
-  }
-  tacit_status_t status = TACIT_OK;
-  if (columns->whiten != NULL) {
-    status = tacit_rows_check_numbers("whitening matrix", columns->whiten, (columns->n + 1) * (columns->n + 1), err);
-    status = status == TACIT_OK ? tacit_rows_check_size("radius", columns->radius, err) : status;
-  }
-  return status;
-}
-
-tacit_status_t tacit_curator_release_column_moments(tacit_curator_t *curator, const tacit_record_columns_t *columns, double noise_multiplier,
-                                                    double *out, double *noise_sd, tacit_error_t *err) {
-  size_t d = columns->n + 1;
-  tacit_row_sum_t sum = {
-      .curator = curator, .is_square = true, .dim = d, .bound = radius_of(columns), .what = columns};
-  sum.label = columns->whiten != NULL ? "whitened moments of columns" : "moments of columns";
+tacit_status_t tacit_curator_release_centred_levels(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
+                                                    double out[TACIT_CENTRED_LEVELS], double *noise_sd, tacit_error_t *err) {
+  const double unit[TACIT_CENTRED_LEVELS] = {0x1p-22 * point->most, 0x1p-22 * point->most, 0x1p-22};
+  tacit_row_sum_t sum = {.curator = curator, .dim = TACIT_CENTRED_LEVELS, .what = point};
+  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = TACIT_CENTRED_LEVELS, .high = 1 << 22}, .unit = add_levels, .ctx = &sum,
+                         .label = "levels of centred scores"};
+  memset(out, 0, TACIT_CENTRED_LEVELS * sizeof *out);
   *noise_sd = 0;
-  tacit_status_t status = check_columns(curator, columns, err);
+  tacit_status_t status = check_point(curator, point, err);
   if (status != TACIT_OK) {
     return status;
   }
-  memset(out, 0, d * (d + 1) / 2 * sizeof *out);
-  return tacit_rows_release(&sum, add_columns, noise_multiplier, out, noise_sd, err);
+  units.n_work = tacit_centred_n_work(curator->model, point);
+  status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, noise_sd, err);
+  for (size_t i = 0; i < TACIT_CENTRED_LEVELS; i++) {
+    out[i] *= unit[i];
+  }
+  *noise_sd *= 0x1p-22;
+  return status;
+}
+
+/* ---- of public records ---- */
+
+void tacit_centred_slope(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, double *slope) {
+  size_t d = model->dim;
+  room_t room = room_in(model, point, work);
+  expected_t of;
+  bool is_finite = expect(model, point, record, &room, &of);
+  memset(slope, 0, d * d * sizeof *slope);
+  if (is_finite) {
+    find_slope(d, 16 * n_blocks_of(tacit_centred_n_others(model, point)), &room, point->clip, of.weight, slope);
+  }
+}
+
+void tacit_centred_expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const double *law, const float *record, double *work,
+                          double *mean) {
+  size_t d = model->dim, n = 16 * n_blocks_of(tacit_centred_n_others(model, point));
+  room_t room = room_in(model, point, work);
+  expected_t of;
+  double drawn[MOST];
+  bool is_finite = expect(model, point, record, &room, &of);
+  /* other draws than those which the centre is the mean of */
+  simulate(model, point, law, record, point->seed + (model->n_others == 0), &room);
+  (void)sum_scores(d, n, &room, 0, point->clip, drawn);
+  for (size_t j = 0; j < d; j++) {
+    mean[j] = is_finite ? of.weight * (drawn[j] - of.mean[j]) : 0;
+  }
 }

@@ -33,9 +33,10 @@ static void scale_squares(size_t d, double unit, double *out) {
 tacit_status_t tacit_rows_release(tacit_row_sum_t *sum, tacit_row_function function, double noise_multiplier, double *out,
                                   double *noise_sd, tacit_error_t *err) {
   const tacit_curator_t *curator = sum->curator;
-  size_t d = sum->dim, n_rows = sum->is_square && !sum->is_one_vector ? curator->settings.max_unit_rows : 1;
+  bool is_by_rows = sum->is_square && !sum->is_one_vector && sum->n_vectors == 0;
+  size_t d = sum->dim, n_rows = is_by_rows ? curator->settings.max_unit_rows : sum->n_vectors > 0 ? sum->n_vectors : 1;
   tacit_units_t units = {.shape = {.kind = sum->is_square ? TACIT_SHAPE_SQUARES : TACIT_SHAPE_BALL, .dim = d,
-                                   .radius = radius_of(sum, noise_multiplier), .high = (int64_t)sum->n_blocks},
+                                   .radius = radius_of(sum, noise_multiplier), .high = (int64_t)sum->n_blocks, .n_vectors = sum->n_vectors},
                          .unit = function,
                          .ctx = sum,
                          .n_work = sum->n_work,

@@ -9,6 +9,7 @@ typedef struct tacit_row_sum {
   const tacit_curator_t *curator;
   bool is_square;  /* sum_t v_t v_t' is released, as svec, of vectors sum_t |v_t|^2 <= bound^2; else the unit's vector, <= bound */
   size_t dim;
+  size_t n_vectors; /* of squares, as tacit_door_shape_t has it */
   double bound;
   double spacing;  /* of whole numbers; set by tacit_rows_release() */
   size_t n_blocks; /* of squares: more than 1, and what is written of a vector begins with the number of its block; else 0 */

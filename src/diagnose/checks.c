@@ -24,11 +24,18 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
          TACIT_SEVERITY_PROBLEM, 0.2, false, 0,
          "outcomes vary more than this program says they do (squared scores by %.2g or more, at most 0.2): there are no intervals to give",
          "a family that lets them vary (negbinomial for poisson, student for gaussian, beta_binomial), or terms that are missing"},
-    [TACIT_CHECK_COLUMN_UNKNOWN] = {"column-unknown", "relative error of the released variance of the column that is known worst",
-                                    TACIT_SEVERITY_PROBLEM, 0.3, false, 0,
-                                    "a column fills so little of its bounds that how it is spread is lost in noise (relative error %.2g, at most "
-                                    "0.3): there are no intervals to give",
-                                    "tighter bounds in the schema, or a larger budget"},
+    [TACIT_CHECK_INFORMATION] = {"information", "least eigenvalue of the released slope of the scores, in sds of its noise", TACIT_SEVERITY_PROBLEM,
+                                 4, true, 0, "how much records tell of some direction is lost in noise (%.2g sds of it, at least 4): there are no "
+                                             "intervals to give",
+                                 "a larger budget, tighter bounds in the schema, or fewer terms"},
+    [TACIT_CHECK_OTHER_TAILS] = {"other-tails", "scores between the clip and twice that, against what the program says of them, as a normal quantile",
+                           TACIT_SEVERITY_PROBLEM, 2.33, false, 0,
+                           "outcomes have other tails than this program says they have (%.2g, at most 2.33): there are no intervals to give",
+                           "a family with other tails (negbinomial for poisson, student for gaussian), a transform of the outcome, or a larger budget"},
+    [TACIT_CHECK_LOST] = {"lost", "share of records whose density or score is no finite number, less three sds of its noise", TACIT_SEVERITY_PROBLEM,
+                          0.005, false, 0,
+                          "a share of %.2g of the records or more counts for nothing, its density being no finite number: there are no intervals to give",
+                          "bounds in the schema that leave the program a density everywhere"},
     [TACIT_CHECK_BENT] =
         {"bent",
          "how far the expected score is from the straight line through one posterior sd on either side, that intervals rest on, in sds of the score",
@@ -99,7 +106,8 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
 
 /* What says that a posterior is not where its releases lead: there must be no intervals from it. */
 static const tacit_check_id_t forbidding[] = {
-    TACIT_CHECK_FAR, TACIT_CHECK_TAILS, TACIT_CHECK_LAST_STEP, TACIT_CHECK_OUTCOMES_VARY_MORE, TACIT_CHECK_COLUMN_UNKNOWN,
+    TACIT_CHECK_FAR, TACIT_CHECK_TAILS, TACIT_CHECK_LAST_STEP, TACIT_CHECK_OUTCOMES_VARY_MORE, TACIT_CHECK_INFORMATION, TACIT_CHECK_OTHER_TAILS,
+    TACIT_CHECK_LOST,
     TACIT_CHECK_BENT, TACIT_CHECK_MARGINS_CONTRADICT, TACIT_CHECK_STATISTIC_CONTRADICTS};
 
 const tacit_check_info_t *tacit_check_info(tacit_check_id_t id) {

@@ -10,6 +10,7 @@
 #include "door/door_internal.h"
 
 static const int64_t most_plain = 1 << 26, most_factor = 1 << 22, most_blocks = 1 << 10;
+static const size_t most_vectors = 1 << 10;
 
 static bool is_multiplied(const tacit_door_shape_t *shape) {
   return shape->kind == TACIT_SHAPE_SQUARES || shape->kind == TACIT_SHAPE_PRODUCTS;
@@ -34,8 +35,13 @@ size_t tacit_door_shape_n_sums(const tacit_door_shape_t *shape) {
   }
 }
 
+/* Of squares, one for each row unless their number is the shape's own. */
+static size_t n_vectors(const tacit_door_shape_t *shape, size_t n_rows) {
+  return shape->kind != TACIT_SHAPE_SQUARES ? 1 : shape->n_vectors > 0 ? shape->n_vectors : n_rows;
+}
+
 size_t tacit_door_shape_n_written(const tacit_door_shape_t *shape, size_t n_rows) {
-  return shape->kind == TACIT_SHAPE_CELL ? n_cells(shape) : (shape->dim + has_blocks(shape)) * (shape->kind == TACIT_SHAPE_SQUARES ? n_rows : 1);
+  return shape->kind == TACIT_SHAPE_CELL ? n_cells(shape) : (shape->dim + has_blocks(shape)) * n_vectors(shape, n_rows);
 }
 
 static bool is_l1(tacit_door_noise_t noise) {
@@ -101,6 +107,7 @@ tacit_status_t tacit_door_shape_check(const tacit_door_shape_t *s, tacit_door_no
   bool ok = s->dim >= 1 && s->dim <= (size_t)1 << (is_multiplied(s) ? 12 : 24) && s->low >= -most && s->low <= 0 && s->high >= 0 && s->high <= most;
   ok = ok && (has_sides ? s->high > s->low : s->radius >= 1 && s->radius <= most);
   ok = ok && (!has_blocks(s) || s->high <= most_blocks) && (!has_response(s) || s->dim >= 2) && (noise == TACIT_DOOR_GAUSSIAN || !is_multiplied(s));
+  ok = ok && s->n_vectors <= (s->kind == TACIT_SHAPE_SQUARES ? most_vectors : 0);
   ok = ok && (!is_discrete(noise) || is_number || is_cell);
   return ok ? TACIT_OK
             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "shape", "a contribution's shape is out of range, or not for this noise");
@@ -143,10 +150,10 @@ bool tacit_door_is_in_ball(const int64_t *k, size_t n, int64_t radius) {
 }
 
 /* Vectors, each behind the number of a block that there is, lie in the ball together. */
-static bool are_in_ball(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k) {
+static bool are_in_ball(const tacit_door_shape_t *shape, size_t n, const int64_t *k) {
   tacit_wide_t square = 0;
   bool ok = true;
-  for (size_t t = 0; t < n_rows; t++, k += shape->dim + 1) {
+  for (size_t t = 0; t < n; t++, k += shape->dim + 1) {
     ok = ok && k[0] >= 0 && k[0] < shape->high && add_length(k + 1, shape->dim, shape->radius, &square);
   }
   return ok && square <= (tacit_wide_t)shape->radius * shape->radius;
@@ -185,7 +192,7 @@ static bool is_inside(const tacit_door_shape_t *shape, size_t n_rows, const int6
   switch (shape->kind) {
     case TACIT_SHAPE_BALL:
     case TACIT_SHAPE_SQUARES:
-      return has_blocks(shape) ? are_in_ball(shape, n_rows, k)
+      return has_blocks(shape) ? are_in_ball(shape, n_vectors(shape, n_rows), k)
                                : tacit_door_is_in_ball(k, tacit_door_shape_n_written(shape, n_rows), shape->radius);
     case TACIT_SHAPE_BOX: return is_in_box(k, d, shape->low, shape->high);
     case TACIT_SHAPE_CELL: return do_cells_rise(shape, k);
@@ -207,7 +214,7 @@ bool tacit_door_shape_add(const tacit_door_shape_t *shape, size_t n_rows, const 
       }
       break;
     case TACIT_SHAPE_SQUARES:
-      for (size_t t = 0; t < n_rows; t++, k += d) {
+      for (size_t t = 0; t < n_vectors(shape, n_rows); t++, k += d) {
         size_t block = has_blocks(shape) ? (size_t)*k++ : 0;
         add_square(d, k, totals + block * n_products);
       }

@@ -151,7 +151,7 @@ static tacit_status_t expect(const tacit_fit_t *fit, const char *by, checked_t *
   bool ok = records != NULL && work != NULL && values != NULL && laws != NULL && at != NULL;
   if (ok) {
     fill_laws(c, dim, laws);
-    model->made_up(model->ctx, c->known.seed, n, c->known.numbers != NULL ? &c->known.spread : NULL, records);
+    model->made_up(model->ctx, c->known.seed, n, records);
   }
   for (size_t i = 0; i < n && ok; i++) {
     tacit_pit_expect(model, &c->point, n_laws, laws, records + i * model->n_columns, work, at);

@@ -118,30 +118,22 @@ TACIT_MUST_USE tacit_status_t tacit_aware_release_bands(tacit_curator_t *curator
                                                         const tacit_aware_banded_t *at, size_t n, double *radii, bool has_count, double *out,
                                                         double *noise_sd, tacit_error_t *err);
 
-/* A point of centred scores: theta (d), whiten (d, d), clip. */
+/* A point of centred scores, as tacit_centred_point_t: theta (d), whiten (d, d). */
 typedef struct tacit_aware_centred {
-  double *theta, *whiten, *clip;
+  double *theta, *whiten, *clip, *most, *cap;
   size_t n_simulated;
   uint64_t seed;
 } tacit_aware_centred_t;
-/* Sums over units; of squares of each unit's vector, or of its rows'. */
-typedef enum tacit_aware_centred_kind { TACIT_CENTRED_SCORE, TACIT_CENTRED_SQUARES, TACIT_CENTRED_ROW_SQUARES } tacit_aware_centred_kind_t;
-/* out (d), or squares, svec. */
+typedef enum tacit_aware_centred_kind {
+  TACIT_CENTRED_SCORE, /* out (d) */
+  TACIT_CENTRED_SLOPE, /* svec */
+  TACIT_CENTRED_TAILS, /* (d) */
+  TACIT_CENTRED_SQUARES, /* svec */
+  TACIT_CENTRED_LEVEL  /* (TACIT_CENTRED_LEVELS) */
+} tacit_aware_centred_kind_t;
 TACIT_MUST_USE tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                                           tacit_aware_centred_kind_t kind, double multiplier, const tacit_aware_centred_t *at,
                                                           double *out, double *noise_sd, tacit_error_t *err);
-
-enum { TACIT_AWARE_MAX_COLUMNS = 24 };
-/* Columns of records, as tacit_record_columns_t. */
-typedef struct tacit_aware_columns {
-  size_t n;
-  size_t column[TACIT_AWARE_MAX_COLUMNS];
-  double middle[TACIT_AWARE_MAX_COLUMNS], half[TACIT_AWARE_MAX_COLUMNS], whiten[(TACIT_AWARE_MAX_COLUMNS + 1) * (TACIT_AWARE_MAX_COLUMNS + 1)],
-      radius;
-  bool is_whitened;
-} tacit_aware_columns_t;
-TACIT_MUST_USE tacit_status_t tacit_aware_release_columns(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
-                                                          tacit_aware_columns_t *at, double *out, double *noise_sd, tacit_error_t *err);
 
 /* ---- program.c: all releases of any model whose responses can be simulated, and draws given them; draws are initialised ---- */
 

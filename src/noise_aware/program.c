@@ -1,12 +1,11 @@
 /*
- * Inference for any model whose responses can be simulated (docs/theory.md, section 18.14): moments of columns, which made-up records are
- * made like (program_spread.c), then centred scores at five points, each where the last leads (program_follow.c). At the last two squares of
- * scores are released as well. The root t + H^-1 S of a round has privacy noise of its own and a sampling error H^-1 M H^-T that all rounds
- * share, S = sum v, M = sum v v' (v of a unit: the mean over its rows), and by the information identity, over made-up records,
+ * Inference for any model whose responses can be simulated (docs/theory.md, section 18.14). At six points t, each where the last leads, in coordinates e
+ * (theta = t + A' e) in which a record's information is about 1, two sums over records are released:
  *
- *     H = d E S / d theta = n E v s'.
+ *     S = sum v, centred scores, of mean 0 at t given x;     J = sum w J_i, what S changes by in e, a function of each record's own x.
  *
- * The posterior is made of the last two roots.
+ * Everything of first order is one of them: nothing that the answer rests on is made up. At the last point the scores beyond the clip, the squares of
+ * scores and their expected levels are released as well, to mend the answer or to say what is wrong.
  */
 #include <float.h>
 #include <math.h>
@@ -14,55 +13,124 @@
 
 #include "noise_aware/program.h"
 
-/* The releases of a round at run->theta. */
-static tacit_status_t release(tacit_program_run_t *run, size_t round, tacit_program_seen_t *seen, tacit_error_t *err) {
-  const tacit_noise_aware_settings_t *settings = run->settings;
-  double clip = 2 * sqrt((double)run->public.d);
-  seen->are_of_rows = tacit_aware_has_clusters(settings) && round + 1 < TACIT_PROGRAM_ROUNDS;
-  const tacit_aware_centred_t at = {run->theta, run->whiten, &clip, TACIT_PROGRAM_SIMULATED, round};
-  tacit_status_t status = tacit_aware_may_start(settings, err);
+/* ---- releases ---- */
+
+static tacit_status_t release(tacit_program_run_t *run, tacit_aware_centred_kind_t kind, size_t round, tacit_program_seen_t *seen, double *out,
+                              double *noise_sd, tacit_error_t *err) {
+  const tacit_aware_centred_t at = {seen->theta, seen->whiten, &seen->clip, &seen->most, &seen->cap, TACIT_PROGRAM_SIMULATED, round};
+  tacit_status_t status = tacit_aware_may_start(run->settings, err);
+  return status != TACIT_OK ? status
+                            : tacit_aware_release_centred(run->curator, run->settings, kind, tacit_program_multiplier(run->settings, kind, round), &at,
+                                                          out, noise_sd, err);
+}
+
+/* The slope where the run is, which the metric learns from. round: looks come first. */
+static tacit_status_t look(tacit_program_run_t *run, size_t round, tacit_program_seen_t *seen, tacit_error_t *err) {
+  double released[PARAMETERS * (PARAMETERS + 1) / 2];
+  bool is_before = round < TACIT_PROGRAM_LOOKS;
+  tacit_status_t status = release(run, TACIT_CENTRED_SLOPE, round, seen, released, &seen->slope_sd, err);
   if (status == TACIT_OK) {
-    status = tacit_aware_release_centred(run->curator, settings, TACIT_CENTRED_SCORE, tacit_program_score_multiplier(settings, round), &at,
-                                         seen->score, &seen->noise_sd, err);
-  }
-  if (status == TACIT_OK && tacit_program_has_squares(round)) {
-    status = tacit_aware_release_centred(run->curator, settings, seen->are_of_rows ? TACIT_CENTRED_ROW_SQUARES : TACIT_CENTRED_SQUARES,
-                                         tacit_program_square_multiplier(settings, round), &at, seen->squares, &seen->square_sd, err);
-  }
-  if (status == TACIT_OK) {
-    memcpy(seen->theta, run->theta, sizeof seen->theta);
-    memcpy(seen->whiten, run->whiten, sizeof seen->whiten);
-    seen->point = (tacit_centred_point_t){seen->theta, seen->whiten, clip, TACIT_PROGRAM_SIMULATED, round};
+    tacit_program_look(run, released, is_before, seen);
   }
   return status;
 }
 
-/* A round; the point moves on. */
-static tacit_status_t make_round(tacit_program_run_t *run, size_t round, tacit_program_seen_t *seen, tacit_error_t *err) {
-  tacit_status_t status = release(run, round, seen, err);
-  if (status == TACIT_OK && round + 1 < TACIT_PROGRAM_ROUNDS && run->curator != NULL) { /* kept releases have points of their own */
-    tacit_program_follow(run, seen);
-    (void)tacit_public_metric(&run->public, run->theta, run->whiten);
+/* What is released at the last point alone. */
+static tacit_status_t look_closer(tacit_program_run_t *run, size_t point, tacit_program_seen_t *seen, tacit_error_t *err) {
+  size_t d = run->parameters->dim;
+  double squares[PARAMETERS * (PARAMETERS + 1) / 2];
+  tacit_status_t status = release(run, TACIT_CENTRED_TAILS, point, seen, seen->tails, &seen->tails_sd, err);
+  if (status == TACIT_OK) {
+    status = release(run, TACIT_CENTRED_SQUARES, point, seen, squares, &seen->squares_sd, err);
+  }
+  if (status == TACIT_OK) {
+    status = release(run, TACIT_CENTRED_LEVEL, point, seen, seen->levels, &seen->levels_sd, err);
+  }
+  for (size_t i = 0, k = 0; i < d && status == TACIT_OK; i++) {
+    for (size_t j = i; j < d; j++, k++) {
+      seen->squares[i * d + j] = seen->squares[j * d + i] = squares[k] * (i == j ? 1 : sqrt(0.5));
+    }
   }
   return status;
 }
+
+static void place(const tacit_program_run_t *run, size_t point, size_t round, tacit_program_seen_t *seen) {
+  *seen = (tacit_program_seen_t){.clip = tacit_program_clip(run->settings, run->n, point),
+                                 .most = tacit_program_most(run->settings, run->n, round),
+                                 .cap = tacit_program_cap(run->settings, run->n)};
+  memcpy(seen->theta, run->theta, sizeof seen->theta);
+  memcpy(seen->whiten, run->metric.whiten, sizeof seen->whiten);
+}
+
+/* A point; the run moves on. */
+static tacit_status_t visit(tacit_program_run_t *run, size_t point, tacit_error_t *err) {
+  tacit_program_seen_t *seen = &run->last[1];
+  bool is_last = point + 1 == TACIT_PROGRAM_POINTS;
+  run->last[0] = run->last[1];
+  place(run, point, TACIT_PROGRAM_LOOKS + point, seen);
+  tacit_status_t status = release(run, TACIT_CENTRED_SCORE, point, seen, seen->score, &seen->score_sd, err);
+  if (status == TACIT_OK) {
+    status = look(run, TACIT_PROGRAM_LOOKS + point, seen, err);
+  }
+  if (status == TACIT_OK && is_last) {
+    status = look_closer(run, point, seen, err);
+  }
+  if (status == TACIT_OK) { /* kept releases have points of their own */
+    memcpy(run->theta, seen->theta, sizeof run->theta);
+    if (run->curator != NULL && !is_last) {
+      tacit_program_step(run, &run->public, seen);
+    }
+  }
+  return status;
+}
+
+/* Where the way begins: the prior's mode, and coordinates by records that are spread evenly. */
+static tacit_status_t start(tacit_program_run_t *run, tacit_error_t *err) {
+  tacit_public_t *public = &run->public;
+  for (size_t j = 0; j < run->parameters->dim; j++) {
+    run->metric.unknown[j] = 1;
+  }
+  tacit_status_t status = tacit_public_open(public, run->settings->records, err);
+  if (status == TACIT_OK && run->curator != NULL) {
+    tacit_program_climb(public->d, tacit_program_prior_density, run->parameters, run->theta);
+    status = tacit_public_metric(public, run->theta, run->metric.whiten)
+                 ? TACIT_OK
+                 : tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
+                                   "at the prior's centre no record tells anything of the parameters: nothing was spent on scores");
+  }
+  return status;
+}
+
+tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err) {
+  tacit_aware_count_t count;
+  tacit_status_t status = start(run, err);
+  if (status == TACIT_OK) {
+    status = tacit_aware_learn_count(run->curator, run->settings, &count, err);
+  }
+  run->n = status == TACIT_OK ? count.n : 0;
+  for (size_t r = 0; r < TACIT_PROGRAM_LOOKS && status == TACIT_OK; r++) {
+    tacit_program_seen_t *seen = &run->last[1];
+    place(run, 0, r, seen);
+    status = look(run, r, seen, err);
+  }
+  for (size_t point = 0; point < TACIT_PROGRAM_POINTS && status == TACIT_OK; point++) {
+    status = visit(run, point, err);
+  }
+  if (status == TACIT_OK) {
+    tacit_program_conclude(run);
+  }
+  return status;
+}
+
+/* ---- the posterior ---- */
 
 static double posterior_density(const void *of, const double *theta, double *grad, double *precision) {
   const tacit_program_run_t *run = of;
-  size_t d = run->public.d;
   double value = tacit_program_prior_density(run->parameters, theta, grad, precision);
-  double off[TACIT_NOISE_AWARE_MAX_NARROW], solved[TACIT_NOISE_AWARE_MAX_NARROW];
-  for (size_t j = 0; j < d; j++) {
-    off[j] = theta[j] - run->normal.theta[j];
+  for (size_t i = 0; i < run->n_likelihoods; i++) {
+    value += tacit_program_log_likelihood(&run->likelihoods[i], theta, grad, precision);
   }
-  tacit_program_apply(d, run->normal.precision, off, solved);
-  for (size_t j = 0; j < d && grad != NULL; j++) {
-    grad[j] -= solved[j];
-  }
-  for (size_t i = 0; i < d * d && precision != NULL; i++) {
-    precision[i] += run->normal.precision[i];
-  }
-  return value - 0.5 * tacit_dot(d, off, solved);
+  return value;
 }
 
 double tacit_program_log_density(const tacit_program_run_t *run, const double *theta, double *grad) {
@@ -71,20 +139,21 @@ double tacit_program_log_density(const tacit_program_run_t *run, const double *t
 }
 
 tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, double *mode, double *cov, tacit_error_t *err) {
+  size_t d = run->parameters->dim;
   memcpy(mode, run->theta, sizeof run->theta);
-  tacit_program_climb(run->public.d, posterior_density, run, mode);
-  return isfinite(posterior_density(run, mode, NULL, cov)) && tacit_program_invert_positive(run->public.d, cov)
+  tacit_program_climb(d, posterior_density, run, mode);
+  return isfinite(posterior_density(run, mode, NULL, cov)) && tacit_program_invert_positive(d, cov)
              ? TACIT_OK
              : tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",
                                "the posterior given the releases has no density to climb: give every parameter a proper prior");
 }
 
-/* Draw from the posterior given the normal law. */
+/* Draw from the posterior. */
 tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
-  size_t d = run->public.d;
+  size_t d = run->parameters->dim;
   tacit_surrogate_t only_size = {.d = d};
   tacit_aware_posterior_t posterior = {.surrogate = &only_size, .parameters = run->parameters, .settings = run->settings, .program = run};
-  double mode[TACIT_NOISE_AWARE_MAX_NARROW], factor[MATRIX], mean[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX];
+  double mode[PARAMETERS], factor[MATRIX], mean[PARAMETERS], cov[MATRIX];
   tacit_status_t status = tacit_program_find_posterior(run, mode, factor, err);
   if (status == TACIT_OK && !tacit_cholesky(d, factor)) {
     status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no spread that numbers can hold");
@@ -102,100 +171,66 @@ tacit_status_t tacit_program_end(const tacit_program_run_t *run, bool has_shares
   for (size_t i = 0; i < evidence->n_terms; i++) {
     evidence->prior_sd[i] = evidence->prior_share[i] = NAN;
   }
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_LAST_STEP, SIZE_MAX, tacit_chi_square_quantile(run->moved2, (double)run->public.d));
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_OUTCOMES_VARY_MORE, SIZE_MAX, fmax(run->excess, 0));
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_COLUMN_UNKNOWN, SIZE_MAX, run->public.unknown);
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_BENT, SIZE_MAX, run->bend);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_LAST_STEP, SIZE_MAX, run->said.last_step);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_INFORMATION, SIZE_MAX, run->said.information);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_OTHER_TAILS, SIZE_MAX, run->said.tails);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_OUTCOMES_VARY_MORE, SIZE_MAX, run->said.excess);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_LOST, SIZE_MAX, run->said.lost);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_BENT, SIZE_MAX, run->said.bend);
   return has_shares ? tacit_program_share(run, evidence, err) : TACIT_OK;
 }
 
-/* What records' columns are like; made-up ones are chosen by it. */
-static tacit_status_t learn_columns(tacit_program_run_t *run, tacit_error_t *err) {
-  tacit_aware_columns_t *columns = &run->public.columns;
-  double moments[(TACIT_AWARE_MAX_COLUMNS + 1) * (TACIT_AWARE_MAX_COLUMNS + 2) / 2], noise_sd;
-  tacit_status_t status = TACIT_OK;
-  for (int is_whitened = 0; is_whitened < 2 && columns->n > 0 && status == TACIT_OK; is_whitened++) {
-    columns->is_whitened = is_whitened;
-    status = tacit_aware_release_columns(run->curator, run->settings, tacit_program_columns_multiplier(run->settings, is_whitened), columns, moments,
-                                         &noise_sd, err);
-    for (size_t k = 0; k < (columns->n + 1) * (columns->n + 2) / 2 && status == TACIT_OK; k++) {
-      moments[k] /= run->n;
-    }
-    if (status == TACIT_OK) {
-      status = (is_whitened ? tacit_public_learn : tacit_public_scale)(&run->public, moments, noise_sd / run->n, err);
-    }
+/* Weights of made-up records by the last slope, and how bent the expected score is on them. */
+static tacit_status_t look_at_bend(tacit_program_run_t *run, tacit_error_t *err) {
+  const tacit_program_seen_t *last = &run->last[1];
+  const tacit_centred_point_t point = {last->theta, last->whiten, last->clip, last->most, last->cap, TACIT_PROGRAM_SIMULATED, TACIT_PROGRAM_POINTS - 1};
+  double mode[PARAMETERS], cov[MATRIX];
+  tacit_status_t status = tacit_public_learn(&run->public, run, err);
+  if (status == TACIT_OK) {
+    status = tacit_program_find_posterior(run, mode, cov, err);
+  }
+  if (status == TACIT_OK) {
+    run->said.bend = tacit_program_bend(&run->public, &point, fmin(run->n, 1e5), last->score_sd, mode, cov);
   }
   return status;
-}
-
-/* Where the way begins: the prior's mode. Kept releases have points of their own. */
-static tacit_status_t start(tacit_program_run_t *run, tacit_error_t *err) {
-  if (run->curator == NULL) {
-    return TACIT_OK;
-  }
-  tacit_program_climb(run->public.d, tacit_program_prior_density, run->parameters, run->theta);
-  return tacit_public_metric(&run->public, run->theta, run->whiten)
-             ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
-                               "at the prior's centre no record tells anything of the parameters: nothing was spent on scores");
-}
-
-tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err) {
-  tacit_program_seen_t seen[2]; /* of the last two rounds */
-  tacit_aware_count_t count;
-  tacit_status_t status = tacit_aware_learn_count(run->curator, run->settings, &count, err);
-  if (status == TACIT_OK) {
-    run->n = count.n;
-    status = tacit_public_open(&run->public, run->settings->records, err);
-  }
-  if (status == TACIT_OK) {
-    status = learn_columns(run, err);
-  }
-  if (status == TACIT_OK) {
-    status = start(run, err);
-  }
-  for (size_t r = 0; r < TACIT_PROGRAM_ROUNDS && status == TACIT_OK; r++) {
-    status = make_round(run, r, &seen[(TACIT_PROGRAM_ROUNDS - 1 - r) % 2 == 0], err);
-  }
-  return status == TACIT_OK ? tacit_program_settle(run, seen, err) : status;
 }
 
 tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters,
                                        tacit_noise_aware_known_t *known, tacit_error_t *err) {
   tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);
+  size_t d = parameters->dim;
+  double mode[PARAMETERS], cov[MATRIX];
   *known = (tacit_noise_aware_known_t){0};
   if (run == NULL) {
     return tacit_error_memory(err);
   }
-  size_t d = parameters->dim;
   run->parameters = parameters;
   run->settings = settings;
   settings->releases->n_taken = 0;
   known->theta = tacit_alloc_zero(d + d * d, sizeof *known->theta);
   tacit_status_t status = known->theta != NULL ? tacit_program_learn(run, err) : tacit_error_memory(err);
   if (status == TACIT_OK) {
-    double mode[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX];
+    status = tacit_public_learn(&run->public, run, err);
+  }
+  if (status == TACIT_OK) {
     status = tacit_program_find_posterior(run, mode, cov, err);
-    if (status == TACIT_OK && !tacit_cholesky(d, cov)) {
-      status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no spread that numbers can hold");
-    }
-    for (size_t i = 0; i < d * d && status == TACIT_OK; i++) { /* columns of the factor, as rows */
-      known->theta[i / d] = mode[i / d];
-      known->theta[d + i] = i / d <= i % d ? cov[i % d * d + i / d] : 0;
-    }
+  }
+  if (status == TACIT_OK && !tacit_cholesky(d, cov)) {
+    status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no spread that numbers can hold");
+  }
+  for (size_t i = 0; i < d * d && status == TACIT_OK; i++) { /* columns of the factor, as rows */
+    known->theta[i / d] = mode[i / d];
+    known->theta[d + i] = i / d <= i % d ? cov[i % d * d + i / d] : 0;
   }
   known->n_units = run->n;
   known->n_records = run->public.n;
   known->seed = TACIT_PROGRAM_MADE_UP;
   known->weights = run->public.weights;
-  known->numbers = run->public.spread;
-  run->public.weights = run->public.spread = NULL;
+  run->public.weights = NULL;
   tacit_public_close(&run->public);
   tacit_free(run);
   if (status == TACIT_OK) {
-    size_t n = settings->records->n_sources;
     known->axes = known->theta + d;
-    known->spread = (tacit_spread_t){known->numbers, known->numbers + n, known->numbers + 2 * n};
     return TACIT_OK;
   }
   tacit_noise_aware_known_clear(known);
@@ -205,7 +240,6 @@ tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *setti
 void tacit_noise_aware_known_clear(tacit_noise_aware_known_t *known) {
   tacit_free(known->theta);
   tacit_free(known->weights);
-  tacit_free(known->numbers);
   *known = (tacit_noise_aware_known_t){0};
 }
 
@@ -219,6 +253,7 @@ tacit_status_t tacit_aware_program(tacit_curator_t *curator, const tacit_paramet
   run->parameters = parameters;
   run->settings = settings;
   tacit_status_t status = tacit_program_learn(run, err);
+  status = status == TACIT_OK ? look_at_bend(run, err) : status;
   status = status == TACIT_OK ? tacit_program_draw(run, draws, err) : status;
   if (status == TACIT_OK) {
     status = tacit_program_end(run, true, err);
@@ -227,4 +262,3 @@ tacit_status_t tacit_aware_program(tacit_curator_t *curator, const tacit_paramet
   tacit_free(run);
   return status;
 }
-

@@ -1,15 +1,42 @@
 /* Small matrices of inference from centred scores. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "noise_aware/program.h"
 
-bool tacit_program_invert_positive(size_t d, double *matrix) {
-  double factor[MATRIX], work[MATRIX];
-  if (!tacit_cholesky(d, matrix)) {
+/* In units in which the diagonal is 1; what rounding may have made negative is not. */
+static bool invert_scaled(size_t d, double *matrix) {
+  double unit[PARAMETERS], work[2 * MATRIX + PARAMETERS], factor[MATRIX];
+  for (size_t j = 0; j < d; j++) {
+    unit[j] = sqrt(matrix[j * (d + 1)]);
+    if (!(unit[j] > 0 && unit[j] <= DBL_MAX)) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < d * d; i++) {
+    factor[i] = i / d == i % d ? 1 : matrix[i] / unit[i / d] / unit[i % d];
+  }
+  tacit_raise_eigenvalues(d, factor, 1e-12, work);
+  for (size_t j = 0; j < d; j++) {
+    factor[j * (d + 1)] += 1e-12;
+  }
+  if (!tacit_cholesky(d, factor)) {
     return false;
   }
+  tacit_invert_factored(d, factor, work, matrix);
+  for (size_t i = 0; i < d * d; i++) {
+    matrix[i] = matrix[i] / unit[i / d] / unit[i % d];
+  }
+  return true;
+}
+
+bool tacit_program_invert_positive(size_t d, double *matrix) {
+  double factor[MATRIX], work[MATRIX];
   memcpy(factor, matrix, d * d * sizeof *factor);
+  if (!tacit_cholesky(d, factor)) {
+    return invert_scaled(d, matrix);
+  }
   tacit_invert_factored(d, factor, work, matrix);
   return true;
 }
@@ -17,6 +44,15 @@ bool tacit_program_invert_positive(size_t d, double *matrix) {
 void tacit_program_apply(size_t d, const double *matrix, const double *v, double *out) {
   for (size_t i = 0; i < d; i++) {
     out[i] = tacit_dot(d, matrix + i * d, v);
+  }
+}
+
+void tacit_program_apply_back(size_t d, const double *matrix, const double *v, double *out) {
+  for (size_t j = 0; j < d; j++) {
+    out[j] = 0;
+    for (size_t i = 0; i < d; i++) {
+      out[j] += matrix[i * d + j] * v[i];
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 /*
- * Fits of one program at several sites: each site's releases say theta_i ~ N(root, cov), and nothing else enters. Common parameters: the product of
- * these, which is normal, and one prior. Parameters that differ: exchange.c.
+ * Fits of one program at several sites: what each site's releases say of theta, and nothing else enters. Common parameters: the product of these, and one
+ * prior. Parameters that differ: exchange.c.
  */
 #include <math.h>
 #include <string.h>
@@ -10,74 +10,54 @@
 
 /* What is left of a site once its releases are read. */
 typedef struct site {
-  tacit_program_normal_t normal;
-  double n, moved2, excess, bend, unknown;
-  double told[TACIT_NOISE_AWARE_MAX_NARROW]; /* information of a record about each parameter, the others known */
+  const tacit_program_likelihood_t *likelihood;
+  double n, theta[PARAMETERS]; /* theta: where its own posterior is highest */
+  double told[PARAMETERS];     /* information of a record about each parameter, the others known */
 } site_t;
 
 static double log_likelihood(void *of, const double *theta) {
-  const tacit_program_normal_t *normal = &((const site_t *)of)->normal;
-  double off[TACIT_NOISE_AWARE_MAX_NARROW], solved[TACIT_NOISE_AWARE_MAX_NARROW];
-  for (size_t j = 0; j < normal->d; j++) {
-    off[j] = theta[j] - normal->theta[j];
-  }
-  tacit_program_apply(normal->d, normal->precision, off, solved);
-  return -0.5 * tacit_dot(normal->d, off, solved);
+  return tacit_program_log_likelihood(((const site_t *)of)->likelihood, theta, NULL, NULL);
 }
 
 static void look(void *of, double *at, double *slope, double *precision) {
-  const tacit_program_normal_t *normal = &((const site_t *)of)->normal;
-  size_t d = normal->d;
-  memcpy(at, normal->theta, d * sizeof *at);
+  const site_t *site = of;
+  size_t d = site->likelihood->d;
+  memcpy(at, site->theta, d * sizeof *at);
   memset(slope, 0, d * sizeof *slope);
-  memcpy(precision, normal->precision, d * d * sizeof *precision);
+  memset(precision, 0, d * d * sizeof *precision);
+  (void)tacit_program_log_likelihood(site->likelihood, at, slope, precision);
 }
 
 static const tacit_aware_site_kind_t sites_of_programs = {.log_likelihood = log_likelihood, .look = look};
 
-/* run is for its use, and holds the last site's afterwards. */
-static tacit_status_t read_site(tacit_program_run_t *run, const tacit_noise_aware_settings_t *settings, site_t *site, tacit_error_t *err) {
-  double factor[MATRIX];
-  *run = (tacit_program_run_t){.parameters = run->parameters, .settings = settings};
-  tacit_status_t status = tacit_program_learn(run, err);
-  size_t d = run->public.d;
-  if (status == TACIT_OK) {
-    *site = (site_t){run->normal, run->n, run->moved2, run->excess, run->bend, run->public.unknown, {0}};
-    tacit_invert_lower(d, run->whiten, factor);
-    for (size_t j = 0; j < d; j++) {
-      site->told[j] = tacit_dot(j + 1, factor + j * d, factor + j * d);
-    }
-  }
-  tacit_public_close(&run->public);
-  return status;
+static void keep_worst(const tacit_program_said_t *of, bool is_first, tacit_program_said_t *worst) {
+  *worst = is_first ? *of : (tacit_program_said_t){.last_step = fmax(worst->last_step, of->last_step),
+                                                   .excess = fmax(worst->excess, of->excess),
+                                                   .tails = fmax(worst->tails, of->tails),
+                                                   .information = fmin(worst->information, of->information),
+                                                   .lost = fmax(worst->lost, of->lost),
+                                                   .bend = fmax(worst->bend, of->bend)};
 }
 
-/* run <- the product of all sites' normals; what is worst of a site, is so of all. */
-static tacit_status_t multiply(tacit_program_run_t *run, const site_t *sites, size_t n, tacit_error_t *err) {
-  tacit_program_normal_t *all = &run->normal;
-  size_t d = all->d;
-  double sum[TACIT_NOISE_AWARE_MAX_NARROW] = {0}, part[TACIT_NOISE_AWARE_MAX_NARROW];
-  memset(all->precision, 0, sizeof all->precision);
-  run->moved2 = run->excess = run->bend = run->public.unknown = 0;
-  for (size_t i = 0; i < n; i++) {
-    tacit_program_apply(d, sites[i].normal.precision, sites[i].normal.theta, part);
-    for (size_t j = 0; j < d; j++) {
-      sum[j] += part[j];
-    }
-    for (size_t a = 0; a < d * d; a++) {
-      all->precision[a] += sites[i].normal.precision[a];
-    }
-    run->moved2 = fmax(run->moved2, sites[i].moved2);
-    run->excess = fmax(run->excess, sites[i].excess);
-    run->bend = fmax(run->bend, sites[i].bend);
-    run->public.unknown = fmax(run->public.unknown, sites[i].unknown);
+/* likelihood and site <- by its releases; run is for its use. */
+static tacit_status_t read_site(tacit_program_run_t *run, const tacit_noise_aware_settings_t *settings, tacit_program_likelihood_t *likelihood,
+                                site_t *site, tacit_error_t *err) {
+  *run = (tacit_program_run_t){.parameters = run->parameters, .settings = settings};
+  tacit_status_t status = tacit_program_learn(run, err);
+  tacit_public_close(&run->public);
+  run->public = (tacit_public_t){0};
+  if (status != TACIT_OK) {
+    return status;
   }
-  memcpy(all->cov, all->precision, d * d * sizeof *all->cov);
-  if (!tacit_program_invert_positive(d, all->cov)) {
-    return tacit_error_set(err, TACIT_ERR_NUMERIC, "releases", "the sites' releases together do not tell how uncertain they are");
+  *likelihood = run->own;
+  *site = (site_t){.likelihood = likelihood, .n = run->n};
+  size_t d = run->own.d;
+  double slope[MATRIX];
+  memcpy(site->theta, run->theta, sizeof site->theta);
+  tacit_multiply(d, d, d, run->last[1].steep, run->own.at[0].back, slope);
+  for (size_t i = 0; i < d * d; i++) { /* the diagonal of back' J back / n */
+    site->told[i % d] += run->own.at[0].back[i] * slope[i] / run->n;
   }
-  tacit_program_apply(d, all->cov, sum, all->theta);
-  memcpy(run->theta, all->theta, sizeof run->theta);
   return TACIT_OK;
 }
 
@@ -96,7 +76,7 @@ static void pool(const site_t *sites, size_t n, size_t d, tacit_feature_scale_t 
 static tacit_status_t draw_differing(site_t *read, tacit_aware_together_t *together, const tacit_feature_scale_t *scales, tacit_draws_t *draws,
                                      tacit_error_t *err) {
   tacit_aware_site_t *sites = tacit_alloc(together->n, sizeof *sites);
-  double mean[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX];
+  double mean[PARAMETERS], cov[MATRIX];
   if (sites == NULL) {
     return tacit_error_memory(err);
   }
@@ -115,17 +95,20 @@ tacit_status_t tacit_program_combine(const tacit_noise_aware_settings_t *setting
                                      tacit_draws_t *draws, tacit_error_t *err) {
   size_t n = together->n;
   site_t *sites = tacit_alloc_zero(n, sizeof *sites);
+  tacit_program_likelihood_t *likelihoods = tacit_alloc_zero(n, sizeof *likelihoods);
   tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);
-  tacit_status_t status = sites != NULL && run != NULL ? TACIT_OK : tacit_error_memory(err);
+  tacit_program_said_t worst = {0};
+  tacit_status_t status = sites != NULL && likelihoods != NULL && run != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
     run->parameters = together->parameters;
-    status = read_site(run, &settings[i], &sites[i], err);
+    status = read_site(run, &settings[i], &likelihoods[i], &sites[i], err);
+    keep_worst(&run->said, i == 0, &worst);
   }
   if (status == TACIT_OK) {
     run->settings = settings;
-    status = multiply(run, sites, n, err);
-  }
-  if (status == TACIT_OK) {
+    run->said = worst;
+    run->likelihoods = likelihoods;
+    run->n_likelihoods = n;
     pool(sites, n, together->d, scales);
     status = together->between > 0 ? draw_differing(sites, together, scales, draws, err) : tacit_program_draw(run, draws, err);
   }
@@ -133,6 +116,7 @@ tacit_status_t tacit_program_combine(const tacit_noise_aware_settings_t *setting
     status = tacit_program_end(run, !(together->between > 0), err);
   }
   tacit_free(run);
+  tacit_free(likelihoods);
   tacit_free(sites);
   return status;
 }

@@ -210,41 +210,22 @@ tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit
     tacit_status_t (*make)(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier, double *out, double *noise_sd,
                            tacit_error_t *err);
   } kinds[] = {{"centred score", tacit_curator_release_centred_score},
+               {"slope of centred scores", tacit_curator_release_centred_slope},
+               {"tails of centred scores", tacit_curator_release_centred_tails},
                {"squares of centred scores", tacit_curator_release_centred_squares},
-               {"row squares of centred scores", tacit_curator_release_centred_row_squares}};
+               {"levels of centred scores", tacit_curator_release_centred_levels}};
   size_t d = tacit_aware_n_features(curator, settings);
-  tacit_kept_release_t release = {.noise_multiplier = multiplier,
-                                  .n_parts = 3,
-                                  .at = {{"theta", d, at->theta}, {"whiten", d * d, at->whiten}, {"clip", 1, at->clip}},
-                                  .n_values = kind != TACIT_CENTRED_SCORE ? d * (d + 1) / 2 : d,
-                                  .values = out};
+  bool is_square = kind == TACIT_CENTRED_SLOPE || kind == TACIT_CENTRED_SQUARES;
+  tacit_kept_release_t release = {
+      .noise_multiplier = multiplier,
+      .n_parts = 5,
+      .at = {{"theta", d, at->theta}, {"whiten", d * d, at->whiten}, {"clip", 1, at->clip}, {"most", 1, at->most}, {"cap", 1, at->cap}},
+      .n_values = is_square ? d * (d + 1) / 2 : kind == TACIT_CENTRED_LEVEL ? TACIT_CENTRED_LEVELS : d,
+      .values = out};
   memcpy(release.label, kinds[kind].label, strlen(kinds[kind].label) + 1);
   if (curator != NULL) {
-    tacit_centred_point_t point = {at->theta, at->whiten, *at->clip, at->n_simulated, at->seed};
+    tacit_centred_point_t point = {at->theta, at->whiten, *at->clip, *at->most, *at->cap, at->n_simulated, at->seed};
     tacit_status_t status = kinds[kind].make(curator, &point, multiplier, out, noise_sd, err);
-    if (status != TACIT_OK) {
-      return status;
-    }
-  }
-  return settle(curator, settings, &release, noise_sd, err);
-}
-
-tacit_status_t tacit_aware_release_columns(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
-                                           tacit_aware_columns_t *at, double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_kept_release_t release = {.label = "moments of columns",
-                                  .noise_multiplier = multiplier,
-                                  .n_parts = 2,
-                                  .at = {{"middle", at->n, at->middle}, {"half", at->n, at->half}, {"whiten", (at->n + 1) * (at->n + 1), at->whiten},
-                                         {"radius", 1, &at->radius}},
-                                  .n_values = (at->n + 1) * (at->n + 2) / 2,
-                                  .values = out};
-  if (at->is_whitened) {
-    release.n_parts = 4;
-    memcpy(release.label, "whitened moments of columns", 28);
-  }
-  if (curator != NULL) {
-    const tacit_record_columns_t columns = {at->n, at->column, at->middle, at->half, at->is_whitened ? at->whiten : NULL, at->radius};
-    tacit_status_t status = tacit_curator_release_column_moments(curator, &columns, multiplier, out, noise_sd, err);
     if (status != TACIT_OK) {
       return status;
     }

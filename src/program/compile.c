@@ -323,7 +323,6 @@ tacit_model_t tacit_compiled_model(const tacit_compiled_t *p) {
                   .seen = p->response.obstacle == NULL && p->response.is_censored ? p->response.packed[p->response.seen.column] : SIZE_MAX,
                   .unseen = p->response.obstacle == NULL && p->response.is_censored ? -p->response.seen.b / p->response.seen.a : 0,
                   .of_outcome = p->response.is_derived,
-                  .n_sources = p->n_sources,
                   .made_up = p->response.obstacle == NULL ? tacit_program_made_up : NULL,
                   .ctx = ctx},
       .parameters = {.dim = dim,

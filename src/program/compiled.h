@@ -86,7 +86,7 @@ void tacit_response_clear(tacit_response_t *response);
 void tacit_program_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
 void tacit_program_responses(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen,
                              double *weights);
-void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, const tacit_spread_t *spread, float *records);
+void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *records);
 
 /* evaluate.c: the functions of models. */
 void tacit_program_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);

@@ -390,18 +390,7 @@ static double even(uint64_t seed, size_t source) {
   return uniform(&stream.base);
 }
 
-static double share_of(const tacit_spread_t *spread, size_t n_sources, size_t source, uint64_t seed) {
-  double sum = 0;
-  if (spread == NULL) {
-    return even(seed, source);
-  }
-  for (size_t s = 0; s <= source; s++) {
-    sum += spread->factor[source * n_sources + s] * tacit_op_value(TACIT_OP_INV_PHI, even(seed, s), 0, 0);
-  }
-  return 0.5 * erfc(-sqrt(0.5) * (spread->location[source] + spread->scale[source] * sum));
-}
-
-void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, const tacit_spread_t *spread, float *records) {
+void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *records) {
   const tacit_compiled_t *p = ctx;
   const tacit_graph_t *g = p->graph;
   size_t n_columns = p->layout.n_columns;
@@ -413,7 +402,7 @@ void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, const tacit
       while (strcmp(p->sources[source], g->columns[k].source) != 0) {
         source++;
       }
-      double u = share_of(spread, p->n_sources, source, seed + i);
+      double u = even(seed + i, source);
       double x = made_up(g, &g->columns[k], fmin(fmax(u, 0x1p-53), 1 - 0x1p-53));
       for (size_t lane = 0; lane < 16; lane++) {
         room->raw[k * 16 + lane] = packed_number(x);

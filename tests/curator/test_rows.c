@@ -74,7 +74,7 @@ static void check_pairs(kind_t kind, size_t d, size_t n_rows, bool is_whitened, 
   support_rng_t rng = {d * 10 + (size_t)kind};
   double whiten[max_features * max_features], theta[max_features], worst = 0, longest = 0;
   double a[max_rows * (max_features + 1)], b[max_rows * (max_features + 1)];
-  tacit_door_shape_t shape = {kind == SCORE ? TACIT_SHAPE_BALL : TACIT_SHAPE_SQUARES, d + (kind == JOINT), 1 << 22, 0, 0};
+  tacit_door_shape_t shape = {kind == SCORE ? TACIT_SHAPE_BALL : TACIT_SHAPE_SQUARES, d + (kind == JOINT), 1 << 22, 0, 0, 0};
   double limit = tacit_door_shape_sensitivity(&shape, TACIT_DOOR_GAUSSIAN, true);
   double share = tacit_door_shape_sensitivity(&shape, TACIT_DOOR_GAUSSIAN, false) / limit;
   size_t n_pairs = (size_t)(3000 * testing_multiplier_at_least(0.7));

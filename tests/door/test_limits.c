@@ -139,8 +139,8 @@ static void test_noise_that_cannot_be_drawn(void **unused) {
              {1 << 26, 0x1p27, TACIT_DOOR_LAPLACE},  {1, 0x1p-9, TACIT_DOOR_DISCRETE_LAPLACE}, {1000000, 100, TACIT_DOOR_DISCRETE_GAUSSIAN},
              {1, 0x1p-5, TACIT_DOOR_DISCRETE_GAUSSIAN}};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    tacit_units_t units = {.shape = {TACIT_SHAPE_BOX, 1, 0, 0, bad[i].high}, .unit = number, .label = "test"};
-    tacit_door_shape_t step = {TACIT_SHAPE_BOX, 1, 0, 0, 1};
+    tacit_units_t units = {.shape = {TACIT_SHAPE_BOX, 1, 0, 0, bad[i].high, 0}, .unit = number, .label = "test"};
+    tacit_door_shape_t step = {TACIT_SHAPE_BOX, 1, 0, 0, 1, 0};
     tacit_event_t event = tacit_door_shape_event(&step, bad[i].noise, true, 16, "test"); /* any: it is not reached */
     box_t box = box_of(bad[i].noise == TACIT_DOOR_GAUSSIAN ? NULL : &event);
     assert_refused(&box, tacit_door_release_units(box.door, &units, bad[i].noise, bad[i].multiplier, &out, &scale, &err), &err);

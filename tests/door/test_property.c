@@ -12,16 +12,17 @@
 
 /* ---- releases ---- */
 
-typedef enum what { LINEAR, PIECES, DENSE, SCALARS, PRODUCT, BALL, BOX, CELL, CELLS, SQUARES, BLOCKS, PRODUCTS, SCORE, N_WHAT } what_t;
+typedef enum what { LINEAR, PIECES, DENSE, SCALARS, PRODUCT, BALL, BOX, CELL, CELLS, SQUARES, BLOCKS, FACTORS, PRODUCTS, SCORE, N_WHAT } what_t;
 
-static const tacit_door_shape_t shapes[N_WHAT] = {[BALL] = {TACIT_SHAPE_BALL, 4, 1 << 20, 0, 0},
-                                                  [BOX] = {TACIT_SHAPE_BOX, 3, 0, -5, 1 << 20},
-                                                  [CELL] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 0},
-                                                  [CELLS] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 3},
-                                                  [SQUARES] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0},
-                                                  [BLOCKS] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 4},
-                                                  [PRODUCTS] = {TACIT_SHAPE_PRODUCTS, 3, 1 << 16, 0, 0},
-                                                  [SCORE] = {TACIT_SHAPE_PRODUCTS, 4, 1 << 16, 0, 1 << 16}};
+static const tacit_door_shape_t shapes[N_WHAT] = {[BALL] = {TACIT_SHAPE_BALL, 4, 1 << 20, 0, 0, 0},
+                                                  [BOX] = {TACIT_SHAPE_BOX, 3, 0, -5, 1 << 20, 0},
+                                                  [CELL] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 0, 0},
+                                                  [CELLS] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 3, 0},
+                                                  [SQUARES] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0, 0},
+                                                  [BLOCKS] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 4, 0},
+                                                  [FACTORS] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0, 5},
+                                                  [PRODUCTS] = {TACIT_SHAPE_PRODUCTS, 3, 1 << 16, 0, 0, 0},
+                                                  [SCORE] = {TACIT_SHAPE_PRODUCTS, 4, 1 << 16, 0, 1 << 16, 0}};
 
 static void test_a_block_that_is_none_adds_nothing(void **unused) {
   (void)unused;
@@ -172,7 +173,7 @@ static double distance(const setting_t *s, const result_t *a, const result_t *b)
     double square = 0;
     for (size_t i = 0, row = 0, column = 0; i < a->n_a_group; i++) {
       double apart = (double)(a->sums[g * a->n_a_group + i] - b->sums[g * a->n_a_group + i]);
-      square += ((s->what == SQUARES || s->what == BLOCKS) && row != column ? 2 : 1) * apart * apart;
+      square += ((s->what >= SQUARES && s->what <= FACTORS) && row != column ? 2 : 1) * apart * apart;
       row += ++column == shapes[SQUARES].dim;
       row = row == shapes[SQUARES].dim ? 0 : row; /* the next block's */
       column = column == shapes[SQUARES].dim ? row : column;

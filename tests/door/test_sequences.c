@@ -145,9 +145,9 @@ static void whole(const void *ctx, size_t n_rows, const float *x, double *work, 
 
 typedef enum kind { VECTORS, SUBSET, SCALARS, SAMPLED, KEPT, UNITS, DECISION, MINIBATCH, PRODUCT, N_KINDS } kind_t;
 
-static const tacit_door_shape_t shapes[] = {{TACIT_SHAPE_BALL, 4, 1 << 20, 0, 0},     {TACIT_SHAPE_BALL, 40, 1 << 20, 0, 0}, {TACIT_SHAPE_BOX, 3, 0, -5, 1 << 20},
-                                            {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 0},     {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 3},  {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0},
-                                            {TACIT_SHAPE_PRODUCTS, 3, 1 << 16, 0, 0}, {TACIT_SHAPE_PRODUCTS, 4, 1 << 16, 0, 1 << 16}};
+static const tacit_door_shape_t shapes[] = {{TACIT_SHAPE_BALL, 4, 1 << 20, 0, 0, 0},     {TACIT_SHAPE_BALL, 40, 1 << 20, 0, 0, 0}, {TACIT_SHAPE_BOX, 3, 0, -5, 1 << 20, 0},
+                                            {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 0, 0},     {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 3, 0},  {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0, 0},
+                                            {TACIT_SHAPE_PRODUCTS, 3, 1 << 16, 0, 0, 0}, {TACIT_SHAPE_PRODUCTS, 4, 1 << 16, 0, 1 << 16, 0}};
 
 typedef struct step {
   kind_t kind;

@@ -86,7 +86,7 @@ static void test_answers_by_hand(void **state) {
   assert_int_equal(tacit_program_packed(program, "x", 1, &column, &factor, &offset), 1);
   tacit_pit_point_t point = point_of(theta, &column);
   float *records = malloc(200 * n_columns * sizeof *records);
-  model.records.made_up(model.records.ctx, 3, 200, NULL, records);
+  model.records.made_up(model.records.ctx, 3, 200, records);
   double expected[N_VALUES] = {0};
   for (size_t i = 0; i < 200; i++) {
     bool is_yes = records[i * n_columns + model.records.outcome] > 0.5f;
@@ -116,7 +116,7 @@ static float *simulated(const tacit_record_model_t *model, const double *theta, 
   size_t n_others = model->n_others > 0 ? model->n_others : 16, n_blocks = (n_others + 15) / 16;
   float *x = malloc(n * model->n_columns * sizeof *x), *blocks = aligned_alloc(64, n_blocks * model->n_columns * 16 * sizeof *blocks);
   double *weights = malloc(n_blocks * 16 * sizeof *weights);
-  model->made_up(model->ctx, seed << 20, n, NULL, x);
+  model->made_up(model->ctx, seed << 20, n, x);
   for (size_t i = 0; i < n; i++) {
     double u = uniform(&seed), below = 0;
     size_t pick = 0;

@@ -10,7 +10,7 @@ static void test_values_have_the_law_s_probabilities(void **state) {
   double weights[64], out[16];
   assert_int_equal(r->n_others, 61);
   assert_true(r->n_columns <= 16);
-  r->made_up(r->ctx, 3, 1, NULL, record);
+  r->made_up(r->ctx, 3, 1, record);
   r->others(r->ctx, record, at, 1, 61, blocks, weights);
   /* the features are the record's: log-likelihoods of the same record with y in its place differ by log probabilities */
   double sum = 0, first = 0, phi = exp(at[2]);
@@ -52,7 +52,7 @@ static void check_scores(const char *text, bool is_followed) {
   if (r->others == NULL) {
     fail_msg("%s: %s", text, r->no_others);
   }
-  r->made_up(r->ctx, 5, 1, NULL, record);
+  r->made_up(r->ctx, 5, 1, record);
   r->others(r->ctx, record, at, 9, N, blocks, weights);
   for (size_t j = 0; j < d; j++) {
     theta[j] = (float)at[j];

@@ -1,4 +1,6 @@
-/* Scores centred by other responses: their means, and integers that stay where they are charged for whatever a model writes. */
+/*
+ * Scores centred by other responses: their means, their slopes, and integers that stay where they are charged for whatever a model writes.
+ */
 #include <float.h>
 
 #include "response_testing.h"
@@ -41,11 +43,11 @@ static void test_centred_scores_have_mean_zero(void **state) {
   tacit_model_t model;
   tacit_program_t *program = parsed(negbin, false, &model);
   const tacit_record_model_t *r = &model.records;
-  tacit_centred_point_t point = {at, identity, 0.8, 32, 4};
+  tacit_centred_point_t point = {at, identity, 0.8, 4, 1, 32, 4};
   float *x = malloc(N * r->n_columns * sizeof *x), blocks[4 * 16 * 16];
   double weights[64], score[3], squares[6], again[3], again_squares[6];
   uint64_t seed = 12;
-  r->made_up(r->ctx, 77, N, NULL, x);
+  r->made_up(r->ctx, 77, N, x);
   for (size_t i = 0; i < N; i++) {
     double u = uniform(&seed), below = 0;
     size_t y = 0;
@@ -92,8 +94,9 @@ static void lie_others(const void *ctx, const float *record, const double *theta
   for (size_t i = 0; i < (n + 15) / 16 * 48; i++) {
     blocks[i] = anything(&own);
   }
+  double one = uniform(&own) < 0.5 ? 0.3 * uniform(&own) : 0; /* a single one of some weight leaves the record's own score as long as it is */
   for (size_t i = 0; i < (n + 15) / 16 * 16; i++) {
-    weights[i] = (double)anything(&own);
+    weights[i] = one > 0 ? (i == 0 ? one : 0) : (double)anything(&own);
   }
 }
 
@@ -109,8 +112,8 @@ static void lie_grad(const void *ctx, const float *block, size_t n_theta, const 
   }
 }
 
-static void lie_made_up(const void *ctx, uint64_t seed, size_t n, const tacit_spread_t *spread, float *records) {
-  (void)ctx, (void)seed, (void)spread;
+static void lie_made_up(const void *ctx, uint64_t seed, size_t n, float *records) {
+  (void)ctx, (void)seed;
   memset(records, 0, 3 * n * sizeof *records);
 }
 
@@ -128,92 +131,140 @@ static const tacit_record_model_t liar = {.name = "liar",
                                           .others = lie_others,
                                           .made_up = lie_made_up};
 
-/* The whole numbers of one record: k within the ball, k k' within the squares, in exact arithmetic, and the distance of two records'. */
-static void test_integers_stay_where_they_are_charged_for(void **state) {
-  (void)state;
-  enum { RADIUS = 1 << 22 };
-  tacit_centred_point_t point = {at, identity, 3, 20, 4};
-  double spacing = 1.25 * point.clip / (RADIUS - 0.5 * sqrt(3) - 1), longest = 0, furthest = 0;
-  uint64_t seed = 99;
-  int64_t before[3] = {0}, square_before[6] = {0};
-  for (size_t trial = 0; trial < (size_t)(4000 * testing_multiplier()); trial++) {
-    float x[3];
-    double score[3], squares[6];
-    for (size_t j = 0; j < 3; j++) {
-      x[j] = (float)(2 * uniform(&seed) - 1);
+/* A symmetric matrix of whole numbers, `unit` times which svec numbers are: no longer than radius^2, in exact arithmetic? *length: in that. */
+static bool are_squares_within(const double *svec, const double *before, double unit, int64_t radius, int most, double *length) {
+  __extension__ __int128 sum = 0;
+  for (size_t i = 0, a = 0; i < 3; i++) {
+    for (size_t j = i; j < 3; j++, a++) {
+      __extension__ __int128 k = (int64_t)nearbyint((svec[a] - (before != NULL ? before[a] : 0)) / unit / (i == j ? 1 : sqrt(2)));
+      sum += k * k * (i == j ? 1 : 2);
     }
-    sums(&liar, &point, 1, x, 1, score, squares);
-    int64_t k[3], square[6], n2 = 0, off2 = 0;
-    __extension__ __int128 square_off = 0;
-    for (size_t j = 0; j < 3; j++) {
-      k[j] = (int64_t)nearbyint(score[j] / spacing);
-      n2 += k[j] * k[j];
-      off2 += (k[j] - before[j]) * (k[j] - before[j]);
-    }
-    for (size_t i = 0, a = 0; i < 3; i++) {
-      for (size_t j = i; j < 3; j++, a++) {
-        square[a] = (int64_t)nearbyint(squares[a] / (spacing * spacing) / (i == j ? 1 : sqrt(2)));
-        __extension__ __int128 off = square[a] - square_before[a];
-        square_off += off * off * (i == j ? 1 : 2);
-        assert_true(square[a] == k[i] * k[j]);
-      }
-    }
-    assert_true(n2 <= (int64_t)RADIUS * RADIUS);
-    assert_true(off2 <= 4 * (int64_t)RADIUS * RADIUS);
-    __extension__ __int128 r4 = (__int128)RADIUS * RADIUS * RADIUS * RADIUS;
-    assert_true(square_off <= 2 * r4);
-    longest = fmax(longest, sqrt((double)n2) / RADIUS);
-    furthest = fmax(furthest, sqrt((double)off2) / RADIUS);
-    memcpy(before, k, sizeof before);
-    memcpy(square_before, square, sizeof square_before);
   }
-  assert_true(longest > 0.97); /* the bound is reached, so that a smaller one would have been found out */
-  assert_true(furthest > 1.8);
+  __extension__ __int128 r2 = radius;
+  r2 *= radius;
+  *length = sqrt((double)sum) / (double)r2;
+  return sum <= most * r2 * r2;
+}
+
+enum { RADIUS = 1 << 22, MOST_ROWS = 7 };
+typedef enum what { SCORE, TAILS, LEVELS, SLOPE, SQUARES, N_KINDS } what_t;
+
+/* Those of one unit of k rows, without noise; `unit`: of their whole numbers. */
+static void release_all(size_t k, double (*rows)[3], const tacit_centred_point_t *point, double out[N_KINDS][6], double unit[N_KINDS]) {
+  tacit_error_t err;
+  tacit_records_t *records;
+  tacit_curator_t *curator;
+  tacit_curator_settings_t settings = tacit_curator_settings_default();
+  size_t offsets[] = {0, k};
+  double noise_sd, bound = 1.25 * point->clip, slack = RADIUS - 0.5 * sqrt(3) - 1, of_slopes = RADIUS - 0.5 * sqrt(9) - 1;
+  settings.max_unit_rows = MOST_ROWS;
+  ok(tacit_records_new(&records, k, 3, &err), &err);
+  for (size_t t = 0; t < k; t++) {
+    tacit_records_set(records, t, rows[t]);
+  }
+  ok(tacit_records_set_units(records, offsets, 1, &err), &err);
+  ok(tacit_curator_new_exposed(&curator, records, &liar, &settings, &err), &err);
+  ok(tacit_curator_release_centred_score(curator, point, 0, out[SCORE], &noise_sd, &err), &err);
+  ok(tacit_curator_release_centred_tails(curator, point, 0, out[TAILS], &noise_sd, &err), &err);
+  ok(tacit_curator_release_centred_levels(curator, point, 0, out[LEVELS], &noise_sd, &err), &err);
+  ok(tacit_curator_release_centred_slope(curator, point, 0, out[SLOPE], &noise_sd, &err), &err);
+  ok(tacit_curator_release_centred_squares(curator, point, 0, out[SQUARES], &noise_sd, &err), &err);
+  tacit_curator_free(curator);
+  unit[SCORE] = unit[TAILS] = bound / slack;
+  unit[SLOPE] = point->most / (of_slopes * of_slopes);
+  unit[SQUARES] = fmin(point->cap, bound) * fmin(point->cap, bound) / (slack * slack);
 }
 
 /*
- * Moments of columns: whatever is in a record, one or another in its place moves their whole numbers by no more than is charged for, and the sum is
- * that of v v'.
+ * Of units of 1 to 7 rows of a model that lies: scores and tails within the ball, slopes and squares within theirs and no further apart than sqrt(2)
+ * of it, levels within their box, in exact arithmetic, whatever the model says; and each bound is nearly reached, so that a smaller one would have
+ * been found out.
  */
-static void test_moments_of_columns(void **state) {
+static void test_integers_stay_where_they_are_charged_for(void **state) {
   (void)state;
-  enum { RADIUS = 1 << 22 };
-  static const size_t column[] = {0, 1, 2};
-  static const double middle[] = {0, 1, -2}, half[] = {1, 0.5, 3}, whiten[16] = {1, 0, 0, 0, -2, 3, 0, 0, 0.5, 0, 4, 0, 1e3, 0, 0, 1};
-  tacit_record_model_t model = {.name = "liar", .dim = 3, .n_columns = 3, .grad_bound = INFINITY, .log_lik = lie_log_lik, .grad = lie_grad};
-  uint64_t seed = 77;
-  double longest = 0;
-  for (int is_whitened = 0; is_whitened < 2; is_whitened++) {
-    tacit_record_columns_t columns = {3, column, middle, half, is_whitened ? whiten : NULL, 1.7};
-    double bound = is_whitened ? 1.7 : 2, spacing = bound / (RADIUS - 0.5 * sqrt(4) - 1), before[10] = {0};
-    for (size_t trial = 0; trial < (size_t)(2000 * testing_multiplier()); trial++) {
-      tacit_error_t err;
-      tacit_curator_t *curator;
-      tacit_curator_settings_t settings = tacit_curator_settings_default();
-      float x[3] = {anything(&seed), anything(&seed), anything(&seed)};
-      double v[4], out[10], noise_sd, n2 = 0, off2 = 0, limit = sqrt(2) * RADIUS * RADIUS;
-      ok(tacit_curator_new_exposed(&curator, records_of(1, 3, x), &model, &settings, &err), &err);
-      ok(tacit_curator_release_column_moments(curator, &columns, 0, out, &noise_sd, &err), &err);
-      tacit_curator_free(curator);
-      tacit_record_columns_read(&columns, x, v);
-      bool is_left_out =
-          out[0] == 0 && !(fabs((double)x[0]) + fabs((double)x[1]) + fabs((double)x[2]) < 1e30); /* a record without a norm adds nothing */
-      for (size_t i = 0, a = 0; i < 4; i++) {
-        n2 += v[i] * v[i];
-        for (size_t j = i; j < 4; j++, a++) {
-          if (!(fabs(out[a] / (i == j ? 1 : sqrt(2)) - (is_left_out ? 0 : v[i] * v[j])) < 1e-5)) {
-            fail_msg("%g for %g of %g %g %g", out[a], v[i] * v[j], (double)x[0], (double)x[1], (double)x[2]);
-          }
-          off2 += pow((out[a] - before[a]) / (spacing * spacing), 2);
-        }
+  const tacit_centred_point_t point = {at, identity, 3, 20, 2.5, 20, 4};
+  double longest[N_KINDS] = {0}, furthest[N_KINDS] = {0}, before[N_KINDS][6] = {{0}};
+  uint64_t seed = 99;
+  for (size_t trial = 0; trial < (size_t)(4000 * testing_multiplier()); trial++) {
+    double rows[MOST_ROWS][3], out[N_KINDS][6] = {{0}}, unit[N_KINDS], length;
+    size_t k = trial % 2 == 0 ? 1 : 1 + (size_t)(uniform(&seed) * MOST_ROWS);
+    bool are_alike = uniform(&seed) < 0.5;
+    for (size_t i = 0; i < 3 * k; i++) {
+      rows[i / 3][i % 3] = are_alike && i >= 3 ? rows[0][i % 3] : (double)(float)(2 * uniform(&seed) - 1);
+    }
+    release_all(k, rows, &point, out, unit);
+    for (what_t of = SCORE; of <= TAILS; of++) {
+      int64_t n2 = 0, off2 = 0;
+      for (size_t j = 0; j < 3; j++) {
+        int64_t whole = (int64_t)nearbyint(out[of][j] / unit[of]), off = (int64_t)nearbyint((out[of][j] - before[of][j]) / unit[of]);
+        n2 += whole * whole;
+        off2 += off * off;
       }
-      assert_true(n2 <= bound * bound * (1 + 1e-12));
-      assert_true(sqrt(off2) <= limit * (1 + 1e-12));
-      longest = fmax(longest, sqrt(off2) / limit);
-      memcpy(before, out, sizeof before);
+      assert_true(n2 <= (int64_t)RADIUS * RADIUS && off2 <= 4 * (int64_t)RADIUS * RADIUS);
+      longest[of] = fmax(longest[of], sqrt((double)n2) / RADIUS);
+      furthest[of] = fmax(furthest[of], sqrt((double)off2) / RADIUS / 2);
+    }
+    for (what_t of = SLOPE; of <= SQUARES; of++) {
+      assert_true(are_squares_within(out[of], NULL, unit[of], RADIUS, 1, &length));
+      longest[of] = fmax(longest[of], length);
+      assert_true(are_squares_within(out[of], before[of], unit[of], RADIUS, 2, &length));
+      furthest[of] = fmax(furthest[of], length / sqrt(2));
+    }
+    for (size_t j = 0; j < TACIT_CENTRED_LEVELS; j++) {
+      double share = out[LEVELS][j] / (j < 2 ? point.most : 1);
+      assert_true(share >= 0 && share <= 1);
+      longest[LEVELS] = fmax(longest[LEVELS], share);
+    }
+    furthest[LEVELS] = longest[LEVELS];
+    memcpy(before, out, sizeof before);
+  }
+  for (what_t of = 0; of < N_KINDS; of++) {
+    if (!(longest[of] > 0.9 && furthest[of] > 0.75)) {
+      fail_msg("%d: %g, %g", (int)of, longest[of], furthest[of]);
     }
   }
-  assert_true(longest > 0.9);
+}
+
+/*
+ * What the expected score changes by where the truth moves is the slope that is released, however much is clipped: exactly, for it is a function of the
+ * record's own columns.
+ */
+static void test_slopes_are_those_of_scores(void **state) {
+  (void)state;
+  enum { N = 50 };
+  static const double whiten[9] = {1.2, 0.3, -0.4, 0.1, 0.8, 0.2, 0, -0.5, 1.1};
+  tacit_model_t model;
+  tacit_program_t *program = parsed(negbin, false, &model);
+  const tacit_record_model_t *r = &model.records;
+  const tacit_centred_point_t points[] = {{at, whiten, 100, 1e3, 1, 32, 4}, {at, whiten, 0.8, 0.4, 1, 32, 4}};
+  float *x = malloc(N * r->n_columns * sizeof *x);
+  double *work = malloc(tacit_centred_n_work(r, points) * sizeof *work), slope[9], low[3], high[3], law[3];
+  const double h = 1e-4;
+  r->made_up(r->ctx, 5, N, x);
+  for (size_t i = 0; i < 2 * N; i++) {
+    const tacit_centred_point_t *point = &points[i % 2];
+    const float *record = x + i / 2 * r->n_columns;
+    tacit_centred_slope(r, point, record, work, slope);
+    for (size_t j = 0; j < 3; j++) { /* along A' e_j */
+      for (size_t k = 0; k < 3; k++) {
+        law[k] = at[k] + h * whiten[j * 3 + k];
+      }
+      tacit_centred_expect(r, point, law, record, work, high);
+      for (size_t k = 0; k < 3; k++) {
+        law[k] = at[k] - h * whiten[j * 3 + k];
+      }
+      tacit_centred_expect(r, point, law, record, work, low);
+      for (size_t k = 0; k < 3; k++) {
+        double told = (high[k] - low[k]) / (2 * h);
+        if (!(fabs(told - slope[k * 3 + j]) < 1e-3 * (0.01 + fabs(slope[k * 3 + k]) + fabs(slope[j * 3 + j])))) {
+          fail_msg("%g for %g", slope[k * 3 + j], told);
+        }
+      }
+    }
+  }
+  free(x);
+  free(work);
+  tacit_program_free(program);
 }
 
 static void test_refusals_charge_nothing(void **state) {
@@ -225,105 +276,25 @@ static void test_refusals_charge_nothing(void **state) {
   tacit_curator_settings_t settings = tacit_curator_settings_default();
   double out[6], noise_sd;
   float x[16];
-  model.records.made_up(model.records.ctx, 1, 1, NULL, x);
+  model.records.made_up(model.records.ctx, 1, 1, x);
   ok(tacit_curator_new_exposed(&curator, records_of(1, model.records.n_columns, x), &model.records, &settings, &err), &err);
-  tacit_centred_point_t point = {at, identity, 2, 0, 4};
+  tacit_centred_point_t point = {at, identity, 2, 10, 2, 0, 4};
   assert_int_equal(tacit_curator_release_centred_score(curator, &point, 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
-  point = (tacit_centred_point_t){at, identity, NAN, 32, 4};
+  point = (tacit_centred_point_t){at, identity, NAN, 10, 2, 32, 4};
   assert_int_equal(tacit_curator_release_centred_score(curator, &point, 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
-  const size_t beyond = model.records.n_columns, none = 0;
-  const double middle = 0, half = 1, nothing = 0;
-  const tacit_record_columns_t wrong[] = {{0, &none, &middle, &half, NULL, 0},
-                                          {1, &beyond, &middle, &half, NULL, 0},
-                                          {1, &none, &middle, &nothing, NULL, 0},
-                                          {1, &none, &middle, &half, identity, 0}};
-  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-    assert_int_equal(tacit_curator_release_column_moments(curator, &wrong[i], 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
-  }
+  point = (tacit_centred_point_t){at, identity, 2, 0, 2, 32, 4};
+  assert_int_equal(tacit_curator_release_centred_slope(curator, &point, 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
   tacit_curator_free(curator);
   model.records.others = NULL;
   assert_int_equal(tacit_centred_check(&model.records, &err), TACIT_ERR_ARGUMENT);
   tacit_program_free(program);
 }
 
-/* A symmetric matrix of whole numbers, `unit` times which svec numbers are: no longer than radius^2, in exact arithmetic? *length: in that. */
-static bool are_squares_within(const double *svec, double unit, int64_t radius, double *length) {
-  __extension__ __int128 sum = 0;
-  for (size_t i = 0, a = 0; i < 3; i++) {
-    for (size_t j = i; j < 3; j++, a++) {
-      __extension__ __int128 k = (int64_t)nearbyint(svec[a] / unit / (i == j ? 1 : sqrt(2)));
-      sum += k * k * (i == j ? 1 : 2);
-    }
-  }
-  __extension__ __int128 r2 = radius;
-  r2 *= radius;
-  *length = sqrt((double)sum) / (double)r2;
-  return sum <= r2 * r2;
-}
-
-/*
- * Units of 1 to 7 rows of the same liar, all of whose rows may be as long as a row can be: the sum of the unit within the ball, squares of it, of its
- * rows and of their columns within theirs. Each bound is nearly reached by units of one row and by those of seven alike.
- */
-static void test_units_of_several_rows_stay_there_too(void **state) {
-  (void)state;
-  enum { RADIUS = 1 << 22, MOST = 7, N_KINDS = 4 };
-  static const size_t column[] = {0, 2};
-  static const double middle[] = {0, 0}, half[] = {0.3, 0.5};
-  tacit_centred_point_t point = {at, identity, 3, 20, 4};
-  const tacit_record_columns_t columns = {2, column, middle, half, identity, 1.5};
-  const double bound = 1.25 * point.clip, slack = RADIUS - 0.5 * sqrt(3 * MOST) - 1;
-  const double unit[N_KINDS] = {bound / (RADIUS - 0.5 * sqrt(3) - 1), bound / slack * (bound / slack), bound / slack * (bound / slack),
-                                1.5 / slack * (1.5 / slack)};
-  double longest[N_KINDS][2] = {{0}};
-  uint64_t seed = 7;
-  for (size_t trial = 0; trial < (size_t)(3000 * testing_multiplier()); trial++) {
-    tacit_error_t err;
-    tacit_records_t *records;
-    tacit_curator_t *curator;
-    tacit_curator_settings_t settings = tacit_curator_settings_default();
-    size_t k = trial % 2 == 0 ? 1 + (size_t)(uniform(&seed) * MOST) : MOST, offsets[] = {0, k};
-    double out[N_KINDS][6] = {{0}}, row[3], noise_sd;
-    bool are_alike = uniform(&seed) < 0.5;
-    settings.max_unit_rows = MOST;
-    ok(tacit_records_new(&records, k, 3, &err), &err);
-    for (size_t t = 0; t < k; t++) {
-      for (size_t j = 0; j < 3 && (t == 0 || !are_alike); j++) {
-        row[j] = 2 * uniform(&seed) - 1;
-      }
-      tacit_records_set(records, t, row);
-    }
-    ok(tacit_records_set_units(records, offsets, 1, &err), &err);
-    ok(tacit_curator_new_exposed(&curator, records, &liar, &settings, &err), &err);
-    ok(tacit_curator_release_centred_score(curator, &point, 0, out[0], &noise_sd, &err), &err);
-    ok(tacit_curator_release_centred_squares(curator, &point, 0, out[1], &noise_sd, &err), &err);
-    ok(tacit_curator_release_centred_row_squares(curator, &point, 0, out[2], &noise_sd, &err), &err);
-    ok(tacit_curator_release_column_moments(curator, &columns, 0, out[3], &noise_sd, &err), &err);
-    tacit_curator_free(curator);
-    int64_t n2 = 0;
-    for (size_t j = 0; j < 3; j++) {
-      int64_t whole = (int64_t)nearbyint(out[0][j] / unit[0]);
-      n2 += whole * whole;
-    }
-    assert_true(n2 <= (int64_t)RADIUS * RADIUS);
-    longest[0][k > 1] = fmax(longest[0][k > 1], sqrt((double)n2) / RADIUS);
-    for (size_t kind = 1; kind < N_KINDS; kind++) {
-      double length;
-      assert_true(are_squares_within(out[kind], unit[kind], RADIUS, &length));
-      longest[kind][k > 1] = fmax(longest[kind][k > 1], length);
-    }
-  }
-  for (size_t kind = 0; kind < N_KINDS; kind++) {
-    assert_true(longest[kind][0] > 0.8 && longest[kind][1] > 0.8);
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_centred_scores_have_mean_zero),
-      cmocka_unit_test(test_units_of_several_rows_stay_there_too),
       cmocka_unit_test(test_integers_stay_where_they_are_charged_for),
-      cmocka_unit_test(test_moments_of_columns),
+      cmocka_unit_test(test_slopes_are_those_of_scores),
       cmocka_unit_test(test_refusals_charge_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
