@@ -1,4 +1,6 @@
 /* A fit from settings to report: plans, the ledger, interruption, failed allocations. */
+#include <sys/stat.h>
+
 #include "fit/fixture.h"
 
 static const char *const aware[] = {"family", "bernoulli", "epsilon", "2", "delta", "1e-5", "chains", "2", "draws", "30", "warmup", "20",
@@ -234,6 +236,49 @@ static void test_who_stops_a_run_gets_what_the_relation_allows(void **state) {
   check_stopped(f, fixture_columns, minibatches, 25, TACIT_ERR_INTERRUPTED, false, true);
 }
 
+/* From its first charge on a run by noise-aware makes all its releases, whoever stops it, and they are to be had: in `out`, or from the fit. */
+static void test_what_noise_aware_was_paid_for_is_kept(void **state) {
+  const fixture_t *f = *state;
+  const char *const schemas[] = {fixture_columns, fixture_private_number};
+  for (size_t i = 0; i < 8; i++) {
+    bool has_out = i % 4 < 2, is_private = i % 2 == 1;
+    patience_t patience = {.stop = i < 4 ? 2 : 3};
+    tacit_error_t err;
+    char *text, out[128], command[160];
+    snprintf(out, sizeof out, "%s/stopped-%zu", f->folder, i);
+    tacit_fit_t *again, *fit = fixture_new("y ~ x", schemas[is_private], aware);
+    if (has_out) {
+      assert_ok(tacit_fit_set(fit, "out", out, &err), err);
+    }
+    if (is_private) {
+      assert_ok(tacit_fit_set(fit, "n-public", "400", &err), err);
+    }
+    assert_ok(tacit_fit_read(fit, f->data, &err), err);
+    assert_int_equal(tacit_fit_run(fit, is_patient, &patience, &err), TACIT_ERR_INTERRUPTED);
+    assert_true(strstr(err.message, "after all releases were made: epsilon 2 is charged") != NULL);
+    assert_null(tacit_fit_draws(fit));
+    assert_ok(tacit_fit_releases_json(fit, &text, &err), err);
+    if (!has_out) {
+      assert_int_equal(access(out, F_OK), -1);
+      assert_int_equal(mkdir(out, 0777), 0);
+      snprintf(command, sizeof command, "%s/releases.json", out);
+      assert_ok(tacit_file_write(command, text, strlen(text), &err), err);
+    }
+    tacit_free(text);
+    tacit_fit_free(fit);
+    assert_int_equal(tacit_directory_is_unfinished(out), has_out);
+    assert_ok(tacit_fit_reopen(&again, out, &err), err);
+    assert_ok(tacit_fit_redraw(again, NULL, NULL, &err), err);
+    assert_int_equal(tacit_draws_n_kept(tacit_fit_draws(again)), 30);
+    if (has_out) {
+      assert_ok(tacit_fit_write(again, NULL, &err), err);
+      assert_false(tacit_directory_is_unfinished(out));
+      assert_int_equal(tacit_fit_write(again, out, &err), TACIT_ERR_EXISTS);
+    }
+    tacit_fit_free(again);
+  }
+}
+
 /* The whole way, seeded, with one allocation failing; the last status. */
 static tacit_status_t go(const fixture_t *f, const char *const *settings, size_t k, tacit_draws_t *copy) {
   tacit_fit_t *fit;
@@ -295,6 +340,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_a_seeded_run_says_that_it_protects_nobody, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_a_run_reserves_settles_and_writes, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_who_stops_a_run_gets_what_the_relation_allows, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_what_noise_aware_was_paid_for_is_kept, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_every_failed_allocation_is_an_error_return, fixture_open, fixture_close)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
