@@ -27,6 +27,10 @@ static tacit_status_t show(const tacit_fit_t *fit, const tacit_fit_check_t *chec
   }
   if (json != NULL) {
     status = tacit_file_create(out, json, strlen(json), err);
+    if (status != TACIT_OK) { /* it was paid for, and is to be had all the same */
+      fprintf(stderr, "the file that could not be written follows on standard output\n");
+      cli_put(stdout, json);
+    }
   }
   tacit_free(text);
   tacit_free(json);

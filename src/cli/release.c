@@ -27,7 +27,13 @@ static int run(const cli_args_t *args) {
     fputs(tacit_publish_warnings(publish), stderr);
     status = tacit_publish_run(publish, &err);
   }
-  status = status == TACIT_OK ? tacit_publish_write(publish, NULL, &err) : status;
+  bool is_paid = status == TACIT_OK;
+  status = is_paid ? tacit_publish_write(publish, NULL, &err) : status;
+  if (is_paid && status != TACIT_OK) { /* it was paid for, and is to be had all the same */
+    fputs(tacit_publish_spent(publish), stderr);
+    fprintf(stderr, "what was released follows on standard output: the file that could not be written\n");
+    cli_put(stdout, tacit_publish_yaml(publish));
+  }
   if (publish != NULL) {
     fputs(tacit_publish_unsettled(publish), stderr);
   }

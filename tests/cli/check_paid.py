@@ -105,6 +105,21 @@ def full_disks():
         shutil.rmtree("under")
 
 
+def one_off_files():
+    """A statistic, and a check of a fit, whose file cannot be written: then it is on the terminal."""
+    here = os.getcwd()
+    os.mkdir("under")
+    env = {**os.environ, "LD_PRELOAD": arguments.full_disk, "FULL_DISK_UNDER": f"{here}/under", "FULL_DISK_AT": "1", "FULL_DISK_HOW": "dead"}
+    done = tacit("release", "--statistic", "counts", "--column", "y", "--data", "d.csv", "--schema", "substitute.yaml", "--epsilon", "1",
+                 "--delta", "1e-6", "--out", f"{here}/under/s.yaml", env=env)
+    assert done.returncode == 1 and "No space left" in done.stderr and "cost: epsilon 1" in done.stderr, done
+    assert "statistic: counts\n" in done.stdout and "value: [" in done.stdout, done.stdout
+    assert tacit(*fit("whole", ledger=None)).returncode == 0
+    done = tacit("check", "whole", "--data", "d.csv", "--epsilon", "5", "--delta", "1e-6", "--out", f"{here}/under/c.json", env=env)
+    assert done.returncode == 1 and '"format": "tacit check"' in done.stdout, done
+    shutil.rmtree("under")
+
+
 def kills():
     for relation in ("substitute", "add-remove"):
         new_ledger(relation)
@@ -136,6 +151,7 @@ def main():
         try:
             if arguments.full_disk != "none":
                 full_disks()
+                one_off_files()
             kills()
         finally:
             os.chdir("/")
