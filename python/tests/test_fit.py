@@ -141,6 +141,22 @@ class Interruption(Folder):
         self.assertTrue(spend["settled"])
         self.assertLess(self.ledger.spent, 499)
 
+    def test_releases_that_were_paid_for_come_with_the_interrupt(self):
+        def stop(iteration, n_iterations, epsilon):
+            if epsilon > 0:
+                raise KeyboardInterrupt
+
+        for number, out in enumerate((None, self.folder / "out")):
+            with self.assertRaisesRegex(KeyboardInterrupt, "epsilon 2 is charged") as caught:
+                fit(records(), epsilon=2, warmup=500000, draws=10, progress=stop, accept_poor=True, out=out)
+            if out is None:
+                out = self.folder / f"kept-{number}"
+                out.mkdir()
+                (out / "releases.json").write_text(caught.exception.releases, encoding="utf-8")
+            post = tacit.refit(out, draws=100, warmup=100)
+            self.assertEqual((post.n_draws, post.is_private), (100, True))
+            self.assertIn("epsilon 2 at delta 1e-06", post.privacy_line())
+
     def test_under_add_remove_returns_nothing(self):
         schema = {"relation": "add-remove", **SCHEMA}
         ledger = tacit.Ledger.create(self.folder / "a.ledger", "test", 1000, 1e-5, relation="add-remove")

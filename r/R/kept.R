@@ -48,9 +48,20 @@ with_folders <- function(fits, use, with_draws = FALSE) {
   use(paths)
 }
 
+# A fit that was read; one that did not end is drawn from what it released.
+fitted_of <- function(path) {
+  path <- one_path(path)
+  if (!file.exists(file.path(path, "unfinished")) && file.exists(file.path(path, "draws-1.csv"))) return(tacit_read(path))
+  if (!file.exists(file.path(path, "releases.json"))) return(tacit_read(path))
+  drawn <- tempfile("fit")
+  on.exit(unlink(drawn, recursive = TRUE))
+  check(.Call(C_refit, path, FALSE, 0, NULL, setting_texts(list(out = drawn)), NULL))
+  tacit_read(drawn)
+}
+
 redraw <- function(fits, given, out, progress, disjoint = FALSE, between = 0, shown = NULL) {
   if (!is.null(out)) one_path(out, "out")
-  former <- if (inherits(fits[[1L]], "tacit_fit")) fits[[1L]] else tacit_read(fits[[1L]])
+  former <- if (inherits(fits[[1L]], "tacit_fit")) fits[[1L]] else fitted_of(fits[[1L]])
   result <- with_folders(fits, function(paths) {
     check(.Call(C_refit, paths, disjoint, between, shown, setting_texts(c(given, list(out = out))), if (progress) watch))
   })

@@ -17,16 +17,30 @@ if TYPE_CHECKING:
     import pandas
 
 
+def _fitted(path: str) -> tuple[str, str, str, float]:
+    """Formula, family, schema and known sd of a fit: of its report, or, where it did not get as far, of its releases."""
+    if os.path.isdir(path) and os.path.exists(os.path.join(path, "releases.json")) and (
+            os.path.exists(os.path.join(path, "unfinished")) or not os.path.exists(os.path.join(path, "draws-1.csv"))):
+        with open(os.path.join(path, "releases.json"), encoding="utf-8") as file:
+            kept = json.load(file)
+        if isinstance(kept, dict) and isinstance(kept.get("settings"), dict):  # else what is wrong is told where it is read
+            said = {name: texts[-1] for name, texts in kept["settings"].items() if texts}
+            return str(kept.get("formula", "")), str(said.get("family", "")), str(kept.get("schema", "")), float(said.get("sd", 0))
+    former = read(path)
+    return former.formula, former.family, former._schema, former._known_sd
+
+
 def _redraw(paths: list[str], out: Path | None, progress: bool | _progress.Watcher, given: Mapping[str, Setting], *, disjoint: bool = False,
             between: float = 0, check: str | None = None) -> Posterior:
-    former, file = read(paths[0]), None if out is None else _data.path(out, "out")
+    fitted, file = _fitted(paths[0]), None if out is None else _data.path(out, "out")
     watch, line = _progress.watcher(progress)
     try:
         result = _core.refit(paths, disjoint, between, check, _pairs({**given, "out": file}), watch, file is not None)
     finally:
         if line is not None:
             line.close()
-    post = Posterior(result, former.formula, former.family, None if result["unwritten"] else file, former._schema, former._known_sd)
+    formula, family, schema, known_sd = fitted
+    post = Posterior(result, formula, family, None if result["unwritten"] else file, schema, known_sd)
     _tell(result, post, "")
     return post
 
@@ -35,7 +49,7 @@ def refit(path: Path, *, prior: Setting = None, out: Path | None = None, seed: i
           progress: bool | _progress.Watcher = True, **settings: Setting) -> Posterior:
     """Draw again from what a fit by noise-aware released (releases.json): no records, nothing spent.
 
-    path: the directory of the fit.
+    path: the directory of the fit, also of one that did not end; or one with releases.json alone, the `releases` of an exception.
     prior: replaces all of the fit's: "normal(0, 1)", a list, or {"age": "normal(0, 1)"}.
     seed: of the draws; there is no noise here that it could give away. Without a new prior and seed the draws are the fit's own.
     out: a new directory for the report; its privacy statement is the fit's.
