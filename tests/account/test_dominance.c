@@ -213,6 +213,21 @@ static void test_truncated_samples(void **state) {
   }
 }
 
+/* By hand: of four others at least two are drawn with t = .5248; then the record is kept with f = 2 P(more than 2 of 5)/(5 t) = .31744 / 1.312. */
+static void test_truncated_pair(void **state) {
+  const char *spec = "truncated-gaussian:q=0.4,records=5,limit=2,sigma=0.6";
+  const double t = 0.5248, f = 2 * 0.31744 / (5 * t), shift = 1 / noise;
+  const mixture_t none = {.n = 1, .weight = {1}, .at = {0}}, few = {.n = 2, .weight = {0.6, 0.4}, .at = {0, shift}},
+                  full = {.n = 2, .weight = {1 - f, f}, .at = {0, 2 * shift}};
+  for (size_t i = 0; i < LENGTH(epsilons); i++) {
+    double y = exp(epsilons[i]), within = 3e-6 * (1 + y);
+    assert_close(profile(spec, TACIT_RELATION_ADD_REMOVE, TACIT_DIRECTION_REMOVE, epsilons[i]),
+                 (1 - t) * hockey_stick(&few, &none, y) + t * hockey_stick(&full, &none, y), within);
+    assert_close(profile(spec, TACIT_RELATION_ADD_REMOVE, TACIT_DIRECTION_ADD, epsilons[i]),
+                 (1 - t) * hockey_stick(&none, &few, y) + t * hockey_stick(&none, &full, y), within);
+  }
+}
+
 /* ---- mixtures from a file ---- */
 
 static void test_mixture_of_gaussians(void **state) {
@@ -300,7 +315,7 @@ static void test_absent_response(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_replaced_records),     cmocka_unit_test(test_samples_of_a_size),
-      cmocka_unit_test(test_truncated_samples),    cmocka_unit_test(test_mixture_of_gaussians),
+      cmocka_unit_test(test_truncated_samples),    cmocka_unit_test(test_truncated_pair),       cmocka_unit_test(test_mixture_of_gaussians),
       cmocka_unit_test(test_exponential_mechanism), cmocka_unit_test(test_discrete_laplace),
       cmocka_unit_test(test_absent_response),
   };

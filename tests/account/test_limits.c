@@ -135,6 +135,8 @@ static void test_repeated_releases(void **state) {
       tacit_error_t err;
       assert_ok(tacit_renyi_total(&event, 1, TACIT_RELATION_SUBSTITUTE, orders[i], &total, &err), err);
       assert_true(best_of(orders[i], 1 / sigma, true, 0, 0, sign) <= total);
+      double excess = orders[i] - 1, at = log1p(1 / excess), rho = 0.5 / sigma / sigma; /* by hand: Theorem 6 */
+      assert_close(total, orders[i] * rho + 4 * exp(tacit_gaussian_log_delta(rho, at)) + log(4) / excess, 1e-9);
       const double shapes[] = {-0.5, 0.5, 1, 3};
       for (size_t j = 0; j < LENGTH(shapes); j++) {
         char spec[100];
@@ -143,7 +145,7 @@ static void test_repeated_releases(void **state) {
         event = parse(spec, 1);
         assert_ok(tacit_renyi_total(&event, 1, TACIT_RELATION_SUBSTITUTE, orders[i], &total, &err), err);
         /* by hand, g being known: Theorem 2 at the best other order */
-        double rho = 0.5 / sigma / sigma, o = fmax(sqrt(-log(g) / rho), 1);
+        double o = fmax(sqrt(-log(g) / rho), 1);
         double bound = orders[i] * rho + (1 + h) * ((1 - 1 / o) * o * rho - log(g) / o) + log(mean) / (orders[i] - 1);
         assert_close(total, bound, 1e-9);
         assert_true(best_of(orders[i], 1 / sigma, false, h, g, sign) <= total);
