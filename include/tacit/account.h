@@ -19,24 +19,33 @@ typedef enum tacit_event_kind {
   TACIT_EVENT_GAUSSIAN = 0,        /**< noise_multiplier = noise_sd / (L2 sensitivity under the relation) */
   TACIT_EVENT_LAPLACE,             /**< noise_multiplier = scale / (L1 sensitivity under the relation) */
   TACIT_EVENT_DISCRETE_GAUSSIAN,   /**< integer noise of weight exp(-x^2 / (2 (D noise_multiplier)^2)), D = `sensitivity` or 1 */
-  TACIT_EVENT_RANDOMIZED_RESPONSE, /**< with probability `probability` a uniform one of `buckets` answers; substitute */
+  TACIT_EVENT_RANDOMIZED_RESPONSE, /**< with probability `probability` a uniform one of `buckets` answers; an absent record's is uniform */
   TACIT_EVENT_PAIR,                /**< a discrete pair, in `curve` */
   TACIT_EVENT_PROFILE,             /**< upper bounds of delta(epsilon), in `curve`; for symmetric relations */
   TACIT_EVENT_PENALTY_BIT,         /**< accept/reject bit of the penalty test with noise sd `sigma` */
   TACIT_EVENT_PROBIT_BIT,          /**< the same with any sd: only sensitivity / sigma matters, give sigma = 1 */
   TACIT_EVENT_BARKER_BIT,          /**< noise-free Barker test */
-  TACIT_EVENT_ARCSINE_BIT          /**< the capped arcsine rule with `kappa` and `cap` */
+  TACIT_EVENT_ARCSINE_BIT,         /**< the capped arcsine rule with `kappa` and `cap` */
+  TACIT_EVENT_DISCRETE_LAPLACE,    /**< integer noise of weight exp(-|x| / (D noise_multiplier)), D = `sensitivity` or 1 */
+  TACIT_EVENT_APPROXIMATE,         /**< anything that is (`epsilon`, `delta`)-differentially private */
+  TACIT_EVENT_ZCDP,                /**< anything whose Renyi divergence of order a is at most xi + a rho, both ways */
+  TACIT_EVENT_EXPONENTIAL,         /**< anything of bounded range: log ratios within an interval of length `epsilon` */
+  TACIT_EVENT_GAUSSIAN_MIXTURE,    /**< a record moves a Gaussian by s_k noise sds with probability w_k, both in `curve` */
+  TACIT_EVENT_REPEAT_POISSON,      /**< the best of a Poisson number, of `mean`, of Gaussian releases with noise_multiplier */
+  TACIT_EVENT_REPEAT_BINOMIAL      /**< the best of a truncated negative binomial number with `mean` and `shape` */
 } tacit_event_kind_t;
 
 /** How the records of a release were drawn. */
 typedef enum tacit_sampling {
   TACIT_SAMPLING_NONE = 0,            /**< all records */
   TACIT_SAMPLING_POISSON,             /**< each record independently with probability `sampling_rate` */
-  TACIT_SAMPLING_WITHOUT_REPLACEMENT, /**< a fixed share `sampling_rate` of the records; relation substitute only */
-  TACIT_SAMPLING_MULTIPLICITY         /**< each record Poisson(`sampling_rate`) times, as in DP-Fast MH */
+  TACIT_SAMPLING_WITHOUT_REPLACEMENT, /**< a fixed share `sampling_rate` of the records */
+  TACIT_SAMPLING_MULTIPLICITY,        /**< each record Poisson(`sampling_rate`) times, as in DP-Fast MH */
+  TACIT_SAMPLING_WITH_REPLACEMENT,    /**< `draws` times one of `records`; relation substitute only */
+  TACIT_SAMPLING_TRUNCATED_POISSON    /**< Poisson, of at most `records`; of more than `draws` that are drawn, so many at random */
 } tacit_sampling_t;
 
-/** A discrete pair or a privacy profile, as given by a user. */
+/** A discrete pair, a privacy profile or a mixture's weights and shifts, as given by a user. */
 typedef struct tacit_curve tacit_curve_t;
 
 enum { TACIT_EVENT_TEXT_SIZE = 192 };
@@ -50,8 +59,8 @@ enum { TACIT_EVENT_TEXT_SIZE = 192 };
 typedef struct tacit_event {
   tacit_event_kind_t kind;
   tacit_sampling_t sampling;
-  double noise_multiplier;    /**< > 0; an infinite one costs nothing */
-  double sampling_rate;       /**< in (0, 1] */
+  double noise_multiplier;    /**< > 0; an infinite one costs nothing; 0 is for accountants alone: no noise */
+  double sampling_rate;       /**< in (0, 1]; 0 is for accountants alone: no record is drawn */
   double probability;         /**< of a uniform answer, in (0, 1] */
   double sensitivity;         /**< bits: how far a record can move the log acceptance ratio; discrete Gaussian: 0 or D steps */
   double sigma;               /**< penalty bit: noise sd, in units of the log ratio */
@@ -60,6 +69,9 @@ typedef struct tacit_event {
                                    multiple costs what the next multiple does */
   double kappa, cap;          /**< arcsine bit: square root of the information, largest acceptance */
   uint64_t buckets;           /**< number of answers, from 2 */
+  uint64_t records, draws;    /**< of sampling: from 2, and from 1 */
+  double epsilon, delta, xi;  /**< what is known of an event; delta and xi may be 0 */
+  double mean, shape;         /**< of the number of repetitions: > 0; > -1 */
   const tacit_curve_t *curve; /**< borrowed */
   uint64_t count;
   char label[32]; /**< what was released: "gradient", "log-ratio" */
@@ -72,6 +84,8 @@ typedef struct tacit_event {
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_event_parse(tacit_event_t *event, const char *text,
                                                           tacit_error_t *err);
+/** Does the text name a file, as those of pairs, profiles and mixtures do? What is read from elsewhere must not. */
+TACIT_API bool tacit_event_names_file(const char *text);
 /** Inverse of tacit_event_parse(), without count and label, to the last bit; returns text. Kinds with a curve give their name alone. */
 TACIT_API const char *tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT_TEXT_SIZE]);
 TACIT_API void tacit_event_clear(tacit_event_t *event);

@@ -48,8 +48,13 @@ double tacit_rho_lower(const tacit_exact_sum_t *sum);
 
 /* Is the event well formed: kind known, multiplier > 0, 1 <= count <= TACIT_MAX_COUNT, label terminated. */
 TACIT_MUST_USE tacit_status_t tacit_event_check(const tacit_event_t *event, tacit_error_t *err);
-/* Does the event cost nothing, its noise being infinite? */
+/* The same, noise and rates of 0 allowed: of what they cost accountants may be asked, but no budget takes them. */
+TACIT_MUST_USE tacit_status_t tacit_event_check_limits(const tacit_event_t *event, tacit_error_t *err);
+/* Does the event cost nothing, its noise being infinite or its rate 0? */
 bool tacit_event_is_free(const tacit_event_t *event);
+/* Is its cost governed by a noise_multiplier; and is that 0, with records to be seen? */
+bool tacit_event_is_scaled(const tacit_event_t *event);
+bool tacit_event_is_bare(const tacit_event_t *event);
 /* Is it an accept/reject bit, or a Gaussian release of all records? */
 bool tacit_event_is_bit(const tacit_event_t *event);
 bool tacit_event_is_gaussian(const tacit_event_t *event);
@@ -85,10 +90,11 @@ TACIT_MUST_USE tacit_status_t tacit_account_delta_again(tacit_bellman_t *bellman
                                                         const tacit_account_options_t *options, double epsilon,
                                                         tacit_guarantee_t *guarantee, tacit_error_t *err);
 
-/* ---- pairs and profiles that users give: CSV files with the header "p,q" or "epsilon,delta" ---- */
+/* ---- what users give: CSV files with the header "p,q", "epsilon,delta" or "weight,shift" ---- */
 
 TACIT_MUST_USE tacit_status_t tacit_curve_read_pair(tacit_curve_t **curve, const char *path, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_curve_read_profile(tacit_curve_t **curve, const char *path, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_curve_read_mixture(tacit_curve_t **curve, const char *path, tacit_error_t *err);
 void tacit_curve_free(tacit_curve_t *curve);
 
 #endif

@@ -56,16 +56,28 @@ typedef struct tacit_account_question {
   tacit_bellman_t *bellman;
 } question_t;
 
+/* Is what is asked for the epsilon at delta 0? */
+static bool is_pure(const question_t *question) {
+  return !question->is_epsilon_given && question->delta >= 0 && question->delta <= 0;
+}
+
 static tacit_status_t check(const question_t *question, tacit_error_t *err) {
-  tacit_status_t status = question->is_epsilon_given ? tacit_epsilon_check(question->epsilon, err)
-                                                     : tacit_delta_check(question->delta, err);
+  tacit_status_t status = TACIT_OK;
+  if (question->is_epsilon_given) {
+    status = tacit_epsilon_check(question->epsilon, err);
+  } else if (!is_pure(question)) {
+    status = tacit_delta_check(question->delta, err);
+  }
   double width = question->options.relative_width;
   if (status == TACIT_OK && !((width >= 1e-6 && width <= 0.1) || (width >= 0 && width <= 0))) {
     char number[TACIT_NUMBER_SIZE];
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "relative_width",
                              "the relative width must be from 1e-6 to 0.1, not %s", tacit_number_format(width, number));
   }
-  return status == TACIT_OK ? tacit_events_check(question->events, question->n_events, err) : status;
+  for (size_t i = 0; status == TACIT_OK && i < question->n_events; i++) {
+    status = tacit_event_check_limits(&question->events[i], err);
+  }
+  return status;
 }
 
 /* ---- Gaussian releases: one sum of rho, three bounds of its curve ---- */
@@ -177,7 +189,7 @@ static tacit_status_t moments_answer(const question_t *question, tacit_guarantee
 static tacit_status_t zcdp_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
   double rho;
   tacit_status_t status =
-      tacit_zcdp_total(question->events, question->n_events, question->options.relation, &rho, err);
+      tacit_zcdp_total(question->events, question->n_events, &rho, err);
   if (status == TACIT_OK) {
     set_answer(question,
                question->is_epsilon_given ? tacit_zcdp_log_delta(rho, question->epsilon)
@@ -190,9 +202,20 @@ static tacit_status_t zcdp_answer(const question_t *question, tacit_guarantee_t 
 
 /* ---- privacy loss distributions ---- */
 
+static tacit_status_t pure_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  tacit_status_t status = tacit_composition_pure(question->events, question->n_events, question->options.relation,
+                                                 &guarantee->epsilon, err);
+  guarantee->epsilon_lower = guarantee->epsilon * (1 - 0x1p-30);
+  guarantee->method = "pure";
+  return status;
+}
+
 static tacit_status_t pld_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
   tacit_bracket_t bracket;
   tacit_status_t status;
+  if (is_pure(question)) {
+    return pure_answer(question, guarantee, err);
+  }
   if (question->is_epsilon_given) {
     status = tacit_composition_log_delta(question->events, question->n_events, &question->options, question->epsilon,
                                          &bracket, err);
@@ -291,13 +314,45 @@ static tacit_status_t bits_answer(const question_t *question, tacit_guarantee_t 
   return status;
 }
 
+static bool has_kind(const question_t *question, tacit_event_kind_t kind) {
+  for (size_t i = 0; i < question->n_events; i++) {
+    if (question->events[i].kind == kind) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The pair of bounded range holds for one use; of many Renyi's bound, which knows that a range has but two ends, may be less. */
+static tacit_status_t ranges_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+  tacit_guarantee_t other = *guarantee;
+  tacit_error_t ignored;
+  guarantee->method = "pld";
+  other.method = "rdp";
+  tacit_status_t status = pld_answer(question, guarantee, err);
+  if (status == TACIT_OK && rdp_answer(question, &other, &ignored) == TACIT_OK && is_better(&other, guarantee)) {
+    other.epsilon_lower = guarantee->epsilon_lower;
+    other.delta_lower = guarantee->delta_lower;
+    *guarantee = other;
+  }
+  return status;
+}
+
 static tacit_status_t auto_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  if (tacit_events_are_gaussian(question->events, question->n_events)) {
+  if (tacit_events_are_gaussian(question->events, question->n_events) && !is_pure(question)) {
     guarantee->method = "gaussian";
     return gaussian_answer(question, guarantee, err);
   }
   if (has_bits(question)) {
     return bits_answer(question, guarantee, err);
+  }
+  if (has_kind(question, TACIT_EVENT_ZCDP) || has_kind(question, TACIT_EVENT_REPEAT_POISSON) ||
+      has_kind(question, TACIT_EVENT_REPEAT_BINOMIAL)) { /* no pair is known */
+    guarantee->method = "rdp";
+    return rdp_answer(question, guarantee, err);
+  }
+  if (has_kind(question, TACIT_EVENT_EXPONENTIAL) && !is_pure(question)) {
+    return ranges_answer(question, guarantee, err);
   }
   guarantee->method = "pld";
   return pld_answer(question, guarantee, err);

@@ -139,22 +139,44 @@ static tacit_status_t ask_direction(const tacit_event_t *events, size_t n_events
 }
 
 /* The worse of two directions: of the second, first roughly whether it can be the worse. */
-static tacit_status_t ask_directions(const tacit_event_t *events, size_t n_events,
-                                     const tacit_account_options_t *options, bool is_directed, query_t query,
-                                     tacit_bracket_t *worst, tacit_error_t *err) {
+static tacit_status_t ask_both(const tacit_event_t *events, size_t n_events, const tacit_account_options_t *options,
+                               tacit_direction_t remove, tacit_direction_t add, query_t query, tacit_bracket_t *worst,
+                               tacit_error_t *err) {
   double width = options->relative_width > 0 ? options->relative_width : 1e-3;
-  tacit_status_t status = ask_direction(events, n_events, options->relation, TACIT_DIRECTION_REMOVE, query, width,
-                                        worst, err);
+  tacit_status_t status = ask_direction(events, n_events, options->relation, remove, query, width, worst, err);
+  bool is_directed = remove == TACIT_DIRECTION_REMOVE_ATTAINED;
+  for (size_t i = 0; i < n_events; i++) {
+    is_directed = is_directed || tacit_event_is_directed(&events[i], options->relation);
+  }
   if (status != TACIT_OK || !is_directed) {
     return status;
   }
   tacit_bracket_t other;
-  status = ask_direction(events, n_events, options->relation, TACIT_DIRECTION_ADD, query, 0.1, &other, err);
+  status = ask_direction(events, n_events, options->relation, add, query, 0.1, &other, err);
   if (status == TACIT_OK && !(other.upper <= worst->lower)) {
-    status = ask_direction(events, n_events, options->relation, TACIT_DIRECTION_ADD, query, width, &other, err);
+    status = ask_direction(events, n_events, options->relation, add, query, width, &other, err);
   }
   worst->lower = fmax(worst->lower, other.lower);
   worst->upper = fmax(worst->upper, other.upper);
+  return status;
+}
+
+/* Where no data sets have the pairs that dominate, the lower end is of others, that two data sets have. */
+static tacit_status_t ask_directions(const tacit_event_t *events, size_t n_events, const tacit_account_options_t *options,
+                                     query_t query, tacit_bracket_t *worst, tacit_error_t *err) {
+  tacit_bracket_t attained;
+  tacit_status_t status =
+      ask_both(events, n_events, options, TACIT_DIRECTION_REMOVE, TACIT_DIRECTION_ADD, query, worst, err);
+  bool is_attained = true;
+  for (size_t i = 0; i < n_events; i++) {
+    is_attained = is_attained && tacit_event_is_attained(&events[i], options->relation);
+  }
+  if (status != TACIT_OK || is_attained) {
+    return status;
+  }
+  status = ask_both(events, n_events, options, TACIT_DIRECTION_REMOVE_ATTAINED, TACIT_DIRECTION_ADD_ATTAINED, query,
+                    &attained, err);
+  worst->lower = fmin(attained.lower, worst->upper);
   return status;
 }
 
@@ -174,18 +196,14 @@ static tacit_status_t ask(const tacit_event_t *events, size_t n_events, const ta
   if (status != TACIT_OK) {
     return status;
   }
-  bool is_directed = false;
-  for (size_t i = 0; i < n_kept; i++) {
-    is_directed = is_directed || tacit_event_is_directed(&kept[i], options->relation);
-  }
   if (n_kept == 0) {
     *worst = gaussian_bracket(tacit_rho_upper(&sum), query);
   } else {
     add_gaussian(kept, &n_kept, tacit_rho_upper(&sum));
-    status = ask_directions(kept, n_kept, options, is_directed, query, worst, err);
+    status = ask_directions(kept, n_kept, options, query, worst, err);
   }
   tacit_free(kept);
-  worst->lower -= 1e-13 * fabs(worst->lower); /* rho was rounded up, by less than 1e-14 of itself */
+  worst->lower -= isfinite(worst->lower) ? 1e-13 * fabs(worst->lower) : 0; /* rho was rounded up, by less than 1e-14 of itself */
   return status;
 }
 
@@ -198,12 +216,33 @@ tacit_status_t tacit_composition_epsilon(const tacit_event_t *events, size_t n_e
 /* Can the loss of some event be as large as one likes? Then no delta is 0. */
 static bool is_unbounded(const tacit_event_t *events, size_t n_events) {
   for (size_t i = 0; i < n_events; i++) {
-    bool is_normal = events[i].kind == TACIT_EVENT_GAUSSIAN || events[i].kind == TACIT_EVENT_DISCRETE_GAUSSIAN;
+    bool is_normal = events[i].kind == TACIT_EVENT_GAUSSIAN || events[i].kind == TACIT_EVENT_DISCRETE_GAUSSIAN ||
+                     events[i].kind == TACIT_EVENT_GAUSSIAN_MIXTURE;
     if (is_normal && !tacit_event_is_free(&events[i])) {
       return true;
     }
   }
   return false;
+}
+
+/* Losses add up, and the largest of all together is that of every one at its largest. */
+tacit_status_t tacit_composition_pure(const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
+                                      double *epsilon, tacit_error_t *err) {
+  double total[2] = {0, 0};
+  *epsilon = is_unbounded(events, n_events) ? INFINITY : 0;
+  for (size_t i = 0; i < n_events && *epsilon <= 0; i++) {
+    for (int side = 0; side < 2 && !tacit_event_is_free(&events[i]); side++) {
+      tacit_pair_t pair;
+      tacit_status_t status = tacit_pair_init(&pair, &events[i], relation, (tacit_direction_t)side, err);
+      if (status != TACIT_OK) {
+        return status;
+      }
+      total[side] += pair.infinite > 0 ? INFINITY : (double)pair.count * fmax(pair.max_loss, 0) * (1 + 8 * DBL_EPSILON);
+      tacit_pair_clear(&pair);
+    }
+  }
+  *epsilon = fmax(*epsilon, fmax(total[0], total[1]) * (1 + (double)n_events * DBL_EPSILON));
+  return TACIT_OK;
 }
 
 /* Where masses vanish below the doubles, the bound is the least of these. */

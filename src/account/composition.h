@@ -13,5 +13,8 @@ TACIT_MUST_USE tacit_status_t tacit_composition_epsilon(const tacit_event_t *eve
 TACIT_MUST_USE tacit_status_t tacit_composition_log_delta(const tacit_event_t *events, size_t n_events,
                                                           const tacit_account_options_t *options, double epsilon,
                                                           tacit_bracket_t *log_delta, tacit_error_t *err);
+/* The least epsilon that holds at delta 0; INFINITY where none does. */
+TACIT_MUST_USE tacit_status_t tacit_composition_pure(const tacit_event_t *events, size_t n_events,
+                                                     tacit_relation_t relation, double *epsilon, tacit_error_t *err);
 
 #endif

@@ -15,7 +15,7 @@ bool tacit_contour_applies(const tacit_event_t *events, size_t n, tacit_relation
     bool is_gaussian = events[i].kind == TACIT_EVENT_GAUSSIAN, is_unsampled = events[i].sampling == TACIT_SAMPLING_NONE;
     bool is_sampled = relation == TACIT_RELATION_ADD_REMOVE && (events[i].sampling == TACIT_SAMPLING_POISSON ||
                                                                 events[i].sampling == TACIT_SAMPLING_MULTIPLICITY);
-    if (!is_gaussian || !(is_unsampled || is_sampled)) {
+    if (!is_gaussian || !(is_unsampled || is_sampled) || tacit_event_is_bare(&events[i])) {
       return false;
     }
   }

@@ -133,8 +133,8 @@ static int compare_first(const void *a, const void *b) {
 }
 
 /* rows (loss, p, q), shape (n, 3), sorted by loss; equal losses stay apart, which tails do not mind. */
-static tacit_status_t finish(tacit_curve_t **out, double *rows, size_t n, double infinite, bool is_profile,
-                             tacit_error_t *err) {
+static tacit_status_t finish(tacit_curve_t **out, double *rows, size_t n, double infinite, double infinite_lower,
+                             bool is_profile, tacit_error_t *err) {
   double *work = tacit_alloc(n > 0 ? n : 1, 3 * sizeof *work);
   tacit_curve_t *curve = tacit_alloc_zero(1, sizeof *curve);
   tacit_status_t status = work != NULL && curve != NULL ? TACIT_OK : tacit_error_memory(err);
@@ -146,6 +146,7 @@ static tacit_status_t finish(tacit_curve_t **out, double *rows, size_t n, double
       work[2 * n + i] = rows[3 * i + 2];
     }
     curve->infinite = infinite;
+    curve->infinite_lower = infinite_lower;
     curve->is_profile = is_profile;
     status = tacit_table_init(&curve->table, n, work, work + n, work + 2 * n, err);
   }
@@ -187,7 +188,8 @@ static tacit_status_t make_pair(tacit_curve_t **out, const columns_t *columns, c
     status = tacit_error_set(err, TACIT_ERR_SYNTAX, path,
                              "%s: each column must sum to 1 within 1e-9, and some outcome have both above 0", path);
   } else { /* what the columns lack or have too much is charged */
-    status = finish(out, rows, n, infinite + 2 * fmax(fabs(sum_p - 1), fabs(sum_q - 1)), false, err);
+    double miss = 2 * fmax(fabs(sum_p - 1), fabs(sum_q - 1));
+    status = finish(out, rows, n, infinite + miss, fmax(infinite - miss, 0), false, err);
   }
   tacit_free(rows);
   return status;
@@ -273,7 +275,7 @@ static tacit_status_t make_profile(tacit_curve_t **out, const columns_t *columns
     }
   }
   tacit_status_t status =
-      n_rows > 0 ? finish(out, rows, n_rows, points[2 * n - 1], true, err)
+      n_rows > 0 ? finish(out, rows, n_rows, points[2 * n - 1], points[2 * n - 1] * (1 - 0x1p-50), true, err)
                  : tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s: the profile says nothing: delta is 1", path);
   tacit_free(points);
   return status;
@@ -285,6 +287,50 @@ tacit_status_t tacit_curve_read_profile(tacit_curve_t **curve, const char *path,
   tacit_status_t status = read_columns(&columns, path, "epsilon,delta", err);
   if (status == TACIT_OK) {
     status = make_profile(curve, &columns, path, err);
+  }
+  tacit_free(columns.x);
+  return status;
+}
+
+static int compare_shift(const void *a, const void *b) {
+  return compare_first((const double *)a + 1, (const double *)b + 1);
+}
+
+static tacit_status_t make_mixture(tacit_curve_t **out, columns_t *columns, const char *path, tacit_error_t *err) {
+  tacit_curve_t *curve = tacit_alloc_zero(1, sizeof *curve);
+  double sum = 0, farthest = 0;
+  if (curve == NULL) {
+    return tacit_error_memory(err);
+  }
+  qsort(columns->x, columns->n, 2 * sizeof(double), compare_shift);
+  bool is_valid = columns->n <= TACIT_MAX_MULTIPLICITY;
+  for (size_t i = 0; is_valid && i < columns->n; i++) {
+    double weight = columns->x[2 * i], shift = columns->x[2 * i + 1];
+    is_valid = weight >= 0 && weight <= 1 && shift >= 0 && shift <= 1e6;
+    if (weight > 0) {
+      curve->weights[curve->n_weights] = weight;
+      curve->shifts[curve->n_weights++] = shift;
+      sum += weight;
+      farthest = shift;
+    }
+  }
+  if (!is_valid || !(fabs(sum - 1) <= 1e-9) || !(farthest > 0)) {
+    tacit_free(curve);
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, path,
+                           "%s: expected up to %d rows of a weight and a shift in noise sds from 0 to 1e6, the weights adding up to 1 "
+                           "within 1e-9 and some shift above 0", path, TACIT_MAX_MULTIPLICITY);
+  }
+  curve->infinite = sum < 1 ? 2 * (1 - sum) : 0; /* what the weights lack is charged */
+  *out = curve;
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_curve_read_mixture(tacit_curve_t **curve, const char *path, tacit_error_t *err) {
+  columns_t columns = {0};
+  *curve = NULL;
+  tacit_status_t status = read_columns(&columns, path, "weight,shift", err);
+  if (status == TACIT_OK) {
+    status = make_mixture(curve, &columns, path, err);
   }
   tacit_free(columns.x);
   return status;

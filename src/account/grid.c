@@ -28,12 +28,25 @@ static double tail_noise(const tacit_tails_t *t, double y) {
   return q < 2 * DBL_MIN ? noise + smaller(y * DBL_MIN, p) : noise; /* q is no longer a normal number */
 }
 
-/* H(y) = P(L > l) - y Q(L > l) = 1 - y + y Q(L <= l) - P(L <= l), by the side without cancellation against 1. */
-static double profile(const tacit_tails_t *t, double loss, double y) {
+/* What the finite losses lack of all mass under P and Q, beyond what rounding explains: it is at infinite ones. */
+typedef struct lack {
+  double p, q;
+} lack_t;
+
+static lack_t lack_of(const tacit_tails_t *t, double rounding) {
+  double p = 1 - (t->p_above + t->p_below), q = 1 - (t->q_above + t->q_below);
+  return (lack_t){p > rounding ? p + rounding : 0, q > rounding ? q - rounding : 0};
+}
+
+/*
+ * H(y) of the finite losses, P(L > l) - y Q(L > l) = 1 - y + y Q(L <= l) - P(L <= l) less what they lack, by the side without
+ * cancellation against 1.
+ */
+static double profile(const tacit_tails_t *t, lack_t lack, double loss, double y) {
   if (t->p_above <= t->p_below || loss > 0) {
     return fmax(t->p_above - y * t->q_above, 0);
   }
-  return fmax(-expm1(loss), 0) + fmax(y * t->q_below - t->p_below, 0);
+  return fmax(fmax(-expm1(loss), 0) + fmax(y * t->q_below - t->p_below, 0) - lack.p + y * lack.q, 0);
 }
 
 static double difference(double above0, double above1, double below0, double below1) {
@@ -158,6 +171,7 @@ static void fill(tacit_grid_t *grid, const tacit_pair_t *pair, work_t *work, dou
   grid->upper[0] = t0.p_below * (1 + t0.error);
   /* the cell from y = 0 to the first loss: its triangle is no higher than the mass below */
   double before = t0.p_below * (1 + t0.error), rest = 4 * (t0.error + 4 * DBL_EPSILON);
+  lack_t lack = lack_of(&t0, rest);
   double sum_p = t0.p_above + t0.p_below - rest, sum_q = t0.q_above + t0.q_below;
   work->loss[0] = -INFINITY;
   work->floor_value[0] = work->line[0] = sum_p - before;
@@ -170,7 +184,7 @@ static void fill(tacit_grid_t *grid, const tacit_pair_t *pair, work_t *work, dou
     divide(&cell, &t0, &t1, y, grid->step, noise + tail_noise(&t1, y));
     grid->upper[i] += cell.left;
     grid->upper[i + 1] = cell.right;
-    floor_value[i] = profile(&t0, loss[i], y) - 2 * noise - 1.001 * fmax(before, cell.height);
+    floor_value[i] = profile(&t0, lack, loss[i], y) - 2 * noise - 1.001 * fmax(before, cell.height);
     work->line[i + 1] = -expm1(loss[i]) + (sum_p - 1) + y * (1 - sum_q - rest);
     work->fall[i + 1] = t0.q_above * (1 - t0.error) * y * -expm1(-grid->step) * (1 - rest);
     work->rise[i + 1] = t0.q_below * (1 - t0.error) * y * expm1(grid->step) * (1 - rest);
@@ -184,6 +198,7 @@ static void fill(tacit_grid_t *grid, const tacit_pair_t *pair, work_t *work, dou
   double y = exp(loss[grid->n - 1]);
   grid->upper[grid->n - 1] += y * t0.q_above * (1 + t0.error + 4 * DBL_EPSILON);
   grid->infinite = fmax(t0.p_above - y * t0.q_above, 0) + 2 * tail_noise(&t0, y) + pair->infinite;
+  grid->infinite_lower = pair->infinite_lower;
   floor_value[grid->n - 1] = 0;
   work->line[grid->n] = -INFINITY;
   clip(work, grid->n + 1, drift);

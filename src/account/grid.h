@@ -5,14 +5,14 @@
 
 /*
  * Two discrete pairs on the losses (first + i) step, i = 0..n-1: `upper` dominates the pair, `lower` is dominated by it.
- * Masses are those under P. `infinite` belongs to upper.
+ * Masses are those under P. `infinite` belongs to upper, infinite_lower to lower.
  */
 typedef struct tacit_grid {
   double step;
   int64_t first;
   size_t n;
   double *upper, *lower; /* shape (n) */
-  double infinite;
+  double infinite, infinite_lower;
   double loss_error; /* bound of the rounding of a loss */
 } tacit_grid_t;
 

@@ -257,7 +257,7 @@ tacit_status_t tacit_account_noise_factor(const tacit_event_t *events, size_t n_
     status = tacit_events_check(events, n_events, err);
   }
   for (size_t i = 0; status == TACIT_OK && i < n_events; i++) {
-    if (events[i].kind > TACIT_EVENT_DISCRETE_GAUSSIAN) {
+    if (!tacit_event_is_scaled(&events[i])) {
       char text[TACIT_EVENT_TEXT_SIZE];
       tacit_event_format(&events[i], text);
       status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "the noise of %s cannot be scaled", text);

@@ -9,6 +9,11 @@
 
 /* ---- answers ---- */
 
+/* log_delta as given is the rounded logarithm of a delta. */
+static double target(const tacit_pld_query_t *query, bool is_upper) {
+  return query->log_delta + (is_upper ? -1 : 1) * 8 * DBL_EPSILON * (1 + fabs(query->log_delta));
+}
+
 /*
  * Goes through the window from its top: scaled = delta(l_j) e^(c l_j - K) of the masses in the window, exactly summed by
  * d_j = e^(-c step) [d_(j+1) + (1 - e^-step) (T_(j+1) + t_(j+1))], T the masses discounted by e^-(l_i - l_j).
@@ -54,6 +59,10 @@ static void sweep_down(sweep_t *sweep) {
   sweep->mass = mass_at(sweep, sweep->index);
 }
 
+static double log_sum(double a, double b) {
+  return fmax(a, b) > -INFINITY ? fmax(a, b) + log1p(exp(-fabs(a - b))) : -INFINITY;
+}
+
 /* Bound of log delta at the sweep's loss. */
 static double sweep_log_delta(const sweep_t *sweep) {
   const tacit_pld_solver_t *solver = sweep->solver;
@@ -61,19 +70,11 @@ static double sweep_log_delta(const sweep_t *sweep) {
   double noise = solver->log_noise + 4 * DBL_EPSILON * (fabs(solver->log_mass) + solver->tilt * fabs(at) + 1);
   if (!sweep->is_upper) {
     double scaled = sweep->scaled - sweep->constant;
-    return scaled > 0 ? log(scaled) + solver->log_mass - solver->tilt * at - noise : -INFINITY;
+    double finite = scaled > 0 ? log(scaled) + solver->log_mass - solver->tilt * at - noise : -INFINITY;
+    return log_sum(finite, log(solver->infinite_lower) - 4 * DBL_EPSILON);
   }
   double value = log(fmax(sweep->scaled, 0) + sweep->constant) + solver->log_mass - solver->tilt * at + noise;
-  if (solver->infinite > 0) {
-    double other = log(solver->infinite);
-    value = fmax(value, other) + log1p(exp(-fabs(value - other)));
-  }
-  return fmin(value, 0);
-}
-
-/* log_delta as given is the rounded logarithm of a delta. */
-static double target(const tacit_pld_query_t *query, bool is_upper) {
-  return query->log_delta + (is_upper ? -1 : 1) * 8 * DBL_EPSILON * (1 + fabs(query->log_delta));
+  return fmin(log_sum(value, log(solver->infinite)), 0);
 }
 
 /* Where the bound, linear in e^epsilon between losses, equals log_delta; upper is rounded up, lower down. */
@@ -197,7 +198,8 @@ static tacit_status_t solve(tacit_pld_solver_t *solver, tacit_bracket_t *bracket
 /* ---- one use of one pair: no grid is needed ---- */
 
 static tacit_bracket_t single_log_delta(const tacit_pair_t *pair, double epsilon) {
-  double error, delta = tacit_pair_delta(pair, epsilon, &error), lower = delta - pair->infinite - error;
+  double error, delta = tacit_pair_delta(pair, epsilon, &error);
+  double lower = delta - error - pair->infinite + pair->infinite_lower;
   return (tacit_bracket_t){lower > 0 ? log(lower) - 0x1p-49 : -INFINITY, fmin(log(delta + error) + 0x1p-49, 0)};
 }
 
@@ -234,29 +236,37 @@ static tacit_bracket_t answer_single(const tacit_pair_t *pair, tacit_pld_query_t
 
 static tacit_status_t ask(const tacit_composition_t *composition, tacit_pld_query_t query, double width, tacit_bracket_t *bracket,
                           tacit_error_t *err) {
-  tacit_pld_solver_t solver = {.composition = composition, .query = query, .width = width};
-  double largest = 0, infinite = 0;
+  tacit_pld_solver_t solver = {.composition = composition, .query = query, .width = width, .target = query.log_delta};
+  double largest = 0, log_finite = 0, log_finite_lower = 0;
   for (size_t i = 0; i < composition->n_pairs; i++) {
     double count = (double)composition->pairs[i].count;
     solver.total_count += count;
     largest += count * fmax(composition->pairs[i].max_loss, 0) * (1 + 0x1p-50);
-    infinite += count * composition->pairs[i].infinite;
+    log_finite += count * log1p(-fmin(composition->pairs[i].infinite, 1)) * (1 + 2 * DBL_EPSILON);
+    log_finite_lower += count * log1p(-composition->pairs[i].infinite_lower) * (1 - 2 * DBL_EPSILON);
+  }
+  double infinite = -expm1(log_finite) * (1 + 4 * DBL_EPSILON), infinite_lower = -expm1(log_finite_lower) * (1 - 4 * DBL_EPSILON);
+  if (infinite >= 1 || (!query.is_epsilon_given && log(infinite_lower) > target(&query, false))) {
+    *bracket = query.is_epsilon_given ? (tacit_bracket_t){log(infinite_lower), 0} : (tacit_bracket_t){infinite_lower >= exp(query.log_delta) ? INFINITY : 0, INFINITY};
+    return TACIT_OK;
   }
   if (composition->n_pairs == 1 && composition->pairs[0].count == 1) {
     *bracket = answer_single(&composition->pairs[0], query);
     return TACIT_OK;
   }
   if (query.is_epsilon_given && query.epsilon >= largest) { /* no loss exceeds the largest together */
-    *bracket = (tacit_bracket_t){-INFINITY, fmin(log(infinite * (1 + 0x1p-40)), 0)};
+    *bracket = (tacit_bracket_t){log(infinite_lower), fmin(log(infinite * (1 + 0x1p-40)), 0)};
     return TACIT_OK;
   }
+  double left = exp(query.log_delta) - infinite;
+  solver.target = left > 0 && infinite > 0 ? log(left) : query.log_delta;
   solver.grids = tacit_alloc_zero(composition->n_pairs, sizeof *solver.grids);
   solver.ranges = tacit_alloc(composition->n_pairs, sizeof *solver.ranges);
   tacit_status_t status = solver.grids != NULL && solver.ranges != NULL ? TACIT_OK : tacit_error_memory(err);
   if (status == TACIT_OK) {
     status = solve(&solver, bracket, err);
   }
-  if (status == TACIT_OK && !query.is_epsilon_given && !(infinite > 0)) {
+  if (status == TACIT_OK && !query.is_epsilon_given && log(infinite) <= target(&query, true)) {
     bracket->upper = fmin(bracket->upper, largest);
   }
   solver_clear(&solver);

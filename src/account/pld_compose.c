@@ -123,6 +123,32 @@ static void invert(tacit_pld_solver_t *solver) {
   tacit_fft_backward(&solver->fft, solver->work);
 }
 
+static double sum_of(const double *masses, size_t n) {
+  tacit_exact_sum_t sum = {0, 0};
+  for (size_t i = 0; i < n; i++) {
+    tacit_exact_sum_add(&sum, masses[i]);
+  }
+  return sum.high + sum.low;
+}
+
+/*
+ * T masses in all, m of them at an infinite loss: k uses have T^k - (T - m)^k there, which grows with T, and is at most
+ * T^k [1 - (1 - m)^k] for T >= 1, and 1 - (1 - m)^k for T <= 1. Below: s^k [(1 + m / s)^k - 1], s the finite masses.
+ */
+static void account_for_infinite(tacit_pld_solver_t *solver, const tacit_grid_t *grid, double count) {
+  double total = sum_of(grid->upper, grid->n) + grid->infinite, lower = sum_of(grid->lower, grid->n);
+  solver->log_finite += count * log1p(-fmin(grid->infinite, 1));
+  solver->log_raise += count * fmax(log(total) + 8 * DBL_EPSILON, 0);
+  solver->log_lower += count * (log(lower) - 8 * DBL_EPSILON);
+  solver->log_ratio += count * log1p(grid->infinite_lower / lower) * (1 - 8 * DBL_EPSILON);
+}
+
+static void finish_infinite(tacit_pld_solver_t *solver) {
+  solver->infinite = fmin(-expm1(solver->log_finite) * exp(solver->log_raise) * (1 + 16 * DBL_EPSILON), 1);
+  double lower = exp(solver->log_lower) * expm1(solver->log_ratio) * (1 - 16 * DBL_EPSILON * (1 + fabs(solver->log_lower)));
+  solver->infinite_lower = solver->log_ratio > 0 && lower > 0 ? lower : 0;
+}
+
 /* The cumulants of a fine grid, and what rounding does to its losses and tilted masses. */
 static double account_for(tacit_pld_solver_t *solver, const tacit_grid_t *grid, double count) {
   tacit_cumulant_t own = {0, 0, 0};
@@ -137,7 +163,7 @@ static double account_for(tacit_pld_solver_t *solver, const tacit_grid_t *grid, 
   solver->log_mass += count * own.value;
   solver->loss_noise += count * grid->loss_error;
   solver->log_noise += count * 2 * DBL_EPSILON * (solver->tilt * largest + fabs(own.value) + 128);
-  solver->infinite += count * grid->infinite;
+  account_for_infinite(solver, grid, count);
   return own.value;
 }
 
@@ -164,11 +190,13 @@ static tacit_status_t compose_pair(tacit_pld_solver_t *solver, size_t i, tacit_e
 static tacit_status_t compose(tacit_pld_solver_t *solver, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
   solver->log_mass = solver->log_tail[0] = solver->log_tail[1] = 0;
-  solver->log_noise = solver->loss_noise = solver->infinite = 0;
+  solver->log_noise = solver->loss_noise = 0;
+  solver->log_finite = solver->log_raise = solver->log_lower = solver->log_ratio = 0;
   solver->rounding = 2 * tacit_fft_error(&solver->fft) + 1e-40;
   for (size_t i = 0; status == TACIT_OK && i < solver->composition->n_pairs; i++) {
     status = compose_pair(solver, i, err);
   }
+  finish_infinite(solver);
   if (status == TACIT_OK) {
     invert(solver);
   }

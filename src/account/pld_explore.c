@@ -109,7 +109,7 @@ static void find_tilt(tacit_pld_solver_t *solver) {
     double middle = 0.5 * (lower + upper);
     saddle(solver, exp(middle), &epsilon, &log_delta);
     bool is_short = solver->query.is_epsilon_given ? epsilon < solver->query.epsilon
-                                                   : log_delta > solver->query.log_delta;
+                                                   : log_delta > solver->target;
     /* of bounded losses that are all but the largest, a larger tilt would tell no more than the width asked for */
     is_short = is_short && !(exp(middle) * solver->width * epsilon > 30);
     *(is_short ? &lower : &upper) = middle;
@@ -124,7 +124,7 @@ static void find_tilt(tacit_pld_solver_t *solver) {
     return;
   }
   solver->epsilon = solver->query.is_epsilon_given ? solver->query.epsilon : epsilon;
-  solver->log_delta = solver->query.is_epsilon_given ? fmin(log_delta, 0) : solver->query.log_delta;
+  solver->log_delta = solver->query.is_epsilon_given ? fmin(log_delta, 0) : solver->target;
 }
 
 /* Variance that a grid's chords add, at most a step squared over 6 for each composition where the law is smooth. */
@@ -143,7 +143,7 @@ static double added_variance(const tacit_pld_solver_t *solver) {
  */
 tacit_status_t tacit_pld_explore(tacit_pld_solver_t *solver, tacit_error_t *err) {
   double n = 512;
-  solver->log_delta = solver->query.is_epsilon_given ? -30 : solver->query.log_delta;
+  solver->log_delta = solver->query.is_epsilon_given ? -30 : solver->target;
   for (int i = 0; i < 8; i++) {
     set_ranges(solver);
     tacit_status_t status = make_grids(solver, n, err);

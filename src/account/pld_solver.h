@@ -38,7 +38,10 @@ typedef struct tacit_pld_solver {
   double rounding;            /* bound of the error of the composed tilted masses, in Euclidean norm */
   double log_noise;           /* bound of the relative error common to the masses */
   double loss_noise;          /* bound of the rounding of the losses of all steps together */
-  double infinite;            /* mass at an infinite loss */
+  double target;              /* log delta that is left to finite losses, where delta is given */
+  double log_finite, log_raise;        /* log of the product of 1 - mass at an infinite loss; of the sums of masses that exceed 1 */
+  double log_lower, log_ratio;         /* of the lower laws: log of the product of finite masses, of all masses over those */
+  double infinite, infinite_lower;     /* mass at an infinite loss, from above and below */
   tacit_fft_t fft;
   double *work, *upper, *lower; /* shape (N, 2) each; upper and lower accumulate the transforms' product */
 } tacit_pld_solver_t;

@@ -91,6 +91,37 @@ static double table_renyi(const tacit_pair_t *pair, double order) {
   return worst;
 }
 
+/* ---- the best of a random number of releases [Papernot2022] ---- */
+
+/* Theorem 6, with (log(1 + 1 / (order - 1)), delta) of one release. */
+static double repeat_poisson_renyi(const tacit_event_t *event, double order) {
+  double rho = 0.5 / event->noise_multiplier / event->noise_multiplier;
+  double delta = tacit_exp_above(tacit_gaussian_log_delta_upper(rho, log1p(1 / (order - 1)) * (1 - 4 * DBL_EPSILON)));
+  double log_mean = log(event->mean) / (order - 1);
+  return fmax(order * rho + event->mean * delta + log_mean, 0) + 8 * DBL_EPSILON * (order * rho + fabs(log_mean) + 1);
+}
+
+/* Mean of the truncated negative binomial number of shape h: h (1 - g) / (g (1 - g^h)), falling in g. */
+static double mean_repeats(double shape, double log_gamma) {
+  double few = -expm1(log_gamma), none = fabs(shape * log_gamma) < 1e-12 ? -log_gamma : -expm1(shape * log_gamma) / shape;
+  return few * exp(-log_gamma) / none;
+}
+
+/*
+ * Theorem 2: R'(order) = R(order) + (1 + h) [(1 - 1 / o) R(o) + log(1 / g) / o] + log(mean) / (order - 1) at the best o >= 1; of a
+ * Gaussian release R(o) = o rho.
+ */
+static double repeat_binomial_renyi(const tacit_event_t *event, double order) {
+  double rho = 0.5 / event->noise_multiplier / event->noise_multiplier, low = -800, high = 0;
+  for (int i = 0; i < 100; i++) { /* low has too large a mean: log(1 / g) is rounded up */
+    double middle = 0.5 * (low + high);
+    *(mean_repeats(event->shape, middle) >= event->mean ? &low : &high) = middle;
+  }
+  double other = fmax(sqrt(-low / rho), 1), log_mean = log(event->mean) / (order - 1);
+  double bracket = (1 + event->shape) * ((other - 1) * rho - low / other);
+  return order * rho + bracket + log_mean + 16 * DBL_EPSILON * (order * rho + bracket + log_mean + 1);
+}
+
 static double renyi(const curve_t *curve, double order) {
   const tacit_event_t *event = curve->event;
   switch (event->kind) {
@@ -101,7 +132,13 @@ static double renyi(const curve_t *curve, double order) {
     case TACIT_EVENT_DISCRETE_GAUSSIAN: /* [Canonne2020, Proposition 5] */
       return 0.5 * order / event->noise_multiplier / event->noise_multiplier;
     case TACIT_EVENT_RANDOMIZED_RESPONSE:
+    case TACIT_EVENT_DISCRETE_LAPLACE:
+    case TACIT_EVENT_APPROXIMATE:
     case TACIT_EVENT_PAIR: return table_renyi(&curve->pair, order);
+    case TACIT_EVENT_ZCDP: return event->xi + order * event->rho;
+    case TACIT_EVENT_EXPONENTIAL: return fmin(0.125 * order * event->epsilon * event->epsilon, event->epsilon);
+    case TACIT_EVENT_REPEAT_POISSON: return repeat_poisson_renyi(event, order);
+    case TACIT_EVENT_REPEAT_BINOMIAL: return repeat_binomial_renyi(event, order);
     default: return tacit_bit_class_renyi(&curve->bits, order) + order * event->rho;
   }
 }
@@ -115,8 +152,14 @@ static bool has_renyi(const tacit_event_t *event, tacit_relation_t relation) {
     return event->kind == TACIT_EVENT_GAUSSIAN && event->sampling == TACIT_SAMPLING_POISSON &&
            relation == TACIT_RELATION_ADD_REMOVE;
   }
-  bool is_response = event->kind == TACIT_EVENT_RANDOMIZED_RESPONSE;
-  return event->kind != TACIT_EVENT_PROFILE && (!is_response || relation == TACIT_RELATION_SUBSTITUTE);
+  bool is_repeat = event->kind == TACIT_EVENT_REPEAT_POISSON || event->kind == TACIT_EVENT_REPEAT_BINOMIAL;
+  bool is_loud = is_repeat && !(event->noise_multiplier > 0);
+  return event->kind != TACIT_EVENT_PROFILE && event->kind != TACIT_EVENT_GAUSSIAN_MIXTURE && !is_loud;
+}
+
+static bool has_table(const tacit_event_t *event) {
+  return event->kind == TACIT_EVENT_RANDOMIZED_RESPONSE || event->kind == TACIT_EVENT_PAIR ||
+         event->kind == TACIT_EVENT_DISCRETE_LAPLACE || event->kind == TACIT_EVENT_APPROXIMATE;
 }
 
 static void sum_clear(sum_t *sum) {
@@ -140,7 +183,7 @@ static tacit_status_t sum_init(sum_t *sum, const tacit_event_t *events, size_t n
     curve->event = &events[i];
     if (!has_renyi(&events[i], relation)) {
       status = refuse(&events[i], method, err);
-    } else if (events[i].kind == TACIT_EVENT_RANDOMIZED_RESPONSE || events[i].kind == TACIT_EVENT_PAIR) {
+    } else if (has_table(&events[i])) {
       status = tacit_pair_init(&curve->pair, &events[i], relation, TACIT_DIRECTION_REMOVE, err);
     } else if (tacit_event_is_bit(&events[i])) {
       status = tacit_bit_class_init(&curve->bits, &events[i], 0.001, query->is_quick ? 0.03 : 0.001, 1, err);
@@ -275,15 +318,19 @@ static double zcdp_of(const tacit_event_t *event) {
     case TACIT_EVENT_GAUSSIAN:
     case TACIT_EVENT_DISCRETE_GAUSSIAN:
     case TACIT_EVENT_LAPLACE: return 0.5 / scale / scale;
-    case TACIT_EVENT_RANDOMIZED_RESPONSE: {
+    case TACIT_EVENT_RANDOMIZED_RESPONSE: { /* against a uniform answer it is less */
       double other = event->probability / (double)event->buckets, odds = log((1 - event->probability + other) / other);
       return 0.5 * odds * odds;
     }
+    case TACIT_EVENT_DISCRETE_LAPLACE: return 0.5 / scale / scale;
+    case TACIT_EVENT_APPROXIMATE: return event->delta > 0 ? INFINITY : 0.5 * event->epsilon * event->epsilon;
+    case TACIT_EVENT_ZCDP: return event->xi > 0 ? INFINITY : event->rho;
+    case TACIT_EVENT_EXPONENTIAL: return 0.125 * event->epsilon * event->epsilon;
     default: return tacit_event_is_bit(event) ? tacit_bit_zcdp(event) + event->rho : INFINITY;
   }
 }
 
-tacit_status_t tacit_zcdp_total(const tacit_event_t *events, size_t n_events, tacit_relation_t relation, double *rho,
+tacit_status_t tacit_zcdp_total(const tacit_event_t *events, size_t n_events, double *rho,
                                 tacit_error_t *err) {
   tacit_exact_sum_t sum = {0, 0};
   for (size_t i = 0; i < n_events; i++) {
@@ -291,9 +338,9 @@ tacit_status_t tacit_zcdp_total(const tacit_event_t *events, size_t n_events, ta
     if (tacit_event_is_free(event)) {
       continue;
     }
-    bool is_foreign = event->kind == TACIT_EVENT_RANDOMIZED_RESPONSE && relation != TACIT_RELATION_SUBSTITUTE;
-    double each = event->sampling == TACIT_SAMPLING_NONE && !is_foreign ? zcdp_of(event) : INFINITY;
-    if (isinf(each)) {
+    bool is_bare = tacit_event_is_bare(event);
+    double each = event->sampling == TACIT_SAMPLING_NONE ? zcdp_of(event) : INFINITY;
+    if (isinf(each) && !is_bare) {
       return refuse(event, "zcdp", err);
     }
     tacit_exact_sum_add(&sum, fmax((double)tacit_event_whole_count(event) * each * (1 + 16 * DBL_EPSILON), DBL_MIN));

@@ -26,7 +26,7 @@ TACIT_MUST_USE tacit_status_t tacit_moments_bound(const tacit_event_t *events, s
                                                   const tacit_renyi_query_t *query, double *answer, double *order,
                                                   tacit_error_t *err);
 /* Total rho of zCDP, rounded up. */
-TACIT_MUST_USE tacit_status_t tacit_zcdp_total(const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
-                                               double *rho, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_zcdp_total(const tacit_event_t *events, size_t n_events, double *rho,
+                                               tacit_error_t *err);
 
 #endif

@@ -79,7 +79,7 @@ static int read_request(const cli_args_t *args, request_t *request) {
   request->epsilon = request->delta = request->fpr = NAN;
   double width = 0;
   if (!cli_number(args, "epsilon", 0, 1e300, &request->epsilon) ||
-      !cli_number(args, "delta", 1e-300, 0.999999, &request->delta) ||
+      !cli_number(args, "delta", 0, 0.999999, &request->delta) ||
       !cli_number(args, "fpr", 1e-300, 0.999999, &request->fpr) || !cli_number(args, "width", 1e-6, 0.1, &width)) {
     return CLI_USAGE;
   }
@@ -300,7 +300,7 @@ static const cli_option_t options[] = {
     {"plan", "FILE", NULL,
      "Releases from a YAML file instead: lists `once` and `each_iteration` of `event: SPEC` and `count: N`, and "
      "`iterations`, `relation`."},
-    {"delta", "D", NULL, "Get epsilon at this delta."},
+    {"delta", "D", NULL, "Get epsilon at this delta; 0: where losses are bounded."},
     {"epsilon", "E", NULL, "Get delta at this epsilon."},
     {"relation", "NAME", NULL,
      "Who neighbours are: substitute (one record replaced; the default) or add-remove. It matters to sampled releases."},
@@ -321,16 +321,25 @@ const cli_command_t cli_account = {
     .positionals = "",
     .summary = "compute what a sequence of releases costs",
     .description =
-        "Composes events and prints the guarantee, rounded up, and the value that no proof can go below. Nothing is read or "
-        "released.\n\n"
+        "Composes events and prints the guarantee, rounded up, and the value that no proof can go below: that of two data sets, or of "
+        "a mechanism that meets what the event says. Nothing is read or released.\n\n"
         "Forms of --event; sigma is noise sd / L2 sensitivity under the relation, scale is noise scale / L1 sensitivity:\n"
         "- gaussian:sigma=S: all records\n"
         "- poisson-gaussian:q=Q,sigma=S: each record with probability Q\n"
-        "- fixed-size-gaussian:q=Q,sigma=S: a share Q of them (relation substitute)\n"
+        "- fixed-size-gaussian:q=Q,sigma=S: a share Q of them\n"
+        "- replacement-gaussian:records=N,draws=B,sigma=S: B times one of N records (relation substitute)\n"
+        "- truncated-gaussian:q=Q,records=N,limit=B,sigma=S: each of N with probability Q, and of more than B so drawn B at random\n"
         "- multiplicity-gaussian:q=Q,sigma=S: each record Poisson(Q) times\n"
+        "- gaussian-mixture:FILE.csv: moved by `shift` noise sds with probability `weight`, columns weight,shift\n"
+        "- tree:sigma=S,leaves=N: sums of a binary tree, each with noise S\n"
+        "- repeat-poisson:mean=M,sigma=S and repeat-negative-binomial:mean=M,shape=H,sigma=S: the best of so many Gaussian releases\n"
         "- laplace:scale=B and poisson-laplace:q=Q,scale=B\n"
-        "- discrete-gaussian:sigma=S and poisson-discrete-gaussian:q=Q,sigma=S\n"
-        "- randomized-response:p=P,buckets=N: with probability P a uniform answer\n"
+        "- discrete-laplace:scale=B[,sensitivity=D], poisson-discrete-laplace: whole numbers, D steps for a record\n"
+        "- discrete-gaussian:sigma=S[,sensitivity=D] and poisson-discrete-gaussian:q=Q,sigma=S\n"
+        "- randomized-response:p=P,buckets=N: with probability P a uniform answer; an absent record's is uniform\n"
+        "- exponential:epsilon=E: the exponential mechanism, or anything of bounded range; permute-and-flip:epsilon=E\n"
+        "- sparse-vector:threshold=B,query=C,positives=N: Laplace scales / sensitivity of the threshold and of the queries\n"
+        "- pure:epsilon=E, approximate:epsilon=E,delta=D, zcdp:rho=R[,xi=X]: anything with that guarantee\n"
         "- pair:FILE.csv: a discrete pair of output laws, columns p,q\n"
         "- profile:FILE.csv: a privacy profile, columns epsilon,delta\n"
         "- penalty-bit:sensitivity=D,sigma=S, probit-bit:sensitivity=D,sigma=S, barker-bit:sensitivity=D, "

@@ -77,9 +77,9 @@ tacit_status_t tacit_event_read(tacit_ledger_t *ledger, uint64_t entry, const ch
                                 tacit_event_t *event, tacit_error_t *err) {
   char again[TACIT_EVENT_TEXT_SIZE];
   tacit_error_t reason;
-  bool names_file = strncmp(spec, "pair:", 5) == 0 || strncmp(spec, "profile:", 8) == 0;
-  tacit_status_t status = names_file ? tacit_error_set(&reason, TACIT_ERR_DATA, "event", "an event names a file")
-                                     : tacit_event_parse(event, spec, &reason);
+  tacit_status_t status = tacit_event_names_file(spec)
+                              ? tacit_error_set(&reason, TACIT_ERR_DATA, "event", "an event names a file")
+                              : tacit_event_parse(event, spec, &reason);
   if (status == TACIT_OK) {
     event->count = count;
     status = tacit_ledger_check_event(event, &reason);

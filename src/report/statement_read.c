@@ -22,16 +22,12 @@ static tacit_status_t bad(const char *path, const char *field, const char *expec
 }
 
 /* Events that name a file are of no fit, and the file would be opened. */
-static bool names_a_file(const char *spec) {
-  return strncmp(spec, "pair:", 5) == 0 || strncmp(spec, "profile:", 8) == 0;
-}
-
 static tacit_status_t take_event(const json_t *item, const char *path, const char *key, size_t i, tacit_event_t *event,
                                  tacit_error_t *err) {
   const char *spec = words(item, "event");
   json_int_t count = json_integer_value(json_object_get(item, "count"));
   tacit_error_t why;
-  if (spec[0] == '\0' || names_a_file(spec) || count < 1) {
+  if (spec[0] == '\0' || tacit_event_names_file(spec) || count < 1) {
     return tacit_error_set(err, TACIT_ERR_SYNTAX, key, "%s: %s, item %zu: needs an \"event\" as tacit account --event takes it, without a file, "
                            "and a \"count\" from 1", path, key, i + 1);
   }

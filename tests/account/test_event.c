@@ -30,20 +30,22 @@ static void test_event_parse(void **state) {
              {"gaussian:sigma=1,count=3", TACIT_ERR_UNKNOWN, "unknown key 'count'"},
              {"gaussian:=1", TACIT_ERR_UNKNOWN, "unknown key ''"},
              {"gaussian:sigma=1,sigma=2", TACIT_ERR_SYNTAX, "given twice"},
-             {"gaussian:sigma=", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, above 0"},
-             {"gaussian:sigma=0", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, above 0"},
-             {"gaussian:sigma=-1", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, above 0"},
-             {"gaussian:sigma=1x", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, above 0"},
-             {"gaussian:sigma=1=2", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, above 0"},
-             {"gaussian:sigma=0x10", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, above 0"},
-             {"gaussian:sigma=nan", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, above 0"},
-             {"gaussian:sigma=inf", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, above 0"},
-             {"gaussian:sigma=1e9999", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, above 0"}};
+             {"gaussian:sigma=", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, from 0"},
+             {"approximate:epsilon=0", TACIT_ERR_SYNTAX, "finite number: a number above 0"},
+             {"gaussian:sigma=-1", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, from 0"},
+             {"gaussian:sigma=1x", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, from 0"},
+             {"gaussian:sigma=1=2", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, from 0"},
+             {"gaussian:sigma=0x10", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, from 0"},
+             {"gaussian:sigma=nan", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, from 0"},
+             {"gaussian:sigma=inf", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, from 0"},
+             {"gaussian:sigma=1e9999", TACIT_ERR_SYNTAX, "finite number: noise sd / sensitivity, from 0"}};
   for (size_t i = 0; i < LENGTH(bad); i++) {
     assert_int_equal(tacit_event_parse(&event, bad[i].text, &err), bad[i].status);
     assert_non_null(strstr(err.message, bad[i].says));
     assert_int_equal(tacit_event_parse(&event, bad[i].text, NULL), bad[i].status);
   }
+  assert_true(tacit_event_names_file("gaussian-mixture:x") && tacit_event_names_file("pair:x") && tacit_event_names_file("profile:x"));
+  assert_false(tacit_event_names_file("gaussian:sigma=1") || tacit_event_names_file("") || tacit_event_names_file("pairs:x"));
   char text[5000]; /* the message still says what to do */
   memset(text, 'g', sizeof text - 1);
   text[sizeof text - 1] = '\0';

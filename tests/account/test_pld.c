@@ -214,8 +214,9 @@ static void test_refusals(void **state) {
   static const struct {
     const char *spec;
     tacit_relation_t relation;
-  } bad[] = {{"fixed-size-gaussian:q=0.1,sigma=1", TACIT_RELATION_ADD_REMOVE},
-             {"randomized-response:p=0.5,buckets=3", TACIT_RELATION_ADD_REMOVE},
+  } bad[] = {{"replacement-gaussian:records=10,draws=1,sigma=1", TACIT_RELATION_ADD_REMOVE},
+             {"zcdp:rho=1", TACIT_RELATION_ADD_REMOVE},
+             {"repeat-poisson:mean=3,sigma=1", TACIT_RELATION_SUBSTITUTE},
              {"poisson-laplace:q=0.1,scale=1", TACIT_RELATION_SUBSTITUTE},
              {"barker-bit:sensitivity=0.1", TACIT_RELATION_SUBSTITUTE}};
   for (size_t i = 0; i < LENGTH(bad); i++) {

@@ -43,7 +43,7 @@ def _pairs(events: Sequence[Event], depth: int = 0) -> list[tuple[str, int]]:
 
 def account(*events: Event, delta: float | None = None, epsilon: float | None = None, relation: str = "substitute",
             method: str = "auto", width: float = 0.0, in_order: bool = False) -> Guarantee:
-    """Compose releases: epsilon at `delta`, or delta at `epsilon`, rounded up, as `tacit account` computes it.
+    """Compose releases: epsilon at `delta` (0 where losses are bounded), or delta at `epsilon`, rounded up, as `tacit account` computes it.
 
     events: texts such as "gaussian:sigma=20", or pairs of a text and how often: ("gaussian:sigma=20", 1000).
     relation: "substitute" or "add-remove"; it matters to sampled releases.
@@ -63,7 +63,7 @@ def account(*events: Event, delta: float | None = None, epsilon: float | None = 
         raise ArgumentError("width must be 0, or between 1e-06 and 0.1", "width", "argument")
     known = "delta" if delta is not None else "epsilon"
     value = _data.number(delta if delta is not None else epsilon, known)
-    if not (1e-300 <= value < 1 if known == "delta" else 0 <= value <= 1e300):
+    if not (0 <= value < 1 if known == "delta" else 0 <= value <= 1e300):
         raise ArgumentError(f"{known} is out of its range: {value!r}", known, "argument")
     answer = _core.account(pairs, _data.text(relation, "relation"), value if known == "epsilon" else None, value if known == "delta" else None,
                            _data.text(method, "method"), width, _data.flag(in_order, "in_order"))
