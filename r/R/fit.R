@@ -28,7 +28,7 @@ yaml_text <- function(yaml, what) {
 }
 
 # Settings that take several values; of any other the last would win over what was meant.
-repeated <- c("constants", "margin", "prior", "set", "statistic")
+repeated <- c("constants", "margin", "prior", "public", "set", "statistic")
 
 # Settings as a named character vector, hyphens for underscores.
 setting_texts <- function(given) {
@@ -50,6 +50,17 @@ setting_texts <- function(given) {
   if (is.null(texts)) character() else structure(texts, names = names)
 }
 
+# What users of SPSS declared missing, which haven::read_sav(user_na = TRUE) leaves among the values, is missing.
+without_user_missing <- function(x) {
+  values <- attr(x, "na_values", exact = TRUE)
+  range <- attr(x, "na_range", exact = TRUE)
+  if (is.null(values) && is.null(range)) return(x)
+  x <- as.vector(unclass(x))
+  is_missing <- x %in% values
+  if (length(range) == 2L) is_missing <- is_missing | (!is.na(x) & x >= range[[1L]] & x <= range[[2L]])
+  replace(x, is_missing, NA)
+}
+
 # What the library reads: a path, the columns of a frame that the schema names, or a stream.
 source_of <- function(data, schema) {
   if (missing(data) || is.null(data)) refuse("data: a data frame, or a path", field = "data")
@@ -57,6 +68,7 @@ source_of <- function(data, schema) {
   if (is.data.frame(data)) {
     data <- unclass(data)
     attributes(data) <- list(names = names(data))
+    data <- lapply(data, without_user_missing)
     return(data[vapply(names(data), function(name) nzchar(name) && grepl(name, schema, fixed = TRUE), NA)])
   }
   if (!requireNamespace("nanoarrow", quietly = TRUE)) {

@@ -17,6 +17,12 @@ stopifnot(identical(draws(d), expected),
           identical(draws(transform(d, y = y == 1)), expected),
           identical(draws(transform(d, k = as.integer(k))), expected),
           identical(draws(cbind(d, when = as.Date("2020-01-01"), mess = I(rep(list(1), n)))), expected))
+# As haven::read_sav(user_na = TRUE) has it: what the user of SPSS declared missing stands among the values.
+spss <- function(x, ...) structure(x, class = c("haven_labelled_spss", "haven_labelled", "vctrs_vctr", typeof(x)), ...)
+coded <- d
+coded$k[is.na(k)] <- c(-1, 8, 9)[1 + seq_len(sum(is.na(k))) %% 3]
+stopifnot(identical(draws(within(coded, k <- spss(k, na_values = -1, na_range = c(8, Inf)))), expected),
+          identical(draws(within(coded, k <- spss(as.integer(k), na_values = c(-1L, 8L, 9L)))), expected))
 if (requireNamespace("bit64", quietly = TRUE)) {
   stopifnot(identical(draws(transform(d, k = bit64::as.integer64(k))), expected))
 }

@@ -17,6 +17,7 @@ char *tacit_cell_digits_end(tacit_cell_t *cell) {
 void tacit_cell_set_digits(tacit_cell_t *cell, const char *text) {
   cell->text = text;
   cell->n = (size_t)(tacit_cell_digits_end(cell) - text);
+  cell->is_written = false;
 }
 
 void tacit_cell_whole(tacit_cell_t *cell, uint64_t magnitude, bool is_negative, bool wants_digits) {
@@ -53,6 +54,7 @@ void tacit_cell_text(tacit_cell_t *cell, const char *text, size_t n) {
   cell->kind = TACIT_CELL_TEXT;
   cell->text = text;
   cell->n = n;
+  cell->is_written = false;
 }
 
 bool tacit_cell_wants_digits(const tacit_column_schema_t *schema) {
@@ -69,12 +71,13 @@ tacit_complaint_t tacit_cell_apply(tacit_rule_t *rule, const tacit_cell_t *cell,
   if (cell->kind == TACIT_CELL_NUMBER && rule->schema->type != TACIT_COLUMN_CATEGORICAL) {
     return tacit_rule_number(rule, cell->number, counts, value);
   }
-  return cell->text != NULL ? tacit_rule_text(rule, cell->text, cell->n, counts, value)
-                            : "expected a whole number below 2^53, to be a level";
+  return cell->text != NULL && cell->is_written ? tacit_rule_written(rule, cell->text, cell->n, counts, value)
+         : cell->text != NULL                   ? tacit_rule_text(rule, cell->text, cell->n, counts, value)
+                                                : "expected a whole number below 2^53, to be a level";
 }
 
 tacit_complaint_t tacit_cell_no_person(const tacit_cell_t *cell) {
-  if (cell->kind == TACIT_CELL_MISSING || (cell->text != NULL && tacit_is_missing(cell->text, cell->n))) {
+  if (cell->kind == TACIT_CELL_MISSING || (cell->text != NULL && !cell->is_written && tacit_is_missing(cell->text, cell->n))) {
     return tacit_complaint_no_unit;
   }
   return cell->text != NULL ? NULL : "expected text or a whole number below 2^53, to identify a person";

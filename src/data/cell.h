@@ -19,6 +19,7 @@ typedef struct tacit_cell {
   double number;
   const char *text; /* of TEXT; of whole numbers and decimals, if they were asked for: their decimal digits; else NULL */
   size_t n;
+  bool is_written; /* of TEXT: the source has missing values of its own, so that "NA" is none */
   char digits[TACIT_CELL_DIGITS];
   const char *broken; /* what the source does not allow, in fixed words */
 } tacit_cell_t;

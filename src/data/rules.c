@@ -167,9 +167,14 @@ static tacit_complaint_t truth_of(const char *text, size_t n, double *value) {
 
 tacit_complaint_t tacit_rule_text(tacit_rule_t *rule, const char *text, size_t n, bool counts, double *value) {
   tacit_column_type_t type = rule->schema->type;
-  if (tacit_is_missing(text, n) || (is_nan_text(text, n) && (type == TACIT_COLUMN_NUMERIC || type == TACIT_COLUMN_INTEGER))) {
-    return tacit_rule_missing(rule, counts, value);
-  }
+  bool is_nan = is_nan_text(text, n) && (type == TACIT_COLUMN_NUMERIC || type == TACIT_COLUMN_INTEGER);
+  bool is_level = n > 0 && tacit_is_missing(text, n) && type == TACIT_COLUMN_CATEGORICAL && tacit_dictionary_find(&rule->levels, text, n) != SIZE_MAX;
+  return is_nan || (tacit_is_missing(text, n) && !is_level) ? tacit_rule_missing(rule, counts, value)
+                                                            : tacit_rule_written(rule, text, n, counts, value);
+}
+
+tacit_complaint_t tacit_rule_written(tacit_rule_t *rule, const char *text, size_t n, bool counts, double *value) {
+  tacit_column_type_t type = rule->schema->type;
   if (type == TACIT_COLUMN_CATEGORICAL) {
     return level_of(rule, text, n, value);
   }

@@ -18,8 +18,10 @@ tacit_complaint_t tacit_rule_missing(tacit_rule_t *rule, bool counts, double *va
 tacit_complaint_t tacit_rule_number(tacit_rule_t *rule, double number, bool counts, double *value);
 /* A date or time, in days since 1970-01-01. */
 tacit_complaint_t tacit_rule_days(tacit_rule_t *rule, double days, bool counts, double *value);
-/* A field of a CSV file; empty and NA are missing. */
+/* A field of a CSV file; empty and NA are missing, unless NA is a level. */
 tacit_complaint_t tacit_rule_text(tacit_rule_t *rule, const char *text, size_t n, bool counts, double *value);
+/* A text that is a value, whatever it says: NA is none that is missing. */
+tacit_complaint_t tacit_rule_written(tacit_rule_t *rule, const char *text, size_t n, bool counts, double *value);
 
 /* Days from 1970-01-01 to a day of the Gregorian calendar. */
 int64_t tacit_days_of(int64_t year, int64_t month, int64_t day);

@@ -62,11 +62,12 @@ static tacit_status_t read_typical(tacit_yaml_t *yaml, const yaml_node_t *value,
 static tacit_status_t add_level(tacit_yaml_t *yaml, const yaml_node_t *node, tacit_dictionary_t *seen,
                                 tacit_schema_column_owned_t *column) {
   const char *text = tacit_yaml_scalar(node);
-  if (strcmp(text, "NA") == 0) {
+  bool is_na = strcmp(text, "NA") == 0, is_plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+  if (is_na && is_plain) {
     return tacit_yaml_fault(yaml, node, "levels: NA stands for a missing value in the data, and is no level: leave it out, and say in "
-                            "`missing:` what a missing value counts as");
+                            "`missing:` what a missing value counts as; \"NA\" in quotes is a level, Namibia's perhaps");
   }
-  if (strcmp(text, "?") == 0 || tacit_is_missing(text, strlen(text))) {
+  if (strcmp(text, "?") == 0 || (!is_na && tacit_is_missing(text, strlen(text)))) {
     return tacit_yaml_fault(yaml, node, "levels: expected a list of level names, known without looking at the data");
   }
   size_t place;

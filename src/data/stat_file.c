@@ -237,6 +237,7 @@ static void put_text(tacit_stat_t *stat, size_t slot, const char *text) {
   tacit_text_append(to, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
   stat->status = to->failed ? tacit_error_memory(stat->err) : TACIT_OK;
   tacit_cell_text(&stat->cells[slot], to->data != NULL ? to->data : "", to->length);
+  stat->cells[slot].is_written = true;
 }
 
 static void put_label(tacit_cell_t *cell, const tacit_stat_t *stat, const tacit_stat_column_t *column) {
@@ -247,6 +248,7 @@ static void put_label(tacit_cell_t *cell, const tacit_stat_t *stat, const tacit_
                                                                                         : label->number == cell->number);
     if (is_it) {
       tacit_cell_text(cell, label->label, strlen(label->label));
+      cell->is_written = true;
       return;
     }
   }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/base_internal.h"
+#include "data/rules.h"
 #include "tacit/data.h"
 #include "testing.h"
 
@@ -259,8 +260,31 @@ static void test_without_a_name_messages_name_the_key(void **state) {
   }
 }
 
+/* A level that says NA is one in quotes alone; then a field that says so has it, and an empty one is missing. */
+static void test_na_in_quotes_is_a_level(void **state) {
+  (void)state;
+  static const char text[] = "columns:\n  c: {type: categorical, levels: [DE, \"NA\"], missing: DE}\n";
+  tacit_schema_t *schema;
+  tacit_error_t err;
+  assert_ok(tacit_schema_parse(&schema, text, sizeof text - 1, "test", &err), err);
+  const tacit_column_schema_t *column = tacit_schema_find(schema, "c");
+  assert_int_equal(column->n_levels, 2);
+  assert_string_equal(column->levels[1], "NA");
+  tacit_rule_t rule;
+  double value;
+  assert_ok(tacit_rule_init(&rule, column, &err), err);
+  assert_null(tacit_rule_text(&rule, "NA", 2, true, &value));
+  assert_true(value == 1 && rule.n_missing == 0);
+  assert_null(tacit_rule_text(&rule, "", 0, true, &value));
+  assert_true(value == 0 && rule.n_missing == 1);
+  assert_non_null(tacit_rule_text(&rule, "NAM", 3, true, &value));
+  tacit_rule_clear(&rule);
+  tacit_schema_free(schema);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_na_in_quotes_is_a_level),
       cmocka_unit_test(test_without_a_name_messages_name_the_key),
       cmocka_unit_test(test_full_schema_is_read),
       cmocka_unit_test(test_defaults_are_row_and_substitute),

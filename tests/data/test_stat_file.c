@@ -105,6 +105,44 @@ static void test_files_are_the_csv_file(void **state) {
   }
 }
 
+/* Formats with missing values of their own: a text "NA" says Namibia, or is refused; that of blanks is missing. */
+static void test_a_text_na_is_a_value(void **state) {
+  (void)state;
+  static const char *const texts[] = {"NA", "DE", "", "NA"};
+  for (size_t k = 0; k < N_STAT_KINDS; k++) {
+    const stat_kind_t *kind = &stat_kinds[k];
+    snprintf(path, sizeof path, "%s/na.%s", folder, kind->ending);
+    FILE *out = fopen(path, "wb");
+    readstat_writer_t *writer = readstat_writer_init();
+    readstat_set_data_writer(writer, write_stat_bytes);
+    readstat_variable_t *variable = readstat_add_variable(writer, kind->is_plain ? "C" : "c", READSTAT_TYPE_STRING, 8);
+    assert_int_equal(kind->begin(writer, out, 4), READSTAT_OK);
+    for (int i = 0; i < 4; i++) {
+      assert_int_equal(readstat_begin_row(writer), READSTAT_OK);
+      assert_int_equal(readstat_insert_string_value(writer, variable, texts[i]), READSTAT_OK);
+      assert_int_equal(readstat_end_row(writer), READSTAT_OK);
+    }
+    assert_int_equal(readstat_end_writing(writer), READSTAT_OK);
+    readstat_writer_free(writer);
+    fclose(out);
+    tacit_schema_t *with = schema_of(kind->is_plain ? "columns:\n  C: {type: categorical, levels: [DE, FR, 'NA'], missing: FR}\n"
+                                                    : "columns:\n  c: {type: categorical, levels: [DE, FR, 'NA'], missing: FR}\n");
+    tacit_schema_t *without = schema_of(kind->is_plain ? "columns:\n  C: {type: categorical, levels: [DE, FR], missing: FR}\n"
+                                                       : "columns:\n  c: {type: categorical, levels: [DE, FR], missing: FR}\n");
+    tacit_table_t *table;
+    tacit_error_t err;
+    assert_ok(tacit_table_read(&table, path, with, NULL, 0, NULL, &err), err);
+    const double *values = tacit_table_column(table, kind->is_plain ? "C" : "c");
+    assert_true(values[0] == 2 && values[1] == 0 && values[2] == 1 && values[3] == 2);
+    tacit_table_free(table);
+    assert_int_equal(tacit_table_read(&table, path, without, NULL, 0, NULL, &err), TACIT_ERR_DATA);
+    assert_non_null(strstr(err.message, "row 1"));
+    tacit_schema_free(with);
+    tacit_schema_free(without);
+    unlink(path);
+  }
+}
+
 static void test_templates_hold_labels_and_no_values(void **state) {
   tacit_error_t err;
   char *text;
@@ -383,7 +421,7 @@ static void test_reading_is_interrupted(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_files_are_the_csv_file),     cmocka_unit_test(test_templates_hold_labels_and_no_values),
+      cmocka_unit_test(test_files_are_the_csv_file),     cmocka_unit_test(test_a_text_na_is_a_value), cmocka_unit_test(test_templates_hold_labels_and_no_values),
       cmocka_unit_test(test_labels_of_sas_come_from_its_catalogue), cmocka_unit_test(test_an_encoding_can_be_said),
       cmocka_unit_test(test_what_does_not_suit_is_told), cmocka_unit_test(test_deleted_rows_of_sas_are_refused),
       cmocka_unit_test(test_columns_without_names_are_refused),

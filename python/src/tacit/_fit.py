@@ -58,7 +58,7 @@ def _one(name: str, value: Any) -> str:
 
 
 # Settings that take several values; of any other the last would win over what was meant.
-_REPEATED = frozenset({"constants", "margin", "prior", "set", "statistic"})
+_REPEATED = frozenset({"constants", "margin", "prior", "public", "set", "statistic"})
 
 
 def _pairs(given: Mapping[str, Setting]) -> list[tuple[str, str]]:

@@ -67,6 +67,10 @@ def _table(data: Any, columns: Any, index: list[str], name: str) -> pandas.DataF
     return frame
 
 
+#: What netCDF calls a variable: begins with a letter, digit or _, holds no '/' nor control character, ends in no blank.
+_NETCDF = re.compile(r"[A-Za-z0-9_\x80-\U0010FFFF](?:[^/\x00-\x1f\x7f]*[^/\s\x00-\x1f\x7f])?")
+
+
 class Posterior:
     """Draws of the parameters from their posterior.
 
@@ -142,10 +146,14 @@ class Posterior:
         return frame
 
     def to_arviz(self) -> Any:
-        """An InferenceData of arviz 0.x, or the DataTree of arviz 1.x."""
+        """An InferenceData of arviz 0.x, or the DataTree of arviz 1.x.
+
+        Variables are called by labels; where netCDF takes none such ("I(x/y)", "`a b`", "[ill] age") by names, "b_I_x_y".
+        """
         az = _need("arviz", "to_arviz()")
         draws = self.draws()
-        posterior = {label: draws[:, :, j] for j, label in enumerate(self.labels)}
+        called = [label if _NETCDF.fullmatch(label) else name for label, name in zip(self.labels, self.names, strict=True)]
+        posterior = {name: draws[:, :, j] for j, name in enumerate(called)}
         if int(az.__version__.partition(".")[0]) < 1:  # names tell nothing: InferenceData is another name of DataTree in 1.3
             data = az.from_dict(posterior=posterior)
             data.posterior.attrs.update(self._attributes())
