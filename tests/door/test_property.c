@@ -306,6 +306,26 @@ static void large_values(const void *ctx, const float *block, size_t n_blocks, d
   }
 }
 
+static void large_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points, float *out) {
+  (void)ctx, (void)block, (void)points;
+  for (size_t i = 0; i < n_blocks * n_points * 16; i++) {
+    out[i] = 1e6f;
+  }
+}
+
+/* All of one lane's parts: what each record adds is one number, near 2^20. */
+static void check_largest_vectors(tacit_door_t *door, size_t n) {
+  static const float point;
+  tacit_error_t err;
+  double out;
+  tacit_piece_t piece = {.kind = TACIT_PIECE_DENSE, .n = 1};
+  tacit_vectors_t of = {.n_points = 1, .dim = 1, .n_rows = 1, .n_pieces = 1, .n_blocks = 16, .pieces = &piece, .rows = large_rows, .points = &point, .scale = 1,
+                        .clip = 1, .rate = 1, .label = "test"};
+  assert_ok(tacit_door_release_vectors(door, &of, 1, &out, &err), err);
+  tacit_wide_t each = door->sums[0] / (tacit_wide_t)n;
+  assert_true(each * (tacit_wide_t)n == door->sums[0] && each <= 1 << 20 && each > (1 << 20) - 16);
+}
+
 static void test_the_largest_sums_are_exact(void **unused) {
   (void)unused;
   const size_t n = 1 << 18, at = 0, none = SIZE_MAX; /* so many that parts are of their largest size */
@@ -332,6 +352,9 @@ static void test_the_largest_sums_are_exact(void **unused) {
                                .rate = 1, .label = "test"};
     assert_ok(tacit_door_release_scalars(door, &scalars, 1, &out, &sd, &err), err);
     assert_true(door->sums[0] == (tacit_wide_t)(n / rows) << 51);
+    if (rows == 1) {
+      check_largest_vectors(door, n);
+    }
     tacit_door_free(door);
     free(offsets);
   }
