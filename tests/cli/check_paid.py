@@ -86,7 +86,7 @@ def full_disks():
         n_calls = int(pathlib.Path("count").read_text())
         assert done.returncode == 0 and n_calls > 20, (done, n_calls)
         for how in ("once", "full", "dead"):
-            for at in range(1, n_calls + 1, 1 if IS_FULL or (how, n_planned) == ("full", 6) else 5):
+            for at in range(1, n_calls + 1, 1 if IS_FULL else 3 if (how, n_planned) == ("full", 6) else 9):
                 shutil.rmtree("under")
                 os.mkdir("under")
                 new_ledger()
