@@ -28,7 +28,7 @@ double tacit_ratio_clip(double bound) {
 
 /*
  * A unit moves the log ratio by at most factor times the largest clip. Penalty: rounding the noise moves it by at most half a unit on
- * either side. Probit: any noise sd in proportion to the pair's own clip; clips have 2^10 units or more.
+ * either side. Probit: any noise sd in proportion to the pair's own clip; clips have 2^10 units or more, and 2^-10 more is for rounding the sd.
  */
 /* proofs/Decisions.v: scalar_moves, rounding_moves_by_one */
 tacit_event_t tacit_accept_event(const tacit_accept_rule_t *rule, double factor) {
@@ -37,7 +37,7 @@ tacit_event_t tacit_accept_event(const tacit_accept_rule_t *rule, double factor)
   if (rule->kind == TACIT_ACCEPT_PENALTY || rule->kind == TACIT_ACCEPT_PROBIT) {
     bool is_penalty = rule->kind == TACIT_ACCEPT_PENALTY;
     event.kind = is_penalty ? TACIT_EVENT_PENALTY_BIT : TACIT_EVENT_PROBIT_BIT;
-    event.sensitivity = is_penalty ? (most + 1) / unit : 1 + 0x1p-10;
+    event.sensitivity = is_penalty ? (most + 1) / unit : 1 + 0x1p-9;
     event.sigma = rule->sigma;
   } else if (rule->kind == TACIT_ACCEPT_ARCSINE) {
     event.kind = TACIT_EVENT_ARCSINE_BIT;

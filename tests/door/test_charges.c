@@ -142,7 +142,7 @@ static void test_decisions_are_charged_what_is_proved(void **unused) {
     rule.kind = TACIT_ACCEPT_PROBIT; /* noise of rule.sigma times what a pair's own clip, which may be the smallest, moves */
     event = tacit_accept_event(&rule, factor);
     assert_true(event.kind == TACIT_EVENT_PROBIT_BIT);
-    check((long double)event.sensitivity / (long double)event.sigma, (factor * 0x1p10L + 1) / (factor * 0x1p10L) / (long double)rule.sigma, 1e-3,
+    check((long double)event.sensitivity / (long double)event.sigma, (factor * 0x1p10L + 1) / (factor * 0x1p10L) / (long double)rule.sigma, 2e-3,
           "probit");
   }
 }

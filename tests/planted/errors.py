@@ -52,7 +52,7 @@ ERRORS = [
      "return status != TACIT_OK || is_pure || n_out > 0\n", ["curator-check", "door-property"]),
     ("charged for a decision: all that it may move by", "src/door/decide.c", ".sensitivity = most / unit, .count = 1", ".sensitivity = 0.98 * most / unit, .count = 1",
      ["door-charges"]),
-    ("charged for a probit decision: its own noise", "src/door/decide.c", "(most + 1) / unit : 1 + 0x1p-10;", "(most + 1) / unit : 0.98;", ["door-charges"]),
+    ("charged for a probit decision: its own noise", "src/door/decide.c", "(most + 1) / unit : 1 + 0x1p-9;", "(most + 1) / unit : 0.98;", ["door-charges"]),
     ("charged for a product: both of its factors", "src/door/decide.c", " + (double)of->radius[1] * of->clip[0]);", ");", ["door-charges"]),
     ("charged for a minibatch: that a record may count more than once", "src/door/minibatch.c", "(factor > 1.5 ? b * (1 + t) : b * t)", "(factor > 1.5 ? 2 * b : b)",
      ["door-charges"]),
