@@ -116,8 +116,8 @@ says(tacit(y ~ x, d, schema, family = "bernoulli", epsilon = c(1, 20), delta = 1
 says(tacit(y ~ x, d, schema, family = "bernoulli", epsilon = 1, delta = c(1e-6, 1e-5)), "delta: one value, not 2")
 says(tacit_plan(y ~ x, schema, 2000, "bernoulli", epsilon = numeric(), delta = 1e-6), "epsilon: one value, not 0")
 says(tacit(y ~ x, d, schema, family = "bernoulli", epsilon = NA_real_, delta = 1e-6), "not NA")
-for (of in c("fit", "release", "infer")) { # what the library takes several of
-  known <- tacit_settings(of)
+for (task in c("fit", "release", "infer")) { # what the library takes several of
+  known <- tacit_settings(task)
   stopifnot(all(gsub("-", "_", known$name[grepl("[Mm]ay be repeated", known$help)]) %in% tacit:::repeated))
 }
 says(fits("bernoulli", iter = 2000), "draws")

@@ -14,7 +14,9 @@ static void print_first_words(void) {
     for (size_t k = 0; k < i; k++) {
       is_new = is_new && !(strncmp(cli_commands[k]->name, cli_commands[i]->name, n) == 0 && strchr(" ", cli_commands[k]->name[n]) != NULL);
     }
-    printf(is_new ? "%.*s " : "", (int)n, cli_commands[i]->name);
+    if (is_new) {
+      printf("%.*s ", (int)n, cli_commands[i]->name);
+    }
   }
   printf("help --help --version");
 }
@@ -42,7 +44,9 @@ static void print_second_words(void) {
     if (opens_group(i)) {
       printf("      '%.*s') words='", (int)n, name);
       for (size_t k = i; k < cli_n_commands; k++) {
-        printf(strncmp(cli_commands[k]->name, name, n + 1) == 0 ? "%s " : "", second_word(cli_commands[k]->name));
+        if (strncmp(cli_commands[k]->name, name, n + 1) == 0) {
+          printf("%s ", second_word(cli_commands[k]->name));
+        }
       }
       printf("' ;;\n");
     }
