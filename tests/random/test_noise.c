@@ -222,8 +222,8 @@ static void test_forked_child_is_refused(void **state) {
     bool refused = tacit_noise_rounded_gaussian(noise, 1e9, 3, draws, &err) == TACIT_ERR_NOISE;
     _exit(refused && draws[0] == 0 && draws[1] == 0 && draws[2] == 0 ? 0 : 1);
   }
-  int how;
-  assert_true(waitpid(child, &how, 0) == child);
+  int how = 0;
+  assert_int_equal(waitpid(child, &how, 0), child);
   assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
   assert_ok(tacit_noise_rounded_gaussian(noise, 1e9, 3, draws, &err), err);
   tacit_noise_free(noise);
@@ -231,8 +231,9 @@ static void test_forked_child_is_refused(void **state) {
 
 /* What a child process makes of it: 0 if it did as it should. */
 static int status_of(pid_t child) {
-  int how;
-  assert_true(child > 0 && waitpid(child, &how, 0) == child);
+  int how = 0;
+  assert_true(child > 0);
+  assert_int_equal(waitpid(child, &how, 0), child);
   return WIFEXITED(how) ? WEXITSTATUS(how) : -1;
 }
 
