@@ -255,7 +255,7 @@ static void test_units(void **unused) {
   double out, scale;
   const what_t drawn[] = {GAUSSIAN, LAPLACE, DISCRETE_GAUSSIAN, DISCRETE_LAPLACE};
   for (int noise = 0; noise < 4; noise++) {
-    tacit_units_t of = {.shape = {TACIT_SHAPE_BOX, 1, 0, -1, 6}, .unit = number, .label = "test"};
+    tacit_units_t of = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = 1, .low = -1, .high = 6}, .unit = number, .label = "test"};
     tacit_event_t event = tacit_door_shape_event(&of.shape, (tacit_door_noise_t)noise, true, 2.3, "test");
     box_t box = box_of(TACIT_RELATION_SUBSTITUTE, noise == 0 ? NULL : &event);
     assert_ok(tacit_door_release_units(box.door, &of, (tacit_door_noise_t)noise, 2.3, &out, &scale, &err), err);

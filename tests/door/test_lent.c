@@ -97,7 +97,7 @@ static void sums_of(double x, bool has_units, int byte, double sums[3]) {
                              .points = &point, .scale = 1, .clip = 1, .rate = 1, .label = "test"};
   tacit_scalars_t scalars = {.n_pairs = 1, .n_fresh = 1, .values = values, .n_work = 4, .fresh_at = &at, .before = &none, .after = &at, .clips = &clip,
                              .rate = 1, .label = "test"};
-  tacit_units_t units = {.shape = {TACIT_SHAPE_BOX, 1, 0, -1000, 1000}, .unit = whole, .n_work = 4, .label = "test"};
+  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = 1, .low = -1000, .high = 1000}, .unit = whole, .n_work = 4, .label = "test"};
   tacit_door_t *door = door_of(N_UNITS, x, has_units);
   for (size_t pass = 0; pass < 2; pass++) {
     spoil(door, byte);
