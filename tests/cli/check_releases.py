@@ -265,7 +265,7 @@ run("refit", "private-number", "--out", "private-again")
 same("private-number", "private-again", "draws-1.csv", "privacy.json")
 fit("bend", "f.csv", "d.yaml", "y ~ I((x - 4)^2) + k")
 assert "column 'x' cannot be made" in run("synthesize", "bend", "--out", "no.csv", status=2)
-fit("line", "f.csv", "d.yaml", "x ~ k", "gaussian", "--epsilon", 20)
+fit("line", "f.csv", "d.yaml", "x ~ k", "gaussian", "--epsilon", 20, "--seed", 7)
 run("synthesize", "line", "--sets", 2, "--out", "line.csv")
 lines = [(float(row["x"]), float(row["k"])) for row in csv.DictReader(open("line.csv"))]
 assert len(lines) == 1000 and all(0.5 <= x <= 9 and 0 <= k <= 200 for x, k in lines)
@@ -278,7 +278,7 @@ with open("l.csv", "w") as file:
         s = rng.random() < 0.3
         u = max(-4, min(6, rng.gauss(1 + s, 1.2)))
         file.write(f"{u:.4f},{'yes' if s else 'no'},{2 + 1.5 * u - 3 * s + rng.gauss(0, 2):.4f}\n")
-fit("l", "l.csv", "l.yaml", "y ~ u + s", "gaussian", "--epsilon", 20)
+fit("l", "l.csv", "l.yaml", "y ~ u + s", "gaussian", "--epsilon", 20, "--seed", 7)
 run("synthesize", "l", "--rows", 20000, "--sets", 2, "--out", "l-rows.csv")
 cells = {"no": [], "yes": []}
 for row in csv.DictReader(open("l-rows.csv")):
@@ -296,7 +296,7 @@ for s, pairs in cells.items():
 pathlib.Path("edge.yaml").write_text("columns:\n  u: {type: numeric, lower: 0, upper: 8}\n  y: {type: numeric, lower: -30, upper: 30}\n")
 with open("edge.csv", "w") as file:
     file.write("u,y\n" + "".join(f"{u:.4f},{2 + 1.5 * u + rng.gauss(0, 2):.4f}\n" for u in (min(8, rng.expovariate(1)) for _ in range(20000))))
-fit("edge", "edge.csv", "edge.yaml", "y ~ u", "gaussian", "--epsilon", 20)
+fit("edge", "edge.csv", "edge.yaml", "y ~ u", "gaussian", "--epsilon", 20, "--seed", 7)
 run("synthesize", "edge", "--rows", 5000, "--sets", 8, "--out", "edge-rows.csv")
 feature = json.loads(pathlib.Path("edge-rows.csv.json").read_text())["features"][0]
 assert abs(feature["rows_mean"] - 1) < 0.06 and abs(feature["rows_sd"] - 1) < 0.07, feature
@@ -354,7 +354,7 @@ with open("n.csv", "w") as right, open("w.csv", "w") as wide:
         wide.write(f"{x:.4f},{1 + x + 2 * e:.4f},0\n")
 pathlib.Path("n.yaml").write_text("columns:\n  x: {type: numeric, lower: -2, upper: 2}\n  y: {type: numeric, lower: -12, upper: 12}\n  b: {type: numeric, lower: -12, upper: 12}\n")
 for response in "yb":
-    fit(f"line-{response}", "n.csv", "n.yaml", f"{response} ~ x", "gaussian", "--epsilon", 20)
+    fit(f"line-{response}", "n.csv", "n.yaml", f"{response} ~ x", "gaussian", "--epsilon", 20, "--seed", 7)
 for response, data, is_right, has_right_errors in (("y", "n.csv", True, True), ("b", "n.csv", False, None), ("y", "w.csv", True, False)):
     said = run("check", f"line-{response}", "--data", data, *budget, "--by", "x", "--out", f"line-{response}-{data}.json")
     found = json.loads(pathlib.Path(f"line-{response}-{data}.json").read_text())

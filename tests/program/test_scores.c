@@ -185,7 +185,7 @@ static void test_integers_stay_where_they_are_charged_for(void **state) {
   const tacit_centred_point_t point = {at, identity, 3, 20, 2.5, 20, 4};
   double longest[N_KINDS] = {0}, furthest[N_KINDS] = {0}, before[N_KINDS][6] = {{0}};
   uint64_t seed = 99;
-  for (size_t trial = 0; trial < (size_t)(4000 * testing_multiplier()); trial++) {
+  for (size_t trial = 0; trial < (size_t)(4000 * fmax(0.5, testing_multiplier())); trial++) {
     double rows[MOST_ROWS][3], out[N_KINDS][6] = {{0}}, unit[N_KINDS], length;
     size_t k = trial % 2 == 0 ? 1 : 1 + (size_t)(uniform(&seed) * MOST_ROWS);
     bool are_alike = uniform(&seed) < 0.5;
