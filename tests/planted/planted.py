@@ -52,22 +52,25 @@ def first_failure(build, tests):
 
 
 def find(source, error):
-    """The file, and its text, in which there is one place for the error."""
+    """The file, its text, and the one place of it where the error goes in. Blanks and breaks of lines do not matter: the formatter moves them."""
     promise, name, before, *_ = error
     path = source / name
     text = path.read_text()
-    if text.count(before) != 1:
-        sys.exit(f"planted: {promise}: {name} has {text.count(before)} places, not one: {before}")
-    return path, text
+    at = [i for i, letter in enumerate(text) if not letter.isspace()]
+    dense, wanted = "".join(text[i] for i in at), "".join(before.split())
+    if dense.count(wanted) != 1:
+        sys.exit(f"planted: {promise}: {name} has {dense.count(wanted)} places, not one: {before}")
+    first = dense.index(wanted)
+    return path, text, slice(at[first], at[first + len(wanted) - 1] + 1)
 
 
 def plant(scratch, error, whole):
-    _, _, before, after, tests = error
-    path, text = find(scratch / "source", error)
+    after, tests = error[3:]
+    path, text, place = find(scratch / "source", error)
     start = time.time()
     build, full = scratch / "build", ["--setup", "full", *tests]
     try:
-        path.write_text(text.replace(before, after))
+        path.write_text(text[:place.start] + after.strip() + text[place.stop:])
         quick = first_failure(build, tests) or (first_failure(build, []) if whole else None)
         caught = quick or (first_failure(build, full) if whole else None)
     finally:
