@@ -30,6 +30,7 @@ class ReadSettings(TypedDict, total=False):
     query: str | None
     catalog: Path | None
     encoding: str | None
+    delimiter: str | None
     data_id: str | None
     purpose: str | None
     n_public: Number | None
