@@ -125,6 +125,7 @@ typedef struct tacit_data_source {
   const char *query;               /**< of a database, path "odbc:DSN=...": what tacit_query_read() takes; else NULL */
   const char *catalog;             /**< of a SAS file (.sas7bdat, .xpt): the catalogue (.sas7bcat) that holds labels of its values; else NULL */
   const char *encoding;            /**< of text in CSV, SAS, SPSS or Stata files, as iconv calls it ("latin1"); NULL: as the file says, else UTF-8 */
+  const char *delimiter;           /**< between fields of CSV: one character, or "tab"; NULL: by the header row (see tacit_table_read_csv()) */
   struct ArrowArrayStream *stream; /**< as in tacit_table_read_stream(): taken */
   const tacit_stream_watch_t *watch; /**< may be NULL */
 } tacit_data_source_t;
@@ -188,8 +189,8 @@ typedef struct tacit_column_notes {
  * Read records: a CSV or TSV file, the standard input ("-"), or a directory that tacit_table_import() wrote, whose columns are mapped and not read
  * until they are looked at. The directory must have been imported under the same rules for these columns, and must not be changed while it is open.
  *
- * A CSV or TSV file (optionally gzip) is streamed: the text is never held in memory. The separator is a comma if the header row has
- * one, else a tab, else a semicolon; where it is a semicolon, numbers may have a decimal comma. It is UTF-8, or UTF-16 where it begins with that
+ * A CSV or TSV file (optionally gzip) is streamed: the text is never held in memory. The separator is that of comma, tab,
+ * semicolon and | which the header row has most often outside of quotation marks, or what tacit_data_source_t says; where it is a semicolon, numbers may have a decimal comma. It is UTF-8, or UTF-16 where it begins with that
  * mark; tacit_data_source_t names others.
  *
  * Where units are persons, their rows may come in any order. A person has the first max_rows of them, in the order in which they come;

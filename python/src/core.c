@@ -149,6 +149,9 @@ bool core_call_read(core_call_t *call, const core_reader_t *reader, void *of, Py
   core_work_begin(&call->work);
   tacit_status_t status = reader->read(of, &source, &err);
   core_work_end(&call->work);
+  if (status == TACIT_ERR_SYNTAX || status == TACIT_ERR_UNKNOWN) { /* of the data: formula and schema were read before */
+    err.status = TACIT_ERR_DATA;
+  }
   return (status == TACIT_OK && PyErr_CheckSignals() == 0) || core_call_refuse(call, &err);
 }
 

@@ -108,6 +108,7 @@ static Py_ssize_t least_size(const column_t *column, size_t j) {
     case 'g': case 'l': case 'L': return 8 * n;
     case 'f': case 'i': case 'I': return 4 * n;
     case 's': case 'S': case 'e': return 2 * n;
+    case 't': return (strncmp(column->format, "tdD", 3) == 0 ? 4 : 8) * n; /* dates, times */
     default: return n;
   }
 }

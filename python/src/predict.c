@@ -114,6 +114,9 @@ PyObject *core_contrast(PyObject *self, PyObject *args) {
   core_work_t work;
   core_work_begin(&work);
   tacit_status_t status = tacit_contrast(&held.fit, expression, draws, &err);
+  if (status == TACIT_ERR_SYNTAX || status == TACIT_ERR_UNKNOWN) { /* of the expression, which is an argument */
+    err.status = TACIT_ERR_ARGUMENT;
+  }
   status = status == TACIT_OK ? describe(of, draws, is_exponentiated, prob, &found, &err) : status;
   core_work_end(&work);
   PyMem_Free(draws);

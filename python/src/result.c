@@ -28,6 +28,25 @@ static PyObject *values(const tacit_draws_t *draws) {
   return out;
 }
 
+/* float64, shape (n_chains, draws kept, 3): share accepted, size of a step, evaluations; of nothing where a sampler says nothing. */
+static PyObject *stats(const tacit_draws_t *draws) {
+  enum { N_STATS = 3 };
+  size_t n_kept = tacit_draws_n_kept(draws), n = draws->stats != NULL ? draws->n_chains * n_kept : 0;
+  double *values = PyMem_Calloc(N_STATS * n + 1, sizeof *values);
+  bool says_something = false;
+  if (values == NULL) {
+    return PyErr_NoMemory();
+  }
+  for (size_t i = 0; i < n; i++) {
+    const tacit_draw_stats_t *of = &draws->stats[i / n_kept * (draws->n_warmup + draws->n_draws) + draws->n_warmup + i % n_kept];
+    memcpy(values + N_STATS * i, (const double[]){of->accept_stat, of->step_size, of->n_leapfrog}, N_STATS * sizeof *values);
+    says_something = says_something || of->accept_stat > 0;
+  }
+  PyObject *out = PyBytes_FromStringAndSize((const char *)values, says_something ? (Py_ssize_t)(N_STATS * n * sizeof *values) : 0);
+  PyMem_Free(values);
+  return out;
+}
+
 /* [(mean, sd, mcse, q5, q50, q95, ess_bulk, ess_tail, rhat), ...] and the table of tacit summary. */
 static bool put_summaries(PyObject *out, const tacit_draws_t *draws, const char *const *labels, const tacit_evidence_t *evidence) {
   size_t n = draws->n_reported;
@@ -93,7 +112,7 @@ PyObject *core_draws(const tacit_draws_t *draws, const char *const *labels, cons
   bool ok = out != NULL && core_put(out, "n_chains", PyLong_FromSize_t(draws->n_chains)) &&
             core_put(out, "n_draws", PyLong_FromSize_t(tacit_draws_n_kept(draws))) &&
             core_put(out, "labels", core_texts(labels, draws->n_reported)) && core_put(out, "names", core_texts(names, draws->n_reported)) &&
-            core_put(out, "draws", values(draws)) && put_summaries(out, draws, labels, evidence) &&
+            core_put(out, "draws", values(draws)) && core_put(out, "stats", stats(draws)) && put_summaries(out, draws, labels, evidence) &&
             core_put(out, "findings", findings(draws, labels, published, evidence)) &&
             core_put(out, "no_intervals", PyBool_FromLong(evidence != NULL && tacit_checks_forbid_intervals(&evidence->checks)));
   if (!ok) {

@@ -1,12 +1,15 @@
 """What comes before a fit: accounts, drafts and checks of schemas, plans, ledgers."""
+import inspect
 import pickle
 import subprocess
 import sys
+import typing
 import unittest
 import warnings
 
 import tacit
 from samples import FORMULA, N, SCHEMA, Folder, fit, pandas, records
+from tacit import _settings
 
 
 class Account(unittest.TestCase):
@@ -137,6 +140,15 @@ class Plans(Folder):
         with self.assertRaises(tacit.ArgumentError):
             tacit.plan(FORMULA, schema=SCHEMA, n="data.csv", family="bernoulli", epsilon=2, delta=1e-6)
 
+    def test_a_budget_that_buys_nothing_is_a_poor_plan(self):
+        gaussian = {"columns": {**SCHEMA["columns"], "x": SCHEMA["columns"]["x"]}}
+        plan = tacit.plan("x ~ s", schema=gaussian, n=100, family="gaussian", epsilon=0.001, delta=1e-6)
+        self.assertEqual((plan.is_poor, plan["verdict"]), (True, "refused"))
+        self.assertIn("would buy next to nothing", repr(plan))
+        self.assertIn("would buy next to nothing", plan._repr_html_())
+        with self.assertRaises(tacit.BudgetError):
+            fit(records(100), "x ~ s", family="gaussian", epsilon=0.001, accept_poor=True)
+
     def test_which_epsilon(self):
         """What it says of an epsilon is what the plan says of that epsilon."""
         given = {"schema": SCHEMA, "n": N, "family": "bernoulli", "delta": 1e-6}
@@ -173,6 +185,11 @@ class Plans(Folder):
         names = {setting["name"] for setting in tacit.settings()}
         self.assertTrue({"clip-grad", "prior", "ledger", "epsilon", "seed"} <= names)
         self.assertFalse({"yes", "quiet", "dry-run"} & names)
+        for of, call, typed in (("fit", tacit.fit, _settings.FitSettings), ("release", tacit.release, _settings.ReleaseSettings),
+                                ("infer", tacit.infer, _settings.InferSettings)):
+            listed = {setting["name"].replace("-", "_") for setting in tacit.settings(of)}
+            said = (set(inspect.signature(call).parameters) | set(typing.get_type_hints(typed))) - {"settings", "formula", "accept_poor", "progress", "model"}
+            self.assertEqual({"seed" if name == "seed_not_private" else name for name in said}, listed, of)
         for name, here in (("yes", "accept_poor=True"), ("dry_run", r"tacit.plan\(\)"), ("print_model", r"tacit.model\(\)"),
                            ("curator_notes", "private")):
             with self.assertRaisesRegex(tacit.ArgumentError, here):
@@ -182,7 +199,7 @@ class Plans(Folder):
 class Ledgers(Folder):
     def test_spends(self):
         ledger = tacit.Ledger.create(self.folder / "l.ledger", "clinic-2026", epsilon=3, delta=1e-5)
-        fit(records(), ledger=ledger.path, epsilon=1)
+        fit(records(), ledger=ledger, epsilon=1)
         self.assertAlmostEqual(ledger.spent, 1, delta=0.5)
         self.assertTrue(ledger.spends[0]["settled"])
         self.assertIn("clinic-2026", repr(ledger))

@@ -148,7 +148,7 @@ class Boundary(unittest.TestCase):
         self.assert_clean("result", repr(post) + post._repr_html_() + post.statement + repr(vars(post)))
         dump = pickle.dumps(post)
         self.assert_clean("pickle", dump.decode("latin-1"))
-        self.assertLess(len(dump) - len(post._draws), 20000)
+        self.assertLess(len(dump) - len(post._draws) - len(post._stats), 20000)
         held = {id(values) for values in columns.values()} | {id(columns)}
         self.assertFalse(any(id(item) in held for item in reachable(vars(post))))
 

@@ -1,5 +1,7 @@
 """Fits from every source, and interruption. Each test needs the installed package; other libraries where they are there."""
 import contextlib
+import datetime
+import importlib
 import os
 import pathlib
 import signal
@@ -33,7 +35,8 @@ class Sources(Folder):
             sources |= {"pandas": frame, "pandas, object": frame.astype({"s": object}), "pandas, category": frame.astype({"s": "category"}),
                         "pandas, nullable": frame.convert_dtypes(), "pandas, bool": frame.assign(y=frame["y"] == 1),
                         "pandas, more columns": frame.assign(when=pandas.Timestamp("2020-01-01"), mess=[[1]] * N),
-                        "numpy arrays": {name: frame[name].to_numpy() for name in frame}}
+                        "numpy arrays": {name: frame[name].to_numpy() for name in frame},
+                        "numpy texts": {name: frame[name].to_numpy(dtype="U1" if name == "s" else None) for name in frame}}
         if pyarrow is not None:
             table = pyarrow.table(columns)
             sources |= {"pyarrow": table, "pyarrow, dictionary": table.set_column(1, "s", table["s"].dictionary_encode()),
@@ -57,9 +60,49 @@ class Sources(Folder):
             pass
         else:
             sources["duckdb"] = duckdb.sql(f"select * from read_csv('{path}')")
+        if pandas is not None and pyarrow is not None:
+            pandas.DataFrame(columns).to_parquet(self.folder / "d.parquet")
+            importlib.import_module("pyarrow.feather").write_feather(table, self.folder / "d.feather")
+            sources |= {"parquet": self.folder / "d.parquet", "feather": os.fspath(self.folder / "d.feather")}
         for name, data in sources.items():
             with self.subTest(name):
                 self.assertEqual(self.draws(data, formula), expected)
+
+    def test_dates(self):
+        """Numbers of days since the schema's date, whatever holds them; a missing one by the schema's rule."""
+        schema = {"columns": {"seen": {"type": "numeric", "lower": 0, "upper": 40, "since": "2020-01-01", "missing": 3}, "y": SCHEMA["columns"]["y"]}}
+        y, days = records(400)["y"], [i % 40 + 0.25 for i in range(399)]
+        expected = self.draws({"seen": [*days, 3], "y": y}, "y ~ seen", schema={"columns": {**schema["columns"], "seen": {"type": "numeric", "lower": 0,
+                                                                                                                        "upper": 40}}})
+        times = [datetime.datetime(2020, 1, 1) + datetime.timedelta(days=day) for day in days] + [None]
+        sources = {"datetime": times, "with a zone": [time and time.replace(tzinfo=datetime.timezone.utc) for time in times]}
+        if pandas is not None:
+            sources |= {"numpy": pandas.Series(times).to_numpy(), "pandas": pandas.Series(times), "object": pandas.Series(times, dtype=object)}
+        for name, seen in sources.items():
+            with self.subTest(name):
+                frame = {"seen": seen, "y": y}
+                self.assertEqual(self.draws(frame, "y ~ seen", schema=schema), expected)
+                if pandas is not None:
+                    self.assertEqual(self.draws(pandas.DataFrame(frame), "y ~ seen", schema=schema), expected)
+        whole = self.draws({"seen": [day // 1 for day in days] + [None], "y": y}, "y ~ seen", schema={"columns": {
+            **schema["columns"], "seen": {"type": "numeric", "lower": 0, "upper": 40, "missing": 3}}})
+        self.assertEqual(self.draws({"seen": [time and time.date() for time in times], "y": y}, "y ~ seen", schema=schema), whole)
+
+    def test_a_file_of_columns_needs_a_reader_and_names_the_call(self):
+        path = self.folder / "d.parquet"
+        path.write_bytes(b"PAR1 and so on")
+        code = ("import sys, tacit; sys.modules.update(dict.fromkeys(('pyarrow', 'duckdb', 'polars')))\n"
+                "try: tacit.fit('y ~ x', sys.argv[1], schema={'columns': {'x': {'type': 'binary'}, 'y': {'type': 'binary'}}}, family='bernoulli', epsilon=1, delta=1e-6)\n"
+                "except tacit.ArgumentError as error: print(error)")
+        told = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+        self.assertRegex(told.stdout, r"is a Parquet file, which pyarrow reads \(pip install pyarrow\), or pandas.read_parquet\('.*d.parquet'\)")
+
+    def test_what_is_wrong_with_a_file_is_a_data_error(self):
+        for text in ("x,s\n1,a\n", "x,s,y\n1,a,0\n1,\"a,0\n"):
+            path = self.folder / "d.csv"
+            path.write_text(text, encoding="utf-8")
+            with self.assertRaises(tacit.DataError):
+                fit(path)
 
     def test_without_pyarrow(self):
         """pandas alone: its columns are read one by one."""
@@ -132,8 +175,8 @@ class Interruption(Folder):
     long_run = {"method": "dp-hmc", "epsilon": 500, "chains": 1, "draws": 2000000, "warmup": 100, "accept_poor": True}
 
     def test_while_drawing_keeps_draws_and_settles(self):
-        with self.assertWarnsRegex(tacit.PrivacyWarning, "interrupted"):
-            post = tacit.fit(FORMULA, records(), schema=SCHEMA, family="bernoulli", delta=1e-6, ledger=self.ledger.path,
+        with self.assertWarnsRegex(tacit.PrivacyWarning, r"interrupted: these are the draws so far; epsilon \d+\S* at delta 1e-06 was charged"):
+            post = tacit.fit(FORMULA, records(), schema=SCHEMA, family="bernoulli", delta=1e-6, ledger=self.ledger,
                              progress=Interrupter(10), **self.long_run)
         self.assertEqual(post.end, "interrupted")
         self.assertGreater(post.n_draws, 0)

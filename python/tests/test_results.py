@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import tacit
 from samples import FORMULA, N, SCHEMA, Folder, fit, numpy, pandas, records
+from tacit._posterior import _arrays
 
 
 class Results(Folder):
@@ -30,6 +31,16 @@ class Results(Folder):
         self.assertNotIn("NOT PRIVATE", post._repr_html_())
         seeded = fit(records(), seed_not_private=1)
         self.assertIn("color:#b00020;font-weight:bold'>4 chains of 1000 draws; NOT PRIVATE", seeded._repr_html_())
+
+    def test_a_dict_of_draws(self):
+        self.assertEqual((list(self.post), len(self.post), "x" in self.post, "z" in self.post), (["Intercept", "x", "sb"], 3, True, False))
+        self.assertIsNone(self.post.get("z"))
+        with self.assertRaises(KeyError):
+            self.post["z"]
+        self.assertNotEqual(self.post, pickle.loads(pickle.dumps(self.post)))
+        if numpy is not None:
+            self.assertTrue(numpy.array_equal(self.post["x"], self.post.draws()[:, :, 1]))
+            self.assertEqual([values.shape for values in self.post.values()], [(4, 1000)] * 3)
 
     def assert_printed(self, table, names):
         """A table's numbers are those of tacit summary to the digits that it prints. names: of the table's columns by those of the summary."""
@@ -60,7 +71,9 @@ class Results(Folder):
         draws = self.post.draws().reshape(-1, 3)
         expected = 1 / (1 + numpy.exp(-(draws @ numpy.array([[1, -1.5, 1], [1, 2, 0]]).T)))
         self.assertTrue(numpy.allclose(self.post.epred(rows), expected, rtol=1e-14))
-        table = self.post.predict(pandas.DataFrame(rows))
+        table = self.post.predict(pandas.DataFrame(rows, index=["u", "v"]))
+        self.assertEqual(list(table.index), ["u", "v"])
+        self.assertEqual(list(self.post.predict(pandas.DataFrame(rows, index=[7, 3]), prob=0.5).index), [7, 3])
         self.assertTrue(numpy.allclose(table["mean"], expected.mean(axis=0)))
         self.assertTrue((table["q5"] < table["q50"]).all() and (table["q50"] < table["q95"]).all())
         with self.assertWarnsRegex(UserWarning, "1 values of the new rows are outside"):
@@ -122,7 +135,7 @@ class Results(Folder):
         out = self.folder / "fit"
         written = fit(records(), out=out)
         self.assertTrue(written.contrast("x / sb").equals(tacit.read(out).contrast("x / sb")))
-        with self.assertRaisesRegex(tacit.SchemaError, r"\n  x - q\n      \^"):
+        with self.assertRaisesRegex(tacit.ArgumentError, r"\n  x - q\n      \^"):
             self.post.contrast("x - q")
         with self.assertRaises(tacit.ArgumentError):
             self.post.contrast()
@@ -204,6 +217,19 @@ class Results(Folder):
         self.assertIn("private: epsilon 2", posterior.attrs["privacy"])
         table = arviz.summary(data, round_to="none")
         self.assert_printed(table, {"mean": "mean", "sd": "sd", "ess_bulk": "ess_bulk", "ess_tail": "ess_tail", "rhat": "r_hat"})
+        self.assertTrue(arviz.summary(self.post, round_to="none").equals(table))
+        self.assertEqual(data["sample_stats"]["acceptance_rate"].shape, (4, 1000))
+        rows = {"x": [0.5, -1.0, 2.0], "s": ["a", "b", "a"]}
+        predicted = self.post.to_arviz(rows if pandas is None else pandas.DataFrame(rows, index=["u", "v", "w"]), seed=3)["posterior_predictive"]
+        self.assertEqual(predicted["response"].shape, (4, 1000, 3))
+        self.assertTrue(set(predicted["response"].values.ravel()) <= {0, 1})
+        self.assertEqual(list(predicted["row"].values), [0, 1, 2] if pandas is None else ["u", "v", "w"])
+        self.assertTrue(numpy.allclose(predicted["response"].values.mean(axis=(0, 1)), self.post.predict(rows, kind="response", seed=3)["mean"]))
+
+    def test_arrays_of_parameters_are_variables_of_arviz(self):
+        found = _arrays(["a", "beta[1]", "beta[2]", "m[1,1]", "m[1,2]", "m[2,1]", "m[2,2]", "gap[1]", "gap[3]", "s[b]", "z[1]", "z"])
+        self.assertEqual(found, [("a", (), [0]), ("beta", (2,), [1, 2]), ("m", (2, 2), [3, 4, 5, 6]), ("gap[1]", (), [7]), ("gap[3]", (), [8]),
+                                 ("s[b]", (), [9]), ("z[1]", (), [10]), ("z", (), [11])])
 
     def test_out_is_read_not_bought_again(self):
         out = self.folder / "fit"
@@ -262,6 +288,8 @@ class Programs(Folder):
                 self.assertTrue(numpy.allclose(of.epred({"x": [0.5, -2.0]}), expected, rtol=1e-13))
             self.assertTrue(set(post.predict({"x": [0.5]}, kind="response")["q50"]) <= {0, 1})
             self.assertEqual(len(post.predict("grid")), 21)
+            with contextlib.suppress(ImportError):
+                self.assertEqual(list(post.to_arviz()["posterior"]["beta"].coords["beta_dim_0"].values), [1])
             again._program = again._program.replace("normal(0, 2)", "normal(0, 3)", 1)
             with self.assertRaisesRegex(tacit.DataError, "changed after the fit"):
                 again.epred({"x": [0.0]})

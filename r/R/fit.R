@@ -61,6 +61,25 @@ without_user_missing <- function(x) {
   replace(x, is_missing, NA)
 }
 
+# A column as the library reads it: durations as days, whatever unit R chose by their size; times as seconds since 1970, in UTC.
+plain_column <- function(x) {
+  if (inherits(x, "difftime")) return(as.numeric(x, units = "days"))
+  if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
+  without_user_missing(x)
+}
+
+# A matrix of one column, as scale() gives it, is that column; of several its columns, called as lm() calls them: m1, m2 of m, or m and their names.
+plain_columns <- function(data) {
+  columns <- lapply(names(data), function(name) {
+    x <- data[[name]]
+    if (length(dim(x)) != 2L) return(structure(list(plain_column(x)), names = name))
+    if (ncol(x) == 1L) return(structure(list(as.vector(x[, 1L])), names = name))
+    parts <- lapply(seq_len(ncol(x)), function(j) plain_column(x[, j]))
+    structure(parts, names = paste0(name, if (is.null(colnames(x))) seq_len(ncol(x)) else colnames(x)))
+  })
+  do.call(c, c(columns, list(list())))
+}
+
 # What the library reads: a path, the columns of a frame that the schema names, or a stream.
 source_of <- function(data, schema) {
   if (missing(data) || is.null(data)) refuse("data: a data frame, or a path", field = "data")
@@ -68,7 +87,7 @@ source_of <- function(data, schema) {
   if (is.data.frame(data)) {
     data <- unclass(data)
     attributes(data) <- list(names = names(data))
-    data <- lapply(data, without_user_missing)
+    data <- plain_columns(data)
     return(data[vapply(names(data), function(name) nzchar(name) && grepl(name, schema, fixed = TRUE), NA)])
   }
   if (!requireNamespace("nanoarrow", quietly = TRUE)) {
@@ -120,7 +139,9 @@ tacit <- function(formula, data, schema, family = NULL, epsilon = NULL, delta = 
   result <- check(.Call(C_fit, text, settings, public$text, public$name, source_of(data, public$text),
                         function(plan) ask(plan, accept_poor), if (progress) watch))
   if (progress) cat("\r", strrep(" ", 60), "\r", sep = "", file = stderr())
-  if (result$end == "interrupted") warning("interrupted: these are the draws so far; what was charged stays charged", call. = FALSE)
+  if (result$end == "interrupted")
+    warning(sprintf("interrupted: these are the draws so far%s",
+                    if (result$is_private) sprintf("; epsilon %.6g at delta %g was charged, and stays so", result$epsilon, result$delta) else ""), call. = FALSE)
   if (nzchar(result$unwritten)) warning("the report was not written: ", result$unwritten, "; the draws are in what is returned", call. = FALSE)
   if (nzchar(result$unsettled)) warning(trimws(result$unsettled), call. = FALSE)
   if (!is.null(out) && !nzchar(result$unwritten)) wrote(out, public$text)
@@ -165,7 +186,8 @@ tacit_plan <- function(formula, schema, n, family = NULL, epsilon = NULL, delta 
   n <- public_n(n)
   public <- schema_text(schema)
   settings <- setting_texts(list(family = family_text(family, formula_text(formula)), epsilon = epsilon, delta = delta, method = method, ...))
-  check(.Call(C_plan, formula_text(formula), settings, public$text, public$name, n))
+  tryCatch(check(.Call(C_plan, formula_text(formula), settings, public$text, public$name, n)), tacit_budget_error = function(refusal)
+    structure(class = "tacit_plan", list(verdict = "refused", text = "", warning = paste0(conditionMessage(refusal), "\n"), price = "")))
 }
 
 print.tacit_plan <- function(x, ...) {

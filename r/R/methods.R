@@ -5,7 +5,7 @@ no_more <- function(what, ...) {
   if (...length() == 0L) return(invisible())
   given <- names(list(...))[[1L]]
   if (is.null(given) || !nzchar(given)) refuse(sprintf("%s() was given an argument too many: give them by name", what), field = what)
-  instead <- c(robust = "medians are in $summaries[, \"q50\"]", nsamples = "ndraws", subset = "draw_ids", probs = "prob, of the interval: 0.95",
+  instead <- c(robust = "summary(fit, robust = TRUE) has medians", nsamples = "ndraws", subset = "draw_ids", probs = "prob, of the interval: 0.95",
                prob = "probs, the quantiles: c(0.025, 0.975)",
                type = "fitted() is of expected responses, its scale = \"linear\" of the linear predictor; predict() of responses",
                interval = "probs", level = "probs", se.fit = "the table has Est.Error",
@@ -53,13 +53,16 @@ describe <- function(draws, probs = c(0.05, 0.95)) {
 
 # ---- the table ----
 
-summary.tacit_fit <- function(object, prob = 0.9, ...) {
+summary.tacit_fit <- function(object, prob = 0.9, robust = FALSE, ...) {
   no_more("summary", ...)
   s <- object$summaries
   of <- tails(of_probability(prob))
-  quantiles <- describe(as.matrix(object), of)[, 3:4, drop = FALSE]
+  draws <- as.matrix(object)
+  quantiles <- describe(draws, of)[, 3:4, drop = FALSE]
+  middle <- if (is_yes(robust, "robust")) cbind(apply(draws, 2L, stats::median), apply(draws, 2L, stats::mad)) else s[, c("mean", "sd"), drop = FALSE]
   if (isTRUE(object$no_intervals)) quantiles[] <- NaN
-  table <- data.frame(s[, "mean"], s[, "sd"], quantiles, s[, "Rhat"], s[, "Bulk_ESS"], s[, "Tail_ESS"], row.names = rownames(s))
+  if (isTRUE(object$no_intervals) && robust) middle[, 2L] <- NaN
+  table <- data.frame(middle[, 1L], middle[, 2L], quantiles, s[, "Rhat"], s[, "Bulk_ESS"], s[, "Tail_ESS"], row.names = rownames(s))
   percent <- format(100 * prob, trim = TRUE, digits = 6)
   names(table) <- c("Estimate", "Est.Error", sprintf("%s-%s%% CI", c("l", "u"), percent), "Rhat", "Bulk_ESS", "Tail_ESS")
   structure(table, class = c("tacit_summary", "data.frame"),
@@ -151,7 +154,9 @@ stan_names <- function(object) if (is.null(object$stan_names)) dimnames(object$d
 
 scaled_ones <- function(object) {
   if (!is_written(object)) return(character())
-  dimnames(object$draws)[[3L]][grepl("^(b_s|Intercept_s|sigma_s|cut)($|[.[])", stan_names(object))]
+  labels <- dimnames(object$draws)[[3L]]
+  pattern <- if ("sigma_s" %in% labels) "^(b_s|Intercept_s|sigma_s|(sd|r)_.+_[0-9]+)($|[.[])" else "^(b_s|Intercept_s|cut)($|[.[])"
+  labels[grepl(pattern, stan_names(object))]
 }
 
 on_columns <- function(object) setdiff(dimnames(object$draws)[[3L]], scaled_ones(object))
@@ -196,9 +201,7 @@ hypothesis <- function(x, ...) UseMethod("hypothesis")
 hypothesis.tacit_fit <- function(x, hypothesis, prob = 0.9, ...) {
   no_more("hypothesis", ...)
   if (!is.character(hypothesis) || !length(hypothesis) || anyNA(hypothesis)) refuse("hypotheses such as \"age > 0\"", field = "hypothesis")
-  parts <- regmatches(hypothesis, regexec("^([^<>=]+)([<>=])([^<>=]+)$", hypothesis))
-  if (any(lengths(parts) != 4L))
-    refuse(sprintf("'%s': two sides and <, > or = between them were expected", hypothesis[lengths(parts) != 4L][[1L]]), field = "hypothesis")
+  parts <- lapply(hypothesis, sides_of)
   differences <- vapply(parts, function(part) sprintf("(%s) - (%s)", trimws(part[[2L]]), trimws(part[[4L]])), "")
   draws <- contrast_draws(x, differences)
   sign <- vapply(parts, `[[`, "", 3L)
@@ -208,6 +211,17 @@ hypothesis.tacit_fit <- function(x, hypothesis, prob = 0.9, ...) {
                       row.names = NULL)
   names(table)[4:5] <- c("CI.Lower", "CI.Upper")
   table
+}
+
+# The text, its left side, the sign and its right side: the sign that stands outside of parentheses and backquotes, as labels may have others.
+sides_of <- function(text) {
+  letters <- strsplit(text, "", fixed = TRUE)[[1L]]
+  is_quoted <- cumsum(letters == "`") %% 2L == 1L
+  depth <- cumsum((letters == "(") - (letters == ")"))
+  place <- which(letters %in% c("<", ">", "=") & !is_quoted & depth == 0)
+  if (length(place) != 1L || place == 1L || place == length(letters))
+    refuse(sprintf("'%s': two sides and <, > or = between them were expected", text), field = "hypothesis")
+  c(text, substr(text, 1L, place - 1L), letters[[place]], substring(text, place + 1L))
 }
 
 # ---- what a fit knows of its model ----

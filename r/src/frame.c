@@ -4,6 +4,8 @@
  */
 #include "tacit_r.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { MOST_BUFFERS = 3 };
@@ -117,6 +119,24 @@ static void put_texts(SEXP texts, R_xlen_t n_before, const void *buffers[MOST_BU
   buffers[2] = bytes;
 }
 
+/* Days (of a Date) or seconds since 1970 as microseconds, and where they are there. */
+static void put_times(SEXP values, double microseconds, const void *buffers[MOST_BUFFERS]) {
+  R_xlen_t n = XLENGTH(values);
+  int64_t *out = (int64_t *)(void *)R_alloc((size_t)n + 1, sizeof *out);
+  unsigned char *bits = new_bits(n);
+  for (R_xlen_t i = 0; i < n; i++) {
+    double value = TYPEOF(values) == INTSXP ? (INTEGER_RO(values)[i] == NA_INTEGER ? NA_REAL : INTEGER_RO(values)[i]) : REAL_RO(values)[i];
+    double scaled = round(value * microseconds);
+    bool is_there = fabs(scaled) < 9e18; /* what int64 holds; NaN is not there */
+    out[i] = is_there ? (int64_t)scaled : 0;
+    if (is_there) {
+      set_bit(bits, i);
+    }
+  }
+  buffers[0] = bits;
+  buffers[1] = out;
+}
+
 static const void *bits_of(const int *values, R_xlen_t n) {
   unsigned char *bits = new_bits(n);
   for (R_xlen_t i = 0; i < n; i++) {
@@ -138,10 +158,8 @@ static void put_factor(column_t *column, SEXP values) {
 }
 
 static const char *format_of(SEXP values) {
-  if (Rf_inherits(values, "Date")) {
-    return "tdD";
-  }
-  if (Rf_inherits(values, "POSIXt") || Rf_inherits(values, "difftime")) {
+  bool is_number = TYPEOF(values) == REALSXP || TYPEOF(values) == INTSXP;
+  if (is_number && (Rf_inherits(values, "Date") || Rf_inherits(values, "POSIXct"))) {
     return "tsu:";
   }
   switch (TYPEOF(values)) {
@@ -176,6 +194,7 @@ static void put_column(column_t *column, SEXP values, const char *name) {
       column->buffers[0] = bitmap_of_integers(LOGICAL_RO(values), n);
       column->buffers[1] = bits_of(LOGICAL_RO(values), n);
       break;
+    case 't': put_times(values, Rf_inherits(values, "Date") ? 86400e6 : 1e6, column->buffers); break;
     case 'U':
       put_texts(values, 0, column->buffers);
       column->array.n_buffers = 3;

@@ -42,7 +42,7 @@ at <- posterior_epred(fit, data.frame(x = c(-3, 0, 3), s = "b"))
 stopifnot(same(effect$estimate__, colMeans(at)), same(effect$upper__, apply(at, 2, quantile, 0.75)))
 two <- conditional_effects(fit, "s:x", conditions = data.frame(s = c("a", "b"))[0:2, , drop = FALSE], resolution = 3)[["s:x"]]
 stopifnot(nrow(two) == 12L, setequal(two$x, c(-3, 0, 3)), same(two$estimate__[two$s == "b" & two$cond__ == 1], colMeans(at)))
-says(summary(fit, robust = TRUE), "no argument 'robust'")
+stopifnot(same(as.matrix(summary(fit, robust = TRUE)[, 1:2]), cbind(apply(draws, 2, median), apply(draws, 2, mad))))
 says(fixef(fit, prob = 0.95), "probs: two quantiles")
 says(coef(fit, summary = FALSE), "no argument 'summary'")
 says(predict(fit, new, type = "response"), "fitted()")
@@ -60,6 +60,44 @@ stopifnot(same(above$Post.Prob, c(mean(draws[, "x"] > 0.7), NA, mean(draws[, "sb
           family(fit)$link == "logit", identical(deparse(formula(fit)), "y ~ x + s"), nrow(prior_summary(fit)) == 3L,
           all(prior_summary(fit)$prior_sd > 0))
 says(hypothesis(fit, "x"), "two sides")
+says(hypothesis(fit, "x > 0 > 1"), "two sides")
+stopifnot(same(tacit:::sides_of("`a > b` - I(x > 2) < exp(1)")[2:4], c("`a > b` - I(x > 2) ", "<", " exp(1)")),
+          same(tacit:::tidy.tacit_fit(fit, exponentiate = TRUE)[2, c(2, 4, 5)], exp(c(mean(draws[, "x"]), quantile(draws[, "x"], c(0.05, 0.95))))))
+
+# Dates, durations, matrices: the same draws as of the numbers that they stand for.
+day <- (seq_len(n) * 31) %% 100
+dated <- list(columns = list(t = list(type = "numeric", lower = 0, upper = 100, since = "2020-01-01", missing = 7), y = list(type = "binary")))
+plain <- list(columns = list(t = list(type = "numeric", lower = 0, upper = 100, missing = 7), y = list(type = "binary")))
+digest <- function(t, schema, y = d$y) tacit(y ~ t, data.frame(t = I(t), y = y), schema, family = binomial(), epsilon = 2, delta = 1e-6,
+                                             accept_poor = TRUE, draws = 20, warmup = 50, seed_not_private = 3)$draws
+there <- replace(day, 5, NA)
+expected <- digest(there, plain)
+clock <- as.POSIXct("2020-01-01", tz = "UTC") + 86400 * there
+for (t in list(as.Date("2020-01-01") + there, as.Date("2020-01-01") + as.integer(there), clock)) stopifnot(identical(digest(t, dated), expected))
+for (t in list(as.difftime(there, units = "days"), as.difftime(24 * there, units = "hours"), matrix(there))) stopifnot(identical(digest(t, plain), expected))
+frame <- data.frame(y = d$y)
+frame$when <- as.POSIXlt(clock)
+frame$m <- cbind(there, other = 1)
+frame$k <- cbind(there, 1, deparse.level = 0)
+columns <- tacit:::source_of(frame, "y when m k mthere k1 k2")
+stopifnot(identical(names(columns), c("y", "when", "mthere", "k1", "k2")), inherits(columns$when, "POSIXct"), identical(columns$k1, as.numeric(there)))
+says(tacit(y ~ t, transform(d, t = as.Date("2020-01-01")), plain, family = binomial(), epsilon = 1, delta = 1e-6), "since")
+
+# A budget that buys nothing is a plan, as tacit_plan() is asked to say so.
+nothing <- tacit_plan(x ~ s, schema, 100, "gaussian", 0.001, 1e-6)
+stopifnot(nothing$verdict == "refused", grepl("would buy next to nothing", paste(capture.output(nothing), collapse = "\n")))
+
+# Effects of groups on the scale of the columns: the same sentence, whether the response is scaled or not.
+grouped <- tacit(x ~ y + (1 + y | s), d, schema, family = "gaussian", method = "hmc", exposed = TRUE, draws = 50, warmup = 100)
+of <- ranef(grouped)$s
+stopifnot(identical(dimnames(of)[[1L]], c("a", "b")), identical(dimnames(of)[[3L]], c("Intercept", "y")),
+          same(of[, "Estimate", "Intercept"], 3 * colMeans(as.matrix(grouped, "r_s_1"))),
+          same(VarCorr(grouped)$s$sd["Intercept", "Estimate"], 3 * mean(as.matrix(grouped, "sd_s_1"))),
+          same(VarCorr(grouped)$residual__$sd[, "Estimate"], mean(as.matrix(grouped, "sigma"))),
+          !any(grepl("^(r|sd)_", names(coef(grouped)))), identical(tacit:::tidy.tacit_fit(grouped)$term, c("Intercept", "y", "sigma")))
+slope <- posterior_linpred(grouped, newdata = data.frame(y = c(0, 1, 0, 1), s = c("a", "a", "b", "b")))
+stopifnot(same(mean(slope[, 2] - slope[, 1] - slope[, 4] + slope[, 3]), of["a", "Estimate", "y"] - of["b", "Estimate", "y"]))
+says(ranef(fit), "no effects of groups")
 says(residuals(fit), "tacit_check()")
 says(sigma(fit), "no residual sd")
 says(set_prior("normal(0, 1)", class = "sd"), "class 'sd'")

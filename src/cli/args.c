@@ -242,7 +242,8 @@ bool cli_count(const cli_args_t *args, const char *name, double lower, double up
 
 tacit_data_source_t cli_source(const cli_args_t *args, const char *path) {
   return (tacit_data_source_t){
-      .path = path, .query = cli_value(args, "query"), .catalog = cli_value(args, "catalog"), .encoding = cli_value(args, "encoding")};
+      .path = path, .query = cli_value(args, "query"), .catalog = cli_value(args, "catalog"), .encoding = cli_value(args, "encoding"),
+      .delimiter = cli_value(args, "delimiter")};
 }
 
 tacit_status_t cli_write(const cli_args_t *args, const char *text, size_t n, tacit_error_t *err) {

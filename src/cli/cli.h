@@ -67,7 +67,8 @@ void cli_args_clear(cli_args_t *args);
 #define CLI_SOURCE_OPTIONS                                                                                                      \
   {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},                            \
       {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},                               \
-      {"encoding", "NAME", NULL, "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."}
+      {"encoding", "NAME", NULL, "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."},     \
+      {"delimiter", "CHAR", NULL, "What stands between fields of CSV, ',', ';', '|' or tab, if the header row does not show it."}
 /* Records at `path` as these options say. */
 tacit_data_source_t cli_source(const cli_args_t *args, const char *path);
 /* Text to the file that --out names, which must not exist; to standard output if it is not given. */

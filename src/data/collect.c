@@ -150,5 +150,6 @@ tacit_data_source_t tacit_data_source_settle(const tacit_data_source_t *source, 
   settled.query = source->query != NULL ? source->query : query;
   settled.catalog = source->catalog != NULL ? source->catalog : tacit_settings_text(settings, "catalog");
   settled.encoding = source->encoding != NULL ? source->encoding : tacit_settings_text(settings, "encoding");
+  settled.delimiter = source->delimiter != NULL ? source->delimiter : tacit_settings_text(settings, "delimiter");
   return settled;
 }

@@ -30,7 +30,7 @@ TACIT_MUST_USE tacit_status_t tacit_records_collect(tacit_records_t **records, t
                                                     const tacit_schema_t *schema, const char *const *columns, size_t n_columns,
                                                     const tacit_packer_t *packer, tacit_table_notes_t *notes, tacit_error_t *err);
 
-/* What is given, else the settings "data", "catalog" and "encoding"; query: the text that was checked, whatever happens to its file. */
+/* What is given, else the settings "data", "catalog", "encoding" and "delimiter"; query: the text that was checked, whatever happens to its file. */
 tacit_data_source_t tacit_data_source_settle(const tacit_data_source_t *source, const tacit_settings_t *settings, const char *query);
 
 #endif

@@ -100,6 +100,22 @@ static tacit_status_t look_for_utf16(tacit_csv_t *csv, tacit_error_t *err) {
   return fill(csv, err);
 }
 
+/* That of these which stands most often in the header row outside of quotation marks; the first of those that stand as often. */
+static char separator_of(const char *header, size_t n) {
+  static const char separators[] = ",\t;|";
+  size_t counts[sizeof separators] = {0}, most = 0;
+  bool is_quoted = false;
+  for (size_t i = 0; i < n; i++) {
+    is_quoted = is_quoted != (header[i] == '"');
+    const char *found = is_quoted || header[i] == '\0' ? NULL : strchr(separators, header[i]);
+    counts[found != NULL ? (size_t)(found - separators) : sizeof separators - 1]++;
+  }
+  for (size_t i = 1; i < sizeof separators - 1; i++) {
+    most = counts[i] > counts[most] ? i : most;
+  }
+  return separators[most];
+}
+
 /* The first buffer decides about byte-order mark and separator. */
 static tacit_status_t look_at_header(tacit_csv_t *csv, tacit_error_t *err) {
   tacit_status_t status = fill(csv, err);
@@ -111,11 +127,15 @@ static tacit_status_t look_at_header(tacit_csv_t *csv, tacit_error_t *err) {
     csv->next += 3;
   }
   size_t n = (size_t)(csv->end - csv->next);
+  const char *kind = csv->recoder == NULL ? tacit_file_kind(csv->next, n) : NULL;
+  if (kind != NULL) {
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, csv->path, "%s is %s", csv->path, kind);
+  }
   const char *newline = memchr(csv->next, '\n', n);
   n = newline != NULL ? (size_t)(newline - csv->next) : n;
-  bool has_tab = memchr(csv->next, '\t', n) != NULL, has_comma = memchr(csv->next, ',', n) != NULL;
-  bool has_semicolon = memchr(csv->next, ';', n) != NULL;
-  csv->separator = has_comma ? ',' : has_tab ? '\t' : has_semicolon ? ';' : ',';
+  if (csv->separator == '\0') {
+    csv->separator = separator_of(csv->next, n);
+  }
   csv->ends_plain[(unsigned char)csv->separator] = true;
   return TACIT_OK;
 }
@@ -155,8 +175,8 @@ static tacit_status_t open_standard_input(tacit_csv_t *csv, tacit_error_t *err) 
   return csv->file != NULL ? TACIT_OK : tacit_error_memory(err);
 }
 
-tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, const char *encoding, tacit_error_t *err) {
-  *csv = (tacit_csv_t){.line = 1, .column = 1};
+tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, const char *encoding, char separator, tacit_error_t *err) {
+  *csv = (tacit_csv_t){.line = 1, .column = 1, .separator = separator};
   csv->ends_plain['\n'] = csv->ends_plain['\r'] = csv->ends_plain['"'] = csv->ends_plain['\0'] = true;
   bool is_standard = strcmp(path, "-") == 0;
   csv->path = tacit_strdup(is_standard ? "standard input" : path);
@@ -202,7 +222,7 @@ static tacit_status_t begin_field(tacit_csv_t *csv, tacit_error_t *err) {
     csv->capacity = capacity;
   }
   if (csv->n_fields == max_fields) {
-    return error_here(csv, err, "a row has more than 65536 fields: is the separator a comma or a tab?");
+    return error_here(csv, err, "a row has more than 65536 fields: what stands between them? --delimiter says so");
   }
   csv->starts[csv->n_fields] = csv->text.length;
   csv->fields[csv->n_fields++] = (tacit_csv_field_t){.line = csv->line, .column = csv->column};

@@ -91,7 +91,9 @@ static tacit_status_t csv_rows(tacit_reader_t *reader, tacit_room_maker make_roo
 
 static tacit_status_t open_file(tacit_reader_t *reader, tacit_error_t *err) {
   tacit_csv_t *csv = reader->state = tacit_alloc_zero(1, sizeof *csv);
-  tacit_status_t status = csv != NULL ? tacit_csv_open(csv, reader->source.path, reader->source.encoding, err) : tacit_error_memory(err);
+  char delimiter = '\0';
+  tacit_status_t status = csv != NULL ? tacit_delimiter_parse(reader->source.delimiter, &delimiter, err) : tacit_error_memory(err);
+  status = status == TACIT_OK ? tacit_csv_open(csv, reader->source.path, reader->source.encoding, delimiter, err) : status;
   return status == TACIT_OK ? tacit_csv_read_header(csv, &reader->header, err) : status;
 }
 

@@ -36,10 +36,15 @@ typedef struct tacit_csv {
 } tacit_csv_t;
 
 /*
- * Open and choose the separator from the first line: a comma if it has one, else a tab, else a semicolon, else a comma. `encoding` is one that was
- * checked; NULL: UTF-8, or UTF-16 where the file begins with its byte-order mark.
+ * Open and choose the separator from the first line: that of comma, tab, semicolon and | which it has most often, outside of quotation marks; or `separator`, if it
+ * is not '\0'. `encoding` is one that was checked; NULL: UTF-8, or UTF-16 where the file begins with its byte-order mark. Files that are known not to be
+ * text are named as what they are.
  */
-TACIT_MUST_USE tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, const char *encoding, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, const char *encoding, char separator, tacit_error_t *err);
+/* What the first n bytes of a file say that it is, in words that go on a sentence, with what reads it; NULL: they say nothing. */
+const char *tacit_file_kind(const char *bytes, size_t n);
+/* The character that "," or "tab" stands for; NULL is '\0'. */
+TACIT_MUST_USE tacit_status_t tacit_delimiter_parse(const char *text, char *delimiter, tacit_error_t *err);
 /* Read the next record; csv->n_fields == 0 at the end of the file. */
 TACIT_MUST_USE tacit_status_t tacit_csv_read(tacit_csv_t *csv, tacit_error_t *err);
 void tacit_csv_close(tacit_csv_t *csv);

@@ -13,8 +13,10 @@ static tacit_status_t find_field(const tacit_reader_t *reader, const char *name,
   if (*place != SIZE_MAX) {
     return TACIT_OK;
   }
+  bool is_one = reader->kind == &tacit_reader_csv && reader->header.n_entries == 1;
   return reader->source.path != NULL
-             ? tacit_error_set(err, TACIT_ERR_UNKNOWN, name, "%s has no column '%s' in its header", tacit_data_source_name(&reader->source), name)
+             ? tacit_error_set(err, TACIT_ERR_UNKNOWN, name, "%s has no column '%s' in its header%s", tacit_data_source_name(&reader->source), name,
+                               is_one ? ", which is one column: --delimiter says what stands between fields" : "")
              : tacit_error_set(err, TACIT_ERR_UNKNOWN, name, "the data have no column '%s'", name);
 }
 
@@ -129,6 +131,9 @@ tacit_status_t tacit_data_source_check(const tacit_data_source_t *source, tacit_
   if (source->encoding != NULL && !is_text) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "encoding",
                            "--encoding only goes with CSV, SAS, SPSS (.sav) and Stata files: nothing else leaves it open");
+  }
+  if (source->delimiter != NULL && (kind != &tacit_reader_csv || is_directory)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "delimiter", "--delimiter only goes with CSV: nothing else has any");
   }
   return source->encoding != NULL ? tacit_encoding_check(source->encoding, err) : TACIT_OK;
 }

@@ -146,6 +146,17 @@ static bool is_infinite_text(const char *text, size_t n, double *value) {
   return true;
 }
 
+/* Trailing blanks say nothing unless a level has them: databases fill char(n) with such. */
+static size_t level_length(const tacit_rule_t *rule, const char *text, size_t n) {
+  if (n == 0 || text[n - 1] != ' ' || tacit_dictionary_find(&rule->levels, text, n) != SIZE_MAX) {
+    return n;
+  }
+  while (n > 0 && text[n - 1] == ' ') {
+    n--;
+  }
+  return n;
+}
+
 static tacit_complaint_t level_of(const tacit_rule_t *rule, const char *text, size_t n, double *value) {
   size_t level = tacit_dictionary_find(&rule->levels, text, n);
   *value = (double)level;
@@ -155,10 +166,10 @@ static tacit_complaint_t level_of(const tacit_rule_t *rule, const char *text, si
 }
 
 static tacit_complaint_t truth_of(const char *text, size_t n, double *value) {
-  static const char *const truths[] = {"TRUE", "True", "true"}, *const falsehoods[] = {"FALSE", "False", "false"};
-  for (size_t i = 0; i < 3; i++) {
-    *value = n == 4 && memcmp(text, truths[i], 4) == 0;
-    if (*value > 0 || (n == 5 && memcmp(text, falsehoods[i], 5) == 0)) {
+  static const char *const words[] = {"FALSE", "TRUE", "False", "True", "false", "true", "f", "t", "F", "T"}; /* one letter: as psql writes them */
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if (n == strlen(words[i]) && memcmp(text, words[i], n) == 0) {
+      *value = (double)(i % 2);
       return NULL;
     }
   }
@@ -167,6 +178,7 @@ static tacit_complaint_t truth_of(const char *text, size_t n, double *value) {
 
 tacit_complaint_t tacit_rule_text(tacit_rule_t *rule, const char *text, size_t n, bool counts, double *value) {
   tacit_column_type_t type = rule->schema->type;
+  n = type == TACIT_COLUMN_CATEGORICAL ? level_length(rule, text, n) : n;
   bool is_nan = is_nan_text(text, n) && (type == TACIT_COLUMN_NUMERIC || type == TACIT_COLUMN_INTEGER);
   bool is_level = n > 0 && tacit_is_missing(text, n) && type == TACIT_COLUMN_CATEGORICAL && tacit_dictionary_find(&rule->levels, text, n) != SIZE_MAX;
   return is_nan || (tacit_is_missing(text, n) && !is_level) ? tacit_rule_missing(rule, counts, value)

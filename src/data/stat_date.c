@@ -7,15 +7,15 @@
 
 #include "data/stat_file.h"
 
-/* Does the format begin with a word, in any case, and go on with a width or nothing? */
+/* Does the format begin with a word, in any case, and go on with a width or nothing? With a star at its end the word may go on with letters. */
 static bool is_format(const char *format, const char *word) {
-  size_t n = strlen(word);
-  for (size_t i = 0; i < n; i++) {
-    if (toupper((unsigned char)format[i]) != word[i]) {
+  size_t n = 0;
+  for (; word[n] != '\0' && word[n] != '*'; n++) {
+    if (toupper((unsigned char)format[n]) != word[n]) {
       return false;
     }
   }
-  return !isalpha((unsigned char)format[n]);
+  return word[n] == '*' || !isalpha((unsigned char)format[n]);
 }
 
 static bool is_any(const char *format, const char *const *words) {
@@ -27,14 +27,22 @@ static bool is_any(const char *format, const char *const *words) {
   return false;
 }
 
+/*
+ * The kinds of SAS's own formats (Formats by Category: Date and Time, ISO 8601, National Languages). Looked up in this order, so that what is left of a
+ * family after its formats of whole days, or of seconds, is refused: a month, a quarter, a time of the day.
+ */
 static tacit_stat_date_unit_t sas_unit(const char *format) {
   static const char *const days[] = {"DATE", "DAY", "DDMMYY", "DDMMYYB", "DDMMYYC", "DDMMYYD", "DDMMYYN", "DDMMYYP", "DDMMYYS", "MMDDYY", "MMDDYYB",
                                      "MMDDYYC", "MMDDYYD", "MMDDYYN", "MMDDYYP", "MMDDYYS", "YYMMDD", "YYMMDDB", "YYMMDDC", "YYMMDDD", "YYMMDDN",
-                                     "YYMMDDP", "YYMMDDS", "E8601DA", "B8601DA", "IS8601DA", "WEEKDATE", "WEEKDATX", "WORDDATE", "WORDDATX", "JULIAN",
-                                     "JULDAY", "EURDFDE", "NLDATE", "MINGUO", "NENGO", NULL};
-  static const char *const seconds[] = {"DATETIME", "E8601DT", "B8601DT", "IS8601DT", "DATEAMPM", "MDYAMPM", "DTDATE", "EURDFDT", "NLDATM", NULL};
-  static const char *const others[] = {"TIME", "TIMEAMPM", "HHMM", "HOUR", "MMSS", "TOD", "E8601TM", "B8601TM", "MONYY", "MONTH", "MONNAME", "YEAR",
-                                       "QTR", "QTRR", "YYMM", "MMYY", "YYQ", "YYMON", "WEEKDAY", "DOWNAME", "DTMONYY", "DTYEAR", NULL};
+                                     "YYMMDDP", "YYMMDDS", "XYYMMDD", "E8601DA", "B8601DA", "IS8601DA", "WEEKDATE", "WEEKDATX", "WORDDATE", "WORDDATX",
+                                     "JULIAN", "JULDAY", "PDJULG", "PDJULI", "EURDFDD", "EURDFDE", "EURDFWDX", "EURDFWKX", "NLDATE", "NLDATEL",
+                                     "NLDATEM", "NLDATES", "NLDATEW", "HDATE", "HEBDATE", "MINGUO", "NENGO", NULL};
+  static const char *const seconds[] = {"DATETIME", "E8601DT", "B8601DT", "IS8601DT", "E8601DN", "B8601DN", "IS8601DN", "E8601DZ", "B8601DZ", "IS8601DZ",
+                                        "E8601DX", "B8601DX", "E8601LX", "B8601LX", "DATEAMPM", "MDYAMPM", "DTDATE", "DTWKDATX", "EURDFDT", "NLDATM",
+                                        "NLDATMAP", "NLDATMDT", "NLDATML", "NLDATMM", "NLDATMS", "NLDATMW", "NLDATMZ", NULL};
+  static const char *const others[] = {"TIME", "TIMEAMPM", "HHMM", "HOUR", "MMSS", "TOD", "E8601*", "B8601*", "IS8601*", "MONYY", "MONTH", "MONNAME",
+                                       "YEAR", "QTR", "QTRR", "MMYY*", "YYMM*", "YYQ*", "YYMON", "YYWEEK*", "WEEKDAY", "WEEKU", "WEEKV", "WEEKW",
+                                       "DOWNAME", "DTMONYY", "DTYEAR", "DTYYQC", "EURDF*", "NLDATE*", "NLDATM*", "NLTI*", NULL};
   return is_any(format, days)      ? TACIT_STAT_DAY
          : is_any(format, seconds) ? TACIT_STAT_SECOND
          : is_any(format, others)  ? TACIT_STAT_OTHER_DATE

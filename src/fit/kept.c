@@ -13,7 +13,7 @@
 static const char *const free_settings[] = {"prior", "program", "prior-scale", "prior-basis", "chains", "warmup", "draws", "thin", "seed", "out"};
 
 bool tacit_fit_may_set(const tacit_fit_t *fit, const char *name) {
-  static const char *const of_checks[] = {"epsilon", "delta",   "data", "query",    "catalog", "encoding", "ledger",
+  static const char *const of_checks[] = {"epsilon", "delta",   "data", "query",    "catalog", "encoding", "delimiter", "ledger",
                                           "data-id", "purpose", "seed", "n-public", "threads", "scratch"};
   bool may = fit->n_of == 0 && fit->checked == NULL;
   for (size_t i = 0; i < sizeof of_checks / sizeof of_checks[0] && fit->checked != NULL; i++) {

@@ -39,7 +39,7 @@ static void put_text(crypto_generichash_state *state, const char *text) {
 
 /* Where things are on this rank's machine, and how it works, is its own matter; what is in the files is compared. */
 static bool is_own(const char *name) {
-  static const char *const own[] = {"data",    "catalog", "encoding",    "schema",  "program", "constants", "out",
+  static const char *const own[] = {"data",    "catalog", "encoding", "delimiter", "schema",  "program", "constants", "out",
                                     "ledger",  "data-id", "purpose",     "threads", "scratch", "metric-file"};
   bool found = false;
   for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {

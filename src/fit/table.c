@@ -37,6 +37,8 @@ static const tacit_setting_t table[] = {
      TACIT_SETTING_TEXT, 0, 0, NULL},
     {"encoding", "NAME", NULL, "Of text in a CSV, SAS, SPSS or Stata file that does not say it rightly: latin1, windows-1252, utf-16 ...", "running",
      TACIT_SETTING_TEXT, 0, 0, NULL},
+    {"delimiter", "CHAR", NULL, "What stands between fields of CSV: ',', ';', '|' or tab. If not said, the one that the header row has most often.",
+     "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. See tacit schema draft.", "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"out", "DIR", NULL, "New directory for draws, summary, privacy statement and report.", "running", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"method", "NAME", NULL,

@@ -36,6 +36,8 @@ FILES = {
     "ragged.csv": "y,x,s\n1,1.5,F\n0,0.7\n",
     "open.csv": 'y,x,s\n1,1.5,"F\n',
     "nul.csv": "y,x,s\n1,1.5,F\n\0,1,F\n",
+    "visits.parquet": "PAR1\x15\x04\x15", "visits.xlsx": "PK\x03\x04\x14\0",
+    "colon.csv": "y:x:s\n1:1.5:F\n",
     "empty.csv": "",
     "text.sav": "y,x,s\n1,1.5,F\n",
     "broken.sas7bdat": "\0" * 12 + "not a SAS file",

@@ -125,6 +125,34 @@ def other_encodings_are_the_same_fit():
 
 
 @case
+def what_stands_between_fields():
+    """By the header row, quoted names aside, or as it is said; what databases write of booleans and of char(n) is what others write."""
+    rows, _ = visits(4000, 900, 7)
+    text = table(rows)
+    pathlib.Path("visits.csv").write_text(text)
+    expected = fit("visits.csv", "s0")
+    for k, separator in enumerate("\t;|"):
+        assert fit("-", f"s1{k}", table(rows, separator=separator).encode()) == expected, separator
+    assert fit("-", "s2", table(rows, separator=":").encode(), "--delimiter", ":") == expected
+    assert fit("-", "s3", table(rows, separator="\t").encode(), "--delimiter", "tab") == expected
+    header, *others = text.splitlines()
+    quoted = "\n".join([f'"a;b;c;d;e;f",{header}', *(f"x,{line}" for line in others)]) + "\n"
+    assert fit("-", "s4", quoted.encode()) == expected
+    lines = [header] + [f"{age},{who},{sex}  ,{'ft'[ill]}" for who, age, sex, ill in rows]
+    assert fit("-", "s5", "\n".join(lines).encode() + b"\n") == expected
+
+
+@case
+def files_that_are_no_text_are_named():
+    words = ["schema", "draft", "-"]
+    for begin, said in ((b"PAR1\x15\x04", "a Parquet file"), (b"ARROW1\0\0", "a Feather or Arrow file"), (b"PK\x03\x04", "Excel's .xlsx"),
+                        (b"\x28\xb5\x2f\xfd\x04", "zstd -dc"), (b"\xfd7zXZ\0", "xz -dc"), (b"BZh91AY&SY\0", "bzip2 -dc"), (b"SQLite format 3\0", "odbc:NAME"),
+                        (gzip.compress(b"RDX3\nX\n\0"), "load(FILE)"), (b"$FL2@(#) SPSS", ".sav")):
+        refuse(words, 3, said, data=begin + bytes(range(256)))
+    assert b"PAR1" in succeed(words, b"PAR1,b\n1,2\n").stdout
+
+
+@case
 def a_question_about_persons_needs_no_second_look():
     done = succeed(["schema", "check", "rows.yaml", "--data", "-"], table(visits(50, 9, 2)[0]).encode())
     assert b"column 'patient_id' seems to say whose record it is" in done.stderr

@@ -4,6 +4,7 @@
 
 #include "data/columns.h"
 #include "data/rules.h"
+#include "data/stat_file.h"
 #include "data_testing.h"
 #include "stat_testing.h"
 
@@ -419,8 +420,28 @@ static void test_reading_is_interrupted(void **state) {
   unlink(path);
 }
 
+/* SAS has a variant with each separator of many formats: one that is not known is a number, days since 1960, in silence. */
+static void test_every_format_of_dates_is_known(void **state) {
+  static const struct {
+    const char *format;
+    tacit_stat_date_unit_t unit;
+  } formats[] = {{"DATE9", TACIT_STAT_DAY},          {"mmddyyd10", TACIT_STAT_DAY},      {"YYMMDDN8", TACIT_STAT_DAY},      {"NLDATEW", TACIT_STAT_DAY},
+                 {"DATETIME20", TACIT_STAT_SECOND},  {"B8601DN8", TACIT_STAT_SECOND},    {"E8601DN10", TACIT_STAT_SECOND},  {"B8601DZ", TACIT_STAT_SECOND},
+                 {"NLDATMAP", TACIT_STAT_SECOND},    {"MMYY7", TACIT_STAT_OTHER_DATE},   {"MMYYC7", TACIT_STAT_OTHER_DATE}, {"MMYYD7", TACIT_STAT_OTHER_DATE},
+                 {"YYMMS7", TACIT_STAT_OTHER_DATE},  {"YYQRD", TACIT_STAT_OTHER_DATE},   {"B8601TZ", TACIT_STAT_OTHER_DATE}, {"NLTIMAP", TACIT_STAT_OTHER_DATE},
+                 {"NLDATEYM", TACIT_STAT_OTHER_DATE}, {"BEST12", TACIT_STAT_NO_DATE},    {"DOLLAR8.2", TACIT_STAT_NO_DATE}, {"YESNO", TACIT_STAT_NO_DATE},
+                 {"DATENTRY", TACIT_STAT_NO_DATE}};
+  (void)state;
+  for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+    if (tacit_stat_date_unit(TACIT_STAT_SAS, formats[i].format) != formats[i].unit) {
+      fail_msg("%s", formats[i].format);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_format_of_dates_is_known),
       cmocka_unit_test(test_files_are_the_csv_file),     cmocka_unit_test(test_a_text_na_is_a_value), cmocka_unit_test(test_templates_hold_labels_and_no_values),
       cmocka_unit_test(test_labels_of_sas_come_from_its_catalogue), cmocka_unit_test(test_an_encoding_can_be_said),
       cmocka_unit_test(test_what_does_not_suit_is_told), cmocka_unit_test(test_deleted_rows_of_sas_are_refused),

@@ -32,6 +32,22 @@ statistic: str = tacit.release(data="data.csv", statistic="counts", column=["a",
 means: list[float] = list(tacit.infer({"records": "gaussian", "mean": "normal(0, 1)", "sd": 0.5}, statistic, n=9, seed=1).to_pandas().mean())
 epsilon: float = tacit.account(("gaussian:sigma=20", 1000), delta=1e-6)
 spent: float = tacit.Ledger("l.ledger").spent
+shared = tacit.fit("y ~ x", "data.csv", schema="s.yaml", family="bernoulli", epsilon=1, delta=1e-6, ledger=tacit.Ledger("l.ledger"))
+age: list[float] = list(post["age"].mean(axis=1))
+'''
+
+# Each line is wrong, and a checker of types says so.
+WRONG = '''\
+import tacit
+tacit.fit("y ~ x", "data.csv", schema="s.yaml", famly="bernoulli", epsilon=1, delta=1e-6)
+tacit.fit("y ~ x", "data.csv", schema="s.yaml", family="bernoulli", epsilon="one", delta=1e-6)
+tacit.fit("y ~ x", "data.csv", schema="s.yaml", family="bernoulli", epsilon=1, delta=1e-6, seed=1)
+tacit.plan("y ~ x", schema="s.yaml", family="bernoulli", n=10, epsilon=1, delta=1e-6, clip_gard="private")
+tacit.release(data="data.csv", statistic="mean", schema="s.yaml", epsilon=1, colunm="age")
+tacit.refit("fit/", prior_scael="scaled")
+tacit.check("fit/", "data.csv", epsilon=1, delta=1e-6, clip_grad=1)
+tacit.infer("model.yaml", "age.yaml", thinning=2)
+tacit.read("fit/").sumary()
 '''
 
 
@@ -68,6 +84,10 @@ def main(program, build=None):
         run(python, "-W", "ignore::FutureWarning", "-m", "unittest", "discover", "-s", ROOT / "python/tests", cwd=name)
         (folder / "user.py").write_text(USER)
         run(python, "-m", "mypy", "--strict", "user.py", cwd=name)
+        (folder / "wrong.py").write_text(WRONG)
+        told = subprocess.run([str(python), "-m", "mypy", "--strict", "wrong.py"], text=True, cwd=name, capture_output=True).stdout
+        missed = [line for number, line in enumerate(WRONG.splitlines(), 1) if number > 1 and f"wrong.py:{number}: error" not in told]
+        assert not missed, (missed, told)
         print(f"ok: {wheel.name}, {wheel.stat().st_size} bytes")
 
 

@@ -4,6 +4,7 @@ Frames are held by an object that gives them away once, so that no traceback of 
 """
 from __future__ import annotations
 
+import datetime
 import difflib
 import importlib
 import json
@@ -62,6 +63,10 @@ def _names(data: Any) -> list[str]:
 
 def _no_rows(data: Any) -> object:
     """The columns of data, without their rows."""
+    if isinstance(data, _File):
+        data = data.open()
+    if _is_dataset(data):
+        data = data.schema.empty_table()
     module = _module(data)
     if module == "pandas":
         names = _names(data)
@@ -103,7 +108,12 @@ def _require(columns: list[str], names: list[str]) -> None:
 
 
 def _stream(data: Any, columns: list[str]) -> object:
+    if isinstance(data, _File):
+        data = data.open()
     module = _module(data)
+    if _is_dataset(data):
+        _require(columns, data.schema.names)
+        return data.scanner(columns=[name for name in columns if name in data.schema.names]).to_reader().__arrow_c_stream__()
     if module == "polars" and type(data).__name__ == "LazyFrame":
         data = data.select([name for name in columns if name in data.collect_schema().names()]).collect()
     if module in ("pandas", "polars") or _is_relation(data):
@@ -130,6 +140,11 @@ def _stream(data: Any, columns: list[str]) -> object:
         return found
     raise ArgumentError("data must be a path, or a data frame of pandas, polars, pyarrow or DuckDB, or anything else with "
                         f"__arrow_c_stream__, or a dict of columns; not {type(data).__name__}", "data", "argument")
+
+
+def _is_dataset(data: Any) -> bool:
+    """Of pyarrow: files that are read some rows at a time."""
+    return _module(data) == "pyarrow" and hasattr(data, "scanner") and hasattr(data, "schema")
 
 
 def _is_relation(data: Any) -> bool:
@@ -198,7 +213,22 @@ def _column(name: str, values: Any) -> Column:
         if kind == "b1":
             return name, "b", len(plain), (None, numpy.packbits(plain, bitorder="little").tobytes())
         return name, _FORMATS[kind], len(plain), (None, numpy.ascontiguousarray(plain))
+    if getattr(getattr(plain, "dtype", None), "kind", "") == "M" and getattr(plain, "ndim", 1) == 1:
+        numpy = importlib.import_module("numpy")
+        there = numpy.packbits(~numpy.isnat(plain), bitorder="little").tobytes()
+        return name, "tsu:", len(plain), (there, numpy.ascontiguousarray(plain.astype("datetime64[us]").view("int64")))
     return _by_value(name, list(values))
+
+
+def _microseconds(value: datetime.date) -> int:
+    """Since 1970, of a date's midnight; of a time with a zone in UTC, as Arrow has it."""
+    if not isinstance(value, datetime.datetime):
+        return (value.toordinal() - _EPOCH.toordinal()) * 86_400_000_000
+    naive = value.astimezone(datetime.timezone.utc).replace(tzinfo=None) if value.tzinfo is not None else value
+    return (naive - _EPOCH) // datetime.timedelta(microseconds=1)
+
+
+_EPOCH = datetime.datetime(1970, 1, 1)
 
 
 def _by_value(name: str, values: list[Any]) -> Column:
@@ -207,12 +237,15 @@ def _by_value(name: str, values: list[Any]) -> Column:
     bitmap = None if all(there) else _bits(there)
     if kinds <= {bool} or {kind.__name__ for kind in kinds} <= {"bool", "bool_"}:
         return name, "b", len(values), (bitmap, _bits([is_there and bool(value) for value, is_there in zip(values, there, strict=True)]))
-    if kinds <= {str}:
-        parts = [value.encode() if is_there else b"" for value, is_there in zip(values, there, strict=True)]
+    if all(issubclass(kind, str) for kind in kinds):
+        parts = [str(value).encode() if is_there else b"" for value, is_there in zip(values, there, strict=True)]
         offsets = array("q", [0])
         for part in parts:
             offsets.append(offsets[-1] + len(part))
         return name, "U", len(values), (bitmap, offsets, b"".join(parts))
+    if kinds and all(issubclass(kind, datetime.date) for kind in kinds):
+        return name, "tsu:", len(values), (bitmap, array("q", [_microseconds(value) if is_there else 0
+                                                               for value, is_there in zip(values, there, strict=True)]))
     if all(hasattr(kind, "__index__") and kind is not bool for kind in kinds):
         whole = [int(value) if is_there else 0 for value, is_there in zip(values, there, strict=True)]
         return name, "l", len(values), (bitmap, array("q", whole))
@@ -267,10 +300,57 @@ def flag(value: Any, field: str) -> bool:
     return bool(value)
 
 
+class _File:
+    """A file of columns that another package reads, when it is asked for."""
+
+    def __init__(self, path: str, kind: str) -> None:
+        self._path, self._kind = path, kind
+
+    def open(self) -> Any:
+        """By pyarrow, DuckDB or polars, the first that is there: a frame that hands out an Arrow stream, some rows at a time."""
+        for reader in _COLUMN_READERS[self._kind]:
+            try:
+                return reader(self._path, self._kind)
+            except ImportError:
+                continue
+        call = {"Parquet": "read_parquet", "Feather": "read_feather"}[self._kind]
+        raise ArgumentError(f"{self._path} is a {self._kind} file, which pyarrow reads (pip install pyarrow), or pandas.{call}({self._path!r}): "
+                            "give what that returns", "data", "argument")
+
+
+def _by_pyarrow(path: str, kind: str) -> Any:
+    return importlib.import_module("pyarrow.dataset").dataset(path, format=kind.lower())
+
+
+def _by_duckdb(path: str, _: str) -> Any:
+    return importlib.import_module("duckdb").read_parquet(path)
+
+
+def _by_polars(path: str, kind: str) -> Any:
+    polars = importlib.import_module("polars")
+    return polars.scan_parquet(path) if kind == "Parquet" else polars.scan_ipc(path)
+
+
+_COLUMN_READERS = {"Parquet": (_by_pyarrow, _by_duckdb, _by_polars), "Feather": (_by_pyarrow, _by_polars)}
+
+
+def _magic(path: str) -> str | None:
+    """What the first bytes of a file say that it is, of what is read by columns."""
+    if not os.path.isfile(path):  # a pipe would lose what is read
+        return None
+    try:
+        with open(path, "rb") as file:
+            return {b"PAR1": "Parquet", b"ARRO": "Feather"}.get(file.read(4))
+    except OSError:
+        return None
+
+
 def source(data: Any) -> str | Once:
     """The path as text, or the holder."""
     if isinstance(data, (str, os.PathLike)):
-        return text(data, "data")
+        name = text(data, "data")
+        kind = _magic(name)
+        return name if kind is None else Once(_File(name, kind))
     return Once(data)
 
 

@@ -7,15 +7,13 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from . import _core, _data, _html, _progress, _spent
 from ._data import Schema
-from ._errors import ArgumentError, FileError, PoorPlan, PrivacyWarning
+from ._errors import ArgumentError, BudgetError, FileError, PoorPlan, PrivacyWarning
 from ._posterior import Posterior, read, run_settings
-
-Path = str | os.PathLike[str]
-Setting = str | bool | int | float | os.PathLike[str] | Sequence[str] | Mapping[str, str] | None
+from ._settings import FitSettings, Path, PlanSettings, Setting
 
 _RUNNING = ("out", "ledger", "data-id", "purpose", "threads", "scratch", "quiet", "curator-notes")
 
@@ -61,7 +59,7 @@ def _one(name: str, value: Any) -> str:
 _REPEATED = frozenset({"constants", "margin", "prior", "public", "set", "statistic"})
 
 
-def _pairs(given: Mapping[str, Setting]) -> list[tuple[str, str]]:
+def _pairs(given: Mapping[str, object]) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     for key, value in given.items():
         name = key.replace("_", "-")
@@ -69,7 +67,7 @@ def _pairs(given: Mapping[str, Setting]) -> list[tuple[str, str]]:
             continue
         is_many = isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)))
         if is_many and name not in _REPEATED:
-            raise ArgumentError(f"{key}: one value, not {len(value)}", key, "argument")
+            raise ArgumentError(f"{key}: one value, not several", key, "argument")
         if value is True:
             pairs.append((name, "true"))
         elif isinstance(value, Mapping):
@@ -82,9 +80,14 @@ def _pairs(given: Mapping[str, Setting]) -> list[tuple[str, str]]:
 
 
 class Plan(dict[str, Any]):
-    """What a budget would buy, from public facts alone.
+    """What a budget would buy, from public facts alone: a dict, None or NaN where a method has no such number.
 
-    `verdict` is "good", "poor" or "hopeless"; `methods`, where none was said, lists what each method would make of the budget.
+    verdict: "good"; "poor": no usable chain, or wide intervals; "hopeless": a fit refuses unless accept_poor=True; "refused": it always does.
+    text, warning, price: in words. advice: what would be better.
+    method; n_chains, n_iterations, n_warmup, n_draws: of each chain; n_releases: of noise-aware, whose draws cost nothing, else 0.
+    width: least sd beside that without privacy (noise-aware), or error of a mean beside that of the exact one. ess, ess_wide: effective draws
+        of all chains, were the posterior as wide as the schema suggests, and three times as wide. epsilon: of the budget.
+    methods: where no method was said, what each would make of the budget: dicts.
     """
 
     @property
@@ -111,8 +114,8 @@ def _formula(formula: str | None, program: Path | None) -> str:
 
 def plan(formula: str | None = None, *, program: Path | None = None, schema: Schema, n: float, family: str | None = None,
          epsilon: float | None = None,
-         delta: float | None = None, method: str | None = None, **settings: Setting) -> Plan:
-    """Say what the budget would buy for n units, before a record is read. Nothing is spent.
+         delta: float | None = None, method: str | None = None, **settings: Unpack[PlanSettings]) -> Plan:
+    """Say what the budget would buy for n units, before a record is read. Nothing is spent. A budget that buys too little is no error here: `is_poor`.
 
     formula, program: as of `fit`. n: the number of records; under relation add-remove, where it is private, a nominal public number.
     """
@@ -123,10 +126,20 @@ def plan(formula: str | None = None, *, program: Path | None = None, schema: Sch
     text, name = _data.schema_text(schema)
     pairs = _pairs(given)
     units = _data.number(n, "n")
-    found = Plan(_core.plan(what, pairs, text, name, units))
+    try:
+        found = Plan(_core.plan(what, pairs, text, name, units))
+    except BudgetError as error:
+        found = _refused(str(error), epsilon)
     if method is None:
         found["methods"], found["advice"] = _core.compare(what, pairs, text, name, units)
     return found
+
+
+def _refused(reason: str, epsilon: float | None) -> Plan:
+    """The plan of a budget that the library refuses to spend."""
+    unknown = float("nan")
+    return Plan(method=None, n_chains=0, n_iterations=0, n_warmup=0, n_draws=0, n_releases=0, ess=unknown, ess_wide=unknown, width=unknown,
+                epsilon=unknown if epsilon is None else float(epsilon), verdict="refused", text="", warning=reason + "\n", price="")
 
 
 def _go_on(found: Plan, accept_poor: bool, line: _progress.Line | None) -> None:
@@ -177,7 +190,8 @@ def _tell(result: dict[str, Any], post: Posterior, rest: str) -> None:
     stopped = result["stopped"]
     if stopped is not None or post.end == "interrupted":
         why = "" if stopped is None or isinstance(stopped, KeyboardInterrupt) else f" ({type(stopped).__name__}: {stopped})"
-        warnings.warn(f"interrupted{why}: these are the draws so far{rest and '; what was charged stays charged'}", PrivacyWarning, stacklevel=3)
+        charged = f"; epsilon {post.privacy['epsilon']:.6g} at delta {post.privacy['delta']:g} was charged, and stays so" if rest and post.is_private else ""
+        warnings.warn(f"interrupted{why}: these are the draws so far{charged}", PrivacyWarning, stacklevel=3)
     if result["unwritten"]:
         warnings.warn(f"the report was not written: {result['unwritten']}; the draws are in what is returned{rest}", PrivacyWarning, stacklevel=3)
     for line in (result.get("warning", ""), result.get("unsettled", "")):
@@ -189,7 +203,7 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
         epsilon: float | None = None,
         delta: float | None = None, method: str | None = None, exposed: bool = False, draws: int | None = None,
         chains: int | None = 4, out: Path | None = None, accept_poor: bool = False, ledger: Path | None = None,
-        progress: bool | _progress.Watcher = True, seed_not_private: int | None = None, **settings: Setting) -> Posterior:
+        progress: bool | _progress.Watcher = True, seed_not_private: int | None = None, **settings: Unpack[FitSettings]) -> Posterior:
     """Draw from the posterior of a regression under (epsilon, delta)-differential privacy.
 
     formula: R's: "y ~ a + b + a:b + log(c) + factor(d) + I(e^2)". Bounds and levels are the schema's, never the data's.
@@ -205,7 +219,7 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
     out: a new directory for the report. If it holds a fit of the same settings, that is read, and nothing is spent; not of a program, whose
         file may have changed.
     accept_poor: spend the budget even where the plan promises no usable chain; else PoorPlan is raised, or a terminal asked.
-    ledger: the ledger of these data: what the run can release is reserved there first.
+    ledger: a `Ledger` of these data, or its file: what the run can release is reserved there first.
     progress: a line in terminals and notebooks; or a function of (iteration, n_iterations, epsilon), which stops the run if it returns False.
     seed_not_private: a repeatable run: noise that can be repeated protects nobody.
     Everything else by the names of `tacit.settings()`: clip_grad="private", prior={"age": "normal(0, 1)"}, ...
@@ -218,7 +232,7 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
     try:
         _data.check(source, settings)
         what, may_be_poor = _formula(formula, program), _data.flag(accept_poor, "accept_poor")
-        given: dict[str, Setting] = {"program": None if formula is None else program, "family": family, "epsilon": epsilon, "delta": delta,
+        given: dict[str, object] = {"program": None if formula is None else program, "family": family, "epsilon": epsilon, "delta": delta,
                                      "method": method, "exposed": exposed,
                                      "draws": draws, "chains": None if isinstance(chains, int) and chains == 4 else chains, "out": out,
                                      "ledger": ledger,

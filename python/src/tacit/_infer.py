@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
 from . import _core, _data, _progress
 from ._data import Schema
-from ._fit import Path, Setting, _pairs, _tell
+from ._fit import _pairs, _tell
 from ._posterior import Posterior
 from ._release import Release
+from ._settings import InferSettings, Path, Setting
 
 
 def _released(statistic: Schema | Release) -> tuple[bytes, str]:
@@ -17,7 +19,7 @@ def _released(statistic: Schema | Release) -> tuple[bytes, str]:
 def infer(model: Schema | None, statistic: Schema | Release | Sequence[Schema | Release], *, n: int | None = None, method: str | None = None,
           chains: int | None = None,
           warmup: int | None = None, draws: int | None = None, out: Path | None = None, progress: bool | _progress.Watcher = True,
-          seed: int | None = None, **settings: Setting) -> Posterior:
+          seed: int | None = None, **settings: Unpack[InferSettings]) -> Posterior:
     """Draw parameters from their posterior given a privatized statistic of records that nobody here has. Costs no privacy.
 
     model: the law of the records and the prior: a path, YAML text, or a dict such as {"records": "gaussian", "mean": "normal(0, 1)",
@@ -32,8 +34,8 @@ def infer(model: Schema | None, statistic: Schema | Release | Sequence[Schema | 
     Ctrl-C returns the draws so far, or raises KeyboardInterrupt where there is none yet.
     """
     text = _data.yaml_text({"records": "table"} if model is None else model, "model")
-    released = [_released(one) for one in statistic] if isinstance(statistic, (list, tuple)) else [_released(statistic)]
-    given: dict[str, Setting] = {"n": n, "method": method, "chains": chains, "warmup": warmup, "draws": draws, "out": out, "seed": seed,
+    released = [_released(one) for one in statistic] if isinstance(statistic, Sequence) and not isinstance(statistic, str) else [_released(statistic)]
+    given: dict[str, object] = {"n": n, "method": method, "chains": chains, "warmup": warmup, "draws": draws, "out": out, "seed": seed,
                                  **settings}
     file = None if out is None else _data.path(out, "out")
     watch, line = _progress.watcher(progress)

@@ -6,18 +6,19 @@ import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core, _data, _html, _progress, _spent
 from ._errors import ArgumentError, FileError, PrivacyWarning
-from ._fit import Path, Setting, _pairs, _tell
+from ._fit import _pairs, _tell
 from ._posterior import Posterior, _need, read
+from ._settings import CheckSettings, Path, RedrawSettings, Setting, Texts
 
 if TYPE_CHECKING:
     import pandas
 
 
-def _fitted(path: str) -> tuple[str, str, str, float]:
+def _fitted(path: str) -> tuple[str, str, bytes | None, float]:
     """Formula, family, schema and known sd of a fit: of its report, or, where it did not get as far, of its releases."""
     if os.path.isdir(path) and os.path.exists(os.path.join(path, "releases.json")) and (
             os.path.exists(os.path.join(path, "unfinished")) or not os.path.exists(os.path.join(path, "draws-1.csv"))):
@@ -25,12 +26,12 @@ def _fitted(path: str) -> tuple[str, str, str, float]:
             kept = json.load(file)
         if isinstance(kept, dict) and isinstance(kept.get("settings"), dict):  # else what is wrong is told where it is read
             said = {name: texts[-1] for name, texts in kept["settings"].items() if texts}
-            return str(kept.get("formula", "")), str(said.get("family", "")), str(kept.get("schema", "")), float(said.get("sd", 0))
+            return str(kept.get("formula", "")), str(said.get("family", "")), str(kept.get("schema", "")).encode(), float(said.get("sd", 0))
     former = read(path)
     return former.formula, former.family, former._schema, former._known_sd
 
 
-def _redraw(paths: list[str], out: Path | None, progress: bool | _progress.Watcher, given: Mapping[str, Setting], *, disjoint: bool = False,
+def _redraw(paths: list[str], out: Path | None, progress: bool | _progress.Watcher, given: Mapping[str, object], *, disjoint: bool = False,
             between: float = 0, check: str | None = None) -> Posterior:
     fitted, file = _fitted(paths[0]), None if out is None else _data.path(out, "out")
     watch, line = _progress.watcher(progress)
@@ -45,8 +46,8 @@ def _redraw(paths: list[str], out: Path | None, progress: bool | _progress.Watch
     return post
 
 
-def refit(path: Path, *, prior: Setting = None, out: Path | None = None, seed: int | None = None, check: Path | None = None,
-          progress: bool | _progress.Watcher = True, **settings: Setting) -> Posterior:
+def refit(path: Path, *, prior: Texts | None = None, out: Path | None = None, seed: int | None = None, check: Path | None = None,
+          progress: bool | _progress.Watcher = True, **settings: Unpack[RedrawSettings]) -> Posterior:
     """Draw again from what a fit by noise-aware released (releases.json): no records, nothing spent.
 
     path: the directory of the fit, also of one that did not end; or one with releases.json alone, the `releases` of an exception.
@@ -60,8 +61,8 @@ def refit(path: Path, *, prior: Setting = None, out: Path | None = None, seed: i
     return _redraw([_data.path(path)], out, progress, {"prior": prior, "seed": seed, **settings}, check=shown)
 
 
-def combine(paths: Sequence[Path], *, disjoint: bool = False, exchangeable: bool = False, between_sd: float | None = None, prior: Setting = None,
-            out: Path | None = None, seed: int | None = None, progress: bool | _progress.Watcher = True, **settings: Setting) -> Posterior:
+def combine(paths: Sequence[Path], *, disjoint: bool = False, exchangeable: bool = False, between_sd: float | None = None, prior: Texts | None = None,
+            out: Path | None = None, seed: int | None = None, progress: bool | _progress.Watcher = True, **settings: Unpack[RedrawSettings]) -> Posterior:
     """One posterior from the releases of several sites' fits of one model: one prior, all likelihoods; nothing spent.
 
     paths: directories of the sites' fits (by noise-aware), two or more.
@@ -135,7 +136,7 @@ def _write(name: str, text: str) -> str:
 
 
 def check(path: Path, data: Any = None, *, epsilon: float, delta: float, by: str | None = None, ledger: Path | None = None, out: Path | None = None,
-          seed_not_private: int | None = None, **settings: Setting) -> Check:
+          seed_not_private: int | None = None, **settings: Unpack[CheckSettings]) -> Check:
     """Put a fit beside its records: calibration, residuals by a term, over-dispersion, in one release charged to a budget of its own.
 
     path: the directory of the fit (by noise-aware). data: its records, as of `tacit.fit`.

@@ -8,8 +8,8 @@ from typing import Any
 from . import _core, _data
 
 
-class Ledger:
-    """A ledger file, read anew at each question. Spends are made by `tacit.fit(..., ledger=...)`.
+class Ledger(os.PathLike[str]):
+    """A ledger file, read anew at each question. Spends are made by `tacit.fit(..., ledger=...)`, which takes one, or its path.
 
     Do not open the file with `sqlite3.connect`: two SQLite libraries in one process lose each other's locks.
     """
@@ -29,6 +29,9 @@ class Ledger:
                             _data.text(relation, "relation"), None if unit is None else _data.text(unit, "unit"),
                             _data.whole(max_rows, "max_rows", 1, 2**53))
         return cls(path)
+
+    def __fspath__(self) -> str:
+        return self.path
 
     def state(self) -> dict[str, Any]:
         """Everything it says: data_id, relation, epsilon, delta, spent, left, head, spends."""

@@ -1,13 +1,14 @@
 """Texts and numbers that somebody asks for before a fit or after it: no record is near."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from . import _core, _data
 from ._data import Schema
 from ._errors import ArgumentError, FileError
-from ._fit import Path, Setting, _pairs
+from ._fit import _pairs
 from ._kept import _new_file, _write
+from ._settings import Path, PlanSettings
 
 
 def statement(path: Path | None = None, *, ledger: Path | None = None, out: Path | None = None) -> str:
@@ -63,7 +64,7 @@ class Wanted(dict[str, Any]):
 
 
 def epsilon_for(width: float, formula: str, *, schema: Schema, n: float, family: str, delta: float, out: Path | None = None,
-                **settings: Setting) -> Wanted:
+                **settings: Unpack[PlanSettings]) -> Wanted:
     """Say which epsilon gives intervals `width` times as wide as without privacy, before a record is read. Forecasts from n and the schema alone, no promise.
 
     width: above 1, at most 1000. n: the number of records; where it is private a nominal public one. formula, schema, family, delta, settings: as of `tacit.fit`.
@@ -75,7 +76,7 @@ def epsilon_for(width: float, formula: str, *, schema: Schema, n: float, family:
         raise ArgumentError("n is a public number: counting records here may tell what is private", "n", "argument")
     wanted = _data.number(width, "width")
     rows, page = _core.want_width(_data.text(formula, "formula", "a text such as 'y ~ a + b'"),
-                                  _pairs({"family": family, "delta": delta, **settings}), text, name,
+                                  _pairs({"family": family, "delta": delta, **dict(settings)}), text, name,
                                   _data.number(n, "n"), wanted)
     failure = "" if file is None else _write(file, page)
     if failure:

@@ -1,10 +1,12 @@
 """What a fit leaves: draws and what follows from them. Plain data, with no way back to a record."""
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import warnings
+from collections.abc import ItemsView, Iterator, KeysView, ValuesView
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _data, _html
@@ -72,8 +74,41 @@ def _table(data: Any, columns: Any, index: list[str], name: str) -> pandas.DataF
 _NETCDF = re.compile(r"[A-Za-z0-9_\x80-\U0010FFFF](?:[^/\x00-\x1f\x7f]*[^/\s\x00-\x1f\x7f])?")
 
 
-class Posterior:
-    """Draws of the parameters from their posterior.
+#: "beta[1,2]": an element of an array of parameters.
+_ELEMENT = re.compile(r"(.+)\[(\d+(?:,\d+)*)\]")
+
+
+def _arrays(called: list[str]) -> list[tuple[str, tuple[int, ...], list[int]]]:
+    """Parameters as variables: name, shape, places among the draws. "beta[1]", "beta[2]" are one, if no element is missing; others are by themselves."""
+    elements: dict[str, dict[tuple[int, ...], int]] = {}
+    for place, name in enumerate(called):
+        found = _ELEMENT.fullmatch(name)
+        if found:
+            elements.setdefault(found[1], {})[tuple(int(index) for index in found[2].split(","))] = place
+    variables: list[tuple[str, tuple[int, ...], list[int]]] = []
+    whole: set[str] = set()
+    for place, name in enumerate(called):
+        found = _ELEMENT.fullmatch(name)
+        base = found[1] if found else name
+        of = elements.get(base, {})
+        shape = tuple(max(of_axis) for of_axis in zip(*of, strict=True)) if of and len({len(index) for index in of}) == 1 else ()
+        indices = list(itertools.product(*(range(1, n + 1) for n in shape)))
+        if not shape or base in called or sorted(of) != indices:
+            variables.append((name, (), [place]))
+        elif base not in whole:
+            whole.add(base)
+            variables.append((base, shape, [of[index] for index in indices]))
+    return variables
+
+
+def _unpickled(state: dict[str, Any]) -> Posterior:
+    post = Posterior.__new__(Posterior)
+    post.__dict__.update(state)
+    return post
+
+
+class Posterior(dict[str, Any]):
+    """Draws of the parameters from their posterior: a dict of arrays, post["age"] of shape (chains, draws), so that ArviZ takes it as it is.
 
     labels: the parameters as in the formula; names: as in Stan CSV.
     privacy: the privacy statement as a dict, as in privacy.json; statement: in words.
@@ -111,6 +146,42 @@ class Posterior:
         self._draws: bytes = result["draws"]
         self._summaries: list[tuple[float, ...]] = result["summaries"]
         self._table: str = result["table"]
+        self._stats: bytes = result.get("stats", b"")
+
+    # A dict for those who look for one: what it holds is made of the draws when it is asked for.
+    def __getitem__(self, label: str) -> Any:
+        try:
+            return self.draws()[:, :, self.labels.index(label)]
+        except ValueError:
+            raise KeyError(label) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.labels
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]
+        return KeysView(self)
+
+    def values(self) -> ValuesView[Any]:  # type: ignore[override]
+        return ValuesView(self)
+
+    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]
+        return ItemsView(self)
+
+    def get(self, label: str, default: Any = None) -> Any:
+        return self[label] if label in self else default
+
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.__dict__,)
 
     @property
     def is_private(self) -> bool:
@@ -146,22 +217,50 @@ class Posterior:
         frame: pandas.DataFrame = pandas_.DataFrame(self.draws().reshape(-1, len(self.labels)), index=index, columns=self.labels)
         return frame
 
-    def to_arviz(self) -> Any:
+    def to_arviz(self, newdata: Any = None, *, schema: Schema | None = None, seed: int = 1) -> Any:
         """An InferenceData of arviz 0.x, or the DataTree of arviz 1.x.
 
-        Variables are called by labels; where netCDF takes none such ("I(x/y)", "`a b`", "[ill] age") by names, "b_I_x_y".
+        Variables are called by labels; where netCDF takes none such ("I(x/y)", "`a b`", "[ill] age") by names, "b_I_x_y". "beta[1]", "beta[2]"
+        are one variable "beta", whose coordinates count from 1, as the labels do.
+        newdata: rows that you bring, as of `predict`: adds posterior_predictive, a response for each draw and row (schema, seed as there).
+        sample_stats: what samplers say of their moves (of noise-aware of those given its releases). There is no group of records: they are not kept.
         """
         az = _need("arviz", "to_arviz()")
         draws = self.draws()
         called = [label if _NETCDF.fullmatch(label) else name for label, name in zip(self.labels, self.names, strict=True)]
-        posterior = {name: draws[:, :, j] for j, name in enumerate(called)}
-        if int(az.__version__.partition(".")[0]) < 1:  # names tell nothing: InferenceData is another name of DataTree in 1.3
-            data = az.from_dict(posterior=posterior)
-            data.posterior.attrs.update(self._attributes())
-        else:
-            data = az.from_dict({"posterior": posterior})
-            data["posterior"].attrs.update(self._attributes())
+        posterior: dict[str, Any] = {}
+        dims: dict[str, list[str]] = {}
+        coords: dict[str, list[Any]] = {}
+        for name, shape, places in _arrays(called):
+            posterior[name] = draws[:, :, places].reshape(draws.shape[:2] + shape)
+            if shape:
+                dims[name] = [f"{name}_dim_{axis}" for axis in range(len(shape))]
+                coords |= {dim: list(range(1, n + 1)) for dim, n in zip(dims[name], shape, strict=True)}
+        groups = {"posterior": posterior, "sample_stats": self._sample_stats()}
+        if newdata is not None:
+            drawn, outcomes, index = self._responses(newdata, schema, seed)
+            groups["posterior_predictive"] = {"response": drawn}
+            dims["response"] = ["row", "class"][:drawn.ndim - 2]
+            coords |= {"row": index, "class": outcomes}
+        groups = {group: variables for group, variables in groups.items() if variables}
+        given = {"dims": dims, "coords": coords}
+        # Versions are told apart by number: InferenceData is another name of DataTree in 1.3.
+        data = az.from_dict(**groups, **given) if int(az.__version__.partition(".")[0]) < 1 else az.from_dict(groups, **given)
+        data["posterior"].attrs.update(self._attributes())
         return data
+
+    def _sample_stats(self) -> dict[str, Any]:
+        """By ArviZ's names, of methods that accept moves; computed from releases alone."""
+        if not self._stats:
+            return {}
+        stats = _need("numpy", "to_arviz()").frombuffer(self._stats, dtype="<f8").reshape(self.n_chains, self.n_draws, 3)
+        return {name: stats[:, :, k].copy() for k, name in enumerate(("acceptance_rate", "step_size", "n_steps"))}
+
+    def _responses(self, newdata: Any, schema: Schema | None, seed: int) -> tuple[Any, list[str], list[Any]]:
+        n_rows, outcomes, flat, *_ = self._predict(newdata, "response", schema, seed, True)
+        shape = (self.n_chains, self.n_draws, n_rows, *([len(outcomes)] if len(outcomes) > 1 else []))
+        index = list(_index_of(newdata)) if _index_of(newdata) is not None else list(range(n_rows))
+        return _need("numpy", "to_arviz()").frombuffer(flat, dtype="<f8").reshape(shape).copy(), outcomes, index
 
     def _held(self) -> tuple[list[str], list[str], int, int, bytes]:
         """What predictions and contrasts are computed from, where there may be intervals."""
@@ -255,7 +354,8 @@ class Posterior:
     def predict(self, newdata: Any, *, kind: str = "mean", schema: Schema | None = None, seed: int = 1, prob: float = 0.9) -> pandas.DataFrame:
         """Mean, sd and quantiles over the draws, a row for each of newdata; of classes, and of several outcomes, a row for each.
 
-        newdata: as of `epred`; "grid": each column varies over its public range while the others stay at the middle, or their first level.
+        newdata: as of `epred`; a pandas frame's index is kept; "grid": each column varies over its public range while the others stay at the
+            middle, or their first level.
         kind: "mean": the expected response: a probability, a mean, a rate; "linear": the linear predictor; "response": responses
             themselves, simulated by `seed`. Computed from released draws: costs no privacy.
         prob: of the interval, as of `summary`.
@@ -277,6 +377,8 @@ class Posterior:
             table["class"] = outcomes * n_rows
         frame: pandas.DataFrame = pandas_.DataFrame(table | {name: list(numbers[k::5])
                                                              for k, name in enumerate(("mean", "sd", ends["q5"], "q50", ends["q95"]))})
+        if _index_of(newdata) is not None and len(frame) == len(newdata) * n:
+            frame.index = newdata.index.repeat(n)
         return frame
 
     def _attributes(self) -> dict[str, str]:
@@ -310,6 +412,11 @@ class Posterior:
         text = self._size()
         return (_html.table(lines[0], rows) + _html.line(text, not self.is_private)
                 + "".join(_html.line(remark, True) for remark in self._remarks()))
+
+
+def _index_of(newdata: Any) -> Any:
+    """The index of a frame of pandas, else None."""
+    return newdata.index if type(newdata).__module__.partition(".")[0] == "pandas" else None
 
 
 def _file(path: str, name: str) -> str:

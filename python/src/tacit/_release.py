@@ -5,12 +5,13 @@ import ast
 import re
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from . import _core, _data, _spent
 from ._data import Schema
 from ._errors import PrivacyWarning
-from ._fit import Path, Setting, _pairs
+from ._fit import _pairs
+from ._settings import Path, ReleaseSettings, Setting
 
 
 class Release:
@@ -72,7 +73,7 @@ def _privacy(yaml: str) -> dict[str, Any]:
 
 def release(formula: str | None = None, data: Any = None, *, statistic: str, schema: Schema, epsilon: float, delta: float | None = None,
             column: str | Sequence[str] | None = None, mechanism: str | None = None, out: Path | None = None, ledger: Path | None = None,
-            seed_not_private: int | None = None, **settings: Setting) -> Release:
+            seed_not_private: int | None = None, **settings: Unpack[ReleaseSettings]) -> Release:
     """Release a statistic of records with exact noise that makes it (epsilon, delta)-differentially private under replacing one row.
 
     formula: of statistic "moments" and "score": "y ~ x1 + x2"; data, schema, ledger: as of `tacit.fit`.
@@ -90,7 +91,7 @@ def release(formula: str | None = None, data: Any = None, *, statistic: str, sch
         names = None if column is None else _columns(column)
         what = None if formula is None else _data.text(formula, "formula", "a text such as 'y ~ x'")
         file = None if out is None else _data.path(out, "out")
-        given: dict[str, Setting] = {"statistic": "clamped-mean" if isinstance(statistic, str) and statistic == "mean" else statistic,
+        given: dict[str, object] = {"statistic": "clamped-mean" if isinstance(statistic, str) and statistic == "mean" else statistic,
                                      "column": names, "mechanism": mechanism, "epsilon": epsilon, "delta": delta,
                                      "out": file, "ledger": ledger, "seed": seed_not_private, **settings}
         text, name = _data.schema_text(schema)

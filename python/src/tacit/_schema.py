@@ -6,7 +6,8 @@ from typing import Any
 from . import _core, _data, _html
 from ._data import Schema
 from ._errors import FileError
-from ._kept import Path, _new_file, _write
+from ._kept import _new_file, _write
+from ._settings import Path
 
 
 def schema_draft(data: Any, *, out: Path | None = None, header: bool = False) -> str:
