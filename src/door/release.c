@@ -8,7 +8,7 @@
 
 #include "door/door_internal.h"
 
-static tacit_status_t check_ranks(const tacit_door_t *door, tacit_error_t *err) {
+tacit_status_t tacit_door_check_ranks(const tacit_door_t *door, tacit_error_t *err) {
   return !door->has_parted
              ? TACIT_OK
              : tacit_error_set(err, TACIT_ERR_STATE, "ranks",
@@ -16,7 +16,7 @@ static tacit_status_t check_ranks(const tacit_door_t *door, tacit_error_t *err) 
 }
 
 tacit_status_t tacit_door_check(const tacit_door_t *door, double noise_multiplier, tacit_error_t *err) {
-  if (check_ranks(door, err) != TACIT_OK) {
+  if (tacit_door_check_ranks(door, err) != TACIT_OK) {
     return TACIT_ERR_STATE;
   }
   if (door->budget == NULL || (noise_multiplier >= 0x1p-30 && noise_multiplier <= 0x1p28)) {
@@ -132,7 +132,7 @@ static tacit_status_t release(tacit_door_t *door, const release_t *r, double *ou
     status = r->n_passes > 0 ? tacit_subset_draw(door, r->rate, err) : TACIT_OK;
     if (status == TACIT_OK) {
       sum_pass(door, r, pass);
-      status = check_ranks(door, err); /* a sum that is not of all records is not released */
+      status = tacit_door_check_ranks(door, err); /* a sum that is not of all records is not released */
     }
     for (size_t j = 0, i = pass * n_a_pass; status == TACIT_OK && j < n_a_pass; j++, i++) {
       out[i] = tacit_released_value(door->sums[j], door->workspaces->draws[i], r->spacing);
