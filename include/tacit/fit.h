@@ -167,6 +167,52 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, t
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema, const char *const **columns,
                                                           size_t *n_columns, tacit_error_t *err);
 
+/* ---- records that an engine holds in parts: a pass is a function of a part (docs/clusters.md) ---- */
+
+/** What there is in a part. */
+typedef struct tacit_fit_part {
+  size_t n_records, n_units;
+} tacit_fit_part_t;
+
+/** An engine (Spark, Dask, a loop over files) that holds what tacit_fit_pack() made of each part, and adds up what tacit_fit_sum_part() makes of it. */
+typedef struct tacit_fit_parts {
+  size_t n;                      /**< 1 to 2^20 - 1 */
+  const tacit_fit_part_t *parts; /**< shape (n), in any order; copied */
+  /**
+   * sums (n_sums) += the sums of every part for this request, each part once, in any order; a part that was lost may be summed again. The request is
+   * public; sums are PRIVATE. Returns false if it could not: the run then stops with TACIT_ERR_STATE.
+   */
+  bool (*sum)(void *user, const char *request, size_t n_sums, int64_t *sums);
+  void *user;
+} tacit_fit_parts_t;
+
+/**
+ * As tacit_fit_read(), of records that are elsewhere. All rows of a unit must be in one part, and every row in one part alone: nothing here can see
+ * that. Releases are, to the last bit, those of one process with the same records and seed. Method noise-aware.
+ * @return TACIT_ERR_ARGUMENT for another method; else as tacit_fit_read().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_parts(tacit_fit_t *fit, const tacit_fit_parts_t *parts, tacit_error_t *err);
+
+/**
+ * For a fit that packs or sums parts: it has the formula, the schema and the settings of the fit that asks, but `seed`, `out`, `ledger` and what names
+ * files; nothing is charged. Before anything but settings.
+ */
+TACIT_API void tacit_fit_be_part(tacit_fit_t *fit);
+/**
+ * Pack the records of one part, once. Bytes that this version of tacit reads again on machines of one kind; as PRIVATE as the records.
+ * @param[out] packed  owned, shape (*n), tacit_free(). NULL on failure.
+ * @return as tacit_fit_read_source(); a part may have no records.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_pack(tacit_fit_t *fit, const tacit_data_source_t *source, void **packed, size_t *n,
+                                                       tacit_fit_part_t *part, tacit_error_t *err);
+/**
+ * What one part adds to the sums of a request: a function of the two, and of nothing that was asked before.
+ * @param[out] sums  owned, shape (*n_sums), tacit_free(); PRIVATE. NULL on failure.
+ * @return TACIT_ERR_SYNTAX for bytes or a request that are none, of another version, or of a fit with other settings.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_sum_part(tacit_fit_t *fit, const char *request, const void *packed, size_t n, int64_t **sums,
+                                                           size_t *n_sums, tacit_error_t *err);
+
 /* ---- the run ---- */
 
 /**

@@ -47,6 +47,8 @@ typedef struct tacit_noise_aware_settings {
    * tacit_model_scale_priors(). May be NULL.
    */
   void (*scaled)(void *user, const tacit_feature_scale_t *scales);
+  /** Called before a curator is asked for a release: what tacit_noise_aware_serve() takes, its values not yet there. May be NULL. */
+  void (*asked)(void *user, const tacit_kept_release_t *request);
   /** Called when a curator has made a release and it is among `releases`: it was paid for. May be NULL. */
   void (*kept)(void *user);
   /** Called where heavy tails of the prior leave no density to climb: makes them normal. May be NULL: then such a run fails. */
@@ -158,6 +160,16 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_fit(struct tacit_curat
                                                               const tacit_parameters_t *parameters,
                                                               const tacit_noise_aware_settings_t *settings,
                                                               tacit_draws_t *draws, tacit_error_t *err);
+
+/**
+ * Ask a curator for one release as a fit asked for it, so that a curator elsewhere sums its own records for the same request. What it makes of them
+ * is nobody's: the sums are in what its ranks tell each other (tacit/door.h).
+ * @param[in] settings  of the fit; callbacks, releases and key count for nothing.
+ * @param[in] request   as given to settings.asked().
+ * @return TACIT_ERR_SYNTAX for a request of another method or model; else as the curator.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_serve(struct tacit_curator *curator, const tacit_noise_aware_settings_t *settings,
+                                                                const tacit_kept_release_t *request, tacit_error_t *err);
 
 /**
  * Draw from the posterior given the releases of n sites: prior times the product of all sites' likelihoods. Each linear regression has a residual sd

@@ -18,6 +18,9 @@ typedef struct tacit_packer {
 /* Blocks from `at` on <- all blocks of others with as many columns. */
 void tacit_records_copy_blocks(tacit_records_t *records, size_t at, const tacit_records_t *from);
 
+/* All values <- those of the blocks of others with as many records and columns, one block after another, wherever they lie. */
+void tacit_records_fill(tacit_records_t *records, const void *values);
+
 /*
  * Read a source and pack it. Rows of CSV and of streams are packed some ten thousand at a time, and the records joined; so that beside them there
  * are at most some percent of them. Where persons are the unit, whose rows may come in any order, the whole table is read first; imported

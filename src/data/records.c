@@ -122,6 +122,12 @@ void tacit_records_copy_blocks(tacit_records_t *records, size_t at, const tacit_
   }
 }
 
+void tacit_records_fill(tacit_records_t *records, const void *values) {
+  if (records->n_values > 0) {
+    memcpy(records->data, values, records->n_values * sizeof *records->data);
+  }
+}
+
 const char *tacit_records_scratch(const tacit_records_t *records) {
   return records->scratch;
 }

@@ -148,6 +148,7 @@ tacit_status_t tacit_door_decide(tacit_door_t *door, const tacit_scalars_t *of, 
   TACIT_THEN(status, tacit_door_charge(door, &event, err));
   if (status == TACIT_OK) {
     tacit_scalars_sum(door, of);
+    status = tacit_door_check_ranks(door, err);
   }
   for (size_t k = 0; status == TACIT_OK && k < of->n_pairs; k++) {
     status = decide(door, rule, of->clips[k], door->sums[k] + tacit_log_ratio_units(correction[k]), &accepted[k], err);
@@ -277,5 +278,6 @@ tacit_status_t tacit_door_decide_product(tacit_door_t *door, const tacit_door_pr
   TACIT_THEN(status, check_product(door, of, rule, err));
   TACIT_THEN(status, tacit_door_charge(door, &event, err));
   TACIT_THEN(status, tacit_door_product_sum(door, of, &log_ratio, err));
+  TACIT_THEN(status, tacit_door_check_ranks(door, err));
   return TACIT_THEN(status, decide(door, rule, 0, log_ratio + tacit_log_ratio_units(correction), accepted, err));
 }

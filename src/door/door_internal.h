@@ -193,6 +193,8 @@ TACIT_MUST_USE tacit_status_t tacit_door_product_sum(tacit_door_t *door, const t
 
 /* ---- release.c ---- */
 
+/* TACIT_ERR_STATE where the ranks no longer ask the same; after a sum: it is not of all records, and nothing may come of it. */
+TACIT_MUST_USE tacit_status_t tacit_door_check_ranks(const tacit_door_t *door, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_door_check(const tacit_door_t *door, double noise_multiplier, tacit_error_t *err);
 /* Free if exposed. */
 TACIT_MUST_USE tacit_status_t tacit_door_charge(tacit_door_t *door, const tacit_event_t *event, tacit_error_t *err);

@@ -8,10 +8,16 @@
 
 #include "door/door_internal.h"
 
+tacit_status_t tacit_door_check_ranks(const tacit_door_t *door, tacit_error_t *err) {
+  return !door->has_parted
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_STATE, "ranks",
+                               "the ranks no longer ask for the same: run them on machines of one kind, with the same arguments and keys");
+}
+
 tacit_status_t tacit_door_check(const tacit_door_t *door, double noise_multiplier, tacit_error_t *err) {
-  if (door->has_parted) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "ranks",
-                           "the ranks no longer ask for the same: run them on machines of one kind, with the same arguments and keys");
+  if (tacit_door_check_ranks(door, err) != TACIT_OK) {
+    return TACIT_ERR_STATE;
   }
   if (door->budget == NULL || (noise_multiplier >= 0x1p-30 && noise_multiplier <= 0x1p28)) {
     return TACIT_OK;
@@ -126,6 +132,7 @@ static tacit_status_t release(tacit_door_t *door, const release_t *r, double *ou
     status = r->n_passes > 0 ? tacit_subset_draw(door, r->rate, err) : TACIT_OK;
     if (status == TACIT_OK) {
       sum_pass(door, r, pass);
+      status = tacit_door_check_ranks(door, err); /* a sum that is not of all records is not released */
     }
     for (size_t j = 0, i = pass * n_a_pass; status == TACIT_OK && j < n_a_pass; j++, i++) {
       out[i] = tacit_released_value(door->sums[j], door->workspaces->draws[i], r->spacing);

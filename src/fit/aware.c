@@ -149,7 +149,7 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
     fall_back(fit, text);
     return TACIT_OK;
   }
-  if (fit->design == NULL && (fit->n_of > 0 || fit->checked != NULL)) { /* forecasts were for the fit that spent */
+  if (fit->design == NULL && (fit->n_of > 0 || fit->checked != NULL || fit->is_part)) { /* forecasts are for the fit that spends */
     fit->aware = tacit_fit_aware_settings(fit);
     return TACIT_OK;
   }

@@ -27,6 +27,7 @@ void tacit_fit_free(tacit_fit_t *fit) {
   tacit_fit_leave_folder(fit);
   tacit_free(fit->reopened);
   tacit_curator_free(fit->curator);
+  tacit_fit_engine_free(fit->engine);
   tacit_noise_free(fit->noise);
   tacit_budget_free(fit->budget);
   tacit_free(fit->check_json);

@@ -41,6 +41,8 @@ struct tacit_fit {
   size_t schema_length;
   tacit_fit_stage_t stage;
   tacit_fit_ranks_t ranks;
+  struct tacit_fit_engine *engine; /* that holds the records in parts; owned. NULL: they are here */
+  bool is_part;                    /* packs and sums for another fit, which alone plans and charges */
   unsigned char print_key[32], print[TACIT_FIT_PRINT]; /* of several ranks: of what they read; PRIVATE */
   /* settings as read */
   const tacit_method_t *method; /* NULL: methods are compared */
@@ -121,6 +123,8 @@ tacit_diagnostics_t tacit_fit_diagnose(const tacit_fit_t *fit);
 bool tacit_fit_is_first_rank(const tacit_fit_t *fit);
 /* Before ranks communicate: TACIT_ERR_STATE if another has failed. */
 TACIT_MUST_USE tacit_status_t tacit_fit_ranks_agree(const tacit_fit_t *fit, tacit_error_t *err);
+/* Of all that what is summed depends on, and of the version; has_seed: of what draws depend on, too. */
+void tacit_fit_print_settings(const tacit_fit_t *fit, bool has_seed, unsigned char print[TACIT_FIT_PRINT]);
 /* The key of the prints that ranks compare. */
 TACIT_MUST_USE tacit_status_t tacit_fit_ranks_make_key(tacit_fit_t *fit, tacit_error_t *err);
 /*
@@ -231,6 +235,21 @@ void tacit_fit_clear_sites(tacit_fit_t *fit);
 size_t tacit_fit_n_own(const tacit_fit_t *fit);
 /* What releases.json shall hold; clear after failure too. */
 TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_released_t *kept, tacit_error_t *err);
+
+/* ---- parts.c, part_text.c: records that an engine holds ---- */
+
+/* Before a release: what its parts are to be asked. */
+void tacit_fit_ask_parts(void *fit, const tacit_kept_release_t *request);
+/* TACIT_ERR_STATE where the engine failed in a pass; else the status given. */
+TACIT_MUST_USE tacit_status_t tacit_fit_engine_failed(const tacit_fit_t *fit, tacit_status_t status, tacit_error_t *err);
+void tacit_fit_engine_free(struct tacit_fit_engine *engine);
+/* A request as text, of a fit of this print; false: no memory. And from it again: release->values is NULL, the parts' numbers are owned by `numbers`. */
+bool tacit_fit_request_write(const tacit_kept_release_t *release, const unsigned char print[TACIT_FIT_PRINT], tacit_text_t *text);
+TACIT_MUST_USE tacit_status_t tacit_fit_request_read(const char *text, const unsigned char print[TACIT_FIT_PRINT], tacit_kept_release_t *release,
+                                                     double **numbers, tacit_error_t *err);
+/* records.c: the source's records and table, whose notes are filled; the fit has failed unless it goes on. */
+TACIT_MUST_USE tacit_status_t tacit_fit_collect(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_records_t **records,
+                                                tacit_table_t **table, tacit_table_notes_t *notes, tacit_error_t *err);
 
 /* ---- records.c, plan.c, forecast.c ---- */
 

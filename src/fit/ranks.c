@@ -48,7 +48,7 @@ static bool is_own(const char *name) {
   return found;
 }
 
-static void print_settings(const tacit_fit_t *fit, unsigned char print[TACIT_FIT_PRINT]) {
+void tacit_fit_print_settings(const tacit_fit_t *fit, bool has_seed, unsigned char print[TACIT_FIT_PRINT]) {
   size_t d = fit->model.parameters.dim, n_metric = fit->inv_metric == NULL ? 0 : fit->settings.inv_metric_is_dense ? d * d : d;
   crypto_generichash_state state;
   crypto_generichash_init(&state, fit->print_key, sizeof fit->print_key, TACIT_FIT_PRINT);
@@ -59,8 +59,9 @@ static void print_settings(const tacit_fit_t *fit, unsigned char print[TACIT_FIT
   put(&state, fit->inv_metric, n_metric * sizeof *fit->inv_metric);
   put(&state, fit->init, fit->init != NULL ? fit->settings.n_chains * d * sizeof *fit->init : 0);
   for (size_t i = 0; i < fit->given.n_given; i++) {
-    if (!is_own(fit->given.given[i].setting->name)) {
-      put_text(&state, fit->given.given[i].setting->name);
+    const char *name = fit->given.given[i].setting->name;
+    if (!is_own(name) && (has_seed || strcmp(name, "seed") != 0)) {
+      put_text(&state, name);
       put_text(&state, fit->given.given[i].text);
     }
   }
@@ -114,7 +115,7 @@ tacit_status_t tacit_fit_ranks_compare(const tacit_fit_t *fit, tacit_error_t *er
   if (is_alone(fit)) {
     return TACIT_OK;
   }
-  print_settings(fit, settings);
+  tacit_fit_print_settings(fit, true, settings);
   tacit_status_t status = find_other(fit, settings, &other, err);
   if (status == TACIT_OK && other < fit->ranks.ranks->n_ranks) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "ranks",

@@ -180,13 +180,11 @@ static tacit_status_t check_source(const tacit_fit_t *fit, const tacit_data_sour
                                tacit_data_source_name(source));
 }
 
-tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_error_t *err) {
+tacit_status_t tacit_fit_collect(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_records_t **records, tacit_table_t **table,
+                                 tacit_table_notes_t *notes, tacit_error_t *err) {
   const tacit_schema_t *schema;
   const char *const *columns;
   size_t n_columns;
-  tacit_table_t *table;
-  tacit_records_t *records;
-  tacit_table_notes_t notes;
   tacit_status_t status = tacit_fit_columns(fit, &schema, &columns, &n_columns, err);
   tacit_data_source_t settled = tacit_data_source_settle(source, &fit->given, fit->query);
   if (status == TACIT_OK) {
@@ -201,7 +199,14 @@ tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t
   fit->stage = TACIT_FIT_STAGE_FAILED;
   bool is_whole = fit->ranks.ranks != NULL || tacit_fit_has(fit, "scratch");
   const tacit_packer_t packer = {.pack = pack, .user = fit, .is_whole = is_whole, .n_threads = fit->limits.n_threads};
-  status = tacit_records_collect(&records, &table, &settled, schema, columns, n_columns, &packer, &notes, err);
+  return tacit_records_collect(records, table, &settled, schema, columns, n_columns, &packer, notes, err);
+}
+
+tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_error_t *err) {
+  tacit_table_t *table;
+  tacit_records_t *records;
+  tacit_table_notes_t notes;
+  tacit_status_t status = tacit_fit_collect(fit, source, &records, &table, &notes, err);
   return status == TACIT_OK ? take(fit, records, table, &notes, err) : status;
 }
 

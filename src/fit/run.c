@@ -96,6 +96,7 @@ tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator
   fit->aware.progress = goes_on;
   fit->aware.progress_user = fit;
   fit->aware.kept = keep_releases;
+  fit->aware.asked = fit->engine != NULL ? tacit_fit_ask_parts : NULL;
   fit->aware.scaled = strcmp(tacit_fit_value(fit, "prior-basis"), "released") == 0 ? scale_priors : NULL;
   fit->aware.normal_tails = make_tails_normal;
   fit->aware.prior_user = fit;
@@ -190,6 +191,7 @@ tacit_status_t tacit_fit_run(tacit_fit_t *fit, tacit_progress_fn progress, void 
   fit->settings.progress = progress;
   fit->settings.progress_user = user;
   tacit_status_t sampled = sample(fit, err);
+  sampled = tacit_fit_engine_failed(fit, sampled, err);
   const tacit_diagnostics_t diagnostics = tacit_fit_diagnose(fit);
   bool is_silent = must_be_silent(fit, sampled);
   if (!is_silent) { /* that something was tuned by then tells when the run was stopped */

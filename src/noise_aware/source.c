@@ -42,6 +42,18 @@ static tacit_status_t settle(const tacit_curator_t *curator, const tacit_noise_a
   return status;
 }
 
+/* What a curator elsewhere is to sum (serve.c): the release, and `extra` public numbers that are not kept with it. */
+static void ask(const tacit_noise_aware_settings_t *settings, const tacit_kept_release_t *release, size_t n_extra,
+                const tacit_release_part_t *extra) {
+  tacit_kept_release_t request = *release;
+  for (size_t i = 0; i < n_extra; i++) {
+    request.at[request.n_parts++] = extra[i];
+  }
+  if (settings->asked != NULL) {
+    settings->asked(settings->prior_user, &request);
+  }
+}
+
 tacit_status_t tacit_aware_release_moments(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
                                            double *whiten, double *radius, double *out, double *noise_sd, tacit_error_t *err) {
   size_t d = tacit_aware_n_features(curator, settings);
@@ -60,6 +72,7 @@ tacit_status_t tacit_aware_release_moments(tacit_curator_t *curator, const tacit
                                 .values = out};
   }
   if (curator != NULL) {
+    ask(settings, &release, 0, NULL);
     tacit_row_weighting_t rows = {.whiten = whiten, .radius = *radius};
     tacit_status_t status = tacit_curator_release_second_moments(curator, &rows, multiplier, out, noise_sd, err);
     if (status != TACIT_OK) {
@@ -82,6 +95,7 @@ static tacit_status_t release_point(release_at make, tacit_kept_release_t *relea
     release->at[i] = parts[i];
   }
   if (curator != NULL) {
+    ask(settings, release, 0, NULL);
     tacit_score_point_t point = {(int)settings->family, settings->upper, at->theta, at->whiten, *at->radius, at->cap != NULL ? *at->cap : 0};
     tacit_status_t status = make(curator, &point, release->noise_multiplier, release->values, noise_sd, err);
     if (status != TACIT_OK) {
@@ -118,6 +132,7 @@ tacit_status_t tacit_aware_release_count(tacit_curator_t *curator, const tacit_n
                                          double *n, double *noise_sd, tacit_error_t *err) {
   tacit_kept_release_t release = {.label = "number of units", .noise_multiplier = multiplier, .n_values = 1, .values = n};
   if (curator != NULL) {
+    ask(settings, &release, 0, NULL);
     tacit_status_t status = tacit_curator_release_count(curator, multiplier, n, noise_sd, err);
     if (status != TACIT_OK) {
       return status;
@@ -130,6 +145,11 @@ tacit_status_t tacit_aware_release_unit_rows(tacit_curator_t *curator, const tac
                                              const size_t *first, double *out, double *noise_sd, tacit_error_t *err) {
   tacit_kept_release_t release = {.label = "rows of units", .noise_multiplier = multiplier, .n_values = n, .values = out};
   if (curator != NULL) {
+    double edges[TACIT_UNIT_ROWS_MAX_CELLS];
+    for (size_t i = 0; i < n && i < TACIT_UNIT_ROWS_MAX_CELLS; i++) {
+      edges[i] = (double)first[i];
+    }
+    ask(settings, &release, 1, &(tacit_release_part_t){"first", n, edges});
     tacit_status_t status = tacit_curator_release_unit_rows(curator, n, first, multiplier, out, noise_sd, err);
     if (status != TACIT_OK) {
       return status;
@@ -150,6 +170,7 @@ static tacit_status_t release_joint(release_linear make, tacit_kept_release_t *r
   release->n_parts = at->whiten != NULL ? 5 : 4;
   memcpy(release->at, parts, release->n_parts * sizeof *parts);
   if (curator != NULL) {
+    ask(settings, release, 0, NULL);
     tacit_row_weighting_t rows = {.whiten = at->whiten, .radius = *at->radius};
     tacit_row_residual_t residual = {.theta = at->theta, .n_features = d, .scale = *at->scale, .reach = *at->reach};
     tacit_status_t status = make(curator, &rows, &residual, release->noise_multiplier, release->values, noise_sd, err);
@@ -193,6 +214,7 @@ tacit_status_t tacit_aware_release_cells(tacit_curator_t *curator, const tacit_n
     release.at[release.n_parts++] = (tacit_release_part_t){"scale", 1, at->scale};
   }
   if (curator != NULL) {
+    ask(settings, &release, 0, NULL);
     tacit_row_residual_t residual = {.theta = at->theta, .n_features = d, .scale = is_residual ? *at->scale : 1};
     tacit_row_cells_t cells = {.residual = is_residual ? &residual : NULL, .whiten = at->whiten, .n_edges = at->n_edges, .edges = at->edges};
     tacit_status_t status = tacit_curator_release_cells(curator, &cells, multiplier, out, noise_sd, err);
@@ -224,6 +246,8 @@ tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit
       .values = out};
   memcpy(release.label, kinds[kind].label, strlen(kinds[kind].label) + 1);
   if (curator != NULL) {
+    double n_simulated = (double)at->n_simulated, seed = (double)at->seed; /* of a few rounds: exact */
+    ask(settings, &release, 2, (const tacit_release_part_t[]){{"simulated", 1, &n_simulated}, {"seed", 1, &seed}});
     tacit_centred_point_t point = {at->theta, at->whiten, *at->clip, *at->most, *at->cap, at->n_simulated, at->seed};
     tacit_status_t status = kinds[kind].make(curator, &point, multiplier, out, noise_sd, err);
     if (status != TACIT_OK) {
@@ -246,6 +270,7 @@ tacit_status_t tacit_aware_release_lengths(tacit_curator_t *curator, const tacit
   set_label(&release, "lengths", at->of.name);
   memcpy(release.at + 1, at->parts, at->n_parts * sizeof *at->parts);
   if (curator != NULL) {
+    ask(settings, &release, 0, NULL);
     tacit_status_t status = tacit_curator_release_lengths(curator, &at->of, n_edges, edges, multiplier, out, noise_sd, err);
     if (status != TACIT_OK) {
       return status;
@@ -263,6 +288,8 @@ tacit_status_t tacit_aware_release_bands(tacit_curator_t *curator, const tacit_n
   set_label(&release, "bands", at->of.name);
   memcpy(release.at + 1, at->parts, at->n_parts * sizeof *at->parts);
   if (curator != NULL) {
+    double count = has_count;
+    ask(settings, &release, 1, &(tacit_release_part_t){"count", 1, &count});
     tacit_status_t status = tacit_curator_release_bands(curator, &at->of, &bands, multiplier, out, noise_sd, err);
     if (status != TACIT_OK) {
       return status;
