@@ -200,7 +200,7 @@ static const cli_option_t options[] = {
     {"clip-ratio", "B", NULL, "Bound on a unit's log-likelihood ratio per unit of distance. Needed likewise."},
     {"clip-share", "S", "0.01", "As in tacit fit."},
     {"metric", "KIND", "schema", "As in tacit fit: schema or private."},
-    {"prior-scale", "SCALE", "scaled", "As in tacit fit."},
+    {"prior-scale", "SCALE", "original", "As in tacit fit."},
     {"html", "FILE", NULL,
      "Write a page that draws the width of every coefficient against epsilon, under both relations; must not exist. --epsilon, if given, is marked."},
     {"json", NULL, NULL, "Print JSON."},

@@ -45,7 +45,8 @@ tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *er
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "followed-to-bound",
                            "--followed-to-bound goes with censored times, of a program or y | cens(over)");
   }
-  for (size_t i = 0; i < (!is_program || file_of(fit) == fit->formula ? 4 : 3); i++) {
+  bool takes_priors = is_program && file_of(fit) == NULL && kept_by(fit) == NULL; /* they are written into it */
+  for (size_t i = takes_priors ? 2 : 0; i < (!is_program || file_of(fit) == fit->formula ? 4 : 3); i++) {
     if (tacit_fit_has(fit, names[i])) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, names[i],
                              kept_by(fit) != NULL
@@ -80,7 +81,9 @@ static tacit_status_t read_text(const tacit_fit_t *fit, tacit_written_t *written
     *written = (tacit_written_t){0};
     return tacit_file_read(file_of(fit), TACIT_PROGRAM_MAX_TEXT, &written->text, n, err);
   }
-  tacit_status_t status = tacit_written_new(written, fit->formula, tacit_fit_value(fit, "family"), fit->schema, err);
+  bool are_scaled = strcmp(tacit_fit_value(fit, "prior-scale"), "scaled") == 0;
+  const tacit_written_priors_t priors = {fit->priors, fit->n_priors, are_scaled};
+  tacit_status_t status = tacit_written_new(written, fit->formula, tacit_fit_value(fit, "family"), fit->schema, &priors, err);
   *n = written->text != NULL ? strlen(written->text) : 0;
   return status;
 }

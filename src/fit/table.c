@@ -57,7 +57,8 @@ static const tacit_setting_t table[] = {
     {"chains", "N", "4", "Chains; they share the budget.", "chains", TACIT_SETTING_COUNT, 1, 1000, NULL},
     {"thin", "N", "1", "Keep every N-th iteration.", "chains", TACIT_SETTING_COUNT, 1, 1e9, NULL},
     {"prior", "SPEC", NULL,
-     "'normal(0, 2.5)' for all coefficients but the intercept, or 'age: student_t(3, 0, 1)' for one; cauchy, flat. May be repeated. If not said, of "
+     "'normal(0, 2.5)' for all coefficients but the intercept, or 'age: student_t(3, 0, 1)' for one, on the scale of the coefficients that are "
+     "reported (--prior-scale); cauchy, flat. May be repeated. If not said, of "
      "noise-aware, bernoulli and poisson: student_t(7, 0, 1.25) for the effect of one sd of a feature, its sd taken from the released moments, "
      "student_t(7, 0, 2.5) for the difference between two levels, and student_t(7, 0, 1.5) for the intercept at the features' means, about uniform "
      "as a probability; gaussian: in sds of the response, as released, student_t(3, 0, 1.25) for one sd of a feature or half the difference between "
@@ -65,8 +66,9 @@ static const tacit_setting_t table[] = {
      "of a feature's range, half of that scale for two levels, student_t(7, 0, 1.5) for the intercept at the middle of the bounds (gaussian: "
      "student_t(3, 0, 2.5) in half ranges of the response), and half student_t(3, 0, 1) for sigma.",
      "model", TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"prior-scale", "SCALE", "scaled",
-     "Priors are on coefficients of features mapped to [-1, 1] by their public bounds (scaled), or on those of the original columns (original).",
+    {"prior-scale", "SCALE", "original",
+     "What --prior speaks of: the coefficients as they are reported, per unit of their columns, the intercept where all features are 0 (original); "
+     "or those of features mapped to [-1, 1] by their public bounds, and of a response so mapped (scaled).",
      "model", TACIT_SETTING_CHOICE, 0, 0, prior_scales},
     {"prior-basis", "BASIS", "released",
      "What a default prior's scale is made from: released moments (noise-aware; elsewhere nothing of the kind is released), or the public bounds of "

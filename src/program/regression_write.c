@@ -139,6 +139,8 @@ typedef struct {
   double centre, half;      /* of the response, where it is scaled */
   size_t n_classes;         /* beside the first; 0: a single linear predictor */
   tacit_names_t names;      /* of coefficients: labels, and names in the program */
+  tacit_written_priors_t priors;
+  bool *is_found; /* (priors.n): its term is a coefficient */
 } writer_t;
 
 /* ---- features ---- */
@@ -392,12 +394,109 @@ static void write_predictor(writer_t *w, const char *of_class) {
   write_groups(w, GROUP_PREDICTOR, of_class);
 }
 
-static void write_priors(writer_t *w) {
-  tacit_text_printf(w->text, "%s", has_intercept(w) ? "  Intercept_s ~ normal(0, 10);\n" : "");
-  for (size_t c = 1; c <= w->n_classes && w->n > 0; c++) {
-    tacit_text_printf(w->text, "  b_s[%zu] ~ normal(0, 2.5);\n", c);
+/* Is a prior's term the k-th coefficient, feature j (SIZE_MAX: an intercept), of whichever class? */
+static bool is_named(const writer_t *w, size_t k, size_t j, const char *term) {
+  const char *label = j < w->n ? w->features[j].label : "Intercept";
+  return strcmp(term, w->names.labels[k]) == 0 || strcmp(term, w->names.names[k]) == 0 ||
+         (w->n_classes > 0 && strcmp(term, label) == 0);
+}
+
+/* The prior that was given for a coefficient, the last of its own or else of all but intercepts; NULL: none was. */
+static const tacit_prior_t *given_prior(writer_t *w, size_t k, size_t j) {
+  const tacit_prior_t *own = NULL, *all = NULL;
+  for (size_t i = 0; i < w->priors.n; i++) {
+    const tacit_prior_entry_t *entry = &w->priors.entries[i];
+    if (entry->term == NULL) {
+      all = j < w->n ? &entry->prior : NULL;
+    } else if (is_named(w, k, j, entry->term)) {
+      own = &entry->prior;
+      w->is_found[i] = true;
+    }
   }
-  tacit_text_printf(w->text, "%s%s", w->n > 0 && w->n_classes == 0 ? "  b_s ~ normal(0, 2.5);\n" : "", w->family->priors);
+  return own != NULL ? own : all;
+}
+
+/* "  what ~ normal(0, 1);" of (what - shift) / factor; nothing where it is flat. */
+static void write_prior(writer_t *w, const char *what, const tacit_prior_t *prior, double shift, double factor) {
+  static const char *const names[] = {[TACIT_PRIOR_NORMAL] = "normal",
+                                      [TACIT_PRIOR_STUDENT_T] = "student_t",
+                                      [TACIT_PRIOR_CAUCHY] = "cauchy"};
+  if (prior->kind != TACIT_PRIOR_FLAT) {
+    bool has_df = prior->kind == TACIT_PRIOR_STUDENT_T;
+    tacit_text_printf(w->text, "  %s ~ %s(%s%s%s, %s);\n", what, names[prior->kind], has_df ? tacit_exact(w->r, prior->df) : "",
+                      has_df ? ", " : "", tacit_exact(w->r, (prior->location - shift) / factor),
+                      tacit_exact(w->r, prior->scale / factor));
+  }
+}
+
+/* An intercept on the scale of the columns but for the response's, as the program has it: linear, so that its density needs no Jacobian. */
+static const char *intercept_code(writer_t *w, const char *of_class) {
+  const char *code = tacit_arena_printf(w->r->arena, "(Intercept_s%s", of_class);
+  for (size_t j = 0; j < w->n; j++) {
+    if (fabs(w->centres[j]) > 0) {
+      code = tacit_arena_printf(w->r->arena, "%s - b_s%s[%zu] * %s / %s", code, of_class, j + 1, tacit_exact(w->r, w->centres[j]),
+                                tacit_exact(w->r, w->halves[j]));
+    }
+  }
+  return tacit_arena_printf(w->r->arena, "%s)", code);
+}
+
+/* Priors of a class, or of the only predictor, some of which were given; the first coefficient is the k-th of all. */
+static size_t write_given_priors(writer_t *w, size_t k, const char *of_class) {
+  const bool are_scaled = w->priors.are_scaled;
+  if (has_intercept(w)) {
+    const tacit_prior_t *prior = given_prior(w, k++, SIZE_MAX);
+    const tacit_prior_t written = {TACIT_PRIOR_NORMAL, 0, 0, 10};
+    const char *own = tacit_arena_printf(w->r->arena, "Intercept_s%s", of_class);
+    bool is_original = prior != NULL && !are_scaled;
+    write_prior(w, is_original ? intercept_code(w, of_class) : own, prior != NULL ? prior : &written, is_original ? w->centre : 0,
+                is_original ? w->half : 1);
+  }
+  for (size_t j = 0; j < w->n; j++) {
+    const tacit_prior_t *prior = given_prior(w, k++, j);
+    const tacit_prior_t written = {TACIT_PRIOR_NORMAL, 0, 0, 2.5};
+    write_prior(w, tacit_arena_printf(w->r->arena, "b_s%s[%zu]", of_class, j + 1), prior != NULL ? prior : &written, 0,
+                prior != NULL && !are_scaled ? w->half / w->halves[j] : 1);
+  }
+  return k;
+}
+
+static void check_terms(writer_t *w) {
+  for (size_t i = 0; i < w->priors.n && w->r->status == TACIT_OK; i++) {
+    const char *term = w->priors.entries[i].term;
+    if (term != NULL && !w->is_found[i]) {
+      tacit_nearest_t nearest = {.name = term};
+      char hint[TACIT_HINT_SIZE];
+      for (size_t k = 0; k < w->names.n; k++) {
+        tacit_nearest_offer(&nearest, w->names.labels[k]);
+      }
+      w->r->status = tacit_error_set(w->r->err, TACIT_ERR_ARGUMENT, "prior",
+                                     "the prior's term '%.64s' is no coefficient of the model%s; priors of other parameters are "
+                                     "said in the program, which tacit model write writes",
+                                     term, tacit_nearest_hint(&nearest, hint));
+    }
+  }
+}
+
+static void write_priors(writer_t *w) {
+  size_t k = 0;
+  for (size_t c = w->n_classes > 0 ? 1 : 0; c <= w->n_classes && w->priors.n > 0; c++) {
+    char of_class[24] = "";
+    if (c > 0) {
+      snprintf(of_class, sizeof of_class, "[%zu]", c);
+    }
+    k = write_given_priors(w, k, of_class);
+  }
+  if (w->priors.n > 0) {
+    check_terms(w);
+  } else {
+    tacit_text_printf(w->text, "%s", has_intercept(w) ? "  Intercept_s ~ normal(0, 10);\n" : "");
+    for (size_t c = 1; c <= w->n_classes && w->n > 0; c++) {
+      tacit_text_printf(w->text, "  b_s[%zu] ~ normal(0, 2.5);\n", c);
+    }
+    tacit_text_printf(w->text, "%s", w->n > 0 && w->n_classes == 0 ? "  b_s ~ normal(0, 2.5);\n" : "");
+  }
+  tacit_text_printf(w->text, "%s", w->family->priors);
   write_groups(w, GROUP_PRIORS, "");
 }
 
@@ -476,11 +575,16 @@ static void scale_response(writer_t *w) {
   }
 }
 
-static void write(tacit_regression_t *r, const family_t *family, tacit_text_t *text, tacit_names_t *names) {
+static void write(tacit_regression_t *r, const family_t *family, const tacit_written_priors_t *priors, tacit_text_t *text,
+                  tacit_names_t *names) {
   writer_t w = {.text = text, .r = r, .family = family, .centre = 0, .half = 1};
   bool is_centred = r->has_intercept || family->response == RESPONSE_LEVELS;
   w.features = tacit_arena_alloc(r->arena, TACIT_REGRESSION_MAX_FEATURES, sizeof *w.features);
   w.centres = tacit_arena_alloc(r->arena, 2 * TACIT_REGRESSION_MAX_FEATURES, sizeof *w.centres);
+  if (priors != NULL) {
+    w.priors = *priors;
+    w.is_found = tacit_arena_alloc(r->arena, priors->n + 1, sizeof *w.is_found);
+  }
   if (r->arena->failed) {
     r->status = tacit_error_memory(r->err);
     return;
@@ -503,7 +607,8 @@ static void write(tacit_regression_t *r, const family_t *family, tacit_text_t *t
   *names = w.names;
 }
 
-tacit_status_t tacit_written_new(tacit_written_t *written, const char *formula, const char *family, const tacit_schema_t *schema, tacit_error_t *err) {
+tacit_status_t tacit_written_new(tacit_written_t *written, const char *formula, const char *family, const tacit_schema_t *schema,
+                                 const tacit_written_priors_t *priors, tacit_error_t *err) {
   tacit_arena_t arena = {0};
   tacit_text_t text = {0};
   tacit_regression_t *r = tacit_arena_alloc(&arena, 1, sizeof *r);
@@ -522,7 +627,7 @@ tacit_status_t tacit_written_new(tacit_written_t *written, const char *formula, 
     check(r, found);
   }
   if (found != NULL && r->status == TACIT_OK) {
-    write(r, found, &text, &written->names);
+    write(r, found, priors, &text, &written->names);
   }
   tacit_status_t status = r->status;
   if (status == TACIT_OK && (arena.failed || text.failed)) {
@@ -547,7 +652,7 @@ void tacit_written_clear(tacit_written_t *written) {
 
 tacit_status_t tacit_program_of_formula(char **text, const char *formula, const char *family, const struct tacit_schema *schema, tacit_error_t *err) {
   tacit_written_t written;
-  tacit_status_t status = tacit_written_new(&written, formula, family, schema, err);
+  tacit_status_t status = tacit_written_new(&written, formula, family, schema, NULL, err);
   *text = written.text;
   written.text = NULL;
   tacit_written_clear(&written);

@@ -4,6 +4,7 @@
 
 #include "model/names.h"
 #include "tacit/data.h"
+#include "tacit/model.h"
 #include "tacit/program.h"
 
 typedef struct tacit_written {
@@ -11,8 +12,16 @@ typedef struct tacit_written {
   tacit_names_t names; /* of coefficients on the scale of the columns: labels as of all formulas, names as the program has them */
 } tacit_written_t;
 
-/* As tacit_program_of_formula(); clear in either case. */
-TACIT_MUST_USE tacit_status_t tacit_written_new(tacit_written_t *written, const char *formula, const char *family, const tacit_schema_t *schema,
+/* Priors of coefficients that take the place of the written ones: of the coefficients as reported, or of the features in [-1, 1]. */
+typedef struct tacit_written_priors {
+  const tacit_prior_entry_t *entries; /* shape (n) */
+  size_t n;
+  bool are_scaled;
+} tacit_written_priors_t;
+
+/* As tacit_program_of_formula(), with priors (NULL: none); clear in either case. */
+TACIT_MUST_USE tacit_status_t tacit_written_new(tacit_written_t *written, const char *formula, const char *family,
+                                                const tacit_schema_t *schema, const tacit_written_priors_t *priors,
                                                 tacit_error_t *err);
 void tacit_written_clear(tacit_written_t *written);
 

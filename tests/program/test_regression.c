@@ -190,7 +190,7 @@ static tacit_program_t *compile(const char *formula, const char *family, const t
   tacit_program_t *program;
   tacit_program_label_t labels[100];
   tacit_error_t err;
-  assert_ok(tacit_written_new(&written, formula, family, columns, &err), err);
+  assert_ok(tacit_written_new(&written, formula, family, columns, NULL, &err), err);
   for (size_t i = 0; i < written.names.n; i++) {
     labels[i] = (tacit_program_label_t){written.names.names[i], written.names.labels[i]};
   }
@@ -265,7 +265,7 @@ static void test_no_intercept_moves_nothing(void **state) {
     tacit_written_t written;
     tacit_error_t err;
     snprintf(formula, sizeof formula, "%s ~ %s", families[f][1], f % 2 == 0 ? "0 + sex + phi" : "sex + phi - 1");
-    assert_ok(tacit_written_new(&written, formula, families[f][0], columns, &err), err);
+    assert_ok(tacit_written_new(&written, formula, families[f][0], columns, NULL, &err), err);
     assert_non_null(strstr(written.text, "real x1_ = ((sex == 1)) / 1.0;"));
     assert_non_null(strstr(written.text, "real x2_ = ((sex == 2)) / 1.0;"));
     assert_non_null(strstr(written.text, "real x3_ = (phi_column) / 4.0;"));
