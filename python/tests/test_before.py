@@ -81,7 +81,7 @@ class Before(Folder):
         for more, kind, words in (({"epsilom": 1}, tacit.ArgumentError, "no setting 'epsilom' .did you mean 'epsilon'"),
                                   ({"clip_gradd": 1}, tacit.ArgumentError, "did you mean 'clip_grad'"),
                                   ({"delta": 1e-6}, tacit.ArgumentError, "epsilon=E delta=D .missing: epsilon="),
-                                  ({"epsilon": 1, "delta": 1e-6, "family": None}, tacit.ArgumentError, r"family= is needed; tacit.families\(\)"),
+                                  ({"epsilon": 1, "delta": 1e-6, "family": None}, tacit.ArgumentError, r"family= is needed, what the response is: .*; tacit.families\(\)"),
                                   ({"epsilon": 1, "delta": 1e-6, "family": "nbinom"}, tacit.ArgumentError, "did you mean 'negbinomial'"),
                                   ({"epsilon": 1, "delta": 1e-6, "family": "binomial"}, tacit.SchemaError, "take family bernoulli"),
                                   ({"schema": {"columns": {"smoker": {"type": "bool"}}}}, tacit.SchemaError, r"^columns\.smoker\.type: ")):

@@ -32,6 +32,22 @@ class Results(Folder):
         seeded = fit(records(), seed_not_private=1)
         self.assertIn("color:#b00020;font-weight:bold'>4 chains of 1000 draws; NOT PRIVATE", seeded._repr_html_())
 
+    def test_habits_of_other_packages_are_answered(self):
+        with self.assertRaisesRegex(AttributeError, r"has no 'params': summary\(\)"):
+            self.post.params
+        with self.assertRaisesRegex(AttributeError, "has no 'nothing'$"):
+            self.post.nothing
+        with self.assertRaisesRegex(tacit.ArgumentError, "not written: out="):
+            tacit.statement(self.post)
+        written = fit(records(), out=self.folder / "fit")
+        self.assertEqual(tacit.statement(written), tacit.statement(self.folder / "fit"))
+        self.assertEqual(tacit.refit(written)._draws, written._draws)
+        for name, here in (("tune", "warmup="), ("priors", "prior=")):
+            with self.assertRaisesRegex(tacit.ArgumentError, here):
+                fit(records(), **{name: {"x": "normal(0, 1)"}})
+        with self.assertRaisesRegex(tacit.ArgumentError, "family: its name"):
+            fit(records(), family=len)
+
     def test_a_dict_of_draws(self):
         self.assertEqual((list(self.post), len(self.post), "x" in self.post, "z" in self.post), (["Intercept", "x", "sb"], 3, True, False))
         self.assertIsNone(self.post.get("z"))

@@ -142,6 +142,7 @@ tacit_synthesize <- function(path, rows = NULL, sets = 1, seed = 1, out = NULL) 
 # ---- texts that somebody asks for ----
 
 tacit_statement <- function(path = NULL, ledger = NULL, out = NULL) {
+  if (inherits(path, "tacit_fit")) return(with_folders(list(path), function(folder) tacit_statement(folder, ledger, out), with_draws = TRUE))
   if (is.null(path) == is.null(ledger)) refuse("path or ledger: the directory of a fit, or the ledger of a data set; one of them", field = "path")
   file <- new_file(out)
   kind <- if (is.null(file)) "txt" else sub(".*[.]", "", file)

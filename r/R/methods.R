@@ -275,7 +275,28 @@ plot.tacit_fit <- function(x, pars = NULL, ...) {
   invisible(x)
 }
 
+# The draws' own quantiles; stats' default would take means and sds for a normal distribution.
+confint.tacit_fit <- function(object, parm = NULL, level = 0.95, ...) {
+  no_more("confint", ...)
+  posterior_interval(object, prob = level, pars = if (is.null(parm)) on_columns(object) else parm)
+}
+
+posterior_summary <- function(x, ...) UseMethod("posterior_summary")
+posterior_summary.tacit_fit <- function(x, pars = NULL, probs = c(0.05, 0.95), ...) {
+  no_more("posterior_summary", ...)
+  table <- describe(as.matrix(x, pars), of_quantiles(probs))
+  if (isTRUE(x$no_intervals)) table[, -1L] <- NaN
+  table
+}
+
 # ---- refused, with the reason ----
+
+logLik.tacit_fit <- function(object, ...) # AIC() and BIC() ask for it
+  refuse("logLik(), AIC() and BIC() need the likelihood of the records: they are not kept, and it would release them", field = "logLik")
+deviance.tacit_fit <- function(object, ...) refuse("deviance() needs the records, which are not kept: it would release them", field = "deviance")
+anova.tacit_fit <- function(object, ...)
+  refuse("anova() compares likelihoods of the records, which are not kept; hypothesis(fit, \"age > 0\") looks at coefficients", field = "anova")
+model.matrix.tacit_fit <- function(object, ...) refuse("model.matrix() is of the records, which are not kept", field = "model.matrix")
 
 nobs.tacit_fit <- function(object, ...) refuse("a fit does not keep the number of records: under relation add-remove it is private", field = "nobs")
 residuals.tacit_fit <- function(object, ...) {

@@ -60,6 +60,9 @@ stopifnot(same(above$Post.Prob, c(mean(draws[, "x"] > 0.7), NA, mean(draws[, "sb
           family(fit)$link == "logit", identical(deparse(formula(fit)), "y ~ x + s"), nrow(prior_summary(fit)) == 3L,
           all(prior_summary(fit)$prior_sd > 0))
 says(hypothesis(fit, "x"), "two sides")
+stopifnot(same(confint(fit), t(q)), same(confint(fit, "x", level = 0.9), t(quantile(draws[, "x"], c(0.05, 0.95)))), same(posterior_summary(fit), fixef(fit)),
+          grepl("About the fit \"y ~ x + s\"", tacit_statement(fit), fixed = TRUE))
+for (f in list(logLik, AIC, BIC, deviance, anova, model.matrix)) says(f(fit), "not kept")
 says(hypothesis(fit, "x > 0 > 1"), "two sides")
 stopifnot(same(tacit:::sides_of("`a > b` - I(x > 2) < exp(1)")[2:4], c("`a > b` - I(x > 2) ", "<", " exp(1)")),
           same(tacit:::tidy.tacit_fit(fit, exponentiate = TRUE)[2, c(2, 4, 5)], exp(c(mean(draws[, "x"]), quantile(draws[, "x"], c(0.05, 0.95))))))

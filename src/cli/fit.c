@@ -46,9 +46,9 @@ static int fail(const cli_args_t *args, const tacit_error_t *err) {
 }
 
 static int check_required(const cli_args_t *args) {
-  static const char *const required[] = {"data", "schema", "family"};
+  static const char *const required[] = {"data", "schema"};
   const char *out = cli_value(args, "out");
-  if (!cli_require(args, required, cli_is_program(args->positionals[0]) ? 2 : 3)) {
+  if (!cli_require(args, required, 2)) {
     return CLI_USAGE;
   }
   if (!cli_is_given(args, "dry-run") && (out == NULL || out[0] == '\0')) {

@@ -78,6 +78,25 @@ static void ask_for_verb(const char *group) {
   fprintf(stderr, "; see tacit %s --help\n", group);
 }
 
+/* What somebody may have meant by a word that is no command; NULL: nobody knows. */
+static const char *instead_of(const char *word) {
+  static const char *const words[][2] = {{"report", "fit writes report.html into its directory; tacit summary and tacit diagnose print it"},
+                                          {"show", "tacit summary prints a fit's table"},
+                                          {"print", "tacit summary prints a fit's table"},
+                                          {"budget", "tacit ledger show FILE says what is left"},
+                                          {"epsilon", "tacit plan --want-width W says which epsilon gives intervals W times as wide"},
+                                          {"sample", "tacit fit draws from a posterior"},
+                                          {"run", "tacit fit draws from a posterior"},
+                                          {"lm", "tacit fit --family gaussian"},
+                                          {"glm", "tacit fit --family NAME"}};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if (strcmp(word, words[i][0]) == 0) {
+      return words[i][1];
+    }
+  }
+  return NULL;
+}
+
 static int unknown_command(int argc, char **argv) {
   if (is_group(argv[0])) {
     bool wants_help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
@@ -86,6 +105,11 @@ static int unknown_command(int argc, char **argv) {
       return CLI_OK;
     }
     ask_for_verb(argv[0]);
+    return CLI_USAGE;
+  }
+  const char *instead = instead_of(argv[0]);
+  if (instead != NULL) {
+    fprintf(stderr, "tacit: there is no command '%s': %s\n", argv[0], instead);
     return CLI_USAGE;
   }
   tacit_nearest_t nearest = {.name = argv[0]};

@@ -156,11 +156,11 @@ static tacit_status_t answer(const cli_args_t *args, tacit_fit_t *fit, double n_
 }
 
 static int run(const cli_args_t *args) {
-  static const char *const required[] = {"schema", "n", "family"};
+  static const char *const required[] = {"schema", "n"};
   tacit_fit_t *fit;
   tacit_error_t err;
   double n_units, width = 0;
-  if (!cli_require(args, required, cli_is_program(args->positionals[0]) ? 2 : 3) || !cli_number(args, "n", 1, 1e18, &n_units) ||
+  if (!cli_require(args, required, 2) || !cli_number(args, "n", 1, 1e18, &n_units) ||
       !cli_number(args, "want-width", 1, 1000, &width)) {
     return CLI_USAGE;
   }

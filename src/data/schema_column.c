@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/rules.h"
 #include "data/schema_internal.h"
@@ -24,6 +25,22 @@ const char *tacit_column_type_string(tacit_column_type_t type) {
   return types[type];
 }
 
+/* What other programs call the types. */
+static const char *type_meant(const char *name) {
+  static const char *const synonyms[][2] = {{"bool", "binary"}, {"boolean", "binary"}, {"logical", "binary"}, {"dummy", "binary"}, {"float", "numeric"},
+                                            {"double", "numeric"}, {"real", "numeric"}, {"number", "numeric"}, {"continuous", "numeric"},
+                                            {"decimal", "numeric"}, {"date", "numeric"}, {"int", "integer"}, {"count", "integer"}, {"factor", "categorical"},
+                                            {"category", "categorical"}, {"enum", "categorical"}, {"string", "categorical"}, {"str", "categorical"},
+                                            {"text", "categorical"}, {"character", "categorical"}, {"ordinal", "categorical"}, {"ordered", "categorical"},
+                                            {"identifier", "id"}};
+  for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++) {
+    if (strcasecmp(synonyms[i][0], name) == 0) {
+      return synonyms[i][1];
+    }
+  }
+  return NULL;
+}
+
 static tacit_status_t read_type(tacit_yaml_t *yaml, const yaml_node_t *value, tacit_schema_column_owned_t *column) {
   if (strcmp(tacit_yaml_scalar(value), "?") == 0) {
     return tacit_yaml_fault(yaml, value,
@@ -39,6 +56,11 @@ static tacit_status_t read_type(tacit_yaml_t *yaml, const yaml_node_t *value, ta
     tacit_nearest_offer(&nearest, types[i]);
   }
   char hint[TACIT_HINT_SIZE];
+  const char *meant = type_meant(nearest.name);
+  if (meant != NULL) {
+    return tacit_yaml_fault(yaml, value, "type: '%s' is called %s here%s", nearest.name, meant,
+                            strcasecmp(nearest.name, "date") == 0 ? ", with since: a public date" : "");
+  }
   return tacit_yaml_fault(yaml, value, "type: expected numeric, integer, categorical, binary or id%s", tacit_nearest_hint(&nearest, hint));
 }
 

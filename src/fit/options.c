@@ -238,7 +238,7 @@ static tacit_status_t read_family(tacit_fit_t *fit, tacit_error_t *err) {
     return status;
   }
   if (name == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "option --family is needed; tacit model families lists them");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "option --family is needed, what the response is: bernoulli (0 or 1), gaussian (a number), poisson (a count), ...; tacit model families lists all");
   }
   if (tacit_family_parse(&fit->family, name, &why) != TACIT_OK) {
     char hint[TACIT_HINT_SIZE];

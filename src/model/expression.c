@@ -105,6 +105,32 @@ static tacit_status_t range_power(const range_context_t *context, const tacit_fo
   return TACIT_OK;
 }
 
+double tacit_expression_compare(tacit_formula_op_t op, double x, double y) {
+  if (isnan(x) || isnan(y)) {
+    return NAN;
+  }
+  switch (op) {
+    case TACIT_OP_LESS: return x < y;
+    case TACIT_OP_AT_MOST: return x <= y;
+    case TACIT_OP_GREATER: return x > y;
+    case TACIT_OP_AT_LEAST: return x >= y;
+    case TACIT_OP_EQUAL: return x == y; /* exactly, as it is written */
+    default: return x != y;
+  }
+}
+
+/* One that all values within the bounds decide alike tells nothing, and is not what was meant. */
+static tacit_status_t range_comparison(const range_context_t *context, const tacit_formula_step_t *step, tacit_interval_t y, tacit_interval_t *x) {
+  bool is_beside = x->upper < y.lower || y.upper < x->lower;
+  bool is_decided = step->op == TACIT_OP_EQUAL || step->op == TACIT_OP_UNEQUAL
+                        ? is_beside || (x->lower == x->upper && y.lower == y.upper)
+                        : tacit_expression_compare(step->op, x->lower, y.upper) == tacit_expression_compare(step->op, x->upper, y.lower);
+  *x = (tacit_interval_t){0, 1};
+  return !is_decided ? TACIT_OK
+                     : tacit_formula_error(context->formula, context->err, TACIT_ERR_SCHEMA, step->offset,
+                                           "within the public bounds of its columns this comparison always comes out the same");
+}
+
 static tacit_status_t range_binary(const range_context_t *context, const tacit_formula_step_t *step,
                                    tacit_interval_t y, tacit_interval_t *x) {
   switch (step->op) {
@@ -123,7 +149,8 @@ static tacit_status_t range_binary(const range_context_t *context, const tacit_f
       }
       *x = hull((double[]){x->lower / y.lower, x->lower / y.upper, x->upper / y.lower, x->upper / y.upper}, 4);
       return TACIT_OK;
-    default: return range_power(context, step, y, x);
+    case TACIT_OP_POWER: return range_power(context, step, y, x);
+    default: return range_comparison(context, step, y, x);
   }
 }
 
@@ -200,8 +227,11 @@ static void eval_binary(tacit_formula_op_t op, size_t n, double *x, const double
     case TACIT_OP_DIVIDE:
       for (size_t i = 0; i < n; i++) x[i] /= y[i];
       break;
-    default: /* TACIT_OP_POWER */
+    case TACIT_OP_POWER:
       for (size_t i = 0; i < n; i++) x[i] = power(x[i], y[i]);
+      break;
+    default:
+      for (size_t i = 0; i < n; i++) x[i] = tacit_expression_compare(op, x[i], y[i]);
       break;
   }
 }

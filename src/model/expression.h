@@ -34,4 +34,7 @@ enum { TACIT_CHUNK = 128 }; /* rows evaluated together */
 void tacit_expression_eval(const tacit_formula_variable_t *variable, const double *const *columns, size_t first,
                            size_t n, double *stack);
 
+/* Does a comparison hold? 1 or 0; NaN where a side is none, as of a missing value: such a record must not count. */
+double tacit_expression_compare(tacit_formula_op_t op, double x, double y);
+
 #endif

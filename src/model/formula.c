@@ -168,6 +168,9 @@ static tacit_status_t parse_cross(tacit_parser_t *parser, term_list_t *list) {
                                "'%c' is arithmetic, which needs I(): write I(x%c2), not x%c2", symbol, symbol,
                                symbol);
   }
+  if (status == TACIT_OK && symbol != '\0' && strchr("<>=!", symbol) != NULL) {
+    return tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, parser->token.offset, "a comparison needs I(): write I(x > 2), not x > 2");
+  }
   return status;
 }
 

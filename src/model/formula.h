@@ -23,7 +23,13 @@ typedef enum tacit_formula_op {
   TACIT_OP_SUBTRACT,
   TACIT_OP_MULTIPLY,
   TACIT_OP_DIVIDE,
-  TACIT_OP_POWER
+  TACIT_OP_POWER,
+  TACIT_OP_LESS, /* this and what follows: 1 where it holds, else 0 */
+  TACIT_OP_AT_MOST,
+  TACIT_OP_GREATER,
+  TACIT_OP_AT_LEAST,
+  TACIT_OP_EQUAL,
+  TACIT_OP_UNEQUAL
 } tacit_formula_op_t;
 
 /* One step of postfix code; offset is where it stands in the formula. */

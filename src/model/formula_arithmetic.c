@@ -5,7 +5,7 @@
  *   product := unary (('*' | '/') unary)*
  *   unary   := '-' unary | power
  *   power   := primary ('^' unary)?        right-associative, binds closer than unary minus
- *   primary := number | column | function '(' sum ')' | '(' sum ')'
+ *   primary := number | column | function '(' sum ')' | '(' sum (comparison sum)? ')'
  *
  * The label is rebuilt from the tokens with the spacing of R's deparse(): I(a + b * c^2).
  */
@@ -47,6 +47,27 @@ static tacit_status_t unknown_function(tacit_parser_t *parser, const tacit_token
   size_t length = token->name_length < sizeof name ? token->name_length : sizeof name - 1;
   memcpy(name, token->name, length);
   name[length] = '\0';
+  static const char *const others[][2] = {
+      {"C", "the levels of a column are those of the schema: factor(x), or x alone where it is categorical"},
+      {"cut", "ranges are compared, I(x > 40) + I(x > 60), or are levels of a column that is made before the fit"},
+      {"ifelse", "a comparison is 1 where it holds and else 0: I(x > 40)"},
+      {"as.factor", "factor(x)"},
+      {"as.numeric", "the type of a column is the schema's"},
+      {"log2", "I(log(x) / log(2))"},
+      {"log10", "I(log(x) / log(10))"},
+      {"log1p", "log(x + 1)"},
+      {"np.log", "log(x)"},
+      {"np.exp", "exp(x)"},
+      {"np.sqrt", "sqrt(x)"},
+      {"center", "scale(x), by the public bounds"},
+      {"standardize", "scale(x), by the public bounds"},
+      {"s", "a spline with a stated number of terms: ns(x, 4)"},
+      {"te", "splines of single columns and their products: ns(x, 4) * ns(z, 4)"}};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    if (strcmp(name, others[i][0]) == 0) {
+      return tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, token->offset, "there is no %s() here: %s", name, others[i][1]);
+    }
+  }
   tacit_nearest_t nearest = {.name = name};
   for (size_t i = 0; i < N_FUNCTIONS; i++) {
     tacit_nearest_offer(&nearest, functions[i].name);
@@ -114,12 +135,45 @@ static tacit_status_t emit_column(arithmetic_t *a, const tacit_token_t *token) {
 static tacit_status_t parse_sum(arithmetic_t *a);
 static tacit_status_t parse_unary(arithmetic_t *a);
 
-/* '(' sum ')', the parenthesis being the current token. */
+/* What the token compares by; false: by nothing. */
+static bool find_comparison(const tacit_token_t *token, tacit_formula_op_t *op, const char **label) {
+  static const struct {
+    char symbol;
+    size_t length;
+    tacit_formula_op_t op;
+    const char *label;
+  } comparisons[] = {{'<', 1, TACIT_OP_LESS, " < "},      {'<', 2, TACIT_OP_AT_MOST, " <= "}, {'>', 1, TACIT_OP_GREATER, " > "},
+                     {'>', 2, TACIT_OP_AT_LEAST, " >= "}, {'=', 2, TACIT_OP_EQUAL, " == "},   {'!', 2, TACIT_OP_UNEQUAL, " != "}};
+  for (size_t i = 0; i < sizeof comparisons / sizeof comparisons[0]; i++) {
+    if (token->symbol == comparisons[i].symbol && token->length == comparisons[i].length) {
+      *op = comparisons[i].op;
+      *label = comparisons[i].label;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* sum (comparison sum)? */
+static tacit_status_t parse_comparison(arithmetic_t *a) {
+  tacit_status_t status = parse_sum(a);
+  tacit_formula_step_t step = {.offset = a->parser->token.offset};
+  const char *label;
+  if (status != TACIT_OK || !find_comparison(&a->parser->token, &step.op, &label)) {
+    return status;
+  }
+  append(a->label, label);
+  status = tacit_parser_next(a->parser);
+  status = status == TACIT_OK ? parse_sum(a) : status;
+  return status == TACIT_OK ? emit(a, step) : status;
+}
+
+/* '(' comparison ')', the parenthesis being the current token. */
 static tacit_status_t parse_parenthesis(arithmetic_t *a, const char *context) {
   append(a->label, "(");
   tacit_status_t status = tacit_parser_expect(a->parser, '(', context);
   if (status == TACIT_OK) {
-    status = parse_sum(a);
+    status = parse_comparison(a);
   }
   append(a->label, ")");
   return status != TACIT_OK ? status : tacit_parser_expect(a->parser, ')', "or an operator");

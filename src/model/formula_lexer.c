@@ -91,6 +91,10 @@ tacit_status_t tacit_parser_next(tacit_parser_t *parser) {
     status = lex_quoted_name(parser, text);
   } else if (is_name_start(*text)) {
     lex_name(&parser->token, text);
+  } else if (strchr("<>", *text) != NULL || (strchr("=!", *text) != NULL && text[1] == '=')) {
+    parser->token.kind = TACIT_TOKEN_SYMBOL;
+    parser->token.symbol = *text;
+    parser->token.length = text[1] == '=' ? 2 : 1;
   } else if (strchr("~+-*:/^()", *text) != NULL || (parser->takes_any_symbol && (unsigned char)*text > 0x20)) {
     parser->token.kind = TACIT_TOKEN_SYMBOL;
     parser->token.symbol = *text;

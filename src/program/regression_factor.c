@@ -18,7 +18,7 @@ typedef struct {
 /* ---- arithmetic: parsed and bounded as that of all formulas, then written ---- */
 
 /* How tightly an operation binds, and so where parentheses go. */
-enum { SUM = 1, PRODUCT, POWER, ATOM };
+enum { COMPARISON, SUM, PRODUCT, POWER, ATOM };
 
 typedef struct {
   const char *code;
@@ -31,6 +31,10 @@ static const char *enclosed(tacit_regression_t *r, piece_t piece, int least) {
 }
 
 static piece_t write_binary(tacit_regression_t *r, tacit_formula_op_t op, piece_t a, piece_t b) {
+  static const char *const comparisons[] = {"<", "<=", ">", ">=", "==", "!="}; /* in the order of the operations */
+  if (op >= TACIT_OP_LESS) {
+    return (piece_t){tacit_arena_printf(r->arena, "%s %s %s", enclosed(r, a, SUM), comparisons[op - TACIT_OP_LESS], enclosed(r, b, SUM)), COMPARISON};
+  }
   bool is_sum = op == TACIT_OP_ADD || op == TACIT_OP_SUBTRACT, is_power = op == TACIT_OP_POWER;
   char sign = op == TACIT_OP_ADD ? '+' : op == TACIT_OP_SUBTRACT ? '-' : op == TACIT_OP_MULTIPLY ? '*' : op == TACIT_OP_DIVIDE ? '/' : '^';
   int binds = is_sum ? SUM : is_power ? POWER : PRODUCT;

@@ -111,7 +111,9 @@ static void check(tacit_regression_t *r, const family_t *family) {
         r, 0, "family %s needs '%s | trials(column)', the number of trials of each record; for a response of 0 and 1 take family bernoulli",
         family->name, y->name);
   } else if (expected != NULL) {
-    tacit_regression_fail(r, 0, "family %s needs a response that is %s", family->name, expected);
+    bool is_whole_time = family->response == RESPONSE_POSITIVE && y->type == TACIT_COLUMN_INTEGER && y->lower > 0;
+    tacit_regression_fail(r, 0, "family %s needs a response that is %s%s", family->name, expected,
+                          is_whole_time ? "; a time in whole days or weeks is one: type: numeric, not integer" : "");
   } else if (family->needs_trials != (r->trials != NULL)) {
     tacit_regression_fail(r, 0, family->needs_trials ? "family %s needs '%s | trials(column)'" : "family %s has no trials ('%s | trials')",
                           family->name, y->name);

@@ -11,7 +11,7 @@ BAD = [
     ("unknown key in the schema", ["schema", "check", "key.yaml"], 3, r"key\.yaml:3:1: .*did you mean 'relation'"),
     ("bounds reversed", ["schema", "check", "reversed.yaml"], 3, r"reversed\.yaml:3:22: .*the bounds are reversed"),
     ("categorical column without levels", ["schema", "check", "levels.yaml"], 3, r"levels\.yaml:2:13: .*needs levels"),
-    ("unknown column type", ["schema", "check", "type.yaml"], 3, r"expected numeric, integer"),
+    ("unknown column type", ["schema", "check", "type.yaml"], 3, r"type: .number. is called numeric here"),
     ("template not filled in", ["schema", "check", "todo.yaml"], 3, r"without looking at the data"),
     ("unknown column in the formula", simple("good.csv", "good.yaml", "y ~ x + sx"), 3, r"'sx'(.|\n)*\n *\^"),
     ("formula ends too early", simple("good.csv", "good.yaml", "y ~ x +"), 3, r"\n *\^"),

@@ -11,7 +11,7 @@ static const char *const box_names[N_BOX] = {"age", "flc", "z", "w"};
 static void random_expression(uint64_t *rng, size_t depth, char *out, size_t size) {
   size_t used = strlen(out);
   char left[400] = "", right[400] = "";
-  uint64_t kind = depth == 0 ? model_testing_bits(rng) % 3 : model_testing_bits(rng) % 14;
+  uint64_t kind = depth == 0 ? model_testing_bits(rng) % 3 : model_testing_bits(rng) % 15;
   if (kind < 2) {
     snprintf(out + used, size - used, "%s", box_names[model_testing_bits(rng) % N_BOX]);
     return;
@@ -22,7 +22,11 @@ static void random_expression(uint64_t *rng, size_t depth, char *out, size_t siz
     return;
   }
   random_expression(rng, depth - 1, left, sizeof left);
-  if (kind >= 11) {
+  if (kind == 14) {
+    static const char *const comparisons[] = {"<", "<=", ">", ">=", "==", "!="};
+    random_expression(rng, depth - 1, right, sizeof right);
+    snprintf(out + used, size - used, "((%s) %s (%s))", left, comparisons[model_testing_bits(rng) % 6], right);
+  } else if (kind >= 11) {
     static const char *const calls[] = {"log", "exp", "sqrt"};
     snprintf(out + used, size - used, "%s(%s)", calls[kind - 11], left);
   } else if (kind == 10) {

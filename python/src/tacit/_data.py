@@ -267,6 +267,7 @@ def text(value: Any, field: str, expected: str = "a text") -> str:
 
 
 def path(value: Any, field: str = "path") -> str:
+    """The path of a file, a directory, or of what was written there: a fit, a ledger."""
     found = text(value, field, "the path of a file or a directory")
     if not found:
         raise ArgumentError(f"{field}: the path of a file or a directory, not an empty text", field, "argument")
@@ -356,7 +357,9 @@ def source(data: Any) -> str | Once:
 
 # Options of the program that are something else here.
 _ELSEWHERE = {"yes": "accept_poor=True", "quiet": "progress=False", "dry_run": "tacit.plan()", "print_model": "tacit.model()",
-              "curator_notes": "the program's: it prints what is private"}
+              "curator_notes": "the program's: it prints what is private",
+              # of PyMC, Bambi and brms
+              "tune": "warmup=", "cores": "threads=", "priors": "prior=", "file": "out=", "iter": "draws= of each chain, and warmup="}
 
 
 _SEEDS = ("seed", "random_seed", "random_state", "rng")

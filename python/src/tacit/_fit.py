@@ -65,6 +65,8 @@ def _pairs(given: Mapping[str, object]) -> list[tuple[str, str]]:
         name = key.replace("_", "-")
         if value is None or value is False:
             continue
+        if name == "family" and not isinstance(value, str):
+            raise ArgumentError(f'family: its name, such as "bernoulli" (tacit.families() lists them), not {type(value).__name__}', "family", "argument")
         is_many = isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)))
         if is_many and name not in _REPEATED:
             raise ArgumentError(f"{key}: one value, not several", key, "argument")

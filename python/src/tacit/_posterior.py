@@ -74,6 +74,12 @@ def _table(data: Any, columns: Any, index: list[str], name: str) -> pandas.DataF
 _NETCDF = re.compile(r"[A-Za-z0-9_\x80-\U0010FFFF](?:[^/\x00-\x1f\x7f]*[^/\s\x00-\x1f\x7f])?")
 
 
+#: What results of other packages have, and what stands for it here.
+_INSTEAD = {"params": 'summary()["mean"]', "bse": 'summary()["sd"]', "conf_int": "summary(prob=0.95)", "pvalues": "contrast(...) has p_above",
+            "posterior": 'to_arviz()["posterior"], or the arrays themselves: post["age"]', "to_inference_data": "to_arviz()", "fittedvalues": "epred(rows)",
+            "to_xarray": "to_arviz()", "to_dataframe": "to_pandas()", "save": "out= of tacit.fit writes it, tacit.read reads it",
+            "plot": "az.plot_trace(post)", "plot_trace": "az.plot_trace(post)", "resid": "tacit.check releases residuals, for a budget of its own",
+            "predict_proba": 'predict(rows, kind="mean")', "coef_": 'summary()["mean"]', "nobs": "a fit does not keep the number of records"}
 #: "beta[1,2]": an element of an array of parameters.
 _ELEMENT = re.compile(r"(.+)\[(\d+(?:,\d+)*)\]")
 
@@ -175,6 +181,17 @@ class Posterior(dict[str, Any]):
 
     def get(self, label: str, default: Any = None) -> Any:
         return self[label] if label in self else default
+
+    def __fspath__(self) -> str:
+        """The directory that the fit was written to, so that a fit stands where a path is expected."""
+        if self.path is None:
+            raise ArgumentError("this fit was not written: out= of tacit.fit names a directory, which is what goes on from a fit", "path", "argument")
+        return self.path
+
+    if not TYPE_CHECKING:  # a checker of types is to find what is misspelt
+        def __getattr__(self, name: str) -> Any:
+            instead = _INSTEAD.get(name)
+            raise AttributeError(f"a Posterior has no {name!r}" + (f": {instead}" if instead else ""))
 
     __eq__ = object.__eq__
     __ne__ = object.__ne__
