@@ -120,6 +120,8 @@ def _stream(data: Any, columns: list[str]) -> object:
         data = data[wanted]
         if not hasattr(data, "__arrow_c_stream__"):  # polars before 1.3
             data = {name: data[name].to_list() for name in wanted}
+    if type(data).__name__ == "Parquet" and module == "tacit":
+        return importlib.import_module("tacit._parts").parquet_source(data.path, columns).__arrow_c_stream__()
     if hasattr(data, "__arrow_c_stream__"):
         return data.__arrow_c_stream__()
     if isinstance(data, dict):
@@ -270,7 +272,8 @@ def flag(value: Any, field: str) -> bool:
 def source(data: Any) -> str | Once:
     """The path as text, or the holder."""
     if isinstance(data, (str, os.PathLike)):
-        return text(data, "data")
+        parts = importlib.import_module("tacit._parts")
+        return Once(parts.Parquet(os.fspath(data))) if parts.is_parquet(data) else text(data, "data")
     return Once(data)
 
 
