@@ -81,6 +81,17 @@ typedef struct core_reader {
 extern const core_reader_t core_reader_of_fits;
 /* The records of `data` into `of`; false with an exception. */
 bool core_call_read(core_call_t *call, const core_reader_t *reader, void *of, PyObject *data);
+/* ---- parts.c: records in parts that an engine holds; data is ([(records, units), ...], a function of a request that returns sums as bytes) ---- */
+
+struct tacit_fit;
+typedef struct core_parts {
+  core_call_t *call;
+  PyObject *sum; /* borrowed */
+} core_parts_t;
+/* `parts` outlives the fit; false with an exception. */
+bool core_parts_read(core_call_t *call, core_parts_t *parts, struct tacit_fit *fit, PyObject *data);
+bool core_parts_sum(void *parts, const char *request, size_t n, int64_t *sums);
+
 /*
  * A stream over the buffers of Python objects, for frames that do not speak Arrow: columns is a list of (name, format, n_rows,
  * (buffer or None, ...)). The objects are kept until the stream is released.
@@ -96,6 +107,9 @@ PyObject *core_effects(PyObject *self, PyObject *args);
 PyObject *core_families(PyObject *self, PyObject *args);
 PyObject *core_fit(PyObject *self, PyObject *args);
 PyObject *core_refit(PyObject *self, PyObject *args);
+PyObject *core_part_columns(PyObject *self, PyObject *args);
+PyObject *core_pack_part(PyObject *self, PyObject *args);
+PyObject *core_sum_part(PyObject *self, PyObject *args);
 PyObject *core_plan(PyObject *self, PyObject *args);
 PyObject *core_compare(PyObject *self, PyObject *args);
 PyObject *core_check(PyObject *self, PyObject *args);

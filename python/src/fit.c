@@ -12,6 +12,7 @@
 typedef struct call {
   tacit_fit_t *fit;
   core_call_t of;
+  core_parts_t parts; /* where the records are elsewhere */
 } call_t;
 
 static bool on_iteration(const tacit_progress_t *progress, void *user) {
@@ -149,7 +150,7 @@ static void clear(call_t *call) {
   core_call_clear(&call->of);
 }
 
-/* fit(formula, [(name, text), ...], schema, its name, data, on_plan, on_progress or None, is a report to be written?) */
+/* fit(formula, [(name, text), ...], schema, its name, data or its parts, on_plan, on_progress or None, is a report to be written?) */
 PyObject *core_fit(PyObject *self, PyObject *args) {
   (void)self;
   const char *formula, *schema, *name;
@@ -161,7 +162,9 @@ PyObject *core_fit(PyObject *self, PyObject *args) {
                         &call.of.on_progress, &has_out)) {
     return NULL;
   }
-  bool is_drawn = set_up(&call, formula, settings, schema, n_schema, name) && core_call_read(&call.of, &core_reader_of_fits, call.fit, data) &&
+  bool is_drawn = set_up(&call, formula, settings, schema, n_schema, name) &&
+                  (PyTuple_Check(data) ? core_parts_read(&call.of, &call.parts, call.fit, data)
+                                       : core_call_read(&call.of, &core_reader_of_fits, call.fit, data)) &&
                   show_plan(&call, on_plan) && run(&call);
   PyObject *out = is_drawn ? result_of(&call, has_out) : NULL;
   clear(&call);

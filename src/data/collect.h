@@ -21,6 +21,9 @@ void tacit_records_copy_blocks(tacit_records_t *records, size_t at, const tacit_
 /* All values <- those of the blocks of others with as many records and columns, one block after another, wherever they lie. */
 void tacit_records_fill(tacit_records_t *records, const void *values);
 
+/* What the data call a person, n bytes, while the table has values; NULL: it is not known, as of an import. PRIVATE. */
+const char *tacit_table_unit_id(const tacit_table_t *table, size_t unit, size_t *n);
+
 /*
  * Read a source and pack it. Rows of CSV and of streams are packed some ten thousand at a time, and the records joined; so that beside them there
  * are at most some percent of them. Where persons are the unit, whose rows may come in any order, the whole table is read first; imported

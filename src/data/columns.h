@@ -21,6 +21,7 @@ struct tacit_table {
   size_t *owned_offsets;
   tacit_mapping_t offsets_mapping;
   size_t n_units;
+  tacit_dictionary_t ids; /* of the units, as long as there are values; of an import, none */
   bool is_dropped; /* values are gone */
   char identifier[TACIT_IDENTIFIER_SIZE], query_hash[TACIT_QUERY_HASH_SIZE];
 };

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "data/collect.h"
 #include "data/table.h"
 
 void tacit_table_free(tacit_table_t *table) {
@@ -17,6 +18,7 @@ void tacit_table_free(tacit_table_t *table) {
   tacit_free(table->columns);
   tacit_free(table->owned_offsets);
   tacit_mapping_close(&table->offsets_mapping);
+  tacit_dictionary_clear(&table->ids);
   tacit_free(table);
 }
 
@@ -32,7 +34,14 @@ void tacit_table_drop_columns(tacit_table_t *table) {
     column->values = column->owned = NULL;
     column->room = 0;
   }
+  tacit_dictionary_clear(&table->ids);
   table->is_dropped = true;
+}
+
+const char *tacit_table_unit_id(const tacit_table_t *table, size_t unit, size_t *n) {
+  const tacit_dictionary_entry_t *entry = unit < table->ids.n_entries ? &table->ids.entries[unit] : NULL;
+  *n = entry != NULL ? entry->length : 0;
+  return entry != NULL ? table->ids.texts.data + entry->start : NULL;
 }
 
 size_t tacit_table_n_rows(const tacit_table_t *table) {
@@ -139,8 +148,8 @@ static tacit_status_t grow(void *user, tacit_error_t *err) {
 }
 
 /* Bring the rows of each unit together. */
-static tacit_status_t group(const growing_t *growing, tacit_error_t *err) {
-  const tacit_units_t *units = &growing->reader.units;
+static tacit_status_t group(growing_t *growing, tacit_error_t *err) {
+  tacit_units_t *units = &growing->reader.units;
   tacit_table_t *table = growing->table;
   table->n_units = units->ids.n_entries;
   tacit_status_t status = tacit_units_offsets(units, &table->owned_offsets, err);
@@ -158,6 +167,8 @@ static tacit_status_t group(const growing_t *growing, tacit_error_t *err) {
     }
     memcpy(values, sorted, table->n_rows * sizeof *values);
   }
+  table->ids = units->ids;
+  units->ids = (tacit_dictionary_t){0};
   tacit_free(sorted);
   tacit_free(next);
   return status;

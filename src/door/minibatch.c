@@ -134,6 +134,7 @@ tacit_status_t tacit_door_decide_minibatch(tacit_door_t *door, const tacit_scala
     status = tacit_noise_tally(door->noise, door->n_records, intensity_units(rule), (int64_t)of->clips[0], look_at, &pair, &tally, err);
   } else if (status == TACIT_OK) {
     tacit_scalars_sum(door, of);
+    status = tacit_door_check_ranks(door, err);
   }
   if (status != TACIT_OK) {
     return status;

@@ -50,6 +50,8 @@ void tacit_fit_free(tacit_fit_t *fit) {
   tacit_rng_key_wipe(fit->aware.key);
   tacit_wipe(fit->print_key, sizeof fit->print_key);
   tacit_wipe(fit->print, sizeof fit->print);
+  tacit_free(fit->own_path);
+  tacit_free(fit->unit_prints);
   tacit_free(fit->formula);
   tacit_free(fit->schema_text);
   tacit_free(fit->schema_name);

@@ -23,6 +23,11 @@ enum { TACIT_FIT_ESS_HARDLY = 20, TACIT_FIT_INFLATION_MUCH = 3 };
 
 enum { TACIT_FIT_OBSTACLE_SIZE = 256, TACIT_FIT_PRINT = 32 };
 
+/* Of a person's identifier: who has the same in two parts of the data is one person. */
+typedef struct tacit_unit_print {
+  int64_t words[2];
+} tacit_unit_print_t;
+
 /* ---- the fit ---- */
 
 typedef enum tacit_fit_stage {
@@ -44,6 +49,9 @@ struct tacit_fit {
   struct tacit_fit_engine *engine; /* that holds the records in parts; owned. NULL: they are here */
   bool is_part;                    /* packs and sums for another fit, which alone plans and charges */
   unsigned char print_key[32], print[TACIT_FIT_PRINT]; /* of several ranks: of what they read; PRIVATE */
+  char *own_path;                                      /* of several ranks: where this one's part is; NULL: each reads all, and takes a share */
+  tacit_unit_print_t *unit_prints;                     /* (n_unit_prints) of a part's persons, under the same key; PRIVATE */
+  size_t n_unit_prints;
   /* settings as read */
   const tacit_method_t *method; /* NULL: methods are compared */
   tacit_family_t family;
@@ -134,6 +142,12 @@ TACIT_MUST_USE tacit_status_t tacit_fit_ranks_make_key(tacit_fit_t *fit, tacit_e
 void tacit_fit_ranks_print(tacit_fit_t *fit, const tacit_table_t *table);
 /* TACIT_ERR_DATA, TACIT_ERR_ARGUMENT: the ranks did not read the same records, or were given other settings; then shares would count units twice. */
 TACIT_MUST_USE tacit_status_t tacit_fit_ranks_compare(const tacit_fit_t *fit, tacit_error_t *err);
+/* own_part.c: where data name the process ("part-%r.csv"), ->own_path <- this one's; TACIT_ERR_ARGUMENT where there is but one process. */
+TACIT_MUST_USE tacit_status_t tacit_fit_own_part(tacit_fit_t *fit, tacit_data_source_t *source, tacit_error_t *err);
+/* Of a rank's own part: prints of its persons. */
+TACIT_MUST_USE tacit_status_t tacit_fit_print_units(tacit_fit_t *fit, const tacit_table_t *table, tacit_error_t *err);
+/* TACIT_ERR_DATA where a person is in two ranks' parts, or two ranks read the same records. */
+TACIT_MUST_USE tacit_status_t tacit_fit_parts_disjoint(tacit_fit_t *fit, tacit_error_t *err);
 /* A key from the system, the same on all ranks. */
 TACIT_MUST_USE tacit_status_t tacit_fit_make_key(const tacit_fit_t *fit, unsigned char key[32], tacit_error_t *err);
 

@@ -48,12 +48,18 @@ static bool is_own(const char *name) {
   return found;
 }
 
+/* A program's, which may lie anywhere; its text is compared. */
+static bool is_file(const char *formula) {
+  size_t n = strlen(formula);
+  return n >= 5 && strcmp(formula + n - 5, ".stan") == 0;
+}
+
 void tacit_fit_print_settings(const tacit_fit_t *fit, bool has_seed, unsigned char print[TACIT_FIT_PRINT]) {
   size_t d = fit->model.parameters.dim, n_metric = fit->inv_metric == NULL ? 0 : fit->settings.inv_metric_is_dense ? d * d : d;
   crypto_generichash_state state;
   crypto_generichash_init(&state, fit->print_key, sizeof fit->print_key, TACIT_FIT_PRINT);
   put_text(&state, TACIT_VERSION);
-  put_text(&state, fit->formula);
+  put_text(&state, is_file(fit->formula) ? "" : fit->formula);
   put_text(&state, fit->schema_text);
   put_text(&state, tacit_fit_text(fit, TACIT_FIT_TEXT_PROGRAM));
   put(&state, fit->inv_metric, n_metric * sizeof *fit->inv_metric);
@@ -123,7 +129,10 @@ tacit_status_t tacit_fit_ranks_compare(const tacit_fit_t *fit, tacit_error_t *er
                            "processes; nothing was released or charged",
                            other + 1);
   }
-  status = status == TACIT_OK ? find_other(fit, fit->print, &other, err) : status;
+  if (status != TACIT_OK || fit->own_path != NULL) {
+    return status; /* parts are to differ: own_part.c */
+  }
+  status = find_other(fit, fit->print, &other, err);
   if (status == TACIT_OK && other < fit->ranks.ranks->n_ranks) {
     return tacit_error_set(err, TACIT_ERR_DATA, "data",
                            "process %zu did not read the records that the first one read: every process must read the same records in the same "

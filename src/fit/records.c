@@ -8,7 +8,11 @@
 static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
   tacit_fit_t *fit = user;
   tacit_fit_ranks_print(fit, table);
-  const tacit_ranks_t *ranks = fit->ranks.ranks;
+  tacit_status_t status = tacit_fit_print_units(fit, table, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  const tacit_ranks_t *ranks = fit->own_path == NULL ? fit->ranks.ranks : NULL;
   size_t part = ranks != NULL ? ranks->rank : 0, n_parts = ranks != NULL ? ranks->n_ranks : 1;
   const char *scratch = tacit_fit_value(fit, "scratch");
   return fit->program != NULL ? tacit_program_pack_part(records, fit->program, table, part, n_parts, fit->limits.n_threads, scratch, err)
@@ -19,6 +23,7 @@ static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records
 static tacit_status_t open_curator(tacit_fit_t *fit, tacit_records_t *records, tacit_error_t *err) {
   tacit_status_t status = tacit_fit_ranks_agree(fit, err);
   status = status == TACIT_OK ? tacit_fit_ranks_compare(fit, err) : status;
+  status = status == TACIT_OK ? tacit_fit_parts_disjoint(fit, err) : status;
   if (status != TACIT_OK) {
     tacit_records_free(records);
     return status;
@@ -187,6 +192,7 @@ tacit_status_t tacit_fit_collect(tacit_fit_t *fit, const tacit_data_source_t *so
   size_t n_columns;
   tacit_status_t status = tacit_fit_columns(fit, &schema, &columns, &n_columns, err);
   tacit_data_source_t settled = tacit_data_source_settle(source, &fit->given, fit->query);
+  status = status == TACIT_OK ? tacit_fit_own_part(fit, &settled, err) : status;
   if (status == TACIT_OK) {
     status = check_source(fit, &settled, err);
   }

@@ -131,6 +131,39 @@ exec {tacit} fit '{common[0]}' {line(given)}
         expect(apart.returncode == status and apart.stderr.count("process 2 " + said) == 1 and not (folder / "apart").exists(),
                f"ranks that differ in {name}: {apart.returncode} {apart.stderr}")
 
+    # each rank reads a part of its own: rows in any parts, persons each in one; who is in two, and a part that is read twice, are refused
+    header, body = rows[0], rows[1:]
+    of_persons = (folder / "a.csv").read_text().splitlines()
+
+    def write_parts(name, head, parts):
+        for i, part in enumerate(parts):
+            (folder / f"{name}-{i:03d}.csv").write_text("\n".join([head, *part]) + "\n")
+
+    def own(n, name, out, schema, model):
+        return run(n, "fit", model, "--family", "bernoulli", "--data", f"{folder}/{name}-%3r.csv", "--schema", str(schema), "--out", str(folder / out),
+                   "--epsilon", "20", *private)
+
+    def of_all(name, out, schema, model):
+        return run(0, "fit", model, "--family", "bernoulli", "--data", str(folder / name), "--schema", str(schema), "--out", str(folder / out),
+                   "--epsilon", "20", *private)
+
+    (folder / "rows.csv").write_text("\n".join(rows) + "\n")
+    write_parts("rows", header, [body[:100], body[100:5000], body[5000:]])
+    write_parts("persons", of_persons[0], [of_persons[1:1001], of_persons[1001:1003], of_persons[1003:]])
+    for name, table, schema, model in (("rows", "rows.csv", data / "flchain.yaml", "death ~ age + sex"), ("persons", "a.csv", persons, "y ~ x")):
+        alone, several = of_all(table, f"{name}-alone", schema, model), own(3, name, f"{name}-own", schema, model)
+        expect(alone.returncode == 0 and several.returncode == 0, f"own parts of {name}: {alone.stderr}{several.stderr}")
+        expect((folder / f"{name}-own/releases.json").read_bytes() == (folder / f"{name}-alone/releases.json").read_bytes(),
+               f"own parts of {name} release what all do")
+    write_parts("split", of_persons[0], [of_persons[1:1000], of_persons[1000:]])  # p499 is cut in two
+    write_parts("twice", header, [body[:100], body[100:], body[:100]])
+    for n, name, schema, model, said in ((2, "split", persons, "y ~ x", "in the parts of two processes"),
+                                         (3, "twice", data / "flchain.yaml", "death ~ age + sex", "read the same records")):
+        refused = own(n, name, "refused", schema, model)
+        expect(refused.returncode == 3 and refused.stderr.count(said) == 1 and not (folder / "refused").exists(), f"{name}: {refused.stderr}")
+    refused = own(0, "rows", "refused", data / "flchain.yaml", "death ~ age + sex")
+    expect(refused.returncode == 2 and "there is but one" in refused.stderr, f"a part, and one process: {refused.stderr}")
+
 for failure in failures:
     print(failure)
 print(f"{len(failures)} failures")

@@ -8,9 +8,11 @@ does not), exports one symbol, keeps assertions; user code passes mypy --strict;
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -55,6 +57,18 @@ def run(*command, **more):
     return subprocess.run([str(part) for part in command], check=True, text=True, **more)
 
 
+def engines(python, name):
+    """Spark and Dask, started and stopped on this machine; Spark where there is Java."""
+    if shutil.which("java") is None:
+        print("skipped: Spark, as there is no Java")
+    begun = time.monotonic()
+    packages = ["dask[dataframe,distributed]"] + ["pyspark"] * (shutil.which("java") is not None)
+    run(python, "-m", "pip", "install", "-q", "--no-compile", *packages)
+    installed = time.monotonic()
+    run(python, "-W", "ignore", "-m", "unittest", "-v", "test_engines", cwd=ROOT / "python/tests", env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
+    print(f"engines: {installed - begun:.0f} s to install, {time.monotonic() - installed:.0f} s to test")
+
+
 def main(program, build=None):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -82,6 +96,7 @@ def main(program, build=None):
         run(python, "-W", "ignore::FutureWarning", "-m", "unittest", "discover", *bare, "-s", ROOT / "python/tests", cwd=name)
         run(python, "-m", "pip", "install", "-q", "--no-compile", "pandas", "polars", "pyarrow", "duckdb", "arviz", "mypy", "pandas-stubs")
         run(python, "-W", "ignore::FutureWarning", "-m", "unittest", "discover", "-s", ROOT / "python/tests", cwd=name)
+        engines(python, name)
         (folder / "user.py").write_text(USER)
         run(python, "-m", "mypy", "--strict", "user.py", cwd=name)
         (folder / "wrong.py").write_text(WRONG)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import importlib
+import importlib.util
 import json
 import os
 from array import array
@@ -130,6 +131,8 @@ def _stream(data: Any, columns: list[str]) -> object:
         data = data[wanted]
         if not hasattr(data, "__arrow_c_stream__"):  # polars before 1.3
             data = {name: data[name].to_list() for name in wanted}
+    if type(data).__name__ == "Parquet" and module == "tacit":
+        return importlib.import_module("tacit._parts").parquet_source(data.path, columns).__arrow_c_stream__()
     if hasattr(data, "__arrow_c_stream__"):
         return data.__arrow_c_stream__()
     if isinstance(data, dict):
@@ -350,7 +353,9 @@ def source(data: Any) -> str | Once:
     """The path as text, or the holder."""
     if isinstance(data, (str, os.PathLike)):
         name = text(data, "data")
-        kind = _magic(name)
+        kind, parts = _magic(name), importlib.import_module("tacit._parts")
+        if parts.is_parquet(data) and (kind is None or importlib.util.find_spec("pyarrow") is not None):
+            return Once(parts.Parquet(name))  # some columns of one file or many, some rows at a time
         return name if kind is None else Once(_File(name, kind))
     return Once(data)
 

@@ -1,6 +1,7 @@
 """Fits and plans: settings by the names of `tacit.settings()`, with underscores for hyphens."""
 from __future__ import annotations
 
+import contextlib
 import operator
 import os
 import sys
@@ -9,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from . import _core, _data, _html, _progress, _spent
+from . import _core, _data, _html, _parts, _progress, _spent
 from ._data import Schema
 from ._errors import ArgumentError, BudgetError, FileError, PoorPlan, PrivacyWarning
 from ._posterior import Posterior, read, run_settings
@@ -212,7 +213,9 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
     program: the file of a model of your own, "visits.stan", instead (docs/language.md); parameters have its names. Beside a formula: in
         place of the program that the formula stands for. Its public numbers: set=["D=10"], constants="numbers.json".
     data: a path (CSV, or a directory of `tacit import`), a data frame of pandas, polars or DuckDB, a pyarrow table, anything else with
-        __arrow_c_stream__, or a dict of columns. Read once, and not kept.
+        __arrow_c_stream__, or a dict of columns. Read once, and not kept. Parquet: a file, a folder, or a pattern, "part-*.parquet"; with scratch=
+        a folder the records need not fit into memory. A DataFrame of Spark or Dask stays where it is: each pass sends a request to its partitions,
+        and exact sums come back (docs/clusters.md).
     schema: what is publicly known of each column: a path, YAML text, or a dict (`tacit.schema_draft` begins one). Values beyond its bounds are
         moved to them without a word, since how many were is private; `tacit.schema_check(schema, data)` tells the holder of the data.
     family: "bernoulli", "gaussian", "poisson", "negbinomial", ...: one of `tacit.families()`.
@@ -229,24 +232,26 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
     Ctrl-C before the first charge raises KeyboardInterrupt, and nothing is spent. After it the draws so far are returned, with a warning,
     since a budget does not come back; under relation add-remove KeyboardInterrupt is raised: how far a run got may tell how many records there are.
     """
-    source = _data.source(data)
+    engine = _parts.engine_of(data, _pairs({"scratch": settings.get("scratch"), "threads": settings.get("threads")}))
+    source = "engine" if engine is not None else _data.source(data)
     del data  # no frame of ours holds records when something is raised
     try:
         _data.check(source, settings)
         what, may_be_poor = _formula(formula, program), _data.flag(accept_poor, "accept_poor")
-        given: dict[str, object] = {"program": None if formula is None else program, "family": family, "epsilon": epsilon, "delta": delta,
+        chosen: dict[str, object] = {"program": None if formula is None else program, "family": family, "epsilon": epsilon, "delta": delta,
                                      "method": method, "exposed": exposed,
                                      "draws": draws, "chains": None if isinstance(chains, int) and chains == 4 else chains, "out": out,
                                      "ledger": ledger,
                                      "seed": seed_not_private, **settings}
-        pairs = _pairs(given)
+        pairs = _pairs(chosen)
         text, name = _data.schema_text(schema)
         former = None if out is None else _former(_data.path(out, "out"), what, pairs)
         if former is not None:
             return former
         watch, line = _progress.watcher(progress)
         try:
-            result = _core.fit(what, pairs, text, name, source, lambda found: _go_on(Plan(found), may_be_poor, line), watch, out is not None)
+            with contextlib.nullcontext(source) if engine is None else engine.given(_parts.Job(what, pairs, text, name)) as given:
+                result = _core.fit(what, pairs, text, name, given, lambda found: _go_on(Plan(found), may_be_poor, line), watch, out is not None)
         finally:
             if line is not None:
                 line.close()
