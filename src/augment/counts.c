@@ -133,8 +133,7 @@ static void refresh_sums(tacit_population_chain_t *c) {
   }
 }
 
-/* Cells apart, which the parameters look at. */
-static void set_apart(tacit_population_chain_t *c, size_t g) {
+void tacit_counts_set_apart(tacit_population_chain_t *c, size_t g) {
   const tacit_population_group_t *group = &c->run->groups[g];
   memset(c->parts[g].apart, 0, group->apart.n_cells * sizeof *c->parts[g].apart);
   for (size_t cell = 0; cell < group->n_cells; cell++) {
@@ -156,7 +155,7 @@ void tacit_counts_sweep(tacit_population_chain_t *c) {
     for (size_t a = 0; a < group->n_cells && group->as->n_records == 0; a++) {
       move_single(c, g, a);
     }
-    set_apart(c, g);
+    tacit_counts_set_apart(c, g);
   }
 }
 

@@ -41,11 +41,14 @@ static double most_found(const tacit_population_part_t *part, size_t n_cells, do
   return most;
 }
 
-/* What the records of a group say, and its gradient; `others` is the rest of the log density, or more. */
-static double add_group(tacit_population_chain_t *c, size_t g, const double *theta, double others, double *grad) {
+double tacit_population_chain_log_prior(const tacit_population_chain_t *c, const double *theta, double *grad) {
+  return tacit_population_log_prior(tacit_law_room(c->parts[0].law), theta, grad);
+}
+
+bool tacit_population_set_law(tacit_population_chain_t *c, size_t g, const double *theta, double others) {
   tacit_population_part_t *part = &c->parts[g];
   size_t n_cells = c->run->groups[g].apart.n_cells;
-  double total, value = 0;
+  double total;
   tacit_law_outcome_t outcome = tacit_law_set(part->law, theta, part->trial_log_p, &total);
   if (outcome == TACIT_LAW_NOT_ONE) {
     double most = most_of(part, n_cells);
@@ -55,7 +58,15 @@ static double add_group(tacit_population_chain_t *c, size_t g, const double *the
     c->worst = is_reached ? total : c->worst;
   }
   c->has_no_number = c->has_no_number || outcome == TACIT_LAW_NO_NUMBER;
-  if (outcome != TACIT_LAW_OK) {
+  return outcome == TACIT_LAW_OK;
+}
+
+/* What the records of a group say, and its gradient; `others` is the rest of the log density, or more. */
+static double add_group(tacit_population_chain_t *c, size_t g, const double *theta, double others, double *grad) {
+  tacit_population_part_t *part = &c->parts[g];
+  size_t n_cells = c->run->groups[g].apart.n_cells;
+  double value = 0;
+  if (!tacit_population_set_law(c, g, theta, others)) {
     return -INFINITY;
   }
   for (size_t a = 0; a < n_cells; a++) {
@@ -76,7 +87,7 @@ static double density(void *user, const double *theta, double *grad) {
   for (size_t g = 0; g < c->run->n_groups; g++) {
     others += most_of(&c->parts[g], c->run->groups[g].apart.n_cells);
   }
-  double value = tacit_population_log_prior(tacit_law_room(c->parts[0].law), theta, grad);
+  double value = tacit_population_chain_log_prior(c, theta, grad);
   if (!isfinite(value) || value + others < c->walk.value - FAR_BELOW) {
     return -INFINITY;
   }
@@ -130,9 +141,9 @@ static tacit_status_t make_parts(tacit_population_chain_t *c) {
   }
   for (size_t g = 0; g < run->n_groups && status == TACIT_OK; g++) {
     tacit_population_part_t *part = &c->parts[g];
-    double **arrays[] = {&part->counts, &part->apart, &part->log_p, &part->trial_log_p};
-    for (size_t i = 0; i < 4; i++) {
-      *arrays[i] = tacit_alloc_zero(i > 0 ? run->groups[g].apart.n_cells : run->groups[g].n_cells, sizeof **arrays[i]);
+    double **arrays[] = {&part->counts, &part->trial_counts, &part->more, &part->apart, &part->log_p, &part->trial_log_p};
+    for (size_t i = 0; i < 6; i++) {
+      *arrays[i] = tacit_alloc_zero(i > 2 ? run->groups[g].apart.n_cells : run->groups[g].n_cells, sizeof **arrays[i]);
       if (*arrays[i] == NULL) {
         return tacit_error_memory(&c->outcome->err);
       }
@@ -147,8 +158,10 @@ static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_
   c->run = run;
   c->outcome = &run->chains.outcomes[index];
   c->sums = tacit_alloc_zero(run->n_sums, sizeof *c->sums);
+  c->trial_sums = tacit_alloc_zero(run->n_sums, sizeof *c->trial_sums);
   c->room = tacit_alloc_zero(2 * run->n_sums, sizeof *c->room);
-  tacit_status_t status = c->sums != NULL && c->room != NULL ? tacit_rng_new(&c->rng, run->chains.settings->key, index, &c->outcome->err)
+  c->carry_width = 1;
+  tacit_status_t status = c->sums != NULL && c->trial_sums != NULL && c->room != NULL ? tacit_rng_new(&c->rng, run->chains.settings->key, index, &c->outcome->err)
                                                              : tacit_error_memory(&c->outcome->err);
   status = status == TACIT_OK ? (is_latent ? tacit_latent_new(c, &c->outcome->err) : make_parts(c)) : status;
   status = status == TACIT_OK && run->chains.settings->misfit != NULL ? tacit_misfit_new(&c->misfit, run, index, &c->outcome->err) : status;
@@ -158,13 +171,15 @@ static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_
   return status != TACIT_OK ? status : is_latent ? tacit_latent_begin(c) : begin_cells(c);
 }
 
-static void step_cells(tacit_population_chain_t *c, double *accept) {
+static void step_cells(tacit_population_chain_t *c, bool is_warmup, double *accept) {
+  enum { CARRIES = 8 };
   double total;
   *accept = tacit_trajectory_step(&c->walk, c->rng);
   for (size_t g = 0; g < c->run->n_groups; g++) {
     (void)tacit_law_set(c->parts[g].law, c->walk.theta, c->parts[g].log_p, &total);
   }
   tacit_counts_sweep(c);
+  tacit_carry(c, CARRIES, is_warmup);
   tacit_trajectory_refresh(&c->walk);
 }
 
@@ -174,7 +189,7 @@ static tacit_status_t step(tacit_population_chain_t *c, size_t iteration, double
   if (c->latent != NULL) {
     status = tacit_latent_step(c, accept);
   } else {
-    step_cells(c, accept);
+    step_cells(c, iteration < n_warmup, accept);
   }
   if (status == TACIT_OK && iteration < n_warmup) {
     tacit_trajectory_tune(&c->walk, *accept, iteration, n_warmup);
@@ -249,6 +264,8 @@ static void chain_clear(tacit_population_chain_t *c) {
     tacit_population_part_t *part = &c->parts[g];
     tacit_law_free(part->law);
     tacit_free(part->counts);
+    tacit_free(part->trial_counts);
+    tacit_free(part->more);
     tacit_free(part->apart);
     tacit_free(part->log_p);
     tacit_free(part->trial_log_p);
@@ -258,6 +275,7 @@ static void chain_clear(tacit_population_chain_t *c) {
   tacit_rng_free(c->rng);
   tacit_free(c->parts);
   tacit_free(c->sums);
+  tacit_free(c->trial_sums);
   tacit_free(c->room);
 }
 

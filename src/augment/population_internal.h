@@ -210,7 +210,7 @@ typedef struct tacit_misfit tacit_misfit_t;
 /* Of a chain: what it holds of a group. */
 typedef struct tacit_population_part {
   tacit_law_t *law;
-  double *counts;                       /* (n_cells) */
+  double *counts, *trial_counts, *more; /* (n_cells): records of cells, now and at a trial; by how much more likely cells are there */
   double *apart, *log_p, *trial_log_p;  /* of cells that statistics tell apart: their counts, log probabilities now and at a trial */
   double n;
 } tacit_population_part_t;
@@ -222,7 +222,8 @@ typedef struct tacit_population_chain {
   tacit_latent_t *latent;         /* records drawn along; else NULL */
   tacit_misfit_t *misfit;         /* NULL: it is not asked for */
   tacit_trajectory_t walk;
-  double *sums;                   /* (n_sums) */
+  double *sums, *trial_sums;      /* (n_sums) */
+  double carry_width, n_carried;  /* of moves that carry records along, in units of the metric; by how many it was tuned */
   double *room;                   /* (2 n_sums): for joint laws */
   size_t n_not_one; /* evaluations where the density did not integrate to 1 */
   double worst;     /* the total of the last of them */
@@ -254,6 +255,14 @@ static inline double tacit_released_log_lik(const tacit_population_run_t *run, s
 /* Likelihood of a release that has a joint law, at sums that are changed. */
 double tacit_released_log_joint(const tacit_population_chain_t *c, const tacit_released_t *r, const double *sums, tacit_change_t change);
 
+/* Log prior of theta, and its gradient or NULL. */
+double tacit_population_chain_log_prior(const tacit_population_chain_t *chain, const double *theta, double *grad);
+/* trial_log_p of group g at theta; false where there is none. `others`: the rest of the log density, or more: whether a chain could have come there. */
+bool tacit_population_set_law(tacit_population_chain_t *chain, size_t g, const double *theta, double others);
+
+/* carry.c: moves of theta that take the records along; log_p of the parts are those of theta. is_tuned: in warm-up. */
+void tacit_carry(tacit_population_chain_t *chain, size_t n_moves, bool is_tuned);
+
 /* latent.c: the same with records of their own. */
 TACIT_MUST_USE tacit_status_t tacit_latent_new(tacit_population_chain_t *chain, tacit_error_t *err);
 void tacit_latent_free(tacit_latent_t *latent);
@@ -276,6 +285,8 @@ void tacit_misfit_conclude(const tacit_population_run_t *run, double *p);
 
 /* counts.c: every cell of every group with another one, and alone where their number is unknown, given the log_p of cells. */
 void tacit_counts_sweep(tacit_population_chain_t *chain);
+/* Cells apart, which the parameters look at, from the counts. */
+void tacit_counts_set_apart(tacit_population_chain_t *chain, size_t g);
 /* The blocks' counts, spread over their cells evenly; false: some block should have records, and has no cell. */
 bool tacit_counts_begin(tacit_population_chain_t *chain);
 
