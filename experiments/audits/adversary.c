@@ -329,6 +329,7 @@ RELEASE_OF_SUMS(tacit_curator_release_residual_squares, SQUARES(residual->n_feat
 RELEASE_OF_SUMS(tacit_curator_release_cells, cells->n_edges + 1, WITH(const tacit_row_cells_t *cells, ), cells, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_score, dim, WITH(const tacit_centred_point_t *point, ), point, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_tails, dim, WITH(const tacit_centred_point_t *point, ), point, )
+RELEASE_OF_SUMS(tacit_curator_release_centred_lengths, TACIT_CENTRED_LENGTHS, WITH(const tacit_centred_point_t *point, ), point, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_slope, SQUARES(dim), WITH(const tacit_centred_point_t *point, ), point, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_squares, SQUARES(dim), WITH(const tacit_centred_point_t *point, ), point, )
 

@@ -360,6 +360,8 @@ const audit_case_t audit_cases[] = {
      .sides = {{2, 1, {{0, 0, 1}, {1, 1, 1e3}}}, {1, 1, {{0, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},
     {"centred-levels", CENTRED(ROWS_LEVELS, SUBSTITUTE), .setting = "levels of centred scores of a program",
      .sides = {{1, 1, {{1, 0, 2}}}, {1, 1, {{1, 0, 2e6}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"centred-lengths", CENTRED(ROWS_LENGTHS, SUBSTITUTE), .setting = "lengths of centred scores of a program",
+     .sides = {{1, 1, {{1, 1, 1e3}}}, {1, 1, {{1, 1, 0}}}}, .faults = {FAULT_HALF_NOISE}},
     {"sum-gaussian", STATISTIC(0), .setting = "clamped sum, gaussian", LEVELS, .noise_multiplier = 1.2, .share = 0.75,
      .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},
     {"sum-laplace", STATISTIC(1), .setting = "clamped sum, laplace", LEVELS, .noise_multiplier = 1, .share = 0.75, .faults = {FAULT_HALF_NOISE}},

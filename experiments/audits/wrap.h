@@ -54,6 +54,8 @@ WRAPPED(tacit_status_t, tacit_curator_release_centred_slope, tacit_curator_t *, 
         tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_centred_squares, tacit_curator_t *, const tacit_centred_point_t *, double, double *, double *,
         tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_centred_lengths, tacit_curator_t *, const tacit_centred_point_t *, double, double *, double *,
+        tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_centred_levels, tacit_curator_t *, const tacit_centred_point_t *, double, double *, double *,
         tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_norms, tacit_curator_t *, const double *, double, double *, double *,

@@ -239,7 +239,15 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_slope(taci
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator, const tacit_centred_point_t *point,
                                                                               double noise_multiplier, double *out, double *noise_sd,
                                                                               tacit_error_t *err);
-enum { TACIT_CENTRED_LEVELS = 3 };
+enum { TACIT_CENTRED_LENGTHS = 4, TACIT_CENTRED_LEVELS = 3 };
+/**
+ * Release out = sum + N(0, noise_sd^2 I), shape (TACIT_CENTRED_LENGTHS), over units, means over a unit's records: 1 in the cell that |u| lies in, less
+ * how likely each cell is given x; cells are parted by 1/2, 1 and 2 times sqrt(dim). Mean 0 under the program. Sensitivity 2 sqrt(2) under
+ * substitution, sqrt(2) under add-remove. A score that is no finite number adds nothing.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_lengths(tacit_curator_t *curator, const tacit_centred_point_t *point,
+                                                                              double noise_multiplier, double out[TACIT_CENTRED_LENGTHS],
+                                                                              double *noise_sd, tacit_error_t *err);
 /**
  * Release sums over units, of means over a unit's records, of three numbers: min(K, tr of the squares that are expected of v given x, capped);
  * min(K, w tr(J_2C - J)); and 1 where the score is no finite number, and counts as zero. Noise of the first two has K times the sd of that of the

@@ -28,7 +28,7 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                                  4, true, 0, "how much records tell of some direction is lost in noise (%.2g sds of it, at least 4): there are no "
                                              "intervals to give",
                                  "a larger budget, tighter bounds in the schema, or fewer terms"},
-    [TACIT_CHECK_OTHER_TAILS] = {"other-tails", "scores between the clip and twice that, against what the program says of them, as a normal quantile",
+    [TACIT_CHECK_OTHER_TAILS] = {"other-tails", "scores beyond the clip, and how long scores are, against what the program says of them, as a normal quantile",
                            TACIT_SEVERITY_PROBLEM, 2.33, false, 0,
                            "outcomes have other tails than this program says they have (%.2g, at most 2.33): there are no intervals to give",
                            "a family with other tails (negbinomial for poisson, student for gaussian), a transform of the outcome, or a larger budget"},

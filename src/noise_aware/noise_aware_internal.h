@@ -129,7 +129,8 @@ typedef enum tacit_aware_centred_kind {
   TACIT_CENTRED_SLOPE, /* svec */
   TACIT_CENTRED_TAILS, /* (d) */
   TACIT_CENTRED_SQUARES, /* svec */
-  TACIT_CENTRED_LEVEL  /* (TACIT_CENTRED_LEVELS) */
+  TACIT_CENTRED_LEVEL,  /* (TACIT_CENTRED_LEVELS) */
+  TACIT_CENTRED_LENGTH  /* (TACIT_CENTRED_LENGTHS) */
 } tacit_aware_centred_kind_t;
 TACIT_MUST_USE tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                                           tacit_aware_centred_kind_t kind, double multiplier, const tacit_aware_centred_t *at,

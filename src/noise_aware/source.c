@@ -235,14 +235,18 @@ tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit
                {"slope of centred scores", tacit_curator_release_centred_slope},
                {"tails of centred scores", tacit_curator_release_centred_tails},
                {"squares of centred scores", tacit_curator_release_centred_squares},
-               {"levels of centred scores", tacit_curator_release_centred_levels}};
+               {"levels of centred scores", tacit_curator_release_centred_levels},
+               {"lengths of centred scores", tacit_curator_release_centred_lengths}};
   size_t d = tacit_aware_n_features(curator, settings);
   bool is_square = kind == TACIT_CENTRED_SLOPE || kind == TACIT_CENTRED_SQUARES;
   tacit_kept_release_t release = {
       .noise_multiplier = multiplier,
       .n_parts = 5,
       .at = {{"theta", d, at->theta}, {"whiten", d * d, at->whiten}, {"clip", 1, at->clip}, {"most", 1, at->most}, {"cap", 1, at->cap}},
-      .n_values = is_square ? d * (d + 1) / 2 : kind == TACIT_CENTRED_LEVEL ? TACIT_CENTRED_LEVELS : d,
+      .n_values = is_square                        ? d * (d + 1) / 2
+                  : kind == TACIT_CENTRED_LEVEL  ? TACIT_CENTRED_LEVELS
+                  : kind == TACIT_CENTRED_LENGTH ? TACIT_CENTRED_LENGTHS
+                                                 : d,
       .values = out};
   memcpy(release.label, kinds[kind].label, strlen(kinds[kind].label) + 1);
   if (curator != NULL) {
