@@ -111,6 +111,7 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
     case ROWS_CENTRED: return tacit_curator_release_centred_score(curator, &centred, multiplier, out, &sd, err);
     case ROWS_TAILS: return tacit_curator_release_centred_tails(curator, &centred, multiplier, out, &sd, err);
     case ROWS_SLOPE: return tacit_curator_release_centred_slope(curator, &centred, multiplier, out, &sd, err);
+    case ROWS_SHAPES: return tacit_curator_release_residual_shapes(curator, &sure, (const double[]){1, 0, 6, 1}, multiplier, out, &sd, err);
     case ROWS_LENGTHS: return tacit_curator_release_centred_lengths(curator, &centred, multiplier, out, &sd, err);
     case ROWS_LEVELS: return tacit_curator_release_centred_levels(curator, &centred, multiplier, out, &sd, err);
     case ROWS_CELLS: return tacit_curator_release_cells(curator, &cells, multiplier, out, &sd, err);

@@ -421,6 +421,19 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_fit_check(tacit_cu
                                                                         double noise_multiplier, double *out, double *noise_sd,
                                                                         tacit_error_t *err);
 
+/** shapes (2 (n_features - 1)) <- of each feature but the first, z = whiten x: z^2 - 1 and (z^3 - 3 z) / 2, each clamped to [-1, 1]. */
+TACIT_API void tacit_fit_shapes(size_t n_features, const double *whiten, const double *x, double *shapes);
+/**
+ * Release out = sum of r times the shapes of its features + N(0, noise_sd^2 I), shape (2 (n_features - 1)), over units, means over a unit's
+ * records; r as in tacit_curator_release_fit_check(), whose family, upper and theta alone are read. Mean 0 where the fit is right. whiten: shape
+ * (n_features, n_features), lower triangular. With m numbers the sensitivity is 2 sqrt(m) under substitution, sqrt(m) under add-remove.
+ *
+ * @return as tacit_curator_release_score().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_residual_shapes(tacit_curator_t *curator, const tacit_fit_point_t *point,
+                                                                              const double *whiten, double noise_multiplier, double *out,
+                                                                              double *noise_sd, tacit_error_t *err);
+
 /**
  * What records are put beside where responses are simulated (tacit_record_model_t.others): a program at a point. Everything here is public. Borrows
  * its arrays. A record is in a bin by its prediction, the mean of its other responses (where they are draws, the median of some), and in one by a

@@ -148,10 +148,11 @@ static misfit_t find_misfit(double square, double n) {
 
 /*
  * Lengths against what the program says of them: a chi-square of one number less than there are cells, for their differences sum to 0. How many records
- * are in a cell varies by p (1 - p) a record, which is no more than 1/4, and by what parameters are off.
+ * are in a cell varies by p (1 - p) a record, less what parameters explain and more by what noise has these be off: for cells like these at most by 1/5
+ * on average.
  */
 static double find_lengths(const tacit_program_run_t *run, const tacit_program_seen_t *seen) {
-  double mean = 0, square = 0, variance = seen->lengths_sd * seen->lengths_sd + 0.25 * (run->n + seen->score_sd * seen->score_sd);
+  double mean = 0, square = 0, variance = seen->lengths_sd * seen->lengths_sd + 0.2 * fmax(run->n, seen->score_sd * seen->score_sd);
   for (size_t i = 0; i < TACIT_CENTRED_LENGTHS; i++) {
     mean += seen->lengths[i] / TACIT_CENTRED_LENGTHS;
   }

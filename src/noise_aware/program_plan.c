@@ -10,8 +10,8 @@
  * levels, and of lengths where that leads. Where the number of units is private, the last score gives up what that costs.
  */
 static const double share_slopes[TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS] = {0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.03, 0.05};
-static const double share_scores[TACIT_PROGRAM_POINTS] = {0.03, 0.03, 0.03, 0.05, 0.11, 0.39};
-static const double share_tails = 0.06, share_of_squares = 0.04, share_levels = 0.01, share_lengths = 0.05;
+static const double share_scores[TACIT_PROGRAM_POINTS] = {0.03, 0.03, 0.03, 0.05, 0.11, 0.36};
+static const double share_tails = 0.06, share_of_squares = 0.04, share_levels = 0.01, share_lengths = 0.08;
 
 /*
  * Clips grow until their noise is this share of a sampling sd, of a record's information, of squares; and their least, in units of sqrt(d), d and

@@ -158,6 +158,25 @@ tacit_status_t tacit_aware_release_unit_rows(tacit_curator_t *curator, const tac
   return settle(curator, settings, &release, noise_sd, err);
 }
 
+tacit_status_t tacit_aware_release_residual_shapes(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
+                                                   double *theta, double *whiten, double *out, double *noise_sd, tacit_error_t *err) {
+  size_t d = tacit_aware_n_features(curator, settings);
+  tacit_kept_release_t release = {.label = "residuals along features",
+                                  .noise_multiplier = multiplier,
+                                  .n_parts = 2,
+                                  .at = {{"theta", d, theta}, {"whiten", d * d, whiten}},
+                                  .n_values = 2 * (d - 1),
+                                  .values = out};
+  if (curator != NULL) {
+    const tacit_fit_point_t point = {.family = (int)settings->family, .upper = settings->upper, .theta = theta};
+    tacit_status_t status = tacit_curator_release_residual_shapes(curator, &point, whiten, multiplier, out, noise_sd, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+  }
+  return settle(curator, settings, &release, noise_sd, err);
+}
+
 typedef tacit_status_t (*release_linear)(tacit_curator_t *curator, const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual,
                                          double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
 
