@@ -327,8 +327,10 @@ RELEASE_OF_SUMS(tacit_curator_release_joint_moments, SQUARES(residual->n_feature
 RELEASE_OF_SUMS(tacit_curator_release_residual_squares, SQUARES(residual->n_features),
                 WITH(const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual, ), rows, residual, )
 RELEASE_OF_SUMS(tacit_curator_release_cells, cells->n_edges + 1, WITH(const tacit_row_cells_t *cells, ), cells, )
+RELEASE_OF_SUMS(tacit_curator_release_residual_shapes, 2 * (dim - 1), WITH(const tacit_fit_point_t *point, const double *whiten, ), point, whiten, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_score, dim, WITH(const tacit_centred_point_t *point, ), point, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_tails, dim, WITH(const tacit_centred_point_t *point, ), point, )
+RELEASE_OF_SUMS(tacit_curator_release_centred_lengths, TACIT_CENTRED_LENGTHS, WITH(const tacit_centred_point_t *point, ), point, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_slope, SQUARES(dim), WITH(const tacit_centred_point_t *point, ), point, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_squares, SQUARES(dim), WITH(const tacit_centred_point_t *point, ), point, )
 

@@ -61,8 +61,11 @@ typedef struct side {
 /* Releases of sums over rows, made once with a fixed weighting. */
 typedef enum row_release {
   ROWS_NONE = 0, ROWS_SECOND_MOMENTS, ROWS_SCORE, ROWS_INFORMATION, ROWS_SQUARES, ROWS_COUNT, ROWS_UNIT_ROWS, ROWS_JOINT, ROWS_RESIDUALS,
-  ROWS_CELLS, ROWS_CHECK, ROWS_CENTRED, ROWS_TAILS, ROWS_SLOPE, ROWS_LEVELS
+  ROWS_CELLS, ROWS_CHECK, ROWS_CENTRED, ROWS_TAILS, ROWS_SLOPE, ROWS_LEVELS, ROWS_LENGTHS, ROWS_SHAPES
 } row_release_t;
+
+/* The public seed of responses by which a record of a short score would have had a long one, and the other way round. */
+enum { AUDIT_OPPOSITE_LENGTHS = 2 };
 
 typedef struct audit_case {
   const char *name, *method, *setting;

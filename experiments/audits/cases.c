@@ -330,6 +330,8 @@ const audit_case_t audit_cases[] = {
      .rows = ROWS_CHECK, .noise_multiplier = 1.2,
      .share = 0.6, /* counts and squares of any two records agree here: 0.92 of the sensitivity is reached */
      .sides = {{1, 1, {{1, 1, 0}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
+    {"rows-shapes", .setting = "residuals along features", .method = "noise-aware", .model = AUDIT_LOGISTIC, .dim = 2, SUBSTITUTE, .configure = nothing,
+     .rows = ROWS_SHAPES, .noise_multiplier = 1.2, .share = 0.6, .sides = {{1, 1, {{1, 1, 0}}}, {1, 1, {{1, -1, 1}}}}, .faults = {FAULT_HALF_NOISE}},
     {"rows-count", ROWS(ROWS_COUNT, ADD_REMOVE), .setting = "number of units", .sides = {{2, 1, {{1, 0, 1}, {1, 1, 1}}}, {1, 1, {{1, 0, 1}}}},
      .faults = {FAULT_HALF_NOISE}},
     {"rows-unit-score", ROWS(ROWS_SCORE, SUBSTITUTE), .setting = "weighted score of a unit of two records", .unit_rows = 2,
@@ -360,6 +362,8 @@ const audit_case_t audit_cases[] = {
      .sides = {{2, 1, {{0, 0, 1}, {1, 1, 1e3}}}, {1, 1, {{0, 0, 1}}}}, .faults = {FAULT_HALF_NOISE}},
     {"centred-levels", CENTRED(ROWS_LEVELS, SUBSTITUTE), .setting = "levels of centred scores of a program",
      .sides = {{1, 1, {{1, 0, 2}}}, {1, 1, {{1, 0, 2e6}}}}, .faults = {FAULT_HALF_NOISE}},
+    {"centred-lengths", CENTRED(ROWS_LENGTHS, SUBSTITUTE), .setting = "lengths of centred scores of a program",
+     .sides = {{1, 1, {{1, 1, 1e3}}}, {1, 1, {{1, 1, 0}}}}, .faults = {FAULT_HALF_NOISE}},
     {"sum-gaussian", STATISTIC(0), .setting = "clamped sum, gaussian", LEVELS, .noise_multiplier = 1.2, .share = 0.75,
      .faults = {FAULT_HALF_NOISE, FAULT_UNIFORM_NOISE}},
     {"sum-laplace", STATISTIC(1), .setting = "clamped sum, laplace", LEVELS, .noise_multiplier = 1, .share = 0.75, .faults = {FAULT_HALF_NOISE}},

@@ -96,7 +96,8 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
   const tacit_row_cells_t cells = {&residual, NULL, 1, (const double[1]){0}};
   const tacit_fit_point_t sure = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .theta = (const double[2]){0, 30}, .n_bins = 1, .by = SIZE_MAX};
   static const double identity[4] = {1, 0, 0, 1};
-  const tacit_centred_point_t centred = {theta, identity, 1, of->rows == ROWS_LEVELS ? 0.5 : of->rows == ROWS_SLOPE ? 1e-3 : 1e6, 1, 1, 1};
+  const double most = of->rows == ROWS_LEVELS ? 0.5 : of->rows == ROWS_SLOPE ? 1e-3 : 1e6;
+  const tacit_centred_point_t centred = {theta, identity, 1, most, 1, 1, of->rows == ROWS_LENGTHS ? AUDIT_OPPOSITE_LENGTHS : 1};
   double out[6], sds[6], sd, multiplier = of->noise_multiplier;
   switch (of->rows) {
     case ROWS_SECOND_MOMENTS: return tacit_curator_release_second_moments(curator, &rows, multiplier, out, &sd, err);
@@ -110,6 +111,8 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
     case ROWS_CENTRED: return tacit_curator_release_centred_score(curator, &centred, multiplier, out, &sd, err);
     case ROWS_TAILS: return tacit_curator_release_centred_tails(curator, &centred, multiplier, out, &sd, err);
     case ROWS_SLOPE: return tacit_curator_release_centred_slope(curator, &centred, multiplier, out, &sd, err);
+    case ROWS_SHAPES: return tacit_curator_release_residual_shapes(curator, &sure, (const double[]){1, 0, 6, 1}, multiplier, out, &sd, err);
+    case ROWS_LENGTHS: return tacit_curator_release_centred_lengths(curator, &centred, multiplier, out, &sd, err);
     case ROWS_LEVELS: return tacit_curator_release_centred_levels(curator, &centred, multiplier, out, &sd, err);
     case ROWS_CELLS: return tacit_curator_release_cells(curator, &cells, multiplier, out, &sd, err);
     default: return tacit_curator_release_joint_moments(curator, &plain, &residual, multiplier, out, &sd, err);

@@ -46,6 +46,8 @@ WRAPPED(tacit_status_t, tacit_curator_release_residual_squares, tacit_curator_t 
         const tacit_row_residual_t *, double, double *, double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_cells, tacit_curator_t *, const tacit_row_cells_t *, double, double *, double *,
         tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_residual_shapes, tacit_curator_t *, const tacit_fit_point_t *, const double *, double, double *,
+        double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_centred_score, tacit_curator_t *, const tacit_centred_point_t *, double, double *, double *,
         tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_centred_tails, tacit_curator_t *, const tacit_centred_point_t *, double, double *, double *,
@@ -53,6 +55,8 @@ WRAPPED(tacit_status_t, tacit_curator_release_centred_tails, tacit_curator_t *, 
 WRAPPED(tacit_status_t, tacit_curator_release_centred_slope, tacit_curator_t *, const tacit_centred_point_t *, double, double *, double *,
         tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_centred_squares, tacit_curator_t *, const tacit_centred_point_t *, double, double *, double *,
+        tacit_error_t *);
+WRAPPED(tacit_status_t, tacit_curator_release_centred_lengths, tacit_curator_t *, const tacit_centred_point_t *, double, double *, double *,
         tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_centred_levels, tacit_curator_t *, const tacit_centred_point_t *, double, double *, double *,
         tacit_error_t *);

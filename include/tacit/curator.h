@@ -239,7 +239,15 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_slope(taci
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator, const tacit_centred_point_t *point,
                                                                               double noise_multiplier, double *out, double *noise_sd,
                                                                               tacit_error_t *err);
-enum { TACIT_CENTRED_LEVELS = 3 };
+enum { TACIT_CENTRED_LENGTHS = 4, TACIT_CENTRED_LEVELS = 3 };
+/**
+ * Release out = sum + N(0, noise_sd^2 I), shape (TACIT_CENTRED_LENGTHS), over units, means over a unit's records: 1 in the cell that |u| lies in, less
+ * how likely each cell is given x; cells are parted by 1/2, 1 and 2 times sqrt(dim). Mean 0 under the program. Sensitivity 2 sqrt(2) under
+ * substitution, sqrt(2) under add-remove. A score that is no finite number adds nothing.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_lengths(tacit_curator_t *curator, const tacit_centred_point_t *point,
+                                                                              double noise_multiplier, double out[TACIT_CENTRED_LENGTHS],
+                                                                              double *noise_sd, tacit_error_t *err);
 /**
  * Release sums over units, of means over a unit's records, of three numbers: min(K, tr of the squares that are expected of v given x, capped);
  * min(K, w tr(J_2C - J)); and 1 where the score is no finite number, and counts as zero. Noise of the first two has K times the sd of that of the
@@ -412,6 +420,19 @@ TACIT_API size_t tacit_fit_point_n_values(const tacit_fit_point_t *point);
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_fit_check(tacit_curator_t *curator, const tacit_fit_point_t *point,
                                                                         double noise_multiplier, double *out, double *noise_sd,
                                                                         tacit_error_t *err);
+
+/** shapes (2 (n_features - 1)) <- of each feature but the first, z = whiten x: z^2 - 1 and (z^3 - 3 z) / 2, each clamped to [-1, 1]. */
+TACIT_API void tacit_fit_shapes(size_t n_features, const double *whiten, const double *x, double *shapes);
+/**
+ * Release out = sum of r times the shapes of its features + N(0, noise_sd^2 I), shape (2 (n_features - 1)), over units, means over a unit's
+ * records; r as in tacit_curator_release_fit_check(), whose family, upper and theta alone are read. Mean 0 where the fit is right. whiten: shape
+ * (n_features, n_features), lower triangular. With m numbers the sensitivity is 2 sqrt(m) under substitution, sqrt(m) under add-remove.
+ *
+ * @return as tacit_curator_release_score().
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_residual_shapes(tacit_curator_t *curator, const tacit_fit_point_t *point,
+                                                                              const double *whiten, double noise_multiplier, double *out,
+                                                                              double *noise_sd, tacit_error_t *err);
 
 /**
  * What records are put beside where responses are simulated (tacit_record_model_t.others): a program at a point. Everything here is public. Borrows

@@ -75,8 +75,8 @@ TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 enum { TACIT_NOISE_AWARE_MAX_FEATURES = 200, TACIT_NOISE_AWARE_MAX_NARROW = 20, TACIT_NOISE_AWARE_N_EVENTS = 20 };
 
 /**
- * The releases that a run makes, as the curator charges them: six, of a gaussian four to seven, by n_units and n_features; and the number of
- * units that count, where that is private; where units may have several rows, how many they have and the squares of their scores. Returns the number
+ * The releases that a run makes, as the curator charges them: six, and of 2 to 20 features residuals along them; of a gaussian four to seven, by
+ * n_units and n_features; and the number of units that count, where that is private; where units may have several rows, how many they have and the squares of their scores. Returns the number
  * of events. Their order is of no meaning.
  */
 TACIT_API size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);

@@ -246,6 +246,47 @@ static void add_slope(const void *ctx, size_t n_rows, const float *records, doub
   }
 }
 
+/* Which of the four cells a whitened score of this length is in: of 1/2, 1 and 2 times sqrt(d). */
+static size_t cell_of(size_t d, double norm) {
+  double length = norm / sqrt((double)d);
+  return (size_t)((length > 0.5) + (length > 1) + (length > 2));
+}
+
+/* cells <- how likely each is, by what is in the workspace: at most 1 together, whatever a model says. */
+static void expect_cells(size_t d, size_t n, const room_t *room, double cells[TACIT_CENTRED_LENGTHS]) {
+  double sum = 0;
+  memset(cells, 0, TACIT_CENTRED_LENGTHS * sizeof *cells);
+  for (size_t i = 0; i < n; i++) {
+    if (room->weights[i] > 0) {
+      cells[cell_of(d, room->norms[i])] += room->weights[i];
+      sum += room->weights[i];
+    }
+  }
+  for (size_t j = 0; j < TACIT_CENTRED_LENGTHS; j++) {
+    cells[j] = sum > DBL_MAX ? 0 : cells[j] / fmax(sum, 1);
+  }
+}
+
+/* The mean over a unit's rows of the cell that a row is in, 1 there, less how likely each was: no longer than sqrt(2). */
+static void add_lengths(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const tacit_row_sum_t *sum = ctx;
+  const tacit_record_model_t *model = sum->curator->model;
+  const tacit_centred_point_t *point = sum->what;
+  room_t room = room_in(model, point, work);
+  double mean[TACIT_CENTRED_LENGTHS] = {0}, cells[TACIT_CENTRED_LENGTHS], own[16 * MOST], norm;
+  for (size_t t = 0; t < n_rows; t++) {
+    expected_t of;
+    bool is_finite = expect(model, point, records + t * model->n_columns, &room, &of);
+    expect_cells(model->dim, 16 * n_blocks_of(tacit_centred_n_others(model, point)), &room, cells);
+    look_at_own(model, point, records + t * model->n_columns, &room, own, &norm);
+    is_finite = is_finite && !isnan(norm);
+    for (size_t j = 0; j < TACIT_CENTRED_LENGTHS && is_finite; j++) {
+      mean[j] += ((j == cell_of(model->dim, norm)) - cells[j]) / (double)n_rows;
+    }
+  }
+  tacit_rows_write(sum, 1, mean, k);
+}
+
 /* What a record adds to levels, each in [0, 1]: squares expected of v, shortened to the cap, what J grows by at twice the clip, and is it lost? */
 static void find_levels(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work,
                         double levels[TACIT_CENTRED_LEVELS]) {
@@ -311,9 +352,9 @@ static tacit_status_t release(const tacit_curator_t *curator, const tacit_centre
                               double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err) {
   size_t d = curator->model->dim;
   sum->curator = curator;
-  sum->dim = d;
+  sum->dim = sum->dim > 0 ? sum->dim : d;
   sum->what = point;
-  memset(out, 0, (sum->is_square ? d * (d + 1) / 2 : d) * sizeof *out);
+  memset(out, 0, (sum->is_square ? d * (d + 1) / 2 : sum->dim) * sizeof *out);
   *noise_sd = 0;
   tacit_status_t status = check_point(curator, point, err);
   if (status != TACIT_OK) {
@@ -347,9 +388,14 @@ tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator, c
   return release(curator, point, &sum, add_capped, noise_multiplier, out, noise_sd, err);
 }
 
+tacit_status_t tacit_curator_release_centred_lengths(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
+                                                     double out[TACIT_CENTRED_LENGTHS], double *noise_sd, tacit_error_t *err) {
+  tacit_row_sum_t sum = {.dim = TACIT_CENTRED_LENGTHS, .bound = sqrt(2), .label = "lengths of centred scores"};
+  return release(curator, point, &sum, add_lengths, noise_multiplier, out, noise_sd, err);
+}
+
 tacit_status_t tacit_curator_release_centred_levels(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
                                                     double out[TACIT_CENTRED_LEVELS], double *noise_sd, tacit_error_t *err) {
-  const double unit[TACIT_CENTRED_LEVELS] = {0x1p-22 * point->most, 0x1p-22 * point->most, 0x1p-22};
   tacit_row_sum_t sum = {.curator = curator, .dim = TACIT_CENTRED_LEVELS, .what = point};
   tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = TACIT_CENTRED_LEVELS, .high = 1 << 22}, .unit = add_levels, .ctx = &sum,
                          .label = "levels of centred scores"};
@@ -362,7 +408,7 @@ tacit_status_t tacit_curator_release_centred_levels(tacit_curator_t *curator, co
   units.n_work = tacit_centred_n_work(curator->model, point);
   status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, noise_sd, err);
   for (size_t i = 0; i < TACIT_CENTRED_LEVELS; i++) {
-    out[i] *= unit[i];
+    out[i] *= 0x1p-22 * (i < 2 ? point->most : 1);
   }
   *noise_sd *= 0x1p-22;
   return status;

@@ -66,27 +66,35 @@ size_t tacit_fit_check_bin(const double *cuts, size_t n_bins, double x) {
   return b;
 }
 
+/* r of a response beside its prediction, and p. */
+static double residual_at(const tacit_fit_point_t *point, double eta, double response, double *mean, double *square) {
+  bool is_raw = point->family == TACIT_FAMILY_BERNOULLI;
+  tacit_family_moments_t m = is_gaussian(point) ? (tacit_family_moments_t){.mean = eta, .variance = point->sd * point->sd}
+                                                : tacit_family_moments((tacit_family_t)point->family, point->upper, eta);
+  double y = fmax(fmin(response, point->upper), is_gaussian(point) ? -1 : 0), expected, of_square;
+  double sd = sqrt(fmax(m.variance, 1e-12)), z = (y - m.mean) / (reach * sd);
+  expect(point, eta, is_raw, m.mean, sd, &expected, &of_square);
+  *mean = m.mean;
+  *square = fmax(fmin(fmin(z * z, 1) - of_square, 1), -1);
+  return fmax(fmin(residual_of(is_raw, y, m.mean, sd) - expected, 1), -1);
+}
+
 static void add_check(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
   const tacit_row_sum_t *sum = ctx;
   const tacit_fit_point_t *point = sum->what;
   size_t d = sum->curator->model->n_features, b = point->n_bins;
-  double x[TACIT_MAX_ROW_FEATURES], v[2 * TACIT_FIT_MAX_BINS + TACIT_FIT_MAX_BINS + 1] = {0}, eta = 0, expected, square;
+  double x[TACIT_MAX_ROW_FEATURES], v[2 * TACIT_FIT_MAX_BINS + TACIT_FIT_MAX_BINS + 1] = {0}, eta = 0, mean, p;
   (void)work;
   if (n_rows == 0) {
     return;
   }
-  double y = fmax(fmin(tacit_rows_get(sum, records, 0, x), point->upper), is_gaussian(point) ? -1 : 0);
+  double y = tacit_rows_get(sum, records, 0, x);
   for (size_t j = 0; j < d; j++) {
     eta += point->theta[j] * x[j];
   }
-  bool is_raw = point->family == TACIT_FAMILY_BERNOULLI;
-  tacit_family_moments_t m = is_gaussian(point) ? (tacit_family_moments_t){.mean = eta, .variance = point->sd * point->sd}
-                                                : tacit_family_moments((tacit_family_t)point->family, point->upper, eta);
-  double sd = sqrt(fmax(m.variance, 1e-12)), z = (y - m.mean) / (reach * sd);
-  expect(point, eta, is_raw, m.mean, sd, &expected, &square);
-  double r = fmax(fmin(residual_of(is_raw, y, m.mean, sd) - expected, 1), -1), p = fmax(fmin(fmin(z * z, 1) - square, 1), -1);
+  double r = residual_at(point, eta, y, &mean, &p);
   parts_t weights = weights_of(point);
-  size_t bin = tacit_fit_check_bin(point->cuts, b, m.mean);
+  size_t bin = tacit_fit_check_bin(point->cuts, b, mean);
   v[bin] = weights.count;
   v[b + bin] = weights.residual * r;
   if (point->by != SIZE_MAX) {
@@ -135,5 +143,69 @@ tacit_status_t tacit_curator_release_fit_check(tacit_curator_t *curator, const t
     out[i] /= weight;
     noise_sd[i] = sd / weight;
   }
+  return status;
+}
+
+/* ---- residuals along each feature ---- */
+
+typedef struct shapes_of {
+  const tacit_fit_point_t *point;
+  const double *whiten;
+} shapes_of_t;
+
+void tacit_fit_shapes(size_t n_features, const double *whiten, const double *x, double *shapes) {
+  double z[TACIT_MAX_ROW_FEATURES];
+  (void)tacit_rows_whiten(n_features, whiten, x, z);
+  for (size_t j = 1; j < n_features; j++, shapes += 2) {
+    shapes[0] = fmax(fmin(z[j] * z[j] - 1, 1), -1);
+    shapes[1] = fmax(fmin(0.5 * z[j] * (z[j] * z[j] - 3), 1), -1);
+  }
+}
+
+/* No longer than 1: there are 2 (n_features - 1) shapes, none of them above 1, and r is not either. */
+static void add_shapes(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const tacit_row_sum_t *sum = ctx;
+  const shapes_of_t *of = sum->what;
+  size_t d = sum->curator->model->n_features;
+  double x[TACIT_MAX_ROW_FEATURES], shapes[TACIT_MAX_ROW_FEATURES], v[TACIT_MAX_ROW_FEATURES] = {0}, mean, square;
+  (void)work;
+  for (size_t t = 0; t < n_rows; t++) {
+    double y = tacit_rows_get(sum, records, t, x), eta = 0;
+    for (size_t j = 0; j < d; j++) {
+      eta += of->point->theta[j] * x[j];
+    }
+    double r = residual_at(of->point, eta, y, &mean, &square);
+    tacit_fit_shapes(d, of->whiten, x, shapes);
+    for (size_t j = 0; j < sum->dim; j++) {
+      v[j] += r * shapes[j] / (double)n_rows;
+    }
+  }
+  tacit_rows_write(sum, 1 / sqrt((double)sum->dim), v, k);
+}
+
+tacit_status_t tacit_curator_release_residual_shapes(tacit_curator_t *curator, const tacit_fit_point_t *point, const double *whiten,
+                                                     double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err) {
+  size_t d = curator->model->n_features;
+  const shapes_of_t of = {point, whiten};
+  tacit_row_sum_t sum = {.curator = curator, .dim = 2 * (d - 1), .bound = 1, .what = &of, .label = "residuals along features"};
+  *noise_sd = 0;
+  tacit_status_t status = tacit_rows_check(curator, false, err);
+  if (status == TACIT_OK && (d < 2 || sum.dim > TACIT_MAX_ROW_FEATURES)) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "features", "residuals are put beside 1 to %d features", (int)TACIT_MAX_ROW_FEATURES / 2);
+  }
+  if (status == TACIT_OK && !tacit_family_has_moments((tacit_family_t)point->family, point->upper)) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "residuals are put beside features of families bernoulli and poisson");
+  }
+  status = status == TACIT_OK ? tacit_rows_check_numbers("point", point->theta, d, err) : status;
+  status = status == TACIT_OK ? tacit_rows_check_numbers("whitening matrix", whiten, d * d, err) : status;
+  if (status != TACIT_OK) {
+    return status;
+  }
+  memset(out, 0, sum.dim * sizeof *out);
+  status = tacit_rows_release(&sum, add_shapes, noise_multiplier, out, noise_sd, err);
+  for (size_t j = 0; j < sum.dim; j++) {
+    out[j] *= sqrt((double)sum.dim);
+  }
+  *noise_sd *= sqrt((double)sum.dim);
   return status;
 }

@@ -28,10 +28,16 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                                  4, true, 0, "how much records tell of some direction is lost in noise (%.2g sds of it, at least 4): there are no "
                                              "intervals to give",
                                  "a larger budget, tighter bounds in the schema, or fewer terms"},
-    [TACIT_CHECK_OTHER_TAILS] = {"other-tails", "scores between the clip and twice that, against what the program says of them, as a normal quantile",
+    [TACIT_CHECK_OTHER_TAILS] = {"other-tails", "scores beyond the clip, and how long scores are, against what the program says of them, as a normal quantile",
                            TACIT_SEVERITY_PROBLEM, 2.33, false, 0,
                            "outcomes have other tails than this program says they have (%.2g, at most 2.33): there are no intervals to give",
                            "a family with other tails (negbinomial for poisson, student for gaussian), a transform of the outcome, or a larger budget"},
+    [TACIT_CHECK_WRONG_MEAN] =
+        {"wrong-mean", "how far weights of rows may have moved the answer, residuals along features being off, in sds of the last score",
+         TACIT_SEVERITY_PROBLEM, 1, false, 0,
+         "means along some feature are not those that the model says, and rows far out, which are weighted less, may have moved the answer (by %.2g "
+         "sds, at most 1): there are no intervals to give",
+         "a curve in the formula (I(x^2), bs(x)) or a transform of what is skewed, tighter bounds, or a larger budget"},
     [TACIT_CHECK_LOST] = {"lost", "share of records whose density or score is no finite number, less three sds of its noise", TACIT_SEVERITY_PROBLEM,
                           0.005, false, 0,
                           "a share of %.2g of the records or more counts for nothing, its density being no finite number: there are no intervals to give",
@@ -107,8 +113,7 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
 /* What says that a posterior is not where its releases lead: there must be no intervals from it. */
 static const tacit_check_id_t forbidding[] = {
     TACIT_CHECK_FAR, TACIT_CHECK_TAILS, TACIT_CHECK_LAST_STEP, TACIT_CHECK_OUTCOMES_VARY_MORE, TACIT_CHECK_INFORMATION, TACIT_CHECK_OTHER_TAILS,
-    TACIT_CHECK_LOST,
-    TACIT_CHECK_BENT, TACIT_CHECK_MARGINS_CONTRADICT, TACIT_CHECK_STATISTIC_CONTRADICTS};
+    TACIT_CHECK_LOST, TACIT_CHECK_WRONG_MEAN, TACIT_CHECK_BENT, TACIT_CHECK_MARGINS_CONTRADICT, TACIT_CHECK_STATISTIC_CONTRADICTS};
 
 const tacit_check_info_t *tacit_check_info(tacit_check_id_t id) {
   return (size_t)id < TACIT_N_CHECKS ? &infos[id] : NULL;

@@ -39,9 +39,14 @@ double tacit_aware_squares_share(const tacit_noise_aware_settings_t *settings) {
   return tacit_aware_has_clusters(settings) ? share_clusters : settings->family == TACIT_FAMILY_POISSON ? share_squares : 0;
 }
 
+/* Residuals along features: of few features, and one at least. */
+double tacit_aware_residuals_share(const tacit_noise_aware_settings_t *settings) {
+  return settings->n_features >= 2 && settings->n_features <= TACIT_NOISE_AWARE_MAX_NARROW ? share_residuals : 0;
+}
+
 /* Share of the last score. */
 double tacit_aware_last_share(const tacit_noise_aware_settings_t *settings) {
-  double others = tacit_aware_squares_share(settings) + (tacit_aware_has_clusters(settings) ? share_rows : 0);
+  double others = tacit_aware_squares_share(settings) + tacit_aware_residuals_share(settings) + (tacit_aware_has_clusters(settings) ? share_rows : 0);
   return share_score[TACIT_AWARE_ROUNDS - 1] - (tacit_aware_is_count_private(settings) ? share_count : 0) - others;
 }
 
@@ -51,7 +56,7 @@ size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, ta
                                  {share_score[0], "weighted score"},    {share_score[1], "weighted score"},
                                  {share_information, "information"},    {last, "weighted score"},
                                  {share_count, "number of units"},      {tacit_aware_squares_share(settings), "squares of scores"},
-                                 {share_rows, "rows of units"}};
+                                 {share_rows, "rows of units"},         {tacit_aware_residuals_share(settings), "residuals along features"}};
   if (settings->records != NULL) {
     return tacit_program_events(settings, events);
   }
@@ -59,7 +64,7 @@ size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings, ta
     return tacit_gaussian_events(settings, events);
   }
   const bool is_made[] = {true, true, true, true, true, true, tacit_aware_is_count_private(settings), tacit_aware_squares_share(settings) > 0,
-                          tacit_aware_has_clusters(settings)};
+                          tacit_aware_has_clusters(settings), tacit_aware_residuals_share(settings) > 0};
   size_t n = 0;
   for (size_t i = 0; i < sizeof of_scores / sizeof of_scores[0]; i++) {
     events[n] = (tacit_event_t){

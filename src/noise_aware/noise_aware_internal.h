@@ -90,6 +90,11 @@ TACIT_MUST_USE tacit_status_t tacit_aware_release_joint_moments(tacit_curator_t 
                                                                 double multiplier, const tacit_aware_joint_t *at, double *out,
                                                                 double *noise_sd, tacit_error_t *err);
 
+/* theta (d), whiten (d, d), out (2 (d - 1)). */
+TACIT_MUST_USE tacit_status_t tacit_aware_release_residual_shapes(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                                                  double multiplier, double *theta, double *whiten, double *out, double *noise_sd,
+                                                                  tacit_error_t *err);
+
 /* As tacit_aware_release_joint_moments(), squares of scores alone. */
 TACIT_MUST_USE tacit_status_t tacit_aware_release_residual_squares(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                                                    double multiplier, const tacit_aware_joint_t *at, double *out,
@@ -129,7 +134,8 @@ typedef enum tacit_aware_centred_kind {
   TACIT_CENTRED_SLOPE, /* svec */
   TACIT_CENTRED_TAILS, /* (d) */
   TACIT_CENTRED_SQUARES, /* svec */
-  TACIT_CENTRED_LEVEL  /* (TACIT_CENTRED_LEVELS) */
+  TACIT_CENTRED_LEVEL,  /* (TACIT_CENTRED_LEVELS) */
+  TACIT_CENTRED_LENGTH  /* (TACIT_CENTRED_LENGTHS) */
 } tacit_aware_centred_kind_t;
 TACIT_MUST_USE tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                                           tacit_aware_centred_kind_t kind, double multiplier, const tacit_aware_centred_t *at,
@@ -262,6 +268,7 @@ typedef struct tacit_rounds {
   double count_noise; /* sd of the noise in the last score's number of records of an outcome */
   double last_theta[TACIT_NOISE_AWARE_MAX_FEATURES], last_whiten[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
   double excess, excess_square; /* a, b of dispersion.c */
+  double moved; /* what weights may have moved, in sds of the last score: residual_shapes.c; 0: nothing that is seen */
 } tacit_rounds_t;
 
 TACIT_MUST_USE tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate,
@@ -290,6 +297,8 @@ TACIT_MUST_USE tacit_status_t tacit_rounds_learn_information(tacit_rounds_t *rou
 TACIT_MUST_USE tacit_status_t tacit_rounds_learn_dispersion(tacit_rounds_t *rounds, const tacit_round_place_t *place, tacit_error_t *err);
 /* clusters.c: release the squares of the last score, unit by unit; what rows of a unit share joins the covariance. place->theta: the mode since. */
 TACIT_MUST_USE tacit_status_t tacit_rounds_learn_clusters(tacit_rounds_t *rounds, const tacit_round_place_t *place, tacit_error_t *err);
+/* residual_shapes.c: release residuals along features; moved <- by them. place->theta: the mode since. */
+TACIT_MUST_USE tacit_status_t tacit_rounds_look_at_residuals(tacit_rounds_t *rounds, const tacit_round_place_t *place, tacit_error_t *err);
 /* Moments of a response that varies so. */
 void tacit_rounds_disperse(const tacit_rounds_t *rounds, tacit_family_moments_t *moments);
 /* metric.c: whiten (d, d) <- inverse Cholesky factor of the expected information around the point; mean_var (n_rows) that of rows. */

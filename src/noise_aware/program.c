@@ -62,6 +62,15 @@ static void place(const tacit_program_run_t *run, size_t point, size_t round, ta
   memcpy(seen->whiten, run->metric.whiten, sizeof seen->whiten);
 }
 
+/* How long scores are where the last ones lead, which is told best there: as much of it as parameters explain, they have explained. */
+static tacit_status_t look_ahead(tacit_program_run_t *run, size_t point, tacit_program_seen_t *seen, tacit_error_t *err) {
+  tacit_program_seen_t there;
+  place(run, point, TACIT_PROGRAM_LOOKS + point, &there);
+  tacit_status_t status = release(run, TACIT_CENTRED_LENGTH, point, &there, seen->lengths, &seen->lengths_sd, err);
+  memcpy(run->theta, seen->theta, sizeof run->theta);
+  return status;
+}
+
 /* A point; the run moves on. */
 static tacit_status_t visit(tacit_program_run_t *run, size_t point, tacit_error_t *err) {
   tacit_program_seen_t *seen = &run->last[1];
@@ -77,9 +86,10 @@ static tacit_status_t visit(tacit_program_run_t *run, size_t point, tacit_error_
   }
   if (status == TACIT_OK) { /* kept releases have points of their own */
     memcpy(run->theta, seen->theta, sizeof run->theta);
-    if (run->curator != NULL && !is_last) {
+    if (run->curator != NULL) {
       tacit_program_step(run, &run->public, seen);
     }
+    status = is_last ? look_ahead(run, point, seen, err) : status;
   }
   return status;
 }

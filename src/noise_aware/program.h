@@ -33,6 +33,7 @@ typedef struct tacit_program_seen {
   double tails[PARAMETERS], tails_sd;
   double squares[MATRIX], squares_sd;
   double levels[TACIT_CENTRED_LEVELS], levels_sd;
+  double lengths[TACIT_CENTRED_LENGTHS], lengths_sd; /* where the score leads */
 } tacit_program_seen_t;
 
 /*
@@ -61,7 +62,7 @@ typedef struct tacit_public {
 typedef struct tacit_program_said {
   double last_step;   /* as a normal quantile */
   double excess;      /* of squared scores over what is expected of them, as a share, less three sds of their noise; 0 where the clip has opened */
-  double tails;       /* as a normal quantile, of scores between the clip and twice that; 0 where the clip has opened */
+  double tails;       /* as a normal quantile, of scores between the clip and twice that, and of lengths; 0 where the clip has opened */
   double information; /* least eigenvalue of the slope, in sds of its noise */
   double lost;        /* share of records whose scores are no finite numbers, less three sds of its noise */
   double bend;        /* of the expected score one posterior sd away, in sds of the score */

@@ -18,7 +18,10 @@ static const double is_clear = 0.5;
 /* The clip has opened, once it is so many times the least: then what misfit does is in the answer. */
 static const double is_open = 3;
 
-/* As a normal quantile: scores beyond the clip are off what the program says. */
+/* That a program misfits in its outcomes' tails, against that it does not, before anything is known of that. */
+static const double prior_odds = 0.25;
+
+/* As a normal quantile: scores beyond a clip that has opened are off what the program says. */
 static const double tails_are_off = 2.33;
 
 enum { D2 = 2 * PARAMETERS };
@@ -122,7 +125,47 @@ double tacit_program_log_likelihood(const tacit_program_likelihood_t *l, const d
 
 /* ---- what it is made of ---- */
 
-/* Scores between the clip and twice that have mean f J e under the program, f the share that J grows by: where they have not, the score is mended. */
+/*
+ * What n numbers off by `square` in their noise say of a misfit that spreads them by as much again as noise does, or more, or less: their variance is
+ * noise / kappa, kappa uniform from 0 to 1. log_odds: against none; share, share2: means of 1 - kappa, and of its square.
+ */
+typedef struct misfit {
+  double log_odds, share, share2;
+} misfit_t;
+
+static misfit_t find_misfit(double square, double n) {
+  enum { STEPS = 256, MOST = 10000 };
+  square = fmin(square, MOST * n);
+  double sum = 0, share = 0, share2 = 0, top = square > n ? n / square : 1, log_top = 0.5 * (n * log(top) - top * square);
+  for (int i = 0; i < STEPS; i++) {
+    double kappa = pow((i + 0.5) / STEPS, 4), weight = kappa * STEPS / (i + 0.5) * exp(0.5 * (n * log(kappa) - kappa * square) - log_top);
+    sum += weight;
+    share += weight * (1 - kappa);
+    share2 += weight * (1 - kappa) * (1 - kappa);
+  }
+  return (misfit_t){log_top + 0.5 * square + log(4 * sum / STEPS), share / sum, share2 / sum};
+}
+
+/*
+ * Lengths against what the program says of them: a chi-square of one number less than there are cells, for their differences sum to 0. How many records
+ * are in a cell varies by p (1 - p) a record, less what parameters explain and more by what noise has these be off: for cells like these at most by 1/5
+ * on average.
+ */
+static double find_lengths(const tacit_program_run_t *run, const tacit_program_seen_t *seen) {
+  double mean = 0, square = 0, variance = seen->lengths_sd * seen->lengths_sd + 0.2 * fmax(run->n, seen->score_sd * seen->score_sd);
+  for (size_t i = 0; i < TACIT_CENTRED_LENGTHS; i++) {
+    mean += seen->lengths[i] / TACIT_CENTRED_LENGTHS;
+  }
+  for (size_t i = 0; i < TACIT_CENTRED_LENGTHS; i++) {
+    square += (seen->lengths[i] - mean) * (seen->lengths[i] - mean) / variance;
+  }
+  return square;
+}
+
+/*
+ * Scores between the clip and twice that have mean f J e under the program, f the share that J grows by: where they have not, or lengths say that the
+ * program misfits, the score is mended, and is less certain.
+ */
 static void mend_tails(tacit_program_run_t *run, tacit_program_seen_t *seen, bool *is_mended) {
   size_t d = run->parameters->dim;
   double grown = fmax(seen->levels[1] / fmax(trace_of(d, seen->slope), 0.1 * run->n), 0), e[PARAMETERS], copy[MATRIX], expected[PARAMETERS], off2 = 0;
@@ -136,10 +179,16 @@ static void mend_tails(tacit_program_run_t *run, tacit_program_seen_t *seen, boo
   for (size_t j = 0; j < d; j++) {
     off2 += (seen->tails[j] - grown * expected[j]) * (seen->tails[j] - grown * expected[j]) / variance;
   }
-  double quantile = tacit_chi_square_quantile(off2, (double)d);
-  run->said.tails = seen->clip < is_open * 2 * sqrt((double)d) ? quantile : 0;
-  *is_mended = quantile > tails_are_off;
-  double share = *is_mended ? fmax(1 - fmax((double)d - 2, 0) / off2, 0) : 0;
+  misfit_t of = find_misfit(off2, (double)d);
+  bool has_opened = seen->clip >= is_open * 2 * sqrt((double)d);
+  double off_lengths = find_lengths(run, seen), quantile = tacit_chi_square_quantile(off2, (double)d);
+  double lengths = tacit_chi_square_quantile(off_lengths, TACIT_CENTRED_LENGTHS - 1);
+  double log_odds = of.log_odds + log(prior_odds) + find_misfit(off_lengths, TACIT_CENTRED_LENGTHS - 1).log_odds;
+  double is_off = has_opened ? quantile > tails_are_off : 1 / (1 + exp(-log_odds)); /* beyond an open clip there is next to nothing */
+  run->said.tails = has_opened ? 0 : fmax(quantile, lengths);
+  /* of a misfit that is hardly seen as much of what lies there as noise lets believe, of one that lengths show all */
+  double share = is_off * fmax(of.share, is_off), doubt = fmax(is_off * fmax(of.share2, is_off * is_off) - share * share, 0);
+  *is_mended = is_off > 0.5;
   for (size_t j = 0; j < d; j++) {
     seen->score[j] += share * seen->tails[j];
   }
@@ -147,7 +196,7 @@ static void mend_tails(tacit_program_run_t *run, tacit_program_seen_t *seen, boo
     seen->slope[i] *= 1 + share * grown;
     seen->doubt[i] *= (1 + share * grown) * (1 + share * grown);
   }
-  seen->score_sd = hypot(seen->score_sd, share * seen->tails_sd);
+  seen->score_sd = sqrt(seen->score_sd * seen->score_sd + share * seen->tails_sd * seen->tails_sd + doubt * fmin(off2, 1e6) * variance / (double)d);
 }
 
 /*

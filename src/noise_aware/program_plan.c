@@ -6,12 +6,12 @@
 #include "noise_aware/program.h"
 
 /*
- * Shares of mu^2, which sum to 1: of slopes before the first score and at the six points, of scores there, and at the last of tails, of squares and of
- * levels. Where the number of units is private, the last score gives up what that costs.
+ * Shares of mu^2, which sum to 1: of slopes before the first score and at the six points, of scores there, at the last of tails, of squares and of
+ * levels, and of lengths where that leads. Where the number of units is private, the last score gives up what that costs.
  */
 static const double share_slopes[TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS] = {0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.03, 0.05};
-static const double share_scores[TACIT_PROGRAM_POINTS] = {0.03, 0.03, 0.03, 0.05, 0.11, 0.44};
-static const double share_tails = 0.06, share_of_squares = 0.04, share_levels = 0.01;
+static const double share_scores[TACIT_PROGRAM_POINTS] = {0.03, 0.03, 0.03, 0.05, 0.11, 0.36};
+static const double share_tails = 0.06, share_of_squares = 0.04, share_levels = 0.01, share_lengths = 0.08;
 
 /*
  * Clips grow until their noise is this share of a sampling sd, of a record's information, of squares; and their least, in units of sqrt(d), d and
@@ -32,6 +32,7 @@ double tacit_program_multiplier(const tacit_noise_aware_settings_t *s, tacit_awa
     case TACIT_CENTRED_SLOPE: share = share_slopes[round]; break;
     case TACIT_CENTRED_TAILS: share = share_tails; break;
     case TACIT_CENTRED_SQUARES: share = share_of_squares; break;
+    case TACIT_CENTRED_LENGTH: share = share_lengths; break;
     default: break;
   }
   return schedule_multiplier(s->rho, share);
@@ -71,6 +72,7 @@ size_t tacit_program_events(const tacit_noise_aware_settings_t *s, tacit_event_t
   add_event(events, &n, tacit_program_multiplier(s, TACIT_CENTRED_TAILS, 0), "tails of centred scores");
   add_event(events, &n, tacit_program_multiplier(s, TACIT_CENTRED_SQUARES, 0), "squares of centred scores");
   add_event(events, &n, tacit_program_multiplier(s, TACIT_CENTRED_LEVEL, 0), "levels of centred scores");
+  add_event(events, &n, tacit_program_multiplier(s, TACIT_CENTRED_LENGTH, 0), "lengths of centred scores");
   if (tacit_aware_is_count_private(s)) {
     add_event(events, &n, schedule_multiplier(s->rho, share_count), "number of units");
   }

@@ -99,11 +99,12 @@ static tacit_status_t learn(tacit_aware_run_t *run, tacit_error_t *err) {
     place.factor = run->factor;
   }
   place.share = tacit_aware_squares_share(run->settings);
-  if (status != TACIT_OK || !(place.share > 0)) {
-    return status;
+  if (status == TACIT_OK && place.share > 0) {
+    status = (tacit_aware_has_clusters(run->settings) ? tacit_rounds_learn_clusters : tacit_rounds_learn_dispersion)(&run->rounds, &place, err);
+    status = status == TACIT_OK ? tacit_aware_run_mode(run, err) : status;
   }
-  status = (tacit_aware_has_clusters(run->settings) ? tacit_rounds_learn_clusters : tacit_rounds_learn_dispersion)(&run->rounds, &place, err);
-  return status == TACIT_OK ? tacit_aware_run_mode(run, err) : status;
+  place.share = tacit_aware_residuals_share(run->settings);
+  return status == TACIT_OK && place.share > 0 ? tacit_rounds_look_at_residuals(&run->rounds, &place, err) : status;
 }
 
 /* All that is learned before the prior's scale is known. */

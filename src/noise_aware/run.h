@@ -8,6 +8,8 @@
 
 /* Share of mu^2 of the release of squares of scores, after the last score; 0: there is none. */
 double tacit_aware_squares_share(const tacit_noise_aware_settings_t *settings);
+/* Of residuals along features, after that; 0: there is none. */
+double tacit_aware_residuals_share(const tacit_noise_aware_settings_t *settings);
 /* Of the last score. */
 double tacit_aware_last_share(const tacit_noise_aware_settings_t *settings);
 

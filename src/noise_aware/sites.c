@@ -47,6 +47,7 @@ static void check_sites(tacit_aware_run_t *runs, size_t n, bool is_common, const
     mean_noise += noise * noise;
     count_noise += runs[i].rounds.count_noise * runs[i].rounds.count_noise;
     moved2 = fmax(moved2, runs[i].moved2);
+    rounds.moved = fmax(rounds.moved, runs[i].rounds.moved);
     runs->has_normal_tails = runs->has_normal_tails || runs[i].has_normal_tails;
     surrogate.eigenvalue = fmin(surrogate.eigenvalue, runs[i].surrogate.eigenvalue);
   }

@@ -158,6 +158,25 @@ tacit_status_t tacit_aware_release_unit_rows(tacit_curator_t *curator, const tac
   return settle(curator, settings, &release, noise_sd, err);
 }
 
+tacit_status_t tacit_aware_release_residual_shapes(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
+                                                   double *theta, double *whiten, double *out, double *noise_sd, tacit_error_t *err) {
+  size_t d = tacit_aware_n_features(curator, settings);
+  tacit_kept_release_t release = {.label = "residuals along features",
+                                  .noise_multiplier = multiplier,
+                                  .n_parts = 2,
+                                  .at = {{"theta", d, theta}, {"whiten", d * d, whiten}},
+                                  .n_values = 2 * (d - 1),
+                                  .values = out};
+  if (curator != NULL) {
+    const tacit_fit_point_t point = {.family = (int)settings->family, .upper = settings->upper, .theta = theta};
+    tacit_status_t status = tacit_curator_release_residual_shapes(curator, &point, whiten, multiplier, out, noise_sd, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+  }
+  return settle(curator, settings, &release, noise_sd, err);
+}
+
 typedef tacit_status_t (*release_linear)(tacit_curator_t *curator, const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual,
                                          double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
 
@@ -235,14 +254,18 @@ tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator, const tacit
                {"slope of centred scores", tacit_curator_release_centred_slope},
                {"tails of centred scores", tacit_curator_release_centred_tails},
                {"squares of centred scores", tacit_curator_release_centred_squares},
-               {"levels of centred scores", tacit_curator_release_centred_levels}};
+               {"levels of centred scores", tacit_curator_release_centred_levels},
+               {"lengths of centred scores", tacit_curator_release_centred_lengths}};
   size_t d = tacit_aware_n_features(curator, settings);
   bool is_square = kind == TACIT_CENTRED_SLOPE || kind == TACIT_CENTRED_SQUARES;
   tacit_kept_release_t release = {
       .noise_multiplier = multiplier,
       .n_parts = 5,
       .at = {{"theta", d, at->theta}, {"whiten", d * d, at->whiten}, {"clip", 1, at->clip}, {"most", 1, at->most}, {"cap", 1, at->cap}},
-      .n_values = is_square ? d * (d + 1) / 2 : kind == TACIT_CENTRED_LEVEL ? TACIT_CENTRED_LEVELS : d,
+      .n_values = is_square                        ? d * (d + 1) / 2
+                  : kind == TACIT_CENTRED_LEVEL  ? TACIT_CENTRED_LEVELS
+                  : kind == TACIT_CENTRED_LENGTH ? TACIT_CENTRED_LENGTHS
+                                                 : d,
       .values = out};
   memcpy(release.label, kinds[kind].label, strlen(kinds[kind].label) + 1);
   if (curator != NULL) {

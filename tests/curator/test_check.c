@@ -46,7 +46,8 @@ static double anything(support_rng_t *rng) {
 static void test_no_record_is_longer_than_what_is_charged_for(void **state) {
   (void)state;
   support_rng_t rng = {5};
-  double longest = 0;
+  static const double steep[] = {1, 0, 0, 0, 40, 0, 0, -3, 60};
+  double longest = 0, longest_shapes = 0;
   size_t n_zero = 0, n_tried = (size_t)(2000 * testing_multiplier());
   static const tacit_family_t families[] = {TACIT_FAMILY_BERNOULLI, TACIT_FAMILY_POISSON, TACIT_FAMILY_GAUSSIAN};
   for (size_t i = 0; i < n_tried; i++) {
@@ -70,8 +71,19 @@ static void test_no_record_is_longer_than_what_is_charged_for(void **state) {
     assert_true(square <= radius * radius);
     longest = fmax(longest, sqrt(square) / radius);
     n_zero += is_plain && square < 1;
+    if (point.family != TACIT_FAMILY_GAUSSIAN) {
+      square = 0;
+      assert_ok(tacit_curator_release_residual_shapes(curator, &point, steep, 1, out, sd, &err), err);
+      for (size_t k = 0; k < 2 * (N_FEATURES - 1); k++) {
+        double own = (double)(int64_t)curator->door->sums[k];
+        square += own * own;
+      }
+      assert_true(square <= radius * radius);
+      longest_shapes = fmax(longest_shapes, sqrt(square) / radius);
+    }
     tacit_curator_free(curator);
   }
+  assert_true(longest_shapes > 0.9);
   assert_true(longest > 0.9);
   assert_int_equal(n_zero, 0);
 }
@@ -106,6 +118,40 @@ static void test_values_agree_with_a_plain_sum(void **state) {
     assert_close(out[k], expected[k], 1e-3);
     assert_close(sd[k], 0, 0);
   }
+  tacit_curator_free(curator);
+}
+
+/* Residuals times z^2 - 1 and (z^3 - 3 z) / 2 of z = whiten x, each within [-1, 1]. */
+static void test_residuals_along_features_are_plain_sums(void **state) {
+  (void)state;
+  static const double whiten[] = {1, 0, 0, 0.2, 1.5, 0, -0.1, 0.3, 2};
+  support_rng_t rng = {8};
+  double x[N_RECORDS * (N_FEATURES + 1)], expected[4] = {0}, out[4], sd;
+  for (size_t i = 0; i < N_RECORDS; i++) {
+    double *record = x + i * (N_FEATURES + 1), eta = 0;
+    for (size_t j = 0; j < N_FEATURES; j++) {
+      record[j] = j == 0 ? 1 : (double)(float)support_uniform(&rng, -1, 1);
+      eta += theta[j] * record[j];
+    }
+    record[N_FEATURES] = (double)(support_bits(&rng) & 1);
+    for (size_t j = 1; j < N_FEATURES; j++) {
+      double z = whiten[j * 3] * record[0] + whiten[j * 3 + 1] * record[1] + whiten[j * 3 + 2] * record[2];
+      double r = record[N_FEATURES] - 1 / (1 + exp(-eta));
+      expected[2 * j - 2] += r * fmax(fmin(z * z - 1, 1), -1);
+      expected[2 * j - 1] += r * fmax(fmin((z * z * z - 3 * z) / 2, 1), -1);
+    }
+  }
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model;
+  tacit_error_t err;
+  tacit_fit_point_t point = point_of(TACIT_FAMILY_BERNOULLI);
+  tacit_curator_t *curator = open_exposed(&kernel, &model, N_RECORDS, x);
+  assert_ok(tacit_curator_release_residual_shapes(curator, &point, whiten, 1, out, &sd, &err), err);
+  for (size_t k = 0; k < 4; k++) {
+    assert_close(out[k], expected[k], 1e-3);
+  }
+  point.family = TACIT_FAMILY_GAUSSIAN;
+  assert_int_equal(tacit_curator_release_residual_shapes(curator, &point, whiten, 1, out, &sd, &err), TACIT_ERR_ARGUMENT);
   tacit_curator_free(curator);
 }
 
@@ -170,6 +216,7 @@ static void test_bad_points_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_record_is_longer_than_what_is_charged_for),
                                      cmocka_unit_test(test_values_agree_with_a_plain_sum),
+                                     cmocka_unit_test(test_residuals_along_features_are_plain_sums),
                                      cmocka_unit_test(test_residuals_of_the_fit_s_own_counts_have_mean_zero),
                                      cmocka_unit_test(test_bad_points_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,7 @@ static const char program_student[] =
 
 typedef struct program_setup {
   bool is_weibull, is_student;
+  bool has_other_tails; /* times are lognormal, fitted as Weibull ones */
   size_t n, n_draws, n_chains;
   double epsilon, delta;
   tacit_relation_t relation;
@@ -121,7 +122,8 @@ static inline void program_record(const program_setup_t *s, const double *theta,
   }
   double mean = exp(theta[0] + theta[1] * x[0] + theta[2] * x[1] + theta[3] * x[2]), shape = exp(theta[4]);
   double above = effect != NULL ? 0.5 * erfc((sqrt(s->share) * *effect + sqrt(1 - s->share) * program_normal(seed)) * sqrt(0.5)) : 0;
-  double y = s->is_weibull    ? mean * pow(-log(effect != NULL ? above : 1 - uniform(seed)), 1 / shape)
+  double y = s->has_other_tails ? mean * exp(0.8 * program_normal(seed) - 0.4)
+             : s->is_weibull    ? mean * pow(-log(effect != NULL ? above : 1 - uniform(seed)), 1 / shape)
              : effect != NULL ? program_count(mean, shape, 1 - above)
                               : program_poisson(seed, mean / shape * program_gamma(seed, shape));
   x[4] = y < 2;

@@ -75,6 +75,25 @@ static void test_no_fit_ends_far_away(void **state) {
 }
 
 /*
+ * Lognormal times as Weibull ones, at a budget at which scores beyond the clip say next to nothing: the answer is some sds off, and lengths of scores
+ * say so. Seeded: no chance is left.
+ */
+static void test_other_tails_are_said_at_a_small_budget(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < 4; i++) {
+    program_setup_t s = setup(true, 1.5);
+    program_result_t r;
+    s.n = 10000;
+    s.has_other_tails = true;
+    program_fit(&s, 60 + i, &r);
+    assert_true(r.is_flagged);
+    s.has_other_tails = false;
+    program_fit(&s, 60 + i, &r);
+    assert_false(r.is_flagged);
+  }
+}
+
+/*
  * 400 persons of 1 to 12 rows that are much alike: errors at a large budget are as large as sds say. Ten runs of five parameters; were these 50
  * errors normal and independent, their mean square would be above 2 once in 10^5. Rows taken for persons give 4 to 5.
  */
@@ -183,6 +202,9 @@ static void make_up_releases(bool is_extreme, double n, uint64_t *seed, size_t d
       seen->whiten[j * d + k] = j == k ? 0.1 + uniform(seed) : 0;
     }
   }
+  for (size_t i = 0; i < TACIT_CENTRED_LENGTHS; i++) {
+    seen->lengths[i] = is_extreme ? any_size(seed) : 0;
+  }
   seen->levels[0] = is_extreme ? any_size(seed) : (double)d * n;
   seen->levels[1] = is_extreme ? any_size(seed) : 0;
 }
@@ -269,6 +291,7 @@ static void test_no_interval_is_narrower_than_what_was_released_allows(void **st
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_large_budget_gives_the_posterior), cmocka_unit_test(test_add_remove_answers_too),
                                      cmocka_unit_test(test_a_tiny_budget_is_refused), cmocka_unit_test(test_no_fit_ends_far_away),
+                                     cmocka_unit_test(test_other_tails_are_said_at_a_small_budget),
                                      cmocka_unit_test(test_rows_of_a_person_hang_together),
                                      cmocka_unit_test(test_a_curved_trade_off_is_followed_or_said),
                                      cmocka_unit_test(test_the_share_of_the_prior_is_that_of_its_precision),

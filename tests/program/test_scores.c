@@ -147,7 +147,7 @@ static bool are_squares_within(const double *svec, const double *before, double 
 }
 
 enum { RADIUS = 1 << 22, MOST_ROWS = 7 };
-typedef enum what { SCORE, TAILS, LEVELS, SLOPE, SQUARES, N_KINDS } what_t;
+typedef enum what { SCORE, TAILS, LENGTHS, LEVELS, SLOPE, SQUARES, N_KINDS } what_t;
 
 /* Those of one unit of k rows, without noise; `unit`: of their whole numbers. */
 static void release_all(size_t k, double (*rows)[3], const tacit_centred_point_t *point, double out[N_KINDS][6], double unit[N_KINDS]) {
@@ -166,17 +166,19 @@ static void release_all(size_t k, double (*rows)[3], const tacit_centred_point_t
   ok(tacit_curator_new_exposed(&curator, records, &liar, &settings, &err), &err);
   ok(tacit_curator_release_centred_score(curator, point, 0, out[SCORE], &noise_sd, &err), &err);
   ok(tacit_curator_release_centred_tails(curator, point, 0, out[TAILS], &noise_sd, &err), &err);
+  ok(tacit_curator_release_centred_lengths(curator, point, 0, out[LENGTHS], &noise_sd, &err), &err);
   ok(tacit_curator_release_centred_levels(curator, point, 0, out[LEVELS], &noise_sd, &err), &err);
   ok(tacit_curator_release_centred_slope(curator, point, 0, out[SLOPE], &noise_sd, &err), &err);
   ok(tacit_curator_release_centred_squares(curator, point, 0, out[SQUARES], &noise_sd, &err), &err);
   tacit_curator_free(curator);
   unit[SCORE] = unit[TAILS] = bound / slack;
+  unit[LENGTHS] = sqrt(2) / (RADIUS - 0.5 * sqrt(TACIT_CENTRED_LENGTHS) - 1);
   unit[SLOPE] = point->most / (of_slopes * of_slopes);
   unit[SQUARES] = fmin(point->cap, bound) * fmin(point->cap, bound) / (slack * slack);
 }
 
 /*
- * Of units of 1 to 7 rows of a model that lies: scores and tails within the ball, slopes and squares within theirs and no further apart than sqrt(2)
+ * Of units of 1 to 7 rows of a model that lies: scores, tails and lengths within the ball, slopes and squares within theirs and no further apart than sqrt(2)
  * of it, levels within their box, in exact arithmetic, whatever the model says; and each bound is nearly reached, so that a smaller one would have
  * been found out.
  */
@@ -193,9 +195,9 @@ static void test_integers_stay_where_they_are_charged_for(void **state) {
       rows[i / 3][i % 3] = are_alike && i >= 3 ? rows[0][i % 3] : (double)(float)(2 * uniform(&seed) - 1);
     }
     release_all(k, rows, &point, out, unit);
-    for (what_t of = SCORE; of <= TAILS; of++) {
+    for (what_t of = SCORE; of <= LENGTHS; of++) {
       int64_t n2 = 0, off2 = 0;
-      for (size_t j = 0; j < 3; j++) {
+      for (size_t j = 0; j < (of == LENGTHS ? TACIT_CENTRED_LENGTHS : 3); j++) {
         int64_t whole = (int64_t)nearbyint(out[of][j] / unit[of]), off = (int64_t)nearbyint((out[of][j] - before[of][j]) / unit[of]);
         n2 += whole * whole;
         off2 += off * off;
