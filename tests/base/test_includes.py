@@ -59,7 +59,23 @@ for module, allowed in ALLOWED.items():
     header = root / "include" / "tacit" / f"{module}.h"
     if header.exists():
         check(header, module, HEADERS[module])
+
+# docs/architecture.md says the same: a row for every folder that there is, and in it what the folder may include.
+page = (root / "docs" / "architecture.md").read_text()
+rows = dict(re.findall(r"^\| `src/(\w+)/` \|[^|]*\|([^|]*)\|$", page, re.M))
+folders = {path.name for path in (root / "src").iterdir() if path.is_dir()}
+errors += [f"docs/architecture.md: no row for src/{name}/" for name in sorted(folders - set(rows))]
+errors += [f"docs/architecture.md: src/{name}/ is no folder" for name in sorted(set(rows) - folders)]
+for module, said in rows.items():
+    named = set(re.findall(r"\w+", re.sub(r"[;*].*", "", said))) - {"nothing", "of", "ours"}
+    expected = set(ALLOWED) - {module} if said.strip() == "all" else ALLOWED.get(module, set())
+    if said.strip().startswith("all but"):
+        named, expected = set(), expected & (named - {"all", "but", "and"})  # none of those that it must not include
+    elif said.strip() == "all":
+        named = expected
+    if named != expected:
+        errors.append(f"docs/architecture.md: src/{module}/ may include {sorted(expected)}, the page says {sorted(named)}")
 for error in errors:
     print(error)
-print(f"{len(errors)} forbidden includes")
+print(f"{len(errors)} faults")
 sys.exit(1 if errors else 0)
