@@ -55,7 +55,7 @@ static const char complaint_date[] =
                   complaint_no_date[] = "expected a date, as the schema says since: write 1999-12-31, or 1999-12-31 23:59:59";
 
 static tacit_complaint_t not_binary(void) {
-  return "expected 0 or 1, or FALSE or TRUE";
+  return "expected 0 or 1, or FALSE or TRUE; of two other words say type: categorical";
 }
 
 /* What was found where a number was expected, in words that fit any value of the kind. */
