@@ -88,6 +88,21 @@ class Sources(Folder):
             **schema["columns"], "seen": {"type": "numeric", "lower": 0, "upper": 40, "missing": 3}}})
         self.assertEqual(self.draws({"seen": [time and time.date() for time in times], "y": y}, "y ~ seen", schema=schema), whole)
 
+    def test_odd_columns(self):
+        """An array of one column is that column, durations are days; values of several kinds are named by their column."""
+        if pandas is None:
+            self.skipTest("no pandas")
+        columns = records(400)
+        expected, x = self.draws(columns), pandas.Series(columns["x"]).to_numpy()
+        days = pandas.to_timedelta(x, unit="D")
+        self.assertEqual(self.draws({**columns, "x": x.reshape(-1, 1)}), expected)
+        rounded = self.draws({**columns, "x": days.to_numpy() / pandas.Timedelta(days=1)})
+        self.assertEqual(self.draws({**columns, "x": days.to_numpy()}), rounded)
+        self.assertEqual(self.draws(pandas.DataFrame({**columns, "x": days})), rounded)
+        for data in ({**columns, "x": x.reshape(-1, 2)}, pandas.DataFrame({**columns, "x": [*columns["x"][:-1], "12 ?"]})):
+            with self.assertRaisesRegex(tacit.DataError, "column 'x': "):
+                fit(data)
+
     def test_a_file_of_columns_needs_a_reader_and_names_the_call(self):
         path = self.folder / "d.parquet"
         path.write_bytes(b"PAR1 and so on")

@@ -242,6 +242,18 @@ class Results(Folder):
         self.assertEqual(list(predicted["row"].values), [0, 1, 2] if pandas is None else ["u", "v", "w"])
         self.assertTrue(numpy.allclose(predicted["response"].values.mean(axis=(0, 1)), self.post.predict(rows, kind="response", seed=3)["mean"]))
 
+    def test_columns_called_as_arviz_calls_its_own(self):
+        """A column draw, or chain, would take the place of a dimension, and be gone from every table."""
+        columns = records()
+        schema = {"columns": {"draw": SCHEMA["columns"]["x"], "y": SCHEMA["columns"]["y"]}}
+        post = fit({"draw": columns["x"], "y": columns["y"]}, "y ~ draw", schema=schema, method="hmc", exposed=True, epsilon=None, delta=None, draws=50,
+                   warmup=50)
+        self.assertEqual((list(post), post.labels), (["Intercept", "b_draw"], ["Intercept", "draw"]))
+        if numpy is not None:
+            self.assertTrue(numpy.array_equal(post["draw"], post["b_draw"]))
+        with self.assertRaisesRegex(tacit.ArgumentError, "newdata: rows in a data frame or a dict of columns"):
+            post.predict([0.25])
+
     def test_arrays_of_parameters_are_variables_of_arviz(self):
         found = _arrays(["a", "beta[1]", "beta[2]", "m[1,1]", "m[1,2]", "m[2,1]", "m[2,2]", "gap[1]", "gap[3]", "s[b]", "z[1]", "z"])
         self.assertEqual(found, [("a", (), [0]), ("beta", (2,), [1, 2]), ("m", (2, 2), [3, 4, 5, 6]), ("gap[1]", (), [7]), ("gap[3]", (), [8]),

@@ -55,7 +55,7 @@ static const char complaint_date[] =
                   complaint_no_date[] = "expected a date, as the schema says since: write 1999-12-31, or 1999-12-31 23:59:59";
 
 static tacit_complaint_t not_binary(void) {
-  return "expected 0 or 1, or FALSE or TRUE";
+  return "expected 0 or 1, or FALSE or TRUE; of two other words say type: categorical";
 }
 
 /* What was found where a number was expected, in words that fit any value of the kind. */
@@ -146,15 +146,18 @@ static bool is_infinite_text(const char *text, size_t n, double *value) {
   return true;
 }
 
-/* Trailing blanks say nothing unless a level has them: databases fill char(n) with such. */
-static size_t level_length(const tacit_rule_t *rule, const char *text, size_t n) {
-  if (n == 0 || text[n - 1] != ' ' || tacit_dictionary_find(&rule->levels, text, n) != SIZE_MAX) {
-    return n;
+/* Blanks at the ends say nothing unless a level has them: databases fill char(n) with such, and codes of a fixed width begin with some. */
+static const char *trim_level(const tacit_rule_t *rule, const char *text, size_t *n) {
+  if (*n == 0 || (text[*n - 1] != ' ' && *text != ' ') || tacit_dictionary_find(&rule->levels, text, *n) != SIZE_MAX) {
+    return text;
   }
-  while (n > 0 && text[n - 1] == ' ') {
-    n--;
+  while (*n > 0 && text[*n - 1] == ' ') {
+    --*n;
   }
-  return n;
+  for (; *n > 0 && *text == ' '; text++) {
+    --*n;
+  }
+  return text;
 }
 
 static tacit_complaint_t level_of(const tacit_rule_t *rule, const char *text, size_t n, double *value) {
@@ -178,7 +181,7 @@ static tacit_complaint_t truth_of(const char *text, size_t n, double *value) {
 
 tacit_complaint_t tacit_rule_text(tacit_rule_t *rule, const char *text, size_t n, bool counts, double *value) {
   tacit_column_type_t type = rule->schema->type;
-  n = type == TACIT_COLUMN_CATEGORICAL ? level_length(rule, text, n) : n;
+  text = type == TACIT_COLUMN_CATEGORICAL ? trim_level(rule, text, &n) : text;
   bool is_nan = is_nan_text(text, n) && (type == TACIT_COLUMN_NUMERIC || type == TACIT_COLUMN_INTEGER);
   bool is_level = n > 0 && tacit_is_missing(text, n) && type == TACIT_COLUMN_CATEGORICAL && tacit_dictionary_find(&rule->levels, text, n) != SIZE_MAX;
   return is_nan || (tacit_is_missing(text, n) && !is_level) ? tacit_rule_missing(rule, counts, value)

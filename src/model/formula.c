@@ -257,7 +257,9 @@ static tacit_status_t parse_sides(tacit_parser_t *parser, term_list_t *list) {
     status = parse_sum(parser, list, true);
   }
   if (status == TACIT_OK && parser->token.kind != TACIT_TOKEN_END) {
-    return tacit_parser_unexpected(parser, "'+', '*', ':' or the end");
+    return tacit_parser_unexpected(parser, parser->token.kind == TACIT_TOKEN_NAME
+                                               ? "'+', '*', ':' or the end (a column's name that has a blank stands in `backticks`)"
+                                               : "'+', '*', ':' or the end");
   }
   return status;
 }

@@ -56,6 +56,8 @@ static tacit_status_t unknown_function(tacit_parser_t *parser, const tacit_token
       {"log2", "I(log(x) / log(2))"},
       {"log10", "I(log(x) / log(10))"},
       {"log1p", "log(x + 1)"},
+      {"mo", "an ordered predictor is its levels, or a number that stands for them"},
+      {"cbind", "of successes and trials write successes | trials(n)"},
       {"np.log", "log(x)"},
       {"np.exp", "exp(x)"},
       {"np.sqrt", "sqrt(x)"},

@@ -138,7 +138,7 @@ def what_stands_between_fields():
     header, *others = text.splitlines()
     quoted = "\n".join([f'"a;b;c;d;e;f",{header}', *(f"x,{line}" for line in others)]) + "\n"
     assert fit("-", "s4", quoted.encode()) == expected
-    lines = [header] + [f"{age},{who},{sex}  ,{'ft'[ill]}" for who, age, sex, ill in rows]
+    lines = [header] + [f"{age},{who}, {sex}  ,{'ft'[ill]}" for who, age, sex, ill in rows]
     assert fit("-", "s5", "\n".join(lines).encode() + b"\n") == expected
 
 

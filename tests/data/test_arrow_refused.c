@@ -49,7 +49,7 @@ static void test_values_that_break_a_rule(void **state) {
   column_t column = plain(g, 3);
   stream_t stream = one("x", "g", &column);
   refuse(&stream, STRICT, TACIT_ERR_DATA, "x", "row 3, column 'x': outside its bounds (the schema says out_of_range: error)");
-  refuse(&stream, "columns: {x: {type: binary}}", TACIT_ERR_DATA, "x", "row 2, column 'x': expected 0 or 1, or FALSE or TRUE");
+  refuse(&stream, "columns: {x: {type: binary}}", TACIT_ERR_DATA, "x", "row 2, column 'x': expected 0 or 1, or FALSE or TRUE; of two other words say type: categorical");
   refuse(&stream, STRICT_LEVELS, TACIT_ERR_DATA, "x", "row 2, column 'x': not one of the levels in the schema: expected 1, a");
   column = with_nulls(column, nulls);
   stream = one("x", "g", &column);
@@ -83,14 +83,14 @@ static void test_the_first_bad_row_is_told(void **state) {
   const column_t columns[] = {plain(x, n), plain(z, n)};
   stream_t stream = {.names = {"x", "z"}, .formats = {"g", "g"}, .n_columns = 2,
                      .chunks = {{.length = n, .columns = columns, .n_columns = 2}}, .n_chunks = 1};
-  refuse(&stream, schema, TACIT_ERR_DATA, "z", "row 9000, column 'z': expected 0 or 1, or FALSE or TRUE");
+  refuse(&stream, schema, TACIT_ERR_DATA, "z", "row 9000, column 'z': expected 0 or 1, or FALSE or TRUE; of two other words say type: categorical");
   x[8990] = 9;
-  refuse(&stream, schema, TACIT_ERR_DATA, "x", "row 8991, column 'x': expected 0 or 1, or FALSE or TRUE");
+  refuse(&stream, schema, TACIT_ERR_DATA, "x", "row 8991, column 'x': expected 0 or 1, or FALSE or TRUE; of two other words say type: categorical");
   x[8990] = 0;
   stream.chunks[0].length = 7000;
   stream.chunks[1] = (chunk_t){.length = 3000, .offset = 7000, .columns = columns, .n_columns = 2};
   stream.n_chunks = 2;
-  refuse(&stream, schema, TACIT_ERR_DATA, "z", "row 9000, column 'z': expected 0 or 1, or FALSE or TRUE");
+  refuse(&stream, schema, TACIT_ERR_DATA, "z", "row 9000, column 'z': expected 0 or 1, or FALSE or TRUE; of two other words say type: categorical");
 }
 
 static void test_streams_against_the_specification(void **state) {

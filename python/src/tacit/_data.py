@@ -167,6 +167,22 @@ def _duckdb(data: Any, names: list[str]) -> object:
     return data.__arrow_c_stream__()
 
 
+def _arrow(pyarrow: Any, name: str, column: Any) -> Any:
+    """A column of pandas as pyarrow has it; where that finds values of several kinds, the column is named, and no value."""
+    if getattr(column.dtype, "kind", "") == "m":
+        return pyarrow.array(_days(column.to_numpy()), from_pandas=True)
+    try:
+        return pyarrow.Array.from_pandas(column)
+    except Exception:
+        reason = f"column {name!r}: values of several kinds, or of one that is not read: make numbers, text or booleans of them"
+    raise DataError(reason, name, "data")
+
+
+def _days(values: Any) -> Any:
+    """Durations of numpy as numbers of days; NaT is NaN."""
+    return values / importlib.import_module("numpy").timedelta64(1, "D")
+
+
 def _pandas(columns: dict[str, Any]) -> object:
     """Plain numbers by their buffers; other types by way of pyarrow where it is there, else by value."""
     if not all(_is_plain(_array_of(column)) for column in columns.values()):
@@ -175,7 +191,7 @@ def _pandas(columns: dict[str, Any]) -> object:
         except ImportError:
             pass
         else:
-            return pyarrow.table({name: pyarrow.Array.from_pandas(column) for name, column in columns.items()}).__arrow_c_stream__()
+            return pyarrow.table({name: _arrow(pyarrow, name, column) for name, column in columns.items()}).__arrow_c_stream__()
     return [_column(name, column) for name, column in columns.items()]
 
 
@@ -211,6 +227,13 @@ def _column(name: str, values: Any) -> Column:
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or not hasattr(values, "__len__"):
         raise DataError(f"column {name!r}: a list or an array of values, not {type(values).__name__}", name, "data")
     plain = _array_of(values)
+    shape: tuple[int, ...] = getattr(plain, "shape", (0,))
+    if len(shape) == 2 and shape[1] == 1:
+        plain = values = plain.reshape(-1)
+    elif len(shape) > 1:
+        raise DataError(f"column {name!r}: an array of {' x '.join(map(str, shape))}: a column is of one dimension", name, "data")
+    if getattr(getattr(plain, "dtype", None), "kind", "") == "m":
+        plain = _days(plain)
     if _is_plain(plain):
         kind, numpy = plain.dtype.str[1:], importlib.import_module("numpy")
         if kind == "b1":

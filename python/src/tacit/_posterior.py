@@ -156,19 +156,25 @@ class Posterior(dict[str, Any]):
 
     # A dict for those who look for one: what it holds is made of the draws when it is asked for.
     def __getitem__(self, label: str) -> Any:
+        places = self.labels if label in self.labels else self._called()
         try:
-            return self.draws()[:, :, self.labels.index(label)]
+            return self.draws()[:, :, places.index(label)]
         except ValueError:
             raise KeyError(label) from None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.labels)
+        return iter(self._called())
+
+    def _called(self) -> list[str]:
+        """Parameters as a data set can have them: labels, and names where it takes no such label."""
+        return [label if _NETCDF.fullmatch(label) and label not in ("chain", "draw") else name
+                for label, name in zip(self.labels, self.names, strict=True)]
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def __contains__(self, label: object) -> bool:
-        return label in self.labels
+        return label in self.labels or label in self._called()
 
     def keys(self) -> KeysView[str]:  # type: ignore[override]
         return KeysView(self)
@@ -237,18 +243,17 @@ class Posterior(dict[str, Any]):
     def to_arviz(self, newdata: Any = None, *, schema: Schema | None = None, seed: int = 1) -> Any:
         """An InferenceData of arviz 0.x, or the DataTree of arviz 1.x.
 
-        Variables are called by labels; where netCDF takes none such ("I(x/y)", "`a b`", "[ill] age") by names, "b_I_x_y". "beta[1]", "beta[2]"
+        Variables are called by labels; where a data set takes none such ("I(x/y)", "`a b`", "[ill] age", "draw") by names, "b_I_x_y". "beta[1]", "beta[2]"
         are one variable "beta", whose coordinates count from 1, as the labels do.
         newdata: rows that you bring, as of `predict`: adds posterior_predictive, a response for each draw and row (schema, seed as there).
         sample_stats: what samplers say of their moves (of noise-aware of those given its releases). There is no group of records: they are not kept.
         """
         az = _need("arviz", "to_arviz()")
         draws = self.draws()
-        called = [label if _NETCDF.fullmatch(label) else name for label, name in zip(self.labels, self.names, strict=True)]
         posterior: dict[str, Any] = {}
         dims: dict[str, list[str]] = {}
         coords: dict[str, list[Any]] = {}
-        for name, shape, places in _arrays(called):
+        for name, shape, places in _arrays(self._called()):
             posterior[name] = draws[:, :, places].reshape(draws.shape[:2] + shape)
             if shape:
                 dims[name] = [f"{name}_dim_{axis}" for axis in range(len(shape))]
@@ -335,8 +340,9 @@ class Posterior(dict[str, Any]):
         if self._program is None and self.family not in _FAMILIES:
             raise ArgumentError(f"there are no predictions for family {self.family!r}: they are made of the formula of a regression or of a program that was kept",
                                 "family", "argument")
-        if newdata is None or (isinstance(newdata, (str, os.PathLike)) and (newdata != "grid" or field != "newdata")):
-            raise ArgumentError(f"{field}: rows in a data frame or a dict of columns" + (', or "grid"' if field == "newdata" else ""), field,
+        is_no_frame = isinstance(newdata, (str, os.PathLike)) and (newdata != "grid" or field != "newdata")
+        if newdata is None or isinstance(newdata, (list, tuple, int, float)) or is_no_frame:
+            raise ArgumentError(f"{field}: rows in a data frame or a dict of columns, {{'x': [1.5]}}" + (', or "grid"' if field == "newdata" else ""), field,
                                 "argument")
         text = _data.schema_text(schema)[0] if schema is not None else self._schema
         if text is None:
