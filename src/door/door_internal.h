@@ -35,9 +35,11 @@ typedef struct tacit_lattice {
  * range of records begins: nothing is left of an earlier range, pass or release. The door's own are written anew by each release; the sums, draws
  * and scales of all threads are those of the first.
  */
+/* clang-format off */
 #define TACIT_LENT(X)                                                                                                            \
   X(float, rows) X(float, block) X(int32_t, lanes) X(int64_t, lanes64) X(double, work) X(double, values) X(double *, outs)        \
   X(double, unit_sum) X(float, unit_x) X(float, own_x) X(int64_t, unit_k)
+/* clang-format on */
 #define TACIT_OWN(X) X(tacit_wide_t, totals) X(int64_t, draws) X(double, scales) X(int64_t, message)
 #define TACIT_BUFFERS(X) TACIT_LENT(X) TACIT_OWN(X)
 #define TACIT_BUFFER_POINTER(type, name) type *name;

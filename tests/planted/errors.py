@@ -116,7 +116,7 @@ ERRORS = [
      "return ldexp(is_up ? floor(digits) : ceil(digits), exponent - 10);", ["ledger-kinds"]),
     # ---- parsers and data
     ("a byte-order mark is passed over", "src/data/csv.c", "    csv->next += 3;\n", "", ["data-csv"]),
-    ("fields may be separated by semicolons", "src/data/csv.c", "has_semicolon ? ';' : ',';", "has_semicolon ? ',' : ',';", ["data-csv"]),
+    ("fields may be separated by semicolons", "src/data/csv.c", "return separators[most];", "return separators[0];", ["data-csv"]),
     ("a truncated file is no short one", "src/data/csv.c", "if (got < 0 || code != Z_OK) {", "if (got < 0) {", ["data-csv"]),
     ("values are moved into their bounds", "src/data/rules.c", "*value = number < schema->lower ? schema->lower : schema->upper;", "*value = number;",
      ["data-table"]),
