@@ -38,6 +38,7 @@ typedef struct tacit_noise_aware_settings {
   double delta;              /**< gaussian: for the message of a refusal; 0: not known */
   double rho;                /**< what the releases may cost together: 1/2 mu^2 of Gaussian differential privacy */
   size_t n_chains, n_warmup, n_draws, thin;
+  size_t n_threads;          /**< that chains of regressions move on; draws do not depend on it; 0 and 1: one */
   unsigned char key[32];     /**< of the surrogate and the sampler */
   /** Called before each release, while the surrogate is made (iteration 0) and after each iteration of all chains; may be NULL. */
   tacit_progress_fn progress;

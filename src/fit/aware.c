@@ -198,6 +198,7 @@ tacit_status_t tacit_fit_aware_plan(tacit_fit_t *fit, double n_units, tacit_erro
   fit->aware.rho = tacit_fit_aware_rho(fit);
   fit->aware.n_units = n_units;
   fit->aware.n_chains = s->n_chains;
+  fit->aware.n_threads = fit->limits.n_threads;
   fit->aware.n_warmup = s->n_warmup;
   fit->aware.n_draws = s->n_draws;
   fit->aware.thin = s->thin;

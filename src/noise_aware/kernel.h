@@ -11,6 +11,8 @@
 typedef struct tacit_aware_kernel {
   /* out (d, m) <- f c' for f (d, n) and c (m, n) */
   void (*project)(size_t n, size_t d, size_t m, const double *f, const double *c, double *out);
+  /* The same of f and c (d, n), lower triangle alone; what is above it is anything. */
+  void (*project_lower)(size_t n, size_t d, const double *f, const double *c, double *out);
   /* out (n) <- sum_ib rows_ik weight_ib c_bk for rows (d, n), weight (d, m) and c (m, n) */
   void (*lift)(size_t n, size_t d, size_t m, const double *rows, const double *weight, const double *c, double *out);
   /* out (d, n) <- each row of rows (d, n) times line (n) */

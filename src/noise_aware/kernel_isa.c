@@ -45,15 +45,26 @@ INLINE void project_lines(size_t n_lines, size_t n, size_t m, const double *f, c
   }
 }
 
+/* Lines of f from `first` on, with line b of c. */
+INLINE void project_from(size_t first, size_t n, size_t d, size_t m, size_t b, const double *f, const double *c, double *out) {
+  size_t i = first;
+  for (; i + ROWS <= d; i += ROWS) {
+    project_lines(ROWS, n, m, f + i * n, c + b * n, out + i * m + b);
+  }
+  for (; i < d; i++) {
+    project_lines(1, n, m, f + i * n, c + b * n, out + i * m + b);
+  }
+}
+
 static void project(size_t n, size_t d, size_t m, const double *f, const double *c, double *out) {
   for (size_t b = 0; b < m; b++) {
-    size_t i = 0;
-    for (; i + ROWS <= d; i += ROWS) {
-      project_lines(ROWS, n, m, f + i * n, c + b * n, out + i * m + b);
-    }
-    for (; i < d; i++) {
-      project_lines(1, n, m, f + i * n, c + b * n, out + i * m + b);
-    }
+    project_from(0, n, d, m, b, f, c, out);
+  }
+}
+
+static void project_lower(size_t n, size_t d, const double *f, const double *c, double *out) {
+  for (size_t b = 0; b < d; b++) {
+    project_from(b / ROWS * ROWS, n, d, d, b, f, c, out);
   }
 }
 
@@ -109,4 +120,4 @@ static void multiply(size_t n, size_t k, size_t m, const double *a, const double
 #define TABLE_NAME_(isa) tacit_aware_kernel_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_aware_kernel_t TABLE_NAME(TACIT_ISA);
-const tacit_aware_kernel_t TABLE_NAME(TACIT_ISA) = {project, lift, scale, multiply};
+const tacit_aware_kernel_t TABLE_NAME(TACIT_ISA) = {project, project_lower, lift, scale, multiply};

@@ -106,13 +106,17 @@ static void fill_block(tacit_aware_posterior_t *p, size_t a, size_t b) {
     own[k] = s->weight[k] * (sampled + n2 * spread_a[k] * spread_b[k] / r->weight);
   }
   tacit_aware_kernel()->scale(n, d, r->rows + a * d * n, own, weighted);
-  tacit_aware_kernel()->project(n, d, d, weighted, r->rows + b * d * n, block);
+  if (a == b) {
+    tacit_aware_kernel()->project_lower(n, d, weighted, r->rows + b * d * n, block);
+  } else {
+    tacit_aware_kernel()->project(n, d, d, weighted, r->rows + b * d * n, block);
+  }
   if (r->clustered != NULL) {
     add_clustered(p, a, b, own, weighted, block);
   }
   for (size_t i = a * d; i < (a + 1) * d; i++) {
     memcpy(p->cov + i * width + b * d, block + (i - a * d) * d, d * sizeof *block);
-    for (size_t j = b * d; j < (b + 1) * d; j++) {
+    for (size_t j = b * d; j < (b + 1) * d && j <= i; j++) {
       p->cov[i * width + j] += n2 * tacit_dot(nb, p->adjoint + i * nb, p->y + j * nb);
     }
     if (a == b) {

@@ -73,7 +73,7 @@ static double trajectory(walk_t *w, size_t c, tacit_draw_stats_t *stats) {
   for (size_t l = 0; l < n_leapfrog && isfinite(value); l++) {
     kick(w, 0.5 * size, grad, momentum);
     move(w, size, momentum, point);
-    value = tacit_aware_posterior_log_density(w->posterior, point, grad);
+    value = tacit_aware_posterior_log_density(w->own[c], point, grad);
     if (isfinite(value)) {
       kick(w, 0.5 * size, grad, momentum);
     }

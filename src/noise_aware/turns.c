@@ -111,7 +111,7 @@ static double log_t(const walk_t *w, const double *at) {
 }
 
 /* The point of the ellipse through a state and a draw that lies this angle from the state. */
-static void look(const walk_t *w, const double *state, const double *draw, double angle, place_t *to) {
+static void look(const walk_t *w, size_t c, const double *state, const double *draw, double angle, place_t *to) {
   double along = cos(angle), aside = sin(angle);
   for (size_t j = 0; j < w->d; j++) {
     to->at[j] = along * state[j] + aside * draw[j];
@@ -119,7 +119,7 @@ static void look(const walk_t *w, const double *state, const double *draw, doubl
   for (size_t i = 0; i < w->d; i++) {
     to->theta[i] = w->centre[i] + tacit_dot(i + 1, w->factor + i * w->d, to->at);
   }
-  to->value = tacit_aware_posterior_log_density(w->posterior, to->theta, NULL);
+  to->value = tacit_aware_posterior_log_density(w->own[c], to->theta, NULL);
   to->excess = to->value - log_t(w, to->at);
 }
 
@@ -149,15 +149,15 @@ static void move(walk_t *w, size_t c, tacit_draw_stats_t *stats) {
   double excess = w->value[c] - log_t(w, state), level = excess + log(tacit_rng_uniform(rng));
   size_t n_looks = 1;
   place_t place;
-  look(w, state, draw, angle, &place);
+  look(w, c, state, draw, angle, &place);
   for (; is_slice && !(place.excess > level) && n_looks < MAX_LOOKS; n_looks++) { /* the bracket shrinks towards the state */
     *(angle < 0 ? &low : &high) = angle;
     angle = low + (high - low) * tacit_rng_uniform(rng);
-    look(w, state, draw, angle, &place);
+    look(w, c, state, draw, angle, &place);
   }
   if (!is_slice) {
-    w->n_turns++;
-    w->n_accepted += fmin(exp(place.excess - excess), 1);
+    w->n_turns[c]++;
+    w->n_accepted[c] += fmin(exp(place.excess - excess), 1);
   }
   bool is_accepted = place.excess > level;
   if (is_accepted) {
@@ -182,11 +182,16 @@ static void tune(walk_t *w, size_t iteration, double accept_rate) {
   size_t n = w->n_warmup, done = iteration + 1;
   memcpy(w->warm + iteration * w->n_chains * w->d, w->theta, w->n_chains * w->d * sizeof *w->warm);
   if (done == n / 6 || done == n / 3 || done == n - n / 3 || done == n - n / 8) {
-    double accept = w->n_accepted / fmax(w->n_turns, 1);
+    double n_turns = 0, n_accepted = 0;
+    for (size_t c = 0; c < w->n_chains; c++) {
+      n_turns += w->n_turns[c];
+      n_accepted += w->n_accepted[c];
+      w->n_turns[c] = w->n_accepted[c] = 0;
+    }
+    double accept = n_accepted / fmax(n_turns, 1);
     fit_t(w, (done - done / 2) * w->n_chains, w->warm + done / 2 * w->n_chains * w->d);
     w->slices = fmax(1 - accept, least_slices);
     w->n_moves = done < n - n / 8 ? 1 : accept * accept * MOST_MOVES > 1 ? (size_t)round(1 / (accept * accept)) : MOST_MOVES;
-    w->n_turns = w->n_accepted = 0;
     tacit_walk_forget_states(w); /* fit_t() had their place */
   }
 }

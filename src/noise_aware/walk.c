@@ -43,7 +43,62 @@ static void keep(const walk_t *w, size_t c, size_t row, const tacit_draw_stats_t
   kept->log_prior = parameters->log_prior(parameters->ctx, theta, NULL);
 }
 
-static void iterate(walk_t *w, tacit_draws_t *draws) {
+/* ---- an iteration of all chains, on threads: each has a generator, a state and a workspace of its own ---- */
+
+typedef struct step {
+  walk_t *w;
+  tacit_draw_stats_t *stats; /* (n_chains) */
+  double *accept;            /* (n_chains) */
+} step_t;
+
+static void move_chain(void *user, size_t c, size_t thread) {
+  const step_t *step = user;
+  (void)thread;
+  step->accept[c] = step->w->moves->move(step->w, c, &step->stats[c]);
+}
+
+static void free_own(tacit_aware_posterior_t *own) {
+  if (own != NULL) {
+    free_own(own->next);
+    tacit_aware_posterior_clear(own);
+    tacit_free(own);
+  }
+}
+
+/* *own <- a posterior of the same releases, of several sites all of them, with a workspace of its own. */
+static tacit_status_t copy(const tacit_aware_posterior_t *of, tacit_aware_posterior_t **own, tacit_error_t *err) {
+  *own = tacit_alloc_zero(1, sizeof **own);
+  if (*own == NULL) {
+    return tacit_error_memory(err);
+  }
+  tacit_status_t status = tacit_aware_posterior_init(*own, of->rounds, of->parameters, of->settings, err);
+  return status == TACIT_OK && of->next != NULL ? copy(of->next, &(*own)->next, err) : status;
+}
+
+/* Of few features alone: of programs and of many features chains move one after another. */
+static bool has_copies(const walk_t *w) {
+  const tacit_aware_posterior_t *p = w->posterior;
+  return p->settings->n_threads > 1 && w->n_chains > 1 && p->program == NULL && p->wide == NULL;
+}
+
+static void close_own(walk_t *w) {
+  for (size_t c = 1; w->own != NULL && has_copies(w) && c < w->n_chains; c++) {
+    free_own(w->own[c]);
+  }
+  tacit_free(w->own);
+}
+
+static tacit_status_t open_own(walk_t *w, tacit_error_t *err) {
+  w->own = tacit_alloc_zero(w->n_chains, sizeof *w->own);
+  tacit_status_t status = w->own != NULL ? TACIT_OK : tacit_error_memory(err);
+  for (size_t c = 0; c < w->n_chains && status == TACIT_OK; c++) {
+    w->own[c] = w->posterior;
+    status = c > 0 && has_copies(w) ? copy(w->posterior, &w->own[c], err) : TACIT_OK;
+  }
+  return status;
+}
+
+static void iterate(walk_t *w, tacit_pool_t *pool, const step_t *step, tacit_draws_t *draws) {
   size_t thin = w->posterior->settings->thin, n_iterations = w->n_warmup + draws->n_draws * thin;
   double accepted = 0;
   bool goes_on = true;
@@ -54,11 +109,11 @@ static void iterate(walk_t *w, tacit_draws_t *draws) {
     bool is_kept = i < w->n_warmup || (i + 1 - w->n_warmup) % thin == 0;
     size_t row = tacit_aware_rows(draws, thin, i + 1) - 1;
     double accept = 0;
+    tacit_pool_run(pool, w->n_chains, move_chain, (void *)(uintptr_t)step);
     for (size_t c = 0; c < w->n_chains; c++) {
-      tacit_draw_stats_t stats;
-      accept += w->moves->move(w, c, &stats) / (double)w->n_chains;
+      accept += step->accept[c] / (double)w->n_chains;
       if (is_kept) {
-        keep(w, c, row, &stats, draws);
+        keep(w, c, row, &step->stats[c], draws);
       }
     }
     if (i < w->n_warmup) {
@@ -100,13 +155,29 @@ static tacit_status_t start(walk_t *w, size_t c, const double *mode, tacit_error
   return TACIT_OK;
 }
 
+static tacit_status_t run(walk_t *w, tacit_draws_t *draws, tacit_error_t *err) {
+  tacit_pool_t *pool = NULL;
+  step_t step = {.w = w, .stats = tacit_alloc_zero(w->n_chains, sizeof *step.stats), .accept = tacit_alloc_zero(w->n_chains, sizeof *step.accept)};
+  tacit_status_t status = step.stats != NULL && step.accept != NULL ? TACIT_OK : tacit_error_memory(err);
+  if (status == TACIT_OK) {
+    status = tacit_pool_new(&pool, has_copies(w) ? w->posterior->settings->n_threads : 1, err);
+  }
+  if (status == TACIT_OK) {
+    iterate(w, pool, &step, draws);
+  }
+  tacit_pool_free(pool);
+  tacit_free(step.stats);
+  tacit_free(step.accept);
+  return status;
+}
+
 tacit_status_t tacit_walk_run(tacit_aware_posterior_t *posterior, const walk_moves_t *moves, const walk_start_t *from, tacit_draws_t *draws,
                               double *mean, double *cov, tacit_error_t *err) {
   size_t d = posterior->surrogate->d, n = draws->n_chains;
   walk_t w = {.posterior = posterior, .moves = moves, .d = d, .n_chains = n, .n_warmup = draws->n_warmup};
   w.rngs = tacit_alloc_zero(n, sizeof *w.rngs);
   size_t n_warm = n * draws->n_warmup;
-  double *memory = tacit_alloc_zero(2 * n * d + n + 2 * d * d + 2 * d + n_warm * (d + 1), sizeof *memory);
+  double *memory = tacit_alloc_zero(2 * n * d + 3 * n + 2 * d * d + 2 * d + n_warm * (d + 1), sizeof *memory);
   tacit_status_t status = w.rngs != NULL && memory != NULL ? TACIT_OK : tacit_error_memory(err);
   if (status == TACIT_OK) {
     w.theta = memory;
@@ -118,15 +189,18 @@ tacit_status_t tacit_walk_run(tacit_aware_posterior_t *posterior, const walk_mov
     w.centre = w.mean + d;
     w.warm = w.centre + d;
     w.norms = w.warm + n_warm * d;
+    w.n_turns = w.norms + n_warm;
+    w.n_accepted = w.n_turns + n;
     memcpy(w.factor, from->factor, d * d * sizeof *w.factor);
     memcpy(w.centre, from->mode, d * sizeof *w.centre);
     w.moves->begin(&w);
   }
+  status = status == TACIT_OK ? open_own(&w, err) : status;
   for (size_t c = 0; c < n && status == TACIT_OK; c++) {
     status = start(&w, c, from->mode, err);
   }
+  status = status == TACIT_OK ? run(&w, draws, err) : status;
   if (status == TACIT_OK) {
-    iterate(&w, draws);
     memcpy(mean, w.mean, d * sizeof *mean);
     for (size_t i = 0; i < d * d; i++) {
       cov[i] = 0.5 * (w.square[i] + w.square[i % d * d + i / d]) / fmax(w.n_states - 1, 1);
@@ -135,6 +209,7 @@ tacit_status_t tacit_walk_run(tacit_aware_posterior_t *posterior, const walk_mov
   for (size_t c = 0; w.rngs != NULL && c < n; c++) {
     tacit_rng_free(w.rngs[c]);
   }
+  close_own(&w);
   tacit_free(w.rngs);
   tacit_free(memory);
   return status;

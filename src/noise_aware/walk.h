@@ -21,6 +21,7 @@ struct walk {
   const walk_moves_t *moves;
   size_t d, n_chains, n_warmup;
   tacit_rng_t **rngs;
+  tacit_aware_posterior_t **own; /* (n_chains): what each chain evaluates; of several threads copies, as an evaluation needs a workspace */
   double *theta, *value;           /* (n_chains, d), (n_chains): log density */
   double *factor;                  /* (d, d): L, the metric or the scale matrix of the t being L L' */
   double *mean, *square, n_states; /* (d), (d, d), and number: of the states of a time */
@@ -28,7 +29,7 @@ struct walk {
   double *centre, tails;      /* (d): its centre; its degrees of freedom */
   double slices;              /* share of slices among the moves */
   size_t n_moves;             /* in an iteration */
-  double n_turns, n_accepted; /* turns since, and the sum of their probabilities of acceptance */
+  double *n_turns, *n_accepted; /* (n_chains): turns since, and the sum of their probabilities of acceptance */
   double *warm, *norms;       /* (n_warmup n_chains, d), (n_warmup n_chains): states of warm-up, squared norms in the coordinates of the t */
   /* trajectories.c: gradients (n_chains, d), and dual averaging */
   double *grad;

@@ -331,6 +331,28 @@ static void test_every_failed_allocation_is_an_error_return(void **state) {
   }
 }
 
+/* Draws, and releases, of a seeded fit on any number of threads: records and chains are handed out, and neither sees another's. */
+static void test_draws_do_not_depend_on_threads(void **state) {
+  const fixture_t *f = *state;
+  static const char *const threads[] = {"1", "2", "7"}, *const families[] = {"bernoulli", "gaussian"};
+  for (size_t k = 0; k < 2; k++) {
+    tacit_fit_t *fits[3];
+    tacit_error_t err;
+    for (size_t i = 0; i < 3; i++) {
+      const char *const settings[] = {"family", families[k], "epsilon", "20", "delta",   "1e-5",     "chains", "3",
+                                      "warmup", "40",        "draws",   "30", "threads", threads[i], "seed",   "9", NULL};
+      fits[i] = fixture_new(k == 0 ? "y ~ x + z" : "x ~ y + z", fixture_columns, settings);
+      assert_ok(tacit_fit_read(fits[i], f->data, &err), err);
+      assert_ok(tacit_fit_run(fits[i], NULL, NULL, &err), err);
+      const tacit_draws_t *one = tacit_fit_draws(fits[0]), *other = tacit_fit_draws(fits[i]);
+      assert_memory_equal(one->values, other->values, one->n_chains * (one->n_warmup + one->n_draws) * one->n_reported * sizeof *one->values);
+    }
+    for (size_t i = 0; i < 3; i++) {
+      tacit_fit_free(fits[i]);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_a_plan_needs_no_records_and_is_that_of_the_records, fixture_open, fixture_close),
@@ -341,6 +363,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_a_run_reserves_settles_and_writes, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_who_stops_a_run_gets_what_the_relation_allows, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_what_noise_aware_was_paid_for_is_kept, fixture_open, fixture_close),
-      cmocka_unit_test_setup_teardown(test_every_failed_allocation_is_an_error_return, fixture_open, fixture_close)};
+      cmocka_unit_test_setup_teardown(test_every_failed_allocation_is_an_error_return, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_draws_do_not_depend_on_threads, fixture_open, fixture_close)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
