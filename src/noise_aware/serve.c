@@ -101,6 +101,13 @@ static tacit_status_t serve_unit_rows(request_t *r) {
                   : refuse(r);
 }
 
+static tacit_status_t serve_residual_shapes(request_t *r) {
+  double *theta = take(r, "theta", r->d), *whiten = take(r, "whiten", r->d * r->d);
+  return is_fine(r, 2 * (r->d - 1)) ? tacit_aware_release_residual_shapes(r->curator, &r->settings, r->asked->noise_multiplier, theta, whiten, r->out,
+                                                                          &r->noise_sd, r->err)
+                                    : refuse(r);
+}
+
 static tacit_status_t serve_cells(request_t *r) {
   const tacit_release_part_t *edges = find(r, "edges");
   tacit_aware_cells_t at = {.n_features = r->d};
@@ -133,6 +140,7 @@ static tacit_status_t serve_centred_slope(request_t *r) { return serve_centred(r
 static tacit_status_t serve_centred_tails(request_t *r) { return serve_centred(r, TACIT_CENTRED_TAILS, r->d); }
 static tacit_status_t serve_centred_squares(request_t *r) { return serve_centred(r, TACIT_CENTRED_SQUARES, triangle(r->d)); }
 static tacit_status_t serve_centred_levels(request_t *r) { return serve_centred(r, TACIT_CENTRED_LEVEL, TACIT_CENTRED_LEVELS); }
+static tacit_status_t serve_centred_lengths(request_t *r) { return serve_centred(r, TACIT_CENTRED_LENGTH, TACIT_CENTRED_LENGTHS); }
 
 /* Rows of a public linear fit, or their scores, by length: counted, or in bands. */
 static tacit_status_t serve_by_length(request_t *r, bool is_of_scores) {
@@ -169,6 +177,7 @@ static const struct {
              {"weighted score", serve_score, false},
              {"squares of scores", serve_squares, false},
              {"information", serve_information, false},
+             {"residuals along features", serve_residual_shapes, false},
              {"joint moments", serve_joint, false},
              {"whitened joint moments", serve_joint, false},
              {"counts of norms", serve_cells, false},
@@ -181,7 +190,8 @@ static const struct {
              {"slope of centred scores", serve_centred_slope, true},
              {"tails of centred scores", serve_centred_tails, true},
              {"squares of centred scores", serve_centred_squares, true},
-             {"levels of centred scores", serve_centred_levels, true}};
+             {"levels of centred scores", serve_centred_levels, true},
+             {"lengths of centred scores", serve_centred_lengths, true}};
 
 tacit_status_t tacit_noise_aware_serve(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, const tacit_kept_release_t *asked,
                                        tacit_error_t *err) {
