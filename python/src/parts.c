@@ -1,6 +1,6 @@
 /*
- * Records in parts that an engine holds: what its workers do to one of them, and how a fit asks for sums. A part goes through Python as bytes, which
- * are as private as the records; a request is public text.
+ * Records in parts that an engine holds: what its workers do to one of them, and how a fit asks for sums. A
+ * part goes through Python as bytes, which are as private as the records; a request is public text.
  */
 #include "core.h"
 
@@ -18,9 +18,12 @@ typedef struct work {
   tacit_fit_part_t part;
 } work_t;
 
-static tacit_status_t set(void *fit, const char *name, const char *text, tacit_error_t *err) { return tacit_fit_set(fit, name, text, err); }
+static tacit_status_t set(void *fit, const char *name, const char *text, tacit_error_t *err) {
+  return tacit_fit_set(fit, name, text, err);
+}
 
-/* What every function here is given first: (formula, [(name, text), ...], schema, its name). False with an exception. */
+/* What every function here is given first: (formula, [(name, text), ...], schema, its name). False with an
+ * exception. */
 static bool begin(work_t *work, PyObject *of) {
   const char *formula, *schema, *name;
   Py_ssize_t n_schema;
@@ -34,7 +37,8 @@ static bool begin(work_t *work, PyObject *of) {
   }
   tacit_fit_be_part(work->fit);
   return core_call_set(&work->of, settings, set, work->fit) &&
-         (tacit_fit_set_schema(work->fit, schema, (size_t)n_schema, name, &err) == TACIT_OK || core_call_refuse(&work->of, &err));
+         (tacit_fit_set_schema(work->fit, schema, (size_t)n_schema, name, &err) == TACIT_OK ||
+          core_call_refuse(&work->of, &err));
 }
 
 static void end(work_t *work) {
@@ -42,7 +46,8 @@ static void end(work_t *work) {
   core_call_clear(&work->of);
 }
 
-static tacit_status_t columns(void *work, const tacit_schema_t **schema, const char *const **names, size_t *n, tacit_error_t *err) {
+static tacit_status_t columns(void *work, const tacit_schema_t **schema, const char *const **names, size_t *n,
+                              tacit_error_t *err) {
   return tacit_fit_columns(((work_t *)work)->fit, schema, names, n, err);
 }
 
@@ -78,8 +83,10 @@ PyObject *core_pack_part(PyObject *self, PyObject *args) {
   static const core_reader_t reader = {.columns = columns, .read = pack};
   PyObject *of, *data, *out = NULL;
   work_t work = {0};
-  if (PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &of, &data) && begin(&work, of) && core_call_read(&work.of, &reader, &work, data)) {
-    out = Py_BuildValue("(nny#)", (Py_ssize_t)work.part.n_records, (Py_ssize_t)work.part.n_units, work.packed, (Py_ssize_t)work.n);
+  if (PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &of, &data) && begin(&work, of) &&
+      core_call_read(&work.of, &reader, &work, data)) {
+    out = Py_BuildValue("(nny#)", (Py_ssize_t)work.part.n_records, (Py_ssize_t)work.part.n_units, work.packed,
+                        (Py_ssize_t)work.n);
   }
   tacit_free(work.packed);
   end(&work);
@@ -98,9 +105,12 @@ PyObject *core_sum_part(PyObject *self, PyObject *args) {
   work_t work = {0};
   if (PyArg_ParseTuple(args, "O!sy*", &PyTuple_Type, &of, &request, &packed) && begin(&work, of)) {
     core_work_begin(&work.of.work);
-    tacit_status_t status = tacit_fit_sum_part(work.fit, request, packed.buf, (size_t)packed.len, &sums, &n_sums, &err);
+    tacit_status_t status =
+        tacit_fit_sum_part(work.fit, request, packed.buf, (size_t)packed.len, &sums, &n_sums, &err);
     core_work_end(&work.of.work);
-    out = status == TACIT_OK ? PyBytes_FromStringAndSize((const char *)sums, (Py_ssize_t)(n_sums * sizeof *sums)) : NULL;
+    out = status == TACIT_OK
+              ? PyBytes_FromStringAndSize((const char *)sums, (Py_ssize_t)(n_sums * sizeof *sums))
+              : NULL;
     if (status != TACIT_OK) {
       core_call_refuse(&work.of, &err);
     }
@@ -122,7 +132,8 @@ static bool add(PyObject *answer, size_t n, int64_t *sums) {
     return false;
   }
   if ((size_t)PyBytes_Size(answer) != n * sizeof *sums) {
-    PyErr_Format(PyExc_RuntimeError, "an engine added up %zd bytes where %zu numbers were asked for", PyBytes_Size(answer), n);
+    PyErr_Format(PyExc_RuntimeError, "an engine added up %zd bytes where %zu numbers were asked for",
+                 PyBytes_Size(answer), n);
     return false;
   }
   for (size_t i = 0; i < n; i++) {
@@ -164,7 +175,8 @@ bool core_parts_read(core_call_t *call, core_parts_t *parts, struct tacit_fit *f
   parts->call = call;
   if (ok) {
     core_work_begin(&call->work);
-    tacit_status_t status = tacit_fit_read_parts(fit, &(tacit_fit_parts_t){n, of, core_parts_sum, parts}, &err);
+    tacit_status_t status =
+        tacit_fit_read_parts(fit, &(tacit_fit_parts_t){n, of, core_parts_sum, parts}, &err);
     core_work_end(&call->work);
     ok = status == TACIT_OK || core_call_refuse(call, &err);
   }

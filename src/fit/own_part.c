@@ -1,7 +1,8 @@
 /*
- * Several ranks, each of which reads a part of the data that is its own: "part-%r.csv". Nothing is copied to all, and nobody has all; so ranks make
- * sure, before anything is reserved, that no person is in two parts, which would halve the guarantee: they compare keyed prints of identifiers, the
- * key being shared for this run and written nowhere.
+ * Several ranks, each of which reads a part of the data that is its own: "part-%r.csv". Nothing is copied to
+ * all, and nobody has all; so ranks make sure, before anything is reserved, that no person is in two parts,
+ * which would halve the guarantee: they compare keyed prints of identifiers, the key being shared for this
+ * run and written nowhere.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,17 +32,20 @@ tacit_status_t tacit_fit_own_part(tacit_fit_t *fit, tacit_data_source_t *source,
   const tacit_ranks_t *ranks = fit->ranks.ranks;
   size_t length;
   int n_digits;
-  const char *at = source->path != NULL && source->stream == NULL ? find(source->path, &length, &n_digits) : NULL;
+  const char *at =
+      source->path != NULL && source->stream == NULL ? find(source->path, &length, &n_digits) : NULL;
   if (at == NULL) {
     return TACIT_OK;
   }
   if (ranks == NULL || ranks->n_ranks <= 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data",
-                           "%s: %%r stands for the number of a process, from 0, and there is but one: start several by mpirun or srun, or name the file",
+                           "%s: %%r stands for the number of a process, from 0, and there is but one: start "
+                           "several by mpirun or srun, or name the file",
                            source->path);
   }
   tacit_text_t text = {0};
-  tacit_text_printf(&text, "%.*s%0*zu%s", (int)(at - source->path), source->path, n_digits, ranks->rank, at + length);
+  tacit_text_printf(&text, "%.*s%0*zu%s", (int)(at - source->path), source->path, n_digits, ranks->rank,
+                    at + length);
   tacit_status_t status = tacit_text_take(&text, TACIT_OK, &fit->own_path, err);
   source->path = fit->own_path;
   return status;
@@ -60,11 +64,12 @@ tacit_status_t tacit_fit_print_units(tacit_fit_t *fit, const tacit_table_t *tabl
     const char *id = tacit_table_unit_id(table, u, &n);
     if (id == NULL) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data",
-                             "%s was imported, and does not hold who persons are: of several processes that each read their own part, each reads a file",
+                             "%s was imported, and does not hold who persons are: of several processes that "
+                             "each read their own part, each reads a file",
                              fit->own_path);
     }
-    crypto_generichash((unsigned char *)&fit->unit_prints[u], sizeof fit->unit_prints[u], (const unsigned char *)id, n, fit->print_key,
-                       sizeof fit->print_key);
+    crypto_generichash((unsigned char *)&fit->unit_prints[u], sizeof fit->unit_prints[u],
+                       (const unsigned char *)id, n, fit->print_key, sizeof fit->print_key);
   }
   fit->n_unit_prints = n_units;
   return TACIT_OK;
@@ -77,8 +82,10 @@ static bool is_of_round(const tacit_unit_print_t *print, size_t round, size_t n_
   return ((uint64_t)print->words[0] & (n_rounds - 1)) == round;
 }
 
-/* *is_shared: a print of this round is there twice, on any ranks. Each rank puts its own behind those of the ranks before it. */
-static tacit_status_t compare_round(const tacit_fit_t *fit, size_t round, size_t n_rounds, bool *is_shared, tacit_error_t *err) {
+/* *is_shared: a print of this round is there twice, on any ranks. Each rank puts its own behind those of the
+ * ranks before it. */
+static tacit_status_t compare_round(const tacit_fit_t *fit, size_t round, size_t n_rounds, bool *is_shared,
+                                    tacit_error_t *err) {
   const tacit_ranks_t *ranks = fit->ranks.ranks;
   size_t n_own = 0, before = 0, n = 0;
   int64_t *counts = tacit_alloc_zero(ranks->n_ranks, sizeof *counts);
@@ -133,7 +140,8 @@ static tacit_status_t compare_persons(const tacit_fit_t *fit, tacit_error_t *err
   return status != TACIT_OK || !is_shared
              ? status
              : tacit_error_set(err, TACIT_ERR_DATA, "data",
-                               "somebody has rows in the parts of two processes, and would count twice: bring all rows of a person together in one part; "
+                               "somebody has rows in the parts of two processes, and would count twice: "
+                               "bring all rows of a person together in one part; "
                                "nothing was released or charged");
 }
 
@@ -157,7 +165,8 @@ static tacit_status_t compare_rows(const tacit_fit_t *fit, tacit_error_t *err) {
   return status != TACIT_OK || !is_twice
              ? status
              : tacit_error_set(err, TACIT_ERR_DATA, "data",
-                               "two processes read the same records, which would count twice: each must have a part of its own; nothing was released or "
+                               "two processes read the same records, which would count twice: each must have "
+                               "a part of its own; nothing was released or "
                                "charged");
 }
 
@@ -165,7 +174,8 @@ tacit_status_t tacit_fit_parts_disjoint(tacit_fit_t *fit, tacit_error_t *err) {
   if (fit->own_path == NULL) {
     return TACIT_OK;
   }
-  tacit_status_t status = tacit_schema_unit(fit->schema) != NULL ? compare_persons(fit, err) : compare_rows(fit, err);
+  tacit_status_t status =
+      tacit_schema_unit(fit->schema) != NULL ? compare_persons(fit, err) : compare_rows(fit, err);
   tacit_free(fit->unit_prints);
   fit->unit_prints = NULL;
   fit->n_unit_prints = 0;

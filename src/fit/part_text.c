@@ -27,12 +27,13 @@ static void put_hex(tacit_text_t *text, const unsigned char print[TACIT_FIT_PRIN
   tacit_text_printf(text, "print %s\n", hex);
 }
 
-bool tacit_fit_request_write(const tacit_kept_release_t *release, const unsigned char print[TACIT_FIT_PRINT], tacit_text_t *text) {
+bool tacit_fit_request_write(const tacit_kept_release_t *release, const unsigned char print[TACIT_FIT_PRINT],
+                             tacit_text_t *text) {
   char number[TACIT_NUMBER_SIZE];
   tacit_text_printf(text, "%s\n", magic);
   put_hex(text, print);
-  tacit_text_printf(text, "label %s\nmultiplier %s\nvalues %zu\n", release->label, tacit_number_exact(release->noise_multiplier, number),
-                    release->n_values);
+  tacit_text_printf(text, "label %s\nmultiplier %s\nvalues %zu\n", release->label,
+                    tacit_number_exact(release->noise_multiplier, number), release->n_values);
   for (size_t i = 0; i < release->n_parts; i++) {
     const tacit_release_part_t *part = &release->at[i];
     tacit_text_printf(text, "part %s %zu", part->name, part->n);
@@ -86,7 +87,8 @@ static size_t read_count(reader_t *r, size_t most) {
 }
 
 /* The next part's numbers are put behind those before; *n_numbers: of all so far. */
-static void read_part(reader_t *r, tacit_kept_release_t *release, double *numbers, size_t room, size_t *n_numbers) {
+static void read_part(reader_t *r, tacit_kept_release_t *release, double *numbers, size_t room,
+                      size_t *n_numbers) {
   r->is_fine = r->is_fine && release->n_parts < TACIT_RELEASE_MAX_PARTS;
   if (!r->is_fine) {
     return;
@@ -103,8 +105,8 @@ static void read_part(reader_t *r, tacit_kept_release_t *release, double *number
   expect(r, "\n");
 }
 
-tacit_status_t tacit_fit_request_read(const char *text, const unsigned char print[TACIT_FIT_PRINT], tacit_kept_release_t *release, double **numbers,
-                                      tacit_error_t *err) {
+tacit_status_t tacit_fit_request_read(const char *text, const unsigned char print[TACIT_FIT_PRINT],
+                                      tacit_kept_release_t *release, double **numbers, tacit_error_t *err) {
   char hex[2 * TACIT_FIT_PRINT + 1], own[2 * TACIT_FIT_PRINT + 1];
   size_t room = strlen(text) / 2 + 1, n_numbers = 0; /* a number and a space */
   reader_t r = {text, room <= MAX_NUMBERS * (size_t)TACIT_NUMBER_SIZE};
@@ -114,12 +116,14 @@ tacit_status_t tacit_fit_request_read(const char *text, const unsigned char prin
   expect(&r, "\nprint ");
   read_word(&r, '\n', hex, sizeof hex);
   if (!r.is_fine) {
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, "request", "no request for a sum, or one of another version: it begins with '%s'", magic);
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, "request",
+                           "no request for a sum, or one of another version: it begins with '%s'", magic);
   }
   sodium_bin2hex(own, sizeof own, print, TACIT_FIT_PRINT);
   if (strcmp(hex, own) != 0) {
     return tacit_error_set(err, TACIT_ERR_SYNTAX, "request",
-                           "the request is of a fit with other settings, another schema or program, or by another version of tacit than this one, %s",
+                           "the request is of a fit with other settings, another schema or program, or by "
+                           "another version of tacit than this one, %s",
                            TACIT_VERSION);
   }
   *numbers = tacit_alloc(room, sizeof **numbers);
@@ -140,7 +144,9 @@ tacit_status_t tacit_fit_request_read(const char *text, const unsigned char prin
   if (!r.is_fine || *r.at != '\0') {
     tacit_free(*numbers);
     *numbers = NULL;
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, "request", "the request is cut off or damaged, %zu bytes from its beginning", (size_t)(r.at - text));
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, "request",
+                           "the request is cut off or damaged, %zu bytes from its beginning",
+                           (size_t)(r.at - text));
   }
   return TACIT_OK;
 }

@@ -1,8 +1,9 @@
 /*
- * Records that an engine holds in parts. The fit is the first of n + 1 ranks and has no records: to the door a part is a rank, and what ranks tell each
- * other is what an engine adds up. Whoever sums a part makes the same release of its own records, for a budget and with noise that are nobody's, and
- * hands on what it would have told another rank: exact sums. So a pass is a function of request and part, and the fit's door alone charges and
- * adds noise.
+ * Records that an engine holds in parts. The fit is the first of n + 1 ranks and has no records: to the door
+ * a part is a rank, and what ranks tell each other is what an engine adds up. Whoever sums a part makes the
+ * same release of its own records, for a budget and with noise that are nobody's, and hands on what it would
+ * have told another rank: exact sums. So a pass is a function of request and part, and the fit's door alone
+ * charges and adds noise.
  */
 #include <string.h>
 
@@ -23,7 +24,8 @@ typedef struct tacit_fit_engine {
   bool has_failed;
 } tacit_fit_engine_t;
 
-/* A tacit_ranks_t's. After a failure the message is no sum of all ranks', which the door notices: it releases nothing of it. */
+/* A tacit_ranks_t's. After a failure the message is no sum of all ranks', which the door notices: it releases
+ * nothing of it. */
 static void sum_ranks(void *user, size_t n, int64_t *numbers) {
   tacit_fit_engine_t *engine = user;
   size_t n_ranks = engine->of.n + 1;
@@ -35,7 +37,8 @@ static void sum_ranks(void *user, size_t n, int64_t *numbers) {
     }
     return;
   }
-  bool is_summed = !engine->has_failed && engine->request.length > 0 && engine->of.sum(engine->of.user, engine->request.data, n, numbers);
+  bool is_summed = !engine->has_failed && engine->request.length > 0 &&
+                   engine->of.sum(engine->of.user, engine->request.data, n, numbers);
   engine->has_failed = !is_summed;
   if (!is_summed) {
     numbers[n - 1] = -1; /* the digest's place */
@@ -54,7 +57,8 @@ void tacit_fit_ask_parts(void *user, const tacit_kept_release_t *request) {
 tacit_status_t tacit_fit_engine_failed(const tacit_fit_t *fit, tacit_status_t status, tacit_error_t *err) {
   return fit->engine != NULL && fit->engine->has_failed
              ? tacit_error_set(err, TACIT_ERR_STATE, "data",
-                               "a pass over the parts of the data was not finished: nothing of it was released, and what was charged stays charged")
+                               "a pass over the parts of the data was not finished: nothing of it was "
+                               "released, and what was charged stays charged")
              : status;
 }
 
@@ -66,15 +70,20 @@ void tacit_fit_engine_free(tacit_fit_engine_t *engine) {
   }
 }
 
-static tacit_status_t check_asker(const tacit_fit_t *fit, const tacit_fit_parts_t *parts, tacit_error_t *err) {
-  if (fit->is_exposed || fit->method == NULL || !fit->method->is_one_off || fit->checked != NULL || fit->ranks.ranks != NULL) {
+static tacit_status_t check_asker(const tacit_fit_t *fit, const tacit_fit_parts_t *parts,
+                                  tacit_error_t *err) {
+  if (fit->is_exposed || fit->method == NULL || !fit->method->is_one_off || fit->checked != NULL ||
+      fit->ranks.ranks != NULL) {
     const char *why = fit->why_not_aware;
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
-                           "records in parts are fitted by method noise-aware, in one process, not exposed%s%s", why[0] != '\0' ? "; here: " : "", why);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "method",
+        "records in parts are fitted by method noise-aware, in one process, not exposed%s%s",
+        why[0] != '\0' ? "; here: " : "", why);
   }
   return parts->n >= 1 && parts->n <= MAX_PARTS
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "records come in 1 to %d parts, not in %zu", (int)MAX_PARTS, parts->n);
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "records come in 1 to %d parts, not in %zu",
+                               (int)MAX_PARTS, parts->n);
 }
 
 static tacit_status_t make_engine(tacit_fit_t *fit, const tacit_fit_parts_t *parts, tacit_error_t *err) {
@@ -91,16 +100,21 @@ static tacit_status_t make_engine(tacit_fit_t *fit, const tacit_fit_parts_t *par
 }
 
 /* Of n records, which are units of several where the schema has persons. */
-static tacit_status_t new_records(const tacit_fit_t *fit, size_t n, tacit_records_t **records, tacit_error_t *err) {
+static tacit_status_t new_records(const tacit_fit_t *fit, size_t n, tacit_records_t **records,
+                                  tacit_error_t *err) {
   const size_t none = 0;
   tacit_status_t status = tacit_records_new(records, n, fit->model.records.n_columns, err);
-  return status == TACIT_OK && n == 0 && tacit_schema_unit(fit->schema) != NULL ? tacit_records_set_units(*records, &none, 0, err) : status;
+  return status == TACIT_OK && n == 0 && tacit_schema_unit(fit->schema) != NULL
+             ? tacit_records_set_units(*records, &none, 0, err)
+             : status;
 }
 
-static tacit_status_t open_curator(tacit_fit_t *fit, tacit_records_t *records, const tacit_ranks_t *ranks, tacit_error_t *err) {
+static tacit_status_t open_curator(tacit_fit_t *fit, tacit_records_t *records, const tacit_ranks_t *ranks,
+                                   tacit_error_t *err) {
   fit->limits.ranks = ranks;
   fit->limits.max_unit_rows = tacit_schema_max_rows(fit->schema);
-  return tacit_curator_new(&fit->curator, records, &fit->model.records, fit->budget, fit->noise, &fit->limits, err);
+  return tacit_curator_new(&fit->curator, records, &fit->model.records, fit->budget, fit->noise, &fit->limits,
+                           err);
 }
 
 tacit_status_t tacit_fit_read_parts(tacit_fit_t *fit, const tacit_fit_parts_t *parts, tacit_error_t *err) {
@@ -126,7 +140,8 @@ tacit_status_t tacit_fit_read_parts(tacit_fit_t *fit, const tacit_fit_parts_t *p
 
 void tacit_fit_be_part(tacit_fit_t *fit) { fit->is_part = true; }
 
-/* What is packed: this, values of the blocks, and, of persons, where each one's records begin, and their number. */
+/* What is packed: this, values of the blocks, and, of persons, where each one's records begin, and their
+ * number. */
 typedef struct packed {
   char magic[16];
   unsigned char print[TACIT_FIT_PRINT];
@@ -151,17 +166,20 @@ static uint64_t check_of(const unsigned char *bytes, size_t n) {
 /* Bytes of values and of places; false: too many to count. */
 static bool sizes_of(const packed_t *head, size_t *values, size_t *places, size_t *all) {
   size_t n_blocks = head->n / TACIT_BLOCK + (head->n % TACIT_BLOCK != 0);
-  bool is_fine = !__builtin_mul_overflow(n_blocks * TACIT_BLOCK, head->n_columns * sizeof(float), values) && head->n <= SIZE_MAX / 2 &&
-                 head->n_columns <= SIZE_MAX / 8 && head->n_units <= SIZE_MAX / 16;
+  bool is_fine = !__builtin_mul_overflow(n_blocks * TACIT_BLOCK, head->n_columns * sizeof(float), values) &&
+                 head->n <= SIZE_MAX / 2 && head->n_columns <= SIZE_MAX / 8 && head->n_units <= SIZE_MAX / 16;
   *places = is_fine && head->has_units ? (head->n_units + 1) * sizeof(size_t) : 0;
   return is_fine && !__builtin_add_overflow(*values, *places + sizeof *head, all);
 }
 
-static tacit_status_t pack(const tacit_fit_t *fit, const tacit_records_t *records, void **packed, size_t *n, tacit_fit_part_t *part,
-                           tacit_error_t *err) {
+static tacit_status_t pack(const tacit_fit_t *fit, const tacit_records_t *records, void **packed, size_t *n,
+                           tacit_fit_part_t *part, tacit_error_t *err) {
   size_t n_units, values, places;
   const size_t *offsets = tacit_records_unit_offsets(records, &n_units);
-  packed_t head = {.one = 1, .n = tacit_records_n(records), .n_columns = tacit_records_n_columns(records), .n_units = n_units,
+  packed_t head = {.one = 1,
+                   .n = tacit_records_n(records),
+                   .n_columns = tacit_records_n_columns(records),
+                   .n_units = n_units,
                    .has_units = offsets != NULL};
   memcpy(head.magic, magic, sizeof magic);
   tacit_fit_print_settings(fit, false, head.print);
@@ -181,8 +199,8 @@ static tacit_status_t pack(const tacit_fit_t *fit, const tacit_records_t *record
   return TACIT_OK;
 }
 
-tacit_status_t tacit_fit_pack(tacit_fit_t *fit, const tacit_data_source_t *source, void **packed, size_t *n, tacit_fit_part_t *part,
-                              tacit_error_t *err) {
+tacit_status_t tacit_fit_pack(tacit_fit_t *fit, const tacit_data_source_t *source, void **packed, size_t *n,
+                              tacit_fit_part_t *part, tacit_error_t *err) {
   tacit_table_t *table;
   tacit_records_t *records;
   tacit_table_notes_t notes;
@@ -199,7 +217,8 @@ tacit_status_t tacit_fit_pack(tacit_fit_t *fit, const tacit_data_source_t *sourc
 }
 
 /* The records that were packed. */
-static tacit_status_t unpack(const tacit_fit_t *fit, const void *packed, size_t n, tacit_records_t **records, tacit_error_t *err) {
+static tacit_status_t unpack(const tacit_fit_t *fit, const void *packed, size_t n, tacit_records_t **records,
+                             tacit_error_t *err) {
   packed_t head;
   size_t values, places, all;
   unsigned char print[TACIT_FIT_PRINT];
@@ -207,15 +226,19 @@ static tacit_status_t unpack(const tacit_fit_t *fit, const void *packed, size_t 
   bool is_whole = n >= sizeof head;
   memcpy(&head, packed, is_whole ? sizeof head : 0);
   if (!is_whole || memcmp(head.magic, magic, sizeof magic) != 0 || head.one != 1) {
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, "data", "no packed part of records, or one of another version or kind of machine: pack it again");
+    return tacit_error_set(
+        err, TACIT_ERR_SYNTAX, "data",
+        "no packed part of records, or one of another version or kind of machine: pack it again");
   }
   tacit_fit_print_settings(fit, false, print);
   if (memcmp(head.print, print, sizeof print) != 0 || head.n_columns != fit->model.records.n_columns) {
     return tacit_error_set(err, TACIT_ERR_SYNTAX, "data",
-                           "the part was packed for other settings, another schema or program, or by another version of tacit: pack it again");
+                           "the part was packed for other settings, another schema or program, or by another "
+                           "version of tacit: pack it again");
   }
   if (!sizes_of(&head, &values, &places, &all) || n != all || check_of(from, values + places) != head.check) {
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, "data", "the packed part is cut off or damaged: pack it again");
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, "data",
+                           "the packed part is cut off or damaged: pack it again");
   }
   tacit_status_t status = tacit_records_new(records, head.n, head.n_columns, err);
   size_t *offsets = status == TACIT_OK && places > 0 ? tacit_alloc(head.n_units + 1, sizeof *offsets) : NULL;
@@ -257,7 +280,8 @@ static void hear(void *user, size_t n, int64_t *numbers) {
   }
 }
 
-static tacit_status_t sum(tacit_fit_t *fit, tacit_records_t *records, const tacit_kept_release_t *release, heard_t *heard, tacit_error_t *err) {
+static tacit_status_t sum(tacit_fit_t *fit, tacit_records_t *records, const tacit_kept_release_t *release,
+                          heard_t *heard, tacit_error_t *err) {
   const tacit_ranks_t ranks = {.rank = 0, .n_ranks = 2, .sum = hear, .user = heard};
   tacit_noise_aware_settings_t settings = tacit_fit_aware_settings(fit);
   tacit_status_t status = open_curator(fit, records, &ranks, err);
@@ -267,11 +291,12 @@ static tacit_status_t sum(tacit_fit_t *fit, tacit_records_t *records, const taci
   status = tacit_noise_aware_serve(fit->curator, &settings, release, err);
   tacit_curator_free(fit->curator);
   fit->curator = NULL;
-  return status == TACIT_OK && (heard->sums == NULL || heard->n_times != 2) ? tacit_error_memory(err) : status;
+  return status == TACIT_OK && (heard->sums == NULL || heard->n_times != 2) ? tacit_error_memory(err)
+                                                                            : status;
 }
 
-tacit_status_t tacit_fit_sum_part(tacit_fit_t *fit, const char *request, const void *packed, size_t n, int64_t **sums, size_t *n_sums,
-                                  tacit_error_t *err) {
+tacit_status_t tacit_fit_sum_part(tacit_fit_t *fit, const char *request, const void *packed, size_t n,
+                                  int64_t **sums, size_t *n_sums, tacit_error_t *err) {
   const tacit_schema_t *schema;
   const char *const *columns;
   size_t n_columns;

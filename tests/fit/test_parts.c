@@ -1,4 +1,5 @@
-/* Records in parts: a fit that asks them for sums releases what one process does, bit for bit; what is no request or no part is refused. */
+/* Records in parts: a fit that asks them for sums releases what one process does, bit for bit; what is no
+ * request or no part is refused. */
 #include "fit/fixture.h"
 
 #include "fit/fit_internal.h"
@@ -6,13 +7,19 @@
 
 enum { MAX_PARTS = 9, N_ROWS = 1500 };
 
-static const char binary[] = "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n  z: {type: numeric, lower: -1, upper: 1}\n";
+static const char binary[] =
+    "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n  z: {type: numeric, lower: "
+    "-1, upper: 1}\n";
 static const char counts[] =
-    "columns:\n  y: {type: integer, lower: 0, upper: 3}\n  x: {type: numeric, lower: -1, upper: 1}\n  z: {type: numeric, lower: -1, upper: 1}\n";
+    "columns:\n  y: {type: integer, lower: 0, upper: 3}\n  x: {type: numeric, lower: -1, upper: 1}\n  z: "
+    "{type: numeric, lower: -1, upper: 1}\n";
 static const char private_number[] =
-    "relation: add-remove\ncolumns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n  z: {type: numeric, lower: -1, upper: 1}\n";
-static const char persons[] = "unit: who\nmax_rows: 3\ncolumns:\n  who: {type: id}\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n"
-                              "  z: {type: numeric, lower: -1, upper: 1}\n";
+    "relation: add-remove\ncolumns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n  z: "
+    "{type: numeric, lower: -1, upper: 1}\n";
+static const char persons[] =
+    "unit: who\nmax_rows: 3\ncolumns:\n  who: {type: id}\n  y: {type: binary}\n  x: {type: numeric, lower: "
+    "-1, upper: 1}\n"
+    "  z: {type: numeric, lower: -1, upper: 1}\n";
 
 #define SHORT "epsilon", "20", "delta", "1e-5", "chains", "1", "draws", "10", "warmup", "10"
 static const char *const of_outcomes[] = {"family", "bernoulli", SHORT, NULL};
@@ -26,9 +33,10 @@ typedef struct variant {
   const char *const *settings;
 } variant_t;
 
-static const variant_t variants[] = {{"y ~ x + z", binary, of_outcomes},   {"y ~ x + z", counts, of_counts},
-                                     {"x ~ y + z", binary, of_numbers},    {"y ~ x + z", private_number, of_private_number},
-                                     {"y ~ x + z", persons, of_outcomes},  {"y ~ x", counts, of_program}};
+static const variant_t variants[] = {
+    {"y ~ x + z", binary, of_outcomes},  {"y ~ x + z", counts, of_counts},
+    {"x ~ y + z", binary, of_numbers},   {"y ~ x + z", private_number, of_private_number},
+    {"y ~ x + z", persons, of_outcomes}, {"y ~ x", counts, of_program}};
 enum { N_VARIANTS = sizeof variants / sizeof variants[0] };
 
 /* Persons have 1 to 4 rows: of the last, max_rows leaves one out. */
@@ -39,7 +47,8 @@ static void write_rows(const fixture_t *f, const char *name, size_t part, size_t
   fputs("who,y,x,z\n", file);
   for (size_t i = 0, who = 0, left = 1; i < N_ROWS; i++) {
     if (who * 5 % n_parts == part) {
-      fprintf(file, "p%zu,%d,%.2f,%.2f\n", who, i * 7 % 31 + i * 13 % 37 > 33, (double)(i * 7 % 31) / 15.5 - 1, (double)(i * 11 % 23) / 11.5 - 1);
+      fprintf(file, "p%zu,%d,%.2f,%.2f\n", who, i * 7 % 31 + i * 13 % 37 > 33,
+              (double)(i * 7 % 31) / 15.5 - 1, (double)(i * 11 % 23) / 11.5 - 1);
     }
     if (--left == 0) {
       who++;
@@ -77,7 +86,9 @@ static bool sum_parts(void *user, const char *request, size_t n, int64_t *sums) 
     int64_t *own, *again;
     for (int i = 0; i < 2; i++) { /* the second is what a machine that comes up for a lost one makes */
       tacit_fit_t *fit = part_of(engine->variant);
-      assert_ok(tacit_fit_sum_part(fit, request, engine->packed[p], engine->sizes[p], i == 0 ? &own : &again, &n_own, &err), err);
+      assert_ok(tacit_fit_sum_part(fit, request, engine->packed[p], engine->sizes[p], i == 0 ? &own : &again,
+                                   &n_own, &err),
+                err);
       assert_int_equal(n_own, n);
       tacit_fit_free(fit);
     }
@@ -91,7 +102,8 @@ static bool sum_parts(void *user, const char *request, size_t n, int64_t *sums) 
   return true;
 }
 
-static void open_engine(const fixture_t *f, const variant_t *v, size_t n, engine_t *engine, tacit_fit_part_t *parts) {
+static void open_engine(const fixture_t *f, const variant_t *v, size_t n, engine_t *engine,
+                        tacit_fit_part_t *parts) {
   tacit_error_t err;
   *engine = (engine_t){.variant = v, .n = n};
   for (size_t p = 0; p < n; p++) {
@@ -99,7 +111,9 @@ static void open_engine(const fixture_t *f, const variant_t *v, size_t n, engine
     write_rows(f, "part.csv", p, n);
     snprintf(path, sizeof path, "%s/part.csv", f->folder);
     tacit_fit_t *fit = part_of(v);
-    assert_ok(tacit_fit_pack(fit, &(tacit_data_source_t){.path = path}, &engine->packed[p], &engine->sizes[p], &parts[p], &err), err);
+    assert_ok(tacit_fit_pack(fit, &(tacit_data_source_t){.path = path}, &engine->packed[p], &engine->sizes[p],
+                             &parts[p], &err),
+              err);
     tacit_fit_free(fit);
   }
 }
@@ -143,7 +157,8 @@ static void test_parts_release_what_one_process_does(void **state) {
       tacit_fit_part_t parts[MAX_PARTS];
       open_engine(f, &variants[v], numbers[i], &engine, parts);
       fit = seeded(&variants[v]);
-      assert_ok(tacit_fit_read_parts(fit, &(tacit_fit_parts_t){numbers[i], parts, sum_parts, &engine}, &err), err);
+      assert_ok(tacit_fit_read_parts(fit, &(tacit_fit_parts_t){numbers[i], parts, sum_parts, &engine}, &err),
+                err);
       assert_ok(tacit_fit_run(fit, NULL, NULL, &err), err);
       char *together = releases_of(fit);
       assert_string_equal(together, alone);
@@ -169,7 +184,7 @@ static void test_a_pass_that_failed_releases_nothing(void **state) {
     tacit_status_t status = tacit_fit_run(fit, NULL, NULL, &err);
     assert_int_equal(status, fails_at == 0 ? TACIT_OK : TACIT_ERR_STATE);
     n_passes = fails_at == 0 ? engine.n_asked : n_passes;
-    assert_int_equal(engine.n_asked, fails_at == 0 ? n_passes : fails_at); /* it stops there */
+    assert_int_equal(engine.n_asked, fails_at == 0 ? n_passes : fails_at);      /* it stops there */
     assert_int_equal(fit->releases.n, fails_at == 0 ? n_passes : fails_at - 1); /* the pass's is none */
     assert_true(tacit_fit_spent(fit).epsilon > 0);
     tacit_fit_free(fit);
@@ -178,7 +193,8 @@ static void test_a_pass_that_failed_releases_nothing(void **state) {
   assert_true(n_passes >= 6);
 }
 
-static tacit_status_t sum_of(const variant_t *v, const char *request, const void *packed, size_t n, tacit_error_t *err) {
+static tacit_status_t sum_of(const variant_t *v, const char *request, const void *packed, size_t n,
+                             tacit_error_t *err) {
   int64_t *sums;
   size_t n_sums;
   tacit_fit_t *fit = part_of(v);
@@ -203,7 +219,8 @@ static void test_what_is_no_request_or_no_part_is_refused(void **state) {
   const size_t n = engine.sizes[0], length = strlen(engine.last);
   unsigned char *packed = engine.packed[0];
   assert_ok(sum_of(&variants[0], engine.last, packed, n, &err), err);
-  for (size_t at = 0; at < length; at += 1 + length / 97) { /* cut off anywhere; a letter that does not belong there */
+  for (size_t at = 0; at < length;
+       at += 1 + length / 97) { /* cut off anywhere; a letter that does not belong there */
     char *cut = strndup(engine.last, at), *other = strdup(engine.last);
     assert_int_equal(sum_of(&variants[0], cut, packed, n, &err), TACIT_ERR_SYNTAX);
     other[at] = '#';
@@ -229,15 +246,18 @@ static void test_what_is_no_request_or_no_part_is_refused(void **state) {
 
 static void test_what_cannot_be_fitted_in_parts_is_refused(void **state) {
   (void)state;
-  static const char *const steps[] = {"family", "bernoulli", "epsilon", "20", "delta", "1e-5", "method", "dp-hmc", NULL};
+  static const char *const steps[] = {"family", "bernoulli", "epsilon", "20", "delta",
+                                      "1e-5",   "method",    "dp-hmc",  NULL};
   tacit_fit_part_t part = {10, 10};
   tacit_error_t err;
   tacit_fit_t *fit = fixture_new("y ~ x", binary, steps);
-  assert_int_equal(tacit_fit_read_parts(fit, &(tacit_fit_parts_t){1, &part, sum_parts, NULL}, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_fit_read_parts(fit, &(tacit_fit_parts_t){1, &part, sum_parts, NULL}, &err),
+                   TACIT_ERR_ARGUMENT);
   assert_non_null(strstr(err.message, "noise-aware"));
   tacit_fit_free(fit);
   fit = fixture_new("y ~ x", binary, of_outcomes);
-  assert_int_equal(tacit_fit_read_parts(fit, &(tacit_fit_parts_t){0, &part, sum_parts, NULL}, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_fit_read_parts(fit, &(tacit_fit_parts_t){0, &part, sum_parts, NULL}, &err),
+                   TACIT_ERR_ARGUMENT);
   tacit_fit_free(fit);
 }
 
@@ -245,7 +265,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_parts_release_what_one_process_does, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_a_pass_that_failed_releases_nothing, fixture_open, fixture_close),
-      cmocka_unit_test_setup_teardown(test_what_is_no_request_or_no_part_is_refused, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_what_is_no_request_or_no_part_is_refused, fixture_open,
+                                      fixture_close),
       cmocka_unit_test(test_what_cannot_be_fitted_in_parts_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

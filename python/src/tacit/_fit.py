@@ -249,6 +249,8 @@ def fit(formula: str | None = None, data: Any = None, *, program: Path | None = 
         if former is not None:
             return former
         watch, line = _progress.watcher(progress)
+        if engine is not None and line is not None:
+            engine.show = line.show
         try:
             with contextlib.nullcontext(source) if engine is None else engine.given(_parts.Job(what, pairs, text, name)) as given:
                 result = _core.fit(what, pairs, text, name, given, lambda found: _go_on(Plan(found), may_be_poor, line), watch, out is not None)

@@ -13,6 +13,7 @@ import mmap
 import os
 import re
 import tempfile
+import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -141,12 +142,18 @@ def _failure(error: Exception) -> Exception:
                      "data", str(error))
 
 
+def _nothing(text: str) -> None:
+    del text
+
+
 class Engine:
     """Records that are held in parts, until they are let go."""
 
     def __init__(self, data: Any, settings: list[tuple[str, str]]) -> None:
         self.data, self.settings = data, dict(settings)
         self.parts: list[tuple[int, int]] = []
+        self.show: Callable[[str], None] = _nothing  # a line for the holder of the data, who sees rows anyway
+        self._n_passes = 0
 
     def open(self, job: Job) -> None:
         raise NotImplementedError
@@ -162,6 +169,7 @@ class Engine:
     def given(self, job: Job) -> Iterator[Parts]:
         """What the extension takes in the place of data."""
         failure: Exception | None = None
+        self.show("packing the records")
         try:
             self.open(job)
         except Exception as error:
@@ -179,6 +187,8 @@ class Engine:
 
     def _sum(self, job: Job, request: str) -> bytes:
         failure: Exception
+        self._n_passes += 1
+        self.show(f"pass {self._n_passes} over {len(self.parts)} parts")
         try:
             n, sums = self.sum(job, request)
             if n == len(self.parts) and sums is not None:
@@ -345,6 +355,11 @@ def _found(path: str) -> list[str]:
     return files
 
 
+def _n_rows(path: str) -> int:
+    """By what the files say of themselves."""
+    return sum(importlib.import_module("pyarrow.parquet").read_metadata(file).num_rows for file in _found(path))
+
+
 class Parquet:
     """Parquet files as a frame that hands out a stream of the columns that are asked for."""
 
@@ -383,13 +398,16 @@ class Files(Engine):
     def open(self, job: Job) -> None:
         columns, unit = job.columns()
         self._file = tempfile.TemporaryFile(dir=self.settings["scratch"])
-        at = 0
+        at, begun, n_rows = 0, time.monotonic(), _n_rows(self.data)
         threads = int(self.settings.get("threads", 1))
         with ThreadPoolExecutor(threads) as pool:
             waiting: list[Any] = []
             todo = pieces(self._batches(columns, unit), unit)
             for first, table in todo:
                 waiting.append(pool.submit(_pack_piece, job, self.data, first, table))
+                done, seconds = first + table.num_rows, time.monotonic() - begun
+                left = f", {seconds * (n_rows - done) / done:.0f} s left" if seconds > 1 else ""
+                self.show(f"packing: {done:,} of {n_rows:,} rows{left}")
                 del table
                 if len(waiting) > threads:
                     at = self._keep(waiting.pop(0).result(), at)

@@ -47,7 +47,10 @@ class Line:
         spent = "" if epsilon != epsilon else f", epsilon {epsilon:.3g}"
         seconds = time.monotonic() - self._begun
         left = f", {seconds * (n_iterations - iteration) / iteration:.0f} s left" if iteration > 0 and seconds > 1 else ""
-        text = f"iteration {iteration} of {n_iterations}{spent}{left}"
+        self.show(f"iteration {iteration} of {n_iterations}{spent}{left}")
+
+    def show(self, text: str) -> None:
+        """What the next line takes the place of."""
         if self._display is not None:
             shown = {"text/plain": text}
             if self._handle is None:
