@@ -254,6 +254,7 @@ TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_relea
 
 /* Before a release: what its parts are to be asked. */
 void tacit_fit_ask_parts(void *fit, const tacit_kept_release_t *request);
+bool tacit_fit_engine_has_failed(const tacit_fit_t *fit);
 /* TACIT_ERR_STATE where the engine failed in a pass; else the status given. */
 TACIT_MUST_USE tacit_status_t tacit_fit_engine_failed(const tacit_fit_t *fit, tacit_status_t status, tacit_error_t *err);
 void tacit_fit_engine_free(struct tacit_fit_engine *engine);

@@ -54,8 +54,12 @@ void tacit_fit_ask_parts(void *user, const tacit_kept_release_t *request) {
   }
 }
 
+bool tacit_fit_engine_has_failed(const tacit_fit_t *fit) {
+  return fit->engine != NULL && fit->engine->has_failed;
+}
+
 tacit_status_t tacit_fit_engine_failed(const tacit_fit_t *fit, tacit_status_t status, tacit_error_t *err) {
-  return fit->engine != NULL && fit->engine->has_failed
+  return tacit_fit_engine_has_failed(fit)
              ? tacit_error_set(err, TACIT_ERR_STATE, "data",
                                "a pass over the parts of the data was not finished: nothing of it was "
                                "released, and what was charged stays charged")

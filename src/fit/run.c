@@ -130,7 +130,8 @@ static bool must_be_silent(const tacit_fit_t *fit, tacit_status_t sampled) {
   if (tacit_fit_has_all_releases(fit)) {
     return false; /* as any other run: it did not stop before */
   }
-  bool is_stopped = sampled == TACIT_ERR_INTERRUPTED || (sampled == TACIT_OK && fit->end == TACIT_SAMPLE_INTERRUPTED);
+  bool is_stopped = sampled == TACIT_ERR_INTERRUPTED || (sampled == TACIT_OK && fit->end == TACIT_SAMPLE_INTERRUPTED) ||
+                    tacit_fit_engine_has_failed(fit); /* as somebody can make it fail */
   if (!is_stopped || tacit_fit_secret_of_time(fit) == NULL) {
     return false;
   }

@@ -193,6 +193,24 @@ static void test_a_pass_that_failed_releases_nothing(void **state) {
   assert_true(n_passes >= 6);
 }
 
+/* Under add-remove the moment at which somebody ends a pass tells how many records there are: not a word of how
+ * far it had come. */
+static void test_whoever_ends_a_pass_learns_no_time(void **state) {
+  const fixture_t *f = *state;
+  engine_t engine;
+  tacit_fit_part_t parts[MAX_PARTS];
+  tacit_error_t err;
+  open_engine(f, &variants[3], 2, &engine, parts);
+  engine.fails_at = 4;
+  tacit_fit_t *fit = fixture_new(variants[3].formula, variants[3].schema, variants[3].settings);
+  assert_ok(tacit_fit_read_parts(fit, &(tacit_fit_parts_t){2, parts, sum_parts, &engine}, &err), err);
+  assert_int_equal(tacit_fit_run(fit, NULL, NULL, &err), TACIT_ERR_INTERRUPTED);
+  assert_int_equal(fit->releases.n, 0);
+  assert_null(strstr(tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT), "charged"));
+  tacit_fit_free(fit);
+  close_engine(&engine);
+}
+
 static tacit_status_t sum_of(const variant_t *v, const char *request, const void *packed, size_t n,
                              tacit_error_t *err) {
   int64_t *sums;
@@ -265,6 +283,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_parts_release_what_one_process_does, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_a_pass_that_failed_releases_nothing, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_whoever_ends_a_pass_learns_no_time, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_what_is_no_request_or_no_part_is_refused, fixture_open,
                                       fixture_close),
       cmocka_unit_test(test_what_cannot_be_fitted_in_parts_is_refused)};

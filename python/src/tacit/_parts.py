@@ -230,6 +230,10 @@ def _spark_add(batches: Iterable[Any]) -> Iterator[Any]:
         yield pyarrow.record_batch({"n": [n], "sums": [total]})
 
 
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
 class Spark(Engine):
     """A DataFrame of PySpark: packed by mapInArrow, and persisted, so that a part that is lost is packed again from what it came from."""
 
@@ -239,11 +243,12 @@ class Spark(Engine):
         functions = importlib.import_module("pyspark.sql.functions")
         columns, unit = job.columns()
         _data._require(columns, list(self.data.columns))
-        frame = self.data.select(*(f"`{name}`" for name in columns))
+        frame = self.data.select(*(_quoted(name) for name in columns))
         if unit is not None:
             # rows of a person in one partition, in the order in which the data have them
-            order, who = "__tacit_order", functions.col(f"`{unit}`").cast("string")
-            n = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+            order, who = "__tacit_order", functions.col(_quoted(unit)).cast("string")
+            wanted = str(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+            n = int(wanted) if wanted.isdigit() else 200  # "auto" of some that sell Spark
             frame = frame.withColumn(order, functions.monotonically_increasing_id()).repartition(n, who).sortWithinPartitions(who, order).drop(order)
         self._packed = frame.mapInArrow(functools.partial(_spark_pack, job, unit), "records long, units long, packed binary").persist()
         self.parts = [(row[0], row[1]) for row in self._packed.select("records", "units").collect()]
@@ -443,7 +448,7 @@ def engine_of(data: Any, pairs: list[tuple[str, str]]) -> Engine | None:
     """The engine that holds these data, or None: then they are read into this process."""
     module = _data._module(data)
     if module == "pyspark":
-        return Spark(data, pairs)
+        return Spark(data.to_spark() if hasattr(data, "to_spark") else data, pairs)
     if module in ("dask", "dask_expr"):
         return Dask(data, pairs)
     if is_parquet(data) and dict(pairs).get("scratch"):
