@@ -41,6 +41,7 @@ typedef struct tacit_column_schema {
   double lower, upper;       /**< numeric and integer; 0 and 1 for binary */
   bool has_typical;          /**< numeric and integer: is it publicly known where nine in ten values lie? */
   double typical_low, typical_high; /**< there; meant only if it is known */
+  const char *units;         /**< numeric and integer: what one of it is, "years", for people who read reports; NULL: not said */
   bool has_since;            /**< numeric and integer: are values dates, as days since this one? */
   double since;              /**< a date, in days since 1970-01-01 */
   bool has_labels;           /**< categorical: are levels the labels of values, in files that have such? */

@@ -103,6 +103,8 @@ typedef struct tacit_report {
   const tacit_evidence_t *evidence;   /**< what the fit rests on, for the same; NULL: nothing of it, and no such file without either */
   const tacit_released_t *kept;           /**< written as releases.json; NULL: there are none */
   const char *date;            /**< of the run, "2026-11-22"; the day alone: times tell how long runs take. NULL: not said */
+  const char *(*units)(const void *of, const char *label); /**< what one of a column is, "years", or NULL; NULL: nothing is known of any */
+  const void *units_of;        /**< what it is asked with */
   const char *columns;         /**< bounds and levels of the columns used, in a sentence; NULL: not said */
   const tacit_curve_t *curves; /**< shape (n_curves) */
   size_t n_curves;

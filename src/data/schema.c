@@ -15,6 +15,7 @@ void tacit_schema_free(tacit_schema_t *schema) {
       tacit_free(column->levels[k]);
     }
     tacit_free(column->levels);
+    tacit_free(column->units);
     tacit_free(column->name);
   }
   tacit_free(schema->columns);
@@ -76,8 +77,9 @@ static tacit_status_t copy_column(tacit_schema_column_owned_t *to, const tacit_c
   to->public.out_of_range = TACIT_RANGE_ERROR;
   to->public.n_levels = 0;
   to->public.name = to->name = tacit_strdup(from->name);
+  to->public.units = to->units = from->units != NULL ? tacit_strdup(from->units) : NULL;
   to->levels = from->n_levels > 0 ? tacit_alloc_zero(from->n_levels, sizeof *to->levels) : NULL;
-  if (to->name == NULL || (from->n_levels > 0 && to->levels == NULL)) {
+  if (to->name == NULL || (from->units != NULL && to->units == NULL) || (from->n_levels > 0 && to->levels == NULL)) {
     return tacit_error_memory(err);
   }
   to->public.levels = (const char *const *)to->levels;

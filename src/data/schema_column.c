@@ -72,6 +72,14 @@ static tacit_status_t read_upper(tacit_yaml_t *yaml, const yaml_node_t *value, t
   return read_bound(yaml, value, "upper", &column->public.upper);
 }
 
+static tacit_status_t read_units(tacit_yaml_t *yaml, const yaml_node_t *value, tacit_schema_column_owned_t *column) {
+  tacit_status_t status = tacit_yaml_text(yaml, value, "units", &column->units);
+  column->public.units = column->units;
+  return status == TACIT_OK && (column->units[0] == '\0' || strlen(column->units) > 40)
+             ? tacit_yaml_fault(yaml, value, "units: expected a word or two of at most 40 bytes, as in years, for reports")
+             : status;
+}
+
 static tacit_status_t read_typical(tacit_yaml_t *yaml, const yaml_node_t *value, tacit_schema_column_owned_t *column) {
   if (tacit_yaml_length(value) != 2) {
     return tacit_yaml_fault(yaml, value, "typical: expected [low, high], between which nine in ten values are known to lie");
@@ -180,13 +188,13 @@ static tacit_status_t check_bounds(tacit_yaml_t *yaml, const tacit_column_draft_
 }
 
 /* Keys, what reads them, and which columns have them: of numbers, or categorical ones alone, where `has` says what it is. */
-static const char *const keys[] = {"type", "lower", "upper", "typical", "since", "out_of_range", "labels", "levels", "missing", NULL};
+static const char *const keys[] = {"type", "lower", "upper", "typical", "units", "since", "out_of_range", "labels", "levels", "missing", NULL};
 static const struct {
   tacit_status_t (*read)(tacit_yaml_t *yaml, const yaml_node_t *value, tacit_schema_column_owned_t *column);
   const char *has;
   bool is_of_numbers;
 } parts[] = {{read_type, NULL, false},           {read_lower, "bounds", true}, {read_upper, "bounds", true},
-             {read_typical, "typical values", true}, {read_since, "dates", true}, {read_out_of_range, "a range", true},
+             {read_typical, "typical values", true}, {read_units, "units", true}, {read_since, "dates", true}, {read_out_of_range, "a range", true},
              {read_labels, "labels", false},       {read_levels, "levels", false}};
 enum { N_PARTS = sizeof parts / sizeof parts[0] };
 

@@ -6,7 +6,7 @@
 
 typedef struct tacit_schema_column_owned {
   tacit_column_schema_t public;
-  char *name, **levels;
+  char *name, **levels, *units;
 } tacit_schema_column_owned_t;
 
 struct tacit_schema {

@@ -83,6 +83,12 @@ static size_t public_units(const tacit_fit_t *fit) {
   return is_public && tacit_curator_n_units(fit->curator, &n, &err) == TACIT_OK ? n : 0;
 }
 
+/* "years" of age, "days" of dates; NULL of what is no column of numbers. */
+static const char *units_of(const void *schema, const char *label) {
+  const tacit_column_schema_t *column = tacit_schema_find(schema, label);
+  return column == NULL ? NULL : column->units != NULL ? column->units : column->has_since ? "days" : NULL;
+}
+
 static tacit_report_t describe(const tacit_fit_t *fit) {
   const tacit_draws_t *draws = &fit->draws;
   bool is_private = tacit_curator_is_private(fit->curator);
@@ -92,6 +98,8 @@ static tacit_report_t describe(const tacit_fit_t *fit) {
       .family = fit->program != NULL ? "program" : tacit_family_string(fit->family),
       .data_name = tacit_schema_dataset(fit->schema),
       .schema = fit->schema_text,
+      .units = units_of,
+      .units_of = fit->schema,
       .unit = tacit_schema_unit(fit->schema) != NULL ? tacit_schema_unit(fit->schema) : "row",
       .max_rows = tacit_schema_max_rows(fit->schema),
       .delta_meaning = tacit_schema_delta_meaning(fit->schema),

@@ -67,7 +67,8 @@ static void describe(const tacit_report_t *report, const tacit_summary_t *summar
     tacit_text_t amount = {0};
     by = round_step(sd);
     tacit_text_shortest(&amount, by);
-    snprintf(effect->text, sizeof effect->text, "per %s of %s", amount.data != NULL ? amount.data : "", label);
+    const char *units = report->units != NULL ? report->units(report->units_of, label) : NULL, *step = amount.data != NULL ? amount.data : "";
+    snprintf(effect->text, sizeof effect->text, "per %s%s%s of %s", step, units != NULL ? " " : "", units != NULL ? units : "", label);
     tacit_text_clear(&amount);
   } else {
     snprintf(effect->text, sizeof effect->text, "%s", label);

@@ -29,7 +29,7 @@ def run_all():
             assert abs(rows[name]["mean"] - mean) < 16 * sd and 0.8 * sd < rows[name]["sd"] < 8 * sd, rows[name]
             assert rows[name]["rhat"] < 1.05 and rows[name]["ess_bulk"] > 100, rows[name]
         # the report begins with the answer: what 10 years do to the odds, by the very interval of the table, rounded
-        answer = re.search(r"Odds of death: multiplied by <strong>([0-9.]+)</strong> \(([0-9.]+) to ([0-9.]+)\) per 10 of age", page("a1"))
+        answer = re.search(r"Odds of death: multiplied by <strong>([0-9.]+)</strong> \(([0-9.]+) to ([0-9.]+)\) per 10 years of age", page("a1"))
         for said, quantile in zip(answer.groups(), ("q50", "q5", "q95")):
             assert abs(float(said) / math.exp(10 * rows["age"][quantile]) - 1) < .03, (said, rows["age"])
         assert " per doubling of flc" in page("a1") and "Privacy noise widened the intervals by " in page("a1")

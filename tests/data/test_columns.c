@@ -350,7 +350,7 @@ static void test_manifests_are_checked(void **state) {
       {"format: 1\nrows: -1", "m:2:7: rows: expected a whole number"},
       {"format: 1\nrows: 1e300", "m:2:7: rows: expected a whole number"},
       {"format: 1\nrows: 3", "a manifest needs its format, rows and a schema"},
-      {"format: 1\nrows: 3\nschema: {columns: {x: {type: number}}}", "m:3:30: type: expected numeric"},
+      {"format: 1\nrows: 3\nschema: {columns: {x: {type: nothing}}}", "m:3:30: type: expected numeric"},
       {"format: 1\nrows: 3\nclamped: [0, 0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}", "m:3:10: clamped: expected a list of 1"},
       {"format: 1\nrows: 3\nclamped: [0]\nschema: {columns: {x: {type: binary}}}", "m:1:1: missing: expected a list of 1"},
       {"format: 1\nrows: 3\nunits: 2\nclamped: [0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}", "m:3:1: units and rows_dropped"},

@@ -21,7 +21,7 @@ static void test_full_schema_is_read(void **state) {
       "  patient: {type: id}\n"
       "  age: {type: integer, lower: 50, upper: 105, missing: upper}\n"
       "  'odd name': {type: categorical, levels: [F, M, \"0-19\"], missing: M}\n"
-      "  flc:\n    type: numeric\n    lower: 0.3\n    upper: 3e1\n    typical: [1, 5]\n    missing: error\n    out_of_range: error\n"
+      "  flc:\n    type: numeric\n    lower: 0.3\n    upper: 3e1\n    typical: [1, 5]\n    units: mg/L\n    missing: error\n    out_of_range: error\n"
       "  death: {type: binary, missing: 0}\n";
   tacit_schema_t *schema;
   tacit_error_t err;
@@ -43,6 +43,7 @@ static void test_full_schema_is_read(void **state) {
   assert_close(odd->missing_value, 1, 0);
   const tacit_column_schema_t *flc = tacit_schema_find(schema, "flc"), *death = tacit_schema_find(schema, "death");
   assert_int_equal(flc->out_of_range, TACIT_RANGE_ERROR);
+  assert_string_equal(flc->units, "mg/L");
   assert_true(flc->has_typical && flc->typical_low <= 1 && flc->typical_low >= 1 && flc->typical_high <= 5 && flc->typical_high >= 5);
   assert_close(flc->upper, 30, 0);
   assert_close(death->upper, 1, 0);
@@ -97,7 +98,9 @@ static const struct {
     {"columns:\n  [y]: {type: binary}\n", "columns: expected a column name"},
     {COLUMN("numeric"), "s.yaml:2:6: a column: expected `key: value` pairs"},
     {COLUMN("{}"), "s.yaml:2:6: column 'a' needs a type"},
-    {COLUMN("{type: number}"), "s.yaml:2:13: type: expected numeric, integer, categorical, binary or id"},
+    {COLUMN("{type: number}"), "s.yaml:2:13: type: 'number' is called numeric here"},
+    {COLUMN("{type: nothing}"), "s.yaml:2:13: type: expected numeric, integer, categorical, binary or id"},
+    {COLUMN("{type: Date}"), "s.yaml:2:13: type: 'Date' is called numeric here, with since: a public date"},
     {COLUMN("{type: numerik, lower: 0, upper: 1}"), "(did you mean 'numeric'?)"},
     {COLUMN("{type: [numeric]}"), "type: expected numeric"},
     {COLUMN("{type: numeric, lowr: 1}"), "a column has no key 'lowr' (did you mean 'lower'?)"},
@@ -114,6 +117,8 @@ static const struct {
     {COLUMN("{type: binary, lower: 0}"), "only numeric and integer columns have bounds"},
     {COLUMN("{type: categorical, levels: [x], upper: 0}"), "only numeric and integer columns have bounds"},
     {COLUMN("{type: binary, out_of_range: clamp}"), "only numeric and integer columns have a range"},
+    {COLUMN("{type: binary, units: years}"), "only numeric and integer columns have units"},
+    {COLUMN("{type: numeric, lower: 0, upper: 1, units: ''}"), "units: expected a word or two"},
     {COLUMN("{type: binary, typical: [0, 1]}"), "only numeric and integer columns have typical values"},
     {COLUMN("{type: numeric, lower: 0, upper: 1, typical: 0.5}"), "typical: expected [low, high]"},
     {COLUMN("{type: numeric, lower: 0, upper: 1, typical: [0.1, 0.5, 0.7]}"), "typical: expected [low, high]"},
@@ -243,7 +248,7 @@ static void test_failed_allocations_leak_nothing(void **state) {
 static void test_without_a_name_messages_name_the_key(void **state) {
   (void)state;
   static const char *const cases[][2] = {
-      {"{\"columns\": {\"smoker\": {\"type\": \"bool\"}}}", "columns.smoker.type: type: expected"},
+      {"{\"columns\": {\"smoker\": {\"type\": \"bool\"}}}", "columns.smoker.type: type: 'bool' is called binary here"},
       {"{\"columns\": {\"a\": {\"type\": \"binary\"}, \"b\": {\"type\": \"categorical\", \"levels\": [\"x\", \"x\"]}}}",
        "columns.b.levels[1]: levels: 'x' is given twice"},
       {"{\"columns\": {\"b\": {\"type\": \"numeric\", \"lower\": 3, \"upper\": 2}}}", "columns.b.lower: column 'b': lower (3)"},
