@@ -208,6 +208,34 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_attack_rate(const tacit_ev
                                                                   const tacit_account_options_t *options, double fpr,
                                                                   double *tpr, tacit_error_t *err);
 
+/** A point of a privacy profile: what is promised at epsilon, and the delta of the pairs themselves; 0 if not known. */
+typedef struct tacit_profile_point {
+  double epsilon, delta, delta_lower;
+} tacit_profile_point_t;
+
+/**
+ * delta as a function of epsilon: at n_points values of epsilon, evenly from 0 to where delta is 1e-12.
+ * @param points shape (n_points), at least 2.
+ * @return TACIT_ERR_ARGUMENT where no epsilon holds at 1e-12.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_profile(const tacit_event_t *events, size_t n_events,
+                                                              const tacit_account_options_t *options, size_t n_points,
+                                                              tacit_profile_point_t *points, tacit_error_t *err);
+/**
+ * Renyi divergence of an order > 1 [Mironov2017], summed over the events and rounded up; INFINITY where there is none.
+ * @return TACIT_ERR_ARGUMENT for events of which no bound is proven: profiles, and samples other than Poisson samples of Gaussians.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_renyi(const tacit_event_t *events, size_t n_events,
+                                                            const tacit_account_options_t *options, double order,
+                                                            double *divergence, tacit_error_t *err);
+/**
+ * mu of Gaussian differential privacy [Dong2022], rounded up: all events together are dominated by a Gaussian release with noise
+ * sd / sensitivity 1 / mu. Exact for Gaussian releases; pure epsilon-DP counts as the Gaussian of tacit_pure_gaussian_multiplier().
+ * @return TACIT_ERR_ARGUMENT for events that no Gaussian release is known to dominate.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_account_gdp(const tacit_event_t *events, size_t n_events, double *mu,
+                                                          tacit_error_t *err);
+
 /**
  * A budget: a privacy filter over adaptively chosen events. For Gaussian events it is the rho
  * filter: sum rho_j <= rho(epsilon, delta), valid when noise multipliers are chosen adaptively

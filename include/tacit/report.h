@@ -127,11 +127,6 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_statement(const tacit_repor
                                                                tacit_error_t *err);
 TACIT_API void tacit_report_text_free(char *text);
 
-/** A point of a privacy profile: what is promised at epsilon, and what no smaller delta is true; 0 if not known. */
-typedef struct tacit_profile_point {
-  double epsilon, delta, delta_lower;
-} tacit_profile_point_t;
-
 /** A picture of a privacy profile, points in increasing order of epsilon; SVG, owned (tacit_report_text_free). */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_profile_svg(const tacit_profile_point_t *points, size_t n,
                                                                  char **svg, tacit_error_t *err);

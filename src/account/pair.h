@@ -84,6 +84,8 @@ TACIT_MUST_USE tacit_status_t tacit_pair_refuse(const tacit_event_t *event, taci
 double tacit_pair_seen(const tacit_event_t *event);
 /* A mixture of Gaussians. */
 void tacit_pair_mix(tacit_pair_t *pair, const tacit_curve_t *curve, tacit_relation_t relation, tacit_direction_t direction);
+/* log sum_k w_k exp(s_k x - s_k^2 / 2), the density of a mixture by that of N(0, 1), convex and not decreasing, and its slope. */
+double tacit_pair_log_mixture(const tacit_pair_t *pair, double x, double *slope);
 /* Sample a pair that has its base. */
 TACIT_MUST_USE tacit_status_t tacit_pair_sample(tacit_pair_t *pair, const tacit_event_t *event, tacit_relation_t relation,
                                                 tacit_direction_t direction, tacit_error_t *err);

@@ -5,13 +5,13 @@
 #include <math.h>
 
 #include "account/bit.h"
-#include "account/pair.h"
 #include "account/renyi.h"
 
 /* An event with what evaluations at many orders share. */
 typedef struct curve {
   const tacit_event_t *event;
-  tacit_pair_t pair;        /* of tables */
+  tacit_pair_t pair;        /* of tables and mixtures */
+  bool is_mixture, is_opposed;
   tacit_bit_class_t bits;
 } curve_t;
 
@@ -124,6 +124,9 @@ static double repeat_binomial_renyi(const tacit_event_t *event, double order) {
 
 static double renyi(const curve_t *curve, double order) {
   const tacit_event_t *event = curve->event;
+  if (curve->is_mixture) {
+    return tacit_mixture_renyi(&curve->pair, curve->is_opposed, order);
+  }
   switch (event->kind) {
     case TACIT_EVENT_GAUSSIAN:
       return event->sampling == TACIT_SAMPLING_NONE ? 0.5 * order / event->noise_multiplier / event->noise_multiplier
@@ -145,16 +148,20 @@ static double renyi(const curve_t *curve, double order) {
 
 /* ---- sums ---- */
 
+/* Events whose dominating pair is a mixture of Gaussians; the Poisson sample without a record is that by a closed form. */
+static bool is_mixture(const tacit_event_t *event, tacit_relation_t relation) {
+  bool is_poisson = event->kind == TACIT_EVENT_GAUSSIAN && event->sampling == TACIT_SAMPLING_POISSON;
+  return event->kind == TACIT_EVENT_GAUSSIAN_MIXTURE || (is_poisson && relation == TACIT_RELATION_SUBSTITUTE);
+}
+
 /* What a bound is proven for: the sampled Gaussian by its remove direction, the larger [Mironov2019, Theorem 5]. */
-static bool has_renyi(const tacit_event_t *event, tacit_relation_t relation) {
-  bool is_sampled = event->sampling != TACIT_SAMPLING_NONE;
-  if (is_sampled) {
-    return event->kind == TACIT_EVENT_GAUSSIAN && event->sampling == TACIT_SAMPLING_POISSON &&
-           relation == TACIT_RELATION_ADD_REMOVE;
+static bool has_renyi(const tacit_event_t *event) {
+  if (event->sampling != TACIT_SAMPLING_NONE) {
+    return event->kind == TACIT_EVENT_GAUSSIAN && event->sampling == TACIT_SAMPLING_POISSON;
   }
   bool is_repeat = event->kind == TACIT_EVENT_REPEAT_POISSON || event->kind == TACIT_EVENT_REPEAT_BINOMIAL;
   bool is_loud = is_repeat && !(event->noise_multiplier > 0);
-  return event->kind != TACIT_EVENT_PROFILE && event->kind != TACIT_EVENT_GAUSSIAN_MIXTURE && !is_loud;
+  return event->kind != TACIT_EVENT_PROFILE && !is_loud;
 }
 
 static bool has_table(const tacit_event_t *event) {
@@ -181,9 +188,11 @@ static tacit_status_t sum_init(sum_t *sum, const tacit_event_t *events, size_t n
     }
     curve_t *curve = &sum->curves[sum->n];
     curve->event = &events[i];
-    if (!has_renyi(&events[i], relation)) {
+    curve->is_mixture = is_mixture(&events[i], relation);
+    curve->is_opposed = relation == TACIT_RELATION_SUBSTITUTE;
+    if (!has_renyi(&events[i])) {
       status = refuse(&events[i], method, err);
-    } else if (has_table(&events[i])) {
+    } else if (has_table(&events[i]) || curve->is_mixture) {
       status = tacit_pair_init(&curve->pair, &events[i], relation, TACIT_DIRECTION_REMOVE, err);
     } else if (tacit_event_is_bit(&events[i])) {
       status = tacit_bit_class_init(&curve->bits, &events[i], 0.001, query->is_quick ? 0.03 : 0.001, 1, err);

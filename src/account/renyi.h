@@ -1,7 +1,7 @@
 #ifndef TACIT_ACCOUNT_RENYI_H
 #define TACIT_ACCOUNT_RENYI_H
 
-#include "account/account_internal.h"
+#include "account/pair.h"
 
 /*
  * Renyi and concentrated differential privacy of events of any kind with a proven bound; TACIT_ERR_ARGUMENT for others. Each
@@ -25,6 +25,8 @@ TACIT_MUST_USE tacit_status_t tacit_renyi_bound(const tacit_event_t *events, siz
 TACIT_MUST_USE tacit_status_t tacit_moments_bound(const tacit_event_t *events, size_t n_events,
                                                   const tacit_renyi_query_t *query, double *answer, double *order,
                                                   tacit_error_t *err);
+/* Renyi divergence of a mixture of Gaussians, the larger direction, rounded up; opposed: against its mirror image, else against N(0, 1). */
+double tacit_mixture_renyi(const tacit_pair_t *pair, bool is_opposed, double order);
 /* Total rho of zCDP, rounded up. */
 TACIT_MUST_USE tacit_status_t tacit_zcdp_total(const tacit_event_t *events, size_t n_events, double *rho,
                                                tacit_error_t *err);

@@ -58,8 +58,7 @@ static void sampled_add(const tacit_pair_t *pair, double loss, tacit_tails_t *ta
 
 /* ---- mixtures of shifts, add or remove: P = sum_k w_k N(s_k, 1), s_k >= 0, against Q = N(0, 1) ---- */
 
-/* g(x) = log sum_k w_k exp(s_k x - s_k^2 / 2), convex and not decreasing, and its slope. */
-static double log_mixture(const tacit_pair_t *pair, double x, double *slope) {
+double tacit_pair_log_mixture(const tacit_pair_t *pair, double x, double *slope) {
   double peak = -INFINITY, sum = 0;
   for (size_t k = 0; k < pair->n_weights; k++) {
     peak = fmax(peak, log(pair->weights[k]) + pair->shifts[k] * (x - 0.5 * pair->shifts[k]));
@@ -83,7 +82,7 @@ static double mixture_point(const tacit_pair_t *pair, double loss) {
     }
   }
   for (int i = 0; i < 100; i++) {
-    double slope, step = log_mixture(pair, x, &slope) - loss;
+    double slope, step = tacit_pair_log_mixture(pair, x, &slope) - loss;
     step /= slope;
     x -= step;
     if (!(fabs(step) > 4 * DBL_EPSILON * (1 + fabs(x)))) {
@@ -146,7 +145,7 @@ static double opposed_point(const tacit_pair_t *pair, double loss) {
   }
   double low = 0, high = fmax(mixture_point(pair, loss), 0) + 1, x = high;
   for (int i = 0; i < 200; i++) {
-    double up, down, gap = log_mixture(pair, x, &up) - log_mixture(pair, -x, &down) - loss;
+    double up, down, gap = tacit_pair_log_mixture(pair, x, &up) - tacit_pair_log_mixture(pair, -x, &down) - loss;
     *(gap > 0 ? &high : &low) = x;
     double next = x - gap / (up + down);
     next = next > low && next < high ? next : 0.5 * (low + high);

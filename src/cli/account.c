@@ -5,6 +5,8 @@
 #include "cli/account.h"
 #include "cli/commands.h"
 
+enum { max_orders = 256 };
+
 /* What the command line asks; NaN: not given. */
 typedef struct request {
   account_plan_t plan;
@@ -12,7 +14,17 @@ typedef struct request {
   size_t n_events;
   double epsilon, delta, fpr;
   const tacit_accountant_t *accountant;
+  double orders[max_orders]; /* of the Renyi curve, shape (n_orders) */
+  size_t n_orders;
+  bool wants_gdp;
 } request_t;
+
+/* What is printed; NaN: not asked for. */
+typedef struct answers {
+  bool has_guarantee;
+  tacit_guarantee_t guarantee;
+  double tpr, mu, renyi[max_orders];
+} answers_t;
 
 static bool read_count(const cli_args_t *args, const char *value, uint64_t *n) {
   double count;
@@ -74,13 +86,31 @@ static int read_releases(const cli_args_t *args, account_plan_t *plan) {
   return account_plan_read(plan, path, &err) == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
 
+/* Orders of the Renyi curve, between commas. */
+static bool read_orders(const cli_args_t *args, request_t *request) {
+  const char *at = cli_value(args, "renyi");
+  while (at != NULL) {
+    size_t length = strcspn(at, ",");
+    double order = 0;
+    if (request->n_orders >= max_orders || !tacit_number_parse(at, length, &order) || !(order > 1 && order <= 1e6)) {
+      cli_error(args, "option --renyi must be up to %d orders above 1 and at most 1e6 between commas, as 2,4,8, not '%s'", max_orders,
+                cli_value(args, "renyi"));
+      return false;
+    }
+    request->orders[request->n_orders++] = order;
+    at = at[length] == ',' ? at + length + 1 : NULL;
+  }
+  return true;
+}
+
 static int read_request(const cli_args_t *args, request_t *request) {
   const char *relation = cli_value(args, "relation"), *method = cli_value(args, "method");
   request->epsilon = request->delta = request->fpr = NAN;
   double width = 0;
   if (!cli_number(args, "epsilon", 0, 1e300, &request->epsilon) ||
       !cli_number(args, "delta", 0, 0.999999, &request->delta) ||
-      !cli_number(args, "fpr", 1e-300, 0.999999, &request->fpr) || !cli_number(args, "width", 1e-6, 0.1, &width)) {
+      !cli_number(args, "fpr", 1e-300, 0.999999, &request->fpr) || !cli_number(args, "width", 1e-6, 0.1, &width) ||
+      !read_orders(args, request)) {
     return CLI_USAGE;
   }
   request->accountant = tacit_accountant_find(method);
@@ -98,6 +128,7 @@ static int read_request(const cli_args_t *args, request_t *request) {
   }
   request->plan.options.relative_width = width;
   request->plan.options.accountant = request->accountant;
+  request->wants_gdp = cli_is_given(args, "gdp");
   request->plan.options.is_in_order = cli_is_given(args, "in-order");
   return CLI_OK;
 }
@@ -109,8 +140,7 @@ static void print_number(const char *key, double value) {
   printf("\"%s\": %s", key, isfinite(value) ? tacit_number_exact(value, number) : "null");
 }
 
-static void print_json(const request_t *request, const tacit_guarantee_t *guarantee, double tpr) {
-  printf("{");
+static void print_guarantee_json(const request_t *request, const tacit_guarantee_t *guarantee) {
   print_number("epsilon", guarantee->epsilon);
   printf(", ");
   print_number("epsilon_lower", isinf(guarantee->epsilon) ? NAN : guarantee->epsilon_lower);
@@ -120,23 +150,41 @@ static void print_json(const request_t *request, const tacit_guarantee_t *guaran
     printf(", ");
     print_number("delta_lower", guarantee->delta_lower);
   }
-  printf(", \"method\": \"%s\", \"relation\": \"%s\"", guarantee->method,
-         tacit_relation_string(request->plan.options.relation));
-  if (guarantee->order > 0) {
-    printf(", ");
-    print_number("order", guarantee->order);
+  printf(", \"method\": \"%s\", ", guarantee->method);
+}
+
+static void print_json(const request_t *request, const answers_t *answers) {
+  printf("{");
+  if (answers->has_guarantee) {
+    print_guarantee_json(request, &answers->guarantee);
   }
-  if (!isnan(tpr)) {
+  printf("\"relation\": \"%s\"", tacit_relation_string(request->plan.options.relation));
+  if (answers->has_guarantee && answers->guarantee.order > 0) {
+    printf(", ");
+    print_number("order", answers->guarantee.order);
+  }
+  if (!isnan(answers->tpr)) {
     printf(", \"attack\": {");
     print_number("false_positive_rate", request->fpr);
     printf(", ");
-    print_number("true_positive_rate", tpr);
+    print_number("true_positive_rate", answers->tpr);
     printf("}");
+  }
+  if (request->wants_gdp) {
+    printf(", ");
+    print_number("gdp_mu", answers->mu);
+  }
+  for (size_t i = 0; i < request->n_orders; i++) {
+    printf("%s{", i > 0 ? ", " : ", \"renyi\": [");
+    print_number("order", request->orders[i]);
+    printf(", ");
+    print_number("divergence", answers->renyi[i]);
+    printf("}%s", i + 1 == request->n_orders ? "]" : "");
   }
   printf("}\n");
 }
 
-static void print_text(const request_t *request, const tacit_guarantee_t *guarantee, double tpr) {
+static void print_guarantee_text(const request_t *request, const tacit_guarantee_t *guarantee) {
   if (isnan(request->delta)) {
     printf("delta %.10g at epsilon %g", guarantee->delta, request->epsilon);
   } else {
@@ -151,35 +199,55 @@ static void print_text(const request_t *request, const tacit_guarantee_t *guaran
     printf("; at least %.10g", lower);
   }
   printf(")\n");
-  if (!isnan(tpr)) {
+}
+
+static void print_text(const request_t *request, const answers_t *answers) {
+  if (answers->has_guarantee) {
+    print_guarantee_text(request, &answers->guarantee);
+  }
+  if (!isnan(answers->tpr)) {
     printf("a test that wrongly claims presence for %g %% of those absent finds at most %.4g %% of those present\n",
-           100 * request->fpr, 100 * tpr);
+           100 * request->fpr, 100 * answers->tpr);
+  }
+  if (request->wants_gdp) {
+    printf("Gaussian differential privacy mu %.10g: no more is learnt than from one Gaussian release with noise %.10g\n", answers->mu,
+           1 / answers->mu);
+  }
+  for (size_t i = 0; i < request->n_orders; i++) {
+    printf("Renyi divergence of order %.10g: at most %.10g\n", request->orders[i], answers->renyi[i]);
   }
 }
 
 /* The picture of the risk goes with auto, the method that the rates are computed by. */
-static int print_guarantee(const cli_args_t *args, const request_t *request) {
-  tacit_guarantee_t guarantee;
-  tacit_error_t err;
+static tacit_status_t compute(const request_t *request, answers_t *answers, tacit_error_t *err) {
   const tacit_account_options_t *options = &request->plan.options;
-  tacit_status_t status =
-      isnan(request->epsilon)
-          ? tacit_account_epsilon(request->accountant, request->events, request->n_events, options, request->delta,
-                                  &guarantee, &err)
-          : tacit_account_delta(request->accountant, request->events, request->n_events, options, request->epsilon,
-                                &guarantee, &err);
-  double tpr = NAN;
-  if (status == TACIT_OK && !isnan(request->fpr)) {
-    status = tacit_account_attack_rate(request->events, request->n_events, options, request->fpr, &tpr, &err);
+  const tacit_event_t *events = request->events;
+  size_t n = request->n_events;
+  tacit_status_t status = TACIT_OK;
+  if (answers->has_guarantee) {
+    status = isnan(request->epsilon)
+                 ? tacit_account_epsilon(request->accountant, events, n, options, request->delta, &answers->guarantee, err)
+                 : tacit_account_delta(request->accountant, events, n, options, request->epsilon, &answers->guarantee, err);
   }
-  if (status != TACIT_OK) {
+  if (status == TACIT_OK && !isnan(request->fpr)) {
+    status = tacit_account_attack_rate(events, n, options, request->fpr, &answers->tpr, err);
+  }
+  if (status == TACIT_OK && request->wants_gdp) {
+    status = tacit_account_gdp(events, n, &answers->mu, err);
+  }
+  for (size_t i = 0; status == TACIT_OK && i < request->n_orders; i++) {
+    status = tacit_account_renyi(events, n, options, request->orders[i], &answers->renyi[i], err);
+  }
+  return status;
+}
+
+static int print_answers(const cli_args_t *args, const request_t *request, bool has_guarantee) {
+  answers_t answers = {.has_guarantee = has_guarantee, .tpr = NAN};
+  tacit_error_t err;
+  if (compute(request, &answers, &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
-  if (cli_is_given(args, "json")) {
-    print_json(request, &guarantee, tpr);
-  } else {
-    print_text(request, &guarantee, tpr);
-  }
+  cli_is_given(args, "json") ? print_json(request, &answers) : print_text(request, &answers);
   return CLI_OK;
 }
 
@@ -274,12 +342,12 @@ static int answer(const cli_args_t *args, request_t *request) {
     return solve(args, request, what);
   }
   bool writes = cli_is_given(args, "profile") || cli_is_given(args, "plot") || cli_is_given(args, "export");
-  bool asks = !isnan(request->epsilon) || !isnan(request->delta);
-  if (isnan(request->epsilon) == isnan(request->delta) && (asks || !writes)) {
+  bool asks = !isnan(request->epsilon) || !isnan(request->delta), shows = request->wants_gdp || request->n_orders > 0;
+  if (isnan(request->epsilon) == isnan(request->delta) && (asks || !(writes || shows))) {
     cli_error(args, "give either --delta (to get epsilon) or --epsilon (to get delta)");
     return CLI_USAGE;
   }
-  int status = asks ? print_guarantee(args, request) : CLI_OK;
+  int status = asks || shows ? print_answers(args, request, asks) : CLI_OK;
   return status == CLI_OK ? write_files(args, request) : status;
 }
 
@@ -308,6 +376,9 @@ static const cli_option_t options[] = {
     {"in-order", NULL, NULL, "The events are made in the order given, each as often as it counts before the next: tighter for bits."},
     {"width", "W", NULL, "Largest relative width of the bracket of epsilon; 0.001 if not said."},
     {"fpr", "P", NULL, "Also bound what an attacker finds who is wrong about a share P of those absent."},
+    {"renyi", "ORDERS", NULL, "Print the Renyi divergence of these orders, as 2,4,8; where a bound of it is proven."},
+    {"gdp", NULL, NULL,
+     "Print mu of Gaussian differential privacy: the events cost no more than a Gaussian release with noise 1 / mu. Exact for Gaussian releases."},
     {"solve", "WHAT", NULL,
      "With --epsilon and --delta: count (how many repetitions of all events fit), iterations (of a plan), or noise (the "
      "least noise that fits)."},
@@ -322,11 +393,12 @@ const cli_command_t cli_account = {
     .summary = "compute what a sequence of releases costs",
     .description =
         "Composes events and prints the guarantee, rounded up, and the value that no proof can go below: that of two data sets, or of "
-        "a mechanism that meets what the event says. Nothing is read or released.\n\n"
+        "a mechanism that meets what the event says (of exponential, randomised response: loose for few uses). Nothing is read or released.\n\n"
         "Forms of --event; sigma is noise sd / L2 sensitivity under the relation, scale is noise scale / L1 sensitivity:\n"
         "- gaussian:sigma=S: all records\n"
         "- poisson-gaussian:q=Q,sigma=S: each record with probability Q\n"
-        "- fixed-size-gaussian:q=Q,sigma=S: a share Q of them\n"
+        "- fixed-size-gaussian:q=Q,sigma=S: a share Q of them; under add-remove, where one record takes another's place in a sample, S is by one "
+        "record's norm, and what the exchange doubles is counted\n"
         "- replacement-gaussian:records=N,draws=B,sigma=S: B times one of N records (relation substitute)\n"
         "- truncated-gaussian:q=Q,records=N,limit=B,sigma=S: each of N with probability Q, and of more than B so drawn B at random\n"
         "- multiplicity-gaussian:q=Q,sigma=S: each record Poisson(Q) times\n"

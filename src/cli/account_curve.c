@@ -1,29 +1,12 @@
 /*
  * The privacy profile of the events as a table and as a picture.
  */
-#include <math.h>
 #include <string.h>
 
 #include "cli/account.h"
 #include "tacit/report.h"
 
 enum { n_points = 49 };
-
-static tacit_status_t compute(const tacit_event_t *events, size_t n_events, const tacit_account_options_t *options,
-                              tacit_profile_point_t *points, tacit_error_t *err) {
-  tacit_guarantee_t guarantee;
-  tacit_status_t status = tacit_account_epsilon(NULL, events, n_events, options, 1e-12, &guarantee, err);
-  if (status == TACIT_OK && isinf(guarantee.epsilon)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "profile", "no epsilon holds at delta 1e-12: there is no curve to show");
-  }
-  double high = guarantee.epsilon > 0 ? guarantee.epsilon : 1;
-  for (size_t i = 0; status == TACIT_OK && i < n_points; i++) {
-    double epsilon = high * (double)i / (n_points - 1);
-    status = tacit_account_delta(NULL, events, n_events, options, epsilon, &guarantee, err);
-    points[i] = (tacit_profile_point_t){epsilon, guarantee.delta, guarantee.delta_lower};
-  }
-  return status;
-}
 
 static tacit_status_t write_csv(const tacit_profile_point_t *points, const char *path, tacit_error_t *err) {
   tacit_text_t text = {0};
@@ -43,7 +26,7 @@ static tacit_status_t write_csv(const tacit_profile_point_t *points, const char 
 tacit_status_t account_curve_write(const tacit_event_t *events, size_t n_events, const tacit_account_options_t *options,
                                    const char *csv, const char *svg, tacit_error_t *err) {
   tacit_profile_point_t points[n_points];
-  tacit_status_t status = compute(events, n_events, options, points, err);
+  tacit_status_t status = tacit_account_profile(events, n_events, options, n_points, points, err);
   if (status == TACIT_OK && csv != NULL) {
     status = write_csv(points, csv, err);
   }

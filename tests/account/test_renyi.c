@@ -2,6 +2,8 @@
  * Renyi, concentrated and moments accounting: against closed forms, sums and other libraries' values, and the covering of
  * accept/reject bits against every pair that it must dominate.
  */
+#include <unistd.h>
+
 #include "rows.h"
 
 #include "account/bit.h"
@@ -81,6 +83,122 @@ static void test_tables(void **state) {
     double truth = log(0.75 * pow(3, order - 1) + 0.25 * pow(3, 1 - order)) / (order - 1);
     assert_close(renyi_of(&event, TACIT_RELATION_SUBSTITUTE, order) / truth, 1, 1e-9);
   }
+}
+
+/* ---- mixtures of Gaussians ---- */
+
+/* log of the integral of p^order q^(1 - order) by midpoints, of two mixtures with the same weights. */
+static double quadrature(const double *weights, const double *up, const double *down, size_t n, double order) {
+  double sum = 0, peak = -INFINITY, step = 0.02, reach = 20 + 2 * order * up[n - 1];
+  for (int pass = 0; pass < 2; pass++) {
+    for (double x = -reach; x < reach; x += step) {
+      double p = -INFINITY, q = -INFINITY;
+      for (size_t k = 0; k < n; k++) {
+        double one = log(weights[k]) - 0.5 * (x - up[k]) * (x - up[k]), other = log(weights[k]) - 0.5 * (x - down[k]) * (x - down[k]);
+        p = fmax(p, one) + log1p(exp(-fabs(p - one)));
+        q = fmax(q, other) + log1p(exp(-fabs(q - other)));
+      }
+      double term = order * p + (1 - order) * q;
+      peak = pass == 0 ? fmax(peak, term) : peak;
+      sum += pass == 1 ? exp(term - peak) : 0;
+    }
+  }
+  return (peak + log(sum * step) - 0.5 * log(2 * 3.14159265358979323846)) / (order - 1);
+}
+
+static tacit_event_t mixture_of(const double *weights, const double *shifts, size_t n) {
+  char path[] = "/tmp/tacit-mixture-XXXXXX", spec[64];
+  FILE *file = fdopen(mkstemp(path), "w");
+  assert_non_null(file);
+  fprintf(file, "weight,shift\n");
+  for (size_t k = 0; k < n; k++) {
+    fprintf(file, "%.17g,%.17g\n", weights[k], shifts[k]);
+  }
+  fclose(file);
+  snprintf(spec, sizeof spec, "gaussian-mixture:%s", path);
+  tacit_event_t event = parse(spec, 1);
+  remove(path);
+  return event;
+}
+
+static void assert_renyi(const tacit_event_t *event, tacit_relation_t relation, double order, double truth) {
+  double found = renyi_of(event, relation, order);
+  assert_true(found >= truth - 1e-13 * (1 + truth) * order / (order - 1) && found <= truth * (1 + 1e-8) + 1e-11 * order / (order - 1));
+}
+
+/* Both relations, either direction; a Poisson sample with one record for another is a mixture of two. */
+static void test_mixtures(void **state) {
+  uint64_t seed = 5;
+  for (int i = 0; i < 12; i++) {
+    double weights[3], shifts[3] = {0, 1.5 * uniform(&seed), 0}, half[3], minus[3];
+    const double still[3] = {0, 0, 0};
+    weights[0] = 0.05 + 0.8 * uniform(&seed);
+    weights[1] = (1 - weights[0]) * uniform(&seed);
+    weights[2] = 1 - weights[0] - weights[1];
+    shifts[2] = shifts[1] + uniform(&seed);
+    tacit_event_t event = mixture_of(weights, shifts, 3);
+    for (size_t k = 0; k < 3; k++) {
+      half[k] = 0.5 * shifts[k];
+      minus[k] = -half[k];
+    }
+    double order = 1.1 + 9 * uniform(&seed);
+    double opposed = quadrature(weights, half, minus, 3, order);
+    double one = quadrature(weights, shifts, still, 3, order), other = quadrature(weights, still, shifts, 3, order);
+    assert_renyi(&event, TACIT_RELATION_SUBSTITUTE, order, opposed);
+    assert_renyi(&event, TACIT_RELATION_ADD_REMOVE, order, fmax(one, other));
+    tacit_event_clear(&event);
+    tacit_event_t sample = {.sampling = TACIT_SAMPLING_POISSON, .count = 1, .noise_multiplier = 0.5 + 2 * uniform(&seed),
+                            .sampling_rate = uniform(&seed)};
+    const double share[2] = {1 - sample.sampling_rate, sample.sampling_rate};
+    const double ahead[2] = {0, 0.5 / sample.noise_multiplier}, behind[2] = {0, -0.5 / sample.noise_multiplier};
+    assert_renyi(&sample, TACIT_RELATION_SUBSTITUTE, order, quadrature(share, ahead, behind, 2, order));
+    sample.sampling_rate = 1;
+    assert_close(renyi_of(&sample, TACIT_RELATION_SUBSTITUTE, order), 0.5 * order * ahead[1] * ahead[1] * 4, 1e-12 * order);
+  }
+}
+
+/* The curve gives an epsilon no smaller than the pair's own, and never more than without sampling. */
+static void test_sampled_substitution(void **state) {
+  for (double q = 0.001; q < 1; q *= 5) {
+    for (double sigma = 0.6; sigma < 8; sigma *= 2.5) {
+      tacit_event_t event = {.sampling = TACIT_SAMPLING_POISSON, .count = 300, .noise_multiplier = sigma, .sampling_rate = q};
+      double rdp = bound(&event, 1, TACIT_RELATION_SUBSTITUTE, 1e-6, "rdp");
+      double pld = bound(&event, 1, TACIT_RELATION_SUBSTITUTE, 1e-6, "pld");
+      tacit_event_t all = gaussian(sigma, 300);
+      assert_true(rdp >= pld * (1 - 1e-3) && rdp <= bound(&all, 1, TACIT_RELATION_SUBSTITUTE, 1e-6, "rdp") * (1 + 1e-9));
+    }
+  }
+}
+
+/* ---- Gaussian differential privacy ---- */
+
+static double mu_of(const tacit_event_t *events, size_t n) {
+  double mu;
+  tacit_error_t err;
+  assert_ok(tacit_account_gdp(events, n, &mu, &err), err);
+  return mu;
+}
+
+/* Exact for Gaussians; of others a Gaussian release of that mu costs no less at any epsilon. */
+static void test_gdp(void **state) {
+  const tacit_event_t pair[] = {gaussian(2, 9), gaussian(4, 4)};
+  assert_close(mu_of(pair, 2), sqrt(9 / 4. + 4 / 16.), 1e-14);
+  static const char *const specs[] = {"laplace:scale=1", "pure:epsilon=0.7", "discrete-laplace:scale=2,sensitivity=3",
+                                      "randomized-response:p=0.3,buckets=4", "discrete-gaussian:sigma=2", "exponential:epsilon=1.5"};
+  for (size_t i = 0; i < LENGTH(specs); i++) {
+    tacit_error_t err;
+    tacit_guarantee_t guarantee;
+    tacit_event_t event = parse(specs[i], 10);
+    double mu = mu_of(&event, 1);
+    for (double epsilon = 0; epsilon < 8; epsilon += 0.5) {
+      assert_ok(tacit_account_delta(NULL, &event, 1, NULL, epsilon, &guarantee, &err), err);
+      assert_true(guarantee.delta_lower <= tacit_gaussian_delta(0.5 * mu * mu, epsilon));
+    }
+  }
+  tacit_error_t err;
+  double mu;
+  tacit_event_t sampled = parse("poisson-gaussian:q=0.1,sigma=1", 1);
+  assert_int_equal(tacit_account_gdp(&sampled, 1, &mu, &err), TACIT_ERR_ARGUMENT);
 }
 
 /* ---- accept/reject bits ---- */
@@ -268,7 +386,8 @@ int main(void) {
       cmocka_unit_test(test_tables),                 cmocka_unit_test(test_acceptance),
       cmocka_unit_test(test_information),            cmocka_unit_test(test_bits_are_covered),
       cmocka_unit_test(test_bit_counts),             cmocka_unit_test(test_bits_against_gaussians),
-      cmocka_unit_test(test_shared_reference),
+      cmocka_unit_test(test_shared_reference),       cmocka_unit_test(test_mixtures),
+      cmocka_unit_test(test_sampled_substitution),   cmocka_unit_test(test_gdp),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
