@@ -67,6 +67,13 @@ static tacit_status_t serve_point(request_t *r, release_at make, size_t n_values
 static tacit_status_t serve_score(request_t *r) { return serve_point(r, tacit_aware_release_score, r->d); }
 static tacit_status_t serve_information(request_t *r) { return serve_point(r, tacit_aware_release_information, triangle(r->d)); }
 
+static tacit_status_t serve_residual_shapes(request_t *r) {
+  double *theta = take(r, "theta", r->d), *whiten = take(r, "whiten", r->d * r->d);
+  return is_fine(r, 2 * (r->d - 1)) ? tacit_aware_release_residual_shapes(r->curator, &r->settings, r->asked->noise_multiplier, theta, whiten, r->out,
+                                                                          &r->noise_sd, r->err)
+                                    : refuse(r);
+}
+
 typedef tacit_status_t (*release_joint)(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
                                         const tacit_aware_joint_t *at, double *out, double *noise_sd, tacit_error_t *err);
 
@@ -132,6 +139,7 @@ static tacit_status_t serve_centred_score(request_t *r) { return serve_centred(r
 static tacit_status_t serve_centred_slope(request_t *r) { return serve_centred(r, TACIT_CENTRED_SLOPE, triangle(r->d)); }
 static tacit_status_t serve_centred_tails(request_t *r) { return serve_centred(r, TACIT_CENTRED_TAILS, r->d); }
 static tacit_status_t serve_centred_squares(request_t *r) { return serve_centred(r, TACIT_CENTRED_SQUARES, triangle(r->d)); }
+static tacit_status_t serve_centred_lengths(request_t *r) { return serve_centred(r, TACIT_CENTRED_LENGTH, TACIT_CENTRED_LENGTHS); }
 static tacit_status_t serve_centred_levels(request_t *r) { return serve_centred(r, TACIT_CENTRED_LEVEL, TACIT_CENTRED_LEVELS); }
 
 /* Rows of a public linear fit, or their scores, by length: counted, or in bands. */
@@ -169,6 +177,7 @@ static const struct {
              {"weighted score", serve_score, false},
              {"squares of scores", serve_squares, false},
              {"information", serve_information, false},
+             {"residuals along features", serve_residual_shapes, false},
              {"joint moments", serve_joint, false},
              {"whitened joint moments", serve_joint, false},
              {"counts of norms", serve_cells, false},
@@ -181,6 +190,7 @@ static const struct {
              {"slope of centred scores", serve_centred_slope, true},
              {"tails of centred scores", serve_centred_tails, true},
              {"squares of centred scores", serve_centred_squares, true},
+             {"lengths of centred scores", serve_centred_lengths, true},
              {"levels of centred scores", serve_centred_levels, true}};
 
 tacit_status_t tacit_noise_aware_serve(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, const tacit_kept_release_t *asked,

@@ -168,6 +168,7 @@ tacit_status_t tacit_aware_release_residual_shapes(tacit_curator_t *curator, con
                                   .n_values = 2 * (d - 1),
                                   .values = out};
   if (curator != NULL) {
+    ask(settings, &release, 0, NULL);
     const tacit_fit_point_t point = {.family = (int)settings->family, .upper = settings->upper, .theta = theta};
     tacit_status_t status = tacit_curator_release_residual_shapes(curator, &point, whiten, multiplier, out, noise_sd, err);
     if (status != TACIT_OK) {
