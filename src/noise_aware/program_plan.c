@@ -22,7 +22,7 @@ static const double least_clip = 2, least_most = 2.5, least_first = 4, least_cap
 enum { N_OPEN = 3 };
 
 /* Most noise of the last slope, of a record's information, and of the last score, of a sampling sd. */
-static const double most_slope_noise = 0.1, most_score_noise = 1.3;
+static const double most_slope_noise = 0.1, most_score_noise = 1;
 
 double tacit_program_multiplier(const tacit_noise_aware_settings_t *s, tacit_aware_centred_kind_t kind, size_t round) {
   bool is_last = round + 1 == TACIT_PROGRAM_POINTS;
