@@ -197,15 +197,16 @@ print.tacit_plan <- function(x, ...) {
 
 tacit_settings <- function(of = c("fit", "release", "infer")) as.data.frame(.Call(C_settings, match.arg(of)))
 
-# As of brms: class "b" is of coefficients, "Intercept" of the intercept.
+# As of brms: class "b" is of coefficients, "Intercept" of the intercept, the others of what a family has beside them.
 set_prior <- function(prior, class = "b", coef = "", ...) {
   no_more("set_prior", ...)
   for (text in list(prior, class, coef))
     if (!is.character(text) || length(text) != 1L || is.na(text)) refuse("set_prior(\"normal(0, 1)\", coef = \"age\"): texts", field = "prior")
-  if (!class %in% c("b", "Intercept")) {
-    refuse(sprintf("class '%s': priors are set of coefficients (\"b\") and of \"Intercept\"; others stand in the program that tacit_model() writes, to edit and fit", class), field = "class")
+  own <- c(Intercept = "(Intercept)", sigma = "(sigma)", shape = "(shape)", phi = "(phi)", nu = "(nu)", zi = "(zero)", hu = "(zero)")
+  if (!class %in% c("b", names(own))) {
+    refuse(sprintf("class '%s': priors are set of coefficients (\"b\") and of \"Intercept\", \"sigma\", \"shape\", \"phi\", \"nu\", \"zi\" and \"hu\"; others stand in the program that tacit_model() writes, to edit and fit", class), field = "class")
   }
-  if (class == "Intercept") coef <- "Intercept"
+  if (class != "b") coef <- own[[class]]
   if (nzchar(coef)) paste0(coef, ": ", prior) else prior
 }
 

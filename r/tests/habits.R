@@ -105,7 +105,8 @@ says(residuals(fit), "tacit_check()")
 says(sigma(fit), "no residual sd")
 says(set_prior("normal(0, 1)", class = "sd"), "class 'sd'")
 stopifnot(identical(set_prior("normal(0, 1)", class = "b", coef = "x"), "x: normal(0, 1)"), identical(set_prior("normal(0, 1)", class = "Intercept"),
-                                                                                                      "Intercept: normal(0, 1)"))
+                                                                                                      "(Intercept): normal(0, 1)"),
+          identical(set_prior("normal(5, 2)", class = "hu"), "(zero): normal(5, 2)"), identical(set_prior("flat", class = "shape"), "(shape): flat"))
 if (requireNamespace("bayesplot", quietly = TRUE)) {
   stopifnot(identical(bayesplot::rhat(fit), fit$summaries[, "Rhat"]), same(bayesplot::neff_ratio(fit), fit$summaries[, "Bulk_ESS"] / 4000))
 }

@@ -90,7 +90,8 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
   } else if (tacit_schema_unit(fit->schema) != NULL && tacit_fit_dropping(fit) != NULL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, cannot_drop, tacit_fit_dropping(fit));
   } else if (!tacit_design_has_intercept(fit->design)) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware needs an intercept: leave out '+ 0' or '- 1'");
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
+             "method noise-aware needs an intercept: leave out '+ 0' or '- 1', or fit the program of tacit model write");
   } else if (d > (size_t)most) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "the formula has %zu features, the intercept included; method noise-aware takes at most %d%s", d, most,
              is_wide ? "" : fit->family == TACIT_FAMILY_GAUSSIAN ? " of family gaussian" : " where a unit may have several rows");

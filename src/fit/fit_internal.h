@@ -83,7 +83,7 @@ struct tacit_fit {
   size_t n_of;
   struct tacit_fit *checked; /* owned: the fit that records are put beside; NULL: this is no check */
   char *checked_path;
-  bool has_own_prior;        /* of several: given now */
+  bool has_own_prior;        /* given now, of releases that were kept */
   bool is_disjoint;          /* nobody is at two of several sites */
   double between;            /* scale of the half-normal of effects' sds between sites; 0: common effects */
   char *check_json;                 /* shown in the report; NULL: none */

@@ -47,6 +47,9 @@ static tacit_status_t keep_settings(tacit_released_t *kept, const tacit_fit_t *f
         status = tacit_released_set(kept, given[i], fit->given.given[k].text, err);
       }
     }
+    if (status == TACIT_OK && fit->n_priors > 0 && strcmp(given[i], "prior-scale") == 0 && !tacit_fit_has(fit, given[i])) {
+      status = tacit_released_set(kept, given[i], tacit_fit_value(fit, given[i]), err);
+    }
   }
   for (size_t i = 0; i < sizeof counts / sizeof counts[0] && status == TACIT_OK; i++) {
     status = keep_number(kept, counts[i].name, (double)counts[i].n, err);
@@ -172,7 +175,8 @@ static tacit_status_t take_settings(tacit_fit_t *fit, tacit_error_t *err) {
     }
     status = is_given ? TACIT_OK : tacit_settings_set(&fit->given, of->names[i], of->values[i], err);
   }
-  return status;
+  bool is_unsaid = !fit->has_own_prior && tacit_fit_has(fit, "prior") && !tacit_fit_has(fit, "prior-scale");
+  return status == TACIT_OK && is_unsaid ? tacit_settings_set(&fit->given, "prior-scale", "scaled", err) : status; /* of builds that kept none */
 }
 
 /* The file speaks of this model, and of what its method releases. */

@@ -45,13 +45,12 @@ tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *er
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "followed-to-bound",
                            "--followed-to-bound goes with censored times, of a program or y | cens(over)");
   }
-  bool takes_priors = is_program && file_of(fit) == NULL && kept_by(fit) == NULL; /* they are written into it */
+  bool keeps_priors = kept_by(fit) != NULL && !fit->has_own_prior;                      /* they stand in what was kept */
+  bool takes_priors = is_program && (file_of(fit) == NULL || keeps_priors);             /* they are written into it */
   for (size_t i = takes_priors ? 2 : 0; i < (!is_program || file_of(fit) == fit->formula ? 4 : 3); i++) {
     if (tacit_fit_has(fit, names[i])) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, names[i],
-                             kept_by(fit) != NULL
-                                 ? "--%s goes with the formulas of other families: here the prior is in the program; give it, edited, with --program"
-                             : file_of(fit) != NULL ? "--%s goes with a formula; a program says this itself"
+                             file_of(fit) != NULL ? "--%s goes with a formula; a program says this itself"
                              : is_program           ? "--%s is said in the program that this formula is fitted by: see tacit model write"
                                                     : "--%s goes with a program, FILE.stan",
                              names[i]);
@@ -75,15 +74,26 @@ static tacit_status_t read_constants(const tacit_fit_t *fit, tacit_program_const
   return status == TACIT_OK ? tacit_program_constants_check(constants, err) : status;
 }
 
+/* The formula's program, with the priors that were given. */
+static tacit_status_t write_formula(const tacit_fit_t *fit, const char *family, tacit_written_t *written, tacit_error_t *err) {
+  const tacit_written_priors_t priors = {fit->priors, fit->n_priors, strcmp(tacit_fit_value(fit, "prior-scale"), "scaled") == 0};
+  return tacit_written_new(written, fit->formula, family, fit->schema, &priors, err);
+}
+
+/* That of kept releases, with priors that are given now; family NULL: it was no formula's. */
+static tacit_status_t write_again(const tacit_fit_t *fit, const char *family, tacit_written_t *written, tacit_error_t *err) {
+  return family != NULL ? write_formula(fit, family, written, err)
+                        : tacit_error_set(err, TACIT_ERR_ARGUMENT, "prior",
+                                          "--prior goes with formulas: here the prior is in the program; give it, edited, with --program");
+}
+
 /* The program of a file, or the one that a formula stands for, whose coefficients are called as those of any formula. */
 static tacit_status_t read_text(const tacit_fit_t *fit, tacit_written_t *written, size_t *n, tacit_error_t *err) {
   if (file_of(fit) != NULL) {
     *written = (tacit_written_t){0};
     return tacit_file_read(file_of(fit), TACIT_PROGRAM_MAX_TEXT, &written->text, n, err);
   }
-  bool are_scaled = strcmp(tacit_fit_value(fit, "prior-scale"), "scaled") == 0;
-  const tacit_written_priors_t priors = {fit->priors, fit->n_priors, are_scaled};
-  tacit_status_t status = tacit_written_new(written, fit->formula, tacit_fit_value(fit, "family"), fit->schema, &priors, err);
+  tacit_status_t status = write_formula(fit, tacit_fit_value(fit, "family"), written, err);
   *n = written->text != NULL ? strlen(written->text) : 0;
   return status;
 }
@@ -163,14 +173,19 @@ static tacit_status_t open_kept(tacit_fit_t *fit, tacit_error_t *err) {
   if (file_of(fit) != NULL) {
     status = tacit_file_read(file_of(fit), TACIT_PROGRAM_MAX_TEXT, &edited, &n, err);
   }
-  const char *text = edited != NULL ? edited : kept.text;
+  tacit_written_t written = {0};
+  if (status == TACIT_OK && fit->has_own_prior) {
+    status = write_again(fit, kept.family, &written, err);
+  }
+  const char *text = edited != NULL ? edited : written.text != NULL ? written.text : kept.text;
   status = status == TACIT_OK ? parse(fit, text, strlen(text), &settings, err) : status;
   status = status == TACIT_OK ? keep(fit, text, strlen(text), &settings, kept.family, err) : status;
   status = status == TACIT_OK ? tacit_program_compile(fit->program, &fit->model, err) : status;
-  if (status == TACIT_OK && edited != NULL) {
+  if (status == TACIT_OK && text != kept.text) {
     status = tacit_fit_compare_program(fit, kept_by(fit), err);
   }
   tacit_free(edited);
+  tacit_written_clear(&written);
   tacit_program_kept_clear(&kept);
   return status;
 }

@@ -70,10 +70,10 @@ static tacit_status_t check_program(const tacit_fit_t *fit, size_t i, tacit_erro
   if (status != TACIT_OK) {
     return tacit_error_set(err, status, "program", "site %zu has another program than the first: %s", i + 1, why.message);
   }
-  return tacit_fit_has(fit, "program")
+  return tacit_fit_has(fit, "program") || fit->has_own_prior
              ? TACIT_OK
              : tacit_error_set(err, TACIT_ERR_ARGUMENT, "program",
-                               "site %zu has another text of the program than the first, and one prior must do for all: say it with --program",
+                               "site %zu has another text of the program than the first, and one prior must do for all: say it with --program, or --prior of a formula",
                                i + 1);
 }
 

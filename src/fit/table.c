@@ -58,7 +58,7 @@ static const tacit_setting_t table[] = {
     {"thin", "N", "1", "Keep every N-th iteration.", "chains", TACIT_SETTING_COUNT, 1, 1e9, NULL},
     {"prior", "SPEC", NULL,
      "'normal(0, 2.5)' for all coefficients but the intercept, or 'age: student_t(3, 0, 1)' for one, on the scale of the coefficients that are "
-     "reported (--prior-scale); cauchy, flat. May be repeated. If not said, of "
+     "reported (--prior-scale), or 'phi: normal(5, 2)' for what a family has beside them; cauchy, flat. May be repeated. If not said, of "
      "noise-aware, bernoulli and poisson: student_t(7, 0, 1.25) for the effect of one sd of a feature, its sd taken from the released moments, "
      "student_t(7, 0, 2.5) for the difference between two levels, and student_t(7, 0, 1.5) for the intercept at the features' means, about uniform "
      "as a probability; gaussian: in sds of the response, as released, student_t(3, 0, 1.25) for one sd of a feature or half the difference between "

@@ -347,7 +347,7 @@ void tacit_lower_note_outcome(tacit_lower_t *lower, size_t begin, const char *la
 /* The same of NAME_lpdf(y | ...) in an expression; of NAME_lccdf and the like, that it was mentioned. */
 void tacit_lower_note_call(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *args, const tacit_value_t *value);
 /* After target += value: something else than a density would make another law. */
-void tacit_lower_note_target(tacit_lower_t *lower, const tacit_value_t *value);
+void tacit_lower_note_target(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *value);
 
 /* A line of the block 'statistic'. */
 void tacit_lower_statistic(tacit_lower_t *lower, const tacit_stmt_t *stmt);

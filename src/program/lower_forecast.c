@@ -206,24 +206,33 @@ void tacit_lower_note_call(tacit_lower_t *lower, const tacit_expr_t *expr, const
   }
 }
 
-/* The density, or that times a number of the record. */
-static bool is_of_density(const tacit_lower_t *lower, tacit_node_t node) {
-  const tacit_graph_node_t *n = tacit_graph_at(lower->graph, node);
-  tacit_node_t density = lower->said.density;
-  bool is_left = n->op == TACIT_OP_MUL && n->a == density && (tacit_lower_rate(lower, n->b) & TACIT_RATE_PARAMETER) == 0;
-  bool is_right = n->op == TACIT_OP_MUL && n->b == density && (tacit_lower_rate(lower, n->a) & TACIT_RATE_PARAMETER) == 0;
-  return node == density || is_left || is_right;
+/*
+ * The density, or that times a number without parameters: looked for in what is written, since the graph may have moved signs and constants
+ * from one factor to the other.
+ */
+static bool is_of_density(tacit_lower_t *lower, const tacit_expr_t *expr, tacit_node_t node) {
+  bool is_product = expr->kind == TACIT_EXPR_BINARY && expr->op == TACIT_TOK_MULTIPLY;
+  for (size_t i = 0; i < 2 && is_product; i++) {
+    size_t length;
+    if (expr->args[i]->kind == TACIT_EXPR_CALL && ending_of(expr->args[i]->name, &length) == DENSITY) {
+      tacit_value_t factor = tacit_lower_expr(lower, expr->args[1 - i]);
+      tacit_value_t weight = tacit_lower_sum(lower, 0, &factor);
+      tacit_node_t times = tacit_value_of_record(lower, &weight);
+      return times != NONE && (tacit_lower_rate(lower, times) & TACIT_RATE_PARAMETER) == 0;
+    }
+  }
+  return node == lower->said.density;
 }
 
-void tacit_lower_note_target(tacit_lower_t *lower, const tacit_value_t *value) {
+void tacit_lower_note_target(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *value) {
   tacit_value_t sum = value->kind != TACIT_TYPE_VOID ? tacit_lower_sum(lower, 0, value) : *value;
   tacit_node_t node = tacit_value_of_record(lower, &sum);
   if (node == NONE || tacit_lower_rate(lower, node) != TACIT_RATE_MIXED) {
     return;
   }
-  if (lower->said.n != 1 || !(lower->said.is_cumulative || is_of_density(lower, node))) {
+  if (lower->said.n != 1 || !(lower->said.is_cumulative || is_of_density(lower, expr, node))) {
     obstruct(lower, "%s",
              lower->said.n == 0 ? "a statement `target += ...` holds no density of an outcome"
-                                : "a statement `target += ...` holds more than one density of an outcome");
+                                : "a statement `target += ...` holds more than one density of an outcome, or one times what depends on parameters");
   }
 }

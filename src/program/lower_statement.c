@@ -346,7 +346,7 @@ static tacit_flow_t target(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
     bool is_call = stmt->right->kind == TACIT_EXPR_CALL && lower->called.expr == stmt->right;
     const tacit_value_t *args = lower->called.args;
     if (lower->is_forecast) {
-      tacit_lower_note_target(lower, &value);
+      tacit_lower_note_target(lower, stmt->right, &value);
     }
     tacit_lower_add_target(lower, tacit_expr_begin(stmt->right), &value);
     if (is_call && lower->status == TACIT_OK) {

@@ -396,14 +396,16 @@ static void write_predictor(writer_t *w, const char *of_class) {
   write_groups(w, GROUP_PREDICTOR, of_class);
 }
 
-/* Is a prior's term the k-th coefficient, feature j (SIZE_MAX: an intercept), of whichever class? */
+/* Is a prior's term the k-th quantity, feature j (SIZE_MAX: none)? "age" is "[ill] age" of every class; "(sigma)" is no column, whatever they are called. */
 static bool is_named(const writer_t *w, size_t k, size_t j, const char *term) {
-  const char *label = j < w->n ? w->features[j].label : "Intercept";
-  return strcmp(term, w->names.labels[k]) == 0 || strcmp(term, w->names.names[k]) == 0 ||
-         (w->n_classes > 0 && strcmp(term, label) == 0);
+  const char *label = w->names.labels[k];
+  size_t n = strlen(term), m = strlen(label);
+  bool is_of_class = w->n_classes > 0 && m > n + 2 && strcmp(label + m - n, term) == 0 && strncmp(label + m - n - 2, "] ", 2) == 0;
+  bool is_in_parentheses = j >= w->n && n == m + 2 && term[0] == '(' && strncmp(term + 1, label, m) == 0 && term[n - 1] == ')';
+  return strcmp(term, label) == 0 || strcmp(term, w->names.names[k]) == 0 || is_of_class || is_in_parentheses;
 }
 
-/* The prior that was given for a coefficient, the last of its own or else of all but intercepts; NULL: none was. */
+/* The prior that was given for a quantity, the last of its own or else, of a feature, of all; NULL: none was. */
 static const tacit_prior_t *given_prior(writer_t *w, size_t k, size_t j) {
   const tacit_prior_t *own = NULL, *all = NULL;
   for (size_t i = 0; i < w->priors.n; i++) {
@@ -463,6 +465,25 @@ static size_t write_given_priors(writer_t *w, size_t k, const char *of_class) {
   return k;
 }
 
+/* Those of the family's own parameters, a line each; of the response's sd, that of the scaled one is sampled. They are the k-th quantities and on. */
+static void write_family_priors(writer_t *w, size_t k) {
+  for (const char *line = w->family->priors, *end; *line != '\0'; line = end + 1) {
+    char name[32] = "";
+    end = strchr(line, '\n');
+    sscanf(line, " %31[a-z_]", name);
+    bool is_sigma_s = strcmp(name, "sigma_s") == 0;
+    const tacit_prior_t *prior = NULL;
+    for (size_t i = k; i < w->names.n; i++) {
+      prior = strcmp(w->names.names[i], is_sigma_s ? "sigma" : name) == 0 ? given_prior(w, i, SIZE_MAX) : prior;
+    }
+    if (prior != NULL) {
+      write_prior(w, name, prior, 0, is_sigma_s && !w->priors.are_scaled ? w->half : 1);
+    } else {
+      tacit_text_printf(w->text, "%.*s\n", (int)(end - line), line);
+    }
+  }
+}
+
 static void check_terms(writer_t *w) {
   for (size_t i = 0; i < w->priors.n && w->r->status == TACIT_OK; i++) {
     const char *term = w->priors.entries[i].term;
@@ -489,16 +510,15 @@ static void write_priors(writer_t *w) {
     }
     k = write_given_priors(w, k, of_class);
   }
-  if (w->priors.n > 0) {
-    check_terms(w);
-  } else {
+  if (w->priors.n == 0) {
     tacit_text_printf(w->text, "%s", has_intercept(w) ? "  Intercept_s ~ normal(0, 10);\n" : "");
     for (size_t c = 1; c <= w->n_classes && w->n > 0; c++) {
       tacit_text_printf(w->text, "  b_s[%zu] ~ normal(0, 2.5);\n", c);
     }
     tacit_text_printf(w->text, "%s", w->n > 0 && w->n_classes == 0 ? "  b_s ~ normal(0, 2.5);\n" : "");
   }
-  tacit_text_printf(w->text, "%s", w->family->priors);
+  write_family_priors(w, k);
+  check_terms(w);
   write_groups(w, GROUP_PRIORS, "");
 }
 

@@ -208,11 +208,20 @@ for row, x in zip(csv.DictReader(done.stdout.splitlines()), (0.25, -1.5, 3)):
     expected = [d["a"] + d["b"] * x for d in draws]  # the bounds are far
     assert abs(float(row["mean"]) - statistics.fmean(expected)) < 6 * statistics.fmean(d["s"] for d in draws) / math.sqrt(200 * len(draws)), row
 
+# weighted: what the graph moves from density to weight, signs and constants, is no second density
+for place, weight in enumerate(("w * ", "0.5 * w * ", "2 * ")):
+    pathlib.Path("weighted.stan").write_text("data { real x; real w; int<lower=0, upper=1> late; }\nparameters { real a; real b; }\n"
+                                             f"model {{ a ~ normal(0, 5); b ~ normal(0, 5); target += {weight}bernoulli_logit_lpmf(late | a + b * x); }}\n")
+    draws = fit("weighted.stan", f"weighted-{place}")
+    for row, (_, _, x, _) in zip(predict(f"weighted-{place}"), new, strict=True):
+        agree(row, [logistic(d["a"] + d["b"] * x) for d in draws])
+
 # what has no answer is refused, in one line
 MIXTURE = "data { real x; real y; }\nparameters { real a; real b; real<lower=0> s; }\nmodel { a ~ normal(0, 5); b ~ normal(0, 5); s ~ normal(0, 3); %s }\n"
 for name, statement, pattern in (
         ("mix", "target += log_mix(0.5, normal_lpdf(y | a, s), normal_lpdf(y | b * x, s));", "holds more than one density"),
         ("byhand", "target += normal_lpdf(y | a + b * x, s) - normal_lccdf(-10 | a + b * x, s);", "more than one density"),
+        ("scaled", "target += s * normal_lpdf(y | a + b * x, s);", "times what depends on parameters"),
         ("algebra", "target += -0.5 * square((y - a - b * x) / s) - log(s);", "holds no density"),
         ("cauchy", "y ~ cauchy(a + b * x, s);", "does not exist")):
     pathlib.Path(f"{name}.stan").write_text(MIXTURE % statement)
