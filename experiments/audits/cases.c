@@ -292,7 +292,7 @@ const audit_case_t audit_cases[] = {
      .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_NO_CLIP, FAULT_UNIFORM_NOISE}},
     {"hmc-bit", "dp-hmc", "barker", SUBSTITUTE, OPPOSITE, .configure = hamiltonian_bit, .share = 0.5,
      .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
-    {"hmc-bit-chains", "dp-hmc", "barker, two chains", SUBSTITUTE, OPPOSITE, .configure = hamiltonian_bit_chains, .share = 0.5,
+    {"hmc-bit-chains", "dp-hmc", "barker, two chains", SUBSTITUTE, OPPOSITE, .configure = hamiltonian_bit_chains, .share = 0.5, .share_quick = 0.2,
      .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY}},
     {"mala", "dp-mala", "barker", SUBSTITUTE, FEATURES, .configure = langevin, .share = 0.5, .faults = {FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY},
      .quick_effort = 3},
