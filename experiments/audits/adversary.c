@@ -331,6 +331,10 @@ RELEASE_OF_SUMS(tacit_curator_release_centred_tails, dim, WITH(const tacit_centr
 RELEASE_OF_SUMS(tacit_curator_release_centred_lengths, TACIT_CENTRED_LENGTHS, WITH(const tacit_centred_point_t *point, ), point, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_slope, SQUARES(dim), WITH(const tacit_centred_point_t *point, ), point, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_squares, SQUARES(dim), WITH(const tacit_centred_point_t *point, ), point, )
+RELEASE_OF_SUMS(tacit_curator_release_bands, tacit_bands_n_values(bands, of->dim), WITH(const tacit_banded_t *of, const tacit_bands_t *bands, ),
+                of, bands, )
+RELEASE_OF_SUMS(tacit_curator_release_lengths, n_edges + 1, WITH(const tacit_banded_t *of, size_t n_edges, const double *edges, ), of, n_edges,
+                edges, )
 
 /* In units of what each level may be. */
 tacit_status_t __wrap_tacit_curator_release_centred_levels(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,

@@ -22,7 +22,7 @@
 /* delta at which epsilon is charged and bounded: a tail that so many runs can see. */
 static const double audit_delta = 0.01;
 
-enum { AUDIT_MAX_DIM = 16, AUDIT_MAX_SUMS = 64, AUDIT_MAX_FAULTS = 5 };
+enum { AUDIT_MAX_DIM = 16, AUDIT_MAX_SUMS = 1024, AUDIT_MAX_FAULTS = 5 };
 
 /* Errors that the audit must find; each is made inside the method's own code (faults.c). */
 typedef enum fault {
@@ -61,7 +61,8 @@ typedef struct side {
 /* Releases of sums over rows, made once with a fixed weighting. */
 typedef enum row_release {
   ROWS_NONE = 0, ROWS_SECOND_MOMENTS, ROWS_SCORE, ROWS_INFORMATION, ROWS_SQUARES, ROWS_COUNT, ROWS_UNIT_ROWS, ROWS_JOINT,
-  ROWS_CELLS, ROWS_CHECK, ROWS_CENTRED, ROWS_TAILS, ROWS_SLOPE, ROWS_LEVELS, ROWS_LENGTHS, ROWS_SHAPES
+  ROWS_CELLS, ROWS_CHECK, ROWS_CENTRED, ROWS_TAILS, ROWS_SLOPE, ROWS_CENTRED_SQUARES, ROWS_LEVELS, ROWS_LENGTHS, ROWS_SHAPES,
+  ROWS_BANDS, ROWS_BANDS_OF_ROWS, ROWS_BAND_LENGTHS
 } row_release_t;
 
 /* The public seed of responses by which a record of a short score would have had a long one, and the other way round. */
@@ -77,6 +78,7 @@ typedef struct audit_case {
   void (*configure)(tacit_sampler_settings_t *settings);
   size_t n_bits;            /* decisions in a run that releases nothing else: then epsilon is also computed exactly; 0: no */
   double share, share_exact; /* least share of the charge that the audit must reach */
+  double share_quick;        /* the same of a quick run; 0: a fixed part of it */
   fault_t faults[AUDIT_MAX_FAULTS]; /* planted, up to the first FAULT_NONE; in a quick run the first alone */
   double quick_effort;      /* times as many runs as other cases in a quick run, 0: once; below 1 nothing is planted */
   const tacit_statistic_t *statistic; /* the only release, or NULL */
@@ -117,7 +119,7 @@ typedef struct adversary {
   double log_probability[2];
   tape_t tape;
   size_t tape_at, tape_size;
-  unsigned char tape_data[1 << 14];
+  unsigned char tape_data[1 << 17];
 } adversary_t;
 
 extern adversary_t adversary;

@@ -97,8 +97,13 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
   const tacit_fit_point_t sure = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .theta = (const double[2]){0, 30}, .n_bins = 1, .by = SIZE_MAX};
   static const double identity[4] = {1, 0, 0, 1};
   const double most = of->rows == ROWS_LEVELS ? 0.5 : of->rows == ROWS_SLOPE ? 1e-3 : 1e6;
-  const tacit_centred_point_t centred = {theta, identity, 1, most, 1, 1, of->rows == ROWS_LENGTHS ? AUDIT_OPPOSITE_LENGTHS : 1};
-  double out[6], sds[6], sd, multiplier = of->noise_multiplier;
+  const double cap = of->rows == ROWS_CENTRED_SQUARES ? 0.5 : 1;
+  const tacit_centred_point_t centred = {theta, identity, 1, most, cap, 1, of->rows == ROWS_LENGTHS ? AUDIT_OPPOSITE_LENGTHS : 1};
+  const tacit_linear_point_t line = {2, identity, theta, 1, of->unit_rows > 1};
+  const tacit_banded_t rows_of_line = tacit_linear_rows(&line), scores = tacit_linear_scores(&line);
+  const double radii[3] = {0.5, sqrt(2), 2};
+  const tacit_bands_t bands = {3, radii, of->rows == ROWS_BANDS};
+  double out[AUDIT_MAX_SUMS], sds[6], sd, multiplier = of->noise_multiplier;
   switch (of->rows) {
     case ROWS_SECOND_MOMENTS: return tacit_curator_release_second_moments(curator, &rows, multiplier, out, &sd, err);
     case ROWS_SCORE: return tacit_curator_release_score(curator, &point, multiplier, out, &sd, err);
@@ -112,6 +117,10 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
     case ROWS_SLOPE: return tacit_curator_release_centred_slope(curator, &centred, multiplier, out, &sd, err);
     case ROWS_SHAPES: return tacit_curator_release_residual_shapes(curator, &sure, (const double[]){1, 0, 6, 1}, multiplier, out, &sd, err);
     case ROWS_LENGTHS: return tacit_curator_release_centred_lengths(curator, &centred, multiplier, out, &sd, err);
+    case ROWS_CENTRED_SQUARES: return tacit_curator_release_centred_squares(curator, &centred, multiplier, out, &sd, err);
+    case ROWS_BANDS: return tacit_curator_release_bands(curator, &scores, &bands, multiplier, out, &sd, err);
+    case ROWS_BANDS_OF_ROWS: return tacit_curator_release_bands(curator, &rows_of_line, &bands, multiplier, out, &sd, err);
+    case ROWS_BAND_LENGTHS: return tacit_curator_release_lengths(curator, &scores, 3, radii, multiplier, out, &sd, err);
     case ROWS_LEVELS: return tacit_curator_release_centred_levels(curator, &centred, multiplier, out, &sd, err);
     case ROWS_CELLS: return tacit_curator_release_cells(curator, &cells, multiplier, out, &sd, err);
     default: return tacit_curator_release_joint_moments(curator, &plain, &residual, multiplier, out, &sd, err);

@@ -215,7 +215,7 @@ static void unit_numbers(const void *ctx, size_t n_rows, const float *x, double 
     uint64_t draw = mixed(word + 977 * i);
     int64_t most = shape->kind == TACIT_SHAPE_CELL ? (int64_t)shape->dim : shape->kind == TACIT_SHAPE_BOX ? shape->high : shape->radius;
     bool has_blocks = shape->kind == TACIT_SHAPE_SQUARES && shape->high > 1;
-    double share = shape->kind == TACIT_SHAPE_BALL || shape->kind == TACIT_SHAPE_SQUARES ? 1 / sqrt((double)(has_blocks ? n_rows * shape->dim : n)) : 1;
+    double share = shape->kind == TACIT_SHAPE_BALL || shape->kind == TACIT_SHAPE_SQUARES ? 1 / sqrt((double)(has_blocks ? n / (shape->dim + 1) * shape->dim : n)) : 1;
     int64_t size = (int64_t)(share * (double)most);
     k[i] = draw % 2 ? size : shape->kind == TACIT_SHAPE_BOX ? shape->low : -size;
     uint64_t range = shape->dim / n; /* of cells: each of several in a range of its own, so that they rise */

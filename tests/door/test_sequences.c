@@ -13,7 +13,7 @@
 
 enum {
   MOST_UNITS = 40,
-  MOST_ROWS = 12, /* of a unit */
+  MOST_ROWS = 200, SOME_ROWS = 12, /* of a unit, and of most units */
   N_STEPS = 8,
   /* lies of memory, after those of contributions.h */
   KEEPS = N_LIES, /* leaves its sums, and writes to scratch for the next */
@@ -32,8 +32,8 @@ typedef struct units {
 static size_t below(size_t n) { return (size_t)(bits() % n); }
 
 static void any_rows(units_t *units, size_t u, size_t max_rows, bool is_wild) {
-  units->n_rows[u] = max_rows == 1 ? 1 : below(4) == 0 ? below(max_rows + 1) : 1 + below(2);
-  for (size_t t = 0; t < max_rows; t++) {
+  units->n_rows[u] = max_rows == 1 ? 1 : below(4) != 0 ? 1 + below(2) : 1 + below(below(16) == 0 ? max_rows : SOME_ROWS) - below(2);
+  for (size_t t = 0; t < units->n_rows[u]; t++) {
     for (size_t j = 0; j < N_COLUMNS; j++) {
       uint64_t draw = bits();
       units->x[u][t][j] = is_wild && draw % 16 == 0 ? (double)any_float(bits()) : draw % 3 == 0 ? (draw & 8 ? 1 : -1) : (double)(draw >> 11) * 0x1p-52 - 1;
@@ -147,6 +147,7 @@ typedef enum kind { VECTORS, SUBSET, SCALARS, SAMPLED, KEPT, UNITS, DECISION, MI
 
 static const tacit_door_shape_t shapes[] = {{TACIT_SHAPE_BALL, 4, 1 << 20, 0, 0, 0},     {TACIT_SHAPE_BALL, 40, 1 << 20, 0, 0, 0}, {TACIT_SHAPE_BOX, 3, 0, -5, 1 << 20, 0},
                                             {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 0, 0},     {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 3, 0},  {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0, 0},
+                                            {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 5, 0},  {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 5, 1}, {TACIT_SHAPE_SQUARES, 2, 1 << 20, 0, 0, 2},
                                             {TACIT_SHAPE_PRODUCTS, 3, 1 << 16, 0, 0, 0}, {TACIT_SHAPE_PRODUCTS, 4, 1 << 16, 0, 1 << 16, 0}};
 
 typedef struct step {
