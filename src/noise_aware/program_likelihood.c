@@ -15,8 +15,11 @@ static const double drift = 0.05, most_drift = 0.15, least_square = 0.05, least_
 /* Scores whose noise is below this share of their sampling sd are taken alone: those before add nothing but the error of their slope. */
 static const double is_clear = 0.5;
 
-/* The clip has opened, once it is so many times the least: then what misfit does is in the answer. */
-static const double is_open = 3;
+/*
+ * The clip has opened, once it is so many times the least: then what misfit does is in the answer. From half open on scores beyond it say by themselves
+ * what lengths say before.
+ */
+static const double is_open = 3, is_half_open = 2;
 
 /* That a program misfits in its outcomes' tails, against that it does not, before anything is known of that. */
 static const double prior_odds = 0.25;
@@ -185,7 +188,7 @@ static void mend_tails(tacit_program_run_t *run, tacit_program_seen_t *seen, boo
   double lengths = tacit_chi_square_quantile(off_lengths, TACIT_CENTRED_LENGTHS - 1);
   double log_odds = of.log_odds + log(prior_odds) + find_misfit(off_lengths, TACIT_CENTRED_LENGTHS - 1).log_odds;
   double is_off = has_opened ? quantile > tails_are_off : 1 / (1 + exp(-log_odds)); /* beyond an open clip there is next to nothing */
-  run->said.tails = has_opened ? 0 : fmax(quantile, lengths);
+  run->said.tails = has_opened ? 0 : seen->clip >= is_half_open * 2 * sqrt((double)d) ? quantile : fmax(quantile, lengths);
   /* of a misfit that is hardly seen as much of what lies there as noise lets believe, of one that lengths show all */
   double share = is_off * fmax(of.share, is_off), doubt = fmax(is_off * fmax(of.share2, is_off * is_off) - share * share, 0);
   *is_mended = is_off > 0.5;

@@ -24,6 +24,9 @@ enum { N_OPEN = 3 };
 /* Most noise of the last slope, of a record's information, and of the last score, of a sampling sd. */
 static const double most_slope_noise = 0.1, most_score_noise = 1;
 
+/* sds that a number of records is flagged from; the share of records whose scores are beyond the least clip; and by how much of a clip some may be. */
+static const double flag_takes = 2.33, beyond_clip = 0.05, too_long = 0.75;
+
 double tacit_program_multiplier(const tacit_noise_aware_settings_t *s, tacit_aware_centred_kind_t kind, size_t round) {
   bool is_last = round + 1 == TACIT_PROGRAM_POINTS;
   double share = share_levels;
@@ -126,6 +129,25 @@ static double score_noise(const tacit_noise_aware_settings_t *s, double n) {
 static double slope_noise(const tacit_noise_aware_settings_t *s, double n) {
   size_t last = TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS - 1;
   return of_squares(s) * tacit_program_most(s, n, last) * tacit_program_multiplier(s, TACIT_CENTRED_SLOPE, last);
+}
+
+/*
+ * As many records as a flag takes, by noise of lengths and how many there may be anyway, of scores that are too long by most of a clip, in sds of the
+ * posterior. Where the clip has opened, what they do is in the answer.
+ */
+double tacit_noise_aware_unseen(const tacit_noise_aware_settings_t *s, double n_units, double *share) {
+  *share = 0;
+  if (s->records == NULL) {
+    return 0;
+  }
+  double noise = score_noise(s, n_units), least = least_clip * sqrt((double)s->records->dim), clip = tacit_program_clip(s, n_units, TACIT_PROGRAM_POINTS - 1);
+  double lengths = sqrt(2) * tacit_aware_factor(s) * tacit_program_multiplier(s, TACIT_CENTRED_LENGTH, 0);
+  double records = flag_takes * sqrt(lengths * lengths + beyond_clip * pow(least / clip, 4) * n_units);
+  if (clip >= 3 * least) {
+    return 0;
+  }
+  *share = fmin(records / n_units, 1);
+  return records * too_long * clip / sqrt(n_units + noise * noise);
 }
 
 double tacit_program_inflation(const tacit_noise_aware_settings_t *s, double n_units) {

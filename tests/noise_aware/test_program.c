@@ -51,6 +51,24 @@ static void test_add_remove_answers_too(void **state) {
   assert_true(is_the_posterior(&s));
 }
 
+/* Misfit that is not seen: of some records at epsilon 1, fewer of more records, and none where the clip has opened. */
+static void test_what_is_not_seen_is_foretold(void **state) {
+  (void)state;
+  const tacit_record_model_t records = {.dim = 4};
+  double share[3], moved[3];
+  static const double rho[] = {0.028, 0.028, 1e4}, n[] = {8000, 80000, 8000}; /* epsilon 1 has a rho of .028 at delta 1e-6 */
+  for (size_t i = 0; i < 3; i++) {
+    tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
+    settings.records = &records;
+    settings.relation = TACIT_RELATION_SUBSTITUTE;
+    settings.rho = rho[i];
+    moved[i] = tacit_noise_aware_unseen(&settings, n[i], &share[i]);
+  }
+  assert_true(moved[0] > 2 && moved[0] < 4 && share[0] > 0.005 && share[0] < 0.03);
+  assert_true(share[1] < 0.3 * share[0] && share[1] > 0);
+  assert_true(moved[2] == 0 && share[2] == 0);
+}
+
 /* What noise drowns is refused before anything is spent. */
 static void test_a_tiny_budget_is_refused(void **state) {
   (void)state;
@@ -290,7 +308,7 @@ static void test_no_interval_is_narrower_than_what_was_released_allows(void **st
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_large_budget_gives_the_posterior), cmocka_unit_test(test_add_remove_answers_too),
-                                     cmocka_unit_test(test_a_tiny_budget_is_refused), cmocka_unit_test(test_no_fit_ends_far_away),
+                                     cmocka_unit_test(test_what_is_not_seen_is_foretold), cmocka_unit_test(test_a_tiny_budget_is_refused), cmocka_unit_test(test_no_fit_ends_far_away),
                                      cmocka_unit_test(test_other_tails_are_said_at_a_small_budget),
                                      cmocka_unit_test(test_rows_of_a_person_hang_together),
                                      cmocka_unit_test(test_a_curved_trade_off_is_followed_or_said),
