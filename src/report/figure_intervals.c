@@ -109,7 +109,7 @@ static void bar(const plot_t *plot, const tacit_summary_t *s, tacit_text_t *text
 
 static void number(const plot_t *plot, double value, const tacit_summary_t *s, tacit_text_t *text) {
   if (plot->is_ratio) {
-    tacit_text_estimate(text, exp(value), exp(value) * s->sd);
+    tacit_text_estimate(text, exp(value), exp(s->q50) * s->sd); /* all with the digits of the median */
   } else {
     tacit_text_estimate(text, value, s->sd);
   }

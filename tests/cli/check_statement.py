@@ -97,7 +97,7 @@ for got, exact in zip(chances(text["sub"]) + chances(text["add"]), [100 * e / (9
 assert len(chances(text["sub"])) == len(chances(text["add"])) == 2
 assert "How many units there are is private" in text["add"] and "How many units there are is public" in text["sub"]
 assert "in the data at all" in one_line(text["add"]) and "not a given other in its place" in one_line(text["sub"])
-assert "entered in no ledger" in text["sub"] and "age:         {type: integer, lower: 50, upper: 105}" in text["sub"]
+assert "entered in no ledger" in text["sub"] and "age:         {type: integer, lower: 50, upper: 105, units: years}" in text["sub"]
 
 # What is not private says so and claims nothing.
 assert text["open"].startswith("NOT PRIVATE\n") and "epsilon" not in text["open"] and "in 100" not in text["open"]
