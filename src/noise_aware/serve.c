@@ -137,7 +137,7 @@ static tacit_status_t serve_cells(request_t *r) {
     at.feature = take(r, "feature", 1);
     is_feature = *at.feature >= 0 && *at.feature < (double)r->d;
   }
-  return is_fine(r, at.n_edges + 1)
+  return is_feature && is_fine(r, at.n_edges + 1)
              ? tacit_aware_release_cells(r->curator, &r->settings, r->asked->noise_multiplier, &at, r->out,
                                          &r->noise_sd, r->err)
              : refuse(r);
