@@ -324,8 +324,6 @@ RELEASE_OF_SUMS(tacit_curator_release_count, 1, WITH(), )
 RELEASE_OF_SUMS(tacit_curator_release_unit_rows, n_cells, WITH(size_t n_cells, const size_t *first, ), n_cells, first, )
 RELEASE_OF_SUMS(tacit_curator_release_joint_moments, SQUARES(residual->n_features + 1),
                 WITH(const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual, ), rows, residual, )
-RELEASE_OF_SUMS(tacit_curator_release_residual_squares, SQUARES(residual->n_features),
-                WITH(const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual, ), rows, residual, )
 RELEASE_OF_SUMS(tacit_curator_release_cells, cells->n_edges + 1, WITH(const tacit_row_cells_t *cells, ), cells, )
 RELEASE_OF_SUMS(tacit_curator_release_residual_shapes, 2 * (dim - 1), WITH(const tacit_fit_point_t *point, const double *whiten, ), point, whiten, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_score, dim, WITH(const tacit_centred_point_t *point, ), point, )

@@ -344,8 +344,6 @@ const audit_case_t audit_cases[] = {
      .sides = {{2, 1, {{1, 1, 1}, {1, 1, 1}}}, {1, 1, {{1, 1, 1}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
     {"rows-joint", ROWS(ROWS_JOINT, SUBSTITUTE), .setting = "joint second moments of rows and residuals",
      .sides = {{1, 1, {{1, 1, 2}}}, {1, 1, {{1, 1, -2}}}}, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
-    {"rows-residuals", ROWS(ROWS_RESIDUALS, SUBSTITUTE), .setting = "squares of linear scores", .sides = {{1, 1, {{1, 1, 2}}}, {1, 1, {{1, -1, 2}}}},
-     .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
     {"rows-cells", ROWS(ROWS_CELLS, SUBSTITUTE), .setting = "counts of residuals", .sides = {{1, 1, {{1, 1, 2}}}, {1, 1, {{1, 1, -2}}}},
      .faults = {FAULT_HALF_NOISE}},
     {"rows-cells-present", ROWS(ROWS_CELLS, ADD_REMOVE), .setting = "counts of residuals, a record more",

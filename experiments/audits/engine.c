@@ -93,7 +93,7 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
   const tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, theta, whiten, 1e-3, 0}, even = {TACIT_FAMILY_BERNOULLI, 1, theta, NULL, 0.5, 0};
   const tacit_row_weighting_t plain = {.radius = sqrt(2)};
   const tacit_row_residual_t residual = {.theta = (const double[2]){0, 0}, .n_features = 2, .scale = 1, .reach = sqrt(2)};
-  const tacit_row_cells_t cells = {&residual, NULL, 1, (const double[1]){0}};
+  const tacit_row_cells_t cells = {&residual, 0, 1, (const double[1]){0}};
   const tacit_fit_point_t sure = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .theta = (const double[2]){0, 30}, .n_bins = 1, .by = SIZE_MAX};
   static const double identity[4] = {1, 0, 0, 1};
   const double most = of->rows == ROWS_LEVELS ? 0.5 : of->rows == ROWS_SLOPE ? 1e-3 : 1e6;
@@ -107,7 +107,6 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
     case ROWS_CHECK: return tacit_curator_release_fit_check(curator, &sure, multiplier, out, sds, err); /* of two sure predictions, both wrong */
     case ROWS_COUNT: return tacit_curator_release_count(curator, multiplier, out, &sd, err);
     case ROWS_UNIT_ROWS: return tacit_curator_release_unit_rows(curator, 2, (const size_t[2]){1, 2}, multiplier, out, &sd, err);
-    case ROWS_RESIDUALS: return tacit_curator_release_residual_squares(curator, &plain, &residual, multiplier, out, &sd, err);
     case ROWS_CENTRED: return tacit_curator_release_centred_score(curator, &centred, multiplier, out, &sd, err);
     case ROWS_TAILS: return tacit_curator_release_centred_tails(curator, &centred, multiplier, out, &sd, err);
     case ROWS_SLOPE: return tacit_curator_release_centred_slope(curator, &centred, multiplier, out, &sd, err);

@@ -42,8 +42,6 @@ WRAPPED(tacit_status_t, tacit_curator_release_count, tacit_curator_t *, double, 
 WRAPPED(tacit_status_t, tacit_curator_release_unit_rows, tacit_curator_t *, size_t, const size_t *, double, double *, double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_joint_moments, tacit_curator_t *, const tacit_row_weighting_t *,
         const tacit_row_residual_t *, double, double *, double *, tacit_error_t *);
-WRAPPED(tacit_status_t, tacit_curator_release_residual_squares, tacit_curator_t *, const tacit_row_weighting_t *,
-        const tacit_row_residual_t *, double, double *, double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_cells, tacit_curator_t *, const tacit_row_cells_t *, double, double *, double *,
         tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_residual_shapes, tacit_curator_t *, const tacit_fit_point_t *, const double *, double, double *,

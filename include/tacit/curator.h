@@ -360,22 +360,12 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_joint_moments(taci
                                                                             const tacit_row_residual_t *residual,
                                                                             double noise_multiplier, double *out,
                                                                             double *noise_sd, tacit_error_t *err);
-/**
- * Release svec(sum_i g_i g_i') + N(0, noise_sd^2 I), g = w u r: the variance of the score as the residuals themselves show it. |g| <=
- * radius reach = B: sensitivity sqrt(2) B^2 under substitution, B^2 under add-remove. Shape (n_features (n_features + 1) / 2); else as above.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_residual_squares(tacit_curator_t *curator,
-                                                                               const tacit_row_weighting_t *rows,
-                                                                               const tacit_row_residual_t *residual,
-                                                                               double noise_multiplier, double *out,
-                                                                               double *noise_sd, tacit_error_t *err);
-
-/** What is counted in cells: the residual (not clamped: reach is ignored), or where that is NULL the norm |whiten x|. */
+/** What is counted in cells: the residual (not clamped: reach is ignored), or where that is NULL a feature. */
 typedef struct tacit_row_cells {
   const tacit_row_residual_t *residual;
-  const double *whiten; /**< as of tacit_row_weighting_t */
-  size_t n_edges;       /**< 1 to 1023 */
-  const double *edges;  /**< shape (n_edges), rising, finite */
+  size_t feature;      /**< its place, from 0 */
+  size_t n_edges;      /**< 1 to 1023 */
+  const double *edges; /**< shape (n_edges), rising, finite */
 } tacit_row_cells_t;
 
 /**

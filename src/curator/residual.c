@@ -1,7 +1,6 @@
 /*
- * Residuals of a public linear fit: moments jointly with whitened rows, squares of scores, and counts of either by public edges. A unit
- * is a record here. Rows are weighted, w = min(1, R/|u|), residuals clamped to +-H and not weighted: |(w u, r)|^2 <= R^2 + H^2, and
- * |w u r| <= R H.
+ * Residuals of a public linear fit: moments jointly with whitened rows, and counts of residuals or of a feature by public edges. A unit
+ * is a record here. Rows are weighted, w = min(1, R/|u|), residuals clamped to +-H and not weighted: |(w u, r)|^2 <= R^2 + H^2.
  */
 #include "curator/rows.h"
 
@@ -47,16 +46,6 @@ static void add_joint(const void *ctx, size_t n_rows, const float *record, doubl
   if (weighted_row(linear->rows, d, x, row)) {
     row[d] = clamped(linear->residual, x, y);
     tacit_rows_write(sum, 1, row, k);
-  }
-}
-
-static void add_squares(const void *ctx, size_t n_rows, const float *record, double *work, int64_t *k) {
-  const tacit_row_sum_t *sum = ctx;
-  const linear_t *linear = sum->what;
-  double x[TACIT_MAX_ROW_FEATURES], row[TACIT_MAX_ROW_FEATURES], y = tacit_rows_get(sum, record, 0, x);
-  (void)n_rows, (void)work;
-  if (weighted_row(linear->rows, sum->dim, x, row)) {
-    tacit_rows_write(sum, clamped(linear->residual, x, y), row, k);
   }
 }
 
@@ -109,18 +98,6 @@ tacit_status_t tacit_curator_release_joint_moments(tacit_curator_t *curator, con
   return release(&sum, add_joint, noise_multiplier, out, noise_sd, err);
 }
 
-tacit_status_t tacit_curator_release_residual_squares(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
-                                                      const tacit_row_residual_t *residual, double noise_multiplier, double *out,
-                                                      double *noise_sd, tacit_error_t *err) {
-  linear_t linear = {rows, residual};
-  tacit_row_sum_t sum = {.curator = curator,
-                         .dim = curator->model->n_features,
-                         .bound = rows->radius * residual->reach,
-                         .what = &linear,
-                         .label = "squares of scores"};
-  return release(&sum, add_squares, noise_multiplier, out, noise_sd, err);
-}
-
 /* ---- counts ---- */
 
 typedef struct counts {
@@ -131,10 +108,10 @@ typedef struct counts {
 static void add_cell(const void *ctx, size_t n_rows, const float *record, double *work, int64_t *k) {
   const counts_t *counts = ctx;
   const tacit_row_cells_t *cells = counts->cells;
-  double x[TACIT_MAX_ROW_FEATURES], row[TACIT_MAX_ROW_FEATURES], y = tacit_rows_get(counts->sum, record, 0, x);
-  size_t d = counts->sum->curator->model->n_features, low = 0, high = cells->n_edges;
+  double x[TACIT_MAX_ROW_FEATURES], y = tacit_rows_get(counts->sum, record, 0, x);
+  size_t low = 0, high = cells->n_edges;
   (void)n_rows, (void)work;
-  double value = cells->residual != NULL ? residual_of(cells->residual, x, y) : sqrt(tacit_rows_whiten(d, cells->whiten, x, row));
+  double value = cells->residual != NULL ? residual_of(cells->residual, x, y) : x[cells->feature];
   while (low < high) { /* low <- number of edges that value is not below */
     size_t middle = (low + high) / 2;
     *(value >= cells->edges[middle] ? &low : &high) = value >= cells->edges[middle] ? middle + 1 : middle;
@@ -143,7 +120,6 @@ static void add_cell(const void *ctx, size_t n_rows, const float *record, double
 }
 
 static tacit_status_t check_cells(const tacit_curator_t *curator, const tacit_row_cells_t *cells, tacit_error_t *err) {
-  size_t d = curator->model->n_features;
   bool is_rising = cells->n_edges >= 1 && cells->n_edges < MAX_CELLS;
   for (size_t i = 1; is_rising && i < cells->n_edges; i++) {
     is_rising = cells->edges[i] > cells->edges[i - 1];
@@ -158,8 +134,9 @@ static tacit_status_t check_cells(const tacit_curator_t *curator, const tacit_ro
   if (status == TACIT_OK) {
     status = check_unit(curator, err);
   }
-  if (status == TACIT_OK) {
-    status = tacit_rows_check_numbers("whitening matrix", cells->whiten, d * d, err);
+  if (status == TACIT_OK && cells->residual == NULL && cells->feature >= curator->model->n_features) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "feature", "feature %zu is not one of the model's %zu", cells->feature,
+                             curator->model->n_features);
   }
   return status == TACIT_OK && cells->residual != NULL ? check_residual(curator, cells->residual, err) : status;
 }
@@ -176,7 +153,7 @@ tacit_status_t tacit_curator_release_cells(tacit_curator_t *curator, const tacit
   tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_CELL, .dim = cells->n_edges + 1, .radius = 1 << COUNT_BITS},
                          .unit = add_cell,
                          .ctx = &counts,
-                         .label = cells->residual != NULL ? "counts of residuals" : "counts of norms"};
+                         .label = cells->residual != NULL ? "counts of residuals" : "counts of features"};
   status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, noise_sd, err);
   for (size_t k = 0; k <= cells->n_edges; k++) {
     out[k] = ldexp(out[k], -COUNT_BITS);

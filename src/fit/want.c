@@ -6,7 +6,7 @@
 static const double least_epsilon = 1e-6, largest_epsilon = 1e6;
 
 /* Budgets for wider intervals of a linear regression are refused (tacit_noise_aware_check_budget()). */
-static const double gaussian_most = 4.5;
+static const double gaussian_most = 5;
 
 double tacit_fit_epsilon_for(tacit_fit_forecast_fn forecast, tacit_noise_aware_settings_t settings, size_t dim, double n_units, double delta,
                              double bound) {

@@ -16,6 +16,8 @@ static const double taus[N_TAU] = {0.01, 0.03, 0.1, 0.2, 0.4, 0.8, 1.6, 2.4}, ta
 static const double phis[N_PHI] = {0, 0.35, 0.7, 1.2, 2, 4, 4};
 /* Prior probability of next to nobody, and of a heap, and how wide that is in factors sqrt 2; what next to nobody is; by how much the counts of a scenario are off; share of a sum's variance that bands do not have in common. */
 static const double empty = 0.7, heap = 0.02, heap_width = 1.5, floor_count = 0.02, floor_fall = 0.5, count_off = 0.8, own_part = 0.25;
+/* Bounds may be many times as wide as records are: from so many radii of the core on, records are the less likely, by the square. */
+static const double far_from = 16;
 /* A band that is empty with this probability is taken to be: what a record there would do, next to never, would else widen every interval. */
 static const double surely = 0.99;
 
@@ -26,6 +28,7 @@ typedef struct outer {
   double bar[BAND_CELLS];                        /* mean square of a score there */
   double count[BAND_CELLS], count_var[BAND_CELLS]; /* units, by all that was released of it */
   double steps[BAND_CELLS];                      /* log of the radius, in sqrt 2 */
+  double reach[BAND_CELLS];                      /* radius over that from which on bands are far from the core */
   double sum[BAND_CELLS][BAND_DIM], sum_var[BAND_CELLS];
   double log_tau[N_TAU];
   bool is_empty[BAND_CELLS];
@@ -163,27 +166,52 @@ static void learn_scenario(const outer_t *o, const double *expected, double prob
   }
 }
 
-/* Next to nobody; on a grid of how many are in the first band beyond the core, or where a heap is, all falls and all places of a heap. */
-static size_t learn_scenarios(const outer_t *o, scenario_t *s) {
-  const double log_step = 0.7, most = (MAX_SCENARIOS - 1) / (double)(N_PHI + o->n);
-  size_t n = 0, n_first = (size_t)fmax(fmin(log(o->units / 2) / log_step, most), 1);
-  double expected[BAND_CELLS] = {0}, near[BAND_CELLS], all_near = 0; /* a heap is the less likely the further out it is */
+/* Falls may end at any band that is far from the core, and do not before. places (n) <- the probability that they end there; returns the first with any. */
+static size_t place_ends(const outer_t *o, double *places) {
+  size_t first = o->n - 1;
+  double sum = 0;
+  for (size_t b = o->n; b-- > 0 && o->reach[b] > 1 - 1e-9;) {
+    first = b;
+  }
+  first = first > 0 && o->reach[first] > 1 + 1e-9 ? first - 1 : first; /* the last one that is not far */
   for (size_t b = 0; b < o->n; b++) {
-    all_near += near[b] = pow(2, -0.5 * o->steps[b]);
+    places[b] = b < first ? 0 : pow(fmax(o->reach[b], 1), -2);
+    sum += places[b];
+  }
+  for (size_t b = 0; b < o->n; b++) {
+    places[b] /= sum;
+  }
+  return first;
+}
+
+/* Next to nobody; on a grid of how many are in the first band beyond the core, or where a heap is, all falls and where they end, and all places of a heap. */
+static size_t learn_scenarios(const outer_t *o, scenario_t *s) {
+  double expected[BAND_CELLS] = {0}, ends[BAND_CELLS], near[BAND_CELLS], all_near = 0; /* a heap is the less likely the further out it is */
+  const size_t first_end = place_ends(o, ends);
+  const double log_step = 0.7, most = (MAX_SCENARIOS - 1) / (double)(N_PHI * (o->n - first_end) + o->n);
+  size_t n = 0, n_first = (size_t)fmax(fmin(log(o->units / 2) / log_step, most), 1);
+  for (size_t b = 0; b < o->n; b++) {
+    all_near += near[b] = pow(2, -0.5 * o->steps[b]) / fmax(o->reach[b], 1);
   }
   learn_scenario(o, expected, empty, &s[n++]);
   for (size_t i = 0; i < n_first; i++) {
-    double first = 0.5 * exp(log_step * (double)i);
-    for (size_t k = 0; k < N_PHI + o->n; k++) {
-      if (k >= N_PHI && o->is_empty[k - N_PHI]) {
-        continue;
+    double first = 0.5 * exp(log_step * (double)i), fall = (1 - empty - heap) / (double)(N_PHI * n_first);
+    for (size_t k = 0; k < N_PHI; k++) {
+      for (size_t end = first_end; end < o->n; end++) {
+        for (size_t b = 0; b < o->n; b++) {
+          expected[b] = b <= end ? first * exp(-phis[k] * o->steps[b]) : 0;
+        }
+        learn_scenario(o, expected, fall * ends[end], &s[n++]);
       }
+    }
+    for (size_t at = 0; at < o->n; at++) {
       for (size_t b = 0; b < o->n; b++) {
-        double away = k < N_PHI ? 0 : (o->steps[b] - o->steps[k - N_PHI]) / heap_width;
-        expected[b] = first * (k < N_PHI ? exp(-phis[k] * o->steps[b]) : exp(-0.5 * away * away));
+        double away = (o->steps[b] - o->steps[at]) / heap_width;
+        expected[b] = first * exp(-0.5 * away * away);
       }
-      learn_scenario(o, expected, k < N_PHI ? (1 - empty - heap) / (double)(N_PHI * n_first) : heap * near[k - N_PHI] / (all_near * (double)n_first),
-                     &s[n++]);
+      if (!o->is_empty[at]) {
+        learn_scenario(o, expected, heap * near[at] / (all_near * (double)n_first), &s[n++]);
+      }
     }
   }
   return n;
@@ -243,6 +271,7 @@ static void fill_outer(const tacit_band_scores_t *of, const double *bar, outer_t
     }
     o->bar[b] = bar[b + 1];
     o->steps[b] = log(radius / of->split->radii[1]) / (0.5 * log(2));
+    o->reach[b] = radius / (far_from * of->split->radii[0]);
     double by_count = 1 / (sd * sd), by_lengths = 1 / (lengths_var * n_cells), by_squares = pow(o->bar[b] / (sd * c2), 2) / (double)o->d;
     o->count_var[b] = 1 / (by_count + by_lengths + by_squares);
     o->count[b] = o->count_var[b] * (released[0] * by_count + counted * by_lengths + trace_of(of, b + 1) * c2 / o->bar[b] * by_squares);

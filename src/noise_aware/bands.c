@@ -44,6 +44,8 @@ enum { N_FALLS = 7, N_LEVELS = 60, N_STATES = 1 + N_LEVELS };
 
 /* By how much log counts fall from cell to cell; odds that this gets steeper, or flatter; that a count jumps, or that there is one beyond an empty cell. */
 static const double falls[N_FALLS] = {-1, 0, 0.5, 1, 2, 3.5, 6}, steeper = 0.1, flatter = 0.05, jumps = 0.03, appears = 0.005, any_fall = 0.02;
+/* From where on lengths are rare, in units, where they are said to be. */
+static const double rare_from = 4;
 /* Probability at which a cell is taken to be empty. */
 static const double surely = 0.99;
 
@@ -102,14 +104,19 @@ static void fill_chain(chain_t *c, double n) {
   }
 }
 
-/* Probability of a count after another; a first one beyond an empty cell is by `rarer` less likely than near the core. */
-static double after(const chain_t *c, size_t a, size_t i, size_t j, double rarer) {
-  double p = c->of_count[a][i][j];
-  return i > 0 ? p : j > 0 ? rarer * p : 1 - rarer * (1 - p);
+/* By how much somebody in a cell is less likely than near the core, after an empty cell and after another. */
+typedef struct shares {
+  double after_none, after_some;
+} shares_t;
+
+/* Probability of a count after another. */
+static double after(const chain_t *c, size_t a, size_t i, size_t j, const shares_t *shares) {
+  double p = c->of_count[a][i][j], share = i > 0 ? shares->after_some : shares->after_none;
+  return j > 0 ? share * p : 1 - share * (1 - p);
 }
 
 /* to <- the state before the next cell's count is seen; is_back: the same of what follows. */
-static void move(const chain_t *c, state_t from, double rarer, bool is_back, state_t to) {
+static void move(const chain_t *c, state_t from, shares_t shares, bool is_back, state_t to) {
   state_t between;
   memset(between, 0, sizeof between);
   memset(to, 0, sizeof(state_t));
@@ -119,7 +126,7 @@ static void move(const chain_t *c, state_t from, double rarer, bool is_back, sta
         between[a][i] += c->of_fall[b][a] * from[b][i];
       }
       for (size_t j = 0; is_back && j < N_STATES; j++) {
-        between[a][i] += after(c, a, i, j, rarer) * from[a][j];
+        between[a][i] += after(c, a, i, j, &shares) * from[a][j];
       }
     }
   }
@@ -129,7 +136,7 @@ static void move(const chain_t *c, state_t from, double rarer, bool is_back, sta
         to[a][i] += c->of_fall[a][b] * between[b][i];
       }
       for (size_t j = 0; !is_back && j < N_STATES; j++) {
-        to[a][j] += between[a][i] * after(c, a, i, j, rarer);
+        to[a][j] += between[a][i] * after(c, a, i, j, &shares);
       }
     }
   }
@@ -150,8 +157,13 @@ static void see(const chain_t *c, double released, double noise_sd, state_t stat
   normalise(N_FALLS * N_STATES, state[0]);
 }
 
-static double rarer_at(const tacit_band_lengths_t *l, size_t k) {
-  return 1 / fmax(l->edges[k], 1);
+/*
+ * Where there is nobody nearer, somebody is the less likely the further out. Where units far out are rare, the square of whose squares would decide else, it is by as much
+ * less likely that there is anybody at all.
+ */
+static shares_t shares_at(const tacit_band_lengths_t *l, size_t k) {
+  double edge = fmax(l->edges[k], 1), far = l->are_far_rare ? fmin(1, pow(rare_from / edge, 4)) : 1;
+  return (shares_t){far / edge, far < 1 ? 0.25 : 1};
 }
 
 bool tacit_band_learn_counts(tacit_band_lengths_t *l, double n) {
@@ -170,7 +182,7 @@ bool tacit_band_learn_counts(tacit_band_lengths_t *l, double n) {
         forward[0][i / N_STATES][i % N_STATES] = 1;
       }
     } else {
-      move(c, forward[k - 1], rarer_at(l, k), false, forward[k]);
+      move(c, forward[k - 1], shares_at(l, k), false, forward[k]);
     }
     see(c, l->counts[k], fmax(noise_sd, 0.03 * fabs(l->counts[k])), forward[k]);
   }
@@ -191,7 +203,7 @@ bool tacit_band_learn_counts(tacit_band_lengths_t *l, double n) {
     l->square[k] = is_empty ? 0 : square / total;
     memcpy(seen, back, sizeof seen);
     see(c, l->counts[k], fmax(noise_sd, 0.03 * fabs(l->counts[k])), seen);
-    move(c, seen, rarer_at(l, k), true, back);
+    move(c, seen, shares_at(l, k), true, back);
     normalise(N_FALLS * N_STATES, back[0]);
   }
   tacit_free(c);
@@ -221,7 +233,7 @@ typedef double (*band_prior)(const tacit_band_lengths_t *l, size_t d, size_t fir
 
 /* Of sums: lengths by their directions, which agree by a share of .3, and as many independent ones. */
 static double prior_of_scores(const tacit_band_lengths_t *l, size_t d, size_t first, size_t last) {
-  const double agreement = 0.3;
+  const double agreement = 0.8;
   double sum = 0, variance = 0, squares = 0;
   for (size_t k = first; k < last; k++) {
     double length = 0.98 * length_at(l, k);
@@ -301,7 +313,7 @@ void tacit_band_split_squares(const tacit_band_lengths_t *lengths, size_t d, dou
 /* ---- squares of vectors ---- */
 
 void tacit_band_squares(const tacit_band_lengths_t *l, const tacit_band_split_t *split, size_t d, double n, const double *released, double noise_sd,
-                        double *moments, double *variances) {
+                        const tacit_band_guess_t *guessed, double *moments, double *variances) {
   memset(moments, 0, d * d * sizeof *moments);
   memset(variances, 0, d * d * sizeof *variances);
   for (size_t b = 0; b < split->n; b++) {
@@ -316,7 +328,7 @@ void tacit_band_squares(const tacit_band_lengths_t *l, const tacit_band_split_t 
         bool is_diagonal = i == j;
         double unit = is_diagonal ? 1 : sqrt(2), value = *released / unit * scale, noise = pow(noise_sd * scale / unit, 2);
         double guess = !is_diagonal ? 0 : b == 0 ? fmin(trace, 1) : trace;
-        double prior = b > 0 ? 0.36 * trace * trace + trace_var : is_diagonal ? 0.36 : 0.16, kept = prior / (prior + noise);
+        double prior = b > 0 ? 0.36 * trace * trace + trace_var : is_diagonal ? guessed->diagonal_var : guessed->off_var, kept = prior / (prior + noise);
         kept = noise > 0 ? kept : 1;
         moments[i * d + j] += guess + kept * (value - guess);
         variances[i * d + j] += kept * noise;

@@ -18,6 +18,7 @@ typedef struct tacit_band_lengths {
   size_t n;                          /* cells; cell k is from edges[k] to edges[k + 1] */
   double unit;                       /* sqrt(d) */
   double edges[BAND_CELLS + 1];      /* in units; edges[0] = 0 */
+  bool are_far_rare;                 /* for ->mean: units far out are, as rows are and scores need not be */
   double counts[BAND_CELLS], noise_sd; /* as released */
   double mean[BAND_CELLS], square[BAND_CELLS]; /* posterior mean and mean square of each count */
 } tacit_band_lengths_t;
@@ -46,12 +47,17 @@ void tacit_band_split_scores(const tacit_band_lengths_t *lengths, size_t d, doub
 /* The same of squares of vectors, of noise `noise` times the square of the radius. */
 void tacit_band_split_squares(const tacit_band_lengths_t *lengths, size_t d, double noise, tacit_band_split_t *split);
 
+/* How far the squares of the first band may be from the identity: variances of entries. */
+typedef struct tacit_band_guess {
+  double diagonal_var, off_var;
+} tacit_band_guess_t;
+
 /*
  * moments (d, d) <- mean over n units of the squares of their vectors from bands without counts, released as svec, and variances (d, d) of its entries; each
  * band is shrunk towards what its counts imply: the first to the identity, those that hold next to nobody to 0. noise_sd: of each number.
  */
 void tacit_band_squares(const tacit_band_lengths_t *lengths, const tacit_band_split_t *split, size_t d, double n, const double *released,
-                        double noise_sd, double *moments, double *variances);
+                        double noise_sd, const tacit_band_guess_t *guessed, double *moments, double *variances);
 
 /* Bands of scores with counts, as released. */
 typedef struct tacit_band_scores {

@@ -1,6 +1,6 @@
 /*
- * Linear regression, release by release: each is located and scaled by those before it. The response's histogram; joint moments in the
- * cube; joint moments of whitened rows; lengths of rows and of scores, by which bands are chosen; rows in bands, and scores in bands, from which
+ * Linear regression, release by release: each is located and scaled by those before it. Counts of every column; joint moments of rows in units
+ * of their columns; joint moments of whitened rows; lengths of rows and of scores, by which bands are chosen; rows in bands, and scores in bands, from which
  * the posterior is (docs/theory.md, 18.9).
  */
 #include "noise_aware/gaussian.h"
@@ -8,36 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "noise_aware/schedule.h"
-
-static double multiplier(const tacit_gaussian_t *g, double share) {
-  return schedule_multiplier(g->settings->rho, share);
-}
-
-/* ---- where the response is ---- */
-
-static size_t n_cells_of(const tacit_gaussian_t *g) {
-  double sd = 1 / (tacit_gaussian_mu(g->settings) * sqrt(g->shares.response)); /* of a count, over sqrt(2) */
-  double bits = floor(log2(fmax(g->n / (sqrt(2) * sd) / 0.7, 1)));
-  return (size_t)1 << (size_t)fmin(fmax(bits, 4), 8);
-}
-
-static tacit_status_t learn_location(tacit_gaussian_t *g, tacit_error_t *err) {
-  double counts[GAUSSIAN_MAX_CELLS], edges[GAUSSIAN_MAX_CELLS], zero[GAUSSIAN_MAX] = {0}, unit = 1, noise_sd = 0;
-  size_t n_cells = n_cells_of(g);
-  for (size_t i = 0; i + 1 < n_cells; i++) {
-    edges[i] = -1 + 2 * (double)(i + 1) / (double)n_cells;
-  }
-  const tacit_aware_cells_t at = {g->d, zero, &unit, NULL, n_cells - 1, edges};
-  tacit_status_t status = tacit_aware_release_cells(g->curator, g->settings, multiplier(g, g->shares.response), &at, counts, &noise_sd, err);
-  if (status == TACIT_OK) {
-    g->location = tacit_locate(n_cells, counts, noise_sd, g->n);
-  }
-  return status;
-}
-
-/* ---- the whole ---- */
 
 static void check(tacit_gaussian_t *g) {
   tacit_evidence_t *evidence = g->settings->evidence;
@@ -78,7 +48,7 @@ static void compare_to_none(tacit_gaussian_t *g, const tacit_draws_t *draws) {
 
 tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_curator_t *curator, const tacit_parameters_t *parameters,
                                     const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_error_t *err) {
-  tacit_status_t (*const steps[])(tacit_gaussian_t *, tacit_error_t *) = {learn_location, tacit_gaussian_learn_cube,
+  tacit_status_t (*const steps[])(tacit_gaussian_t *, tacit_error_t *) = {tacit_gaussian_learn_columns, tacit_gaussian_learn_first,
                                                                           tacit_gaussian_learn_whitened, tacit_gaussian_learn_bands};
   g->curator = curator;
   g->parameters = parameters;

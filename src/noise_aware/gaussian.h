@@ -18,7 +18,7 @@ enum {
 
 /* Shares of mu^2 = 2 rho. */
 typedef struct tacit_gaussian_shares {
-  double count, response, cube, whitened, lengths, rows, scores; /* count 0: there is none; lengths: of rows and of scores, half each */
+  double count, columns, first, whitened, lengths, rows, scores; /* count 0: there is none; columns: of all; lengths: of rows and of scores, half each */
 } tacit_gaussian_shares_t;
 
 tacit_gaussian_shares_t tacit_gaussian_shares(const tacit_noise_aware_settings_t *settings);
@@ -33,16 +33,21 @@ size_t tacit_gaussian_events(const tacit_noise_aware_settings_t *settings, tacit
 
 /* ---- location.c ---- */
 
-/* Mean and sd of the response, as its histogram has them. */
+/* Mean and sd of a column, as its histogram has them. */
 typedef struct tacit_location {
   double mean, mean_error;    /* mean_error: its posterior sd */
   double sd;                  /* root of the mean square, mean_error^2 included */
   double square_error;        /* posterior sd of the square */
   double log_error;           /* posterior sd of log sd */
+  size_t n_cells;             /* those that it was looked at in */
 } tacit_location_t;
 
 /* counts (n_cells) of equal cells of [-1, 1], n_cells a power of 2 from 8 to GAUSSIAN_MAX_CELLS; noise of each; n records. */
 tacit_location_t tacit_locate(size_t n_cells, const double *counts, double noise_sd, double n);
+/* The same of a feature, of which mean and sd alone are asked: one of few values is no normal column. */
+tacit_location_t tacit_locate_feature(size_t n_cells, const double *counts, double noise_sd, double n);
+/* Of a feature that is -1 or 1 by how often it is 1; its sd is not below .45, since rows of a rare level would be cut. */
+tacit_location_t tacit_locate_two_valued(double count, double noise_sd, double n);
 
 /* ---- gaussian_posterior.c ---- */
 
@@ -79,7 +84,7 @@ void tacit_linear_look(tacit_linear_posterior_t *posterior, double *gamma, doubl
 /* theta (dim) of a point; false where there is none. */
 bool tacit_linear_unmap(const tacit_linear_posterior_t *posterior, const double *point, double *theta);
 
-/* ---- gaussian.c, gaussian_moments.c, gaussian_bands.c: the releases in order ---- */
+/* ---- gaussian.c, gaussian_columns.c, gaussian_moments.c, gaussian_bands.c: the releases in order ---- */
 
 typedef struct tacit_gaussian {
   tacit_curator_t *curator;
@@ -91,7 +96,9 @@ typedef struct tacit_gaussian {
   tacit_location_t location;
   double factor[GAUSSIAN_MAX * GAUSSIAN_MAX];  /* L */
   double inverse[GAUSSIAN_MAX * GAUSSIAN_MAX]; /* L^-1 */
+  double expected[GAUSSIAN_MAX];               /* mean squares of whitened features, as far as they are known before */
   double theta[GAUSSIAN_MAX], scale;           /* a fit, and the sd of residuals from it, its own error included */
+  double entry_var;                            /* of the whitened moments' entries off the diagonal, on it twice that, by noise alone */
   double mean_noise, eigenvalue;               /* as of tacit_aware_common_t */
   tacit_feature_scale_t scales[GAUSSIAN_MAX];
   tacit_band_lengths_t rows, scores;           /* lengths of u, and of u r */
@@ -111,9 +118,10 @@ double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov);
 void tacit_gaussian_add_information(const tacit_gaussian_t *g, double sigma, double *precision);
 /* In which bands scores were released, in words, into the evidence. */
 void tacit_gaussian_note(const tacit_gaussian_t *g, tacit_evidence_t *evidence);
-/* Joint moments in the cube: a first metric, fit and scale. */
-TACIT_MUST_USE tacit_status_t tacit_gaussian_learn_cube(tacit_gaussian_t *g, tacit_error_t *err);
-/* Joint moments of whitened rows: metric, fit and scale to release the rest by. */
+/* Counts of every column: features in their own units, and the response's mean as a fit. */
+TACIT_MUST_USE tacit_status_t tacit_gaussian_learn_columns(tacit_gaussian_t *g, tacit_error_t *err);
+/* Joint moments of rows in units of their columns, then of whitened rows: metric, fit and scale to release the rest by. */
+TACIT_MUST_USE tacit_status_t tacit_gaussian_learn_first(tacit_gaussian_t *g, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_gaussian_learn_whitened(tacit_gaussian_t *g, tacit_error_t *err);
 /* Lengths of rows and of scores; rows, and scores, in bands: the posterior, and the features' scales. */
 TACIT_MUST_USE tacit_status_t tacit_gaussian_learn_bands(tacit_gaussian_t *g, tacit_error_t *err);
@@ -129,8 +137,9 @@ void tacit_gaussian_unpack(size_t d, const double *released, double n, double *m
 double tacit_gaussian_shrink(double value, double sd, double guess, double guess_sd, double *variance);
 /* Scale of feature j by whitened moments (d, d), of mean square 1 where the metric is right, and the variances of their entries. */
 tacit_feature_scale_t tacit_gaussian_feature_scale(const tacit_gaussian_t *g, const double *moments, const double *variances, size_t j);
-/* moments (d, d) <- the leading block of joint, shrunk towards kept I, eigenvalues raised; least eigenvalue over its floor. */
-double tacit_gaussian_shrink_moments(tacit_gaussian_t *g, const double *joint, double sd, double kept, double *moments, double *variances);
+/* moments (d, d) <- the leading block of joint, shrunk towards what is expected times kept, eigenvalues raised; least eigenvalue over its floor. */
+double tacit_gaussian_shrink_moments(tacit_gaussian_t *g, const double *joint, double sd, double kept, double least, double *moments,
+                                     double *variances);
 
 /* ---- slices.c ---- */
 

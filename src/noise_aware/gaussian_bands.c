@@ -42,6 +42,7 @@ static tacit_status_t release_lengths(tacit_gaussian_t *g, const tacit_aware_ban
                                       tacit_error_t *err) {
   double inner[BAND_CELLS];
   tacit_band_cells(lengths, sqrt((double)g->d), top);
+  lengths->are_far_rare = lengths == &g->rows;
   tacit_band_inner_edges(lengths, inner);
   tacit_status_t status = tacit_aware_may_start(g->settings, err);
   if (status == TACIT_OK) {
@@ -92,12 +93,30 @@ static tacit_status_t release_bands(tacit_gaussian_t *g, const tacit_aware_bande
 
 /* ---- what they tell ---- */
 
+/*
+ * Rows were whitened by moments of themselves, weighted: in the metric theirs are the identity but for that release's noise and what weights hid, as lengths tell.
+ */
+static tacit_band_guess_t guess_moments(const tacit_gaussian_t *g) {
+  const double coarse = 0.15, diagonal_off = 0.2, off = 0.1; /* coarse: what cells may make of a mean square */
+  const tacit_band_lengths_t *l = &g->rows;
+  double trace = 0, variance = 0, n = 0;
+  for (size_t k = 0; k < l->n; k++) {
+    double square = fmax(l->edges[k], 0.3 * l->edges[k + 1]) * l->edges[k + 1];
+    trace += l->mean[k] * square;
+    variance += fmax(l->square[k] - l->mean[k] * l->mean[k], 0) * square * square;
+    n += l->mean[k];
+  }
+  double hidden = (double)g->d * fmax(fabs(trace / n - 1) - coarse - 2 * sqrt(variance) / n, 0);
+  return (tacit_band_guess_t){fmin(2 * g->entry_var + pow(diagonal_off + hidden, 2), 0.36), fmin(g->entry_var + pow(off + 0.5 * hidden, 2), 0.16)};
+}
+
 /* Moments of rows: the constant is one, and eigenvalues are raised to the noise. */
 static void set_moments(tacit_gaussian_t *g, const double *released, double noise_sd) {
   tacit_linear_posterior_t *p = &g->posterior;
   size_t d = g->d, n = 0;
   double off[MAX * MAX], mean[MAX] = {0}, length = 0;
-  tacit_band_squares(&g->rows, &g->row_bands, d, g->n, released, noise_sd, p->moments, p->variances);
+  const tacit_band_guess_t guess = guess_moments(g);
+  tacit_band_squares(&g->rows, &g->row_bands, d, g->n, released, noise_sd, &guess, p->moments, p->variances);
   p->moments[0] = 1;
   p->variances[0] = 0;
   for (size_t i = 0; i < d; i++) {

@@ -6,7 +6,7 @@
 #include "noise_aware/schedule.h"
 
 /* Where the noise ratio passes these: refused; what an advised budget has. */
-static const double ratio_most = 4.5, ratio_good = 2;
+static const double ratio_most = 5, ratio_good = 2;
 
 static double clamp(double value, double low, double high) {
   return fmin(fmax(value, low), high);
@@ -21,12 +21,12 @@ double tacit_gaussian_mu(const tacit_noise_aware_settings_t *s) {
 tacit_gaussian_shares_t tacit_gaussian_shares(const tacit_noise_aware_settings_t *s) {
   double mu = tacit_gaussian_mu(s), d = (double)s->n_features, n = s->n_units, moments = d / (mu * n);
   tacit_gaussian_shares_t shares = {.count = tacit_aware_is_count_private(s) ? share_count : 0,
-                                    .response = clamp(pow(100 / (mu * n), 2), 0.005, 0.06),
-                                    .cube = clamp(pow(40 * moments, 2), 0.02, 0.10),
+                                    .columns = clamp(d / 3 * pow(100 / (mu * n), 2), 0.01, 0.12),
+                                    .first = clamp(pow(40 * moments, 2), 0.02, 0.10),
                                     .whitened = clamp(pow(60 * moments, 2), 0.08, 0.22),
                                     .lengths = clamp(pow(300 / (mu * n), 2), 0.02, 0.05),
                                     .rows = 0.12};
-  shares.scores = 1 - shares.count - shares.response - shares.cube - shares.whitened - shares.lengths - shares.rows;
+  shares.scores = 1 - shares.count - shares.columns - shares.first - shares.whitened - shares.lengths - shares.rows;
   return shares;
 }
 
@@ -68,17 +68,21 @@ tacit_status_t tacit_gaussian_check(const tacit_noise_aware_settings_t *s, tacit
 
 size_t tacit_gaussian_events(const tacit_noise_aware_settings_t *s, tacit_event_t *events) {
   const tacit_gaussian_shares_t shares = tacit_gaussian_shares(s);
+  const double column = shares.columns / (double)s->n_features;
   const struct {
     double share;
     const char *label;
-  } planned[] = {{shares.count, "number of units"},        {shares.response, "counts of residuals"},   {shares.cube, "joint moments"},
-                 {shares.whitened, "whitened joint moments"}, {shares.lengths / 2, "lengths of rows"},      {shares.lengths / 2, "lengths of scores"},
-                 {shares.rows, "bands of rows"},           {shares.scores, "bands of scores"}};
+    size_t count;
+  } planned[] = {{shares.count, "number of units", 1},          {column, "counts of residuals", 1},
+                 {column, "counts of features", s->n_features - 1}, {shares.first, "whitened joint moments", 1},
+                 {shares.whitened, "whitened joint moments", 1}, {shares.lengths / 2, "lengths of rows", 1},
+                 {shares.lengths / 2, "lengths of scores", 1},  {shares.rows, "bands of rows", 1},
+                 {shares.scores, "bands of scores", 1}};
   size_t n = 0;
   for (size_t i = 0; i < sizeof planned / sizeof planned[0]; i++) {
-    if (planned[i].share > 0) {
+    if (planned[i].share > 0 && planned[i].count > 0) {
       events[n] = (tacit_event_t){
-          .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = schedule_multiplier(s->rho, planned[i].share), .count = 1};
+          .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = schedule_multiplier(s->rho, planned[i].share), .count = planned[i].count};
       snprintf(events[n].label, sizeof events[n].label, "%s", planned[i].label);
       n++;
     }

@@ -1,6 +1,6 @@
 /*
- * Where a response is, from noisy counts: coarse to fine, since a response with few values makes a fine histogram spiky, and a spike would be
- * taken for the response.
+ * Where a column is, from noisy counts: coarse to fine, since a column with few values makes a fine histogram spiky, and a spike would be
+ * taken for the column.
  */
 #include <math.h>
 #include <string.h>
@@ -62,12 +62,13 @@ static tacit_location_t summarise(const grid_t *g) {
     l2 += p * log_sd * log_sd;
   }
   double variance = fmax(m2 - m * m, 0);
-  return (tacit_location_t){m, sqrt(variance), sqrt(s2 + variance), sqrt(fmax(s4 - s2 * s2, 0)), sqrt(fmax(l2 - l * l, 0))};
+  return (tacit_location_t){m, sqrt(variance), sqrt(s2 + variance), sqrt(fmax(s4 - s2 * s2, 0)), sqrt(fmax(l2 - l * l, 0)), 0};
 }
 
 tacit_location_t tacit_locate(size_t n_cells, const double *counts, double noise_sd, double n) {
   grid_t g;
   tacit_location_t location = {0};
+  size_t n_looked_at = 0;
   for (size_t n_merged = COARSEST; n_merged <= n_cells; n_merged *= 2) {
     double merged[GAUSSIAN_MAX_CELLS] = {0}, width = 2 / (double)n_merged;
     for (size_t i = 0; i < n_cells; i++) {
@@ -75,9 +76,88 @@ tacit_location_t tacit_locate(size_t n_cells, const double *counts, double noise
     }
     fill(&g, n_merged, merged, noise_sd * sqrt((double)(n_cells / n_merged)), n);
     location = summarise(&g);
+    n_looked_at = n_merged;
     if (location.sd > cells_per_sd * width) {
       break;
     }
   }
+  location.n_cells = n_looked_at;
   return location;
+}
+
+/* ---- a feature ---- */
+
+/* Counts put together into n cells. */
+static void merge(size_t n_cells, const double *counts, size_t n, double *merged) {
+  memset(merged, 0, n * sizeof *merged);
+  for (size_t i = 0; i < n_cells; i++) {
+    merged[i * n / n_cells] += counts[i];
+  }
+}
+
+static double middle_of(size_t i, size_t n) { return (2 * (double)i + 1) / (double)n - 1; }
+
+/* Records beyond what a normal column would have there; of the two sets of cells the smaller one carries less noise. *sd <- its noise. */
+static double far_away(const tacit_location_t *at, const double *merged, double noise_sd, double n, double *sd) {
+  double outside = 0, inside = 0, n_outside = 0, n_inside = 0, reach = 2.5 * at->sd + 1 / (double)at->n_cells;
+  for (size_t i = 0; i < at->n_cells; i++) {
+    bool is_far = fabs(middle_of(i, at->n_cells) - at->mean) > reach;
+    *(is_far ? &outside : &inside) += merged[i];
+    *(is_far ? &n_outside : &n_inside) += 1;
+  }
+  *sd = noise_sd * sqrt(fmin(n_outside, n_inside));
+  return n_outside <= n_inside ? outside : n - inside;
+}
+
+/* Mean and sd of the coarsest cells that stand out of the noise: of columns of few values. */
+static void take_coarse(tacit_location_t *at, const double *merged, double noise_sd) {
+  double sum = 1e-9, first = sum * middle_of(0, COARSEST), square = 0;
+  for (size_t i = 0; i < COARSEST; i++) {
+    double p = merged[i] > 1.2 * noise_sd ? merged[i] : 0;
+    sum += p;
+    first += p * middle_of(i, COARSEST);
+  }
+  for (size_t i = 0; i < COARSEST; i++) {
+    double off = middle_of(i, COARSEST) - first / sum;
+    square += (merged[i] > 1.2 * noise_sd ? merged[i] : 0) * off * off;
+  }
+  at->mean = first / sum;
+  at->sd = fmax(at->sd, sqrt(square / sum));
+}
+
+/* Most records at a bound, and some at the other side that noise may hide: codes of few values, of which the histogram shows one. */
+static void look_across(tacit_location_t *at, const double *merged, double noise_sd, double n) {
+  double across = 0, n_across = 0, side = at->mean > 0 ? 1 : -1;
+  for (size_t i = 0; i < COARSEST; i++) {
+    bool is_across = side * middle_of(i, COARSEST) < -1.0 / COARSEST;
+    across += is_across ? merged[i] : 0;
+    n_across += is_across;
+  }
+  if (fabs(at->mean) + 2 * at->sd > 0.85 && across + 2 * noise_sd * sqrt(n_across) > 0.04 * n) {
+    double q = fmin(fmax(across / n, 0.05), 0.3);
+    at->mean -= 1.5 * q * at->mean;
+    at->sd = fmax(at->sd, 1.7 * sqrt(q * (1 - q)));
+  }
+}
+
+tacit_location_t tacit_locate_feature(size_t n_cells, const double *counts, double noise_sd, double n) {
+  double merged[GAUSSIAN_MAX_CELLS], away_sd;
+  tacit_location_t at = tacit_locate(n_cells, counts, noise_sd, n);
+  merge(n_cells, counts, at.n_cells, merged);
+  double away = far_away(&at, merged, noise_sd * sqrt((double)(n_cells / at.n_cells)), n, &away_sd);
+  double coarse_sd = noise_sd * sqrt((double)(n_cells / COARSEST));
+  merge(n_cells, counts, COARSEST, merged);
+  if (away > 0.06 * n + 2 * away_sd) {
+    take_coarse(&at, merged, coarse_sd);
+  } else {
+    look_across(&at, merged, coarse_sd, n);
+  }
+  return at;
+}
+
+tacit_location_t tacit_locate_two_valued(double count, double noise_sd, double n) {
+  const double guess = 0.5, guess_var = 0.04, least = 0.45;
+  double noise = noise_sd / n, q = (count / n + guess * noise * noise / guess_var) / (1 + noise * noise / guess_var);
+  q = fmin(fmax(q, 0.01), 0.99);
+  return (tacit_location_t){.mean = 2 * q - 1, .mean_error = 2 * noise, .sd = fmax(2 * sqrt(q * (1 - q)), least)};
 }

@@ -95,14 +95,10 @@ TACIT_MUST_USE tacit_status_t tacit_aware_release_residual_shapes(tacit_curator_
                                                                   double multiplier, double *theta, double *whiten, double *out, double *noise_sd,
                                                                   tacit_error_t *err);
 
-/* As tacit_aware_release_joint_moments(), squares of scores alone. */
-TACIT_MUST_USE tacit_status_t tacit_aware_release_residual_squares(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
-                                                                   double multiplier, const tacit_aware_joint_t *at, double *out,
-                                                                   double *noise_sd, tacit_error_t *err);
-/* Of counts: residuals from theta (d) in units of scale, or where theta is NULL norms by whiten (d, d); edges (n_edges). */
+/* Of counts: residuals from theta (d) in units of scale, or where theta is NULL a feature, by its place; edges (n_edges). */
 typedef struct tacit_aware_cells {
   size_t n_features;
-  double *theta, *scale, *whiten;
+  double *theta, *scale, *feature;
   size_t n_edges;
   double *edges;
 } tacit_aware_cells_t;

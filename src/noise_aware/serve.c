@@ -80,31 +80,21 @@ static tacit_status_t serve_information(request_t *r) {
   return serve_point(r, tacit_aware_release_information, triangle(r->d));
 }
 
-typedef tacit_status_t (*release_joint)(tacit_curator_t *curator,
-                                        const tacit_noise_aware_settings_t *settings, double multiplier,
-                                        const tacit_aware_joint_t *at, double *out, double *noise_sd,
-                                        tacit_error_t *err);
-
-static tacit_status_t serve_linear(request_t *r, release_joint make, size_t n_values) {
+static tacit_status_t serve_joint(request_t *r) {
   tacit_aware_joint_t at = {.n_features = r->d,
                             .whiten = find(r, "whiten") != NULL ? take(r, "whiten", r->d * r->d) : NULL,
                             .radius = take(r, "radius", 1),
                             .theta = take(r, "theta", r->d),
                             .scale = take(r, "scale", 1),
                             .reach = take(r, "reach", 1)};
-  return is_fine(r, n_values)
-             ? make(r->curator, &r->settings, r->asked->noise_multiplier, &at, r->out, &r->noise_sd, r->err)
+  double multiplier = r->asked->noise_multiplier;
+  return is_fine(r, triangle(r->d + 1))
+             ? tacit_aware_release_joint_moments(r->curator, &r->settings, multiplier, &at, r->out, &r->noise_sd, r->err)
              : refuse(r);
 }
 
-static tacit_status_t serve_joint(request_t *r) {
-  return serve_linear(r, tacit_aware_release_joint_moments, triangle(r->d + 1));
-}
-
-/* Of a linear regression those of residuals. */
 static tacit_status_t serve_squares(request_t *r) {
-  return find(r, "reach") != NULL ? serve_linear(r, tacit_aware_release_residual_squares, triangle(r->d))
-                                  : serve_point(r, tacit_aware_release_score_squares, triangle(r->d));
+  return serve_point(r, tacit_aware_release_score_squares, triangle(r->d));
 }
 
 static tacit_status_t serve_count(request_t *r) {
@@ -137,17 +127,19 @@ static tacit_status_t serve_residual_shapes(request_t *r) {
 static tacit_status_t serve_cells(request_t *r) {
   const tacit_release_part_t *edges = find(r, "edges");
   tacit_aware_cells_t at = {.n_features = r->d};
+  bool is_feature = true;
   at.n_edges = edges != NULL ? edges->n : 0;
   at.edges = take(r, "edges", at.n_edges);
   if (find(r, "theta") != NULL) {
     at.theta = take(r, "theta", r->d);
     at.scale = take(r, "scale", 1);
   } else {
-    at.whiten = take(r, "whiten", r->d * r->d);
+    at.feature = take(r, "feature", 1);
+    is_feature = *at.feature >= 0 && *at.feature < (double)r->d;
   }
-  return is_fine(r, at.n_edges + 1)
-             ? tacit_aware_release_cells(r->curator, &r->settings, r->asked->noise_multiplier, &at, r->out,
-                                         &r->noise_sd, r->err)
+  double multiplier = r->asked->noise_multiplier;
+  return is_feature && is_fine(r, at.n_edges + 1)
+             ? tacit_aware_release_cells(r->curator, &r->settings, multiplier, &at, r->out, &r->noise_sd, r->err)
              : refuse(r);
 }
 
@@ -227,7 +219,7 @@ static const struct {
              {"residuals along features", serve_residual_shapes, false},
              {"joint moments", serve_joint, false},
              {"whitened joint moments", serve_joint, false},
-             {"counts of norms", serve_cells, false},
+             {"counts of features", serve_cells, false},
              {"counts of residuals", serve_cells, false},
              {"lengths of rows", serve_rows_by_length, false},
              {"lengths of scores", serve_scores_by_length, false},

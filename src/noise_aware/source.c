@@ -211,32 +211,25 @@ tacit_status_t tacit_aware_release_joint_moments(tacit_curator_t *curator, const
   return release_joint(tacit_curator_release_joint_moments, &release, curator, settings, at, noise_sd, err);
 }
 
-tacit_status_t tacit_aware_release_residual_squares(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
-                                                    const tacit_aware_joint_t *at, double *out, double *noise_sd, tacit_error_t *err) {
-  size_t d = at->n_features;
-  tacit_kept_release_t release = {.label = "squares of scores", .noise_multiplier = multiplier, .n_values = d * (d + 1) / 2, .values = out};
-  return release_joint(tacit_curator_release_residual_squares, &release, curator, settings, at, noise_sd, err);
-}
-
 tacit_status_t tacit_aware_release_cells(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, double multiplier,
                                          const tacit_aware_cells_t *at, double *out, double *noise_sd, tacit_error_t *err) {
-  size_t d = at->n_features;
   bool is_residual = at->theta != NULL;
-  tacit_kept_release_t release = {.label = "counts of norms",
+  tacit_kept_release_t release = {.label = "counts of features",
                                   .noise_multiplier = multiplier,
                                   .n_parts = 2,
-                                  .at = {{"edges", at->n_edges, at->edges}, {"whiten", d * d, at->whiten}},
+                                  .at = {{"edges", at->n_edges, at->edges}, {"feature", 1, at->feature}},
                                   .n_values = at->n_edges + 1,
                                   .values = out};
   if (is_residual) {
     strcpy(release.label, "counts of residuals");
-    release.at[1] = (tacit_release_part_t){"theta", d, at->theta};
+    release.at[1] = (tacit_release_part_t){"theta", at->n_features, at->theta};
     release.at[release.n_parts++] = (tacit_release_part_t){"scale", 1, at->scale};
   }
   if (curator != NULL) {
     ask(settings, &release, 0, NULL);
-    tacit_row_residual_t residual = {.theta = at->theta, .n_features = d, .scale = is_residual ? *at->scale : 1};
-    tacit_row_cells_t cells = {.residual = is_residual ? &residual : NULL, .whiten = at->whiten, .n_edges = at->n_edges, .edges = at->edges};
+    tacit_row_residual_t residual = {.theta = at->theta, .n_features = at->n_features, .scale = is_residual ? *at->scale : 1};
+    tacit_row_cells_t cells = {.residual = is_residual ? &residual : NULL, .n_edges = at->n_edges, .edges = at->edges};
+    cells.feature = is_residual ? 0 : (size_t)*at->feature;
     tacit_status_t status = tacit_curator_release_cells(curator, &cells, multiplier, out, noise_sd, err);
     if (status != TACIT_OK) {
       return status;

@@ -8,9 +8,9 @@
 
 enum { max_features = 12, max_rows = 5, max_sums = (max_features + 1) * (max_features + 2) / 2 };
 
-typedef enum kind { SECOND_MOMENTS, SCORE, INFORMATION, SQUARES, CAPPED, JOINT, RESIDUALS } kind_t;
+typedef enum kind { SECOND_MOMENTS, SCORE, INFORMATION, SQUARES, CAPPED, JOINT } kind_t;
 
-/* A point at which responses are predicted; JOINT and RESIDUALS: the residual's theta, scale (upper) and reach; CAPPED: reach is the cap. */
+/* A point at which responses are predicted; JOINT: the residual's theta, scale (upper) and reach; CAPPED: reach is the cap. */
 typedef struct fit {
   int family;
   double upper;
@@ -34,7 +34,6 @@ static tacit_status_t make(tacit_curator_t *curator, const release_t *r, double 
     case SCORE: return tacit_curator_release_score(curator, &point, noise_multiplier, out, sd, err);
     case INFORMATION: return tacit_curator_release_information(curator, &point, noise_multiplier, out, sd, err);
     case JOINT: return tacit_curator_release_joint_moments(curator, &r->rows, &residual, noise_multiplier, out, sd, err);
-    case RESIDUALS: return tacit_curator_release_residual_squares(curator, &r->rows, &residual, noise_multiplier, out, sd, err);
     default: return tacit_curator_release_score_squares(curator, &point, noise_multiplier, out, sd, err);
   }
 }
@@ -131,7 +130,6 @@ static void test_no_pair_of_units_exceeds_the_sensitivity(void **state) {
   check_pairs(CAPPED, 3, 4, true, 0.7);
   check_pairs(JOINT, 3, 1, true, 0.9);
   check_pairs(JOINT, 6, 1, true, 0.9);
-  check_pairs(RESIDUALS, 4, 1, true, 0.9);
 }
 
 /* Sums in plain double arithmetic, without a lattice. */
@@ -158,7 +156,6 @@ static void plain_sum(const release_t *r, size_t n, size_t d, const double *x, d
     root *= r->kind == CAPPED && length > r->fit.reach ? r->fit.reach / length : 1;
     double clamped = fmax(fmin((record[d] - eta) / r->fit.upper, r->fit.reach), -r->fit.reach);
     u[d] = clamped / weight; /* is not weighted */
-    root = r->kind == RESIDUALS ? clamped : root;
     for (size_t a = 0, k = 0; a < m; a++) {
       for (size_t b = a; b < m && r->kind != SCORE; b++) {
         out[k++] += (a == b ? 1 : sqrt(2)) * weight * u[a] * weight * u[b] * root * root;
@@ -188,7 +185,7 @@ static void test_sums_agree_with_plain_arithmetic_on_any_number_of_threads(void 
     settings.n_threads = threads;
     tacit_curator_t *curator;
     assert_ok(tacit_curator_new_exposed(&curator, records_of(n, d + 1, x), &model, &settings, &err), err);
-    for (kind_t kind = SECOND_MOMENTS; kind <= RESIDUALS; kind++) {
+    for (kind_t kind = SECOND_MOMENTS; kind <= JOINT; kind++) {
       release_t r = {kind, {whiten, 1.7}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.5}};
       assert_ok(make(curator, &r, 1, out, &sd, &err), err);
       plain_sum(&r, n, d, x, expected);
@@ -241,7 +238,6 @@ static void test_noise_is_what_was_charged(void **state) {
   check_noise(INFORMATION, sqrt(2) * 4);
   check_noise(SQUARES, sqrt(2) * 4);
   check_noise(JOINT, sqrt(2) * (4 + 0.4 * 0.4));
-  check_noise(RESIDUALS, sqrt(2) * 4 * 0.4 * 0.4);
 }
 
 static void test_release_is_charged_then_refused(void **state) {
@@ -249,7 +245,7 @@ static void test_release_is_charged_then_refused(void **state) {
   fixture_t f;
   tacit_error_t err;
   double theta[3] = {0}, out[max_sums], sd;
-  for (kind_t kind = SECOND_MOMENTS; kind <= RESIDUALS; kind++) {
+  for (kind_t kind = SECOND_MOMENTS; kind <= JOINT; kind++) {
     release_t r = {kind, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.5}};
     size_t n_granted = 0;
     tacit_status_t status;
@@ -278,8 +274,7 @@ static void test_bad_arguments_charge_nothing(void **state) {
       {SCORE, {NULL, NAN}, {TACIT_FAMILY_BERNOULLI, 1, good, 0}},    {INFORMATION, {NULL, 0}, {TACIT_FAMILY_BERNOULLI, 1, good, 0}},
       {SQUARES, {broken, 1}, {TACIT_FAMILY_BERNOULLI, 1, good, 0}},  {INFORMATION, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, -1, good, 0}},
       {JOINT, {NULL, 1}, {0, 1, bad, 1}},                            {JOINT, {NULL, 1}, {0, 0, good, 1}},
-      {JOINT, {NULL, 1}, {0, 1, good, INFINITY}},                    {RESIDUALS, {NULL, 1}, {0, 1, bad, 1}},
-      {RESIDUALS, {NULL, 1}, {0, 1, good, 0}},                       {SECOND_MOMENTS, {NULL, INFINITY}, {0, 0, NULL, 0}},
+      {JOINT, {NULL, 1}, {0, 1, good, INFINITY}},                    {SECOND_MOMENTS, {NULL, INFINITY}, {0, 0, NULL, 0}},
       {SECOND_MOMENTS, {broken, 1}, {0, 0, NULL, 0}}};
   for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
     assert_int_equal(make(f.curator, &refused[i], 5, out, &sd, &err), TACIT_ERR_ARGUMENT);
@@ -287,8 +282,8 @@ static void test_bad_arguments_charge_nothing(void **state) {
   release_t r = {SECOND_MOMENTS, {NULL, 1}, {0, 0, NULL, 0}};
   const double same[2] = {1, 1}, endless[1] = {INFINITY};
   const tacit_row_residual_t wrong = {bad, 3, 1, 1}, narrow = {good, 2, 1, 1};
-  const tacit_row_cells_t cells[] = {{NULL, NULL, 2, same}, {NULL, NULL, 0, same}, {NULL, NULL, 1, endless},
-                                     {NULL, broken, 1, same}, {&wrong, NULL, 1, same}, {&narrow, NULL, 1, same}, {NULL, NULL, 1024, same}};
+  const tacit_row_cells_t cells[] = {{NULL, 0, 2, same}, {NULL, 0, 0, same}, {NULL, 0, 1, endless},
+                                     {NULL, 3, 1, same}, {&wrong, 0, 1, same}, {&narrow, 0, 1, same}, {NULL, 0, 1024, same}};
   for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
     assert_int_equal(tacit_curator_release_cells(f.curator, &cells[i], 5, out, &sd, &err), TACIT_ERR_ARGUMENT);
   }
@@ -308,9 +303,9 @@ static void test_what_the_sums_cannot_protect_is_refused(void **state) {
   tacit_curator_settings_t several = tacit_curator_settings_default(), tempered = several;
   several.max_unit_rows = 2;
   tempered.temperature_power = 0.5;
-  for (size_t i = 0; i < 3; i++) { /* residuals: units of one record; tempered: nothing */
-    release_t r = {i == 2 ? SECOND_MOMENTS : i == 1 ? JOINT : RESIDUALS, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, theta, 1}};
-    open_private(&f, 40, 3, 1, TACIT_RELATION_SUBSTITUTE, i == 2 ? &tempered : &several);
+  for (size_t i = 0; i < 2; i++) { /* residuals: units of one record; tempered: nothing */
+    release_t r = {i == 1 ? SECOND_MOMENTS : JOINT, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, theta, 1}};
+    open_private(&f, 40, 3, 1, TACIT_RELATION_SUBSTITUTE, i == 1 ? &tempered : &several);
     assert_int_equal(make(f.curator, &r, 5, out, &sd, &err), TACIT_ERR_STATE);
     assert_true(tacit_budget_rho_spent(f.budget) <= 0);
     close_private(&f);
@@ -329,12 +324,12 @@ static void test_add_remove_pays_for_a_unit_s_length(void **state) {
   (void)state;
   fixture_t f;
   tacit_error_t err;
-  double out[max_sums], theta[3] = {0.1, 0.2, 0.3}, sd, expected[] = {4, 2, 4, 4, 0.25, 4 + 0.25, 1};
+  double out[max_sums], theta[3] = {0.1, 0.2, 0.3}, sd, expected[] = {4, 2, 4, 4, 0.25, 4 + 0.25};
   open_private(&f, 40, 3, 1e5, TACIT_RELATION_ADD_REMOVE, NULL);
-  tacit_row_cells_t cells = {NULL, NULL, n_cells - 1, edges};
+  tacit_row_cells_t cells = {NULL, 0, n_cells - 1, edges};
   assert_ok(tacit_curator_release_cells(f.curator, &cells, 3, out, &sd, &err), err);
   assert_close(sd, 3, 1e-3);
-  for (kind_t kind = SECOND_MOMENTS; kind <= RESIDUALS; kind++) {
+  for (kind_t kind = SECOND_MOMENTS; kind <= JOINT; kind++) {
     release_t r = {kind, {NULL, 2}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.5}};
     assert_ok(make(f.curator, &r, 3, out, &sd, &err), err);
     assert_close(sd / (3 * expected[kind]), 1 + 5e-5, 5e-5);

@@ -342,7 +342,7 @@ static void test_what_does_not_fit_is_refused(void **state) {
   tacit_model_clear(&model);
 }
 
-/* A noise ratio above 4.5 is refused unseen, with an epsilon and a number of rows that would do; and they do. */
+/* A noise ratio above 5 is refused unseen, with an epsilon and a number of rows that would do; and they do. */
 static void test_a_linear_regression_that_would_buy_nothing_is_refused(void **state) {
   (void)state;
   for (tacit_relation_t relation = TACIT_RELATION_SUBSTITUTE;; relation = TACIT_RELATION_ADD_REMOVE) {

@@ -20,9 +20,9 @@ static void test_shares_are_of_one_whole(void **state) {
     size_t n = tacit_noise_aware_events(&s, events);
     double rho = 0;
     for (size_t k = 0; k < n; k++) {
-      rho += 0.5 / (events[k].noise_multiplier * events[k].noise_multiplier);
+      rho += 0.5 * (double)events[k].count / (events[k].noise_multiplier * events[k].noise_multiplier);
     }
-    assert_true(n >= 4 && n <= TACIT_NOISE_AWARE_N_EVENTS && shares.scores >= 0.43 && shares.scores < 0.8);
+    assert_true(n >= 4 && n <= TACIT_NOISE_AWARE_N_EVENTS && shares.scores >= 0.37 && shares.scores < 0.8);
     assert_close(rho / s.rho, 1, 1e-12);
     s.relation = TACIT_RELATION_ADD_REMOVE;
     double present = tacit_gaussian_noise_ratio(&s);
@@ -56,6 +56,41 @@ static void test_a_histogram_tells_where_the_response_is(void **state) {
   assert_close(at.sd / sqrt(square), 1, 0.35);
 }
 
+/* Expected counts of a normal column. */
+static void fill_normal(size_t n_cells, double n, double mean, double sd, double *counts) {
+  double below = 0;
+  for (size_t i = 0; i < n_cells; i++) {
+    double up_to = i + 1 < n_cells ? normal_below((-1 + 2.0 * (double)(i + 1) / (double)n_cells - mean) / sd) : 1;
+    counts[i] = n * (up_to - below);
+    below = up_to;
+  }
+}
+
+/* Features that fill a small part of their bounds, codes of two values most of which are one, a feature of one value, two-valued ones. */
+static void test_counts_tell_where_features_are(void **state) {
+  (void)state;
+  enum { n_cells = 128 };
+  const double n = 5000;
+  double counts[n_cells];
+  for (double sd = 0.02; sd < 0.5; sd *= 2) {
+    fill_normal(n_cells, n, -0.3, sd, counts);
+    tacit_location_t at = tacit_locate_feature(n_cells, counts, 20, n);
+    assert_close(at.mean, -0.3, 0.05 + 0.3 * sd);
+    assert_close(at.sd / sd, 1, 0.4);
+  }
+  memset(counts, 0, sizeof counts); /* eight in ten at a bound, two in the middle: sd .4 */
+  counts[0] = 0.8 * n;
+  counts[n_cells / 2] = 0.2 * n;
+  tacit_location_t at = tacit_locate_feature(n_cells, counts, 20, n);
+  assert_true(at.sd > 0.24 && at.sd < 0.8); /* the first moments tell the rest */
+  assert_close(at.mean, -0.8, 0.25);
+  at = tacit_locate_two_valued(0.3 * n, 20, n);
+  assert_close(at.mean, 2 * 0.3 - 1, 0.02);
+  assert_close(at.sd, 2 * sqrt(0.3 * 0.7), 0.02);
+  at = tacit_locate_two_valued(-40, 20, n); /* nobody: what noise says */
+  assert_true(at.mean > -1 && at.mean < -0.95 && at.sd > 0.4);
+}
+
 /* A posterior of known moments: at the truth the density is highest, and theta and sigma are those of the point. */
 static double flat_prior(const void *ctx, const double *theta, double *grad) {
   (void)ctx, (void)theta, (void)grad;
@@ -68,7 +103,7 @@ static void test_the_density_is_highest_at_the_truth(void **state) {
   const tacit_parameters_t parameters = {.dim = d + 1, .log_prior = flat_prior};
   const double truth[d + 1] = {0.1, -0.3, 0.2, log(0.9)};
   tacit_linear_posterior_t *p = calloc(1, sizeof *p);
-  *p = (tacit_linear_posterior_t){.d = d, .dim = d + 1, .parameters = &parameters, .scale = 0.2, .square_var = 1e-6, .location = {0, 0, 0.2, 0, 1}};
+  *p = (tacit_linear_posterior_t){.d = d, .dim = d + 1, .parameters = &parameters, .scale = 0.2, .square_var = 1e-6, .location = {.sd = 0.2, .log_error = 1}};
   for (size_t i = 0; i < d; i++) {
     p->moments[i * d + i] = p->factor[i * d + i] = 1;
     p->cov[i * d + i] = 2e-6;
@@ -98,6 +133,7 @@ static void test_the_density_is_highest_at_the_truth(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_shares_are_of_one_whole),
                                      cmocka_unit_test(test_a_histogram_tells_where_the_response_is),
+                                     cmocka_unit_test(test_counts_tell_where_features_are),
                                      cmocka_unit_test(test_the_density_is_highest_at_the_truth)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
