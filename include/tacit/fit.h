@@ -106,6 +106,7 @@ typedef struct tacit_fit_choice {
   char reason[768];
   size_t n_iterations; /**< of each chain; of noise-aware: its releases */
   double step_size, penalty_sd, grad_noise, ess, ess_wide, width;
+  double width_poor; /**< noise-aware: what sds of unkind columns are up to, about (tacit_noise_aware_inflation_poor()); else NAN */
 } tacit_fit_choice_t;
 
 enum { TACIT_FIT_N_CHOICES = 12 };

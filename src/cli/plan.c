@@ -49,6 +49,9 @@ static void print_json(const tacit_fit_choice_t *choices) {
       print_field("ess", choice->ess);
       print_field("ess_wide", choice->ess_wide);
       print_field("width", choice->width);
+      if (choice->width_poor > 0) { /* of noise-aware alone, whose width is the least */
+        print_field("width_poor", choice->width_poor);
+      }
     }
     printf("}");
   }

@@ -42,7 +42,7 @@ static void set_reason(tacit_fit_choice_t *choice, tacit_status_t status, const 
 /* Of the method that releases a few sums once; its draws cost nothing, and are as many as are asked for. */
 static void plan_aware(const tacit_fit_t *fit, tacit_fit_choice_t *choice) {
   char obstacle[TACIT_FIT_OBSTACLE_SIZE];
-  choice->step_size = choice->penalty_sd = choice->grad_noise = choice->ess = choice->ess_wide = NAN;
+  choice->step_size = choice->penalty_sd = choice->grad_noise = choice->ess = choice->ess_wide = choice->width_poor = NAN;
   if (tacit_fit_aware_obstacle(fit, obstacle)) {
     set_reason(choice, TACIT_ERR_ARGUMENT, obstacle);
     return;
@@ -51,6 +51,7 @@ static void plan_aware(const tacit_fit_t *fit, tacit_fit_choice_t *choice) {
   settings.rho = tacit_fit_aware_rho(fit);
   choice->n_iterations = tacit_fit_aware_n_releases(fit);
   choice->width = tacit_noise_aware_inflation(&settings, tacit_fit_aware_dim(fit), fit->n_public);
+  choice->width_poor = tacit_noise_aware_inflation_poor(&settings, tacit_fit_aware_dim(fit), fit->n_public);
   tacit_error_t refused;
   tacit_status_t status = tacit_noise_aware_check_budget(&settings, &refused);
   if (status != TACIT_OK) {

@@ -93,6 +93,8 @@ def run_all():
         words = ["plan", FORMULA, "--family", "bernoulli", "--schema", YAML, "--delta", "1e-6", "--n"]
         rows = json.loads(run([*words, "7874", "--epsilon", "8", "--json"]).stdout)
         assert {"noise-aware", "dp-mala", "dp-sgld", "dp-barker"} <= {row["method"] for row in rows}
+        assert all(("width_poor" in row) is (row["method"] == "noise-aware") for row in rows if row["iterations"]), rows
+        assert all(row["width_poor"] >= row["width"] for row in rows if "width_poor" in row), rows
         assert all(row["width"] >= 1 and (row["ess"] is None) is (row["method"] == "noise-aware") for row in rows if row["iterations"])
         chains = [row for row in rows if row["iterations"] and row["method"] != "noise-aware"]
         assert all(0 < row["ess_wide"] < row["ess"] / 2 for row in chains), chains
