@@ -257,6 +257,9 @@ static void make(tacit_door_t *door, const step_t *s, outcome_t *o) {
     }
     case DECISION: {
       tacit_accept_rule_t rule = {.kind = (tacit_accept_kind_t)(s->which % 4), .max_bound = 0x1p-11, .sigma = 1, .kappa = 0.5, .cap = 0.9};
+      tacit_accept_rule_t half = rule; /* charged for less than what the pairs may move by: refused */
+      half.max_bound *= 0.5;
+      assert_int_not_equal(tacit_door_decide(door, &scalars, &half, none, accepted, &err), TACIT_OK);
       o->n_groups = 2, o->n_a_group = 1, sensitivity = factor * clips[0];
       o->status = tacit_door_decide(door, &scalars, &rule, none, accepted, &err);
       break;
@@ -284,6 +287,7 @@ static void make(tacit_door_t *door, const step_t *s, outcome_t *o) {
     fail_msg("kind %d, lie %d: %s", (int)s->kind, s->lie, err.message);
   }
   take_charge(door, counts, o, sensitivity, is_bit);
+  assert_true(o->status != TACIT_OK || door->budget == NULL || o->n_charged == o->n_groups); /* points, pairs, decisions: each */
   if (s->kind != PRODUCT) {
     take_sums(door, o, door->budget == NULL && spacing > 0 ? out : NULL, spacing);
   }
