@@ -1,5 +1,5 @@
 /*
- * What weights of rows may have moved (docs/theory.md, section 18.4): a weighted score has another target than the plain one where the model's mean is
+ * What weights of rows may have moved (docs/theory.md, section 18.8): a weighted score has another target than the plain one where the model's mean is
  * wrong. Sums of residuals times simple functions of each feature, released at the mode, say how wrong it is; what that moves follows.
  */
 #include <math.h>
