@@ -161,7 +161,9 @@ def compare(tacit, family, formula, is_private, folder):
     (folder / "new.csv").write_text("\n".join((folder / "d.csv").read_text().splitlines()[:12]) + "\n")
     predicted = [predictions(run, folder, out) for out in "fp"]
     if any(isinstance(one, str) for one in predicted):
-        return {**done, "apart": None, "predictions": predicted}
+        same = predicted[0] == predicted[1]
+        return {**done, "n": len(names), "apart": max(gap(first[name], second[name], own, is_private) for name in names) if same else None,
+                "predictions": 0, "refused": predicted}
     rows = list(zip(*predicted, strict=True))
     return {**done, "n": len(names), "apart": max(gap(first[name], second[name], own, is_private) for name in names),
             "predictions": max(gap(a, b, own, is_private) for a, b in rows)}

@@ -38,7 +38,8 @@ tacit_status_t tacit_program_constants_set(tacit_program_constants_t *constants,
     size_t length = strcspn(s, ",");
     if (!tacit_number_parse(s, length, &values[i])) {
       tacit_free(values);
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "set", "option --set %s: '%.*s' is no number", text, (int)length, s);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "set", "option --set %s: '%.*s' is no number%s", text, (int)length, s,
+                             memchr(s, '=', length) != NULL ? "; each name wants its own: --set a=1 --set b=2" : "");
     }
     s += length;
   }

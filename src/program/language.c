@@ -173,8 +173,9 @@ static tacit_status_t check_outcomes(tacit_lower_t *lower, const tacit_program_s
   if (other != NULL) {
     tacit_lower_fail(lower, other->offset,
                      "'%s' has a density and is not declared for the %s records: a program has one kind of record. Write one row a person, with a column "
-                     "that says whether it was censored: censored_right(x, event) ~ ... (docs/language.md); if its numbers are public, say --public %s",
-                     other->name, lower->axis, other->name);
+                     "that says whether it was censored: censored_right(x, event) ~ ... (docs/language.md); if its numbers are public, say --public %s; "
+                     "if the records are others than the %s, --records SIZE",
+                     other->name, lower->axis, other->name, lower->axis);
   }
   return lower->status;
 }
@@ -206,13 +207,24 @@ static tacit_status_t lower_program(tacit_program_t *program, const tacit_source
   return status;
 }
 
+/* Behind the first line of an error that sizes had to do with, one or another of each that was tried: the right one may lead to none. */
+static void say_sizes(tacit_error_t *error) {
+  static const char said[] = " (sizes that are not said were tried as 1, 2, 3 and 5: --set NAME=SIZE)";
+  char *end = error->message + strcspn(error->message, "\n");
+  if (strlen(error->message) + sizeof said <= sizeof error->message) {
+    memmove(end + sizeof said - 1, end, strlen(end) + 1);
+    memcpy(end, said, sizeof said - 1);
+  }
+}
+
 /* Without a schema a program is all right if it is for some sizes. */
 static tacit_status_t try_sizes(tacit_program_t *program, const tacit_source_t *source, const tacit_source_t *library,
                                 const tacit_program_settings_t *settings, tacit_error_t *err) {
   static const double sizes[] = {3, 2, 1, 5};
+  size_t n = settings->schema == NULL ? sizeof sizes / sizeof sizes[0] : 1;
   tacit_status_t status = TACIT_OK;
   tacit_error_t first = {0};
-  for (size_t i = 0; i < (settings->schema == NULL ? sizeof sizes / sizeof sizes[0] : 1); i++) {
+  for (size_t i = 0; i < n; i++) {
     bool is_size = false;
     tacit_graph_free(program->graph);
     program->graph = tacit_graph_new();
@@ -226,6 +238,9 @@ static tacit_status_t try_sizes(tacit_program_t *program, const tacit_source_t *
     }
     if (!is_size) {
       break;
+    }
+    if (i == n - 1 && strcmp(error.message, first.message) != 0) {
+      say_sizes(&first);
     }
   }
   if (err != NULL) {

@@ -318,6 +318,8 @@ static bool flatten(tacit_lower_t *lower, const tacit_expr_t *left, tacit_expr_t
 static bool may_assign(tacit_lower_t *lower, const tacit_variable_t *variable, const char *name, size_t offset) {
   if (variable == NULL) {
     tacit_lower_fail(lower, offset, "'%s' is not declared", name);
+  } else if (!variable->is_local && variable->block == TACIT_BLOCK_DATA) {
+    tacit_lower_fail(lower, offset, "'%s' is a datum, which is not given a value; declare a variable of another name for what is computed of it", name);
   } else if (!variable->is_local && variable->block != lower->block) {
     tacit_lower_fail(lower, offset, "'%s' is given its value in another block", name);
   } else if (variable->is_loop) {
@@ -326,6 +328,18 @@ static bool may_assign(tacit_lower_t *lower, const tacit_variable_t *variable, c
     tacit_lower_fail(lower, offset, "data and parameters are not given values");
   }
   return lower->status == TACIT_OK;
+}
+
+/* What is refused where it is used, normal_rng(mu, sigma) of a vector, has no shape of its own: it takes the target's. */
+static tacit_value_t spread(tacit_lower_t *lower, const tacit_value_t *target, const tacit_value_t *value) {
+  bool is_refused = value->kind == TACIT_TYPE_INT && value->n == 1 && value->nodes[0] >= TACIT_MARK &&
+                    tacit_mark_of(lower, value->nodes[0])->kind == TACIT_MARK_REFUSED;
+  tacit_value_t all = *target;
+  all.nodes = is_refused ? tacit_arena_alloc(lower->arena, target->n + 1, sizeof *all.nodes) : NULL;
+  for (size_t k = 0; k < target->n && all.nodes != NULL; k++) {
+    all.nodes[k] = value->nodes[0];
+  }
+  return all.nodes != NULL ? all : *value;
 }
 
 void tacit_lower_assign(tacit_lower_t *lower, const tacit_expr_t *left, size_t offset, const tacit_value_t *value) {
@@ -354,6 +368,8 @@ void tacit_lower_assign(tacit_lower_t *lower, const tacit_expr_t *left, size_t o
   if (target.kind == TACIT_TYPE_VOID) {
     return;
   }
+  tacit_value_t given = spread(lower, &target, value);
+  value = &given;
   if (!tacit_value_same_shape(&target, value) || (target.kind == TACIT_TYPE_INT && value->kind != TACIT_TYPE_INT)) {
     tacit_lower_fail(lower, offset, "%s cannot be given to %s", tacit_value_describe(lower, value), tacit_value_describe(lower, &target));
     return;

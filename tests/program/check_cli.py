@@ -121,6 +121,11 @@ def main():
     run(0, "fit", "g ~ x + (1 | y)", "--family", "categorical", *common[:2], "--schema", "w.yaml", *common[4:], *exposed, "--out", "k")
     assert "r_y_1.2.2" in means("k")
     assert sum(line.startswith("~") for line in run(0, "model", "list").stdout.splitlines()) >= 30
+    (work / "rep.stan").write_text("data { int N; vector[N] x; }\nparameters { real a; }\nmodel { a ~ normal(0, 1); x ~ normal(a, 1); }\n"
+                                   "generated quantities { array[N] real x_rep = normal_rng(rep_vector(a, N), 1); }\n")
+    assert "'x_rep' is not computed" in run(0, "model", "check", "rep.stan").stderr  # a draw for each record has the shape of what takes it
+    said = run(2, "model", "check", "rep.stan", "--set", "a=1,b=2").stderr
+    assert "'b=2' is no number; each name wants its own: --set a=1 --set b=2" in said, said
     print("ok")
 
 
