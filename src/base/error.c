@@ -40,6 +40,15 @@ const char *tacit_relation_string(tacit_relation_t relation) {
   return relation == TACIT_RELATION_ADD_REMOVE ? "add-remove" : "substitute";
 }
 
+/* Of a text that fills its `size`: whole words, and dots that say that there was more, as names and paths may be of any length. */
+static void end_with_dots(char *text, size_t size) {
+  char *end = text + size - sizeof "...";
+  for (size_t back = 0; back < 80 && *end != ' '; back++) {
+    end--;
+  }
+  memcpy(*end == ' ' ? end : text + size - sizeof "...", "...", sizeof "...");
+}
+
 tacit_status_t tacit_error_set(tacit_error_t *err, tacit_status_t status, const char *field,
                                const char *format, ...) {
   if (err == NULL) {
@@ -49,8 +58,11 @@ tacit_status_t tacit_error_set(tacit_error_t *err, tacit_status_t status, const 
   snprintf(err->field, sizeof err->field, "%s", field != NULL ? field : "");
   va_list args;
   va_start(args, format);
-  vsnprintf(err->message, sizeof err->message, format, args);
+  int length = vsnprintf(err->message, sizeof err->message, format, args);
   va_end(args);
+  if (length >= (int)sizeof err->message) {
+    end_with_dots(err->message, sizeof err->message);
+  }
   return status;
 }
 

@@ -52,8 +52,8 @@ static void fail_missing(tacit_bind_t *bind, const tacit_stmt_t *declaration, co
   if (index[0] == '\0') {
     tacit_lower_fail(bind->lower, declaration->offset, "the schema has no column '%s'%s", declaration->name, tacit_nearest_hint(&nearest, hint));
   } else {
-    tacit_lower_fail(bind->lower, declaration->offset, "the schema has no column '%s.%s' (nor '%s_%s'), an element of '%s'; if it is the same number for all records, as a "
-                     "column of ones: --set %s.%s=1",
+    tacit_lower_fail(bind->lower, declaration->offset, "the schema has no column '%.32s.%.32s' (nor '%.32s_%.32s'), an element of '%.32s'; if it is the same number for all records, as a "
+                     "column of ones: --set %.32s.%.32s=1",
                      declaration->name, index, declaration->name, index, declaration->name, declaration->name, index);
   }
 }

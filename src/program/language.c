@@ -172,10 +172,10 @@ static tacit_status_t check_outcomes(tacit_lower_t *lower, const tacit_program_s
   }
   if (other != NULL) {
     tacit_lower_fail(lower, other->offset,
-                     "'%s' has a density and is not declared for the %s records: a program has one kind of record. Write one row a person, with a column "
-                     "that says whether it was censored: censored_right(x, event) ~ ... (docs/language.md); if its numbers are public, say --public %s; "
-                     "if the records are others than the %s, --records SIZE",
-                     other->name, lower->axis, other->name, lower->axis);
+                     "'%.36s' has a density and is not declared for the %.36s records: a program has one kind of record. Write one row a person, and "
+                     "censored_right(x, event) ~ ... for who is censored (docs/language.md); --public %.36s if its numbers are public; --records "
+                     "SIZE if the records are others",
+                     other->name, lower->axis, other->name);
   }
   return lower->status;
 }

@@ -48,7 +48,7 @@ static void check_finite(tacit_lower_t *lower, size_t offset, tacit_node_t term)
                      found.parameters[0]);
   } else if (found.has_bound) {
     tacit_lower_fail(lower, offset,
-                     "a record where %s has a density of 0, infinity or none, and would count as nothing: %s bound of '%.64s' has to be %s "
+                     "a record where %s has a density of 0, infinity or none, and would count as nothing: %s bound of '%.40s' has to be %s "
                      "%.6g, in the schema or the program",
                      text, found.is_lower ? "the lower" : "the upper", lower->graph->columns[found.columns[0]].source,
                      found.is_closed ? (found.is_lower ? "at least" : "at most") : found.is_lower ? "above" : "below", found.bound);

@@ -26,7 +26,14 @@ static void test_error_set_truncates_and_accepts_null(void **state) {
   tacit_error_t err;
   assert_int_equal(tacit_error_set(&err, TACIT_ERR_IO, longer, "%s", longer), TACIT_ERR_IO);
   assert_int_equal(strlen(err.message), sizeof err.message - 1);
+  assert_string_equal(err.message + sizeof err.message - 5, "x...");
   assert_int_equal(strlen(err.field), sizeof err.field - 1);
+  for (size_t i = 5; i < sizeof longer - 1; i += 6) {
+    longer[i] = ' ';
+  }
+  assert_int_equal(tacit_error_set(&err, TACIT_ERR_IO, NULL, "%s", longer), TACIT_ERR_IO);
+  size_t n = strlen(err.message); /* whole words */
+  assert_true(n > sizeof err.message - 10 && n % 6 == 2 && strcmp(err.message + n - 4, "x...") == 0);
   assert_int_equal(tacit_error_set(NULL, TACIT_ERR_IO, NULL, "x"), TACIT_ERR_IO);
 }
 
