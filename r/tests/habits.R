@@ -115,7 +115,7 @@ if (requireNamespace("posterior", quietly = TRUE))
 if (requireNamespace("rstantools", quietly = TRUE)) stopifnot(identical(rstantools::prior_summary(fit), prior_summary(fit)))
 
 # What was released comes with the fit.
-stopifnot(identical(tacit_refit(fit)$draws, fit$draws), coef(update(fit, prior = "normal(0, 0.1)"))[["x"]] < coef(fit)[["x"]] - 0.2,
+stopifnot(identical(tacit_refit(fit)$draws, fit$draws), coef(update(fit, prior = "normal(0, 0.03)"))[["x"]] < coef(fit)[["x"]] - 0.2,
           nrow(tacit_synthesize(fit, rows = 5)) == 5L, nrow(tacit_check(fit, d, epsilon = 2, delta = 1e-6, seed_not_private = 1)$calibration) == 10L)
 says(update(fit, y ~ x), "needs the records")
 says(update(fit, newdata = d), "needs the records")
@@ -126,7 +126,7 @@ stopifnot(same(dim(tacit_combine(pair)$draws)[[3L]], 3L))
 
 # Flags and texts.
 shown <- function(x) paste(capture.output(print(x)), collapse = "\n")
-pulled <- update(fit, prior = "normal(0, 0.1)")
+pulled <- update(fit, prior = "normal(0, 0.03)")
 stopifnot(is.data.frame(summary(fit)), grepl("Family: bernoulli\nFormula: y ~ x + s", shown(summary(fit)), fixed = TRUE),
           grepl("problem: x: the prior moves it", shown(summary(pulled))),
           grepl("problem: x", shown(pulled)), grepl("warning: x", shown(summary(pulled))), !grepl("problem|warning", shown(summary(fit))),
