@@ -233,7 +233,7 @@ typedef double (*band_prior)(const tacit_band_lengths_t *l, size_t d, size_t fir
 
 /* Of sums: lengths by their directions, which agree by a share of .3, and as many independent ones. */
 static double prior_of_scores(const tacit_band_lengths_t *l, size_t d, size_t first, size_t last) {
-  const double agreement = 0.8;
+  const double agreement = 0.3;
   double sum = 0, variance = 0, squares = 0;
   for (size_t k = first; k < last; k++) {
     double length = 0.98 * length_at(l, k);

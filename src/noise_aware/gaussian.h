@@ -96,6 +96,7 @@ typedef struct tacit_gaussian {
   tacit_location_t location;
   double factor[GAUSSIAN_MAX * GAUSSIAN_MAX];  /* L */
   double inverse[GAUSSIAN_MAX * GAUSSIAN_MAX]; /* L^-1 */
+  double column_sd[GAUSSIAN_MAX];              /* of features, by their counts */
   double expected[GAUSSIAN_MAX];               /* mean squares of whitened features, as far as they are known before */
   double theta[GAUSSIAN_MAX], scale;           /* a fit, and the sd of residuals from it, its own error included */
   double entry_var;                            /* of the whitened moments' entries off the diagonal, on it twice that, by noise alone */

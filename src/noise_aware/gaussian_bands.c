@@ -15,6 +15,8 @@ enum { MAX = GAUSSIAN_MAX };
 
 /* Floors: of a mean square, in units of the scale found before; of squares of scores in any direction, beside what equal variances imply. */
 static const double square_least = 0.05, squares_least = 0.3;
+/* Of a feature's scale: its relative error where it is not known, and a share of the column's sd that it is then not below. */
+static const double vague = 0.3, least_of_column = 0.3;
 /* What sigma counts beside a coefficient. */
 static const double square_weight = 0.5;
 
@@ -259,7 +261,11 @@ tacit_status_t tacit_gaussian_learn_bands(tacit_gaussian_t *g, tacit_error_t *er
   if (status == TACIT_OK) {
     set_moments(g, values, noise_sd);
     for (size_t j = 1; j < g->d; j++) {
-      g->scales[j] = tacit_gaussian_feature_scale(g, g->posterior.moments, g->posterior.variances, j);
+      tacit_feature_scale_t *scale = &g->scales[j];
+      *scale = tacit_gaussian_feature_scale(g, g->posterior.moments, g->posterior.variances, j);
+      if (scale->relative_error > vague) { /* counts of the column say roughly what moments do not */
+        scale->sd = fmax(scale->sd, least_of_column * g->column_sd[j]);
+      }
     }
     status = release_bands(g, &scores, true, g->shares.scores, &g->score_bands, values, &noise_sd, err);
   }

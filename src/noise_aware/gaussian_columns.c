@@ -27,7 +27,7 @@ static tacit_status_t count(tacit_gaussian_t *g, size_t j, size_t n_cells, doubl
 /* x_j = m + s u_j. */
 static void set_column(tacit_gaussian_t *g, size_t j, const tacit_location_t *at) {
   g->factor[j * g->d] = at->mean;
-  g->factor[j * g->d + j] = at->sd;
+  g->factor[j * g->d + j] = g->column_sd[j] = at->sd;
 }
 
 static tacit_status_t learn_feature(tacit_gaussian_t *g, size_t j, double share, tacit_error_t *err) {
