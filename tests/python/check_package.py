@@ -65,7 +65,7 @@ def engines(python, name):
     packages = ["dask[dataframe,distributed]"] + ["pyspark"] * (shutil.which("java") is not None)
     run(python, "-m", "pip", "install", "-q", "--no-compile", *packages)
     installed = time.monotonic()
-    run(python, "-W", "ignore", "-m", "unittest", "-v", "test_engines", cwd=ROOT / "python/tests", env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
+    run(python, "-W", "ignore", "-m", "unittest", "-v", "test_engines", cwd=ROOT / "python/tests", env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}, timeout=600)
     print(f"engines: {installed - begun:.0f} s to install, {time.monotonic() - installed:.0f} s to test")
 
 
