@@ -21,7 +21,7 @@ enum { TACIT_FIT_START_STEPS = 16 }; /* released gradients that init: private cl
  */
 enum { TACIT_FIT_ESS_HARDLY = 20, TACIT_FIT_INFLATION_MUCH = 3 };
 
-enum { TACIT_FIT_OBSTACLE_SIZE = 256, TACIT_FIT_PRINT = 32 };
+enum { TACIT_FIT_OBSTACLE_SIZE = 512, TACIT_FIT_PRINT = 32 };
 
 /* Of a person's identifier: who has the same in two parts of the data is one person. */
 typedef struct tacit_unit_print {
