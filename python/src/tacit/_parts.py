@@ -333,8 +333,10 @@ class Dask(Engine):
 # ---- Parquet on this machine's disk ----
 
 def _parquet_files(path: str) -> list[str]:
-    if os.path.isdir(path):
-        return sorted(glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"), recursive=True))
+    if os.path.isdir(path):  # its files, and those of folders by a column's values ("year=2024"); no others: "/" is a folder too
+        within = glob.escape(path)
+        folders = filter(os.path.isdir, glob.glob(os.path.join(within, "*=*")))
+        return sorted([*glob.glob(os.path.join(within, "*.parquet")), *(file for folder in folders for file in _parquet_files(folder))])
     return sorted(glob.glob(path)) if glob.has_magic(path) and not os.path.exists(path) else [path]
 
 
