@@ -236,6 +236,44 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_population(const struct ta
                                                                  const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                                                  tacit_augment_result_t *result, tacit_error_t *err);
 
+struct tacit_population_statistic;
+
+enum { TACIT_TABLE_SHARE = 1, TACIT_TABLE_COUNT = 2, TACIT_TABLE_MAX_CELLS = 65536 };
+
+/**
+ * A law of records that are cells of a table: log p(cell) is the sum of the cell's effects, up to what makes the cells add up to 1; effects are
+ * normal(0, prior_sd) beforehand, of each group of records its own. Borrows its arrays.
+ */
+typedef struct tacit_table_law {
+  size_t n_cells;         /**< 1 to 65536; those that no record can be in are left out */
+  size_t n_effects;
+  const size_t *begin;    /**< (n_cells + 1): the effects of cell c are effect[begin[c]] to effect[begin[c + 1] - 1] */
+  const uint32_t *effect;
+  double prior_sd;        /**< > 0 */
+  size_t n_statistics;    /**< tables of counts, of what may have been published */
+  const struct tacit_population_statistic *statistics;
+  const uint32_t *value;  /**< (n_statistics, n_cells): the value of a statistic that counts a cell */
+  /**
+   * (values of all statistics + 1): the probability of a value's cells, all by one factor e^a, is moved by a move_sign[i] in effects move_effect[i],
+   * i from move_begin[v] to move_begin[v + 1] - 1. Chains go along these directions too.
+   */
+  const size_t *move_begin;
+  const uint32_t *move_effect;
+  const double *move_sign;
+  const uint8_t *reported; /**< (values of all statistics): TACIT_TABLE_SHARE | TACIT_TABLE_COUNT, what is reported of each */
+} tacit_table_law_t;
+
+/**
+ * As tacit_augment_population() by MARGINAL, the only method: exact. A group of unknown size needs no release of its number, since every record is counted.
+ *
+ * @param[out] draws  effects of each group in turn; unknown numbers of records; of each group the probabilities of values of statistics that are to be
+ *                    reported, then how many records they count.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_table(const tacit_table_law_t *table, size_t n_groups, const tacit_group_t *groups,
+                                                            size_t n_published, const tacit_published_statistic_t *published,
+                                                            const tacit_augment_settings_t *settings, tacit_draws_t *draws,
+                                                            tacit_augment_result_t *result, tacit_error_t *err);
+
 struct tacit_rng;
 
 /**

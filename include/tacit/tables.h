@@ -56,6 +56,12 @@ TACIT_API size_t tacit_tables_largest_clique(const tacit_tables_t *tables);
 TACIT_API uint32_t tacit_tables_effect(const tacit_tables_t *tables, size_t i, size_t *levels);
 
 /**
+ * What of the effects makes cell `cell` of the margins' cells, and no other of its margin, likelier: effects and signs (tacit_tables_n_effects()),
+ * +1 or -1, by inclusion and exclusion. @return how many they are.
+ */
+TACIT_API size_t tacit_tables_cell_effects(const tacit_tables_t *tables, size_t cell, uint32_t *effects, double *signs);
+
+/**
  * A(theta), and the probabilities of the margins' cells.
  * @param[in]  theta  (tacit_tables_n_effects()), finite.
  * @param[out] cells  (tacit_tables_n_cells()), or NULL.
@@ -98,6 +104,12 @@ typedef struct tacit_tables_findings {
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_tables_infer(const tacit_tables_t *tables, const tacit_noisy_margins_t *release,
                                                            const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                                            tacit_augment_result_t *result, tacit_tables_findings_t *findings, tacit_error_t *err);
+
+/**
+ * The p-value of the differences between margins that should agree, given Gaussian noise (tacit_tables_findings_t), by least squares. Cost: cubic in the effects.
+ */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_tables_contradiction(const tacit_tables_t *tables, const tacit_noisy_margins_t *release, double *p,
+                                                                   tacit_error_t *err);
 
 #ifdef __cplusplus
 }

@@ -38,7 +38,7 @@ released_texts <- function(statistic) {
   list(text = vapply(all, function(one) one$text, ""), name = vapply(all, function(one) one$name, ""))
 }
 
-tacit_infer <- function(model, statistic, n = NULL, method = NULL, chains = NULL, warmup = NULL, draws = NULL, out = NULL,
+tacit_infer <- function(model = NULL, statistic, n = NULL, method = NULL, chains = NULL, warmup = NULL, draws = NULL, out = NULL,
                         progress = interactive(), seed = NULL, ...) {
   law <- yaml_text(if (is.null(model)) "records: table\n" else model, "model")
   released <- released_texts(statistic)

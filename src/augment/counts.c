@@ -159,13 +159,23 @@ void tacit_counts_sweep(tacit_population_chain_t *c) {
   }
 }
 
+/* The number of records that a release tells; withheld values count for nothing. */
+static double total_of(const tacit_population_chain_t *c, const tacit_released_t *r) {
+  double sum = 0;
+  for (size_t k = 0; k < r->law.n_sums; k++) {
+    double y = c->run->values[r->first + k];
+    sum += isnan(y) ? 0 : y;
+  }
+  return sum;
+}
+
 /* Records of a group of unknown size: as many as a release says, of it or of all groups that it is of. */
 static double guess_n(const tacit_population_chain_t *c, size_t g) {
   double n = 1;
   for (size_t i = 0; i < c->run->n_released; i++) {
     const tacit_released_t *r = &c->run->released[i];
-    if (r->statistic == NULL && (r->groups >> g & 1) != 0) {
-      n = fmax(n, nearbyint(c->run->values[r->first] / __builtin_popcountll(r->groups)));
+    if ((r->statistic == NULL || c->run->table != NULL) && (r->groups >> g & 1) != 0) {
+      n = fmax(n, nearbyint(total_of(c, r) / __builtin_popcountll(r->groups)));
     }
   }
   return n;

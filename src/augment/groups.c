@@ -15,9 +15,13 @@ static bool has(uint64_t groups, size_t g) { return (groups >> g & 1) != 0; }
 
 /* ---- releases ---- */
 
-static tacit_measured_t measure(const tacit_population_run_t *run, const tacit_published_statistic_t *p) {
+const tacit_population_statistic_t *tacit_run_statistics(const tacit_population_run_t *run) {
   size_t n;
-  const tacit_population_statistic_t *s = tacit_population_statistics(run->population, &n);
+  return run->table != NULL ? run->table->statistics : tacit_population_statistics(run->population, &n);
+}
+
+static tacit_measured_t measure(const tacit_population_run_t *run, const tacit_published_statistic_t *p) {
+  const tacit_population_statistic_t *s = tacit_run_statistics(run);
   if (p->statistic == TACIT_PUBLISHED_SIZE) {
     return (tacit_measured_t){.name = "n", .is_integer = true};
   }
@@ -108,7 +112,7 @@ static tacit_status_t see(tacit_population_run_t *run, size_t g, tacit_error_t *
     const tacit_released_t *r = &run->released[i];
     if (has(r->groups, g)) {
       group->seen[group->n_seen++] = (tacit_seen_t){.statistic = r->statistic, .first = r->first};
-      of_n = of_n || r->statistic == NULL;
+      of_n = of_n || r->statistic == NULL || run->table != NULL; /* all cells of a table are counted, so that n has an end */
     }
   }
   group->n_entries = tacit_seen_n_entries(group->seen, group->n_seen);
@@ -162,6 +166,8 @@ void tacit_groups_clear(tacit_population_run_t *run) {
     tacit_noise_law_clear(&run->released[i].law);
   }
   tacit_free(run->groups);
+  tacit_free(run->value_begin);
+  tacit_free(run->value_cells);
   tacit_free(run->released);
   tacit_free(run->released_of);
   tacit_free(run->values);
@@ -219,7 +225,9 @@ static void find_starts(tacit_population_group_t *group) {
 }
 
 static tacit_status_t cut_group(tacit_population_run_t *run, tacit_population_group_t *group, tacit_error_t *err) {
-  tacit_status_t status = tacit_cells_init(&group->apart, run->population, group->seen, group->n_seen, group->as->given, err);
+  tacit_status_t status = run->table != NULL
+                              ? tacit_cells_of_table(&group->apart, run->table, group->seen, group->n_seen, err)
+                              : tacit_cells_init(&group->apart, run->population, group->seen, group->n_seen, group->as->given, err);
   if (status != TACIT_OK) {
     return status;
   }

@@ -178,7 +178,7 @@ bool tacit_latent_draw(tacit_population_chain_t *c, size_t g, tacit_rng_t *rng, 
   bool ok = true;
   for (size_t done = 0; done < n && ok; done += LANES) {
     draw_base(c, rng, l->trial_base);
-    ok = tacit_population_make(l->room, c->walk.theta, l->trial_base, l->trial_x);
+    ok = tacit_population_make(l->room, c->walk->theta, l->trial_base, l->trial_x);
     tacit_population_marks(l->room, l->trial_x, l->trial_marks);
     for (size_t lane = 0; lane < (n - done < LANES ? n - done : LANES) && ok; lane++) {
       ok = find_entries(group, l->trial_marks, lane, l->trial_entries);
@@ -230,7 +230,7 @@ static void sweep_block(tacit_population_chain_t *c, size_t b) {
   const tacit_population_group_t *group = group_of(c, b);
   double *x = l->x + b * l->block;
   draw_base(c, c->rng, l->trial_base);
-  l->is_beyond = !tacit_population_make(l->room, c->walk.theta, l->trial_base, l->trial_x) || l->is_beyond;
+  l->is_beyond = !tacit_population_make(l->room, c->walk->theta, l->trial_base, l->trial_x) || l->is_beyond;
   tacit_population_marks(l->room, x, l->marks);
   tacit_population_marks(l->room, l->trial_x, l->trial_marks);
   size_t lanes = l->blocks[b].lanes;
@@ -290,8 +290,8 @@ static double most_log_lik(const tacit_population_run_t *run) {
 static double carried_density(void *user, double t) {
   tacit_population_chain_t *c = user;
   tacit_latent_t *l = c->latent;
-  double *theta = c->walk.trial;
-  for (size_t j = 0; j < c->walk.dim; j++) {
+  double *theta = c->walk->trial;
+  for (size_t j = 0; j < c->walk->dim; j++) {
     theta[j] = l->start[j] + t * l->direction[j];
   }
   double log_prior = tacit_population_log_prior(l->room, theta, NULL);
@@ -311,9 +311,9 @@ static double carried_density(void *user, double t) {
 /* One slice along a direction that is drawn by `spread`, lower, or the identity. One in four is wide, to cross plateaus. */
 static void slice(tacit_population_chain_t *c, const double *spread) {
   tacit_latent_t *l = c->latent;
-  size_t dim = c->walk.dim;
+  size_t dim = c->walk->dim;
   memset(l->direction, 0, dim * sizeof *l->direction);
-  memcpy(l->start, c->walk.theta, dim * sizeof *l->start);
+  memcpy(l->start, c->walk->theta, dim * sizeof *l->start);
   for (size_t j = 0; j < dim; j++) {
     double z = tacit_rng_normal(c->rng);
     for (size_t i = j; i < dim; i++) {
@@ -325,7 +325,7 @@ static void slice(tacit_population_chain_t *c, const double *spread) {
   l->floor = log_at - 50; /* below every level of a slice: uniform numbers are multiples of 2^-53 */
   double t = tacit_slice(carried_density, c, 0, &log_at, width, c->rng);
   for (size_t j = 0; j < dim; j++) {
-    c->walk.theta[j] = l->start[j] + t * l->direction[j];
+    c->walk->theta[j] = l->start[j] + t * l->direction[j];
   }
 }
 
@@ -335,7 +335,7 @@ static bool to_base(tacit_population_chain_t *c) {
   bool ok = true;
   for (size_t b = 0; b < l->n_blocks; b++) {
     tacit_rng_uniforms(c->rng, l->block, l->uniforms);
-    ok = tacit_population_unmake(l->room, c->walk.theta, l->x + b * l->block, l->uniforms, l->base + b * l->block) && ok;
+    ok = tacit_population_unmake(l->room, c->walk->theta, l->x + b * l->block, l->uniforms, l->base + b * l->block) && ok;
   }
   return ok;
 }
@@ -344,7 +344,7 @@ static bool of_base(tacit_population_chain_t *c) {
   tacit_latent_t *l = c->latent;
   bool ok = true;
   for (size_t b = 0; b < l->n_blocks; b++) {
-    ok = tacit_population_make(l->room, c->walk.theta, l->base + b * l->block, l->x + b * l->block) && ok;
+    ok = tacit_population_make(l->room, c->walk->theta, l->base + b * l->block, l->x + b * l->block) && ok;
   }
   return ok;
 }
@@ -360,14 +360,14 @@ double tacit_latent_density(void *user, const double *theta, double *grad) {
     for (size_t lane = 0; lane < l->blocks[b].lanes; lane++) {
       value += log_lik[lane];
     }
-    for (size_t j = 0; j < c->walk.dim; j++) {
+    for (size_t j = 0; j < c->walk->dim; j++) {
       for (size_t lane = 0; lane < l->blocks[b].lanes; lane++) {
         grad[j] += l->grad[j * LANES + lane];
       }
     }
   }
   bool ok = isfinite(value);
-  for (size_t j = 0; j < c->walk.dim; j++) {
+  for (size_t j = 0; j < c->walk->dim; j++) {
     ok = ok && isfinite(grad[j]);
   }
   return ok ? value : -INFINITY;
@@ -378,8 +378,8 @@ double tacit_latent_density(void *user, const double *theta, double *grad) {
 /* theta near what agrees with what was published, by slices over some of the records. */
 static bool find_start(tacit_population_chain_t *c) {
   tacit_latent_t *l = c->latent;
-  size_t dim = c->walk.dim;
-  double best = -INFINITY, *found = c->walk.mean;
+  size_t dim = c->walk->dim;
+  double best = -INFINITY, *found = c->walk->mean;
   l->floor = -INFINITY;
   l->is_pilot = true;
   memset(l->direction, 0, dim * sizeof *l->direction);
@@ -393,7 +393,7 @@ static bool find_start(tacit_population_chain_t *c) {
       memcpy(found, l->start, dim * sizeof *found);
     }
   }
-  memcpy(c->walk.theta, found, dim * sizeof *found);
+  memcpy(c->walk->theta, found, dim * sizeof *found);
   memset(found, 0, dim * sizeof *found);
   for (size_t i = 0; i < 40 * dim && best > -INFINITY; i++) {
     slice(c, NULL);
@@ -420,13 +420,13 @@ tacit_status_t tacit_latent_begin(tacit_population_chain_t *c) {
   if (!find_start(c) || !of_base(c) || !refresh(c)) {
     return refuse(c);
   }
-  tacit_trajectory_start_at(&c->walk);
+  tacit_trajectory_start_at(c->walk);
   return TACIT_OK;
 }
 
 tacit_status_t tacit_latent_step(tacit_population_chain_t *c, double *accept) {
   tacit_latent_t *l = c->latent;
-  size_t n_slices = c->walk.dim < MOST_SLICES ? c->walk.dim : MOST_SLICES;
+  size_t n_slices = c->walk->dim < MOST_SLICES ? c->walk->dim : MOST_SLICES;
   bool ok = refresh(c);
   for (size_t b = 0; b < l->n_blocks && ok; b++) {
     sweep_block(c, b);
@@ -436,14 +436,14 @@ tacit_status_t tacit_latent_step(tacit_population_chain_t *c, double *accept) {
     ok = to_base(c);
     l->is_not_one = !ok;
     for (size_t i = 0; i < n_slices && ok; i++) {
-      slice(c, c->walk.spread);
+      slice(c, c->walk->spread);
     }
     ok = ok && of_base(c);
   }
   if (!ok) {
     return refuse(c);
   }
-  tacit_trajectory_refresh(&c->walk);
-  *accept = tacit_trajectory_step(&c->walk, c->rng);
+  tacit_trajectory_refresh(c->walk);
+  *accept = tacit_trajectory_step(c->walk, c->rng);
   return TACIT_OK;
 }

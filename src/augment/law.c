@@ -46,8 +46,11 @@ tacit_status_t tacit_law_new(tacit_law_t **law, const tacit_cells_t *cells, taci
   if (made == NULL) {
     return tacit_error_memory(err);
   }
-  size_t n_parameters = tacit_population_n_parameters(cells->population);
   made->cells = cells;
+  if (cells->table != NULL) {
+    return TACIT_OK;
+  }
+  size_t n_parameters = tacit_population_n_parameters(cells->population);
   made->combinations = tacit_alloc_zero(cells->n_combinations * cells->n_columns, sizeof *made->combinations);
   made->x = tacit_alloc_zero(cells->n_columns * LANES, sizeof *made->x);
   made->grad = tacit_alloc_zero(n_parameters * LANES, sizeof *made->grad);
@@ -302,6 +305,11 @@ static bool search(tacit_law_t *law) {
 
 tacit_law_outcome_t tacit_law_set(tacit_law_t *law, const double *theta, double *log_p, double *total) {
   const tacit_cells_t *cells = law->cells;
+  if (cells->table != NULL) {
+    tacit_table_set(cells->table, theta, log_p);
+    *total = 1;
+    return TACIT_LAW_OK;
+  }
   size_t size = tacit_population_n_parameters(cells->population) * sizeof *theta;
   bool ok = true;
   if (law->is_set && memcmp(law->theta_set, theta, size) == 0) {
@@ -336,6 +344,10 @@ tacit_law_outcome_t tacit_law_set(tacit_law_t *law, const double *theta, double 
 }
 
 void tacit_law_add_grad(tacit_law_t *law, const double *counts, const double *log_p, double *grad) {
+  if (law->cells->table != NULL) {
+    tacit_table_add_grad(law->cells->table, counts, log_p, grad);
+    return;
+  }
   size_t dim = tacit_population_n_parameters(law->cells->population);
   for (size_t i = 0; i < law->n_panels; i++) {
     const panel_t *p = &law->panels[i];

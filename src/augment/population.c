@@ -42,7 +42,8 @@ static double most_found(const tacit_population_part_t *part, size_t n_cells, do
 }
 
 double tacit_population_chain_log_prior(const tacit_population_chain_t *c, const double *theta, double *grad) {
-  return tacit_population_log_prior(tacit_law_room(c->parts[0].law), theta, grad);
+  return c->run->table != NULL ? tacit_table_log_prior(c->run->table, theta, grad)
+                               : tacit_population_log_prior(tacit_law_room(c->parts[0].law), theta, grad);
 }
 
 bool tacit_population_set_law(tacit_population_chain_t *c, size_t g, const double *theta, double others) {
@@ -53,7 +54,7 @@ bool tacit_population_set_law(tacit_population_chain_t *c, size_t g, const doubl
   if (outcome == TACIT_LAW_NOT_ONE) {
     double most = most_of(part, n_cells);
     most = total < 1 ? fmin(most, most_found(part, n_cells, 1 - total)) : most;
-    bool is_reached = !(others + most < c->walk.value - NEVER_BELOW - 2 * (double)c->walk.dim);
+    bool is_reached = !(others + most < c->walk->value - NEVER_BELOW - 2 * (double)c->walk->dim);
     c->n_not_one += is_reached;
     c->worst = is_reached ? total : c->worst;
   }
@@ -79,26 +80,26 @@ static double add_group(tacit_population_chain_t *c, size_t g, const double *the
 static double density(void *user, const double *theta, double *grad) {
   tacit_population_chain_t *c = user;
   double others = 0; /* at most what groups say that were not looked at yet */
-  for (size_t j = 0; j < c->walk.dim; j++) {
+  for (size_t j = 0; j < c->walk->dim; j++) {
     if (!isfinite(theta[j])) {
       return -INFINITY;
     }
   }
-  for (size_t g = 0; g < c->run->n_groups; g++) {
+  for (size_t g = c->from; g < c->to; g++) {
     others += most_of(&c->parts[g], c->run->groups[g].apart.n_cells);
   }
   double value = tacit_population_chain_log_prior(c, theta, grad);
-  if (!isfinite(value) || value + others < c->walk.value - FAR_BELOW) {
+  if (!isfinite(value) || value + others < c->walk->value - FAR_BELOW) {
     return -INFINITY;
   }
-  for (size_t g = 0; g < c->run->n_groups && value > -INFINITY; g++) {
+  for (size_t g = c->from; g < c->to && value > -INFINITY; g++) {
     others -= most_of(&c->parts[g], c->run->groups[g].apart.n_cells);
     value += add_group(c, g, theta, value + others, grad);
   }
   if (!(value > -INFINITY)) {
     return -INFINITY;
   }
-  for (size_t j = 0; j < c->walk.dim; j++) {
+  for (size_t j = 0; j < c->walk->dim; j++) {
     if (!isfinite(grad[j])) {
       return -INFINITY;
     }
@@ -107,6 +108,14 @@ static double density(void *user, const double *theta, double *grad) {
 }
 
 /* ---- a chain ---- */
+
+/* The parameters at hand are those of walk i: of a table those of group i, else all. */
+static void choose_walk(tacit_population_chain_t *c, size_t i) {
+  bool is_table = c->run->table != NULL;
+  c->walk = &c->walks[i];
+  c->from = is_table ? i : 0;
+  c->to = is_table ? i + 1 : c->run->n_groups;
+}
 
 static tacit_status_t refuse_start(tacit_population_chain_t *c) {
   if (c->n_not_one > 0) {
@@ -129,7 +138,16 @@ static tacit_status_t begin_cells(tacit_population_chain_t *c) {
   for (int i = 0; i < N_SWEEPS; i++) {
     tacit_counts_sweep(c);
   }
-  return tacit_trajectory_start(&c->walk, c->rng) ? TACIT_OK : refuse_start(c);
+  for (size_t i = 0; i < c->n_walks; i++) {
+    choose_walk(c, i);
+    if (!tacit_trajectory_start(c->walk, c->rng)) {
+      return refuse_start(c);
+    }
+    if (c->run->table != NULL) { /* theta moves as far as the counts of the moment let it, along all of which the curvature is known */
+      tacit_trajectory_start_at(c->walk);
+    }
+  }
+  return TACIT_OK;
 }
 
 static tacit_status_t make_parts(tacit_population_chain_t *c) {
@@ -148,7 +166,38 @@ static tacit_status_t make_parts(tacit_population_chain_t *c) {
         return tacit_error_memory(&c->outcome->err);
       }
     }
+    part->p = tacit_alloc_zero(run->groups[g].n_cells, sizeof *part->p);
+    part->is_with = tacit_alloc_zero(run->groups[g].n_cells, sizeof *part->is_with);
+    if (part->p == NULL || part->is_with == NULL) {
+      return tacit_error_memory(&c->outcome->err);
+    }
     status = tacit_law_new(&part->law, &run->groups[g].apart, &c->outcome->err);
+  }
+  return status;
+}
+
+static tacit_status_t allow_single(tacit_trajectory_t *w, size_t n, tacit_error_t *err) {
+  w->single_width = tacit_alloc(n, sizeof *w->single_width);
+  w->n_single = tacit_alloc_zero(n, sizeof *w->n_single);
+  for (size_t j = 0; j < n && w->single_width != NULL; j++) {
+    w->single_width[j] = 1;
+  }
+  return w->single_width != NULL && w->n_single != NULL ? TACIT_OK : tacit_error_memory(err);
+}
+
+static tacit_status_t make_walks(tacit_population_chain_t *c, tacit_trajectory_density of) {
+  const tacit_table_law_t *table = c->run->table;
+  size_t n = table != NULL ? c->run->n_groups : 1, dim = table != NULL ? table->n_effects : tacit_population_n_parameters(c->run->population);
+  c->walks = tacit_alloc_zero(n, sizeof *c->walks);
+  c->table_room = table != NULL ? tacit_alloc_zero(tacit_table_n_values(table), sizeof *c->table_room) : NULL;
+  tacit_status_t status = c->walks != NULL && (table == NULL || c->table_room != NULL) ? TACIT_OK : tacit_error_memory(&c->outcome->err);
+  for (; status == TACIT_OK && c->n_walks < n; c->n_walks++) {
+    status = tacit_trajectory_init(&c->walks[c->n_walks], dim, of, c, &c->outcome->err);
+    c->walks[c->n_walks].carry_width = 1;
+    status = status == TACIT_OK && table != NULL ? allow_single(&c->walks[c->n_walks], tacit_table_n_values(table), &c->outcome->err) : status;
+  }
+  if (status == TACIT_OK) {
+    choose_walk(c, 0);
   }
   return status;
 }
@@ -160,59 +209,94 @@ static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_
   c->sums = tacit_alloc_zero(run->n_sums, sizeof *c->sums);
   c->trial_sums = tacit_alloc_zero(run->n_sums, sizeof *c->trial_sums);
   c->room = tacit_alloc_zero(2 * run->n_sums, sizeof *c->room);
-  c->carry_width = 1;
   tacit_status_t status = c->sums != NULL && c->trial_sums != NULL && c->room != NULL ? tacit_rng_new(&c->rng, run->chains.settings->key, index, &c->outcome->err)
                                                              : tacit_error_memory(&c->outcome->err);
   status = status == TACIT_OK ? (is_latent ? tacit_latent_new(c, &c->outcome->err) : make_parts(c)) : status;
   status = status == TACIT_OK && run->chains.settings->misfit != NULL ? tacit_misfit_new(&c->misfit, run, index, &c->outcome->err) : status;
-  status = status == TACIT_OK ? tacit_trajectory_init(&c->walk, tacit_population_n_parameters(run->population),
-                                                      is_latent ? tacit_latent_density : density, c, &c->outcome->err)
-                              : status;
+  status = status == TACIT_OK ? make_walks(c, is_latent ? tacit_latent_density : density) : status;
   return status != TACIT_OK ? status : is_latent ? tacit_latent_begin(c) : begin_cells(c);
 }
 
-static void step_cells(tacit_population_chain_t *c, bool is_warmup, double *accept) {
-  enum { CARRIES = 8 };
+static void step_cells(tacit_population_chain_t *c, size_t iteration, double *accept) {
+  enum { CARRIES = 8, MANY = 60 };
+  size_t n_warmup = c->run->chains.settings->n_warmup;
   double total;
-  *accept = tacit_trajectory_step(&c->walk, c->rng);
-  for (size_t g = 0; g < c->run->n_groups; g++) {
-    (void)tacit_law_set(c->parts[g].law, c->walk.theta, c->parts[g].log_p, &total);
+  *accept = 0;
+  for (size_t i = 0; i < c->n_walks; i++) {
+    choose_walk(c, i);
+    tacit_trajectory_refresh(c->walk);
+    double accepted = tacit_trajectory_step(c->walk, c->rng);
+    *accept += accepted / (double)c->n_walks;
+    if (iteration < n_warmup) {
+      tacit_trajectory_tune(c->walk, accepted, iteration, n_warmup);
+    }
+    for (size_t g = c->from; g < c->to; g++) {
+      (void)tacit_law_set(c->parts[g].law, c->walk->theta, c->parts[g].log_p, &total);
+    }
   }
   tacit_counts_sweep(c);
-  tacit_carry(c, CARRIES, is_warmup);
-  tacit_trajectory_refresh(&c->walk);
+  for (size_t i = 0; i < c->n_walks; i++) {
+    choose_walk(c, i);
+    if (c->run->table == NULL || c->walk->dim <= MANY) {
+      tacit_carry(c, CARRIES, iteration < n_warmup);
+    }
+    if (c->run->table != NULL) {
+      tacit_carry_singly(c, tacit_table_n_values(c->run->table), iteration < n_warmup);
+    }
+  }
 }
 
 static tacit_status_t step(tacit_population_chain_t *c, size_t iteration, double *accept) {
   size_t n_warmup = c->run->chains.settings->n_warmup;
-  tacit_status_t status = TACIT_OK;
-  if (c->latent != NULL) {
-    status = tacit_latent_step(c, accept);
-  } else {
-    step_cells(c, iteration < n_warmup, accept);
+  if (c->latent == NULL) {
+    step_cells(c, iteration, accept);
+    return TACIT_OK;
   }
+  tacit_status_t status = tacit_latent_step(c, accept);
   if (status == TACIT_OK && iteration < n_warmup) {
-    tacit_trajectory_tune(&c->walk, *accept, iteration, n_warmup);
+    tacit_trajectory_tune(c->walk, *accept, iteration, n_warmup);
   }
   return status;
 }
 
-static void keep(tacit_population_chain_t *c, size_t index, size_t row, double accept) {
+/* Effects of all groups; numbers of records that are unknown; shares and counts. */
+static double keep_table(tacit_population_chain_t *c, double *to) {
+  const tacit_population_run_t *run = c->run;
+  double log_prior = 0;
+  for (size_t g = 0; g < run->n_groups; g++) {
+    memcpy(to, c->walks[g].theta, run->table->n_effects * sizeof *to);
+    log_prior += tacit_table_log_prior(run->table, c->walks[g].theta, NULL);
+    to += run->table->n_effects;
+  }
+  for (size_t g = 0; g < run->n_groups; g++) {
+    if (run->groups[g].as->n_records == 0) {
+      *to++ = c->parts[g].n;
+    }
+  }
+  for (size_t g = 0; g < run->n_groups; g++) {
+    to = tacit_table_report(run->table, c->parts[g].log_p, c->parts[g].counts, c->table_room, to);
+  }
+  return log_prior;
+}
+
+static double keep_program(tacit_population_chain_t *c, double *to) {
   const tacit_population_run_t *run = c->run;
   tacit_population_room_t *room = c->latent != NULL ? tacit_latent_room(c->latent) : tacit_law_room(c->parts[0].law);
-  double *to = tacit_draws_row(run->chains.draws, index, row);
-  tacit_population_report(room, c->walk.theta, to);
+  tacit_population_report(room, c->walk->theta, to);
   size_t at = tacit_population_n_reported(run->population);
   for (size_t g = 0; g < run->n_groups; g++) {
     if (run->groups[g].as->n_records == 0) {
       to[at++] = c->parts[g].n;
     }
   }
-  run->chains.draws->stats[index * (run->chains.draws->n_warmup + run->chains.draws->n_draws) + row] =
-      (tacit_draw_stats_t){.log_prior = tacit_population_log_prior(room, c->walk.theta, NULL),
-                           .accept_stat = accept,
-                           .step_size = c->walk.step_size,
-                           .n_leapfrog = (double)c->walk.n_leapfrog};
+  return tacit_population_log_prior(room, c->walk->theta, NULL);
+}
+
+static void keep(tacit_population_chain_t *c, size_t index, size_t row, double accept) {
+  tacit_draws_t *draws = c->run->chains.draws;
+  double *to = tacit_draws_row(draws, index, row), log_prior = c->run->table != NULL ? keep_table(c, to) : keep_program(c, to);
+  draws->stats[index * (draws->n_warmup + draws->n_draws) + row] = (tacit_draw_stats_t){
+      .log_prior = log_prior, .accept_stat = accept, .step_size = c->walks[0].step_size, .n_leapfrog = (double)c->walks[0].n_leapfrog};
 }
 
 static void begin_task(void *user, size_t index, size_t thread) {
@@ -245,8 +329,8 @@ static void advance(void *user, size_t index, size_t thread) {
     if (i >= s->n_warmup) {
       o->path_accept += accept;
       o->n_paths++;
-      o->n_full += !c->walk.is_short;
-      o->n_lost += !c->walk.is_short && accept < TACIT_LOST_BELOW;
+      o->n_full += !c->walk->is_short;
+      o->n_lost += !c->walk->is_short && accept < TACIT_LOST_BELOW;
     }
     if (i < s->n_warmup || (i - s->n_warmup + 1) % s->thin == 0) {
       keep(c, index, o->n_saved++, accept);
@@ -255,17 +339,23 @@ static void advance(void *user, size_t index, size_t thread) {
       tacit_misfit_look(c, (i - s->n_warmup) / s->thin);
     }
   }
-  o->step_size = c->walk.step_size;
+  o->step_size = c->walk->step_size;
 }
 
 static void chain_clear(tacit_population_chain_t *c) {
-  tacit_trajectory_clear(&c->walk);
+  for (size_t i = 0; i < c->n_walks; i++) {
+    tacit_trajectory_clear(&c->walks[i]);
+  }
+  tacit_free(c->walks);
+  tacit_free(c->table_room);
   for (size_t g = 0; c->parts != NULL && g < c->run->n_groups; g++) {
     tacit_population_part_t *part = &c->parts[g];
     tacit_law_free(part->law);
     tacit_free(part->counts);
     tacit_free(part->trial_counts);
     tacit_free(part->more);
+    tacit_free(part->p);
+    tacit_free(part->is_with);
     tacit_free(part->apart);
     tacit_free(part->log_p);
     tacit_free(part->trial_log_p);
@@ -326,6 +416,9 @@ static tacit_status_t check(const tacit_augment_settings_t *s, tacit_error_t *er
 
 /* Why records cannot be drawn along, or NULL. */
 static const char *find_obstacle(const tacit_population_run_t *run) {
+  if (run->table != NULL) {
+    return "they are cells of a table, whose counts stand for them";
+  }
   for (size_t g = 0; g < run->n_groups; g++) {
     if (run->groups[g].exact != NULL) {
       return "counts without noise, or of answers, go with cells";
@@ -357,18 +450,35 @@ static tacit_status_t choose(tacit_population_run_t *run, tacit_error_t *err) {
                                             why.message[0] != '\0' ? "; and " : "", obstacle);
 }
 
+static tacit_status_t augment(tacit_population_run_t *run, size_t n_groups, const tacit_group_t *groups, size_t n_published,
+                              const tacit_published_statistic_t *published, tacit_augment_result_t *result, tacit_error_t *err) {
+  const tacit_augment_settings_t *s = run->chains.settings;
+  tacit_augment_result_t ignored;
+  tacit_draws_t *draws = run->chains.draws;
+  run->chains.begin = begin_task;
+  run->chains.advance = advance;
+  *draws = (tacit_draws_t){0};
+  tacit_status_t status = check(s, err);
+  status = status == TACIT_OK ? tacit_groups_collect(run, n_groups, groups, n_published, published, err) : status;
+  status = status == TACIT_OK ? choose(run, err) : status;
+  status = status == TACIT_OK && run->table != NULL ? tacit_table_list_values(run, err) : status;
+  size_t n_reported = run->n_unknown + (run->table != NULL ? tacit_table_n_reported(run->table, n_groups) : tacit_population_n_reported(run->population));
+  status = status == TACIT_OK ? tacit_draws_init(draws, s->n_chains, s->n_warmup, s->n_draws, n_reported, err) : status;
+  status = status == TACIT_OK ? run_all(run, result != NULL ? result : &ignored, err) : status;
+  tacit_groups_clear(run);
+  return status;
+}
+
 tacit_status_t tacit_augment_population(const struct tacit_population *population, size_t n_groups, const tacit_group_t *groups, size_t n_published,
                                         const tacit_published_statistic_t *published, const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                         tacit_augment_result_t *result, tacit_error_t *err) {
-  tacit_augment_result_t ignored;
-  tacit_population_run_t run = {.population = population, .chains = {.settings = settings, .draws = draws, .begin = begin_task, .advance = advance}};
-  *draws = (tacit_draws_t){0};
-  tacit_status_t status = check(settings, err);
-  status = status == TACIT_OK ? tacit_groups_collect(&run, n_groups, groups, n_published, published, err) : status;
-  status = status == TACIT_OK ? choose(&run, err) : status;
-  size_t n_reported = tacit_population_n_reported(population) + run.n_unknown;
-  status = status == TACIT_OK ? tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, n_reported, err) : status;
-  status = status == TACIT_OK ? run_all(&run, result != NULL ? result : &ignored, err) : status;
-  tacit_groups_clear(&run);
-  return status;
+  tacit_population_run_t run = {.population = population, .chains = {.settings = settings, .draws = draws}};
+  return augment(&run, n_groups, groups, n_published, published, result, err);
+}
+
+tacit_status_t tacit_augment_table(const tacit_table_law_t *table, size_t n_groups, const tacit_group_t *groups, size_t n_published,
+                                   const tacit_published_statistic_t *published, const tacit_augment_settings_t *settings, tacit_draws_t *draws,
+                                   tacit_augment_result_t *result, tacit_error_t *err) {
+  tacit_population_run_t run = {.table = table, .chains = {.settings = settings, .draws = draws}};
+  return augment(&run, n_groups, groups, n_published, published, result, err);
 }

@@ -74,6 +74,7 @@ typedef struct tacit_seen {
 } tacit_seen_t;
 
 typedef struct tacit_cells {
+  const tacit_table_law_t *table; /* whose cells they are; NULL: those of a program, and what follows */
   const struct tacit_population *population;
   const tacit_seen_t *seen; /* (n_seen) */
   size_t n_seen;
@@ -95,6 +96,9 @@ size_t tacit_seen_n_entries(const tacit_seen_t *seen, size_t n_seen);
 /* TACIT_ERR_ARGUMENT, with the reason, where there are no such cells. Borrows `seen` and `given`. */
 TACIT_MUST_USE tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_population *population, const tacit_seen_t *seen,
                                                size_t n_seen, const double *given, tacit_error_t *err);
+/* Those of a table, which are given. */
+TACIT_MUST_USE tacit_status_t tacit_cells_of_table(tacit_cells_t *cells, const tacit_table_law_t *table, const tacit_seen_t *seen, size_t n_seen,
+                                                   tacit_error_t *err);
 void tacit_cells_clear(tacit_cells_t *cells);
 /* x of s, and log dx/ds. */
 double tacit_cells_stretch(const tacit_cells_t *cells, double s, double *log_slope);
@@ -116,6 +120,17 @@ tacit_law_outcome_t tacit_law_set(tacit_law_t *law, const double *theta, double 
 /* Adds the gradient of sum_c counts[c] log p_c at the theta of the last set. */
 void tacit_law_add_grad(tacit_law_t *law, const double *counts, const double *log_p, double *grad);
 tacit_population_room_t *tacit_law_room(const tacit_law_t *law);
+
+/* ---- table.c: the same of a table's cells; prior and gradient of one group's effects ---- */
+
+void tacit_table_set(const tacit_table_law_t *table, const double *theta, double *log_p);
+void tacit_table_add_grad(const tacit_table_law_t *table, const double *counts, const double *log_p, double *grad);
+double tacit_table_log_prior(const tacit_table_law_t *table, const double *theta, double *grad);
+size_t tacit_table_n_values(const tacit_table_law_t *table);
+/* Effects, shares and counts of all groups. */
+size_t tacit_table_n_reported(const tacit_table_law_t *table, size_t n_groups);
+/* Shares, then counts, of one group, from `to` on; the end of them. room: (n_values). */
+double *tacit_table_report(const tacit_table_law_t *table, const double *log_p, const double *counts, double *room, double *to);
 
 /* ---- trajectory.c: theta by Hamiltonian trajectories ---- */
 
@@ -142,6 +157,8 @@ typedef struct tacit_trajectory {
   double *trial, *trial_grad, *momentum, *move; /* (dim) */
   double step_size, shrink_towards, error_sum, log_step_average, n_adapted;
   size_t n_leapfrog; /* of the last trajectory */
+  double carry_width, n_carried; /* carry.c: of steps, in units of the states' spread; by how many it was tuned */
+  double *single_width, *n_single; /* (values of a table's statistics): the same of moves of one value's cells; else NULL */
   bool is_short;     /* the last trajectory's steps were */
   double share_short, n_made, n_lost; /* the last two: in warm-up, of those whose steps are not short */
 } tacit_trajectory_t;
@@ -211,6 +228,8 @@ typedef struct tacit_misfit tacit_misfit_t;
 typedef struct tacit_population_part {
   tacit_law_t *law;
   double *counts, *trial_counts, *more; /* (n_cells): records of cells, now and at a trial; by how much more likely cells are there */
+  double *p;                            /* (n_cells): of a table, probabilities while values move singly */
+  bool *is_with;                        /* (n_cells): is among those that move together; else false */
   double *apart, *log_p, *trial_log_p;  /* of cells that statistics tell apart: their counts, log probabilities now and at a trial */
   double n;
 } tacit_population_part_t;
@@ -221,9 +240,10 @@ typedef struct tacit_population_chain {
   tacit_population_part_t *parts; /* (n_groups): cells; else NULL */
   tacit_latent_t *latent;         /* records drawn along; else NULL */
   tacit_misfit_t *misfit;         /* NULL: it is not asked for */
-  tacit_trajectory_t walk;
+  tacit_trajectory_t *walks, *walk; /* (n_walks): of all parameters, or of a table those of each group; the one at hand */
+  size_t n_walks, from, to;         /* the groups that the parameters at hand are of */
+  double *table_room;               /* (values of a table's statistics); programs: NULL */
   double *sums, *trial_sums;      /* (n_sums) */
-  double carry_width, n_carried;  /* of moves that carry records along, in units of the metric; by how many it was tuned */
   double *room;                   /* (2 n_sums): for joint laws */
   size_t n_not_one; /* evaluations where the density did not integrate to 1 */
   double worst;     /* the total of the last of them */
@@ -233,6 +253,9 @@ typedef struct tacit_population_chain {
 
 struct tacit_population_run {
   const struct tacit_population *population;
+  const tacit_table_law_t *table; /* in place of a program */
+  size_t *value_begin;            /* (values + 1): of a table, where the cells of a value of its statistics begin among */
+  uint32_t *value_cells;
   tacit_augment_method_t method; /* MARGINAL: cells; GIBBS: records drawn along */
   tacit_released_t *released;    /* (n_released) */
   size_t n_released;
@@ -262,6 +285,9 @@ bool tacit_population_set_law(tacit_population_chain_t *chain, size_t g, const d
 
 /* carry.c: moves of theta that take the records along; log_p of the parts are those of theta. is_tuned: in warm-up. */
 void tacit_carry(tacit_population_chain_t *chain, size_t n_moves, bool is_tuned);
+/* Of a table: the cells of one value of its statistics become likelier or less likely together. Values are drawn by lot. */
+void tacit_carry_begin_singly(tacit_population_chain_t *chain);
+void tacit_carry_singly(tacit_population_chain_t *chain, size_t n_moves, bool is_tuned);
 
 /* latent.c: the same with records of their own. */
 TACIT_MUST_USE tacit_status_t tacit_latent_new(tacit_population_chain_t *chain, tacit_error_t *err);
@@ -282,6 +308,11 @@ void tacit_misfit_free(tacit_misfit_t *misfit);
 void tacit_misfit_look(tacit_population_chain_t *chain, size_t draw);
 /* p[i]: of release i, over all looks; shape (n_released). */
 void tacit_misfit_conclude(const tacit_population_run_t *run, double *p);
+
+/* table.c: the cells of each value of the statistics. */
+TACIT_MUST_USE tacit_status_t tacit_table_list_values(tacit_population_run_t *run, tacit_error_t *err);
+/* What may have been published. */
+const struct tacit_population_statistic *tacit_run_statistics(const tacit_population_run_t *run);
 
 /* counts.c: every cell of every group with another one, and alone where their number is unknown, given the log_p of cells. */
 void tacit_counts_sweep(tacit_population_chain_t *chain);

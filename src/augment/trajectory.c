@@ -28,7 +28,7 @@ tacit_status_t tacit_trajectory_init(tacit_trajectory_t *w, size_t dim, tacit_tr
 }
 
 void tacit_trajectory_clear(tacit_trajectory_t *w) {
-  double *arrays[] = {w->theta, w->grad, w->factor, w->other, w->mean, w->square, w->trial, w->trial_grad, w->momentum, w->move, w->room};
+  double *arrays[] = {w->theta, w->grad, w->factor, w->other, w->mean, w->square, w->trial, w->trial_grad, w->momentum, w->move, w->room, w->single_width, w->n_single};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
@@ -253,12 +253,15 @@ void tacit_trajectory_start_scaled(tacit_trajectory_t *w) {
 
 /* momentum += half step_size L' grad: momenta are in the coordinates where the metric is the identity. */
 static void push(tacit_trajectory_t *w, double half, const double *grad) {
-  for (size_t j = 0; j < w->dim; j++) {
-    double sum = 0;
-    for (size_t i = j; i < w->dim; i++) {
-      sum += w->factor[i * w->dim + j] * grad[i];
+  memset(w->move, 0, w->dim * sizeof *w->move);
+  for (size_t i = 0; i < w->dim; i++) { /* row by row, as the factor is in memory */
+    const double *row = w->factor + i * w->dim;
+    for (size_t j = 0; j <= i; j++) {
+      w->move[j] += row[j] * grad[i];
     }
-    w->momentum[j] += half * sum;
+  }
+  for (size_t j = 0; j < w->dim; j++) {
+    w->momentum[j] += half * w->move[j];
   }
 }
 
@@ -306,8 +309,10 @@ static void add_state(tacit_trajectory_t *w) {
     w->move[i] = w->theta[i] - w->mean[i];
     w->mean[i] += w->move[i] / w->n_states;
   }
-  for (size_t i = 0; i < n * n; i++) {
-    w->square[i] += w->move[i / n] * (w->theta[i % n] - w->mean[i % n]);
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j < n; j++) {
+      w->square[i * n + j] += w->move[i] * (w->theta[j] - w->mean[j]);
+    }
   }
 }
 

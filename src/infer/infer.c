@@ -183,10 +183,6 @@ static tacit_status_t open_statistics(tacit_infer_t *infer, tacit_error_t *err) 
   for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
     infer->is_margins = infer->is_margins || tacit_margins_is_file(infer->statistics[i].text, infer->statistics[i].n);
   }
-  if (infer->is_margins && infer->n_statistics > 1) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
-                           "margins are inferred from one file of all of them, with a `scale:` for each: %zu files were given", infer->n_statistics);
-  }
   return status;
 }
 
@@ -224,13 +220,16 @@ static tacit_status_t read_statistics(tacit_infer_t *infer, tacit_error_t *err) 
   if (infer->n_statistics == 0) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "option --statistic is needed; see tacit infer --help");
   }
-  if (infer->n_statistics > 1 && infer->population == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "several statistics go with records of a program, a model that is named .stan");
+  if (infer->n_statistics > 1 && infer->population == NULL && !infer->is_margins) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "several statistics go with records of a program, a model that is named .stan, and with tables");
   }
   for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
     status = read_statistic(infer, &infer->statistics[i], err);
   }
-  return status == TACIT_OK && infer->population != NULL ? tacit_infer_join_published(infer, err) : status;
+  return status != TACIT_OK                 ? status
+         : infer->is_margins         ? tacit_infer_join_margins(infer, err)
+         : infer->population != NULL ? tacit_infer_join_published(infer, err)
+                                     : TACIT_OK;
 }
 
 static void warn(tacit_infer_t *infer) {

@@ -31,6 +31,18 @@ typedef struct tacit_infer_mechanism {
   tacit_release_noise_t noise;
 } tacit_infer_mechanism_t;
 
+/* What a table's law borrows. */
+typedef struct tacit_table_arrays {
+  size_t n_cells, n_allowed, n_entries, n_kept, n_values, n_names; /* n_allowed: cells that a record can be in */
+  size_t *begin, *extents, *move_begin;
+  uint32_t *move_effect;
+  double *move_sign;
+  uint32_t *effect, *value, *kept, *number; /* kept: which of the tables' effects there are; number: the other way round */
+  uint8_t *reported;
+  tacit_population_statistic_t *statistics;
+  char **names;
+} tacit_table_arrays_t;
+
 struct tacit_infer {
   tacit_settings_t given;
   tacit_infer_source_t source;      /* of the model */
@@ -63,7 +75,9 @@ struct tacit_infer {
 
   /* noisy margins (tables.c), in place of model and release; NULL: of something else */
   bool is_margins;
-  tacit_margins_file_t *margins;
+  tacit_margins_file_t *margins; /* the first file, with the tables of all */
+  tacit_table_law_t law;         /* of no cells: there are too many, and the records are integrated out */
+  tacit_table_arrays_t table;
   tacit_tables_findings_t findings;
   double prior_sd;
   /* of the run */
@@ -110,6 +124,8 @@ TACIT_MUST_USE tacit_status_t tacit_infer_complete_sizes(tacit_infer_t *infer, t
 /* `to` is filled, its arrays to be freed by the caller also after failure; n_values: those of the statistic. */
 TACIT_MUST_USE tacit_status_t tacit_infer_read_noisy(tacit_yaml_t *file, const yaml_node_t *node, const char *name, size_t n_values,
                                                      tacit_noisy_t *to);
+/* One of several tables in a list, whose keys were checked: its mechanism and scale, or those of the file. */
+TACIT_MUST_USE tacit_status_t tacit_infer_read_noisy_table(tacit_yaml_t *file, const yaml_node_t *node, size_t n_values, tacit_noisy_t *to);
 void tacit_infer_noisy_clear(tacit_noisy_t *noisy);
 /* "laplace" */
 const char *tacit_infer_noise_string(tacit_release_noise_t noise);
@@ -125,6 +141,8 @@ TACIT_MUST_USE tacit_status_t tacit_infer_law2(tacit_yaml_t *file, const char *k
 
 TACIT_MUST_USE tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t n);
 TACIT_MUST_USE tacit_status_t tacit_infer_read_margins(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length, size_t n);
+/* Once all files are read, what they say together. */
+TACIT_MUST_USE tacit_status_t tacit_infer_join_margins(tacit_infer_t *infer, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_infer_run_margins(tacit_infer_t *infer, tacit_error_t *err);
 void tacit_infer_say_margins(const tacit_infer_t *infer, tacit_text_t *to);
 void tacit_infer_clear_margins(tacit_infer_t *infer);

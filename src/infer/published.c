@@ -100,13 +100,19 @@ static tacit_status_t read_values(tacit_yaml_t *file, const yaml_node_t *node, c
   to->values = values;
   return status != TACIT_OK || to->n_values == n_values
              ? status
-             : tacit_yaml_fault(file, node, "%s: %zu values, where the program's statistic has %zu", name, to->n_values, n_values);
+             : tacit_yaml_fault(file, node, "%s: %zu values, where %zu are counted or summed", name, to->n_values, n_values);
 }
 
 /* ---- mechanisms ---- */
 
-static tacit_status_t read_noise(tacit_yaml_t *file, const yaml_node_t *node, const char *name, tacit_release_noise_t *noise) {
-  const yaml_node_t *mechanism = tacit_yaml_find_in(file, node, "mechanism");
+/* The mechanism or the scale of one of several tables: its own, or that of the file. */
+static const yaml_node_t *find_common(tacit_yaml_t *file, const yaml_node_t *node, const char *key, bool is_table) {
+  const yaml_node_t *own = tacit_yaml_find_in(file, node, key);
+  return own != NULL || !is_table ? own : tacit_yaml_find(file, key);
+}
+
+static tacit_status_t read_noise(tacit_yaml_t *file, const yaml_node_t *node, const char *name, bool is_table, tacit_release_noise_t *noise) {
+  const yaml_node_t *mechanism = find_common(file, node, "mechanism", is_table);
   if (mechanism == NULL) {
     return tacit_yaml_fault(file, node, "%s: 'mechanism' is missing", name);
   }
@@ -123,7 +129,7 @@ static tacit_status_t read_noise(tacit_yaml_t *file, const yaml_node_t *node, co
 }
 
 /* Keys that go with some mechanisms alone. */
-static tacit_status_t check_keys(tacit_yaml_t *file, const yaml_node_t *node, const char *name, tacit_release_noise_t noise) {
+static tacit_status_t check_keys(tacit_yaml_t *file, const yaml_node_t *node, const char *name, bool is_table, tacit_release_noise_t noise) {
   static const struct {
     const char *key;
     bool of_noise, of_answers, of_choice;
@@ -139,7 +145,7 @@ static tacit_status_t check_keys(tacit_yaml_t *file, const yaml_node_t *node, co
     }
   }
   bool has_scale = noise != TACIT_RELEASE_RESPONSES && noise != TACIT_RELEASE_NONE;
-  return has_scale && tacit_yaml_find_in(file, node, "scale") == NULL ? tacit_yaml_fault(file, node, "%s: 'scale' is missing", name) : TACIT_OK;
+  return has_scale && find_common(file, node, "scale", is_table) == NULL ? tacit_yaml_fault(file, node, "%s: 'scale' is missing", name) : TACIT_OK;
 }
 
 /* Rows of the channel: the true cell with probability `truth`, every other one alike; by epsilon, the largest such probability. */
@@ -193,6 +199,23 @@ static tacit_status_t read_adds_up(tacit_yaml_t *file, const yaml_node_t *node, 
   return *adds_up || strcmp(tacit_yaml_scalar(node), "false") == 0 ? TACIT_OK : tacit_yaml_fault(file, node, "adds_up: expected true or false");
 }
 
+static tacit_status_t read_noisy(tacit_yaml_t *file, const yaml_node_t *node, const char *name, size_t n_values, bool is_table, tacit_noisy_t *to) {
+  const yaml_node_t *scale = find_common(file, node, "scale", is_table);
+  tacit_status_t status = read_noise(file, node, name, is_table, &to->noise);
+  bool has_scale = to->noise != TACIT_RELEASE_NONE && to->noise != TACIT_RELEASE_RESPONSES;
+  status = status == TACIT_OK ? check_keys(file, node, name, is_table, to->noise) : status;
+  status = status == TACIT_OK && has_scale ? tacit_yaml_number_at(file, scale, "scale", &to->scale) : status;
+  if (status == TACIT_OK && has_scale && !(to->scale > 0)) {
+    return tacit_yaml_fault(file, scale, "%s: scale must be above 0", name);
+  }
+  status = status == TACIT_OK ? read_clamped(file, tacit_yaml_find_in(file, node, "clamped"), to) : status;
+  status = status == TACIT_OK ? tacit_yaml_number_at(file, tacit_yaml_find_in(file, node, "rounded"), "rounded", &to->rounded) : status;
+  status = status == TACIT_OK ? tacit_yaml_number_at(file, tacit_yaml_find_in(file, node, "suppressed"), "suppressed", &to->suppressed) : status;
+  status = status == TACIT_OK ? read_adds_up(file, tacit_yaml_find_in(file, node, "adds_up"), &to->adds_up) : status;
+  status = status == TACIT_OK ? read_values(file, node, name, n_values, to) : status;
+  return status == TACIT_OK && to->noise == TACIT_RELEASE_RESPONSES ? read_channel(file, node, name, to) : status;
+}
+
 tacit_status_t tacit_infer_read_noisy(tacit_yaml_t *file, const yaml_node_t *node, const char *name, size_t n_values, tacit_noisy_t *to) {
   static const char *const keys[] = {"mechanism", "scale", "value",   "clamped", "rounded", "suppressed",
                                      "adds_up",   "truth", "channel", "epsilon", NULL};
@@ -201,15 +224,12 @@ tacit_status_t tacit_infer_read_noisy(tacit_yaml_t *file, const yaml_node_t *nod
     return tacit_yaml_fault(file, node, "%s: expected {mechanism: laplace, scale: 2, value: 17}", name);
   }
   tacit_status_t status = tacit_yaml_check_keys(file, node, keys);
-  status = status == TACIT_OK ? read_noise(file, node, name, &to->noise) : status;
-  status = status == TACIT_OK ? check_keys(file, node, name, to->noise) : status;
-  status = status == TACIT_OK ? tacit_yaml_number_at(file, tacit_yaml_find_in(file, node, "scale"), "scale", &to->scale) : status;
-  status = status == TACIT_OK ? read_clamped(file, tacit_yaml_find_in(file, node, "clamped"), to) : status;
-  status = status == TACIT_OK ? tacit_yaml_number_at(file, tacit_yaml_find_in(file, node, "rounded"), "rounded", &to->rounded) : status;
-  status = status == TACIT_OK ? tacit_yaml_number_at(file, tacit_yaml_find_in(file, node, "suppressed"), "suppressed", &to->suppressed) : status;
-  status = status == TACIT_OK ? read_adds_up(file, tacit_yaml_find_in(file, node, "adds_up"), &to->adds_up) : status;
-  status = status == TACIT_OK ? read_values(file, node, name, n_values, to) : status;
-  return status == TACIT_OK && to->noise == TACIT_RELEASE_RESPONSES ? read_channel(file, node, name, to) : status;
+  return status == TACIT_OK ? read_noisy(file, node, name, n_values, false, to) : status;
+}
+
+tacit_status_t tacit_infer_read_noisy_table(tacit_yaml_t *file, const yaml_node_t *node, size_t n_values, tacit_noisy_t *to) {
+  *to = (tacit_noisy_t){0};
+  return read_noisy(file, node, "margins", n_values, true, to);
 }
 
 tacit_status_t tacit_infer_add_published(tacit_infer_t *infer, size_t statistic, uint64_t groups, const tacit_noisy_t *noisy, tacit_error_t *err) {

@@ -107,7 +107,7 @@ void tacit_infer_describe(const tacit_infer_t *infer, tacit_infer_report_t *to) 
                                 .formula = infer->statistic,
                                 .family = infer->records,
                                 .data_name = "released statistic",
-                                .statistic = infer->is_margins ? infer->statistics[0].text : NULL,
+                                .statistic = infer->is_margins && infer->n_statistics == 1 ? infer->statistics[0].text : NULL,
                                 .unit = "row",
                                 .max_rows = 1,
                                 .delta_meaning = "",

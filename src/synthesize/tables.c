@@ -45,6 +45,10 @@ static tacit_status_t read_margins(synthesis_t *s, const char *path, tacit_error
   status = status == TACIT_OK ? tacit_file_read(name.data, MAX_BYTES, &text, &n, err) : status;
   tacit_yaml_t file = {.name = name.data, .what = "a statistic", .err = err};
   status = status == TACIT_OK ? tacit_margins_read(&s->margins, &file, text, n) : status;
+  status = status == TACIT_OK ? tacit_margins_build(&s->margins, &file) : status;
+  if (status == TACIT_OK && s->margins.n_zeros > 0) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "path", "rows are not made of margins with cells that cannot be (zeros:)");
+  }
   tacit_yaml_close(&file);
   tacit_free(text);
   tacit_text_clear(&name);
@@ -80,7 +84,7 @@ static tacit_status_t open_all(synthesis_t *s, const char *path, const tacit_syn
     status = tacit_read_setting(path, "n", &s->margins.n, err);
   }
   size_t k = tacit_tables_n_effects(s->margins.tables), n = s->post.draws.n_reported;
-  if (status == TACIT_OK && n != k && n != k + 1) {
+  if (status == TACIT_OK && n < k) {
     status = tacit_error_set(err, TACIT_ERR_SYNTAX, "path", "%s: %zu quantities were drawn, where the margins in statistic.yaml have %zu effects",
                              path, n, k);
   }
@@ -148,22 +152,6 @@ static tacit_status_t put_set(synthesis_t *s, size_t set, tacit_error_t *err) {
 
 /* ---- beside what was released ---- */
 
-/* A cell of a margin: "sex=M:smoker=1". */
-static void name_cell(const tacit_margins_file_t *m, uint32_t margin, size_t cell, tacit_text_t *to) {
-  size_t levels[TACIT_TABLES_MAX_COLUMNS];
-  for (size_t j = m->n_columns; j-- > 0;) {
-    if ((margin >> j & 1) != 0) {
-      levels[j] = cell % m->n_levels[j];
-      cell /= m->n_levels[j];
-    }
-  }
-  for (size_t j = 0; j < m->n_columns; j++) {
-    if ((margin >> j & 1) != 0) {
-      tacit_text_printf(to, "%s%s=%s", to->length > 0 ? ":" : "", m->names[j], m->levels[j][levels[j]]);
-    }
-  }
-}
-
 typedef void (*cell_writer)(synthesis_t *s, const char *name, size_t cell, double released, double noise);
 
 /* Shares of the records, as the margin itself has their number. */
@@ -171,23 +159,20 @@ static tacit_status_t each_cell(synthesis_t *s, cell_writer write, tacit_error_t
   const tacit_margins_file_t *m = &s->margins;
   size_t first = 0;
   for (size_t i = 0; i < m->n_margins; i++) {
-    size_t n = 1;
+    size_t n = tacit_margins_n_cells(m, m->margins[i]);
     double total = 0;
-    for (size_t j = 0; j < m->n_columns; j++) {
-      n *= (m->margins[i] >> j & 1) != 0 ? m->n_levels[j] : 1;
-    }
     for (size_t c = 0; c < n; c++) {
-      total += m->values[first + c];
+      total += isnan(m->noisy[i].values[c]) ? 0 : m->noisy[i].values[c];
     }
     total = m->n > 0 ? m->n : fmax(total, 1);
     for (size_t c = 0; c < n; c++) {
       tacit_text_t name = {0};
-      name_cell(m, m->margins[i], c, &name);
+      tacit_margins_name_cell(m, m->margins[i], c, &name);
       if (name.failed) {
         tacit_text_clear(&name);
         return tacit_error_memory(err);
       }
-      write(s, name.data, first + c, m->values[first + c] / total, m->scales[first + c] / total);
+      write(s, name.data, first + c, m->noisy[i].values[c] / total, m->noisy[i].scale / total);
       tacit_text_clear(&name);
     }
     first += n;

@@ -175,6 +175,14 @@ uint32_t tacit_tables_effect(const tacit_tables_t *tables, size_t i, size_t *lev
   return e->columns;
 }
 
+size_t tacit_tables_cell_effects(const tacit_tables_t *tables, size_t cell, uint32_t *effects, double *signs) {
+  const tacit_sparse_t *s = &tables->counts;
+  size_t n = s->begin[cell + 1] - s->begin[cell];
+  memcpy(effects, s->effect + s->begin[cell], n * sizeof *effects);
+  memcpy(signs, s->value + s->begin[cell], n * sizeof *signs);
+  return n;
+}
+
 void tacit_sparse_times(const tacit_sparse_t *m, size_t n_cells, const double *effects, double *cells) {
   for (size_t i = 0; i < n_cells; i++) {
     double sum = 0;

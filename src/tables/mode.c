@@ -282,7 +282,8 @@ static tacit_status_t allocate(tacit_tables_target_t *t, solver_t *f, tacit_erro
   return tacit_tables_point_init(&f->point, t, err);
 }
 
-static tacit_status_t solve(solver_t *f, tacit_error_t *err) {
+/* Counts of the effects by least squares, and whether margins contradict each other. */
+static tacit_status_t solve_counts(solver_t *f, tacit_error_t *err) {
   tacit_tables_target_t *t = f->target;
   for (size_t i = 0; i < t->tables->n_cells; i++) {
     t->weight[i] = 1 / (t->release->scales[i] * t->release->scales[i]);
@@ -293,7 +294,13 @@ static tacit_status_t solve(solver_t *f, tacit_error_t *err) {
   }
   tacit_matrix_invert(f->k, f->work, t->noise);
   fit_counts(f);
-  tacit_status_t status = find_mode(f, err);
+  return TACIT_OK;
+}
+
+static tacit_status_t solve(solver_t *f, tacit_error_t *err) {
+  tacit_tables_target_t *t = f->target;
+  tacit_status_t status = solve_counts(f, err);
+  status = status == TACIT_OK ? find_mode(f, err) : status;
   if (status == TACIT_OK) {
     set_spread(f);
     for (size_t i = 0; i < t->tables->n_cells; i++) {
@@ -304,14 +311,14 @@ static tacit_status_t solve(solver_t *f, tacit_error_t *err) {
   return status;
 }
 
-tacit_status_t tacit_tables_target_init(tacit_tables_target_t *target, const tacit_tables_t *tables, const tacit_noisy_margins_t *release,
-                                        tacit_error_t *err) {
+static tacit_status_t init(tacit_tables_target_t *target, const tacit_tables_t *tables, const tacit_noisy_margins_t *release,
+                           tacit_status_t (*solve_it)(solver_t *, tacit_error_t *), tacit_error_t *err) {
   *target = (tacit_tables_target_t){.tables = tables, .release = release, .n_effects = tables->n_effects};
   target->dim = target->n_effects + !(release->n_records > 0);
   solver_t f = {.target = target, .k = target->n_effects};
   tacit_status_t status = check(target, err);
   status = status == TACIT_OK ? allocate(target, &f, err) : status;
-  status = status == TACIT_OK ? solve(&f, err) : status;
+  status = status == TACIT_OK ? solve_it(&f, err) : status;
   double *arrays[] = {f.theta, f.step, f.residual, f.before, f.grad, f.information, f.work};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
@@ -320,10 +327,23 @@ tacit_status_t tacit_tables_target_init(tacit_tables_target_t *target, const tac
   return status;
 }
 
+tacit_status_t tacit_tables_target_init(tacit_tables_target_t *target, const tacit_tables_t *tables, const tacit_noisy_margins_t *release,
+                                        tacit_error_t *err) {
+  return init(target, tables, release, solve, err);
+}
+
 void tacit_tables_target_clear(tacit_tables_target_t *t) {
   double *arrays[] = {t->weight, t->noise, t->counts, t->centre, t->spread, t->slope};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
   *t = (tacit_tables_target_t){0};
+}
+
+tacit_status_t tacit_tables_contradiction(const tacit_tables_t *tables, const tacit_noisy_margins_t *release, double *p, tacit_error_t *err) {
+  tacit_tables_target_t target;
+  tacit_status_t status = init(&target, tables, release, solve_counts, err);
+  *p = status == TACIT_OK ? target.contradiction : NAN;
+  tacit_tables_target_clear(&target);
+  return status;
 }
