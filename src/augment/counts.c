@@ -141,16 +141,52 @@ void tacit_counts_set_apart(tacit_population_chain_t *c, size_t g) {
   }
 }
 
+/* p of a part, from `first` on: probabilities added up, (n). */
+static void add_up(const tacit_population_chain_t *c, size_t g, size_t first, size_t n) {
+  double sum = 0;
+  for (size_t i = first; i < first + n; i++) {
+    c->parts[g].p[i] = sum += exp(log_p_of(c, g, i));
+  }
+}
+
+/* A cell in proportion to its probability, which counts do not change. */
+static size_t likely(const tacit_population_chain_t *c, size_t g, size_t first, size_t n) {
+  const double *p = c->parts[g].p + first;
+  double at = p[n - 1] * tacit_rng_uniform(c->rng);
+  size_t low = 0, high = n - 1;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    low = p[middle] < at ? middle + 1 : low;
+    high = p[middle] < at ? high : middle;
+  }
+  return first + low;
+}
+
+/* Each cell with any other; of a table then with likely ones, since where most cells are all but empty any other has no records to give. */
+static void move_block(tacit_population_chain_t *c, size_t g, size_t first, size_t n) {
+  enum { LIKELY = 4 };
+  for (size_t a = 0; a < n && n > 1; a++) {
+    size_t b = (size_t)tacit_rng_below(c->rng, n - 1);
+    move_pair(c, g, first + a, first + b + (b >= a));
+  }
+  if (c->run->table == NULL || n < 3) {
+    return;
+  }
+  add_up(c, g, first, n);
+  for (size_t i = 0; i < LIKELY * n; i++) {
+    size_t a = first + i % n, b = likely(c, g, first, n);
+    if (a != b) {
+      move_pair(c, g, a, b);
+    }
+  }
+}
+
 void tacit_counts_sweep(tacit_population_chain_t *c) {
   refresh_sums(c);
   for (size_t g = 0; g < c->run->n_groups; g++) {
     const tacit_population_group_t *group = &c->run->groups[g];
     for (size_t block = 0; block < group->n_blocks; block++) {
-      size_t first = group->block_start[block], n = group->block_start[block + 1] - first;
-      for (size_t a = 0; a < n && n > 1; a++) {
-        size_t b = (size_t)tacit_rng_below(c->rng, n - 1);
-        move_pair(c, g, first + a, first + b + (b >= a));
-      }
+      move_block(c, g, group->block_start[block], group->block_start[block + 1] - group->block_start[block]);
     }
     for (size_t a = 0; a < group->n_cells && group->as->n_records == 0; a++) {
       move_single(c, g, a);

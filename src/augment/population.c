@@ -218,7 +218,7 @@ static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_
 }
 
 static void step_cells(tacit_population_chain_t *c, size_t iteration, double *accept) {
-  enum { CARRIES = 8, MANY = 60 };
+  enum { CARRIES = 8, MANY = 60, SINGLES = 3 };
   size_t n_warmup = c->run->chains.settings->n_warmup;
   double total;
   *accept = 0;
@@ -241,7 +241,7 @@ static void step_cells(tacit_population_chain_t *c, size_t iteration, double *ac
       tacit_carry(c, CARRIES, iteration < n_warmup);
     }
     if (c->run->table != NULL) {
-      tacit_carry_singly(c, tacit_table_n_values(c->run->table), iteration < n_warmup);
+      tacit_carry_singly(c, SINGLES * tacit_table_n_values(c->run->table), iteration < n_warmup);
     }
   }
 }
