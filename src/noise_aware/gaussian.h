@@ -97,6 +97,7 @@ typedef struct tacit_gaussian {
   double factor[GAUSSIAN_MAX * GAUSSIAN_MAX];  /* L */
   double inverse[GAUSSIAN_MAX * GAUSSIAN_MAX]; /* L^-1 */
   double column_sd[GAUSSIAN_MAX];              /* of features, by their counts */
+  double level_sd[GAUSSIAN_MAX];               /* of two-valued features, by theirs; 0 of others */
   double expected[GAUSSIAN_MAX];               /* mean squares of whitened features, as far as they are known before */
   double theta[GAUSSIAN_MAX], scale;           /* a fit, and the sd of residuals from it, its own error included */
   double entry_var;                            /* of the whitened moments' entries off the diagonal, on it twice that, by noise alone */
