@@ -271,7 +271,17 @@ static tacit_records_t *records_of_rare_level(uint64_t seed) {
   return records;
 }
 
-/* Moments that cut the rows of a rare level made its column's scale too small, and all coefficients 5 times as wide as without privacy. */
+/* Statistic of a check, NaN where there is none. */
+static double statistic_of(const tacit_evidence_t *evidence, tacit_check_id_t id, const char *subject) {
+  double found = NAN;
+  for (size_t i = 0; i < evidence->checks.n; i++) {
+    const tacit_check_t *check = &evidence->checks.items[i];
+    found = check->id == id && strcmp(check->subject, subject) == 0 ? check->statistic : found;
+  }
+  return found;
+}
+
+/* Moments that cut the rows of a rare level made its column's scale too small, and all coefficients 3 times as wide as without privacy. */
 static void test_a_rare_level_does_not_widen_all(void **state) {
   (void)state;
   const simulation_t s = {.family = TACIT_FAMILY_GAUSSIAN, .upper = 1, .d = 3, .n = 4000, .epsilon = 3, .delta = 1e-6, .n_chains = 2, .n_warmup = 150, .n_draws = 300};
@@ -280,8 +290,11 @@ static void test_a_rare_level_does_not_widen_all(void **state) {
   for (uint64_t seed = 1; seed <= 8; seed++) {
     unsigned char key[32];
     simulation_fit_t fit = {.d = 4};
+    tacit_evidence_t evidence = {0};
     tacit_rng_key_from_seed(key, seed);
-    simulation_fit_records(&s, records_of_rare_level(seed), s.n, 1, key, seed, NULL, &fit);
+    simulation_fit_records(&s, records_of_rare_level(seed), s.n, 1, key, seed, &evidence, &fit);
+    assert_close(statistic_of(&evidence, TACIT_CHECK_WIDE_BOUNDS, "residuals"), 1.0 / 6, 0.05); /* sd in half ranges */
+    assert_true(statistic_of(&evidence, TACIT_CHECK_SIGMA_UNKNOWN, "") > 0);
     for (size_t j = 0; j < 2; j++) {
       wider[j] += log(fit.sd[j + 1] / without[j]) / 8;
     }
