@@ -334,10 +334,10 @@ double tacit_gaussian_square_error(const tacit_gaussian_t *g) {
 
 /*
  * Above 1 where intervals are wider than those of sampling and what makes them so is doubted: squares beyond the core are half of all, or a part of them and the
- * most of a coefficient's variance is what is not known of them; or S is known badly, and some of that variance is. Measured: docs/theory.md, 18.9.
+ * most of a coefficient's variance is what is not known of them; or S is known badly, or rather badly and some of that variance is. Measured: docs/theory.md, 18.9.
  */
 double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
-  const double wider_most = 1.3, part_some = 0.4, squares_some = 0.5, part_most = 0.6, squares_few = 0.15, error_most = 0.35, part_any = 0.35;
+  const double wider_most = 1.3, part_some = 0.4, squares_some = 0.5, part_most = 0.6, squares_few = 0.15, error_some = 0.35, part_any = 0.35, error_most = 0.5;
   double tail[MAX], sampling[MAX], part = 0, wider = 0, beyond = 0;
   if (!variances_of(g, g->tails.tail_cov, tail) || !variances_of(g, g->tails.squares, sampling)) {
     return INFINITY;
@@ -351,7 +351,7 @@ double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
     beyond += g->tails.expected[b] / (double)g->d / g->posterior.square;
   }
   double tails = fmax(fmin(part / part_some, beyond / squares_some), fmin(part / part_most, beyond / squares_few));
-  double unknown = fmin(tacit_gaussian_square_error(g) / error_most, part / part_any);
+  double error = tacit_gaussian_square_error(g), unknown = fmax(fmin(error / error_some, part / part_any), error / error_most);
   return fmin(fmax(tails, unknown), wider / wider_most);
 }
 
