@@ -16,10 +16,12 @@ static const double taus[N_TAU] = {0.01, 0.03, 0.1, 0.2, 0.4, 0.8, 1.6, 2.4}, ta
 static const double phis[N_PHI] = {0, 0.35, 0.7, 1.2, 2, 4, 4};
 /* Prior probability of next to nobody, and of a heap, and how wide that is in factors sqrt 2; what next to nobody is; by how much the counts of a scenario are off; share of a sum's variance that bands do not have in common. */
 static const double empty = 0.7, heap = 0.02, heap_width = 1.5, floor_count = 0.02, floor_fall = 0.5, count_off = 0.8, own_part = 0.25;
+/* Where the model says how many units bands hold: the probability of that, of what `empty` has without; by how much those counts are off. */
+static const double as_said = 0.75, said_off = 0.5;
 /* Bounds may be many times as wide as records are: from so many radii of the core on, records are the less likely, by the square. */
 static const double far_from = 16;
 /* A band that is empty with this probability is taken to be: what a record there would do, next to never, would else widen every interval. */
-static const double surely = 0.99;
+static const double surely = 0.998;
 
 /* What is the same for all scenarios, of bands 1 .. n. */
 typedef struct outer {
@@ -31,6 +33,7 @@ typedef struct outer {
   double reach[BAND_CELLS];                      /* radius over that from which on bands are far from the core */
   double sum[BAND_CELLS][BAND_DIM], sum_var[BAND_CELLS];
   double log_tau[N_TAU];
+  const double *said;                            /* units, as the model says, or NULL */
   bool is_empty[BAND_CELLS];
 } outer_t;
 
@@ -107,12 +110,12 @@ static double weigh(size_t n, const double *logs, size_t stride, double *weights
 }
 
 /*
- * A count that a scenario expects to be m, off by count_off of it: negative binomial, where it is small enough to be told apart from its neighbours, else normal.
+ * A count that a scenario expects to be m, off by off_by of it: negative binomial, where it is small enough to be told apart from its neighbours, else normal.
  * Mean, variance and probability of 0 given a normal measurement, and its log likelihood.
  */
-static double learn_count(double m, double measured, double variance, double *mean, double *mean_var, double *none) {
-  const double shape = 1 / (count_off * count_off), sd = sqrt(variance);
-  double prior = pow(count_off * m, 2) + m, all = prior + variance, kept = prior / all, off = measured - m;
+static double learn_count(double m, double off_by, double measured, double variance, double *mean, double *mean_var, double *none) {
+  const double shape = 1 / (off_by * off_by), sd = sqrt(variance);
+  double prior = pow(off_by * m, 2) + m, all = prior + variance, kept = prior / all, off = measured - m;
   *mean = fmax(m + kept * off, 0.1 * m);
   *mean_var = kept * variance;
   *none = 0;
@@ -140,11 +143,11 @@ static double learn_count(double m, double measured, double variance, double *me
   return highest + log(total) - log(sd);
 }
 
-/* expected (n): units in bands; its prior probability. */
-static void learn_scenario(const outer_t *o, const double *expected, double probability, scenario_t *s) {
+/* expected (n): units in bands, off by off_by of themselves; its prior probability. */
+static void learn_scenario(const outer_t *o, const double *expected, double off_by, double probability, scenario_t *s) {
   s->log_weight = log(probability);
   for (size_t b = 0; b < o->n; b++) {
-    s->log_weight += learn_count(expected[b] + floor_count * exp(-floor_fall * o->steps[b]), o->count[b], o->count_var[b], &s->records[b],
+    s->log_weight += learn_count(expected[b] + floor_count * exp(-floor_fall * o->steps[b]), off_by, o->count[b], o->count_var[b], &s->records[b],
                                  &s->records_var[b], &s->none[b]);
     s->records[b] *= !o->is_empty[b];
     s->records_var[b] *= !o->is_empty[b];
@@ -188,12 +191,15 @@ static size_t place_ends(const outer_t *o, double *places) {
 static size_t learn_scenarios(const outer_t *o, scenario_t *s) {
   double expected[BAND_CELLS] = {0}, ends[BAND_CELLS], near[BAND_CELLS], all_near = 0; /* a heap is the less likely the further out it is */
   const size_t first_end = place_ends(o, ends);
-  const double log_step = 0.7, most = (MAX_SCENARIOS - 1) / (double)(N_PHI * (o->n - first_end) + o->n);
+  const double log_step = 0.7, most = (MAX_SCENARIOS - 2) / (double)(N_PHI * (o->n - first_end) + o->n);
   size_t n = 0, n_first = (size_t)fmax(fmin(log(o->units / 2) / log_step, most), 1);
   for (size_t b = 0; b < o->n; b++) {
-    all_near += near[b] = pow(2, -0.5 * o->steps[b]) / fmax(o->reach[b], 1);
+    all_near += near[b] = pow(2, -0.5 * o->steps[b]) / sqrt(fmax(o->reach[b], 1));
   }
-  learn_scenario(o, expected, empty, &s[n++]);
+  learn_scenario(o, expected, count_off, o->said != NULL ? (1 - as_said) * empty : empty, &s[n++]);
+  if (o->said != NULL) {
+    learn_scenario(o, o->said, said_off, as_said * empty, &s[n++]);
+  }
   for (size_t i = 0; i < n_first; i++) {
     double first = 0.5 * exp(log_step * (double)i), fall = (1 - empty - heap) / (double)(N_PHI * n_first);
     for (size_t k = 0; k < N_PHI; k++) {
@@ -201,7 +207,7 @@ static size_t learn_scenarios(const outer_t *o, scenario_t *s) {
         for (size_t b = 0; b < o->n; b++) {
           expected[b] = b <= end ? first * exp(-phis[k] * o->steps[b]) : 0;
         }
-        learn_scenario(o, expected, fall * ends[end], &s[n++]);
+        learn_scenario(o, expected, count_off, fall * ends[end], &s[n++]);
       }
     }
     for (size_t at = 0; at < o->n; at++) {
@@ -210,7 +216,7 @@ static size_t learn_scenarios(const outer_t *o, scenario_t *s) {
         expected[b] = first * exp(-0.5 * away * away);
       }
       if (!o->is_empty[at]) {
-        learn_scenario(o, expected, heap * near[at] / (all_near * (double)n_first), &s[n++]);
+        learn_scenario(o, expected, count_off, heap * near[at] / (all_near * (double)n_first), &s[n++]);
       }
     }
   }
@@ -256,6 +262,7 @@ static void fill_outer(const tacit_band_scores_t *of, const double *bar, outer_t
   o->n = of->split->n - 1;
   o->d = of->d;
   o->units = of->n;
+  o->said = of->said != NULL ? of->said + 1 : NULL;
   for (size_t t = 0; t < N_TAU; t++) {
     o->log_tau[t] = -0.5 * pow(log(taus[t] / tau_median) / tau_sd, 2);
     weight += exp(o->log_tau[t]);

@@ -67,6 +67,7 @@ typedef struct tacit_band_scores {
   double n;               /* units */
   const double *released; /* (split->n, (m + 1) (m + 2) / 2): svec of (1, v / radius) */
   double noise_sd;
+  const double *said;     /* (split->n): units in each band as the model says, or NULL; one of the scenarios of those beyond the core */
   const double *shape;    /* (d, d): what squares of scores are taken to be in proportion to, as far as they are not known */
 } tacit_band_scores_t;
 

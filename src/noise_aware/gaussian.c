@@ -17,6 +17,10 @@ static void check(tacit_gaussian_t *g) {
   tacit_aware_check_common(&(tacit_aware_common_t){g->d, g->parameters, g->settings, g->scales, g->mean, g->cov, g->mean_noise,
                                                    g->eigenvalue}, evidence);
   tacit_checks_add(&evidence->checks, TACIT_CHECK_TAILS, SIZE_MAX, tacit_gaussian_tail_doubt(g, g->cov));
+  tacit_checks_add_of(&evidence->checks, TACIT_CHECK_WIDE_BOUNDS, "residuals", g->scale);
+  if (g->dim > g->d) {
+    tacit_checks_add(&evidence->checks, TACIT_CHECK_SIGMA_UNKNOWN, SIZE_MAX, tacit_gaussian_square_error(g));
+  }
   tacit_gaussian_note(g, evidence);
 }
 

@@ -97,6 +97,7 @@ typedef struct tacit_gaussian {
   double factor[GAUSSIAN_MAX * GAUSSIAN_MAX];  /* L */
   double inverse[GAUSSIAN_MAX * GAUSSIAN_MAX]; /* L^-1 */
   double column_sd[GAUSSIAN_MAX];              /* of features, by their counts */
+  double level_sd[GAUSSIAN_MAX];               /* of two-valued features, by theirs; 0 of others */
   double expected[GAUSSIAN_MAX];               /* mean squares of whitened features, as far as they are known before */
   double theta[GAUSSIAN_MAX], scale;           /* a fit, and the sd of residuals from it, its own error included */
   double entry_var;                            /* of the whitened moments' entries off the diagonal, on it twice that, by noise alone */
@@ -115,6 +116,8 @@ TACIT_MUST_USE tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_cu
                                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_error_t *err);
 /* Above 1: what lies beyond the core of scores decides, and is known too little. cov (d, d): of coefficients. */
 double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov);
+/* Of S, relative. */
+double tacit_gaussian_square_error(const tacit_gaussian_t *g);
 /* precision (d, d) += that of least squares of the same records, residuals of this sd. */
 void tacit_gaussian_add_information(const tacit_gaussian_t *g, double sigma, double *precision);
 /* In which bands scores were released, in words, into the evidence. */

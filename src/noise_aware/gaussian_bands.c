@@ -17,8 +17,10 @@ enum { MAX = GAUSSIAN_MAX };
 static const double square_least = 0.05, squares_least = 0.3;
 /* Of a feature's scale: its relative error where it is not known, and a share of the column's sd that it is then not below. */
 static const double vague = 0.3, least_of_column = 0.3;
-/* What sigma counts beside a coefficient. */
-static const double square_weight = 0.5;
+/* By how much the mean square of residuals is off that was found before. */
+static const double scale_off = 0.25;
+/* What sigma counts beside a coefficient: measured, docs/theory.md, 18.20. */
+static const double square_weight = 5;
 
 static double multiplier(const tacit_gaussian_t *g, double share) {
   return schedule_multiplier(g->settings->rho, share);
@@ -204,12 +206,38 @@ static void set_square(tacit_gaussian_t *g) {
   p->square_var += (fourth - p->square * p->square) / g->n;
 }
 
+/* The mean square of residuals by the core, shrunk towards what was found before. */
+static double square_by_core(const tacit_gaussian_t *g, const double *released, double noise_sd) {
+  double unit = pow(g->score_bands.radii[0], 2) / g->n, var = pow(fmax(noise_sd, 1e-6) * unit, 2), before = scale_off * scale_off;
+  return fmin(fmax(1 + before / (before + var) * (released[g->d + 1] * unit - 1), 0.25), 4);
+}
+
+/* said (score_bands.n) <- records in each band, if residuals were normal whatever the row: rows' lengths are known by counts, uniform in each cell. */
+static void say_normal(const tacit_gaussian_t *g, double square, double *said) {
+  enum { N_PLACES = 4 };
+  const tacit_band_lengths_t *l = &g->rows;
+  double root = sqrt(2 * square);
+  memset(said, 0, g->score_bands.n * sizeof *said);
+  for (size_t k = 0; k < l->n; k++) {
+    for (size_t i = 0; i < N_PLACES; i++) {
+      double length = l->unit * (l->edges[k] + (l->edges[k + 1] - l->edges[k]) * ((double)i + 0.5) / N_PLACES), beyond = 1;
+      for (size_t b = 0; b < g->score_bands.n; b++) {
+        double further = erfc(g->score_bands.radii[b] / (fmax(length, 1e-9) * root));
+        said[b] += l->mean[k] / N_PLACES * (beyond - further);
+        beyond = further;
+      }
+    }
+  }
+}
+
 static tacit_status_t set_scores(tacit_gaussian_t *g, const double *released, double noise_sd, tacit_error_t *err) {
   tacit_linear_posterior_t *p = &g->posterior;
   tacit_band_tails_t *tails = &g->tails;
   size_t d = g->d;
   noise_sd *= TACIT_IS_PLANTED(TACIT_FAULT_HALF_NOISE) ? 0.5 : 1;
-  const tacit_band_scores_t of = {&g->scores, &g->score_bands, d, d, g->n, released, noise_sd, p->moments};
+  double said[BAND_CELLS];
+  say_normal(g, square_by_core(g, released, noise_sd), said);
+  const tacit_band_scores_t of = {&g->scores, &g->score_bands, d, d, g->n, released, noise_sd, said, p->moments};
   if (!tacit_band_learn_scores(&of, tails)) {
     return tacit_error_memory(err);
   }
@@ -300,12 +328,16 @@ static bool variances_of(const tacit_gaussian_t *g, const double *cov, double *v
   return true;
 }
 
+double tacit_gaussian_square_error(const tacit_gaussian_t *g) {
+  return sqrt(g->posterior.square_var) / g->posterior.square;
+}
+
 /*
  * Above 1 where intervals are wider than those of sampling and what makes them so is doubted: squares beyond the core are half of all, or a part of them and the
- * most of a coefficient's variance is what is not known of them; or S is known badly. Measured: docs/theory.md, 18.9.
+ * most of a coefficient's variance is what is not known of them; or S is known badly, or rather badly and some of that variance is. Measured: docs/theory.md, 18.9.
  */
 double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
-  const double wider_most = 1.3, part_some = 0.4, squares_some = 0.5, part_most = 0.6, squares_few = 0.15, error_most = 0.35;
+  const double wider_most = 1.3, part_some = 0.4, squares_some = 0.5, part_most = 0.6, squares_few = 0.15, error_some = 0.35, part_any = 0.35, error_most = 0.5;
   double tail[MAX], sampling[MAX], part = 0, wider = 0, beyond = 0;
   if (!variances_of(g, g->tails.tail_cov, tail) || !variances_of(g, g->tails.squares, sampling)) {
     return INFINITY;
@@ -319,7 +351,8 @@ double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
     beyond += g->tails.expected[b] / (double)g->d / g->posterior.square;
   }
   double tails = fmax(fmin(part / part_some, beyond / squares_some), fmin(part / part_most, beyond / squares_few));
-  return fmin(fmax(tails, sqrt(g->posterior.square_var) / g->posterior.square / error_most), wider / wider_most);
+  double error = tacit_gaussian_square_error(g), unknown = fmax(fmin(error / error_some, part / part_any), error / error_most);
+  return fmin(fmax(tails, unknown), wider / wider_most);
 }
 
 void tacit_gaussian_note(const tacit_gaussian_t *g, tacit_evidence_t *evidence) {

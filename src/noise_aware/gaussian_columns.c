@@ -40,6 +40,10 @@ static tacit_status_t learn_feature(tacit_gaussian_t *g, size_t j, double share,
   }
   tacit_location_t at = is_two_valued ? tacit_locate_two_valued(counts[1], noise_sd, g->n) : tacit_locate_feature(n_cells, counts, noise_sd, g->n);
   set_column(g, j, &at);
+  if (is_two_valued) { /* not below what noise of the count alone would be */
+    double share_of_rare = fmax(0.5 * (1 - fabs(at.mean)), noise_sd / g->n);
+    g->level_sd[j] = 2 * sqrt(share_of_rare * fmax(1 - share_of_rare, 0));
+  }
   g->expected[j] = is_two_valued ? fmin(1, (1 - at.mean * at.mean) / (at.sd * at.sd)) : 1;
   g->mean_noise = 2 * noise_sd / g->n;
   return TACIT_OK;

@@ -132,6 +132,20 @@ tacit_feature_scale_t tacit_gaussian_feature_scale(const tacit_gaussian_t *g, co
   return (tacit_feature_scale_t){clamp(mean, -1, 1), sqrt(variance), error / variance};
 }
 
+/*
+ * Rows of a rare level are long and weighted: their moments make the sd of a two-valued column, which counts of it tell, too small, and its rows longer yet.
+ * Where the metric has it below, row j of the factor is raised to it.
+ */
+static void keep_two_valued(tacit_gaussian_t *g) {
+  size_t d = g->d;
+  for (size_t j = 1; j < d; j++) {
+    double *row = g->factor + j * d, sd = sqrt(tacit_dot(j, row + 1, row + 1));
+    for (size_t i = 1; i <= j && sd < g->level_sd[j]; i++) {
+      row[i] *= g->level_sd[j] / sd;
+    }
+  }
+}
+
 /* L <- factor of L N L' over its first entry. */
 static tacit_status_t move_metric(tacit_gaussian_t *g, const double *moments, tacit_error_t *err) {
   size_t d = g->d;
@@ -147,8 +161,16 @@ static tacit_status_t move_metric(tacit_gaussian_t *g, const double *moments, ta
     return not_positive(err);
   }
   memcpy(g->factor, second, d * d * sizeof *second);
+  keep_two_valued(g);
   tacit_invert_lower(d, g->factor, g->inverse);
   return TACIT_OK;
+}
+
+/* By what weights at a radius make rows of column j's rare level shorter than they are; 1 where it has none. */
+static double longer(const tacit_gaussian_t *g, size_t j, double radius) {
+  size_t d = g->d;
+  double rare = g->level_sd[j] > 0 ? (1 + fabs(g->factor[j * d])) / g->factor[j * d + j] : 0;
+  return fmax(sqrt(rare * rare + (double)d - 1) / radius, 1);
 }
 
 /* least: floor of eigenvalues. */
@@ -171,6 +193,9 @@ static tacit_status_t learn(tacit_gaussian_t *g, double share, double least, tac
   }
   for (size_t i = 0; i < d * d; i++) {
     slope[i] = moments[i] * once / twice;
+  }
+  for (size_t j = 1; j < d; j++) {
+    slope[j * d + j] = moments[j * d + j] * fmax(longer(g, j, radius), once / twice);
   }
   if (!step(g, slope, response, sd * sd / 2 * unit * unit + s2 / g->n, gamma, &error)) {
     return not_positive(err);

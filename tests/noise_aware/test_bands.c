@@ -153,7 +153,7 @@ static void test_sums_are_off_by_their_own_sds(void **unused) {
     count(scores, sd, 200, &l);
     tacit_band_split_scores(&l, D, sd / sqrt(2), N, 0, &split);
     release(scores, &split, true, sd, values);
-    const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, identity};
+    const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, NULL, identity};
     assert_true(tacit_band_learn_scores(&of, &tails));
     for (size_t j = 0; j < D; j++) {
       double var = tails.core_var + tails.tail_cov[j * D + j];
@@ -188,7 +188,7 @@ static void test_wide_bounds_cost_little(void **unused) {
     count(scores, sd, 3000, &l);
     tacit_band_split_scores(&l, D, sd / sqrt(2), N, 0, &split);
     release(scores, &split, true, sd, values);
-    const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, identity};
+    const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, NULL, identity};
     assert_true(tacit_band_learn_scores(&of, &tails));
     wide += sqrt(1 + N * (tails.core_var + tails.tail_cov[0])) / 24;
     count(scores, 3 * sd, 60, &l);
@@ -201,6 +201,66 @@ static void test_wide_bounds_cost_little(void **unused) {
   }
   print_message("width %.2f, variance of moments %.3g of sampling\n", wide, off);
   assert_true(wide < 3 && off < 400);
+}
+
+/* Rows of D normal numbers, times a normal residual each. */
+static void any_products(double share, double factor, double (*scores)[D]) {
+  any_scores(share, factor, scores);
+  for (size_t i = 0; i < N; i++) {
+    double residual = normal();
+    for (size_t j = 0; j < D; j++) {
+      scores[i][j] *= residual;
+    }
+  }
+}
+
+/* Number of vectors in each band. */
+static void fill_numbers(double (*scores)[D], const tacit_band_split_t *split, double *numbers) {
+  memset(numbers, 0, split->n * sizeof *numbers);
+  for (size_t i = 0; i < N; i++) {
+    size_t b = 0;
+    while (b + 1 < split->n && length_of(scores[i]) > split->radii[b]) {
+      b++;
+    }
+    numbers[b]++;
+  }
+}
+
+/* Told how many bands hold, where that is right, their numbers are known better; where it is wrong, counts say so, and sums are off by their own errors. */
+static void test_what_a_model_says_of_tails_is_one_of_the_scenarios(void **unused) {
+  (void)unused;
+  static double scores[N][D], likely[N][D], values[BAND_CELLS * BAND_PACKED];
+  static tacit_band_tails_t tails;
+  const double identity[D * D] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, sd = 20;
+  double off[2] = {0}, square = 0, n = 0;
+  state = 6;
+  any_products(0, 1, likely);
+  for (size_t run = 0; run < 48; run++) {
+    double said[BAND_CELLS], numbers[BAND_CELLS], sum = 0;
+    bool is_right = run % 2 == 0;
+    any_products(is_right ? 0 : 0.01, 8, scores);
+    tacit_band_lengths_t l;
+    tacit_band_split_t split;
+    count(scores, sd, 100, &l);
+    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 0, &split);
+    release(scores, &split, true, sd, values);
+    fill_numbers(likely, &split, said);
+    fill_numbers(scores, &split, numbers);
+    for (size_t i = 0; i < N; i++) {
+      sum += scores[i][1] / N;
+    }
+    for (size_t is_told = 0; is_told < 2; is_told++) {
+      const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, is_told ? said : NULL, identity};
+      assert_true(tacit_band_learn_scores(&of, &tails));
+      for (size_t b = 1; b < split.n; b++) {
+        off[is_told] += is_right ? pow(tails.records[b] - numbers[b], 2) : 0;
+      }
+      square += is_told ? pow(tails.sum[1] - sum, 2) / (tails.core_var + tails.tail_cov[D + 1]) : 0;
+      n += (double)is_told;
+    }
+  }
+  print_message("numbers off by %.3g, told %.3g; mean square told %.3f\n", off[0], off[1], square / n);
+  assert_true(off[1] < 0.5 * off[0] && square / n < 2);
 }
 
 static void test_moments_are_those_of_vectors(void **unused) {
@@ -238,6 +298,7 @@ int main(void) {
       cmocka_unit_test(test_bands_cover_all_cells),
       cmocka_unit_test(test_sums_are_off_by_their_own_sds),
       cmocka_unit_test(test_wide_bounds_cost_little),
+      cmocka_unit_test(test_what_a_model_says_of_tails_is_one_of_the_scenarios),
       cmocka_unit_test(test_moments_are_those_of_vectors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -249,6 +249,98 @@ static void test_a_wrong_mean_is_said(void **state) {
   }
 }
 
+/* 4000 records of a line in a normal feature and in an indicator of 3 %, whose rows are six times as long as others. */
+static tacit_records_t *records_of_rare_level(uint64_t seed) {
+  enum { N = 4000, D = 3 };
+  unsigned char key[32];
+  tacit_error_t err;
+  tacit_rng_t *rng;
+  double *data = malloc((size_t)N * (D + 1) * sizeof *data);
+  tacit_rng_key_from_seed(key, seed);
+  assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
+  for (size_t i = 0; i < N; i++) {
+    double *x = data + i * (D + 1);
+    x[0] = 1;
+    x[1] = simulation_clamp(0.25 * tacit_rng_normal(rng), -1, 1);
+    x[2] = tacit_rng_uniform(rng) < 0.03 ? 1 : -1;
+    x[3] = simulation_clamp(0.3 * x[1] + 0.05 * x[2] + tacit_rng_normal(rng) / 6, -1, 1);
+  }
+  tacit_rng_free(rng);
+  tacit_records_t *records = simulation_pack(data, N, 0, D + 1);
+  free(data);
+  return records;
+}
+
+/* Statistic of a check, NaN where there is none. */
+static double statistic_of(const tacit_evidence_t *evidence, tacit_check_id_t id, const char *subject) {
+  double found = NAN;
+  for (size_t i = 0; i < evidence->checks.n; i++) {
+    const tacit_check_t *check = &evidence->checks.items[i];
+    found = check->id == id && strcmp(check->subject, subject) == 0 ? check->statistic : found;
+  }
+  return found;
+}
+
+/* Moments that cut the rows of a rare level made its column's scale too small, and all coefficients 3 times as wide as without privacy. */
+static void test_a_rare_level_does_not_widen_all(void **state) {
+  (void)state;
+  const simulation_t s = {.family = TACIT_FAMILY_GAUSSIAN, .upper = 1, .d = 3, .n = 4000, .epsilon = 3, .delta = 1e-6, .n_chains = 2, .n_warmup = 150, .n_draws = 300};
+  const double without[] = {1 / (6 * sqrt(4000) * 0.25), 1 / (6 * sqrt(4000 * 4 * 0.03 * 0.97))};
+  double wider[2] = {0};
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    unsigned char key[32];
+    simulation_fit_t fit = {.d = 4};
+    tacit_evidence_t evidence = {0};
+    tacit_rng_key_from_seed(key, seed);
+    simulation_fit_records(&s, records_of_rare_level(seed), s.n, 1, key, seed, &evidence, &fit);
+    assert_close(statistic_of(&evidence, TACIT_CHECK_WIDE_BOUNDS, "residuals"), 1.0 / 6, 0.05); /* sd in half ranges */
+    assert_true(statistic_of(&evidence, TACIT_CHECK_SIGMA_UNKNOWN, "") > 0);
+    for (size_t j = 0; j < 2; j++) {
+      wider[j] += log(fit.sd[j + 1] / without[j]) / 8;
+    }
+  }
+  print_message("sds over those without privacy: %.2f, %.2f\n", exp(wider[0]), exp(wider[1]));
+  assert_true(exp(wider[0]) < 2.6 && exp(wider[1]) < 2.6);
+}
+
+static tacit_records_t *records_of_normal_line(size_t n, uint64_t seed) {
+  enum { D = 2 };
+  unsigned char key[32];
+  tacit_error_t err;
+  tacit_rng_t *rng;
+  double *data = malloc(n * (D + 1) * sizeof *data);
+  tacit_rng_key_from_seed(key, seed);
+  assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
+  for (size_t i = 0; i < n; i++) {
+    double *x = data + i * (D + 1);
+    x[0] = 1;
+    x[1] = simulation_clamp(0.25 * tacit_rng_normal(rng), -1, 1);
+    x[2] = simulation_clamp(0.3 * x[1] + 0.2 * tacit_rng_normal(rng), -1, 1);
+  }
+  tacit_rng_free(rng);
+  tacit_records_t *records = simulation_pack(data, n, 0, D + 1);
+  free(data);
+  return records;
+}
+
+/* Bands that were chosen for coefficients alone, or nearly, had sigma 3 times as wide as without privacy at 600 records and epsilon 20. */
+static void test_bands_are_chosen_for_sigma_too(void **state) {
+  (void)state;
+  const simulation_t s = {.family = TACIT_FAMILY_GAUSSIAN, .upper = 1, .d = 2, .n = 600, .epsilon = 20, .delta = 1e-6,
+                          .n_chains = 2, .n_warmup = 150, .n_draws = 300};
+  double slope = 0, sigma = 0;
+  for (uint64_t seed = 1; seed <= 24; seed++) {
+    unsigned char key[32];
+    simulation_fit_t fit = {.d = 3};
+    tacit_rng_key_from_seed(key, seed);
+    simulation_fit_records(&s, records_of_normal_line(s.n, seed), s.n, 1, key, seed, NULL, &fit);
+    slope += fit.sd[1] / (0.2 / (0.25 * sqrt(600))) / 24;
+    sigma += fit.sd[2] / (0.2 / sqrt(1200)) / 24;
+  }
+  print_message("sds over those without privacy: %.2f, of sigma %.2f\n", slope, sigma);
+  assert_true(slope < 1.25 && sigma < 2.4);
+}
+
 /*
  * Counts of mean m and variance m + m^2 / 2: posterior sds are those of the sandwich, A^-1 B A^-1 with A = sum m x x', B = sum (m + m^2 / 2) x x'.
  * Those of a Poisson law are .74 and .66 of them.
@@ -485,6 +577,8 @@ int main(void) {
                                      cmocka_unit_test(test_tiny_budget_gives_the_prior),
                                      cmocka_unit_test(test_charges_are_those_that_were_announced),
                                      cmocka_unit_test(test_a_wrong_mean_is_said),
+                                     cmocka_unit_test(test_a_rare_level_does_not_widen_all),
+                                     cmocka_unit_test(test_bands_are_chosen_for_sigma_too),
                                      cmocka_unit_test(test_counts_may_vary_more_than_a_poisson_law_allows),
                                      cmocka_unit_test(test_what_does_not_fit_is_refused),
                                      cmocka_unit_test(test_a_linear_regression_that_would_buy_nothing_is_refused),
