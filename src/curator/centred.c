@@ -6,9 +6,10 @@
  *     v = w (k u - c),
  *
  * c, J and w functions of x alone, so that v has mean 0 at t given x, and slope w J in e, theta = t + A' e. |v| <= 5/4 C and tr w J <= K whatever the
- * model computes. A score that is no finite number makes v zero, and is left out among the y_m. A unit of several rows adds means over them.
+ * model computes. A score that is no finite number makes v zero, and is left out among the y_m. A unit of several rows adds means over them. Outcomes
+ * that may be censored at times of which nothing is known cannot be simulated: followed.c.
  */
-#include "curator/rows.h"
+#include "curator/centred.h"
 
 #include <float.h>
 #include <math.h>
@@ -19,33 +20,25 @@ enum { MOST = TACIT_MAX_ROW_FEATURES };
 static size_t n_blocks_of(size_t n) { return (n + 15) / 16; }
 
 size_t tacit_centred_n_others(const tacit_record_model_t *model, const tacit_centred_point_t *point) {
-  return model->n_others > 0 ? model->n_others : point->n_simulated;
+  return model->n_others > 0 ? model->n_others : (model->hazards != NULL ? 2 : 1) * point->n_simulated;
 }
-
-/* Floats of blocks and gradients, aligned within `work`, after weights, whitened scores and their lengths. */
-typedef struct room {
-  double *weights, *scores, *norms; /* (16 n_blocks), (16 n_blocks, dim), (16 n_blocks): NaN where a score is no finite number */
-  double *slope;                    /* (dim, dim) */
-  float *blocks, *gradient;         /* (n_blocks, n_columns, 16), (dim, 16) */
-} room_t;
 
 size_t tacit_centred_n_work(const tacit_record_model_t *model, const tacit_centred_point_t *point) {
   size_t n_blocks = n_blocks_of(tacit_centred_n_others(model, point)), d = model->dim;
   return 16 * n_blocks * (2 + d) + 2 * d * d + (n_blocks * model->n_columns * 16 + d * 16) / 2 + 9;
 }
 
-static room_t room_in(const tacit_record_model_t *model, const tacit_centred_point_t *point, double *work) {
+tacit_centred_room_t tacit_centred_room(const tacit_record_model_t *model, const tacit_centred_point_t *point, double *work) {
   size_t n = 16 * n_blocks_of(tacit_centred_n_others(model, point)), d = model->dim;
-  room_t room = {.weights = work, .norms = work + n, .scores = work + 2 * n, .slope = work + (2 + d) * n};
+  tacit_centred_room_t room = {.weights = work, .norms = work + n, .scores = work + 2 * n, .slope = work + (2 + d) * n};
   uintptr_t free_from = (uintptr_t)(room.slope + 2 * d * d);
   room.blocks = (float *)(free_from + (64 - free_from % 64) % 64);
   room.gradient = room.blocks + n * model->n_columns;
   return room;
 }
 
-/* scores (n_lanes, dim) <- A s of the first lanes of a block, norms <- how long they are. */
-static void whiten_block(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *block, size_t n_lanes,
-                         float *gradient, double *scores, double *norms) {
+void tacit_centred_whiten(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *block, size_t n_lanes, float *gradient,
+                          double *scores, double *norms) {
   size_t d = model->dim;
   float theta[MOST] = {0};
   for (size_t j = 0; j < d; j++) {
@@ -67,12 +60,12 @@ static void whiten_block(const tacit_record_model_t *model, const tacit_centred_
 
 /* room: other responses by the model at `law`, their weights and scores at the point. */
 static void simulate(const tacit_record_model_t *model, const tacit_centred_point_t *point, const double *law, const float *record, uint64_t seed,
-                     const room_t *room) {
+                     const tacit_centred_room_t *room) {
   size_t n = tacit_centred_n_others(model, point), n_blocks = n_blocks_of(n);
   model->others(model->ctx, record, law, seed, n, room->blocks, room->weights);
   for (size_t b = 0; b < n_blocks; b++) {
-    whiten_block(model, point, room->blocks + b * model->n_columns * 16, 16, room->gradient, room->scores + b * 16 * model->dim,
-                 room->norms + 16 * b);
+    tacit_centred_whiten(model, point, room->blocks + b * model->n_columns * 16, 16, room->gradient, room->scores + b * 16 * model->dim,
+                         room->norms + 16 * b);
   }
   for (size_t i = 0; i < 16 * n_blocks; i++) {
     room->weights[i] = room->weights[i] > 0 && !isnan(room->norms[i]) ? room->weights[i] : 0;
@@ -90,7 +83,7 @@ typedef struct expected {
 } expected_t;
 
 /* mean (dim) <- sum p (k_b - k_a) u, of clips a and b; a 0: of b alone. Returns the trace of sum p (k_b - k_a) u u'. */
-static double sum_scores(size_t d, size_t n, const room_t *room, double a, double b, double *mean) {
+static double sum_scores(size_t d, size_t n, const tacit_centred_room_t *room, double a, double b, double *mean) {
   double trace = 0;
   memset(mean, 0, d * sizeof *mean);
   for (size_t i = 0; i < n; i++) {
@@ -112,7 +105,8 @@ static double square_of(size_t d, const double *v) {
 }
 
 /* room and `of` <- of a record at the point; false: its expectations are no finite numbers. */
-static bool expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, const room_t *room, expected_t *of) {
+static bool expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, const tacit_centred_room_t *room,
+                   expected_t *of) {
   size_t d = model->dim, n = 16 * n_blocks_of(tacit_centred_n_others(model, point));
   double most = point->clip / 4;
   simulate(model, point, point->theta, record, point->seed, room);
@@ -125,7 +119,7 @@ static bool expect(const tacit_record_model_t *model, const tacit_centred_point_
 }
 
 /* slope (dim, dim) <- w J of what is in the room. */
-static void find_slope(size_t d, size_t n, const room_t *room, double clip, double weight, double *slope) {
+static void find_slope(size_t d, size_t n, const tacit_centred_room_t *room, double clip, double weight, double *slope) {
   memset(slope, 0, d * d * sizeof *slope);
   for (size_t i = 0; i < n; i++) {
     double k = weight * room->weights[i] * clipped(room->norms[i], clip);
@@ -142,18 +136,25 @@ static void find_slope(size_t d, size_t n, const room_t *room, double clip, doub
 }
 
 /* own (dim), norm <- the record's own score at the point, whitened. */
-static void look_at_own(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, const room_t *room, double *own,
-                        double *norm) {
+static void look_at_own(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record,
+                        const tacit_centred_room_t *room, double *own, double *norm) {
   for (size_t i = 0; i < model->n_columns * 16; i++) {
     room->blocks[i] = record[i / 16];
   }
-  whiten_block(model, point, room->blocks, 1, room->gradient, own, norm);
+  tacit_centred_whiten(model, point, room->blocks, 1, room->gradient, own, norm);
 }
 
 /* v (dim), or v_2C - v where is_further, of one record; false: it is no finite number, and zero. */
-static bool centre(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, bool is_further, double *v) {
+static bool centre(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, bool is_further,
+                   double *v) {
   size_t d = model->dim;
-  room_t room = room_in(model, point, work);
+  if (model->hazards != NULL) {
+    tacit_followed_record_t followed;
+    tacit_followed_record(model, point, NULL, record, work, NULL, &followed);
+    memcpy(v, is_further ? followed.further : followed.score, d * sizeof *v);
+    return followed.is_finite;
+  }
+  tacit_centred_room_t room = tacit_centred_room(model, point, work);
   expected_t of;
   double own[16 * MOST], norm;
   bool is_finite = expect(model, point, record, &room, &of);
@@ -219,22 +220,34 @@ static void factor(size_t d, double *a) {
   }
 }
 
+/* slope (dim, dim) <- what the record adds. */
+static void find_slope_of(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, double *slope) {
+  size_t d = model->dim;
+  if (model->hazards != NULL) {
+    tacit_followed_record_t followed;
+    tacit_followed_record(model, point, NULL, record, work, slope, &followed);
+    return;
+  }
+  tacit_centred_room_t room = tacit_centred_room(model, point, work);
+  expected_t of;
+  bool is_finite = expect(model, point, record, &room, &of);
+  memset(slope, 0, d * d * sizeof *slope);
+  if (is_finite) {
+    find_slope(d, 16 * n_blocks_of(tacit_centred_n_others(model, point)), &room, point->clip, of.weight, slope);
+  }
+}
+
 /* The mean of w J over a unit's rows, as the vectors of its factor. */
 static void add_slope(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
   const tacit_row_sum_t *sum = ctx;
   const tacit_record_model_t *model = sum->curator->model;
-  size_t d = sum->dim, n = 16 * n_blocks_of(tacit_centred_n_others(model, sum->what));
-  const tacit_centred_point_t *point = sum->what;
-  room_t room = room_in(model, point, work);
-  double *mean = room.slope + d * d, v[MOST];
+  size_t d = sum->dim;
+  double *slope = tacit_centred_room(model, sum->what, work).slope, *mean = slope + d * d, v[MOST];
   memset(mean, 0, d * d * sizeof *mean);
   for (size_t t = 0; t < n_rows; t++) {
-    expected_t of;
-    if (expect(model, point, records + t * model->n_columns, &room, &of)) {
-      find_slope(d, n, &room, point->clip, of.weight / (double)n_rows, room.slope);
-      for (size_t i = 0; i < d * d; i++) {
-        mean[i] += room.slope[i];
-      }
+    find_slope_of(model, sum->what, records + t * model->n_columns, work, slope);
+    for (size_t i = 0; i < d * d; i++) {
+      mean[i] += slope[i] / (double)n_rows;
     }
   }
   factor(d, mean);
@@ -253,7 +266,7 @@ static size_t cell_of(size_t d, double norm) {
 }
 
 /* cells <- how likely each is, by what is in the workspace: at most 1 together, whatever a model says. */
-static void expect_cells(size_t d, size_t n, const room_t *room, double cells[TACIT_CENTRED_LENGTHS]) {
+static void expect_cells(size_t d, size_t n, const tacit_centred_room_t *room, double cells[TACIT_CENTRED_LENGTHS]) {
   double sum = 0;
   memset(cells, 0, TACIT_CENTRED_LENGTHS * sizeof *cells);
   for (size_t i = 0; i < n; i++) {
@@ -267,21 +280,36 @@ static void expect_cells(size_t d, size_t n, const room_t *room, double cells[TA
   }
 }
 
-/* The mean over a unit's rows of the cell that a row is in, 1 there, less how likely each was: no longer than sqrt(2). */
+/* cells <- 1 in the one that the record's score is in, less how likely each was; zero where it is no finite number. */
+static void find_cells(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work,
+                       double cells[TACIT_CENTRED_LENGTHS]) {
+  if (model->hazards != NULL) {
+    tacit_followed_record_t followed;
+    tacit_followed_record(model, point, NULL, record, work, NULL, &followed);
+    memcpy(cells, followed.cells, sizeof followed.cells);
+    return;
+  }
+  tacit_centred_room_t room = tacit_centred_room(model, point, work);
+  double own[16 * MOST], norm;
+  expected_t of;
+  bool is_finite = expect(model, point, record, &room, &of);
+  expect_cells(model->dim, 16 * n_blocks_of(tacit_centred_n_others(model, point)), &room, cells);
+  look_at_own(model, point, record, &room, own, &norm);
+  is_finite = is_finite && !isnan(norm);
+  for (size_t j = 0; j < TACIT_CENTRED_LENGTHS; j++) {
+    cells[j] = is_finite ? (j == cell_of(model->dim, norm)) - cells[j] : 0;
+  }
+}
+
+/* Means over a unit's rows, no longer than sqrt(2). */
 static void add_lengths(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
   const tacit_row_sum_t *sum = ctx;
   const tacit_record_model_t *model = sum->curator->model;
-  const tacit_centred_point_t *point = sum->what;
-  room_t room = room_in(model, point, work);
-  double mean[TACIT_CENTRED_LENGTHS] = {0}, cells[TACIT_CENTRED_LENGTHS], own[16 * MOST], norm;
+  double mean[TACIT_CENTRED_LENGTHS] = {0}, cells[TACIT_CENTRED_LENGTHS];
   for (size_t t = 0; t < n_rows; t++) {
-    expected_t of;
-    bool is_finite = expect(model, point, records + t * model->n_columns, &room, &of);
-    expect_cells(model->dim, 16 * n_blocks_of(tacit_centred_n_others(model, point)), &room, cells);
-    look_at_own(model, point, records + t * model->n_columns, &room, own, &norm);
-    is_finite = is_finite && !isnan(norm);
-    for (size_t j = 0; j < TACIT_CENTRED_LENGTHS && is_finite; j++) {
-      mean[j] += ((j == cell_of(model->dim, norm)) - cells[j]) / (double)n_rows;
+    find_cells(model, sum->what, records + t * model->n_columns, work, cells);
+    for (size_t j = 0; j < TACIT_CENTRED_LENGTHS; j++) {
+      mean[j] += cells[j] / (double)n_rows;
     }
   }
   tacit_rows_write(sum, 1, mean, k);
@@ -290,8 +318,16 @@ static void add_lengths(const void *ctx, size_t n_rows, const float *records, do
 /* What a record adds to levels, each in [0, 1]: squares expected of v, shortened to the cap, what J grows by at twice the clip, and is it lost? */
 static void find_levels(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work,
                         double levels[TACIT_CENTRED_LEVELS]) {
+  if (model->hazards != NULL) {
+    tacit_followed_record_t followed;
+    tacit_followed_record(model, point, NULL, record, work, NULL, &followed);
+    levels[0] = fmin(followed.squares / point->most, 1);
+    levels[1] = fmin(followed.trace_further / point->most, 1);
+    levels[2] = !followed.is_finite;
+    return;
+  }
   size_t n = 16 * n_blocks_of(tacit_centred_n_others(model, point));
-  room_t room = room_in(model, point, work);
+  tacit_centred_room_t room = tacit_centred_room(model, point, work);
   expected_t of;
   double own[16 * MOST], norm, squares = 0;
   bool is_finite = expect(model, point, record, &room, &of);
@@ -321,7 +357,7 @@ static void add_levels(const void *ctx, size_t n_rows, const float *records, dou
 }
 
 tacit_status_t tacit_centred_check(const tacit_record_model_t *model, tacit_error_t *err) {
-  if (model->others == NULL || model->made_up == NULL || model->grad == NULL || model->n_linear > 0) {
+  if ((model->others == NULL && model->hazards == NULL) || model->made_up == NULL || model->grad == NULL || model->n_linear > 0) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "model", "centred scores need responses that can be simulated: %s",
                            model->no_others != NULL ? model->no_others : "those of this model cannot");
   }
@@ -342,6 +378,9 @@ static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_ce
   }
   if (status == TACIT_OK && (point->n_simulated < 1 || point->n_simulated > 4096)) {
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_simulated", "1 to 4096 responses can be simulated for a record");
+  }
+  if (status == TACIT_OK && curator->model->hazards != NULL && point->n_simulated < TACIT_FOLLOWED_LEAST) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_simulated", "censored records are followed for at least %d times", TACIT_FOLLOWED_LEAST);
   }
   status = status == TACIT_OK ? tacit_rows_check_size("clip", point->clip, err) : status;
   status = status == TACIT_OK ? tacit_rows_check_size("most", point->most, err) : status;
@@ -417,20 +456,19 @@ tacit_status_t tacit_curator_release_centred_levels(tacit_curator_t *curator, co
 /* ---- of public records ---- */
 
 void tacit_centred_slope(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, double *slope) {
-  size_t d = model->dim;
-  room_t room = room_in(model, point, work);
-  expected_t of;
-  bool is_finite = expect(model, point, record, &room, &of);
-  memset(slope, 0, d * d * sizeof *slope);
-  if (is_finite) {
-    find_slope(d, 16 * n_blocks_of(tacit_centred_n_others(model, point)), &room, point->clip, of.weight, slope);
-  }
+  find_slope_of(model, point, record, work, slope);
 }
 
 void tacit_centred_expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const double *law, const float *record, double *work,
                           double *mean) {
   size_t d = model->dim, n = 16 * n_blocks_of(tacit_centred_n_others(model, point));
-  room_t room = room_in(model, point, work);
+  if (model->hazards != NULL) {
+    tacit_followed_record_t followed;
+    tacit_followed_record(model, point, law, record, work, NULL, &followed);
+    memcpy(mean, followed.score, d * sizeof *mean);
+    return;
+  }
+  tacit_centred_room_t room = tacit_centred_room(model, point, work);
   expected_t of;
   double drawn[MOST];
   bool is_finite = expect(model, point, record, &room, &of);

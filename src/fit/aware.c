@@ -57,7 +57,7 @@ static void fall_back(tacit_fit_t *fit, const char *why) {
 
 static bool has_program_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTACLE_SIZE]) {
   const tacit_record_model_t *records = &fit->model.records;
-  if (records->others == NULL) {
+  if (records->others == NULL && records->hazards == NULL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
              "method noise-aware simulates a program's outcomes, and here it cannot: %s; use --method dp-hmc or dp-penalty",
              records->no_others != NULL ? records->no_others : "it is not known how they arise");

@@ -25,7 +25,7 @@ static const tacit_setting_t table[] = {
      "model", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"followed-to-bound", NULL, NULL,
      "Of censored times: everybody was followed up to the upper bound of the time's column, publicly; without it "
-     "noise-aware does not take them.",
+     "noise-aware takes them as censored at any time that does not tell what would have come.",
      "model", TACIT_SETTING_FLAG, 0, 0, NULL},
     {"data", "FILE", NULL,
      "CSV or TSV with a header row, plain or gzipped; a SAS, SPSS or Stata file; -, the standard input; odbc:NAME, a database; or a directory "

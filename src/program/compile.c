@@ -316,9 +316,11 @@ tacit_model_t tacit_compiled_model(const tacit_compiled_t *p) {
                   .curvature_bound = isfinite(p->grad_bound) ? tacit_program_curvature_bound : NULL,
                   .curvature = isfinite(p->grad_bound) ? tacit_program_curvature : NULL,
                   .n_others = p->response.obstacle == NULL && p->response.law == NULL ? p->response.n_values : 0,
-                  .no_others = p->response.obstacle,
-                  .others = p->response.obstacle == NULL ? tacit_program_others : NULL,
+                  .no_others = p->response.is_at_random && p->response.obstacle == NULL ? "its outcome is censored at times of which nothing is known"
+                                                                                        : p->response.obstacle,
+                  .others = p->response.obstacle == NULL && !p->response.is_at_random ? tacit_program_others : NULL,
                   .responses = p->response.obstacle == NULL ? tacit_program_responses : NULL,
+                  .hazards = p->response.obstacle == NULL && p->response.is_at_random ? tacit_program_hazards : NULL,
                   .outcome = p->response.obstacle == NULL ? p->response.packed[p->response.value.column] : 0,
                   .seen = p->response.obstacle == NULL && p->response.is_censored ? p->response.packed[p->response.seen.column] : SIZE_MAX,
                   .unseen = p->response.obstacle == NULL && p->response.is_censored ? -p->response.seen.b / p->response.seen.a : 0,

@@ -30,7 +30,7 @@ typedef struct tacit_response {
   const char *obstacle;      /* why there are none; NULL: there are */
   const struct tacit_law *law; /* NULL: of whole numbers, all of which are gone through */
   tacit_affine_t value, seen;
-  bool is_censored;
+  bool is_censored, is_at_random; /* at_random: at times of which nothing is known */
   size_t n_values;           /* of whole numbers */
   bool *is_derived;          /* (n packed columns): depends on the response */
   size_t *packed;            /* (n columns of the graph): where it is packed, SIZE_MAX: it is not */
@@ -84,6 +84,8 @@ TACIT_MUST_USE tacit_status_t tacit_response_prepare(tacit_compiled_t *program, 
 TACIT_MUST_USE tacit_status_t tacit_response_settle(tacit_compiled_t *program, tacit_error_t *err);
 void tacit_response_clear(tacit_response_t *response);
 void tacit_program_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
+void tacit_program_hazards(const void *ctx, const float *record, const double *theta, const double *law, uint64_t seed, size_t n, float *blocks,
+                           double *weights);
 void tacit_program_responses(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen,
                              double *weights);
 void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *records);

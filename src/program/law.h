@@ -15,6 +15,7 @@ typedef struct tacit_law {
   const char *name; /* "weibull" */
   size_t n_args;
   bool makes_records; /* densities that others' responses are drawn from in a fit; all are in predictions */
+  bool is_quantile;   /* draw() is the quantile at u, which rises with it, and takes no further uniform number */
   double (*draw)(const double *args, double u, tacit_uniforms_t *uniforms);
 } tacit_law_t;
 

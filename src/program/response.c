@@ -54,12 +54,13 @@ static const char *obstacle_of(tacit_compiled_t *p) {
   if (said->value == NONE || !tacit_graph_affine(g, said->value, &r->value)) {
     return "its outcome is truncated, of an interval, or no column of the data";
   }
-  if (r->is_censored && !g->is_followed_to_bound) {
-    return "its outcome is censored, and when is not known of a record that was not (if publicly all were followed to the bound: "
-           "--followed-to-bound; if not, cut all times at one that everybody reached)";
-  }
+  r->is_at_random = r->is_censored && !g->is_followed_to_bound;
   if (r->is_censored && (!tacit_graph_affine(g, said->seen, &r->seen) || r->law == NULL || r->value.a < 0)) {
     return "it is not known how its censored outcomes arise";
+  }
+  if (r->is_at_random && !r->law->is_quantile) {
+    return "its outcome is censored at times of which nothing is known, and hazards of its distribution are not known (if publicly all "
+           "were followed to the bound: --followed-to-bound)";
   }
   if (r->law != NULL) {
     return said->n_args == r->law->n_args ? NULL : "its outcome's distribution has parameters that are no numbers";
@@ -348,6 +349,71 @@ void tacit_program_responses(const void *ctx, const float *record, const double 
   if (r->law == NULL) {
     normalise(n_all, weights);
   }
+}
+
+/* ---- censored at times of which nothing is known ---- */
+
+/* When a record has been followed for so much hazard. */
+static double time_at(const tacit_compiled_t *p, const double *args, double hazard) {
+  stream_t none = {{uniform}, 0};
+  return p->response.law->draw(args, -expm1(-hazard), &none.base);
+}
+
+/* The hazard up to a time, from `low` to `high`, as what lies outside of that counts. */
+static double hazard_at(const tacit_compiled_t *p, const double *args, double time, double low, double high) {
+  if (time_at(p, args, high) <= time) {
+    return high;
+  }
+  for (int i = 0; i < 40; i++) {
+    double middle = 0.5 * (low + high);
+    *(time_at(p, args, middle) <= time ? &low : &high) = middle;
+  }
+  return low;
+}
+
+/* A pair of lanes: seen then, and censored then. */
+static void fill_pair(const tacit_compiled_t *p, tacit_room_t *room, size_t pair, double time) {
+  const tacit_response_t *r = &p->response;
+  const tacit_graph_column_t *column = &p->graph->columns[r->value.column];
+  for (size_t i = 0; i < 2; i++) {
+    size_t lane = (2 * pair + i) % 16;
+    room->raw[r->value.column * 16 + lane] = packed_number(fmin(fmax((time - r->value.b) / r->value.a, column->lower), column->upper));
+    room->raw[r->seen.column * 16 + lane] = column_value(p->graph, &r->seen, i == 0);
+  }
+}
+
+void tacit_program_hazards(const void *ctx, const float *record, const double *theta, const double *law, uint64_t seed, size_t n, float *blocks,
+                           double *weights) {
+  enum { TINY = -1000, MOST = 36 }; /* 1 - exp(-36) is the last but one number below 1 */
+  const tacit_compiled_t *p = ctx;
+  const tacit_response_t *r = &p->response;
+  size_t n_columns = p->layout.n_columns;
+  stream_t stream = {{uniform}, hash_of(record, n_columns, seed)};
+  double args[4] = {0}, other[4] = {0}, step = TACIT_FOLLOWED_HAZARD / (double)n;
+  double own = r->value.a * (double)record[r->packed[r->value.column]] + r->value.b, seen = (double)record[r->packed[r->seen.column]];
+  bool is_spare;
+  tacit_room_t *room = tacit_room_take(p, 1, &is_spare);
+  if (law != NULL) {
+    tacit_work_prepare(room->work[TACIT_ROLE_RESPONSE], 1, p->graph->n_parameters, law);
+    find_law(p, record, room, other);
+  }
+  tacit_work_prepare(room->work[TACIT_ROLE_RESPONSE], 1, p->graph->n_parameters, theta);
+  find_law(p, record, room, args);
+  spread_record(p, record, room);
+  double followed = hazard_at(p, args, own, 0, TACIT_FOLLOWED_HAZARD), start = 0;
+  for (size_t pair = 0; pair < (2 * n + 2 + 15) / 16 * 8; pair++) {
+    double from = step * (double)pair, part = pair < n ? fmax(fmin(followed - from, step), pair == 0 ? ldexp(1, TINY) : 0) : 0;
+    bool is_part = part > 0;
+    weights[2 * pair] = is_part ? part : pair == n && followed < TACIT_FOLLOWED_HAZARD && fabs(r->seen.a * seen + r->seen.b) > 0.5;
+    double end = is_part && law != NULL ? hazard_at(p, other, time_at(p, args, from + part), start, MOST) : start;
+    weights[2 * pair + 1] = is_part && law != NULL ? end - start - part : 0;
+    start = end;
+    fill_pair(p, room, pair, is_part ? fmin(time_at(p, args, from + uniform(&stream.base) * part), own) : own);
+    if (pair % 8 == 7) {
+      finish_block(p, room, record, blocks + pair / 8 * n_columns * 16);
+    }
+  }
+  tacit_room_give_back(p, is_spare);
 }
 
 size_t tacit_compiled_packed(const tacit_compiled_t *p, const char *source, size_t most, size_t *columns, double *factors, double *offset) {

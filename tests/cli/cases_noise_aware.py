@@ -57,9 +57,38 @@ def run_all():
         pathlib.Path("times.yaml").write_text("columns: {t: {type: numeric, lower: .1, upper: 2}, over: {type: binary}, x: {type: numeric, lower: -1, upper: 1}}\n")
         pathlib.Path("times.csv").write_text("t,over,x\n" + "".join(f"{min(2, .2 + i % 29 / 10)},{int(i % 29 >= 18)},{i % 21 / 10 - 1}\n"
                                                                     for i in range(900)))
-        done = run([*times, "--epsilon", "20", *DELTA, "--dry-run"])
-        assert done.returncode == 2 and "all were followed to the bound: --followed-to-bound" in done.stderr, done
+        assert planned(times) == "noise-aware"
         assert planned(times + ["--followed-to-bound"]) == "noise-aware"
+
+    @case("times that are censored whenever persons are lost")
+    def _():
+        generator, lines = random.Random(3), []
+        for _ in range(4000):
+            x = generator.uniform(-1, 1)
+            event, lost = generator.weibullvariate(math.exp(1 + .5 * x), 1.5), generator.expovariate(.3 if x > 0 else .1)
+            lines.append(f"{min(max(event, .01), lost, 20):.4f},{int(event < lost and event < 20)},{x:.4f}\n")
+        pathlib.Path("lost.csv").write_text("t,seen,x\n" + "".join(lines))
+        pathlib.Path("lost.yaml").write_text("columns: {t: {type: numeric, lower: .001, upper: 20}, seen: {type: binary}, x: {type: numeric, lower: -1, upper: 1}}\n")
+        of = ["fit", "Surv(t, seen) ~ x", "--data", "lost.csv", "--schema", "lost.yaml", "--seed", "1", "--quiet"]
+
+        def told(folder):
+            return {row["name"]: row for row in json.loads(run(["summary", folder, "--json"]).stdout)["parameters"]}
+        for family in ("weibull", "lognormal"):
+            done = run([*of, "--family", family, "--method", "hmc", "--exposed", "--draws", "300", "--chains", "2", "--out", f"lost-{family}-exposed"])
+            assert done.returncode == 0, done.stderr
+        done = run([*of, "--family", "weibull", "--epsilon", "20", *DELTA, "--out", "lost"])
+        assert done.returncode == 0 and run(["diagnose", "lost"]).returncode == 0, done.stderr
+        beside, private = told("lost-weibull-exposed"), told("lost")
+        for name in ("Intercept", "x", "shape"):
+            assert abs(private[name]["mean"] - beside[name]["mean"]) < 6 * beside[name]["sd"], (private[name], beside[name])
+            assert .9 < private[name]["sd"] / beside[name]["sd"] < 1.5, (private[name], beside[name])
+        # times without those who were lost, or as if they had ended then, are elsewhere; so is another model of them, which a check sees
+        assert abs(told("lost-lognormal-exposed")["Intercept"]["mean"] - beside["Intercept"]["mean"]) > 6 * beside["Intercept"]["sd"]
+        done = run(["check", "lost", "--data", "lost.csv", "--epsilon", "20", *DELTA])
+        assert done.returncode == 0 and "does not describe" not in done.stdout, done
+        done = run([*of, "--family", "exponential", "--epsilon", "20", *DELTA, "--out", "lost-exponential"])
+        done = run(["check", "lost-exponential", "--data", "lost.csv", "--epsilon", "20", *DELTA])
+        assert "shape: the fit does not describe these records" in done.stdout, done
 
     @case("a program that its outcomes contradict gives no intervals, and one whose column fills little of its bounds wide ones")
     def _():

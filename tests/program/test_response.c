@@ -155,6 +155,51 @@ static void test_increments_are_statements(void **state) {
   }
 }
 
+/*
+ * Of Weibull times that may be censored at any time: pairs of lanes are the record seen and censored then, their times lie in their parts of the hazard
+ * (t / scale)^shape, which sum to what the record was followed for; by another law each part has that law's hazard.
+ */
+static void test_hazards_are_the_law_s(void **state) {
+  (void)state;
+  enum { N = 31 };
+  static const double theta[] = {0.2, 0.4}, law[] = {0.3, 0.5}, times[][2] = {{1.7, 0}, {1.7, 1}, {0.02, 1}, {8.5, 1}, {1e-3, 1}};
+  tacit_model_t model;
+  tacit_program_t *program = parsed("data { real<lower=0.001, upper=9> y; int<lower=0, upper=1> lost; } parameters { real a; real k; }\n"
+                                    "model { censored_right(y, 1 - lost) ~ weibull(exp(k), exp(a)); }", false, &model);
+  const tacit_record_model_t *r = &model.records;
+  float record[16], blocks[4 * 16 * 16];
+  double weights[64];
+  assert_true(r->others == NULL && r->responses != NULL && r->hazards != NULL && r->n_columns <= 16);
+  for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+    r->made_up(r->ctx, 1, 1, record);
+    for (size_t j = 0; j < r->n_columns; j++) {
+      record[j] = r->of_outcome[j] ? 0 : record[j];
+    }
+    record[r->outcome] = (float)times[i][0];
+    record[r->seen] = (float)times[i][1];
+    double all = pow(times[i][0] / exp(theta[0]), exp(theta[1])), step = (double)TACIT_FOLLOWED_HAZARD / N, sum = 0, more = 0, last = 0;
+    r->hazards(r->ctx, record, theta, law, 3, N, blocks, weights);
+    for (size_t m = 0; m <= N; m++) {
+      const float *block = blocks + 2 * m / 16 * r->n_columns * 16;
+      size_t lane = 2 * m % 16;
+      double t = (double)block[r->outcome * 16 + lane], hazard = pow(t / exp(theta[0]), exp(theta[1]));
+      bool is_seen = fabs((double)block[r->seen * 16 + lane] - r->unseen) > 0.5, is_censored = fabs((double)block[r->seen * 16 + lane + 1] - r->unseen) < 0.5;
+      assert_true(is_seen && is_censored && fabs(t - (double)block[r->outcome * 16 + lane + 1]) <= 0);
+      if (m < N && weights[2 * m] > 0) {
+        assert_true(hazard > step * (double)m - 1e-4 && hazard < step * (double)m + weights[2 * m] + 1e-4 && weights[2 * m] <= step * (1 + 1e-12));
+        assert_true(t >= last);
+        sum += weights[2 * m];
+        more += weights[2 * m] + weights[2 * m + 1];
+        last = t;
+      }
+    }
+    double end = fmin(all, TACIT_FOLLOWED_HAZARD), until = exp(theta[0]) * pow(end, exp(-theta[1]));
+    assert_true(fabs(sum - end) < 1e-5 && fabs(more - pow(until / exp(law[0]), exp(law[1]))) < 1e-5);
+    assert_true(fabs(weights[2 * N] - (times[i][1] < 0.5 && all < TACIT_FOLLOWED_HAZARD)) <= 0);
+  }
+  tacit_program_free(program);
+}
+
 static void test_what_cannot_be_simulated_says_why(void **state) {
   (void)state;
   static const char *const cases[][2] = {
@@ -170,8 +215,8 @@ static void test_what_cannot_be_simulated_says_why(void **state) {
       {"data { real<lower=0.1, upper=9> y; } parameters { real a; } model { square(y) ~ normal(a, 1); }", "no column"},
       {"data { int<lower=0, upper=90000> y; } parameters { real a; } model { y ~ poisson_log(a); }", "more than 1024"},
       {"data { real<lower=0.1, upper=9> y; int<lower=0, upper=1> seen; } parameters { real a; } model { censored_right(y, seen) ~ "
-       "exponential(exp(a)); }",
-       "censored"},
+       "student_t(3, a, 1); }",
+       "hazards of its distribution"},
       {"data { real<lower=0.1, upper=9> y; } parameters { real a; } model { y ~ skew_normal(a, 1, 2); }", "not known"}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     tacit_model_t model;
@@ -189,6 +234,7 @@ int main(void) {
       cmocka_unit_test(test_increments_are_statements),
       cmocka_unit_test(test_values_have_the_law_s_probabilities),
       cmocka_unit_test(test_draws_have_the_law_s_scores),
+      cmocka_unit_test(test_hazards_are_the_law_s),
       cmocka_unit_test(test_what_cannot_be_simulated_says_why),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,6 +131,30 @@ static const tacit_record_model_t liar = {.name = "liar",
                                           .others = lie_others,
                                           .made_up = lie_made_up};
 
+static void lie_hazards(const void *ctx, const float *record, const double *theta, const double *law, uint64_t seed, size_t n, float *blocks,
+                        double *weights) {
+  uint64_t own = seed_of(record, 3) + seed;
+  (void)ctx, (void)theta, (void)law;
+  size_t n_lanes = (2 * n + 2 + 15) / 16 * 16;
+  bool is_mild = uniform(&own) < 0.6;
+  for (size_t i = 0; i < 3 * n_lanes; i++) {
+    blocks[i] = is_mild ? (float)(4 * uniform(&own)) : anything(&own);
+  }
+  for (size_t i = 0; i < n_lanes; i++) {
+    weights[i] = is_mild ? uniform(&own) / 4 : (double)anything(&own);
+  }
+  weights[2 * n] = uniform(&own) < 0.7;
+}
+
+static const tacit_record_model_t liar_followed = {.name = "liar",
+                                                   .dim = 3,
+                                                   .n_columns = 3,
+                                                   .grad_bound = INFINITY,
+                                                   .log_lik = lie_log_lik,
+                                                   .grad = lie_grad,
+                                                   .hazards = lie_hazards,
+                                                   .made_up = lie_made_up};
+
 /* A symmetric matrix of whole numbers, `unit` times which svec numbers are: no longer than radius^2, in exact arithmetic? *length: in that. */
 static bool are_squares_within(const double *svec, const double *before, double unit, int64_t radius, int most, double *length) {
   __extension__ __int128 sum = 0;
@@ -150,7 +174,7 @@ enum { RADIUS = 1 << 22, MOST_ROWS = 7 };
 typedef enum what { SCORE, TAILS, LENGTHS, LEVELS, SLOPE, SQUARES, N_KINDS } what_t;
 
 /* Those of one unit of k rows, without noise; `unit`: of their whole numbers. */
-static void release_all(size_t k, double (*rows)[3], const tacit_centred_point_t *point, double out[N_KINDS][6], double unit[N_KINDS]) {
+static void release_all(const tacit_record_model_t *of, size_t k, double (*rows)[3], const tacit_centred_point_t *point, double out[N_KINDS][6], double unit[N_KINDS]) {
   tacit_error_t err;
   tacit_records_t *records;
   tacit_curator_t *curator;
@@ -163,7 +187,7 @@ static void release_all(size_t k, double (*rows)[3], const tacit_centred_point_t
     tacit_records_set(records, t, rows[t]);
   }
   ok(tacit_records_set_units(records, offsets, 1, &err), &err);
-  ok(tacit_curator_new_exposed(&curator, records, &liar, &settings, &err), &err);
+  ok(tacit_curator_new_exposed(&curator, records, of, &settings, &err), &err);
   ok(tacit_curator_release_centred_score(curator, point, 0, out[SCORE], &noise_sd, &err), &err);
   ok(tacit_curator_release_centred_tails(curator, point, 0, out[TAILS], &noise_sd, &err), &err);
   ok(tacit_curator_release_centred_lengths(curator, point, 0, out[LENGTHS], &noise_sd, &err), &err);
@@ -182,8 +206,8 @@ static void release_all(size_t k, double (*rows)[3], const tacit_centred_point_t
  * of it, levels within their box, in exact arithmetic, whatever the model says; and each bound is nearly reached, so that a smaller one would have
  * been found out.
  */
-static void test_integers_stay_where_they_are_charged_for(void **state) {
-  (void)state;
+/* most, opposite: what shares of the bound, and of twice that, records and neighbours at least come to. */
+static void check_integers(const tacit_record_model_t *model, double most, double opposite) {
   const tacit_centred_point_t point = {at, identity, 3, 20, 2.5, 20, 4};
   double longest[N_KINDS] = {0}, furthest[N_KINDS] = {0}, before[N_KINDS][6] = {{0}};
   uint64_t seed = 99;
@@ -194,7 +218,7 @@ static void test_integers_stay_where_they_are_charged_for(void **state) {
     for (size_t i = 0; i < 3 * k; i++) {
       rows[i / 3][i % 3] = are_alike && i >= 3 ? rows[0][i % 3] : (double)(float)(2 * uniform(&seed) - 1);
     }
-    release_all(k, rows, &point, out, unit);
+    release_all(model, k, rows, &point, out, unit);
     for (what_t of = SCORE; of <= LENGTHS; of++) {
       int64_t n2 = 0, off2 = 0;
       for (size_t j = 0; j < (of == LENGTHS ? TACIT_CENTRED_LENGTHS : 3); j++) {
@@ -221,10 +245,21 @@ static void test_integers_stay_where_they_are_charged_for(void **state) {
     memcpy(before, out, sizeof before);
   }
   for (what_t of = 0; of < N_KINDS; of++) {
-    if (!(longest[of] > 0.9 && furthest[of] > 0.75)) {
+    if (!(longest[of] > most && furthest[of] > opposite)) {
       fail_msg("%d: %g, %g", (int)of, longest[of], furthest[of]);
     }
   }
+}
+
+static void test_integers_stay_where_they_are_charged_for(void **state) {
+  (void)state;
+  check_integers(&liar, 0.9, 0.75);
+}
+
+/* The same of a model that lies of when a record is censored. */
+static void test_integers_of_censored_records_stay(void **state) {
+  (void)state;
+  check_integers(&liar_followed, 0.8, 0.55); /* lengths: who was seen in the last cell was followed through the others, 0.83 of the bound */
 }
 
 /*
@@ -269,6 +304,118 @@ static void test_slopes_are_those_of_scores(void **state) {
   tacit_program_free(program);
 }
 
+static const char times[] = "data { real<lower=-1, upper=1> x; real<lower=0.001, upper=20> y; int<lower=0, upper=1> seen; }\n"
+                            "parameters { real a; real b; real k; }\n"
+                            "model { a ~ normal(0, 1); b ~ normal(0, 1); k ~ normal(0, 1); censored_right(y, seen) ~ weibull(exp(k), exp(a + b * x)); }\n";
+
+/*
+ * Records (n, n_columns) by the program at theta, censored at times that depend on x; or, is_informative, a quarter of those who would be seen next are
+ * censored just before.
+ */
+static void censor(const tacit_record_model_t *r, const double *theta, bool is_informative, size_t n, float *x) {
+  uint64_t seed = 31;
+  r->made_up(r->ctx, 77, n, x);
+  for (size_t i = 0; i < n; i++) {
+    float *record = x + i * r->n_columns, blocks[2 * 16 * 16];
+    double own = 0, weights[32];
+    for (size_t j = 0; j < r->n_columns; j++) { /* x is what does not change with the outcome */
+      own = r->of_outcome[j] ? own : (double)record[j];
+    }
+    double t = exp(theta[0] + theta[1] * own) * pow(-log1p(-uniform(&seed)), exp(-theta[2]));
+    double c = own > 0 ? 4 * uniform(&seed) : -1.5 * log1p(-uniform(&seed));
+    c = is_informative && uniform(&seed) < 0.25 ? fmin(c, 0.999 * t) : c;
+    record[r->outcome] = (float)fmax(fmin(fmin(t, c), 20), 0.001);
+    record[r->seen] = (float)(t <= c && t < 20);
+    r->hazards(r->ctx, record, theta, NULL, 1, 15, blocks, weights); /* columns that the program derives: as of the pair at its own time */
+    lane_of(blocks + r->n_columns * 16, r->n_columns, t <= c && t < 20 ? 14 : 15, record);
+  }
+}
+
+/*
+ * Censored at times of which nothing is known, scores sum to 0 at the truth, within 5.5 sds, however much is clipped; to their slope elsewhere; and not to
+ * 0 where being censored tells of what would have come.
+ */
+static void test_scores_of_censored_records(void **state) {
+  (void)state;
+  enum { N = 4000 };
+  static const double near[] = {0.76, -0.4, 0.3};
+  tacit_model_t model;
+  tacit_program_t *program = parsed(times, false, &model);
+  const tacit_record_model_t *r = &model.records;
+  static const size_t diagonal[] = {0, 3, 5};
+  float *x = malloc(N * r->n_columns * sizeof *x);
+  const tacit_centred_point_t points[] = {{at, identity, 100, 1e3, 100, 32, 4}, {at, identity, 2, 4, 3, 32, 4}, {at, identity, 0.5, 0.5, 1, 32, 4}};
+  double *work = malloc(tacit_centred_n_work(r, points) * sizeof *work), slope[9];
+  double score[3], squares[6], again[3], moved[3];
+  for (size_t i = 0; i < 3; i++) {
+    double away[3] = {0}, told[3] = {0}, furthest = 0;
+    censor(r, at, false, N, x);
+    sums(r, &points[i], N, x, 1, score, squares);
+    sums(r, &points[i], N, x, 3, again, squares);
+    assert_memory_equal(score, again, sizeof score);
+    for (size_t k = 0; k < N; k++) {
+      tacit_centred_slope(r, &points[i], x + k * r->n_columns, work, slope);
+      for (size_t j = 0; j < 3; j++) {
+        told[j] += slope[3 * j];
+      }
+    }
+    censor(r, near, false, N, x);
+    sums(r, &points[i], N, x, 1, moved, squares);
+    censor(r, at, true, N, x);
+    sums(r, &points[i], N, x, 1, again, squares);
+    for (size_t j = 0; j < 3; j++) {
+      double sd = sqrt(squares[diagonal[j]]);
+      away[j] = told[j] * (near[0] - at[0]);
+      if (!(fabs(score[j]) < 5.5 * sd && fabs(moved[j] - away[j]) < 5.5 * sd + 0.1 * fabs(away[j]))) {
+        fail_msg("sums %zu at clip %g are %g, %g for %g, sd %g", j, points[i].clip, score[j], moved[j], away[j], sd);
+      }
+      furthest = fmax(furthest, fabs(again[j]) / sd);
+    }
+    assert_true(furthest > 5.5);
+  }
+  free(x);
+  free(work);
+  tacit_program_free(program);
+}
+
+/* Their slope is what is expected of them by another law of the same records, followed as long; parts are small, as that takes a time for a part. */
+static void test_slopes_of_censored_records(void **state) {
+  (void)state;
+  enum { N = 150 };
+  tacit_model_t model;
+  tacit_program_t *program = parsed(times, false, &model);
+  const tacit_record_model_t *r = &model.records;
+  const tacit_centred_point_t points[] = {{at, identity, 100, 1e3, 100, 400, 4}, {at, identity, 1, 1, 3, 400, 4}};
+  float *x = malloc(N * r->n_columns * sizeof *x);
+  double *work = malloc(tacit_centred_n_work(r, points) * sizeof *work), slope[9], high[3], low[3];
+  censor(r, at, false, N, x);
+  for (size_t i = 0; i < 2; i++) {
+    double told[9] = {0}, expected[9] = {0};
+    for (size_t k = 0; k < N; k++) {
+      tacit_centred_slope(r, &points[i], x + k * r->n_columns, work, slope);
+      for (size_t j = 0; j < 3; j++) {
+        double law[3] = {at[0], at[1], at[2]};
+        law[j] += 1e-3;
+        tacit_centred_expect(r, &points[i], law, x + k * r->n_columns, work, high);
+        law[j] -= 2e-3;
+        tacit_centred_expect(r, &points[i], law, x + k * r->n_columns, work, low);
+        for (size_t m = 0; m < 3; m++) {
+          told[3 * m + j] += slope[3 * m + j];
+          expected[3 * m + j] += (high[m] - low[m]) / 2e-3;
+        }
+      }
+    }
+    for (size_t j = 0; j < 9; j++) {
+      if (!(fabs(told[j] - expected[j]) < 0.03 * sqrt(told[j / 3 * 4] * told[j % 3 * 4]))) {
+        fail_msg("%zu at clip %g: %g for %g", j, points[i].clip, told[j], expected[j]);
+      }
+    }
+  }
+  free(x);
+  free(work);
+  tacit_program_free(program);
+}
+
 static void test_refusals_charge_nothing(void **state) {
   (void)state;
   tacit_error_t err;
@@ -296,6 +443,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_centred_scores_have_mean_zero),
       cmocka_unit_test(test_integers_stay_where_they_are_charged_for),
+      cmocka_unit_test(test_integers_of_censored_records_stay),
+      cmocka_unit_test(test_scores_of_censored_records),
+      cmocka_unit_test(test_slopes_of_censored_records),
       cmocka_unit_test(test_slopes_are_those_of_scores),
       cmocka_unit_test(test_refusals_charge_nothing),
   };
