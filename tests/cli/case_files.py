@@ -77,7 +77,7 @@ FILES = {
     "capped-noisy-n.yaml": "statistics:\n  capped: {mechanism: laplace, scale: 2e5, value: 2040000000}\nn: {mechanism: laplace, scale: 1, value: 48210}\n",
     "group.yaml": "records: {a: 200}\nstatistics:\n  table: {mechanism: laplace, scale: 2, value: [20, 60, 60, 40, 20]}\n",
     "margins-a.yaml": MARGINS % "50, 50",
-    "margins-b.yaml": MARGINS % "51, 49",
+    "margins-levels.yaml": (MARGINS % "51, 49").replace("[x, y]", "[x, z]"),
     "waits.stan": "data { real<lower=0> t; }\nparameters { real<lower=0> rate; }\nmodel { rate ~ gamma(2, 1); t ~ gamma(2, rate); }\n"
                   "statistic { total = sum(fmin(t, 3)); }\n",
     "waits.yaml": "statistics:\n  total: {mechanism: laplace, scale: 3, value: 30}\n",
