@@ -94,7 +94,7 @@ static tacit_status_t learn(tacit_aware_run_t *run, tacit_error_t *err) {
       status = tacit_aware_run_mode(run, err);
     }
     if (status == TACIT_OK && is_last) {
-      run->moved2 = distance2(run, before, factor);
+      run->moved2 = run->wide.is_off ? INFINITY : distance2(run, before, factor);
     }
     place.factor = run->factor;
   }

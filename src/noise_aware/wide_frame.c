@@ -41,6 +41,15 @@ static void correct(tacit_wide_t *w, double scale, const double *white, double *
   }
 }
 
+/* Of the variance of a response: where all responses are certain rows would weigh nothing, and no mean over them could be taken. */
+static const double least_weight = 1e-12;
+
+static void raise_weights(tacit_wide_t *w) {
+  for (size_t k = 0; k < w->surrogate->n_rows; k++) {
+    w->frame.weights[k] = fmax(w->frame.weights[k], least_weight);
+  }
+}
+
 typedef struct spread {
   double mean, variance; /* relative, its square the unit */
 } spread_t;
@@ -70,6 +79,7 @@ tacit_status_t tacit_wide_take_moments(tacit_wide_t *w, const tacit_round_place_
   if (status == TACIT_OK) {
     settle(w, white);
     memcpy(w->frame.weights, mean_var, n * sizeof *mean_var);
+    raise_weights(w);
     spread_t of = spread_of(w);
     correct(w, of.mean, white, lines, lines + d * n);
     w->frame.doubt = 1 / w->rounds->weight;
@@ -174,6 +184,7 @@ tacit_status_t tacit_wide_learn_information(tacit_wide_t *w, const tacit_round_p
     if (status == TACIT_OK) {
       settle(w, white);
       weigh(w, theta, radius);
+      raise_weights(w);
       correct(w, spread_of(w).mean, white, lines, work);
       subtract(w, released, white, lines, rest);
       believe(w, theta, 0.5 * noise_sd * noise_sd / (w->rounds->n * w->rounds->n), rest, work);

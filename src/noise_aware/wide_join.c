@@ -373,7 +373,8 @@ static bool join(joiner_t *j, double *memory) {
   return true;
 }
 
-tacit_status_t tacit_wide_join(tacit_wide_t *w, const double *theta, const double *factor, tacit_error_t *err) {
+/* False: numbers cannot hold what scores say around theta. */
+static tacit_status_t join_at(tacit_wide_t *w, const double *theta, const double *factor, bool *is_joined, tacit_error_t *err) {
   size_t d = w->surrogate->d, n = w->surrogate->n_rows, r = w->rounds->n_rounds, width = r * d;
   joiner_t j = {.w = w, .theta = theta, .factor = factor, .d = d, .n = n, .width = width, .common = is_sound() * w->frame.variance};
   double **const arrays[] = {&j.variance, &j.slope, &j.maps, &j.from, &j.spread, &j.plain, &j.jacobian, &j.cov, &j.combine, &j.lines, &j.work};
@@ -390,7 +391,28 @@ tacit_status_t tacit_wide_join(tacit_wide_t *w, const double *theta, const doubl
     *arrays[i] = next;
     next += sizes[i];
   }
-  bool ok = join(&j, next);
+  *is_joined = join(&j, next);
   tacit_free(memory);
-  return ok ? TACIT_OK : tacit_error_set(err, TACIT_ERR_NUMERIC, "releases", "the covariance of the released scores is not positive");
+  return TACIT_OK;
+}
+
+/*
+ * Scores that fit no data of this kind lead to where all responses are as good as certain, and a combination that is best around there cannot be
+ * formed. One that is best nearer to the origin can; it is not what intervals there should rest on, which is remembered.
+ */
+tacit_status_t tacit_wide_join(tacit_wide_t *w, const double *theta, const double *factor, tacit_error_t *err) {
+  enum { N_TRIES = 8 };
+  double point[TACIT_NOISE_AWARE_MAX_FEATURES];
+  bool is_joined = false;
+  tacit_status_t status = TACIT_OK;
+  for (int i = 0; i < N_TRIES && status == TACIT_OK && !is_joined; i++) {
+    for (size_t k = 0; k < w->surrogate->d; k++) {
+      point[k] = i + 1 < N_TRIES ? ldexp(theta[k], -i) : 0;
+    }
+    w->is_off = i > 0;
+    status = join_at(w, point, factor, &is_joined, err);
+  }
+  return status != TACIT_OK || is_joined
+             ? status
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "releases", "the covariance of the released scores is not positive");
 }

@@ -22,6 +22,14 @@ static size_t term_of(const tacit_report_read_t *read, const json_t *object) {
   return SIZE_MAX;
 }
 
+/* No number stands for one beyond all numbers, which JSON has none for: what was found then is what the verdict says. */
+static double statistic_of(const json_t *check, tacit_check_id_t id) {
+  double statistic = number_of(check, "statistic");
+  const char *verdict = json_string_value(json_object_get(check, "verdict"));
+  bool is_flagged = verdict != NULL && strcmp(verdict, "fine") != 0;
+  return !isnan(statistic) ? statistic : is_flagged == tacit_check_info(id)->is_below ? -INFINITY : INFINITY;
+}
+
 /* Checks of a later version that this one does not know are passed over. */
 static void read_evidence(const json_t *root, tacit_report_read_t *read) {
   const json_t *checks = json_object_get(root, "checks"), *prior = json_object_get(root, "prior");
@@ -34,9 +42,9 @@ static void read_evidence(const json_t *root, tacit_report_read_t *read) {
       size_t term = term_of(read, check);
       const char *label = json_string_value(json_object_get(check, "term"));
       if (term == SIZE_MAX && label != NULL) {
-        tacit_checks_add_of(&evidence->checks, id, label, number_of(check, "statistic"));
+        tacit_checks_add_of(&evidence->checks, id, label, statistic_of(check, id));
       } else {
-        tacit_checks_add(&evidence->checks, id, term, number_of(check, "statistic"));
+        tacit_checks_add(&evidence->checks, id, term, statistic_of(check, id));
       }
     }
   }

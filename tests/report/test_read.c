@@ -61,6 +61,26 @@ static void test_read_skips_saved_warmup(void **state) {
   tacit_report_read_clear(&read);
 }
 
+/* A statistic beyond all numbers is no number in JSON: the check is there all the same, and still forbids intervals. */
+static void test_read_keeps_checks_beyond_all_numbers(void **state) {
+  tacit_report_read_t read;
+  tacit_error_t err;
+  tacit_evidence_t evidence = {0};
+  tacit_checks_add(&evidence.checks, TACIT_CHECK_FAR, SIZE_MAX, INFINITY);
+  tacit_checks_add(&evidence.checks, TACIT_CHECK_STATISTIC_CONTRADICTS, SIZE_MAX, -INFINITY); /* flagged below its threshold */
+  tacit_checks_add(&evidence.checks, TACIT_CHECK_BENT, SIZE_MAX, -INFINITY);                  /* fine */
+  folder_remove(path);
+  run->report.evidence = &evidence;
+  assert_ok(tacit_report_write(&run->report, path, &err), err);
+  assert_ok(tacit_report_read(&read, path, &err), err);
+  assert_int_equal(read.evidence.checks.n, 3);
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(tacit_check_is_flagged(&read.evidence.checks.items[i]), i < 2);
+  }
+  tacit_report_read_clear(&read);
+  run->report.evidence = NULL;
+}
+
 /* Replace the first `from` in folder/name by `to`. */
 static void edit(const char *name, const char *from, const char *to) {
   char *text = file_text(path, name), file[160];
@@ -275,6 +295,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       in_folder(test_read_returns_the_draws_bit_for_bit),
       in_folder(test_read_skips_saved_warmup),
+      in_folder(test_read_keeps_checks_beyond_all_numbers),
       in_folder(test_read_edited_draws_are_refused_with_file_and_line),
       in_folder(test_read_tolerates_crlf_and_missing_labels),
       in_folder(test_read_edited_privacy_is_refused),
