@@ -7,7 +7,7 @@ Fit number i is a function of i: family, number of records, bounds (tight, or up
 person, epsilon, one to four terms, and how the outcome comes from them. Features are skewed, heaped on round numbers, nearly constant, functions of each other, or factors with
 levels that hardly anybody has; outcomes have more zeros, further tails, other curves than the family knows, or are cut at a bound. Written: a line of
 FOLDER/formulas.jsonl a fit (an interrupted run goes on where it was) and FOLDER/formulas.md. The exit status is 1 if a fit ended with another status than
-0, 5 (flagged) or 4 (refused, before anything is spent: no releases are in its folder), or a reported number is none.
+0, 5 (flagged), 4 (refused for its budget) or 2 (for its formula; both before anything is spent: no releases are in its folder), or a reported number is none.
 """
 import argparse
 import collections
@@ -117,7 +117,8 @@ def case(i, folder):
     head = f"dataset: d\nrelation: {relation}\n" + ("unit: id\nmax_rows: 12\n" if persons else "unit: row\n")
     (folder / "s.yaml").write_text(head + "columns:\n" + "".join(f"  {name}: {text}\n" for name, text in schema.items()))
     formula = "y ~ " + " + ".join(terms)
-    return {"i": i, "family": family, "formula": formula, "n": n, "epsilon": epsilon, "units": rows[-1]["id"] if persons else n, "relation": relation, "persons": persons, "upper": upper, "shape": shape}
+    return {"i": i, "family": family, "formula": formula, "n": n, "epsilon": epsilon,
+            "units": rows[-1]["id"] if persons else n, "relation": relation, "persons": persons, "upper": upper, "shape": shape}
 
 
 def fit(tacit, i):
@@ -139,7 +140,7 @@ def fit(tacit, i):
 
 
 def is_wrong(run):
-    return run["status"] not in (0, 4, 5) or (run["status"] == 4 and run["releases"]) or not run.get("is_number", True)
+    return run["status"] not in (0, 2, 4, 5) or (run["status"] in (2, 4) and run["releases"]) or not run.get("is_number", True)
 
 
 def table(runs):
@@ -147,10 +148,11 @@ def table(runs):
     for family in FAMILIES:
         of = [run for run in runs if run["family"] == family]
         flagged = sum(bool(run.get("flags")) for run in of)
-        lines.append(f"| {family} | {len(of)} | {sum(run['status'] in (0, 5) for run in of) - flagged} | {flagged} | {sum(run['status'] == 4 for run in of)} | {sum(map(is_wrong, of))} |")
+        lines.append(f"| {family} | {len(of)} | {sum(run['status'] in (0, 5) for run in of) - flagged} | {flagged} | {sum(run['status'] in (2, 4) for run in of)} | {sum(map(is_wrong, of))} |")
     flags = collections.Counter(flag for run in runs for flag in run.get("flags", []))
     seconds = sorted(run["seconds"] for run in runs if run["status"] in (0, 5))
-    lines += ["", "Flags: " + (", ".join(f"{name} {k}" for name, k in flags.most_common()) or "none") + f". Seconds a fit: median {seconds[len(seconds) // 2] if seconds else 0}, most {max(seconds, default=0)}."]
+    said = ", ".join(f"{name} {k}" for name, k in flags.most_common(6)) or "none"
+    lines += ["", f"Flags: {said}. Seconds a fit: median {seconds[len(seconds) // 2] if seconds else 0}, most {max(seconds, default=0)}."]
     return "\n".join(lines)
 
 

@@ -56,7 +56,7 @@ typedef struct tacit_noise_aware_settings {
   void (*normal_tails)(void *user);
   void *prior_user;                  /**< of these */
   /**
-   * A model of which centred scores and their slopes are released, at six points (docs/theory.md, section 18.13): family, upper and what is said of features
+   * A model of which centred scores and their slopes are released, at nine points (docs/theory.md, section 18.13): family, upper and what is said of features
    * count for nothing then. NULL: a regression. Borrowed.
    */
   const tacit_record_model_t *records;
@@ -73,7 +73,7 @@ TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
  * the most parameters of a program. Time grows with the third power of the number of features of the former, of up to 20 of poisson and else with the
  * fifth (docs/theory.md, section 18.17).
  */
-enum { TACIT_NOISE_AWARE_MAX_FEATURES = 200, TACIT_NOISE_AWARE_MAX_NARROW = 20, TACIT_NOISE_AWARE_N_EVENTS = 20 };
+enum { TACIT_NOISE_AWARE_MAX_FEATURES = 200, TACIT_NOISE_AWARE_MAX_NARROW = 20, TACIT_NOISE_AWARE_N_EVENTS = 28 };
 
 /**
  * The releases that a run makes, as the curator charges them: six, and of 2 to 20 features residuals along them; of a gaussian four to seven, by

@@ -24,8 +24,8 @@ static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[T
   }
   if (fit->method->is_one_off) {
     assumptions[n++] = fit->design == NULL
-                           ? "Intervals are calibrated as far as the program is right: scores are taken as normal, how they depend on parameters is "
-                             "simulated, and the outcome's public bounds cut off next to none of its values."
+                           ? "Intervals are calibrated as far as the program is right, and where it is not as far as the releases show: sums of scores and "
+                             "of their slopes are taken as normal, and the outcome's public bounds cut off next to none of its values."
                        : fit->family == TACIT_FAMILY_GAUSSIAN
                            ? "Coefficients are those of the best line where the line is not straight: intervals include how far weights and "
                              "clamps may move them. The response's public bounds cut off next to none of its values."
@@ -33,8 +33,12 @@ static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[T
                              "surrogate population that stands for them.";
     if (tacit_schema_unit(fit->schema) != NULL) {
       assumptions[n++] =
-          "Coefficients are those of a regression that takes every row for itself; intervals know that rows of a unit hang together. That how many "
-          "rows a unit has tells nothing of its outcomes, given their features, is assumed and was not looked at.";
+          fit->design == NULL
+              ? "Every unit counts once, however many rows it has: coefficients are those of a fit whose rows have weight 1 / the unit's number of "
+                "rows, and intervals know that rows of a unit hang together. A fit in which every row counts once answers otherwise where units "
+                "with more rows have other outcomes, given their features; that was not looked at."
+              : "Coefficients are those of a regression that takes every row for itself; intervals know that rows of a unit hang together. That how "
+                "many rows a unit has tells nothing of its outcomes, given their features, is assumed and was not looked at.";
     }
     if (fit->between > 0) {
       assumptions[n++] =

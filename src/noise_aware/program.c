@@ -1,5 +1,5 @@
 /*
- * Inference for any model whose responses can be simulated (docs/theory.md, section 18.14). At six points t, each where the last leads, in coordinates e
+ * Inference for any model whose responses can be simulated (docs/theory.md, section 18.14). At nine points t, each where the last leads, in coordinates e
  * (theta = t + A' e) in which a record's information is about 1, two sums over records are released:
  *
  *     S = sum v, centred scores, of mean 0 at t given x;     J = sum w J_i, what S changes by in e, a function of each record's own x.

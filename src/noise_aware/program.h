@@ -9,7 +9,7 @@
 #include "tacit/curator.h"
 
 enum {
-  TACIT_PROGRAM_POINTS = 6,
+  TACIT_PROGRAM_POINTS = 9,
   TACIT_PROGRAM_LOOKS = 2, /* releases of slopes before the first score */
   TACIT_PROGRAM_SIMULATED = 32,
   TACIT_PROGRAM_MADE_UP = 1,

@@ -6,11 +6,11 @@
 #include "noise_aware/program.h"
 
 /*
- * Shares of mu^2, which sum to 1: of slopes before the first score and at the six points, of scores there, at the last of tails, of squares and of
+ * Shares of mu^2, which sum to 1: of slopes before the first score and at the nine points, of scores there, at the last of tails, of squares and of
  * levels, and of lengths where that leads. Where the number of units is private, the last score gives up what that costs.
  */
-static const double share_slopes[TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS] = {0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.03, 0.05};
-static const double share_scores[TACIT_PROGRAM_POINTS] = {0.03, 0.03, 0.03, 0.05, 0.11, 0.36};
+static const double share_slopes[TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS] = {0.02, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.02, 0.02, 0.03, 0.05};
+static const double share_scores[TACIT_PROGRAM_POINTS] = {0.02, 0.02, 0.02, 0.02, 0.03, 0.03, 0.05, 0.09, 0.33};
 static const double share_tails = 0.06, share_of_squares = 0.04, share_levels = 0.01, share_lengths = 0.08;
 
 /*

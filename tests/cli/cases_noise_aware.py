@@ -198,7 +198,7 @@ def run_all():
             assert abs(total - (6250 if is_by_rows else 2500)) < 200, check
         assert not min(sds["persons-s"], sds["persons-a"]) < 1.2 * sds["rows"], sds
         statement = json.load(open("calls-persons-s/privacy.json"))
-        assert any("every row for itself" in text for text in statement["assumptions"]) and statement["unit"] == "who", statement
+        assert any("Every unit counts once" in text for text in statement["assumptions"]) and statement["unit"] == "who", statement
         done = run(["refit", "calls-persons-a", "--out", "calls-again"])
         assert done.returncode == 0, done.stderr
         assert open("calls-persons-a/draws-1.csv").read() == open("calls-again/draws-1.csv").read()
