@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""Linear regression under privacy: tacit beside what others do, on the same records, budgets and guarantee.
+
+    experiments/peers/linear.py build/src/cli/tacit DATA --out FOLDER [--runs N] [--sets a,b] [--epsilon .5,1,2,4,8]
+
+DATA is the folder with radon.csv, earnings.csv and the others. It needs numpy, and for one of the peers diffprivlib
+(left out where it is not installed). N runs (default 10) with fresh noise, each a line of FOLDER/runs.jsonl; what is
+there is not made again. FOLDER/table.md is written from them.
+
+All protect a row against substitution at (epsilon, 1e-6); columns are mapped to [-1, 1] by the same public bounds,
+the number of rows is public, and peers are given what is best for them: budgets are split by exact composition of
+Gaussian noise, and noisy gradient descent has for each cell the best of eight settings, which nobody could know.
+
+    adassp       sufficient statistics with a ridge that adapts [Wang, UAI 2018, algorithm 2]; no intervals
+    moments      X'X, X'y, y'y in one release, eigenvalues at least the noise's; intervals by first-order propagation
+                 of noise and sampling
+    diffprivlib  its LinearRegression (the functional mechanism, Laplace noise, pure epsilon); no intervals
+    descent      full-batch gradient descent, gradients clipped, mean of the last half; no intervals
+    zero         slopes are 0
+
+Errors are those of slopes from least squares on the same records, in its standard errors (the sandwich's): an
+estimate that noise does not touch has 0, and one of another sample of the same size about 1.4.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import linear_agreement as agreement  # noqa: E402
+from linear_agreement import DELTA, KINDS, kind, table  # noqa: E402
+
+
+@kind("log radon (public data)", log_radon=(-3, 6), log_uranium=(-2.5, 1.5), floor=None)
+def radon(_, data):
+    return table(
+        data,
+        "radon.csv",
+        "log_radon",
+        "log_uranium",
+        lambda row: "NA" if row["floor_measure"] not in ("0", "1") else row["floor_measure"],
+    )
+
+
+@kind("log earnings (public data)", log_earn=(5, 13), height=(55, 80), male=None)
+def log_earnings(_, data):
+    return table(
+        data,
+        "earnings.csv",
+        lambda row: math.log(float(row["earn"])) if float(row["earn"]) > 0 else "NA",
+        "height",
+        "male",
+    )
+
+
+@kind("test scores of children (public data)", kid_score=(0, 200), mom_hs=None, mom_iq=(60, 150))
+def kidiq(_, data):
+    return table(data, "kidiq.csv", "kid_score", "mom_hs", "mom_iq")
+
+
+@kind(
+    "party identification (public data)",
+    partyid7=(1, 7),
+    real_ideo=(1, 7),
+    race_adj=(1, 2),
+    age_30=None,
+    age_45=None,
+    age_65=None,
+    educ1=(1, 4),
+    gender=(1, 2),
+    income=(1, 5),
+)
+def nes1972(_, data):
+    ages = [lambda row, k=k: row["age_discrete"] == k for k in "234"]
+    return table(data, "nes1972.csv", "partyid7", "real_ideo", "race_adj", *ages, "educ1", "gender", "income")
+
+
+SETS = [
+    "right_tiny",
+    "kidiq",
+    "right_few",
+    "log_earnings",
+    "nes1972",
+    "rare3",
+    "right",
+    "wide",
+    "chains",
+    "radon",
+    "visits",
+    "hdl",
+]
+
+
+def mu_of(epsilon):
+    """The mu at which Gaussian noise of sd sensitivity / mu is (epsilon, delta) [Balle2018]."""
+
+    def normal(x):
+        return 0.5 * math.erfc(-x / math.sqrt(2))
+
+    low, high = 1e-6, 100.0
+    for _ in range(100):
+        mu = math.sqrt(low * high)
+        lost = normal(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal(-mu / 2 - epsilon / mu)
+        low, high = (mu, high) if lost < DELTA else (low, mu)
+    return low
+
+
+class Records:
+    """Columns in [-1, 1], and the map back of coefficients."""
+
+    def __init__(self, case, bounds):
+        columns = np.loadtxt(case.data, delimiter=",", skiprows=1).T
+        middle, half = (
+            np.array([((b or (0, 1))[0] + (b or (0, 1))[1]) / 2 for b in bounds]),
+            np.array([((b or (0, 1))[1] - (b or (0, 1))[0]) / 2 for b in bounds]),
+        )
+        mapped = (columns - middle[:, None]) / half[:, None]
+        self.y, self.x = mapped[0], np.column_stack([np.ones(columns.shape[1]), *mapped[1:]])
+        self.n, self.d = self.x.shape
+        self.slopes = half[0] / half[1:]
+        self.estimate, self.error = np.array(case.estimate[1:-1]), np.array(case.error[1:-1])
+
+
+def symmetric(r, d, sd):
+    noise = np.triu(r.normal(size=(d, d)) * sd)
+    return noise + np.triu(noise, 1).T
+
+
+def adassp(r, of, mu):
+    d, share, rho = of.d, mu / math.sqrt(3), 0.05
+    xx, xy = of.x.T @ of.x, of.x.T @ of.y
+    sd = d / share  # of the least eigenvalue: |x|^2 <= d
+    least = max(np.linalg.eigvalsh(xx)[0] + sd * r.normal() - math.sqrt(math.log(6 / DELTA)) * sd, 0)
+    noise = math.sqrt(2) * d / share
+    ridge = max(0, math.sqrt(d * math.log(2 * d * d / rho)) * noise - least)
+    return np.linalg.solve(
+        xx + symmetric(r, d, noise) + ridge * np.eye(d), xy + 2 * math.sqrt(d) / share * r.normal(size=d)
+    ), None
+
+
+def moments(r, of, mu):
+    d, n = of.d, of.n
+    sd = math.sqrt(2) * (d + 1) / mu  # of an entry of svec (x, y) (x, y)': off the diagonal sqrt(2) less
+    joint = np.column_stack([of.x, of.y])
+    noise = symmetric(r, d + 1, sd / math.sqrt(2)) + np.diag((math.sqrt(0.5)) * sd * r.normal(size=d + 1))
+    all_of = joint.T @ joint + noise
+    values, vectors = np.linalg.eigh(all_of[:d, :d])
+    a = (vectors * np.maximum(values, sd * math.sqrt(d))) @ vectors.T
+    theta = np.linalg.solve(a, all_of[:d, d])
+    square = max(all_of[d, d] - 2 * theta @ all_of[:d, d] + theta @ a @ theta, 0.01 * n) / n
+    inverse = np.linalg.inv(a)
+    return theta, np.sqrt(
+        np.diag(inverse @ (square * a + 0.5 * sd * sd * (1 + theta @ theta) * np.eye(d)) @ inverse)
+    )
+
+
+def diffprivlib(r, of, epsilon):
+    from diffprivlib.models import LinearRegression
+
+    fit = LinearRegression(
+        epsilon=epsilon, bounds_X=(-1, 1), bounds_y=(-1, 1), random_state=int(r.integers(2**31))
+    )
+    fit.fit(of.x[:, 1:], of.y)
+    return np.concatenate([[fit.intercept_], fit.coef_]), None
+
+
+def descents(r, of, mu):
+    """A run of each of eight settings."""
+    for steps in (20, 100):
+        for clip in (0.3 * math.sqrt(of.d), math.sqrt(of.d)):
+            for rate in (0.3, 1):
+                theta, mean = np.zeros(of.d), np.zeros(of.d)
+                for t in range(steps):
+                    residual = of.y - of.x @ theta
+                    norm = np.abs(residual) * np.linalg.norm(of.x, axis=1)
+                    gradient = of.x.T @ (
+                        residual * np.minimum(1, clip / np.maximum(norm, 1e-12))
+                    ) + 2 * clip * math.sqrt(steps) / mu * r.normal(size=of.d)
+                    theta = theta + rate * gradient / of.n
+                    mean += theta * (t >= steps // 2) / (steps - steps // 2)
+                yield mean
+
+
+def peers(r, of, epsilon):
+    mu, result = mu_of(epsilon), {}
+    for name, method, budget in (
+        ("adassp", adassp, mu),
+        ("moments", moments, mu),
+        ("diffprivlib", diffprivlib, epsilon),
+    ):
+        try:
+            theta, sd = method(r, of, budget)
+        except ImportError:
+            continue
+        result[name] = {
+            "off": ((theta[1:] * of.slopes - of.estimate) / of.error).tolist(),
+            "ratio": None if sd is None else (sd[1:] * of.slopes / of.error).tolist(),
+        }
+    result["descents"] = [
+        ((theta[1:] * of.slopes - of.estimate) / of.error).tolist() for theta in descents(r, of, mu)
+    ]
+    return result
+
+
+def rms(off):
+    return float(np.sqrt(np.mean(np.square(off))))
+
+
+def cells(of, runs):
+    fits = [run["tacit"] for run in runs if "mean" in run["tacit"]]
+    out = {}
+    if fits:
+        off = np.array([(np.array(f["mean"][1:-1]) - of.estimate) / of.error for f in fits])
+        ratio = np.array([np.array(f["sd"][1:-1]) / of.error for f in fits])
+        is_answer = np.array([not f["problems"] for f in fits])
+        out["tacit"] = (
+            rms(off),
+            f"{np.median(ratio):.2f}",
+            f"{(np.abs(off) < 1.645 * ratio).mean():.2f}",
+            f"{(~is_answer).sum()} flagged",
+        )
+        if is_answer.any():
+            out["tacit, answers"] = (
+                rms(off[is_answer]),
+                f"{np.median(ratio[is_answer]):.2f}",
+                f"{(np.abs(off) < 1.645 * ratio)[is_answer].mean():.2f}",
+                f"{is_answer.sum()} fits",
+            )
+    if len(fits) < len(runs):
+        out.setdefault("tacit", (float("nan"), "", "", f"{len(runs) - len(fits)} refused"))
+    for name in ("adassp", "moments", "diffprivlib"):
+        of_name = [run["peers"][name] for run in runs if name in run["peers"]]
+        if of_name:
+            off = np.array([p["off"] for p in of_name])
+            has = of_name[0]["ratio"] is not None
+            ratio = np.array([p["ratio"] for p in of_name]) if has else None
+            out[name] = (
+                rms(off),
+                f"{np.median(ratio):.2f}" if has else "none",
+                f"{(np.abs(off) < 1.645 * ratio).mean():.2f}" if has else "none",
+                "",
+            )
+    out["descent"] = (
+        min(rms([run["peers"]["descents"][k] for run in runs]) for k in range(8)),
+        "none",
+        "none",
+        "",
+    )
+    out["zero"] = (rms(of.estimate / of.error), "none", "none", "")
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tacit")
+    parser.add_argument("data", type=pathlib.Path)
+    parser.add_argument("--out", required=True, type=pathlib.Path)
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--epsilon", default=".5,1,2,4,8")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    args.out.mkdir(parents=True, exist_ok=True)
+    kept, done, r = args.out / "runs.jsonl", {}, np.random.default_rng()
+    for run in map(json.loads, kept.read_text().splitlines()) if kept.exists() else ():
+        done.setdefault((run["set"], run["epsilon"]), []).append(run)
+    names = ["tacit", "tacit, answers", "adassp", "moments", "diffprivlib", "descent", "zero"]
+    errors, intervals = (
+        [f"| set (rows, coefficients) | epsilon | {' | '.join(names)} |", "| --- " * (len(names) + 2) + "|"],
+        ["| set | epsilon | method | width | 90 % intervals that hold least squares | |", "| --- " * 6 + "|"],
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        for name in args.sets.split(","):
+            case = agreement.Case(name, args.data, pathlib.Path(temporary))
+            of = Records(case, KINDS[name][1].values())
+            for epsilon in map(float, args.epsilon.split(",")):
+                runs = done.setdefault((name, epsilon), [])
+                while len(runs) < args.runs:
+                    with tempfile.TemporaryDirectory() as folder:
+                        runs.append(
+                            {
+                                "set": name,
+                                "epsilon": epsilon,
+                                "tacit": agreement.fit(
+                                    args.tacit, case, epsilon, pathlib.Path(folder) / "fit"
+                                ),
+                                "peers": peers(r, of, epsilon),
+                            }
+                        )
+                    with open(kept, "a") as f:
+                        f.write(json.dumps(runs[-1]) + "\n")
+                found = cells(of, runs)
+                errors.append(
+                    f"| {name} ({of.n}, {of.d}) | {epsilon:g} | "
+                    + " | ".join(f"{found[m][0]:.2f}" if m in found else "" for m in names)
+                    + " |"
+                )
+                intervals += [
+                    f"| {name} | {epsilon:g} | {m} | {' | '.join(found[m][1:])} |"
+                    for m in names[:4]
+                    if m in found
+                ]
+                print(errors[-1], flush=True)
+    (args.out / "table.md").write_text("\n".join([*errors, "", *intervals, ""]))
+
+
+if __name__ == "__main__":
+    main()
