@@ -69,6 +69,7 @@ def time(value):
 # The response's schema and how a record's comes from a linear predictor eta and its number of trials.
 FAMILIES = {
     "bernoulli": ("{type: binary}", lambda r, eta, n: int(r.random() < share(eta))),
+    "probit": ("{type: binary}", lambda r, eta, n: int(r.gauss(eta, 1) > 0)),
     "gaussian": (REAL, lambda r, eta, n: round(eta + r.gauss(0, .7), 4)),
     "student": (REAL, lambda r, eta, n: round(max(min(eta + .6 * r.gauss(0, 1) / math.sqrt(r.gammavariate(2.5, .4)), 8), -8), 4)),
     "lognormal": (TIME, lambda r, eta, n: time(r.lognormvariate(eta, .5))),

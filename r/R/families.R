@@ -13,7 +13,7 @@ link_of <- function(name) {
 bernoulli <- function(link = "logit") structure(class = "family", list(family = "bernoulli", link = link))
 categorical <- function(link = "logit") structure(class = "family", list(family = "categorical", link = link))
 
-# binomial() of a response without trials is bernoulli here.
+# binomial() of a response without trials is bernoulli here, and probit by its link.
 family_text <- function(family, formula = "") {
   if (is.null(family)) return(NULL)
   if (is.function(family)) family <- tryCatch(family(), error = function(e) NULL)
@@ -29,10 +29,12 @@ family_text <- function(family, formula = "") {
            "unknown", "family")
   }
   link <- if (is.character(family)) NULL else family$link
+  has_trials <- grepl("\\|.*trials\\(.*~", formula)
+  if (identical(as.character(link), "probit") && (name == "bernoulli" || (name == "binomial" && !has_trials))) name <- "probit"
   if (!is.null(link) && !identical(as.character(link), link_of(name))) {
     refuse(sprintf("family %s has the link %s here, not %s%s; a program in Stan's language may have another: tacit_model() writes one to edit", name,
                    link_of(name), link,
                    if (name == "gamma") ": Gamma(\"log\")" else ""), field = "family")
   }
-  if (name == "binomial" && !grepl("\\|.*trials\\(.*~", formula)) "bernoulli" else name
+  if (name == "binomial" && !has_trials) "bernoulli" else name
 }

@@ -151,7 +151,9 @@ stopifnot(same(tacit_contrast(ordered, "x - 2 * sb"), tacit_contrast(ordered, "b
 fits <- function(family, ...) tacit(y ~ x, d, schema, family = family, epsilon = 1, delta = 1e-6, ...)
 of <- function(family, link) structure(list(family = family, link = link), class = c("brmsfamily", "family"))
 says(fits(of("cumulative", "probit")), "link logit here, not probit")
-says(fits(binomial("probit")), "link logit here, not probit")
+says(tacit(y | trials(x) ~ x, d, schema, family = binomial("probit"), epsilon = 1, delta = 1e-6), "link logit here, not probit")
+stopifnot(grepl("bernoulli_probit(", tacit_model(y ~ x, binomial("probit"), schema), fixed = TRUE),
+          tacit:::family_text(bernoulli("probit")) == "probit")
 says(fits(Gamma()), "Gamma(\"log\")")
 says(fits(bernoulli("cloglog")), "not cloglog")
 says(tacit(y ~ x, d, schema, family = "bernoulli", epsilon = c(1, 20), delta = 1e-6), "epsilon: one value, not 2")

@@ -25,6 +25,7 @@ static const struct {
               {"hurdle_lognormal", "a ratio of medians, of what is not 0"},
               {"gamma", "a ratio of means"},
               {"hurdle_gamma", "a ratio of means, of what is not 0"},
+              {"probit", "no ratio: coefficients are differences of the normal score of the probability"},
               {"gaussian", "no ratio: coefficients are differences of the response"},
               {"student", "no ratio: coefficients are differences of the response"}};
 

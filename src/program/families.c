@@ -8,6 +8,7 @@
 
 static const tacit_family_about_t families[] = {
     {"bernoulli", "0 or 1, or two levels", "logit", "whether something happened: log odds"},
+    {"probit", "0 or 1, or two levels", "probit", "whether something happened: the normal score of its probability"},
     {"gaussian", "a number", "identity", "a mean with normal errors: linear regression"},
     {"student", "a number", "identity", "a mean with errors of heavier tails, of their own degrees of freedom"},
     {"lognormal", "a number above 0", "identity, of the log", "a number whose logarithm is normal; cens()"},
@@ -36,7 +37,8 @@ static const char *const synonyms[][2] = {
     {"neg_binomial", "negbinomial"}, {"nbinom1", "negbinomial"}, {"nbinom2", "negbinomial"}, {"negbin", "negbinomial"},
     {"ordinal", "cumulative"}, {"ordered", "cumulative"}, {"ordered_logistic", "cumulative"}, {"proportional_odds", "cumulative"},
     {"polr", "cumulative"}, {"multinomial", "categorical"}, {"softmax", "categorical"}, {"logistic", "bernoulli"}, {"logit", "bernoulli"},
-    {"binary", "bernoulli"}, {"quasibinomial", "binomial"}, {"normal", "gaussian"}, {"linear", "gaussian"}, {"ols", "gaussian"},
+    {"binary", "bernoulli"}, {"bernoulli_probit", "probit"}, {"binomial_probit", "probit"},
+    {"quasibinomial", "binomial"}, {"normal", "gaussian"}, {"linear", "gaussian"}, {"ols", "gaussian"},
     {"lm", "gaussian"}, {"identity", "gaussian"}, {"t", "student"}, {"student_t", "student"}, {"studentt", "student"},
     {"robust", "student"}, {"count", "poisson"}, {"quasipoisson", "negbinomial"}, {"survival", "weibull"}, {"log_normal", "lognormal"},
     {"betabinomial", "beta_binomial"}, {"zip", "zero_inflated_poisson"}, {"zinb", "zero_inflated_negbinomial"},

@@ -136,6 +136,7 @@ static double of_hurdle_gamma(const double *a, double u, uniforms_t *s) { return
 
 static double of_bernoulli(const double *a, double u, uniforms_t *s) { return (void)s, u < a[0]; }
 static double of_bernoulli_logit(const double *a, double u, uniforms_t *s) { return (void)s, u < inverse_logit(a[0]); }
+static double of_bernoulli_probit(const double *a, double u, uniforms_t *s) { return (void)s, quantile(u) < a[0]; }
 static double of_binomial(const double *a, double u, uniforms_t *s) { return (void)u, binomial_of(s, a[0], a[1]); }
 static double of_binomial_logit(const double *a, double u, uniforms_t *s) { return (void)u, binomial_of(s, a[0], inverse_logit(a[1])); }
 static double of_beta_binomial(const double *a, double u, uniforms_t *s) { return (void)u, binomial_of(s, a[0], beta_of(s, a[1], a[2])); }
@@ -184,6 +185,7 @@ static const tacit_law_t laws[] = {
     {"hurdle_gamma", 3, true, false, of_hurdle_gamma},
     {"bernoulli", 1, false, false, of_bernoulli},
     {"bernoulli_logit", 1, false, false, of_bernoulli_logit},
+    {"bernoulli_probit", 1, false, false, of_bernoulli_probit},
     {"binomial", 2, false, false, of_binomial},
     {"binomial_logit", 2, false, false, of_binomial_logit},
     {"beta_binomial", 3, false, false, of_beta_binomial},

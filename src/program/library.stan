@@ -356,6 +356,7 @@ real multi_normal_lpdf(vector y, vector mu, matrix Sigma) { return multi_normal_
 
 real bernoulli_lpmf(int y, real theta) { return y < 0 || y > 1 ? negative_infinity() : y == 1 ? log(theta) : log1m(theta); }
 real bernoulli_logit_lpmf(int y, real eta) { return y < 0 || y > 1 ? negative_infinity() : -log1p_exp((1 - 2 * y) * eta); }
+real bernoulli_probit_lpmf(int y, real eta) { return y < 0 || y > 1 ? negative_infinity() : log_Phi((2 * y - 1) * eta); }
 real binomial_lpmf(int y, int n, real theta) { return y < 0 ? negative_infinity() : lchoose_helper(n, y) + y * log(theta) + (n - y) * log1m(theta); }
 real binomial_logit_lpmf(int y, int n, real eta) { return y < 0 ? negative_infinity() : lchoose_helper(n, y) - y * log1p_exp(-eta) - (n - y) * log1p_exp(eta); }
 real beta_binomial_lpmf(int y, int n, real a, real b) { return y < 0 ? negative_infinity() : lchoose_helper(n, y) + lgamma_diff(a, y) + lgamma_diff(b, n - y) - lgamma_diff(a + b, n); }

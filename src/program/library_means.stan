@@ -56,6 +56,8 @@ real bernoulli_mean(real theta) { return theta; }
 real bernoulli_linear(real theta) { return logit(theta); }
 real bernoulli_logit_mean(real eta) { return inv_logit(eta); }
 real bernoulli_logit_linear(real eta) { return eta; }
+real bernoulli_probit_mean(real eta) { return Phi(eta); }
+real bernoulli_probit_linear(real eta) { return eta; }
 real binomial_mean(int n, real theta) { return n * theta; }
 real binomial_linear(int n, real theta) { return logit(theta); }
 real binomial_logit_mean(int n, real eta) { return n * inv_logit(eta); }

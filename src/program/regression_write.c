@@ -42,6 +42,7 @@ static const char phi_zero[] = "  real<lower=0> phi;\n  real<lower=0, upper=1> z
                   phi_zero_prior[] = "  phi ~ gamma(2, 0.5);\n  zero ~ beta(1, 1);\n";
 static const family_t families[] = {
     {"bernoulli", RESPONSE_BINARY, "bernoulli_logit", "lpmf", "eta", "", "", false, false},
+    {"probit", RESPONSE_BINARY, "bernoulli_probit", "lpmf", "eta", "", "", false, false},
     {"gaussian", RESPONSE_REAL, "normal", "lpdf", "eta, sigma_s", sigma_s, sigma_s_prior, true, false},
     {"student", RESPONSE_REAL, "student_t", "lpdf", "nu, eta, sigma_s", "  real<lower=0> sigma_s;\n  real<lower=1> nu;\n",
      "  sigma_s ~ student_t(3, 0, 0.25);\n  nu ~ gamma(2, 0.1);\n", false, false},

@@ -46,6 +46,7 @@ static const law_t laws[] = {
     {"hurdle_gamma", "a, b, c", 1.8, 0.7, 0.35, 0, 50, false, true, NAN},
     {"bernoulli", "a", 0.3, 0, 0, 0, 1, true, false, NAN},
     {"bernoulli_logit", "a", -0.6, 0, 0, 0, 1, true, false, NAN},
+    {"bernoulli_probit", "a", -0.4, 0, 0, 0, 1, true, false, NAN},
     {"binomial", "n, a", 0.3, 0, 0, 0, 7, true, false, NAN},
     {"binomial_logit", "n * 20, a", -0.6, 0, 0, 0, 140, true, false, NAN},
     {"beta_binomial", "n * 5, a, b", 1.2, 2.3, 0, 0, 35, true, false, NAN},

@@ -36,7 +36,7 @@ static tacit_schema_t *schema(void) {
 
 static void test_families_compile(void **state) {
   static const char *const responses[][2] = {
-      {"bernoulli", "y"}, {"gaussian", "t | cens(y)"}, {"student", "t"}, {"lognormal", "t"}, {"weibull", "t | cens(y)"}, {"exponential", "t"},
+      {"bernoulli", "y"}, {"probit", "y"}, {"gaussian", "t | cens(y)"}, {"student", "t"}, {"lognormal", "t"}, {"weibull", "t | cens(y)"}, {"exponential", "t"},
       {"gamma", "t | weights(w)"}, {"beta", "share"}, {"poisson", "k"}, {"negbinomial", "k"}, {"binomial", "k | trials(n)"},
       {"beta_binomial", "k | trials(n)"}, {"cumulative", "ward"}, {"zero_inflated_poisson", "k"}, {"zero_inflated_negbinomial", "k"},
       {"zero_inflated_binomial", "k | trials(n)"}, {"hurdle_poisson", "k"}, {"hurdle_negbinomial", "k"},

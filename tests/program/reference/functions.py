@@ -123,6 +123,7 @@ def build():
     # counts
     f.append(same("bernoulli_lpmf", [I(0, 1)], [U], 1))
     f.append(same("bernoulli_logit_lpmf", [I(0, 1)], [R], 1))
+    f.append(("bernoulli_probit_lpmf(k1 | a1)", [I(0, 1)], [R], "K[0] == 1 ? std_normal_lcdf(A[0]) : std_normal_lccdf(A[0])"))
     f.append(same("binomial_lpmf", trials, [U], 1))
     f.append(same("binomial_logit_lpmf", trials, [R], 1))
     f.append(same("beta_binomial_lpmf", trials, [P, P], 2))
@@ -231,6 +232,7 @@ def exact():
         "std_normal_lccdf(a1)": lambda k, y: mp.log(phi(-y)),
         "log_Phi(a1)": lambda k, y: mp.log(phi(y)),
         "exp_mod_normal_lpdf(a1 | a2, a3, a4)": lambda k, y, m, s, r: mp.log(r) + r * (m - y) + (r * s) ** 2 / 2 + mp.log(phi((y - m) / s - r * s)),
+        "bernoulli_probit_lpmf(k1 | a1)": lambda k, x: mp.log(phi(x if k[0] == 1 else -x)),
         "digamma(a1)": lambda k, x: mp.digamma(x),
         "ordered_probit_lpmf(k1 | a1, [a2, a3, a4]')": lambda k, eta, *c: probit(k[0], eta, *c),
     }
