@@ -6,7 +6,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 import unittest
 import unittest.mock
 import warnings
@@ -119,7 +118,7 @@ def dies_once(folder, request, pid):
     except FileExistsError:
         return
     os.kill(pid, signal.SIGKILL)
-    time.sleep(60)
+    os._exit(1)  # a worker that lives on keeps what its engine would start anew
 
 
 @unittest.skipUnless(has("dask", "distributed"), "dask and distributed are not there")
@@ -181,6 +180,7 @@ class Spark(Folders):
             session = SparkSession.builder.master(master)
             for key, value in {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.host": "127.0.0.1",
                                "spark.executor.memory": "600m", "spark.sql.shuffle.partitions": "3", "spark.log.level": "OFF",
+                               "spark.shuffle.io.maxRetries": "1", "spark.shuffle.io.retryWait": "1s",  # the dead are asked once more, not for 15 s
                                "spark.local.dir": self.folder}.items():
                 session = session.config(key, value)
             session = session.getOrCreate()
