@@ -214,6 +214,8 @@ class Case:
             + "".join(f"  {k}: {v}\n" for k, v in types.items())
         )
         columns = np.loadtxt(self.data, delimiter=",", skiprows=1).T
+        nominal = str(round(len(columns[0]), -2))
+        self.more = ["--n-public", nominal] if relation == "add-remove" else []
         self.estimate, self.error = target(columns[0], columns[1:])
 
 
@@ -241,6 +243,7 @@ def fit(tacit, case, epsilon, folder):
             "300",
             "--draws",
             "500",
+            *case.more,
             "--out",
             folder,
         ],

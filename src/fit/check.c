@@ -61,7 +61,7 @@ tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const 
     status = tacit_error_set(
         err, TACIT_ERR_ARGUMENT, "unit",
         "fits of families bernoulli, poisson and gaussian are checked by units of one record, and here a unit may have several rows: fit the program "
-        "(tacit model write, then --program FILE), which is checked by units of any");
+        "(tacit model write, then tacit fit FILE.stan), which is checked by units of any");
   }
   if (status == TACIT_OK) {
     status = tacit_fit_new(fit, of->formula, err);

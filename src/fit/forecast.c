@@ -69,7 +69,7 @@ static void put_bent(const tacit_fit_t *fit, const tacit_noise_aware_settings_t 
                     "most %g), and the fit is likely to end with a problem and no intervals; ",
                     n_units, bend, tacit_check_info(TACIT_CHECK_BENT)->threshold);
   tacit_text_printf(to, isfinite(epsilon) ? "epsilon %.2g would do, or more records" : "more records would do", tacit_number_round_up(epsilon));
-  tacit_text_printf(to, ", or priors centred where parameters are likely (tacit model write, then --program)\n");
+  tacit_text_printf(to, ", or priors centred where parameters are likely (tacit model write, then tacit fit FILE.stan)\n");
 }
 
 void tacit_fit_put_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to) {

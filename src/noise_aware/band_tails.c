@@ -376,6 +376,9 @@ bool tacit_band_learn_scores(const tacit_band_scores_t *of, tacit_band_tails_t *
   if (ok && of->split->n > 1) {
     fill_outer(of, bar, o);
     size_t n = learn_scenarios(o, s);
+    for (size_t b = 0; b < o->n; b++) {
+      tails->count_sd[b + 1] = sqrt(o->count_var[b]);
+    }
     mix(o, find_empty(o, n, s) ? learn_scenarios(o, s) : n, s, tails);
   }
   for (size_t b = 0; b < of->split->n; b++) {

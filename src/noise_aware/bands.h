@@ -79,6 +79,7 @@ typedef struct tacit_band_tails {
   double squares[BAND_DIM * BAND_DIM];  /* (m, m): mean of v v' */
   double records[BAND_CELLS];      /* units in each band, */
   double records_var[BAND_CELLS];
+  double count_sd[BAND_CELLS];     /* noise of all that was released of how many there are; 0 in the core */
   double expected[BAND_CELLS];     /* squares by band, sum of d numbers, as counts alone say they are */
   double last[BAND_CELLS], last_var[BAND_CELLS];       /* squares by band of the first number, or where m > d of the last */
 } tacit_band_tails_t;

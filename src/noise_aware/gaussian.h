@@ -106,6 +106,8 @@ typedef struct tacit_gaussian {
   tacit_band_lengths_t rows, scores;           /* lengths of u, and of u r */
   tacit_band_split_t row_bands, score_bands;
   tacit_band_tails_t tails;
+  double reach;                                /* length of a usual row's score with a residual at the bound */
+  double square_error;                         /* relative error of S by what was seen */
   tacit_linear_posterior_t posterior;
   double mean[GAUSSIAN_MAX], cov[GAUSSIAN_MAX * GAUSSIAN_MAX];
   double work[4 * GAUSSIAN_JOINT * GAUSSIAN_JOINT + 4 * GAUSSIAN_JOINT];
@@ -116,7 +118,7 @@ TACIT_MUST_USE tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_cu
                                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_error_t *err);
 /* Above 1: what lies beyond the core of scores decides, and is known too little. cov (d, d): of coefficients. */
 double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov);
-/* Of S, relative. */
+/* Of S, relative, with what is not seen. */
 double tacit_gaussian_square_error(const tacit_gaussian_t *g);
 /* precision (d, d) += that of least squares of the same records, residuals of this sd. */
 void tacit_gaussian_add_information(const tacit_gaussian_t *g, double sigma, double *precision);

@@ -21,6 +21,10 @@ static const double vague = 0.3, least_of_column = 0.3;
 static const double scale_off = 0.25;
 /* What sigma counts beside a coefficient: measured, docs/theory.md, 18.20. */
 static const double square_weight = 5;
+/* Bands from so many radii of the core on are far; mean square of scores in a band over its radius squared, for one. */
+static const double far_from = 16, usual_square = 0.5;
+/* A count that is known to so many tells what is there; how many sds of its noise may hide. */
+static const double few = 5, hidden_sds = 1.5;
 
 static double multiplier(const tacit_gaussian_t *g, double share) {
   return schedule_multiplier(g->settings->rho, share);
@@ -57,7 +61,7 @@ static tacit_status_t release_lengths(tacit_gaussian_t *g, const tacit_aware_ban
 }
 
 /* No row and no score is longer, in sqrt(d): of the cube's corners, and a response in [-1, 1]. */
-static void find_tops(const tacit_gaussian_t *g, double *row, double *score) {
+static void find_tops(tacit_gaussian_t *g, double *row, double *score) {
   double square = 0, most = 1;
   for (size_t i = 0; i < g->d; i++) {
     double sum = 0;
@@ -69,6 +73,7 @@ static void find_tops(const tacit_gaussian_t *g, double *row, double *score) {
   }
   *row = sqrt(square / (double)g->d);
   *score = *row * most / g->scale;
+  g->reach = sqrt((double)g->d) * most / g->scale;
 }
 
 static tacit_status_t learn_lengths(tacit_gaussian_t *g, const tacit_aware_banded_t *rows, const tacit_aware_banded_t *scores, tacit_error_t *err) {
@@ -191,6 +196,21 @@ static double fourth_power(const tacit_band_lengths_t *l, size_t n_cells) {
   return sum / n;
 }
 
+/*
+ * Variance of S by records that noise hides and a right model denies: in each band up to far ones and bounds, one and a half sds of the noise of its count,
+ * next to none where that is of a few. (2 % of errors 8 times as wide, 10 000 records, epsilon .5: one fit in five took them for none, and sigma was 5 of its
+ * sds off.)
+ */
+static double unseen_square_var(const tacit_gaussian_t *g) {
+  const tacit_band_split_t *bands = &g->score_bands;
+  double sum = 0, end = fmin(g->reach, far_from * bands->radii[0]);
+  for (size_t b = 1; b < bands->n && bands->radii[b - 1] < end; b++) {
+    double sd = g->tails.count_sd[b], hidden = hidden_sds * sd * sd * sd / (sd * sd + few * few), radius = fmin(bands->radii[b], end);
+    sum += pow(hidden * usual_square * radius * radius / ((double)g->d * g->n), 2);
+  }
+  return sum;
+}
+
 /* S and its error: the noise of each band's squares, and of sampling; a score is a row times a residual, and so is its fourth power. */
 static void set_square(tacit_gaussian_t *g) {
   tacit_linear_posterior_t *p = &g->posterior;
@@ -204,6 +224,8 @@ static void set_square(tacit_gaussian_t *g) {
   p->square = fmax(p->square, square_least);
   double fourth = fmax(fourth_power(&g->scores, n_cells) / fmax(fourth_power(&g->rows, g->rows.n), 1), 2 * p->square * p->square);
   p->square_var += (fourth - p->square * p->square) / g->n;
+  g->square_error = sqrt(p->square_var) / p->square;
+  p->square_var += unseen_square_var(g);
 }
 
 /* The mean square of residuals by the core, shrunk towards what was found before. */
@@ -332,12 +354,27 @@ double tacit_gaussian_square_error(const tacit_gaussian_t *g) {
   return sqrt(g->posterior.square_var) / g->posterior.square;
 }
 
+/* By how many sds of the mean score in some direction it would move, if a count's noise hid one sd of records with residuals at the bound, and usual rows. */
+static double unseen_shift(const tacit_gaussian_t *g) {
+  size_t d = g->d, b = 0;
+  double least = INFINITY;
+  while (b + 1 < g->score_bands.n && g->score_bands.radii[b] < g->reach) {
+    b++;
+  }
+  for (size_t j = 0; j < d; j++) {
+    least = fmin(least, g->posterior.cov[j * d + j]);
+  }
+  return g->tails.count_sd[b] * g->reach / sqrt((double)d) / g->n / sqrt(least);
+}
+
 /*
- * Above 1 where intervals are wider than those of sampling and what makes them so is doubted: squares beyond the core are half of all, or a part of them and the
- * most of a coefficient's variance is what is not known of them; or S is known badly, or rather badly and some of that variance is. Measured: docs/theory.md, 18.9.
+ * Above 1 where one sd of a count's noise at the bounds would move coefficients by four of their sds; or where intervals are wider than those of sampling and
+ * what makes them so is doubted: squares beyond the core are half of all, or a part of them and the most of a coefficient's variance is what is not known of
+ * them; or S is known badly, or rather badly and some of that variance is. Measured: docs/theory.md, 18.9.
  */
 double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
-  const double wider_most = 1.3, part_some = 0.4, squares_some = 0.5, part_most = 0.6, squares_few = 0.15, error_some = 0.35, part_any = 0.35, error_most = 0.5;
+  const double wider_most = 1.3, part_some = 0.4, squares_some = 0.5, part_most = 0.6, squares_few = 0.15, error_some = 0.35, part_any = 0.35, error_most = 0.5,
+               shift_most = 4;
   double tail[MAX], sampling[MAX], part = 0, wider = 0, beyond = 0;
   if (!variances_of(g, g->tails.tail_cov, tail) || !variances_of(g, g->tails.squares, sampling)) {
     return INFINITY;
@@ -351,8 +388,8 @@ double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
     beyond += g->tails.expected[b] / (double)g->d / g->posterior.square;
   }
   double tails = fmax(fmin(part / part_some, beyond / squares_some), fmin(part / part_most, beyond / squares_few));
-  double error = tacit_gaussian_square_error(g), unknown = fmax(fmin(error / error_some, part / part_any), error / error_most);
-  return fmin(fmax(tails, unknown), wider / wider_most);
+  double error = g->square_error, unknown = fmax(fmin(error / error_some, part / part_any), error / error_most);
+  return fmax(fmin(fmax(tails, unknown), wider / wider_most), unseen_shift(g) / shift_most);
 }
 
 void tacit_gaussian_note(const tacit_gaussian_t *g, tacit_evidence_t *evidence) {
