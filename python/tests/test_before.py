@@ -24,6 +24,54 @@ class Account(unittest.TestCase):
         self.assertNotEqual(tacit.account(sampled, delta=1e-6), tacit.account(sampled, delta=1e-6, relation="add-remove"))
         self.assertEqual(pickle.loads(pickle.dumps(epsilon)).lower, epsilon.lower)
 
+    def test_what_the_command_line_answers(self):
+        """The same numbers as `tacit account --solve`, `--fpr`, `--profile`, `--renyi` and `--gdp`."""
+        self.assertEqual(tacit.account_count("gaussian:sigma=20", epsilon=2, delta=1e-6), 80)
+        self.assertLess(tacit.account_count("gaussian:sigma=20", epsilon=2, delta=1e-6, once=["gaussian:sigma=5"]), 80)
+        factor = tacit.account_noise(("gaussian:sigma=1", 10), epsilon=2, delta=1e-6)
+        self.assertLessEqual(tacit.account((f"gaussian:sigma={factor!r}", 10), delta=1e-6), 2)
+        self.assertGreater(tacit.account((f"gaussian:sigma={factor * 0.999!r}", 10), delta=1e-6), 2)
+        at_none, next_to_none = (tacit.account_noise("gaussian:sigma=20", epsilon=epsilon, delta=1e-6) for epsilon in (0, 1e-300))
+        self.assertAlmostEqual(at_none / next_to_none, 1, places=5)
+        found = tacit.account(("gaussian:sigma=20", 100), delta=1e-6, fpr=0.01)
+        self.assertAlmostEqual(found.attack, 0.0339006, places=6)
+        self.assertEqual(pickle.loads(pickle.dumps(found)).attack, found.attack)
+        self.assertIsNone(tacit.account("gaussian:sigma=20", delta=1e-6).attack)
+        curve = tacit.account_profile("gaussian:sigma=5", points=5)
+        self.assertEqual([len(curve[key]) for key in ("epsilon", "delta", "delta_lower")], [5, 5, 5])
+        for epsilon, delta, lower in zip(curve["epsilon"], curve["delta"], curve["delta_lower"], strict=True):
+            self.assertEqual(tacit.account("gaussian:sigma=5", epsilon=epsilon), delta)
+            self.assertLessEqual(lower, delta)
+        self.assertAlmostEqual(tacit.account_renyi(("gaussian:sigma=20", 100), orders=[2, 4])[1], 0.5, places=12)
+        self.assertAlmostEqual(tacit.account_gdp(("gaussian:sigma=20", 100)), 0.5, places=12)
+
+    def test_all_events(self):
+        """Every form that the command line lists, under both relations where it has one."""
+        for event in ("zcdp:rho=0.1", "pure:epsilon=1", "approximate:epsilon=1,delta=1e-9", "exponential:epsilon=1", "permute-and-flip:epsilon=1",
+                      "sparse-vector:threshold=4,query=8,positives=2", "discrete-laplace:scale=2", "poisson-discrete-laplace:q=0.1,scale=2",
+                      "replacement-gaussian:records=100,draws=10,sigma=2", "truncated-gaussian:q=0.1,records=100,limit=20,sigma=2",
+                      "tree:sigma=5,leaves=37", "repeat-poisson:mean=5,sigma=5", "repeat-negative-binomial:mean=5,shape=1,sigma=5",
+                      "randomized-response:p=0.5,buckets=4"):
+            if "discrete-laplace:q" not in event:  # its relation is add-remove alone
+                self.assertGreater(tacit.account(event, delta=1e-6), 0, event)
+            if "replacement" not in event:
+                self.assertGreater(tacit.account(event, delta=1e-6, relation="add-remove"), 0, event)
+        self.assertAlmostEqual(tacit.account("pure:epsilon=1", delta=0), 1, places=12)
+        self.assertAlmostEqual(tacit.account("pure:epsilon=1", delta=0).lower, 1, places=6)
+
+    def test_refusals_of_the_rest(self):
+        for call, field in ((lambda: tacit.account_gdp("poisson-gaussian:q=0.1,sigma=1"), "event"),
+                            (lambda: tacit.account_renyi("gaussian:sigma=1", orders=[1]), "order"),
+                            (lambda: tacit.account_renyi("gaussian:sigma=1", orders="2"), "orders"),
+                            (lambda: tacit.account_renyi("fixed-size-gaussian:q=0.1,sigma=1", orders=[2]), "event"),
+                            (lambda: tacit.account_profile("gaussian:sigma=1", points=1), "points"),
+                            (lambda: tacit.account("gaussian:sigma=1", delta=1e-6, fpr=0), "fpr"),
+                            (lambda: tacit.account_noise("pure:epsilon=1", epsilon=1, delta=1e-6), "event"),
+                            (lambda: tacit.account_count(epsilon=1, delta=1e-6), "events")):
+            with self.assertRaises(ValueError) as caught:
+                call()
+            self.assertEqual(caught.exception.field, field)
+
     def test_refusals(self):
         for events, more, field in ((["gausian:sigma=2"], {"delta": 1e-6}, "event"), ([], {"delta": 1e-6}, "events"),
                                     ([("gaussian:sigma=2", 0)], {"delta": 1e-6}, "events"), (["gaussian:sigma=2"], {}, "delta"),
@@ -98,7 +146,7 @@ class Before(Folder):
         self.assertNotIn("--", repr(plan))
 
     def test_lists_need_no_program(self):
-        self.assertEqual([of["name"] for of in tacit.families()][:3], ["bernoulli", "gaussian", "student"])
+        self.assertEqual([of["name"] for of in tacit.families()][:3], ["bernoulli", "probit", "gaussian"])
         self.assertIn("negbinomial", repr(tacit.families()))
         self.assertIn("clip_grad=B", repr(tacit.settings()))
         self.assertIn("seed_not_private=N", repr(tacit.settings()))

@@ -74,7 +74,13 @@ class Misuse(Folder):
                                      "seed": 1, "thin": None, **FEW}
         yield "account", lambda events, **more: tacit.account(events, **more), {"events": ("gaussian:sigma=20", 10), "delta": 1e-6, "epsilon": None,
                                                                                "relation": "substitute", "method": "auto", "width": 0.0,
-                                                                               "in_order": False}
+                                                                               "in_order": False, "fpr": 0.01}
+        fits_in = {"events": ("gaussian:sigma=20", 10), "epsilon": 2.0, "delta": 1e-6, "relation": "substitute", "method": "auto", "width": 0.0,
+                   "in_order": False}
+        yield "account_count", lambda events, **more: tacit.account_count(events, **more), {**fits_in, "once": ()}
+        yield "account_noise", lambda events, **more: tacit.account_noise(events, **more), fits_in
+        yield "account_profile", lambda events, **more: tacit.account_profile(events, **more), {"events": "gaussian:sigma=20", "points": 3}
+        yield "account_renyi", lambda events, **more: tacit.account_renyi(events, **more), {"events": "gaussian:sigma=20", "orders": [2]}
         yield "settings", tacit.settings, {"of": "fit"}
         yield "read", tacit.read, {"path": "fit"}
         yield "refit", tacit.refit, {"path": "fit", "prior": None, "out": None, "seed": None, "check": None, "prior_scale": None, **FEW}

@@ -238,7 +238,7 @@ static tacit_status_t search_factor(const tacit_event_t *events, tacit_event_t *
     }
     f[!side] = last == side ? 0.5 * f[!side] : f[!side];
     last = side;
-    double share = f[0] / (f[0] - f[1]);
+    double share = epsilon > 0 ? f[0] / (f[0] - f[1]) : 0.5; /* 0 has no logarithm to aim at */
     at = x[0] + fmin(fmax(share, 1e-3), 0.999) * (x[1] - x[0]);
     if (share > 0.5) { /* aim a little inside, so that both ends close in */
       at = fmin(at + 2e-7, 0.5 * (at + x[1]));

@@ -96,7 +96,7 @@ static void look_at_chains(const tacit_draws_t *draws, tacit_findings_t *finding
   }
   if (least < moves_hardly) {
     tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM,
-        "use smaller steps (--step-size), a larger budget, or fewer chains so that each has more of it",
+        "smaller steps (--step-size); of a fit also a larger budget, or fewer chains so that each has more of it, of tacit infer more --draws",
         "a chain hardly ever moved: %.2g %% of its draws differ from the one before", 100 * least);
   } else if (total < moves_few) {
     tacit_findings_say(findings, TACIT_SEVERITY_WARNING, "smaller steps, or less noise in each decision, would accept more",
@@ -104,7 +104,8 @@ static void look_at_chains(const tacit_draws_t *draws, tacit_findings_t *finding
   }
   size_t kept = tacit_draws_n_kept(draws);
   if (kept < 50) {
-    tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM, "a larger budget, fewer chains, or a method that the budget takes further: see tacit plan",
+    tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM,
+        "of a fit a larger budget, fewer chains, or a method that the budget takes further (tacit plan); of tacit infer more --draws",
         "there are only %zu draws in a chain: too few to say anything about convergence", kept);
   }
 }
@@ -125,14 +126,15 @@ static void look_at_parameter(const char *label, const tacit_summary_t *s, doubl
   }
   if (s->rhat > rhat_problem) {
     tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM,
-        "do not use the intervals: run longer, start nearer (--init private or a public guess), or take fewer chains",
+        "do not use the intervals: run longer; a fit may start nearer (--init private or a public guess), or in fewer chains",
         "%s: the chains disagree (R-hat %.3g)", label, s->rhat);
   } else if (s->rhat > rhat_note) {
     tacit_findings_say(findings, TACIT_SEVERITY_WARNING, "read its last digits with care, or run longer",
                        "%s: the chains agree only roughly (R-hat %.3g)", label, s->rhat);
   }
   if (s->ess_bulk < ess_hardly) {
-    tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM, "its mean and interval are mostly luck: a larger budget or another method would help",
+    tacit_findings_say(findings, TACIT_SEVERITY_PROBLEM,
+        "its mean and interval are mostly luck: of a fit a larger budget or another method, of tacit infer more --draws would help",
         "%s: all draws are worth %.2g independent ones", label, s->ess_bulk);
   } else if (fmin(s->ess_bulk, s->ess_tail) < ess_few) {
     tacit_findings_say(findings, TACIT_SEVERITY_WARNING, "its interval ends are rough",

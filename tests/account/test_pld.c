@@ -377,6 +377,17 @@ static void check_inversion(const json_t *row, const tacit_event_t *events, size
   }
 }
 
+/* Of a curve that has no logarithm at the budget: the least factor all the same, delta(0) = erf(mu / 8^.5). */
+static void test_noise_for_no_epsilon(void **state) {
+  (void)state;
+  tacit_error_t err;
+  const tacit_event_t event = {.noise_multiplier = 20, .count = 10};
+  double factor;
+  assert_ok(tacit_account_noise_factor(&event, 1, NULL, 0, 1e-6, &factor, &err), err);
+  double mu = sqrt(10) / (20 * factor);
+  assert_true(fabs(erf(mu / sqrt(8)) / 1e-6 - 1) < 2e-6);
+}
+
 static void test_shared_reference(void **state) {
   if (testing_shared() == NULL) {
     skip();
@@ -394,7 +405,7 @@ int main(void) {
       cmocka_unit_test(test_known_compositions),  cmocka_unit_test(test_gaussians_on_the_grid),
       cmocka_unit_test(test_randomized_response), cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_monotone),            cmocka_unit_test(test_inverse),
-      cmocka_unit_test(test_shared_reference),
+      cmocka_unit_test(test_noise_for_no_epsilon), cmocka_unit_test(test_shared_reference),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ What these functions return, print, write and pickle is released: bounded, cover
 
 tacit.families() lists the families, tacit.settings() all settings of a fit; tacit.schema_draft(df) begins a schema, tacit.schema_check() checks it.
 """
-from ._account import account
+from ._account import account, account_count, account_gdp, account_noise, account_profile, account_renyi
 from ._core import version as __version__
 from ._errors import ArgumentError, BudgetError, DataError, FileError, NumericError, PoorPlan, PrivacyWarning, SchemaError, TacitError
 from ._fit import Plan, fit, plan, settings
@@ -22,7 +22,9 @@ from ._posterior import Posterior, read
 from ._release import Release, release
 from ._schema import Families, SchemaCheck, families, schema_check, schema_draft
 
-__all__ = ["ArgumentError", "BudgetError", "Check", "DataError", "Families", "FileError", "Ledger", "NumericError", "Plan", "PoorPlan", "Posterior",
-           "PrivacyWarning", "Release", "SchemaCheck", "SchemaError", "Synthesis", "TacitError", "Wanted", "__version__", "account", "check",
-           "combine", "epsilon_for", "families", "fit", "infer", "model",
-           "plan", "read", "refit", "release", "schema_check", "schema_draft", "settings", "statement", "synthesize"]
+__all__ = ["ArgumentError", "BudgetError", "Check", "DataError", "Families", "FileError", "Ledger",
+           "NumericError", "Plan", "PoorPlan", "Posterior", "PrivacyWarning", "Release", "SchemaCheck",
+           "SchemaError", "Synthesis", "TacitError", "Wanted", "__version__", "account", "account_count",
+           "account_gdp", "account_noise", "account_profile", "account_renyi", "check", "combine",
+           "epsilon_for", "families", "fit", "infer", "model", "plan", "read", "refit", "release",
+           "schema_check", "schema_draft", "settings", "statement", "synthesize"]

@@ -3,8 +3,8 @@ from typing import Any
 
 version: str
 
-def account(events: list[tuple[str, int]], relation: str, epsilon: float | None, delta: float | None, method: str, width: float,
-            in_order: bool, /) -> dict[str, Any]: ...
+def account(what: str, each: list[tuple[str, int]], once: list[tuple[str, int]], relation: str, epsilon: float, delta: float, fpr: float,
+            method: str, width: float, in_order: bool, numbers: list[float], /) -> Any: ...
 def fit(formula: str, settings: list[tuple[str, str]], schema: bytes, name: str,
         data: str | Callable[[list[str]], object] | tuple[list[tuple[int, int]], Callable[[str], bytes]],
         on_plan: Callable[[dict[str, Any]], None], on_progress: Callable[[int, int, float], object] | None, has_out: bool,
