@@ -225,7 +225,7 @@ static void test_edited_ledgers_refuse_to_spend(void **unused) {
       "CREATE TRIGGER thief AFTER INSERT ON events BEGIN UPDATE events SET count = 1; END",
       "CREATE TABLE other(x)",
       "DROP TABLE events",
-      "ALTER TABLE events RENAME TO e; CREATE VIEW events AS SELECT entry, position, 1 AS count, spec, label FROM e",
+      ("ALTER TABLE events RENAME TO e; CREATE VIEW events AS SELECT entry, position, 1 AS count, spec, label FROM e"),
       "ALTER TABLE entries ADD COLUMN extra",
       "UPDATE totals SET rho = '00000000000000000000000000000001'",
       "UPDATE totals SET rho = 'x'",
