@@ -1,5 +1,5 @@
 /*
- * Record programs (src/program) beside the hand-written kernels of the same models, and beside the same instructions printed as C and
+ * Record programs (src/model/program) beside the hand-written kernels of the same models, and beside the same instructions printed as C and
  * compiled by the system's compiler: a machine without dispatch, and without registers in memory. Prints rows of JSON (harness.h).
  * Ratios are of the least of many calls by turns.
  */
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "harness.h"
-#include "model/glm_kernel.h"
+#include "formula/glm_kernel.h"
 #include "program/compiled.h"
 #include "program/language.h"
 #include "tacit/curator.h"
@@ -319,10 +319,10 @@ static void measure(const model_t *m, tacit_schema_t *schema) {
     if (b->n_theta == 1) {
       single = passes[0];
       bool is_spare;
-      tacit_room_t *room = tacit_room_take(b->program, 1, &is_spare);
-      b->uniforms = tacit_work_uniforms(room->work[TACIT_ROLE_ROWS]);
-      b->scalars = tacit_work_scalars(room->work[TACIT_ROLE_ROWS]);
-      tacit_room_give_back(b->program, is_spare);
+      tacit_workspace_t *workspace = tacit_workspace_take(b->program, 1, &is_spare);
+      b->uniforms = tacit_work_uniforms(workspace->work[TACIT_ROLE_ROWS]);
+      b->scalars = tacit_work_scalars(workspace->work[TACIT_ROLE_ROWS]);
+      tacit_workspace_give_back(b->program, is_spare);
       by_turns(machine_rows, b->rows != NULL ? c_rows : NULL, b, rows);
       print(m, 1, "rows", rows[0], rows[1], "the same as C", 1.5);
     } else {

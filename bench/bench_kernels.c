@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "curator/curator_internal.h"
 #include "door/door_internal.h"
 #include "harness.h"
-#include "model/glm_kernel.h"
+#include "formula/glm_kernel.h"
 #include "tacit/curator.h"
 #include "tacit/data.h"
 #include "tacit/model.h"

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "curator/curator_internal.h"
 #include "door/door_internal.h"
 #include "harness.h"
-#include "model/glm_kernel.h"
+#include "formula/glm_kernel.h"
 #include "tacit/sample.h"
 
 typedef struct box {
@@ -165,7 +166,7 @@ static void langevin(void *user) {
   box_t *box = user;
   size_t dim = box->model.records.dim;
   tacit_accept_rule_t rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 4};
-  double metric[64], grad[64] = {0}, room[TACIT_LANGEVIN_ROOM * 64], correction = 0;
+  double metric[64], grad[64] = {0}, workspace[TACIT_LANGEVIN_WORKSPACE * 64], correction = 0;
   bool accepted;
   for (size_t j = 0; j < dim; j++) {
     metric[j] = 1;
@@ -175,7 +176,7 @@ static void langevin(void *user) {
   tacit_door_product_t product;
   tacit_wide_t log_ratio;
   tacit_error_t err;
-  (void)tacit_langevin_product(box->curator, &rule, &pairs, 0, room, &work, &product);
+  (void)tacit_langevin_product(box->curator, &rule, &pairs, 0, workspace, &work, &product);
   bench_require(tacit_door_product_sum(box->curator->door, &product, &log_ratio, &err), &err);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/pool.h"
 #include "harness.h"
 #include "tacit/data.h"
 #include "tacit/model.h"

@@ -10,11 +10,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/error.h"
 #include "cli/launcher.h"
 #include "curator/curator_internal.h"
 #include "door/door_internal.h"
 #include "harness.h"
-#include "model/glm_kernel.h"
+#include "formula/glm_kernel.h"
 
 enum { D = 10, BATCH = 1000000, N_SHARED = 1 << 20, N_REPEATS = 9, N_SUMS = 200 };
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/error.h"
 #include "curator/curator_internal.h"
 #include "harness.h"
 

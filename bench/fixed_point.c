@@ -4,6 +4,8 @@
  * contribution of a record in integers. Not part of the product, nor of `run-bench`.
  */
 #include "fixed_point.h"
+#include "base/error.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +16,7 @@
 #include "curator/curator_internal.h"
 #include "door/door_internal.h"
 #include "harness.h"
-#include "model/glm_kernel.h"
+#include "formula/glm_kernel.h"
 
 extern const fixed_functions_t bench_fixed_portable;
 #if defined(__x86_64__)

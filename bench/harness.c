@@ -1,4 +1,5 @@
 #include "harness.h"
+#include "base/pool.h"
 
 #include <math.h>
 #include <stdio.h>

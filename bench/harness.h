@@ -6,7 +6,7 @@
 #ifndef TACIT_BENCH_HARNESS_H
 #define TACIT_BENCH_HARNESS_H
 
-#include "base/base_internal.h"
+#include "tacit/base.h"
 
 /* What one unit of work needs at least, counted from the source. */
 typedef struct bench_work {

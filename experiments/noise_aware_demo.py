@@ -9,7 +9,7 @@ For every epsilon, over REPEATS fits (default 50) of the same records with fresh
 deviation over the non-private one, and the root mean square of (private mean - non-private mean) / sqrt(private variance -
 non-private variance), which is 1 if the private posterior knows how far privacy moved it. Part of that shift, the mean, is the
 same in all fits: down-weighted rows estimate from the same records a little differently. With --simulate every repeat has new
-responses, drawn at the non-private estimate for the same features, and a non-private fit of its own: the law under which the root
+responses, drawn at the non-private estimate for the same features, and a non-private fit of its own: the distribution under which the root
 mean square should be 1 and intervals should cover the truth. With --method, another method: its chains are few and short, and the
 table has their R-hat. The data are public; many fits of private data would each spend their epsilon.
 """

@@ -21,6 +21,7 @@
 #include <tacit/data.h>
 #include <tacit/model.h>
 #include <tacit/random.h>
+#include "tacit/base.h"
 
 enum { N_DRAWS = 199, N_BINS = 20, MAX_REPORTED = 3, MAX_VALUES = 5, N_LEVELS = 4 };
 

@@ -1,4 +1,4 @@
-(* Lemma 3.2 of src/door/README.md with real numbers: clipping to a ball moves no two vectors apart, and how
+(* Lemma 3.2 of src/boundary/door/README.md with real numbers: clipping to a ball moves no two vectors apart, and how
    far a product of two clipped vectors moves. Real numbers are the standard library's, which rest on
    axioms of classical mathematics (README.md). *)
 From Coq Require Import Reals List Lra.

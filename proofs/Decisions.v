@@ -1,4 +1,4 @@
-(* Lemmas 3.1 and 3.2 of src/door/README.md, over whole numbers: how far one unit moves a log ratio. (3.2 with
+(* Lemmas 3.1 and 3.2 of src/boundary/door/README.md, over whole numbers: how far one unit moves a log ratio. (3.2 with
    real numbers, and that clipping to a ball moves no two vectors apart, is in Clipping.v.) *)
 From Tacit Require Import Vectors Shapes.
 

@@ -1,4 +1,4 @@
-(* Theorem 4's decision by minibatch of src/door/README.md (docs/theory.md, 15.2): how far one record moves
+(* Theorem 4's decision by minibatch of src/boundary/door/README.md (docs/theory.md, 15.2): how far one record moves
    the log odds. A record counts s times; each time multiplies the odds by h = (2 a + b + x) / (2 a + b - x).
    Given the other records' counts the odds without the record are w, and the decision accepts with
    probability w h^s / (1 + w h^s). So the odds, averaged over s with weights p_s, are

@@ -1,4 +1,4 @@
-(* Lemma 1.5 of src/door/README.md (docs/theory.md, 12.8): products of d columns in +-R, and a response in
+(* Lemma 1.5 of src/boundary/door/README.md (docs/theory.md, 12.8): products of d columns in +-R, and a response in
    +-H. A unit with columns u and response r adds R u_i; u_i u_j for i <= j; and, with a response, r R and r
    u_i. Two units differ by at most (d + 1) R^2 + H^2 in L2, H = 0 without a response.
 
@@ -8,7 +8,7 @@
    all u_j^2 and v_j^2 are R^2. *)
 From Tacit Require Import Vectors Shapes Squares.
 
-(* As tacit_door_shape_add() in src/door/shapes.c writes them. *)
+(* As tacit_door_shape_add() in src/boundary/door/shapes.c writes them. *)
 Definition products (R : Z) (u : list Z) (r : Z) : list Z := times R u ++ triangle u ++ times r (R :: u).
 Definition products_without_response (R : Z) (u : list Z) : list Z := times R u ++ triangle u.
 

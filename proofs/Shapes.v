@@ -1,5 +1,5 @@
-(* Lemmas 1.1 to 1.3 and theorem 2 of src/door/README.md: balls, boxes and cells. Checks are written as
-   src/door/shapes.c makes them; a unit whose numbers fail one adds nothing, []. Of two units of which one adds
+(* Lemmas 1.1 to 1.3 and theorem 2 of src/boundary/door/README.md: balls, boxes and cells. Checks are written as
+   src/boundary/door/shapes.c makes them; a unit whose numbers fail one adds nothing, []. Of two units of which one adds
    nothing the bounds for units that are added or removed hold, which are no larger. *)
 From Tacit Require Import Vectors.
 Open Scope bool_scope.

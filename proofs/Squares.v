@@ -1,4 +1,4 @@
-(* Lemma 1.4 of src/door/README.md: a unit adds the upper triangle of A = sum_t v_t v_t', where
+(* Lemma 1.4 of src/boundary/door/README.md: a unit adds the upper triangle of A = sum_t v_t v_t', where
    sum_t |v_t|^2 <= R^2, and entries off the diagonal get sqrt 2 less noise. The distance that counts is then that
    of weights 1 on the diagonal and 2 off it, which is the Frobenius norm of A - A'. Or there are several such
    matrices, blocks, and each v_t says to which its square is added.
@@ -7,7 +7,7 @@
    |A| <= sum_t |v_t|^2 <= R^2, <A, A'> >= 0, and |A - A'|^2 = |A|^2 - 2 <A, A'> + |A'|^2 <= 2 R^4. *)
 From Tacit Require Import Vectors Shapes.
 
-(* By rows, as add_square() in src/door/shapes.c writes it: v_1 v_1, v_1 v_2, .., v_1 v_d, v_2 v_2, .. *)
+(* By rows, as add_square() in src/boundary/door/shapes.c writes it: v_1 v_1, v_1 v_2, .., v_1 v_d, v_2 v_2, .. *)
 Fixpoint triangle (v : list Z) : list Z :=
   match v with [] => [] | a :: v' => times a (a :: v') ++ triangle v' end.
 

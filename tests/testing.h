@@ -40,7 +40,7 @@ static inline const char *testing_shared(void) {
   return getenv("TACIT_SHARED");
 }
 
-/* A sanitizer that watches the heap keeps all memory there, private or not (src/base/alloc.c). gcc and clang say so differently. */
+/* A sanitizer that watches the heap keeps all memory there, private or not (src/core/base/alloc.c). gcc and clang say so differently. */
 #if defined(__has_feature)
 #  if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
 #    define __SANITIZE_ADDRESS__ 1

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "accept_rule.h"
 #include "audit.h"
 #include "wrap.h"
@@ -276,13 +277,13 @@ tacit_status_t __wrap_tacit_curator_release_langevin_accept(tacit_curator_t *cur
   fault_t at_work = begin_looking();
   const tacit_accept_pairs_t *pairs = &langevin->pairs;
   for (size_t k = 0; k < pairs->n; k++) {
-    double p[2], room[TACIT_LANGEVIN_ROOM * AUDIT_MAX_DIM];
+    double p[2], workspace[TACIT_LANGEVIN_WORKSPACE * AUDIT_MAX_DIM];
     bool is_near = true;
     for (size_t side = 0; is_near && side < 2; side++) {
       tacit_langevin_work_t work;
       tacit_door_product_t product;
       tacit_wide_t units;
-      is_near = tacit_langevin_product(adversary.replica[side], rule, langevin, k, room, &work, &product);
+      is_near = tacit_langevin_product(adversary.replica[side], rule, langevin, k, workspace, &work, &product);
       if (is_near) {
         must(tacit_door_product_sum(adversary.replica[side]->door, &product, &units, err), err);
         p[side] = rule_accepts(rule, rule->sigma, (double)(units + tacit_log_ratio_units(work.correction)) * 0x1p-32);

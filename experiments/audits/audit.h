@@ -148,8 +148,8 @@ double binomial_upper(double successes, double n, double alpha);
  */
 double epsilon_lower_bound(double *evidence[2], size_t n, double delta, double alpha);
 
-/* Least epsilon for which two discrete laws, shape (n), are (epsilon, delta)-close, both ways. */
-double epsilon_of_laws(const double *p, const double *q, size_t n, double delta);
+/* Least epsilon for which two discrete distributions, shape (n), are (epsilon, delta)-close, both ways. */
+double epsilon_of_distributions(const double *p, const double *q, size_t n, double delta);
 
 /* ---- runs (engine.c) ---- */
 

@@ -126,7 +126,7 @@ static double hockey_stick(const double *p, const double *q, size_t n, double ep
   return sum;
 }
 
-double epsilon_of_laws(const double *p, const double *q, size_t n, double delta) {
+double epsilon_of_distributions(const double *p, const double *q, size_t n, double delta) {
   double low = 0, high = 100;
   for (int i = 0; i < 60; i++) {
     double middle = 0.5 * (low + high);

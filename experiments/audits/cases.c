@@ -196,9 +196,9 @@ static void nothing(tacit_sampler_settings_t *s) {
 static const double zero = 0, one = 1, minus_one = -1, score_lower[2] = {-1, 0}, score_upper[2] = {1, 1};
 static const size_t two_levels = 2;
 
-#define SUM(law) {.kind = TACIT_STATISTIC_SUM, .noise = law, .n_columns = 1, .lower = &zero, .upper = &one}
-#define STEPS(law) {.kind = TACIT_STATISTIC_SUM, .noise = law, .n_columns = 1, .lower = &zero, .upper = &one, .step = 0.25}
-#define COUNTS(law) {.kind = TACIT_STATISTIC_COUNTS, .noise = law, .n_columns = 1, .n_levels = &two_levels}
+#define SUM(distribution) {.kind = TACIT_STATISTIC_SUM, .noise = distribution, .n_columns = 1, .lower = &zero, .upper = &one}
+#define STEPS(distribution) {.kind = TACIT_STATISTIC_SUM, .noise = distribution, .n_columns = 1, .lower = &zero, .upper = &one, .step = 0.25}
+#define COUNTS(distribution) {.kind = TACIT_STATISTIC_COUNTS, .noise = distribution, .n_columns = 1, .n_levels = &two_levels}
 
 static const tacit_statistic_t statistics[] = {
     SUM(TACIT_STATISTIC_GAUSSIAN),
@@ -280,7 +280,7 @@ const audit_case_t audit_cases[] = {
      .faults = {FAULT_FREE_BIT}},
     {"fast-mh-full-batch", "dp-fast-mh", "minibatches not allowed to be so large", SUBSTITUTE, OPPOSITE, .configure = minibatch_full, .n_bits = 8,
      .share = 0.5, .share_exact = 0.7, .faults = {FAULT_NO_CLIP, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_FREE_BIT}},
-    {"barker-vcorr", "dp-barker-vcorr", "correction law, q = 0.5", SUBSTITUTE, OPPOSITE, .configure = correction, .share = 0.5,
+    {"barker-vcorr", "dp-barker-vcorr", "correction distribution, q = 0.5", SUBSTITUTE, OPPOSITE, .configure = correction, .share = 0.5,
      .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE}, .quick_effort = 3},
     {"barker-vcorr-penalty", "dp-barker-vcorr", "barker-penalty, q = 0.5", SUBSTITUTE, OPPOSITE, .configure = correction_penalty, .share = 0.5,
      .faults = {FAULT_DOUBLE_RATE, FAULT_HALF_NOISE, FAULT_HALF_SENSITIVITY, FAULT_UNIFORM_NOISE}, .quick_effort = 0.5},

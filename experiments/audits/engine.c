@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "audit.h"
-#include "base/base_internal.h"
+#include "base/error.h"
 #include "tacit/draws.h"
 #include "tacit/noise_aware.h"
 
@@ -281,7 +281,7 @@ double audit_run(const audit_case_t *of, fault_t fault, size_t n_runs, double al
 
 /* Exact epsilon of the decisions of one set of proposals. */
 static double exact_of(const audit_case_t *of, tacit_curator_t *curator, uint64_t seed) {
-  double laws[2][1 << MAX_EXACT_BITS], sum = 0;
+  double distributions[2][1 << MAX_EXACT_BITS], sum = 0;
   size_t n = (size_t)1 << of->n_bits;
   for (size_t path = 0; path < n; path++) {
     tacit_draws_t draws;
@@ -289,14 +289,14 @@ static double exact_of(const audit_case_t *of, tacit_curator_t *curator, uint64_
     adversary.path = path;
     must(run_once(of, curator, seed, &draws, &err), &err);
     tacit_draws_clear(&draws);
-    laws[0][path] = exp(adversary.log_probability[0]);
-    laws[1][path] = exp(adversary.log_probability[1]);
-    sum += laws[0][path];
+    distributions[0][path] = exp(adversary.log_probability[0]);
+    distributions[1][path] = exp(adversary.log_probability[1]);
+    sum += distributions[0][path];
   }
   if (!(fabs(sum - 1) < 1e-9)) {
     must(TACIT_ERR_NUMERIC, &(tacit_error_t){.message = "the probabilities of all decisions do not add up to 1"});
   }
-  return epsilon_of_laws(laws[0], laws[1], n, audit_delta);
+  return epsilon_of_distributions(distributions[0], distributions[1], n, audit_delta);
 }
 
 double audit_exact(const audit_case_t *of) {

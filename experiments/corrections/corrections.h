@@ -123,8 +123,8 @@ double balance_ratio(acceptance_t a, double w, double sigma);
 /* Largest P(S) - e^epsilon Q(S) over outcomes S and both directions, of bits with probabilities p and q of a one. */
 double bit_delta(double p, double q, double epsilon);
 
-/* Stationary law of the n x n kernel (row-major, rows summing to 1), by elimination. */
-void stationary(size_t n, const double *kernel, double *law);
+/* Stationary distribution of the n x n kernel (row-major, rows summing to 1), by elimination. */
+void stationary(size_t n, const double *kernel, double *distribution);
 double total_variation(size_t n, const double *p, const double *q);
 /* Solve the n x n system a x = b in place; a and b are overwritten, b with the solution. */
 void solve(size_t n, double *a, double *b);

@@ -157,9 +157,9 @@ static double move_probability(const rule_t *rule, size_t i, size_t j) {
   return sum;
 }
 
-/* Distance of the stationary law from the posterior; *asymmetry: largest difference of opposite flows under it. */
+/* Distance of the stationary distribution from the posterior; *asymmetry: largest difference of opposite flows under it. */
 static double stationary_error(const rule_t *rule, double *asymmetry) {
-  double kernel[n_states * n_states] = {0}, law[n_states], posterior[n_states], total = 0;
+  double kernel[n_states * n_states] = {0}, distribution[n_states], posterior[n_states], total = 0;
   for (size_t i = 0; i < n_states; i++) {
     posterior[i] = exp(-small_energy[0][i] - small_energy[1][i] - small_energy[2][i]);
     total += posterior[i];
@@ -180,8 +180,8 @@ static double stationary_error(const rule_t *rule, double *asymmetry) {
       *asymmetry = fmax(*asymmetry, fabs(difference));
     }
   }
-  stationary(n_states, kernel, law);
-  return total_variation(n_states, law, posterior);
+  stationary(n_states, kernel, distribution);
+  return total_variation(n_states, distribution, posterior);
 }
 
 static void run_random_branch(run_t *run) {
@@ -197,13 +197,13 @@ static void run_random_branch(run_t *run) {
     /* The sums over multiplicities leave out 1e-15; detailed balance itself is exact. */
     expect_that(run, errors[0][i] > 1e-3 && errors[1][i] > 1e-3 && errors[2][i] < 1e-12, errors[0][i], errors[2][i], 0,
                 "not exact",
-                "distance of the stationary law from the posterior, K = %g (min(1, r); Barker with B < K: %.3g)",
+                "distance of the stationary distribution from the posterior, K = %g (min(1, r); Barker with B < K: %.3g)",
                 limits[i], errors[1][i]);
   }
   expect_that(run, asymmetry > 1e-3, asymmetry, NONE, 0, "not exact",
               "largest asymmetry of the flow, min(1, r) with B < K");
   if (!run->quick) {
-    figure_t figure = {.title = "Stationary law against the posterior, three states and three records",
+    figure_t figure = {.title = "Stationary distribution against the posterior, three states and three records",
                        .x_label = "K", .y_label = "total variation distance", .n_curves = 3,
                        .curves = {{"B &lt; K, min(1, r)", limits, errors[0], n},
                                   {"B &lt; K, Barker", limits, errors[1], n},

@@ -278,7 +278,7 @@ static void run_erfc(run_t *run) {
   double log_delta = tacit_gaussian_log_delta(200, 1100);
   expect_that(run, isnan(theirs) && fabs(log_delta - reference) < 1e-9, theirs, log_delta, reference, "not a number",
               "log delta at rho = 200, epsilon = 1100");
-  /* Not as far out the second term underflows alone; reference: the integral over the law of the loss. */
+  /* Not as far out the second term underflows alone; reference: the integral over the distribution of the loss. */
   double exact = integrate(loss_integrand, &(double[2]){100, 500}, 500, 700, 4000);
   double ours = exp(tacit_gaussian_log_delta(100, 500) + 400);
   expect_value(run, subtracted_delta(100, 500) * exp(400) / exact, ours / exact, 1, 1e-9, "wrong",

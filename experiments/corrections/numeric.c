@@ -141,15 +141,15 @@ void solve(size_t n, double *a, double *b) {
   }
 }
 
-void stationary(size_t n, const double *kernel, double *law) {
+void stationary(size_t n, const double *kernel, double *distribution) {
   double *a = allocate(n * n, sizeof *a);
   for (size_t i = 0; i < n; i++) { /* balance in state i; the last equation is the normalisation */
     for (size_t j = 0; j < n; j++) {
       a[i * n + j] = i + 1 < n ? kernel[j * n + i] - (i == j) : 1;
     }
-    law[i] = i + 1 < n ? 0 : 1;
+    distribution[i] = i + 1 < n ? 0 : 1;
   }
-  solve(n, a, law);
+  solve(n, a, distribution);
   free(a);
 }
 

@@ -14,7 +14,7 @@ typedef struct friction {
   double noise_var; /* of the injected momentum noise in a step */
 } friction_t;
 
-/* Stationary law of theta += step r, r += -step (theta + noise) - sign step c r + injected noise. */
+/* Stationary distribution of theta += step r, r += -step (theta + noise) - sign step c r + injected noise. */
 static double stationary_variance(const friction_t *f) {
   double keep = 1 - f->sign * f->step * f->c, v[3];
   double a[4] = {1, f->step, -f->step, keep - f->step * f->step}; /* the gradient is taken at the new theta */

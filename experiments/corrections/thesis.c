@@ -260,21 +260,21 @@ static void run_correction_variable(run_t *run) {
     double ratio = balance_ratio(logistic, w, s);
     double peak = needed_chf(first * 1.02, c);
     expect_that(run, peak > 1 && fabs(ratio - 1) < 1e-9, peak, ratio, 1, "does not exist",
-                "C = %g: |E e^(itV)| that V would need at t = %.3g (a law has at most 1; exceeded from t = %.4g on); "
+                "C = %g: |E e^(itV)| that V would need at t = %.3g (a distribution has at most 1; exceeded from t = %.4g on); "
                 "corrected: A(w)/(e^w A(-w)) with the penalty",
                 c, 1.02 * first, first);
   }
-  static const double smallest[] = {1e-8, 5e-4}; /* what the nearest law leaves, by order of magnitude */
+  static const double smallest[] = {1e-8, 5e-4}; /* what the nearest distribution leaves, by order of magnitude */
   for (size_t i = 0; i < 2; i++) {
     double c = 1 + (double)i, error = tacit_vcorr_error(c);
     expect_that(run, error > smallest[i] && error < 10 * smallest[i], 0, error, NONE, "approximate",
-                "C = %g: largest difference of the distribution functions of N(0, C) + V and of the logistic law, for the best V", c);
+                "C = %g: largest difference of the distribution functions of N(0, C) + V and of the logistic distribution, for the best V", c);
   }
   if (!run->quick) {
     enum { n = 200 };
     static double t[n], y[4][n];
     figure_t figure = {.title = "Characteristic function that the correction variable would need", .x_label = "t",
-                       .y_label = "modulus (at most 1 for a law)", .log_y = true, .n_curves = 4};
+                       .y_label = "modulus (at most 1 for a distribution)", .log_y = true, .n_curves = 4};
     static const char *const labels[] = {"C = 0.5", "C = 1", "C = 2", "C = 3"};
     for (size_t i = 0; i < 4; i++) {
       for (size_t k = 0; k < n; k++) {
@@ -384,7 +384,7 @@ static const correction_case_t cases[] = {
      "replacement, is known by Renyi bounds alone. Poisson minibatches, each with the penalty of its own sampling noise, and noise of "
      "fixed variance cost less for the same total variance.", "11.2", run_barker_accounting},
     {"correction-variable", "section on Barker's test",
-     "There is a law V_corr with N(0, C) + V_corr logistic.",
+     "There is a distribution V_corr with N(0, C) + V_corr logistic.",
      "Its characteristic function would exceed 1, for every C > 0. Barker's test on the noisy ratio less C/2 is exact "
      "instead.", "11.1",
      run_correction_variable},

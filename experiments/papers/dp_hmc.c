@@ -52,7 +52,7 @@ problem_t *open_problem(const run_t *run, bool is_banana) {
     p->obs_sd[0] = sqrt(variances[0]);
     p->obs_sd[1] = sqrt(variances[1]);
     must(tacit_model_init_banana(&p->model, 2, 20, 0, 0, p->prior_var, variances, &err), &err);
-  } else { /* the paper draws variances from a gamma law of shape 1/2 that is not printed: these have its spread */
+  } else { /* the paper draws variances from a gamma distribution of shape 1/2 that is not printed: these have its spread */
     for (size_t j = 0; j < p->dim; j++) {
       p->obs_sd[j] = sqrt(0.05 * pow(38, (double)j / 9));
     }

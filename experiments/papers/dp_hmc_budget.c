@@ -163,7 +163,7 @@ static void explain_budget(run_t *run, curve_t (*curves)[n_settings], const doub
       "privacy. (3) At a batch of 1000 the gradient's own variance heats DP-SGLD by a factor of 1 + h^2 / (4 q "
       "sd^2): the Gaussian's narrowest direction has %.1f times the posterior's variance at the paper's step. With "
       "all records in each step (`ours`) the same noise costs the same epsilon and there is no such heat. (4) The "
-      "Gaussian's variances are drawn in the paper from a gamma law by a seed of another generator: here they are "
+      "Gaussian's variances are drawn in the paper from a gamma distribution by a seed of another generator: here they are "
       "0.05 to 1.9, evenly spaced in the logarithm, which clips about as many gradients. (5) DP-SGNHT's thermostat "
       "is updated by halves before and after the momentum ([theory](../../theory.md), section 17).\n\n**What it shows.** At the paper's settings and "
       "epsilon = %g, DP-HMC, DP-penalty, DP-SGLD and DP-SGNHT have an MMD of %.2f, %.2f, %.2f and %.2f on the "

@@ -181,11 +181,11 @@ static void run_clipping(run_t *run) {
   table_close(&table);
   chart_write(run, "", &chart);
   say(run,
-      "\nAs in the paper, tests without noise and ratios clipped: what clipping alone does to the invariant law. Four "
+      "\nAs in the paper, tests without noise and ratios clipped: what clipping alone does to the invariant distribution. Four "
       "chains, one repeat, "
            "%d trajectories or %d steps a chain (the paper: 1000 and 12000 or 25000, ten repeats), steps in units "
            "of posterior sds. A clipped sum of ratios is no difference of a potential, so no "
-           "formula for the law is known: it has to be seen.\n\n",
+           "formula for the distribution is known: it has to be seen.\n\n",
       run->quick ? 25 : 300, run->quick ? 125 : 1500);
   size_t last = n_points - 1;
   for (size_t b = 0; b < 2; b++) {

@@ -229,7 +229,7 @@ static void run_phase(run_t *run) {
       n_paths, (int)n_steps, (int)n_shown, energy, growth);
   /* Energies of paths are about exponential around the growth: 20 of them have a relative sd of 0.22, so 0.05 and 3.5
    * are beyond 6
-   * sds of the gamma law (its tails: 1e-9 below 0.2, 1e-15 above 3.5). Friction: 20 paths of 3000 steps with a time of
+   * sds of the gamma distribution (its tails: 1e-9 below 0.2, 1e-15 above 3.5). Friction: 20 paths of 3000 steps with a time of
    * 20 steps. */
   check(run, energy > 0.15 * growth && energy < 3.5 * growth, "naive: energy %.0f, expected %.0f", energy, growth);
   check(run, fabs(square[FRICTION] - 1) < 0.2, "friction: mean of theta^2 is %.3f", square[FRICTION]);

@@ -3,7 +3,7 @@
 
     published.py TACIT [--runs 100] [--out DIR]
 
-Each run draws a law of two tables (3 x 2 and 2 x 2 levels, which share a column) from the prior, N records from it and noise. One table in two has a published number of
+Each run draws a distribution of two tables (3 x 2 and 2 x 2 levels, which share a column) from the prior, N records from it and noise. One table in two has a published number of
 records; of the others it is inferred. The planted error says that the noise has a third of its scale.
 """
 import argparse

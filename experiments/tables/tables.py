@@ -3,7 +3,7 @@
 
     experiments/tables/tables.py build/src/cli/tacit --out docs/results/tables [--runs 40] [--sets 100]
 
-Each run draws 3000 records of seven columns from a law whose log has main effects and pairs alone, releases nine tables of pairs at epsilon 0.5 and delta 1e-6, infers, makes sets,
+Each run draws 3000 records of seven columns from a distribution whose log has main effects and pairs alone, releases nine tables of pairs at epsilon 0.5 and delta 1e-6, infers, makes sets,
 fits y ~ x1 + x2 + x3 to each and combines by the rules of docs/releases.md. The same from margins whose noise is said to be next to none: the planted error.
 Writes runs.jsonl (a line a run, resumed where it is) and prints the table of README.md.
 """

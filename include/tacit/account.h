@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/** Mechanisms. Each is a pair of output laws (P, Q), the worst that neighbours can give under the relation. */
+/** Mechanisms. Each is a pair of output distributions (P, Q), the worst that neighbours can give under the relation. */
 typedef enum tacit_event_kind {
   TACIT_EVENT_GAUSSIAN = 0,        /**< noise_multiplier = noise_sd / (L2 sensitivity under the relation) */
   TACIT_EVENT_LAPLACE,             /**< noise_multiplier = scale / (L1 sensitivity under the relation) */

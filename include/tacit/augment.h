@@ -2,7 +2,7 @@
  * @file augment.h
  * Bayesian inference from a statistic that was released with privacy noise.
  *
- * The records x_1 .. x_n are unknown; known are their law f(x | theta), the prior p(theta), and
+ * The records x_1 .. x_n are unknown; known are their distribution f(x | theta), the prior p(theta), and
  *
  *     y = sum_i t(x_i) + noise,      t(x) = clamp(x) | (clamp(x), clamp(x)^2) | indicator of a cell | products of columns
  *
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/** Law of a record. */
+/** Distribution of a record. */
 typedef enum tacit_latent_kind {
   TACIT_LATENT_GAUSSIAN = 0,   /**< N(mean, sd^2); mean ~ N(mean_location, mean_scale^2), variance known or inverse gamma */
   TACIT_LATENT_POISSON = 1,    /**< Poisson(rate); rate ~ Gamma(rate_shape, rate_rate) */
@@ -30,7 +30,7 @@ typedef enum tacit_latent_kind {
 } tacit_latent_kind_t;
 
 /**
- * Law of the records and prior. Borrows its arrays. Fields that a kind does not have are ignored.
+ * Distribution of the records and prior. Borrows its arrays. Fields that a kind does not have are ignored.
  * A saturated table is one factor whose levels are the cells.
  */
 typedef struct tacit_latent_model {
@@ -63,7 +63,7 @@ typedef enum tacit_release_kind {
   TACIT_RELEASE_COUNTS = 2   /**< records in each cell, the last factor fastest; categorical */
 } tacit_release_kind_t;
 
-/** Noise of each value, independent. The discrete laws live on the multiples of `step`. */
+/** Noise of each value, independent. The discrete distributions live on the multiples of `step`. */
 typedef enum tacit_release_noise {
   TACIT_RELEASE_GAUSSIAN = 0,          /**< density of exp(-e^2 / (2 scale^2)) */
   TACIT_RELEASE_LAPLACE = 1,           /**< density of exp(-|e| / scale) */
@@ -92,7 +92,7 @@ typedef enum tacit_augment_method {
   TACIT_AUGMENT_AUTO = 0,
   /**
    * Each record is proposed from the model and accepted by the noise's likelihood ratio [Ju2022]; theta from its
-   * conditional law. For gaussian records, interwoven with moves of theta that carry all records along [YuMeng2011].
+   * conditional distribution. For gaussian records, interwoven with moves of theta that carry all records along [YuMeng2011].
    */
   TACIT_AUGMENT_GIBBS = 1,
   /** Hamiltonian trajectories; gaussian records under Gaussian or Laplace noise. See tacit_augment_path_t. */
@@ -142,7 +142,7 @@ TACIT_API tacit_augment_settings_t tacit_augment_settings_default(void);
 /** How a run went; rates are over iterations after warm-up and all chains. */
 typedef struct tacit_augment_result {
   tacit_augment_method_t method; /**< the one used, never AUTO */
-  bool is_exact;                 /**< the chain's invariant law is the posterior, not an approximation of it */
+  bool is_exact;                 /**< the chain's invariant distribution is the posterior, not an approximation of it */
   bool is_complete;              /**< false: stopped by `proceed` */
   double record_accept;          /**< share of record proposals accepted; NaN if there were none */
   double min_record_accept;      /**< least acceptance probability of a record, >= exp(-epsilon) under pure epsilon-DP */
@@ -180,13 +180,13 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment(const tacit_latent_model_t
 struct tacit_population;
 
 /**
- * How numbers were released: noise of this law was added, then the result was rounded to a multiple of `rounded`, then moved to the nearer of
+ * How numbers were released: noise of this distribution was added, then the result was rounded to a multiple of `rounded`, then moved to the nearer of
  * [lower, upper] if it was outside, then withheld if it was below `suppressed`. The likelihood is that of what was published: a value at a bound is
  * a tail, a rounded one an interval, one that was withheld all that is below.
  */
 typedef struct tacit_noisy {
   tacit_release_noise_t noise;
-  double scale;        /**< > 0, but for NONE and RESPONSES; discrete laws: on the whole numbers */
+  double scale;        /**< > 0, but for NONE and RESPONSES; discrete distributions: on the whole numbers */
   double rounded;      /**< 0: it was not rounded */
   double lower, upper; /**< infinite: it was not moved; else multiples of `rounded` */
   double suppressed;   /**< values below it are not shown, and NaN here; 0: all are shown */
@@ -207,7 +207,7 @@ typedef struct tacit_published_statistic {
   tacit_noisy_t noisy;
 } tacit_published_statistic_t;
 
-/** Records of one law, which releases have all or none of. */
+/** Records of one distribution, which releases have all or none of. */
 typedef struct tacit_group {
   const char *name;    /**< for messages */
   size_t n_records;    /**< public, below 2^31; 0: unknown, with a flat prior, which a release of their number goes with */
@@ -222,7 +222,7 @@ enum { TACIT_MAX_GROUPS = 64 };
  *
  * MARGINAL, which AUTO stands for where it applies: theta and the number of records in each cell, a cell being what the statistics tell apart. For
  * records with at most one real number, the others whole numbers of finitely many values, and statistics that are constant in cells. Cell
- * probabilities by quadrature over the record's law, counts by exact slices, theta by Hamiltonian trajectories; cost free of n.
+ * probabilities by quadrature over the record's distribution, counts by exact slices, theta by Hamiltonian trajectories; cost free of n.
  * [docs/theory.md, 12.12] GIBBS, for AUTO where there are no cells: each record drawn along, of programs whose records can be drawn
  * (tacit_population_obstacle()), n known; cost linear in n, some microsecond a record and iteration. [docs/theory.md, 12.13]
  *
@@ -241,10 +241,10 @@ struct tacit_population_statistic;
 enum { TACIT_TABLE_SHARE = 1, TACIT_TABLE_COUNT = 2, TACIT_TABLE_MAX_CELLS = 65536 };
 
 /**
- * A law of records that are cells of a table: log p(cell) is the sum of the cell's effects, up to what makes the cells add up to 1; effects are
+ * A distribution of records that are cells of a table: log p(cell) is the sum of the cell's effects, up to what makes the cells add up to 1; effects are
  * normal(0, prior_sd) beforehand, of each group of records its own. Borrows its arrays.
  */
-typedef struct tacit_table_law {
+typedef struct tacit_table_distribution {
   size_t n_cells;         /**< 1 to 65536; those that no record can be in are left out */
   size_t n_effects;
   const size_t *begin;    /**< (n_cells + 1): the effects of cell c are effect[begin[c]] to effect[begin[c + 1] - 1] */
@@ -261,7 +261,7 @@ typedef struct tacit_table_law {
   const uint32_t *move_effect;
   const double *move_sign;
   const uint8_t *reported; /**< (values of all statistics): TACIT_TABLE_SHARE | TACIT_TABLE_COUNT, what is reported of each */
-} tacit_table_law_t;
+} tacit_table_distribution_t;
 
 /**
  * As tacit_augment_population() by MARGINAL, the only method: exact. A group of unknown size needs no release of its number, since every record is counted.
@@ -269,7 +269,7 @@ typedef struct tacit_table_law {
  * @param[out] draws  effects of each group in turn; unknown numbers of records; of each group the probabilities of values of statistics that are to be
  *                    reported, then how many records they count.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_table(const tacit_table_law_t *table, size_t n_groups, const tacit_group_t *groups,
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_table(const tacit_table_distribution_t *table, size_t n_groups, const tacit_group_t *groups,
                                                             size_t n_published, const tacit_published_statistic_t *published,
                                                             const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                                             tacit_augment_result_t *result, tacit_error_t *err);
@@ -277,7 +277,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_table(const tacit_table_la
 struct tacit_rng;
 
 /**
- * A model and a mechanism of one's own: records of record_size numbers with law f(x | theta), and released values
+ * A model and a mechanism of one's own: records of record_size numbers with distribution f(x | theta), and released values
  * y = sum_i t(x_i) + noise. Borrows its arrays. Functions must be pure but for the generator they are given.
  */
 typedef struct tacit_augment_plugin {

@@ -265,8 +265,8 @@ TACIT_API size_t tacit_centred_n_work(const struct tacit_record_model *model, co
 /** slope (dim, dim) <- w J of a public record, shape (n_columns). */
 TACIT_API void tacit_centred_slope(const struct tacit_record_model *model, const tacit_centred_point_t *point, const float *record, double *work,
                                    double *slope);
-/** mean (dim) <- E v at the point of a public record, responses by the model at `law`, shape (dim). */
-TACIT_API void tacit_centred_expect(const struct tacit_record_model *model, const tacit_centred_point_t *point, const double *law,
+/** mean (dim) <- E v at the point of a public record, responses by the model at `distribution`, shape (dim). */
+TACIT_API void tacit_centred_expect(const struct tacit_record_model *model, const tacit_centred_point_t *point, const double *distribution,
                                     const float *record, double *work, double *mean);
 
 /**
@@ -469,10 +469,10 @@ typedef struct tacit_pit_expected {
 /** Numbers of scratch for the following. */
 TACIT_API size_t tacit_pit_n_work(const struct tacit_record_model *model, const tacit_pit_point_t *point);
 /**
- * Mean numbers of a record with these features, responses by the model at each of n laws, shape (n, dim), put beside those at the point; drawn by the
+ * Mean numbers of a record with these features, responses by the model at each of n distributions, shape (n, dim), put beside those at the point; drawn by the
  * same numbers for all. @param work shape (tacit_pit_n_work()).  @param[out] expected shape (n).
  */
-TACIT_API void tacit_pit_expect(const struct tacit_record_model *model, const tacit_pit_point_t *point, size_t n, const double *laws,
+TACIT_API void tacit_pit_expect(const struct tacit_record_model *model, const tacit_pit_point_t *point, size_t n, const double *distributions,
                                 const float *record, double *work, tacit_pit_expected_t *expected);
 
 /* ---- statistics for tuning a sampler: metric and clip bounds ---- */
@@ -538,7 +538,7 @@ typedef enum tacit_statistic_kind {
   TACIT_STATISTIC_MARGINS = 4
 } tacit_statistic_kind_t;
 
-/** Noise of each value, independent; laws as in tacit/random.h and tacit/augment.h. */
+/** Noise of each value, independent; distributions as in tacit/random.h and tacit/augment.h. */
 typedef enum tacit_statistic_noise {
   TACIT_STATISTIC_GAUSSIAN = 0,
   TACIT_STATISTIC_LAPLACE = 1,

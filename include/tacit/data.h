@@ -289,7 +289,7 @@ typedef struct tacit_records tacit_records_t;
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new(tacit_records_t **records, size_t n,
                                                           size_t n_columns, tacit_error_t *err);
 /**
- * The same in a file without a name in the folder `scratch`, for records larger than memory; NULL: in memory. All of its room on
+ * The same in a file without a name in the folder `scratch`, for records larger than memory; NULL: in memory. All of its workspace on
  * the disk is taken at once (TACIT_ERR_IO if there is none), and is free again with the records, or when the program ends in
  * whatever way. What was written there is PRIVATE and is not wiped.
  */

@@ -2,9 +2,9 @@
  * @file door.h
  * The door: the only code that holds records, charges a budget and draws privacy noise. What is summed over the records is a
  * **contribution**: a function that is shown some records and writes numbers. Nothing that it claims or writes is believed: the
- * door bounds it, makes whole numbers of it, sums these exactly, charges, adds noise (src/door/README.md: the proof).
+ * door bounds it, makes whole numbers of it, sums these exactly, charges, adds noise (src/boundary/door/README.md: the proof).
  *
- * Contributions come from src/curator, from models and from plug-ins. They are functions of the records that they are shown and of
+ * Contributions come from src/model/curator, from models and from plug-ins. They are functions of the records that they are shown and of
  * public values, keep nothing between calls, and may be called from several threads.
  */
 #ifndef TACIT_DOOR_H
@@ -149,7 +149,7 @@ typedef struct tacit_door_shape {
 /** Numbers summed. */
 TACIT_API size_t tacit_door_shape_n_sums(const tacit_door_shape_t *shape);
 
-/** Noise of each sum, independent; laws as in tacit/random.h and tacit/augment.h. Squares and products: gaussian only. */
+/** Noise of each sum, independent; distributions as in tacit/random.h and tacit/augment.h. Squares and products: gaussian only. */
 typedef enum tacit_door_noise {
   TACIT_DOOR_GAUSSIAN = 0,
   TACIT_DOOR_LAPLACE = 1,

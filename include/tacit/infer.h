@@ -68,7 +68,7 @@ TACIT_API const tacit_draws_t *tacit_infer_draws(const tacit_infer_t *infer);
 TACIT_API const char *tacit_infer_end(const tacit_infer_t *infer);
 /** What the inference tells of itself besides its draws (tacit/diagnose.h); NULL: nothing. */
 TACIT_API const struct tacit_evidence *tacit_infer_evidence(const tacit_infer_t *infer);
-/** In words: the statistic ("mean of 500 records clamped to [-1, 1]") and the law of the records ("gaussian"). */
+/** In words: the statistic ("mean of 500 records clamped to [-1, 1]") and the distribution of the records ("gaussian"). */
 TACIT_API const char *tacit_infer_statistic(const tacit_infer_t *infer);
 TACIT_API const char *tacit_infer_records(const tacit_infer_t *infer);
 /** As the user writes them and as Stan CSV names them; shape (draws->n_reported). */

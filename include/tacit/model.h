@@ -119,7 +119,7 @@ typedef struct tacit_record_model {
   void (*others)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
   /**
    * What `outcome` would hold of the same, whether it were seen (NULL: not wanted) and weights, shapes (16 ((n + 15) / 16)). Draws are independent of
-   * each other: others() may take its i-th from the i-th part of the law. NULL where there are neither others nor hazards.
+   * each other: others() may take its i-th from the i-th part of the distribution. NULL where there are neither others nor hazards.
    */
   void (*responses)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen,
                     double *weights);
@@ -127,10 +127,10 @@ typedef struct tacit_record_model {
    * Where an outcome may be censored at a time of which nothing is known (then there are no others; else NULL): n + 1 pairs of the
    * record, in lanes 2 m and 2 m + 1 of blocks, seen then and censored then, in the column `outcome`. The first n at times within parts
    * of the hazard of the model at theta, each TACIT_FOLLOWED_HAZARD / n wide; the last at its own time. weights[2 m] is how much of the
-   * part the record was followed for, weights[2 n] 1 if it was seen then, and within n parts; else 0. With `law`, not NULL,
-   * weights[2 m + 1] is how much larger the hazard of that is at `law`. Functions of the record, theta, law and seed; shapes as of others.
+   * part the record was followed for, weights[2 n] 1 if it was seen then, and within n parts; else 0. With `distribution`, not NULL,
+   * weights[2 m + 1] is how much larger the hazard of that is at `distribution`. Functions of the record, theta, distribution and seed; shapes as of others.
    */
-  void (*hazards)(const void *ctx, const float *record, const double *theta, const double *law, uint64_t seed, size_t n, float *blocks,
+  void (*hazards)(const void *ctx, const float *record, const double *theta, const double *distribution, uint64_t seed, size_t n, float *blocks,
                   double *weights);
   size_t outcome; /**< with others or hazards: the column that is the response, in increasing order of it or decreasing */
   size_t seen;    /**< the column that is `unseen` where the response is only known to be at least this, else another whole number; SIZE_MAX: there is
@@ -388,7 +388,7 @@ TACIT_API void tacit_model_scale_priors(tacit_model_t *model, const tacit_featur
 /** Normal tails: each student_t and cauchy prior becomes a normal one of the same location and scale. */
 TACIT_API void tacit_model_normal_tails(tacit_model_t *model);
 
-/** Prior i of a generalised linear model, of n_reported: its law, and where it is from. */
+/** Prior i of a generalised linear model, of n_reported: its distribution, and where it is from. */
 typedef struct tacit_prior_view {
   tacit_prior_t prior;
   tacit_prior_source_t source;

@@ -179,7 +179,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_serve(struct tacit_cur
 
 /**
  * Draw from the posterior given the releases of n sites: prior times the product of all sites' likelihoods. Each linear regression has a residual sd
- * and law of its own, of which the prior of sigma is that of each; sigma is then the sd of all records' residuals together.
+ * and distribution of its own, of which the prior of sigma is that of each; sigma is then the sd of all records' residuals together.
  *
  * Common effects (between 0): the sites share their coefficients. Exchangeable effects: each site has its own, normal around mean effects with an sd
  * that is half-normal(0, between), independently for each coefficient, on the scale of one sd of a feature of all sites together, of the difference

@@ -157,7 +157,7 @@ TACIT_API const tacit_family_about_t *tacit_program_family_about(size_t i);
 /** The family that a name most likely means, "negbinomial" of "negative binomial", "ordinal" cumulative; NULL where nobody can tell. */
 TACIT_API const char *tacit_program_family_meant(const char *name);
 
-/* ---- a population: the law of records that nobody has, and what was summed over them ---- */
+/* ---- a population: the distribution of records that nobody has, and what was summed over them ---- */
 
 /**
  * A program of one record with a block 'statistic' (docs/language.md): log f(x | theta) of a record x, in double precision and with all
@@ -207,10 +207,10 @@ TACIT_API const char *tacit_population_label(const tacit_population_t *populatio
 TACIT_API const char *tacit_population_name(const tacit_population_t *population, size_t i);
 
 /** What a thread works with. */
-typedef struct tacit_population_room tacit_population_room_t;
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_population_room_new(tacit_population_room_t **room, const tacit_population_t *population,
+typedef struct tacit_population_workspace tacit_population_workspace_t;
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_population_workspace_new(tacit_population_workspace_t **workspace, const tacit_population_t *population,
                                                                   tacit_error_t *err);
-TACIT_API void tacit_population_room_free(tacit_population_room_t *room);
+TACIT_API void tacit_population_workspace_free(tacit_population_workspace_t *workspace);
 
 /**
  * Sixteen records at a time.
@@ -220,13 +220,13 @@ TACIT_API void tacit_population_room_free(tacit_population_room_t *room);
  * @param[out] log_lik  shape (16): log f(x | theta).
  * @param[out] grad     shape (n_parameters, 16): its derivatives by theta; NULL: not wanted.
  */
-TACIT_API void tacit_population_log_lik(tacit_population_room_t *room, const double *theta, const double *x, double *log_lik, double *grad);
+TACIT_API void tacit_population_log_lik(tacit_population_workspace_t *workspace, const double *theta, const double *x, double *log_lik, double *grad);
 /** Marks of sixteen records, shape (n_marks, 16). */
-TACIT_API void tacit_population_marks(tacit_population_room_t *room, const double *x, double *marks);
+TACIT_API void tacit_population_marks(tacit_population_workspace_t *workspace, const double *x, double *marks);
 /** Intervals that hold the marks of every record with x[j] in [box[2 j], box[2 j + 1]]: shape (n_marks, 2). Infinite ends are allowed. */
-TACIT_API void tacit_population_mark_ranges(tacit_population_room_t *room, const double *box, double *ranges);
+TACIT_API void tacit_population_mark_ranges(tacit_population_workspace_t *workspace, const double *box, double *ranges);
 /** Log prior of unconstrained theta, and its gradient, shape (n_parameters), or NULL. */
-TACIT_API double tacit_population_log_prior(tacit_population_room_t *room, const double *theta, double *grad);
+TACIT_API double tacit_population_log_prior(tacit_population_workspace_t *workspace, const double *theta, double *grad);
 /**
  * Records as functions of base numbers: independent of each other and of theta, standard normal or uniform on (0, 1). NULL where every number of
  * a record has one statement `outcome ~ distribution(..)` that can be turned around, and nothing else is said of it; else why not, borrowed.
@@ -234,13 +234,13 @@ TACIT_API double tacit_population_log_prior(tacit_population_room_t *room, const
 TACIT_API const char *tacit_population_obstacle(const tacit_population_t *population);
 TACIT_API bool tacit_population_base_is_normal(const tacit_population_t *population, size_t column);
 /** x of base numbers, both shape (n_columns, 16). false: some x is beyond its declared bounds, or no number. */
-TACIT_API bool tacit_population_make(tacit_population_room_t *room, const double *theta, const double *base, double *x);
+TACIT_API bool tacit_population_make(tacit_population_workspace_t *workspace, const double *theta, const double *base, double *x);
 /**
  * Base numbers of x; a whole number has many: v, uniform, shape (n_columns, 16), says which. false: probabilities of whole numbers that end at
  * an upper bound do not add up to 1.
  */
-TACIT_API bool tacit_population_unmake(tacit_population_room_t *room, const double *theta, const double *x, const double *v, double *base);
-TACIT_API void tacit_population_report(tacit_population_room_t *room, const double *theta, double *reported);
+TACIT_API bool tacit_population_unmake(tacit_population_workspace_t *workspace, const double *theta, const double *x, const double *v, double *base);
+TACIT_API void tacit_population_report(tacit_population_workspace_t *workspace, const double *theta, double *reported);
 
 /** One function of the library. */
 typedef struct tacit_program_entry {

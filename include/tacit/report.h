@@ -79,7 +79,7 @@ typedef struct tacit_report {
   const char *delta_meaning; /**< or "" */
   bool is_private;           /**< false: every artefact says NOT PRIVATE and why */
   const char *not_private_reason; /**< "exposed", "seeded noise", ...; "" if private */
-  bool is_exact;             /**< nothing can be clipped, the invariant law is the posterior */
+  bool is_exact;             /**< nothing can be clipped, the invariant distribution is the posterior */
   bool is_noise_aware;       /**< the draws are from the posterior given the releases, their noise included */
   const tacit_budget_t *budget; /**< NULL if exposed, and if there is a release */
   const tacit_report_release_t *release; /**< NULL, or what the run knows instead of records */

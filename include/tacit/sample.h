@@ -35,7 +35,7 @@ typedef enum tacit_barker_test {
 typedef struct tacit_method {
   const char *name; /**< "noise-aware", "dp-hmc", "dp-mala", "rwmh", ... */
   bool is_private;  /**< needs a budget; the others need an exposed curator */
-  bool is_exact;    /**< the invariant law is the posterior when nothing is clipped */
+  bool is_exact;    /**< the invariant distribution is the posterior when nothing is clipped */
   bool is_one_off;  /**< no chain of releases: run by tacit_noise_aware_fit() (tacit/noise_aware.h), refused by the functions here */
   const char *summary;
 } tacit_method_t;
@@ -106,13 +106,13 @@ typedef struct tacit_sampler_settings {
 TACIT_API tacit_sampler_settings_t tacit_sampler_settings_default(void);
 
 /**
- * Is the invariant law the posterior, with these settings, when nothing is clipped? At sampling_rate 1 more methods are exact
+ * Is the invariant distribution the posterior, with these settings, when nothing is clipped? At sampling_rate 1 more methods are exact
  * than tacit_method_t.is_exact says. settings as completed by tacit_plan().
  */
 TACIT_API bool tacit_sampler_is_exact(const tacit_method_t *method, const tacit_sampler_settings_t *settings);
 
 /**
- * Largest difference between the distribution functions of N(0, variance) + V and of the logistic law, for the V of
+ * Largest difference between the distribution functions of N(0, variance) + V and of the logistic distribution, for the V of
  * TACIT_BARKER_VCORR: no V has a smaller one (docs/theory.md, section 20). NaN where none is tabulated; there are
  * 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5 and 3.
  */

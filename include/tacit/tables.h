@@ -2,7 +2,7 @@
  * @file tables.h
  * A population of categorical columns that is known by noisy tables of its margins.
  *
- * Of all laws with given margins the one of largest entropy has no interactions but those that the margins show:
+ * Of all distributions with given margins the one of largest entropy has no interactions but those that the margins show:
  *
  *     p(x | theta) = exp(sum_e theta_e 1{x has the levels of e} - A(theta))
  *

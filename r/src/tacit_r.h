@@ -12,6 +12,7 @@
 #include <tacit/diagnose.h>
 #include <tacit/draws.h>
 #include <tacit/fit.h>
+#include "tacit/base.h"
 
 SEXP r_wrong_argument(const char *field, const char *message);
 /* A count that R gave as a double: 0 for what is none. */

@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "cli/account.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/number.h"
 #include "cli/commands.h"
 
 enum { max_orders = 256 };
@@ -44,9 +47,7 @@ static int read_events(const cli_args_t *args, account_plan_t *plan) {
     tacit_event_t event;
     if (strcmp(name, "event") == 0) {
       tacit_status_t status = tacit_event_parse(&event, value, &err);
-      if (status == TACIT_OK) {
-        status = account_plan_append(&plan->each, &plan->n_each, &event, &err);
-      }
+      TACIT_THEN(status, account_plan_append(&plan->each, &plan->n_each, &event, &err));
       bool is_word = (status == TACIT_ERR_SYNTAX || status == TACIT_ERR_UNKNOWN) && strcmp(err.field, "event") == 0;
       if (is_word) { /* of the command line, not of a file that it names */
         cli_error(args, "%s", err.message);
@@ -412,7 +413,7 @@ const cli_command_t cli_account = {
         "- exponential:epsilon=E: the exponential mechanism, or anything of bounded range; permute-and-flip:epsilon=E\n"
         "- sparse-vector:threshold=B,query=C,positives=N: Laplace scales / sensitivity of the threshold and of the queries\n"
         "- pure:epsilon=E, approximate:epsilon=E,delta=D, zcdp:rho=R[,xi=X]: anything with that guarantee\n"
-        "- pair:FILE.csv: a discrete pair of output laws, columns p,q\n"
+        "- pair:FILE.csv: a discrete pair of output distributions, columns p,q\n"
         "- profile:FILE.csv: a privacy profile, columns epsilon,delta\n"
         "- penalty-bit:sensitivity=D,sigma=S, probit-bit:sensitivity=D,sigma=S, barker-bit:sensitivity=D, "
         "arcsine-bit:sensitivity=D,kappa=K,cap=C: accept/reject bits, D being how far a record can move the log ratio; add rho=R "

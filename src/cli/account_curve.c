@@ -3,6 +3,9 @@
  */
 #include <string.h>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/number.h"
 #include "cli/account.h"
 #include "tacit/report.h"
 

@@ -3,6 +3,9 @@
  */
 #include <string.h>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "base/yaml_file.h"
 #include "cli/account.h"
 
@@ -46,12 +49,8 @@ static tacit_status_t read_event(tacit_yaml_t *yaml, const yaml_node_t *node, ta
   }
   status = tacit_yaml_whole(yaml, tacit_yaml_find_in(yaml, node, "count"), "count", 1, 1e18, &count);
   event.count = count;
-  if (status == TACIT_OK) {
-    status = read_label(yaml, tacit_yaml_find_in(yaml, node, "label"), &event);
-  }
-  if (status == TACIT_OK) {
-    status = account_plan_append(events, n, &event, yaml->err);
-  }
+  TACIT_THEN(status, read_label(yaml, tacit_yaml_find_in(yaml, node, "label"), &event));
+  TACIT_THEN(status, account_plan_append(events, n, &event, yaml->err));
   if (status != TACIT_OK) {
     tacit_event_clear(&event);
   }
@@ -79,12 +78,8 @@ static tacit_status_t read_plan(tacit_yaml_t *yaml, account_plan_t *plan) {
   }
   tacit_status_t status = tacit_yaml_whole(yaml, tacit_yaml_find(yaml, "iterations"), "iterations", 1, 1e18, &iterations);
   plan->iterations = iterations;
-  if (status == TACIT_OK) {
-    status = read_events(yaml, "once", &plan->once, &plan->n_once);
-  }
-  if (status == TACIT_OK) {
-    status = read_events(yaml, "each_iteration", &plan->each, &plan->n_each);
-  }
+  TACIT_THEN(status, read_events(yaml, "once", &plan->once, &plan->n_once));
+  TACIT_THEN(status, read_events(yaml, "each_iteration", &plan->each, &plan->n_each));
   if (status == TACIT_OK && plan->n_once + plan->n_each == 0) {
     status = tacit_yaml_fault(yaml, yaml_document_get_root_node(&yaml->document), "the plan has no events: give once or each_iteration");
   }
@@ -101,7 +96,7 @@ tacit_status_t account_plan_read(account_plan_t *plan, const char *path, tacit_e
   }
   tacit_yaml_t yaml = {.name = path, .what = "a plan", .err = err};
   status = tacit_yaml_open(&yaml, bytes, n, keys);
-  status = status == TACIT_OK ? read_plan(&yaml, plan) : status;
+  TACIT_THEN(status, read_plan(&yaml, plan));
   tacit_yaml_close(&yaml);
   tacit_free(bytes);
   return status;

@@ -1,9 +1,13 @@
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
 #include "cli/cli.h"
 #include "report/report_internal.h"
 

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "base/file.h"
 #include "cli/commands.h"
 #include "tacit/fit.h"
 
@@ -48,15 +50,9 @@ static int run(const cli_args_t *args) {
   }
   bool is_taken = out != NULL && access(out, F_OK) == 0; /* before anything is spent */
   tacit_status_t status = is_taken ? tacit_error_set(&err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it", out) : TACIT_OK;
-  if (status == TACIT_OK) {
-    status = read_all(args, &fit, &err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_fit_check(fit, cli_value(args, "by"), &check, &err);
-  }
-  if (status == TACIT_OK) {
-    status = show(fit, &check, out, &err);
-  }
+  TACIT_THEN(status, read_all(args, &fit, &err));
+  TACIT_THEN(status, tacit_fit_check(fit, cli_value(args, "by"), &check, &err));
+  TACIT_THEN(status, show(fit, &check, out, &err));
   if (fit != NULL) {
     fputs(tacit_fit_text(fit, TACIT_FIT_TEXT_UNSETTLED), stderr);
   }

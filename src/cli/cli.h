@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 
-#include "base/base_internal.h"
 #include "tacit/fit.h"
 
 enum {

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "cli/cli.h"
 #include "report/report_internal.h"
 
@@ -119,9 +121,7 @@ static int run(const cli_args_t *args) {
   tacit_text_t text = {0};
   tacit_error_t err;
   tacit_status_t status = all != NULL ? read_fits(all, args, &err) : tacit_error_memory(&err);
-  if (status == TACIT_OK) {
-    status = table(all, args, &text, &err);
-  }
+  TACIT_THEN(status, table(all, args, &text, &err));
   if (status == TACIT_OK) {
     guarantees(all, args, &text);
     status = text.failed ? tacit_error_memory(&err) : TACIT_OK;

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "cli/cli.h"
 #include "cli/predict.h"
 #include "report/report_internal.h"
@@ -77,9 +80,7 @@ static tacit_status_t add_effects(contrasts_t *all, const char *path, tacit_erro
   cli_new_rows_t rows = {0};
   tacit_predictor_t *predictor;
   tacit_status_t status = tacit_predictor_new(&predictor, path, err);
-  if (status == TACIT_OK) {
-    status = cli_new_rows_read(&rows, predictor, cli_value(all->args, "population"), err);
-  }
+  TACIT_THEN(status, cli_new_rows_read(&rows, predictor, cli_value(all->args, "population"), err));
   for (size_t i = 0; i < all->args->n_given && status == TACIT_OK; i++) {
     if (strcmp(all->args->given[i].name, "effect") == 0) {
       effects_t effects = {all, &tacit_predictor_fit(predictor)->draws};
@@ -165,9 +166,7 @@ static tacit_status_t contrast(contrasts_t *all, tacit_error_t *err) {
   if (status == TACIT_OK && cli_is_given(args, "picture")) {
     status = write_picture(all, cli_value(args, "picture"), err);
   }
-  if (status == TACIT_OK) {
-    status = cli_is_given(args, "json") ? print_json(all, err) : print_table(all, err);
-  }
+  TACIT_THEN(status, cli_is_given(args, "json") ? print_json(all, err) : print_table(all, err));
   return status;
 }
 

@@ -1,5 +1,6 @@
 /* tacit fit: the command line, questions and progress around tacit/fit.h. */
 #include "tacit/fit.h"
+#include "base/pool.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,5 +1,7 @@
 /* tacit infer: the command line around tacit/infer.h. */
 #include "tacit/infer.h"
+#include "base/error.h"
+#include "base/pool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,7 +67,7 @@ static int run(const cli_args_t *args) {
     cli_catch_signals();
     status = tacit_infer_run(infer, watch, &w, &err);
   }
-  status = status == TACIT_OK ? tacit_infer_write(infer, NULL, &err) : status;
+  TACIT_THEN(status, tacit_infer_write(infer, NULL, &err));
   int exit_status = status == TACIT_OK ? print_result(args, infer) : cli_fail(args, &err);
   tacit_infer_free(infer);
   return exit_status;

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/number.h"
 #include "cli/commands.h"
 #include "report/report_internal.h"
 #include "tacit/data.h"
@@ -101,9 +103,7 @@ static int read_ledger(const cli_args_t *args, bool is_thorough, tacit_ledger_st
   tacit_error_t err;
   *state = (tacit_ledger_state_t){0};
   tacit_status_t status = tacit_ledger_open(&ledger, args->positionals[0], &err);
-  if (status == TACIT_OK) {
-    status = is_thorough ? tacit_ledger_verify(ledger, state, &err) : tacit_ledger_read(ledger, state, &err);
-  }
+  TACIT_THEN(status, is_thorough ? tacit_ledger_verify(ledger, state, &err) : tacit_ledger_read(ledger, state, &err));
   tacit_ledger_close(ledger);
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/isa.h"
 #include "cli/cli.h"
 #include "cli/commands.h"

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/file.h"
 #include "cli/commands.h"
 #include "tacit/fit.h"
 #include "tacit/report.h"
@@ -175,9 +177,7 @@ static int run(const cli_args_t *args) {
   if (status == TACIT_OK && has_page) {
     status = write_page(args, fit, n_units, &err);
   }
-  if (status == TACIT_OK) {
-    status = answer(args, fit, n_units, width, &err);
-  }
+  TACIT_THEN(status, answer(args, fit, n_units, width, &err));
   if (status == TACIT_OK && has_page && !cli_is_given(args, "json")) {
     printf("written: %s, how wide intervals would be at which epsilon\n", cli_value(args, "html"));
   }

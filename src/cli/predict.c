@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "cli/cli.h"
 #include "cli/predict.h"
 #include "report/report_internal.h"
@@ -81,9 +83,7 @@ static tacit_status_t write_predictions(prediction_t *p, const cli_args_t *args,
   if (status == TACIT_OK && tacit_predictor_note(p->predictor, p->kind)[0] != '\0') {
     fprintf(stderr, "note: %s", tacit_predictor_note(p->predictor, p->kind));
   }
-  if (status == TACIT_OK) {
-    status = cli_write(args, p->text.data, p->text.length, err);
-  }
+  TACIT_THEN(status, cli_write(args, p->text.data, p->text.length, err));
   tacit_text_clear(&p->text);
   return status;
 }

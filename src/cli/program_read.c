@@ -1,4 +1,6 @@
 #include "cli/program_read.h"
+#include "base/error.h"
+#include "base/file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +21,7 @@ tacit_status_t cli_program_read(tacit_program_t **program, const cli_args_t *arg
   for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
     status = strcmp(args->given[i].name, "public") == 0 ? tacit_program_constants_public(&constants, args->given[i].value, err) : TACIT_OK;
   }
-  status = status == TACIT_OK ? tacit_program_constants_check(&constants, err) : status;
+  TACIT_THEN(status, tacit_program_constants_check(&constants, err));
   if (status == TACIT_OK) {
     tacit_program_settings_t settings = {.schema = schema,
                                          .records = records != NULL && strcmp(records, "none") == 0 ? "" : records,

@@ -1,4 +1,5 @@
 #include "cli/reading.h"
+#include "base/pool.h"
 
 #include <stdio.h>
 #include <unistd.h>

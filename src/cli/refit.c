@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/directory.h"
+#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/result.h"
 #include "tacit/fit.h"
@@ -27,12 +29,8 @@ static int draw(const cli_args_t *args, tacit_fit_t *fit) {
     status = is_own ? TACIT_OK : tacit_fit_set(fit, args->given[i].name, args->given[i].value, &err);
   }
   cli_catch_signals();
-  if (status == TACIT_OK) {
-    status = tacit_fit_redraw(fit, watch, NULL, &err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_fit_write(fit, NULL, &err);
-  }
+  TACIT_THEN(status, tacit_fit_redraw(fit, watch, NULL, &err));
+  TACIT_THEN(status, tacit_fit_write(fit, NULL, &err));
   int result = CLI_OK;
   if (status == TACIT_OK) {
     result = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit), false);

@@ -1,4 +1,5 @@
 /* tacit release: the command line around tacit/publish.h. */
+#include "base/error.h"
 #include "tacit/publish.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ static int run(const cli_args_t *args) {
   }
   cli_reading_t reading;
   cli_reading_begin(&reading, args);
-  status = status == TACIT_OK ? tacit_publish_read_source(publish, &(tacit_data_source_t){.watch = &reading.watch}, &err) : status;
+  TACIT_THEN(status, tacit_publish_read_source(publish, &(tacit_data_source_t){.watch = &reading.watch}, &err));
   cli_reading_end(&reading);
   if (status == TACIT_OK) {
     fputs(tacit_publish_warnings(publish), stderr);

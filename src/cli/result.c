@@ -1,5 +1,7 @@
 /* What commands that sample share: stopping on a signal, and the table on the terminal. */
 #include "cli/result.h"
+#include "base/error.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <signal.h>
@@ -77,9 +79,7 @@ tacit_status_t cli_table(const tacit_draws_t *draws, const char *const *labels, 
   for (size_t j = 0; j < n && status == TACIT_OK; j++) {
     status = tacit_draws_summarise_with(draws, j, evidence, &summaries[j], err);
   }
-  if (status == TACIT_OK) {
-    status = tacit_report_table(labels, summaries, n, text, err);
-  }
+  TACIT_THEN(status, tacit_report_table(labels, summaries, n, text, err));
   tacit_free(summaries);
   return status;
 }
@@ -92,9 +92,7 @@ int cli_print_summary(const cli_args_t *args, const tacit_draws_t *draws, const 
   tacit_findings_t findings;
   char *text = NULL;
   tacit_status_t status = cli_table(draws, labels, evidence, &text, &err);
-  if (status == TACIT_OK) {
-    status = tacit_diagnose_fit(draws, labels, published, checks, &findings, &err);
-  }
+  TACIT_THEN(status, tacit_diagnose_fit(draws, labels, published, checks, &findings, &err));
   if (status == TACIT_OK) {
     cli_put(stdout, is_quiet ? "" : text);
     fflush(stdout);

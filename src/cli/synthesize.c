@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/file.h"
 #include "cli/commands.h"
 #include "tacit/synthesize.h"
 
@@ -37,9 +39,7 @@ static int run(const cli_args_t *args) {
   }
   settings.seed = seed;
   tacit_status_t status = tacit_synthesize(args->positionals[0], &settings, &csv, &json, &html, &err);
-  if (status == TACIT_OK) {
-    status = write_all(cli_value(args, "out"), csv, json, html, &err);
-  }
+  TACIT_THEN(status, write_all(cli_value(args, "out"), csv, json, html, &err));
   if (status == TACIT_OK) {
     printf("%swritten: %s, and %s.json and .html: what was released of each feature beside what the rows have\n", json, cli_value(args, "out"),
            cli_value(args, "out"));

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "data/arrow_value.h"
 
 enum { RUN = 4096 }; /* rows */
@@ -352,9 +354,7 @@ static tacit_status_t read_chunk(tacit_reader_t *reader, tacit_room_maker make_r
     }
     n = length - from < RUN ? length - from : RUN;
     n = n < reader->room - reader->at ? n : reader->room - reader->at;
-    if (status == TACIT_OK) {
-      status = read_run(reader, from, n, err);
-    }
+    TACIT_THEN(status, read_run(reader, from, n, err));
   }
   state_of(reader)->n_seen += length;
   return status;

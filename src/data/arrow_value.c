@@ -2,6 +2,7 @@
  * Values of Arrow arrays [Arrow columnar format, C data interface]. Buffers come without their sizes, so what can be checked is
  * checked: pointers, counts, the order of offsets, the places of views.
  */
+#include "base/number.h"
 #include "data/arrow_value.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /*
  * Values from sources that know types: what they are to levels, identifiers and numbers.
  */
+#include "base/error.h"
 #include "data/cell.h"
 
 #include <math.h>

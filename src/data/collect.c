@@ -1,4 +1,7 @@
 #include "data/collect.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
 
 #include <string.h>
 
@@ -72,7 +75,7 @@ static tacit_status_t join(collector_t *c, tacit_records_t **records, tacit_erro
     joining.begins[i] = n / TACIT_BLOCK;
     n += tacit_records_n(c->pieces[i]);
   }
-  status = status == TACIT_OK ? tacit_records_new(&joining.whole, n, n_columns, err) : status;
+  TACIT_THEN(status, tacit_records_new(&joining.whole, n, n_columns, err));
   if (status == TACIT_OK) {
     tacit_pool_run(pool, c->n_pieces, join_piece, &joining);
   }
@@ -87,8 +90,8 @@ static tacit_status_t join(collector_t *c, tacit_records_t **records, tacit_erro
 static tacit_status_t collect(collector_t *c, tacit_records_t **records, const tacit_data_source_t *source, const tacit_schema_t *schema,
                               const char *const *columns, size_t n_columns, tacit_error_t *err) {
   tacit_status_t status = tacit_reader_open(&c->reader, source, schema, columns, n_columns, err);
-  status = status == TACIT_OK ? tacit_table_of_reader(&c->window, &c->reader, err) : status;
-  status = status == TACIT_OK ? tacit_reader_rows(&c->reader, make_room, c, err) : status;
+  TACIT_THEN(status, tacit_table_of_reader(&c->window, &c->reader, err));
+  TACIT_THEN(status, tacit_reader_rows(&c->reader, make_room, c, err));
   if (status == TACIT_OK && (c->reader.at > 0 || c->n_pieces == 0)) {
     status = pack_window(c, err);
   }
@@ -122,7 +125,7 @@ static tacit_status_t by_table(tacit_records_t **records, tacit_table_t **table,
                                const char *const *columns, size_t n_columns, const tacit_packer_t *packer, tacit_table_notes_t *notes,
                                tacit_error_t *err) {
   tacit_status_t status = tacit_table_read_source(table, source, schema, columns, n_columns, notes, err);
-  status = status == TACIT_OK ? packer->pack(packer->user, *table, records, err) : status;
+  TACIT_THEN(status, packer->pack(packer->user, *table, records, err));
   if (status != TACIT_OK) {
     tacit_table_free(*table);
     *table = NULL;

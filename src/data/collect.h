@@ -2,7 +2,6 @@
 #ifndef TACIT_DATA_COLLECT_H
 #define TACIT_DATA_COLLECT_H
 
-#include "base/base_internal.h"
 #include "base/settings.h"
 #include "tacit/data.h"
 

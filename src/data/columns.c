@@ -7,6 +7,10 @@
 #include <sys/stat.h>
 
 #include "data/columns.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
 #include "data/rules.h"
 #include "data/schema_internal.h"
 
@@ -121,9 +125,7 @@ static tacit_status_t read_manifest(opening_t *of) {
                              "cannot read %s: it is a directory, and none of tacit import (it has no " TACIT_MANIFEST_NAME ")",
                              of->path);
   }
-  if (status == TACIT_OK) {
-    status = tacit_manifest_parse(&of->manifest, text, n, name.data, of->err);
-  }
+  TACIT_THEN(status, tacit_manifest_parse(&of->manifest, text, n, name.data, of->err));
   tacit_free(text);
   tacit_text_clear(&name);
   return status;
@@ -163,9 +165,7 @@ static tacit_status_t open_column(const opening_t *of, tacit_table_column_t *col
                            "%s has no column '%s': it was imported under another schema; import again", of->path, column->name);
   }
   tacit_status_t status = compare_column(of, tacit_schema_find(of->manifest.schema, column->name), now);
-  if (status == TACIT_OK) {
-    status = map_file(of, &column->mapping, tacit_column_file(place, name), of->manifest.n_rows);
-  }
+  TACIT_THEN(status, map_file(of, &column->mapping, tacit_column_file(place, name), of->manifest.n_rows));
   column->values = (const double *)column->mapping.data;
   column->has_gaps = now->missing == TACIT_MISSING_DROP;
   column->notes = (tacit_column_notes_t){.n_clamped = of->manifest.n_clamped[place], .n_missing = of->manifest.n_missing[place]};
@@ -194,18 +194,10 @@ static tacit_status_t open_units(const opening_t *of, tacit_table_t *table) {
 static tacit_status_t open_table(opening_t *of, tacit_table_t **table, const char *const *columns, size_t n_columns,
                                  tacit_table_notes_t *notes) {
   tacit_status_t status = tacit_columns_check_machine(of->err);
-  if (status == TACIT_OK) {
-    status = read_manifest(of);
-  }
-  if (status == TACIT_OK) {
-    status = compare_unit(of);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_check_any_rows(of->schema, of->manifest.n_rows, of->path, of->err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_table_new(table, columns, n_columns, of->err);
-  }
+  TACIT_THEN(status, read_manifest(of));
+  TACIT_THEN(status, compare_unit(of));
+  TACIT_THEN(status, tacit_check_any_rows(of->schema, of->manifest.n_rows, of->path, of->err));
+  TACIT_THEN(status, tacit_table_new(table, columns, n_columns, of->err));
   if (status != TACIT_OK) {
     return status;
   }

@@ -2,6 +2,7 @@
 #ifndef TACIT_DATA_COLUMNS_H
 #define TACIT_DATA_COLUMNS_H
 
+#include "base/mapping.h"
 #include "data/data_internal.h"
 
 typedef struct tacit_table_column {

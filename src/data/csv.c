@@ -3,11 +3,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "data/data_internal.h"
 
 enum { buffer_size = TACIT_RECODER_ROOM, max_field = 1 << 20, max_fields = 1 << 16 };
@@ -119,7 +122,7 @@ static char separator_of(const char *header, size_t n) {
 /* The first buffer decides about byte-order mark and separator. */
 static tacit_status_t look_at_header(tacit_csv_t *csv, tacit_error_t *err) {
   tacit_status_t status = fill(csv, err);
-  status = status == TACIT_OK ? look_for_utf16(csv, err) : status;
+  TACIT_THEN(status, look_for_utf16(csv, err));
   if (status != TACIT_OK || csv->at_end) {
     return status;
   }
@@ -275,9 +278,7 @@ static tacit_status_t read_plain(tacit_csv_t *csv, tacit_error_t *err) {
     tacit_status_t status = append(csv, csv->next, n, err);
     csv->column += n;
     csv->next = p;
-    if (status == TACIT_OK) {
-      status = fill(csv, err);
-    }
+    TACIT_THEN(status, fill(csv, err));
     if (status != TACIT_OK || csv->at_end) {
       return status;
     }
@@ -314,9 +315,7 @@ static tacit_status_t read_quoted(tacit_csv_t *csv, tacit_error_t *err) {
       return tacit_csv_error(csv, &csv->fields[csv->n_fields - 1], TACIT_ERR_SYNTAX, err,
                              "a quotation mark is never closed");
     }
-    if (status == TACIT_OK) {
-      status = read_quoted_run(csv, err);
-    }
+    TACIT_THEN(status, read_quoted_run(csv, err));
     if (status != TACIT_OK) {
       return status;
     }
@@ -371,9 +370,7 @@ static tacit_status_t read_record(tacit_csv_t *csv, tacit_error_t *err) {
   bool ends_record = false;
   while (!ends_record) {
     tacit_status_t status = begin_field(csv, err);
-    if (status == TACIT_OK) {
-      status = fill(csv, err);
-    }
+    TACIT_THEN(status, fill(csv, err));
     if (status != TACIT_OK) {
       return status;
     }
@@ -383,9 +380,7 @@ static tacit_status_t read_record(tacit_csv_t *csv, tacit_error_t *err) {
     } else if (!csv->at_end) {
       status = read_plain(csv, err);
     }
-    if (status == TACIT_OK) {
-      status = end_field(csv, &ends_record, err);
-    }
+    TACIT_THEN(status, end_field(csv, &ends_record, err));
     if (status != TACIT_OK) {
       return status;
     }

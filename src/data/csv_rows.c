@@ -1,6 +1,8 @@
 /*
  * Rows of a CSV file by the rules of the schema.
  */
+#include "base/error.h"
+#include "base/memory.h"
 #include "data/rules.h"
 
 enum { rows_unwatched = 1024 };
@@ -93,7 +95,7 @@ static tacit_status_t open_file(tacit_reader_t *reader, tacit_error_t *err) {
   tacit_csv_t *csv = reader->state = tacit_alloc_zero(1, sizeof *csv);
   char delimiter = '\0';
   tacit_status_t status = csv != NULL ? tacit_delimiter_parse(reader->source.delimiter, &delimiter, err) : tacit_error_memory(err);
-  status = status == TACIT_OK ? tacit_csv_open(csv, reader->source.path, reader->source.encoding, delimiter, err) : status;
+  TACIT_THEN(status, tacit_csv_open(csv, reader->source.path, reader->source.encoding, delimiter, err));
   return status == TACIT_OK ? tacit_csv_read_header(csv, &reader->header, err) : status;
 }
 

@@ -3,7 +3,7 @@
 
 #include <zlib.h>
 
-#include "base/base_internal.h"
+#include "base/text.h"
 #include "data/encoding.h"
 #include "tacit/arrow.h"
 #include "tacit/data.h"

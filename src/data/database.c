@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
 #include "data/odbc.h"
 
 typedef enum fetch {
@@ -93,12 +96,8 @@ static tacit_status_t open_query(tacit_reader_t *reader, tacit_error_t *err) {
     return tacit_error_memory(err);
   }
   tacit_status_t status = tacit_query_read(source->query, &query, err);
-  if (status == TACIT_OK) {
-    status = tacit_odbc_open(&database->odbc, source->path + strlen(tacit_odbc_prefix), err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_odbc_prepare(&database->odbc, query, &n, err);
-  }
+  TACIT_THEN(status, tacit_odbc_open(&database->odbc, source->path + strlen(tacit_odbc_prefix), err));
+  TACIT_THEN(status, tacit_odbc_prepare(&database->odbc, query, &n, err));
   if (query != NULL) {
     tacit_query_hash(query, reader->query_hash);
   }

@@ -3,6 +3,8 @@
  */
 #include <string.h>
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "data/data_internal.h"
 
 enum { first_slots = 16 };

@@ -1,3 +1,5 @@
+#include "base/error.h"
+#include "base/memory.h"
 #include "data/encoding.h"
 
 #include <ctype.h>

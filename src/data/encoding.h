@@ -2,7 +2,7 @@
 #ifndef TACIT_DATA_ENCODING_H
 #define TACIT_DATA_ENCODING_H
 
-#include "base/base_internal.h"
+#include "tacit/base.h"
 
 /* TACIT_ERR_ARGUMENT for what iconv does not know here, and for its suffixes ("//IGNORE" drops bytes and says nothing). */
 TACIT_MUST_USE tacit_status_t tacit_encoding_check(const char *encoding, tacit_error_t *err);

@@ -1,6 +1,7 @@
 /* Files that are no text, known by their first bytes: named as what they are, with what reads them. And what stands between fields of those that are. */
 #include <string.h>
 
+#include "base/error.h"
 #include "data/data_internal.h"
 
 typedef struct kind {

@@ -1,6 +1,7 @@
 /*
  * The first record of a file: valid, distinct names.
  */
+#include "base/error.h"
 #include "data/data_internal.h"
 
 tacit_status_t tacit_csv_read_header(tacit_csv_t *csv, tacit_dictionary_t *names, tacit_error_t *err) {

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/directory.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "data/columns.h"
 
 enum { BUFFER = 1 << 13 }; /* values: 64 KiB a column */
@@ -87,18 +90,12 @@ static tacit_status_t group_column(import_t *import, size_t column, const size_t
   char old[TACIT_COLUMN_FILE_SIZE], new[TACIT_COLUMN_FILE_SIZE];
   size_t n = import->reader.n_rows;
   tacit_status_t status = map(import, order_name, false, n, &mappings[0], err);
-  if (status == TACIT_OK) {
-    status = map(import, unsorted_name(column, old), false, n, &mappings[1], err);
-  }
+  TACIT_THEN(status, map(import, unsorted_name(column, old), false, n, &mappings[1], err));
   if (status == TACIT_OK) {
     status = remove_file(import, err); /* its room, once it is no longer mapped */
   }
-  if (status == TACIT_OK) {
-    status = map(import, tacit_column_file(column, new), true, n, &mappings[2], err);
-  }
-  if (status == TACIT_OK) {
-    status = scatter(import, offsets, next, mappings, err);
-  }
+  TACIT_THEN(status, map(import, tacit_column_file(column, new), true, n, &mappings[2], err));
+  TACIT_THEN(status, scatter(import, offsets, next, mappings, err));
   for (size_t i = 0; i < 3; i++) {
     tacit_mapping_close(&mappings[i]);
   }
@@ -111,18 +108,10 @@ static tacit_status_t group(import_t *import, tacit_error_t *err) {
   for (size_t i = 0; i < import->reader.n_columns && status == TACIT_OK; i++) {
     status = group_column(import, i, offsets, next, err);
   }
-  if (status == TACIT_OK) {
-    status = tacit_directory_append(&import->dir, TACIT_OFFSETS_NAME, offsets, (n + 1) * sizeof *offsets, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_directory_sync(&import->dir, TACIT_OFFSETS_NAME, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_directory_name(&import->dir, order_name, err);
-  }
-  if (status == TACIT_OK) {
-    status = remove_file(import, err);
-  }
+  TACIT_THEN(status, tacit_directory_append(&import->dir, TACIT_OFFSETS_NAME, offsets, (n + 1) * sizeof *offsets, err));
+  TACIT_THEN(status, tacit_directory_sync(&import->dir, TACIT_OFFSETS_NAME, err));
+  TACIT_THEN(status, tacit_directory_name(&import->dir, order_name, err));
+  TACIT_THEN(status, remove_file(import, err));
   tacit_free(offsets);
   tacit_free(next);
   return status;
@@ -150,12 +139,8 @@ static tacit_status_t write_manifest(import_t *import, const tacit_schema_t *sch
   tacit_text_t text = {0};
   tacit_manifest_append(&text, &manifest, schema);
   tacit_status_t status = tacit_directory_open(&import->dir, TACIT_MANIFEST_NAME, err);
-  if (status == TACIT_OK) {
-    status = tacit_directory_put(&import->dir, &text, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_directory_close(&import->dir, err);
-  }
+  TACIT_THEN(status, tacit_directory_put(&import->dir, &text, err));
+  TACIT_THEN(status, tacit_directory_close(&import->dir, err));
   tacit_text_clear(&text);
   tacit_free(counts);
   return status;
@@ -190,11 +175,9 @@ static tacit_status_t write_columns(import_t *import, const tacit_data_source_t 
   }
   for (size_t i = 0; i < import->reader.n_columns && status == TACIT_OK; i++) {
     status = tacit_watch_check(import->reader.source.watch, err);
-    status = status == TACIT_OK ? tacit_directory_sync(&import->dir, tacit_column_file(i, name), err) : status;
+    TACIT_THEN(status, tacit_directory_sync(&import->dir, tacit_column_file(i, name), err));
   }
-  if (status == TACIT_OK) {
-    status = write_manifest(import, schema, err);
-  }
+  TACIT_THEN(status, write_manifest(import, schema, err));
   return status == TACIT_OK ? tacit_directory_commit(&import->dir, err) : status;
 }
 
@@ -216,12 +199,8 @@ static tacit_status_t import_rows(const tacit_data_source_t *source, const tacit
                                     tacit_table_notes_t *notes, tacit_error_t *err) {
   import_t import = {.dir = tacit_directory_none};
   tacit_status_t status = tacit_columns_check_machine(err);
-  if (status == TACIT_OK) {
-    status = tacit_directory_begin(&import.dir, directory, true, err);
-  }
-  if (status == TACIT_OK) {
-    status = write_columns(&import, source, schema, err);
-  }
+  TACIT_THEN(status, tacit_directory_begin(&import.dir, directory, true, err));
+  TACIT_THEN(status, write_columns(&import, source, schema, err));
   if (status == TACIT_OK && notes != NULL) {
     *notes = tacit_reader_notes(&import.reader);
   }

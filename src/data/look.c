@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "base/number.h"
 #include "data/data_internal.h"
 
 static bool is_digit(char c) {

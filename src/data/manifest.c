@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
 #include "data/columns.h"
 #include "data/rules.h"
 #include "data/schema_internal.h"

@@ -1,6 +1,7 @@
 /*
  * Built without unixODBC.
  */
+#include "base/error.h"
 #include "data/data_internal.h"
 
 static tacit_status_t refuse(tacit_reader_t *reader, tacit_error_t *err) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "data/columns.h"
 
 /* Shares of clamped values from which bounds are more likely wrong than values. */

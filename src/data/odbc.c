@@ -2,6 +2,8 @@
  * Connections by ODBC that cannot write: no autocommit, always rolled back, and read-only by the database's own word where it has one. ODBC's
  * read-only mode alone is not enough: drivers were seen to run DELETE under it.
  */
+#include "base/error.h"
+#include "base/memory.h"
 #include "data/odbc.h"
 
 #include <stdio.h>

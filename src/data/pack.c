@@ -1,5 +1,8 @@
 #include <math.h>
 
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
 #include "data/columns.h"
 #include "data/pack.h"
 
@@ -93,12 +96,8 @@ tacit_status_t tacit_table_pack(tacit_records_t **records, const tacit_table_t *
   tacit_pool_t *pool = NULL;
   *records = NULL;
   tacit_status_t status = columns.values != NULL ? tacit_pool_new(&pool, n_threads, err) : tacit_error_memory(err);
-  if (status == TACIT_OK) {
-    status = find_columns(table, names, &columns, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_records_new_in(records, tacit_table_n_rows(table), n_names, scratch, err);
-  }
+  TACIT_THEN(status, find_columns(table, names, &columns, err));
+  TACIT_THEN(status, tacit_records_new_in(records, tacit_table_n_rows(table), n_names, scratch, err));
   if (status == TACIT_OK) {
     packing_t packing = {.table = table, .records = columns.records = *records, .task = pack_columns, .user = &columns, .n_threads = n_threads};
     status = pack_rows(pool, &packing, names, n_names, err);
@@ -145,9 +144,7 @@ tacit_status_t tacit_pack_share(tacit_records_t **records, size_t *begin, const 
   *begin = offsets == NULL ? from : offsets[from];
   *records = NULL;
   tacit_status_t status = tacit_pool_new(&pool, share->n_threads, err);
-  if (status == TACIT_OK) {
-    status = tacit_records_new_in(records, (offsets == NULL ? to : offsets[to]) - *begin, share->n_columns, share->scratch, err);
-  }
+  TACIT_THEN(status, tacit_records_new_in(records, (offsets == NULL ? to : offsets[to]) - *begin, share->n_columns, share->scratch, err));
   if (status == TACIT_OK) {
     packing_t packing = {.table = table, .records = *records, .task = task, .user = user, .begin = *begin, .n_threads = share->n_threads};
     status = pack_rows(pool, &packing, share->columns, share->n_table_columns, err);

@@ -5,7 +5,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/base_internal.h"
 #include "tacit/data.h"
 
 /* What a record holds of x: a float that is no denormal, with which a pass would take some hundred nanoseconds longer and tell that it is there. */

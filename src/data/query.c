@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "data/data_internal.h"
 
 enum { max_query = 1 << 20 };
@@ -75,7 +78,7 @@ tacit_status_t tacit_query_read(const char *query, char **text, tacit_error_t *e
     *text = tacit_strdup(query);
     status = *text != NULL ? TACIT_OK : tacit_error_memory(err);
   }
-  status = status == TACIT_OK ? check(*text, err) : status;
+  TACIT_THEN(status, check(*text, err));
   if (status != TACIT_OK) {
     tacit_free(*text);
     *text = NULL;

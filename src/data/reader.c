@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "data/rules.h"
 
 /* Place of a column in the header. */
@@ -148,9 +150,7 @@ tacit_status_t tacit_reader_open(tacit_reader_t *reader, const tacit_data_source
                                  const char *const *columns, size_t n_columns, tacit_error_t *err) {
   tacit_status_t status = tacit_reader_begin(reader, source, err);
   reader->schema = schema;
-  if (status == TACIT_OK) {
-    status = choose_columns(reader, columns, n_columns, err);
-  }
+  TACIT_THEN(status, choose_columns(reader, columns, n_columns, err));
   return status == TACIT_OK && reader->kind->check != NULL ? reader->kind->check(reader, err) : status;
 }
 

@@ -1,6 +1,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/mapping.h"
+#include "base/memory.h"
 #include "data/collect.h"
 #include "data/pack.h"
 

@@ -1,6 +1,7 @@
 /*
  * What the schema says of a value: levels, bounds, missing values.
  */
+#include "base/number.h"
 #include "data/rules.h"
 
 #include <math.h>

@@ -3,6 +3,8 @@
  */
 #include <string.h>
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "data/schema_internal.h"
 
 void tacit_schema_free(tacit_schema_t *schema) {

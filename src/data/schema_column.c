@@ -5,6 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
 #include "data/rules.h"
 #include "data/schema_internal.h"
 
@@ -106,9 +109,7 @@ static tacit_status_t add_level(tacit_yaml_t *yaml, const yaml_node_t *node, tac
   if (status == TACIT_OK && !is_new) {
     status = tacit_yaml_fault(yaml, node, "levels: '%s' is given twice", text);
   }
-  if (status == TACIT_OK) {
-    status = tacit_yaml_text(yaml, node, "levels", &column->levels[column->public.n_levels]);
-  }
+  TACIT_THEN(status, tacit_yaml_text(yaml, node, "levels", &column->levels[column->public.n_levels]));
   column->public.n_levels += status == TACIT_OK;
   return status;
 }
@@ -277,9 +278,7 @@ tacit_status_t tacit_schema_read_column(tacit_yaml_t *yaml, tacit_schema_t *sche
   if (status == TACIT_OK && column->name[0] == '\0') {
     status = tacit_yaml_fault(yaml, key, "columns: a column without a name");
   }
-  if (status == TACIT_OK) {
-    status = tacit_yaml_mapping(yaml, value, "a column", keys);
-  }
+  TACIT_THEN(status, tacit_yaml_mapping(yaml, value, "a column", keys));
   if (status == TACIT_OK && tacit_yaml_find_in(yaml, value, "type") == NULL) {
     status = tacit_yaml_fault(yaml, value, "column '%s' needs a type: numeric, integer, categorical, binary or id", column->name);
   }
@@ -287,8 +286,6 @@ tacit_status_t tacit_schema_read_column(tacit_yaml_t *yaml, tacit_schema_t *sche
     const yaml_node_t *part = tacit_yaml_find_in(yaml, value, keys[i]);
     status = part != NULL ? parts[i].read(yaml, part, column) : TACIT_OK;
   }
-  if (status == TACIT_OK) {
-    status = check_parts(yaml, &draft);
-  }
+  TACIT_THEN(status, check_parts(yaml, &draft));
   return status == TACIT_OK ? settle_missing(yaml, &draft) : status;
 }

@@ -3,6 +3,9 @@
  */
 #include <string.h>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "data/schema_internal.h"
 
 static tacit_status_t read_columns(tacit_yaml_t *yaml, tacit_schema_t *schema, const yaml_node_t *value) {
@@ -29,9 +32,7 @@ static tacit_status_t read_columns(tacit_yaml_t *yaml, tacit_schema_t *schema, c
     if (status == TACIT_OK && !is_new) {
       status = tacit_yaml_fault(yaml, key, "'%s' is given twice", name);
     }
-    if (status == TACIT_OK) {
-      status = tacit_schema_read_column(yaml, schema, key, tacit_yaml_node(yaml, pair->value));
-    }
+    TACIT_THEN(status, tacit_schema_read_column(yaml, schema, key, tacit_yaml_node(yaml, pair->value)));
   }
   tacit_dictionary_clear(&seen);
   return status;
@@ -69,9 +70,7 @@ tacit_status_t tacit_schema_read_node(tacit_yaml_t *yaml, tacit_schema_t *schema
     return tacit_yaml_fault(yaml, relation, "relation: expected substitute or add-remove");
   }
   status = tacit_yaml_whole(yaml, tacit_yaml_find_in(yaml, root, "max_rows"), "max_rows", 1, 1e9, &schema->max_rows);
-  if (status == TACIT_OK) {
-    status = columns != NULL ? read_columns(yaml, schema, columns) : tacit_yaml_fault(yaml, root, "the schema needs the key columns");
-  }
+  TACIT_THEN(status, columns != NULL ? read_columns(yaml, schema, columns) : tacit_yaml_fault(yaml, root, "the schema needs the key columns"));
   return status == TACIT_OK ? settle_unit(yaml, schema, root) : status;
 }
 

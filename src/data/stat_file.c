@@ -2,6 +2,8 @@
  * SAS, SPSS and Stata files through ReadStat: once for what they say of their columns, once for the rows. Of ReadStat's own words only its
  * fixed ones are used: others may quote a value.
  */
+#include "base/error.h"
+#include "base/memory.h"
 #include "data/stat_file.h"
 
 #include <ctype.h>

@@ -3,6 +3,8 @@
  */
 #include <string.h>
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "data/collect.h"
 #include "data/table.h"
 
@@ -204,12 +206,8 @@ static tacit_status_t read_source(tacit_table_t **table, const tacit_data_source
                                   tacit_error_t *err) {
   growing_t growing = {0};
   tacit_status_t status = tacit_reader_open(&growing.reader, source, schema, columns, n_columns, err);
-  if (status == TACIT_OK) {
-    status = tacit_table_of_reader(&growing.table, &growing.reader, err);
-  }
-  if (status == TACIT_OK) {
-    status = tacit_reader_rows(&growing.reader, grow, &growing, err);
-  }
+  TACIT_THEN(status, tacit_table_of_reader(&growing.table, &growing.reader, err));
+  TACIT_THEN(status, tacit_reader_rows(&growing.reader, grow, &growing, err));
   *table = growing.table;
   if (status == TACIT_OK) {
     (*table)->n_rows = growing.reader.n_rows;
@@ -243,11 +241,7 @@ tacit_status_t tacit_table_read_source(tacit_table_t **table, const tacit_data_s
   tacit_table_notes_t seen = {0};
   *table = NULL;
   tacit_status_t status = tacit_data_source_check(source, err);
-  if (status == TACIT_OK) {
-    status = source->path != NULL && tacit_is_directory(source->path)
-                 ? tacit_columns_open(table, source->path, schema, columns, n_columns, &seen, err)
-                 : read_source(table, source, schema, columns, n_columns, &seen, err);
-  }
+  TACIT_THEN(status, source->path != NULL && tacit_is_directory(source->path) ? tacit_columns_open(table, source->path, schema, columns, n_columns, &seen, err) : read_source(table, source, schema, columns, n_columns, &seen, err));
   tacit_arrow_release(source->stream);
   return settle(status, table, &seen, notes);
 }

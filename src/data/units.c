@@ -1,6 +1,8 @@
 /*
  * Which rows belong to which person: identifiers in a dictionary, rows grouped by counting.
  */
+#include "base/error.h"
+#include "base/memory.h"
 #include "data/data_internal.h"
 
 /* Room for one more person's count. */
@@ -18,9 +20,7 @@ tacit_status_t tacit_units_add(tacit_units_t *units, const char *id, size_t n, s
   bool is_new = false;
   *is_kept = false;
   tacit_status_t status = grow_counts(units, err);
-  if (status == TACIT_OK) {
-    status = tacit_dictionary_add(&units->ids, id, n, unit, &is_new, err);
-  }
+  TACIT_THEN(status, tacit_dictionary_add(&units->ids, id, n, unit, &is_new, err));
   if (status != TACIT_OK) {
     return status;
   }

@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "base/error.h"
 #include "data/columns.h"
 
 enum { STRETCH = 1 << 15 }; /* rows looked at before memory is given back */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Print tests/account/reference.h: 50-digit values from mpmath that the accounting tests compare with.
 
-With the argument `series`: print the Chebyshev coefficients and quadrature nodes of src/account/erfcx.c instead."""
+With the argument `series`: print the Chebyshev coefficients and quadrature nodes of src/boundary/account/erfcx.c instead."""
 import sys
 
 import mpmath as mp

@@ -2,6 +2,7 @@
  * Brackets by contour integration: against the shared reference numbers where they are at hand, against the closed form for
  * unsampled Gaussians, and by properties on random compositions.
  */
+#include "base/memory.h"
 #include "support.h"
 
 #include <float.h>

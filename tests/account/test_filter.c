@@ -21,7 +21,7 @@ static double value(double z, double r) {
   return z <= 0 ? 0 : r <= 0 ? fmax(z - 1, 0) : z * normal_below((x + r) / sqrt(2 * r)) - normal_below((x - r) / sqrt(2 * r));
 }
 
-/* A pair of laws on n outcomes. */
+/* A pair of distributions on n outcomes. */
 enum { MAX_OUTCOMES = 20000 };
 typedef struct pair {
   size_t n;

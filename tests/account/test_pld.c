@@ -65,7 +65,7 @@ static double grid_delta(const tacit_grid_t *grid, const double *masses, double 
   return delta;
 }
 
-/* The upper law's profile is nowhere below the mechanism's, the lower law's nowhere above; both within a triangle of it. */
+/* The upper distribution's profile is nowhere below the mechanism's, the lower distribution's nowhere above; both within a triangle of it. */
 static void check_grid(const char *spec, tacit_relation_t relation, tacit_direction_t direction, double step, double low,
                        double high, double drift) {
   tacit_event_t event = parse(spec, 1);
@@ -87,7 +87,7 @@ static void check_grid(const char *spec, tacit_relation_t relation, tacit_direct
     assert_true(grid_delta(&grid, grid.upper, epsilon) + grid.infinite >= above - error - 1e-15);
     assert_true(grid_delta(&grid, grid.lower, epsilon) <= below + error + 1e-15);
     double between = grid_delta(&grid, grid.upper, epsilon) - grid_delta(&grid, grid.lower, epsilon);
-    /* wider cells may hold a whole law, of which the lower side then knows little */
+    /* wider cells may hold a whole distribution, of which the lower side then knows little */
     if (step < 2e-3 && at_low.p_below < 1e-6 && between > gap) {
       fail_msg("%s at %g, step %g, from %g: gap %g above %g", spec, epsilon, step, low, between, gap);
     }

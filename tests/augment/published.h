@@ -6,14 +6,14 @@
 
 #include "tacit/augment.h"
 
-#define LAW(kind, s, r, lo, up) {.noise = TACIT_RELEASE_##kind, .scale = (s), .rounded = (r), .lower = (lo), .upper = (up)}
+#define DISTRIBUTION(kind, s, r, lo, up) {.noise = TACIT_RELEASE_##kind, .scale = (s), .rounded = (r), .lower = (lo), .upper = (up)}
 
 static inline double weight_of(const tacit_noisy_t *s, double e) {
   bool is_square = s->noise == TACIT_RELEASE_GAUSSIAN || s->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN;
   return is_square ? exp(-0.5 * e * e / (s->scale * s->scale)) : exp(-fabs(e) / s->scale);
 }
 
-/* P(a <= noise <= b), up to a constant of the law. */
+/* P(a <= noise <= b), up to a constant of the distribution. */
 static inline double mass(const tacit_noisy_t *s, double a, double b) {
   double sum = 0;
   if (s->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || s->noise == TACIT_RELEASE_DISCRETE_LAPLACE) {

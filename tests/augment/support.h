@@ -90,7 +90,7 @@ static inline double test_clamp(const tacit_release_t *release, double x) {
   return fmin(fmax(x, release->lower), release->upper);
 }
 
-/* One noise of the release's law, drawn by other means than the library's. */
+/* One noise of the release's distribution, drawn by other means than the library's. */
 static inline double test_noise(const tacit_release_t *release, size_t j, tacit_rng_t *rng) {
   double scale = release->scales[j];
   double step = release->step > 0 ? release->step : 1;

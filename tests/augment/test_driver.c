@@ -1,4 +1,5 @@
 /* The driver of chains: repeats, stops, the method for n, failed allocations, and what is refused. */
+#include "base/memory.h"
 #include "support.h"
 
 static void test_seeded_runs_repeat_on_any_number_of_threads(void **state) {

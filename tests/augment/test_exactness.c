@@ -20,29 +20,29 @@ static double noise_density(const scenario_t *s, size_t j, double e) {
   return exp(is_gaussian ? -0.5 * e * e / (scale * scale) : -fabs(e) / scale);
 }
 
-/* Law of a clamped record on GRID + 1 points from lower to upper, mass of each point's cell. */
-static void clamped_law(const scenario_t *s, double mean, double sd, double *law) {
+/* Distribution of a clamped record on GRID + 1 points from lower to upper, mass of each point's cell. */
+static void clamped_distribution(const scenario_t *s, double mean, double sd, double *distribution) {
   double lower = s->release.lower, width = (s->release.upper - lower) / GRID;
   for (int k = 0; k <= GRID; k++) {
     double low = k == 0 ? 0 : cdf((lower + (k - 0.5) * width - mean) / sd);
     double high = k == GRID ? 1 : cdf((lower + (k + 0.5) * width - mean) / sd);
-    law[k] = high - low;
+    distribution[k] = high - low;
   }
 }
 
 /* g(y | theta) for a sum of n <= 4 records, by convolution. */
 static double sum_likelihood(const scenario_t *s, double mean, double sd) {
-  static double law[GRID + 1], sum[MAX_SUM], next[MAX_SUM];
+  static double distribution[GRID + 1], sum[MAX_SUM], next[MAX_SUM];
   size_t n = s->model.n_records;
   double width = (s->release.upper - s->release.lower) / GRID, total = 0;
-  clamped_law(s, mean, sd, law);
+  clamped_distribution(s, mean, sd, distribution);
   memset(sum, 0, sizeof sum);
   sum[0] = 1;
   for (size_t i = 0; i < n; i++) {
     memset(next, 0, sizeof next);
     for (size_t a = 0; a <= i * GRID; a++) {
       for (size_t b = 0; b <= GRID; b++) {
-        next[a + b] += sum[a] * law[b];
+        next[a + b] += sum[a] * distribution[b];
       }
     }
     memcpy(sum, next, sizeof sum);
@@ -55,13 +55,13 @@ static double sum_likelihood(const scenario_t *s, double mean, double sd) {
 
 /* g(y | theta) for both moments of n = 2 records. */
 static double moments_likelihood(const scenario_t *s, double mean, double sd) {
-  static double law[GRID + 1];
+  static double distribution[GRID + 1];
   double width = (s->release.upper - s->release.lower) / GRID, total = 0;
-  clamped_law(s, mean, sd, law);
+  clamped_distribution(s, mean, sd, distribution);
   for (int a = 0; a <= GRID; a += 1) {
     for (int b = 0; b <= a; b++) {
       double x = s->release.lower + a * width, y = s->release.lower + b * width;
-      total += (a == b ? 1 : 2) * law[a] * law[b] * noise_density(s, 0, s->values[0] - x - y) *
+      total += (a == b ? 1 : 2) * distribution[a] * distribution[b] * noise_density(s, 0, s->values[0] - x - y) *
                noise_density(s, 1, s->values[1] - x * x - y * y);
     }
   }
@@ -286,13 +286,13 @@ static void test_lattice_matches_grid(void **state) {
     s.release.upper = 2;
     double mass = 0, mean = 0, square = 0;
     for (int t = 0; t < THETAS; t++) {
-      double z = -5 + 10.0 * t / (THETAS - 1), theta = s.model.mean_location + s.model.mean_scale * z, p = 0, law[4];
+      double z = -5 + 10.0 * t / (THETAS - 1), theta = s.model.mean_location + s.model.mean_scale * z, p = 0, distribution[4];
       for (int k = 0; k < 4; k++) {
-        law[k] = (k == 3 ? 1 : cdf((-0.5 + k - theta) / 0.9)) - (k == 0 ? 0 : cdf((-1.5 + k - theta) / 0.9));
+        distribution[k] = (k == 3 ? 1 : cdf((-0.5 + k - theta) / 0.9)) - (k == 0 ? 0 : cdf((-1.5 + k - theta) / 0.9));
       }
       for (int abc = 0; abc < 64; abc++) {
         int a = abc % 4, b = abc / 4 % 4, c = abc / 16;
-        p += law[a] * law[b] * law[c] * noise_density(&s, 0, 3 + 3 - (a + b + c));
+        p += distribution[a] * distribution[b] * distribution[c] * noise_density(&s, 0, 3 + 3 - (a + b + c));
       }
       p *= exp(-0.5 * z * z);
       mass += p;

@@ -1,7 +1,7 @@
 /*
  * Geweke's joint distribution test [Geweke2004]: (theta, x, y) drawn forward from prior, model and noise, against a chain
  * that alternates y given x (by this file's own clamp and noise) with one iteration of a kernel. Any error in the kernel
- * moves the chain's law of (theta, x, y). Means of bounded functions are compared; limits of 6 standard errors, with
+ * moves the chain's distribution of (theta, x, y). Means of bounded functions are compared; limits of 6 standard errors, with
  * chains of batches of independent length, raise fewer than one false alarm in 1e6 runs of this file.
  */
 #include "support.h"

@@ -1,4 +1,4 @@
-/* The likelihood of a sum by inversion of its characteristic function, and the normal laws that stand in for it where records are many. */
+/* The likelihood of a sum by inversion of its characteristic function, and the normal distributions that stand in for it where records are many. */
 #include "support.h"
 
 static double inverted(const scenario_t *s, double theta) {
@@ -57,10 +57,10 @@ static void test_inversion_matches_convolution(void **state) {
     scenario_poisson(&s, n, noises[i / 12], scale, 0);
     double value = round(2.3 * (double)n);
     for (int m = 0; m < 3; m++) {
-      double rate = m == 0 ? 2.6 : m == 1 ? 2.2 : 3.1, law[5], tail = 1, expected = 0;
+      double rate = m == 0 ? 2.6 : m == 1 ? 2.2 : 3.1, distribution[5], tail = 1, expected = 0;
       for (int k = 0; k < 5; k++) {
-        law[k] = k < 4 ? exp(k * log(rate) - rate - lgamma(k + 1.0)) : tail;
-        tail -= law[k];
+        distribution[k] = k < 4 ? exp(k * log(rate) - rate - lgamma(k + 1.0)) : tail;
+        tail -= distribution[k];
       }
       memset(sum, 0, sizeof sum);
       sum[0] = 1;
@@ -68,7 +68,7 @@ static void test_inversion_matches_convolution(void **state) {
         memset(next, 0, sizeof next);
         for (size_t a = 0; a <= 4 * r; a++) {
           for (size_t b = 0; b < 5; b++) {
-            next[a + b] += sum[a] * law[b];
+            next[a + b] += sum[a] * distribution[b];
           }
         }
         memcpy(sum, next, sizeof sum);
@@ -97,14 +97,14 @@ static void test_inversion_of_rounded_records(void **state) {
       scenario_t s;
       scenario_gaussian(&s, 3, 0.9, TACIT_RELEASE_DISCRETE_GAUSSIAN, 0.8, far ? 11 : 2);
       s.release.step = 0.5;
-      double theta = -1 + m, p = 0, law[6];
+      double theta = -1 + m, p = 0, distribution[6];
       for (int k = 0; k < 6; k++) {
-        law[k] = (k == 5 ? 1 : test_normal_cdf((-0.75 + 0.5 * k - theta) / 0.9)) -
+        distribution[k] = (k == 5 ? 1 : test_normal_cdf((-0.75 + 0.5 * k - theta) / 0.9)) -
                  (k == 0 ? 0 : test_normal_cdf((-1.25 + 0.5 * k - theta) / 0.9));
       }
       for (int abc = 0; abc < 216; abc++) {
         double e = s.values[0] + 3 - 0.5 * (abc % 6 + abc / 6 % 6 + abc / 36);
-        p += law[abc % 6] * law[abc / 6 % 6] * law[abc / 36] * exp(-0.5 * e * e / 0.64);
+        p += distribution[abc % 6] * distribution[abc / 6 % 6] * distribution[abc / 36] * exp(-0.5 * e * e / 0.64);
       }
       double got = inverted(&s, theta) - log(p);
       reference = m == 0 ? got : reference;
@@ -113,8 +113,8 @@ static void test_inversion_of_rounded_records(void **state) {
   }
 }
 
-/* The normal law of a sum of many records, near its posterior, against the exact one: noise and clamping alike. */
-static void test_normal_law_of_sums_nears_the_exact_one(void **state) {
+/* The normal distribution of a sum of many records, near its posterior, against the exact one: noise and clamping alike. */
+static void test_normal_distribution_of_sums_nears_the_exact_one(void **state) {
   (void)state;
   for (int kind = 0; kind < 3; kind++) {
     scenario_t s;
@@ -153,8 +153,8 @@ static void test_normal_law_of_sums_nears_the_exact_one(void **state) {
   }
 }
 
-/* The bivariate normal law of two moments, with means and covariances of clamped records summed here. */
-static void test_normal_law_of_moments(void **state) {
+/* The bivariate normal distribution of two moments, with means and covariances of clamped records summed here. */
+static void test_normal_distribution_of_moments(void **state) {
   (void)state;
   enum { N = 200000 };
   const double n = 500, theta[3][2] = {{0.2, 0.7}, {1.1, 0.5}, {-0.9, 1.6}};
@@ -183,7 +183,7 @@ static void test_normal_law_of_moments(void **state) {
 }
 
 /* Laplace noise folded with a normal, against a sum over a fine grid. */
-static void test_normal_law_under_laplace_noise(void **state) {
+static void test_normal_distribution_under_laplace_noise(void **state) {
   (void)state;
   enum { N = 400000 };
   const double values[] = {20, 44, 60, 90}, n = 100, mean = 0.5, sd = 0.7;
@@ -211,9 +211,9 @@ int main(void) {
       cmocka_unit_test(test_inversion_of_one_record_is_closed_form),
       cmocka_unit_test(test_inversion_matches_convolution),
       cmocka_unit_test(test_inversion_of_rounded_records),
-      cmocka_unit_test(test_normal_law_of_sums_nears_the_exact_one),
-      cmocka_unit_test(test_normal_law_of_moments),
-      cmocka_unit_test(test_normal_law_under_laplace_noise),
+      cmocka_unit_test(test_normal_distribution_of_sums_nears_the_exact_one),
+      cmocka_unit_test(test_normal_distribution_of_moments),
+      cmocka_unit_test(test_normal_distribution_under_laplace_noise),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,26 +78,26 @@ static void test_log_factorial(void **state) {
   assert_close(tacit_log_factorial(1e9), lgamma(1e9 + 1), 1e-5);
 }
 
-/* Mean and variance of draws within 6 standard errors, and the cumulative law at a few points. */
-static void test_poisson_and_gamma_laws(void **state) {
+/* Mean and variance of draws within 6 standard errors, and the cumulative distribution at a few points. */
+static void test_poisson_and_gamma_distributions(void **state) {
   (void)state;
   enum { N = 200000 };
   const double rates[] = {0.02, 0.7, 11, 800, 9999, 20000, 3e6};
   unsigned char key[32];
   tacit_rng_t *rng;
   tacit_error_t err;
-  tacit_discrete_t law;
+  tacit_discrete_t distribution;
   tacit_rng_key_from_seed(key, 5);
   assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
-  assert_ok(tacit_discrete_init(&law, 1, &err), err);
+  assert_ok(tacit_discrete_init(&distribution, 1, &err), err);
   for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
     double sum = 0, square = 0, rate = rates[r], below = 0, at_most = 0;
     if (rate < TACIT_POISSON_TABLE_MAX) {
-      tacit_discrete_set_poisson(&law, rate);
+      tacit_discrete_set_poisson(&distribution, rate);
     }
     for (int i = 0; i < N; i++) {
       bool has_table = rate < TACIT_POISSON_TABLE_MAX;
-      double k = has_table ? tacit_discrete_draw(&law, tacit_rng_uniform(rng)) : tacit_draw_poisson(rng, rate);
+      double k = has_table ? tacit_discrete_draw(&distribution, tacit_rng_uniform(rng)) : tacit_draw_poisson(rng, rate);
       sum += k - rate;
       square += (k - rate) * (k - rate);
       below += k <= floor(rate);
@@ -122,7 +122,7 @@ static void test_poisson_and_gamma_laws(void **state) {
     assert_close(sum / N, a, 6 * sqrt(a / N));
     assert_close(square / N, a * (a + 1), 6 * sqrt(fourth / N));
   }
-  tacit_discrete_clear(&law);
+  tacit_discrete_clear(&distribution);
   tacit_rng_free(rng);
 }
 
@@ -185,7 +185,7 @@ int main(void) {
       cmocka_unit_test(test_accepts_is_the_metropolis_rule),
       cmocka_unit_test(test_sweep_keeps_the_statistic),
       cmocka_unit_test(test_log_factorial),
-      cmocka_unit_test(test_poisson_and_gamma_laws),
+      cmocka_unit_test(test_poisson_and_gamma_distributions),
       cmocka_unit_test(test_slice_leaves_a_normal_invariant),
       cmocka_unit_test(test_clamped_moments_match_sums),
   };

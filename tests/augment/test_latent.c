@@ -1,6 +1,6 @@
 /*
  * Records of a program drawn along: posteriors of tiny populations with sums of reals, several statistics and several columns, against
- * convolutions of the law of one record on a grid, for a grid of parameters. The laws are written here anew, by their distribution functions.
+ * convolutions of the distribution of one record on a grid, for a grid of parameters. The distributions are written here anew, by their distribution functions.
  */
 #include <string.h>
 
@@ -82,23 +82,23 @@ typedef struct agreement {
 
 #define NONE {0}
 static const agreement_t agreements[] = {
-    {&clamped, 4, LAW(GAUSSIAN, 0.7, 0, -INFINITY, INFINITY), LAW(DISCRETE_LAPLACE, 1, 0, -INFINITY, INFINITY), 3.1, 4},
-    {&clamped, 3, LAW(LAPLACE, 2, 0, 0, INFINITY), LAW(GAUSSIAN, 1, 1, 0, INFINITY), 0, 2},
-    {&two_reals, 5, LAW(LAPLACE, 1, 0.5, -INFINITY, INFINITY), NONE, 6.5, 0},
-    {&income, 4, LAW(GAUSSIAN, 0.5, 0, -INFINITY, INFINITY), NONE, 4.4, 0},
-    {&heights, 4, LAW(GAUSSIAN, 0.6, 0, 0, 6), LAW(DISCRETE_GAUSSIAN, 1, 0, 0, INFINITY), 6, 1},
-    {&costs, 3, LAW(LAPLACE, 1.5, 0, -INFINITY, INFINITY), LAW(DISCRETE_LAPLACE, 1.5, 3, -INFINITY, INFINITY), 5.7, 3},
+    {&clamped, 4, DISTRIBUTION(GAUSSIAN, 0.7, 0, -INFINITY, INFINITY), DISTRIBUTION(DISCRETE_LAPLACE, 1, 0, -INFINITY, INFINITY), 3.1, 4},
+    {&clamped, 3, DISTRIBUTION(LAPLACE, 2, 0, 0, INFINITY), DISTRIBUTION(GAUSSIAN, 1, 1, 0, INFINITY), 0, 2},
+    {&two_reals, 5, DISTRIBUTION(LAPLACE, 1, 0.5, -INFINITY, INFINITY), NONE, 6.5, 0},
+    {&income, 4, DISTRIBUTION(GAUSSIAN, 0.5, 0, -INFINITY, INFINITY), NONE, 4.4, 0},
+    {&heights, 4, DISTRIBUTION(GAUSSIAN, 0.6, 0, 0, 6), DISTRIBUTION(DISCRETE_GAUSSIAN, 1, 0, 0, INFINITY), 6, 1},
+    {&costs, 3, DISTRIBUTION(LAPLACE, 1.5, 0, -INFINITY, INFINITY), DISTRIBUTION(DISCRETE_LAPLACE, 1.5, 3, -INFINITY, INFINITY), 5.7, 3},
 };
 enum { N_AGREEMENTS = sizeof agreements / sizeof agreements[0] };
 
 /* ---- the posterior by convolutions ---- */
 
-typedef struct law {
+typedef struct distribution {
   double lik[MOST_SUM], of_count[MOST_RECORDS + 1];
   double p[MOST_RECORDS + 1][MOST_SUM], next[MOST_RECORDS + 1][MOST_SUM]; /* of how many are in cell 1, and the sum in half steps */
-} law_t;
+} distribution_t;
 
-static double likelihood(const agreement_t *a, law_t *l, const double *theta) {
+static double likelihood(const agreement_t *a, distribution_t *l, const double *theta) {
   const population_t *of = a->population;
   double step = of->most / GRID, mass[2][2 * GRID + 1] = {{0}};
   for (int cell = 0; cell < 2; cell++) { /* at the ends, and in the middle of each step */
@@ -139,7 +139,7 @@ static double likelihood(const agreement_t *a, law_t *l, const double *theta) {
 
 /* Means and mean squares of theta. */
 static void exact(const agreement_t *a, double mean[4]) {
-  static law_t l;
+  static distribution_t l;
   const population_t *of = a->population;
   double all = 0;
   for (size_t s = 0; s <= 2 * GRID * a->n; s++) {
@@ -266,7 +266,7 @@ static void test_unbounded_sums_are_drawn_along(void **state) {
     tacit_augment_result_t result;
     tacit_augment_settings_t s = tacit_augment_settings_default();
     const tacit_group_t records = {.name = "", .n_records = N_RECORDS};
-    tacit_published_statistic_t published = {.groups = 1, .noisy = LAW(GAUSSIAN, scale, 0, -INFINITY, INFINITY)};
+    tacit_published_statistic_t published = {.groups = 1, .noisy = DISTRIBUTION(GAUSSIAN, scale, 0, -INFINITY, INFINITY)};
     published.noisy.values = &y;
     published.noisy.n_values = 1;
     s.n_chains = 2;

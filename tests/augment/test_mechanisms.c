@@ -14,7 +14,7 @@ enum { MAX_CELLS = 4, MAX_VALUES = 4, MAX_RELEASES = 3, MAX_GROUPS = 3, N_GRID =
 typedef struct release {
   size_t statistic;
   uint64_t groups;
-  tacit_noisy_t law; /* with quantiles: `scale` alone */
+  tacit_noisy_t distribution; /* with quantiles: `scale` alone */
   double values[MAX_VALUES];
   double truth;      /* of answers */
 } release_t;
@@ -60,11 +60,11 @@ static const scene_t scenes[] = {
     {"answers", BANDS("s = count(band);"), 3, 1, {7}, {TABLE}, p_bands, {0}, 1, {{0, 1, {.noise = TACIT_RELEASE_RESPONSES}, {1, 2, 4}, 0.6}}, false},
     {"counts without noise", BANDS("s = count(band);"), 3, 1, {6}, {TABLE}, p_bands, {0}, 1, {{0, 1, {.noise = TACIT_RELEASE_NONE}, {0, 2, 4}, 0}}, false},
     {"answers and a noisy table", BANDS("s = count(band);"), 3, 1, {5}, {TABLE}, p_bands, {0}, 2,
-     {{0, 1, {.noise = TACIT_RELEASE_RESPONSES}, {0, 1, 4}, 0.5}, {0, 1, LAW(LAPLACE, 1, 0, -INFINITY, INFINITY), {1.2, 3.1, 0.4}, 0}}, false},
+     {{0, 1, {.noise = TACIT_RELEASE_RESPONSES}, {0, 1, 4}, 0.5}, {0, 1, DISTRIBUTION(LAPLACE, 1, 0, -INFINITY, INFINITY), {1.2, 3.1, 0.4}, 0}}, false},
     {"quantile", BANDS("s = quantile(x, 0.4, {-0.5, 0.8});"), 3, 1, {9}, {HALF}, p_bands, {0}, 1,
      {{0, 1, {.noise = TACIT_RELEASE_EXPONENTIAL, .scale = 0.5}, {0.8}, 0}}, true},
     {"quantile and a table", BANDS("s = quantile(x, 0.4, {-0.5, 0.8}); t = count(band);"), 3, 1, {6}, {HALF, TABLE}, p_bands, {0}, 2,
-     {{0, 1, {.noise = TACIT_RELEASE_EXPONENTIAL, .scale = 0.7}, {-0.5}, 0}, {1, 1, LAW(DISCRETE_LAPLACE, 1.5, 0, 0, INFINITY), {2, 0, 4}, 0}}, true},
+     {{0, 1, {.noise = TACIT_RELEASE_EXPONENTIAL, .scale = 0.7}, {-0.5}, 0}, {1, 1, DISTRIBUTION(DISCRETE_LAPLACE, 1.5, 0, 0, INFINITY), {2, 0, 4}, 0}}, true},
     {"withheld", BANDS("s = count(band);"), 3, 1, {8}, {TABLE}, p_bands, {0}, 1,
      {{0, 1, {.noise = TACIT_RELEASE_LAPLACE, .scale = 1, .lower = -INFINITY, .upper = INFINITY, .suppressed = 3}, {NAN, 3.4, 4.1}, 0}}, true},
     {"rounded and withheld", BANDS("s = count(band);"), 3, 1, {9}, {TABLE}, p_bands, {0}, 1,
@@ -74,22 +74,22 @@ static const scene_t scenes[] = {
     {"made to add up, gaussian", BANDS("s = count(band);"), 3, 1, {7}, {TABLE}, p_bands, {0}, 1,
      {{0, 1, {.noise = TACIT_RELEASE_GAUSSIAN, .scale = 1.2, .lower = -INFINITY, .upper = INFINITY, .adds_up = true}, {2.5, -1, 5.5}, 0}}, true},
     {"published twice", BANDS("s = count(band);"), 3, 1, {6}, {TABLE}, p_bands, {0}, 2,
-     {{0, 1, LAW(LAPLACE, 2, 0, -INFINITY, INFINITY), {0.3, 1.2, 5.1}, 0}, {0, 1, LAW(GAUSSIAN, 1, 1, 0, INFINITY), {0, 4, 3}, 0}}, true},
+     {{0, 1, DISTRIBUTION(LAPLACE, 2, 0, -INFINITY, INFINITY), {0.3, 1.2, 5.1}, 0}, {0, 1, DISTRIBUTION(GAUSSIAN, 1, 1, 0, INFINITY), {0, 4, 3}, 0}}, true},
     {"two groups", BANDS("s = count(band);"), 3, 2, {5, 4}, {TABLE}, p_bands, {0}, 2,
-     {{0, 1, LAW(LAPLACE, 1, 0, -INFINITY, INFINITY), {0.3, 1.2, 3.1}, 0}, {0, 2, LAW(DISCRETE_GAUSSIAN, 1, 0, 0, INFINITY), {3, 1, 0}, 0}}, true},
+     {{0, 1, DISTRIBUTION(LAPLACE, 1, 0, -INFINITY, INFINITY), {0.3, 1.2, 3.1}, 0}, {0, 2, DISTRIBUTION(DISCRETE_GAUSSIAN, 1, 0, 0, INFINITY), {3, 1, 0}, 0}}, true},
     {"overlap", BANDS("s = count(band);"), 3, 3, {2, 3, 2}, {TABLE}, p_bands, {0}, 2,
-     {{0, 3, LAW(LAPLACE, 1, 0, -INFINITY, INFINITY), {0.3, 1.2, 3.1}, 0}, {0, 6, LAW(GAUSSIAN, 0.8, 0, -INFINITY, INFINITY), {3.2, 1.1, 0.5}, 0}}, true},
+     {{0, 3, DISTRIBUTION(LAPLACE, 1, 0, -INFINITY, INFINITY), {0.3, 1.2, 3.1}, 0}, {0, 6, DISTRIBUTION(GAUSSIAN, 0.8, 0, -INFINITY, INFINITY), {3.2, 1.1, 0.5}, 0}}, true},
     {"two sites", "data { int<lower=1, upper=2> site; real x; } parameters { real mu; } model { mu ~ normal(0, 1.5); x ~ normal(mu * site, 1); } statistic { s = count(x > 0); }",
      2, 2, {4, 5}, {{.n_sums = 2, .n_values = 2, .adds = {{1}, {0, 1}}}}, p_sites, {1, 2}, 2,
-     {{0, 1, LAW(LAPLACE, 1, 0, -INFINITY, INFINITY), {3.3, 1.2}, 0}, {0, 2, {.noise = TACIT_RELEASE_RESPONSES}, {2, 3}, 0.8}}, false},
+     {{0, 1, DISTRIBUTION(LAPLACE, 1, 0, -INFINITY, INFINITY), {3.3, 1.2}, 0}, {0, 2, {.noise = TACIT_RELEASE_RESPONSES}, {2, 3}, 0.8}}, false},
 };
 
 /* ---- likelihoods ---- */
 
-static double lik_of_noise(const tacit_noisy_t *law, double y, double sum) {
-  bool is_discrete = law->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || law->noise == TACIT_RELEASE_DISCRETE_LAPLACE;
-  double below = law->suppressed - 0.5 * law->rounded - sum;
-  return !isnan(y) ? published_as(law, y, sum) : mass(law, -INFINITY, is_discrete ? below - 0.25 : below);
+static double lik_of_noise(const tacit_noisy_t *distribution, double y, double sum) {
+  bool is_discrete = distribution->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || distribution->noise == TACIT_RELEASE_DISCRETE_LAPLACE;
+  double below = distribution->suppressed - 0.5 * distribution->rounded - sum;
+  return !isnan(y) ? published_as(distribution, y, sum) : mass(distribution, -INFINITY, is_discrete ? below - 0.25 : below);
 }
 
 /* P(answers | records in cells): records in turn, over all answers that there may have been so far. */
@@ -117,12 +117,12 @@ static double lik_of_answers(const release_t *r, size_t k, const double *sums) {
 }
 
 /* The integral over moves, by a sum. */
-static double lik_of_moved(const tacit_noisy_t *law, const double *values, size_t k, const double *sums) {
+static double lik_of_moved(const tacit_noisy_t *distribution, const double *values, size_t k, const double *sums) {
   double total = 0;
   for (double move = -40; move <= 40; move += 1.0 / 1024) {
     double product = 1;
     for (size_t v = 0; v < k; v++) {
-      product *= weight_of(law, values[v] - sums[v] + move);
+      product *= weight_of(distribution, values[v] - sums[v] + move);
     }
     total += product / 1024;
   }
@@ -153,17 +153,17 @@ static double lik_of(const scene_t *s, const release_t *r, double counts[MAX_GRO
       }
     }
   }
-  if (r->law.noise == TACIT_RELEASE_RESPONSES) {
+  if (r->distribution.noise == TACIT_RELEASE_RESPONSES) {
     return lik_of_answers(r, m->n_sums, sums);
   }
-  if (r->law.noise == TACIT_RELEASE_EXPONENTIAL) {
-    return lik_of_chosen(m, r->law.scale, r->values[0], sums);
+  if (r->distribution.noise == TACIT_RELEASE_EXPONENTIAL) {
+    return lik_of_chosen(m, r->distribution.scale, r->values[0], sums);
   }
-  if (r->law.adds_up) {
-    return lik_of_moved(&r->law, r->values, m->n_sums, sums);
+  if (r->distribution.adds_up) {
+    return lik_of_moved(&r->distribution, r->values, m->n_sums, sums);
   }
   for (size_t v = 0; v < m->n_sums; v++) {
-    lik *= r->law.noise == TACIT_RELEASE_NONE ? (fabs(sums[v] - r->values[v]) > 0 ? 0 : 1) : lik_of_noise(&r->law, r->values[v], sums[v]);
+    lik *= r->distribution.noise == TACIT_RELEASE_NONE ? (fabs(sums[v] - r->values[v]) > 0 ? 0 : 1) : lik_of_noise(&r->distribution, r->values[v], sums[v]);
   }
   return lik;
 }
@@ -237,7 +237,7 @@ static void draw(const scene_t *s, tacit_augment_method_t method, size_t n_draws
   for (size_t i = 0; i < s->n_releases; i++) {
     const release_t *r = &s->releases[i];
     size_t k = s->measures[r->statistic].n_values;
-    published[i] = (tacit_published_statistic_t){.statistic = r->statistic, .groups = r->groups, .noisy = r->law};
+    published[i] = (tacit_published_statistic_t){.statistic = r->statistic, .groups = r->groups, .noisy = r->distribution};
     tacit_noisy_t *noisy = &published[i].noisy;
     noisy->n_values = k;
     noisy->values = r->values;
@@ -303,8 +303,8 @@ static void test_posteriors_are_those_of_sums(void **state) {
 
 static void forget_lies(scene_t *s) { s->releases[0].truth = 0.9; }
 static void take_another_share(scene_t *s) { s->program = BANDS("s = quantile(x, 0.8, {-0.5, 0.8});"); }
-static void take_withheld_for_zero(scene_t *s) { s->releases[0].law.suppressed = s->releases[0].values[0] = 0; }
-static void forget_move(scene_t *s) { s->releases[0].law.adds_up = false; }
+static void take_withheld_for_zero(scene_t *s) { s->releases[0].distribution.suppressed = s->releases[0].values[0] = 0; }
+static void forget_move(scene_t *s) { s->releases[0].distribution.adds_up = false; }
 static void take_groups_for_one(scene_t *s) {
   s->n_groups = 1;
   s->n[0] = 5;
@@ -332,20 +332,20 @@ static void test_planted_errors_are_found(void **state) {
   }
 }
 
-/* ---- the laws themselves, which nothing is random in ---- */
+/* ---- the distributions themselves, which nothing is random in ---- */
 
 static void test_a_move_is_integrated_over(void **state) {
   (void)state;
   static const double values[4] = {3.2, -0.7, 1.1, 6.4}, sums[][4] = {{3, 0, 1, 6}, {10, 0, 0, 0}, {2.5, 2.5, 2.5, 2.5}, {3.2, -0.7, 1.1, 6.4}, {0, 1, 2, 7}};
-  double room[8];
+  double workspace[8];
   for (size_t i = 0; i < 5; i++) {
     for (double scale = 0.5; scale < 4; scale *= 2) {
-      tacit_noise_law_t law = {.as = {.noise = TACIT_RELEASE_LAPLACE, .scale = scale, .adds_up = true}, .is_joint = true, .n_sums = 4};
+      tacit_noise_distribution_t distribution = {.as = {.noise = TACIT_RELEASE_LAPLACE, .scale = scale, .adds_up = true}, .is_joint = true, .n_sums = 4};
       const tacit_change_t none = {.a = SIZE_MAX, .b = SIZE_MAX}, change = {.a = 1, .b = 3, .more_a = -1, .more_b = 1};
       double changed[4] = {sums[i][0], sums[i][1] - 1, sums[i][2], sums[i][3] + 1};
-      double log_scale = log(scale); /* the law is of u in units of the scale */
-      assert_close(tacit_noise_law_log_joint(&law, values, sums[i], none, room) + log_scale, log(lik_of_moved(&law.as, values, 4, sums[i])), 2e-5);
-      assert_close(tacit_noise_law_log_joint(&law, values, sums[i], change, room) + log_scale, log(lik_of_moved(&law.as, values, 4, changed)), 2e-5);
+      double log_scale = log(scale); /* the distribution is of u in units of the scale */
+      assert_close(tacit_noise_distribution_log_joint(&distribution, values, sums[i], none, workspace) + log_scale, log(lik_of_moved(&distribution.as, values, 4, sums[i])), 2e-5);
+      assert_close(tacit_noise_distribution_log_joint(&distribution, values, sums[i], change, workspace) + log_scale, log(lik_of_moved(&distribution.as, values, 4, changed)), 2e-5);
     }
   }
 }
@@ -359,9 +359,9 @@ static void test_impossible_releases_are_refused(void **state) {
       {{"", BANDS("s = count(band);"), 3, 1, {7}, {TABLE}, NULL, {0}, 1, {{0, 1, {.noise = TACIT_RELEASE_NONE}, {1, 2, 3}, 0}}, false}, "add up to 6, and there are 7 records"},
       {{"", BANDS("s = count(band);"), 3, 1, {6}, {TABLE}, NULL, {0}, 2, {{0, 1, {.noise = TACIT_RELEASE_NONE}, {1, 2, 3}, 0}, {0, 1, {.noise = TACIT_RELEASE_RESPONSES}, {1, 2, 3}, 0.5}}, false}, "publish them as one"},
       {{"", BANDS("s = count(band);"), 3, 2, {3, 3}, {TABLE}, NULL, {0}, 1, {{0, 3, {.noise = TACIT_RELEASE_NONE}, {1, 2, 3}, 0}}, false}, "of one group"},
-      {{"", BANDS("s = count(band);"), 3, 2, {3, 3}, {TABLE}, NULL, {0}, 1, {{0, 1, LAW(LAPLACE, 1, 0, -INFINITY, INFINITY), {1, 2, 3}, 0}}, false}, "nothing was published of the records"},
+      {{"", BANDS("s = count(band);"), 3, 2, {3, 3}, {TABLE}, NULL, {0}, 1, {{0, 1, DISTRIBUTION(LAPLACE, 1, 0, -INFINITY, INFINITY), {1, 2, 3}, 0}}, false}, "nothing was published of the records"},
       {{"", BANDS("s = quantile(x, 0.4, {-0.5, 0.8});"), 3, 1, {6}, {HALF}, NULL, {0}, 1, {{0, 1, {.noise = TACIT_RELEASE_EXPONENTIAL, .scale = 1}, {0.5}, 0}}, false}, "none of the quantile's candidates"},
-      {{"", BANDS("s = quantile(x, 0.4, {-0.5, 0.8});"), 3, 1, {6}, {HALF}, NULL, {0}, 1, {{0, 1, LAW(LAPLACE, 1, 0, -INFINITY, INFINITY), {0.8}, 0}}, false}, "by mechanism exponential"},
+      {{"", BANDS("s = quantile(x, 0.4, {-0.5, 0.8});"), 3, 1, {6}, {HALF}, NULL, {0}, 1, {{0, 1, DISTRIBUTION(LAPLACE, 1, 0, -INFINITY, INFINITY), {0.8}, 0}}, false}, "by mechanism exponential"},
       {{"", BANDS("s = count(band);"), 3, 1, {6}, {TABLE}, NULL, {0}, 1, {{0, 1, {.noise = TACIT_RELEASE_LAPLACE, .scale = 1, .adds_up = true}, {1, 2, 4}, 0}}, false}, "add up to 7, and there are 6"},
       {{"", BANDS("s = count(band);"), 3, 1, {6}, {TABLE}, NULL, {0}, 1, {{0, 1, {.noise = TACIT_RELEASE_RESPONSES}, {1, 2, 3}, 1.5}}, false}, "lie in [0, 1]"},
       {{"", BANDS("s = count(band);"), 3, 1, {6}, {TABLE}, NULL, {0}, 1, {{0, 1, {.noise = TACIT_RELEASE_LAPLACE, .scale = 1, .suppressed = 3}, {2, 4, 5}, 0}}, false}, "are said to be withheld"},
@@ -377,7 +377,7 @@ static void test_impossible_releases_are_refused(void **state) {
     tacit_group_t groups[2] = {{.name = "a", .n_records = s->n[0]}, {.name = "b", .n_records = s->n[1]}};
     assert_ok(tacit_population_parse(&population, s->program, strlen(s->program), NULL, 0, &err), err);
     for (size_t k = 0; k < s->n_releases; k++) {
-      published[k] = (tacit_published_statistic_t){.statistic = 0, .groups = s->releases[k].groups, .noisy = s->releases[k].law};
+      published[k] = (tacit_published_statistic_t){.statistic = 0, .groups = s->releases[k].groups, .noisy = s->releases[k].distribution};
       published[k].noisy.n_values = s->measures[0].n_values;
       published[k].noisy.values = s->releases[k].values;
       published[k].noisy.channel = channel;

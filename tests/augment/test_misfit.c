@@ -1,5 +1,5 @@
 /*
- * P-values of published numbers against tail probabilities that are summed here anew. The programs' laws hardly depend on their parameter, so that
+ * P-values of published numbers against tail probabilities that are summed here anew. The programs' distributions hardly depend on their parameter, so that
  * the p-value of a number is a bound of its tail, times its factors: never below it, and not far above.
  */
 #include <string.h>
@@ -26,20 +26,20 @@ typedef struct scene {
   double share; /* of records in the value that is looked at, the last but those that are left at their mean */
   size_t looked_at;
   double from, to; /* noisy numbers that are as far out, on its side */
-  tacit_noisy_t law;
+  tacit_noisy_t distribution;
 } scene_t;
 
 #define EXACT(kind, table) {.noise = TACIT_RELEASE_##kind, .lower = -INFINITY, .upper = INFINITY, .channel = (table)}
 
 static const scene_t scenes[] = {
-    {"gaussian", coin_sum, 1, {28}, 0.3, 0, 28, INFINITY, LAW(GAUSSIAN, 2, 0, -INFINITY, INFINITY)},
-    {"gaussian, below", coin_sum, 1, {-2.5}, 0.3, 0, -INFINITY, -2.5, LAW(GAUSSIAN, 2, 0, -INFINITY, INFINITY)},
-    {"laplace", coin_sum, 1, {40}, 0.3, 0, 40, INFINITY, LAW(LAPLACE, 2, 0, -INFINITY, INFINITY)},
-    {"discrete gaussian", coin_sum, 1, {27}, 0.3, 0, 27, INFINITY, LAW(DISCRETE_GAUSSIAN, 2, 0, -INFINITY, INFINITY)},
-    {"discrete laplace", coin_sum, 1, {31}, 0.3, 0, 31, INFINITY, LAW(DISCRETE_LAPLACE, 1, 0, -INFINITY, INFINITY)},
-    {"rounded", coin_sum, 1, {30}, 0.3, 0, 27.5, INFINITY, LAW(GAUSSIAN, 2, 5, -INFINITY, INFINITY)},
-    {"rounded whole", coin_sum, 1, {30}, 0.3, 0, 29, INFINITY, LAW(DISCRETE_LAPLACE, 1, 3, -INFINITY, INFINITY)},
-    {"at the upper bound", coin_sum, 1, {26}, 0.3, 0, 26, INFINITY, LAW(GAUSSIAN, 1, 0, 0, 26)},
+    {"gaussian", coin_sum, 1, {28}, 0.3, 0, 28, INFINITY, DISTRIBUTION(GAUSSIAN, 2, 0, -INFINITY, INFINITY)},
+    {"gaussian, below", coin_sum, 1, {-2.5}, 0.3, 0, -INFINITY, -2.5, DISTRIBUTION(GAUSSIAN, 2, 0, -INFINITY, INFINITY)},
+    {"laplace", coin_sum, 1, {40}, 0.3, 0, 40, INFINITY, DISTRIBUTION(LAPLACE, 2, 0, -INFINITY, INFINITY)},
+    {"discrete gaussian", coin_sum, 1, {27}, 0.3, 0, 27, INFINITY, DISTRIBUTION(DISCRETE_GAUSSIAN, 2, 0, -INFINITY, INFINITY)},
+    {"discrete laplace", coin_sum, 1, {31}, 0.3, 0, 31, INFINITY, DISTRIBUTION(DISCRETE_LAPLACE, 1, 0, -INFINITY, INFINITY)},
+    {"rounded", coin_sum, 1, {30}, 0.3, 0, 27.5, INFINITY, DISTRIBUTION(GAUSSIAN, 2, 5, -INFINITY, INFINITY)},
+    {"rounded whole", coin_sum, 1, {30}, 0.3, 0, 29, INFINITY, DISTRIBUTION(DISCRETE_LAPLACE, 1, 3, -INFINITY, INFINITY)},
+    {"at the upper bound", coin_sum, 1, {26}, 0.3, 0, 26, INFINITY, DISTRIBUTION(GAUSSIAN, 1, 0, 0, 26)},
     {"withheld",
      coin_sum,
      1,
@@ -49,13 +49,13 @@ static const scene_t scenes[] = {
      -INFINITY,
      1,
      {.noise = TACIT_RELEASE_GAUSSIAN, .scale = 1, .suppressed = 1, .lower = -INFINITY, .upper = INFINITY}},
-    {"counts", coin_counts, 2, {28, 26}, 0.3, 1, 26, INFINITY, LAW(LAPLACE, 0.8, 0, -INFINITY, INFINITY)},
+    {"counts", coin_counts, 2, {28, 26}, 0.3, 1, 26, INFINITY, DISTRIBUTION(LAPLACE, 0.8, 0, -INFINITY, INFINITY)},
     {"counts as they are", coin_counts, 2, {14, 26}, 0.3, 1, 26, INFINITY, EXACT(NONE, NULL)},
     {"answers", coin_counts, 2, {10, 30}, 0.7 * 0.1 + 0.3 * 0.8, 1, 30, INFINITY, EXACT(RESPONSES, channel)},
 };
 enum { N_SCENES = sizeof scenes / sizeof scenes[0] };
 
-static double p_of(const char *program, size_t n_values, const double *values, const tacit_noisy_t *law, double n_told,
+static double p_of(const char *program, size_t n_values, const double *values, const tacit_noisy_t *distribution, double n_told,
                    tacit_augment_method_t method) {
   tacit_population_t *population;
   tacit_error_t err;
@@ -63,8 +63,8 @@ static double p_of(const char *program, size_t n_values, const double *values, c
   tacit_augment_settings_t s = tacit_augment_settings_default();
   double p[2] = {-1, -1};
   tacit_published_statistic_t published[2] = {
-      {.statistic = 0, .groups = 1, .noisy = *law},
-      {.statistic = TACIT_PUBLISHED_SIZE, .groups = 1, .noisy = LAW(DISCRETE_LAPLACE, 1, 0, -INFINITY, INFINITY)}};
+      {.statistic = 0, .groups = 1, .noisy = *distribution},
+      {.statistic = TACIT_PUBLISHED_SIZE, .groups = 1, .noisy = DISTRIBUTION(DISCRETE_LAPLACE, 1, 0, -INFINITY, INFINITY)}};
   const tacit_group_t records = {.name = "", .n_records = n_told > 0 ? 0 : N};
   published[0].noisy.n_values = n_values;
   published[0].noisy.values = values;
@@ -87,11 +87,11 @@ static double p_of(const char *program, size_t n_values, const double *values, c
 
 /* P(from <= number + noise <= to). */
 static double tail_of(const scene_t *s) {
-  bool is_exact = s->law.noise == TACIT_RELEASE_NONE || s->law.noise == TACIT_RELEASE_RESPONSES;
-  double all = is_exact ? 1 : mass(&s->law, -INFINITY, INFINITY), sum = 0;
+  bool is_exact = s->distribution.noise == TACIT_RELEASE_NONE || s->distribution.noise == TACIT_RELEASE_RESPONSES;
+  double all = is_exact ? 1 : mass(&s->distribution, -INFINITY, INFINITY), sum = 0;
   for (int k = 0; k <= N; k++) {
     double log_p = lgamma(N + 1.0) - lgamma(k + 1.0) - lgamma(N - k + 1.0) + k * log(s->share) + (N - k) * log1p(-s->share);
-    double noise = is_exact ? (k >= s->from && k <= s->to) : mass(&s->law, s->from - k, s->to - k) / all;
+    double noise = is_exact ? (k >= s->from && k <= s->to) : mass(&s->distribution, s->from - k, s->to - k) / all;
     sum += exp(log_p) * noise;
   }
   return sum;
@@ -106,9 +106,9 @@ static void test_p_values_are_tails_and_little_more(void **state) {
   for (size_t i = 0; i < N_SCENES; i++) {
     const scene_t *s = &scenes[i];
     double tail = tail_of(s), factor = 4 * (s->n_values > 1 ? 2 * (double)s->n_values - 1 : 1);
-    bool is_exact = s->law.noise == TACIT_RELEASE_NONE || s->law.noise == TACIT_RELEASE_RESPONSES;
+    bool is_exact = s->distribution.noise == TACIT_RELEASE_NONE || s->distribution.noise == TACIT_RELEASE_RESPONSES;
     for (int of_records = 0; of_records < (is_exact ? 1 : 2); of_records++) {
-      double p = p_of(s->program, s->n_values, s->values, &s->law, 0, of_records ? TACIT_AUGMENT_GIBBS : TACIT_AUGMENT_MARGINAL);
+      double p = p_of(s->program, s->n_values, s->values, &s->distribution, 0, of_records ? TACIT_AUGMENT_GIBBS : TACIT_AUGMENT_MARGINAL);
       print_message("%-18s %s: tail %.2g, p / %g = %.2g\n", s->name, of_records ? "records" : "cells", tail, factor, p / factor);
       assert_true(tail > 1e-14 && tail < 1e-4);
       assert_true(p >= 4 * factor * tail && p < 30 * factor * pow(tail, 0.9));
@@ -125,17 +125,17 @@ static void test_what_is_off_together_is_found(void **state) {
   static const char bands[] = WAITS "count(band); }", halves[] = WAITS "count(t > 0.69314718055994531, t > 0.28768207245178093); }";
   static const double values[] = {1, 1, 1, 1, 9, 9, 9, 9}, of_halves[] = {2, 2, 0, 36};
   char program[400] = "";
-  const scene_t lower = {.share = 0.5, .from = -INFINITY, .to = 4, .law = LAW(GAUSSIAN, 1, 0, -INFINITY, INFINITY)};
-  const tacit_noisy_t law = LAW(GAUSSIAN, 0.5, 0, -INFINITY, INFINITY);
+  const scene_t lower = {.share = 0.5, .from = -INFINITY, .to = 4, .distribution = DISTRIBUTION(GAUSSIAN, 1, 0, -INFINITY, INFINITY)};
+  const tacit_noisy_t distribution = DISTRIBUTION(GAUSSIAN, 0.5, 0, -INFINITY, INFINITY);
   strcat(strcat(program,
                 "data { real<lower=0> t; } transformed data { int<lower=0, upper=7> band = cut(t, {0.13353139262452263, 0.28768207245178093, "
                 "0.47000362924573555, 0.69314718055994531, 0.98082925301172623, 1.3862943611198906, 2.0794415416798357}); } "),
          strstr(bands, "parameters"));
-  double p = p_of(program, 8, values, &law, 0, TACIT_AUGMENT_MARGINAL), tail = tail_of(&lower), factor = 4 * (8 + 7);
+  double p = p_of(program, 8, values, &distribution, 0, TACIT_AUGMENT_MARGINAL), tail = tail_of(&lower), factor = 4 * (8 + 7);
   print_message("lower half of eight bands: tail %.2g, p / %g = %.2g\n", tail, factor, p / factor);
   assert_true(p >= 4 * factor * tail && p < 30 * factor * pow(tail, 0.9));
-  const scene_t half_of_four = {.share = 0.5, .from = -INFINITY, .to = 4, .law = LAW(GAUSSIAN, 0.70710678118654757, 0, -INFINITY, INFINITY)};
-  p = p_of(halves, 4, of_halves, &law, 0, TACIT_AUGMENT_MARGINAL), tail = tail_of(&half_of_four), factor = 4 * (4 + 2);
+  const scene_t half_of_four = {.share = 0.5, .from = -INFINITY, .to = 4, .distribution = DISTRIBUTION(GAUSSIAN, 0.70710678118654757, 0, -INFINITY, INFINITY)};
+  p = p_of(halves, 4, of_halves, &distribution, 0, TACIT_AUGMENT_MARGINAL), tail = tail_of(&half_of_four), factor = 4 * (4 + 2);
   print_message("first factor of two: tail %.2g, p / %g = %.2g\n", tail, factor, p / factor);
   assert_true(p < 30 * factor * pow(tail, 0.9));
 }
@@ -143,11 +143,11 @@ static void test_what_is_off_together_is_found(void **state) {
 /* A sum of real numbers of mean 34.6 and sd 4.4: at its mean, and 9 and 12 sds from it. */
 static void test_sums_of_reals_are_looked_at(void **state) {
   (void)state;
-  const tacit_noisy_t law = LAW(LAPLACE, 1, 0, -INFINITY, INFINITY);
+  const tacit_noisy_t distribution = DISTRIBUTION(LAPLACE, 1, 0, -INFINITY, INFINITY);
   const double near[] = {35}, far[] = {75}, below[] = {-20};
-  assert_true(p_of(capped, 1, near, &law, 0, TACIT_AUGMENT_GIBBS) > 0.5);
-  assert_true(p_of(capped, 1, far, &law, 0, TACIT_AUGMENT_GIBBS) < 1e-8);
-  assert_true(p_of(capped, 1, below, &law, 0, TACIT_AUGMENT_GIBBS) < 1e-8);
+  assert_true(p_of(capped, 1, near, &distribution, 0, TACIT_AUGMENT_GIBBS) > 0.5);
+  assert_true(p_of(capped, 1, far, &distribution, 0, TACIT_AUGMENT_GIBBS) < 1e-8);
+  assert_true(p_of(capped, 1, below, &distribution, 0, TACIT_AUGMENT_GIBBS) < 1e-8);
 }
 
 /*
@@ -174,10 +174,10 @@ static void test_quantiles_are_looked_at(void **state) {
   (void)state;
   static const double candidates[] = {0.2, 0.7, 2};
   const double scale = 0.6;
-  const tacit_noisy_t law = {.noise = TACIT_RELEASE_EXPONENTIAL, .scale = scale, .lower = -INFINITY, .upper = INFINITY};
+  const tacit_noisy_t distribution = {.noise = TACIT_RELEASE_EXPONENTIAL, .scale = scale, .lower = -INFINITY, .upper = INFINITY};
   for (size_t which = 0; which < 3; which++) {
     for (int of_records = 0; of_records < 2; of_records++) {
-      double p = p_of(half, 1, &candidates[which], &law, 0, of_records ? TACIT_AUGMENT_GIBBS : TACIT_AUGMENT_MARGINAL), tail = chosen(scale, which);
+      double p = p_of(half, 1, &candidates[which], &distribution, 0, of_records ? TACIT_AUGMENT_GIBBS : TACIT_AUGMENT_MARGINAL), tail = chosen(scale, which);
       print_message("quantile %g %s: chosen %.2g, p / 4 = %.2g\n", candidates[which], of_records ? "records" : "cells", tail, p / 4);
       assert_true(which == 1 ? p > 0.999 : p >= 4 * tail && p < 30 * pow(tail, 0.7));
     }
@@ -187,18 +187,18 @@ static void test_quantiles_are_looked_at(void **state) {
 /* Moved to add up, and of an unknown number of records: what fits is let be, and what does not is found. */
 static void test_all_else_is_told_apart_too(void **state) {
   (void)state;
-  tacit_noisy_t law = LAW(LAPLACE, 1, 0, -INFINITY, INFINITY);
+  tacit_noisy_t distribution = DISTRIBUTION(LAPLACE, 1, 0, -INFINITY, INFINITY);
   const double near[] = {27, 13}, far[] = {-5, 45}, three[] = {13.3, 0.4, 11.1, 15.2}, not_three[] = {-17, 0, 11, 46};
-  assert_true(p_of(coin_counts, 2, near, &law, N, TACIT_AUGMENT_MARGINAL) > 0.5);
-  assert_true(p_of(coin_counts, 2, far, &law, N, TACIT_AUGMENT_MARGINAL) < 1e-8);
-  assert_true(p_of(thirds, 4, three, &law, 0, TACIT_AUGMENT_MARGINAL) > 0.5);
-  law.upper = 5; /* beyond a bound anything may be */
-  assert_true(p_of(coin_sum, 1, &law.upper, &law, 0, TACIT_AUGMENT_MARGINAL) > 0.5);
-  law.upper = INFINITY;
-  law.adds_up = true;
-  assert_true(p_of(coin_counts, 2, near, &law, 0, TACIT_AUGMENT_MARGINAL) > 0.5);
-  assert_true(p_of(coin_counts, 2, far, &law, 0, TACIT_AUGMENT_MARGINAL) < 1e-8);
-  assert_true(p_of(thirds, 4, not_three, &law, 0, TACIT_AUGMENT_MARGINAL) < 1e-6);
+  assert_true(p_of(coin_counts, 2, near, &distribution, N, TACIT_AUGMENT_MARGINAL) > 0.5);
+  assert_true(p_of(coin_counts, 2, far, &distribution, N, TACIT_AUGMENT_MARGINAL) < 1e-8);
+  assert_true(p_of(thirds, 4, three, &distribution, 0, TACIT_AUGMENT_MARGINAL) > 0.5);
+  distribution.upper = 5; /* beyond a bound anything may be */
+  assert_true(p_of(coin_sum, 1, &distribution.upper, &distribution, 0, TACIT_AUGMENT_MARGINAL) > 0.5);
+  distribution.upper = INFINITY;
+  distribution.adds_up = true;
+  assert_true(p_of(coin_counts, 2, near, &distribution, 0, TACIT_AUGMENT_MARGINAL) > 0.5);
+  assert_true(p_of(coin_counts, 2, far, &distribution, 0, TACIT_AUGMENT_MARGINAL) < 1e-8);
+  assert_true(p_of(thirds, 4, not_three, &distribution, 0, TACIT_AUGMENT_MARGINAL) < 1e-6);
 }
 
 int main(void) {

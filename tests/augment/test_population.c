@@ -204,36 +204,36 @@ static double distance(const task_t *t, tacit_augment_method_t method, size_t n,
 
 typedef struct agreement {
   const known_t *known;
-  tacit_noisy_t law, of_n; /* of_n.scale 0: n is known */
+  tacit_noisy_t distribution, of_n; /* of_n.scale 0: n is known */
   size_t n;
   double values[MAX_VALUES];
 } agreement_t;
 
 static const agreement_t agreements[] = {
-    {&bands, LAW(GAUSSIAN, 1.5, 0, -INFINITY, INFINITY), {0}, 6, {0.3, 1.2, 5.1}},
-    {&bands, LAW(LAPLACE, 1, 0, -INFINITY, INFINITY), {0}, 5, {3.6, -1.2, 1.1}},
-    {&bands, LAW(DISCRETE_GAUSSIAN, 2, 0, 0, INFINITY), {0}, 8, {0, 3, 7}},
-    {&bands, LAW(GAUSSIAN, 2, 1, 0, INFINITY), {0}, 7, {0, 0, 5}},
-    {&coin, LAW(DISCRETE_LAPLACE, 1.5, 0, -INFINITY, INFINITY), {0}, 9, {8}},
-    {&coin, LAW(DISCRETE_GAUSSIAN, 3, 5, 0, 10), {0}, 10, {10}},
-    {&coin, LAW(LAPLACE, 2, 2, 0, 12), {0}, 12, {2}},
-    {&visits, LAW(GAUSSIAN, 1, 0, 0, 9), {0}, 3, {9}},
-    {&visits, LAW(DISCRETE_LAPLACE, 2, 0, 0, 15), {0}, 5, {15}},
-    {&visit_counts, LAW(LAPLACE, 0.8, 0, 0, INFINITY), {0}, 6, {0, 2.3, 4.2, 0}},
-    {&halves, LAW(LAPLACE, 0.7, 0, -INFINITY, INFINITY), {0}, 6, {2.2}},
-    {&waits, LAW(DISCRETE_LAPLACE, 1, 3, -3, INFINITY), {0}, 7, {6, -3}},
-    {&waits, LAW(GAUSSIAN, 1, 0, -INFINITY, INFINITY), LAW(DISCRETE_LAPLACE, 1, 0, 0, INFINITY), 4, {1.3, 3.9}},
-    {&heights, LAW(DISCRETE_GAUSSIAN, 1, 0, -INFINITY, INFINITY), {0}, 6, {3, 1, -1, 4}},
-    {&margins, LAW(GAUSSIAN, 1, 1, 0, INFINITY), {0}, 6, {5, 1, 0, 6}},
-    {&coin, LAW(GAUSSIAN, 2, 0, 0, 4), {0}, 12, {4}},
-    {&coin, LAW(GAUSSIAN, 0.5, 5, -INFINITY, INFINITY), {0}, 12, {0}},
+    {&bands, DISTRIBUTION(GAUSSIAN, 1.5, 0, -INFINITY, INFINITY), {0}, 6, {0.3, 1.2, 5.1}},
+    {&bands, DISTRIBUTION(LAPLACE, 1, 0, -INFINITY, INFINITY), {0}, 5, {3.6, -1.2, 1.1}},
+    {&bands, DISTRIBUTION(DISCRETE_GAUSSIAN, 2, 0, 0, INFINITY), {0}, 8, {0, 3, 7}},
+    {&bands, DISTRIBUTION(GAUSSIAN, 2, 1, 0, INFINITY), {0}, 7, {0, 0, 5}},
+    {&coin, DISTRIBUTION(DISCRETE_LAPLACE, 1.5, 0, -INFINITY, INFINITY), {0}, 9, {8}},
+    {&coin, DISTRIBUTION(DISCRETE_GAUSSIAN, 3, 5, 0, 10), {0}, 10, {10}},
+    {&coin, DISTRIBUTION(LAPLACE, 2, 2, 0, 12), {0}, 12, {2}},
+    {&visits, DISTRIBUTION(GAUSSIAN, 1, 0, 0, 9), {0}, 3, {9}},
+    {&visits, DISTRIBUTION(DISCRETE_LAPLACE, 2, 0, 0, 15), {0}, 5, {15}},
+    {&visit_counts, DISTRIBUTION(LAPLACE, 0.8, 0, 0, INFINITY), {0}, 6, {0, 2.3, 4.2, 0}},
+    {&halves, DISTRIBUTION(LAPLACE, 0.7, 0, -INFINITY, INFINITY), {0}, 6, {2.2}},
+    {&waits, DISTRIBUTION(DISCRETE_LAPLACE, 1, 3, -3, INFINITY), {0}, 7, {6, -3}},
+    {&waits, DISTRIBUTION(GAUSSIAN, 1, 0, -INFINITY, INFINITY), DISTRIBUTION(DISCRETE_LAPLACE, 1, 0, 0, INFINITY), 4, {1.3, 3.9}},
+    {&heights, DISTRIBUTION(DISCRETE_GAUSSIAN, 1, 0, -INFINITY, INFINITY), {0}, 6, {3, 1, -1, 4}},
+    {&margins, DISTRIBUTION(GAUSSIAN, 1, 1, 0, INFINITY), {0}, 6, {5, 1, 0, 6}},
+    {&coin, DISTRIBUTION(GAUSSIAN, 2, 0, 0, 4), {0}, 12, {4}},
+    {&coin, DISTRIBUTION(GAUSSIAN, 0.5, 5, -INFINITY, INFINITY), {0}, 12, {0}},
 };
 
-static size_t fill(task_t *t, tacit_noisy_t *laws, const agreement_t *a) {
-  *t = (task_t){.known = a->known, .noisy = laws, .of_n = a->of_n.scale > 0 ? &a->of_n : NULL};
+static size_t fill(task_t *t, tacit_noisy_t *distributions, const agreement_t *a) {
+  *t = (task_t){.known = a->known, .noisy = distributions, .of_n = a->of_n.scale > 0 ? &a->of_n : NULL};
   memcpy(t->values, a->values, sizeof t->values);
   for (size_t v = 0; v < MAX_VALUES; v++) {
-    laws[v] = a->law;
+    distributions[v] = a->distribution;
   }
   return a->n;
 }
@@ -245,10 +245,10 @@ static void test_posteriors_of_tiny_populations_are_those_of_sums(void **state) 
   n_draws = n_draws > 1000 ? n_draws : 1000;
   for (size_t i = 0; i < sizeof agreements / sizeof agreements[0]; i++) {
     static task_t t;
-    tacit_noisy_t laws[MAX_VALUES];
-    size_t n = fill(&t, laws, &agreements[i]);
+    tacit_noisy_t distributions[MAX_VALUES];
+    size_t n = fill(&t, distributions, &agreements[i]);
     for (int of_records = 0; of_records < (t.of_n != NULL ? 1 : 2); of_records++) {
-      double z = distance(&t, of_records ? TACIT_AUGMENT_GIBBS : TACIT_AUGMENT_MARGINAL, n, laws, n_draws, 10 + i);
+      double z = distance(&t, of_records ? TACIT_AUGMENT_GIBBS : TACIT_AUGMENT_MARGINAL, n, distributions, n_draws, 10 + i);
       print_message("%-14s n = %zu, %s: %.2f standard errors\n", t.known->name, n, of_records ? "records" : "cells", z);
       assert_true(z < 6);
     }
@@ -262,13 +262,13 @@ static void test_posteriors_of_tiny_populations_are_those_of_sums(void **state) 
  */
 static void test_records_follow_theta(void **state) {
   (void)state;
-  static const agreement_t followed[] = {{&bands, LAW(GAUSSIAN, 1, 0, -INFINITY, INFINITY), {0}, 31, {8.2, 14.6, 8.1}},
-                                         {&distances, LAW(GAUSSIAN, 1, 0, -INFINITY, INFINITY), {0}, 8, {3.1, 3.2, 2.0}}};
+  static const agreement_t followed[] = {{&bands, DISTRIBUTION(GAUSSIAN, 1, 0, -INFINITY, INFINITY), {0}, 31, {8.2, 14.6, 8.1}},
+                                         {&distances, DISTRIBUTION(GAUSSIAN, 1, 0, -INFINITY, INFINITY), {0}, 8, {3.1, 3.2, 2.0}}};
   for (size_t i = 0; i < sizeof followed / sizeof followed[0]; i++) {
     static task_t t;
-    tacit_noisy_t laws[MAX_VALUES];
-    size_t n = fill(&t, laws, &followed[i]);
-    double z = distance(&t, TACIT_AUGMENT_GIBBS, n, laws, 10000, 70 + i);
+    tacit_noisy_t distributions[MAX_VALUES];
+    size_t n = fill(&t, distributions, &followed[i]);
+    double z = distance(&t, TACIT_AUGMENT_GIBBS, n, distributions, 10000, 70 + i);
     print_message("%-14s n = %zu: %.2f standard errors\n", t.known->name, n, z);
     assert_true(z < 6);
   }
@@ -284,14 +284,14 @@ static void test_planted_errors_are_found(void **state) {
   size_t n_found = 0, n_planted = sizeof planted / sizeof planted[0];
   for (size_t i = 0; i < n_planted; i++) {
     static task_t t;
-    tacit_noisy_t laws[MAX_VALUES], wrong[MAX_VALUES];
-    size_t n = fill(&t, laws, &agreements[planted[i].which]);
+    tacit_noisy_t distributions[MAX_VALUES], wrong[MAX_VALUES];
+    size_t n = fill(&t, distributions, &agreements[planted[i].which]);
     for (size_t v = 0; v < MAX_VALUES; v++) {
-      wrong[v] = laws[v];
-      wrong[v].lower = planted[i].forgets_clamp ? -INFINITY : laws[v].lower;
-      wrong[v].upper = planted[i].forgets_clamp ? INFINITY : laws[v].upper;
-      wrong[v].rounded = planted[i].forgets_rounding ? 0 : laws[v].rounded;
-      wrong[v].scale = laws[v].scale * (planted[i].halves_noise ? 0.5 : 1);
+      wrong[v] = distributions[v];
+      wrong[v].lower = planted[i].forgets_clamp ? -INFINITY : distributions[v].lower;
+      wrong[v].upper = planted[i].forgets_clamp ? INFINITY : distributions[v].upper;
+      wrong[v].rounded = planted[i].forgets_rounding ? 0 : distributions[v].rounded;
+      wrong[v].scale = distributions[v].scale * (planted[i].halves_noise ? 0.5 : 1);
     }
     double z = distance(&t, TACIT_AUGMENT_MARGINAL, n, wrong, 2000, 50 + i);
     print_message("planted in %s: %.1f standard errors\n", t.known->name, z);
@@ -328,7 +328,7 @@ static void exact_lognormal(const tacit_noisy_t *noisy, double mean[2]) {
   mean[1] /= all;
 }
 
-/* Trajectories pass laws of no width and of a thousand decades. Four runs by two means at 6 standard errors. */
+/* Trajectories pass distributions of no width and of a thousand decades. Four runs by two means at 6 standard errors. */
 static void test_one_statistic_of_two_has_the_posterior_of_quadrature(void **state) {
   (void)state;
   static const char program[] = "data { real<lower=0> x; } transformed data { int<lower=0, upper=3> band = cut(x, {2, 4, 8}); } parameters { real mu; "
@@ -407,7 +407,7 @@ typedef struct setting {
   const known_t *known;
   double (*prior)(tacit_rng_t *rng);
   size_t n;
-  tacit_noisy_t law, wrong;
+  tacit_noisy_t distribution, wrong;
 } setting_t;
 
 /* How far ranks of the true parameter among draws are from uniform, in standard errors of their mean and of their mean square. */
@@ -416,13 +416,13 @@ static double unevenness(const setting_t *s, bool is_wrong, size_t n_replicates,
   unsigned char key[32];
   tacit_rng_t *rng;
   tacit_error_t err;
-  tacit_noisy_t laws[MAX_VALUES], told[MAX_VALUES];
+  tacit_noisy_t distributions[MAX_VALUES], told[MAX_VALUES];
   double mean = 0, spread = 0, r = (double)n_replicates;
   for (size_t v = 0; v < MAX_VALUES; v++) {
-    laws[v] = s->law;
-    told[v] = is_wrong ? s->wrong : s->law;
+    distributions[v] = s->distribution;
+    told[v] = is_wrong ? s->wrong : s->distribution;
   }
-  t = (task_t){.known = s->known, .noisy = laws};
+  t = (task_t){.known = s->known, .noisy = distributions};
   tacit_rng_key_from_seed(key, seed);
   assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
   for (size_t i = 0; i < n_replicates; i++) {
@@ -451,9 +451,9 @@ static double unevenness(const setting_t *s, bool is_wrong, size_t n_replicates,
 static void test_ranks_of_true_parameters_are_uniform(void **state) {
   (void)state;
   static const setting_t settings[] = {
-      {&visits, draw_gamma, 25, LAW(GAUSSIAN, 16, 0, -INFINITY, INFINITY), LAW(GAUSSIAN, 8, 0, -INFINITY, INFINITY)},
-      {&coin, NULL, 40, LAW(LAPLACE, 4, 5, 0, 15), LAW(LAPLACE, 4, 5, -INFINITY, INFINITY)},
-      {&bands, draw_normal, 40, LAW(DISCRETE_GAUSSIAN, 12, 0, 0, INFINITY), LAW(DISCRETE_GAUSSIAN, 6, 0, 0, INFINITY)}};
+      {&visits, draw_gamma, 25, DISTRIBUTION(GAUSSIAN, 16, 0, -INFINITY, INFINITY), DISTRIBUTION(GAUSSIAN, 8, 0, -INFINITY, INFINITY)},
+      {&coin, NULL, 40, DISTRIBUTION(LAPLACE, 4, 5, 0, 15), DISTRIBUTION(LAPLACE, 4, 5, -INFINITY, INFINITY)},
+      {&bands, draw_normal, 40, DISTRIBUTION(DISCRETE_GAUSSIAN, 12, 0, 0, INFINITY), DISTRIBUTION(DISCRETE_GAUSSIAN, 6, 0, 0, INFINITY)}};
   size_t n = (size_t)(300 * testing_multiplier_at_least(0.4));
   for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
     setting_t s = settings[i];

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/memory.h"
 #include "augment/augment_internal.h"
 #include "testing.h"
 

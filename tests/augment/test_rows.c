@@ -172,7 +172,7 @@ static void joint_test(const scene_t *s, bool interweave, uint64_t seed, size_t 
   tacit_rng_free(rng);
 }
 
-static void test_joint_law_of_a_linear_regression(void **state) {
+static void test_joint_distribution_of_a_linear_regression(void **state) {
   (void)state;
   scene_t s;
   set_scene(&s, false, 5, 0.5);
@@ -180,7 +180,7 @@ static void test_joint_law_of_a_linear_regression(void **state) {
   joint_test(&s, false, 2, 8000);
 }
 
-static void test_joint_law_of_a_logistic_regression(void **state) {
+static void test_joint_distribution_of_a_logistic_regression(void **state) {
   (void)state;
   scene_t s;
   set_scene(&s, true, 5, 0.5);
@@ -212,7 +212,7 @@ static void summarise(const scene_t *s, tacit_augment_method_t method, double *m
   tacit_draws_clear(&draws);
 }
 
-/* Noise about as wide as what the records vary by; the error of the normal law of sums is far below an sd at n = 200. */
+/* Noise about as wide as what the records vary by; the error of the normal distribution of sums is far below an sd at n = 200. */
 static void test_rows_and_no_rows_agree(void **state) {
   (void)state;
   static const double linear[] = {0.1, -0.8, 0.2, 0.5, -1.2}, logistic[] = {0.1, -0.8, -0.4, 1.2, 0};
@@ -243,8 +243,8 @@ static void test_rows_and_no_rows_agree(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_joint_law_of_a_linear_regression),
-      cmocka_unit_test(test_joint_law_of_a_logistic_regression),
+      cmocka_unit_test(test_joint_distribution_of_a_linear_regression),
+      cmocka_unit_test(test_joint_distribution_of_a_logistic_regression),
       cmocka_unit_test(test_rows_and_no_rows_agree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check_faults.py SOURCE FAULTY FILE...: what is installed cannot be told to be wrong on purpose.
 
-The errors that tests plant (src/base/fault.h) are in FAULTY, a library that only tests link, and in none of FILE..., what is installed; no header that is
+The errors that tests plant (src/core/base/fault.h) are in FAULTY, a library that only tests link, and in none of FILE..., what is installed; no header that is
 installed speaks of tests.
 """
 import pathlib

@@ -38,21 +38,21 @@ found = []
 for path in sorted(ROOT.glob("src/**/*.c")):
     source = path.read_text()
     for call in CALL.finditer(source):
-        room = int(re.search(r"REASON = (\d+)", (ROOT / "src/model/caret.c").read_text())[1]) if call[1] in WITH_TEXT else int(
+        room = int(re.search(r"REASON = (\d+)", (ROOT / "src/model/formula/caret.c").read_text())[1]) if call[1] in WITH_TEXT else int(
             re.search(r"char message\[(\d+)\]", (ROOT / "include/tacit/base.h").read_text())[1])
         for literals in LITERALS.finditer(call_at(source, call.end())):
             text = "".join(part[1:-1] for part in re.findall(STRING, literals[0]))
             if text.strip("%s: \\n.'"):
                 found.append((length_of(text), room, f"{path.relative_to(ROOT)}:{source[:call.start()].count(chr(10)) + 1}", text))
 # Why a method is not taken, which another message holds: room for the longest reason that programs give.
-room = int(re.search(r"TACIT_FIT_OBSTACLE_SIZE = (\d+)", (ROOT / "src/fit/fit_internal.h").read_text())[1])
+room = int(re.search(r"TACIT_FIT_OBSTACLE_SIZE = (\d+)", (ROOT / "src/task/fit/fit_internal.h").read_text())[1])
 reasons = ["".join(part[1:-1] for part in re.findall(STRING, given[1]))
-           for given in re.finditer(r"return\s+(" + LITERALS.pattern + ")", (ROOT / "src/program/response.c").read_text())]
-aware = (ROOT / "src/fit/aware.c").read_text()
+           for given in re.finditer(r"return\s+(" + LITERALS.pattern + ")", (ROOT / "src/model/program/response.c").read_text())]
+aware = (ROOT / "src/task/fit/aware.c").read_text()
 for literals in re.finditer(r"snprintf\(text, TACIT_FIT_OBSTACLE_SIZE,\s*(" + LITERALS.pattern + ")", aware):
     text = "".join(part[1:-1] for part in re.findall(STRING, literals[1]))
     text = text.replace("%s", max(reasons, key=len)) if "cannot: %s" in text else text
-    found.append((length_of(text), room, f"src/fit/aware.c:{aware[:literals.start()].count(chr(10)) + 1}", text))
+    found.append((length_of(text), room, f"src/task/fit/aware.c:{aware[:literals.start()].count(chr(10)) + 1}", text))
 assert len(reasons) > 3, reasons
 for length, room, where, text in sorted(found, reverse=True):
     print(f"{length} of {room - 1}\t{where}\t{text}")

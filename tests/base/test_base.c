@@ -5,7 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base_internal.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/pool.h"
 #include "tacit/setting.h"
 #include "testing.h"
 

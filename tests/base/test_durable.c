@@ -8,13 +8,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/base_internal.h"
+#include "base/directory.h"
+#include "base/file.h"
+#include "base/mapping.h"
 #include "testing.h"
 
 static int fsync_fails, unlink_fails, tmpfile_fails; /* how many more succeed; 0: none fails */

@@ -94,7 +94,7 @@ def run_all():
     def _():
         pathlib.Path("contradict.yaml").write_text("columns: {y: {type: integer, lower: 0, upper: 30}, x: {type: numeric, lower: -1, upper: 1}}\n")
         shares, generator = [math.exp(-3) * 3 ** k / math.factorial(k) for k in range(20)], random.Random(4)
-        as_said = generator.choices(range(20), shares, k=4000)  # by a Poisson law
+        as_said = generator.choices(range(20), shares, k=4000)  # by a Poisson distribution
         for name, count in (("even", lambda i: as_said[i]), ("odd", lambda i: 12 if i % 4 == 0 else 0)):
             pathlib.Path("contradict.csv").write_text("y,x\n" + "".join(f"{count(i)},{i % 21 / 10 - 1}\n" for i in range(4000)))
             pathlib.Path("counts.stan").write_text("data { int<lower=0, upper=30> y; real<lower=-1, upper=1> x; }\nparameters { real a; real b; }\n"

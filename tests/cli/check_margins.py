@@ -62,7 +62,7 @@ said = run("infer", "--statistic", "m.yaml", "--out", "post", *CHAINS)
 assert "age=old:ill=1" in said and "warning" not in said and "relation substitute" in said, said
 assert pathlib.Path("post/statistic.yaml").read_text() == text
 said = " ".join(pathlib.Path("post/privacy.txt").read_text().split())
-assert "the chain's law is the posterior given the release" in said.lower(), said
+assert "the chain's distribution is the posterior given the release" in said.lower(), said
 said = run("synthesize", "post", "--sets", "6", "--out", "rows.csv")
 made = list(csv.reader(open("rows.csv")))
 assert made[0] == ["synthetic_set", "sex", "age", "ill"] and len(made) == 1 + 6 * N

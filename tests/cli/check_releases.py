@@ -398,7 +398,7 @@ assert "has no term 'xx'" in run("check", "fit-y", "--data", "c.csv", *budget, "
 assert "--epsilon is needed" in run("check", "fit-y", "--data", "c.csv", status=2)
 assert "no releases.json" in run("check", "chains", "--data", "c.csv", *budget, status=1)
 
-# programs: a right one is not flagged (10^-6), counts that scatter more, a curve left out and another law are; noise is what it is said to be
+# programs: a right one is not flagged (10^-6), counts that scatter more, a curve left out and another distribution are; noise is what it is said to be
 def negative_binomial(mean):
     return poisson(mean * rng.gammavariate(2, 0.5))
 

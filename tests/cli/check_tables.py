@@ -53,7 +53,7 @@ def log_noise(kind, scale, off):
 
 
 def likelihoods(published, sizes, allowed):
-    """Tables of one area with the weight of what was published of it; without those that no law makes likely."""
+    """Tables of one area with the weight of what was published of it; without those that no distribution makes likely."""
     found = []
     for n in sizes:
         for counts in tables(n, allowed):

@@ -4,7 +4,7 @@
 
 #include "curator/curator_internal.h"
 #include "door/door_internal.h"
-#include "model/glm_kernel.h"
+#include "formula/glm_kernel.h"
 #include "testing.h"
 
 /* SplitMix64: repeatable test inputs, unrelated to the library's generators. */
@@ -79,14 +79,14 @@ static inline bool support_langevin(tacit_curator_t *curator, const tacit_accept
   tacit_langevin_work_t work;
   tacit_door_product_t product;
   assert_ok(tacit_curator_reserve(curator, 2, &err), err);
-  double *room = calloc(TACIT_LANGEVIN_ROOM * curator->model->dim, sizeof *room);
-  bool is_near = tacit_langevin_product(curator, rule, pairs, k, room, &work, &product);
+  double *workspace = calloc(TACIT_LANGEVIN_WORKSPACE * curator->model->dim, sizeof *workspace);
+  bool is_near = tacit_langevin_product(curator, rule, pairs, k, workspace, &work, &product);
   *value = 0;
   if (is_near) {
     assert_ok(tacit_door_product_sum(curator->door, &product, value, &err), err);
     *value += tacit_log_ratio_units(work.correction);
   }
-  free(room);
+  free(workspace);
   return is_near;
 }
 

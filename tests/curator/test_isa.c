@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/isa.h"
-#include "model/analytic.h"
+#include "formula/analytic.h"
 #include "random/tally.h"
 #include "support.h"
 

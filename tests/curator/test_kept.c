@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/memory.h"
 #include "support.h"
 
 enum { n_records = 3003, n_features = 5, n_chains = 4, n_rounds = 300 };
@@ -128,8 +129,8 @@ static void test_only_new_points_are_evaluated(void **state) {
   model.log_lik = count_log_lik;
   model.log_lik_blocks = NULL;
   size_t n_blocks = (n_records + 15) / 16, expected;
-  size_t room = 2 * n_blocks * 16 * sizeof(double); /* for one chain */
-  const size_t limits[] = {room, room - 1};
+  size_t workspace = 2 * n_blocks * 16 * sizeof(double); /* for one chain */
+  const size_t limits[] = {workspace, workspace - 1};
   for (size_t l = 0; l < 2; l++) {
     tacit_curator_t *curator = open_curator(&model, odd_records(), 1, limits[l]);
     support_rng_t rng = {6};

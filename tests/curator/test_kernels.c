@@ -6,7 +6,7 @@
 
 #include "base/isa.h"
 #include "base/vector.h"
-#include "model/glm_kernel_internal.h"
+#include "formula/glm_kernel_internal.h"
 #include "support.h"
 
 /* y <- f(x) for 16 numbers, GROUP vectors at a time. */

@@ -1,9 +1,10 @@
 /*
- * The privacy boundary: charge before compute, refusal, noise of the right law, what counts as zero, and an
+ * The privacy boundary: charge before compute, refusal, noise of the right distribution, what counts as zero, and an
  * empirical lower bound on epsilon that must stay below what is charged.
  */
 #include <string.h>
 
+#include "base/memory.h"
 #include "support.h"
 
 static void test_release_is_charged_then_refused(void **state) {
@@ -81,7 +82,7 @@ static void test_n_is_private_under_add_remove(void **state) {
 }
 
 /* Released minus exact: mean 0 and the stated sd, for gradients and ratios, both relations. */
-static void check_noise_law(tacit_relation_t relation, double factor) {
+static void check_noise_distribution(tacit_relation_t relation, double factor) {
   enum { repeats = 4000, p = 3 };
   tacit_error_t err;
   fixture_t f;
@@ -118,8 +119,8 @@ static void check_noise_law(tacit_relation_t relation, double factor) {
 
 static void test_noise_has_the_charged_scale(void **state) {
   (void)state;
-  check_noise_law(TACIT_RELATION_SUBSTITUTE, 2);
-  check_noise_law(TACIT_RELATION_ADD_REMOVE, 1);
+  check_noise_distribution(TACIT_RELATION_SUBSTITUTE, 2);
+  check_noise_distribution(TACIT_RELATION_ADD_REMOVE, 1);
 }
 
 static void test_records_that_are_not_finite_count_as_zero(void **state) {
@@ -234,7 +235,7 @@ static double audited_delta(double noise_multiplier, double epsilon, double *lim
   tacit_budget_t *budget;
   tacit_noise_t *noise;
   assert_ok(tacit_budget_new(&budget, 1e9, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
-  assert_ok(tacit_noise_new_seeded_not_private(&noise, 77, &err), err); /* a secret source is slower by design, and of the same law */
+  assert_ok(tacit_noise_new_seeded_not_private(&noise, 77, &err), err); /* a secret source is slower by design, and of the same distribution */
   double share[2] = {0}, theta[3] = {0}, out[3];
   for (int side = 0; side < 2; side++) {
     tacit_records_t *records;

@@ -5,7 +5,7 @@
 #include <float.h>
 #include <string.h>
 
-#include "model/glm.h"
+#include "formula/glm.h"
 #include "support.h"
 
 enum { max_rows = 4, max_features = 6, max_dim = 2 * max_features + 1 };

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base_internal.h"
+#include "base/text.h"
 #include "tacit/data.h"
 #include "testing.h"
 

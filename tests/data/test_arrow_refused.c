@@ -1,4 +1,5 @@
 /* Arrow streams that are refused, in which words; streams that fail, are interrupted or were released. */
+#include "base/memory.h"
 #include "arrow_reading.h"
 
 static void refuse(stream_t *stream, const char *schema, tacit_status_t expected, const char *field, const char *message) {

@@ -1,4 +1,5 @@
 /* Records packed as they are read are those of a table that was read first; whatever fails leaves nothing. */
+#include "base/memory.h"
 #include "data/data_testing.h"
 
 #include "data/collect.h"

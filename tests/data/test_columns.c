@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/memory.h"
 #include "data/columns.h"
 #include "data_testing.h"
 

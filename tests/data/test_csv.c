@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <zlib.h>
 
+#include "base/memory.h"
 #include "data_testing.h"
 
 static void test_spellings_of_the_same_table_read_alike(void **state) {

@@ -1,4 +1,5 @@
 /* The template of a schema: names that come back as they were, questions, and what cannot be drafted. */
+#include "base/memory.h"
 #include "data_testing.h"
 
 static char *draft_of(const char *text, size_t n) {

@@ -1,7 +1,7 @@
 /* The public schema: what is accepted, and one clear line with file:line:column for what is not. */
 #include <string.h>
 
-#include "base/base_internal.h"
+#include "base/memory.h"
 #include "data/rules.h"
 #include "tacit/data.h"
 #include "testing.h"

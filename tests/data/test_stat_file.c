@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <math.h>
 
+#include "base/memory.h"
 #include "data/columns.h"
 #include "data/rules.h"
 #include "data/stat_file.h"

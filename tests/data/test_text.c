@@ -1,4 +1,5 @@
 /* The parts below the readers: UTF-8 and the dictionary of texts. */
+#include "base/memory.h"
 #include "data/data_internal.h"
 #include "data_testing.h"
 

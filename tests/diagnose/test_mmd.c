@@ -1,7 +1,7 @@
 /* The maximum mean discrepancy against closed forms. */
 #include "testing.h"
 
-#include "base/base_internal.h"
+#include "base/memory.h"
 #include "tacit/diagnose.h"
 
 static void test_mmd2_two_points_is_the_formula(void **state) {

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <string.h>
 
-#include "base/base_internal.h"
+#include "base/memory.h"
 #include "diagnose/diagnose_internal.h"
 
 typedef struct reference_case {

@@ -28,8 +28,8 @@ static int64_t any_whole(int most_bits) {
 }
 
 /* At least what is proved, and not above it by more than a part of `room`. */
-static void check(long double charged, long double proved, double room, const char *what) {
-  if (!(charged >= proved * (1 - 0x1p-60L) && charged <= proved * (1 + (long double)room))) {
+static void check(long double charged, long double proved, double sizes, const char *what) {
+  if (!(charged >= proved * (1 - 0x1p-60L) && charged <= proved * (1 + (long double)sizes))) {
     fail_msg("%s: %.21Lg is charged, %.21Lg is proved", what, charged, proved);
   }
 }

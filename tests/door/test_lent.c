@@ -80,7 +80,7 @@ static tacit_door_t *door_of(size_t n_units, double x, bool has_units) {
 static void spoil(tacit_door_t *door, int byte) {
   for (size_t t = 0; door->workspaces != NULL && t < door->settings.n_threads; t++) {
     tacit_workspace_t *w = &door->workspaces[t];
-#define SPOIL(type, name) memset(w->name, byte, door->room.name * sizeof *w->name);
+#define SPOIL(type, name) memset(w->name, byte, door->sizes.name * sizeof *w->name);
     TACIT_LENT(SPOIL)
   }
 }

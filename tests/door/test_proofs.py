@@ -46,9 +46,9 @@ def faults_of(proofs, project, page, code, header, tests, tried):
     faults += [f"proofs/{name} is not in proofs/_CoqProject" for name in proofs if name not in project]
     faults += [f"proofs/{name}: {word} takes something for granted"
                for name, text in proofs.items() for word in TAKEN_FOR_GRANTED.findall(text)]
-    faults += [f"proofs/{name}: the theorem {theorem} is named nowhere in src/door"
+    faults += [f"proofs/{name}: the theorem {theorem} is named nowhere in src/boundary/door"
                for name, theorem in sorted(theorems - cited)]
-    faults += [f"src/door names {theorem}, which is no theorem of proofs/{name}"
+    faults += [f"src/boundary/door names {theorem}, which is no theorem of proofs/{name}"
                for name, theorem in sorted(cited - theorems)]
     faults += [f"proofs: nothing uses the lemma {step}" for step in steps
                if len(re.findall(rf"\b{step}\b", "".join(proofs.values()))) < 2]
@@ -56,10 +56,10 @@ def faults_of(proofs, project, page, code, header, tests, tried):
     functions = [(name, found.group(1), found.group(0))
                  for name, text in code.items() for found in FUNCTION.finditer(text)]
     silent = {function for _, function, text in functions if not CITATION.search(text)}
-    faults += [f"src/door/{name}: {function} computes a sensitivity or what is charged, and names no theorem"
+    faults += [f"src/boundary/door/{name}: {function} computes a sensitivity or what is charged, and names no theorem"
                for name, function, text in functions if function in silent and RELIES.search(text)]
     releases = set(RELEASES.findall(header))
-    faults += [f"{release} of tacit/door.h is not defined in src/door, or names no theorem"
+    faults += [f"{release} of tacit/door.h is not defined in src/boundary/door, or names no theorem"
                for release in sorted(releases) if release in silent or release not in {function for _, function, _ in functions}]
     named = set(re.findall(r"`([a-z_]+-[a-z_-]+)`", page))
     faults += [f"proofs/README.md names {name}, and no test is called so" for name in sorted(named - tests)]
@@ -99,7 +99,7 @@ def main():
         "proofs": {path.name: path.read_text() for path in sorted((root / "proofs").glob("*.v"))},
         "project": (root / "proofs/_CoqProject").read_text().split(),
         "page": (root / "proofs/README.md").read_text(),
-        "code": {path.name: path.read_text() for path in sorted((root / "src/door").glob("*.[ch]"))},
+        "code": {path.name: path.read_text() for path in sorted((root / "src/boundary/door").glob("*.[ch]"))},
         "header": (root / "include/tacit/door.h").read_text(),
         "tests": tests,
         "tried": {test for error in ERRORS for test in error[4]},

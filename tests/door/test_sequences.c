@@ -306,7 +306,7 @@ static void spoil(tacit_door_t *door, uint64_t seed) {
     tacit_workspace_t *w = &door->workspaces[t];
 #define SPOIL(type, name)                                                                                                          \
   _Generic(w->name, float *: spoil_floats, double *: spoil_doubles, int32_t *: spoil_ints, int64_t *: spoil_wholes,                 \
-           double **: spoil_pointers)(w->name, door->room.name, &seed);
+           double **: spoil_pointers)(w->name, door->sizes.name, &seed);
     TACIT_LENT(SPOIL)
   }
 }

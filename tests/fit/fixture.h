@@ -7,7 +7,6 @@
 
 #include "testing.h"
 
-#include "base/base_internal.h"
 #include "tacit/fit.h"
 #include "tacit/ledger.h"
 

@@ -1,6 +1,8 @@
 /* Releases that are kept: another draw from them is the fit's own, and nothing but they enters it. */
 #include <math.h>
 
+#include "base/file.h"
+#include "base/memory.h"
 #include "fit/fixture.h"
 
 #include "fit/fit_internal.h"

@@ -1,6 +1,9 @@
 /* A fit from settings to report: plans, the ledger, interruption, failed allocations. */
 #include <sys/stat.h>
 
+#include "base/directory.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "fit/fixture.h"
 
 static const char *const aware[] = {"family", "bernoulli", "epsilon", "2", "delta", "1e-5", "chains", "2", "draws", "30", "warmup", "20",

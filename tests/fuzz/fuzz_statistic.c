@@ -1,4 +1,4 @@
-/* Any bytes as the statistic of `tacit infer`, beside a model of each law of records, end in success or in an error. */
+/* Any bytes as the statistic of `tacit infer`, beside a model of each distribution of records, end in success or in an error. */
 #include <string.h>
 
 #include "infer/infer_internal.h"

@@ -6,7 +6,7 @@
 
 #include "testing.h"
 
-#include "base/base_internal.h"
+#include "base/memory.h"
 #include "tacit/diagnose.h"
 #include "tacit/infer.h"
 

@@ -10,7 +10,7 @@
 
 #include <sqlite3.h>
 
-#include "base/base_internal.h"
+#include "base/memory.h"
 #include "ledger/ledger_internal.h"
 #include "tacit/ledger.h"
 

@@ -2,6 +2,7 @@
  * test_scale [N]: a ledger of N spends (3000 if not said), no two alike. One more spend costs as many steps of the database as in a
  * ledger of 30, a full check costs steps in proportion to N, and both say the same total.
  */
+#include "base/pool.h"
 #include "support.h"
 
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base_internal.h"
 #include "tacit/data.h"
 #include "tacit/model.h"
 

@@ -1,7 +1,7 @@
 /* Curvature of the families: second differences of the log-likelihood agree with it, and its bound holds. */
 #include "model_testing.h"
 
-#include "model/glm.h"
+#include "formula/glm.h"
 
 enum { p = 3, max_dim = 2 * p + 1 };
 

@@ -1,7 +1,7 @@
 /* Designs: public ranges, scaling, packing. */
 #include "model_testing.h"
 
-#include "model/design_internal.h"
+#include "formula/design_internal.h"
 
 static void test_design_ranges_follow_from_the_schema(void **state) {
   static const struct {

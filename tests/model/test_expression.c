@@ -1,7 +1,7 @@
 /* Interval arithmetic against evaluation: values of random expressions lie in their public ranges. */
 #include "model_testing.h"
 
-#include "model/expression.h"
+#include "formula/expression.h"
 
 enum { N_BOX = 4 };
 static const tacit_interval_t box[N_BOX] = {{50, 105}, {0.3, 30}, {-2, 3}, {1e-3, 2e3}};

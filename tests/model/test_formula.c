@@ -1,9 +1,11 @@
 /* Formulas: labels as R writes them, errors with the caret in its place. */
+#include "base/memory.h"
+#include "base/number.h"
 #include "model_testing.h"
 
 #include <locale.h>
 
-#include "model/model_text.h"
+#include "formula/model_text.h"
 
 static void join_labels(const tacit_design_t *design, char *out, size_t size) {
   size_t used = 0;

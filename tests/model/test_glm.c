@@ -1,7 +1,8 @@
 /* Generalised linear models: names, transforms, priors, errors. */
+#include "base/memory.h"
 #include "model_testing.h"
 
-#include "model/design_internal.h"
+#include "formula/design_internal.h"
 
 static void test_glm_names_and_labels(void **state) {
   static const struct {

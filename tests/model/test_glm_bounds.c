@@ -1,7 +1,7 @@
 /* Generalised linear models: public scales and bounds, and likelihoods against plain formulas. */
 #include "model_testing.h"
 
-#include "model/design_internal.h"
+#include "formula/design_internal.h"
 
 static void test_glm_unit_scale_follows_the_expected_information(void **state) {
   static const struct {

@@ -1,7 +1,7 @@
 /* What a model must have: names, pointers, sizes. */
 #include "model_testing.h"
 
-#include "model/names.h"
+#include "formula/names.h"
 
 static void test_names_legal_unique_and_kept(void **state) {
   assert_true(tacit_name_is_legal("b_age") && tacit_name_is_legal("theta.1") && tacit_name_is_legal("x.1.22"));

@@ -1,4 +1,6 @@
 /* Packing: the features and responses of records, the same on any number of threads, inside the cube. */
+#include "base/memory.h"
+#include "base/text.h"
 #include "base/isa.h"
 #include "model_testing.h"
 

@@ -1,4 +1,5 @@
 /* Gaussian mean, banana and mixture: closed forms, gradients, posteriors. */
+#include "base/memory.h"
 #include "model_testing.h"
 
 enum { MAX_DIM = 12, N_BLOCKS = 4 };

@@ -1,4 +1,5 @@
 /* Priors: densities against closed forms, derivatives against differences, the text form. */
+#include "base/memory.h"
 #include "model_testing.h"
 
 static double density(const tacit_prior_t *prior, double x) {

@@ -105,7 +105,7 @@ static inline double program_free(const program_setup_t *s, size_t j, double x) 
 }
 
 /*
- * x1, x2, x3, y, seen; of persons' rows x1, x2 are there, and the response is the quantile at the row's normal score: its law is the program's,
+ * x1, x2, x3, y, seen; of persons' rows x1, x2 are there, and the response is the quantile at the row's normal score: its distribution is the program's,
  * whatever the rows share.
  */
 static inline void program_record(const program_setup_t *s, const double *theta, const double *effect, uint64_t *seed, double *x) {

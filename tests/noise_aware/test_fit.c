@@ -1,7 +1,7 @@
 /* The whole fit: near the non-private posterior at a large budget, what it charges, what it refuses, repeats, no leaks. */
 #include <string.h>
 
-#include "base/base_internal.h"
+#include "base/memory.h"
 #include "noise_aware/simulation.h"
 #include "testing.h"
 
@@ -380,9 +380,9 @@ static void test_what_noise_hides_is_flagged_or_in_the_interval(void **state) {
 
 /*
  * Counts of mean m and variance m + m^2 / 2: posterior sds are those of the sandwich, A^-1 B A^-1 with A = sum m x x', B = sum (m + m^2 / 2) x x'.
- * Those of a Poisson law are .74 and .66 of them.
+ * Those of a Poisson distribution are .74 and .66 of them.
  */
-static void test_counts_may_vary_more_than_a_poisson_law_allows(void **state) {
+static void test_counts_may_vary_more_than_a_poisson_distribution_allows(void **state) {
   (void)state;
   enum { n = 6000 };
   const simulation_t s = {.family = TACIT_FAMILY_POISSON, .upper = 40, .d = 2, .n = n};
@@ -617,7 +617,7 @@ int main(void) {
                                      cmocka_unit_test(test_a_rare_level_does_not_widen_all),
                                      cmocka_unit_test(test_bands_are_chosen_for_sigma_too),
                                      cmocka_unit_test(test_what_noise_hides_is_flagged_or_in_the_interval),
-                                     cmocka_unit_test(test_counts_may_vary_more_than_a_poisson_law_allows),
+                                     cmocka_unit_test(test_counts_may_vary_more_than_a_poisson_distribution_allows),
                                      cmocka_unit_test(test_what_does_not_fit_is_refused),
                                      cmocka_unit_test(test_a_linear_regression_that_would_buy_nothing_is_refused),
                                      cmocka_unit_test(test_every_failed_allocation_is_an_error_return),

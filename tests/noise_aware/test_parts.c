@@ -81,7 +81,7 @@ static void test_surrogate_is_a_weighted_population_with_an_orthonormal_basis(vo
 }
 
 /* Mean and covariance of the stacked scores from their definition in noise_aware_internal.h. */
-static void define_law(const fixture_t *f, const double *theta, double *mean, double *cov) {
+static void define_distribution(const fixture_t *f, const double *theta, double *mean, double *cov) {
   const tacit_surrogate_t *s = &f->surrogate;
   const tacit_rounds_t *r = &f->rounds;
   size_t n = s->n_rows, d = s->d, width = d * r->n_rounds, q = r->n_columns - 1;
@@ -140,7 +140,7 @@ static void share_something(fixture_t *f) {
   }
 }
 
-static void check_law(tacit_family_t family, double upper) {
+static void check_distribution(tacit_family_t family, double upper) {
   fixture_t f;
   open_fixture(&f, family, upper, 4, 1);
   release_rounds(&f, 3);
@@ -150,7 +150,7 @@ static void check_law(tacit_family_t family, double upper) {
   enum { width = 12 };
   double theta[4] = {0.2, -0.3, 0.4, 0.1}, mean[width], cov[width * width];
   assert_true(isfinite(tacit_aware_posterior_log_density(&f.posterior, theta, NULL)));
-  define_law(&f, theta, mean, cov);
+  define_distribution(&f, theta, mean, cov);
   for (size_t i = 0; i < width; i++) {
     double residual = 0;
     for (size_t j = 0; j < width; j++) {
@@ -165,16 +165,16 @@ static void check_law(tacit_family_t family, double upper) {
   close_fixture(&f);
 }
 
-static void test_law_of_the_scores_is_their_definition(void **state) {
+static void test_distribution_of_the_scores_is_their_definition(void **state) {
   (void)state;
-  check_law(TACIT_FAMILY_BERNOULLI, 1);
-  check_law(TACIT_FAMILY_POISSON, 8);
+  check_distribution(TACIT_FAMILY_BERNOULLI, 1);
+  check_distribution(TACIT_FAMILY_POISSON, 8);
   count_error = 0.1;
-  check_law(TACIT_FAMILY_BERNOULLI, 1);
+  check_distribution(TACIT_FAMILY_BERNOULLI, 1);
   count_error = 0;
   fixture_rows = &several_rows;
-  check_law(TACIT_FAMILY_BERNOULLI, 1);
-  check_law(TACIT_FAMILY_POISSON, 8);
+  check_distribution(TACIT_FAMILY_BERNOULLI, 1);
+  check_distribution(TACIT_FAMILY_POISSON, 8);
   fixture_rows = &one_row;
 }
 
@@ -355,7 +355,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_population_has_the_moments_asked_for),
       cmocka_unit_test(test_surrogate_is_a_weighted_population_with_an_orthonormal_basis),
-      cmocka_unit_test(test_law_of_the_scores_is_their_definition),
+      cmocka_unit_test(test_distribution_of_the_scores_is_their_definition),
       cmocka_unit_test(test_rows_of_a_unit_share_its_radius),
       cmocka_unit_test(test_the_process_learns_the_information),
       cmocka_unit_test(test_squares_tell_how_counts_vary),

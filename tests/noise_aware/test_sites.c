@@ -1,7 +1,7 @@
 /* Linear regressions of several sites: the posterior is one prior times the likelihoods of all. Seeds are fixed, so that nothing fails by chance. */
 #include <string.h>
 
-#include "base/base_internal.h"
+#include "base/memory.h"
 #include "noise_aware/simulation.h"
 #include "testing.h"
 

@@ -9,11 +9,11 @@
 enum { D = 2, GRID = 121 };
 
 /* mean, variance (D) of the reported coefficients and the kurtosis that the standard error of a variance rests on. */
-typedef struct law {
+typedef struct distribution {
   double mean[D], variance[D], kurtosis[D];
-} law_t;
+} distribution_t;
 
-static void integrate(fixture_t *f, const double *mode, const double *factor, law_t *law) {
+static void integrate(fixture_t *f, const double *mode, const double *factor, distribution_t *distribution) {
   static double weight[GRID * GRID], reported[GRID * GRID][D];
   const tacit_parameters_t *parameters = &f->model.parameters;
   double highest = tacit_aware_posterior_log_density(&f->posterior, mode, NULL), total = 0;
@@ -34,9 +34,9 @@ static void integrate(fixture_t *f, const double *mode, const double *factor, la
       square += weight[i] / total * from;
       fourth += weight[i] / total * from * from;
     }
-    law->mean[j] = mean;
-    law->variance[j] = square;
-    law->kurtosis[j] = fourth / (square * square);
+    distribution->mean[j] = mean;
+    distribution->variance[j] = square;
+    distribution->kurtosis[j] = fourth / (square * square);
   }
 }
 
@@ -44,21 +44,21 @@ static void check(const walk_moves_t *moves, double epsilon, size_t n_draws) {
   fixture_t f;
   tacit_error_t err;
   tacit_draws_t draws;
-  law_t law;
+  distribution_t distribution;
   double mode[D] = {0}, factor[D * D], mean[D], cov[D * D];
   open_fixture(&f, TACIT_FAMILY_BERNOULLI, 1, D, epsilon);
   release_rounds(&f, TACIT_AWARE_ROUNDS);
   assert_ok(tacit_aware_mode(&f.posterior, mode, factor, &err), err);
-  integrate(&f, mode, factor, &law);
+  integrate(&f, mode, factor, &distribution);
   assert_ok(tacit_draws_init(&draws, 4, 300, n_draws, f.model.parameters.n_reported, &err), err);
   assert_ok(tacit_walk_run(&f.posterior, moves, &(walk_start_t){mode, factor}, &draws, mean, cov, &err), err);
   for (size_t j = 0; j < D; j++) {
     tacit_summary_t s;
     assert_ok(tacit_draws_summarise(&draws, j, &s, &err), err);
-    double least = fmin(s.ess_bulk, s.ess_tail), spread = sqrt((law.kurtosis[j] - 1) / least);
+    double least = fmin(s.ess_bulk, s.ess_tail), spread = sqrt((distribution.kurtosis[j] - 1) / least);
     assert_true(least > 0.1 * (double)(4 * n_draws));
-    assert_close(s.mean, law.mean[j], 6 * sqrt(law.variance[j] / least));
-    assert_close(s.sd * s.sd / law.variance[j], 1, 6 * spread);
+    assert_close(s.mean, distribution.mean[j], 6 * sqrt(distribution.variance[j] / least));
+    assert_close(s.sd * s.sd / distribution.variance[j], 1, 6 * spread);
   }
   tacit_draws_clear(&draws);
   close_fixture(&f);

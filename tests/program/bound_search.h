@@ -168,7 +168,7 @@ static inline void search_look(search_t *s, search_found_t *found) {
   found->n_points += SEARCH_RECORDS;
 }
 
-static inline void *search_room(size_t n, size_t size) {
+static inline void *search_workspace(size_t n, size_t size) {
   void *made = aligned_alloc(64, (n * size + 64) / 64 * 64 + 64);
   assert_non_null(made);
   memset(made, 0, n * size);
@@ -179,16 +179,16 @@ static inline search_found_t search_bounds(const tacit_compiled_t *p, size_t n_p
   search_t s = {.p = p, .model = tacit_compiled_model(p), .n_raw = p->graph->n_columns, .n_columns = p->layout.n_columns, .seed = seed};
   search_found_t found = {.norm = 0};
   s.dim = s.model.records.dim;
-  s.raw = search_room(s.n_raw * SEARCH_RECORDS, sizeof *s.raw);
-  s.packed = search_room(s.n_columns * SEARCH_RECORDS, sizeof *s.packed);
-  s.theta = search_room(2 * s.dim, sizeof *s.theta);
-  s.blocks = search_room(s.n_columns * SEARCH_RECORDS, sizeof *s.blocks);
-  s.at = search_room(s.dim, sizeof *s.at);
-  s.rows = search_room(p->n_rows * SEARCH_RECORDS, sizeof *s.rows);
-  s.log_lik = search_room(32, sizeof *s.log_lik);
+  s.raw = search_workspace(s.n_raw * SEARCH_RECORDS, sizeof *s.raw);
+  s.packed = search_workspace(s.n_columns * SEARCH_RECORDS, sizeof *s.packed);
+  s.theta = search_workspace(2 * s.dim, sizeof *s.theta);
+  s.blocks = search_workspace(s.n_columns * SEARCH_RECORDS, sizeof *s.blocks);
+  s.at = search_workspace(s.dim, sizeof *s.at);
+  s.rows = search_workspace(p->n_rows * SEARCH_RECORDS, sizeof *s.rows);
+  s.log_lik = search_workspace(32, sizeof *s.log_lik);
   for (int of = 0; of < N_SEARCHED; of++) {
-    s.best_raw[of] = search_room(s.n_raw, sizeof *s.raw);
-    s.best_theta[of] = search_room(2 * s.dim, sizeof *s.theta);
+    s.best_raw[of] = search_workspace(s.n_raw, sizeof *s.raw);
+    s.best_theta[of] = search_workspace(2 * s.dim, sizeof *s.theta);
     for (size_t i = 0; i < s.n_raw; i++) {
       s.best_raw[of][i] = random_raw(&s, &p->graph->columns[i]);
     }
@@ -200,9 +200,9 @@ static inline search_found_t search_bounds(const tacit_compiled_t *p, size_t n_p
     search_propose(&s);
     search_look(&s, &found);
   }
-  void *rooms[] = {s.raw, s.packed, s.theta, s.blocks, s.at, s.rows, s.log_lik};
-  for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
-    free(rooms[i]);
+  void *workspaces[] = {s.raw, s.packed, s.theta, s.blocks, s.at, s.rows, s.log_lik};
+  for (size_t i = 0; i < sizeof workspaces / sizeof workspaces[0]; i++) {
+    free(workspaces[i]);
   }
   for (int of = 0; of < N_SEARCHED; of++) {
     free(s.best_raw[of]);

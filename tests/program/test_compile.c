@@ -1,5 +1,5 @@
 /* From graphs to models: derivatives against differences, kernels against formulas, the same bits whatever runs them. */
-#include "base/base_internal.h"
+#include "base/memory.h"
 #include "base/isa.h"
 #include "program_testing.h"
 
@@ -197,11 +197,11 @@ static void test_equal_bits(void **state) {
     for (int isa = TACIT_ISA_PORTABLE; isa <= TACIT_ISA_AVX512; isa++) {
       int which = isa == TACIT_ISA_PORTABLE ? 0 : 1;
       tacit_isa_limit((tacit_isa_t)isa);
-      for (tacit_room_t *room = p->rooms, *next; room != NULL; room = next) { /* nothing that another machine computed */
-        next = room->next;
-        tacit_room_free(room);
+      for (tacit_workspace_t *workspace = p->workspaces, *next; workspace != NULL; workspace = next) { /* nothing that another machine computed */
+        next = workspace->next;
+        tacit_workspace_free(workspace);
       }
-      p->rooms = NULL;
+      p->workspaces = NULL;
       pthread_setspecific(p->key, NULL);
       tacit_program_log_lik_blocks(p, blocks, 6, 3, theta, log_lik[which]);
       tacit_program_rows(p, blocks, 6, 3, theta_float, rows[which]);

@@ -11,14 +11,14 @@
 
 enum { LANES = 16, N_DRAWS = 40000, N_POINTS = 40000, N_BINS = 40, MOST_POINTS = N_POINTS + 2 };
 
-typedef struct law {
+typedef struct distribution {
   const char *name, *args; /* of reals a, b, c and the int n of the data, which is 7 */
   double a, b, c, lower, upper; /* where the density is integrated */
   bool is_whole, has_atom; /* has_atom: at 0, beside a density */
   double mean; /* NaN: the integral's; infinite: there is none */
-} law_t;
+} distribution_t;
 
-static const law_t laws[] = {
+static const distribution_t distributions[] = {
     {"normal", "a, b", 0.7, 1.3, 0, -12, 14, false, false, NAN},
     {"lognormal", "a, b", 0.3, 0.5, 0, 0, 60, false, false, NAN},
     {"student_t", "a, b, c", 7, 0.4, 1.2, -300, 300, false, false, NAN},
@@ -65,61 +65,61 @@ static const law_t laws[] = {
     {"hurdle_neg_binomial_2_log", "a, b, c", -1.5, 0.8, 0.3, 0, 100, true, false, NAN},
     {"hurdle_neg_binomial_2_log", "a, b, c", 1.8, 1.5, 0.3, 0, 300, true, false, NAN}};
 
-static tacit_forecast_room_t *open(const char *text, const law_t *law) {
+static tacit_forecast_workspace_t *open(const char *text, const distribution_t *distribution) {
   const double seven = 7;
   const tacit_program_constant_t n = {.name = "n", .values = &seven, .n = 1};
   const tacit_program_settings_t settings = {.records = "", .constants = &n, .n_constants = 1};
   tacit_forecast_t *forecast;
   tacit_error_t err;
   assert_ok(tacit_forecast_new(&forecast, text, strlen(text), &settings, &err), err);
-  tacit_forecast_room_t *room = tacit_forecast_room_new(forecast);
-  assert_non_null(room);
+  tacit_forecast_workspace_t *workspace = tacit_forecast_workspace_new(forecast);
+  assert_non_null(workspace);
   for (size_t j = 0; j < forecast->n_parameters; j++) {
     for (size_t lane = 0; lane < LANES; lane++) {
-      double value = forecast->parameters[j][0] == 'a' ? law->a : forecast->parameters[j][0] == 'b' ? law->b : law->c;
-      room->inputs[(forecast->graph->n_columns + j) * LANES + lane] = value;
+      double value = forecast->parameters[j][0] == 'a' ? distribution->a : forecast->parameters[j][0] == 'b' ? distribution->b : distribution->c;
+      workspace->inputs[(forecast->graph->n_columns + j) * LANES + lane] = value;
     }
   }
-  return room;
+  return workspace;
 }
 
-static void close_room(tacit_forecast_room_t *room) {
-  tacit_forecast_t *forecast = (tacit_forecast_t *)(uintptr_t)room->forecast;
-  tacit_forecast_room_free(room);
+static void close_workspace(tacit_forecast_workspace_t *workspace) {
+  tacit_forecast_t *forecast = (tacit_forecast_t *)(uintptr_t)workspace->forecast;
+  tacit_forecast_workspace_free(workspace);
   tacit_forecast_free(forecast);
 }
 
 static const char parameters[] = "parameters { real a; real b; real c; }";
 
 /* The density at x, as the expectation of a distribution of one's own. */
-static double density(tacit_forecast_room_t *room, double x) {
+static double density(tacit_forecast_workspace_t *workspace, double x) {
   double columns[8], out[LANES];
-  for (size_t k = 0; k < room->forecast->graph->n_columns; k++) {
-    columns[k] = room->forecast->graph->columns[k].source[0] == 'x' ? x : 0;
+  for (size_t k = 0; k < workspace->forecast->graph->n_columns; k++) {
+    columns[k] = workspace->forecast->graph->columns[k].source[0] == 'x' ? x : 0;
   }
-  tacit_forecast_run(room, TACIT_FORECAST_MEAN, columns, NULL, out);
+  tacit_forecast_run(workspace, TACIT_FORECAST_MEAN, columns, NULL, out);
   return out[0];
 }
 
 /* below (n + 1) <- mass below x (n); the first moment is returned. */
-static double integrate(const law_t *law, size_t n, double *x, double *below) {
+static double integrate(const distribution_t *distribution, size_t n, double *x, double *below) {
   char text[1000];
   snprintf(text, sizeof text,
            "functions { real w_lpdf(real y, %s x, int n, real a, real b, real c) { return normal_lpdf(y | a + b + c, 1); } "
            "real w_mean(%s x, int n, real a, real b, real c) { return exp(%s_%s(x | %s)); } } data { int n; real y; %s x; } %s model { y ~ w(x, n, "
            "a, b, c); }",
-           law->is_whole ? "int" : "real", law->is_whole ? "int" : "real", law->name, law->is_whole ? "lpmf" : "lpdf", law->args,
-           law->is_whole ? "int<lower=0, upper=1000>" : "real<lower=-10000, upper=10000>", parameters);
-  tacit_forecast_room_t *room = open(text, law);
-  double step = law->is_whole ? 1 : (law->upper - law->lower) / (double)n, moment = 0;
-  below[0] = law->has_atom ? density(room, 0) : 0;
+           distribution->is_whole ? "int" : "real", distribution->is_whole ? "int" : "real", distribution->name, distribution->is_whole ? "lpmf" : "lpdf", distribution->args,
+           distribution->is_whole ? "int<lower=0, upper=1000>" : "real<lower=-10000, upper=10000>", parameters);
+  tacit_forecast_workspace_t *workspace = open(text, distribution);
+  double step = distribution->is_whole ? 1 : (distribution->upper - distribution->lower) / (double)n, moment = 0;
+  below[0] = distribution->has_atom ? density(workspace, 0) : 0;
   for (size_t i = 0; i < n; i++) {
-    double at = law->lower + step * ((double)i + (law->is_whole ? 0 : 0.5)), p = density(room, at) * step;
-    x[i] = at + (law->is_whole ? 0 : 0.5 * step);
+    double at = distribution->lower + step * ((double)i + (distribution->is_whole ? 0 : 0.5)), p = density(workspace, at) * step;
+    x[i] = at + (distribution->is_whole ? 0 : 0.5 * step);
     below[i + 1] = below[i] + (isfinite(p) ? p : 0);
     moment += isfinite(p) ? p * at : 0;
   }
-  close_room(room);
+  close_workspace(workspace);
   return moment;
 }
 
@@ -131,14 +131,14 @@ typedef struct source {
 static double next(tacit_uniforms_t *self) { return tacit_rng_uniform(((source_t *)self)->rng); }
 
 /* Draws in bins of equal mass: chi-squared, at 6.5 standard deviations of its normal approximation [Wilson-Hilferty]. */
-static void check_draws(const law_t *law, const double *draws, size_t n, const double *x, const double *below) {
+static void check_draws(const distribution_t *distribution, const double *draws, size_t n, const double *x, const double *below) {
   double statistic = 0, total = below[n];
   size_t n_bins = 0, from = 0;
-  double mass = law->has_atom ? below[0] : 0, seen = 0;
-  for (size_t i = 0; i < N_DRAWS && law->has_atom; i++) {
+  double mass = distribution->has_atom ? below[0] : 0, seen = 0;
+  for (size_t i = 0; i < N_DRAWS && distribution->has_atom; i++) {
     seen += draws[i] <= 0;
   }
-  if (law->has_atom) {
+  if (distribution->has_atom) {
     statistic += pow(seen - mass * N_DRAWS, 2) / (mass * N_DRAWS);
     n_bins++;
   }
@@ -148,7 +148,7 @@ static void check_draws(const law_t *law, const double *draws, size_t n, const d
     if ((mass < 1.0 / N_BINS || (total - below[i + 1]) * N_DRAWS < 5) && !is_end) {
       continue;
     }
-    double low = from > 0 ? x[from - 1] : law->has_atom ? 0 : -INFINITY, high = is_end ? INFINITY : x[i];
+    double low = from > 0 ? x[from - 1] : distribution->has_atom ? 0 : -INFINITY, high = is_end ? INFINITY : x[i];
     seen = 0;
     for (size_t k = 0; k < N_DRAWS; k++) {
       seen += draws[k] > low && draws[k] <= high;
@@ -159,48 +159,48 @@ static void check_draws(const law_t *law, const double *draws, size_t n, const d
   }
   double df = (double)n_bins - 1, limit = df > 0 ? df * pow(1 - 2 / (9 * df) + 6.5 * sqrt(2 / (9 * df)), 3) : 0;
   if (!(statistic < limit)) {
-    fail_msg("%s: chi-squared %g of %g degrees of freedom", law->name, statistic, df);
+    fail_msg("%s: chi-squared %g of %g degrees of freedom", distribution->name, statistic, df);
   }
 }
 
-static void check(const law_t *law) {
+static void check(const distribution_t *distribution) {
   static double x[MOST_POINTS], below[MOST_POINTS], draws[N_DRAWS];
   char text[600];
   double columns[8] = {0}, out[LANES];
-  size_t n = law->is_whole ? (size_t)(law->upper - law->lower) + 1 : N_POINTS;
+  size_t n = distribution->is_whole ? (size_t)(distribution->upper - distribution->lower) + 1 : N_POINTS;
   unsigned char key[32];
   source_t source = {.base = {next}};
   tacit_error_t err;
-  double moment = integrate(law, n, x, below);
-  assert_true(fabs(below[n] - 1) < (isinf(law->mean) ? 1e-3 : 2e-5));
+  double moment = integrate(distribution, n, x, below);
+  assert_true(fabs(below[n] - 1) < (isinf(distribution->mean) ? 1e-3 : 2e-5));
   snprintf(text, sizeof text, "data { int n; %s y; } %s model { y ~ %s(%s); }",
-           law->is_whole ? "int<lower=0, upper=1000>" : "real<lower=-10000, upper=10000>", parameters, law->name, law->args);
-  tacit_forecast_room_t *room = open(text, law);
+           distribution->is_whole ? "int<lower=0, upper=1000>" : "real<lower=-10000, upper=10000>", parameters, distribution->name, distribution->args);
+  tacit_forecast_workspace_t *workspace = open(text, distribution);
   tacit_rng_key_from_seed(key, 7);
   assert_ok(tacit_rng_new(&source.rng, key, 0, &err), err);
-  bool is_known = room->forecast->outcomes[0].parts[TACIT_FORECAST_MEAN].way == TACIT_WAY_OUTCOME;
-  assert_int_equal(is_known, isnan(law->mean) || isinf(law->mean));
-  tacit_forecast_run(room, TACIT_FORECAST_MEAN, columns, &source.base, out);
-  if (isinf(law->mean)) {
+  bool is_known = workspace->forecast->outcomes[0].parts[TACIT_FORECAST_MEAN].way == TACIT_WAY_OUTCOME;
+  assert_int_equal(is_known, isnan(distribution->mean) || isinf(distribution->mean));
+  tacit_forecast_run(workspace, TACIT_FORECAST_MEAN, columns, &source.base, out);
+  if (isinf(distribution->mean)) {
     assert_true(isnan(out[0]));
   } else if (!(fabs(out[0] - moment) < (is_known ? 2e-4 : 0.5) * (1 + fabs(moment)))) {
-    fail_msg("%s: a mean of %.8g, integrated %.8g", law->name, out[0], moment);
+    fail_msg("%s: a mean of %.8g, integrated %.8g", distribution->name, out[0], moment);
   }
   for (size_t i = 0; i < N_DRAWS; i += LANES) {
-    tacit_forecast_run(room, TACIT_FORECAST_DRAW, columns, &source.base, draws + i);
+    tacit_forecast_run(workspace, TACIT_FORECAST_DRAW, columns, &source.base, draws + i);
   }
-  check_draws(law, draws, n, x, below);
+  check_draws(distribution, draws, n, x, below);
   tacit_rng_free(source.rng);
-  close_room(room);
+  close_workspace(workspace);
 }
 
-static void every_law(void **state) {
-  for (size_t i = 0; i < sizeof laws / sizeof laws[0]; i++) {
-    check(&laws[i]);
+static void every_distribution(void **state) {
+  for (size_t i = 0; i < sizeof distributions / sizeof distributions[0]; i++) {
+    check(&distributions[i]);
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_law)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_distribution)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

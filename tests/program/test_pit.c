@@ -135,7 +135,7 @@ static float *simulated(const tacit_record_model_t *model, const double *theta, 
 
 /*
  * Sums of 40 000 records are 0 within 5.8 sds, which chance exceeds 7 times in 10^9 (of 54 sums 4 in 10^7); variances of shares are at most .09, of
- * residuals 1/3. With the interval's lower end for both, sums of counts are 40 sds off; by draws from parts of the law, those of the outer cells 5
+ * residuals 1/3. With the interval's lower end for both, sums of counts are 40 sds off; by draws from parts of the distribution, those of the outer cells 5
  * to 8.
  */
 static void test_places_are_even_under_the_program(void **state) {
@@ -192,7 +192,7 @@ static void test_more_spread_is_seen(void **state) {
   point.n_columns = 0;
   float *x = simulated(&model.records, wide, N, 3);
   release(&model.records, &point, N, 1, x, 1, out, NULL);
-  double beyond = 2 * 0.5 * erfc(1.2815515655446004 / exp(0.3) / sqrt(2)) / 2 * N; /* of a normal law, beyond the tenth of a narrower one */
+  double beyond = 2 * 0.5 * erfc(1.2815515655446004 / exp(0.3) / sqrt(2)) / 2 * N; /* of a normal distribution, beyond the tenth of a narrower one */
   assert_true(fabs(out[0] + 0.1 * N - beyond) < 0.1 * beyond && fabs(out[9] + 0.1 * N - beyond) < 0.1 * beyond && out[4] < -0.01 * N);
   free(x);
   tacit_program_free(program);

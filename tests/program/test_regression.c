@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/names.h"
+#include "formula/names.h"
 #include "program/identifier.h"
 #include "program/regression.h"
 #include "program/written.h"

@@ -1,7 +1,7 @@
-/* Other responses of a record: all values with their probabilities, or draws with the law's own scores. */
+/* Other responses of a record: all values with their probabilities, or draws with the distribution's own scores. */
 #include "response_testing.h"
 
-static void test_values_have_the_law_s_probabilities(void **state) {
+static void test_values_have_the_distribution_s_probabilities(void **state) {
   (void)state;
   tacit_model_t model;
   tacit_program_t *program = parsed(negbin, false, &model);
@@ -77,11 +77,11 @@ static void check_scores(const char *text, bool is_followed) {
   tacit_program_free(program);
 }
 
-static void test_draws_have_the_law_s_scores(void **state) {
+static void test_draws_have_the_distribution_s_scores(void **state) {
   (void)state;
   static const struct {
-    const char *law, *bounds;
-  } laws[] = {
+    const char *distribution, *bounds;
+  } distributions[] = {
       {"normal(a + b * x, s)", "-100, 100"}, {"lognormal(a + b * x, s)", "1e-4, 1e6"}, {"student_t(5, a + b * x, s)", "-900, 900"},
       {"cauchy(a + b * x, s)", "-1e7, 1e7"}, {"logistic(a + b * x, s)", "-300, 300"}, {"double_exponential(a + b * x, s)", "-300, 300"},
       {"gumbel(a + b * x, s)", "-300, 300"}, {"exponential(exp(a + b * x) * s)", "1e-6, 1e3"}, {"weibull(s, exp(a + b * x))", "1e-6, 1e3"},
@@ -89,13 +89,13 @@ static void test_draws_have_the_law_s_scores(void **state) {
       {"gamma(s, exp(a + b * x))", "1e-7, 1e3"}, {"gamma(0.4 * s, exp(a + b * x))", "1e-15, 1e3"},
       {"inv_gamma(s, exp(a + b * x))", "1e-6, 1e7"}, {"chi_square(s * exp(a + b * x))", "1e-12, 1e3"},
       {"beta(s, exp(a + b * x))", "1e-7, 0.9999999"}, {"beta_proportion(inv_logit(a + b * x), 3 * s)", "1e-7, 0.9999999"}};
-  for (size_t i = 0; i < sizeof laws / sizeof laws[0]; i++) {
+  for (size_t i = 0; i < sizeof distributions / sizeof distributions[0]; i++) {
     char text[512];
-    const char *comma = strchr(laws[i].bounds, ',');
+    const char *comma = strchr(distributions[i].bounds, ',');
     snprintf(text, sizeof text,
              "data { real<lower=-1, upper=1> x; real<lower=%.*s, upper=%s> y; }\nparameters { real a; real b; real<lower=0> s; }\n"
              "model { y ~ %s; }\n",
-             (int)(comma - laws[i].bounds), laws[i].bounds, comma + 1, laws[i].law);
+             (int)(comma - distributions[i].bounds), distributions[i].bounds, comma + 1, distributions[i].distribution);
     check_scores(text, false);
   }
   check_scores("data { real<lower=-1, upper=1> x; real<lower=0.001, upper=1.5> y; int<lower=0, upper=1> lost; }\n"
@@ -147,7 +147,7 @@ static void test_increments_are_statements(void **state) {
     }
     assert_string_equal(sources[0][0], sources[1][0]);
     assert_string_equal(sources[0][1], sources[1][1]);
-    assert_true(said[0].law == said[1].law && said[0].n_values == said[1].n_values && said[0].is_censored == said[1].is_censored);
+    assert_true(said[0].distribution == said[1].distribution && said[0].n_values == said[1].n_values && said[0].is_censored == said[1].is_censored);
     assert_true(fabs(said[0].value.a - said[1].value.a) + fabs(said[0].value.b - said[1].value.b) < 1e-15);
     assert_true(!said[0].is_censored || fabs(said[0].seen.a - said[1].seen.a) + fabs(said[0].seen.b - said[1].seen.b) < 1e-15);
     tacit_program_free(programs[0]);
@@ -157,12 +157,12 @@ static void test_increments_are_statements(void **state) {
 
 /*
  * Of Weibull times that may be censored at any time: pairs of lanes are the record seen and censored then, their times lie in their parts of the hazard
- * (t / scale)^shape, which sum to what the record was followed for; by another law each part has that law's hazard.
+ * (t / scale)^shape, which sum to what the record was followed for; by another distribution each part has that distribution's hazard.
  */
-static void test_hazards_are_the_law_s(void **state) {
+static void test_hazards_are_the_distribution_s(void **state) {
   (void)state;
   enum { N = 31 };
-  static const double theta[] = {0.2, 0.4}, law[] = {0.3, 0.5}, times[][2] = {{1.7, 0}, {1.7, 1}, {0.02, 1}, {8.5, 1}, {1e-3, 1}};
+  static const double theta[] = {0.2, 0.4}, distribution[] = {0.3, 0.5}, times[][2] = {{1.7, 0}, {1.7, 1}, {0.02, 1}, {8.5, 1}, {1e-3, 1}};
   tacit_model_t model;
   tacit_program_t *program = parsed("data { real<lower=0.001, upper=9> y; int<lower=0, upper=1> lost; } parameters { real a; real k; }\n"
                                     "model { censored_right(y, 1 - lost) ~ weibull(exp(k), exp(a)); }", false, &model);
@@ -178,7 +178,7 @@ static void test_hazards_are_the_law_s(void **state) {
     record[r->outcome] = (float)times[i][0];
     record[r->seen] = (float)times[i][1];
     double all = pow(times[i][0] / exp(theta[0]), exp(theta[1])), step = (double)TACIT_FOLLOWED_HAZARD / N, sum = 0, more = 0, last = 0;
-    r->hazards(r->ctx, record, theta, law, 3, N, blocks, weights);
+    r->hazards(r->ctx, record, theta, distribution, 3, N, blocks, weights);
     for (size_t m = 0; m <= N; m++) {
       const float *block = blocks + 2 * m / 16 * r->n_columns * 16;
       size_t lane = 2 * m % 16;
@@ -194,7 +194,7 @@ static void test_hazards_are_the_law_s(void **state) {
       }
     }
     double end = fmin(all, TACIT_FOLLOWED_HAZARD), until = exp(theta[0]) * pow(end, exp(-theta[1]));
-    assert_true(fabs(sum - end) < 1e-5 && fabs(more - pow(until / exp(law[0]), exp(law[1]))) < 1e-5);
+    assert_true(fabs(sum - end) < 1e-5 && fabs(more - pow(until / exp(distribution[0]), exp(distribution[1]))) < 1e-5);
     assert_true(fabs(weights[2 * N] - (times[i][1] < 0.5 && all < TACIT_FOLLOWED_HAZARD)) <= 0);
   }
   tacit_program_free(program);
@@ -232,9 +232,9 @@ static void test_what_cannot_be_simulated_says_why(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_increments_are_statements),
-      cmocka_unit_test(test_values_have_the_law_s_probabilities),
-      cmocka_unit_test(test_draws_have_the_law_s_scores),
-      cmocka_unit_test(test_hazards_are_the_law_s),
+      cmocka_unit_test(test_values_have_the_distribution_s_probabilities),
+      cmocka_unit_test(test_draws_have_the_distribution_s_scores),
+      cmocka_unit_test(test_hazards_are_the_distribution_s),
       cmocka_unit_test(test_what_cannot_be_simulated_says_why),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,10 +131,10 @@ static const tacit_record_model_t liar = {.name = "liar",
                                           .others = lie_others,
                                           .made_up = lie_made_up};
 
-static void lie_hazards(const void *ctx, const float *record, const double *theta, const double *law, uint64_t seed, size_t n, float *blocks,
+static void lie_hazards(const void *ctx, const float *record, const double *theta, const double *distribution, uint64_t seed, size_t n, float *blocks,
                         double *weights) {
   uint64_t own = seed_of(record, 3) + seed;
-  (void)ctx, (void)theta, (void)law;
+  (void)ctx, (void)theta, (void)distribution;
   size_t n_lanes = (2 * n + 2 + 15) / 16 * 16;
   bool is_mild = uniform(&own) < 0.6;
   for (size_t i = 0; i < 3 * n_lanes; i++) {
@@ -275,7 +275,7 @@ static void test_slopes_are_those_of_scores(void **state) {
   const tacit_record_model_t *r = &model.records;
   const tacit_centred_point_t points[] = {{at, whiten, 100, 1e3, 1, 32, 4}, {at, whiten, 0.8, 0.4, 1, 32, 4}};
   float *x = malloc(N * r->n_columns * sizeof *x);
-  double *work = malloc(tacit_centred_n_work(r, points) * sizeof *work), slope[9], low[3], high[3], law[3];
+  double *work = malloc(tacit_centred_n_work(r, points) * sizeof *work), slope[9], low[3], high[3], distribution[3];
   const double h = 1e-4;
   r->made_up(r->ctx, 5, N, x);
   for (size_t i = 0; i < 2 * N; i++) {
@@ -284,13 +284,13 @@ static void test_slopes_are_those_of_scores(void **state) {
     tacit_centred_slope(r, point, record, work, slope);
     for (size_t j = 0; j < 3; j++) { /* along A' e_j */
       for (size_t k = 0; k < 3; k++) {
-        law[k] = at[k] + h * whiten[j * 3 + k];
+        distribution[k] = at[k] + h * whiten[j * 3 + k];
       }
-      tacit_centred_expect(r, point, law, record, work, high);
+      tacit_centred_expect(r, point, distribution, record, work, high);
       for (size_t k = 0; k < 3; k++) {
-        law[k] = at[k] - h * whiten[j * 3 + k];
+        distribution[k] = at[k] - h * whiten[j * 3 + k];
       }
-      tacit_centred_expect(r, point, law, record, work, low);
+      tacit_centred_expect(r, point, distribution, record, work, low);
       for (size_t k = 0; k < 3; k++) {
         double told = (high[k] - low[k]) / (2 * h);
         if (!(fabs(told - slope[k * 3 + j]) < 1e-3 * (0.01 + fabs(slope[k * 3 + k]) + fabs(slope[j * 3 + j])))) {
@@ -378,7 +378,7 @@ static void test_scores_of_censored_records(void **state) {
   tacit_program_free(program);
 }
 
-/* Their slope is what is expected of them by another law of the same records, followed as long; parts are small, as that takes a time for a part. */
+/* Their slope is what is expected of them by another distribution of the same records, followed as long; parts are small, as that takes a time for a part. */
 static void test_slopes_of_censored_records(void **state) {
   (void)state;
   enum { N = 150 };
@@ -394,11 +394,11 @@ static void test_slopes_of_censored_records(void **state) {
     for (size_t k = 0; k < N; k++) {
       tacit_centred_slope(r, &points[i], x + k * r->n_columns, work, slope);
       for (size_t j = 0; j < 3; j++) {
-        double law[3] = {at[0], at[1], at[2]};
-        law[j] += 1e-3;
-        tacit_centred_expect(r, &points[i], law, x + k * r->n_columns, work, high);
-        law[j] -= 2e-3;
-        tacit_centred_expect(r, &points[i], law, x + k * r->n_columns, work, low);
+        double distribution[3] = {at[0], at[1], at[2]};
+        distribution[j] += 1e-3;
+        tacit_centred_expect(r, &points[i], distribution, x + k * r->n_columns, work, high);
+        distribution[j] -= 2e-3;
+        tacit_centred_expect(r, &points[i], distribution, x + k * r->n_columns, work, low);
         for (size_t m = 0; m < 3; m++) {
           told[3 * m + j] += slope[3 * m + j];
           expected[3 * m + j] += (high[m] - low[m]) / 2e-3;

@@ -5,7 +5,7 @@
 
 #include "testing.h"
 
-#include "base/base_internal.h"
+#include "base/memory.h"
 #include "tacit/ledger.h"
 #include "tacit/publish.h"
 

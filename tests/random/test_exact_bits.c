@@ -1,5 +1,5 @@
 /*
- * Bits, subsets and Poisson numbers: their laws on seeded draws. Errors planted to see that these tests catch them: the
+ * Bits, subsets and Poisson numbers: their distributions on seeded draws. Errors planted to see that these tests catch them: the
  * parity of a run turned around, the fraction of an exponent dropped, the digits of a rate read lowest first, a Poisson
  * number without its thinned part, an entry of the Poisson table off by 16 units, a tie decided one entry late.
  */
@@ -141,7 +141,7 @@ static void weigh(const uint64_t a[8], uint64_t m, const uint64_t b[8], uint64_t
   }
 }
 
-/* k p_k = 16 p_{k-1} to a few units of 2^-512 and a sum of one leave only one law. */
+/* k p_k = 16 p_{k-1} to a few units of 2^-512 and a sum of one leave only one distribution. */
 static void test_poisson_table(void **state) {
   uint64_t before[8] = {0}, mass[2][8];
   for (size_t k = 0; k < TACIT_N_POISSON; k++) {

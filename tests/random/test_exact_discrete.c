@@ -1,5 +1,5 @@
 /*
- * The laws of Laplace and discrete noise, on seeded draws: every cell's probability is a closed form. Errors planted to see
+ * The distributions of Laplace and discrete noise, on seeded draws: every cell's probability is a closed form. Errors planted to see
  * that these tests catch them: zero drawn with both signs, the fraction of a scale dropped, a run that is one step too long,
  * the half step of the rounding left out, sigma^2 / t left out of the acceptance, a sign that is not fair.
  */
@@ -29,7 +29,7 @@ static int compare(const void *a, const void *b) {
 }
 
 /* Chi-square over up to `most` cells of about equal width across the body, ends open. */
-static void check_law(draw_t draw, weight_t weight, const char *name, double scale) {
+static void check_distribution(draw_t draw, weight_t weight, const char *name, double scale) {
   enum { MOST = 60 };
   size_t n = (size_t)(4e5 * testing_multiplier()) + 1000;
   int64_t *draws = malloc(n * sizeof *draws), reach = (int64_t)ceil(5 * scale) + 3, far = (int64_t)ceil(60 * scale) + 60;
@@ -65,17 +65,17 @@ static void check_law(draw_t draw, weight_t weight, const char *name, double sca
   assert_probable(chi_square_p(statistic, (double)n_cells - 1), "%s, scale %g, %zu cells", name, scale, n_cells);
 }
 
-static void test_laws(void **state) {
+static void test_distributions(void **state) {
   static const double laplace[] = {1, 1.25, 7.3, 100, 3000}, coarse[] = {0.0625, 0.3, 1, 2.0 / 3, 2, 9.1, 1000};
   static const double gaussian[] = {0.0625, 0.4, 0.999, 1, 1.5, 5.97, 38.02, 1000.5};
   for (size_t i = 0; i < sizeof laplace / sizeof *laplace; i++) {
-    check_law(tacit_noise_rounded_laplace, rounded_laplace, "rounded Laplace", laplace[i]);
+    check_distribution(tacit_noise_rounded_laplace, rounded_laplace, "rounded Laplace", laplace[i]);
   }
   for (size_t i = 0; i < sizeof coarse / sizeof *coarse; i++) {
-    check_law(tacit_noise_discrete_laplace, discrete_laplace, "discrete Laplace", coarse[i]);
+    check_distribution(tacit_noise_discrete_laplace, discrete_laplace, "discrete Laplace", coarse[i]);
   }
   for (size_t i = 0; i < sizeof gaussian / sizeof *gaussian; i++) {
-    check_law(tacit_noise_discrete_gaussian, discrete_gaussian, "discrete Gaussian", gaussian[i]);
+    check_distribution(tacit_noise_discrete_gaussian, discrete_gaussian, "discrete Gaussian", gaussian[i]);
   }
 }
 
@@ -133,7 +133,7 @@ static void test_scales_out_of_range_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_laws),
+      cmocka_unit_test(test_distributions),
       cmocka_unit_test(test_fine_lattices),
       cmocka_unit_test(test_scales_out_of_range_are_refused),
   };

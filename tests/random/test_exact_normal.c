@@ -1,5 +1,5 @@
 /*
- * The exact normal deviate from inside: its table, its rare branches with scripted digits, and its law with digits of
+ * The exact normal deviate from inside: its table, its rare branches with scripted digits, and its distribution with digits of
  * 4 bits, of which a sixteenth are ties. Errors planted to see that these tests catch them: a tie that is not
  * extended, an extension of y that does not reach x, a wrong word deep in the table, a boundary decided by 64 bits.
  */
@@ -313,7 +313,7 @@ static void test_scale_is_the_exact_double(void **state) {
   }
 }
 
-/* ---- laws ---- */
+/* ---- distributions ---- */
 
 static void test_integer_part_has_its_probabilities_with_narrow_digits(void **state) {
   double counts[TACIT_N_INTEGER_PARTS] = {0}, n = 2e6 * testing_multiplier(), total = 0, statistic = 0, left = n;
@@ -369,8 +369,8 @@ EXACT_INLINE void check_fraction(tacit_noise_t *noise, unsigned k, unsigned widt
   assert_probable(kolmogorov_p(kept, n_kept, fraction_cdf, k), "k %u, width %u", k, width);
 }
 
-/* The law given the integer part, and with it the tail as far out as 27 sd. */
-static void test_fraction_has_its_law_given_the_integer_part(void **state) {
+/* The distribution given the integer part, and with it the tail as far out as 27 sd. */
+static void test_fraction_has_its_distribution_given_the_integer_part(void **state) {
   tacit_noise_t *noise = seeded(18);
   const unsigned parts[] = {0, 1, 2, 3, 5, 8, 13, 26};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -380,7 +380,7 @@ static void test_fraction_has_its_law_given_the_integer_part(void **state) {
   tacit_noise_free(noise);
 }
 
-static void test_rounded_law_is_the_same_with_narrow_digits(void **state) {
+static void test_rounded_distribution_is_the_same_with_narrow_digits(void **state) {
   const double sds[] = {0.5, 3.7, 1000, 0x1p31};
   size_t n = (size_t)(2e6 * testing_multiplier());
   int64_t *draws = malloc(n * sizeof *draws);
@@ -433,8 +433,8 @@ int main(void) {
       cmocka_unit_test(test_rounded_product_is_within_half_of_the_product),
       cmocka_unit_test(test_scale_is_the_exact_double),
       cmocka_unit_test(test_integer_part_has_its_probabilities_with_narrow_digits),
-      cmocka_unit_test(test_fraction_has_its_law_given_the_integer_part),
-      cmocka_unit_test(test_rounded_law_is_the_same_with_narrow_digits),
+      cmocka_unit_test(test_fraction_has_its_distribution_given_the_integer_part),
+      cmocka_unit_test(test_rounded_distribution_is_the_same_with_narrow_digits),
       cmocka_unit_test(test_choice_is_uniform),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

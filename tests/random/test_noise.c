@@ -11,7 +11,7 @@
 
 #include <sodium.h>
 
-#include "base/base_internal.h"
+#include "base/memory.h"
 #include "random/noise_internal.h"
 #include "testing.h"
 

@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-#include "base/base_internal.h"
+#include "base/memory.h"
 #include "random/tables.h"
 #include "statistics.h"
 #include "tacit/random.h"
@@ -175,7 +175,7 @@ static void test_tails_have_the_right_mass_and_shape(void **state) {
   free(exponential);
 }
 
-/* Against the exact law on cells as wide as the ziggurat's layers, where a wrong edge or wedge would show. */
+/* Against the exact distribution on cells as wide as the ziggurat's layers, where a wrong edge or wedge would show. */
 static void test_normal_has_exact_probabilities_between_ziggurat_edges(void **state) {
   double counts[TACIT_N_LAYERS] = {0}, statistic = 0;
   size_t n = (size_t)(8e6 * testing_multiplier());

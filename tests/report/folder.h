@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base_internal.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "report/support.h"
 
 static inline char *folder_new(char path[64]) {

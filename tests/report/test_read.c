@@ -1,4 +1,5 @@
 /* Reading a report back, sound and edited, and the table and JSON of its summaries. */
+#include "base/text.h"
 #include "report/folder.h"
 
 #include <jansson.h>

@@ -210,7 +210,7 @@ static inline void axis_add_normal(axis_t *axis, double n) {
 
 /*
  * Nodes, after the others are on the tape, that lead a move which is linear in number k from a multiple of `spacing` to multiples
- * of it. Laws of moves may then bend or break where they like: what a reversible one carries forth is what it carries back, node
+ * of it. Distributions of moves may then bend or break where they like: what a reversible one carries forth is what it carries back, node
  * by node. Weights are those of the trapezoidal rule, which does not mind where its nodes begin. A hair beside them, as a point that
  * does not move is accepted without a decision.
  */
@@ -233,7 +233,7 @@ static inline void axis_align(axis_t *axis, moves_t *m, size_t k, double spacing
 }
 
 /*
- * Letters as on a tape; a, b: n and g of an aligned axis, h: a normal number on which laws depend by its size, d: the direction of two, p: a sign;
+ * Letters as on a tape; a, b: n and g of an aligned axis, h: a normal number on which distributions depend by its size, d: the direction of two, p: a sign;
  * capitals: numbers that are asked for but must not count.
  */
 static inline axis_t axis_of(char letter, double n_normal, const moves_target_t *target, double rate) {

@@ -158,7 +158,7 @@ static inline double normal_density(double z) {
 
 /* ---- decisions ---- */
 
-static const double widest = 6.5; /* of normal laws, 4e-11 is beyond on either side */
+static const double widest = 6.5; /* of normal distributions, 4e-11 is beyond on either side */
 
 WRAPPED(tacit_status_t, tacit_run_accept, tacit_run_t *run, tacit_error_t *err);
 

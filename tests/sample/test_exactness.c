@@ -1,5 +1,5 @@
 /*
- * The invariant law of every sampler against closed-form posteriors: a Gaussian mean in d = 10 and the banana in
+ * The invariant distribution of every sampler against closed-form posteriors: a Gaussian mean in d = 10 and the banana in
  * d = 2 (compared in the coordinates u in which it is Gaussian).
  *
  * Means, variances, all covariances and the distribution function at five points of each coordinate are compared as
@@ -11,7 +11,6 @@
  */
 #include <string.h>
 
-#include "base/base_internal.h"
 #include "base/fault.h"
 #include "tacit/account.h"
 #include "tacit/curator.h"
@@ -140,7 +139,7 @@ static void run(const target_t *target, const options_t *options, uint64_t seed,
     init[1] -= 20 * init[0] * init[0];
     init[d + 1] -= 20 * init[d] * init[d];
   }
-  if (options->dense_metric) { /* a correlation that is not there: the metric may be wrong, the law not */
+  if (options->dense_metric) { /* a correlation that is not there: the metric may be wrong, the distribution not */
     metric[1] = metric[d] = 0.3 * sqrt(metric[0] * metric[d + 1]);
   }
   tacit_sampler_settings_t settings = tacit_sampler_settings_default();

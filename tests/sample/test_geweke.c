@@ -1,6 +1,6 @@
 /*
  * Geweke's joint test, privacy noise included: records are drawn given the parameters, the method makes a few iterations given the
- * records, and so on. If its invariant law is the posterior, whatever the records are, then parameters keep the law of the
+ * records, and so on. If its invariant distribution is the posterior, whatever the records are, then parameters keep the distribution of the
  * prior and records that of the model. A logistic regression of six records and two coefficients.
  *
  * Compared are means by the prior with averages of the chain, in standard errors by batch means of fifty batches (t with 49
@@ -195,7 +195,7 @@ static const options_t exact[] = {
     {.method = "dp-mala", .step_size = 0.8, .noise_grad = 0.6, .rule = {TACIT_ACCEPT_BARKER, 8, 0, 0, 0}},
     {.method = "dp-mala", .step_size = 0.8, .noise_grad = 0.6, .rule = {TACIT_ACCEPT_PENALTY, 8, 1, 0, 0}}};
 
-static void test_parameters_and_records_keep_their_joint_law(void **state) {
+static void test_parameters_and_records_keep_their_joint_distribution(void **state) {
   double expected[n_quantities];
   expectations(expected);
   for (size_t m = 0; m < sizeof exact / sizeof exact[0]; m++) {
@@ -221,7 +221,7 @@ static void test_planted_errors_are_found(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_parameters_and_records_keep_their_joint_law),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_parameters_and_records_keep_their_joint_distribution),
                                      cmocka_unit_test(test_planted_errors_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

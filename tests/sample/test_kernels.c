@@ -5,8 +5,8 @@
  *
  * Errors are planted in the tests themselves: a dropped penalty, noise 10 % larger than said, the random branch of [Zhang2023].
  * In the library these were seen to be caught: a penalty of 0.4 for 0.5 noise_sd^2, of ratios and of Barker's test; half of the
- * lacking variance of a correction law; a weight of it 0.02 smaller; psi without its 1 - q, or r for r/q; log odds of a bound 1 %
- * larger; a(-l) = e^-0.99 l a(l) in the laws of bits. A change that keeps a rule balanced is no error here.
+ * lacking variance of a correction distribution; a weight of it 0.02 smaller; psi without its 1 - q, or r for r/q; log odds of a bound 1 %
+ * larger; a(-l) = e^-0.99 l a(l) in the distributions of bits. A change that keeps a rule balanced is no error here.
  */
 #include <string.h>
 
@@ -257,12 +257,12 @@ static double acceptance(const way_t *way, size_t a, size_t b) {
 
 typedef struct verdict {
   double moved;  /* largest |pi K - pi| */
-  double bias;   /* total variation between pi and the invariant law */
+  double bias;   /* total variation between pi and the invariant distribution */
   double accept; /* mean acceptance under pi */
 } verdict_t;
 
 static verdict_t verdict_of(const way_t *way) {
-  double kernel[n_points][n_points], pi[n_points], law[n_points], next[n_points];
+  double kernel[n_points][n_points], pi[n_points], distribution[n_points], next[n_points];
   verdict_t verdict = {0};
   target(way->n_records, pi);
   for (size_t a = 0; a < n_points; a++) {
@@ -274,21 +274,21 @@ static verdict_t verdict_of(const way_t *way) {
       verdict.accept += pi[a] * move;
     }
   }
-  memcpy(law, pi, sizeof law);
+  memcpy(distribution, pi, sizeof distribution);
   for (int step = 0; step < 5000; step++) {
     for (size_t b = 0; b < n_points; b++) {
       next[b] = 0;
       for (size_t a = 0; a < n_points; a++) {
-        next[b] += law[a] * kernel[a][b];
+        next[b] += distribution[a] * kernel[a][b];
       }
       verdict.moved = step == 0 ? fmax(verdict.moved, fabs(next[b] - pi[b])) : verdict.moved;
     }
-    memcpy(law, next, sizeof law);
+    memcpy(distribution, next, sizeof distribution);
   }
   for (size_t b = 0; b < n_points; b++) {
-    verdict.bias += 0.5 * fabs(law[b] - pi[b]);
+    verdict.bias += 0.5 * fabs(distribution[b] - pi[b]);
   }
-  print_message("%-52s acceptance %.3f, one step moves pi by %.2g, invariant law off by %.2g\n", way->name, verdict.accept,
+  print_message("%-52s acceptance %.3f, one step moves pi by %.2g, invariant distribution off by %.2g\n", way->name, verdict.accept,
                 verdict.moved, verdict.bias);
   assert_true(verdict.accept > 0.02);
   return verdict;
@@ -346,7 +346,7 @@ static void test_planted_errors_are_seen(void **state) {
   }
 }
 
-/* Bounds of the distance between the invariant law and the target, about half and twice what was measured. */
+/* Bounds of the distance between the invariant distribution and the target, about half and twice what was measured. */
 static const way_t approximate[] = {
     {"vcorr, C = 1, all records", BARKER(TACIT_BARKER_VCORR, 1, 0.2), ALL, .least = 2e-8, .most = 1.2e-7},
     {"vcorr, C = 2, all records", BARKER(TACIT_BARKER_VCORR, 2, 0.2), ALL, .least = 2e-4, .most = 8e-4},

@@ -1,5 +1,5 @@
 /*
- * The invariant law of every method on a logistic regression with two coefficients, whose posterior is known by quadrature.
+ * The invariant distribution of every method on a logistic regression with two coefficients, whose posterior is known by quadrature.
  *
  * Means, second moments and the distribution function are compared as (estimate - truth) / (batch-means standard error): see
  * test_exactness.c. Methods that are not exact are compared within the bias that theory.md, section 17, gives them. Planted

@@ -1,5 +1,5 @@
 /*
- * One-step laws of the samplers that move continuously, without Monte Carlo: the library's own steps, every random number of
+ * One-step distributions of the samplers that move continuously, without Monte Carlo: the library's own steps, every random number of
  * theirs a node of quadrature (tape.h), on a logistic regression of six records. An exact method must leave the target, and what
  * else is its state (released gradients, directions), as it is: expectations of a dozen functions move by less than 1e-6 of
  * their size.

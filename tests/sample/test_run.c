@@ -1,6 +1,7 @@
 /* Settings, planning, early ends, the metric and the jitter. */
 #include <string.h>
 
+#include "base/memory.h"
 #include "sample/sample_internal.h"
 #include "tacit/account.h"
 #include "tacit/data.h"

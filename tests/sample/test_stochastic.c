@@ -1,8 +1,8 @@
 /*
- * Invariant laws of stochastic gradients, without Monte Carlo: the library's own steps, every random number of theirs a node of
+ * Invariant distributions of stochastic gradients, without Monte Carlo: the library's own steps, every random number of theirs a node of
  * quadrature (tape.h), on a logistic regression with one coefficient.
  *
- * Galerkin's method: with a normal reference law r and polynomials P_k orthonormal under it, the invariant density is r times
+ * Galerkin's method: with a normal reference distribution r and polynomials P_k orthonormal under it, the invariant density is r times
  * the sum of c_k P_k whose expectations of all P_k a step leaves alone, M' c = c, M_jk = E_r P_j(x) P_k(x'). Momentum and thermostat
  * are part of the state where the next iteration finds them.
  *
@@ -25,12 +25,12 @@ typedef struct way {
 } way_t;
 
 /* Of theta, beside the target. */
-typedef struct law {
+typedef struct distribution {
   double moved;            /* in a step from the target: largest change of E P_k, k up to 4 */
   double gain;             /* and of E (theta - mean)^2 */
-  double mean, variance;   /* of the invariant law: difference in sds; over the target's */
+  double mean, variance;   /* of the invariant distribution: difference in sds; over the target's */
   double distance;         /* in total variation */
-} law_t;
+} distribution_t;
 
 /* ---- the reference and its polynomials ---- */
 
@@ -211,9 +211,9 @@ static double distance_of(const moves_target_t *target, const truth_t *truth, co
   return distance;
 }
 
-static law_t summarise(const galerkin_t *g, const moves_target_t *target, const truth_t *truth, size_t most) {
+static distribution_t summarise(const galerkin_t *g, const moves_target_t *target, const truth_t *truth, size_t most) {
   double all[most_functions], c[most_degree] = {0}, moved[most_degree] = {0};
-  law_t law = {0};
+  distribution_t distribution = {0};
   solve(g, all);
   for (size_t k = 0; k < g->basis.n; k++) {
     const size_t *d = g->basis.degree[k];
@@ -223,16 +223,16 @@ static law_t summarise(const galerkin_t *g, const moves_target_t *target, const 
     }
   }
   for (size_t k = 1; k <= 4; k++) {
-    law.moved = fmax(law.moved, fabs(moved[k]));
+    distribution.moved = fmax(distribution.moved, fabs(moved[k]));
   }
-  law.gain = sqrt(2) * moved[2] * truth->sd * truth->sd;
-  law.mean = c[1];
-  law.variance = 1 + sqrt(2) * c[2] - c[1] * c[1];
-  law.distance = distance_of(target, truth, c, most);
-  return law;
+  distribution.gain = sqrt(2) * moved[2] * truth->sd * truth->sd;
+  distribution.mean = c[1];
+  distribution.variance = 1 + sqrt(2) * c[2] - c[1] * c[1];
+  distribution.distance = distance_of(target, truth, c, most);
+  return distribution;
 }
 
-static law_t law_of(const way_t *way, double h) {
+static distribution_t distribution_of(const way_t *way, double h) {
   static moves_t m;
   static galerkin_t g;
   size_t most = way->n_state == 1 ? 16 : 8;
@@ -246,11 +246,11 @@ static law_t law_of(const way_t *way, double h) {
   basis_init(&g.basis, way->n_state, most);
   tape = (tape_t){0};
   add_states(way, &m, &truth, &g);
-  law_t law = summarise(&g, &m.target, &truth, most);
+  distribution_t distribution = summarise(&g, &m.target, &truth, most);
   moves_close(&m);
   print_message("%-44s h %.3f: one step moves %.2g; invariant: mean %+.2g sd, variance x %.6f, total variation %.2g\n", way->name,
-                h, law.moved, law.mean, law.variance, law.distance);
-  return law;
+                h, distribution.moved, distribution.mean, distribution.variance, distribution.distance);
+  return distribution;
 }
 
 /* ---- the methods ---- */
@@ -277,7 +277,7 @@ static const struct {
 
 static void test_biases_are_of_second_order(void **state) {
   for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
-    law_t whole = law_of(&orders[i].way, orders[i].h), half = law_of(&orders[i].way, orders[i].h / 2);
+    distribution_t whole = distribution_of(&orders[i].way, orders[i].h), half = distribution_of(&orders[i].way, orders[i].h / 2);
     double bias = fabs(half.variance - 1), by_step = whole.moved / half.moved;
     assert_true(bias > orders[i].least && bias < orders[i].most);
     assert_true(fabs(whole.variance - 1) > 3.4 * bias && fabs(whole.variance - 1) < 7 * bias);
@@ -297,11 +297,11 @@ static void test_it_does_not_matter_where_noise_comes_from(void **state) {
       {"dp-sgnht, half of it", SGNHT, .draws = "gn", .rate = 1, .share = 0.5},
   };
   static const size_t like[] = {0, 0, 2, 2, 2, 5, 5};
-  law_t laws[sizeof ways / sizeof ways[0]];
+  distribution_t distributions[sizeof ways / sizeof ways[0]];
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-    laws[i] = law_of(&ways[i], 0.2);
-    assert_close(laws[i].variance, laws[like[i]].variance, 1e-5);
-    assert_close(laws[i].mean, laws[like[i]].mean, 1e-5);
+    distributions[i] = distribution_of(&ways[i], 0.2);
+    assert_close(distributions[i].variance, distributions[like[i]].variance, 1e-5);
+    assert_close(distributions[i].mean, distributions[like[i]].mean, 1e-5);
   }
 }
 
@@ -317,23 +317,23 @@ static void test_minibatches_heat_as_predicted(void **state) {
       {"sghmc-naive, half of them", NAIVE(1), .draws = "nsN", .rate = 0.5},
       {"sghmc-naive, three of four", NAIVE(1), .draws = "nsN", .rate = 0.75},
   };
-  law_t laws[5];
+  distribution_t distributions[5];
   for (size_t i = 0; i < 5; i++) {
-    laws[i] = law_of(&ways[i], 0.4);
+    distributions[i] = distribution_of(&ways[i], 0.4);
   }
   moves_target_t target = {1, n_records, 1};
   double heat = pow(0.4, 4) / 4 * truth_of(&target).spread;
-  print_message("heat of a step: predicted %.6g, dp-sgld %.6g, sghmc-naive %.6g\n", heat, laws[1].gain - laws[0].gain,
-                laws[3].gain - laws[2].gain);
-  assert_close(laws[1].gain - laws[0].gain, heat, 2e-3 * heat);
-  assert_close(laws[3].gain - laws[2].gain, heat, 0.05 * heat);
-  assert_close((laws[3].variance - laws[2].variance) / (laws[4].variance - laws[2].variance), 3, 0.05);
+  print_message("heat of a step: predicted %.6g, dp-sgld %.6g, sghmc-naive %.6g\n", heat, distributions[1].gain - distributions[0].gain,
+                distributions[3].gain - distributions[2].gain);
+  assert_close(distributions[1].gain - distributions[0].gain, heat, 2e-3 * heat);
+  assert_close(distributions[3].gain - distributions[2].gain, heat, 0.05 * heat);
+  assert_close((distributions[3].variance - distributions[2].variance) / (distributions[4].variance - distributions[2].variance), 3, 0.05);
 }
 
 /* It depends on theta, and the thermostat takes up no more than its mean: what is left is of first order. */
 static void test_a_thermostat_takes_up_mean_heat_alone(void **state) {
   static const way_t way = {"dp-sgnht, half of the records", SGNHT, .draws = "gsN", .rate = 0.5, .share = 1};
-  law_t whole = law_of(&way, 0.2), half = law_of(&way, 0.1);
+  distribution_t whole = distribution_of(&way, 0.2), half = distribution_of(&way, 0.1);
   assert_true(fabs(half.variance - 1) < 0.002 && fabs(half.mean) > 0.0015 && fabs(half.mean) < 0.006);
   assert_close(whole.mean / half.mean, 2, 0.4);
 }

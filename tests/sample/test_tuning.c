@@ -1,7 +1,8 @@
 /* Tuning by releases: what is made of them, that they are charged as planned, and that bad scales are found. */
 #include <string.h>
 
-#include "model/glm.h"
+#include "base/memory.h"
+#include "formula/glm.h"
 #include "sample/sample_internal.h"
 #include "tacit/data.h"
 #include "testing.h"
@@ -68,7 +69,7 @@ static void report(const void *ctx, const double *theta, double *reported) {
   memcpy(reported, theta, dim * sizeof *theta);
 }
 
-/* Regression with known sd; residuals are quantiles of the normal law, so that nothing here is random but noise. */
+/* Regression with known sd; residuals are quantiles of the normal distribution, so that nothing here is random but noise. */
 static tacit_records_t *records(double sum_squares[dim]) {
   tacit_error_t err;
   tacit_records_t *all;

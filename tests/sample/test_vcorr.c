@@ -1,11 +1,11 @@
 /*
- * Correction laws of Barker's test: each comes as near to the logistic law as is said, and none can come nearer. The second is by
- * duality: for points x_k with weights m_k of absolute sum 1 and every symmetric law of V,
+ * Correction distributions of Barker's test: each comes as near to the logistic distribution as is said, and none can come nearer. The second is by
+ * duality: for points x_k with weights m_k of absolute sum 1 and every symmetric distribution of V,
  *
  *     sup |F - L| >= sum_k m_k (F(x_k) - L(x_k)) >= min_v sum_k m_k (F_v(x_k) - L(x_k)),
  *
- * F_v the law for V = +-v. (An asymmetric V is no better than the mean of itself and its mirror image.) Errors planted: a
- * weight or a place changed by 1 part in 50; the law of another variance.
+ * F_v the distribution for V = +-v. (An asymmetric V is no better than the mean of itself and its mirror image.) Errors planted: a
+ * weight or a place changed by 1 part in 50; the distribution of another variance.
  */
 #include <math.h>
 
@@ -22,17 +22,17 @@ static double normal_cdf(double x) {
   return 0.5 * erfc(-x / sqrt(2));
 }
 
-static void test_laws_are_laws(void **state) {
+static void test_distributions_are_distributions(void **state) {
   for (size_t i = 0; i < TACIT_N_VCORR; i++) {
-    const tacit_vcorr_t *law = &tacit_vcorr_laws[i];
+    const tacit_vcorr_t *distribution = &tacit_vcorr_distributions[i];
     double sum = 0;
-    for (size_t k = 0; k < law->n; k++) {
-      assert_true(law->atoms[k][0] >= 0 && law->atoms[k][1] > 0);
-      sum += law->atoms[k][1];
+    for (size_t k = 0; k < distribution->n; k++) {
+      assert_true(distribution->atoms[k][0] >= 0 && distribution->atoms[k][1] > 0);
+      sum += distribution->atoms[k][1];
     }
     assert_true(fabs(sum - 1) < 1e-12);
-    assert_ptr_equal(tacit_vcorr_find(law->variance), law);
-    assert_true(tacit_vcorr_error(law->variance) >= law->error && tacit_vcorr_error(law->variance) <= law->error);
+    assert_ptr_equal(tacit_vcorr_find(distribution->variance), distribution);
+    assert_true(tacit_vcorr_error(distribution->variance) >= distribution->error && tacit_vcorr_error(distribution->variance) <= distribution->error);
   }
   assert_null(tacit_vcorr_find(1.1));
   assert_true(isnan(tacit_vcorr_error(1.1)));
@@ -45,24 +45,24 @@ static const double published[][3] = {{1, 0, 1.5e-7},        {1.25, 2.2e-6, 2.4e
 
 static void test_errors_are_what_is_said(void **state) {
   for (size_t i = 0; i < TACIT_N_VCORR; i++) {
-    const tacit_vcorr_t *law = &tacit_vcorr_laws[i];
+    const tacit_vcorr_t *distribution = &tacit_vcorr_distributions[i];
     double worst = 0;
     for (int k = -80000; k <= 80000; k++) {
       double x = 5e-4 * k;
-      worst = fmax(worst, fabs(tacit_vcorr_accept(law, x, law->variance) - logistic_cdf(x)));
+      worst = fmax(worst, fabs(tacit_vcorr_accept(distribution, x, distribution->variance) - logistic_cdf(x)));
     }
-    print_message("C = %g: largest error %.4g\n", law->variance, worst);
-    assert_true(worst <= law->error && worst >= 0.99 * law->error);
-    assert_true(law->variance >= published[i][0] && law->variance <= published[i][0]);
+    print_message("C = %g: largest error %.4g\n", distribution->variance, worst);
+    assert_true(worst <= distribution->error && worst >= 0.99 * distribution->error);
+    assert_true(distribution->variance >= published[i][0] && distribution->variance <= published[i][0]);
     assert_true(worst > published[i][1] && worst < published[i][2]);
   }
 }
 
-static void test_no_law_does_better(void **state) {
+static void test_no_distribution_does_better(void **state) {
   for (size_t i = 0; i < TACIT_N_VCORR; i++) {
     double total = 0, least = INFINITY, sd = sqrt(certificates[i].variance);
-    assert_memory_equal(&certificates[i].variance, &tacit_vcorr_laws[i].variance, sizeof sd);
-    assert_memory_equal(&certificates[i].error, &tacit_vcorr_laws[i].error, sizeof sd); /* written by the same program */
+    assert_memory_equal(&certificates[i].variance, &tacit_vcorr_distributions[i].variance, sizeof sd);
+    assert_memory_equal(&certificates[i].error, &tacit_vcorr_distributions[i].error, sizeof sd); /* written by the same program */
     for (size_t k = 0; k < certificates[i].n; k++) {
       total += fabs(certificates[i].points[k][1]);
     }
@@ -75,8 +75,8 @@ static void test_no_law_does_better(void **state) {
       }
       least = fmin(least, sum);
     }
-    print_message("C = %g: no law has an error below %.4g\n", certificates[i].variance, least / total);
-    assert_true(least / total > 0.96 * tacit_vcorr_laws[i].error);
+    print_message("C = %g: no distribution has an error below %.4g\n", certificates[i].variance, least / total);
+    assert_true(least / total > 0.96 * tacit_vcorr_distributions[i].error);
   }
 }
 
@@ -97,8 +97,8 @@ static void test_lacking_variance_is_made_up_for(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_laws_are_laws), cmocka_unit_test(test_errors_are_what_is_said),
-                                     cmocka_unit_test(test_no_law_does_better),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_distributions_are_distributions), cmocka_unit_test(test_errors_are_what_is_said),
+                                     cmocka_unit_test(test_no_distribution_does_better),
                                      cmocka_unit_test(test_lacking_variance_is_made_up_for)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Written by src/sample/vcorr_table.py: change that, not this. */
+/* Written by src/inference/sample/vcorr_table.py: change that, not this. */
 
 static const double points_100[][2] = {
   {0.28125, -0.1973028254568873}, {0.84375, 0.17737410915502408},

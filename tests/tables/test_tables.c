@@ -1,4 +1,5 @@
 /* Sums over a junction tree against sums over all cells of the population, derivatives against differences, rows against probabilities. */
+#include "base/memory.h"
 #include "testing.h"
 
 #include "tables/tables_internal.h"
@@ -123,33 +124,33 @@ static void test_the_tree_adds_up_what_all_cells_add_up_to(void **state) {
   cells_t *c = malloc(sizeof *c);
   for (int round = 0; round < 200 * testing_multiplier(); round++) {
     scene_t s;
-    tacit_tables_room_t room;
+    tacit_tables_workspace_t workspace;
     tacit_error_t err = {0};
     make_scene(&s);
     enumerate(&s, c);
     size_t k = tacit_tables_n_effects(s.tables);
-    assert_ok(tacit_tables_room_init(&room, s.tables, &err), err);
-    tacit_tables_product(s.tables, &room, s.theta);
-    assert_close(room.log_partition, c->log_partition, 1e-10);
+    assert_ok(tacit_tables_workspace_init(&workspace, s.tables, &err), err);
+    tacit_tables_product(s.tables, &workspace, s.theta);
+    assert_close(workspace.log_partition, c->log_partition, 1e-10);
     double *expected = calloc(tacit_tables_n_cells(s.tables), sizeof *expected), *counts = calloc(tacit_tables_n_cells(s.tables), sizeof *counts);
     for (size_t m = 0; m < s.n_margins; m++) {
       for (size_t i = 0; i < c->n; i++) {
         expected[s.tables->margins[m].first + margin_cell(&s, s.margins[m], c->levels + i * s.n_columns)] += c->weight[i];
       }
     }
-    tacit_sparse_times(&s.tables->counts, s.tables->n_cells, room.mean, counts); /* inclusion and exclusion gives the cells back */
+    tacit_sparse_times(&s.tables->counts, s.tables->n_cells, workspace.mean, counts); /* inclusion and exclusion gives the cells back */
     for (size_t m = 0; m < s.n_margins; m++) {
       counts[s.tables->margins[m].first] += 1;
     }
     for (size_t i = 0; i < s.tables->n_cells; i++) {
-      assert_close(room.cells[i], expected[i], 1e-12);
+      assert_close(workspace.cells[i], expected[i], 1e-12);
       assert_close(counts[i], expected[i], 1e-11);
     }
     double v[TACIT_TABLES_MAX_EFFECTS], out[TACIT_TABLES_MAX_EFFECTS];
     for (size_t e = 0; e < k; e++) {
       v[e] = tacit_rng_normal(rng);
     }
-    tacit_tables_covariance_times(s.tables, &room, v, out);
+    tacit_tables_covariance_times(s.tables, &workspace, v, out);
     for (size_t e = 0; e < k; e++) {
       double both = 0, mean_v = 0, mean_e = 0;
       for (size_t i = 0; i < c->n; i++) {
@@ -161,12 +162,12 @@ static void test_the_tree_adds_up_what_all_cells_add_up_to(void **state) {
         mean_e += c->has_effect[i * k + e] ? c->weight[i] : 0;
         both += c->has_effect[i * k + e] ? c->weight[i] * along : 0;
       }
-      assert_close(room.mean[e], mean_e, 1e-12);
+      assert_close(workspace.mean[e], mean_e, 1e-12);
       assert_close(out[e], both - mean_v * mean_e, 1e-10);
     }
     free(expected);
     free(counts);
-    tacit_tables_room_clear(&room);
+    tacit_tables_workspace_clear(&workspace);
     tacit_tables_free(s.tables);
   }
   free(c);
@@ -253,7 +254,7 @@ static void test_gradients_are_those_of_differences(void **state) {
 }
 
 /* Each cell's frequency is within 6 sd of its probability: false alarms below 1e-6 of 10 000 cells in all. */
-static void test_rows_have_the_law_s_frequencies(void **state) {
+static void test_rows_have_the_distribution_s_frequencies(void **state) {
   (void)state;
   enum { N = 20000 };
   cells_t *c = malloc(sizeof *c);
@@ -369,7 +370,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_tree_adds_up_what_all_cells_add_up_to),
                                      cmocka_unit_test(test_effects_are_identified),
                                      cmocka_unit_test(test_gradients_are_those_of_differences),
-                                     cmocka_unit_test(test_rows_have_the_law_s_frequencies),
+                                     cmocka_unit_test(test_rows_have_the_distribution_s_frequencies),
                                      cmocka_unit_test(test_what_cannot_be_is_refused),
                                      cmocka_unit_test(test_thirty_columns_in_a_window_are_small_cliques),
                                      cmocka_unit_test(test_every_failed_allocation_is_an_error_return)};

@@ -22,8 +22,8 @@ def infer(model: Schema | None, statistic: Schema | Release | Sequence[Schema | 
           seed: int | None = None, **settings: Unpack[InferSettings]) -> Posterior:
     """Draw parameters from their posterior given a privatized statistic of records that nobody here has. Costs no privacy.
 
-    model: the law of the records and the prior: a path, YAML text, or a dict such as {"records": "gaussian", "mean": "normal(0, 1)",
-        "sd": 0.5}; laws: gaussian, poisson, regression, logistic, categorical (docs/guide/infer.md).
+    model: the distribution of the records and the prior: a path, YAML text, or a dict such as {"records": "gaussian", "mean": "normal(0, 1)",
+        "sd": 0.5}; distributions: gaussian, poisson, regression, logistic, categorical (docs/guide/infer.md).
         Or the program of a record: a path that ends with .stan. None for margins, whose table is the model.
     statistic: what was released: what `tacit.release` returned, or a path, YAML text or a dict; of a program also a list of these.
     n: the number of records it was computed from, where the statistic does not say.

@@ -1,0 +1,132 @@
+/*
+ * A pass over the records: on threads, over ranks, by blocks of 16, by units, or over those drawn. Whole numbers are added, which is
+ * associative: sums depend neither on the number of threads or ranks, nor on the order of blocks or records.
+ */
+#include <string.h>
+
+#include "door/door_internal.h"
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* ---- ranges of blocks or units; where records are in a file, the next are read ahead and those done with leave memory ---- */
+
+typedef struct ranges {
+  const tacit_door_t *door;
+  tacit_range_task task;
+  const void *pass;
+  size_t n, size; /* of all, and of a range, in blocks or units */
+  bool is_by_units;
+} ranges_t;
+
+/* Where range `part` begins, in blocks. */
+static size_t first_block(const ranges_t *r, size_t part) {
+  size_t first = least(part * r->size, r->n);
+  const size_t *offsets = r->door->unit_offsets;
+  return !r->is_by_units ? first : (offsets != NULL ? offsets[first] : first) / TACIT_BLOCK;
+}
+
+static void range_part(void *user, size_t part, size_t thread) {
+  const ranges_t *r = user;
+  size_t ahead = part + r->door->settings.n_threads; /* others are between */
+  tacit_records_need(r->door->records, first_block(r, ahead), first_block(r, ahead + 1));
+  r->task(r->pass, part * r->size, least((part + 1) * r->size, r->n), thread);
+  tacit_records_drop(r->door->records, first_block(r, part), first_block(r, part + 1));
+}
+
+void tacit_door_run_ranges(const tacit_door_t *door, bool is_by_units, tacit_range_task task, const void *pass) {
+  size_t n = is_by_units ? door->n_units : tacit_records_n_blocks(door->records);
+  size_t most = is_by_units ? TACIT_BLOCK * TACIT_PART_BLOCKS : TACIT_PART_BLOCKS;
+  ranges_t ranges = {door, task, pass, n, tacit_pool_share(n, door->settings.n_threads, most), is_by_units};
+  tacit_pool_run(door->pool, (n + ranges.size - 1) / ranges.size, range_part, &ranges);
+}
+
+/* ---- what is shown of a range; how many records or units it has ---- */
+
+static tacit_shown_t shown_of(const tacit_door_t *door, size_t b, size_t n) {
+  return (tacit_shown_t){tacit_records_block(door->records, b), door->lane_norm + b * TACIT_BLOCK, n, b};
+}
+
+static size_t show_blocks(const tacit_pass_t *pass, size_t first, size_t last, tacit_workspace_t *w) {
+  for (size_t b = first; b < last; b += pass->n_blocks) {
+    tacit_shown_t shown = shown_of(pass->door, b, least(last - b, pass->n_blocks));
+    pass->show(pass, &shown, w);
+  }
+  return (last - first) * TACIT_BLOCK;
+}
+
+/* One unit after another, and its records in their order: its bits depend on nothing else. */
+static size_t show_units(const tacit_pass_t *pass, size_t first, size_t last, tacit_workspace_t *w) {
+  const size_t *offsets = pass->door->unit_offsets;
+  size_t at = SIZE_MAX;
+  for (size_t u = first; u < last; u++) {
+    size_t end = offsets != NULL ? offsets[u + 1] : u + 1;
+    for (size_t i = offsets != NULL ? offsets[u] : u, b, to; i < end; i = to) {
+      b = i / TACIT_BLOCK;
+      to = least(end, TACIT_BLOCK * (b + 1));
+      if (b != at && pass->show != NULL) {
+        tacit_shown_t shown = shown_of(pass->door, b, 1);
+        pass->show(pass, &shown, w);
+      }
+      at = b;
+      pass->unit_add(pass, u, b, i - TACIT_BLOCK * b, to - TACIT_BLOCK * b, w);
+    }
+    pass->unit_end(pass, u, u + 1 == last, w);
+  }
+  return last - first;
+}
+
+_Static_assert((int64_t)TACIT_PART_BLOCKS << TACIT_LATTICE_BITS <= INT32_MAX, "a lane of 32 bits holds what a part adds");
+_Static_assert((int64_t)TACIT_PART_BLOCKS <= INT64_MAX >> 51, "a lane of 64 bits holds what a part adds");
+
+/* proofs/Sums.v: lanes_fit, lanes_of_32_bits_fit_in_64, totals_fit */
+/* Lanes are added to the totals: 2^14 numbers of 32 bits fit into 64, and those of 64 into 128. */
+static void flush(const tacit_pass_t *pass, tacit_workspace_t *w) {
+  for (size_t i = 0, at = 0; i < pass->n_sums; i++) {
+    int64_t narrow = 0;
+    for (size_t end = at + pass->n_lanes; at < end; at++) {
+      if (pass->is_wide) {
+        w->totals[i] += w->lanes64[at];
+      } else {
+        narrow += w->lanes[at];
+      }
+    }
+    w->totals[i] += narrow;
+  }
+}
+
+static void sum_range(const void *of, size_t first, size_t last, size_t thread) {
+  const tacit_pass_t *pass = of;
+  tacit_workspace_t *w = &pass->door->workspaces[thread];
+  tacit_door_clear(w, pass->sizes);
+  size_t n_shown = (pass->is_drawn ? tacit_subset_show : pass->is_by_units ? show_units : show_blocks)(pass, first, last, w);
+  *(pass->is_scalar ? &w->notes.n_ratio : &w->notes.n_grad) += n_shown * pass->n_noted;
+  flush(pass, w);
+}
+
+/* proofs/Sums.v: sum_in_any_order, sum_of_parts */
+/* The notes are summed as the sums are, after them. */
+void tacit_door_sum(const tacit_pass_t *pass) {
+  tacit_door_t *door = pass->door;
+  uint64_t notes[TACIT_N_NOTES], all[TACIT_N_NOTES];
+  size_t n = pass->n_sums;
+  for (size_t t = 0; t < door->settings.n_threads; t++) {
+    memset(door->workspaces[t].totals, 0, (n + TACIT_N_NOTES) * sizeof *door->workspaces[t].totals);
+    door->workspaces[t].notes = (tacit_door_notes_t){0};
+  }
+  tacit_door_run_ranges(door, pass->is_by_units, sum_range, pass);
+  for (size_t t = 0; t < door->settings.n_threads; t++) {
+    memcpy(notes, &door->workspaces[t].notes, sizeof notes);
+    for (size_t i = 0; t > 0 && i < n; i++) {
+      door->sums[i] += door->workspaces[t].totals[i];
+    }
+    for (size_t i = 0; i < TACIT_N_NOTES; i++) {
+      door->sums[n + i] += (tacit_wide_t)notes[i];
+    }
+  }
+  tacit_door_sum_ranks(door, n + TACIT_N_NOTES);
+  memcpy(all, &door->notes, sizeof all);
+  for (size_t i = 0; i < TACIT_N_NOTES; i++) {
+    all[i] += (uint64_t)door->sums[n + i];
+  }
+  memcpy(&door->notes, all, sizeof all);
+}

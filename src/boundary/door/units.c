@@ -1,0 +1,89 @@
+/*
+ * Sums of whole numbers that a unit writes. It is shown a copy of its own records and nothing else: what is lent is zero when a unit begins, and is
+ * cleared when it ends.
+ */
+#include <float.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "door/door_internal.h"
+
+static tacit_sizes_t sizes_of(const tacit_door_t *door, const tacit_units_t *of) {
+  size_t n = tacit_door_shape_n_sums(&of->shape), most_rows = door->settings.max_unit_rows;
+  return (tacit_sizes_t){.own_x = (most_rows + 1) * door->settings.n_columns, /* one of zeros past the last */
+                        .unit_k = tacit_door_shape_n_written(&of->shape, most_rows),
+                        .work = of->n_work,
+                        .totals = n + TACIT_N_NOTES,
+                        .draws = n,
+                        .scales = n,
+                        .message = tacit_door_message_size(n)};
+}
+
+/* k <- what is written for the n records in ->own_x, which then are gone. */
+static void ask(const tacit_units_t *of, size_t n_columns, size_t n, tacit_workspace_t *w) {
+  memset(w->work, 0, of->n_work * sizeof *w->work);
+  of->unit(of->ctx, n, w->own_x, w->work, w->unit_k);
+  memset(w->own_x, 0, n * n_columns * sizeof *w->own_x);
+}
+
+/* A record at a time, as if it were a unit. */
+static void probe_unit(void *user, const float *block, size_t n_blocks, void *out) {
+  const tacit_probed_t *probed = user;
+  const tacit_units_t *of = probed->contribution;
+  tacit_workspace_t *w = probed->door->workspaces;
+  size_t n_columns = probed->door->settings.n_columns, n = tacit_door_shape_n_written(&of->shape, 1);
+  int64_t *answer = out;
+  for (size_t i = 0; i < n_blocks * TACIT_BLOCK; i++) {
+    size_t b = i / TACIT_BLOCK, lane = i % TACIT_BLOCK;
+    for (size_t j = 0; j < n_columns; j++) {
+      w->own_x[j] = block[(b * n_columns + j) * TACIT_BLOCK + lane];
+    }
+    ask(of, n_columns, 1, w);
+    for (size_t j = 0; j < n; j++) {
+      answer[(b * n + j) * TACIT_BLOCK + lane] = w->unit_k[j];
+    }
+    memset(w->unit_k, 0, n * sizeof *w->unit_k);
+  }
+}
+
+tacit_status_t tacit_units_check(tacit_door_t *door, const tacit_units_t *of, tacit_door_noise_t noise, tacit_error_t *err) {
+  tacit_sizes_t sizes = sizes_of(door, of);
+  tacit_probed_t probed = {door, of, &sizes};
+  tacit_status_t status = tacit_door_shape_check(&of->shape, noise, err);
+  TACIT_THEN(status, tacit_door_reserve(door, &sizes, err));
+  return TACIT_THEN(status, tacit_door_probe(&probed, probe_unit, tacit_door_shape_n_written(&of->shape, 1), sizeof(int64_t), err));
+}
+
+/* Those that count, row by row. */
+static void add(const tacit_pass_t *pass, size_t u, size_t b, size_t from, size_t to, tacit_workspace_t *w) {
+  const tacit_door_t *door = pass->door;
+  size_t n_columns = door->settings.n_columns;
+  (void)u;
+  for (size_t lane = from; lane < to; lane++) {
+    const float *x = tacit_records_block(door->records, b) + lane;
+    bool counts = door->lane_norm[b * TACIT_BLOCK + lane] <= FLT_MAX;
+    for (size_t j = 0; counts && j < n_columns; j++) {
+      w->own_x[w->n_unit_rows * n_columns + j] = x[j * TACIT_BLOCK];
+    }
+    w->n_unit_rows += counts;
+  }
+}
+
+static void end(const tacit_pass_t *pass, size_t u, bool is_last, tacit_workspace_t *w) {
+  const tacit_units_t *of = pass->of;
+  size_t n = w->n_unit_rows;
+  (void)u, (void)is_last;
+  if (n > 0) {
+    ask(of, pass->door->settings.n_columns, n, w);
+    w->notes.n_non_finite += !tacit_door_shape_add(&of->shape, n, w->unit_k, w->totals);
+    memset(w->unit_k, 0, tacit_door_shape_n_written(&of->shape, n) * sizeof *w->unit_k);
+  }
+  w->n_unit_rows = 0;
+}
+
+void tacit_units_sum(tacit_door_t *door, const tacit_units_t *units) {
+  tacit_sizes_t sizes = sizes_of(door, units);
+  tacit_pass_t pass = {.door = door, .of = units, .sizes = &sizes, .n_sums = tacit_door_shape_n_sums(&units->shape), .is_by_units = true,
+                       .unit_add = add, .unit_end = end};
+  tacit_door_sum(&pass);
+}

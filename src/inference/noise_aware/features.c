@@ -1,0 +1,223 @@
+/* Rows of features as what was released tells of them: normal in shape, two-valued where that is public, with moments drawn from their posterior. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "noise_aware/gaussian.h"
+
+enum { D = TACIT_NOISE_AWARE_MAX_NARROW, N_ALLOWANCES = 100 };
+
+/* Means nearer to a bound are not sought, nor latent moments further out, in half ranges. */
+static const double most_mean = 0.98, most_latent = 4;
+
+static const double root_two_pi = 2.506628274631000502;
+
+/* Those that are wanted, and their moments. */
+typedef struct wanted {
+  size_t p, at[D];
+  bool is_two_valued[D];
+  double mean[D], cov[D * D];
+} wanted_t;
+
+static wanted_t choose(const tacit_noise_aware_settings_t *settings, const bool *is_wanted, size_t d) {
+  wanted_t out = {.p = 0};
+  for (size_t j = 1; j < d; j++) {
+    if (is_wanted[j]) {
+      out.is_two_valued[out.p] = settings->is_two_valued != NULL && settings->is_two_valued[j];
+      out.at[out.p++] = j;
+    }
+  }
+  return out;
+}
+
+/* ---- moments drawn from what a surrogate leaves open ---- */
+
+/* weights (n_rows) <- those of the pseudo-rows with the means of Q drawn from N(e, V), their posterior; not negative, of sum 1. */
+static void draw_weights(const tacit_surrogate_t *s, tacit_rng_t *rng, double *work, double *weights) {
+  size_t q = s->n_basis;
+  double *factor = work, *mean = work + q * q, *z = mean + q, sum = 0;
+  memcpy(factor, s->basis_cov, q * q * sizeof *factor);
+  bool has_factor = tacit_cholesky(q, factor);
+  for (size_t a = 0; a < q; a++) {
+    z[a] = tacit_rng_normal(rng);
+  }
+  for (size_t a = 0; a < q; a++) { /* without a factor a coordinate's own sd: wider, if anything */
+    double noise = has_factor ? tacit_dot(a + 1, factor + a * q, z) : sqrt(fmax(s->basis_cov[a * q + a], 0)) * z[a];
+    mean[a] = s->basis_shift[a] + noise;
+  }
+  for (size_t k = 0; k < s->n_rows; k++) {
+    weights[k] = fmax(s->weight[k] * (1 + tacit_dot(q, s->basis + k * q, mean)), 0);
+    sum += weights[k];
+  }
+  for (size_t k = 0; k < s->n_rows; k++) {
+    weights[k] /= sum;
+  }
+}
+
+static void weigh_moments(const tacit_surrogate_t *s, const double *weights, wanted_t *of) {
+  size_t p = of->p, n = s->n_rows;
+  for (size_t i = 0; i < p; i++) {
+    of->mean[i] = tacit_dot(n, weights, s->x + of->at[i] * n);
+  }
+  for (size_t i = 0; i < p; i++) {
+    for (size_t j = 0; j <= i; j++) {
+      double sum = 0;
+      for (size_t k = 0; k < n; k++) {
+        sum += weights[k] * (s->x[of->at[i] * n + k] - of->mean[i]) * (s->x[of->at[j] * n + k] - of->mean[j]);
+      }
+      of->cov[i * p + j] = of->cov[j * p + i] = sum;
+    }
+  }
+}
+
+static tacit_status_t draw_from_surrogate(const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_rng_t *rng, wanted_t *of,
+                                          tacit_feature_scale_t *scales, tacit_error_t *err) {
+  tacit_surrogate_t s = {0};
+  double *memory = NULL;
+  tacit_status_t status = tacit_surrogate_init(&s, NULL, settings, count, false, rng, err);
+  if (status == TACIT_OK) {
+    memory = tacit_alloc_zero(s.n_rows + s.n_basis * s.n_basis + 2 * s.n_basis, sizeof *memory);
+    status = memory != NULL ? TACIT_OK : tacit_error_memory(err);
+  }
+  if (status == TACIT_OK) {
+    tacit_surrogate_scales(&s, scales);
+    draw_weights(&s, rng, memory + s.n_rows, memory);
+    weigh_moments(&s, memory, of);
+  }
+  tacit_free(memory);
+  tacit_surrogate_clear(&s);
+  return status;
+}
+
+/* ---- from the moments that a linear regression released ---- */
+
+/* second (d, d) <- L N L' over its first entry, N with its entries' errors drawn. */
+static void draw_second(const tacit_linear_posterior_t *of, tacit_rng_t *rng, double *second) {
+  size_t d = of->d;
+  double moments[D * D], product[D * D];
+  for (size_t i = 0; i < d; i++) {
+    for (size_t j = 0; j <= i; j++) {
+      moments[i * d + j] = moments[j * d + i] = of->moments[i * d + j] + sqrt(of->variances[i * d + j]) * tacit_rng_normal(rng);
+    }
+  }
+  tacit_multiply(d, d, d, of->factor, moments, product);
+  for (size_t i = 0; i < d * d; i++) {
+    second[i] = tacit_dot(d, product + i / d * d, of->factor + i % d * d);
+  }
+}
+
+static tacit_status_t draw_from_joint_moments(const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_rng_t *rng, wanted_t *of,
+                                              tacit_feature_scale_t *scales, tacit_error_t *err) {
+  const tacit_parameters_t sizes = {.dim = settings->n_features + (settings->known_sd > 0 ? 0 : 1)};
+  tacit_gaussian_t *g = tacit_alloc_zero(1, sizeof *g);
+  if (g == NULL) {
+    return tacit_error_memory(err);
+  }
+  tacit_status_t status = tacit_gaussian_learn(g, NULL, &sizes, settings, count, err);
+  if (status == TACIT_OK) {
+    double second[D * D], mean[D], cov[D * D];
+    tacit_shape_t shape = {g->d - 1, NULL, mean, cov};
+    memcpy(scales, g->scales, g->d * sizeof *scales);
+    scales[0] = (tacit_feature_scale_t){0, 0, 0};
+    draw_second(&g->posterior, rng, second);
+    tacit_shape_from(&shape, second);
+    for (size_t i = 0; i < of->p; i++) {
+      of->mean[i] = mean[of->at[i] - 1];
+      for (size_t j = 0; j < of->p; j++) {
+        of->cov[i * of->p + j] = cov[(of->at[i] - 1) * shape.p + of->at[j] - 1];
+      }
+    }
+  }
+  tacit_free(g);
+  return status;
+}
+
+/* ---- rows of these moments ---- */
+
+/* rows (n, d): features that are not wanted are 0. */
+static void spread_out(size_t n, size_t d, const size_t *at, size_t p, double *rows) {
+  for (size_t k = n; k-- > 0;) { /* from the end: narrow rows make room as they go */
+    double narrow[TACIT_NOISE_AWARE_MAX_NARROW], *wide = rows + k * d;
+    memcpy(narrow, rows + k * (p + 1), (p + 1) * sizeof *narrow);
+    memset(wide, 0, d * sizeof *wide);
+    wide[0] = 1;
+    for (size_t i = 0; i < p; i++) {
+      wide[at[i]] = narrow[i + 1];
+    }
+  }
+}
+
+/* Mean and sd of a normal number of this mean and sd that is moved to [-1, 1]. */
+static void clamped_moments(double mean, double sd, double *clamped_mean, double *clamped_sd) {
+  double low = (-1 - mean) / sd, high = (1 - mean) / sd;
+  double below = 0.5 * erfc(-low * sqrt(0.5)), above = 0.5 * erfc(high * sqrt(0.5)), within = 1 - below - above;
+  double at_low = exp(-0.5 * low * low) / root_two_pi, at_high = exp(-0.5 * high * high) / root_two_pi;
+  double first = above - below + mean * within + sd * (at_low - at_high);
+  double second = above + below + (mean * mean + sd * sd) * within + 2 * mean * sd * (at_low - at_high) + sd * sd * (low * at_low - high * at_high);
+  *clamped_mean = first;
+  *clamped_sd = sqrt(fmax(second - first * first, 1e-12));
+}
+
+/* Moments of what is not clamped yet such that what is has those that are wanted, as far as bounds let it. */
+static void allow_for_bounds(wanted_t *of) {
+  for (size_t i = 0; i < of->p; i++) {
+    double wanted_sd = sqrt(of->cov[i * of->p + i]), wanted_mean = fmin(fmax(of->mean[i], -most_mean), most_mean), mean = wanted_mean, sd = wanted_sd;
+    for (int n = 0; n < N_ALLOWANCES && wanted_sd > 0 && !of->is_two_valued[i]; n++) {
+      double has_mean, has_sd;
+      clamped_moments(mean, sd, &has_mean, &has_sd);
+      mean = fmin(fmax(mean + wanted_mean - has_mean, -most_latent), most_latent);
+      sd = fmin(sd * wanted_sd / has_sd, most_latent);
+    }
+    of->mean[i] = of->is_two_valued[i] ? of->mean[i] : mean;
+    for (size_t j = 0; j < of->p && wanted_sd > 0; j++) {
+      of->cov[i * of->p + j] *= sd / wanted_sd;
+      of->cov[j * of->p + i] *= sd / wanted_sd;
+    }
+  }
+}
+
+static tacit_status_t make_rows(wanted_t *of, size_t n, size_t d, tacit_rng_t *rng, double *rows, tacit_error_t *err) {
+  size_t p = of->p;
+  tacit_shape_t shape = {p, of->is_two_valued, of->mean, of->cov};
+  double work[6 * D * D + 4 * D];
+  double *normals = tacit_alloc(n, (p + 1) * sizeof *normals);
+  if (normals == NULL) {
+    return tacit_error_memory(err);
+  }
+  tacit_raise_eigenvalues(p, of->cov, 1e-6, work);
+  allow_for_bounds(of);
+  for (size_t i = 0; i < n * p; i++) {
+    normals[i] = tacit_rng_normal(rng);
+  }
+  tacit_population(&shape, n, normals, rows, work);
+  spread_out(n, d, of->at, p, rows);
+  tacit_free(normals);
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *settings, const bool *is_wanted, uint64_t stream, size_t n,
+                                          double *rows, tacit_feature_scale_t *scales, tacit_error_t *err) {
+  tacit_rng_t *rng = NULL;
+  tacit_aware_count_t count;
+  tacit_status_t status = TACIT_OK;
+  if (tacit_aware_has_clusters(settings)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit",
+                           "rows of one unit hang together, and rows are made one by one: fits of units of several rows are no "
+                           "source of them");
+  }
+  if (settings->releases->dim > TACIT_NOISE_AWARE_MAX_NARROW) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
+                           "rows are made of fits of at most %d features, the intercept included; this one has %zu",
+                           (int)TACIT_NOISE_AWARE_MAX_NARROW, settings->releases->dim);
+  }
+  settings->releases->n_taken = 0;
+  size_t d = settings->releases->dim;
+  wanted_t wanted = choose(settings, is_wanted, d);
+  status = tacit_aware_learn_count(NULL, settings, &count, err);
+  TACIT_THEN(status, tacit_rng_new(&rng, settings->key, stream, err));
+  TACIT_THEN(status, (settings->family == TACIT_FAMILY_GAUSSIAN ? draw_from_joint_moments : draw_from_surrogate)(settings, count, rng, &wanted, scales, err));
+  TACIT_THEN(status, make_rows(&wanted, n, d, rng, rows, err));
+  tacit_rng_free(rng);
+  return status;
+}

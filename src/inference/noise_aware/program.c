@@ -1,0 +1,260 @@
+/*
+ * Inference for any model whose responses can be simulated (docs/theory.md, section 18.14). At nine points t, each where the last leads, in coordinates e
+ * (theta = t + A' e) in which a record's information is about 1, two sums over records are released:
+ *
+ *     S = sum v, centred scores, of mean 0 at t given x;     J = sum w J_i, what S changes by in e, a function of each record's own x.
+ *
+ * Everything of first order is one of them: nothing that the answer rests on is made up. At the last point the scores beyond the clip, the squares of
+ * scores and their expected levels are released as well, to mend the answer or to say what is wrong.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "noise_aware/program.h"
+
+/* ---- releases ---- */
+
+static tacit_status_t release(tacit_program_run_t *run, tacit_aware_centred_kind_t kind, size_t round, tacit_program_seen_t *seen, double *out,
+                              double *noise_sd, tacit_error_t *err) {
+  const tacit_aware_centred_t at = {seen->theta, seen->whiten, &seen->clip, &seen->most, &seen->cap, TACIT_PROGRAM_SIMULATED, round};
+  tacit_status_t status = tacit_aware_may_start(run->settings, err);
+  return status != TACIT_OK ? status
+                            : tacit_aware_release_centred(run->curator, run->settings, kind, tacit_program_multiplier(run->settings, kind, round), &at,
+                                                          out, noise_sd, err);
+}
+
+/* The slope where the run is, which the metric learns from. round: looks come first. */
+static tacit_status_t look(tacit_program_run_t *run, size_t round, tacit_program_seen_t *seen, tacit_error_t *err) {
+  double released[PARAMETERS * (PARAMETERS + 1) / 2];
+  bool is_before = round < TACIT_PROGRAM_LOOKS;
+  tacit_status_t status = release(run, TACIT_CENTRED_SLOPE, round, seen, released, &seen->slope_sd, err);
+  if (status == TACIT_OK) {
+    tacit_program_look(run, released, is_before, seen);
+  }
+  return status;
+}
+
+/* What is released at the last point alone. */
+static tacit_status_t look_closer(tacit_program_run_t *run, size_t point, tacit_program_seen_t *seen, tacit_error_t *err) {
+  size_t d = run->parameters->dim;
+  double squares[PARAMETERS * (PARAMETERS + 1) / 2];
+  tacit_status_t status = release(run, TACIT_CENTRED_TAILS, point, seen, seen->tails, &seen->tails_sd, err);
+  TACIT_THEN(status, release(run, TACIT_CENTRED_SQUARES, point, seen, squares, &seen->squares_sd, err));
+  TACIT_THEN(status, release(run, TACIT_CENTRED_LEVEL, point, seen, seen->levels, &seen->levels_sd, err));
+  for (size_t i = 0, k = 0; i < d && status == TACIT_OK; i++) {
+    for (size_t j = i; j < d; j++, k++) {
+      seen->squares[i * d + j] = seen->squares[j * d + i] = squares[k] * (i == j ? 1 : sqrt(0.5));
+    }
+  }
+  return status;
+}
+
+static void place(const tacit_program_run_t *run, size_t point, size_t round, tacit_program_seen_t *seen) {
+  *seen = (tacit_program_seen_t){.clip = tacit_program_clip(run->settings, run->n, point),
+                                 .most = tacit_program_most(run->settings, run->n, round),
+                                 .cap = tacit_program_cap(run->settings, run->n)};
+  memcpy(seen->theta, run->theta, sizeof seen->theta);
+  memcpy(seen->whiten, run->metric.whiten, sizeof seen->whiten);
+}
+
+/* How long scores are where the last ones lead, which is told best there: as much of it as parameters explain, they have explained. */
+static tacit_status_t look_ahead(tacit_program_run_t *run, size_t point, tacit_program_seen_t *seen, tacit_error_t *err) {
+  tacit_program_seen_t there;
+  place(run, point, TACIT_PROGRAM_LOOKS + point, &there);
+  tacit_status_t status = release(run, TACIT_CENTRED_LENGTH, point, &there, seen->lengths, &seen->lengths_sd, err);
+  memcpy(run->theta, seen->theta, sizeof run->theta);
+  return status;
+}
+
+/* A point; the run moves on. */
+static tacit_status_t visit(tacit_program_run_t *run, size_t point, tacit_error_t *err) {
+  tacit_program_seen_t *seen = &run->last[1];
+  bool is_last = point + 1 == TACIT_PROGRAM_POINTS;
+  run->last[0] = run->last[1];
+  place(run, point, TACIT_PROGRAM_LOOKS + point, seen);
+  tacit_status_t status = release(run, TACIT_CENTRED_SCORE, point, seen, seen->score, &seen->score_sd, err);
+  TACIT_THEN(status, look(run, TACIT_PROGRAM_LOOKS + point, seen, err));
+  if (status == TACIT_OK && is_last) {
+    status = look_closer(run, point, seen, err);
+  }
+  if (status == TACIT_OK) { /* kept releases have points of their own */
+    memcpy(run->theta, seen->theta, sizeof run->theta);
+    if (run->curator != NULL) {
+      tacit_program_step(run, &run->public, seen);
+    }
+    status = is_last ? look_ahead(run, point, seen, err) : status;
+  }
+  return status;
+}
+
+/* Where the way begins: the prior's mode, and coordinates by records that are spread evenly. */
+static tacit_status_t start(tacit_program_run_t *run, tacit_error_t *err) {
+  tacit_public_t *public = &run->public;
+  for (size_t j = 0; j < run->parameters->dim; j++) {
+    run->metric.unknown[j] = 1;
+  }
+  tacit_status_t status = tacit_public_open(public, run->settings->records, err);
+  if (status == TACIT_OK && run->curator != NULL) {
+    tacit_program_climb(public->d, tacit_program_prior_density, run->parameters, run->theta);
+    status = tacit_public_metric(public, run->theta, run->metric.whiten)
+                 ? TACIT_OK
+                 : tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
+                                   "at the prior's centre no record tells anything of the parameters: nothing was spent on scores");
+  }
+  return status;
+}
+
+tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err) {
+  tacit_aware_count_t count;
+  tacit_status_t status = start(run, err);
+  TACIT_THEN(status, tacit_aware_learn_count(run->curator, run->settings, &count, err));
+  run->n = status == TACIT_OK ? count.n : 0;
+  for (size_t r = 0; r < TACIT_PROGRAM_LOOKS && status == TACIT_OK; r++) {
+    tacit_program_seen_t *seen = &run->last[1];
+    place(run, 0, r, seen);
+    status = look(run, r, seen, err);
+  }
+  for (size_t point = 0; point < TACIT_PROGRAM_POINTS && status == TACIT_OK; point++) {
+    status = visit(run, point, err);
+  }
+  if (status == TACIT_OK) {
+    tacit_program_conclude(run);
+  }
+  return status;
+}
+
+/* ---- the posterior ---- */
+
+static double posterior_density(const void *of, const double *theta, double *grad, double *precision) {
+  const tacit_program_run_t *run = of;
+  double value = tacit_program_prior_density(run->parameters, theta, grad, precision);
+  for (size_t i = 0; i < run->n_likelihoods; i++) {
+    value += tacit_program_log_likelihood(&run->likelihoods[i], theta, grad, precision);
+  }
+  return value;
+}
+
+double tacit_program_log_density(const tacit_program_run_t *run, const double *theta, double *grad) {
+  double value = posterior_density(run, theta, grad, NULL);
+  return isnan(value) ? -INFINITY : value;
+}
+
+tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, double *mode, double *cov, tacit_error_t *err) {
+  size_t d = run->parameters->dim;
+  memcpy(mode, run->theta, sizeof run->theta);
+  tacit_program_climb(d, posterior_density, run, mode);
+  return isfinite(posterior_density(run, mode, NULL, cov)) && tacit_program_invert_positive(d, cov)
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",
+                               "the posterior given the releases has no density to climb: give every parameter a proper prior");
+}
+
+/* Draw from the posterior. */
+tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
+  size_t d = run->parameters->dim;
+  tacit_surrogate_t only_size = {.d = d};
+  tacit_aware_posterior_t posterior = {.surrogate = &only_size, .parameters = run->parameters, .settings = run->settings, .program = run};
+  double mode[PARAMETERS], factor[MATRIX], mean[PARAMETERS], cov[MATRIX];
+  tacit_status_t status = tacit_program_find_posterior(run, mode, factor, err);
+  if (status == TACIT_OK && !tacit_cholesky(d, factor)) {
+    status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no spread that numbers can hold");
+  }
+  return status == TACIT_OK ? tacit_aware_walk(&posterior, mode, factor, draws, mean, cov, err) : status;
+}
+
+tacit_status_t tacit_program_end(const tacit_program_run_t *run, bool has_shares, tacit_error_t *err) {
+  tacit_evidence_t *evidence = run->settings->evidence;
+  size_t n = run->parameters->n_reported;
+  if (evidence == NULL) {
+    return TACIT_OK;
+  }
+  *evidence = (tacit_evidence_t){.n_terms = n < TACIT_MAX_EVIDENCE ? n : TACIT_MAX_EVIDENCE};
+  for (size_t i = 0; i < evidence->n_terms; i++) {
+    evidence->prior_sd[i] = evidence->prior_share[i] = NAN;
+  }
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_LAST_STEP, SIZE_MAX, run->said.last_step);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_INFORMATION, SIZE_MAX, run->said.information);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_OTHER_TAILS, SIZE_MAX, run->said.tails);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_OUTCOMES_VARY_MORE, SIZE_MAX, run->said.excess);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_LOST, SIZE_MAX, run->said.lost);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_BENT, SIZE_MAX, run->said.bend);
+  return has_shares ? tacit_program_share(run, evidence, err) : TACIT_OK;
+}
+
+/* Weights of made-up records by the last slope, and how bent the expected score is on them. */
+static tacit_status_t look_at_bend(tacit_program_run_t *run, tacit_error_t *err) {
+  const tacit_program_seen_t *last = &run->last[1];
+  const tacit_centred_point_t point = {last->theta, last->whiten, last->clip, last->most, last->cap, TACIT_PROGRAM_SIMULATED, TACIT_PROGRAM_POINTS - 1};
+  double mode[PARAMETERS], cov[MATRIX];
+  tacit_status_t status = tacit_public_learn(&run->public, run, err);
+  TACIT_THEN(status, tacit_program_find_posterior(run, mode, cov, err));
+  if (status == TACIT_OK) {
+    run->said.bend = tacit_program_bend(&run->public, &point, fmin(run->n, 1e5), last->score_sd, mode, cov);
+  }
+  return status;
+}
+
+tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters,
+                                       tacit_noise_aware_known_t *known, tacit_error_t *err) {
+  tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);
+  size_t d = parameters->dim;
+  double mode[PARAMETERS], cov[MATRIX];
+  *known = (tacit_noise_aware_known_t){0};
+  if (run == NULL) {
+    return tacit_error_memory(err);
+  }
+  run->parameters = parameters;
+  run->settings = settings;
+  settings->releases->n_taken = 0;
+  known->theta = tacit_alloc_zero(d + d * d, sizeof *known->theta);
+  tacit_status_t status = known->theta != NULL ? tacit_program_learn(run, err) : tacit_error_memory(err);
+  TACIT_THEN(status, tacit_public_learn(&run->public, run, err));
+  TACIT_THEN(status, tacit_program_find_posterior(run, mode, cov, err));
+  if (status == TACIT_OK && !tacit_cholesky(d, cov)) {
+    status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no spread that numbers can hold");
+  }
+  for (size_t i = 0; i < d * d && status == TACIT_OK; i++) { /* columns of the factor, as rows */
+    known->theta[i / d] = mode[i / d];
+    known->theta[d + i] = i / d <= i % d ? cov[i % d * d + i / d] : 0;
+  }
+  known->n_units = run->n;
+  known->n_records = run->public.n;
+  known->seed = TACIT_PROGRAM_MADE_UP;
+  known->weights = run->public.weights;
+  run->public.weights = NULL;
+  tacit_public_close(&run->public);
+  tacit_free(run);
+  if (status == TACIT_OK) {
+    known->axes = known->theta + d;
+    return TACIT_OK;
+  }
+  tacit_noise_aware_known_clear(known);
+  return status;
+}
+
+void tacit_noise_aware_known_clear(tacit_noise_aware_known_t *known) {
+  tacit_free(known->theta);
+  tacit_free(known->weights);
+  *known = (tacit_noise_aware_known_t){0};
+}
+
+tacit_status_t tacit_aware_program(tacit_curator_t *curator, const tacit_parameters_t *parameters, const tacit_noise_aware_settings_t *settings,
+                                   tacit_draws_t *draws, tacit_error_t *err) {
+  tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);
+  if (run == NULL) {
+    return tacit_error_memory(err);
+  }
+  run->curator = curator;
+  run->parameters = parameters;
+  run->settings = settings;
+  tacit_status_t status = tacit_program_learn(run, err);
+  TACIT_THEN(status, look_at_bend(run, err));
+  TACIT_THEN(status, tacit_program_draw(run, draws, err));
+  TACIT_THEN(status, tacit_program_end(run, true, err));
+  tacit_public_close(&run->public);
+  tacit_free(run);
+  return status;
+}

@@ -1,0 +1,107 @@
+/* Schema, formula, model, budget: everything that needs no record. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "fit/fit_internal.h"
+#include "program/regression.h"
+
+/* All ranks draw the same noise, from a key that the first of them makes. */
+static tacit_status_t open_noise(tacit_fit_t *fit, tacit_error_t *err) {
+  unsigned char key[32];
+  if (fit->is_seeded) {
+    return tacit_noise_new_seeded_not_private(&fit->noise, fit->seed, err);
+  }
+  if (fit->ranks.ranks == NULL) {
+    return tacit_noise_new(&fit->noise, err);
+  }
+  tacit_status_t status = tacit_fit_make_key(fit, key, err);
+  TACIT_THEN(status, tacit_noise_new_with_key(&fit->noise, key, err));
+  tacit_rng_key_wipe(key);
+  return status;
+}
+
+static tacit_status_t open_schema(tacit_fit_t *fit, tacit_error_t *err) {
+  const char *path = tacit_fit_value(fit, "schema");
+  if (fit->schema != NULL) { /* given as text */
+    return TACIT_OK;
+  }
+  if (path == NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "schema", "option --schema is needed; see tacit fit --help");
+  }
+  char *text;
+  size_t n;
+  tacit_status_t status = tacit_file_read(path, TACIT_SCHEMA_MAX_BYTES, &text, &n, err);
+  if (status == TACIT_OK) {
+    status = tacit_fit_keep_schema(fit, text, n, path, err);
+    tacit_free(text);
+  }
+  return status;
+}
+
+static tacit_status_t open_regression(tacit_fit_t *fit, tacit_error_t *err) {
+  tacit_error_t why;
+  tacit_status_t status = tacit_design_new(&fit->design, fit->formula, fit->schema, fit->family, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  tacit_glm_settings_t glm = tacit_glm_settings_default();
+  glm.family = fit->family;
+  glm.known_sd = fit->known_sd;
+  glm.priors = fit->priors;
+  glm.n_priors = fit->n_priors;
+  glm.prior_on_original_scale = strcmp(tacit_fit_value(fit, "prior-scale"), "original") == 0;
+  status = tacit_model_init_glm(&fit->model, fit->design, &glm, &why);
+  if (status != TACIT_OK) {
+    return tacit_error_set(err, status == TACIT_ERR_MEMORY ? status : TACIT_ERR_ARGUMENT, why.field, "%s", why.message);
+  }
+  return TACIT_OK;
+}
+
+/*
+ * A regression by its family's own kernels; a formula that these do not know, as a program. What neither takes, the one says that it was written for.
+ */
+static tacit_status_t open_formula(tacit_fit_t *fit, tacit_error_t *err) {
+  tacit_error_t other;
+  char *text;
+  tacit_status_t status = open_regression(fit, err);
+  if (status != TACIT_ERR_SYNTAX ||
+      tacit_program_of_formula(&text, fit->formula, tacit_fit_value(fit, "family"), fit->schema, &other) != TACIT_OK) {
+    bool is_of_programs = status == TACIT_ERR_SYNTAX && tacit_regression_is_own(fit->formula);
+    if (is_of_programs && err != NULL) {
+      *err = other;
+    }
+    return is_of_programs ? other.status : status;
+  }
+  tacit_free(text);
+  tacit_design_free(fit->design);
+  fit->design = NULL;
+  return tacit_fit_open_program(fit, err);
+}
+
+static tacit_status_t open_budget(tacit_fit_t *fit, tacit_error_t *err) {
+  tacit_relation_t relation = tacit_schema_relation(fit->schema);
+  if (fit->is_exposed) {
+    return TACIT_OK;
+  }
+  if (relation == TACIT_RELATION_ADD_REMOVE && !(fit->n_public > 0)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n-public",
+                           "under relation add-remove the number of units is private: give a public nominal number with "
+                           "--n-public N, for the default settings");
+  }
+  return tacit_budget_new(&fit->budget, fit->epsilon, fit->delta, relation, err);
+}
+
+tacit_status_t tacit_fit_prepare(tacit_fit_t *fit, tacit_error_t *err) {
+  tacit_status_t status = open_schema(fit, err);
+  TACIT_THEN(status, tacit_fit_is_program(fit) ? tacit_fit_open_program(fit, err) : open_formula(fit, err));
+  if (status == TACIT_OK) {
+    tacit_fit_prepare_tuning(fit);
+  }
+  if (status == TACIT_OK && !fit->is_exposed) {
+    status = tacit_fit_aware_prepare(fit, err);
+  }
+  TACIT_THEN(status, open_budget(fit, err));
+  return status == TACIT_OK ? open_noise(fit, err) : status; /* an exposed run draws nothing but minibatches from it */
+}

@@ -1,0 +1,92 @@
+/* The parts of a released statistic: what is asked for, the noise that the budget buys, the ledger, the file. */
+#ifndef TACIT_PUBLISH_INTERNAL_H
+#define TACIT_PUBLISH_INTERNAL_H
+
+#include "base/text.h"
+#include "base/settings.h"
+#include "tacit/account.h"
+#include "tacit/curator.h"
+#include "tacit/ledger.h"
+#include "tacit/model.h"
+#include "tacit/program.h"
+#include "tacit/publish.h"
+#include "tacit/random.h"
+
+enum { TACIT_PUBLISH_MAX_COLUMNS = 30, TACIT_PUBLISH_MAX_MARGINS = 500 };
+
+typedef enum tacit_publish_stage {
+  TACIT_PUBLISH_STAGE_SETTINGS = 0,
+  TACIT_PUBLISH_STAGE_COLUMNS,
+  TACIT_PUBLISH_STAGE_READ,
+  TACIT_PUBLISH_STAGE_RUN,
+  TACIT_PUBLISH_STAGE_FAILED
+} tacit_publish_stage_t;
+
+struct tacit_publish {
+  tacit_settings_t given;
+  char *formula; /* or NULL */
+  tacit_publish_stage_t stage;
+  const char *mechanism; /* as written: "discrete-laplace" */
+  double epsilon, delta; /* delta 0: pure */
+  bool is_seeded;
+  size_t seed, n, n_public; /* n_public 0: not said */
+  char *query;              /* that records come from; NULL: from none */
+  char query_hash[TACIT_QUERY_HASH_SIZE];
+  tacit_curator_settings_t limits;
+  tacit_schema_t *schema;
+  tacit_population_t *population; /* of a program; else NULL */
+  const tacit_population_statistic_t *line; /* the one that is released */
+  size_t n_columns;
+  const tacit_column_schema_t *columns[TACIT_PUBLISH_MAX_COLUMNS]; /* moments, score: the response last */
+  const char *names[TACIT_PUBLISH_MAX_COLUMNS]; /* of those columns */
+  double lower[TACIT_PUBLISH_MAX_COLUMNS], upper[TACIT_PUBLISH_MAX_COLUMNS]; /* of what is counted or summed */
+  size_t n_levels[TACIT_PUBLISH_MAX_COLUMNS];
+  uint32_t margins[TACIT_PUBLISH_MAX_MARGINS];
+  tacit_relation_t relation; /* the schema's; all but margins: substitute */
+  tacit_statistic_t statistic;
+  double noise_multiplier;
+  tacit_record_model_t model;
+  tacit_budget_t *budget;
+  tacit_noise_t *noise;
+  tacit_curator_t *curator;
+  double *values, *scales;
+  tacit_reservation_t spend; /* id 0: nothing is reserved */
+  tacit_text_t yaml, spent, unsettled, warnings;
+};
+
+static inline bool tacit_publish_has(const tacit_publish_t *publish, const char *name) {
+  return tacit_settings_has(&publish->given, name);
+}
+
+static inline const char *tacit_publish_value(const tacit_publish_t *publish, const char *name) {
+  return tacit_settings_text(&publish->given, name);
+}
+
+/* "clamped-mean", or the name of a program's line. */
+static inline const char *tacit_publish_what(const tacit_publish_t *publish) {
+  return publish->line != NULL ? publish->line->name : tacit_publish_value(publish, "statistic");
+}
+
+/* program.c: is the formula the file of a program? What its line is of; records that it is then the statistic of. */
+bool tacit_publish_is_program(const tacit_publish_t *publish);
+TACIT_MUST_USE tacit_status_t tacit_publish_choose_line(tacit_publish_t *publish, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish, const tacit_table_t *table, tacit_records_t **records,
+                                                      tacit_error_t *err);
+
+static inline const char *tacit_publish_relation(const tacit_publish_t *publish) {
+  return publish->relation == TACIT_RELATION_SUBSTITUTE ? "substitute" : "add-remove";
+}
+
+/* Statistic, columns and bounds, from settings and schema. */
+TACIT_MUST_USE tacit_status_t tacit_publish_choose_columns(tacit_publish_t *publish, tacit_error_t *err);
+/* Has the noise asked for a delta? */
+bool tacit_publish_has_delta(const tacit_publish_t *publish);
+/* The least noise that the budget allows, and the budget. */
+TACIT_MUST_USE tacit_status_t tacit_publish_open_budget(tacit_publish_t *publish, tacit_error_t *err);
+/* The price in the ledger, where one is given; afterwards lowered to what was charged: all of it, or nothing. */
+TACIT_MUST_USE tacit_status_t tacit_publish_reserve(tacit_publish_t *publish, tacit_error_t *err);
+void tacit_publish_settle(tacit_publish_t *publish);
+/* publish->yaml <- what was released. */
+TACIT_MUST_USE tacit_status_t tacit_publish_render(tacit_publish_t *publish, tacit_error_t *err);
+
+#endif
